@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_ARRAY_H
+#define WEFT_ARRAY_H
+/*
+ * Arrays: a counted buffer on a device, a dtype, a shape and strides. Data at the border of weft. Strides count
+ * elements, may be 0 or negative, and the data pointer addresses element (0, ..., 0). Any thread may retain and release.
+ */
+#include <weft/dtype.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct DLManagedTensor; /* <dlpack/dlpack.h> */
+
+typedef struct weft_array weft_array;
+
+typedef enum weft_device_kind { WEFT_DEVICE_CPU = 1, WEFT_DEVICE_CUDA = 2 } weft_device_kind; /* as DLDeviceType */
+
+typedef struct weft_device {
+    weft_device_kind kind;
+    int32_t index;
+} weft_device;
+
+/* A new row-major array, 64-byte aligned, contents unspecified. WEFT_OUT_OF_RANGE if a size is negative or the bytes
+ * overflow, INVALID_ARGUMENT for a rank over WEFT_MAX_RANK. */
+weft_status *weft_array_create(const weft_allocator *allocator, weft_dtype dtype, size_t rank, const int64_t *shape,
+                               weft_array **out_array) WEFT_MUST_USE;
+
+/*
+ * Wraps `data`, which stays the caller's, without a copy. `strides` NULL means row-major. `release` (may be NULL) is called with
+ * `context` once the last reference is gone.
+ */
+weft_status *weft_array_wrap(const weft_allocator *allocator, weft_dtype dtype, size_t rank, const int64_t *shape,
+                             const int64_t *strides, void *data, void (*release)(void *context), void *context,
+                             weft_array **out_array) WEFT_MUST_USE;
+
+/* A view of the same buffer with another shape and strides, starting `offset` elements after `base`'s first. The view keeps
+ * `base` alive. WEFT_OUT_OF_RANGE when an element would lie outside what `base` addresses. */
+weft_status *weft_array_view(weft_array *base, size_t rank, const int64_t *shape, const int64_t *strides, int64_t offset,
+                             weft_array **out_array) WEFT_MUST_USE;
+
+/* Takes `tensor` and calls its deleter when the last reference is gone. On error `tensor` stays the caller's. UNSUPPORTED for
+ * lanes other than 1 or an element type that is no dtype. */
+weft_status *weft_array_import_dlpack(const weft_allocator *allocator, struct DLManagedTensor *tensor,
+                                      weft_array **out_array) WEFT_MUST_USE;
+
+/* A DLPack tensor that holds a reference on `array`; the consumer calls its deleter. No copy. */
+weft_status *weft_array_export_dlpack(weft_array *array, struct DLManagedTensor **out_tensor) WEFT_MUST_USE;
+
+weft_array *weft_array_retain(weft_array *array);
+void weft_array_release(weft_array *array);
+
+weft_dtype weft_array_dtype(const weft_array *array);
+size_t weft_array_rank(const weft_array *array);
+const int64_t *weft_array_shape(const weft_array *array);
+const int64_t *weft_array_strides(const weft_array *array);
+void *weft_array_data(const weft_array *array);
+weft_device weft_array_device(const weft_array *array);
+/* Product of the shape. */
+int64_t weft_array_count(const weft_array *array);
+/* Whether the elements lie row-major without gaps (always so for counts 0 and 1). */
+bool weft_array_is_contiguous(const weft_array *array);
+
+/* Copies element by element between two arrays of equal dtype and shape, whatever their strides. */
+weft_status *weft_array_copy(weft_array *destination, const weft_array *source) WEFT_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_BASE_H
+#define WEFT_BASE_H
+/*
+ * What every other header stands on: version, linkage, status, allocator.
+ *
+ * Ownership rules of the whole interface:
+ *  - a function named _create or _retain hands out a reference that the matching _destroy or _release ends;
+ *    both accept NULL;
+ *  - what is passed in is borrowed for the call unless the text says "takes";
+ *  - results come last, as `out_x`, and are written only when the function succeeds;
+ *  - strings and arrays handed out live as long as the object they were asked from.
+ *
+ * A library function never prints, aborts or exits. Where the text names no error, WEFT_OUT_OF_MEMORY is still one.
+ */
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WEFT_VERSION_MAJOR 0
+#define WEFT_VERSION_MINOR 1
+#define WEFT_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define WEFT_MUST_USE __attribute__((warn_unused_result))
+#define WEFT_FORMAT(string, first) __attribute__((format(printf, string, first)))
+#else
+#define WEFT_MUST_USE
+#define WEFT_FORMAT(string, first)
+#endif
+
+/* Most axes a tensor may have. */
+#define WEFT_MAX_RANK 64
+
+/* ---- status ------------------------------------------------------------------------------------------------ */
+
+typedef enum weft_code {
+#define WEFT_CODE(name, text) WEFT_##name,
+#include <weft/status.def>
+#undef WEFT_CODE
+    WEFT_CODE_COUNT
+} weft_code;
+
+/* An error. NULL stands for success; everything else is owned by whoever received it. */
+typedef struct weft_status weft_status;
+
+/* The code of `status`; WEFT_OK for NULL. */
+weft_code weft_status_code(const weft_status *status);
+
+/* One sentence for a person: what was wrong, with the argument, axis or label, the values and the rule. Never NULL. */
+const char *weft_status_message(const weft_status *status);
+
+/* Where: the public function, the op with the caller's file and line, or "file:line:column" of a text. May be "". */
+const char *weft_status_where(const weft_status *status);
+
+/* Frees `status`. NULL is fine. */
+void weft_status_destroy(weft_status *status);
+
+/* Name of a code as written in the headers, without the prefix: "INVALID_ARGUMENT". "UNKNOWN" for anything else. */
+const char *weft_code_name(weft_code code);
+
+/* ---- allocator --------------------------------------------------------------------------------------------- */
+
+/*
+ * The one way to memory. `resize` allocates when `block` is NULL, frees when `new_size` is 0 (and returns NULL),
+ * and otherwise resizes, keeping the contents up to the smaller size. `old_size` and `alignment` are what the block
+ * was asked with; `alignment` is a power of two. NULL means out of memory, and the old block is then still valid.
+ * It is called from any thread that uses the object it was given to.
+ */
+typedef struct weft_allocator {
+    void *self;
+    void *(*resize)(void *self, void *block, size_t old_size, size_t new_size, size_t alignment);
+} weft_allocator;
+
+/* The allocator that a NULL argument stands for: the C library's. */
+const weft_allocator *weft_allocator_default(void);
+
+/* ---- making a status (for extensions and runtimes) ---------------------------------------------------------- */
+
+/*
+ * Makes a status of `code` with a printf-style sentence. `where` may be NULL. `allocator` NULL is the default one.
+ * Never returns NULL: when memory is short it returns a shared WEFT_OUT_OF_MEMORY status, which weft_status_destroy accepts.
+ */
+weft_status *weft_status_create(const weft_allocator *allocator, weft_code code, const char *where, const char *format, ...)
+    WEFT_MUST_USE WEFT_FORMAT(4, 5);
+weft_status *weft_status_create_v(const weft_allocator *allocator, weft_code code, const char *where, const char *format,
+                                  va_list arguments) WEFT_MUST_USE;
+
+/* The shared WEFT_OUT_OF_MEMORY status. */
+weft_status *weft_status_out_of_memory(void) WEFT_MUST_USE;
+
+/* A copy of `status` (NULL for NULL), from `allocator`. */
+weft_status *weft_status_clone(const weft_allocator *allocator, const weft_status *status) WEFT_MUST_USE;
+
+/* Returns from the calling function with the status of `expression` unless that is NULL. */
+#define WEFT_TRY(expression)                                  \
+    do {                                                      \
+        weft_status *weft_try_status_ = (expression);         \
+        if (weft_try_status_ != NULL) return weft_try_status_; \
+    } while (0)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

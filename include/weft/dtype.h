@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_DTYPE_H
+#define WEFT_DTYPE_H
+/* Element types. One table, dtype.def, defines them all. */
+#include <weft/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum weft_dtype {
+#define WEFT_DTYPE(enumerator, name, bytes, alignment, kind, dlpack, npy) WEFT_##enumerator,
+#include <weft/dtype.def>
+#undef WEFT_DTYPE
+    WEFT_DTYPE_COUNT
+} weft_dtype;
+
+typedef enum weft_dtype_kind {
+    WEFT_KIND_BOOL,
+    WEFT_KIND_UNSIGNED,
+    WEFT_KIND_SIGNED,
+    WEFT_KIND_FLOAT,
+    WEFT_KIND_COMPLEX
+} weft_dtype_kind;
+
+/* A set of dtypes: bit `1u << dtype`. */
+typedef uint32_t weft_dtype_set;
+
+typedef struct weft_dtype_info {
+    const char *name;      /* "f32" */
+    size_t size;           /* bytes of one element */
+    size_t alignment;      /* bytes */
+    weft_dtype_kind kind;
+    uint8_t dlpack_code;   /* DLDataTypeCode; bits are 8 * size */
+    const char *npy;       /* "f4", to be preceded by a byte-order mark */
+} weft_dtype_info;
+
+/* The row of `dtype`; NULL when it is no dtype. */
+const weft_dtype_info *weft_dtype_info_of(weft_dtype dtype);
+
+/* Finds a dtype by name ("f32"); false when there is none. */
+bool weft_dtype_find(const char *name, weft_dtype *out_dtype);
+
+/* "f32", or "?" when it is no dtype. */
+const char *weft_dtype_name(weft_dtype dtype);
+
+/* Bytes of one element; 0 when it is no dtype. */
+size_t weft_dtype_size(weft_dtype dtype);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
