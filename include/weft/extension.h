@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_EXTENSION_H
+#define WEFT_EXTENSION_H
+/*
+ * Ops: one struct describes a built-in op and an op of a plugin alike.
+ *
+ * An extension is a table of op definitions. It is linked into the program, or is a shared object with one exported function,
+ * WEFT_EXTENSION_QUERY_NAME, of type weft_extension_query. Register it with every graph that traces its ops and with every executor that
+ * runs programs which still contain them.
+ *
+ * Every struct that crosses the border starts with its size, as the side that filled it in knew it: a newer plugin may have longer
+ * structs, an older one shorter; what the other side does not know is ignored, what is missing counts as zero. Nobody frees the other's memory
+ * except through the functions here. No exception, longjmp, exit or output may cross.
+ */
+#include <weft/array.h>
+#include <weft/ops.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WEFT_ABI_MAJOR 0
+#define WEFT_ABI_MINOR 1
+
+/* ---- attributes ---- */
+
+typedef enum weft_attr_kind {
+    WEFT_ATTR_INT,
+    WEFT_ATTR_FLOAT,
+    WEFT_ATTR_BOOL,
+    WEFT_ATTR_DTYPE,
+    WEFT_ATTR_STRING,
+    WEFT_ATTR_INTS,
+    WEFT_ATTR_EXTENT,
+    WEFT_ATTR_EXTENTS,
+    WEFT_ATTR_DATA,   /* row-major elements of a constant */
+    WEFT_ATTR_REGION
+} weft_attr_kind;
+
+/* A region: a closed sub-computation with parameters, in a graph of its own that shares the symbols of the graph around it. */
+typedef struct weft_region {
+    weft_graph *graph;
+    weft_tensors parameters;
+    weft_tensors results;
+} weft_region;
+
+/* A value of an attribute; which member counts is fixed by the op's schema. Values are copied when a node is made. */
+typedef struct weft_attr {
+    int64_t integer;      /* INT, BOOL, DTYPE */
+    double real;          /* FLOAT */
+    const void *data;     /* STRING, DATA: bytes */
+    size_t size;          /* STRING, DATA: their number */
+    weft_ints ints;       /* INTS */
+    weft_shape extents;   /* EXTENT (one), EXTENTS */
+    weft_region region;   /* REGION */
+} weft_attr;
+
+typedef struct weft_attr_def {
+    const char *name;
+    weft_attr_kind kind;
+} weft_attr_def;
+
+/* ---- types and type rules ---- */
+
+typedef struct weft_type {
+    weft_dtype dtype;
+    weft_shape shape;
+} weft_type;
+
+/* What a type rule sees. Extents it makes, and weft_require_*, belong to `graph`. */
+typedef struct weft_infer_context {
+    size_t size;
+    weft_graph *graph;
+    const struct weft_op_def *op;
+    size_t input_count;
+    const weft_type *inputs;
+    const weft_attr *attrs; /* as many as the schema has */
+    /* Memory that lives until the node is made, for the shapes of the result. NULL when out of memory. */
+    void *(*allocate)(const struct weft_infer_context *context, size_t size);
+} weft_infer_context;
+
+/* ---- kernels ---- */
+
+/* A view of memory a kernel reads or writes. Strides count elements. */
+typedef struct weft_view {
+    weft_dtype dtype;
+    size_t rank;
+    const int64_t *shape;
+    const int64_t *strides;
+    void *data;
+} weft_view;
+
+typedef struct weft_program weft_program;
+typedef struct weft_executor weft_executor;
+
+/* What a kernel is given. The functions may be called from the kernel's thread during the call only. */
+typedef struct weft_kernel_context {
+    size_t size;
+    const struct weft_op_def *op;
+    const weft_attr *attrs;     /* extents in them are already numbers: constant extents */
+    size_t input_count, output_count;
+    const weft_view *inputs;
+    weft_view *outputs;         /* filled in but for the data the kernel writes */
+    void *scratch;              /* as many bytes as `scratch_size` asked for, 64-byte aligned */
+    void *extension_state;      /* of the executor and this extension: weft_extension.state_create */
+    const weft_allocator *allocator;
+    weft_executor *executor;    /* for nested runs; weft_executor_run may be called with it */
+    const char *runtime;        /* name of the runtime that runs this step */
+    /* Runs `task` over disjoint ranges that cover [0, count) on the executor's threads. */
+    void (*parallel)(const struct weft_kernel_context *context, int64_t count, int64_t grain,
+                     void (*task)(void *argument, int64_t begin, int64_t end), void *argument);
+    bool (*is_cancelled)(const struct weft_kernel_context *context);
+    void *host; /* private */
+} weft_kernel_context;
+
+/* ---- ops ---- */
+
+typedef enum weft_op_class {
+    WEFT_CLASS_LEAF,
+    WEFT_CLASS_ELEMENTWISE,
+    WEFT_CLASS_MOVEMENT,
+    WEFT_CLASS_REDUCE,
+    WEFT_CLASS_PRODUCT,
+    WEFT_CLASS_INDEX,
+    WEFT_CLASS_REGION,
+    WEFT_CLASS_OPAQUE /* an extension's: lowered, or run as a step of its own */
+} weft_op_class;
+
+typedef enum weft_op_trait {
+    WEFT_TRAIT_COMMUTATIVE = 1u << 0
+} weft_op_trait;
+
+typedef struct weft_op_def {
+    size_t size;               /* sizeof(weft_op_def) */
+    const char *name;          /* "family.op" for an extension's */
+    uint32_t version;          /* of the meaning; part of every key */
+    int32_t input_count;       /* -1: any number from 1 */
+    uint32_t output_count;
+    uint32_t op_class;         /* weft_op_class */
+    uint32_t traits;           /* of weft_op_trait */
+    weft_dtype_set dtypes;     /* what its data operands may be */
+    size_t attr_count;
+    const weft_attr_def *attrs;
+    /* Fills `out_types[0 .. output_count-1]`, or says what is wrong. Required. */
+    weft_status *(*infer)(const weft_infer_context *context, weft_type *out_types);
+    /*
+     * Traces the op as other ops of `graph`; fills `out_tensors`. May leave out_tensors[0] invalid without an error to say "not for these operands
+     * now": the node then stays. NULL: never lowered.
+     */
+    weft_status *(*lower)(weft_graph *graph, const struct weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
+                          weft_tensor *out_tensors);
+    /* The op on the CPU. Must not keep anything. NULL: it must be lowered. */
+    weft_status *(*kernel)(const weft_kernel_context *context);
+    /* Bytes of scratch `kernel` needs for these shapes; NULL: none. */
+    weft_status *(*scratch_size)(const weft_kernel_context *context, size_t *out_size);
+} weft_op_def;
+
+/* ---- extensions ---- */
+
+typedef struct weft_extension {
+    size_t size;               /* sizeof(weft_extension) */
+    uint32_t abi_major, abi_minor; /* WEFT_ABI_MAJOR, WEFT_ABI_MINOR it was built with */
+    const char *family;        /* the part before the dot of every op */
+    const char *version;       /* of the extension, for people */
+    size_t op_count;
+    const weft_op_def *const *ops;
+    /* State kept for one executor: caches, say. Both NULL when there is none. */
+    weft_status *(*state_create)(const weft_allocator *allocator, void **out_state);
+    void (*state_destroy)(void *state);
+} weft_extension;
+
+/* What a plugin's host offers before anything else is exchanged. */
+typedef struct weft_host {
+    size_t size;
+    uint32_t abi_major, abi_minor;
+} weft_host;
+
+#define WEFT_EXTENSION_QUERY_NAME "weft_extension_query"
+/* The one function of a plugin. The table it hands out must live as long as the plugin is loaded. */
+typedef weft_status *(*weft_extension_query_function)(const weft_host *host, const weft_extension **out_extension);
+
+/* A loaded plugin. Keep it until every graph, program and executor that uses it is gone. */
+typedef struct weft_plugin weft_plugin;
+/* Loads a shared object. WEFT_BAD_FILE when it cannot be loaded or has no query function, VERSION_MISMATCH for another major version. */
+weft_status *weft_plugin_load(const weft_allocator *allocator, const char *path, weft_plugin **out_plugin) WEFT_MUST_USE;
+const weft_extension *weft_plugin_extension(const weft_plugin *plugin);
+void weft_plugin_destroy(weft_plugin *plugin);
+
+/* Checks a table: names, families, required functions, versions. What registering does first. */
+weft_status *weft_extension_check(const weft_extension *extension) WEFT_MUST_USE;
+
+/* Makes the ops of `extension` known to `graph`. Registering twice is fine; another table of the same family is INVALID_ARGUMENT. */
+weft_status *weft_graph_register(weft_graph *graph, const weft_extension *extension) WEFT_MUST_USE;
+/* The op of that name that `graph` knows, or NULL. Built-in ops always are. */
+const weft_op_def *weft_graph_find_op(const weft_graph *graph, const char *name);
+
+/*
+ * Makes a node and returns its output 0 (others: the same node, another output number). Errors stick to the graph. This is how every tracing
+ * function ends; an extension's own tracing functions call it, passing attributes in the order of the schema.
+ */
+weft_tensor weft_trace(weft_graph *graph, const char *op, weft_tensors inputs, const weft_attr *attrs);
+/* Makes an error stick to the graph (takes `status`); returns a failed tensor of it. */
+weft_tensor weft_trace_error(weft_graph *graph, weft_status *status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

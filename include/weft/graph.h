@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_GRAPH_H
+#define WEFT_GRAPH_H
+/*
+ * Graphs: hash-consed nodes over tensors with symbolic extents, built by tracing. One thread builds a graph.
+ *
+ * Tracing functions return values. The first error sticks to the graph with the op and the caller's place; what is traced from a
+ * failed tensor fails silently, so that expressions compose, and weft_compile reports the error.
+ */
+#include <weft/dtype.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weft_graph weft_graph;
+
+/* Options of a graph; zero-initialise. NULL stands for all zeros. */
+typedef struct weft_graph_options {
+    const weft_allocator *allocator;
+} weft_graph_options;
+
+weft_status *weft_graph_create(const weft_graph_options *options, weft_graph **out_graph) WEFT_MUST_USE;
+void weft_graph_destroy(weft_graph *graph);
+/* The first error of tracing, or NULL; stays the graph's. */
+const weft_status *weft_graph_error(const weft_graph *graph);
+/* Forgets the error, so that tracing can go on from the tensors that are well. */
+void weft_graph_clear_error(weft_graph *graph);
+
+/* ---- extents ----------------------------------------------------------------------------------------------- */
+
+/*
+ * A value: a canonical integer expression over the symbols of a graph, or a constant (then `graph` is NULL). Equal expressions are
+ * equal values. Division is floor division. Overflow is an error of the graph, or gives the invalid extent when there is none.
+ */
+typedef struct weft_extent {
+    weft_graph *graph;
+    int64_t value; /* private unless constant */
+} weft_extent;
+
+/* A symbol of `graph` that runs over [min, max], 0 <= min <= max. The same name gives the same symbol; another range is an error. */
+weft_extent weft_symbol(weft_graph *graph, const char *name, int64_t min, int64_t max);
+/* A constant. */
+weft_extent weft_extent_of(int64_t value);
+weft_extent weft_extent_add(weft_extent a, weft_extent b);
+weft_extent weft_extent_sub(weft_extent a, weft_extent b);
+weft_extent weft_extent_mul(weft_extent a, weft_extent b);
+weft_extent weft_extent_div(weft_extent a, weft_extent b);
+weft_extent weft_extent_mod(weft_extent a, weft_extent b);
+weft_extent weft_extent_min(weft_extent a, weft_extent b);
+weft_extent weft_extent_max(weft_extent a, weft_extent b);
+bool weft_extent_is_valid(weft_extent extent);
+bool weft_extent_is_static(weft_extent extent, int64_t *out_value);
+bool weft_extent_equal(weft_extent a, weft_extent b);
+/* Proven inclusive range; INT64_MIN or INT64_MAX where unbounded. */
+void weft_extent_range(weft_extent extent, int64_t *out_min, int64_t *out_max);
+/* Writes at most `size` bytes with the terminating NUL, like snprintf; returns the length of the whole text. */
+size_t weft_extent_print(weft_extent extent, char *out_text, size_t size);
+/* Parses an expression over symbols that exist in `graph`: "(n + 3) / 4". */
+weft_status *weft_extent_parse(weft_graph *graph, const char *text, weft_extent *out_extent) WEFT_MUST_USE;
+
+/* ---- tensors ----------------------------------------------------------------------------------------------- */
+
+/* A value: output number `output` of node `node`. Failed tensors have an invalid node. */
+typedef struct weft_tensor {
+    weft_graph *graph;
+    uint32_t node;
+    uint32_t output;
+} weft_tensor;
+
+/* Lists, by value; the items stay the caller's and need to live for the call only. */
+typedef struct weft_shape {
+    size_t rank;
+    const weft_extent *extents;
+} weft_shape;
+
+typedef struct weft_ints {
+    size_t count;
+    const int64_t *items;
+} weft_ints;
+
+typedef struct weft_tensors {
+    size_t count;
+    const weft_tensor *items;
+} weft_tensors;
+
+/* WEFT_SHAPE(n, weft_extent_of(784)), WEFT_DIMS(2, 3), WEFT_INTS(0, -1), WEFT_TENSORS(x, y); all may be empty. C only. */
+#define WEFT_LIST_(type, none, ...)                                        \
+    sizeof((type[]){none, __VA_ARGS__}) / sizeof(type) - 1, (type[]) {    \
+        none, __VA_ARGS__                                                \
+    } + 1
+#define WEFT_SHAPE(...) ((weft_shape){WEFT_LIST_(weft_extent, ((weft_extent){0, 0}), __VA_ARGS__)})
+#define WEFT_INTS(...) ((weft_ints){WEFT_LIST_(int64_t, 0, __VA_ARGS__)})
+#define WEFT_TENSORS(...) ((weft_tensors){WEFT_LIST_(weft_tensor, ((weft_tensor){0, 0, 0}), __VA_ARGS__)})
+
+bool weft_tensor_is_valid(weft_tensor tensor);
+weft_dtype weft_tensor_dtype(weft_tensor tensor);
+/* 0 for a failed tensor. */
+size_t weft_tensor_rank(weft_tensor tensor);
+/* Extent of axis `axis`, negative axes count from the end; the invalid extent when out of range. */
+weft_extent weft_tensor_extent(weft_tensor tensor, int64_t axis);
+/* The whole shape; lives as long as the graph. */
+weft_shape weft_tensor_shape(weft_tensor tensor);
+/* Name in text forms and profiles; copies. */
+void weft_tensor_set_name(weft_tensor tensor, const char *name);
+
+/*
+ * Records that a == b must hold when the graph runs; checked before anything runs, and `format` is the sentence then. Nothing is
+ * recorded when it is proven; when it can never hold the error is immediate, and false is returned. May be used by `infer`.
+ */
+bool weft_require_equal(weft_graph *graph, weft_extent a, weft_extent b, const char *format, ...) WEFT_FORMAT(4, 5);
+/* The same for a <= b. */
+bool weft_require_at_most(weft_graph *graph, weft_extent a, weft_extent b, const char *format, ...) WEFT_FORMAT(4, 5);
+
+/* Attaches the caller's place to the graph's error if that has none yet; the macros of ops.h call it. Returns `tensor`. */
+weft_tensor weft_tensor_place(weft_tensor tensor, const char *file, int line);
+
+/* ---- text form ------------------------------------------------------------------------------------------------ */
+
+/* Prints the part of the graph that `outputs` need, as .weft text (grammar: lib/README.md). `*out_text` is NUL-terminated and freed with
+ * weft_text_destroy. Parsing the text and printing again gives the same text. */
+weft_status *weft_graph_print(weft_tensors outputs, char **out_text) WEFT_MUST_USE;
+void weft_text_destroy(char *text);
+
+/* What a .weft text declares. Freed with weft_module_destroy, which also destroys the graph unless it was taken (set to NULL). */
+typedef struct weft_module {
+    weft_graph *graph;
+    weft_tensors outputs;
+    const char *const *output_names;
+} weft_module;
+
+struct weft_extension;
+/*
+ * Parses .weft text of `length` bytes. `name` is used in messages ("name:line:column: ..."). Ops of families other than the built-in
+ * one need their `extensions`. WEFT_PARSE_ERROR, NOT_REGISTERED, or what the op's rule says.
+ */
+weft_status *weft_graph_parse(const char *name, const char *text, size_t length, const weft_graph_options *options,
+                              size_t extension_count, const struct weft_extension *const *extensions,
+                              weft_module **out_module) WEFT_MUST_USE;
+void weft_module_destroy(weft_module *module);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

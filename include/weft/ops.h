@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_OPS_H
+#define WEFT_OPS_H
+/*
+ * Tracing functions. Every one returns a tensor of the graph of its operands; a failed operand gives a failed result.
+ *
+ * Rules that hold throughout:
+ *  - operands must belong to one graph and have equal dtypes unless stated; casts are explicit (WEFT_DTYPE_MISMATCH);
+ *  - elementwise operands broadcast as in numpy: shapes are aligned at the right, an extent that is statically 1 stretches, other
+ *    extents must be equal, which is checked when tracing where it can be decided and otherwise becomes a guard;
+ *  - axes may be negative, counting from the end; out of range is WEFT_OUT_OF_RANGE;
+ *  - integer arithmetic wraps; integer division is floor division and division by zero is an error of the run;
+ *  - max and min return NaN when either operand is NaN; comparisons with NaN are false, except ne.
+ */
+#include <weft/graph.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- leaves ---- */
+/* An input of the program. Names are unique in a graph. */
+weft_tensor weft_input(weft_graph *graph, const char *name, weft_dtype dtype, weft_shape shape);
+/* A constant with a copy of `data`, row-major; `shape` must be static. */
+weft_tensor weft_constant(weft_graph *graph, weft_dtype dtype, weft_ints shape, const void *data);
+/* `value` converted to `dtype`, rank 0. */
+weft_tensor weft_scalar(weft_graph *graph, weft_dtype dtype, double value);
+weft_tensor weft_full(weft_graph *graph, weft_dtype dtype, double value, weft_shape shape);
+/* The index along `axis`, converted to `dtype`. */
+weft_tensor weft_iota(weft_graph *graph, weft_dtype dtype, weft_shape shape, int64_t axis);
+/* An extent as an i64 of rank 0. */
+weft_tensor weft_extent_tensor(weft_graph *graph, weft_extent extent);
+
+/* ---- elementwise ---- */
+weft_tensor weft_neg(weft_tensor x);
+weft_tensor weft_abs(weft_tensor x);
+weft_tensor weft_exp(weft_tensor x);
+weft_tensor weft_log(weft_tensor x);
+weft_tensor weft_sqrt(weft_tensor x);
+weft_tensor weft_tanh(weft_tensor x);
+weft_tensor weft_not(weft_tensor x); /* bool: logical; integers: bitwise */
+weft_tensor weft_add(weft_tensor a, weft_tensor b);
+weft_tensor weft_sub(weft_tensor a, weft_tensor b);
+weft_tensor weft_mul(weft_tensor a, weft_tensor b);
+weft_tensor weft_div(weft_tensor a, weft_tensor b);
+weft_tensor weft_max(weft_tensor a, weft_tensor b);
+weft_tensor weft_min(weft_tensor a, weft_tensor b);
+weft_tensor weft_and(weft_tensor a, weft_tensor b);
+weft_tensor weft_or(weft_tensor a, weft_tensor b);
+weft_tensor weft_xor(weft_tensor a, weft_tensor b);
+/* Comparisons give bool. */
+weft_tensor weft_eq(weft_tensor a, weft_tensor b);
+weft_tensor weft_ne(weft_tensor a, weft_tensor b);
+weft_tensor weft_lt(weft_tensor a, weft_tensor b);
+weft_tensor weft_le(weft_tensor a, weft_tensor b);
+weft_tensor weft_gt(weft_tensor a, weft_tensor b);
+weft_tensor weft_ge(weft_tensor a, weft_tensor b);
+/* condition ? a : b; `condition` is bool. */
+weft_tensor weft_select(weft_tensor condition, weft_tensor a, weft_tensor b);
+/* To bool: x != 0 (NaN is true). Float to integer: toward zero, saturating, NaN gives 0. To floats: nearest even. */
+weft_tensor weft_cast(weft_tensor x, weft_dtype dtype);
+
+/* ---- movement: views, never copies by themselves ---- */
+/* The same elements in row-major order under another shape. One extent may be WEFT_INFER; the counts must agree. */
+weft_tensor weft_reshape(weft_tensor x, weft_shape shape);
+#define WEFT_INFER (weft_extent_of(-1))
+/* Axis i of the result is axis axes[i] of x. */
+weft_tensor weft_permute(weft_tensor x, weft_ints axes);
+/* numpy's broadcast_to: aligned at the right. */
+weft_tensor weft_broadcast(weft_tensor x, weft_shape shape);
+/* Axis i of x becomes axis axes[i] (increasing) of a result of `shape`; other axes repeat. Where x's extent is statically 1 it
+ * stretches, elsewhere it must equal the result's. */
+weft_tensor weft_broadcast_in_dim(weft_tensor x, weft_shape shape, weft_ints axes);
+/* Element i of an axis of the result is element starts + i * steps of x, for sizes elements; steps may be negative, not 0. One entry
+ * for each axis. Every element addressed must lie inside x. */
+weft_tensor weft_slice(weft_tensor x, weft_shape starts, weft_shape sizes, weft_ints steps);
+/* One axis: elements start .. start+size-1. */
+weft_tensor weft_narrow(weft_tensor x, int64_t axis, weft_extent start, weft_extent size);
+/* Adds low[i] elements before and high[i] after axis i, of `value` (rank 0). Counts may not be negative. */
+weft_tensor weft_pad(weft_tensor x, weft_tensor value, weft_shape low, weft_shape high);
+weft_tensor weft_flip(weft_tensor x, weft_ints axes);
+/* Extents other than `axis` must agree. At least one operand. */
+weft_tensor weft_concat(weft_tensors operands, int64_t axis);
+/* Result shape: x with `axis` replaced by the shape of `indices` (i64). An index outside [-extent, extent) is an error of the run,
+ * negative ones count from the end. */
+weft_tensor weft_gather(weft_tensor x, weft_tensor indices, int64_t axis);
+/* Keeps i == j of two axes of equal extent: the result has the diagonal at the lower of the two axes, the other is gone. */
+weft_tensor weft_extract_diagonal(weft_tensor x, int64_t axis_a, int64_t axis_b);
+/* Inverse: a new axis at position `new_axis` of the result with the extent of x's `axis`; zero off the diagonal. */
+weft_tensor weft_embed_diagonal(weft_tensor x, int64_t axis, int64_t new_axis);
+
+/* ---- reductions: `axes` must be distinct; `keep` leaves extents of one. Empty sums are 0; empty max/min of floats are -inf/+inf,
+ * of integers the least/greatest value; an empty argmax is 0. NaN: max and min return it, argmax returns the first. ---- */
+weft_tensor weft_reduce_sum(weft_tensor x, weft_ints axes, bool keep);
+weft_tensor weft_reduce_max(weft_tensor x, weft_ints axes, bool keep);
+weft_tensor weft_reduce_min(weft_tensor x, weft_ints axes, bool keep);
+/* Index (i64) of the first greatest element along `axis`. */
+weft_tensor weft_argmax(weft_tensor x, int64_t axis, bool keep);
+
+/* ---- products ---- */
+/* Batch axes pair up, contracted axes pair up and are summed; result: batch, free of a, free of b, each in order of appearance. */
+typedef struct weft_dot_axes {
+    weft_ints batch_a, batch_b, contract_a, contract_b;
+} weft_dot_axes;
+weft_tensor weft_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes);
+
+/* ---- compositions of the above ---- */
+/* numpy's matmul: rank 1 operands count as a row or column, leading axes broadcast. */
+weft_tensor weft_matmul(weft_tensor a, weft_tensor b);
+/* exp(x - max) / sum(exp(x - max)) along `axis`. */
+weft_tensor weft_softmax(weft_tensor x, int64_t axis);
+/* Floats only. The mean of nothing is NaN. */
+weft_tensor weft_mean(weft_tensor x, weft_ints axes, bool keep);
+/* max(x, 0). */
+weft_tensor weft_relu(weft_tensor x);
+/* Swaps two axes. */
+weft_tensor weft_transpose(weft_tensor x, int64_t axis_a, int64_t axis_b);
+/* Inserts an axis of extent one at position `axis` of the result / removes one, requiring that its extent is one. */
+weft_tensor weft_unsqueeze(weft_tensor x, int64_t axis);
+weft_tensor weft_squeeze(weft_tensor x, int64_t axis);
+
+/* The same calls with the caller's place attached to errors. */
+#ifndef WEFT_NO_PLACES
+#define WEFT_PLACED_(call) weft_tensor_place(call, __FILE__, __LINE__)
+#define weft_input(...) WEFT_PLACED_(weft_input(__VA_ARGS__))
+#define weft_constant(...) WEFT_PLACED_(weft_constant(__VA_ARGS__))
+#define weft_scalar(...) WEFT_PLACED_(weft_scalar(__VA_ARGS__))
+#define weft_full(...) WEFT_PLACED_(weft_full(__VA_ARGS__))
+#define weft_iota(...) WEFT_PLACED_(weft_iota(__VA_ARGS__))
+#define weft_extent_tensor(...) WEFT_PLACED_(weft_extent_tensor(__VA_ARGS__))
+#define weft_neg(...) WEFT_PLACED_(weft_neg(__VA_ARGS__))
+#define weft_abs(...) WEFT_PLACED_(weft_abs(__VA_ARGS__))
+#define weft_exp(...) WEFT_PLACED_(weft_exp(__VA_ARGS__))
+#define weft_log(...) WEFT_PLACED_(weft_log(__VA_ARGS__))
+#define weft_sqrt(...) WEFT_PLACED_(weft_sqrt(__VA_ARGS__))
+#define weft_tanh(...) WEFT_PLACED_(weft_tanh(__VA_ARGS__))
+#define weft_not(...) WEFT_PLACED_(weft_not(__VA_ARGS__))
+#define weft_add(...) WEFT_PLACED_(weft_add(__VA_ARGS__))
+#define weft_sub(...) WEFT_PLACED_(weft_sub(__VA_ARGS__))
+#define weft_mul(...) WEFT_PLACED_(weft_mul(__VA_ARGS__))
+#define weft_div(...) WEFT_PLACED_(weft_div(__VA_ARGS__))
+#define weft_max(...) WEFT_PLACED_(weft_max(__VA_ARGS__))
+#define weft_min(...) WEFT_PLACED_(weft_min(__VA_ARGS__))
+#define weft_and(...) WEFT_PLACED_(weft_and(__VA_ARGS__))
+#define weft_or(...) WEFT_PLACED_(weft_or(__VA_ARGS__))
+#define weft_xor(...) WEFT_PLACED_(weft_xor(__VA_ARGS__))
+#define weft_eq(...) WEFT_PLACED_(weft_eq(__VA_ARGS__))
+#define weft_ne(...) WEFT_PLACED_(weft_ne(__VA_ARGS__))
+#define weft_lt(...) WEFT_PLACED_(weft_lt(__VA_ARGS__))
+#define weft_le(...) WEFT_PLACED_(weft_le(__VA_ARGS__))
+#define weft_gt(...) WEFT_PLACED_(weft_gt(__VA_ARGS__))
+#define weft_ge(...) WEFT_PLACED_(weft_ge(__VA_ARGS__))
+#define weft_select(...) WEFT_PLACED_(weft_select(__VA_ARGS__))
+#define weft_cast(...) WEFT_PLACED_(weft_cast(__VA_ARGS__))
+#define weft_reshape(...) WEFT_PLACED_(weft_reshape(__VA_ARGS__))
+#define weft_permute(...) WEFT_PLACED_(weft_permute(__VA_ARGS__))
+#define weft_broadcast(...) WEFT_PLACED_(weft_broadcast(__VA_ARGS__))
+#define weft_broadcast_in_dim(...) WEFT_PLACED_(weft_broadcast_in_dim(__VA_ARGS__))
+#define weft_slice(...) WEFT_PLACED_(weft_slice(__VA_ARGS__))
+#define weft_narrow(...) WEFT_PLACED_(weft_narrow(__VA_ARGS__))
+#define weft_pad(...) WEFT_PLACED_(weft_pad(__VA_ARGS__))
+#define weft_flip(...) WEFT_PLACED_(weft_flip(__VA_ARGS__))
+#define weft_concat(...) WEFT_PLACED_(weft_concat(__VA_ARGS__))
+#define weft_gather(...) WEFT_PLACED_(weft_gather(__VA_ARGS__))
+#define weft_extract_diagonal(...) WEFT_PLACED_(weft_extract_diagonal(__VA_ARGS__))
+#define weft_embed_diagonal(...) WEFT_PLACED_(weft_embed_diagonal(__VA_ARGS__))
+#define weft_reduce_sum(...) WEFT_PLACED_(weft_reduce_sum(__VA_ARGS__))
+#define weft_reduce_max(...) WEFT_PLACED_(weft_reduce_max(__VA_ARGS__))
+#define weft_reduce_min(...) WEFT_PLACED_(weft_reduce_min(__VA_ARGS__))
+#define weft_argmax(...) WEFT_PLACED_(weft_argmax(__VA_ARGS__))
+#define weft_dot(...) WEFT_PLACED_(weft_dot(__VA_ARGS__))
+#define weft_matmul(...) WEFT_PLACED_(weft_matmul(__VA_ARGS__))
+#define weft_softmax(...) WEFT_PLACED_(weft_softmax(__VA_ARGS__))
+#define weft_mean(...) WEFT_PLACED_(weft_mean(__VA_ARGS__))
+#define weft_relu(...) WEFT_PLACED_(weft_relu(__VA_ARGS__))
+#define weft_transpose(...) WEFT_PLACED_(weft_transpose(__VA_ARGS__))
+#define weft_unsqueeze(...) WEFT_PLACED_(weft_unsqueeze(__VA_ARGS__))
+#define weft_squeeze(...) WEFT_PLACED_(weft_squeeze(__VA_ARGS__))
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif
