@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_GRAPH_H
+#define WEFT_LIB_GRAPH_H
+/*
+ * Inside of a graph. Nodes are numbered in creation order, so operands always have lower numbers; equal nodes (op, version, operands,
+ * attributes) are one node. Everything lives in the graph's arena.
+ */
+#include "lib/extent.h"
+#include "lib/op.h"
+#include "runtime/map.h"
+
+typedef struct weft_value {
+    uint32_t node, output;
+} weft_value;
+
+typedef struct weft_node {
+    const weft_op_def *op;
+    uint32_t input_count, output_count;
+    const weft_value *inputs;
+    const weft_attr *attrs;    /* op->attr_count */
+    const weft_type *types;    /* per output; constant extents have a NULL graph, others are `weft_expr` ids of graph->extents */
+    const char *name;          /* or NULL */
+} weft_node;
+
+typedef enum weft_guard_kind { WEFT_GUARD_EQUAL, WEFT_GUARD_AT_MOST } weft_guard_kind;
+
+typedef struct weft_guard {
+    weft_guard_kind kind;
+    weft_expr a, b;
+    const char *message;
+} weft_guard;
+
+#define WEFT_NODE_INVALID UINT32_MAX
+
+struct weft_graph {
+    const weft_allocator *allocator;
+    weft_arena arena;
+    weft_extents *extents;     /* a region's graph shares its parent's */
+    weft_graph *parent;        /* of a region's graph; NULL otherwise */
+    struct weft_graph *regions; /* region graphs owned by this one, linked through `sibling` */
+    struct weft_graph *sibling;
+    weft_node *nodes;
+    size_t node_count, node_capacity;
+    weft_map interned;         /* node encoding -> node number + 1 */
+    weft_guard *guards;
+    size_t guard_count, guard_capacity;
+    const weft_extension **extensions;
+    size_t extension_count, extension_capacity;
+    weft_status *error;        /* sticky */
+    char *error_place;
+};
+
+/* The expression of an extent in `graph`'s context; WEFT_EXPR_NONE (with a sticky error) for an invalid one or another graph's. */
+weft_expr weft_extent_expr(weft_graph *graph, weft_extent extent);
+/* The extent of an expression of `graph`. Constants become extents without a graph. */
+weft_extent weft_extent_from(weft_graph *graph, weft_expr expr);
+
+static inline const weft_node *weft_graph_node(const weft_graph *graph, uint32_t node) {
+    return &graph->nodes[node];
+}
+static inline const weft_type *weft_value_type(const weft_graph *graph, weft_value value) {
+    return &graph->nodes[value.node].types[value.output];
+}
+
+/* Makes or finds the node; runs the type rule. On failure the error sticks and WEFT_NODE_INVALID is returned. */
+uint32_t weft_graph_add(weft_graph *graph, const weft_op_def *op, size_t input_count, const weft_value *inputs,
+                        const weft_attr *attrs);
+
+/* A graph for the regions of `parent`'s nodes: shares its extents and extensions, is freed with it. */
+weft_status *weft_graph_create_region(weft_graph *parent, weft_graph **out_region) WEFT_MUST_USE;
+
+/*
+ * Copies what `outputs` need from `source` into `target`: symbols by name, regions deeply, type rules (and with them guards) run again;
+ * then maps outputs to the copies. `target` must know the extensions used: this registers them.
+ */
+weft_status *weft_graph_copy(const weft_graph *source, weft_graph *target, size_t count, const weft_value *outputs,
+                             weft_value *out_copies) WEFT_MUST_USE;
+
+/* Sets bit n of `out_live` (one byte per node) for every node that `outputs` need. */
+void weft_graph_mark(const weft_graph *graph, size_t count, const weft_value *outputs, uint8_t *out_live);
+
+/*
+ * Checks every node that `outputs` need: operand numbers, attributes and dtypes against the schema, types against the type rule, regions
+ * (parameter and result types against the op), hash-consing. WEFT_INTERNAL names the node and the rule.
+ */
+weft_status *weft_graph_verify(weft_graph *graph, size_t count, const weft_value *outputs) WEFT_MUST_USE;
+
+/* Prints into `out_text`; see weft_graph_print. `output_names` may be NULL. */
+weft_status *weft_graph_print_named(const weft_graph *graph, size_t count, const weft_value *outputs,
+                                    const char *const *output_names, weft_bytes *out_text) WEFT_MUST_USE;
+#endif

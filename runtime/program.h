@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_PROGRAM_H
+#define WEFT_RUNTIME_PROGRAM_H
+/* Inside of a program: what the run time needs, filled in by the compiler, and the graph, which only compilers read. */
+#include <weft/program.h>
+#include <stdatomic.h>
+#include "runtime/formula.h"
+#include "runtime/memory.h"
+
+typedef struct weft_program_value {
+    const char *name;
+    weft_dtype dtype;
+    uint32_t rank;
+    const uint32_t *extents;   /* slots of program->formulas */
+} weft_program_value;
+
+typedef struct weft_program_guard {
+    bool equal;                /* a == b; otherwise a <= b */
+    uint32_t a, b;             /* slots */
+    const char *message;
+} weft_program_guard;
+
+struct weft_program {
+    atomic_size_t references;
+    const weft_allocator *allocator;
+    uint64_t serial;           /* distinct for every program of the process */
+    weft_arena arena;          /* everything below lives here, but for formulas */
+    weft_formulas formulas;    /* symbols and every extent named below */
+    size_t input_count, output_count, guard_count;
+    weft_program_value *inputs, *outputs;
+    weft_program_guard *guards;
+    size_t family_count;       /* extensions the remaining nodes need at a run */
+    const weft_extension **families;
+    const char *text;
+    void *graph;               /* the compiler's; destroyed by destroy_graph */
+    void (*destroy_graph)(void *graph);
+};
+
+/* An empty program with one reference; the compiler fills it in. */
+weft_status *weft_program_create(const weft_allocator *allocator, weft_program **out_program) WEFT_MUST_USE;
+#endif

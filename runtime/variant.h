@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_VARIANT_H
+#define WEFT_RUNTIME_VARIANT_H
+/*
+ * A variant: the flat table of steps that runs one program on one runtime for one class of layouts. Built by a compiler, run by the executor.
+ * All sizes are slots of `formulas`, so that one variant serves every binding of the symbols.
+ */
+#include <weft/runtime.h>
+#include "runtime/cache.h"
+#include "runtime/formula.h"
+#include "runtime/program.h"
+
+/* How the strides of one input or output array are known to the code. */
+typedef enum weft_layout_class {
+    WEFT_LAYOUT_CONTIGUOUS, /* row-major: strides follow from the extents */
+    WEFT_LAYOUT_STRIDED     /* strides are symbols of the variant, "in0.s1" or "out0.s1" (array, axis), any sign */
+} weft_layout_class;
+
+typedef enum weft_place {
+    WEFT_PLACE_INPUT,
+    WEFT_PLACE_OUTPUT,
+    WEFT_PLACE_TEMPORARY,
+    WEFT_PLACE_CONSTANT
+} weft_place;
+
+/* A value in memory. */
+typedef struct weft_buffer {
+    weft_place place;
+    uint32_t number;          /* of the input or output */
+    weft_dtype dtype;
+    uint32_t rank;
+    const uint32_t *extents;  /* slots */
+    const uint32_t *strides;  /* slots, in elements; temporaries and constants are row-major */
+    uint32_t bytes;           /* slot; TEMPORARY: size to plan */
+    const void *data;         /* CONSTANT */
+} weft_buffer;
+
+typedef enum weft_step_kind {
+    WEFT_STEP_KERNEL, /* generated code */
+    WEFT_STEP_GEMM,   /* batched matrix product through the library */
+    WEFT_STEP_HOST    /* a C function: an extension's kernel, the reference backend */
+} weft_step_kind;
+
+/* C[b] = A[b] * B[b] with any strides; b runs over `batch_rank` axes. All fields are slots. */
+typedef struct weft_gemm {
+    weft_dtype dtype;
+    uint32_t m, n, k;
+    uint32_t batch_rank;
+    const uint32_t *batch;                                     /* extents */
+    const uint32_t *a_batch, *b_batch, *c_batch;               /* strides */
+    uint32_t a_row, a_column, b_row, b_column, c_row, c_column; /* strides */
+    uint32_t a_offset, b_offset, c_offset;                     /* of element (0, 0), in elements */
+} weft_gemm;
+
+typedef struct weft_step {
+    weft_step_kind kind;
+    const char *name;             /* for reports and pictures */
+    size_t buffer_count;
+    const uint32_t *buffers;      /* into variant->buffers: written ones first for KERNEL; A, B, C for GEMM; inputs then outputs for HOST */
+    size_t written;               /* how many of them are written: the first for KERNEL, the last for GEMM and HOST */
+    /* KERNEL */
+    struct weft_cache_handle *code; /* keeps the code loaded; NULL when the variant does not own it */
+    weft_kernel_function function;
+    size_t scalar_count;
+    const uint32_t *scalars;      /* slots */
+    uint32_t iterations;          /* slot: extent of the thread range */
+    uint32_t work;                /* slot: about how many scalar operations one iteration costs; decides the grain */
+    const char *const *sites;     /* sentence of each data check: printf format with value (PRId64) then position (PRId64) */
+    /* GEMM */
+    weft_gemm gemm;
+    /* HOST: runs with the buffers as views; extents of `op`'s attributes are evaluated for it. */
+    const weft_op_def *op;
+    const weft_extension *extension;
+    const weft_attr *attrs;       /* with symbolic extents as slots: {graph NULL, value slot} listed in attr_slots */
+    weft_status *(*host)(void *self, const weft_kernel_context *context, const int64_t *values);
+    void *host_self;
+} weft_step;
+
+struct weft_variant {
+    const weft_allocator *allocator;
+    weft_arena arena;             /* everything below lives here, but for formulas */
+    weft_formulas formulas;       /* the program's symbols first and in its order, then strides */
+    size_t buffer_count, step_count;
+    weft_buffer *buffers;
+    weft_step *steps;
+    const weft_driver *driver;
+    void *driver_self;
+    void (*destroy_self)(void *self); /* the compiler's own data, with the variant */
+    void *self;
+};
+
+weft_status *weft_variant_create(const weft_allocator *allocator, weft_variant **out_variant) WEFT_MUST_USE;
+/* Accepts a half-built one. Releases the code its steps hold. */
+void weft_variant_destroy(weft_variant *variant);
+
+/* What a compiler is asked for. */
+struct weft_build_request {
+    const weft_allocator *allocator;
+    const weft_program *program;
+    const weft_runtime *runtime;
+    const uint8_t *input_layouts, *output_layouts; /* weft_layout_class for each */
+    size_t specialized_count;                      /* 0, or one value for each symbol of the program */
+    const int64_t *specialized;
+    weft_cache *kernels;                           /* the executor's: loaded code by canonical text and target */
+    _Atomic uint64_t *kernels_compiled;            /* counted up for each kernel that went through the code generator */
+};
+#endif
