@@ -68,10 +68,11 @@ typedef struct weft_step {
     const char *const *sites;     /* sentence of each data check: printf format with value (PRId64) then position (PRId64) */
     /* GEMM */
     weft_gemm gemm;
-    /* HOST: runs with the buffers as views; extents of `op`'s attributes are evaluated for it. */
+    /* HOST: either an extension's op, whose kernel and scratch_size are called ... */
     const weft_op_def *op;
     const weft_extension *extension;
-    const weft_attr *attrs;       /* with symbolic extents as slots: {graph NULL, value slot} listed in attr_slots */
+    const weft_attr *attrs;       /* template: every extent in it is a constant extent whose value is a slot of `formulas` */
+    /* ... or, where op is NULL, a function of the compiler; `values` are the evaluated formulas. */
     weft_status *(*host)(void *self, const weft_kernel_context *context, const int64_t *values);
     void *host_self;
 } weft_step;
