@@ -11,18 +11,10 @@
  * Single flight: while one thread makes the value of a key, others that ask for it wait; all share the value or the error. An error
  * is not kept: the next call tries again.
  */
-#include <weft/base.h>
+#include <weft/executor.h>
 
 typedef struct weft_cache weft_cache;
 typedef struct weft_cache_handle weft_cache_handle;
-
-typedef struct weft_cache_counters {
-    uint64_t hits;      /* calls that got a value somebody else had made or was making */
-    uint64_t misses;    /* calls that made a value, or got an error */
-    uint64_t evictions; /* values dropped for room, those too large to be kept included */
-    size_t entries;     /* kept now */
-    size_t bytes;       /* of those, as `make` reported them */
-} weft_cache_counters;
 
 /*
  * Makes a value and says how many bytes it accounts for. Runs without a lock, on the thread that missed. It may use other caches, and

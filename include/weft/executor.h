@@ -70,10 +70,13 @@ typedef struct weft_run {
  */
 weft_status *weft_executor_run(weft_executor *executor, weft_program *program, const weft_run *run) WEFT_MUST_USE;
 
-/* Bytes and counts of one cache. */
+/* What one cache did and holds. */
 typedef struct weft_cache_counters {
-    uint64_t hits, misses, evictions;
-    size_t entries, bytes;
+    uint64_t hits;      /* calls that got a value somebody else had made or was making */
+    uint64_t misses;    /* calls that made a value, or got an error */
+    uint64_t evictions; /* values dropped for room, those too large to be kept included */
+    size_t entries;     /* kept now */
+    size_t bytes;       /* of those, as far as they are known */
 } weft_cache_counters;
 
 typedef struct weft_executor_counters {
