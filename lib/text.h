@@ -5,6 +5,9 @@
 #include <weft/dtype.h>
 #include "runtime/memory.h"
 
+/* Of the grammar; the first line of a text names it. */
+#define WEFT_TEXT_VERSION "0.1"
+
 typedef enum weft_token_kind {
     WEFT_TOKEN_END,
     WEFT_TOKEN_IDENTIFIER,  /* [A-Za-z_][A-Za-z0-9_.]* */
