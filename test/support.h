@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_TEST_SUPPORT_H
+#define WEFT_TEST_SUPPORT_H
+/* What every C test may use: an allocator that counts and fails on demand, and checks on statuses. */
+#include <weft/base.h>
+#include <stdatomic.h>
+/* cmocka.h wants these four before it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#define WEFT_TEST_NEVER SIZE_MAX
+
+/*
+ * Give `&test.allocator` to what is tested. Sizes and alignments handed back are compared with those asked for; what differs is
+ * counted in `mistakes`. Any thread may use it.
+ */
+typedef struct weft_test_allocator {
+    weft_allocator allocator;
+    size_t fail_at; /* number of the request that fails, from 0; WEFT_TEST_NEVER: none */
+    atomic_size_t requests, blocks, bytes, mistakes;
+} weft_test_allocator;
+
+void weft_test_allocator_init(weft_test_allocator *test, size_t fail_at);
+/* Fails the test unless everything was freed, with the sizes it was asked with. */
+void weft_test_allocator_check(weft_test_allocator *test);
+
+/*
+ * Calls `body` with an allocator whose Nth request fails, for N = 0, 1, ... until it succeeds without a failure. `body` frees what it
+ * made. Fails the test if a status is not OUT_OF_MEMORY or anything leaks. Returns the number of requests of a full run.
+ */
+size_t weft_test_fail_each(weft_status *(*body)(const weft_allocator *allocator, void *context), void *context);
+
+/* Fails the test unless `status` is NULL; prints its message. */
+void weft_test_ok(weft_status *status);
+/* Fails the test unless `status` has `code` and its message contains `part` (may be ""). Destroys it. */
+void weft_test_fails(weft_status *status, weft_code code, const char *part);
+#endif

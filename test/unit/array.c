@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test/support.h"
+#include <dlpack/dlpack.h>
+#include <string.h>
+#include <weft/array.h>
+
+#define DIMS(...) ((const int64_t[]){__VA_ARGS__})
+
+/* 0, 1, 2, ... in row-major order */
+static weft_array *arange(size_t rank, const int64_t *shape)
+{
+    weft_array *array;
+    weft_test_ok(weft_array_create(NULL, WEFT_I32, rank, shape, &array));
+    int32_t *data = weft_array_data(array);
+    for (int64_t i = 0; i < weft_array_count(array); i++) data[i] = (int32_t)i;
+    return array;
+}
+
+static void create_gives_an_aligned_row_major_array(void **state)
+{
+    (void)state;
+    weft_array *array;
+    weft_test_ok(weft_array_create(NULL, WEFT_F64, 3, DIMS(2, 3, 4), &array));
+    assert_int_equal((uintptr_t)weft_array_data(array) % 64, 0);
+    assert_memory_equal(weft_array_strides(array), DIMS(12, 4, 1), 3 * sizeof(int64_t));
+    assert_memory_equal(weft_array_shape(array), DIMS(2, 3, 4), 3 * sizeof(int64_t));
+    assert_int_equal(weft_array_rank(array), 3);
+    assert_int_equal(weft_array_dtype(array), WEFT_F64);
+    assert_int_equal(weft_array_count(array), 24);
+    assert_true(weft_array_is_contiguous(array));
+    assert_int_equal(weft_array_device(array).kind, WEFT_DEVICE_CPU);
+    memset(weft_array_data(array), 1, 24 * sizeof(double));
+    weft_array_release(array);
+    weft_array_release(NULL);
+    assert_null(weft_array_retain(NULL));
+}
+
+static void scalars_and_empty_arrays_exist(void **state)
+{
+    (void)state;
+    weft_array *scalar = arange(0, NULL), *empty = arange(2, DIMS(0, 3)), *huge = arange(3, DIMS(INT64_MAX, 0, INT64_MAX));
+    assert_int_equal(weft_array_count(scalar), 1);
+    assert_int_equal(weft_array_count(empty), 0);
+    assert_memory_equal(weft_array_strides(empty), DIMS(3, 1), 2 * sizeof(int64_t));
+    assert_int_equal(weft_array_count(huge), 0);
+    assert_true(weft_array_is_contiguous(scalar) && weft_array_is_contiguous(empty) && weft_array_is_contiguous(huge));
+    weft_array_release(scalar);
+    weft_array_release(empty);
+    weft_array_release(huge);
+}
+
+static void impossible_arrays_are_refused(void **state)
+{
+    (void)state;
+    weft_array *array = NULL;
+    int64_t ones[WEFT_MAX_RANK + 1], data[4] = {0};
+    for (size_t i = 0; i <= WEFT_MAX_RANK; i++) ones[i] = 1;
+    weft_test_fails(weft_array_create(NULL, WEFT_F32, WEFT_MAX_RANK + 1, ones, &array), WEFT_INVALID_ARGUMENT, "rank 65");
+    weft_test_fails(weft_array_create(NULL, WEFT_DTYPE_COUNT, 0, NULL, &array), WEFT_INVALID_ARGUMENT, "dtype");
+    weft_test_fails(weft_array_create(NULL, WEFT_F32, 2, DIMS(2, -3), &array), WEFT_OUT_OF_RANGE, "extent -3 of axis 1");
+    weft_test_fails(weft_array_create(NULL, WEFT_U8, 2, DIMS(INT64_MAX, 2), &array), WEFT_OUT_OF_RANGE, "element count");
+    weft_test_fails(weft_array_create(NULL, WEFT_F64, 1, DIMS(INT64_MAX / 4), &array), WEFT_OUT_OF_RANGE, "byte size");
+    weft_test_allocator test;
+    weft_test_allocator_init(&test, 0);
+    weft_test_fails(weft_array_create(&test.allocator, WEFT_U8, 1, DIMS(INT64_MAX), &array), WEFT_OUT_OF_MEMORY, "");
+    weft_test_fails(weft_array_wrap(NULL, WEFT_I64, 2, DIMS(3, 3), DIMS(INT64_MAX, 1), data, NULL, NULL, &array),
+                    WEFT_OUT_OF_RANGE, "byte size");
+    weft_test_fails(weft_array_wrap(NULL, WEFT_I64, 1, DIMS(2), DIMS(INT64_MIN), data, NULL, NULL, &array),
+                    WEFT_OUT_OF_RANGE, "byte size");
+    weft_test_fails(weft_array_wrap(NULL, WEFT_I64, 1, DIMS(2), NULL, NULL, NULL, NULL, &array), WEFT_INVALID_ARGUMENT,
+                    "NULL");
+    weft_test_fails(weft_array_wrap(NULL, WEFT_I64, 1, DIMS(2), NULL, (char *)data + 1, NULL, NULL, &array),
+                    WEFT_INVALID_ARGUMENT, "aligned");
+    assert_null(array);
+    weft_test_ok(weft_array_create(NULL, WEFT_F32, WEFT_MAX_RANK, ones, &array));
+    weft_array_release(array);
+}
+
+static void count_call(void *context)
+{
+    ++*(int *)context;
+}
+
+static void the_last_reference_releases_wrapped_data_once(void **state)
+{
+    (void)state;
+    int released = 0;
+    float data[6];
+    weft_array *array, *view, *inner;
+    weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 2, DIMS(2, 3), NULL, data, count_call, &released, &array));
+    assert_ptr_equal(weft_array_data(array), data);
+    weft_test_ok(weft_array_view(array, 1, DIMS(3), DIMS(1), 3, &view));
+    weft_test_ok(weft_array_view(view, 1, DIMS(1), DIMS(1), 2, &inner));
+    assert_ptr_equal(weft_array_data(inner), data + 5);
+    weft_array_release(array);
+    weft_array_release(view);
+    assert_int_equal(released, 0);
+    assert_ptr_equal(weft_array_retain(inner), inner);
+    weft_array_release(inner);
+    assert_int_equal(released, 0);
+    weft_array_release(inner);
+    assert_int_equal(released, 1);
+}
+
+static void a_failed_wrap_keeps_the_data_with_the_caller(void **state)
+{
+    (void)state;
+    int released = 0;
+    float data[6];
+    weft_array *array;
+    weft_test_allocator test;
+    weft_test_allocator_init(&test, 0);
+    weft_test_fails(weft_array_wrap(&test.allocator, WEFT_F32, 1, DIMS(6), NULL, data, count_call, &released, &array),
+                    WEFT_OUT_OF_MEMORY, "");
+    assert_int_equal(released, 0);
+    weft_test_allocator_check(&test);
+}
+
+static void views_stay_inside_their_base(void **state)
+{
+    (void)state;
+    weft_array *base = arange(2, DIMS(4, 5)), *reversed, *view = NULL;
+    weft_test_ok(weft_array_view(base, 2, DIMS(5, 4), DIMS(-1, -5), 19, &reversed));
+    assert_int_equal(*(int32_t *)weft_array_data(reversed), 19);
+    assert_false(weft_array_is_contiguous(reversed));
+    weft_test_fails(weft_array_view(base, 1, DIMS(21), DIMS(1), 0, &view), WEFT_OUT_OF_RANGE, "0 to 19");
+    weft_test_fails(weft_array_view(base, 1, DIMS(20), DIMS(1), 1, &view), WEFT_OUT_OF_RANGE, "offset 1");
+    weft_test_fails(weft_array_view(base, 1, DIMS(2), DIMS(-1), 0, &view), WEFT_OUT_OF_RANGE, "elements -1 to 0");
+    weft_test_fails(weft_array_view(base, 1, DIMS(1), DIMS(1), -1, &view), WEFT_OUT_OF_RANGE, "offset -1");
+    weft_test_fails(weft_array_view(base, 1, DIMS(2), DIMS(1), INT64_MAX, &view), WEFT_OUT_OF_RANGE, "offset");
+    weft_test_fails(weft_array_view(base, 1, DIMS(-1), DIMS(1), 0, &view), WEFT_OUT_OF_RANGE, "extent -1");
+    assert_null(view);
+    weft_test_ok(weft_array_view(reversed, 1, DIMS(20), DIMS(1), -19, &view));
+    assert_true(weft_array_is_contiguous(view));
+    assert_ptr_equal(weft_array_data(view), weft_array_data(base));
+    weft_array_release(view);
+    weft_test_ok(weft_array_view(base, 1, DIMS(1000000), DIMS(0), 7, &view));
+    weft_array_release(view);
+    weft_test_ok(weft_array_view(base, 2, DIMS(0, 3), DIMS(5, 1), 5, &view));
+    weft_array *inside_empty;
+    weft_test_fails(weft_array_view(view, 0, NULL, NULL, 0, &inside_empty), WEFT_OUT_OF_RANGE, "empty base");
+    weft_array_release(view);
+    weft_array_release(reversed);
+    weft_array_release(base);
+}
+
+static void contiguity_ignores_axes_of_one(void **state)
+{
+    (void)state;
+    int32_t data[12];
+    weft_array *array;
+    weft_test_ok(weft_array_wrap(NULL, WEFT_I32, 3, DIMS(1, 3, 1), DIMS(-7, 1, 99), data, NULL, NULL, &array));
+    assert_true(weft_array_is_contiguous(array));
+    weft_array_release(array);
+    weft_test_ok(weft_array_wrap(NULL, WEFT_I32, 2, DIMS(3, 2), DIMS(4, 1), data, NULL, NULL, &array));
+    assert_false(weft_array_is_contiguous(array));
+    weft_array_release(array);
+    weft_test_ok(weft_array_wrap(NULL, WEFT_I32, 1, DIMS(3), DIMS(0), data, NULL, NULL, &array));
+    assert_false(weft_array_is_contiguous(array));
+    weft_array_release(array);
+}
+
+/* Copies a (3,4) block of every dtype size between all pairs of layouts and compares element by element. */
+static void check_copy(weft_dtype dtype, const int64_t *to_strides, int64_t to_offset, const int64_t *from_strides,
+                       int64_t from_offset)
+{
+    size_t size = weft_dtype_size(dtype);
+    weft_array *to_base, *from_base, *to, *from;
+    weft_test_ok(weft_array_create(NULL, dtype, 1, DIMS(64), &to_base));
+    weft_test_ok(weft_array_create(NULL, dtype, 1, DIMS(64), &from_base));
+    unsigned char *bytes = weft_array_data(from_base);
+    for (size_t i = 0; i < 64 * size; i++) bytes[i] = (unsigned char)(i * 37 + i / 256);
+    memset(weft_array_data(to_base), 0, 64 * size);
+    weft_test_ok(weft_array_view(to_base, 2, DIMS(3, 4), to_strides, to_offset, &to));
+    weft_test_ok(weft_array_view(from_base, 2, DIMS(3, 4), from_strides, from_offset, &from));
+    weft_test_ok(weft_array_copy(to, from));
+    unsigned char expected[64 * 16] = {0};
+    for (int64_t i = 0; i < 3; i++)
+        for (int64_t k = 0; k < 4; k++)
+            memcpy(expected + (size_t)(to_offset + i * to_strides[0] + k * to_strides[1]) * size,
+                   bytes + (size_t)(from_offset + i * from_strides[0] + k * from_strides[1]) * size, size);
+    assert_memory_equal(weft_array_data(to_base), expected, 64 * size);
+    weft_array_release(to);
+    weft_array_release(from);
+    weft_array_release(to_base);
+    weft_array_release(from_base);
+}
+
+static void copies_follow_any_strides(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t strides[2], offset;
+    } layouts[] = {{{4, 1}, 0}, {{1, 3}, 2}, {{-4, 1}, 20}, {{-5, -1}, 63}, {{20, 2}, 1}, {{9, -2}, 40}};
+    enum { LAYOUTS = sizeof layouts / sizeof *layouts };
+    for (int dtype = 0; dtype < WEFT_DTYPE_COUNT; dtype++)
+        for (int i = 0; i < LAYOUTS * LAYOUTS; i++)
+            check_copy((weft_dtype)dtype, layouts[i / LAYOUTS].strides, layouts[i / LAYOUTS].offset,
+                       layouts[i % LAYOUTS].strides, layouts[i % LAYOUTS].offset);
+    check_copy(WEFT_F32, layouts[0].strides, 0, DIMS(0, 1), 3);
+    check_copy(WEFT_F32, layouts[1].strides, 2, DIMS(0, 0), 3);
+}
+
+static void copies_of_unlike_arrays_are_refused(void **state)
+{
+    (void)state;
+    weft_array *a = arange(2, DIMS(2, 3)), *b = arange(2, DIMS(2, 4)), *c = arange(1, DIMS(6)), *d;
+    weft_test_ok(weft_array_create(NULL, WEFT_F32, 2, DIMS(2, 3), &d));
+    weft_test_fails(weft_array_copy(a, b), WEFT_SHAPE_MISMATCH, "axis 1 has extent 3 in destination and 4 in source");
+    weft_test_fails(weft_array_copy(a, c), WEFT_SHAPE_MISMATCH, "rank 2");
+    weft_test_fails(weft_array_copy(a, d), WEFT_DTYPE_MISMATCH, "destination is i32 and source is f32");
+    weft_array_release(a);
+    weft_array_release(b);
+    weft_array_release(c);
+    weft_array_release(d);
+}
+
+/* ---- DLPack ---- */
+
+static int deleted;
+
+static void count_deleted(DLManagedTensor *tensor)
+{
+    (void)tensor;
+    deleted++;
+}
+
+static void imports_take_the_tensor(void **state)
+{
+    (void)state;
+    double data[12];
+    int64_t shape[] = {2, 3}, strides[] = {-3, 1};
+    DLManagedTensor tensor = {
+        .dl_tensor = {data, {kDLCPU, 0}, 2, {kDLFloat, 64, 1}, shape, strides, 4 * sizeof(double)}, .deleter = count_deleted};
+    weft_array *array;
+    deleted = 0;
+    weft_test_ok(weft_array_import_dlpack(NULL, &tensor, &array));
+    assert_ptr_equal(weft_array_data(array), data + 4);
+    assert_int_equal(weft_array_strides(array)[0], -3);
+    assert_int_equal(weft_array_dtype(array), WEFT_F64);
+    weft_array_release(array);
+    assert_int_equal(deleted, 1);
+
+    tensor.dl_tensor.strides = NULL;
+    tensor.dl_tensor.device = (DLDevice){kDLCUDA, 3};
+    tensor.deleter = NULL;
+    weft_test_ok(weft_array_import_dlpack(NULL, &tensor, &array));
+    assert_true(weft_array_is_contiguous(array));
+    assert_int_equal(weft_array_device(array).kind, WEFT_DEVICE_CUDA);
+    assert_int_equal(weft_array_device(array).index, 3);
+    weft_array *host = NULL;
+    weft_test_ok(weft_array_create(NULL, WEFT_F64, 2, shape, &host));
+    weft_test_fails(weft_array_copy(host, array), WEFT_UNSUPPORTED, "CPU");
+    weft_array_release(host);
+    weft_array_release(array);
+}
+
+static void foreign_tensors_are_refused_and_stay_the_callers(void **state)
+{
+    (void)state;
+    double data[4];
+    int64_t shape[] = {4};
+    const DLManagedTensor good = {.dl_tensor = {data, {kDLCPU, 0}, 1, {kDLFloat, 64, 1}, shape, NULL, 0},
+                                  .deleter = count_deleted};
+    weft_array *array = NULL;
+    deleted = 0;
+    DLManagedTensor bad = good;
+    bad.dl_tensor.dtype.lanes = 2;
+    weft_test_fails(weft_array_import_dlpack(NULL, &bad, &array), WEFT_UNSUPPORTED, "2 lanes");
+    bad = good;
+    bad.dl_tensor.dtype.bits = 80;
+    weft_test_fails(weft_array_import_dlpack(NULL, &bad, &array), WEFT_UNSUPPORTED, "code 2 of 80 bits");
+    bad = good;
+    bad.dl_tensor.device.device_type = kDLMetal;
+    weft_test_fails(weft_array_import_dlpack(NULL, &bad, &array), WEFT_UNSUPPORTED, "device type 8");
+    bad = good;
+    bad.dl_tensor.ndim = -1;
+    weft_test_fails(weft_array_import_dlpack(NULL, &bad, &array), WEFT_INVALID_ARGUMENT, "rank -1");
+    bad = good;
+    bad.dl_tensor.ndim = WEFT_MAX_RANK + 1;
+    weft_test_fails(weft_array_import_dlpack(NULL, &bad, &array), WEFT_INVALID_ARGUMENT, "rank 65");
+    bad = good;
+    bad.dl_tensor.byte_offset = 4;
+    weft_test_fails(weft_array_import_dlpack(NULL, &bad, &array), WEFT_INVALID_ARGUMENT, "aligned");
+    bad = good;
+    bad.dl_tensor.data = NULL;
+    weft_test_fails(weft_array_import_dlpack(NULL, &bad, &array), WEFT_INVALID_ARGUMENT, "NULL");
+    assert_null(array);
+    assert_int_equal(deleted, 0);
+}
+
+static void every_dtype_goes_out_and_in(void **state)
+{
+    (void)state;
+    for (int dtype = 0; dtype < WEFT_DTYPE_COUNT; dtype++) {
+        weft_array *array, *again;
+        DLManagedTensor *tensor;
+        weft_test_ok(weft_array_create(NULL, (weft_dtype)dtype, 2, DIMS(2, 3), &array));
+        void *data = weft_array_data(array);
+        weft_test_ok(weft_array_export_dlpack(array, &tensor));
+        weft_array_release(array);
+        weft_test_ok(weft_array_import_dlpack(NULL, tensor, &again));
+        assert_int_equal(weft_array_dtype(again), dtype);
+        assert_ptr_equal(weft_array_data(again), data);
+        assert_memory_equal(weft_array_shape(again), DIMS(2, 3), 2 * sizeof(int64_t));
+        memset(data, 0, 6 * weft_dtype_size((weft_dtype)dtype));
+        weft_array_release(again);
+    }
+}
+
+static weft_status *use_all(const weft_allocator *allocator, void *context)
+{
+    (void)context;
+    weft_array *base, *view = NULL, *again = NULL;
+    DLManagedTensor *tensor = NULL;
+    WEFT_TRY(weft_array_create(allocator, WEFT_F32, 2, DIMS(3, 4), &base));
+    weft_status *status = weft_array_view(base, 2, DIMS(4, 3), DIMS(1, 4), 0, &view);
+    weft_array_release(base);
+    if (status != NULL) return status;
+    status = weft_array_export_dlpack(view, &tensor);
+    weft_array_release(view);
+    if (status != NULL) return status;
+    status = weft_array_import_dlpack(allocator, tensor, &again);
+    if (status != NULL) tensor->deleter(tensor);
+    weft_array_release(again);
+    return status;
+}
+
+static void arrays_survive_short_memory(void **state)
+{
+    (void)state;
+    assert_int_equal(weft_test_fail_each(use_all, NULL), 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(create_gives_an_aligned_row_major_array),
+        cmocka_unit_test(scalars_and_empty_arrays_exist),
+        cmocka_unit_test(impossible_arrays_are_refused),
+        cmocka_unit_test(the_last_reference_releases_wrapped_data_once),
+        cmocka_unit_test(a_failed_wrap_keeps_the_data_with_the_caller),
+        cmocka_unit_test(views_stay_inside_their_base),
+        cmocka_unit_test(contiguity_ignores_axes_of_one),
+        cmocka_unit_test(copies_follow_any_strides),
+        cmocka_unit_test(copies_of_unlike_arrays_are_refused),
+        cmocka_unit_test(imports_take_the_tensor),
+        cmocka_unit_test(foreign_tensors_are_refused_and_stay_the_callers),
+        cmocka_unit_test(every_dtype_goes_out_and_in),
+        cmocka_unit_test(arrays_survive_short_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test/support.h"
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+#include "runtime/cache.h"
+#include "runtime/memory.h"
+
+/* What the values of a test are made from; a value is an int of the same allocator. */
+struct source {
+    weft_cache *cache;
+    weft_test_allocator test;
+    atomic_int made;
+    atomic_int failures_left; /* this many calls of `make_int` fail first */
+    size_t bytes;
+};
+
+struct request {
+    struct source *source;
+    int number;
+};
+
+static atomic_int alive;
+static const weft_allocator *value_allocator;
+
+static void destroy_int(void *value)
+{
+    atomic_fetch_sub(&alive, 1);
+    weft_free(value_allocator, value, sizeof(int));
+}
+
+static weft_status *make_int(void *context, void **out_value, size_t *out_bytes)
+{
+    struct request *request = context;
+    struct source *source = request->source;
+    atomic_fetch_add(&source->made, 1);
+    if (atomic_load(&source->failures_left) > 0) {
+        atomic_fetch_sub(&source->failures_left, 1);
+        return weft_status_create(&source->test.allocator, WEFT_COMPILE_FAILED, "make", "no value %d", request->number);
+    }
+    int *value = weft_allocate(value_allocator, sizeof *value);
+    if (value == NULL) return weft_status_out_of_memory();
+    *value = request->number;
+    *out_value = value;
+    *out_bytes = source->bytes;
+    atomic_fetch_add(&alive, 1);
+    return NULL;
+}
+
+static void open_source(struct source *source, size_t max_entries, size_t max_bytes)
+{
+    memset(source, 0, sizeof *source);
+    weft_test_allocator_init(&source->test, WEFT_TEST_NEVER);
+    source->bytes = 10;
+    value_allocator = &source->test.allocator;
+    atomic_store(&alive, 0);
+    weft_test_ok(weft_cache_create(&source->test.allocator, max_entries, max_bytes, destroy_int, &source->cache));
+}
+
+static void close_source(struct source *source)
+{
+    weft_cache_destroy(source->cache);
+    assert_int_equal(atomic_load(&alive), 0);
+    weft_test_allocator_check(&source->test);
+}
+
+static weft_status *acquire(struct source *source, int number, weft_cache_handle **out_handle)
+{
+    struct request request = {source, number};
+    return weft_cache_acquire(source->cache, &number, sizeof number, make_int, &request, out_handle);
+}
+
+/* Acquires, compares and releases. */
+static void visit(struct source *source, int number)
+{
+    weft_cache_handle *handle = NULL;
+    weft_test_ok(acquire(source, number, &handle));
+    assert_int_equal(*(int *)weft_cache_value(handle), number);
+    weft_cache_release(handle);
+}
+
+static void check_counters(struct source *source, uint64_t hits, uint64_t misses, uint64_t evictions, size_t entries)
+{
+    weft_cache_counters counters = weft_cache_counters_of(source->cache);
+    assert_int_equal(counters.hits, hits);
+    assert_int_equal(counters.misses, misses);
+    assert_int_equal(counters.evictions, evictions);
+    assert_int_equal(counters.entries, entries);
+    assert_int_equal(counters.bytes, entries * source->bytes);
+}
+
+static void the_least_recently_used_goes_first(void **state)
+{
+    (void)state;
+    struct source source;
+    open_source(&source, 3, SIZE_MAX);
+    for (int i = 0; i < 5; i++) visit(&source, i);
+    check_counters(&source, 0, 5, 2, 3);
+    assert_int_equal(atomic_load(&alive), 3);
+    for (int i = 2; i < 5; i++) visit(&source, i);
+    check_counters(&source, 3, 5, 2, 3);
+    visit(&source, 2);
+    visit(&source, 9);
+    visit(&source, 2);
+    visit(&source, 4);
+    check_counters(&source, 6, 6, 3, 3);
+    visit(&source, 3);
+    check_counters(&source, 6, 7, 4, 3);
+    close_source(&source);
+}
+
+static void bytes_bound_too(void **state)
+{
+    (void)state;
+    struct source source;
+    open_source(&source, SIZE_MAX, 35);
+    for (int i = 0; i < 5; i++) visit(&source, i);
+    check_counters(&source, 0, 5, 2, 3);
+    source.bytes = 36;
+    visit(&source, 77);
+    source.bytes = 10;
+    check_counters(&source, 0, 6, 3, 3);
+    visit(&source, 3);
+    check_counters(&source, 1, 6, 3, 3);
+    source.bytes = 30;
+    visit(&source, 78);
+    check_counters(&source, 1, 7, 6, 1);
+    close_source(&source);
+}
+
+static void a_handle_outlives_eviction_and_cache(void **state)
+{
+    (void)state;
+    struct source source;
+    weft_cache_handle *first, *second;
+    open_source(&source, 1, SIZE_MAX);
+    weft_test_ok(acquire(&source, 1, &first));
+    visit(&source, 2);
+    assert_int_equal(atomic_load(&alive), 2);
+    assert_int_equal(*(int *)weft_cache_value(first), 1);
+    weft_test_ok(acquire(&source, 1, &second));
+    assert_ptr_not_equal(weft_cache_value(first), weft_cache_value(second));
+    assert_ptr_equal(weft_cache_retain(first), first);
+    weft_cache_release(first);
+    assert_int_equal(atomic_load(&alive), 2);
+    weft_cache_release(first);
+    assert_int_equal(atomic_load(&alive), 1);
+    weft_cache_destroy(source.cache);
+    assert_int_equal(*(int *)weft_cache_value(second), 1);
+    weft_cache_release(second);
+    weft_cache_release(NULL);
+    assert_null(weft_cache_retain(NULL));
+    assert_int_equal(atomic_load(&alive), 0);
+    weft_test_allocator_check(&source.test);
+}
+
+static void capacity_and_clearing_drop_entries(void **state)
+{
+    (void)state;
+    struct source source;
+    open_source(&source, 8, SIZE_MAX);
+    for (int i = 0; i < 8; i++) visit(&source, i);
+    weft_cache_set_capacity(source.cache, 5, SIZE_MAX);
+    check_counters(&source, 0, 8, 3, 5);
+    weft_cache_set_capacity(source.cache, 5, 20);
+    check_counters(&source, 0, 8, 6, 2);
+    weft_cache_clear(source.cache);
+    check_counters(&source, 0, 8, 6, 0);
+    assert_int_equal(atomic_load(&alive), 0);
+    weft_cache_set_capacity(source.cache, 0, SIZE_MAX);
+    visit(&source, 1);
+    visit(&source, 1);
+    check_counters(&source, 0, 10, 8, 0);
+    close_source(&source);
+}
+
+static void keys_compare_in_full(void **state)
+{
+    (void)state;
+    struct source source;
+    open_source(&source, 10, SIZE_MAX);
+    const char *keys[] = {"", "a", "a\0", "a\0b", "ab"};
+    const size_t sizes[] = {0, 1, 2, 3, 2};
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 5; i++) {
+            struct request request = {&source, i};
+            weft_cache_handle *handle;
+            weft_test_ok(weft_cache_acquire(source.cache, keys[i], sizes[i], make_int, &request, &handle));
+            assert_int_equal(*(int *)weft_cache_value(handle), i);
+            weft_cache_release(handle);
+        }
+    }
+    check_counters(&source, 5, 5, 0, 5);
+    close_source(&source);
+}
+
+static void an_error_is_not_kept(void **state)
+{
+    (void)state;
+    struct source source;
+    open_source(&source, 3, SIZE_MAX);
+    atomic_store(&source.failures_left, 2);
+    weft_cache_handle *handle = NULL;
+    weft_test_fails(acquire(&source, 6, &handle), WEFT_COMPILE_FAILED, "no value 6");
+    weft_test_fails(acquire(&source, 6, &handle), WEFT_COMPILE_FAILED, "no value 6");
+    assert_null(handle);
+    check_counters(&source, 0, 2, 0, 0);
+    visit(&source, 6);
+    visit(&source, 6);
+    check_counters(&source, 1, 3, 0, 1);
+    close_source(&source);
+}
+
+/* ---- making that uses the cache ---- */
+
+/* The value of n needs that of n - 1, down to 0; -1 needs itself. */
+static weft_status *make_chain(void *context, void **out_value, size_t *out_bytes)
+{
+    struct request *outer = context;
+    struct request inner = {outer->source, outer->number < 0 ? outer->number : outer->number - 1};
+    if (outer->number != 0) {
+        weft_cache_handle *handle;
+        WEFT_TRY(weft_cache_acquire(outer->source->cache, &inner.number, sizeof inner.number, make_chain, &inner, &handle));
+        weft_cache_release(handle);
+    }
+    return make_int(context, out_value, out_bytes);
+}
+
+static void making_may_use_the_same_cache(void **state)
+{
+    (void)state;
+    struct source source;
+    open_source(&source, 2, SIZE_MAX);
+    struct request request = {&source, 5};
+    weft_cache_handle *handle;
+    weft_test_ok(weft_cache_acquire(source.cache, &request.number, sizeof(int), make_chain, &request, &handle));
+    assert_int_equal(*(int *)weft_cache_value(handle), 5);
+    weft_cache_release(handle);
+    check_counters(&source, 0, 6, 4, 2);
+    close_source(&source);
+}
+
+static void a_key_that_needs_itself_is_an_error(void **state)
+{
+    (void)state;
+    struct source source;
+    open_source(&source, 2, SIZE_MAX);
+    struct request request = {&source, -1};
+    weft_cache_handle *handle;
+    weft_test_fails(weft_cache_acquire(source.cache, &request.number, sizeof(int), make_chain, &request, &handle),
+                    WEFT_INTERNAL, "needs itself");
+    visit(&source, 1);
+    close_source(&source);
+}
+
+/* ---- many threads ---- */
+
+enum { THREADS = 6 };
+
+struct crowd {
+    struct source source;
+    pthread_barrier_t start;
+    atomic_int joined; /* threads about to ask, the maker included */
+    bool fail;
+    atomic_int succeeded, failed;
+};
+
+/* Gives the others time to join, so that most of them wait for this call. */
+static weft_status *make_slowly(void *context, void **out_value, size_t *out_bytes)
+{
+    struct crowd *crowd = context;
+    while (atomic_load(&crowd->joined) < THREADS) sched_yield();
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    struct request request = {&crowd->source, 7};
+    atomic_store(&crowd->source.failures_left, crowd->fail ? 1 : 0);
+    return make_int(&request, out_value, out_bytes);
+}
+
+static void *ask(void *argument)
+{
+    struct crowd *crowd = argument;
+    weft_cache_handle *handle = NULL;
+    pthread_barrier_wait(&crowd->start);
+    atomic_fetch_add(&crowd->joined, 1);
+    weft_status *status = weft_cache_acquire(crowd->source.cache, "key", 3, make_slowly, crowd, &handle);
+    if (status == NULL && *(int *)weft_cache_value(handle) == 7) atomic_fetch_add(&crowd->succeeded, 1);
+    if (status != NULL && strcmp(weft_status_message(status), "no value 7") == 0) atomic_fetch_add(&crowd->failed, 1);
+    weft_status_destroy(status);
+    weft_cache_release(handle);
+    return NULL;
+}
+
+static void gather_crowd(struct crowd *crowd, bool fail)
+{
+    pthread_t threads[THREADS];
+    open_source(&crowd->source, 4, SIZE_MAX);
+    crowd->fail = fail;
+    atomic_init(&crowd->joined, 0);
+    atomic_init(&crowd->succeeded, 0);
+    atomic_init(&crowd->failed, 0);
+    pthread_barrier_init(&crowd->start, NULL, THREADS);
+    for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, ask, crowd), 0);
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    pthread_barrier_destroy(&crowd->start);
+}
+
+static void many_threads_share_one_making(void **state)
+{
+    (void)state;
+    struct crowd crowd;
+    gather_crowd(&crowd, false);
+    assert_int_equal(atomic_load(&crowd.succeeded), THREADS);
+    assert_int_equal(atomic_load(&crowd.source.made), 1);
+    check_counters(&crowd.source, THREADS - 1, 1, 0, 1);
+    close_source(&crowd.source);
+}
+
+static void many_threads_share_one_error(void **state)
+{
+    (void)state;
+    struct crowd crowd;
+    gather_crowd(&crowd, true);
+    assert_int_equal(atomic_load(&crowd.failed), THREADS);
+    assert_true(atomic_load(&crowd.source.made) < THREADS);
+    check_counters(&crowd.source, 0, THREADS, 0, 0);
+    crowd.fail = false;
+    weft_cache_handle *handle;
+    weft_test_ok(weft_cache_acquire(crowd.source.cache, "key", 3, make_slowly, &crowd, &handle));
+    weft_cache_release(handle);
+    close_source(&crowd.source);
+}
+
+static void *wander(void *argument)
+{
+    struct source *source = argument;
+    unsigned random = (unsigned)(uintptr_t)&random;
+    for (int i = 0; i < 3000; i++) {
+        random = random * 1664525u + 1013904223u;
+        struct request request = {source, (int)(random >> 24) % 12};
+        weft_cache_handle *handle;
+        weft_status *status =
+            weft_cache_acquire(source->cache, &request.number, sizeof(int), make_chain, &request, &handle);
+        if (status != NULL || *(int *)weft_cache_value(handle) != request.number) return source;
+        weft_cache_release(handle);
+        if (i % 500 == 0) weft_cache_clear(source->cache);
+        if (i % 300 == 0) weft_cache_set_capacity(source->cache, 2 + random % 8, 70);
+        if (weft_cache_counters_of(source->cache).entries > 9) return source;
+    }
+    return NULL;
+}
+
+static void threads_may_do_anything_at_once(void **state)
+{
+    (void)state;
+    struct source source;
+    pthread_t threads[THREADS];
+    open_source(&source, 5, 70);
+    for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, wander, &source), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *failed;
+        pthread_join(threads[i], &failed);
+        assert_null(failed);
+    }
+    weft_cache_counters counters = weft_cache_counters_of(source.cache);
+    assert_int_equal(counters.misses, atomic_load(&source.made));
+    assert_int_equal(counters.entries, atomic_load(&alive));
+    close_source(&source);
+}
+
+/* ---- short memory ---- */
+
+static weft_status *fill_cache(const weft_allocator *allocator, void *context)
+{
+    struct source *source = context;
+    value_allocator = allocator;
+    atomic_store(&alive, 0);
+    WEFT_TRY(weft_cache_create(allocator, 4, SIZE_MAX, destroy_int, &source->cache));
+    weft_status *status = NULL;
+    for (int i = 0; i < 6 && status == NULL; i++) {
+        weft_cache_handle *handle = NULL;
+        status = acquire(source, i, &handle);
+        weft_cache_release(handle);
+    }
+    weft_cache_counters counters = weft_cache_counters_of(source->cache);
+    assert_int_equal(counters.entries, atomic_load(&alive));
+    weft_cache_destroy(source->cache);
+    assert_int_equal(atomic_load(&alive), 0);
+    return status;
+}
+
+static void a_cache_survives_short_memory(void **state)
+{
+    (void)state;
+    struct source source;
+    memset(&source, 0, sizeof source);
+    weft_test_allocator_init(&source.test, WEFT_TEST_NEVER);
+    assert_true(weft_test_fail_each(fill_cache, &source) >= 1 + 3 * 6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_least_recently_used_goes_first),
+        cmocka_unit_test(bytes_bound_too),
+        cmocka_unit_test(a_handle_outlives_eviction_and_cache),
+        cmocka_unit_test(capacity_and_clearing_drop_entries),
+        cmocka_unit_test(keys_compare_in_full),
+        cmocka_unit_test(an_error_is_not_kept),
+        cmocka_unit_test(making_may_use_the_same_cache),
+        cmocka_unit_test(a_key_that_needs_itself_is_an_error),
+        cmocka_unit_test(many_threads_share_one_making),
+        cmocka_unit_test(many_threads_share_one_error),
+        cmocka_unit_test(threads_may_do_anything_at_once),
+        cmocka_unit_test(a_cache_survives_short_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* sched_getaffinity */
+#include "test/support.h"
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include "runtime/pool.h"
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
+
+enum { MOST = 1000 };
+
+/* Counts how often each index is visited, by how many calls and by whom. */
+struct visits {
+    weft_pool *pool;
+    unsigned char seen[MOST]; /* plain: ranges are disjoint */
+    int64_t count, grain;
+    atomic_int calls, short_calls, foreign_calls, strange_state;
+    pthread_t caller;
+    unsigned control;
+};
+
+static void visit(void *context, int64_t begin, int64_t end)
+{
+    struct visits *visits = context;
+    for (int64_t i = begin; i < end; i++) visits->seen[i]++;
+    atomic_fetch_add(&visits->calls, 1);
+    if (end - begin < visits->grain && end != visits->count) atomic_fetch_add(&visits->short_calls, 1);
+    if (!pthread_equal(pthread_self(), visits->caller)) atomic_fetch_add(&visits->foreign_calls, 1);
+#if defined(__SSE__)
+    if ((_mm_getcsr() & ~0x3fu) != (visits->control & ~0x3fu)) atomic_fetch_add(&visits->strange_state, 1);
+#endif
+}
+
+static void init_visits(struct visits *visits, weft_pool *pool, int64_t count, int64_t grain)
+{
+    memset(visits, 0, sizeof *visits);
+    visits->pool = pool;
+    visits->count = count;
+    visits->grain = grain;
+    visits->caller = pthread_self();
+#if defined(__SSE__)
+    visits->control = _mm_getcsr();
+#endif
+}
+
+static void check_visits(const struct visits *visits)
+{
+    for (int64_t i = 0; i < MOST; i++) assert_int_equal(visits->seen[i], i < visits->count ? 1 : 0);
+    assert_int_equal(atomic_load(&visits->short_calls), 0);
+    assert_int_equal(atomic_load(&visits->strange_state), 0);
+}
+
+static weft_pool *create(size_t threads)
+{
+    weft_pool *pool = NULL;
+    weft_test_ok(weft_pool_create(NULL, threads, &pool));
+    return pool;
+}
+
+static void ranges_cover_everything_once(void **state)
+{
+    (void)state;
+    static const int64_t counts[] = {0, 1, 2, 7, 8, 9, 63, 100, 999, 1000}, grains[] = {-1, 0, 1, 3, 50, 998, 5000};
+    for (size_t threads = 1; threads <= 3; threads++) {
+        weft_pool *pool = create(threads);
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+            for (size_t k = 0; k < sizeof grains / sizeof *grains; k++) {
+                struct visits visits;
+                init_visits(&visits, pool, counts[i], grains[k]);
+                weft_pool_run(pool, counts[i], grains[k], visit, &visits);
+                check_visits(&visits);
+                assert_true(atomic_load(&visits.calls) <= 4 * (int)threads);
+            }
+        }
+        weft_pool_destroy(pool);
+    }
+}
+
+static void small_work_stays_on_the_callers_thread(void **state)
+{
+    (void)state;
+    weft_pool *pool = create(4);
+    struct visits visits;
+    init_visits(&visits, pool, 500, 500);
+    weft_pool_run(pool, 500, 500, visit, &visits);
+    check_visits(&visits);
+    assert_int_equal(atomic_load(&visits.calls), 1);
+    assert_int_equal(atomic_load(&visits.foreign_calls), 0);
+    init_visits(&visits, pool, -3, 1);
+    weft_pool_run(pool, -3, 1, visit, &visits);
+    assert_int_equal(atomic_load(&visits.calls), 0);
+    weft_pool_destroy(pool);
+}
+
+/* Returns once two chunks have met, so it ends only if two threads run. */
+static void meet(void *context, int64_t begin, int64_t end)
+{
+    atomic_int *arrived = context;
+    (void)begin;
+    (void)end;
+    atomic_fetch_add(arrived, 1);
+    while (atomic_load(arrived) < 2) sched_yield();
+}
+
+static void regions_use_several_threads(void **state)
+{
+    (void)state;
+    weft_pool *pool = create(2);
+    for (int i = 0; i < 20; i++) {
+        atomic_int arrived = 0;
+        weft_pool_run(pool, 2, 1, meet, &arrived);
+        assert_int_equal(atomic_load(&arrived), 2);
+    }
+    weft_pool_destroy(pool);
+}
+
+/* ---- nested and concurrent regions ---- */
+
+static atomic_int nested_calls, nested_foreign;
+
+struct nest {
+    weft_pool *inner;
+    atomic_int wrong;
+};
+
+struct inner_run {
+    pthread_t owner;
+    int64_t sum;
+};
+
+static void add_up(void *context, int64_t begin, int64_t end)
+{
+    struct inner_run *run = context;
+    if (!pthread_equal(run->owner, pthread_self())) atomic_fetch_add(&nested_foreign, 1);
+    atomic_fetch_add(&nested_calls, 1);
+    for (int64_t i = begin; i < end; i++) run->sum += i;
+}
+
+static void run_inner(void *context, int64_t begin, int64_t end)
+{
+    struct nest *nest = context;
+    for (int64_t i = begin; i < end; i++) {
+        struct inner_run run = {pthread_self(), 0};
+        weft_pool_run(nest->inner, 100, 1, add_up, &run);
+        if (run.sum != 4950) atomic_fetch_add(&nest->wrong, 1);
+    }
+}
+
+static void a_region_inside_a_region_is_serial(void **state)
+{
+    (void)state;
+    weft_pool *outer = create(3), *other = create(2);
+    weft_pool *inner[] = {outer, other};
+    for (int i = 0; i < 2; i++) {
+        struct nest nest = {inner[i], 0};
+        atomic_store(&nested_calls, 0);
+        atomic_store(&nested_foreign, 0);
+        weft_pool_run(outer, 40, 1, run_inner, &nest);
+        assert_int_equal(atomic_load(&nest.wrong), 0);
+        assert_int_equal(atomic_load(&nested_foreign), 0);
+        assert_int_equal(atomic_load(&nested_calls), 40);
+    }
+    weft_pool_destroy(outer);
+    weft_pool_destroy(other);
+}
+
+static void *run_often(void *argument)
+{
+    weft_pool *pool = argument;
+    struct visits visits;
+    for (int i = 0; i < 200; i++) {
+        init_visits(&visits, pool, MOST, 10);
+        weft_pool_run(pool, MOST, 10, visit, &visits);
+        for (int k = 0; k < MOST; k++)
+            if (visits.seen[k] != 1) return pool;
+    }
+    return NULL;
+}
+
+static void many_callers_share_one_pool(void **state)
+{
+    (void)state;
+    pthread_t threads[4];
+    weft_pool *pool = create(3);
+    for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&threads[i], NULL, run_often, pool), 0);
+    for (int i = 0; i < 4; i++) {
+        void *failed;
+        pthread_join(threads[i], &failed);
+        assert_null(failed);
+    }
+    weft_pool_destroy(pool);
+}
+
+/* Holds the pool's only region until told to stop. */
+struct blocker {
+    weft_pool *pool;
+    atomic_bool running, stop;
+};
+
+static void block(void *context, int64_t begin, int64_t end)
+{
+    struct blocker *blocker = context;
+    (void)begin;
+    (void)end;
+    atomic_store(&blocker->running, true);
+    while (!atomic_load(&blocker->stop)) sched_yield();
+}
+
+static void *hold(void *argument)
+{
+    struct blocker *blocker = argument;
+    weft_pool_run(blocker->pool, 2, 1, block, blocker);
+    return NULL;
+}
+
+static void a_busy_pool_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct blocker blocker = {.pool = create(2)};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, hold, &blocker), 0);
+    while (!atomic_load(&blocker.running)) sched_yield();
+    struct visits visits;
+    init_visits(&visits, blocker.pool, MOST, 1);
+    weft_pool_run(blocker.pool, MOST, 1, visit, &visits);
+    atomic_store(&blocker.stop, true);
+    pthread_join(thread, NULL);
+    check_visits(&visits);
+    assert_int_equal(atomic_load(&visits.calls), 1);
+    assert_int_equal(atomic_load(&visits.foreign_calls), 0);
+    weft_pool_destroy(blocker.pool);
+}
+
+static void workers_take_the_callers_control_word(void **state)
+{
+    (void)state;
+#if defined(__SSE__)
+    weft_pool *pool = create(3);
+    unsigned before = _mm_getcsr();
+    static const unsigned changes[] = {0, 0x8040, 0x6000, 0};
+    for (int i = 0; i < 4; i++) {
+        struct visits visits;
+        _mm_setcsr(before | changes[i]);
+        init_visits(&visits, pool, MOST, 1);
+        weft_pool_run(pool, MOST, 1, visit, &visits);
+        assert_int_equal(_mm_getcsr() & ~0x3fu, (before | changes[i]) & ~0x3fu);
+        _mm_setcsr(before);
+        check_visits(&visits);
+    }
+    weft_pool_destroy(pool);
+#else
+    skip();
+#endif
+}
+
+/* ---- making ---- */
+
+static weft_status *create_and_destroy(const weft_allocator *allocator, void *context)
+{
+    weft_pool *pool;
+    (void)context;
+    WEFT_TRY(weft_pool_create(allocator, 2, &pool));
+    weft_pool_destroy(pool);
+    return NULL;
+}
+
+static void sizes_are_checked(void **state)
+{
+    (void)state;
+    weft_pool *pool = create(0);
+    cpu_set_t set;
+    assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
+    assert_int_equal(weft_pool_size(pool), CPU_COUNT(&set));
+    weft_pool_destroy(pool);
+    pool = create(7);
+    assert_int_equal(weft_pool_size(pool), 7);
+    weft_pool_destroy(pool);
+    weft_pool_destroy(NULL);
+    weft_test_fails(weft_pool_create(NULL, SIZE_MAX, &pool), WEFT_OUT_OF_RANGE, "limit of 1024");
+    assert_int_equal(weft_test_fail_each(create_and_destroy, NULL), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranges_cover_everything_once),
+        cmocka_unit_test(small_work_stays_on_the_callers_thread),
+        cmocka_unit_test(regions_use_several_threads),
+        cmocka_unit_test(a_region_inside_a_region_is_serial),
+        cmocka_unit_test(many_callers_share_one_pool),
+        cmocka_unit_test(a_busy_pool_is_not_waited_for),
+        cmocka_unit_test(workers_take_the_callers_control_word),
+        cmocka_unit_test(sizes_are_checked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test/support.h"
+#include <string.h>
+
+static void codes_have_names(void **state)
+{
+    (void)state;
+    assert_string_equal(weft_code_name(WEFT_OK), "OK");
+    assert_string_equal(weft_code_name(WEFT_INTERNAL), "INTERNAL");
+    assert_string_equal(weft_code_name(WEFT_CODE_COUNT), "UNKNOWN");
+    assert_string_equal(weft_code_name((weft_code)-1), "UNKNOWN");
+    for (int i = 0; i < WEFT_CODE_COUNT; i++) assert_true(strlen(weft_code_name((weft_code)i)) > 0);
+}
+
+static void null_is_success(void **state)
+{
+    (void)state;
+    assert_int_equal(weft_status_code(NULL), WEFT_OK);
+    assert_string_equal(weft_status_message(NULL), "");
+    assert_string_equal(weft_status_where(NULL), "");
+    assert_null(weft_status_clone(NULL, NULL));
+    weft_status_destroy(NULL);
+}
+
+static void a_status_carries_code_place_and_sentence(void **state)
+{
+    (void)state;
+    weft_status *status = weft_status_create(NULL, WEFT_OUT_OF_RANGE, "here", "axis %d of %s", 3, "x");
+    assert_int_equal(weft_status_code(status), WEFT_OUT_OF_RANGE);
+    assert_string_equal(weft_status_message(status), "axis 3 of x");
+    assert_string_equal(weft_status_where(status), "here");
+    weft_status *clone = weft_status_clone(NULL, status);
+    weft_status_destroy(status);
+    assert_int_equal(weft_status_code(clone), WEFT_OUT_OF_RANGE);
+    assert_string_equal(weft_status_message(clone), "axis 3 of x");
+    assert_string_equal(weft_status_where(clone), "here");
+    weft_status_destroy(clone);
+}
+
+static void an_error_is_never_ok(void **state)
+{
+    (void)state;
+    weft_status *status = weft_status_create(NULL, WEFT_OK, NULL, "%s", "");
+    assert_int_equal(weft_status_code(status), WEFT_INTERNAL);
+    assert_string_equal(weft_status_where(status), "");
+    weft_status_destroy(status);
+}
+
+static void one_block_holds_everything(void **state)
+{
+    (void)state;
+    weft_test_allocator test;
+    weft_test_allocator_init(&test, WEFT_TEST_NEVER);
+    weft_status *status = weft_status_create(&test.allocator, WEFT_NOT_FOUND, "where", "%2000d", 1);
+    assert_int_equal(strlen(weft_status_message(status)), 2000);
+    assert_int_equal(atomic_load(&test.blocks), 1);
+    weft_status_destroy(status);
+    weft_test_allocator_check(&test);
+}
+
+static void a_status_outlives_its_allocator_struct(void **state)
+{
+    (void)state;
+    weft_test_allocator test;
+    weft_test_allocator_init(&test, WEFT_TEST_NEVER);
+    weft_allocator passing = test.allocator;
+    weft_status *status = weft_status_create(&passing, WEFT_NOT_FOUND, "where", "gone");
+    memset(&passing, 0, sizeof passing);
+    weft_status_destroy(status);
+    weft_test_allocator_check(&test);
+}
+
+static weft_status *create_and_clone(const weft_allocator *allocator, void *context)
+{
+    (void)context;
+    weft_status *status = weft_status_create(allocator, WEFT_NOT_FOUND, "where", "no %s", "such");
+    weft_status *clone = weft_status_clone(allocator, status);
+    assert_non_null(status);
+    assert_non_null(clone);
+    bool failed = status == weft_status_out_of_memory() || clone == weft_status_out_of_memory();
+    weft_status_destroy(status);
+    weft_status_destroy(clone);
+    return failed ? weft_status_out_of_memory() : NULL;
+}
+
+static void short_memory_gives_the_shared_status(void **state)
+{
+    (void)state;
+    assert_int_equal(weft_test_fail_each(create_and_clone, NULL), 2);
+    assert_int_equal(weft_status_code(weft_status_out_of_memory()), WEFT_OUT_OF_MEMORY);
+    assert_string_equal(weft_status_message(weft_status_out_of_memory()), "out of memory");
+}
+
+static weft_status *pass_on(weft_status *status, int *reached)
+{
+    WEFT_TRY(status);
+    *reached = 1;
+    return NULL;
+}
+
+static void try_returns_errors_only(void **state)
+{
+    (void)state;
+    int reached = 0;
+    weft_test_fails(pass_on(weft_status_create(NULL, WEFT_NOT_FOUND, NULL, "x"), &reached), WEFT_NOT_FOUND, "x");
+    assert_int_equal(reached, 0);
+    weft_test_ok(pass_on(NULL, &reached));
+    assert_int_equal(reached, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(codes_have_names),
+        cmocka_unit_test(null_is_success),
+        cmocka_unit_test(a_status_carries_code_place_and_sentence),
+        cmocka_unit_test(an_error_is_never_ok),
+        cmocka_unit_test(one_block_holds_everything),
+        cmocka_unit_test(a_status_outlives_its_allocator_struct),
+        cmocka_unit_test(short_memory_gives_the_shared_status),
+        cmocka_unit_test(try_returns_errors_only),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
