@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known of a node from its operands: range, divisor, height, symbols. */
+#include "lib/extent_internal.h"
+
+#include <string.h>
+
+typedef struct range {
+    int64_t min, max; /* INT64_MIN and INT64_MAX: unbounded */
+} range;
+
+static bool is_unbounded(int64_t v) {
+    return v == INT64_MIN || v == INT64_MAX;
+}
+
+static int64_t add_bounds(int64_t a, int64_t b) {
+    if (is_unbounded(a)) return a;
+    if (is_unbounded(b)) return b;
+    int64_t sum;
+    if (__builtin_add_overflow(a, b, &sum)) return a > 0 ? INT64_MAX : INT64_MIN;
+    return sum;
+}
+
+static int64_t mul_bounds(int64_t a, int64_t b) {
+    if (a == 0 || b == 0) return 0;
+    int64_t limit = (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN, product;
+    if (is_unbounded(a) || is_unbounded(b) || __builtin_mul_overflow(a, b, &product)) return limit;
+    return product;
+}
+
+static int64_t div_bounds(int64_t a, int64_t b) {
+    if (is_unbounded(a)) return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+    if (is_unbounded(b)) return a == 0 || (a < 0) == (b < 0) ? 0 : -1;
+    return weft_extent_floor_div(a, b);
+}
+
+static range hull(const int64_t values[4]) {
+    range r = {values[0], values[0]};
+    for (int i = 1; i < 4; i++) {
+        if (values[i] < r.min) r.min = values[i];
+        if (values[i] > r.max) r.max = values[i];
+    }
+    return r;
+}
+
+static range mul_ranges(range a, range b) {
+    return hull((int64_t[4]){mul_bounds(a.min, b.min), mul_bounds(a.min, b.max), mul_bounds(a.max, b.min),
+                             mul_bounds(a.max, b.max)});
+}
+
+static range div_same_sign(range a, range b) {
+    return hull((int64_t[4]){div_bounds(a.min, b.min), div_bounds(a.min, b.max), div_bounds(a.max, b.min),
+                             div_bounds(a.max, b.max)});
+}
+
+/* Where the divisor can be 0 nothing is computed, so only its positive and its negative values count. */
+static range div_ranges(range a, range b) {
+    range positive = {b.min > 1 ? b.min : 1, b.max}, negative = {b.min, b.max < -1 ? b.max : -1};
+    if (b.max <= 0) return div_same_sign(a, negative);
+    range r = div_same_sign(a, positive);
+    if (b.min >= 0) return r;
+    range s = div_same_sign(a, negative);
+    return (range){s.min < r.min ? s.min : r.min, s.max > r.max ? s.max : r.max};
+}
+
+static range mod_ranges(range a, range b) {
+    range r = {b.min < 0 ? add_bounds(b.min, 1) : 0, b.max > 0 ? add_bounds(b.max, -1) : 0};
+    if (b.min >= 0 && a.min >= 0 && a.max < r.max) r.max = a.max;
+    if (b.max <= 0 && a.max <= 0 && a.min > r.min) r.min = a.min;
+    return r;
+}
+
+static range range_of(const weft_extents *extents, const weft_extent_node *node, size_t i) {
+    const weft_extent_node *operand = weft_extent_node_of(extents, (weft_expr)node->terms[i].expr);
+    return (range){operand->min, operand->max};
+}
+
+static range sum_range(const weft_extents *extents, const weft_extent_node *node) {
+    range r = {node->value, node->value};
+    for (size_t i = 0; i < node->count; i++) {
+        int64_t c = node->terms[i].coefficient;
+        range t = mul_ranges((range){c, c}, range_of(extents, node, i));
+        r = (range){add_bounds(r.min, t.min), add_bounds(r.max, t.max)};
+    }
+    return r;
+}
+
+static range product_range(const weft_extents *extents, const weft_extent_node *node) {
+    range r = range_of(extents, node, 0);
+    for (size_t i = 1; i < node->count; i++) r = mul_ranges(r, range_of(extents, node, i));
+    return r;
+}
+
+static range node_range(const weft_extents *extents, const weft_extent_node *node) {
+    if (node->kind == WEFT_EXPR_CONSTANT) return (range){node->value, node->value};
+    if (node->kind == WEFT_EXPR_SUM) return sum_range(extents, node);
+    if (node->kind == WEFT_EXPR_PRODUCT) return product_range(extents, node);
+    range a = range_of(extents, node, 0), b = range_of(extents, node, 1);
+    if (node->kind == WEFT_EXPR_DIV) return div_ranges(a, b);
+    if (node->kind == WEFT_EXPR_MOD) return mod_ranges(a, b);
+    if (node->kind == WEFT_EXPR_MIN) return (range){a.min < b.min ? a.min : b.min, a.max < b.max ? a.max : b.max};
+    return (range){a.min > b.min ? a.min : b.min, a.max > b.max ? a.max : b.max};
+}
+
+int64_t weft_extent_floor_div(int64_t a, int64_t b) {
+    if (a == INT64_MIN && b == -1) return INT64_MAX;
+    int64_t quotient = a / b;
+    return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+int64_t weft_extent_gcd(int64_t a, int64_t b) {
+    uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+    while (y != 0) {
+        uint64_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return x > INT64_MAX ? INT64_C(1) << 62 : (int64_t)x;
+}
+
+static int64_t mul_divisors(int64_t a, int64_t b) {
+    int64_t product;
+    if (!__builtin_mul_overflow(a, b, &product)) return product;
+    return a > b ? a : b;
+}
+
+static int64_t divisor_of(const weft_extents *extents, const weft_extent_node *node, size_t i) {
+    return weft_extent_node_of(extents, (weft_expr)node->terms[i].expr)->divisor;
+}
+
+static int64_t div_divisor(const weft_extents *extents, const weft_extent_node *node) {
+    int64_t divisor = divisor_of(extents, node, 0);
+    range by = range_of(extents, node, 1);
+    return by.min == by.max && by.min > 0 && divisor % by.min == 0 ? divisor / by.min : 1;
+}
+
+static int64_t node_divisor(const weft_extents *extents, const weft_extent_node *node) {
+    if (node->kind == WEFT_EXPR_DIV) return div_divisor(extents, node);
+    bool product = node->kind == WEFT_EXPR_PRODUCT;
+    int64_t divisor = product ? 1 : weft_extent_gcd(node->value, 0);
+    for (size_t i = 0; i < node->count; i++) {
+        int64_t c = weft_extent_gcd(node->terms[i].coefficient, 0), d = mul_divisors(c, divisor_of(extents, node, i));
+        divisor = product ? mul_divisors(divisor, d) : weft_extent_gcd(divisor, d);
+    }
+    return divisor;
+}
+
+static bool covers(const weft_extent_node *node, const weft_extent_node *operand) {
+    if (operand->words > node->words) return false;
+    for (uint32_t w = 0; w < operand->words; w++)
+        if ((operand->symbols[w] & ~node->symbols[w]) != 0) return false;
+    return true;
+}
+
+/* Shares the set of an operand where one holds all. */
+static bool unite_symbols(weft_extents *extents, weft_extent_node *node, const weft_extent_node *operand) {
+    if (covers(node, operand)) return true;
+    if (covers(operand, node)) {
+        node->symbols = operand->symbols;
+        node->words = operand->words;
+        return true;
+    }
+    uint32_t words = node->words > operand->words ? node->words : operand->words;
+    uint64_t *bits = weft_arena_allocate(&extents->arena, words * sizeof *bits);
+    if (bits == NULL) return false;
+    for (uint32_t w = 0; w < words; w++)
+        bits[w] = (w < node->words ? node->symbols[w] : 0) | (w < operand->words ? operand->symbols[w] : 0);
+    node->symbols = bits;
+    node->words = words;
+    return true;
+}
+
+bool weft_extent_analyse(weft_extents *extents, weft_extent_node *node) {
+    range r = node_range(extents, node);
+    node->min = r.min;
+    node->max = r.max;
+    node->divisor = node_divisor(extents, node);
+    node->has_mod = node->kind == WEFT_EXPR_MOD;
+    for (uint32_t i = 0; i < node->count; i++) {
+        const weft_extent_node *operand = weft_extent_node_of(extents, (weft_expr)node->terms[i].expr);
+        if (operand->height + 1 > node->height) node->height = operand->height + 1;
+        if (node->kind == WEFT_EXPR_SUM || node->kind == WEFT_EXPR_PRODUCT) node->has_mod |= operand->has_mod;
+        if (!unite_symbols(extents, node, operand)) {
+            if (extents->error == NULL) extents->error = weft_status_out_of_memory();
+            return false;
+        }
+    }
+    if (node->height <= WEFT_EXTENT_MAX_HEIGHT && node->count <= WEFT_EXTENT_MAX_TERMS) return true;
+    if (extents->speculating == 0)
+        weft_extent_fail(extents, WEFT_OUT_OF_RANGE,
+                         "an extent expression has %u terms and is nested %u deep, where %d and %d are the most", node->count,
+                         node->height, WEFT_EXTENT_MAX_TERMS, WEFT_EXTENT_MAX_HEIGHT);
+    return false;
+}
