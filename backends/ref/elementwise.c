@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backends/ref/ref.h"
+#include <complex.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- scalar functions: one for each op and kind of number ---- */
+
+typedef struct rule {
+    weft_element_function integer, real, number;
+} rule;
+
+static int64_t floor_divide(int64_t a, int64_t b)
+{
+    if (b == -1) return (int64_t)(0 - (uint64_t)a);
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+static long double greater(long double a, long double b)
+{
+    return isnan(a) || (!isnan(b) && a >= b) ? a : b;
+}
+
+static long double lesser(long double a, long double b)
+{
+    return isnan(a) || (!isnan(b) && a <= b) ? a : b;
+}
+
+/* name_suffix: from two `type`s found in `member` to `expression`, stored in `result`. */
+#define FUNCTION(name, suffix, type, member, result, expression)               \
+    static weft_element name##_##suffix(weft_element left, weft_element right) \
+    {                                                                          \
+        const type a = left.member, b = right.member;                          \
+        (void)b;                                                               \
+        return (weft_element){.result = expression};                           \
+    }
+#define INTEGERS(name, expression) FUNCTION(name, integer, int64_t, integer, integer, expression)
+#define REALS(name, expression) FUNCTION(name, real, long double, real, real, expression)
+#define NUMBERS(name, expression) FUNCTION(name, number, long double complex, number, number, expression)
+#define COMPARISON(name, operator)                                              \
+    INTEGERS(name, a operator b)                                                \
+    FUNCTION(name, real, long double, real, integer, a operator b)
+#define WRAPPED(a, operator, b) (int64_t)((uint64_t)(a) operator(uint64_t)(b))
+
+INTEGERS(neg, WRAPPED(0, -, a)) REALS(neg, -a) NUMBERS(neg, -a)
+INTEGERS(abs, a < 0 ? WRAPPED(0, -, a) : a) REALS(abs, fabsl(a))
+REALS(exp, expl(a)) NUMBERS(exp, cexpl(a))
+REALS(log, logl(a)) NUMBERS(log, clogl(a))
+REALS(sqrt, sqrtl(a)) NUMBERS(sqrt, csqrtl(a))
+REALS(tanh, tanhl(a)) NUMBERS(tanh, ctanhl(a))
+INTEGERS(not, ~a)
+INTEGERS(add, WRAPPED(a, +, b)) REALS(add, a + b) NUMBERS(add, a + b)
+INTEGERS(sub, WRAPPED(a, -, b)) REALS(sub, a - b) NUMBERS(sub, a - b)
+INTEGERS(mul, WRAPPED(a, *, b)) REALS(mul, a * b) NUMBERS(mul, a * b)
+INTEGERS(div, floor_divide(a, b)) REALS(div, a / b) NUMBERS(div, a / b)
+INTEGERS(max, a > b ? a : b) REALS(max, greater(a, b))
+INTEGERS(min, a < b ? a : b) REALS(min, lesser(a, b))
+INTEGERS(and, a & b)
+INTEGERS(or, a | b)
+INTEGERS(xor, a ^ b)
+COMPARISON(eq, ==) FUNCTION(eq, number, long double complex, number, integer, a == b)
+COMPARISON(ne, !=) FUNCTION(ne, number, long double complex, number, integer, a != b)
+COMPARISON(lt, <)
+COMPARISON(le, <=)
+COMPARISON(gt, >)
+COMPARISON(ge, >=)
+
+#define ARITHMETIC(name) [WEFT_OP_##name] = {name##_integer, name##_real, name##_number}
+#define FLOATING(name) [WEFT_OP_##name] = {NULL, name##_real, name##_number}
+#define ORDERED(name) [WEFT_OP_##name] = {name##_integer, name##_real, NULL}
+#define BITWISE(name) [WEFT_OP_##name] = {name##_integer, NULL, NULL}
+
+static const rule rules[WEFT_OP_COUNT] = {
+    ARITHMETIC(neg), ORDERED(abs),    FLOATING(exp),   FLOATING(log),   FLOATING(sqrt), FLOATING(tanh),
+    BITWISE(not),    ARITHMETIC(add), ARITHMETIC(sub), ARITHMETIC(mul), ARITHMETIC(div), ORDERED(max),
+    ORDERED(min),    BITWISE(and),    BITWISE(or),     BITWISE(xor),    ARITHMETIC(eq), ARITHMETIC(ne),
+    ORDERED(lt),     ORDERED(le),     ORDERED(gt),     ORDERED(ge),
+};
+
+weft_element_function weft_element_function_of(weft_op_id op, weft_dtype_kind kind)
+{
+    if (kind == WEFT_KIND_FLOAT) return rules[op].real;
+    return kind == WEFT_KIND_COMPLEX ? rules[op].number : rules[op].integer;
+}
+
+/* ---- over tensors ---- */
+
+/* Operands of equal shape, as many as the op has: tracing has put broadcasts between. */
+static weft_status *check_shapes(const weft_reference_call *call)
+{
+    for (size_t i = 0; i < call->input_count; i++)
+        if (!weft_view_same_shape(&call->inputs[i], &call->outputs[0]))
+            return weft_reference_error(call, WEFT_INTERNAL, "operand %zu has not the shape of the result", i);
+    return NULL;
+}
+
+static weft_status *map(const weft_reference_call *call, weft_op_id op)
+{
+    const weft_view *a = &call->inputs[0], *b = &call->inputs[call->input_count - 1], *out = &call->outputs[0];
+    weft_element_function function = weft_element_function_of(op, weft_element_kind(a->dtype));
+    if (function == NULL)
+        return weft_reference_error(call, WEFT_DTYPE_MISMATCH, "%s is not taken", weft_dtype_name(a->dtype));
+    WEFT_TRY(check_shapes(call));
+    int64_t count = weft_view_count(out);
+    for (int64_t i = 0; i < count; i++) {
+        weft_element left = weft_element_load(a->dtype, weft_view_nth(a, i));
+        weft_element right = weft_element_load(b->dtype, weft_view_nth(b, i));
+        weft_element_store(out->dtype, function(left, right), weft_view_nth(out, i));
+    }
+    return NULL;
+}
+
+#define MAPPED(name)                                                  \
+    weft_status *weft_reference_##name(const weft_reference_call *call) \
+    {                                                                 \
+        return map(call, WEFT_OP_##name);                             \
+    }
+
+MAPPED(neg)
+MAPPED(abs)
+MAPPED(exp)
+MAPPED(log)
+MAPPED(sqrt)
+MAPPED(tanh)
+MAPPED(not)
+MAPPED(add)
+MAPPED(sub)
+MAPPED(mul)
+MAPPED(max)
+MAPPED(min)
+MAPPED(and)
+MAPPED(or)
+MAPPED(xor)
+MAPPED(eq)
+MAPPED(ne)
+MAPPED(lt)
+MAPPED(le)
+MAPPED(gt)
+MAPPED(ge)
+
+weft_status *weft_reference_div(const weft_reference_call *call)
+{
+    const weft_view *divisors = &call->inputs[1];
+    weft_dtype_kind kind = weft_element_kind(divisors->dtype);
+    bool exact = kind != WEFT_KIND_FLOAT && kind != WEFT_KIND_COMPLEX;
+    int64_t count = exact ? weft_view_count(divisors) : 0;
+    for (int64_t i = 0; i < count; i++)
+        if (weft_element_load(divisors->dtype, weft_view_nth(divisors, i)).integer == 0)
+            return weft_reference_error(call, WEFT_DATA_ERROR, "division by zero at position %" PRId64, i);
+    return map(call, WEFT_OP_div);
+}
+
+weft_status *weft_reference_select(const weft_reference_call *call)
+{
+    const weft_view *condition = &call->inputs[0], *out = &call->outputs[0];
+    WEFT_TRY(check_shapes(call));
+    int64_t count = weft_view_count(out);
+    for (int64_t i = 0; i < count; i++) {
+        bool first = weft_element_load(condition->dtype, weft_view_nth(condition, i)).integer != 0;
+        memcpy(weft_view_nth(out, i), weft_view_nth(&call->inputs[first ? 1 : 2], i), weft_dtype_size(out->dtype));
+    }
+    return NULL;
+}
+
+weft_status *weft_reference_cast(const weft_reference_call *call)
+{
+    const weft_view *x = &call->inputs[0], *out = &call->outputs[0];
+    WEFT_TRY(check_shapes(call));
+    int64_t count = weft_view_count(out);
+    for (int64_t i = 0; i < count; i++) {
+        weft_element element = weft_element_load(x->dtype, weft_view_nth(x, i));
+        weft_element_store(out->dtype, weft_element_cast(x->dtype, element, out->dtype), weft_view_nth(out, i));
+    }
+    return NULL;
+}
