@@ -42,16 +42,18 @@ struct layout {
 
 static weft_status *too_large(const weft_allocator *allocator, const char *what)
 {
-    return weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_array", "the %s of the array overflows 64 bits", what);
+    return weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_array", "the %s of the array overflows 64 bits",
+                              what);
 }
 
 static weft_status *check_kind(const weft_allocator *allocator, weft_dtype dtype, size_t rank)
 {
     if (weft_dtype_info_of(dtype) == NULL)
-        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_array", "dtype %d does not exist", (int)dtype);
+        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_array", "dtype %d does not exist",
+                                  (int)dtype);
     if (rank > WEFT_MAX_RANK)
-        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_array", "rank %zu is over the limit of %d", rank,
-                                  WEFT_MAX_RANK);
+        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_array", "rank %zu is over the limit of %d",
+                                  rank, WEFT_MAX_RANK);
     return NULL;
 }
 
@@ -65,8 +67,10 @@ static weft_status *fill_count(const weft_allocator *allocator, struct layout *l
         if (extent < 0)
             return weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_array",
                                       "extent %" PRId64 " of axis %zu is negative", extent, axis);
-        if (extent == 0) empty = true;
-        else overflow |= __builtin_mul_overflow(layout->count, extent, &layout->count);
+        if (extent == 0)
+            empty = true;
+        else
+            overflow |= __builtin_mul_overflow(layout->count, extent, &layout->count);
     }
     if (empty) layout->count = 0;
     return overflow && !empty ? too_large(allocator, "element count") : NULL;
@@ -143,8 +147,10 @@ static weft_array *array_allocate(const weft_allocator *allocator, const struct 
                           .count = layout->count};
     atomic_init(&array->references, 1);
     for (size_t axis = 0; axis < layout->rank; axis++) array->extents[axis] = layout->shape[axis];
-    if (layout->strides == NULL) fill_row_major(layout->rank, layout->shape, strides_of(array));
-    else memcpy(strides_of(array), layout->strides, layout->rank * sizeof(int64_t));
+    if (layout->strides == NULL)
+        fill_row_major(layout->rank, layout->shape, strides_of(array));
+    else
+        memcpy(strides_of(array), layout->strides, layout->rank * sizeof(int64_t));
     array->contiguous = is_row_major(array);
     return array;
 }
@@ -184,8 +190,8 @@ static weft_status *check_data(const weft_allocator *allocator, const struct lay
     const weft_dtype_info *info = weft_dtype_info_of(layout->dtype);
     if (layout->count == 0) return NULL;
     if (data == NULL)
-        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_array", "data of %" PRId64 " elements is NULL",
-                                  layout->count);
+        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_array",
+                                  "data of %" PRId64 " elements is NULL", layout->count);
     if ((uintptr_t)data % info->alignment != 0)
         return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_array",
                                   "data at %p is not aligned to the %zu bytes that %s needs", data, info->alignment,
@@ -212,10 +218,8 @@ weft_status *weft_array_wrap(const weft_allocator *allocator, weft_dtype dtype, 
 /* Whether a view that starts `offset` elements after `base`'s first stays inside what `base` addresses. */
 static weft_status *check_inside(const weft_array *base, const struct layout *view, int64_t offset)
 {
-    struct layout whole = {.dtype = base->dtype,
-                    .rank = base->rank,
-                    .shape = base->extents,
-                    .strides = base->extents + base->rank};
+    struct layout whole = {
+        .dtype = base->dtype, .rank = base->rank, .shape = base->extents, .strides = base->extents + base->rank};
     WEFT_TRY(layout_fill(&base->allocator, &whole));
     int64_t low, high;
     bool overflow = __builtin_add_overflow(view->low, offset, &low);
@@ -232,8 +236,8 @@ static weft_status *check_inside(const weft_array *base, const struct layout *vi
     return NULL;
 }
 
-weft_status *weft_array_view(weft_array *base, size_t rank, const int64_t *shape, const int64_t *strides, int64_t offset,
-                             weft_array **out_array)
+weft_status *weft_array_view(weft_array *base, size_t rank, const int64_t *shape, const int64_t *strides,
+                             int64_t offset, weft_array **out_array)
 {
     struct layout layout = {.dtype = base->dtype, .rank = rank, .shape = shape, .strides = strides};
     WEFT_TRY(layout_fill(&base->allocator, &layout));
@@ -318,8 +322,8 @@ weft_status *weft_array_import_dlpack(const weft_allocator *allocator, DLManaged
                                   "DLPack type code %u of %u bits and %u lanes is no dtype", (unsigned)dl->dtype.code,
                                   (unsigned)dl->dtype.bits, (unsigned)dl->dtype.lanes);
     if (dl->device.device_type != kDLCPU && dl->device.device_type != kDLCUDA)
-        return weft_status_create(allocator, WEFT_UNSUPPORTED, __func__, "DLPack device type %d is neither CPU nor CUDA",
-                                  (int)dl->device.device_type);
+        return weft_status_create(allocator, WEFT_UNSUPPORTED, __func__,
+                                  "DLPack device type %d is neither CPU nor CUDA", (int)dl->device.device_type);
     if (dl->ndim < 0)
         return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, __func__, "DLPack rank %d is negative", dl->ndim);
     void *data = dl->data == NULL ? NULL : (char *)dl->data + dl->byte_offset;
@@ -343,15 +347,14 @@ weft_status *weft_array_export_dlpack(weft_array *array, DLManagedTensor **out_t
     const weft_dtype_info *info = weft_dtype_info_of(array->dtype);
     DLManagedTensor *tensor = weft_allocate(&array->allocator, sizeof *tensor);
     if (tensor == NULL) return weft_status_out_of_memory();
-    *tensor = (DLManagedTensor){
-        .dl_tensor = {.data = array->data,
-                      .device = {(DLDeviceType)array->device.kind, array->device.index},
-                      .ndim = (int)array->rank,
-                      .dtype = {info->dlpack_code, (uint8_t)(8 * info->size), 1},
-                      .shape = array->extents,
-                      .strides = strides_of(array)},
-        .manager_ctx = weft_array_retain(array),
-        .deleter = delete_dlpack};
+    *tensor = (DLManagedTensor){.dl_tensor = {.data = array->data,
+                                              .device = {(DLDeviceType)array->device.kind, array->device.index},
+                                              .ndim = (int)array->rank,
+                                              .dtype = {info->dlpack_code, (uint8_t)(8 * info->size), 1},
+                                              .shape = array->extents,
+                                              .strides = strides_of(array)},
+                                .manager_ctx = weft_array_retain(array),
+                                .deleter = delete_dlpack};
     *out_tensor = tensor;
     return NULL;
 }
@@ -370,11 +373,20 @@ static void copy_row(const copy_plan *plan, size_t axis, char *to, const char *f
     ptrdiff_t to_step = plan->to_strides[axis] * (int64_t)plan->element;
     ptrdiff_t from_step = plan->from_strides[axis] * (int64_t)plan->element;
     switch (plan->element) {
-    case 1: for (int64_t i = 0; i < count; i++) to[i * to_step] = from[i * from_step]; break;
-    case 2: for (int64_t i = 0; i < count; i++) memcpy(to + i * to_step, from + i * from_step, 2); break;
-    case 4: for (int64_t i = 0; i < count; i++) memcpy(to + i * to_step, from + i * from_step, 4); break;
-    case 8: for (int64_t i = 0; i < count; i++) memcpy(to + i * to_step, from + i * from_step, 8); break;
-    default: for (int64_t i = 0; i < count; i++) memcpy(to + i * to_step, from + i * from_step, plan->element);
+    case 1:
+        for (int64_t i = 0; i < count; i++) to[i * to_step] = from[i * from_step];
+        break;
+    case 2:
+        for (int64_t i = 0; i < count; i++) memcpy(to + i * to_step, from + i * from_step, 2);
+        break;
+    case 4:
+        for (int64_t i = 0; i < count; i++) memcpy(to + i * to_step, from + i * from_step, 4);
+        break;
+    case 8:
+        for (int64_t i = 0; i < count; i++) memcpy(to + i * to_step, from + i * from_step, 8);
+        break;
+    default:
+        for (int64_t i = 0; i < count; i++) memcpy(to + i * to_step, from + i * from_step, plan->element);
     }
 }
 
@@ -386,7 +398,8 @@ static void copy_axes(const copy_plan *plan, size_t axis, char *to, const char *
     }
     int64_t element = (int64_t)plan->element;
     for (int64_t i = 0; i < plan->shape[axis]; i++)
-        copy_axes(plan, axis + 1, to + i * plan->to_strides[axis] * element, from + i * plan->from_strides[axis] * element);
+        copy_axes(plan, axis + 1, to + i * plan->to_strides[axis] * element,
+                  from + i * plan->from_strides[axis] * element);
 }
 
 static weft_status *check_copy(const weft_array *destination, const weft_array *source)
@@ -395,8 +408,9 @@ static weft_status *check_copy(const weft_array *destination, const weft_array *
     if (destination->device.kind != WEFT_DEVICE_CPU || source->device.kind != WEFT_DEVICE_CPU)
         return weft_status_create(allocator, WEFT_UNSUPPORTED, "weft_array_copy", "both arrays must be on the CPU");
     if (destination->dtype != source->dtype)
-        return weft_status_create(allocator, WEFT_DTYPE_MISMATCH, "weft_array_copy", "destination is %s and source is %s",
-                                  weft_dtype_name(destination->dtype), weft_dtype_name(source->dtype));
+        return weft_status_create(allocator, WEFT_DTYPE_MISMATCH, "weft_array_copy",
+                                  "destination is %s and source is %s", weft_dtype_name(destination->dtype),
+                                  weft_dtype_name(source->dtype));
     if (destination->rank != source->rank)
         return weft_status_create(allocator, WEFT_SHAPE_MISMATCH, "weft_array_copy",
                                   "destination has rank %zu and source has rank %zu", destination->rank, source->rank);
@@ -419,6 +433,7 @@ weft_status *weft_array_copy(weft_array *destination, const weft_array *source)
     if (source->count == 0) return NULL;
     if (source->contiguous && destination->contiguous)
         memmove(destination->data, source->data, (size_t)source->count * plan.element);
-    else copy_axes(&plan, 0, destination->data, source->data);
+    else
+        copy_axes(&plan, 0, destination->data, source->data);
     return NULL;
 }

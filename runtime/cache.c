@@ -7,9 +7,9 @@
 #include "runtime/memory.h"
 
 /*
- * One entry per key, from the first call that misses until it is dropped or its making fails. The map finds entries in either
- * state; only ready ones are in the list by recency and count as kept. References: one for being found or kept, one
- * per handle, one per call that makes or waits. Only the count is touched without the lock once an entry is ready.
+ * One entry per key, from the first call that misses until it is dropped or its making fails. The map finds entries in
+ * either state; only ready ones are in the list by recency and count as kept. References: one for being found or kept,
+ * one per handle, one per call that makes or waits. Only the count is touched without the lock once an entry is ready.
  */
 typedef enum entry_state { ENTRY_MAKING, ENTRY_READY, ENTRY_FAILED } entry_state;
 
@@ -19,9 +19,9 @@ struct weft_cache_handle {
     void (*destroy)(void *value);
     void *value;
     entry_state state;
-    pthread_t maker;     /* while MAKING */
-    size_t waiters;      /* calls that wait for the maker */
-    weft_status *error;  /* of FAILED, for the waiters to clone */
+    pthread_t maker;    /* while MAKING */
+    size_t waiters;     /* calls that wait for the maker */
+    weft_status *error; /* of FAILED, for the waiters to clone */
     weft_cache_handle *newer, *older;
     size_t bytes;
     size_t key_size;
@@ -159,8 +159,10 @@ static weft_status *finish_make(weft_cache *cache, weft_cache_handle *entry, wef
     pthread_cond_broadcast(&cache->made);
     pthread_mutex_unlock(&cache->mutex);
     release_all(dropped);
-    if (status == NULL) *out_handle = entry;
-    else weft_cache_release(entry);
+    if (status == NULL)
+        *out_handle = entry;
+    else
+        weft_cache_release(entry);
     return status;
 }
 
@@ -175,8 +177,8 @@ static weft_status *make_entry(weft_cache *cache, weft_cache_handle *entry, weft
     return finish_make(cache, entry, status, out_handle);
 }
 
-static weft_status *insert_and_make(weft_cache *cache, const void *key, size_t key_size, weft_cache_make make, void *context,
-                                    weft_cache_handle **out_handle)
+static weft_status *insert_and_make(weft_cache *cache, const void *key, size_t key_size, weft_cache_make make,
+                                    void *context, weft_cache_handle **out_handle)
 {
     weft_cache_handle *entry = entry_create(cache, key, key_size);
     if (entry != NULL && weft_map_insert(&cache->map, key, key_size, entry))
@@ -207,8 +209,10 @@ static weft_status *join(weft_cache *cache, weft_cache_handle *entry, weft_cache
                                   "the value of a key of %zu bytes needs itself to be made", entry->key_size);
     }
     weft_cache_retain(entry);
-    if (entry->state == ENTRY_READY) touch(cache, entry);
-    else wait_until_made(cache, entry);
+    if (entry->state == ENTRY_READY)
+        touch(cache, entry);
+    else
+        wait_until_made(cache, entry);
     bool ready = entry->state == ENTRY_READY;
     (*(ready ? &cache->counters.hits : &cache->counters.misses))++;
     pthread_mutex_unlock(&cache->mutex);
@@ -221,8 +225,8 @@ static weft_status *join(weft_cache *cache, weft_cache_handle *entry, weft_cache
     return status;
 }
 
-weft_status *weft_cache_acquire(weft_cache *cache, const void *key, size_t key_size, weft_cache_make make, void *context,
-                                weft_cache_handle **out_handle)
+weft_status *weft_cache_acquire(weft_cache *cache, const void *key, size_t key_size, weft_cache_make make,
+                                void *context, weft_cache_handle **out_handle)
 {
     pthread_mutex_lock(&cache->mutex);
     weft_cache_handle *entry = weft_map_find(&cache->map, key, key_size);

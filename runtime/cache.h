@@ -2,14 +2,15 @@
 #ifndef WEFT_RUNTIME_CACHE_H
 #define WEFT_RUNTIME_CACHE_H
 /*
- * A shared, bounded cache from byte keys to values: variants, kernels, plans, inner programs. Keys compare in full. Any thread may
- * use it at any time.
+ * A shared, bounded cache from byte keys to values: variants, kernels, plans, inner programs. Keys compare in full. Any
+ * thread may use it at any time.
  *
- * A value lives as long as somebody holds a handle on it or the cache keeps it. The cache keeps the most recently used ones
- * within its capacity, in use or not; what it drops dies with its last handle, which may be after the cache itself.
+ * A value lives as long as somebody holds a handle on it or the cache keeps it. The cache keeps the most recently used
+ * ones within its capacity, in use or not; what it drops dies with its last handle, which may be after the cache
+ * itself.
  *
- * Single flight: while one thread makes the value of a key, others that ask for it wait; all share the value or the error. An error
- * is not kept: the next call tries again.
+ * Single flight: while one thread makes the value of a key, others that ask for it wait; all share the value or the
+ * error. An error is not kept: the next call tries again.
  */
 #include <weft/executor.h>
 
@@ -17,20 +18,22 @@ typedef struct weft_cache weft_cache;
 typedef struct weft_cache_handle weft_cache_handle;
 
 /*
- * Makes a value and says how many bytes it accounts for. Runs without a lock, on the thread that missed. It may use other caches, and
- * this one with other keys, as long as no key needs itself that way: WEFT_INTERNAL where one thread closes such a circle.
+ * Makes a value and says how many bytes it accounts for. Runs without a lock, on the thread that missed. It may use
+ * other caches, and this one with other keys, as long as no key needs itself that way: WEFT_INTERNAL where one thread
+ * closes such a circle.
  */
 typedef weft_status *(*weft_cache_make)(void *context, void **out_value, size_t *out_bytes);
 
-/* Keeps at most `max_entries` values and `max_bytes` bytes; SIZE_MAX is no bound, 0 keeps nothing. `destroy` ends a value. */
+/* Keeps at most `max_entries` values and `max_bytes` bytes; SIZE_MAX is no bound, 0 keeps nothing. `destroy` ends a
+ * value. */
 weft_status *weft_cache_create(const weft_allocator *allocator, size_t max_entries, size_t max_bytes,
                                void (*destroy)(void *value), weft_cache **out_cache) WEFT_MUST_USE;
 /* No call on the cache may be under way; handles may live on. */
 void weft_cache_destroy(weft_cache *cache);
 
 /* A handle on the value of `key`, made now when the cache has none. */
-weft_status *weft_cache_acquire(weft_cache *cache, const void *key, size_t key_size, weft_cache_make make, void *context,
-                                weft_cache_handle **out_handle) WEFT_MUST_USE;
+weft_status *weft_cache_acquire(weft_cache *cache, const void *key, size_t key_size, weft_cache_make make,
+                                void *context, weft_cache_handle **out_handle) WEFT_MUST_USE;
 /* One more reference on the same value. */
 weft_cache_handle *weft_cache_retain(weft_cache_handle *handle);
 void weft_cache_release(weft_cache_handle *handle);

@@ -5,8 +5,9 @@
 #include "runtime/memory.h"
 
 static const char *const op_names[] = {
-    [WEFT_FORMULA_SYMBOL] = "symbol", [WEFT_FORMULA_CONSTANT] = "constant", [WEFT_FORMULA_ADD] = "+",
-    [WEFT_FORMULA_MUL] = "*",         [WEFT_FORMULA_DIV] = "/",             [WEFT_FORMULA_MOD] = "mod",
+    [WEFT_FORMULA_SYMBOL] = "symbol", [WEFT_FORMULA_CONSTANT] = "constant",
+    [WEFT_FORMULA_ADD] = "+",         [WEFT_FORMULA_MUL] = "*",
+    [WEFT_FORMULA_DIV] = "/",         [WEFT_FORMULA_MOD] = "mod",
     [WEFT_FORMULA_MIN] = "min",       [WEFT_FORMULA_MAX] = "max",
 };
 
@@ -60,17 +61,17 @@ size_t weft_formulas_find_symbol(const weft_formulas *formulas, const char *name
 static weft_status *check_formula(const weft_formulas *formulas, weft_formula formula)
 {
     if ((unsigned)formula.op > WEFT_FORMULA_MAX)
-        return weft_status_create(formulas->allocator, WEFT_INVALID_ARGUMENT, __func__, "formula op %u does not exist",
-                                  (unsigned)formula.op);
+        return weft_status_create(formulas->allocator, WEFT_INVALID_ARGUMENT, "weft_formulas_add",
+                                  "formula op %u does not exist", (unsigned)formula.op);
     if (formula.op == WEFT_FORMULA_CONSTANT) return NULL;
     if (formula.op == WEFT_FORMULA_SYMBOL) {
         if (formula.constant >= 0 && (uint64_t)formula.constant < formulas->symbol_count) return NULL;
-        return weft_status_create(formulas->allocator, WEFT_OUT_OF_RANGE, __func__,
+        return weft_status_create(formulas->allocator, WEFT_OUT_OF_RANGE, "weft_formulas_add",
                                   "symbol %" PRId64 " of a formula is not below the symbol count %zu", formula.constant,
                                   formulas->symbol_count);
     }
     if (formula.a < formulas->count && formula.b < formulas->count) return NULL;
-    return weft_status_create(formulas->allocator, WEFT_OUT_OF_RANGE, __func__,
+    return weft_status_create(formulas->allocator, WEFT_OUT_OF_RANGE, "weft_formulas_add",
                               "operand slots %" PRIu32 " and %" PRIu32 " of a formula must be below its own slot %zu",
                               formula.a, formula.b, formulas->count);
 }
@@ -78,8 +79,10 @@ static weft_status *check_formula(const weft_formulas *formulas, weft_formula fo
 /* Clears the members that `op` does not use, so that equal formulas compare equal. */
 static weft_formula normalize(weft_formula formula)
 {
-    if (formula.op <= WEFT_FORMULA_CONSTANT) formula.a = formula.b = 0;
-    else formula.constant = 0;
+    if (formula.op <= WEFT_FORMULA_CONSTANT)
+        formula.a = formula.b = 0;
+    else
+        formula.constant = 0;
     return formula;
 }
 
@@ -105,11 +108,12 @@ weft_status *weft_formulas_add(weft_formulas *formulas, weft_formula formula, ui
 }
 
 /* The slot of symbol `index`, provided it has just this range. */
-static weft_status *same_symbol(const weft_formulas *formulas, size_t index, int64_t min, int64_t max, uint32_t *out_slot)
+static weft_status *same_symbol(const weft_formulas *formulas, size_t index, int64_t min, int64_t max,
+                                uint32_t *out_slot)
 {
     const weft_symbol_info *info = &formulas->symbols[index];
     if (info->min != min || info->max != max)
-        return weft_status_create(formulas->allocator, WEFT_INVALID_ARGUMENT, __func__,
+        return weft_status_create(formulas->allocator, WEFT_INVALID_ARGUMENT, "weft_formulas_add_symbol",
                                   "symbol '%s' has the range [%" PRId64 ", %" PRId64 "] and cannot have [%" PRId64
                                   ", %" PRId64 "] as well",
                                   info->name, info->min, info->max, min, max);
@@ -126,8 +130,7 @@ weft_status *weft_formulas_add_symbol(weft_formulas *formulas, const char *name,
         return weft_status_create(formulas->allocator, WEFT_OUT_OF_RANGE, __func__,
                                   "symbol '%s' has the empty range [%" PRId64 ", %" PRId64 "]", name, min, max);
     size_t size = strlen(name) + 1;
-    if (formulas->count == UINT32_MAX || !reserve_items(formulas, formulas->count + 1) ||
-        !reserve_symbol(formulas))
+    if (formulas->count == UINT32_MAX || !reserve_items(formulas, formulas->count + 1) || !reserve_symbol(formulas))
         return weft_status_out_of_memory();
     char *copy = weft_allocate(formulas->allocator, size);
     if (copy == NULL) return weft_status_out_of_memory();
@@ -153,8 +156,10 @@ weft_status *weft_formulas_copy(const weft_formulas *source, weft_formulas *out_
         status = info != NULL ? weft_formulas_add_symbol(&copy, info->name, info->min, info->max, &slot)
                               : weft_formulas_add(&copy, formula, &slot);
     }
-    if (status == NULL) *out_copy = copy;
-    else weft_formulas_finish(&copy);
+    if (status == NULL)
+        *out_copy = copy;
+    else
+        weft_formulas_finish(&copy);
     return status;
 }
 
@@ -204,8 +209,8 @@ weft_status *weft_formulas_evaluate(const weft_formulas *formulas, const int64_t
         }
         int64_t a = out_values[formula->a], b = out_values[formula->b];
         if (!apply(formula->op, a, b, &out_values[i]))
-            return weft_status_create(formulas->allocator, WEFT_OUT_OF_RANGE, __func__, "%" PRId64 " %s %" PRId64 " %s", a,
-                                      op_names[formula->op], b, b == 0 ? "divides by zero" : "overflows 64 bits");
+            return weft_status_create(formulas->allocator, WEFT_OUT_OF_RANGE, __func__, "%" PRId64 " %s %" PRId64 " %s",
+                                      a, op_names[formula->op], b, b == 0 ? "divides by zero" : "overflows 64 bits");
     }
     return NULL;
 }

@@ -16,7 +16,7 @@ enum { CHUNKS_PER_THREAD = 4 };
 struct weft_pool {
     weft_allocator allocator;
     size_t size;
-    pthread_mutex_t busy; /* held by the thread whose region runs */
+    pthread_mutex_t busy;  /* held by the thread whose region runs */
     pthreadpool_t threads; /* NULL until a region needs them */
 };
 
@@ -64,8 +64,8 @@ static size_t online_threads(void)
 weft_status *weft_pool_create(const weft_allocator *allocator, size_t threads, weft_pool **out_pool)
 {
     if (threads > WEFT_POOL_MAX_THREADS)
-        return weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_pool_create", "%zu threads are over the limit of %d",
-                                  threads, WEFT_POOL_MAX_THREADS);
+        return weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_pool_create",
+                                  "%zu threads are over the limit of %d", threads, WEFT_POOL_MAX_THREADS);
     if (threads == 0) threads = online_threads();
     allocator = weft_allocator_or_default(allocator);
     weft_pool *pool = weft_allocate_zeroed(allocator, sizeof *pool);
@@ -94,8 +94,8 @@ size_t weft_pool_size(const weft_pool *pool)
 /* ---- regions ---- */
 
 /*
- * `pending` also orders memory: workers acquire what the caller wrote before the region, the caller what they wrote in it. pthreadpool
- * orders it too, but out of sight of the thread sanitizer.
+ * `pending` also orders memory: workers acquire what the caller wrote before the region, the caller what they wrote in
+ * it. pthreadpool orders it too, but out of sight of the thread sanitizer.
  */
 static void run_chunk(void *argument, size_t index)
 {
@@ -125,8 +125,7 @@ static bool run_parallel(weft_pool *pool, int64_t count, int64_t grain, weft_poo
     int64_t step = divide_up(count, CHUNKS_PER_THREAD * (int64_t)pool->size);
     if (step < grain) step = grain;
     size_t chunks = (size_t)divide_up(count, step);
-    struct region region = {
-        .task = task, .context = context, .count = count, .step = step, .control = control_word()};
+    struct region region = {.task = task, .context = context, .count = count, .step = step, .control = control_word()};
     atomic_store_explicit(&region.pending, chunks, memory_order_release);
     pthreadpool_parallelize_1d(pool->threads, run_chunk, &region, chunks, 0);
     (void)atomic_load_explicit(&region.pending, memory_order_acquire);

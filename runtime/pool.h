@@ -2,8 +2,8 @@
 #ifndef WEFT_RUNTIME_POOL_H
 #define WEFT_RUNTIME_POOL_H
 /*
- * The one thread pool of an executor. One parallel region at a time: whoever finds the pool busy, or is inside a region already,
- * runs its range alone, on its own thread. Nobody ever waits for the pool.
+ * The one thread pool of an executor. One parallel region at a time: whoever finds the pool busy, or is inside a region
+ * already, runs its range alone, on its own thread. Nobody ever waits for the pool.
  */
 #include <weft/base.h>
 
@@ -13,16 +13,17 @@ typedef void (*weft_pool_task)(void *context, int64_t begin, int64_t end);
 /* Most threads a pool may have. */
 #define WEFT_POOL_MAX_THREADS 1024
 
-/* A pool that uses `threads` threads, the caller's included; 0: as many as this process may run on. They start with the first
- * region that needs them. WEFT_OUT_OF_RANGE over WEFT_POOL_MAX_THREADS. */
+/* A pool that uses `threads` threads, the caller's included; 0: as many as this process may run on. They start with the
+ * first region that needs them. WEFT_OUT_OF_RANGE over WEFT_POOL_MAX_THREADS. */
 weft_status *weft_pool_create(const weft_allocator *allocator, size_t threads, weft_pool **out_pool) WEFT_MUST_USE;
 /* No region may be running. */
 void weft_pool_destroy(weft_pool *pool);
 size_t weft_pool_size(const weft_pool *pool);
 
 /*
- * Calls `task` over disjoint ranges that cover [0, count), each of at least `grain` but for the last, and returns when all are done. Every
- * call of it sees the caller's floating-point control word. Which ranges there are depends on the pool: a result must not.
+ * Calls `task` over disjoint ranges that cover [0, count), each of at least `grain` but for the last, and returns when
+ * all are done. Every call of it sees the caller's floating-point control word. Which ranges there are depends on the
+ * pool: a result must not.
  */
 void weft_pool_run(weft_pool *pool, int64_t count, int64_t grain, weft_pool_task task, void *context);
 #endif

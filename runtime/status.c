@@ -71,8 +71,8 @@ static weft_status *status_allocate(const weft_allocator *allocator, weft_code c
     return status;
 }
 
-weft_status *weft_status_create_v(const weft_allocator *allocator, weft_code code, const char *where, const char *format,
-                                  va_list arguments)
+weft_status *weft_status_create_v(const weft_allocator *allocator, weft_code code, const char *where,
+                                  const char *format, va_list arguments)
 {
     va_list again;
     va_copy(again, arguments);
@@ -88,7 +88,8 @@ weft_status *weft_status_create_v(const weft_allocator *allocator, weft_code cod
     return status == NULL ? &out_of_memory : status;
 }
 
-weft_status *weft_status_create(const weft_allocator *allocator, weft_code code, const char *where, const char *format, ...)
+weft_status *weft_status_create(const weft_allocator *allocator, weft_code code, const char *where, const char *format,
+                                ...)
 {
     va_list arguments;
     va_start(arguments, format);

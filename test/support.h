@@ -14,8 +14,8 @@
 #define WEFT_TEST_NEVER SIZE_MAX
 
 /*
- * Give `&test.allocator` to what is tested. Sizes and alignments handed back are compared with those asked for; what differs is
- * counted in `mistakes`. Any thread may use it.
+ * Give `&test.allocator` to what is tested. Sizes and alignments handed back are compared with those asked for; what
+ * differs is counted in `mistakes`. Any thread may use it.
  */
 typedef struct weft_test_allocator {
     weft_allocator allocator;
@@ -28,8 +28,9 @@ void weft_test_allocator_init(weft_test_allocator *test, size_t fail_at);
 void weft_test_allocator_check(weft_test_allocator *test);
 
 /*
- * Calls `body` with an allocator whose Nth request fails, for N = 0, 1, ... until it succeeds without a failure. `body` frees what it
- * made. Fails the test if a status is not OUT_OF_MEMORY or anything leaks. Returns the number of requests of a full run.
+ * Calls `body` with an allocator whose Nth request fails, for N = 0, 1, ... until it succeeds without a failure. `body`
+ * frees what it made. Fails the test if a status is not OUT_OF_MEMORY or anything leaks. Returns the number of requests
+ * of a full run.
  */
 size_t weft_test_fail_each(weft_status *(*body)(const weft_allocator *allocator, void *context), void *context);
 

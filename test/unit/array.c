@@ -38,7 +38,8 @@ static void create_gives_an_aligned_row_major_array(void **state)
 static void scalars_and_empty_arrays_exist(void **state)
 {
     (void)state;
-    weft_array *scalar = arange(0, NULL), *empty = arange(2, DIMS(0, 3)), *huge = arange(3, DIMS(INT64_MAX, 0, INT64_MAX));
+    weft_array *scalar = arange(0, NULL), *empty = arange(2, DIMS(0, 3)),
+               *huge = arange(3, DIMS(INT64_MAX, 0, INT64_MAX));
     assert_int_equal(weft_array_count(scalar), 1);
     assert_int_equal(weft_array_count(empty), 0);
     assert_memory_equal(weft_array_strides(empty), DIMS(3, 1), 2 * sizeof(int64_t));
@@ -55,10 +56,13 @@ static void impossible_arrays_are_refused(void **state)
     weft_array *array = NULL;
     int64_t ones[WEFT_MAX_RANK + 1], data[4] = {0};
     for (size_t i = 0; i <= WEFT_MAX_RANK; i++) ones[i] = 1;
-    weft_test_fails(weft_array_create(NULL, WEFT_F32, WEFT_MAX_RANK + 1, ones, &array), WEFT_INVALID_ARGUMENT, "rank 65");
+    weft_test_fails(weft_array_create(NULL, WEFT_F32, WEFT_MAX_RANK + 1, ones, &array), WEFT_INVALID_ARGUMENT,
+                    "rank 65");
     weft_test_fails(weft_array_create(NULL, WEFT_DTYPE_COUNT, 0, NULL, &array), WEFT_INVALID_ARGUMENT, "dtype");
-    weft_test_fails(weft_array_create(NULL, WEFT_F32, 2, DIMS(2, -3), &array), WEFT_OUT_OF_RANGE, "extent -3 of axis 1");
-    weft_test_fails(weft_array_create(NULL, WEFT_U8, 2, DIMS(INT64_MAX, 2), &array), WEFT_OUT_OF_RANGE, "element count");
+    weft_test_fails(weft_array_create(NULL, WEFT_F32, 2, DIMS(2, -3), &array), WEFT_OUT_OF_RANGE,
+                    "extent -3 of axis 1");
+    weft_test_fails(weft_array_create(NULL, WEFT_U8, 2, DIMS(INT64_MAX, 2), &array), WEFT_OUT_OF_RANGE,
+                    "element count");
     weft_test_fails(weft_array_create(NULL, WEFT_F64, 1, DIMS(INT64_MAX / 4), &array), WEFT_OUT_OF_RANGE, "byte size");
     weft_test_allocator test;
     weft_test_allocator_init(&test, 0);
@@ -231,7 +235,8 @@ static void imports_take_the_tensor(void **state)
     double data[12];
     int64_t shape[] = {2, 3}, strides[] = {-3, 1};
     DLManagedTensor tensor = {
-        .dl_tensor = {data, {kDLCPU, 0}, 2, {kDLFloat, 64, 1}, shape, strides, 4 * sizeof(double)}, .deleter = count_deleted};
+        .dl_tensor = {data, {kDLCPU, 0}, 2, {kDLFloat, 64, 1}, shape, strides, 4 * sizeof(double)},
+        .deleter = count_deleted};
     weft_array *array;
     deleted = 0;
     weft_test_ok(weft_array_import_dlpack(NULL, &tensor, &array));

@@ -221,7 +221,8 @@ static weft_status *make_chain(void *context, void **out_value, size_t *out_byte
     struct request inner = {outer->source, outer->number < 0 ? outer->number : outer->number - 1};
     if (outer->number != 0) {
         weft_cache_handle *handle;
-        WEFT_TRY(weft_cache_acquire(outer->source->cache, &inner.number, sizeof inner.number, make_chain, &inner, &handle));
+        WEFT_TRY(
+            weft_cache_acquire(outer->source->cache, &inner.number, sizeof inner.number, make_chain, &inner, &handle));
         weft_cache_release(handle);
     }
     return make_int(context, out_value, out_bytes);

@@ -104,10 +104,10 @@ static void what_is_no_formula_is_refused(void **state)
     add_symbol(&formulas, "n");
     weft_test_fails(weft_formulas_add(&formulas, (weft_formula){WEFT_FORMULA_ADD, 0, 1, 0}, &slot), WEFT_OUT_OF_RANGE,
                     "slots 0 and 1");
-    weft_test_fails(weft_formulas_add(&formulas, (weft_formula){WEFT_FORMULA_SYMBOL, 0, 0, 1}, &slot), WEFT_OUT_OF_RANGE,
-                    "symbol 1");
-    weft_test_fails(weft_formulas_add(&formulas, (weft_formula){WEFT_FORMULA_SYMBOL, 0, 0, -1}, &slot), WEFT_OUT_OF_RANGE,
-                    "symbol -1");
+    weft_test_fails(weft_formulas_add(&formulas, (weft_formula){WEFT_FORMULA_SYMBOL, 0, 0, 1}, &slot),
+                    WEFT_OUT_OF_RANGE, "symbol 1");
+    weft_test_fails(weft_formulas_add(&formulas, (weft_formula){WEFT_FORMULA_SYMBOL, 0, 0, -1}, &slot),
+                    WEFT_OUT_OF_RANGE, "symbol -1");
     weft_test_fails(weft_formulas_add(&formulas, (weft_formula){(weft_formula_op)77, 0, 0, 0}, &slot),
                     WEFT_INVALID_ARGUMENT, "op 77");
     weft_test_fails(weft_formulas_add_symbol(&formulas, "n", 0, 5, &slot), WEFT_INVALID_ARGUMENT,
