@@ -66,7 +66,7 @@ static weft_status *fill_arena(const weft_allocator *allocator, void *context)
     weft_arena arena;
     weft_arena_init(&arena, allocator);
     bool ok = true;
-    for (size_t size = 0; size < 20000 && ok; size = size * 2 + 1) {
+    for (size_t size = 0; size < 3000000 && ok; size = size * 8 + 1) {
         unsigned char *block = weft_arena_allocate(&arena, size);
         ok = block != NULL;
         assert_int_equal((uintptr_t)block % 16, 0);
