@@ -30,7 +30,9 @@ static long double decode(small_float format, uint16_t code)
     long double magnitude;
     if (exponent == top) magnitude = fraction == 0 ? HUGE_VALL : nanl("");
     else if (exponent == 0) magnitude = ldexpl(fraction, 1 - bias_of(format) - format.fraction_bits);
-    else magnitude = ldexpl(ldexpl(1, format.fraction_bits) + fraction, exponent - bias_of(format) - format.fraction_bits);
+    else
+        magnitude =
+            ldexpl(ldexpl(1, format.fraction_bits) + fraction, exponent - bias_of(format) - format.fraction_bits);
     return copysignl(magnitude, code >> 15 ? -1 : 1);
 }
 

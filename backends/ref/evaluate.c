@@ -69,7 +69,8 @@ static weft_status *prepare(struct scope *scope)
     weft_graph_mark(body->graph, body->output_count, body->outputs, scope->live);
     for (uint32_t n = 0; n < body->graph->node_count; n++) {
         const weft_node *node = weft_graph_node(body->graph, n);
-        for (uint32_t i = 0; scope->live[n] && i < node->input_count; i++) scope->uses[value_number(scope, node->inputs[i])]++;
+        for (uint32_t i = 0; scope->live[n] && i < node->input_count; i++)
+            scope->uses[value_number(scope, node->inputs[i])]++;
     }
     for (size_t i = 0; i < body->output_count; i++) scope->uses[value_number(scope, body->outputs[i])]++;
     return NULL;
@@ -109,8 +110,7 @@ static weft_status *evaluate_attrs(struct scope *scope, const weft_node *node, c
     for (size_t i = 0; i < count; i++) {
         weft_attr_kind kind = node->op->attrs[i].kind;
         attrs[i] = node->attrs[i];
-        if (kind == WEFT_ATTR_EXTENT || kind == WEFT_ATTR_EXTENTS)
-            WEFT_TRY(evaluate_extents(scope, &attrs[i].extents));
+        if (kind == WEFT_ATTR_EXTENT || kind == WEFT_ATTR_EXTENTS) WEFT_TRY(evaluate_extents(scope, &attrs[i].extents));
     }
     *out_attrs = attrs;
     return NULL;
@@ -133,18 +133,20 @@ static weft_status *fill_inputs(struct scope *scope, const weft_node *node, weft
 {
     weft_view *inputs = allocate_zeroed(&scope->arena, node->input_count, sizeof *inputs);
     if (inputs == NULL) return weft_status_out_of_memory();
-    for (uint32_t i = 0; i < node->input_count; i++) inputs[i] = scope->blocks[value_number(scope, node->inputs[i])]->view;
+    for (uint32_t i = 0; i < node->input_count; i++)
+        inputs[i] = scope->blocks[value_number(scope, node->inputs[i])]->view;
     call->inputs = inputs;
     return NULL;
 }
 
-static weft_status *create_output(struct scope *scope, const weft_node *node, uint32_t output, weft_tensor_block **out_block)
+static weft_status *create_output(struct scope *scope, const weft_node *node, uint32_t output,
+                                  weft_tensor_block **out_block)
 {
     const weft_type *type = &node->types[output];
     int64_t shape[WEFT_MAX_RANK];
     for (size_t i = 0; i < type->shape.rank; i++) shape[i] = extent_value(scope->run, type->shape.extents[i]);
-    return weft_tensor_block_create(scope->run->context->allocator, node->op->name, type->dtype, type->shape.rank, shape,
-                                    out_block);
+    return weft_tensor_block_create(scope->run->context->allocator, node->op->name, type->dtype, type->shape.rank,
+                                    shape, out_block);
 }
 
 static weft_status *create_outputs(struct scope *scope, uint32_t number, weft_reference_call *call)
@@ -181,7 +183,8 @@ static weft_status *evaluate_node(struct scope *scope, uint32_t number)
                                 .input_count = node->input_count,
                                 .output_count = node->output_count};
     if (context->is_cancelled != NULL && context->is_cancelled(context))
-        return weft_status_create(context->allocator, WEFT_CANCELLED, NULL, "the run was cancelled before %s", call.op->name);
+        return weft_status_create(context->allocator, WEFT_CANCELLED, NULL, "the run was cancelled before %s",
+                                  call.op->name);
     WEFT_TRY(evaluate_attrs(scope, node, &call.attrs));
     WEFT_TRY(id == WEFT_OP_input ? find_argument(scope, number, &call) : fill_inputs(scope, node, &call));
     WEFT_TRY(create_outputs(scope, number, &call));

@@ -17,8 +17,8 @@ weft_status *weft_reference_constant(const weft_reference_call *call)
     const weft_attr *data = &call->attrs[2];
     size_t size = (size_t)weft_view_count(&call->outputs[0]) * weft_dtype_size(call->outputs[0].dtype);
     if (data->size != size)
-        return weft_reference_error(call, WEFT_INTERNAL, "%zu bytes of data do not fill the %zu of the shape", data->size,
-                                    size);
+        return weft_reference_error(call, WEFT_INTERNAL, "%zu bytes of data do not fill the %zu of the shape",
+                                    data->size, size);
     if (size > 0) memcpy(call->outputs[0].data, data->data, size);
     return NULL;
 }

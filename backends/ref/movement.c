@@ -40,8 +40,7 @@ weft_status *weft_reference_reshape(const weft_reference_call *call)
     if (weft_view_count(x) != count)
         return weft_reference_error(call, WEFT_INTERNAL, "%" PRId64 " elements do not fill a shape of %" PRId64,
                                     weft_view_count(x), count);
-    for (int64_t i = 0; i < count; i++)
-        memcpy(weft_view_nth(out, i), weft_view_nth(x, i), weft_dtype_size(out->dtype));
+    for (int64_t i = 0; i < count; i++) memcpy(weft_view_nth(out, i), weft_view_nth(x, i), weft_dtype_size(out->dtype));
     return NULL;
 }
 
@@ -99,8 +98,8 @@ weft_status *weft_reference_slice(const weft_reference_call *call)
 {
     const weft_view *x = &call->inputs[0];
     for (size_t i = 0; i < x->rank && weft_view_count(&call->outputs[0]) > 0; i++)
-        if (!lies_inside(call->attrs[0].extents.extents[i].value, call->outputs[0].shape[i], call->attrs[2].ints.items[i],
-                         x->shape[i]))
+        if (!lies_inside(call->attrs[0].extents.extents[i].value, call->outputs[0].shape[i],
+                         call->attrs[2].ints.items[i], x->shape[i]))
             return misfit(call, i);
     return move(call, sliced);
 }

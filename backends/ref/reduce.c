@@ -5,8 +5,8 @@
 
 /* ---- reductions ---- */
 
-/* The operand's shape in two: `out_kept` with extents of one in place of the reduced axes, `out_reduced` the other way round. An
- * element of the operand then is an index of each, added. */
+/* The operand's shape in two: `out_kept` with extents of one in place of the reduced axes, `out_reduced` the other way
+ * round. An element of the operand then is an index of each, added. */
 static void split_shape(const weft_view *x, weft_ints axes, int64_t *out_kept, int64_t *out_reduced)
 {
     for (size_t i = 0; i < x->rank; i++) {
@@ -131,7 +131,8 @@ static void add_free_axes(const weft_reference_call *call, size_t number, pairin
 {
     const weft_view *x = &call->inputs[number];
     for (size_t i = 0; i < x->rank; i++) {
-        if (contains(call->attrs[number].ints, (int64_t)i) || contains(call->attrs[2 + number].ints, (int64_t)i)) continue;
+        if (contains(call->attrs[number].ints, (int64_t)i) || contains(call->attrs[2 + number].ints, (int64_t)i))
+            continue;
         size_t at = out_pairing->rank++;
         out_pairing->shape[at] = x->shape[i];
         out_pairing->a[at] = number == 0 ? x->strides[i] : 0;
@@ -168,8 +169,10 @@ static weft_element inner_product(const struct product *product, int64_t a_offse
     int64_t index[WEFT_MAX_RANK];
     for (bool more = weft_index_start(inner->rank, inner->shape, index); more;
          more = weft_index_next(inner->rank, inner->shape, index)) {
-        weft_element x = weft_element_load(a->dtype, weft_view_nth(a, a_offset + offset_of(inner->rank, inner->a, index)));
-        weft_element y = weft_element_load(b->dtype, weft_view_nth(b, b_offset + offset_of(inner->rank, inner->b, index)));
+        weft_element x =
+            weft_element_load(a->dtype, weft_view_nth(a, a_offset + offset_of(inner->rank, inner->a, index)));
+        weft_element y =
+            weft_element_load(b->dtype, weft_view_nth(b, b_offset + offset_of(inner->rank, inner->b, index)));
         sum = product->add(sum, product->multiply(x, y));
     }
     return sum;
@@ -182,9 +185,9 @@ weft_status *weft_reference_dot(const weft_reference_call *call)
     weft_dtype_kind kind = weft_element_kind(out->dtype);
     bool logical = kind == WEFT_KIND_BOOL;
     struct product product = {.a = &call->inputs[0],
-                       .b = &call->inputs[1],
-                       .multiply = weft_element_function_of(logical ? WEFT_OP_and : WEFT_OP_mul, kind),
-                       .add = weft_element_function_of(logical ? WEFT_OP_or : WEFT_OP_add, kind)};
+                              .b = &call->inputs[1],
+                              .multiply = weft_element_function_of(logical ? WEFT_OP_and : WEFT_OP_mul, kind),
+                              .add = weft_element_function_of(logical ? WEFT_OP_or : WEFT_OP_add, kind)};
     WEFT_TRY(check_pairs(call, call->attrs[0].ints, call->attrs[1].ints));
     WEFT_TRY(check_pairs(call, call->attrs[2].ints, call->attrs[3].ints));
     pair_axes(call, call->attrs[0].ints, call->attrs[1].ints, &product.outer);
@@ -195,8 +198,8 @@ weft_status *weft_reference_dot(const weft_reference_call *call)
     int64_t index[WEFT_MAX_RANK], position = 0;
     for (bool more = weft_index_start(outer->rank, outer->shape, index); more;
          more = weft_index_next(outer->rank, outer->shape, index)) {
-        weft_element sum = inner_product(&product, offset_of(outer->rank, outer->a, index),
-                                         offset_of(outer->rank, outer->b, index));
+        weft_element sum =
+            inner_product(&product, offset_of(outer->rank, outer->a, index), offset_of(outer->rank, outer->b, index));
         weft_element_store(out->dtype, sum, weft_view_nth(out, position++));
     }
     return NULL;

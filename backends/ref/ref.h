@@ -5,9 +5,9 @@
  * The reference backend: walks a program's graph node by node and computes one element at a time. It is the oracle that
  * everything else is compared with, so it is written to be read, and shares no scalar code with the emitters.
  *
- * Every value is a dense row-major tensor of its own; the arrays of the caller, whatever their strides, are copied in by `input`
- * nodes and copied out at the end. Floats are computed in long double and rounded to their dtype once for each op; integers
- * wrap in their own width, and bool is the integer of one bit.
+ * Every value is a dense row-major tensor of its own; the arrays of the caller, whatever their strides, are copied in
+ * by `input` nodes and copied out at the end. Floats are computed in long double and rounded to their dtype once for
+ * each op; integers wrap in their own width, and bool is the integer of one bit.
  */
 #include "lib/compile.h"
 #include "runtime/variant.h"
@@ -86,15 +86,15 @@ typedef struct weft_reference_call {
     const weft_reference_run *run;
     const weft_op_def *op;
     const weft_allocator *allocator;
-    const weft_attr *attrs;    /* extents in them are constants */
+    const weft_attr *attrs; /* extents in them are constants */
     size_t input_count, output_count;
-    const weft_view *inputs;   /* dense, but for those of `input` */
-    weft_view *outputs;        /* dense */
+    const weft_view *inputs; /* dense, but for those of `input` */
+    weft_view *outputs;      /* dense */
 } weft_reference_call;
 
 typedef weft_status *(*weft_reference_function)(const weft_reference_call *call);
 
-#define WEFT_OP(name, inputs, attributes, dtypes, op_class, infer) \
+#define WEFT_OP(name, inputs, attributes, dtypes, op_class, infer)                                                     \
     weft_status *weft_reference_##name(const weft_reference_call *call);
 #include "lib/op.def"
 #undef WEFT_OP
@@ -102,8 +102,8 @@ typedef weft_status *(*weft_reference_function)(const weft_reference_call *call)
 /* An op that is not built in: its own kernel. */
 weft_status *weft_reference_extension(const weft_reference_call *call);
 
-/* Computes `body` from one argument for each of its inputs into `outputs`, whose layouts are free. Outputs may share memory with
- * arguments: they are written when all is computed. */
+/* Computes `body` from one argument for each of its inputs into `outputs`, whose layouts are free. Outputs may share
+ * memory with arguments: they are written when all is computed. */
 weft_status *weft_reference_evaluate(const weft_reference_run *run, const weft_compiled *body, size_t argument_count,
                                      const weft_view *arguments, const weft_view *outputs) WEFT_MUST_USE;
 
@@ -111,6 +111,6 @@ weft_status *weft_reference_evaluate(const weft_reference_run *run, const weft_c
 weft_status *weft_reference_open(const weft_region *region, weft_arena *arena, weft_compiled *out_body) WEFT_MUST_USE;
 
 /* An error of `call`'s op: "op: ...". */
-weft_status *weft_reference_error(const weft_reference_call *call, weft_code code, const char *format, ...)
-    WEFT_MUST_USE WEFT_FORMAT(3, 4);
+weft_status *weft_reference_error(const weft_reference_call *call, weft_code code, const char *format,
+                                  ...) WEFT_MUST_USE WEFT_FORMAT(3, 4);
 #endif

@@ -12,7 +12,8 @@ weft_status *weft_reference_open(const weft_region *region, weft_arena *arena, w
     for (size_t i = 0; i < input_count; i++) inputs[i] = region->parameters.items[i].node;
     for (size_t i = 0; i < output_count; i++)
         outputs[i] = (weft_value){region->results.items[i].node, region->results.items[i].output};
-    *out_body = (weft_compiled){.graph = region->graph, .output_count = output_count, .outputs = outputs, .inputs = inputs};
+    *out_body =
+        (weft_compiled){.graph = region->graph, .output_count = output_count, .outputs = outputs, .inputs = inputs};
     return NULL;
 }
 

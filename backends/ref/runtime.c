@@ -47,7 +47,8 @@ static weft_status *plan_extents(const struct planner *planner, weft_shape shape
         if (shape.extents[i].graph == NULL || weft_map_find(slots, &expr, sizeof expr) != NULL) continue;
         uint32_t slot;
         WEFT_TRY(weft_expr_compile(planner->extents, expr, planner->formulas, &slot));
-        if (!weft_map_insert(slots, &expr, sizeof expr, (void *)((uintptr_t)slot + 1))) return weft_status_out_of_memory();
+        if (!weft_map_insert(slots, &expr, sizeof expr, (void *)((uintptr_t)slot + 1)))
+            return weft_status_out_of_memory();
     }
     return NULL;
 }
@@ -66,7 +67,8 @@ static weft_status *plan_node(const struct planner *planner, const weft_node *no
     for (uint32_t i = 0; i < node->output_count; i++) WEFT_TRY(plan_extents(planner, node->types[i].shape));
     for (size_t i = 0; i < node->op->attr_count; i++) {
         weft_attr_kind kind = node->op->attrs[i].kind;
-        if (kind == WEFT_ATTR_EXTENT || kind == WEFT_ATTR_EXTENTS) WEFT_TRY(plan_extents(planner, node->attrs[i].extents));
+        if (kind == WEFT_ATTR_EXTENT || kind == WEFT_ATTR_EXTENTS)
+            WEFT_TRY(plan_extents(planner, node->attrs[i].extents));
         if (kind == WEFT_ATTR_REGION) WEFT_TRY(plan_region(planner, &node->attrs[i].region));
     }
     return NULL;
@@ -139,8 +141,8 @@ static weft_status *add_stride_symbols(weft_variant *variant, weft_buffer *buffe
 {
     char name[48];
     for (uint32_t axis = 0; axis < buffer->rank; axis++) {
-        snprintf(name, sizeof name, "%s%u.s%u", buffer->place == WEFT_PLACE_INPUT ? "in" : "out", (unsigned)buffer->number,
-                 (unsigned)axis);
+        snprintf(name, sizeof name, "%s%u.s%u", buffer->place == WEFT_PLACE_INPUT ? "in" : "out",
+                 (unsigned)buffer->number, (unsigned)axis);
         WEFT_TRY(weft_formulas_add_symbol(&variant->formulas, name, INT64_MIN, INT64_MAX, &out_strides[axis]));
     }
     return NULL;

@@ -71,7 +71,8 @@ static weft_status *data_size(const weft_allocator *allocator, const char *op, w
     for (size_t axis = 0; axis < rank; axis++) {
         if (shape[axis] < 0)
             return weft_status_create(allocator, WEFT_OUT_OF_RANGE, op,
-                                      "%s: extent %" PRId64 " of axis %zu of the result is negative", op, shape[axis], axis);
+                                      "%s: extent %" PRId64 " of axis %zu of the result is negative", op, shape[axis],
+                                      axis);
         if (shape[axis] == 0) empty = true;
         else overflow |= __builtin_mul_overflow(size, shape[axis], &size);
     }
