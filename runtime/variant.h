@@ -30,7 +30,7 @@ typedef struct weft_buffer {
     weft_dtype dtype;
     uint32_t rank;
     const uint32_t *extents;  /* slots */
-    const uint32_t *strides;  /* slots, in elements; temporaries and constants are row-major */
+    const uint32_t *strides;  /* slots, in elements; NULL: row-major, as temporaries and constants always are */
     uint32_t bytes;           /* slot; TEMPORARY: size to plan */
     const void *data;         /* CONSTANT */
 } weft_buffer;
@@ -59,7 +59,7 @@ typedef struct weft_step {
     const uint32_t *buffers;      /* into variant->buffers: written ones first for KERNEL; A, B, C for GEMM; inputs then outputs for HOST */
     size_t written;               /* how many of them are written: the first for KERNEL, the last for GEMM and HOST */
     /* KERNEL */
-    struct weft_cache_handle *code; /* keeps the code loaded; NULL when the variant does not own it */
+    struct weft_cache_handle *code; /* of a weft_kernel_code, keeps it loaded; NULL when the variant does not own it */
     weft_kernel_function function;
     size_t scalar_count;
     const uint32_t *scalars;      /* slots */
@@ -80,7 +80,7 @@ typedef struct weft_step {
 struct weft_variant {
     const weft_allocator *allocator;
     weft_arena arena;             /* everything below lives here, but for formulas */
-    weft_formulas formulas;       /* the program's symbols first and in its order, then strides */
+    weft_formulas formulas;       /* symbols: the program's, by name, and strides, as in WEFT_LAYOUT_STRIDED */
     size_t buffer_count, step_count;
     weft_buffer *buffers;
     weft_step *steps;
@@ -93,6 +93,19 @@ struct weft_variant {
 weft_status *weft_variant_create(const weft_allocator *allocator, weft_variant **out_variant) WEFT_MUST_USE;
 /* Accepts a half-built one. Releases the code its steps hold. */
 void weft_variant_destroy(weft_variant *variant);
+/* WEFT_INTERNAL when a step or buffer names what does not exist. */
+weft_status *weft_variant_check(const weft_variant *variant, const weft_program *program) WEFT_MUST_USE;
+
+/* Value of an executor's kernel cache: loaded code. Made by a compiler, from the executor's allocator. */
+typedef struct weft_kernel_code {
+    const weft_allocator *allocator;
+    const weft_runtime *runtime; /* whose driver loaded it */
+    weft_image *image;
+    weft_kernel_function function;
+} weft_kernel_code;
+
+/* Unloads; what the kernel cache does with a value. */
+void weft_kernel_code_destroy(void *code);
 
 /* What a compiler is asked for. */
 struct weft_build_request {
@@ -102,7 +115,7 @@ struct weft_build_request {
     const uint8_t *input_layouts, *output_layouts; /* weft_layout_class for each */
     size_t specialized_count;                      /* 0, or one value for each symbol of the program */
     const int64_t *specialized;
-    weft_cache *kernels;                           /* the executor's: loaded code by canonical text and target */
+    weft_cache *kernels;                           /* the executor's: weft_kernel_code by canonical text and target */
     _Atomic uint64_t *kernels_compiled;            /* counted up for each kernel that went through the code generator */
 };
 #endif
