@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_LOOP_LOWER_INTERNAL_H
+#define WEFT_LIB_LOOP_LOWER_INTERNAL_H
+/* Shared by lower.c (ranges and stages), lower_value.c (instructions) and lower_reduce.c (accumulators). */
+#include "lib/loop/lower.h"
+
+/* Most buffers, and most data checks, of one kernel. */
+#define WEFT_LOWERER_LIMIT 128
+
+/* A reduction that is a stage of the kernel. */
+typedef struct stage_plan {
+    uint32_t node;
+    weft_reduction reduction;
+    weft_expr variables[WEFT_MAX_RANK]; /* of each group */
+    weft_expr extents[WEFT_MAX_RANK];
+    weft_expr positions[WEFT_MAX_RANK]; /* in each group; the variables but for partial results */
+    weft_expr *reduced;                 /* index of each reduced axis */
+    weft_point point;                   /* of the result, over the outer ranges */
+    uint32_t accumulator;
+    struct stage_plan *next;
+} stage_plan;
+
+typedef struct lowerer {
+    weft_lowering *lowering;
+    const weft_graph *graph;
+    const weft_partition *partition;
+    weft_arena arena;                   /* of this kernel */
+    weft_kernel_builder *builder;
+    weft_extents *extents;              /* the builder's */
+    weft_space space;
+    uint32_t root;
+    weft_expr variables[WEFT_MAX_RANK]; /* of the root's axes; constant 0 where the extent is one */
+    uint64_t outer;                     /* axes whose ranges are outer */
+    bool outer_fixed;                   /* by the root's own reduction or the first stage found */
+    stage_plan *stages, **last_stage;
+    weft_map values;                    /* point -> instruction + 1, of the stage being made */
+    weft_map visited;
+    uint32_t memories[WEFT_LOWERER_LIMIT]; /* of each buffer */
+    uint32_t memory_count;
+    const char *sites[WEFT_LOWERER_LIMIT];
+    uint32_t site_count;
+    uint32_t variable_count;
+    bool failed;                        /* out of memory, or ... */
+    bool too_large;
+} lowerer;
+
+weft_expr weft_lowerer_variable(lowerer *low, weft_expr extent);
+/* The kernel's buffer for `memory`. */
+uint32_t weft_lowerer_buffer(lowerer *low, uint32_t memory, bool written);
+/* Offset of element `index` in `memory`. */
+weft_expr weft_lowerer_address(lowerer *low, uint32_t memory, const weft_expr *index);
+/* The key of a point for `values` and `visited`: words in the arena. */
+const uint32_t *weft_lowerer_key(lowerer *low, const weft_point *point, size_t *out_size);
+stage_plan *weft_lowerer_find_stage(const lowerer *low, uint32_t node);
+
+/* The instruction that has the element; loads what has memory. */
+weft_inst_id weft_lowerer_value(lowerer *low, const weft_point *point);
+/* The same for a node that is computed here although it has memory: the root. */
+weft_inst_id weft_lowerer_compute(lowerer *low, const weft_point *point);
+weft_inst_id weft_lowerer_constant(lowerer *low, weft_dtype dtype, uint64_t bits);
+
+/* Fills in a plan for reduction `node`: groups, variables, the index of each reduced axis. NULL when out of memory. */
+stage_plan *weft_lowerer_plan(lowerer *low, const weft_point *point);
+/* Makes the reduced ranges and the accumulator of a stage, in the stage just begun. */
+void weft_lowerer_accumulate(lowerer *low, stage_plan *plan);
+/* The reduction's value from its accumulator. */
+weft_inst_id weft_lowerer_outcome(lowerer *low, const stage_plan *plan);
+/* Component `component` of the accumulator of `plan`. */
+weft_inst_id weft_lowerer_component(lowerer *low, const stage_plan *plan, uint32_t component);
+/* Accumulates partial results that lie in memories first, first + 1, ... */
+void weft_lowerer_accumulate_partial(lowerer *low, stage_plan *plan, uint32_t first_memory);
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/loop/lower_internal.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Elementwise ops of the graph and scalar operations go by the same names. */
+static const weft_scalar_op scalar_of[WEFT_OP_COUNT] = {
+    [WEFT_OP_neg] = WEFT_SCALAR_neg,       [WEFT_OP_abs] = WEFT_SCALAR_abs,   [WEFT_OP_exp] = WEFT_SCALAR_exp,
+    [WEFT_OP_log] = WEFT_SCALAR_log,       [WEFT_OP_sqrt] = WEFT_SCALAR_sqrt, [WEFT_OP_tanh] = WEFT_SCALAR_tanh,
+    [WEFT_OP_not] = WEFT_SCALAR_not,       [WEFT_OP_add] = WEFT_SCALAR_add,   [WEFT_OP_sub] = WEFT_SCALAR_sub,
+    [WEFT_OP_mul] = WEFT_SCALAR_mul,       [WEFT_OP_div] = WEFT_SCALAR_div,   [WEFT_OP_max] = WEFT_SCALAR_max,
+    [WEFT_OP_min] = WEFT_SCALAR_min,       [WEFT_OP_and] = WEFT_SCALAR_and,   [WEFT_OP_or] = WEFT_SCALAR_or,
+    [WEFT_OP_xor] = WEFT_SCALAR_xor,       [WEFT_OP_eq] = WEFT_SCALAR_eq,     [WEFT_OP_ne] = WEFT_SCALAR_ne,
+    [WEFT_OP_lt] = WEFT_SCALAR_lt,         [WEFT_OP_le] = WEFT_SCALAR_le,     [WEFT_OP_gt] = WEFT_SCALAR_gt,
+    [WEFT_OP_ge] = WEFT_SCALAR_ge,         [WEFT_OP_select] = WEFT_SCALAR_select, [WEFT_OP_cast] = WEFT_SCALAR_cast,
+};
+
+const uint32_t *weft_lowerer_key(lowerer *low, const weft_point *point, size_t *out_size) {
+    size_t rank = weft_value_type(low->graph, point->value)->shape.rank;
+    size_t count = 3 + rank + point->predicate_count;
+    uint32_t *key = weft_arena_allocate(&low->arena, count * sizeof *key);
+    if (key == NULL) {
+        low->failed = true;
+        return NULL;
+    }
+    key[0] = point->value.node;
+    key[1] = point->value.output;
+    key[2] = point->predicate_count;
+    memcpy(key + 3, point->index, rank * sizeof *key);
+    if (point->predicate_count > 0) memcpy(key + 3 + rank, point->predicates, point->predicate_count * sizeof *key);
+    *out_size = count * sizeof *key;
+    return key;
+}
+
+weft_inst_id weft_lowerer_constant(lowerer *low, weft_dtype dtype, uint64_t bits) {
+    return weft_kernel_builder_inst(low->builder, &(weft_inst){.op = WEFT_SCALAR_const, .dtype = dtype, .bits = bits});
+}
+
+static weft_inst_id index_value(lowerer *low, weft_expr expr) {
+    return weft_kernel_builder_inst(low->builder, &(weft_inst){.op = WEFT_SCALAR_index, .dtype = WEFT_I64, .index = expr});
+}
+
+static weft_inst_id cast(lowerer *low, weft_inst_id value, weft_dtype from, weft_dtype to) {
+    if (from == to) return value;
+    weft_inst inst = {.op = WEFT_SCALAR_cast, .dtype = to, .arg_count = 1, .args = {value}};
+    return weft_kernel_builder_inst(low->builder, &inst);
+}
+
+static weft_inst_id binary(lowerer *low, weft_scalar_op op, weft_dtype dtype, weft_inst_id a, weft_inst_id b) {
+    weft_inst inst = {.op = op, .dtype = dtype, .arg_count = 2, .args = {a, b}};
+    return weft_kernel_builder_inst(low->builder, &inst);
+}
+
+static weft_inst_id operand(lowerer *low, const weft_point *point, size_t i, const weft_expr *reduced) {
+    weft_point read;
+    if (!weft_space_operand(&low->space, point, i, reduced, &read)) low->failed = true;
+    return low->failed ? 0 : weft_lowerer_value(low, &read);
+}
+
+static weft_inst_id inside(lowerer *low, const weft_point *point) {
+    weft_inst inst = {.op = WEFT_SCALAR_inside,
+                      .dtype = WEFT_BOOL,
+                      .predicate_count = point->predicate_count,
+                      .predicates = point->predicates};
+    return weft_kernel_builder_inst(low->builder, &inst);
+}
+
+/* Operand `i` where it has an element, `otherwise` where not. */
+static weft_inst_id guarded_operand(lowerer *low, const weft_point *point, size_t i, weft_inst_id otherwise) {
+    weft_point read;
+    if (!weft_space_operand(&low->space, point, i, NULL, &read)) low->failed = true;
+    if (low->failed) return 0;
+    weft_inst_id value = weft_lowerer_value(low, &read);
+    if (read.predicate_count == point->predicate_count) return value;
+    weft_dtype dtype = weft_value_type(low->graph, point->value)->dtype;
+    weft_inst inst = {.op = WEFT_SCALAR_select, .dtype = dtype, .arg_count = 3, .args = {inside(low, &read), value, otherwise}};
+    return weft_kernel_builder_inst(low->builder, &inst);
+}
+
+static weft_inst_id concat(lowerer *low, const weft_point *point) {
+    const weft_node *node = weft_graph_node(low->graph, point->value.node);
+    weft_inst_id value = operand(low, point, node->input_count - 1, NULL);
+    for (uint32_t i = node->input_count - 1; i-- > 0;) value = guarded_operand(low, point, i, value);
+    return value;
+}
+
+static uint32_t add_site(lowerer *low, const char *sentence) {
+    if (low->site_count == WEFT_LOWERER_LIMIT) low->failed = low->too_large = true;
+    if (low->failed) return 0;
+    low->sites[low->site_count] = sentence;
+    return low->site_count++;
+}
+
+static const char *gather_sentence(lowerer *low, weft_expr extent, int64_t axis) {
+    weft_bytes text;
+    weft_bytes_init(&text, low->lowering->allocator);
+    static const char head[] = "gather: index %" PRId64 " at position %" PRId64 " is out of range for extent ";
+    weft_bytes_append(&text, head, sizeof head - 1);
+    weft_expr_print(low->extents, extent, &text);
+    weft_bytes_print(&text, " (axis %" PRId64 ")", axis);
+    const char *sentence = text.failed ? NULL : weft_arena_string(low->lowering->arena, text.data, text.size);
+    weft_bytes_finish(&text);
+    if (sentence == NULL) low->failed = true;
+    return sentence;
+}
+
+/* The address has a part that only the data knows: index times stride, added to the address of index zero. */
+static weft_inst_id gather(lowerer *low, const weft_point *point) {
+    const weft_node *node = weft_graph_node(low->graph, point->value.node);
+    int64_t axis = node->attrs[0].integer;
+    weft_point indices, base = weft_space_point(&low->space, node->inputs[0]);
+    if (base.index == NULL || !weft_space_operand(&low->space, point, 1, NULL, &indices)) low->failed = true;
+    if (low->failed) return 0;
+    weft_shape shape = weft_value_type(low->graph, base.value)->shape;
+    size_t added = weft_value_type(low->graph, indices.value)->shape.rank;
+    weft_expr zero = weft_expr_constant(low->extents, 0), one = weft_expr_constant(low->extents, 1);
+    for (size_t i = 0; i < shape.rank; i++) {
+        base.index[i] = i == (size_t)axis ? zero : point->index[i < (size_t)axis ? i : i + added - 1];
+    }
+    uint32_t memory = low->lowering->first_memory[base.value.node] + base.value.output;
+    weft_expr start = weft_lowerer_address(low, memory, base.index);
+    base.index[axis] = one;
+    weft_expr stride = weft_expr_sub(low->extents, weft_lowerer_address(low, memory, base.index), start);
+    weft_expr extent = weft_space_extent(&low->space, shape.extents[axis]);
+    weft_inst check = {.op = WEFT_SCALAR_check,
+                       .dtype = WEFT_I64,
+                       .arg_count = 1,
+                       .args = {weft_lowerer_value(low, &indices)},
+                       .number = add_site(low, gather_sentence(low, extent, axis)),
+                       .index = extent,
+                       .position = weft_space_position(&low->space, &indices),
+                       .predicate_count = point->predicate_count,
+                       .predicates = point->predicates};
+    weft_inst_id checked = weft_kernel_builder_inst(low->builder, &check);
+    weft_inst_id offset = stride == one ? checked : binary(low, WEFT_SCALAR_mul, WEFT_I64, checked, index_value(low, stride));
+    /* With an extent of zero every index is out of range and there is no element to load. */
+    weft_expr last = weft_expr_sub(low->extents, extent, one);
+    weft_expr predicates[WEFT_MAX_RANK * 4 + 1];
+    uint32_t count = 0;
+    for (; count < point->predicate_count && count < WEFT_MAX_RANK * 4; count++) predicates[count] = point->predicates[count];
+    if (!weft_expr_always_nonnegative(low->extents, last)) predicates[count++] = last;
+    weft_inst load = {.op = WEFT_SCALAR_load,
+                      .dtype = weft_value_type(low->graph, base.value)->dtype,
+                      .arg_count = 1,
+                      .args = {offset},
+                      .buffer = weft_lowerer_buffer(low, memory, false),
+                      .index = start,
+                      .predicate_count = count,
+                      .predicates = predicates};
+    return weft_kernel_builder_inst(low->builder, &load);
+}
+
+static weft_inst_id elementwise(lowerer *low, const weft_point *point) {
+    const weft_node *node = weft_graph_node(low->graph, point->value.node);
+    weft_inst inst = {.op = scalar_of[weft_op_id_of(node->op)], .dtype = node->types[0].dtype, .arg_count = node->input_count};
+    for (uint32_t i = 0; i < node->input_count; i++) inst.args[i] = operand(low, point, i, NULL);
+    weft_dtype_kind kind = weft_dtype_info_of(inst.dtype)->kind;
+    if (inst.op == WEFT_SCALAR_div && (kind == WEFT_KIND_SIGNED || kind == WEFT_KIND_UNSIGNED)) {
+        inst.number = add_site(low, "div: divisor %" PRId64 " at position %" PRId64 ": an integer cannot be divided by zero");
+        inst.position = weft_space_position(&low->space, point);
+        inst.predicate_count = point->predicate_count;
+        inst.predicates = point->predicates;
+    }
+    return weft_kernel_builder_inst(low->builder, &inst);
+}
+
+weft_inst_id weft_lowerer_compute(lowerer *low, const weft_point *point) {
+    const weft_node *node = weft_graph_node(low->graph, point->value.node);
+    weft_dtype dtype = node->types[point->value.output].dtype;
+    switch (weft_op_id_of(node->op)) {
+    case WEFT_OP_constant: {
+        uint64_t bits = 0;
+        memcpy(&bits, node->attrs[2].data, weft_dtype_size(dtype) < sizeof bits ? weft_dtype_size(dtype) : sizeof bits);
+        return weft_lowerer_constant(low, dtype, bits);
+    }
+    case WEFT_OP_iota: return cast(low, index_value(low, point->index[node->attrs[2].integer]), WEFT_I64, dtype);
+    case WEFT_OP_extent: return index_value(low, weft_space_extent(&low->space, node->attrs[0].extents.extents[0]));
+    case WEFT_OP_concat: return concat(low, point);
+    case WEFT_OP_gather: return gather(low, point);
+    case WEFT_OP_pad: return guarded_operand(low, point, 0, operand(low, point, 1, NULL));
+    case WEFT_OP_embed_diagonal: return guarded_operand(low, point, 0, weft_lowerer_constant(low, dtype, 0));
+    default: break;
+    }
+    return node->op->op_class == WEFT_CLASS_MOVEMENT ? operand(low, point, 0, NULL) : elementwise(low, point);
+}
+
+static weft_inst_id load(lowerer *low, const weft_point *point) {
+    uint32_t memory = low->lowering->first_memory[point->value.node] + point->value.output;
+    weft_inst inst = {.op = WEFT_SCALAR_load,
+                      .dtype = weft_value_type(low->graph, point->value)->dtype,
+                      .buffer = weft_lowerer_buffer(low, memory, false),
+                      .index = weft_lowerer_address(low, memory, point->index),
+                      .predicate_count = point->predicate_count,
+                      .predicates = point->predicates};
+    return weft_kernel_builder_inst(low->builder, &inst);
+}
+
+weft_inst_id weft_lowerer_value(lowerer *low, const weft_point *point) {
+    size_t key_size = 0;
+    const uint32_t *key = weft_lowerer_key(low, point, &key_size);
+    if (low->failed) return 0;
+    uintptr_t known = (uintptr_t)weft_map_find(&low->values, key, key_size);
+    if (known != 0) return (weft_inst_id)(known - 1);
+    weft_role role = low->partition->roles[point->value.node];
+    weft_inst_id value;
+    if (weft_role_has_memory((uint8_t)role)) {
+        value = load(low, point);
+    } else if (role == WEFT_ROLE_STAGE) {
+        value = weft_lowerer_outcome(low, weft_lowerer_find_stage(low, point->value.node));
+    } else {
+        value = weft_lowerer_compute(low, point);
+    }
+    if (!weft_map_insert(&low->values, key, key_size, (void *)(uintptr_t)(value + 1))) low->failed = true;
+    return value;
+}

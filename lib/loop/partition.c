@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/loop/partition.h"
+#include <string.h>
+
+/* Recomputing up to this many operations in several kernels is cheaper than a trip through memory. */
+#define CHEAP_TO_REPEAT 16u
+/* A kernel larger than this compiles slowly and spills. */
+#define LARGEST_KERNEL 400u
+/* A transcendental function in operations. */
+#define FUNCTION_WEIGHT 12u
+/* Products of up to this many multiplications are loops: the library's call costs more than they do. */
+#define SMALL_PRODUCT (24 * 24 * 24)
+/* Elements one partial result of a long reduction covers. */
+#define REDUCTION_CHUNK 16384
+#define LONG_REDUCTION 65536
+/* From so many independent results on, a long reduction has enough parallelism without partial results. */
+#define ENOUGH_RESULTS 64
+/* Bytes of virtual lanes: four AVX vectors or two AVX-512 ones, enough to hide the latency of an addition. */
+#define LANE_BYTES 128u
+
+weft_status *weft_partition_init(weft_partition *partition, const weft_allocator *allocator,
+                                 const weft_compiled *compiled) {
+    size_t count = compiled->graph->node_count + 1;
+    *partition = (weft_partition){.allocator = allocator, .compiled = compiled};
+    partition->roles = weft_allocate_zeroed(allocator, count);
+    partition->forced = weft_allocate_zeroed(allocator, count);
+    partition->roots = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
+    partition->weights = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
+    bool fine = partition->roles != NULL && partition->forced != NULL && partition->roots != NULL && partition->weights != NULL;
+    if (fine) return NULL;
+    weft_partition_finish(partition);
+    return weft_status_out_of_memory();
+}
+
+void weft_partition_finish(weft_partition *partition) {
+    size_t count = partition->compiled->graph->node_count + 1;
+    weft_free(partition->allocator, partition->roles, count);
+    weft_free(partition->allocator, partition->forced, count);
+    weft_free(partition->allocator, partition->roots, count * sizeof(uint32_t));
+    weft_free(partition->allocator, partition->weights, count * sizeof(uint32_t));
+    *partition = (weft_partition){.compiled = partition->compiled};
+}
+
+void weft_partition_force(weft_partition *partition, uint32_t node) {
+    if (!partition->forced[node]) partition->changed = true;
+    partition->forced[node] = 1;
+}
+
+static void extent_range(const weft_graph *graph, weft_extent extent, int64_t *out_min, int64_t *out_max) {
+    if (extent.graph == NULL) {
+        *out_min = *out_max = extent.value;
+    } else {
+        weft_expr_range(graph->extents, (weft_expr)extent.value, out_min, out_max);
+    }
+}
+
+/* Upper bound of a product of extents, saturating. */
+static int64_t multiply_bound(int64_t a, int64_t b) {
+    int64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
+static int64_t count_bound(const weft_graph *graph, weft_shape shape) {
+    int64_t bound = 1, low, high;
+    for (size_t i = 0; i < shape.rank; i++) {
+        extent_range(graph, shape.extents[i], &low, &high);
+        bound = multiply_bound(bound, high);
+    }
+    return bound;
+}
+
+static bool is_reduction(const weft_node *node) {
+    return node->op->op_class == WEFT_CLASS_REDUCE || node->op->op_class == WEFT_CLASS_PRODUCT;
+}
+
+static weft_ints reduced_axes(const weft_node *node) {
+    switch (weft_op_id_of(node->op)) {
+    case WEFT_OP_argmax: return (weft_ints){1, &node->attrs[0].integer};
+    case WEFT_OP_dot: return node->attrs[2].ints;
+    default: return node->attrs[0].ints;
+    }
+}
+
+static uint32_t virtual_lanes(size_t element_size, int64_t bound) {
+    uint32_t lanes = LANE_BYTES / (uint32_t)element_size;
+    while (lanes > 1 && (int64_t)lanes / 2 >= bound) lanes /= 2;
+    return lanes < 1 ? 1 : lanes;
+}
+
+/* Whether the reduction runs along what is innermost in its operand: then lanes go along it, otherwise across the results. */
+static bool is_innermost(const weft_graph *graph, const weft_node *node, const weft_reduction *reduction) {
+    int64_t last = reduction->axes[reduction->axis_count - 1];
+    size_t rank = weft_value_type(graph, node->inputs[0])->shape.rank;
+    if (weft_op_id_of(node->op) != WEFT_OP_dot) return (size_t)last == rank - 1;
+    size_t free_b = weft_value_type(graph, node->inputs[1])->shape.rank - node->attrs[1].ints.count - node->attrs[3].ints.count;
+    return free_b == 0;
+}
+
+void weft_reduction_fill(const weft_graph *graph, uint32_t id, weft_reduction *out_reduction) {
+    const weft_node *node = weft_graph_node(graph, id);
+    weft_ints axes = reduced_axes(node);
+    bool is_dot = weft_op_id_of(node->op) == WEFT_OP_dot;
+    weft_shape shape = weft_value_type(graph, node->inputs[0])->shape;
+    weft_reduction reduction = {.axis_count = (uint32_t)axes.count, .lanes = 1};
+    int64_t bound = 1, low, high;
+    for (size_t i = 0; i < axes.count; i++) {
+        reduction.axes[i] = axes.items[i];
+        bool adjacent = !is_dot && i > 0 && axes.items[i] == axes.items[i - 1] + 1;
+        if (!adjacent) {
+            reduction.group_first[reduction.group_count++] = (uint32_t)i;
+            bound = 1;
+        }
+        extent_range(graph, shape.extents[axes.items[i]], &low, &high);
+        bound = multiply_bound(bound, high);
+    }
+    if (axes.count > 0 && is_innermost(graph, node, &reduction)) {
+        reduction.lanes = virtual_lanes(weft_dtype_size(weft_value_type(graph, node->inputs[0])->dtype), bound);
+    }
+    bool few = count_bound(graph, node->types[0].shape) < ENOUGH_RESULTS;
+    if (!is_dot && reduction.group_count == 1 && bound > LONG_REDUCTION && few) reduction.chunk = REDUCTION_CHUNK;
+    *out_reduction = reduction;
+}
+
+/* Whether the product is the library's: floats of which enough are multiplied in both directions. */
+static bool is_gemm(const weft_graph *graph, const weft_node *node) {
+    weft_dtype dtype = node->types[0].dtype;
+    if (dtype != WEFT_F32 && dtype != WEFT_F64) return false;
+    weft_shape a = weft_value_type(graph, node->inputs[0])->shape, b = weft_value_type(graph, node->inputs[1])->shape;
+    size_t batch = node->attrs[0].ints.count, contract = node->attrs[2].ints.count;
+    if (contract == 0 || a.rank == batch + contract || b.rank == batch + contract) return false;
+    weft_shape free_axes = node->types[0].shape;
+    free_axes.rank -= batch;
+    free_axes.extents += batch;
+    int64_t work = count_bound(graph, free_axes);
+    for (size_t i = 0; i < contract; i++) {
+        int64_t low, high;
+        extent_range(graph, a.extents[node->attrs[2].ints.items[i]], &low, &high);
+        work = multiply_bound(work, high);
+    }
+    return work > SMALL_PRODUCT;
+}
+
+static uint32_t saturating_add(uint32_t a, uint32_t b) {
+    return a + b < a ? UINT32_MAX : a + b;
+}
+
+static uint32_t own_weight(const weft_node *node) {
+    switch (weft_op_id_of(node->op)) {
+    case WEFT_OP_exp:
+    case WEFT_OP_log:
+    case WEFT_OP_tanh: return FUNCTION_WEIGHT;
+    case WEFT_OP_div:
+    case WEFT_OP_sqrt: return 4;
+    default: return node->op->op_class == WEFT_CLASS_LEAF ? 0 : 1;
+    }
+}
+
+static bool is_leaf_memory(const weft_graph *graph, const weft_node *node) {
+    weft_op_id id = weft_op_id_of(node->op);
+    return id == WEFT_OP_input || (id == WEFT_OP_constant && count_bound(graph, node->types[0].shape) != 1);
+}
+
+/* Ascending: what recomputing costs, and memory for what would make a kernel too large. */
+static void weigh(weft_partition *partition, const uint8_t *live) {
+    const weft_graph *graph = partition->compiled->graph;
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        if (!live[n]) continue;
+        const weft_node *node = weft_graph_node(graph, n);
+        uint32_t weight = own_weight(node);
+        for (uint32_t i = 0; i < node->input_count; i++) {
+            weight = saturating_add(weight, partition->weights[node->inputs[i].node]);
+        }
+        bool computed = node->op->op_class != WEFT_CLASS_LEAF;
+        if (computed && weight > LARGEST_KERNEL) partition->forced[n] = 1;
+        bool is_read = partition->forced[n] || is_leaf_memory(graph, node) || is_reduction(node);
+        partition->weights[n] = is_read ? 1 : weight;
+    }
+}
+
+/* The value behind views that only rename axes and strides. */
+static uint32_t behind_views(const weft_graph *graph, uint32_t n) {
+    for (;;) {
+        const weft_node *node = weft_graph_node(graph, n);
+        weft_op_id id = weft_op_id_of(node->op);
+        bool is_view = id == WEFT_OP_permute || id == WEFT_OP_slice || id == WEFT_OP_flip || id == WEFT_OP_broadcast ||
+                       id == WEFT_OP_extract_diagonal || id == WEFT_OP_reshape;
+        if (!is_view) return n;
+        n = node->inputs[0].node;
+    }
+}
+
+static void demand_operands(weft_partition *partition, const weft_node *node, bool through_views) {
+    const weft_graph *graph = partition->compiled->graph;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        uint32_t operand = node->inputs[i].node;
+        partition->forced[through_views ? behind_views(graph, operand) : operand] = 1;
+    }
+}
+
+static weft_role engine_of(const weft_graph *graph, const weft_node *node) {
+    if (node->op->op_class == WEFT_CLASS_OPAQUE) return WEFT_ROLE_HOST;
+    if (weft_op_id_of(node->op) == WEFT_OP_dot && is_gemm(graph, node)) return WEFT_ROLE_GEMM;
+    return WEFT_ROLE_KERNEL;
+}
+
+static weft_role role_of(const weft_partition *partition, uint32_t n, uint32_t root, bool shared) {
+    const weft_graph *graph = partition->compiled->graph;
+    const weft_node *node = weft_graph_node(graph, n);
+    if (is_leaf_memory(graph, node)) return WEFT_ROLE_LEAF;
+    if (node->op->op_class == WEFT_CLASS_LEAF && !partition->forced[n]) return WEFT_ROLE_INLINE;
+    weft_role engine = engine_of(graph, node);
+    if (engine != WEFT_ROLE_KERNEL || partition->forced[n]) return engine;
+    if (is_reduction(node)) {
+        weft_reduction reduction;
+        weft_reduction_fill(graph, n, &reduction);
+        bool fits = !shared && root != 0 && partition->roles[root - 1] == WEFT_ROLE_KERNEL && reduction.chunk == 0;
+        return fits ? WEFT_ROLE_STAGE : WEFT_ROLE_KERNEL;
+    }
+    return shared && partition->weights[n] > CHEAP_TO_REPEAT ? WEFT_ROLE_KERNEL : WEFT_ROLE_INLINE;
+}
+
+/* Tells the operands of a node which root reads them. */
+static void pass_root(weft_partition *partition, const weft_node *node, uint32_t root, bool shared, uint8_t *seen_by_many) {
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        uint32_t operand = node->inputs[i].node;
+        uint32_t *known = &partition->roots[operand];
+        if (shared || (*known != 0 && *known != root)) seen_by_many[operand] = 1;
+        *known = root;
+    }
+}
+
+/* What an engine or an op with random access reads must be in memory, and so must a costly value that a broadcast would repeat. */
+static void demand(weft_partition *partition, uint32_t n) {
+    const weft_graph *graph = partition->compiled->graph;
+    const weft_node *node = weft_graph_node(graph, n);
+    weft_op_id id = weft_op_id_of(node->op);
+    if (partition->roles[n] == WEFT_ROLE_HOST) demand_operands(partition, node, false);
+    if (partition->roles[n] == WEFT_ROLE_GEMM) demand_operands(partition, node, true);
+    if (id == WEFT_OP_gather) partition->forced[node->inputs[0].node] = 1;
+    bool expands = id == WEFT_OP_broadcast && weft_value_type(graph, node->inputs[0])->shape.rank > 0;
+    const weft_node *source = node->input_count > 0 ? weft_graph_node(graph, node->inputs[0].node) : NULL;
+    if (expands && source->op->op_class == WEFT_CLASS_ELEMENTWISE && partition->weights[node->inputs[0].node] > FUNCTION_WEIGHT) {
+        bool reduces = false;
+        for (uint32_t i = 0; i < source->input_count; i++) {
+            reduces |= is_reduction(weft_graph_node(graph, source->inputs[i].node));
+        }
+        if (!reduces) partition->forced[node->inputs[0].node] = 1;
+    }
+}
+
+static weft_status *assign(weft_partition *partition, const uint8_t *live, uint8_t *shared) {
+    const weft_graph *graph = partition->compiled->graph;
+    for (uint32_t n = (uint32_t)graph->node_count; n-- > 0;) {
+        if (!live[n]) continue;
+        const weft_node *node = weft_graph_node(graph, n);
+        if (node->op->op_class == WEFT_CLASS_REGION) {
+            return weft_status_create(partition->allocator, WEFT_UNSUPPORTED, node->op->name,
+                                      "%s is not implemented by this runtime", node->op->name);
+        }
+        uint32_t root = partition->roots[n];
+        weft_role role = role_of(partition, n, root, shared[n]);
+        partition->roles[n] = (uint8_t)role;
+        bool own = weft_role_has_memory((uint8_t)role);
+        pass_root(partition, node, own ? n + 1 : root, !own && shared[n], shared);
+        demand(partition, n);
+    }
+    return NULL;
+}
+
+weft_status *weft_partition_fill(weft_partition *partition) {
+    const weft_compiled *compiled = partition->compiled;
+    const weft_graph *graph = compiled->graph;
+    size_t count = graph->node_count + 1;
+    uint8_t *live = weft_allocate_zeroed(partition->allocator, 2 * count);
+    if (live == NULL) return weft_status_out_of_memory();
+    weft_graph_mark(graph, compiled->output_count, compiled->outputs, live);
+    memset(partition->roles, WEFT_ROLE_DEAD, count);
+    memset(partition->roots, 0, count * sizeof(uint32_t));
+    partition->changed = false;
+    for (size_t i = 0; i < compiled->output_count; i++) partition->forced[compiled->outputs[i].node] = 1;
+    weigh(partition, live);
+    weft_status *status = assign(partition, live, live + count);
+    weft_free(partition->allocator, live, 2 * count);
+    return status;
+}
