@@ -44,7 +44,7 @@ typedef struct weft_inst {
     uint64_t bits;              /* const: the value's bytes, low end first */
     weft_expr index;            /* load, index, check */
     weft_expr position;         /* check, integer div: linear position to report */
-    uint32_t predicate_count;   /* expressions that must be >= 0 */
+    uint32_t predicate_count;   /* inside, load, check, integer div: expressions that must be >= 0 */
     const weft_expr *predicates;
 } weft_inst;
 
@@ -122,7 +122,8 @@ void weft_kernel_builder_destroy(weft_kernel_builder *builder);
 /* The context to make expressions in. */
 weft_extents *weft_kernel_builder_extents(weft_kernel_builder *builder);
 uint32_t weft_kernel_builder_buffer(weft_kernel_builder *builder, weft_dtype dtype, bool written);
-/* Before the first stage: an outer range; after weft_kernel_builder_stage: an inner one. */
+/* Before the first stage: an outer range; after weft_kernel_builder_stage: an inner one. 0 in lanes, width or unroll
+ * stands for 1. */
 void weft_kernel_builder_range(weft_kernel_builder *builder, weft_range range);
 void weft_kernel_builder_stage(weft_kernel_builder *builder);
 /* Copies `inst` (predicates too); an instruction equal to an earlier visible one of the same stage is that one. */
@@ -131,7 +132,9 @@ uint32_t weft_kernel_builder_accumulator(weft_kernel_builder *builder, const wef
 void weft_kernel_builder_store(weft_kernel_builder *builder, const weft_store *store);
 /* Sites of data checks are numbered from 0 by the caller; this says how many there are. */
 void weft_kernel_builder_sites(weft_kernel_builder *builder, uint32_t count);
-/* Hands out the kernel, verified. */
+/* Says that ranges come with their bindings; without it the kernel is unscheduled. */
+void weft_kernel_builder_scheduled(weft_kernel_builder *builder);
+/* Hands out the kernel, verified. After that the builder can only be destroyed. */
 weft_status *weft_kernel_builder_finish(weft_kernel_builder *builder, weft_kernel **out_kernel) WEFT_MUST_USE;
 
 /* ---- whole kernels ---- */

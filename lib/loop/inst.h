@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_LOOP_INST_H
+#define WEFT_LIB_LOOP_INST_H
+/* What builder, passes, printer and parser of the loop IR share: the fields of an instruction, and lists of instructions. */
+#include "lib/loop/loop.h"
+
+/* Which fields an instruction has besides op, dtype and operands; the others are zero. */
+enum {
+    WEFT_INST_BUFFER = 1,
+    WEFT_INST_NUMBER = 2,
+    WEFT_INST_BITS = 4,
+    WEFT_INST_INDEX = 8,
+    WEFT_INST_POSITION = 16,
+    WEFT_INST_PREDICATES = 32
+};
+unsigned weft_inst_fields(weft_scalar_op op, weft_dtype dtype);
+
+/* As in scalar.def. */
+typedef enum weft_scalar_result { WEFT_RESULT_SAME, WEFT_RESULT_BOOL, WEFT_RESULT_GIVEN } weft_scalar_result;
+weft_scalar_result weft_scalar_result_of(weft_scalar_op op);
+/* Operands of `op`; -1: none or one. */
+int weft_scalar_operands(weft_scalar_op op);
+
+/* `items` with room for one more behind `count`, perhaps moved within the arena; NULL when out of memory. */
+void *weft_loop_grow(weft_arena *arena, void *items, uint32_t count, size_t item_size);
+
+/* A list that shares equal instructions. */
+typedef struct weft_inst_list {
+    weft_arena *arena;
+    weft_inst *items;
+    uint32_t count;
+    uint32_t visible; /* earlier instructions are not shared */
+    bool failed;      /* out of memory: later adds do nothing */
+} weft_inst_list;
+
+/* The id of an equal visible instruction, or of a copy of `inst` at the end. */
+weft_inst_id weft_inst_list_add(weft_inst_list *list, const weft_inst *inst);
+/* The same for an operation without other fields, on operands of the list; its result has the dtype of the last one. */
+weft_inst_id weft_inst_list_apply(weft_inst_list *list, weft_scalar_op op, uint32_t count, const weft_inst_id *args);
+
+/*
+ * What a pass over instructions gives for each of them. `inst` has its operands in `list` already; the rule adds to `list` and sets *out_id,
+ * or leaves it for a plain copy.
+ */
+typedef weft_status *(*weft_inst_rule)(weft_inst_list *list, const weft_inst *inst, weft_inst_id *out_id);
+#define WEFT_INST_UNCHANGED UINT32_MAX
+
+/* Makes all instructions of the kernel again, those of combine blocks too. When it fails the kernel can only be destroyed. */
+weft_status *weft_kernel_rewrite(weft_kernel *kernel, weft_inst_rule rule) WEFT_MUST_USE;
+#endif
