@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/npy.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "test/support.h"
+
+/* ---- making files in memory ---- */
+
+struct image {
+    char bytes[2048];
+    size_t size;
+};
+
+/* An npy file of format `major` with `header` and `data`. */
+static struct image make_image(int major, const char *header, const void *data, size_t size)
+{
+    struct image image = {.size = 0};
+    size_t length = strlen(header), digits = major == 1 ? 2 : 4, begin = 8 + digits;
+    memcpy(image.bytes, "\x93NUMPY", 6);
+    image.bytes[6] = (char)major;
+    for (size_t i = 0; i < digits; i++) image.bytes[8 + i] = (char)(length >> 8 * i);
+    memcpy(image.bytes + begin, header, length);
+    memcpy(image.bytes + begin + length, data, size);
+    image.size = begin + length + size;
+    return image;
+}
+
+static weft_status *read_image(const weft_allocator *allocator, const struct image *image, weft_array **out_array)
+{
+    FILE *file = fmemopen((void *)image->bytes, image->size, "rb");
+    assert_non_null(file);
+    weft_status *status = weft_npy_read(allocator, file, "x.npy", out_array);
+    fclose(file);
+    return status;
+}
+
+static weft_array *read_good(int major, const char *header, const void *data, size_t size)
+{
+    struct image image = make_image(major, header, data, size);
+    weft_array *array = NULL;
+    weft_test_ok(read_image(NULL, &image, &array));
+    return array;
+}
+
+static void refuse(const char *header, const void *data, size_t size, const char *part)
+{
+    struct image image = make_image(1, header, data, size);
+    weft_array *array = NULL;
+    weft_test_fails(read_image(NULL, &image, &array), WEFT_BAD_FILE, part);
+    assert_null(array);
+}
+
+static const float six[6] = {0, 1, 2, 3, 4, 5};
+
+/* ---- reading ---- */
+
+static void reads_row_major(void **state)
+{
+    (void)state;
+    for (int major = 1; major <= 3; major++) {
+        weft_array *array =
+            read_good(major, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }   \n", six, sizeof six);
+        assert_int_equal(weft_array_dtype(array), WEFT_F32);
+        assert_int_equal(weft_array_rank(array), 2);
+        assert_int_equal(weft_array_shape(array)[0], 2);
+        assert_int_equal(weft_array_shape(array)[1], 3);
+        assert_memory_equal(weft_array_data(array), six, sizeof six);
+        weft_array_release(array);
+    }
+}
+
+static void reads_fortran_order_as_strides(void **state)
+{
+    (void)state;
+    weft_array *array = read_good(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3)}", six, sizeof six);
+    const int64_t *strides = weft_array_strides(array);
+    assert_int_equal(weft_array_shape(array)[0], 2);
+    assert_int_equal(strides[0], 1);
+    assert_int_equal(strides[1], 2);
+    const float *data = weft_array_data(array);
+    assert_true(data[1 * strides[0] + 2 * strides[1]] == 5);
+    weft_array_release(array);
+}
+
+static void reads_any_field_order_and_space(void **state)
+{
+    (void)state;
+    const char *headers[] = {
+        "{\"shape\":(6,),\"descr\":\"<f4\",\"fortran_order\":False}",
+        " { 'fortran_order' : False ,\n 'shape' : ( 6 , ) , 'descr' : '=f4' } \t\n",
+        "{'shape': (6L,), 'fortran_order': False, 'descr': '<f4', }",
+    };
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        weft_array *array = read_good(1, headers[i], six, sizeof six);
+        assert_int_equal(weft_array_count(array), 6);
+        weft_array_release(array);
+    }
+}
+
+static void reads_scalars_and_nothing(void **state)
+{
+    (void)state;
+    weft_array *array = read_good(1, "{'descr': '<f4', 'fortran_order': False, 'shape': ()}", six, 4);
+    assert_int_equal(weft_array_rank(array), 0);
+    weft_array_release(array);
+    array = read_good(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (3, 0, 9223372036854775807)}", six, 0);
+    assert_int_equal(weft_array_count(array), 0);
+    assert_int_equal(weft_array_shape(array)[0], 3);
+    weft_array_release(array);
+}
+
+static void refuses_bad_headers(void **state)
+{
+    (void)state;
+    const struct {
+        const char *header, *part;
+    } cases[] = {
+        {"", "the header ends where '{' is due"},
+        {"[]", "byte 0x5b where '{' is due"},
+        {"{}", "the header has no descr"},
+        {"{'descr': '<f4', 'shape': (6,)}", "the header has no fortran_order"},
+        {"{'descr': '<f4', 'fortran_order': False}", "the header has no shape"},
+        {"{'descr': '<f4', 'descr': '<f4'}", "has descr twice"},
+        {"{'colour': 1}", "unknown key"},
+        {"{descr: '<f4'}", "a key in the header is not a string"},
+        {"{'descr: <f4", "a key in the header has no closing quote"},
+        {"{'descr' '<f4'}", "where ':' is due"},
+        {"{'descr': '<f4' 'shape': (6,)}", "not separated by commas"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (6,)} x", "something follows the dictionary"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (6,)", "not separated by commas"},
+        {"{'descr': 'f4'}", "descr 'f4' is no element type"},
+        {"{'descr': ''}", "descr '' is no element type"},
+        {"{'descr': '<q9'}", "descr '<q9' is no element type"},
+        {"{'descr': '>f4'}", "descr '>f4' is big endian"},
+        {"{'descr': '|f4'}", "descr '|f4' has no byte order"},
+        {"{'descr': [('a', '<f4')]}", "structured types"},
+        {"{'descr': '|O'}", "descr '|O' is no element type"},
+        {"{'fortran_order': 1}", "neither True nor False"},
+        {"{'shape': 6}", "where '(' is due before the shape"},
+        {"{'shape': (6)}", "not a tuple"},
+        {"{'shape': (2 3)}", "not separated by commas"},
+        {"{'shape': (2, -3)}", "extent 1 of the shape is negative"},
+        {"{'shape': (2, x)}", "extent 1 of the shape is not a number"},
+        {"{'shape': (,)}", "extent 0 of the shape is not a number"},
+        {"{'shape': (9223372036854775808,)}", "extent 0 of the shape overflows"},
+        {"{'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
+         "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}",
+         "the rank is over the limit"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296)}", "overflows 64 bits"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (7,)}", "takes 28 bytes, but the file has only 24"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (5,)}", "4 bytes follow the array"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) refuse(cases[i].header, six, sizeof six, cases[i].part);
+}
+
+static void refuses_bad_bools(void **state)
+{
+    (void)state;
+    refuse("{'descr': '|b1', 'fortran_order': False, 'shape': (3,)}", "\0\1\2", 3, "byte 2 of the bool array is 2");
+}
+
+/* Cut off anywhere the file is refused, by name. */
+static void refuses_truncated_files(void **state)
+{
+    (void)state;
+    struct image image = make_image(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (6,)}", six, sizeof six);
+    for (size_t size = 1; size < image.size; size++) {
+        struct image cut = image;
+        cut.size = size;
+        weft_array *array = NULL;
+        weft_test_fails(read_image(NULL, &cut, &array), WEFT_BAD_FILE, "x.npy: ");
+    }
+}
+
+static void refuses_foreign_files(void **state)
+{
+    (void)state;
+    weft_array *array = NULL;
+    struct image image = make_image(1, "{}", six, 0);
+    image.bytes[1] = 'X';
+    weft_test_fails(read_image(NULL, &image, &array), WEFT_BAD_FILE, "x.npy: the file is no npy file");
+    image = make_image(4, "{}", six, 0);
+    weft_test_fails(read_image(NULL, &image, &array), WEFT_BAD_FILE, "npy format 4.0 is unknown");
+    weft_test_fails(weft_npy_load(NULL, "/nonexistent/x.npy", &array), WEFT_BAD_FILE,
+                    "/nonexistent/x.npy: cannot be opened");
+    weft_test_fails(weft_npy_load(NULL, "/", &array), WEFT_BAD_FILE, "/: ");
+}
+
+/* ---- writing ---- */
+
+struct temporary {
+    char folder[32], path[64];
+};
+
+static int make_folder(void **state)
+{
+    static struct temporary temporary;
+    strcpy(temporary.folder, "/tmp/weft-npy-XXXXXX");
+    assert_non_null(mkdtemp(temporary.folder));
+    snprintf(temporary.path, sizeof temporary.path, "%s/a.npy", temporary.folder);
+    *state = &temporary;
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    struct temporary *temporary = *state;
+    remove(temporary->path);
+    return rmdir(temporary->folder);
+}
+
+static void writes_every_dtype(void **state)
+{
+    const struct temporary *temporary = *state;
+    for (unsigned dtype = 0; dtype < WEFT_DTYPE_COUNT; dtype++) {
+        weft_array *array, *back;
+        size_t size = 6 * weft_dtype_size((weft_dtype)dtype);
+        weft_test_ok(weft_array_create(NULL, (weft_dtype)dtype, 3, (int64_t[]){1, 2, 3}, &array));
+        for (size_t i = 0; i < size; i++) ((unsigned char *)weft_array_data(array))[i] = i % 2;
+        weft_test_ok(weft_npy_save(NULL, temporary->path, array));
+        weft_test_ok(weft_npy_load(NULL, temporary->path, &back));
+        assert_int_equal(weft_array_dtype(back), dtype);
+        assert_int_equal(weft_array_rank(back), 3);
+        assert_memory_equal(weft_array_shape(back), weft_array_shape(array), 3 * sizeof(int64_t));
+        assert_memory_equal(weft_array_data(back), weft_array_data(array), size);
+        weft_array_release(array);
+        weft_array_release(back);
+    }
+}
+
+static void writes_strides_in_c_order(void **state)
+{
+    const struct temporary *temporary = *state;
+    weft_array *array, *back;
+    float data[6] = {0, 1, 2, 3, 4, 5};
+    weft_test_ok(
+        weft_array_wrap(NULL, WEFT_F32, 2, (int64_t[]){3, 2}, (int64_t[]){1, -3}, data + 3, NULL, NULL, &array));
+    weft_test_ok(weft_npy_save(NULL, temporary->path, array));
+    weft_test_ok(weft_npy_load(NULL, temporary->path, &back));
+    assert_true(weft_array_is_contiguous(back));
+    assert_memory_equal(weft_array_data(back), ((float[]){3, 0, 4, 1, 5, 2}), 6 * sizeof(float));
+    weft_array_release(array);
+    weft_array_release(back);
+}
+
+/* Byte for byte what numpy writes: the data starts at a multiple of 64. */
+static void writes_as_numpy_does(void **state)
+{
+    const struct temporary *temporary = *state;
+    const char *text = "\x93NUMPY\1\0v\0{'descr': '<i8', 'fortran_order': False, 'shape': (1,), }";
+    size_t length = 10 + strlen(text + 10);
+    int64_t value = 7;
+    char expected[136], found[137];
+    memset(expected, ' ', sizeof expected);
+    memcpy(expected, text, length);
+    expected[127] = '\n';
+    memcpy(expected + 128, &value, sizeof value);
+    weft_array *array;
+    weft_test_ok(weft_array_wrap(NULL, WEFT_I64, 1, (int64_t[]){1}, NULL, &value, NULL, NULL, &array));
+    weft_test_ok(weft_npy_save(NULL, temporary->path, array));
+    FILE *file = fopen(temporary->path, "rb");
+    assert_non_null(file);
+    assert_int_equal(fread(found, 1, sizeof found, file), sizeof expected);
+    assert_memory_equal(found, expected, sizeof expected);
+    fclose(file);
+    weft_array_release(array);
+}
+
+static void reports_where_it_cannot_write(void **state)
+{
+    (void)state;
+    weft_array *array;
+    weft_test_ok(weft_array_create(NULL, WEFT_F32, 0, NULL, &array));
+    weft_test_fails(weft_npy_save(NULL, "/nonexistent/x.npy", array), WEFT_BAD_FILE,
+                    "/nonexistent/x.npy: cannot be written");
+    weft_array_release(array);
+}
+
+/* ---- memory ---- */
+
+static weft_status *read_once(const weft_allocator *allocator, void *context)
+{
+    weft_array *array = NULL;
+    weft_status *status = read_image(allocator, context, &array);
+    weft_array_release(array);
+    return status;
+}
+
+static void survives_failing_allocations(void **state)
+{
+    (void)state;
+    struct image image = make_image(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3)}", six, sizeof six);
+    assert_true(weft_test_fail_each(read_once, &image) >= 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_row_major),
+        cmocka_unit_test(reads_fortran_order_as_strides),
+        cmocka_unit_test(reads_any_field_order_and_space),
+        cmocka_unit_test(reads_scalars_and_nothing),
+        cmocka_unit_test(refuses_bad_headers),
+        cmocka_unit_test(refuses_bad_bools),
+        cmocka_unit_test(refuses_truncated_files),
+        cmocka_unit_test(refuses_foreign_files),
+        cmocka_unit_test_setup_teardown(writes_every_dtype, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(writes_strides_in_c_order, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(writes_as_numpy_does, make_folder, remove_folder),
+        cmocka_unit_test(reports_where_it_cannot_write),
+        cmocka_unit_test(survives_failing_allocations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
