@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/bound.h"
+#include <stdio.h>
+#include <string.h>
+#include "runtime/memory.h"
+#include "runtime/plan.h"
+#include "runtime/steps.h"
+
+/* In scalar operations: below SERIAL_WORK a kernel stays on the caller's thread, and no thread is given less than CHUNK_WORK. */
+enum { SERIAL_WORK = 32768, CHUNK_WORK = 16384 };
+
+static void *take(weft_bound *bound, size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) return NULL;
+    void *block = weft_arena_allocate(&bound->arena, bytes);
+    return block == NULL ? NULL : memset(block, 0, bytes);
+}
+
+/* values[slots[0 .. count-1]] in the arena; NULL when out of memory. */
+static int64_t *gather(weft_bound *bound, const uint32_t *slots, size_t count)
+{
+    int64_t *items = take(bound, count, sizeof *items);
+    for (size_t i = 0; items != NULL && i < count; i++) items[i] = bound->values[slots[i]];
+    return items;
+}
+
+/* ---- symbols of the variant ---- */
+
+/* The array that "in0.s1" or "out0.s1" names, and the axis; NULL when it names none. */
+static const weft_array *find_strided(const weft_run *run, const char *name, size_t *out_axis)
+{
+    size_t number;
+    char end;
+    const weft_array *array = NULL;
+    if (sscanf(name, "in%zu.s%zu%c", &number, out_axis, &end) == 2 && number < run->input_count)
+        array = run->inputs[number];
+    else if (sscanf(name, "out%zu.s%zu%c", &number, out_axis, &end) == 2 && number < run->output_count)
+        array = run->outputs[number];
+    return array != NULL && *out_axis < weft_array_rank(array) ? array : NULL;
+}
+
+static weft_status *fill_symbol(const weft_bound *bound, const weft_run *run, const char *name, const int64_t *symbols,
+                                int64_t *out_value)
+{
+    size_t axis = weft_formulas_find_symbol(&bound->program->formulas, name);
+    if (axis != SIZE_MAX) {
+        *out_value = symbols[axis];
+        return NULL;
+    }
+    const weft_array *array = find_strided(run, name, &axis);
+    if (array == NULL)
+        return weft_status_create(&bound->executor->allocator, WEFT_INTERNAL, __func__,
+                                  "the variant's symbol \"%s\" is neither one of the program nor a stride of an array", name);
+    *out_value = weft_array_strides(array)[axis];
+    return NULL;
+}
+
+static weft_status *evaluate(weft_bound *bound, const weft_run *run, const int64_t *program_symbols)
+{
+    const weft_formulas *formulas = &bound->variant->formulas;
+    int64_t *symbols = take(bound, formulas->symbol_count, sizeof *symbols);
+    bound->values = take(bound, formulas->count, sizeof *bound->values);
+    if (symbols == NULL || bound->values == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < formulas->symbol_count; i++)
+        WEFT_TRY(fill_symbol(bound, run, formulas->symbols[i].name, program_symbols, &symbols[i]));
+    return weft_formulas_evaluate(formulas, symbols, bound->values);
+}
+
+static weft_status *fill_values(weft_bound *bound, const weft_call *call)
+{
+    const weft_formulas *formulas = &call->program->formulas;
+    int64_t *symbols = take(bound, formulas->symbol_count, sizeof *symbols);
+    int64_t *values = take(bound, formulas->count, sizeof *values);
+    if (symbols == NULL || values == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(weft_call_bind(&bound->executor->allocator, call, symbols, values));
+    bound->outputs = take(bound, call->program->output_count, sizeof *bound->outputs);
+    if (bound->outputs == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < call->program->output_count; i++) {
+        const weft_program_value *value = &call->program->outputs[i];
+        weft_output_shape *output = &bound->outputs[i];
+        *output = (weft_output_shape){.dtype = value->dtype, .rank = value->rank, .bytes = weft_dtype_size(value->dtype)};
+        output->shape = take(bound, value->rank, sizeof *output->shape);
+        if (output->shape == NULL) return weft_status_out_of_memory();
+        bool overflow = false;
+        for (size_t axis = 0; axis < value->rank; axis++) {
+            output->shape[axis] = values[value->extents[axis]];
+            overflow |= __builtin_mul_overflow(output->bytes, (size_t)output->shape[axis], &output->bytes);
+        }
+        /* An extent of zero after an overflow makes the product zero, as it should. */
+        if (overflow && output->bytes != 0) output->bytes = SIZE_MAX;
+    }
+    return evaluate(bound, call->run, symbols);
+}
+
+/* ---- spans ---- */
+
+static weft_span span_of(const weft_array *array)
+{
+    weft_span span = {0, 0};
+    if (array == NULL || weft_array_count(array) == 0) return span;
+    int64_t size = (int64_t)weft_dtype_size(weft_array_dtype(array));
+    for (size_t axis = 0; axis < weft_array_rank(array); axis++) {
+        int64_t reach = (weft_array_shape(array)[axis] - 1) * weft_array_strides(array)[axis] * size;
+        *(reach < 0 ? &span.low : &span.high) += reach;
+    }
+    span.high += size;
+    return span;
+}
+
+static weft_status *fill_spans(weft_bound *bound, const weft_run *run)
+{
+    bound->input_spans = take(bound, run->input_count, sizeof(weft_span));
+    bound->output_spans = take(bound, run->output_count, sizeof(weft_span));
+    if (bound->input_spans == NULL || bound->output_spans == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < run->input_count; i++) bound->input_spans[i] = span_of(run->inputs[i]);
+    for (size_t i = 0; i < run->output_count; i++) bound->output_spans[i] = span_of(run->outputs[i]);
+    return NULL;
+}
+
+/* ---- steps ---- */
+
+static int64_t grain_of(int64_t iterations, int64_t work)
+{
+    int64_t total;
+    if (work < 1) work = 1;
+    if (__builtin_mul_overflow(iterations, work, &total)) total = INT64_MAX;
+    return total < SERIAL_WORK ? iterations : (CHUNK_WORK + work - 1) / work;
+}
+
+static weft_status *bind_kernel(weft_bound *bound, weft_bound_step *bound_step)
+{
+    const weft_step *step = bound_step->step;
+    bound_step->scalars = gather(bound, step->scalars, step->scalar_count);
+    bound_step->iterations = bound->values[step->iterations];
+    bound_step->grain = grain_of(bound_step->iterations, bound->values[step->work]);
+    return bound_step->scalars == NULL ? weft_status_out_of_memory() : NULL;
+}
+
+static weft_status *bind_gemm(weft_bound *bound, weft_bound_step *bound_step)
+{
+    const weft_gemm *gemm = &bound_step->step->gemm;
+    const int64_t *values = bound->values;
+    weft_gemm_call *call = &bound_step->gemm;
+    *call = (weft_gemm_call){.dtype = gemm->dtype,
+                             .m = values[gemm->m],
+                             .n = values[gemm->n],
+                             .k = values[gemm->k],
+                             .batch_rank = gemm->batch_rank,
+                             .batch = gather(bound, gemm->batch, gemm->batch_rank),
+                             .a_batch = gather(bound, gemm->a_batch, gemm->batch_rank),
+                             .b_batch = gather(bound, gemm->b_batch, gemm->batch_rank),
+                             .c_batch = gather(bound, gemm->c_batch, gemm->batch_rank),
+                             .a_row = values[gemm->a_row],
+                             .a_column = values[gemm->a_column],
+                             .b_row = values[gemm->b_row],
+                             .b_column = values[gemm->b_column],
+                             .c_row = values[gemm->c_row],
+                             .c_column = values[gemm->c_column],
+                             .a_offset = values[gemm->a_offset],
+                             .b_offset = values[gemm->b_offset],
+                             .c_offset = values[gemm->c_offset]};
+    bool failed = call->batch == NULL || call->a_batch == NULL || call->b_batch == NULL || call->c_batch == NULL;
+    return failed ? weft_status_out_of_memory() : NULL;
+}
+
+static weft_status *bind_view(weft_bound *bound, const weft_buffer *buffer, weft_view *out_view)
+{
+    int64_t *shape = gather(bound, buffer->extents, buffer->rank);
+    int64_t *strides = buffer->strides != NULL ? gather(bound, buffer->strides, buffer->rank)
+                                               : take(bound, buffer->rank, sizeof *strides);
+    if (shape == NULL || strides == NULL) return weft_status_out_of_memory();
+    int64_t stride = 1;
+    for (size_t axis = buffer->rank; buffer->strides == NULL && axis-- > 0;) {
+        strides[axis] = stride;
+        if (shape[axis] > 1 && __builtin_mul_overflow(stride, shape[axis], &stride)) stride = 0;
+    }
+    *out_view = (weft_view){.dtype = buffer->dtype, .rank = buffer->rank, .shape = shape, .strides = strides};
+    return NULL;
+}
+
+/* The attribute with the slots in it replaced by their values. */
+static weft_status *bind_attr(weft_bound *bound, weft_attr_kind kind, weft_attr *attr)
+{
+    if (kind != WEFT_ATTR_EXTENT && kind != WEFT_ATTR_EXTENTS) return NULL;
+    weft_extent *extents = take(bound, attr->extents.rank, sizeof *extents);
+    if (extents == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < attr->extents.rank; i++) {
+        int64_t slot = attr->extents.extents[i].value;
+        if (slot < 0 || (uint64_t)slot >= bound->variant->formulas.count)
+            return weft_status_create(&bound->executor->allocator, WEFT_INTERNAL, __func__,
+                                      "an attribute names slot %lld, which does not exist", (long long)slot);
+        extents[i] = (weft_extent){.value = bound->values[slot]};
+    }
+    attr->extents.extents = extents;
+    return NULL;
+}
+
+static weft_status *bind_attrs(weft_bound *bound, weft_bound_step *bound_step)
+{
+    const weft_step *step = bound_step->step;
+    bound_step->attrs = step->attrs;
+    if (step->op == NULL || step->op->attr_count == 0) return NULL;
+    weft_attr *attrs = take(bound, step->op->attr_count, sizeof *attrs);
+    if (attrs == NULL) return weft_status_out_of_memory();
+    memcpy(attrs, step->attrs, step->op->attr_count * sizeof *attrs);
+    for (size_t i = 0; i < step->op->attr_count; i++) WEFT_TRY(bind_attr(bound, step->op->attrs[i].kind, &attrs[i]));
+    bound_step->attrs = attrs;
+    return NULL;
+}
+
+static weft_status *find_scratch(weft_bound *bound, weft_bound_step *bound_step)
+{
+    const weft_op_def *op = bound_step->step->op;
+    if (op == NULL || op->size < offsetof(weft_op_def, scratch_size) + sizeof op->scratch_size || op->scratch_size == NULL)
+        return NULL;
+    weft_host_call host = {.executor = bound->executor};
+    weft_kernel_context context = weft_steps_context(bound, bound_step, bound->views + bound_step->first_view, &host);
+    size_t bytes = 0;
+    WEFT_TRY(op->scratch_size(&context, &bytes));
+    if (bytes > INT64_MAX)
+        return weft_status_create(&bound->executor->allocator, WEFT_OUT_OF_RANGE, "weft_executor_run",
+                                  "op %s asks for %zu bytes of scratch", op->name, bytes);
+    bound_step->scratch_bytes = (int64_t)bytes;
+    return NULL;
+}
+
+static weft_status *bind_host(weft_bound *bound, weft_bound_step *bound_step)
+{
+    const weft_step *step = bound_step->step;
+    for (size_t i = 0; i < step->buffer_count; i++)
+        WEFT_TRY(bind_view(bound, &bound->variant->buffers[step->buffers[i]], &bound->views[bound_step->first_view + i]));
+    WEFT_TRY(bind_attrs(bound, bound_step));
+    return find_scratch(bound, bound_step);
+}
+
+static weft_status *bind_step(weft_bound *bound, weft_bound_step *bound_step)
+{
+    switch (bound_step->step->kind) {
+    case WEFT_STEP_KERNEL: return bind_kernel(bound, bound_step);
+    case WEFT_STEP_GEMM: return bind_gemm(bound, bound_step);
+    case WEFT_STEP_HOST: return bind_host(bound, bound_step);
+    }
+    return NULL;
+}
+
+static weft_status *bind_steps(weft_bound *bound)
+{
+    const weft_variant *variant = bound->variant;
+    bound->steps = take(bound, variant->step_count, sizeof *bound->steps);
+    if (bound->steps == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < variant->step_count; i++) {
+        const weft_step *step = &variant->steps[i];
+        bound->steps[i].step = step;
+        bound->steps[i].first_pointer = bound->pointer_count;
+        bound->steps[i].first_view = bound->view_count;
+        bound->pointer_count += step->buffer_count;
+        if (step->kind == WEFT_STEP_HOST) bound->view_count += step->buffer_count;
+    }
+    bound->views = take(bound, bound->view_count, sizeof *bound->views);
+    if (bound->views == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < variant->step_count; i++) WEFT_TRY(bind_step(bound, &bound->steps[i]));
+    return NULL;
+}
+
+/* ---- memory ---- */
+
+/* One item per buffer, of which only temporaries take room, then one per step for its scratch. */
+static void fill_items(const weft_bound *bound, weft_plan_item *items)
+{
+    const weft_variant *variant = bound->variant;
+    for (size_t i = 0; i < variant->buffer_count; i++) items[i].first = UINT32_MAX;
+    for (uint32_t s = 0; s < variant->step_count; s++) {
+        const weft_step *step = &variant->steps[s];
+        for (size_t i = 0; i < step->buffer_count; i++) {
+            weft_plan_item *item = &items[step->buffers[i]];
+            const weft_buffer *buffer = &variant->buffers[step->buffers[i]];
+            if (item->first == UINT32_MAX) item->first = s;
+            item->last = s;
+            if (buffer->place == WEFT_PLACE_TEMPORARY) item->bytes = bound->values[buffer->bytes];
+        }
+        items[variant->buffer_count + s] =
+            (weft_plan_item){.bytes = bound->steps[s].scratch_bytes, .first = s, .last = s};
+    }
+}
+
+static weft_status *plan(weft_bound *bound)
+{
+    const weft_variant *variant = bound->variant;
+    size_t count = variant->buffer_count + variant->step_count;
+    weft_plan_item *items = take(bound, count, sizeof *items);
+    bound->offsets = take(bound, variant->buffer_count, sizeof *bound->offsets);
+    if (items == NULL || bound->offsets == NULL) return weft_status_out_of_memory();
+    fill_items(bound, items);
+    WEFT_TRY(weft_plan_fill(&bound->executor->allocator, count, items, &bound->arena_bytes));
+    for (size_t i = 0; i < variant->buffer_count; i++) bound->offsets[i] = items[i].offset;
+    for (size_t s = 0; s < variant->step_count; s++)
+        bound->steps[s].scratch_offset = items[variant->buffer_count + s].offset;
+    return NULL;
+}
+
+/* ---- binding ---- */
+
+static weft_status *bound_fill(weft_bound *bound, const weft_call *call, const int64_t *key, size_t key_count)
+{
+    bound->key = weft_arena_copy(&bound->arena, key, key_count * sizeof *key);
+    bound->key_count = key_count;
+    if (bound->key == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(fill_values(bound, call));
+    WEFT_TRY(fill_spans(bound, call->run));
+    WEFT_TRY(bind_steps(bound));
+    return plan(bound);
+}
+
+weft_status *weft_bound_create(weft_executor *executor, const weft_variant *variant, const weft_call *call,
+                               const int64_t *key, size_t key_count, weft_bound **out_bound)
+{
+    weft_bound *bound = weft_allocate_zeroed(&executor->allocator, sizeof *bound);
+    if (bound == NULL) return weft_status_out_of_memory();
+    bound->executor = executor;
+    bound->runtime = call->runtime;
+    bound->program = call->program;
+    bound->variant = variant;
+    weft_arena_init(&bound->arena, &executor->allocator);
+    weft_status *status = bound_fill(bound, call, key, key_count);
+    if (status == NULL) *out_bound = bound;
+    else weft_bound_destroy(bound);
+    return status;
+}
+
+void weft_bound_destroy(weft_bound *bound)
+{
+    if (bound == NULL) return;
+    while (bound->frames != NULL) {
+        weft_frame *frame = bound->frames;
+        bound->frames = frame->next;
+        weft_frame_destroy(frame);
+    }
+    weft_arena_finish(&bound->arena);
+    weft_free(&bound->executor->allocator, bound, sizeof *bound);
+}

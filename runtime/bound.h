@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_BOUND_H
+#define WEFT_RUNTIME_BOUND_H
+/*
+ * A variant bound to one set of shapes and strides: every formula evaluated, every size known, memory planned. What is left for a run is to
+ * put pointers in place. Immutable once made, but for what prepared.c says.
+ */
+#include "runtime/call.h"
+#include "runtime/executor.h"
+#include "runtime/gemm.h"
+#include "runtime/variant.h"
+
+/* Bytes that an array touches, counted from its data pointer; low == high when there are none. */
+typedef struct weft_span {
+    int64_t low, high;
+} weft_span;
+
+typedef struct weft_bound_step {
+    const weft_step *step;
+    size_t first_pointer, first_view; /* of the step, in a frame */
+    /* KERNEL */
+    int64_t *scalars;
+    int64_t iterations;
+    int64_t grain; /* at least `iterations`: too little for the pool */
+    /* GEMM */
+    weft_gemm_call gemm;
+    /* HOST */
+    const weft_attr *attrs;
+    int64_t scratch_bytes, scratch_offset;
+} weft_bound_step;
+
+typedef struct weft_output_shape {
+    weft_dtype dtype;
+    size_t rank;
+    int64_t *shape;
+    size_t bytes;
+} weft_output_shape;
+
+typedef struct weft_frame weft_frame;
+
+typedef struct weft_bound {
+    weft_executor *executor;
+    const weft_runtime *runtime;
+    const weft_program *program;
+    const weft_variant *variant;
+    weft_arena arena;          /* everything below */
+    int64_t *key;
+    size_t key_count;
+    int64_t *values;           /* of the variant's formulas */
+    weft_bound_step *steps;
+    int64_t *offsets;          /* of each buffer that is a temporary, in the arena of a run */
+    int64_t arena_bytes;
+    weft_span *input_spans, *output_spans;
+    weft_output_shape *outputs;
+    size_t pointer_count, view_count; /* of a frame */
+    weft_view *views;                 /* of the host steps, without data */
+    /* prepared.c, under its lock */
+    struct weft_bound *older;
+    weft_frame *frames; /* idle */
+    size_t running;
+    bool kept;
+} weft_bound;
+
+/* Checks the call (weft_call_bind) and binds `variant` to it. `key` is copied. */
+weft_status *weft_bound_create(weft_executor *executor, const weft_variant *variant, const weft_call *call,
+                               const int64_t *key, size_t key_count, weft_bound **out_bound) WEFT_MUST_USE;
+void weft_bound_destroy(weft_bound *bound);
+#endif

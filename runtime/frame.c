@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/frame.h"
+#include <string.h>
+#include "runtime/memory.h"
+
+/* ---- create, destroy ---- */
+
+static size_t frame_size(const weft_bound *bound)
+{
+    size_t pointers = bound->program->output_count + bound->program->input_count + bound->variant->buffer_count +
+                      bound->pointer_count;
+    return sizeof(weft_frame) + pointers * sizeof(void *) + bound->view_count * sizeof(weft_view);
+}
+
+weft_status *weft_frame_create(weft_bound *bound, weft_frame **out_frame)
+{
+    weft_frame *frame = weft_allocate_zeroed(&bound->executor->allocator, frame_size(bound));
+    if (frame == NULL) return weft_status_out_of_memory();
+    frame->bound = bound;
+    frame->outputs = (weft_array **)(frame + 1);
+    frame->copies = (weft_block **)(frame->outputs + bound->program->output_count);
+    frame->buffers = (void **)(frame->copies + bound->program->input_count);
+    frame->pointers = frame->buffers + bound->variant->buffer_count;
+    frame->views = (weft_view *)(frame->pointers + bound->pointer_count);
+    memcpy(frame->views, bound->views, bound->view_count * sizeof(weft_view));
+    *out_frame = frame;
+    return NULL;
+}
+
+void weft_frame_destroy(weft_frame *frame)
+{
+    if (frame != NULL) weft_free(&frame->bound->executor->allocator, frame, frame_size(frame->bound));
+}
+
+/* ---- overlaps ---- */
+
+static bool overlap(const weft_array *x, weft_span x_span, const weft_array *y, weft_span y_span)
+{
+    uintptr_t a = (uintptr_t)weft_array_data(x), b = (uintptr_t)weft_array_data(y);
+    if (x_span.low == x_span.high || y_span.low == y_span.high) return false;
+    return a + (uintptr_t)x_span.low < b + (uintptr_t)y_span.high && b + (uintptr_t)y_span.low < a + (uintptr_t)x_span.high;
+}
+
+/* All that a donated input's elements lie in, so that the views of it keep their strides. */
+static weft_status *copy_input(weft_frame *frame, const weft_run *run, size_t input)
+{
+    const weft_bound *bound = frame->bound;
+    weft_span span = bound->input_spans[input];
+    if (frame->copies[input] != NULL) return NULL;
+    size_t bytes = (size_t)(span.high - span.low);
+    WEFT_TRY(weft_block_acquire(bound->executor->blocks, bound->runtime, bytes, &frame->copies[input]));
+    memcpy(frame->copies[input]->memory, (char *)weft_array_data(run->inputs[input]) + span.low, bytes);
+    return NULL;
+}
+
+static weft_status *check_input(weft_frame *frame, const weft_run *run, size_t output, size_t input)
+{
+    const weft_bound *bound = frame->bound;
+    if (!overlap(run->outputs[output], bound->output_spans[output], run->inputs[input], bound->input_spans[input]))
+        return NULL;
+    if (run->donated != NULL && run->donated[input]) return copy_input(frame, run, input);
+    return weft_status_create(&bound->executor->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_run",
+                              "output \"%s\" overlaps input \"%s\", which is not donated", bound->program->outputs[output].name,
+                              bound->program->inputs[input].name);
+}
+
+static weft_status *check_overlaps(weft_frame *frame, const weft_run *run, size_t output)
+{
+    const weft_bound *bound = frame->bound;
+    for (size_t i = 0; i < run->input_count; i++) WEFT_TRY(check_input(frame, run, output, i));
+    for (size_t i = 0; i < output; i++)
+        if (run->outputs[i] != NULL &&
+            overlap(run->outputs[output], bound->output_spans[output], run->outputs[i], bound->output_spans[i]))
+            return weft_status_create(&bound->executor->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_run",
+                                      "outputs \"%s\" and \"%s\" overlap", bound->program->outputs[i].name,
+                                      bound->program->outputs[output].name);
+    return NULL;
+}
+
+/* ---- open ---- */
+
+static weft_status *create_output(weft_frame *frame, size_t output)
+{
+    const weft_bound *bound = frame->bound;
+    const weft_output_shape *shape = &bound->outputs[output];
+    const weft_allocator *allocator = &bound->executor->allocator;
+    if (shape->bytes == SIZE_MAX)
+        return weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_executor_run", "the bytes of output \"%s\" overflow",
+                                  bound->program->outputs[output].name);
+    weft_block *block;
+    WEFT_TRY(weft_block_acquire(bound->executor->blocks, bound->runtime, shape->bytes, &block));
+    weft_status *status = weft_array_wrap(allocator, shape->dtype, shape->rank, shape->shape, NULL, block->memory,
+                                          weft_block_release, block, &frame->outputs[output]);
+    if (status != NULL) weft_block_release(block);
+    return status;
+}
+
+static weft_status *open_outputs(weft_frame *frame, const weft_run *run)
+{
+    for (size_t i = 0; i < run->output_count; i++) {
+        frame->outputs[i] = run->outputs[i];
+        WEFT_TRY(run->outputs[i] == NULL ? create_output(frame, i) : check_overlaps(frame, run, i));
+    }
+    return NULL;
+}
+
+static weft_status *open_arena(weft_frame *frame)
+{
+    const weft_bound *bound = frame->bound;
+    if (bound->arena_bytes == 0) return NULL;
+    WEFT_TRY(weft_block_acquire(bound->executor->blocks, bound->runtime, (size_t)bound->arena_bytes, &frame->arena_block));
+    frame->arena = frame->arena_block->memory;
+    return NULL;
+}
+
+static void *data_of(const weft_frame *frame, const weft_run *run, size_t index)
+{
+    const weft_bound *bound = frame->bound;
+    const weft_buffer *buffer = &bound->variant->buffers[index];
+    switch (buffer->place) {
+    case WEFT_PLACE_INPUT:
+        if (frame->copies[buffer->number] != NULL)
+            return (char *)frame->copies[buffer->number]->memory - bound->input_spans[buffer->number].low;
+        return weft_array_data(run->inputs[buffer->number]);
+    case WEFT_PLACE_OUTPUT: return weft_array_data(frame->outputs[buffer->number]);
+    case WEFT_PLACE_TEMPORARY: return frame->arena + bound->offsets[index];
+    case WEFT_PLACE_CONSTANT: return (void *)buffer->data;
+    }
+    return NULL;
+}
+
+static void fill_pointers(weft_frame *frame, const weft_run *run)
+{
+    const weft_variant *variant = frame->bound->variant;
+    for (size_t i = 0; i < variant->buffer_count; i++) frame->buffers[i] = data_of(frame, run, i);
+    for (size_t s = 0; s < variant->step_count; s++) {
+        const weft_bound_step *bound_step = &frame->bound->steps[s];
+        const weft_step *step = bound_step->step;
+        for (size_t i = 0; i < step->buffer_count; i++) {
+            void *data = frame->buffers[step->buffers[i]];
+            frame->pointers[bound_step->first_pointer + i] = data;
+            if (step->kind == WEFT_STEP_HOST) frame->views[bound_step->first_view + i].data = data;
+        }
+    }
+}
+
+weft_status *weft_frame_open(weft_frame *frame, const weft_run *run)
+{
+    for (size_t i = 0; i < run->output_count; i++) frame->outputs[i] = NULL;
+    WEFT_TRY(open_outputs(frame, run));
+    WEFT_TRY(open_arena(frame));
+    fill_pointers(frame, run);
+    return NULL;
+}
+
+/* ---- close ---- */
+
+void weft_frame_close(weft_frame *frame, const weft_run *run, bool succeeded)
+{
+    for (size_t i = 0; i < run->output_count; i++) {
+        if (run->outputs[i] != NULL) continue;
+        if (succeeded) run->outputs[i] = frame->outputs[i];
+        else weft_array_release(frame->outputs[i]);
+    }
+    for (size_t i = 0; i < run->input_count; i++) {
+        weft_block_release(frame->copies[i]);
+        frame->copies[i] = NULL;
+    }
+    weft_block_release(frame->arena_block);
+    frame->arena_block = NULL;
+    frame->arena = NULL;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/gemm.h"
+#include <pthread.h>
+#include <string.h>
+#include <blis.h>
+
+/*
+ * BLIS runs on one thread per call; M and N are cut into a grid of blocks that the pool's threads take. K is never cut, and blocks begin at
+ * multiples of the micro-tile, so every element sees the same sums in the same order whatever the grid.
+ */
+
+/* Multiplications below which the pool is not worth waking. */
+enum { SERIAL_WORK = 64 * 64 * 64 };
+
+/* ---- engine ---- */
+
+static struct {
+    arch_t arch;
+    cntx_t *real;
+    cntx_t *complex; /* NULL: BLIS finds it */
+    cntx_t induced;
+} engine;
+
+#if defined(BLIS_CONFIG_SKX) && defined(__x86_64__)
+/* BLIS 0.9 takes its AVX2 kernels on AVX-512 machines whose brand string it does not know. */
+static void prefer_avx512(void)
+{
+    if (engine.arch == BLIS_ARCH_SKX || engine.arch == BLIS_ARCH_KNL) return;
+    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512dq") ||
+        !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512vl"))
+        return;
+    engine.arch = BLIS_ARCH_SKX;
+    engine.real = bli_gks_lookup_nat_cntx(BLIS_ARCH_SKX);
+    /* Complex products need the context of the 1m method; the plain one halves their speed. */
+    engine.induced = *engine.real;
+    bli_cntx_init_skx_ind(BLIS_1M, &engine.induced);
+    engine.complex = &engine.induced;
+}
+#else
+static void prefer_avx512(void)
+{
+}
+#endif
+
+static void start(void)
+{
+    bli_init();
+    engine.arch = bli_arch_query_id();
+    engine.real = bli_gks_lookup_nat_cntx(engine.arch);
+    prefer_avx512();
+}
+
+static void ensure_started(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, start);
+}
+
+const char *weft_gemm_configuration(void)
+{
+    ensure_started();
+    return bli_arch_string(engine.arch);
+}
+
+/* ---- one block ---- */
+
+static bool find_type(weft_dtype dtype, num_t *out_type)
+{
+    switch (dtype) {
+    case WEFT_F32: *out_type = BLIS_FLOAT; return true;
+    case WEFT_F64: *out_type = BLIS_DOUBLE; return true;
+    case WEFT_C64: *out_type = BLIS_SCOMPLEX; return true;
+    case WEFT_C128: *out_type = BLIS_DCOMPLEX; return true;
+    default: return false;
+    }
+}
+
+bool weft_gemm_supports(weft_dtype dtype)
+{
+    num_t type;
+    return find_type(dtype, &type);
+}
+
+struct grid {
+    const weft_gemm_call *call;
+    num_t type;
+    size_t size;            /* of an element */
+    int64_t batch;          /* product of the batch extents */
+    int64_t unit;           /* blocks begin at multiples of it */
+    int64_t rows, columns;  /* blocks along M and N */
+    const char *a, *b;
+    char *c;
+};
+
+static obj_t matrix(const struct grid *grid, int64_t rows, int64_t columns, const void *data, int64_t row, int64_t column)
+{
+    obj_t object = BLIS_OBJECT_INITIALIZER;
+    bli_obj_init_finish(grid->type, rows, columns, (void *)data, row, column, &object);
+    return object;
+}
+
+static void clear(const struct grid *grid, char *c, int64_t m, int64_t n)
+{
+    const weft_gemm_call *call = grid->call;
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++)
+            memset(c + (i * call->c_row + j * call->c_column) * (int64_t)grid->size, 0, grid->size);
+}
+
+static void multiply(const struct grid *grid, const char *a, const char *b, char *c, int64_t m, int64_t n)
+{
+    const weft_gemm_call *call = grid->call;
+    if (m <= 0 || n <= 0) return;
+    if (call->k == 0) {
+        clear(grid, c, m, n);
+        return;
+    }
+    obj_t left = matrix(grid, m, call->k, a, call->a_row, call->a_column);
+    obj_t right = matrix(grid, call->k, n, b, call->b_row, call->b_column);
+    obj_t result = matrix(grid, m, n, c, call->c_row, call->c_column);
+    rntm_t runtime = BLIS_RNTM_INITIALIZER;
+    bli_rntm_set_num_threads(1, &runtime);
+    bli_rntm_disable_l3_sup(&runtime);
+    cntx_t *context = call->dtype == WEFT_F32 || call->dtype == WEFT_F64 ? engine.real : engine.complex;
+    bli_gemm_ex(&BLIS_ONE, &left, &right, &BLIS_ZERO, &result, context, &runtime);
+}
+
+/* ---- the grid ---- */
+
+/* Element offset of product `index` of the batch. */
+static int64_t batch_offset(const weft_gemm_call *call, const int64_t *strides, int64_t index)
+{
+    int64_t offset = 0;
+    for (size_t axis = call->batch_rank; axis-- > 0; index /= call->batch[axis])
+        offset += index % call->batch[axis] * strides[axis];
+    return offset;
+}
+
+/* First row or column of block `index` of `count` over `extent`. */
+static int64_t block_begin(int64_t extent, int64_t unit, int64_t count, int64_t index)
+{
+    int64_t units = (extent + unit - 1) / unit;
+    int64_t begin = (units / count * index + units % count * index / count) * unit;
+    return begin < extent ? begin : extent;
+}
+
+static void run_block(const struct grid *grid, int64_t product, int64_t row, int64_t column)
+{
+    const weft_gemm_call *call = grid->call;
+    int64_t i = block_begin(call->m, grid->unit, grid->rows, row);
+    int64_t j = block_begin(call->n, grid->unit, grid->columns, column);
+    int64_t m = block_begin(call->m, grid->unit, grid->rows, row + 1) - i;
+    int64_t n = block_begin(call->n, grid->unit, grid->columns, column + 1) - j;
+    int64_t a = call->a_offset + batch_offset(call, call->a_batch, product) + i * call->a_row;
+    int64_t b = call->b_offset + batch_offset(call, call->b_batch, product) + j * call->b_column;
+    int64_t c = call->c_offset + batch_offset(call, call->c_batch, product) + i * call->c_row + j * call->c_column;
+    int64_t size = (int64_t)grid->size;
+    multiply(grid, grid->a + a * size, grid->b + b * size, grid->c + c * size, m, n);
+}
+
+static void run_blocks(void *context, int64_t begin, int64_t end)
+{
+    const struct grid *grid = context;
+    for (int64_t t = begin; t < end; t++) {
+        int64_t block = t % (grid->rows * grid->columns);
+        run_block(grid, t / (grid->rows * grid->columns), block / grid->columns, block % grid->columns);
+    }
+}
+
+static int64_t least_common_multiple(int64_t a, int64_t b)
+{
+    int64_t x = a, y = b;
+    while (y != 0) {
+        int64_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return a / x * b;
+}
+
+/* Cuts one product into `parts` blocks so that as little as possible is packed twice. */
+static void cut(struct grid *grid, int64_t parts)
+{
+    const weft_gemm_call *call = grid->call;
+    double least = 0;
+    for (int64_t rows = 1; rows <= parts; rows++) {
+        if (parts % rows != 0) continue;
+        double packed = (double)call->m * (double)(parts / rows) + (double)call->n * (double)rows;
+        if (rows > 1 && packed >= least) continue;
+        least = packed;
+        grid->rows = rows;
+        grid->columns = parts / rows;
+    }
+}
+
+/* Multiplications of the whole batch, as a double: only a threshold looks at it. */
+static double work_of(const struct grid *grid)
+{
+    const weft_gemm_call *call = grid->call;
+    return (double)call->m * (double)call->n * (double)call->k * (double)grid->batch;
+}
+
+void weft_gemm_run(weft_pool *pool, const weft_gemm_call *call, const void *a, const void *b, void *c)
+{
+    ensure_started();
+    struct grid grid = {.call = call, .size = weft_dtype_size(call->dtype), .batch = 1, .a = a, .b = b, .c = c};
+    if (!find_type(call->dtype, &grid.type)) return;
+    for (size_t axis = 0; axis < call->batch_rank; axis++) grid.batch *= call->batch[axis];
+    if (grid.batch == 0 || call->m == 0 || call->n == 0) return;
+    grid.unit = least_common_multiple(bli_cntx_get_blksz_def_dt(grid.type, BLIS_MR, engine.real),
+                                      bli_cntx_get_blksz_def_dt(grid.type, BLIS_NR, engine.real));
+    int64_t threads = (int64_t)weft_pool_size(pool);
+    bool serial = work_of(&grid) < SERIAL_WORK;
+    cut(&grid, serial || grid.batch >= threads ? 1 : (threads + grid.batch - 1) / grid.batch);
+    int64_t tasks = grid.batch * grid.rows * grid.columns;
+    if (serial) run_blocks(&grid, 0, tasks);
+    else weft_pool_run(pool, tasks, 1, run_blocks, &grid);
+}

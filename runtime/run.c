@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <time.h>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
+#include "runtime/memory.h"
+#include "runtime/prepared.h"
+#include "runtime/steps.h"
+
+/* ---- the floating-point environment of every step: round to nearest, denormals kept, nothing trapped ---- */
+
+#if defined(__SSE__)
+static unsigned enter_float_mode(void)
+{
+    unsigned saved = _mm_getcsr();
+    _mm_setcsr(0x1f80);
+    return saved;
+}
+
+static void leave_float_mode(unsigned saved)
+{
+    _mm_setcsr(saved);
+}
+#else
+static unsigned enter_float_mode(void)
+{
+    return 0;
+}
+
+static void leave_float_mode(unsigned saved)
+{
+    (void)saved;
+}
+#endif
+
+static int64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* ---- building ---- */
+
+struct build {
+    weft_executor *executor;
+    const weft_call *call;
+    bool built;
+    int64_t elapsed;
+};
+
+static void fill_layouts(const weft_run *run, uint8_t *out_layouts)
+{
+    for (size_t i = 0; i < run->input_count; i++) out_layouts[i] = weft_call_layout(run->inputs[i]);
+    for (size_t i = 0; i < run->output_count; i++) out_layouts[run->input_count + i] = weft_call_layout(run->outputs[i]);
+}
+
+/* Nothing is built for a call that fails its checks. */
+static weft_status *build_variant(const struct build *build, weft_arena *arena, weft_variant **out_variant)
+{
+    const weft_call *call = build->call;
+    const weft_formulas *formulas = &call->program->formulas;
+    const weft_run *run = call->run;
+    int64_t *symbols = weft_arena_allocate(arena, formulas->symbol_count * sizeof *symbols);
+    int64_t *values = weft_arena_allocate(arena, formulas->count * sizeof *values);
+    uint8_t *layouts = weft_arena_allocate(arena, run->input_count + run->output_count);
+    if (symbols == NULL || values == NULL || layouts == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(weft_call_bind(&build->executor->allocator, call, symbols, values));
+    if (call->runtime->compiler == NULL)
+        return weft_status_create(&build->executor->allocator, WEFT_NO_COMPILER, "weft_executor_run",
+                                  "runtime \"%s\" has no compiler, and nothing compiled fits the program",
+                                  call->runtime->name);
+    fill_layouts(run, layouts);
+    weft_build_request request = {.allocator = &build->executor->allocator,
+                                  .program = call->program,
+                                  .runtime = call->runtime,
+                                  .input_layouts = layouts,
+                                  .output_layouts = layouts + run->input_count,
+                                  .specialized_count = run->specialize ? formulas->symbol_count : 0,
+                                  .specialized = symbols,
+                                  .kernels = build->executor->kernels,
+                                  .kernels_compiled = &build->executor->kernels_compiled};
+    WEFT_TRY(call->runtime->compiler->build(call->runtime->self, &request, out_variant));
+    weft_status *status = weft_variant_check(*out_variant, call->program);
+    if (status != NULL) weft_variant_destroy(*out_variant);
+    return status;
+}
+
+static weft_status *make_prepared(void *context, void **out_value, size_t *out_bytes)
+{
+    struct build *build = context;
+    weft_variant *variant;
+    weft_prepared *prepared;
+    weft_arena arena;
+    int64_t begin = now();
+    weft_arena_init(&arena, &build->executor->allocator);
+    weft_status *status = build_variant(build, &arena, &variant);
+    weft_arena_finish(&arena);
+    build->built = true;
+    build->elapsed = now() - begin;
+    WEFT_TRY(status);
+    size_t bytes = sizeof *variant + variant->arena.used + variant->formulas.count * sizeof(weft_formula);
+    WEFT_TRY(weft_prepared_create(build->executor, variant, &prepared));
+    *out_value = prepared;
+    *out_bytes = bytes;
+    return NULL;
+}
+
+/* ---- running ---- */
+
+static weft_status *run_frame(weft_frame *frame, const weft_run *run)
+{
+    weft_status *status = weft_frame_open(frame, run);
+    if (status == NULL) {
+        unsigned saved = enter_float_mode();
+        status = weft_steps_run(frame, run->cancelled);
+        leave_float_mode(saved);
+    }
+    weft_frame_close(frame, run, status == NULL);
+    return status;
+}
+
+static weft_status *run_reported(weft_frame *frame, const weft_run *run, const struct build *build)
+{
+    if (run->report == NULL) return run_frame(frame, run);
+    int64_t begin = now();
+    weft_status *status = run_frame(frame, run);
+    *run->report = (weft_report){.compile_ns = build->elapsed,
+                                 .run_ns = now() - begin,
+                                 .steps = frame->bound->variant->step_count,
+                                 .peak_bytes = (size_t)frame->bound->arena_bytes,
+                                 .hit = !build->built};
+    return status;
+}
+
+static weft_status *run_key(weft_executor *executor, const weft_call *call, const weft_call_key *key)
+{
+    struct build build = {.executor = executor, .call = call};
+    weft_cache_handle *handle;
+    weft_frame *frame;
+    WEFT_TRY(weft_cache_acquire(executor->variants, key->words, key->variant_count * sizeof *key->words, make_prepared,
+                                &build, &handle));
+    weft_prepared *prepared = weft_cache_value(handle);
+    weft_status *status = weft_prepared_acquire(prepared, call, key, &frame);
+    if (status == NULL) {
+        status = run_reported(frame, call->run, &build);
+        weft_prepared_release(prepared, frame);
+    }
+    weft_cache_release(handle);
+    return status;
+}
+
+static weft_status *find_runtime(const weft_executor *executor, const char *name, const weft_runtime **out_runtime)
+{
+    *out_runtime = weft_executor_find_runtime(executor, name);
+    if (*out_runtime != NULL) return NULL;
+    if (name == NULL)
+        return weft_status_create(&executor->allocator, WEFT_NOT_REGISTERED, "weft_executor_run",
+                                  "no runtime is registered with this executor");
+    return weft_status_create(&executor->allocator, WEFT_NOT_REGISTERED, "weft_executor_run",
+                              "runtime \"%s\" is not registered with this executor", name);
+}
+
+weft_status *weft_executor_run(weft_executor *executor, weft_program *program, const weft_run *run)
+{
+    if (executor == NULL || program == NULL || run == NULL)
+        return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, "weft_executor_run", "%s is NULL",
+                                  executor == NULL ? "executor" : program == NULL ? "program" : "run");
+    weft_call call = {.program = program, .run = run};
+    WEFT_TRY(find_runtime(executor, run->runtime, &call.runtime));
+    WEFT_TRY(weft_call_check_arrays(&executor->allocator, &call));
+    WEFT_TRY(weft_executor_check_extensions(executor, program));
+    weft_call_key key;
+    WEFT_TRY(weft_call_key_init(&key, &executor->allocator, &call));
+    weft_status *status = run_key(executor, &call, &key);
+    weft_call_key_finish(&key);
+    return status;
+}

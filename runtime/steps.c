@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/steps.h"
+#include <inttypes.h>
+
+/* ---- kernels ---- */
+
+struct kernel_run {
+    weft_kernel_function function;
+    weft_kernel_frame frame;
+    pthread_mutex_t mutex;
+    weft_error_slot error;
+};
+
+static bool comes_before(const weft_error_slot *x, const weft_error_slot *y)
+{
+    return x->position != y->position ? x->position < y->position : x->site < y->site;
+}
+
+/* Chunks have error slots of their own: which of them comes first is decided by position, not by time. */
+static void run_range(void *context, int64_t begin, int64_t end)
+{
+    struct kernel_run *run = context;
+    weft_error_slot error = {.position = INT64_MAX};
+    weft_kernel_frame frame = {.buffers = run->frame.buffers, .scalars = run->frame.scalars, .error = &error};
+    run->function(&frame, begin, end);
+    if (error.position == INT64_MAX) return;
+    pthread_mutex_lock(&run->mutex);
+    if (comes_before(&error, &run->error)) run->error = error;
+    pthread_mutex_unlock(&run->mutex);
+}
+
+static weft_status *data_error(const weft_bound *bound, const weft_step *step, const weft_error_slot *error)
+{
+    return weft_status_create(&bound->executor->allocator, WEFT_DATA_ERROR, step->name, step->sites[error->site],
+                              error->value, error->position);
+}
+
+static weft_status *run_kernel(weft_frame *frame, const weft_bound_step *bound_step)
+{
+    const weft_bound *bound = frame->bound;
+    struct kernel_run run = {.function = bound_step->step->function,
+                             .frame = {.buffers = frame->pointers + bound_step->first_pointer, .scalars = bound_step->scalars},
+                             .mutex = PTHREAD_MUTEX_INITIALIZER,
+                             .error = {.position = INT64_MAX, .site = INT64_MAX}};
+    if (bound_step->iterations <= 0) return NULL;
+    if (bound_step->grain >= bound_step->iterations) run_range(&run, 0, bound_step->iterations);
+    else weft_pool_run(bound->executor->pool, bound_step->iterations, bound_step->grain, run_range, &run);
+    pthread_mutex_destroy(&run.mutex);
+    return run.error.position == INT64_MAX ? NULL : data_error(bound, bound_step->step, &run.error);
+}
+
+/* ---- host steps ---- */
+
+
+static void context_parallel(const weft_kernel_context *context, int64_t count, int64_t grain,
+                             void (*task)(void *argument, int64_t begin, int64_t end), void *argument)
+{
+    const weft_host_call *host = context->host;
+    weft_pool_run(host->executor->pool, count, grain, task, argument);
+}
+
+static bool context_is_cancelled(const weft_kernel_context *context)
+{
+    const weft_host_call *host = context->host;
+    return host->cancelled != NULL && *host->cancelled;
+}
+
+weft_kernel_context weft_steps_context(const weft_bound *bound, const weft_bound_step *bound_step, weft_view *views,
+                                       weft_host_call *host)
+{
+    const weft_step *step = bound_step->step;
+    size_t input_count = step->buffer_count - step->written;
+    return (weft_kernel_context){.size = sizeof(weft_kernel_context),
+                                 .op = step->op,
+                                 .attrs = bound_step->attrs,
+                                 .input_count = input_count,
+                                 .output_count = step->written,
+                                 .inputs = views,
+                                 .outputs = views + input_count,
+                                 .extension_state = weft_executor_extension_state(bound->executor, step->extension),
+                                 .allocator = &bound->executor->allocator,
+                                 .executor = bound->executor,
+                                 .runtime = bound->runtime->name,
+                                 .parallel = context_parallel,
+                                 .is_cancelled = context_is_cancelled,
+                                 .host = host};
+}
+
+static weft_status *run_host(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
+{
+    const weft_bound *bound = frame->bound;
+    const weft_step *step = bound_step->step;
+    weft_host_call host = {.executor = bound->executor, .cancelled = cancelled};
+    weft_kernel_context context = weft_steps_context(bound, bound_step, frame->views + bound_step->first_view, &host);
+    if (bound_step->scratch_bytes > 0) context.scratch = frame->arena + bound_step->scratch_offset;
+    return step->op != NULL ? step->op->kernel(&context) : step->host(step->host_self, &context, bound->values);
+}
+
+/* ---- all ---- */
+
+static weft_status *run_step(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
+{
+    void *const *buffers = frame->pointers + bound_step->first_pointer;
+    switch (bound_step->step->kind) {
+    case WEFT_STEP_KERNEL: return run_kernel(frame, bound_step);
+    case WEFT_STEP_GEMM:
+        weft_gemm_run(frame->bound->executor->pool, &bound_step->gemm, buffers[0], buffers[1], buffers[2]);
+        return NULL;
+    case WEFT_STEP_HOST: return run_host(frame, bound_step, cancelled);
+    }
+    return NULL;
+}
+
+weft_status *weft_steps_run(weft_frame *frame, const volatile bool *cancelled)
+{
+    const weft_bound *bound = frame->bound;
+    for (size_t i = 0; i < bound->variant->step_count; i++) {
+        if (cancelled != NULL && *cancelled)
+            return weft_status_create(&bound->executor->allocator, WEFT_CANCELLED, "weft_executor_run",
+                                      "the run was cancelled before step %zu of %zu", i, bound->variant->step_count);
+        WEFT_TRY(run_step(frame, &bound->steps[i], cancelled));
+    }
+    return NULL;
+}
