@@ -136,7 +136,12 @@ weft_expr weft_expr_variable(weft_extents *extents, const char *name, weft_expr 
     if (extent == WEFT_EXPR_NONE || !check_name(extents, name)) return WEFT_EXPR_NONE;
     int64_t most = weft_extent_node_of(extents, extent)->max;
     int64_t max = most == INT64_MAX ? INT64_MAX : most > 0 ? most - 1 : 0;
-    return declare(extents, name, 0, max, extent);
+    weft_expr variable = declare(extents, name, 0, max, extent);
+    if (variable == WEFT_EXPR_NONE) return variable;
+    extents->speculating++;
+    weft_extent_node_of(extents, variable)->last = weft_expr_sub(extents, extent, weft_expr_constant(extents, 1));
+    extents->speculating--;
+    return variable;
 }
 
 weft_expr weft_expr_find(const weft_extents *extents, const char *name) {

@@ -34,7 +34,7 @@ typedef struct weft_extent_node {
     uint32_t words;
     uint32_t symbol; /* index, of a SYMBOL */
     const char *name;
-    weft_expr bound;           /* of a loop variable */
+    weft_expr bound, last;     /* of a loop variable: its extent, and extent - 1 unless that is beyond int64 */
     weft_expr quotient, whole; /* of MOD(x, d): x div d, and d * (x div d); NONE when they do not exist */
     weft_expr better;          /* of a SUM: what it simplifies to */
 } weft_extent_node;

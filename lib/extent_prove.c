@@ -12,6 +12,7 @@
 #define MAX_FACTS 6
 #define MAX_STEPS 96
 #define MAX_NESTING 32
+#define MAX_ACTIVE 256
 
 typedef struct prover {
     weft_extents *extents;
@@ -19,6 +20,7 @@ typedef struct prover {
     size_t positive_count;
     weft_expr facts[MAX_FACTS]; /* at least 0 */
     size_t fact_count;
+    uint64_t active[MAX_ACTIVE / 64]; /* symbols whose loops are running, by index; later ones tell nothing */
     int steps, nesting;
 } prover;
 
@@ -68,20 +70,19 @@ static void assume_nonnegative(prover *p, weft_expr f, int nesting) {
     }
 }
 
-/* Bounds are older than their variables, so one descent over the indices meets every variable that must be running. */
-static void activate(prover *p, const weft_extent_node *context, const weft_extent_node *other) {
-    weft_extents *extents = p->extents;
-    for (const weft_extent_node *node = context; node != NULL; node = node == context ? other : NULL) {
-        for (size_t w = 0; w < node->words; w++) {
-            for (uint64_t bits = node->symbols[w]; bits != 0; bits &= bits - 1) {
-                size_t index = w * 64 + (size_t)__builtin_ctzll(bits);
-                weft_expr bound = weft_expr_bound(extents, extents->symbols[index]);
-                if (bound == WEFT_EXPR_NONE) continue;
-                assume_nonnegative(p, weft_expr_sub(extents, bound, weft_expr_constant(extents, 1)), 8);
-                if (--p->nesting > 0) activate(p, weft_extent_node_of(extents, bound), NULL);
-                p->nesting++;
-            }
-        }
+static void mark_active(prover *p, const weft_extent_node *node) {
+    for (uint32_t w = 0; w < node->words && w < MAX_ACTIVE / 64; w++) p->active[w] |= node->symbols[w];
+}
+
+/* Bounds are older than their variables, so going down meets every variable whose loop must be running too. */
+static void use_active(prover *p) {
+    for (size_t index = MAX_ACTIVE; index-- > 0;) {
+        if (p->active[index / 64] == 0) index &= ~(size_t)63;
+        if ((p->active[index / 64] >> (index % 64) & 1) == 0) continue;
+        const weft_extent_node *symbol = weft_extent_node_of(p->extents, p->extents->symbols[index]);
+        if (symbol->bound == WEFT_EXPR_NONE) continue;
+        assume_nonnegative(p, symbol->last, 8);
+        mark_active(p, weft_extent_node_of(p->extents, symbol->bound));
     }
 }
 
@@ -132,8 +133,7 @@ static bool by_constants(prover *p, const linear *form, const weft_extent_node *
 
 static bool by_symbol(prover *p, const linear *form, const weft_extent_node *atom) {
     if (atom->bound == WEFT_EXPR_NONE) return by_constants(p, form, atom);
-    weft_expr last = weft_expr_sub(p->extents, atom->bound, weft_expr_constant(p->extents, 1));
-    return between(p, form, constant_low(p, atom), last);
+    return between(p, form, constant_low(p, atom), atom->last);
 }
 
 static bool by_choice(prover *p, const linear *form, const weft_extent_node *atom) {
@@ -203,8 +203,10 @@ bool weft_extent_prove(weft_extents *extents, weft_expr e, weft_expr context, we
     if (node->min >= 0) return true;
     extents->speculating++;
     prover p = {.extents = extents, .steps = MAX_STEPS, .nesting = MAX_NESTING};
-    activate(&p, node, weft_extent_node_of(extents, context));
-    activate(&p, weft_extent_node_of(extents, other), NULL);
+    mark_active(&p, node);
+    mark_active(&p, weft_extent_node_of(extents, context));
+    mark_active(&p, weft_extent_node_of(extents, other));
+    use_active(&p);
     bool proven = nonnegative(&p, e);
     for (size_t i = 0; i < p.fact_count && !proven; i++) proven = nonnegative(&p, weft_expr_sub(extents, e, p.facts[i]));
     extents->speculating--;

@@ -1,0 +1,703 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/extent.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "test/support.h"
+
+static weft_expr parse(weft_extents *extents, const char *text) {
+    const char *cursor = text;
+    weft_expr e = WEFT_EXPR_NONE;
+    weft_test_ok(weft_expr_parse(extents, &cursor, &e));
+    assert_string_equal(cursor, "");
+    return e;
+}
+
+/* x y z n m k p: any; w h: any; a b c d: from 1; s in [0, 127], t in [0, 256], u in [1, 1]; loop variables i < n, j < m, l < k. */
+static void declare_symbols(weft_extents *extents) {
+    static const char *const from_zero[] = {"x", "y", "z", "n", "m", "k", "p", "w", "h"}, *const from_one[] = {"a", "b", "c", "d"};
+    for (size_t i = 0; i < sizeof from_zero / sizeof *from_zero; i++) weft_expr_symbol(extents, from_zero[i], 0, INT64_MAX);
+    for (size_t i = 0; i < sizeof from_one / sizeof *from_one; i++) weft_expr_symbol(extents, from_one[i], 1, INT64_MAX);
+    weft_expr_symbol(extents, "s", 0, 127);
+    weft_expr_symbol(extents, "t", 0, 256);
+    weft_expr_symbol(extents, "u", 1, 1);
+    weft_expr_variable(extents, "i", weft_expr_find(extents, "n"));
+    weft_expr_variable(extents, "j", weft_expr_find(extents, "m"));
+    weft_expr_variable(extents, "l", weft_expr_find(extents, "k"));
+    weft_expr_variable(extents, "block", parse(extents, "(n + 31) / 32"));
+    weft_expr_variable(extents, "lane", parse(extents, "min(32, n - 32*block)"));
+    weft_expr_variable(extents, "tile", parse(extents, "(n + a - 1) / a"));
+    weft_expr_variable(extents, "part", parse(extents, "min(a, n - tile*a)"));
+    weft_expr_variable(extents, "i4", weft_expr_constant(extents, 4));
+    weft_expr_variable(extents, "i32", weft_expr_constant(extents, 32));
+    weft_expr_variable(extents, "padded", parse(extents, "w + 2"));
+    weft_test_ok(weft_extents_take_error(extents));
+}
+
+static int set_up(void **state) {
+    weft_extents *extents;
+    weft_test_ok(weft_extents_create(NULL, &extents));
+    declare_symbols(extents);
+    *state = extents;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    weft_extents *extents = *state;
+    weft_test_ok(weft_extents_take_error(extents));
+    weft_extents_destroy(extents);
+    return 0;
+}
+
+static void print_expr(weft_extents *extents, weft_expr e, weft_bytes *text) {
+    weft_bytes_clear(text);
+    weft_expr_print(extents, e, text);
+    weft_test_ok(weft_bytes_status(text));
+}
+
+static void check_same(weft_extents *extents, const char *left, const char *right) {
+    weft_expr a = parse(extents, left), b = parse(extents, right);
+    if (a == b) return;
+    weft_bytes x, y;
+    weft_bytes_init(&x, NULL);
+    weft_bytes_init(&y, NULL);
+    print_expr(extents, a, &x);
+    print_expr(extents, b, &y);
+    print_error("%s is %s, but %s is %s\n", left, x.data, right, y.data);
+    weft_bytes_finish(&x);
+    weft_bytes_finish(&y);
+    fail();
+}
+
+static void equal_expressions_are_one(void **state) {
+    static const char *const cases[][2] = {
+        {"11*16 + 15", "191"},
+        {"-7 / 2", "-4"},
+        {"-7 mod 2", "1"},
+        {"7 mod -2", "-1"},
+        {"1 + (8/32 + 27)", "28"},
+        {"1+s+8+s+12+s+13+s+14+s+15+s+16+s+10+s+s+s", "10*s + 89"},
+        {"s+s+s+89+s+s+s+s+s+s+s", "10*s + 89"},
+        {"x + (y - x)", "y"},
+        {"(x + y)*(x - y)", "x*x - y*y"},
+        {"u + 127", "128"},
+        {"u*x", "x"},
+        {"x*0", "0"},
+        {"x / 1", "x"},
+        {"x mod 1", "0"},
+        {"a / a", "1"},
+        {"a mod a", "0"},
+        {"(h*a) / a", "h"},
+        {"s mod 128", "s"},
+        {"s / 128", "0"},
+        {"(z*6 + 5) / 6", "z"},
+        {"(z*6 + 5) mod 6", "5"},
+        {"(z/3)*3 + z mod 3", "z"},
+        {"((w+3)/2 + 2) / 2", "(w + 7) / 4"},
+        {"(x/2)/3", "x/6"},
+        {"(x/a)/b", "x / (a*b)"},
+        {"(x mod a) mod a", "x mod a"},
+        {"(x mod 12) mod 4", "x mod 4"},
+        {"(x mod 12) / 4", "(x / 4) mod 3"},
+        {"(4*x + 2) / 6", "(2*x + 1) / 3"},
+        {"(4*x + 3) mod 6", "2*((2*x + 1) mod 3) + 1"},
+        {"(8*x + i4) / 4", "2*x"},
+        {"(8*x + i4) mod 4", "i4"},
+        {"(4*x + i4) / 8", "x / 2"},
+        {"(4*x + i4) mod 8", "4*(x mod 2) + i4"},
+        {"(i*m + j) / m", "i"},
+        {"(i*m + j) mod m", "j"},
+        {"(i*m + m - 1 - j) / m", "i"},
+        {"(i*m + m - 1 - j) mod m", "m - 1 - j"},
+        {"(i*m*k + j*k + l) / (m*k)", "i"},
+        {"(i*m*k + j*k + l) mod (m*k)", "j*k + l"},
+        {"(i*m*k + j*k + l) / k", "i*m + j"},
+        {"((i*m*k + j*k + l) / k) mod m", "j"},
+        {"(x*k + l) / (a*k)", "x / a"},
+        {"(x*k + l) mod (a*k)", "k*(x mod a) + l"},
+        {"(i*(w + 2) + padded) / (w + 2)", "i"},
+        {"(i*(w + 2) + padded) mod (w + 2)", "padded"},
+        {"(z/a)*a + z mod a", "z"},
+        {"p*(z/a)*a + y + p*(z mod a)", "p*z + y"},
+        {"5*p*((x*w + y)/4096)*4096 + 7 + 5*p*((x*w + y) mod 4096)", "5*p*x*w + 5*p*y + 7"},
+        {"((x*w + y)/a)*a + (x*w + y) mod a", "x*w + y"},
+        {"(x/(a + 1))*(a + 1) + x mod (a + 1)", "x"},
+        {"(x / 4096)*4096 + ((x / 64) mod 64)*64 + x mod 64", "x"},
+        {"((x / 64) mod 64)*64 + x mod 64", "x mod 4096"},
+        {"((x/64 + y) mod 64)*64 + x mod 64", "(x + 64*y) mod 4096"},
+        {"(x / (a*b))*a*b + ((x / b) mod a)*b + x mod b", "x"},
+        {"x - x mod 8", "8*(x / 8)"},
+        {"(x mod 12)/4*4 + (x mod 12) mod 4", "x mod 12"},
+        {"x / -3", "-x / 3"},
+        {"x mod -3", "-(-x mod 3)"},
+        {"min(x, x + 1)", "x"},
+        {"min(4*x, 8*y + 12)", "4*min(2*y + 3, x)"},
+        {"min(x, max(x, y))", "x"},
+        {"max(min(x, y), x)", "x"},
+        {"min(s, 127)", "s"},
+        {"max(s, 127)", "127"},
+        {"min(min(x, y), y)", "min(y, x)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check_same(*state, cases[i][0], cases[i][1]);
+}
+
+static void what_is_unknown_stays(void **state) {
+    weft_extents *extents = *state;
+    assert_int_equal(weft_expr_kind_of(extents, parse(extents, "(h*w) / w")), WEFT_EXPR_DIV);
+    assert_int_equal(weft_expr_kind_of(extents, parse(extents, "w / w")), WEFT_EXPR_DIV);
+    assert_int_equal(weft_expr_kind_of(extents, parse(extents, "t mod 128")), WEFT_EXPR_MOD);
+    assert_int_equal(weft_expr_kind_of(extents, parse(extents, "t / 128")), WEFT_EXPR_DIV);
+    assert_int_equal(weft_expr_kind_of(extents, parse(extents, "(x*m + i) / m")), WEFT_EXPR_DIV);
+    assert_int_not_equal(parse(extents, "x"), parse(extents, "y"));
+    assert_int_not_equal(parse(extents, "n*m"), parse(extents, "n + m"));
+}
+
+static void proofs_hold_inside_loops(void **state) {
+    static const struct {
+        const char *text;
+        bool holds;
+    } cases[] = {
+        {"m - 1 - j", true},
+        {"m - j", true},
+        {"m - 2 - j", false},
+        {"n*m - 1 - (i*m + j)", true},
+        {"n*m*k - 1 - (i*m*k + j*k + l)", true},
+        {"n*m - 2 - (i*m + j)", false},
+        {"n*m - 1 - (j*n + i)", true},
+        {"n - i*m", false},
+        {"x - y", false},
+        {"x - x mod 3", true},
+        {"x - 4*(x/4)", true},
+        {"x - 4*((x + 1)/4)", false},
+        {"4*(x/4) + 3 - x", true},
+        {"4*(x/4) + 2 - x", false},
+        {"a - 1 - x mod a", true},
+        {"x - min(x, y)", true},
+        {"max(x, y) - x", true},
+        {"x + y - max(x, y)", true},
+        {"x + y - 1 - max(x, y)", false},
+        {"32*((n + 31)/32) - n", true},
+        {"n - 1 - 32*block", true},
+        {"n - 1 - (32*block + lane)", true},
+        {"n - 2 - (32*block + lane)", false},
+        {"31 - lane", true},
+        {"n - 1 - (tile*a + part)", true},
+        {"n - 1 + 0*block + block*0 + lane", true},
+        {"n - 1", false},
+        {"a*x - x", true},
+        {"a*b - a", true},
+        {"n*a - n*1", true},
+        {"x*x - 2*x + 1", false},
+    };
+    weft_extents *extents = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (weft_expr_always_nonnegative(extents, parse(extents, cases[i].text)) == cases[i].holds) continue;
+        print_error("%s >= 0 should be %sproven\n", cases[i].text, cases[i].holds ? "" : "un");
+        fail();
+    }
+}
+
+static void comparisons_are_proven(void **state) {
+    weft_extents *extents = *state;
+    assert_true(weft_expr_always_less(extents, parse(extents, "s"), parse(extents, "128")));
+    assert_false(weft_expr_always_less(extents, parse(extents, "t"), parse(extents, "128")));
+    assert_true(weft_expr_always_less(extents, parse(extents, "160"), parse(extents, "1 + 643/4")));
+    assert_false(weft_expr_always_less(extents, parse(extents, "161"), parse(extents, "1 + 643/4")));
+    assert_true(weft_expr_always_less(extents, parse(extents, "z mod (651/4)"), parse(extents, "162")));
+    assert_true(weft_expr_always_less(extents, parse(extents, "i*m + j"), parse(extents, "n*m")));
+    assert_true(weft_expr_never_equal(extents, parse(extents, "2*x"), parse(extents, "2*y + 1")));
+    assert_true(weft_expr_never_equal(extents, parse(extents, "i"), parse(extents, "n")));
+    assert_false(weft_expr_never_equal(extents, parse(extents, "2*x"), parse(extents, "3*y + 1")));
+    assert_false(weft_expr_never_equal(extents, parse(extents, "x"), parse(extents, "x")));
+    assert_false(weft_expr_never_equal(extents, parse(extents, "x"), parse(extents, "y")));
+}
+
+static void facts_can_be_read(void **state) {
+    weft_extents *extents = *state;
+    int64_t min, max, value;
+    weft_expr e = parse(extents, "3*s + 6*x*s + 9");
+    assert_int_equal(weft_expr_divisor(extents, e), 3);
+    assert_int_equal(weft_expr_divisor(extents, parse(extents, "0")), 0);
+    assert_int_equal(weft_expr_offset(extents, e), 9);
+    assert_int_equal(weft_expr_arity(extents, e), 2);
+    weft_expr_range(extents, parse(extents, "3*s - 4"), &min, &max);
+    assert_int_equal(min, -4);
+    assert_int_equal(max, 377);
+    weft_expr_range(extents, parse(extents, "x - 1"), &min, &max);
+    assert_int_equal(min, -1);
+    assert_int_equal(max, INT64_MAX);
+    assert_true(weft_expr_uses(extents, e, parse(extents, "s")));
+    assert_false(weft_expr_uses(extents, e, parse(extents, "y")));
+    assert_int_equal(weft_expr_bound(extents, parse(extents, "i")), parse(extents, "n"));
+    assert_true(weft_expr_is_constant(extents, parse(extents, "u"), &value));
+    assert_int_equal(value, 1);
+    assert_false(weft_expr_is_constant(extents, WEFT_EXPR_NONE, NULL));
+    assert_string_equal(weft_expr_name(extents, weft_extents_symbol(extents, 0)), "x");
+}
+
+static void text_is_as_written(void **state) {
+    static const char *const cases[] = {"10*s + 89", "(n + 3) / 4", "n mod 128", "min(x, y)", "-(x / 3) + n", "x - 1",
+                                        "(x + y) / (a*b)", "4*(x / 3)", "x*y / a", "-9223372036854775808", "-x / 3",
+                                        "max(x, y + 1) mod (n + 2)", "x / 3 mod n", "x / (y / 3)", "y - x", "-2*x"};
+    weft_extents *extents = *state;
+    weft_bytes text;
+    weft_bytes_init(&text, NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        print_expr(extents, parse(extents, cases[i]), &text);
+        if (strcmp(cases[i], "-(x / 3) + n") == 0) assert_string_equal(text.data, "n - x / 3");
+        else if (strcmp(cases[i], "y - x") == 0) assert_string_equal(text.data, "-x + y");
+        else assert_string_equal(text.data, cases[i]);
+    }
+    weft_bytes_finish(&text);
+}
+
+static void parse_fails(weft_extents *extents, const char *text, weft_code code, const char *part) {
+    const char *cursor = text;
+    weft_expr e = WEFT_EXPR_NONE;
+    weft_test_fails(weft_expr_parse(extents, &cursor, &e), code, part);
+    assert_ptr_equal(cursor, text);
+    assert_int_equal(e, WEFT_EXPR_NONE);
+}
+
+static void broken_text_is_refused(void **state) {
+    weft_extents *extents = *state;
+    parse_fails(extents, "x + unheard_of", WEFT_NOT_FOUND, "unheard_of");
+    parse_fails(extents, "x + ", WEFT_PARSE_ERROR, "number");
+    parse_fails(extents, "(x", WEFT_PARSE_ERROR, "')'");
+    parse_fails(extents, "min(x y)", WEFT_PARSE_ERROR, "','");
+    parse_fails(extents, "min", WEFT_PARSE_ERROR, "'('");
+    parse_fails(extents, "12ab", WEFT_PARSE_ERROR, "12ab");
+    parse_fails(extents, "9223372036854775808", WEFT_OUT_OF_RANGE, "9223372036854775808");
+    parse_fails(extents, "x / 0", WEFT_INVALID_ARGUMENT, "divided by 0");
+    parse_fails(extents, "x mod (3 - 3)", WEFT_INVALID_ARGUMENT, "divided by 0");
+    parse_fails(extents, "x*4611686018427387904*2", WEFT_OUT_OF_RANGE, "64 bits");
+    parse_fails(extents, "9223372036854775807 + 1", WEFT_OUT_OF_RANGE, "64 bits");
+    char deep[1000];
+    memset(deep, '(', sizeof deep - 1);
+    deep[sizeof deep - 1] = '\0';
+    parse_fails(extents, deep, WEFT_PARSE_ERROR, "deep");
+    const char *cursor = "x + y -> z";
+    weft_expr e;
+    weft_test_ok(weft_expr_parse(extents, &cursor, &e));
+    assert_string_equal(cursor, " -> z");
+}
+
+static void fails(weft_extents *extents, weft_expr e, weft_code code, const char *part) {
+    assert_int_equal(e, WEFT_EXPR_NONE);
+    weft_test_fails(weft_extents_take_error(extents), code, part);
+}
+
+static void clashes_are_errors(void **state) {
+    weft_extents *extents = *state;
+    assert_int_not_equal(weft_expr_symbol(extents, "q", 1, 4), WEFT_EXPR_NONE);
+    assert_int_equal(weft_expr_symbol(extents, "q", 1, 4), parse(extents, "q"));
+    fails(extents, weft_expr_symbol(extents, "q", 2, 3), WEFT_INVALID_ARGUMENT, "'q' is declared as a symbol in [2, 3]");
+    fails(extents, weft_expr_symbol(extents, "q", 2, 3), WEFT_INVALID_ARGUMENT, "[1, 4]");
+    fails(extents, weft_expr_symbol(extents, "r", 5, 3), WEFT_INVALID_ARGUMENT, "'r' has the range [5, 3]");
+    fails(extents, weft_expr_symbol(extents, "r", -1, 3), WEFT_INVALID_ARGUMENT, "'r' has the range [-1, 3]");
+    fails(extents, weft_expr_symbol(extents, "2r", 0, 3), WEFT_INVALID_ARGUMENT, "'2r'");
+    fails(extents, weft_expr_symbol(extents, "mod", 0, 3), WEFT_INVALID_ARGUMENT, "'mod'");
+    fails(extents, weft_expr_symbol(extents, "i", 0, INT64_MAX), WEFT_INVALID_ARGUMENT, "loop variable below n");
+    fails(extents, weft_expr_variable(extents, "i", parse(extents, "m")), WEFT_INVALID_ARGUMENT, "loop variable below m");
+    fails(extents, weft_expr_variable(extents, "q", parse(extents, "m")), WEFT_INVALID_ARGUMENT, "[1, 4]");
+    assert_int_equal(weft_expr_find(extents, "r"), WEFT_EXPR_NONE);
+    weft_expr dotted = weft_expr_symbol(extents, "in0.axis1", 0, 8);
+    assert_int_equal(dotted, parse(extents, "in0.axis1"));
+}
+
+static void errors_stick(void **state) {
+    weft_extents *extents = *state;
+    weft_expr x = parse(extents, "x"), zero = weft_expr_constant(extents, 0);
+    weft_expr broken = weft_expr_div(extents, x, zero);
+    assert_int_equal(weft_expr_add(extents, x, broken), WEFT_EXPR_NONE);
+    assert_int_equal(weft_expr_mul(extents, weft_expr_min(extents, broken, x), x), WEFT_EXPR_NONE);
+    assert_int_equal(weft_expr_symbol(extents, "bad", 3, 1), WEFT_EXPR_NONE);
+    assert_int_equal(weft_expr_variable(extents, "bad", broken), WEFT_EXPR_NONE);
+    assert_false(weft_expr_always_nonnegative(extents, broken));
+    weft_test_fails(weft_extents_take_error(extents), WEFT_INVALID_ARGUMENT, "divided by 0");
+    weft_test_ok(weft_extents_take_error(extents));
+}
+
+static void size_is_bounded(void **state) {
+    weft_extents *extents = *state;
+    weft_expr e = parse(extents, "x");
+    for (int i = 0; i < 1000 && e != WEFT_EXPR_NONE; i++)
+        e = weft_expr_min(extents, weft_expr_mul(extents, e, e), weft_expr_symbol(extents, i % 2 == 0 ? "y" : "z", 0, INT64_MAX));
+    fails(extents, e, WEFT_OUT_OF_RANGE, "deep");
+    weft_expr sum = weft_expr_constant(extents, 0);
+    char name[16];
+    for (int i = 0; i < 100; i++) {
+        snprintf(name, sizeof name, "v%d", i);
+        sum = weft_expr_add(extents, sum, weft_expr_symbol(extents, name, 0, INT64_MAX));
+    }
+    assert_int_equal(weft_expr_arity(extents, sum), 100);
+    assert_true(weft_expr_uses(extents, sum, weft_expr_find(extents, "v99")));
+    fails(extents, weft_expr_mul(extents, sum, sum), WEFT_OUT_OF_RANGE, "10000");
+}
+
+static void affine_parts(void **state) {
+    weft_extents *extents = *state;
+    weft_expr i = parse(extents, "i"), coefficient, rest;
+    assert_true(weft_expr_affine(extents, parse(extents, "3*i*m + 2*i + j + 5"), i, &coefficient, &rest));
+    assert_int_equal(coefficient, parse(extents, "3*m + 2"));
+    assert_int_equal(rest, parse(extents, "j + 5"));
+    assert_true(weft_expr_affine(extents, i, i, &coefficient, &rest));
+    assert_int_equal(coefficient, parse(extents, "1"));
+    assert_int_equal(rest, parse(extents, "0"));
+    assert_true(weft_expr_affine(extents, parse(extents, "j / 2"), i, &coefficient, &rest));
+    assert_int_equal(coefficient, parse(extents, "0"));
+    assert_false(weft_expr_affine(extents, parse(extents, "i*i"), i, &coefficient, &rest));
+    assert_false(weft_expr_affine(extents, parse(extents, "i + i / 2"), i, &coefficient, &rest));
+}
+
+static void expressions_are_rewritten(void **state) {
+    weft_extents *extents = *state, *other;
+    weft_expr symbols[] = {parse(extents, "x"), parse(extents, "y")}, values[] = {parse(extents, "y"), parse(extents, "2*x")};
+    weft_expr e = parse(extents, "min(x*y + 1, (x + 3) / 4) + 3*y");
+    assert_int_equal(weft_expr_substitute(extents, e, 2, symbols, values),
+                     parse(extents, "min(2*x*y + 1, (y + 3) / 4) + 6*x"));
+    assert_int_equal(weft_expr_substitute(extents, parse(extents, "n*m"), 2, symbols, values), parse(extents, "n*m"));
+    weft_test_ok(weft_extents_create(NULL, &other));
+    weft_expr there = weft_expr_import(other, extents, parse(extents, "(i*m + j) / 7 + s"));
+    assert_int_equal(there, parse(other, "(i*m + j) / 7 + s"));
+    assert_int_equal(weft_expr_bound(other, weft_expr_find(other, "i")), weft_expr_find(other, "n"));
+    weft_expr_symbol(other, "x", 3, 5);
+    fails(other, weft_expr_import(other, extents, parse(extents, "x + 1")), WEFT_INVALID_ARGUMENT, "[3, 5]");
+    weft_extents_destroy(other);
+}
+
+/* ---- random expressions against their own direct evaluation ---- */
+
+#define RANDOM_SYMBOLS 6
+#define RANDOM_NODES 24
+#define RANDOM_TABLE 4096
+#ifndef RANDOM_ROUNDS
+#define RANDOM_ROUNDS 60
+#endif
+#ifndef RANDOM_SEED
+#define RANDOM_SEED UINT64_C(0x9e3779b97f4a7c15)
+#endif
+
+typedef struct random_case {
+    weft_extents *extents;
+    uint64_t seed;
+    weft_expr symbols[RANDOM_SYMBOLS];
+    int64_t values[RANDOM_SYMBOLS];
+    /* Straight-line program of the same operations: leaf (op 's' or 'c') or op over earlier nodes. */
+    struct {
+        char op;
+        size_t a, b;
+        int64_t constant;
+        weft_expr expr;
+        int64_t value;
+        bool defined;
+    } nodes[RANDOM_NODES];
+    size_t count;
+    weft_formulas formulas[RANDOM_NODES];
+    uint32_t slots[RANDOM_NODES];
+    bool less[RANDOM_NODES][RANDOM_NODES], apart[RANDOM_NODES][RANDOM_NODES];
+} random_case;
+
+static uint64_t next_random(random_case *r, uint64_t below) {
+    r->seed ^= r->seed << 13;
+    r->seed ^= r->seed >> 7;
+    r->seed ^= r->seed << 17;
+    return (r->seed >> 11) % below;
+}
+
+/* a in [0, 4], b in [1, 3], c in [0, 2]; i < a, j < b, k < min(3, a*b - i). */
+static void make_symbols(random_case *r) {
+    weft_extents *extents = r->extents;
+    r->symbols[0] = weft_expr_symbol(extents, "a", 0, 4);
+    r->symbols[1] = weft_expr_symbol(extents, "b", 1, 3);
+    r->symbols[2] = weft_expr_symbol(extents, "c", 0, 2);
+    r->symbols[3] = weft_expr_variable(extents, "i", r->symbols[0]);
+    r->symbols[4] = weft_expr_variable(extents, "j", r->symbols[1]);
+    r->symbols[5] = weft_expr_variable(extents, "k", parse(extents, "min(3, a*b - i)"));
+}
+
+static bool next_assignment(int64_t *v) {
+    for (;;) {
+        static const int64_t most[] = {4, 3, 2, 3, 2, 2};
+        size_t i = 0;
+        while (i < RANDOM_SYMBOLS && v[i] == most[i]) {
+            v[i] = i == 1;
+            i++;
+        }
+        if (i == RANDOM_SYMBOLS) return false;
+        v[i]++;
+        int64_t tail = v[0] * v[1] - v[3];
+        if (v[3] < v[0] && v[4] < v[1] && v[5] < (tail < 3 ? tail : 3)) return true;
+    }
+}
+
+static weft_expr apply(weft_extents *extents, char op, weft_expr a, weft_expr b) {
+    switch (op) {
+    case '+': return weft_expr_add(extents, a, b);
+    case '-': return weft_expr_sub(extents, a, b);
+    case '*': return weft_expr_mul(extents, a, b);
+    case '/': return weft_expr_div(extents, a, b);
+    case '%': return weft_expr_mod(extents, a, b);
+    case '<': return weft_expr_min(extents, a, b);
+    default: return weft_expr_max(extents, a, b);
+    }
+}
+
+static int64_t floor_div(int64_t a, int64_t b) {
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+/* False where undefined or too large to matter. */
+static bool compute(char op, int64_t a, int64_t b, int64_t *out_value) {
+    if ((op == '/' || op == '%') && b == 0) return false;
+    int64_t limit = INT64_C(1) << 28;
+    if (a > limit || a < -limit || b > limit || b < -limit) return false;
+    switch (op) {
+    case '+': *out_value = a + b; break;
+    case '-': *out_value = a - b; break;
+    case '*': *out_value = a * b; break;
+    case '/': *out_value = floor_div(a, b); break;
+    case '%': *out_value = a - b * floor_div(a, b); break;
+    case '<': *out_value = a < b ? a : b; break;
+    default: *out_value = a > b ? a : b; break;
+    }
+    return true;
+}
+
+static void make_program(random_case *r) {
+    static const char ops[] = "+++--***//%%<>/%";
+    for (size_t s = 0; s < RANDOM_SYMBOLS; s++) {
+        r->nodes[s].op = 's';
+        r->nodes[s].expr = r->symbols[s];
+    }
+    r->nodes[RANDOM_SYMBOLS].op = r->nodes[RANDOM_SYMBOLS + 1].op = 'c';
+    for (size_t c = 0; c < 2; c++) {
+        int64_t value = (int64_t)next_random(r, 11) - 2;
+        r->nodes[RANDOM_SYMBOLS + c].constant = value == 0 ? 12 : value;
+        r->nodes[RANDOM_SYMBOLS + c].expr = weft_expr_constant(r->extents, r->nodes[RANDOM_SYMBOLS + c].constant);
+    }
+    r->count = RANDOM_SYMBOLS + 2;
+    for (size_t wanted = r->count + 1 + next_random(r, RANDOM_NODES - r->count - 1); r->count < wanted;) {
+        char op = ops[next_random(r, sizeof ops - 1)];
+        size_t a = next_random(r, r->count), b = next_random(r, r->count);
+        if (next_random(r, 2) == 0) a = r->count - 1;
+        int64_t zero;
+        weft_expr divisor = r->nodes[b].expr;
+        if ((op == '/' || op == '%') && weft_expr_is_constant(r->extents, divisor, &zero) && zero == 0) continue;
+        weft_expr e = apply(r->extents, op, r->nodes[a].expr, divisor);
+        if (e == WEFT_EXPR_NONE) {
+            weft_test_fails(weft_extents_take_error(r->extents), WEFT_OUT_OF_RANGE, "");
+            continue;
+        }
+        if (weft_expr_arity(r->extents, e) > 20) continue;
+        r->nodes[r->count].op = op;
+        r->nodes[r->count].a = a;
+        r->nodes[r->count].b = b;
+        r->nodes[r->count++].expr = e;
+    }
+}
+
+static void evaluate(random_case *r) {
+    for (size_t n = 0; n < r->count; n++) {
+        r->nodes[n].defined = true;
+        if (r->nodes[n].op == 's') r->nodes[n].value = r->values[n];
+        else if (r->nodes[n].op == 'c') r->nodes[n].value = r->nodes[n].constant;
+        else
+            r->nodes[n].defined = r->nodes[r->nodes[n].a].defined && r->nodes[r->nodes[n].b].defined &&
+                                  compute(r->nodes[n].op, r->nodes[r->nodes[n].a].value, r->nodes[r->nodes[n].b].value,
+                                          &r->nodes[n].value);
+    }
+}
+
+static int64_t run_formulas(const random_case *r, size_t n) {
+    const weft_formulas *formulas = &r->formulas[n];
+    int64_t table[RANDOM_TABLE], symbols[RANDOM_SYMBOLS];
+    assert_true(formulas->count <= RANDOM_TABLE);
+    for (size_t s = 0; s < formulas->symbol_count; s++)
+        for (size_t q = 0; q < RANDOM_SYMBOLS; q++)
+            if (strcmp(formulas->symbols[s].name, weft_expr_name(r->extents, r->symbols[q])) == 0) symbols[s] = r->values[q];
+    weft_test_ok(weft_formulas_evaluate(formulas, symbols, table));
+    return table[r->slots[n]];
+}
+
+static weft_expr at_values(random_case *r, weft_expr e) {
+    weft_expr values[RANDOM_SYMBOLS];
+    for (size_t s = 0; s < RANDOM_SYMBOLS; s++) values[s] = weft_expr_constant(r->extents, r->values[s]);
+    return weft_expr_substitute(r->extents, e, RANDOM_SYMBOLS, r->symbols, values);
+}
+
+static void explain(random_case *r, size_t n, const char *what) {
+    weft_bytes text;
+    weft_bytes_init(&text, NULL);
+    print_expr(r->extents, r->nodes[n].expr, &text);
+    print_error("%s: node %zu, %s, should be %lld at a=%lld b=%lld c=%lld i=%lld j=%lld k=%lld\n", what, n, text.data,
+                (long long)r->nodes[n].value, (long long)r->values[0], (long long)r->values[1], (long long)r->values[2],
+                (long long)r->values[3], (long long)r->values[4], (long long)r->values[5]);
+    for (size_t i = 0; i <= n; i++) {
+        print_expr(r->extents, r->nodes[i].expr, &text);
+        print_error("  %zu: %c %zu %zu  %s\n", i, r->nodes[i].op, r->nodes[i].a, r->nodes[i].b, text.data);
+    }
+    weft_bytes_finish(&text);
+    fail();
+}
+
+static void check_value(random_case *r, size_t n) {
+    weft_expr e = r->nodes[n].expr;
+    int64_t value = r->nodes[n].value, min, max, divisor = weft_expr_divisor(r->extents, e);
+    weft_expr_range(r->extents, e, &min, &max);
+    if (value < min || value > max) explain(r, n, "range");
+    if (divisor == 0 ? value != 0 : value % divisor != 0) explain(r, n, "divisor");
+    if (run_formulas(r, n) != value) explain(r, n, "formula");
+    if (value < 0 && weft_expr_always_nonnegative(r->extents, e)) explain(r, n, "proof");
+    for (size_t o = RANDOM_SYMBOLS; o < n; o++) {
+        if (!r->nodes[o].defined) continue;
+        if (r->nodes[o].value >= value && r->less[o][n]) explain(r, n, "less");
+        if (r->nodes[o].value <= value && r->less[n][o]) explain(r, n, "greater");
+        if (r->nodes[o].value == value && r->apart[o][n]) explain(r, n, "apart");
+        if (r->nodes[o].value != value && r->nodes[o].expr == e) explain(r, n, "identity");
+    }
+}
+
+static void check_text(random_case *r, size_t n, weft_bytes *text) {
+    print_expr(r->extents, r->nodes[n].expr, text);
+    const char *cursor = text->data;
+    weft_expr again;
+    weft_test_ok(weft_expr_parse(r->extents, &cursor, &again));
+    if (again != r->nodes[n].expr) {
+        print_error("again: ");
+        weft_expr_print(r->extents, again, text);
+        print_error("%s\n", text->data);
+        explain(r, n, "round trip");
+    }
+}
+
+static void check_affine(random_case *r, size_t n) {
+    weft_expr coefficient, rest, e = r->nodes[n].expr;
+    for (size_t s = 0; s < RANDOM_SYMBOLS; s++) {
+        if (!weft_expr_affine(r->extents, e, r->symbols[s], &coefficient, &rest)) continue;
+        weft_expr again = weft_expr_add(r->extents, weft_expr_mul(r->extents, coefficient, r->symbols[s]), rest);
+        if (again != e || weft_expr_uses(r->extents, coefficient, r->symbols[s]) ||
+            weft_expr_uses(r->extents, rest, r->symbols[s]))
+            explain(r, n, "affine");
+    }
+}
+
+static void check_substitution(random_case *r, size_t n) {
+    int64_t value;
+    weft_expr e = at_values(r, r->nodes[n].expr);
+    if (!weft_expr_is_constant(r->extents, e, &value) || value != r->nodes[n].value) explain(r, n, "substitution");
+}
+
+static void prepare(random_case *r, weft_bytes *text) {
+    for (size_t n = 0; n < r->count; n++) {
+        check_text(r, n, text);
+        check_affine(r, n);
+        weft_formulas_init(&r->formulas[n], NULL);
+        weft_test_ok(weft_expr_compile(r->extents, r->nodes[n].expr, &r->formulas[n], &r->slots[n]));
+        for (size_t o = 0; o < r->count; o++) {
+            r->less[o][n] = weft_expr_always_less(r->extents, r->nodes[o].expr, r->nodes[n].expr);
+            r->apart[o][n] = weft_expr_never_equal(r->extents, r->nodes[o].expr, r->nodes[n].expr);
+        }
+    }
+}
+
+static void check_program(random_case *r) {
+    static const int64_t first[RANDOM_SYMBOLS] = {0, 1, 0, 0, 0, 0};
+    weft_bytes text;
+    weft_bytes_init(&text, NULL);
+    memcpy(r->values, first, sizeof first);
+    prepare(r, &text);
+    for (size_t turn = 0; next_assignment(r->values); turn++) {
+        evaluate(r);
+        for (size_t n = RANDOM_SYMBOLS; n < r->count; n++) {
+            if (!r->nodes[n].defined) continue;
+            check_value(r, n);
+            if (turn % 16 == 3) check_substitution(r, n);
+        }
+    }
+    for (size_t n = 0; n < r->count; n++) weft_formulas_finish(&r->formulas[n]);
+    weft_bytes_finish(&text);
+}
+
+static void random_expressions_keep_their_meaning(void **state) {
+    (void)state;
+    random_case r = {.seed = RANDOM_SEED};
+    for (int round = 0; round < RANDOM_ROUNDS; round++) {
+        weft_test_ok(weft_extents_create(NULL, &r.extents));
+        make_symbols(&r);
+        make_program(&r);
+        check_program(&r);
+        weft_test_ok(weft_extents_take_error(r.extents));
+        weft_extents_destroy(r.extents);
+    }
+}
+
+/* ---- memory ---- */
+
+static weft_status *exercise(weft_extents *extents, weft_bytes *text, weft_formulas *formulas) {
+    static const char *const texts[] = {"(a*b + 3) / 4 + min(a, b)", "(i*b + 7) mod 12 + 12*((i*b + 7) / 12)", "a*a*b - 2*b + max(a, 9)"};
+    uint32_t slot;
+    weft_expr_symbol(extents, "a", 0, 100);
+    weft_expr_symbol(extents, "b", 1, INT64_MAX);
+    weft_expr_variable(extents, "i", weft_expr_find(extents, "a") == 0 ? 0 : weft_expr_find(extents, "a"));
+    WEFT_TRY(weft_extents_take_error(extents));
+    for (size_t i = 0; i < 3; i++) {
+        const char *cursor = texts[i];
+        weft_expr e;
+        WEFT_TRY(weft_expr_parse(extents, &cursor, &e));
+        weft_expr_print(extents, e, text);
+        weft_expr_always_nonnegative(extents, e);
+        weft_expr a = weft_expr_find(extents, "a"), nine = weft_expr_constant(extents, 9);
+        weft_expr_substitute(extents, e, 1, &a, &nine);
+        WEFT_TRY(weft_extents_take_error(extents));
+        WEFT_TRY(weft_expr_compile(extents, e, formulas, &slot));
+    }
+    weft_expr_symbol(extents, "a", 1, 2);
+    weft_status *clash = weft_extents_take_error(extents);
+    if (weft_status_code(clash) == WEFT_OUT_OF_MEMORY) return clash;
+    weft_test_fails(clash, WEFT_INVALID_ARGUMENT, "'a'");
+    return weft_bytes_status(text);
+}
+
+static weft_status *run_once(const weft_allocator *allocator, void *context) {
+    (void)context;
+    weft_extents *extents;
+    WEFT_TRY(weft_extents_create(allocator, &extents));
+    weft_bytes text;
+    weft_bytes_init(&text, allocator);
+    weft_formulas formulas;
+    weft_formulas_init(&formulas, allocator);
+    weft_status *status = exercise(extents, &text, &formulas);
+    weft_formulas_finish(&formulas);
+    weft_bytes_finish(&text);
+    weft_extents_destroy(extents);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    assert_true(weft_test_fail_each(run_once, NULL) > 20);
+}
+
+int main(void) {
+#define ON_SYMBOLS(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        ON_SYMBOLS(equal_expressions_are_one),
+        ON_SYMBOLS(what_is_unknown_stays),
+        ON_SYMBOLS(proofs_hold_inside_loops),
+        ON_SYMBOLS(comparisons_are_proven),
+        ON_SYMBOLS(facts_can_be_read),
+        ON_SYMBOLS(text_is_as_written),
+        ON_SYMBOLS(broken_text_is_refused),
+        ON_SYMBOLS(clashes_are_errors),
+        ON_SYMBOLS(errors_stick),
+        ON_SYMBOLS(size_is_bounded),
+        ON_SYMBOLS(affine_parts),
+        ON_SYMBOLS(expressions_are_rewritten),
+        cmocka_unit_test(random_expressions_keep_their_meaning),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
