@@ -404,14 +404,13 @@ static weft_status *define_results(parser *p, const statement *s, weft_tensor fi
 
 static weft_status *parse_label(parser *p, weft_tensor tensor)
 {
+    weft_token token;
     if (!weft_lexer_accept(&p->lexer, "as")) return NULL;
-    const char *at = p->lexer.token.start;
-    weft_attr name;
-    WEFT_TRY(take_string(p, "a name in quotes", &name));
-    if (strlen(name.data) != name.size)
-        return weft_lexer_error(&p->lexer, at, WEFT_PARSE_ERROR, "a name cannot hold a NUL byte");
-    weft_tensor_set_name(tensor, name.data);
-    return weft_graph_error(p->graph) == NULL ? NULL : graph_error(p, at);
+    WEFT_TRY(weft_lexer_take(&p->lexer, WEFT_TOKEN_IDENTIFIER, "a name", &token));
+    const char *name = weft_arena_string(&p->arena, token.start, token.length);
+    if (name == NULL) return weft_status_out_of_memory();
+    weft_tensor_set_name(tensor, name);
+    return weft_graph_error(p->graph) == NULL ? NULL : graph_error(p, token.start);
 }
 
 static weft_status *parse_statement(parser *p)

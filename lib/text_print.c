@@ -123,10 +123,7 @@ static weft_status *print_statement(printer *p, uint32_t number)
     for (size_t i = 0; i < node->op->attr_count; i++)
         if (node->op->attrs[i].kind == WEFT_ATTR_REGION)
             WEFT_TRY(print_region(p, node->op->attrs[i].name, &node->attrs[i].region));
-    if (node->name != NULL) {
-        weft_bytes_append(p->text, " as ", 4);
-        weft_text_print_string(p->text, node->name, strlen(node->name));
-    }
+    if (node->name != NULL && !is_input(node)) weft_bytes_print(p->text, " as %s", node->name);
     for (uint32_t i = 0; i < node->output_count; i++) {
         weft_bytes_print(p->text, "%s", i == 0 ? " : " : ", ");
         print_type(p, &node->types[i]);

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Gives each meaning one form: chains of movement merge, what moves nothing vanishes, and what moves a repeated scalar repeats the scalar.
+ * requires: nothing. maintains: the bits of every output, guards. breaks: nothing.
+ */
+#include "lib/pass/pass.h"
+
+enum { MOST_SWEEPS = 8 };
+
+static weft_tensor input_of(const weft_rewrite_site *site)
+{
+    return site->inputs.items[0];
+}
+
+/* The node's own shape, which every replacement must have. */
+static weft_shape shape_of(const weft_rewrite_site *site)
+{
+    return site->node->types[0].shape;
+}
+
+static bool is_repeated_scalar(weft_tensor x)
+{
+    return weft_tensor_is_op(x, WEFT_OP_broadcast) && weft_tensor_rank(weft_tensor_operand(x, 0)) == 0;
+}
+
+/* Any movement of a repeated scalar is the scalar repeated over the new shape. */
+static weft_tensor move_scalar(const weft_rewrite_site *site)
+{
+    weft_tensor x = input_of(site);
+    if (!is_repeated_scalar(x)) return weft_site_leave();
+    return weft_broadcast_in_dim(weft_tensor_operand(x, 0), shape_of(site), (weft_ints){0, NULL});
+}
+
+static weft_tensor drop_cast(const weft_rewrite_site *site)
+{
+    return weft_tensor_dtype(input_of(site)) == site->node->types[0].dtype ? input_of(site) : weft_site_leave();
+}
+
+static weft_tensor fold_extent(const weft_rewrite_site *site)
+{
+    int64_t value;
+    if (!weft_extent_is_static(site->node->attrs[0].extents.extents[0], &value)) return weft_site_leave();
+    return weft_constant(site->graph, WEFT_I64, (weft_ints){0, NULL}, &value);
+}
+
+/* ---- permute ---- */
+
+static bool counts_up(weft_ints axes)
+{
+    for (size_t i = 0; i < axes.count; i++)
+        if (axes.items[i] != (int64_t)i) return false;
+    return true;
+}
+
+static weft_tensor drop_permute(const weft_rewrite_site *site)
+{
+    return counts_up(site->node->attrs[0].ints) ? input_of(site) : weft_site_leave();
+}
+
+static weft_tensor merge_permutes(const weft_rewrite_site *site)
+{
+    weft_tensor x = input_of(site);
+    if (!weft_tensor_is_op(x, WEFT_OP_permute)) return weft_site_leave();
+    weft_ints outer = site->node->attrs[0].ints, inner = weft_tensor_node(x)->attrs[0].ints;
+    int64_t axes[WEFT_MAX_RANK];
+    for (size_t i = 0; i < outer.count; i++) axes[i] = inner.items[outer.items[i]];
+    return weft_permute(weft_tensor_operand(x, 0), (weft_ints){outer.count, axes});
+}
+
+/* ---- reshape ---- */
+
+static weft_tensor drop_reshape(const weft_rewrite_site *site)
+{
+    return weft_shape_equal(weft_tensor_shape(input_of(site)), shape_of(site)) ? input_of(site) : weft_site_leave();
+}
+
+static weft_tensor merge_reshapes(const weft_rewrite_site *site)
+{
+    weft_tensor x = input_of(site);
+    if (!weft_tensor_is_op(x, WEFT_OP_reshape)) return weft_site_leave();
+    return weft_reshape(weft_tensor_operand(x, 0), shape_of(site));
+}
+
+/* ---- broadcast ---- */
+
+static weft_tensor drop_broadcast(const weft_rewrite_site *site)
+{
+    bool same = weft_shape_equal(weft_tensor_shape(input_of(site)), shape_of(site));
+    return same && counts_up(site->node->attrs[1].ints) ? input_of(site) : weft_site_leave();
+}
+
+static weft_tensor merge_broadcasts(const weft_rewrite_site *site)
+{
+    weft_tensor x = input_of(site);
+    if (!weft_tensor_is_op(x, WEFT_OP_broadcast)) return weft_site_leave();
+    weft_ints outer = site->node->attrs[1].ints, inner = weft_tensor_node(x)->attrs[1].ints;
+    int64_t axes[WEFT_MAX_RANK];
+    for (size_t i = 0; i < inner.count; i++) axes[i] = outer.items[inner.items[i]];
+    return weft_broadcast_in_dim(weft_tensor_operand(x, 0), shape_of(site), (weft_ints){inner.count, axes});
+}
+
+/* ---- slice ---- */
+
+static weft_tensor drop_slice(const weft_rewrite_site *site)
+{
+    const weft_attr *attrs = site->node->attrs;
+    bool whole = weft_shape_equal(weft_tensor_shape(input_of(site)), attrs[1].extents);
+    for (size_t i = 0; i < attrs[2].ints.count && whole; i++)
+        whole = attrs[2].ints.items[i] == 1 && weft_extent_is(attrs[0].extents.extents[i], 0);
+    return whole ? input_of(site) : weft_site_leave();
+}
+
+/* Element i of the outer is element s + i * t of the inner, that is S + (s + i * t) * T of x. */
+static weft_tensor merge_slices(const weft_rewrite_site *site)
+{
+    weft_tensor x = input_of(site);
+    if (!weft_tensor_is_op(x, WEFT_OP_slice)) return weft_site_leave();
+    const weft_attr *outer = site->node->attrs, *inner = weft_tensor_node(x)->attrs;
+    size_t rank = outer[2].ints.count;
+    weft_extent starts[WEFT_MAX_RANK];
+    int64_t steps[WEFT_MAX_RANK];
+    for (size_t i = 0; i < rank; i++) {
+        int64_t step = inner[2].ints.items[i];
+        if (weft_extent_is(outer[1].extents.extents[i], 0)) return weft_site_leave(); /* its start may lie anywhere */
+        if (__builtin_mul_overflow(step, outer[2].ints.items[i], &steps[i])) return weft_site_leave();
+        weft_extent moved = weft_extent_mul(outer[0].extents.extents[i], weft_extent_of(step));
+        starts[i] = weft_extent_add(inner[0].extents.extents[i], moved);
+    }
+    return weft_slice(weft_tensor_operand(x, 0), (weft_shape){rank, starts}, outer[1].extents, (weft_ints){rank, steps});
+}
+
+/* ---- pad and concat ---- */
+
+static weft_tensor drop_pad(const weft_rewrite_site *site)
+{
+    const weft_attr *attrs = site->node->attrs;
+    for (size_t i = 0; i < attrs[0].extents.rank; i++)
+        if (!weft_extent_is(attrs[0].extents.extents[i], 0) || !weft_extent_is(attrs[1].extents.extents[i], 0))
+            return weft_site_leave();
+    return input_of(site);
+}
+
+static weft_tensor merge_pads(const weft_rewrite_site *site)
+{
+    weft_tensor x = input_of(site), value = site->inputs.items[1];
+    if (!weft_tensor_is_op(x, WEFT_OP_pad) || !weft_tensor_same(weft_tensor_operand(x, 1), value)) return weft_site_leave();
+    const weft_attr *outer = site->node->attrs, *inner = weft_tensor_node(x)->attrs;
+    size_t rank = outer[0].extents.rank;
+    weft_extent low[WEFT_MAX_RANK], high[WEFT_MAX_RANK];
+    for (size_t i = 0; i < rank; i++) {
+        low[i] = weft_extent_add(inner[0].extents.extents[i], outer[0].extents.extents[i]);
+        high[i] = weft_extent_add(inner[1].extents.extents[i], outer[1].extents.extents[i]);
+    }
+    return weft_pad(weft_tensor_operand(x, 0), value, (weft_shape){rank, low}, (weft_shape){rank, high});
+}
+
+static weft_tensor drop_concat(const weft_rewrite_site *site)
+{
+    return site->inputs.count == 1 ? input_of(site) : weft_site_leave();
+}
+
+static weft_tensor drop_flip(const weft_rewrite_site *site)
+{
+    return site->node->attrs[0].ints.count == 0 ? input_of(site) : weft_site_leave();
+}
+
+static const weft_rewrite_row rows[] = {
+    {WEFT_OP_cast, drop_cast},
+    {WEFT_OP_extent, fold_extent},
+    {WEFT_OP_permute, drop_permute},
+    {WEFT_OP_permute, merge_permutes},
+    {WEFT_OP_permute, move_scalar},
+    {WEFT_OP_reshape, drop_reshape},
+    {WEFT_OP_reshape, merge_reshapes},
+    {WEFT_OP_reshape, move_scalar},
+    {WEFT_OP_broadcast, drop_broadcast},
+    {WEFT_OP_broadcast, merge_broadcasts},
+    {WEFT_OP_slice, drop_slice},
+    {WEFT_OP_slice, merge_slices},
+    {WEFT_OP_slice, move_scalar},
+    {WEFT_OP_flip, drop_flip},
+    {WEFT_OP_flip, move_scalar},
+    {WEFT_OP_pad, drop_pad},
+    {WEFT_OP_pad, merge_pads},
+    {WEFT_OP_concat, drop_concat},
+};
+
+weft_status *weft_pass_canonicalize(weft_graph *graph, const weft_policy *policy, size_t count, weft_value *outputs)
+{
+    (void)policy;
+    bool settled;
+    weft_rewrite_table table = {WEFT_COUNT_OF(rows), rows};
+    return weft_rewrite_settle(graph, count, outputs, weft_rewrite_by_table, &table, MOST_SWEEPS, &settled);
+}

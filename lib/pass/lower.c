@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Turns ops that are defined by others into those others.
+ * requires: nothing. maintains: values of outputs as the ops' definitions give them. breaks: extension nodes with a lowering, and flip, are
+ * gone, but for those over symbolic extents when the policy keeps them and those that decline.
+ */
+#include "lib/pass/pass.h"
+
+/* A lowering may use ops that are lowered themselves; one that never ends is an error. */
+enum { MOST_SWEEPS = 32 };
+
+static weft_tensor lower_flip(const weft_rewrite_site *site)
+{
+    weft_tensor x = site->inputs.items[0];
+    weft_shape shape = weft_tensor_shape(x);
+    weft_ints axes = site->node->attrs[0].ints;
+    weft_extent starts[WEFT_MAX_RANK];
+    int64_t steps[WEFT_MAX_RANK];
+    for (size_t i = 0; i < shape.rank; i++) {
+        starts[i] = weft_extent_of(0);
+        steps[i] = 1;
+    }
+    for (size_t i = 0; i < axes.count; i++) {
+        starts[axes.items[i]] = weft_extent_sub(shape.extents[axes.items[i]], weft_extent_of(1));
+        steps[axes.items[i]] = -1;
+    }
+    return weft_slice(x, (weft_shape){shape.rank, starts}, shape, (weft_ints){shape.rank, steps});
+}
+
+static bool is_symbolic(weft_tensors inputs)
+{
+    for (size_t i = 0; i < inputs.count; i++) {
+        weft_shape shape = weft_tensor_shape(inputs.items[i]);
+        for (size_t axis = 0; axis < shape.rank; axis++)
+            if (!weft_extent_is_static(shape.extents[axis], NULL)) return true;
+    }
+    return false;
+}
+
+static weft_status *lower_node(const weft_rewrite_site *site, weft_tensor *out_values, bool *out_replaced)
+{
+    const weft_policy *policy = site->context;
+    const weft_op_def *op = site->node->op;
+    if (weft_op_id_of(op) == WEFT_OP_flip) {
+        out_values[0] = lower_flip(site);
+        *out_replaced = true;
+        return NULL;
+    }
+    if (op->lower == NULL || (policy->keep_symbolic_extensions && is_symbolic(site->inputs))) return NULL;
+    WEFT_TRY(op->lower(site->graph, op, site->node->attrs, site->inputs, out_values));
+    *out_replaced = weft_tensor_is_valid(out_values[0]);
+    return NULL;
+}
+
+weft_status *weft_pass_lower(weft_graph *graph, const weft_policy *policy, size_t count, weft_value *outputs)
+{
+    bool settled;
+    WEFT_TRY(weft_rewrite_settle(graph, count, outputs, lower_node, (void *)policy, MOST_SWEEPS, &settled));
+    if (settled) return NULL;
+    return weft_status_create(graph->allocator, WEFT_INTERNAL, "lower",
+                              "lowering goes on after %d sweeps: the lowering of some extension's op needs that op again",
+                              MOST_SWEEPS);
+}

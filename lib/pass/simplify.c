@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Algebra that keeps the bits.
+ * requires: nothing. maintains: the bits of every output (but the payloads of NaNs), guards. breaks: nothing.
+ *
+ * What looks alike and is not: x + 0 turns -0 into 0, and so does the sum of one element, which starts from 0; 0 * x is NaN for an
+ * infinite x; not (a < b) is true for a NaN where a >= b is false.
+ */
+#include "lib/pass/pass.h"
+#include <string.h>
+
+enum { MOST_SWEEPS = 8 };
+
+static weft_tensor input_of(const weft_rewrite_site *site, size_t i)
+{
+    return site->inputs.items[i];
+}
+
+static weft_dtype_kind kind_of(weft_tensor x)
+{
+    return weft_dtype_info_of(weft_tensor_dtype(x))->kind;
+}
+
+/* ---- constants ---- */
+
+typedef struct pattern {
+    unsigned char bytes[16];
+} pattern;
+
+static pattern pattern_of_one(weft_dtype dtype)
+{
+    static const uint64_t ones[WEFT_DTYPE_COUNT] = {
+        [WEFT_BOOL] = 1,       [WEFT_U8] = 1,         [WEFT_I32] = 1,          [WEFT_U32] = 1,
+        [WEFT_I64] = 1,        [WEFT_BF16] = 0x3f80,  [WEFT_F16] = 0x3c00,     [WEFT_F32] = 0x3f800000,
+        [WEFT_C64] = 0x3f800000, [WEFT_F64] = UINT64_C(0x3ff0000000000000), [WEFT_C128] = UINT64_C(0x3ff0000000000000)};
+    pattern one = {{0}};
+    memcpy(one.bytes, &ones[dtype], sizeof ones[dtype]);
+    return one;
+}
+
+static pattern pattern_of_zero(weft_dtype dtype, bool negative)
+{
+    pattern zero = {{0}};
+    if (negative) zero.bytes[weft_dtype_size(dtype) - 1] = 0x80;
+    return zero;
+}
+
+/* Whether every element of `x` is that constant. */
+static bool is_constant(weft_tensor x, pattern value)
+{
+    if (weft_tensor_is_op(x, WEFT_OP_broadcast)) x = weft_tensor_operand(x, 0);
+    if (!weft_tensor_is_op(x, WEFT_OP_constant)) return false;
+    const weft_attr *data = &weft_tensor_node(x)->attrs[2];
+    size_t step = weft_dtype_size(weft_tensor_dtype(x));
+    for (size_t i = 0; i < data->size; i += step)
+        if (memcmp((const char *)data->data + i, value.bytes, step) != 0) return false;
+    return true;
+}
+
+static bool is_one(weft_tensor x)
+{
+    return kind_of(x) != WEFT_KIND_COMPLEX && is_constant(x, pattern_of_one(weft_tensor_dtype(x)));
+}
+
+/* The zero that does nothing on the right of an addition or a subtraction. */
+static bool is_nothing(weft_tensor x, bool subtracted)
+{
+    if (kind_of(x) == WEFT_KIND_COMPLEX) return false;
+    return is_constant(x, pattern_of_zero(weft_tensor_dtype(x), kind_of(x) == WEFT_KIND_FLOAT && !subtracted));
+}
+
+/* ---- unary ---- */
+
+/* op (op x) is x: neg, not. */
+static weft_tensor cancel_twice(const weft_rewrite_site *site)
+{
+    weft_tensor x = input_of(site, 0);
+    return weft_tensor_is_op(x, weft_op_id_of(site->node->op)) ? weft_tensor_operand(x, 0) : weft_site_leave();
+}
+
+static weft_tensor abs_of_sign(const weft_rewrite_site *site)
+{
+    weft_tensor x = input_of(site, 0);
+    if (weft_tensor_is_op(x, WEFT_OP_abs)) return x;
+    return weft_tensor_is_op(x, WEFT_OP_neg) ? weft_abs(weft_tensor_operand(x, 0)) : weft_site_leave();
+}
+
+static weft_tensor not_of_equality(const weft_rewrite_site *site)
+{
+    weft_tensor x = input_of(site, 0);
+    bool eq = weft_tensor_is_op(x, WEFT_OP_eq);
+    if (!eq && !weft_tensor_is_op(x, WEFT_OP_ne)) return weft_site_leave();
+    weft_tensor a = weft_tensor_operand(x, 0), b = weft_tensor_operand(x, 1);
+    return eq ? weft_ne(a, b) : weft_eq(a, b);
+}
+
+/* Whether every value of `from` is one of `to`. */
+static bool is_exact(weft_dtype from, weft_dtype to)
+{
+    static const weft_dtype_set wider[WEFT_DTYPE_COUNT] = {
+        [WEFT_BOOL] = (1u << WEFT_DTYPE_COUNT) - 1,
+        [WEFT_U8] = 1u << WEFT_I32 | 1u << WEFT_U32 | 1u << WEFT_I64 | 1u << WEFT_F16 | 1u << WEFT_F32 | 1u << WEFT_F64,
+        [WEFT_I32] = 1u << WEFT_I64 | 1u << WEFT_F64,
+        [WEFT_U32] = 1u << WEFT_I64 | 1u << WEFT_F64,
+        [WEFT_BF16] = 1u << WEFT_F32 | 1u << WEFT_F64,
+        [WEFT_F16] = 1u << WEFT_F32 | 1u << WEFT_F64,
+        [WEFT_F32] = 1u << WEFT_F64,
+        [WEFT_C64] = 1u << WEFT_C128};
+    return (wider[from] >> to & 1) != 0;
+}
+
+static weft_tensor cast_there_and_back(const weft_rewrite_site *site)
+{
+    weft_tensor x = input_of(site, 0);
+    if (!weft_tensor_is_op(x, WEFT_OP_cast)) return weft_site_leave();
+    weft_tensor origin = weft_tensor_operand(x, 0);
+    bool back = weft_tensor_dtype(origin) == site->node->types[0].dtype;
+    return back && is_exact(weft_tensor_dtype(origin), weft_tensor_dtype(x)) ? origin : weft_site_leave();
+}
+
+/* ---- binary ---- */
+
+static weft_tensor multiply_by_one(const weft_rewrite_site *site)
+{
+    weft_tensor a = input_of(site, 0), b = input_of(site, 1);
+    if (is_one(b)) return a;
+    return is_one(a) ? b : weft_site_leave();
+}
+
+static weft_tensor divide_by_one(const weft_rewrite_site *site)
+{
+    return is_one(input_of(site, 1)) ? input_of(site, 0) : weft_site_leave();
+}
+
+static weft_tensor add_nothing(const weft_rewrite_site *site)
+{
+    weft_tensor a = input_of(site, 0), b = input_of(site, 1);
+    if (is_nothing(b, false)) return a;
+    return is_nothing(a, false) ? b : weft_site_leave();
+}
+
+static weft_tensor subtract_nothing(const weft_rewrite_site *site)
+{
+    return is_nothing(input_of(site, 1), true) ? input_of(site, 0) : weft_site_leave();
+}
+
+/* op (x, x) is x: and, or, max, min. */
+static weft_tensor same_twice(const weft_rewrite_site *site)
+{
+    return weft_tensor_same(input_of(site, 0), input_of(site, 1)) ? input_of(site, 0) : weft_site_leave();
+}
+
+/* ---- select ---- */
+
+static weft_tensor select_known(const weft_rewrite_site *site)
+{
+    if (is_constant(input_of(site, 0), pattern_of_one(WEFT_BOOL))) return input_of(site, 1);
+    return is_constant(input_of(site, 0), pattern_of_zero(WEFT_BOOL, false)) ? input_of(site, 2) : weft_site_leave();
+}
+
+static weft_tensor select_same(const weft_rewrite_site *site)
+{
+    return weft_tensor_same(input_of(site, 1), input_of(site, 2)) ? input_of(site, 1) : weft_site_leave();
+}
+
+static weft_tensor select_not(const weft_rewrite_site *site)
+{
+    weft_tensor condition = input_of(site, 0);
+    if (!weft_tensor_is_op(condition, WEFT_OP_not)) return weft_site_leave();
+    return weft_select(weft_tensor_operand(condition, 0), input_of(site, 2), input_of(site, 1));
+}
+
+/* ---- reductions of one element ---- */
+
+static bool all_ones(weft_tensor x, weft_ints axes)
+{
+    for (size_t i = 0; i < axes.count; i++)
+        if (!weft_extent_is(weft_tensor_extent(x, axes.items[i]), 1)) return false;
+    return true;
+}
+
+static weft_tensor reduce_one(const weft_rewrite_site *site)
+{
+    weft_tensor x = input_of(site, 0);
+    bool rounds = weft_op_id_of(site->node->op) == WEFT_OP_reduce_sum &&
+                  (kind_of(x) == WEFT_KIND_FLOAT || kind_of(x) == WEFT_KIND_COMPLEX);
+    if (rounds || !all_ones(x, site->node->attrs[0].ints)) return weft_site_leave();
+    return weft_reshape(x, site->node->types[0].shape);
+}
+
+static weft_tensor argmax_one(const weft_rewrite_site *site)
+{
+    int64_t axis = site->node->attrs[0].integer;
+    if (!all_ones(input_of(site, 0), (weft_ints){1, &axis})) return weft_site_leave();
+    return weft_full(site->graph, WEFT_I64, 0.0, site->node->types[0].shape);
+}
+
+static const weft_rewrite_row rows[] = {
+    {WEFT_OP_neg, cancel_twice},
+    {WEFT_OP_not, cancel_twice},
+    {WEFT_OP_not, not_of_equality},
+    {WEFT_OP_abs, abs_of_sign},
+    {WEFT_OP_cast, cast_there_and_back},
+    {WEFT_OP_mul, multiply_by_one},
+    {WEFT_OP_div, divide_by_one},
+    {WEFT_OP_add, add_nothing},
+    {WEFT_OP_sub, subtract_nothing},
+    {WEFT_OP_and, same_twice},
+    {WEFT_OP_or, same_twice},
+    {WEFT_OP_max, same_twice},
+    {WEFT_OP_min, same_twice},
+    {WEFT_OP_select, select_known},
+    {WEFT_OP_select, select_same},
+    {WEFT_OP_select, select_not},
+    {WEFT_OP_reduce_sum, reduce_one},
+    {WEFT_OP_reduce_max, reduce_one},
+    {WEFT_OP_reduce_min, reduce_one},
+    {WEFT_OP_argmax, argmax_one},
+};
+
+weft_status *weft_pass_simplify(weft_graph *graph, const weft_policy *policy, size_t count, weft_value *outputs)
+{
+    (void)policy;
+    bool settled;
+    weft_rewrite_table table = {WEFT_COUNT_OF(rows), rows};
+    return weft_rewrite_settle(graph, count, outputs, weft_rewrite_by_table, &table, MOST_SWEEPS, &settled);
+}
