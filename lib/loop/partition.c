@@ -24,10 +24,11 @@ weft_status *weft_partition_init(weft_partition *partition, const weft_allocator
     *partition = (weft_partition){.allocator = allocator, .compiled = compiled};
     partition->roles = weft_allocate_zeroed(allocator, count);
     partition->forced = weft_allocate_zeroed(allocator, count);
+    partition->looped = weft_allocate_zeroed(allocator, count);
     partition->roots = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     partition->weights = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
-    bool fine = partition->roles != NULL && partition->forced != NULL && partition->roots != NULL && partition->weights != NULL;
-    if (fine) return NULL;
+    bool fine = partition->roles != NULL && partition->forced != NULL && partition->looped != NULL;
+    if (fine && partition->roots != NULL && partition->weights != NULL) return NULL;
     weft_partition_finish(partition);
     return weft_status_out_of_memory();
 }
@@ -36,6 +37,7 @@ void weft_partition_finish(weft_partition *partition) {
     size_t count = partition->compiled->graph->node_count + 1;
     weft_free(partition->allocator, partition->roles, count);
     weft_free(partition->allocator, partition->forced, count);
+    weft_free(partition->allocator, partition->looped, count);
     weft_free(partition->allocator, partition->roots, count * sizeof(uint32_t));
     weft_free(partition->allocator, partition->weights, count * sizeof(uint32_t));
     *partition = (weft_partition){.compiled = partition->compiled};
@@ -197,9 +199,12 @@ static void demand_operands(weft_partition *partition, const weft_node *node, bo
     }
 }
 
-static weft_role engine_of(const weft_graph *graph, const weft_node *node) {
+static weft_role engine_of(const weft_partition *partition, uint32_t n) {
+    const weft_graph *graph = partition->compiled->graph;
+    const weft_node *node = weft_graph_node(graph, n);
     if (node->op->op_class == WEFT_CLASS_OPAQUE) return WEFT_ROLE_HOST;
-    if (weft_op_id_of(node->op) == WEFT_OP_dot && is_gemm(graph, node)) return WEFT_ROLE_GEMM;
+    bool is_dot = weft_op_id_of(node->op) == WEFT_OP_dot;
+    if (is_dot && !partition->looped[n] && is_gemm(graph, node)) return WEFT_ROLE_GEMM;
     return WEFT_ROLE_KERNEL;
 }
 
@@ -208,7 +213,7 @@ static weft_role role_of(const weft_partition *partition, uint32_t n, uint32_t r
     const weft_node *node = weft_graph_node(graph, n);
     if (is_leaf_memory(graph, node)) return WEFT_ROLE_LEAF;
     if (node->op->op_class == WEFT_CLASS_LEAF && !partition->forced[n]) return WEFT_ROLE_INLINE;
-    weft_role engine = engine_of(graph, node);
+    weft_role engine = engine_of(partition, n);
     if (engine != WEFT_ROLE_KERNEL || partition->forced[n]) return engine;
     if (is_reduction(node)) {
         weft_reduction reduction;

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/build.h"
+#include "lib/build_internal.h"
+#include <string.h>
+
+/*
+ * A variant is built in attempts. Each fills in the partition, gives memory to values, lowers every kernel and looks for every product's
+ * operands; whoever finds that a value cannot be had without memory of its own says so in the partition, and then the next attempt
+ * begins with that. Code is generated for the attempt that went through. Attempts end because each adds a value.
+ */
+
+static void drop_kernels(variant_builder *builder) {
+    for (uint32_t i = 0; i < builder->step_count; i++) {
+        weft_kernel_destroy(builder->steps[i].lowered.kernel);
+        builder->steps[i].lowered.kernel = NULL;
+    }
+}
+
+static void builder_finish(variant_builder *builder) {
+    drop_kernels(builder);
+    weft_extents_destroy(builder->extents);
+    weft_arena_finish(&builder->arena);
+}
+
+/* Names and values of the symbols that are constants in this variant. */
+static weft_status *fix_symbols(variant_builder *builder) {
+    const weft_build_request *request = builder->request;
+    size_t count = request->specialized_count;
+    builder->fixed_names = weft_arena_allocate(&builder->arena, (count + 1) * sizeof(char *));
+    if (builder->fixed_names == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < count; i++) builder->fixed_names[i] = request->program->formulas.symbols[i].name;
+    return NULL;
+}
+
+static weft_status *builder_init(variant_builder *builder, const weft_build_request *request, weft_partition *partition,
+                                 weft_variant *variant) {
+    const weft_compiled *compiled = request->program->graph;
+    *builder = (variant_builder){.request = request,
+                                 .compiled = compiled,
+                                 .graph = compiled->graph,
+                                 .partition = partition,
+                                 .variant = variant};
+    weft_arena_init(&builder->arena, request->allocator);
+    WEFT_TRY(weft_extents_create(request->allocator, &builder->extents));
+    WEFT_TRY(fix_symbols(builder));
+    builder->space = (weft_space){.graph = compiled->graph,
+                                  .extents = builder->extents,
+                                  .arena = &builder->arena,
+                                  .fixed_count = request->specialized_count,
+                                  .fixed_names = builder->fixed_names,
+                                  .fixed_values = request->specialized};
+    return NULL;
+}
+
+static weft_status *lower_part(variant_builder *builder, uint32_t node, weft_lower_part part, uint32_t target) {
+    planned_step *step = &builder->steps[builder->step_count++];
+    *step = (planned_step){.kind = WEFT_STEP_KERNEL, .node = node, .target = target};
+    return weft_lower_root(&builder->lowering, node, part, target, &step->lowered);
+}
+
+static weft_status *plan_kernel(variant_builder *builder, uint32_t n) {
+    const weft_node *node = weft_graph_node(builder->graph, n);
+    uint32_t target = builder->first_memory[n];
+    weft_reduction reduction = {.chunk = 0};
+    if (node->op->op_class == WEFT_CLASS_REDUCE) weft_reduction_fill(builder->graph, n, &reduction);
+    if (reduction.chunk == 0) return lower_part(builder, n, WEFT_LOWER_WHOLE, target);
+    WEFT_TRY(lower_part(builder, n, WEFT_LOWER_PARTIAL, target + 1));
+    return lower_part(builder, n, WEFT_LOWER_FINAL, target);
+}
+
+static weft_status *plan_node(variant_builder *builder, uint32_t n) {
+    weft_role role = builder->partition->roles[n];
+    if (role == WEFT_ROLE_KERNEL) return plan_kernel(builder, n);
+    if (role != WEFT_ROLE_GEMM && role != WEFT_ROLE_HOST) return NULL;
+    planned_step *step = &builder->steps[builder->step_count++];
+    weft_step_kind kind = role == WEFT_ROLE_GEMM ? WEFT_STEP_GEMM : WEFT_STEP_HOST;
+    *step = (planned_step){.kind = kind, .node = n, .target = builder->first_memory[n]};
+    return role == WEFT_ROLE_GEMM ? weft_builder_plan_gemm(builder, step) : NULL;
+}
+
+static weft_status *plan_copies(variant_builder *builder) {
+    for (uint32_t i = 0; i < builder->copy_count; i++) {
+        uint32_t source = builder->copies[i].source, target = builder->copies[i].target;
+        planned_step *step = &builder->steps[builder->step_count++];
+        *step = (planned_step){.kind = WEFT_STEP_KERNEL, .node = builder->memories[source].value.node, .target = target};
+        WEFT_TRY(weft_lower_copy(&builder->lowering, source, target, &step->lowered));
+    }
+    return NULL;
+}
+
+/* Every step but its code. */
+static weft_status *plan_steps(variant_builder *builder) {
+    size_t bound = 2 * builder->graph->node_count + builder->compiled->output_count + 1;
+    builder->steps = weft_arena_allocate(&builder->arena, bound * sizeof *builder->steps);
+    if (builder->steps == NULL) return weft_status_out_of_memory();
+    builder->lowering = (weft_lowering){.allocator = builder->request->allocator,
+                                        .arena = &builder->variant->arena,
+                                        .partition = builder->partition,
+                                        .memories = builder->memories,
+                                        .first_memory = builder->first_memory,
+                                        .fixed_count = builder->request->specialized_count,
+                                        .fixed_names = builder->fixed_names,
+                                        .fixed_values = builder->request->specialized};
+    for (uint32_t n = 0; n < builder->graph->node_count; n++) WEFT_TRY(plan_node(builder, n));
+    return plan_copies(builder);
+}
+
+static weft_status *fill_step(variant_builder *builder, const weft_code_generator *generator, const planned_step *planned,
+                              weft_step *out_step) {
+    const weft_node *node = weft_graph_node(builder->graph, planned->node);
+    const char *name = node->name != NULL ? node->name : node->op->name;
+    out_step->kind = planned->kind;
+    out_step->name = weft_arena_string(&builder->variant->arena, name, strlen(name));
+    if (out_step->name == NULL) return weft_status_out_of_memory();
+    switch (planned->kind) {
+    case WEFT_STEP_GEMM: return weft_builder_fill_gemm(builder, planned, out_step);
+    case WEFT_STEP_HOST: return weft_builder_fill_host(builder, planned, out_step);
+    default: return weft_builder_fill_kernel(builder, generator, planned, out_step);
+    }
+}
+
+static weft_status *fill_steps(variant_builder *builder, const weft_code_generator *generator) {
+    weft_variant *variant = builder->variant;
+    variant->steps = weft_arena_allocate(&variant->arena, (builder->step_count + 1) * sizeof(weft_step));
+    if (variant->steps == NULL) return weft_status_out_of_memory();
+    memset(variant->steps, 0, (builder->step_count + 1) * sizeof(weft_step));
+    for (uint32_t i = 0; i < builder->step_count; i++) {
+        variant->step_count = i + 1;
+        WEFT_TRY(fill_step(builder, generator, &builder->steps[i], &variant->steps[i]));
+    }
+    return NULL;
+}
+
+/* What is done with an attempt that went through. */
+typedef weft_status *(*attempt_end)(variant_builder *builder, const void *context);
+
+static weft_status *attempt(const weft_build_request *request, weft_partition *partition, weft_variant *variant, attempt_end end,
+                            const void *context) {
+    variant_builder builder;
+    weft_status *status = builder_init(&builder, request, partition, variant);
+    if (status == NULL) status = weft_formulas_copy(&request->program->formulas, &variant->formulas);
+    if (status == NULL) status = weft_partition_fill(partition);
+    if (status == NULL) status = weft_builder_place(&builder);
+    if (status == NULL) status = plan_steps(&builder);
+    if (status == NULL && !partition->changed) status = end(&builder, context);
+    builder_finish(&builder);
+    return status;
+}
+
+static weft_status *attempt_until_through(const weft_build_request *request, weft_partition *partition, attempt_end end,
+                                          const void *context, weft_variant **out_variant) {
+    do {
+        weft_variant *variant;
+        WEFT_TRY(weft_variant_create(request->allocator, &variant));
+        variant->driver = request->runtime != NULL ? request->runtime->driver : NULL;
+        variant->driver_self = request->runtime != NULL ? request->runtime->self : NULL;
+        weft_status *status = attempt(request, partition, variant, end, context);
+        if (status != NULL || partition->changed) {
+            weft_variant_destroy(variant);
+            if (status != NULL) return status;
+        } else {
+            *out_variant = variant;
+        }
+    } while (partition->changed);
+    return NULL;
+}
+
+static weft_status *build(const weft_build_request *request, attempt_end end, const void *context, weft_variant **out_variant) {
+    weft_partition partition;
+    WEFT_TRY(weft_partition_init(&partition, request->allocator, request->program->graph));
+    weft_status *status = attempt_until_through(request, &partition, end, context, out_variant);
+    weft_partition_finish(&partition);
+    return status;
+}
+
+static weft_status *generate(variant_builder *builder, const void *context) {
+    return fill_steps(builder, context);
+}
+
+weft_status *weft_variant_build(const weft_build_request *request, const weft_code_generator *generator,
+                                weft_variant **out_variant) {
+    return build(request, generate, generator, out_variant);
+}
+
+/* ---- looking at kernels ---- */
+
+typedef struct visit_request {
+    const weft_machine *machine;
+    weft_kernel_visitor visit;
+    void *context;
+} visit_request;
+
+static weft_status *visit_kernel(const visit_request *request, const char *name, weft_kernel *kernel) {
+    weft_bytes text;
+    weft_kernel *unscheduled = NULL;
+    weft_bytes_init(&text, kernel->arena.allocator);
+    weft_status *status = weft_kernel_print(kernel, &text);
+    if (status == NULL) status = weft_bytes_status(&text);
+    if (status == NULL) status = weft_kernel_parse(kernel->arena.allocator, name, text.data, text.size, &unscheduled);
+    weft_bytes_finish(&text);
+    if (status == NULL) status = weft_kernel_lower_math(kernel);
+    if (status == NULL) status = weft_kernel_schedule(kernel, request->machine);
+    if (status == NULL) status = request->visit(request->context, name, unscheduled, kernel);
+    weft_kernel_destroy(unscheduled);
+    return status;
+}
+
+static weft_status *visit_kernels(variant_builder *builder, const void *context) {
+    for (uint32_t i = 0; i < builder->step_count; i++) {
+        if (builder->steps[i].kind != WEFT_STEP_KERNEL) continue;
+        const weft_node *node = weft_graph_node(builder->graph, builder->steps[i].node);
+        const char *name = node->name != NULL ? node->name : node->op->name;
+        WEFT_TRY(visit_kernel(context, name, builder->steps[i].lowered.kernel));
+    }
+    return NULL;
+}
+
+weft_status *weft_program_visit_kernels(const weft_program *program, const weft_machine *machine, weft_kernel_visitor visit,
+                                        void *context) {
+    size_t arrays = program->input_count + program->output_count + 1;
+    uint8_t *layouts = weft_allocate_zeroed(program->allocator, arrays);
+    if (layouts == NULL) return weft_status_out_of_memory();
+    weft_build_request request = {.allocator = program->allocator,
+                                  .program = program,
+                                  .input_layouts = layouts,
+                                  .output_layouts = layouts + program->input_count};
+    visit_request visiting = {machine, visit, context};
+    weft_variant *variant = NULL;
+    weft_status *status = build(&request, visit_kernels, &visiting, &variant);
+    weft_variant_destroy(variant);
+    weft_free(program->allocator, layouts, arrays);
+    return status;
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/build_internal.h"
+#include <string.h>
+
+/* ---- products ---- */
+
+/* An axis of a product with its strides in A, B and C. */
+typedef struct product_axis {
+    weft_expr extent, strides[3];
+} product_axis;
+
+typedef struct axis_list {
+    product_axis items[WEFT_MAX_RANK];
+    uint32_t count;
+} axis_list;
+
+typedef struct product {
+    axis_list batch, m, n, k;
+} product;
+
+static bool contains(weft_ints list, size_t value) {
+    for (size_t i = 0; i < list.count; i++) {
+        if ((size_t)list.items[i] == value) return true;
+    }
+    return false;
+}
+
+/* Whether a step of `outer` is as long as all of `inner`, in all three. */
+static bool adjacent(weft_extents *x, const product_axis *outer, const product_axis *inner) {
+    for (int i = 0; i < 3; i++) {
+        if (outer->strides[i] != weft_expr_mul(x, inner->strides[i], inner->extent)) return false;
+    }
+    return true;
+}
+
+/* Appends an axis, or merges it with the one before. */
+static void add_axis(weft_extents *x, axis_list *list, product_axis axis) {
+    int64_t extent;
+    if (weft_expr_is_constant(x, axis.extent, &extent) && extent == 1) return;
+    product_axis *last = list->count > 0 ? &list->items[list->count - 1] : NULL;
+    if (last != NULL && adjacent(x, last, &axis)) {
+        axis.extent = weft_expr_mul(x, last->extent, axis.extent);
+        *last = axis;
+    } else {
+        list->items[list->count++] = axis;
+    }
+}
+
+/* The free axes of one side, which follow each other in the result from axis `next` on. */
+static void add_free(variant_builder *builder, const weft_node *node, size_t side, const weft_strides *view,
+                     const weft_strides *result, size_t next, axis_list *list) {
+    weft_shape shape = weft_value_type(builder->graph, node->inputs[side])->shape;
+    weft_expr zero = weft_expr_constant(builder->extents, 0);
+    for (size_t i = 0; i < shape.rank; i++) {
+        if (contains(node->attrs[side].ints, i) || contains(node->attrs[2 + side].ints, i)) continue;
+        product_axis axis = {weft_space_extent(&builder->space, shape.extents[i]), {zero, zero, result->strides[next++]}};
+        axis.strides[side] = view->strides[i];
+        add_axis(builder->extents, list, axis);
+    }
+}
+
+static void find_axes(variant_builder *builder, const planned_step *step, product *out_product) {
+    const weft_node *node = weft_graph_node(builder->graph, step->node);
+    weft_extents *x = builder->extents;
+    weft_shape a = weft_value_type(builder->graph, node->inputs[0])->shape;
+    weft_ints batch_a = node->attrs[0].ints, batch_b = node->attrs[1].ints;
+    weft_ints contract_a = node->attrs[2].ints, contract_b = node->attrs[3].ints;
+    memset(out_product, 0, sizeof *out_product);
+    for (size_t i = 0; i < batch_a.count; i++) {
+        add_axis(x, &out_product->batch,
+                 (product_axis){weft_space_extent(&builder->space, a.extents[batch_a.items[i]]),
+                                {step->a.strides[batch_a.items[i]], step->b.strides[batch_b.items[i]], step->c.strides[i]}});
+    }
+    size_t free_a = a.rank - batch_a.count - contract_a.count;
+    add_free(builder, node, 0, &step->a, &step->c, batch_a.count, &out_product->m);
+    add_free(builder, node, 1, &step->b, &step->c, batch_a.count + free_a, &out_product->n);
+    for (size_t i = 0; i < contract_a.count; i++) {
+        product_axis axis = {weft_space_extent(&builder->space, a.extents[contract_a.items[i]]),
+                             {step->a.strides[contract_a.items[i]], step->b.strides[contract_b.items[i]],
+                              weft_expr_constant(x, 0)}};
+        add_axis(x, &out_product->k, axis);
+    }
+}
+
+/* Whether the library can walk the operand: along an axis of the product it must move. */
+static bool is_repeated(weft_extents *x, const axis_list *list, int operand) {
+    int64_t stride;
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (weft_expr_is_constant(x, list->items[i].strides[operand], &stride) && stride == 0) return true;
+    }
+    return false;
+}
+
+/* Gives the operand memory of its own; where it has that already, the product is done by loops. */
+static void force_operand(variant_builder *builder, const planned_step *step, size_t side) {
+    uint32_t operand = weft_graph_node(builder->graph, step->node)->inputs[side].node;
+    if (!weft_role_has_memory(builder->partition->roles[operand])) {
+        weft_partition_force(builder->partition, operand);
+    } else {
+        builder->partition->looped[step->node] = 1;
+        builder->partition->changed = true;
+    }
+}
+
+weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step) {
+    const weft_node *node = weft_graph_node(builder->graph, step->node);
+    weft_strides *views[2] = {&step->a, &step->b};
+    for (size_t side = 0; side < 2; side++) {
+        bool found = weft_view_find(&builder->space, builder->partition, builder->memories, builder->first_memory,
+                                    node->inputs[side], views[side]);
+        WEFT_TRY(weft_extents_take_error(builder->extents));
+        if (!found) force_operand(builder, step, side);
+    }
+    if (builder->partition->changed) return NULL;
+    weft_view_find(&builder->space, builder->partition, builder->memories, builder->first_memory,
+                   (weft_value){step->node, 0}, &step->c);
+    product p;
+    find_axes(builder, step, &p);
+    if (p.k.count > 1 || is_repeated(builder->extents, &p.m, 0) || is_repeated(builder->extents, &p.k, 0)) {
+        force_operand(builder, step, 0);
+    }
+    if (p.k.count > 1 || is_repeated(builder->extents, &p.n, 1) || is_repeated(builder->extents, &p.k, 1)) {
+        force_operand(builder, step, 1);
+    }
+    return weft_extents_take_error(builder->extents);
+}
+
+static weft_status *slots_of(variant_builder *builder, const axis_list *list, int strides, const uint32_t **out_slots) {
+    uint32_t *slots = weft_arena_allocate(&builder->variant->arena, (list->count + 1) * sizeof *slots);
+    if (slots == NULL) return weft_status_out_of_memory();
+    for (uint32_t i = 0; i < list->count; i++) {
+        const product_axis *axis = &list->items[i];
+        WEFT_TRY(weft_builder_slot(builder, strides < 0 ? axis->extent : axis->strides[strides], &slots[i]));
+    }
+    *out_slots = slots;
+    return NULL;
+}
+
+/* The last axis of a list, for the product itself; the others are batch axes. */
+static product_axis take_last(variant_builder *builder, axis_list *list, axis_list *batch) {
+    weft_expr one = weft_expr_constant(builder->extents, 1);
+    if (list->count == 0) return (product_axis){one, {one, one, one}};
+    for (uint32_t i = 0; i + 1 < list->count; i++) batch->items[batch->count++] = list->items[i];
+    return list->items[list->count - 1];
+}
+
+static weft_status *fill_slots(variant_builder *builder, const weft_expr *exprs, uint32_t *const *slots, size_t count) {
+    for (size_t i = 0; i < count; i++) WEFT_TRY(weft_builder_slot(builder, exprs[i], slots[i]));
+    return NULL;
+}
+
+weft_status *weft_builder_fill_gemm(variant_builder *builder, const planned_step *planned, weft_step *out_step) {
+    product p;
+    find_axes(builder, planned, &p);
+    product_axis m = take_last(builder, &p.m, &p.batch), n = take_last(builder, &p.n, &p.batch);
+    product_axis k = take_last(builder, &p.k, &p.batch);
+    weft_gemm *gemm = &out_step->gemm;
+    gemm->dtype = weft_graph_node(builder->graph, planned->node)->types[0].dtype;
+    gemm->batch_rank = p.batch.count;
+    WEFT_TRY(slots_of(builder, &p.batch, -1, &gemm->batch));
+    WEFT_TRY(slots_of(builder, &p.batch, 0, &gemm->a_batch));
+    WEFT_TRY(slots_of(builder, &p.batch, 1, &gemm->b_batch));
+    WEFT_TRY(slots_of(builder, &p.batch, 2, &gemm->c_batch));
+    const weft_expr exprs[] = {m.extent, n.extent, k.extent, m.strides[0], k.strides[0], k.strides[1], n.strides[1], m.strides[2],
+                               n.strides[2], planned->a.offset, planned->b.offset, planned->c.offset};
+    uint32_t *const slots[] = {&gemm->m, &gemm->n, &gemm->k, &gemm->a_row, &gemm->a_column, &gemm->b_row, &gemm->b_column,
+                               &gemm->c_row, &gemm->c_column, &gemm->a_offset, &gemm->b_offset, &gemm->c_offset};
+    WEFT_TRY(fill_slots(builder, exprs, slots, sizeof exprs / sizeof *exprs));
+    const uint32_t buffers[] = {builder->first_memory[planned->a.node], builder->first_memory[planned->b.node],
+                                planned->target};
+    out_step->buffers = weft_arena_copy(&builder->variant->arena, buffers, sizeof buffers);
+    out_step->buffer_count = 3;
+    out_step->written = 1;
+    return out_step->buffers == NULL ? weft_status_out_of_memory() : NULL;
+}
+
+/* ---- extension kernels ---- */
+
+static const weft_extension *extension_of(const weft_program *program, const weft_op_def *op) {
+    for (size_t i = 0; i < program->family_count; i++) {
+        const weft_extension *extension = program->families[i];
+        for (size_t j = 0; j < extension->op_count; j++) {
+            if (extension->ops[j] == op) return extension;
+        }
+    }
+    return NULL;
+}
+
+/* The attributes with slots in place of extents. */
+static weft_status *attr_template(variant_builder *builder, const weft_node *node, const weft_attr **out_attrs) {
+    weft_arena *arena = &builder->variant->arena;
+    weft_attr *attrs = weft_arena_copy(arena, node->attrs, (node->op->attr_count + 1) * sizeof *attrs);
+    if (attrs == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < node->op->attr_count; i++) {
+        weft_attr_kind kind = node->op->attrs[i].kind;
+        if (kind != WEFT_ATTR_EXTENT && kind != WEFT_ATTR_EXTENTS) continue;
+        weft_shape shape = attrs[i].extents;
+        weft_extent *slots = weft_arena_allocate(arena, (shape.rank + 1) * sizeof *slots);
+        if (slots == NULL) return weft_status_out_of_memory();
+        for (size_t j = 0; j < shape.rank; j++) {
+            uint32_t slot;
+            WEFT_TRY(weft_builder_slot(builder, weft_space_extent(&builder->space, shape.extents[j]), &slot));
+            slots[j] = weft_extent_of(slot);
+        }
+        attrs[i].extents.extents = slots;
+    }
+    *out_attrs = attrs;
+    return NULL;
+}
+
+weft_status *weft_builder_fill_host(variant_builder *builder, const planned_step *planned, weft_step *out_step) {
+    const weft_node *node = weft_graph_node(builder->graph, planned->node);
+    if (node->op->kernel == NULL) {
+        return weft_status_create(builder->request->allocator, WEFT_UNSUPPORTED, node->op->name,
+                                  "%s was not lowered for these operands and has no kernel", node->op->name);
+    }
+    uint32_t count = node->input_count + node->output_count;
+    uint32_t *buffers = weft_arena_allocate(&builder->variant->arena, (count + 1) * sizeof *buffers);
+    if (buffers == NULL) return weft_status_out_of_memory();
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        buffers[i] = builder->first_memory[node->inputs[i].node] + node->inputs[i].output;
+    }
+    for (uint32_t i = 0; i < node->output_count; i++) buffers[node->input_count + i] = planned->target + i;
+    out_step->buffers = buffers;
+    out_step->buffer_count = count;
+    out_step->written = node->output_count;
+    out_step->op = node->op;
+    out_step->extension = extension_of(builder->request->program, node->op);
+    return attr_template(builder, node, &out_step->attrs);
+}
+
+/* ---- generated kernels ---- */
+
+typedef struct code_request {
+    const weft_build_request *request;
+    const weft_code_generator *generator;
+    const weft_kernel *kernel;
+} code_request;
+
+static weft_status *make_code(void *context, void **out_value, size_t *out_bytes) {
+    code_request *code = context;
+    const weft_build_request *request = code->request;
+    weft_kernel_code *made = weft_allocate_zeroed(request->allocator, sizeof *made);
+    if (made == NULL) return weft_status_out_of_memory();
+    *made = (weft_kernel_code){.allocator = request->allocator, .runtime = request->runtime};
+    weft_bytes object;
+    weft_bytes_init(&object, request->allocator);
+    weft_status *status = code->generator->emit(request->allocator, code->kernel, "weft_kernel", &object);
+    if (status == NULL) {
+        const weft_runtime *runtime = request->runtime;
+        status = runtime->driver->load(runtime->self, object.data, object.size, "weft_kernel", &made->image, &made->function);
+    }
+    *out_bytes = object.size;
+    weft_bytes_finish(&object);
+    if (status != NULL) {
+        weft_free(request->allocator, made, sizeof *made);
+        return status;
+    }
+    atomic_fetch_add(request->kernels_compiled, 1);
+    *out_value = made;
+    return NULL;
+}
+
+/* About how many scalar operations one iteration of the thread range runs. */
+static weft_status *work_slot(variant_builder *builder, const weft_kernel *kernel, uint32_t *out_iterations, uint32_t *out_work) {
+    weft_extents *x = kernel->extents;
+    weft_expr zero = weft_expr_constant(x, 0);
+    weft_expr iterations = weft_expr_constant(x, 1), lanes = iterations, work = zero;
+    for (uint32_t i = 0; i < kernel->range_count; i++) {
+        bool thread = kernel->ranges[i].bind == WEFT_BIND_THREAD;
+        weft_expr *total = thread ? &iterations : &lanes;
+        *total = weft_expr_mul(x, *total, kernel->ranges[i].extent);
+    }
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        const weft_stage *stage = &kernel->stages[s];
+        weft_expr points = lanes;
+        for (uint32_t i = 0; i < stage->range_count; i++) points = weft_expr_mul(x, points, stage->ranges[i].extent);
+        weft_expr cost = weft_expr_constant(x, (int64_t)stage->inst_count + stage->store_count);
+        work = weft_expr_add(x, work, weft_expr_mul(x, points, cost));
+    }
+    for (uint32_t i = 0; i < kernel->range_count; i++) {
+        weft_expr variable = kernel->ranges[i].variable;
+        work = weft_expr_substitute(x, work, 1, &variable, &zero);
+    }
+    WEFT_TRY(weft_extents_take_error(x));
+    WEFT_TRY(weft_expr_compile(x, iterations, &builder->variant->formulas, out_iterations));
+    return weft_expr_compile(x, work, &builder->variant->formulas, out_work);
+}
+
+static weft_status *scalar_slots(variant_builder *builder, const weft_kernel *kernel, weft_step *out_step) {
+    size_t count = weft_kernel_scalar_count(kernel);
+    uint32_t *slots = weft_arena_allocate(&builder->variant->arena, (count + 1) * sizeof *slots);
+    if (slots == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < count; i++) {
+        weft_expr symbol = weft_expr_find(kernel->extents, weft_kernel_scalar_name(kernel, i));
+        WEFT_TRY(weft_expr_compile(kernel->extents, symbol, &builder->variant->formulas, &slots[i]));
+    }
+    out_step->scalars = slots;
+    out_step->scalar_count = count;
+    return NULL;
+}
+
+static weft_status *find_code(variant_builder *builder, const weft_code_generator *generator, const weft_kernel *kernel,
+                              weft_step *out_step) {
+    const weft_build_request *request = builder->request;
+    weft_bytes key;
+    weft_bytes_init(&key, request->allocator);
+    const char *target = generator->target();
+    weft_bytes_append(&key, target, strlen(target) + 1);
+    weft_status *status = weft_kernel_print(kernel, &key);
+    if (status == NULL) status = weft_bytes_status(&key);
+    code_request code = {request, generator, kernel};
+    if (status == NULL) status = weft_cache_acquire(request->kernels, key.data, key.size, make_code, &code, &out_step->code);
+    weft_bytes_finish(&key);
+    if (status != NULL) return status;
+    out_step->function = ((weft_kernel_code *)weft_cache_value(out_step->code))->function;
+    return NULL;
+}
+
+weft_status *weft_builder_fill_kernel(variant_builder *builder, const weft_code_generator *generator,
+                                      const planned_step *planned, weft_step *out_step) {
+    weft_kernel *kernel = planned->lowered.kernel;
+    weft_machine machine;
+    generator->machine(&machine);
+    WEFT_TRY(weft_kernel_lower_math(kernel));
+    WEFT_TRY(weft_kernel_schedule(kernel, &machine));
+    WEFT_TRY(work_slot(builder, kernel, &out_step->iterations, &out_step->work));
+    WEFT_TRY(scalar_slots(builder, kernel, out_step));
+    out_step->buffers = planned->lowered.memories;
+    out_step->buffer_count = kernel->buffer_count;
+    for (uint32_t i = 0; i < kernel->buffer_count; i++) out_step->written += kernel->buffers[i].written;
+    out_step->sites = planned->lowered.sites;
+    return find_code(builder, generator, kernel, out_step);
+}
