@@ -28,7 +28,14 @@ typedef struct weft_guard {
     weft_guard_kind kind;
     weft_expr a, b;
     const char *message;
+    bool of_rule;              /* made by a type rule, and so made again wherever the node is copied to */
 } weft_guard;
+
+/* The node whose type rule is running, for the messages of guards. */
+typedef struct weft_rule_site {
+    size_t input_count;
+    const weft_value *inputs;
+} weft_rule_site;
 
 #define WEFT_NODE_INVALID UINT32_MAX
 
@@ -42,18 +49,55 @@ struct weft_graph {
     weft_node *nodes;
     size_t node_count, node_capacity;
     weft_map interned;         /* node encoding -> node number + 1 */
+    weft_map inputs;           /* name of an `input` node -> node number + 1 */
+    const weft_rule_site *rule; /* while a type rule runs */
+    /* What follows belongs to the root: regions use that of the outermost graph. */
     weft_guard *guards;
     size_t guard_count, guard_capacity;
     const weft_extension **extensions;
     size_t extension_count, extension_capacity;
     weft_status *error;        /* sticky */
-    char *error_place;
+    bool error_placed;         /* the caller's place is attached */
+    size_t failures;           /* errors ever raised, kept or not */
 };
+
+/* The outermost graph around `graph`. */
+weft_graph *weft_graph_root(const weft_graph *graph);
+/* Makes `status` stick unless an error does already; takes it. */
+void weft_graph_fail(weft_graph *graph, weft_status *status);
+/* A failed tensor. */
+weft_tensor weft_tensor_failed(weft_graph *graph);
+/* weft_trace with the op in hand. */
+weft_tensor weft_graph_trace(weft_graph *graph, const weft_op_def *op, weft_tensors inputs, const weft_attr *attrs);
+
+/* Whether a == b or a <= b is known for all values of the symbols. */
+bool weft_guard_is_proven(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b);
+/*
+ * For what is not proven: returns `otherwise` when it can never hold, records a guard with its sentence (NULL) when it may. Takes
+ * `otherwise`.
+ */
+weft_status *weft_guard_settle(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b,
+                               weft_status *otherwise) WEFT_MUST_USE;
 
 /* The expression of an extent in `graph`'s context; WEFT_EXPR_NONE (with a sticky error) for an invalid one or another graph's. */
 weft_expr weft_extent_expr(weft_graph *graph, weft_extent extent);
 /* The extent of an expression of `graph`. Constants become extents without a graph. */
 weft_extent weft_extent_from(weft_graph *graph, weft_expr expr);
+/* {graph, NONE}, or without a graph the one constant that stands for it. */
+weft_extent weft_extent_invalid(weft_graph *graph);
+/* Whether a == b holds for no values of the symbols. */
+bool weft_extent_never_equal(weft_graph *graph, weft_extent a, weft_extent b);
+
+/* Texts for messages, by value; long ones are cut. */
+typedef struct weft_extent_text {
+    char text[64];
+} weft_extent_text;
+typedef struct weft_type_text {
+    char text[256];
+} weft_type_text;
+weft_extent_text weft_extent_describe(weft_extent extent);
+/* "f32[n, 4]" */
+weft_type_text weft_type_describe(const weft_type *type);
 
 static inline const weft_node *weft_graph_node(const weft_graph *graph, uint32_t node) {
     return &graph->nodes[node];
@@ -66,18 +110,22 @@ static inline const weft_type *weft_value_type(const weft_graph *graph, weft_val
 uint32_t weft_graph_add(weft_graph *graph, const weft_op_def *op, size_t input_count, const weft_value *inputs,
                         const weft_attr *attrs);
 
-/* A graph for the regions of `parent`'s nodes: shares its extents and extensions, is freed with it. */
+/* A graph for the regions of `parent`'s nodes: shares its extents, extensions, guards and error, is freed with it. */
 weft_status *weft_graph_create_region(weft_graph *parent, weft_graph **out_region) WEFT_MUST_USE;
 
 /*
  * Copies what `outputs` need from `source` into `target`: symbols by name, regions deeply, type rules (and with them guards) run again;
- * then maps outputs to the copies. `target` must know the extensions used: this registers them.
+ * then maps outputs to the copies; guards that no type rule made are copied first. The extensions of `source` are registered with `target`.
  */
 weft_status *weft_graph_copy(const weft_graph *source, weft_graph *target, size_t count, const weft_value *outputs,
                              weft_value *out_copies) WEFT_MUST_USE;
 
-/* Sets bit n of `out_live` (one byte per node) for every node that `outputs` need. */
+/* Sets out_live[n] to 1 for every node n that `outputs` need and to 0 for the others; one byte for each node of the graph. */
 void weft_graph_mark(const weft_graph *graph, size_t count, const weft_value *outputs, uint8_t *out_live);
+
+/* Sets byte i of `out_used` for every symbol i of the graph's extents that the types and attributes of those nodes, or a guard, mention. */
+weft_status *weft_graph_mark_symbols(const weft_graph *graph, size_t count, const weft_value *outputs,
+                                     uint8_t *out_used) WEFT_MUST_USE;
 
 /*
  * Checks every node that `outputs` need: operand numbers, attributes and dtypes against the schema, types against the type rule, regions

@@ -30,9 +30,10 @@ weft_op_id weft_op_id_of(const weft_op_def *op);
  *   slice      starts EXTENTS, sizes EXTENTS, steps INTS
  *   pad        low EXTENTS, high EXTENTS
  *   axis       axis INT                                          (concat, gather, argmax)
- *   diagonal   axis_a INT, axis_b INT                            (embed: axis, new_axis)
+ *   diagonal   axis_a INT, axis_b INT                            (extract_diagonal)
+ *   embed      axis INT, new_axis INT                            (embed_diagonal)
  *   dot        batch_a INTS, batch_b INTS, contract_a INTS, contract_b INTS
- *   fold       trips EXTENT, body REGION     (index i64[], carried..., invariants...) -> carried...; node inputs: carried then invariants;
+ *   fold       trips EXTENT, body REGION, carried INT   (index i64[], carried..., invariants...) -> carried...; inputs: carried, then invariants;
  *              carried INT says how many are carried
  *   while      carried INT, condition REGION, body REGION
  *   cond       then REGION, else REGION      inputs: predicate bool[], then operands of both regions

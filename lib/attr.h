@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_ATTR_H
+#define WEFT_LIB_ATTR_H
+/* Attributes and regions as parts of nodes: checked, encoded into keys, copied into the graph. */
+#include "lib/graph.h"
+
+/* Checks `attrs` against the schema of `op`, and that extents and regions belong to `graph`. */
+weft_status *weft_attrs_check(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs) WEFT_MUST_USE;
+/*
+ * Appends an encoding of what the node would compute; equal encodings mean equal nodes. `inputs` are encoded as they are. Regions
+ * are encoded by content, so that neither the names of their parameters nor their graphs matter.
+ */
+weft_status *weft_node_encode(weft_graph *graph, const weft_op_def *op, size_t input_count, const weft_value *inputs,
+                              const weft_attr *attrs, weft_bytes *out_key) WEFT_MUST_USE;
+/* A copy of checked attributes in the graph's arena; NULL when out of memory. */
+const weft_attr *weft_attrs_copy(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs);
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies a part of a graph into another one, by making its nodes again there. */
+#include "lib/graph.h"
+#include <string.h>
+
+/* One copy under way; `scratch` holds what is needed until it is done. */
+typedef struct graph_copier {
+    const weft_graph *source;
+    weft_graph *target;
+    weft_arena scratch;
+    uint8_t *live;
+    uint32_t *numbers; /* node of the source -> node of the target */
+} graph_copier;
+
+static weft_status *copy_into(const weft_graph *source, weft_graph *target, size_t count, const weft_value *outputs,
+                              weft_value *out_copies);
+
+/* What stuck to the target while copying. */
+static weft_status *target_error(const weft_graph *target)
+{
+    const weft_status *error = weft_graph_error(target);
+    return error == NULL ? weft_status_out_of_memory() : weft_status_clone(target->allocator, error);
+}
+
+/* ---- attributes ---- */
+
+static weft_status *copy_extent(const weft_graph *source, weft_graph *target, weft_extent extent, weft_extent *out_copy)
+{
+    *out_copy = extent;
+    if (extent.graph == NULL || source->extents == target->extents) return NULL;
+    weft_expr expr = weft_expr_import(target->extents, source->extents, (weft_expr)extent.value);
+    *out_copy = weft_extent_from(target, expr);
+    return weft_extent_is_valid(*out_copy) ? NULL : target_error(target);
+}
+
+static weft_status *copy_shape(graph_copier *copier, weft_shape *shape)
+{
+    weft_extent *extents = weft_arena_allocate(&copier->scratch, shape->rank * sizeof *extents);
+    if (extents == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < shape->rank; i++) {
+        WEFT_TRY(copy_extent(copier->source, copier->target, shape->extents[i], &extents[i]));
+    }
+    shape->extents = extents;
+    return NULL;
+}
+
+/* Parameters are copied along with the results, so that unused ones are there too. */
+static weft_status *copy_region(graph_copier *copier, weft_region *region)
+{
+    size_t parameters = region->parameters.count, count = parameters + region->results.count;
+    weft_value *values = weft_arena_allocate(&copier->scratch, count * sizeof *values);
+    weft_tensor *tensors = weft_arena_allocate(&copier->scratch, count * sizeof *tensors);
+    weft_graph *copy;
+    if (values == NULL || tensors == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < count; i++) {
+        weft_tensor tensor = i < parameters ? region->parameters.items[i] : region->results.items[i - parameters];
+        values[i] = (weft_value){tensor.node, tensor.output};
+    }
+    WEFT_TRY(weft_graph_create_region(copier->target, &copy));
+    WEFT_TRY(copy_into(region->graph, copy, count, values, values));
+    for (size_t i = 0; i < count; i++) tensors[i] = (weft_tensor){copy, values[i].node, values[i].output};
+    region->parameters.items = tensors;
+    region->results.items = tensors + parameters;
+    region->graph = copy;
+    return NULL;
+}
+
+static weft_status *copy_attrs(graph_copier *copier, const weft_node *node, weft_attr **out_attrs)
+{
+    const weft_op_def *op = node->op;
+    weft_attr *attrs = weft_arena_copy(&copier->scratch, node->attrs, op->attr_count * sizeof *attrs);
+    if (attrs == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < op->attr_count; i++) {
+        weft_attr_kind kind = op->attrs[i].kind;
+        if (kind == WEFT_ATTR_EXTENT || kind == WEFT_ATTR_EXTENTS) WEFT_TRY(copy_shape(copier, &attrs[i].extents));
+        if (kind == WEFT_ATTR_REGION) WEFT_TRY(copy_region(copier, &attrs[i].region));
+    }
+    *out_attrs = attrs;
+    return NULL;
+}
+
+/* ---- nodes ---- */
+
+static weft_status *copy_node(graph_copier *copier, uint32_t number)
+{
+    const weft_node *node = weft_graph_node(copier->source, number);
+    weft_value *inputs = weft_arena_allocate(&copier->scratch, node->input_count * sizeof *inputs);
+    weft_attr *attrs = NULL;
+    if (inputs == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < node->input_count; i++) {
+        inputs[i] = (weft_value){copier->numbers[node->inputs[i].node], node->inputs[i].output};
+    }
+    WEFT_TRY(copy_attrs(copier, node, &attrs));
+    uint32_t copy = weft_graph_add(copier->target, node->op, node->input_count, inputs, attrs);
+    if (copy == WEFT_NODE_INVALID) return target_error(copier->target);
+    copier->numbers[number] = copy;
+    if (node->name != NULL) weft_tensor_set_name((weft_tensor){copier->target, copy, 0}, node->name);
+    return NULL;
+}
+
+static weft_status *copy_nodes(graph_copier *copier, size_t count, const weft_value *outputs, weft_value *out_copies)
+{
+    size_t node_count = copier->source->node_count;
+    copier->live = weft_arena_allocate(&copier->scratch, node_count);
+    copier->numbers = weft_arena_allocate(&copier->scratch, node_count * sizeof *copier->numbers);
+    if (copier->live == NULL || copier->numbers == NULL) return weft_status_out_of_memory();
+    weft_graph_mark(copier->source, count, outputs, copier->live);
+    for (uint32_t n = 0; n < node_count; n++) {
+        if (copier->live[n]) WEFT_TRY(copy_node(copier, n));
+    }
+    for (size_t i = 0; i < count; i++) out_copies[i] = (weft_value){copier->numbers[outputs[i].node], outputs[i].output};
+    return NULL;
+}
+
+static weft_status *copy_into(const weft_graph *source, weft_graph *target, size_t count, const weft_value *outputs,
+                              weft_value *out_copies)
+{
+    graph_copier copier = {.source = source, .target = target};
+    weft_arena_init(&copier.scratch, target->allocator);
+    weft_status *status = copy_nodes(&copier, count, outputs, out_copies);
+    weft_arena_finish(&copier.scratch);
+    return status;
+}
+
+/* ---- guards ---- */
+
+static weft_status *copy_guard(const weft_graph *source, weft_graph *target, const weft_guard *guard)
+{
+    weft_extent a, b;
+    weft_graph *root = weft_graph_root(source);
+    WEFT_TRY(copy_extent(source, target, weft_extent_from(root, guard->a), &a));
+    WEFT_TRY(copy_extent(source, target, weft_extent_from(root, guard->b), &b));
+    if (weft_guard_is_proven(target, guard->kind, a, b)) return NULL;
+    return weft_guard_settle(target, guard->kind, a, b,
+                             weft_status_create(target->allocator, WEFT_SHAPE_MISMATCH, NULL, "%s", guard->message));
+}
+
+weft_status *weft_graph_copy(const weft_graph *source, weft_graph *target, size_t count, const weft_value *outputs,
+                             weft_value *out_copies)
+{
+    const weft_graph *root = weft_graph_root(source);
+    for (size_t i = 0; i < root->extension_count; i++) WEFT_TRY(weft_graph_register(target, root->extensions[i]));
+    for (size_t i = 0; i < root->guard_count && source->extents != target->extents; i++) {
+        if (!root->guards[i].of_rule) WEFT_TRY(copy_guard(source, target, &root->guards[i]));
+    }
+    return copy_into(source, target, count, outputs, out_copies);
+}

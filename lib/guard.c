@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What must hold between extents: proven, refuted, or kept as a guard for the run. */
+#include "lib/graph.h"
+
+
+bool weft_guard_is_proven(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b)
+{
+    if (weft_extent_equal(a, b)) return true;
+    if (kind == WEFT_GUARD_EQUAL) return false;
+    int64_t a_min, a_max, b_min, b_max;
+    weft_extent_range(a, &a_min, &a_max);
+    weft_extent_range(b, &b_min, &b_max);
+    if (weft_extent_is_valid(a) && weft_extent_is_valid(b) && a_max <= b_min) return true;
+    weft_expr x = weft_extent_expr(graph, a), y = weft_extent_expr(graph, b);
+    if (x == WEFT_EXPR_NONE || y == WEFT_EXPR_NONE) return false;
+    weft_expr difference = weft_expr_sub(graph->extents, y, x);
+    if (difference != WEFT_EXPR_NONE) return weft_expr_always_nonnegative(graph->extents, difference);
+    /* A difference that overflows proves nothing, and is no error of the caller's. */
+    weft_status_destroy(weft_extents_take_error(graph->extents));
+    return false;
+}
+
+static bool is_refuted(weft_extents *extents, weft_guard_kind kind, weft_expr a, weft_expr b)
+{
+    return kind == WEFT_GUARD_EQUAL ? weft_expr_never_equal(extents, a, b) : weft_expr_always_less(extents, b, a);
+}
+
+static weft_guard *guard_find(weft_graph *root, weft_guard_kind kind, weft_expr a, weft_expr b)
+{
+    for (size_t i = 0; i < root->guard_count; i++) {
+        weft_guard *guard = &root->guards[i];
+        if (guard->kind != kind) continue;
+        if (guard->a == a && guard->b == b) return guard;
+        if (kind == WEFT_GUARD_EQUAL && guard->a == b && guard->b == a) return guard;
+    }
+    return NULL;
+}
+
+/* The name behind a value: its own, or that of the tensor it is a view of; NULL when there is none. */
+static const char *value_name(const weft_graph *graph, weft_value value)
+{
+    const weft_node *node = weft_graph_node(graph, value.node);
+    while (node->name == NULL && node->op->op_class == WEFT_CLASS_MOVEMENT && node->input_count > 0) {
+        node = weft_graph_node(graph, node->inputs[0].node);
+    }
+    return node->name;
+}
+
+/* `sentence`, and which operands of the node at hand are known by which names: "... (operand 0 is x, operand 1 is w)". */
+static char *message_create(weft_graph *graph, const char *sentence)
+{
+    weft_graph *root = weft_graph_root(graph);
+    weft_bytes text;
+    weft_bytes_init(&text, root->allocator);
+    weft_bytes_print(&text, "%s", sentence);
+    size_t named = 0;
+    for (size_t i = 0; graph->rule != NULL && i < graph->rule->input_count; i++) {
+        const char *name = value_name(graph, graph->rule->inputs[i]);
+        if (name != NULL) weft_bytes_print(&text, "%soperand %zu is %s", named++ == 0 ? " (" : ", ", i, name);
+    }
+    if (named > 0) weft_bytes_print(&text, ")");
+    char *message = text.failed ? NULL : weft_arena_string(&root->arena, text.data, text.size);
+    weft_bytes_finish(&text);
+    return message;
+}
+
+static weft_status *guard_record(weft_graph *graph, weft_guard guard, const char *sentence)
+{
+    weft_graph *root = weft_graph_root(graph);
+    weft_guard *known = guard_find(root, guard.kind, guard.a, guard.b);
+    if (known != NULL) {
+        known->of_rule &= guard.of_rule;
+        return NULL;
+    }
+    guard.message = message_create(graph, sentence);
+    if (guard.message == NULL || !weft_reserve(root->allocator, &root->guards, &root->guard_capacity, root->guard_count + 1,
+                                               sizeof *root->guards)) {
+        return weft_status_out_of_memory();
+    }
+    root->guards[root->guard_count++] = guard;
+    return NULL;
+}
+
+weft_status *weft_guard_settle(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b,
+                               weft_status *otherwise)
+{
+    weft_expr x = weft_extent_expr(graph, a), y = weft_extent_expr(graph, b);
+    if (x == WEFT_EXPR_NONE || y == WEFT_EXPR_NONE || weft_status_code(otherwise) == WEFT_OUT_OF_MEMORY ||
+        is_refuted(graph->extents, kind, x, y)) {
+        return otherwise;
+    }
+    weft_guard guard = {.kind = kind, .a = x, .b = y, .of_rule = graph->rule != NULL};
+    weft_status *status = guard_record(graph, guard, weft_status_message(otherwise));
+    weft_status_destroy(otherwise);
+    return status;
+}
+
+static bool require(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b, const char *format,
+                    va_list arguments)
+{
+    if (graph == NULL) return false;
+    if (weft_guard_is_proven(graph, kind, a, b)) return true;
+    weft_code code = kind == WEFT_GUARD_EQUAL ? WEFT_SHAPE_MISMATCH : WEFT_OUT_OF_RANGE;
+    weft_status *otherwise = weft_status_create_v(graph->allocator, code, NULL, format, arguments);
+    weft_status *status = weft_guard_settle(graph, kind, a, b, otherwise);
+    if (status == NULL) return true;
+    weft_graph_fail(graph, status);
+    return false;
+}
+
+bool weft_require_equal(weft_graph *graph, weft_extent a, weft_extent b, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    bool may_hold = require(graph, WEFT_GUARD_EQUAL, a, b, format, arguments);
+    va_end(arguments);
+    return may_hold;
+}
+
+bool weft_require_at_most(weft_graph *graph, weft_extent a, weft_extent b, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    bool may_hold = require(graph, WEFT_GUARD_AT_MOST, a, b, format, arguments);
+    va_end(arguments);
+    return may_hold;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/infer.h"
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- reshape ---- */
+
+/* Takes the extents that are sure to be at least one out of both shapes when they are in both: a*n == b*n then says a == b. */
+static void cancel(weft_shape *a, weft_extent *a_left, weft_shape *b, weft_extent *b_left)
+{
+    memcpy(b_left, b->extents, b->rank * sizeof *b_left);
+    size_t kept = 0;
+    for (size_t i = 0; i < a->rank; i++) {
+        int64_t least, most;
+        weft_extent_range(a->extents[i], &least, &most);
+        size_t j = 0;
+        while (j < b->rank && !weft_extent_equal(a->extents[i], b_left[j])) j++;
+        if (least >= 1 && j < b->rank) b_left[j] = b_left[--b->rank];
+        else a_left[kept++] = a->extents[i];
+    }
+    *a = (weft_shape){kept, a_left};
+    b->extents = b_left;
+}
+
+static weft_extent count_of(weft_shape shape)
+{
+    weft_extent count = weft_extent_of(1);
+    for (size_t i = 0; i < shape.rank; i++) {
+        int64_t value;
+        if (weft_extent_is_static(shape.extents[i], &value) && value == 0) return weft_extent_of(0);
+    }
+    for (size_t i = 0; i < shape.rank; i++) count = weft_extent_mul(count, shape.extents[i]);
+    return count;
+}
+
+weft_status *weft_infer_reshape(const weft_infer_context *context, weft_type *out_types)
+{
+    weft_shape from = context->inputs[0].shape, to = context->attrs[0].extents;
+    weft_extent *from_left, *to_left;
+    out_types[0] = (weft_type){context->inputs[0].dtype, to};
+    WEFT_TRY(weft_infer_extents(context, from.rank, &from_left));
+    WEFT_TRY(weft_infer_extents(context, to.rank, &to_left));
+    cancel(&from, from_left, &to, to_left);
+    weft_extent from_count = count_of(from), to_count = count_of(to);
+    if (!weft_extent_is_valid(from_count) || !weft_extent_is_valid(to_count)) {
+        return weft_infer_error(context, WEFT_OUT_OF_RANGE, "%s has more elements than an int64 counts",
+                                weft_type_describe(weft_extent_is_valid(from_count) ? out_types : context->inputs).text);
+    }
+    return weft_infer_require(context, WEFT_GUARD_EQUAL, from_count, to_count, "%s and %s must have equally many elements",
+                              weft_type_describe(context->inputs).text, weft_type_describe(out_types).text);
+}
+
+/* ---- permute, broadcast, flip ---- */
+
+weft_status *weft_infer_permute(const weft_infer_context *context, weft_type *out_types)
+{
+    weft_shape shape = context->inputs[0].shape;
+    weft_ints axes = context->attrs[0].ints;
+    if (axes.count != shape.rank) {
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%zu axes are given for rank %zu", axes.count, shape.rank);
+    }
+    WEFT_TRY(weft_infer_axes(context, "axes", axes, shape.rank, false));
+    weft_extent *extents;
+    WEFT_TRY(weft_infer_extents(context, shape.rank, &extents));
+    for (size_t i = 0; i < shape.rank; i++) extents[i] = shape.extents[axes.items[i]];
+    out_types[0] = (weft_type){context->inputs[0].dtype, {shape.rank, extents}};
+    return NULL;
+}
+
+weft_status *weft_infer_broadcast(const weft_infer_context *context, weft_type *out_types)
+{
+    weft_shape from = context->inputs[0].shape, to = context->attrs[0].extents;
+    weft_ints axes = context->attrs[1].ints;
+    if (axes.count != from.rank) {
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%zu axes are given for rank %zu", axes.count, from.rank);
+    }
+    if (to.rank > WEFT_MAX_RANK) {
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "the result would have rank %zu, over %d", to.rank,
+                                WEFT_MAX_RANK);
+    }
+    WEFT_TRY(weft_infer_axes(context, "axes", axes, to.rank, true));
+    for (size_t i = 0; i < from.rank; i++) {
+        int64_t value;
+        if (weft_extent_is_static(from.extents[i], &value) && value == 1) continue;
+        weft_extent wanted = to.extents[axes.items[i]];
+        if (weft_extent_equal(from.extents[i], wanted)) continue;
+        WEFT_TRY(weft_infer_require(context, WEFT_GUARD_EQUAL, from.extents[i], wanted,
+                                    "axis %zu has extent %s but axis %" PRId64 " of the result has %s", i,
+                                    weft_extent_describe(from.extents[i]).text, axes.items[i],
+                                    weft_extent_describe(wanted).text));
+    }
+    out_types[0] = (weft_type){context->inputs[0].dtype, to};
+    return NULL;
+}
+
+weft_status *weft_infer_flip(const weft_infer_context *context, weft_type *out_types)
+{
+    out_types[0] = context->inputs[0];
+    return weft_infer_axes(context, "axes", context->attrs[0].ints, context->inputs[0].shape.rank, true);
+}
+
+/* ---- slice, pad ---- */
+
+/* Every element start + i * step with 0 <= i < size lies in [0, extent). */
+static weft_status *check_slice(const weft_infer_context *context, size_t axis, int64_t step)
+{
+    weft_extent extent = context->inputs[0].shape.extents[axis], one = weft_extent_of(1);
+    weft_extent start = context->attrs[0].extents.extents[axis], size = context->attrs[1].extents.extents[axis];
+    if (step == 0) return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "the step of axis %zu is 0", axis);
+    WEFT_TRY(weft_infer_require(context, WEFT_GUARD_AT_MOST, weft_extent_of(0), size, "axis %zu has size %s, below 0", axis,
+                                weft_extent_describe(size).text));
+    weft_extent way = weft_extent_mul(weft_extent_sub(size, one), weft_extent_of(step));
+    weft_extent end = weft_extent_add(start, way);
+    weft_extent low = step > 0 ? start : end, high = step > 0 ? end : start;
+    WEFT_TRY(weft_infer_require(context, WEFT_GUARD_AT_MOST, weft_extent_of(0), low,
+                                "axis %zu %s at element %s, before the first", axis, step > 0 ? "starts" : "ends",
+                                weft_extent_describe(low).text));
+    return weft_infer_require(context, WEFT_GUARD_AT_MOST, weft_extent_add(high, one), extent,
+                              "axis %zu %s at element %s but its extent is %s", axis, step > 0 ? "ends" : "starts",
+                              weft_extent_describe(high).text, weft_extent_describe(extent).text);
+}
+
+weft_status *weft_infer_slice(const weft_infer_context *context, weft_type *out_types)
+{
+    size_t rank = context->inputs[0].shape.rank;
+    weft_shape starts = context->attrs[0].extents, sizes = context->attrs[1].extents;
+    weft_ints steps = context->attrs[2].ints;
+    if (starts.rank != rank || sizes.rank != rank || steps.count != rank) {
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT,
+                                "%zu starts, %zu sizes and %zu steps are given for rank %zu", starts.rank, sizes.rank,
+                                steps.count, rank);
+    }
+    for (size_t i = 0; i < rank; i++) WEFT_TRY(check_slice(context, i, steps.items[i]));
+    out_types[0] = (weft_type){context->inputs[0].dtype, sizes};
+    return NULL;
+}
+
+static weft_status *check_padding(const weft_infer_context *context, const char *side, size_t axis, weft_extent count)
+{
+    return weft_infer_require(context, WEFT_GUARD_AT_MOST, weft_extent_of(0), count, "%s of axis %zu is %s, below 0", side,
+                              axis, weft_extent_describe(count).text);
+}
+
+weft_status *weft_infer_pad(const weft_infer_context *context, weft_type *out_types)
+{
+    weft_shape shape = context->inputs[0].shape, low = context->attrs[0].extents, high = context->attrs[1].extents;
+    if (low.rank != shape.rank || high.rank != shape.rank) {
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%zu low and %zu high counts are given for rank %zu", low.rank,
+                                high.rank, shape.rank);
+    }
+    WEFT_TRY(weft_infer_same_dtypes(context, 0));
+    if (context->inputs[1].shape.rank != 0) {
+        return weft_infer_error(context, WEFT_SHAPE_MISMATCH, "the value has rank %zu, not 0", context->inputs[1].shape.rank);
+    }
+    weft_extent *extents;
+    WEFT_TRY(weft_infer_extents(context, shape.rank, &extents));
+    for (size_t i = 0; i < shape.rank; i++) {
+        WEFT_TRY(check_padding(context, "low", i, low.extents[i]));
+        WEFT_TRY(check_padding(context, "high", i, high.extents[i]));
+        extents[i] = weft_extent_add(weft_extent_add(low.extents[i], shape.extents[i]), high.extents[i]);
+    }
+    out_types[0] = (weft_type){context->inputs[0].dtype, {shape.rank, extents}};
+    return NULL;
+}
+
+/* ---- concat, gather ---- */
+
+static weft_status *join(const weft_infer_context *context, size_t operand, int64_t axis, weft_extent *extents)
+{
+    weft_shape first = context->inputs[0].shape, shape = context->inputs[operand].shape;
+    if (shape.rank != first.rank) {
+        return weft_infer_error(context, WEFT_SHAPE_MISMATCH, "operand %zu has rank %zu but operand 0 has %zu", operand,
+                                shape.rank, first.rank);
+    }
+    for (size_t i = 0; i < first.rank; i++) {
+        if (i == (size_t)axis) {
+            extents[i] = weft_extent_add(extents[i], shape.extents[i]);
+            continue;
+        }
+        WEFT_TRY(weft_infer_require(context, WEFT_GUARD_EQUAL, first.extents[i], shape.extents[i],
+                                    "axis %zu of operand 0 has extent %s but axis %zu of operand %zu has %s", i,
+                                    weft_extent_describe(first.extents[i]).text, i, operand,
+                                    weft_extent_describe(shape.extents[i]).text));
+    }
+    return NULL;
+}
+
+weft_status *weft_infer_concat(const weft_infer_context *context, weft_type *out_types)
+{
+    weft_shape first = context->inputs[0].shape;
+    int64_t axis = context->attrs[0].integer;
+    WEFT_TRY(weft_infer_same_dtypes(context, 0));
+    WEFT_TRY(weft_infer_axis(context, "axis", axis, first.rank));
+    weft_extent *extents;
+    WEFT_TRY(weft_infer_extents(context, first.rank, &extents));
+    memcpy(extents, first.extents, first.rank * sizeof *extents);
+    for (size_t i = 1; i < context->input_count; i++) WEFT_TRY(join(context, i, axis, extents));
+    out_types[0] = (weft_type){context->inputs[0].dtype, {first.rank, extents}};
+    return NULL;
+}
+
+weft_status *weft_infer_gather(const weft_infer_context *context, weft_type *out_types)
+{
+    weft_shape shape = context->inputs[0].shape, indices = context->inputs[1].shape;
+    int64_t axis = context->attrs[0].integer;
+    if (context->inputs[1].dtype != WEFT_I64) {
+        return weft_infer_error(context, WEFT_DTYPE_MISMATCH, "the indices have dtype %s, not i64",
+                                weft_dtype_name(context->inputs[1].dtype));
+    }
+    WEFT_TRY(weft_infer_axis(context, "axis", axis, shape.rank));
+    size_t rank = shape.rank - 1 + indices.rank, n = 0;
+    weft_extent *extents;
+    WEFT_TRY(weft_infer_extents(context, rank, &extents));
+    for (size_t i = 0; i < (size_t)axis; i++) extents[n++] = shape.extents[i];
+    for (size_t i = 0; i < indices.rank; i++) extents[n++] = indices.extents[i];
+    for (size_t i = (size_t)axis + 1; i < shape.rank; i++) extents[n++] = shape.extents[i];
+    out_types[0] = (weft_type){context->inputs[0].dtype, {rank, extents}};
+    return NULL;
+}
+
+/* ---- diagonals ---- */
+
+weft_status *weft_infer_extract_diagonal(const weft_infer_context *context, weft_type *out_types)
+{
+    weft_shape shape = context->inputs[0].shape;
+    int64_t a = context->attrs[0].integer, b = context->attrs[1].integer;
+    WEFT_TRY(weft_infer_axis(context, "axis_a", a, shape.rank));
+    WEFT_TRY(weft_infer_axis(context, "axis_b", b, shape.rank));
+    if (a == b) return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "axis_a and axis_b are both %" PRId64, a);
+    WEFT_TRY(weft_infer_require(context, WEFT_GUARD_EQUAL, shape.extents[a], shape.extents[b],
+                                "axis %" PRId64 " has extent %s but axis %" PRId64 " has %s", a,
+                                weft_extent_describe(shape.extents[a]).text, b,
+                                weft_extent_describe(shape.extents[b]).text));
+    weft_extent *extents;
+    WEFT_TRY(weft_infer_extents(context, shape.rank - 1, &extents));
+    int64_t gone = a > b ? a : b;
+    for (size_t i = 0, n = 0; i < shape.rank; i++) {
+        if (i != (size_t)gone) extents[n++] = shape.extents[i];
+    }
+    out_types[0] = (weft_type){context->inputs[0].dtype, {shape.rank - 1, extents}};
+    return NULL;
+}
+
+weft_status *weft_infer_embed_diagonal(const weft_infer_context *context, weft_type *out_types)
+{
+    weft_shape shape = context->inputs[0].shape;
+    int64_t axis = context->attrs[0].integer, new_axis = context->attrs[1].integer;
+    WEFT_TRY(weft_infer_axis(context, "axis", axis, shape.rank));
+    WEFT_TRY(weft_infer_axis(context, "new_axis", new_axis, shape.rank + 1));
+    weft_extent *extents;
+    WEFT_TRY(weft_infer_extents(context, shape.rank + 1, &extents));
+    for (size_t i = 0, n = 0; i <= shape.rank; i++) {
+        extents[i] = i == (size_t)new_axis ? shape.extents[axis] : shape.extents[n++];
+    }
+    out_types[0] = (weft_type){context->inputs[0].dtype, {shape.rank + 1, extents}};
+    return NULL;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Type rules of the ops that hold regions. Types must meet exactly: what flows around a loop cannot be guarded. */
+#include "lib/infer.h"
+
+static weft_type tensor_type(weft_tensor tensor)
+{
+    return (weft_type){weft_tensor_dtype(tensor), weft_tensor_shape(tensor)};
+}
+
+static bool types_equal(const weft_type *a, const weft_type *b)
+{
+    if (a->dtype != b->dtype || a->shape.rank != b->shape.rank) return false;
+    for (size_t i = 0; i < a->shape.rank; i++) {
+        if (!weft_extent_equal(a->shape.extents[i], b->shape.extents[i])) return false;
+    }
+    return true;
+}
+
+/* The tensors have the types `wanted`; `region` and `what` ("parameter", "result") name them. */
+static weft_status *check_tensors(const weft_infer_context *context, const char *region, const char *what,
+                                  weft_tensors tensors, size_t count, const weft_type *wanted)
+{
+    if (tensors.count != count) {
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%s has %zu %ss but needs %zu", region, tensors.count, what,
+                                count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        weft_type type = tensor_type(tensors.items[i]);
+        if (types_equal(&type, &wanted[i])) continue;
+        return weft_infer_error(context, type.dtype == wanted[i].dtype ? WEFT_SHAPE_MISMATCH : WEFT_DTYPE_MISMATCH,
+                                "%s %zu of %s has type %s but needs %s", what, i, region, weft_type_describe(&type).text,
+                                weft_type_describe(&wanted[i]).text);
+    }
+    return NULL;
+}
+
+static void copy_types(const weft_type *types, size_t count, weft_type *out_types)
+{
+    for (size_t i = 0; i < count; i++) out_types[i] = types[i];
+}
+
+weft_status *weft_infer_fold(const weft_infer_context *context, weft_type *out_types)
+{
+    weft_extent trips = context->attrs[0].extents.extents[0];
+    const weft_region *body = &context->attrs[1].region;
+    size_t carried = (size_t)context->attrs[2].integer;
+    WEFT_TRY(weft_infer_require(context, WEFT_GUARD_AT_MOST, weft_extent_of(0), trips, "trips is %s, below 0",
+                                weft_extent_describe(trips).text));
+    weft_type *wanted = context->allocate(context, (1 + context->input_count) * sizeof *wanted);
+    if (wanted == NULL) return weft_status_out_of_memory();
+    wanted[0] = (weft_type){WEFT_I64, {0, NULL}};
+    copy_types(context->inputs, context->input_count, wanted + 1);
+    WEFT_TRY(check_tensors(context, "body", "parameter", body->parameters, 1 + context->input_count, wanted));
+    WEFT_TRY(check_tensors(context, "body", "result", body->results, carried, context->inputs));
+    copy_types(context->inputs, carried, out_types);
+    return NULL;
+}
+
+static const weft_type predicate = {WEFT_BOOL, {0, NULL}};
+
+weft_status *weft_infer_while(const weft_infer_context *context, weft_type *out_types)
+{
+    size_t carried = (size_t)context->attrs[0].integer, count = context->input_count;
+    const weft_region *condition = &context->attrs[1].region, *body = &context->attrs[2].region;
+    WEFT_TRY(check_tensors(context, "condition", "parameter", condition->parameters, count, context->inputs));
+    WEFT_TRY(check_tensors(context, "condition", "result", condition->results, 1, &predicate));
+    WEFT_TRY(check_tensors(context, "body", "parameter", body->parameters, count, context->inputs));
+    WEFT_TRY(check_tensors(context, "body", "result", body->results, carried, context->inputs));
+    copy_types(context->inputs, carried, out_types);
+    return NULL;
+}
+
+weft_status *weft_infer_cond(const weft_infer_context *context, weft_type *out_types)
+{
+    const weft_region *yes = &context->attrs[0].region, *no = &context->attrs[1].region;
+    size_t count = context->input_count - 1;
+    if (!types_equal(&context->inputs[0], &predicate)) {
+        return weft_infer_error(context, WEFT_DTYPE_MISMATCH, "operand 0 has type %s but needs %s",
+                                weft_type_describe(&context->inputs[0]).text, weft_type_describe(&predicate).text);
+    }
+    if (yes->results.count == 0) return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%s has no results", "then");
+    for (size_t i = 0; i < yes->results.count; i++) out_types[i] = tensor_type(yes->results.items[i]);
+    WEFT_TRY(check_tensors(context, "then", "parameter", yes->parameters, count, context->inputs + 1));
+    WEFT_TRY(check_tensors(context, "else", "parameter", no->parameters, count, context->inputs + 1));
+    return check_tensors(context, "else", "result", no->results, yes->results.count, out_types);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/op.h"
+#include "lib/infer.h"
+
+#define BIT(dtype) (1u << WEFT_##dtype)
+#define DTYPES_ALL ((1u << WEFT_DTYPE_COUNT) - 1)
+#define DTYPES_COMPLEX (BIT(C64) | BIT(C128))
+#define DTYPES_FLOAT (BIT(BF16) | BIT(F16) | BIT(F32) | BIT(F64))
+#define DTYPES_NUMERIC (DTYPES_ALL & ~BIT(BOOL))
+#define DTYPES_REAL (DTYPES_NUMERIC & ~DTYPES_COMPLEX)
+#define DTYPES_ORDERED (DTYPES_ALL & ~DTYPES_COMPLEX)
+#define DTYPES_BITS (BIT(BOOL) | BIT(U8) | BIT(I32) | BIT(U32) | BIT(I64))
+
+#define COMMUTATIVE_BIT(name) (UINT64_C(1) << WEFT_OP_##name)
+#define COMMUTATIVE_OPS                                                                                                \
+    (COMMUTATIVE_BIT(add) | COMMUTATIVE_BIT(mul) | COMMUTATIVE_BIT(max) | COMMUTATIVE_BIT(min) |                       \
+     COMMUTATIVE_BIT(and) | COMMUTATIVE_BIT(or) | COMMUTATIVE_BIT(xor) | COMMUTATIVE_BIT(eq) | COMMUTATIVE_BIT(ne))
+_Static_assert((int)WEFT_OP_COUNT <= 64, "COMMUTATIVE_OPS has one bit for each op");
+
+/* A schema ends with a row that is not counted, so that the empty one is an array too. */
+#define SCHEMA(name, ...) static const weft_attr_def name##_schema[] = {__VA_ARGS__}
+#define SCHEMA_END {NULL, WEFT_ATTR_INT}
+
+SCHEMA(none, SCHEMA_END);
+SCHEMA(leaf, {"name", WEFT_ATTR_STRING}, {"dtype", WEFT_ATTR_DTYPE}, {"shape", WEFT_ATTR_EXTENTS}, SCHEMA_END);
+SCHEMA(constant, {"dtype", WEFT_ATTR_DTYPE}, {"shape", WEFT_ATTR_INTS}, {"data", WEFT_ATTR_DATA}, SCHEMA_END);
+SCHEMA(iota, {"dtype", WEFT_ATTR_DTYPE}, {"shape", WEFT_ATTR_EXTENTS}, {"axis", WEFT_ATTR_INT}, SCHEMA_END);
+SCHEMA(extent, {"value", WEFT_ATTR_EXTENT}, SCHEMA_END);
+SCHEMA(cast, {"dtype", WEFT_ATTR_DTYPE}, SCHEMA_END);
+SCHEMA(shape, {"shape", WEFT_ATTR_EXTENTS}, SCHEMA_END);
+SCHEMA(axes, {"axes", WEFT_ATTR_INTS}, SCHEMA_END);
+SCHEMA(broadcast, {"shape", WEFT_ATTR_EXTENTS}, {"axes", WEFT_ATTR_INTS}, SCHEMA_END);
+SCHEMA(slice, {"starts", WEFT_ATTR_EXTENTS}, {"sizes", WEFT_ATTR_EXTENTS}, {"steps", WEFT_ATTR_INTS}, SCHEMA_END);
+SCHEMA(pad, {"low", WEFT_ATTR_EXTENTS}, {"high", WEFT_ATTR_EXTENTS}, SCHEMA_END);
+SCHEMA(axis, {"axis", WEFT_ATTR_INT}, SCHEMA_END);
+SCHEMA(diagonal, {"axis_a", WEFT_ATTR_INT}, {"axis_b", WEFT_ATTR_INT}, SCHEMA_END);
+SCHEMA(embed, {"axis", WEFT_ATTR_INT}, {"new_axis", WEFT_ATTR_INT}, SCHEMA_END);
+SCHEMA(dot, {"batch_a", WEFT_ATTR_INTS}, {"batch_b", WEFT_ATTR_INTS}, {"contract_a", WEFT_ATTR_INTS},
+       {"contract_b", WEFT_ATTR_INTS}, SCHEMA_END);
+SCHEMA(fold, {"trips", WEFT_ATTR_EXTENT}, {"body", WEFT_ATTR_REGION}, {"carried", WEFT_ATTR_INT}, SCHEMA_END);
+SCHEMA(while, {"carried", WEFT_ATTR_INT}, {"condition", WEFT_ATTR_REGION}, {"body", WEFT_ATTR_REGION}, SCHEMA_END);
+SCHEMA(cond, {"then", WEFT_ATTR_REGION}, {"else", WEFT_ATTR_REGION}, SCHEMA_END);
+
+static const weft_op_def table[WEFT_OP_COUNT] = {
+#define WEFT_OP(op, inputs, attributes, dtype_set, class_name, rule)                                                   \
+    {.size = sizeof(weft_op_def),                                                                                      \
+     .name = #op,                                                                                                      \
+     .version = 1,                                                                                                     \
+     .input_count = inputs,                                                                                            \
+     .output_count = 1,                                                                                                \
+     .op_class = WEFT_CLASS_##class_name,                                                                              \
+     .traits = (COMMUTATIVE_OPS >> WEFT_OP_##op) & 1 ? WEFT_TRAIT_COMMUTATIVE : 0,                                     \
+     .dtypes = DTYPES_##dtype_set,                                                                                     \
+     .attr_count = sizeof attributes##_schema / sizeof *attributes##_schema - 1,                                       \
+     .attrs = attributes##_schema,                                                                                     \
+     .infer = weft_infer_##rule},
+#include "lib/op.def"
+#undef WEFT_OP
+};
+
+const weft_op_def *weft_op_table(void)
+{
+    return table;
+}
+
+weft_op_id weft_op_id_of(const weft_op_def *op)
+{
+    uintptr_t offset = (uintptr_t)op - (uintptr_t)table;
+    return offset < sizeof table ? (weft_op_id)(offset / sizeof *table) : WEFT_OP_EXTENSION;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensors as values: what can be asked of them, and the one way to trace them. */
+#include "lib/graph.h"
+#include <string.h>
+#include "lib/text.h"
+
+weft_tensor weft_tensor_failed(weft_graph *graph)
+{
+    return (weft_tensor){graph, WEFT_NODE_INVALID, 0};
+}
+
+bool weft_tensor_is_valid(weft_tensor tensor)
+{
+    return tensor.graph != NULL && tensor.node < tensor.graph->node_count &&
+           tensor.output < tensor.graph->nodes[tensor.node].output_count;
+}
+
+static const weft_type *tensor_type(weft_tensor tensor)
+{
+    static const weft_type none = {.dtype = WEFT_DTYPE_COUNT};
+    return weft_tensor_is_valid(tensor) ? &tensor.graph->nodes[tensor.node].types[tensor.output] : &none;
+}
+
+weft_dtype weft_tensor_dtype(weft_tensor tensor)
+{
+    return tensor_type(tensor)->dtype;
+}
+
+weft_shape weft_tensor_shape(weft_tensor tensor)
+{
+    return tensor_type(tensor)->shape;
+}
+
+size_t weft_tensor_rank(weft_tensor tensor)
+{
+    return tensor_type(tensor)->shape.rank;
+}
+
+weft_extent weft_tensor_extent(weft_tensor tensor, int64_t axis)
+{
+    weft_shape shape = weft_tensor_shape(tensor);
+    int64_t rank = (int64_t)shape.rank;
+    if (axis < -rank || axis >= rank) return weft_extent_invalid(tensor.graph);
+    return shape.extents[axis < 0 ? axis + rank : axis];
+}
+
+void weft_tensor_set_name(weft_tensor tensor, const char *name)
+{
+    if (!weft_tensor_is_valid(tensor)) return;
+    weft_graph *graph = tensor.graph;
+    weft_node *node = &graph->nodes[tensor.node];
+    if (name == NULL || !weft_text_is_identifier(name)) {
+        weft_graph_fail(graph, weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, "weft_tensor_set_name",
+                                                  "name \"%s\" must be a letter or _ followed by letters, digits, _ or .",
+                                                  name == NULL ? "" : name));
+        return;
+    }
+    if (weft_op_id_of(node->op) == WEFT_OP_input) return;
+    const char *copy = weft_arena_string(&graph->arena, name, strlen(name));
+    if (copy != NULL) node->name = copy;
+    else weft_graph_fail(graph, weft_status_out_of_memory());
+}
+
+weft_tensor weft_tensor_place(weft_tensor tensor, const char *file, int line)
+{
+    if (tensor.graph == NULL || weft_tensor_is_valid(tensor)) return tensor;
+    weft_graph *root = weft_graph_root(tensor.graph);
+    if (root->error == NULL || root->error_placed) return tensor;
+    root->error_placed = true;
+    weft_bytes where;
+    weft_bytes_init(&where, root->allocator);
+    weft_bytes_print(&where, "%s:%d", file, line);
+    weft_code code = weft_status_code(root->error);
+    weft_status *placed = weft_status_create(root->allocator, code, where.data, "%s", weft_status_message(root->error));
+    /* Without memory for the place the error is kept as it is. */
+    bool made = !where.failed && weft_status_code(placed) == code;
+    weft_status_destroy(made ? root->error : placed);
+    if (made) root->error = placed;
+    weft_bytes_finish(&where);
+    return tensor;
+}
+
+/* ---- tracing ---- */
+
+weft_tensor weft_trace_error(weft_graph *graph, weft_status *status)
+{
+    if (graph != NULL) weft_graph_fail(graph, status);
+    else weft_status_destroy(status);
+    return weft_tensor_failed(graph);
+}
+
+/* Whether all operands are well; a failed operand needs no second error, one that is not of this graph is one. */
+static bool check_operands(weft_graph *graph, const weft_op_def *op, weft_tensors inputs)
+{
+    bool well = true;
+    for (size_t i = 0; i < inputs.count; i++) {
+        weft_tensor tensor = inputs.items[i];
+        well = well && weft_tensor_is_valid(tensor);
+        if (tensor.graph == graph) continue;
+        const char *fault = tensor.graph == NULL ? "is no tensor of a graph" : "belongs to another graph";
+        weft_graph_fail(graph, weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, op->name, "%s: operand %zu %s",
+                                                  op->name, i, fault));
+        return false;
+    }
+    return well;
+}
+
+weft_tensor weft_graph_trace(weft_graph *graph, const weft_op_def *op, weft_tensors inputs, const weft_attr *attrs)
+{
+    if (!check_operands(graph, op, inputs)) return weft_tensor_failed(graph);
+    size_t size = inputs.count * sizeof(weft_value);
+    weft_value *values = weft_allocate(graph->allocator, size);
+    if (values == NULL) return weft_trace_error(graph, weft_status_out_of_memory());
+    for (size_t i = 0; i < inputs.count; i++) values[i] = (weft_value){inputs.items[i].node, inputs.items[i].output};
+    uint32_t node = weft_graph_add(graph, op, inputs.count, values, attrs);
+    weft_free(graph->allocator, values, size);
+    return (weft_tensor){graph, node, 0};
+}
+
+weft_tensor weft_trace(weft_graph *graph, const char *op, weft_tensors inputs, const weft_attr *attrs)
+{
+    if (graph == NULL) return weft_tensor_failed(NULL);
+    const weft_op_def *def = weft_graph_find_op(graph, op);
+    if (def != NULL) return weft_graph_trace(graph, def, inputs, attrs);
+    return weft_trace_error(graph, weft_status_create(graph->allocator, WEFT_NOT_REGISTERED, op == NULL ? "" : op,
+                                                      "op %s is not known to the graph; register its family first",
+                                                      op == NULL ? "(null)" : op));
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_TRACE_H
+#define WEFT_LIB_TRACE_H
+/* What tracing functions share. */
+#include "lib/graph.h"
+
+/* Traces a built-in op. */
+weft_tensor weft_trace_op(weft_graph *graph, weft_op_id op, weft_tensors inputs, const weft_attr *attrs);
+/* An error of the tracing function called `function`: its name comes before the sentence. Returns a failed tensor. */
+weft_tensor weft_trace_fail(weft_graph *graph, weft_code code, const char *function, const char *format, ...)
+    WEFT_FORMAT(4, 5);
+/* Counts a negative axis from the end; false, with an error of `function`, when it is out of range. */
+bool weft_axis_normalize(weft_graph *graph, const char *function, int64_t axis, size_t rank, int64_t *out_axis);
+#endif

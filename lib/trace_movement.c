@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tracing functions of movement, reductions and products. */
+#include "lib/trace.h"
+#include <inttypes.h>
+
+typedef struct axis_list {
+    size_t count;
+    int64_t items[WEFT_MAX_RANK];
+} axis_list;
+
+static bool normalize_axes(weft_graph *graph, const char *function, weft_ints axes, size_t rank, axis_list *out_axes)
+{
+    out_axes->count = axes.count;
+    if (axes.count > rank) {
+        weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "%zu axes are given for rank %zu", axes.count, rank);
+        return false;
+    }
+    for (size_t i = 0; i < axes.count; i++) {
+        if (!weft_axis_normalize(graph, function, axes.items[i], rank, &out_axes->items[i])) return false;
+    }
+    return true;
+}
+
+static weft_ints list_ints(const axis_list *axes)
+{
+    return (weft_ints){axes->count, axes->items};
+}
+
+static void sort_axes(axis_list *axes)
+{
+    for (size_t i = 1; i < axes->count; i++) {
+        int64_t axis = axes->items[i];
+        size_t j = i;
+        for (; j > 0 && axes->items[j - 1] > axis; j--) axes->items[j] = axes->items[j - 1];
+        axes->items[j] = axis;
+    }
+}
+
+static weft_tensor unary(weft_op_id op, weft_tensor x, const weft_attr *attrs)
+{
+    return weft_trace_op(x.graph, op, (weft_tensors){1, &x}, attrs);
+}
+
+/* ---- movement ---- */
+
+static weft_extent product(weft_shape shape, size_t without)
+{
+    weft_extent count = weft_extent_of(1);
+    for (size_t i = 0; i < shape.rank; i++) {
+        if (i != without) count = weft_extent_mul(count, shape.extents[i]);
+    }
+    return count;
+}
+
+/* Which axis of `shape` is WEFT_INFER; SIZE_MAX when none is. */
+static size_t find_inferred(weft_shape shape)
+{
+    int64_t value;
+    for (size_t i = 0; i < shape.rank; i++) {
+        if (weft_extent_is_static(shape.extents[i], &value) && value == -1) return i;
+    }
+    return SIZE_MAX;
+}
+
+/* The extent that axis `axis` of `shape` must have for as many elements as x has. */
+static bool infer_axis(weft_tensor x, weft_shape shape, size_t axis, weft_extent *out_extent)
+{
+    weft_extent count = product(weft_tensor_shape(x), SIZE_MAX), others = product(shape, axis);
+    int64_t rest;
+    if (!weft_require_at_most(x.graph, weft_extent_of(1), others,
+                              "reshape: axis %zu cannot be inferred where the others have no elements", axis)) {
+        return false;
+    }
+    if (weft_extent_is_static(weft_extent_mod(count, others), &rest) && rest != 0) {
+        weft_trace_fail(x.graph, WEFT_SHAPE_MISMATCH, "reshape", "axis %zu cannot be inferred: %s elements are no multiple of %s",
+                        axis, weft_extent_describe(count).text, weft_extent_describe(others).text);
+        return false;
+    }
+    *out_extent = weft_extent_div(count, others);
+    return true;
+}
+
+weft_tensor weft_reshape(weft_tensor x, weft_shape shape)
+{
+    weft_extent extents[WEFT_MAX_RANK];
+    size_t inferred = find_inferred(shape);
+    if (inferred != SIZE_MAX && weft_tensor_is_valid(x) && shape.rank <= WEFT_MAX_RANK) {
+        for (size_t i = 0; i < shape.rank; i++) extents[i] = shape.extents[i];
+        if (find_inferred((weft_shape){shape.rank - inferred - 1, extents + inferred + 1}) != SIZE_MAX) {
+            return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "reshape", "only one axis can be inferred, not %zu and %zu", inferred,
+                                   inferred + 1 + find_inferred((weft_shape){shape.rank - inferred - 1, extents + inferred + 1}));
+        }
+        if (!infer_axis(x, shape, inferred, &extents[inferred])) return weft_tensor_failed(x.graph);
+        shape.extents = extents;
+    }
+    return unary(WEFT_OP_reshape, x, &(weft_attr){.extents = shape});
+}
+
+weft_tensor weft_permute(weft_tensor x, weft_ints axes)
+{
+    axis_list list;
+    if (!weft_tensor_is_valid(x) || !normalize_axes(x.graph, "permute", axes, weft_tensor_rank(x), &list)) {
+        return weft_tensor_failed(x.graph);
+    }
+    return unary(WEFT_OP_permute, x, &(weft_attr){.ints = list_ints(&list)});
+}
+
+weft_tensor weft_broadcast_in_dim(weft_tensor x, weft_shape shape, weft_ints axes)
+{
+    axis_list list;
+    if (!weft_tensor_is_valid(x) || !normalize_axes(x.graph, "broadcast", axes, shape.rank, &list)) {
+        return weft_tensor_failed(x.graph);
+    }
+    return unary(WEFT_OP_broadcast, x, (weft_attr[]){{.extents = shape}, {.ints = list_ints(&list)}});
+}
+
+weft_tensor weft_broadcast(weft_tensor x, weft_shape shape)
+{
+    size_t rank = weft_tensor_rank(x);
+    axis_list list = {.count = rank};
+    if (!weft_tensor_is_valid(x)) return x;
+    if (rank > shape.rank) {
+        return weft_trace_fail(x.graph, WEFT_SHAPE_MISMATCH, "broadcast", "a tensor of rank %zu does not broadcast to rank %zu", rank,
+                               shape.rank);
+    }
+    for (size_t i = 0; i < rank; i++) list.items[i] = (int64_t)(shape.rank - rank + i);
+    return weft_broadcast_in_dim(x, shape, list_ints(&list));
+}
+
+weft_tensor weft_slice(weft_tensor x, weft_shape starts, weft_shape sizes, weft_ints steps)
+{
+    return unary(WEFT_OP_slice, x, (weft_attr[]){{.extents = starts}, {.extents = sizes}, {.ints = steps}});
+}
+
+weft_tensor weft_narrow(weft_tensor x, int64_t axis, weft_extent start, weft_extent size)
+{
+    weft_extent starts[WEFT_MAX_RANK], sizes[WEFT_MAX_RANK];
+    int64_t steps[WEFT_MAX_RANK], at;
+    weft_shape shape = weft_tensor_shape(x);
+    if (!weft_tensor_is_valid(x) || !weft_axis_normalize(x.graph, "narrow", axis, shape.rank, &at)) {
+        return weft_tensor_failed(x.graph);
+    }
+    for (size_t i = 0; i < shape.rank; i++) {
+        starts[i] = i == (size_t)at ? start : weft_extent_of(0);
+        sizes[i] = i == (size_t)at ? size : shape.extents[i];
+        steps[i] = 1;
+    }
+    return weft_slice(x, (weft_shape){shape.rank, starts}, (weft_shape){shape.rank, sizes}, (weft_ints){shape.rank, steps});
+}
+
+weft_tensor weft_pad(weft_tensor x, weft_tensor value, weft_shape low, weft_shape high)
+{
+    weft_tensor operands[] = {x, value};
+    return weft_trace_op(x.graph, WEFT_OP_pad, (weft_tensors){2, operands}, (weft_attr[]){{.extents = low}, {.extents = high}});
+}
+
+weft_tensor weft_flip(weft_tensor x, weft_ints axes)
+{
+    axis_list list;
+    if (!weft_tensor_is_valid(x) || !normalize_axes(x.graph, "flip", axes, weft_tensor_rank(x), &list)) {
+        return weft_tensor_failed(x.graph);
+    }
+    sort_axes(&list);
+    return unary(WEFT_OP_flip, x, &(weft_attr){.ints = list_ints(&list)});
+}
+
+weft_tensor weft_concat(weft_tensors operands, int64_t axis)
+{
+    if (operands.count == 0) return weft_tensor_failed(NULL);
+    weft_tensor first = operands.items[0];
+    weft_attr attr = {.integer = axis};
+    if (weft_tensor_is_valid(first) && !weft_axis_normalize(first.graph, "concat", axis, weft_tensor_rank(first), &attr.integer)) {
+        return weft_tensor_failed(first.graph);
+    }
+    return weft_trace_op(first.graph, WEFT_OP_concat, operands, &attr);
+}
+
+weft_tensor weft_gather(weft_tensor x, weft_tensor indices, int64_t axis)
+{
+    weft_attr attr;
+    weft_tensor operands[] = {x, indices};
+    if (!weft_tensor_is_valid(x) || !weft_axis_normalize(x.graph, "gather", axis, weft_tensor_rank(x), &attr.integer)) {
+        return weft_tensor_failed(x.graph);
+    }
+    return weft_trace_op(x.graph, WEFT_OP_gather, (weft_tensors){2, operands}, &attr);
+}
+
+weft_tensor weft_extract_diagonal(weft_tensor x, int64_t axis_a, int64_t axis_b)
+{
+    axis_list list;
+    if (!weft_tensor_is_valid(x) ||
+        !normalize_axes(x.graph, "extract_diagonal", WEFT_INTS(axis_a, axis_b), weft_tensor_rank(x), &list)) {
+        return weft_tensor_failed(x.graph);
+    }
+    sort_axes(&list);
+    return unary(WEFT_OP_extract_diagonal, x, (weft_attr[]){{.integer = list.items[0]}, {.integer = list.items[1]}});
+}
+
+weft_tensor weft_embed_diagonal(weft_tensor x, int64_t axis, int64_t new_axis)
+{
+    weft_attr attrs[2];
+    size_t rank = weft_tensor_rank(x);
+    if (!weft_tensor_is_valid(x) || !weft_axis_normalize(x.graph, "embed_diagonal", axis, rank, &attrs[0].integer) ||
+        !weft_axis_normalize(x.graph, "embed_diagonal", new_axis, rank + 1, &attrs[1].integer)) {
+        return weft_tensor_failed(x.graph);
+    }
+    return unary(WEFT_OP_embed_diagonal, x, attrs);
+}
+
+/* ---- reductions ---- */
+
+/* Gives `reduced` the rank of `x` back, with extents of one at `axes`. */
+static weft_tensor keep_axes(weft_tensor x, weft_tensor reduced, const axis_list *axes)
+{
+    weft_extent extents[WEFT_MAX_RANK];
+    weft_shape shape = weft_tensor_shape(x);
+    if (!weft_tensor_is_valid(reduced)) return reduced;
+    for (size_t i = 0; i < shape.rank; i++) extents[i] = shape.extents[i];
+    for (size_t i = 0; i < axes->count; i++) extents[axes->items[i]] = weft_extent_of(1);
+    return weft_reshape(reduced, (weft_shape){shape.rank, extents});
+}
+
+static weft_tensor reduce(weft_op_id op, weft_tensor x, weft_ints axes, bool keep)
+{
+    axis_list list;
+    const char *name = weft_op_table()[op].name;
+    if (!weft_tensor_is_valid(x) || !normalize_axes(x.graph, name, axes, weft_tensor_rank(x), &list)) {
+        return weft_tensor_failed(x.graph);
+    }
+    sort_axes(&list);
+    weft_tensor reduced = unary(op, x, &(weft_attr){.ints = list_ints(&list)});
+    return keep ? keep_axes(x, reduced, &list) : reduced;
+}
+
+weft_tensor weft_reduce_sum(weft_tensor x, weft_ints axes, bool keep)
+{
+    return reduce(WEFT_OP_reduce_sum, x, axes, keep);
+}
+
+weft_tensor weft_reduce_max(weft_tensor x, weft_ints axes, bool keep)
+{
+    return reduce(WEFT_OP_reduce_max, x, axes, keep);
+}
+
+weft_tensor weft_reduce_min(weft_tensor x, weft_ints axes, bool keep)
+{
+    return reduce(WEFT_OP_reduce_min, x, axes, keep);
+}
+
+weft_tensor weft_argmax(weft_tensor x, int64_t axis, bool keep)
+{
+    axis_list list = {.count = 1};
+    if (!weft_tensor_is_valid(x) || !weft_axis_normalize(x.graph, "argmax", axis, weft_tensor_rank(x), &list.items[0])) {
+        return weft_tensor_failed(x.graph);
+    }
+    weft_tensor reduced = unary(WEFT_OP_argmax, x, &(weft_attr){.integer = list.items[0]});
+    return keep ? keep_axes(x, reduced, &list) : reduced;
+}
+
+/* ---- products ---- */
+
+weft_tensor weft_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes)
+{
+    weft_tensor operands[] = {a, b};
+    weft_ints given[] = {axes.batch_a, axes.batch_b, axes.contract_a, axes.contract_b};
+    axis_list lists[4];
+    weft_attr attrs[4];
+    for (size_t i = 0; i < 4 && weft_tensor_is_valid(a) && weft_tensor_is_valid(b); i++) {
+        if (!normalize_axes(a.graph, "dot", given[i], weft_tensor_rank(operands[i % 2]), &lists[i])) {
+            return weft_tensor_failed(a.graph);
+        }
+        attrs[i] = (weft_attr){.ints = list_ints(&lists[i])};
+    }
+    return weft_trace_op(a.graph, WEFT_OP_dot, (weft_tensors){2, operands}, attrs);
+}
