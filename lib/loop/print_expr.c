@@ -99,11 +99,6 @@ static void finish_pieces(pieces *list, const char *plus, weft_bytes *out_text)
     weft_bytes_finish(&list->text);
 }
 
-static uint64_t magnitude(int64_t value)
-{
-    return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-}
-
 /* A product, or a single factor. */
 static void print_term(const printer *p, weft_expr e, weft_bytes *out_text)
 {
@@ -129,13 +124,16 @@ static void print_sum(const printer *p, weft_expr e, weft_bytes *out_text)
     for (size_t i = 0; i < weft_expr_arity(p->extents, e); i++) {
         size_t start = list.text.size;
         int64_t coefficient = weft_expr_coefficient_of(p->extents, e, i);
-        if (magnitude(coefficient) != 1) weft_bytes_print(&list.text, "%" PRIu64 "*", magnitude(coefficient));
+        bool negative = coefficient < 0 && coefficient != INT64_MIN; /* whose opposite could not be read back */
+        int64_t factor = negative ? -coefficient : coefficient;
+        if (factor != 1) weft_bytes_print(&list.text, "%" PRId64 "*", factor);
         print_term(p, weft_expr_operand(p->extents, e, i), &list.text);
-        insert(&list, coefficient < 0, start);
+        insert(&list, negative, start);
     }
     finish_pieces(&list, " + ", out_text);
     int64_t offset = weft_expr_offset(p->extents, e);
-    if (offset != 0) weft_bytes_print(out_text, " %c %" PRIu64, offset < 0 ? '-' : '+', magnitude(offset));
+    if (offset < 0 && offset != INT64_MIN) weft_bytes_print(out_text, " - %" PRId64, -offset);
+    else if (offset != 0) weft_bytes_print(out_text, " + %" PRId64, offset);
 }
 
 static void print_choice(const printer *p, weft_expr e, const char *name, weft_bytes *out_text)
