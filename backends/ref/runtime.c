@@ -1,21 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/ref/ref.h"
 #include <stdio.h>
-#include "runtime/cpu.h"
 
-/* ---- driver: plain memory, no code ---- */
-
-static weft_status *driver_allocate(void *self, size_t bytes, void **out_memory)
-{
-    (void)self;
-    return weft_cpu_allocate(weft_allocator_default(), bytes, out_memory);
-}
-
-static void driver_release(void *self, void *memory, size_t bytes)
-{
-    (void)self;
-    weft_cpu_release(weft_allocator_default(), memory, bytes);
-}
+/* ---- driver: the memory of the executor, and no code ---- */
 
 static weft_status *driver_load(void *self, const void *object, size_t size, const char *symbol, weft_image **out_image,
                                 weft_kernel_function *out_function)
@@ -232,8 +219,6 @@ const weft_runtime *weft_runtime_reference(void)
 {
     static const weft_driver driver = {.size = sizeof driver,
                                        .device = {WEFT_DEVICE_CPU, 0},
-                                       .allocate = driver_allocate,
-                                       .release = driver_release,
                                        .load = driver_load,
                                        .unload = driver_unload};
     static const weft_compiler compiler = {.size = sizeof compiler, .build = build, .target = target};
