@@ -182,10 +182,9 @@ static weft_status *parse_factor(parser *p, weft_expr *out_expr);
 static weft_status *parse_minus(parser *p, weft_expr *out_expr) {
     p->cursor++;
     if (*p->cursor >= '0' && *p->cursor <= '9') return parse_integer(p, true, out_expr);
-    weft_expr zero, operand;
+    weft_expr operand;
     WEFT_TRY(parse_factor(p, &operand));
-    WEFT_TRY(take(p, weft_expr_constant(p->extents, 0), &zero));
-    return take(p, weft_expr_sub(p->extents, zero, operand), out_expr);
+    return take(p, weft_extent_combine(p->extents, operand, -1, operand, 0), out_expr);
 }
 
 static weft_status *parse_open_factor(parser *p, weft_expr *out_expr) {
