@@ -449,7 +449,7 @@ static weft_status *parse_parameter(parser *p, weft_tensor *out_parameter)
     if (name == NULL) return weft_status_out_of_memory();
     WEFT_TRY(weft_lexer_expect(&p->lexer, ":"));
     WEFT_TRY(take_type(p, &type));
-    *out_parameter = (weft_input)(p->scope->graph, name, type.dtype, type.shape);
+    *out_parameter = weft_input(p->scope->graph, name, type.dtype, type.shape);
     if (weft_graph_error(p->graph) != NULL) return graph_error(p, token.start);
     return define(p, token, *out_parameter);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_PASS_PASS_H
 #define WEFT_LIB_PASS_PASS_H
-/* What the passes share. They trace with the public functions; places in this library would tell a caller nothing. */
-#define WEFT_NO_PLACES
+/* What the passes share. */
 #include "lib/rewrite.h"
 
 #define WEFT_PASS(name, text)                                                                                          \
