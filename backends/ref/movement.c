@@ -199,8 +199,9 @@ static const char *gathered(const weft_reference_call *call, const int64_t *inde
     const weft_view *x = &call->inputs[0], *indices = &call->inputs[1];
     size_t axis = (size_t)call->attrs[0].integer;
     int64_t from[WEFT_MAX_RANK];
-    for (size_t i = 0; i < x->rank; i++) from[i] = index[i < axis ? i : i + indices->rank - 1];
+    for (size_t i = 0; i < axis; i++) from[i] = index[i];
     from[axis] = index_at(indices, index + axis);
+    for (size_t i = axis + 1; i < x->rank; i++) from[i] = index[i + indices->rank - 1];
     if (from[axis] < 0) from[axis] += x->shape[axis];
     return weft_view_at(x, from);
 }
