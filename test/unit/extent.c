@@ -150,6 +150,9 @@ static void what_is_unknown_stays(void **state) {
     assert_int_equal(weft_expr_kind_of(extents, parse(extents, "t mod 128")), WEFT_EXPR_MOD);
     assert_int_equal(weft_expr_kind_of(extents, parse(extents, "t / 128")), WEFT_EXPR_DIV);
     assert_int_equal(weft_expr_kind_of(extents, parse(extents, "(x*m + i) / m")), WEFT_EXPR_DIV);
+    assert_int_equal(weft_expr_kind_of(extents, parse(extents, "(4*x + y) / 8")), WEFT_EXPR_DIV);
+    assert_int_not_equal(parse(extents, "(4*x + y) / 8"), parse(extents, "x / 2"));
+    assert_int_not_equal(parse(extents, "(x*m + y) / (a*m)"), parse(extents, "x / a"));
     assert_int_not_equal(parse(extents, "x"), parse(extents, "y"));
     assert_int_not_equal(parse(extents, "n*m"), parse(extents, "n + m"));
 }
@@ -371,10 +374,11 @@ static void expressions_are_rewritten(void **state) {
 /* ---- random expressions against their own direct evaluation ---- */
 
 #define RANDOM_SYMBOLS 6
-#define RANDOM_NODES 24
+#define RANDOM_CONSTANTS 3
+#define RANDOM_NODES 28
 #define RANDOM_TABLE 4096
 #ifndef RANDOM_ROUNDS
-#define RANDOM_ROUNDS 60
+#define RANDOM_ROUNDS 300
 #endif
 #ifndef RANDOM_SEED
 #define RANDOM_SEED UINT64_C(0x9e3779b97f4a7c15)
@@ -466,36 +470,51 @@ static bool compute(char op, int64_t a, int64_t b, int64_t *out_value) {
     return true;
 }
 
-static void make_program(random_case *r) {
-    static const char ops[] = "+++--***//%%<>/%";
+static void make_leaves(random_case *r) {
+    static const int64_t constants[] = {2, 3, 4, 6, 8, 1, 5, 12, -1, -2, -6};
     for (size_t s = 0; s < RANDOM_SYMBOLS; s++) {
         r->nodes[s].op = 's';
         r->nodes[s].expr = r->symbols[s];
     }
-    r->nodes[RANDOM_SYMBOLS].op = r->nodes[RANDOM_SYMBOLS + 1].op = 'c';
-    for (size_t c = 0; c < 2; c++) {
-        int64_t value = (int64_t)next_random(r, 11) - 2;
-        r->nodes[RANDOM_SYMBOLS + c].constant = value == 0 ? 12 : value;
-        r->nodes[RANDOM_SYMBOLS + c].expr = weft_expr_constant(r->extents, r->nodes[RANDOM_SYMBOLS + c].constant);
+    r->count = RANDOM_SYMBOLS + RANDOM_CONSTANTS;
+    for (size_t c = RANDOM_SYMBOLS; c < r->count; c++) {
+        r->nodes[c].op = 'c';
+        r->nodes[c].constant = constants[next_random(r, sizeof constants / sizeof *constants)];
+        r->nodes[c].expr = weft_expr_constant(r->extents, r->nodes[c].constant);
     }
-    r->count = RANDOM_SYMBOLS + 2;
-    for (size_t wanted = r->count + 1 + next_random(r, RANDOM_NODES - r->count - 1); r->count < wanted;) {
+}
+
+static void append(random_case *r, char op, size_t a, size_t b) {
+    int64_t value;
+    weft_expr divisor = r->nodes[b].expr;
+    if (r->count == RANDOM_NODES) return;
+    if ((op == '/' || op == '%') && weft_expr_is_constant(r->extents, divisor, &value) && value == 0) return;
+    weft_expr e = apply(r->extents, op, r->nodes[a].expr, divisor);
+    if (e == WEFT_EXPR_NONE) weft_test_fails(weft_extents_take_error(r->extents), WEFT_OUT_OF_RANGE, "");
+    if (e == WEFT_EXPR_NONE || weft_expr_arity(r->extents, e) > 20) return;
+    r->nodes[r->count].op = op;
+    r->nodes[r->count].a = a;
+    r->nodes[r->count].b = b;
+    r->nodes[r->count++].expr = e;
+}
+
+/* c*x + y, divided by a constant or a symbol: the form that most rules are about. */
+static void append_index(random_case *r) {
+    append(r, '*', next_random(r, RANDOM_SYMBOLS), next_random(r, RANDOM_SYMBOLS + RANDOM_CONSTANTS));
+    append(r, '+', r->count - 1, next_random(r, r->count));
+    append(r, next_random(r, 2) == 0 ? '/' : '%', r->count - 1, next_random(r, RANDOM_SYMBOLS + RANDOM_CONSTANTS));
+}
+
+static void make_program(random_case *r) {
+    static const char ops[] = "+++--***//%%<>/%";
+    make_leaves(r);
+    size_t wanted = r->count + 1 + next_random(r, RANDOM_NODES - r->count - 1);
+    for (int tries = 0; r->count < wanted && tries < 100; tries++) {
         char op = ops[next_random(r, sizeof ops - 1)];
         size_t a = next_random(r, r->count), b = next_random(r, r->count);
         if (next_random(r, 2) == 0) a = r->count - 1;
-        int64_t zero;
-        weft_expr divisor = r->nodes[b].expr;
-        if ((op == '/' || op == '%') && weft_expr_is_constant(r->extents, divisor, &zero) && zero == 0) continue;
-        weft_expr e = apply(r->extents, op, r->nodes[a].expr, divisor);
-        if (e == WEFT_EXPR_NONE) {
-            weft_test_fails(weft_extents_take_error(r->extents), WEFT_OUT_OF_RANGE, "");
-            continue;
-        }
-        if (weft_expr_arity(r->extents, e) > 20) continue;
-        r->nodes[r->count].op = op;
-        r->nodes[r->count].a = a;
-        r->nodes[r->count].b = b;
-        r->nodes[r->count++].expr = e;
+        if (next_random(r, 4) == 0) append_index(r);
+        else append(r, op, a, b);
     }
 }
 
