@@ -122,10 +122,6 @@ static weft_expr declare(weft_extents *extents, const char *name, int64_t min, i
 
 weft_expr weft_expr_symbol(weft_extents *extents, const char *name, int64_t min, int64_t max) {
     if (!check_name(extents, name)) return WEFT_EXPR_NONE;
-    if (min < 0)
-        return weft_extent_fail(extents, WEFT_INVALID_ARGUMENT,
-                                "symbol '%s' has the range [%" PRId64 ", %" PRId64 "], but symbols are never negative", name, min,
-                                max);
     if (min > max)
         return weft_extent_fail(extents, WEFT_INVALID_ARGUMENT,
                                 "symbol '%s' has the range [%" PRId64 ", %" PRId64 "], which is empty", name, min, max);
