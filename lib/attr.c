@@ -35,14 +35,6 @@ static bool all_belong(weft_tensors tensors, const weft_graph *graph)
     return true;
 }
 
-static bool is_parameter(const weft_region *region, uint32_t node)
-{
-    for (size_t i = 0; i < region->parameters.count; i++) {
-        if (region->parameters.items[i].node == node) return true;
-    }
-    return false;
-}
-
 static bool parameters_are_inputs(const weft_region *region)
 {
     for (size_t i = 0; i < region->parameters.count; i++) {
@@ -88,7 +80,8 @@ static const char *attr_fault(const weft_graph *graph, weft_attr_kind kind, cons
 weft_status *weft_attrs_check(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs)
 {
     if (op->attr_count > 0 && attrs == NULL) {
-        return weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, op->name, "%s: attributes are NULL", op->name);
+        return weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, op->name, "%s: attributes are NULL",
+                                  op->name);
     }
     for (size_t i = 0; i < op->attr_count; i++) {
         const char *fault = attr_fault(graph, op->attrs[i].kind, &attrs[i]);
@@ -155,12 +148,19 @@ static weft_status *encode_inner(weft_graph *graph, uint32_t number, const uint3
 }
 
 /* Parameters take the numbers 0, 1, ..., the other live nodes follow in order. */
-static weft_status *encode_live(const weft_region *region, const uint8_t *live, uint32_t *numbers, weft_bytes *key)
+static weft_status *encode_live(const weft_region *region, uint8_t *live, uint32_t *numbers, weft_bytes *key)
 {
     uint32_t next = 0;
-    for (size_t i = 0; i < region->parameters.count; i++) numbers[region->parameters.items[i].node] = next++;
+    size_t count = 0;
+    for (size_t i = 0; i < region->parameters.count; i++) {
+        uint32_t node = region->parameters.items[i].node;
+        numbers[node] = next++;
+        live[node] = 0;
+    }
+    for (size_t n = 0; n < region->graph->node_count; n++) count += live[n];
+    encode_size(key, count);
     for (uint32_t n = 0; n < region->graph->node_count; n++) {
-        if (!live[n] || is_parameter(region, n)) continue;
+        if (!live[n]) continue;
         const weft_node *node = weft_graph_node(region->graph, n);
         if (weft_op_id_of(node->op) == WEFT_OP_input) {
             return weft_status_create(region->graph->allocator, WEFT_INVALID_ARGUMENT, NULL,
@@ -259,11 +259,13 @@ static bool copy_attr(weft_graph *graph, weft_attr_kind kind, weft_attr *attr)
     case WEFT_ATTR_STRING: return (attr->data = weft_arena_string(&graph->arena, attr->data, attr->size)) != NULL;
     case WEFT_ATTR_DATA: return (attr->data = weft_arena_copy(&graph->arena, attr->data, attr->size)) != NULL;
     case WEFT_ATTR_INTS:
-        attr->ints.items = weft_arena_copy(&graph->arena, attr->ints.items, attr->ints.count * sizeof *attr->ints.items);
+        attr->ints.items =
+            weft_arena_copy(&graph->arena, attr->ints.items, attr->ints.count * sizeof *attr->ints.items);
         return attr->ints.items != NULL;
     case WEFT_ATTR_EXTENT:
     case WEFT_ATTR_EXTENTS: return copy_extents(graph, &attr->extents);
-    case WEFT_ATTR_REGION: return copy_tensors(graph, &attr->region.parameters) && copy_tensors(graph, &attr->region.results);
+    case WEFT_ATTR_REGION:
+        return copy_tensors(graph, &attr->region.parameters) && copy_tensors(graph, &attr->region.results);
     }
     return false;
 }

@@ -7,8 +7,8 @@
 /* Checks `attrs` against the schema of `op`, and that extents and regions belong to `graph`. */
 weft_status *weft_attrs_check(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs) WEFT_MUST_USE;
 /*
- * Appends an encoding of what the node would compute; equal encodings mean equal nodes. `inputs` are encoded as they are. Regions
- * are encoded by content, so that neither the names of their parameters nor their graphs matter.
+ * Appends an encoding of what the node would compute; equal encodings mean equal nodes. `inputs` are encoded as they
+ * are. Regions are encoded by content, so that neither the names of their parameters nor their graphs matter.
  */
 weft_status *weft_node_encode(weft_graph *graph, const weft_op_def *op, size_t input_count, const weft_value *inputs,
                               const weft_attr *attrs, weft_bytes *out_key) WEFT_MUST_USE;

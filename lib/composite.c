@@ -48,13 +48,6 @@ weft_tensor weft_unsqueeze(weft_tensor x, int64_t axis)
     return weft_reshape(x, (weft_shape){shape.rank + 1, extents});
 }
 
-/* The name of an input, or "the operand". */
-static const char *describe(weft_tensor x)
-{
-    const char *name = weft_graph_node(x.graph, x.node)->name;
-    return name == NULL ? "the operand" : name;
-}
-
 weft_tensor weft_squeeze(weft_tensor x, int64_t axis)
 {
     weft_extent extents[WEFT_MAX_RANK];
@@ -63,9 +56,9 @@ weft_tensor weft_squeeze(weft_tensor x, int64_t axis)
     if (!weft_tensor_is_valid(x) || !weft_axis_normalize(x.graph, "squeeze", axis, shape.rank, &at)) {
         return weft_tensor_failed(x.graph);
     }
-    if (!weft_require_equal(x.graph, shape.extents[at], weft_extent_of(1), "squeeze: axis %" PRId64 " of %s has extent %s, not 1",
-                            at, describe(x), weft_extent_describe(shape.extents[at]).text)) {
-        return weft_tensor_failed(x.graph);
+    if (weft_extent_never_equal(x.graph, shape.extents[at], weft_extent_of(1))) {
+        return weft_trace_fail(x.graph, WEFT_SHAPE_MISMATCH, "squeeze", "axis %" PRId64 " has extent %s, not 1", at,
+                               weft_extent_describe(shape.extents[at]).text);
     }
     for (size_t i = 0, n = 0; i < shape.rank; i++) {
         if (i != (size_t)at) extents[n++] = shape.extents[i];
@@ -75,7 +68,8 @@ weft_tensor weft_squeeze(weft_tensor x, int64_t axis)
 
 /* ---- products ---- */
 
-/* The leading axes of both operands but for the last two, broadcast together; false with an error when they never fit. */
+/* The leading axes of both operands but for the last two, broadcast together; false with an error when they never fit.
+ */
 static bool meet_batches(weft_tensor a, weft_tensor b, size_t batch_rank, weft_extent *out_extents)
 {
     for (size_t i = 0; i < batch_rank; i++) {
@@ -103,7 +97,8 @@ static weft_tensor stretch_batches(weft_tensor x, size_t batch_rank, const weft_
     bool same = missing == 0;
     for (size_t i = 0; i < rank; i++) {
         int64_t value = 1;
-        bool stretches = i < batch_rank && (i < missing || (weft_extent_is_static(shape.extents[i - missing], &value) && value == 1));
+        bool stretches = i < batch_rank &&
+                         (i < missing || (weft_extent_is_static(shape.extents[i - missing], &value) && value == 1));
         extents[i] = stretches ? batch[i] : shape.extents[i - missing];
         same = same && weft_extent_equal(extents[i], shape.extents[i]);
     }
@@ -138,6 +133,7 @@ weft_tensor weft_matmul(weft_tensor a, weft_tensor b)
 
 weft_tensor weft_relu(weft_tensor x)
 {
+    if (!weft_tensor_is_valid(x)) return weft_tensor_failed(x.graph);
     return weft_max(x, weft_scalar(x.graph, weft_tensor_dtype(x), 0));
 }
 

@@ -108,7 +108,8 @@ static weft_status *copy_nodes(graph_copier *copier, size_t count, const weft_va
     for (uint32_t n = 0; n < node_count; n++) {
         if (copier->live[n]) WEFT_TRY(copy_node(copier, n));
     }
-    for (size_t i = 0; i < count; i++) out_copies[i] = (weft_value){copier->numbers[outputs[i].node], outputs[i].output};
+    for (size_t i = 0; i < count; i++)
+        out_copies[i] = (weft_value){copier->numbers[outputs[i].node], outputs[i].output};
     return NULL;
 }
 

@@ -28,7 +28,8 @@ weft_expr weft_extent_expr(weft_graph *graph, weft_extent extent)
 {
     const char *wrong = NULL;
     if (!weft_extent_is_valid(extent)) wrong = "an extent is invalid";
-    else if (extent.graph != NULL && extent.graph->extents != graph->extents) wrong = "an extent belongs to another graph";
+    else if (extent.graph != NULL && extent.graph->extents != graph->extents)
+        wrong = "an extent belongs to another graph";
     if (wrong != NULL) {
         weft_graph_fail(graph, weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, NULL, "%s", wrong));
         return WEFT_EXPR_NONE;
@@ -60,8 +61,8 @@ weft_extent weft_symbol(weft_graph *graph, const char *name, int64_t min, int64_
                                    name == NULL ? "" : name);
     } else if (min < 0 || max < min) {
         error = weft_status_create(graph->allocator, WEFT_OUT_OF_RANGE, "weft_symbol",
-                                   "symbol %s cannot run over [%" PRId64 ", %" PRId64 "]: 0 <= min <= max must hold", name, min,
-                                   max);
+                                   "symbol %s cannot run over [%" PRId64 ", %" PRId64 "]: 0 <= min <= max must hold",
+                                   name, min, max);
     }
     if (error == NULL) return weft_extent_from(graph, weft_expr_symbol(graph->extents, name, min, max));
     weft_graph_fail(graph, error);
@@ -111,7 +112,8 @@ static weft_extent combine(weft_extent a, weft_extent b, constant_function *cons
     if (graph == NULL) {
         weft_extent result = weft_extent_invalid(NULL);
         int64_t value;
-        if (weft_extent_is_valid(a) && weft_extent_is_valid(b) && constants(a.value, b.value, &value)) result.value = value;
+        if (weft_extent_is_valid(a) && weft_extent_is_valid(b) && constants(a.value, b.value, &value))
+            result.value = value;
         return result;
     }
     weft_expr x = weft_extent_expr(graph, a), y = weft_extent_expr(graph, b);

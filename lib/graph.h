@@ -2,8 +2,8 @@
 #ifndef WEFT_LIB_GRAPH_H
 #define WEFT_LIB_GRAPH_H
 /*
- * Inside of a graph. Nodes are numbered in creation order, so operands always have lower numbers; equal nodes (op, version, operands,
- * attributes) are one node. Everything lives in the graph's arena.
+ * Inside of a graph. Nodes are numbered in creation order, so operands always have lower numbers; equal nodes (op,
+ * version, operands, attributes) are one node. Everything lives in the graph's arena.
  */
 #include "lib/extent.h"
 #include "lib/op.h"
@@ -18,7 +18,7 @@ typedef struct weft_node {
     uint32_t input_count, output_count;
     const weft_value *inputs;
     const weft_attr *attrs;    /* op->attr_count */
-    const weft_type *types;    /* per output; constant extents have a NULL graph, others are `weft_expr` ids of graph->extents */
+    const weft_type *types;    /* per output; extents are constants, or `weft_expr` ids of graph->extents */
     const char *name;          /* or NULL */
 } weft_node;
 
@@ -73,13 +73,14 @@ weft_tensor weft_graph_trace(weft_graph *graph, const weft_op_def *op, weft_tens
 /* Whether a == b or a <= b is known for all values of the symbols. */
 bool weft_guard_is_proven(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b);
 /*
- * For what is not proven: returns `otherwise` when it can never hold, records a guard with its sentence (NULL) when it may. Takes
- * `otherwise`.
+ * For what is not proven: returns `otherwise` when it can never hold, records a guard with its sentence (NULL) when it
+ * may. Takes `otherwise`.
  */
 weft_status *weft_guard_settle(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b,
                                weft_status *otherwise) WEFT_MUST_USE;
 
-/* The expression of an extent in `graph`'s context; WEFT_EXPR_NONE (with a sticky error) for an invalid one or another graph's. */
+/* The expression of an extent in `graph`'s context; WEFT_EXPR_NONE (with a sticky error) for an invalid one or another
+ * graph's. */
 weft_expr weft_extent_expr(weft_graph *graph, weft_extent extent);
 /* The extent of an expression of `graph`. Constants become extents without a graph. */
 weft_extent weft_extent_from(weft_graph *graph, weft_expr expr);
@@ -114,22 +115,26 @@ uint32_t weft_graph_add(weft_graph *graph, const weft_op_def *op, size_t input_c
 weft_status *weft_graph_create_region(weft_graph *parent, weft_graph **out_region) WEFT_MUST_USE;
 
 /*
- * Copies what `outputs` need from `source` into `target`: symbols by name, regions deeply, type rules (and with them guards) run again;
- * then maps outputs to the copies; guards that no type rule made are copied first. The extensions of `source` are registered with `target`.
+ * Copies what `outputs` need from `source` into `target`: symbols by name, regions deeply, type rules (and with them
+ * guards) run again; then maps outputs to the copies; guards that no type rule made are copied first. The extensions of
+ * `source` are registered with `target`.
  */
 weft_status *weft_graph_copy(const weft_graph *source, weft_graph *target, size_t count, const weft_value *outputs,
                              weft_value *out_copies) WEFT_MUST_USE;
 
-/* Sets out_live[n] to 1 for every node n that `outputs` need and to 0 for the others; one byte for each node of the graph. */
+/* Sets out_live[n] to 1 for every node n that `outputs` need and to 0 for the others; one byte for each node of the
+ * graph. */
 void weft_graph_mark(const weft_graph *graph, size_t count, const weft_value *outputs, uint8_t *out_live);
 
-/* Sets byte i of `out_used` for every symbol i of the graph's extents that the types and attributes of those nodes, or a guard, mention. */
+/* Sets byte i of `out_used` for every symbol i of the graph's extents that the types and attributes of those nodes, or
+ * a guard, mention. */
 weft_status *weft_graph_mark_symbols(const weft_graph *graph, size_t count, const weft_value *outputs,
                                      uint8_t *out_used) WEFT_MUST_USE;
 
 /*
- * Checks every node that `outputs` need: operand numbers, attributes and dtypes against the schema, types against the type rule, regions
- * (parameter and result types against the op), hash-consing. WEFT_INTERNAL names the node and the rule.
+ * Checks every node that `outputs` need: operand numbers, attributes and dtypes against the schema, types against the
+ * type rule, regions (parameter and result types against the op), hash-consing. WEFT_INTERNAL names the node and the
+ * rule.
  */
 weft_status *weft_graph_verify(weft_graph *graph, size_t count, const weft_value *outputs) WEFT_MUST_USE;
 

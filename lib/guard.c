@@ -46,7 +46,8 @@ static const char *value_name(const weft_graph *graph, weft_value value)
     return node->name;
 }
 
-/* `sentence`, and which operands of the node at hand are known by which names: "... (operand 0 is x, operand 1 is w)". */
+/* `sentence`, and which operands of the node at hand are known by which names: "... (operand 0 is x, operand 1 is w)".
+ */
 static char *message_create(weft_graph *graph, const char *sentence)
 {
     weft_graph *root = weft_graph_root(graph);
@@ -73,8 +74,8 @@ static weft_status *guard_record(weft_graph *graph, weft_guard guard, const char
         return NULL;
     }
     guard.message = message_create(graph, sentence);
-    if (guard.message == NULL || !weft_reserve(root->allocator, &root->guards, &root->guard_capacity, root->guard_count + 1,
-                                               sizeof *root->guards)) {
+    if (guard.message == NULL || !weft_reserve(root->allocator, &root->guards, &root->guard_capacity,
+                                               root->guard_count + 1, sizeof *root->guards)) {
         return weft_status_out_of_memory();
     }
     root->guards[root->guard_count++] = guard;

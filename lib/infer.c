@@ -7,8 +7,8 @@
 static weft_status *error_named(const weft_infer_context *context, weft_status *plain)
 {
     if (weft_status_code(plain) == WEFT_OUT_OF_MEMORY) return plain;
-    weft_status *named = weft_status_create(context->graph->allocator, weft_status_code(plain), context->op->name, "%s: %s",
-                                            context->op->name, weft_status_message(plain));
+    weft_status *named = weft_status_create(context->graph->allocator, weft_status_code(plain), context->op->name,
+                                            "%s: %s", context->op->name, weft_status_message(plain));
     weft_status_destroy(plain);
     return named;
 }
@@ -59,7 +59,8 @@ weft_status *weft_infer_same_dtypes(const weft_infer_context *context, size_t fi
 weft_status *weft_infer_axis(const weft_infer_context *context, const char *name, int64_t axis, size_t rank)
 {
     if (axis >= 0 && (size_t)axis < rank) return NULL;
-    return weft_infer_error(context, WEFT_OUT_OF_RANGE, "%s %" PRId64 " is out of range for rank %zu", name, axis, rank);
+    return weft_infer_error(context, WEFT_OUT_OF_RANGE, "%s %" PRId64 " is out of range for rank %zu", name, axis,
+                            rank);
 }
 
 weft_status *weft_infer_axes(const weft_infer_context *context, const char *name, weft_ints axes, size_t rank,
@@ -104,12 +105,13 @@ weft_status *weft_infer_constant(const weft_infer_context *context, weft_type *o
     for (size_t i = 0; i < shape.count; i++) {
         extents[i] = weft_extent_of(shape.items[i]);
         if (shape.items[i] < 0 || __builtin_mul_overflow(bytes, (size_t)shape.items[i], &bytes)) {
-            return weft_infer_error(context, WEFT_OUT_OF_RANGE, "axis %zu cannot have extent %" PRId64, i, shape.items[i]);
+            return weft_infer_error(context, WEFT_OUT_OF_RANGE, "axis %zu cannot have extent %" PRId64, i,
+                                    shape.items[i]);
         }
     }
     if (bytes != context->attrs[2].size) {
-        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "the shape takes %zu bytes of data but %zu are given", bytes,
-                                context->attrs[2].size);
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "the shape takes %zu bytes of data but %zu are given",
+                                bytes, context->attrs[2].size);
     }
     out_types[0] = (weft_type){dtype, {shape.count, extents}};
     return NULL;
@@ -144,8 +146,9 @@ static weft_status *meet(const weft_infer_context *context, size_t first, size_t
         weft_extent extent = shape.extents[i];
         if (weft_extent_equal(extents[i], extent)) continue;
         WEFT_TRY(weft_infer_require(context, WEFT_GUARD_EQUAL, extents[i], extent,
-                                    "axis %zu of operand %zu has extent %s but axis %zu of operand %zu has %s", i, first,
-                                    weft_extent_describe(extents[i]).text, i, other, weft_extent_describe(extent).text));
+                                    "axis %zu of operand %zu has extent %s but axis %zu of operand %zu has %s", i,
+                                    first, weft_extent_describe(extents[i]).text, i, other,
+                                    weft_extent_describe(extent).text));
         if (weft_extent_is_static(extent, NULL)) extents[i] = extent;
     }
     return NULL;

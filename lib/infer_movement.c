@@ -5,49 +5,86 @@
 
 /* ---- reshape ---- */
 
-/* Takes the extents that are sure to be at least one out of both shapes when they are in both: a*n == b*n then says a == b. */
-static void cancel(weft_shape *a, weft_extent *a_left, weft_shape *b, weft_extent *b_left)
+typedef struct axes_left {
+    size_t count;
+    size_t axes[WEFT_MAX_RANK];
+} axes_left;
+
+/* The axes of each shape whose extents are not in the other one too. */
+static void cancel(weft_shape from, weft_shape to, axes_left *out_from, axes_left *out_to)
 {
-    memcpy(b_left, b->extents, b->rank * sizeof *b_left);
-    size_t kept = 0;
-    for (size_t i = 0; i < a->rank; i++) {
-        int64_t least, most;
-        weft_extent_range(a->extents[i], &least, &most);
+    out_from->count = 0;
+    out_to->count = to.rank;
+    for (size_t i = 0; i < to.rank; i++) out_to->axes[i] = i;
+    for (size_t i = 0; i < from.rank; i++) {
         size_t j = 0;
-        while (j < b->rank && !weft_extent_equal(a->extents[i], b_left[j])) j++;
-        if (least >= 1 && j < b->rank) b_left[j] = b_left[--b->rank];
-        else a_left[kept++] = a->extents[i];
+        while (j < out_to->count && !weft_extent_equal(from.extents[i], to.extents[out_to->axes[j]])) j++;
+        if (j < out_to->count) out_to->axes[j] = out_to->axes[--out_to->count];
+        else out_from->axes[out_from->count++] = i;
     }
-    *a = (weft_shape){kept, a_left};
-    b->extents = b_left;
 }
 
-static weft_extent count_of(weft_shape shape)
+static weft_extent count_of(weft_shape shape, const axes_left *left)
 {
     weft_extent count = weft_extent_of(1);
-    for (size_t i = 0; i < shape.rank; i++) {
+    for (size_t i = 0; i < left->count; i++) {
         int64_t value;
-        if (weft_extent_is_static(shape.extents[i], &value) && value == 0) return weft_extent_of(0);
+        if (weft_extent_is_static(shape.extents[left->axes[i]], &value) && value == 0) return weft_extent_of(0);
     }
-    for (size_t i = 0; i < shape.rank; i++) count = weft_extent_mul(count, shape.extents[i]);
+    for (size_t i = 0; i < left->count; i++) count = weft_extent_mul(count, shape.extents[left->axes[i]]);
     return count;
 }
 
+static weft_status *require_ones(const weft_infer_context *context, const char *whose, weft_shape shape,
+                                 const axes_left *left)
+{
+    for (size_t i = 0; i < left->count; i++) {
+        weft_extent extent = shape.extents[left->axes[i]];
+        WEFT_TRY(weft_infer_require(context, WEFT_GUARD_EQUAL, extent, weft_extent_of(1),
+                                    "axis %zu of the %s has extent %s, not 1", left->axes[i], whose,
+                                    weft_extent_describe(extent).text));
+    }
+    return NULL;
+}
+
+static bool has_static_zero(weft_shape shape)
+{
+    int64_t value;
+    for (size_t i = 0; i < shape.rank; i++) {
+        if (weft_extent_is_static(shape.extents[i], &value) && value == 0) return true;
+    }
+    return false;
+}
+
+static bool is_static_one(weft_extent extent)
+{
+    int64_t value;
+    return weft_extent_is_static(extent, &value) && value == 1;
+}
+
+/*
+ * Counts are compared without the extents that both shapes have: a*n elements as b*n asks for a == b. That is more than
+ * needed where n is 0, and gives guards on single axes.
+ */
 weft_status *weft_infer_reshape(const weft_infer_context *context, weft_type *out_types)
 {
     weft_shape from = context->inputs[0].shape, to = context->attrs[0].extents;
-    weft_extent *from_left, *to_left;
+    axes_left from_left, to_left;
     out_types[0] = (weft_type){context->inputs[0].dtype, to};
-    WEFT_TRY(weft_infer_extents(context, from.rank, &from_left));
-    WEFT_TRY(weft_infer_extents(context, to.rank, &to_left));
-    cancel(&from, from_left, &to, to_left);
-    weft_extent from_count = count_of(from), to_count = count_of(to);
-    if (!weft_extent_is_valid(from_count) || !weft_extent_is_valid(to_count)) {
-        return weft_infer_error(context, WEFT_OUT_OF_RANGE, "%s has more elements than an int64 counts",
-                                weft_type_describe(weft_extent_is_valid(from_count) ? out_types : context->inputs).text);
+    if (to.rank > WEFT_MAX_RANK) {
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "the result would have rank %zu, over %d", to.rank,
+                                WEFT_MAX_RANK);
     }
-    return weft_infer_require(context, WEFT_GUARD_EQUAL, from_count, to_count, "%s and %s must have equally many elements",
-                              weft_type_describe(context->inputs).text, weft_type_describe(out_types).text);
+    if (has_static_zero(from) && has_static_zero(to)) return NULL;
+    cancel(from, to, &from_left, &to_left);
+    weft_extent from_count = count_of(from, &from_left), to_count = count_of(to, &to_left);
+    if (weft_extent_equal(from_count, to_count)) return NULL;
+    bool decided = weft_extent_is_static(from_count, NULL) && weft_extent_is_static(to_count, NULL);
+    if (!decided && is_static_one(to_count)) return require_ones(context, "operand", from, &from_left);
+    if (!decided && is_static_one(from_count)) return require_ones(context, "result", to, &to_left);
+    return weft_infer_require(context, WEFT_GUARD_EQUAL, from_count, to_count,
+                              "%s and %s must have equally many elements", weft_type_describe(context->inputs).text,
+                              weft_type_describe(out_types).text);
 }
 
 /* ---- permute, broadcast, flip ---- */
@@ -57,7 +94,8 @@ weft_status *weft_infer_permute(const weft_infer_context *context, weft_type *ou
     weft_shape shape = context->inputs[0].shape;
     weft_ints axes = context->attrs[0].ints;
     if (axes.count != shape.rank) {
-        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%zu axes are given for rank %zu", axes.count, shape.rank);
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%zu axes are given for rank %zu", axes.count,
+                                shape.rank);
     }
     WEFT_TRY(weft_infer_axes(context, "axes", axes, shape.rank, false));
     weft_extent *extents;
@@ -72,7 +110,8 @@ weft_status *weft_infer_broadcast(const weft_infer_context *context, weft_type *
     weft_shape from = context->inputs[0].shape, to = context->attrs[0].extents;
     weft_ints axes = context->attrs[1].ints;
     if (axes.count != from.rank) {
-        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%zu axes are given for rank %zu", axes.count, from.rank);
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%zu axes are given for rank %zu", axes.count,
+                                from.rank);
     }
     if (to.rank > WEFT_MAX_RANK) {
         return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "the result would have rank %zu, over %d", to.rank,
@@ -107,8 +146,8 @@ static weft_status *check_slice(const weft_infer_context *context, size_t axis, 
     weft_extent extent = context->inputs[0].shape.extents[axis], one = weft_extent_of(1);
     weft_extent start = context->attrs[0].extents.extents[axis], size = context->attrs[1].extents.extents[axis];
     if (step == 0) return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "the step of axis %zu is 0", axis);
-    WEFT_TRY(weft_infer_require(context, WEFT_GUARD_AT_MOST, weft_extent_of(0), size, "axis %zu has size %s, below 0", axis,
-                                weft_extent_describe(size).text));
+    WEFT_TRY(weft_infer_require(context, WEFT_GUARD_AT_MOST, weft_extent_of(0), size, "axis %zu has size %s, below 0",
+                                axis, weft_extent_describe(size).text));
     weft_extent way = weft_extent_mul(weft_extent_sub(size, one), weft_extent_of(step));
     weft_extent end = weft_extent_add(start, way);
     weft_extent low = step > 0 ? start : end, high = step > 0 ? end : start;
@@ -137,20 +176,21 @@ weft_status *weft_infer_slice(const weft_infer_context *context, weft_type *out_
 
 static weft_status *check_padding(const weft_infer_context *context, const char *side, size_t axis, weft_extent count)
 {
-    return weft_infer_require(context, WEFT_GUARD_AT_MOST, weft_extent_of(0), count, "%s of axis %zu is %s, below 0", side,
-                              axis, weft_extent_describe(count).text);
+    return weft_infer_require(context, WEFT_GUARD_AT_MOST, weft_extent_of(0), count, "%s of axis %zu is %s, below 0",
+                              side, axis, weft_extent_describe(count).text);
 }
 
 weft_status *weft_infer_pad(const weft_infer_context *context, weft_type *out_types)
 {
     weft_shape shape = context->inputs[0].shape, low = context->attrs[0].extents, high = context->attrs[1].extents;
     if (low.rank != shape.rank || high.rank != shape.rank) {
-        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%zu low and %zu high counts are given for rank %zu", low.rank,
-                                high.rank, shape.rank);
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%zu low and %zu high counts are given for rank %zu",
+                                low.rank, high.rank, shape.rank);
     }
     WEFT_TRY(weft_infer_same_dtypes(context, 0));
     if (context->inputs[1].shape.rank != 0) {
-        return weft_infer_error(context, WEFT_SHAPE_MISMATCH, "the value has rank %zu, not 0", context->inputs[1].shape.rank);
+        return weft_infer_error(context, WEFT_SHAPE_MISMATCH, "the value has rank %zu, not 0",
+                                context->inputs[1].shape.rank);
     }
     weft_extent *extents;
     WEFT_TRY(weft_infer_extents(context, shape.rank, &extents));

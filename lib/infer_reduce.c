@@ -3,7 +3,8 @@
 #include <inttypes.h>
 
 /* `shape` without the axes marked in `gone`. */
-static weft_status *drop_axes(const weft_infer_context *context, weft_shape shape, const bool *gone, weft_shape *out_shape)
+static weft_status *drop_axes(const weft_infer_context *context, weft_shape shape, const bool *gone,
+                              weft_shape *out_shape)
 {
     weft_extent *extents;
     size_t rank = 0;
@@ -50,8 +51,8 @@ static weft_status *pair_axes(const weft_infer_context *context, const char *kin
 {
     weft_shape a = context->inputs[0].shape, b = context->inputs[1].shape;
     if (axes_a.count != axes_b.count) {
-        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%zu %s axes of a are paired with %zu of b", axes_a.count,
-                                kind, axes_b.count);
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%zu %s axes of a are paired with %zu of b",
+                                axes_a.count, kind, axes_b.count);
     }
     for (size_t i = 0; i < axes_a.count; i++) {
         int64_t x = axes_a.items[i], y = axes_b.items[i];
@@ -64,7 +65,8 @@ static weft_status *pair_axes(const weft_infer_context *context, const char *kin
         used[0][x] = used[1][y] = true;
         WEFT_TRY(weft_infer_require(context, WEFT_GUARD_EQUAL, a.extents[x], b.extents[y],
                                     "%s axis %" PRId64 " of a has extent %s but axis %" PRId64 " of b has %s", kind, x,
-                                    weft_extent_describe(a.extents[x]).text, y, weft_extent_describe(b.extents[y]).text));
+                                    weft_extent_describe(a.extents[x]).text, y,
+                                    weft_extent_describe(b.extents[y]).text));
     }
     return NULL;
 }

@@ -21,15 +21,15 @@ static weft_status *check_tensors(const weft_infer_context *context, const char 
                                   weft_tensors tensors, size_t count, const weft_type *wanted)
 {
     if (tensors.count != count) {
-        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%s has %zu %ss but needs %zu", region, tensors.count, what,
-                                count);
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%s has %zu %ss but needs %zu", region, tensors.count,
+                                what, count);
     }
     for (size_t i = 0; i < count; i++) {
         weft_type type = tensor_type(tensors.items[i]);
         if (types_equal(&type, &wanted[i])) continue;
         return weft_infer_error(context, type.dtype == wanted[i].dtype ? WEFT_SHAPE_MISMATCH : WEFT_DTYPE_MISMATCH,
-                                "%s %zu of %s has type %s but needs %s", what, i, region, weft_type_describe(&type).text,
-                                weft_type_describe(&wanted[i]).text);
+                                "%s %zu of %s has type %s but needs %s", what, i, region,
+                                weft_type_describe(&type).text, weft_type_describe(&wanted[i]).text);
     }
     return NULL;
 }

@@ -12,6 +12,7 @@ typedef struct node_draft {
     const weft_attr *attrs; /* the caller's until the type rule runs, the graph's own copy from then on */
     size_t output_count;
     weft_type *types;
+    size_t failures; /* of the graph before; more of them, and the node is not made */
 } node_draft;
 
 static weft_status *draft_error(weft_graph *graph, const node_draft *draft, weft_code code, const char *format, ...)
@@ -47,8 +48,8 @@ static weft_status *check_dtype(weft_graph *graph, const node_draft *draft, size
     if (draft->op->dtypes == 0 || (draft->op->dtypes >> dtype & 1) != 0) return NULL;
     char taken[128];
     print_dtypes(draft->op->dtypes, taken, sizeof taken);
-    return draft_error(graph, draft, WEFT_DTYPE_MISMATCH, "%s: operand %zu has dtype %s but the op takes %s", draft->op->name,
-                       operand, weft_dtype_name(dtype), taken);
+    return draft_error(graph, draft, WEFT_DTYPE_MISMATCH, "%s: operand %zu has dtype %s but the op takes %s",
+                       draft->op->name, operand, weft_dtype_name(dtype), taken);
 }
 
 static weft_status *check_inputs(weft_graph *graph, const node_draft *draft)
@@ -56,7 +57,8 @@ static weft_status *check_inputs(weft_graph *graph, const node_draft *draft)
     int32_t wanted = draft->op->input_count;
     if (wanted < 0 ? draft->input_count == 0 : draft->input_count != (size_t)wanted) {
         return draft_error(graph, draft, WEFT_INVALID_ARGUMENT, "%s: %zu operands are given but the op takes %s%d",
-                           draft->op->name, draft->input_count, wanted < 0 ? "at least " : "", wanted < 0 ? 1 : (int)wanted);
+                           draft->op->name, draft->input_count, wanted < 0 ? "at least " : "",
+                           wanted < 0 ? 1 : (int)wanted);
     }
     for (size_t i = 0; i < draft->input_count; i++) {
         weft_value value = draft->inputs[i];
@@ -77,8 +79,9 @@ static weft_status *find_output_count(weft_graph *graph, node_draft *draft)
     if (id != WEFT_OP_fold && id != WEFT_OP_while) return NULL;
     int64_t carried = draft->attrs[id == WEFT_OP_fold ? 2 : 0].integer;
     if (carried < 1 || (uint64_t)carried > draft->input_count) {
-        return draft_error(graph, draft, WEFT_OUT_OF_RANGE, "%s: carried is %" PRId64 " but must be 1 to %zu, the operands",
-                           draft->op->name, carried, draft->input_count);
+        return draft_error(graph, draft, WEFT_OUT_OF_RANGE,
+                           "%s: carried is %" PRId64 " but must be 1 to %zu, the operands", draft->op->name, carried,
+                           draft->input_count);
     }
     draft->output_count = (size_t)carried;
     return NULL;
@@ -111,11 +114,7 @@ static weft_status *run_rule(weft_graph *graph, node_draft *draft, weft_arena *s
                                      .attrs = draft->attrs,
                                      .allocate = rule_allocate},
                             .scratch = scratch};
-    weft_rule_site site = {draft->input_count, draft->inputs};
-    graph->rule = &site;
-    weft_status *status = draft->op->infer(&context.base, draft->types);
-    graph->rule = NULL;
-    return status;
+    return draft->op->infer(&context.base, draft->types);
 }
 
 /* ---- what any result must be ---- */
@@ -123,17 +122,14 @@ static weft_status *run_rule(weft_graph *graph, node_draft *draft, weft_arena *s
 static weft_status *check_axis(weft_graph *graph, const node_draft *draft, size_t axis, weft_extent extent)
 {
     if (!weft_extent_is_valid(extent) || (extent.graph != NULL && extent.graph->extents != graph->extents)) {
-        return draft_error(graph, draft, WEFT_INVALID_ARGUMENT, "%s: axis %zu of the result has no extent of this graph",
-                           draft->op->name, axis);
+        return draft_error(graph, draft, WEFT_INVALID_ARGUMENT,
+                           "%s: axis %zu of the result has no extent of this graph", draft->op->name, axis);
     }
     if (weft_guard_is_proven(graph, WEFT_GUARD_AT_MOST, weft_extent_of(0), extent)) return NULL;
-    weft_status *otherwise = draft_error(graph, draft, WEFT_OUT_OF_RANGE, "%s: axis %zu of the result has extent %s, below 0",
-                                         draft->op->name, axis, weft_extent_describe(extent).text);
-    weft_rule_site site = {draft->input_count, draft->inputs};
-    graph->rule = &site;
-    weft_status *status = weft_guard_settle(graph, WEFT_GUARD_AT_MOST, weft_extent_of(0), extent, otherwise);
-    graph->rule = NULL;
-    return status;
+    weft_status *otherwise =
+        draft_error(graph, draft, WEFT_OUT_OF_RANGE, "%s: axis %zu of the result has extent %s, below 0",
+                    draft->op->name, axis, weft_extent_describe(extent).text);
+    return weft_guard_settle(graph, WEFT_GUARD_AT_MOST, weft_extent_of(0), extent, otherwise);
 }
 
 /* Whether the extents are known well enough to say that their product overflows whatever the symbols are. */
@@ -153,7 +149,8 @@ static bool count_overflows(weft_shape shape)
 static weft_status *check_result(weft_graph *graph, const node_draft *draft, const weft_type *type)
 {
     if (weft_dtype_info_of(type->dtype) == NULL || (type->shape.rank > 0 && type->shape.extents == NULL)) {
-        return draft_error(graph, draft, WEFT_INTERNAL, "%s: the type rule left a result without a type", draft->op->name);
+        return draft_error(graph, draft, WEFT_INTERNAL, "%s: the type rule left a result without a type",
+                           draft->op->name);
     }
     if (type->shape.rank > WEFT_MAX_RANK) {
         return draft_error(graph, draft, WEFT_INVALID_ARGUMENT, "%s: the result would have rank %zu, over %d",
@@ -161,17 +158,23 @@ static weft_status *check_result(weft_graph *graph, const node_draft *draft, con
     }
     for (size_t i = 0; i < type->shape.rank; i++) WEFT_TRY(check_axis(graph, draft, i, type->shape.extents[i]));
     if (!count_overflows(type->shape)) return NULL;
-    return draft_error(graph, draft, WEFT_OUT_OF_RANGE, "%s: a result of type %s has more elements than an int64 counts",
-                       draft->op->name, weft_type_describe(type).text);
+    return draft_error(graph, draft, WEFT_OUT_OF_RANGE,
+                       "%s: a result of type %s has more elements than an int64 counts", draft->op->name,
+                       weft_type_describe(type).text);
+}
+
+static bool has_failed(const weft_graph *graph, const node_draft *draft)
+{
+    return weft_graph_root(graph)->failures != draft->failures;
 }
 
 static weft_status *infer(weft_graph *graph, node_draft *draft, weft_arena *scratch)
 {
-    size_t failures = weft_graph_root(graph)->failures;
     WEFT_TRY(find_output_count(graph, draft));
     WEFT_TRY(run_rule(graph, draft, scratch));
-    if (weft_graph_root(graph)->failures != failures) return NULL;
-    for (size_t i = 0; i < draft->output_count; i++) WEFT_TRY(check_result(graph, draft, &draft->types[i]));
+    for (size_t i = 0; i < draft->output_count && !has_failed(graph, draft); i++) {
+        WEFT_TRY(check_result(graph, draft, &draft->types[i]));
+    }
     return NULL;
 }
 
@@ -197,9 +200,9 @@ static weft_status *enter_name(weft_graph *graph, const node_draft *draft, const
 {
     size_t known = (size_t)(uintptr_t)weft_map_find(&graph->inputs, name, strlen(name));
     if (known != 0) {
-        return draft_error(graph, draft, WEFT_INVALID_ARGUMENT, "input: %s is declared as %s already and cannot also be %s",
-                           name, weft_type_describe(&graph->nodes[known - 1].types[0]).text,
-                           weft_type_describe(&draft->types[0]).text);
+        return draft_error(
+            graph, draft, WEFT_INVALID_ARGUMENT, "input: %s is declared as %s already and cannot also be %s", name,
+            weft_type_describe(&graph->nodes[known - 1].types[0]).text, weft_type_describe(&draft->types[0]).text);
     }
     bool inserted = weft_map_insert(&graph->inputs, name, strlen(name), (void *)(uintptr_t)(graph->node_count + 1));
     return inserted ? NULL : weft_status_out_of_memory();
@@ -211,9 +214,11 @@ static weft_status *commit(weft_graph *graph, const node_draft *draft, const wef
     const weft_type *types = copy_types(graph, draft);
     const weft_value *inputs = weft_arena_copy(&graph->arena, draft->inputs, draft->input_count * sizeof *inputs);
     if (types == NULL || inputs == NULL || graph->node_count >= WEFT_NODE_INVALID ||
-        !weft_reserve(graph->allocator, &graph->nodes, &graph->node_capacity, graph->node_count + 1, sizeof *graph->nodes)) {
+        !weft_reserve(graph->allocator, &graph->nodes, &graph->node_capacity, graph->node_count + 1,
+                      sizeof *graph->nodes)) {
         return weft_status_out_of_memory();
     }
+    if (has_failed(graph, draft)) return NULL;
     if (name != NULL) WEFT_TRY(enter_name(graph, draft, name));
     if (!weft_map_insert(&graph->interned, key->data, key->size, (void *)(uintptr_t)(graph->node_count + 1))) {
         if (name != NULL) weft_map_remove(&graph->inputs, name, strlen(name));
@@ -229,30 +234,33 @@ static weft_status *commit(weft_graph *graph, const node_draft *draft, const wef
     return NULL;
 }
 
-static weft_status *create(weft_graph *graph, node_draft *draft, const weft_bytes *key, uint32_t *out_node)
+static weft_status *create(weft_graph *graph, node_draft *draft, const weft_bytes *key, weft_arena *scratch)
 {
     draft->attrs = weft_attrs_copy(graph, draft->op, draft->attrs);
     if (draft->attrs == NULL) return weft_status_out_of_memory();
-    size_t failures = weft_graph_root(graph)->failures;
-    weft_arena scratch;
-    weft_arena_init(&scratch, graph->allocator);
-    weft_status *status = infer(graph, draft, &scratch);
-    if (status == NULL && weft_graph_root(graph)->failures == failures) {
-        status = commit(graph, draft, key);
-        if (status == NULL) *out_node = (uint32_t)(graph->node_count - 1);
-    }
-    weft_arena_finish(&scratch);
-    return status;
+    weft_rule_site site = {draft->input_count, draft->inputs};
+    graph->rule = &site;
+    weft_status *status = infer(graph, draft, scratch);
+    graph->rule = NULL;
+    return status == NULL && !has_failed(graph, draft) ? commit(graph, draft, key) : status;
 }
 
+/* `*out_node` stays as it is when an error stuck to the graph on the way. */
 static weft_status *find_or_create(weft_graph *graph, node_draft *draft, weft_bytes *key, uint32_t *out_node)
 {
     WEFT_TRY(check_inputs(graph, draft));
     WEFT_TRY(weft_attrs_check(graph, draft->op, draft->attrs));
     WEFT_TRY(weft_node_encode(graph, draft->op, draft->input_count, draft->inputs, draft->attrs, key));
     size_t known = (size_t)(uintptr_t)weft_map_find(&graph->interned, key->data, key->size);
-    if (known == 0) return create(graph, draft, key, out_node);
-    *out_node = (uint32_t)(known - 1);
+    if (known == 0 && !has_failed(graph, draft)) {
+        weft_arena scratch;
+        weft_arena_init(&scratch, graph->allocator);
+        weft_status *status = create(graph, draft, key, &scratch);
+        weft_arena_finish(&scratch);
+        if (status != NULL) return status;
+        known = graph->node_count;
+    }
+    if (!has_failed(graph, draft)) *out_node = (uint32_t)(known - 1);
     return NULL;
 }
 
@@ -260,7 +268,11 @@ uint32_t weft_graph_add(weft_graph *graph, const weft_op_def *op, size_t input_c
                         const weft_attr *attrs)
 {
     uint32_t node = WEFT_NODE_INVALID;
-    node_draft draft = {.op = op, .input_count = input_count, .inputs = inputs, .attrs = attrs};
+    node_draft draft = {.op = op,
+                        .input_count = input_count,
+                        .inputs = inputs,
+                        .attrs = attrs,
+                        .failures = weft_graph_root(graph)->failures};
     weft_bytes key;
     weft_bytes_init(&key, graph->allocator);
     weft_status *status = find_or_create(graph, &draft, &key, &node);

@@ -33,11 +33,13 @@ weft_op_id weft_op_id_of(const weft_op_def *op);
  *   diagonal   axis_a INT, axis_b INT                            (extract_diagonal)
  *   embed      axis INT, new_axis INT                            (embed_diagonal)
  *   dot        batch_a INTS, batch_b INTS, contract_a INTS, contract_b INTS
- *   fold       trips EXTENT, body REGION, carried INT   (index i64[], carried..., invariants...) -> carried...; inputs: carried, then invariants;
- *              carried INT says how many are carried
+ *   fold       trips EXTENT, body REGION, carried INT
+ *              inputs: carried, then invariants; body: (index i64[], carried..., invariants...) -> carried...
  *   while      carried INT, condition REGION, body REGION
+ *              inputs and body as for fold, without the index; condition: (carried..., invariants...) -> bool[]
  *   cond       then REGION, else REGION      inputs: predicate bool[], then operands of both regions
- * Axes in attributes are non-negative: tracing normalises them. Elementwise nodes have operands of equal shape: tracing inserts broadcasts.
+ * Axes in attributes are non-negative: tracing normalises them. Elementwise nodes have operands of equal shape: tracing
+ * inserts broadcasts.
  */
 
 /* The number of outputs of a region op depends on its regions; for all others it is op->output_count. */

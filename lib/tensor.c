@@ -50,9 +50,10 @@ void weft_tensor_set_name(weft_tensor tensor, const char *name)
     weft_graph *graph = tensor.graph;
     weft_node *node = &graph->nodes[tensor.node];
     if (name == NULL || !weft_text_is_identifier(name)) {
-        weft_graph_fail(graph, weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, "weft_tensor_set_name",
-                                                  "name \"%s\" must be a letter or _ followed by letters, digits, _ or .",
-                                                  name == NULL ? "" : name));
+        weft_graph_fail(graph,
+                        weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, "weft_tensor_set_name",
+                                           "name \"%s\" must be a letter or _ followed by letters, digits, _ or .",
+                                           name == NULL ? "" : name));
         return;
     }
     if (weft_op_id_of(node->op) == WEFT_OP_input) return;
@@ -93,13 +94,18 @@ weft_tensor weft_trace_error(weft_graph *graph, weft_status *status)
 static bool check_operands(weft_graph *graph, const weft_op_def *op, weft_tensors inputs)
 {
     bool well = true;
+    if (inputs.count > 0 && inputs.items == NULL) {
+        weft_graph_fail(graph, weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, op->name,
+                                                  "%s: the operands are NULL", op->name));
+        return false;
+    }
     for (size_t i = 0; i < inputs.count; i++) {
         weft_tensor tensor = inputs.items[i];
         well = well && weft_tensor_is_valid(tensor);
         if (tensor.graph == graph) continue;
         const char *fault = tensor.graph == NULL ? "is no tensor of a graph" : "belongs to another graph";
-        weft_graph_fail(graph, weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, op->name, "%s: operand %zu %s",
-                                                  op->name, i, fault));
+        weft_graph_fail(graph, weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, op->name,
+                                                  "%s: operand %zu %s", op->name, i, fault));
         return false;
     }
     return well;

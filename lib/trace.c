@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tracing functions: each brings its arguments into the form of the op's schema and makes one node; see also composite.c. */
+/* Tracing functions: each brings its arguments into the form of the op's schema and makes one node; see also
+ * composite.c. */
 #include "lib/trace.h"
 #include <inttypes.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 
 weft_tensor weft_trace_op(weft_graph *graph, weft_op_id op, weft_tensors inputs, const weft_attr *attrs)
 {
+    for (size_t i = 0; graph == NULL && i < inputs.count; i++) graph = inputs.items[i].graph;
     return graph == NULL ? weft_tensor_failed(NULL) : weft_graph_trace(graph, &weft_op_table()[op], inputs, attrs);
 }
 
@@ -26,7 +28,8 @@ weft_tensor weft_trace_fail(weft_graph *graph, weft_code code, const char *funct
 bool weft_axis_normalize(weft_graph *graph, const char *function, int64_t axis, size_t rank, int64_t *out_axis)
 {
     if (axis < -(int64_t)rank || axis >= (int64_t)rank) {
-        weft_trace_fail(graph, WEFT_OUT_OF_RANGE, function, "axis %" PRId64 " is out of range for rank %zu", axis, rank);
+        weft_trace_fail(graph, WEFT_OUT_OF_RANGE, function, "axis %" PRId64 " is out of range for rank %zu", axis,
+                        rank);
         return false;
     }
     *out_axis = axis < 0 ? axis + (int64_t)rank : axis;
@@ -48,7 +51,8 @@ static bool is_one(weft_extent extent)
 
 weft_tensor weft_input(weft_graph *graph, const char *name, weft_dtype dtype, weft_shape shape)
 {
-    weft_attr attrs[] = {{.data = name, .size = name == NULL ? 0 : strlen(name)}, {.integer = dtype}, {.extents = shape}};
+    weft_attr attrs[] = {
+        {.data = name, .size = name == NULL ? 0 : strlen(name)}, {.integer = dtype}, {.extents = shape}};
     return weft_trace_op(graph, WEFT_OP_input, (weft_tensors){0, NULL}, attrs);
 }
 
@@ -56,6 +60,7 @@ weft_tensor weft_input(weft_graph *graph, const char *name, weft_dtype dtype, we
 static size_t data_size(weft_dtype dtype, weft_ints shape)
 {
     size_t size = weft_dtype_size(dtype);
+    if (shape.items == NULL) return shape.count == 0 ? size : SIZE_MAX;
     for (size_t i = 0; i < shape.count; i++) {
         if (shape.items[i] < 0 || __builtin_mul_overflow(size, (size_t)shape.items[i], &size)) return SIZE_MAX;
     }
@@ -68,7 +73,8 @@ weft_tensor weft_constant(weft_graph *graph, weft_dtype dtype, weft_ints shape, 
     weft_attr attrs[] = {{.integer = dtype}, {.ints = shape}, {.data = data, .size = size}};
     if (graph == NULL) return weft_tensor_failed(NULL);
     if (size > PTRDIFF_MAX) {
-        return weft_trace_fail(graph, WEFT_OUT_OF_RANGE, "constant", "%s", "an extent is negative or the data do not fit memory");
+        return weft_trace_fail(graph, WEFT_OUT_OF_RANGE, "constant", "%s",
+                               "the shape is NULL, has a negative extent, or its elements fit no memory");
     }
     return weft_trace_op(graph, WEFT_OP_constant, (weft_tensors){0, NULL}, attrs);
 }
@@ -111,8 +117,8 @@ static bool meet(common_shape *common, weft_op_id op, const weft_tensor *operand
         if (!is_one(known) && weft_extent_never_equal(graph, known, extent)) {
             weft_trace_fail(graph, WEFT_SHAPE_MISMATCH, weft_op_table()[op].name,
                             "axis %zu of operand %zu has extent %s but axis %zu of operand %zu has %s",
-                            at + weft_tensor_rank(operands[owner]) - common->rank, owner, weft_extent_describe(known).text, i,
-                            number, weft_extent_describe(extent).text);
+                            at + weft_tensor_rank(operands[owner]) - common->rank, owner,
+                            weft_extent_describe(known).text, i, number, weft_extent_describe(extent).text);
             return false;
         }
         if (!is_one(known) && weft_extent_is_static(known, NULL)) continue;
@@ -147,7 +153,7 @@ static weft_tensor elementwise(weft_op_id op, size_t count, const weft_tensor *o
     weft_graph *graph = operands[0].graph;
     for (size_t i = 0; i < count; i++) {
         if (!weft_tensor_is_valid(operands[i]) || operands[i].graph != graph) {
-            return weft_trace_op(graph != NULL ? graph : operands[i].graph, op, (weft_tensors){count, operands}, NULL);
+            return weft_trace_op(graph, op, (weft_tensors){count, operands}, NULL);
         }
         if (weft_tensor_rank(operands[i]) > common.rank) common.rank = weft_tensor_rank(operands[i]);
     }

@@ -4,7 +4,7 @@
 /* What tracing functions share. */
 #include "lib/graph.h"
 
-/* Traces a built-in op. */
+/* Traces a built-in op; where `graph` is NULL, in the graph of the first operand that has one. */
 weft_tensor weft_trace_op(weft_graph *graph, weft_op_id op, weft_tensors inputs, const weft_attr *attrs);
 /* An error of the tracing function called `function`: its name comes before the sentence. Returns a failed tensor. */
 weft_tensor weft_trace_fail(weft_graph *graph, weft_code code, const char *function, const char *format, ...)

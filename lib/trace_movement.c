@@ -15,6 +15,10 @@ static bool normalize_axes(weft_graph *graph, const char *function, weft_ints ax
         weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "%zu axes are given for rank %zu", axes.count, rank);
         return false;
     }
+    if (axes.count > 0 && axes.items == NULL) {
+        weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "%s", "the axes are NULL");
+        return false;
+    }
     for (size_t i = 0; i < axes.count; i++) {
         if (!weft_axis_normalize(graph, function, axes.items[i], rank, &out_axes->items[i])) return false;
     }
@@ -52,28 +56,29 @@ static weft_extent product(weft_shape shape, size_t without)
     return count;
 }
 
-/* Which axis of `shape` is WEFT_INFER; SIZE_MAX when none is. */
-static size_t find_inferred(weft_shape shape)
+/* The first axis of `shape` from `axis` on that is WEFT_INFER; the rank when there is none. */
+static size_t find_inferred(weft_shape shape, size_t axis)
 {
     int64_t value;
-    for (size_t i = 0; i < shape.rank; i++) {
-        if (weft_extent_is_static(shape.extents[i], &value) && value == -1) return i;
-    }
-    return SIZE_MAX;
+    while (axis < shape.rank && !(weft_extent_is_static(shape.extents[axis], &value) && value == -1)) axis++;
+    return axis;
 }
 
-/* The extent that axis `axis` of `shape` must have for as many elements as x has. */
+/* The extent that axis `axis` of `shape` must have for as many elements as x has; the type rule checks that it is
+ * exact. */
 static bool infer_axis(weft_tensor x, weft_shape shape, size_t axis, weft_extent *out_extent)
 {
     weft_extent count = product(weft_tensor_shape(x), SIZE_MAX), others = product(shape, axis);
-    int64_t rest;
-    if (!weft_require_at_most(x.graph, weft_extent_of(1), others,
-                              "reshape: axis %zu cannot be inferred where the others have no elements", axis)) {
+    int64_t known, rest;
+    if (weft_extent_is_static(others, &known) && known == 0) {
+        weft_trace_fail(x.graph, WEFT_SHAPE_MISMATCH, "reshape",
+                        "axis %zu cannot be inferred: the others have no elements", axis);
         return false;
     }
     if (weft_extent_is_static(weft_extent_mod(count, others), &rest) && rest != 0) {
-        weft_trace_fail(x.graph, WEFT_SHAPE_MISMATCH, "reshape", "axis %zu cannot be inferred: %s elements are no multiple of %s",
-                        axis, weft_extent_describe(count).text, weft_extent_describe(others).text);
+        weft_trace_fail(x.graph, WEFT_SHAPE_MISMATCH, "reshape",
+                        "axis %zu cannot be inferred: %s elements are no multiple of %s", axis,
+                        weft_extent_describe(count).text, weft_extent_describe(others).text);
         return false;
     }
     *out_extent = weft_extent_div(count, others);
@@ -83,14 +88,16 @@ static bool infer_axis(weft_tensor x, weft_shape shape, size_t axis, weft_extent
 weft_tensor weft_reshape(weft_tensor x, weft_shape shape)
 {
     weft_extent extents[WEFT_MAX_RANK];
-    size_t inferred = find_inferred(shape);
-    if (inferred != SIZE_MAX && weft_tensor_is_valid(x) && shape.rank <= WEFT_MAX_RANK) {
-        for (size_t i = 0; i < shape.rank; i++) extents[i] = shape.extents[i];
-        if (find_inferred((weft_shape){shape.rank - inferred - 1, extents + inferred + 1}) != SIZE_MAX) {
-            return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "reshape", "only one axis can be inferred, not %zu and %zu", inferred,
-                                   inferred + 1 + find_inferred((weft_shape){shape.rank - inferred - 1, extents + inferred + 1}));
+    bool may_infer = weft_tensor_is_valid(x) && shape.rank <= WEFT_MAX_RANK && shape.extents != NULL;
+    size_t axis = may_infer ? find_inferred(shape, 0) : shape.rank;
+    if (axis < shape.rank) {
+        size_t second = find_inferred(shape, axis + 1);
+        if (second < shape.rank) {
+            return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "reshape",
+                                   "axes %zu and %zu cannot both be inferred", axis, second);
         }
-        if (!infer_axis(x, shape, inferred, &extents[inferred])) return weft_tensor_failed(x.graph);
+        for (size_t i = 0; i < shape.rank; i++) extents[i] = shape.extents[i];
+        if (!infer_axis(x, shape, axis, &extents[axis])) return weft_tensor_failed(x.graph);
         shape.extents = extents;
     }
     return unary(WEFT_OP_reshape, x, &(weft_attr){.extents = shape});
@@ -120,8 +127,8 @@ weft_tensor weft_broadcast(weft_tensor x, weft_shape shape)
     axis_list list = {.count = rank};
     if (!weft_tensor_is_valid(x)) return x;
     if (rank > shape.rank) {
-        return weft_trace_fail(x.graph, WEFT_SHAPE_MISMATCH, "broadcast", "a tensor of rank %zu does not broadcast to rank %zu", rank,
-                               shape.rank);
+        return weft_trace_fail(x.graph, WEFT_SHAPE_MISMATCH, "broadcast",
+                               "a tensor of rank %zu does not broadcast to rank %zu", rank, shape.rank);
     }
     for (size_t i = 0; i < rank; i++) list.items[i] = (int64_t)(shape.rank - rank + i);
     return weft_broadcast_in_dim(x, shape, list_ints(&list));
@@ -145,13 +152,15 @@ weft_tensor weft_narrow(weft_tensor x, int64_t axis, weft_extent start, weft_ext
         sizes[i] = i == (size_t)at ? size : shape.extents[i];
         steps[i] = 1;
     }
-    return weft_slice(x, (weft_shape){shape.rank, starts}, (weft_shape){shape.rank, sizes}, (weft_ints){shape.rank, steps});
+    return weft_slice(x, (weft_shape){shape.rank, starts}, (weft_shape){shape.rank, sizes},
+                      (weft_ints){shape.rank, steps});
 }
 
 weft_tensor weft_pad(weft_tensor x, weft_tensor value, weft_shape low, weft_shape high)
 {
     weft_tensor operands[] = {x, value};
-    return weft_trace_op(x.graph, WEFT_OP_pad, (weft_tensors){2, operands}, (weft_attr[]){{.extents = low}, {.extents = high}});
+    return weft_trace_op(x.graph, WEFT_OP_pad, (weft_tensors){2, operands},
+                         (weft_attr[]){{.extents = low}, {.extents = high}});
 }
 
 weft_tensor weft_flip(weft_tensor x, weft_ints axes)
@@ -166,10 +175,11 @@ weft_tensor weft_flip(weft_tensor x, weft_ints axes)
 
 weft_tensor weft_concat(weft_tensors operands, int64_t axis)
 {
-    if (operands.count == 0) return weft_tensor_failed(NULL);
+    if (operands.count == 0 || operands.items == NULL) return weft_tensor_failed(NULL);
     weft_tensor first = operands.items[0];
     weft_attr attr = {.integer = axis};
-    if (weft_tensor_is_valid(first) && !weft_axis_normalize(first.graph, "concat", axis, weft_tensor_rank(first), &attr.integer)) {
+    if (weft_tensor_is_valid(first) &&
+        !weft_axis_normalize(first.graph, "concat", axis, weft_tensor_rank(first), &attr.integer)) {
         return weft_tensor_failed(first.graph);
     }
     return weft_trace_op(first.graph, WEFT_OP_concat, operands, &attr);
@@ -250,7 +260,8 @@ weft_tensor weft_reduce_min(weft_tensor x, weft_ints axes, bool keep)
 weft_tensor weft_argmax(weft_tensor x, int64_t axis, bool keep)
 {
     axis_list list = {.count = 1};
-    if (!weft_tensor_is_valid(x) || !weft_axis_normalize(x.graph, "argmax", axis, weft_tensor_rank(x), &list.items[0])) {
+    if (!weft_tensor_is_valid(x) ||
+        !weft_axis_normalize(x.graph, "argmax", axis, weft_tensor_rank(x), &list.items[0])) {
         return weft_tensor_failed(x.graph);
     }
     weft_tensor reduced = unary(WEFT_OP_argmax, x, &(weft_attr){.integer = list.items[0]});

@@ -31,8 +31,8 @@ static weft_status *check_version(const weft_extension *extension)
                       extension->abi_major, extension->abi_minor, WEFT_ABI_MAJOR, WEFT_ABI_MINOR);
     }
     if (extension->size >= OLDEST_EXTENSION_SIZE) return NULL;
-    return refuse(WEFT_INVALID_ARGUMENT, "the extension table has %zu bytes but version 0.1 of it has %zu", extension->size,
-                  OLDEST_EXTENSION_SIZE);
+    return refuse(WEFT_INVALID_ARGUMENT, "the extension table has %zu bytes but version 0.1 of it has %zu",
+                  extension->size, OLDEST_EXTENSION_SIZE);
 }
 
 static bool is_word(const char *text)
@@ -45,7 +45,8 @@ static weft_status *check_name(const char *family, const char *name)
 {
     size_t length = strlen(family);
     if (strncmp(name, family, length) == 0 && name[length] == '.' && is_word(name + length + 1)) return NULL;
-    return refuse(WEFT_INVALID_ARGUMENT, "op \"%s\" must be called \"%s.\" and a word of letters, digits and _", name, family);
+    return refuse(WEFT_INVALID_ARGUMENT, "op \"%s\" must be called \"%s.\" and a word of letters, digits and _", name,
+                  family);
 }
 
 static weft_status *check_attrs(const weft_op_def *op)
@@ -55,7 +56,8 @@ static weft_status *check_attrs(const weft_op_def *op)
     }
     for (size_t i = 0; i < op->attr_count; i++) {
         if (op->attrs[i].name == NULL || !is_word(op->attrs[i].name)) {
-            return refuse(WEFT_INVALID_ARGUMENT, "attribute %zu of op %s has no name of letters, digits and _", i, op->name);
+            return refuse(WEFT_INVALID_ARGUMENT, "attribute %zu of op %s has no name of letters, digits and _", i,
+                          op->name);
         }
         if ((unsigned)op->attrs[i].kind > WEFT_ATTR_REGION) {
             return refuse(WEFT_INVALID_ARGUMENT, "attribute %s of op %s is of kind %u, which is unknown here",
@@ -69,8 +71,8 @@ static weft_status *check_op(const char *family, const weft_op_def *op, size_t n
 {
     if (op == NULL) return refuse(WEFT_INVALID_ARGUMENT, "op %zu of family %s is NULL", number, family);
     if (op->size < OLDEST_OP_SIZE) {
-        return refuse(WEFT_INVALID_ARGUMENT, "op %zu of family %s has %zu bytes but version 0.1 of it has %zu", number, family,
-                      op->size, OLDEST_OP_SIZE);
+        return refuse(WEFT_INVALID_ARGUMENT, "op %zu of family %s has %zu bytes but version 0.1 of it has %zu", number,
+                      family, op->size, OLDEST_OP_SIZE);
     }
     if (op->name == NULL) return refuse(WEFT_INVALID_ARGUMENT, "op %zu of family %s has no name", number, family);
     WEFT_TRY(check_name(family, op->name));
@@ -88,7 +90,8 @@ static weft_status *check_op(const char *family, const weft_op_def *op, size_t n
 static weft_status *check_ops(const weft_extension *extension)
 {
     if (extension->op_count > 0 && extension->ops == NULL) {
-        return refuse(WEFT_INVALID_ARGUMENT, "family %s has %zu ops but ops is NULL", extension->family, extension->op_count);
+        return refuse(WEFT_INVALID_ARGUMENT, "family %s has %zu ops but ops is NULL", extension->family,
+                      extension->op_count);
     }
     for (size_t i = 0; i < extension->op_count; i++) {
         WEFT_TRY(check_op(extension->family, extension->ops[i], i));
@@ -107,9 +110,11 @@ weft_status *weft_extension_check(const weft_extension *extension)
         return refuse(WEFT_INVALID_ARGUMENT, "family \"%s\" must be a word of letters, digits and _",
                       extension->family == NULL ? "" : extension->family);
     }
-    if (extension->version == NULL) return refuse(WEFT_INVALID_ARGUMENT, "family %s has no version text", extension->family);
+    if (extension->version == NULL)
+        return refuse(WEFT_INVALID_ARGUMENT, "family %s has no version text", extension->family);
     if ((extension->state_create == NULL) != (extension->state_destroy == NULL)) {
-        return refuse(WEFT_INVALID_ARGUMENT, "family %s has only one of state_create and state_destroy", extension->family);
+        return refuse(WEFT_INVALID_ARGUMENT, "family %s has only one of state_create and state_destroy",
+                      extension->family);
     }
     return check_ops(extension);
 }

@@ -16,7 +16,8 @@ struct weft_plugin {
 
 /* ---- is it a whole file? ---- */
 
-/* The loader maps what the headers promise and dies by signal where a truncated file does not hold it, so they are checked first. */
+/* The loader maps what the headers promise and dies by signal where a truncated file does not hold it, so they are
+ * checked first. */
 static const char *headers_fault(FILE *file, const Elf64_Ehdr *header, uint64_t file_size)
 {
     uint64_t sections_end;
@@ -24,7 +25,8 @@ static const char *headers_fault(FILE *file, const Elf64_Ehdr *header, uint64_t 
         sections_end > file_size) {
         return "the file is truncated: its section table lies beyond its end";
     }
-    if (header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phoff > INT64_MAX) return "the file has a malformed header";
+    if (header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phoff > INT64_MAX)
+        return "the file has a malformed header";
     for (unsigned i = 0; i < header->e_phnum; i++) {
         Elf64_Phdr segment;
         uint64_t end;
@@ -71,7 +73,8 @@ static weft_status *open_library(weft_plugin *plugin, const char *path)
     if (status == NULL) {
         plugin->library = dlopen(full.data, RTLD_NOW | RTLD_LOCAL);
         if (plugin->library == NULL) {
-            status = weft_status_create(&plugin->allocator, WEFT_BAD_FILE, "weft_plugin_load", "plugin %s: %s", path, dlerror());
+            status = weft_status_create(&plugin->allocator, WEFT_BAD_FILE, "weft_plugin_load", "plugin %s: %s", path,
+                                        dlerror());
         }
     }
     weft_bytes_finish(&full);
@@ -82,8 +85,8 @@ static weft_status *open_library(weft_plugin *plugin, const char *path)
 static weft_status *error_with_path(const weft_plugin *plugin, const char *path, weft_status *status)
 {
     if (status == NULL || weft_status_code(status) == WEFT_OUT_OF_MEMORY) return status;
-    weft_status *named = weft_status_create(&plugin->allocator, weft_status_code(status), "weft_plugin_load", "plugin %s: %s",
-                                            path, weft_status_message(status));
+    weft_status *named = weft_status_create(&plugin->allocator, weft_status_code(status), "weft_plugin_load",
+                                            "plugin %s: %s", path, weft_status_message(status));
     weft_status_destroy(status);
     return named;
 }
