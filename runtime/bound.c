@@ -320,6 +320,8 @@ weft_status *weft_bound_create(weft_executor *executor, const weft_variant *vari
     bound->executor = executor;
     bound->runtime = call->runtime;
     bound->program = call->program;
+    bound->input_count = call->program->input_count;
+    bound->output_count = call->program->output_count;
     bound->variant = variant;
     weft_arena_init(&bound->arena, &executor->allocator);
     weft_status *status = bound_fill(bound, call, key, key_count);

@@ -41,7 +41,8 @@ typedef struct weft_frame weft_frame;
 typedef struct weft_bound {
     weft_executor *executor;
     const weft_runtime *runtime;
-    const weft_program *program;
+    const weft_program *program; /* lives during runs only */
+    size_t input_count, output_count;
     const weft_variant *variant;
     weft_arena arena;          /* everything below */
     int64_t *key;

@@ -7,8 +7,7 @@
 
 static size_t frame_size(const weft_bound *bound)
 {
-    size_t pointers = bound->program->output_count + bound->program->input_count + bound->variant->buffer_count +
-                      bound->pointer_count;
+    size_t pointers = bound->output_count + bound->input_count + bound->variant->buffer_count + bound->pointer_count;
     return sizeof(weft_frame) + pointers * sizeof(void *) + bound->view_count * sizeof(weft_view);
 }
 
@@ -18,8 +17,8 @@ weft_status *weft_frame_create(weft_bound *bound, weft_frame **out_frame)
     if (frame == NULL) return weft_status_out_of_memory();
     frame->bound = bound;
     frame->outputs = (weft_array **)(frame + 1);
-    frame->copies = (weft_block **)(frame->outputs + bound->program->output_count);
-    frame->buffers = (void **)(frame->copies + bound->program->input_count);
+    frame->copies = (weft_block **)(frame->outputs + bound->output_count);
+    frame->buffers = (void **)(frame->copies + bound->input_count);
     frame->pointers = frame->buffers + bound->variant->buffer_count;
     frame->views = (weft_view *)(frame->pointers + bound->pointer_count);
     memcpy(frame->views, bound->views, bound->view_count * sizeof(weft_view));

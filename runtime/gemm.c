@@ -94,8 +94,10 @@ struct grid {
 
 static obj_t matrix(const struct grid *grid, int64_t rows, int64_t columns, const void *data, int64_t row, int64_t column)
 {
-    obj_t object = BLIS_OBJECT_INITIALIZER;
-    bli_obj_init_finish(grid->type, rows, columns, (void *)data, row, column, &object);
+    obj_t object;
+    bli_obj_create_without_buffer(grid->type, rows, columns, &object);
+    bli_obj_set_buffer((void *)data, &object);
+    bli_obj_set_strides(row, column, &object);
     return object;
 }
 

@@ -36,7 +36,7 @@ typedef struct weft_image weft_image;
 typedef struct weft_driver {
     size_t size;
     weft_device device;
-    /* Device memory, 64-byte aligned at least. */
+    /* Device memory, 64-byte aligned at least. Both NULL on the CPU: memory then comes from the executor's allocator. */
     weft_status *(*allocate)(void *self, size_t bytes, void **out_memory);
     void (*release)(void *self, void *memory, size_t bytes);
     /* Loads an object made for this device and finds `symbol` in it. Loaded code is freed by unload. */

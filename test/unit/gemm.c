@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test/support.h"
+#include <complex.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/gemm.h"
+
+/* One product with its operands; element (0, 0) lies at the offset of the call. */
+struct product {
+    weft_gemm_call call;
+    size_t count[3]; /* elements behind a, b, c */
+    void *data[3];
+};
+
+static const weft_dtype dtypes[] = {WEFT_F32, WEFT_F64, WEFT_C64, WEFT_C128};
+
+/* Elements as complex doubles, whatever the dtype. */
+static double complex load(weft_dtype dtype, const void *data, int64_t index)
+{
+    switch (dtype) {
+    case WEFT_F32: return ((const float *)data)[index];
+    case WEFT_F64: return ((const double *)data)[index];
+    case WEFT_C64: return ((const float complex *)data)[index];
+    default: return ((const double complex *)data)[index];
+    }
+}
+
+static void store(weft_dtype dtype, void *data, int64_t index, double complex value)
+{
+    switch (dtype) {
+    case WEFT_F32: ((float *)data)[index] = (float)creal(value); break;
+    case WEFT_F64: ((double *)data)[index] = creal(value); break;
+    case WEFT_C64: ((float complex *)data)[index] = (float complex)value; break;
+    default: ((double complex *)data)[index] = value; break;
+    }
+}
+
+static double random_value(void)
+{
+    return (double)rand() / RAND_MAX - 0.5;
+}
+
+static void product_fill(struct product *product)
+{
+    weft_dtype dtype = product->call.dtype;
+    for (size_t i = 0; i < 3; i++) {
+        product->data[i] = malloc(product->count[i] * weft_dtype_size(dtype));
+        assert_non_null(product->data[i]);
+        for (size_t e = 0; e < product->count[i]; e++)
+            store(dtype, product->data[i], (int64_t)e,
+                  i == 2 ? (double complex)NAN : random_value() + random_value() * (double complex)I);
+    }
+}
+
+static void product_finish(struct product *product)
+{
+    for (size_t i = 0; i < 3; i++) free(product->data[i]);
+}
+
+static void product_run(struct product *product, size_t threads)
+{
+    weft_pool *pool;
+    weft_test_ok(weft_pool_create(NULL, threads, &pool));
+    weft_gemm_run(pool, &product->call, product->data[0], product->data[1], product->data[2]);
+    weft_pool_destroy(pool);
+}
+
+static int64_t batch_offset(const weft_gemm_call *call, const int64_t *strides, int64_t index)
+{
+    int64_t offset = 0;
+    for (size_t axis = call->batch_rank; axis-- > 0; index /= call->batch[axis])
+        offset += index % call->batch[axis] * strides[axis];
+    return offset;
+}
+
+static void check_element(const struct product *product, int64_t batch, int64_t i, int64_t j)
+{
+    const weft_gemm_call *call = &product->call;
+    int64_t a = call->a_offset + batch_offset(call, call->a_batch, batch) + i * call->a_row;
+    int64_t b = call->b_offset + batch_offset(call, call->b_batch, batch) + j * call->b_column;
+    int64_t c = call->c_offset + batch_offset(call, call->c_batch, batch) + i * call->c_row + j * call->c_column;
+    double complex sum = 0;
+    for (int64_t k = 0; k < call->k; k++)
+        sum += load(call->dtype, product->data[0], a + k * call->a_column) *
+               load(call->dtype, product->data[1], b + k * call->b_row);
+    double tolerance = (call->dtype == WEFT_F32 || call->dtype == WEFT_C64 ? 1e-6 : 1e-14) * (double)(call->k + 1);
+    double complex got = load(call->dtype, product->data[2], c);
+    assert_true(cabs(got - sum) <= tolerance);
+}
+
+static void check_product(const struct product *product)
+{
+    const weft_gemm_call *call = &product->call;
+    int64_t batch = 1;
+    for (size_t axis = 0; axis < call->batch_rank; axis++) batch *= call->batch[axis];
+    for (int64_t t = 0; t < batch; t++)
+        for (int64_t i = 0; i < call->m; i++)
+            for (int64_t j = 0; j < call->n; j++) check_element(product, t, i, j);
+}
+
+static struct product row_major(weft_dtype dtype, int64_t m, int64_t n, int64_t k)
+{
+    struct product product = {
+        .call = {.dtype = dtype, .m = m, .n = n, .k = k, .a_row = k, .a_column = 1, .b_row = n, .b_column = 1, .c_row = n,
+                 .c_column = 1},
+        .count = {(size_t)(m * k), (size_t)(k * n), (size_t)(m * n)}};
+    return product;
+}
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][3] = {{1, 1, 1},   {1, 17, 5},  {13, 1, 7},    {5, 9, 0},    {0, 4, 3},
+                                        {3, 0, 4},   {16, 16, 1}, {97, 101, 33}, {64, 300, 7}, {200, 3, 513}};
+    for (size_t d = 0; d < 4; d++)
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+            struct product product = row_major(dtypes[d], shapes[i][0], shapes[i][1], shapes[i][2]);
+            product_fill(&product);
+            product_run(&product, 2);
+            check_product(&product);
+            product_finish(&product);
+        }
+}
+
+/* Transposed, reversed, spread out and broadcast operands. */
+static void test_strides(void **state)
+{
+    (void)state;
+    enum { M = 37, N = 29, K = 41 };
+    for (size_t d = 0; d < 4; d++) {
+        struct product product = row_major(dtypes[d], M, N, K);
+        weft_gemm_call *call = &product.call;
+        call->a_row = 1;
+        call->a_column = M;
+        call->b_row = -(2 * N);
+        call->b_column = 2;
+        call->b_offset = (K - 1) * 2 * N;
+        call->c_row = -3;
+        call->c_column = 3 * M;
+        call->c_offset = 3 * (M - 1);
+        product.count[1] *= 2;
+        product.count[2] *= 3;
+        product_fill(&product);
+        product_run(&product, 3);
+        check_product(&product);
+        call->a_row = 0;
+        call->b_column = 0;
+        product_run(&product, 2);
+        check_product(&product);
+        call->a_column = call->b_row = 0;
+        product_run(&product, 2);
+        check_product(&product);
+        product_finish(&product);
+    }
+}
+
+static void test_batches(void **state)
+{
+    (void)state;
+    enum { M = 19, N = 35, K = 23 };
+    const int64_t batch[] = {3, 4}, a[] = {4 * M * K, M * K}, b[] = {0, K * N}, c[] = {M * N, 3 * M * N};
+    for (size_t d = 0; d < 4; d++) {
+        struct product product = row_major(dtypes[d], M, N, K);
+        product.call.batch_rank = 2;
+        product.call.batch = batch;
+        product.call.a_batch = a;
+        product.call.b_batch = b;
+        product.call.c_batch = c;
+        product.count[0] *= 12;
+        product.count[1] *= 4;
+        product.count[2] *= 12;
+        product_fill(&product);
+        product_run(&product, 2);
+        check_product(&product);
+        product_finish(&product);
+    }
+}
+
+static void check_bits(weft_dtype dtype, int64_t m, int64_t n, int64_t k)
+{
+    static const size_t threads[] = {2, 3, 7};
+    struct product product = row_major(dtype, m, n, k);
+    product_fill(&product);
+    size_t size = product.count[2] * weft_dtype_size(dtype);
+    void *first = malloc(size);
+    assert_non_null(first);
+    product_run(&product, 1);
+    memcpy(first, product.data[2], size);
+    for (size_t i = 0; i < 3; i++) {
+        memset(product.data[2], 0xff, size);
+        product_run(&product, threads[i]);
+        assert_memory_equal(first, product.data[2], size);
+    }
+    free(first);
+    product_finish(&product);
+}
+
+static void test_same_bits_for_any_number_of_threads(void **state)
+{
+    (void)state;
+    for (size_t d = 0; d < 4; d++) {
+        check_bits(dtypes[d], 150, 333, 700);
+        check_bits(dtypes[d], 257, 64, 1031);
+        check_bits(dtypes[d], 1, 1500, 300);
+        check_bits(dtypes[d], 2000, 2, 300);
+    }
+}
+
+static void test_dtypes(void **state)
+{
+    (void)state;
+    assert_true(weft_gemm_supports(WEFT_F32) && weft_gemm_supports(WEFT_C128));
+    assert_false(weft_gemm_supports(WEFT_I64) || weft_gemm_supports(WEFT_BF16));
+    assert_true(strlen(weft_gemm_configuration()) > 0);
+    assert_string_not_equal(weft_gemm_configuration(), "generic");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_strides),
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_same_bits_for_any_number_of_threads),
+        cmocka_unit_test(test_dtypes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
