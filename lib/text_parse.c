@@ -562,7 +562,8 @@ static weft_status *parse_output_name(parser *p, size_t number, const char **out
             return weft_lexer_error(&p->lexer, token.start, WEFT_PARSE_ERROR, "a name cannot hold a NUL byte");
     }
     if (*out_name == NULL) return weft_status_out_of_memory();
-    return token.kind == WEFT_TOKEN_VALUE ? NULL : weft_lexer_expect(&p->lexer, "=");
+    bool named = token.kind == WEFT_TOKEN_IDENTIFIER || token.kind == WEFT_TOKEN_STRING;
+    return named ? weft_lexer_expect(&p->lexer, "=") : NULL;
 }
 
 static weft_status *parse_outputs(parser *p, list *outputs, list *names)

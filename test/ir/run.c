@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs text cases: run FILE... A file is a sequence of cases, each
+ *     # case: what it shows
+ *     # passes: a,b                       (none when missing)
+ *     graph text
+ *     # expect                            and the text after the passes; or
+ *     # error: part of the message
+ * What is expected must also survive being printed again.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <weft/weft.h>
+#include "lib/rewrite.h"
+
+typedef struct text_case {
+    const char *file;
+    size_t line; /* of the first line */
+    char title[128], passes[128], error[512];
+    char *graph, *expected; /* NULL where there is none */
+    size_t expected_line;
+} text_case;
+
+/* ---- reading ---- */
+
+static char *read_file(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) return NULL;
+    fseek(file, 0, SEEK_END);
+    long size = ftell(file);
+    rewind(file);
+    char *text = calloc((size_t)size + 1, 1);
+    if (text != NULL && fread(text, 1, (size_t)size, file) != (size_t)size) text[0] = '\0';
+    fclose(file);
+    return text;
+}
+
+/* Copies what follows `key` on the line, if it starts with that. */
+static bool take_directive(const char *line, const char *key, char *out_value, size_t size)
+{
+    size_t length = strlen(key);
+    if (strncmp(line, key, length) != 0) return false;
+    line += length;
+    while (*line == ' ') line++;
+    snprintf(out_value, size, "%.*s", (int)strcspn(line, "\n"), line);
+    return true;
+}
+
+static void append_line(char **text, const char *line, size_t length)
+{
+    size_t old = *text == NULL ? 0 : strlen(*text);
+    char *grown = realloc(*text, old + length + 1);
+    if (grown == NULL) abort();
+    memcpy(grown + old, line, length);
+    grown[old + length] = '\0';
+    *text = grown;
+}
+
+/* Reads one case from `*cursor`; false at the end of the file. */
+static bool read_case(const char **cursor, size_t *line_number, text_case *c)
+{
+    char ignored[8];
+    bool started = false;
+    while (**cursor != '\0') {
+        const char *line = *cursor;
+        size_t length = strcspn(line, "\n") + (line[strcspn(line, "\n")] == '\n');
+        if (strncmp(line, "# case:", 7) == 0 && started) return true;
+        *cursor += length;
+        *line_number += 1;
+        if (take_directive(line, "# case:", c->title, sizeof c->title)) {
+            c->line = *line_number;
+            started = true;
+        } else if (take_directive(line, "# expect", ignored, sizeof ignored)) {
+            c->expected_line = *line_number;
+            append_line(&c->expected, "", 0);
+        } else if (started && !take_directive(line, "# passes:", c->passes, sizeof c->passes) &&
+                   !take_directive(line, "# error:", c->error, sizeof c->error)) {
+            append_line(c->expected_line != 0 ? &c->expected : &c->graph, line, length);
+        }
+    }
+    return started;
+}
+
+/* ---- running ---- */
+
+/* Parses, runs the passes and prints. */
+static weft_status *transform(const char *name, const char *text, const char *passes, weft_bytes *out_text)
+{
+    weft_module *module;
+    WEFT_TRY(weft_graph_parse(name, text, strlen(text), NULL, 0, NULL, &module));
+    size_t count = module->outputs.count;
+    weft_value *outputs = calloc(count, sizeof *outputs);
+    if (outputs == NULL) abort();
+    for (size_t i = 0; i < count; i++) outputs[i] = (weft_value){module->outputs.items[i].node, module->outputs.items[i].output};
+    weft_policy policy = {.size = sizeof policy, .passes = passes};
+    weft_status *status = weft_graph_verify(module->graph, count, outputs);
+    if (status == NULL) status = weft_passes_run(module->graph, &policy, count, outputs);
+    if (status == NULL) status = weft_graph_verify(module->graph, count, outputs);
+    if (status == NULL) status = weft_graph_print_named(module->graph, count, outputs, module->output_names, out_text);
+    free(outputs);
+    weft_module_destroy(module);
+    return status;
+}
+
+static bool report(const text_case *c, const char *what, const char *detail)
+{
+    printf("%s:%zu: %s: %s%s\n", c->file, c->line, c->title, what, detail);
+    return false;
+}
+
+/* Blank lines at the end of a case only part it from the next. */
+static void trim_end(char *text)
+{
+    size_t length = strlen(text);
+    while (length > 1 && text[length - 1] == '\n' && text[length - 2] == '\n') text[--length] = '\0';
+}
+
+static bool compare(const text_case *c, const char *actual)
+{
+    const char *a = actual, *e = c->expected;
+    for (size_t line = c->expected_line + 1;; line++) {
+        size_t a_length = strcspn(a, "\n"), e_length = strcspn(e, "\n");
+        if (a_length != e_length || memcmp(a, e, a_length) != 0) {
+            printf("%s:%zu: %s: this line differs\n  expected: %.*s\n  actual:   %.*s\nall of it:\n%s", c->file, line, c->title,
+                   (int)e_length, e, (int)a_length, a, actual);
+            return false;
+        }
+        a += a_length;
+        e += e_length;
+        if (*a == '\0' || *e == '\0') return *a == *e || report(c, "one text ends before the other:\n", actual);
+        a++;
+        e++;
+    }
+}
+
+static bool check_error(const text_case *c, weft_status *status)
+{
+    bool good = status != NULL && c->error[0] != '\0' && strstr(weft_status_message(status), c->error) != NULL;
+    if (!good) report(c, status == NULL ? "no error was reported" : "error: ", weft_status_message(status));
+    weft_status_destroy(status);
+    return good;
+}
+
+static bool run_case(text_case *c)
+{
+    if (c->graph == NULL || (c->expected == NULL && c->error[0] == '\0')) return report(c, "the case expects nothing", "");
+    weft_bytes text, again;
+    weft_bytes_init(&text, NULL);
+    weft_bytes_init(&again, NULL);
+    weft_status *status = transform("graph", c->graph, c->passes, &text);
+    bool good;
+    if (status != NULL || c->expected == NULL) {
+        good = check_error(c, status);
+    } else {
+        trim_end(c->expected);
+        good = compare(c, text.data);
+        status = transform("printed", text.data, "", &again);
+        if (good && status != NULL) good = report(c, "what was printed does not parse: ", weft_status_message(status));
+        else if (good && strcmp(text.data, again.data) != 0) good = report(c, "printed again it differs:\n", again.data);
+        weft_status_destroy(status);
+    }
+    weft_bytes_finish(&text);
+    weft_bytes_finish(&again);
+    return good;
+}
+
+static size_t run_file(const char *path, size_t *count)
+{
+    char *text = read_file(path);
+    if (text == NULL) {
+        printf("%s cannot be read\n", path);
+        return 1;
+    }
+    size_t failed = 0, line = 0;
+    const char *cursor = text;
+    for (;;) {
+        text_case c = {.file = path};
+        bool found = read_case(&cursor, &line, &c);
+        if (found) {
+            *count += 1;
+            failed += !run_case(&c);
+        }
+        free(c.graph);
+        free(c.expected);
+        if (!found) break;
+    }
+    free(text);
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    size_t failed = 0, count = 0;
+    for (int i = 1; i < argc; i++) failed += run_file(argv[i], &count);
+    printf("%zu cases, %zu failed\n", count, failed);
+    return failed != 0 || count == 0;
+}
