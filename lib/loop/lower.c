@@ -201,8 +201,8 @@ static void lower_partial(lowerer *low, const weft_point *point, uint32_t target
     weft_dtype dtypes[WEFT_MAX_COMPONENTS];
     uint32_t width = weft_reduction_components(low->graph, low->root, dtypes);
     for (uint32_t i = 0; i < width; i++) weft_lowerer_buffer(low, target + i, true);
-    make_ranges(low, low->outer);
     weft_kernel_builder_range(low->builder, plain_range(low, chunk));
+    make_ranges(low, low->outer);
     begin_stage(low);
     weft_lowerer_accumulate(low, plan);
     begin_stage(low);

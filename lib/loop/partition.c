@@ -92,7 +92,9 @@ static uint32_t virtual_lanes(size_t element_size, int64_t bound) {
 /* Whether the reduction runs along what is innermost in its operand: then lanes go along it, otherwise across the results. */
 static bool is_innermost(const weft_graph *graph, const weft_node *node, const weft_reduction *reduction) {
     int64_t last = reduction->axes[reduction->axis_count - 1];
-    size_t rank = weft_value_type(graph, node->inputs[0])->shape.rank;
+    weft_shape shape = weft_value_type(graph, node->inputs[0])->shape;
+    size_t rank = shape.rank;
+    while (rank > 0 && (int64_t)rank - 1 > last && weft_extent_equal(shape.extents[rank - 1], weft_extent_of(1))) rank--;
     if (weft_op_id_of(node->op) != WEFT_OP_dot) return (size_t)last == rank - 1;
     size_t free_b = weft_value_type(graph, node->inputs[1])->shape.rank - node->attrs[1].ints.count - node->attrs[3].ints.count;
     return free_b == 0;

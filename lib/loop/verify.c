@@ -78,8 +78,8 @@ static bool has_variable(const weft_range *ranges, uint32_t count, weft_expr var
     return false;
 }
 
-/* Only scalars and, unless `fixed`, variables of the ranges around the place appear in `e`. */
-static weft_status *verify_expr(const verifier *v, weft_expr e, const char *what, bool fixed)
+/* Only scalars, variables of the first `outer` outer ranges and of the first `inner` ranges of the stage appear in `e`. */
+static weft_status *verify_scope(const verifier *v, weft_expr e, const char *what, uint32_t outer, uint32_t inner)
 {
     const weft_kernel *kernel = v->kernel;
     if (e == WEFT_EXPR_NONE) return broken(v, "%s is missing", what);
@@ -88,17 +88,22 @@ static weft_status *verify_expr(const verifier *v, weft_expr e, const char *what
         if (weft_expr_bound(kernel->extents, symbol) == WEFT_EXPR_NONE) continue;
         if (!weft_expr_uses(kernel->extents, e, symbol)) continue;
         const char *name = weft_expr_name(kernel->extents, symbol);
-        if (fixed) return broken(v, "%s uses the loop variable %s, but it has to be the same in all iterations", what, name);
-        if (has_variable(kernel->ranges, kernel->range_count, symbol)) continue;
-        if (v->stage != NULL && has_variable(v->stage->ranges, v->stage->range_count, symbol)) continue;
+        if (has_variable(kernel->ranges, outer, symbol)) continue;
+        if (inner > 0 && has_variable(v->stage->ranges, inner, symbol)) continue;
         return broken(v, "%s uses the loop variable %s, which no range around it binds", what, name);
     }
     return NULL;
 }
 
+/* Any range around the place will do. */
+static weft_status *verify_expr(const verifier *v, weft_expr e, const char *what)
+{
+    return verify_scope(v, e, what, v->kernel->range_count, v->stage == NULL ? 0 : v->stage->range_count);
+}
+
 static weft_status *verify_predicates(const verifier *v, uint32_t count, const weft_expr *predicates)
 {
-    for (uint32_t p = 0; p < count; p++) WEFT_TRY(verify_expr(v, predicates[p], "a predicate", false));
+    for (uint32_t p = 0; p < count; p++) WEFT_TRY(verify_expr(v, predicates[p], "a predicate"));
     return NULL;
 }
 
@@ -219,12 +224,12 @@ static weft_status *verify_fields(const verifier *v)
 {
     const weft_inst *inst = v->inst;
     unsigned fields = weft_inst_fields(inst->op, inst->dtype);
-    if (fields & WEFT_INST_INDEX) WEFT_TRY(verify_expr(v, inst->index, "its index", false));
+    if (fields & WEFT_INST_INDEX) WEFT_TRY(verify_expr(v, inst->index, "its index"));
     if (fields & WEFT_INST_PREDICATES) WEFT_TRY(verify_predicates(v, inst->predicate_count, inst->predicates));
     if ((fields & WEFT_INST_POSITION) == 0) return NULL;
     if (inst->number >= v->kernel->site_count)
         return broken(v, "site %" PRIu32 " does not exist: there are %" PRIu32, inst->number, v->kernel->site_count);
-    return verify_expr(v, inst->position, "its position", false);
+    return verify_expr(v, inst->position, "its position");
 }
 
 static weft_status *verify_inst(const verifier *v)
@@ -293,7 +298,7 @@ static weft_status *verify_store(const verifier *v, const weft_store *store)
     const weft_kernel *kernel = v->kernel;
     if (store->buffer >= kernel->buffer_count || !kernel->buffers[store->buffer].written)
         return broken(v, "a store goes to b%" PRIu32 ", which is no written buffer", store->buffer);
-    WEFT_TRY(verify_expr(v, store->index, "the index of a store", false));
+    WEFT_TRY(verify_expr(v, store->index, "the index of a store"));
     WEFT_TRY(verify_predicates(v, store->predicate_count, store->predicates));
     return verify_value(v, store->value, kernel->buffers[store->buffer].dtype, "the stored value");
 }
@@ -305,10 +310,11 @@ static bool is_power_of_two(uint32_t n)
     return n != 0 && (n & (n - 1)) == 0;
 }
 
-static weft_status *verify_loop(const verifier *v, const weft_range *range)
+/* The extent of a range may depend on the ranges around it. */
+static weft_status *verify_loop(const verifier *v, const weft_range *range, uint32_t outer, uint32_t inner)
 {
     const weft_extents *extents = v->kernel->extents;
-    WEFT_TRY(verify_expr(v, range->extent, "the extent of a range", true));
+    WEFT_TRY(verify_scope(v, range->extent, "the extent of a range", outer, inner));
     if (range->variable == WEFT_EXPR_NONE || weft_expr_kind_of(extents, range->variable) != WEFT_EXPR_SYMBOL)
         return broken(v, "a range has no variable");
     if (weft_expr_bound(extents, range->variable) != range->extent)
@@ -338,13 +344,13 @@ static weft_status *verify_outer_range(const verifier *v, uint32_t number)
 {
     const weft_kernel *kernel = v->kernel;
     const weft_range *range = &kernel->ranges[number];
-    WEFT_TRY(verify_loop(v, range));
+    bool collapsed = range->bind == WEFT_BIND_THREAD || range->bind == WEFT_BIND_GRID;
+    WEFT_TRY(verify_loop(v, range, collapsed ? 0 : number, 0));
     const char *name = weft_expr_name(kernel->extents, range->variable);
     if (has_variable(kernel->ranges, number, range->variable)) return broken(v, "two ranges have the variable %s", name);
     if (range->reduce || range->lanes != 1) return broken(v, "range %s is reduced, but only inner ranges can be", name);
     if (range->bind == WEFT_BIND_LANE && number + 1 != kernel->range_count)
         return broken(v, "range %s is bound to lanes, but is not the last outer one", name);
-    bool collapsed = range->bind == WEFT_BIND_THREAD || range->bind == WEFT_BIND_GRID;
     if (collapsed && number != 0 && range->bind != kernel->ranges[number - 1].bind)
         return broken(v, "range %s is bound to threads or the grid behind one that is not", name);
     return verify_vectors(v, range, name);
@@ -355,7 +361,7 @@ static weft_status *verify_inner_range(const verifier *v, uint32_t number)
     const weft_kernel *kernel = v->kernel;
     const weft_stage *stage = v->stage;
     const weft_range *range = &stage->ranges[number];
-    WEFT_TRY(verify_loop(v, range));
+    WEFT_TRY(verify_loop(v, range, kernel->range_count, number));
     const char *name = weft_expr_name(kernel->extents, range->variable);
     if (has_variable(stage->ranges, number, range->variable) ||
         has_variable(kernel->ranges, kernel->range_count, range->variable))
