@@ -85,8 +85,8 @@ static void check_element(const struct product *product, int64_t batch, int64_t 
         sum += load(call->dtype, product->data[0], a + k * call->a_column) *
                load(call->dtype, product->data[1], b + k * call->b_row);
     double tolerance = (call->dtype == WEFT_F32 || call->dtype == WEFT_C64 ? 1e-6 : 1e-14) * (double)(call->k + 1);
-    double complex got = load(call->dtype, product->data[2], c);
-    assert_true(cabs(got - sum) <= tolerance);
+    double complex difference = load(call->dtype, product->data[2], c) - sum;
+    assert_true(fabs(creal(difference)) <= tolerance && fabs(cimag(difference)) <= tolerance);
 }
 
 static void check_product(const struct product *product)
