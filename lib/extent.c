@@ -65,6 +65,11 @@ weft_extent_view weft_extent_view_of(const weft_extents *extents, weft_expr e) {
     return (weft_extent_view){0, &node->self, 1};
 }
 
+bool weft_extent_is_point(const weft_extent_node *node) {
+    if (node->kind == WEFT_EXPR_CONSTANT) return node->id != WEFT_EXPR_NONE;
+    return node->min == node->max && node->min != INT64_MIN && node->max != INT64_MAX;
+}
+
 /* ---- symbols ---- */
 
 static bool is_letter(char c) {
@@ -86,13 +91,11 @@ static bool check_name(weft_extents *extents, const char *name) {
     return false;
 }
 
-/* "[1, 4]", "[0, any]" or "0 <= i < n" of a symbol. */
+/* "a symbol in [1, 4]" or "a loop variable below n". */
 static void describe(const weft_extents *extents, const weft_extent_node *node, weft_bytes *text) {
     if (node->bound != WEFT_EXPR_NONE) {
         weft_bytes_print(text, "a loop variable below ");
         weft_expr_print(extents, node->bound, text);
-    } else if (node->max == INT64_MAX) {
-        weft_bytes_print(text, "a symbol in [%" PRId64 ", any]", node->min);
     } else {
         weft_bytes_print(text, "a symbol in [%" PRId64 ", %" PRId64 "]", node->min, node->max);
     }
@@ -161,7 +164,7 @@ weft_expr_kind weft_expr_kind_of(const weft_extents *extents, weft_expr e) {
 
 bool weft_expr_is_constant(const weft_extents *extents, weft_expr e, int64_t *out_value) {
     const weft_extent_node *node = weft_extent_node_of(extents, e);
-    if (e == WEFT_EXPR_NONE || node->min != node->max) return false;
+    if (!weft_extent_is_point(node)) return false;
     if (out_value != NULL) *out_value = node->min;
     return true;
 }

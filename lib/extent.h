@@ -40,7 +40,8 @@ weft_status *weft_extents_take_error(weft_extents *extents) WEFT_MUST_USE;
 
 weft_expr weft_expr_constant(weft_extents *extents, int64_t value);
 /* The symbol of that name; the first use fixes its range, another range later is an error. Names are C identifiers, possibly with
- * dots. */
+ * dots, other than mod, min and max. The range may reach below 0, as strides do. A symbol with one possible value is a SYMBOL by
+ * itself and that constant in every operation. */
 weft_expr weft_expr_symbol(weft_extents *extents, const char *name, int64_t min, int64_t max);
 /* A loop variable: a symbol that runs over 0 <= v < extent, where `extent` may itself be symbolic. */
 weft_expr weft_expr_variable(weft_extents *extents, const char *name, weft_expr extent);
@@ -79,7 +80,8 @@ bool weft_expr_never_equal(weft_extents *extents, weft_expr a, weft_expr b);
 
 /* e = coefficient * variable + rest, neither using `variable`; false when e is not affine in it. */
 bool weft_expr_affine(weft_extents *extents, weft_expr e, weft_expr variable, weft_expr *out_coefficient, weft_expr *out_rest);
-/* e with symbols[i] replaced by values[i]. */
+/* e with symbols[i] replaced by values[i], which must lie in the range of the symbol: e may have been simplified by it. The extents
+ * of loop variables stay as they are. */
 weft_expr weft_expr_substitute(weft_extents *extents, weft_expr e, size_t count, const weft_expr *symbols,
                                const weft_expr *values);
 /* e of another context rebuilt here: symbols are matched by name, made with their range when absent. */

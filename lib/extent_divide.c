@@ -16,7 +16,7 @@ typedef struct division {
 
 static bool is_zero(const weft_extents *extents, weft_expr e) {
     const weft_extent_node *node = weft_extent_node_of(extents, e);
-    return e != WEFT_EXPR_NONE && node->min == 0 && node->max == 0;
+    return weft_extent_is_point(node) && node->min == 0;
 }
 
 /* x in 0 .. d-1. */
@@ -100,7 +100,7 @@ static bool step_divisible(weft_extents *extents, division *s) {
 /* Finds q with x div d = q everywhere. */
 static bool find_single_quotient(weft_extents *extents, const division *s, int64_t *out_q) {
     const weft_extent_node *x = weft_extent_node_of(extents, s->x), *d = weft_extent_node_of(extents, s->d);
-    if (d->min == d->max && x->min != INT64_MIN && x->max != INT64_MAX) {
+    if (weft_extent_is_point(d) && x->min != INT64_MIN && x->max != INT64_MAX) {
         *out_q = weft_extent_floor_div(x->min, d->min);
         if (*out_q == weft_extent_floor_div(x->max, d->min)) return true;
     }
@@ -277,7 +277,7 @@ static weft_expr finish_div(weft_extents *extents, const division *s) {
 
 static weft_expr finish_mod(weft_extents *extents, const division *s) {
     const weft_extent_node *x = weft_extent_node_of(extents, s->x), *d = weft_extent_node_of(extents, s->d);
-    if (d->min == d->max && x->divisor % d->min == 0) return weft_expr_constant(extents, 0);
+    if (weft_extent_is_point(d) && x->divisor % d->min == 0) return weft_expr_constant(extents, 0);
     if (!weft_extent_prove_positive(extents, s->d, s->x0, s->d0)) return WEFT_EXPR_NONE;
     return mod_of_mod(extents, s->x, s->d);
 }

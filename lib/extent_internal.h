@@ -70,6 +70,8 @@ typedef struct weft_extent_list {
 
 weft_extent_node *weft_extent_node_of(const weft_extents *extents, weft_expr e);
 weft_extent_view weft_extent_view_of(const weft_extents *extents, weft_expr e);
+/* One value only; a bound that means "unbounded" is not one. */
+bool weft_extent_is_point(const weft_extent_node *node);
 /* Keeps the error unless there is one already, and returns NONE. */
 weft_expr weft_extent_fail(weft_extents *extents, weft_code code, const char *format, ...) WEFT_FORMAT(3, 4);
 weft_expr weft_extent_overflow(weft_extents *extents);

@@ -72,7 +72,7 @@ weft_expr weft_extent_intern(weft_extents *extents, weft_extent_list *list) {
     }
     node = build(extents, list);
     if (node == NULL) return abandon(extents, list);
-    if (node->kind != WEFT_EXPR_CONSTANT && node->min == node->max)
+    if (node->kind != WEFT_EXPR_CONSTANT && weft_extent_is_point(node))
         node = weft_extent_node_of(extents, weft_expr_constant(extents, node->min));
     else if (!register_node(extents, node))
         return abandon(extents, list);
@@ -105,7 +105,7 @@ weft_expr weft_extent_add_symbol(weft_extents *extents, const char *name, int64_
     char *copy = weft_arena_string(&extents->arena, name, length);
     const uint64_t *bits = single_bit(extents, index);
     if (node == NULL || copy == NULL || bits == NULL) return out_of_memory(extents);
-    *node = (weft_extent_node){.kind = WEFT_EXPR_SYMBOL, .min = min, .max = max, .divisor = min == max ? min : 1,
+    *node = (weft_extent_node){.kind = WEFT_EXPR_SYMBOL, .min = min, .max = max, .divisor = min == max ? weft_extent_gcd(min, 0) : 1,
                                .name = copy, .bound = bound, .symbol = (uint32_t)index, .symbols = bits,
                                .words = (uint32_t)(index / 64 + 1)};
     if (!weft_reserve(extents->allocator, &extents->symbols, &extents->symbol_capacity, index + 1, sizeof *extents->symbols) ||

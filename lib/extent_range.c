@@ -4,36 +4,54 @@
 
 #include <string.h>
 
+/*
+ * Bounds are taken wide, so that a least value beyond int64 is not mistaken for no bound: only INT64_MIN as a least and
+ * INT64_MAX as a greatest value of a node are.
+ */
+__extension__ typedef __int128 wide;
+
+#define UNBOUNDED ((wide)1 << 126)
+
 typedef struct range {
-    int64_t min, max; /* INT64_MIN and INT64_MAX: unbounded */
+    wide min, max;
 } range;
 
-static bool is_unbounded(int64_t v) {
-    return v == INT64_MIN || v == INT64_MAX;
+static bool is_unbounded(wide v) {
+    return v >= UNBOUNDED || v <= -UNBOUNDED;
 }
 
-static int64_t add_bounds(int64_t a, int64_t b) {
+static int64_t narrow(wide v) {
+    return v < INT64_MIN ? INT64_MIN : v > INT64_MAX ? INT64_MAX : (int64_t)v;
+}
+
+static range widen(int64_t min, int64_t max) {
+    return (range){min == INT64_MIN ? -UNBOUNDED : min, max == INT64_MAX ? UNBOUNDED : max};
+}
+
+/* Keeps intermediate bounds within what the wide type can multiply. */
+static range rounded(range r) {
+    return widen(narrow(r.min), narrow(r.max));
+}
+
+static wide add_bounds(wide a, wide b) {
     if (is_unbounded(a)) return a;
-    if (is_unbounded(b)) return b;
-    int64_t sum;
-    if (__builtin_add_overflow(a, b, &sum)) return a > 0 ? INT64_MAX : INT64_MIN;
-    return sum;
+    return is_unbounded(b) ? b : a + b;
 }
 
-static int64_t mul_bounds(int64_t a, int64_t b) {
+static wide mul_bounds(wide a, wide b) {
     if (a == 0 || b == 0) return 0;
-    int64_t limit = (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN, product;
-    if (is_unbounded(a) || is_unbounded(b) || __builtin_mul_overflow(a, b, &product)) return limit;
-    return product;
+    if (is_unbounded(a) || is_unbounded(b)) return (a < 0) == (b < 0) ? UNBOUNDED : -UNBOUNDED;
+    return a * b;
 }
 
-static int64_t div_bounds(int64_t a, int64_t b) {
-    if (is_unbounded(a)) return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+static wide div_bounds(wide a, wide b) {
     if (is_unbounded(b)) return a == 0 || (a < 0) == (b < 0) ? 0 : -1;
-    return weft_extent_floor_div(a, b);
+    if (is_unbounded(a)) return (a < 0) == (b < 0) ? UNBOUNDED : -UNBOUNDED;
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-static range hull(const int64_t values[4]) {
+static range corners(range a, range b, wide (*combine)(wide, wide)) {
+    wide values[4] = {combine(a.min, b.min), combine(a.min, b.max), combine(a.max, b.min), combine(a.max, b.max)};
     range r = {values[0], values[0]};
     for (int i = 1; i < 4; i++) {
         if (values[i] < r.min) r.min = values[i];
@@ -42,23 +60,13 @@ static range hull(const int64_t values[4]) {
     return r;
 }
 
-static range mul_ranges(range a, range b) {
-    return hull((int64_t[4]){mul_bounds(a.min, b.min), mul_bounds(a.min, b.max), mul_bounds(a.max, b.min),
-                             mul_bounds(a.max, b.max)});
-}
-
-static range div_same_sign(range a, range b) {
-    return hull((int64_t[4]){div_bounds(a.min, b.min), div_bounds(a.min, b.max), div_bounds(a.max, b.min),
-                             div_bounds(a.max, b.max)});
-}
-
 /* Where the divisor can be 0 nothing is computed, so only its positive and its negative values count. */
 static range div_ranges(range a, range b) {
     range positive = {b.min > 1 ? b.min : 1, b.max}, negative = {b.min, b.max < -1 ? b.max : -1};
-    if (b.max <= 0) return div_same_sign(a, negative);
-    range r = div_same_sign(a, positive);
+    if (b.max <= 0) return corners(a, negative, div_bounds);
+    range r = corners(a, positive, div_bounds);
     if (b.min >= 0) return r;
-    range s = div_same_sign(a, negative);
+    range s = corners(a, negative, div_bounds);
     return (range){s.min < r.min ? s.min : r.min, s.max > r.max ? s.max : r.max};
 }
 
@@ -71,14 +79,15 @@ static range mod_ranges(range a, range b) {
 
 static range range_of(const weft_extents *extents, const weft_extent_node *node, size_t i) {
     const weft_extent_node *operand = weft_extent_node_of(extents, (weft_expr)node->terms[i].expr);
-    return (range){operand->min, operand->max};
+    return widen(operand->min, operand->max);
 }
 
 static range sum_range(const weft_extents *extents, const weft_extent_node *node) {
     range r = {node->value, node->value};
     for (size_t i = 0; i < node->count; i++) {
-        int64_t c = node->terms[i].coefficient;
-        range t = mul_ranges((range){c, c}, range_of(extents, node, i));
+        wide c = node->terms[i].coefficient;
+        range t = range_of(extents, node, i);
+        t = rounded((range){mul_bounds(c, c > 0 ? t.min : t.max), mul_bounds(c, c > 0 ? t.max : t.min)});
         r = (range){add_bounds(r.min, t.min), add_bounds(r.max, t.max)};
     }
     return r;
@@ -86,7 +95,7 @@ static range sum_range(const weft_extents *extents, const weft_extent_node *node
 
 static range product_range(const weft_extents *extents, const weft_extent_node *node) {
     range r = range_of(extents, node, 0);
-    for (size_t i = 1; i < node->count; i++) r = mul_ranges(r, range_of(extents, node, i));
+    for (size_t i = 1; i < node->count; i++) r = rounded(corners(r, range_of(extents, node, i), mul_bounds));
     return r;
 }
 
@@ -129,15 +138,16 @@ static int64_t divisor_of(const weft_extents *extents, const weft_extent_node *n
 
 static int64_t div_divisor(const weft_extents *extents, const weft_extent_node *node) {
     int64_t divisor = divisor_of(extents, node, 0);
-    range by = range_of(extents, node, 1);
-    return by.min == by.max && by.min > 0 && divisor % by.min == 0 ? divisor / by.min : 1;
+    int64_t by;
+    bool known = weft_expr_is_constant(extents, (weft_expr)node->terms[1].expr, &by);
+    return known && by > 0 && divisor % by == 0 ? divisor / by : 1;
 }
 
 static int64_t node_divisor(const weft_extents *extents, const weft_extent_node *node) {
     if (node->kind == WEFT_EXPR_DIV) return div_divisor(extents, node);
     bool product = node->kind == WEFT_EXPR_PRODUCT;
     int64_t divisor = product ? 1 : weft_extent_gcd(node->value, 0);
-    for (size_t i = 0; i < node->count; i++) {
+    for (size_t i = 0; i < node->count && (product || divisor != 1); i++) {
         int64_t c = weft_extent_gcd(node->terms[i].coefficient, 0), d = mul_divisors(c, divisor_of(extents, node, i));
         divisor = product ? mul_divisors(divisor, d) : weft_extent_gcd(divisor, d);
     }
@@ -171,8 +181,8 @@ static bool unite_symbols(weft_extents *extents, weft_extent_node *node, const w
 
 bool weft_extent_analyse(weft_extents *extents, weft_extent_node *node) {
     range r = node_range(extents, node);
-    node->min = r.min;
-    node->max = r.max;
+    node->min = narrow(r.min);
+    node->max = narrow(r.max);
     node->divisor = node_divisor(extents, node);
     node->has_mod = node->kind == WEFT_EXPR_MOD;
     for (uint32_t i = 0; i < node->count; i++) {

@@ -10,7 +10,7 @@
 
 weft_expr weft_extent_settle(weft_extents *extents, weft_expr e) {
     const weft_extent_node *node = weft_extent_node_of(extents, e);
-    if (e == WEFT_EXPR_NONE || node->kind != WEFT_EXPR_SYMBOL || node->min != node->max) return e;
+    if (node->kind != WEFT_EXPR_SYMBOL || !weft_extent_is_point(node)) return e;
     return weft_expr_constant(extents, node->min);
 }
 
