@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backends/llvm/emit.h"
+#include <string.h>
+
+static uint32_t larger(uint32_t a, uint32_t b) {
+    return a > b ? a : b;
+}
+
+/* ---- ranges ---- */
+
+/* Ranges to run through, and what to do at each point: one stage, or (NULL) all of them. */
+typedef struct nest {
+    const weft_range *ranges;
+    uint32_t count;
+    const weft_stage *stage;
+    LLVMValueRef virtual_lane; /* the last range runs over elements virtual_lane + i * lanes; NULL: over all */
+} nest;
+
+static void emit_from(weft_emitter *e, const nest *n, uint32_t i);
+static void emit_stages(weft_emitter *e);
+
+static void emit_point(weft_emitter *e, const weft_stage *stage) {
+    for (uint32_t i = 0; i < stage->inst_count && e->error == NULL; i++) weft_inst_emit(e, stage->inst_first + i);
+    if (stage->accumulator_count != 0) weft_reduction_point(e);
+    for (uint32_t i = 0; i < stage->store_count; i++) weft_store_emit(e, &stage->stores[i]);
+}
+
+static bool is_at_least(weft_emitter *e, weft_expr expr, int64_t value) {
+    weft_expr least = weft_expr_constant(e->extents, value);
+    return weft_expr_always_nonnegative(e->extents, weft_expr_sub(e->extents, expr, least));
+}
+
+static bool is_at_most(weft_emitter *e, weft_expr expr, int64_t value) {
+    weft_expr most = weft_expr_constant(e->extents, value);
+    return weft_expr_always_nonnegative(e->extents, weft_expr_sub(e->extents, most, expr));
+}
+
+static LLVMValueRef is_less(weft_emitter *e, LLVMValueRef a, LLVMValueRef b) {
+    weft_place_move(e, weft_place_top(e));
+    return LLVMBuildICmp(e->builder, LLVMIntSLT, a, b, "");
+}
+
+/* Opens a guard that all ranges of the nest whose extents are known here have points. */
+static void open_points_guard(weft_emitter *e, const nest *n) {
+    LLVMValueRef all = LLVMConstInt(e->i1, 1, false);
+    for (uint32_t i = 0; i < n->count; i++) {
+        bool known_here = true;
+        for (uint32_t k = 0; k < i; k++) known_here &= !weft_expr_uses(e->extents, n->ranges[i].extent, n->ranges[k].variable);
+        if (!known_here || is_at_least(e, n->ranges[i].extent, 1)) continue;
+        LLVMValueRef some = is_less(e, weft_int(e, 0), weft_index_emit(e, n->ranges[i].extent, 0));
+        all = LLVMBuildAnd(e->builder, all, some, "");
+    }
+    weft_guard_open(e, all, true);
+}
+
+/* The guard of one range whose extent depends on others of its nest. */
+static bool open_own_guard(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef extent) {
+    bool dependent = false;
+    for (uint32_t k = 0; k < i; k++) dependent |= weft_expr_uses(e->extents, n->ranges[i].extent, n->ranges[k].variable);
+    if (!dependent || is_at_least(e, n->ranges[i].extent, 1)) return false;
+    weft_guard_open(e, is_less(e, weft_int(e, 0), extent), true);
+    return true;
+}
+
+/* ---- serial ranges ---- */
+
+static void emit_counted(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, LLVMValueRef extent, int64_t step) {
+    weft_count_open(e, n->ranges[i].variable, start);
+    emit_from(e, n, i + 1);
+    weft_count_close(e, extent, weft_int(e, step));
+}
+
+static void emit_serial(weft_emitter *e, const nest *n, uint32_t i) {
+    const weft_range *range = &n->ranges[i];
+    int64_t constant = 0;
+    LLVMValueRef extent = weft_index_emit(e, range->extent, 0);
+    bool guarded = open_own_guard(e, n, i, extent);
+    if (n->virtual_lane != NULL && i + 1 == n->count) {
+        weft_guard_open(e, is_less(e, n->virtual_lane, extent), false);
+        emit_counted(e, n, i, n->virtual_lane, extent, range->lanes);
+        weft_guard_close(e);
+    } else if (weft_expr_is_constant(e->extents, range->extent, &constant) && constant == 1) {
+        weft_once_open(e, range->variable, weft_int(e, 0));
+        emit_from(e, n, i + 1);
+        weft_once_close(e);
+    } else {
+        emit_counted(e, n, i, weft_int(e, 0), extent, 1);
+    }
+    if (guarded) weft_guard_close(e);
+}
+
+/* ---- lane ranges ---- */
+
+typedef struct pass {
+    LLVMValueRef start, limit;
+    uint32_t parts;
+    bool masked, once;
+    bool in_memory; /* accumulators */
+} pass;
+
+static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p) {
+    const weft_range *range = &n->ranges[i];
+    if (p->in_memory) weft_reduction_keep(e, weft_int(e, 0));
+    if (p->once) weft_once_open(e, range->variable, p->start);
+    else weft_count_open(e, range->variable, p->start);
+    LLVMValueRef first = weft_index_emit(e, range->variable, 0);
+    weft_place_move(e, weft_place_top(e));
+    e->lane = (weft_lane_state){range->variable, weft_place_top(e), range->width, p->parts, NULL};
+    if (p->masked) e->lane.mask = weft_mask_below(e, LLVMBuildSub(e->builder, p->limit, first, ""));
+    if (p->in_memory) {
+        LLVMValueRef done = LLVMBuildSub(e->builder, first, p->start, "");
+        e->reduction.row = LLVMBuildUDiv(e->builder, done, weft_int(e, range->width), "");
+    }
+    emit_from(e, n, i + 1);
+    e->reduction.row = NULL;
+    e->lane = (weft_lane_state){.variable = WEFT_EXPR_NONE};
+    if (p->once) weft_once_close(e);
+    else weft_count_close(e, p->limit, weft_int(e, (int64_t)range->width * p->parts));
+    if (p->in_memory) weft_reduction_fetch(e, weft_int(e, 0));
+}
+
+static LLVMValueRef round_down(weft_emitter *e, LLVMValueRef extent, int64_t span) {
+    weft_place_move(e, weft_place_top(e));
+    return LLVMBuildAnd(e->builder, extent, weft_int(e, -span), "");
+}
+
+static void emit_main_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef limit) {
+    const weft_range *range = &n->ranges[i];
+    int64_t span = (int64_t)range->width * range->unroll;
+    bool once = LLVMIsAConstantInt(limit) != NULL && LLVMConstIntGetSExtValue(limit) == span;
+    weft_guard_open(e, is_less(e, weft_int(e, 0), limit), false);
+    emit_pass(e, n, i, &(pass){weft_int(e, 0), limit, range->unroll, .once = once});
+    weft_guard_close(e);
+}
+
+/* What the main pass leaves, vector by vector, the last one masked. */
+static void emit_tail_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, LLVMValueRef extent) {
+    const weft_range *range = &n->ranges[i];
+    bool whole = weft_expr_divisor(e->extents, range->extent) % range->width == 0;
+    bool short_range = is_at_most(e, range->extent, range->width);
+    bool reduces = n->stage != NULL && n->stage->accumulator_count != 0;
+    pass p = {start, extent, 1, .masked = !whole && range->width > 1};
+    LLVMValueRef left = LLVMBuildSub(e->builder, extent, start, "");
+    if (LLVMIsAConstantInt(left) != NULL) short_range |= LLVMConstIntGetSExtValue(left) <= (int64_t)range->width;
+    p.once = short_range || range->unroll == 1;
+    p.in_memory = reduces && !p.once;
+    weft_guard_open(e, is_less(e, start, extent), false);
+    emit_pass(e, n, i, &p);
+    weft_guard_close(e);
+}
+
+static void emit_lanes(weft_emitter *e, const nest *n, uint32_t i) {
+    const weft_range *range = &n->ranges[i];
+    int64_t span = (int64_t)range->width * range->unroll;
+    LLVMValueRef extent = weft_index_emit(e, range->extent, 0);
+    bool guarded = open_own_guard(e, n, i, extent);
+    bool needs_main = !is_at_most(e, range->extent, span - 1) && !is_at_most(e, range->extent, range->width);
+    LLVMValueRef limit = needs_main ? round_down(e, extent, span) : weft_int(e, 0);
+    if (needs_main) emit_main_pass(e, n, i, limit);
+    bool needs_tail = !needs_main || weft_expr_divisor(e->extents, range->extent) % span != 0;
+    if (needs_tail) emit_tail_pass(e, n, i, limit, extent);
+    if (guarded) weft_guard_close(e);
+}
+
+/* ---- nests ---- */
+
+static bool runs_along_lanes(const weft_emitter *e, const weft_range *range) {
+    return range->bind == WEFT_BIND_LANE && !e->gpu;
+}
+
+static void emit_from(weft_emitter *e, const nest *n, uint32_t i) {
+    if (e->error != NULL) return;
+    if (i < n->count) {
+        if (runs_along_lanes(e, &n->ranges[i])) emit_lanes(e, n, i);
+        else emit_serial(e, n, i);
+    } else if (n->stage != NULL) {
+        emit_point(e, n->stage);
+    } else {
+        emit_stages(e);
+    }
+}
+
+static void emit_nest(weft_emitter *e, const nest *n) {
+    open_points_guard(e, n);
+    emit_from(e, n, 0);
+    weft_guard_close(e);
+}
+
+/* Virtual lanes that no vector holds: one after the other. */
+static void emit_virtual_lanes(weft_emitter *e, nest *n, uint32_t lanes) {
+    weft_reduction_rows(e, lanes);
+    e->carried_count = 0;
+    LLVMValueRef lane = n->virtual_lane = weft_count_open(e, WEFT_EXPR_NONE, weft_int(e, 0));
+    weft_reduction_restart(e);
+    emit_nest(e, n);
+    weft_reduction_keep(e, lane);
+    weft_count_close(e, weft_int(e, lanes), weft_int(e, 1));
+    weft_reduction_fold(e, lanes);
+}
+
+static void emit_reduction(weft_emitter *e, nest *n) {
+    const weft_range *last = n->count == 0 ? NULL : &n->ranges[n->count - 1];
+    bool along = last != NULL && runs_along_lanes(e, last);
+    bool outer = e->lane.variable != WEFT_EXPR_NONE;
+    uint32_t width = along ? last->width : outer ? e->lane.width : 1;
+    uint32_t parts = along ? last->unroll : outer ? e->lane.parts : 1;
+    weft_reduction_start(e, n->stage, width, parts, along);
+    if (last != NULL && last->lanes > 1 && !along) {
+        emit_virtual_lanes(e, n, last->lanes);
+    } else {
+        if (along && parts > 1) weft_reduction_rows(e, 1);
+        emit_nest(e, n);
+    }
+    weft_reduction_finish(e);
+}
+
+static void emit_stages(weft_emitter *e) {
+    for (uint32_t s = 0; s < e->kernel->stage_count && e->error == NULL; s++) {
+        const weft_stage *stage = &e->kernel->stages[s];
+        nest n = {stage->ranges, stage->range_count, stage, NULL};
+        if (stage->accumulator_count != 0) emit_reduction(e, &n);
+        else if (stage->range_count == 0) emit_point(e, stage);
+        else emit_nest(e, &n);
+    }
+}
+
+static bool is_threaded(const weft_range *range) {
+    return range->bind == WEFT_BIND_THREAD || range->bind == WEFT_BIND_GRID;
+}
+
+uint32_t weft_threaded_count(const weft_emitter *e) {
+    uint32_t count = 0;
+    while (count < e->kernel->range_count && is_threaded(&e->kernel->ranges[count])) count++;
+    return count;
+}
+
+void weft_ranges_emit(weft_emitter *e) {
+    uint32_t threaded = weft_threaded_count(e);
+    nest n = {e->kernel->ranges + threaded, e->kernel->range_count - threaded, NULL, NULL};
+    emit_nest(e, &n);
+}
+
+/* ---- the emitter ---- */
+
+static weft_status *check_dtype(const weft_emitter *e, weft_dtype dtype) {
+    bool known = dtype == WEFT_BOOL || dtype == WEFT_U8 || dtype == WEFT_I32 || dtype == WEFT_U32 || dtype == WEFT_I64 ||
+                 dtype == WEFT_F32 || dtype == WEFT_F64;
+    if (known) return NULL;
+    return weft_status_create(e->allocator, WEFT_UNSUPPORTED, "llvm", "the LLVM code generator does not know dtype %s yet",
+                              weft_dtype_name(dtype));
+}
+
+static weft_status *check_dtypes(const weft_emitter *e) {
+    const weft_kernel *kernel = e->kernel;
+    for (uint32_t i = 0; i < kernel->buffer_count; i++) WEFT_TRY(check_dtype(e, kernel->buffers[i].dtype));
+    for (uint32_t i = 0; i < kernel->inst_count; i++) WEFT_TRY(check_dtype(e, kernel->insts[i].dtype));
+    for (uint32_t i = 0; i < kernel->accumulator_count; i++) {
+        const weft_accumulator *accumulator = &kernel->accumulators[i];
+        for (uint32_t k = 0; k < accumulator->combine_count; k++) WEFT_TRY(check_dtype(e, accumulator->combine[k].dtype));
+    }
+    return NULL;
+}
+
+static bool is_power_of_two(uint32_t value) {
+    return value != 0 && (value & (value - 1)) == 0;
+}
+
+static weft_status *check_range(const weft_emitter *e, const weft_range *range) {
+    bool lanes = range->bind == WEFT_BIND_LANE;
+    bool fits = is_power_of_two(range->lanes == 0 ? 1 : range->lanes) &&
+                (!lanes || (is_power_of_two(range->width) && is_power_of_two(range->unroll) && range->width <= WEFT_MAX_WIDTH &&
+                            range->unroll <= WEFT_MAX_PARTS));
+    if (fits) return NULL;
+    return weft_status_create(e->allocator, WEFT_UNSUPPORTED, "llvm",
+                              "a range of %u lanes, width %u and unroll %u: they have to be powers of two, at most %d wide and "
+                              "unrolled %d times",
+                              range->lanes, range->width, range->unroll, WEFT_MAX_WIDTH, WEFT_MAX_PARTS);
+}
+
+static weft_status *check_stage(const weft_emitter *e, const weft_stage *stage) {
+    for (uint32_t i = 0; i < stage->range_count; i++) {
+        const weft_range *range = &stage->ranges[i];
+        WEFT_TRY(check_range(e, range));
+        if (range->bind != WEFT_BIND_LANE || stage->accumulator_count == 0 || i + 1 == stage->range_count) continue;
+        return weft_status_create(e->allocator, WEFT_UNSUPPORTED, "llvm",
+                                  "inner range %u of a reduction is bound to lanes: only the last of its %u can be", i,
+                                  stage->range_count);
+    }
+    return NULL;
+}
+
+static weft_status *check_kernel(const weft_emitter *e) {
+    const weft_kernel *kernel = e->kernel;
+    if (!kernel->scheduled) return weft_status_create(e->allocator, WEFT_INTERNAL, "llvm", "the kernel has no schedule");
+    WEFT_TRY(check_dtypes(e));
+    if (kernel->range_count > WEFT_MAX_THREADED)
+        return weft_status_create(e->allocator, WEFT_UNSUPPORTED, "llvm", "a kernel of %u outer ranges: there may be %d",
+                                  kernel->range_count, WEFT_MAX_THREADED);
+    for (uint32_t i = 0; i < kernel->range_count; i++) WEFT_TRY(check_range(e, &kernel->ranges[i]));
+    for (uint32_t s = 0; s < kernel->stage_count; s++) WEFT_TRY(check_stage(e, &kernel->stages[s]));
+    return NULL;
+}
+
+/* Upper bounds of what is open or carried at any time. */
+typedef struct sizes {
+    uint32_t ranges, slots, block;
+} sizes;
+
+static sizes sizes_of(const weft_kernel *kernel) {
+    sizes s = {0};
+    for (uint32_t i = 0; i < kernel->stage_count; i++) {
+        const weft_stage *stage = &kernel->stages[i];
+        s.ranges = larger(s.ranges, stage->range_count);
+        s.slots = larger(s.slots, stage->accumulator_count * WEFT_MAX_COMPONENTS);
+    }
+    for (uint32_t i = 0; i < kernel->accumulator_count; i++) s.block = larger(s.block, kernel->accumulators[i].combine_count);
+    s.ranges += kernel->range_count;
+    return s;
+}
+
+static void *zeroed(weft_emitter *e, size_t count, size_t size) {
+    void *block = weft_arena_allocate(&e->arena, count * size);
+    if (block == NULL) weft_emitter_fail(e, weft_status_out_of_memory());
+    else memset(block, 0, count * size);
+    return block;
+}
+
+/* Each range opens at most a guard of its own, one for its pass and a loop; nests and virtual lanes open a few more. */
+static weft_status *allocate_state(weft_emitter *e) {
+    const weft_kernel *kernel = e->kernel;
+    sizes s = sizes_of(kernel);
+    size_t places = 8 + 3 * (size_t)s.ranges, carried = 2 + (size_t)s.slots * WEFT_MAX_PARTS + s.ranges;
+    e->places = zeroed(e, places, sizeof *e->places);
+    LLVMValueRef *phis = zeroed(e, 2 * places * carried, sizeof *phis);
+    e->variables = zeroed(e, s.ranges + 1, sizeof *e->variables);
+    e->values = zeroed(e, kernel->inst_count + 1, sizeof *e->values);
+    e->results = zeroed(e, (size_t)kernel->accumulator_count * WEFT_MAX_COMPONENTS + 1, sizeof *e->results);
+    e->buffers = zeroed(e, kernel->buffer_count + 1, sizeof(LLVMValueRef));
+    e->scalars = zeroed(e, weft_kernel_scalar_count(kernel) + 1, sizeof(LLVMValueRef));
+    e->carried = zeroed(e, carried, sizeof(LLVMValueRef));
+    e->scratch = zeroed(e, carried, sizeof(LLVMValueRef));
+    e->block = zeroed(e, s.block + 1, sizeof(LLVMValueRef));
+    e->reduction.memory = zeroed(e, s.slots + 1, sizeof(LLVMValueRef));
+    if (e->error != NULL) return e->error;
+    for (size_t i = 0; i < places; i++) {
+        e->places[i].phis = phis + 2 * i * carried;
+        e->places[i].initial = phis + (2 * i + 1) * carried;
+    }
+    return NULL;
+}
+
+static void fill_types(weft_emitter *e) {
+    e->i1 = LLVMInt1TypeInContext(e->context);
+    e->i8 = LLVMInt8TypeInContext(e->context);
+    e->i32 = LLVMInt32TypeInContext(e->context);
+    e->i64 = LLVMInt64TypeInContext(e->context);
+    e->f32 = LLVMFloatTypeInContext(e->context);
+    e->f64 = LLVMDoubleTypeInContext(e->context);
+    e->pointer = LLVMPointerTypeInContext(e->context, 0);
+    e->nothing = LLVMVoidTypeInContext(e->context);
+}
+
+static weft_status *emit_function(weft_emitter *e, const char *symbol) {
+    WEFT_TRY(check_kernel(e));
+    WEFT_TRY(allocate_state(e));
+    if (e->gpu) weft_entry_emit_gpu(e, symbol);
+    else weft_entry_emit_cpu(e, symbol);
+    return e->error;
+}
+
+weft_status *weft_kernel_emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol, bool gpu,
+                              LLVMModuleRef module) {
+    weft_emitter e = {.allocator = allocator, .kernel = kernel, .extents = kernel->extents, .gpu = gpu, .module = module};
+    weft_arena_init(&e.arena, allocator);
+    e.context = LLVMGetModuleContext(module);
+    e.builder = LLVMCreateBuilderInContext(e.context);
+    fill_types(&e);
+    weft_status *status = emit_function(&e, symbol);
+    weft_status *sticky = weft_extents_take_error(e.extents);
+    if (status == NULL) status = sticky;
+    else weft_status_destroy(sticky);
+    LLVMDisposeBuilder(e.builder);
+    weft_free(allocator, e.memo, e.memo_capacity * sizeof *e.memo);
+    weft_arena_finish(&e.arena);
+    return status;
+}

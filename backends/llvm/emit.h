@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_BACKENDS_LLVM_EMIT_H
+#define WEFT_BACKENDS_LLVM_EMIT_H
+/*
+ * The emitter: one scheduled kernel to one LLVM function, for the CPU (vectors) and for NVPTX (scalars).
+ *
+ * Places. Code is emitted into a stack of open places: the function's entry, guards (code that runs under a condition) and loop bodies. Every value
+ * belongs to the place it was emitted at and can be used while that place is open. An expression or instruction goes to
+ * the outermost place where everything it needs is available; code for a place that has inner ones open goes in front of the jump into them.
+ * What touches memory or reports errors never leaves a guard that decides whether there are any points at all.
+ *
+ * Lanes. At most one range at a time runs along vector lanes: a value that depends on it has one vector for each part (unroll), any other value
+ * is one scalar, splat where vectors need it. A masked pass has one part and a mask.
+ */
+#include <llvm-c/Core.h>
+#include "lib/loop/loop.h"
+
+#define WEFT_MAX_PARTS 16
+#define WEFT_MAX_WIDTH 64
+#define WEFT_MAX_THREADED (2 * WEFT_MAX_RANK)
+
+typedef struct weft_emitted {
+    uint32_t level, serial; /* the place */
+    bool varying;
+    uint32_t splat_width;   /* of `splat`; 0: none yet */
+    LLVMValueRef splat;
+    LLVMValueRef parts[WEFT_MAX_PARTS]; /* the scalar is parts[0] */
+} weft_emitted;
+
+typedef struct weft_place {
+    uint32_t serial;
+    uint32_t effects;         /* the outermost place that effects inside this one may move to */
+    LLVMBasicBlockRef block;  /* where its code goes */
+    LLVMValueRef terminator;  /* of `block`, while an inner place is open */
+    LLVMBasicBlockRef header; /* of a loop */
+    LLVMBasicBlockRef after;  /* of a guard that may be skipped */
+    size_t phi_count;
+    LLVMValueRef *phis, *initial; /* loops: carried values; guards: `initial` keeps those from before */
+} weft_place;
+
+/* A range variable that is bound now. */
+typedef struct weft_variable {
+    weft_expr variable;
+    uint32_t level;
+    LLVMValueRef value; /* of the first lane, if it is the lane range's */
+} weft_variable;
+
+typedef struct weft_lane_state {
+    weft_expr variable; /* NONE: no lane range is open */
+    uint32_t level;     /* of its loop */
+    uint32_t width, parts;
+    LLVMValueRef mask;  /* NULL: all lanes are valid */
+} weft_lane_state;
+
+typedef struct weft_index_memo {
+    uint32_t level, serial;
+    LLVMValueRef value;
+} weft_index_memo;
+
+/* The accumulators of the stage being emitted: each component is a slot. */
+typedef struct weft_reduction {
+    const weft_stage *stage;
+    uint32_t width, parts; /* a slot is `parts` vectors */
+    bool along_lanes;      /* the lanes are virtual lanes of the reduction */
+    uint32_t rows;         /* of each slot in memory */
+    LLVMValueRef *memory;  /* for each slot */
+    LLVMValueRef row;      /* the row that points combine into; NULL: `carried` */
+} weft_reduction;
+
+typedef struct weft_emitter {
+    const weft_allocator *allocator;
+    const weft_kernel *kernel;
+    weft_extents *extents;
+    bool gpu;
+    weft_arena arena;
+    weft_status *error; /* the first one; what is emitted after it is thrown away */
+    LLVMContextRef context;
+    LLVMModuleRef module;
+    LLVMBuilderRef builder;
+    LLVMValueRef function;
+    LLVMTypeRef i1, i8, i32, i64, f32, f64, pointer, nothing;
+
+    weft_place *places;
+    uint32_t depth, capacity, serial;
+    weft_variable *variables;
+    uint32_t variable_count;
+    weft_lane_state lane;
+    weft_emitted *values;              /* of instructions */
+    weft_emitted *results;             /* of accumulators, WEFT_MAX_COMPONENTS each */
+    weft_index_memo *memo;             /* of expressions */
+    size_t memo_capacity;
+    LLVMValueRef buffer_array, scalar_array, error_slot; /* of the frame; arrays are NULL where the entry fills `buffers` and `scalars` */
+    LLVMValueRef *buffers, *scalars;   /* NULL until used */
+    LLVMValueRef zeros, scrap;         /* what loads and stores that are masked off touch instead; NULL until used */
+    LLVMValueRef report;               /* the function that fills the error slot; NULL until used */
+
+    LLVMValueRef *carried;             /* values that open loops hand from one iteration to the next */
+    size_t carried_count;
+    LLVMValueRef *scratch;             /* one more than may be carried */
+    LLVMValueRef *block;               /* values of a combine block */
+    weft_reduction reduction;
+} weft_emitter;
+
+/* ---- emit_place.c ---- */
+/* Opens the entry. */
+void weft_place_start(weft_emitter *e);
+static inline uint32_t weft_place_top(const weft_emitter *e) {
+    return e->depth - 1;
+}
+/* The builder continues at `level`. */
+void weft_place_move(weft_emitter *e, uint32_t level);
+/* Code that runs where `condition` holds. `decides`: whether there are any points depends on it. */
+void weft_guard_open(weft_emitter *e, LLVMValueRef condition, bool decides);
+void weft_guard_close(weft_emitter *e);
+/* A loop whose body runs at least once, with `count` values carried from iteration to iteration. */
+void weft_loop_open(weft_emitter *e, size_t count, const LLVMValueRef *initial, LLVMValueRef *out_phis);
+void weft_loop_close(weft_emitter *e, LLVMValueRef again, const LLVMValueRef *next);
+/* for (variable = start; variable < limit; variable += step), known to run at least once; hands on e->carried. Returns the variable's
+ * value; `variable` may be NONE. */
+LLVMValueRef weft_count_open(weft_emitter *e, weft_expr variable, LLVMValueRef start);
+void weft_count_close(weft_emitter *e, LLVMValueRef limit, LLVMValueRef step);
+/* A body that runs once with `variable` = value. */
+void weft_once_open(weft_emitter *e, weft_expr variable, LLVMValueRef value);
+void weft_once_close(weft_emitter *e);
+/* A branch at `level` to a block of straight-line code that is seldom run: the builder is left in that block. */
+void weft_branch_open(weft_emitter *e, uint32_t level, LLVMValueRef condition);
+void weft_branch_close(weft_emitter *e, uint32_t level);
+bool weft_value_is_open(const weft_emitter *e, uint32_t level, uint32_t serial);
+/* An array of `count` elements in the stack frame. */
+LLVMValueRef weft_local_create(weft_emitter *e, LLVMTypeRef type, uint64_t count);
+void weft_emitter_fail(weft_emitter *e, weft_status *status);
+
+/* ---- types and small constants, emit_type.c ---- */
+LLVMTypeRef weft_register_type(const weft_emitter *e, weft_dtype dtype);
+LLVMTypeRef weft_memory_type(const weft_emitter *e, weft_dtype dtype);
+/* `width` of `type`; `type` itself for 1. */
+LLVMTypeRef weft_vector_type(LLVMTypeRef type, uint32_t width);
+/* i64. */
+LLVMValueRef weft_int(const weft_emitter *e, int64_t value);
+/* The integer in every element of `type`. */
+LLVMValueRef weft_int_like(LLVMTypeRef type, int64_t value);
+/* 0, step, 2*step, ... of the integer type `type`. */
+LLVMValueRef weft_lane_steps(LLVMTypeRef type, uint32_t width, int64_t step);
+LLVMValueRef weft_splat(weft_emitter *e, LLVMValueRef scalar, uint32_t width);
+LLVMValueRef weft_element(weft_emitter *e, LLVMValueRef vector, uint32_t width, uint32_t lane);
+/* Loads and stores hold a bool as one byte. */
+LLVMValueRef weft_from_memory(weft_emitter *e, weft_dtype dtype, LLVMValueRef value);
+LLVMValueRef weft_to_memory(weft_emitter *e, weft_dtype dtype, LLVMValueRef value);
+/* Calls the intrinsic `name`, overloaded on at most two types. */
+LLVMValueRef weft_intrinsic_call(weft_emitter *e, const char *name, size_t overload_count, const LLVMTypeRef *overloads,
+                                 unsigned count, LLVMValueRef *args);
+
+/* ---- emit_index.c: integer expressions ---- */
+/* The outermost place where it is available. */
+uint32_t weft_index_level(weft_emitter *e, weft_expr expr);
+/* Its i64 value at the first lane of part `part`. */
+LLVMValueRef weft_index_emit(weft_emitter *e, weft_expr expr, uint32_t part);
+/* Its values along the lanes of part `part`: a vector. Leaves the builder at the expression's place. */
+LLVMValueRef weft_index_lanes(weft_emitter *e, weft_expr expr, uint32_t part);
+bool weft_index_varies(const weft_emitter *e, weft_expr expr);
+
+typedef enum weft_step_kind {
+    WEFT_STEP_CONSTANT, /* from lane to lane of a vector it grows by `step` */
+    WEFT_STEP_STRIDE,   /* ... by the value of `stride` */
+    WEFT_STEP_ANY
+} weft_step_kind;
+
+typedef struct weft_step {
+    weft_step_kind kind;
+    bool exact; /* the same between the vectors of all parts */
+    int64_t step;
+    weft_expr stride;
+} weft_step;
+
+weft_step weft_index_step(weft_emitter *e, weft_expr expr);
+/* `base` + expr elements of `type` at the first lane of `part`, each term added where it is available. */
+LLVMValueRef weft_index_pointer(weft_emitter *e, LLVMTypeRef type, LLVMValueRef base, weft_expr expr, uint32_t part);
+
+/* ---- emit_address.c: loads and stores ---- */
+/* Where predicates hold: a scalar condition and masks, NULL where they hold always. */
+typedef struct weft_condition {
+    LLVMValueRef scalar;
+    bool varying;
+    LLVMValueRef masks[WEFT_MAX_PARTS];
+} weft_condition;
+
+/* At `level`. */
+void weft_condition_emit(weft_emitter *e, uint32_t level, uint32_t count, const weft_expr *predicates, weft_condition *out_condition);
+uint32_t weft_predicates_level(weft_emitter *e, uint32_t count, const weft_expr *predicates);
+bool weft_predicates_vary(weft_emitter *e, uint32_t count, const weft_expr *predicates);
+/* The lanes of a vector whose number is below `count`, an i64. */
+LLVMValueRef weft_mask_below(weft_emitter *e, LLVMValueRef count);
+/* Fills value->parts at `level`. */
+void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft_emitted *value);
+/* At the top place. */
+void weft_store_emit(weft_emitter *e, const weft_store *store);
+
+/* ---- emit_scalar.c ---- */
+/* One operation on registers, scalar or vector; `from` is the dtype of the last operand. */
+LLVMValueRef weft_scalar_emit(weft_emitter *e, const weft_inst *inst, weft_dtype from, LLVMValueRef *args);
+/* Floor division of integers of `dtype`; a zero divisor gives 0. */
+LLVMValueRef weft_floor_divide(weft_emitter *e, weft_dtype dtype, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef weft_constant_emit(weft_emitter *e, weft_dtype dtype, uint64_t bits);
+
+/* ---- emit_inst.c: instructions of a stage ---- */
+void weft_inst_emit(weft_emitter *e, weft_inst_id id);
+/* The value of an instruction as part `part` is to use it: a vector while a lane range is open and `vector`. */
+LLVMValueRef weft_value_part(weft_emitter *e, weft_emitted *value, uint32_t part, bool vector);
+/* Moves `*out_level` inwards to the last place that has to be open for effects. */
+uint32_t weft_effect_level(const weft_emitter *e, uint32_t level);
+
+/* ---- emit_reduce.c: accumulators ---- */
+/* Sets e->carried to the inits; `along_lanes`: the lanes are virtual lanes of the reduction. */
+void weft_reduction_start(weft_emitter *e, const weft_stage *stage, uint32_t width, uint32_t parts, bool along_lanes);
+void weft_reduction_restart(weft_emitter *e);
+/* The accumulators take in the current point. */
+void weft_reduction_point(weft_emitter *e);
+/* Makes `groups` groups of rows in memory, each with a row for every part; keep moves what is carried there, fetch takes it back. */
+void weft_reduction_rows(weft_emitter *e, uint32_t groups);
+void weft_reduction_keep(weft_emitter *e, LLVMValueRef group);
+void weft_reduction_fetch(weft_emitter *e, LLVMValueRef group);
+/* The tree by halves over `lanes` groups; what is left is carried. */
+void weft_reduction_fold(weft_emitter *e, uint32_t lanes);
+/* What is carried, along lanes combined to one, becomes the results. Nothing is carried after it. */
+void weft_reduction_finish(weft_emitter *e);
+
+/* ---- emit.c ---- */
+weft_status *weft_kernel_emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol, bool gpu,
+                              LLVMModuleRef module) WEFT_MUST_USE;
+/* Leading outer ranges that the iterations [begin, end) run through. */
+uint32_t weft_threaded_count(const weft_emitter *e);
+/* The other outer ranges, and the stages inside of them, at the top place. */
+void weft_ranges_emit(weft_emitter *e);
+
+/* ---- entry.c: parameters, and the loop over iterations ---- */
+void weft_entry_emit_cpu(weft_emitter *e, const char *symbol);
+void weft_entry_emit_gpu(weft_emitter *e, const char *symbol);
+
+/* ---- target.c ---- */
+/* Attributes that every function needs. */
+void weft_function_decorate(weft_emitter *e, LLVMValueRef function);
+#endif

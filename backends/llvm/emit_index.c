@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backends/llvm/emit.h"
+#include <string.h>
+
+static const weft_variable *find_variable(const weft_emitter *e, weft_expr symbol) {
+    for (uint32_t i = e->variable_count; i-- > 0;)
+        if (e->variables[i].variable == symbol) return &e->variables[i];
+    return NULL;
+}
+
+bool weft_index_varies(const weft_emitter *e, weft_expr expr) {
+    return e->lane.variable != WEFT_EXPR_NONE && weft_expr_uses(e->extents, expr, e->lane.variable);
+}
+
+uint32_t weft_index_level(weft_emitter *e, weft_expr expr) {
+    uint32_t level = 0;
+    for (uint32_t i = 0; i < e->variable_count; i++) {
+        if (e->variables[i].level > level && weft_expr_uses(e->extents, expr, e->variables[i].variable))
+            level = e->variables[i].level;
+    }
+    return level;
+}
+
+/* ---- leaves ---- */
+
+static LLVMValueRef load_scalar(weft_emitter *e, weft_expr symbol) {
+    const char *name = weft_expr_name(e->extents, symbol);
+    size_t i = 0;
+    while (i < weft_kernel_scalar_count(e->kernel) && strcmp(weft_kernel_scalar_name(e->kernel, i), name) != 0) i++;
+    if (i == weft_kernel_scalar_count(e->kernel)) {
+        weft_emitter_fail(e, weft_status_create(e->allocator, WEFT_INTERNAL, "llvm",
+                                                "the loop variable '%s' is used where no range binds it", name));
+        return weft_int(e, 0);
+    }
+    if (e->scalars[i] == NULL) {
+        weft_place_move(e, 0);
+        LLVMValueRef index = weft_int(e, (int64_t)i);
+        LLVMValueRef address = LLVMBuildGEP2(e->builder, e->i64, e->scalar_array, &index, 1, "");
+        e->scalars[i] = LLVMBuildLoad2(e->builder, e->i64, address, "");
+    }
+    return e->scalars[i];
+}
+
+static LLVMValueRef emit_symbol(weft_emitter *e, weft_expr symbol, uint32_t part) {
+    const weft_variable *variable = find_variable(e, symbol);
+    if (variable == NULL) return load_scalar(e, symbol);
+    if (part == 0 || symbol != e->lane.variable) return variable->value;
+    weft_place_move(e, variable->level);
+    return LLVMBuildAdd(e->builder, variable->value, weft_int(e, (int64_t)part * e->lane.width), "");
+}
+
+/* ---- arithmetic, on scalars and vectors of i64 ---- */
+
+typedef struct operands {
+    LLVMValueRef a, b;
+    bool natural;  /* neither is ever negative */
+    bool positive; /* b is at least 1 */
+} operands;
+
+static operands operands_of(weft_emitter *e, weft_expr expr, LLVMValueRef a, LLVMValueRef b) {
+    int64_t a_min, b_min, ignored;
+    weft_expr_range(e->extents, weft_expr_operand(e->extents, expr, 0), &a_min, &ignored);
+    weft_expr_range(e->extents, weft_expr_operand(e->extents, expr, 1), &b_min, &ignored);
+    return (operands){a, b, a_min >= 0 && b_min >= 0, b_min >= 1};
+}
+
+/* A divisor may be zero only where no point is reached, but code moves out of loops that do not run. */
+static LLVMValueRef safe_divisor(weft_emitter *e, const operands *o) {
+    if (o->positive) return o->b;
+    LLVMTypeRef type = LLVMTypeOf(o->b);
+    LLVMValueRef zero = LLVMBuildICmp(e->builder, LLVMIntEQ, o->b, LLVMConstNull(type), "");
+    return LLVMBuildSelect(e->builder, zero, weft_int_like(type, 1), o->b, "");
+}
+
+/* Whether the truncated quotient a / b has to go down by one, given the remainder. */
+static LLVMValueRef rounds_up(weft_emitter *e, LLVMValueRef remainder, LLVMValueRef b) {
+    LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(b));
+    LLVMValueRef inexact = LLVMBuildICmp(e->builder, LLVMIntNE, remainder, zero, "");
+    LLVMValueRef signs = LLVMBuildXor(e->builder, remainder, b, "");
+    return LLVMBuildAnd(e->builder, inexact, LLVMBuildICmp(e->builder, LLVMIntSLT, signs, zero, ""), "");
+}
+
+static LLVMValueRef build_divide(weft_emitter *e, const operands *o) {
+    LLVMValueRef b = safe_divisor(e, o);
+    if (o->natural) return LLVMBuildUDiv(e->builder, o->a, b, "");
+    LLVMValueRef quotient = LLVMBuildSDiv(e->builder, o->a, b, "");
+    LLVMValueRef up = rounds_up(e, LLVMBuildSRem(e->builder, o->a, b, ""), b);
+    return LLVMBuildAdd(e->builder, quotient, LLVMBuildSExt(e->builder, up, LLVMTypeOf(b), ""), "");
+}
+
+static LLVMValueRef build_modulo(weft_emitter *e, const operands *o) {
+    LLVMValueRef b = safe_divisor(e, o);
+    if (o->natural) return LLVMBuildURem(e->builder, o->a, b, "");
+    LLVMValueRef remainder = LLVMBuildSRem(e->builder, o->a, b, "");
+    LLVMValueRef wrapped = LLVMBuildAdd(e->builder, remainder, b, "");
+    return LLVMBuildSelect(e->builder, rounds_up(e, remainder, b), wrapped, remainder, "");
+}
+
+static LLVMValueRef build_extremum(weft_emitter *e, LLVMIntPredicate better, const operands *o) {
+    LLVMValueRef first = LLVMBuildICmp(e->builder, better, o->a, o->b, "");
+    return LLVMBuildSelect(e->builder, first, o->a, o->b, "");
+}
+
+static LLVMValueRef build_binary(weft_emitter *e, weft_expr_kind kind, const operands *o) {
+    switch (kind) {
+    case WEFT_EXPR_DIV: return build_divide(e, o);
+    case WEFT_EXPR_MOD: return build_modulo(e, o);
+    case WEFT_EXPR_MIN: return build_extremum(e, LLVMIntSLT, o);
+    default: return build_extremum(e, LLVMIntSGT, o);
+    }
+}
+
+static LLVMValueRef scaled(weft_emitter *e, LLVMValueRef value, int64_t factor) {
+    return factor == 1 ? value : LLVMBuildMul(e->builder, value, weft_int_like(LLVMTypeOf(value), factor), "");
+}
+
+/* ---- scalars ---- */
+
+/* The terms of a sum that become available at `level`, added up there; NULL if there are none. */
+static LLVMValueRef emit_terms(weft_emitter *e, weft_expr sum, uint32_t level, uint32_t part) {
+    LLVMValueRef total = NULL;
+    for (size_t i = 0; i < weft_expr_arity(e->extents, sum); i++) {
+        weft_expr operand = weft_expr_operand(e->extents, sum, i);
+        if (weft_index_level(e, operand) != level) continue;
+        LLVMValueRef term = weft_index_emit(e, operand, part);
+        weft_place_move(e, level);
+        term = scaled(e, term, weft_expr_coefficient_of(e->extents, sum, i));
+        total = total == NULL ? term : LLVMBuildAdd(e->builder, total, term, "");
+    }
+    return total;
+}
+
+static LLVMValueRef emit_sum(weft_emitter *e, weft_expr expr, uint32_t part) {
+    LLVMValueRef total = weft_int(e, weft_expr_offset(e->extents, expr));
+    for (uint32_t level = 0; level <= weft_index_level(e, expr); level++) {
+        LLVMValueRef terms = emit_terms(e, expr, level, part);
+        if (terms == NULL) continue;
+        weft_place_move(e, level);
+        total = LLVMBuildAdd(e->builder, terms, total, "");
+    }
+    return total;
+}
+
+/* Factors multiply from the outside in, like the terms of a sum. */
+static LLVMValueRef emit_product(weft_emitter *e, weft_expr expr, uint32_t part) {
+    LLVMValueRef total = NULL;
+    for (uint32_t level = 0; level <= weft_index_level(e, expr); level++) {
+        for (size_t i = 0; i < weft_expr_arity(e->extents, expr); i++) {
+            weft_expr operand = weft_expr_operand(e->extents, expr, i);
+            if (weft_index_level(e, operand) != level) continue;
+            LLVMValueRef factor = weft_index_emit(e, operand, part);
+            weft_place_move(e, level);
+            total = total == NULL ? factor : LLVMBuildMul(e->builder, total, factor, "");
+        }
+    }
+    return total;
+}
+
+static LLVMValueRef emit_binary(weft_emitter *e, weft_expr expr, uint32_t part) {
+    LLVMValueRef a = weft_index_emit(e, weft_expr_operand(e->extents, expr, 0), part);
+    LLVMValueRef b = weft_index_emit(e, weft_expr_operand(e->extents, expr, 1), part);
+    operands o = operands_of(e, expr, a, b);
+    weft_place_move(e, weft_index_level(e, expr));
+    return build_binary(e, weft_expr_kind_of(e->extents, expr), &o);
+}
+
+static LLVMValueRef emit_scalar(weft_emitter *e, weft_expr expr, uint32_t part) {
+    int64_t constant;
+    if (weft_expr_is_constant(e->extents, expr, &constant)) return weft_int(e, constant);
+    switch (weft_expr_kind_of(e->extents, expr)) {
+    case WEFT_EXPR_SYMBOL: return emit_symbol(e, expr, part);
+    case WEFT_EXPR_SUM: return emit_sum(e, expr, part);
+    case WEFT_EXPR_PRODUCT: return emit_product(e, expr, part);
+    default: return emit_binary(e, expr, part);
+    }
+}
+
+/* Room in the memo for `expr`; NULL when out of memory. */
+static weft_index_memo *memo_of(weft_emitter *e, weft_expr expr) {
+    size_t old = e->memo_capacity;
+    if (!weft_reserve(e->allocator, &e->memo, &e->memo_capacity, (size_t)expr + 1, sizeof *e->memo)) {
+        weft_emitter_fail(e, weft_status_out_of_memory());
+        return NULL;
+    }
+    if (e->memo_capacity > old) memset(e->memo + old, 0, (e->memo_capacity - old) * sizeof *e->memo);
+    return &e->memo[expr];
+}
+
+LLVMValueRef weft_index_emit(weft_emitter *e, weft_expr expr, uint32_t part) {
+    if (expr == WEFT_EXPR_NONE) {
+        weft_emitter_fail(e, weft_status_create(e->allocator, WEFT_INTERNAL, "llvm", "an address has no expression"));
+        return weft_int(e, 0);
+    }
+    if (part != 0 && weft_index_varies(e, expr)) return emit_scalar(e, expr, part);
+    weft_index_memo *memo = memo_of(e, expr);
+    if (memo != NULL && memo->value != NULL && weft_value_is_open(e, memo->level, memo->serial)) return memo->value;
+    LLVMValueRef value = emit_scalar(e, expr, 0);
+    uint32_t level = weft_index_level(e, expr);
+    memo = memo_of(e, expr);
+    if (memo != NULL) *memo = (weft_index_memo){level, e->places[level].serial, value};
+    return value;
+}
+
+/* ---- steps from lane to lane ---- */
+
+static bool vector_step(weft_emitter *e, weft_expr expr, int64_t *out_step);
+
+/* Vectors start at multiples of their width: where (v + r) and m are multiples of it too, a vector lies inside of one period of m. */
+static bool vector_step_divided(weft_emitter *e, weft_expr expr, int64_t *out_step) {
+    weft_expr a = weft_expr_operand(e->extents, expr, 0), b = weft_expr_operand(e->extents, expr, 1);
+    int64_t step;
+    if (weft_index_varies(e, b) || !vector_step(e, a, &step)) return false;
+    *out_step = 0;
+    if (step == 0) return true;
+    weft_expr rest = weft_expr_sub(e->extents, a, e->lane.variable);
+    int64_t width = e->lane.width;
+    if (step != 1 || weft_index_varies(e, rest)) return false;
+    if (weft_expr_divisor(e->extents, b) % width != 0 || weft_expr_divisor(e->extents, rest) % width != 0) return false;
+    *out_step = weft_expr_kind_of(e->extents, expr) == WEFT_EXPR_MOD;
+    return true;
+}
+
+static bool vector_step_sum(weft_emitter *e, weft_expr expr, int64_t *out_step) {
+    *out_step = 0;
+    for (size_t i = 0; i < weft_expr_arity(e->extents, expr); i++) {
+        int64_t step;
+        if (!vector_step(e, weft_expr_operand(e->extents, expr, i), &step)) return false;
+        *out_step += step * weft_expr_coefficient_of(e->extents, expr, i);
+    }
+    return true;
+}
+
+static bool vector_step_others(weft_emitter *e, weft_expr expr, int64_t *out_step) {
+    *out_step = 0;
+    for (size_t i = 0; i < weft_expr_arity(e->extents, expr); i++) {
+        int64_t step;
+        if (!vector_step(e, weft_expr_operand(e->extents, expr, i), &step) || step != 0) return false;
+    }
+    return true;
+}
+
+/* The growth of `expr` from lane to lane within one vector, if it is the same for all lanes. */
+static bool vector_step(weft_emitter *e, weft_expr expr, int64_t *out_step) {
+    *out_step = expr == e->lane.variable;
+    if (*out_step != 0 || !weft_index_varies(e, expr)) return true;
+    switch (weft_expr_kind_of(e->extents, expr)) {
+    case WEFT_EXPR_SUM: return vector_step_sum(e, expr, out_step);
+    case WEFT_EXPR_DIV:
+    case WEFT_EXPR_MOD: return vector_step_divided(e, expr, out_step);
+    default: return vector_step_others(e, expr, out_step);
+    }
+}
+
+weft_step weft_index_step(weft_emitter *e, weft_expr expr) {
+    if (!weft_index_varies(e, expr)) return (weft_step){.kind = WEFT_STEP_CONSTANT, .exact = true};
+    weft_expr coefficient, rest;
+    if (weft_expr_affine(e->extents, expr, e->lane.variable, &coefficient, &rest)) {
+        weft_step step = {.kind = WEFT_STEP_STRIDE, .exact = true, .stride = coefficient};
+        if (weft_expr_is_constant(e->extents, coefficient, &step.step)) step.kind = WEFT_STEP_CONSTANT;
+        return step;
+    }
+    weft_step step = {.kind = WEFT_STEP_ANY};
+    if (vector_step(e, expr, &step.step)) step.kind = WEFT_STEP_CONSTANT;
+    return step;
+}
+
+/* ---- vectors ---- */
+
+static LLVMValueRef lanes_of_sum(weft_emitter *e, weft_expr expr, uint32_t part) {
+    LLVMValueRef total = NULL;
+    for (size_t i = 0; i < weft_expr_arity(e->extents, expr); i++) {
+        LLVMValueRef term = weft_index_lanes(e, weft_expr_operand(e->extents, expr, i), part);
+        weft_place_move(e, weft_index_level(e, expr));
+        term = scaled(e, term, weft_expr_coefficient_of(e->extents, expr, i));
+        total = total == NULL ? term : LLVMBuildAdd(e->builder, total, term, "");
+    }
+    return LLVMBuildAdd(e->builder, total, weft_int_like(LLVMTypeOf(total), weft_expr_offset(e->extents, expr)), "");
+}
+
+static LLVMValueRef lanes_of_product(weft_emitter *e, weft_expr expr, uint32_t part) {
+    LLVMValueRef total = NULL;
+    for (size_t i = 0; i < weft_expr_arity(e->extents, expr); i++) {
+        LLVMValueRef factor = weft_index_lanes(e, weft_expr_operand(e->extents, expr, i), part);
+        weft_place_move(e, weft_index_level(e, expr));
+        total = total == NULL ? factor : LLVMBuildMul(e->builder, total, factor, "");
+    }
+    return total;
+}
+
+/* Whether a divisor or modulus b of a + lane is at least the width, so that a vector leaves a period at most once. */
+static bool wraps_once(weft_emitter *e, weft_expr expr) {
+    weft_expr_kind kind = weft_expr_kind_of(e->extents, expr);
+    if (kind != WEFT_EXPR_DIV && kind != WEFT_EXPR_MOD) return false;
+    weft_expr b = weft_expr_operand(e->extents, expr, 1);
+    int64_t step, min, max;
+    weft_expr_range(e->extents, b, &min, &max);
+    if (min < (int64_t)e->lane.width || weft_index_varies(e, b)) return false;
+    return vector_step(e, weft_expr_operand(e->extents, expr, 0), &step) && step == 1;
+}
+
+static LLVMValueRef lanes_of_wrap(weft_emitter *e, weft_expr expr, uint32_t part) {
+    weft_expr a = weft_expr_operand(e->extents, expr, 0), b = weft_expr_operand(e->extents, expr, 1);
+    uint32_t width = e->lane.width;
+    LLVMValueRef first = weft_index_emit(e, weft_expr_mod(e->extents, a, b), part), period = weft_index_emit(e, b, part);
+    LLVMValueRef quotient = weft_index_emit(e, weft_expr_div(e->extents, a, b), part);
+    weft_place_move(e, weft_index_level(e, expr));
+    LLVMValueRef lanes = LLVMBuildAdd(e->builder, weft_splat(e, first, width), weft_lane_steps(e->i64, width, 1), "");
+    LLVMValueRef periods = weft_splat(e, period, width);
+    LLVMValueRef wraps = LLVMBuildICmp(e->builder, LLVMIntSGE, lanes, periods, "");
+    if (weft_expr_kind_of(e->extents, expr) == WEFT_EXPR_DIV) {
+        LLVMValueRef carry = LLVMBuildZExt(e->builder, wraps, LLVMTypeOf(lanes), "");
+        return LLVMBuildAdd(e->builder, weft_splat(e, quotient, width), carry, "");
+    }
+    return LLVMBuildSelect(e->builder, wraps, LLVMBuildSub(e->builder, lanes, periods, ""), lanes, "");
+}
+
+static LLVMValueRef lanes_of_binary(weft_emitter *e, weft_expr expr, uint32_t part) {
+    LLVMValueRef a = weft_index_lanes(e, weft_expr_operand(e->extents, expr, 0), part);
+    LLVMValueRef b = weft_index_lanes(e, weft_expr_operand(e->extents, expr, 1), part);
+    operands o = operands_of(e, expr, a, b);
+    weft_place_move(e, weft_index_level(e, expr));
+    return build_binary(e, weft_expr_kind_of(e->extents, expr), &o);
+}
+
+LLVMValueRef weft_index_lanes(weft_emitter *e, weft_expr expr, uint32_t part) {
+    weft_step step = weft_index_step(e, expr);
+    uint32_t width = e->lane.width;
+    if (step.kind != WEFT_STEP_ANY) {
+        LLVMValueRef first = weft_index_emit(e, expr, part);
+        LLVMValueRef stride = step.kind == WEFT_STEP_STRIDE ? weft_index_emit(e, step.stride, part) : NULL;
+        weft_place_move(e, weft_index_level(e, expr));
+        LLVMValueRef offsets = weft_lane_steps(e->i64, width, stride == NULL ? step.step : 1);
+        if (stride != NULL) offsets = LLVMBuildMul(e->builder, offsets, weft_splat(e, stride, width), "");
+        return LLVMBuildAdd(e->builder, weft_splat(e, first, width), offsets, "");
+    }
+    if (wraps_once(e, expr)) return lanes_of_wrap(e, expr, part);
+    switch (weft_expr_kind_of(e->extents, expr)) {
+    case WEFT_EXPR_SUM: return lanes_of_sum(e, expr, part);
+    case WEFT_EXPR_PRODUCT: return lanes_of_product(e, expr, part);
+    default: return lanes_of_binary(e, expr, part);
+    }
+}
+
+/* ---- pointers ---- */
+
+static LLVMValueRef advance(weft_emitter *e, LLVMTypeRef type, LLVMValueRef pointer, LLVMValueRef count) {
+    return LLVMBuildGEP2(e->builder, type, pointer, &count, 1, "");
+}
+
+LLVMValueRef weft_index_pointer(weft_emitter *e, LLVMTypeRef type, LLVMValueRef base, weft_expr expr, uint32_t part) {
+    uint32_t last = weft_index_level(e, expr);
+    int64_t offset = 0;
+    LLVMValueRef pointer = base;
+    if (weft_expr_kind_of(e->extents, expr) == WEFT_EXPR_SUM) {
+        offset = weft_expr_offset(e->extents, expr);
+        for (uint32_t level = 0; level <= last; level++) {
+            LLVMValueRef terms = emit_terms(e, expr, level, part);
+            weft_place_move(e, level);
+            if (terms != NULL) pointer = advance(e, type, pointer, terms);
+        }
+    } else if (!weft_expr_is_constant(e->extents, expr, &offset)) {
+        LLVMValueRef index = weft_index_emit(e, expr, part);
+        weft_place_move(e, last);
+        return advance(e, type, pointer, index);
+    }
+    weft_place_move(e, last);
+    return offset == 0 ? pointer : advance(e, type, pointer, weft_int(e, offset));
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backends/llvm/emit.h"
+#include <string.h>
+
+LLVMValueRef weft_value_part(weft_emitter *e, weft_emitted *value, uint32_t part, bool vector) {
+    if (value->varying) return value->parts[part];
+    if (!vector || e->lane.width == 1) return value->parts[0];
+    if (value->splat_width != e->lane.width) {
+        weft_place_move(e, value->level);
+        value->splat = weft_splat(e, value->parts[0], e->lane.width);
+        value->splat_width = e->lane.width;
+    }
+    return value->splat;
+}
+
+uint32_t weft_effect_level(const weft_emitter *e, uint32_t level) {
+    uint32_t effects = e->places[weft_place_top(e)].effects;
+    return level > effects ? level : effects;
+}
+
+/* ---- where an instruction belongs ---- */
+
+static bool is_effect(const weft_inst *inst) {
+    bool divides = inst->op == WEFT_SCALAR_div && weft_dtype_info_of(inst->dtype)->kind != WEFT_KIND_FLOAT;
+    return inst->op == WEFT_SCALAR_load || inst->op == WEFT_SCALAR_check || divides;
+}
+
+static void include(weft_emitter *e, weft_emitted *value, weft_expr expr) {
+    if (expr == WEFT_EXPR_NONE) return;
+    uint32_t level = weft_index_level(e, expr);
+    if (level > value->level) value->level = level;
+    value->varying |= weft_index_varies(e, expr);
+}
+
+/* The outermost place where operands and expressions are available. */
+static weft_emitted place_of(weft_emitter *e, const weft_inst *inst) {
+    weft_emitted value = {.level = weft_predicates_level(e, inst->predicate_count, inst->predicates),
+                          .varying = weft_predicates_vary(e, inst->predicate_count, inst->predicates)};
+    include(e, &value, inst->index);
+    include(e, &value, inst->position);
+    for (uint32_t i = 0; i < inst->arg_count; i++) {
+        const weft_emitted *arg = &e->values[inst->args[i]];
+        if (arg->level > value.level) value.level = arg->level;
+        value.varying |= arg->varying;
+    }
+    if (is_effect(inst)) value.level = weft_effect_level(e, value.level);
+    value.serial = e->places[value.level].serial;
+    return value;
+}
+
+/* ---- leaves ---- */
+
+static void emit_index(weft_emitter *e, const weft_inst *inst, weft_emitted *value) {
+    if (!value->varying) {
+        value->parts[0] = weft_index_emit(e, inst->index, 0);
+        return;
+    }
+    for (uint32_t part = 0; part < e->lane.parts; part++) value->parts[part] = weft_index_lanes(e, inst->index, part);
+}
+
+static void emit_inside(weft_emitter *e, const weft_inst *inst, weft_emitted *value) {
+    weft_condition condition;
+    weft_condition_emit(e, value->level, inst->predicate_count, inst->predicates, &condition);
+    weft_place_move(e, value->level);
+    LLVMValueRef scalar = condition.scalar == NULL ? LLVMConstInt(e->i1, 1, false) : condition.scalar;
+    value->parts[0] = scalar;
+    if (!value->varying) return;
+    LLVMValueRef everywhere = weft_splat(e, scalar, e->lane.width);
+    for (uint32_t part = 0; part < e->lane.parts; part++)
+        value->parts[part] = LLVMBuildAnd(e->builder, everywhere, condition.masks[part], "");
+}
+
+static void emit_result(weft_emitter *e, const weft_inst *inst, weft_emitted *value) {
+    *value = e->results[(size_t)inst->buffer * WEFT_MAX_COMPONENTS + inst->number];
+    if (weft_value_is_open(e, value->level, value->serial) && value->serial != 0) return;
+    weft_emitter_fail(e, weft_status_create(e->allocator, WEFT_INTERNAL, "llvm",
+                                            "the result of accumulator a%u is used where it is not available", inst->buffer));
+    value->varying = false;
+    value->level = 0;
+    value->parts[0] = LLVMConstNull(weft_register_type(e, inst->dtype));
+}
+
+/* ---- data checks ---- */
+
+/* void report(slot, position, value, site): keeps the lowest position. */
+static LLVMValueRef create_report(weft_emitter *e, LLVMTypeRef type) {
+    LLVMValueRef function = LLVMAddFunction(e->module, "weft_report", type);
+    LLVMSetLinkage(function, LLVMInternalLinkage);
+    weft_function_decorate(e, function);
+    for (const char *const *name = (const char *const[]){"noinline", "cold", NULL}; *name != NULL; name++) {
+        unsigned kind = LLVMGetEnumAttributeKindForName(*name, strlen(*name));
+        LLVMAttributeRef attribute = LLVMCreateEnumAttribute(e->context, kind, 0);
+        LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute);
+    }
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(e->context);
+    LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(e->context, function, "");
+    LLVMBasicBlockRef lower = LLVMAppendBasicBlockInContext(e->context, function, "");
+    LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(e->context, function, "");
+    LLVMPositionBuilderAtEnd(builder, entry);
+    LLVMValueRef slot = LLVMGetParam(function, 0), position = LLVMGetParam(function, 1), least;
+    /* Threads of a GPU share the slot. */
+    if (e->gpu)
+        least = LLVMBuildAtomicRMW(builder, LLVMAtomicRMWBinOpMin, slot, position, LLVMAtomicOrderingMonotonic, false);
+    else least = LLVMBuildLoad2(builder, e->i64, slot, "");
+    LLVMBuildCondBr(builder, LLVMBuildICmp(builder, LLVMIntSLT, position, least, ""), lower, done);
+    LLVMPositionBuilderAtEnd(builder, lower);
+    for (unsigned i = e->gpu ? 1 : 0; i < 3; i++) {
+        LLVMValueRef index = weft_int(e, i);
+        LLVMBuildStore(builder, LLVMGetParam(function, i + 1), LLVMBuildGEP2(builder, e->i64, slot, &index, 1, ""));
+    }
+    LLVMBuildBr(builder, done);
+    LLVMPositionBuilderAtEnd(builder, done);
+    LLVMBuildRetVoid(builder);
+    LLVMDisposeBuilder(builder);
+    return function;
+}
+
+static void call_report(weft_emitter *e, LLVMValueRef position, LLVMValueRef value, uint32_t site) {
+    LLVMTypeRef types[4] = {e->pointer, e->i64, e->i64, e->i64};
+    LLVMTypeRef type = LLVMFunctionType(e->nothing, types, 4, false);
+    if (e->report == NULL) e->report = create_report(e, type);
+    LLVMValueRef args[4] = {e->error_slot, position, value, weft_int(e, site)};
+    LLVMBuildCall2(e->builder, type, e->report, args, 4, "");
+}
+
+/* The number of the first lane set in a mask. */
+static LLVMValueRef first_lane(weft_emitter *e, LLVMValueRef bits, uint32_t width) {
+    LLVMTypeRef type = LLVMIntTypeInContext(e->context, width);
+    LLVMValueRef args[2] = {bits, LLVMConstInt(e->i1, 1, false)};
+    return LLVMBuildIntCast2(e->builder, weft_intrinsic_call(e, "llvm.cttz", 1, &type, 2, args), e->i64, false, "");
+}
+
+/* Reports `bad` of one part: for lanes the first that is set, which has the lowest position. */
+static void report_part(weft_emitter *e, const weft_inst *inst, const weft_emitted *place, uint32_t part, LLVMValueRef bad,
+                        LLVMValueRef offending) {
+    uint32_t width = place->varying ? e->lane.width : 1;
+    LLVMValueRef position = width == 1 ? weft_index_emit(e, inst->position, part) : weft_index_lanes(e, inst->position, part);
+    weft_place_move(e, place->level);
+    LLVMTypeRef bits_type = LLVMIntTypeInContext(e->context, width);
+    LLVMValueRef bits = width == 1 ? bad : LLVMBuildBitCast(e->builder, bad, bits_type, "");
+    LLVMValueRef any = width == 1 ? bad : LLVMBuildICmp(e->builder, LLVMIntNE, bits, LLVMConstNull(bits_type), "");
+    weft_branch_open(e, place->level, any);
+    if (width > 1) {
+        LLVMValueRef lane = first_lane(e, bits, width);
+        position = LLVMBuildExtractElement(e->builder, position, lane, "");
+        offending = LLVMBuildExtractElement(e->builder, offending, lane, "");
+    }
+    call_report(e, position, LLVMBuildIntCast2(e->builder, offending, e->i64, true, ""), inst->number);
+    weft_branch_close(e, place->level);
+}
+
+static bool is_never(LLVMValueRef condition) {
+    return LLVMIsConstant(condition) && LLVMIsNull(condition);
+}
+
+/* Reports `bad`, one for each part, where the instruction's predicates hold and the lane is valid. */
+static void report_parts(weft_emitter *e, const weft_inst *inst, const weft_emitted *place, LLVMValueRef *bad,
+                         LLVMValueRef *offending) {
+    weft_condition condition;
+    weft_condition_emit(e, place->level, inst->predicate_count, inst->predicates, &condition);
+    for (uint32_t part = 0; part < (place->varying ? e->lane.parts : 1); part++) {
+        if (is_never(bad[part])) continue;
+        weft_place_move(e, place->level);
+        uint32_t width = place->varying ? e->lane.width : 1;
+        LLVMValueRef masks[3] = {place->varying ? e->lane.mask : NULL, condition.masks[part], condition.scalar};
+        if (masks[2] != NULL) masks[2] = weft_splat(e, masks[2], width);
+        for (int i = 0; i < 3; i++)
+            if (masks[i] != NULL) bad[part] = LLVMBuildAnd(e->builder, bad[part], masks[i], "");
+        report_part(e, inst, place, part, bad[part], offending[part]);
+    }
+}
+
+static void emit_check(weft_emitter *e, const weft_inst *inst, weft_emitted *value) {
+    LLVMValueRef extent = weft_index_emit(e, inst->index, 0), bad[WEFT_MAX_PARTS], given[WEFT_MAX_PARTS];
+    for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++) {
+        LLVMValueRef o = given[part] = weft_value_part(e, &e->values[inst->args[0]], part, value->varying);
+        weft_place_move(e, value->level);
+        LLVMValueRef none = LLVMConstNull(LLVMTypeOf(o));
+        LLVMValueRef limit = value->varying ? weft_splat(e, extent, e->lane.width) : extent;
+        LLVMValueRef negative = LLVMBuildICmp(e->builder, LLVMIntSLT, o, none, "");
+        LLVMValueRef wrapped = LLVMBuildAdd(e->builder, o, limit, "");
+        LLVMValueRef index = LLVMBuildSelect(e->builder, negative, wrapped, o, "");
+        bad[part] = LLVMBuildICmp(e->builder, LLVMIntUGE, index, limit, "");
+        value->parts[part] = LLVMBuildSelect(e->builder, bad[part], none, index, "");
+    }
+    report_parts(e, inst, value, bad, given);
+}
+
+static void emit_division(weft_emitter *e, const weft_inst *inst, weft_emitted *value) {
+    LLVMValueRef bad[WEFT_MAX_PARTS], divisors[WEFT_MAX_PARTS];
+    for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++) {
+        LLVMValueRef a = weft_value_part(e, &e->values[inst->args[0]], part, value->varying);
+        LLVMValueRef b = divisors[part] = weft_value_part(e, &e->values[inst->args[1]], part, value->varying);
+        weft_place_move(e, value->level);
+        bad[part] = LLVMBuildICmp(e->builder, LLVMIntEQ, b, LLVMConstNull(LLVMTypeOf(b)), "");
+        value->parts[part] = weft_floor_divide(e, inst->dtype, a, b);
+    }
+    report_parts(e, inst, value, bad, divisors);
+}
+
+/* ---- all instructions ---- */
+
+static void emit_arithmetic(weft_emitter *e, const weft_inst *inst, weft_emitted *value) {
+    weft_dtype from = e->kernel->insts[inst->args[inst->arg_count - 1]].dtype;
+    for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++) {
+        LLVMValueRef args[3];
+        for (uint32_t i = 0; i < inst->arg_count; i++)
+            args[i] = weft_value_part(e, &e->values[inst->args[i]], part, value->varying);
+        weft_place_move(e, value->level);
+        value->parts[part] = weft_scalar_emit(e, inst, from, args);
+    }
+}
+
+void weft_inst_emit(weft_emitter *e, weft_inst_id id) {
+    const weft_inst *inst = &e->kernel->insts[id];
+    weft_emitted *value = &e->values[id];
+    if (value->serial != 0 && weft_value_is_open(e, value->level, value->serial)) return;
+    *value = place_of(e, inst);
+    weft_place_move(e, value->level);
+    switch (inst->op) {
+    case WEFT_SCALAR_const: value->parts[0] = weft_constant_emit(e, inst->dtype, inst->bits); break;
+    case WEFT_SCALAR_index: emit_index(e, inst, value); break;
+    case WEFT_SCALAR_inside: emit_inside(e, inst, value); break;
+    case WEFT_SCALAR_load: weft_load_emit(e, inst, value->level, value); break;
+    case WEFT_SCALAR_result: emit_result(e, inst, value); break;
+    case WEFT_SCALAR_check: emit_check(e, inst, value); break;
+    default:
+        if (is_effect(inst)) emit_division(e, inst, value);
+        else emit_arithmetic(e, inst, value);
+    }
+}

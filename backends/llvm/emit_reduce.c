@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backends/llvm/emit.h"
+#include <string.h>
+
+/*
+ * Accumulators live in values that loops carry, one vector for each slot and part. Where a loop would have to choose among them by number they move
+ * to rows of memory: in the masked tail of a reduction along lanes, and for virtual lanes that are not on vectors, which run one
+ * after the other, each over its own elements.
+ */
+
+/* What a row of memory holds. */
+static LLVMTypeRef row_type(const weft_emitter *e, weft_dtype dtype) {
+    return weft_vector_type(weft_memory_type(e, dtype), e->reduction.width);
+}
+
+static const weft_accumulator *accumulator_at(const weft_emitter *e, uint32_t i) {
+    return &e->kernel->accumulators[e->reduction.stage->accumulator_first + i];
+}
+
+typedef void (*slot_visit)(weft_emitter *e, uint32_t slot, weft_dtype dtype, uint64_t init);
+
+static void for_each_slot(weft_emitter *e, slot_visit visit) {
+    uint32_t slot = 0;
+    for (uint32_t a = 0; a < e->reduction.stage->accumulator_count; a++) {
+        const weft_accumulator *accumulator = accumulator_at(e, a);
+        for (uint32_t c = 0; c < accumulator->width; c++)
+            visit(e, slot++, accumulator->dtypes[c], accumulator->init[c]);
+    }
+}
+
+static LLVMValueRef *carried_at(weft_emitter *e, uint32_t slot, uint32_t part) {
+    return &e->carried[slot * e->reduction.parts + part];
+}
+
+/* ---- start ---- */
+
+static void start_slot(weft_emitter *e, uint32_t slot, weft_dtype dtype, uint64_t init) {
+    LLVMValueRef value = weft_splat(e, weft_constant_emit(e, dtype, init), e->reduction.width);
+    for (uint32_t part = 0; part < e->reduction.parts; part++) *carried_at(e, slot, part) = value;
+    e->carried_count += e->reduction.parts;
+}
+
+void weft_reduction_start(weft_emitter *e, const weft_stage *stage, uint32_t width, uint32_t parts, bool along_lanes) {
+    LLVMValueRef *memory = e->reduction.memory;
+    e->reduction = (weft_reduction){.stage = stage, .width = width, .parts = parts, .along_lanes = along_lanes, .memory = memory};
+    weft_reduction_restart(e);
+}
+
+void weft_reduction_restart(weft_emitter *e) {
+    e->carried_count = 0;
+    for_each_slot(e, start_slot);
+}
+
+/* ---- rows of memory ---- */
+
+static LLVMValueRef row_address(weft_emitter *e, uint32_t slot, weft_dtype dtype, LLVMValueRef row) {
+    return LLVMBuildGEP2(e->builder, row_type(e, dtype), e->reduction.memory[slot], &row, 1, "");
+}
+
+static LLVMValueRef load_row(weft_emitter *e, uint32_t slot, weft_dtype dtype, LLVMValueRef row) {
+    LLVMValueRef loaded = LLVMBuildLoad2(e->builder, row_type(e, dtype), row_address(e, slot, dtype, row), "");
+    return weft_from_memory(e, dtype, loaded);
+}
+
+static void store_row(weft_emitter *e, uint32_t slot, weft_dtype dtype, LLVMValueRef row, LLVMValueRef value) {
+    LLVMBuildStore(e->builder, weft_to_memory(e, dtype, value), row_address(e, slot, dtype, row));
+}
+
+static void create_rows(weft_emitter *e, uint32_t slot, weft_dtype dtype, uint64_t init) {
+    (void)init;
+    e->reduction.memory[slot] = weft_local_create(e, row_type(e, dtype), e->reduction.rows);
+}
+
+void weft_reduction_rows(weft_emitter *e, uint32_t rows) {
+    e->reduction.rows = rows * e->reduction.parts;
+    for_each_slot(e, create_rows);
+    weft_place_move(e, weft_place_top(e));
+}
+
+/* The row of a part within the group of rows `group`. */
+static LLVMValueRef part_row(weft_emitter *e, LLVMValueRef group, uint32_t part) {
+    LLVMValueRef first = LLVMBuildMul(e->builder, group, weft_int(e, e->reduction.parts), "");
+    return LLVMBuildAdd(e->builder, first, weft_int(e, part), "");
+}
+
+static void keep_slot(weft_emitter *e, uint32_t slot, weft_dtype dtype, uint64_t init) {
+    (void)init;
+    for (uint32_t part = 0; part < e->reduction.parts; part++)
+        store_row(e, slot, dtype, part_row(e, e->reduction.row, part), *carried_at(e, slot, part));
+}
+
+static void fetch_slot(weft_emitter *e, uint32_t slot, weft_dtype dtype, uint64_t init) {
+    (void)init;
+    for (uint32_t part = 0; part < e->reduction.parts; part++)
+        *carried_at(e, slot, part) = load_row(e, slot, dtype, part_row(e, e->reduction.row, part));
+    e->carried_count += e->reduction.parts;
+}
+
+void weft_reduction_keep(weft_emitter *e, LLVMValueRef group) {
+    weft_place_move(e, weft_place_top(e));
+    e->reduction.row = group;
+    for_each_slot(e, keep_slot);
+    e->reduction.row = NULL;
+    e->carried_count = 0;
+}
+
+void weft_reduction_fetch(weft_emitter *e, LLVMValueRef group) {
+    weft_place_move(e, weft_place_top(e));
+    e->reduction.row = group;
+    e->carried_count = 0;
+    for_each_slot(e, fetch_slot);
+    e->reduction.row = NULL;
+}
+
+/* ---- combining ---- */
+
+/* Applies the combine block: params below `width` are `left`, the others `right`; `out` may be `left`. */
+static void combine(weft_emitter *e, const weft_accumulator *accumulator, uint32_t width, const LLVMValueRef *left,
+                    const LLVMValueRef *right, LLVMValueRef *out) {
+    LLVMValueRef results[WEFT_MAX_COMPONENTS];
+    for (uint32_t i = 0; i < accumulator->combine_count; i++) {
+        const weft_inst *inst = &accumulator->combine[i];
+        if (inst->op == WEFT_SCALAR_param) {
+            bool is_left = inst->number < accumulator->width;
+            e->block[i] = is_left ? left[inst->number] : right[inst->number - accumulator->width];
+        } else if (inst->op == WEFT_SCALAR_const) {
+            e->block[i] = weft_splat(e, weft_constant_emit(e, inst->dtype, inst->bits), width);
+        } else if (inst->arg_count == 0) {
+            e->block[i] = weft_scalar_emit(e, inst, inst->dtype, NULL);
+        } else {
+            LLVMValueRef args[3];
+            for (uint32_t k = 0; k < inst->arg_count; k++) args[k] = e->block[inst->args[k]];
+            e->block[i] = weft_scalar_emit(e, inst, accumulator->combine[inst->args[inst->arg_count - 1]].dtype, args);
+        }
+    }
+    for (uint32_t c = 0; c < accumulator->width; c++) results[c] = e->block[accumulator->outcomes[c]];
+    memcpy(out, results, accumulator->width * sizeof *out);
+}
+
+/* The accumulator of one part takes in the current point, in registers or in its row. */
+static void combine_part(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot, uint32_t part) {
+    const weft_reduction *reduction = &e->reduction;
+    LLVMValueRef left[WEFT_MAX_COMPONENTS], right[WEFT_MAX_COMPONENTS], out[WEFT_MAX_COMPONENTS];
+    LLVMValueRef mask = reduction->along_lanes ? e->lane.mask : NULL;
+    for (uint32_t c = 0; c < accumulator->width; c++)
+        right[c] = weft_value_part(e, &e->values[accumulator->values[c]], part, reduction->width > 1);
+    weft_place_move(e, weft_place_top(e));
+    for (uint32_t c = 0; c < accumulator->width; c++)
+        left[c] = reduction->row != NULL ? load_row(e, slot + c, accumulator->dtypes[c], reduction->row)
+                                         : *carried_at(e, slot + c, part);
+    combine(e, accumulator, reduction->width, left, right, out);
+    for (uint32_t c = 0; c < accumulator->width; c++) {
+        if (mask != NULL) out[c] = LLVMBuildSelect(e->builder, mask, out[c], left[c], "");
+        if (reduction->row != NULL) store_row(e, slot + c, accumulator->dtypes[c], reduction->row, out[c]);
+        else *carried_at(e, slot + c, part) = out[c];
+    }
+}
+
+void weft_reduction_point(weft_emitter *e) {
+    uint32_t slot = 0, parts = e->lane.variable == WEFT_EXPR_NONE ? 1 : e->lane.parts;
+    for (uint32_t a = 0; a < e->reduction.stage->accumulator_count; a++) {
+        const weft_accumulator *accumulator = accumulator_at(e, a);
+        for (uint32_t part = 0; part < parts; part++) combine_part(e, accumulator, slot, part);
+        slot += accumulator->width;
+    }
+}
+
+/* ---- from lanes to one ---- */
+
+static LLVMValueRef half(weft_emitter *e, LLVMValueRef vector, uint32_t width, bool upper) {
+    if (width == 1) return weft_element(e, vector, 2, upper);
+    LLVMValueRef order = weft_lane_steps(e->i32, width, 1);
+    if (upper) order = LLVMBuildAdd(e->builder, order, weft_int_like(LLVMTypeOf(order), width), "");
+    return LLVMBuildShuffleVector(e->builder, vector, LLVMGetPoison(LLVMTypeOf(vector)), order, "");
+}
+
+/* Part i takes in part i + count / 2, for all components. */
+static void halve_parts(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot, uint32_t count) {
+    for (uint32_t part = 0; part < count / 2; part++) {
+        LLVMValueRef left[WEFT_MAX_COMPONENTS], right[WEFT_MAX_COMPONENTS], out[WEFT_MAX_COMPONENTS];
+        for (uint32_t c = 0; c < accumulator->width; c++) {
+            left[c] = *carried_at(e, slot + c, part);
+            right[c] = *carried_at(e, slot + c, part + count / 2);
+        }
+        combine(e, accumulator, e->reduction.width, left, right, out);
+        for (uint32_t c = 0; c < accumulator->width; c++) *carried_at(e, slot + c, part) = out[c];
+    }
+}
+
+static void halve_vector(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot, uint32_t width) {
+    LLVMValueRef left[WEFT_MAX_COMPONENTS], right[WEFT_MAX_COMPONENTS], out[WEFT_MAX_COMPONENTS];
+    for (uint32_t c = 0; c < accumulator->width; c++) {
+        left[c] = half(e, *carried_at(e, slot + c, 0), width / 2, false);
+        right[c] = half(e, *carried_at(e, slot + c, 0), width / 2, true);
+    }
+    combine(e, accumulator, width / 2, left, right, out);
+    for (uint32_t c = 0; c < accumulator->width; c++) *carried_at(e, slot + c, 0) = out[c];
+}
+
+static void reduce_lanes(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot) {
+    for (uint32_t count = e->reduction.parts; count > 1; count /= 2) halve_parts(e, accumulator, slot, count);
+    for (uint32_t width = e->reduction.width; width > 1; width /= 2) halve_vector(e, accumulator, slot, width);
+}
+
+void weft_reduction_fold(weft_emitter *e, uint32_t lanes) {
+    uint32_t slot = 0;
+    LLVMValueRef count = weft_count_open(e, WEFT_EXPR_NONE, weft_int(e, 1));
+    /* Lane t goes into t without its highest bit, for t = lanes - 1 down to 1: the tree by halves, level by level. */
+    LLVMValueRef lane = LLVMBuildSub(e->builder, weft_int(e, lanes), count, "");
+    LLVMValueRef args[2] = {lane, LLVMConstInt(e->i1, 1, false)};
+    LLVMValueRef leading = weft_intrinsic_call(e, "llvm.ctlz", 1, &e->i64, 2, args);
+    LLVMValueRef highest = LLVMBuildLShr(e->builder, weft_int(e, INT64_MIN), leading, "");
+    LLVMValueRef target = LLVMBuildXor(e->builder, lane, highest, "");
+    for (uint32_t a = 0; a < e->reduction.stage->accumulator_count; a++) {
+        const weft_accumulator *accumulator = accumulator_at(e, a);
+        for (uint32_t part = 0; part < e->reduction.parts; part++) {
+            LLVMValueRef left[WEFT_MAX_COMPONENTS], right[WEFT_MAX_COMPONENTS];
+            for (uint32_t c = 0; c < accumulator->width; c++) {
+                left[c] = load_row(e, slot + c, accumulator->dtypes[c], part_row(e, target, part));
+                right[c] = load_row(e, slot + c, accumulator->dtypes[c], part_row(e, lane, part));
+            }
+            combine(e, accumulator, e->reduction.width, left, right, left);
+            for (uint32_t c = 0; c < accumulator->width; c++)
+                store_row(e, slot + c, accumulator->dtypes[c], part_row(e, target, part), left[c]);
+        }
+        slot += accumulator->width;
+    }
+    weft_count_close(e, weft_int(e, lanes), weft_int(e, 1));
+    weft_reduction_fetch(e, weft_int(e, 0));
+}
+
+void weft_reduction_finish(weft_emitter *e) {
+    uint32_t slot = 0;
+    weft_place_move(e, weft_place_top(e));
+    for (uint32_t a = 0; a < e->reduction.stage->accumulator_count; a++) {
+        const weft_accumulator *accumulator = accumulator_at(e, a);
+        uint32_t number = e->reduction.stage->accumulator_first + a;
+        if (e->reduction.along_lanes) reduce_lanes(e, accumulator, slot);
+        for (uint32_t c = 0; c < accumulator->width; c++) {
+            weft_emitted *result = &e->results[(size_t)number * WEFT_MAX_COMPONENTS + c];
+            *result = (weft_emitted){.level = weft_place_top(e), .serial = e->places[weft_place_top(e)].serial};
+            result->varying = e->lane.variable != WEFT_EXPR_NONE;
+            for (uint32_t part = 0; part < (result->varying ? e->lane.parts : 1); part++)
+                result->parts[part] = *carried_at(e, slot + c, part);
+        }
+        slot += accumulator->width;
+    }
+    e->carried_count = 0;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backends/llvm/module.h"
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Core.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include "backends/llvm/emit.h"
+#include "backends/llvm/target.h"
+
+/* Vectors are emitted as such, so what is left to do is folding; see README.md for what other lists cost. */
+#define PASSES "function(early-cse,instcombine<no-verify-fixpoint>,simplifycfg)"
+
+/* One compilation. */
+typedef struct compilation {
+    const weft_allocator *allocator;
+    LLVMContextRef context;
+    LLVMModuleRef module;
+    LLVMTargetMachineRef machine;
+    weft_status *error; /* the first diagnostic of error severity */
+} compilation;
+
+static void on_diagnostic(LLVMDiagnosticInfoRef info, void *self) {
+    compilation *c = self;
+    if (LLVMGetDiagInfoSeverity(info) != LLVMDSError || c->error != NULL) return;
+    char *text = LLVMGetDiagInfoDescription(info);
+    c->error = weft_status_create(c->allocator, WEFT_COMPILE_FAILED, "llvm", "LLVM reports: %s", text);
+    LLVMDisposeMessage(text);
+}
+
+static weft_status *fail_with(const compilation *c, const char *what, char *message) {
+    weft_status *status = weft_status_create(c->allocator, WEFT_COMPILE_FAILED, "llvm", "%s: %s", what, message);
+    LLVMDisposeMessage(message);
+    return status;
+}
+
+static weft_status *create(compilation *c, bool gpu) {
+    WEFT_TRY(weft_target_machine_create(c->allocator, gpu, &c->machine));
+    c->context = LLVMContextCreate();
+    LLVMContextSetDiscardValueNames(c->context, true);
+    LLVMContextSetDiagnosticHandler(c->context, on_diagnostic, c);
+    c->module = LLVMModuleCreateWithNameInContext("kernel", c->context);
+    char *triple = LLVMGetTargetMachineTriple(c->machine);
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(c->machine);
+    LLVMSetTarget(c->module, triple);
+    LLVMSetModuleDataLayout(c->module, layout);
+    LLVMDisposeTargetData(layout);
+    LLVMDisposeMessage(triple);
+    return NULL;
+}
+
+static void destroy(compilation *c) {
+    if (c->module != NULL) LLVMDisposeModule(c->module);
+    if (c->context != NULL) LLVMContextDispose(c->context);
+    if (c->machine != NULL) LLVMDisposeTargetMachine(c->machine);
+    weft_status_destroy(c->error);
+}
+
+static weft_status *take_error(compilation *c) {
+    weft_status *error = c->error;
+    c->error = NULL;
+    return error;
+}
+
+static weft_status *verify(const compilation *c) {
+#ifdef NDEBUG
+    (void)c;
+#else
+    char *message = NULL;
+    LLVMBool broken = LLVMVerifyModule(c->module, LLVMReturnStatusAction, &message);
+    if (broken) {
+        weft_status *status = weft_status_create(c->allocator, WEFT_INTERNAL, "llvm", "the emitted module is broken: %s", message);
+        LLVMDisposeMessage(message);
+        return status;
+    }
+    LLVMDisposeMessage(message);
+#endif
+    return NULL;
+}
+
+static weft_status *run_passes(compilation *c) {
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef error = LLVMRunPasses(c->module, PASSES, c->machine, options);
+    LLVMDisposePassBuilderOptions(options);
+    if (error == LLVMErrorSuccess) return take_error(c);
+    char *text = LLVMGetErrorMessage(error);
+    weft_status *status = weft_status_create(c->allocator, WEFT_COMPILE_FAILED, "llvm", "LLVM's passes failed: %s", text);
+    LLVMDisposeErrorMessage(text);
+    return status;
+}
+
+static weft_status *emit_text(const compilation *c, weft_bytes *out_bytes) {
+    char *text = LLVMPrintModuleToString(c->module);
+    weft_bytes_print(out_bytes, "%s", text);
+    LLVMDisposeMessage(text);
+    return weft_bytes_status(out_bytes);
+}
+
+static weft_status *emit_code(compilation *c, LLVMCodeGenFileType type, weft_bytes *out_bytes) {
+    char *message = NULL;
+    LLVMMemoryBufferRef code = NULL;
+    if (LLVMTargetMachineEmitToMemoryBuffer(c->machine, c->module, type, &message, &code))
+        return fail_with(c, "LLVM emits no code", message);
+    /* With a diagnostic handler, code generation may report an error and still succeed. */
+    weft_status *status = take_error(c);
+    if (status == NULL) {
+        weft_bytes_append(out_bytes, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
+        status = weft_bytes_status(out_bytes);
+    }
+    LLVMDisposeMemoryBuffer(code);
+    return status;
+}
+
+static weft_status *compile(compilation *c, const weft_kernel *kernel, const char *symbol, weft_llvm_format format,
+                            weft_bytes *out_bytes) {
+    bool gpu = format == WEFT_LLVM_PTX;
+    WEFT_TRY(create(c, gpu));
+    WEFT_TRY(weft_kernel_emit(c->allocator, kernel, symbol, gpu, c->module));
+    WEFT_TRY(verify(c));
+    WEFT_TRY(run_passes(c));
+    if (format == WEFT_LLVM_IR) return emit_text(c, out_bytes);
+    return emit_code(c, format == WEFT_LLVM_OBJECT ? LLVMObjectFile : LLVMAssemblyFile, out_bytes);
+}
+
+weft_status *weft_llvm_emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
+                            weft_llvm_format format, weft_bytes *out_bytes) {
+    compilation c = {.allocator = weft_allocator_or_default(allocator)};
+    weft_bytes_init(out_bytes, c.allocator);
+    weft_status *status = compile(&c, kernel, symbol, format, out_bytes);
+    destroy(&c);
+    if (status != NULL) weft_bytes_finish(out_bytes);
+    return status;
+}

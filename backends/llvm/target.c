@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backends/llvm/target.h"
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+#include <pthread.h>
+#include <string.h>
+#include "backends/llvm/emit.h"
+
+#define PTX_TRIPLE "nvptx64-nvidia-cuda"
+#define PTX_CPU "sm_90"
+#define PTX_FEATURES "+ptx80"
+
+static weft_processor host;
+static bool host_found;
+static pthread_once_t host_once = PTHREAD_ONCE_INIT;
+
+static bool has(const char *feature) {
+    size_t length = strlen(feature);
+    for (const char *at = strstr(host.features, feature); at != NULL; at = strstr(at + 1, feature)) {
+        bool starts = at == host.features || at[-1] == ',';
+        if (starts && (at[length] == ',' || at[length] == '\0')) return true;
+    }
+    return false;
+}
+
+/* "llvm 19.1.7 TRIPLE CPU +avx2,...": features the machine has, none that only tune. */
+static char *create_name(void) {
+    unsigned major, minor, patch;
+    LLVMGetVersion(&major, &minor, &patch);
+    weft_bytes text;
+    weft_bytes_init(&text, NULL);
+    weft_bytes_print(&text, "llvm %u.%u.%u %s %s ", major, minor, patch, host.triple, host.cpu);
+    const char *separator = "";
+    for (const char *at = host.features; *at != '\0';) {
+        size_t length = strcspn(at, ",");
+        if (*at == '+') {
+            weft_bytes_print(&text, "%s%.*s", separator, (int)length, at);
+            separator = ",";
+        }
+        at += length + (at[length] == ',');
+    }
+    char *name = text.failed ? NULL : strdup(text.data);
+    weft_bytes_finish(&text);
+    return name;
+}
+
+static void find_host(void) {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    host.triple = LLVMGetDefaultTargetTriple();
+    host.cpu = LLVMGetHostCPUName();
+    host.features = LLVMGetHostCPUFeatures();
+    bool wide = has("+avx512f") && has("+avx512vl") && has("+avx512bw") && has("+avx512dq");
+    host.supported = has("+avx2") && has("+fma");
+    host.machine = (weft_machine){.vector_bytes = wide ? 64 : host.supported ? 32 : 16, .registers = wide ? 32 : 16};
+    host.name = create_name();
+    host_found = host.name != NULL;
+}
+
+const weft_processor *weft_processor_find(void) {
+    pthread_once(&host_once, find_host);
+    return host_found ? &host : NULL;
+}
+
+weft_status *weft_target_machine_create(const weft_allocator *allocator, bool gpu, LLVMTargetMachineRef *out_machine) {
+    const weft_processor *found = weft_processor_find();
+    if (found == NULL) return weft_status_out_of_memory();
+    if (!gpu && !found->supported)
+        return weft_status_create(allocator, WEFT_UNSUPPORTED, "llvm",
+                                  "the LLVM code generator needs AVX2 and FMA, and this processor (%s) lacks them", found->cpu);
+    const char *triple = gpu ? PTX_TRIPLE : found->triple;
+    LLVMTargetRef target;
+    char *message = NULL;
+    if (LLVMGetTargetFromTriple(triple, &target, &message)) {
+        weft_status *status = weft_status_create(allocator, WEFT_UNSUPPORTED, "llvm", "no target %s: %s", triple, message);
+        LLVMDisposeMessage(message);
+        return status;
+    }
+    *out_machine = LLVMCreateTargetMachine(target, triple, gpu ? PTX_CPU : found->cpu, gpu ? PTX_FEATURES : found->features,
+                                           LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
+    if (*out_machine != NULL) return NULL;
+    return weft_status_create(allocator, WEFT_UNSUPPORTED, "llvm", "LLVM makes no target machine for %s", triple);
+}
+
+static void add_text(weft_emitter *e, LLVMValueRef function, const char *name, const char *value) {
+    LLVMAttributeRef attribute = LLVMCreateStringAttribute(e->context, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
+    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute);
+}
+
+void weft_function_decorate(weft_emitter *e, LLVMValueRef function) {
+    const weft_processor *found = weft_processor_find();
+    unsigned kind = LLVMGetEnumAttributeKindForName("nounwind", strlen("nounwind"));
+    LLVMAttributeRef nounwind = LLVMCreateEnumAttribute(e->context, kind, 0);
+    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, nounwind);
+    add_text(e, function, "target-cpu", e->gpu ? PTX_CPU : found->cpu);
+    add_text(e, function, "target-features", e->gpu ? PTX_FEATURES : found->features);
+}
