@@ -21,8 +21,8 @@ struct binder {
     const weft_allocator *allocator;
     const weft_program *program;
     const weft_run *run;
-    struct origin *origins;  /* per symbol */
-    bool *used;       /* per slot */
+    struct origin *origins; /* per symbol */
+    bool *used;             /* per slot */
     int64_t *symbols;
     int64_t *values;
 };
@@ -87,7 +87,9 @@ static void print_origin(weft_bytes *text, const struct binder *binder, size_t s
 {
     const struct origin *origin = &binder->origins[symbol];
     if (origin->input == GIVEN) weft_bytes_print(text, "given in extents");
-    else weft_bytes_print(text, "bound by input \"%s\" axis %zu", binder->program->inputs[origin->input].name, origin->axis);
+    else
+        weft_bytes_print(text, "bound by input \"%s\" axis %zu", binder->program->inputs[origin->input].name,
+                         origin->axis);
 }
 
 /* " (n = 2 bound by ...; m = 3 given in extents)" for the symbols that `slot` uses. */
@@ -173,8 +175,8 @@ static weft_status *check_symbol(const struct binder *binder, size_t symbol)
     if (value >= info->min && value <= info->max) return NULL;
     weft_bytes text;
     weft_bytes_init(&text, binder->allocator);
-    weft_bytes_print(&text, "symbol %s = %" PRId64 " is outside [%" PRId64 ", %" PRId64 "] (", info->name, value, info->min,
-                     info->max);
+    weft_bytes_print(&text, "symbol %s = %" PRId64 " is outside [%" PRId64 ", %" PRId64 "] (", info->name, value,
+                     info->min, info->max);
     print_origin(&text, binder, symbol);
     weft_bytes_print(&text, ")");
     return fail(binder, WEFT_SHAPE_MISMATCH, &text);
@@ -202,8 +204,8 @@ static weft_status *check_axes(const struct binder *binder, const char *kind, co
         if (extent == binder->values[value->extents[axis]]) continue;
         weft_bytes text;
         weft_bytes_init(&text, binder->allocator);
-        weft_bytes_print(&text, "%s \"%s\": axis %zu has extent %" PRId64 ", but the program requires ", kind, value->name, axis,
-                         extent);
+        weft_bytes_print(&text, "%s \"%s\": axis %zu has extent %" PRId64 ", but the program requires ", kind,
+                         value->name, axis, extent);
         print_value(&text, binder, value->extents[axis]);
         return fail(binder, WEFT_SHAPE_MISMATCH, &text);
     }
@@ -229,8 +231,10 @@ static int compare_strides(const void *a, const void *b)
     return x[0] < y[0] ? -1 : x[0] > y[0];
 }
 
-/* By increasing stride, each axis must step over all that the axes before it reach. Refuses a few odd layouts that would be well. */
-static weft_status *check_distinct(const struct binder *binder, const weft_program_value *value, const weft_array *array)
+/* By increasing stride, each axis must step over all that the axes before it reach. Refuses a few odd layouts that
+ * would be well. */
+static weft_status *check_distinct(const struct binder *binder, const weft_program_value *value,
+                                   const weft_array *array)
 {
     int64_t axes[WEFT_MAX_RANK][3]; /* stride, extent, axis */
     size_t count = 0;
@@ -288,19 +292,20 @@ static weft_status *bind_and_check(struct binder *binder)
     return NULL;
 }
 
-weft_status *weft_call_bind(const weft_allocator *allocator, const weft_call *call, int64_t *out_symbols, int64_t *out_values)
+weft_status *weft_call_bind(const weft_allocator *allocator, const weft_call *call, int64_t *out_symbols,
+                            int64_t *out_values)
 {
     const weft_formulas *formulas = &call->program->formulas;
     size_t size = formulas->symbol_count * sizeof(struct origin) + formulas->count * sizeof(bool);
     struct origin *origins = weft_allocate(allocator, size);
     if (origins == NULL) return weft_status_out_of_memory();
     struct binder binder = {.allocator = allocator,
-                     .program = call->program,
-                     .run = call->run,
-                     .origins = origins,
-                     .used = (bool *)(origins + formulas->symbol_count),
-                     .symbols = out_symbols,
-                     .values = out_values};
+                            .program = call->program,
+                            .run = call->run,
+                            .origins = origins,
+                            .used = (bool *)(origins + formulas->symbol_count),
+                            .symbols = out_symbols,
+                            .values = out_values};
     weft_status *status = bind_and_check(&binder);
     weft_free(allocator, origins, size);
     return status;

@@ -36,7 +36,8 @@ static const weft_runtime *owner_of(const weft_runtime *runtime)
     return runtime->driver->allocate == NULL ? NULL : runtime;
 }
 
-static weft_status *block_create(weft_block_store *store, const weft_runtime *owner, size_t bytes, weft_block **out_block)
+static weft_status *block_create(weft_block_store *store, const weft_runtime *owner, size_t bytes,
+                                 weft_block **out_block)
 {
     weft_block *block = weft_allocate(&store->allocator, sizeof *block);
     if (block == NULL) return weft_status_out_of_memory();
@@ -137,7 +138,8 @@ size_t weft_block_store_idle(weft_block_store *store)
     return bytes;
 }
 
-weft_status *weft_block_acquire(weft_block_store *store, const weft_runtime *runtime, size_t bytes, weft_block **out_block)
+weft_status *weft_block_acquire(weft_block_store *store, const weft_runtime *runtime, size_t bytes,
+                                weft_block **out_block)
 {
     const weft_runtime *owner = owner_of(runtime);
     if (bytes == 0) bytes = 1;

@@ -2,8 +2,8 @@
 #ifndef WEFT_RUNTIME_BLOCK_H
 #define WEFT_RUNTIME_BLOCK_H
 /*
- * Blocks of device memory for arenas and new outputs, kept for reuse when released, within a bound; the oldest go first. Any thread may use
- * it. Blocks may outlive the executor: the store ends with the last of them.
+ * Blocks of device memory for arenas and new outputs, kept for reuse when released, within a bound; the oldest go
+ * first. Any thread may use it. Blocks may outlive the executor: the store ends with the last of them.
  */
 #include <weft/runtime.h>
 
@@ -16,8 +16,8 @@ typedef struct weft_block {
     weft_block_store *store;
 } weft_block;
 
-weft_status *weft_block_store_create(const weft_allocator *allocator, size_t capacity, weft_block_store **out_store)
-    WEFT_MUST_USE;
+weft_status *weft_block_store_create(const weft_allocator *allocator, size_t capacity,
+                                     weft_block_store **out_store) WEFT_MUST_USE;
 /* Frees what is idle, keeps nothing from now on, and ends once every block has been released. */
 void weft_block_store_release(weft_block_store *store);
 /* Frees what is idle. */

@@ -6,7 +6,8 @@
 #include "runtime/plan.h"
 #include "runtime/steps.h"
 
-/* In scalar operations: below SERIAL_WORK a kernel stays on the caller's thread, and no thread is given less than CHUNK_WORK. */
+/* In scalar operations: below SERIAL_WORK a kernel stays on the caller's thread, and no thread is given less than
+ * CHUNK_WORK. */
 enum { SERIAL_WORK = 32768, CHUNK_WORK = 16384 };
 
 static void *take(weft_bound *bound, size_t count, size_t size)
@@ -51,7 +52,8 @@ static weft_status *fill_symbol(const weft_bound *bound, const weft_run *run, co
     const weft_array *array = find_strided(run, name, &axis);
     if (array == NULL)
         return weft_status_create(&bound->executor->allocator, WEFT_INTERNAL, __func__,
-                                  "the variant's symbol \"%s\" is neither one of the program nor a stride of an array", name);
+                                  "the variant's symbol \"%s\" is neither one of the program nor a stride of an array",
+                                  name);
     *out_value = weft_array_strides(array)[axis];
     return NULL;
 }
@@ -67,29 +69,33 @@ static weft_status *evaluate(weft_bound *bound, const weft_run *run, const int64
     return weft_formulas_evaluate(formulas, symbols, bound->values);
 }
 
+static weft_status *fill_output(weft_bound *bound, const weft_program_value *value, const int64_t *program_values,
+                                weft_output_shape *out_shape)
+{
+    *out_shape =
+        (weft_output_shape){.dtype = value->dtype, .rank = value->rank, .bytes = weft_dtype_size(value->dtype)};
+    out_shape->shape = take(bound, value->rank, sizeof *out_shape->shape);
+    if (out_shape->shape == NULL) return weft_status_out_of_memory();
+    bool overflow = false;
+    for (size_t axis = 0; axis < value->rank; axis++) {
+        out_shape->shape[axis] = program_values[value->extents[axis]];
+        overflow |= __builtin_mul_overflow(out_shape->bytes, (size_t)out_shape->shape[axis], &out_shape->bytes);
+    }
+    /* An extent of zero after an overflow makes the product zero, as it should. */
+    if (overflow && out_shape->bytes != 0) out_shape->bytes = SIZE_MAX;
+    return NULL;
+}
+
 static weft_status *fill_values(weft_bound *bound, const weft_call *call)
 {
     const weft_formulas *formulas = &call->program->formulas;
     int64_t *symbols = take(bound, formulas->symbol_count, sizeof *symbols);
     int64_t *values = take(bound, formulas->count, sizeof *values);
-    if (symbols == NULL || values == NULL) return weft_status_out_of_memory();
+    bound->outputs = take(bound, bound->output_count, sizeof *bound->outputs);
+    if (symbols == NULL || values == NULL || bound->outputs == NULL) return weft_status_out_of_memory();
     WEFT_TRY(weft_call_bind(&bound->executor->allocator, call, symbols, values));
-    bound->outputs = take(bound, call->program->output_count, sizeof *bound->outputs);
-    if (bound->outputs == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < call->program->output_count; i++) {
-        const weft_program_value *value = &call->program->outputs[i];
-        weft_output_shape *output = &bound->outputs[i];
-        *output = (weft_output_shape){.dtype = value->dtype, .rank = value->rank, .bytes = weft_dtype_size(value->dtype)};
-        output->shape = take(bound, value->rank, sizeof *output->shape);
-        if (output->shape == NULL) return weft_status_out_of_memory();
-        bool overflow = false;
-        for (size_t axis = 0; axis < value->rank; axis++) {
-            output->shape[axis] = values[value->extents[axis]];
-            overflow |= __builtin_mul_overflow(output->bytes, (size_t)output->shape[axis], &output->bytes);
-        }
-        /* An extent of zero after an overflow makes the product zero, as it should. */
-        if (overflow && output->bytes != 0) output->bytes = SIZE_MAX;
-    }
+    for (size_t i = 0; i < bound->output_count; i++)
+        WEFT_TRY(fill_output(bound, &call->program->outputs[i], values, &bound->outputs[i]));
     return evaluate(bound, call->run, symbols);
 }
 
@@ -212,7 +218,8 @@ static weft_status *bind_attrs(weft_bound *bound, weft_bound_step *bound_step)
 static weft_status *find_scratch(weft_bound *bound, weft_bound_step *bound_step)
 {
     const weft_op_def *op = bound_step->step->op;
-    if (op == NULL || op->size < offsetof(weft_op_def, scratch_size) + sizeof op->scratch_size || op->scratch_size == NULL)
+    if (op == NULL || op->size < offsetof(weft_op_def, scratch_size) + sizeof op->scratch_size ||
+        op->scratch_size == NULL)
         return NULL;
     weft_host_call host = {.executor = bound->executor};
     weft_kernel_context context = weft_steps_context(bound, bound_step, bound->views + bound_step->first_view, &host);
@@ -229,7 +236,8 @@ static weft_status *bind_host(weft_bound *bound, weft_bound_step *bound_step)
 {
     const weft_step *step = bound_step->step;
     for (size_t i = 0; i < step->buffer_count; i++)
-        WEFT_TRY(bind_view(bound, &bound->variant->buffers[step->buffers[i]], &bound->views[bound_step->first_view + i]));
+        WEFT_TRY(
+            bind_view(bound, &bound->variant->buffers[step->buffers[i]], &bound->views[bound_step->first_view + i]));
     WEFT_TRY(bind_attrs(bound, bound_step));
     return find_scratch(bound, bound_step);
 }

@@ -2,8 +2,8 @@
 #ifndef WEFT_RUNTIME_BOUND_H
 #define WEFT_RUNTIME_BOUND_H
 /*
- * A variant bound to one set of shapes and strides: every formula evaluated, every size known, memory planned. What is left for a run is to
- * put pointers in place. Immutable once made, but for what prepared.c says.
+ * A variant bound to one set of shapes and strides: every formula evaluated, every size known, memory planned. What is
+ * left for a run is to put pointers in place. Immutable once made, but for what prepared.c says.
  */
 #include "runtime/call.h"
 #include "runtime/executor.h"
@@ -44,12 +44,12 @@ typedef struct weft_bound {
     const weft_program *program; /* lives during runs only */
     size_t input_count, output_count;
     const weft_variant *variant;
-    weft_arena arena;          /* everything below */
+    weft_arena arena; /* everything below */
     int64_t *key;
     size_t key_count;
-    int64_t *values;           /* of the variant's formulas */
+    int64_t *values; /* of the variant's formulas */
     weft_bound_step *steps;
-    int64_t *offsets;          /* of each buffer that is a temporary, in the arena of a run */
+    int64_t *offsets; /* of each buffer that is a temporary, in the arena of a run */
     int64_t arena_bytes;
     weft_span *input_spans, *output_spans;
     weft_output_shape *outputs;

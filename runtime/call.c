@@ -14,11 +14,13 @@ static weft_status *check_array(const weft_allocator *allocator, const weft_call
 {
     weft_device device = weft_array_device(array), wanted = call->runtime->driver->device;
     if (weft_array_dtype(array) != value->dtype)
-        return weft_status_create(allocator, WEFT_DTYPE_MISMATCH, where, "%s \"%s\" is %s, but the program requires %s", kind,
-                                  value->name, weft_dtype_name(weft_array_dtype(array)), weft_dtype_name(value->dtype));
+        return weft_status_create(allocator, WEFT_DTYPE_MISMATCH, where, "%s \"%s\" is %s, but the program requires %s",
+                                  kind, value->name, weft_dtype_name(weft_array_dtype(array)),
+                                  weft_dtype_name(value->dtype));
     if (weft_array_rank(array) != value->rank)
-        return weft_status_create(allocator, WEFT_SHAPE_MISMATCH, where, "%s \"%s\" has rank %zu, but the program requires %u",
-                                  kind, value->name, weft_array_rank(array), value->rank);
+        return weft_status_create(allocator, WEFT_SHAPE_MISMATCH, where,
+                                  "%s \"%s\" has rank %zu, but the program requires %u", kind, value->name,
+                                  weft_array_rank(array), value->rank);
     if (device.kind != wanted.kind || device.index != wanted.index)
         return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
                                   "%s \"%s\" is on device %d:%d, but runtime \"%s\" works on %d:%d", kind, value->name,
@@ -31,8 +33,8 @@ static weft_status *check_count(const weft_allocator *allocator, const char *kin
                                 const void *list)
 {
     if (given != required)
-        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "%zu %s given, but the program has %zu", given, kind,
-                                  required);
+        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "%zu %s given, but the program has %zu",
+                                  given, kind, required);
     if (given > 0 && list == NULL)
         return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "the list of %zu %s is NULL", given, kind);
     return NULL;
@@ -47,7 +49,8 @@ weft_status *weft_call_check_arrays(const weft_allocator *allocator, const weft_
     WEFT_TRY(check_count(allocator, "extents", run->extent_count, run->extent_count, run->extents));
     for (size_t i = 0; i < run->input_count; i++) {
         if (run->inputs[i] == NULL)
-            return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "input \"%s\" is NULL", program->inputs[i].name);
+            return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "input \"%s\" is NULL",
+                                      program->inputs[i].name);
         WEFT_TRY(check_array(allocator, call, "input", &program->inputs[i], run->inputs[i]));
     }
     for (size_t i = 0; i < run->output_count; i++)
@@ -102,7 +105,8 @@ static weft_status *add_extents(weft_call_key *key, const weft_call *call)
     for (size_t i = 0; i < call->run->extent_count; i++) {
         const weft_binding *extent = &call->run->extents[i];
         if (extent->name == NULL)
-            return weft_status_create(key->allocator, WEFT_INVALID_ARGUMENT, where, "the name of extent %zu is NULL", i);
+            return weft_status_create(key->allocator, WEFT_INVALID_ARGUMENT, where, "the name of extent %zu is NULL",
+                                      i);
         size_t symbol = weft_formulas_find_symbol(&call->program->formulas, extent->name);
         if (symbol == SIZE_MAX)
             return weft_status_create(key->allocator, WEFT_INVALID_ARGUMENT, where, "the program has no symbol \"%s\"",
@@ -114,8 +118,8 @@ static weft_status *add_extents(weft_call_key *key, const weft_call *call)
 }
 
 /*
- * serial, runtime, specialize, layouts | shapes, explicit extents | strides. The middle part decides the values of all symbols, so it belongs
- * to the variant when that is specialised.
+ * serial, runtime, specialize, layouts | shapes, explicit extents | strides. The middle part decides the values of all
+ * symbols, so it belongs to the variant when that is specialised.
  */
 static weft_status *fill_key(weft_call_key *key, const weft_call *call)
 {

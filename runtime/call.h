@@ -14,8 +14,8 @@ typedef struct weft_call {
 enum { WEFT_CALL_INLINE_WORDS = 128 };
 
 /*
- * All that may decide how a call runs, but for the data: two calls with equal words pass the same checks and run the same way. The first
- * `variant_count` words say which variant, the rest which binding of it.
+ * All that may decide how a call runs, but for the data: two calls with equal words pass the same checks and run the
+ * same way. The first `variant_count` words say which variant, the rest which binding of it.
  */
 typedef struct weft_call_key {
     const weft_allocator *allocator;
@@ -28,15 +28,16 @@ typedef struct weft_call_key {
 weft_status *weft_call_check_arrays(const weft_allocator *allocator, const weft_call *call) WEFT_MUST_USE;
 
 /* No allocation unless there are many or very high-ranked arrays. */
-weft_status *weft_call_key_init(weft_call_key *key, const weft_allocator *allocator, const weft_call *call) WEFT_MUST_USE;
+weft_status *weft_call_key_init(weft_call_key *key, const weft_allocator *allocator,
+                                const weft_call *call) WEFT_MUST_USE;
 void weft_call_key_finish(weft_call_key *key);
 
 /*
- * Binds the program's symbols from the explicit extents and the inputs' axes, then checks ranges, every axis of every array, and the
- * guards. Fills symbols[0 .. symbol_count-1] and the values of the program's formulas.
+ * Binds the program's symbols from the explicit extents and the inputs' axes, then checks ranges, every axis of every
+ * array, and the guards. Fills symbols[0 .. symbol_count-1] and the values of the program's formulas.
  */
-weft_status *weft_call_bind(const weft_allocator *allocator, const weft_call *call, int64_t *out_symbols, int64_t *out_values)
-    WEFT_MUST_USE;
+weft_status *weft_call_bind(const weft_allocator *allocator, const weft_call *call, int64_t *out_symbols,
+                            int64_t *out_values) WEFT_MUST_USE;
 
 /* WEFT_LAYOUT_CONTIGUOUS for NULL. */
 uint8_t weft_call_layout(const weft_array *array);

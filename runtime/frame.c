@@ -37,7 +37,8 @@ static bool overlap(const weft_array *x, weft_span x_span, const weft_array *y, 
 {
     uintptr_t a = (uintptr_t)weft_array_data(x), b = (uintptr_t)weft_array_data(y);
     if (x_span.low == x_span.high || y_span.low == y_span.high) return false;
-    return a + (uintptr_t)x_span.low < b + (uintptr_t)y_span.high && b + (uintptr_t)y_span.low < a + (uintptr_t)x_span.high;
+    return a + (uintptr_t)x_span.low < b + (uintptr_t)y_span.high &&
+           b + (uintptr_t)y_span.low < a + (uintptr_t)x_span.high;
 }
 
 /* All that a donated input's elements lie in, so that the views of it keep their strides. */
@@ -59,8 +60,8 @@ static weft_status *check_input(weft_frame *frame, const weft_run *run, size_t o
         return NULL;
     if (run->donated != NULL && run->donated[input]) return copy_input(frame, run, input);
     return weft_status_create(&bound->executor->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_run",
-                              "output \"%s\" overlaps input \"%s\", which is not donated", bound->program->outputs[output].name,
-                              bound->program->inputs[input].name);
+                              "output \"%s\" overlaps input \"%s\", which is not donated",
+                              bound->program->outputs[output].name, bound->program->inputs[input].name);
 }
 
 static weft_status *check_overlaps(weft_frame *frame, const weft_run *run, size_t output)
@@ -84,8 +85,8 @@ static weft_status *create_output(weft_frame *frame, size_t output)
     const weft_output_shape *shape = &bound->outputs[output];
     const weft_allocator *allocator = &bound->executor->allocator;
     if (shape->bytes == SIZE_MAX)
-        return weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_executor_run", "the bytes of output \"%s\" overflow",
-                                  bound->program->outputs[output].name);
+        return weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_executor_run",
+                                  "the bytes of output \"%s\" overflow", bound->program->outputs[output].name);
     weft_block *block;
     WEFT_TRY(weft_block_acquire(bound->executor->blocks, bound->runtime, shape->bytes, &block));
     weft_status *status = weft_array_wrap(allocator, shape->dtype, shape->rank, shape->shape, NULL, block->memory,
@@ -107,7 +108,8 @@ static weft_status *open_arena(weft_frame *frame)
 {
     const weft_bound *bound = frame->bound;
     if (bound->arena_bytes == 0) return NULL;
-    WEFT_TRY(weft_block_acquire(bound->executor->blocks, bound->runtime, (size_t)bound->arena_bytes, &frame->arena_block));
+    WEFT_TRY(
+        weft_block_acquire(bound->executor->blocks, bound->runtime, (size_t)bound->arena_bytes, &frame->arena_block));
     frame->arena = frame->arena_block->memory;
     return NULL;
 }

@@ -7,7 +7,7 @@
 struct weft_frame {
     weft_frame *next;
     weft_bound *bound;
-    char *arena;          /* of this run */
+    char *arena; /* of this run */
     weft_block *arena_block;
     weft_array **outputs; /* the caller's, or new ones */
     weft_block **copies;  /* per input: of a donated one that an output overlaps */

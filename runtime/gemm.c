@@ -5,8 +5,9 @@
 #include <blis.h>
 
 /*
- * BLIS runs on one thread per call; M and N are cut into a grid of blocks that the pool's threads take. K is never cut, and blocks begin at
- * multiples of the micro-tile, so every element sees the same sums in the same order whatever the grid.
+ * BLIS runs on one thread per call; M and N are cut into a grid of blocks that the pool's threads take. K is never cut,
+ * and blocks begin at multiples of the micro-tile, so every element sees the same sums in the same order whatever the
+ * grid.
  */
 
 /* Multiplications below which the pool is not worth waking. */
@@ -37,9 +38,7 @@ static void prefer_avx512(void)
     engine.complex = &engine.induced;
 }
 #else
-static void prefer_avx512(void)
-{
-}
+static void prefer_avx512(void) {}
 #endif
 
 static void start(void)
@@ -84,15 +83,16 @@ bool weft_gemm_supports(weft_dtype dtype)
 struct grid {
     const weft_gemm_call *call;
     num_t type;
-    size_t size;            /* of an element */
-    int64_t batch;          /* product of the batch extents */
-    int64_t unit;           /* blocks begin at multiples of it */
-    int64_t rows, columns;  /* blocks along M and N */
+    size_t size;           /* of an element */
+    int64_t batch;         /* product of the batch extents */
+    int64_t unit;          /* blocks begin at multiples of it */
+    int64_t rows, columns; /* blocks along M and N */
     const char *a, *b;
     char *c;
 };
 
-static obj_t matrix(const struct grid *grid, int64_t rows, int64_t columns, const void *data, int64_t row, int64_t column)
+static obj_t matrix(const struct grid *grid, int64_t rows, int64_t columns, const void *data, int64_t row,
+                    int64_t column)
 {
     obj_t object;
     bli_obj_create_without_buffer(grid->type, rows, columns, &object);

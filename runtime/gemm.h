@@ -5,7 +5,8 @@
 #include <weft/dtype.h>
 #include "runtime/pool.h"
 
-/* weft_gemm with every slot resolved. Strides and offsets count elements and may have any sign; those of A and B may be 0. */
+/* weft_gemm with every slot resolved. Strides and offsets count elements and may have any sign; those of A and B may be
+ * 0. */
 typedef struct weft_gemm_call {
     weft_dtype dtype;
     int64_t m, n, k;
@@ -19,8 +20,8 @@ typedef struct weft_gemm_call {
 /* f32, f64, c64, c128. */
 bool weft_gemm_supports(weft_dtype dtype);
 /*
- * C[b] = A[b] * B[b]; C is only written. With k = 0 it becomes zero. Each element's bits depend on the operands, the extents and the
- * engine, not on the pool. BLIS keeps packing buffers of its own, outside the caller's allocator.
+ * C[b] = A[b] * B[b]; C is only written. With k = 0 it becomes zero. Each element's bits depend on the operands, the
+ * extents and the engine, not on the pool. BLIS keeps packing buffers of its own, outside the caller's allocator.
  */
 void weft_gemm_run(weft_pool *pool, const weft_gemm_call *call, const void *a, const void *b, void *c);
 /* Name of the BLIS configuration in use: "zen3", "skx". */

@@ -4,8 +4,8 @@
 #include "runtime/memory.h"
 
 /*
- * The newest binding is first. A binding dropped while runs use it ends with the last of them. One short lock finds binding and frame,
- * another gives them back; none is held between.
+ * The newest binding is first. A binding dropped while runs use it ends with the last of them. One short lock finds
+ * binding and frame, another gives them back; none is held between.
  */
 
 enum { MOST_BINDINGS = 32 };

@@ -7,8 +7,8 @@
 typedef struct weft_prepared weft_prepared;
 
 /* Takes `variant`, also when it fails. */
-weft_status *weft_prepared_create(weft_executor *executor, weft_variant *variant, weft_prepared **out_prepared)
-    WEFT_MUST_USE;
+weft_status *weft_prepared_create(weft_executor *executor, weft_variant *variant,
+                                  weft_prepared **out_prepared) WEFT_MUST_USE;
 /* Takes a weft_prepared, as a cache hands it over; no frame of it may be out. */
 void weft_prepared_destroy(void *prepared);
 /* A frame of the binding of `key`, which is made when there is none. */

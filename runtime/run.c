@@ -52,7 +52,8 @@ struct build {
 static void fill_layouts(const weft_run *run, uint8_t *out_layouts)
 {
     for (size_t i = 0; i < run->input_count; i++) out_layouts[i] = weft_call_layout(run->inputs[i]);
-    for (size_t i = 0; i < run->output_count; i++) out_layouts[run->input_count + i] = weft_call_layout(run->outputs[i]);
+    for (size_t i = 0; i < run->output_count; i++)
+        out_layouts[run->input_count + i] = weft_call_layout(run->outputs[i]);
 }
 
 /* Nothing is built for a call that fails its checks. */
@@ -165,7 +166,9 @@ weft_status *weft_executor_run(weft_executor *executor, weft_program *program, c
 {
     if (executor == NULL || program == NULL || run == NULL)
         return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, "weft_executor_run", "%s is NULL",
-                                  executor == NULL ? "executor" : program == NULL ? "program" : "run");
+                                  executor == NULL  ? "executor"
+                                  : program == NULL ? "program"
+                                                    : "run");
     weft_call call = {.program = program, .run = run};
     WEFT_TRY(find_runtime(executor, run->runtime, &call.runtime));
     WEFT_TRY(weft_call_check_arrays(&executor->allocator, &call));

@@ -38,10 +38,11 @@ static weft_status *data_error(const weft_bound *bound, const weft_step *step, c
 static weft_status *run_kernel(weft_frame *frame, const weft_bound_step *bound_step)
 {
     const weft_bound *bound = frame->bound;
-    struct kernel_run run = {.function = bound_step->step->function,
-                             .frame = {.buffers = frame->pointers + bound_step->first_pointer, .scalars = bound_step->scalars},
-                             .mutex = PTHREAD_MUTEX_INITIALIZER,
-                             .error = {.position = INT64_MAX, .site = INT64_MAX}};
+    struct kernel_run run = {
+        .function = bound_step->step->function,
+        .frame = {.buffers = frame->pointers + bound_step->first_pointer, .scalars = bound_step->scalars},
+        .mutex = PTHREAD_MUTEX_INITIALIZER,
+        .error = {.position = INT64_MAX, .site = INT64_MAX}};
     if (bound_step->iterations <= 0) return NULL;
     if (bound_step->grain >= bound_step->iterations) run_range(&run, 0, bound_step->iterations);
     else weft_pool_run(bound->executor->pool, bound_step->iterations, bound_step->grain, run_range, &run);
@@ -50,7 +51,6 @@ static weft_status *run_kernel(weft_frame *frame, const weft_bound_step *bound_s
 }
 
 /* ---- host steps ---- */
-
 
 static void context_parallel(const weft_kernel_context *context, int64_t count, int64_t grain,
                              void (*task)(void *argument, int64_t begin, int64_t end), void *argument)

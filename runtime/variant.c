@@ -18,7 +18,8 @@ void weft_variant_destroy(weft_variant *variant)
 {
     if (variant == NULL) return;
     if (variant->destroy_self != NULL) variant->destroy_self(variant->self);
-    for (size_t i = 0; variant->steps != NULL && i < variant->step_count; i++) weft_cache_release(variant->steps[i].code);
+    for (size_t i = 0; variant->steps != NULL && i < variant->step_count; i++)
+        weft_cache_release(variant->steps[i].code);
     weft_formulas_finish(&variant->formulas);
     weft_arena_finish(&variant->arena);
     weft_free(variant->allocator, variant, sizeof *variant);
@@ -57,12 +58,15 @@ static bool buffer_is_sound(const weft_variant *variant, const weft_program *pro
 static bool gemm_is_sound(const weft_variant *variant, const weft_step *step)
 {
     const weft_gemm *gemm = &step->gemm;
-    const uint32_t slots[] = {gemm->m,        gemm->n,     gemm->k,        gemm->a_row,    gemm->a_column, gemm->b_row,
-                              gemm->b_column, gemm->c_row, gemm->c_column, gemm->a_offset, gemm->b_offset, gemm->c_offset};
+    const uint32_t slots[] = {gemm->m,        gemm->n,        gemm->k,        gemm->a_row,
+                              gemm->a_column, gemm->b_row,    gemm->b_column, gemm->c_row,
+                              gemm->c_column, gemm->a_offset, gemm->b_offset, gemm->c_offset};
     return step->buffer_count == 3 && weft_gemm_supports(gemm->dtype) &&
            slots_exist(variant, slots, sizeof slots / sizeof *slots) &&
-           slots_exist(variant, gemm->batch, gemm->batch_rank) && slots_exist(variant, gemm->a_batch, gemm->batch_rank) &&
-           slots_exist(variant, gemm->b_batch, gemm->batch_rank) && slots_exist(variant, gemm->c_batch, gemm->batch_rank);
+           slots_exist(variant, gemm->batch, gemm->batch_rank) &&
+           slots_exist(variant, gemm->a_batch, gemm->batch_rank) &&
+           slots_exist(variant, gemm->b_batch, gemm->batch_rank) &&
+           slots_exist(variant, gemm->c_batch, gemm->batch_rank);
 }
 
 static bool step_is_sound(const weft_variant *variant, const weft_step *step)
@@ -89,8 +93,8 @@ weft_status *weft_variant_check(const weft_variant *variant, const weft_program 
                                       "buffer %zu of the variant names an array or a slot that does not exist", i);
     for (size_t i = 0; i < variant->step_count; i++)
         if (!step_is_sound(variant, &variant->steps[i]))
-            return weft_status_create(variant->allocator, WEFT_INTERNAL, __func__,
-                                      "step %zu of the variant lacks its function or names a buffer or slot that does not exist",
-                                      i);
+            return weft_status_create(
+                variant->allocator, WEFT_INTERNAL, __func__,
+                "step %zu of the variant lacks its function or names a buffer or slot that does not exist", i);
     return NULL;
 }

@@ -2,8 +2,9 @@
 #ifndef WEFT_RUNTIME_VARIANT_H
 #define WEFT_RUNTIME_VARIANT_H
 /*
- * A variant: the flat table of steps that runs one program on one runtime for one class of layouts. Built by a compiler, run by the executor.
- * All sizes are slots of `formulas`, so that one variant serves every binding of the symbols.
+ * A variant: the flat table of steps that runs one program on one runtime for one class of layouts. Built by a
+ * compiler, run by the executor. All sizes are slots of `formulas`, so that one variant serves every binding of the
+ * symbols.
  */
 #include <weft/runtime.h>
 #include "runtime/cache.h"
@@ -26,13 +27,13 @@ typedef enum weft_place {
 /* A value in memory. */
 typedef struct weft_buffer {
     weft_place place;
-    uint32_t number;          /* of the input or output */
+    uint32_t number; /* of the input or output */
     weft_dtype dtype;
     uint32_t rank;
-    const uint32_t *extents;  /* slots */
-    const uint32_t *strides;  /* slots, in elements; NULL: row-major, as temporaries and constants always are */
-    uint32_t bytes;           /* slot; TEMPORARY: size to plan */
-    const void *data;         /* CONSTANT */
+    const uint32_t *extents; /* slots */
+    const uint32_t *strides; /* slots, in elements; NULL: row-major, as temporaries and constants always are */
+    uint32_t bytes;          /* slot; TEMPORARY: size to plan */
+    const void *data;        /* CONSTANT */
 } weft_buffer;
 
 typedef enum weft_step_kind {
@@ -46,32 +47,32 @@ typedef struct weft_gemm {
     weft_dtype dtype;
     uint32_t m, n, k;
     uint32_t batch_rank;
-    const uint32_t *batch;                                     /* extents */
-    const uint32_t *a_batch, *b_batch, *c_batch;               /* strides */
+    const uint32_t *batch;                                      /* extents */
+    const uint32_t *a_batch, *b_batch, *c_batch;                /* strides */
     uint32_t a_row, a_column, b_row, b_column, c_row, c_column; /* strides */
-    uint32_t a_offset, b_offset, c_offset;                     /* of element (0, 0), in elements */
+    uint32_t a_offset, b_offset, c_offset;                      /* of element (0, 0), in elements */
 } weft_gemm;
 
 typedef struct weft_step {
     weft_step_kind kind;
-    const char *name;             /* for reports and pictures */
+    const char *name; /* for reports and pictures */
     size_t buffer_count;
-    const uint32_t *buffers;      /* into variant->buffers: written ones first for KERNEL; A, B, C for GEMM; inputs then outputs for HOST */
-    size_t written;               /* how many of them are written: the first for KERNEL, the last for GEMM and HOST */
+    const uint32_t *buffers; /* of the variant; KERNEL: written ones first; GEMM: A, B, C; HOST: inputs, outputs */
+    size_t written;          /* how many of them are written: the first for KERNEL, the last for GEMM and HOST */
     /* KERNEL */
     struct weft_cache_handle *code; /* of a weft_kernel_code, keeps it loaded; NULL when the variant does not own it */
     weft_kernel_function function;
     size_t scalar_count;
-    const uint32_t *scalars;      /* slots */
-    uint32_t iterations;          /* slot: extent of the thread range */
-    uint32_t work;                /* slot: about how many scalar operations one iteration costs; decides the grain */
-    const char *const *sites;     /* sentence of each data check: printf format with value (PRId64) then position (PRId64) */
+    const uint32_t *scalars; /* slots */
+    uint32_t iterations;     /* slot: extent of the thread range */
+    uint32_t work;           /* slot: about how many scalar operations one iteration costs; decides the grain */
+    const char *const *sites; /* sentence of each data check: printf format of value, then position (both PRId64) */
     /* GEMM */
     weft_gemm gemm;
     /* HOST: either an extension's op, whose kernel and scratch_size are called ... */
     const weft_op_def *op;
     const weft_extension *extension;
-    const weft_attr *attrs;       /* template: every extent in it is a constant extent whose value is a slot of `formulas` */
+    const weft_attr *attrs; /* template: every extent in it is a constant extent whose value is a slot of `formulas` */
     /* ... or, where op is NULL, a function of the compiler; `values` are the evaluated formulas. */
     weft_status *(*host)(void *self, const weft_kernel_context *context, const int64_t *values);
     void *host_self;
@@ -79,8 +80,8 @@ typedef struct weft_step {
 
 struct weft_variant {
     const weft_allocator *allocator;
-    weft_arena arena;             /* everything below lives here, but for formulas */
-    weft_formulas formulas;       /* symbols: the program's, by name, and strides, as in WEFT_LAYOUT_STRIDED */
+    weft_arena arena;       /* everything below lives here, but for formulas */
+    weft_formulas formulas; /* symbols: the program's, by name, and strides, as in WEFT_LAYOUT_STRIDED */
     size_t buffer_count, step_count;
     weft_buffer *buffers;
     weft_step *steps;
@@ -115,7 +116,7 @@ struct weft_build_request {
     const uint8_t *input_layouts, *output_layouts; /* weft_layout_class for each */
     size_t specialized_count;                      /* 0, or one value for each symbol of the program */
     const int64_t *specialized;
-    weft_cache *kernels;                           /* the executor's: weft_kernel_code by canonical text and target */
-    _Atomic uint64_t *kernels_compiled;            /* counted up for each kernel that went through the code generator */
+    weft_cache *kernels;                /* the executor's: weft_kernel_code by canonical text and target */
+    _Atomic uint64_t *kernels_compiled; /* counted up for each kernel that went through the code generator */
 };
 #endif

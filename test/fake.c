@@ -79,7 +79,8 @@ void weft_fake_family(weft_program *program, const weft_extension *extension)
 
 weft_status *weft_fake_value(weft_variant *variant, int64_t value, uint32_t *out_slot)
 {
-    return weft_formulas_add(&variant->formulas, (weft_formula){.op = WEFT_FORMULA_CONSTANT, .constant = value}, out_slot);
+    return weft_formulas_add(&variant->formulas, (weft_formula){.op = WEFT_FORMULA_CONSTANT, .constant = value},
+                             out_slot);
 }
 
 static weft_status *row_major(weft_variant *variant, uint32_t rank, const uint32_t *extents, uint32_t *out_strides,
@@ -94,7 +95,8 @@ static weft_status *row_major(weft_variant *variant, uint32_t rank, const uint32
     return NULL;
 }
 
-static weft_status *symbolic(weft_variant *variant, const char *kind, size_t number, uint32_t rank, uint32_t *out_strides)
+static weft_status *symbolic(weft_variant *variant, const char *kind, size_t number, uint32_t rank,
+                             uint32_t *out_strides)
 {
     char name[32];
     for (uint32_t axis = 0; axis < rank; axis++) {
@@ -128,12 +130,13 @@ weft_status *weft_fake_temporary(weft_variant *variant, weft_dtype dtype, uint32
     uint32_t strides[WEFT_MAX_RANK], count, size, bytes;
     WEFT_TRY(row_major(variant, rank, extents, strides, &count));
     WEFT_TRY(weft_fake_value(variant, (int64_t)weft_dtype_size(dtype), &size));
-    WEFT_TRY(weft_formulas_add(&variant->formulas, (weft_formula){.op = WEFT_FORMULA_MUL, .a = count, .b = size}, &bytes));
+    WEFT_TRY(
+        weft_formulas_add(&variant->formulas, (weft_formula){.op = WEFT_FORMULA_MUL, .a = count, .b = size}, &bytes));
     uint32_t *copy = weft_arena_copy(&variant->arena, extents, rank * sizeof *extents);
     if (copy == NULL) return weft_status_out_of_memory();
     *out_buffer = (uint32_t)variant->buffer_count;
-    variant->buffers[variant->buffer_count++] = (weft_buffer){
-        .place = WEFT_PLACE_TEMPORARY, .dtype = dtype, .rank = rank, .extents = copy, .bytes = bytes};
+    variant->buffers[variant->buffer_count++] =
+        (weft_buffer){.place = WEFT_PLACE_TEMPORARY, .dtype = dtype, .rank = rank, .extents = copy, .bytes = bytes};
     return NULL;
 }
 
@@ -189,10 +192,7 @@ void weft_fake_init(weft_fake *fake, const char *name, weft_fake_fill fill)
     memset(fake, 0, sizeof *fake);
     fake->driver = (weft_driver){.size = sizeof(weft_driver), .device = {WEFT_DEVICE_CPU, 0}};
     fake->compiler = (weft_compiler){.size = sizeof(weft_compiler), .build = build, .target = target};
-    fake->runtime = (weft_runtime){.size = sizeof(weft_runtime),
-                                   .name = name,
-                                   .self = fake,
-                                   .driver = &fake->driver,
-                                   .compiler = &fake->compiler};
+    fake->runtime = (weft_runtime){
+        .size = sizeof(weft_runtime), .name = name, .self = fake, .driver = &fake->driver, .compiler = &fake->compiler};
     fake->fill = fill;
 }

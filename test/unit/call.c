@@ -37,8 +37,7 @@ static weft_array *array_of(weft_dtype dtype, size_t rank, const int64_t *shape)
     return array;
 }
 
-#define ARRAY(...) \
-    array_of(WEFT_F32, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (int64_t[]){__VA_ARGS__})
+#define ARRAY(...) array_of(WEFT_F32, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (int64_t[]){__VA_ARGS__})
 
 /* Runs with two inputs and one output, which are released. */
 static weft_status *run(weft_program *program, weft_array *x, weft_array *y, weft_array *z, weft_run options)
@@ -81,8 +80,9 @@ static void test_axes(void **state)
                     "input \"x\": axis 1 has extent 3, but the program requires n = 2 (bound by input \"w\" axis 0)");
     weft_test_fails(run(p, ARRAY(2, 5), ARRAY(7, 2), NULL, none), WEFT_SHAPE_MISMATCH,
                     "input \"w\": axis 1 has extent 5, but the program requires 4");
-    weft_test_fails(run(p, ARRAY(2, 4), ARRAY(7, 2), ARRAY(9, 5), none), WEFT_SHAPE_MISMATCH,
-                    "output \"z\": axis 1 has extent 5, but the program requires 2*n = 4 (n = 2 bound by input \"w\" axis 0)");
+    weft_test_fails(
+        run(p, ARRAY(2, 4), ARRAY(7, 2), ARRAY(9, 5), none), WEFT_SHAPE_MISMATCH,
+        "output \"z\": axis 1 has extent 5, but the program requires 2*n = 4 (n = 2 bound by input \"w\" axis 0)");
     weft_test_fails(run(p, ARRAY(2, 4), ARRAY(7, 2), ARRAY(8, 4), none), WEFT_SHAPE_MISMATCH,
                     "requires n + m = 9 (m = 7 bound by input \"x\" axis 0; n = 2 bound by input \"w\" axis 0)");
     weft_program_release(p);
@@ -133,16 +133,17 @@ static void test_explicit_extents(void **state)
     weft_test_ok(run(p, ARRAY(5), ARRAY(5), NULL, (weft_run){.extent_count = 2, .extents = both}));
     weft_test_fails(run(p, ARRAY(5), ARRAY(5), NULL, (weft_run){0}), WEFT_INVALID_ARGUMENT,
                     "symbol k is bound by no input and not given in extents");
-    weft_test_fails(run(p, ARRAY(4), ARRAY(4), NULL, (weft_run){.extent_count = 2, .extents = both}), WEFT_SHAPE_MISMATCH,
+    weft_test_fails(run(p, ARRAY(4), ARRAY(4), NULL, (weft_run){.extent_count = 2, .extents = both}),
+                    WEFT_SHAPE_MISMATCH,
                     "input \"x\": axis 0 has extent 4, but the program requires n = 5 (given in extents)");
-    weft_test_fails(run(p, ARRAY(5), ARRAY(5), NULL, (weft_run){.extent_count = 2, .extents = twice}), WEFT_INVALID_ARGUMENT,
-                    "extent \"k\" is given twice, as 3 and as 4");
+    weft_test_fails(run(p, ARRAY(5), ARRAY(5), NULL, (weft_run){.extent_count = 2, .extents = twice}),
+                    WEFT_INVALID_ARGUMENT, "extent \"k\" is given twice, as 3 and as 4");
     weft_test_fails(run(p, ARRAY(5), ARRAY(5), NULL, (weft_run){.extent_count = 1, .extents = unknown}),
                     WEFT_INVALID_ARGUMENT, "no symbol \"q\"");
     weft_test_fails(run(p, ARRAY(5), ARRAY(5), NULL, (weft_run){.extent_count = 1, .extents = nameless}),
                     WEFT_INVALID_ARGUMENT, "the name of extent 0 is NULL");
-    weft_test_fails(run(p, ARRAY(5), ARRAY(5), NULL, (weft_run){.extent_count = 1, .extents = high}), WEFT_SHAPE_MISMATCH,
-                    "symbol k = 10 is outside [0, 9] (given in extents)");
+    weft_test_fails(run(p, ARRAY(5), ARRAY(5), NULL, (weft_run){.extent_count = 1, .extents = high}),
+                    WEFT_SHAPE_MISMATCH, "symbol k = 10 is outside [0, 9] (given in extents)");
     weft_test_fails(run(p, ARRAY(2), ARRAY(2), NULL, (weft_run){.extent_count = 1, .extents = k3}), WEFT_SHAPE_MISMATCH,
                     "output \"z\": axis 1 would have a negative extent, n + -3 = -1");
     weft_program_release(p);
@@ -161,8 +162,9 @@ static void test_guards(void **state)
     weft_fake_guard(p, true, j, l, "label j of \"ij,jk->ik\"");
     weft_fake_guard(p, false, i, k, NULL);
     weft_test_ok(run(p, ARRAY(2, 3), ARRAY(3, 4), NULL, (weft_run){0}));
-    weft_test_fails(run(p, ARRAY(2, 3), ARRAY(4, 2), NULL, (weft_run){0}), WEFT_SHAPE_MISMATCH,
-                    "label j of \"ij,jk->ik\": j = 3 (bound by input \"a\" axis 1) must equal l = 4 (bound by input \"b\" axis 0)");
+    weft_test_fails(
+        run(p, ARRAY(2, 3), ARRAY(4, 2), NULL, (weft_run){0}), WEFT_SHAPE_MISMATCH,
+        "label j of \"ij,jk->ik\": j = 3 (bound by input \"a\" axis 1) must equal l = 4 (bound by input \"b\" axis 0)");
     weft_test_fails(run(p, ARRAY(3, 3), ARRAY(3, 2), NULL, (weft_run){0}), WEFT_SHAPE_MISMATCH,
                     "i = 3 (bound by input \"a\" axis 0) must be at most k = 2 (bound by input \"b\" axis 1)");
     /* Agreeing once merges nothing. */

@@ -5,8 +5,8 @@
 #include "test/fake.h"
 
 /*
- * z[n, m] = x[n, m] + y[m, n] transposed, through a temporary: t = x + y, z = t + c with c constant. Strides of all arrays are scalars, so
- * any layout works. What is checked here is all that happens before and around the steps.
+ * z[n, m] = x[n, m] + y[m, n] transposed, through a temporary: t = x + y, z = t + c with c constant. Strides of all
+ * arrays are scalars, so any layout works. What is checked here is all that happens before and around the steps.
  */
 
 /* buffers: result, left, right; scalars: m, then two strides of each. */
@@ -339,9 +339,11 @@ static void test_overlaps(void **state)
     fill(b, 12);
     open_bench(&bench, &(weft_executor_options){0});
     weft_array *x = row_major(a, 3, 4), *y = row_major(b, 4, 3);
-    weft_array *inside = row_major(a + 11, 3, 4), *behind = row_major(a + 12, 3, 4), *backwards = wrap(a + 23, 3, 4, -4, -1);
+    weft_array *inside = row_major(a + 11, 3, 4), *behind = row_major(a + 12, 3, 4),
+               *backwards = wrap(a + 23, 3, 4, -4, -1);
     weft_array *repeated = wrap(a + 12, 3, 4, 0, 1), *crossing = wrap(a + 12, 3, 4, 2, 1);
-    weft_test_fails(run_plain(&bench, x, y, x), WEFT_INVALID_ARGUMENT, "output \"z\" overlaps input \"x\", which is not donated");
+    weft_test_fails(run_plain(&bench, x, y, x), WEFT_INVALID_ARGUMENT,
+                    "output \"z\" overlaps input \"x\", which is not donated");
     weft_test_fails(run_plain(&bench, x, y, inside), WEFT_INVALID_ARGUMENT, "overlaps input \"x\"");
     weft_test_fails(run_plain(&bench, x, y, repeated), WEFT_INVALID_ARGUMENT,
                     "output \"z\": stride 0 of axis 0 over extent 3 addresses elements twice");
@@ -365,7 +367,8 @@ static void test_donated_inputs(void **state)
     memcpy(before, b, sizeof b);
     open_bench(&bench, &(weft_executor_options){0});
     const bool donated[] = {false, true};
-    weft_array *x = row_major(a, 3, 4), *y = row_major(b, 4, 3), *z = row_major(b, 3, 4), *old = row_major(before, 4, 3);
+    weft_array *x = row_major(a, 3, 4), *y = row_major(b, 4, 3), *z = row_major(b, 3, 4),
+               *old = row_major(before, 4, 3);
     weft_test_ok(run_with(&bench, x, y, &z, (weft_run){.donated = donated}));
     check_sum(x, old, z);
     weft_test_fails(run_plain(&bench, x, y, z), WEFT_INVALID_ARGUMENT, "overlaps input \"y\"");
@@ -384,7 +387,8 @@ static weft_status *run_once(const weft_allocator *allocator, weft_program *prog
     weft_array *inputs[] = {row_major(a, 3, 4), row_major(b, 4, 3)}, *z = NULL;
     weft_run run = {.input_count = 2, .inputs = inputs, .output_count = 1, .outputs = &z};
     weft_fake_init(&fake, "fake", fill_add);
-    weft_status *status = weft_executor_create(&(weft_executor_options){.allocator = allocator, .threads = 1}, &executor);
+    weft_status *status =
+        weft_executor_create(&(weft_executor_options){.allocator = allocator, .threads = 1}, &executor);
     if (status == NULL) {
         status = weft_executor_register_runtime(executor, &fake.runtime);
         for (int i = 0; i < 2 && status == NULL; i++) {

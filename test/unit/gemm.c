@@ -101,18 +101,25 @@ static void check_product(const struct product *product)
 
 static struct product row_major(weft_dtype dtype, int64_t m, int64_t n, int64_t k)
 {
-    struct product product = {
-        .call = {.dtype = dtype, .m = m, .n = n, .k = k, .a_row = k, .a_column = 1, .b_row = n, .b_column = 1, .c_row = n,
-                 .c_column = 1},
-        .count = {(size_t)(m * k), (size_t)(k * n), (size_t)(m * n)}};
+    struct product product = {.call = {.dtype = dtype,
+                                       .m = m,
+                                       .n = n,
+                                       .k = k,
+                                       .a_row = k,
+                                       .a_column = 1,
+                                       .b_row = n,
+                                       .b_column = 1,
+                                       .c_row = n,
+                                       .c_column = 1},
+                              .count = {(size_t)(m * k), (size_t)(k * n), (size_t)(m * n)}};
     return product;
 }
 
 static void test_shapes(void **state)
 {
     (void)state;
-    static const int64_t shapes[][3] = {{1, 1, 1},   {1, 17, 5},  {13, 1, 7},    {5, 9, 0},    {0, 4, 3},
-                                        {3, 0, 4},   {16, 16, 1}, {97, 101, 33}, {64, 300, 7}, {200, 3, 513}};
+    static const int64_t shapes[][3] = {{1, 1, 1}, {1, 17, 5},  {13, 1, 7},    {5, 9, 0},    {0, 4, 3},
+                                        {3, 0, 4}, {16, 16, 1}, {97, 101, 33}, {64, 300, 7}, {200, 3, 513}};
     for (size_t d = 0; d < 4; d++)
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
             struct product product = row_major(dtypes[d], shapes[i][0], shapes[i][1], shapes[i][2]);
@@ -219,10 +226,8 @@ static void test_dtypes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_strides),
-        cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_same_bits_for_any_number_of_threads),
+        cmocka_unit_test(test_shapes),  cmocka_unit_test(test_strides),
+        cmocka_unit_test(test_batches), cmocka_unit_test(test_same_bits_for_any_number_of_threads),
         cmocka_unit_test(test_dtypes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -214,7 +214,8 @@ static weft_status *nested(const weft_kernel_context *context)
     int64_t count = context->inputs[0].shape[0] - 1;
     const float *x = context->inputs[0].data;
     float *out = context->outputs[0].data;
-    weft_array *input = wrap(WEFT_F32, 1, &count, (void *)(uintptr_t)(x + 1)), *output = wrap(WEFT_F32, 1, &count, out + 1);
+    weft_array *input = wrap(WEFT_F32, 1, &count, (void *)(uintptr_t)(x + 1)),
+               *output = wrap(WEFT_F32, 1, &count, out + 1);
     weft_run nested_run = {
         .runtime = context->runtime, .input_count = 1, .inputs = &input, .output_count = 1, .outputs = &output};
     weft_status *status = weft_executor_run(context->executor, program, &nested_run);
@@ -265,8 +266,9 @@ static weft_status *fill_twice(const weft_build_request *request, weft_variant *
     WEFT_TRY(weft_fake_value(variant, 1, &sum.b));
     WEFT_TRY(weft_formulas_add(&variant->formulas, sum, &slot));
     const weft_extent rows = {.value = slot};
-    weft_attr attrs[2] = {{.extents = {1, weft_arena_copy(&variant->arena, &rows, sizeof rows)}},
-                          {.data = weft_arena_copy(&variant->arena, &request->program, sizeof(void *)), .size = sizeof(void *)}};
+    weft_attr attrs[2] = {
+        {.extents = {1, weft_arena_copy(&variant->arena, &rows, sizeof rows)}},
+        {.data = weft_arena_copy(&variant->arena, &request->program, sizeof(void *)), .size = sizeof(void *)}};
     weft_step step = {.kind = WEFT_STEP_HOST,
                       .name = "twice",
                       .buffer_count = 2,
@@ -334,7 +336,8 @@ static void test_cancelled(void **state)
     weft_program *program = twice_program();
     weft_array *arrays[] = {wrap(WEFT_F32, 1, (int64_t[]){8}, x), NULL};
     weft_array *output = wrap(WEFT_F32, 1, (int64_t[]){8}, out);
-    weft_test_fails(run(program, 1, arrays, NULL, (weft_run){.cancelled = &cancelled}), WEFT_CANCELLED, "before step 0 of 1");
+    weft_test_fails(run(program, 1, arrays, NULL, (weft_run){.cancelled = &cancelled}), WEFT_CANCELLED,
+                    "before step 0 of 1");
     cancelled = false;
     weft_test_ok(run(program, 1, arrays, output, (weft_run){.cancelled = &cancelled}));
     weft_array_release(arrays[0]);
