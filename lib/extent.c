@@ -51,7 +51,8 @@ weft_expr weft_extent_fail(weft_extents *extents, weft_code code, const char *fo
 
 weft_expr weft_extent_overflow(weft_extents *extents) {
     if (extents->speculating > 0) return WEFT_EXPR_NONE;
-    return weft_extent_fail(extents, WEFT_OUT_OF_RANGE, "an extent expression has a coefficient that does not fit in 64 bits");
+    return weft_extent_fail(extents, WEFT_OUT_OF_RANGE,
+                            "an extent expression has a coefficient that does not fit in 64 bits");
 }
 
 weft_extent_node *weft_extent_node_of(const weft_extents *extents, weft_expr e) {
@@ -85,9 +86,10 @@ static bool is_symbol_name(const char *name) {
 
 static bool check_name(weft_extents *extents, const char *name) {
     if (name != NULL && is_symbol_name(name)) return true;
-    weft_extent_fail(extents, WEFT_INVALID_ARGUMENT,
-                     "'%s' is no name for a symbol: it takes letters, digits, '_' and '.', a letter first, and not mod, min or max",
-                     name == NULL ? "(null)" : name);
+    weft_extent_fail(
+        extents, WEFT_INVALID_ARGUMENT,
+        "'%s' is no name for a symbol: it takes letters, digits, '_' and '.', a letter first, and not mod, min or max",
+        name == NULL ? "(null)" : name);
     return false;
 }
 
@@ -109,8 +111,10 @@ static weft_expr fail_redeclared(weft_extents *extents, weft_expr old, weft_exte
     describe(extents, &wanted, &text);
     weft_bytes_print(&text, ", but it already is ");
     describe(extents, node, &text);
-    if (text.failed) weft_extent_fail(extents, WEFT_OUT_OF_MEMORY, "out of memory");
-    else weft_extent_fail(extents, WEFT_INVALID_ARGUMENT, "%s", text.data);
+    if (text.failed)
+        weft_extent_fail(extents, WEFT_OUT_OF_MEMORY, "out of memory");
+    else
+        weft_extent_fail(extents, WEFT_INVALID_ARGUMENT, "%s", text.data);
     weft_bytes_finish(&text);
     return WEFT_EXPR_NONE;
 }

@@ -52,7 +52,8 @@ static weft_term leading_term(const weft_extents *extents, weft_expr d) {
 static weft_expr divide_terms(weft_extents *extents, weft_expr x, weft_term lead) {
     weft_extent_view view = weft_extent_view_of(extents, x);
     bool constant = lead.expr == WEFT_EXPR_NONE;
-    weft_expr quotient = weft_expr_constant(extents, constant ? weft_extent_floor_div(view.offset, lead.coefficient) : 0);
+    weft_expr quotient =
+        weft_expr_constant(extents, constant ? weft_extent_floor_div(view.offset, lead.coefficient) : 0);
     for (size_t i = 0; i < view.count; i++) {
         if (lead.coefficient == -1 && view.terms[i].coefficient == INT64_MIN) continue;
         if (view.terms[i].coefficient % lead.coefficient != 0) continue;
@@ -134,11 +135,14 @@ static weft_term common_term(weft_extents *extents, weft_term a, weft_term b) {
     weft_expr product = WEFT_EXPR_NONE;
     while (i < na && j < nb) {
         if (fa[i].expr != fb[j].expr) {
-            if (fa[i].expr < fb[j].expr) i++;
-            else j++;
+            if (fa[i].expr < fb[j].expr)
+                i++;
+            else
+                j++;
             continue;
         }
-        product = product == WEFT_EXPR_NONE ? (weft_expr)fa[i].expr : weft_expr_mul(extents, product, (weft_expr)fa[i].expr);
+        product =
+            product == WEFT_EXPR_NONE ? (weft_expr)fa[i].expr : weft_expr_mul(extents, product, (weft_expr)fa[i].expr);
         i++, j++;
     }
     common.expr = product;
@@ -263,7 +267,8 @@ static weft_expr mod_of_mod(weft_extents *extents, weft_expr x, weft_expr d) {
         weft_expr left = weft_extent_divide_term(extents, (weft_expr)view.terms[0].expr, inner->id), q, none;
         left = weft_extent_combine(extents, left, view.terms[0].coefficient, d, 0);
         weft_expr period = weft_expr_mul(extents, left, (weft_expr)inner->terms[1].expr);
-        if (period == WEFT_EXPR_NONE || !weft_extent_split(extents, period, d, &q, &none) || !is_zero(extents, none)) continue;
+        if (period == WEFT_EXPR_NONE || !weft_extent_split(extents, period, d, &q, &none) || !is_zero(extents, none))
+            continue;
         return weft_expr_mod(extents, weft_expr_mul(extents, left, (weft_expr)inner->terms[0].expr), d);
     }
     return WEFT_EXPR_NONE;
@@ -312,8 +317,10 @@ static weft_expr divide_simply(weft_extents *extents, weft_expr_kind kind, weft_
     if (!done) e = kind == WEFT_EXPR_DIV ? finish_div(extents, &s) : finish_mod(extents, &s);
     if (e == WEFT_EXPR_NONE)
         e = kind == WEFT_EXPR_DIV ? intern_pair(extents, kind, s.x, s.d) : intern_mod(extents, s.x, s.d);
-    if (kind == WEFT_EXPR_DIV) e = weft_expr_add(extents, s.quotient, e);
-    else e = weft_expr_add(extents, s.rest, weft_expr_mul(extents, s.scale, e));
+    if (kind == WEFT_EXPR_DIV)
+        e = weft_expr_add(extents, s.quotient, e);
+    else
+        e = weft_expr_add(extents, s.rest, weft_expr_mul(extents, s.scale, e));
     extents->speculating--;
     return e;
 }

@@ -6,7 +6,8 @@
 
 #include "runtime/map.h"
 
-/* Bounds of a single expression; beyond them an operation is an error, so every recursion and every product is bounded. */
+/* Bounds of a single expression; beyond them an operation is an error, so every recursion and every product is bounded.
+ */
 #define WEFT_EXTENT_MAX_HEIGHT 200
 #define WEFT_EXTENT_MAX_TERMS 4096
 /* How deep divisions may nest while they simplify each other; below that they are kept as written. */
@@ -96,14 +97,17 @@ weft_expr weft_extent_settle(weft_extents *extents, weft_expr e);
 weft_expr weft_extent_combine(weft_extents *extents, weft_expr a, int64_t ca, weft_expr b, int64_t cb);
 /* The factors of a term, a term being neither constant nor sum. */
 const weft_term *weft_extent_factors(const weft_extents *extents, weft_expr term, size_t *out_count);
-/* `term` without the factors of `divisor` (NONE stands for 1); the constant 1 when nothing is left, NONE if not divisible. */
+/* `term` without the factors of `divisor` (NONE stands for 1); the constant 1 when nothing is left, NONE if not
+ * divisible. */
 weft_expr weft_extent_divide_term(weft_extents *extents, weft_expr term, weft_expr divisor);
 /* e = cofactor * atom + rest, where `rest` has no term with that factor. */
-void weft_extent_cofactor(weft_extents *extents, weft_expr e, weft_expr atom, weft_expr *out_cofactor, weft_expr *out_rest);
+void weft_extent_cofactor(weft_extents *extents, weft_expr e, weft_expr atom, weft_expr *out_cofactor,
+                          weft_expr *out_rest);
 /* x = d * quotient + rest by what is divisible term by term, for d > 0. False when nothing is, or out of int64. */
 bool weft_extent_split(weft_extents *extents, weft_expr x, weft_expr d, weft_expr *out_quotient, weft_expr *out_rest);
 
-/* Proof that `e` >= 0 whenever the loop variables in `e`, `context` and `other` (both may be NONE) are inside their loops. */
+/* Proof that `e` >= 0 whenever the loop variables in `e`, `context` and `other` (both may be NONE) are inside their
+ * loops. */
 bool weft_extent_prove(weft_extents *extents, weft_expr e, weft_expr context, weft_expr other);
 bool weft_extent_prove_positive(weft_extents *extents, weft_expr e, weft_expr context, weft_expr other);
 #endif

@@ -45,13 +45,14 @@ static weft_extent_node *build(weft_extents *extents, const weft_extent_list *li
         out_of_memory(extents);
         return NULL;
     }
-    *node = (weft_extent_node){.kind = (weft_expr_kind)header->expr, .value = header->coefficient, .count = (uint32_t)count,
-                               .terms = terms};
+    *node = (weft_extent_node){
+        .kind = (weft_expr_kind)header->expr, .value = header->coefficient, .count = (uint32_t)count, .terms = terms};
     return weft_extent_analyse(extents, node) ? node : NULL;
 }
 
 static bool register_node(weft_extents *extents, weft_extent_node *node) {
-    if (!weft_reserve(extents->allocator, &extents->nodes, &extents->capacity, extents->count + 1, sizeof *extents->nodes)) {
+    if (!weft_reserve(extents->allocator, &extents->nodes, &extents->capacity, extents->count + 1,
+                      sizeof *extents->nodes)) {
         out_of_memory(extents);
         return false;
     }
@@ -105,10 +106,17 @@ weft_expr weft_extent_add_symbol(weft_extents *extents, const char *name, int64_
     char *copy = weft_arena_string(&extents->arena, name, length);
     const uint64_t *bits = single_bit(extents, index);
     if (node == NULL || copy == NULL || bits == NULL) return out_of_memory(extents);
-    *node = (weft_extent_node){.kind = WEFT_EXPR_SYMBOL, .min = min, .max = max, .divisor = min == max ? weft_extent_gcd(min, 0) : 1,
-                               .name = copy, .bound = bound, .symbol = (uint32_t)index, .symbols = bits,
+    *node = (weft_extent_node){.kind = WEFT_EXPR_SYMBOL,
+                               .min = min,
+                               .max = max,
+                               .divisor = min == max ? weft_extent_gcd(min, 0) : 1,
+                               .name = copy,
+                               .bound = bound,
+                               .symbol = (uint32_t)index,
+                               .symbols = bits,
                                .words = (uint32_t)(index / 64 + 1)};
-    if (!weft_reserve(extents->allocator, &extents->symbols, &extents->symbol_capacity, index + 1, sizeof *extents->symbols) ||
+    if (!weft_reserve(extents->allocator, &extents->symbols, &extents->symbol_capacity, index + 1,
+                      sizeof *extents->symbols) ||
         !weft_map_insert(&extents->by_name, name, length, node))
         return out_of_memory(extents);
     if (!register_node(extents, node)) {

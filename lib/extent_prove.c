@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Proofs of e >= 0. The latest leaf or operation A among the factors of e is taken out, e = C*A + R, and bounded point by
- * point: where C >= 0, C*A is at least C times any lower bound of A, and where C <= 0, C times any upper bound. The
- * bounds of A are older expressions (0 and extent-1 of a loop variable, the operands of a minimum, x/d of a division), so
- * this ends at constants. Where the sign of C is open, e >= 0 at both ends is enough, e being linear in between.
- * A loop variable that is inside its loop also tells that its extent is at least 1.
+ * Proofs of e >= 0. The latest leaf or operation A among the factors of e is taken out, e = C*A + R, and bounded point
+ * by point: where C >= 0, C*A is at least C times any lower bound of A, and where C <= 0, C times any upper bound. The
+ * bounds of A are older expressions (0 and extent-1 of a loop variable, the operands of a minimum, x/d of a division),
+ * so this ends at constants. Where the sign of C is open, e >= 0 at both ends is enough, e being linear in between. A
+ * loop variable that is inside its loop also tells that its extent is at least 1.
  */
 #include "lib/extent_internal.h"
 
@@ -154,7 +154,8 @@ static bool by_mod(prover *p, const linear *form, const weft_extent_node *atom) 
 /* For d > 0: x-d+1 <= d*A <= x. The whole form is taken d times, unless d divides the cofactor. */
 static bool by_div(prover *p, const linear *form, const weft_extent_node *atom) {
     weft_extents *extents = p->extents;
-    weft_expr x = (weft_expr)atom->terms[0].expr, d = (weft_expr)atom->terms[1].expr, one = weft_expr_constant(extents, 1);
+    weft_expr x = (weft_expr)atom->terms[0].expr, d = (weft_expr)atom->terms[1].expr,
+              one = weft_expr_constant(extents, 1);
     if (by_constants(p, form, atom)) return true;
     if (!nonnegative(p, weft_expr_sub(extents, d, one))) return false;
     weft_expr low = weft_expr_add(extents, weft_expr_sub(extents, x, d), one), quotient, none;
@@ -176,12 +177,17 @@ static bool eliminate(prover *p, weft_expr e, const weft_extent_node *atom) {
     if (form.cofactor == WEFT_EXPR_NONE || form.rest == WEFT_EXPR_NONE) return false;
     form.sign = sign_of(p, form.cofactor);
     switch (atom->kind) {
-    case WEFT_EXPR_SYMBOL: return by_symbol(p, &form, atom);
+    case WEFT_EXPR_SYMBOL:
+        return by_symbol(p, &form, atom);
     case WEFT_EXPR_MIN:
-    case WEFT_EXPR_MAX: return by_choice(p, &form, atom);
-    case WEFT_EXPR_MOD: return by_mod(p, &form, atom);
-    case WEFT_EXPR_DIV: return by_div(p, &form, atom);
-    default: return false;
+    case WEFT_EXPR_MAX:
+        return by_choice(p, &form, atom);
+    case WEFT_EXPR_MOD:
+        return by_mod(p, &form, atom);
+    case WEFT_EXPR_DIV:
+        return by_div(p, &form, atom);
+    default:
+        return false;
     }
 }
 
@@ -208,7 +214,8 @@ bool weft_extent_prove(weft_extents *extents, weft_expr e, weft_expr context, we
     mark_active(&p, weft_extent_node_of(extents, other));
     use_active(&p);
     bool proven = nonnegative(&p, e);
-    for (size_t i = 0; i < p.fact_count && !proven; i++) proven = nonnegative(&p, weft_expr_sub(extents, e, p.facts[i]));
+    for (size_t i = 0; i < p.fact_count && !proven; i++)
+        proven = nonnegative(&p, weft_expr_sub(extents, e, p.facts[i]));
     extents->speculating--;
     return proven;
 }
@@ -250,7 +257,8 @@ bool weft_expr_never_equal(weft_extents *extents, weft_expr a, weft_expr b) {
     weft_extent_view view = weft_extent_view_of(extents, gap);
     int64_t step = 0;
     for (size_t i = 0; i < view.count; i++) {
-        int64_t d = weft_extent_node_of(extents, (weft_expr)view.terms[i].expr)->divisor, each = view.terms[i].coefficient;
+        int64_t d = weft_extent_node_of(extents, (weft_expr)view.terms[i].expr)->divisor,
+                each = view.terms[i].coefficient;
         if (__builtin_mul_overflow(each, d, &each)) each = 1;
         step = weft_extent_gcd(step, each);
     }

@@ -197,7 +197,7 @@ bool weft_extent_analyse(weft_extents *extents, weft_extent_node *node) {
     if (node->height <= WEFT_EXTENT_MAX_HEIGHT && node->count <= WEFT_EXTENT_MAX_TERMS) return true;
     if (extents->speculating == 0)
         weft_extent_fail(extents, WEFT_OUT_OF_RANGE,
-                         "an extent expression has %u terms and is nested %u deep, where %d and %d are the most", node->count,
-                         node->height, WEFT_EXTENT_MAX_TERMS, WEFT_EXTENT_MAX_HEIGHT);
+                         "an extent expression has %u terms and is nested %u deep, where %d and %d are the most",
+                         node->count, node->height, WEFT_EXTENT_MAX_TERMS, WEFT_EXTENT_MAX_HEIGHT);
     return false;
 }

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-bool weft_expr_affine(weft_extents *extents, weft_expr e, weft_expr variable, weft_expr *out_coefficient, weft_expr *out_rest) {
+bool weft_expr_affine(weft_extents *extents, weft_expr e, weft_expr variable, weft_expr *out_coefficient,
+                      weft_expr *out_rest) {
     if (e == WEFT_EXPR_NONE || variable == WEFT_EXPR_NONE) return false;
     weft_expr coefficient, rest;
     weft_extent_cofactor(extents, e, variable, &coefficient, &rest);
@@ -40,7 +41,8 @@ static weft_expr rewrite_symbol(rewriter *r, const weft_extent_node *node) {
 static weft_expr rewrite_sum(rewriter *r, const weft_extent_node *node) {
     weft_expr sum = weft_expr_constant(r->target, node->value);
     for (uint32_t i = 0; i < node->count; i++)
-        sum = weft_extent_combine(r->target, sum, 1, rewrite(r, (weft_expr)node->terms[i].expr), node->terms[i].coefficient);
+        sum = weft_extent_combine(r->target, sum, 1, rewrite(r, (weft_expr)node->terms[i].expr),
+                                  node->terms[i].coefficient);
     return sum;
 }
 
@@ -53,11 +55,16 @@ static weft_expr rewrite_product(rewriter *r, const weft_extent_node *node) {
 
 static weft_expr rewrite_node(rewriter *r, const weft_extent_node *node) {
     switch (node->kind) {
-    case WEFT_EXPR_CONSTANT: return weft_expr_constant(r->target, node->value);
-    case WEFT_EXPR_SYMBOL: return rewrite_symbol(r, node);
-    case WEFT_EXPR_SUM: return rewrite_sum(r, node);
-    case WEFT_EXPR_PRODUCT: return rewrite_product(r, node);
-    default: break;
+    case WEFT_EXPR_CONSTANT:
+        return weft_expr_constant(r->target, node->value);
+    case WEFT_EXPR_SYMBOL:
+        return rewrite_symbol(r, node);
+    case WEFT_EXPR_SUM:
+        return rewrite_sum(r, node);
+    case WEFT_EXPR_PRODUCT:
+        return rewrite_product(r, node);
+    default:
+        break;
     }
     weft_expr a = rewrite(r, (weft_expr)node->terms[0].expr), b = rewrite(r, (weft_expr)node->terms[1].expr);
     if (node->kind == WEFT_EXPR_DIV) return weft_expr_div(r->target, a, b);
@@ -144,14 +151,22 @@ static weft_status *compile_terms(compiler *c, const weft_extent_node *node, wef
 
 static weft_status *compile_node(compiler *c, const weft_extent_node *node, uint32_t *out_slot) {
     switch (node->kind) {
-    case WEFT_EXPR_CONSTANT: return add_constant(c, node->value, out_slot);
-    case WEFT_EXPR_SYMBOL: return weft_formulas_add_symbol(c->formulas, node->name, node->min, node->max, out_slot);
-    case WEFT_EXPR_SUM: return compile_terms(c, node, WEFT_FORMULA_ADD, out_slot);
-    case WEFT_EXPR_PRODUCT: return compile_terms(c, node, WEFT_FORMULA_MUL, out_slot);
-    case WEFT_EXPR_DIV: return compile_terms(c, node, WEFT_FORMULA_DIV, out_slot);
-    case WEFT_EXPR_MOD: return compile_terms(c, node, WEFT_FORMULA_MOD, out_slot);
-    case WEFT_EXPR_MIN: return compile_terms(c, node, WEFT_FORMULA_MIN, out_slot);
-    case WEFT_EXPR_MAX: break;
+    case WEFT_EXPR_CONSTANT:
+        return add_constant(c, node->value, out_slot);
+    case WEFT_EXPR_SYMBOL:
+        return weft_formulas_add_symbol(c->formulas, node->name, node->min, node->max, out_slot);
+    case WEFT_EXPR_SUM:
+        return compile_terms(c, node, WEFT_FORMULA_ADD, out_slot);
+    case WEFT_EXPR_PRODUCT:
+        return compile_terms(c, node, WEFT_FORMULA_MUL, out_slot);
+    case WEFT_EXPR_DIV:
+        return compile_terms(c, node, WEFT_FORMULA_DIV, out_slot);
+    case WEFT_EXPR_MOD:
+        return compile_terms(c, node, WEFT_FORMULA_MOD, out_slot);
+    case WEFT_EXPR_MIN:
+        return compile_terms(c, node, WEFT_FORMULA_MIN, out_slot);
+    case WEFT_EXPR_MAX:
+        break;
     }
     return compile_terms(c, node, WEFT_FORMULA_MAX, out_slot);
 }
@@ -168,7 +183,8 @@ static weft_status *compile(compiler *c, weft_expr e, uint32_t *out_slot) {
 
 weft_status *weft_expr_compile(const weft_extents *extents, weft_expr e, weft_formulas *formulas, uint32_t *out_slot) {
     if (e == WEFT_EXPR_NONE)
-        return weft_status_create(extents->allocator, WEFT_INVALID_ARGUMENT, "extent", "there is no expression to compile");
+        return weft_status_create(extents->allocator, WEFT_INVALID_ARGUMENT, "extent",
+                                  "there is no expression to compile");
     compiler c = {.extents = extents, .formulas = formulas};
     size_t size = ((size_t)e + 1) * sizeof *c.done;
     c.done = weft_allocate_zeroed(extents->allocator, size);

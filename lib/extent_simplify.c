@@ -27,8 +27,8 @@ static void push_scaled(weft_extents *extents, weft_extent_list *list, weft_term
 }
 
 /* Terms in order of both views, so that sorting them costs nothing. */
-static void push_merged(weft_extents *extents, weft_extent_list *list, weft_extent_view a, int64_t ca, weft_extent_view b,
-                        int64_t cb) {
+static void push_merged(weft_extents *extents, weft_extent_list *list, weft_extent_view a, int64_t ca,
+                        weft_extent_view b, int64_t cb) {
     size_t i = 0, j = 0;
     while (i < a.count || j < b.count) {
         bool first = j == b.count || (i < a.count && a.terms[i].expr <= b.terms[j].expr);
@@ -117,7 +117,8 @@ weft_expr weft_expr_mul(weft_extents *extents, weft_expr a, weft_expr b) {
     if (vb.count == 0) return weft_extent_combine(extents, a, vb.offset, b, 0);
     if (va.count * vb.count > WEFT_EXTENT_MAX_TERMS) {
         if (extents->speculating > 0) return WEFT_EXPR_NONE;
-        return weft_extent_fail(extents, WEFT_OUT_OF_RANGE, "a product of extent expressions has %zu terms, where %d are the most",
+        return weft_extent_fail(extents, WEFT_OUT_OF_RANGE,
+                                "a product of extent expressions has %zu terms, where %d are the most",
                                 va.count * vb.count, WEFT_EXTENT_MAX_TERMS);
     }
     int64_t offset;
@@ -159,7 +160,8 @@ static bool has_factor(const weft_extents *extents, weft_expr term, weft_expr at
     return false;
 }
 
-void weft_extent_cofactor(weft_extents *extents, weft_expr e, weft_expr atom, weft_expr *out_cofactor, weft_expr *out_rest) {
+void weft_extent_cofactor(weft_extents *extents, weft_expr e, weft_expr atom, weft_expr *out_cofactor,
+                          weft_expr *out_rest) {
     weft_extent_view view = weft_extent_view_of(extents, e);
     weft_extent_list list = weft_extent_begin(extents, WEFT_EXPR_SUM, 0);
     for (size_t i = 0; i < view.count; i++)
@@ -180,8 +182,10 @@ static int64_t coefficient_in(weft_extent_view view, uint64_t expr) {
     size_t low = 0, high = view.count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (view.terms[middle].expr < expr) low = middle + 1;
-        else high = middle;
+        if (view.terms[middle].expr < expr)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return low < view.count && view.terms[low].expr == expr ? view.terms[low].coefficient : 0;
 }

@@ -21,11 +21,14 @@ static void print(const weft_extents *extents, weft_expr e, level wanted, weft_b
 
 static level level_of(const weft_extent_node *node) {
     switch (node->kind) {
-    case WEFT_EXPR_SUM: return node->count == 1 && node->value == 0 ? LEVEL_PRODUCT : LEVEL_SUM;
+    case WEFT_EXPR_SUM:
+        return node->count == 1 && node->value == 0 ? LEVEL_PRODUCT : LEVEL_SUM;
     case WEFT_EXPR_PRODUCT:
     case WEFT_EXPR_DIV:
-    case WEFT_EXPR_MOD: return LEVEL_PRODUCT;
-    default: return LEVEL_FACTOR;
+    case WEFT_EXPR_MOD:
+        return LEVEL_PRODUCT;
+    default:
+        return LEVEL_FACTOR;
     }
 }
 
@@ -79,18 +82,30 @@ static void print(const weft_extents *extents, weft_expr e, level wanted, weft_b
     bool bracket = level_of(node) < wanted;
     if (bracket) weft_bytes_print(text, "(");
     switch (node->kind) {
-    case WEFT_EXPR_CONSTANT: weft_bytes_print(text, "%" PRId64, node->value); break;
-    case WEFT_EXPR_SYMBOL: weft_bytes_print(text, "%s", node->name); break;
-    case WEFT_EXPR_SUM: print_sum(extents, node, text); break;
-    case WEFT_EXPR_PRODUCT: print_product(extents, node, text); break;
-    default: print_pair(extents, node, text); break;
+    case WEFT_EXPR_CONSTANT:
+        weft_bytes_print(text, "%" PRId64, node->value);
+        break;
+    case WEFT_EXPR_SYMBOL:
+        weft_bytes_print(text, "%s", node->name);
+        break;
+    case WEFT_EXPR_SUM:
+        print_sum(extents, node, text);
+        break;
+    case WEFT_EXPR_PRODUCT:
+        print_product(extents, node, text);
+        break;
+    default:
+        print_pair(extents, node, text);
+        break;
     }
     if (bracket) weft_bytes_print(text, ")");
 }
 
 void weft_expr_print(const weft_extents *extents, weft_expr e, weft_bytes *out_text) {
-    if (e == WEFT_EXPR_NONE) weft_bytes_print(out_text, "none");
-    else print(extents, e, LEVEL_SUM, out_text);
+    if (e == WEFT_EXPR_NONE)
+        weft_bytes_print(out_text, "none");
+    else
+        print(extents, e, LEVEL_SUM, out_text);
 }
 
 /* ---- parsing ---- */
@@ -150,7 +165,8 @@ static weft_status *parse_integer(parser *p, bool minus, weft_expr *out_expr) {
             return fail(p, WEFT_OUT_OF_RANGE, "has a number beyond 64 bits:", start, name_length(start));
         value = value * 10 + digit;
     }
-    if (is_name_character(*p->cursor)) return fail(p, WEFT_PARSE_ERROR, "has a malformed number:", start, name_length(start));
+    if (is_name_character(*p->cursor))
+        return fail(p, WEFT_PARSE_ERROR, "has a malformed number:", start, name_length(start));
     int64_t number = !minus ? (int64_t)value : value == limit ? INT64_MIN : -(int64_t)value;
     return take(p, weft_expr_constant(p->extents, number), out_expr);
 }
@@ -202,7 +218,8 @@ static weft_status *parse_open_factor(parser *p, weft_expr *out_expr) {
 
 static weft_status *parse_factor(parser *p, weft_expr *out_expr) {
     skip_space(p);
-    if (p->nesting == MAX_NESTING) return fail(p, WEFT_PARSE_ERROR, "is nested too deep at", p->cursor, strlen(p->cursor));
+    if (p->nesting == MAX_NESTING)
+        return fail(p, WEFT_PARSE_ERROR, "is nested too deep at", p->cursor, strlen(p->cursor));
     p->nesting++;
     weft_status *status = parse_open_factor(p, out_expr);
     p->nesting--;

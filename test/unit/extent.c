@@ -14,11 +14,15 @@ static weft_expr parse(weft_extents *extents, const char *text) {
     return e;
 }
 
-/* x y z n m k p: any; w h: any; a b c d: from 1; s in [0, 127], t in [0, 256], u in [1, 1]; loop variables i < n, j < m, l < k. */
+/* x y z n m k p: any; w h: any; a b c d: from 1; s in [0, 127], t in [0, 256], u in [1, 1]; loop variables i < n, j <
+ * m, l < k. */
 static void declare_symbols(weft_extents *extents) {
-    static const char *const from_zero[] = {"x", "y", "z", "n", "m", "k", "p", "w", "h"}, *const from_one[] = {"a", "b", "c", "d"};
-    for (size_t i = 0; i < sizeof from_zero / sizeof *from_zero; i++) weft_expr_symbol(extents, from_zero[i], 0, INT64_MAX);
-    for (size_t i = 0; i < sizeof from_one / sizeof *from_one; i++) weft_expr_symbol(extents, from_one[i], 1, INT64_MAX);
+    static const char *const from_zero[] = {"x", "y", "z", "n", "m", "k", "p", "w", "h"}, *const from_one[] = {
+                                                                                              "a", "b", "c", "d"};
+    for (size_t i = 0; i < sizeof from_zero / sizeof *from_zero; i++)
+        weft_expr_symbol(extents, from_zero[i], 0, INT64_MAX);
+    for (size_t i = 0; i < sizeof from_one / sizeof *from_one; i++)
+        weft_expr_symbol(extents, from_one[i], 1, INT64_MAX);
     weft_expr_symbol(extents, "s", 0, 127);
     weft_expr_symbol(extents, "t", 0, 256);
     weft_expr_symbol(extents, "u", 1, 1);
@@ -139,8 +143,7 @@ static void equal_expressions_are_one(void **state) {
         {"max(s, 127)", "127"},
         {"min(min(x, y), y)", "min(y, x)"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        check_same(*state, cases[i][0], cases[i][1]);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_same(*state, cases[i][0], cases[i][1]);
 }
 
 static void what_is_unknown_stays(void **state) {
@@ -259,17 +262,25 @@ static void far_ranges_are_bounds_too(void **state) {
 }
 
 static void text_is_as_written(void **state) {
-    static const char *const cases[] = {"10*s + 89", "(n + 3) / 4", "n mod 128", "min(x, y)", "-(x / 3) + n", "x - 1",
-                                        "(x + y) / (a*b)", "4*(x / 3)", "x*y / a", "-9223372036854775808", "-x / 3",
-                                        "max(x, y + 1) mod (n + 2)", "x / 3 mod n", "x / (y / 3)", "y - x", "-2*x"};
+    static const char *const cases[] = {"10*s + 89",       "(n + 3) / 4",
+                                        "n mod 128",       "min(x, y)",
+                                        "-(x / 3) + n",    "x - 1",
+                                        "(x + y) / (a*b)", "4*(x / 3)",
+                                        "x*y / a",         "-9223372036854775808",
+                                        "-x / 3",          "max(x, y + 1) mod (n + 2)",
+                                        "x / 3 mod n",     "x / (y / 3)",
+                                        "y - x",           "-2*x"};
     weft_extents *extents = *state;
     weft_bytes text;
     weft_bytes_init(&text, NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         print_expr(extents, parse(extents, cases[i]), &text);
-        if (strcmp(cases[i], "-(x / 3) + n") == 0) assert_string_equal(text.data, "n - x / 3");
-        else if (strcmp(cases[i], "y - x") == 0) assert_string_equal(text.data, "-x + y");
-        else assert_string_equal(text.data, cases[i]);
+        if (strcmp(cases[i], "-(x / 3) + n") == 0)
+            assert_string_equal(text.data, "n - x / 3");
+        else if (strcmp(cases[i], "y - x") == 0)
+            assert_string_equal(text.data, "-x + y");
+        else
+            assert_string_equal(text.data, cases[i]);
     }
     weft_bytes_finish(&text);
 }
@@ -314,14 +325,16 @@ static void clashes_are_errors(void **state) {
     weft_extents *extents = *state;
     assert_int_not_equal(weft_expr_symbol(extents, "q", 1, 4), WEFT_EXPR_NONE);
     assert_int_equal(weft_expr_symbol(extents, "q", 1, 4), parse(extents, "q"));
-    fails(extents, weft_expr_symbol(extents, "q", 2, 3), WEFT_INVALID_ARGUMENT, "'q' is declared as a symbol in [2, 3]");
+    fails(extents, weft_expr_symbol(extents, "q", 2, 3), WEFT_INVALID_ARGUMENT,
+          "'q' is declared as a symbol in [2, 3]");
     fails(extents, weft_expr_symbol(extents, "q", 2, 3), WEFT_INVALID_ARGUMENT, "[1, 4]");
     fails(extents, weft_expr_symbol(extents, "r", 5, 3), WEFT_INVALID_ARGUMENT, "'r' has the range [5, 3]");
     fails(extents, weft_expr_symbol(extents, "r", -1, -3), WEFT_INVALID_ARGUMENT, "'r' has the range [-1, -3]");
     fails(extents, weft_expr_symbol(extents, "2r", 0, 3), WEFT_INVALID_ARGUMENT, "'2r'");
     fails(extents, weft_expr_symbol(extents, "mod", 0, 3), WEFT_INVALID_ARGUMENT, "'mod'");
     fails(extents, weft_expr_symbol(extents, "i", 0, INT64_MAX), WEFT_INVALID_ARGUMENT, "loop variable below n");
-    fails(extents, weft_expr_variable(extents, "i", parse(extents, "m")), WEFT_INVALID_ARGUMENT, "loop variable below m");
+    fails(extents, weft_expr_variable(extents, "i", parse(extents, "m")), WEFT_INVALID_ARGUMENT,
+          "loop variable below m");
     fails(extents, weft_expr_variable(extents, "q", parse(extents, "m")), WEFT_INVALID_ARGUMENT, "[1, 4]");
     assert_int_equal(weft_expr_find(extents, "r"), WEFT_EXPR_NONE);
     weft_expr dotted = weft_expr_symbol(extents, "in0.axis1", 0, 8);
@@ -345,7 +358,8 @@ static void size_is_bounded(void **state) {
     weft_extents *extents = *state;
     weft_expr e = parse(extents, "x");
     for (int i = 0; i < 1000 && e != WEFT_EXPR_NONE; i++)
-        e = weft_expr_min(extents, weft_expr_mul(extents, e, e), weft_expr_symbol(extents, i % 2 == 0 ? "y" : "z", 0, INT64_MAX));
+        e = weft_expr_min(extents, weft_expr_mul(extents, e, e),
+                          weft_expr_symbol(extents, i % 2 == 0 ? "y" : "z", 0, INT64_MAX));
     fails(extents, e, WEFT_OUT_OF_RANGE, "deep");
     weft_expr sum = weft_expr_constant(extents, 0);
     char name[16];
@@ -375,7 +389,8 @@ static void affine_parts(void **state) {
 
 static void expressions_are_rewritten(void **state) {
     weft_extents *extents = *state, *other;
-    weft_expr symbols[] = {parse(extents, "x"), parse(extents, "y")}, values[] = {parse(extents, "y"), parse(extents, "2*x")};
+    weft_expr symbols[] = {parse(extents, "x"), parse(extents, "y")},
+              values[] = {parse(extents, "y"), parse(extents, "2*x")};
     weft_expr e = parse(extents, "min(x*y + 1, (x + 3) / 4) + 3*y");
     assert_int_equal(weft_expr_substitute(extents, e, 2, symbols, values),
                      parse(extents, "min(2*x*y + 1, (y + 3) / 4) + 6*x"));
@@ -440,7 +455,8 @@ static void make_symbols(random_case *r) {
     r->symbols[5] = weft_expr_variable(extents, "k", parse(extents, "min(3, a*b - i)"));
 }
 
-static const int64_t random_least[RANDOM_SYMBOLS] = {0, 1, -2, 0, 0, 0}, random_most[RANDOM_SYMBOLS] = {4, 3, 2, 3, 2, 2};
+static const int64_t random_least[RANDOM_SYMBOLS] = {0, 1, -2, 0, 0, 0},
+                     random_most[RANDOM_SYMBOLS] = {4, 3, 2, 3, 2, 2};
 
 static bool next_assignment(int64_t *v) {
     for (;;) {
@@ -458,13 +474,20 @@ static bool next_assignment(int64_t *v) {
 
 static weft_expr apply(weft_extents *extents, char op, weft_expr a, weft_expr b) {
     switch (op) {
-    case '+': return weft_expr_add(extents, a, b);
-    case '-': return weft_expr_sub(extents, a, b);
-    case '*': return weft_expr_mul(extents, a, b);
-    case '/': return weft_expr_div(extents, a, b);
-    case '%': return weft_expr_mod(extents, a, b);
-    case '<': return weft_expr_min(extents, a, b);
-    default: return weft_expr_max(extents, a, b);
+    case '+':
+        return weft_expr_add(extents, a, b);
+    case '-':
+        return weft_expr_sub(extents, a, b);
+    case '*':
+        return weft_expr_mul(extents, a, b);
+    case '/':
+        return weft_expr_div(extents, a, b);
+    case '%':
+        return weft_expr_mod(extents, a, b);
+    case '<':
+        return weft_expr_min(extents, a, b);
+    default:
+        return weft_expr_max(extents, a, b);
     }
 }
 
@@ -478,13 +501,27 @@ static bool compute(char op, int64_t a, int64_t b, int64_t *out_value) {
     int64_t limit = INT64_C(1) << 28;
     if (a > limit || a < -limit || b > limit || b < -limit) return false;
     switch (op) {
-    case '+': *out_value = a + b; break;
-    case '-': *out_value = a - b; break;
-    case '*': *out_value = a * b; break;
-    case '/': *out_value = floor_div(a, b); break;
-    case '%': *out_value = a - b * floor_div(a, b); break;
-    case '<': *out_value = a < b ? a : b; break;
-    default: *out_value = a > b ? a : b; break;
+    case '+':
+        *out_value = a + b;
+        break;
+    case '-':
+        *out_value = a - b;
+        break;
+    case '*':
+        *out_value = a * b;
+        break;
+    case '/':
+        *out_value = floor_div(a, b);
+        break;
+    case '%':
+        *out_value = a - b * floor_div(a, b);
+        break;
+    case '<':
+        *out_value = a < b ? a : b;
+        break;
+    default:
+        *out_value = a > b ? a : b;
+        break;
     }
     return true;
 }
@@ -532,16 +569,20 @@ static void make_program(random_case *r) {
         char op = ops[next_random(r, sizeof ops - 1)];
         size_t a = next_random(r, r->count), b = next_random(r, r->count);
         if (next_random(r, 2) == 0) a = r->count - 1;
-        if (next_random(r, 4) == 0) append_index(r);
-        else append(r, op, a, b);
+        if (next_random(r, 4) == 0)
+            append_index(r);
+        else
+            append(r, op, a, b);
     }
 }
 
 static void evaluate(random_case *r) {
     for (size_t n = 0; n < r->count; n++) {
         r->nodes[n].defined = true;
-        if (r->nodes[n].op == 's') r->nodes[n].value = r->values[n];
-        else if (r->nodes[n].op == 'c') r->nodes[n].value = r->nodes[n].constant;
+        if (r->nodes[n].op == 's')
+            r->nodes[n].value = r->values[n];
+        else if (r->nodes[n].op == 'c')
+            r->nodes[n].value = r->nodes[n].constant;
         else
             r->nodes[n].defined = r->nodes[r->nodes[n].a].defined && r->nodes[r->nodes[n].b].defined &&
                                   compute(r->nodes[n].op, r->nodes[r->nodes[n].a].value, r->nodes[r->nodes[n].b].value,
@@ -555,7 +596,8 @@ static int64_t run_formulas(const random_case *r, size_t n) {
     assert_true(formulas->count <= RANDOM_TABLE);
     for (size_t s = 0; s < formulas->symbol_count; s++)
         for (size_t q = 0; q < RANDOM_SYMBOLS; q++)
-            if (strcmp(formulas->symbols[s].name, weft_expr_name(r->extents, r->symbols[q])) == 0) symbols[s] = r->values[q];
+            if (strcmp(formulas->symbols[s].name, weft_expr_name(r->extents, r->symbols[q])) == 0)
+                symbols[s] = r->values[q];
     weft_test_ok(weft_formulas_evaluate(formulas, symbols, table));
     return table[r->slots[n]];
 }
@@ -674,7 +716,8 @@ static void random_expressions_keep_their_meaning(void **state) {
 /* ---- memory ---- */
 
 static weft_status *exercise(weft_extents *extents, weft_bytes *text, weft_formulas *formulas) {
-    static const char *const texts[] = {"(a*b + 3) / 4 + min(a, b)", "(i*b + 7) mod 12 + 12*((i*b + 7) / 12)", "a*a*b - 2*b + max(a, 9)"};
+    static const char *const texts[] = {"(a*b + 3) / 4 + min(a, b)", "(i*b + 7) mod 12 + 12*((i*b + 7) / 12)",
+                                        "a*a*b - 2*b + max(a, 9)"};
     uint32_t slot;
     weft_expr_symbol(extents, "a", 0, 100);
     weft_expr_symbol(extents, "b", 1, INT64_MAX);
