@@ -778,6 +778,15 @@ static void extension_kernels_run(void **state)
     WANT_I64S(weft_neg(y), WEFT_INTS(3), -32, -34, -36);
 }
 
+static void the_standard_executor_has_it(void **state)
+{
+    (void)state;
+    weft_executor *executor;
+    weft_test_ok(weft_executor_create_standard(NULL, &executor));
+    weft_test_fails(weft_executor_register_runtime(executor, weft_runtime_reference()), WEFT_INVALID_ARGUMENT, "ref");
+    weft_executor_destroy(executor);
+}
+
 /* ---- memory ---- */
 
 /* Traces, compiles and runs from nothing. */
@@ -861,6 +870,7 @@ int main(void)
         IN_WORLD(while_stops),
         IN_WORLD(cond_takes_one_branch),
         IN_WORLD(extension_kernels_run),
+        cmocka_unit_test(the_standard_executor_has_it),
         cmocka_unit_test(survives_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
