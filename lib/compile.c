@@ -123,6 +123,22 @@ static weft_status *fill_inputs(compiler *c)
     return NULL;
 }
 
+/* Symbols keep their order: it is that of the program, and of terms in the text of extents. */
+static weft_status *copy_symbols(compiler *c)
+{
+    const weft_extents *from = c->source->extents;
+    weft_extents *to = c->compiled->graph->extents;
+    size_t count = weft_extents_symbol_count(from);
+    uint8_t *used = weft_arena_allocate(&c->scratch, count);
+    if (used == NULL) return weft_status_out_of_memory();
+    memset(used, 0, count);
+    WEFT_TRY(weft_graph_mark_symbols(c->source, c->output_count, c->outputs, used));
+    for (size_t i = 0; i < count; i++)
+        if (used[i] && weft_expr_import(to, from, weft_extents_symbol(from, i)) == WEFT_EXPR_NONE)
+            return weft_extents_take_error(to);
+    return NULL;
+}
+
 static weft_status *optimise(compiler *c)
 {
     WEFT_TRY(create_compiled(c));
@@ -130,6 +146,7 @@ static weft_status *optimise(compiler *c)
     compiled->output_count = c->output_count;
     compiled->outputs = weft_arena_allocate(&compiled->graph->arena, c->output_count * sizeof *compiled->outputs);
     if (compiled->outputs == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(copy_symbols(c));
     WEFT_TRY(weft_graph_copy(c->source, compiled->graph, c->output_count, c->outputs, compiled->outputs));
     WEFT_TRY(fill_inputs(c));
     WEFT_TRY(weft_passes_run(compiled->graph, &c->policy, c->output_count, compiled->outputs));

@@ -39,9 +39,17 @@ static weft_status *unknown_pass(weft_graph *graph, const char *name, size_t len
     return status;
 }
 
+/* A guard must outlive the node that made it, also in the text: from here on no guard counts on being made again. */
+static void keep_guards(weft_graph *graph)
+{
+    weft_graph *root = weft_graph_root(graph);
+    for (size_t i = 0; i < root->guard_count; i++) root->guards[i].of_rule = false;
+}
+
 static weft_status *run_pass(const weft_pass *pass, weft_graph *graph, const weft_policy *policy, size_t count,
                              weft_value *outputs)
 {
+    keep_guards(graph);
     WEFT_TRY(pass->run(graph, policy, count, outputs));
 #ifndef NDEBUG
     weft_status *broken = weft_graph_verify(graph, count, outputs);

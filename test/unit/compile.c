@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test/support.h"
+#include <string.h>
+#include <weft/weft.h>
+#include "lib/compile.h"
+#include "runtime/program.h"
+
+static weft_graph *graph_of(const weft_allocator *allocator)
+{
+    weft_graph *graph;
+    weft_test_ok(weft_graph_create(&(weft_graph_options){.allocator = allocator}, &graph));
+    return graph;
+}
+
+/* The value of slot `slot` for the symbols' values. */
+static int64_t slot_value(const weft_program *program, uint32_t slot, const int64_t *symbols)
+{
+    int64_t values[64];
+    assert_true(program->formulas.count <= 64);
+    weft_test_ok(weft_formulas_evaluate(&program->formulas, symbols, values));
+    return values[slot];
+}
+
+static void program_describes_its_interface(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_of(NULL);
+    weft_extent n = weft_symbol(graph, "n", 1, 100), m = weft_symbol(graph, "m", 1, 100);
+    weft_symbol(graph, "nobody", 1, 2);
+    weft_input(graph, "unused", WEFT_F64, WEFT_SHAPE(n));
+    weft_tensor y = weft_input(graph, "y", WEFT_F32, WEFT_SHAPE(m));
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(n, weft_extent_of(2)));
+    weft_tensor sum = weft_add(weft_reduce_sum(x, WEFT_INTS(1), false), y);
+    weft_program *program;
+    const char *const names[] = {"total", NULL};
+    weft_tensor twice = weft_concat(WEFT_TENSORS(sum, sum), 0);
+    weft_test_ok(weft_compile_named(graph, WEFT_TENSORS(twice, y), names, NULL, &program));
+    weft_graph_destroy(graph);
+
+    assert_int_equal(weft_program_input_count(program), 2);
+    assert_string_equal(weft_program_input_name(program, 0), "y");
+    assert_string_equal(weft_program_input_name(program, 1), "x");
+    assert_int_equal(weft_program_input_rank(program, 1), 2);
+    assert_int_equal(weft_program_input_dtype(program, 1), WEFT_F32);
+    assert_null(weft_program_input_name(program, 2));
+    assert_int_equal(weft_program_output_count(program), 2);
+    assert_string_equal(weft_program_output_name(program, 0), "total");
+    assert_string_equal(weft_program_output_name(program, 1), "out1");
+    assert_null(weft_program_output_name(program, 2));
+    assert_int_equal(weft_program_output_rank(program, 2), 0);
+
+    assert_int_equal(program->formulas.symbol_count, 2);
+    assert_string_equal(program->formulas.symbols[0].name, "n");
+    assert_string_equal(program->formulas.symbols[1].name, "m");
+    const int64_t symbols[] = {7, 9};
+    assert_int_equal(slot_value(program, program->inputs[0].extents[0], symbols), 9);
+    assert_int_equal(slot_value(program, program->inputs[1].extents[0], symbols), 7);
+    assert_int_equal(slot_value(program, program->inputs[1].extents[1], symbols), 2);
+    assert_int_equal(slot_value(program, program->outputs[0].extents[0], symbols), 14);
+    assert_int_equal(program->guard_count, 1);
+    assert_true(program->guards[0].equal);
+    assert_int_equal(slot_value(program, program->guards[0].a, symbols), 7);
+    assert_int_equal(slot_value(program, program->guards[0].b, symbols), 9);
+    assert_int_equal(program->family_count, 0);
+    assert_non_null(strstr(weft_program_text(program), "return total = "));
+
+    assert_ptr_equal(weft_program_retain(program), program);
+    weft_program_release(program);
+    assert_string_equal(weft_program_input_name(program, 0), "y");
+    weft_program_release(program);
+    weft_program_release(NULL);
+}
+
+static void input_survives_a_pass_that_drops_it(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_of(NULL);
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE());
+    weft_tensor y = weft_input(graph, "y", WEFT_F32, WEFT_SHAPE(weft_symbol(graph, "n", 1, 9)));
+    weft_tensor yes = weft_scalar(graph, WEFT_BOOL, 1);
+    weft_tensor chosen = weft_select(yes, x, weft_reduce_sum(y, WEFT_INTS(0), false));
+    weft_program *program;
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(chosen), NULL, &program));
+    assert_int_equal(weft_program_input_count(program), 2);
+    assert_string_equal(weft_program_input_name(program, 1), "y");
+    assert_int_equal(program->formulas.symbol_count, 1);
+    const weft_compiled *compiled = program->graph;
+    assert_int_equal(compiled->outputs[0].node, compiled->inputs[0]);
+    weft_program_release(program);
+    weft_graph_destroy(graph);
+}
+
+static void serials_differ(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_of(NULL);
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE());
+    weft_program *first, *second;
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(x), NULL, &first));
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(x), NULL, &second));
+    assert_true(first->serial != second->serial);
+    assert_string_equal(weft_program_text(first), weft_program_text(second));
+    weft_program_release(first);
+    weft_program_release(second);
+    weft_graph_destroy(graph);
+}
+
+static void policy_names_passes(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_of(NULL);
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE());
+    weft_tensor y = weft_neg(weft_neg(x));
+    weft_program *program;
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(y), &(weft_policy){.passes = ""}, &program));
+    assert_non_null(strstr(weft_program_text(program), "neg"));
+    weft_program_release(program);
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(y), &(weft_policy){.passes = " lower , simplify"}, &program));
+    assert_null(strstr(weft_program_text(program), "neg"));
+    weft_program_release(program);
+    weft_test_fails(weft_compile(graph, WEFT_TENSORS(y), &(weft_policy){.passes = "lower,polish"}, &program), WEFT_NOT_FOUND,
+                    "there is no pass 'polish'; the passes are lower, ");
+    weft_graph_destroy(graph);
+    assert_string_equal(weft_pass_names()[0], "lower");
+}
+
+static void misuse_is_said(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_of(NULL), *other = graph_of(NULL);
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE());
+    weft_tensor z = weft_input(other, "z", WEFT_F32, WEFT_SHAPE());
+    weft_program *program;
+    const char *const same[] = {"a", "a"}, *const clash[] = {"out1", NULL}, *const empty[] = {""};
+    weft_test_fails(weft_compile(NULL, WEFT_TENSORS(x), NULL, &program), WEFT_INVALID_ARGUMENT, "graph must not be NULL");
+    weft_test_fails(weft_compile(graph, WEFT_TENSORS(), NULL, &program), WEFT_INVALID_ARGUMENT, "at least one output");
+    weft_test_fails(weft_compile(graph, WEFT_TENSORS(x, z), NULL, &program), WEFT_INVALID_ARGUMENT,
+                    "output 1 belongs to another graph");
+    weft_test_fails(weft_compile_named(graph, WEFT_TENSORS(x, x), same, NULL, &program), WEFT_INVALID_ARGUMENT,
+                    "outputs 0 and 1 are both called 'a'");
+    weft_test_fails(weft_compile_named(graph, WEFT_TENSORS(x, x), clash, NULL, &program), WEFT_INVALID_ARGUMENT,
+                    "outputs 0 and 1 are both called 'out1'");
+    weft_test_fails(weft_compile_named(graph, WEFT_TENSORS(x), empty, NULL, &program), WEFT_INVALID_ARGUMENT,
+                    "output 0 has an empty name");
+    weft_tensor failed = weft_add(x, weft_input(graph, "w", WEFT_F64, WEFT_SHAPE()));
+    weft_test_fails(weft_compile(graph, WEFT_TENSORS(failed), NULL, &program), WEFT_DTYPE_MISMATCH, "f64");
+    weft_graph_clear_error(graph);
+    weft_test_fails(weft_compile(graph, WEFT_TENSORS(failed), NULL, &program), WEFT_INVALID_ARGUMENT,
+                    "output 0 is a failed tensor");
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(x), NULL, &program));
+    weft_program_release(program);
+    weft_graph_destroy(graph);
+    weft_graph_destroy(other);
+}
+
+/* ---- an extension that lowers, one that stays, one that never ends ---- */
+
+static weft_status *infer_same(const weft_infer_context *context, weft_type *out_types)
+{
+    out_types[0] = context->inputs[0];
+    return NULL;
+}
+
+static weft_status *lower_double(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
+                                 weft_tensor *out_tensors)
+{
+    (void)graph, (void)op, (void)attrs;
+    out_tensors[0] = weft_add(inputs.items[0], inputs.items[0]);
+    return NULL;
+}
+
+static weft_status *lower_quadruple(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
+                                    weft_tensor *out_tensors)
+{
+    (void)op;
+    weft_tensor once = weft_trace(graph, "sample.double", inputs, attrs);
+    out_tensors[0] = weft_trace(graph, "sample.double", WEFT_TENSORS(once), attrs);
+    return NULL;
+}
+
+static weft_status *lower_decline(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
+                                  weft_tensor *out_tensors)
+{
+    (void)graph, (void)op, (void)attrs, (void)inputs, (void)out_tensors;
+    return NULL;
+}
+
+static weft_status *lower_forever(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
+                                  weft_tensor *out_tensors)
+{
+    out_tensors[0] = weft_trace(graph, op->name, WEFT_TENSORS(weft_neg(inputs.items[0])), attrs);
+    return NULL;
+}
+
+static weft_status *lower_fail(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
+                               weft_tensor *out_tensors)
+{
+    (void)op, (void)attrs, (void)inputs, (void)out_tensors;
+    return weft_status_create(NULL, WEFT_UNSUPPORTED, "sample.fail", "this lowering of graph %s fails", graph != NULL ? "x" : "");
+}
+
+static weft_status *kernel(const weft_kernel_context *context)
+{
+    (void)context;
+    return NULL;
+}
+
+#define SAMPLE_OP(op, lowering)                                                                                        \
+    {.size = sizeof(weft_op_def), .name = "sample." op, .version = 1, .input_count = 1, .output_count = 1,             \
+     .op_class = WEFT_CLASS_OPAQUE, .infer = infer_same, .lower = lowering, .kernel = kernel}
+
+static const weft_op_def sample_double = SAMPLE_OP("double", lower_double);
+static const weft_op_def sample_quadruple = SAMPLE_OP("quadruple", lower_quadruple);
+static const weft_op_def sample_decline = SAMPLE_OP("decline", lower_decline);
+static const weft_op_def sample_forever = SAMPLE_OP("forever", lower_forever);
+static const weft_op_def sample_fail = SAMPLE_OP("fail", lower_fail);
+static const weft_op_def *const sample_ops[] = {&sample_double, &sample_quadruple, &sample_decline, &sample_forever,
+                                                &sample_fail};
+static const weft_extension sample = {.size = sizeof(weft_extension),
+                                      .abi_major = WEFT_ABI_MAJOR,
+                                      .abi_minor = WEFT_ABI_MINOR,
+                                      .family = "sample",
+                                      .version = "1",
+                                      .op_count = sizeof sample_ops / sizeof *sample_ops,
+                                      .ops = sample_ops};
+
+/* Compiles sample.`op` of an input with extent `extent`. */
+static weft_status *compile_sample(const char *op, bool symbolic, const weft_policy *policy, weft_program **out_program)
+{
+    weft_graph *graph = graph_of(NULL);
+    weft_test_ok(weft_graph_register(graph, &sample));
+    weft_extent extent = symbolic ? weft_symbol(graph, "n", 1, 9) : weft_extent_of(3);
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(extent));
+    weft_tensor y = weft_trace(graph, op, WEFT_TENSORS(x), NULL);
+    weft_status *status = weft_compile(graph, WEFT_TENSORS(y), policy, out_program);
+    weft_graph_destroy(graph);
+    return status;
+}
+
+static void extensions_lower_or_stay(void **state)
+{
+    (void)state;
+    weft_program *program;
+    weft_test_ok(compile_sample("sample.quadruple", true, NULL, &program));
+    assert_null(strstr(weft_program_text(program), "sample"));
+    assert_int_equal(program->family_count, 0);
+    weft_program_release(program);
+
+    weft_policy keep = {.size = sizeof keep, .keep_symbolic_extensions = true};
+    weft_test_ok(compile_sample("sample.double", true, &keep, &program));
+    assert_non_null(strstr(weft_program_text(program), "sample.double"));
+    assert_int_equal(program->family_count, 1);
+    assert_ptr_equal(program->families[0], &sample);
+    weft_program_release(program);
+    weft_test_ok(compile_sample("sample.double", false, &keep, &program));
+    assert_null(strstr(weft_program_text(program), "sample"));
+    weft_program_release(program);
+
+    weft_test_ok(compile_sample("sample.decline", false, NULL, &program));
+    assert_int_equal(program->family_count, 1);
+    weft_program_release(program);
+    weft_test_fails(compile_sample("sample.forever", false, NULL, &program), WEFT_INTERNAL, "lowering goes on after");
+    weft_test_fails(compile_sample("sample.fail", false, NULL, &program), WEFT_UNSUPPORTED, "this lowering of graph x fails");
+}
+
+static void extension_ops_have_text(void **state)
+{
+    (void)state;
+    static const char text[] = "weft 0.1\ngraph {\n  %x = input() {name = \"x\", dtype = f32, shape = [3]} : f32[3]\n"
+                               "  %0 = sample.double(%x) : f32[3]\n  return out0 = %0\n}\n";
+    const weft_extension *extensions[] = {&sample};
+    weft_module *module;
+    weft_test_fails(weft_graph_parse("t", text, strlen(text), NULL, 0, NULL, &module), WEFT_NOT_REGISTERED, "t:4:8: ");
+    weft_test_ok(weft_graph_parse("t", text, strlen(text), NULL, 1, extensions, &module));
+    char *printed;
+    weft_test_ok(weft_graph_print(module->outputs, &printed));
+    assert_string_equal(printed, text);
+    weft_text_destroy(printed);
+    weft_module_destroy(module);
+    weft_module_destroy(NULL);
+    weft_text_destroy(NULL);
+}
+
+/* ---- texts that a case file cannot hold ---- */
+
+static void text_is_bounded(void **state)
+{
+    (void)state;
+    weft_module *module;
+    weft_test_fails(weft_graph_parse("t", "weft 0.1\n\0graph", 15, NULL, 0, NULL, &module), WEFT_PARSE_ERROR,
+                    "t:2:1: a text cannot hold a NUL byte");
+    weft_bytes text;
+    weft_bytes_init(&text, NULL);
+    weft_bytes_print(&text, "weft 0.1\ngraph {\n%%p = constant() {dtype = bool, shape = [], data = [true]}\n%%0 = cond(%%p) then () {");
+    for (int i = 0; i < 100000; i++)
+        weft_bytes_print(&text, "%%p = constant() {dtype = bool, shape = [], data = [true]}\n%%0 = cond(%%p) then () {");
+    weft_test_fails(weft_graph_parse("t", text.data, text.size, NULL, 0, NULL, &module), WEFT_PARSE_ERROR,
+                    "regions nest more than 64 deep");
+    weft_bytes_clear(&text);
+    weft_bytes_print(&text, "weft 0.1\nsymbol n in [1, 2]\ngraph {\n%%x = input() {name = \"x\", dtype = f32, shape = [");
+    for (int i = 0; i < 100000; i++) weft_bytes_append(&text, "(", 1);
+    weft_test_fails(weft_graph_parse("t", text.data, text.size, NULL, 0, NULL, &module), WEFT_PARSE_ERROR, "nested too deep");
+    weft_bytes_finish(&text);
+}
+
+static void large_constants_round_trip(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_of(NULL);
+    float data[1000];
+    for (int i = 0; i < 1000; i++) data[i] = (float)i / 7;
+    weft_tensor c = weft_constant(graph, WEFT_F32, WEFT_INTS(10, 100), data);
+    char *text, *again;
+    weft_test_ok(weft_graph_print(WEFT_TENSORS(c), &text));
+    assert_non_null(strstr(text, "data = bytes \"00000000"));
+    weft_module *module;
+    weft_test_ok(weft_graph_parse("t", text, strlen(text), NULL, 0, NULL, &module));
+    const weft_attr *attr = &weft_graph_node(module->graph, module->outputs.items[0].node)->attrs[2];
+    assert_int_equal(attr->size, sizeof data);
+    assert_memory_equal(attr->data, data, sizeof data);
+    weft_test_ok(weft_graph_print(module->outputs, &again));
+    assert_string_equal(text, again);
+    weft_text_destroy(text);
+    weft_text_destroy(again);
+    weft_module_destroy(module);
+    weft_graph_destroy(graph);
+}
+
+static void modules_give_their_graph_away(void **state)
+{
+    (void)state;
+    static const char text[] = "weft 0.1\ngraph {\n  %0 = constant() {dtype = i64, shape = [], data = [1]}\n  return %0, b = %0\n}";
+    weft_module *module;
+    weft_test_ok(weft_graph_parse(NULL, text, strlen(text), NULL, 0, NULL, &module));
+    assert_int_equal(module->outputs.count, 2);
+    assert_string_equal(module->output_names[0], "out0");
+    assert_string_equal(module->output_names[1], "b");
+    weft_graph *graph = module->graph;
+    module->graph = NULL;
+    weft_module_destroy(module);
+    assert_null(weft_graph_error(graph));
+    weft_graph_destroy(graph);
+}
+
+static void printing_needs_well_outputs(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_of(NULL), *other = graph_of(NULL);
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE()), z = weft_input(other, "z", WEFT_F32, WEFT_SHAPE());
+    char *text;
+    weft_test_fails(weft_graph_print(WEFT_TENSORS(), &text), WEFT_INVALID_ARGUMENT, "at least one output");
+    weft_test_fails(weft_graph_print(WEFT_TENSORS(x, z), &text), WEFT_INVALID_ARGUMENT, "output 1 is of another graph");
+    weft_tensor failed = weft_permute(x, WEFT_INTS(3));
+    weft_test_fails(weft_graph_print(WEFT_TENSORS(failed), &text), WEFT_INVALID_ARGUMENT, "output 0 is a failed tensor");
+    weft_graph_destroy(graph);
+    weft_graph_destroy(other);
+}
+
+static void verifier_finds_broken_graphs(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_of(NULL);
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(weft_extent_of(3)));
+    weft_tensor y = weft_neg(x);
+    weft_value output = {y.node, 0};
+    weft_node *node = &graph->nodes[y.node];
+    const weft_node well = *node;
+    weft_test_ok(weft_graph_verify(graph, 1, &output));
+    node->inputs = &(weft_value){y.node, 0};
+    weft_test_fails(weft_graph_verify(graph, 1, &output), WEFT_INTERNAL, "node 1 (neg): operand 0 is node 1");
+    node->inputs = &(weft_value){x.node, 5};
+    weft_test_fails(weft_graph_verify(graph, 1, &output), WEFT_INTERNAL, "which has no such output");
+    *node = well;
+    node->input_count = 0;
+    weft_test_fails(weft_graph_verify(graph, 1, &output), WEFT_INTERNAL, "it has 0 operands");
+    *node = well;
+    node->types = &(weft_type){WEFT_F64, node->types[0].shape};
+    weft_test_fails(weft_graph_verify(graph, 1, &output), WEFT_INTERNAL, "has type f64[3], the type rule says f32[3]");
+    *node = well;
+    node->op = &weft_op_table()[WEFT_OP_not];
+    weft_test_fails(weft_graph_verify(graph, 1, &output), WEFT_INTERNAL, "has dtype f32, which the op does not take");
+    node->op = &weft_op_table()[WEFT_OP_exp];
+    weft_test_fails(weft_graph_verify(graph, 1, &output), WEFT_INTERNAL, "an equal node would not be found");
+    *node = well;
+    output.output = 1;
+    weft_test_fails(weft_graph_verify(graph, 1, &output), WEFT_INTERNAL, "output 0 is no value of the graph");
+    weft_graph_destroy(graph);
+}
+
+/* ---- running out of memory ---- */
+
+static weft_status *parse_and_compile(const weft_allocator *allocator, void *context)
+{
+    weft_graph_options options = {.allocator = allocator};
+    const weft_extension *extensions[] = {&sample};
+    weft_module *module;
+    weft_program *program;
+    char *text;
+    WEFT_TRY(weft_graph_parse("t", context, strlen(context), &options, 1, extensions, &module));
+    weft_status *status = weft_graph_print(module->outputs, &text);
+    if (status == NULL) {
+        weft_text_destroy(text);
+        status = weft_compile_named(module->graph, module->outputs, module->output_names, NULL, &program);
+        if (status == NULL) weft_program_release(program);
+    }
+    weft_module_destroy(module);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    char text[] = "weft 0.1\n"
+                  "symbol n in [1, 9]\nsymbol m in [1, 9]\n"
+                  "require n + 1 = m \"m follows n\"\n"
+                  "graph {\n"
+                  "  %x = input() {name = \"x\", dtype = f32, shape = [n, 5]}\n"
+                  "  %y = input() {name = \"y\", dtype = f32, shape = [5, m]}\n"
+                  "  %0 = broadcast(%x) {shape = [n, 5, m], axes = [0, 1]}\n"
+                  "  %1 = broadcast(%y) {shape = [n, 5, m], axes = [1, 2]}\n"
+                  "  %2 = mul(%0, %1)\n"
+                  "  %3 = reduce_sum(%2) {axes = [1]} as product\n"
+                  "  %4 = flip(%3) {axes = [0]}\n"
+                  "  %5 = flip(%4) {axes = [0]}\n"
+                  "  %6 = sample.quadruple(%5)\n"
+                  "  %7 = sample.decline(%6)\n"
+                  "  %8 = fold(%7) {trips = n, carried = 1} body (%i : i64[], %a : f32[n, m]) {\n"
+                  "    %0 = neg(%a)\n"
+                  "    %1 = neg(%0)\n"
+                  "    yield %1\n"
+                  "  }\n"
+                  "  return \"the sum\" = %8, %5\n"
+                  "}\n";
+    assert_true(weft_test_fail_each(parse_and_compile, text) > 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(program_describes_its_interface),
+        cmocka_unit_test(input_survives_a_pass_that_drops_it),
+        cmocka_unit_test(serials_differ),
+        cmocka_unit_test(policy_names_passes),
+        cmocka_unit_test(misuse_is_said),
+        cmocka_unit_test(extensions_lower_or_stay),
+        cmocka_unit_test(extension_ops_have_text),
+        cmocka_unit_test(text_is_bounded),
+        cmocka_unit_test(large_constants_round_trip),
+        cmocka_unit_test(modules_give_their_graph_away),
+        cmocka_unit_test(printing_needs_well_outputs),
+        cmocka_unit_test(verifier_finds_broken_graphs),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests_name("compile", tests, NULL, NULL);
+}
