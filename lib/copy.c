@@ -123,7 +123,22 @@ static weft_status *copy_into(const weft_graph *source, weft_graph *target, size
     return status;
 }
 
-/* ---- guards ---- */
+/* ---- symbols and guards ---- */
+
+/* Makes the symbols in the order of the source, so that programs bind and print them alike. */
+static weft_status *copy_symbols(const weft_graph *source, weft_graph *target, size_t count, const weft_value *outputs)
+{
+    size_t symbols = weft_extents_symbol_count(source->extents);
+    uint8_t *used = weft_allocate_zeroed(target->allocator, symbols);
+    if (used == NULL) return weft_status_out_of_memory();
+    weft_status *status = weft_graph_mark_symbols(source, count, outputs, used);
+    for (size_t i = 0; i < symbols && status == NULL; i++) {
+        weft_extent symbol = {(weft_graph *)source, weft_extents_symbol(source->extents, i)}, copy;
+        if (used[i]) status = copy_extent(source, target, symbol, &copy);
+    }
+    weft_free(target->allocator, used, symbols);
+    return status;
+}
 
 static weft_status *copy_guard(const weft_graph *source, weft_graph *target, const weft_guard *guard)
 {
@@ -141,8 +156,11 @@ weft_status *weft_graph_copy(const weft_graph *source, weft_graph *target, size_
 {
     const weft_graph *root = weft_graph_root(source);
     for (size_t i = 0; i < root->extension_count; i++) WEFT_TRY(weft_graph_register(target, root->extensions[i]));
-    for (size_t i = 0; i < root->guard_count && source->extents != target->extents; i++) {
-        if (!root->guards[i].of_rule) WEFT_TRY(copy_guard(source, target, &root->guards[i]));
+    if (source->extents != target->extents) {
+        WEFT_TRY(copy_symbols(source, target, count, outputs));
+        for (size_t i = 0; i < root->guard_count; i++) {
+            if (!root->guards[i].of_rule) WEFT_TRY(copy_guard(source, target, &root->guards[i]));
+        }
     }
     return copy_into(source, target, count, outputs, out_copies);
 }

@@ -138,10 +138,14 @@ typedef struct weft_op_def {
     uint32_t output_count;
     uint32_t op_class;         /* weft_op_class */
     uint32_t traits;           /* of weft_op_trait */
-    weft_dtype_set dtypes;     /* what its data operands may be */
+    weft_dtype_set dtypes;     /* what any of its operands may be; 0: anything */
     size_t attr_count;
     const weft_attr_def *attrs;
-    /* Fills `out_types[0 .. output_count-1]`, or says what is wrong. Required. */
+    /*
+     * Fills `out_types[0 .. output_count-1]`, or says what is wrong in a sentence that starts with the op's name.
+     * Once weft_require_* returned false the error is known, and any return is fine. The shapes may be parts of
+     * inputs and attrs. Required.
+     */
     weft_status *(*infer)(const weft_infer_context *context, weft_type *out_types);
     /*
      * Traces the op as other ops of `graph`; fills `out_tensors`. May leave out_tensors[0] invalid without an error to say "not for these operands

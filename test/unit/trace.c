@@ -1,0 +1,642 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tracing: shapes, sentences of errors, guards; every tracing function at least once. */
+#include <weft/ops.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/graph.h"
+#include "lib/scalar.h"
+#include "test/support.h"
+
+#define N(value) weft_extent_of(value)
+
+typedef struct fixture {
+    weft_graph *graph;
+    weft_extent n, m;     /* [1, 1000], [0, 50] */
+    weft_tensor x, y, v;  /* f32[n, 4], f32[3, 4], f32[3] */
+    weft_tensor s, i, d;  /* f32[m, 3], i64[2, 5], f64[3, 4] */
+    weft_tensor p;        /* bool[3, 4] */
+} fixture;
+
+static fixture f;
+
+static int set_up(void **state)
+{
+    (void)state;
+    weft_test_ok(weft_graph_create(NULL, &f.graph));
+    f.n = weft_symbol(f.graph, "n", 1, 1000);
+    f.m = weft_symbol(f.graph, "m", 0, 50);
+    f.x = weft_input(f.graph, "x", WEFT_F32, WEFT_SHAPE(f.n, N(4)));
+    f.y = weft_input(f.graph, "y", WEFT_F32, WEFT_SHAPE(N(3), N(4)));
+    f.v = weft_input(f.graph, "v", WEFT_F32, WEFT_SHAPE(N(3)));
+    f.s = weft_input(f.graph, "s", WEFT_F32, WEFT_SHAPE(f.m, N(3)));
+    f.i = weft_input(f.graph, "i", WEFT_I64, WEFT_SHAPE(N(2), N(5)));
+    f.d = weft_input(f.graph, "d", WEFT_F64, WEFT_SHAPE(N(3), N(4)));
+    f.p = weft_input(f.graph, "p", WEFT_BOOL, WEFT_SHAPE(N(3), N(4)));
+    assert_null(weft_graph_error(f.graph));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    weft_graph_destroy(f.graph);
+    return 0;
+}
+
+static void expect_type(weft_tensor tensor, const char *wanted)
+{
+    const weft_status *error = weft_graph_error(f.graph);
+    if (error != NULL) fail_msg("wanted %s but got: %s", wanted, weft_status_message(error));
+    weft_type type = {weft_tensor_dtype(tensor), weft_tensor_shape(tensor)};
+    assert_true(weft_tensor_is_valid(tensor));
+    assert_string_equal(weft_type_describe(&type).text, wanted);
+}
+
+static void expect_error(weft_tensor tensor, weft_code code, const char *sentence)
+{
+    const weft_status *error = weft_graph_error(f.graph);
+    assert_false(weft_tensor_is_valid(tensor));
+    if (error == NULL) fail_msg("no error, wanted: %s", sentence);
+    assert_string_equal(weft_status_message(error), sentence);
+    assert_string_equal(weft_code_name(weft_status_code(error)), weft_code_name(code));
+    assert_non_null(strstr(weft_status_where(error), "trace.c:"));
+    weft_graph_clear_error(f.graph);
+}
+
+/* The last guard, which is taken away. */
+static void expect_guard(const char *a, const char *relation, const char *b, const char *message)
+{
+    assert_int_not_equal(f.graph->guard_count, 0);
+    const weft_guard *guard = &f.graph->guards[--f.graph->guard_count];
+    assert_string_equal(weft_extent_describe(weft_extent_from(f.graph, guard->a)).text, a);
+    assert_string_equal(guard->kind == WEFT_GUARD_EQUAL ? "==" : "<=", relation);
+    assert_string_equal(weft_extent_describe(weft_extent_from(f.graph, guard->b)).text, b);
+    assert_string_equal(guard->message, message);
+    assert_int_equal(f.graph->guard_count, 0);
+}
+
+/* ---- leaves ---- */
+
+static void leaves_have_their_types(void **state)
+{
+    (void)state;
+    static const float data[6] = {1, 2, 3, 4, 5, 6};
+    expect_type(f.x, "f32[n, 4]");
+    expect_type(weft_constant(f.graph, WEFT_F32, WEFT_INTS(2, 3), data), "f32[2, 3]");
+    expect_type(weft_constant(f.graph, WEFT_F32, WEFT_INTS(0, 3), NULL), "f32[0, 3]");
+    expect_type(weft_scalar(f.graph, WEFT_C128, 2.5), "c128[]");
+    expect_type(weft_full(f.graph, WEFT_I64, 7, WEFT_SHAPE(f.n, N(2))), "i64[n, 2]");
+    expect_type(weft_iota(f.graph, WEFT_I64, WEFT_SHAPE(f.n, N(2)), -1), "i64[n, 2]");
+    expect_type(weft_extent_tensor(f.graph, weft_extent_mul(f.n, N(3))), "i64[]");
+    assert_int_equal(f.graph->guard_count, 0);
+}
+
+static void leaves_refuse(void **state)
+{
+    (void)state;
+    weft_graph *g = f.graph;
+    expect_error(weft_input(g, "x", WEFT_F64, WEFT_SHAPE(f.n, N(4))), WEFT_INVALID_ARGUMENT,
+                 "input: x is declared as f32[n, 4] already and cannot also be f64[n, 4]");
+    expect_error(weft_input(g, "3x", WEFT_F64, WEFT_SHAPE()), WEFT_INVALID_ARGUMENT,
+                 "input: name \"3x\" must be a letter or _ followed by letters, digits, _ or .");
+    expect_error(weft_input(g, NULL, WEFT_F64, WEFT_SHAPE()), WEFT_INVALID_ARGUMENT, "input: name is NULL");
+    expect_error(weft_input(g, "z", (weft_dtype)99, WEFT_SHAPE()), WEFT_INVALID_ARGUMENT, "input: dtype is no dtype");
+    expect_error(weft_input(g, "z", WEFT_F32, WEFT_SHAPE(N(-2))), WEFT_OUT_OF_RANGE,
+                 "input: axis 0 of the result has extent -2, below 0");
+    expect_error(weft_input(g, "z", WEFT_F32, (weft_shape){2, NULL}), WEFT_INVALID_ARGUMENT,
+                 "input: shape is NULL but not empty");
+    expect_error(weft_input(g, "z", WEFT_U8, WEFT_SHAPE(N(INT64_C(1) << 32), N(INT64_C(1) << 31))), WEFT_OUT_OF_RANGE,
+                 "input: a result of type u8[4294967296, 2147483648] has more elements than an int64 counts");
+    expect_error(weft_constant(g, WEFT_F32, WEFT_INTS(2), NULL), WEFT_INVALID_ARGUMENT,
+                 "constant: data is NULL but not empty");
+    expect_error(weft_iota(g, WEFT_BOOL, WEFT_SHAPE(N(2)), 0), WEFT_DTYPE_MISMATCH, "iota: dtype bool is not numeric");
+    expect_error(weft_iota(g, WEFT_I64, WEFT_SHAPE(N(2)), 1), WEFT_OUT_OF_RANGE,
+                 "iota: axis 1 is out of range for rank 1");
+}
+
+static void zero_extents_may_sit_beside_huge_ones(void **state)
+{
+    (void)state;
+    weft_extent huge = N(INT64_C(1) << 62);
+    expect_type(weft_input(f.graph, "z", WEFT_F64, WEFT_SHAPE(N(0), huge, huge)),
+                "f64[0, 4611686018427387904, 4611686018427387904]");
+}
+
+static void names_of_inputs_are_unique(void **state)
+{
+    (void)state;
+    weft_tensor again = weft_input(f.graph, "x", WEFT_F32, WEFT_SHAPE(f.n, N(4)));
+    assert_int_equal(again.node, f.x.node);
+    assert_null(weft_graph_error(f.graph));
+}
+
+static void scalars_are_converted(void **state)
+{
+    (void)state;
+    static const struct {
+        weft_dtype dtype;
+        double value;
+        uint64_t bits;
+    } cases[] = {
+        {WEFT_BOOL, -0.5, 1},
+        {WEFT_BOOL, 0, 0},
+        {WEFT_U8, 300, 255},
+        {WEFT_U8, -1, 0},
+        {WEFT_I32, -1e30, 0x80000000},
+        {WEFT_I32, -3.9, 0xfffffffd},
+        {WEFT_U32, 4294967295.0, 0xffffffff},
+        {WEFT_I64, 1e30, INT64_MAX},
+        {WEFT_BF16, 1, 0x3f80},
+        {WEFT_BF16, 0x1.01p0, 0x3f80},  /* halfway, to even */
+        {WEFT_BF16, 0x1.03p0, 0x3f82},
+        {WEFT_BF16, -1e39, 0xff80},
+        {WEFT_F16, 1, 0x3c00},
+        {WEFT_F16, -2, 0xc000},
+        {WEFT_F16, -0.0, 0x8000},
+        {WEFT_F16, 65504, 0x7bff},
+        {WEFT_F16, 65520, 0x7c00},
+        {WEFT_F16, 0x1p-24, 1},
+        {WEFT_F16, 0x1p-14, 0x400},
+        {WEFT_F16, 0x1p-25, 0},
+        {WEFT_F16, 0x1.002p0 + 0x1p-40, 0x3c01}, /* rounding through f32 first would give 0x3c00 */
+        {WEFT_F32, 1, 0x3f800000},
+        {WEFT_F64, 1, 0x3ff0000000000000},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t bits = 0;
+        weft_scalar_store(cases[i].dtype, cases[i].value, &bits);
+        if (bits != cases[i].bits) fail_msg("case %zu: %llx", i, (unsigned long long)bits);
+    }
+}
+
+/* ---- elementwise ---- */
+
+static void operands_broadcast(void **state)
+{
+    (void)state;
+    expect_type(weft_add(f.x, weft_scalar(f.graph, WEFT_F32, 1)), "f32[n, 4]");
+    expect_type(weft_mul(weft_unsqueeze(f.v, -1), f.y), "f32[3, 4]");
+    expect_type(weft_sub(weft_unsqueeze(f.v, -1), weft_unsqueeze(f.x, 1)), "f32[n, 3, 4]");
+    expect_type(weft_select(f.p, weft_scalar(f.graph, WEFT_F32, 1), f.y), "f32[3, 4]");
+    expect_type(weft_lt(f.x, f.x), "bool[n, 4]");
+    expect_type(weft_add(weft_unsqueeze(f.x, 0), weft_input(f.graph, "e", WEFT_F32, WEFT_SHAPE(N(0), N(1), N(1)))),
+                "f32[0, n, 4]");
+    assert_int_equal(f.graph->guard_count, 0);
+}
+
+static void undecided_extents_become_guards(void **state)
+{
+    (void)state;
+    expect_type(weft_add(f.x, f.y), "f32[3, 4]");
+    expect_guard(
+        "n", "==", "3",
+        "add: axis 0 of operand 0 has extent n but axis 0 of operand 1 has 3 (operand 0 is x, operand 1 is y)");
+    weft_tensor z = weft_input(f.graph, "z", WEFT_F32, WEFT_SHAPE(f.m, N(1)));
+    expect_type(weft_div(f.x, z), "f32[n, 4]");
+    expect_guard(
+        "n", "==", "m",
+        "div: axis 0 of operand 0 has extent n but axis 0 of operand 1 has m (operand 0 is x, operand 1 is z)");
+}
+
+static void equal_guards_are_one(void **state)
+{
+    (void)state;
+    weft_tensor z = weft_input(f.graph, "z", WEFT_F32, WEFT_SHAPE(f.m, N(4)));
+    weft_tensor sum = weft_add(f.x, z);
+    weft_mul(z, weft_exp(sum));
+    weft_sub(f.x, z);
+    assert_int_equal(f.graph->guard_count, 1);
+}
+
+static void elementwise_refuses(void **state)
+{
+    (void)state;
+    expect_error(weft_add(f.y, f.d), WEFT_DTYPE_MISMATCH,
+                 "add: operand 1 has dtype f64 but operand 0 has f32; cast explicitly");
+    expect_error(weft_max(f.x, f.v), WEFT_SHAPE_MISMATCH,
+                 "max: axis 1 of operand 0 has extent 4 but axis 0 of operand 1 has 3");
+    expect_error(weft_add(f.y, weft_input(f.graph, "w", WEFT_F32, WEFT_SHAPE(weft_extent_add(f.m, N(4)), N(4)))),
+                 WEFT_SHAPE_MISMATCH, "add: axis 0 of operand 0 has extent 3 but axis 0 of operand 1 has m + 4");
+    expect_error(weft_exp(f.i), WEFT_DTYPE_MISMATCH,
+                 "exp: operand 0 has dtype i64 but the op takes bf16, f16, f32, f64");
+    expect_error(weft_and(f.x, f.x), WEFT_DTYPE_MISMATCH,
+                 "and: operand 0 has dtype f32 but the op takes bool, u8, i32, u32, i64");
+    expect_error(weft_neg(f.p), WEFT_DTYPE_MISMATCH,
+                 "neg: operand 0 has dtype bool but the op takes u8, i32, u32, i64, bf16, f16, f32, f64, c64, c128");
+    expect_error(weft_select(f.y, f.y, f.y), WEFT_DTYPE_MISMATCH, "select: the condition has dtype f32, not bool");
+    expect_error(weft_select(f.p, f.y, f.d), WEFT_DTYPE_MISMATCH,
+                 "select: operand 2 has dtype f64 but operand 1 has f32; cast explicitly");
+    expect_error(weft_cast(f.x, (weft_dtype)-1), WEFT_INVALID_ARGUMENT, "cast: dtype is no dtype");
+}
+
+/* ---- movement ---- */
+
+static void reshapes_count(void **state)
+{
+    (void)state;
+    expect_type(weft_reshape(f.x, WEFT_SHAPE(weft_extent_mul(f.n, N(2)), N(2))), "f32[2*n, 2]");
+    expect_type(weft_reshape(f.x, WEFT_SHAPE(WEFT_INFER, N(2), N(2))), "f32[n, 2, 2]");
+    expect_type(weft_reshape(f.y, WEFT_SHAPE(N(2), WEFT_INFER)), "f32[2, 6]");
+    expect_type(weft_reshape(weft_input(f.graph, "e", WEFT_F32, WEFT_SHAPE(N(0), f.n)), WEFT_SHAPE(f.m, N(0))),
+                "f32[m, 0]");
+    assert_int_equal(f.graph->guard_count, 0);
+    expect_error(weft_reshape(f.y, WEFT_SHAPE(N(5), N(2))), WEFT_SHAPE_MISMATCH,
+                 "reshape: f32[3, 4] and f32[5, 2] must have equally many elements");
+    expect_error(weft_reshape(f.y, WEFT_SHAPE(N(5), WEFT_INFER)), WEFT_SHAPE_MISMATCH,
+                 "reshape: axis 1 cannot be inferred: 12 elements are no multiple of 5");
+    expect_error(weft_reshape(f.y, WEFT_SHAPE(N(0), WEFT_INFER)), WEFT_SHAPE_MISMATCH,
+                 "reshape: axis 1 cannot be inferred: the others have no elements");
+    expect_error(weft_reshape(f.y, WEFT_SHAPE(WEFT_INFER, N(2), WEFT_INFER)), WEFT_INVALID_ARGUMENT,
+                 "reshape: axes 0 and 2 cannot both be inferred");
+}
+
+static void splitting_a_symbol_guards_divisibility(void **state)
+{
+    (void)state;
+    weft_tensor z = weft_input(f.graph, "z", WEFT_F32, WEFT_SHAPE(f.n));
+    expect_type(weft_reshape(z, WEFT_SHAPE(WEFT_INFER, N(8))), "f32[n / 8, 8]");
+    expect_guard("n", "==", "8*(n / 8)",
+                 "reshape: f32[n] and f32[n / 8, 8] must have equally many elements (operand 0 is z)");
+    expect_type(weft_reshape(f.x, WEFT_SHAPE(N(4), f.m)), "f32[4, m]");
+    expect_guard("n", "==", "m", "reshape: f32[n, 4] and f32[4, m] must have equally many elements (operand 0 is x)");
+}
+
+static void squeezing_a_symbol_guards_one(void **state)
+{
+    (void)state;
+    expect_type(weft_squeeze(f.s, 0), "f32[3]");
+    expect_guard("m", "==", "1", "reshape: axis 0 of the operand has extent m, not 1 (operand 0 is s)");
+    weft_tensor z = weft_input(f.graph, "z", WEFT_F32, WEFT_SHAPE(f.n, f.m));
+    expect_type(weft_squeeze(z, 0), "f32[m]");
+    expect_guard("n", "==", "1", "reshape: axis 0 of the operand has extent n, not 1 (operand 0 is z)");
+    expect_type(weft_squeeze(weft_unsqueeze(f.v, 1), 1), "f32[3]");
+    expect_error(weft_squeeze(f.y, -1), WEFT_SHAPE_MISMATCH, "squeeze: axis 1 has extent 4, not 1");
+    expect_error(weft_squeeze(f.y, 2), WEFT_OUT_OF_RANGE, "squeeze: axis 2 is out of range for rank 2");
+}
+
+static void axes_move(void **state)
+{
+    (void)state;
+    weft_tensor c = weft_input(f.graph, "c", WEFT_F32, WEFT_SHAPE(N(2), N(3), f.n));
+    expect_type(weft_permute(c, WEFT_INTS(2, 0, -2)), "f32[n, 2, 3]");
+    expect_type(weft_transpose(c, 0, -1), "f32[n, 3, 2]");
+    expect_type(weft_flip(c, WEFT_INTS(-1, 0)), "f32[2, 3, n]");
+    expect_type(weft_unsqueeze(c, -1), "f32[2, 3, n, 1]");
+    expect_error(weft_permute(c, WEFT_INTS(0, 1, 1)), WEFT_INVALID_ARGUMENT, "permute: axes names axis 1 twice");
+    expect_error(weft_permute(c, WEFT_INTS(0, 1)), WEFT_INVALID_ARGUMENT, "permute: 2 axes are given for rank 3");
+    expect_error(weft_permute(c, (weft_ints){3, NULL}), WEFT_INVALID_ARGUMENT, "permute: the axes are NULL");
+    expect_error(weft_permute(c, WEFT_INTS(0, 1, 3)), WEFT_OUT_OF_RANGE, "permute: axis 3 is out of range for rank 3");
+    expect_error(weft_flip(c, WEFT_INTS(0, -3)), WEFT_INVALID_ARGUMENT, "flip: axes names axis 0 twice");
+    expect_error(weft_transpose(c, 0, -4), WEFT_OUT_OF_RANGE, "transpose: axis -4 is out of range for rank 3");
+}
+
+static void broadcasts_stretch_ones_only(void **state)
+{
+    (void)state;
+    expect_type(weft_broadcast(f.v, WEFT_SHAPE(f.n, N(3))), "f32[n, 3]");
+    expect_type(weft_broadcast_in_dim(f.v, WEFT_SHAPE(N(3), f.m), WEFT_INTS(0)), "f32[3, m]");
+    assert_int_equal(f.graph->guard_count, 0);
+    expect_type(weft_broadcast(f.x, WEFT_SHAPE(N(7), N(4))), "f32[7, 4]");
+    expect_guard("n", "==", "7", "broadcast: axis 0 has extent n but axis 0 of the result has 7 (operand 0 is x)");
+    expect_error(weft_broadcast(f.v, WEFT_SHAPE(N(3), N(4))), WEFT_SHAPE_MISMATCH,
+                 "broadcast: axis 0 has extent 3 but axis 1 of the result has 4");
+    expect_error(weft_broadcast(f.y, WEFT_SHAPE(N(4))), WEFT_SHAPE_MISMATCH,
+                 "broadcast: a tensor of rank 2 does not broadcast to rank 1");
+    expect_error(weft_broadcast_in_dim(f.y, WEFT_SHAPE(N(4), N(3)), WEFT_INTS(1, 0)), WEFT_INVALID_ARGUMENT,
+                 "broadcast: axes must increase but 0 follows 1");
+}
+
+static void slices_stay_inside(void **state)
+{
+    (void)state;
+    weft_tensor c = weft_input(f.graph, "c", WEFT_F32, WEFT_SHAPE(N(4), N(3)));
+    expect_type(weft_narrow(c, 0, N(1), N(0)), "f32[0, 3]");
+    expect_type(weft_narrow(c, 0, N(4), N(0)), "f32[0, 3]");
+    expect_type(weft_slice(c, WEFT_SHAPE(N(3), N(0)), WEFT_SHAPE(N(2), N(2)), WEFT_INTS(-3, 2)), "f32[2, 2]");
+    assert_int_equal(f.graph->guard_count, 0);
+    expect_error(weft_narrow(c, 0, N(2), N(3)), WEFT_OUT_OF_RANGE,
+                 "slice: axis 0 ends at element 4 but its extent is 4");
+    expect_error(weft_narrow(c, 0, N(-1), N(3)), WEFT_OUT_OF_RANGE,
+                 "slice: axis 0 starts at element -1, before the first");
+    expect_error(weft_narrow(c, 1, N(0), N(-1)), WEFT_OUT_OF_RANGE, "slice: axis 1 has size -1, below 0");
+    expect_error(weft_slice(c, WEFT_SHAPE(N(3), N(0)), WEFT_SHAPE(N(3), N(1)), WEFT_INTS(-2, 1)), WEFT_OUT_OF_RANGE,
+                 "slice: axis 0 ends at element -1, before the first");
+    expect_error(weft_slice(c, WEFT_SHAPE(N(0), N(0)), WEFT_SHAPE(N(1), N(1)), WEFT_INTS(1, 0)), WEFT_INVALID_ARGUMENT,
+                 "slice: the step of axis 1 is 0");
+    expect_error(weft_slice(c, WEFT_SHAPE(N(0)), WEFT_SHAPE(N(1), N(1)), WEFT_INTS(1, 1)), WEFT_INVALID_ARGUMENT,
+                 "slice: 1 starts, 2 sizes and 2 steps are given for rank 2");
+    expect_error(weft_narrow(c, 2, N(0), N(1)), WEFT_OUT_OF_RANGE, "narrow: axis 2 is out of range for rank 2");
+}
+
+static void symbolic_slices_become_guards(void **state)
+{
+    (void)state;
+    expect_type(weft_narrow(f.x, 0, N(2), N(3)), "f32[3, 4]");
+    expect_guard("5", "<=", "n", "slice: axis 0 ends at element 4 but its extent is n (operand 0 is x)");
+    expect_type(weft_narrow(f.x, 0, N(0), weft_extent_sub(f.n, N(1))), "f32[n - 1, 4]");
+    assert_int_equal(f.graph->guard_count, 0);
+}
+
+static void padding_grows(void **state)
+{
+    (void)state;
+    weft_tensor zero = weft_scalar(f.graph, WEFT_F32, 0);
+    expect_type(weft_pad(f.x, zero, WEFT_SHAPE(N(1), N(0)), WEFT_SHAPE(f.m, N(2))), "f32[n + m + 1, 6]");
+    expect_error(weft_pad(f.x, f.v, WEFT_SHAPE(N(1), N(0)), WEFT_SHAPE(N(0), N(0))), WEFT_SHAPE_MISMATCH,
+                 "pad: the value has rank 1, not 0");
+    expect_error(weft_pad(f.x, zero, WEFT_SHAPE(N(-1), N(0)), WEFT_SHAPE(N(0), N(0))), WEFT_OUT_OF_RANGE,
+                 "pad: low of axis 0 is -1, below 0");
+    expect_error(weft_pad(f.x, zero, WEFT_SHAPE(N(1)), WEFT_SHAPE(N(0), N(0))), WEFT_INVALID_ARGUMENT,
+                 "pad: 1 low and 2 high counts are given for rank 2");
+    expect_error(weft_pad(f.d, zero, WEFT_SHAPE(N(1), N(0)), WEFT_SHAPE(N(0), N(0))), WEFT_DTYPE_MISMATCH,
+                 "pad: operand 1 has dtype f32 but operand 0 has f64; cast explicitly");
+}
+
+static void joining_and_picking(void **state)
+{
+    (void)state;
+    expect_type(weft_concat(WEFT_TENSORS(f.x, f.y, f.x), 0), "f32[2*n + 3, 4]");
+    expect_type(weft_concat(WEFT_TENSORS(f.y), -1), "f32[3, 4]");
+    expect_type(weft_gather(f.x, f.i, 0), "f32[2, 5, 4]");
+    expect_type(weft_gather(f.y, weft_scalar(f.graph, WEFT_I64, 1), -1), "f32[3]");
+    expect_error(weft_concat(WEFT_TENSORS(f.y, f.v), 0), WEFT_SHAPE_MISMATCH,
+                 "concat: operand 1 has rank 1 but operand 0 has 2");
+    expect_error(weft_concat(WEFT_TENSORS(f.y, weft_reshape(f.y, WEFT_SHAPE(N(4), N(3)))), 0), WEFT_SHAPE_MISMATCH,
+                 "concat: axis 1 of operand 0 has extent 4 but axis 1 of operand 1 has 3");
+    expect_error(weft_gather(f.x, f.y, 0), WEFT_DTYPE_MISMATCH, "gather: the indices have dtype f32, not i64");
+    assert_false(weft_tensor_is_valid(weft_concat((weft_tensors){0, NULL}, 0)));
+}
+
+static void diagonals(void **state)
+{
+    (void)state;
+    weft_tensor c = weft_input(f.graph, "c", WEFT_F32, WEFT_SHAPE(N(3), f.n, N(3)));
+    expect_type(weft_extract_diagonal(c, -1, 0), "f32[3, n]");
+    expect_type(weft_embed_diagonal(f.x, 0, -1), "f32[n, 4, n]");
+    assert_int_equal(f.graph->guard_count, 0);
+    expect_type(weft_extract_diagonal(c, 1, 2), "f32[3, n]");
+    expect_guard("n", "==", "3", "extract_diagonal: axis 1 has extent n but axis 2 has 3 (operand 0 is c)");
+    expect_error(weft_extract_diagonal(f.y, 0, 1), WEFT_SHAPE_MISMATCH,
+                 "extract_diagonal: axis 0 has extent 3 but axis 1 has 4");
+    expect_error(weft_extract_diagonal(f.y, 1, -1), WEFT_INVALID_ARGUMENT,
+                 "extract_diagonal: axis_a and axis_b are both 1");
+    expect_error(weft_embed_diagonal(f.y, 0, 3), WEFT_OUT_OF_RANGE,
+                 "embed_diagonal: axis 3 is out of range for rank 3");
+}
+
+/* ---- reductions and products ---- */
+
+static void reductions_drop_or_keep_axes(void **state)
+{
+    (void)state;
+    expect_type(weft_reduce_sum(f.x, WEFT_INTS(-1, 0), false), "f32[]");
+    expect_type(weft_reduce_max(f.x, WEFT_INTS(1), true), "f32[n, 1]");
+    expect_type(weft_reduce_min(f.x, WEFT_INTS(0), false), "f32[4]");
+    expect_type(weft_reduce_sum(f.x, WEFT_INTS(), false), "f32[n, 4]");
+    expect_type(weft_argmax(f.x, 0, false), "i64[4]");
+    expect_type(weft_argmax(f.x, 0, true), "i64[1, 4]");
+    assert_int_equal(f.graph->guard_count, 0);
+    expect_error(weft_reduce_sum(f.x, WEFT_INTS(1, -1), false), WEFT_INVALID_ARGUMENT,
+                 "reduce_sum: axes names axis 1 twice");
+    expect_error(weft_reduce_max(f.x, WEFT_INTS(0, 1, 2), false), WEFT_INVALID_ARGUMENT,
+                 "reduce_max: 3 axes are given for rank 2");
+    expect_error(weft_argmax(f.x, -3, false), WEFT_OUT_OF_RANGE, "argmax: axis -3 is out of range for rank 2");
+}
+
+static void products(void **state)
+{
+    (void)state;
+    weft_tensor a = weft_input(f.graph, "a", WEFT_F32, WEFT_SHAPE(N(3), N(1), N(4), N(5)));
+    weft_tensor b = weft_input(f.graph, "b", WEFT_F32, WEFT_SHAPE(N(6), N(5), N(2)));
+    expect_type(weft_matmul(a, b), "f32[3, 6, 4, 2]");
+    expect_type(weft_matmul(f.x, weft_transpose(f.y, 0, 1)), "f32[n, 3]");
+    expect_type(weft_matmul(f.v, f.y), "f32[4]");
+    expect_type(weft_matmul(f.v, f.v), "f32[]");
+    expect_type(
+        weft_matmul(weft_reshape(b, WEFT_SHAPE(N(6), N(2), N(5))), weft_iota(f.graph, WEFT_F32, WEFT_SHAPE(N(5)), 0)),
+        "f32[6, 2]");
+    expect_type(weft_matmul(weft_iota(f.graph, WEFT_F32, WEFT_SHAPE(N(5)), 0), b), "f32[6, 2]");
+    expect_type(weft_matmul(weft_iota(f.graph, WEFT_F32, WEFT_SHAPE(N(2), N(0)), 0),
+                            weft_iota(f.graph, WEFT_F32, WEFT_SHAPE(N(0), N(3)), 0)),
+                "f32[2, 3]");
+    expect_type(weft_dot(a, b, (weft_dot_axes){{0, NULL}, {0, NULL}, WEFT_INTS(-1), WEFT_INTS(1)}),
+                "f32[3, 1, 4, 6, 2]");
+    assert_int_equal(f.graph->guard_count, 0);
+    expect_error(weft_matmul(f.y, f.v), WEFT_SHAPE_MISMATCH,
+                 "dot: contracted axis 1 of a has extent 4 but axis 0 of b has 3");
+    expect_error(weft_matmul(f.y, weft_scalar(f.graph, WEFT_F32, 1)), WEFT_SHAPE_MISMATCH,
+                 "matmul: operand 1 has rank 0 but needs at least 1");
+    expect_error(weft_matmul(weft_broadcast(f.y, WEFT_SHAPE(N(2), N(3), N(4))), b), WEFT_SHAPE_MISMATCH,
+                 "matmul: axis -3 of operand 0 has extent 2 but axis -3 of operand 1 has 6");
+    expect_error(weft_dot(f.y, f.y, (weft_dot_axes){WEFT_INTS(0), {0, NULL}, {0, NULL}, {0, NULL}}),
+                 WEFT_INVALID_ARGUMENT, "dot: 1 batch axes of a are paired with 0 of b");
+    expect_error(weft_dot(f.y, f.y, (weft_dot_axes){WEFT_INTS(0), WEFT_INTS(0), WEFT_INTS(0), WEFT_INTS(1)}),
+                 WEFT_INVALID_ARGUMENT, "dot: axis 0 of a is paired twice");
+    expect_error(weft_dot(f.y, f.d, (weft_dot_axes){{0, NULL}, {0, NULL}, {0, NULL}, {0, NULL}}), WEFT_DTYPE_MISMATCH,
+                 "dot: operand 1 has dtype f64 but operand 0 has f32; cast explicitly");
+}
+
+static void a_symbolic_product_names_inputs_and_axes(void **state)
+{
+    (void)state;
+    expect_type(weft_matmul(weft_transpose(f.x, 0, 1), f.s), "f32[4, 3]");
+    expect_guard("n", "==", "m",
+                 "dot: contracted axis 1 of a has extent n but axis 0 of b has m (operand 0 is x, operand 1 is s)");
+}
+
+static void compositions(void **state)
+{
+    (void)state;
+    expect_type(weft_softmax(f.x, -1), "f32[n, 4]");
+    expect_type(weft_softmax(f.s, 0), "f32[m, 3]");
+    expect_type(weft_mean(f.x, WEFT_INTS(0), false), "f32[4]");
+    expect_type(weft_mean(f.y, WEFT_INTS(0, 1), true), "f32[1, 1]");
+    expect_type(weft_relu(weft_scalar(f.graph, WEFT_I64, -2)), "i64[]");
+    assert_int_equal(f.graph->guard_count, 0);
+    expect_error(weft_mean(f.i, WEFT_INTS(0), false), WEFT_DTYPE_MISMATCH,
+                 "mean: the operand has dtype i64, not a float");
+    expect_error(weft_softmax(f.x, 2), WEFT_OUT_OF_RANGE, "softmax: axis 2 is out of range for rank 2");
+}
+
+/* ---- the sticky error ---- */
+
+static void the_first_error_sticks(void **state)
+{
+    (void)state;
+    int line = __LINE__ + 1;
+    weft_tensor wrong = weft_add(f.y, f.d);
+    weft_tensor more = weft_relu(weft_softmax(weft_matmul(wrong, f.y), 7));
+    assert_false(weft_tensor_is_valid(more));
+    assert_int_equal(weft_tensor_rank(more), 0);
+    assert_false(weft_extent_is_valid(weft_tensor_extent(more, 0)));
+    assert_false(weft_tensor_is_valid(weft_neg(f.p)));
+    const weft_status *error = weft_graph_error(f.graph);
+    assert_string_equal(weft_status_message(error),
+                        "add: operand 1 has dtype f64 but operand 0 has f32; cast explicitly");
+    char place[512];
+    snprintf(place, sizeof place, "%s:%d", __FILE__, line);
+    assert_string_equal(weft_status_where(error), place);
+    weft_graph_clear_error(f.graph);
+    expect_type(weft_relu(f.y), "f32[3, 4]");
+    assert_false(weft_tensor_is_valid(weft_relu(wrong)));
+    assert_null(weft_graph_error(f.graph));
+}
+
+static void tensors_of_two_graphs_do_not_mix(void **state)
+{
+    (void)state;
+    weft_graph *other;
+    weft_test_ok(weft_graph_create(NULL, &other));
+    weft_tensor z = weft_input(other, "z", WEFT_F32, WEFT_SHAPE(N(3)));
+    expect_error(weft_add(f.v, z), WEFT_INVALID_ARGUMENT, "add: operand 1 belongs to another graph");
+    expect_error(weft_matmul(f.y, z), WEFT_INVALID_ARGUMENT, "dot: operand 1 belongs to another graph");
+    expect_error(weft_add(f.v, (weft_tensor){0}), WEFT_INVALID_ARGUMENT, "add: operand 1 is no tensor of a graph");
+    expect_error(weft_add((weft_tensor){0}, f.v), WEFT_INVALID_ARGUMENT, "add: operand 0 is no tensor of a graph");
+    weft_extent k = weft_symbol(other, "k", 0, 9);
+    expect_error(weft_broadcast(f.v, WEFT_SHAPE(k, N(3))), WEFT_INVALID_ARGUMENT,
+                 "broadcast: shape has an extent of another graph");
+    assert_false(weft_extent_is_valid(weft_extent_add(f.n, k)));
+    assert_string_equal(weft_status_message(weft_graph_error(f.graph)), "an extent belongs to another graph");
+    assert_null(weft_graph_error(other));
+    weft_graph_destroy(other);
+}
+
+static void nothing_without_a_graph(void **state)
+{
+    (void)state;
+    assert_false(weft_tensor_is_valid(weft_input(NULL, "x", WEFT_F32, WEFT_SHAPE())));
+    assert_false(weft_tensor_is_valid(weft_scalar(NULL, WEFT_F32, 1)));
+    assert_false(weft_tensor_is_valid(weft_relu((weft_tensor){0})));
+    assert_false(weft_tensor_is_valid(weft_trace(NULL, "add", WEFT_TENSORS(), NULL)));
+    assert_false(weft_extent_is_valid(weft_symbol(NULL, "n", 0, 1)));
+    assert_null(weft_graph_error(NULL));
+    weft_graph_clear_error(NULL);
+    weft_graph_destroy(NULL);
+}
+
+static void trace_checks_what_extensions_pass(void **state)
+{
+    (void)state;
+    assert_false(weft_tensor_is_valid(weft_trace(f.graph, "none.such", WEFT_TENSORS(f.x), NULL)));
+    assert_string_equal(weft_status_message(weft_graph_error(f.graph)),
+                        "op none.such is not known to the graph; register its family first");
+    weft_graph_clear_error(f.graph);
+    assert_false(weft_tensor_is_valid(weft_trace(f.graph, "add", WEFT_TENSORS(f.x), NULL)));
+    assert_string_equal(weft_status_message(weft_graph_error(f.graph)), "add: 1 operands are given but the op takes 2");
+    weft_graph_clear_error(f.graph);
+    assert_false(weft_tensor_is_valid(weft_trace(f.graph, "flip", WEFT_TENSORS(f.x), NULL)));
+    assert_string_equal(weft_status_message(weft_graph_error(f.graph)), "flip: attributes are NULL");
+}
+
+/* ---- extents ---- */
+
+static void extents_without_a_graph(void **state)
+{
+    (void)state;
+    assert_true(weft_extent_equal(weft_extent_div(N(-7), N(2)), N(-4)));
+    assert_true(weft_extent_equal(weft_extent_mod(N(-7), N(3)), N(2)));
+    assert_true(weft_extent_equal(weft_extent_mod(N(7), N(-3)), N(-2)));
+    assert_true(weft_extent_equal(weft_extent_min(N(2), N(3)), N(2)));
+    assert_true(weft_extent_equal(weft_extent_max(weft_extent_sub(N(2), N(5)), N(-9)), N(-3)));
+    assert_false(weft_extent_is_valid(weft_extent_mul(N(INT64_MAX), N(2))));
+    assert_false(weft_extent_is_valid(weft_extent_div(N(1), N(0))));
+    assert_false(weft_extent_is_valid(weft_extent_add(weft_extent_mod(N(1), N(0)), N(1))));
+}
+
+static void extents_of_a_graph(void **state)
+{
+    (void)state;
+    char text[8];
+    weft_extent e = weft_extent_add(weft_extent_mul(f.n, N(2)), f.m), parsed;
+    assert_int_equal(weft_extent_print(e, text, sizeof text), 7);
+    assert_string_equal(text, "2*n + m");
+    assert_int_equal(weft_extent_print(e, text, 4), 7);
+    assert_string_equal(text, "2*n");
+    int64_t least, most;
+    weft_extent_range(e, &least, &most);
+    assert_int_equal(least, 2);
+    assert_int_equal(most, 2050);
+    weft_test_ok(weft_extent_parse(f.graph, " m + n + n ", &parsed));
+    assert_true(weft_extent_equal(e, parsed));
+    weft_test_fails(weft_extent_parse(f.graph, "m + n)", &parsed), WEFT_PARSE_ERROR,
+                    "\")\" behind a complete expression");
+    assert_true(weft_extent_equal(weft_extent_sub(e, e), N(0)));
+    assert_true(weft_extent_is_static(weft_extent_sub(e, e), NULL));
+    assert_false(weft_extent_is_valid(weft_symbol(f.graph, "q", 3, 2)));
+    assert_string_equal(weft_status_message(weft_graph_error(f.graph)),
+                        "symbol q cannot run over [3, 2]: 0 <= min <= max must hold");
+}
+
+/* ---- allocation failures ---- */
+
+static weft_status *trace_network(const weft_allocator *allocator, void *context)
+{
+    (void)context;
+    weft_graph *graph;
+    WEFT_TRY(weft_graph_create(&(weft_graph_options){allocator}, &graph));
+    weft_extent n = weft_symbol(graph, "n", 1, 1000), m = weft_symbol(graph, "m", 1, 1000);
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(n, N(6)));
+    weft_tensor w = weft_input(graph, "w", WEFT_F32, WEFT_SHAPE(m, N(4)));
+    weft_tensor h = weft_relu(weft_matmul(x, w));
+    weft_tensor y = weft_mean(weft_softmax(weft_reshape(h, WEFT_SHAPE(WEFT_INFER, N(2))), -1), WEFT_INTS(0), true);
+    weft_tensor_set_name(y, "y");
+    weft_status *status = weft_status_clone(allocator, weft_graph_error(graph));
+    if (status == NULL && !weft_tensor_is_valid(y)) {
+        status = weft_status_create(allocator, WEFT_INTERNAL, NULL, "the tensor failed without an error");
+    }
+    if (status == NULL) {
+        weft_graph *copy = NULL;
+        weft_value value = {y.node, y.output};
+        status = weft_graph_create(&(weft_graph_options){allocator}, &copy);
+        if (status == NULL) status = weft_graph_copy(graph, copy, 1, &value, &value);
+        weft_graph_destroy(copy);
+    }
+    weft_graph_destroy(graph);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    size_t requests = weft_test_fail_each(trace_network, NULL);
+    assert_true(requests > 50);
+}
+
+#define UNIT(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        UNIT(leaves_have_their_types),
+        UNIT(leaves_refuse),
+        UNIT(zero_extents_may_sit_beside_huge_ones),
+        UNIT(names_of_inputs_are_unique),
+        UNIT(scalars_are_converted),
+        UNIT(operands_broadcast),
+        UNIT(undecided_extents_become_guards),
+        UNIT(equal_guards_are_one),
+        UNIT(elementwise_refuses),
+        UNIT(reshapes_count),
+        UNIT(splitting_a_symbol_guards_divisibility),
+        UNIT(squeezing_a_symbol_guards_one),
+        UNIT(axes_move),
+        UNIT(broadcasts_stretch_ones_only),
+        UNIT(slices_stay_inside),
+        UNIT(symbolic_slices_become_guards),
+        UNIT(padding_grows),
+        UNIT(joining_and_picking),
+        UNIT(diagonals),
+        UNIT(reductions_drop_or_keep_axes),
+        UNIT(products),
+        UNIT(a_symbolic_product_names_inputs_and_axes),
+        UNIT(compositions),
+        UNIT(the_first_error_sticks),
+        UNIT(tensors_of_two_graphs_do_not_mix),
+        UNIT(nothing_without_a_graph),
+        UNIT(trace_checks_what_extensions_pass),
+        UNIT(extents_without_a_graph),
+        UNIT(extents_of_a_graph),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
