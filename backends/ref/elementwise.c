@@ -147,7 +147,7 @@ weft_status *weft_reference_div(const weft_reference_call *call)
     int64_t count = exact ? weft_view_count(divisors) : 0;
     for (int64_t i = 0; i < count; i++)
         if (weft_element_load(divisors->dtype, weft_view_nth(divisors, i)).integer == 0)
-            return weft_reference_error(call, WEFT_DATA_ERROR, "division by zero at position %" PRId64, i);
+            return weft_reference_error(call, WEFT_DATA_ERROR, "division by 0 at position %" PRId64, i);
     return map(call, WEFT_OP_div);
 }
 

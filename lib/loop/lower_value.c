@@ -157,7 +157,7 @@ static weft_inst_id elementwise(lowerer *low, const weft_point *point) {
     for (uint32_t i = 0; i < node->input_count; i++) inst.args[i] = operand(low, point, i, NULL);
     weft_dtype_kind kind = weft_dtype_info_of(inst.dtype)->kind;
     if (inst.op == WEFT_SCALAR_div && (kind == WEFT_KIND_SIGNED || kind == WEFT_KIND_UNSIGNED)) {
-        inst.number = add_site(low, "div: divisor %" PRId64 " at position %" PRId64 ": an integer cannot be divided by zero");
+        inst.number = add_site(low, "div: division by %" PRId64 " at position %" PRId64);
         inst.position = weft_space_position(&low->space, point);
         inst.predicate_count = point->predicate_count;
         inst.predicates = point->predicates;

@@ -11,6 +11,8 @@
 
 /* Elements of a tile: large against the cost of an iteration, small against the first-level cache. */
 #define TILE 8192
+/* Elements along the other range of a transposition: one cache line of floats. */
+#define CROSSING_TILE 16
 /* Instructions up to which vectors are emitted eight, four or two times per round: more would spill. */
 #define SMALL_BODY 6u
 #define MEDIUM_BODY 20u
@@ -159,50 +161,79 @@ static void bind_inner(weft_kernel *kernel, uint32_t width) {
     }
 }
 
-/* Cuts the last outer range into tiles of `tile` elements: a range of tiles, and one inside the tile for the lanes. */
-static weft_status *cut_tiles(weft_kernel *kernel, int64_t tile) {
+/*
+ * Cuts outer range `number` into tiles of `tile` elements: the range becomes one of tiles, and one inside the tile is added behind the last
+ * range. A range known to fit one tile only moves to the end.
+ */
+static weft_status *cut_tiles(weft_kernel *kernel, uint32_t number, int64_t tile) {
     weft_extents *x = kernel->extents;
-    weft_range *last = &kernel->ranges[kernel->range_count - 1];
-    weft_expr size = weft_expr_constant(x, tile);
-    if (weft_expr_always_nonnegative(x, weft_expr_sub(x, size, last->extent))) return NULL;
     weft_range *ranges = weft_arena_allocate(&kernel->arena, (kernel->range_count + 1) * sizeof *ranges);
     if (ranges == NULL) return weft_status_out_of_memory();
     memcpy(ranges, kernel->ranges, kernel->range_count * sizeof *ranges);
-    last = &ranges[kernel->range_count - 1];
-    weft_expr tiles = weft_expr_div(x, weft_expr_add(x, last->extent, weft_expr_constant(x, tile - 1)), size);
-    weft_expr tile_index = fresh_variable(kernel, tiles);
-    weft_expr start = weft_expr_mul(x, tile_index, size);
-    weft_expr inside_extent = weft_expr_min(x, size, weft_expr_sub(x, last->extent, start));
-    weft_expr inside = fresh_variable(kernel, inside_extent);
-    substitution s = {{last->variable}, {weft_expr_add(x, start, inside)}, 1};
-    if (!visit_exprs(kernel, substitute, &s)) return weft_status_out_of_memory();
-    weft_range lanes = *last;
-    lanes.variable = inside;
-    lanes.extent = inside_extent;
-    last->variable = tile_index;
-    last->extent = tiles;
-    ranges[kernel->range_count++] = lanes;
+    weft_range cut = ranges[number];
+    weft_expr size = weft_expr_constant(x, tile);
     kernel->ranges = ranges;
-    return NULL;
+    if (weft_expr_always_nonnegative(x, weft_expr_sub(x, size, cut.extent))) {
+        memmove(&ranges[number], &ranges[number + 1], (kernel->range_count - number - 1) * sizeof *ranges);
+        ranges[kernel->range_count - 1] = cut;
+        return NULL;
+    }
+    weft_range *tiles = &ranges[number], *inside = &ranges[kernel->range_count];
+    tiles->extent = weft_expr_div(x, weft_expr_add(x, cut.extent, weft_expr_constant(x, tile - 1)), size);
+    tiles->variable = fresh_variable(kernel, tiles->extent);
+    weft_expr start = weft_expr_mul(x, tiles->variable, size);
+    *inside = cut;
+    inside->extent = weft_expr_min(x, size, weft_expr_sub(x, cut.extent, start));
+    inside->variable = fresh_variable(kernel, inside->extent);
+    kernel->range_count++;
+    substitution s = {{cut.variable}, {weft_expr_add(x, start, inside->variable)}, 1};
+    return visit_exprs(kernel, substitute, &s) ? NULL : weft_status_out_of_memory();
 }
 
-static weft_status *bind_outer(weft_kernel *kernel, uint32_t width) {
-    uint32_t body = 0;
+/* A range other than the last along which a load walks memory element by element while it jumps along the last; or none (range_count). */
+static uint32_t find_crossing(const weft_kernel *kernel) {
+    weft_extents *x = kernel->extents;
+    weft_expr one = weft_expr_constant(x, 1), zero = weft_expr_constant(x, 0), minus = weft_expr_constant(x, -1), rest;
+    uint32_t last = kernel->range_count - 1;
+    for (uint32_t i = 0; i < kernel->inst_count; i++) {
+        const weft_inst *inst = &kernel->insts[i];
+        weft_expr along, across;
+        if (inst->op != WEFT_SCALAR_load || !weft_expr_affine(x, inst->index, kernel->ranges[last].variable, &along, &rest)) continue;
+        if (along == zero || along == one || along == minus) continue;
+        for (uint32_t r = 0; r < last; r++) {
+            if (weft_expr_affine(x, inst->index, kernel->ranges[r].variable, &across, &rest) && across == one) return r;
+        }
+    }
+    return kernel->range_count;
+}
+
+/* Binds the lanes to the last outer range, cut so that tiles can run on threads. Leaves the number of ranges of tiles and beyond. */
+static weft_status *bind_outer(weft_kernel *kernel, uint32_t width, uint32_t *out_threads) {
+    uint32_t body = 0, last = kernel->range_count - 1;
     bool loops = false;
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         if (kernel->stages[s].inst_count > body) body = kernel->stages[s].inst_count;
         loops |= kernel->stages[s].range_count > 0;
     }
-    uint32_t unroll = unroll_for(body);
-    WEFT_TRY(cut_tiles(kernel, loops ? (int64_t)width * unroll : TILE));
+    uint32_t unroll = unroll_for(body), crossing = loops ? kernel->range_count : find_crossing(kernel);
+    if (crossing < last) {
+        /* A transposition: as many rows as a vector has lanes stay in the cache while the block is walked. */
+        uint32_t before = kernel->range_count;
+        unroll = 1;
+        WEFT_TRY(cut_tiles(kernel, crossing, CROSSING_TILE));
+        last = before == kernel->range_count ? last - 1 : last;
+        WEFT_TRY(cut_tiles(kernel, last, width));
+        *out_threads = kernel->range_count - 2;
+    } else {
+        WEFT_TRY(cut_tiles(kernel, last, loops ? (int64_t)width * unroll : TILE));
+        *out_threads = kernel->range_count - 1;
+    }
     bind_lanes(&kernel->ranges[kernel->range_count - 1], width, unroll);
     return NULL;
 }
 
-static void bind_rest(weft_kernel *kernel, weft_bind bind) {
-    for (uint32_t i = 0; i < kernel->range_count; i++) {
-        if (kernel->ranges[i].bind == WEFT_BIND_SERIAL) kernel->ranges[i].bind = bind;
-    }
+static void bind_first(weft_kernel *kernel, uint32_t count, weft_bind bind) {
+    for (uint32_t i = 0; i < count; i++) kernel->ranges[i].bind = bind;
 }
 
 /*
@@ -215,17 +246,13 @@ weft_status *weft_kernel_schedule(weft_kernel *kernel, const weft_machine *machi
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         collapse_all(kernel, kernel->stages[s].ranges, &kernel->stages[s].range_count);
     }
-    uint32_t width = machine->gpu ? 1 : vector_width(kernel, machine);
-    if (machine->gpu) {
-        bind_rest(kernel, WEFT_BIND_GRID);
-    } else {
-        if (along_reduction(kernel) || kernel->range_count == 0) {
-            bind_inner(kernel, width);
-        } else {
-            WEFT_TRY(bind_outer(kernel, width));
-        }
-        bind_rest(kernel, WEFT_BIND_THREAD);
+    uint32_t width = machine->gpu ? 1 : vector_width(kernel, machine), threads = kernel->range_count;
+    if (!machine->gpu && (along_reduction(kernel) || kernel->range_count == 0)) {
+        bind_inner(kernel, width);
+    } else if (!machine->gpu) {
+        WEFT_TRY(bind_outer(kernel, width, &threads));
     }
+    bind_first(kernel, threads, machine->gpu ? WEFT_BIND_GRID : WEFT_BIND_THREAD);
     kernel->scheduled = true;
     WEFT_TRY(weft_extents_take_error(kernel->extents));
     return weft_kernel_verify(kernel);
