@@ -94,7 +94,8 @@ weft_inst_id weft_inst_list_add(weft_inst_list *list, const weft_inst *inst)
         if (same_inst(&list->items[i - 1], &plain)) return i - 1;
     weft_inst *items = weft_loop_grow(list->arena, list->items, list->count, sizeof *items);
     if (plain.predicate_count != 0)
-        plain.predicates = weft_arena_copy(list->arena, plain.predicates, plain.predicate_count * sizeof *plain.predicates);
+        plain.predicates =
+            weft_arena_copy(list->arena, plain.predicates, plain.predicate_count * sizeof *plain.predicates);
     list->failed = items == NULL || (plain.predicate_count != 0 && plain.predicates == NULL);
     if (list->failed) return 0;
     list->items = items;

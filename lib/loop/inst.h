@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_LOOP_INST_H
 #define WEFT_LIB_LOOP_INST_H
-/* What builder, passes, printer and parser of the loop IR share: the fields of an instruction, and lists of instructions. */
+/* What builder, passes, printer and parser of the loop IR share: the fields of an instruction, and lists of
+ * instructions. */
 #include "lib/loop/loop.h"
 
 /* Which fields an instruction has besides op, dtype and operands; the others are zero. */
@@ -39,12 +40,13 @@ weft_inst_id weft_inst_list_add(weft_inst_list *list, const weft_inst *inst);
 weft_inst_id weft_inst_list_apply(weft_inst_list *list, weft_scalar_op op, uint32_t count, const weft_inst_id *args);
 
 /*
- * What a pass over instructions gives for each of them. `inst` has its operands in `list` already; the rule adds to `list` and sets *out_id,
- * or leaves it for a plain copy.
+ * What a pass over instructions gives for each of them. `inst` has its operands in `list` already; the rule adds to
+ * `list` and sets *out_id, or leaves it for a plain copy.
  */
 typedef weft_status *(*weft_inst_rule)(weft_inst_list *list, const weft_inst *inst, weft_inst_id *out_id);
 #define WEFT_INST_UNCHANGED UINT32_MAX
 
-/* Makes all instructions of the kernel again, those of combine blocks too. When it fails the kernel can only be destroyed. */
+/* Makes all instructions of the kernel again, those of combine blocks too. When it fails the kernel can only be
+ * destroyed. */
 weft_status *weft_kernel_rewrite(weft_kernel *kernel, weft_inst_rule rule) WEFT_MUST_USE;
 #endif

@@ -183,7 +183,8 @@ uint32_t weft_kernel_builder_accumulator(weft_kernel_builder *builder, const wef
     copy.combine = block.items;
     builder->insts.failed = block.failed;
     if (block.failed) return 0;
-    if (append(builder, &kernel->accumulators, &kernel->accumulator_count, &copy, sizeof copy)) stage->accumulator_count++;
+    if (append(builder, &kernel->accumulators, &kernel->accumulator_count, &copy, sizeof copy))
+        stage->accumulator_count++;
     return kernel->accumulator_count - 1;
 }
 

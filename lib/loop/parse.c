@@ -44,7 +44,8 @@ static weft_status *parse_reference(parser *p, char letter, const char *what, ui
     bool fits = p->lexer.token.kind == WEFT_TOKEN_IDENTIFIER && *c++ == letter;
     for (int i = 0; fits && i < (out_part == NULL ? 1 : 2); i++) {
         const char *start = c += i; /* over the point */
-        for (; c < end && *c >= '0' && *c <= '9' && c - start < 9; c++) numbers[i] = 10 * numbers[i] + (uint32_t)(*c - '0');
+        for (; c < end && *c >= '0' && *c <= '9' && c - start < 9; c++)
+            numbers[i] = 10 * numbers[i] + (uint32_t)(*c - '0');
         fits = c > start && (i == 1 || out_part == NULL ? c == end : c < end && *c == '.');
     }
     if (!fits) return weft_lexer_unexpected(&p->lexer, what);
@@ -119,7 +120,8 @@ static weft_status *parse_bits(parser *p, uint64_t *out_bits)
 {
     weft_token token = p->lexer.token;
     *out_bits = 0;
-    bool fits = token.kind == WEFT_TOKEN_INTEGER && token.length > 2 && token.length <= 18 && memcmp(token.start, "0x", 2) == 0;
+    bool fits =
+        token.kind == WEFT_TOKEN_INTEGER && token.length > 2 && token.length <= 18 && memcmp(token.start, "0x", 2) == 0;
     for (size_t i = 2; fits && i < token.length; i++) {
         const char *digits = "0123456789abcdef", *digit = strchr(digits, token.start[i]);
         fits = digit != NULL;
@@ -216,8 +218,8 @@ static weft_status *define_value(parser *p, weft_token name, weft_inst_id id)
 {
     weft_map *values = p->in_block ? &p->block_values : &p->values;
     if (weft_map_find(values, name.start, name.length) != NULL)
-        return weft_lexer_error(&p->lexer, name.start, WEFT_PARSE_ERROR, "the value %.*s is defined twice", (int)name.length,
-                                name.start);
+        return weft_lexer_error(&p->lexer, name.start, WEFT_PARSE_ERROR, "the value %.*s is defined twice",
+                                (int)name.length, name.start);
     bool inserted = weft_map_insert(values, name.start, name.length, (void *)((uintptr_t)id + 1));
     return inserted ? NULL : weft_status_out_of_memory();
 }
@@ -282,7 +284,8 @@ static weft_status *parse_inst(parser *p)
     WEFT_TRY(parse_dtype(p, &inst.dtype));
     WEFT_TRY(encode(p, &constant, inst.dtype, &inst.bits));
     p->block.visible = p->block.count; /* outcomes name instructions of the block by number: nothing is shared */
-    return define_value(p, name, p->in_block ? weft_inst_list_add(&p->block, &inst) : weft_kernel_builder_inst(p->builder, &inst));
+    weft_inst_id id = p->in_block ? weft_inst_list_add(&p->block, &inst) : weft_kernel_builder_inst(p->builder, &inst);
+    return define_value(p, name, id);
 }
 
 /* ---- accumulators and stores ---- */
@@ -304,7 +307,8 @@ static weft_status *parse_contributions(parser *p, weft_accumulator *accumulator
 {
     WEFT_TRY(weft_lexer_expect(&p->lexer, "("));
     do {
-        if (accumulator->width == WEFT_MAX_COMPONENTS) return weft_lexer_unexpected(&p->lexer, "')' behind 4 components");
+        if (accumulator->width == WEFT_MAX_COMPONENTS)
+            return weft_lexer_unexpected(&p->lexer, "')' behind 4 components");
         WEFT_TRY(parse_value(p, &accumulator->values[accumulator->width]));
         accumulator->width++;
     } while (weft_lexer_accept(&p->lexer, ","));
@@ -336,8 +340,9 @@ static weft_status *parse_next(parser *p, char letter, const char *what, uint32_
     uint32_t number;
     WEFT_TRY(parse_reference(p, letter, what, &number, NULL));
     if (number == expected) return NULL;
-    return weft_lexer_error(&p->lexer, at, WEFT_PARSE_ERROR, "%s %c%" PRIu32 " is declared where %c%" PRIu32 " comes next", what,
-                            letter, number, letter, expected);
+    return weft_lexer_error(&p->lexer, at, WEFT_PARSE_ERROR,
+                            "%s %c%" PRIu32 " is declared where %c%" PRIu32 " comes next", what, letter, number, letter,
+                            expected);
 }
 
 static weft_status *parse_accumulator(parser *p)
@@ -478,8 +483,8 @@ static weft_status *finish_kernel(parser *p, weft_kernel **out_kernel)
 {
     weft_status *error = weft_kernel_builder_finish(p->builder, out_kernel);
     if (weft_status_code(error) != WEFT_INTERNAL) return error;
-    weft_status *named = weft_status_create(p->lexer.allocator, WEFT_PARSE_ERROR, p->lexer.name, "%s: %s", p->lexer.name,
-                                            weft_status_message(error));
+    weft_status *named = weft_status_create(p->lexer.allocator, WEFT_PARSE_ERROR, p->lexer.name, "%s: %s",
+                                            p->lexer.name, weft_status_message(error));
     weft_status_destroy(error);
     return named;
 }

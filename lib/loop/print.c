@@ -134,7 +134,8 @@ static void print_range(const printer *p, const weft_range *range, uint32_t numb
     if (range->reduce) weft_bytes_print(p->text, " reduce");
     if (range->lanes != 1) weft_bytes_print(p->text, " lanes %" PRIu32, range->lanes);
     weft_bytes_print(p->text, "%s", bindings[range->bind]);
-    if (range->bind == WEFT_BIND_LANE) weft_bytes_print(p->text, " %" PRIu32 " x %" PRIu32, range->width, range->unroll);
+    if (range->bind == WEFT_BIND_LANE)
+        weft_bytes_print(p->text, " %" PRIu32 " x %" PRIu32, range->width, range->unroll);
     weft_bytes_append(p->text, "\n", 1);
 }
 
@@ -190,8 +191,8 @@ static void print_symbol(const printer *p, weft_expr symbol)
 {
     int64_t min, max;
     weft_expr_range(p->kernel->extents, symbol, &min, &max);
-    weft_bytes_print(p->text, "  symbol %s in [%" PRId64 ", %" PRId64 "]\n", weft_expr_name(p->kernel->extents, symbol), min,
-                     max);
+    weft_bytes_print(p->text, "  symbol %s in [%" PRId64 ", %" PRId64 "]\n", weft_expr_name(p->kernel->extents, symbol),
+                     min, max);
 }
 
 /* One more than in any symbol's name of that form. */

@@ -48,7 +48,8 @@ static void print_factor(const printer *p, weft_expr e, weft_bytes *out_text)
     weft_expr_kind kind = weft_expr_kind_of(p->extents, e);
     int64_t value = 0;
     bool negative = kind == WEFT_EXPR_CONSTANT && weft_expr_is_constant(p->extents, e, &value) && value < 0;
-    bool atom = kind == WEFT_EXPR_SYMBOL || kind == WEFT_EXPR_MIN || kind == WEFT_EXPR_MAX || kind == WEFT_EXPR_CONSTANT;
+    bool atom =
+        kind == WEFT_EXPR_SYMBOL || kind == WEFT_EXPR_MIN || kind == WEFT_EXPR_MAX || kind == WEFT_EXPR_CONSTANT;
     bool bare = atom && !negative;
     if (!bare) weft_bytes_append(out_text, "(", 1);
     print(p, e, out_text);

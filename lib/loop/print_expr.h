@@ -4,7 +4,8 @@
 /* Expressions in an order of their own: lib/extent.h sorts terms by id, and ids depend on who made what first. */
 #include "lib/loop/loop.h"
 
-/* How loop variables are called: "i" and the number of their range, with more of that letter where a symbol has such a name. */
+/* How loop variables are called: "i" and the number of their range, with more of that letter where a symbol has such a
+ * name. */
 typedef struct weft_range_names {
     size_t letters;
     uint32_t outer_count, inner_count;
@@ -14,7 +15,8 @@ typedef struct weft_range_names {
 
 void weft_loop_print_range_name(const weft_range_names *names, uint32_t number, weft_bytes *out_text);
 
-/* The same expression prints the same text, and one that weft_expr_parse reads back: terms are in order of their texts, those added
- * before those subtracted, the constant last. */
-void weft_loop_print_expr(const weft_extents *extents, const weft_range_names *names, weft_expr e, weft_bytes *out_text);
+/* The same expression prints the same text, and one that weft_expr_parse reads back: terms are in order of their texts,
+ * those added before those subtracted, the constant last. */
+void weft_loop_print_expr(const weft_extents *extents, const weft_range_names *names, weft_expr e,
+                          weft_bytes *out_text);
 #endif

@@ -55,7 +55,8 @@ static weft_status *broken(const verifier *v, const char *format, ...)
     else weft_bytes_print(&text, "stage %" PRIu32, stage_number(v));
     if (v->accumulator != NULL)
         weft_bytes_print(&text, ", accumulator a%" PRIu32, (uint32_t)(v->accumulator - v->kernel->accumulators));
-    if (v->inst != NULL) weft_bytes_print(&text, ", instruction %%%" PRIu32 " (%s)", v->id, weft_scalar_name(v->inst->op));
+    if (v->inst != NULL)
+        weft_bytes_print(&text, ", instruction %%%" PRIu32 " (%s)", v->id, weft_scalar_name(v->inst->op));
     va_list arguments;
     va_start(arguments, format);
     weft_status *sentence = weft_status_create_v(allocator, WEFT_INTERNAL, NULL, format, arguments);
@@ -78,7 +79,7 @@ static bool has_variable(const weft_range *ranges, uint32_t count, weft_expr var
     return false;
 }
 
-/* Only scalars, variables of the first `outer` outer ranges and of the first `inner` ranges of the stage appear in `e`. */
+/* Only scalars, variables of the first `outer` outer ranges and the first `inner` ranges of the stage appear in `e`. */
 static weft_status *verify_scope(const verifier *v, weft_expr e, const char *what, uint32_t outer, uint32_t inner)
 {
     const weft_kernel *kernel = v->kernel;
@@ -147,7 +148,8 @@ static weft_status *verify_operands(const verifier *v)
         weft_dtype needed = inst->op == WEFT_SCALAR_select && i == 0 ? WEFT_BOOL : dtype;
         weft_dtype found = operand_of(v, i)->dtype;
         if (found != needed)
-            return broken(v, "operand %" PRIu32 " is %s, but has to be %s", i, weft_dtype_name(found), weft_dtype_name(needed));
+            return broken(v, "operand %" PRIu32 " is %s, but has to be %s", i, weft_dtype_name(found),
+                          weft_dtype_name(needed));
     }
     return NULL;
 }
@@ -163,7 +165,8 @@ static weft_status *verify_const(const verifier *v, weft_dtype dtype, uint64_t b
     size_t size = weft_dtype_size(dtype);
     if (size > 8) return broken(v, "a constant of dtype %s does not fit 64 bits", weft_dtype_name(dtype));
     if (size < 8 && bits >> (8 * size) != 0)
-        return broken(v, "the constant 0x%" PRIx64 " has bits above the %zu bytes of %s", bits, size, weft_dtype_name(dtype));
+        return broken(v, "the constant 0x%" PRIx64 " has bits above the %zu bytes of %s", bits, size,
+                      weft_dtype_name(dtype));
     if (dtype == WEFT_BOOL && bits > 1) return broken(v, "the bool constant 0x%" PRIx64 " is neither 0 nor 1", bits);
     return NULL;
 }
@@ -172,7 +175,8 @@ static weft_status *verify_load(const verifier *v)
 {
     const weft_inst *inst = v->inst;
     if (inst->buffer >= v->kernel->buffer_count)
-        return broken(v, "buffer b%" PRIu32 " does not exist: there are %" PRIu32, inst->buffer, v->kernel->buffer_count);
+        return broken(v, "buffer b%" PRIu32 " does not exist: there are %" PRIu32, inst->buffer,
+                      v->kernel->buffer_count);
     if (inst->arg_count == 1 && operand_of(v, 0)->dtype != WEFT_I64)
         return broken(v, "the offset is %s, but has to be i64", weft_dtype_name(operand_of(v, 0)->dtype));
     return verify_result(v, v->kernel->buffers[inst->buffer].dtype);
@@ -185,8 +189,8 @@ static weft_status *verify_accumulator_result(const verifier *v)
         return broken(v, "accumulator a%" PRIu32 " is not of an earlier stage", inst->buffer);
     const weft_accumulator *accumulator = &v->kernel->accumulators[inst->buffer];
     if (inst->number >= accumulator->width)
-        return broken(v, "component %" PRIu32 " of accumulator a%" PRIu32 " does not exist: it has %" PRIu32, inst->number,
-                      inst->buffer, accumulator->width);
+        return broken(v, "component %" PRIu32 " of accumulator a%" PRIu32 " does not exist: it has %" PRIu32,
+                      inst->number, inst->buffer, accumulator->width);
     return verify_result(v, accumulator->dtypes[inst->number]);
 }
 
@@ -270,7 +274,8 @@ static weft_status *verify_value(const verifier *v, weft_inst_id id, weft_dtype 
     WEFT_TRY(verify_visible(v, id, what));
     weft_dtype found = inst_at(v, id)->dtype;
     if (found == needed) return NULL;
-    return broken(v, "%s %%%" PRIu32 " is %s, but has to be %s", what, id, weft_dtype_name(found), weft_dtype_name(needed));
+    return broken(v, "%s %%%" PRIu32 " is %s, but has to be %s", what, id, weft_dtype_name(found),
+                  weft_dtype_name(needed));
 }
 
 /* `v` is behind the instructions of the stage. */
@@ -327,14 +332,16 @@ static weft_status *verify_loop(const verifier *v, const weft_range *range, uint
 static weft_status *verify_vectors(const verifier *v, const weft_range *range, const char *name)
 {
     uint64_t vectors = (uint64_t)range->width * range->unroll;
-    if (!is_power_of_two(range->lanes)) return broken(v, "range %s has %" PRIu32 " lanes, no power of two", name, range->lanes);
-    if (!is_power_of_two(range->width)) return broken(v, "range %s has width %" PRIu32 ", no power of two", name, range->width);
+    if (!is_power_of_two(range->lanes))
+        return broken(v, "range %s has %" PRIu32 " lanes, no power of two", name, range->lanes);
+    if (!is_power_of_two(range->width))
+        return broken(v, "range %s has width %" PRIu32 ", no power of two", name, range->width);
     if (range->unroll == 0) return broken(v, "range %s is unrolled 0 times", name);
     if (range->bind != WEFT_BIND_LANE && vectors != 1)
         return broken(v, "range %s has vectors, but is not bound to lanes", name);
     if (range->bind == WEFT_BIND_LANE && range->reduce && vectors != range->lanes)
-        return broken(v, "range %s has %" PRIu32 " virtual lanes, but %" PRIu32 " vectors of %" PRIu32, name, range->lanes,
-                      range->unroll, range->width);
+        return broken(v, "range %s has %" PRIu32 " virtual lanes, but %" PRIu32 " vectors of %" PRIu32, name,
+                      range->lanes, range->unroll, range->width);
     if (!v->kernel->scheduled && range->bind != WEFT_BIND_SERIAL)
         return broken(v, "range %s is bound, but the kernel is not scheduled", name);
     return NULL;
@@ -347,7 +354,8 @@ static weft_status *verify_outer_range(const verifier *v, uint32_t number)
     bool collapsed = range->bind == WEFT_BIND_THREAD || range->bind == WEFT_BIND_GRID;
     WEFT_TRY(verify_loop(v, range, collapsed ? 0 : number, 0));
     const char *name = weft_expr_name(kernel->extents, range->variable);
-    if (has_variable(kernel->ranges, number, range->variable)) return broken(v, "two ranges have the variable %s", name);
+    if (has_variable(kernel->ranges, number, range->variable))
+        return broken(v, "two ranges have the variable %s", name);
     if (range->reduce || range->lanes != 1) return broken(v, "range %s is reduced, but only inner ranges can be", name);
     if (range->bind == WEFT_BIND_LANE && number + 1 != kernel->range_count)
         return broken(v, "range %s is bound to lanes, but is not the last outer one", name);
