@@ -4,7 +4,8 @@
  *     sum     = product { ("+" | "-") product }
  *     product = factor { ("*" | "/" | "mod") factor }
  *     factor  = "-" factor | integer | symbol | ("min" | "max") "(" sum "," sum ")" | "(" sum ")"
- * "->" is never a minus. What is printed parses back to the same expression.
+ * "->" is never a minus. What is printed parses back to the same expression, and equal expressions of two contexts with their symbols in the
+ * same order print alike: operands come in an order of their own, not in that of ids, which depends on what was made first.
  */
 #include "lib/extent_internal.h"
 
@@ -37,44 +38,105 @@ static bool is_division(const weft_extents *extents, weft_expr e) {
     return kind == WEFT_EXPR_DIV || kind == WEFT_EXPR_MOD;
 }
 
+/* ---- operands in order: symbols as they were made, then terms by kind and text, constants last ---- */
+
+typedef struct part {
+    size_t rank;
+    size_t start, length; /* in the common text */
+    uint32_t operand;
+} part;
+
+typedef struct parts {
+    part *items;
+    size_t count;
+    weft_bytes text;
+} parts;
+
+static size_t rank_of(const weft_extent_node *node) {
+    if (node->kind == WEFT_EXPR_SYMBOL) return node->symbol;
+    return node->kind == WEFT_EXPR_CONSTANT ? SIZE_MAX : SIZE_MAX / 2 + (size_t)node->kind;
+}
+
+static bool comes_before(const parts *list, const part *a, const part *b) {
+    if (a->rank != b->rank) return a->rank < b->rank;
+    size_t shorter = a->length < b->length ? a->length : b->length;
+    int order = memcmp(list->text.data + a->start, list->text.data + b->start, shorter);
+    return order != 0 ? order < 0 : a->length < b->length;
+}
+
+static void parts_finish(parts *list, const weft_extent_node *node, weft_bytes *text) {
+    text->failed = text->failed || list->text.failed;
+    weft_free(text->allocator, list->items, node->count * sizeof *list->items);
+    weft_bytes_finish(&list->text);
+}
+
+/* The operands of `node`, each printed as `wanted`; none and a failed text when out of memory. */
+static void parts_init(parts *list, const weft_extents *extents, const weft_extent_node *node, level wanted, weft_bytes *text) {
+    *list = (parts){.items = weft_allocate(text->allocator, node->count * sizeof *list->items)};
+    weft_bytes_init(&list->text, text->allocator);
+    list->text.failed = list->items == NULL;
+    for (uint32_t i = 0; i < node->count && !list->text.failed; i++) {
+        weft_expr e = (weft_expr)node->terms[i].expr;
+        part made = {.rank = rank_of(weft_extent_node_of(extents, e)), .start = list->text.size, .operand = i};
+        print(extents, e, wanted, &list->text);
+        made.length = list->text.size - made.start;
+        size_t at = list->text.failed ? 0 : list->count++;
+        for (; at > 0 && comes_before(list, &made, &list->items[at - 1]); at--) list->items[at] = list->items[at - 1];
+        list->items[at] = made;
+    }
+    if (list->text.failed) list->count = 0;
+}
+
+static void print_part(const parts *list, size_t i, weft_bytes *text) {
+    weft_bytes_append(text, list->text.data + list->items[i].start, list->items[i].length);
+}
+
+/* ---- expressions ---- */
+
 /* A leading minus binds tighter than a division, so that one is bracketed behind it. */
-static void print_term(const weft_extents *extents, weft_term term, bool first, weft_bytes *text) {
-    bool minus = term.coefficient < 0 && (first || term.coefficient != INT64_MIN);
+static void print_term(const weft_extents *extents, const parts *list, size_t i, weft_term term, weft_bytes *text) {
+    bool first = i == 0, minus = term.coefficient < 0 && (first || term.coefficient != INT64_MIN);
     uint64_t size = term.coefficient < 0 ? 0 - (uint64_t)term.coefficient : (uint64_t)term.coefficient;
-    weft_expr e = (weft_expr)term.expr;
     if (minus || !first) weft_bytes_print(text, first ? "-" : minus ? " - " : " + ");
     if (!minus && term.coefficient < 0) weft_bytes_print(text, "-");
-    bool tight = size != 1 || (first && minus);
     if (size != 1) weft_bytes_print(text, "%" PRIu64 "*", size);
-    print(extents, e, tight && is_division(extents, e) ? LEVEL_FACTOR : LEVEL_PRODUCT, text);
+    bool bracket = (size != 1 || (first && minus)) && is_division(extents, (weft_expr)term.expr);
+    if (bracket) weft_bytes_print(text, "(");
+    print_part(list, i, text);
+    if (bracket) weft_bytes_print(text, ")");
 }
 
 static void print_sum(const weft_extents *extents, const weft_extent_node *node, weft_bytes *text) {
-    for (uint32_t i = 0; i < node->count; i++) print_term(extents, node->terms[i], i == 0, text);
+    parts list;
+    parts_init(&list, extents, node, LEVEL_PRODUCT, text);
+    for (size_t i = 0; i < list.count; i++) print_term(extents, &list, i, node->terms[list.items[i].operand], text);
+    parts_finish(&list, node, text);
     if (node->value > 0) weft_bytes_print(text, " + %" PRId64, node->value);
     if (node->value < 0) weft_bytes_print(text, " - %" PRIu64, 0 - (uint64_t)node->value);
 }
 
+/* Operands whose order means nothing, with `separator` between them. */
+static void print_list(const weft_extents *extents, const weft_extent_node *node, level wanted, const char *separator,
+                       weft_bytes *text) {
+    parts list;
+    parts_init(&list, extents, node, wanted, text);
+    for (size_t i = 0; i < list.count; i++) {
+        if (i > 0) weft_bytes_print(text, "%s", separator);
+        print_part(&list, i, text);
+    }
+    parts_finish(&list, node, text);
+}
+
 static void print_pair(const weft_extents *extents, const weft_extent_node *node, weft_bytes *text) {
-    weft_expr a = (weft_expr)node->terms[0].expr, b = (weft_expr)node->terms[1].expr;
     if (node->kind == WEFT_EXPR_MIN || node->kind == WEFT_EXPR_MAX) {
         weft_bytes_print(text, node->kind == WEFT_EXPR_MIN ? "min(" : "max(");
-        print(extents, a, LEVEL_SUM, text);
-        weft_bytes_print(text, ", ");
-        print(extents, b, LEVEL_SUM, text);
+        print_list(extents, node, LEVEL_SUM, ", ", text);
         weft_bytes_print(text, ")");
         return;
     }
-    print(extents, a, LEVEL_PRODUCT, text);
+    print(extents, (weft_expr)node->terms[0].expr, LEVEL_PRODUCT, text);
     weft_bytes_print(text, node->kind == WEFT_EXPR_DIV ? " / " : " mod ");
-    print(extents, b, LEVEL_FACTOR, text);
-}
-
-static void print_product(const weft_extents *extents, const weft_extent_node *node, weft_bytes *text) {
-    for (uint32_t i = 0; i < node->count; i++) {
-        if (i > 0) weft_bytes_print(text, "*");
-        print(extents, (weft_expr)node->terms[i].expr, LEVEL_FACTOR, text);
-    }
+    print(extents, (weft_expr)node->terms[1].expr, LEVEL_FACTOR, text);
 }
 
 static void print(const weft_extents *extents, weft_expr e, level wanted, weft_bytes *text) {
@@ -92,7 +154,7 @@ static void print(const weft_extents *extents, weft_expr e, level wanted, weft_b
         print_sum(extents, node, text);
         break;
     case WEFT_EXPR_PRODUCT:
-        print_product(extents, node, text);
+        print_list(extents, node, LEVEL_FACTOR, "*", text);
         break;
     default:
         print_pair(extents, node, text);
