@@ -62,6 +62,11 @@ weft_graph *weft_graph_root(const weft_graph *graph)
     return (weft_graph *)graph;
 }
 
+const weft_allocator *weft_graph_allocator(const weft_graph *graph)
+{
+    return graph == NULL ? weft_allocator_default() : graph->allocator;
+}
+
 /* ---- the sticky error ---- */
 
 void weft_graph_fail(weft_graph *graph, weft_status *status)

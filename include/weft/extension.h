@@ -197,6 +197,8 @@ weft_status *weft_extension_check(const weft_extension *extension) WEFT_MUST_USE
 weft_status *weft_graph_register(weft_graph *graph, const weft_extension *extension) WEFT_MUST_USE;
 /* The op of that name that `graph` knows, or NULL. Built-in ops always are. */
 const weft_op_def *weft_graph_find_op(const weft_graph *graph, const char *name);
+/* Where `graph` takes its memory from, for what an extension needs while it traces; the default allocator for NULL. */
+const weft_allocator *weft_graph_allocator(const weft_graph *graph);
 
 /*
  * Makes a node and returns its output 0 (others: the same node, another output number). Errors stick to the graph. This is how every tracing
