@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Generated code against the interpreter of the loop IR, every buffer ending at, and again beginning at, a page that traps. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "backends/llvm/llvm.h"
+#include "test/interpret.h"
+#include "test/support.h"
+
+enum { MOST_BUFFERS = 6, MOST_SCALARS = 4 };
+
+static const weft_llvm_interface *llvm;
+static bool have_ptxas;
+
+/* ---- buffers between pages that trap ---- */
+
+typedef struct region {
+    char *map;
+    size_t map_size;
+    char *data; /* of `size` bytes */
+    size_t size;
+} region;
+
+static region create_region(size_t size, bool at_end) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), inner = (size + page - 1) / page * page;
+    region r = {.map_size = inner + 2 * page, .size = size};
+    r.map = mmap(NULL, r.map_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(r.map != MAP_FAILED);
+    assert_int_equal(inner == 0 ? 0 : mprotect(r.map + page, inner, PROT_READ | PROT_WRITE), 0);
+    r.data = r.map + page + (at_end ? inner - size : 0);
+    return r;
+}
+
+static uint32_t random_state = 12345;
+
+static uint32_t next_random(void) {
+    random_state = random_state * 1664525u + 1013904223u;
+    return random_state >> 8;
+}
+
+static double random_number(bool special) {
+    static const double specials[] = {INFINITY, -INFINITY, NAN, -0.0, 0.0, 1e30, -1e30, 3e9, 1e-40, 0.5, 2.5};
+    if (special && next_random() % 8 == 0) return specials[next_random() % (sizeof specials / sizeof *specials)];
+    return ((double)(next_random() % 2000001) - 1e6) / 250000.0;
+}
+
+static void fill_element(char *at, weft_dtype dtype, bool special) {
+    double number = random_number(special);
+    float single = (float)number;
+    int32_t i32 = (int32_t)(next_random() % 21) - 10;
+    int64_t i64 = i32;
+    uint8_t byte = dtype == WEFT_BOOL ? (uint8_t)(next_random() % 3) : (uint8_t)next_random();
+    switch (dtype) {
+    case WEFT_F32: memcpy(at, &single, sizeof single); break;
+    case WEFT_F64: memcpy(at, &number, sizeof number); break;
+    case WEFT_I64: memcpy(at, &i64, sizeof i64); break;
+    case WEFT_I32: memcpy(at, &i32, sizeof i32); break;
+    case WEFT_U32: memcpy(at, &i32, sizeof i32); break;
+    default: *at = (char)byte;
+    }
+}
+
+/* ---- one kernel ---- */
+
+typedef struct example {
+    const char *name, *text;
+    int64_t scalars[MOST_SCALARS];
+    struct {
+        int64_t before, after; /* elements of the buffer in front of element 0, and from it on */
+    } buffers[MOST_BUFFERS];
+    bool special; /* infinities, NaN and the like among the inputs */
+    bool small;   /* integers stay within [0, 4] */
+} example;
+
+typedef struct bench {
+    weft_kernel *kernel;
+    void *pointers[MOST_BUFFERS];
+    region regions[MOST_BUFFERS];
+    weft_error_slot error;
+    weft_kernel_frame frame;
+} bench;
+
+static weft_kernel *parse(const example *x) {
+    weft_kernel *kernel = NULL;
+    weft_test_ok(weft_kernel_parse(NULL, x->name, x->text, strlen(x->text), &kernel));
+    weft_test_ok(weft_kernel_lower_math(kernel));
+    return kernel;
+}
+
+static void set_up(bench *b, const example *x, weft_kernel *kernel, bool at_end, uint32_t seed) {
+    *b = (bench){.kernel = kernel, .error = {INT64_MAX, 0, 0}};
+    random_state = seed;
+    for (uint32_t i = 0; i < kernel->buffer_count; i++) {
+        size_t size = weft_dtype_size(kernel->buffers[i].dtype);
+        int64_t count = x->buffers[i].before + x->buffers[i].after;
+        b->regions[i] = create_region((size_t)count * size, at_end);
+        for (int64_t k = 0; k < count; k++) {
+            char *at = b->regions[i].data + (size_t)k * size;
+            fill_element(at, kernel->buffers[i].dtype, x->special);
+            if (x->small && kernel->buffers[i].dtype == WEFT_I64) memcpy(at, &(int64_t){next_random() % 5}, size);
+            if (kernel->buffers[i].written) memset(at, 0xab, size);
+        }
+        b->pointers[i] = b->regions[i].data + (size_t)x->buffers[i].before * size;
+    }
+    b->frame = (weft_kernel_frame){b->pointers, x->scalars, &b->error};
+}
+
+static void tear_down(bench *b) {
+    for (uint32_t i = 0; i < b->kernel->buffer_count; i++) munmap(b->regions[i].map, b->regions[i].map_size);
+}
+
+static bool equal_elements(weft_dtype dtype, const char *a, const char *b) {
+    float x, y;
+    double u, v;
+    size_t size = weft_dtype_size(dtype);
+    if (memcmp(a, b, size) == 0) return true;
+    memcpy(&x, a, sizeof x < size ? sizeof x : size);
+    memcpy(&y, b, sizeof y < size ? sizeof y : size);
+    if (dtype == WEFT_F32) return isnan(x) && isnan(y);
+    if (dtype != WEFT_F64) return false;
+    memcpy(&u, a, sizeof u);
+    memcpy(&v, b, sizeof v);
+    return isnan(u) && isnan(v);
+}
+
+static void compare(const example *x, const bench *expected, const bench *found) {
+    for (uint32_t i = 0; i < expected->kernel->buffer_count; i++) {
+        weft_dtype dtype = expected->kernel->buffers[i].dtype;
+        size_t size = weft_dtype_size(dtype);
+        for (size_t k = 0; k < expected->regions[i].size; k += size) {
+            if (equal_elements(dtype, expected->regions[i].data + k, found->regions[i].data + k)) continue;
+            fail_msg("%s: buffer b%u differs at element %zu", x->name, i, k / size);
+        }
+    }
+    assert_int_equal(expected->error.position, found->error.position);
+    assert_int_equal(expected->error.value, found->error.value);
+    assert_int_equal(expected->error.site, found->error.site);
+}
+
+static void run_one(const example *x, weft_kernel *kernel, weft_kernel_function function, bool at_end, int64_t pieces) {
+    bench expected, found;
+    set_up(&expected, x, kernel, at_end, 7);
+    set_up(&found, x, kernel, at_end, 7);
+    int64_t count = weft_test_iterations(kernel, &expected.frame);
+    weft_test_interpret(kernel, &expected.frame, 0, count);
+    if (count == 0) function(&found.frame, 0, 0);
+    for (int64_t p = 0; p < pieces; p++) function(&found.frame, count * p / pieces, count * (p + 1) / pieces);
+    compare(x, &expected, &found);
+    tear_down(&expected);
+    tear_down(&found);
+}
+
+static void assemble(const char *text) {
+    char path[] = "/tmp/weft-ptx-XXXXXX", command[128];
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
+    close(file);
+    snprintf(command, sizeof command, "ptxas -arch=sm_90 -o /dev/null %s", path);
+    int result = system(command);
+    unlink(path);
+    assert_int_equal(result, 0);
+}
+
+static void check_ptx(const example *x, const weft_kernel *kernel) {
+    weft_bytes text;
+    weft_test_ok(llvm->emit(NULL, kernel, "kernel", WEFT_LLVM_PTX, &text));
+    if (strstr(text.data, ".visible .entry kernel(") == NULL) fail_msg("%s has no entry", x->name);
+    if (have_ptxas) assemble(text.data);
+    weft_bytes_finish(&text);
+}
+
+static void check_on_cpu(const example *x, weft_kernel *kernel) {
+    weft_bytes object;
+    weft_image *image;
+    weft_kernel_function function;
+    weft_test_ok(llvm->emit(NULL, kernel, "kernel", WEFT_LLVM_OBJECT, &object));
+    weft_test_ok(llvm->load(object.data, object.size, "kernel", &image, &function));
+    for (int64_t pieces = 1; pieces <= 3; pieces++) {
+        run_one(x, kernel, function, true, pieces);
+        run_one(x, kernel, function, false, pieces);
+    }
+    llvm->unload(image);
+    weft_bytes_finish(&object);
+}
+
+static void check(const example *x) {
+    weft_kernel *kernel = parse(x);
+    check_on_cpu(x, kernel);
+    weft_kernel_destroy(kernel);
+}
+
+/* For the GPU, too: once for each text. */
+static void check_both(const example *x) {
+    weft_kernel *kernel = parse(x);
+    check_on_cpu(x, kernel);
+    check_ptx(x, kernel);
+    weft_kernel_destroy(kernel);
+}
+
+static const int64_t lengths[] = {1, 7, 8, 9, 31, 32, 33, 63, 64, 65, 100, 1000};
+enum { LENGTHS = sizeof lengths / sizeof *lengths };
+
+/* ---- elementwise ---- */
+
+static const char add_text[] = "kernel scheduled {\n"
+                               "  symbol n in [0, 1000000]\n"
+                               "  buffer b0 : f32 out\n  buffer b1 : f32\n  buffer b2 : f32\n"
+                               "  for i0 < (n + 63)/64 thread\n"
+                               "  for i1 < min(64, n - 64*i0) lane 8 x 4\n"
+                               "  stage {\n"
+                               "    %0 = load b1[64*i0 + i1] : f32\n"
+                               "    %1 = load b2[64*i0 + i1] : f32\n"
+                               "    %2 = add %0, %1 : f32\n"
+                               "    store b0[64*i0 + i1] = %2\n"
+                               "  }\n}\n";
+
+static void test_tails(void **state) {
+    (void)state;
+    example x = {.name = "add", .text = add_text, .special = true};
+    check_both(&x);
+    for (size_t i = 0; i < LENGTHS; i++) {
+        x.scalars[0] = lengths[i];
+        for (int b = 0; b < 3; b++) x.buffers[b].after = lengths[i];
+        check(&x);
+    }
+}
+
+/* b0[i] = b1[n-1-i] + b2[stride*i] + b3[0] * b4[(i/7) mod 3], under a predicate on the lane. */
+static const char layouts_text[] = "kernel scheduled {\n"
+                                   "  symbol n in [0, 100000]\n  symbol s in [0, 100]\n"
+                                   "  buffer b0 : f32 out\n  buffer b1 : f32\n  buffer b2 : f32\n  buffer b3 : f32\n"
+                                   "  buffer b4 : f32\n  buffer b5 : f32\n"
+                                   "  for i0 < n lane 8 x 2\n"
+                                   "  stage {\n"
+                                   "    %0 = load b1[-1*i0] : f32\n"
+                                   "    %1 = load b2[s*i0] : f32\n"
+                                   "    %2 = load b3[5] : f32\n"
+                                   "    %3 = load b4[i0/7 mod 3] : f32\n"
+                                   "    %4 = load b5[i0 - 3] if (i0 - 3, n - 5 - i0) : f32\n"
+                                   "    %5 = load b5[2*i0] if (n - 1 - 2*i0) : f32\n"
+                                   "    %6 = add %0, %1 : f32\n"
+                                   "    %7 = mul %2, %3 : f32\n"
+                                   "    %8 = add %4, %5 : f32\n"
+                                   "    %9 = sub %6, %7 : f32\n"
+                                   "    %10 = add %9, %8 : f32\n"
+                                   "    store b0[i0] = %10 if (n - 2 - i0)\n"
+                                   "  }\n}\n";
+
+static void test_layouts(void **state) {
+    (void)state;
+    example x = {.name = "layouts", .text = layouts_text, .buffers = {[3] = {0, 6}, [4] = {0, 3}}};
+    for (size_t i = 0; i < LENGTHS; i++) {
+        int64_t n = lengths[i];
+        x.scalars[0] = n;
+        x.scalars[1] = 3;
+        x.buffers[0].after = n;
+        x.buffers[1].before = n - 1;
+        x.buffers[1].after = 1;
+        x.buffers[2].after = 3 * (n - 1) + 1;
+        x.buffers[5].after = n;
+        if (i == 0) check_both(&x);
+        else check(&x);
+    }
+}
+
+/* Bytes have no masked instructions; a reversed store; bools of any non-zero byte; casts. */
+static const char bytes_text[] = "kernel scheduled {\n"
+                                 "  symbol n in [0, 100000]\n"
+                                 "  buffer b0 : bool out\n  buffer b1 : u8 out\n  buffer b2 : f64 out\n  buffer b3 : bool\n"
+                                 "  buffer b4 : u8\n"
+                                 "  for i0 < n lane 8 x 4\n"
+                                 "  stage {\n"
+                                 "    %0 = load b3[i0] : bool\n"
+                                 "    %1 = load b4[i0] : u8\n"
+                                 "    %2 = cast %1 : i32\n"
+                                 "    %3 = const 100 : i32\n"
+                                 "    %4 = gt %2, %3 : bool\n"
+                                 "    %5 = xor %0, %4 : bool\n"
+                                 "    %6 = add %1, %1 : u8\n"
+                                 "    %7 = cast %1 : f64\n"
+                                 "    %8 = select %0, %6, %1 : u8\n"
+                                 "    store b0[i0] = %5\n"
+                                 "    store b1[-1*i0] = %8\n"
+                                 "    store b2[-1*i0] = %7\n"
+                                 "  }\n}\n";
+
+static void test_bytes(void **state) {
+    (void)state;
+    example x = {.name = "bytes", .text = bytes_text};
+    for (size_t i = 0; i < LENGTHS; i++) {
+        int64_t n = lengths[i];
+        x.scalars[0] = n;
+        for (int b = 0; b < 5; b++) x.buffers[b].after = n;
+        x.buffers[1].before = x.buffers[2].before = n - 1;
+        x.buffers[1].after = x.buffers[2].after = 1;
+        if (i == 0) check_both(&x);
+        else check(&x);
+    }
+}
+
+/* A reshape and a broadcast: aligned blocks of 64, blocks of 12, rows by the outer ranges; the odometer over three of them. */
+static const char blocks_text[] = "kernel scheduled {\n"
+                                  "  symbol m in [1, 1000]\n"
+                                  "  buffer b0 : f32 out\n  buffer b1 : f32\n  buffer b2 : f32\n  buffer b3 : f32\n"
+                                  "  for i0 < m thread\n  for i1 < 3 thread\n  for i2 < m thread\n"
+                                  "  for i3 < 128 lane 8 x 4\n"
+                                  "  stage {\n"
+                                  "    %0 = load b1[i3/64 + 2*(i3 mod 64)] : f32\n"
+                                  "    %1 = load b2[12*(i3/12) + 11 - i3 mod 12 + i1] : f32\n"
+                                  "    %2 = load b3[i0 + m*i2] : f32\n"
+                                  "    %3 = load b1[64*(i3/64) + i3 mod 32] : f32\n"
+                                  "    %4 = add %0, %1 : f32\n"
+                                  "    %5 = mul %2, %3 : f32\n"
+                                  "    %6 = max %4, %5 : f32\n"
+                                  "    store b0[384*m*i0 + 128*m*i1 + 128*i2 + i3] = %6\n"
+                                  "  }\n}\n";
+
+static void test_blocks(void **state) {
+    (void)state;
+    example x = {.name = "blocks", .text = blocks_text};
+    for (int64_t m = 1; m <= 4; m++) {
+        x.scalars[0] = m;
+        x.buffers[0].after = 384 * m * m;
+        x.buffers[1].after = 128;
+        x.buffers[2].after = 134;
+        x.buffers[3].after = m * m;
+        if (m == 1) check_both(&x);
+        else check(&x);
+    }
+}
+
+/* ---- arithmetic of every dtype ---- */
+
+static const char *const float_ops[] = {"add %0, %1", "sub %0, %1", "mul %0, %1", "div %0, %1",  "max %0, %1", "min %0, %1",
+                                        "neg %0",     "abs %0",     "sqrt %0",    "fma %0, %1, %1", "round %0"};
+static const char *const integer_ops[] = {"add %0, %1", "sub %0, %1", "mul %0, %1", "max %0, %1", "min %0, %1", "neg %0", "abs %0",
+                                          "and %0, %1", "or %0, %1",  "xor %0, %1", "not %0",     "div %0, %1 site 3 at i0"};
+static const char *const comparisons[] = {"eq", "ne", "lt", "le", "gt", "ge"};
+
+/* out[i] = operation of a[i] and b[i] on `dtype`, giving `result`. */
+static void check_operation(const char *operation, const char *dtype, const char *result, int64_t width) {
+    char text[1024];
+    snprintf(text, sizeof text,
+             "kernel scheduled {\n  symbol n in [0, 1000]\n  buffer b0 : %s out\n  buffer b1 : %s\n  buffer b2 : %s\n"
+             "  sites 4\n  for i0 < n lane %d x 2\n  stage {\n    %%0 = load b1[i0] : %s\n    %%1 = load b2[i0] : %s\n"
+             "    %%2 = %s : %s\n    store b0[i0] = %%2\n  }\n}\n",
+             result, dtype, dtype, (int)width, dtype, dtype, operation, result);
+    example x = {.name = operation, .text = text, .scalars = {77}, .special = true};
+    for (int b = 0; b < 3; b++) x.buffers[b].after = 77;
+    check(&x);
+}
+
+static void test_operations(void **state) {
+    (void)state;
+    static const char *const floats[] = {"f32", "f64"}, *const integers[] = {"u8", "i32", "u32", "i64"};
+    static const char *const all[] = {"bool", "u8", "i32", "u32", "i64", "f32", "f64"};
+    for (int d = 0; d < 2; d++)
+        for (size_t i = 0; i < sizeof float_ops / sizeof *float_ops; i++)
+            check_operation(float_ops[i], floats[d], floats[d], d == 0 ? 8 : 4);
+    for (int d = 0; d < 4; d++)
+        for (size_t i = 0; i < sizeof integer_ops / sizeof *integer_ops; i++)
+            check_operation(integer_ops[i], integers[d], integers[d], 8);
+    for (int from = 0; from < 7; from++) {
+        char operation[32];
+        for (int to = 0; to < 7; to++) check_operation("cast %0", all[from], all[to], 8);
+        for (int c = 0; c < 6; c++) {
+            snprintf(operation, sizeof operation, "%s %%0, %%1", comparisons[c]);
+            if (from > 0 || c < 2) check_operation(operation, all[from], "bool", 8);
+        }
+    }
+    check_operation("bitcast %0", "f32", "i32", 8);
+    check_operation("bitcast %0", "i64", "f64", 4);
+}
+
+/* ---- reductions ---- */
+
+#define SUM_BLOCK "init (0x0p+0) : f32 {\n      %0 = param 0 : f32\n      %1 = param 1 : f32\n      %2 = add %0, %1 : f32\n      yield %2\n    }\n"
+
+/* Rows: `lanes` virtual lanes, on vectors or one after the other; and columns, with the lanes along the outer range. */
+static void check_sum(const char *rows, const char *columns, int64_t m, int64_t n) {
+    char text[1024];
+    snprintf(text, sizeof text,
+             "kernel scheduled {\n  symbol m in [0, 1000]\n  symbol n in [0, 10000]\n  buffer b0 : f32 out\n  buffer b1 : f32\n"
+             "  for i0 < m %s\n  stage {\n    for i1 < 2 reduce\n    for i2 < n reduce %s\n    %%0 = load b1[n*i0 + m*n*i1 + i2] : f32\n"
+             "    accumulate a0 (%%0) %s  }\n  stage {\n    %%1 = result a0.0 : f32\n    store b0[i0] = %%1\n  }\n}\n",
+             columns, rows, SUM_BLOCK);
+    example x = {.name = rows, .text = text, .scalars = {m, n}, .buffers = {{0, m}, {0, 2 * m * n}}};
+    if (m == 1 && n == 1) check_both(&x);
+    else check(&x);
+}
+
+static void test_sums(void **state) {
+    (void)state;
+    static const char *const forms[][2] = {
+        {"lanes 32 lane 8 x 4", "thread"}, {"lanes 8 lane 8 x 1", "thread"}, {"lanes 32", "thread"}, {"", "thread"},
+        {"lanes 4 lane 4 x 1", "thread"},  {"lanes 16", "lane 8 x 2"},       {"", "lane 8 x 4"},     {"lanes 2", "lane 4 x 1"},
+    };
+    for (size_t form = 0; form < sizeof forms / sizeof *forms; form++) {
+        check_sum(forms[form][0], forms[form][1], 3, 0);
+        check_sum(forms[form][0], forms[form][1], 0, 3);
+        for (size_t i = 0; i < LENGTHS; i++) check_sum(forms[form][0], forms[form][1], i % 2 == 0 ? 1 : 19, lengths[i]);
+    }
+}
+
+static const char argmax_text[] = "kernel scheduled {\n"
+                                  "  symbol n in [0, 10000]\n"
+                                  "  buffer b0 : f32 out\n  buffer b1 : i64 out\n  buffer b2 : f32\n"
+                                  "  for i0 < 5 thread\n"
+                                  "  stage {\n"
+                                  "    for i1 < n reduce lanes %d%s\n"
+                                  "    %%0 = load b2[n*i0 + i1] : f32\n"
+                                  "    %%1 = index i1 : i64\n"
+                                  "    accumulate a0 (%%0, %%1) init (-inf, 9223372036854775807) : f32, i64 {\n"
+                                  "      %%0 = param 0 : f32\n      %%1 = param 1 : i64\n      %%2 = param 2 : f32\n"
+                                  "      %%3 = param 3 : i64\n      %%4 = gt %%2, %%0 : bool\n      %%5 = eq %%2, %%0 : bool\n"
+                                  "      %%6 = lt %%3, %%1 : bool\n      %%7 = and %%5, %%6 : bool\n      %%8 = or %%4, %%7 : bool\n"
+                                  "      %%9 = select %%8, %%2, %%0 : f32\n      %%10 = select %%8, %%3, %%1 : i64\n"
+                                  "      yield %%9, %%10\n    }\n"
+                                  "  }\n"
+                                  "  stage {\n"
+                                  "    %%2 = result a0.0 : f32\n    %%3 = result a0.1 : i64\n"
+                                  "    store b0[i0] = %%2\n    store b1[i0] = %%3\n"
+                                  "  }\n}\n";
+
+static void test_argmax(void **state) {
+    (void)state;
+    for (int form = 0; form < 2; form++) {
+        char text[2048];
+        snprintf(text, sizeof text, argmax_text, form == 0 ? 16 : 8, form == 0 ? " lane 8 x 2" : "");
+        example x = {.name = "argmax", .text = text, .buffers = {{0, 5}, {0, 5}}};
+        for (size_t i = 0; i < LENGTHS; i++) {
+            x.scalars[0] = lengths[i];
+            x.buffers[2].after = 5 * lengths[i];
+            if (i == 0) check_both(&x);
+            else check(&x);
+        }
+    }
+}
+
+#define MAX_BLOCK "init (-inf) : f32 {\n      %0 = param 0 : f32\n      %1 = param 1 : f32\n      %2 = max %0, %1 : f32\n      yield %2\n    }\n"
+
+static const char softmax_text[] = "kernel scheduled {\n"
+                                   "  symbol m in [0, 1000]\n  symbol n in [0, 10000]\n"
+                                   "  buffer b0 : f32 out\n  buffer b1 : f32\n"
+                                   "  for i0 < m thread\n"
+                                   "  stage {\n    for i1 < n reduce lanes 32 lane 8 x 4\n    %0 = load b1[n*i0 + i1] : f32\n"
+                                   "    accumulate a0 (%0) " MAX_BLOCK "  }\n"
+                                   "  stage {\n    for i2 < n reduce lanes 32 lane 8 x 4\n    %1 = load b1[n*i0 + i2] : f32\n"
+                                   "    %2 = result a0.0 : f32\n    %3 = sub %1, %2 : f32\n    %4 = exp %3 : f32\n"
+                                   "    accumulate a1 (%4) " SUM_BLOCK "  }\n"
+                                   "  stage {\n    for i3 < n lane 8 x 4\n    %5 = load b1[n*i0 + i3] : f32\n"
+                                   "    %6 = result a0.0 : f32\n    %7 = sub %5, %6 : f32\n    %8 = exp %7 : f32\n"
+                                   "    %9 = result a1.0 : f32\n    %10 = div %8, %9 : f32\n"
+                                   "    store b0[n*i0 + i3] = %10\n  }\n}\n";
+
+static void test_softmax(void **state) {
+    (void)state;
+    example x = {.name = "softmax", .text = softmax_text};
+    for (size_t i = 0; i < LENGTHS; i++) {
+        x.scalars[0] = 3;
+        x.scalars[1] = lengths[i];
+        x.buffers[0].after = x.buffers[1].after = 3 * lengths[i];
+        if (i == 0) check_both(&x);
+        else check(&x);
+    }
+}
+
+/* ---- data checks ---- */
+
+static const char gather_text[] = "kernel scheduled {\n"
+                                  "  symbol n in [0, 1000]\n  symbol e in [0, 1000]\n"
+                                  "  buffer b0 : f32 out\n  buffer b1 : f32\n  buffer b2 : i64\n"
+                                  "  sites 2\n"
+                                  "  for i0 < n thread\n  for i1 < n lane 8 x 2\n"
+                                  "  stage {\n"
+                                  "    %0 = load b2[i1] if (n - 3 - i1) : i64\n"
+                                  "    %1 = check %0 < e site 1 at n*i0 + i1 if (n - 3 - i1) : i64\n"
+                                  "    %2 = load b1[e*i0, %1] if (n - 3 - i1) : f32\n"
+                                  "    store b0[n*i0 + i1] = %2\n"
+                                  "  }\n}\n";
+
+static void test_gather(void **state) {
+    (void)state;
+    example x = {.name = "gather", .text = gather_text};
+    for (size_t i = 0; i < LENGTHS - 1; i++) {
+        int64_t n = lengths[i];
+        x.scalars[0] = n;
+        x.buffers[0].after = n * n;
+        x.buffers[2].after = n;
+        x.scalars[1] = 9 - (int64_t)(i % 3) * 4;
+        x.buffers[1].after = n * x.scalars[1];
+        x.small = i % 3 == 0;
+        if (i == 0) check_both(&x);
+        else check(&x);
+    }
+}
+
+/* ---- refusals ---- */
+
+static void test_refusals(void **state) {
+    (void)state;
+    static const char half[] = "kernel scheduled {\n  buffer b0 : f16 out\n  buffer b1 : f16\n  for i0 < 8 lane 8 x 1\n  stage {\n"
+                               "    %0 = load b1[i0] : f16\n    store b0[i0] = %0\n  }\n}\n";
+    static const char raw[] = "kernel scheduled {\n  buffer b0 : f32 out\n  buffer b1 : f32\n  for i0 < 8 lane 8 x 1\n  stage {\n"
+                              "    %0 = load b1[i0] : f32\n    %1 = exp %0 : f32\n    store b0[i0] = %1\n  }\n}\n";
+    static const struct {
+        const char *text, *part;
+    } cases[] = {{half, "dtype f16"}, {raw, "exp"}};
+    for (int i = 0; i < 2; i++) {
+        weft_kernel *kernel;
+        weft_bytes object;
+        weft_test_ok(weft_kernel_parse(NULL, "refused", cases[i].text, strlen(cases[i].text), &kernel));
+        weft_test_fails(llvm->emit(NULL, kernel, "kernel", WEFT_LLVM_OBJECT, &object), WEFT_UNSUPPORTED, cases[i].part);
+        weft_kernel_destroy(kernel);
+    }
+    weft_image *image;
+    weft_kernel_function function;
+    weft_test_fails(llvm->load("nonsense", 8, "kernel", &image, &function), WEFT_COMPILE_FAILED, "");
+}
+
+static void test_missing_symbol(void **state) {
+    (void)state;
+    example x = {.name = "add", .text = add_text};
+    weft_kernel *kernel = parse(&x);
+    weft_bytes object;
+    weft_image *image;
+    weft_kernel_function function;
+    weft_test_ok(llvm->emit(NULL, kernel, "kernel", WEFT_LLVM_OBJECT, &object));
+    weft_test_fails(llvm->load(object.data, object.size, "printf", &image, &function), WEFT_COMPILE_FAILED, "printf");
+    weft_bytes_finish(&object);
+    weft_kernel_destroy(kernel);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tails),  cmocka_unit_test(test_layouts), cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_blocks), cmocka_unit_test(test_operations), cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_argmax), cmocka_unit_test(test_softmax), cmocka_unit_test(test_gather),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_missing_symbol),
+    };
+    llvm = weft_llvm_query();
+    have_ptxas = system("ptxas --version >/dev/null 2>&1") == 0;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
