@@ -25,6 +25,9 @@ weft_status *weft_infer_error(const weft_infer_context *context, weft_code code,
 weft_status *weft_infer_require(const weft_infer_context *context, weft_guard_kind kind, weft_extent a, weft_extent b,
                                 const char *format, ...)
 {
+    if (!weft_extent_is_valid(a) || !weft_extent_is_valid(b)) {
+        return weft_infer_error(context, WEFT_OUT_OF_RANGE, "an extent is invalid or does not fit an int64");
+    }
     if (weft_guard_is_proven(context->graph, kind, a, b)) return NULL;
     weft_code code = kind == WEFT_GUARD_EQUAL ? WEFT_SHAPE_MISMATCH : WEFT_OUT_OF_RANGE;
     va_list arguments;

@@ -121,9 +121,14 @@ static weft_status *run_rule(weft_graph *graph, node_draft *draft, weft_arena *s
 
 static weft_status *check_axis(weft_graph *graph, const node_draft *draft, size_t axis, weft_extent extent)
 {
-    if (!weft_extent_is_valid(extent) || (extent.graph != NULL && extent.graph->extents != graph->extents)) {
+    if (!weft_extent_is_valid(extent)) {
+        return draft_error(graph, draft, WEFT_OUT_OF_RANGE,
+                           "%s: axis %zu of the result has an extent that is invalid or does not fit an int64",
+                           draft->op->name, axis);
+    }
+    if (extent.graph != NULL && extent.graph->extents != graph->extents) {
         return draft_error(graph, draft, WEFT_INVALID_ARGUMENT,
-                           "%s: axis %zu of the result has no extent of this graph", draft->op->name, axis);
+                           "%s: axis %zu of the result has an extent of another graph", draft->op->name, axis);
     }
     if (weft_guard_is_proven(graph, WEFT_GUARD_AT_MOST, weft_extent_of(0), extent)) return NULL;
     weft_status *otherwise =

@@ -328,6 +328,19 @@ static void slices_stay_inside(void **state)
     expect_error(weft_narrow(c, 2, N(0), N(1)), WEFT_OUT_OF_RANGE, "narrow: axis 2 is out of range for rank 2");
 }
 
+static void overflows_are_errors(void **state)
+{
+    (void)state;
+    weft_tensor huge = weft_broadcast(weft_scalar(f.graph, WEFT_U8, 1), WEFT_SHAPE(N(INT64_MAX)));
+    expect_type(huge, "u8[9223372036854775807]");
+    expect_error(weft_concat(WEFT_TENSORS(huge, huge), 0), WEFT_OUT_OF_RANGE,
+                 "concat: axis 0 of the result has an extent that is invalid or does not fit an int64");
+    expect_error(weft_slice(f.v, WEFT_SHAPE(N(0)), WEFT_SHAPE(N(3)), WEFT_INTS(INT64_MAX)), WEFT_OUT_OF_RANGE,
+                 "slice: an extent is invalid or does not fit an int64");
+    weft_tensor wide = weft_broadcast(f.x, WEFT_SHAPE(N(INT64_C(1) << 60), f.n, N(4)));
+    expect_type(weft_permute(weft_narrow(wide, 2, N(0), N(1)), WEFT_INTS(1, 0, 2)), "f32[n, 1152921504606846976, 1]");
+}
+
 static void symbolic_slices_become_guards(void **state)
 {
     (void)state;
@@ -622,6 +635,7 @@ int main(void)
         UNIT(axes_move),
         UNIT(broadcasts_stretch_ones_only),
         UNIT(slices_stay_inside),
+        UNIT(overflows_are_errors),
         UNIT(symbolic_slices_become_guards),
         UNIT(padding_grows),
         UNIT(joining_and_picking),
