@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cache.h"
+#include <string.h>
+
+typedef struct einsum_entry {
+    struct einsum_entry *earlier, *later; /* in use */
+    struct einsum_entry *next;            /* in the bucket */
+    uint64_t hash;
+    einsum_shared *value;
+    size_t bytes;
+    size_t key_size;
+    char key[];
+} einsum_entry;
+
+void einsum_shared_release(einsum_shared *shared)
+{
+    if (shared != NULL && atomic_fetch_sub(&shared->references, 1) == 1) shared->destroy(shared);
+}
+
+/* FNV-1a over eight bytes at a time, with a final mix. */
+static uint64_t hash_of(einsum_key key)
+{
+    const unsigned char *at = key.data;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ key.size;
+    for (size_t left = key.size; left > 0;) {
+        uint64_t word = 0;
+        size_t step = left < sizeof word ? left : sizeof word;
+        memcpy(&word, at, step);
+        hash = (hash ^ word) * UINT64_C(0x100000001b3);
+        hash ^= hash >> 29;
+        at += step;
+        left -= step;
+    }
+    return hash ^ hash >> 32;
+}
+
+weft_status *einsum_cache_init(einsum_cache *cache, const weft_allocator *allocator)
+{
+    *cache = (einsum_cache){.allocator = allocator, .capacity = EINSUM_CAPACITY};
+    if (pthread_mutex_init(&cache->mutex, NULL) == 0) return NULL;
+    return weft_status_out_of_memory();
+}
+
+/* ---- under the lock ---- */
+
+static einsum_entry **bucket_of(einsum_cache *cache, uint64_t hash)
+{
+    return &cache->buckets[hash % EINSUM_BUCKETS];
+}
+
+static einsum_entry *find(einsum_cache *cache, einsum_key key, uint64_t hash)
+{
+    einsum_entry *entry = *bucket_of(cache, hash);
+    while (entry != NULL &&
+           (entry->hash != hash || entry->key_size != key.size || memcmp(entry->key, key.data, key.size) != 0))
+        entry = entry->next;
+    return entry;
+}
+
+static void unlink_use(einsum_cache *cache, einsum_entry *entry)
+{
+    *(entry->later == NULL ? &cache->first : &entry->later->earlier) = entry->earlier;
+    *(entry->earlier == NULL ? &cache->last : &entry->earlier->later) = entry->later;
+}
+
+static void link_first(einsum_cache *cache, einsum_entry *entry)
+{
+    entry->later = NULL;
+    entry->earlier = cache->first;
+    *(cache->first == NULL ? &cache->last : &cache->first->later) = entry;
+    cache->first = entry;
+}
+
+static void entry_destroy(einsum_cache *cache, einsum_entry *entry)
+{
+    einsum_shared_release(entry->value);
+    cache->allocator->resize(cache->allocator->self, entry, sizeof *entry + entry->key_size, 0, _Alignof(einsum_entry));
+}
+
+static void drop_last(einsum_cache *cache)
+{
+    einsum_entry *entry = cache->last, **at = bucket_of(cache, entry->hash);
+    while (*at != entry) at = &(*at)->next;
+    *at = entry->next;
+    unlink_use(cache, entry);
+    cache->counters.entries--;
+    cache->counters.bytes -= entry->bytes;
+    entry_destroy(cache, entry);
+}
+
+static void shrink(einsum_cache *cache, size_t capacity)
+{
+    for (; cache->counters.entries > capacity; cache->counters.evictions++) drop_last(cache);
+}
+
+static einsum_entry *entry_create(einsum_cache *cache, einsum_key key, einsum_shared *value)
+{
+    einsum_entry *entry = cache->allocator->resize(cache->allocator->self, NULL, 0, sizeof *entry + key.size,
+                                                   _Alignof(einsum_entry));
+    if (entry == NULL) return NULL;
+    *entry = (einsum_entry){.hash = hash_of(key), .value = value, .key_size = key.size};
+    memcpy(entry->key, key.data, key.size);
+    atomic_fetch_add(&value->references, 1);
+    return entry;
+}
+
+/* ---- in turn ---- */
+
+einsum_shared *einsum_cache_find(einsum_cache *cache, einsum_key key)
+{
+    uint64_t hash = hash_of(key);
+    pthread_mutex_lock(&cache->mutex);
+    einsum_entry *entry = find(cache, key, hash);
+    einsum_shared *value = entry == NULL ? NULL : entry->value;
+    if (entry != NULL) {
+        unlink_use(cache, entry);
+        link_first(cache, entry);
+        atomic_fetch_add(&value->references, 1);
+    }
+    (*(value == NULL ? &cache->counters.misses : &cache->counters.hits))++;
+    pthread_mutex_unlock(&cache->mutex);
+    return value;
+}
+
+void einsum_cache_insert(einsum_cache *cache, einsum_key key, einsum_shared *value, size_t bytes)
+{
+    pthread_mutex_lock(&cache->mutex);
+    bool wanted = cache->capacity > 0 && find(cache, key, hash_of(key)) == NULL;
+    einsum_entry *entry = wanted ? entry_create(cache, key, value) : NULL;
+    if (entry != NULL) {
+        shrink(cache, cache->capacity - 1);
+        entry->bytes = bytes;
+        entry->next = *bucket_of(cache, entry->hash);
+        *bucket_of(cache, entry->hash) = entry;
+        link_first(cache, entry);
+        cache->counters.entries++;
+        cache->counters.bytes += bytes;
+    }
+    pthread_mutex_unlock(&cache->mutex);
+}
+
+void einsum_cache_set_capacity(einsum_cache *cache, size_t capacity)
+{
+    pthread_mutex_lock(&cache->mutex);
+    cache->capacity = capacity;
+    shrink(cache, capacity);
+    pthread_mutex_unlock(&cache->mutex);
+}
+
+void einsum_cache_clear(einsum_cache *cache)
+{
+    pthread_mutex_lock(&cache->mutex);
+    while (cache->last != NULL) drop_last(cache);
+    pthread_mutex_unlock(&cache->mutex);
+}
+
+weft_cache_counters einsum_cache_read(einsum_cache *cache)
+{
+    pthread_mutex_lock(&cache->mutex);
+    weft_cache_counters counters = cache->counters;
+    pthread_mutex_unlock(&cache->mutex);
+    return counters;
+}
+
+void einsum_cache_finish(einsum_cache *cache)
+{
+    einsum_cache_clear(cache);
+    pthread_mutex_destroy(&cache->mutex);
+}

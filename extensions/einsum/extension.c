@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of the extension, its state for each executor, and what callers can ask of that. */
+#include "op.h"
+#include "state.h"
+
+enum { CACHE_COUNT = WEFT_EINSUM_PROGRAMS + 1 };
+
+weft_status *weft_extension_query(const weft_host *host, const weft_extension **out_extension);
+
+/* ---- state ---- */
+
+static void state_free(einsum_state *state)
+{
+    state->allocator->resize(state->allocator->self, state, sizeof *state, 0, _Alignof(einsum_state));
+}
+
+static weft_status *init_caches(einsum_state *state)
+{
+    for (size_t i = 0; i < CACHE_COUNT; i++) {
+        weft_status *status = einsum_cache_init(&state->caches[i], state->allocator);
+        if (status == NULL) continue;
+        while (i-- > 0) einsum_cache_finish(&state->caches[i]);
+        return status;
+    }
+    return NULL;
+}
+
+static weft_status *state_create(const weft_allocator *allocator, void **out_state)
+{
+    if (allocator == NULL) allocator = weft_allocator_default();
+    einsum_state *state = allocator->resize(allocator->self, NULL, 0, sizeof *state, _Alignof(einsum_state));
+    if (state == NULL) return weft_status_out_of_memory();
+    state->allocator = allocator;
+    weft_status *status = init_caches(state);
+    if (status == NULL) *out_state = state;
+    else state_free(state);
+    return status;
+}
+
+static void state_destroy(void *self)
+{
+    einsum_state *state = self;
+    for (size_t i = 0; i < CACHE_COUNT; i++) einsum_cache_finish(&state->caches[i]);
+    state_free(state);
+}
+
+/* ---- the table ---- */
+
+static const weft_op_def *const ops[] = {&einsum_op};
+
+static const weft_extension extension = {
+    .size = sizeof(weft_extension),
+    .abi_major = WEFT_ABI_MAJOR,
+    .abi_minor = WEFT_ABI_MINOR,
+    .family = "einsum",
+    .version = "0.1.0",
+    .op_count = 1,
+    .ops = ops,
+    .state_create = state_create,
+    .state_destroy = state_destroy,
+};
+
+const weft_extension *weft_einsum_extension(void)
+{
+    return &extension;
+}
+
+weft_status *weft_extension_query(const weft_host *host, const weft_extension **out_extension)
+{
+    (void)host;
+    *out_extension = &extension;
+    return NULL;
+}
+
+/* ---- the caches ---- */
+
+static weft_status *find_state(const weft_executor *executor, unsigned cache, einsum_state **out_state)
+{
+    *out_state = executor == NULL ? NULL : weft_executor_extension_state(executor, &extension);
+    if (*out_state == NULL) {
+        return weft_status_create(NULL, WEFT_NOT_REGISTERED, "weft_einsum_cache",
+                                  "the einsum extension is not registered with the executor");
+    }
+    if (cache < CACHE_COUNT) return NULL;
+    return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, "weft_einsum_cache", "%u is no cache of weft_einsum_cache", cache);
+}
+
+weft_status *weft_einsum_cache_read(const weft_executor *executor, weft_einsum_cache cache,
+                                    weft_cache_counters *out_counters)
+{
+    einsum_state *state;
+    WEFT_TRY(find_state(executor, cache, &state));
+    *out_counters = einsum_cache_read(&state->caches[cache]);
+    return NULL;
+}
+
+weft_status *weft_einsum_cache_set_capacity(const weft_executor *executor, weft_einsum_cache cache, size_t capacity)
+{
+    einsum_state *state;
+    WEFT_TRY(find_state(executor, cache, &state));
+    einsum_cache_set_capacity(&state->caches[cache], capacity);
+    return NULL;
+}
+
+weft_status *weft_einsum_cache_clear(const weft_executor *executor)
+{
+    einsum_state *state;
+    WEFT_TRY(find_state(executor, 0, &state));
+    for (size_t i = 0; i < CACHE_COUNT; i++) einsum_cache_clear(&state->caches[i]);
+    return NULL;
+}

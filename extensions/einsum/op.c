@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "op.h"
+#include "lower.h"
+
+weft_status *einsum_op_read(einsum_expression *expression, const weft_attr *attrs, size_t operand_count,
+                            const weft_shape *shapes, weft_graph *graph, einsum_policy *out_policy)
+{
+    WEFT_TRY(einsum_policy_parse(&expression->arena, attrs[EINSUM_ATTR_ORDER].data, attrs[EINSUM_ATTR_PATH].ints, out_policy));
+    WEFT_TRY(einsum_expression_parse(expression, attrs[EINSUM_ATTR_EQUATION].data, false));
+    WEFT_TRY(einsum_expression_bind(expression, operand_count, shapes, graph));
+    return einsum_expression_reduce(expression);
+}
+
+/* ---- the type rule ---- */
+
+static weft_status *check_dtypes(const weft_infer_context *context)
+{
+    for (size_t i = 1; i < context->input_count; i++) {
+        if (context->inputs[i].dtype == context->inputs[0].dtype) continue;
+        return weft_status_create(weft_graph_allocator(context->graph), WEFT_DTYPE_MISMATCH, EINSUM_OP_NAME,
+                                  "einsum: operand %zu has dtype %s but operand 0 has %s; cast explicitly", i,
+                                  weft_dtype_name(context->inputs[i].dtype), weft_dtype_name(context->inputs[0].dtype));
+    }
+    return NULL;
+}
+
+static weft_status *fill_type(const weft_infer_context *context, const einsum_expression *x, weft_type *out_type)
+{
+    einsum_labels output = x->network.output;
+    weft_extent *extents = context->allocate(context, (output.count + 1) * sizeof *extents);
+    if (extents == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < output.count; i++) extents[i] = x->extents[output.items[i]];
+    *out_type = (weft_type){context->inputs[0].dtype, {output.count, extents}};
+    return NULL;
+}
+
+/* An order that depends on no extents is worked out here, so that a wrong path is an error of the node. */
+static weft_status *infer_with(const weft_infer_context *context, einsum_expression *x, weft_type *out_types)
+{
+    einsum_policy policy;
+    weft_shape *shapes = einsum_arena_allocate(&x->arena, context->input_count, sizeof *shapes);
+    if (shapes == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < context->input_count; i++) shapes[i] = context->inputs[i].shape;
+    WEFT_TRY(einsum_op_read(x, context->attrs, context->input_count, shapes, context->graph, &policy));
+    if (policy.kind == EINSUM_POLICY_PATH) WEFT_TRY(einsum_expression_order(x, policy));
+    return fill_type(context, x, out_types);
+}
+
+static weft_status *infer(const weft_infer_context *context, weft_type *out_types)
+{
+    WEFT_TRY(check_dtypes(context));
+    einsum_expression x;
+    einsum_expression_init(&x, weft_graph_allocator(context->graph));
+    weft_status *status = infer_with(context, &x, out_types);
+    einsum_expression_finish(&x);
+    return status;
+}
+
+/* ---- lowering ---- */
+
+static weft_status *lower_with(einsum_expression *x, const weft_attr *attrs, weft_tensors inputs, weft_tensor *out_tensor)
+{
+    einsum_policy policy;
+    weft_shape *shapes = einsum_arena_allocate(&x->arena, inputs.count, sizeof *shapes);
+    if (shapes == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < inputs.count; i++) shapes[i] = weft_tensor_shape(inputs.items[i]);
+    WEFT_TRY(einsum_op_read(x, attrs, inputs.count, shapes, NULL, &policy));
+    if (einsum_policy_needs_extents(policy, inputs.count) && !einsum_expression_is_static(x)) return NULL;
+    WEFT_TRY(einsum_expression_order(x, policy));
+    return einsum_lower(x, inputs.items, out_tensor);
+}
+
+static weft_status *lower(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
+                          weft_tensor *out_tensors)
+{
+    (void)op;
+    out_tensors[0] = (weft_tensor){0};
+    einsum_expression x;
+    einsum_expression_init(&x, weft_graph_allocator(graph));
+    weft_status *status = lower_with(&x, attrs, inputs, out_tensors);
+    einsum_expression_finish(&x);
+    return status;
+}
+
+/* ---- the op ---- */
+
+static const weft_attr_def attributes[EINSUM_ATTR_COUNT] = {
+    [EINSUM_ATTR_EQUATION] = {"equation", WEFT_ATTR_STRING},
+    [EINSUM_ATTR_ORDER] = {"order", WEFT_ATTR_STRING},
+    [EINSUM_ATTR_PATH] = {"path", WEFT_ATTR_INTS},
+};
+
+const weft_op_def einsum_op = {
+    .size = sizeof(weft_op_def),
+    .name = EINSUM_OP_NAME,
+    .version = 1,
+    .input_count = -1,
+    .output_count = 1,
+    .op_class = WEFT_CLASS_OPAQUE,
+    .dtypes = (1u << WEFT_DTYPE_COUNT) - 1,
+    .attr_count = EINSUM_ATTR_COUNT,
+    .attrs = attributes,
+    .infer = infer,
+    .lower = lower,
+    .kernel = einsum_op_run,
+};

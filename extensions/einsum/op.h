@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef EINSUM_OP_H
+#define EINSUM_OP_H
+/* The op "einsum.einsum". */
+#include "expression.h"
+
+#define EINSUM_OP_NAME "einsum.einsum"
+
+/* Its attributes, in the order of the schema. */
+enum { EINSUM_ATTR_EQUATION, EINSUM_ATTR_ORDER, EINSUM_ATTR_PATH, EINSUM_ATTR_COUNT };
+
+extern const weft_op_def einsum_op;
+
+/* Parses the attributes of a node over operands of `shapes`, as far as einsum_expression_reduce. */
+weft_status *einsum_op_read(einsum_expression *expression, const weft_attr *attrs, size_t operand_count,
+                            const weft_shape *shapes, weft_graph *graph, einsum_policy *out_policy) WEFT_MUST_USE;
+
+/* The node at the run, planned and compiled for the extents it meets. */
+weft_status *einsum_op_run(const weft_kernel_context *context);
+#endif

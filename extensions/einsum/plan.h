@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef EINSUM_PLAN_H
+#define EINSUM_PLAN_H
+/*
+ * Planning: a network of labels and the logarithms of their extents in, an order of pairwise contractions out. Knows nothing of tensors,
+ * text or broadcasting. Sizes and costs are logarithms to base 2, so that nothing overflows.
+ */
+#include "network.h"
+#include "order.h"
+#include <weft/einsum.h>
+
+/*
+ * Operands and output have distinct labels, each label of an operand is in another operand or in the output.
+ */
+typedef struct einsum_problem {
+    size_t operand_count;
+    const einsum_labels *operands;
+    einsum_labels output;
+    size_t label_count;
+    const double *log2_extents; /* at least 0 */
+} einsum_problem;
+
+typedef struct einsum_cost {
+    double log2_flops; /* multiplications of all steps; -INFINITY for none */
+    double log2_size;  /* the largest result of a step; -INFINITY for none */
+} einsum_cost;
+
+/* Whether `x` is less than `y` under `minimize`. */
+bool einsum_cost_less(einsum_cost x, einsum_cost y, weft_einsum_minimize minimize);
+/* log2(2^x + 2^y) */
+double einsum_log2_add(double x, double y);
+
+/* Finds a good order: the best there is for few operands, the best of several greedy ones for more. Deterministic. */
+weft_status *einsum_plan_find(einsum_arena *arena, const einsum_problem *problem, weft_einsum_minimize minimize,
+                              einsum_pair *out_pairs) WEFT_MUST_USE;
+
+/* ---- going through an order ---- */
+
+/* The values made so far, operands first, and how often each label is still needed. */
+typedef struct einsum_walk {
+    const einsum_problem *problem;
+    einsum_arena *arena;
+    size_t value_count;
+    einsum_labels *values;
+    uint32_t *uses;   /* by label: live values that have it, and 1 if the output does */
+    uint8_t *marks;   /* by label: zero between calls */
+    einsum_cost cost; /* of the steps so far */
+} einsum_walk;
+
+weft_status *einsum_walk_init(einsum_walk *walk, einsum_arena *arena, const einsum_problem *problem) WEFT_MUST_USE;
+/*
+ * Contracts two live values, which then are not live any more; the result becomes value value_count - 1. Its labels are those of both that are still
+ * needed, then the others of a, then those of b, each in their order. False when out of memory.
+ */
+bool einsum_walk_join(einsum_walk *walk, einsum_pair pair);
+/* log2 of the elements of the result that joining two live values would have. */
+double einsum_walk_result_size(einsum_walk *walk, size_t a, size_t b);
+
+weft_status *einsum_plan_cost(einsum_arena *arena, const einsum_problem *problem, const einsum_pair *pairs,
+                              einsum_cost *out_cost) WEFT_MUST_USE;
+
+/* The planners behind einsum_plan_find. */
+enum { EINSUM_EXACT_LIMIT = 8 };
+weft_status *einsum_plan_exact(einsum_arena *arena, const einsum_problem *problem, weft_einsum_minimize minimize,
+                               einsum_pair *out_pairs) WEFT_MUST_USE;
+weft_status *einsum_plan_greedy(einsum_arena *arena, const einsum_problem *problem, double cost_factor,
+                                einsum_pair *out_pairs, einsum_cost *out_cost) WEFT_MUST_USE;
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef EINSUM_REQUEST_H
+#define EINSUM_REQUEST_H
+/* What a caller asks for, checked: an expression over operands of given shapes, and how to contract it. */
+#include "expression.h"
+#include <weft/einsum.h>
+
+/* A plan keeps the expression it was made for, to be told from others. */
+struct weft_einsum_plan {
+    einsum_expression expression;
+    const char *equation;  /* flat, explicit, without white space */
+    weft_ints path, shape;
+    const char *order;
+    double log10_flops, log2_size;
+};
+
+typedef struct einsum_request {
+    const char *equation;
+    einsum_policy policy;
+} einsum_request;
+
+/*
+ * Parses `text`, binds it to `shapes` and reads `options` (may be NULL). Nothing is required of a graph yet. Strings and lists live in the
+ * expression, which the caller has initialised.
+ */
+weft_status *einsum_request_fill(einsum_expression *expression, const char *text, size_t operand_count,
+                                 const weft_shape *shapes, const weft_einsum_options *options,
+                                 einsum_request *out_request) WEFT_MUST_USE;
+#endif

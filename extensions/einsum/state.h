@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef EINSUM_STATE_H
+#define EINSUM_STATE_H
+/* What the extension keeps for one executor. */
+#include "cache.h"
+#include <weft/einsum.h>
+
+typedef struct einsum_state {
+    const weft_allocator *allocator;
+    einsum_cache caches[WEFT_EINSUM_PROGRAMS + 1]; /* by weft_einsum_cache */
+} einsum_state;
+#endif

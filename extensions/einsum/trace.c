@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tracing: callers' arguments become the attributes of one node. */
+#define WEFT_NO_PLACES
+#include "op.h"
+#include "request.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static weft_graph *graph_of(weft_tensors operands)
+{
+    weft_graph *graph = NULL;
+    for (size_t i = 0; i < operands.count && graph == NULL; i++) graph = operands.items[i].graph;
+    return graph;
+}
+
+static bool all_valid(weft_tensors operands)
+{
+    for (size_t i = 0; i < operands.count; i++)
+        if (!weft_tensor_is_valid(operands.items[i])) return false;
+    return true;
+}
+
+static weft_status *register_op(weft_graph *graph)
+{
+    return weft_graph_find_op(graph, EINSUM_OP_NAME) != NULL ? NULL : weft_graph_register(graph, weft_einsum_extension());
+}
+
+static weft_status *trace(einsum_expression *x, weft_graph *graph, const char *text, weft_tensors operands,
+                          const weft_einsum_options *options, weft_tensor *out_tensor)
+{
+    einsum_request request;
+    WEFT_TRY(register_op(graph));
+    weft_shape *shapes = einsum_arena_allocate(&x->arena, operands.count, sizeof *shapes);
+    if (shapes == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < operands.count; i++) shapes[i] = weft_tensor_shape(operands.items[i]);
+    WEFT_TRY(einsum_request_fill(x, text, operands.count, shapes, options, &request));
+    const char *order = einsum_policy_name(request.policy);
+    weft_attr attrs[] = {{.data = request.equation, .size = strlen(request.equation)},
+                         {.data = order, .size = strlen(order)},
+                         {.ints = request.policy.path}};
+    *out_tensor = weft_trace(graph, EINSUM_OP_NAME, operands, attrs);
+    return NULL;
+}
+
+weft_tensor weft_einsum(const char *text, weft_tensors operands, const weft_einsum_options *options)
+{
+    weft_graph *graph = graph_of(operands);
+    weft_tensor result = weft_trace_error(graph, NULL);
+    if (graph == NULL || !all_valid(operands)) return result;
+    einsum_expression x;
+    einsum_expression_init(&x, weft_graph_allocator(graph));
+    weft_status *status = trace(&x, graph, text, operands, options, &result);
+    einsum_expression_finish(&x);
+    return status == NULL ? result : weft_trace_error(graph, status);
+}
+
+/* ---- labels that are numbers ---- */
+
+static void print_labels(einsum_text *text, weft_ints labels)
+{
+    einsum_text_append(text, "[", 1);
+    for (size_t i = 0; i < labels.count; i++) einsum_text_print(text, "%s%" PRId64, i == 0 ? "" : " ", labels.items[i]);
+    einsum_text_append(text, "]", 1);
+}
+
+static void print_network(einsum_text *text, size_t operand_count, const weft_ints *labels, weft_ints output)
+{
+    for (size_t i = 0; i < operand_count; i++) {
+        if (i > 0) einsum_text_append(text, ",", 1);
+        print_labels(text, labels[i]);
+    }
+    einsum_text_append(text, "->", 2);
+    print_labels(text, output);
+}
+
+static weft_status *check_labels(const einsum_arena *arena, const char *where, weft_ints labels)
+{
+    for (size_t i = 0; i < labels.count; i++) {
+        if (labels.items[i] >= 0) continue;
+        return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum_labels",
+                                  "einsum: label %zu of %s is %" PRId64 ", but labels are not negative", i, where,
+                                  labels.items[i]);
+    }
+    return NULL;
+}
+
+static weft_status *check_network(const einsum_arena *arena, size_t operand_count, const weft_ints *labels, weft_ints output)
+{
+    for (size_t i = 0; i < operand_count; i++) {
+        char where[48];
+        snprintf(where, sizeof where, "operand %zu", i);
+        WEFT_TRY(check_labels(arena, where, labels[i]));
+    }
+    return check_labels(arena, "the output", output);
+}
+
+weft_tensor weft_einsum_labels(weft_tensors operands, const weft_ints *labels, weft_ints output,
+                               const weft_einsum_options *options)
+{
+    weft_graph *graph = graph_of(operands);
+    if (graph == NULL) return weft_trace_error(graph, NULL);
+    einsum_arena arena;
+    einsum_arena_init(&arena, weft_graph_allocator(graph));
+    weft_status *status = check_network(&arena, operands.count, labels, output);
+    einsum_text text;
+    einsum_text_init(&text, &arena);
+    if (status == NULL) print_network(&text, operands.count, labels, output);
+    if (status == NULL && text.failed) status = weft_status_out_of_memory();
+    weft_tensor result = status == NULL ? weft_einsum(text.data, operands, options) : weft_trace_error(graph, status);
+    einsum_arena_finish(&arena);
+    return result;
+}
+
+/* ---- products over axes ---- */
+
+/* Where axes_a[i] and axes_b[i] stand in labels: axis k of a is label k, axis k of b is label rank(a) + k. */
+static weft_status *pair_axes(const weft_allocator *allocator, weft_tensor tensor, char name, weft_ints axes,
+                              int64_t *out_axes)
+{
+    int64_t rank = (int64_t)weft_tensor_rank(tensor);
+    for (size_t i = 0; i < axes.count; i++) {
+        int64_t axis = axes.items[i] < 0 ? axes.items[i] + rank : axes.items[i];
+        if (axis < 0 || axis >= rank) {
+            return weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_einsum_tensordot",
+                                      "tensordot: axis %" PRId64 " of %c is out of range for rank %" PRId64, axes.items[i],
+                                      name, rank);
+        }
+        for (size_t k = 0; k < i; k++) {
+            if (out_axes[k] != axis) continue;
+            return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_einsum_tensordot",
+                                      "tensordot: axis %" PRId64 " of %c is named twice", axes.items[i], name);
+        }
+        out_axes[i] = axis;
+    }
+    return NULL;
+}
+
+/* Labels that are summed stand in both operands and are no label of the output. */
+static size_t fill_output(size_t rank_a, size_t rank_b, const int64_t *summed_a, const int64_t *summed_b, size_t count,
+                          int64_t *labels_b, int64_t *out_labels)
+{
+    bool is_summed[2 * WEFT_MAX_RANK] = {false};
+    size_t size = 0;
+    for (size_t i = 0; i < rank_b; i++) labels_b[i] = (int64_t)(rank_a + i);
+    for (size_t i = 0; i < count; i++) {
+        labels_b[summed_b[i]] = summed_a[i];
+        is_summed[summed_a[i]] = is_summed[rank_a + (size_t)summed_b[i]] = true;
+    }
+    for (size_t i = 0; i < rank_a + rank_b; i++)
+        if (!is_summed[i]) out_labels[size++] = (int64_t)i;
+    return size;
+}
+
+weft_tensor weft_einsum_tensordot(weft_tensor a, weft_tensor b, weft_ints axes_a, weft_ints axes_b)
+{
+    weft_tensor operands[] = {a, b};
+    const weft_allocator *allocator = weft_graph_allocator(a.graph);
+    int64_t summed[2][WEFT_MAX_RANK], labels[2][WEFT_MAX_RANK], output[2 * WEFT_MAX_RANK];
+    size_t rank_a = weft_tensor_rank(a), rank_b = weft_tensor_rank(b);
+    if (!weft_tensor_is_valid(a) || !weft_tensor_is_valid(b)) return weft_trace_error(a.graph, NULL);
+    if (axes_a.count != axes_b.count || axes_a.count > WEFT_MAX_RANK) {
+        return weft_trace_error(a.graph, weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_einsum_tensordot",
+                                                            "tensordot: %zu axes of a are paired with %zu of b", axes_a.count,
+                                                            axes_b.count));
+    }
+    weft_status *status = pair_axes(allocator, a, 'a', axes_a, summed[0]);
+    if (status == NULL) status = pair_axes(allocator, b, 'b', axes_b, summed[1]);
+    if (status != NULL) return weft_trace_error(a.graph, status);
+    size_t size = fill_output(rank_a, rank_b, summed[0], summed[1], axes_a.count, labels[1], output);
+    for (size_t i = 0; i < rank_a; i++) labels[0][i] = (int64_t)i;
+    weft_ints lists[] = {{rank_a, labels[0]}, {rank_b, labels[1]}};
+    return weft_einsum_labels((weft_tensors){2, operands}, lists, (weft_ints){size, output}, NULL);
+}
