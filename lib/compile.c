@@ -32,7 +32,8 @@ static weft_status *invalid(const compiler *c, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    weft_status *status = weft_status_create_v(c->source->allocator, WEFT_INVALID_ARGUMENT, "weft_compile", format, arguments);
+    weft_status *status =
+        weft_status_create_v(c->source->allocator, WEFT_INVALID_ARGUMENT, "weft_compile", format, arguments);
     va_end(arguments);
     return status;
 }
@@ -58,7 +59,8 @@ static weft_status *check_name(const compiler *c, weft_map *seen, size_t number)
     const char *name = c->names[number];
     if (*name == '\0') return invalid(c, "output %zu has an empty name", number);
     const char **first = weft_map_find(seen, name, strlen(name));
-    if (first != NULL) return invalid(c, "outputs %zu and %zu are both called '%s'", (size_t)(first - c->names), number, name);
+    if (first != NULL)
+        return invalid(c, "outputs %zu and %zu are both called '%s'", (size_t)(first - c->names), number, name);
     return weft_map_insert(seen, name, strlen(name), &c->names[number]) ? NULL : weft_status_out_of_memory();
 }
 
@@ -109,7 +111,8 @@ static bool is_input(const weft_graph *graph, uint32_t number)
     return weft_op_id_of(weft_graph_node(graph, number)->op) == WEFT_OP_input;
 }
 
-/* The inputs are those that the outputs needed before any pass ran: what a pass finds out does not change the interface. */
+/* The inputs are those that the outputs needed before any pass ran: what a pass finds out does not change the
+ * interface. */
 static weft_status *fill_inputs(compiler *c)
 {
     weft_graph *graph = c->compiled->graph;
@@ -340,7 +343,8 @@ weft_status *weft_compile_named(weft_graph *graph, weft_tensors outputs, const c
     return status;
 }
 
-weft_status *weft_compile(weft_graph *graph, weft_tensors outputs, const weft_policy *policy, weft_program **out_program)
+weft_status *weft_compile(weft_graph *graph, weft_tensors outputs, const weft_policy *policy,
+                          weft_program **out_program)
 {
     return weft_compile_named(graph, outputs, NULL, policy, out_program);
 }

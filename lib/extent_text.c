@@ -4,8 +4,9 @@
  *     sum     = product { ("+" | "-") product }
  *     product = factor { ("*" | "/" | "mod") factor }
  *     factor  = "-" factor | integer | symbol | ("min" | "max") "(" sum "," sum ")" | "(" sum ")"
- * "->" is never a minus. What is printed parses back to the same expression, and equal expressions of two contexts with their symbols in the
- * same order print alike: operands come in an order of their own, not in that of ids, which depends on what was made first.
+ * "->" is never a minus. What is printed parses back to the same expression, and equal expressions of two contexts with
+ * their symbols in the same order print alike: operands come in an order of their own. That of ids would depend on what
+ * was made first.
  */
 #include "lib/extent_internal.h"
 
@@ -71,7 +72,8 @@ static void parts_finish(parts *list, const weft_extent_node *node, weft_bytes *
 }
 
 /* The operands of `node`, each printed as `wanted`; none and a failed text when out of memory. */
-static void parts_init(parts *list, const weft_extents *extents, const weft_extent_node *node, level wanted, weft_bytes *text) {
+static void parts_init(parts *list, const weft_extents *extents, const weft_extent_node *node, level wanted,
+                       weft_bytes *text) {
     *list = (parts){.items = weft_allocate(text->allocator, node->count * sizeof *list->items)};
     weft_bytes_init(&list->text, text->allocator);
     list->text.failed = list->items == NULL;

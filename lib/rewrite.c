@@ -34,8 +34,8 @@ static weft_status *wrong_type(weft_graph *graph, const weft_node *node, weft_te
 }
 
 /*
- * Whether `values` can stand for the node. An extent may differ where a guard, not a proof, makes it equal; then the node stays, so that
- * the types of its users do not change.
+ * Whether `values` can stand for the node. An extent may differ where a guard, not a proof, makes it equal; then the
+ * node stays, so that the types of its users do not change.
  */
 static weft_status *check_values(weft_graph *graph, const weft_node *node, const weft_tensor *values, bool *out_fit)
 {
@@ -53,7 +53,8 @@ static weft_status *check_values(weft_graph *graph, const weft_node *node, const
 }
 
 /* Applies the rule once to `node` over `inputs`. */
-static weft_status *apply(sweep *s, const weft_node *node, weft_tensors inputs, weft_tensor *out_values, bool *out_replaced)
+static weft_status *apply(sweep *s, const weft_node *node, weft_tensors inputs, weft_tensor *out_values,
+                          bool *out_replaced)
 {
     *out_replaced = false;
     weft_rewrite_site site = {s->graph, node, inputs, s->context};
@@ -88,7 +89,8 @@ static weft_status *rewrite_region(sweep *s, const weft_region *old, weft_region
     weft_value *values = weft_arena_allocate(&s->arena, count * sizeof *values);
     weft_tensor *results = weft_arena_allocate(&s->arena, count * sizeof *results);
     if (values == NULL || results == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < count; i++) values[i] = (weft_value){old->results.items[i].node, old->results.items[i].output};
+    for (size_t i = 0; i < count; i++)
+        values[i] = (weft_value){old->results.items[i].node, old->results.items[i].output};
     WEFT_TRY(weft_rewrite_run(old->graph, count, values, s->rule, s->context));
     for (size_t i = 0; i < count; i++) results[i] = (weft_tensor){old->graph, values[i].node, values[i].output};
     *out_region = (weft_region){old->graph, old->parameters, {count, results}};
@@ -113,13 +115,15 @@ static weft_status *rewrite_attrs(sweep *s, const weft_node *node, const weft_at
 /* ---- nodes ---- */
 
 /* The node again over new operands; itself when nothing changed. */
-static weft_status *make_again(sweep *s, uint32_t number, const weft_node *node, weft_tensors inputs, weft_tensor *out_values)
+static weft_status *make_again(sweep *s, uint32_t number, const weft_node *node, weft_tensors inputs,
+                               weft_tensor *out_values)
 {
     bool changed = false;
     for (uint32_t i = 0; i < node->input_count; i++)
         changed |= inputs.items[i].node != node->inputs[i].node || inputs.items[i].output != node->inputs[i].output;
     weft_tensor first = {s->graph, number, 0};
-    if (changed || node->op->op_class == WEFT_CLASS_REGION) first = weft_graph_trace(s->graph, node->op, inputs, node->attrs);
+    if (changed || node->op->op_class == WEFT_CLASS_REGION)
+        first = weft_graph_trace(s->graph, node->op, inputs, node->attrs);
     WEFT_TRY(take_error(s->graph));
     for (uint32_t i = 0; i < node->output_count; i++) out_values[i] = (weft_tensor){s->graph, first.node, i};
     return NULL;
@@ -127,7 +131,8 @@ static weft_status *make_again(sweep *s, uint32_t number, const weft_node *node,
 
 static weft_status *keep_name(sweep *s, const weft_node *node, weft_tensor value)
 {
-    if (node->name != NULL && weft_graph_node(s->graph, value.node)->name == NULL) weft_tensor_set_name(value, node->name);
+    if (node->name != NULL && weft_graph_node(s->graph, value.node)->name == NULL)
+        weft_tensor_set_name(value, node->name);
     return take_error(s->graph);
 }
 
@@ -162,7 +167,8 @@ static weft_status *sweep_run(sweep *s, size_t count, weft_value *outputs)
     return NULL;
 }
 
-weft_status *weft_rewrite_run(weft_graph *graph, size_t count, weft_value *outputs, weft_rewrite_rule rule, void *context)
+weft_status *weft_rewrite_run(weft_graph *graph, size_t count, weft_value *outputs, weft_rewrite_rule rule,
+                              void *context)
 {
     sweep s = {.graph = graph, .rule = rule, .context = context, .node_count = graph->node_count};
     weft_arena_init(&s.arena, graph->allocator);
@@ -173,8 +179,8 @@ weft_status *weft_rewrite_run(weft_graph *graph, size_t count, weft_value *outpu
     return status;
 }
 
-weft_status *weft_rewrite_settle(weft_graph *graph, size_t count, weft_value *outputs, weft_rewrite_rule rule, void *context,
-                                 size_t most_sweeps, bool *out_settled)
+weft_status *weft_rewrite_settle(weft_graph *graph, size_t count, weft_value *outputs, weft_rewrite_rule rule,
+                                 void *context, size_t most_sweeps, bool *out_settled)
 {
     size_t size = count * sizeof *outputs;
     weft_value *before = weft_allocate(graph->allocator, size);

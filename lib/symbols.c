@@ -51,7 +51,8 @@ static weft_status *count_node(const census *c, const weft_node *node)
     return NULL;
 }
 
-weft_status *weft_graph_mark_symbols(const weft_graph *graph, size_t count, const weft_value *outputs, uint8_t *out_used)
+weft_status *weft_graph_mark_symbols(const weft_graph *graph, size_t count, const weft_value *outputs,
+                                     uint8_t *out_used)
 {
     size_t nodes = graph->node_count;
     uint8_t *live = weft_allocate_zeroed(graph->allocator, nodes);

@@ -74,7 +74,8 @@ static size_t store_real(weft_dtype dtype, double value, void *out_data)
     size_t size = weft_dtype_size(dtype);
     if (size == sizeof(double)) memcpy(out_data, &value, size);
     if (size == sizeof(float)) memcpy(out_data, &(float){(float)value}, size);
-    if (size == sizeof(uint16_t)) memcpy(out_data, &(uint16_t){small_encode(dtype == WEFT_F16 ? half : brain, value)}, size);
+    if (size == sizeof(uint16_t))
+        memcpy(out_data, &(uint16_t){small_encode(dtype == WEFT_F16 ? half : brain, value)}, size);
     return size;
 }
 
@@ -84,7 +85,8 @@ static int64_t load_integer(weft_dtype dtype, const void *data)
     return dtype == WEFT_I32 ? (int32_t)bits : bits;
 }
 
-/* Whether printing and parsing gives the same bits: not so for a NaN with a payload of its own, or a bool that is neither 0 nor 1. */
+/* Whether printing and parsing gives the same bits: not so for a NaN with a payload of its own, or a bool that is
+ * neither 0 nor 1. */
 static bool survives(weft_dtype dtype, const char *data)
 {
     weft_dtype_kind kind = weft_dtype_info_of(dtype)->kind;
@@ -163,8 +165,9 @@ static weft_status *parse_integer(weft_lexer *lexer, weft_dtype dtype, weft_byte
     int64_t max = bits == 64 ? INT64_MAX : ((int64_t)1 << (is_signed ? bits - 1 : bits)) - 1;
     int64_t min = is_signed ? -max - 1 : 0;
     if (value < min || value > max)
-        return weft_lexer_error(lexer, at, WEFT_PARSE_ERROR, "%" PRId64 " is not in the range of %s, %" PRId64 " to %" PRId64,
-                                value, weft_dtype_name(dtype), min, max);
+        return weft_lexer_error(lexer, at, WEFT_PARSE_ERROR,
+                                "%" PRId64 " is not in the range of %s, %" PRId64 " to %" PRId64, value,
+                                weft_dtype_name(dtype), min, max);
     weft_bytes_append(out_data, &value, (size_t)bits / 8); /* little-endian, as every host of weft is */
     return NULL;
 }
@@ -177,7 +180,8 @@ static weft_status *parse_real(weft_lexer *lexer, weft_dtype dtype, weft_bytes *
     WEFT_TRY(weft_lexer_take_real(lexer, "a number", &value));
     size_t size = store_real(dtype, value, element);
     if (isfinite(value) && !isfinite(load_real(dtype, element)))
-        return weft_lexer_error(lexer, at, WEFT_PARSE_ERROR, "%g is not in the range of %s", value, weft_dtype_name(dtype));
+        return weft_lexer_error(lexer, at, WEFT_PARSE_ERROR, "%g is not in the range of %s", value,
+                                weft_dtype_name(dtype));
     weft_bytes_append(out_data, element, size);
     return NULL;
 }
@@ -214,7 +218,8 @@ static weft_status *parse_bytes(weft_lexer *lexer, weft_bytes *out_data)
     for (const char *c = token.start + 1; c < end; c += 2) {
         int high = digit_of(c[0]), low = digit_of(c[1]);
         if (high < 0 || low < 0)
-            return weft_lexer_error(lexer, c, WEFT_PARSE_ERROR, "bytes are spelled by pairs of the digits 0 to 9 and a to f");
+            return weft_lexer_error(lexer, c, WEFT_PARSE_ERROR,
+                                    "bytes are spelled by pairs of the digits 0 to 9 and a to f");
         char byte = (char)(high * 16 + low);
         weft_bytes_append(out_data, &byte, 1);
     }

@@ -74,7 +74,8 @@ static weft_token scan_number(const char *start)
 static weft_token scan_string(const char *start)
 {
     const char *cursor = start + 1;
-    while (*cursor != '"' && *cursor != '\n' && *cursor != '\0') cursor += cursor[0] == '\\' && cursor[1] != '\0' ? 2 : 1;
+    while (*cursor != '"' && *cursor != '\n' && *cursor != '\0')
+        cursor += cursor[0] == '\\' && cursor[1] != '\0' ? 2 : 1;
     if (*cursor != '"') return (weft_token){WEFT_TOKEN_BAD, start, (size_t)(cursor - start)};
     return (weft_token){WEFT_TOKEN_STRING, start, (size_t)(cursor + 1 - start)};
 }
@@ -149,7 +150,8 @@ weft_status *weft_lexer_error(const weft_lexer *lexer, const char *at, weft_code
     va_end(arguments);
     weft_status *status = sentence;
     if (!place.failed && weft_status_code(sentence) == code) {
-        status = weft_status_create(lexer->allocator, code, place.data, "%s: %s", place.data, weft_status_message(sentence));
+        status =
+            weft_status_create(lexer->allocator, code, place.data, "%s: %s", place.data, weft_status_message(sentence));
         weft_status_destroy(sentence);
     }
     weft_bytes_finish(&place);
@@ -162,7 +164,8 @@ static void describe(const weft_token *token, char *out_text, size_t size)
     int length = token->length < 40 ? (int)token->length : 40;
     const char *more = token->length > 40 ? "..." : "";
     if (token->kind == WEFT_TOKEN_END) snprintf(out_text, size, "the end of the text");
-    else if (token->kind == WEFT_TOKEN_STRING) snprintf(out_text, size, "the string %.*s%s", length, token->start, more);
+    else if (token->kind == WEFT_TOKEN_STRING)
+        snprintf(out_text, size, "the string %.*s%s", length, token->start, more);
     else if (token->kind != WEFT_TOKEN_BAD) snprintf(out_text, size, "'%.*s%s'", length, token->start, more);
     else if (*token->start == '"') snprintf(out_text, size, "a string without its closing quote");
     else snprintf(out_text, size, "the byte 0x%02x", (unsigned char)*token->start);
@@ -205,8 +208,9 @@ weft_status *weft_lexer_take_integer(weft_lexer *lexer, const char *what, int64_
     if (end != token.start + token.length) return weft_lexer_unexpected(lexer, what);
     if (errno == ERANGE) {
         return weft_lexer_error(lexer, token.start, WEFT_PARSE_ERROR,
-                                "expected %s between %" PRId64 " and %" PRId64 ", found '%.*s%s'", what, INT64_MIN, INT64_MAX,
-                                token.length < 40 ? (int)token.length : 40, token.start, token.length > 40 ? "..." : "");
+                                "expected %s between %" PRId64 " and %" PRId64 ", found '%.*s%s'", what, INT64_MIN,
+                                INT64_MAX, token.length < 40 ? (int)token.length : 40, token.start,
+                                token.length > 40 ? "..." : "");
     }
     weft_lexer_advance(lexer);
     *out_value = value;
@@ -271,7 +275,7 @@ static size_t read_escape(const char *text, char *out_character)
 
 weft_status *weft_lexer_take_string(weft_lexer *lexer, const char *what, weft_bytes *out_bytes)
 {
-    weft_token token;
+    weft_token token = {0};
     WEFT_TRY(weft_lexer_take(lexer, WEFT_TOKEN_STRING, what, &token));
     const char *end = token.start + token.length - 1;
     for (const char *c = token.start + 1; c < end;) {
@@ -279,8 +283,9 @@ weft_status *weft_lexer_take_string(weft_lexer *lexer, const char *what, weft_by
         if (character == '\\') {
             size_t length = read_escape(c, &character);
             if (length == 0)
-                return weft_lexer_error(lexer, c - 1, WEFT_PARSE_ERROR,
-                                        "a backslash in a string is followed by n, t, a quote, a backslash or x and two digits");
+                return weft_lexer_error(
+                    lexer, c - 1, WEFT_PARSE_ERROR,
+                    "a backslash in a string is followed by n, t, a quote, a backslash or x and two digits");
             c += length;
         }
         weft_bytes_append(out_bytes, &character, 1);

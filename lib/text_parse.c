@@ -108,8 +108,8 @@ static weft_status *take_value(parser *p, weft_tensor *out_value)
     WEFT_TRY(weft_lexer_take(&p->lexer, WEFT_TOKEN_VALUE, "a value such as %0", &name));
     const weft_tensor *value = weft_map_find(&p->scope->values, name.start, name.length);
     if (value == NULL)
-        return weft_lexer_error(&p->lexer, name.start, WEFT_PARSE_ERROR, "the value '%.*s' is not defined before its use",
-                                (int)name.length, name.start);
+        return weft_lexer_error(&p->lexer, name.start, WEFT_PARSE_ERROR,
+                                "the value '%.*s' is not defined before its use", (int)name.length, name.start);
     *out_value = *value;
     return NULL;
 }
@@ -290,8 +290,8 @@ static weft_status *take_attr(parser *p, const statement *s, size_t number)
 static size_t find_attr(const parser *p, const weft_op_def *op)
 {
     size_t number = 0;
-    while (number < op->attr_count && (op->attrs[number].kind == WEFT_ATTR_REGION ||
-                                       !weft_lexer_at(&p->lexer, op->attrs[number].name)))
+    while (number < op->attr_count &&
+           (op->attrs[number].kind == WEFT_ATTR_REGION || !weft_lexer_at(&p->lexer, op->attrs[number].name)))
         number++;
     return number;
 }
@@ -351,7 +351,8 @@ static weft_status *parse_op(parser *p, statement *s)
     s->at = token.start;
     s->op = weft_graph_find_op(p->graph, name);
     if (s->op == NULL && strchr(name, '.') != NULL)
-        return weft_lexer_error(&p->lexer, s->at, WEFT_NOT_REGISTERED, "the op '%s' belongs to no extension given", name);
+        return weft_lexer_error(&p->lexer, s->at, WEFT_NOT_REGISTERED, "the op '%s' belongs to no extension given",
+                                name);
     if (s->op == NULL) return weft_lexer_error(&p->lexer, s->at, WEFT_PARSE_ERROR, "there is no op '%s'", name);
     size_t size = s->op->attr_count * sizeof *s->attrs;
     s->attrs = weft_arena_allocate(&p->arena, size);
@@ -396,8 +397,8 @@ static weft_status *define_results(parser *p, const statement *s, weft_tensor fi
     const weft_token *names = s->results.items;
     size_t count = weft_graph_node(first.graph, first.node)->output_count;
     if (count != s->results.count)
-        return weft_lexer_error(&p->lexer, names[0].start, WEFT_PARSE_ERROR, "'%s' has %zu results, not %zu", s->op->name,
-                                count, s->results.count);
+        return weft_lexer_error(&p->lexer, names[0].start, WEFT_PARSE_ERROR, "'%s' has %zu results, not %zu",
+                                s->op->name, count, s->results.count);
     for (uint32_t i = 0; i < count; i++) WEFT_TRY(define(p, names[i], (weft_tensor){first.graph, first.node, i}));
     return NULL;
 }

@@ -33,7 +33,8 @@ static void print_indent(const printer *p)
 static void print_value(const printer *p, weft_value value)
 {
     const weft_node *node = weft_graph_node(p->graph, value.node);
-    if (is_input(node)) weft_bytes_print(p->text, "%%%.*s", (int)node->attrs[0].size, (const char *)node->attrs[0].data);
+    if (is_input(node))
+        weft_bytes_print(p->text, "%%%.*s", (int)node->attrs[0].size, (const char *)node->attrs[0].data);
     else weft_bytes_print(p->text, "%%%" PRIu32, p->numbers[value.node] + value.output);
 }
 
@@ -215,7 +216,8 @@ static weft_status *print_symbols(const weft_graph *graph, size_t count, const w
         weft_expr symbol = weft_extents_symbol(extents, i);
         weft_expr_range(extents, symbol, &min, &max);
         if (used[i])
-            weft_bytes_print(text, "symbol %s in [%" PRId64 ", %" PRId64 "]\n", weft_expr_name(extents, symbol), min, max);
+            weft_bytes_print(text, "symbol %s in [%" PRId64 ", %" PRId64 "]\n", weft_expr_name(extents, symbol), min,
+                             max);
     }
     weft_free(graph->allocator, used, symbols);
     return status;

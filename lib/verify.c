@@ -30,9 +30,9 @@ static weft_status *broken(const verifier *v, const char *format, ...)
     va_start(arguments, format);
     weft_status *sentence = weft_status_create_v(allocator, WEFT_INTERNAL, NULL, format, arguments);
     va_end(arguments);
-    weft_status *status = weft_status_create(allocator, weft_status_code(sentence), "weft_graph_verify",
-                                             "node %" PRIu32 " (%s): %s", v->number, node_of(v)->op->name,
-                                             weft_status_message(sentence));
+    weft_status *status =
+        weft_status_create(allocator, weft_status_code(sentence), "weft_graph_verify", "node %" PRIu32 " (%s): %s",
+                           v->number, node_of(v)->op->name, weft_status_message(sentence));
     weft_status_destroy(sentence);
     return status;
 }
@@ -57,8 +57,8 @@ static weft_status *verify_inputs(const verifier *v)
         if (input.node >= v->number)
             return broken(v, "operand %" PRIu32 " is node %" PRIu32 ", but operands have lower numbers", i, input.node);
         if (input.output >= weft_graph_node(v->graph, input.node)->output_count)
-            return broken(v, "operand %" PRIu32 " is output %" PRIu32 " of node %" PRIu32 ", which has no such output", i,
-                          input.output, input.node);
+            return broken(v, "operand %" PRIu32 " is output %" PRIu32 " of node %" PRIu32 ", which has no such output",
+                          i, input.output, input.node);
         weft_dtype dtype = weft_value_type(v->graph, input)->dtype;
         if (node->op->dtypes != 0 && (node->op->dtypes >> dtype & 1) == 0)
             return broken(v, "operand %" PRIu32 " has dtype %s, which the op does not take", i, weft_dtype_name(dtype));
@@ -97,7 +97,8 @@ static weft_status *run_rule(verifier *v, weft_type *types)
 static bool types_equal(const weft_type *a, const weft_type *b)
 {
     bool equal = a->dtype == b->dtype && a->shape.rank == b->shape.rank;
-    for (size_t i = 0; i < a->shape.rank && equal; i++) equal = weft_extent_equal(a->shape.extents[i], b->shape.extents[i]);
+    for (size_t i = 0; i < a->shape.rank && equal; i++)
+        equal = weft_extent_equal(a->shape.extents[i], b->shape.extents[i]);
     return equal;
 }
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gives each meaning one form: chains of movement merge, what moves nothing vanishes, and what moves a repeated scalar repeats the scalar.
- * requires: nothing. maintains: the bits of every output, guards. breaks: nothing.
+ * Gives each meaning one form: chains of movement merge, what moves nothing vanishes, and what moves a repeated scalar
+ * repeats the scalar.
+ *
+ * requires: nothing
+ * maintains: the bits of every output, guards
+ * breaks: nothing
  */
 #include "lib/pass/pass.h"
 
@@ -126,7 +130,8 @@ static weft_tensor merge_slices(const weft_rewrite_site *site)
         weft_extent moved = weft_extent_mul(outer[0].extents.extents[i], weft_extent_of(step));
         starts[i] = weft_extent_add(inner[0].extents.extents[i], moved);
     }
-    return weft_slice(weft_tensor_operand(x, 0), (weft_shape){rank, starts}, outer[1].extents, (weft_ints){rank, steps});
+    return weft_slice(weft_tensor_operand(x, 0), (weft_shape){rank, starts}, outer[1].extents,
+                      (weft_ints){rank, steps});
 }
 
 /* ---- pad and concat ---- */
@@ -143,7 +148,8 @@ static weft_tensor drop_pad(const weft_rewrite_site *site)
 static weft_tensor merge_pads(const weft_rewrite_site *site)
 {
     weft_tensor x = input_of(site), value = site->inputs.items[1];
-    if (!weft_tensor_is_op(x, WEFT_OP_pad) || !weft_tensor_same(weft_tensor_operand(x, 1), value)) return weft_site_leave();
+    if (!weft_tensor_is_op(x, WEFT_OP_pad) || !weft_tensor_same(weft_tensor_operand(x, 1), value))
+        return weft_site_leave();
     const weft_attr *outer = site->node->attrs, *inner = weft_tensor_node(x)->attrs;
     size_t rank = outer[0].extents.rank;
     weft_extent low[WEFT_MAX_RANK], high[WEFT_MAX_RANK];

@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Turns a sum over a product of broadcasts into a dot: sum over k of a[i, k, 1] * b[1, k, j] is a product of matrices.
- * requires: chains of broadcasts, permutes and reshapes over operands are short (canonicalize). maintains: values up to the order of
- * summation, which dot defines for itself; guards. breaks: sums over products that contract something.
  *
- * Each operand of the product is followed through broadcasts, permutes and reshapes that only add or drop extents of one, down to a base whose
- * axes are all axes of the product. Then each axis of the product is
- *     in both bases, summed  contracted        in both bases, kept  batch
- *     in one base, kept      free              in no base, kept     repeated behind the dot
- * An axis of one base, or of none, that is summed and longer than one leaves the node alone. So does a product without contracted axes; one with
- * batch axes only, which is no matrix product; and that of a base with itself along the same axes, a sum of squares.
+ * requires: chains of movement over operands are short (canonicalize)
+ * maintains: values up to the order of summation, which dot defines for itself; guards
+ * breaks: sums over products that contract something are gone
+ *
+ * Each operand of the product is followed through broadcasts, permutes and reshapes that only add or drop extents of
+ * one, down to a base whose axes are all axes of the product. Then an axis of the product is
+ *
+ *   contracted  in both bases and summed,
+ *   batch       in both bases and kept,
+ *   free        in one base and kept,
+ *   repeated    in no base and kept: a broadcast behind the dot.
+ *
+ * An axis of one base, or of none, that is summed and longer than one leaves the node alone. So does a product without
+ * contracted axes; one with batch axes only, which is no matrix product; and that of a base with itself along the same
+ * axes, a sum of squares.
  */
 #include "lib/pass/pass.h"
 
@@ -19,7 +26,7 @@ enum { NO_AXIS = -1 };
 typedef struct factor {
     weft_tensor base;
     size_t rank;
-    int64_t axes[WEFT_MAX_RANK]; /* by axis of the base: of the product, or NO_AXIS where the base has an extent of one */
+    int64_t axes[WEFT_MAX_RANK]; /* by axis of the base: of the product; NO_AXIS where its extent is one */
 } factor;
 
 typedef enum axis_role { ROLE_NONE, ROLE_FREE_A, ROLE_FREE_B, ROLE_BATCH, ROLE_CONTRACTED } axis_role;
@@ -148,7 +155,8 @@ static bool contraction_find(const weft_rewrite_site *site, contraction *c)
     weft_tensor product = site->inputs.items[0];
     size_t rank = weft_tensor_rank(product);
     weft_ints axes = site->node->attrs[0].ints;
-    *c = (contraction){.a = factor_of(weft_tensor_operand(product, 0)), .b = factor_of(weft_tensor_operand(product, 1))};
+    *c = (contraction){.a = factor_of(weft_tensor_operand(product, 0)),
+                       .b = factor_of(weft_tensor_operand(product, 1))};
     for (size_t i = 0; i < axes.count; i++) c->summed[axes.items[i]] = true;
     find_axes(&c->a, rank, c->in_a);
     find_axes(&c->b, rank, c->in_b);
@@ -210,8 +218,9 @@ static weft_tensor emit_dot(contraction *c, size_t rank, int64_t *out_axes)
         if (c->roles[i] == ROLE_BATCH) out_axes[count++] = (int64_t)i;
     count = append_free(c, &c->a, count, out_axes);
     append_free(c, &c->b, count, out_axes);
-    return weft_dot(c->a.base, c->b.base,
-                    (weft_dot_axes){{batch, batch_a}, {batch, batch_b}, {contracted, contract_a}, {contracted, contract_b}});
+    return weft_dot(
+        c->a.base, c->b.base,
+        (weft_dot_axes){{batch, batch_a}, {batch, batch_b}, {contracted, contract_a}, {contracted, contract_b}});
 }
 
 /* Puts the axes of the dot, which are `axes` of the product, into their order and repeats along those that it lacks. */

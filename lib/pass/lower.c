@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Turns ops that are defined by others into those others.
- * requires: nothing. maintains: values of outputs as the ops' definitions give them. breaks: extension nodes with a lowering, and flip, are
- * gone, but for those over symbolic extents when the policy keeps them and those that decline.
+ *
+ * requires: nothing
+ * maintains: the outputs as the ops' definitions give them, guards
+ * breaks: flip is gone, and so are extension nodes with a lowering, but for those that decline and those over symbolic
+ *     extents that the policy keeps
  */
 #include "lib/pass/pass.h"
 
@@ -57,7 +60,7 @@ weft_status *weft_pass_lower(weft_graph *graph, const weft_policy *policy, size_
     bool settled;
     WEFT_TRY(weft_rewrite_settle(graph, count, outputs, lower_node, (void *)policy, MOST_SWEEPS, &settled));
     if (settled) return NULL;
-    return weft_status_create(graph->allocator, WEFT_INTERNAL, "lower",
-                              "lowering goes on after %d sweeps: the lowering of some extension's op needs that op again",
-                              MOST_SWEEPS);
+    return weft_status_create(
+        graph->allocator, WEFT_INTERNAL, "lower",
+        "lowering goes on after %d sweeps: the lowering of some extension's op needs that op again", MOST_SWEEPS);
 }

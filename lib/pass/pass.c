@@ -54,8 +54,8 @@ static weft_status *run_pass(const weft_pass *pass, weft_graph *graph, const wef
 #ifndef NDEBUG
     weft_status *broken = weft_graph_verify(graph, count, outputs);
     if (broken == NULL || weft_status_code(broken) == WEFT_OUT_OF_MEMORY) return broken;
-    weft_status *status = weft_status_create(graph->allocator, WEFT_INTERNAL, pass->name, "after the pass %s: %s", pass->name,
-                                             weft_status_message(broken));
+    weft_status *status = weft_status_create(graph->allocator, WEFT_INTERNAL, pass->name, "after the pass %s: %s",
+                                             pass->name, weft_status_message(broken));
     weft_status_destroy(broken);
     return status;
 #else
@@ -63,8 +63,8 @@ static weft_status *run_pass(const weft_pass *pass, weft_graph *graph, const wef
 #endif
 }
 
-static weft_status *run_named(const char *name, size_t length, weft_graph *graph, const weft_policy *policy, size_t count,
-                              weft_value *outputs)
+static weft_status *run_named(const char *name, size_t length, weft_graph *graph, const weft_policy *policy,
+                              size_t count, weft_value *outputs)
 {
     for (size_t i = 0; i < WEFT_COUNT_OF(table); i++)
         if (strlen(table[i].name) == length && memcmp(table[i].name, name, length) == 0)

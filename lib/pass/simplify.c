@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Algebra that keeps the bits.
- * requires: nothing. maintains: the bits of every output (but the payloads of NaNs), guards. breaks: nothing.
  *
- * What looks alike and is not: x + 0 turns -0 into 0, and so does the sum of one element, which starts from 0; 0 * x is NaN for an
- * infinite x; not (a < b) is true for a NaN where a >= b is false.
+ * requires: nothing
+ * maintains: the bits of every output but the payloads of NaNs, guards
+ * breaks: nothing
+ *
+ * What looks alike and is not: x + 0 turns -0 into 0, and so does the sum of one element, which starts from 0; 0 * x is
+ * NaN for an infinite x; not (a < b) is true for a NaN where a >= b is false.
  */
 #include "lib/pass/pass.h"
 #include <string.h>
@@ -30,9 +33,16 @@ typedef struct pattern {
 static pattern pattern_of_one(weft_dtype dtype)
 {
     static const uint64_t ones[WEFT_DTYPE_COUNT] = {
-        [WEFT_BOOL] = 1,       [WEFT_U8] = 1,         [WEFT_I32] = 1,          [WEFT_U32] = 1,
-        [WEFT_I64] = 1,        [WEFT_BF16] = 0x3f80,  [WEFT_F16] = 0x3c00,     [WEFT_F32] = 0x3f800000,
-        [WEFT_C64] = 0x3f800000, [WEFT_F64] = UINT64_C(0x3ff0000000000000), [WEFT_C128] = UINT64_C(0x3ff0000000000000)};
+        [WEFT_BOOL] = 1,
+        [WEFT_U8] = 1,
+        [WEFT_I32] = 1,
+        [WEFT_U32] = 1,
+        [WEFT_I64] = 1,
+        [WEFT_BF16] = 0x3f80,
+        [WEFT_F16] = 0x3c00,
+        [WEFT_F32] = 0x3f800000,
+        [WEFT_F64] = UINT64_C(0x3ff0000000000000),
+    };
     pattern one = {{0}};
     memcpy(one.bytes, &ones[dtype], sizeof ones[dtype]);
     return one;

@@ -14,7 +14,8 @@ static void print(const weft_module *module, weft_bytes *out_text)
     for (size_t i = 0; i < module->outputs.count; i++)
         outputs[i] = (weft_value){module->outputs.items[i].node, module->outputs.items[i].output};
     if (weft_graph_verify(module->graph, module->outputs.count, outputs) != NULL) abort();
-    if (weft_graph_print_named(module->graph, module->outputs.count, outputs, module->output_names, out_text) != NULL) abort();
+    if (weft_graph_print_named(module->graph, module->outputs.count, outputs, module->output_names, out_text) != NULL)
+        abort();
     free(outputs);
 }
 

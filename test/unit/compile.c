@@ -118,8 +118,8 @@ static void policy_names_passes(void **state)
     weft_test_ok(weft_compile(graph, WEFT_TENSORS(y), &(weft_policy){.passes = " lower , simplify"}, &program));
     assert_null(strstr(weft_program_text(program), "neg"));
     weft_program_release(program);
-    weft_test_fails(weft_compile(graph, WEFT_TENSORS(y), &(weft_policy){.passes = "lower,polish"}, &program), WEFT_NOT_FOUND,
-                    "there is no pass 'polish'; the passes are lower, ");
+    weft_test_fails(weft_compile(graph, WEFT_TENSORS(y), &(weft_policy){.passes = "lower,polish"}, &program),
+                    WEFT_NOT_FOUND, "there is no pass 'polish'; the passes are lower, ");
     weft_graph_destroy(graph);
     assert_string_equal(weft_pass_names()[0], "lower");
 }
@@ -132,7 +132,8 @@ static void misuse_is_said(void **state)
     weft_tensor z = weft_input(other, "z", WEFT_F32, WEFT_SHAPE());
     weft_program *program;
     const char *const same[] = {"a", "a"}, *const clash[] = {"out1", NULL}, *const empty[] = {""};
-    weft_test_fails(weft_compile(NULL, WEFT_TENSORS(x), NULL, &program), WEFT_INVALID_ARGUMENT, "graph must not be NULL");
+    weft_test_fails(weft_compile(NULL, WEFT_TENSORS(x), NULL, &program), WEFT_INVALID_ARGUMENT,
+                    "graph must not be NULL");
     weft_test_fails(weft_compile(graph, WEFT_TENSORS(), NULL, &program), WEFT_INVALID_ARGUMENT, "at least one output");
     weft_test_fails(weft_compile(graph, WEFT_TENSORS(x, z), NULL, &program), WEFT_INVALID_ARGUMENT,
                     "output 1 belongs to another graph");
@@ -169,8 +170,8 @@ static weft_status *lower_double(weft_graph *graph, const weft_op_def *op, const
     return NULL;
 }
 
-static weft_status *lower_quadruple(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
-                                    weft_tensor *out_tensors)
+static weft_status *lower_quadruple(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs,
+                                    weft_tensors inputs, weft_tensor *out_tensors)
 {
     (void)op;
     weft_tensor once = weft_trace(graph, "sample.double", inputs, attrs);
@@ -196,7 +197,8 @@ static weft_status *lower_fail(weft_graph *graph, const weft_op_def *op, const w
                                weft_tensor *out_tensors)
 {
     (void)op, (void)attrs, (void)inputs, (void)out_tensors;
-    return weft_status_create(NULL, WEFT_UNSUPPORTED, "sample.fail", "this lowering of graph %s fails", graph != NULL ? "x" : "");
+    return weft_status_create(NULL, WEFT_UNSUPPORTED, "sample.fail", "this lowering of graph %s fails",
+                              graph != NULL ? "x" : "");
 }
 
 static weft_status *kernel(const weft_kernel_context *context)
@@ -206,8 +208,10 @@ static weft_status *kernel(const weft_kernel_context *context)
 }
 
 #define SAMPLE_OP(op, lowering)                                                                                        \
-    {.size = sizeof(weft_op_def), .name = "sample." op, .version = 1, .input_count = 1, .output_count = 1,             \
-     .op_class = WEFT_CLASS_OPAQUE, .infer = infer_same, .lower = lowering, .kernel = kernel}
+    {                                                                                                                  \
+        .size = sizeof(weft_op_def), .name = "sample." op, .version = 1, .input_count = 1, .output_count = 1,          \
+        .op_class = WEFT_CLASS_OPAQUE, .infer = infer_same, .lower = lowering, .kernel = kernel                        \
+    }
 
 static const weft_op_def sample_double = SAMPLE_OP("double", lower_double);
 static const weft_op_def sample_quadruple = SAMPLE_OP("quadruple", lower_quadruple);
@@ -260,7 +264,8 @@ static void extensions_lower_or_stay(void **state)
     assert_int_equal(program->family_count, 1);
     weft_program_release(program);
     weft_test_fails(compile_sample("sample.forever", false, NULL, &program), WEFT_INTERNAL, "lowering goes on after");
-    weft_test_fails(compile_sample("sample.fail", false, NULL, &program), WEFT_UNSUPPORTED, "this lowering of graph x fails");
+    weft_test_fails(compile_sample("sample.fail", false, NULL, &program), WEFT_UNSUPPORTED,
+                    "this lowering of graph x fails");
 }
 
 static void extension_ops_have_text(void **state)
@@ -291,15 +296,20 @@ static void text_is_bounded(void **state)
                     "t:2:1: a text cannot hold a NUL byte");
     weft_bytes text;
     weft_bytes_init(&text, NULL);
-    weft_bytes_print(&text, "weft 0.1\ngraph {\n%%p = constant() {dtype = bool, shape = [], data = [true]}\n%%0 = cond(%%p) then () {");
+    weft_bytes_print(
+        &text,
+        "weft 0.1\ngraph {\n%%p = constant() {dtype = bool, shape = [], data = [true]}\n%%0 = cond(%%p) then () {");
     for (int i = 0; i < 100000; i++)
-        weft_bytes_print(&text, "%%p = constant() {dtype = bool, shape = [], data = [true]}\n%%0 = cond(%%p) then () {");
+        weft_bytes_print(&text,
+                         "%%p = constant() {dtype = bool, shape = [], data = [true]}\n%%0 = cond(%%p) then () {");
     weft_test_fails(weft_graph_parse("t", text.data, text.size, NULL, 0, NULL, &module), WEFT_PARSE_ERROR,
                     "regions nest more than 64 deep");
     weft_bytes_clear(&text);
-    weft_bytes_print(&text, "weft 0.1\nsymbol n in [1, 2]\ngraph {\n%%x = input() {name = \"x\", dtype = f32, shape = [");
+    weft_bytes_print(&text,
+                     "weft 0.1\nsymbol n in [1, 2]\ngraph {\n%%x = input() {name = \"x\", dtype = f32, shape = [");
     for (int i = 0; i < 100000; i++) weft_bytes_append(&text, "(", 1);
-    weft_test_fails(weft_graph_parse("t", text.data, text.size, NULL, 0, NULL, &module), WEFT_PARSE_ERROR, "nested too deep");
+    weft_test_fails(weft_graph_parse("t", text.data, text.size, NULL, 0, NULL, &module), WEFT_PARSE_ERROR,
+                    "nested too deep");
     weft_bytes_finish(&text);
 }
 
@@ -329,7 +339,8 @@ static void large_constants_round_trip(void **state)
 static void modules_give_their_graph_away(void **state)
 {
     (void)state;
-    static const char text[] = "weft 0.1\ngraph {\n  %0 = constant() {dtype = i64, shape = [], data = [1]}\n  return %0, b = %0\n}";
+    static const char text[] =
+        "weft 0.1\ngraph {\n  %0 = constant() {dtype = i64, shape = [], data = [1]}\n  return %0, b = %0\n}";
     weft_module *module;
     weft_test_ok(weft_graph_parse(NULL, text, strlen(text), NULL, 0, NULL, &module));
     assert_int_equal(module->outputs.count, 2);
@@ -351,7 +362,8 @@ static void printing_needs_well_outputs(void **state)
     weft_test_fails(weft_graph_print(WEFT_TENSORS(), &text), WEFT_INVALID_ARGUMENT, "at least one output");
     weft_test_fails(weft_graph_print(WEFT_TENSORS(x, z), &text), WEFT_INVALID_ARGUMENT, "output 1 is of another graph");
     weft_tensor failed = weft_permute(x, WEFT_INTS(3));
-    weft_test_fails(weft_graph_print(WEFT_TENSORS(failed), &text), WEFT_INVALID_ARGUMENT, "output 0 is a failed tensor");
+    weft_test_fails(weft_graph_print(WEFT_TENSORS(failed), &text), WEFT_INVALID_ARGUMENT,
+                    "output 0 is a failed tensor");
     weft_graph_destroy(graph);
     weft_graph_destroy(other);
 }
