@@ -25,7 +25,7 @@ struct weft_program {
     const weft_allocator *allocator;
     uint64_t serial;           /* distinct for every program of the process */
     weft_arena arena;          /* everything below lives here, but for formulas */
-    weft_formulas formulas;    /* symbols and every extent named below */
+    weft_formulas formulas;    /* symbols, in the order of their creation, and every extent named below */
     size_t input_count, output_count, guard_count;
     weft_program_value *inputs, *outputs;
     weft_program_guard *guards;
