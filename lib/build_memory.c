@@ -42,17 +42,18 @@ static weft_status *add_memory(variant_builder *builder, weft_value value, weft_
     static const char *const prefixes[] = {[WEFT_PLACE_INPUT] = "in", [WEFT_PLACE_OUTPUT] = "out"};
     weft_shape shape = weft_value_type(builder->graph, value)->shape;
     weft_buffer buffer = {.place = place, .number = number, .dtype = dtype, .rank = (uint32_t)shape.rank};
-    weft_memory memory = {.value = value, .dtype = dtype};
-    weft_expr count;
+    weft_memory memory = {.value = value, .dtype = dtype, .unit_axis = -1};
+    weft_expr count = WEFT_EXPR_NONE;
     WEFT_TRY(extent_slots(builder, shape, &buffer.extents, &count));
     const uint8_t *layouts = place == WEFT_PLACE_INPUT    ? builder->request->input_layouts
                              : place == WEFT_PLACE_OUTPUT ? builder->request->output_layouts
                                                           : NULL;
-    if (layouts != NULL && layouts[number] == WEFT_LAYOUT_STRIDED) {
+    if (layouts != NULL && layouts[number] != WEFT_LAYOUT_CONTIGUOUS) {
         char prefix[24];
         int length = snprintf(prefix, sizeof prefix, "%s%" PRIu32, prefixes[place], number);
         memory.stride_prefix = weft_arena_string(&builder->arena, prefix, (size_t)length);
         if (memory.stride_prefix == NULL) return weft_status_out_of_memory();
+        if (layouts[number] != WEFT_LAYOUT_STRIDED) memory.unit_axis = layouts[number] - WEFT_LAYOUT_UNIT;
         WEFT_TRY(stride_slots(builder, memory.stride_prefix, buffer.rank, &buffer.strides));
     }
     count = weft_expr_mul(builder->extents, count, factor);

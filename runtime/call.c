@@ -63,7 +63,11 @@ weft_status *weft_call_check_arrays(const weft_allocator *allocator, const weft_
 
 uint8_t weft_call_layout(const weft_array *array)
 {
-    return array == NULL || weft_array_is_contiguous(array) ? WEFT_LAYOUT_CONTIGUOUS : WEFT_LAYOUT_STRIDED;
+    if (array == NULL || weft_array_is_contiguous(array)) return WEFT_LAYOUT_CONTIGUOUS;
+    for (size_t i = weft_array_rank(array); i-- > 0;) {
+        if (weft_array_strides(array)[i] == 1 && weft_array_shape(array)[i] != 1) return (uint8_t)(WEFT_LAYOUT_UNIT + i);
+    }
+    return WEFT_LAYOUT_STRIDED;
 }
 
 static size_t most_words(const weft_call *call)
@@ -97,7 +101,7 @@ static void add_shapes(weft_call_key *key, const weft_run *run)
 
 static void add_strides(weft_call_key *key, const weft_array *array)
 {
-    if (weft_call_layout(array) == WEFT_LAYOUT_STRIDED) add_all(key, weft_array_strides(array), weft_array_rank(array));
+    if (weft_call_layout(array) != WEFT_LAYOUT_CONTIGUOUS) add_all(key, weft_array_strides(array), weft_array_rank(array));
 }
 
 static weft_status *add_extents(weft_call_key *key, const weft_call *call)

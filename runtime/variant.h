@@ -11,11 +11,11 @@
 #include "runtime/formula.h"
 #include "runtime/program.h"
 
-/* How the strides of one input or output array are known to the code. */
-typedef enum weft_layout_class {
-    WEFT_LAYOUT_CONTIGUOUS, /* row-major: strides follow from the extents */
-    WEFT_LAYOUT_STRIDED     /* strides are symbols of the variant, "in0.s1" or "out0.s1" (array, axis), any sign */
-} weft_layout_class;
+/*
+ * How the strides of one input or output array are known to the code: a byte. Unless they are row-major, strides are symbols of the variant,
+ * "in0.s1" or "out0.s1" (array, axis), of any sign; WEFT_LAYOUT_UNIT + a says that the stride of axis a is known to be 1.
+ */
+enum { WEFT_LAYOUT_CONTIGUOUS = 0, WEFT_LAYOUT_UNIT = 1, WEFT_LAYOUT_STRIDED = UINT8_MAX };
 
 typedef enum weft_place {
     WEFT_PLACE_INPUT,
@@ -81,7 +81,7 @@ typedef struct weft_step {
 struct weft_variant {
     const weft_allocator *allocator;
     weft_arena arena;       /* everything below lives here, but for formulas */
-    weft_formulas formulas; /* symbols: the program's, by name, and strides, as in WEFT_LAYOUT_STRIDED */
+    weft_formulas formulas; /* symbols: the program's, by name, and strides, as layouts say */
     size_t buffer_count, step_count;
     weft_buffer *buffers;
     weft_step *steps;
@@ -113,7 +113,7 @@ struct weft_build_request {
     const weft_allocator *allocator;
     const weft_program *program;
     const weft_runtime *runtime;
-    const uint8_t *input_layouts, *output_layouts; /* weft_layout_class for each */
+    const uint8_t *input_layouts, *output_layouts; /* layout of each */
     size_t specialized_count;                      /* 0, or one value for each symbol of the program */
     const int64_t *specialized;
     weft_cache *kernels;                /* the executor's: weft_kernel_code by canonical text and target */

@@ -148,7 +148,7 @@ static weft_status *fill_buffer(weft_variant *variant, weft_place place, size_t 
                                 .rank = value->rank,
                                 .extents = extents,
                                 .strides = strides};
-    return layout == WEFT_LAYOUT_STRIDED ? add_stride_symbols(variant, out_buffer, strides)
+    return layout != WEFT_LAYOUT_CONTIGUOUS ? add_stride_symbols(variant, out_buffer, strides)
                                          : fill_strides(variant, out_buffer, strides);
 }
 

@@ -50,7 +50,7 @@ weft_expr weft_space_address(weft_space *space, const weft_memory *memory, const
         weft_expr step = index[i];
         if (memory->stride_prefix == NULL) {
             address = weft_expr_mul(x, address, weft_space_extent(space, shape.extents[i]));
-        } else {
+        } else if ((int32_t)i != memory->unit_axis) {
             char name[48];
             snprintf(name, sizeof name, "%s.s%zu", memory->stride_prefix, i);
             step = weft_expr_mul(x, step, weft_expr_symbol(x, name, INT64_MIN, INT64_MAX));

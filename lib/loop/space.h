@@ -31,6 +31,7 @@ typedef struct weft_memory {
     weft_value value;            /* its extents are the memory's */
     weft_dtype dtype;
     const char *stride_prefix;   /* strides are symbols "<prefix>.s<axis>"; NULL: row-major */
+    int32_t unit_axis;           /* of strided memory: the axis whose stride is 1, or -1 */
 } weft_memory;
 
 /* An extent of the graph as an expression of the kernel. */
