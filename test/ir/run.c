@@ -3,7 +3,7 @@
  * Runs text cases: run FILE... A file is a sequence of cases, each
  *     # case: what it shows
  *     # passes: a,b                       (none when missing)
- *     graph text
+ *     graph text, or kernel text            (passes of kernels: math, schedule, schedule_gpu)
  *     # expect                            and the text after the passes; or
  *     # error: part of the message
  * What is expected must also survive being printed again.
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <weft/weft.h>
+#include "lib/loop/loop.h"
 #include "lib/rewrite.h"
 
 typedef struct text_case {
@@ -85,15 +86,40 @@ static bool read_case(const char **cursor, size_t *line_number, text_case *c)
 
 /* ---- running ---- */
 
+static weft_status *run_kernel_pass(weft_kernel *kernel, const char *pass, size_t length)
+{
+    static const weft_machine cpu = {.vector_bytes = 32, .registers = 16}, gpu = {.gpu = true};
+    if (strncmp(pass, "math", length) == 0) return weft_kernel_lower_math(kernel);
+    return weft_kernel_schedule(kernel, strncmp(pass, "schedule", length) == 0 ? &cpu : &gpu);
+}
+
+static weft_status *transform_kernel(const char *name, const char *text, const char *passes, weft_bytes *out_text)
+{
+    weft_kernel *kernel;
+    WEFT_TRY(weft_kernel_parse(NULL, name, text, strlen(text), &kernel));
+    weft_status *status = NULL;
+    for (const char *pass = passes; *pass != '\0' && status == NULL; pass += strspn(pass, ",")) {
+        size_t length = strcspn(pass, ",");
+        status = run_kernel_pass(kernel, pass, length);
+        if (status == NULL) status = weft_kernel_verify(kernel);
+        pass += length;
+    }
+    if (status == NULL) status = weft_kernel_print(kernel, out_text);
+    weft_kernel_destroy(kernel);
+    return status;
+}
+
 /* Parses, runs the passes and prints. */
 static weft_status *transform(const char *name, const char *text, const char *passes, weft_bytes *out_text)
 {
+    if (strncmp(text, "kernel", strlen("kernel")) == 0) return transform_kernel(name, text, passes, out_text);
     weft_module *module;
     WEFT_TRY(weft_graph_parse(name, text, strlen(text), NULL, 0, NULL, &module));
     size_t count = module->outputs.count;
     weft_value *outputs = calloc(count, sizeof *outputs);
     if (outputs == NULL) abort();
-    for (size_t i = 0; i < count; i++) outputs[i] = (weft_value){module->outputs.items[i].node, module->outputs.items[i].output};
+    for (size_t i = 0; i < count; i++)
+        outputs[i] = (weft_value){module->outputs.items[i].node, module->outputs.items[i].output};
     weft_policy policy = {.size = sizeof policy, .passes = passes};
     weft_status *status = weft_graph_verify(module->graph, count, outputs);
     if (status == NULL) status = weft_passes_run(module->graph, &policy, count, outputs);
@@ -123,8 +149,8 @@ static bool compare(const text_case *c, const char *actual)
     for (size_t line = c->expected_line + 1;; line++) {
         size_t a_length = strcspn(a, "\n"), e_length = strcspn(e, "\n");
         if (a_length != e_length || memcmp(a, e, a_length) != 0) {
-            printf("%s:%zu: %s: this line differs\n  expected: %.*s\n  actual:   %.*s\nall of it:\n%s", c->file, line, c->title,
-                   (int)e_length, e, (int)a_length, a, actual);
+            printf("%s:%zu: %s: this line differs\n  expected: %.*s\n  actual:   %.*s\nall of it:\n%s", c->file, line,
+                   c->title, (int)e_length, e, (int)a_length, a, actual);
             return false;
         }
         a += a_length;
@@ -145,7 +171,8 @@ static bool check_error(const text_case *c, weft_status *status)
 
 static bool run_case(text_case *c)
 {
-    if (c->graph == NULL || (c->expected == NULL && c->error[0] == '\0')) return report(c, "the case expects nothing", "");
+    if (c->graph == NULL || (c->expected == NULL && c->error[0] == '\0'))
+        return report(c, "the case expects nothing", "");
     weft_bytes text, again;
     weft_bytes_init(&text, NULL);
     weft_bytes_init(&again, NULL);
@@ -158,7 +185,8 @@ static bool run_case(text_case *c)
         good = compare(c, text.data);
         status = transform("printed", text.data, "", &again);
         if (good && status != NULL) good = report(c, "what was printed does not parse: ", weft_status_message(status));
-        else if (good && strcmp(text.data, again.data) != 0) good = report(c, "printed again it differs:\n", again.data);
+        else if (good && strcmp(text.data, again.data) != 0)
+            good = report(c, "printed again it differs:\n", again.data);
         weft_status_destroy(status);
     }
     weft_bytes_finish(&text);
