@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_TEST_EINSUM_H
+#define WEFT_TEST_EINSUM_H
+/* What the tests of einsum share: one call, from text and arrays to an array. */
+#include <weft/einsum.h>
+#include "test/support.h"
+
+typedef struct weft_test_einsum {
+    const char *text;
+    size_t count;
+    weft_array *const *operands;
+    const weft_einsum_options *options;
+    bool symbolic; /* every extent but one is a symbol of its own */
+    bool keep;     /* symbolic nodes are not lowered */
+} weft_test_einsum;
+
+/* Traces, compiles and runs `call` on the default runtime of `executor`. */
+weft_status *weft_test_einsum_run(weft_executor *executor, const weft_test_einsum *call, weft_array **out_array) WEFT_MUST_USE;
+
+/* A column-major f64 array over a copy of `data`. */
+weft_array *weft_test_column_major(size_t rank, const int64_t *shape, const double *data);
+
+/* Elements of an f64 array in column-major order; `out_data` has room for all. */
+void weft_test_read_column_major(const weft_array *array, double *out_data);
+
+/* An executor with the reference runtime and einsum. */
+weft_executor *weft_test_einsum_executor(void);
+#endif
