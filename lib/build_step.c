@@ -327,7 +327,7 @@ weft_status *weft_builder_fill_kernel(variant_builder *builder, const weft_code_
     WEFT_TRY(work_slot(builder, kernel, &out_step->iterations, &out_step->work));
     WEFT_TRY(scalar_slots(builder, kernel, out_step));
     out_step->buffers = planned->lowered.memories;
-    out_step->buffer_count = kernel->buffer_count;
+    out_step->buffer_count = weft_kernel_argument_count(kernel);
     for (uint32_t i = 0; i < kernel->buffer_count; i++) out_step->written += kernel->buffers[i].written;
     out_step->sites = planned->lowered.sites;
     return find_code(builder, generator, kernel, out_step);

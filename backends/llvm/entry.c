@@ -87,6 +87,15 @@ static LLVMValueRef load_field(weft_emitter *e, LLVMValueRef frame, unsigned fie
     return LLVMBuildLoad2(e->builder, e->pointer, address, "");
 }
 
+static void make_local_buffers(weft_emitter *e) {
+    for (uint32_t i = weft_kernel_argument_count(e->kernel); i < e->kernel->buffer_count; i++) {
+        const weft_kernel_buffer *buffer = &e->kernel->buffers[i];
+        uint64_t bytes = (uint64_t)buffer->local * weft_dtype_size(buffer->dtype);
+        e->buffers[i] = LLVMBuildAlloca(e->builder, LLVMArrayType2(e->i8, bytes), "");
+        LLVMSetAlignment(e->buffers[i], 64);
+    }
+}
+
 void weft_entry_emit_cpu(weft_emitter *e, const char *symbol) {
     LLVMTypeRef types[3] = {e->pointer, e->i64, e->i64};
     e->function = LLVMAddFunction(e->module, symbol, LLVMFunctionType(e->nothing, types, 3, false));
@@ -96,6 +105,7 @@ void weft_entry_emit_cpu(weft_emitter *e, const char *symbol) {
     e->buffer_array = load_field(e, frame, 0);
     e->scalar_array = load_field(e, frame, 1);
     e->error_slot = load_field(e, frame, 2);
+    make_local_buffers(e);
     weft_guard_open(e, LLVMBuildICmp(e->builder, LLVMIntSLT, begin, end, ""), true);
     emit_iterations(e, begin, end);
     weft_guard_close(e);
@@ -111,7 +121,7 @@ static LLVMValueRef special_register(weft_emitter *e, const char *name) {
 
 /* The parameters one by one: README.md. */
 static void create_entry(weft_emitter *e, const char *symbol) {
-    uint32_t buffers = e->kernel->buffer_count, scalars = (uint32_t)weft_kernel_scalar_count(e->kernel);
+    uint32_t buffers = weft_kernel_argument_count(e->kernel), scalars = (uint32_t)weft_kernel_scalar_count(e->kernel);
     uint32_t count = buffers + scalars + 3;
     LLVMTypeRef *types = weft_arena_allocate(&e->arena, count * sizeof(LLVMTypeRef));
     if (types == NULL) return;

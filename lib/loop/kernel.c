@@ -131,9 +131,25 @@ uint32_t weft_kernel_builder_buffer(weft_kernel_builder *builder, weft_dtype dty
 {
     if (!ready(builder)) return 0;
     weft_kernel *kernel = builder->kernel;
-    weft_kernel_buffer buffer = {dtype, written};
+    weft_kernel_buffer buffer = {dtype, written, 0};
     append(builder, &kernel->buffers, &kernel->buffer_count, &buffer, sizeof buffer);
     return kernel->buffer_count - 1;
+}
+
+uint32_t weft_kernel_builder_local(weft_kernel_builder *builder, weft_dtype dtype, uint32_t count)
+{
+    if (!ready(builder)) return 0;
+    weft_kernel *kernel = builder->kernel;
+    weft_kernel_buffer buffer = {dtype, false, count};
+    append(builder, &kernel->buffers, &kernel->buffer_count, &buffer, sizeof buffer);
+    return kernel->buffer_count - 1;
+}
+
+uint32_t weft_kernel_argument_count(const weft_kernel *kernel)
+{
+    uint32_t count = kernel->buffer_count;
+    while (count > 0 && kernel->buffers[count - 1].local != 0) count--;
+    return count;
 }
 
 void weft_kernel_builder_range(weft_kernel_builder *builder, weft_range range)

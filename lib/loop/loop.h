@@ -17,6 +17,8 @@
  * or the last outer one, shared by all stages) to vector lanes, `width` lanes times `unroll` vectors, the tail masked; GRID and BLOCK are
  * THREAD for a GPU: the collapsed iteration number is block * block size + thread.
  *
+ * Local buffers carry values from one stage to a later one, in another order of access: a transposition reads rows into one and columns out of it.
+ *
  * Order of a reduction. It is part of the meaning, not of the schedule: a reduced range with `lanes` = L > 1 (only the innermost one) sends element k
  * to virtual lane k mod L, each lane combines its elements in increasing order starting from init, and at the end lane i takes in lane i + h, for
  * h = L/2, L/4, ..., 1. With L = 1 elements combine in order. Outer reduced ranges run in order around it. The schedule may place the
@@ -97,6 +99,7 @@ typedef struct weft_stage {
 typedef struct weft_kernel_buffer {
     weft_dtype dtype;
     bool written;               /* written ones come first */
+    uint32_t local;             /* not 0: so many elements of the thread's own, alive for one iteration; these come last */
 } weft_kernel_buffer;
 
 typedef struct weft_kernel {
@@ -122,6 +125,7 @@ void weft_kernel_builder_destroy(weft_kernel_builder *builder);
 /* The context to make expressions in. */
 weft_extents *weft_kernel_builder_extents(weft_kernel_builder *builder);
 uint32_t weft_kernel_builder_buffer(weft_kernel_builder *builder, weft_dtype dtype, bool written);
+uint32_t weft_kernel_builder_local(weft_kernel_builder *builder, weft_dtype dtype, uint32_t count);
 /* Before the first stage: an outer range; after weft_kernel_builder_stage: an inner one. 0 in lanes, width or unroll
  * stands for 1. */
 void weft_kernel_builder_range(weft_kernel_builder *builder, weft_range range);
@@ -145,6 +149,8 @@ weft_status *weft_kernel_verify(weft_kernel *kernel) WEFT_MUST_USE;
 weft_status *weft_kernel_print(const weft_kernel *kernel, weft_bytes *out_text) WEFT_MUST_USE;
 weft_status *weft_kernel_parse(const weft_allocator *allocator, const char *name, const char *text, size_t length,
                                weft_kernel **out_kernel) WEFT_MUST_USE;
+/* Buffers that are not local: what weft_kernel_frame.buffers holds. */
+uint32_t weft_kernel_argument_count(const weft_kernel *kernel);
 /* Symbols that are not range variables, in order: what weft_kernel_frame.scalars holds. */
 size_t weft_kernel_scalar_count(const weft_kernel *kernel);
 const char *weft_kernel_scalar_name(const weft_kernel *kernel, size_t i);

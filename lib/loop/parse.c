@@ -458,7 +458,13 @@ static weft_status *parse_buffer(parser *p)
     WEFT_TRY(parse_next(p, 'b', "a buffer", p->buffer_count++));
     WEFT_TRY(weft_lexer_expect(&p->lexer, ":"));
     WEFT_TRY(parse_dtype(p, &dtype));
-    weft_kernel_builder_buffer(p->builder, dtype, weft_lexer_accept(&p->lexer, "out"));
+    if (!weft_lexer_accept(&p->lexer, "local")) {
+        weft_kernel_builder_buffer(p->builder, dtype, weft_lexer_accept(&p->lexer, "out"));
+        return NULL;
+    }
+    uint32_t count = 0;
+    WEFT_TRY(parse_number(p, "the number of elements", &count));
+    weft_kernel_builder_local(p->builder, dtype, count);
     return NULL;
 }
 

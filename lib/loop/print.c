@@ -215,9 +215,12 @@ static void print_kernel(printer *p)
         weft_expr symbol = weft_extents_symbol(kernel->extents, s);
         if (weft_expr_bound(kernel->extents, symbol) == WEFT_EXPR_NONE) print_symbol(p, symbol);
     }
-    for (uint32_t b = 0; b < kernel->buffer_count; b++)
-        weft_bytes_print(p->text, "  buffer b%" PRIu32 " : %s%s\n", b, weft_dtype_name(kernel->buffers[b].dtype),
-                         kernel->buffers[b].written ? " out" : "");
+    for (uint32_t b = 0; b < kernel->buffer_count; b++) {
+        const weft_kernel_buffer *buffer = &kernel->buffers[b];
+        weft_bytes_print(p->text, "  buffer b%" PRIu32 " : %s%s", b, weft_dtype_name(buffer->dtype), buffer->written ? " out" : "");
+        if (buffer->local != 0) weft_bytes_print(p->text, " local %" PRIu32, buffer->local);
+        weft_bytes_append(p->text, "\n", 1);
+    }
     if (kernel->site_count != 0) weft_bytes_print(p->text, "  sites %" PRIu32 "\n", kernel->site_count);
     for (uint32_t r = 0; r < kernel->range_count; r++) print_range(p, &kernel->ranges[r], r, "  ");
     for (uint32_t s = 0; s < kernel->stage_count; s++) print_stage(p, &kernel->stages[s]);

@@ -301,7 +301,8 @@ static weft_status *verify_accumulator(verifier v, const weft_accumulator *accum
 static weft_status *verify_store(const verifier *v, const weft_store *store)
 {
     const weft_kernel *kernel = v->kernel;
-    if (store->buffer >= kernel->buffer_count || !kernel->buffers[store->buffer].written)
+    const weft_kernel_buffer *buffer = store->buffer < kernel->buffer_count ? &kernel->buffers[store->buffer] : NULL;
+    if (buffer == NULL || (!buffer->written && buffer->local == 0))
         return broken(v, "a store goes to b%" PRIu32 ", which is no written buffer", store->buffer);
     WEFT_TRY(verify_expr(v, store->index, "the index of a store"));
     WEFT_TRY(verify_predicates(v, store->predicate_count, store->predicates));
@@ -435,6 +436,8 @@ static weft_status *verify_buffers(const verifier *v)
             return broken(v, "buffer b%" PRIu32 " has no dtype", b);
         if (b != 0 && kernel->buffers[b].written && !kernel->buffers[b - 1].written)
             return broken(v, "buffer b%" PRIu32 " is written, but comes behind one that is not", b);
+        if (b != 0 && kernel->buffers[b].local == 0 && kernel->buffers[b - 1].local != 0)
+            return broken(v, "buffer b%" PRIu32 " comes behind a local one", b);
     }
     return NULL;
 }
