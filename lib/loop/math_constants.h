@@ -51,9 +51,9 @@ static const double double_log[] = {
     -0x1.24dbf23082a63p-4, 0x1.11d9987299bd4p-4, -0x1.fb76baabb8408p-5, 0x1.cfaa7a676b4b5p-5,
     -0x1.d124e50dd817ap-5, 0x1.0b55743120c41p-4, -0x1.ebd0089183e32p-5, 0x1.accf2924f17bp-6};
 
-/* (tanh(sqrt(z)) / sqrt(z) - 1) / z on [0, 0.875^2]: error 2^-26.4. */
+/* (tanh(sqrt(z)) / sqrt(z) - 1) / z on [0, 0.9375^2]: error 2^-28.3. */
 static const double single_tanh[] = {
-    -0x1.555518p-2, 0x1.1104aap-3, -0x1.b86966p-5, 0x1.5853bcp-6, -0x1.cae248p-8, 0x1.6740cep-10};
+    -0x1.55554ap-2, 0x1.110e6p-3, -0x1.b9ad0ap-5, 0x1.620ceap-6, -0x1.0b59ap-7, 0x1.454f6ap-9, -0x1.b67952p-12};
 
 /* The same on [0, 0.55^2], error 2^-55.5. */
 static const double double_tanh[] = {
@@ -65,7 +65,7 @@ static const math_format single_format = {
     .real = WEFT_F32, .integer = WEFT_I32, .fraction = 23, .bias = 127, .smallest_normal = 0x1p-126,
     .one = 0x3f800000, .sqrt_half = 0x3f3504f3,
     .log2_e = 0x1.715476p+0, .ln2 = 0x1.62e43p-1, .ln2_high = 0x1.62e4p-1, .ln2_low = 0x1.7f7d1cp-20,
-    .exp_least = -104.0, .exp_most = 89.0, .tanh_small = 0.875, .tanh_most = 9.5,
+    .exp_least = -104.0, .exp_most = 89.0, .tanh_small = 0.9375, .tanh_most = 9.5,
     .exp = single_exp, .exp_count = sizeof single_exp / sizeof *single_exp,
     .log = single_log, .log_count = sizeof single_log / sizeof *single_log,
     .tanh = single_tanh, .tanh_count = sizeof single_tanh / sizeof *single_tanh};

@@ -462,8 +462,11 @@ static weft_status *parse_buffer(parser *p)
         weft_kernel_builder_buffer(p->builder, dtype, weft_lexer_accept(&p->lexer, "out"));
         return NULL;
     }
+    const char *at = p->lexer.token.start;
     uint32_t count = 0;
     WEFT_TRY(parse_number(p, "the number of elements", &count));
+    if (count == 0)
+        return weft_lexer_error(&p->lexer, at, WEFT_PARSE_ERROR, "a local buffer has at least one element");
     weft_kernel_builder_local(p->builder, dtype, count);
     return NULL;
 }
