@@ -107,8 +107,8 @@ static weft_inst_id at_least(const writer *w, weft_inst_id x, double least)
 /* ---- exp ---- */
 
 /*
- * x * scale rounded to an integer n; *out_shifted has n + shift in the low bits of its significand: a number of the size
- * of 1.5 * 2^fraction has no bits below one.
+ * x * scale rounded to an integer n; *out_shifted has n + shift in the low bits of its significand: a number of the
+ * size of 1.5 * 2^fraction has no bits below one.
  */
 static weft_inst_id round_scaled(const writer *w, weft_inst_id x, double scale, int shift, weft_inst_id *out_shifted)
 {
