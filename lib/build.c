@@ -131,10 +131,7 @@ static weft_status *fill_steps(variant_builder *builder, const weft_code_generat
     return NULL;
 }
 
-/* What is done with an attempt that went through. */
-typedef weft_status *(*attempt_end)(variant_builder *builder, const void *context);
-
-static weft_status *attempt(const weft_build_request *request, weft_partition *partition, weft_variant *variant, attempt_end end,
+static weft_status *attempt(const weft_build_request *request, weft_partition *partition, weft_variant *variant, weft_attempt_end end,
                             const void *context) {
     variant_builder builder;
     weft_status *status = builder_init(&builder, request, partition, variant);
@@ -147,7 +144,7 @@ static weft_status *attempt(const weft_build_request *request, weft_partition *p
     return status;
 }
 
-static weft_status *attempt_until_through(const weft_build_request *request, weft_partition *partition, attempt_end end,
+static weft_status *attempt_until_through(const weft_build_request *request, weft_partition *partition, weft_attempt_end end,
                                           const void *context, weft_variant **out_variant) {
     do {
         weft_variant *variant;
@@ -165,7 +162,8 @@ static weft_status *attempt_until_through(const weft_build_request *request, wef
     return NULL;
 }
 
-static weft_status *build(const weft_build_request *request, attempt_end end, const void *context, weft_variant **out_variant) {
+weft_status *weft_builder_run(const weft_build_request *request, weft_attempt_end end, const void *context,
+                              weft_variant **out_variant) {
     weft_partition partition;
     WEFT_TRY(weft_partition_init(&partition, request->allocator, request->program->graph));
     weft_status *status = attempt_until_through(request, &partition, end, context, out_variant);
@@ -179,55 +177,5 @@ static weft_status *generate(variant_builder *builder, const void *context) {
 
 weft_status *weft_variant_build(const weft_build_request *request, const weft_code_generator *generator,
                                 weft_variant **out_variant) {
-    return build(request, generate, generator, out_variant);
-}
-
-/* ---- looking at kernels ---- */
-
-typedef struct visit_request {
-    const weft_machine *machine;
-    weft_kernel_visitor visit;
-    void *context;
-} visit_request;
-
-static weft_status *visit_kernel(const visit_request *request, const char *name, weft_kernel *kernel) {
-    weft_bytes text;
-    weft_kernel *unscheduled = NULL;
-    weft_bytes_init(&text, kernel->arena.allocator);
-    weft_status *status = weft_kernel_print(kernel, &text);
-    if (status == NULL) status = weft_bytes_status(&text);
-    if (status == NULL) status = weft_kernel_parse(kernel->arena.allocator, name, text.data, text.size, &unscheduled);
-    weft_bytes_finish(&text);
-    if (status == NULL) status = weft_kernel_lower_math(kernel);
-    if (status == NULL) status = weft_kernel_schedule(kernel, request->machine);
-    if (status == NULL) status = request->visit(request->context, name, unscheduled, kernel);
-    weft_kernel_destroy(unscheduled);
-    return status;
-}
-
-static weft_status *visit_kernels(variant_builder *builder, const void *context) {
-    for (uint32_t i = 0; i < builder->step_count; i++) {
-        if (builder->steps[i].kind != WEFT_STEP_KERNEL) continue;
-        const weft_node *node = weft_graph_node(builder->graph, builder->steps[i].node);
-        const char *name = node->name != NULL ? node->name : node->op->name;
-        WEFT_TRY(visit_kernel(context, name, builder->steps[i].lowered.kernel));
-    }
-    return NULL;
-}
-
-weft_status *weft_program_visit_kernels(const weft_program *program, const weft_machine *machine, weft_kernel_visitor visit,
-                                        void *context) {
-    size_t arrays = program->input_count + program->output_count + 1;
-    uint8_t *layouts = weft_allocate_zeroed(program->allocator, arrays);
-    if (layouts == NULL) return weft_status_out_of_memory();
-    weft_build_request request = {.allocator = program->allocator,
-                                  .program = program,
-                                  .input_layouts = layouts,
-                                  .output_layouts = layouts + program->input_count};
-    visit_request visiting = {machine, visit, context};
-    weft_variant *variant = NULL;
-    weft_status *status = build(&request, visit_kernels, &visiting, &variant);
-    weft_variant_destroy(variant);
-    weft_free(program->allocator, layouts, arrays);
-    return status;
+    return weft_builder_run(request, generate, generator, out_variant);
 }

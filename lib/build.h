@@ -3,6 +3,7 @@
 #define WEFT_LIB_BUILD_H
 /* Building variants: program -> partition -> kernels -> code -> table of steps. Knows no particular code generator. */
 #include "lib/loop/loop.h"
+#include "lib/loop/partition.h"
 #include "runtime/variant.h"
 
 /* What turns a scheduled kernel into an object that the runtime's driver loads. */
@@ -18,10 +19,20 @@ typedef struct weft_code_generator {
 weft_status *weft_variant_build(const weft_build_request *request, const weft_code_generator *generator,
                                 weft_variant **out_variant) WEFT_MUST_USE;
 
+typedef struct weft_step_outline {
+    weft_step_kind kind;
+    uint32_t node;
+} weft_step_outline;
+
 /* Called with every kernel of a program, unscheduled and scheduled, in the order of its steps; for tools and tests. */
 typedef weft_status *(*weft_kernel_visitor)(void *context, const char *name, const weft_kernel *unscheduled,
                                             const weft_kernel *scheduled);
 /* Lowers and schedules `program`, with contiguous arrays and no specialisation, and visits its kernels without generating code. */
 weft_status *weft_program_visit_kernels(const weft_program *program, const weft_machine *machine,
                                         weft_kernel_visitor visit, void *context) WEFT_MUST_USE;
+
+/* Called with the partition of a program and its steps: the node that each computes and how. */
+typedef weft_status *(*weft_steps_visitor)(void *context, const weft_partition *partition, size_t step_count,
+                                           const weft_step_outline *steps);
+weft_status *weft_program_visit_steps(const weft_program *program, weft_steps_visitor visit, void *context) WEFT_MUST_USE;
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_BUILD_INTERNAL_H
 #define WEFT_LIB_BUILD_INTERNAL_H
-/* Shared by build.c (what steps there are), build_memory.c (what memory) and build_step.c (filling the steps in). */
+/* Shared by build.c (what steps there are), build_memory.c (what memory), build_step.c (filling the steps in) and
+ * build_visit.c (looking at them). */
 #include "lib/build.h"
 #include "lib/compile.h"
 #include "lib/loop/lower.h"
@@ -37,6 +38,12 @@ typedef struct variant_builder {
     } *copies;                /* outputs that are also something else */
     uint32_t copy_count;
 } variant_builder;
+
+/* What is done with an attempt that went through. */
+typedef weft_status *(*weft_attempt_end)(variant_builder *builder, const void *context);
+/* Makes attempts until one goes through. */
+weft_status *weft_builder_run(const weft_build_request *request, weft_attempt_end end, const void *context,
+                              weft_variant **out_variant) WEFT_MUST_USE;
 
 /* Gives memory to every value that needs it; buffers of the variant. */
 weft_status *weft_builder_place(variant_builder *builder) WEFT_MUST_USE;

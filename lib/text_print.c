@@ -282,13 +282,15 @@ typedef struct text_header {
     size_t size; /* of the block, this header included */
 } text_header;
 
-static weft_status *hand_out(const weft_allocator *allocator, const weft_bytes *text, char **out_text)
+weft_status *weft_text_create(const weft_allocator *allocator, const char *text, size_t length, char **out_text)
 {
-    size_t size = sizeof(text_header) + text->size + 1;
+    size_t size = sizeof(text_header) + length + 1;
     text_header *header = weft_allocate(allocator, size);
     if (header == NULL) return weft_status_out_of_memory();
     *header = (text_header){*weft_allocator_or_default(allocator), size};
-    *out_text = memcpy(header + 1, text->data, text->size + 1);
+    char *copy = memcpy(header + 1, text, length);
+    copy[length] = 0;
+    *out_text = copy;
     return NULL;
 }
 
@@ -324,7 +326,7 @@ weft_status *weft_graph_print(weft_tensors outputs, char **out_text)
     weft_bytes text;
     weft_bytes_init(&text, allocator);
     weft_status *status = values == NULL ? weft_status_out_of_memory() : print_tensors(outputs, values, &text);
-    if (status == NULL) status = hand_out(allocator, &text, out_text);
+    if (status == NULL) status = weft_text_create(allocator, text.data, text.size, out_text);
     weft_bytes_finish(&text);
     weft_free(allocator, values, size);
     return status;

@@ -2,7 +2,7 @@
 #ifndef WEFT_RUNTIME_GEMM_H
 #define WEFT_RUNTIME_GEMM_H
 /* Batched matrix products through BLIS, over our own thread pool. */
-#include <weft/dtype.h>
+#include <weft/executor.h>
 #include "runtime/pool.h"
 
 /* weft_gemm with every slot resolved. Strides and offsets count elements and may have any sign; those of A and B may be
@@ -24,6 +24,4 @@ bool weft_gemm_supports(weft_dtype dtype);
  * extents and the engine, not on the pool. BLIS keeps packing buffers of its own, outside the caller's allocator.
  */
 void weft_gemm_run(weft_pool *pool, const weft_gemm_call *call, const void *a, const void *b, void *c);
-/* Name of the BLIS configuration in use: "zen3", "skx". */
-const char *weft_gemm_configuration(void);
 #endif

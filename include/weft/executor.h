@@ -92,6 +92,9 @@ void weft_executor_clear(weft_executor *executor);
 /* Threads of the pool, the caller's included. */
 unsigned weft_executor_threads(const weft_executor *executor);
 
+/* Name of the BLIS configuration that matrix products use on this machine: "zen3", "skx". Static. */
+const char *weft_gemm_configuration(void);
+
 /* The state that `extension` keeps for this executor (weft_extension.state_create), or NULL; for an extension's own counters. */
 void *weft_executor_extension_state(const weft_executor *executor, const weft_extension *extension);
 

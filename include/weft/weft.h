@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_WEFT_H
 #define WEFT_WEFT_H
-/* Everything: trace, compile, run, extend. */
+/* Everything: trace, compile, run, extend, look into it. */
 #include <weft/array.h>
 #include <weft/base.h>
 #include <weft/dtype.h>
 #include <weft/executor.h>
 #include <weft/extension.h>
 #include <weft/graph.h>
+#include <weft/inspect.h>
 #include <weft/ops.h>
 #include <weft/program.h>
 #include <weft/runtime.h>

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_INSPECT_H
+#define WEFT_INSPECT_H
+/* Looking into programs and the op table: what tools show. Nothing here changes what a program does. */
+#include <weft/program.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- generated code ---- */
+
+typedef enum weft_emit_format {
+    WEFT_EMIT_LOOPS,     /* kernels of the loop IR as lowered from the graph */
+    WEFT_EMIT_SCHEDULED, /* the same with their ranges bound for this machine */
+    WEFT_EMIT_LLVM,      /* LLVM IR */
+    WEFT_EMIT_ASM,       /* assembler for this machine */
+    WEFT_EMIT_PTX        /* PTX, scheduled for a GPU */
+} weft_emit_format;
+
+/*
+ * The kernels of `program` as text, in the order in which they run, with row-major arrays and no specialisation; each after a comment with its
+ * number and name. What a library or an extension computes is not among them. `*out_text` is freed with weft_text_destroy. NO_COMPILER for all
+ * formats but LOOPS when the code generator cannot be loaded; UNSUPPORTED names an op that no kernel computes.
+ */
+weft_status *weft_program_emit(const weft_program *program, weft_emit_format format, char **out_text) WEFT_MUST_USE;
+
+/* ---- what is computed where ---- */
+
+typedef enum weft_outline_engine {
+    WEFT_ENGINE_KERNEL,   /* generated code */
+    WEFT_ENGINE_PRODUCT,  /* the library of matrix products */
+    WEFT_ENGINE_EXTENSION /* an extension's own kernel */
+} weft_outline_engine;
+
+typedef enum weft_outline_place {
+    WEFT_OUTLINE_GIVEN,   /* an input or a constant: has memory before the run */
+    WEFT_OUTLINE_STEP,    /* computed by one step, `step` */
+    WEFT_OUTLINE_REPEATED /* computed again in every step that reads it */
+} weft_outline_place;
+
+/* Output `output` of node `node`. */
+typedef struct weft_outline_value {
+    uint32_t node, output;
+} weft_outline_value;
+
+typedef struct weft_outline_node {
+    const char *op;            /* "add", "family.op" */
+    const char *name;          /* of the input, or given to the tensor; NULL: none */
+    size_t input_count;
+    const weft_outline_value *inputs; /* of nodes before this one */
+    size_t output_count;
+    const char *const *types;  /* of each output: "f32[n, 4]" */
+    weft_outline_place place;
+    uint32_t step;
+} weft_outline_node;
+
+typedef struct weft_outline_step {
+    weft_outline_engine engine;
+    uint32_t node;             /* whose value it writes; a long reduction takes two steps, an output that is also another value one to copy it */
+} weft_outline_step;
+
+typedef struct weft_outline_output {
+    const char *name;
+    weft_outline_value value;
+} weft_outline_output;
+
+/* A program as the "llvm" runtime runs it, with row-major arrays and no specialisation. Read only. */
+typedef struct weft_outline {
+    size_t node_count;
+    const weft_outline_node *nodes; /* in order: operands first */
+    size_t step_count;
+    const weft_outline_step *steps; /* in order of execution */
+    size_t output_count;
+    const weft_outline_output *outputs;
+} weft_outline;
+
+/* UNSUPPORTED names an op that no engine computes. */
+weft_status *weft_outline_create(const weft_program *program, const weft_outline **out_outline) WEFT_MUST_USE;
+void weft_outline_destroy(const weft_outline *outline);
+
+/* ---- ops ---- */
+
+/* Built-in op number `index`, in the order of the table; NULL past its end. */
+const weft_op_def *weft_op_builtin(size_t index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <weft/inspect.h>
+#include <string.h>
+#include "lib/build.h"
+
+const weft_op_def *weft_op_builtin(size_t index)
+{
+    return index < WEFT_OP_COUNT ? &weft_op_table()[index] : NULL;
+}
+
+typedef struct outline {
+    weft_outline view;
+    const weft_allocator *allocator;
+    weft_arena arena;
+} outline;
+
+typedef struct outliner {
+    outline *made;
+    const weft_program *program;
+    const weft_partition *partition;
+    uint32_t *numbers; /* in the outline, by node of the graph */
+    weft_outline_node *nodes;
+    weft_outline_step *steps;
+} outliner;
+
+static void *allocate(const outliner *o, size_t count, size_t size)
+{
+    return weft_arena_allocate(&o->made->arena, (count + 1) * size);
+}
+
+/* The node whose steps compute node `n`, or WEFT_NODE_INVALID. */
+static uint32_t root_of(const weft_partition *partition, uint32_t n)
+{
+    uint8_t role = partition->roles[n];
+    if (role == WEFT_ROLE_INLINE || role == WEFT_ROLE_STAGE)
+        return partition->roots[n] == 0 ? WEFT_NODE_INVALID : partition->roots[n] - 1;
+    return role == WEFT_ROLE_LEAF ? WEFT_NODE_INVALID : n;
+}
+
+static void fill_place(const outliner *o, uint32_t n, weft_outline_node *out_node)
+{
+    uint32_t root = root_of(o->partition, n);
+    out_node->place = o->partition->roles[n] == WEFT_ROLE_LEAF ? WEFT_OUTLINE_GIVEN : WEFT_OUTLINE_REPEATED;
+    if (root == WEFT_NODE_INVALID) return;
+    for (uint32_t s = 0; s < o->made->view.step_count; s++) {
+        if (o->steps[s].node != root) continue;
+        out_node->place = WEFT_OUTLINE_STEP;
+        out_node->step = s;
+        return;
+    }
+}
+
+static const char *copy_text(const outliner *o, const char *text, size_t length)
+{
+    return weft_arena_string(&o->made->arena, text, length);
+}
+
+static weft_status *fill_names(const outliner *o, const weft_node *node, weft_outline_node *out_node)
+{
+    bool input = weft_op_id_of(node->op) == WEFT_OP_input;
+    out_node->op = copy_text(o, node->op->name, strlen(node->op->name));
+    if (input) out_node->name = copy_text(o, node->attrs[0].data, node->attrs[0].size);
+    else if (node->name != NULL) out_node->name = copy_text(o, node->name, strlen(node->name));
+    bool named = input || node->name != NULL;
+    return out_node->op == NULL || (named && out_node->name == NULL) ? weft_status_out_of_memory() : NULL;
+}
+
+static weft_status *fill_values(const outliner *o, const weft_node *node, weft_outline_node *out_node)
+{
+    weft_outline_value *inputs = allocate(o, node->input_count, sizeof *inputs);
+    const char **types = allocate(o, node->output_count, sizeof *types);
+    if (inputs == NULL || types == NULL) return weft_status_out_of_memory();
+    for (uint32_t i = 0; i < node->input_count; i++)
+        inputs[i] = (weft_outline_value){o->numbers[node->inputs[i].node], node->inputs[i].output};
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        weft_type_text text = weft_type_describe(&node->types[i]);
+        types[i] = copy_text(o, text.text, strlen(text.text));
+        if (types[i] == NULL) return weft_status_out_of_memory();
+    }
+    out_node->input_count = node->input_count;
+    out_node->inputs = inputs;
+    out_node->output_count = node->output_count;
+    out_node->types = types;
+    return NULL;
+}
+
+static weft_status *fill_nodes(outliner *o, const weft_compiled *compiled)
+{
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < compiled->graph->node_count; n++) {
+        const weft_node *node = weft_graph_node(compiled->graph, n);
+        if (o->partition->roles[n] == WEFT_ROLE_DEAD) continue;
+        o->nodes[count] = (weft_outline_node){.op = NULL};
+        WEFT_TRY(fill_names(o, node, &o->nodes[count]));
+        WEFT_TRY(fill_values(o, node, &o->nodes[count]));
+        fill_place(o, n, &o->nodes[count]);
+        o->numbers[n] = count++;
+    }
+    o->made->view.node_count = count;
+    return NULL;
+}
+
+static weft_status *fill_outputs(const outliner *o, const weft_compiled *compiled)
+{
+    weft_outline_output *outputs = allocate(o, compiled->output_count, sizeof *outputs);
+    if (outputs == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < compiled->output_count; i++) {
+        const char *name = o->program->outputs[i].name;
+        weft_value value = compiled->outputs[i];
+        outputs[i] = (weft_outline_output){copy_text(o, name, strlen(name)), {o->numbers[value.node], value.output}};
+        if (outputs[i].name == NULL) return weft_status_out_of_memory();
+    }
+    o->made->view.outputs = outputs;
+    o->made->view.output_count = compiled->output_count;
+    return NULL;
+}
+
+static weft_status *fill_outline(void *context, const weft_partition *partition, size_t step_count,
+                                 const weft_step_outline *steps)
+{
+    static const weft_outline_engine engines[] = {[WEFT_STEP_KERNEL] = WEFT_ENGINE_KERNEL,
+                                                  [WEFT_STEP_GEMM] = WEFT_ENGINE_PRODUCT,
+                                                  [WEFT_STEP_HOST] = WEFT_ENGINE_EXTENSION};
+    outliner *o = context;
+    const weft_compiled *compiled = partition->compiled;
+    o->partition = partition;
+    o->numbers = allocate(o, compiled->graph->node_count, sizeof *o->numbers);
+    o->nodes = allocate(o, compiled->graph->node_count, sizeof *o->nodes);
+    o->steps = allocate(o, step_count, sizeof *o->steps);
+    if (o->numbers == NULL || o->nodes == NULL || o->steps == NULL) return weft_status_out_of_memory();
+    for (size_t s = 0; s < step_count; s++) o->steps[s] = (weft_outline_step){engines[steps[s].kind], steps[s].node};
+    o->made->view.nodes = o->nodes;
+    o->made->view.steps = o->steps;
+    o->made->view.step_count = step_count;
+    WEFT_TRY(fill_nodes(o, compiled));
+    for (size_t s = 0; s < step_count; s++) o->steps[s].node = o->numbers[o->steps[s].node];
+    return fill_outputs(o, compiled);
+}
+
+weft_status *weft_outline_create(const weft_program *program, const weft_outline **out_outline)
+{
+    if (program == NULL)
+        return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, "weft_outline_create", "program must not be NULL");
+    outline *made = weft_allocate_zeroed(program->allocator, sizeof *made);
+    if (made == NULL) return weft_status_out_of_memory();
+    made->allocator = program->allocator;
+    weft_arena_init(&made->arena, made->allocator);
+    outliner o = {.made = made, .program = program};
+    weft_status *status = weft_program_visit_steps(program, fill_outline, &o);
+    if (status == NULL) *out_outline = &made->view;
+    else weft_outline_destroy(&made->view);
+    return status;
+}
+
+void weft_outline_destroy(const weft_outline *view)
+{
+    if (view == NULL) return;
+    outline *made = (outline *)(uintptr_t)view;
+    weft_arena_finish(&made->arena);
+    weft_free(made->allocator, made, sizeof *made);
+}
