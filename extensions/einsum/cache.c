@@ -95,8 +95,8 @@ static void shrink(einsum_cache *cache, size_t capacity)
 
 static einsum_entry *entry_create(einsum_cache *cache, einsum_key key, einsum_shared *value)
 {
-    einsum_entry *entry = cache->allocator->resize(cache->allocator->self, NULL, 0, sizeof *entry + key.size,
-                                                   _Alignof(einsum_entry));
+    einsum_entry *entry =
+        cache->allocator->resize(cache->allocator->self, NULL, 0, sizeof *entry + key.size, _Alignof(einsum_entry));
     if (entry == NULL) return NULL;
     *entry = (einsum_entry){.hash = hash_of(key), .value = value, .key_size = key.size};
     memcpy(entry->key, key.data, key.size);

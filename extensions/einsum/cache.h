@@ -2,8 +2,8 @@
 #ifndef EINSUM_CACHE_H
 #define EINSUM_CACHE_H
 /*
- * A bounded map from byte strings to counted values; the least recently used entry goes first. Keys are hashed to find and compared in full to
- * decide. Any thread may use it at any time.
+ * A bounded map from byte strings to counted values; the least recently used entry goes first. Keys are hashed to find
+ * and compared in full to decide. Any thread may use it at any time.
  */
 #include <weft/executor.h>
 #include <pthread.h>
@@ -38,8 +38,8 @@ void einsum_cache_finish(einsum_cache *cache);
 /* The value of `key`, with a reference for the caller; NULL when there is none, which counts as a miss. */
 einsum_shared *einsum_cache_find(einsum_cache *cache, einsum_key key);
 /*
- * Keeps `value`, of about `bytes`, under `key`, unless another thread was faster. Keeping it is optional: without memory or room the value is
- * simply not kept.
+ * Keeps `value`, of about `bytes`, under `key`, unless another thread was faster. Keeping it is optional: without
+ * memory or room the value is simply not kept.
  */
 void einsum_cache_insert(einsum_cache *cache, einsum_key key, einsum_shared *value, size_t bytes);
 void einsum_cache_set_capacity(einsum_cache *cache, size_t capacity);

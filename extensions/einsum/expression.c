@@ -26,7 +26,8 @@ weft_status *einsum_policy_parse(const einsum_arena *arena, const char *name, we
     out_policy->path = path;
     if (kind == EINSUM_POLICY_PATH || path.count == 0) return NULL;
     return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
-                              "einsum: a path of %zu positions goes with order \"path\", not with \"%s\"", path.count, name);
+                              "einsum: a path of %zu positions goes with order \"path\", not with \"%s\"", path.count,
+                              name);
 }
 
 bool einsum_policy_needs_extents(einsum_policy policy, size_t operand_count)
@@ -160,8 +161,7 @@ weft_status *einsum_expression_order(einsum_expression *expression, einsum_polic
     expression->pairs = einsum_arena_allocate(arena, count, sizeof *expression->pairs);
     if (expression->pairs == NULL) return weft_status_out_of_memory();
     switch (policy.kind) {
-    case EINSUM_POLICY_AUTO:
-        return einsum_plan_find(arena, &expression->problem, WEFT_EINSUM_FLOPS, expression->pairs);
+    case EINSUM_POLICY_AUTO: return einsum_plan_find(arena, &expression->problem, WEFT_EINSUM_FLOPS, expression->pairs);
     case EINSUM_POLICY_AUTO_SIZE:
         return einsum_plan_find(arena, &expression->problem, WEFT_EINSUM_SIZE, expression->pairs);
     case EINSUM_POLICY_LEFT: einsum_order_left(count, expression->pairs); return NULL;

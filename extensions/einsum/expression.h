@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef EINSUM_EXPRESSION_H
 #define EINSUM_EXPRESSION_H
-/* An expression with everything that is known about it, built up in steps; what tracing, lowering, running and planning share. */
+/* An expression with everything that is known about it, built up in steps; what tracing, lowering, running and planning
+ * share. */
 #include "plan.h"
 #include <weft/extension.h>
 
@@ -22,9 +23,9 @@ typedef struct einsum_expression {
     einsum_arena arena;
     einsum_syntax syntax;
     einsum_network network;
-    const weft_shape *shapes;  /* of the operands; the caller's */
-    weft_extent *extents;      /* by label */
-    einsum_problem problem;    /* extents of one, repeats and private labels taken out */
+    const weft_shape *shapes; /* of the operands; the caller's */
+    weft_extent *extents;     /* by label */
+    einsum_problem problem;   /* extents of one, repeats and private labels taken out */
     einsum_pair *pairs;
 } einsum_expression;
 

@@ -32,8 +32,10 @@ static weft_status *state_create(const weft_allocator *allocator, void **out_sta
     if (state == NULL) return weft_status_out_of_memory();
     state->allocator = allocator;
     weft_status *status = init_caches(state);
-    if (status == NULL) *out_state = state;
-    else state_free(state);
+    if (status == NULL)
+        *out_state = state;
+    else
+        state_free(state);
     return status;
 }
 
@@ -82,7 +84,8 @@ static weft_status *find_state(const weft_executor *executor, unsigned cache, ei
                                   "the einsum extension is not registered with the executor");
     }
     if (cache < CACHE_COUNT) return NULL;
-    return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, "weft_einsum_cache", "%u is no cache of weft_einsum_cache", cache);
+    return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, "weft_einsum_cache", "%u is no cache of weft_einsum_cache",
+                              cache);
 }
 
 weft_status *weft_einsum_cache_read(const weft_executor *executor, weft_einsum_cache cache,

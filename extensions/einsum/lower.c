@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each operand loses its axes of extent one, keeps the diagonal of repeated labels and is summed over labels that nothing else has. Then
- * every step joins two values: shared labels that are still needed are batch axes, the other shared ones are summed; without any to sum it is an
- * elementwise product. The last value is brought into the order of the output, where axes of extent one and diagonals come back.
+ * Each operand loses its axes of extent one, keeps the diagonal of repeated labels and is summed over labels that
+ * nothing else has. Then every step joins two values: shared labels that are still needed are batch axes, the other
+ * shared ones are summed; without any to sum it is an elementwise product. The last value is brought into the order of
+ * the output, where axes of extent one and diagonals come back.
  */
 #define WEFT_NO_PLACES
 #include "lower.h"
@@ -133,7 +134,7 @@ static weft_tensor spread(const lowering *l, weft_tensor x, einsum_labels labels
     return labels.count == to.count ? x : weft_broadcast_in_dim(x, shape_of(l, to, extents), list(&places));
 }
 
-/* Pairs the labels that both have: batch if the result keeps them, contracted if not. Returns how many are contracted. */
+/* Pairs the labels that both have: batch if the result keeps them, else contracted. Returns how many are contracted. */
 static size_t pair_axes(einsum_labels a, einsum_labels b, einsum_labels result, axes batch[2], axes contract[2])
 {
     for (size_t i = 0; i < a.count; i++) {
@@ -164,9 +165,10 @@ static weft_status *check_result(const lowering *l, size_t step, einsum_labels l
 {
     const weft_allocator *allocator = l->x->arena.allocator;
     if (labels.count > WEFT_MAX_RANK) {
-        return weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_einsum",
-                                  "einsum: step %zu of the order has a result of rank %zu but a tensor has at most %d axes", step,
-                                  labels.count, WEFT_MAX_RANK);
+        return weft_status_create(
+            allocator, WEFT_OUT_OF_RANGE, "weft_einsum",
+            "einsum: step %zu of the order has a result of rank %zu but a tensor has at most %d axes", step,
+            labels.count, WEFT_MAX_RANK);
     }
     double size = 0;
     for (size_t i = 0; i < labels.count; i++) {
@@ -175,9 +177,9 @@ static weft_status *check_result(const lowering *l, size_t step, einsum_labels l
         size += l->x->problem.log2_extents[labels.items[i]];
     }
     if (size < 63) return NULL;
-    return weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_einsum",
-                              "einsum: step %zu of the order has a result of 2^%.1f elements, more than an int64 counts", step,
-                              size);
+    return weft_status_create(
+        allocator, WEFT_OUT_OF_RANGE, "weft_einsum",
+        "einsum: step %zu of the order has a result of 2^%.1f elements, more than an int64 counts", step, size);
 }
 
 static weft_status *contract(lowering *l)

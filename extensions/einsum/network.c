@@ -36,8 +36,8 @@ static weft_status *check_ranks(const einsum_arena *arena, const einsum_syntax *
         bool open = term->ellipsis != EINSUM_NONE;
         if (open ? ranks[i] >= term->count : ranks[i] == term->count) continue;
         return weft_status_create(arena->allocator, WEFT_SHAPE_MISMATCH, "weft_einsum",
-                                  "einsum: operand %zu has rank %zu but its term, at byte %zu, has %zu labels%s", i, ranks[i],
-                                  term->column, term->count, open ? " besides the ellipsis" : "");
+                                  "einsum: operand %zu has rank %zu but its term, at byte %zu, has %zu labels%s", i,
+                                  ranks[i], term->column, term->count, open ? " besides the ellipsis" : "");
     }
     return NULL;
 }
@@ -49,7 +49,8 @@ static bool create_labels(einsum_arena *arena, size_t count, einsum_labels *out_
 }
 
 /* The ellipses of all operands end at the same axis: those with fewer axes have the last ones. */
-static bool number_operand(numbering *n, einsum_arena *arena, const einsum_term *term, size_t rank, einsum_labels *out_labels)
+static bool number_operand(numbering *n, einsum_arena *arena, const einsum_term *term, size_t rank,
+                           einsum_labels *out_labels)
 {
     size_t hidden = rank - term->count, at = 0;
     if (!create_labels(arena, rank, out_labels)) return false;
@@ -65,8 +66,8 @@ static weft_status *check_output(const numbering *n, const einsum_arena *arena, 
 {
     if (n->ellipsis > 0 && output->ellipsis == EINSUM_NONE) {
         return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
-                                  "einsum: the ellipsis stands for %zu axes but the output, at byte %zu, has none", n->ellipsis,
-                                  output->column);
+                                  "einsum: the ellipsis stands for %zu axes but the output, at byte %zu, has none",
+                                  n->ellipsis, output->column);
     }
     for (size_t i = 0; i < output->count; i++) {
         char name[EINSUM_LABEL_SIZE];
@@ -84,7 +85,7 @@ static weft_status *number_output(numbering *n, einsum_arena *arena, const einsu
     WEFT_TRY(check_output(n, arena, output));
     size_t hidden = output->ellipsis == EINSUM_NONE ? 0 : n->ellipsis;
     return number_operand(n, arena, output, output->count + hidden, &n->network->output) ? NULL
-                                                                                        : weft_status_out_of_memory();
+                                                                                         : weft_status_out_of_memory();
 }
 
 static bool numbering_init(numbering *n, einsum_arena *arena, const einsum_syntax *syntax, const size_t *ranks,
@@ -93,7 +94,8 @@ static bool numbering_init(numbering *n, einsum_arena *arena, const einsum_synta
     size_t axes = 0, slots = 16;
     for (size_t i = 0; i < syntax->operand_count; i++) axes += ranks[i];
     while (slots < 2 * axes) slots *= 2;
-    *n = (numbering){.network = network, .mask = slots - 1, .slots = einsum_arena_allocate(arena, slots, sizeof *n->slots)};
+    *n = (numbering){
+        .network = network, .mask = slots - 1, .slots = einsum_arena_allocate(arena, slots, sizeof *n->slots)};
     for (size_t i = 0; i < syntax->operand_count; i++) {
         size_t hidden = ranks[i] - syntax->operands[i].count;
         if (hidden > n->ellipsis) n->ellipsis = hidden;
@@ -151,13 +153,15 @@ static weft_status *print_conflict(const meeting *m, uint32_t label, const sight
     weft_extent_print(x->extent, first, sizeof first);
     weft_extent_print(y->extent, second, sizeof second);
     if (x->operand == y->operand) {
-        return weft_status_create(m->arena->allocator, WEFT_SHAPE_MISMATCH, "weft_einsum",
-                                  "einsum: label %s is repeated in operand %zu, where axis %zu has extent %s but axis %zu has %s",
-                                  name, x->operand, x->axis, first, y->axis, second);
+        return weft_status_create(
+            m->arena->allocator, WEFT_SHAPE_MISMATCH, "weft_einsum",
+            "einsum: label %s is repeated in operand %zu, where axis %zu has extent %s but axis %zu has %s", name,
+            x->operand, x->axis, first, y->axis, second);
     }
-    return weft_status_create(m->arena->allocator, WEFT_SHAPE_MISMATCH, "weft_einsum",
-                              "einsum: label %s has extent %s at axis %zu of operand %zu but %s at axis %zu of operand %zu",
-                              name, first, x->axis, x->operand, second, y->axis, y->operand);
+    return weft_status_create(
+        m->arena->allocator, WEFT_SHAPE_MISMATCH, "weft_einsum",
+        "einsum: label %s has extent %s at axis %zu of operand %zu but %s at axis %zu of operand %zu", name, first,
+        x->axis, x->operand, second, y->axis, y->operand);
 }
 
 /* Lets `y` meet what is known of the label; a static extent is kept where it meets a symbolic one. */

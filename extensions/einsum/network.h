@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef EINSUM_NETWORK_H
 #define EINSUM_NETWORK_H
-/* An expression over operands of known ranks: every axis has a label 0 .. label_count-1, numbered as they first appear. */
+/* An expression over operands of known ranks: every axis has a label, numbered from 0 as they first appear. */
 #include "syntax.h"
 
 typedef struct einsum_labels {
@@ -15,7 +15,7 @@ typedef struct einsum_network {
     einsum_labels *operands; /* one label for each axis */
     einsum_labels output;
     size_t label_count;
-    int64_t *names;          /* by label: code point or number; -1 - i for axis i of the ellipsis */
+    int64_t *names; /* by label: code point or number, or -1 - i for axis i of the ellipsis */
 } einsum_network;
 
 /* Numbers the labels of `syntax` for operands of `ranks`, expanding ellipses. */
@@ -23,8 +23,9 @@ weft_status *einsum_network_create(einsum_arena *arena, const einsum_syntax *syn
                                    const size_t *ranks, einsum_network *out_network) WEFT_MUST_USE;
 
 /*
- * The extent of each label, by numpy's rule: an extent of one (statically) broadcasts across operands, within an operand all axes of a label
- * agree. What cannot be decided is required of `graph`, which keeps its own error when that can never hold; NULL: nothing is required.
+ * The extent of each label, by numpy's rule: an extent of one (statically) broadcasts across operands, within an
+ * operand all axes of a label agree. What cannot be decided is required of `graph`, which keeps its own error when that
+ * can never hold; NULL: nothing is required.
  */
 weft_status *einsum_network_extents(einsum_arena *arena, const einsum_network *network, const weft_shape *shapes,
                                     weft_graph *graph, weft_extent *out_extents) WEFT_MUST_USE;

@@ -5,7 +5,8 @@
 weft_status *einsum_op_read(einsum_expression *expression, const weft_attr *attrs, size_t operand_count,
                             const weft_shape *shapes, weft_graph *graph, einsum_policy *out_policy)
 {
-    WEFT_TRY(einsum_policy_parse(&expression->arena, attrs[EINSUM_ATTR_ORDER].data, attrs[EINSUM_ATTR_PATH].ints, out_policy));
+    WEFT_TRY(einsum_policy_parse(&expression->arena, attrs[EINSUM_ATTR_ORDER].data, attrs[EINSUM_ATTR_PATH].ints,
+                                 out_policy));
     WEFT_TRY(einsum_expression_parse(expression, attrs[EINSUM_ATTR_EQUATION].data, false));
     WEFT_TRY(einsum_expression_bind(expression, operand_count, shapes, graph));
     return einsum_expression_reduce(expression);
@@ -58,7 +59,8 @@ static weft_status *infer(const weft_infer_context *context, weft_type *out_type
 
 /* ---- lowering ---- */
 
-static weft_status *lower_with(einsum_expression *x, const weft_attr *attrs, weft_tensors inputs, weft_tensor *out_tensor)
+static weft_status *lower_with(einsum_expression *x, const weft_attr *attrs, weft_tensors inputs,
+                               weft_tensor *out_tensor)
 {
     einsum_policy policy;
     weft_shape *shapes = einsum_arena_allocate(&x->arena, inputs.count, sizeof *shapes);

@@ -38,16 +38,17 @@ static weft_status *check_step(const einsum_arena *arena, weft_ints path, size_t
     }
     if (pair[0] != pair[1]) return NULL;
     return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
-                              "einsum: step %zu of the path names position %" PRId64 " twice; a step takes two values", step,
-                              pair[0]);
+                              "einsum: step %zu of the path names position %" PRId64 " twice; a step takes two values",
+                              step, pair[0]);
 }
 
 weft_status *einsum_order_from_path(einsum_arena *arena, size_t operand_count, weft_ints path, einsum_pair *out_pairs)
 {
     if (path.count % 2 != 0 || path.count / 2 + 1 != operand_count) {
-        return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
-                                  "einsum: the path has %zu positions but %zu operands take %zu steps, two positions each",
-                                  path.count, operand_count, operand_count - 1);
+        return weft_status_create(
+            arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
+            "einsum: the path has %zu positions but %zu operands take %zu steps, two positions each", path.count,
+            operand_count, operand_count - 1);
     }
     size_t *list = list_create(arena, operand_count);
     if (list == NULL) return weft_status_out_of_memory();
@@ -67,13 +68,16 @@ static size_t list_find(const size_t *list, size_t count, size_t value)
     size_t low = 0, high = count;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        if (list[middle] <= value) low = middle;
-        else high = middle;
+        if (list[middle] <= value)
+            low = middle;
+        else
+            high = middle;
     }
     return low;
 }
 
-weft_status *einsum_order_to_path(einsum_arena *arena, size_t operand_count, const einsum_pair *pairs, int64_t *out_path)
+weft_status *einsum_order_to_path(einsum_arena *arena, size_t operand_count, const einsum_pair *pairs,
+                                  int64_t *out_path)
 {
     size_t *list = list_create(arena, operand_count);
     if (list == NULL) return weft_status_out_of_memory();

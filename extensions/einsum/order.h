@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef EINSUM_ORDER_H
 #define EINSUM_ORDER_H
-/* Orders of contraction: n - 1 pairs over values, of which 0 .. n-1 are the operands and n + k is the result of step k. */
+/* Orders of contraction: n - 1 pairs of values. Value i < n is operand i, value n + k the result of step k. */
 #include "memory.h"
 #include <weft/graph.h>
 

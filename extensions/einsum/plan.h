@@ -2,8 +2,8 @@
 #ifndef EINSUM_PLAN_H
 #define EINSUM_PLAN_H
 /*
- * Planning: a network of labels and the logarithms of their extents in, an order of pairwise contractions out. Knows nothing of tensors,
- * text or broadcasting. Sizes and costs are logarithms to base 2, so that nothing overflows.
+ * Planning: a network of labels and the logarithms of their extents in, an order of pairwise contractions out. Knows
+ * nothing of tensors, text or broadcasting. Sizes and costs are logarithms to base 2, so that nothing overflows.
  */
 #include "network.h"
 #include "order.h"
@@ -49,8 +49,9 @@ typedef struct einsum_walk {
 
 weft_status *einsum_walk_init(einsum_walk *walk, einsum_arena *arena, const einsum_problem *problem) WEFT_MUST_USE;
 /*
- * Contracts two live values, which then are not live any more; the result becomes value value_count - 1. Its labels are those of both that are still
- * needed, then the others of a, then those of b, each in their order. False when out of memory.
+ * Contracts two live values, which then are not live any more; the result becomes value value_count - 1. Its labels are
+ * those of both that are still needed, then the others of a, then those of b, each in their order. False when out of
+ * memory.
  */
 bool einsum_walk_join(einsum_walk *walk, einsum_pair pair);
 /* log2 of the elements of the result that joining two live values would have. */

@@ -20,7 +20,8 @@ static weft_status *copy_shapes(weft_einsum_plan *plan, size_t count, const weft
             extents[axis] = weft_extent_of(extent);
             if (extent >= 0) continue;
             return weft_status_create(arena->allocator, WEFT_OUT_OF_RANGE, "weft_einsum_plan_create",
-                                      "einsum: axis %zu of operand %zu has extent %" PRId64 ", below 0", axis, i, extent);
+                                      "einsum: axis %zu of operand %zu has extent %" PRId64 ", below 0", axis, i,
+                                      extent);
         }
         (*out_shapes)[i] = (weft_shape){shapes[i].count, extents};
     }
@@ -100,8 +101,10 @@ weft_status *weft_einsum_plan_create(const weft_allocator *allocator, const char
     if (plan == NULL) return weft_status_out_of_memory();
     plan->expression = expression;
     weft_status *status = fill(plan, text, operand_count, shapes, options);
-    if (status == NULL) *out_plan = plan;
-    else weft_einsum_plan_destroy(plan);
+    if (status == NULL)
+        *out_plan = plan;
+    else
+        weft_einsum_plan_destroy(plan);
     return status;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The best order of few operands, by dynamic programming over their subsets: a subset is contracted from the two parts whose
- * orders and joining product cost least, parts without a common label included.
+ * The best order of few operands, by dynamic programming over their subsets: a subset is contracted from the two parts
+ * whose orders and joining product cost least, parts without a common label included.
  */
 #include "plan.h"
 #include <math.h>
@@ -12,11 +12,11 @@ typedef uint32_t subset; /* bit i: operand i */
 typedef struct table {
     const einsum_problem *problem;
     weft_einsum_minimize minimize;
-    size_t words;        /* of a set of labels */
-    uint64_t *needed;    /* by subset: labels of its result */
-    double *sizes;       /* by subset: log2 of the elements of its result */
-    einsum_cost *costs;  /* by subset: of the best order */
-    subset *parts;       /* by subset: one of the two parts of the best order */
+    size_t words;       /* of a set of labels */
+    uint64_t *needed;   /* by subset: labels of its result */
+    double *sizes;      /* by subset: log2 of the elements of its result */
+    einsum_cost *costs; /* by subset: of the best order */
+    subset *parts;      /* by subset: one of the two parts of the best order */
 } table;
 
 static uint64_t *labels_of(const table *t, subset s)
@@ -101,8 +101,10 @@ weft_status *einsum_plan_exact(einsum_arena *arena, const einsum_problem *proble
     for (subset s = 1; s <= all; s++) {
         fill_needed(&t, s, outside);
         t.sizes[s] = log2_size(&t, labels_of(&t, s), labels_of(&t, s));
-        if ((s & (s - 1)) == 0) t.costs[s] = (einsum_cost){-INFINITY, -INFINITY};
-        else find_best(&t, s);
+        if ((s & (s - 1)) == 0)
+            t.costs[s] = (einsum_cost){-INFINITY, -INFINITY};
+        else
+            find_best(&t, s);
     }
     size_t next = 0;
     emit(&t, all, &next, out_pairs);

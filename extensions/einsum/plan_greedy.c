@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Greedy contraction: of all pairs of values with a common label, the one whose result is smallest against what it replaces is joined next,
- * by the score size(result) / factor - (size(a) + size(b)) * factor; values that share no label come last, the smallest two first.
- * Candidates wait in a heap and keep the score they came in with. The result depends on the input only.
+ * Greedy contraction: of all pairs of values with a common label, the one whose result is smallest against what it
+ * replaces is joined next, by the score size(result) / factor - (size(a) + size(b)) * factor; values that share no
+ * label come last, the smallest two first. Candidates wait in a heap and keep the score they came in with. The result
+ * depends on the input only.
  */
 #include "plan.h"
 #include <math.h>
 
-/* Of the values that share one label, so many are paired with a new one: a label of thousands must not make millions of pairs. */
+/* Of the values that share one label, so many are paired with a new one: a label of thousands must not make millions of
+ * pairs. */
 enum { MOST_PARTNERS = 32 };
 
 typedef struct candidate {
@@ -24,10 +26,10 @@ typedef struct greedy {
     einsum_arena arena;
     einsum_walk walk;
     double log2_factor;
-    double *sizes;     /* by value: log2 of its elements */
-    bool *gone;        /* by value: joined already */
-    uint32_t *paired;  /* by value: the value + 1 it was last proposed to */
-    member **members;  /* by label: values that have it, the latest first */
+    double *sizes;    /* by value: log2 of its elements */
+    bool *gone;       /* by value: joined already */
+    uint32_t *paired; /* by value: the value + 1 it was last proposed to */
+    member **members; /* by label: values that have it, the latest first */
     candidate *heap;
     size_t heap_size, heap_capacity;
     einsum_pair *pairs;
@@ -58,7 +60,8 @@ static bool heap_push(greedy *g, candidate added)
 {
     if (!heap_reserve(g)) return false;
     size_t at = g->heap_size++;
-    for (; at > 0 && comes_before(&added, &g->heap[(at - 1) / 2]); at = (at - 1) / 2) g->heap[at] = g->heap[(at - 1) / 2];
+    for (; at > 0 && comes_before(&added, &g->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        g->heap[at] = g->heap[(at - 1) / 2];
     g->heap[at] = added;
     return true;
 }

@@ -15,13 +15,20 @@ static weft_einsum_options options_of(const weft_einsum_options *options)
 static weft_status *check_options(const einsum_arena *arena, const weft_einsum_options *options)
 {
     const char *fault = NULL;
-    if ((unsigned)options->order > WEFT_EINSUM_TREE) fault = "order is none of weft_einsum_order";
-    else if ((unsigned)options->minimize > WEFT_EINSUM_SIZE) fault = "minimize is none of weft_einsum_minimize";
-    else if (options->order == WEFT_EINSUM_TREE && options->tree == NULL) fault = "order TREE needs a tree";
-    else if (options->order != WEFT_EINSUM_TREE && options->tree != NULL) fault = "a tree goes with order TREE only";
-    else if (options->order != WEFT_EINSUM_NESTED && options->nested != NULL) fault = "nested goes with order NESTED only";
-    else if (options->order != WEFT_EINSUM_PATH && options->path.count > 0) fault = "a path goes with order PATH only";
-    else if (options->path.count > 0 && options->path.items == NULL) fault = "the path is NULL but not empty";
+    if ((unsigned)options->order > WEFT_EINSUM_TREE)
+        fault = "order is none of weft_einsum_order";
+    else if ((unsigned)options->minimize > WEFT_EINSUM_SIZE)
+        fault = "minimize is none of weft_einsum_minimize";
+    else if (options->order == WEFT_EINSUM_TREE && options->tree == NULL)
+        fault = "order TREE needs a tree";
+    else if (options->order != WEFT_EINSUM_TREE && options->tree != NULL)
+        fault = "a tree goes with order TREE only";
+    else if (options->order != WEFT_EINSUM_NESTED && options->nested != NULL)
+        fault = "nested goes with order NESTED only";
+    else if (options->order != WEFT_EINSUM_PATH && options->path.count > 0)
+        fault = "a path goes with order PATH only";
+    else if (options->path.count > 0 && options->path.items == NULL)
+        fault = "the path is NULL but not empty";
     if (fault == NULL) return NULL;
     return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum", "einsum: %s", fault);
 }
@@ -31,8 +38,8 @@ static weft_status *check_options(const einsum_arena *arena, const weft_einsum_o
 static weft_status *wrong_tree(const einsum_expression *x, const weft_einsum_plan *tree, const char *equation)
 {
     return weft_status_create(x->arena.allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
-                              "einsum: the tree was planned for \"%.200s\" but the expression is \"%.200s\"", tree->equation,
-                              equation);
+                              "einsum: the tree was planned for \"%.200s\" but the expression is \"%.200s\"",
+                              tree->equation, equation);
 }
 
 static weft_status *wrong_extent(const einsum_expression *x, size_t operand, size_t axis, weft_extent planned)
@@ -40,10 +47,11 @@ static weft_status *wrong_extent(const einsum_expression *x, size_t operand, siz
     char was[64], is[64];
     weft_extent_print(planned, was, sizeof was);
     weft_extent_print(x->shapes[operand].extents[axis], is, sizeof is);
-    return weft_status_create(x->arena.allocator, WEFT_SHAPE_MISMATCH, "weft_einsum",
-                              "einsum: the tree was planned for extent %s at axis %zu of operand %zu, which is %s; a tree fits "
-                              "the extents it was planned for only",
-                              was, axis, operand, is);
+    return weft_status_create(
+        x->arena.allocator, WEFT_SHAPE_MISMATCH, "weft_einsum",
+        "einsum: the tree was planned for extent %s at axis %zu of operand %zu, which is %s; a tree fits "
+        "the extents it was planned for only",
+        was, axis, operand, is);
 }
 
 static weft_status *check_tree(const einsum_expression *x, const weft_einsum_plan *tree, const char *equation)
@@ -108,7 +116,8 @@ static weft_status *find_policy(einsum_expression *x, const weft_einsum_options 
 }
 
 weft_status *einsum_request_fill(einsum_expression *expression, const char *text, size_t operand_count,
-                                 const weft_shape *shapes, const weft_einsum_options *options, einsum_request *out_request)
+                                 const weft_shape *shapes, const weft_einsum_options *options,
+                                 einsum_request *out_request)
 {
     weft_einsum_options known = options_of(options);
     WEFT_TRY(check_options(&expression->arena, &known));

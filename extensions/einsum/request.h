@@ -8,7 +8,7 @@
 /* A plan keeps the expression it was made for, to be told from others. */
 struct weft_einsum_plan {
     einsum_expression expression;
-    const char *equation;  /* flat, explicit, without white space */
+    const char *equation; /* flat, explicit, without white space */
     weft_ints path, shape;
     const char *order;
     double log10_flops, log2_size;
@@ -20,8 +20,8 @@ typedef struct einsum_request {
 } einsum_request;
 
 /*
- * Parses `text`, binds it to `shapes` and reads `options` (may be NULL). Nothing is required of a graph yet. Strings and lists live in the
- * expression, which the caller has initialised.
+ * Parses `text`, binds it to `shapes` and reads `options` (may be NULL). Nothing is required of a graph yet. Strings
+ * and lists live in the expression, which the caller has initialised.
  */
 weft_status *einsum_request_fill(einsum_expression *expression, const char *text, size_t operand_count,
                                  const weft_shape *shapes, const weft_einsum_options *options,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The symbolic node at the run: the contraction is planned and compiled for the extents it meets, and the inner program is kept. A program is keyed by
- * expression, order, extents and dtype; an order found by the planner by all of these but the dtype.
+ * The symbolic node at the run: the contraction is planned and compiled for the extents it meets, and the inner program
+ * is kept. A program is keyed by expression, order, extents and dtype; an order found by the planner by all of these
+ * but the dtype.
  */
 #define WEFT_NO_PLACES
 #include "lower.h"
@@ -35,7 +36,8 @@ static void *put(void *at, const void *data, size_t size)
 static size_t key_size(const weft_kernel_context *context)
 {
     const weft_attr *attrs = context->attrs;
-    size_t size = attrs[EINSUM_ATTR_EQUATION].size + attrs[EINSUM_ATTR_ORDER].size + 3 * sizeof(size_t) + sizeof(weft_dtype);
+    size_t size =
+        attrs[EINSUM_ATTR_EQUATION].size + attrs[EINSUM_ATTR_ORDER].size + 3 * sizeof(size_t) + sizeof(weft_dtype);
     size += attrs[EINSUM_ATTR_PATH].ints.count * sizeof(int64_t);
     for (size_t i = 0; i < context->input_count; i++)
         size += sizeof(size_t) + context->inputs[i].rank * sizeof(int64_t);
@@ -187,7 +189,8 @@ static weft_status *find_program(const weft_kernel_context *context, einsum_key 
     *out_cached = (cached_program *)einsum_cache_find(cache, key);
     if (*out_cached != NULL) return NULL;
     WEFT_TRY(create_program(context, key, out_cached));
-    einsum_cache_insert(cache, key, &(*out_cached)->shared, key.size + strlen(weft_program_text((*out_cached)->program)));
+    einsum_cache_insert(cache, key, &(*out_cached)->shared,
+                        key.size + strlen(weft_program_text((*out_cached)->program)));
     return NULL;
 }
 
@@ -195,8 +198,8 @@ static weft_status *find_program(const weft_kernel_context *context, einsum_key 
 
 static weft_status *wrap(const weft_kernel_context *context, const weft_view *view, weft_array **out_array)
 {
-    return weft_array_wrap(context->allocator, view->dtype, view->rank, view->shape, view->strides, view->data, NULL, NULL,
-                           out_array);
+    return weft_array_wrap(context->allocator, view->dtype, view->rank, view->shape, view->strides, view->data, NULL,
+                           NULL, out_array);
 }
 
 /* The program has those inputs that matter, in an order of its own. */

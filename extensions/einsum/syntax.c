@@ -15,13 +15,13 @@ typedef struct group {
 
 typedef struct parser {
     einsum_arena *arena;
-    const char *what;    /* the text is, in messages */
+    const char *what; /* the text is, in messages */
     const char *text, *at;
     bool nested, numbered;
     einsum_syntax *out;
     size_t depth, pair_count;
-    group *groups;       /* the innermost open one is groups[depth] */
-    int64_t *labels;     /* room for all that may come */
+    group *groups;   /* the innermost open one is groups[depth] */
+    int64_t *labels; /* room for all that may come */
     size_t *columns;
 } parser;
 
@@ -34,9 +34,9 @@ static weft_status *refuse(const parser *p, const char *at, const char *format, 
     weft_status *plain = weft_status_create_v(p->arena->allocator, WEFT_PARSE_ERROR, NULL, format, arguments);
     va_end(arguments);
     if (weft_status_code(plain) == WEFT_OUT_OF_MEMORY) return plain;
-    weft_status *placed = weft_status_create(p->arena->allocator, WEFT_PARSE_ERROR, "weft_einsum",
-                                             "einsum: byte %zu of the %s: %s", (size_t)(at - p->text) + 1, p->what,
-                                             weft_status_message(plain));
+    weft_status *placed =
+        weft_status_create(p->arena->allocator, WEFT_PARSE_ERROR, "weft_einsum", "einsum: byte %zu of the %s: %s",
+                           (size_t)(at - p->text) + 1, p->what, weft_status_message(plain));
     weft_status_destroy(plain);
     return placed;
 }
@@ -134,11 +134,10 @@ static bool ends_term(const parser *p)
 static weft_status *parse_term(parser *p, einsum_term *out_term)
 {
     skip_spaces(p);
-    *out_term = (einsum_term){.column = (size_t)(p->at - p->text) + 1,
-                              .labels = p->labels,
-                              .columns = p->columns,
-                              .ellipsis = EINSUM_NONE};
-    if (p->numbered && !take(p, '[')) return refuse(p, p->at, "expected '[': either all terms are bracketed numbers or none is");
+    *out_term = (einsum_term){
+        .column = (size_t)(p->at - p->text) + 1, .labels = p->labels, .columns = p->columns, .ellipsis = EINSUM_NONE};
+    if (p->numbered && !take(p, '['))
+        return refuse(p, p->at, "expected '[': either all terms are bracketed numbers or none is");
     for (skip_spaces(p); !ends_term(p); skip_spaces(p)) {
         if (!p->numbered && strchr(">]", *p->at) != NULL) return refuse(p, p->at, "'%c' is no label", *p->at);
         WEFT_TRY(parse_label(p, out_term));
@@ -244,7 +243,8 @@ static weft_status *parse_output(parser *p)
     p->at += 2;
     WEFT_TRY(parse_term(p, &p->out->output));
     if (strncmp(p->at, "->", 2) == 0) return refuse(p, p->at, "a second \"->\"");
-    return *p->at == '\0' ? NULL : refuse(p, p->at, "expected the end: there is one output, without ',' or parentheses");
+    return *p->at == '\0' ? NULL
+                          : refuse(p, p->at, "expected the end: there is one output, without ',' or parentheses");
 }
 
 static bool parser_init(parser *p, einsum_arena *arena, const char *text, bool nested, einsum_syntax *out)
@@ -310,7 +310,8 @@ static weft_status *parse_tree(parser *p, size_t operand_count, bool *seen)
     return NULL;
 }
 
-weft_status *einsum_syntax_parse_nested(einsum_arena *arena, const char *text, size_t operand_count, einsum_pair *out_pairs)
+weft_status *einsum_syntax_parse_nested(einsum_arena *arena, const char *text, size_t operand_count,
+                                        einsum_pair *out_pairs)
 {
     parser p;
     einsum_syntax tree;
@@ -338,16 +339,21 @@ static size_t encode(int64_t point, char out_bytes[4])
 static void print_label(bool numbered, int64_t label, einsum_text *out_text)
 {
     char bytes[4];
-    if (numbered) einsum_text_print(out_text, "%" PRId64, label);
-    else einsum_text_append(out_text, bytes, encode(label, bytes));
+    if (numbered)
+        einsum_text_print(out_text, "%" PRId64, label);
+    else
+        einsum_text_append(out_text, bytes, encode(label, bytes));
 }
 
 void einsum_label_print(bool numbered, int64_t label, char *out_text)
 {
     char bytes[4];
-    if (label < 0) snprintf(out_text, EINSUM_LABEL_SIZE, "...[%" PRId64 "]", -1 - label);
-    else if (numbered) snprintf(out_text, EINSUM_LABEL_SIZE, "%" PRId64, label);
-    else snprintf(out_text, EINSUM_LABEL_SIZE, "'%.*s'", (int)encode(label, bytes), bytes);
+    if (label < 0)
+        snprintf(out_text, EINSUM_LABEL_SIZE, "...[%" PRId64 "]", -1 - label);
+    else if (numbered)
+        snprintf(out_text, EINSUM_LABEL_SIZE, "%" PRId64, label);
+    else
+        snprintf(out_text, EINSUM_LABEL_SIZE, "'%.*s'", (int)encode(label, bytes), bytes);
 }
 
 static void print_term(const einsum_syntax *syntax, const einsum_term *term, einsum_text *out_text)

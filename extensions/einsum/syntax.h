@@ -11,7 +11,8 @@
  *   term       := (label | "...")*                at most one "..."
  *               | "[" (number | "...")* "]"       all terms of an expression, or none
  *
- * A label is any code point but white space and , - > . ( ) [ ]. White space may stand between all of them, but within "->" and "...".
+ * A label is any code point but white space and , - > . ( ) [ ]. White space may stand between all of them, but within
+ * "->" and "...".
  */
 #include "memory.h"
 #include "order.h"
@@ -19,23 +20,24 @@
 #define EINSUM_NONE SIZE_MAX
 
 typedef struct einsum_term {
-    size_t column;       /* byte of the text where it begins, from 1 */
+    size_t column; /* byte of the text where it begins, from 1 */
     size_t count;
-    int64_t *labels;     /* code points or numbers */
-    size_t *columns;     /* of the labels */
-    size_t ellipsis;     /* how many labels come before the ellipsis; EINSUM_NONE without one */
+    int64_t *labels; /* code points or numbers */
+    size_t *columns; /* of the labels */
+    size_t ellipsis; /* how many labels come before the ellipsis; EINSUM_NONE without one */
 } einsum_term;
 
 typedef struct einsum_syntax {
-    bool numbered;       /* labels are numbers, not code points */
+    bool numbered; /* labels are numbers, not code points */
     size_t operand_count;
     einsum_term *operands;
-    einsum_term output;  /* implicit ones made explicit; column 0 then */
-    einsum_pair *pairs;  /* nested: operand_count - 1 steps; NULL for flat */
+    einsum_term output; /* implicit ones made explicit; column 0 then */
+    einsum_pair *pairs; /* nested: operand_count - 1 steps; NULL for flat */
 } einsum_syntax;
 
 /* Parses `text`; parentheses are refused unless `nested`. What it makes lives in `arena`. */
-weft_status *einsum_syntax_parse(einsum_arena *arena, const char *text, bool nested, einsum_syntax *out_syntax) WEFT_MUST_USE;
+weft_status *einsum_syntax_parse(einsum_arena *arena, const char *text, bool nested,
+                                 einsum_syntax *out_syntax) WEFT_MUST_USE;
 
 /* Parses an order like "(0,2),1" over `operand_count` operands; fills operand_count - 1 pairs. */
 weft_status *einsum_syntax_parse_nested(einsum_arena *arena, const char *text, size_t operand_count,
@@ -45,6 +47,7 @@ weft_status *einsum_syntax_parse_nested(einsum_arena *arena, const char *text, s
 void einsum_syntax_print(const einsum_syntax *syntax, einsum_text *out_text);
 
 enum { EINSUM_LABEL_SIZE = 32 };
-/* Prints a label as messages name it: 'j', 12, or ...[0] for -1 - 0. `out_text` has room for EINSUM_LABEL_SIZE bytes. */
+/* Prints a label as messages name it: 'j', 12, or ...[0] for -1 - 0. `out_text` has room for EINSUM_LABEL_SIZE bytes.
+ */
 void einsum_label_print(bool numbered, int64_t label, char *out_text);
 #endif

@@ -23,7 +23,8 @@ static bool all_valid(weft_tensors operands)
 
 static weft_status *register_op(weft_graph *graph)
 {
-    return weft_graph_find_op(graph, EINSUM_OP_NAME) != NULL ? NULL : weft_graph_register(graph, weft_einsum_extension());
+    return weft_graph_find_op(graph, EINSUM_OP_NAME) != NULL ? NULL
+                                                             : weft_graph_register(graph, weft_einsum_extension());
 }
 
 static weft_status *trace(einsum_expression *x, weft_graph *graph, const char *text, weft_tensors operands,
@@ -85,7 +86,8 @@ static weft_status *check_labels(const einsum_arena *arena, const char *where, w
     return NULL;
 }
 
-static weft_status *check_network(const einsum_arena *arena, size_t operand_count, const weft_ints *labels, weft_ints output)
+static weft_status *check_network(const einsum_arena *arena, size_t operand_count, const weft_ints *labels,
+                                  weft_ints output)
 {
     for (size_t i = 0; i < operand_count; i++) {
         char where[48];
@@ -123,8 +125,8 @@ static weft_status *pair_axes(const weft_allocator *allocator, weft_tensor tenso
         int64_t axis = axes.items[i] < 0 ? axes.items[i] + rank : axes.items[i];
         if (axis < 0 || axis >= rank) {
             return weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_einsum_tensordot",
-                                      "tensordot: axis %" PRId64 " of %c is out of range for rank %" PRId64, axes.items[i],
-                                      name, rank);
+                                      "tensordot: axis %" PRId64 " of %c is out of range for rank %" PRId64,
+                                      axes.items[i], name, rank);
         }
         for (size_t k = 0; k < i; k++) {
             if (out_axes[k] != axis) continue;
@@ -161,8 +163,8 @@ weft_tensor weft_einsum_tensordot(weft_tensor a, weft_tensor b, weft_ints axes_a
     if (!weft_tensor_is_valid(a) || !weft_tensor_is_valid(b)) return weft_trace_error(a.graph, NULL);
     if (axes_a.count != axes_b.count || axes_a.count > WEFT_MAX_RANK) {
         return weft_trace_error(a.graph, weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_einsum_tensordot",
-                                                            "tensordot: %zu axes of a are paired with %zu of b", axes_a.count,
-                                                            axes_b.count));
+                                                            "tensordot: %zu axes of a are paired with %zu of b",
+                                                            axes_a.count, axes_b.count));
     }
     weft_status *status = pair_axes(allocator, a, 'a', axes_a, summed[0]);
     if (status == NULL) status = pair_axes(allocator, b, 'b', axes_b, summed[1]);

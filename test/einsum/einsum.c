@@ -34,8 +34,8 @@ void weft_test_read_column_major(const weft_array *array, double *out_data)
     int64_t strides[WEFT_MAX_RANK];
     weft_array *view;
     column_major_strides(weft_array_rank(array), weft_array_shape(array), strides);
-    weft_test_ok(weft_array_wrap(NULL, WEFT_F64, weft_array_rank(array), weft_array_shape(array), strides, out_data, NULL,
-                                 NULL, &view));
+    weft_test_ok(weft_array_wrap(NULL, WEFT_F64, weft_array_rank(array), weft_array_shape(array), strides, out_data,
+                                 NULL, NULL, &view));
     weft_test_ok(weft_array_copy(view, array));
     weft_array_release(view);
 }
@@ -75,7 +75,8 @@ static weft_status *compile(weft_graph *graph, const weft_test_einsum *call, wef
     return weft_compile(graph, WEFT_TENSORS(result), &policy, out_program);
 }
 
-static weft_status *run(weft_executor *executor, weft_program *program, const weft_test_einsum *call, weft_array **out_array)
+static weft_status *run(weft_executor *executor, weft_program *program, const weft_test_einsum *call,
+                        weft_array **out_array)
 {
     weft_array *inputs[64], *output = NULL;
     size_t count = weft_program_input_count(program);

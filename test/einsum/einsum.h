@@ -15,7 +15,8 @@ typedef struct weft_test_einsum {
 } weft_test_einsum;
 
 /* Traces, compiles and runs `call` on the default runtime of `executor`. */
-weft_status *weft_test_einsum_run(weft_executor *executor, const weft_test_einsum *call, weft_array **out_array) WEFT_MUST_USE;
+weft_status *weft_test_einsum_run(weft_executor *executor, const weft_test_einsum *call,
+                                  weft_array **out_array) WEFT_MUST_USE;
 
 /* A column-major f64 array over a copy of `data`. */
 weft_array *weft_test_column_major(size_t rank, const int64_t *shape, const double *data);

@@ -82,7 +82,8 @@ static char *print_term(char *at, bool numbers, size_t rank, const int *labels)
     static const char *const letters[] = {"a", "B", "ξ", "字", "i", "\xf0\x9f\x98\x80", "z"};
     if (numbers) *at++ = '[';
     for (size_t i = 0; i < rank; i++)
-        at += numbers ? sprintf(at, " %d", 100 * labels[i]) : sprintf(at, "%s%s", letters[labels[i]], draw(4) ? "" : " ");
+        at +=
+            numbers ? sprintf(at, " %d", 100 * labels[i]) : sprintf(at, "%s%s", letters[labels[i]], draw(4) ? "" : " ");
     if (numbers) *at++ = ']';
     return at;
 }
@@ -104,8 +105,7 @@ static void print(expression *e)
 static size_t offset_of(size_t rank, const int *labels, const int64_t *shape, const int64_t *at)
 {
     size_t offset = 0;
-    for (size_t i = rank; i-- > 0;)
-        offset = offset * (size_t)shape[i] + (shape[i] == 1 ? 0 : (size_t)at[labels[i]]);
+    for (size_t i = rank; i-- > 0;) offset = offset * (size_t)shape[i] + (shape[i] == 1 ? 0 : (size_t)at[labels[i]]);
     return offset;
 }
 
@@ -168,7 +168,8 @@ static void check(const expression *e, const weft_array *result)
     for (size_t i = 0; i < e->output_rank; i++) assert_int_equal(weft_array_shape(result)[i], e->output_shape[i]);
     weft_test_read_column_major(result, data);
     for (int64_t i = 0; i < weft_array_count(result); i++)
-        if (data[i] != e->expected[i]) fail_msg("%s: element %d is %g, not %g", e->text, (int)i, data[i], e->expected[i]);
+        if (data[i] != e->expected[i])
+            fail_msg("%s: element %d is %g, not %g", e->text, (int)i, data[i], e->expected[i]);
 }
 
 static void run(weft_executor *executor, const expression *e)

@@ -2,11 +2,12 @@
 #ifndef WEFT_EINSUM_H
 #define WEFT_EINSUM_H
 /*
- * Einsum: products of tensors summed over labels, in a chosen order of pairwise contractions. An extension, on the public interface
- * alone; see its README.md for the grammar and the meaning.
+ * Einsum: products of tensors summed over labels, in a chosen order of pairwise contractions. An extension, on the
+ * public interface alone; see its README.md for the grammar and the meaning.
  *
- * Every tracing function makes one node, "einsum.einsum". Compiling lowers it to products, sums and movement when its extents are
- * known or its order does not depend on them; otherwise it stays, and is planned and compiled at the run, once for each set of extents.
+ * Every tracing function makes one node, "einsum.einsum". Compiling lowers it to products, sums and movement when its
+ * extents are known or its order does not depend on them; otherwise it stays, and is planned and compiled at the run,
+ * once for each set of extents.
  */
 #include <weft/executor.h>
 
@@ -36,23 +37,26 @@ typedef struct weft_einsum_plan weft_einsum_plan;
 
 /* How to contract; zero-initialise for AUTO, which NULL stands for too. */
 typedef struct weft_einsum_options {
-    size_t size;                   /* sizeof(weft_einsum_options); 0 means that too */
+    size_t size; /* sizeof(weft_einsum_options); 0 means that too */
     weft_einsum_order order;
     weft_einsum_minimize minimize; /* AUTO: what the planner makes small */
-    weft_ints path;                /* PATH: pairs of positions a0, b0, a1, b1, ... in a list that loses both and gets the result at its end */
-    const char *nested;            /* NESTED: NULL, or a tree of operand numbers: "(0,2),1" */
-    const weft_einsum_plan *tree;  /* TREE: a plan of the same expression and extents */
+    /* PATH: pairs of positions a0, b0, a1, b1, ... in a list of values that loses both and gets the result at its end
+     */
+    weft_ints path;
+    const char *nested;           /* NESTED: NULL, or a tree of operand numbers: "(0,2),1" */
+    const weft_einsum_plan *tree; /* TREE: a plan of the same expression and extents */
 } weft_einsum_options;
 
 /* ---- tracing ---- */
 
-/* Contracts `operands` as `text` says. Errors stick to the graph; without an operand there is no graph, and the result is a failed tensor. */
+/* Contracts `operands` as `text` says. Errors stick to the graph; without an operand there is no graph, and the result
+ * is a failed tensor. */
 weft_tensor weft_einsum(const char *text, weft_tensors operands, const weft_einsum_options *options);
 /* The same with labels that are non-negative integers: operand i has labels[i], one for each axis. */
 weft_tensor weft_einsum_labels(weft_tensors operands, const weft_ints *labels, weft_ints output,
                                const weft_einsum_options *options);
-/* Sums products over pairs of axes, axes_a[i] of a with axes_b[i] of b; negative ones count from the end. The result has the other
- * axes of a, then those of b. */
+/* Sums products over pairs of axes, axes_a[i] of a with axes_b[i] of b; negative ones count from the end. The result
+ * has the other axes of a, then those of b. */
 weft_tensor weft_einsum_tensordot(weft_tensor a, weft_tensor b, weft_ints axes_a, weft_ints axes_b);
 
 /* ---- plans ---- */
@@ -64,7 +68,8 @@ weft_status *weft_einsum_plan_create(const weft_allocator *allocator, const char
 void weft_einsum_plan_destroy(weft_einsum_plan *plan);
 /* Base-10 logarithm of the scalar multiplications over all steps; 0 for at most one. */
 double weft_einsum_plan_log10_flops(const weft_einsum_plan *plan);
-/* Base-2 logarithm of the elements of the largest result of a step, the last included; of the output when there is no step. */
+/* Base-2 logarithm of the elements of the largest result of a step, the last included; of the output when there is no
+ * step. */
 double weft_einsum_plan_log2_size(const weft_einsum_plan *plan);
 /* The path as text, "0-1,0-1"; "" for one operand. */
 const char *weft_einsum_plan_order(const weft_einsum_plan *plan);
@@ -84,7 +89,8 @@ typedef enum weft_einsum_cache {
 weft_status *weft_einsum_cache_read(const weft_executor *executor, weft_einsum_cache cache,
                                     weft_cache_counters *out_counters) WEFT_MUST_USE;
 /* Keeps at most `capacity` entries, the most recently used. The default is 256; 0 keeps none. */
-weft_status *weft_einsum_cache_set_capacity(const weft_executor *executor, weft_einsum_cache cache, size_t capacity) WEFT_MUST_USE;
+weft_status *weft_einsum_cache_set_capacity(const weft_executor *executor, weft_einsum_cache cache,
+                                            size_t capacity) WEFT_MUST_USE;
 /* Drops all entries of both; the other counters stay. */
 weft_status *weft_einsum_cache_clear(const weft_executor *executor) WEFT_MUST_USE;
 

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sample plugin, loaded from its shared object and used; einsum's shared object, loaded the same way. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <weft/weft.h>
+#include "test/support.h"
+
+static const char *sample_path, *einsum_path;
+
+static weft_plugin *load(const char *path)
+{
+    weft_plugin *plugin;
+    weft_test_ok(weft_plugin_load(NULL, path, &plugin));
+    return plugin;
+}
+
+static weft_executor *executor_with(const weft_extension *extension)
+{
+    weft_executor *executor;
+    weft_test_ok(weft_executor_create(&(weft_executor_options){.threads = 2}, &executor));
+    weft_test_ok(weft_executor_register_runtime(executor, weft_runtime_reference()));
+    weft_test_ok(weft_executor_register_extension(executor, extension));
+    return executor;
+}
+
+static weft_array *run(weft_executor *executor, weft_program *program, size_t count, weft_array **inputs)
+{
+    weft_array *result = NULL;
+    weft_test_ok(weft_executor_run(
+        executor, program, &(weft_run){.input_count = count, .inputs = inputs, .output_count = 1, .outputs = &result}));
+    return result;
+}
+
+static weft_array *columns(int64_t rows, int64_t count, double *data)
+{
+    const int64_t shape[] = {rows, count}, strides[] = {1, rows};
+    weft_array *array;
+    weft_test_ok(weft_array_wrap(NULL, WEFT_F64, 2, shape, strides, data, NULL, NULL, &array));
+    return array;
+}
+
+static double swish(double x)
+{
+    return x / (1 + exp(-x));
+}
+
+static weft_program *compile_median_of_swish(const weft_extension *extension)
+{
+    weft_graph *graph;
+    weft_program *program;
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_test_ok(weft_graph_register(graph, extension));
+    weft_extent n = weft_symbol(graph, "n", 0, 1000), m = weft_symbol(graph, "m", 0, 1000);
+    weft_tensor x = weft_input(graph, "x", WEFT_F64, WEFT_SHAPE(n, m));
+    weft_tensor y = weft_trace(graph, "sample.swish", WEFT_TENSORS(x), NULL);
+    weft_tensor z = weft_trace(graph, "sample.median", WEFT_TENSORS(y), NULL);
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(weft_neg(z)), NULL, &program));
+    weft_graph_destroy(graph);
+    return program;
+}
+
+static void use_the_sample(void **state)
+{
+    (void)state;
+    weft_plugin *plugin = load(sample_path);
+    const weft_extension *extension = weft_plugin_extension(plugin);
+    weft_executor *executor = executor_with(extension);
+    weft_program *program = compile_median_of_swish(extension);
+    assert_null(strstr(weft_program_text(program), "sample.swish"));
+    assert_non_null(strstr(weft_program_text(program), "sample.median"));
+    double odd[] = {3, 9, 1, 7, 2, 8}, even[] = {5, 1, 3, 9};
+    weft_array *three = columns(2, 3, odd), *four = columns(1, 4, even);
+    weft_array *a = run(executor, program, 1, &three), *b = run(executor, program, 1, &four);
+    assert_int_equal(weft_array_rank(a), 1);
+    const double *medians = weft_array_data(a);
+    assert_true(fabs(medians[0] + swish(2)) < 1e-12 && fabs(medians[1] + swish(8)) < 1e-12);
+    assert_true(fabs(*(double *)weft_array_data(b) + (swish(3) + swish(5)) / 2) < 1e-12);
+    weft_array *arrays[] = {three, four, a, b};
+    for (size_t i = 0; i < 4; i++) weft_array_release(arrays[i]);
+    weft_program_release(program);
+    weft_executor_destroy(executor);
+    weft_plugin_destroy(plugin);
+}
+
+static void guard_what_the_sample_requires(void **state)
+{
+    (void)state;
+    weft_plugin *plugin = load(sample_path);
+    weft_executor *executor = executor_with(weft_plugin_extension(plugin));
+    weft_program *program = compile_median_of_swish(weft_plugin_extension(plugin));
+    double none;
+    weft_array *empty = columns(3, 0, &none), *result = NULL;
+    weft_run call = {.input_count = 1, .inputs = &empty, .output_count = 1, .outputs = &result};
+    weft_test_fails(weft_executor_run(executor, program, &call), WEFT_SHAPE_MISMATCH, "the last axis has no elements");
+    weft_array_release(empty);
+    weft_program_release(program);
+    weft_executor_destroy(executor);
+    weft_plugin_destroy(plugin);
+}
+
+static void load_einsum(void **state)
+{
+    (void)state;
+    weft_plugin *plugin = load(einsum_path);
+    const weft_extension *extension = weft_plugin_extension(plugin);
+    weft_executor *executor = executor_with(extension);
+    weft_graph *graph;
+    weft_program *program;
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_test_ok(weft_graph_register(graph, extension));
+    weft_extent n = weft_symbol(graph, "n", 0, 1000);
+    weft_tensor x = weft_input(graph, "x", WEFT_F64, WEFT_SHAPE(n, n));
+    const weft_attr attrs[] = {{.data = "ij,jk,kl->il", .size = strlen("ij,jk,kl->il")},
+                               {.data = "auto", .size = strlen("auto")},
+                               {.size = 0}};
+    weft_tensor y = weft_trace(graph, "einsum.einsum", WEFT_TENSORS(x, x, x), attrs);
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(y), NULL, &program));
+    double data[] = {1, 2, 3, 4};
+    weft_array *input = columns(2, 2, data), *result = run(executor, program, 1, &input);
+    const double *cube = weft_array_data(result);
+    assert_true(cube[0] == 37 && cube[1] == 81 && cube[2] == 54 && cube[3] == 118);
+    weft_array_release(result);
+    weft_array_release(input);
+    weft_program_release(program);
+    weft_graph_destroy(graph);
+    weft_executor_destroy(executor);
+    weft_plugin_destroy(plugin);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(use_the_sample),
+        cmocka_unit_test(guard_what_the_sample_requires),
+        cmocka_unit_test(load_einsum),
+    };
+    if (argc != 3) return 2;
+    sample_path = argv[1];
+    einsum_path = argv[2];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
