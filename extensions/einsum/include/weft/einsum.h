@@ -40,8 +40,7 @@ typedef struct weft_einsum_options {
     size_t size; /* sizeof(weft_einsum_options); 0 means that too */
     weft_einsum_order order;
     weft_einsum_minimize minimize; /* AUTO: what the planner makes small */
-    /* PATH: pairs of positions a0, b0, a1, b1, ... in a list of values that loses both and gets the result at its end
-     */
+    /* PATH: positions a0, b0, a1, b1, ... in a list of values that loses both and gets the result at its end */
     weft_ints path;
     const char *nested;           /* NESTED: NULL, or a tree of operand numbers: "(0,2),1" */
     const weft_einsum_plan *tree; /* TREE: a plan of the same expression and extents */
