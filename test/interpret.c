@@ -15,18 +15,20 @@ typedef struct machine {
         int64_t value;
     } variables[64];
     size_t variable_count;
-    bits *values;  /* of instructions */
-    bits *results; /* of accumulators */
+    bits *values;                       /* of instructions */
+    bits *results;                      /* of accumulators */
     bits (*lanes)[WEFT_MAX_COMPONENTS]; /* of the stage's accumulators, lane by lane */
 } machine;
 
 /* ---- expressions ---- */
 
-static int64_t floor_divide(int64_t a, int64_t b) {
+static int64_t floor_divide(int64_t a, int64_t b)
+{
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-static int64_t symbol_value(const machine *m, weft_expr symbol) {
+static int64_t symbol_value(const machine *m, weft_expr symbol)
+{
     for (size_t i = 0; i < m->variable_count; i++)
         if (m->variables[i].variable == symbol) return m->variables[i].value;
     const char *name = weft_expr_name(m->kernel->extents, symbol);
@@ -36,7 +38,8 @@ static int64_t symbol_value(const machine *m, weft_expr symbol) {
     return 0;
 }
 
-static int64_t evaluate(const machine *m, weft_expr e) {
+static int64_t evaluate(const machine *m, weft_expr e)
+{
     const weft_extents *x = m->kernel->extents;
     int64_t value;
     if (weft_expr_is_constant(x, e, &value)) return value;
@@ -59,7 +62,8 @@ static int64_t evaluate(const machine *m, weft_expr e) {
     }
 }
 
-static bool holds(const machine *m, uint32_t count, const weft_expr *predicates) {
+static bool holds(const machine *m, uint32_t count, const weft_expr *predicates)
+{
     for (uint32_t i = 0; i < count; i++)
         if (evaluate(m, predicates[i]) < 0) return false;
     return true;
@@ -67,7 +71,8 @@ static bool holds(const machine *m, uint32_t count, const weft_expr *predicates)
 
 /* ---- scalars ---- */
 
-static double as_double(weft_dtype dtype, bits b) {
+static double as_double(weft_dtype dtype, bits b)
+{
     float single;
     double value;
     switch (dtype) {
@@ -79,7 +84,8 @@ static double as_double(weft_dtype dtype, bits b) {
     }
 }
 
-static bits of_float(weft_dtype dtype, double value) {
+static bits of_float(weft_dtype dtype, double value)
+{
     bits b = 0;
     float single = (float)value;
     if (dtype == WEFT_F32) memcpy(&b, &single, sizeof single);
@@ -87,11 +93,13 @@ static bits of_float(weft_dtype dtype, double value) {
     return b;
 }
 
-static bool is_float(weft_dtype dtype) {
+static bool is_float(weft_dtype dtype)
+{
     return dtype == WEFT_F32 || dtype == WEFT_F64;
 }
 
-static bits truncated(weft_dtype dtype, bits b) {
+static bits truncated(weft_dtype dtype, bits b)
+{
     switch (dtype) {
     case WEFT_BOOL: return b != 0;
     case WEFT_U8: return b & 0xff;
@@ -101,12 +109,15 @@ static bits truncated(weft_dtype dtype, bits b) {
     }
 }
 
-static int64_t as_integer(weft_dtype dtype, bits b) {
+static int64_t as_integer(weft_dtype dtype, bits b)
+{
     return dtype == WEFT_I32 ? (int32_t)b : (int64_t)b;
 }
 
-/* Sums, products and quotients of f32 in double are rounded once more to f32 with the same result as in f32; fma is not. */
-static bits apply_float(weft_scalar_op op, weft_dtype dtype, const bits *args) {
+/* Sums, products and quotients of f32 in double are rounded once more to f32 with the same result as in f32; fma is
+ * not. */
+static bits apply_float(weft_scalar_op op, weft_dtype dtype, const bits *args)
+{
     double a = as_double(dtype, args[0]), b = as_double(dtype, args[1]), c = as_double(dtype, args[2]);
     switch (op) {
     case WEFT_SCALAR_neg: return args[0] ^ (dtype == WEFT_F32 ? UINT64_C(1) << 31 : UINT64_C(1) << 63);
@@ -124,7 +135,8 @@ static bits apply_float(weft_scalar_op op, weft_dtype dtype, const bits *args) {
     }
 }
 
-static bits apply_integer(weft_scalar_op op, weft_dtype dtype, const bits *args) {
+static bits apply_integer(weft_scalar_op op, weft_dtype dtype, const bits *args)
+{
     int64_t a = as_integer(dtype, args[0]), b = as_integer(dtype, args[1]);
     uint64_t size = 8 * weft_dtype_size(dtype);
     switch (op) {
@@ -134,7 +146,8 @@ static bits apply_integer(weft_scalar_op op, weft_dtype dtype, const bits *args)
     case WEFT_SCALAR_add: return truncated(dtype, args[0] + args[1]);
     case WEFT_SCALAR_sub: return truncated(dtype, args[0] - args[1]);
     case WEFT_SCALAR_mul: return truncated(dtype, args[0] * args[1]);
-    case WEFT_SCALAR_div: return b == 0 ? 0 : b == -1 ? truncated(dtype, 0 - args[0]) : truncated(dtype, (bits)floor_divide(a, b));
+    case WEFT_SCALAR_div:
+        return b == 0 ? 0 : b == -1 ? truncated(dtype, 0 - args[0]) : truncated(dtype, (bits)floor_divide(a, b));
     case WEFT_SCALAR_max: return a > b ? args[0] : args[1];
     case WEFT_SCALAR_min: return a < b ? args[0] : args[1];
     case WEFT_SCALAR_and: return args[0] & args[1];
@@ -148,7 +161,8 @@ static bits apply_integer(weft_scalar_op op, weft_dtype dtype, const bits *args)
 }
 
 /* -1, 0, 1, or 2 with a NaN. */
-static int compare(weft_dtype dtype, bits x, bits y) {
+static int compare(weft_dtype dtype, bits x, bits y)
+{
     if (!is_float(dtype)) {
         int64_t a = as_integer(dtype, x), b = as_integer(dtype, y);
         return (a > b) - (a < b);
@@ -157,7 +171,8 @@ static int compare(weft_dtype dtype, bits x, bits y) {
     return isnan(a) || isnan(b) ? 2 : (a > b) - (a < b);
 }
 
-static bool apply_comparison(weft_scalar_op op, weft_dtype dtype, const bits *args) {
+static bool apply_comparison(weft_scalar_op op, weft_dtype dtype, const bits *args)
+{
     int order = compare(dtype, args[0], args[1]);
     switch (op) {
     case WEFT_SCALAR_eq: return order == 0;
@@ -169,7 +184,8 @@ static bool apply_comparison(weft_scalar_op op, weft_dtype dtype, const bits *ar
     }
 }
 
-static bits saturate(weft_dtype to, double value) {
+static bits saturate(weft_dtype to, double value)
+{
     double low = to == WEFT_I32 ? INT32_MIN : to == WEFT_I64 ? (double)INT64_MIN : 0;
     double high = to == WEFT_I32 ? INT32_MAX : to == WEFT_U32 ? UINT32_MAX : to == WEFT_U8 ? UINT8_MAX : 0x1p63;
     if (isnan(value)) return 0;
@@ -178,15 +194,18 @@ static bits saturate(weft_dtype to, double value) {
     return truncated(to, (bits)(int64_t)value);
 }
 
-static bits apply_cast(weft_dtype from, weft_dtype to, bits value) {
+static bits apply_cast(weft_dtype from, weft_dtype to, bits value)
+{
     if (to == WEFT_BOOL) return is_float(from) ? as_double(from, value) != 0 : value != 0;
-    if (is_float(from)) return is_float(to) ? of_float(to, as_double(from, value)) : saturate(to, as_double(from, value));
+    if (is_float(from))
+        return is_float(to) ? of_float(to, as_double(from, value)) : saturate(to, as_double(from, value));
     if (!is_float(to)) return truncated(to, (bits)as_integer(from, value));
     float single = (float)as_integer(from, value); /* through double it would be rounded twice */
     return to == WEFT_F32 ? of_float(to, single) : of_float(to, as_double(from, value));
 }
 
-static bits apply(const weft_inst *inst, weft_dtype from, const bits *args) {
+static bits apply(const weft_inst *inst, weft_dtype from, const bits *args)
+{
     switch (inst->op) {
     case WEFT_SCALAR_const: return truncated(inst->dtype, inst->bits);
     case WEFT_SCALAR_eq:
@@ -204,20 +223,23 @@ static bits apply(const weft_inst *inst, weft_dtype from, const bits *args) {
 
 /* ---- instructions ---- */
 
-static void report(machine *m, const weft_inst *inst, int64_t value) {
+static void report(machine *m, const weft_inst *inst, int64_t value)
+{
     int64_t position = evaluate(m, inst->position);
     if (position >= m->frame->error->position) return;
     *m->frame->error = (weft_error_slot){position, value, inst->number};
 }
 
-static bits execute_check(machine *m, const weft_inst *inst, bits operand, bool active) {
+static bits execute_check(machine *m, const weft_inst *inst, bits operand, bool active)
+{
     int64_t extent = evaluate(m, inst->index), given = (int64_t)operand, index = given < 0 ? given + extent : given;
     if (index >= 0 && index < extent) return (bits)index;
     if (active) report(m, inst, given);
     return 0;
 }
 
-static bits execute_load(const machine *m, const weft_inst *inst, const bits *args, bool active) {
+static bits execute_load(const machine *m, const weft_inst *inst, const bits *args, bool active)
+{
     bits value = 0;
     if (!active) return 0;
     int64_t index = evaluate(m, inst->index) + (inst->arg_count != 0 ? (int64_t)args[0] : 0);
@@ -226,7 +248,8 @@ static bits execute_load(const machine *m, const weft_inst *inst, const bits *ar
     return truncated(inst->dtype, value);
 }
 
-static bits execute(machine *m, const weft_inst *inst) {
+static bits execute(machine *m, const weft_inst *inst)
+{
     bits args[3] = {0};
     weft_dtype from = inst->dtype;
     for (uint32_t i = 0; i < inst->arg_count; i++) {
@@ -248,7 +271,8 @@ static bits execute(machine *m, const weft_inst *inst) {
 
 /* ---- accumulators ---- */
 
-static void combine(const weft_accumulator *accumulator, bits *left, const bits *right) {
+static void combine(const weft_accumulator *accumulator, bits *left, const bits *right)
+{
     bits values[128];
     assert_true(accumulator->combine_count <= 128);
     for (uint32_t i = 0; i < accumulator->combine_count; i++) {
@@ -260,21 +284,25 @@ static void combine(const weft_accumulator *accumulator, bits *left, const bits 
             from = accumulator->combine[inst->args[k]].dtype;
         }
         if (inst->op == WEFT_SCALAR_param)
-            values[i] = inst->number < accumulator->width ? left[inst->number] : right[inst->number - accumulator->width];
+            values[i] =
+                inst->number < accumulator->width ? left[inst->number] : right[inst->number - accumulator->width];
         else values[i] = apply(inst, from, args);
     }
     for (uint32_t c = 0; c < accumulator->width; c++) left[c] = values[accumulator->outcomes[c]];
 }
 
-static uint32_t lanes_of(const weft_stage *stage) {
+static uint32_t lanes_of(const weft_stage *stage)
+{
     return stage->range_count == 0 ? 1 : stage->ranges[stage->range_count - 1].lanes;
 }
 
-static bits *lane_of(const machine *m, const weft_stage *stage, uint32_t accumulator, uint32_t lane) {
+static bits *lane_of(const machine *m, const weft_stage *stage, uint32_t accumulator, uint32_t lane)
+{
     return m->lanes[(size_t)accumulator * lanes_of(stage) + lane];
 }
 
-static void execute_point(machine *m, const weft_stage *stage) {
+static void execute_point(machine *m, const weft_stage *stage)
+{
     for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++)
         m->values[i] = execute(m, &m->kernel->insts[i]);
     int64_t k = stage->range_count == 0 ? 0 : symbol_value(m, stage->ranges[stage->range_count - 1].variable);
@@ -293,7 +321,8 @@ static void execute_point(machine *m, const weft_stage *stage) {
     }
 }
 
-static void finish_accumulators(machine *m, const weft_stage *stage) {
+static void finish_accumulators(machine *m, const weft_stage *stage)
+{
     for (uint32_t a = 0; a < stage->accumulator_count; a++) {
         uint32_t number = stage->accumulator_first + a;
         for (uint32_t half = lanes_of(stage) / 2; half > 0; half /= 2) {
@@ -308,7 +337,8 @@ static void finish_accumulators(machine *m, const weft_stage *stage) {
 
 static void for_ranges(machine *m, const weft_range *ranges, uint32_t count, const weft_stage *stage);
 
-static void execute_stages(machine *m) {
+static void execute_stages(machine *m)
+{
     for (uint32_t s = 0; s < m->kernel->stage_count; s++) {
         const weft_stage *stage = &m->kernel->stages[s];
         for (uint32_t a = 0; a < stage->accumulator_count; a++) {
@@ -321,7 +351,8 @@ static void execute_stages(machine *m) {
     }
 }
 
-static void for_ranges(machine *m, const weft_range *ranges, uint32_t count, const weft_stage *stage) {
+static void for_ranges(machine *m, const weft_range *ranges, uint32_t count, const weft_stage *stage)
+{
     if (count == 0) {
         if (stage != NULL) execute_point(m, stage);
         else execute_stages(m);
@@ -337,7 +368,8 @@ static void for_ranges(machine *m, const weft_range *ranges, uint32_t count, con
     m->variable_count--;
 }
 
-static uint32_t threaded(const weft_kernel *kernel) {
+static uint32_t threaded(const weft_kernel *kernel)
+{
     uint32_t count = 0;
     while (count < kernel->range_count &&
            (kernel->ranges[count].bind == WEFT_BIND_THREAD || kernel->ranges[count].bind == WEFT_BIND_GRID))
@@ -345,14 +377,16 @@ static uint32_t threaded(const weft_kernel *kernel) {
     return count;
 }
 
-int64_t weft_test_iterations(const weft_kernel *kernel, const weft_kernel_frame *frame) {
+int64_t weft_test_iterations(const weft_kernel *kernel, const weft_kernel_frame *frame)
+{
     machine m = {.kernel = kernel, .frame = frame};
     int64_t product = 1;
     for (uint32_t i = 0; i < threaded(kernel); i++) product *= evaluate(&m, kernel->ranges[i].extent);
     return product;
 }
 
-void weft_test_interpret(const weft_kernel *kernel, const weft_kernel_frame *frame, int64_t begin, int64_t end) {
+void weft_test_interpret(const weft_kernel *kernel, const weft_kernel_frame *frame, int64_t begin, int64_t end)
+{
     machine m = {.kernel = kernel, .frame = frame};
     uint32_t count = threaded(kernel);
     uint32_t slots = 1;

@@ -2,7 +2,8 @@
 #include "backends/llvm/emit.h"
 #include <string.h>
 
-static uint32_t larger(uint32_t a, uint32_t b) {
+static uint32_t larger(uint32_t a, uint32_t b)
+{
     return a > b ? a : b;
 }
 
@@ -19,33 +20,39 @@ typedef struct nest {
 static void emit_from(weft_emitter *e, const nest *n, uint32_t i);
 static void emit_stages(weft_emitter *e);
 
-static void emit_point(weft_emitter *e, const weft_stage *stage) {
+static void emit_point(weft_emitter *e, const weft_stage *stage)
+{
     for (uint32_t i = 0; i < stage->inst_count && e->error == NULL; i++) weft_inst_emit(e, stage->inst_first + i);
     if (stage->accumulator_count != 0) weft_reduction_point(e);
     for (uint32_t i = 0; i < stage->store_count; i++) weft_store_emit(e, &stage->stores[i]);
 }
 
-static bool is_at_least(weft_emitter *e, weft_expr expr, int64_t value) {
+static bool is_at_least(weft_emitter *e, weft_expr expr, int64_t value)
+{
     weft_expr least = weft_expr_constant(e->extents, value);
     return weft_expr_always_nonnegative(e->extents, weft_expr_sub(e->extents, expr, least));
 }
 
-static bool is_at_most(weft_emitter *e, weft_expr expr, int64_t value) {
+static bool is_at_most(weft_emitter *e, weft_expr expr, int64_t value)
+{
     weft_expr most = weft_expr_constant(e->extents, value);
     return weft_expr_always_nonnegative(e->extents, weft_expr_sub(e->extents, most, expr));
 }
 
-static LLVMValueRef is_less(weft_emitter *e, LLVMValueRef a, LLVMValueRef b) {
+static LLVMValueRef is_less(weft_emitter *e, LLVMValueRef a, LLVMValueRef b)
+{
     weft_place_move(e, weft_place_top(e));
     return LLVMBuildICmp(e->builder, LLVMIntSLT, a, b, "");
 }
 
 /* Opens a guard that all ranges of the nest whose extents are known here have points. */
-static void open_points_guard(weft_emitter *e, const nest *n) {
+static void open_points_guard(weft_emitter *e, const nest *n)
+{
     LLVMValueRef all = LLVMConstInt(e->i1, 1, false);
     for (uint32_t i = 0; i < n->count; i++) {
         bool known_here = true;
-        for (uint32_t k = 0; k < i; k++) known_here &= !weft_expr_uses(e->extents, n->ranges[i].extent, n->ranges[k].variable);
+        for (uint32_t k = 0; k < i; k++)
+            known_here &= !weft_expr_uses(e->extents, n->ranges[i].extent, n->ranges[k].variable);
         if (!known_here || is_at_least(e, n->ranges[i].extent, 1)) continue;
         LLVMValueRef some = is_less(e, weft_int(e, 0), weft_index_emit(e, n->ranges[i].extent, 0));
         all = LLVMBuildAnd(e->builder, all, some, "");
@@ -54,9 +61,11 @@ static void open_points_guard(weft_emitter *e, const nest *n) {
 }
 
 /* The guard of one range whose extent depends on others of its nest. */
-static bool open_own_guard(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef extent) {
+static bool open_own_guard(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef extent)
+{
     bool dependent = false;
-    for (uint32_t k = 0; k < i; k++) dependent |= weft_expr_uses(e->extents, n->ranges[i].extent, n->ranges[k].variable);
+    for (uint32_t k = 0; k < i; k++)
+        dependent |= weft_expr_uses(e->extents, n->ranges[i].extent, n->ranges[k].variable);
     if (!dependent || is_at_least(e, n->ranges[i].extent, 1)) return false;
     weft_guard_open(e, is_less(e, weft_int(e, 0), extent), true);
     return true;
@@ -64,13 +73,16 @@ static bool open_own_guard(weft_emitter *e, const nest *n, uint32_t i, LLVMValue
 
 /* ---- serial ranges ---- */
 
-static void emit_counted(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, LLVMValueRef extent, int64_t step) {
+static void emit_counted(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, LLVMValueRef extent,
+                         int64_t step)
+{
     weft_count_open(e, n->ranges[i].variable, start);
     emit_from(e, n, i + 1);
     weft_count_close(e, extent, weft_int(e, step));
 }
 
-static void emit_serial(weft_emitter *e, const nest *n, uint32_t i) {
+static void emit_serial(weft_emitter *e, const nest *n, uint32_t i)
+{
     const weft_range *range = &n->ranges[i];
     int64_t constant = 0;
     LLVMValueRef extent = weft_index_emit(e, range->extent, 0);
@@ -98,7 +110,8 @@ typedef struct pass {
     bool in_memory; /* accumulators */
 } pass;
 
-static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p) {
+static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
+{
     const weft_range *range = &n->ranges[i];
     if (p->in_memory) weft_reduction_keep(e, weft_int(e, 0));
     if (p->once) weft_once_open(e, range->variable, p->start);
@@ -119,12 +132,14 @@ static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
     if (p->in_memory) weft_reduction_fetch(e, weft_int(e, 0));
 }
 
-static LLVMValueRef round_down(weft_emitter *e, LLVMValueRef extent, int64_t span) {
+static LLVMValueRef round_down(weft_emitter *e, LLVMValueRef extent, int64_t span)
+{
     weft_place_move(e, weft_place_top(e));
     return LLVMBuildAnd(e->builder, extent, weft_int(e, -span), "");
 }
 
-static void emit_main_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef limit) {
+static void emit_main_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef limit)
+{
     const weft_range *range = &n->ranges[i];
     int64_t span = (int64_t)range->width * range->unroll;
     bool once = LLVMIsAConstantInt(limit) != NULL && LLVMConstIntGetSExtValue(limit) == span;
@@ -134,7 +149,8 @@ static void emit_main_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValue
 }
 
 /* What the main pass leaves, vector by vector, the last one masked. */
-static void emit_tail_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, LLVMValueRef extent) {
+static void emit_tail_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, LLVMValueRef extent)
+{
     const weft_range *range = &n->ranges[i];
     bool whole = weft_expr_divisor(e->extents, range->extent) % range->width == 0;
     bool short_range = is_at_most(e, range->extent, range->width);
@@ -149,7 +165,8 @@ static void emit_tail_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValue
     weft_guard_close(e);
 }
 
-static void emit_lanes(weft_emitter *e, const nest *n, uint32_t i) {
+static void emit_lanes(weft_emitter *e, const nest *n, uint32_t i)
+{
     const weft_range *range = &n->ranges[i];
     int64_t span = (int64_t)range->width * range->unroll;
     LLVMValueRef extent = weft_index_emit(e, range->extent, 0);
@@ -164,11 +181,13 @@ static void emit_lanes(weft_emitter *e, const nest *n, uint32_t i) {
 
 /* ---- nests ---- */
 
-static bool runs_along_lanes(const weft_emitter *e, const weft_range *range) {
+static bool runs_along_lanes(const weft_emitter *e, const weft_range *range)
+{
     return range->bind == WEFT_BIND_LANE && !e->gpu;
 }
 
-static void emit_from(weft_emitter *e, const nest *n, uint32_t i) {
+static void emit_from(weft_emitter *e, const nest *n, uint32_t i)
+{
     if (e->error != NULL) return;
     if (i < n->count) {
         if (runs_along_lanes(e, &n->ranges[i])) emit_lanes(e, n, i);
@@ -180,14 +199,16 @@ static void emit_from(weft_emitter *e, const nest *n, uint32_t i) {
     }
 }
 
-static void emit_nest(weft_emitter *e, const nest *n) {
+static void emit_nest(weft_emitter *e, const nest *n)
+{
     open_points_guard(e, n);
     emit_from(e, n, 0);
     weft_guard_close(e);
 }
 
 /* Virtual lanes that no vector holds: one after the other. */
-static void emit_virtual_lanes(weft_emitter *e, nest *n, uint32_t lanes) {
+static void emit_virtual_lanes(weft_emitter *e, nest *n, uint32_t lanes)
+{
     weft_reduction_rows(e, lanes);
     e->carried_count = 0;
     LLVMValueRef lane = n->virtual_lane = weft_count_open(e, WEFT_EXPR_NONE, weft_int(e, 0));
@@ -198,7 +219,8 @@ static void emit_virtual_lanes(weft_emitter *e, nest *n, uint32_t lanes) {
     weft_reduction_fold(e, lanes);
 }
 
-static void emit_reduction(weft_emitter *e, nest *n) {
+static void emit_reduction(weft_emitter *e, nest *n)
+{
     const weft_range *last = n->count == 0 ? NULL : &n->ranges[n->count - 1];
     bool along = last != NULL && runs_along_lanes(e, last);
     bool outer = e->lane.variable != WEFT_EXPR_NONE;
@@ -214,7 +236,8 @@ static void emit_reduction(weft_emitter *e, nest *n) {
     weft_reduction_finish(e);
 }
 
-static void emit_stages(weft_emitter *e) {
+static void emit_stages(weft_emitter *e)
+{
     for (uint32_t s = 0; s < e->kernel->stage_count && e->error == NULL; s++) {
         const weft_stage *stage = &e->kernel->stages[s];
         nest n = {stage->ranges, stage->range_count, stage, NULL};
@@ -224,17 +247,20 @@ static void emit_stages(weft_emitter *e) {
     }
 }
 
-static bool is_threaded(const weft_range *range) {
+static bool is_threaded(const weft_range *range)
+{
     return range->bind == WEFT_BIND_THREAD || range->bind == WEFT_BIND_GRID;
 }
 
-uint32_t weft_threaded_count(const weft_emitter *e) {
+uint32_t weft_threaded_count(const weft_emitter *e)
+{
     uint32_t count = 0;
     while (count < e->kernel->range_count && is_threaded(&e->kernel->ranges[count])) count++;
     return count;
 }
 
-void weft_ranges_emit(weft_emitter *e) {
+void weft_ranges_emit(weft_emitter *e)
+{
     uint32_t threaded = weft_threaded_count(e);
     nest n = {e->kernel->ranges + threaded, e->kernel->range_count - threaded, NULL, NULL};
     emit_nest(e, &n);
@@ -242,42 +268,49 @@ void weft_ranges_emit(weft_emitter *e) {
 
 /* ---- the emitter ---- */
 
-static weft_status *check_dtype(const weft_emitter *e, weft_dtype dtype) {
-    bool known = dtype == WEFT_BOOL || dtype == WEFT_U8 || dtype == WEFT_I32 || dtype == WEFT_U32 || dtype == WEFT_I64 ||
-                 dtype == WEFT_F32 || dtype == WEFT_F64;
+static weft_status *check_dtype(const weft_emitter *e, weft_dtype dtype)
+{
+    bool known = dtype == WEFT_BOOL || dtype == WEFT_U8 || dtype == WEFT_I32 || dtype == WEFT_U32 ||
+                 dtype == WEFT_I64 || dtype == WEFT_F32 || dtype == WEFT_F64;
     if (known) return NULL;
-    return weft_status_create(e->allocator, WEFT_UNSUPPORTED, "llvm", "the LLVM code generator does not know dtype %s yet",
-                              weft_dtype_name(dtype));
+    return weft_status_create(e->allocator, WEFT_UNSUPPORTED, "llvm",
+                              "the LLVM code generator does not know dtype %s yet", weft_dtype_name(dtype));
 }
 
-static weft_status *check_dtypes(const weft_emitter *e) {
+static weft_status *check_dtypes(const weft_emitter *e)
+{
     const weft_kernel *kernel = e->kernel;
     for (uint32_t i = 0; i < kernel->buffer_count; i++) WEFT_TRY(check_dtype(e, kernel->buffers[i].dtype));
     for (uint32_t i = 0; i < kernel->inst_count; i++) WEFT_TRY(check_dtype(e, kernel->insts[i].dtype));
     for (uint32_t i = 0; i < kernel->accumulator_count; i++) {
         const weft_accumulator *accumulator = &kernel->accumulators[i];
-        for (uint32_t k = 0; k < accumulator->combine_count; k++) WEFT_TRY(check_dtype(e, accumulator->combine[k].dtype));
+        for (uint32_t k = 0; k < accumulator->combine_count; k++)
+            WEFT_TRY(check_dtype(e, accumulator->combine[k].dtype));
     }
     return NULL;
 }
 
-static bool is_power_of_two(uint32_t value) {
+static bool is_power_of_two(uint32_t value)
+{
     return value != 0 && (value & (value - 1)) == 0;
 }
 
-static weft_status *check_range(const weft_emitter *e, const weft_range *range) {
+static weft_status *check_range(const weft_emitter *e, const weft_range *range)
+{
     bool lanes = range->bind == WEFT_BIND_LANE;
     bool fits = is_power_of_two(range->lanes == 0 ? 1 : range->lanes) &&
-                (!lanes || (is_power_of_two(range->width) && is_power_of_two(range->unroll) && range->width <= WEFT_MAX_WIDTH &&
-                            range->unroll <= WEFT_MAX_PARTS));
+                (!lanes || (is_power_of_two(range->width) && is_power_of_two(range->unroll) &&
+                            range->width <= WEFT_MAX_WIDTH && range->unroll <= WEFT_MAX_PARTS));
     if (fits) return NULL;
-    return weft_status_create(e->allocator, WEFT_UNSUPPORTED, "llvm",
-                              "a range of %u lanes, width %u and unroll %u: they have to be powers of two, at most %d wide and "
-                              "unrolled %d times",
-                              range->lanes, range->width, range->unroll, WEFT_MAX_WIDTH, WEFT_MAX_PARTS);
+    return weft_status_create(
+        e->allocator, WEFT_UNSUPPORTED, "llvm",
+        "a range of %u lanes, width %u and unroll %u: they have to be powers of two, at most %d wide and "
+        "unrolled %d times",
+        range->lanes, range->width, range->unroll, WEFT_MAX_WIDTH, WEFT_MAX_PARTS);
 }
 
-static weft_status *check_stage(const weft_emitter *e, const weft_stage *stage) {
+static weft_status *check_stage(const weft_emitter *e, const weft_stage *stage)
+{
     for (uint32_t i = 0; i < stage->range_count; i++) {
         const weft_range *range = &stage->ranges[i];
         WEFT_TRY(check_range(e, range));
@@ -289,13 +322,16 @@ static weft_status *check_stage(const weft_emitter *e, const weft_stage *stage) 
     return NULL;
 }
 
-static weft_status *check_kernel(const weft_emitter *e) {
+static weft_status *check_kernel(const weft_emitter *e)
+{
     const weft_kernel *kernel = e->kernel;
-    if (!kernel->scheduled) return weft_status_create(e->allocator, WEFT_INTERNAL, "llvm", "the kernel has no schedule");
+    if (!kernel->scheduled)
+        return weft_status_create(e->allocator, WEFT_INTERNAL, "llvm", "the kernel has no schedule");
     WEFT_TRY(check_dtypes(e));
     if (kernel->range_count > WEFT_MAX_THREADED)
-        return weft_status_create(e->allocator, WEFT_UNSUPPORTED, "llvm", "a kernel of %u outer ranges: there may be %d",
-                                  kernel->range_count, WEFT_MAX_THREADED);
+        return weft_status_create(e->allocator, WEFT_UNSUPPORTED, "llvm",
+                                  "a kernel of %u outer ranges: there may be %d", kernel->range_count,
+                                  WEFT_MAX_THREADED);
     for (uint32_t i = 0; i < kernel->range_count; i++) WEFT_TRY(check_range(e, &kernel->ranges[i]));
     for (uint32_t s = 0; s < kernel->stage_count; s++) WEFT_TRY(check_stage(e, &kernel->stages[s]));
     return NULL;
@@ -306,19 +342,22 @@ typedef struct sizes {
     uint32_t ranges, slots, block;
 } sizes;
 
-static sizes sizes_of(const weft_kernel *kernel) {
+static sizes sizes_of(const weft_kernel *kernel)
+{
     sizes s = {0};
     for (uint32_t i = 0; i < kernel->stage_count; i++) {
         const weft_stage *stage = &kernel->stages[i];
         s.ranges = larger(s.ranges, stage->range_count);
         s.slots = larger(s.slots, stage->accumulator_count * WEFT_MAX_COMPONENTS);
     }
-    for (uint32_t i = 0; i < kernel->accumulator_count; i++) s.block = larger(s.block, kernel->accumulators[i].combine_count);
+    for (uint32_t i = 0; i < kernel->accumulator_count; i++)
+        s.block = larger(s.block, kernel->accumulators[i].combine_count);
     s.ranges += kernel->range_count;
     return s;
 }
 
-static void *zeroed(weft_emitter *e, size_t count, size_t size) {
+static void *zeroed(weft_emitter *e, size_t count, size_t size)
+{
     void *block = weft_arena_allocate(&e->arena, count * size);
     if (block == NULL) weft_emitter_fail(e, weft_status_out_of_memory());
     else memset(block, 0, count * size);
@@ -326,7 +365,8 @@ static void *zeroed(weft_emitter *e, size_t count, size_t size) {
 }
 
 /* Each range opens at most a guard of its own, one for its pass and a loop; nests and virtual lanes open a few more. */
-static weft_status *allocate_state(weft_emitter *e) {
+static weft_status *allocate_state(weft_emitter *e)
+{
     const weft_kernel *kernel = e->kernel;
     sizes s = sizes_of(kernel);
     size_t places = 8 + 3 * (size_t)s.ranges, carried = 2 + (size_t)s.slots * WEFT_MAX_PARTS + s.ranges;
@@ -349,7 +389,8 @@ static weft_status *allocate_state(weft_emitter *e) {
     return NULL;
 }
 
-static void fill_types(weft_emitter *e) {
+static void fill_types(weft_emitter *e)
+{
     e->i1 = LLVMInt1TypeInContext(e->context);
     e->i8 = LLVMInt8TypeInContext(e->context);
     e->i32 = LLVMInt32TypeInContext(e->context);
@@ -360,7 +401,8 @@ static void fill_types(weft_emitter *e) {
     e->nothing = LLVMVoidTypeInContext(e->context);
 }
 
-static weft_status *emit_function(weft_emitter *e, const char *symbol) {
+static weft_status *emit_function(weft_emitter *e, const char *symbol)
+{
     WEFT_TRY(check_kernel(e));
     WEFT_TRY(allocate_state(e));
     if (e->gpu) weft_entry_emit_gpu(e, symbol);
@@ -369,8 +411,10 @@ static weft_status *emit_function(weft_emitter *e, const char *symbol) {
 }
 
 weft_status *weft_kernel_emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol, bool gpu,
-                              LLVMModuleRef module) {
-    weft_emitter e = {.allocator = allocator, .kernel = kernel, .extents = kernel->extents, .gpu = gpu, .module = module};
+                              LLVMModuleRef module)
+{
+    weft_emitter e = {
+        .allocator = allocator, .kernel = kernel, .extents = kernel->extents, .gpu = gpu, .module = module};
     weft_arena_init(&e.arena, allocator);
     e.context = LLVMGetModuleContext(module);
     e.builder = LLVMCreateBuilderInContext(e.context);

@@ -4,13 +4,14 @@
 /*
  * The emitter: one scheduled kernel to one LLVM function, for the CPU (vectors) and for NVPTX (scalars).
  *
- * Places. Code is emitted into a stack of open places: the function's entry, guards (code that runs under a condition) and loop bodies. Every value
- * belongs to the place it was emitted at and can be used while that place is open. An expression or instruction goes to
- * the outermost place where everything it needs is available; code for a place that has inner ones open goes in front of the jump into them.
- * What touches memory or reports errors never leaves a guard that decides whether there are any points at all.
+ * Places. Code is emitted into a stack of open places: the function's entry, guards (code that runs under a condition)
+ * and loop bodies. Every value belongs to the place it was emitted at and can be used while that place is open. An
+ * expression or instruction goes to the outermost place where everything it needs is available; code for a place that
+ * has inner ones open goes in front of the jump into them. What touches memory or reports errors never leaves a guard
+ * that decides whether there are any points at all.
  *
- * Lanes. At most one range at a time runs along vector lanes: a value that depends on it has one vector for each part (unroll), any other value
- * is one scalar, splat where vectors need it. A masked pass has one part and a mask.
+ * Lanes. At most one range at a time runs along vector lanes: a value that depends on it has one vector for each part
+ * (unroll), any other value is one scalar, splat where vectors need it. A masked pass has one part and a mask.
  */
 #include <llvm-c/Core.h>
 #include "lib/loop/loop.h"
@@ -22,7 +23,7 @@
 typedef struct weft_emitted {
     uint32_t level, serial; /* the place */
     bool varying;
-    uint32_t splat_width;   /* of `splat`; 0: none yet */
+    uint32_t splat_width; /* of `splat`; 0: none yet */
     LLVMValueRef splat;
     LLVMValueRef parts[WEFT_MAX_PARTS]; /* the scalar is parts[0] */
 } weft_emitted;
@@ -49,7 +50,7 @@ typedef struct weft_lane_state {
     weft_expr variable; /* NONE: no lane range is open */
     uint32_t level;     /* of its loop */
     uint32_t width, parts;
-    LLVMValueRef mask;  /* NULL: all lanes are valid */
+    LLVMValueRef mask; /* NULL: all lanes are valid */
 } weft_lane_state;
 
 typedef struct weft_index_memo {
@@ -85,26 +86,28 @@ typedef struct weft_emitter {
     weft_variable *variables;
     uint32_t variable_count;
     weft_lane_state lane;
-    weft_emitted *values;              /* of instructions */
-    weft_emitted *results;             /* of accumulators, WEFT_MAX_COMPONENTS each */
-    weft_index_memo *memo;             /* of expressions */
+    weft_emitted *values;  /* of instructions */
+    weft_emitted *results; /* of accumulators, WEFT_MAX_COMPONENTS each */
+    weft_index_memo *memo; /* of expressions */
     size_t memo_capacity;
-    LLVMValueRef buffer_array, scalar_array, error_slot; /* of the frame; arrays are NULL where the entry fills `buffers` and `scalars` */
-    LLVMValueRef *buffers, *scalars;   /* NULL until used */
-    LLVMValueRef zeros, scrap;         /* what loads and stores that are masked off touch instead; NULL until used */
-    LLVMValueRef report;               /* the function that fills the error slot; NULL until used */
+    LLVMValueRef buffer_array, scalar_array,
+        error_slot;                  /* of the frame; arrays are NULL where the entry fills `buffers` and `scalars` */
+    LLVMValueRef *buffers, *scalars; /* NULL until used */
+    LLVMValueRef zeros, scrap;       /* what loads and stores that are masked off touch instead; NULL until used */
+    LLVMValueRef report;             /* the function that fills the error slot; NULL until used */
 
-    LLVMValueRef *carried;             /* values that open loops hand from one iteration to the next */
+    LLVMValueRef *carried; /* values that open loops hand from one iteration to the next */
     size_t carried_count;
-    LLVMValueRef *scratch;             /* one more than may be carried */
-    LLVMValueRef *block;               /* values of a combine block */
+    LLVMValueRef *scratch; /* one more than may be carried */
+    LLVMValueRef *block;   /* values of a combine block */
     weft_reduction reduction;
 } weft_emitter;
 
 /* ---- emit_place.c ---- */
 /* Opens the entry. */
 void weft_place_start(weft_emitter *e);
-static inline uint32_t weft_place_top(const weft_emitter *e) {
+static inline uint32_t weft_place_top(const weft_emitter *e)
+{
     return e->depth - 1;
 }
 /* The builder continues at `level`. */
@@ -115,8 +118,8 @@ void weft_guard_close(weft_emitter *e);
 /* A loop whose body runs at least once, with `count` values carried from iteration to iteration. */
 void weft_loop_open(weft_emitter *e, size_t count, const LLVMValueRef *initial, LLVMValueRef *out_phis);
 void weft_loop_close(weft_emitter *e, LLVMValueRef again, const LLVMValueRef *next);
-/* for (variable = start; variable < limit; variable += step), known to run at least once; hands on e->carried. Returns the variable's
- * value; `variable` may be NONE. */
+/* for (variable = start; variable < limit; variable += step), known to run at least once; hands on e->carried. Returns
+ * the variable's value; `variable` may be NONE. */
 LLVMValueRef weft_count_open(weft_emitter *e, weft_expr variable, LLVMValueRef start);
 void weft_count_close(weft_emitter *e, LLVMValueRef limit, LLVMValueRef step);
 /* A body that runs once with `variable` = value. */
@@ -185,10 +188,11 @@ typedef struct weft_condition {
 } weft_condition;
 
 /* At `level`. */
-void weft_condition_emit(weft_emitter *e, uint32_t level, uint32_t count, const weft_expr *predicates, weft_condition *out_condition);
+void weft_condition_emit(weft_emitter *e, uint32_t level, uint32_t count, const weft_expr *predicates,
+                         weft_condition *out_condition);
 uint32_t weft_predicates_level(weft_emitter *e, uint32_t count, const weft_expr *predicates);
 bool weft_predicates_vary(weft_emitter *e, uint32_t count, const weft_expr *predicates);
-/* The lanes of a vector whose number is below `count`, an i64. */
+/* The lanes of a vector whose number is below `count`, an i64 that fits 32 bits. */
 LLVMValueRef weft_mask_below(weft_emitter *e, LLVMValueRef count);
 /* Fills value->parts at `level`. */
 void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft_emitted *value);
@@ -215,7 +219,8 @@ void weft_reduction_start(weft_emitter *e, const weft_stage *stage, uint32_t wid
 void weft_reduction_restart(weft_emitter *e);
 /* The accumulators take in the current point. */
 void weft_reduction_point(weft_emitter *e);
-/* Makes `groups` groups of rows in memory, each with a row for every part; keep moves what is carried there, fetch takes it back. */
+/* Makes `groups` groups of rows in memory, each with a row for every part; keep moves what is carried there, fetch
+ * takes it back. */
 void weft_reduction_rows(weft_emitter *e, uint32_t groups);
 void weft_reduction_keep(weft_emitter *e, LLVMValueRef group);
 void weft_reduction_fetch(weft_emitter *e, LLVMValueRef group);

@@ -3,11 +3,13 @@
 
 /* ---- conditions ---- */
 
-static bool holds_always(weft_emitter *e, weft_expr predicate) {
+static bool holds_always(weft_emitter *e, weft_expr predicate)
+{
     return weft_expr_always_nonnegative(e->extents, predicate);
 }
 
-uint32_t weft_predicates_level(weft_emitter *e, uint32_t count, const weft_expr *predicates) {
+uint32_t weft_predicates_level(weft_emitter *e, uint32_t count, const weft_expr *predicates)
+{
     uint32_t level = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t of_predicate = holds_always(e, predicates[i]) ? 0 : weft_index_level(e, predicates[i]);
@@ -16,18 +18,21 @@ uint32_t weft_predicates_level(weft_emitter *e, uint32_t count, const weft_expr 
     return level;
 }
 
-bool weft_predicates_vary(weft_emitter *e, uint32_t count, const weft_expr *predicates) {
+bool weft_predicates_vary(weft_emitter *e, uint32_t count, const weft_expr *predicates)
+{
     for (uint32_t i = 0; i < count; i++)
         if (weft_index_varies(e, predicates[i]) && !holds_always(e, predicates[i])) return true;
     return false;
 }
 
-static LLVMValueRef both(weft_emitter *e, LLVMValueRef a, LLVMValueRef b) {
+static LLVMValueRef both(weft_emitter *e, LLVMValueRef a, LLVMValueRef b)
+{
     if (a == NULL || b == NULL) return a == NULL ? b : a;
     return LLVMBuildAnd(e->builder, a, b, "");
 }
 
-static LLVMValueRef clamp(weft_emitter *e, LLVMValueRef value, int64_t low, int64_t high) {
+static LLVMValueRef clamp(weft_emitter *e, LLVMValueRef value, int64_t low, int64_t high)
+{
     LLVMValueRef floor = weft_int(e, low), ceiling = weft_int(e, high);
     LLVMValueRef above = LLVMBuildICmp(e->builder, LLVMIntSGT, value, floor, "");
     value = LLVMBuildSelect(e->builder, above, value, floor, "");
@@ -35,14 +40,16 @@ static LLVMValueRef clamp(weft_emitter *e, LLVMValueRef value, int64_t low, int6
     return LLVMBuildSelect(e->builder, below, value, ceiling, "");
 }
 
-LLVMValueRef weft_mask_below(weft_emitter *e, LLVMValueRef count) {
+LLVMValueRef weft_mask_below(weft_emitter *e, LLVMValueRef count)
+{
     uint32_t width = e->lane.width;
-    LLVMValueRef limit = LLVMBuildTrunc(e->builder, clamp(e, count, 0, width), e->i32, "");
-    return LLVMBuildICmp(e->builder, LLVMIntSLT, weft_lane_steps(e->i32, width, 1), weft_splat(e, limit, width), "");
+    LLVMValueRef limit = weft_splat(e, LLVMBuildTrunc(e->builder, count, e->i32, ""), width);
+    return LLVMBuildICmp(e->builder, LLVMIntSLT, weft_lane_steps(e->i32, width, 1), limit, "");
 }
 
 /* The lanes of a part where first + lane >= 0. */
-static LLVMValueRef mask_from(weft_emitter *e, LLVMValueRef first) {
+static LLVMValueRef mask_from(weft_emitter *e, LLVMValueRef first)
+{
     uint32_t width = e->lane.width;
     LLVMValueRef start = clamp(e, LLVMBuildNeg(e->builder, first, ""), 0, width);
     start = weft_splat(e, LLVMBuildTrunc(e->builder, start, e->i32, ""), width);
@@ -50,19 +57,22 @@ static LLVMValueRef mask_from(weft_emitter *e, LLVMValueRef first) {
 }
 
 /* Where a predicate that depends on the lane holds. Steps of one need no vectors of 64-bit integers. */
-static LLVMValueRef predicate_mask(weft_emitter *e, uint32_t level, weft_expr predicate, uint32_t part) {
+static LLVMValueRef predicate_mask(weft_emitter *e, uint32_t level, weft_expr predicate, uint32_t part)
+{
     weft_step step = weft_index_step(e, predicate);
     bool unit = step.kind == WEFT_STEP_CONSTANT && step.step >= -1 && step.step <= 1;
     LLVMValueRef value = unit ? weft_index_emit(e, predicate, part) : weft_index_lanes(e, predicate, part);
     weft_place_move(e, level);
     if (unit && step.step == 1) return mask_from(e, value);
-    if (unit && step.step == -1) return weft_mask_below(e, LLVMBuildAdd(e->builder, value, weft_int(e, 1), ""));
+    if (unit && step.step == -1)
+        return weft_mask_below(e, clamp(e, LLVMBuildAdd(e->builder, value, weft_int(e, 1), ""), 0, e->lane.width));
     LLVMValueRef holds = LLVMBuildICmp(e->builder, LLVMIntSGE, value, LLVMConstNull(LLVMTypeOf(value)), "");
     return unit ? weft_splat(e, holds, e->lane.width) : holds;
 }
 
 void weft_condition_emit(weft_emitter *e, uint32_t level, uint32_t count, const weft_expr *predicates,
-                         weft_condition *out_condition) {
+                         weft_condition *out_condition)
+{
     *out_condition = (weft_condition){.varying = weft_predicates_vary(e, count, predicates)};
     for (uint32_t i = 0; i < count; i++) {
         if (holds_always(e, predicates[i])) continue;
@@ -82,7 +92,8 @@ void weft_condition_emit(weft_emitter *e, uint32_t level, uint32_t count, const 
 
 /* ---- where loads and stores that do not happen go ---- */
 
-static LLVMValueRef zeros(weft_emitter *e) {
+static LLVMValueRef zeros(weft_emitter *e)
+{
     if (e->zeros != NULL) return e->zeros;
     e->zeros = weft_local_create(e, e->i8, 8 * WEFT_MAX_WIDTH);
     LLVMTypeRef type = LLVMVectorType(e->i64, 4);
@@ -94,7 +105,8 @@ static LLVMValueRef zeros(weft_emitter *e) {
     return e->zeros;
 }
 
-static LLVMValueRef scrap(weft_emitter *e) {
+static LLVMValueRef scrap(weft_emitter *e)
+{
     if (e->scrap == NULL) e->scrap = weft_local_create(e, e->i8, 8 * WEFT_MAX_WIDTH);
     return e->scrap;
 }
@@ -104,7 +116,7 @@ static LLVMValueRef scrap(weft_emitter *e) {
 /* One access to a buffer: where, and what to touch instead where the condition is false. */
 typedef struct weft_access {
     weft_dtype dtype;
-    LLVMTypeRef type;      /* of an element in memory */
+    LLVMTypeRef type; /* of an element in memory */
     weft_expr index;
     const weft_inst *inst; /* with a dynamic operand, or NULL */
     weft_step step;
@@ -114,7 +126,8 @@ typedef struct weft_access {
     LLVMValueRef first; /* pointer of part 0, when `step` is exact */
 } weft_access;
 
-static LLVMValueRef buffer_pointer(weft_emitter *e, uint32_t buffer) {
+static LLVMValueRef buffer_pointer(weft_emitter *e, uint32_t buffer)
+{
     if (e->buffers[buffer] == NULL) {
         weft_place_move(e, 0);
         LLVMValueRef index = weft_int(e, buffer);
@@ -124,16 +137,19 @@ static LLVMValueRef buffer_pointer(weft_emitter *e, uint32_t buffer) {
     return e->buffers[buffer];
 }
 
-static LLVMValueRef offset_pointer(weft_emitter *e, LLVMTypeRef type, LLVMValueRef pointer, LLVMValueRef count) {
+static LLVMValueRef offset_pointer(weft_emitter *e, LLVMTypeRef type, LLVMValueRef pointer, LLVMValueRef count)
+{
     return LLVMBuildGEP2(e->builder, type, pointer, &count, 1, "");
 }
 
-static LLVMValueRef choose(weft_emitter *e, LLVMValueRef condition, LLVMValueRef pointer, LLVMValueRef instead) {
+static LLVMValueRef choose(weft_emitter *e, LLVMValueRef condition, LLVMValueRef pointer, LLVMValueRef instead)
+{
     return condition == NULL ? pointer : LLVMBuildSelect(e->builder, condition, pointer, instead, "");
 }
 
 /* The pointer to the first lane of a part. */
-static LLVMValueRef part_pointer(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part) {
+static LLVMValueRef part_pointer(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part)
+{
     LLVMValueRef base = buffer_pointer(e, buffer);
     LLVMValueRef pointer = access->first;
     bool constant = access->step.exact && access->step.kind == WEFT_STEP_CONSTANT;
@@ -145,7 +161,9 @@ static LLVMValueRef part_pointer(weft_emitter *e, weft_access *access, uint32_t 
 }
 
 /* Pointers to each lane of a part, by chains of adds where there is a stride. */
-static void lane_pointers(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part, LLVMValueRef *out_pointers) {
+static void lane_pointers(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part,
+                          LLVMValueRef *out_pointers)
+{
     uint32_t width = e->lane.width;
     if (access->step.kind == WEFT_STEP_ANY) {
         LLVMValueRef lanes = weft_index_lanes(e, access->index, part), base = buffer_pointer(e, buffer);
@@ -158,12 +176,14 @@ static void lane_pointers(weft_emitter *e, weft_access *access, uint32_t buffer,
     LLVMValueRef stride = constant ? NULL : weft_index_emit(e, access->step.stride, 0);
     out_pointers[0] = part_pointer(e, access, buffer, part);
     for (uint32_t i = 1; i < width; i++)
-        out_pointers[i] = constant ? offset_pointer(e, access->type, out_pointers[0], weft_int(e, i * access->step.step))
-                                   : offset_pointer(e, access->type, out_pointers[i - 1], stride);
+        out_pointers[i] = constant
+                              ? offset_pointer(e, access->type, out_pointers[0], weft_int(e, i * access->step.step))
+                              : offset_pointer(e, access->type, out_pointers[i - 1], stride);
 }
 
 /* The dynamic operand of a load, added to the pointers. */
-static void add_operand(weft_emitter *e, weft_access *access, uint32_t part, uint32_t count, LLVMValueRef *pointers) {
+static void add_operand(weft_emitter *e, weft_access *access, uint32_t part, uint32_t count, LLVMValueRef *pointers)
+{
     if (access->inst == NULL || access->inst->arg_count == 0) return;
     weft_emitted *operand = &e->values[access->inst->args[0]];
     for (uint32_t i = 0; i < count; i++) {
@@ -174,32 +194,38 @@ static void add_operand(weft_emitter *e, weft_access *access, uint32_t part, uin
     }
 }
 
-static bool operand_varies(const weft_emitter *e, const weft_access *access) {
+static bool operand_varies(const weft_emitter *e, const weft_access *access)
+{
     return access->inst != NULL && access->inst->arg_count != 0 && e->values[access->inst->args[0]].varying;
 }
 
 /* The lanes of a part that take part; NULL: all. */
-static LLVMValueRef part_mask(weft_emitter *e, const weft_access *access, uint32_t part) {
+static LLVMValueRef part_mask(weft_emitter *e, const weft_access *access, uint32_t part)
+{
     return both(e, e->lane.mask, access->condition.masks[part]);
 }
 
 /* Masked vector instructions exist for elements of four and eight bytes. */
-static bool is_contiguous(const weft_emitter *e, const weft_access *access) {
+static bool is_contiguous(const weft_emitter *e, const weft_access *access)
+{
     if (access->step.kind != WEFT_STEP_CONSTANT || operand_varies(e, access)) return false;
     bool masked = e->lane.mask != NULL || access->condition.varying;
     bool maskable = e->lane.width > 1 && weft_dtype_size(access->dtype) >= 4;
     return (access->step.step == 1 || access->step.step == -1) && (maskable || !masked);
 }
 
-static LLVMValueRef reverse(weft_emitter *e, LLVMValueRef vector) {
+static LLVMValueRef reverse(weft_emitter *e, LLVMValueRef vector)
+{
     if (vector == NULL || e->lane.width == 1) return vector;
-    LLVMValueRef order = LLVMBuildSub(e->builder, weft_int_like(LLVMVectorType(e->i32, e->lane.width), e->lane.width - 1),
-                                      weft_lane_steps(e->i32, e->lane.width, 1), "");
+    LLVMValueRef order =
+        LLVMBuildSub(e->builder, weft_int_like(LLVMVectorType(e->i32, e->lane.width), e->lane.width - 1),
+                     weft_lane_steps(e->i32, e->lane.width, 1), "");
     return LLVMBuildShuffleVector(e->builder, vector, LLVMGetPoison(LLVMTypeOf(vector)), order, "");
 }
 
 /* The pointer to the lowest address of a contiguous part. */
-static LLVMValueRef vector_pointer(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part) {
+static LLVMValueRef vector_pointer(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part)
+{
     LLVMValueRef pointer = part_pointer(e, access, buffer, part);
     add_operand(e, access, part, 1, &pointer);
     if (access->step.step < 0)
@@ -208,7 +234,9 @@ static LLVMValueRef vector_pointer(weft_emitter *e, weft_access *access, uint32_
 }
 
 /* Pointers to each lane, those that take no part replaced. */
-static void element_pointers(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part, LLVMValueRef *out_pointers) {
+static void element_pointers(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part,
+                             LLVMValueRef *out_pointers)
+{
     lane_pointers(e, access, buffer, part, out_pointers);
     add_operand(e, access, part, e->lane.width, out_pointers);
     LLVMValueRef mask = part_mask(e, access, part);
@@ -218,14 +246,16 @@ static void element_pointers(weft_emitter *e, weft_access *access, uint32_t buff
     }
 }
 
-static LLVMValueRef aligned(LLVMValueRef access, weft_dtype dtype) {
+static LLVMValueRef aligned(LLVMValueRef access, weft_dtype dtype)
+{
     LLVMSetAlignment(access, weft_dtype_info_of(dtype)->alignment);
     return access;
 }
 
 /* ---- loads ---- */
 
-static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, uint32_t part) {
+static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, uint32_t part)
+{
     LLVMValueRef pointer = vector_pointer(e, access, access->inst->buffer, part);
     LLVMTypeRef type = weft_vector_type(access->type, e->lane.width);
     LLVMValueRef mask = part_mask(e, access, part), value;
@@ -240,7 +270,8 @@ static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, uint32
     return access->step.step < 0 ? reverse(e, value) : value;
 }
 
-static LLVMValueRef load_elements(weft_emitter *e, weft_access *access, uint32_t part) {
+static LLVMValueRef load_elements(weft_emitter *e, weft_access *access, uint32_t part)
+{
     LLVMValueRef pointers[WEFT_MAX_WIDTH];
     element_pointers(e, access, access->inst->buffer, part, pointers);
     LLVMValueRef vector = LLVMGetPoison(weft_vector_type(access->type, e->lane.width));
@@ -252,16 +283,19 @@ static LLVMValueRef load_elements(weft_emitter *e, weft_access *access, uint32_t
     return vector;
 }
 
-static LLVMValueRef load_uniform(weft_emitter *e, weft_access *access) {
-    LLVMValueRef pointer = weft_index_pointer(e, access->type, buffer_pointer(e, access->inst->buffer), access->index, 0);
+static LLVMValueRef load_uniform(weft_emitter *e, weft_access *access)
+{
+    LLVMValueRef pointer =
+        weft_index_pointer(e, access->type, buffer_pointer(e, access->inst->buffer), access->index, 0);
     weft_place_move(e, access->level);
     add_operand(e, access, 0, 1, &pointer);
     pointer = choose(e, access->condition.scalar, pointer, access->instead);
     return aligned(LLVMBuildLoad2(e->builder, access->type, pointer, ""), access->dtype);
 }
 
-static void access_start(weft_emitter *e, weft_access *access, uint32_t level, uint32_t count, const weft_expr *predicates,
-                         bool is_store) {
+static void access_start(weft_emitter *e, weft_access *access, uint32_t level, uint32_t count,
+                         const weft_expr *predicates, bool is_store)
+{
     access->level = level;
     access->step = weft_index_step(e, access->index);
     weft_condition_emit(e, level, count, predicates, &access->condition);
@@ -270,20 +304,23 @@ static void access_start(weft_emitter *e, weft_access *access, uint32_t level, u
     weft_place_move(e, level);
 }
 
-void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft_emitted *value) {
-    weft_access access = {.dtype = inst->dtype, .type = weft_memory_type(e, inst->dtype), .index = inst->index, .inst = inst};
+void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft_emitted *value)
+{
+    weft_access access = {
+        .dtype = inst->dtype, .type = weft_memory_type(e, inst->dtype), .index = inst->index, .inst = inst};
     access_start(e, &access, level, inst->predicate_count, inst->predicates, false);
     for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++) {
-        LLVMValueRef loaded = !value->varying               ? load_uniform(e, &access)
+        LLVMValueRef loaded = !value->varying             ? load_uniform(e, &access)
                               : is_contiguous(e, &access) ? load_contiguous(e, &access, part)
-                                                            : load_elements(e, &access, part);
+                                                          : load_elements(e, &access, part);
         value->parts[part] = weft_from_memory(e, inst->dtype, loaded);
     }
 }
 
 /* ---- stores ---- */
 
-static void store_contiguous(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part, LLVMValueRef value) {
+static void store_contiguous(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part, LLVMValueRef value)
+{
     LLVMValueRef pointer = vector_pointer(e, access, buffer, part), mask = part_mask(e, access, part);
     if (access->step.step < 0) {
         value = reverse(e, value);
@@ -298,7 +335,8 @@ static void store_contiguous(weft_emitter *e, weft_access *access, uint32_t buff
     weft_intrinsic_call(e, "llvm.masked.store", 2, (LLVMTypeRef[]){LLVMTypeOf(value), e->pointer}, 4, args);
 }
 
-static void store_elements(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part, LLVMValueRef value) {
+static void store_elements(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part, LLVMValueRef value)
+{
     LLVMValueRef pointers[WEFT_MAX_WIDTH];
     element_pointers(e, access, buffer, part, pointers);
     for (uint32_t i = 0; i < e->lane.width; i++) {
@@ -307,14 +345,16 @@ static void store_elements(weft_emitter *e, weft_access *access, uint32_t buffer
     }
 }
 
-static void store_uniform(weft_emitter *e, weft_access *access, uint32_t buffer, LLVMValueRef value) {
+static void store_uniform(weft_emitter *e, weft_access *access, uint32_t buffer, LLVMValueRef value)
+{
     LLVMValueRef pointer = weft_index_pointer(e, access->type, buffer_pointer(e, buffer), access->index, 0);
     weft_place_move(e, access->level);
     pointer = choose(e, access->condition.scalar, pointer, access->instead);
     aligned(LLVMBuildStore(e->builder, value, pointer), access->dtype);
 }
 
-void weft_store_emit(weft_emitter *e, const weft_store *store) {
+void weft_store_emit(weft_emitter *e, const weft_store *store)
+{
     weft_dtype dtype = e->kernel->buffers[store->buffer].dtype;
     weft_emitted *value = &e->values[store->value];
     uint32_t level = weft_place_top(e);

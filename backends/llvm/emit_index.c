@@ -2,17 +2,20 @@
 #include "backends/llvm/emit.h"
 #include <string.h>
 
-static const weft_variable *find_variable(const weft_emitter *e, weft_expr symbol) {
+static const weft_variable *find_variable(const weft_emitter *e, weft_expr symbol)
+{
     for (uint32_t i = e->variable_count; i-- > 0;)
         if (e->variables[i].variable == symbol) return &e->variables[i];
     return NULL;
 }
 
-bool weft_index_varies(const weft_emitter *e, weft_expr expr) {
+bool weft_index_varies(const weft_emitter *e, weft_expr expr)
+{
     return e->lane.variable != WEFT_EXPR_NONE && weft_expr_uses(e->extents, expr, e->lane.variable);
 }
 
-uint32_t weft_index_level(weft_emitter *e, weft_expr expr) {
+uint32_t weft_index_level(weft_emitter *e, weft_expr expr)
+{
     uint32_t level = 0;
     for (uint32_t i = 0; i < e->variable_count; i++) {
         if (e->variables[i].level > level && weft_expr_uses(e->extents, expr, e->variables[i].variable))
@@ -23,7 +26,8 @@ uint32_t weft_index_level(weft_emitter *e, weft_expr expr) {
 
 /* ---- leaves ---- */
 
-static LLVMValueRef load_scalar(weft_emitter *e, weft_expr symbol) {
+static LLVMValueRef load_scalar(weft_emitter *e, weft_expr symbol)
+{
     const char *name = weft_expr_name(e->extents, symbol);
     size_t i = 0;
     while (i < weft_kernel_scalar_count(e->kernel) && strcmp(weft_kernel_scalar_name(e->kernel, i), name) != 0) i++;
@@ -41,7 +45,8 @@ static LLVMValueRef load_scalar(weft_emitter *e, weft_expr symbol) {
     return e->scalars[i];
 }
 
-static LLVMValueRef emit_symbol(weft_emitter *e, weft_expr symbol, uint32_t part) {
+static LLVMValueRef emit_symbol(weft_emitter *e, weft_expr symbol, uint32_t part)
+{
     const weft_variable *variable = find_variable(e, symbol);
     if (variable == NULL) return load_scalar(e, symbol);
     if (part == 0 || symbol != e->lane.variable) return variable->value;
@@ -57,7 +62,8 @@ typedef struct operands {
     bool positive; /* b is at least 1 */
 } operands;
 
-static operands operands_of(weft_emitter *e, weft_expr expr, LLVMValueRef a, LLVMValueRef b) {
+static operands operands_of(weft_emitter *e, weft_expr expr, LLVMValueRef a, LLVMValueRef b)
+{
     int64_t a_min, b_min, ignored;
     weft_expr_range(e->extents, weft_expr_operand(e->extents, expr, 0), &a_min, &ignored);
     weft_expr_range(e->extents, weft_expr_operand(e->extents, expr, 1), &b_min, &ignored);
@@ -65,7 +71,8 @@ static operands operands_of(weft_emitter *e, weft_expr expr, LLVMValueRef a, LLV
 }
 
 /* A divisor may be zero only where no point is reached, but code moves out of loops that do not run. */
-static LLVMValueRef safe_divisor(weft_emitter *e, const operands *o) {
+static LLVMValueRef safe_divisor(weft_emitter *e, const operands *o)
+{
     if (o->positive) return o->b;
     LLVMTypeRef type = LLVMTypeOf(o->b);
     LLVMValueRef zero = LLVMBuildICmp(e->builder, LLVMIntEQ, o->b, LLVMConstNull(type), "");
@@ -73,14 +80,16 @@ static LLVMValueRef safe_divisor(weft_emitter *e, const operands *o) {
 }
 
 /* Whether the truncated quotient a / b has to go down by one, given the remainder. */
-static LLVMValueRef rounds_up(weft_emitter *e, LLVMValueRef remainder, LLVMValueRef b) {
+static LLVMValueRef rounds_up(weft_emitter *e, LLVMValueRef remainder, LLVMValueRef b)
+{
     LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(b));
     LLVMValueRef inexact = LLVMBuildICmp(e->builder, LLVMIntNE, remainder, zero, "");
     LLVMValueRef signs = LLVMBuildXor(e->builder, remainder, b, "");
     return LLVMBuildAnd(e->builder, inexact, LLVMBuildICmp(e->builder, LLVMIntSLT, signs, zero, ""), "");
 }
 
-static LLVMValueRef build_divide(weft_emitter *e, const operands *o) {
+static LLVMValueRef build_divide(weft_emitter *e, const operands *o)
+{
     LLVMValueRef b = safe_divisor(e, o);
     if (o->natural) return LLVMBuildUDiv(e->builder, o->a, b, "");
     LLVMValueRef quotient = LLVMBuildSDiv(e->builder, o->a, b, "");
@@ -88,7 +97,8 @@ static LLVMValueRef build_divide(weft_emitter *e, const operands *o) {
     return LLVMBuildAdd(e->builder, quotient, LLVMBuildSExt(e->builder, up, LLVMTypeOf(b), ""), "");
 }
 
-static LLVMValueRef build_modulo(weft_emitter *e, const operands *o) {
+static LLVMValueRef build_modulo(weft_emitter *e, const operands *o)
+{
     LLVMValueRef b = safe_divisor(e, o);
     if (o->natural) return LLVMBuildURem(e->builder, o->a, b, "");
     LLVMValueRef remainder = LLVMBuildSRem(e->builder, o->a, b, "");
@@ -96,12 +106,14 @@ static LLVMValueRef build_modulo(weft_emitter *e, const operands *o) {
     return LLVMBuildSelect(e->builder, rounds_up(e, remainder, b), wrapped, remainder, "");
 }
 
-static LLVMValueRef build_extremum(weft_emitter *e, LLVMIntPredicate better, const operands *o) {
+static LLVMValueRef build_extremum(weft_emitter *e, LLVMIntPredicate better, const operands *o)
+{
     LLVMValueRef first = LLVMBuildICmp(e->builder, better, o->a, o->b, "");
     return LLVMBuildSelect(e->builder, first, o->a, o->b, "");
 }
 
-static LLVMValueRef build_binary(weft_emitter *e, weft_expr_kind kind, const operands *o) {
+static LLVMValueRef build_binary(weft_emitter *e, weft_expr_kind kind, const operands *o)
+{
     switch (kind) {
     case WEFT_EXPR_DIV: return build_divide(e, o);
     case WEFT_EXPR_MOD: return build_modulo(e, o);
@@ -110,14 +122,16 @@ static LLVMValueRef build_binary(weft_emitter *e, weft_expr_kind kind, const ope
     }
 }
 
-static LLVMValueRef scaled(weft_emitter *e, LLVMValueRef value, int64_t factor) {
+static LLVMValueRef scaled(weft_emitter *e, LLVMValueRef value, int64_t factor)
+{
     return factor == 1 ? value : LLVMBuildMul(e->builder, value, weft_int_like(LLVMTypeOf(value), factor), "");
 }
 
 /* ---- scalars ---- */
 
 /* The terms of a sum that become available at `level`, added up there; NULL if there are none. */
-static LLVMValueRef emit_terms(weft_emitter *e, weft_expr sum, uint32_t level, uint32_t part) {
+static LLVMValueRef emit_terms(weft_emitter *e, weft_expr sum, uint32_t level, uint32_t part)
+{
     LLVMValueRef total = NULL;
     for (size_t i = 0; i < weft_expr_arity(e->extents, sum); i++) {
         weft_expr operand = weft_expr_operand(e->extents, sum, i);
@@ -130,7 +144,8 @@ static LLVMValueRef emit_terms(weft_emitter *e, weft_expr sum, uint32_t level, u
     return total;
 }
 
-static LLVMValueRef emit_sum(weft_emitter *e, weft_expr expr, uint32_t part) {
+static LLVMValueRef emit_sum(weft_emitter *e, weft_expr expr, uint32_t part)
+{
     LLVMValueRef total = weft_int(e, weft_expr_offset(e->extents, expr));
     for (uint32_t level = 0; level <= weft_index_level(e, expr); level++) {
         LLVMValueRef terms = emit_terms(e, expr, level, part);
@@ -142,7 +157,8 @@ static LLVMValueRef emit_sum(weft_emitter *e, weft_expr expr, uint32_t part) {
 }
 
 /* Factors multiply from the outside in, like the terms of a sum. */
-static LLVMValueRef emit_product(weft_emitter *e, weft_expr expr, uint32_t part) {
+static LLVMValueRef emit_product(weft_emitter *e, weft_expr expr, uint32_t part)
+{
     LLVMValueRef total = NULL;
     for (uint32_t level = 0; level <= weft_index_level(e, expr); level++) {
         for (size_t i = 0; i < weft_expr_arity(e->extents, expr); i++) {
@@ -156,7 +172,8 @@ static LLVMValueRef emit_product(weft_emitter *e, weft_expr expr, uint32_t part)
     return total;
 }
 
-static LLVMValueRef emit_binary(weft_emitter *e, weft_expr expr, uint32_t part) {
+static LLVMValueRef emit_binary(weft_emitter *e, weft_expr expr, uint32_t part)
+{
     LLVMValueRef a = weft_index_emit(e, weft_expr_operand(e->extents, expr, 0), part);
     LLVMValueRef b = weft_index_emit(e, weft_expr_operand(e->extents, expr, 1), part);
     operands o = operands_of(e, expr, a, b);
@@ -164,7 +181,8 @@ static LLVMValueRef emit_binary(weft_emitter *e, weft_expr expr, uint32_t part) 
     return build_binary(e, weft_expr_kind_of(e->extents, expr), &o);
 }
 
-static LLVMValueRef emit_scalar(weft_emitter *e, weft_expr expr, uint32_t part) {
+static LLVMValueRef emit_scalar(weft_emitter *e, weft_expr expr, uint32_t part)
+{
     int64_t constant;
     if (weft_expr_is_constant(e->extents, expr, &constant)) return weft_int(e, constant);
     switch (weft_expr_kind_of(e->extents, expr)) {
@@ -176,7 +194,8 @@ static LLVMValueRef emit_scalar(weft_emitter *e, weft_expr expr, uint32_t part) 
 }
 
 /* Room in the memo for `expr`; NULL when out of memory. */
-static weft_index_memo *memo_of(weft_emitter *e, weft_expr expr) {
+static weft_index_memo *memo_of(weft_emitter *e, weft_expr expr)
+{
     size_t old = e->memo_capacity;
     if (!weft_reserve(e->allocator, &e->memo, &e->memo_capacity, (size_t)expr + 1, sizeof *e->memo)) {
         weft_emitter_fail(e, weft_status_out_of_memory());
@@ -186,7 +205,8 @@ static weft_index_memo *memo_of(weft_emitter *e, weft_expr expr) {
     return &e->memo[expr];
 }
 
-LLVMValueRef weft_index_emit(weft_emitter *e, weft_expr expr, uint32_t part) {
+LLVMValueRef weft_index_emit(weft_emitter *e, weft_expr expr, uint32_t part)
+{
     if (expr == WEFT_EXPR_NONE) {
         weft_emitter_fail(e, weft_status_create(e->allocator, WEFT_INTERNAL, "llvm", "an address has no expression"));
         return weft_int(e, 0);
@@ -205,8 +225,10 @@ LLVMValueRef weft_index_emit(weft_emitter *e, weft_expr expr, uint32_t part) {
 
 static bool vector_step(weft_emitter *e, weft_expr expr, int64_t *out_step);
 
-/* Vectors start at multiples of their width: where (v + r) and m are multiples of it too, a vector lies inside of one period of m. */
-static bool vector_step_divided(weft_emitter *e, weft_expr expr, int64_t *out_step) {
+/* Vectors start at multiples of their width: where (v + r) and m are multiples of it too, a vector lies inside of one
+ * period of m. */
+static bool vector_step_divided(weft_emitter *e, weft_expr expr, int64_t *out_step)
+{
     weft_expr a = weft_expr_operand(e->extents, expr, 0), b = weft_expr_operand(e->extents, expr, 1);
     int64_t step;
     if (weft_index_varies(e, b) || !vector_step(e, a, &step)) return false;
@@ -220,7 +242,8 @@ static bool vector_step_divided(weft_emitter *e, weft_expr expr, int64_t *out_st
     return true;
 }
 
-static bool vector_step_sum(weft_emitter *e, weft_expr expr, int64_t *out_step) {
+static bool vector_step_sum(weft_emitter *e, weft_expr expr, int64_t *out_step)
+{
     *out_step = 0;
     for (size_t i = 0; i < weft_expr_arity(e->extents, expr); i++) {
         int64_t step;
@@ -230,7 +253,8 @@ static bool vector_step_sum(weft_emitter *e, weft_expr expr, int64_t *out_step) 
     return true;
 }
 
-static bool vector_step_others(weft_emitter *e, weft_expr expr, int64_t *out_step) {
+static bool vector_step_others(weft_emitter *e, weft_expr expr, int64_t *out_step)
+{
     *out_step = 0;
     for (size_t i = 0; i < weft_expr_arity(e->extents, expr); i++) {
         int64_t step;
@@ -240,7 +264,8 @@ static bool vector_step_others(weft_emitter *e, weft_expr expr, int64_t *out_ste
 }
 
 /* The growth of `expr` from lane to lane within one vector, if it is the same for all lanes. */
-static bool vector_step(weft_emitter *e, weft_expr expr, int64_t *out_step) {
+static bool vector_step(weft_emitter *e, weft_expr expr, int64_t *out_step)
+{
     *out_step = expr == e->lane.variable;
     if (*out_step != 0 || !weft_index_varies(e, expr)) return true;
     switch (weft_expr_kind_of(e->extents, expr)) {
@@ -251,7 +276,8 @@ static bool vector_step(weft_emitter *e, weft_expr expr, int64_t *out_step) {
     }
 }
 
-weft_step weft_index_step(weft_emitter *e, weft_expr expr) {
+weft_step weft_index_step(weft_emitter *e, weft_expr expr)
+{
     if (!weft_index_varies(e, expr)) return (weft_step){.kind = WEFT_STEP_CONSTANT, .exact = true};
     weft_expr coefficient, rest;
     if (weft_expr_affine(e->extents, expr, e->lane.variable, &coefficient, &rest)) {
@@ -266,7 +292,8 @@ weft_step weft_index_step(weft_emitter *e, weft_expr expr) {
 
 /* ---- vectors ---- */
 
-static LLVMValueRef lanes_of_sum(weft_emitter *e, weft_expr expr, uint32_t part) {
+static LLVMValueRef lanes_of_sum(weft_emitter *e, weft_expr expr, uint32_t part)
+{
     LLVMValueRef total = NULL;
     for (size_t i = 0; i < weft_expr_arity(e->extents, expr); i++) {
         LLVMValueRef term = weft_index_lanes(e, weft_expr_operand(e->extents, expr, i), part);
@@ -277,7 +304,8 @@ static LLVMValueRef lanes_of_sum(weft_emitter *e, weft_expr expr, uint32_t part)
     return LLVMBuildAdd(e->builder, total, weft_int_like(LLVMTypeOf(total), weft_expr_offset(e->extents, expr)), "");
 }
 
-static LLVMValueRef lanes_of_product(weft_emitter *e, weft_expr expr, uint32_t part) {
+static LLVMValueRef lanes_of_product(weft_emitter *e, weft_expr expr, uint32_t part)
+{
     LLVMValueRef total = NULL;
     for (size_t i = 0; i < weft_expr_arity(e->extents, expr); i++) {
         LLVMValueRef factor = weft_index_lanes(e, weft_expr_operand(e->extents, expr, i), part);
@@ -288,7 +316,8 @@ static LLVMValueRef lanes_of_product(weft_emitter *e, weft_expr expr, uint32_t p
 }
 
 /* Whether a divisor or modulus b of a + lane is at least the width, so that a vector leaves a period at most once. */
-static bool wraps_once(weft_emitter *e, weft_expr expr) {
+static bool wraps_once(weft_emitter *e, weft_expr expr)
+{
     weft_expr_kind kind = weft_expr_kind_of(e->extents, expr);
     if (kind != WEFT_EXPR_DIV && kind != WEFT_EXPR_MOD) return false;
     weft_expr b = weft_expr_operand(e->extents, expr, 1);
@@ -298,10 +327,12 @@ static bool wraps_once(weft_emitter *e, weft_expr expr) {
     return vector_step(e, weft_expr_operand(e->extents, expr, 0), &step) && step == 1;
 }
 
-static LLVMValueRef lanes_of_wrap(weft_emitter *e, weft_expr expr, uint32_t part) {
+static LLVMValueRef lanes_of_wrap(weft_emitter *e, weft_expr expr, uint32_t part)
+{
     weft_expr a = weft_expr_operand(e->extents, expr, 0), b = weft_expr_operand(e->extents, expr, 1);
     uint32_t width = e->lane.width;
-    LLVMValueRef first = weft_index_emit(e, weft_expr_mod(e->extents, a, b), part), period = weft_index_emit(e, b, part);
+    LLVMValueRef first = weft_index_emit(e, weft_expr_mod(e->extents, a, b), part),
+                 period = weft_index_emit(e, b, part);
     LLVMValueRef quotient = weft_index_emit(e, weft_expr_div(e->extents, a, b), part);
     weft_place_move(e, weft_index_level(e, expr));
     LLVMValueRef lanes = LLVMBuildAdd(e->builder, weft_splat(e, first, width), weft_lane_steps(e->i64, width, 1), "");
@@ -314,7 +345,8 @@ static LLVMValueRef lanes_of_wrap(weft_emitter *e, weft_expr expr, uint32_t part
     return LLVMBuildSelect(e->builder, wraps, LLVMBuildSub(e->builder, lanes, periods, ""), lanes, "");
 }
 
-static LLVMValueRef lanes_of_binary(weft_emitter *e, weft_expr expr, uint32_t part) {
+static LLVMValueRef lanes_of_binary(weft_emitter *e, weft_expr expr, uint32_t part)
+{
     LLVMValueRef a = weft_index_lanes(e, weft_expr_operand(e->extents, expr, 0), part);
     LLVMValueRef b = weft_index_lanes(e, weft_expr_operand(e->extents, expr, 1), part);
     operands o = operands_of(e, expr, a, b);
@@ -322,7 +354,8 @@ static LLVMValueRef lanes_of_binary(weft_emitter *e, weft_expr expr, uint32_t pa
     return build_binary(e, weft_expr_kind_of(e->extents, expr), &o);
 }
 
-LLVMValueRef weft_index_lanes(weft_emitter *e, weft_expr expr, uint32_t part) {
+LLVMValueRef weft_index_lanes(weft_emitter *e, weft_expr expr, uint32_t part)
+{
     weft_step step = weft_index_step(e, expr);
     uint32_t width = e->lane.width;
     if (step.kind != WEFT_STEP_ANY) {
@@ -343,11 +376,13 @@ LLVMValueRef weft_index_lanes(weft_emitter *e, weft_expr expr, uint32_t part) {
 
 /* ---- pointers ---- */
 
-static LLVMValueRef advance(weft_emitter *e, LLVMTypeRef type, LLVMValueRef pointer, LLVMValueRef count) {
+static LLVMValueRef advance(weft_emitter *e, LLVMTypeRef type, LLVMValueRef pointer, LLVMValueRef count)
+{
     return LLVMBuildGEP2(e->builder, type, pointer, &count, 1, "");
 }
 
-LLVMValueRef weft_index_pointer(weft_emitter *e, LLVMTypeRef type, LLVMValueRef base, weft_expr expr, uint32_t part) {
+LLVMValueRef weft_index_pointer(weft_emitter *e, LLVMTypeRef type, LLVMValueRef base, weft_expr expr, uint32_t part)
+{
     uint32_t last = weft_index_level(e, expr);
     int64_t offset = 0;
     LLVMValueRef pointer = base;

@@ -2,7 +2,8 @@
 #include "backends/llvm/emit.h"
 #include <string.h>
 
-LLVMValueRef weft_value_part(weft_emitter *e, weft_emitted *value, uint32_t part, bool vector) {
+LLVMValueRef weft_value_part(weft_emitter *e, weft_emitted *value, uint32_t part, bool vector)
+{
     if (value->varying) return value->parts[part];
     if (!vector || e->lane.width == 1) return value->parts[0];
     if (value->splat_width != e->lane.width) {
@@ -13,19 +14,22 @@ LLVMValueRef weft_value_part(weft_emitter *e, weft_emitted *value, uint32_t part
     return value->splat;
 }
 
-uint32_t weft_effect_level(const weft_emitter *e, uint32_t level) {
+uint32_t weft_effect_level(const weft_emitter *e, uint32_t level)
+{
     uint32_t effects = e->places[weft_place_top(e)].effects;
     return level > effects ? level : effects;
 }
 
 /* ---- where an instruction belongs ---- */
 
-static bool is_effect(const weft_inst *inst) {
+static bool is_effect(const weft_inst *inst)
+{
     bool divides = inst->op == WEFT_SCALAR_div && weft_dtype_info_of(inst->dtype)->kind != WEFT_KIND_FLOAT;
     return inst->op == WEFT_SCALAR_load || inst->op == WEFT_SCALAR_check || divides;
 }
 
-static void include(weft_emitter *e, weft_emitted *value, weft_expr expr) {
+static void include(weft_emitter *e, weft_emitted *value, weft_expr expr)
+{
     if (expr == WEFT_EXPR_NONE) return;
     uint32_t level = weft_index_level(e, expr);
     if (level > value->level) value->level = level;
@@ -33,7 +37,8 @@ static void include(weft_emitter *e, weft_emitted *value, weft_expr expr) {
 }
 
 /* The outermost place where operands and expressions are available. */
-static weft_emitted place_of(weft_emitter *e, const weft_inst *inst) {
+static weft_emitted place_of(weft_emitter *e, const weft_inst *inst)
+{
     weft_emitted value = {.level = weft_predicates_level(e, inst->predicate_count, inst->predicates),
                           .varying = weft_predicates_vary(e, inst->predicate_count, inst->predicates)};
     include(e, &value, inst->index);
@@ -50,7 +55,8 @@ static weft_emitted place_of(weft_emitter *e, const weft_inst *inst) {
 
 /* ---- leaves ---- */
 
-static void emit_index(weft_emitter *e, const weft_inst *inst, weft_emitted *value) {
+static void emit_index(weft_emitter *e, const weft_inst *inst, weft_emitted *value)
+{
     if (!value->varying) {
         value->parts[0] = weft_index_emit(e, inst->index, 0);
         return;
@@ -58,7 +64,8 @@ static void emit_index(weft_emitter *e, const weft_inst *inst, weft_emitted *val
     for (uint32_t part = 0; part < e->lane.parts; part++) value->parts[part] = weft_index_lanes(e, inst->index, part);
 }
 
-static void emit_inside(weft_emitter *e, const weft_inst *inst, weft_emitted *value) {
+static void emit_inside(weft_emitter *e, const weft_inst *inst, weft_emitted *value)
+{
     weft_condition condition;
     weft_condition_emit(e, value->level, inst->predicate_count, inst->predicates, &condition);
     weft_place_move(e, value->level);
@@ -70,11 +77,13 @@ static void emit_inside(weft_emitter *e, const weft_inst *inst, weft_emitted *va
         value->parts[part] = LLVMBuildAnd(e->builder, everywhere, condition.masks[part], "");
 }
 
-static void emit_result(weft_emitter *e, const weft_inst *inst, weft_emitted *value) {
+static void emit_result(weft_emitter *e, const weft_inst *inst, weft_emitted *value)
+{
     *value = e->results[(size_t)inst->buffer * WEFT_MAX_COMPONENTS + inst->number];
     if (weft_value_is_open(e, value->level, value->serial) && value->serial != 0) return;
     weft_emitter_fail(e, weft_status_create(e->allocator, WEFT_INTERNAL, "llvm",
-                                            "the result of accumulator a%u is used where it is not available", inst->buffer));
+                                            "the result of accumulator a%u is used where it is not available",
+                                            inst->buffer));
     value->varying = false;
     value->level = 0;
     value->parts[0] = LLVMConstNull(weft_register_type(e, inst->dtype));
@@ -83,7 +92,8 @@ static void emit_result(weft_emitter *e, const weft_inst *inst, weft_emitted *va
 /* ---- data checks ---- */
 
 /* void report(slot, position, value, site): keeps the lowest position. */
-static LLVMValueRef create_report(weft_emitter *e, LLVMTypeRef type) {
+static LLVMValueRef create_report(weft_emitter *e, LLVMTypeRef type)
+{
     LLVMValueRef function = LLVMAddFunction(e->module, "weft_report", type);
     LLVMSetLinkage(function, LLVMInternalLinkage);
     weft_function_decorate(e, function);
@@ -115,7 +125,8 @@ static LLVMValueRef create_report(weft_emitter *e, LLVMTypeRef type) {
     return function;
 }
 
-static void call_report(weft_emitter *e, LLVMValueRef position, LLVMValueRef value, uint32_t site) {
+static void call_report(weft_emitter *e, LLVMValueRef position, LLVMValueRef value, uint32_t site)
+{
     LLVMTypeRef types[4] = {e->pointer, e->i64, e->i64, e->i64};
     LLVMTypeRef type = LLVMFunctionType(e->nothing, types, 4, false);
     if (e->report == NULL) e->report = create_report(e, type);
@@ -124,17 +135,20 @@ static void call_report(weft_emitter *e, LLVMValueRef position, LLVMValueRef val
 }
 
 /* The number of the first lane set in a mask. */
-static LLVMValueRef first_lane(weft_emitter *e, LLVMValueRef bits, uint32_t width) {
+static LLVMValueRef first_lane(weft_emitter *e, LLVMValueRef bits, uint32_t width)
+{
     LLVMTypeRef type = LLVMIntTypeInContext(e->context, width);
     LLVMValueRef args[2] = {bits, LLVMConstInt(e->i1, 1, false)};
     return LLVMBuildIntCast2(e->builder, weft_intrinsic_call(e, "llvm.cttz", 1, &type, 2, args), e->i64, false, "");
 }
 
 /* Reports `bad` of one part: for lanes the first that is set, which has the lowest position. */
-static void report_part(weft_emitter *e, const weft_inst *inst, const weft_emitted *place, uint32_t part, LLVMValueRef bad,
-                        LLVMValueRef offending) {
+static void report_part(weft_emitter *e, const weft_inst *inst, const weft_emitted *place, uint32_t part,
+                        LLVMValueRef bad, LLVMValueRef offending)
+{
     uint32_t width = place->varying ? e->lane.width : 1;
-    LLVMValueRef position = width == 1 ? weft_index_emit(e, inst->position, part) : weft_index_lanes(e, inst->position, part);
+    LLVMValueRef position =
+        width == 1 ? weft_index_emit(e, inst->position, part) : weft_index_lanes(e, inst->position, part);
     weft_place_move(e, place->level);
     LLVMTypeRef bits_type = LLVMIntTypeInContext(e->context, width);
     LLVMValueRef bits = width == 1 ? bad : LLVMBuildBitCast(e->builder, bad, bits_type, "");
@@ -149,13 +163,15 @@ static void report_part(weft_emitter *e, const weft_inst *inst, const weft_emitt
     weft_branch_close(e, place->level);
 }
 
-static bool is_never(LLVMValueRef condition) {
+static bool is_never(LLVMValueRef condition)
+{
     return LLVMIsConstant(condition) && LLVMIsNull(condition);
 }
 
 /* Reports `bad`, one for each part, where the instruction's predicates hold and the lane is valid. */
 static void report_parts(weft_emitter *e, const weft_inst *inst, const weft_emitted *place, LLVMValueRef *bad,
-                         LLVMValueRef *offending) {
+                         LLVMValueRef *offending)
+{
     weft_condition condition;
     weft_condition_emit(e, place->level, inst->predicate_count, inst->predicates, &condition);
     for (uint32_t part = 0; part < (place->varying ? e->lane.parts : 1); part++) {
@@ -170,7 +186,8 @@ static void report_parts(weft_emitter *e, const weft_inst *inst, const weft_emit
     }
 }
 
-static void emit_check(weft_emitter *e, const weft_inst *inst, weft_emitted *value) {
+static void emit_check(weft_emitter *e, const weft_inst *inst, weft_emitted *value)
+{
     LLVMValueRef extent = weft_index_emit(e, inst->index, 0), bad[WEFT_MAX_PARTS], given[WEFT_MAX_PARTS];
     for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++) {
         LLVMValueRef o = given[part] = weft_value_part(e, &e->values[inst->args[0]], part, value->varying);
@@ -186,7 +203,8 @@ static void emit_check(weft_emitter *e, const weft_inst *inst, weft_emitted *val
     report_parts(e, inst, value, bad, given);
 }
 
-static void emit_division(weft_emitter *e, const weft_inst *inst, weft_emitted *value) {
+static void emit_division(weft_emitter *e, const weft_inst *inst, weft_emitted *value)
+{
     LLVMValueRef bad[WEFT_MAX_PARTS], divisors[WEFT_MAX_PARTS];
     for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++) {
         LLVMValueRef a = weft_value_part(e, &e->values[inst->args[0]], part, value->varying);
@@ -200,7 +218,8 @@ static void emit_division(weft_emitter *e, const weft_inst *inst, weft_emitted *
 
 /* ---- all instructions ---- */
 
-static void emit_arithmetic(weft_emitter *e, const weft_inst *inst, weft_emitted *value) {
+static void emit_arithmetic(weft_emitter *e, const weft_inst *inst, weft_emitted *value)
+{
     weft_dtype from = e->kernel->insts[inst->args[inst->arg_count - 1]].dtype;
     for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++) {
         LLVMValueRef args[3];
@@ -211,7 +230,8 @@ static void emit_arithmetic(weft_emitter *e, const weft_inst *inst, weft_emitted
     }
 }
 
-void weft_inst_emit(weft_emitter *e, weft_inst_id id) {
+void weft_inst_emit(weft_emitter *e, weft_inst_id id)
+{
     const weft_inst *inst = &e->kernel->insts[id];
     weft_emitted *value = &e->values[id];
     if (value->serial != 0 && weft_value_is_open(e, value->level, value->serial)) return;

@@ -2,27 +2,32 @@
 #include "backends/llvm/emit.h"
 #include <string.h>
 
-void weft_emitter_fail(weft_emitter *e, weft_status *status) {
+void weft_emitter_fail(weft_emitter *e, weft_status *status)
+{
     if (e->error == NULL) e->error = status;
     else weft_status_destroy(status);
 }
 
-bool weft_value_is_open(const weft_emitter *e, uint32_t level, uint32_t serial) {
+bool weft_value_is_open(const weft_emitter *e, uint32_t level, uint32_t serial)
+{
     return level < e->depth && e->places[level].serial == serial;
 }
 
-void weft_place_move(weft_emitter *e, uint32_t level) {
+void weft_place_move(weft_emitter *e, uint32_t level)
+{
     const weft_place *place = &e->places[level];
     if (place->terminator != NULL) LLVMPositionBuilderBefore(e->builder, place->terminator);
     else LLVMPositionBuilderAtEnd(e->builder, place->block);
 }
 
-static LLVMBasicBlockRef new_block(weft_emitter *e) {
+static LLVMBasicBlockRef new_block(weft_emitter *e)
+{
     return LLVMAppendBasicBlockInContext(e->context, e->function, "");
 }
 
 /* Places nest no deeper than weft_kernel_emit made room for. */
-static weft_place *push(weft_emitter *e, LLVMBasicBlockRef block) {
+static weft_place *push(weft_emitter *e, LLVMBasicBlockRef block)
+{
     weft_place *place = &e->places[e->depth];
     LLVMValueRef *phis = place->phis, *initial = place->initial;
     uint32_t effects = e->depth == 0 ? 0 : e->places[e->depth - 1].effects;
@@ -31,13 +36,15 @@ static weft_place *push(weft_emitter *e, LLVMBasicBlockRef block) {
     return place;
 }
 
-void weft_place_start(weft_emitter *e) {
+void weft_place_start(weft_emitter *e)
+{
     push(e, new_block(e));
     weft_place_move(e, 0);
 }
 
 /* The place around continues in `block`. */
-static void pop(weft_emitter *e, LLVMBasicBlockRef block) {
+static void pop(weft_emitter *e, LLVMBasicBlockRef block)
+{
     e->depth--;
     weft_place *outer = &e->places[weft_place_top(e)];
     outer->block = block;
@@ -46,11 +53,13 @@ static void pop(weft_emitter *e, LLVMBasicBlockRef block) {
     LLVMPositionBuilderAtEnd(e->builder, block);
 }
 
-static bool is_true(LLVMValueRef condition) {
+static bool is_true(LLVMValueRef condition)
+{
     return LLVMIsAConstantInt(condition) != NULL && LLVMConstIntGetZExtValue(condition) != 0;
 }
 
-void weft_guard_open(weft_emitter *e, LLVMValueRef condition, bool decides) {
+void weft_guard_open(weft_emitter *e, LLVMValueRef condition, bool decides)
+{
     bool always = is_true(condition);
     weft_place *outer = &e->places[weft_place_top(e)];
     LLVMBasicBlockRef inner = new_block(e), after = always ? NULL : new_block(e);
@@ -65,7 +74,8 @@ void weft_guard_open(weft_emitter *e, LLVMValueRef condition, bool decides) {
 }
 
 /* What was carried past the guard and what comes out of it meet again. */
-static void merge_carried(weft_emitter *e, const weft_place *guard, LLVMBasicBlockRef skipped) {
+static void merge_carried(weft_emitter *e, const weft_place *guard, LLVMBasicBlockRef skipped)
+{
     for (size_t i = 0; i < guard->phi_count; i++) {
         if (guard->initial[i] == e->carried[i]) continue;
         LLVMValueRef phi = LLVMBuildPhi(e->builder, LLVMTypeOf(e->carried[i]), "");
@@ -76,7 +86,8 @@ static void merge_carried(weft_emitter *e, const weft_place *guard, LLVMBasicBlo
     }
 }
 
-void weft_guard_close(weft_emitter *e) {
+void weft_guard_close(weft_emitter *e)
+{
     const weft_place *guard = &e->places[weft_place_top(e)];
     LLVMBasicBlockRef skipped = e->places[weft_place_top(e) - 1].block;
     if (guard->after == NULL) {
@@ -89,7 +100,8 @@ void weft_guard_close(weft_emitter *e) {
     merge_carried(e, guard, skipped);
 }
 
-void weft_loop_open(weft_emitter *e, size_t count, const LLVMValueRef *initial, LLVMValueRef *out_phis) {
+void weft_loop_open(weft_emitter *e, size_t count, const LLVMValueRef *initial, LLVMValueRef *out_phis)
+{
     LLVMBasicBlockRef header = new_block(e);
     weft_place_move(e, weft_place_top(e));
     e->places[weft_place_top(e)].terminator = LLVMBuildBr(e->builder, header);
@@ -103,7 +115,8 @@ void weft_loop_open(weft_emitter *e, size_t count, const LLVMValueRef *initial, 
     }
 }
 
-void weft_loop_close(weft_emitter *e, LLVMValueRef again, const LLVMValueRef *next) {
+void weft_loop_close(weft_emitter *e, LLVMValueRef again, const LLVMValueRef *next)
+{
     weft_place *loop = &e->places[weft_place_top(e)];
     LLVMBasicBlockRef exit = new_block(e), entry = e->places[weft_place_top(e) - 1].block;
     weft_place_move(e, weft_place_top(e));
@@ -116,12 +129,14 @@ void weft_loop_close(weft_emitter *e, LLVMValueRef again, const LLVMValueRef *ne
     pop(e, exit);
 }
 
-static void bind(weft_emitter *e, weft_expr variable, LLVMValueRef value) {
+static void bind(weft_emitter *e, weft_expr variable, LLVMValueRef value)
+{
     if (variable == WEFT_EXPR_NONE) return;
     e->variables[e->variable_count++] = (weft_variable){variable, weft_place_top(e), value};
 }
 
-LLVMValueRef weft_count_open(weft_emitter *e, weft_expr variable, LLVMValueRef start) {
+LLVMValueRef weft_count_open(weft_emitter *e, weft_expr variable, LLVMValueRef start)
+{
     size_t count = e->carried_count;
     e->scratch[0] = start;
     if (count != 0) memcpy(e->scratch + 1, e->carried, count * sizeof *e->carried);
@@ -131,7 +146,8 @@ LLVMValueRef weft_count_open(weft_emitter *e, weft_expr variable, LLVMValueRef s
     return e->scratch[0];
 }
 
-void weft_count_close(weft_emitter *e, LLVMValueRef limit, LLVMValueRef step) {
+void weft_count_close(weft_emitter *e, LLVMValueRef limit, LLVMValueRef step)
+{
     const weft_place *loop = &e->places[weft_place_top(e)];
     weft_place_move(e, weft_place_top(e));
     e->scratch[0] = LLVMBuildAdd(e->builder, loop->phis[0], step, "");
@@ -140,7 +156,8 @@ void weft_count_close(weft_emitter *e, LLVMValueRef limit, LLVMValueRef step) {
     weft_loop_close(e, again, e->scratch);
 }
 
-void weft_once_open(weft_emitter *e, weft_expr variable, LLVMValueRef value) {
+void weft_once_open(weft_emitter *e, weft_expr variable, LLVMValueRef value)
+{
     LLVMBasicBlockRef block = new_block(e);
     weft_place_move(e, weft_place_top(e));
     e->places[weft_place_top(e)].terminator = LLVMBuildBr(e->builder, block);
@@ -149,11 +166,13 @@ void weft_once_open(weft_emitter *e, weft_expr variable, LLVMValueRef value) {
     weft_place_move(e, weft_place_top(e));
 }
 
-void weft_once_close(weft_emitter *e) {
+void weft_once_close(weft_emitter *e)
+{
     pop(e, e->places[weft_place_top(e)].block);
 }
 
-void weft_branch_open(weft_emitter *e, uint32_t level, LLVMValueRef condition) {
+void weft_branch_open(weft_emitter *e, uint32_t level, LLVMValueRef condition)
+{
     weft_place *place = &e->places[level];
     LLVMBasicBlockRef rare = new_block(e), rest = new_block(e);
     if (place->terminator != NULL) LLVMInstructionRemoveFromParent(place->terminator);
@@ -165,12 +184,14 @@ void weft_branch_open(weft_emitter *e, uint32_t level, LLVMValueRef condition) {
     LLVMPositionBuilderAtEnd(e->builder, rare);
 }
 
-void weft_branch_close(weft_emitter *e, uint32_t level) {
+void weft_branch_close(weft_emitter *e, uint32_t level)
+{
     LLVMBuildBr(e->builder, e->places[level].block);
     weft_place_move(e, level);
 }
 
-LLVMValueRef weft_local_create(weft_emitter *e, LLVMTypeRef type, uint64_t count) {
+LLVMValueRef weft_local_create(weft_emitter *e, LLVMTypeRef type, uint64_t count)
+{
     weft_place_move(e, 0);
     LLVMValueRef local = LLVMBuildArrayAlloca(e->builder, type, weft_int(e, (int64_t)count), "");
     LLVMSetAlignment(local, 64);

@@ -3,23 +3,26 @@
 #include <string.h>
 
 /*
- * Accumulators live in values that loops carry, one vector for each slot and part. Where a loop would have to choose among them by number they move
- * to rows of memory: in the masked tail of a reduction along lanes, and for virtual lanes that are not on vectors, which run one
- * after the other, each over its own elements.
+ * Accumulators live in values that loops carry, one vector for each slot and part. Where a loop would have to choose
+ * among them by number they move to rows of memory: in the masked tail of a reduction along lanes, and for virtual
+ * lanes that are not on vectors, which run one after the other, each over its own elements.
  */
 
 /* What a row of memory holds. */
-static LLVMTypeRef row_type(const weft_emitter *e, weft_dtype dtype) {
+static LLVMTypeRef row_type(const weft_emitter *e, weft_dtype dtype)
+{
     return weft_vector_type(weft_memory_type(e, dtype), e->reduction.width);
 }
 
-static const weft_accumulator *accumulator_at(const weft_emitter *e, uint32_t i) {
+static const weft_accumulator *accumulator_at(const weft_emitter *e, uint32_t i)
+{
     return &e->kernel->accumulators[e->reduction.stage->accumulator_first + i];
 }
 
 typedef void (*slot_visit)(weft_emitter *e, uint32_t slot, weft_dtype dtype, uint64_t init);
 
-static void for_each_slot(weft_emitter *e, slot_visit visit) {
+static void for_each_slot(weft_emitter *e, slot_visit visit)
+{
     uint32_t slot = 0;
     for (uint32_t a = 0; a < e->reduction.stage->accumulator_count; a++) {
         const weft_accumulator *accumulator = accumulator_at(e, a);
@@ -28,75 +31,89 @@ static void for_each_slot(weft_emitter *e, slot_visit visit) {
     }
 }
 
-static LLVMValueRef *carried_at(weft_emitter *e, uint32_t slot, uint32_t part) {
+static LLVMValueRef *carried_at(weft_emitter *e, uint32_t slot, uint32_t part)
+{
     return &e->carried[slot * e->reduction.parts + part];
 }
 
 /* ---- start ---- */
 
-static void start_slot(weft_emitter *e, uint32_t slot, weft_dtype dtype, uint64_t init) {
+static void start_slot(weft_emitter *e, uint32_t slot, weft_dtype dtype, uint64_t init)
+{
     LLVMValueRef value = weft_splat(e, weft_constant_emit(e, dtype, init), e->reduction.width);
     for (uint32_t part = 0; part < e->reduction.parts; part++) *carried_at(e, slot, part) = value;
     e->carried_count += e->reduction.parts;
 }
 
-void weft_reduction_start(weft_emitter *e, const weft_stage *stage, uint32_t width, uint32_t parts, bool along_lanes) {
+void weft_reduction_start(weft_emitter *e, const weft_stage *stage, uint32_t width, uint32_t parts, bool along_lanes)
+{
     LLVMValueRef *memory = e->reduction.memory;
-    e->reduction = (weft_reduction){.stage = stage, .width = width, .parts = parts, .along_lanes = along_lanes, .memory = memory};
+    e->reduction =
+        (weft_reduction){.stage = stage, .width = width, .parts = parts, .along_lanes = along_lanes, .memory = memory};
     weft_reduction_restart(e);
 }
 
-void weft_reduction_restart(weft_emitter *e) {
+void weft_reduction_restart(weft_emitter *e)
+{
     e->carried_count = 0;
     for_each_slot(e, start_slot);
 }
 
 /* ---- rows of memory ---- */
 
-static LLVMValueRef row_address(weft_emitter *e, uint32_t slot, weft_dtype dtype, LLVMValueRef row) {
+static LLVMValueRef row_address(weft_emitter *e, uint32_t slot, weft_dtype dtype, LLVMValueRef row)
+{
     return LLVMBuildGEP2(e->builder, row_type(e, dtype), e->reduction.memory[slot], &row, 1, "");
 }
 
-static LLVMValueRef load_row(weft_emitter *e, uint32_t slot, weft_dtype dtype, LLVMValueRef row) {
+static LLVMValueRef load_row(weft_emitter *e, uint32_t slot, weft_dtype dtype, LLVMValueRef row)
+{
     LLVMValueRef loaded = LLVMBuildLoad2(e->builder, row_type(e, dtype), row_address(e, slot, dtype, row), "");
     return weft_from_memory(e, dtype, loaded);
 }
 
-static void store_row(weft_emitter *e, uint32_t slot, weft_dtype dtype, LLVMValueRef row, LLVMValueRef value) {
+static void store_row(weft_emitter *e, uint32_t slot, weft_dtype dtype, LLVMValueRef row, LLVMValueRef value)
+{
     LLVMBuildStore(e->builder, weft_to_memory(e, dtype, value), row_address(e, slot, dtype, row));
 }
 
-static void create_rows(weft_emitter *e, uint32_t slot, weft_dtype dtype, uint64_t init) {
+static void create_rows(weft_emitter *e, uint32_t slot, weft_dtype dtype, uint64_t init)
+{
     (void)init;
     e->reduction.memory[slot] = weft_local_create(e, row_type(e, dtype), e->reduction.rows);
 }
 
-void weft_reduction_rows(weft_emitter *e, uint32_t rows) {
+void weft_reduction_rows(weft_emitter *e, uint32_t rows)
+{
     e->reduction.rows = rows * e->reduction.parts;
     for_each_slot(e, create_rows);
     weft_place_move(e, weft_place_top(e));
 }
 
 /* The row of a part within the group of rows `group`. */
-static LLVMValueRef part_row(weft_emitter *e, LLVMValueRef group, uint32_t part) {
+static LLVMValueRef part_row(weft_emitter *e, LLVMValueRef group, uint32_t part)
+{
     LLVMValueRef first = LLVMBuildMul(e->builder, group, weft_int(e, e->reduction.parts), "");
     return LLVMBuildAdd(e->builder, first, weft_int(e, part), "");
 }
 
-static void keep_slot(weft_emitter *e, uint32_t slot, weft_dtype dtype, uint64_t init) {
+static void keep_slot(weft_emitter *e, uint32_t slot, weft_dtype dtype, uint64_t init)
+{
     (void)init;
     for (uint32_t part = 0; part < e->reduction.parts; part++)
         store_row(e, slot, dtype, part_row(e, e->reduction.row, part), *carried_at(e, slot, part));
 }
 
-static void fetch_slot(weft_emitter *e, uint32_t slot, weft_dtype dtype, uint64_t init) {
+static void fetch_slot(weft_emitter *e, uint32_t slot, weft_dtype dtype, uint64_t init)
+{
     (void)init;
     for (uint32_t part = 0; part < e->reduction.parts; part++)
         *carried_at(e, slot, part) = load_row(e, slot, dtype, part_row(e, e->reduction.row, part));
     e->carried_count += e->reduction.parts;
 }
 
-void weft_reduction_keep(weft_emitter *e, LLVMValueRef group) {
+void weft_reduction_keep(weft_emitter *e, LLVMValueRef group)
+{
     weft_place_move(e, weft_place_top(e));
     e->reduction.row = group;
     for_each_slot(e, keep_slot);
@@ -104,7 +121,8 @@ void weft_reduction_keep(weft_emitter *e, LLVMValueRef group) {
     e->carried_count = 0;
 }
 
-void weft_reduction_fetch(weft_emitter *e, LLVMValueRef group) {
+void weft_reduction_fetch(weft_emitter *e, LLVMValueRef group)
+{
     weft_place_move(e, weft_place_top(e));
     e->reduction.row = group;
     e->carried_count = 0;
@@ -116,7 +134,8 @@ void weft_reduction_fetch(weft_emitter *e, LLVMValueRef group) {
 
 /* Applies the combine block: params below `width` are `left`, the others `right`; `out` may be `left`. */
 static void combine(weft_emitter *e, const weft_accumulator *accumulator, uint32_t width, const LLVMValueRef *left,
-                    const LLVMValueRef *right, LLVMValueRef *out) {
+                    const LLVMValueRef *right, LLVMValueRef *out)
+{
     LLVMValueRef results[WEFT_MAX_COMPONENTS];
     for (uint32_t i = 0; i < accumulator->combine_count; i++) {
         const weft_inst *inst = &accumulator->combine[i];
@@ -138,7 +157,8 @@ static void combine(weft_emitter *e, const weft_accumulator *accumulator, uint32
 }
 
 /* The accumulator of one part takes in the current point, in registers or in its row. */
-static void combine_part(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot, uint32_t part) {
+static void combine_part(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot, uint32_t part)
+{
     const weft_reduction *reduction = &e->reduction;
     LLVMValueRef left[WEFT_MAX_COMPONENTS], right[WEFT_MAX_COMPONENTS], out[WEFT_MAX_COMPONENTS];
     LLVMValueRef mask = reduction->along_lanes ? e->lane.mask : NULL;
@@ -156,7 +176,8 @@ static void combine_part(weft_emitter *e, const weft_accumulator *accumulator, u
     }
 }
 
-void weft_reduction_point(weft_emitter *e) {
+void weft_reduction_point(weft_emitter *e)
+{
     uint32_t slot = 0, parts = e->lane.variable == WEFT_EXPR_NONE ? 1 : e->lane.parts;
     for (uint32_t a = 0; a < e->reduction.stage->accumulator_count; a++) {
         const weft_accumulator *accumulator = accumulator_at(e, a);
@@ -167,7 +188,8 @@ void weft_reduction_point(weft_emitter *e) {
 
 /* ---- from lanes to one ---- */
 
-static LLVMValueRef half(weft_emitter *e, LLVMValueRef vector, uint32_t width, bool upper) {
+static LLVMValueRef half(weft_emitter *e, LLVMValueRef vector, uint32_t width, bool upper)
+{
     if (width == 1) return weft_element(e, vector, 2, upper);
     LLVMValueRef order = weft_lane_steps(e->i32, width, 1);
     if (upper) order = LLVMBuildAdd(e->builder, order, weft_int_like(LLVMTypeOf(order), width), "");
@@ -175,7 +197,8 @@ static LLVMValueRef half(weft_emitter *e, LLVMValueRef vector, uint32_t width, b
 }
 
 /* Part i takes in part i + count / 2, for all components. */
-static void halve_parts(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot, uint32_t count) {
+static void halve_parts(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot, uint32_t count)
+{
     for (uint32_t part = 0; part < count / 2; part++) {
         LLVMValueRef left[WEFT_MAX_COMPONENTS], right[WEFT_MAX_COMPONENTS], out[WEFT_MAX_COMPONENTS];
         for (uint32_t c = 0; c < accumulator->width; c++) {
@@ -187,7 +210,8 @@ static void halve_parts(weft_emitter *e, const weft_accumulator *accumulator, ui
     }
 }
 
-static void halve_vector(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot, uint32_t width) {
+static void halve_vector(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot, uint32_t width)
+{
     LLVMValueRef left[WEFT_MAX_COMPONENTS], right[WEFT_MAX_COMPONENTS], out[WEFT_MAX_COMPONENTS];
     for (uint32_t c = 0; c < accumulator->width; c++) {
         left[c] = half(e, *carried_at(e, slot + c, 0), width / 2, false);
@@ -197,12 +221,14 @@ static void halve_vector(weft_emitter *e, const weft_accumulator *accumulator, u
     for (uint32_t c = 0; c < accumulator->width; c++) *carried_at(e, slot + c, 0) = out[c];
 }
 
-static void reduce_lanes(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot) {
+static void reduce_lanes(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot)
+{
     for (uint32_t count = e->reduction.parts; count > 1; count /= 2) halve_parts(e, accumulator, slot, count);
     for (uint32_t width = e->reduction.width; width > 1; width /= 2) halve_vector(e, accumulator, slot, width);
 }
 
-void weft_reduction_fold(weft_emitter *e, uint32_t lanes) {
+void weft_reduction_fold(weft_emitter *e, uint32_t lanes)
+{
     uint32_t slot = 0;
     LLVMValueRef count = weft_count_open(e, WEFT_EXPR_NONE, weft_int(e, 1));
     /* Lane t goes into t without its highest bit, for t = lanes - 1 down to 1: the tree by halves, level by level. */
@@ -229,7 +255,8 @@ void weft_reduction_fold(weft_emitter *e, uint32_t lanes) {
     weft_reduction_fetch(e, weft_int(e, 0));
 }
 
-void weft_reduction_finish(weft_emitter *e) {
+void weft_reduction_finish(weft_emitter *e)
+{
     uint32_t slot = 0;
     weft_place_move(e, weft_place_top(e));
     for (uint32_t a = 0; a < e->reduction.stage->accumulator_count; a++) {

@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/emit.h"
 
-static weft_dtype_kind kind_of(weft_dtype dtype) {
+static weft_dtype_kind kind_of(weft_dtype dtype)
+{
     return weft_dtype_info_of(dtype)->kind;
 }
 
-static bool is_float(weft_dtype dtype) {
+static bool is_float(weft_dtype dtype)
+{
     return kind_of(dtype) == WEFT_KIND_FLOAT;
 }
 
-static bool is_signed(weft_dtype dtype) {
+static bool is_signed(weft_dtype dtype)
+{
     return kind_of(dtype) == WEFT_KIND_SIGNED;
 }
 
 /* `type` with the elements of `shaped` replaced by scalars of `element`. */
-static LLVMTypeRef like(LLVMTypeRef shaped, LLVMTypeRef element) {
+static LLVMTypeRef like(LLVMTypeRef shaped, LLVMTypeRef element)
+{
     return LLVMGetTypeKind(shaped) == LLVMVectorTypeKind ? LLVMVectorType(element, LLVMGetVectorSize(shaped)) : element;
 }
 
-LLVMValueRef weft_constant_emit(weft_emitter *e, weft_dtype dtype, uint64_t bits) {
+LLVMValueRef weft_constant_emit(weft_emitter *e, weft_dtype dtype, uint64_t bits)
+{
     if (dtype == WEFT_BOOL) return LLVMConstInt(e->i1, (bits & 0xff) != 0, false);
     if (!is_float(dtype)) return LLVMConstInt(weft_register_type(e, dtype), bits, false);
     LLVMValueRef integer = LLVMConstInt(dtype == WEFT_F32 ? e->i32 : e->i64, bits, false);
@@ -26,26 +31,31 @@ LLVMValueRef weft_constant_emit(weft_emitter *e, weft_dtype dtype, uint64_t bits
 }
 
 /* An intrinsic from one type to the same. */
-static LLVMValueRef call_same(weft_emitter *e, const char *name, unsigned count, LLVMValueRef *args) {
+static LLVMValueRef call_same(weft_emitter *e, const char *name, unsigned count, LLVMValueRef *args)
+{
     LLVMTypeRef type = LLVMTypeOf(args[0]);
     return weft_intrinsic_call(e, name, 1, &type, count, args);
 }
 
-static LLVMValueRef emit_abs(weft_emitter *e, weft_dtype dtype, LLVMValueRef value) {
+static LLVMValueRef emit_abs(weft_emitter *e, weft_dtype dtype, LLVMValueRef value)
+{
     if (is_float(dtype)) return call_same(e, "llvm.fabs", 1, &value);
     if (!is_signed(dtype)) return value;
     LLVMValueRef args[2] = {value, LLVMConstInt(e->i1, 0, false)};
     return call_same(e, "llvm.abs", 2, args);
 }
 
-static LLVMValueRef emit_negate(weft_emitter *e, weft_dtype dtype, LLVMValueRef value) {
+static LLVMValueRef emit_negate(weft_emitter *e, weft_dtype dtype, LLVMValueRef value)
+{
     return is_float(dtype) ? LLVMBuildFNeg(e->builder, value, "") : LLVMBuildNeg(e->builder, value, "");
 }
 
 /* a is better, or else b; NaN if either is. */
-static LLVMValueRef emit_extremum(weft_emitter *e, weft_dtype dtype, bool greatest, LLVMValueRef a, LLVMValueRef b) {
+static LLVMValueRef emit_extremum(weft_emitter *e, weft_dtype dtype, bool greatest, LLVMValueRef a, LLVMValueRef b)
+{
     if (!is_float(dtype)) {
-        LLVMIntPredicate order = is_signed(dtype) ? (greatest ? LLVMIntSGT : LLVMIntSLT) : (greatest ? LLVMIntUGT : LLVMIntULT);
+        LLVMIntPredicate order =
+            is_signed(dtype) ? (greatest ? LLVMIntSGT : LLVMIntSLT) : (greatest ? LLVMIntUGT : LLVMIntULT);
         return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, order, a, b, ""), a, b, "");
     }
     LLVMValueRef better = LLVMBuildFCmp(e->builder, greatest ? LLVMRealOGT : LLVMRealOLT, a, b, "");
@@ -54,12 +64,14 @@ static LLVMValueRef emit_extremum(weft_emitter *e, weft_dtype dtype, bool greate
     return LLVMBuildSelect(e->builder, is_nan, a, chosen, "");
 }
 
-static LLVMValueRef emit_compare(weft_emitter *e, weft_scalar_op op, weft_dtype from, LLVMValueRef a, LLVMValueRef b) {
+static LLVMValueRef emit_compare(weft_emitter *e, weft_scalar_op op, weft_dtype from, LLVMValueRef a, LLVMValueRef b)
+{
     static const LLVMIntPredicate integers[2][6] = {
         {LLVMIntEQ, LLVMIntNE, LLVMIntULT, LLVMIntULE, LLVMIntUGT, LLVMIntUGE},
         {LLVMIntEQ, LLVMIntNE, LLVMIntSLT, LLVMIntSLE, LLVMIntSGT, LLVMIntSGE},
     };
-    static const LLVMRealPredicate floats[6] = {LLVMRealOEQ, LLVMRealUNE, LLVMRealOLT, LLVMRealOLE, LLVMRealOGT, LLVMRealOGE};
+    static const LLVMRealPredicate floats[6] = {LLVMRealOEQ, LLVMRealUNE, LLVMRealOLT,
+                                                LLVMRealOLE, LLVMRealOGT, LLVMRealOGE};
     unsigned row = (unsigned)op - WEFT_SCALAR_eq;
     if (is_float(from)) return LLVMBuildFCmp(e->builder, floats[row], a, b, "");
     return LLVMBuildICmp(e->builder, integers[is_signed(from)][row], a, b, "");
@@ -67,30 +79,36 @@ static LLVMValueRef emit_compare(weft_emitter *e, weft_scalar_op op, weft_dtype 
 
 /* ---- casts ---- */
 
-static LLVMValueRef cast_from_float(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value) {
+static LLVMValueRef cast_from_float(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value)
+{
     LLVMTypeRef types[2] = {like(LLVMTypeOf(value), weft_register_type(e, to)), LLVMTypeOf(value)};
     if (is_float(to)) {
         if (from == to) return value;
-        return to == WEFT_F64 ? LLVMBuildFPExt(e->builder, value, types[0], "") : LLVMBuildFPTrunc(e->builder, value, types[0], "");
+        return to == WEFT_F64 ? LLVMBuildFPExt(e->builder, value, types[0], "")
+                              : LLVMBuildFPTrunc(e->builder, value, types[0], "");
     }
     return weft_intrinsic_call(e, is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat", 2, types, 1, &value);
 }
 
-static LLVMValueRef cast_from_integer(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value) {
+static LLVMValueRef cast_from_integer(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value)
+{
     LLVMTypeRef type = like(LLVMTypeOf(value), weft_register_type(e, to));
     if (is_float(to))
-        return is_signed(from) ? LLVMBuildSIToFP(e->builder, value, type, "") : LLVMBuildUIToFP(e->builder, value, type, "");
+        return is_signed(from) ? LLVMBuildSIToFP(e->builder, value, type, "")
+                               : LLVMBuildUIToFP(e->builder, value, type, "");
     return LLVMBuildIntCast2(e->builder, value, type, is_signed(from), "");
 }
 
-static LLVMValueRef emit_cast(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value) {
+static LLVMValueRef emit_cast(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value)
+{
     LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(value));
     if (to == WEFT_BOOL && is_float(from)) return LLVMBuildFCmp(e->builder, LLVMRealUNE, value, zero, "");
     if (to == WEFT_BOOL) return LLVMBuildICmp(e->builder, LLVMIntNE, value, zero, "");
     return is_float(from) ? cast_from_float(e, from, to, value) : cast_from_integer(e, from, to, value);
 }
 
-static LLVMValueRef emit_bitcast(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value) {
+static LLVMValueRef emit_bitcast(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value)
+{
     value = weft_to_memory(e, from, value);
     value = LLVMBuildBitCast(e->builder, value, like(LLVMTypeOf(value), weft_memory_type(e, to)), "");
     return weft_from_memory(e, to, value);
@@ -98,7 +116,8 @@ static LLVMValueRef emit_bitcast(weft_emitter *e, weft_dtype from, weft_dtype to
 
 /* ---- integer division ---- */
 
-LLVMValueRef weft_floor_divide(weft_emitter *e, weft_dtype dtype, LLVMValueRef a, LLVMValueRef b) {
+LLVMValueRef weft_floor_divide(weft_emitter *e, weft_dtype dtype, LLVMValueRef a, LLVMValueRef b)
+{
     LLVMBuilderRef builder = e->builder;
     LLVMTypeRef type = LLVMTypeOf(b);
     LLVMValueRef none = LLVMConstNull(type), one = weft_int_like(type, 1);
@@ -120,17 +139,20 @@ LLVMValueRef weft_floor_divide(weft_emitter *e, weft_dtype dtype, LLVMValueRef a
     return LLVMBuildSelect(builder, zero, none, floor, "");
 }
 
-static LLVMValueRef emit_divide(weft_emitter *e, weft_dtype dtype, LLVMValueRef a, LLVMValueRef b) {
+static LLVMValueRef emit_divide(weft_emitter *e, weft_dtype dtype, LLVMValueRef a, LLVMValueRef b)
+{
     return is_float(dtype) ? LLVMBuildFDiv(e->builder, a, b, "") : weft_floor_divide(e, dtype, a, b);
 }
 
-static LLVMValueRef refuse(weft_emitter *e, const weft_inst *inst, const char *why) {
+static LLVMValueRef refuse(weft_emitter *e, const weft_inst *inst, const char *why)
+{
     weft_emitter_fail(e, weft_status_create(e->allocator, WEFT_UNSUPPORTED, "llvm", "operation %s of %s %s",
                                             weft_scalar_name(inst->op), weft_dtype_name(inst->dtype), why));
     return LLVMGetPoison(weft_register_type(e, inst->dtype));
 }
 
-LLVMValueRef weft_scalar_emit(weft_emitter *e, const weft_inst *inst, weft_dtype from, LLVMValueRef *args) {
+LLVMValueRef weft_scalar_emit(weft_emitter *e, const weft_inst *inst, weft_dtype from, LLVMValueRef *args)
+{
     LLVMBuilderRef builder = e->builder;
     bool real = is_float(from);
     switch (inst->op) {

@@ -4,7 +4,8 @@
 /* ---- the thread range ---- */
 
 /* The variables of the threaded ranges at iteration `t`, row-major. */
-static void decode(weft_emitter *e, uint32_t count, LLVMValueRef t, LLVMValueRef *out_values) {
+static void decode(weft_emitter *e, uint32_t count, LLVMValueRef t, LLVMValueRef *out_values)
+{
     for (uint32_t i = count; i-- > 1;) {
         LLVMValueRef extent = weft_index_emit(e, e->kernel->ranges[i].extent, 0);
         weft_place_move(e, weft_place_top(e));
@@ -15,13 +16,16 @@ static void decode(weft_emitter *e, uint32_t count, LLVMValueRef t, LLVMValueRef
     out_values[0] = t;
 }
 
-static void bind_values(weft_emitter *e, uint32_t count, const LLVMValueRef *values) {
+static void bind_values(weft_emitter *e, uint32_t count, const LLVMValueRef *values)
+{
     for (uint32_t i = 0; i < count; i++)
-        e->variables[e->variable_count++] = (weft_variable){e->kernel->ranges[i].variable, weft_place_top(e), values[i]};
+        e->variables[e->variable_count++] =
+            (weft_variable){e->kernel->ranges[i].variable, weft_place_top(e), values[i]};
 }
 
 /* The next point of the first `count` threaded ranges: the innermost goes up, what reaches its extent carries. */
-static void advance(weft_emitter *e, uint32_t count, LLVMValueRef *values) {
+static void advance(weft_emitter *e, uint32_t count, LLVMValueRef *values)
+{
     LLVMValueRef carry = weft_int(e, 1);
     for (uint32_t i = count; i-- > 0;) {
         LLVMValueRef next = LLVMBuildAdd(e->builder, values[i], carry, "");
@@ -35,15 +39,17 @@ static void advance(weft_emitter *e, uint32_t count, LLVMValueRef *values) {
     }
 }
 
-static LLVMValueRef least(weft_emitter *e, LLVMValueRef a, LLVMValueRef b) {
+static LLVMValueRef least(weft_emitter *e, LLVMValueRef a, LLVMValueRef b)
+{
     return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, a, b, ""), a, b, "");
 }
 
 /*
- * for (t = begin; t < end;) a row: the last threaded range from where it stands to its end or to `end`. The ranges around it move once a row.
- * Carried: t, the outer variables, the start of the row.
+ * for (t = begin; t < end;) a row: the last threaded range from where it stands to its end or to `end`. The ranges
+ * around it move once a row. Carried: t, the outer variables, the start of the row.
  */
-static void emit_rows(weft_emitter *e, uint32_t count, LLVMValueRef begin, LLVMValueRef end) {
+static void emit_rows(weft_emitter *e, uint32_t count, LLVMValueRef begin, LLVMValueRef end)
+{
     LLVMValueRef carried[WEFT_MAX_THREADED + 2], next[WEFT_MAX_THREADED + 2];
     uint32_t last = count - 1;
     weft_expr extent_expr = e->kernel->ranges[last].extent;
@@ -66,7 +72,8 @@ static void emit_rows(weft_emitter *e, uint32_t count, LLVMValueRef begin, LLVMV
     weft_loop_close(e, LLVMBuildICmp(e->builder, LLVMIntSLT, next[0], end, ""), next);
 }
 
-static void emit_iterations(weft_emitter *e, LLVMValueRef begin, LLVMValueRef end) {
+static void emit_iterations(weft_emitter *e, LLVMValueRef begin, LLVMValueRef end)
+{
     uint32_t count = weft_threaded_count(e);
     if (count == 0) {
         weft_ranges_emit(e);
@@ -81,13 +88,15 @@ static void emit_iterations(weft_emitter *e, LLVMValueRef begin, LLVMValueRef en
 
 /* ---- CPU: weft_kernel_function ---- */
 
-static LLVMValueRef load_field(weft_emitter *e, LLVMValueRef frame, unsigned field) {
+static LLVMValueRef load_field(weft_emitter *e, LLVMValueRef frame, unsigned field)
+{
     LLVMValueRef index = weft_int(e, field);
     LLVMValueRef address = LLVMBuildGEP2(e->builder, e->pointer, frame, &index, 1, "");
     return LLVMBuildLoad2(e->builder, e->pointer, address, "");
 }
 
-static void make_local_buffers(weft_emitter *e) {
+static void make_local_buffers(weft_emitter *e)
+{
     for (uint32_t i = weft_kernel_argument_count(e->kernel); i < e->kernel->buffer_count; i++) {
         const weft_kernel_buffer *buffer = &e->kernel->buffers[i];
         uint64_t bytes = (uint64_t)buffer->local * weft_dtype_size(buffer->dtype);
@@ -96,11 +105,13 @@ static void make_local_buffers(weft_emitter *e) {
     }
 }
 
-void weft_entry_emit_cpu(weft_emitter *e, const char *symbol) {
+void weft_entry_emit_cpu(weft_emitter *e, const char *symbol)
+{
     LLVMTypeRef types[3] = {e->pointer, e->i64, e->i64};
     e->function = LLVMAddFunction(e->module, symbol, LLVMFunctionType(e->nothing, types, 3, false));
     weft_function_decorate(e, e->function);
-    LLVMValueRef frame = LLVMGetParam(e->function, 0), begin = LLVMGetParam(e->function, 1), end = LLVMGetParam(e->function, 2);
+    LLVMValueRef frame = LLVMGetParam(e->function, 0), begin = LLVMGetParam(e->function, 1),
+                 end = LLVMGetParam(e->function, 2);
     weft_place_start(e);
     e->buffer_array = load_field(e, frame, 0);
     e->scalar_array = load_field(e, frame, 1);
@@ -114,13 +125,15 @@ void weft_entry_emit_cpu(weft_emitter *e, const char *symbol) {
 
 /* ---- GPU ---- */
 
-static LLVMValueRef special_register(weft_emitter *e, const char *name) {
+static LLVMValueRef special_register(weft_emitter *e, const char *name)
+{
     LLVMValueRef value = weft_intrinsic_call(e, name, 0, NULL, 0, NULL);
     return LLVMBuildZExt(e->builder, value, e->i64, "");
 }
 
 /* The parameters one by one: README.md. */
-static void create_entry(weft_emitter *e, const char *symbol) {
+static void create_entry(weft_emitter *e, const char *symbol)
+{
     uint32_t buffers = weft_kernel_argument_count(e->kernel), scalars = (uint32_t)weft_kernel_scalar_count(e->kernel);
     uint32_t count = buffers + scalars + 3;
     LLVMTypeRef *types = weft_arena_allocate(&e->arena, count * sizeof(LLVMTypeRef));
@@ -134,7 +147,8 @@ static void create_entry(weft_emitter *e, const char *symbol) {
     e->error_slot = LLVMGetParam(e->function, buffers + scalars);
 }
 
-void weft_entry_emit_gpu(weft_emitter *e, const char *symbol) {
+void weft_entry_emit_gpu(weft_emitter *e, const char *symbol)
+{
     create_entry(e, symbol);
     if (e->function == NULL) {
         weft_emitter_fail(e, weft_status_out_of_memory());

@@ -12,9 +12,9 @@
 #include "backends/llvm/target.h"
 
 /*
- * One ORC session for the process. Each image has a library of its own, so that symbols of different objects never meet and nothing is searched
- * but the object itself: a symbol it does not define fails to load. Libraries cannot be removed from a session, so those of
- * unloaded images are used again.
+ * One ORC session for the process. Each image has a library of its own, so that symbols of different objects never meet
+ * and nothing is searched but the object itself: a symbol it does not define fails to load. Libraries cannot be removed
+ * from a session, so those of unloaded images are used again.
  */
 
 enum { SLAB_SIZE = 256 << 20, MOST_SECTIONS = 32 };
@@ -43,43 +43,50 @@ static struct {
 
 /* ---- memory; called with the lock held, from within load and unload ---- */
 
-static void *create_sections(void *context) {
+static void *create_sections(void *context)
+{
     (void)context;
     return weft_allocate_zeroed(NULL, sizeof(sections));
 }
 
-static void terminate(void *context) {
+static void terminate(void *context)
+{
     (void)context;
 }
 
-static uint8_t *allocate_section(sections *of_object, size_t size, unsigned alignment) {
+static uint8_t *allocate_section(sections *of_object, size_t size, unsigned alignment)
+{
     if (of_object == NULL || of_object->count == MOST_SECTIONS) return NULL;
     void *memory = weft_slab_allocate(&loader.slab, size, alignment);
     if (memory != NULL) of_object->memory[of_object->count++] = memory;
     return memory;
 }
 
-static uint8_t *allocate_code(void *of_object, uintptr_t size, unsigned alignment, unsigned id, const char *name) {
+static uint8_t *allocate_code(void *of_object, uintptr_t size, unsigned alignment, unsigned id, const char *name)
+{
     (void)id;
     (void)name;
     return allocate_section(of_object, size, alignment);
 }
 
 static uint8_t *allocate_data(void *of_object, uintptr_t size, unsigned alignment, unsigned id, const char *name,
-                              LLVMBool read_only) {
+                              LLVMBool read_only)
+{
     (void)id;
     (void)name;
     (void)read_only;
     return allocate_section(of_object, size, alignment);
 }
 
-static LLVMBool finalize(void *of_object, char **message) {
+static LLVMBool finalize(void *of_object, char **message)
+{
     (void)of_object;
     (void)message;
     return 0;
 }
 
-static void destroy_sections(void *context) {
+static void destroy_sections(void *context)
+{
     sections *of_object = context;
     if (of_object == NULL) return;
     for (size_t i = 0; i < of_object->count; i++) weft_slab_free(&loader.slab, of_object->memory[i]);
@@ -88,14 +95,16 @@ static void destroy_sections(void *context) {
 
 /* ---- the session ---- */
 
-static LLVMOrcObjectLayerRef create_layer(void *context, LLVMOrcExecutionSessionRef session, const char *triple) {
+static LLVMOrcObjectLayerRef create_layer(void *context, LLVMOrcExecutionSessionRef session, const char *triple)
+{
     (void)context;
     (void)triple;
     return LLVMOrcCreateRTDyldObjectLinkingLayerWithMCJITMemoryManagerLikeCallbacks(
         session, NULL, create_sections, terminate, allocate_code, allocate_data, finalize, destroy_sections);
 }
 
-static weft_status *take(LLVMErrorRef error, const char *what) {
+static weft_status *take(LLVMErrorRef error, const char *what)
+{
     if (error == LLVMErrorSuccess) return NULL;
     char *text = LLVMGetErrorMessage(error);
     weft_status *status = weft_status_create(NULL, WEFT_COMPILE_FAILED, "llvm", "%s: %s", what, text);
@@ -104,12 +113,14 @@ static weft_status *take(LLVMErrorRef error, const char *what) {
 }
 
 /* Errors come back from the calls that made them; without this the session prints them. */
-static void drop_error(void *context, LLVMErrorRef error) {
+static void drop_error(void *context, LLVMErrorRef error)
+{
     (void)context;
     LLVMConsumeError(error);
 }
 
-static weft_status *start(void) {
+static weft_status *start(void)
+{
     if (loader.started) return NULL;
     if (weft_processor_find() == NULL) return weft_status_out_of_memory();
     if (loader.slab.writable == NULL) WEFT_TRY(weft_slab_create(SLAB_SIZE, &loader.slab));
@@ -124,7 +135,8 @@ static weft_status *start(void) {
 
 /* ---- images ---- */
 
-static weft_status *create_image(weft_image **out_image) {
+static weft_status *create_image(weft_image **out_image)
+{
     weft_image *image = loader.unused;
     if (image != NULL) {
         loader.unused = image->next;
@@ -140,7 +152,8 @@ static weft_status *create_image(weft_image **out_image) {
     return NULL;
 }
 
-static void destroy_image(weft_image *image) {
+static void destroy_image(weft_image *image)
+{
     LLVMConsumeError(LLVMOrcResourceTrackerRemove(image->tracker));
     LLVMOrcReleaseResourceTracker(image->tracker);
     image->tracker = NULL;
@@ -154,13 +167,15 @@ typedef struct found {
     LLVMOrcExecutorAddress address;
 } found;
 
-static void on_found(LLVMErrorRef error, LLVMOrcCSymbolMapPairs pairs, size_t count, void *context) {
+static void on_found(LLVMErrorRef error, LLVMOrcCSymbolMapPairs pairs, size_t count, void *context)
+{
     found *result = context;
     result->error = error;
     if (error == LLVMErrorSuccess && count == 1) result->address = pairs[0].Sym.Address;
 }
 
-static weft_status *find(const weft_image *image, const char *symbol, weft_kernel_function *out_function) {
+static weft_status *find(const weft_image *image, const char *symbol, weft_kernel_function *out_function)
+{
     LLVMOrcCJITDylibSearchOrderElement order = {image->library, LLVMOrcJITDylibLookupFlagsMatchAllSymbols};
     LLVMOrcCLookupSetElement wanted = {LLVMOrcExecutionSessionIntern(loader.session, symbol),
                                        LLVMOrcSymbolLookupFlagsRequiredSymbol};
@@ -168,18 +183,21 @@ static weft_status *find(const weft_image *image, const char *symbol, weft_kerne
     LLVMOrcExecutionSessionLookup(loader.session, LLVMOrcLookupKindStatic, &order, 1, &wanted, 1, on_found, &result);
     WEFT_TRY(take(result.error, "the object cannot be loaded"));
     void *code = weft_slab_executable(&loader.slab, (void *)(uintptr_t)result.address);
-    if (code == NULL) return weft_status_create(NULL, WEFT_COMPILE_FAILED, "llvm", "symbol '%s' lies outside of its object", symbol);
+    if (code == NULL)
+        return weft_status_create(NULL, WEFT_COMPILE_FAILED, "llvm", "symbol '%s' lies outside of its object", symbol);
     memcpy(out_function, &code, sizeof code);
     return NULL;
 }
 
-static weft_status *add_object(const weft_image *image, const void *object, size_t size) {
+static weft_status *add_object(const weft_image *image, const void *object, size_t size)
+{
     LLVMMemoryBufferRef copy = LLVMCreateMemoryBufferWithMemoryRangeCopy((const char *)object, size, "kernel");
     return take(LLVMOrcLLJITAddObjectFileWithRT(loader.jit, image->tracker, copy), "the object cannot be loaded");
 }
 
 static weft_status *load(const void *object, size_t size, const char *symbol, weft_image **out_image,
-                         weft_kernel_function *out_function) {
+                         weft_kernel_function *out_function)
+{
     weft_image *image = NULL;
     WEFT_TRY(start());
     WEFT_TRY(create_image(&image));
@@ -191,14 +209,16 @@ static weft_status *load(const void *object, size_t size, const char *symbol, we
 }
 
 weft_status *weft_image_load(const void *object, size_t size, const char *symbol, weft_image **out_image,
-                             weft_kernel_function *out_function) {
+                             weft_kernel_function *out_function)
+{
     pthread_mutex_lock(&loader.lock);
     weft_status *status = load(object, size, symbol, out_image, out_function);
     pthread_mutex_unlock(&loader.lock);
     return status;
 }
 
-void weft_image_unload(weft_image *image) {
+void weft_image_unload(weft_image *image)
+{
     if (image == NULL) return;
     pthread_mutex_lock(&loader.lock);
     destroy_image(image);

@@ -20,7 +20,8 @@ typedef struct compilation {
     weft_status *error; /* the first diagnostic of error severity */
 } compilation;
 
-static void on_diagnostic(LLVMDiagnosticInfoRef info, void *self) {
+static void on_diagnostic(LLVMDiagnosticInfoRef info, void *self)
+{
     compilation *c = self;
     if (LLVMGetDiagInfoSeverity(info) != LLVMDSError || c->error != NULL) return;
     char *text = LLVMGetDiagInfoDescription(info);
@@ -28,13 +29,15 @@ static void on_diagnostic(LLVMDiagnosticInfoRef info, void *self) {
     LLVMDisposeMessage(text);
 }
 
-static weft_status *fail_with(const compilation *c, const char *what, char *message) {
+static weft_status *fail_with(const compilation *c, const char *what, char *message)
+{
     weft_status *status = weft_status_create(c->allocator, WEFT_COMPILE_FAILED, "llvm", "%s: %s", what, message);
     LLVMDisposeMessage(message);
     return status;
 }
 
-static weft_status *create(compilation *c, bool gpu) {
+static weft_status *create(compilation *c, bool gpu)
+{
     WEFT_TRY(weft_target_machine_create(c->allocator, gpu, &c->machine));
     c->context = LLVMContextCreate();
     LLVMContextSetDiscardValueNames(c->context, true);
@@ -49,27 +52,31 @@ static weft_status *create(compilation *c, bool gpu) {
     return NULL;
 }
 
-static void destroy(compilation *c) {
+static void destroy(compilation *c)
+{
     if (c->module != NULL) LLVMDisposeModule(c->module);
     if (c->context != NULL) LLVMContextDispose(c->context);
     if (c->machine != NULL) LLVMDisposeTargetMachine(c->machine);
     weft_status_destroy(c->error);
 }
 
-static weft_status *take_error(compilation *c) {
+static weft_status *take_error(compilation *c)
+{
     weft_status *error = c->error;
     c->error = NULL;
     return error;
 }
 
-static weft_status *verify(const compilation *c) {
+static weft_status *verify(const compilation *c)
+{
 #ifdef NDEBUG
     (void)c;
 #else
     char *message = NULL;
     LLVMBool broken = LLVMVerifyModule(c->module, LLVMReturnStatusAction, &message);
     if (broken) {
-        weft_status *status = weft_status_create(c->allocator, WEFT_INTERNAL, "llvm", "the emitted module is broken: %s", message);
+        weft_status *status =
+            weft_status_create(c->allocator, WEFT_INTERNAL, "llvm", "the emitted module is broken: %s", message);
         LLVMDisposeMessage(message);
         return status;
     }
@@ -78,25 +85,29 @@ static weft_status *verify(const compilation *c) {
     return NULL;
 }
 
-static weft_status *run_passes(compilation *c) {
+static weft_status *run_passes(compilation *c)
+{
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef error = LLVMRunPasses(c->module, PASSES, c->machine, options);
     LLVMDisposePassBuilderOptions(options);
     if (error == LLVMErrorSuccess) return take_error(c);
     char *text = LLVMGetErrorMessage(error);
-    weft_status *status = weft_status_create(c->allocator, WEFT_COMPILE_FAILED, "llvm", "LLVM's passes failed: %s", text);
+    weft_status *status =
+        weft_status_create(c->allocator, WEFT_COMPILE_FAILED, "llvm", "LLVM's passes failed: %s", text);
     LLVMDisposeErrorMessage(text);
     return status;
 }
 
-static weft_status *emit_text(const compilation *c, weft_bytes *out_bytes) {
+static weft_status *emit_text(const compilation *c, weft_bytes *out_bytes)
+{
     char *text = LLVMPrintModuleToString(c->module);
     weft_bytes_print(out_bytes, "%s", text);
     LLVMDisposeMessage(text);
     return weft_bytes_status(out_bytes);
 }
 
-static weft_status *emit_code(compilation *c, LLVMCodeGenFileType type, weft_bytes *out_bytes) {
+static weft_status *emit_code(compilation *c, LLVMCodeGenFileType type, weft_bytes *out_bytes)
+{
     char *message = NULL;
     LLVMMemoryBufferRef code = NULL;
     if (LLVMTargetMachineEmitToMemoryBuffer(c->machine, c->module, type, &message, &code))
@@ -112,7 +123,8 @@ static weft_status *emit_code(compilation *c, LLVMCodeGenFileType type, weft_byt
 }
 
 static weft_status *compile(compilation *c, const weft_kernel *kernel, const char *symbol, weft_llvm_format format,
-                            weft_bytes *out_bytes) {
+                            weft_bytes *out_bytes)
+{
     bool gpu = format == WEFT_LLVM_PTX;
     WEFT_TRY(create(c, gpu));
     WEFT_TRY(weft_kernel_emit(c->allocator, kernel, symbol, gpu, c->module));
@@ -123,7 +135,8 @@ static weft_status *compile(compilation *c, const weft_kernel *kernel, const cha
 }
 
 weft_status *weft_llvm_emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
-                            weft_llvm_format format, weft_bytes *out_bytes) {
+                            weft_llvm_format format, weft_bytes *out_bytes)
+{
     compilation c = {.allocator = weft_allocator_or_default(allocator)};
     weft_bytes_init(out_bytes, c.allocator);
     weft_status *status = compile(&c, kernel, symbol, format, out_bytes);

@@ -4,17 +4,20 @@
 #include "backends/llvm/module.h"
 #include "backends/llvm/target.h"
 
-static const char *target(void) {
+static const char *target(void)
+{
     const weft_processor *processor = weft_processor_find();
     return processor == NULL ? "llvm" : processor->name;
 }
 
-static void machine(weft_machine *out_machine) {
+static void machine(weft_machine *out_machine)
+{
     const weft_processor *processor = weft_processor_find();
     *out_machine = processor == NULL ? (weft_machine){.vector_bytes = 16, .registers = 16} : processor->machine;
 }
 
-const weft_llvm_interface *weft_llvm_query(void) {
+const weft_llvm_interface *weft_llvm_query(void)
+{
     static const weft_llvm_interface interface = {
         .size = sizeof interface,
         .target = target,

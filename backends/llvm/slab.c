@@ -15,11 +15,14 @@ struct weft_slab_block {
     bool used;
 };
 
-static weft_status *system_error(const char *what) {
-    return weft_status_create(NULL, WEFT_UNSUPPORTED, "llvm", "no memory for code: %s failed: %s", what, strerror(errno));
+static weft_status *system_error(const char *what)
+{
+    return weft_status_create(NULL, WEFT_UNSUPPORTED, "llvm", "no memory for code: %s failed: %s", what,
+                              strerror(errno));
 }
 
-static weft_status *map_views(int file, size_t size, weft_slab *out_slab) {
+static weft_status *map_views(int file, size_t size, weft_slab *out_slab)
+{
     if (ftruncate(file, (off_t)size) != 0) return system_error("ftruncate");
     void *writable = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
     if (writable == MAP_FAILED) return system_error("mmap");
@@ -33,7 +36,8 @@ static weft_status *map_views(int file, size_t size, weft_slab *out_slab) {
     return NULL;
 }
 
-weft_status *weft_slab_create(size_t size, weft_slab *out_slab) {
+weft_status *weft_slab_create(size_t size, weft_slab *out_slab)
+{
     weft_slab_block *all = weft_allocate_zeroed(NULL, sizeof *all);
     if (all == NULL) return weft_status_out_of_memory();
     int file = memfd_create("weft-code", MFD_CLOEXEC);
@@ -49,7 +53,8 @@ weft_status *weft_slab_create(size_t size, weft_slab *out_slab) {
 }
 
 /* Cuts `block` after `size` bytes; false when out of memory. */
-static bool split(weft_slab_block *block, size_t size) {
+static bool split(weft_slab_block *block, size_t size)
+{
     if (block->size == size) return true;
     weft_slab_block *rest = weft_allocate(NULL, sizeof *rest);
     if (rest == NULL) return false;
@@ -60,7 +65,8 @@ static bool split(weft_slab_block *block, size_t size) {
     return true;
 }
 
-void *weft_slab_allocate(weft_slab *slab, size_t size, size_t alignment) {
+void *weft_slab_allocate(weft_slab *slab, size_t size, size_t alignment)
+{
     if (size > slab->size || alignment > PAGE) return NULL;
     size = (size + GRAIN - 1) / GRAIN * GRAIN;
     if (size == 0) size = GRAIN;
@@ -77,7 +83,8 @@ void *weft_slab_allocate(weft_slab *slab, size_t size, size_t alignment) {
 }
 
 /* Joins a free block with a free one behind it. */
-static void join(weft_slab_block *block) {
+static void join(weft_slab_block *block)
+{
     weft_slab_block *next = block->next;
     if (next == NULL || next->used || block->used) return;
     block->size += next->size;
@@ -87,14 +94,16 @@ static void join(weft_slab_block *block) {
 }
 
 /* Pages that lie in the free block and partly in what was just freed go back to the system. */
-static void drop_pages(weft_slab *slab, const weft_slab_block *block, size_t offset, size_t size) {
+static void drop_pages(weft_slab *slab, const weft_slab_block *block, size_t offset, size_t size)
+{
     size_t first = offset / PAGE * PAGE, last = (offset + size + PAGE - 1) / PAGE * PAGE;
     if (first < block->offset) first += PAGE;
     if (last > block->offset + block->size) last -= PAGE;
     if (first < last) madvise(slab->writable + first, last - first, MADV_REMOVE);
 }
 
-void weft_slab_free(weft_slab *slab, void *memory) {
+void weft_slab_free(weft_slab *slab, void *memory)
+{
     weft_slab_block *block = slab->blocks;
     size_t offset = (size_t)((char *)memory - slab->writable);
     while (block != NULL && block->offset != offset) block = block->next;
@@ -109,7 +118,8 @@ void weft_slab_free(weft_slab *slab, void *memory) {
     drop_pages(slab, block, offset, size);
 }
 
-void *weft_slab_executable(const weft_slab *slab, const void *writable) {
+void *weft_slab_executable(const weft_slab *slab, const void *writable)
+{
     uintptr_t offset = (uintptr_t)writable - (uintptr_t)slab->writable;
     return offset < slab->size ? slab->executable + offset : NULL;
 }

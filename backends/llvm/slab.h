@@ -2,8 +2,9 @@
 #ifndef WEFT_BACKENDS_LLVM_SLAB_H
 #define WEFT_BACKENDS_LLVM_SLAB_H
 /*
- * Memory for loaded code: one region, mapped twice, once writable and once executable, so that nothing is ever both, and loading and unloading
- * change no mapping. Code refers to its data relative to itself, which is the same in both views.
+ * Memory for loaded code: one region, mapped twice, once writable and once executable, so that nothing is ever both,
+ * and loading and unloading change no mapping. Code refers to its data relative to itself, which is the same in both
+ * views.
  */
 #include <weft/base.h>
 

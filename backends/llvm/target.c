@@ -14,7 +14,8 @@ static weft_processor host;
 static bool host_found;
 static pthread_once_t host_once = PTHREAD_ONCE_INIT;
 
-static bool has(const char *feature) {
+static bool has(const char *feature)
+{
     size_t length = strlen(feature);
     for (const char *at = strstr(host.features, feature); at != NULL; at = strstr(at + 1, feature)) {
         bool starts = at == host.features || at[-1] == ',';
@@ -24,7 +25,8 @@ static bool has(const char *feature) {
 }
 
 /* "llvm 19.1.7 TRIPLE CPU +avx2,...": features the machine has, none that only tune. */
-static char *create_name(void) {
+static char *create_name(void)
+{
     unsigned major, minor, patch;
     LLVMGetVersion(&major, &minor, &patch);
     weft_bytes text;
@@ -44,7 +46,8 @@ static char *create_name(void) {
     return name;
 }
 
-static void find_host(void) {
+static void find_host(void)
+{
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
@@ -63,37 +66,45 @@ static void find_host(void) {
     host_found = host.name != NULL;
 }
 
-const weft_processor *weft_processor_find(void) {
+const weft_processor *weft_processor_find(void)
+{
     pthread_once(&host_once, find_host);
     return host_found ? &host : NULL;
 }
 
-weft_status *weft_target_machine_create(const weft_allocator *allocator, bool gpu, LLVMTargetMachineRef *out_machine) {
+weft_status *weft_target_machine_create(const weft_allocator *allocator, bool gpu, LLVMTargetMachineRef *out_machine)
+{
     const weft_processor *found = weft_processor_find();
     if (found == NULL) return weft_status_out_of_memory();
     if (!gpu && !found->supported)
         return weft_status_create(allocator, WEFT_UNSUPPORTED, "llvm",
-                                  "the LLVM code generator needs AVX2 and FMA, and this processor (%s) lacks them", found->cpu);
+                                  "the LLVM code generator needs AVX2 and FMA, and this processor (%s) lacks them",
+                                  found->cpu);
     const char *triple = gpu ? PTX_TRIPLE : found->triple;
     LLVMTargetRef target;
     char *message = NULL;
     if (LLVMGetTargetFromTriple(triple, &target, &message)) {
-        weft_status *status = weft_status_create(allocator, WEFT_UNSUPPORTED, "llvm", "no target %s: %s", triple, message);
+        weft_status *status =
+            weft_status_create(allocator, WEFT_UNSUPPORTED, "llvm", "no target %s: %s", triple, message);
         LLVMDisposeMessage(message);
         return status;
     }
-    *out_machine = LLVMCreateTargetMachine(target, triple, gpu ? PTX_CPU : found->cpu, gpu ? PTX_FEATURES : found->features,
-                                           LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
+    *out_machine =
+        LLVMCreateTargetMachine(target, triple, gpu ? PTX_CPU : found->cpu, gpu ? PTX_FEATURES : found->features,
+                                LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
     if (*out_machine != NULL) return NULL;
     return weft_status_create(allocator, WEFT_UNSUPPORTED, "llvm", "LLVM makes no target machine for %s", triple);
 }
 
-static void add_text(weft_emitter *e, LLVMValueRef function, const char *name, const char *value) {
-    LLVMAttributeRef attribute = LLVMCreateStringAttribute(e->context, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
+static void add_text(weft_emitter *e, LLVMValueRef function, const char *name, const char *value)
+{
+    LLVMAttributeRef attribute =
+        LLVMCreateStringAttribute(e->context, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
     LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute);
 }
 
-void weft_function_decorate(weft_emitter *e, LLVMValueRef function) {
+void weft_function_decorate(weft_emitter *e, LLVMValueRef function)
+{
     const weft_processor *found = weft_processor_find();
     unsigned kind = LLVMGetEnumAttributeKindForName("nounwind", strlen("nounwind"));
     LLVMAttributeRef nounwind = LLVMCreateEnumAttribute(e->context, kind, 0);

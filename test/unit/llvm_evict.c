@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loading and unloading leaves nothing behind: resident memory and the number of mappings stay where they were after the first cycles.
- * An argument N runs N loads and N / 10 compilations, each of a kernel of its own.
+ * Loading and unloading leaves nothing behind: resident memory and the number of mappings stay where they were after
+ * the first cycles. An argument N runs N loads and N / 10 compilations, each of a kernel of its own.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +11,20 @@
 
 static size_t cycles = 2000;
 
-static const char text[] = "kernel scheduled {\n  symbol n in [0, 1000000]\n  buffer b0 : f32 out\n  buffer b1 : f32\n"
-                           "  for i0 < n lane 8 x 4\n  stage {\n    %%0 = load b1[i0] : f32\n    %%1 = const 0x1.%05zxp+0 : f32\n"
-                           "    %%2 = mul %%0, %%1 : f32\n    %%3 = exp %%2 : f32\n    store b0[i0] = %%3\n  }\n}\n";
+/* Sanitizers keep freed memory, and map for themselves. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
 
-static void emit(size_t number, weft_bytes *out_object) {
+static const char text[] =
+    "kernel scheduled {\n  symbol n in [0, 1000000]\n  buffer b0 : f32 out\n  buffer b1 : f32\n"
+    "  for i0 < n lane 8 x 4\n  stage {\n    %%0 = load b1[i0] : f32\n    %%1 = const 0x1.%05zxp+0 : f32\n"
+    "    %%2 = mul %%0, %%1 : f32\n    %%3 = exp %%2 : f32\n    store b0[i0] = %%3\n  }\n}\n";
+
+static void emit(size_t number, weft_bytes *out_object)
+{
     char source[1024];
     weft_kernel *kernel;
     snprintf(source, sizeof source, text, 2 * number + 1);
@@ -25,7 +34,8 @@ static void emit(size_t number, weft_bytes *out_object) {
     weft_kernel_destroy(kernel);
 }
 
-static void load_and_run(const weft_bytes *object) {
+static void load_and_run(const weft_bytes *object)
+{
     weft_image *image;
     weft_kernel_function function;
     weft_test_ok(weft_llvm_query()->load(object->data, object->size, "kernel", &image, &function));
@@ -39,7 +49,8 @@ static void load_and_run(const weft_bytes *object) {
 }
 
 /* Kilobytes resident. */
-static long resident(void) {
+static long resident(void)
+{
     char line[256];
     long kilobytes = -1;
     FILE *file = fopen("/proc/self/status", "r");
@@ -49,7 +60,8 @@ static long resident(void) {
     return kilobytes;
 }
 
-static size_t mappings(void) {
+static size_t mappings(void)
+{
     size_t lines = 0;
     FILE *file = fopen("/proc/self/maps", "r");
     assert_non_null(file);
@@ -59,44 +71,51 @@ static size_t mappings(void) {
 }
 
 /* Runs `cycle` `count` times; the last nine tenths may add no mapping and next to no memory. */
-static void check_flat(void (*cycle)(size_t number), size_t count) {
+static void check_flat(void (*cycle)(size_t number), size_t count)
+{
     for (size_t i = 0; i < count / 10; i++) cycle(i);
     long kilobytes = resident();
     size_t maps = mappings();
     for (size_t i = count / 10; i < count; i++) cycle(i);
-    print_message("%zu cycles: %ld KB, then %ld KB; %zu mappings, then %zu\n", count, kilobytes, resident(), maps, mappings());
-    assert_true(resident() - kilobytes < 2048);
-    assert_true(mappings() <= maps + 4);
+    print_message("%zu cycles: %ld KB, then %ld KB; %zu mappings, then %zu\n", count, kilobytes, resident(), maps,
+                  mappings());
+    assert_true(SANITIZED || resident() - kilobytes < 2048);
+    assert_true(SANITIZED || mappings() <= maps + 4);
 }
 
 static weft_bytes emitted;
 
-static void load_cycle(size_t number) {
+static void load_cycle(size_t number)
+{
     (void)number;
     load_and_run(&emitted);
 }
 
-static void compile_cycle(size_t number) {
+static void compile_cycle(size_t number)
+{
     weft_bytes object;
     emit(number, &object);
     load_and_run(&object);
     weft_bytes_finish(&object);
 }
 
-static void test_loads(void **state) {
+static void test_loads(void **state)
+{
     (void)state;
     emit(0, &emitted);
     check_flat(load_cycle, cycles);
     weft_bytes_finish(&emitted);
 }
 
-static void test_compilations(void **state) {
+static void test_compilations(void **state)
+{
     (void)state;
     check_flat(compile_cycle, cycles / 10);
 }
 
 /* Many at once, unloaded in another order: the memory of code goes down again. */
-static void test_many(void **state) {
+static void test_many(void **state)
+{
     (void)state;
     enum { MANY = 500 };
     static weft_image *images[MANY];
@@ -106,13 +125,14 @@ static void test_many(void **state) {
     for (size_t round = 0; round < 3; round++) {
         for (size_t i = 0; i < MANY; i++)
             weft_test_ok(weft_llvm_query()->load(emitted.data, emitted.size, "kernel", &images[i], &function));
-        assert_true(mappings() <= maps + 4);
+        assert_true(SANITIZED || mappings() <= maps + 4);
         for (size_t i = 0; i < MANY; i++) weft_llvm_query()->unload(images[i * 7 % MANY]);
     }
     weft_bytes_finish(&emitted);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_loads),
         cmocka_unit_test(test_compilations),
