@@ -5,6 +5,14 @@
 #include "lib/build.h"
 #include "lib/text.h"
 
+weft_status *weft_emit_target(const char **out_target)
+{
+    const weft_llvm_interface *llvm;
+    WEFT_TRY(weft_llvm_load(&llvm));
+    *out_target = llvm->target();
+    return NULL;
+}
+
 typedef struct format_info {
     bool generated; /* by LLVM, as `llvm` */
     weft_llvm_format llvm;

@@ -49,14 +49,6 @@ static weft_status *build(void *self, const weft_build_request *request, weft_va
     return weft_variant_build(request, &generator, out_variant);
 }
 
-static weft_status *describe(void *self, const char **out_target) {
-    const weft_llvm_interface *interface;
-    (void)self;
-    WEFT_TRY(weft_llvm_load(&interface));
-    *out_target = interface->target();
-    return NULL;
-}
-
 static weft_status *load(void *self, const void *object, size_t size, const char *symbol, weft_image **out_image,
                          weft_kernel_function *out_function) {
     const weft_llvm_interface *interface;
@@ -72,7 +64,7 @@ static void unload(void *self, weft_image *image) {
 
 const weft_runtime *weft_runtime_llvm(void) {
     static const weft_driver driver = {.size = sizeof driver, .device = {WEFT_DEVICE_CPU, 0}, .load = load, .unload = unload};
-    static const weft_compiler compiler = {.size = sizeof compiler, .build = build, .target = describe};
+    static const weft_compiler compiler = {.size = sizeof compiler, .build = build};
     static const weft_runtime runtime = {.size = sizeof runtime, .name = "llvm", .driver = &driver, .compiler = &compiler};
     return &runtime;
 }

@@ -18,6 +18,9 @@ typedef enum weft_emit_format {
     WEFT_EMIT_PTX        /* PTX, scheduled for a GPU */
 } weft_emit_format;
 
+/* What kernels for this machine depend on: "llvm 19.1.7 x86_64-pc-linux-gnu znver3 +avx2,...". Static. NO_COMPILER. */
+weft_status *weft_emit_target(const char **out_target) WEFT_MUST_USE;
+
 /*
  * The kernels of `program` as text, in the order in which they run, with row-major arrays and no specialisation; each after a comment with its
  * number and name. What a library or an extension computes is not among them. `*out_text` is freed with weft_text_destroy. NO_COMPILER for all
