@@ -32,10 +32,8 @@ static weft_status *state_create(const weft_allocator *allocator, void **out_sta
     if (state == NULL) return weft_status_out_of_memory();
     state->allocator = allocator;
     weft_status *status = init_caches(state);
-    if (status == NULL)
-        *out_state = state;
-    else
-        state_free(state);
+    if (status == NULL) *out_state = state;
+    else state_free(state);
     return status;
 }
 

@@ -68,10 +68,8 @@ static size_t list_find(const size_t *list, size_t count, size_t value)
     size_t low = 0, high = count;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        if (list[middle] <= value)
-            low = middle;
-        else
-            high = middle;
+        if (list[middle] <= value) low = middle;
+        else high = middle;
     }
     return low;
 }

@@ -101,10 +101,8 @@ weft_status *weft_einsum_plan_create(const weft_allocator *allocator, const char
     if (plan == NULL) return weft_status_out_of_memory();
     plan->expression = expression;
     weft_status *status = fill(plan, text, operand_count, shapes, options);
-    if (status == NULL)
-        *out_plan = plan;
-    else
-        weft_einsum_plan_destroy(plan);
+    if (status == NULL) *out_plan = plan;
+    else weft_einsum_plan_destroy(plan);
     return status;
 }
 

@@ -101,10 +101,8 @@ weft_status *einsum_plan_exact(einsum_arena *arena, const einsum_problem *proble
     for (subset s = 1; s <= all; s++) {
         fill_needed(&t, s, outside);
         t.sizes[s] = log2_size(&t, labels_of(&t, s), labels_of(&t, s));
-        if ((s & (s - 1)) == 0)
-            t.costs[s] = (einsum_cost){-INFINITY, -INFINITY};
-        else
-            find_best(&t, s);
+        if ((s & (s - 1)) == 0) t.costs[s] = (einsum_cost){-INFINITY, -INFINITY};
+        else find_best(&t, s);
     }
     size_t next = 0;
     emit(&t, all, &next, out_pairs);

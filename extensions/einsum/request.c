@@ -15,20 +15,14 @@ static weft_einsum_options options_of(const weft_einsum_options *options)
 static weft_status *check_options(const einsum_arena *arena, const weft_einsum_options *options)
 {
     const char *fault = NULL;
-    if ((unsigned)options->order > WEFT_EINSUM_TREE)
-        fault = "order is none of weft_einsum_order";
-    else if ((unsigned)options->minimize > WEFT_EINSUM_SIZE)
-        fault = "minimize is none of weft_einsum_minimize";
-    else if (options->order == WEFT_EINSUM_TREE && options->tree == NULL)
-        fault = "order TREE needs a tree";
-    else if (options->order != WEFT_EINSUM_TREE && options->tree != NULL)
-        fault = "a tree goes with order TREE only";
+    if ((unsigned)options->order > WEFT_EINSUM_TREE) fault = "order is none of weft_einsum_order";
+    else if ((unsigned)options->minimize > WEFT_EINSUM_SIZE) fault = "minimize is none of weft_einsum_minimize";
+    else if (options->order == WEFT_EINSUM_TREE && options->tree == NULL) fault = "order TREE needs a tree";
+    else if (options->order != WEFT_EINSUM_TREE && options->tree != NULL) fault = "a tree goes with order TREE only";
     else if (options->order != WEFT_EINSUM_NESTED && options->nested != NULL)
         fault = "nested goes with order NESTED only";
-    else if (options->order != WEFT_EINSUM_PATH && options->path.count > 0)
-        fault = "a path goes with order PATH only";
-    else if (options->path.count > 0 && options->path.items == NULL)
-        fault = "the path is NULL but not empty";
+    else if (options->order != WEFT_EINSUM_PATH && options->path.count > 0) fault = "a path goes with order PATH only";
+    else if (options->path.count > 0 && options->path.items == NULL) fault = "the path is NULL but not empty";
     if (fault == NULL) return NULL;
     return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum", "einsum: %s", fault);
 }

@@ -339,21 +339,16 @@ static size_t encode(int64_t point, char out_bytes[4])
 static void print_label(bool numbered, int64_t label, einsum_text *out_text)
 {
     char bytes[4];
-    if (numbered)
-        einsum_text_print(out_text, "%" PRId64, label);
-    else
-        einsum_text_append(out_text, bytes, encode(label, bytes));
+    if (numbered) einsum_text_print(out_text, "%" PRId64, label);
+    else einsum_text_append(out_text, bytes, encode(label, bytes));
 }
 
 void einsum_label_print(bool numbered, int64_t label, char *out_text)
 {
     char bytes[4];
-    if (label < 0)
-        snprintf(out_text, EINSUM_LABEL_SIZE, "...[%" PRId64 "]", -1 - label);
-    else if (numbered)
-        snprintf(out_text, EINSUM_LABEL_SIZE, "%" PRId64, label);
-    else
-        snprintf(out_text, EINSUM_LABEL_SIZE, "'%.*s'", (int)encode(label, bytes), bytes);
+    if (label < 0) snprintf(out_text, EINSUM_LABEL_SIZE, "...[%" PRId64 "]", -1 - label);
+    else if (numbered) snprintf(out_text, EINSUM_LABEL_SIZE, "%" PRId64, label);
+    else snprintf(out_text, EINSUM_LABEL_SIZE, "'%.*s'", (int)encode(label, bytes), bytes);
 }
 
 static void print_term(const einsum_syntax *syntax, const einsum_term *term, einsum_text *out_text)

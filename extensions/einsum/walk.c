@@ -59,10 +59,8 @@ double einsum_walk_result_size(einsum_walk *walk, size_t a, size_t b)
     mark(walk, x, IN_A);
     for (size_t i = 0; i < y.count; i++) {
         uint32_t label = y.items[i];
-        if (walk->marks[label] == 0)
-            size += extents[label];
-        else
-            walk->marks[label] |= IN_B;
+        if (walk->marks[label] == 0) size += extents[label];
+        else walk->marks[label] |= IN_B;
     }
     for (size_t i = 0; i < x.count; i++) {
         uint32_t label = x.items[i];

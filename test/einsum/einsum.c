@@ -42,11 +42,11 @@ void weft_test_read_column_major(const weft_array *array, double *out_data)
 
 /* ---- calls ---- */
 
-weft_executor *weft_test_einsum_executor(void)
+weft_executor *weft_test_einsum_executor(bool llvm)
 {
     weft_executor *executor;
     weft_test_ok(weft_executor_create(&(weft_executor_options){.threads = 2}, &executor));
-    weft_test_ok(weft_executor_register_runtime(executor, weft_runtime_reference()));
+    weft_test_ok(weft_executor_register_runtime(executor, llvm ? weft_runtime_llvm() : weft_runtime_reference()));
     weft_test_ok(weft_executor_register_extension(executor, weft_einsum_extension()));
     return executor;
 }

@@ -24,6 +24,6 @@ weft_array *weft_test_column_major(size_t rank, const int64_t *shape, const doub
 /* Elements of an f64 array in column-major order; `out_data` has room for all. */
 void weft_test_read_column_major(const weft_array *array, double *out_data);
 
-/* An executor with the reference runtime and einsum. */
-weft_executor *weft_test_einsum_executor(void);
+/* An executor with einsum; its default runtime is LLVM or the reference. */
+weft_executor *weft_test_einsum_executor(bool llvm);
 #endif

@@ -45,12 +45,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const weft_einsum_options nested = {.order = WEFT_EINSUM_NESTED},
                               tree = {.order = WEFT_EINSUM_NESTED, .nested = text};
     const weft_einsum_options automatic = {.minimize = data[0] & 4 ? WEFT_EINSUM_SIZE : WEFT_EINSUM_FLOPS};
-    if ((data[0] & 3) == 0)
-        plan(text, count, shapes, &nested);
-    else if ((data[0] & 3) == 1)
-        plan(",,,->", 4, (weft_ints[4]){{0, twos}, {0, twos}, {0, twos}, {0, twos}}, &tree);
-    else
-        plan(text, count, shapes, &automatic);
+    if ((data[0] & 3) == 0) plan(text, count, shapes, &nested);
+    else if ((data[0] & 3) == 1) plan(",,,->", 4, (weft_ints[4]){{0, twos}, {0, twos}, {0, twos}, {0, twos}}, &tree);
+    else plan(text, count, shapes, &automatic);
     free(text);
     return 0;
 }

@@ -75,10 +75,8 @@ static double load(const weft_view *view, int64_t offset)
 
 static void store(const weft_view *view, int64_t offset, double value)
 {
-    if (view->dtype == WEFT_F64)
-        ((double *)view->data)[offset] = value;
-    else
-        ((float *)view->data)[offset] = (float)value;
+    if (view->dtype == WEFT_F64) ((double *)view->data)[offset] = value;
+    else ((float *)view->data)[offset] = (float)value;
 }
 
 /* Elements from the first to that of row `row`, counted over the axes of `shape`. */

@@ -265,7 +265,7 @@ static weft_array *ones(weft_ints shape)
 
 static void check_extents_at_the_run(void **state)
 {
-    weft_executor *executor = weft_test_einsum_executor();
+    weft_executor *executor = weft_test_einsum_executor(false);
     weft_array *a = ones(DIMS(2, 3)), *b = ones(DIMS(4, 2)), *c = ones(DIMS(3, 2)), *result;
     (void)state;
     for (int keep = 0; keep < 2; keep++) {
@@ -310,7 +310,7 @@ static double run_products(weft_executor *executor, const weft_einsum_options *o
 
 static void keep_the_order(void **state)
 {
-    weft_executor *executor = weft_test_einsum_executor();
+    weft_executor *executor = weft_test_einsum_executor(false);
     const weft_einsum_options left = {.order = WEFT_EINSUM_LEFT};
     const weft_einsum_options path = {.order = WEFT_EINSUM_PATH, .path = WEFT_INTS(1, 2, 0, 1)};
     const weft_einsum_options nested = {.order = WEFT_EINSUM_NESTED, .nested = "0,(1,2)"};
@@ -477,7 +477,7 @@ static void multiply_booleans(void **state)
     enum { MATRICES = 12 };
     const int64_t shape[] = {64, 64};
     const char *text = "ab,bc,cd,de,ef,fg,gh,hi,ij,jk,kl,lm->am";
-    weft_executor *executor = weft_test_einsum_executor();
+    weft_executor *executor = weft_test_einsum_executor(false);
     weft_array *all, *operands[MATRICES], *result;
     weft_test_ok(weft_array_create(NULL, WEFT_BOOL, 2, shape, &all));
     memset(weft_array_data(all), 1, 64 * 64);
@@ -504,7 +504,7 @@ static void contract_axes(void **state)
     assert_true(weft_extent_equal(weft_tensor_extent(x, 1), weft_extent_of(5)));
     weft_test_ok(weft_compile(graph, WEFT_TENSORS(x), NULL, &program));
     weft_array *result = NULL;
-    weft_executor *executor = weft_test_einsum_executor();
+    weft_executor *executor = weft_test_einsum_executor(false);
     weft_test_ok(weft_executor_run(executor, program, &(weft_run){.output_count = 1, .outputs = &result}));
     for (int i = 0; i < 10; i++) assert_true(((double *)weft_array_data(result))[i] == 24);
     weft_array_release(result);

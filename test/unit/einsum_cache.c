@@ -36,10 +36,8 @@ static weft_status *run_square(weft_executor *executor, weft_program *program, i
     WEFT_TRY(weft_array_create(NULL, weft_program_input_dtype(program, 0), 2, shape, &ones));
     bool wide = weft_array_dtype(ones) == WEFT_F64;
     for (int64_t i = 0; i < n * n; i++) {
-        if (wide)
-            ((double *)weft_array_data(ones))[i] = 1;
-        else
-            ((float *)weft_array_data(ones))[i] = 1;
+        if (wide) ((double *)weft_array_data(ones))[i] = 1;
+        else ((float *)weft_array_data(ones))[i] = 1;
     }
     weft_array *inputs[] = {ones, ones, ones};
     weft_run run = {.input_count = 3, .inputs = inputs, .output_count = 1, .outputs = &result};
@@ -74,7 +72,7 @@ static void expect(const weft_executor *executor, weft_einsum_cache cache, size_
 
 static void add_an_entry_for_each_shape(void **state)
 {
-    weft_executor *executor = weft_test_einsum_executor();
+    weft_executor *executor = weft_test_einsum_executor(false);
     weft_program *program = compile(CHAIN, NULL, WEFT_F64);
     (void)state;
     weft_test_ok(run_square(executor, program, 2));
@@ -106,7 +104,7 @@ static void tell_requests_apart(void **state)
     const weft_einsum_options size = {.minimize = WEFT_EINSUM_SIZE}, left = {.order = WEFT_EINSUM_LEFT};
     const weft_einsum_options path = {.order = WEFT_EINSUM_PATH, .path = WEFT_INTS(1, 2, 0, 1)};
     const weft_einsum_options other = {.order = WEFT_EINSUM_PATH, .path = WEFT_INTS(0, 2, 0, 1)};
-    weft_executor *executor = weft_test_einsum_executor();
+    weft_executor *executor = weft_test_einsum_executor(false);
     weft_program *programs[] = {
         compile(CHAIN, NULL, WEFT_F64),          compile(CHAIN, NULL, WEFT_F32),  compile(CHAIN, &size, WEFT_F64),
         compile(CHAIN, &left, WEFT_F64),         compile(CHAIN, &path, WEFT_F64), compile(CHAIN, &other, WEFT_F64),
@@ -122,7 +120,7 @@ static void tell_requests_apart(void **state)
 
 static void hold_as_many_as_allowed(void **state)
 {
-    weft_executor *executor = weft_test_einsum_executor();
+    weft_executor *executor = weft_test_einsum_executor(false);
     weft_program *program = compile(CHAIN, NULL, WEFT_F64);
     (void)state;
     weft_test_ok(weft_einsum_cache_set_capacity(executor, WEFT_EINSUM_PROGRAMS, 3));
@@ -183,7 +181,7 @@ static void serve_many_threads(void **state)
 {
     enum { THREADS = 4 };
     pthread_t threads[THREADS];
-    crowd c = {weft_test_einsum_executor(), compile(CHAIN, NULL, WEFT_F64)};
+    crowd c = {weft_test_einsum_executor(false), compile(CHAIN, NULL, WEFT_F64)};
     (void)state;
     weft_test_ok(weft_einsum_cache_set_capacity(c.executor, WEFT_EINSUM_PROGRAMS, 3));
     for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, run_many, &c), 0);

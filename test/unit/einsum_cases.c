@@ -23,6 +23,7 @@ typedef struct row {
 } row;
 
 static const char *cases_path;
+static bool on_llvm;
 
 /* ---- reading ---- */
 
@@ -133,7 +134,7 @@ static void run_cases(void **state)
     (void)state;
     FILE *file = fopen(cases_path, "r");
     assert_non_null(file);
-    weft_executor *executor = weft_test_einsum_executor();
+    weft_executor *executor = weft_test_einsum_executor(on_llvm);
     for (; next_row(file, &r); count++) {
         run_row(executor, &r);
         for (size_t i = 0; i < r.count; i++) weft_array_release(r.operands[i]);
@@ -146,7 +147,8 @@ static void run_cases(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(run_cases)};
-    if (argc != 2) return 2;
+    if (argc < 2) return 2;
     cases_path = argv[1];
+    on_llvm = argc > 2 && strcmp(argv[2], "llvm") == 0;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,6 +24,7 @@ typedef struct expression {
     char text[512];
 } expression;
 
+static bool on_llvm;
 static uint64_t random_state = 88172645463325252u;
 
 static unsigned draw(unsigned count)
@@ -197,7 +198,7 @@ static void run(weft_executor *executor, const expression *e)
 static void agree_with_the_loop(void **state)
 {
     static expression e;
-    weft_executor *executor = weft_test_einsum_executor();
+    weft_executor *executor = weft_test_einsum_executor(on_llvm);
     (void)state;
     for (int i = 0; i < EXPRESSIONS; i++) {
         make(&e);
@@ -207,8 +208,9 @@ static void agree_with_the_loop(void **state)
     weft_executor_destroy(executor);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    on_llvm = argc > 1 && strcmp(argv[1], "llvm") == 0;
     const struct CMUnitTest tests[] = {cmocka_unit_test(agree_with_the_loop)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

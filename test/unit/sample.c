@@ -7,6 +7,7 @@
 #include "test/support.h"
 
 static const char *sample_path, *einsum_path;
+static bool on_llvm;
 
 static weft_plugin *load(const char *path)
 {
@@ -99,6 +100,41 @@ static void guard_what_the_sample_requires(void **state)
     weft_plugin_destroy(plugin);
 }
 
+/* Two products, the sample's op and a negation: one kernel. */
+static void fuse_the_sample(void **state)
+{
+    (void)state;
+    if (!on_llvm) skip();
+    weft_plugin *plugin = load(sample_path);
+    weft_graph *graph;
+    weft_program *program;
+    weft_executor *executor;
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_test_ok(weft_graph_register(graph, weft_plugin_extension(plugin)));
+    weft_extent n = weft_symbol(graph, "n", 0, 1000), m = weft_symbol(graph, "m", 0, 1000);
+    weft_tensor x = weft_input(graph, "x", WEFT_F64, WEFT_SHAPE(n, m));
+    weft_tensor y = weft_trace(graph, "sample.swish", WEFT_TENSORS(weft_mul(x, weft_mul(x, x))), NULL);
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(weft_neg(y)), NULL, &program));
+    weft_test_ok(weft_executor_create(&(weft_executor_options){.threads = 1}, &executor));
+    weft_test_ok(weft_executor_register_runtime(executor, weft_runtime_llvm()));
+    double data[] = {-1, 0, 1, 2};
+    weft_array *input = columns(1, 4, data), *result = NULL;
+    weft_report report;
+    weft_run call = {.input_count = 1, .inputs = &input, .output_count = 1, .outputs = &result, .report = &report};
+    weft_test_ok(weft_executor_run(executor, program, &call));
+    assert_int_equal(report.steps, 1);
+    for (size_t i = 0; i < 4; i++) {
+        double cube = data[i] * data[i] * data[i];
+        assert_true(fabs(((double *)weft_array_data(result))[i] + swish(cube)) < 1e-12);
+    }
+    weft_array_release(result);
+    weft_array_release(input);
+    weft_executor_destroy(executor);
+    weft_program_release(program);
+    weft_graph_destroy(graph);
+    weft_plugin_destroy(plugin);
+}
+
 static void load_einsum(void **state)
 {
     (void)state;
@@ -133,10 +169,12 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(use_the_sample),
         cmocka_unit_test(guard_what_the_sample_requires),
+        cmocka_unit_test(fuse_the_sample),
         cmocka_unit_test(load_einsum),
     };
-    if (argc != 3) return 2;
+    if (argc < 3) return 2;
     sample_path = argv[1];
     einsum_path = argv[2];
+    on_llvm = argc > 3 && strcmp(argv[3], "llvm") == 0;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
