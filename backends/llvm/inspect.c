@@ -20,8 +20,8 @@ typedef struct format_info {
 } format_info;
 
 static const format_info formats[] = {
-    [WEFT_EMIT_LOOPS] = {false, WEFT_LLVM_OBJECT, "#"},  [WEFT_EMIT_SCHEDULED] = {false, WEFT_LLVM_OBJECT, "#"},
-    [WEFT_EMIT_LLVM] = {true, WEFT_LLVM_IR, ";"},        [WEFT_EMIT_ASM] = {true, WEFT_LLVM_ASM, "#"},
+    [WEFT_EMIT_LOOPS] = {false, WEFT_LLVM_OBJECT, "#"}, [WEFT_EMIT_SCHEDULED] = {false, WEFT_LLVM_OBJECT, "#"},
+    [WEFT_EMIT_LLVM] = {true, WEFT_LLVM_IR, ";"},       [WEFT_EMIT_ASM] = {true, WEFT_LLVM_ASM, "#"},
     [WEFT_EMIT_PTX] = {true, WEFT_LLVM_PTX, "//"},
 };
 
@@ -73,11 +73,13 @@ weft_status *weft_program_emit(const weft_program *program, weft_emit_format for
         return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, "weft_program_emit", "program must not be NULL");
     if ((unsigned)format > WEFT_EMIT_PTX)
         return weft_status_create(program->allocator, WEFT_INVALID_ARGUMENT, "weft_program_emit",
-                                  "format %u is none of the %zu formats", (unsigned)format, sizeof formats / sizeof *formats);
+                                  "format %u is none of the %zu formats", (unsigned)format,
+                                  sizeof formats / sizeof *formats);
     emission e = {.allocator = program->allocator, .format = format};
     weft_bytes_init(&e.text, e.allocator);
     weft_status *status = emit(&e, program);
-    if (status == NULL) status = weft_text_create(e.allocator, e.text.size == 0 ? "" : e.text.data, e.text.size, out_text);
+    if (status == NULL)
+        status = weft_text_create(e.allocator, e.text.size == 0 ? "" : e.text.data, e.text.size, out_text);
     weft_bytes_finish(&e.text);
     return status;
 }

@@ -22,9 +22,10 @@ typedef enum weft_emit_format {
 weft_status *weft_emit_target(const char **out_target) WEFT_MUST_USE;
 
 /*
- * The kernels of `program` as text, in the order in which they run, with row-major arrays and no specialisation; each after a comment with its
- * number and name. What a library or an extension computes is not among them. `*out_text` is freed with weft_text_destroy. NO_COMPILER for all
- * formats but LOOPS when the code generator cannot be loaded; UNSUPPORTED names an op that no kernel computes.
+ * The kernels of `program` as text, in the order in which they run, with row-major arrays and no specialisation; each
+ * after a comment with its number and name. What a library or an extension computes is not among them. `*out_text` is
+ * freed with weft_text_destroy. NO_COMPILER for all formats but LOOPS when the code generator cannot be loaded;
+ * UNSUPPORTED names an op that no kernel computes.
  */
 weft_status *weft_program_emit(const weft_program *program, weft_emit_format format, char **out_text) WEFT_MUST_USE;
 
@@ -48,19 +49,20 @@ typedef struct weft_outline_value {
 } weft_outline_value;
 
 typedef struct weft_outline_node {
-    const char *op;            /* "add", "family.op" */
-    const char *name;          /* of the input, or given to the tensor; NULL: none */
+    const char *op;   /* "add", "family.op" */
+    const char *name; /* of the input, or given to the tensor; NULL: none */
     size_t input_count;
     const weft_outline_value *inputs; /* of nodes before this one */
     size_t output_count;
-    const char *const *types;  /* of each output: "f32[n, 4]" */
+    const char *const *types; /* of each output: "f32[n, 4]" */
     weft_outline_place place;
     uint32_t step;
 } weft_outline_node;
 
 typedef struct weft_outline_step {
     weft_outline_engine engine;
-    uint32_t node;             /* whose value it writes; a long reduction takes two steps, an output that is also another value one to copy it */
+    uint32_t node; /* whose value it writes; a long reduction takes two steps, an output that is also another value one
+                      to copy it */
 } weft_outline_step;
 
 typedef struct weft_outline_output {

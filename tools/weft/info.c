@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <weft/einsum.h>
+#include <weft/inspect.h>
+#include <weft/runtime.h>
+#include "command.h"
+#include "probe.h"
+
+static void print_machine(void)
+{
+    const char *target;
+    weft_status *status = weft_emit_target(&target);
+    printf("weft        %d.%d.%d\n", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH);
+    printf("target      %s\n", status == NULL ? target : weft_status_message(status));
+    printf("blis        %s\n", weft_gemm_configuration());
+    printf("runtimes    %s (default), %s\n", weft_runtime_llvm()->name, weft_runtime_reference()->name);
+    weft_status_destroy(status);
+}
+
+static void print_extension(const weft_extension *extension)
+{
+    printf("extensions  %s %s (ABI %u.%u):", extension->family, extension->version, (unsigned)extension->abi_major,
+           (unsigned)extension->abi_minor);
+    for (size_t i = 0; i < extension->op_count; i++) printf(" %s", extension->ops[i]->name);
+    printf("\n");
+}
+
+static weft_status *print_row(weft_executor *executor, const weft_op_def *op)
+{
+    static const char *const marks[2][2] = {{".", "r"}, {"l", "lr"}};
+    const char *runtimes[WEFT_PROBE_RUNTIMES] = {weft_runtime_llvm()->name, weft_runtime_reference()->name};
+    printf("%-17s", op->name);
+    for (int dtype = 0; dtype < WEFT_DTYPE_COUNT; dtype++) {
+        bool computes[WEFT_PROBE_RUNTIMES];
+        WEFT_TRY(weft_probe_run(executor, op, (weft_dtype)dtype, runtimes, computes));
+        printf("%-5s", marks[computes[0]][computes[1]]);
+    }
+    printf("\n");
+    return NULL;
+}
+
+static weft_status *print_matrix(weft_executor *executor)
+{
+    const weft_op_def *op;
+    printf("\nWhat computes each op: l the llvm runtime, r the ref runtime\n%-17s", "");
+    for (int dtype = 0; dtype < WEFT_DTYPE_COUNT; dtype++) printf("%-5s", weft_dtype_name((weft_dtype)dtype));
+    printf("\n");
+    for (size_t i = 0; (op = weft_op_builtin(i)) != NULL; i++) WEFT_TRY(print_row(executor, op));
+    return NULL;
+}
+
+static weft_status *run(const weft_arguments *arguments)
+{
+    weft_executor_options options = {.threads = 1};
+    weft_executor *executor;
+    (void)arguments;
+    print_machine();
+    print_extension(weft_einsum_extension());
+    WEFT_TRY(weft_executor_create_standard(&options, &executor));
+    weft_status *status = print_matrix(executor);
+    weft_executor_destroy(executor);
+    return status;
+}
+
+const weft_command weft_command_info = {
+    .name = "info",
+    .operands = "",
+    .summary = "tell versions, the machine, the libraries, and which op runs where",
+    .detail = "The table is found out by running each op.",
+    .least = 0,
+    .most = 0,
+    .run = run,
+};

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { FAILED = 1, MISUSED = 2 };
+
+static const weft_command *const commands[] = {
+    &weft_command_einsum, &weft_command_run, &weft_command_opt, &weft_command_view, &weft_command_info,
+};
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+
+static const weft_command *find_command(const char *name)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(commands[i]->name, name) == 0) return commands[i];
+    return NULL;
+}
+
+static void print_commands(FILE *file)
+{
+    fprintf(file, "weft compiles and runs tensor programs.\n\nusage: weft COMMAND ...\n\n");
+    for (size_t i = 0; i < COMMAND_COUNT; i++) fprintf(file, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+    fprintf(file, "\n'weft help COMMAND' tells more about one of them, 'weft --version' the version.\n");
+}
+
+static void print_help(const weft_command *command)
+{
+    printf("%s.\n\nusage: weft %s %s\n", command->summary, command->name, command->operands);
+    if (command->options.count > 0) printf("\n");
+    for (size_t i = 0; i < command->options.count; i++) {
+        const weft_option *option = &command->options.options[i];
+        char left[128];
+        snprintf(left, sizeof left, "%s %s", option->name, option->value == NULL ? "" : option->value);
+        printf("  %-46s %s\n", left, option->help);
+    }
+    if (command->detail[0] != 0) printf("\n%s\n", command->detail);
+}
+
+static int help(int argc, char **argv)
+{
+    if (argc == 0) {
+        print_commands(stdout);
+        return 0;
+    }
+    const weft_command *command = find_command(argv[0]);
+    if (command == NULL) {
+        fprintf(stderr, "weft help: there is no command '%s'\n", argv[0]);
+        return MISUSED;
+    }
+    print_help(command);
+    return 0;
+}
+
+static int report(const char *name, weft_status *status)
+{
+    if (status == NULL && fflush(stdout) == 0) return 0;
+    if (status == NULL) {
+        fprintf(stderr, "weft %s: standard output cannot be written\n", name);
+        return FAILED;
+    }
+    int exit_status = weft_status_is_misuse(status) ? MISUSED : FAILED;
+    fprintf(stderr, "weft %s: %s\n", name, weft_status_message(status));
+    weft_status_destroy(status);
+    return exit_status;
+}
+
+static weft_status *run(const weft_command *command, const weft_arguments *arguments)
+{
+    size_t count = arguments->operand_count;
+    if (count < command->least || count > command->most)
+        return weft_misuse("usage is 'weft %s %s', not with %zu operand%s", command->name, command->operands, count,
+                           count == 1 ? "" : "s");
+    return command->run(arguments);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        fprintf(stderr, "weft: a command is needed; 'weft help' lists them\n");
+        return MISUSED;
+    }
+    if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0) return help(argc - 2, argv + 2);
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("weft %d.%d.%d\n", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH);
+        return 0;
+    }
+    const weft_command *command = find_command(argv[1]);
+    if (command == NULL) {
+        fprintf(stderr, "weft: there is no command '%s'; 'weft help' lists them\n", argv[1]);
+        return MISUSED;
+    }
+    for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0) return help(1, argv + 1);
+    weft_arguments arguments = {0};
+    weft_status *status = weft_arguments_parse(command->options, argc - 2, argv + 2, &arguments);
+    if (status == NULL) status = run(command, &arguments);
+    weft_arguments_finish(&arguments);
+    return report(command->name, status);
+}

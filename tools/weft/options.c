@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "options.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char misuse_place[] = "usage";
+
+weft_status *weft_misuse(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    weft_status *status = weft_status_create_v(NULL, WEFT_INVALID_ARGUMENT, misuse_place, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+bool weft_status_is_misuse(const weft_status *status)
+{
+    return strcmp(weft_status_where(status), misuse_place) == 0;
+}
+
+/* The option that `argument` names in its first `length` bytes. */
+static const weft_option *find_option(weft_option_table table, const char *argument, size_t length)
+{
+    for (size_t i = 0; i < table.count; i++) {
+        const char *name = table.options[i].name;
+        if (strlen(name) == length && memcmp(name, argument, length) == 0) return &table.options[i];
+    }
+    return NULL;
+}
+
+static bool is_choice(const char *choices, const char *text)
+{
+    size_t length = strlen(text);
+    for (const char *at = choices; at != NULL; at = strchr(at, '|')) {
+        if (*at == '|') at++;
+        if (length > 0 && strncmp(at, text, length) == 0 && (at[length] == '|' || at[length] == 0)) return true;
+    }
+    return false;
+}
+
+static weft_status *parse_value(weft_option_value *value)
+{
+    const weft_option *option = value->option;
+    char *end;
+    errno = 0;
+    switch (option->kind) {
+    case WEFT_OPTION_COUNT:
+        value->count = strtol(value->text, &end, 10);
+        if (end == value->text || *end != 0 || errno != 0 || value->count < 1 || value->count > 1000000000)
+            return weft_misuse("%s takes an integer from 1 to 1000000000, not '%s'", option->name, value->text);
+        return NULL;
+    case WEFT_OPTION_CHOICE:
+        if (!is_choice(option->value, value->text))
+            return weft_misuse("%s takes one of %s, not '%s'", option->name, option->value, value->text);
+        return NULL;
+    default: return NULL;
+    }
+}
+
+/* Parses the option argv[*at], and moves *at onto its value. */
+static weft_status *parse_option(weft_option_table table, int argc, char **argv, int *at, weft_arguments *arguments)
+{
+    const char *argument = argv[*at], *equals = argument[1] == '-' ? strchr(argument, '=') : NULL;
+    size_t length = equals == NULL ? strlen(argument) : (size_t)(equals - argument);
+    weft_option_value value = {.option = find_option(table, argument, length)};
+    if (value.option == NULL) return weft_misuse("there is no option '%.*s'", (int)length, argument);
+    if (value.option->kind == WEFT_OPTION_FLAG) {
+        if (equals != NULL) return weft_misuse("%s takes no value, but has '%s'", value.option->name, equals + 1);
+    } else {
+        if (equals == NULL && *at + 1 == argc)
+            return weft_misuse("%s needs a value: %s", value.option->name, value.option->value);
+        value.text = equals != NULL ? equals + 1 : argv[++*at];
+        WEFT_TRY(parse_value(&value));
+    }
+    arguments->values[arguments->value_count++] = value;
+    return NULL;
+}
+
+static weft_status *parse(weft_option_table table, int argc, char **argv, weft_arguments *arguments)
+{
+    bool options = true;
+    for (int i = 0; i < argc; i++) {
+        if (options && strcmp(argv[i], "--") == 0) options = false;
+        else if (options && argv[i][0] == '-' && argv[i][1] != 0)
+            WEFT_TRY(parse_option(table, argc, argv, &i, arguments));
+        else arguments->operands[arguments->operand_count++] = argv[i];
+    }
+    return NULL;
+}
+
+weft_status *weft_arguments_parse(weft_option_table table, int argc, char **argv, weft_arguments *out_arguments)
+{
+    size_t size = (size_t)argc + 1;
+    weft_arguments arguments = {.operands = calloc(size, sizeof(char *)),
+                                .values = calloc(size, sizeof(weft_option_value))};
+    weft_status *status = arguments.operands == NULL || arguments.values == NULL ? weft_status_out_of_memory() : NULL;
+    if (status == NULL) status = parse(table, argc, argv, &arguments);
+    if (status == NULL) *out_arguments = arguments;
+    else weft_arguments_finish(&arguments);
+    return status;
+}
+
+void weft_arguments_finish(weft_arguments *arguments)
+{
+    free(arguments->operands);
+    free(arguments->values);
+    *arguments = (weft_arguments){0};
+}
+
+const weft_option_value *weft_arguments_find(const weft_arguments *arguments, const char *name)
+{
+    for (size_t i = arguments->value_count; i-- > 0;)
+        if (strcmp(arguments->values[i].option->name, name) == 0) return &arguments->values[i];
+    return NULL;
+}
+
+const char *weft_arguments_text(const weft_arguments *arguments, const char *name, const char *otherwise)
+{
+    const weft_option_value *value = weft_arguments_find(arguments, name);
+    return value == NULL ? otherwise : value->text;
+}
+
+long weft_arguments_count(const weft_arguments *arguments, const char *name, long otherwise)
+{
+    const weft_option_value *value = weft_arguments_find(arguments, name);
+    return value == NULL ? otherwise : value->count;
+}

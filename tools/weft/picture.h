@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_TOOLS_PICTURE_H
+#define WEFT_TOOLS_PICTURE_H
+/* Pictures of programs: the nodes of an outline in boxes, one for each kernel, product or extension's op. */
+#include <stdio.h>
+#include <weft/inspect.h>
+
+/* A node of the outline, or, from node_count on, an output. */
+typedef struct weft_picture_node {
+    uint32_t box;
+    uint32_t row;       /* in the box, from the top */
+    double x, y, width; /* of the centre; of the whole */
+} weft_picture_node;
+
+typedef struct weft_picture_box {
+    bool drawn;                 /* one that holds what no step computes is only a place */
+    uint32_t step;              /* of the outline, if drawn */
+    uint32_t row;               /* of the picture */
+    uint32_t rows;              /* of nodes in it */
+    double x, y, width, height; /* of the centre */
+    double order;               /* in its row */
+} weft_picture_box;
+
+typedef struct weft_picture {
+    const weft_outline *outline;
+    size_t node_count, box_count;
+    weft_picture_node *nodes;
+    weft_picture_box *boxes; /* those of steps first, by their number */
+    double width, height;
+} weft_picture;
+
+enum { WEFT_PICTURE_NODE_HEIGHT = 26, WEFT_PICTURE_CHARACTER = 7 };
+
+/* Decides where everything goes. */
+weft_status *weft_picture_init(weft_picture *picture, const weft_outline *outline) WEFT_MUST_USE;
+void weft_picture_finish(weft_picture *picture);
+
+/* What is written on a node, and on a box that is drawn. */
+void weft_picture_label(const weft_picture *picture, size_t node, char *out_text, size_t size);
+void weft_picture_box_label(const weft_picture *picture, size_t box, char *out_text, size_t size);
+
+/* An arrow between two nodes with the type of what flows. */
+typedef struct weft_picture_edge {
+    uint32_t from, to;
+    const char *type;
+} weft_picture_edge;
+/* Arrow number `i` into node `to`; false past the last. */
+bool weft_picture_edge_find(const weft_picture *picture, uint32_t to, size_t i, weft_picture_edge *out_edge);
+
+void weft_picture_print_dot(const weft_picture *picture, FILE *file);
+void weft_picture_print_svg(const weft_picture *picture, FILE *file);
+/* Prints `text` with `&`, `<`, `>` and `"` as XML writes them. */
+void weft_picture_print_xml(const char *text, FILE *file);
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "../npy.h"
+#include "command.h"
+#include "module.h"
+#include "print.h"
+#include "session.h"
+
+/* Names of the inputs or of the outputs of a program, each with a file or NULL. */
+typedef struct file_list {
+    const char *what; /* "input" */
+    size_t count;
+    const char *(*name)(const weft_program *program, size_t i);
+    const weft_program *program;
+    const char **files;
+} file_list;
+
+/* "x, w, b"; cut where it gets long. */
+static void join_names(const file_list *list, char *out_text, size_t size)
+{
+    size_t used = 0;
+    snprintf(out_text, size, "none");
+    for (size_t i = 0; i < list->count && used < size; i++) {
+        int length = snprintf(out_text + used, size - used, "%s%s", i == 0 ? "" : ", ", list->name(list->program, i));
+        used += (size_t)length;
+    }
+}
+
+static size_t find_name(const file_list *list, const char *name, size_t length)
+{
+    size_t i = 0;
+    while (i < list->count) {
+        const char *known = list->name(list->program, i);
+        if (strlen(known) == length && memcmp(known, name, length) == 0) break;
+        i++;
+    }
+    return i;
+}
+
+/* Takes "NAME=FILE" into the list. */
+static weft_status *add_file(file_list *list, const char *text)
+{
+    char names[512];
+    const char *equals = strrchr(text, '=');
+    if (equals == NULL || equals[1] == 0)
+        return weft_misuse("%ss are given as NAME=FILE.npy, not as '%s'", list->what, text);
+    size_t length = (size_t)(equals - text), found = find_name(list, text, length);
+    if (found == list->count) {
+        join_names(list, names, sizeof names);
+        return weft_misuse("the graph has no %s '%.*s'; its %ss: %s", list->what, (int)length, text, list->what, names);
+    }
+    if (list->files[found] != NULL) return weft_misuse("%s '%.*s' is given twice", list->what, (int)length, text);
+    list->files[found] = equals + 1;
+    return NULL;
+}
+
+static weft_status *check_complete(const file_list *list)
+{
+    char names[512];
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->files[i] != NULL) continue;
+        join_names(list, names, sizeof names);
+        return weft_misuse("%s '%s' is missing; the graph's %ss: %s", list->what, list->name(list->program, i),
+                           list->what, names);
+    }
+    return NULL;
+}
+
+static weft_status *fill_inputs(const weft_arguments *arguments, file_list *list)
+{
+    for (size_t i = 1; i < arguments->operand_count; i++) WEFT_TRY(add_file(list, arguments->operands[i]));
+    return check_complete(list);
+}
+
+static weft_status *fill_outputs(const weft_arguments *arguments, file_list *list)
+{
+    for (size_t i = 0; i < arguments->value_count; i++)
+        if (strcmp(arguments->values[i].option->name, "-o") == 0) WEFT_TRY(add_file(list, arguments->values[i].text));
+    return NULL;
+}
+
+static weft_status *write_outputs(const weft_arguments *arguments, const weft_session *session, const file_list *list)
+{
+    bool to_files = weft_arguments_find(arguments, "-o") != NULL;
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->files[i] != NULL) WEFT_TRY(weft_npy_save(NULL, list->files[i], session->outputs[i]));
+        if (to_files) continue;
+        printf("%s =\n", list->name(list->program, i));
+        WEFT_TRY(weft_array_print(stdout, session->outputs[i]));
+    }
+    return NULL;
+}
+
+static weft_status *run_files(const weft_arguments *arguments, weft_session *session, file_list *inputs,
+                              file_list *outputs)
+{
+    WEFT_TRY(fill_inputs(arguments, inputs));
+    WEFT_TRY(fill_outputs(arguments, outputs));
+    for (size_t i = 0; i < inputs->count; i++) WEFT_TRY(weft_npy_load(NULL, inputs->files[i], &session->inputs[i]));
+    WEFT_TRY(weft_session_run(session, arguments));
+    WEFT_TRY(write_outputs(arguments, session, outputs));
+    return weft_session_print_stats(session, arguments, NULL);
+}
+
+static weft_status *run_module(const weft_arguments *arguments, const weft_module *module, weft_session *session)
+{
+    WEFT_TRY(weft_session_compile(session, module->graph, module->outputs, module->output_names));
+    file_list inputs = {"input", session->input_count, weft_program_input_name, session->program, NULL};
+    file_list outputs = {"output", session->output_count, weft_program_output_name, session->program, NULL};
+    inputs.files = calloc(inputs.count + 1, sizeof *inputs.files);
+    outputs.files = calloc(outputs.count + 1, sizeof *outputs.files);
+    bool fine = inputs.files != NULL && outputs.files != NULL;
+    weft_status *status = fine ? run_files(arguments, session, &inputs, &outputs) : weft_status_out_of_memory();
+    free(inputs.files);
+    free(outputs.files);
+    return status;
+}
+
+static weft_status *run(const weft_arguments *arguments)
+{
+    weft_module *module;
+    weft_session session;
+    WEFT_TRY(weft_module_load(arguments->operands[0], &module));
+    weft_status *status = weft_session_init(&session, arguments);
+    if (status == NULL) status = run_module(arguments, module, &session);
+    weft_session_finish(&session);
+    weft_module_destroy(module);
+    return status;
+}
+
+static const weft_option options[] = {
+    {"-o", WEFT_OPTION_TEXT, "NAME=OUT.npy", "write that output there; without any, all are printed"},
+    WEFT_SESSION_OPTIONS,
+};
+
+const weft_command weft_command_run = {
+    .name = "run",
+    .operands = "GRAPH.weft NAME=IN.npy ... [OPTION ...]",
+    .summary = "compile a graph and run it on arrays",
+    .detail = "",
+    .least = 1,
+    .most = SIZE_MAX,
+    .options = WEFT_OPTIONS(options),
+    .run = run,
+};

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <weft/einsum.h>
+
+double weft_clock_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+weft_status *weft_session_init(weft_session *session, const weft_arguments *arguments)
+{
+    weft_executor_options options = {.threads = (unsigned)weft_arguments_count(arguments, "--threads", 0)};
+    *session = (weft_session){0};
+    WEFT_TRY(weft_executor_create_standard(&options, &session->executor));
+    return weft_executor_register_extension(session->executor, weft_einsum_extension());
+}
+
+void weft_session_finish(weft_session *session)
+{
+    for (size_t i = 0; session->inputs != NULL && i < session->input_count; i++) weft_array_release(session->inputs[i]);
+    for (size_t i = 0; session->outputs != NULL && i < session->output_count; i++)
+        weft_array_release(session->outputs[i]);
+    free(session->inputs);
+    free(session->outputs);
+    weft_executor_destroy(session->executor);
+    weft_program_release(session->program);
+    *session = (weft_session){0};
+}
+
+weft_status *weft_session_compile(weft_session *session, weft_graph *graph, weft_tensors outputs,
+                                  const char *const *output_names)
+{
+    double begin = weft_clock_ms();
+    WEFT_TRY(weft_compile_named(graph, outputs, output_names, NULL, &session->program));
+    session->compile_ms += weft_clock_ms() - begin;
+    session->output_count = weft_program_output_count(session->program);
+    session->input_count = weft_program_input_count(session->program);
+    session->outputs = calloc(session->output_count, sizeof *session->outputs);
+    session->inputs = calloc(session->input_count + 1, sizeof *session->inputs);
+    return session->outputs == NULL || session->inputs == NULL ? weft_status_out_of_memory() : NULL;
+}
+
+static weft_status *run_once(weft_session *session, const char *backend, double *out_ms)
+{
+    weft_report report = {0};
+    weft_run run = {.runtime = backend,
+                    .input_count = session->input_count,
+                    .inputs = session->inputs,
+                    .output_count = session->output_count,
+                    .outputs = session->outputs,
+                    .report = &report};
+    double begin = weft_clock_ms();
+    WEFT_TRY(weft_executor_run(session->executor, session->program, &run));
+    double compile = (double)report.compile_ns * 1e-6;
+    *out_ms = weft_clock_ms() - begin - compile;
+    session->compile_ms += compile;
+    session->peak_bytes = report.peak_bytes;
+    return NULL;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+weft_status *weft_session_run(weft_session *session, const weft_arguments *arguments)
+{
+    size_t repeats = (size_t)weft_arguments_count(arguments, "--repeat", 1);
+    const char *backend = weft_arguments_text(arguments, "--backend", "llvm");
+    double *times = calloc(repeats, sizeof *times);
+    weft_status *status = times == NULL ? weft_status_out_of_memory() : NULL;
+    for (size_t i = 0; i < repeats && status == NULL; i++) status = run_once(session, backend, &times[i]);
+    if (status == NULL) {
+        qsort(times, repeats, sizeof *times, compare);
+        session->run_ms = (times[(repeats - 1) / 2] + times[repeats / 2]) / 2;
+    }
+    free(times);
+    return status;
+}
+
+static bool fill_stats(const weft_session *session, cJSON *stats)
+{
+    weft_executor_counters counters;
+    weft_executor_counters_read(session->executor, &counters);
+    const weft_cache_counters *variants = &counters.variants;
+    bool filled = cJSON_AddNumberToObject(stats, "plan_ms", session->plan_ms) != NULL &&
+                  cJSON_AddNumberToObject(stats, "compile_ms", session->compile_ms) != NULL &&
+                  cJSON_AddNumberToObject(stats, "run_ms", session->run_ms) != NULL &&
+                  cJSON_AddNumberToObject(stats, "kernels", (double)counters.kernels_compiled) != NULL &&
+                  cJSON_AddNumberToObject(stats, "peak_bytes", (double)session->peak_bytes) != NULL;
+    cJSON *cache = filled ? cJSON_AddObjectToObject(stats, "cache") : NULL;
+    return cache != NULL && cJSON_AddNumberToObject(cache, "hits", (double)variants->hits) != NULL &&
+           cJSON_AddNumberToObject(cache, "misses", (double)variants->misses) != NULL &&
+           cJSON_AddNumberToObject(cache, "entries", (double)variants->entries) != NULL &&
+           cJSON_AddNumberToObject(cache, "bytes", (double)variants->bytes) != NULL;
+}
+
+weft_status *weft_session_print_stats(const weft_session *session, const weft_arguments *arguments, cJSON *extra)
+{
+    cJSON *stats = extra != NULL ? extra : cJSON_CreateObject();
+    bool wanted = weft_arguments_find(arguments, "--stats") != NULL;
+    char *text = wanted && stats != NULL && fill_stats(session, stats) ? cJSON_PrintUnformatted(stats) : NULL;
+    if (text != NULL) printf("%s\n", text);
+    cJSON_free(text);
+    cJSON_Delete(stats);
+    return wanted && text == NULL ? weft_status_out_of_memory() : NULL;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_TOOLS_SESSION_H
+#define WEFT_TOOLS_SESSION_H
+/* What `einsum` and `run` share: a program with its arrays, run some times and measured. */
+#include <cjson/cJSON.h>
+#include <weft/executor.h>
+#include "options.h"
+
+/* Rows of an option table. */
+#define WEFT_SESSION_OPTIONS                                                                                           \
+    {"--backend", WEFT_OPTION_CHOICE, "llvm|ref", "what runs it (llvm)"},                                              \
+        {"--threads", WEFT_OPTION_COUNT, "N", "threads (as many as there are processors)"},                            \
+        {"--repeat", WEFT_OPTION_COUNT, "N", "run it so many times and report the median (1)"},                        \
+    {                                                                                                                  \
+        "--stats", WEFT_OPTION_FLAG, NULL, "print one JSON object as the last line"                                    \
+    }
+
+typedef struct weft_session {
+    weft_executor *executor;
+    weft_program *program;
+    size_t input_count, output_count;
+    weft_array **inputs, **outputs; /* owned; entries may be NULL */
+    double plan_ms, compile_ms, run_ms;
+    size_t peak_bytes;
+} weft_session;
+
+double weft_clock_ms(void);
+
+weft_status *weft_session_init(weft_session *session, const weft_arguments *arguments) WEFT_MUST_USE;
+void weft_session_finish(weft_session *session);
+/* Compiles, and makes room for the arrays; the time counts as compile_ms. `output_names` may be NULL. */
+weft_status *weft_session_compile(weft_session *session, weft_graph *graph, weft_tensors outputs,
+                                  const char *const *output_names) WEFT_MUST_USE;
+/* Runs as `arguments` say; the first run makes the outputs, the others write to them again. */
+weft_status *weft_session_run(weft_session *session, const weft_arguments *arguments) WEFT_MUST_USE;
+/* Prints the line of --stats if it was asked for; `extra`, which is taken, has further members or is NULL. */
+weft_status *weft_session_print_stats(const weft_session *session, const weft_arguments *arguments,
+                                      cJSON *extra) WEFT_MUST_USE;
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "picture.h"
+
+void weft_picture_print_xml(const char *text, FILE *file)
+{
+    for (; *text != 0; text++) {
+        switch (*text) {
+        case '&': fputs("&amp;", file); break;
+        case '<': fputs("&lt;", file); break;
+        case '>': fputs("&gt;", file); break;
+        case '"': fputs("&quot;", file); break;
+        default: fputc((unsigned char)*text < ' ' ? ' ' : *text, file);
+        }
+    }
+}
+
+static void print_text(double x, double y, const char *style, const char *text, FILE *file)
+{
+    fprintf(file, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, style);
+    weft_picture_print_xml(text, file);
+    fputs("</text>\n", file);
+}
+
+static void print_box(const weft_picture *picture, size_t number, FILE *file)
+{
+    static const char *const fills[] = {
+        [WEFT_ENGINE_KERNEL] = "#e3eefb", [WEFT_ENGINE_PRODUCT] = "#fdecd8", [WEFT_ENGINE_EXTENSION] = "#e4f4e2"};
+    const weft_picture_box *box = &picture->boxes[number];
+    char label[160];
+    if (!box->drawn) return;
+    double left = box->x - box->width / 2, top = box->y - box->height / 2;
+    fprintf(file,
+            "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"8\" fill=\"%s\" stroke=\"#8899aa\"/>\n",
+            left, top, box->width, box->height, fills[picture->outline->steps[box->step].engine]);
+    weft_picture_box_label(picture, number, label, sizeof label);
+    print_text(left + 8, top + 16, "title", label, file);
+}
+
+static void print_edge(const weft_picture *picture, const weft_picture_edge *edge, FILE *file)
+{
+    const weft_picture_node *from = &picture->nodes[edge->from], *to = &picture->nodes[edge->to];
+    double y0 = from->y + WEFT_PICTURE_NODE_HEIGHT / 2.0, y1 = to->y - WEFT_PICTURE_NODE_HEIGHT / 2.0 - 2;
+    double bend = (y1 - y0) / 2;
+    fprintf(file, "<path d=\"M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f\" class=\"edge\"/>\n", from->x, y0, from->x,
+            y0 + bend, to->x, y1 - bend, to->x, y1);
+}
+
+static void print_edge_label(const weft_picture *picture, const weft_picture_edge *edge, FILE *file)
+{
+    const weft_picture_node *from = &picture->nodes[edge->from], *to = &picture->nodes[edge->to];
+    print_text((from->x + to->x) / 2, (from->y + to->y) / 2 + 4, "type", edge->type, file);
+}
+
+static void print_node(const weft_picture *picture, size_t n, FILE *file)
+{
+    const weft_picture_node *node = &picture->nodes[n];
+    bool output = n >= picture->outline->node_count;
+    bool given = !output && picture->outline->nodes[n].place == WEFT_OUTLINE_GIVEN;
+    bool repeated = !output && picture->outline->nodes[n].place == WEFT_OUTLINE_REPEATED;
+    char label[160];
+    fprintf(file,
+            "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"%d\" fill=\"%s\" stroke=\"#334455\"%s/>\n",
+            node->x - node->width / 2, node->y - WEFT_PICTURE_NODE_HEIGHT / 2.0, node->width, WEFT_PICTURE_NODE_HEIGHT,
+            given || output ? 13 : 3,
+            given    ? "#f2f2f2"
+            : output ? "#dddddd"
+                     : "#ffffff",
+            repeated ? " stroke-dasharray=\"4 3\"" : "");
+    weft_picture_label(picture, n, label, sizeof label);
+    print_text(node->x, node->y + 4, "node", label, file);
+}
+
+static void print_edges(const weft_picture *picture, FILE *file,
+                        void (*print)(const weft_picture *, const weft_picture_edge *, FILE *))
+{
+    weft_picture_edge edge;
+    for (uint32_t n = 0; n < picture->node_count; n++)
+        for (size_t i = 0; weft_picture_edge_find(picture, n, i, &edge); i++) print(picture, &edge, file);
+}
+
+void weft_picture_print_svg(const weft_picture *picture, FILE *file)
+{
+    fprintf(file,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\">\n",
+            picture->width, picture->height, picture->width, picture->height);
+    fputs("<style>text{font:12px monospace;fill:#112233}.node{text-anchor:middle}.title{font-style:italic;fill:#445566}"
+          ".type{text-anchor:middle;font-size:10px;fill:#774400;paint-order:stroke;stroke:#ffffff;stroke-width:3px}"
+          ".edge{fill:none;stroke:#667788;marker-end:url(#tip)}</style>\n"
+          "<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" "
+          "orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" fill=\"#667788\"/></marker></defs>\n"
+          "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
+          file);
+    for (size_t b = 0; b < picture->box_count; b++) print_box(picture, b, file);
+    print_edges(picture, file, print_edge);
+    for (size_t n = 0; n < picture->node_count; n++) print_node(picture, n, file);
+    print_edges(picture, file, print_edge_label);
+    fputs("</svg>\n", file);
+}
