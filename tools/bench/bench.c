@@ -99,7 +99,7 @@ static void run_chunk(void *context, size_t start, size_t count)
 int64_t weft_bench_run_floor(const weft_bench *bench, int64_t repeat)
 {
     size_t rows = (size_t)bench->subject->rows, chunks = (size_t)bench->threads * bench->subject->chunks;
-    bool serial = bench->threads == 1 || rows < 2 * chunks;
+    bool serial = bench->threads == 1 || chunks == 0;
     int64_t begin = now();
     for (int64_t i = 0; i < repeat; i++) {
         if (serial)

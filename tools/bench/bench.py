@@ -11,11 +11,13 @@ import platform
 import statistics
 import subprocess
 import sys
+import time
 
 import native
 import peers
 
 SAMPLE_NS = 5_000_000  # a sample repeats short calls until it lasts about this long
+CALM_S = 0.05  # thread pools spin for a while after their last call, and would take the next contestant's processors
 TREE = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -94,7 +96,7 @@ def repeats_of(run):
         repeat *= 2
 
 
-def sample(runs, rounds):
+def sample(runs, rounds, threads):
     """Nanoseconds per call of each contestant, round by round; each round starts with another one."""
     names = list(runs)
     repeats = {name: repeats_of(runs[name]) for name in names}
@@ -102,6 +104,7 @@ def sample(runs, rounds):
     for round_ in range(rounds):
         shift = round_ % len(names)
         for name in names[shift:] + names[:shift]:
+            time.sleep(CALM_S if threads > 1 else 0)
             times[name].append(runs[name](repeats[name]) / repeats[name])
     return times
 
@@ -110,7 +113,7 @@ def measure(library, index, threads, rounds, with_peers):
     bench = native.Bench(library, index, threads)
     try:
         runs, compile_ms = contestants_of(bench, with_peers)
-        times = sample(runs, rounds)
+        times = sample(runs, rounds, threads)
         runs.clear()
         case, facts = bench.case, bench.facts
         return {

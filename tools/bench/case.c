@@ -142,8 +142,7 @@ static const weft_bench_case cases[] = {
      .output = {1, {4}},
      .trace = trace_add,
      .floors = {floor_add},
-     .rows = 4,
-     .chunks = 1},
+     .rows = 4},
 };
 
 size_t weft_bench_case_count(void)

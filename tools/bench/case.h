@@ -32,7 +32,7 @@ typedef struct weft_bench_case {
     weft_tensor (*trace)(weft_tensor a, weft_tensor b);
     case_floor floors[CASE_FLOORS]; /* the faster one counts; the second may be NULL */
     int64_t rows;                   /* that the floor's threads share */
-    unsigned chunks;                /* of rows per thread */
+    unsigned chunks;                /* of rows per thread; 0: not worth threads */
 } weft_bench_case;
 
 size_t weft_bench_case_count(void);
