@@ -48,10 +48,8 @@ static void fill(void *memory, weft_dtype dtype, size_t count, uint64_t seed)
     for (size_t i = 0; i < count; i++) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
         double value = (double)(int64_t)(seed >> 40) / (1 << 23) - 1;
-        if (dtype == WEFT_F64)
-            ((double *)memory)[i] = value;
-        else
-            ((float *)memory)[i] = (float)value;
+        if (dtype == WEFT_F64) ((double *)memory)[i] = value;
+        else ((float *)memory)[i] = (float)value;
     }
 }
 
@@ -102,8 +100,7 @@ int64_t weft_bench_run_floor(const weft_bench *bench, int64_t repeat)
     bool serial = bench->threads == 1 || chunks == 0;
     int64_t begin = now();
     for (int64_t i = 0; i < repeat; i++) {
-        if (serial)
-            bench->floor(&bench->data, 0, (int64_t)rows);
+        if (serial) bench->floor(&bench->data, 0, (int64_t)rows);
         else
             pthreadpool_parallelize_1d_tile_1d(bench->pool, run_chunk, (void *)bench, rows, (rows - 1) / chunks + 1, 0);
     }
@@ -265,10 +262,8 @@ weft_status *weft_bench_create(size_t index, unsigned threads, weft_bench **out_
     bench->subject = subject;
     bench->threads = threads == 0 ? 1 : threads;
     weft_status *status = fill_bench(bench);
-    if (status == NULL)
-        *out_bench = bench;
-    else
-        weft_bench_destroy(bench);
+    if (status == NULL) *out_bench = bench;
+    else weft_bench_destroy(bench);
     return status;
 }
 

@@ -33,7 +33,10 @@ def parse_arguments():
     parser.add_argument("--venv", help="make a virtual environment with numpy and jax in this directory, or use it")
     parser.add_argument("--library", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
-    return parser.parse_args()
+    options = parser.parse_args()
+    if not all(count.isdigit() and int(count) > 0 for count in options.threads.split(",")) or options.rounds < 1:
+        parser.error("--threads takes positive numbers separated by commas, --rounds a positive number")
+    return options
 
 
 # ---- where the peers live ----
