@@ -144,6 +144,7 @@ static void measure(weft_picture *picture)
         double frame = box->drawn ? 2 * PADDING : 0;
         if (box->rows == 0) continue;
         if (box->drawn) {
+            frame += box->rows > 2 ? 2 * WEFT_PICTURE_BOW : 0;
             weft_picture_box_label(picture, b, label, sizeof label);
             box->width = 16 + (double)strlen(label) * WEFT_PICTURE_CHARACTER;
         }

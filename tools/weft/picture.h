@@ -29,7 +29,8 @@ typedef struct weft_picture {
     double width, height;
 } weft_picture;
 
-enum { WEFT_PICTURE_NODE_HEIGHT = 26, WEFT_PICTURE_CHARACTER = 7 };
+/* In pixels; BOW is how far an arrow goes aside that passes by nodes of its box. */
+enum { WEFT_PICTURE_NODE_HEIGHT = 26, WEFT_PICTURE_CHARACTER = 7, WEFT_PICTURE_BOW = 30 };
 
 /* Decides where everything goes. */
 weft_status *weft_picture_init(weft_picture *picture, const weft_outline *outline) WEFT_MUST_USE;

@@ -36,19 +36,27 @@ static void print_box(const weft_picture *picture, size_t number, FILE *file)
     print_text(left + 8, top + 16, "title", label, file);
 }
 
+/* Where the middle of an arrow goes to the side of the straight way: past the nodes between, if there are any in its
+ * box. */
+static double find_bow(const weft_picture_node *from, const weft_picture_node *to)
+{
+    double widest = from->width > to->width ? from->width : to->width;
+    return from->box == to->box && to->row > from->row + 1 ? widest / 2 + WEFT_PICTURE_BOW : 0;
+}
+
 static void print_edge(const weft_picture *picture, const weft_picture_edge *edge, FILE *file)
 {
     const weft_picture_node *from = &picture->nodes[edge->from], *to = &picture->nodes[edge->to];
     double y0 = from->y + WEFT_PICTURE_NODE_HEIGHT / 2.0, y1 = to->y - WEFT_PICTURE_NODE_HEIGHT / 2.0 - 2;
-    double bend = (y1 - y0) / 2;
-    fprintf(file, "<path d=\"M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f\" class=\"edge\"/>\n", from->x, y0, from->x,
-            y0 + bend, to->x, y1 - bend, to->x, y1);
+    double bend = (y1 - y0) / 2, bow = find_bow(from, to) * 4 / 3;
+    fprintf(file, "<path d=\"M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f\" class=\"edge\"/>\n", from->x, y0, from->x + bow,
+            y0 + bend, to->x + bow, y1 - bend, to->x, y1);
 }
 
 static void print_edge_label(const weft_picture *picture, const weft_picture_edge *edge, FILE *file)
 {
     const weft_picture_node *from = &picture->nodes[edge->from], *to = &picture->nodes[edge->to];
-    print_text((from->x + to->x) / 2, (from->y + to->y) / 2 + 4, "type", edge->type, file);
+    print_text((from->x + to->x) / 2 + find_bow(from, to), (from->y + to->y) / 2 + 4, "type", edge->type, file);
 }
 
 static void print_node(const weft_picture *picture, size_t n, FILE *file)
