@@ -137,8 +137,9 @@ weft_expr weft_expr_symbol(weft_extents *extents, const char *name, int64_t min,
 
 weft_expr weft_expr_variable(weft_extents *extents, const char *name, weft_expr extent) {
     if (extent == WEFT_EXPR_NONE || !check_name(extents, name)) return WEFT_EXPR_NONE;
-    int64_t most = weft_extent_node_of(extents, extent)->max;
-    int64_t max = most == INT64_MAX ? INT64_MAX : most > 0 ? most - 1 : 0;
+    int64_t least = weft_extent_node_of(extents, extent)->min, most = weft_extent_node_of(extents, extent)->max;
+    /* Were its only value 0, it would turn into that, and a range that may be empty could not be told from one of 1. */
+    int64_t max = most == INT64_MAX ? INT64_MAX : most > 1 || least == 1 ? most - 1 : 1;
     weft_expr variable = declare(extents, name, 0, max, extent);
     if (variable == WEFT_EXPR_NONE) return variable;
     extents->speculating++;
