@@ -2,31 +2,7 @@
 #include "lib/loop/lower_internal.h"
 #include <string.h>
 
-stage_plan *weft_lowerer_plan(lowerer *low, const weft_point *point) {
-    stage_plan *plan = weft_arena_allocate(&low->arena, sizeof *plan);
-    if (plan == NULL) return NULL;
-    *plan = (stage_plan){.node = point->value.node, .point = *point};
-    weft_reduction_fill(low->graph, plan->node, &plan->reduction);
-    const weft_reduction *reduction = &plan->reduction;
-    plan->reduced = weft_arena_allocate(&low->arena, (reduction->axis_count + 1) * sizeof(weft_expr));
-    if (plan->reduced == NULL) return NULL;
-    weft_extents *x = low->extents;
-    weft_shape shape = weft_value_type(low->graph, weft_graph_node(low->graph, plan->node)->inputs[0])->shape;
-    for (uint32_t g = 0; g < reduction->group_count; g++) {
-        uint32_t first = reduction->group_first[g];
-        uint32_t last = g + 1 < reduction->group_count ? reduction->group_first[g + 1] : reduction->axis_count;
-        plan->extents[g] = weft_expr_constant(x, 1);
-        for (uint32_t i = first; i < last; i++) {
-            weft_expr extent = weft_space_extent(&low->space, shape.extents[reduction->axes[i]]);
-            plan->extents[g] = weft_expr_mul(x, plan->extents[g], extent);
-        }
-        plan->variables[g] = plan->positions[g] = weft_lowerer_variable(low, plan->extents[g]);
-    }
-    return plan;
-}
-
-/* The index of each reduced axis, given the position in each group. */
-static void split_groups(lowerer *low, stage_plan *plan) {
+void weft_lowerer_split(lowerer *low, stage_plan *plan) {
     weft_extents *x = low->extents;
     const weft_reduction *reduction = &plan->reduction;
     weft_shape shape = weft_value_type(low->graph, weft_graph_node(low->graph, plan->node)->inputs[0])->shape;
@@ -43,6 +19,30 @@ static void split_groups(lowerer *low, stage_plan *plan) {
             if (i > first) position = weft_expr_div(x, position, divisor);
         }
     }
+}
+
+stage_plan *weft_lowerer_plan(lowerer *low, const weft_point *point) {
+    stage_plan *plan = weft_arena_allocate(&low->arena, sizeof *plan);
+    if (plan == NULL) return NULL;
+    *plan = (stage_plan){.node = point->value.node, .point = {.value = point->value, .index = point->index}};
+    weft_reduction_fill(low->graph, plan->node, &plan->reduction);
+    const weft_reduction *reduction = &plan->reduction;
+    plan->reduced = weft_arena_allocate(&low->arena, (reduction->axis_count + 1) * sizeof(weft_expr));
+    if (plan->reduced == NULL) return NULL;
+    weft_extents *x = low->extents;
+    weft_shape shape = weft_value_type(low->graph, weft_graph_node(low->graph, plan->node)->inputs[0])->shape;
+    for (uint32_t g = 0; g < reduction->group_count; g++) {
+        uint32_t first = reduction->group_first[g];
+        uint32_t last = g + 1 < reduction->group_count ? reduction->group_first[g + 1] : reduction->axis_count;
+        plan->extents[g] = weft_expr_constant(x, 1);
+        for (uint32_t i = first; i < last; i++) {
+            weft_expr extent = weft_space_extent(&low->space, shape.extents[reduction->axes[i]]);
+            plan->extents[g] = weft_expr_mul(x, plan->extents[g], extent);
+        }
+        plan->variables[g] = plan->positions[g] = weft_lowerer_variable(low, plan->extents[g]);
+    }
+    weft_lowerer_split(low, plan);
+    return plan;
 }
 
 uint32_t weft_reduction_components(const weft_graph *graph, uint32_t id, weft_dtype *out_dtypes) {
@@ -157,7 +157,6 @@ static weft_inst_id operand_value(lowerer *low, const stage_plan *plan, size_t o
 void weft_lowerer_accumulate(lowerer *low, stage_plan *plan) {
     const weft_node *node = weft_graph_node(low->graph, plan->node);
     const weft_reduction *reduction = &plan->reduction;
-    split_groups(low, plan);
     for (uint32_t g = 0; g < reduction->group_count; g++) {
         uint32_t lanes = g + 1 == reduction->group_count ? reduction->lanes : 1;
         reduced_range(low, plan->variables[g], plan->extents[g], lanes);

@@ -17,6 +17,8 @@
 #define ENOUGH_RESULTS 64
 /* Bytes of virtual lanes: four AVX vectors or two AVX-512 ones, enough to hide the latency of an addition. */
 #define LANE_BYTES 128u
+/* Sixteen vectors of the widest elements that may come along: of the position of an argmax of bools, with AVX. */
+#define MOST_LANES 64u
 
 weft_status *weft_partition_init(weft_partition *partition, const weft_allocator *allocator,
                                  const weft_compiled *compiled) {
@@ -85,6 +87,7 @@ static weft_ints reduced_axes(const weft_node *node) {
 
 static uint32_t virtual_lanes(size_t element_size, int64_t bound) {
     uint32_t lanes = LANE_BYTES / (uint32_t)element_size;
+    if (lanes > MOST_LANES) lanes = MOST_LANES;
     while (lanes > 1 && (int64_t)lanes / 2 >= bound) lanes /= 2;
     return lanes < 1 ? 1 : lanes;
 }

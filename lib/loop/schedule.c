@@ -101,7 +101,7 @@ static weft_status *bind_outer(weft_kernel *kernel, uint32_t width) {
     bool loops = false;
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         if (kernel->stages[s].inst_count > body) body = kernel->stages[s].inst_count;
-        loops |= kernel->stages[s].range_count > 0;
+        loops |= kernel->stages[s].range_count > 0 || kernel->stages[s].accumulator_count > 0;
     }
     uint32_t unroll = unroll_for(body), crossing = loops ? last + 1 : weft_kernel_find_crossing(kernel);
     if (crossing < last) return weft_kernel_stage_crossing(kernel, crossing, width, unroll);
