@@ -162,11 +162,29 @@ static weft_status *attempt_until_through(const weft_build_request *request, wef
     return NULL;
 }
 
+static weft_status *stop(variant_builder *builder, const void *context) {
+    (void)builder;
+    (void)context;
+    return NULL;
+}
+
+/* With values for the symbols more axes can be walked as one. What has memory, and which engine computes it, is decided without them, so that a
+ * specialised variant computes the bits of the generic one. */
+static weft_status *decide(const weft_build_request *request, weft_partition *partition) {
+    weft_build_request generic = *request;
+    weft_variant *variant = NULL;
+    generic.specialized_count = 0;
+    WEFT_TRY(attempt_until_through(&generic, partition, stop, NULL, &variant));
+    weft_variant_destroy(variant);
+    return NULL;
+}
+
 weft_status *weft_builder_run(const weft_build_request *request, weft_attempt_end end, const void *context,
                               weft_variant **out_variant) {
     weft_partition partition;
     WEFT_TRY(weft_partition_init(&partition, request->allocator, request->program->graph));
-    weft_status *status = attempt_until_through(request, &partition, end, context, out_variant);
+    weft_status *status = request->specialized_count > 0 ? decide(request, &partition) : NULL;
+    if (status == NULL) status = attempt_until_through(request, &partition, end, context, out_variant);
     weft_partition_finish(&partition);
     return status;
 }

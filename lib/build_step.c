@@ -317,6 +317,18 @@ static weft_status *find_code(variant_builder *builder, const weft_code_generato
     return NULL;
 }
 
+static weft_status *fill_sites(variant_builder *builder, const weft_lowered *lowered, weft_step *out_step) {
+    uint32_t *slots = weft_arena_allocate(&builder->variant->arena, (lowered->site_count + 1) * sizeof *slots);
+    if (slots == NULL) return weft_status_out_of_memory();
+    for (uint32_t i = 0; i < lowered->site_count; i++) {
+        weft_expr extent = weft_space_extent(&builder->space, lowered->site_extents[i]);
+        WEFT_TRY(weft_builder_slot(builder, extent, &slots[i]));
+    }
+    out_step->sites = lowered->sites;
+    out_step->site_extents = slots;
+    return NULL;
+}
+
 weft_status *weft_builder_fill_kernel(variant_builder *builder, const weft_code_generator *generator,
                                       const planned_step *planned, weft_step *out_step) {
     weft_kernel *kernel = planned->lowered.kernel;
@@ -329,6 +341,6 @@ weft_status *weft_builder_fill_kernel(variant_builder *builder, const weft_code_
     out_step->buffers = planned->lowered.memories;
     out_step->buffer_count = weft_kernel_argument_count(kernel);
     for (uint32_t i = 0; i < kernel->buffer_count; i++) out_step->written += kernel->buffers[i].written;
-    out_step->sites = planned->lowered.sites;
+    WEFT_TRY(fill_sites(builder, &planned->lowered, out_step));
     return find_code(builder, generator, kernel, out_step);
 }

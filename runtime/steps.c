@@ -31,8 +31,9 @@ static void run_range(void *context, int64_t begin, int64_t end)
 
 static weft_status *data_error(const weft_bound *bound, const weft_step *step, const weft_error_slot *error)
 {
+    int64_t extent = step->site_extents == NULL ? 0 : bound->values[step->site_extents[error->site]];
     return weft_status_create(&bound->executor->allocator, WEFT_DATA_ERROR, step->name, step->sites[error->site],
-                              error->value, error->position);
+                              error->value, error->position, extent);
 }
 
 static weft_status *run_kernel(weft_frame *frame, const weft_bound_step *bound_step)

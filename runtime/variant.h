@@ -66,7 +66,8 @@ typedef struct weft_step {
     const uint32_t *scalars; /* slots */
     uint32_t iterations;     /* slot: extent of the thread range */
     uint32_t work;           /* slot: about how many scalar operations one iteration costs; decides the grain */
-    const char *const *sites; /* sentence of each data check: printf format of value, then position (both PRId64) */
+    const char *const *sites; /* sentence of each data check: printf format of value, position and extent (all PRId64) */
+    const uint32_t *site_extents; /* slot of the extent in each sentence; NULL: no sentence has one */
     /* GEMM */
     weft_gemm gemm;
     /* HOST: either an extension's op, whose kernel and scratch_size are called ... */

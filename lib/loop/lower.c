@@ -37,16 +37,25 @@ stage_plan *weft_lowerer_find_stage(const lowerer *low, uint32_t node) {
     return plan;
 }
 
-/* Which of the root's axes the index uses, if it is nothing but distinct axes and zeros. */
-static bool used_axes(const lowerer *low, const weft_expr *index, size_t count, uint64_t *out_axes) {
+/* Whether running over the root's axis stays inside the extent: a concat or pad reads its operands on a part of its own axis. */
+static bool stays_inside(lowerer *low, weft_expr variable, weft_extent extent) {
+    weft_extents *x = low->extents;
+    weft_expr rest = weft_expr_sub(x, weft_space_extent(&low->space, extent), weft_expr_bound(x, variable));
+    return weft_expr_always_nonnegative(x, rest);
+}
+
+/* Which of the root's axes the point uses, if its index is nothing but distinct axes and zeros. */
+static bool used_axes(lowerer *low, const weft_point *point, uint64_t *out_axes) {
+    weft_shape shape = weft_value_type(low->graph, point->value)->shape;
     size_t rank = weft_value_type(low->graph, (weft_value){low->root, 0})->shape.rank;
     uint64_t axes = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < shape.rank; i++) {
         int64_t constant;
-        if (weft_expr_is_constant(low->extents, index[i], &constant) && constant == 0) continue;
+        if (weft_expr_is_constant(low->extents, point->index[i], &constant) && constant == 0) continue;
         size_t axis = 0;
-        while (axis < rank && low->variables[axis] != index[i]) axis++;
+        while (axis < rank && low->variables[axis] != point->index[i]) axis++;
         if (axis == rank || (axes >> axis & 1) != 0) return false;
+        if (!stays_inside(low, point->index[i], shape.extents[i])) return false;
         axes |= UINT64_C(1) << axis;
     }
     *out_axes = axes;
@@ -78,8 +87,7 @@ static void add_stage(lowerer *low, stage_plan *plan) {
 /* Whether a reduction read at this point can be a stage: on the outer axes, and where outer axes are left to run in parallel. */
 static bool fits(lowerer *low, const weft_point *point) {
     uint64_t axes;
-    size_t rank = weft_value_type(low->graph, point->value)->shape.rank;
-    if (!used_axes(low, point->index, rank, &axes)) return false;
+    if (!used_axes(low, point, &axes)) return false;
     if (low->outer_fixed) return axes == low->outer;
     if (axes == 0 && all_axes(low) != 0) return false;
     low->outer = axes;
@@ -197,6 +205,7 @@ static void lower_partial(lowerer *low, const weft_point *point, uint32_t target
     plan->extents[0] = weft_expr_min(x, size, weft_expr_sub(x, plan->extents[0], start));
     plan->variables[0] = weft_lowerer_variable(low, plan->extents[0]);
     plan->positions[0] = weft_expr_add(x, start, plan->variables[0]);
+    weft_lowerer_split(low, plan);
     if (!scan_operands(low, point, plan->reduced)) return;
     weft_dtype dtypes[WEFT_MAX_COMPONENTS];
     uint32_t width = weft_reduction_components(low->graph, low->root, dtypes);
@@ -289,7 +298,10 @@ static weft_status *finish_kernel(lowerer *low, weft_lowered *out_lowered) {
     weft_lowered lowered = {0};
     lowered.memories = weft_arena_copy(low->lowering->arena, low->memories, (low->memory_count + 1) * sizeof(uint32_t));
     lowered.sites = weft_arena_copy(low->lowering->arena, low->sites, (low->site_count + 1) * sizeof(char *));
-    if (lowered.memories == NULL || lowered.sites == NULL) return weft_status_out_of_memory();
+    lowered.site_count = low->site_count;
+    size_t size = (low->site_count + 1) * sizeof(weft_extent);
+    lowered.site_extents = weft_arena_copy(low->lowering->arena, low->site_extents, size);
+    if (lowered.memories == NULL || lowered.sites == NULL || lowered.site_extents == NULL) return weft_status_out_of_memory();
     WEFT_TRY(weft_kernel_builder_finish(low->builder, &lowered.kernel));
     *out_lowered = lowered;
     return NULL;

@@ -29,7 +29,9 @@ typedef enum weft_lower_part {
 typedef struct weft_lowered {
     weft_kernel *kernel;
     uint32_t *memories;      /* of each buffer of the kernel */
-    const char **sites;      /* sentence of each data check */
+    const char **sites;      /* sentence of each data check, as in weft_step */
+    uint32_t site_count;
+    weft_extent *site_extents; /* the extent in each sentence */
 } weft_lowered;
 
 /*

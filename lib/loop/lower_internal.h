@@ -38,6 +38,7 @@ typedef struct lowerer {
     uint32_t memories[WEFT_LOWERER_LIMIT]; /* of each buffer */
     uint32_t memory_count;
     const char *sites[WEFT_LOWERER_LIMIT];
+    weft_extent site_extents[WEFT_LOWERER_LIMIT];
     uint32_t site_count;
     uint32_t variable_count;
     bool failed;                        /* out of memory, or ... */
@@ -61,6 +62,8 @@ weft_inst_id weft_lowerer_constant(lowerer *low, weft_dtype dtype, uint64_t bits
 
 /* Fills in a plan for reduction `node`: groups, variables, the index of each reduced axis. NULL when out of memory. */
 stage_plan *weft_lowerer_plan(lowerer *low, const weft_point *point);
+/* Fills in the index of each reduced axis from the position in each group. */
+void weft_lowerer_split(lowerer *low, stage_plan *plan);
 /* Makes the reduced ranges and the accumulator of a stage, in the stage just begun. */
 void weft_lowerer_accumulate(lowerer *low, stage_plan *plan);
 /* The reduction's value from its accumulator. */

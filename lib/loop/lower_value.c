@@ -85,20 +85,21 @@ static weft_inst_id concat(lowerer *low, const weft_point *point) {
     return value;
 }
 
-static uint32_t add_site(lowerer *low, const char *sentence) {
+static uint32_t add_site(lowerer *low, const char *sentence, weft_extent extent) {
     if (low->site_count == WEFT_LOWERER_LIMIT) low->failed = low->too_large = true;
     if (low->failed) return 0;
     low->sites[low->site_count] = sentence;
+    low->site_extents[low->site_count] = extent;
     return low->site_count++;
 }
 
-static const char *gather_sentence(lowerer *low, weft_expr extent, int64_t axis) {
+static const char *gather_sentence(lowerer *low, int64_t axis) {
     weft_bytes text;
     weft_bytes_init(&text, low->lowering->allocator);
-    static const char head[] = "gather: index %" PRId64 " at position %" PRId64 " is out of range for extent ";
+    static const char head[] =
+        "gather: index %" PRId64 " at position %" PRId64 " is out of range for extent %" PRId64 " (axis ";
     weft_bytes_append(&text, head, sizeof head - 1);
-    weft_expr_print(low->extents, extent, &text);
-    weft_bytes_print(&text, " (axis %" PRId64 ")", axis);
+    weft_bytes_print(&text, "%" PRId64 ")", axis);
     const char *sentence = text.failed ? NULL : weft_arena_string(low->lowering->arena, text.data, text.size);
     weft_bytes_finish(&text);
     if (sentence == NULL) low->failed = true;
@@ -127,7 +128,7 @@ static weft_inst_id gather(lowerer *low, const weft_point *point) {
                        .dtype = WEFT_I64,
                        .arg_count = 1,
                        .args = {weft_lowerer_value(low, &indices)},
-                       .number = add_site(low, gather_sentence(low, extent, axis)),
+                       .number = add_site(low, gather_sentence(low, axis), shape.extents[axis]),
                        .index = extent,
                        .position = weft_space_position(&low->space, &indices),
                        .predicate_count = point->predicate_count,
@@ -157,7 +158,7 @@ static weft_inst_id elementwise(lowerer *low, const weft_point *point) {
     for (uint32_t i = 0; i < node->input_count; i++) inst.args[i] = operand(low, point, i, NULL);
     weft_dtype_kind kind = weft_dtype_info_of(inst.dtype)->kind;
     if (inst.op == WEFT_SCALAR_div && (kind == WEFT_KIND_SIGNED || kind == WEFT_KIND_UNSIGNED)) {
-        inst.number = add_site(low, "div: division by %" PRId64 " at position %" PRId64);
+        inst.number = add_site(low, "div: division by %" PRId64 " at position %" PRId64, weft_extent_of(0));
         inst.position = weft_space_position(&low->space, point);
         inst.predicate_count = point->predicate_count;
         inst.predicates = point->predicates;
