@@ -6,7 +6,7 @@
 
 typedef struct weft_command {
     const char *name;
-    const char *operands; /* for help */
+    const char *operands; /* for help, each after a space */
     const char *summary;  /* one line */
     const char *detail;   /* what help says below the options; may be "" */
     size_t least, most;   /* operands */

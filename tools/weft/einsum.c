@@ -171,7 +171,7 @@ static const weft_option options[] = {
 
 const weft_command weft_command_einsum = {
     .name = "einsum",
-    .operands = "EXPR A.npy B.npy ... [OPTION ...]",
+    .operands = " EXPR A.npy B.npy ... [OPTION ...]",
     .summary = "contract arrays as an einsum expression says",
     .detail = "EXPR is as in numpy: 'ij,jk->ik'. With --optimize nested it has parentheses: '(ij,jk),kl->il'. A path\n"
               "names in each step two positions of a list that loses both and gets the result at its end.",

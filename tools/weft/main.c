@@ -26,7 +26,7 @@ static void print_commands(FILE *file)
 
 static void print_help(const weft_command *command)
 {
-    printf("%s.\n\nusage: weft %s %s\n", command->summary, command->name, command->operands);
+    printf("%s.\n\nusage: weft %s%s\n", command->summary, command->name, command->operands);
     if (command->options.count > 0) printf("\n");
     for (size_t i = 0; i < command->options.count; i++) {
         const weft_option *option = &command->options.options[i];
@@ -69,7 +69,7 @@ static weft_status *run(const weft_command *command, const weft_arguments *argum
 {
     size_t count = arguments->operand_count;
     if (count < command->least || count > command->most)
-        return weft_misuse("usage is 'weft %s %s', not with %zu operand%s", command->name, command->operands, count,
+        return weft_misuse("usage is 'weft %s%s', not with %zu operand%s", command->name, command->operands, count,
                            count == 1 ? "" : "s");
     return command->run(arguments);
 }

@@ -42,7 +42,7 @@ static const weft_option options[] = {
 
 const weft_command weft_command_opt = {
     .name = "opt",
-    .operands = "GRAPH.weft [OPTION ...]",
+    .operands = " GRAPH.weft [OPTION ...]",
     .summary = "optimise a graph and print it, or the code made from it",
     .detail = "The passes are lower, canonicalize, contract, simplify and arrange, the pipeline in this order.",
     .least = 1,

@@ -137,7 +137,7 @@ static const weft_option options[] = {
 
 const weft_command weft_command_run = {
     .name = "run",
-    .operands = "GRAPH.weft NAME=IN.npy ... [OPTION ...]",
+    .operands = " GRAPH.weft NAME=IN.npy ... [OPTION ...]",
     .summary = "compile a graph and run it on arrays",
     .detail = "",
     .least = 1,

@@ -58,7 +58,7 @@ static const weft_option options[] = {
 
 const weft_command weft_command_view = {
     .name = "view",
-    .operands = "GRAPH.weft -o FILE",
+    .operands = " GRAPH.weft -o FILE",
     .summary = "draw a graph as it is computed",
     .detail =
         "Boxes are the steps of a run: kernels around the ops they fuse, matrix products, extensions' ops. Arrows\n"

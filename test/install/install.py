@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Installs a build into an empty place and uses it as a stranger would: install.py BUILD SOURCE."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD, SOURCE = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+EINSUM_TESTS = ["einsum", "einsum_cache", "einsum_cases"]
+
+
+def run(*command, **options):
+    """What `command` prints; an AssertionError with everything it said when it fails."""
+    done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(map(str, command))}: {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+class Installed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.root = pathlib.Path(cls.folder.name)
+        run("meson", "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", cls.root / "destination")
+        (found,) = cls.root.glob("destination/**/weft.pc")
+        cls.libraries = found.parent.parent
+        configured = re.search(r"^prefix=(.*)$", found.read_text(), re.MULTILINE).group(1)
+        cls.prefix = pathlib.Path(f"{cls.root}/destination{configured}")
+        cls.environment = os.environ | {
+            "PKG_CONFIG_LIBDIR": str(found.parent),
+            "LD_LIBRARY_PATH": str(cls.libraries),
+            "LC_ALL": "C",
+        }
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def flags(self, package):
+        """What pkg-config alone says, with the prefix where it lies for the moment."""
+        return run("pkg-config", f"--define-variable=prefix={self.prefix}", "--cflags", "--libs", package,
+                   env=self.environment).split()
+
+    def build(self, output, *arguments):
+        run("cc", "-std=c17", "-O1", *STRICT, "-o", self.root / output, *arguments)
+        return self.root / output
+
+    def test_first_program(self):
+        readme = (SOURCE / "README.md").read_text()
+        code = re.search(r"^```c\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL).group(1)
+        shown = re.search(r"^```text\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL).group(1)
+        source = self.root / "first.c"
+        source.write_text(code)
+        program = self.build("first", source, *self.flags("weft"))
+        self.assertEqual(run(program, env=self.environment), shown)
+
+    def test_runtime_alone(self):
+        program = self.build("runtime", SOURCE / "test/install/runtime.c", *self.flags("weft-rt"))
+        self.assertEqual(run(program, env=self.environment), "1 3 5 2 4 6 INVALID_ARGUMENT\n")
+        needed = run("ldd", program, env=self.environment)
+        self.assertIn("libweft-rt.so", needed)
+        self.assertNotRegex(needed, r"LLVM|libweft\.so|libweft-llvm")
+
+    def test_einsum_out_of_tree(self):
+        einsum = SOURCE / "extensions/einsum"
+        flags = ["-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", f"-I{einsum}/include", *self.flags("weft"), "-lm", "-pthread"]
+        library = self.build("libstranger.so", "-shared", "-fPIC", *einsum.glob("*.c"), *flags)
+        common = [SOURCE / "test/einsum/einsum.c", SOURCE / "test/support.c", f"-I{SOURCE}", library, *flags, "-lcmocka"]
+        for name in EINSUM_TESTS:
+            with self.subTest(name):
+                program = self.build(name, SOURCE / f"test/unit/{name}.c", *common)
+                cases = [SOURCE / "test/einsum/cases.txt"] if name == "einsum_cases" else []
+                run(program, *cases, env=self.environment | {"LD_LIBRARY_PATH": f"{self.root}:{self.libraries}"})
+
+    def test_plugin_out_of_tree(self):
+        self.build("sample.so", "-shared", "-fPIC", SOURCE / "test/plugin/sample.c", *self.flags("weft"))
+
+    def test_headers_alone(self):
+        headers = sorted((self.prefix / "include/weft").glob("*.h"))
+        self.assertGreater(len(headers), 10)
+        for header in headers:
+            for compiler, language, standard in [("cc", "c", "c17"), ("g++", "c++", "c++17")]:
+                with self.subTest(header=header.name, language=language):
+                    run(compiler, "-x", language, f"-std={standard}", *STRICT, "-fsyntax-only", f"-I{self.prefix}/include", "-",
+                        input=f"#include <weft/{header.name}>\n")
+
+    def test_command_finds_its_libraries(self):
+        plain = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
+        self.assertRegex(run(self.prefix / "bin/weft", "--version", env=plain), r"^weft \d+\.\d+\.\d+\n$")
+        self.assertRegex(run(self.prefix / "bin/weft", "info", env=plain), r"\ntarget +llvm ")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drives the command line on small files: command.py WEFT."""
+import json
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+WEFT = sys.argv[1]
+OK, FAILED, MISUSED = 0, 1, 2
+LETTERS = {"<f4": "f", "<f8": "d", "<i8": "q", "|b1": "?"}
+
+GRAPH = """weft 0.1
+symbol n in [1, 1024]
+graph {
+  %x = input() {name = "x", dtype = f32, shape = [n, 3]}
+  %w = input() {name = "w", dtype = f32, shape = [3]}
+  %0 = broadcast(%w) {shape = [n, 3], axes = [1]}
+  %1 = mul(%x, %0)
+  %2 = add(%1, %1)
+  %3 = reduce_sum(%2) {axes = [1]}
+  return y = %2, total = %3
+}
+"""
+
+
+def save(path, descr, shape, values):
+    header = repr({"descr": descr, "fortran_order": False, "shape": tuple(shape)}).encode()
+    header += b" " * (63 - (10 + len(header)) % 64) + b"\n"
+    body = struct.pack(f"<{len(values)}{LETTERS[descr]}", *values)
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + body)
+
+
+def load(path):
+    data = path.read_bytes()
+    end = 10 + struct.unpack("<H", data[8:10])[0]
+    header = eval(data[10:end])  # what weft itself wrote
+    letter = LETTERS[header["descr"]]
+    count = (len(data) - end) // struct.calcsize(letter)
+    return header["shape"], list(struct.unpack(f"<{count}{letter}", data[end:]))
+
+
+class Command(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.save("a.npy", (2, 3), [1, 2, 3, 4, 5, 6])
+        self.save("b.npy", (3, 4), range(12))
+        self.save("c.npy", (4, 2), range(8))
+        self.save("w.npy", (3,), [1, 10, 100])
+        (self.folder / "g.weft").write_text(GRAPH)
+
+    def save(self, name, shape, values, descr="<f4"):
+        save(self.folder / name, descr, shape, values)
+
+    def weft(self, *arguments):
+        done = subprocess.run([WEFT, *arguments], cwd=self.folder, capture_output=True, text=True)
+        return done.returncode, done.stdout, done.stderr
+
+    def prints(self, expected, *arguments):
+        self.assertEqual(self.weft(*arguments), (OK, expected, ""))
+
+    def refuses(self, status, sentence, *arguments):
+        found, _, error = self.weft(*arguments)
+        self.assertEqual((found, error), (status, f"weft {sentence}\n"))
+
+
+class General(Command):
+    def test_version(self):
+        status, out, _ = self.weft("--version")
+        self.assertEqual(status, OK)
+        self.assertRegex(out, r"^weft \d+\.\d+\.\d+\n$")
+
+    def test_help(self):
+        _, out, _ = self.weft("help")
+        commands = [line.split()[0] for line in out.splitlines() if line.startswith("  ")]
+        self.assertEqual(commands, ["einsum", "run", "opt", "view", "info"])
+        for name in commands:
+            with self.subTest(name):
+                long = self.weft("help", name)
+                self.assertEqual(long, self.weft(name, "--help"))
+                self.assertEqual(long[0], OK)
+                self.assertIn(f"usage: weft {name}", long[1])
+
+    def test_misuse(self):
+        self.assertEqual(self.weft()[0], MISUSED)
+        self.assertEqual(self.weft("fly")[0], MISUSED)
+        self.assertEqual(self.weft("help", "fly")[0], MISUSED)
+        self.refuses(MISUSED, "info: usage is 'weft info', not with 1 operand", "info", "x")
+        self.refuses(MISUSED, "info: there is no option '--stats'", "info", "--stats")
+        self.refuses(MISUSED, "opt: --emit needs a value: graph|loops|scheduled|llvm|asm|ptx", "opt", "g.weft", "--emit")
+        self.refuses(MISUSED, "opt: --emit takes one of graph|loops|scheduled|llvm|asm|ptx, not 'l'", "opt", "g.weft", "--emit=l")
+        self.refuses(MISUSED, "run: --stats takes no value, but has 'yes'", "run", "g.weft", "--stats=yes")
+        for count in ["0", "-1", "1.5", "", "99999999999999999999"]:
+            sentence = f"run: --threads takes an integer from 1 to 1000000000, not '{count}'"
+            self.refuses(MISUSED, sentence, "run", "g.weft", "--threads", count)
+
+    def test_info(self):
+        status, out, error = self.weft("info")
+        self.assertEqual((status, error), (OK, ""))
+        for start in ["weft ", "target ", "blis ", "runtimes ", "extensions  einsum "]:
+            self.assertIn(f"\n{start}", "\n" + out)
+        rows = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line}
+        dtypes = "bool u8 i32 u32 i64 bf16 f16 f32 f64 c64 c128".split()
+        add = dict(zip(dtypes, rows["add"]))
+        self.assertIn("r", add["f32"])
+        self.assertEqual(add["bool"], ".")
+        self.assertEqual(set(rows["exp"][:5]), {"."})
+
+
+class Einsum(Command):
+    product = "[[ 32.  38.  44.  50.]\n [ 68.  83.  98. 113.]]\n"
+
+    def test_prints(self):
+        for backend in ["llvm", "ref"]:
+            for more in [[], ["--symbolic"], ["--threads", "2"], ["--repeat=3"], ["--optimize", "left"]]:
+                with self.subTest(backend=backend, more=more):
+                    self.prints(self.product, "einsum", "ij,jk->ik", "a.npy", "b.npy", "--backend", backend, *more)
+        self.prints("21.\n", "einsum", "ij->", "a.npy")
+
+    def test_orders(self):
+        expected = "[[ 552.  716.]\n [1236. 1598.]]\n"
+        for order, text in [("auto", "ij,jk,kl->il"), ("path:1-2,0-1", "ij,jk,kl->il"), ("nested", "ij,(jk,kl)->il")]:
+            for more in [[], ["--symbolic"]]:
+                with self.subTest(order=order, more=more):
+                    self.prints(expected, "einsum", text, "a.npy", "b.npy", "c.npy", "--optimize", order, *more)
+
+    def test_writes(self):
+        self.prints("", "einsum", "ij,jk->ki", "a.npy", "b.npy", "-o", "out.npy")
+        self.assertEqual(load(self.folder / "out.npy"), ((4, 2), [32, 68, 38, 83, 44, 98, 50, 113]))
+
+    def test_stats(self):
+        status, out, _ = self.weft("einsum", "ij,jk,kl->il", "a.npy", "b.npy", "c.npy", "--optimize", "path:1-2,0-1", "--stats",
+                                   "--repeat", "4")
+        stats = json.loads(out.splitlines()[-1])
+        self.assertEqual(status, OK)
+        self.assertAlmostEqual(stats["log10_flops"], 1.5563025, 5)
+        self.assertAlmostEqual(stats["log2_size"], 2.5849625, 5)
+        self.assertEqual(stats["order"], "1-2,0-1")
+        self.assertEqual((stats["cache"]["hits"], stats["cache"]["misses"], stats["cache"]["entries"]), (3, 1, 1))
+        self.assertTrue(all(stats[name] >= 0 for name in ["plan_ms", "compile_ms", "run_ms", "kernels", "peak_bytes"]))
+
+    def test_abbreviates(self):
+        self.save("long.npy", (2000,), range(2000))
+        self.prints("[   0.    1.    2. ... 1997. 1998. 1999.]\n", "einsum", "i->i", "long.npy")
+        self.save("empty.npy", (0, 3), [])
+        self.prints("[]\n", "einsum", "ij->ji", "empty.npy")
+
+    def test_dtypes(self):
+        self.save("i.npy", (2, 2), [1, -2, 3, 40], "<i8")
+        self.prints("[[ 1  3]\n [-2 40]]\n", "einsum", "ij->ji", "i.npy")
+        self.save("d.npy", (2,), [0.1, float("nan")], "<f8")
+        self.prints("[0.1 nan]\n", "einsum", "i->i", "d.npy")
+
+    def test_failures(self):
+        self.refuses(FAILED, "einsum: none.npy: cannot be opened: No such file or directory", "einsum", "i->i", "none.npy")
+        status, _, error = self.weft("einsum", "ij,jk->ik", "a.npy", "c.npy")
+        self.assertEqual(status, FAILED)
+        self.assertRegex(error, r"^weft einsum: .*'j'.* 3 .* 4 .*\n$")
+        self.save("d.npy", (3, 4), range(12), "<f8")
+        self.assertEqual(self.weft("einsum", "ij,jk->ik", "a.npy", "d.npy")[0], FAILED)
+        for order in ["best", "path", "path:", "path:0", "path:0-1,", "path:0-1x"]:
+            with self.subTest(order):
+                status, _, error = self.weft("einsum", "ij,jk->ik", "a.npy", "b.npy", "--optimize", order)
+                self.assertEqual(status, MISUSED)
+                self.assertRegex(error, rf"^weft einsum: --optimize .*, not '.*'\n$")
+
+
+class Run(Command):
+    def test_prints(self):
+        for backend in ["llvm", "ref"]:
+            self.prints("y =\n[[   2.   40.  600.]\n [   8.  100. 1200.]]\ntotal =\n[ 642. 1308.]\n",
+                        "run", "g.weft", "x=a.npy", "w=w.npy", "--backend", backend)
+
+    def test_writes(self):
+        self.prints("", "run", "g.weft", "w=w.npy", "x=a.npy", "-o", "total=t.npy", "-o", "y=y.npy")
+        self.assertEqual(load(self.folder / "t.npy"), ((2,), [642, 1308]))
+        self.assertEqual(load(self.folder / "y.npy")[0], (2, 3))
+
+    def test_stats(self):
+        _, out, _ = self.weft("run", "g.weft", "w=w.npy", "x=a.npy", "--stats", "--repeat", "2")
+        stats = json.loads(out.splitlines()[-1])
+        self.assertEqual(stats["cache"]["hits"], 1)
+        self.assertGreater(stats["compile_ms"], 0)
+
+    def test_names(self):
+        self.refuses(MISUSED, "run: input 'w' is missing; the graph's inputs: x, w", "run", "g.weft", "x=a.npy")
+        self.refuses(MISUSED, "run: input 'x' is given twice", "run", "g.weft", "x=a.npy", "x=b.npy")
+        self.refuses(MISUSED, "run: the graph has no input 'z'; its inputs: x, w", "run", "g.weft", "z=a.npy")
+        self.refuses(MISUSED, "run: inputs are given as NAME=FILE.npy, not as 'a.npy'", "run", "g.weft", "a.npy")
+        self.refuses(MISUSED, "run: the graph has no output 'z'; its outputs: y, total",
+                     "run", "g.weft", "x=a.npy", "w=w.npy", "-o", "z=z.npy")
+
+    def test_failures(self):
+        status, _, error = self.weft("run", "g.weft", "x=b.npy", "w=w.npy")
+        self.assertEqual(status, FAILED)
+        self.assertRegex(error, r'^weft run: .*"x".* 1 .* 4.* 3\n$')
+        (self.folder / "bad.weft").write_text("weft 0.1\ngraph {\n  %0 = fly()\n")
+        self.assertRegex(self.weft("run", "bad.weft")[2], r"^weft run: bad\.weft:3:\d+: .*fly.*\n$")
+        self.refuses(FAILED, "run: none.weft cannot be read: No such file or directory", "run", "none.weft")
+
+
+class Opt(Command):
+    def test_graph(self):
+        status, out, _ = self.weft("opt", "g.weft", "--passes", "canonicalize")
+        self.assertEqual(status, OK)
+        (self.folder / "again.weft").write_text(out)
+        self.prints(out, "opt", "again.weft", "--passes", "")
+
+    def test_emit(self):
+        marks = {"loops": "kernel {", "scheduled": "lane", "llvm": "define", "asm": "kernel0:", "ptx": ".visible .entry kernel0("}
+        for name, mark in marks.items():
+            with self.subTest(name):
+                status, out, error = self.weft("opt", "g.weft", "--emit", name)
+                self.assertEqual((status, error), (OK, ""))
+                self.assertIn(mark, out)
+
+    def test_unknown_pass(self):
+        self.refuses(FAILED, "opt: there is no pass 'foo'; the passes are lower, canonicalize, contract, simplify, arrange",
+                     "opt", "g.weft", "--passes", "lower,foo")
+
+
+class View(Command):
+    def test_svg(self):
+        self.prints("", "view", "g.weft", "-o", "g.svg")
+        root = xml.etree.ElementTree.parse(self.folder / "g.svg").getroot()
+        texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+        for text in ["x", "w", "y", "total", "mul", "reduce_sum", "f32[n, 3]", "f32[n]", "step 0: kernel"]:
+            self.assertIn(text, texts)
+
+    def test_dot(self):
+        self.prints("", "view", "g.weft", "-o", "g.dot")
+        text = (self.folder / "g.dot").read_text()
+        self.assertIn("subgraph cluster_0", text)
+        self.assertEqual(text.count("{"), text.count("}"))
+        self.assertRegex(text, r'n0 -> n\d+ \[label="f32\[n, 3\]"\]')
+
+    def test_misuse(self):
+        self.refuses(MISUSED, "view: -o is needed: a file that ends in .svg or .dot", "view", "g.weft")
+        self.refuses(MISUSED, "view: -o takes a file that ends in .svg or .dot, not 'g.png'", "view", "g.weft", "-o", "g.png")
+        self.refuses(FAILED, "view: none/g.svg cannot be written: No such file or directory", "view", "g.weft", "-o", "none/g.svg")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
