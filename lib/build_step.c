@@ -334,8 +334,7 @@ weft_status *weft_builder_fill_kernel(variant_builder *builder, const weft_code_
     weft_kernel *kernel = planned->lowered.kernel;
     weft_machine machine;
     generator->machine(&machine);
-    WEFT_TRY(weft_kernel_lower_math(kernel));
-    WEFT_TRY(weft_kernel_schedule(kernel, &machine));
+    WEFT_TRY(weft_kernel_prepare(kernel, &machine));
     WEFT_TRY(work_slot(builder, kernel, &out_step->iterations, &out_step->work));
     WEFT_TRY(scalar_slots(builder, kernel, out_step));
     out_step->buffers = planned->lowered.memories;

@@ -18,8 +18,7 @@ static weft_status *visit_kernel(const kernel_visit *request, const char *name, 
     if (status == NULL) status = weft_bytes_status(&text);
     if (status == NULL) status = weft_kernel_parse(kernel->arena.allocator, name, text.data, text.size, &unscheduled);
     weft_bytes_finish(&text);
-    if (status == NULL) status = weft_kernel_lower_math(kernel);
-    if (status == NULL) status = weft_kernel_schedule(kernel, request->machine);
+    if (status == NULL) status = weft_kernel_prepare(kernel, request->machine);
     if (status == NULL) status = request->visit(request->context, name, unscheduled, kernel);
     weft_kernel_destroy(unscheduled);
     return status;

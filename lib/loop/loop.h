@@ -160,6 +160,9 @@ const char *weft_scalar_name(weft_scalar_op op);
 /* Pass: exp, log, tanh become arithmetic, fma, select and integer operations (math.c). Same state in and out. */
 weft_status *weft_kernel_lower_math(weft_kernel *kernel) WEFT_MUST_USE;
 
+/* Pass: a costly value that a reducing stage and the last one both compute is computed once (reuse.c). Unscheduled, before lower_math. */
+weft_status *weft_kernel_reuse_values(weft_kernel *kernel) WEFT_MUST_USE;
+
 /* What a schedule is made for. */
 typedef struct weft_machine {
     bool gpu;
@@ -167,6 +170,8 @@ typedef struct weft_machine {
     uint32_t registers;         /* vector registers: 16 or 32 */
 } weft_machine;
 
+/* All passes in order: what a kernel as lowered goes through before code is generated (schedule.c). */
+weft_status *weft_kernel_prepare(weft_kernel *kernel, const weft_machine *machine) WEFT_MUST_USE;
 /* Pass: unscheduled to scheduled for `machine` (schedule.c). */
 weft_status *weft_kernel_schedule(weft_kernel *kernel, const weft_machine *machine) WEFT_MUST_USE;
 #endif

@@ -73,8 +73,13 @@ static bool along_reduction(const weft_kernel *kernel) {
     return false;
 }
 
-static uint32_t unroll_for(uint32_t body) {
-    return body <= SMALL_BODY ? 8 : body <= MEDIUM_BODY ? 4 : body <= LARGE_BODY ? 2 : 1;
+/* Vectors for each round over `extent`: as many as the registers hold, and no more than the range ever fills. */
+static uint32_t unroll_for(const weft_kernel *kernel, uint32_t body, weft_expr extent, uint32_t width) {
+    uint32_t unroll = body <= SMALL_BODY ? 8 : body <= MEDIUM_BODY ? 4 : body <= LARGE_BODY ? 2 : 1;
+    int64_t least, most;
+    weft_expr_range(kernel->extents, extent, &least, &most);
+    while (unroll > 1 && (int64_t)width * unroll > most) unroll /= 2;
+    return unroll;
 }
 
 static void bind_lanes(weft_range *range, uint32_t width, uint32_t unroll) {
@@ -91,7 +96,7 @@ static void bind_inner(weft_kernel *kernel, uint32_t width) {
         weft_range *last = &stage->ranges[stage->range_count - 1];
         if (last->reduce && last->lanes == 1) continue;
         uint32_t fitting = last->reduce && last->lanes < width ? last->lanes : width;
-        bind_lanes(last, fitting, last->reduce ? last->lanes / fitting : unroll_for(stage->inst_count));
+        bind_lanes(last, fitting, last->reduce ? last->lanes / fitting : unroll_for(kernel, stage->inst_count, last->extent, fitting));
     }
 }
 
@@ -103,7 +108,7 @@ static weft_status *bind_outer(weft_kernel *kernel, uint32_t width) {
         if (kernel->stages[s].inst_count > body) body = kernel->stages[s].inst_count;
         loops |= kernel->stages[s].range_count > 0 || kernel->stages[s].accumulator_count > 0;
     }
-    uint32_t unroll = unroll_for(body), crossing = loops ? last + 1 : weft_kernel_find_crossing(kernel);
+    uint32_t unroll = unroll_for(kernel, body, kernel->ranges[last].extent, width), crossing = loops ? last + 1 : weft_kernel_find_crossing(kernel);
     if (crossing < last) return weft_kernel_stage_crossing(kernel, crossing, width, unroll);
     WEFT_TRY(weft_kernel_cut_tiles(kernel, last, loops ? (int64_t)width * unroll : TILE));
     bind_lanes(&kernel->ranges[kernel->range_count - 1], width, unroll);
@@ -136,4 +141,11 @@ weft_status *weft_kernel_schedule(weft_kernel *kernel, const weft_machine *machi
     kernel->scheduled = true;
     WEFT_TRY(weft_extents_take_error(kernel->extents));
     return weft_kernel_verify(kernel);
+}
+
+weft_status *weft_kernel_prepare(weft_kernel *kernel, const weft_machine *machine)
+{
+    WEFT_TRY(weft_kernel_reuse_values(kernel));
+    WEFT_TRY(weft_kernel_lower_math(kernel));
+    return weft_kernel_schedule(kernel, machine);
 }

@@ -3,7 +3,7 @@
  * Runs text cases: run FILE... A file is a sequence of cases, each
  *     # case: what it shows
  *     # passes: a,b                       (none when missing; `kernels`: compiled, and the kernels that makes)
- *     graph text, or kernel text            (passes of kernels: math, schedule, schedule_gpu)
+ *     graph text, or kernel text            (passes of kernels: math, reuse, schedule, schedule_gpu)
  *     # expect                            and the text after the passes; or
  *     # error: part of the message
  * What is expected must also survive being printed again.
@@ -90,6 +90,7 @@ static weft_status *run_kernel_pass(weft_kernel *kernel, const char *pass, size_
 {
     static const weft_machine cpu = {.vector_bytes = 32, .registers = 16}, gpu = {.gpu = true};
     if (strncmp(pass, "math", length) == 0) return weft_kernel_lower_math(kernel);
+    if (strncmp(pass, "reuse", length) == 0) return weft_kernel_reuse_values(kernel);
     return weft_kernel_schedule(kernel, strncmp(pass, "schedule", length) == 0 ? &cpu : &gpu);
 }
 

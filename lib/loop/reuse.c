@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/loop/loop.h"
+#include <string.h>
+
+/*
+ * A kernel that reduces over a function of its rows and then stores something computed from the same function, softmax for one, would
+ * compute the function twice. Instead the reducing stage leaves the values where the result is going to be, and the last
+ * stage reads them back from there: a row comes from the cache faster than from a polynomial.
+ */
+
+static bool is_costly(weft_scalar_op op)
+{
+    return op == WEFT_SCALAR_exp || op == WEFT_SCALAR_log || op == WEFT_SCALAR_tanh;
+}
+
+/* The last stage and an earlier one that runs through the same points. */
+typedef struct stage_pair {
+    weft_kernel *kernel;
+    const weft_stage *early;
+    weft_stage *last;
+} stage_pair;
+
+/* An expression of the last stage over the variables of the earlier one. */
+static weft_expr translate(const stage_pair *p, weft_expr e)
+{
+    for (uint32_t r = 0; r < p->last->range_count && e != WEFT_EXPR_NONE; r++) {
+        weft_expr from = p->last->ranges[r].variable, to = p->early->ranges[r].variable;
+        e = weft_expr_substitute(p->kernel->extents, e, 1, &from, &to);
+    }
+    return e;
+}
+
+static bool same_points(const stage_pair *p)
+{
+    if (p->early->range_count != p->last->range_count) return false;
+    for (uint32_t r = 0; r < p->last->range_count; r++) {
+        if (translate(p, p->last->ranges[r].extent) != p->early->ranges[r].extent) return false;
+    }
+    return true;
+}
+
+/* Whether instruction `a` of the last stage computes what `b` of the earlier one does. */
+static bool same_value(const stage_pair *p, weft_inst_id a, weft_inst_id b)
+{
+    const weft_inst *x = &p->kernel->insts[a], *y = &p->kernel->insts[b];
+    if (x->op != y->op || x->dtype != y->dtype || x->arg_count != y->arg_count || x->buffer != y->buffer) return false;
+    if (x->number != y->number || x->bits != y->bits || x->predicate_count != y->predicate_count) return false;
+    if (translate(p, x->index) != y->index || translate(p, x->position) != y->position) return false;
+    for (uint32_t i = 0; i < x->predicate_count; i++) {
+        if (translate(p, x->predicates[i]) != y->predicates[i]) return false;
+    }
+    for (uint32_t i = 0; i < x->arg_count; i++) {
+        if (!same_value(p, x->args[i], y->args[i])) return false;
+    }
+    return true;
+}
+
+static bool find_twin(const stage_pair *p, weft_inst_id id, weft_inst_id *out_twin)
+{
+    for (uint32_t i = 0; i < p->early->inst_count; i++) {
+        *out_twin = p->early->inst_first + i;
+        if (same_value(p, id, *out_twin)) return true;
+    }
+    return false;
+}
+
+/* The twin is stored where the last stage stores, which loads it back. */
+static weft_status *store_early(const stage_pair *p, weft_inst_id id, weft_inst_id twin)
+{
+    weft_stage *early = (weft_stage *)(uintptr_t)p->early;
+    const weft_store *final = &p->last->stores[0];
+    weft_store *stores = weft_arena_allocate(&p->kernel->arena, (early->store_count + 1) * sizeof *stores);
+    if (stores == NULL) return weft_status_out_of_memory();
+    if (early->store_count > 0) memcpy(stores, early->stores, early->store_count * sizeof *stores);
+    stores[early->store_count++] = (weft_store){.buffer = final->buffer, .index = translate(p, final->index), .value = twin};
+    early->stores = stores;
+    p->kernel->insts[id] = (weft_inst){
+        .op = WEFT_SCALAR_load, .dtype = p->kernel->insts[id].dtype, .buffer = final->buffer, .index = final->index};
+    return NULL;
+}
+
+/* ---- instructions nobody needs any more ---- */
+
+static bool has_effect(const weft_inst *inst)
+{
+    return inst->op == WEFT_SCALAR_check || (inst->op == WEFT_SCALAR_div && inst->position != WEFT_EXPR_NONE);
+}
+
+static void mark(const weft_kernel *kernel, uint32_t *needed)
+{
+    for (uint32_t a = 0; a < kernel->accumulator_count; a++) {
+        const weft_accumulator *accumulator = &kernel->accumulators[a];
+        for (uint32_t c = 0; c < accumulator->width; c++) needed[accumulator->values[c]] = 1;
+    }
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        const weft_stage *stage = &kernel->stages[s];
+        for (uint32_t i = 0; i < stage->store_count; i++) needed[stage->stores[i].value] = 1;
+    }
+    for (uint32_t i = kernel->inst_count; i-- > 0;) {
+        const weft_inst *inst = &kernel->insts[i];
+        if (has_effect(inst)) needed[i] = 1;
+        for (uint32_t a = 0; needed[i] && a < inst->arg_count; a++) needed[inst->args[a]] = 1;
+    }
+}
+
+/* Closes the gaps; `number` then has the new number of each instruction that is left. */
+static void compact(weft_kernel *kernel, uint32_t *number)
+{
+    uint32_t next = 0;
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        weft_stage *stage = &kernel->stages[s];
+        uint32_t first = next;
+        for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++) {
+            if (number[i] == 0) continue;
+            weft_inst inst = kernel->insts[i];
+            for (uint32_t a = 0; a < inst.arg_count; a++) inst.args[a] = number[inst.args[a]];
+            kernel->insts[next] = inst;
+            number[i] = next++;
+        }
+        stage->inst_first = first;
+        stage->inst_count = next - first;
+        for (uint32_t i = 0; i < stage->store_count; i++) stage->stores[i].value = number[stage->stores[i].value];
+    }
+    kernel->inst_count = next;
+    for (uint32_t a = 0; a < kernel->accumulator_count; a++) {
+        weft_accumulator *accumulator = &kernel->accumulators[a];
+        for (uint32_t c = 0; c < accumulator->width; c++) accumulator->values[c] = number[accumulator->values[c]];
+    }
+}
+
+static weft_status *sweep(weft_kernel *kernel)
+{
+    uint32_t *number = weft_arena_allocate(&kernel->arena, (kernel->inst_count + 1) * sizeof *number);
+    if (number == NULL) return weft_status_out_of_memory();
+    memset(number, 0, (kernel->inst_count + 1) * sizeof *number);
+    mark(kernel, number);
+    compact(kernel, number);
+    return NULL;
+}
+
+/* ---- the pass ---- */
+
+/* Looks for a twin of one costly instruction; *out_done when it was found. */
+static weft_status *reuse(weft_kernel *kernel, weft_inst_id id, bool *out_done)
+{
+    weft_stage *last = &kernel->stages[kernel->stage_count - 1];
+    for (uint32_t s = 0; s + 1 < kernel->stage_count; s++) {
+        stage_pair p = {kernel, &kernel->stages[s], last};
+        weft_inst_id twin;
+        if (!same_points(&p) || !find_twin(&p, id, &twin)) continue;
+        *out_done = true;
+        WEFT_TRY(store_early(&p, id, twin));
+        return sweep(kernel);
+    }
+    return NULL;
+}
+
+/*
+ * requires   a verified unscheduled kernel, before its math is lowered
+ * maintains  what is stored in the end, bit for bit
+ * breaks     that written buffers are never read: a last stage may load what an earlier one stored
+ */
+weft_status *weft_kernel_reuse_values(weft_kernel *kernel)
+{
+    if (kernel->stage_count < 2) return NULL;
+    const weft_stage *last = &kernel->stages[kernel->stage_count - 1];
+    bool fits = last->range_count > 0 && last->store_count == 1 && last->stores[0].predicate_count == 0;
+    bool done = false;
+    for (uint32_t i = last->inst_count; fits && !done && i-- > 0;) {
+        const weft_inst *inst = &kernel->insts[last->inst_first + i];
+        if (!is_costly(inst->op) || inst->dtype != kernel->buffers[last->stores[0].buffer].dtype) continue;
+        WEFT_TRY(reuse(kernel, last->inst_first + i, &done));
+    }
+    WEFT_TRY(weft_extents_take_error(kernel->extents));
+    return done ? weft_kernel_verify(kernel) : NULL;
+}
