@@ -108,7 +108,7 @@ def run_stage(name, body):
     print(f"{name:8} {len(passed):4} passed {len(failed):3} failed {time.monotonic() - begin:6.1f} s", flush=True)
     if failed:
         print(f"failed: {', '.join(failed)}; the end of {path}:")
-        print("".join(path.read_text(errors="replace").splitlines(keepends=True)[-60:]), flush=True)
+        print("".join(path.read_text(errors="replace").splitlines(keepends=True)[-200:]), flush=True)
     return len(passed), len(failed)
 
 

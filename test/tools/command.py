@@ -9,7 +9,7 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
-WEFT = sys.argv[1]
+WEFT = pathlib.Path(sys.argv[1]).resolve()
 OK, FAILED, MISUSED = 0, 1, 2
 LETTERS = {"<f4": "f", "<f8": "d", "<i8": "q", "|b1": "?"}
 
