@@ -69,8 +69,7 @@ def address(log):
     directory = BUILD / "asan"
     configure(log, directory, ["-Db_sanitize=address,undefined", "-Doptimization=1"])
     require(log, ["ninja", "-k", "0", "-C", directory])
-    # Freed blocks wait in a quarantine there: how much memory is resident says nothing.
-    return meson_tests(log, directory, ["--no-suite", "resident"])
+    return meson_tests(log, directory)
 
 
 def thread(log):

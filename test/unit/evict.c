@@ -71,8 +71,10 @@ static void test_flat(void **state) {
     assert_int_equal(counters.kernels_compiled, cycles);
     assert_int_equal(counters.kernels.entries, 1);
     printf("%zu cycles: %ld kB more, %ld mappings more\n", cycles, resident() - memory, mappings() - maps);
-    assert_true(resident() - memory < SLACK_KILOBYTES);
-    assert_true(mappings() - maps < SLACK_MAPPINGS);
+    if (cycles > WARM) {
+        assert_true(resident() - memory < SLACK_KILOBYTES);
+        assert_true(mappings() - maps < SLACK_MAPPINGS);
+    }
     weft_executor_destroy(executor);
 }
 
