@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test/conform/coverage.h"
+#include "lib/graph.h"
+#include <stdio.h>
+#include <string.h>
+
+/* What generated code computes in. */
+#define COMPUTED (1u << WEFT_BOOL | 1u << WEFT_I64 | 1u << WEFT_F32 | 1u << WEFT_F64)
+
+/* The dtype that says which code an op is: of its last operand (a gather's first), or of a leaf's result. */
+static weft_dtype dtype_of(const weft_graph *graph, const weft_node *node)
+{
+    if (node->input_count == 0) return node->types[0].dtype;
+    bool gather = weft_op_id_of(node->op) == WEFT_OP_gather;
+    return weft_value_type(graph, node->inputs[gather ? 0 : node->input_count - 1])->dtype;
+}
+
+void weft_test_coverage_add(weft_test_coverage *coverage, const char *text)
+{
+    weft_module *module = NULL;
+    weft_status *status = weft_graph_parse("coverage", text, strlen(text), NULL, 0, NULL, &module);
+    weft_status_destroy(status);
+    if (module == NULL) return;
+    for (uint32_t n = 0; n < module->graph->node_count; n++) {
+        const weft_node *node = weft_graph_node(module->graph, n);
+        weft_op_id id = weft_op_id_of(node->op);
+        if (id < WEFT_OP_COUNT) coverage->seen[id] |= 1u << dtype_of(module->graph, node);
+    }
+    weft_module_destroy(module);
+}
+
+/* Regions are in the grammar and not executed yet; the extent of an axis is an i64. */
+static weft_dtype_set wanted(const weft_op_def *op)
+{
+    if (op->op_class == WEFT_CLASS_REGION) return 0;
+    if (weft_op_id_of(op) == WEFT_OP_extent) return 1u << WEFT_I64;
+    return op->dtypes == 0 ? COMPUTED : op->dtypes & COMPUTED;
+}
+
+size_t weft_test_coverage_report(const weft_test_coverage *coverage)
+{
+    size_t missing = 0;
+    for (size_t id = 0; id < WEFT_OP_COUNT; id++)
+        for (weft_dtype dtype = 0; dtype < WEFT_DTYPE_COUNT; dtype++) {
+            const weft_op_def *op = &weft_op_table()[id];
+            if ((wanted(op) & ~coverage->seen[id] & 1u << dtype) == 0) continue;
+            printf("FAILED coverage: no case runs %s in %s\n", op->name, weft_dtype_name(dtype));
+            missing++;
+        }
+    return missing;
+}
