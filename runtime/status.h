@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_STATUS_H
+#define WEFT_RUNTIME_STATUS_H
+#include <weft/base.h>
+
+/* INVALID_ARGUMENT: "`argument` must not be NULL". */
+weft_status *weft_status_null(const char *where, const char *argument) WEFT_MUST_USE;
+
+/* Returns that from the calling function, which is public, when `argument` is NULL. */
+#define WEFT_REQUIRE(argument)                                                     \
+    do {                                                                           \
+        if ((argument) == NULL) return weft_status_null(__func__, #argument);      \
+    } while (0)
+#endif

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a caller can get wrong, and names and lifetimes that must not matter. */
+#include "test/support.h"
+#include <weft/weft.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INVALID WEFT_INVALID_ARGUMENT
+
+static weft_graph *graph_create(void)
+{
+    weft_graph *graph = NULL;
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    return graph;
+}
+
+static weft_program *compile(weft_graph *graph, weft_tensor output)
+{
+    weft_program *program = NULL;
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(output), NULL, &program));
+    return program;
+}
+
+static weft_executor *executor_create(void)
+{
+    weft_executor *executor = NULL;
+    weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.threads = 1}, &executor));
+    return executor;
+}
+
+static weft_array *array_create(size_t rank, const int64_t *shape)
+{
+    weft_array *array = NULL;
+    weft_test_ok(weft_array_create(NULL, WEFT_F32, rank, shape, &array));
+    memset(weft_array_data(array), 0, (size_t)weft_array_count(array) * sizeof(float));
+    return array;
+}
+
+/* The error that sticks to `graph`, forgotten there. */
+static weft_status *graph_error(weft_graph *graph)
+{
+    weft_status *status = weft_status_clone(NULL, weft_graph_error(graph));
+    weft_graph_clear_error(graph);
+    return status;
+}
+
+static weft_status *run_one(weft_executor *executor, const char *runtime, weft_program *program, weft_array *input,
+                            weft_array **output)
+{
+    const weft_run run = {
+        .runtime = runtime, .input_count = 1, .inputs = &input, .output_count = 1, .outputs = output};
+    return weft_executor_run(executor, program, &run);
+}
+
+/* ---- NULL ---- */
+
+static void arrays_refuse_null(void **state)
+{
+    (void)state;
+    weft_array *array = NULL, *other = NULL;
+    struct DLManagedTensor *tensor = NULL;
+    const int64_t shape[] = {2};
+    float data[2];
+    weft_test_fails(weft_array_create(NULL, WEFT_F32, 2, NULL, &array), INVALID, "shape of rank 2 is NULL");
+    weft_test_fails(weft_array_create(NULL, WEFT_F32, 1, shape, NULL), INVALID, "out_array must not be NULL");
+    weft_test_fails(weft_array_wrap(NULL, WEFT_F32, 1, NULL, NULL, data, NULL, NULL, &array), INVALID, "shape");
+    weft_test_fails(weft_array_wrap(NULL, WEFT_F32, 1, shape, NULL, data, NULL, NULL, NULL), INVALID, "out_array");
+    weft_test_fails(weft_array_view(NULL, 0, NULL, NULL, 0, &array), INVALID, "base");
+    weft_test_fails(weft_array_import_dlpack(NULL, NULL, &array), INVALID, "tensor");
+    weft_test_fails(weft_array_export_dlpack(NULL, &tensor), INVALID, "array");
+    other = array_create(1, shape);
+    weft_test_fails(weft_array_view(other, 1, NULL, NULL, 0, &array), INVALID, "shape of rank 1 is NULL");
+    weft_test_fails(weft_array_export_dlpack(other, NULL), INVALID, "out_tensor");
+    weft_test_fails(weft_array_copy(NULL, other), INVALID, "destination");
+    weft_test_fails(weft_array_copy(other, NULL), INVALID, "source");
+    weft_array_release(other);
+    assert_false(weft_dtype_find(NULL, &(weft_dtype){0}));
+}
+
+static void texts_and_programs_refuse_null(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_create();
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE());
+    const weft_tensors lost = {1, NULL};
+    weft_program *program = NULL;
+    weft_module *module = NULL;
+    char *text = NULL;
+    weft_test_fails(weft_graph_create(NULL, NULL), INVALID, "out_graph");
+    weft_test_fails(weft_compile(NULL, WEFT_TENSORS(x), NULL, &program), INVALID, "graph");
+    weft_test_fails(weft_compile(graph, WEFT_TENSORS(x), NULL, NULL), INVALID, "out_program");
+    weft_test_fails(weft_compile(graph, lost, NULL, &program), INVALID, "list of 1 outputs is NULL");
+    weft_test_fails(weft_compile(graph, WEFT_TENSORS(weft_concat(lost, 0)), NULL, &program), INVALID,
+                    "output 0 is no tensor of a graph");
+    weft_test_fails(weft_graph_print(lost, &text), INVALID, "at least one output");
+    weft_test_fails(weft_graph_print(WEFT_TENSORS(x), NULL), INVALID, "out_text");
+    weft_test_fails(weft_graph_parse("t", NULL, 4, NULL, 0, NULL, &module), INVALID, "text");
+    weft_test_fails(weft_graph_parse("t", "weft", 4, NULL, 1, NULL, &module), INVALID, "extensions");
+    weft_test_fails(weft_graph_parse("t", "weft", 4, NULL, 0, NULL, NULL), INVALID, "out_module");
+    weft_test_fails(weft_extent_parse(graph, "1", NULL), INVALID, "out_extent");
+    weft_test_fails(weft_outline_create(NULL, &(const weft_outline *){NULL}), INVALID, "program");
+    weft_graph_destroy(graph);
+}
+
+static void executors_refuse_null(void **state)
+{
+    (void)state;
+    weft_executor *executor = executor_create();
+    weft_test_fails(weft_executor_create(NULL, NULL), INVALID, "out_executor");
+    weft_test_fails(weft_executor_register_runtime(NULL, weft_runtime_reference()), INVALID, "executor");
+    weft_test_fails(weft_executor_register_runtime(executor, NULL), INVALID, "runtime");
+    weft_test_fails(weft_executor_register_extension(NULL, NULL), INVALID, "executor");
+    weft_test_fails(weft_executor_register_extension(executor, NULL), INVALID, "NULL");
+    weft_executor_destroy(executor);
+}
+
+static void runtimes_must_be_whole(void **state)
+{
+    (void)state;
+    static const weft_driver driver = {.size = sizeof driver, .device = {WEFT_DEVICE_CPU, 0}};
+    static const weft_compiler compiler = {.size = sizeof compiler};
+    const weft_driver half = {.size = sizeof half, .release = (void (*)(void *, void *, size_t))(void (*)(void))abort};
+    const weft_runtime bad[] = {{.name = "x", .driver = &driver},
+                                {.size = sizeof(weft_runtime), .driver = &driver},
+                                {.size = sizeof(weft_runtime), .name = "x"},
+                                {.size = sizeof(weft_runtime), .name = "x", .driver = &(weft_driver){.size = 8}},
+                                {.size = sizeof(weft_runtime), .name = "x", .driver = &half},
+                                {.size = sizeof(weft_runtime), .name = "x", .driver = &driver, .compiler = &compiler}};
+    static const char *const parts[] = {"size", "a name", "a driver", "shorter", "allocate and release", "build"};
+    weft_executor *executor = executor_create();
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        weft_test_fails(weft_executor_register_runtime(executor, &bad[i]), INVALID, parts[i]);
+    weft_executor_destroy(executor);
+}
+
+/* ---- ranks and extents ---- */
+
+static void no_rank_is_too_high_to_be_refused(void **state)
+{
+    (void)state;
+    enum { RANK = 200 };
+    weft_graph *graph = graph_create();
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE());
+    weft_extent extents[RANK];
+    int64_t axes[RANK];
+    for (int i = 0; i < RANK; i++) {
+        extents[i] = weft_extent_of(1);
+        axes[i] = i;
+    }
+    const weft_shape shape = {RANK, extents};
+    weft_broadcast_in_dim(x, shape, (weft_ints){RANK - 1, axes});
+    weft_test_fails(graph_error(graph), INVALID, "199 axes are given");
+    weft_broadcast(x, shape);
+    weft_test_fails(graph_error(graph), INVALID, "rank 200, over 64");
+    weft_iota(graph, WEFT_F32, shape, 100);
+    weft_test_fails(graph_error(graph), INVALID, "rank 200, over 64");
+    weft_graph_destroy(graph);
+}
+
+static void an_extent_that_cannot_be_computed_is_explained(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_create();
+    weft_extent n = weft_symbol(graph, "n", 0, 10), m = weft_symbol(graph, "m", 0, 10);
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(n, m));
+    weft_tensor sum = weft_reduce_sum(x, WEFT_INTS(0, 1), false);
+    weft_program *program = compile(graph, weft_broadcast(sum, WEFT_SHAPE(weft_extent_div(n, m))));
+    weft_executor *executor = executor_create();
+    weft_array *input = array_create(2, (const int64_t[]){6, 0}), *output = NULL;
+    weft_test_fails(run_one(executor, "ref", program, input, &output), WEFT_OUT_OF_RANGE,
+                    "n / m divides by zero (m = 0 bound by input \"x\" axis 1; n = 6 bound by input \"x\" axis 0)");
+    weft_array_release(input);
+    weft_executor_destroy(executor);
+    weft_program_release(program);
+    weft_graph_destroy(graph);
+}
+
+/* ---- names ---- */
+
+static weft_program *transposed_product(const char *symbol)
+{
+    weft_graph *graph = graph_create();
+    weft_extent n = weft_symbol(graph, symbol, 0, 100), m = weft_symbol(graph, "another", 0, 100);
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(n, m));
+    weft_tensor flat = weft_reshape(weft_transpose(x, 0, 1), WEFT_SHAPE(weft_extent_mul(n, m)));
+    weft_tensor y = weft_softmax(weft_reshape(flat, WEFT_SHAPE(m, n)), 0);
+    weft_program *program = compile(graph, weft_matmul(y, weft_exp(x)));
+    weft_graph_destroy(graph);
+    return program;
+}
+
+/* Kernels name their variables i0, t1, v2 and their strides in0.s1. */
+static void symbols_may_have_any_name(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"i0", "i1", "i2", "t0", "t4", "v0", "v2", "v3", "x", "inf", "symbol"};
+    weft_executor *executor = executor_create();
+    weft_array *whole = array_create(2, (const int64_t[]){6, 10}), *part = NULL;
+    weft_test_ok(weft_array_view(whole, 2, (const int64_t[]){3, 5}, (const int64_t[]){20, 2}, 0, &part));
+    for (size_t i = 0; i < 2 * sizeof names / sizeof *names; i++) {
+        weft_program *program = transposed_product(names[i / 2]);
+        weft_array *output = NULL;
+        weft_status *status = run_one(executor, NULL, program, i % 2 == 0 ? whole : part, &output);
+        if (weft_status_code(status) == WEFT_NO_COMPILER) weft_status_destroy(status);
+        else weft_test_ok(status);
+        weft_array_release(output);
+        weft_program_release(program);
+    }
+    weft_array_release(part);
+    weft_array_release(whole);
+    weft_executor_destroy(executor);
+}
+
+static void dotted_names_are_those_of_strides(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_create();
+    assert_false(weft_extent_is_valid(weft_symbol(graph, "in0.s1", 0, 1)));
+    weft_test_fails(graph_error(graph), INVALID, "name \"in0.s1\"");
+    weft_graph_destroy(graph);
+}
+
+/* ---- lifetimes ---- */
+
+static void the_struct_of_an_allocator_is_copied(void **state)
+{
+    (void)state;
+    weft_test_allocator test;
+    weft_test_allocator_init(&test, WEFT_TEST_NEVER);
+    weft_allocator *passing = malloc(sizeof *passing);
+    assert_non_null(passing);
+    *passing = test.allocator;
+    static const char text[] = "weft 0.1\ngraph {\n  %x = input() {name = \"x\", dtype = f32, shape = [2]}\n"
+                               "  %0 = exp(%x)\n  return %0\n}\n";
+    weft_module *module = NULL;
+    weft_program *program = NULL;
+    const weft_outline *outline = NULL;
+    const weft_graph_options options = {.allocator = passing};
+    weft_test_ok(weft_graph_parse("t", text, sizeof text - 1, &options, 0, NULL, &module));
+    memset(passing, 0, sizeof *passing);
+    free(passing);
+    weft_tensor y = weft_neg(module->outputs.items[0]);
+    weft_test_ok(weft_compile(module->graph, WEFT_TENSORS(y), NULL, &program));
+    weft_module_destroy(module);
+    weft_test_ok(weft_outline_create(program, &outline));
+    weft_program_release(program);
+    weft_outline_destroy(outline);
+    weft_test_allocator_check(&test);
+}
+
+/* ---- tables of ops ---- */
+
+static weft_status *infer_same(const weft_infer_context *context, weft_type *out_types)
+{
+    out_types[0] = context->inputs[0];
+    return NULL;
+}
+
+static weft_graph *elsewhere;
+
+static weft_status *lower_elsewhere(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs,
+                                    weft_tensors inputs, weft_tensor *out_tensors)
+{
+    (void)graph, (void)op, (void)attrs, (void)inputs;
+    out_tensors[0] = weft_full(elsewhere, WEFT_F32, 1, WEFT_SHAPE(weft_extent_of(2)));
+    return NULL;
+}
+
+static weft_op_def stray_op(void)
+{
+    return (weft_op_def){.size = sizeof(weft_op_def),
+                         .name = "stray.op",
+                         .version = 1,
+                         .input_count = 1,
+                         .output_count = 1,
+                         .op_class = WEFT_CLASS_OPAQUE,
+                         .infer = infer_same,
+                         .lower = lower_elsewhere};
+}
+
+static weft_extension stray(const weft_op_def *const *ops)
+{
+    return (weft_extension){.size = sizeof(weft_extension),
+                            .abi_major = WEFT_ABI_MAJOR,
+                            .abi_minor = WEFT_ABI_MINOR,
+                            .family = "stray",
+                            .version = "1",
+                            .op_count = 1,
+                            .ops = ops};
+}
+
+static void tables_of_ops_must_make_sense(void **state)
+{
+    (void)state;
+    weft_op_def op = stray_op();
+    const weft_op_def *ops[] = {&op};
+    const weft_extension extension = stray(ops);
+    weft_test_ok(weft_extension_check(&extension));
+    op.op_class = WEFT_CLASS_REDUCE;
+    weft_test_fails(weft_extension_check(&extension), INVALID, "stray.op has class 3");
+    op = stray_op();
+    op.attr_count = 2;
+    op.attrs = (const weft_attr_def[]){{"axis", WEFT_ATTR_INT}, {"axis", WEFT_ATTR_BOOL}};
+    weft_test_fails(weft_extension_check(&extension), INVALID, "stray.op has two attributes called axis");
+}
+
+static void a_lowering_stays_in_its_graph(void **state)
+{
+    (void)state;
+    const weft_op_def op = stray_op();
+    const weft_op_def *const ops[] = {&op};
+    const weft_extension extension = stray(ops);
+    weft_graph *graph = graph_create();
+    weft_program *program = NULL;
+    elsewhere = graph_create();
+    weft_test_ok(weft_graph_register(graph, &extension));
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(weft_extent_of(2)));
+    weft_tensor y = weft_trace(graph, "stray.op", WEFT_TENSORS(x), NULL);
+    weft_test_fails(weft_compile(graph, WEFT_TENSORS(y), NULL, &program), WEFT_INTERNAL, "tensor of another graph");
+    weft_graph_destroy(elsewhere);
+    weft_graph_destroy(graph);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arrays_refuse_null),
+        cmocka_unit_test(texts_and_programs_refuse_null),
+        cmocka_unit_test(executors_refuse_null),
+        cmocka_unit_test(runtimes_must_be_whole),
+        cmocka_unit_test(no_rank_is_too_high_to_be_refused),
+        cmocka_unit_test(an_extent_that_cannot_be_computed_is_explained),
+        cmocka_unit_test(symbols_may_have_any_name),
+        cmocka_unit_test(dotted_names_are_those_of_strides),
+        cmocka_unit_test(the_struct_of_an_allocator_is_copied),
+        cmocka_unit_test(tables_of_ops_must_make_sense),
+        cmocka_unit_test(a_lowering_stays_in_its_graph),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
