@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include "runtime/memory.h"
+#include "runtime/status.h"
 
 enum { DATA_ALIGNMENT = 64 };
 
@@ -98,6 +99,9 @@ static weft_status *fill_span(const weft_allocator *allocator, struct layout *la
 static weft_status *layout_fill(const weft_allocator *allocator, struct layout *layout)
 {
     WEFT_TRY(check_kind(allocator, layout->dtype, layout->rank));
+    if (layout->rank > 0 && layout->shape == NULL)
+        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_array", "the shape of rank %zu is NULL",
+                                  layout->rank);
     WEFT_TRY(fill_count(allocator, layout));
     return fill_span(allocator, layout);
 }
@@ -176,6 +180,7 @@ weft_status *weft_array_create(const weft_allocator *allocator, weft_dtype dtype
                                weft_array **out_array)
 {
     struct layout layout = {.dtype = dtype, .rank = rank, .shape = shape};
+    WEFT_REQUIRE(out_array);
     WEFT_TRY(layout_fill(allocator, &layout));
     /* At least one byte, so that the data of an empty array is a pointer of its own, aligned as promised. */
     size_t bytes = layout.count == 0 ? 1 : (size_t)layout.count * weft_dtype_size(dtype);
@@ -204,6 +209,7 @@ weft_status *weft_array_wrap(const weft_allocator *allocator, weft_dtype dtype, 
                              weft_array **out_array)
 {
     struct layout layout = {.dtype = dtype, .rank = rank, .shape = shape, .strides = strides};
+    WEFT_REQUIRE(out_array);
     WEFT_TRY(layout_fill(allocator, &layout));
     WEFT_TRY(check_data(allocator, &layout, data));
     weft_array *array = array_allocate(allocator, &layout, 0);
@@ -239,6 +245,8 @@ static weft_status *check_inside(const weft_array *base, const struct layout *vi
 weft_status *weft_array_view(weft_array *base, size_t rank, const int64_t *shape, const int64_t *strides,
                              int64_t offset, weft_array **out_array)
 {
+    WEFT_REQUIRE(base);
+    WEFT_REQUIRE(out_array);
     struct layout layout = {.dtype = base->dtype, .rank = rank, .shape = shape, .strides = strides};
     WEFT_TRY(layout_fill(&base->allocator, &layout));
     WEFT_TRY(check_inside(base, &layout, offset));
@@ -315,6 +323,8 @@ static void release_dlpack(void *context)
 
 weft_status *weft_array_import_dlpack(const weft_allocator *allocator, DLManagedTensor *tensor, weft_array **out_array)
 {
+    WEFT_REQUIRE(tensor);
+    WEFT_REQUIRE(out_array);
     const DLTensor *dl = &tensor->dl_tensor;
     weft_dtype dtype;
     if (!find_dlpack_dtype(dl->dtype, &dtype))
@@ -344,6 +354,8 @@ static void delete_dlpack(DLManagedTensor *tensor)
 
 weft_status *weft_array_export_dlpack(weft_array *array, DLManagedTensor **out_tensor)
 {
+    WEFT_REQUIRE(array);
+    WEFT_REQUIRE(out_tensor);
     const weft_dtype_info *info = weft_dtype_info_of(array->dtype);
     DLManagedTensor *tensor = weft_allocate(&array->allocator, sizeof *tensor);
     if (tensor == NULL) return weft_status_out_of_memory();
@@ -424,6 +436,8 @@ static weft_status *check_copy(const weft_array *destination, const weft_array *
 
 weft_status *weft_array_copy(weft_array *destination, const weft_array *source)
 {
+    WEFT_REQUIRE(destination);
+    WEFT_REQUIRE(source);
     WEFT_TRY(check_copy(destination, source));
     copy_plan plan = {.rank = source->rank,
                       .element = weft_dtype_size(source->dtype),

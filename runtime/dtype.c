@@ -16,7 +16,7 @@ const weft_dtype_info *weft_dtype_info_of(weft_dtype dtype)
 
 bool weft_dtype_find(const char *name, weft_dtype *out_dtype)
 {
-    for (unsigned i = 0; i < WEFT_DTYPE_COUNT; i++) {
+    for (unsigned i = 0; i < WEFT_DTYPE_COUNT && name != NULL; i++) {
         if (strcmp(infos[i].name, name) != 0) continue;
         *out_dtype = (weft_dtype)i;
         return true;

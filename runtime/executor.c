@@ -3,6 +3,7 @@
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/prepared.h"
+#include "runtime/status.h"
 #include "runtime/variant.h"
 
 enum { DEFAULT_VARIANTS = 256, DEFAULT_KERNELS = 1024, DEFAULT_BUFFER_BYTES = 1 << 30 };
@@ -27,6 +28,7 @@ static weft_status *create_parts(weft_executor *executor, const weft_executor_op
 weft_status *weft_executor_create(const weft_executor_options *options, weft_executor **out_executor)
 {
     const weft_executor_options defaults = {0};
+    WEFT_REQUIRE(out_executor);
     if (options == NULL) options = &defaults;
     const weft_allocator *allocator = weft_allocator_or_default(options->allocator);
     weft_executor *executor = weft_allocate_zeroed(allocator, sizeof *executor);
@@ -106,11 +108,29 @@ static weft_status *add_runtime(weft_executor *executor, const weft_runtime *run
     return NULL;
 }
 
+/* What is wrong with the table of a runtime; NULL when nothing is. */
+static const char *runtime_fault(const weft_runtime *runtime)
+{
+    if (!HAS_FIELD(runtime, compiler) || runtime->name == NULL || runtime->driver == NULL)
+        return "it needs its size, a name and a driver";
+    const weft_driver *driver = runtime->driver;
+    const weft_compiler *compiler = runtime->compiler;
+    if (!HAS_FIELD(driver, unload)) return "its driver says it is shorter than version 0.1 of the table";
+    if ((driver->allocate == NULL) != (driver->release == NULL)) return "its driver has one of allocate and release";
+    if ((driver->load == NULL) != (driver->unload == NULL)) return "its driver has one of load and unload";
+    if (compiler != NULL && (!HAS_FIELD(compiler, build) || compiler->build == NULL))
+        return "its compiler has no build function";
+    return NULL;
+}
+
 weft_status *weft_executor_register_runtime(weft_executor *executor, const weft_runtime *runtime)
 {
-    if (runtime == NULL || runtime->name == NULL || runtime->driver == NULL)
+    WEFT_REQUIRE(executor);
+    WEFT_REQUIRE(runtime);
+    const char *fault = runtime_fault(runtime);
+    if (fault != NULL)
         return weft_status_create(&executor->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_register_runtime",
-                                  "a runtime needs a name and a driver");
+                                  "the runtime cannot be used: %s", fault);
     pthread_mutex_lock(&executor->registering);
     weft_status *status = add_runtime(executor, runtime);
     pthread_mutex_unlock(&executor->registering);
@@ -144,6 +164,7 @@ static weft_status *add_extension(weft_executor *executor, const weft_extension 
 
 weft_status *weft_executor_register_extension(weft_executor *executor, const weft_extension *extension)
 {
+    WEFT_REQUIRE(executor);
     WEFT_TRY(weft_extension_check(extension));
     pthread_mutex_lock(&executor->registering);
     weft_status *status = add_extension(executor, extension);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "runtime/memory.h"
+#include "runtime/status.h"
 
 struct weft_plugin {
     weft_allocator allocator;
@@ -115,10 +116,8 @@ static weft_status *load(weft_plugin *plugin, const char *path)
 
 weft_status *weft_plugin_load(const weft_allocator *allocator, const char *path, weft_plugin **out_plugin)
 {
-    if (path == NULL || out_plugin == NULL) {
-        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_plugin_load", "%s must not be NULL",
-                                  path == NULL ? "path" : "out_plugin");
-    }
+    WEFT_REQUIRE(path);
+    WEFT_REQUIRE(out_plugin);
     weft_plugin *plugin = weft_allocate(allocator, sizeof *plugin);
     if (plugin == NULL) return weft_status_out_of_memory();
     *plugin = (weft_plugin){.allocator = *weft_allocator_or_default(allocator)};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <weft/base.h>
+#include "runtime/status.h"
 #include <stdio.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -96,6 +96,11 @@ weft_status *weft_status_create(const weft_allocator *allocator, weft_code code,
     weft_status *status = weft_status_create_v(allocator, code, where, format, arguments);
     va_end(arguments);
     return status;
+}
+
+weft_status *weft_status_null(const char *where, const char *argument)
+{
+    return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, where, "%s must not be NULL", argument);
 }
 
 weft_status *weft_status_clone(const weft_allocator *allocator, const weft_status *status)

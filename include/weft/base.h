@@ -9,7 +9,9 @@
  *    both accept NULL;
  *  - what is passed in is borrowed for the call unless the text says "takes";
  *  - results come last, as `out_x`, and are written only when the function succeeds;
- *  - strings and arrays handed out live as long as the object they were asked from.
+ *  - strings and arrays handed out live as long as the object they were asked from;
+ *  - a NULL that the text does not allow is WEFT_INVALID_ARGUMENT where a status is returned; functions that only read
+ *    want an object.
  *
  * A library function never prints, aborts or exits. Where the text names no error, WEFT_OUT_OF_MEMORY is still one.
  */
@@ -70,7 +72,8 @@ const char *weft_code_name(weft_code code);
  * The one way to memory. `resize` allocates when `block` is NULL, frees when `new_size` is 0 (and returns NULL),
  * and otherwise resizes, keeping the contents up to the smaller size. `old_size` and `alignment` are what the block
  * was asked with; `alignment` is a power of two. NULL means out of memory, and the old block is then still valid.
- * It is called from any thread that uses the object it was given to.
+ * It is called from any thread that uses the object it was given to, and as long as anything made from that lives; the
+ * struct itself is copied.
  */
 typedef struct weft_allocator {
     void *self;

@@ -28,7 +28,7 @@ weft_status *weft_executor_create_standard(const weft_executor_options *options,
 /* No run may be under way. Arrays it handed out stay valid. */
 void weft_executor_destroy(weft_executor *executor);
 
-/* Registers a runtime, which must outlive the executor. The first one registered is the default. A second one of the same name is
+/* Registers a runtime, which must outlive the executor and, where it allocates memory, the arrays of it. The first one registered is the default. A second one of the same name is
  * INVALID_ARGUMENT. */
 weft_status *weft_executor_register_runtime(weft_executor *executor, const weft_runtime *runtime) WEFT_MUST_USE;
 /* Makes an extension's kernels available. Registering the same table twice is fine. */
@@ -65,7 +65,8 @@ typedef struct weft_run {
 
 /*
  * Runs `program`. Before anything runs: the counts, dtypes, ranks and extents of the arrays, the symbols' ranges and the guards are checked
- * (SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, NOT_REGISTERED). Outputs may overlap nothing but donated inputs. On a DATA_ERROR or CANCELLED
+ * (SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, NOT_REGISTERED). Outputs may overlap nothing but donated inputs; what
+ * lies between the elements of an array counts too. On a DATA_ERROR or CANCELLED
  * the contents of caller's outputs are unspecified; entries that were NULL stay NULL on any error.
  */
 weft_status *weft_executor_run(weft_executor *executor, weft_program *program, const weft_run *run) WEFT_MUST_USE;
