@@ -59,6 +59,10 @@ static weft_status *check_attrs(const weft_op_def *op)
             return refuse(WEFT_INVALID_ARGUMENT, "attribute %zu of op %s has no name of letters, digits and _", i,
                           op->name);
         }
+        for (size_t j = 0; j < i; j++) {
+            if (strcmp(op->attrs[j].name, op->attrs[i].name) != 0) continue;
+            return refuse(WEFT_INVALID_ARGUMENT, "op %s has two attributes called %s", op->name, op->attrs[i].name);
+        }
         if ((unsigned)op->attrs[i].kind > WEFT_ATTR_REGION) {
             return refuse(WEFT_INVALID_ARGUMENT, "attribute %s of op %s is of kind %u, which is unknown here",
                           op->attrs[i].name, op->name, (unsigned)op->attrs[i].kind);
@@ -79,6 +83,10 @@ static weft_status *check_op(const char *family, const weft_op_def *op, size_t n
     if (op->input_count < -1 || op->output_count == 0) {
         return refuse(WEFT_INVALID_ARGUMENT, "op %s has %d inputs and %u outputs but needs -1 or more and at least 1",
                       op->name, (int)op->input_count, (unsigned)op->output_count);
+    }
+    if (op->op_class != WEFT_CLASS_OPAQUE) {
+        return refuse(WEFT_INVALID_ARGUMENT, "op %s has class %u, but an extension's ops are WEFT_CLASS_OPAQUE", op->name,
+                      (unsigned)op->op_class);
     }
     if (op->infer == NULL) return refuse(WEFT_INVALID_ARGUMENT, "op %s has no infer function", op->name);
     if (op->lower == NULL && op->kernel == NULL) {

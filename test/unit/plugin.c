@@ -41,6 +41,7 @@ static int fill_table(void **state)
                          .version = 1,
                          .input_count = 1,
                          .output_count = 1,
+                         .op_class = WEFT_CLASS_OPAQUE,
                          .attr_count = 1,
                          .attrs = &t.attr,
                          .infer = infer_first,
