@@ -135,7 +135,7 @@ static weft_status *attempt(const weft_build_request *request, weft_partition *p
                             const void *context) {
     variant_builder builder;
     weft_status *status = builder_init(&builder, request, partition, variant);
-    if (status == NULL) status = weft_formulas_copy(&request->program->formulas, &variant->formulas);
+    if (status == NULL) status = weft_formulas_copy(request->allocator, &request->program->formulas, &variant->formulas);
     if (status == NULL) status = weft_partition_fill(partition);
     if (status == NULL) status = weft_builder_place(&builder);
     if (status == NULL) status = plan_steps(&builder);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "lib/rewrite.h"
 #include "runtime/program.h"
+#include "runtime/status.h"
 
 /* One compilation. */
 typedef struct compiler {
@@ -21,9 +22,9 @@ typedef struct compiler {
 static void compiled_destroy(void *self)
 {
     weft_compiled *compiled = self;
-    const weft_allocator *allocator = compiled->graph->allocator;
+    weft_allocator allocator = *compiled->graph->allocator;
     weft_graph_destroy(compiled->graph); /* the arrays are in its arena */
-    weft_free(allocator, compiled, sizeof *compiled);
+    weft_free(&allocator, compiled, sizeof *compiled);
 }
 
 static weft_status *invalid(const compiler *c, const char *format, ...) WEFT_FORMAT(2, 3);
@@ -81,6 +82,7 @@ static weft_status *fill_outputs(compiler *c, weft_tensors outputs)
     if (c->outputs == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < outputs.count; i++) {
         weft_tensor output = outputs.items[i];
+        if (output.graph == NULL) return invalid(c, "output %zu is no tensor of a graph", i);
         if (output.graph != c->source) return invalid(c, "output %zu belongs to another graph", i);
         if (!weft_tensor_is_valid(output)) return invalid(c, "output %zu is a failed tensor", i);
         c->outputs[i] = (weft_value){output.node, output.output};
@@ -330,10 +332,12 @@ static weft_policy policy_of(const weft_policy *policy)
 weft_status *weft_compile_named(weft_graph *graph, weft_tensors outputs, const char *const *output_names,
                                 const weft_policy *policy, weft_program **out_program)
 {
-    if (graph == NULL) return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, "weft_compile", "graph must not be NULL");
+    WEFT_REQUIRE(graph);
+    WEFT_REQUIRE(out_program);
     if (weft_graph_error(graph) != NULL) return weft_status_clone(graph->allocator, weft_graph_error(graph));
     compiler c = {.source = graph, .policy = policy_of(policy)};
     if (outputs.count == 0) return invalid(&c, "a program needs at least one output");
+    if (outputs.items == NULL) return invalid(&c, "the list of %zu outputs is NULL", outputs.count);
     WEFT_TRY(weft_program_create(graph->allocator, &c.program));
     weft_arena_init(&c.scratch, graph->allocator);
     weft_status *status = compile(&c, outputs, output_names);

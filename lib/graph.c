@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/graph.h"
 #include <string.h>
+#include "runtime/status.h"
 
 /* ---- lifetime ---- */
 
@@ -8,19 +9,21 @@ static weft_graph *graph_allocate(const weft_allocator *allocator)
 {
     weft_graph *graph = weft_allocate_zeroed(allocator, sizeof *graph);
     if (graph == NULL) return NULL;
-    graph->allocator = allocator;
-    weft_arena_init(&graph->arena, allocator);
-    weft_map_init(&graph->interned, allocator);
-    weft_map_init(&graph->inputs, allocator);
+    graph->own_allocator = *allocator;
+    graph->allocator = &graph->own_allocator;
+    weft_arena_init(&graph->arena, graph->allocator);
+    weft_map_init(&graph->interned, graph->allocator);
+    weft_map_init(&graph->inputs, graph->allocator);
     return graph;
 }
 
 weft_status *weft_graph_create(const weft_graph_options *options, weft_graph **out_graph)
 {
+    WEFT_REQUIRE(out_graph);
     const weft_allocator *allocator = weft_allocator_or_default(options == NULL ? NULL : options->allocator);
     weft_graph *graph = graph_allocate(allocator);
     if (graph == NULL) return weft_status_out_of_memory();
-    weft_status *status = weft_extents_create(allocator, &graph->extents);
+    weft_status *status = weft_extents_create(graph->allocator, &graph->extents);
     if (status == NULL) *out_graph = graph;
     else weft_graph_destroy(graph);
     return status;
@@ -53,7 +56,8 @@ void weft_graph_destroy(weft_graph *graph)
     weft_free(graph->allocator, graph->extensions, graph->extension_capacity * sizeof *graph->extensions);
     weft_status_destroy(graph->error);
     weft_arena_finish(&graph->arena);
-    weft_free(graph->allocator, graph, sizeof *graph);
+    weft_allocator allocator = graph->own_allocator;
+    weft_free(&allocator, graph, sizeof *graph);
 }
 
 weft_graph *weft_graph_root(const weft_graph *graph)
@@ -108,9 +112,7 @@ static const weft_extension *extension_find(const weft_graph *root, const char *
 
 weft_status *weft_graph_register(weft_graph *graph, const weft_extension *extension)
 {
-    if (graph == NULL) {
-        return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, "weft_graph_register", "graph must not be NULL");
-    }
+    WEFT_REQUIRE(graph);
     WEFT_TRY(weft_extension_check(extension));
     weft_graph *root = weft_graph_root(graph);
     const weft_extension *known = extension_find(root, extension->family, strlen(extension->family));

@@ -40,7 +40,8 @@ typedef struct weft_rule_site {
 #define WEFT_NODE_INVALID UINT32_MAX
 
 struct weft_graph {
-    const weft_allocator *allocator;
+    weft_allocator own_allocator; /* a copy: the caller need not keep the struct */
+    const weft_allocator *allocator; /* that copy */
     weft_arena arena;
     weft_extents *extents;     /* a region's graph shares its parent's */
     weft_graph *parent;        /* of a region's graph; NULL otherwise */

@@ -2,6 +2,7 @@
 #include <weft/inspect.h>
 #include <string.h>
 #include "lib/build.h"
+#include "runtime/status.h"
 
 const weft_op_def *weft_op_builtin(size_t index)
 {
@@ -10,7 +11,7 @@ const weft_op_def *weft_op_builtin(size_t index)
 
 typedef struct outline {
     weft_outline view;
-    const weft_allocator *allocator;
+    weft_allocator allocator; /* a copy: an outline may outlive its program */
     weft_arena arena;
 } outline;
 
@@ -139,12 +140,12 @@ static weft_status *fill_outline(void *context, const weft_partition *partition,
 
 weft_status *weft_outline_create(const weft_program *program, const weft_outline **out_outline)
 {
-    if (program == NULL)
-        return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, "weft_outline_create", "program must not be NULL");
+    WEFT_REQUIRE(program);
+    WEFT_REQUIRE(out_outline);
     outline *made = weft_allocate_zeroed(program->allocator, sizeof *made);
     if (made == NULL) return weft_status_out_of_memory();
-    made->allocator = program->allocator;
-    weft_arena_init(&made->arena, made->allocator);
+    made->allocator = *program->allocator;
+    weft_arena_init(&made->arena, &made->allocator);
     outliner o = {.made = made, .program = program};
     weft_status *status = weft_program_visit_steps(program, fill_outline, &o);
     if (status == NULL) *out_outline = &made->view;
@@ -157,5 +158,6 @@ void weft_outline_destroy(const weft_outline *view)
     if (view == NULL) return;
     outline *made = (outline *)(uintptr_t)view;
     weft_arena_finish(&made->arena);
-    weft_free(made->allocator, made, sizeof *made);
+    weft_allocator allocator = made->allocator;
+    weft_free(&allocator, made, sizeof *made);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "lib/graph.h"
 #include "lib/text.h"
+#include "runtime/status.h"
 
 /* Regions may nest this deep: parsing them is the only recursion here. */
 enum { MOST_NESTED = 64 };
@@ -597,7 +598,7 @@ static weft_status *parse_text(parser *p, list *outputs, list *names)
 /* What is handed out, and the memory behind it. */
 typedef struct module {
     weft_module public;
-    const weft_allocator *allocator;
+    weft_allocator allocator;
     weft_arena arena; /* outputs and their names */
 } module;
 
@@ -607,7 +608,8 @@ void weft_module_destroy(weft_module *public)
     module *m = (module *)public;
     weft_graph_destroy(public->graph);
     weft_arena_finish(&m->arena);
-    weft_free(m->allocator, m, sizeof *m);
+    weft_allocator allocator = m->allocator;
+    weft_free(&allocator, m, sizeof *m);
 }
 
 static weft_status *module_fill(module *m, const list *outputs, const list *names)
@@ -630,11 +632,11 @@ static weft_status *module_parse(module *m, const char *name, const char *text, 
     parser p = {.graph = m->public.graph};
     scope outermost;
     list outputs = {0}, names = {0};
-    weft_arena_init(&p.arena, m->allocator);
+    weft_arena_init(&p.arena, &m->allocator);
     const char *copy = weft_arena_string(&p.arena, text, length);
     weft_status *status = copy == NULL ? weft_status_out_of_memory() : NULL;
     if (status == NULL) {
-        weft_lexer_init(&p.lexer, m->allocator, name, copy);
+        weft_lexer_init(&p.lexer, &m->allocator, name, copy);
         scope_enter(&p, &outermost, p.graph);
         if (strlen(copy) != length)
             status = weft_lexer_error(&p.lexer, copy + strlen(copy), WEFT_PARSE_ERROR, "a text cannot hold a NUL byte");
@@ -649,11 +651,14 @@ static weft_status *module_parse(module *m, const char *name, const char *text, 
 weft_status *weft_graph_parse(const char *name, const char *text, size_t length, const weft_graph_options *options,
                               size_t extension_count, const weft_extension *const *extensions, weft_module **out_module)
 {
+    WEFT_REQUIRE(text);
+    WEFT_REQUIRE(out_module);
+    if (extension_count > 0) WEFT_REQUIRE(extensions);
     const weft_allocator *allocator = weft_allocator_or_default(options == NULL ? NULL : options->allocator);
     module *m = weft_allocate_zeroed(allocator, sizeof *m);
     if (m == NULL) return weft_status_out_of_memory();
-    m->allocator = allocator;
-    weft_arena_init(&m->arena, allocator);
+    m->allocator = *allocator;
+    weft_arena_init(&m->arena, &m->allocator);
     weft_status *status = weft_graph_create(options, &m->public.graph);
     for (size_t i = 0; i < extension_count && status == NULL; i++)
         status = weft_graph_register(m->public.graph, extensions[i]);

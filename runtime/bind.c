@@ -182,6 +182,20 @@ static weft_status *check_symbol(const struct binder *binder, size_t symbol)
     return fail(binder, WEFT_SHAPE_MISMATCH, &text);
 }
 
+/* n / m divides by zero (n = 2 bound by ...; m = 0 given in extents) */
+static weft_status *fail_formula(const struct binder *binder, uint32_t slot)
+{
+    const weft_formula *formula = &binder->program->formulas.items[slot];
+    bool divides = formula->op == WEFT_FORMULA_DIV || formula->op == WEFT_FORMULA_MOD;
+    weft_bytes text;
+    weft_bytes_init(&text, binder->allocator);
+    weft_bytes_print(&text, "an extent cannot be computed: ");
+    print_formula(&text, &binder->program->formulas, slot, 0);
+    weft_bytes_print(&text, divides && binder->values[formula->b] == 0 ? " divides by zero" : " overflows 64 bits");
+    print_origins(&text, binder, slot);
+    return fail(binder, WEFT_OUT_OF_RANGE, &text);
+}
+
 static weft_status *bind_symbols(struct binder *binder)
 {
     const weft_formulas *formulas = &binder->program->formulas;
@@ -191,7 +205,8 @@ static weft_status *bind_symbols(struct binder *binder)
         for (size_t axis = 0; axis < binder->program->inputs[i].rank; axis++)
             bind_axis(binder, i, axis, weft_array_shape(binder->run->inputs[i])[axis]);
     for (size_t i = 0; i < formulas->symbol_count; i++) WEFT_TRY(check_symbol(binder, i));
-    return weft_formulas_evaluate(formulas, binder->symbols, binder->values);
+    uint32_t slot;
+    return weft_formulas_try(formulas, binder->symbols, binder->values, &slot) ? NULL : fail_formula(binder, slot);
 }
 
 /* ---- axes and guards ---- */

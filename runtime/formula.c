@@ -143,10 +143,11 @@ weft_status *weft_formulas_add_symbol(weft_formulas *formulas, const char *name,
     return NULL;
 }
 
-weft_status *weft_formulas_copy(const weft_formulas *source, weft_formulas *out_copy)
+weft_status *weft_formulas_copy(const weft_allocator *allocator, const weft_formulas *source,
+                                weft_formulas *out_copy)
 {
     weft_formulas copy;
-    weft_formulas_init(&copy, source->allocator);
+    weft_formulas_init(&copy, allocator);
     weft_status *status = NULL;
     /* Slots keep their order, so each formula gets its old number again. */
     for (size_t i = 0; i < source->count && status == NULL; i++) {
@@ -195,22 +196,30 @@ static bool apply(weft_formula_op op, int64_t a, int64_t b, int64_t *out_value)
     }
 }
 
-weft_status *weft_formulas_evaluate(const weft_formulas *formulas, const int64_t *symbols, int64_t *out_values)
+static bool evaluate(const weft_formula *formula, const int64_t *symbols, const int64_t *values, int64_t *out_value)
+{
+    if (formula->op == WEFT_FORMULA_CONSTANT) *out_value = formula->constant;
+    else if (formula->op == WEFT_FORMULA_SYMBOL) *out_value = symbols[formula->constant];
+    else return apply(formula->op, values[formula->a], values[formula->b], out_value);
+    return true;
+}
+
+bool weft_formulas_try(const weft_formulas *formulas, const int64_t *symbols, int64_t *out_values, uint32_t *out_slot)
 {
     for (size_t i = 0; i < formulas->count; i++) {
-        const weft_formula *formula = &formulas->items[i];
-        if (formula->op == WEFT_FORMULA_CONSTANT) {
-            out_values[i] = formula->constant;
-            continue;
-        }
-        if (formula->op == WEFT_FORMULA_SYMBOL) {
-            out_values[i] = symbols[formula->constant];
-            continue;
-        }
-        int64_t a = out_values[formula->a], b = out_values[formula->b];
-        if (!apply(formula->op, a, b, &out_values[i]))
-            return weft_status_create(formulas->allocator, WEFT_OUT_OF_RANGE, __func__, "%" PRId64 " %s %" PRId64 " %s",
-                                      a, op_names[formula->op], b, b == 0 ? "divides by zero" : "overflows 64 bits");
+        if (evaluate(&formulas->items[i], symbols, out_values, &out_values[i])) continue;
+        *out_slot = (uint32_t)i;
+        return false;
     }
-    return NULL;
+    return true;
+}
+
+weft_status *weft_formulas_evaluate(const weft_formulas *formulas, const int64_t *symbols, int64_t *out_values)
+{
+    uint32_t slot;
+    if (weft_formulas_try(formulas, symbols, out_values, &slot)) return NULL;
+    const weft_formula *formula = &formulas->items[slot];
+    int64_t a = out_values[formula->a], b = out_values[formula->b];
+    return weft_status_create(formulas->allocator, WEFT_OUT_OF_RANGE, __func__, "%" PRId64 " %s %" PRId64 " %s", a,
+                              op_names[formula->op], b, b == 0 ? "divides by zero" : "overflows 64 bits");
 }

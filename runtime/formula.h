@@ -40,7 +40,9 @@ typedef struct weft_formulas {
 
 void weft_formulas_init(weft_formulas *formulas, const weft_allocator *allocator);
 void weft_formulas_finish(weft_formulas *formulas);
-weft_status *weft_formulas_copy(const weft_formulas *source, weft_formulas *out_copy) WEFT_MUST_USE;
+/* The same slots again, in memory of `allocator`. */
+weft_status *weft_formulas_copy(const weft_allocator *allocator, const weft_formulas *source,
+                                weft_formulas *out_copy) WEFT_MUST_USE;
 /* The slot of an equal formula, or of a new one at the end. */
 weft_status *weft_formulas_add(weft_formulas *formulas, weft_formula formula, uint32_t *out_slot) WEFT_MUST_USE;
 weft_status *weft_formulas_add_symbol(weft_formulas *formulas, const char *name, int64_t min, int64_t max,
@@ -52,4 +54,6 @@ size_t weft_formulas_find_symbol(const weft_formulas *formulas, const char *name
  * WEFT_OUT_OF_RANGE on overflow or division by zero, naming the operation and its operands.
  */
 weft_status *weft_formulas_evaluate(const weft_formulas *formulas, const int64_t *symbols, int64_t *out_values) WEFT_MUST_USE;
+/* The same, for callers with a sentence of their own: false at the first slot without a value, `*out_slot`. */
+bool weft_formulas_try(const weft_formulas *formulas, const int64_t *symbols, int64_t *out_values, uint32_t *out_slot);
 #endif

@@ -7,11 +7,12 @@ weft_status *weft_program_create(const weft_allocator *allocator, weft_program *
     allocator = weft_allocator_or_default(allocator);
     weft_program *program = weft_allocate_zeroed(allocator, sizeof *program);
     if (program == NULL) return weft_status_out_of_memory();
-    program->allocator = allocator;
+    program->own_allocator = *allocator;
+    program->allocator = &program->own_allocator;
     program->serial = atomic_fetch_add(&serials, 1) + 1;
     atomic_init(&program->references, 1);
-    weft_arena_init(&program->arena, allocator);
-    weft_formulas_init(&program->formulas, allocator);
+    weft_arena_init(&program->arena, program->allocator);
+    weft_formulas_init(&program->formulas, program->allocator);
     *out_program = program;
     return NULL;
 }
@@ -28,7 +29,8 @@ void weft_program_release(weft_program *program)
     if (program->destroy_graph != NULL) program->destroy_graph(program->graph);
     weft_formulas_finish(&program->formulas);
     weft_arena_finish(&program->arena);
-    weft_free(program->allocator, program, sizeof *program);
+    weft_allocator allocator = program->own_allocator;
+    weft_free(&allocator, program, sizeof *program);
 }
 
 static const weft_program_value *input_of(const weft_program *program, size_t input)

@@ -22,7 +22,8 @@ typedef struct weft_program_guard {
 
 struct weft_program {
     atomic_size_t references;
-    const weft_allocator *allocator;
+    weft_allocator own_allocator; /* a copy: a program outlives the graph it is made from */
+    const weft_allocator *allocator; /* that copy */
     uint64_t serial;           /* distinct for every program of the process */
     weft_arena arena;          /* everything below lives here, but for formulas */
     weft_formulas formulas;    /* symbols, in the order of their creation, and every extent named below */

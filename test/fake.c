@@ -154,7 +154,7 @@ weft_status *weft_fake_step(weft_variant *variant, weft_step step)
 static weft_status *fill_variant(const weft_fake *fake, const weft_build_request *request, weft_variant *variant)
 {
     const weft_program *program = request->program;
-    WEFT_TRY(weft_formulas_copy(&program->formulas, &variant->formulas));
+    WEFT_TRY(weft_formulas_copy(variant->allocator, &program->formulas, &variant->formulas));
     variant->buffers = weft_arena_allocate(&variant->arena, 3 * MOST_VALUES * sizeof *variant->buffers);
     variant->steps = weft_arena_allocate(&variant->arena, MOST_VALUES * sizeof *variant->steps);
     if (variant->buffers == NULL || variant->steps == NULL) return weft_status_out_of_memory();

@@ -148,7 +148,7 @@ static weft_status *build_and_copy(const weft_allocator *allocator, void *contex
     weft_formulas formulas, copy;
     weft_formulas_init(&formulas, allocator);
     weft_status *status = add_many(&formulas, 26);
-    if (status == NULL) status = weft_formulas_copy(&formulas, &copy);
+    if (status == NULL) status = weft_formulas_copy(formulas.allocator, &formulas, &copy);
     weft_formulas_finish(&formulas);
     if (status != NULL) return status;
     check_many(&copy, 26);
