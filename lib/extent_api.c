@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/text.h"
+#include "runtime/status.h"
 
 /* Without a graph there is nobody to own an error: this constant stands for the invalid extent. */
 #define INVALID_CONSTANT INT64_MIN
@@ -55,9 +56,9 @@ weft_extent weft_symbol(weft_graph *graph, const char *name, int64_t min, int64_
 {
     if (graph == NULL) return weft_extent_invalid(NULL);
     weft_status *error = NULL;
-    if (name == NULL || !weft_text_is_identifier(name)) {
+    if (name == NULL || !weft_text_is_identifier(name) || strchr(name, '.') != NULL) {
         error = weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, "weft_symbol",
-                                   "name \"%s\" must be a letter or _ followed by letters, digits, _ or .",
+                                   "name \"%s\" must be a letter or _ followed by letters, digits or _",
                                    name == NULL ? "" : name);
     } else if (min < 0 || max < min) {
         error = weft_status_create(graph->allocator, WEFT_OUT_OF_RANGE, "weft_symbol",
@@ -197,10 +198,9 @@ weft_type_text weft_type_describe(const weft_type *type)
 
 weft_status *weft_extent_parse(weft_graph *graph, const char *text, weft_extent *out_extent)
 {
-    if (graph == NULL || text == NULL) {
-        return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, "weft_extent_parse", "%s must not be NULL",
-                                  graph == NULL ? "graph" : "text");
-    }
+    WEFT_REQUIRE(graph);
+    WEFT_REQUIRE(text);
+    WEFT_REQUIRE(out_extent);
     const char *cursor = text;
     weft_expr expr;
     WEFT_TRY(weft_expr_parse(graph->extents, &cursor, &expr));

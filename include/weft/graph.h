@@ -38,7 +38,8 @@ typedef struct weft_extent {
     int64_t value; /* private unless constant */
 } weft_extent;
 
-/* A symbol of `graph` that runs over [min, max], 0 <= min <= max. The same name gives the same symbol; another range is an error. */
+/* A symbol of `graph` that runs over [min, max], 0 <= min <= max. The same name gives the same symbol; another range is an error.
+ * A name is letters, digits and _, no digit first, and not mod, min or max. */
 weft_extent weft_symbol(weft_graph *graph, const char *name, int64_t min, int64_t max);
 /* A constant. */
 weft_extent weft_extent_of(int64_t value);

@@ -13,7 +13,8 @@
 
 weft_expr weft_lowerer_variable(lowerer *low, weft_expr extent) {
     char name[16];
-    snprintf(name, sizeof name, "i%" PRIu32, low->variable_count++);
+    do snprintf(name, sizeof name, "i%" PRIu32, low->variable_count++);
+    while (weft_expr_find(low->graph->extents, name) != WEFT_EXPR_NONE);
     return weft_expr_variable(low->extents, name, extent);
 }
 

@@ -57,7 +57,9 @@ bool weft_kernel_substitute(weft_kernel *kernel, const weft_substitution *substi
 
 weft_expr weft_kernel_fresh_variable(weft_kernel *kernel, weft_expr extent) {
     char name[24];
-    snprintf(name, sizeof name, "t%zu", weft_extents_symbol_count(kernel->extents));
+    size_t number = weft_extents_symbol_count(kernel->extents);
+    do snprintf(name, sizeof name, "t%zu", number++);
+    while (weft_expr_find(kernel->extents, name) != WEFT_EXPR_NONE);
     return weft_expr_variable(kernel->extents, name, extent);
 }
 
