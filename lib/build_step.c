@@ -189,7 +189,7 @@ static const weft_extension *extension_of(const weft_program *program, const wef
 /* The attributes with slots in place of extents. */
 static weft_status *attr_template(variant_builder *builder, const weft_node *node, const weft_attr **out_attrs) {
     weft_arena *arena = &builder->variant->arena;
-    weft_attr *attrs = weft_arena_copy(arena, node->attrs, (node->op->attr_count + 1) * sizeof *attrs);
+    weft_attr *attrs = weft_arena_copy(arena, node->attrs, node->op->attr_count * sizeof *attrs);
     if (attrs == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < node->op->attr_count; i++) {
         weft_attr_kind kind = node->op->attrs[i].kind;

@@ -27,6 +27,9 @@ static weft_status *take_error(weft_graph *graph)
 
 static weft_status *wrong_type(weft_graph *graph, const weft_node *node, weft_tensor value)
 {
+    if (weft_tensor_is_valid(value) && value.graph != graph)
+        return weft_status_create(graph->allocator, WEFT_INTERNAL, node->op->name,
+                                  "a rewrite of '%s' gave a tensor of another graph", node->op->name);
     return weft_status_create(graph->allocator, WEFT_INTERNAL, node->op->name,
                               "a rewrite of '%s' gave %s of rank %zu for %s of rank %zu", node->op->name,
                               weft_dtype_name(weft_tensor_dtype(value)), weft_tensor_rank(value),
@@ -42,7 +45,7 @@ static weft_status *check_values(weft_graph *graph, const weft_node *node, const
     *out_fit = true;
     for (uint32_t i = 0; i < node->output_count; i++) {
         const weft_type *type = &node->types[i];
-        if (!weft_tensor_is_valid(values[i]) || weft_tensor_dtype(values[i]) != type->dtype ||
+        if (!weft_tensor_is_valid(values[i]) || values[i].graph != graph || weft_tensor_dtype(values[i]) != type->dtype ||
             weft_tensor_rank(values[i]) != type->shape.rank)
             return wrong_type(graph, node, values[i]);
         weft_shape shape = weft_tensor_shape(values[i]);

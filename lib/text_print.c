@@ -4,6 +4,7 @@
 #include <string.h>
 #include "lib/graph.h"
 #include "lib/text.h"
+#include "runtime/status.h"
 
 /* A graph or region being printed. */
 typedef struct printer {
@@ -317,7 +318,8 @@ static weft_status *print_tensors(weft_tensors outputs, weft_value *values, weft
 
 weft_status *weft_graph_print(weft_tensors outputs, char **out_text)
 {
-    if (outputs.count == 0 || outputs.items[0].graph == NULL)
+    WEFT_REQUIRE(out_text);
+    if (outputs.count == 0 || outputs.items == NULL || outputs.items[0].graph == NULL)
         return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, "weft_graph_print",
                                   "at least one output is needed to print a graph, and it must belong to one");
     const weft_allocator *allocator = outputs.items[0].graph->allocator;

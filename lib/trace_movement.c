@@ -11,7 +11,7 @@ typedef struct axis_list {
 static bool normalize_axes(weft_graph *graph, const char *function, weft_ints axes, size_t rank, axis_list *out_axes)
 {
     out_axes->count = axes.count;
-    if (axes.count > rank) {
+    if (axes.count > rank || axes.count > WEFT_MAX_RANK) {
         weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "%zu axes are given for rank %zu", axes.count, rank);
         return false;
     }

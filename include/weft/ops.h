@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 /* ---- leaves ---- */
-/* An input of the program. Names are unique in a graph. */
+/* An input of the program. The same name and type give the same input; another type is an error. */
 weft_tensor weft_input(weft_graph *graph, const char *name, weft_dtype dtype, weft_shape shape);
 /* A constant with a copy of `data`, row-major; `shape` must be static. */
 weft_tensor weft_constant(weft_graph *graph, weft_dtype dtype, weft_ints shape, const void *data);

@@ -10,7 +10,7 @@ extern "C" {
 
 /* How to compile; zero-initialise for the defaults. Part of every cache key. */
 typedef struct weft_policy {
-    size_t size;                    /* sizeof(weft_policy), or 0 for "all defaults" */
+    size_t size;                    /* sizeof(weft_policy); 0 stands for it */
     bool keep_symbolic_extensions;  /* do not lower extension nodes whose extents are symbolic */
     const char *passes;             /* comma-separated names in order; NULL is the standard pipeline (weft_pass_names) */
 } weft_policy;
