@@ -306,6 +306,8 @@ static weft_status *find_code(variant_builder *builder, const weft_code_generato
     weft_bytes key;
     weft_bytes_init(&key, request->allocator);
     const char *target = generator->target();
+    /* Code belongs to the driver that loaded it. */
+    weft_bytes_append(&key, &request->runtime, sizeof request->runtime);
     weft_bytes_append(&key, target, strlen(target) + 1);
     weft_status *status = weft_kernel_print(kernel, &key);
     if (status == NULL) status = weft_bytes_status(&key);

@@ -248,6 +248,60 @@ static void the_struct_of_an_allocator_is_copied(void **state)
     weft_test_allocator_check(&test);
 }
 
+/* ---- runtimes side by side ---- */
+
+static int loads[2];
+
+static weft_status *count_load(void *self, const void *object, size_t size, const char *symbol, weft_image **out_image,
+                               weft_kernel_function *out_function)
+{
+    const weft_runtime *llvm = weft_runtime_llvm();
+    ++*(int *)self;
+    return llvm->driver->load(llvm->self, object, size, symbol, out_image, out_function);
+}
+
+static void count_unload(void *self, weft_image *image)
+{
+    const weft_runtime *llvm = weft_runtime_llvm();
+    --*(int *)self;
+    llvm->driver->unload(llvm->self, image);
+}
+
+static void runtimes_do_not_share_code(void **state)
+{
+    (void)state;
+    static const weft_driver driver = {
+        .size = sizeof driver, .device = {WEFT_DEVICE_CPU, 0}, .load = count_load, .unload = count_unload};
+    const weft_runtime runtimes[] = {
+        {.size = sizeof(weft_runtime), .name = "one", .self = &loads[0], .driver = &driver},
+        {.size = sizeof(weft_runtime), .name = "two", .self = &loads[1], .driver = &driver}};
+    weft_runtime whole[2];
+    weft_program *program = transposed_product("n");
+    weft_array *input = array_create(2, (const int64_t[]){2, 3});
+    weft_executor *executor = executor_create();
+    bool compiled = true;
+    for (int i = 0; i < 2; i++) {
+        weft_array *output = NULL;
+        whole[i] = runtimes[i];
+        whole[i].compiler = weft_runtime_llvm()->compiler;
+        weft_test_ok(weft_executor_register_runtime(executor, &whole[i]));
+        weft_status *status = run_one(executor, whole[i].name, program, input, &output);
+        compiled = compiled && weft_status_code(status) != WEFT_NO_COMPILER;
+        if (compiled) weft_test_ok(status);
+        else weft_status_destroy(status);
+        weft_array_release(output);
+    }
+    if (compiled) {
+        assert_true(loads[0] > 0);
+        assert_int_equal(loads[0], loads[1]);
+    }
+    weft_executor_destroy(executor);
+    assert_int_equal(loads[0], 0);
+    assert_int_equal(loads[1], 0);
+    weft_array_release(input);
+    weft_program_release(program);
+}
+
 /* ---- tables of ops ---- */
 
 static weft_status *infer_same(const weft_infer_context *context, weft_type *out_types)
@@ -333,6 +387,7 @@ int main(void)
         cmocka_unit_test(symbols_may_have_any_name),
         cmocka_unit_test(dotted_names_are_those_of_strides),
         cmocka_unit_test(the_struct_of_an_allocator_is_copied),
+        cmocka_unit_test(runtimes_do_not_share_code),
         cmocka_unit_test(tables_of_ops_must_make_sense),
         cmocka_unit_test(a_lowering_stays_in_its_graph),
     };
