@@ -243,17 +243,25 @@ static weft_status *fill_guards(const compiler *c)
 
 /* ---- extensions ---- */
 
+static bool has_op(const weft_extension *extension, const weft_op_def *op)
+{
+    for (size_t i = 0; i < extension->op_count; i++)
+        if (extension->ops[i] == op) return true;
+    return false;
+}
+
 static void add_family(compiler *c, const weft_op_def *op)
 {
     const weft_graph *graph = c->compiled->graph;
     weft_program *program = c->program;
     if (weft_op_id_of(op) != WEFT_OP_EXTENSION) return;
     for (size_t i = 0; i < program->family_count; i++)
-        for (size_t k = 0; k < program->families[i]->op_count; k++)
-            if (program->families[i]->ops[k] == op) return;
-    for (size_t i = 0; i < graph->extension_count; i++)
-        for (size_t k = 0; k < graph->extensions[i]->op_count; k++)
-            if (graph->extensions[i]->ops[k] == op) program->families[program->family_count++] = graph->extensions[i];
+        if (has_op(program->families[i], op)) return;
+    for (size_t i = 0; i < graph->extension_count; i++) {
+        if (!has_op(graph->extensions[i], op)) continue;
+        program->family_ops[program->family_count] = op;
+        program->families[program->family_count++] = graph->extensions[i];
+    }
 }
 
 static weft_status *add_families(compiler *c, const weft_graph *graph, size_t count, const weft_value *outputs);
@@ -288,7 +296,8 @@ static weft_status *fill_families(compiler *c)
     const weft_compiled *compiled = c->compiled;
     size_t most = compiled->graph->extension_count;
     c->program->families = weft_arena_allocate(&c->program->arena, most * sizeof *c->program->families);
-    if (c->program->families == NULL) return weft_status_out_of_memory();
+    c->program->family_ops = weft_arena_allocate(&c->program->arena, most * sizeof *c->program->family_ops);
+    if (c->program->families == NULL || c->program->family_ops == NULL) return weft_status_out_of_memory();
     return add_families(c, compiled->graph, compiled->output_count, compiled->outputs);
 }
 

@@ -186,13 +186,13 @@ weft_status *weft_executor_check_extensions(const weft_executor *executor, const
         const weft_registration *registration = find_family(executor, extension->family);
         if (registration == NULL)
             return weft_status_create(&executor->allocator, WEFT_NOT_REGISTERED, "weft_executor_run",
-                                      "program needs extension \"%s\"; register it with this executor",
-                                      extension->family);
+                                      "op %s of the program needs extension \"%s\"; register it with this executor",
+                                      program->family_ops[i]->name, extension->family);
         if (registration->table != extension)
             return weft_status_create(
                 &executor->allocator, WEFT_NOT_REGISTERED, "weft_executor_run",
-                "program was traced with another extension \"%s\" than this executor has registered",
-                extension->family);
+                "op %s of the program was traced with another extension \"%s\" than this executor has registered",
+                program->family_ops[i]->name, extension->family);
     }
     return NULL;
 }

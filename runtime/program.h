@@ -32,6 +32,7 @@ struct weft_program {
     weft_program_guard *guards;
     size_t family_count;       /* extensions the remaining nodes need at a run */
     const weft_extension **families;
+    const weft_op_def **family_ops; /* an op of each that the program has */
     const char *text;
     void *graph;               /* the compiler's; destroyed by destroy_graph */
     void (*destroy_graph)(void *graph);

@@ -17,6 +17,7 @@ weft_program *weft_fake_program(void)
     program->outputs = weft_arena_allocate(&program->arena, MOST_VALUES * sizeof *program->outputs);
     program->guards = weft_arena_allocate(&program->arena, MOST_VALUES * sizeof *program->guards);
     program->families = weft_arena_allocate(&program->arena, MOST_VALUES * sizeof *program->families);
+    program->family_ops = weft_arena_allocate(&program->arena, MOST_VALUES * sizeof *program->family_ops);
     return program;
 }
 
@@ -72,6 +73,7 @@ void weft_fake_guard(weft_program *program, bool equal, uint32_t a, uint32_t b, 
 void weft_fake_family(weft_program *program, const weft_extension *extension)
 {
     assert_true(program->family_count < MOST_VALUES);
+    program->family_ops[program->family_count] = extension->ops[0];
     program->families[program->family_count++] = extension;
 }
 

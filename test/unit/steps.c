@@ -303,7 +303,7 @@ static void test_extension_kernel(void **state)
     weft_array *large[] = {wrap(WEFT_F32, 1, (int64_t[]){1000}, x), wrap(WEFT_F32, 1, (int64_t[]){1000}, out)};
     weft_array *small[] = {wrap(WEFT_F32, 1, (int64_t[]){5}, x), wrap(WEFT_F32, 1, (int64_t[]){5}, out)};
     weft_test_fails(run(program, 1, large, large[1], (weft_run){0}), WEFT_NOT_REGISTERED,
-                    "program needs extension \"sample\"; register it with this executor");
+                    "op sample.twice of the program needs extension \"sample\"; register it with this executor");
     assert_null(weft_executor_extension_state(executor, &sample));
     weft_test_ok(weft_executor_register_extension(executor, &sample));
     weft_test_ok(weft_executor_register_extension(executor, &sample));
