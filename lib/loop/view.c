@@ -26,7 +26,8 @@ bool weft_view_find(weft_space *space, const weft_partition *partition, const we
         char name[24];
         size_t number = weft_extents_symbol_count(x);
         do snprintf(name, sizeof name, "v%zu", number++);
-        while (weft_expr_find(x, name) != WEFT_EXPR_NONE || weft_expr_find(space->graph->extents, name) != WEFT_EXPR_NONE);
+        while (weft_expr_find(x, name) != WEFT_EXPR_NONE ||
+               weft_expr_find(space->graph->extents, name) != WEFT_EXPR_NONE);
         point.index[i] = weft_expr_variable(x, name, weft_space_extent(space, shape.extents[i]));
     }
     weft_expr address = address_of(space, partition, memories, first_memory, point, &out_view->node);
