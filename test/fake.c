@@ -182,18 +182,11 @@ static weft_status *build(void *self, const weft_build_request *request, weft_va
     return status;
 }
 
-static weft_status *target(void *self, const char **out_target)
-{
-    (void)self;
-    *out_target = "fake";
-    return NULL;
-}
-
 void weft_fake_init(weft_fake *fake, const char *name, weft_fake_fill fill)
 {
     memset(fake, 0, sizeof *fake);
     fake->driver = (weft_driver){.size = sizeof(weft_driver), .device = {WEFT_DEVICE_CPU, 0}};
-    fake->compiler = (weft_compiler){.size = sizeof(weft_compiler), .build = build, .target = target};
+    fake->compiler = (weft_compiler){.size = sizeof(weft_compiler), .build = build};
     fake->runtime = (weft_runtime){
         .size = sizeof(weft_runtime), .name = name, .self = fake, .driver = &fake->driver, .compiler = &fake->compiler};
     fake->fill = fill;

@@ -23,6 +23,9 @@ weft_status *weft_llvm_load(const weft_llvm_interface **out_interface) {
             return weft_status_create(NULL, WEFT_NO_COMPILER, "llvm", "the LLVM code generator cannot be loaded: %s", dlerror());
         }
         interface = query();
+        if (interface->size != sizeof *interface) {
+            return weft_status_create(NULL, WEFT_NO_COMPILER, "llvm", "%s is of another build than this library", LIBRARY);
+        }
         atomic_store(&loaded, interface);
     }
     *out_interface = interface;

@@ -208,20 +208,13 @@ static weft_status *build(void *self, const weft_build_request *request, weft_va
     return status;
 }
 
-static weft_status *target(void *self, const char **out_target)
-{
-    (void)self;
-    *out_target = "ref";
-    return NULL;
-}
-
 const weft_runtime *weft_runtime_reference(void)
 {
     static const weft_driver driver = {.size = sizeof driver,
                                        .device = {WEFT_DEVICE_CPU, 0},
                                        .load = driver_load,
                                        .unload = driver_unload};
-    static const weft_compiler compiler = {.size = sizeof compiler, .build = build, .target = target};
+    static const weft_compiler compiler = {.size = sizeof compiler, .build = build};
     static const weft_runtime runtime = {
         .size = sizeof runtime, .name = "ref", .driver = &driver, .compiler = &compiler};
     return &runtime;

@@ -49,8 +49,6 @@ typedef struct weft_compiler {
     size_t size;
     /* Builds the variant that `request` describes; called on a miss, from the thread that missed. */
     weft_status *(*build)(void *self, const weft_build_request *request, weft_variant **out_variant);
-    /* What the code depends on, for keys: "llvm 19.1.7 x86_64 znver3 +avx2...". Loads the compiler if need be. */
-    weft_status *(*target)(void *self, const char **out_target);
 } weft_compiler;
 
 struct weft_runtime {
