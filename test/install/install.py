@@ -15,9 +15,10 @@ EINSUM_TESTS = ["einsum", "einsum_cache", "einsum_cases"]
 
 def run(*command, **options):
     """What `command` prints; an AssertionError with everything it said when it fails."""
-    done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+    words = list(map(str, command))
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
     if done.returncode != 0:
-        raise AssertionError(f"{' '.join(map(str, command))}: {done.returncode}\n{done.stdout}")
+        raise AssertionError(f"{' '.join(words)}: {done.returncode}\n{done.stdout}")
     return done.stdout
 
 
@@ -68,9 +69,11 @@ class Installed(unittest.TestCase):
 
     def test_einsum_out_of_tree(self):
         einsum = SOURCE / "extensions/einsum"
-        flags = ["-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", f"-I{einsum}/include", *self.flags("weft"), "-lm", "-pthread"]
+        flags = ["-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", f"-I{einsum}/include", *self.flags("weft"), "-lm",
+                 "-pthread"]
         library = self.build("libstranger.so", "-shared", "-fPIC", *einsum.glob("*.c"), *flags)
-        common = [SOURCE / "test/einsum/einsum.c", SOURCE / "test/support.c", f"-I{SOURCE}", library, *flags, "-lcmocka"]
+        shared = [SOURCE / "test/einsum/einsum.c", SOURCE / "test/support.c"]
+        common = [*shared, f"-I{SOURCE}", library, *flags, "-lcmocka"]
         for name in EINSUM_TESTS:
             with self.subTest(name):
                 program = self.build(name, SOURCE / f"test/unit/{name}.c", *common)
@@ -86,8 +89,8 @@ class Installed(unittest.TestCase):
         for header in headers:
             for compiler, language, standard in [("cc", "c", "c17"), ("g++", "c++", "c++17")]:
                 with self.subTest(header=header.name, language=language):
-                    run(compiler, "-x", language, f"-std={standard}", *STRICT, "-fsyntax-only", f"-I{self.prefix}/include", "-",
-                        input=f"#include <weft/{header.name}>\n")
+                    run(compiler, "-x", language, f"-std={standard}", *STRICT, "-fsyntax-only",
+                        f"-I{self.prefix}/include", "-", input=f"#include <weft/{header.name}>\n")
 
     def test_command_finds_its_libraries(self):
         plain = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}

@@ -11,6 +11,7 @@ import xml.etree.ElementTree
 
 WEFT = pathlib.Path(sys.argv[1]).resolve()
 OK, FAILED, MISUSED = 0, 1, 2
+FORMATS = "graph|loops|scheduled|llvm|asm|ptx"
 LETTERS = {"<f4": "f", "<f8": "d", "<i8": "q", "|b1": "?"}
 
 GRAPH = """weft 0.1
@@ -92,8 +93,8 @@ class General(Command):
         self.assertEqual(self.weft("help", "fly")[0], MISUSED)
         self.refuses(MISUSED, "info: usage is 'weft info', not with 1 operand", "info", "x")
         self.refuses(MISUSED, "info: there is no option '--stats'", "info", "--stats")
-        self.refuses(MISUSED, "opt: --emit needs a value: graph|loops|scheduled|llvm|asm|ptx", "opt", "g.weft", "--emit")
-        self.refuses(MISUSED, "opt: --emit takes one of graph|loops|scheduled|llvm|asm|ptx, not 'l'", "opt", "g.weft", "--emit=l")
+        self.refuses(MISUSED, f"opt: --emit needs a value: {FORMATS}", "opt", "g.weft", "--emit")
+        self.refuses(MISUSED, f"opt: --emit takes one of {FORMATS}, not 'l'", "opt", "g.weft", "--emit=l")
         self.refuses(MISUSED, "run: --stats takes no value, but has 'yes'", "run", "g.weft", "--stats=yes")
         for count in ["0", "-1", "1.5", "", "99999999999999999999"]:
             sentence = f"run: --threads takes an integer from 1 to 1000000000, not '{count}'"
@@ -134,8 +135,8 @@ class Einsum(Command):
         self.assertEqual(load(self.folder / "out.npy"), ((4, 2), [32, 68, 38, 83, 44, 98, 50, 113]))
 
     def test_stats(self):
-        status, out, _ = self.weft("einsum", "ij,jk,kl->il", "a.npy", "b.npy", "c.npy", "--optimize", "path:1-2,0-1", "--stats",
-                                   "--repeat", "4")
+        status, out, _ = self.weft("einsum", "ij,jk,kl->il", "a.npy", "b.npy", "c.npy", "--optimize", "path:1-2,0-1",
+                                   "--stats", "--repeat", "4")
         stats = json.loads(out.splitlines()[-1])
         self.assertEqual(status, OK)
         self.assertAlmostEqual(stats["log10_flops"], 1.5563025, 5)
@@ -157,7 +158,8 @@ class Einsum(Command):
         self.prints("[0.1 nan]\n", "einsum", "i->i", "d.npy")
 
     def test_failures(self):
-        self.refuses(FAILED, "einsum: none.npy: cannot be opened: No such file or directory", "einsum", "i->i", "none.npy")
+        self.refuses(FAILED, "einsum: none.npy: cannot be opened: No such file or directory",
+                     "einsum", "i->i", "none.npy")
         status, _, error = self.weft("einsum", "ij,jk->ik", "a.npy", "c.npy")
         self.assertEqual(status, FAILED)
         self.assertRegex(error, r"^weft einsum: .*'j'.* 3 .* 4 .*\n$")
@@ -212,7 +214,8 @@ class Opt(Command):
         self.prints(out, "opt", "again.weft", "--passes", "")
 
     def test_emit(self):
-        marks = {"loops": "kernel {", "scheduled": "lane", "llvm": "define", "asm": "kernel0:", "ptx": ".visible .entry kernel0("}
+        marks = {"loops": "kernel {", "scheduled": "lane", "llvm": "define", "asm": "kernel0:",
+                 "ptx": ".visible .entry kernel0("}
         for name, mark in marks.items():
             with self.subTest(name):
                 status, out, error = self.weft("opt", "g.weft", "--emit", name)
@@ -241,8 +244,10 @@ class View(Command):
 
     def test_misuse(self):
         self.refuses(MISUSED, "view: -o is needed: a file that ends in .svg or .dot", "view", "g.weft")
-        self.refuses(MISUSED, "view: -o takes a file that ends in .svg or .dot, not 'g.png'", "view", "g.weft", "-o", "g.png")
-        self.refuses(FAILED, "view: none/g.svg cannot be written: No such file or directory", "view", "g.weft", "-o", "none/g.svg")
+        self.refuses(MISUSED, "view: -o takes a file that ends in .svg or .dot, not 'g.png'",
+                     "view", "g.weft", "-o", "g.png")
+        self.refuses(FAILED, "view: none/g.svg cannot be written: No such file or directory",
+                     "view", "g.weft", "-o", "none/g.svg")
 
 
 if __name__ == "__main__":
