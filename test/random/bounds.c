@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test/random/bounds.h"
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Values beyond these are no longer told apart from failures. */
+#define MOST_VALUE 1e6
+#define MOST_ERROR 1e-2
+
+typedef weft_test_bound bound;
+
+static const bound unknown = {.known = false};
+
+static double size_of(bound x)
+{
+    return fmax(fabs(x.low), fabs(x.high));
+}
+
+static double epsilon_of(weft_dtype dtype)
+{
+    return dtype == WEFT_F32 ? FLT_EPSILON : dtype == WEFT_F64 ? DBL_EPSILON : 0;
+}
+
+/* Up to here floats count without gaps. */
+static double count_limit(weft_dtype dtype)
+{
+    return dtype == WEFT_F32 ? 0x1p24 : 0x1p53;
+}
+
+static bound between(double low, double high, bool integral, double error)
+{
+    return (bound){.known = true, .integral = integral, .low = low, .high = high, .error = error};
+}
+
+/* The result of one rounded operation. The oracle rounds f64 twice, so that it may be one place off. */
+static bound rounded(weft_dtype dtype, bound x)
+{
+    if (x.integral && size_of(x) <= count_limit(dtype)) return x;
+    x.integral = false;
+    if (x.error > 0 || dtype == WEFT_F64) x.error += 2 * epsilon_of(dtype) * size_of(x);
+    return x;
+}
+
+static bound product(bound a, bound b)
+{
+    double w[4] = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
+    double error = size_of(a) * b.error + size_of(b) * a.error + a.error * b.error;
+    return between(fmin(fmin(w[0], w[1]), fmin(w[2], w[3])), fmax(fmax(w[0], w[1]), fmax(w[2], w[3])),
+                   a.integral && b.integral, error);
+}
+
+static bound hull(bound a, bound b)
+{
+    return between(fmin(a.low, b.low), fmax(a.high, b.high), a.integral && b.integral, fmax(a.error, b.error));
+}
+
+static bound quotient(bound a, bound b)
+{
+    double least = (b.low > 0 ? b.low : -b.high) - b.error;
+    if (least <= 0) return unknown;
+    double most = size_of(a) / least;
+    return between(-most, most, false, (a.error + most * b.error) / least);
+}
+
+/* ---- by class of ops ---- */
+
+static bound function(weft_op_id op, weft_dtype dtype, bound x)
+{
+    double place = epsilon_of(dtype), least = x.low - x.error;
+    switch (op) {
+    case WEFT_OP_exp:
+        if (x.high > 12) return unknown;
+        return between(0, exp(x.high) * 1.01, false, exp(x.high) * (1.01 * x.error + 4 * place));
+    case WEFT_OP_log:
+        if (least <= 0) return unknown;
+        return between(log(least) - 0.01, log(x.high) + 0.01, false,
+                       x.error / least + 4 * place * fmax(fabs(log(least)), 12));
+    case WEFT_OP_tanh: return between(-1, 1, false, x.error + 4 * place);
+    default:
+        if (least < 0) return unknown;
+        return rounded(dtype, between(0, sqrt(x.high), false,
+                                      x.error == 0 ? 0
+                                      : least > 0  ? x.error / sqrt(least)
+                                                   : sqrt(x.error)));
+    }
+}
+
+static bound unary(weft_op_id op, weft_dtype dtype, bound x)
+{
+    switch (op) {
+    case WEFT_OP_neg: return between(-x.high, -x.low, x.integral, x.error);
+    case WEFT_OP_abs: return between(x.low > 0 ? x.low : x.high < 0 ? -x.high : 0, size_of(x), x.integral, x.error);
+    case WEFT_OP_not: return dtype == WEFT_BOOL ? x : between(-1 - size_of(x), 1 + size_of(x), true, 0);
+    default: return function(op, dtype, x);
+    }
+}
+
+static bound bits(bound a, bound b)
+{
+    double most = 2 * fmax(size_of(a), size_of(b)) + 1;
+    return between(-most, most, true, 0);
+}
+
+static bound binary(weft_op_id op, weft_dtype dtype, bound a, bound b)
+{
+    switch (op) {
+    case WEFT_OP_add:
+        return rounded(dtype, between(a.low + b.low, a.high + b.high, a.integral && b.integral, a.error + b.error));
+    case WEFT_OP_sub:
+        return rounded(dtype, between(a.low - b.high, a.high - b.low, a.integral && b.integral, a.error + b.error));
+    case WEFT_OP_mul: return rounded(dtype, product(a, b));
+    case WEFT_OP_div:
+        if (dtype == WEFT_I64) return between(-1 - size_of(a), 1 + size_of(a), true, 0);
+        return rounded(dtype, quotient(a, b));
+    case WEFT_OP_max:
+        return between(fmax(a.low, b.low), fmax(a.high, b.high), a.integral && b.integral, fmax(a.error, b.error));
+    case WEFT_OP_min:
+        return between(fmin(a.low, b.low), fmin(a.high, b.high), a.integral && b.integral, fmax(a.error, b.error));
+    case WEFT_OP_and:
+    case WEFT_OP_or:
+    case WEFT_OP_xor: return dtype == WEFT_BOOL ? between(0, 1, true, 0) : bits(a, b);
+    default: return a.error == 0 && b.error == 0 ? between(0, 1, true, 0) : unknown;
+    }
+}
+
+static bound cast(weft_dtype from, weft_dtype to, bound x)
+{
+    bool real = to == WEFT_F32 || to == WEFT_F64;
+    if (!real && x.error > 0) return unknown;
+    if (to == WEFT_BOOL) return between(0, 1, true, 0);
+    if (!real) return between(-size_of(x), size_of(x), true, 0);
+    x.integral |= from == WEFT_I64 || from == WEFT_BOOL;
+    return rounded(to, x);
+}
+
+/* How many elements go into one of the result, at most and at least. */
+static void count_reduced(const weft_graph *graph, const weft_node *node, double *out_most, double *out_least)
+{
+    weft_op_id op = weft_op_id_of(node->op);
+    weft_ints axes = op == WEFT_OP_argmax ? (weft_ints){1, &node->attrs[0].integer}
+                     : op == WEFT_OP_dot  ? node->attrs[2].ints
+                                          : node->attrs[0].ints;
+    weft_shape shape = weft_value_type(graph, node->inputs[0])->shape;
+    *out_most = *out_least = 1;
+    for (size_t i = 0; i < axes.count; i++) {
+        int64_t low, high;
+        weft_extent_range(shape.extents[axes.items[i]], &low, &high);
+        *out_most *= (double)high;
+        *out_least *= (double)low;
+    }
+}
+
+static bound sum(weft_dtype dtype, double most, bound x)
+{
+    bound total = between(fmin(0, x.low * most), fmax(0, x.high * most), x.integral, x.error * most);
+    if (total.integral && size_of(total) <= count_limit(dtype)) return total;
+    total.integral = false;
+    total.error += 2 * (most + 1) * epsilon_of(dtype) * size_of(total);
+    return total;
+}
+
+static bound reduction(const weft_graph *graph, const weft_node *node, bound a, bound b)
+{
+    double most, least;
+    count_reduced(graph, node, &most, &least);
+    switch (weft_op_id_of(node->op)) {
+    case WEFT_OP_reduce_sum: return sum(node->types[0].dtype, most, a);
+    case WEFT_OP_dot: return sum(node->types[0].dtype, most, product(a, b));
+    case WEFT_OP_argmax: return a.error == 0 ? between(0, most, true, 0) : unknown;
+    default: return least > 0 ? a : unknown;
+    }
+}
+
+static bound leaf(const weft_graph *graph, const weft_node *node)
+{
+    weft_dtype dtype = node->types[0].dtype;
+    int64_t low = 0, high = 0;
+    float single;
+    double real;
+    switch (weft_op_id_of(node->op)) {
+    case WEFT_OP_input:
+        return dtype == WEFT_BOOL ? between(0, 1, true, 0)
+                                  : between(-WEFT_TEST_INPUT_LIMIT, WEFT_TEST_INPUT_LIMIT, true, 0);
+    case WEFT_OP_iota:
+        weft_extent_range(node->types[0].shape.extents[node->attrs[2].integer], &low, &high);
+        return between(0, (double)high, true, 0);
+    case WEFT_OP_extent:
+        weft_extent_range(node->attrs[0].extents.extents[0], &low, &high);
+        return between((double)low, (double)high, true, 0);
+    default: break;
+    }
+    (void)graph;
+    if (node->types[0].shape.rank > 0) return unknown;
+    if (dtype == WEFT_F32) {
+        memcpy(&single, node->attrs[2].data, sizeof single);
+        real = single;
+    } else if (dtype == WEFT_F64) {
+        memcpy(&real, node->attrs[2].data, sizeof real);
+    } else {
+        memcpy(&high, node->attrs[2].data, node->attrs[2].size);
+        real = (double)high;
+    }
+    return between(real, real, real == rint(real), 0);
+}
+
+static bound find(const weft_graph *graph, const weft_node *node, const bound *bounds)
+{
+    weft_op_id op = weft_op_id_of(node->op);
+    weft_dtype dtype = node->types[0].dtype;
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (!bounds[node->inputs[i].node].known) return unknown;
+    if (node->input_count == 0) return leaf(graph, node);
+    bound a = bounds[node->inputs[0].node], b = bounds[node->inputs[node->input_count - 1].node];
+    weft_dtype from = weft_value_type(graph, node->inputs[0])->dtype;
+    if (op == WEFT_OP_cast) return cast(from, dtype, a);
+    if (op == WEFT_OP_select) return hull(bounds[node->inputs[1].node], b);
+    if (op == WEFT_OP_pad) return hull(a, b);
+    if (op == WEFT_OP_embed_diagonal) return hull(a, between(0, 0, true, 0));
+    if (op == WEFT_OP_concat) {
+        for (uint32_t i = 0; i < node->input_count; i++) a = hull(a, bounds[node->inputs[i].node]);
+        return a;
+    }
+    if (node->op->op_class == WEFT_CLASS_REDUCE || node->op->op_class == WEFT_CLASS_PRODUCT)
+        return reduction(graph, node, a, b);
+    if (node->op->op_class != WEFT_CLASS_ELEMENTWISE) return a;
+    return node->input_count == 1 ? unary(op, dtype, a) : binary(op, from, a, b);
+}
+
+weft_test_bound weft_test_bound_find(const weft_graph *graph, uint32_t node, const weft_test_bound *bounds)
+{
+    bound found = find(graph, weft_graph_node(graph, node), bounds);
+    return size_of(found) <= MOST_VALUE && found.error <= MOST_ERROR ? found : unknown;
+}
+
+weft_test_bound *weft_test_bounds_create(const weft_graph *graph)
+{
+    weft_test_bound *bounds = calloc(graph->node_count + 1, sizeof *bounds);
+    if (bounds == NULL) abort();
+    for (uint32_t n = 0; n < graph->node_count; n++) bounds[n] = weft_test_bound_find(graph, n, bounds);
+    return bounds;
+}

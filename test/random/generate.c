@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test/random/generate.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "test/random/bounds.h"
+
+enum { MOST_TENSORS = 64, MOST_INPUTS = 8, MOST_AXES = 4, MOST_ELEMENTS = 30000 };
+
+typedef struct generator {
+    uint64_t state;
+    weft_graph *graph;
+    weft_extent extents[8]; /* to choose from */
+    size_t extent_count;
+    weft_tensor tensors[MOST_TENSORS];
+    size_t count, inputs;
+    weft_test_bound *bounds; /* of the graph's nodes */
+    size_t bounded;
+} generator;
+
+uint64_t weft_test_below(uint64_t *state, uint64_t count)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    uint64_t x = *state;
+    x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
+    return (x ^ x >> 33) % count;
+}
+
+static size_t below(generator *g, size_t count)
+{
+    return (size_t)weft_test_below(&g->state, count);
+}
+
+static bool chance(generator *g, size_t of)
+{
+    return below(g, of) == 0;
+}
+
+static weft_tensor any(generator *g)
+{
+    /* Late ones more often, so that programs grow deep. */
+    size_t recent = g->count < 3 ? g->count : 3;
+    return chance(g, 4) ? g->tensors[below(g, g->count)] : g->tensors[g->count - 1 - below(g, recent)];
+}
+
+static weft_extent extent_of(weft_tensor x, size_t axis)
+{
+    return weft_tensor_shape(x).extents[axis];
+}
+
+static weft_extent constant(int64_t value)
+{
+    return weft_extent_of(value);
+}
+
+static int64_t least(weft_extent extent)
+{
+    int64_t low, high;
+    weft_extent_range(extent, &low, &high);
+    return low;
+}
+
+static bool is_float(weft_tensor x)
+{
+    return weft_tensor_dtype(x) == WEFT_F32 || weft_tensor_dtype(x) == WEFT_F64;
+}
+
+static weft_tensor filled(weft_tensor like, double value)
+{
+    return weft_scalar(like.graph, weft_tensor_dtype(like), value);
+}
+
+/* ---- leaves ---- */
+
+static weft_dtype any_dtype(generator *g)
+{
+    static const weft_dtype dtypes[] = {WEFT_F32, WEFT_F32, WEFT_F32, WEFT_F64, WEFT_I64, WEFT_BOOL};
+    return dtypes[below(g, sizeof dtypes / sizeof *dtypes)];
+}
+
+static weft_tensor new_input(generator *g, weft_dtype dtype, weft_shape shape)
+{
+    char name[16];
+    if (g->inputs == MOST_INPUTS) return (weft_tensor){0};
+    snprintf(name, sizeof name, "x%zu", g->inputs++);
+    return weft_input(g->graph, name, dtype, shape);
+}
+
+static weft_tensor any_input(generator *g)
+{
+    weft_extent extents[MOST_AXES];
+    size_t rank = below(g, MOST_AXES);
+    for (size_t i = 0; i < rank; i++) extents[i] = g->extents[below(g, g->extent_count)];
+    weft_shape shape = {rank, extents};
+    if (rank > 0 && chance(g, 8))
+        return weft_iota(g->graph, chance(g, 2) ? WEFT_I64 : WEFT_F32, shape, (int64_t)below(g, rank));
+    return new_input(g, any_dtype(g), shape);
+}
+
+/* Another tensor of the same dtype that broadcasts with `x`: known, new, or a part of its shape. */
+static weft_tensor partner(generator *g, weft_tensor x)
+{
+    weft_shape shape = weft_tensor_shape(x);
+    for (size_t tries = 0; tries < 6; tries++) {
+        weft_tensor y = any(g);
+        weft_shape other = weft_tensor_shape(y);
+        bool equal = weft_tensor_dtype(y) == weft_tensor_dtype(x) && other.rank == shape.rank;
+        for (size_t i = 0; i < shape.rank && equal; i++) equal = weft_extent_equal(shape.extents[i], other.extents[i]);
+        if (equal) return y;
+    }
+    size_t skipped = chance(g, 2) ? 0 : below(g, shape.rank + 1);
+    weft_extent extents[WEFT_MAX_RANK];
+    for (size_t i = skipped; i < shape.rank; i++) extents[i - skipped] = chance(g, 5) ? constant(1) : shape.extents[i];
+    if (chance(g, 6)) return filled(x, (double)below(g, 4) + 1);
+    return new_input(g, weft_tensor_dtype(x), (weft_shape){shape.rank - skipped, extents});
+}
+
+/* ---- ops: each makes one tensor, or none where it does not apply ---- */
+
+typedef weft_tensor (*maker)(generator *g, weft_tensor x);
+static const weft_tensor none;
+
+static weft_tensor make_unary(generator *g, weft_tensor x)
+{
+    if (weft_tensor_dtype(x) == WEFT_BOOL) return weft_not(x);
+    if (!is_float(x)) return chance(g, 3) ? weft_not(x) : chance(g, 2) ? weft_neg(x) : weft_abs(x);
+    switch (below(g, 6)) {
+    case 0: return weft_neg(x);
+    case 1: return weft_abs(x);
+    case 2: return weft_exp(weft_min(x, filled(x, 2)));
+    case 3: return weft_log(weft_add(weft_abs(x), filled(x, 1)));
+    case 4: return weft_sqrt(weft_abs(x));
+    default: return weft_tanh(x);
+    }
+}
+
+static weft_tensor make_binary(generator *g, weft_tensor x)
+{
+    weft_tensor y = partner(g, x);
+    if (!weft_tensor_is_valid(y)) return none;
+    if (weft_tensor_dtype(x) == WEFT_BOOL)
+        return chance(g, 3) ? weft_and(x, y) : chance(g, 2) ? weft_or(x, y) : weft_xor(x, y);
+    switch (below(g, 6)) {
+    case 0: return weft_add(x, y);
+    case 1: return weft_sub(x, y);
+    case 2: return weft_mul(x, y);
+    case 3: return weft_max(x, y);
+    case 4: return weft_min(y, x);
+    default: return weft_div(x, weft_add(weft_abs(y), filled(y, 1)));
+    }
+}
+
+static weft_tensor make_comparison(generator *g, weft_tensor x)
+{
+    static weft_tensor (*const comparisons[])(weft_tensor, weft_tensor) = {weft_eq, weft_ne, weft_lt,
+                                                                           weft_le, weft_gt, weft_ge};
+    weft_tensor y = partner(g, x);
+    return weft_tensor_is_valid(y) ? comparisons[below(g, 6)](x, y) : none;
+}
+
+static weft_tensor make_selection(generator *g, weft_tensor x)
+{
+    weft_tensor y = partner(g, x);
+    if (!weft_tensor_is_valid(y)) return none;
+    weft_tensor p =
+        weft_tensor_dtype(x) == WEFT_BOOL ? x : weft_lt(weft_cast(x, WEFT_F32), filled(weft_cast(x, WEFT_F32), 1));
+    return weft_select(p, x, y);
+}
+
+static weft_tensor make_cast(generator *g, weft_tensor x)
+{
+    return weft_cast(x, any_dtype(g));
+}
+
+static weft_tensor make_permutation(generator *g, weft_tensor x)
+{
+    int64_t axes[MOST_AXES];
+    size_t rank = weft_tensor_rank(x);
+    for (size_t i = 0; i < rank; i++) {
+        size_t j = below(g, i + 1);
+        axes[i] = axes[j];
+        axes[j] = (int64_t)i;
+    }
+    return weft_permute(x, (weft_ints){rank, axes});
+}
+
+static weft_tensor make_reshape(generator *g, weft_tensor x)
+{
+    weft_shape shape = weft_tensor_shape(x);
+    weft_extent extents[MOST_AXES + 1];
+    size_t rank = 0, at = below(g, shape.rank + 1), kind = below(g, 3);
+    int64_t value;
+    for (size_t i = 0; i < shape.rank; i++) {
+        bool split = kind == 1 && i == at && weft_extent_is_static(shape.extents[i], &value) && value % 2 == 0;
+        if (kind == 0 && i == at && i > 0)
+            extents[rank - 1] = weft_extent_mul(extents[rank - 1], shape.extents[i]);
+        else if (split) {
+            extents[rank++] = constant(2);
+            extents[rank++] = constant(value / 2);
+        } else
+            extents[rank++] = shape.extents[i];
+    }
+    if (kind == 2 && rank < MOST_AXES) return weft_unsqueeze(x, (int64_t)at);
+    return rank <= MOST_AXES ? weft_reshape(x, (weft_shape){rank, extents}) : none;
+}
+
+static weft_tensor make_broadcast(generator *g, weft_tensor x)
+{
+    weft_shape shape = weft_tensor_shape(x);
+    weft_extent extents[MOST_AXES + 1];
+    int64_t axes[MOST_AXES];
+    size_t at = below(g, shape.rank + 1);
+    if (shape.rank >= MOST_AXES) return none;
+    for (size_t i = 0; i < shape.rank; i++) {
+        axes[i] = (int64_t)(i < at ? i : i + 1);
+        extents[axes[i]] = shape.extents[i];
+    }
+    extents[at] = g->extents[below(g, g->extent_count)];
+    return weft_broadcast_in_dim(x, (weft_shape){shape.rank + 1, extents}, (weft_ints){shape.rank, axes});
+}
+
+/* A part of each axis, from any element on, forwards or backwards. */
+static weft_tensor make_slice(generator *g, weft_tensor x)
+{
+    weft_shape shape = weft_tensor_shape(x);
+    weft_extent starts[MOST_AXES], sizes[MOST_AXES];
+    int64_t steps[MOST_AXES];
+    for (size_t i = 0; i < shape.rank; i++) {
+        weft_extent extent = shape.extents[i];
+        int64_t skipped = least(extent) > 1 ? (int64_t)below(g, 2) : 0, step = 1 + (int64_t)below(g, 2);
+        weft_extent rest = weft_extent_sub(extent, constant(skipped));
+        bool backwards = least(extent) > 0 && chance(g, 3);
+        starts[i] = backwards ? weft_extent_sub(rest, constant(1)) : constant(skipped);
+        sizes[i] = weft_extent_div(weft_extent_add(rest, constant(step - 1)), constant(step));
+        steps[i] = backwards ? -step : step;
+    }
+    return weft_slice(x, (weft_shape){shape.rank, starts}, (weft_shape){shape.rank, sizes},
+                      (weft_ints){shape.rank, steps});
+}
+
+static weft_tensor make_pad(generator *g, weft_tensor x)
+{
+    weft_extent low[MOST_AXES], high[MOST_AXES];
+    size_t rank = weft_tensor_rank(x);
+    for (size_t i = 0; i < rank; i++) {
+        low[i] = constant((int64_t)below(g, 3));
+        high[i] = chance(g, 4) ? g->extents[0] : constant((int64_t)below(g, 3));
+    }
+    return weft_pad(x, filled(x, (double)below(g, 3)), (weft_shape){rank, low}, (weft_shape){rank, high});
+}
+
+static weft_tensor make_flip(generator *g, weft_tensor x)
+{
+    return weft_flip(x, WEFT_INTS((int64_t)below(g, weft_tensor_rank(x))));
+}
+
+static weft_tensor make_concat(generator *g, weft_tensor x)
+{
+    weft_tensor y = any(g);
+    if (weft_tensor_dtype(y) != weft_tensor_dtype(x) || weft_tensor_rank(y) != weft_tensor_rank(x)) y = x;
+    size_t axis = below(g, weft_tensor_rank(x));
+    for (size_t i = 0; i < weft_tensor_rank(x); i++)
+        if (i != axis && !weft_extent_equal(extent_of(x, i), extent_of(y, i))) y = x;
+    return chance(g, 2) ? weft_concat(WEFT_TENSORS(x, y), (int64_t)axis)
+                        : weft_concat(WEFT_TENSORS(y, x, y), (int64_t)axis);
+}
+
+static weft_tensor make_gather(generator *g, weft_tensor x)
+{
+    size_t axis = below(g, weft_tensor_rank(x));
+    weft_tensor y = any(g);
+    if (least(extent_of(x, axis)) == 0 || weft_tensor_rank(x) + weft_tensor_rank(y) > MOST_AXES + 1) return none;
+    if (weft_tensor_dtype(y) != WEFT_I64) y = weft_cast(y, WEFT_I64);
+    weft_tensor last = weft_extent_tensor(g->graph, weft_extent_sub(extent_of(x, axis), constant(1)));
+    weft_tensor first = chance(g, 2) ? filled(y, 0) : weft_sub(weft_neg(last), filled(y, 1));
+    return weft_gather(x, weft_min(weft_max(y, first), last), (int64_t)axis);
+}
+
+static weft_tensor make_diagonal(generator *g, weft_tensor x)
+{
+    size_t rank = weft_tensor_rank(x);
+    for (size_t i = 0; i + 1 < rank; i++)
+        for (size_t j = i + 1; j < rank; j++)
+            if (weft_extent_equal(extent_of(x, i), extent_of(x, j)))
+                return weft_extract_diagonal(x, (int64_t)i, (int64_t)j);
+    if (rank >= MOST_AXES) return none;
+    return weft_embed_diagonal(x, (int64_t)below(g, rank), (int64_t)below(g, rank + 1));
+}
+
+static weft_tensor make_reduction(generator *g, weft_tensor x)
+{
+    int64_t axes[MOST_AXES];
+    size_t count = 0, rank = weft_tensor_rank(x);
+    if (chance(g, 6)) return weft_argmax(x, (int64_t)below(g, rank), chance(g, 3));
+    for (size_t i = 0; i < rank; i++)
+        if (chance(g, 2)) axes[count++] = (int64_t)i;
+    if (count == 0) axes[count++] = (int64_t)below(g, rank);
+    weft_ints reduced = {count, axes};
+    if (weft_tensor_dtype(x) == WEFT_BOOL || chance(g, 3))
+        return chance(g, 2) ? weft_reduce_max(x, reduced, chance(g, 3)) : weft_reduce_min(x, reduced, false);
+    return weft_reduce_sum(x, reduced, chance(g, 3));
+}
+
+/* Axes of equal extent pair up, to be batch axes or contracted. */
+static weft_tensor make_dot(generator *g, weft_tensor x)
+{
+    int64_t pairs[4][MOST_AXES];
+    size_t counts[2] = {0, 0};
+    bool taken[MOST_AXES] = {false};
+    weft_tensor y = any(g);
+    if (weft_tensor_dtype(x) == WEFT_BOOL || weft_tensor_dtype(y) != weft_tensor_dtype(x)) return none;
+    for (size_t i = 0; i < weft_tensor_rank(x); i++)
+        for (size_t j = 0; j < weft_tensor_rank(y); j++) {
+            size_t kind = below(g, 3);
+            if (taken[j] || kind == 2 || !weft_extent_equal(extent_of(x, i), extent_of(y, j))) continue;
+            taken[j] = true;
+            pairs[2 * kind][counts[kind]] = (int64_t)i;
+            pairs[2 * kind + 1][counts[kind]++] = (int64_t)j;
+            break;
+        }
+    size_t rank = weft_tensor_rank(x) + weft_tensor_rank(y) - counts[0] - 2 * counts[1];
+    if (rank > MOST_AXES || counts[0] + counts[1] == 0) return none;
+    return weft_dot(
+        x, y,
+        (weft_dot_axes){{counts[0], pairs[0]}, {counts[0], pairs[1]}, {counts[1], pairs[2]}, {counts[1], pairs[3]}});
+}
+
+static const struct {
+    maker make;
+    size_t weight, least_rank;
+} makers[] = {
+    {make_unary, 5, 0},  {make_binary, 8, 0},      {make_comparison, 2, 0}, {make_selection, 2, 0},
+    {make_cast, 2, 0},   {make_permutation, 3, 2}, {make_reshape, 4, 1},    {make_broadcast, 3, 0},
+    {make_slice, 3, 1},  {make_pad, 2, 1},         {make_flip, 1, 1},       {make_concat, 2, 1},
+    {make_gather, 2, 1}, {make_diagonal, 2, 1},    {make_reduction, 6, 1},  {make_dot, 3, 1},
+};
+
+/* ---- programs ---- */
+
+static bool is_small(weft_tensor x)
+{
+    int64_t low, high, count = 1;
+    for (size_t i = 0; i < weft_tensor_rank(x); i++) {
+        weft_extent_range(extent_of(x, i), &low, &high);
+        count *= high > 0 ? high : 1;
+        if (count > MOST_ELEMENTS) return false;
+    }
+    return weft_tensor_rank(x) <= MOST_AXES;
+}
+
+/* Bounds of the nodes made since the last call; whether that of `x` is known. */
+static bool is_known(generator *g, weft_tensor x)
+{
+    g->bounds = realloc(g->bounds, (g->graph->node_count + 1) * sizeof *g->bounds);
+    if (g->bounds == NULL) abort();
+    for (; g->bounded < g->graph->node_count; g->bounded++)
+        g->bounds[g->bounded] = weft_test_bound_find(g->graph, (uint32_t)g->bounded, g->bounds);
+    return g->bounds[x.node].known;
+}
+
+static weft_tensor make_any(generator *g)
+{
+    if (g->count == 0 || chance(g, 12)) return any_input(g);
+    weft_tensor x = any(g);
+    size_t total = 0, chosen = 0;
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) total += makers[i].weight;
+    size_t turn = below(g, total);
+    while (turn >= makers[chosen].weight) turn -= makers[chosen++].weight;
+    return weft_tensor_rank(x) < makers[chosen].least_rank ? none : makers[chosen].make(g, x);
+}
+
+static void grow(generator *g, size_t wanted)
+{
+    for (size_t tries = 0; tries < 8 * wanted && g->count < wanted; tries++) {
+        weft_tensor made = make_any(g);
+        bool good =
+            weft_graph_error(g->graph) == NULL && weft_tensor_is_valid(made) && is_small(made) && is_known(g, made);
+        weft_graph_clear_error(g->graph);
+        if (good) g->tensors[g->count++] = made;
+    }
+}
+
+static void choose_extents(generator *g)
+{
+    g->extents[g->extent_count++] = weft_symbol(g->graph, "n", (int64_t)below(g, 2), 9);
+    g->extents[g->extent_count++] = weft_symbol(g->graph, "m", 1, 40);
+    for (size_t i = 0; i < 3; i++) {
+        static const int64_t values[] = {1, 2, 3, 4, 5, 7, 8, 16, 17, 33};
+        g->extents[g->extent_count++] = constant(values[below(g, sizeof values / sizeof *values)]);
+    }
+}
+
+char *weft_test_generate(uint64_t seed)
+{
+    generator g = {.state = seed};
+    char *text = NULL;
+    weft_status *status = weft_graph_create(NULL, &g.graph);
+    if (status != NULL) abort();
+    choose_extents(&g);
+    grow(&g, 5 + below(&g, 36));
+    weft_tensor outputs[6] = {g.tensors[g.count - 1]};
+    size_t count = 1 + below(&g, sizeof outputs / sizeof *outputs);
+    for (size_t i = 1; i < count; i++) outputs[i] = any(&g);
+    status = weft_graph_print((weft_tensors){count, outputs}, &text);
+    if (status != NULL) abort();
+    weft_graph_destroy(g.graph);
+    free(g.bounds);
+    return text;
+}
