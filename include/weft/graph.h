@@ -85,7 +85,8 @@ typedef struct weft_tensors {
     const weft_tensor *items;
 } weft_tensors;
 
-/* WEFT_SHAPE(n, weft_extent_of(784)), WEFT_DIMS(2, 3), WEFT_INTS(0, -1), WEFT_TENSORS(x, y); all may be empty. C only. */
+/* WEFT_SHAPE(n, weft_extent_of(784)), WEFT_INTS(0, -1), WEFT_TENSORS(x, y); all may be empty. C only. A number in
+ * WEFT_SHAPE needs its weft_extent_of: some compilers only warn of a bare one, and the graph then crashes on it. */
 #define WEFT_LIST_(type, none, ...)                                        \
     sizeof((type[]){none, __VA_ARGS__}) / sizeof(type) - 1, (type[]) {    \
         none, __VA_ARGS__                                                \
