@@ -150,6 +150,14 @@ const weft_op_def *weft_graph_find_op(const weft_graph *graph, const char *name)
     return NULL;
 }
 
+const char *weft_graph_missing_op(const weft_graph *graph, const char *name)
+{
+    const char *dot = strchr(name, '.');
+    if (dot == NULL) return "there is no op '%s'";
+    bool known = extension_find(weft_graph_root(graph), name, (size_t)(dot - name)) != NULL;
+    return known ? "its extension has no op '%s'" : "the op '%s' belongs to no extension registered";
+}
+
 /* ---- liveness ---- */
 
 void weft_graph_mark(const weft_graph *graph, size_t count, const weft_value *outputs, uint8_t *out_live)

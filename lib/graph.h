@@ -108,6 +108,9 @@ static inline const weft_type *weft_value_type(const weft_graph *graph, weft_val
     return &graph->nodes[value.node].types[value.output];
 }
 
+/* Why weft_graph_find_op has no op of that name: a format for the name. */
+const char *weft_graph_missing_op(const weft_graph *graph, const char *name);
+
 /* Makes or finds the node; runs the type rule. On failure the error sticks and WEFT_NODE_INVALID is returned. */
 uint32_t weft_graph_add(weft_graph *graph, const weft_op_def *op, size_t input_count, const weft_value *inputs,
                         const weft_attr *attrs);

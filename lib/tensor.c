@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors as values: what can be asked of them, and the one way to trace them. */
 #include "lib/graph.h"
+#include <stdio.h>
 #include <string.h>
 #include "lib/text.h"
 
@@ -128,7 +129,8 @@ weft_tensor weft_trace(weft_graph *graph, const char *op, weft_tensors inputs, c
     if (graph == NULL) return weft_tensor_failed(NULL);
     const weft_op_def *def = weft_graph_find_op(graph, op);
     if (def != NULL) return weft_graph_trace(graph, def, inputs, attrs);
-    return weft_trace_error(graph, weft_status_create(graph->allocator, WEFT_NOT_REGISTERED, op == NULL ? "" : op,
-                                                      "op %s is not known to the graph; register its family first",
-                                                      op == NULL ? "(null)" : op));
+    const char *name = op == NULL ? "(null)" : op;
+    char sentence[128];
+    snprintf(sentence, sizeof sentence, weft_graph_missing_op(graph, name), name);
+    return weft_trace_error(graph, weft_status_create(graph->allocator, WEFT_NOT_REGISTERED, name, "%s", sentence));
 }

@@ -351,10 +351,10 @@ static weft_status *parse_op(parser *p, statement *s)
     if (name == NULL) return weft_status_out_of_memory();
     s->at = token.start;
     s->op = weft_graph_find_op(p->graph, name);
-    if (s->op == NULL && strchr(name, '.') != NULL)
-        return weft_lexer_error(&p->lexer, s->at, WEFT_NOT_REGISTERED, "the op '%s' belongs to no extension given",
-                                name);
-    if (s->op == NULL) return weft_lexer_error(&p->lexer, s->at, WEFT_PARSE_ERROR, "there is no op '%s'", name);
+    if (s->op == NULL) {
+        weft_code code = strchr(name, '.') != NULL ? WEFT_NOT_REGISTERED : WEFT_PARSE_ERROR;
+        return weft_lexer_error(&p->lexer, s->at, code, weft_graph_missing_op(p->graph, name), name);
+    }
     size_t size = s->op->attr_count * sizeof *s->attrs;
     s->attrs = weft_arena_allocate(&p->arena, size);
     s->given = weft_arena_allocate(&p->arena, s->op->attr_count);

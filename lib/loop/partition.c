@@ -265,7 +265,7 @@ static weft_status *assign(weft_partition *partition, const uint8_t *live, uint8
         const weft_node *node = weft_graph_node(graph, n);
         if (node->op->op_class == WEFT_CLASS_REGION) {
             return weft_status_create(partition->allocator, WEFT_UNSUPPORTED, node->op->name,
-                                      "%s is not implemented by this runtime", node->op->name);
+                                      "no code is generated for %s; the runtime \"ref\" runs it", node->op->name);
         }
         uint32_t root = partition->roots[n];
         weft_role role = role_of(partition, n, root, shared[n]);
