@@ -64,13 +64,11 @@ static const char *attr_fault(const weft_graph *graph, weft_attr_kind kind, cons
     case WEFT_ATTR_INT:
     case WEFT_ATTR_FLOAT:
     case WEFT_ATTR_BOOL: return NULL;
-    case WEFT_ATTR_DTYPE:
-        return attr->integer < 0 || attr->integer >= WEFT_DTYPE_COUNT ? "is no dtype" : NULL;
+    case WEFT_ATTR_DTYPE: return attr->integer < 0 || attr->integer >= WEFT_DTYPE_COUNT ? "is no dtype" : NULL;
     case WEFT_ATTR_STRING: return string_fault(attr);
     case WEFT_ATTR_DATA: return list_fault(attr->size, attr->data);
     case WEFT_ATTR_INTS: return list_fault(attr->ints.count, attr->ints.items);
-    case WEFT_ATTR_EXTENT:
-        return attr->extents.rank != 1 ? "is not one extent" : extents_fault(graph, attr->extents);
+    case WEFT_ATTR_EXTENT: return attr->extents.rank != 1 ? "is not one extent" : extents_fault(graph, attr->extents);
     case WEFT_ATTR_EXTENTS: return extents_fault(graph, attr->extents);
     case WEFT_ATTR_REGION: return region_fault(graph, &attr->region);
     }

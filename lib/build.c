@@ -4,26 +4,30 @@
 #include <string.h>
 
 /*
- * A variant is built in attempts. Each fills in the partition, gives memory to values, lowers every kernel and looks for every product's
- * operands; whoever finds that a value cannot be had without memory of its own says so in the partition, and then the next attempt
- * begins with that. Code is generated for the attempt that went through. Attempts end because each adds a value.
+ * A variant is built in attempts. Each fills in the partition, gives memory to values, lowers every kernel and looks
+ * for every product's operands; whoever finds that a value cannot be had without memory of its own says so in the
+ * partition, and then the next attempt begins with that. Code is generated for the attempt that went through. Attempts
+ * end because each adds a value.
  */
 
-static void drop_kernels(variant_builder *builder) {
+static void drop_kernels(variant_builder *builder)
+{
     for (uint32_t i = 0; i < builder->step_count; i++) {
         weft_kernel_destroy(builder->steps[i].lowered.kernel);
         builder->steps[i].lowered.kernel = NULL;
     }
 }
 
-static void builder_finish(variant_builder *builder) {
+static void builder_finish(variant_builder *builder)
+{
     drop_kernels(builder);
     weft_extents_destroy(builder->extents);
     weft_arena_finish(&builder->arena);
 }
 
 /* Names and values of the symbols that are constants in this variant. */
-static weft_status *fix_symbols(variant_builder *builder) {
+static weft_status *fix_symbols(variant_builder *builder)
+{
     const weft_build_request *request = builder->request;
     size_t count = request->specialized_count;
     builder->fixed_names = weft_arena_allocate(&builder->arena, (count + 1) * sizeof(char *));
@@ -33,13 +37,11 @@ static weft_status *fix_symbols(variant_builder *builder) {
 }
 
 static weft_status *builder_init(variant_builder *builder, const weft_build_request *request, weft_partition *partition,
-                                 weft_variant *variant) {
+                                 weft_variant *variant)
+{
     const weft_compiled *compiled = request->program->graph;
-    *builder = (variant_builder){.request = request,
-                                 .compiled = compiled,
-                                 .graph = compiled->graph,
-                                 .partition = partition,
-                                 .variant = variant};
+    *builder = (variant_builder){
+        .request = request, .compiled = compiled, .graph = compiled->graph, .partition = partition, .variant = variant};
     weft_arena_init(&builder->arena, request->allocator);
     WEFT_TRY(weft_extents_create(request->allocator, &builder->extents));
     WEFT_TRY(fix_symbols(builder));
@@ -52,13 +54,15 @@ static weft_status *builder_init(variant_builder *builder, const weft_build_requ
     return NULL;
 }
 
-static weft_status *lower_part(variant_builder *builder, uint32_t node, weft_lower_part part, uint32_t target) {
+static weft_status *lower_part(variant_builder *builder, uint32_t node, weft_lower_part part, uint32_t target)
+{
     planned_step *step = &builder->steps[builder->step_count++];
     *step = (planned_step){.kind = WEFT_STEP_KERNEL, .node = node, .target = target};
     return weft_lower_root(&builder->lowering, node, part, target, &step->lowered);
 }
 
-static weft_status *plan_kernel(variant_builder *builder, uint32_t n) {
+static weft_status *plan_kernel(variant_builder *builder, uint32_t n)
+{
     const weft_node *node = weft_graph_node(builder->graph, n);
     uint32_t target = builder->first_memory[n];
     weft_reduction reduction = {.chunk = 0};
@@ -68,7 +72,8 @@ static weft_status *plan_kernel(variant_builder *builder, uint32_t n) {
     return lower_part(builder, n, WEFT_LOWER_FINAL, target);
 }
 
-static weft_status *plan_node(variant_builder *builder, uint32_t n) {
+static weft_status *plan_node(variant_builder *builder, uint32_t n)
+{
     weft_role role = builder->partition->roles[n];
     if (role == WEFT_ROLE_KERNEL) return plan_kernel(builder, n);
     if (role != WEFT_ROLE_GEMM && role != WEFT_ROLE_HOST) return NULL;
@@ -78,18 +83,21 @@ static weft_status *plan_node(variant_builder *builder, uint32_t n) {
     return role == WEFT_ROLE_GEMM ? weft_builder_plan_gemm(builder, step) : NULL;
 }
 
-static weft_status *plan_copies(variant_builder *builder) {
+static weft_status *plan_copies(variant_builder *builder)
+{
     for (uint32_t i = 0; i < builder->copy_count; i++) {
         uint32_t source = builder->copies[i].source, target = builder->copies[i].target;
         planned_step *step = &builder->steps[builder->step_count++];
-        *step = (planned_step){.kind = WEFT_STEP_KERNEL, .node = builder->memories[source].value.node, .target = target};
+        *step =
+            (planned_step){.kind = WEFT_STEP_KERNEL, .node = builder->memories[source].value.node, .target = target};
         WEFT_TRY(weft_lower_copy(&builder->lowering, source, target, &step->lowered));
     }
     return NULL;
 }
 
 /* Every step but its code. */
-static weft_status *plan_steps(variant_builder *builder) {
+static weft_status *plan_steps(variant_builder *builder)
+{
     size_t bound = 2 * builder->graph->node_count + builder->compiled->output_count + 1;
     builder->steps = weft_arena_allocate(&builder->arena, bound * sizeof *builder->steps);
     if (builder->steps == NULL) return weft_status_out_of_memory();
@@ -105,8 +113,9 @@ static weft_status *plan_steps(variant_builder *builder) {
     return plan_copies(builder);
 }
 
-static weft_status *fill_step(variant_builder *builder, const weft_code_generator *generator, const planned_step *planned,
-                              weft_step *out_step) {
+static weft_status *fill_step(variant_builder *builder, const weft_code_generator *generator,
+                              const planned_step *planned, weft_step *out_step)
+{
     const weft_node *node = weft_graph_node(builder->graph, planned->node);
     const char *name = node->name != NULL ? node->name : node->op->name;
     out_step->kind = planned->kind;
@@ -119,7 +128,8 @@ static weft_status *fill_step(variant_builder *builder, const weft_code_generato
     }
 }
 
-static weft_status *fill_steps(variant_builder *builder, const weft_code_generator *generator) {
+static weft_status *fill_steps(variant_builder *builder, const weft_code_generator *generator)
+{
     weft_variant *variant = builder->variant;
     variant->steps = weft_arena_allocate(&variant->arena, (builder->step_count + 1) * sizeof(weft_step));
     if (variant->steps == NULL) return weft_status_out_of_memory();
@@ -131,11 +141,13 @@ static weft_status *fill_steps(variant_builder *builder, const weft_code_generat
     return NULL;
 }
 
-static weft_status *attempt(const weft_build_request *request, weft_partition *partition, weft_variant *variant, weft_attempt_end end,
-                            const void *context) {
+static weft_status *attempt(const weft_build_request *request, weft_partition *partition, weft_variant *variant,
+                            weft_attempt_end end, const void *context)
+{
     variant_builder builder;
     weft_status *status = builder_init(&builder, request, partition, variant);
-    if (status == NULL) status = weft_formulas_copy(request->allocator, &request->program->formulas, &variant->formulas);
+    if (status == NULL)
+        status = weft_formulas_copy(request->allocator, &request->program->formulas, &variant->formulas);
     if (status == NULL) status = weft_partition_fill(partition);
     if (status == NULL) status = weft_builder_place(&builder);
     if (status == NULL) status = plan_steps(&builder);
@@ -144,8 +156,9 @@ static weft_status *attempt(const weft_build_request *request, weft_partition *p
     return status;
 }
 
-static weft_status *attempt_until_through(const weft_build_request *request, weft_partition *partition, weft_attempt_end end,
-                                          const void *context, weft_variant **out_variant) {
+static weft_status *attempt_until_through(const weft_build_request *request, weft_partition *partition,
+                                          weft_attempt_end end, const void *context, weft_variant **out_variant)
+{
     do {
         weft_variant *variant;
         WEFT_TRY(weft_variant_create(request->allocator, &variant));
@@ -162,15 +175,17 @@ static weft_status *attempt_until_through(const weft_build_request *request, wef
     return NULL;
 }
 
-static weft_status *stop(variant_builder *builder, const void *context) {
+static weft_status *stop(variant_builder *builder, const void *context)
+{
     (void)builder;
     (void)context;
     return NULL;
 }
 
-/* With values for the symbols more axes can be walked as one. What has memory, and which engine computes it, is decided without them, so that a
- * specialised variant computes the bits of the generic one. */
-static weft_status *decide(const weft_build_request *request, weft_partition *partition) {
+/* With values for the symbols more axes can be walked as one. What has memory, and which engine computes it, is decided
+ * without them, so that a specialised variant computes the bits of the generic one. */
+static weft_status *decide(const weft_build_request *request, weft_partition *partition)
+{
     weft_build_request generic = *request;
     weft_variant *variant = NULL;
     generic.specialized_count = 0;
@@ -180,7 +195,8 @@ static weft_status *decide(const weft_build_request *request, weft_partition *pa
 }
 
 weft_status *weft_builder_run(const weft_build_request *request, weft_attempt_end end, const void *context,
-                              weft_variant **out_variant) {
+                              weft_variant **out_variant)
+{
     weft_partition partition;
     WEFT_TRY(weft_partition_init(&partition, request->allocator, request->program->graph));
     weft_status *status = request->specialized_count > 0 ? decide(request, &partition) : NULL;
@@ -189,11 +205,13 @@ weft_status *weft_builder_run(const weft_build_request *request, weft_attempt_en
     return status;
 }
 
-static weft_status *generate(variant_builder *builder, const void *context) {
+static weft_status *generate(variant_builder *builder, const void *context)
+{
     return fill_steps(builder, context);
 }
 
 weft_status *weft_variant_build(const weft_build_request *request, const weft_code_generator *generator,
-                                weft_variant **out_variant) {
+                                weft_variant **out_variant)
+{
     return weft_builder_run(request, generate, generator, out_variant);
 }

@@ -27,12 +27,14 @@ typedef struct weft_step_outline {
 /* Called with every kernel of a program, unscheduled and scheduled, in the order of its steps; for tools and tests. */
 typedef weft_status *(*weft_kernel_visitor)(void *context, const char *name, const weft_kernel *unscheduled,
                                             const weft_kernel *scheduled);
-/* Lowers and schedules `program`, with contiguous arrays and no specialisation, and visits its kernels without generating code. */
+/* Lowers and schedules `program`, with contiguous arrays and no specialisation, and visits its kernels without
+ * generating code. */
 weft_status *weft_program_visit_kernels(const weft_program *program, const weft_machine *machine,
                                         weft_kernel_visitor visit, void *context) WEFT_MUST_USE;
 
 /* Called with the partition of a program and its steps: the node that each computes and how. */
 typedef weft_status *(*weft_steps_visitor)(void *context, const weft_partition *partition, size_t step_count,
                                            const weft_step_outline *steps);
-weft_status *weft_program_visit_steps(const weft_program *program, weft_steps_visitor visit, void *context) WEFT_MUST_USE;
+weft_status *weft_program_visit_steps(const weft_program *program, weft_steps_visitor visit,
+                                      void *context) WEFT_MUST_USE;
 #endif

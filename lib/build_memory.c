@@ -4,13 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
-weft_status *weft_builder_slot(variant_builder *builder, weft_expr expr, uint32_t *out_slot) {
+weft_status *weft_builder_slot(variant_builder *builder, weft_expr expr, uint32_t *out_slot)
+{
     WEFT_TRY(weft_extents_take_error(builder->extents));
     return weft_expr_compile(builder->extents, expr, &builder->variant->formulas, out_slot);
 }
 
 /* Slots of the strides of a strided array, which are symbols. */
-static weft_status *stride_slots(variant_builder *builder, const char *prefix, uint32_t rank, const uint32_t **out_slots) {
+static weft_status *stride_slots(variant_builder *builder, const char *prefix, uint32_t rank,
+                                 const uint32_t **out_slots)
+{
     uint32_t *slots = weft_arena_allocate(&builder->variant->arena, (rank + 1) * sizeof *slots);
     if (slots == NULL) return weft_status_out_of_memory();
     for (uint32_t i = 0; i < rank; i++) {
@@ -23,7 +26,9 @@ static weft_status *stride_slots(variant_builder *builder, const char *prefix, u
     return NULL;
 }
 
-static weft_status *extent_slots(variant_builder *builder, weft_shape shape, const uint32_t **out_slots, weft_expr *out_count) {
+static weft_status *extent_slots(variant_builder *builder, weft_shape shape, const uint32_t **out_slots,
+                                 weft_expr *out_count)
+{
     uint32_t *slots = weft_arena_allocate(&builder->variant->arena, (shape.rank + 1) * sizeof *slots);
     if (slots == NULL) return weft_status_out_of_memory();
     *out_count = weft_expr_constant(builder->extents, 1);
@@ -37,8 +42,9 @@ static weft_status *extent_slots(variant_builder *builder, weft_shape shape, con
 }
 
 /* Adds memory for `value`; with `factor`, for so many times its elements, of `dtype`. */
-static weft_status *add_memory(variant_builder *builder, weft_value value, weft_dtype dtype, weft_expr factor, weft_place place,
-                               uint32_t number) {
+static weft_status *add_memory(variant_builder *builder, weft_value value, weft_dtype dtype, weft_expr factor,
+                               weft_place place, uint32_t number)
+{
     static const char *const prefixes[] = {[WEFT_PLACE_INPUT] = "in", [WEFT_PLACE_OUTPUT] = "out"};
     weft_shape shape = weft_value_type(builder->graph, value)->shape;
     weft_buffer buffer = {.place = place, .number = number, .dtype = dtype, .rank = (uint32_t)shape.rank};
@@ -57,7 +63,8 @@ static weft_status *add_memory(variant_builder *builder, weft_value value, weft_
         WEFT_TRY(stride_slots(builder, memory.stride_prefix, buffer.rank, &buffer.strides));
     }
     count = weft_expr_mul(builder->extents, count, factor);
-    count = weft_expr_mul(builder->extents, count, weft_expr_constant(builder->extents, (int64_t)weft_dtype_size(dtype)));
+    count =
+        weft_expr_mul(builder->extents, count, weft_expr_constant(builder->extents, (int64_t)weft_dtype_size(dtype)));
     WEFT_TRY(weft_builder_slot(builder, count, &buffer.bytes));
     if (place == WEFT_PLACE_CONSTANT) buffer.data = weft_graph_node(builder->graph, value.node)->attrs[2].data;
     builder->memories[builder->memory_count] = memory;
@@ -67,7 +74,8 @@ static weft_status *add_memory(variant_builder *builder, weft_value value, weft_
 }
 
 /* The first output of the program that is this value, or output_count. */
-static size_t output_of(const weft_compiled *compiled, weft_value value) {
+static size_t output_of(const weft_compiled *compiled, weft_value value)
+{
     size_t i = 0;
     while (i < compiled->output_count &&
            (compiled->outputs[i].node != value.node || compiled->outputs[i].output != value.output)) {
@@ -76,7 +84,8 @@ static size_t output_of(const weft_compiled *compiled, weft_value value) {
     return i;
 }
 
-static weft_status *place_leaf(variant_builder *builder, uint32_t n) {
+static weft_status *place_leaf(variant_builder *builder, uint32_t n)
+{
     weft_value value = {n, 0};
     weft_dtype dtype = weft_value_type(builder->graph, value)->dtype;
     weft_expr one = weft_expr_constant(builder->extents, 1);
@@ -89,7 +98,8 @@ static weft_status *place_leaf(variant_builder *builder, uint32_t n) {
 }
 
 /* Memory of what is computed: an output of the program, or a temporary; partial results of a long reduction follow. */
-static weft_status *place_computed(variant_builder *builder, uint32_t n) {
+static weft_status *place_computed(variant_builder *builder, uint32_t n)
+{
     const weft_node *node = weft_graph_node(builder->graph, n);
     weft_expr one = weft_expr_constant(builder->extents, 1);
     for (uint32_t i = 0; i < node->output_count; i++) {
@@ -113,7 +123,8 @@ static weft_status *place_computed(variant_builder *builder, uint32_t n) {
 }
 
 /* Outputs of the program whose value lies elsewhere already: an input, a constant, an earlier output. */
-static weft_status *place_copies(variant_builder *builder) {
+static weft_status *place_copies(variant_builder *builder)
+{
     const weft_compiled *compiled = builder->compiled;
     for (size_t i = 0; i < compiled->output_count; i++) {
         weft_value value = compiled->outputs[i];
@@ -130,7 +141,8 @@ static weft_status *place_copies(variant_builder *builder) {
 }
 
 /* Most memories there can be: every output of every node, partial results, and each output of the program once more. */
-static size_t memory_bound(const variant_builder *builder) {
+static size_t memory_bound(const variant_builder *builder)
+{
     size_t bound = builder->compiled->output_count + 1;
     for (size_t n = 0; n < builder->graph->node_count; n++) {
         bool has_memory = weft_role_has_memory(builder->partition->roles[n]);
@@ -139,7 +151,8 @@ static size_t memory_bound(const variant_builder *builder) {
     return bound;
 }
 
-weft_status *weft_builder_place(variant_builder *builder) {
+weft_status *weft_builder_place(variant_builder *builder)
+{
     size_t bound = memory_bound(builder), nodes = builder->graph->node_count, outputs = builder->compiled->output_count;
     builder->memories = weft_arena_allocate(&builder->arena, bound * sizeof *builder->memories);
     builder->first_memory = weft_arena_allocate(&builder->arena, (nodes + 1) * sizeof *builder->first_memory);

@@ -18,7 +18,8 @@ typedef struct product {
     axis_list batch, m, n, k;
 } product;
 
-static bool contains(weft_ints list, size_t value) {
+static bool contains(weft_ints list, size_t value)
+{
     for (size_t i = 0; i < list.count; i++) {
         if ((size_t)list.items[i] == value) return true;
     }
@@ -26,7 +27,8 @@ static bool contains(weft_ints list, size_t value) {
 }
 
 /* Whether a step of `outer` is as long as all of `inner`, in all three. */
-static bool adjacent(weft_extents *x, const product_axis *outer, const product_axis *inner) {
+static bool adjacent(weft_extents *x, const product_axis *outer, const product_axis *inner)
+{
     for (int i = 0; i < 3; i++) {
         if (outer->strides[i] != weft_expr_mul(x, inner->strides[i], inner->extent)) return false;
     }
@@ -34,7 +36,8 @@ static bool adjacent(weft_extents *x, const product_axis *outer, const product_a
 }
 
 /* Appends an axis, or merges it with the one before. */
-static void add_axis(weft_extents *x, axis_list *list, product_axis axis) {
+static void add_axis(weft_extents *x, axis_list *list, product_axis axis)
+{
     int64_t extent;
     if (weft_expr_is_constant(x, axis.extent, &extent) && extent == 1) return;
     product_axis *last = list->count > 0 ? &list->items[list->count - 1] : NULL;
@@ -48,18 +51,21 @@ static void add_axis(weft_extents *x, axis_list *list, product_axis axis) {
 
 /* The free axes of one side, which follow each other in the result from axis `next` on. */
 static void add_free(variant_builder *builder, const weft_node *node, size_t side, const weft_strides *view,
-                     const weft_strides *result, size_t next, axis_list *list) {
+                     const weft_strides *result, size_t next, axis_list *list)
+{
     weft_shape shape = weft_value_type(builder->graph, node->inputs[side])->shape;
     weft_expr zero = weft_expr_constant(builder->extents, 0);
     for (size_t i = 0; i < shape.rank; i++) {
         if (contains(node->attrs[side].ints, i) || contains(node->attrs[2 + side].ints, i)) continue;
-        product_axis axis = {weft_space_extent(&builder->space, shape.extents[i]), {zero, zero, result->strides[next++]}};
+        product_axis axis = {weft_space_extent(&builder->space, shape.extents[i]),
+                             {zero, zero, result->strides[next++]}};
         axis.strides[side] = view->strides[i];
         add_axis(builder->extents, list, axis);
     }
 }
 
-static void find_axes(variant_builder *builder, const planned_step *step, product *out_product) {
+static void find_axes(variant_builder *builder, const planned_step *step, product *out_product)
+{
     const weft_node *node = weft_graph_node(builder->graph, step->node);
     weft_extents *x = builder->extents;
     weft_shape a = weft_value_type(builder->graph, node->inputs[0])->shape;
@@ -67,23 +73,25 @@ static void find_axes(variant_builder *builder, const planned_step *step, produc
     weft_ints contract_a = node->attrs[2].ints, contract_b = node->attrs[3].ints;
     memset(out_product, 0, sizeof *out_product);
     for (size_t i = 0; i < batch_a.count; i++) {
-        add_axis(x, &out_product->batch,
-                 (product_axis){weft_space_extent(&builder->space, a.extents[batch_a.items[i]]),
-                                {step->a.strides[batch_a.items[i]], step->b.strides[batch_b.items[i]], step->c.strides[i]}});
+        add_axis(
+            x, &out_product->batch,
+            (product_axis){weft_space_extent(&builder->space, a.extents[batch_a.items[i]]),
+                           {step->a.strides[batch_a.items[i]], step->b.strides[batch_b.items[i]], step->c.strides[i]}});
     }
     size_t free_a = a.rank - batch_a.count - contract_a.count;
     add_free(builder, node, 0, &step->a, &step->c, batch_a.count, &out_product->m);
     add_free(builder, node, 1, &step->b, &step->c, batch_a.count + free_a, &out_product->n);
     for (size_t i = 0; i < contract_a.count; i++) {
-        product_axis axis = {weft_space_extent(&builder->space, a.extents[contract_a.items[i]]),
-                             {step->a.strides[contract_a.items[i]], step->b.strides[contract_b.items[i]],
-                              weft_expr_constant(x, 0)}};
+        product_axis axis = {
+            weft_space_extent(&builder->space, a.extents[contract_a.items[i]]),
+            {step->a.strides[contract_a.items[i]], step->b.strides[contract_b.items[i]], weft_expr_constant(x, 0)}};
         add_axis(x, &out_product->k, axis);
     }
 }
 
 /* Whether the library can walk the operand: along an axis of the product it must move. */
-static bool is_repeated(weft_extents *x, const axis_list *list, int operand) {
+static bool is_repeated(weft_extents *x, const axis_list *list, int operand)
+{
     int64_t stride;
     for (uint32_t i = 0; i < list->count; i++) {
         if (weft_expr_is_constant(x, list->items[i].strides[operand], &stride) && stride == 0) return true;
@@ -92,7 +100,8 @@ static bool is_repeated(weft_extents *x, const axis_list *list, int operand) {
 }
 
 /* Gives the operand memory of its own; where it has that already, the product is done by loops. */
-static void force_operand(variant_builder *builder, const planned_step *step, size_t side) {
+static void force_operand(variant_builder *builder, const planned_step *step, size_t side)
+{
     uint32_t operand = weft_graph_node(builder->graph, step->node)->inputs[side].node;
     if (!weft_role_has_memory(builder->partition->roles[operand])) {
         weft_partition_force(builder->partition, operand);
@@ -102,7 +111,8 @@ static void force_operand(variant_builder *builder, const planned_step *step, si
     }
 }
 
-weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step) {
+weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step)
+{
     const weft_node *node = weft_graph_node(builder->graph, step->node);
     weft_strides *views[2] = {&step->a, &step->b};
     for (size_t side = 0; side < 2; side++) {
@@ -125,7 +135,8 @@ weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step
     return weft_extents_take_error(builder->extents);
 }
 
-static weft_status *slots_of(variant_builder *builder, const axis_list *list, int strides, const uint32_t **out_slots) {
+static weft_status *slots_of(variant_builder *builder, const axis_list *list, int strides, const uint32_t **out_slots)
+{
     uint32_t *slots = weft_arena_allocate(&builder->variant->arena, (list->count + 1) * sizeof *slots);
     if (slots == NULL) return weft_status_out_of_memory();
     for (uint32_t i = 0; i < list->count; i++) {
@@ -137,19 +148,22 @@ static weft_status *slots_of(variant_builder *builder, const axis_list *list, in
 }
 
 /* The last axis of a list, for the product itself; the others are batch axes. */
-static product_axis take_last(variant_builder *builder, axis_list *list, axis_list *batch) {
+static product_axis take_last(variant_builder *builder, axis_list *list, axis_list *batch)
+{
     weft_expr one = weft_expr_constant(builder->extents, 1);
     if (list->count == 0) return (product_axis){one, {one, one, one}};
     for (uint32_t i = 0; i + 1 < list->count; i++) batch->items[batch->count++] = list->items[i];
     return list->items[list->count - 1];
 }
 
-static weft_status *fill_slots(variant_builder *builder, const weft_expr *exprs, uint32_t *const *slots, size_t count) {
+static weft_status *fill_slots(variant_builder *builder, const weft_expr *exprs, uint32_t *const *slots, size_t count)
+{
     for (size_t i = 0; i < count; i++) WEFT_TRY(weft_builder_slot(builder, exprs[i], slots[i]));
     return NULL;
 }
 
-weft_status *weft_builder_fill_gemm(variant_builder *builder, const planned_step *planned, weft_step *out_step) {
+weft_status *weft_builder_fill_gemm(variant_builder *builder, const planned_step *planned, weft_step *out_step)
+{
     product p;
     find_axes(builder, planned, &p);
     product_axis m = take_last(builder, &p.m, &p.batch), n = take_last(builder, &p.n, &p.batch);
@@ -161,10 +175,12 @@ weft_status *weft_builder_fill_gemm(variant_builder *builder, const planned_step
     WEFT_TRY(slots_of(builder, &p.batch, 0, &gemm->a_batch));
     WEFT_TRY(slots_of(builder, &p.batch, 1, &gemm->b_batch));
     WEFT_TRY(slots_of(builder, &p.batch, 2, &gemm->c_batch));
-    const weft_expr exprs[] = {m.extent, n.extent, k.extent, m.strides[0], k.strides[0], k.strides[1], n.strides[1], m.strides[2],
+    const weft_expr exprs[] = {m.extent,     n.extent,          k.extent,          m.strides[0],
+                               k.strides[0], k.strides[1],      n.strides[1],      m.strides[2],
                                n.strides[2], planned->a.offset, planned->b.offset, planned->c.offset};
-    uint32_t *const slots[] = {&gemm->m, &gemm->n, &gemm->k, &gemm->a_row, &gemm->a_column, &gemm->b_row, &gemm->b_column,
-                               &gemm->c_row, &gemm->c_column, &gemm->a_offset, &gemm->b_offset, &gemm->c_offset};
+    uint32_t *const slots[] = {&gemm->m,        &gemm->n,        &gemm->k,        &gemm->a_row,
+                               &gemm->a_column, &gemm->b_row,    &gemm->b_column, &gemm->c_row,
+                               &gemm->c_column, &gemm->a_offset, &gemm->b_offset, &gemm->c_offset};
     WEFT_TRY(fill_slots(builder, exprs, slots, sizeof exprs / sizeof *exprs));
     const uint32_t buffers[] = {builder->first_memory[planned->a.node], builder->first_memory[planned->b.node],
                                 planned->target};
@@ -176,7 +192,8 @@ weft_status *weft_builder_fill_gemm(variant_builder *builder, const planned_step
 
 /* ---- extension kernels ---- */
 
-static const weft_extension *extension_of(const weft_program *program, const weft_op_def *op) {
+static const weft_extension *extension_of(const weft_program *program, const weft_op_def *op)
+{
     for (size_t i = 0; i < program->family_count; i++) {
         const weft_extension *extension = program->families[i];
         for (size_t j = 0; j < extension->op_count; j++) {
@@ -187,7 +204,8 @@ static const weft_extension *extension_of(const weft_program *program, const wef
 }
 
 /* The attributes with slots in place of extents. */
-static weft_status *attr_template(variant_builder *builder, const weft_node *node, const weft_attr **out_attrs) {
+static weft_status *attr_template(variant_builder *builder, const weft_node *node, const weft_attr **out_attrs)
+{
     weft_arena *arena = &builder->variant->arena;
     weft_attr *attrs = weft_arena_copy(arena, node->attrs, node->op->attr_count * sizeof *attrs);
     if (attrs == NULL) return weft_status_out_of_memory();
@@ -208,7 +226,8 @@ static weft_status *attr_template(variant_builder *builder, const weft_node *nod
     return NULL;
 }
 
-weft_status *weft_builder_fill_host(variant_builder *builder, const planned_step *planned, weft_step *out_step) {
+weft_status *weft_builder_fill_host(variant_builder *builder, const planned_step *planned, weft_step *out_step)
+{
     const weft_node *node = weft_graph_node(builder->graph, planned->node);
     if (node->op->kernel == NULL) {
         return weft_status_create(builder->request->allocator, WEFT_UNSUPPORTED, node->op->name,
@@ -237,7 +256,8 @@ typedef struct code_request {
     const weft_kernel *kernel;
 } code_request;
 
-static weft_status *make_code(void *context, void **out_value, size_t *out_bytes) {
+static weft_status *make_code(void *context, void **out_value, size_t *out_bytes)
+{
     code_request *code = context;
     const weft_build_request *request = code->request;
     weft_kernel_code *made = weft_allocate_zeroed(request->allocator, sizeof *made);
@@ -248,7 +268,8 @@ static weft_status *make_code(void *context, void **out_value, size_t *out_bytes
     weft_status *status = code->generator->emit(request->allocator, code->kernel, "weft_kernel", &object);
     if (status == NULL) {
         const weft_runtime *runtime = request->runtime;
-        status = runtime->driver->load(runtime->self, object.data, object.size, "weft_kernel", &made->image, &made->function);
+        status = runtime->driver->load(runtime->self, object.data, object.size, "weft_kernel", &made->image,
+                                       &made->function);
     }
     *out_bytes = object.size;
     weft_bytes_finish(&object);
@@ -262,7 +283,9 @@ static weft_status *make_code(void *context, void **out_value, size_t *out_bytes
 }
 
 /* About how many scalar operations one iteration of the thread range runs. */
-static weft_status *work_slot(variant_builder *builder, const weft_kernel *kernel, uint32_t *out_iterations, uint32_t *out_work) {
+static weft_status *work_slot(variant_builder *builder, const weft_kernel *kernel, uint32_t *out_iterations,
+                              uint32_t *out_work)
+{
     weft_extents *x = kernel->extents;
     weft_expr zero = weft_expr_constant(x, 0);
     weft_expr iterations = weft_expr_constant(x, 1), lanes = iterations, work = zero;
@@ -287,7 +310,8 @@ static weft_status *work_slot(variant_builder *builder, const weft_kernel *kerne
     return weft_expr_compile(x, work, &builder->variant->formulas, out_work);
 }
 
-static weft_status *scalar_slots(variant_builder *builder, const weft_kernel *kernel, weft_step *out_step) {
+static weft_status *scalar_slots(variant_builder *builder, const weft_kernel *kernel, weft_step *out_step)
+{
     size_t count = weft_kernel_scalar_count(kernel);
     uint32_t *slots = weft_arena_allocate(&builder->variant->arena, (count + 1) * sizeof *slots);
     if (slots == NULL) return weft_status_out_of_memory();
@@ -301,7 +325,8 @@ static weft_status *scalar_slots(variant_builder *builder, const weft_kernel *ke
 }
 
 static weft_status *find_code(variant_builder *builder, const weft_code_generator *generator, const weft_kernel *kernel,
-                              weft_step *out_step) {
+                              weft_step *out_step)
+{
     const weft_build_request *request = builder->request;
     weft_bytes key;
     weft_bytes_init(&key, request->allocator);
@@ -312,14 +337,16 @@ static weft_status *find_code(variant_builder *builder, const weft_code_generato
     weft_status *status = weft_kernel_print(kernel, &key);
     if (status == NULL) status = weft_bytes_status(&key);
     code_request code = {request, generator, kernel};
-    if (status == NULL) status = weft_cache_acquire(request->kernels, key.data, key.size, make_code, &code, &out_step->code);
+    if (status == NULL)
+        status = weft_cache_acquire(request->kernels, key.data, key.size, make_code, &code, &out_step->code);
     weft_bytes_finish(&key);
     if (status != NULL) return status;
     out_step->function = ((weft_kernel_code *)weft_cache_value(out_step->code))->function;
     return NULL;
 }
 
-static weft_status *fill_sites(variant_builder *builder, const weft_lowered *lowered, weft_step *out_step) {
+static weft_status *fill_sites(variant_builder *builder, const weft_lowered *lowered, weft_step *out_step)
+{
     uint32_t *slots = weft_arena_allocate(&builder->variant->arena, (lowered->site_count + 1) * sizeof *slots);
     if (slots == NULL) return weft_status_out_of_memory();
     for (uint32_t i = 0; i < lowered->site_count; i++) {
@@ -332,7 +359,8 @@ static weft_status *fill_sites(variant_builder *builder, const weft_lowered *low
 }
 
 weft_status *weft_builder_fill_kernel(variant_builder *builder, const weft_code_generator *generator,
-                                      const planned_step *planned, weft_step *out_step) {
+                                      const planned_step *planned, weft_step *out_step)
+{
     weft_kernel *kernel = planned->lowered.kernel;
     weft_machine machine;
     generator->machine(&machine);

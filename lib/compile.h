@@ -7,7 +7,7 @@
 typedef struct weft_compiled {
     weft_graph *graph;
     size_t output_count;
-    weft_value *outputs;  /* in the program's order */
-    uint32_t *inputs;     /* input i of the program is node inputs[i], an `input` node; as many as the program has */
+    weft_value *outputs; /* in the program's order */
+    uint32_t *inputs;    /* input i of the program is node inputs[i], an `input` node; as many as the program has */
 } weft_compiled;
 #endif

@@ -79,9 +79,18 @@ static bool divide(int64_t a, int64_t b, int64_t *out_quotient)
     return true;
 }
 
-static bool add(int64_t a, int64_t b, int64_t *out_result) { return !__builtin_add_overflow(a, b, out_result); }
-static bool sub(int64_t a, int64_t b, int64_t *out_result) { return !__builtin_sub_overflow(a, b, out_result); }
-static bool mul(int64_t a, int64_t b, int64_t *out_result) { return !__builtin_mul_overflow(a, b, out_result); }
+static bool add(int64_t a, int64_t b, int64_t *out_result)
+{
+    return !__builtin_add_overflow(a, b, out_result);
+}
+static bool sub(int64_t a, int64_t b, int64_t *out_result)
+{
+    return !__builtin_sub_overflow(a, b, out_result);
+}
+static bool mul(int64_t a, int64_t b, int64_t *out_result)
+{
+    return !__builtin_mul_overflow(a, b, out_result);
+}
 
 static bool mod(int64_t a, int64_t b, int64_t *out_result)
 {
@@ -122,13 +131,34 @@ static weft_extent combine(weft_extent a, weft_extent b, constant_function *cons
     return weft_extent_from(graph, exprs(graph->extents, x, y));
 }
 
-weft_extent weft_extent_add(weft_extent a, weft_extent b) { return combine(a, b, add, weft_expr_add); }
-weft_extent weft_extent_sub(weft_extent a, weft_extent b) { return combine(a, b, sub, weft_expr_sub); }
-weft_extent weft_extent_mul(weft_extent a, weft_extent b) { return combine(a, b, mul, weft_expr_mul); }
-weft_extent weft_extent_div(weft_extent a, weft_extent b) { return combine(a, b, divide, weft_expr_div); }
-weft_extent weft_extent_mod(weft_extent a, weft_extent b) { return combine(a, b, mod, weft_expr_mod); }
-weft_extent weft_extent_min(weft_extent a, weft_extent b) { return combine(a, b, min, weft_expr_min); }
-weft_extent weft_extent_max(weft_extent a, weft_extent b) { return combine(a, b, max, weft_expr_max); }
+weft_extent weft_extent_add(weft_extent a, weft_extent b)
+{
+    return combine(a, b, add, weft_expr_add);
+}
+weft_extent weft_extent_sub(weft_extent a, weft_extent b)
+{
+    return combine(a, b, sub, weft_expr_sub);
+}
+weft_extent weft_extent_mul(weft_extent a, weft_extent b)
+{
+    return combine(a, b, mul, weft_expr_mul);
+}
+weft_extent weft_extent_div(weft_extent a, weft_extent b)
+{
+    return combine(a, b, divide, weft_expr_div);
+}
+weft_extent weft_extent_mod(weft_extent a, weft_extent b)
+{
+    return combine(a, b, mod, weft_expr_mod);
+}
+weft_extent weft_extent_min(weft_extent a, weft_extent b)
+{
+    return combine(a, b, min, weft_expr_min);
+}
+weft_extent weft_extent_max(weft_extent a, weft_extent b)
+{
+    return combine(a, b, max, weft_expr_max);
+}
 
 /* ---- reading ---- */
 

@@ -4,12 +4,14 @@
 
 #include <string.h>
 
-static weft_expr out_of_memory(weft_extents *extents) {
+static weft_expr out_of_memory(weft_extents *extents)
+{
     if (extents->error == NULL) extents->error = weft_status_out_of_memory();
     return WEFT_EXPR_NONE;
 }
 
-static bool push(weft_extents *extents, weft_term term) {
+static bool push(weft_extents *extents, weft_term term)
+{
     if (!weft_reserve(extents->allocator, &extents->scratch, &extents->scratch_capacity, extents->scratch_count + 1,
                       sizeof *extents->scratch)) {
         out_of_memory(extents);
@@ -20,23 +22,27 @@ static bool push(weft_extents *extents, weft_term term) {
 }
 
 /* The header is a term of its own, so that a whole list is the key of its node. */
-weft_extent_list weft_extent_begin(weft_extents *extents, weft_expr_kind kind, int64_t offset) {
+weft_extent_list weft_extent_begin(weft_extents *extents, weft_expr_kind kind, int64_t offset)
+{
     weft_extent_list list = {.mark = extents->scratch_count};
     list.failed = !push(extents, (weft_term){offset, (uint64_t)kind});
     return list;
 }
 
-void weft_extent_push(weft_extents *extents, weft_extent_list *list, int64_t coefficient, weft_expr e) {
+void weft_extent_push(weft_extents *extents, weft_extent_list *list, int64_t coefficient, weft_expr e)
+{
     if (e == WEFT_EXPR_NONE || list->failed || !push(extents, (weft_term){coefficient, e})) list->failed = true;
 }
 
-static weft_expr abandon(weft_extents *extents, const weft_extent_list *list) {
+static weft_expr abandon(weft_extents *extents, const weft_extent_list *list)
+{
     extents->scratch_count = list->mark;
     return WEFT_EXPR_NONE;
 }
 
 /* An unregistered node of the list, its facts filled in; NULL with an error kept. */
-static weft_extent_node *build(weft_extents *extents, const weft_extent_list *list) {
+static weft_extent_node *build(weft_extents *extents, const weft_extent_list *list)
+{
     const weft_term *header = extents->scratch + list->mark;
     size_t count = extents->scratch_count - list->mark - 1;
     weft_extent_node *node = weft_arena_allocate(&extents->arena, sizeof *node);
@@ -50,7 +56,8 @@ static weft_extent_node *build(weft_extents *extents, const weft_extent_list *li
     return weft_extent_analyse(extents, node) ? node : NULL;
 }
 
-static bool register_node(weft_extents *extents, weft_extent_node *node) {
+static bool register_node(weft_extents *extents, weft_extent_node *node)
+{
     if (!weft_reserve(extents->allocator, &extents->nodes, &extents->capacity, extents->count + 1,
                       sizeof *extents->nodes)) {
         out_of_memory(extents);
@@ -62,7 +69,8 @@ static bool register_node(weft_extents *extents, weft_extent_node *node) {
     return true;
 }
 
-weft_expr weft_extent_intern(weft_extents *extents, weft_extent_list *list) {
+weft_expr weft_extent_intern(weft_extents *extents, weft_extent_list *list)
+{
     if (list->failed) return abandon(extents, list);
     const weft_term *key = extents->scratch + list->mark;
     size_t key_size = (extents->scratch_count - list->mark) * sizeof *key;
@@ -75,8 +83,7 @@ weft_expr weft_extent_intern(weft_extents *extents, weft_extent_list *list) {
     if (node == NULL) return abandon(extents, list);
     if (node->kind != WEFT_EXPR_CONSTANT && weft_extent_is_point(node))
         node = weft_extent_node_of(extents, weft_expr_constant(extents, node->min));
-    else if (!register_node(extents, node))
-        return abandon(extents, list);
+    else if (!register_node(extents, node)) return abandon(extents, list);
     if (node == &extents->none) return abandon(extents, list);
     if (!weft_map_insert(&extents->by_key, extents->scratch + list->mark, key_size, node)) {
         out_of_memory(extents);
@@ -86,12 +93,14 @@ weft_expr weft_extent_intern(weft_extents *extents, weft_extent_list *list) {
     return node->id;
 }
 
-weft_expr weft_expr_constant(weft_extents *extents, int64_t value) {
+weft_expr weft_expr_constant(weft_extents *extents, int64_t value)
+{
     weft_extent_list list = weft_extent_begin(extents, WEFT_EXPR_CONSTANT, value);
     return weft_extent_intern(extents, &list);
 }
 
-static const uint64_t *single_bit(weft_extents *extents, size_t index) {
+static const uint64_t *single_bit(weft_extents *extents, size_t index)
+{
     size_t words = index / 64 + 1;
     uint64_t *bits = weft_arena_allocate(&extents->arena, words * sizeof *bits);
     if (bits == NULL) return NULL;
@@ -100,7 +109,8 @@ static const uint64_t *single_bit(weft_extents *extents, size_t index) {
     return bits;
 }
 
-weft_expr weft_extent_add_symbol(weft_extents *extents, const char *name, int64_t min, int64_t max, weft_expr bound) {
+weft_expr weft_extent_add_symbol(weft_extents *extents, const char *name, int64_t min, int64_t max, weft_expr bound)
+{
     size_t index = extents->symbol_count, length = strlen(name);
     weft_extent_node *node = weft_arena_allocate(&extents->arena, sizeof *node);
     char *copy = weft_arena_string(&extents->arena, name, length);
@@ -129,7 +139,8 @@ weft_expr weft_extent_add_symbol(weft_extents *extents, const char *name, int64_
 
 /* ---- sums ---- */
 
-static void sort_terms(weft_term *terms, size_t count) {
+static void sort_terms(weft_term *terms, size_t count)
+{
     static const size_t gaps[] = {1750, 701, 301, 132, 57, 23, 10, 4, 1};
     for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++) {
         size_t gap = gaps[g];
@@ -143,7 +154,8 @@ static void sort_terms(weft_term *terms, size_t count) {
 }
 
 /* Adds up equal neighbours and drops zeros; false on overflow. */
-static bool merge_terms(weft_term *terms, size_t *count) {
+static bool merge_terms(weft_term *terms, size_t *count)
+{
     size_t kept = 0;
     for (size_t i = 0; i < *count;) {
         weft_term term = terms[i++];
@@ -155,7 +167,8 @@ static bool merge_terms(weft_term *terms, size_t *count) {
     return true;
 }
 
-weft_expr weft_extent_sum(weft_extents *extents, weft_extent_list *list) {
+weft_expr weft_extent_sum(weft_extents *extents, weft_extent_list *list)
+{
     if (list->failed) return abandon(extents, list);
     weft_term *terms = extents->scratch + list->mark + 1;
     size_t count = extents->scratch_count - list->mark - 1;

@@ -30,7 +30,8 @@ static bool nonnegative(prover *p, weft_expr e);
 
 static void assume_nonnegative(prover *p, weft_expr f, int nesting);
 
-static void assume_positive_factors(prover *p, weft_expr term) {
+static void assume_positive_factors(prover *p, weft_expr term)
+{
     size_t count;
     const weft_term *factors = weft_extent_factors(p->extents, term, &count);
     for (size_t i = 0; i < count; i++)
@@ -39,14 +40,16 @@ static void assume_positive_factors(prover *p, weft_expr term) {
         p->positive[p->positive_count++] = (weft_expr)factors[i].expr;
 }
 
-static bool is_positive(const prover *p, weft_expr atom) {
+static bool is_positive(const prover *p, weft_expr atom)
+{
     for (size_t i = 0; i < p->positive_count; i++)
         if (p->positive[i] == atom) return true;
     return weft_extent_node_of(p->extents, atom)->min > 0;
 }
 
 /* From A >= 1: both operands of a minimum are, and a division reaches its divisor. */
-static void assume_operands(prover *p, const weft_extent_node *atom, int nesting) {
+static void assume_operands(prover *p, const weft_extent_node *atom, int nesting)
+{
     weft_expr one = weft_expr_constant(p->extents, 1);
     if (atom->kind != WEFT_EXPR_MIN && atom->kind != WEFT_EXPR_DIV) return;
     weft_expr a = (weft_expr)atom->terms[0].expr, b = (weft_expr)atom->terms[1].expr;
@@ -58,7 +61,8 @@ static void assume_operands(prover *p, const weft_extent_node *atom, int nesting
     }
 }
 
-static void assume_nonnegative(prover *p, weft_expr f, int nesting) {
+static void assume_nonnegative(prover *p, weft_expr f, int nesting)
+{
     weft_extent_view view = weft_extent_view_of(p->extents, f);
     if (f == WEFT_EXPR_NONE || nesting == 0 || weft_extent_node_of(p->extents, f)->min >= 0) return;
     if (view.count == 1 && view.terms[0].coefficient > 0 && view.offset < 0) {
@@ -70,12 +74,14 @@ static void assume_nonnegative(prover *p, weft_expr f, int nesting) {
     }
 }
 
-static void mark_active(prover *p, const weft_extent_node *node) {
+static void mark_active(prover *p, const weft_extent_node *node)
+{
     for (uint32_t w = 0; w < node->words && w < MAX_ACTIVE / 64; w++) p->active[w] |= node->symbols[w];
 }
 
 /* Bounds are older than their variables, so going down meets every variable whose loop must be running too. */
-static void use_active(prover *p) {
+static void use_active(prover *p)
+{
     for (size_t index = MAX_ACTIVE; index-- > 0;) {
         if (p->active[index / 64] == 0) index &= ~(size_t)63;
         if ((p->active[index / 64] >> (index % 64) & 1) == 0) continue;
@@ -89,7 +95,8 @@ static void use_active(prover *p) {
 /* ---- one step ---- */
 
 /* The youngest factor of the terms of e; NONE for a constant. */
-static weft_expr youngest(const weft_extents *extents, weft_expr e) {
+static weft_expr youngest(const weft_extents *extents, weft_expr e)
+{
     weft_extent_view view = weft_extent_view_of(extents, e);
     uint64_t atom = WEFT_EXPR_NONE;
     for (size_t i = 0; i < view.count; i++) {
@@ -106,44 +113,52 @@ typedef struct linear {
     int sign;
 } linear;
 
-static bool at(prover *p, const linear *form, weft_expr value) {
+static bool at(prover *p, const linear *form, weft_expr value)
+{
     if (value == WEFT_EXPR_NONE) return false;
     return nonnegative(p, weft_expr_add(p->extents, form->rest, weft_expr_mul(p->extents, form->cofactor, value)));
 }
 
 /* Pointwise low <= atom <= high; NONE where there is no such bound. */
-static bool between(prover *p, const linear *form, weft_expr low, weft_expr high) {
+static bool between(prover *p, const linear *form, weft_expr low, weft_expr high)
+{
     if (form->sign > 0) return at(p, form, low);
     if (form->sign < 0) return at(p, form, high);
     return low != WEFT_EXPR_NONE && high != WEFT_EXPR_NONE && at(p, form, low) && at(p, form, high);
 }
 
-static weft_expr constant_low(prover *p, const weft_extent_node *atom) {
+static weft_expr constant_low(prover *p, const weft_extent_node *atom)
+{
     int64_t low = atom->min < 1 && is_positive(p, atom->id) ? 1 : atom->min;
     return low == INT64_MIN ? WEFT_EXPR_NONE : weft_expr_constant(p->extents, low);
 }
 
-static weft_expr constant_high(prover *p, const weft_extent_node *atom) {
+static weft_expr constant_high(prover *p, const weft_extent_node *atom)
+{
     return atom->max == INT64_MAX ? WEFT_EXPR_NONE : weft_expr_constant(p->extents, atom->max);
 }
 
-static bool by_constants(prover *p, const linear *form, const weft_extent_node *atom) {
+static bool by_constants(prover *p, const linear *form, const weft_extent_node *atom)
+{
     return between(p, form, constant_low(p, atom), constant_high(p, atom));
 }
 
-static bool by_symbol(prover *p, const linear *form, const weft_extent_node *atom) {
+static bool by_symbol(prover *p, const linear *form, const weft_extent_node *atom)
+{
     if (atom->bound == WEFT_EXPR_NONE) return by_constants(p, form, atom);
     return between(p, form, constant_low(p, atom), atom->last);
 }
 
-static bool by_choice(prover *p, const linear *form, const weft_extent_node *atom) {
+static bool by_choice(prover *p, const linear *form, const weft_extent_node *atom)
+{
     bool either = atom->kind == WEFT_EXPR_MIN ? form->sign < 0 : form->sign > 0;
     weft_expr a = (weft_expr)atom->terms[0].expr, b = (weft_expr)atom->terms[1].expr;
     if (either) return at(p, form, a) || at(p, form, b);
     return at(p, form, a) && at(p, form, b);
 }
 
-static bool by_mod(prover *p, const linear *form, const weft_extent_node *atom) {
+static bool by_mod(prover *p, const linear *form, const weft_extent_node *atom)
+{
     weft_extents *extents = p->extents;
     weft_expr x = (weft_expr)atom->terms[0].expr, d = (weft_expr)atom->terms[1].expr;
     if (!nonnegative(p, weft_expr_sub(extents, d, weft_expr_constant(extents, 1)))) return by_constants(p, form, atom);
@@ -152,7 +167,8 @@ static bool by_mod(prover *p, const linear *form, const weft_extent_node *atom) 
 }
 
 /* For d > 0: x-d+1 <= d*A <= x. The whole form is taken d times, unless d divides the cofactor. */
-static bool by_div(prover *p, const linear *form, const weft_extent_node *atom) {
+static bool by_div(prover *p, const linear *form, const weft_extent_node *atom)
+{
     weft_extents *extents = p->extents;
     weft_expr x = (weft_expr)atom->terms[0].expr, d = (weft_expr)atom->terms[1].expr,
               one = weft_expr_constant(extents, 1);
@@ -165,33 +181,31 @@ static bool by_div(prover *p, const linear *form, const weft_extent_node *atom) 
     return between(p, &scaled, low, x);
 }
 
-static int sign_of(prover *p, weft_expr e) {
+static int sign_of(prover *p, weft_expr e)
+{
     if (nonnegative(p, e)) return 1;
     weft_expr negated = weft_expr_sub(p->extents, weft_expr_constant(p->extents, 0), e);
     return nonnegative(p, negated) ? -1 : 0;
 }
 
-static bool eliminate(prover *p, weft_expr e, const weft_extent_node *atom) {
+static bool eliminate(prover *p, weft_expr e, const weft_extent_node *atom)
+{
     linear form;
     weft_extent_cofactor(p->extents, e, atom->id, &form.cofactor, &form.rest);
     if (form.cofactor == WEFT_EXPR_NONE || form.rest == WEFT_EXPR_NONE) return false;
     form.sign = sign_of(p, form.cofactor);
     switch (atom->kind) {
-    case WEFT_EXPR_SYMBOL:
-        return by_symbol(p, &form, atom);
+    case WEFT_EXPR_SYMBOL: return by_symbol(p, &form, atom);
     case WEFT_EXPR_MIN:
-    case WEFT_EXPR_MAX:
-        return by_choice(p, &form, atom);
-    case WEFT_EXPR_MOD:
-        return by_mod(p, &form, atom);
-    case WEFT_EXPR_DIV:
-        return by_div(p, &form, atom);
-    default:
-        return false;
+    case WEFT_EXPR_MAX: return by_choice(p, &form, atom);
+    case WEFT_EXPR_MOD: return by_mod(p, &form, atom);
+    case WEFT_EXPR_DIV: return by_div(p, &form, atom);
+    default: return false;
     }
 }
 
-static bool nonnegative(prover *p, weft_expr e) {
+static bool nonnegative(prover *p, weft_expr e)
+{
     const weft_extent_node *node = weft_extent_node_of(p->extents, e);
     if (e == WEFT_EXPR_NONE || node->max < 0) return false;
     if (node->min >= 0) return true;
@@ -203,7 +217,8 @@ static bool nonnegative(prover *p, weft_expr e) {
     return proven;
 }
 
-bool weft_extent_prove(weft_extents *extents, weft_expr e, weft_expr context, weft_expr other) {
+bool weft_extent_prove(weft_extents *extents, weft_expr e, weft_expr context, weft_expr other)
+{
     const weft_extent_node *node = weft_extent_node_of(extents, e);
     if (e == WEFT_EXPR_NONE || node->max < 0) return false;
     if (node->min >= 0) return true;
@@ -220,7 +235,8 @@ bool weft_extent_prove(weft_extents *extents, weft_expr e, weft_expr context, we
     return proven;
 }
 
-bool weft_extent_prove_positive(weft_extents *extents, weft_expr e, weft_expr context, weft_expr other) {
+bool weft_extent_prove_positive(weft_extents *extents, weft_expr e, weft_expr context, weft_expr other)
+{
     if (e == WEFT_EXPR_NONE || weft_extent_node_of(extents, e)->min > 0) return e != WEFT_EXPR_NONE;
     extents->speculating++;
     weft_expr less = weft_expr_sub(extents, e, weft_expr_constant(extents, 1));
@@ -229,19 +245,22 @@ bool weft_extent_prove_positive(weft_extents *extents, weft_expr e, weft_expr co
     return proven;
 }
 
-bool weft_expr_always_nonnegative(weft_extents *extents, weft_expr e) {
+bool weft_expr_always_nonnegative(weft_extents *extents, weft_expr e)
+{
     weft_extent_node *node = weft_extent_node_of(extents, e);
     if (e == WEFT_EXPR_NONE) return false;
     if (node->proof == 0) node->proof = weft_extent_prove(extents, e, WEFT_EXPR_NONE, WEFT_EXPR_NONE) ? 1 : -1;
     return node->proof > 0;
 }
 
-static bool always_less(weft_extents *extents, weft_expr a, weft_expr b) {
+static bool always_less(weft_extents *extents, weft_expr a, weft_expr b)
+{
     weft_expr gap = weft_expr_sub(extents, b, a);
     return weft_extent_prove(extents, weft_expr_sub(extents, gap, weft_expr_constant(extents, 1)), a, b);
 }
 
-bool weft_expr_always_less(weft_extents *extents, weft_expr a, weft_expr b) {
+bool weft_expr_always_less(weft_extents *extents, weft_expr a, weft_expr b)
+{
     if (a == WEFT_EXPR_NONE || b == WEFT_EXPR_NONE) return false;
     extents->speculating++;
     bool less = always_less(extents, a, b);
@@ -250,7 +269,8 @@ bool weft_expr_always_less(weft_extents *extents, weft_expr a, weft_expr b) {
 }
 
 /* Also by divisors: 2*x and 2*y + 1 never meet. */
-bool weft_expr_never_equal(weft_extents *extents, weft_expr a, weft_expr b) {
+bool weft_expr_never_equal(weft_extents *extents, weft_expr a, weft_expr b)
+{
     if (a == b || a == WEFT_EXPR_NONE || b == WEFT_EXPR_NONE) return false;
     extents->speculating++;
     weft_expr gap = weft_expr_sub(extents, b, a);

@@ -16,41 +16,49 @@ typedef struct range {
     wide min, max;
 } range;
 
-static bool is_unbounded(wide v) {
+static bool is_unbounded(wide v)
+{
     return v >= UNBOUNDED || v <= -UNBOUNDED;
 }
 
-static int64_t narrow(wide v) {
+static int64_t narrow(wide v)
+{
     return v < INT64_MIN ? INT64_MIN : v > INT64_MAX ? INT64_MAX : (int64_t)v;
 }
 
-static range widen(int64_t min, int64_t max) {
+static range widen(int64_t min, int64_t max)
+{
     return (range){min == INT64_MIN ? -UNBOUNDED : min, max == INT64_MAX ? UNBOUNDED : max};
 }
 
 /* Keeps intermediate bounds within what the wide type can multiply. */
-static range rounded(range r) {
+static range rounded(range r)
+{
     return widen(narrow(r.min), narrow(r.max));
 }
 
-static wide add_bounds(wide a, wide b) {
+static wide add_bounds(wide a, wide b)
+{
     if (is_unbounded(a)) return a;
     return is_unbounded(b) ? b : a + b;
 }
 
-static wide mul_bounds(wide a, wide b) {
+static wide mul_bounds(wide a, wide b)
+{
     if (a == 0 || b == 0) return 0;
     if (is_unbounded(a) || is_unbounded(b)) return (a < 0) == (b < 0) ? UNBOUNDED : -UNBOUNDED;
     return a * b;
 }
 
-static wide div_bounds(wide a, wide b) {
+static wide div_bounds(wide a, wide b)
+{
     if (is_unbounded(b)) return a == 0 || (a < 0) == (b < 0) ? 0 : -1;
     if (is_unbounded(a)) return (a < 0) == (b < 0) ? UNBOUNDED : -UNBOUNDED;
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-static range corners(range a, range b, wide (*combine)(wide, wide)) {
+static range corners(range a, range b, wide (*combine)(wide, wide))
+{
     wide values[4] = {combine(a.min, b.min), combine(a.min, b.max), combine(a.max, b.min), combine(a.max, b.max)};
     range r = {values[0], values[0]};
     for (int i = 1; i < 4; i++) {
@@ -61,7 +69,8 @@ static range corners(range a, range b, wide (*combine)(wide, wide)) {
 }
 
 /* Where the divisor can be 0 nothing is computed, so only its positive and its negative values count. */
-static range div_ranges(range a, range b) {
+static range div_ranges(range a, range b)
+{
     range positive = {b.min > 1 ? b.min : 1, b.max}, negative = {b.min, b.max < -1 ? b.max : -1};
     if (b.max <= 0) return corners(a, negative, div_bounds);
     range r = corners(a, positive, div_bounds);
@@ -70,19 +79,22 @@ static range div_ranges(range a, range b) {
     return (range){s.min < r.min ? s.min : r.min, s.max > r.max ? s.max : r.max};
 }
 
-static range mod_ranges(range a, range b) {
+static range mod_ranges(range a, range b)
+{
     range r = {b.min < 0 ? add_bounds(b.min, 1) : 0, b.max > 0 ? add_bounds(b.max, -1) : 0};
     if (b.min >= 0 && a.min >= 0 && a.max < r.max) r.max = a.max;
     if (b.max <= 0 && a.max <= 0 && a.min > r.min) r.min = a.min;
     return r;
 }
 
-static range range_of(const weft_extents *extents, const weft_extent_node *node, size_t i) {
+static range range_of(const weft_extents *extents, const weft_extent_node *node, size_t i)
+{
     const weft_extent_node *operand = weft_extent_node_of(extents, (weft_expr)node->terms[i].expr);
     return widen(operand->min, operand->max);
 }
 
-static range sum_range(const weft_extents *extents, const weft_extent_node *node) {
+static range sum_range(const weft_extents *extents, const weft_extent_node *node)
+{
     range r = {node->value, node->value};
     for (size_t i = 0; i < node->count; i++) {
         wide c = node->terms[i].coefficient;
@@ -93,13 +105,15 @@ static range sum_range(const weft_extents *extents, const weft_extent_node *node
     return r;
 }
 
-static range product_range(const weft_extents *extents, const weft_extent_node *node) {
+static range product_range(const weft_extents *extents, const weft_extent_node *node)
+{
     range r = range_of(extents, node, 0);
     for (size_t i = 1; i < node->count; i++) r = rounded(corners(r, range_of(extents, node, i), mul_bounds));
     return r;
 }
 
-static range node_range(const weft_extents *extents, const weft_extent_node *node) {
+static range node_range(const weft_extents *extents, const weft_extent_node *node)
+{
     if (node->kind == WEFT_EXPR_CONSTANT) return (range){node->value, node->value};
     if (node->kind == WEFT_EXPR_SUM) return sum_range(extents, node);
     if (node->kind == WEFT_EXPR_PRODUCT) return product_range(extents, node);
@@ -110,13 +124,15 @@ static range node_range(const weft_extents *extents, const weft_extent_node *nod
     return (range){a.min > b.min ? a.min : b.min, a.max > b.max ? a.max : b.max};
 }
 
-int64_t weft_extent_floor_div(int64_t a, int64_t b) {
+int64_t weft_extent_floor_div(int64_t a, int64_t b)
+{
     if (a == INT64_MIN && b == -1) return INT64_MAX;
     int64_t quotient = a / b;
     return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
-int64_t weft_extent_gcd(int64_t a, int64_t b) {
+int64_t weft_extent_gcd(int64_t a, int64_t b)
+{
     uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
     while (y != 0) {
         uint64_t rest = x % y;
@@ -126,24 +142,28 @@ int64_t weft_extent_gcd(int64_t a, int64_t b) {
     return x > INT64_MAX ? INT64_C(1) << 62 : (int64_t)x;
 }
 
-static int64_t mul_divisors(int64_t a, int64_t b) {
+static int64_t mul_divisors(int64_t a, int64_t b)
+{
     int64_t product;
     if (!__builtin_mul_overflow(a, b, &product)) return product;
     return a > b ? a : b;
 }
 
-static int64_t divisor_of(const weft_extents *extents, const weft_extent_node *node, size_t i) {
+static int64_t divisor_of(const weft_extents *extents, const weft_extent_node *node, size_t i)
+{
     return weft_extent_node_of(extents, (weft_expr)node->terms[i].expr)->divisor;
 }
 
-static int64_t div_divisor(const weft_extents *extents, const weft_extent_node *node) {
+static int64_t div_divisor(const weft_extents *extents, const weft_extent_node *node)
+{
     int64_t divisor = divisor_of(extents, node, 0);
     int64_t by;
     bool known = weft_expr_is_constant(extents, (weft_expr)node->terms[1].expr, &by);
     return known && by > 0 && divisor % by == 0 ? divisor / by : 1;
 }
 
-static int64_t node_divisor(const weft_extents *extents, const weft_extent_node *node) {
+static int64_t node_divisor(const weft_extents *extents, const weft_extent_node *node)
+{
     if (node->kind == WEFT_EXPR_DIV) return div_divisor(extents, node);
     bool product = node->kind == WEFT_EXPR_PRODUCT;
     int64_t divisor = product ? 1 : weft_extent_gcd(node->value, 0);
@@ -154,7 +174,8 @@ static int64_t node_divisor(const weft_extents *extents, const weft_extent_node 
     return divisor;
 }
 
-static bool covers(const weft_extent_node *node, const weft_extent_node *operand) {
+static bool covers(const weft_extent_node *node, const weft_extent_node *operand)
+{
     if (operand->words > node->words) return false;
     for (uint32_t w = 0; w < operand->words; w++)
         if ((operand->symbols[w] & ~node->symbols[w]) != 0) return false;
@@ -162,7 +183,8 @@ static bool covers(const weft_extent_node *node, const weft_extent_node *operand
 }
 
 /* Shares the set of an operand where one holds all. */
-static bool unite_symbols(weft_extents *extents, weft_extent_node *node, const weft_extent_node *operand) {
+static bool unite_symbols(weft_extents *extents, weft_extent_node *node, const weft_extent_node *operand)
+{
     if (covers(node, operand)) return true;
     if (covers(operand, node)) {
         node->symbols = operand->symbols;
@@ -179,7 +201,8 @@ static bool unite_symbols(weft_extents *extents, weft_extent_node *node, const w
     return true;
 }
 
-bool weft_extent_analyse(weft_extents *extents, weft_extent_node *node) {
+bool weft_extent_analyse(weft_extents *extents, weft_extent_node *node)
+{
     range r = node_range(extents, node);
     node->min = narrow(r.min);
     node->max = narrow(r.max);

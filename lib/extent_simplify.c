@@ -8,7 +8,8 @@
 
 #include <inttypes.h>
 
-weft_expr weft_extent_settle(weft_extents *extents, weft_expr e) {
+weft_expr weft_extent_settle(weft_extents *extents, weft_expr e)
+{
     const weft_extent_node *node = weft_extent_node_of(extents, e);
     if (node->kind != WEFT_EXPR_SYMBOL || !weft_extent_is_point(node)) return e;
     return weft_expr_constant(extents, node->min);
@@ -16,7 +17,8 @@ weft_expr weft_extent_settle(weft_extents *extents, weft_expr e) {
 
 static weft_expr improve(weft_extents *extents, weft_expr e);
 
-static void push_scaled(weft_extents *extents, weft_extent_list *list, weft_term term, int64_t factor) {
+static void push_scaled(weft_extents *extents, weft_extent_list *list, weft_term term, int64_t factor)
+{
     int64_t coefficient;
     if (__builtin_mul_overflow(term.coefficient, factor, &coefficient)) {
         weft_extent_overflow(extents);
@@ -28,7 +30,8 @@ static void push_scaled(weft_extents *extents, weft_extent_list *list, weft_term
 
 /* Terms in order of both views, so that sorting them costs nothing. */
 static void push_merged(weft_extents *extents, weft_extent_list *list, weft_extent_view a, int64_t ca,
-                        weft_extent_view b, int64_t cb) {
+                        weft_extent_view b, int64_t cb)
+{
     size_t i = 0, j = 0;
     while (i < a.count || j < b.count) {
         bool first = j == b.count || (i < a.count && a.terms[i].expr <= b.terms[j].expr);
@@ -36,7 +39,8 @@ static void push_merged(weft_extents *extents, weft_extent_list *list, weft_exte
     }
 }
 
-weft_expr weft_extent_combine(weft_extents *extents, weft_expr a, int64_t ca, weft_expr b, int64_t cb) {
+weft_expr weft_extent_combine(weft_extents *extents, weft_expr a, int64_t ca, weft_expr b, int64_t cb)
+{
     a = weft_extent_settle(extents, a);
     b = weft_extent_settle(extents, b);
     if (a == WEFT_EXPR_NONE || b == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
@@ -50,24 +54,28 @@ weft_expr weft_extent_combine(weft_extents *extents, weft_expr a, int64_t ca, we
     return improve(extents, weft_extent_sum(extents, &list));
 }
 
-weft_expr weft_expr_add(weft_extents *extents, weft_expr a, weft_expr b) {
+weft_expr weft_expr_add(weft_extents *extents, weft_expr a, weft_expr b)
+{
     return weft_extent_combine(extents, a, 1, b, 1);
 }
 
-weft_expr weft_expr_sub(weft_extents *extents, weft_expr a, weft_expr b) {
+weft_expr weft_expr_sub(weft_extents *extents, weft_expr a, weft_expr b)
+{
     return weft_extent_combine(extents, a, 1, b, -1);
 }
 
 /* ---- products ---- */
 
-const weft_term *weft_extent_factors(const weft_extents *extents, weft_expr term, size_t *out_count) {
+const weft_term *weft_extent_factors(const weft_extents *extents, weft_expr term, size_t *out_count)
+{
     const weft_extent_node *node = weft_extent_node_of(extents, term);
     bool product = node->kind == WEFT_EXPR_PRODUCT;
     *out_count = product ? node->count : 1;
     return product ? node->terms : &node->self;
 }
 
-static weft_expr mul_terms(weft_extents *extents, weft_expr a, weft_expr b) {
+static weft_expr mul_terms(weft_extents *extents, weft_expr a, weft_expr b)
+{
     size_t na, nb, i = 0, j = 0;
     const weft_term *fa = weft_extent_factors(extents, a, &na), *fb = weft_extent_factors(extents, b, &nb);
     weft_extent_list list = weft_extent_begin(extents, WEFT_EXPR_PRODUCT, 0);
@@ -79,7 +87,8 @@ static weft_expr mul_terms(weft_extents *extents, weft_expr a, weft_expr b) {
 }
 
 /* A product whose only possible value is one number comes back as that constant. */
-static void push_product(weft_extents *extents, weft_extent_list *list, int64_t coefficient, weft_expr product) {
+static void push_product(weft_extents *extents, weft_extent_list *list, int64_t coefficient, weft_expr product)
+{
     const weft_extent_node *node = weft_extent_node_of(extents, product);
     if (product == WEFT_EXPR_NONE || node->kind != WEFT_EXPR_CONSTANT) {
         weft_extent_push(extents, list, coefficient, product);
@@ -95,7 +104,8 @@ static void push_product(weft_extents *extents, weft_extent_list *list, int64_t 
     list->failed = true;
 }
 
-static void push_row(weft_extents *extents, weft_extent_list *list, weft_term term, weft_extent_view b) {
+static void push_row(weft_extents *extents, weft_extent_list *list, weft_term term, weft_extent_view b)
+{
     if (b.offset != 0) push_scaled(extents, list, term, b.offset);
     for (size_t j = 0; j < b.count && !list->failed; j++) {
         int64_t coefficient;
@@ -108,7 +118,8 @@ static void push_row(weft_extents *extents, weft_extent_list *list, weft_term te
     }
 }
 
-weft_expr weft_expr_mul(weft_extents *extents, weft_expr a, weft_expr b) {
+weft_expr weft_expr_mul(weft_extents *extents, weft_expr a, weft_expr b)
+{
     a = weft_extent_settle(extents, a);
     b = weft_extent_settle(extents, b);
     if (a == WEFT_EXPR_NONE || b == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
@@ -129,7 +140,8 @@ weft_expr weft_expr_mul(weft_extents *extents, weft_expr a, weft_expr b) {
     return improve(extents, weft_extent_sum(extents, &list));
 }
 
-weft_expr weft_extent_divide_term(weft_extents *extents, weft_expr term, weft_expr divisor) {
+weft_expr weft_extent_divide_term(weft_extents *extents, weft_expr term, weft_expr divisor)
+{
     if (divisor == WEFT_EXPR_NONE) return term;
     size_t nt, nd, i = 0, j = 0, left = 0;
     const weft_term *ft = weft_extent_factors(extents, term, &nt), *fd = weft_extent_factors(extents, divisor, &nd);
@@ -152,7 +164,8 @@ weft_expr weft_extent_divide_term(weft_extents *extents, weft_expr term, weft_ex
     return left == 1 ? (weft_expr)last : weft_expr_constant(extents, 1);
 }
 
-static bool has_factor(const weft_extents *extents, weft_expr term, weft_expr atom) {
+static bool has_factor(const weft_extents *extents, weft_expr term, weft_expr atom)
+{
     size_t count;
     const weft_term *factors = weft_extent_factors(extents, term, &count);
     for (size_t i = 0; i < count; i++)
@@ -161,7 +174,8 @@ static bool has_factor(const weft_extents *extents, weft_expr term, weft_expr at
 }
 
 void weft_extent_cofactor(weft_extents *extents, weft_expr e, weft_expr atom, weft_expr *out_cofactor,
-                          weft_expr *out_rest) {
+                          weft_expr *out_rest)
+{
     weft_extent_view view = weft_extent_view_of(extents, e);
     weft_extent_list list = weft_extent_begin(extents, WEFT_EXPR_SUM, 0);
     for (size_t i = 0; i < view.count; i++)
@@ -178,20 +192,20 @@ void weft_extent_cofactor(weft_extents *extents, weft_expr e, weft_expr atom, we
 
 /* ---- sums with MOD ---- */
 
-static int64_t coefficient_in(weft_extent_view view, uint64_t expr) {
+static int64_t coefficient_in(weft_extent_view view, uint64_t expr)
+{
     size_t low = 0, high = view.count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (view.terms[middle].expr < expr)
-            low = middle + 1;
-        else
-            high = middle;
+        if (view.terms[middle].expr < expr) low = middle + 1;
+        else high = middle;
     }
     return low < view.count && view.terms[low].expr == expr ? view.terms[low].coefficient : 0;
 }
 
 /* Subtracting `part` only takes away from terms of `whole`, and adds none. */
-static bool contains(weft_extent_view whole, weft_extent_view part) {
+static bool contains(weft_extent_view whole, weft_extent_view part)
+{
     for (size_t i = 0; i < part.count; i++) {
         int64_t wanted = part.terms[i].coefficient, there = coefficient_in(whole, part.terms[i].expr);
         if (wanted > 0 ? there < wanted : there > wanted) return false;
@@ -200,7 +214,8 @@ static bool contains(weft_extent_view whole, weft_extent_view part) {
 }
 
 /* Adding `part` removes terms of `whole`. */
-static bool cancels(weft_extent_view whole, weft_extent_view part) {
+static bool cancels(weft_extent_view whole, weft_extent_view part)
+{
     for (size_t i = 0; i < part.count; i++) {
         int64_t there = coefficient_in(whole, part.terms[i].expr);
         if (there == INT64_MIN || -there != part.terms[i].coefficient) return false;
@@ -214,12 +229,14 @@ typedef struct mod_term {
     const weft_extent_node *mod;
 } mod_term;
 
-static weft_expr replace(weft_extents *extents, weft_expr e, weft_expr out, weft_expr in) {
+static weft_expr replace(weft_extents *extents, weft_expr e, weft_expr out, weft_expr in)
+{
     return weft_expr_add(extents, weft_expr_sub(extents, e, out), in);
 }
 
 /* c*d*(x div d) + c*(x mod d) becomes c*x, and c*x - c*(x mod d) becomes c*d*(x div d). */
-static weft_expr absorb(weft_extents *extents, weft_expr e, mod_term m) {
+static weft_expr absorb(weft_extents *extents, weft_expr e, mod_term m)
+{
     if (m.mod->whole == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
     weft_extent_view view = weft_extent_view_of(extents, e);
     weft_expr whole = weft_expr_mul(extents, m.factor, m.mod->whole);
@@ -232,7 +249,8 @@ static weft_expr absorb(weft_extents *extents, weft_expr e, mod_term m) {
 }
 
 /* How x' = x + d*(z - x div d) continues: then x' mod d = x mod d and x' div d = z. */
-static weft_expr continued(weft_extents *extents, const weft_extent_node *mod, weft_expr z) {
+static weft_expr continued(weft_extents *extents, const weft_extent_node *mod, weft_expr z)
+{
     if (mod->quotient == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
     weft_expr more = weft_expr_sub(extents, z, mod->quotient);
     weft_extent_view view = weft_extent_view_of(extents, z), left = weft_extent_view_of(extents, more);
@@ -242,7 +260,8 @@ static weft_expr continued(weft_extents *extents, const weft_extent_node *mod, w
 }
 
 /* c*d*((x div d) mod a) + c*(x mod d) becomes c*(x mod (a*d)). */
-static weft_expr join(weft_extents *extents, weft_expr e, mod_term low, mod_term high) {
+static weft_expr join(weft_extents *extents, weft_expr e, mod_term low, mod_term high)
+{
     weft_expr d = (weft_expr)low.mod->terms[1].expr, a = (weft_expr)high.mod->terms[1].expr;
     if (low.mod == high.mod || high.factor != weft_expr_mul(extents, low.factor, d)) return WEFT_EXPR_NONE;
     weft_expr x = continued(extents, low.mod, (weft_expr)high.mod->terms[0].expr);
@@ -254,7 +273,8 @@ static weft_expr join(weft_extents *extents, weft_expr e, mod_term low, mod_term
 }
 
 /* The i-th way to read a term as factor times MOD. */
-static bool read_mod(weft_extents *extents, weft_term term, size_t i, mod_term *out_mod) {
+static bool read_mod(weft_extents *extents, weft_term term, size_t i, mod_term *out_mod)
+{
     size_t count, seen = 0;
     const weft_term *factors = weft_extent_factors(extents, (weft_expr)term.expr, &count);
     for (size_t f = 0; f < count; f++) {
@@ -269,7 +289,8 @@ static bool read_mod(weft_extents *extents, weft_term term, size_t i, mod_term *
     return false;
 }
 
-static weft_expr join_any(weft_extents *extents, weft_expr e, mod_term low) {
+static weft_expr join_any(weft_extents *extents, weft_expr e, mod_term low)
+{
     weft_extent_view view = weft_extent_view_of(extents, e);
     mod_term high;
     for (size_t t = 0; t < view.count; t++) {
@@ -282,7 +303,8 @@ static weft_expr join_any(weft_extents *extents, weft_expr e, mod_term low) {
     return WEFT_EXPR_NONE;
 }
 
-static weft_expr find_better(weft_extents *extents, weft_expr e) {
+static weft_expr find_better(weft_extents *extents, weft_expr e)
+{
     weft_extent_view view = weft_extent_view_of(extents, e);
     mod_term mod;
     for (size_t t = 0; t < view.count; t++) {
@@ -296,7 +318,8 @@ static weft_expr find_better(weft_extents *extents, weft_expr e) {
     return e;
 }
 
-static weft_expr improve(weft_extents *extents, weft_expr e) {
+static weft_expr improve(weft_extents *extents, weft_expr e)
+{
     weft_extent_node *node = weft_extent_node_of(extents, e);
     if (node->kind != WEFT_EXPR_SUM || !node->has_mod) return e;
     if (node->settled) return node->better;
@@ -313,14 +336,16 @@ static weft_expr improve(weft_extents *extents, weft_expr e) {
 
 /* ---- minima and maxima ---- */
 
-static weft_expr intern_pair(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b) {
+static weft_expr intern_pair(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
+{
     weft_extent_list list = weft_extent_begin(extents, kind, 0);
     weft_extent_push(extents, &list, 1, a < b ? a : b);
     weft_extent_push(extents, &list, 1, a < b ? b : a);
     return weft_extent_intern(extents, &list);
 }
 
-static bool never_above(weft_extents *extents, weft_expr a, weft_expr b) {
+static bool never_above(weft_extents *extents, weft_expr a, weft_expr b)
+{
     const weft_extent_node *na = weft_extent_node_of(extents, a), *nb = weft_extent_node_of(extents, b);
     if (na->max <= nb->min && na->max != INT64_MAX && nb->min != INT64_MIN) return true;
     if (na->min > nb->max) return false;
@@ -331,14 +356,16 @@ static bool never_above(weft_extents *extents, weft_expr a, weft_expr b) {
 }
 
 /* The greatest number that divides every coefficient and offset of e. */
-static int64_t content(const weft_extents *extents, weft_expr e) {
+static int64_t content(const weft_extents *extents, weft_expr e)
+{
     weft_extent_view view = weft_extent_view_of(extents, e);
     int64_t divisor = weft_extent_gcd(view.offset, 0);
     for (size_t i = 0; i < view.count; i++) divisor = weft_extent_gcd(divisor, view.terms[i].coefficient);
     return divisor;
 }
 
-static weft_expr choose(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b) {
+static weft_expr choose(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
+{
     a = weft_extent_settle(extents, a);
     b = weft_extent_settle(extents, b);
     if (a == WEFT_EXPR_NONE || b == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
@@ -351,10 +378,12 @@ static weft_expr choose(weft_extents *extents, weft_expr_kind kind, weft_expr a,
     return weft_expr_mul(extents, g, choose(extents, kind, x, y));
 }
 
-weft_expr weft_expr_min(weft_extents *extents, weft_expr a, weft_expr b) {
+weft_expr weft_expr_min(weft_extents *extents, weft_expr a, weft_expr b)
+{
     return choose(extents, WEFT_EXPR_MIN, a, b);
 }
 
-weft_expr weft_expr_max(weft_extents *extents, weft_expr a, weft_expr b) {
+weft_expr weft_expr_max(weft_extents *extents, weft_expr a, weft_expr b)
+{
     return choose(extents, WEFT_EXPR_MAX, a, b);
 }

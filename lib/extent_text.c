@@ -21,20 +21,19 @@ typedef enum level { LEVEL_SUM, LEVEL_PRODUCT, LEVEL_FACTOR } level;
 
 static void print(const weft_extents *extents, weft_expr e, level wanted, weft_bytes *text);
 
-static level level_of(const weft_extent_node *node) {
+static level level_of(const weft_extent_node *node)
+{
     switch (node->kind) {
-    case WEFT_EXPR_SUM:
-        return node->count == 1 && node->value == 0 ? LEVEL_PRODUCT : LEVEL_SUM;
+    case WEFT_EXPR_SUM: return node->count == 1 && node->value == 0 ? LEVEL_PRODUCT : LEVEL_SUM;
     case WEFT_EXPR_PRODUCT:
     case WEFT_EXPR_DIV:
-    case WEFT_EXPR_MOD:
-        return LEVEL_PRODUCT;
-    default:
-        return LEVEL_FACTOR;
+    case WEFT_EXPR_MOD: return LEVEL_PRODUCT;
+    default: return LEVEL_FACTOR;
     }
 }
 
-static bool is_division(const weft_extents *extents, weft_expr e) {
+static bool is_division(const weft_extents *extents, weft_expr e)
+{
     weft_expr_kind kind = weft_expr_kind_of(extents, e);
     return kind == WEFT_EXPR_DIV || kind == WEFT_EXPR_MOD;
 }
@@ -53,19 +52,22 @@ typedef struct parts {
     weft_bytes text;
 } parts;
 
-static size_t rank_of(const weft_extent_node *node) {
+static size_t rank_of(const weft_extent_node *node)
+{
     if (node->kind == WEFT_EXPR_SYMBOL) return node->symbol;
     return node->kind == WEFT_EXPR_CONSTANT ? SIZE_MAX : SIZE_MAX / 2 + (size_t)node->kind;
 }
 
-static bool comes_before(const parts *list, const part *a, const part *b) {
+static bool comes_before(const parts *list, const part *a, const part *b)
+{
     if (a->rank != b->rank) return a->rank < b->rank;
     size_t shorter = a->length < b->length ? a->length : b->length;
     int order = memcmp(list->text.data + a->start, list->text.data + b->start, shorter);
     return order != 0 ? order < 0 : a->length < b->length;
 }
 
-static void parts_finish(parts *list, const weft_extent_node *node, weft_bytes *text) {
+static void parts_finish(parts *list, const weft_extent_node *node, weft_bytes *text)
+{
     text->failed = text->failed || list->text.failed;
     weft_free(text->allocator, list->items, node->count * sizeof *list->items);
     weft_bytes_finish(&list->text);
@@ -73,7 +75,8 @@ static void parts_finish(parts *list, const weft_extent_node *node, weft_bytes *
 
 /* The operands of `node`, each printed as `wanted`; none and a failed text when out of memory. */
 static void parts_init(parts *list, const weft_extents *extents, const weft_extent_node *node, level wanted,
-                       weft_bytes *text) {
+                       weft_bytes *text)
+{
     *list = (parts){.items = weft_allocate(text->allocator, node->count * sizeof *list->items)};
     weft_bytes_init(&list->text, text->allocator);
     list->text.failed = list->items == NULL;
@@ -89,14 +92,16 @@ static void parts_init(parts *list, const weft_extents *extents, const weft_exte
     if (list->text.failed) list->count = 0;
 }
 
-static void print_part(const parts *list, size_t i, weft_bytes *text) {
+static void print_part(const parts *list, size_t i, weft_bytes *text)
+{
     weft_bytes_append(text, list->text.data + list->items[i].start, list->items[i].length);
 }
 
 /* ---- expressions ---- */
 
 /* A leading minus binds tighter than a division, so that one is bracketed behind it. */
-static void print_term(const weft_extents *extents, const parts *list, size_t i, weft_term term, weft_bytes *text) {
+static void print_term(const weft_extents *extents, const parts *list, size_t i, weft_term term, weft_bytes *text)
+{
     bool first = i == 0, minus = term.coefficient < 0 && (first || term.coefficient != INT64_MIN);
     uint64_t size = term.coefficient < 0 ? 0 - (uint64_t)term.coefficient : (uint64_t)term.coefficient;
     if (minus || !first) weft_bytes_print(text, first ? "-" : minus ? " - " : " + ");
@@ -108,7 +113,8 @@ static void print_term(const weft_extents *extents, const parts *list, size_t i,
     if (bracket) weft_bytes_print(text, ")");
 }
 
-static void print_sum(const weft_extents *extents, const weft_extent_node *node, weft_bytes *text) {
+static void print_sum(const weft_extents *extents, const weft_extent_node *node, weft_bytes *text)
+{
     parts list;
     parts_init(&list, extents, node, LEVEL_PRODUCT, text);
     for (size_t i = 0; i < list.count; i++) print_term(extents, &list, i, node->terms[list.items[i].operand], text);
@@ -119,7 +125,8 @@ static void print_sum(const weft_extents *extents, const weft_extent_node *node,
 
 /* Operands whose order means nothing, with `separator` between them. */
 static void print_list(const weft_extents *extents, const weft_extent_node *node, level wanted, const char *separator,
-                       weft_bytes *text) {
+                       weft_bytes *text)
+{
     parts list;
     parts_init(&list, extents, node, wanted, text);
     for (size_t i = 0; i < list.count; i++) {
@@ -129,7 +136,8 @@ static void print_list(const weft_extents *extents, const weft_extent_node *node
     parts_finish(&list, node, text);
 }
 
-static void print_pair(const weft_extents *extents, const weft_extent_node *node, weft_bytes *text) {
+static void print_pair(const weft_extents *extents, const weft_extent_node *node, weft_bytes *text)
+{
     if (node->kind == WEFT_EXPR_MIN || node->kind == WEFT_EXPR_MAX) {
         weft_bytes_print(text, node->kind == WEFT_EXPR_MIN ? "min(" : "max(");
         print_list(extents, node, LEVEL_SUM, ", ", text);
@@ -141,35 +149,25 @@ static void print_pair(const weft_extents *extents, const weft_extent_node *node
     print(extents, (weft_expr)node->terms[1].expr, LEVEL_FACTOR, text);
 }
 
-static void print(const weft_extents *extents, weft_expr e, level wanted, weft_bytes *text) {
+static void print(const weft_extents *extents, weft_expr e, level wanted, weft_bytes *text)
+{
     const weft_extent_node *node = weft_extent_node_of(extents, e);
     bool bracket = level_of(node) < wanted;
     if (bracket) weft_bytes_print(text, "(");
     switch (node->kind) {
-    case WEFT_EXPR_CONSTANT:
-        weft_bytes_print(text, "%" PRId64, node->value);
-        break;
-    case WEFT_EXPR_SYMBOL:
-        weft_bytes_print(text, "%s", node->name);
-        break;
-    case WEFT_EXPR_SUM:
-        print_sum(extents, node, text);
-        break;
-    case WEFT_EXPR_PRODUCT:
-        print_list(extents, node, LEVEL_FACTOR, "*", text);
-        break;
-    default:
-        print_pair(extents, node, text);
-        break;
+    case WEFT_EXPR_CONSTANT: weft_bytes_print(text, "%" PRId64, node->value); break;
+    case WEFT_EXPR_SYMBOL: weft_bytes_print(text, "%s", node->name); break;
+    case WEFT_EXPR_SUM: print_sum(extents, node, text); break;
+    case WEFT_EXPR_PRODUCT: print_list(extents, node, LEVEL_FACTOR, "*", text); break;
+    default: print_pair(extents, node, text); break;
     }
     if (bracket) weft_bytes_print(text, ")");
 }
 
-void weft_expr_print(const weft_extents *extents, weft_expr e, weft_bytes *out_text) {
-    if (e == WEFT_EXPR_NONE)
-        weft_bytes_print(out_text, "none");
-    else
-        print(extents, e, LEVEL_SUM, out_text);
+void weft_expr_print(const weft_extents *extents, weft_expr e, weft_bytes *out_text)
+{
+    if (e == WEFT_EXPR_NONE) weft_bytes_print(out_text, "none");
+    else print(extents, e, LEVEL_SUM, out_text);
 }
 
 /* ---- parsing ---- */
@@ -182,27 +180,32 @@ typedef struct parser {
 
 static weft_status *parse_sum(parser *p, weft_expr *out_expr);
 
-static weft_status *fail(const parser *p, weft_code code, const char *what, const char *at, size_t length) {
+static weft_status *fail(const parser *p, weft_code code, const char *what, const char *at, size_t length)
+{
     int shown = (int)(length < 40 ? length : 40);
     return weft_status_create(p->extents->allocator, code, "extent", "an extent expression %s '%.*s'", what, shown, at);
 }
 
-static void skip_space(parser *p) {
+static void skip_space(parser *p)
+{
     while (*p->cursor == ' ' || *p->cursor == '\t' || *p->cursor == '\n' || *p->cursor == '\r') p->cursor++;
 }
 
-static bool is_name_character(char c) {
+static bool is_name_character(char c)
+{
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
 }
 
-static size_t name_length(const char *text) {
+static size_t name_length(const char *text)
+{
     size_t length = 0;
     while (is_name_character(text[length])) length++;
     return length;
 }
 
 /* What an operation gave; its error, when there is none. */
-static weft_status *take(parser *p, weft_expr e, weft_expr *out_expr) {
+static weft_status *take(parser *p, weft_expr e, weft_expr *out_expr)
+{
     if (e != WEFT_EXPR_NONE) {
         *out_expr = e;
         return NULL;
@@ -211,7 +214,8 @@ static weft_status *take(parser *p, weft_expr e, weft_expr *out_expr) {
     return error != NULL ? error : weft_status_out_of_memory();
 }
 
-static weft_status *expect(parser *p, char c) {
+static weft_status *expect(parser *p, char c)
+{
     skip_space(p);
     char what[] = "needs ' ' before";
     what[7] = c;
@@ -220,7 +224,8 @@ static weft_status *expect(parser *p, char c) {
     return NULL;
 }
 
-static weft_status *parse_integer(parser *p, bool minus, weft_expr *out_expr) {
+static weft_status *parse_integer(parser *p, bool minus, weft_expr *out_expr)
+{
     const char *start = p->cursor;
     uint64_t value = 0, limit = minus ? UINT64_C(1) << 63 : INT64_MAX;
     for (; *p->cursor >= '0' && *p->cursor <= '9'; p->cursor++) {
@@ -235,7 +240,8 @@ static weft_status *parse_integer(parser *p, bool minus, weft_expr *out_expr) {
     return take(p, weft_expr_constant(p->extents, number), out_expr);
 }
 
-static weft_status *parse_call(parser *p, bool min, weft_expr *out_expr) {
+static weft_status *parse_call(parser *p, bool min, weft_expr *out_expr)
+{
     weft_expr a, b;
     WEFT_TRY(expect(p, '('));
     WEFT_TRY(parse_sum(p, &a));
@@ -245,7 +251,8 @@ static weft_status *parse_call(parser *p, bool min, weft_expr *out_expr) {
     return take(p, min ? weft_expr_min(p->extents, a, b) : weft_expr_max(p->extents, a, b), out_expr);
 }
 
-static weft_status *parse_name(parser *p, weft_expr *out_expr) {
+static weft_status *parse_name(parser *p, weft_expr *out_expr)
+{
     const char *start = p->cursor;
     size_t length = name_length(start);
     bool min = length == 3 && memcmp(start, "min", 3) == 0, max = length == 3 && memcmp(start, "max", 3) == 0;
@@ -259,7 +266,8 @@ static weft_status *parse_name(parser *p, weft_expr *out_expr) {
 
 static weft_status *parse_factor(parser *p, weft_expr *out_expr);
 
-static weft_status *parse_minus(parser *p, weft_expr *out_expr) {
+static weft_status *parse_minus(parser *p, weft_expr *out_expr)
+{
     p->cursor++;
     if (*p->cursor >= '0' && *p->cursor <= '9') return parse_integer(p, true, out_expr);
     weft_expr operand;
@@ -267,7 +275,8 @@ static weft_status *parse_minus(parser *p, weft_expr *out_expr) {
     return take(p, weft_extent_combine(p->extents, operand, -1, operand, 0), out_expr);
 }
 
-static weft_status *parse_open_factor(parser *p, weft_expr *out_expr) {
+static weft_status *parse_open_factor(parser *p, weft_expr *out_expr)
+{
     char c = *p->cursor;
     if (c == '-') return parse_minus(p, out_expr);
     if (c >= '0' && c <= '9') return parse_integer(p, false, out_expr);
@@ -280,7 +289,8 @@ static weft_status *parse_open_factor(parser *p, weft_expr *out_expr) {
     return fail(p, WEFT_PARSE_ERROR, "needs a number, a symbol or '(' at", p->cursor, strlen(p->cursor));
 }
 
-static weft_status *parse_factor(parser *p, weft_expr *out_expr) {
+static weft_status *parse_factor(parser *p, weft_expr *out_expr)
+{
     skip_space(p);
     if (p->nesting == MAX_NESTING)
         return fail(p, WEFT_PARSE_ERROR, "is nested too deep at", p->cursor, strlen(p->cursor));
@@ -291,7 +301,8 @@ static weft_status *parse_factor(parser *p, weft_expr *out_expr) {
 }
 
 /* '*', '/', '%' for mod, or 0; the cursor moves behind an operator. */
-static char next_product_operator(parser *p) {
+static char next_product_operator(parser *p)
+{
     const char *before = p->cursor;
     skip_space(p);
     if (*p->cursor == '*' || *p->cursor == '/') return *p->cursor++;
@@ -303,7 +314,8 @@ static char next_product_operator(parser *p) {
     return 0;
 }
 
-static weft_status *parse_product(parser *p, weft_expr *out_expr) {
+static weft_status *parse_product(parser *p, weft_expr *out_expr)
+{
     weft_expr left, right;
     WEFT_TRY(parse_factor(p, &left));
     for (char op; (op = next_product_operator(p)) != 0;) {
@@ -317,7 +329,8 @@ static weft_status *parse_product(parser *p, weft_expr *out_expr) {
     return NULL;
 }
 
-static char next_sum_operator(parser *p) {
+static char next_sum_operator(parser *p)
+{
     const char *before = p->cursor;
     skip_space(p);
     if (*p->cursor == '+' || (*p->cursor == '-' && p->cursor[1] != '>')) return *p->cursor++;
@@ -325,7 +338,8 @@ static char next_sum_operator(parser *p) {
     return 0;
 }
 
-static weft_status *parse_sum(parser *p, weft_expr *out_expr) {
+static weft_status *parse_sum(parser *p, weft_expr *out_expr)
+{
     weft_expr left, right;
     WEFT_TRY(parse_product(p, &left));
     for (char op; (op = next_sum_operator(p)) != 0;) {
@@ -336,7 +350,8 @@ static weft_status *parse_sum(parser *p, weft_expr *out_expr) {
     return NULL;
 }
 
-weft_status *weft_expr_parse(weft_extents *extents, const char **cursor, weft_expr *out_expr) {
+weft_status *weft_expr_parse(weft_extents *extents, const char **cursor, weft_expr *out_expr)
+{
     parser p = {.extents = extents, .cursor = *cursor};
     WEFT_TRY(parse_sum(&p, out_expr));
     *cursor = p.cursor;

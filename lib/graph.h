@@ -17,9 +17,9 @@ typedef struct weft_node {
     const weft_op_def *op;
     uint32_t input_count, output_count;
     const weft_value *inputs;
-    const weft_attr *attrs;    /* op->attr_count */
-    const weft_type *types;    /* per output; extents are constants, or `weft_expr` ids of graph->extents */
-    const char *name;          /* or NULL */
+    const weft_attr *attrs; /* op->attr_count */
+    const weft_type *types; /* per output; extents are constants, or `weft_expr` ids of graph->extents */
+    const char *name;       /* or NULL */
 } weft_node;
 
 typedef enum weft_guard_kind { WEFT_GUARD_EQUAL, WEFT_GUARD_AT_MOST } weft_guard_kind;
@@ -28,7 +28,7 @@ typedef struct weft_guard {
     weft_guard_kind kind;
     weft_expr a, b;
     const char *message;
-    bool of_rule;              /* made by a type rule, and so made again wherever the node is copied to */
+    bool of_rule; /* made by a type rule, and so made again wherever the node is copied to */
 } weft_guard;
 
 /* The node whose type rule is running, for the messages of guards. */
@@ -40,26 +40,26 @@ typedef struct weft_rule_site {
 #define WEFT_NODE_INVALID UINT32_MAX
 
 struct weft_graph {
-    weft_allocator own_allocator; /* a copy: the caller need not keep the struct */
+    weft_allocator own_allocator;    /* a copy: the caller need not keep the struct */
     const weft_allocator *allocator; /* that copy */
     weft_arena arena;
-    weft_extents *extents;     /* a region's graph shares its parent's */
-    weft_graph *parent;        /* of a region's graph; NULL otherwise */
+    weft_extents *extents;      /* a region's graph shares its parent's */
+    weft_graph *parent;         /* of a region's graph; NULL otherwise */
     struct weft_graph *regions; /* region graphs owned by this one, linked through `sibling` */
     struct weft_graph *sibling;
     weft_node *nodes;
     size_t node_count, node_capacity;
-    weft_map interned;         /* node encoding -> node number + 1 */
-    weft_map inputs;           /* name of an `input` node -> node number + 1 */
+    weft_map interned;          /* node encoding -> node number + 1 */
+    weft_map inputs;            /* name of an `input` node -> node number + 1 */
     const weft_rule_site *rule; /* while a type rule runs */
     /* What follows belongs to the root: regions use that of the outermost graph. */
     weft_guard *guards;
     size_t guard_count, guard_capacity;
     const weft_extension **extensions;
     size_t extension_count, extension_capacity;
-    weft_status *error;        /* sticky */
-    bool error_placed;         /* the caller's place is attached */
-    size_t failures;           /* errors ever raised, kept or not */
+    weft_status *error; /* sticky */
+    bool error_placed;  /* the caller's place is attached */
+    size_t failures;    /* errors ever raised, kept or not */
 };
 
 /* The outermost graph around `graph`. */
@@ -101,10 +101,12 @@ weft_extent_text weft_extent_describe(weft_extent extent);
 /* "f32[n, 4]" */
 weft_type_text weft_type_describe(const weft_type *type);
 
-static inline const weft_node *weft_graph_node(const weft_graph *graph, uint32_t node) {
+static inline const weft_node *weft_graph_node(const weft_graph *graph, uint32_t node)
+{
     return &graph->nodes[node];
 }
-static inline const weft_type *weft_value_type(const weft_graph *graph, weft_value value) {
+static inline const weft_type *weft_value_type(const weft_graph *graph, weft_value value)
+{
     return &graph->nodes[value.node].types[value.output];
 }
 

@@ -2,7 +2,6 @@
 /* What must hold between extents: proven, refuted, or kept as a guard for the run. */
 #include "lib/graph.h"
 
-
 bool weft_guard_is_proven(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b)
 {
     if (weft_extent_equal(a, b)) return true;

@@ -19,7 +19,10 @@ _Static_assert((int)WEFT_OP_COUNT <= 64, "COMMUTATIVE_OPS has one bit for each o
 
 /* A schema ends with a row that is not counted, so that the empty one is an array too. */
 #define SCHEMA(name, ...) static const weft_attr_def name##_schema[] = {__VA_ARGS__}
-#define SCHEMA_END {NULL, WEFT_ATTR_INT}
+#define SCHEMA_END                                                                                                     \
+    {                                                                                                                  \
+        NULL, WEFT_ATTR_INT                                                                                            \
+    }
 
 SCHEMA(none, SCHEMA_END);
 SCHEMA(leaf, {"name", WEFT_ATTR_STRING}, {"dtype", WEFT_ATTR_DTYPE}, {"shape", WEFT_ATTR_EXTENTS}, SCHEMA_END);

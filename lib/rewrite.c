@@ -45,8 +45,8 @@ static weft_status *check_values(weft_graph *graph, const weft_node *node, const
     *out_fit = true;
     for (uint32_t i = 0; i < node->output_count; i++) {
         const weft_type *type = &node->types[i];
-        if (!weft_tensor_is_valid(values[i]) || values[i].graph != graph || weft_tensor_dtype(values[i]) != type->dtype ||
-            weft_tensor_rank(values[i]) != type->shape.rank)
+        if (!weft_tensor_is_valid(values[i]) || values[i].graph != graph ||
+            weft_tensor_dtype(values[i]) != type->dtype || weft_tensor_rank(values[i]) != type->shape.rank)
             return wrong_type(graph, node, values[i]);
         weft_shape shape = weft_tensor_shape(values[i]);
         for (size_t axis = 0; axis < shape.rank && *out_fit; axis++)

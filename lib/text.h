@@ -63,7 +63,8 @@ weft_status *weft_lexer_error(const weft_lexer *lexer, const char *at, weft_code
                               ...) WEFT_MUST_USE WEFT_FORMAT(4, 5);
 
 /* A copy of `text` for a caller of the library, who frees it with weft_text_destroy. */
-weft_status *weft_text_create(const weft_allocator *allocator, const char *text, size_t length, char **out_text) WEFT_MUST_USE;
+weft_status *weft_text_create(const weft_allocator *allocator, const char *text, size_t length,
+                              char **out_text) WEFT_MUST_USE;
 
 /* `data` in quotes, so that weft_lexer_take_string gives the same bytes back. */
 void weft_text_print_string(weft_bytes *out_text, const void *data, size_t size);

@@ -68,10 +68,8 @@ static weft_status *fill_count(const weft_allocator *allocator, struct layout *l
         if (extent < 0)
             return weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_array",
                                       "extent %" PRId64 " of axis %zu is negative", extent, axis);
-        if (extent == 0)
-            empty = true;
-        else
-            overflow |= __builtin_mul_overflow(layout->count, extent, &layout->count);
+        if (extent == 0) empty = true;
+        else overflow |= __builtin_mul_overflow(layout->count, extent, &layout->count);
     }
     if (empty) layout->count = 0;
     return overflow && !empty ? too_large(allocator, "element count") : NULL;
@@ -151,10 +149,8 @@ static weft_array *array_allocate(const weft_allocator *allocator, const struct 
                           .count = layout->count};
     atomic_init(&array->references, 1);
     for (size_t axis = 0; axis < layout->rank; axis++) array->extents[axis] = layout->shape[axis];
-    if (layout->strides == NULL)
-        fill_row_major(layout->rank, layout->shape, strides_of(array));
-    else
-        memcpy(strides_of(array), layout->strides, layout->rank * sizeof(int64_t));
+    if (layout->strides == NULL) fill_row_major(layout->rank, layout->shape, strides_of(array));
+    else memcpy(strides_of(array), layout->strides, layout->rank * sizeof(int64_t));
     array->contiguous = is_row_major(array);
     return array;
 }
@@ -447,7 +443,6 @@ weft_status *weft_array_copy(weft_array *destination, const weft_array *source)
     if (source->count == 0) return NULL;
     if (source->contiguous && destination->contiguous)
         memmove(destination->data, source->data, (size_t)source->count * plan.element);
-    else
-        copy_axes(&plan, 0, destination->data, source->data);
+    else copy_axes(&plan, 0, destination->data, source->data);
     return NULL;
 }

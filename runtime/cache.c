@@ -159,10 +159,8 @@ static weft_status *finish_make(weft_cache *cache, weft_cache_handle *entry, wef
     pthread_cond_broadcast(&cache->made);
     pthread_mutex_unlock(&cache->mutex);
     release_all(dropped);
-    if (status == NULL)
-        *out_handle = entry;
-    else
-        weft_cache_release(entry);
+    if (status == NULL) *out_handle = entry;
+    else weft_cache_release(entry);
     return status;
 }
 
@@ -209,10 +207,8 @@ static weft_status *join(weft_cache *cache, weft_cache_handle *entry, weft_cache
                                   "the value of a key of %zu bytes needs itself to be made", entry->key_size);
     }
     weft_cache_retain(entry);
-    if (entry->state == ENTRY_READY)
-        touch(cache, entry);
-    else
-        wait_until_made(cache, entry);
+    if (entry->state == ENTRY_READY) touch(cache, entry);
+    else wait_until_made(cache, entry);
     bool ready = entry->state == ENTRY_READY;
     (*(ready ? &cache->counters.hits : &cache->counters.misses))++;
     pthread_mutex_unlock(&cache->mutex);

@@ -65,7 +65,8 @@ uint8_t weft_call_layout(const weft_array *array)
 {
     if (array == NULL || weft_array_is_contiguous(array)) return WEFT_LAYOUT_CONTIGUOUS;
     for (size_t i = weft_array_rank(array); i-- > 0;) {
-        if (weft_array_strides(array)[i] == 1 && weft_array_shape(array)[i] != 1) return (uint8_t)(WEFT_LAYOUT_UNIT + i);
+        if (weft_array_strides(array)[i] == 1 && weft_array_shape(array)[i] != 1)
+            return (uint8_t)(WEFT_LAYOUT_UNIT + i);
     }
     return WEFT_LAYOUT_STRIDED;
 }
@@ -101,7 +102,8 @@ static void add_shapes(weft_call_key *key, const weft_run *run)
 
 static void add_strides(weft_call_key *key, const weft_array *array)
 {
-    if (weft_call_layout(array) != WEFT_LAYOUT_CONTIGUOUS) add_all(key, weft_array_strides(array), weft_array_rank(array));
+    if (weft_call_layout(array) != WEFT_LAYOUT_CONTIGUOUS)
+        add_all(key, weft_array_strides(array), weft_array_rank(array));
 }
 
 static weft_status *add_extents(weft_call_key *key, const weft_call *call)

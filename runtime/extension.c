@@ -85,8 +85,8 @@ static weft_status *check_op(const char *family, const weft_op_def *op, size_t n
                       op->name, (int)op->input_count, (unsigned)op->output_count);
     }
     if (op->op_class != WEFT_CLASS_OPAQUE) {
-        return refuse(WEFT_INVALID_ARGUMENT, "op %s has class %u, but an extension's ops are WEFT_CLASS_OPAQUE", op->name,
-                      (unsigned)op->op_class);
+        return refuse(WEFT_INVALID_ARGUMENT, "op %s has class %u, but an extension's ops are WEFT_CLASS_OPAQUE",
+                      op->name, (unsigned)op->op_class);
     }
     if (op->infer == NULL) return refuse(WEFT_INVALID_ARGUMENT, "op %s has no infer function", op->name);
     if (op->lower == NULL && op->kernel == NULL) {

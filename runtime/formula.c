@@ -79,10 +79,8 @@ static weft_status *check_formula(const weft_formulas *formulas, weft_formula fo
 /* Clears the members that `op` does not use, so that equal formulas compare equal. */
 static weft_formula normalize(weft_formula formula)
 {
-    if (formula.op <= WEFT_FORMULA_CONSTANT)
-        formula.a = formula.b = 0;
-    else
-        formula.constant = 0;
+    if (formula.op <= WEFT_FORMULA_CONSTANT) formula.a = formula.b = 0;
+    else formula.constant = 0;
     return formula;
 }
 
@@ -143,8 +141,7 @@ weft_status *weft_formulas_add_symbol(weft_formulas *formulas, const char *name,
     return NULL;
 }
 
-weft_status *weft_formulas_copy(const weft_allocator *allocator, const weft_formulas *source,
-                                weft_formulas *out_copy)
+weft_status *weft_formulas_copy(const weft_allocator *allocator, const weft_formulas *source, weft_formulas *out_copy)
 {
     weft_formulas copy;
     weft_formulas_init(&copy, allocator);
@@ -157,10 +154,8 @@ weft_status *weft_formulas_copy(const weft_allocator *allocator, const weft_form
         status = info != NULL ? weft_formulas_add_symbol(&copy, info->name, info->min, info->max, &slot)
                               : weft_formulas_add(&copy, formula, &slot);
     }
-    if (status == NULL)
-        *out_copy = copy;
-    else
-        weft_formulas_finish(&copy);
+    if (status == NULL) *out_copy = copy;
+    else weft_formulas_finish(&copy);
     return status;
 }
 

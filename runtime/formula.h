@@ -2,8 +2,8 @@
 #ifndef WEFT_RUNTIME_FORMULA_H
 #define WEFT_RUNTIME_FORMULA_H
 /*
- * Extents at run time: a straight-line table of integer formulas. A slot is a symbol, whose value the caller gives, a constant, or
- * computed from lower slots; one pass over the table computes all.
+ * Extents at run time: a straight-line table of integer formulas. A slot is a symbol, whose value the caller gives, a
+ * constant, or computed from lower slots; one pass over the table computes all.
  */
 #include <weft/base.h>
 
@@ -50,10 +50,11 @@ weft_status *weft_formulas_add_symbol(weft_formulas *formulas, const char *name,
 /* Index into `symbols`, or SIZE_MAX. */
 size_t weft_formulas_find_symbol(const weft_formulas *formulas, const char *name);
 /*
- * Fills values[0 .. count-1] from the symbols' values (symbol_count of them, in the order of `symbols`). No allocation on success.
- * WEFT_OUT_OF_RANGE on overflow or division by zero, naming the operation and its operands.
+ * Fills values[0 .. count-1] from the symbols' values (symbol_count of them, in the order of `symbols`). No allocation
+ * on success. WEFT_OUT_OF_RANGE on overflow or division by zero, naming the operation and its operands.
  */
-weft_status *weft_formulas_evaluate(const weft_formulas *formulas, const int64_t *symbols, int64_t *out_values) WEFT_MUST_USE;
+weft_status *weft_formulas_evaluate(const weft_formulas *formulas, const int64_t *symbols,
+                                    int64_t *out_values) WEFT_MUST_USE;
 /* The same, for callers with a sentence of their own: false at the first slot without a value, `*out_slot`. */
 bool weft_formulas_try(const weft_formulas *formulas, const int64_t *symbols, int64_t *out_values, uint32_t *out_slot);
 #endif

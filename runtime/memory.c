@@ -108,10 +108,8 @@ void weft_arena_finish(weft_arena *arena)
 static struct weft_arena_chunk *arena_grow(weft_arena *arena, size_t needed)
 {
     size_t size = ARENA_FIRST_CHUNK;
-    if (arena->chunks != NULL && arena->chunks->size < ARENA_LARGEST_CHUNK)
-        size = 2 * arena->chunks->size;
-    else if (arena->chunks != NULL)
-        size = ARENA_LARGEST_CHUNK;
+    if (arena->chunks != NULL && arena->chunks->size < ARENA_LARGEST_CHUNK) size = 2 * arena->chunks->size;
+    else if (arena->chunks != NULL) size = ARENA_LARGEST_CHUNK;
     if (size < needed) size = needed;
     struct weft_arena_chunk *chunk = weft_allocate(arena->allocator, size);
     if (chunk == NULL) return NULL;

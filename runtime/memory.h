@@ -4,7 +4,8 @@
 /* Allocation in the three lifetimes of the house: counted objects, one arena per compilation, embedded init/finish. */
 #include <weft/base.h>
 
-/* `size` bytes aligned for any scalar, uninitialised / zeroed; NULL when out of memory. `size` 0 gives a valid block of 1. */
+/* `size` bytes aligned for any scalar, uninitialised / zeroed; NULL when out of memory. `size` 0 gives a valid block
+ * of 1. */
 void *weft_allocate(const weft_allocator *allocator, size_t size);
 void *weft_allocate_zeroed(const weft_allocator *allocator, size_t size);
 /* Frees a block from the functions above; `size` as it was asked. NULL is fine. */
@@ -26,7 +27,8 @@ void *weft_arena_copy(weft_arena *arena, const void *data, size_t size);
 /* A NUL-terminated copy of `length` bytes. */
 char *weft_arena_string(weft_arena *arena, const char *text, size_t length);
 
-/* A growing byte string; used for printing, keys and encodings. After a failed append `failed` stays set and appends do nothing. */
+/* A growing byte string; used for printing, keys and encodings. After a failed append `failed` stays set and appends do
+ * nothing. */
 typedef struct weft_bytes {
     const weft_allocator *allocator;
     char *data; /* NUL-terminated whenever not NULL */

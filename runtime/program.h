@@ -11,30 +11,30 @@ typedef struct weft_program_value {
     const char *name;
     weft_dtype dtype;
     uint32_t rank;
-    const uint32_t *extents;   /* slots of program->formulas */
+    const uint32_t *extents; /* slots of program->formulas */
 } weft_program_value;
 
 typedef struct weft_program_guard {
-    bool equal;                /* a == b; otherwise a <= b */
-    uint32_t a, b;             /* slots */
+    bool equal;    /* a == b; otherwise a <= b */
+    uint32_t a, b; /* slots */
     const char *message;
 } weft_program_guard;
 
 struct weft_program {
     atomic_size_t references;
-    weft_allocator own_allocator; /* a copy: a program outlives the graph it is made from */
+    weft_allocator own_allocator;    /* a copy: a program outlives the graph it is made from */
     const weft_allocator *allocator; /* that copy */
-    uint64_t serial;           /* distinct for every program of the process */
-    weft_arena arena;          /* everything below lives here, but for formulas */
-    weft_formulas formulas;    /* symbols, in the order of their creation, and every extent named below */
+    uint64_t serial;                 /* distinct for every program of the process */
+    weft_arena arena;                /* everything below lives here, but for formulas */
+    weft_formulas formulas;          /* symbols, in the order of their creation, and every extent named below */
     size_t input_count, output_count, guard_count;
     weft_program_value *inputs, *outputs;
     weft_program_guard *guards;
-    size_t family_count;       /* extensions the remaining nodes need at a run */
+    size_t family_count; /* extensions the remaining nodes need at a run */
     const weft_extension **families;
     const weft_op_def **family_ops; /* an op of each that the program has */
     const char *text;
-    void *graph;               /* the compiler's; destroyed by destroy_graph */
+    void *graph; /* the compiler's; destroyed by destroy_graph */
     void (*destroy_graph)(void *graph);
 };
 

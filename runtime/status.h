@@ -7,8 +7,8 @@
 weft_status *weft_status_null(const char *where, const char *argument) WEFT_MUST_USE;
 
 /* Returns that from the calling function, which is public, when `argument` is NULL. */
-#define WEFT_REQUIRE(argument)                                                     \
-    do {                                                                           \
-        if ((argument) == NULL) return weft_status_null(__func__, #argument);      \
+#define WEFT_REQUIRE(argument)                                                                                         \
+    do {                                                                                                               \
+        if ((argument) == NULL) return weft_status_null(__func__, #argument);                                          \
     } while (0)
 #endif

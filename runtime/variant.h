@@ -12,17 +12,13 @@
 #include "runtime/program.h"
 
 /*
- * How the strides of one input or output array are known to the code: a byte. Unless they are row-major, strides are symbols of the variant,
- * "in0.s1" or "out0.s1" (array, axis), of any sign; WEFT_LAYOUT_UNIT + a says that the stride of axis a is known to be 1.
+ * How the strides of one input or output array are known to the code: a byte. Unless they are row-major, strides are
+ * symbols of the variant, "in0.s1" or "out0.s1" (array, axis), of any sign; WEFT_LAYOUT_UNIT + a says that the stride
+ * of axis a is known to be 1.
  */
 enum { WEFT_LAYOUT_CONTIGUOUS = 0, WEFT_LAYOUT_UNIT = 1, WEFT_LAYOUT_STRIDED = UINT8_MAX };
 
-typedef enum weft_place {
-    WEFT_PLACE_INPUT,
-    WEFT_PLACE_OUTPUT,
-    WEFT_PLACE_TEMPORARY,
-    WEFT_PLACE_CONSTANT
-} weft_place;
+typedef enum weft_place { WEFT_PLACE_INPUT, WEFT_PLACE_OUTPUT, WEFT_PLACE_TEMPORARY, WEFT_PLACE_CONSTANT } weft_place;
 
 /* A value in memory. */
 typedef struct weft_buffer {
@@ -66,7 +62,8 @@ typedef struct weft_step {
     const uint32_t *scalars; /* slots */
     uint32_t iterations;     /* slot: extent of the thread range */
     uint32_t work;           /* slot: about how many scalar operations one iteration costs; decides the grain */
-    const char *const *sites; /* sentence of each data check: printf format of value, position and extent (all PRId64) */
+    const char *const
+        *sites; /* sentence of each data check: printf format of value, position and extent (all PRId64) */
     const uint32_t *site_extents; /* slot of the extent in each sentence; NULL: no sentence has one */
     /* GEMM */
     weft_gemm gemm;

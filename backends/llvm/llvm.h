@@ -2,8 +2,8 @@
 #ifndef WEFT_BACKENDS_LLVM_LLVM_H
 #define WEFT_BACKENDS_LLVM_LLVM_H
 /*
- * The LLVM code generator: a shared object of its own, libweft-llvm.so, whose one export is weft_llvm_query. lib loads it on the first miss.
- * No LLVM type appears here.
+ * The LLVM code generator: a shared object of its own, libweft-llvm.so, whose one export is weft_llvm_query. lib loads
+ * it on the first miss. No LLVM type appears here.
  */
 #include <weft/runtime.h>
 #include "lib/loop/loop.h"
@@ -20,8 +20,9 @@ typedef struct weft_llvm_interface {
     /* "llvm 19.1.7 x86_64-pc-linux-gnu znver3 +avx2,...": what objects depend on. Static. */
     const char *(*target)(void);
     void (*machine)(weft_machine *out_machine); /* of the host */
-    /* Emits a scheduled kernel as a function `symbol` of type weft_kernel_function (PTX: an entry that takes the frame's fields). The kernel
-     * must have been through weft_kernel_lower_math. Thread-safe: each call has a context of its own. COMPILE_FAILED, UNSUPPORTED. */
+    /* Emits a scheduled kernel as a function `symbol` of type weft_kernel_function (PTX: an entry that takes the
+     * frame's fields). The kernel must have been through weft_kernel_lower_math. Thread-safe: each call has a context
+     * of its own. COMPILE_FAILED, UNSUPPORTED. */
     weft_status *(*emit)(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
                          weft_llvm_format format, weft_bytes *out_bytes);
     /* Loads an object; see weft_driver. Thread-safe. */

@@ -149,7 +149,7 @@ static weft_status *fill_buffer(weft_variant *variant, weft_place place, size_t 
                                 .extents = extents,
                                 .strides = strides};
     return layout != WEFT_LAYOUT_CONTIGUOUS ? add_stride_symbols(variant, out_buffer, strides)
-                                         : fill_strides(variant, out_buffer, strides);
+                                            : fill_strides(variant, out_buffer, strides);
 }
 
 static weft_status *fill_buffers(const weft_build_request *request, weft_variant *variant)
@@ -210,10 +210,8 @@ static weft_status *build(void *self, const weft_build_request *request, weft_va
 
 const weft_runtime *weft_runtime_reference(void)
 {
-    static const weft_driver driver = {.size = sizeof driver,
-                                       .device = {WEFT_DEVICE_CPU, 0},
-                                       .load = driver_load,
-                                       .unload = driver_unload};
+    static const weft_driver driver = {
+        .size = sizeof driver, .device = {WEFT_DEVICE_CPU, 0}, .load = driver_load, .unload = driver_unload};
     static const weft_compiler compiler = {.size = sizeof compiler, .build = build};
     static const weft_runtime runtime = {
         .size = sizeof runtime, .name = "ref", .driver = &driver, .compiler = &compiler};

@@ -3,7 +3,8 @@
 #define WEFT_ARRAY_H
 /*
  * Arrays: a counted buffer on a device, a dtype, a shape and strides. Data at the border of weft. Strides count
- * elements, may be 0 or negative, and the data pointer addresses element (0, ..., 0). Any thread may retain and release.
+ * elements, may be 0 or negative, and the data pointer addresses element (0, ..., 0). Any thread may retain and
+ * release.
  */
 #include <weft/dtype.h>
 
@@ -28,20 +29,20 @@ weft_status *weft_array_create(const weft_allocator *allocator, weft_dtype dtype
                                weft_array **out_array) WEFT_MUST_USE;
 
 /*
- * Wraps `data`, which stays the caller's, without a copy. `strides` NULL means row-major. `release` (may be NULL) is called with
- * `context` once the last reference is gone.
+ * Wraps `data`, which stays the caller's, without a copy. `strides` NULL means row-major. `release` (may be NULL) is
+ * called with `context` once the last reference is gone.
  */
 weft_status *weft_array_wrap(const weft_allocator *allocator, weft_dtype dtype, size_t rank, const int64_t *shape,
                              const int64_t *strides, void *data, void (*release)(void *context), void *context,
                              weft_array **out_array) WEFT_MUST_USE;
 
-/* A view of the same buffer with another shape and strides, starting `offset` elements after `base`'s first. The view keeps
- * `base` alive. WEFT_OUT_OF_RANGE when an element would lie outside what `base` addresses. */
-weft_status *weft_array_view(weft_array *base, size_t rank, const int64_t *shape, const int64_t *strides, int64_t offset,
-                             weft_array **out_array) WEFT_MUST_USE;
+/* A view of the same buffer with another shape and strides, starting `offset` elements after `base`'s first. The view
+ * keeps `base` alive. WEFT_OUT_OF_RANGE when an element would lie outside what `base` addresses. */
+weft_status *weft_array_view(weft_array *base, size_t rank, const int64_t *shape, const int64_t *strides,
+                             int64_t offset, weft_array **out_array) WEFT_MUST_USE;
 
-/* Takes `tensor` and calls its deleter when the last reference is gone. On error `tensor` stays the caller's. UNSUPPORTED for
- * lanes other than 1 or an element type that is no dtype. */
+/* Takes `tensor` and calls its deleter when the last reference is gone. On error `tensor` stays the caller's.
+ * UNSUPPORTED for lanes other than 1 or an element type that is no dtype. */
 weft_status *weft_array_import_dlpack(const weft_allocator *allocator, struct DLManagedTensor *tensor,
                                       weft_array **out_array) WEFT_MUST_USE;
 

@@ -87,12 +87,13 @@ const weft_allocator *weft_allocator_default(void);
 
 /*
  * Makes a status of `code` with a printf-style sentence. `where` may be NULL. `allocator` NULL is the default one.
- * Never returns NULL: when memory is short it returns a shared WEFT_OUT_OF_MEMORY status, which weft_status_destroy accepts.
+ * Never returns NULL: when memory is short it returns a shared WEFT_OUT_OF_MEMORY status, which weft_status_destroy
+ * accepts.
  */
-weft_status *weft_status_create(const weft_allocator *allocator, weft_code code, const char *where, const char *format, ...)
-    WEFT_MUST_USE WEFT_FORMAT(4, 5);
-weft_status *weft_status_create_v(const weft_allocator *allocator, weft_code code, const char *where, const char *format,
-                                  va_list arguments) WEFT_MUST_USE;
+weft_status *weft_status_create(const weft_allocator *allocator, weft_code code, const char *where, const char *format,
+                                ...) WEFT_MUST_USE WEFT_FORMAT(4, 5);
+weft_status *weft_status_create_v(const weft_allocator *allocator, weft_code code, const char *where,
+                                  const char *format, va_list arguments) WEFT_MUST_USE;
 
 /* The shared WEFT_OUT_OF_MEMORY status. */
 weft_status *weft_status_out_of_memory(void) WEFT_MUST_USE;
@@ -101,10 +102,10 @@ weft_status *weft_status_out_of_memory(void) WEFT_MUST_USE;
 weft_status *weft_status_clone(const weft_allocator *allocator, const weft_status *status) WEFT_MUST_USE;
 
 /* Returns from the calling function with the status of `expression` unless that is NULL. */
-#define WEFT_TRY(expression)                                  \
-    do {                                                      \
-        weft_status *weft_try_status_ = (expression);         \
-        if (weft_try_status_ != NULL) return weft_try_status_; \
+#define WEFT_TRY(expression)                                                                                           \
+    do {                                                                                                               \
+        weft_status *weft_try_status_ = (expression);                                                                  \
+        if (weft_try_status_ != NULL) return weft_try_status_;                                                         \
     } while (0)
 
 #ifdef __cplusplus

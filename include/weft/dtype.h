@@ -27,12 +27,12 @@ typedef enum weft_dtype_kind {
 typedef uint32_t weft_dtype_set;
 
 typedef struct weft_dtype_info {
-    const char *name;      /* "f32" */
-    size_t size;           /* bytes of one element */
-    size_t alignment;      /* bytes */
+    const char *name; /* "f32" */
+    size_t size;      /* bytes of one element */
+    size_t alignment; /* bytes */
     weft_dtype_kind kind;
-    uint8_t dlpack_code;   /* DLDataTypeCode; bits are 8 * size */
-    const char *npy;       /* "f4", to be preceded by a byte-order mark */
+    uint8_t dlpack_code; /* DLDataTypeCode; bits are 8 * size */
+    const char *npy;     /* "f4", to be preceded by a byte-order mark */
 } weft_dtype_info;
 
 /* The row of `dtype`; NULL when it is no dtype. */

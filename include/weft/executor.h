@@ -2,8 +2,9 @@
 #ifndef WEFT_EXECUTOR_H
 #define WEFT_EXECUTOR_H
 /*
- * Executors run programs: they bind the extents, check the guards, find or build the variant, and run its steps. An executor owns
- * the caches, the pooled buffers and the thread pool. Any number of threads may run programs on one executor at the same time.
+ * Executors run programs: they bind the extents, check the guards, find or build the variant, and run its steps. An
+ * executor owns the caches, the pooled buffers and the thread pool. Any number of threads may run programs on one
+ * executor at the same time.
  */
 #include <weft/program.h>
 
@@ -16,20 +17,21 @@ typedef struct weft_runtime weft_runtime; /* <weft/runtime.h> */
 /* Zero-initialise for the defaults. */
 typedef struct weft_executor_options {
     const weft_allocator *allocator;
-    unsigned threads;           /* 0: as many as the process may use processors */
-    size_t variant_capacity;    /* entries; 0: 256 */
-    size_t kernel_capacity;     /* entries; 0: 1024 */
-    size_t buffer_capacity;     /* bytes of freed buffers kept for reuse; 0: 1 GiB */
+    unsigned threads;        /* 0: as many as the process may use processors */
+    size_t variant_capacity; /* entries; 0: 256 */
+    size_t kernel_capacity;  /* entries; 0: 1024 */
+    size_t buffer_capacity;  /* bytes of freed buffers kept for reuse; 0: 1 GiB */
 } weft_executor_options;
 
 /* An executor with no runtime registered; libweft's weft_executor_create_standard registers "llvm" and "ref". */
 weft_status *weft_executor_create(const weft_executor_options *options, weft_executor **out_executor) WEFT_MUST_USE;
-weft_status *weft_executor_create_standard(const weft_executor_options *options, weft_executor **out_executor) WEFT_MUST_USE;
+weft_status *weft_executor_create_standard(const weft_executor_options *options,
+                                           weft_executor **out_executor) WEFT_MUST_USE;
 /* No run may be under way. Arrays it handed out stay valid. */
 void weft_executor_destroy(weft_executor *executor);
 
-/* Registers a runtime, which must outlive the executor and, where it allocates memory, the arrays of it. The first one registered is the default. A second one of the same name is
- * INVALID_ARGUMENT. */
+/* Registers a runtime, which must outlive the executor and, where it allocates memory, the arrays of it. The first one
+ * registered is the default. A second one of the same name is INVALID_ARGUMENT. */
 weft_status *weft_executor_register_runtime(weft_executor *executor, const weft_runtime *runtime) WEFT_MUST_USE;
 /* Makes an extension's kernels available. Registering the same table twice is fine. */
 weft_status *weft_executor_register_extension(weft_executor *executor, const weft_extension *extension) WEFT_MUST_USE;
@@ -41,33 +43,33 @@ typedef struct weft_binding {
 
 /* What one run did; see weft_run.report. Times in nanoseconds. */
 typedef struct weft_report {
-    int64_t compile_ns;      /* building the variant; 0 on a hit */
-    int64_t run_ns;          /* running the steps */
-    size_t steps;            /* kernels, library and extension steps of the variant */
-    size_t peak_bytes;       /* of the planned arena */
-    bool hit;                /* the variant was in the cache */
+    int64_t compile_ns; /* building the variant; 0 on a hit */
+    int64_t run_ns;     /* running the steps */
+    size_t steps;       /* kernels, library and extension steps of the variant */
+    size_t peak_bytes;  /* of the planned arena */
+    bool hit;           /* the variant was in the cache */
 } weft_report;
 
 /* One run; zero-initialise. Nothing in it is kept after the call. */
 typedef struct weft_run {
-    const char *runtime;              /* name of a registered runtime; NULL: the default */
+    const char *runtime; /* name of a registered runtime; NULL: the default */
     size_t input_count;
-    weft_array *const *inputs;        /* in the program's order */
+    weft_array *const *inputs; /* in the program's order */
     size_t output_count;
-    weft_array **outputs;             /* entry not NULL: written to, any strides; NULL: a new array, released by the caller */
+    weft_array **outputs; /* entry not NULL: written to, any strides; NULL: a new array, released by the caller */
     size_t extent_count;
-    const weft_binding *extents;      /* values for symbols that no input binds; may repeat bound ones if equal */
-    const bool *donated;              /* NULL or per input: its memory may be overwritten by outputs */
-    const volatile bool *cancelled;   /* read between steps; NULL: never */
-    bool specialize;                  /* build (and prefer) a variant for exactly these extents */
-    weft_report *report;              /* filled in when not NULL */
+    const weft_binding *extents;    /* values for symbols that no input binds; may repeat bound ones if equal */
+    const bool *donated;            /* NULL or per input: its memory may be overwritten by outputs */
+    const volatile bool *cancelled; /* read between steps; NULL: never */
+    bool specialize;                /* build (and prefer) a variant for exactly these extents */
+    weft_report *report;            /* filled in when not NULL */
 } weft_run;
 
 /*
- * Runs `program`. Before anything runs: the counts, dtypes, ranks and extents of the arrays, the symbols' ranges and the guards are checked
- * (SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, NOT_REGISTERED). Outputs may overlap nothing but donated inputs; what
- * lies between the elements of an array counts too. On a DATA_ERROR or CANCELLED
- * the contents of caller's outputs are unspecified; entries that were NULL stay NULL on any error.
+ * Runs `program`. Before anything runs: the counts, dtypes, ranks and extents of the arrays, the symbols' ranges and
+ * the guards are checked (SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, NOT_REGISTERED). Outputs may overlap
+ * nothing but donated inputs; what lies between the elements of an array counts too. On a DATA_ERROR or CANCELLED the
+ * contents of caller's outputs are unspecified; entries that were NULL stay NULL on any error.
  */
 weft_status *weft_executor_run(weft_executor *executor, weft_program *program, const weft_run *run) WEFT_MUST_USE;
 
@@ -84,7 +86,7 @@ typedef struct weft_executor_counters {
     weft_cache_counters variants;
     weft_cache_counters kernels;
     uint64_t kernels_compiled;
-    size_t buffer_bytes;        /* freed buffers kept for reuse */
+    size_t buffer_bytes; /* freed buffers kept for reuse */
 } weft_executor_counters;
 
 void weft_executor_counters_read(const weft_executor *executor, weft_executor_counters *out_counters);
@@ -96,7 +98,8 @@ unsigned weft_executor_threads(const weft_executor *executor);
 /* Name of the BLIS configuration that matrix products use on this machine: "zen3", "skx". Static. */
 const char *weft_gemm_configuration(void);
 
-/* The state that `extension` keeps for this executor (weft_extension.state_create), or NULL; for an extension's own counters. */
+/* The state that `extension` keeps for this executor (weft_extension.state_create), or NULL; for an extension's own
+ * counters. */
 void *weft_executor_extension_state(const weft_executor *executor, const weft_extension *extension);
 
 #ifdef __cplusplus

@@ -4,13 +4,14 @@
 /*
  * Ops: one struct describes a built-in op and an op of a plugin alike.
  *
- * An extension is a table of op definitions. It is linked into the program, or is a shared object with one exported function,
- * WEFT_EXTENSION_QUERY_NAME, of type weft_extension_query. Register it with every graph that traces its ops and with every executor that
- * runs programs which still contain them.
+ * An extension is a table of op definitions. It is linked into the program, or is a shared object with one exported
+ * function, WEFT_EXTENSION_QUERY_NAME, of type weft_extension_query. Register it with every graph that traces its ops
+ * and with every executor that runs programs which still contain them.
  *
- * Every struct that crosses the border starts with its size, as the side that filled it in knew it: a newer plugin may have longer
- * structs, an older one shorter; what the other side does not know is ignored, what is missing counts as zero. Nobody frees the other's memory
- * except through the functions here. No exception, longjmp, exit or output may cross.
+ * Every struct that crosses the border starts with its size, as the side that filled it in knew it: a newer plugin may
+ * have longer structs, an older one shorter; what the other side does not know is ignored, what is missing counts as
+ * zero. Nobody frees the other's memory except through the functions here. No exception, longjmp, exit or output may
+ * cross.
  */
 #include <weft/array.h>
 #include <weft/ops.h>
@@ -33,11 +34,12 @@ typedef enum weft_attr_kind {
     WEFT_ATTR_INTS,
     WEFT_ATTR_EXTENT,
     WEFT_ATTR_EXTENTS,
-    WEFT_ATTR_DATA,   /* row-major elements of a constant */
+    WEFT_ATTR_DATA, /* row-major elements of a constant */
     WEFT_ATTR_REGION
 } weft_attr_kind;
 
-/* A region: a closed sub-computation with parameters, in a graph of its own that shares the symbols of the graph around it. */
+/* A region: a closed sub-computation with parameters, in a graph of its own that shares the symbols of the graph around
+ * it. */
 typedef struct weft_region {
     weft_graph *graph;
     weft_tensors parameters;
@@ -46,13 +48,13 @@ typedef struct weft_region {
 
 /* A value of an attribute; which member counts is fixed by the op's schema. Values are copied when a node is made. */
 typedef struct weft_attr {
-    int64_t integer;      /* INT, BOOL, DTYPE */
-    double real;          /* FLOAT */
-    const void *data;     /* STRING, DATA: bytes */
-    size_t size;          /* STRING, DATA: their number */
-    weft_ints ints;       /* INTS */
-    weft_shape extents;   /* EXTENT (one), EXTENTS */
-    weft_region region;   /* REGION */
+    int64_t integer;    /* INT, BOOL, DTYPE */
+    double real;        /* FLOAT */
+    const void *data;   /* STRING, DATA: bytes */
+    size_t size;        /* STRING, DATA: their number */
+    weft_ints ints;     /* INTS */
+    weft_shape extents; /* EXTENT (one), EXTENTS */
+    weft_region region; /* REGION */
 } weft_attr;
 
 typedef struct weft_attr_def {
@@ -97,15 +99,15 @@ typedef struct weft_executor weft_executor;
 typedef struct weft_kernel_context {
     size_t size;
     const struct weft_op_def *op;
-    const weft_attr *attrs;     /* extents in them are already numbers: constant extents */
+    const weft_attr *attrs; /* extents in them are already numbers: constant extents */
     size_t input_count, output_count;
     const weft_view *inputs;
-    weft_view *outputs;         /* filled in but for the data the kernel writes */
-    void *scratch;              /* as many bytes as `scratch_size` asked for, 64-byte aligned */
-    void *extension_state;      /* of the executor and this extension: weft_extension.state_create */
+    weft_view *outputs;    /* filled in but for the data the kernel writes */
+    void *scratch;         /* as many bytes as `scratch_size` asked for, 64-byte aligned */
+    void *extension_state; /* of the executor and this extension: weft_extension.state_create */
     const weft_allocator *allocator;
-    weft_executor *executor;    /* for nested runs; weft_executor_run may be called with it */
-    const char *runtime;        /* name of the runtime that runs this step */
+    weft_executor *executor; /* for nested runs; weft_executor_run may be called with it */
+    const char *runtime;     /* name of the runtime that runs this step */
     /* Runs `task` over disjoint ranges that cover [0, count) on the executor's threads. */
     void (*parallel)(const struct weft_kernel_context *context, int64_t count, int64_t grain,
                      void (*task)(void *argument, int64_t begin, int64_t end), void *argument);
@@ -126,19 +128,17 @@ typedef enum weft_op_class {
     WEFT_CLASS_OPAQUE /* an extension's: lowered, or run as a step of its own */
 } weft_op_class;
 
-typedef enum weft_op_trait {
-    WEFT_TRAIT_COMMUTATIVE = 1u << 0
-} weft_op_trait;
+typedef enum weft_op_trait { WEFT_TRAIT_COMMUTATIVE = 1u << 0 } weft_op_trait;
 
 typedef struct weft_op_def {
-    size_t size;               /* sizeof(weft_op_def) */
-    const char *name;          /* "family.op" for an extension's */
-    uint32_t version;          /* of the meaning; part of every key */
-    int32_t input_count;       /* -1: any number from 1 */
+    size_t size;         /* sizeof(weft_op_def) */
+    const char *name;    /* "family.op" for an extension's */
+    uint32_t version;    /* of the meaning; part of every key */
+    int32_t input_count; /* -1: any number from 1 */
     uint32_t output_count;
-    uint32_t op_class;         /* weft_op_class; WEFT_CLASS_OPAQUE in an extension */
-    uint32_t traits;           /* of weft_op_trait */
-    weft_dtype_set dtypes;     /* what any of its operands may be; 0: anything */
+    uint32_t op_class;     /* weft_op_class; WEFT_CLASS_OPAQUE in an extension */
+    uint32_t traits;       /* of weft_op_trait */
+    weft_dtype_set dtypes; /* what any of its operands may be; 0: anything */
     size_t attr_count;
     const weft_attr_def *attrs;
     /*
@@ -148,8 +148,8 @@ typedef struct weft_op_def {
      */
     weft_status *(*infer)(const weft_infer_context *context, weft_type *out_types);
     /*
-     * Traces the op as other ops of `graph`; fills `out_tensors`. May leave out_tensors[0] invalid without an error to say "not for these operands
-     * now": the node then stays. NULL: never lowered.
+     * Traces the op as other ops of `graph`; fills `out_tensors`. May leave out_tensors[0] invalid without an error to
+     * say "not for these operands now": the node then stays. NULL: never lowered.
      */
     weft_status *(*lower)(weft_graph *graph, const struct weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
                           weft_tensor *out_tensors);
@@ -162,10 +162,10 @@ typedef struct weft_op_def {
 /* ---- extensions ---- */
 
 typedef struct weft_extension {
-    size_t size;               /* sizeof(weft_extension) */
+    size_t size;                   /* sizeof(weft_extension) */
     uint32_t abi_major, abi_minor; /* WEFT_ABI_MAJOR, WEFT_ABI_MINOR it was built with */
-    const char *family;        /* the part before the dot of every op */
-    const char *version;       /* of the extension, for people */
+    const char *family;            /* the part before the dot of every op */
+    const char *version;           /* of the extension, for people */
     size_t op_count;
     const weft_op_def *const *ops;
     /* State kept for one executor: caches, say. Both NULL when there is none. */
@@ -185,15 +185,18 @@ typedef weft_status *(*weft_extension_query_function)(const weft_host *host, con
 
 /* A loaded plugin. Keep it until every graph, program and executor that uses it is gone. */
 typedef struct weft_plugin weft_plugin;
-/* Loads a shared object. WEFT_BAD_FILE when it cannot be loaded or has no query function, VERSION_MISMATCH for another major version. */
-weft_status *weft_plugin_load(const weft_allocator *allocator, const char *path, weft_plugin **out_plugin) WEFT_MUST_USE;
+/* Loads a shared object. WEFT_BAD_FILE when it cannot be loaded or has no query function, VERSION_MISMATCH for another
+ * major version. */
+weft_status *weft_plugin_load(const weft_allocator *allocator, const char *path,
+                              weft_plugin **out_plugin) WEFT_MUST_USE;
 const weft_extension *weft_plugin_extension(const weft_plugin *plugin);
 void weft_plugin_destroy(weft_plugin *plugin);
 
 /* Checks a table: names, families, required functions, versions. What registering does first. */
 weft_status *weft_extension_check(const weft_extension *extension) WEFT_MUST_USE;
 
-/* Makes the ops of `extension` known to `graph`. Registering twice is fine; another table of the same family is INVALID_ARGUMENT. */
+/* Makes the ops of `extension` known to `graph`. Registering twice is fine; another table of the same family is
+ * INVALID_ARGUMENT. */
 weft_status *weft_graph_register(weft_graph *graph, const weft_extension *extension) WEFT_MUST_USE;
 /* The op of that name that `graph` knows, or NULL. Built-in ops always are. */
 const weft_op_def *weft_graph_find_op(const weft_graph *graph, const char *name);
@@ -201,8 +204,9 @@ const weft_op_def *weft_graph_find_op(const weft_graph *graph, const char *name)
 const weft_allocator *weft_graph_allocator(const weft_graph *graph);
 
 /*
- * Makes a node and returns its output 0 (others: the same node, another output number). Errors stick to the graph. This is how every tracing
- * function ends; an extension's own tracing functions call it, passing attributes in the order of the schema.
+ * Makes a node and returns its output 0 (others: the same node, another output number). Errors stick to the graph. This
+ * is how every tracing function ends; an extension's own tracing functions call it, passing attributes in the order of
+ * the schema.
  */
 weft_tensor weft_trace(weft_graph *graph, const char *op, weft_tensors inputs, const weft_attr *attrs);
 /* Makes an error stick to the graph (takes `status`); returns a failed tensor of it. */

@@ -4,8 +4,8 @@
 /*
  * Graphs: hash-consed nodes over tensors with symbolic extents, built by tracing. One thread builds a graph.
  *
- * Tracing functions return values. The first error sticks to the graph with the op and the caller's place; what is traced from a
- * failed tensor fails silently, so that expressions compose, and weft_compile reports the error.
+ * Tracing functions return values. The first error sticks to the graph with the op and the caller's place; what is
+ * traced from a failed tensor fails silently, so that expressions compose, and weft_compile reports the error.
  */
 #include <weft/dtype.h>
 
@@ -30,16 +30,17 @@ void weft_graph_clear_error(weft_graph *graph);
 /* ---- extents ----------------------------------------------------------------------------------------------- */
 
 /*
- * A value: a canonical integer expression over the symbols of a graph, or a constant (then `graph` is NULL). Equal expressions are
- * equal values. Division is floor division. Overflow is an error of the graph, or gives the invalid extent when there is none.
+ * A value: a canonical integer expression over the symbols of a graph, or a constant (then `graph` is NULL). Equal
+ * expressions are equal values. Division is floor division. Overflow is an error of the graph, or gives the invalid
+ * extent when there is none.
  */
 typedef struct weft_extent {
     weft_graph *graph;
     int64_t value; /* private unless constant */
 } weft_extent;
 
-/* A symbol of `graph` that runs over [min, max], 0 <= min <= max. The same name gives the same symbol; another range is an error.
- * A name is letters, digits and _, no digit first, and not mod, min or max. */
+/* A symbol of `graph` that runs over [min, max], 0 <= min <= max. The same name gives the same symbol; another range is
+ * an error. A name is letters, digits and _, no digit first, and not mod, min or max. */
 weft_extent weft_symbol(weft_graph *graph, const char *name, int64_t min, int64_t max);
 /* A constant. */
 weft_extent weft_extent_of(int64_t value);
@@ -87,10 +88,8 @@ typedef struct weft_tensors {
 
 /* WEFT_SHAPE(n, weft_extent_of(784)), WEFT_INTS(0, -1), WEFT_TENSORS(x, y); all may be empty. C only. A number in
  * WEFT_SHAPE needs its weft_extent_of: some compilers only warn of a bare one, and the graph then crashes on it. */
-#define WEFT_LIST_(type, none, ...)                                        \
-    sizeof((type[]){none, __VA_ARGS__}) / sizeof(type) - 1, (type[]) {    \
-        none, __VA_ARGS__                                                \
-    } + 1
+#define WEFT_LIST_(type, none, ...)                                                                                    \
+    sizeof((type[]){none, __VA_ARGS__}) / sizeof(type) - 1, (type[]){none, __VA_ARGS__} + 1
 #define WEFT_SHAPE(...) ((weft_shape){WEFT_LIST_(weft_extent, ((weft_extent){0, 0}), __VA_ARGS__)})
 #define WEFT_INTS(...) ((weft_ints){WEFT_LIST_(int64_t, 0, __VA_ARGS__)})
 #define WEFT_TENSORS(...) ((weft_tensors){WEFT_LIST_(weft_tensor, ((weft_tensor){0, 0, 0}), __VA_ARGS__)})
@@ -107,24 +106,27 @@ weft_shape weft_tensor_shape(weft_tensor tensor);
 void weft_tensor_set_name(weft_tensor tensor, const char *name);
 
 /*
- * Records that a == b must hold when the graph runs; checked before anything runs, and `format` is the sentence then. Nothing is
- * recorded when it is proven; when it can never hold the error is immediate, and false is returned. May be used by `infer`.
+ * Records that a == b must hold when the graph runs; checked before anything runs, and `format` is the sentence then.
+ * Nothing is recorded when it is proven; when it can never hold the error is immediate, and false is returned. May be
+ * used by `infer`.
  */
 bool weft_require_equal(weft_graph *graph, weft_extent a, weft_extent b, const char *format, ...) WEFT_FORMAT(4, 5);
 /* The same for a <= b. */
 bool weft_require_at_most(weft_graph *graph, weft_extent a, weft_extent b, const char *format, ...) WEFT_FORMAT(4, 5);
 
-/* Attaches the caller's place to the graph's error if that has none yet; the macros of ops.h call it. Returns `tensor`. */
+/* Attaches the caller's place to the graph's error if that has none yet; the macros of ops.h call it. Returns `tensor`.
+ */
 weft_tensor weft_tensor_place(weft_tensor tensor, const char *file, int line);
 
 /* ---- text form ------------------------------------------------------------------------------------------------ */
 
-/* Prints the part of the graph that `outputs` need, as .weft text (grammar: lib/README.md). `*out_text` is NUL-terminated and freed with
- * weft_text_destroy. Parsing the text and printing again gives the same text. */
+/* Prints the part of the graph that `outputs` need, as .weft text (grammar: lib/README.md). `*out_text` is
+ * NUL-terminated and freed with weft_text_destroy. Parsing the text and printing again gives the same text. */
 weft_status *weft_graph_print(weft_tensors outputs, char **out_text) WEFT_MUST_USE;
 void weft_text_destroy(char *text);
 
-/* What a .weft text declares. Freed with weft_module_destroy, which also destroys the graph unless it was taken (set to NULL). */
+/* What a .weft text declares. Freed with weft_module_destroy, which also destroys the graph unless it was taken (set to
+ * NULL). */
 typedef struct weft_module {
     weft_graph *graph;
     weft_tensors outputs;
@@ -133,8 +135,8 @@ typedef struct weft_module {
 
 struct weft_extension;
 /*
- * Parses .weft text of `length` bytes. `name` is used in messages ("name:line:column: ..."). Ops of families other than the built-in
- * one need their `extensions`. WEFT_PARSE_ERROR, NOT_REGISTERED, or what the op's rule says.
+ * Parses .weft text of `length` bytes. `name` is used in messages ("name:line:column: ..."). Ops of families other than
+ * the built-in one need their `extensions`. WEFT_PARSE_ERROR, NOT_REGISTERED, or what the op's rule says.
  */
 weft_status *weft_graph_parse(const char *name, const char *text, size_t length, const weft_graph_options *options,
                               size_t extension_count, const struct weft_extension *const *extensions,

@@ -6,8 +6,9 @@
  *
  * Rules that hold throughout:
  *  - operands must belong to one graph and have equal dtypes unless stated; casts are explicit (WEFT_DTYPE_MISMATCH);
- *  - elementwise operands broadcast as in numpy: shapes are aligned at the right, an extent that is statically 1 stretches, other
- *    extents must be equal, which is checked when tracing where it can be decided and otherwise becomes a guard;
+ *  - elementwise operands broadcast as in numpy: shapes are aligned at the right, an extent that is statically 1
+ * stretches, other extents must be equal, which is checked when tracing where it can be decided and otherwise becomes a
+ * guard;
  *  - axes may be negative, counting from the end; out of range is WEFT_OUT_OF_RANGE;
  *  - integer arithmetic wraps; integer division is floor division and division by zero is an error of the run;
  *  - max and min return NaN when either operand is NaN; comparisons with NaN are false, except ne.
@@ -68,11 +69,11 @@ weft_tensor weft_reshape(weft_tensor x, weft_shape shape);
 weft_tensor weft_permute(weft_tensor x, weft_ints axes);
 /* numpy's broadcast_to: aligned at the right. */
 weft_tensor weft_broadcast(weft_tensor x, weft_shape shape);
-/* Axis i of x becomes axis axes[i] (increasing) of a result of `shape`; other axes repeat. Where x's extent is statically 1 it
- * stretches, elsewhere it must equal the result's. */
+/* Axis i of x becomes axis axes[i] (increasing) of a result of `shape`; other axes repeat. Where x's extent is
+ * statically 1 it stretches, elsewhere it must equal the result's. */
 weft_tensor weft_broadcast_in_dim(weft_tensor x, weft_shape shape, weft_ints axes);
-/* Element i of an axis of the result is element starts + i * steps of x, for sizes elements; steps may be negative, not 0. One entry
- * for each axis. Every element addressed must lie inside x. */
+/* Element i of an axis of the result is element starts + i * steps of x, for sizes elements; steps may be negative, not
+ * 0. One entry for each axis. Every element addressed must lie inside x. */
 weft_tensor weft_slice(weft_tensor x, weft_shape starts, weft_shape sizes, weft_ints steps);
 /* One axis: elements start .. start+size-1. */
 weft_tensor weft_narrow(weft_tensor x, int64_t axis, weft_extent start, weft_extent size);
@@ -81,16 +82,18 @@ weft_tensor weft_pad(weft_tensor x, weft_tensor value, weft_shape low, weft_shap
 weft_tensor weft_flip(weft_tensor x, weft_ints axes);
 /* Extents other than `axis` must agree. At least one operand. */
 weft_tensor weft_concat(weft_tensors operands, int64_t axis);
-/* Result shape: x with `axis` replaced by the shape of `indices` (i64). An index outside [-extent, extent) is an error of the run,
- * negative ones count from the end. */
+/* Result shape: x with `axis` replaced by the shape of `indices` (i64). An index outside [-extent, extent) is an error
+ * of the run, negative ones count from the end. */
 weft_tensor weft_gather(weft_tensor x, weft_tensor indices, int64_t axis);
-/* Keeps i == j of two axes of equal extent: the result has the diagonal at the lower of the two axes, the other is gone. */
+/* Keeps i == j of two axes of equal extent: the result has the diagonal at the lower of the two axes, the other is
+ * gone. */
 weft_tensor weft_extract_diagonal(weft_tensor x, int64_t axis_a, int64_t axis_b);
 /* Inverse: a new axis at position `new_axis` of the result with the extent of x's `axis`; zero off the diagonal. */
 weft_tensor weft_embed_diagonal(weft_tensor x, int64_t axis, int64_t new_axis);
 
-/* ---- reductions: `axes` must be distinct; `keep` leaves extents of one. Empty sums are 0; empty max/min of floats are -inf/+inf,
- * of integers the least/greatest value; an empty argmax is 0. NaN: max and min return it, argmax returns the first. ---- */
+/* ---- reductions: `axes` must be distinct; `keep` leaves extents of one. Empty sums are 0; empty max/min of floats are
+ * -inf/+inf, of integers the least/greatest value; an empty argmax is 0. NaN: max and min return it, argmax returns the
+ * first. ---- */
 weft_tensor weft_reduce_sum(weft_tensor x, weft_ints axes, bool keep);
 weft_tensor weft_reduce_max(weft_tensor x, weft_ints axes, bool keep);
 weft_tensor weft_reduce_min(weft_tensor x, weft_ints axes, bool keep);
@@ -98,7 +101,8 @@ weft_tensor weft_reduce_min(weft_tensor x, weft_ints axes, bool keep);
 weft_tensor weft_argmax(weft_tensor x, int64_t axis, bool keep);
 
 /* ---- products ---- */
-/* Batch axes pair up, contracted axes pair up and are summed; result: batch, free of a, free of b, each in order of appearance. */
+/* Batch axes pair up, contracted axes pair up and are summed; result: batch, free of a, free of b, each in order of
+ * appearance. */
 typedef struct weft_dot_axes {
     weft_ints batch_a, batch_b, contract_a, contract_b;
 } weft_dot_axes;

@@ -2,8 +2,9 @@
 #ifndef WEFT_RUNTIME_H
 #define WEFT_RUNTIME_H
 /*
- * Runtimes: what a user registers with an executor. A runtime is a driver (memory, loading and launching code on one kind of device; needs no
- * compiler) and, if one is linked, a compiler, which turns a program into a variant the driver can run. Without it a miss is WEFT_NO_COMPILER.
+ * Runtimes: what a user registers with an executor. A runtime is a driver (memory, loading and launching code on one
+ * kind of device; needs no compiler) and, if one is linked, a compiler, which turns a program into a variant the driver
+ * can run. Without it a miss is WEFT_NO_COMPILER.
  */
 #include <weft/executor.h>
 
@@ -22,8 +23,8 @@ typedef struct weft_error_slot {
 } weft_error_slot;
 
 typedef struct weft_kernel_frame {
-    void *const *buffers;      /* data of each buffer of the kernel, element (0, ..., 0) */
-    const int64_t *scalars;    /* its extents and strides, in the order of its symbols */
+    void *const *buffers;   /* data of each buffer of the kernel, element (0, ..., 0) */
+    const int64_t *scalars; /* its extents and strides, in the order of its symbols */
     weft_error_slot *error;
 } weft_kernel_frame;
 
@@ -36,7 +37,8 @@ typedef struct weft_image weft_image;
 typedef struct weft_driver {
     size_t size;
     weft_device device;
-    /* Device memory, 64-byte aligned at least. Both NULL on the CPU: memory then comes from the executor's allocator. */
+    /* Device memory, 64-byte aligned at least. Both NULL on the CPU: memory then comes from the executor's allocator.
+     */
     weft_status *(*allocate)(void *self, size_t bytes, void **out_memory);
     void (*release)(void *self, void *memory, size_t bytes);
     /* Loads an object made for this device and finds `symbol` in it. Loaded code is freed by unload. */

@@ -3,9 +3,10 @@
 #include <string.h>
 
 /*
- * A load that walks memory along one range and jumps along the one that has the lanes would fetch a cache line for every element. So both ranges
- * are cut into square tiles, and a stage in front reads each tile along the memory into a local buffer; the kernel's own stage then
- * reads columns of that, which lies in the first-level cache. One element of padding a row keeps columns out of one cache set.
+ * A load that walks memory along one range and jumps along the one that has the lanes would fetch a cache line for
+ * every element. So both ranges are cut into square tiles, and a stage in front reads each tile along the memory into a
+ * local buffer; the kernel's own stage then reads columns of that, which lies in the first-level cache. One element of
+ * padding a row keeps columns out of one cache set.
  */
 
 /* Elements along each side: two cache lines of floats, and tiles of a few loads still fit the cache. */
@@ -13,20 +14,24 @@
 #define PITCH (TILE + 1)
 #define READ_UNROLL 2
 
-static bool is_crossing(const weft_kernel *kernel, const weft_inst *inst, weft_expr across, weft_expr along) {
+static bool is_crossing(const weft_kernel *kernel, const weft_inst *inst, weft_expr across, weft_expr along)
+{
     weft_extents *x = kernel->extents;
     weft_expr one = weft_expr_constant(x, 1), coefficient, rest;
     if (inst->op != WEFT_SCALAR_load || inst->arg_count != 0) return false;
     if (!weft_expr_affine(x, inst->index, along, &coefficient, &rest)) return false;
-    if (coefficient == one || coefficient == weft_expr_constant(x, 0) || coefficient == weft_expr_constant(x, -1)) return false;
+    if (coefficient == one || coefficient == weft_expr_constant(x, 0) || coefficient == weft_expr_constant(x, -1))
+        return false;
     return weft_expr_affine(x, inst->index, across, &coefficient, &rest) && coefficient == one;
 }
 
-uint32_t weft_kernel_find_crossing(const weft_kernel *kernel) {
+uint32_t weft_kernel_find_crossing(const weft_kernel *kernel)
+{
     uint32_t last = kernel->range_count - 1;
     for (uint32_t i = 0; i < kernel->inst_count; i++) {
         for (uint32_t r = 0; r < last; r++) {
-            if (is_crossing(kernel, &kernel->insts[i], kernel->ranges[r].variable, kernel->ranges[last].variable)) return r;
+            if (is_crossing(kernel, &kernel->insts[i], kernel->ranges[r].variable, kernel->ranges[last].variable))
+                return r;
         }
     }
     return kernel->range_count;
@@ -39,21 +44,25 @@ typedef struct tile {
     weft_substitution reading; /* from the former to the latter */
 } tile;
 
-static weft_expr substitute(weft_extents *x, const tile *t, weft_expr e) {
+static weft_expr substitute(weft_extents *x, const tile *t, weft_expr e)
+{
     return weft_expr_substitute(x, e, t->reading.count, t->reading.variables, t->reading.values);
 }
 
-static weft_range same_range(weft_kernel *kernel, const weft_range *range) {
+static weft_range same_range(weft_kernel *kernel, const weft_range *range)
+{
     weft_range copy = *range;
     copy.variable = weft_kernel_fresh_variable(kernel, range->extent);
     return copy;
 }
 
-static weft_expr local_index(weft_extents *x, weft_expr along, weft_expr across) {
+static weft_expr local_index(weft_extents *x, weft_expr along, weft_expr across)
+{
     return weft_expr_add(x, weft_expr_mul(x, along, weft_expr_constant(x, PITCH)), across);
 }
 
-static weft_status *copy_predicates(weft_kernel *kernel, const tile *t, weft_inst *inst) {
+static weft_status *copy_predicates(weft_kernel *kernel, const tile *t, weft_inst *inst)
+{
     if (inst->predicate_count == 0) return NULL;
     weft_expr *copy = weft_arena_copy(&kernel->arena, inst->predicates, inst->predicate_count * sizeof *copy);
     if (copy == NULL) return weft_status_out_of_memory();
@@ -62,8 +71,11 @@ static weft_status *copy_predicates(weft_kernel *kernel, const tile *t, weft_ins
     return NULL;
 }
 
-/* Moves the crossing loads into the reading stage: `reads` gets them, the kernel's own read the local buffers from `first_local` on. */
-static weft_status *divert_loads(weft_kernel *kernel, const tile *t, uint32_t first_local, weft_inst *reads, weft_store *stores) {
+/* Moves the crossing loads into the reading stage: `reads` gets them, the kernel's own read the local buffers from
+ * `first_local` on. */
+static weft_status *divert_loads(weft_kernel *kernel, const tile *t, uint32_t first_local, weft_inst *reads,
+                                 weft_store *stores)
+{
     weft_extents *x = kernel->extents;
     uint32_t count = 0;
     for (uint32_t i = 0; i < kernel->inst_count; i++) {
@@ -72,9 +84,8 @@ static weft_status *divert_loads(weft_kernel *kernel, const tile *t, uint32_t fi
         reads[count] = *inst;
         reads[count].index = substitute(x, t, inst->index);
         WEFT_TRY(copy_predicates(kernel, t, &reads[count]));
-        stores[count] = (weft_store){.buffer = first_local + count,
-                                     .index = local_index(x, t->rows.variable, t->row.variable),
-                                     .value = count};
+        stores[count] = (weft_store){
+            .buffer = first_local + count, .index = local_index(x, t->rows.variable, t->row.variable), .value = count};
         inst->buffer = first_local + count++;
         inst->index = local_index(x, t->along.variable, t->across.variable);
         inst->predicate_count = 0;
@@ -83,7 +94,8 @@ static weft_status *divert_loads(weft_kernel *kernel, const tile *t, uint32_t fi
     return NULL;
 }
 
-static uint32_t count_crossing(const weft_kernel *kernel, const tile *t) {
+static uint32_t count_crossing(const weft_kernel *kernel, const tile *t)
+{
     uint32_t count = 0;
     for (uint32_t i = 0; i < kernel->inst_count; i++) {
         count += is_crossing(kernel, &kernel->insts[i], t->across.variable, t->along.variable);
@@ -91,7 +103,8 @@ static uint32_t count_crossing(const weft_kernel *kernel, const tile *t) {
     return count;
 }
 
-static weft_status *add_locals(weft_kernel *kernel, const tile *t, uint32_t count) {
+static weft_status *add_locals(weft_kernel *kernel, const tile *t, uint32_t count)
+{
     size_t total = kernel->buffer_count + count;
     weft_kernel_buffer *buffers = weft_arena_allocate(&kernel->arena, total * sizeof *buffers);
     if (buffers == NULL) return weft_status_out_of_memory();
@@ -105,13 +118,16 @@ static weft_status *add_locals(weft_kernel *kernel, const tile *t, uint32_t coun
     return NULL;
 }
 
-static weft_range *two_ranges(weft_kernel *kernel, weft_range outer, weft_range inner) {
+static weft_range *two_ranges(weft_kernel *kernel, weft_range outer, weft_range inner)
+{
     const weft_range ranges[2] = {outer, inner};
     return weft_arena_copy(&kernel->arena, ranges, sizeof ranges);
 }
 
 /* Puts the reading stage, with `count` loads, in front of the kernel's own. */
-static weft_status *add_stage(weft_kernel *kernel, const tile *t, uint32_t count, const weft_inst *reads, weft_store *stores) {
+static weft_status *add_stage(weft_kernel *kernel, const tile *t, uint32_t count, const weft_inst *reads,
+                              weft_store *stores)
+{
     weft_inst *insts = weft_arena_allocate(&kernel->arena, (count + kernel->inst_count) * sizeof *insts);
     weft_stage *stages = weft_arena_allocate(&kernel->arena, 2 * sizeof *stages);
     if (insts == NULL || stages == NULL) return weft_status_out_of_memory();
@@ -135,13 +151,15 @@ static weft_status *add_stage(weft_kernel *kernel, const tile *t, uint32_t count
     return NULL;
 }
 
-static void bind_lanes(weft_range *range, uint32_t width, uint32_t unroll) {
+static void bind_lanes(weft_range *range, uint32_t width, uint32_t unroll)
+{
     range->bind = WEFT_BIND_LANE;
     range->width = width;
     range->unroll = unroll;
 }
 
-weft_status *weft_kernel_stage_crossing(weft_kernel *kernel, uint32_t crossing, uint32_t width, uint32_t unroll) {
+weft_status *weft_kernel_stage_crossing(weft_kernel *kernel, uint32_t crossing, uint32_t width, uint32_t unroll)
+{
     uint32_t count = kernel->range_count, last = count - 1;
     WEFT_TRY(weft_kernel_cut_tiles(kernel, crossing, TILE));
     WEFT_TRY(weft_kernel_cut_tiles(kernel, kernel->range_count == count ? last - 1 : last, TILE));

@@ -4,25 +4,29 @@
 /*
  * The loop IR: one kernel.
  *
- * A kernel has outer ranges, common to all of it, and a sequence of stages. A stage has inner ranges and a list of SSA instructions that run at
- * every point of outer x inner ranges, in order; its accumulators combine, over the inner ranges, values of the stage. An instruction may use
- * earlier ones of its own stage, of earlier stages without inner ranges, and (`result`) accumulators of earlier stages. So softmax over
- * rows is: for row; stage max over k; stage sum over k; stage store over k.
+ * A kernel has outer ranges, common to all of it, and a sequence of stages. A stage has inner ranges and a list of SSA
+ * instructions that run at every point of outer x inner ranges, in order; its accumulators combine, over the inner
+ * ranges, values of the stage. An instruction may use earlier ones of its own stage, of earlier stages without inner
+ * ranges, and (`result`) accumulators of earlier stages. So softmax over rows is: for row; stage max over k; stage sum
+ * over k; stage store over k.
  *
- * Addresses are integer expressions (lib/extent.h) over the variables of the ranges and the kernel's symbols, in elements from the
- * buffer's element (0, ..., 0).
+ * Addresses are integer expressions (lib/extent.h) over the variables of the ranges and the kernel's symbols, in
+ * elements from the buffer's element (0, ..., 0).
  *
- * Two states. Unscheduled: no range is bound. Scheduled: THREAD binds the leading outer ranges, which collapse in row-major order into the
- * iterations [begin, end) that one call of the kernel runs; LANE binds at most one range of each stage (an inner one of its own,
- * or the last outer one, shared by all stages) to vector lanes, `width` lanes times `unroll` vectors, the tail masked; GRID and BLOCK are
- * THREAD for a GPU: the collapsed iteration number is block * block size + thread.
+ * Two states. Unscheduled: no range is bound. Scheduled: THREAD binds the leading outer ranges, which collapse in
+ * row-major order into the iterations [begin, end) that one call of the kernel runs; LANE binds at most one range of
+ * each stage (an inner one of its own, or the last outer one, shared by all stages) to vector lanes, `width` lanes
+ * times `unroll` vectors, the tail masked; GRID and BLOCK are THREAD for a GPU: the collapsed iteration number is block
+ * * block size + thread.
  *
- * Local buffers carry values from one stage to a later one, in another order of access: a transposition reads rows into one and columns out of it.
+ * Local buffers carry values from one stage to a later one, in another order of access: a transposition reads rows into
+ * one and columns out of it.
  *
- * Order of a reduction. It is part of the meaning, not of the schedule: a reduced range with `lanes` = L > 1 (only the innermost one) sends element k
- * to virtual lane k mod L, each lane combines its elements in increasing order starting from init, and at the end lane i takes in lane i + h, for
- * h = L/2, L/4, ..., 1. With L = 1 elements combine in order. Outer reduced ranges run in order around it. The schedule may place the
- * virtual lanes on vectors (width divides L; unroll = L / width) or on separate accumulators, with equal bits.
+ * Order of a reduction. It is part of the meaning, not of the schedule: a reduced range with `lanes` = L > 1 (only the
+ * innermost one) sends element k to virtual lane k mod L, each lane combines its elements in increasing order starting
+ * from init, and at the end lane i takes in lane i + h, for h = L/2, L/4, ..., 1. With L = 1 elements combine in order.
+ * Outer reduced ranges run in order around it. The schedule may place the virtual lanes on vectors (width divides L;
+ * unroll = L / width) or on separate accumulators, with equal bits.
  */
 #include "lib/extent.h"
 #include <weft/dtype.h>
@@ -38,15 +42,15 @@ typedef uint32_t weft_inst_id;
 
 typedef struct weft_inst {
     weft_scalar_op op;
-    weft_dtype dtype;           /* of the result */
+    weft_dtype dtype; /* of the result */
     uint32_t arg_count;
     weft_inst_id args[3];
-    uint32_t buffer;            /* load: buffer; result: accumulator */
-    uint32_t number;            /* param, result: component; check, div: site */
-    uint64_t bits;              /* const: the value's bytes, low end first */
-    weft_expr index;            /* load, index, check */
-    weft_expr position;         /* check, integer div: linear position to report */
-    uint32_t predicate_count;   /* inside, load, check, integer div: expressions that must be >= 0 */
+    uint32_t buffer;          /* load: buffer; result: accumulator */
+    uint32_t number;          /* param, result: component; check, div: site */
+    uint64_t bits;            /* const: the value's bytes, low end first */
+    weft_expr index;          /* load, index, check */
+    weft_expr position;       /* check, integer div: linear position to report */
+    uint32_t predicate_count; /* inside, load, check, integer div: expressions that must be >= 0 */
     const weft_expr *predicates;
 } weft_inst;
 
@@ -54,61 +58,56 @@ typedef struct weft_store {
     uint32_t buffer;
     weft_expr index;
     weft_inst_id value;
-    uint32_t predicate_count;   /* stored only where all are >= 0 */
+    uint32_t predicate_count; /* stored only where all are >= 0 */
     const weft_expr *predicates;
 } weft_store;
 
-typedef enum weft_bind {
-    WEFT_BIND_SERIAL,
-    WEFT_BIND_THREAD,
-    WEFT_BIND_LANE,
-    WEFT_BIND_GRID
-} weft_bind;
+typedef enum weft_bind { WEFT_BIND_SERIAL, WEFT_BIND_THREAD, WEFT_BIND_LANE, WEFT_BIND_GRID } weft_bind;
 
 typedef struct weft_range {
-    weft_expr variable;         /* weft_expr_variable */
+    weft_expr variable; /* weft_expr_variable */
     weft_expr extent;
-    bool reduce;                /* inner ranges of a stage with accumulators */
-    uint32_t lanes;             /* virtual lanes of the reduction; 1 where that means nothing */
+    bool reduce;    /* inner ranges of a stage with accumulators */
+    uint32_t lanes; /* virtual lanes of the reduction; 1 where that means nothing */
     weft_bind bind;
-    uint32_t width, unroll;     /* of LANE; 1 otherwise */
+    uint32_t width, unroll; /* of LANE; 1 otherwise */
 } weft_range;
 
 #define WEFT_MAX_COMPONENTS 4
 
 /* A tuple that is combined over the reduced ranges of its stage. */
 typedef struct weft_accumulator {
-    uint32_t width;                              /* components */
+    uint32_t width; /* components */
     weft_dtype dtypes[WEFT_MAX_COMPONENTS];
-    uint64_t init[WEFT_MAX_COMPONENTS];          /* bits; combine(init, x) must be x */
-    weft_inst_id values[WEFT_MAX_COMPONENTS];    /* contribution at each point */
-    uint32_t combine_count;                      /* the block: instructions numbered from 0, params and arithmetic only */
+    uint64_t init[WEFT_MAX_COMPONENTS];       /* bits; combine(init, x) must be x */
+    weft_inst_id values[WEFT_MAX_COMPONENTS]; /* contribution at each point */
+    uint32_t combine_count;                   /* the block: instructions numbered from 0, params and arithmetic only */
     const weft_inst *combine;
-    weft_inst_id outcomes[WEFT_MAX_COMPONENTS];  /* in the block */
+    weft_inst_id outcomes[WEFT_MAX_COMPONENTS]; /* in the block */
 } weft_accumulator;
 
 typedef struct weft_stage {
     uint32_t range_count;
     weft_range *ranges;
-    uint32_t inst_first, inst_count;             /* in kernel->insts */
+    uint32_t inst_first, inst_count; /* in kernel->insts */
     uint32_t accumulator_first, accumulator_count;
     uint32_t store_count;
-    weft_store *stores;                          /* after all instructions, in order */
+    weft_store *stores; /* after all instructions, in order */
 } weft_stage;
 
 typedef struct weft_kernel_buffer {
     weft_dtype dtype;
-    bool written;               /* written ones come first */
-    uint32_t local;             /* not 0: so many elements of the thread's own, alive for one iteration; these come last */
+    bool written;   /* written ones come first */
+    uint32_t local; /* not 0: so many elements of the thread's own, alive for one iteration; these come last */
 } weft_kernel_buffer;
 
 typedef struct weft_kernel {
-    weft_arena arena;           /* everything below lives here */
-    weft_extents *extents;      /* owned: symbols that are not variables are the kernel's scalars, in order of creation */
+    weft_arena arena;      /* everything below lives here */
+    weft_extents *extents; /* owned: symbols that are not variables are the kernel's scalars, in order of creation */
     bool scheduled;
     uint32_t buffer_count, range_count, stage_count, inst_count, accumulator_count, site_count;
     weft_kernel_buffer *buffers;
-    weft_range *ranges;         /* outer */
+    weft_range *ranges; /* outer */
     weft_stage *stages;
     weft_inst *insts;
     weft_accumulator *accumulators;
@@ -120,7 +119,8 @@ void weft_kernel_destroy(weft_kernel *kernel);
 
 /* What a builder appends to. The first failure sticks: later calls do nothing, finish reports it. */
 typedef struct weft_kernel_builder weft_kernel_builder;
-weft_status *weft_kernel_builder_create(const weft_allocator *allocator, weft_kernel_builder **out_builder) WEFT_MUST_USE;
+weft_status *weft_kernel_builder_create(const weft_allocator *allocator,
+                                        weft_kernel_builder **out_builder) WEFT_MUST_USE;
 void weft_kernel_builder_destroy(weft_kernel_builder *builder);
 /* The context to make expressions in. */
 weft_extents *weft_kernel_builder_extents(weft_kernel_builder *builder);
@@ -142,10 +142,11 @@ void weft_kernel_builder_scheduled(weft_kernel_builder *builder);
 weft_status *weft_kernel_builder_finish(weft_kernel_builder *builder, weft_kernel **out_kernel) WEFT_MUST_USE;
 
 /* ---- whole kernels ---- */
-/* Checks types, order of use, expressions' variables, bindings and bounds of the state the kernel is in. WEFT_INTERNAL. */
+/* Checks types, order of use, expressions' variables, bindings and bounds of the state the kernel is in. WEFT_INTERNAL.
+ */
 weft_status *weft_kernel_verify(weft_kernel *kernel) WEFT_MUST_USE;
-/* Canonical text: equal kernels print equal texts, whatever names their makers chose (ranges i0.., buffers b0.., values %0.., symbols
- * keep theirs). It is the kernel's key. */
+/* Canonical text: equal kernels print equal texts, whatever names their makers chose (ranges i0.., buffers b0.., values
+ * %0.., symbols keep theirs). It is the kernel's key. */
 weft_status *weft_kernel_print(const weft_kernel *kernel, weft_bytes *out_text) WEFT_MUST_USE;
 weft_status *weft_kernel_parse(const weft_allocator *allocator, const char *name, const char *text, size_t length,
                                weft_kernel **out_kernel) WEFT_MUST_USE;
@@ -160,14 +161,15 @@ const char *weft_scalar_name(weft_scalar_op op);
 /* Pass: exp, log, tanh become arithmetic, fma, select and integer operations (math.c). Same state in and out. */
 weft_status *weft_kernel_lower_math(weft_kernel *kernel) WEFT_MUST_USE;
 
-/* Pass: a costly value that a reducing stage and the last one both compute is computed once (reuse.c). Unscheduled, before lower_math. */
+/* Pass: a costly value that a reducing stage and the last one both compute is computed once (reuse.c). Unscheduled,
+ * before lower_math. */
 weft_status *weft_kernel_reuse_values(weft_kernel *kernel) WEFT_MUST_USE;
 
 /* What a schedule is made for. */
 typedef struct weft_machine {
     bool gpu;
-    uint32_t vector_bytes;      /* 32 with AVX2, 64 with AVX-512, 16 otherwise */
-    uint32_t registers;         /* vector registers: 16 or 32 */
+    uint32_t vector_bytes; /* 32 with AVX2, 64 with AVX-512, 16 otherwise */
+    uint32_t registers;    /* vector registers: 16 or 32 */
 } weft_machine;
 
 /* All passes in order: what a kernel as lowered goes through before code is generated (schedule.c). */

@@ -6,19 +6,21 @@
 #include <string.h>
 
 /*
- * A root's axes are ranges. Reductions that vanish into the kernel become stages: their results depend on some of those axes, which are then the
- * outer ranges; the remaining axes are inner ranges of the last stage, which stores. All stages must agree on the outer axes; one
- * that does not is forced into memory, and the partition starts over.
+ * A root's axes are ranges. Reductions that vanish into the kernel become stages: their results depend on some of those
+ * axes, which are then the outer ranges; the remaining axes are inner ranges of the last stage, which stores. All
+ * stages must agree on the outer axes; one that does not is forced into memory, and the partition starts over.
  */
 
-weft_expr weft_lowerer_variable(lowerer *low, weft_expr extent) {
+weft_expr weft_lowerer_variable(lowerer *low, weft_expr extent)
+{
     char name[16];
     do snprintf(name, sizeof name, "i%" PRIu32, low->variable_count++);
     while (weft_expr_find(low->graph->extents, name) != WEFT_EXPR_NONE);
     return weft_expr_variable(low->extents, name, extent);
 }
 
-uint32_t weft_lowerer_buffer(lowerer *low, uint32_t memory, bool written) {
+uint32_t weft_lowerer_buffer(lowerer *low, uint32_t memory, bool written)
+{
     for (uint32_t i = 0; i < low->memory_count; i++) {
         if (low->memories[i] == memory) return i;
     }
@@ -28,25 +30,30 @@ uint32_t weft_lowerer_buffer(lowerer *low, uint32_t memory, bool written) {
     return weft_kernel_builder_buffer(low->builder, low->lowering->memories[memory].dtype, written);
 }
 
-weft_expr weft_lowerer_address(lowerer *low, uint32_t memory, const weft_expr *index) {
+weft_expr weft_lowerer_address(lowerer *low, uint32_t memory, const weft_expr *index)
+{
     return weft_space_address(&low->space, &low->lowering->memories[memory], index);
 }
 
-stage_plan *weft_lowerer_find_stage(const lowerer *low, uint32_t node) {
+stage_plan *weft_lowerer_find_stage(const lowerer *low, uint32_t node)
+{
     stage_plan *plan = low->stages;
     while (plan != NULL && plan->node != node) plan = plan->next;
     return plan;
 }
 
-/* Whether running over the root's axis stays inside the extent: a concat or pad reads its operands on a part of its own axis. */
-static bool stays_inside(lowerer *low, weft_expr variable, weft_extent extent) {
+/* Whether running over the root's axis stays inside the extent: a concat or pad reads its operands on a part of its own
+ * axis. */
+static bool stays_inside(lowerer *low, weft_expr variable, weft_extent extent)
+{
     weft_extents *x = low->extents;
     weft_expr rest = weft_expr_sub(x, weft_space_extent(&low->space, extent), weft_expr_bound(x, variable));
     return weft_expr_always_nonnegative(x, rest);
 }
 
 /* Which of the root's axes the point uses, if its index is nothing but distinct axes and zeros. */
-static bool used_axes(lowerer *low, const weft_point *point, uint64_t *out_axes) {
+static bool used_axes(lowerer *low, const weft_point *point, uint64_t *out_axes)
+{
     weft_shape shape = weft_value_type(low->graph, point->value)->shape;
     size_t rank = weft_value_type(low->graph, (weft_value){low->root, 0})->shape.rank;
     uint64_t axes = 0;
@@ -64,7 +71,8 @@ static bool used_axes(lowerer *low, const weft_point *point, uint64_t *out_axes)
 }
 
 /* The axes of the root that are ranges at all: those not statically one. */
-static uint64_t all_axes(const lowerer *low) {
+static uint64_t all_axes(const lowerer *low)
+{
     size_t rank = weft_value_type(low->graph, (weft_value){low->root, 0})->shape.rank;
     uint64_t axes = 0;
     for (size_t i = 0; i < rank; i++) {
@@ -74,19 +82,23 @@ static uint64_t all_axes(const lowerer *low) {
     return axes;
 }
 
-static bool same_index(const lowerer *low, const weft_point *a, const weft_point *b) {
+static bool same_index(const lowerer *low, const weft_point *a, const weft_point *b)
+{
     size_t rank = weft_value_type(low->graph, a->value)->shape.rank;
     return rank == 0 || memcmp(a->index, b->index, rank * sizeof *a->index) == 0;
 }
 
-static void add_stage(lowerer *low, stage_plan *plan) {
+static void add_stage(lowerer *low, stage_plan *plan)
+{
     plan->next = NULL;
     *low->last_stage = plan;
     low->last_stage = &plan->next;
 }
 
-/* Whether a reduction read at this point can be a stage: on the outer axes, and where outer axes are left to run in parallel. */
-static bool fits(lowerer *low, const weft_point *point) {
+/* Whether a reduction read at this point can be a stage: on the outer axes, and where outer axes are left to run in
+ * parallel. */
+static bool fits(lowerer *low, const weft_point *point)
+{
     uint64_t axes;
     if (!used_axes(low, point, &axes)) return false;
     if (low->outer_fixed) return axes == low->outer;
@@ -98,7 +110,8 @@ static bool fits(lowerer *low, const weft_point *point) {
 
 static bool scan(lowerer *low, const weft_point *point);
 
-static bool scan_operands(lowerer *low, const weft_point *point, const weft_expr *reduced) {
+static bool scan_operands(lowerer *low, const weft_point *point, const weft_expr *reduced)
+{
     const weft_node *node = weft_graph_node(low->graph, point->value.node);
     bool is_gather = weft_op_id_of(node->op) == WEFT_OP_gather;
     for (uint32_t i = is_gather ? 1 : 0; i < node->input_count; i++) {
@@ -109,7 +122,8 @@ static bool scan_operands(lowerer *low, const weft_point *point, const weft_expr
     return true;
 }
 
-static bool scan_stage(lowerer *low, const weft_point *point) {
+static bool scan_stage(lowerer *low, const weft_point *point)
+{
     stage_plan *known = weft_lowerer_find_stage(low, point->value.node);
     if (known != NULL && same_index(low, &known->point, point)) return true;
     if (known != NULL || !fits(low, point)) {
@@ -124,7 +138,8 @@ static bool scan_stage(lowerer *low, const weft_point *point) {
 }
 
 /* Finds the stages behind a point, innermost first. False: the kernel cannot be made so. */
-static bool scan(lowerer *low, const weft_point *point) {
+static bool scan(lowerer *low, const weft_point *point)
+{
     weft_role role = low->partition->roles[point->value.node];
     if (weft_role_has_memory((uint8_t)role)) return true;
     size_t key_size = 0;
@@ -136,38 +151,41 @@ static bool scan(lowerer *low, const weft_point *point) {
     return role == WEFT_ROLE_STAGE ? scan_stage(low, point) : scan_operands(low, point, NULL);
 }
 
-static weft_range plain_range(lowerer *low, weft_expr variable) {
-    return (weft_range){.variable = variable,
-                        .extent = weft_expr_bound(low->extents, variable),
-                        .lanes = 1,
-                        .width = 1,
-                        .unroll = 1};
+static weft_range plain_range(lowerer *low, weft_expr variable)
+{
+    return (weft_range){
+        .variable = variable, .extent = weft_expr_bound(low->extents, variable), .lanes = 1, .width = 1, .unroll = 1};
 }
 
-static void begin_stage(lowerer *low) {
+static void begin_stage(lowerer *low)
+{
     weft_map_finish(&low->values, NULL);
     weft_map_init(&low->values, low->lowering->allocator);
     weft_kernel_builder_stage(low->builder);
 }
 
 /* Ranges for the root's axes in `axes`, in order. */
-static void make_ranges(lowerer *low, uint64_t axes) {
+static void make_ranges(lowerer *low, uint64_t axes)
+{
     for (uint32_t i = 0; axes >> i != 0 && i < WEFT_MAX_RANK; i++) {
         if ((axes >> i & 1) != 0) weft_kernel_builder_range(low->builder, plain_range(low, low->variables[i]));
     }
 }
 
-static void store(lowerer *low, uint32_t buffer, weft_expr index, weft_inst_id value) {
+static void store(lowerer *low, uint32_t buffer, weft_expr index, weft_inst_id value)
+{
     weft_kernel_builder_store(low->builder, &(weft_store){.buffer = buffer, .index = index, .value = value});
 }
 
-static bool root_is_reduction(const lowerer *low) {
+static bool root_is_reduction(const lowerer *low)
+{
     uint32_t op_class = weft_graph_node(low->graph, low->root)->op->op_class;
     return op_class == WEFT_CLASS_REDUCE || op_class == WEFT_CLASS_PRODUCT;
 }
 
 /* The whole root in one kernel. */
-static void lower_whole(lowerer *low, const weft_point *point, uint32_t target) {
+static void lower_whole(lowerer *low, const weft_point *point, uint32_t target)
+{
     stage_plan *own = NULL;
     low->outer = all_axes(low);
     if (root_is_reduction(low)) {
@@ -192,7 +210,8 @@ static void lower_whole(lowerer *low, const weft_point *point, uint32_t target) 
 }
 
 /* One partial result for each chunk of a long reduction. */
-static void lower_partial(lowerer *low, const weft_point *point, uint32_t target) {
+static void lower_partial(lowerer *low, const weft_point *point, uint32_t target)
+{
     weft_extents *x = low->extents;
     stage_plan *plan = weft_lowerer_plan(low, point);
     if (plan == NULL) low->failed = true;
@@ -221,7 +240,8 @@ static void lower_partial(lowerer *low, const weft_point *point, uint32_t target
     for (uint32_t i = 0; i < width; i++) store(low, i, index, weft_lowerer_component(low, plan, i));
 }
 
-static void lower_final(lowerer *low, const weft_point *point, uint32_t target) {
+static void lower_final(lowerer *low, const weft_point *point, uint32_t target)
+{
     stage_plan *plan = weft_lowerer_plan(low, point);
     if (plan == NULL) low->failed = true;
     if (low->failed) return;
@@ -234,7 +254,8 @@ static void lower_final(lowerer *low, const weft_point *point, uint32_t target) 
 }
 
 /* The point that runs over a whole value: a variable for each axis, zero where the extent is one. */
-static weft_point whole_point(lowerer *low, weft_value value) {
+static weft_point whole_point(lowerer *low, weft_value value)
+{
     weft_point point = weft_space_point(&low->space, value);
     if (point.index == NULL) {
         low->failed = true;
@@ -251,7 +272,8 @@ static weft_point whole_point(lowerer *low, weft_value value) {
     return point;
 }
 
-static weft_status *lowerer_init(lowerer *low, weft_lowering *lowering, uint32_t root) {
+static weft_status *lowerer_init(lowerer *low, weft_lowering *lowering, uint32_t root)
+{
     *low = (lowerer){.lowering = lowering,
                      .graph = lowering->partition->compiled->graph,
                      .partition = lowering->partition,
@@ -271,7 +293,8 @@ static weft_status *lowerer_init(lowerer *low, weft_lowering *lowering, uint32_t
     return NULL;
 }
 
-static void lowerer_finish(lowerer *low) {
+static void lowerer_finish(lowerer *low)
+{
     weft_map_finish(&low->values, NULL);
     weft_map_finish(&low->visited, NULL);
     weft_kernel_builder_destroy(low->builder);
@@ -279,11 +302,13 @@ static void lowerer_finish(lowerer *low) {
 }
 
 /* A kernel that has grown too large is cut at the operands of its root. */
-static weft_status *cut(lowerer *low) {
+static weft_status *cut(lowerer *low)
+{
     const weft_node *node = weft_graph_node(low->graph, low->root);
     for (uint32_t i = 0; i < node->input_count; i++) {
         uint32_t operand = node->inputs[i].node;
-        if (!weft_role_has_memory(low->partition->roles[operand])) weft_partition_force(low->lowering->partition, operand);
+        if (!weft_role_has_memory(low->partition->roles[operand]))
+            weft_partition_force(low->lowering->partition, operand);
     }
     if (low->lowering->partition->changed) return NULL;
     return weft_status_create(low->lowering->allocator, WEFT_UNSUPPORTED, node->op->name,
@@ -291,7 +316,8 @@ static weft_status *cut(lowerer *low) {
                               node->input_count, WEFT_LOWERER_LIMIT);
 }
 
-static weft_status *finish_kernel(lowerer *low, weft_lowered *out_lowered) {
+static weft_status *finish_kernel(lowerer *low, weft_lowered *out_lowered)
+{
     weft_kernel_builder_sites(low->builder, low->site_count);
     WEFT_TRY(weft_extents_take_error(low->extents));
     if (low->too_large) return cut(low);
@@ -302,7 +328,8 @@ static weft_status *finish_kernel(lowerer *low, weft_lowered *out_lowered) {
     lowered.site_count = low->site_count;
     size_t size = (low->site_count + 1) * sizeof(weft_extent);
     lowered.site_extents = weft_arena_copy(low->lowering->arena, low->site_extents, size);
-    if (lowered.memories == NULL || lowered.sites == NULL || lowered.site_extents == NULL) return weft_status_out_of_memory();
+    if (lowered.memories == NULL || lowered.sites == NULL || lowered.site_extents == NULL)
+        return weft_status_out_of_memory();
     WEFT_TRY(weft_kernel_builder_finish(low->builder, &lowered.kernel));
     *out_lowered = lowered;
     return NULL;
@@ -311,7 +338,8 @@ static weft_status *finish_kernel(lowerer *low, weft_lowered *out_lowered) {
 typedef void (*lower_function)(lowerer *low, const weft_point *point, uint32_t target);
 
 static weft_status *lower(weft_lowering *lowering, weft_value value, lower_function function, uint32_t target,
-                          weft_lowered *out_lowered) {
+                          weft_lowered *out_lowered)
+{
     lowerer low;
     weft_status *status = lowerer_init(&low, lowering, value.node);
     *out_lowered = (weft_lowered){0};
@@ -325,18 +353,21 @@ static weft_status *lower(weft_lowering *lowering, weft_value value, lower_funct
 }
 
 weft_status *weft_lower_root(weft_lowering *lowering, uint32_t root, weft_lower_part part, uint32_t target,
-                             weft_lowered *out_lowered) {
+                             weft_lowered *out_lowered)
+{
     static const lower_function functions[] = {lower_whole, lower_partial, lower_final};
     return lower(lowering, (weft_value){root, 0}, functions[part], target, out_lowered);
 }
 
-static void copy(lowerer *low, const weft_point *point, uint32_t target) {
+static void copy(lowerer *low, const weft_point *point, uint32_t target)
+{
     uint32_t written = weft_lowerer_buffer(low, target, true);
     make_ranges(low, all_axes(low));
     begin_stage(low);
     store(low, written, weft_lowerer_address(low, target, point->index), weft_lowerer_value(low, point));
 }
 
-weft_status *weft_lower_copy(weft_lowering *lowering, uint32_t source, uint32_t target, weft_lowered *out_lowered) {
+weft_status *weft_lower_copy(weft_lowering *lowering, uint32_t source, uint32_t target, weft_lowered *out_lowered)
+{
     return lower(lowering, lowering->memories[source].value, copy, target, out_lowered);
 }

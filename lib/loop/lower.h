@@ -11,32 +11,34 @@
 /* What all kernels of one program share. */
 typedef struct weft_lowering {
     const weft_allocator *allocator;
-    weft_arena *arena;       /* outlives the kernels: sentences, tables */
+    weft_arena *arena; /* outlives the kernels: sentences, tables */
     weft_partition *partition;
     const weft_memory *memories;
-    const uint32_t *first_memory; /* of each node with memory: its output 0; partial results of a long reduction follow */
-    size_t fixed_count;      /* specialised symbols */
+    const uint32_t
+        *first_memory;  /* of each node with memory: its output 0; partial results of a long reduction follow */
+    size_t fixed_count; /* specialised symbols */
     const char *const *fixed_names;
     const int64_t *fixed_values;
 } weft_lowering;
 
 typedef enum weft_lower_part {
     WEFT_LOWER_WHOLE,
-    WEFT_LOWER_PARTIAL,      /* of a long reduction: partial results, one for each chunk */
-    WEFT_LOWER_FINAL         /* ... and their combination */
+    WEFT_LOWER_PARTIAL, /* of a long reduction: partial results, one for each chunk */
+    WEFT_LOWER_FINAL    /* ... and their combination */
 } weft_lower_part;
 
 typedef struct weft_lowered {
     weft_kernel *kernel;
-    uint32_t *memories;      /* of each buffer of the kernel */
-    const char **sites;      /* sentence of each data check, as in weft_step */
+    uint32_t *memories; /* of each buffer of the kernel */
+    const char **sites; /* sentence of each data check, as in weft_step */
     uint32_t site_count;
     weft_extent *site_extents; /* the extent in each sentence */
 } weft_lowered;
 
 /*
- * Lowers `root` into the memory `target`: its own, or another for a copy. When a reduction cannot be a stage here it is forced in the partition
- * (partition->changed is then true), and the result is empty: fill the partition again and start over.
+ * Lowers `root` into the memory `target`: its own, or another for a copy. When a reduction cannot be a stage here it is
+ * forced in the partition (partition->changed is then true), and the result is empty: fill the partition again and
+ * start over.
  */
 weft_status *weft_lower_root(weft_lowering *lowering, uint32_t root, weft_lower_part part, uint32_t target,
                              weft_lowered *out_lowered) WEFT_MUST_USE;

@@ -24,16 +24,16 @@ typedef struct lowerer {
     weft_lowering *lowering;
     const weft_graph *graph;
     const weft_partition *partition;
-    weft_arena arena;                   /* of this kernel */
+    weft_arena arena; /* of this kernel */
     weft_kernel_builder *builder;
-    weft_extents *extents;              /* the builder's */
+    weft_extents *extents; /* the builder's */
     weft_space space;
     uint32_t root;
     weft_expr variables[WEFT_MAX_RANK]; /* of the root's axes; constant 0 where the extent is one */
     uint64_t outer;                     /* axes whose ranges are outer */
     bool outer_fixed;                   /* by the root's own reduction or the first stage found */
     stage_plan *stages, **last_stage;
-    weft_map values;                    /* point -> instruction + 1, of the stage being made */
+    weft_map values; /* point -> instruction + 1, of the stage being made */
     weft_map visited;
     uint32_t memories[WEFT_LOWERER_LIMIT]; /* of each buffer */
     uint32_t memory_count;
@@ -41,7 +41,7 @@ typedef struct lowerer {
     weft_extent site_extents[WEFT_LOWERER_LIMIT];
     uint32_t site_count;
     uint32_t variable_count;
-    bool failed;                        /* out of memory, or ... */
+    bool failed; /* out of memory, or ... */
     bool too_large;
 } lowerer;
 

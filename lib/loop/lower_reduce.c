@@ -2,7 +2,8 @@
 #include "lib/loop/lower_internal.h"
 #include <string.h>
 
-void weft_lowerer_split(lowerer *low, stage_plan *plan) {
+void weft_lowerer_split(lowerer *low, stage_plan *plan)
+{
     weft_extents *x = low->extents;
     const weft_reduction *reduction = &plan->reduction;
     weft_shape shape = weft_value_type(low->graph, weft_graph_node(low->graph, plan->node)->inputs[0])->shape;
@@ -21,7 +22,8 @@ void weft_lowerer_split(lowerer *low, stage_plan *plan) {
     }
 }
 
-stage_plan *weft_lowerer_plan(lowerer *low, const weft_point *point) {
+stage_plan *weft_lowerer_plan(lowerer *low, const weft_point *point)
+{
     stage_plan *plan = weft_arena_allocate(&low->arena, sizeof *plan);
     if (plan == NULL) return NULL;
     *plan = (stage_plan){.node = point->value.node, .point = {.value = point->value, .index = point->index}};
@@ -45,14 +47,16 @@ stage_plan *weft_lowerer_plan(lowerer *low, const weft_point *point) {
     return plan;
 }
 
-uint32_t weft_reduction_components(const weft_graph *graph, uint32_t id, weft_dtype *out_dtypes) {
+uint32_t weft_reduction_components(const weft_graph *graph, uint32_t id, weft_dtype *out_dtypes)
+{
     const weft_node *node = weft_graph_node(graph, id);
     out_dtypes[0] = weft_value_type(graph, node->inputs[0])->dtype;
     out_dtypes[1] = WEFT_I64;
     return weft_op_id_of(node->op) == WEFT_OP_argmax ? 2 : 1;
 }
 
-weft_expr weft_reduction_chunks(weft_space *space, uint32_t id, const weft_reduction *reduction) {
+weft_expr weft_reduction_chunks(weft_space *space, uint32_t id, const weft_reduction *reduction)
+{
     weft_extents *x = space->extents;
     weft_shape shape = weft_value_type(space->graph, weft_graph_node(space->graph, id)->inputs[0])->shape;
     weft_expr count = weft_expr_constant(x, 1);
@@ -64,7 +68,8 @@ weft_expr weft_reduction_chunks(weft_space *space, uint32_t id, const weft_reduc
 }
 
 /* The least (most negative) or greatest value of a dtype as bits: what max or min starts from. */
-static uint64_t extreme(weft_dtype dtype, bool least) {
+static uint64_t extreme(weft_dtype dtype, bool least)
+{
     switch (dtype) {
     case WEFT_F32: return least ? UINT64_C(0xff800000) : UINT64_C(0x7f800000);
     case WEFT_F64: return least ? UINT64_C(0xfff0000000000000) : UINT64_C(0x7ff0000000000000);
@@ -82,20 +87,23 @@ typedef struct block {
     uint32_t count;
 } block;
 
-static weft_inst_id append(block *b, weft_scalar_op op, weft_dtype dtype, uint32_t count, weft_inst_id x, weft_inst_id y,
-                           weft_inst_id z) {
+static weft_inst_id append(block *b, weft_scalar_op op, weft_dtype dtype, uint32_t count, weft_inst_id x,
+                           weft_inst_id y, weft_inst_id z)
+{
     b->insts[b->count] = (weft_inst){.op = op, .dtype = dtype, .arg_count = count, .args = {x, y, z}};
     return b->count++;
 }
 
-static weft_inst_id param(block *b, weft_dtype dtype, uint32_t number) {
+static weft_inst_id param(block *b, weft_dtype dtype, uint32_t number)
+{
     weft_inst_id id = append(b, WEFT_SCALAR_param, dtype, 0, 0, 0, 0);
     b->insts[id].number = number;
     return id;
 }
 
 /* The right one is better: greater, or the first of equals, where NaN is greatest. */
-static void combine_argmax(block *b, weft_dtype dtype, weft_accumulator *accumulator) {
+static void combine_argmax(block *b, weft_dtype dtype, weft_accumulator *accumulator)
+{
     weft_inst_id a = param(b, dtype, 0), ai = param(b, WEFT_I64, 1), c = param(b, dtype, 2), ci = param(b, WEFT_I64, 3);
     weft_inst_id greater = append(b, WEFT_SCALAR_gt, WEFT_BOOL, 2, c, a, 0);
     weft_inst_id equal = append(b, WEFT_SCALAR_eq, WEFT_BOOL, 2, c, a, 0);
@@ -115,7 +123,8 @@ static void combine_argmax(block *b, weft_dtype dtype, weft_accumulator *accumul
     accumulator->outcomes[1] = append(b, WEFT_SCALAR_select, WEFT_I64, 3, better, ci, ai);
 }
 
-static void accumulate_values(lowerer *low, stage_plan *plan, const weft_inst_id *values) {
+static void accumulate_values(lowerer *low, stage_plan *plan, const weft_inst_id *values)
+{
     weft_op_id op = weft_op_id_of(weft_graph_node(low->graph, plan->node)->op);
     weft_accumulator accumulator = {0};
     accumulator.width = weft_reduction_components(low->graph, plan->node, accumulator.dtypes);
@@ -139,22 +148,22 @@ static void accumulate_values(lowerer *low, stage_plan *plan, const weft_inst_id
     plan->accumulator = weft_kernel_builder_accumulator(low->builder, &accumulator);
 }
 
-static void reduced_range(lowerer *low, weft_expr variable, weft_expr extent, uint32_t lanes) {
-    weft_kernel_builder_range(low->builder, (weft_range){.variable = variable,
-                                                         .extent = extent,
-                                                         .reduce = true,
-                                                         .lanes = lanes,
-                                                         .width = 1,
-                                                         .unroll = 1});
+static void reduced_range(lowerer *low, weft_expr variable, weft_expr extent, uint32_t lanes)
+{
+    weft_kernel_builder_range(
+        low->builder,
+        (weft_range){.variable = variable, .extent = extent, .reduce = true, .lanes = lanes, .width = 1, .unroll = 1});
 }
 
-static weft_inst_id operand_value(lowerer *low, const stage_plan *plan, size_t operand) {
+static weft_inst_id operand_value(lowerer *low, const stage_plan *plan, size_t operand)
+{
     weft_point read;
     if (!weft_space_operand(&low->space, &plan->point, operand, plan->reduced, &read)) low->failed = true;
     return low->failed ? 0 : weft_lowerer_value(low, &read);
 }
 
-void weft_lowerer_accumulate(lowerer *low, stage_plan *plan) {
+void weft_lowerer_accumulate(lowerer *low, stage_plan *plan)
+{
     const weft_node *node = weft_graph_node(low->graph, plan->node);
     const weft_reduction *reduction = &plan->reduction;
     for (uint32_t g = 0; g < reduction->group_count; g++) {
@@ -175,7 +184,8 @@ void weft_lowerer_accumulate(lowerer *low, stage_plan *plan) {
     accumulate_values(low, plan, values);
 }
 
-void weft_lowerer_accumulate_partial(lowerer *low, stage_plan *plan, uint32_t first_memory) {
+void weft_lowerer_accumulate_partial(lowerer *low, stage_plan *plan, uint32_t first_memory)
+{
     weft_extents *x = low->extents;
     weft_dtype dtypes[WEFT_MAX_COMPONENTS];
     uint32_t width = weft_reduction_components(low->graph, plan->node, dtypes);
@@ -194,14 +204,17 @@ void weft_lowerer_accumulate_partial(lowerer *low, stage_plan *plan, uint32_t fi
     accumulate_values(low, plan, values);
 }
 
-weft_inst_id weft_lowerer_component(lowerer *low, const stage_plan *plan, uint32_t component) {
+weft_inst_id weft_lowerer_component(lowerer *low, const stage_plan *plan, uint32_t component)
+{
     weft_dtype dtypes[WEFT_MAX_COMPONENTS];
     weft_reduction_components(low->graph, plan->node, dtypes);
-    weft_inst inst = {.op = WEFT_SCALAR_result, .dtype = dtypes[component], .buffer = plan->accumulator, .number = component};
+    weft_inst inst = {
+        .op = WEFT_SCALAR_result, .dtype = dtypes[component], .buffer = plan->accumulator, .number = component};
     return weft_kernel_builder_inst(low->builder, &inst);
 }
 
-weft_inst_id weft_lowerer_outcome(lowerer *low, const stage_plan *plan) {
+weft_inst_id weft_lowerer_outcome(lowerer *low, const stage_plan *plan)
+{
     bool is_argmax = weft_op_id_of(weft_graph_node(low->graph, plan->node)->op) == WEFT_OP_argmax;
     if (!is_argmax) return weft_lowerer_component(low, plan, 0);
     /* Nothing was seen: the argmax of nothing is 0. */

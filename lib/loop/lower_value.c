@@ -6,17 +6,18 @@
 
 /* Elementwise ops of the graph and scalar operations go by the same names. */
 static const weft_scalar_op scalar_of[WEFT_OP_COUNT] = {
-    [WEFT_OP_neg] = WEFT_SCALAR_neg,       [WEFT_OP_abs] = WEFT_SCALAR_abs,   [WEFT_OP_exp] = WEFT_SCALAR_exp,
-    [WEFT_OP_log] = WEFT_SCALAR_log,       [WEFT_OP_sqrt] = WEFT_SCALAR_sqrt, [WEFT_OP_tanh] = WEFT_SCALAR_tanh,
-    [WEFT_OP_not] = WEFT_SCALAR_not,       [WEFT_OP_add] = WEFT_SCALAR_add,   [WEFT_OP_sub] = WEFT_SCALAR_sub,
-    [WEFT_OP_mul] = WEFT_SCALAR_mul,       [WEFT_OP_div] = WEFT_SCALAR_div,   [WEFT_OP_max] = WEFT_SCALAR_max,
-    [WEFT_OP_min] = WEFT_SCALAR_min,       [WEFT_OP_and] = WEFT_SCALAR_and,   [WEFT_OP_or] = WEFT_SCALAR_or,
-    [WEFT_OP_xor] = WEFT_SCALAR_xor,       [WEFT_OP_eq] = WEFT_SCALAR_eq,     [WEFT_OP_ne] = WEFT_SCALAR_ne,
-    [WEFT_OP_lt] = WEFT_SCALAR_lt,         [WEFT_OP_le] = WEFT_SCALAR_le,     [WEFT_OP_gt] = WEFT_SCALAR_gt,
-    [WEFT_OP_ge] = WEFT_SCALAR_ge,         [WEFT_OP_select] = WEFT_SCALAR_select, [WEFT_OP_cast] = WEFT_SCALAR_cast,
+    [WEFT_OP_neg] = WEFT_SCALAR_neg, [WEFT_OP_abs] = WEFT_SCALAR_abs,       [WEFT_OP_exp] = WEFT_SCALAR_exp,
+    [WEFT_OP_log] = WEFT_SCALAR_log, [WEFT_OP_sqrt] = WEFT_SCALAR_sqrt,     [WEFT_OP_tanh] = WEFT_SCALAR_tanh,
+    [WEFT_OP_not] = WEFT_SCALAR_not, [WEFT_OP_add] = WEFT_SCALAR_add,       [WEFT_OP_sub] = WEFT_SCALAR_sub,
+    [WEFT_OP_mul] = WEFT_SCALAR_mul, [WEFT_OP_div] = WEFT_SCALAR_div,       [WEFT_OP_max] = WEFT_SCALAR_max,
+    [WEFT_OP_min] = WEFT_SCALAR_min, [WEFT_OP_and] = WEFT_SCALAR_and,       [WEFT_OP_or] = WEFT_SCALAR_or,
+    [WEFT_OP_xor] = WEFT_SCALAR_xor, [WEFT_OP_eq] = WEFT_SCALAR_eq,         [WEFT_OP_ne] = WEFT_SCALAR_ne,
+    [WEFT_OP_lt] = WEFT_SCALAR_lt,   [WEFT_OP_le] = WEFT_SCALAR_le,         [WEFT_OP_gt] = WEFT_SCALAR_gt,
+    [WEFT_OP_ge] = WEFT_SCALAR_ge,   [WEFT_OP_select] = WEFT_SCALAR_select, [WEFT_OP_cast] = WEFT_SCALAR_cast,
 };
 
-const uint32_t *weft_lowerer_key(lowerer *low, const weft_point *point, size_t *out_size) {
+const uint32_t *weft_lowerer_key(lowerer *low, const weft_point *point, size_t *out_size)
+{
     size_t rank = weft_value_type(low->graph, point->value)->shape.rank;
     size_t count = 3 + rank + point->predicate_count;
     uint32_t *key = weft_arena_allocate(&low->arena, count * sizeof *key);
@@ -33,32 +34,39 @@ const uint32_t *weft_lowerer_key(lowerer *low, const weft_point *point, size_t *
     return key;
 }
 
-weft_inst_id weft_lowerer_constant(lowerer *low, weft_dtype dtype, uint64_t bits) {
+weft_inst_id weft_lowerer_constant(lowerer *low, weft_dtype dtype, uint64_t bits)
+{
     return weft_kernel_builder_inst(low->builder, &(weft_inst){.op = WEFT_SCALAR_const, .dtype = dtype, .bits = bits});
 }
 
-static weft_inst_id index_value(lowerer *low, weft_expr expr) {
-    return weft_kernel_builder_inst(low->builder, &(weft_inst){.op = WEFT_SCALAR_index, .dtype = WEFT_I64, .index = expr});
+static weft_inst_id index_value(lowerer *low, weft_expr expr)
+{
+    return weft_kernel_builder_inst(low->builder,
+                                    &(weft_inst){.op = WEFT_SCALAR_index, .dtype = WEFT_I64, .index = expr});
 }
 
-static weft_inst_id cast(lowerer *low, weft_inst_id value, weft_dtype from, weft_dtype to) {
+static weft_inst_id cast(lowerer *low, weft_inst_id value, weft_dtype from, weft_dtype to)
+{
     if (from == to) return value;
     weft_inst inst = {.op = WEFT_SCALAR_cast, .dtype = to, .arg_count = 1, .args = {value}};
     return weft_kernel_builder_inst(low->builder, &inst);
 }
 
-static weft_inst_id binary(lowerer *low, weft_scalar_op op, weft_dtype dtype, weft_inst_id a, weft_inst_id b) {
+static weft_inst_id binary(lowerer *low, weft_scalar_op op, weft_dtype dtype, weft_inst_id a, weft_inst_id b)
+{
     weft_inst inst = {.op = op, .dtype = dtype, .arg_count = 2, .args = {a, b}};
     return weft_kernel_builder_inst(low->builder, &inst);
 }
 
-static weft_inst_id operand(lowerer *low, const weft_point *point, size_t i, const weft_expr *reduced) {
+static weft_inst_id operand(lowerer *low, const weft_point *point, size_t i, const weft_expr *reduced)
+{
     weft_point read;
     if (!weft_space_operand(&low->space, point, i, reduced, &read)) low->failed = true;
     return low->failed ? 0 : weft_lowerer_value(low, &read);
 }
 
-static weft_inst_id inside(lowerer *low, const weft_point *point) {
+static weft_inst_id inside(lowerer *low, const weft_point *point)
+{
     weft_inst inst = {.op = WEFT_SCALAR_inside,
                       .dtype = WEFT_BOOL,
                       .predicate_count = point->predicate_count,
@@ -67,25 +75,29 @@ static weft_inst_id inside(lowerer *low, const weft_point *point) {
 }
 
 /* Operand `i` where it has an element, `otherwise` where not. */
-static weft_inst_id guarded_operand(lowerer *low, const weft_point *point, size_t i, weft_inst_id otherwise) {
+static weft_inst_id guarded_operand(lowerer *low, const weft_point *point, size_t i, weft_inst_id otherwise)
+{
     weft_point read;
     if (!weft_space_operand(&low->space, point, i, NULL, &read)) low->failed = true;
     if (low->failed) return 0;
     weft_inst_id value = weft_lowerer_value(low, &read);
     if (read.predicate_count == point->predicate_count) return value;
     weft_dtype dtype = weft_value_type(low->graph, point->value)->dtype;
-    weft_inst inst = {.op = WEFT_SCALAR_select, .dtype = dtype, .arg_count = 3, .args = {inside(low, &read), value, otherwise}};
+    weft_inst inst = {
+        .op = WEFT_SCALAR_select, .dtype = dtype, .arg_count = 3, .args = {inside(low, &read), value, otherwise}};
     return weft_kernel_builder_inst(low->builder, &inst);
 }
 
-static weft_inst_id concat(lowerer *low, const weft_point *point) {
+static weft_inst_id concat(lowerer *low, const weft_point *point)
+{
     const weft_node *node = weft_graph_node(low->graph, point->value.node);
     weft_inst_id value = operand(low, point, node->input_count - 1, NULL);
     for (uint32_t i = node->input_count - 1; i-- > 0;) value = guarded_operand(low, point, i, value);
     return value;
 }
 
-static uint32_t add_site(lowerer *low, const char *sentence, weft_extent extent) {
+static uint32_t add_site(lowerer *low, const char *sentence, weft_extent extent)
+{
     if (low->site_count == WEFT_LOWERER_LIMIT) low->failed = low->too_large = true;
     if (low->failed) return 0;
     low->sites[low->site_count] = sentence;
@@ -93,7 +105,8 @@ static uint32_t add_site(lowerer *low, const char *sentence, weft_extent extent)
     return low->site_count++;
 }
 
-static const char *gather_sentence(lowerer *low, int64_t axis) {
+static const char *gather_sentence(lowerer *low, int64_t axis)
+{
     weft_bytes text;
     weft_bytes_init(&text, low->lowering->allocator);
     static const char head[] =
@@ -107,7 +120,8 @@ static const char *gather_sentence(lowerer *low, int64_t axis) {
 }
 
 /* The address has a part that only the data knows: index times stride, added to the address of index zero. */
-static weft_inst_id gather(lowerer *low, const weft_point *point) {
+static weft_inst_id gather(lowerer *low, const weft_point *point)
+{
     const weft_node *node = weft_graph_node(low->graph, point->value.node);
     int64_t axis = node->attrs[0].integer;
     weft_point indices, base = weft_space_point(&low->space, node->inputs[0]);
@@ -134,12 +148,14 @@ static weft_inst_id gather(lowerer *low, const weft_point *point) {
                        .predicate_count = point->predicate_count,
                        .predicates = point->predicates};
     weft_inst_id checked = weft_kernel_builder_inst(low->builder, &check);
-    weft_inst_id offset = stride == one ? checked : binary(low, WEFT_SCALAR_mul, WEFT_I64, checked, index_value(low, stride));
+    weft_inst_id offset =
+        stride == one ? checked : binary(low, WEFT_SCALAR_mul, WEFT_I64, checked, index_value(low, stride));
     /* With an extent of zero every index is out of range and there is no element to load. */
     weft_expr last = weft_expr_sub(low->extents, extent, one);
     weft_expr predicates[WEFT_MAX_RANK * 4 + 1];
     uint32_t count = 0;
-    for (; count < point->predicate_count && count < WEFT_MAX_RANK * 4; count++) predicates[count] = point->predicates[count];
+    for (; count < point->predicate_count && count < WEFT_MAX_RANK * 4; count++)
+        predicates[count] = point->predicates[count];
     if (!weft_expr_always_nonnegative(low->extents, last)) predicates[count++] = last;
     weft_inst load = {.op = WEFT_SCALAR_load,
                       .dtype = weft_value_type(low->graph, base.value)->dtype,
@@ -152,9 +168,11 @@ static weft_inst_id gather(lowerer *low, const weft_point *point) {
     return weft_kernel_builder_inst(low->builder, &load);
 }
 
-static weft_inst_id elementwise(lowerer *low, const weft_point *point) {
+static weft_inst_id elementwise(lowerer *low, const weft_point *point)
+{
     const weft_node *node = weft_graph_node(low->graph, point->value.node);
-    weft_inst inst = {.op = scalar_of[weft_op_id_of(node->op)], .dtype = node->types[0].dtype, .arg_count = node->input_count};
+    weft_inst inst = {
+        .op = scalar_of[weft_op_id_of(node->op)], .dtype = node->types[0].dtype, .arg_count = node->input_count};
     for (uint32_t i = 0; i < node->input_count; i++) inst.args[i] = operand(low, point, i, NULL);
     weft_dtype_kind kind = weft_dtype_info_of(inst.dtype)->kind;
     if (inst.op == WEFT_SCALAR_div && (kind == WEFT_KIND_SIGNED || kind == WEFT_KIND_UNSIGNED)) {
@@ -166,7 +184,8 @@ static weft_inst_id elementwise(lowerer *low, const weft_point *point) {
     return weft_kernel_builder_inst(low->builder, &inst);
 }
 
-weft_inst_id weft_lowerer_compute(lowerer *low, const weft_point *point) {
+weft_inst_id weft_lowerer_compute(lowerer *low, const weft_point *point)
+{
     const weft_node *node = weft_graph_node(low->graph, point->value.node);
     weft_dtype dtype = node->types[point->value.output].dtype;
     switch (weft_op_id_of(node->op)) {
@@ -186,7 +205,8 @@ weft_inst_id weft_lowerer_compute(lowerer *low, const weft_point *point) {
     return node->op->op_class == WEFT_CLASS_MOVEMENT ? operand(low, point, 0, NULL) : elementwise(low, point);
 }
 
-static weft_inst_id load(lowerer *low, const weft_point *point) {
+static weft_inst_id load(lowerer *low, const weft_point *point)
+{
     uint32_t memory = low->lowering->first_memory[point->value.node] + point->value.output;
     weft_inst inst = {.op = WEFT_SCALAR_load,
                       .dtype = weft_value_type(low->graph, point->value)->dtype,
@@ -197,7 +217,8 @@ static weft_inst_id load(lowerer *low, const weft_point *point) {
     return weft_kernel_builder_inst(low->builder, &inst);
 }
 
-weft_inst_id weft_lowerer_value(lowerer *low, const weft_point *point) {
+weft_inst_id weft_lowerer_value(lowerer *low, const weft_point *point)
+{
     size_t key_size = 0;
     const uint32_t *key = weft_lowerer_key(low, point, &key_size);
     if (low->failed) return 0;

@@ -184,8 +184,9 @@ static weft_status *encode(parser *p, const literal *value, weft_dtype dtype, ui
     float single = (float)real;
     if (dtype == WEFT_F32) memcpy(out_bits, &single, sizeof single);
     else if (dtype == WEFT_F64) memcpy(out_bits, &real, sizeof real);
-    else return weft_lexer_error(&p->lexer, value->at, WEFT_PARSE_ERROR, "a constant of dtype %s is given as bits",
-                                 weft_dtype_name(dtype));
+    else
+        return weft_lexer_error(&p->lexer, value->at, WEFT_PARSE_ERROR, "a constant of dtype %s is given as bits",
+                                weft_dtype_name(dtype));
     return NULL;
 }
 
@@ -465,8 +466,7 @@ static weft_status *parse_buffer(parser *p)
     const char *at = p->lexer.token.start;
     uint32_t count = 0;
     WEFT_TRY(parse_number(p, "the number of elements", &count));
-    if (count == 0)
-        return weft_lexer_error(&p->lexer, at, WEFT_PARSE_ERROR, "a local buffer has at least one element");
+    if (count == 0) return weft_lexer_error(&p->lexer, at, WEFT_PARSE_ERROR, "a local buffer has at least one element");
     weft_kernel_builder_local(p->builder, dtype, count);
     return NULL;
 }

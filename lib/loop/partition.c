@@ -21,7 +21,8 @@
 #define MOST_LANES 64u
 
 weft_status *weft_partition_init(weft_partition *partition, const weft_allocator *allocator,
-                                 const weft_compiled *compiled) {
+                                 const weft_compiled *compiled)
+{
     size_t count = compiled->graph->node_count + 1;
     *partition = (weft_partition){.allocator = allocator, .compiled = compiled};
     partition->roles = weft_allocate_zeroed(allocator, count);
@@ -35,7 +36,8 @@ weft_status *weft_partition_init(weft_partition *partition, const weft_allocator
     return weft_status_out_of_memory();
 }
 
-void weft_partition_finish(weft_partition *partition) {
+void weft_partition_finish(weft_partition *partition)
+{
     size_t count = partition->compiled->graph->node_count + 1;
     weft_free(partition->allocator, partition->roles, count);
     weft_free(partition->allocator, partition->forced, count);
@@ -45,12 +47,14 @@ void weft_partition_finish(weft_partition *partition) {
     *partition = (weft_partition){.compiled = partition->compiled};
 }
 
-void weft_partition_force(weft_partition *partition, uint32_t node) {
+void weft_partition_force(weft_partition *partition, uint32_t node)
+{
     if (!partition->forced[node]) partition->changed = true;
     partition->forced[node] = 1;
 }
 
-static void extent_range(const weft_graph *graph, weft_extent extent, int64_t *out_min, int64_t *out_max) {
+static void extent_range(const weft_graph *graph, weft_extent extent, int64_t *out_min, int64_t *out_max)
+{
     if (extent.graph == NULL) {
         *out_min = *out_max = extent.value;
     } else {
@@ -59,12 +63,14 @@ static void extent_range(const weft_graph *graph, weft_extent extent, int64_t *o
 }
 
 /* Upper bound of a product of extents, saturating. */
-static int64_t multiply_bound(int64_t a, int64_t b) {
+static int64_t multiply_bound(int64_t a, int64_t b)
+{
     int64_t product;
     return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
-static int64_t count_bound(const weft_graph *graph, weft_shape shape) {
+static int64_t count_bound(const weft_graph *graph, weft_shape shape)
+{
     int64_t bound = 1, low, high;
     for (size_t i = 0; i < shape.rank; i++) {
         extent_range(graph, shape.extents[i], &low, &high);
@@ -73,11 +79,13 @@ static int64_t count_bound(const weft_graph *graph, weft_shape shape) {
     return bound;
 }
 
-static bool is_reduction(const weft_node *node) {
+static bool is_reduction(const weft_node *node)
+{
     return node->op->op_class == WEFT_CLASS_REDUCE || node->op->op_class == WEFT_CLASS_PRODUCT;
 }
 
-static weft_ints reduced_axes(const weft_node *node) {
+static weft_ints reduced_axes(const weft_node *node)
+{
     switch (weft_op_id_of(node->op)) {
     case WEFT_OP_argmax: return (weft_ints){1, &node->attrs[0].integer};
     case WEFT_OP_dot: return node->attrs[2].ints;
@@ -85,25 +93,31 @@ static weft_ints reduced_axes(const weft_node *node) {
     }
 }
 
-static uint32_t virtual_lanes(size_t element_size, int64_t bound) {
+static uint32_t virtual_lanes(size_t element_size, int64_t bound)
+{
     uint32_t lanes = LANE_BYTES / (uint32_t)element_size;
     if (lanes > MOST_LANES) lanes = MOST_LANES;
     while (lanes > 1 && (int64_t)lanes / 2 >= bound) lanes /= 2;
     return lanes < 1 ? 1 : lanes;
 }
 
-/* Whether the reduction runs along what is innermost in its operand: then lanes go along it, otherwise across the results. */
-static bool is_innermost(const weft_graph *graph, const weft_node *node, const weft_reduction *reduction) {
+/* Whether the reduction runs along what is innermost in its operand: then lanes go along it, otherwise across the
+ * results. */
+static bool is_innermost(const weft_graph *graph, const weft_node *node, const weft_reduction *reduction)
+{
     int64_t last = reduction->axes[reduction->axis_count - 1];
     weft_shape shape = weft_value_type(graph, node->inputs[0])->shape;
     size_t rank = shape.rank;
-    while (rank > 0 && (int64_t)rank - 1 > last && weft_extent_equal(shape.extents[rank - 1], weft_extent_of(1))) rank--;
+    while (rank > 0 && (int64_t)rank - 1 > last && weft_extent_equal(shape.extents[rank - 1], weft_extent_of(1)))
+        rank--;
     if (weft_op_id_of(node->op) != WEFT_OP_dot) return (size_t)last == rank - 1;
-    size_t free_b = weft_value_type(graph, node->inputs[1])->shape.rank - node->attrs[1].ints.count - node->attrs[3].ints.count;
+    size_t free_b =
+        weft_value_type(graph, node->inputs[1])->shape.rank - node->attrs[1].ints.count - node->attrs[3].ints.count;
     return free_b == 0;
 }
 
-void weft_reduction_fill(const weft_graph *graph, uint32_t id, weft_reduction *out_reduction) {
+void weft_reduction_fill(const weft_graph *graph, uint32_t id, weft_reduction *out_reduction)
+{
     const weft_node *node = weft_graph_node(graph, id);
     weft_ints axes = reduced_axes(node);
     bool is_dot = weft_op_id_of(node->op) == WEFT_OP_dot;
@@ -129,7 +143,8 @@ void weft_reduction_fill(const weft_graph *graph, uint32_t id, weft_reduction *o
 }
 
 /* Whether the product is the library's: floats of which enough are multiplied in both directions. */
-static bool is_gemm(const weft_graph *graph, const weft_node *node) {
+static bool is_gemm(const weft_graph *graph, const weft_node *node)
+{
     weft_dtype dtype = node->types[0].dtype;
     if (dtype != WEFT_F32 && dtype != WEFT_F64) return false;
     weft_shape a = weft_value_type(graph, node->inputs[0])->shape, b = weft_value_type(graph, node->inputs[1])->shape;
@@ -147,11 +162,13 @@ static bool is_gemm(const weft_graph *graph, const weft_node *node) {
     return work > SMALL_PRODUCT;
 }
 
-static uint32_t saturating_add(uint32_t a, uint32_t b) {
+static uint32_t saturating_add(uint32_t a, uint32_t b)
+{
     return a + b < a ? UINT32_MAX : a + b;
 }
 
-static uint32_t own_weight(const weft_node *node) {
+static uint32_t own_weight(const weft_node *node)
+{
     switch (weft_op_id_of(node->op)) {
     case WEFT_OP_exp:
     case WEFT_OP_log:
@@ -162,13 +179,15 @@ static uint32_t own_weight(const weft_node *node) {
     }
 }
 
-static bool is_leaf_memory(const weft_graph *graph, const weft_node *node) {
+static bool is_leaf_memory(const weft_graph *graph, const weft_node *node)
+{
     weft_op_id id = weft_op_id_of(node->op);
     return id == WEFT_OP_input || (id == WEFT_OP_constant && count_bound(graph, node->types[0].shape) != 1);
 }
 
 /* Ascending: what recomputing costs, and memory for what would make a kernel too large. */
-static void weigh(weft_partition *partition, const uint8_t *live) {
+static void weigh(weft_partition *partition, const uint8_t *live)
+{
     const weft_graph *graph = partition->compiled->graph;
     for (uint32_t n = 0; n < graph->node_count; n++) {
         if (!live[n]) continue;
@@ -185,7 +204,8 @@ static void weigh(weft_partition *partition, const uint8_t *live) {
 }
 
 /* The value behind views that only rename axes and strides. */
-static uint32_t behind_views(const weft_graph *graph, uint32_t n) {
+static uint32_t behind_views(const weft_graph *graph, uint32_t n)
+{
     for (;;) {
         const weft_node *node = weft_graph_node(graph, n);
         weft_op_id id = weft_op_id_of(node->op);
@@ -196,7 +216,8 @@ static uint32_t behind_views(const weft_graph *graph, uint32_t n) {
     }
 }
 
-static void demand_operands(weft_partition *partition, const weft_node *node, bool through_views) {
+static void demand_operands(weft_partition *partition, const weft_node *node, bool through_views)
+{
     const weft_graph *graph = partition->compiled->graph;
     for (uint32_t i = 0; i < node->input_count; i++) {
         uint32_t operand = node->inputs[i].node;
@@ -204,7 +225,8 @@ static void demand_operands(weft_partition *partition, const weft_node *node, bo
     }
 }
 
-static weft_role engine_of(const weft_partition *partition, uint32_t n) {
+static weft_role engine_of(const weft_partition *partition, uint32_t n)
+{
     const weft_graph *graph = partition->compiled->graph;
     const weft_node *node = weft_graph_node(graph, n);
     if (node->op->op_class == WEFT_CLASS_OPAQUE) return WEFT_ROLE_HOST;
@@ -213,7 +235,8 @@ static weft_role engine_of(const weft_partition *partition, uint32_t n) {
     return WEFT_ROLE_KERNEL;
 }
 
-static weft_role role_of(const weft_partition *partition, uint32_t n, uint32_t root, bool shared) {
+static weft_role role_of(const weft_partition *partition, uint32_t n, uint32_t root, bool shared)
+{
     const weft_graph *graph = partition->compiled->graph;
     const weft_node *node = weft_graph_node(graph, n);
     if (is_leaf_memory(graph, node)) return WEFT_ROLE_LEAF;
@@ -230,7 +253,9 @@ static weft_role role_of(const weft_partition *partition, uint32_t n, uint32_t r
 }
 
 /* Tells the operands of a node which root reads them. */
-static void pass_root(weft_partition *partition, const weft_node *node, uint32_t root, bool shared, uint8_t *seen_by_many) {
+static void pass_root(weft_partition *partition, const weft_node *node, uint32_t root, bool shared,
+                      uint8_t *seen_by_many)
+{
     for (uint32_t i = 0; i < node->input_count; i++) {
         uint32_t operand = node->inputs[i].node;
         uint32_t *known = &partition->roots[operand];
@@ -239,8 +264,10 @@ static void pass_root(weft_partition *partition, const weft_node *node, uint32_t
     }
 }
 
-/* What an engine or an op with random access reads must be in memory, and so must a costly value that a broadcast would repeat. */
-static void demand(weft_partition *partition, uint32_t n) {
+/* What an engine or an op with random access reads must be in memory, and so must a costly value that a broadcast would
+ * repeat. */
+static void demand(weft_partition *partition, uint32_t n)
+{
     const weft_graph *graph = partition->compiled->graph;
     const weft_node *node = weft_graph_node(graph, n);
     weft_op_id id = weft_op_id_of(node->op);
@@ -249,7 +276,8 @@ static void demand(weft_partition *partition, uint32_t n) {
     if (id == WEFT_OP_gather) partition->forced[node->inputs[0].node] = 1;
     bool expands = id == WEFT_OP_broadcast && weft_value_type(graph, node->inputs[0])->shape.rank > 0;
     const weft_node *source = node->input_count > 0 ? weft_graph_node(graph, node->inputs[0].node) : NULL;
-    if (expands && source->op->op_class == WEFT_CLASS_ELEMENTWISE && partition->weights[node->inputs[0].node] > FUNCTION_WEIGHT) {
+    if (expands && source->op->op_class == WEFT_CLASS_ELEMENTWISE &&
+        partition->weights[node->inputs[0].node] > FUNCTION_WEIGHT) {
         bool reduces = false;
         for (uint32_t i = 0; i < source->input_count; i++) {
             reduces |= is_reduction(weft_graph_node(graph, source->inputs[i].node));
@@ -258,7 +286,8 @@ static void demand(weft_partition *partition, uint32_t n) {
     }
 }
 
-static weft_status *assign(weft_partition *partition, const uint8_t *live, uint8_t *shared) {
+static weft_status *assign(weft_partition *partition, const uint8_t *live, uint8_t *shared)
+{
     const weft_graph *graph = partition->compiled->graph;
     for (uint32_t n = (uint32_t)graph->node_count; n-- > 0;) {
         if (!live[n]) continue;
@@ -277,7 +306,8 @@ static weft_status *assign(weft_partition *partition, const uint8_t *live, uint8
     return NULL;
 }
 
-weft_status *weft_partition_fill(weft_partition *partition) {
+weft_status *weft_partition_fill(weft_partition *partition)
+{
     const weft_compiled *compiled = partition->compiled;
     const weft_graph *graph = compiled->graph;
     size_t count = graph->node_count + 1;

@@ -2,31 +2,31 @@
 #ifndef WEFT_LIB_LOOP_PARTITION_H
 #define WEFT_LIB_LOOP_PARTITION_H
 /*
- * Partition: which nodes of a program get memory, which engine computes each of those, and which vanish into the kernels that read
- * them. It depends on the graph alone, never on layouts, threads or specialised extents, so that every variant of a program computes the same
- * bits.
+ * Partition: which nodes of a program get memory, which engine computes each of those, and which vanish into the
+ * kernels that read them. It depends on the graph alone, never on layouts, threads or specialised extents, so that
+ * every variant of a program computes the same bits.
  */
 #include "lib/compile.h"
 
 typedef enum weft_role {
     WEFT_ROLE_DEAD,
-    WEFT_ROLE_INLINE,   /* computed where it is read */
-    WEFT_ROLE_STAGE,    /* a reduction inside the one kernel that reads it */
-    WEFT_ROLE_LEAF,     /* an input or a constant of many elements: has memory already */
-    WEFT_ROLE_KERNEL,   /* root of a generated kernel */
-    WEFT_ROLE_GEMM,     /* a dot for the library */
-    WEFT_ROLE_HOST      /* an extension's kernel */
+    WEFT_ROLE_INLINE, /* computed where it is read */
+    WEFT_ROLE_STAGE,  /* a reduction inside the one kernel that reads it */
+    WEFT_ROLE_LEAF,   /* an input or a constant of many elements: has memory already */
+    WEFT_ROLE_KERNEL, /* root of a generated kernel */
+    WEFT_ROLE_GEMM,   /* a dot for the library */
+    WEFT_ROLE_HOST    /* an extension's kernel */
 } weft_role;
 
 typedef struct weft_partition {
     const weft_allocator *allocator;
     const weft_compiled *compiled;
-    uint8_t *roles;     /* weft_role of each node */
-    uint8_t *forced;    /* nodes that must have memory; grows, see weft_partition_force */
-    uint8_t *looped;    /* products the library cannot read as they lie: done by loops */
-    uint32_t *roots;    /* for INLINE and STAGE: the one root that reads it, or none (0) when several do; root node + 1 */
-    uint32_t *weights;  /* about how many scalar operations recomputing an element costs */
-    bool changed;       /* something was forced since the last fill */
+    uint8_t *roles;  /* weft_role of each node */
+    uint8_t *forced; /* nodes that must have memory; grows, see weft_partition_force */
+    uint8_t *looped; /* products the library cannot read as they lie: done by loops */
+    uint32_t *roots; /* for INLINE and STAGE: the one root that reads it, or none (0) when several do; root node + 1 */
+    uint32_t *weights; /* about how many scalar operations recomputing an element costs */
+    bool changed;      /* something was forced since the last fill */
 } weft_partition;
 
 weft_status *weft_partition_init(weft_partition *partition, const weft_allocator *allocator,
@@ -37,18 +37,19 @@ weft_status *weft_partition_fill(weft_partition *partition) WEFT_MUST_USE;
 /* Demands memory for a node: whoever cannot place it asks, and fills again. */
 void weft_partition_force(weft_partition *partition, uint32_t node);
 
-static inline bool weft_role_has_memory(uint8_t role) {
+static inline bool weft_role_has_memory(uint8_t role)
+{
     return role >= WEFT_ROLE_LEAF;
 }
 
 /* A reduction (or a dot done by loops) as loops see it: groups of adjacent reduced axes, each one range. */
 typedef struct weft_reduction {
-    uint32_t axis_count;             /* reduced axes, in the order of weft_space_operand's `reduced` */
+    uint32_t axis_count; /* reduced axes, in the order of weft_space_operand's `reduced` */
     uint32_t group_count;
     uint32_t group_first[WEFT_MAX_RANK]; /* first axis of each group, as a position in that order */
-    int64_t axes[WEFT_MAX_RANK];     /* of operand 0 */
-    uint32_t lanes;                  /* virtual lanes of the innermost range */
-    int64_t chunk;                   /* 0, or the reduction is done in partial results of so many elements */
+    int64_t axes[WEFT_MAX_RANK];         /* of operand 0 */
+    uint32_t lanes;                      /* virtual lanes of the innermost range */
+    int64_t chunk;                       /* 0, or the reduction is done in partial results of so many elements */
 } weft_reduction;
 
 /* Describes reduction node `node`; from the graph's own extents, so that it holds for all variants. */

@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool visit_predicates(weft_kernel *kernel, uint32_t count, const weft_expr **predicates, weft_expr_visit visit, void *context) {
+static bool visit_predicates(weft_kernel *kernel, uint32_t count, const weft_expr **predicates, weft_expr_visit visit,
+                             void *context)
+{
     if (count == 0) return true;
     weft_expr *copy = weft_arena_copy(&kernel->arena, *predicates, count * sizeof *copy);
     if (copy == NULL) return false;
@@ -14,18 +16,21 @@ static bool visit_predicates(weft_kernel *kernel, uint32_t count, const weft_exp
     return true;
 }
 
-static bool visit_ranges(weft_kernel *kernel, uint32_t count, weft_range *ranges, weft_expr_visit visit, void *context) {
+static bool visit_ranges(weft_kernel *kernel, uint32_t count, weft_range *ranges, weft_expr_visit visit, void *context)
+{
     for (uint32_t i = 0; i < count; i++) {
         if (!visit(context, kernel->extents, &ranges[i].extent)) return false;
     }
     return true;
 }
 
-static bool visit_optional(weft_kernel *kernel, weft_expr *expr, weft_expr_visit visit, void *context) {
+static bool visit_optional(weft_kernel *kernel, weft_expr *expr, weft_expr_visit visit, void *context)
+{
     return *expr == WEFT_EXPR_NONE || visit(context, kernel->extents, expr);
 }
 
-bool weft_kernel_visit_exprs(weft_kernel *kernel, weft_expr_visit visit, void *context) {
+bool weft_kernel_visit_exprs(weft_kernel *kernel, weft_expr_visit visit, void *context)
+{
     if (!visit_ranges(kernel, kernel->range_count, kernel->ranges, visit, context)) return false;
     for (uint32_t i = 0; i < kernel->inst_count; i++) {
         weft_inst *inst = &kernel->insts[i];
@@ -45,17 +50,20 @@ bool weft_kernel_visit_exprs(weft_kernel *kernel, weft_expr_visit visit, void *c
     return true;
 }
 
-static bool substitute(void *context, weft_extents *extents, weft_expr *expr) {
+static bool substitute(void *context, weft_extents *extents, weft_expr *expr)
+{
     const weft_substitution *s = context;
     *expr = weft_expr_substitute(extents, *expr, s->count, s->variables, s->values);
     return *expr != WEFT_EXPR_NONE;
 }
 
-bool weft_kernel_substitute(weft_kernel *kernel, const weft_substitution *substitution) {
+bool weft_kernel_substitute(weft_kernel *kernel, const weft_substitution *substitution)
+{
     return weft_kernel_visit_exprs(kernel, substitute, (void *)(uintptr_t)substitution);
 }
 
-weft_expr weft_kernel_fresh_variable(weft_kernel *kernel, weft_expr extent) {
+weft_expr weft_kernel_fresh_variable(weft_kernel *kernel, weft_expr extent)
+{
     char name[24];
     size_t number = weft_extents_symbol_count(kernel->extents);
     do snprintf(name, sizeof name, "t%zu", number++);
@@ -64,10 +72,11 @@ weft_expr weft_kernel_fresh_variable(weft_kernel *kernel, weft_expr extent) {
 }
 
 /*
- * Cuts outer range `number` into tiles of `tile` elements: the range becomes one of tiles, and one inside the tile is added behind the last
- * range. A range known to fit one tile only moves to the end.
+ * Cuts outer range `number` into tiles of `tile` elements: the range becomes one of tiles, and one inside the tile is
+ * added behind the last range. A range known to fit one tile only moves to the end.
  */
-weft_status *weft_kernel_cut_tiles(weft_kernel *kernel, uint32_t number, int64_t tile) {
+weft_status *weft_kernel_cut_tiles(weft_kernel *kernel, uint32_t number, int64_t tile)
+{
     weft_extents *x = kernel->extents;
     weft_range *ranges = weft_arena_allocate(&kernel->arena, (kernel->range_count + 1) * sizeof *ranges);
     if (ranges == NULL) return weft_status_out_of_memory();
@@ -91,4 +100,3 @@ weft_status *weft_kernel_cut_tiles(weft_kernel *kernel, uint32_t number, int64_t
     weft_substitution s = {{cut.variable}, {weft_expr_add(x, start, inside->variable)}, 1};
     return weft_kernel_substitute(kernel, &s) ? NULL : weft_status_out_of_memory();
 }
-

@@ -18,16 +18,18 @@ bool weft_kernel_substitute(weft_kernel *kernel, const weft_substitution *substi
 /* A range variable of a name not used yet. */
 weft_expr weft_kernel_fresh_variable(weft_kernel *kernel, weft_expr extent);
 /*
- * Cuts outer range `number` into tiles of `tile` elements: the range becomes one of tiles, and one inside the tile is added behind the last
- * range. A range known to fit one tile only moves to the end.
+ * Cuts outer range `number` into tiles of `tile` elements: the range becomes one of tiles, and one inside the tile is
+ * added behind the last range. A range known to fit one tile only moves to the end.
  */
 weft_status *weft_kernel_cut_tiles(weft_kernel *kernel, uint32_t number, int64_t tile) WEFT_MUST_USE;
 
 /*
- * Transpositions (crossing.c). The outer range, not the last, along which a load walks memory element by element while it jumps along the last;
- * range_count when there is none. Only for kernels of one stage without inner ranges.
+ * Transpositions (crossing.c). The outer range, not the last, along which a load walks memory element by element while
+ * it jumps along the last; range_count when there is none. Only for kernels of one stage without inner ranges.
  */
 uint32_t weft_kernel_find_crossing(const weft_kernel *kernel);
-/* Cuts both ranges into tiles; each tile is first read along the one into local buffers, then computed along the last, from them. */
-weft_status *weft_kernel_stage_crossing(weft_kernel *kernel, uint32_t crossing, uint32_t width, uint32_t unroll) WEFT_MUST_USE;
+/* Cuts both ranges into tiles; each tile is first read along the one into local buffers, then computed along the last,
+ * from them. */
+weft_status *weft_kernel_stage_crossing(weft_kernel *kernel, uint32_t crossing, uint32_t width,
+                                        uint32_t unroll) WEFT_MUST_USE;
 #endif

@@ -3,9 +3,9 @@
 #include <string.h>
 
 /*
- * A kernel that reduces over a function of its rows and then stores something computed from the same function, softmax for one, would
- * compute the function twice. Instead the reducing stage leaves the values where the result is going to be, and the last
- * stage reads them back from there: a row comes from the cache faster than from a polynomial.
+ * A kernel that reduces over a function of its rows and then stores something computed from the same function, softmax
+ * for one, would compute the function twice. Instead the reducing stage leaves the values where the result is going to
+ * be, and the last stage reads them back from there: a row comes from the cache faster than from a polynomial.
  */
 
 static bool is_costly(weft_scalar_op op)
@@ -72,7 +72,8 @@ static weft_status *store_early(const stage_pair *p, weft_inst_id id, weft_inst_
     weft_store *stores = weft_arena_allocate(&p->kernel->arena, (early->store_count + 1) * sizeof *stores);
     if (stores == NULL) return weft_status_out_of_memory();
     if (early->store_count > 0) memcpy(stores, early->stores, early->store_count * sizeof *stores);
-    stores[early->store_count++] = (weft_store){.buffer = final->buffer, .index = translate(p, final->index), .value = twin};
+    stores[early->store_count++] =
+        (weft_store){.buffer = final->buffer, .index = translate(p, final->index), .value = twin};
     early->stores = stores;
     p->kernel->insts[id] = (weft_inst){
         .op = WEFT_SCALAR_load, .dtype = p->kernel->insts[id].dtype, .buffer = final->buffer, .index = final->index};

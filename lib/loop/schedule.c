@@ -3,9 +3,10 @@
 #include <string.h>
 
 /*
- * Scheduling, in three steps: adjacent ranges that every address walks as one become one; one range is chosen for the lanes, along the reduction
- * where that has virtual lanes, along the last outer range otherwise; that outer range is cut into tiles, so that the tiles can run on
- * threads. Nothing here changes what is computed or in which order it is combined.
+ * Scheduling, in three steps: adjacent ranges that every address walks as one become one; one range is chosen for the
+ * lanes, along the reduction where that has virtual lanes, along the last outer range otherwise; that outer range is
+ * cut into tiles, so that the tiles can run on threads. Nothing here changes what is computed or in which order it is
+ * combined.
  */
 
 /* Elements of a tile: large against the cost of an iteration, small against the first-level cache. */
@@ -22,7 +23,8 @@ typedef struct pair {
 } pair;
 
 /* Whether the expression walks the two ranges as one: a step of the outer is as long as the whole inner range. */
-static bool walks_as_one(void *context, weft_extents *extents, weft_expr *expr) {
+static bool walks_as_one(void *context, weft_extents *extents, weft_expr *expr)
+{
     const pair *p = context;
     weft_expr outer, inner, rest;
     if (!weft_expr_uses(extents, *expr, p->outer) && !weft_expr_uses(extents, *expr, p->inner)) return true;
@@ -33,7 +35,8 @@ static bool walks_as_one(void *context, weft_extents *extents, weft_expr *expr) 
 }
 
 /* Makes ranges i and i + 1 one range if all expressions allow it. */
-static bool collapse(weft_kernel *kernel, weft_range *ranges, uint32_t *count, uint32_t i) {
+static bool collapse(weft_kernel *kernel, weft_range *ranges, uint32_t *count, uint32_t i)
+{
     weft_range *outer = &ranges[i], *inner = &ranges[i + 1];
     pair p = {outer->variable, inner->variable, inner->extent};
     bool dependent = weft_expr_uses(kernel->extents, inner->extent, outer->variable);
@@ -49,14 +52,17 @@ static bool collapse(weft_kernel *kernel, weft_range *ranges, uint32_t *count, u
     return true;
 }
 
-static void collapse_all(weft_kernel *kernel, weft_range *ranges, uint32_t *count) {
+static void collapse_all(weft_kernel *kernel, weft_range *ranges, uint32_t *count)
+{
     for (uint32_t i = *count; i-- > 1;) collapse(kernel, ranges, count, i - 1);
 }
 
 /* ---- lanes ---- */
 
-/* Lanes of a vector: by the narrowest element in memory from four bytes up; wider values then take several registers. */
-static uint32_t vector_width(const weft_kernel *kernel, const weft_machine *machine) {
+/* Lanes of a vector: by the narrowest element in memory from four bytes up; wider values then take several registers.
+ */
+static uint32_t vector_width(const weft_kernel *kernel, const weft_machine *machine)
+{
     size_t narrowest = 8;
     for (uint32_t i = 0; i < kernel->buffer_count; i++) {
         size_t size = weft_dtype_size(kernel->buffers[i].dtype);
@@ -65,7 +71,8 @@ static uint32_t vector_width(const weft_kernel *kernel, const weft_machine *mach
     return machine->vector_bytes / (uint32_t)narrowest;
 }
 
-static bool along_reduction(const weft_kernel *kernel) {
+static bool along_reduction(const weft_kernel *kernel)
+{
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         const weft_stage *stage = &kernel->stages[s];
         if (stage->range_count > 0 && stage->ranges[stage->range_count - 1].lanes > 1) return true;
@@ -74,7 +81,8 @@ static bool along_reduction(const weft_kernel *kernel) {
 }
 
 /* Vectors for each round over `extent`: as many as the registers hold, and no more than the range ever fills. */
-static uint32_t unroll_for(const weft_kernel *kernel, uint32_t body, weft_expr extent, uint32_t width) {
+static uint32_t unroll_for(const weft_kernel *kernel, uint32_t body, weft_expr extent, uint32_t width)
+{
     uint32_t unroll = body <= SMALL_BODY ? 8 : body <= MEDIUM_BODY ? 4 : body <= LARGE_BODY ? 2 : 1;
     int64_t least, most;
     weft_expr_range(kernel->extents, extent, &least, &most);
@@ -82,40 +90,46 @@ static uint32_t unroll_for(const weft_kernel *kernel, uint32_t body, weft_expr e
     return unroll;
 }
 
-static void bind_lanes(weft_range *range, uint32_t width, uint32_t unroll) {
+static void bind_lanes(weft_range *range, uint32_t width, uint32_t unroll)
+{
     range->bind = WEFT_BIND_LANE;
     range->width = width;
     range->unroll = unroll;
 }
 
 /* The last inner range of each stage; where it has virtual lanes, exactly those. */
-static void bind_inner(weft_kernel *kernel, uint32_t width) {
+static void bind_inner(weft_kernel *kernel, uint32_t width)
+{
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         weft_stage *stage = &kernel->stages[s];
         if (stage->range_count == 0) continue;
         weft_range *last = &stage->ranges[stage->range_count - 1];
         if (last->reduce && last->lanes == 1) continue;
         uint32_t fitting = last->reduce && last->lanes < width ? last->lanes : width;
-        bind_lanes(last, fitting, last->reduce ? last->lanes / fitting : unroll_for(kernel, stage->inst_count, last->extent, fitting));
+        bind_lanes(last, fitting,
+                   last->reduce ? last->lanes / fitting : unroll_for(kernel, stage->inst_count, last->extent, fitting));
     }
 }
 
 /* Binds the lanes to the last outer range, cut so that tiles can run on threads. */
-static weft_status *bind_outer(weft_kernel *kernel, uint32_t width) {
+static weft_status *bind_outer(weft_kernel *kernel, uint32_t width)
+{
     uint32_t body = 0, last = kernel->range_count - 1;
     bool loops = false;
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         if (kernel->stages[s].inst_count > body) body = kernel->stages[s].inst_count;
         loops |= kernel->stages[s].range_count > 0 || kernel->stages[s].accumulator_count > 0;
     }
-    uint32_t unroll = unroll_for(kernel, body, kernel->ranges[last].extent, width), crossing = loops ? last + 1 : weft_kernel_find_crossing(kernel);
+    uint32_t unroll = unroll_for(kernel, body, kernel->ranges[last].extent, width),
+             crossing = loops ? last + 1 : weft_kernel_find_crossing(kernel);
     if (crossing < last) return weft_kernel_stage_crossing(kernel, crossing, width, unroll);
     WEFT_TRY(weft_kernel_cut_tiles(kernel, last, loops ? (int64_t)width * unroll : TILE));
     bind_lanes(&kernel->ranges[kernel->range_count - 1], width, unroll);
     return NULL;
 }
 
-static void bind_rest(weft_kernel *kernel, weft_bind bind) {
+static void bind_rest(weft_kernel *kernel, weft_bind bind)
+{
     for (uint32_t i = 0; i < kernel->range_count; i++) {
         if (kernel->ranges[i].bind == WEFT_BIND_SERIAL) kernel->ranges[i].bind = bind;
     }
@@ -126,7 +140,8 @@ static void bind_rest(weft_kernel *kernel, weft_bind bind) {
  * maintains  what is computed, and the order of every reduction
  * breaks     nothing: the result is a verified scheduled kernel
  */
-weft_status *weft_kernel_schedule(weft_kernel *kernel, const weft_machine *machine) {
+weft_status *weft_kernel_schedule(weft_kernel *kernel, const weft_machine *machine)
+{
     collapse_all(kernel, kernel->ranges, &kernel->range_count);
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         collapse_all(kernel, kernel->stages[s].ranges, &kernel->stages[s].range_count);

@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-weft_expr weft_space_extent(weft_space *space, weft_extent extent) {
+weft_expr weft_space_extent(weft_space *space, weft_extent extent)
+{
     weft_extents *x = space->extents;
     if (extent.graph == NULL) return weft_expr_constant(x, extent.value);
     size_t id = (size_t)extent.value;
@@ -27,11 +28,13 @@ weft_expr weft_space_extent(weft_space *space, weft_extent extent) {
     return e;
 }
 
-static const weft_type *type_of(const weft_space *space, weft_value value) {
+static const weft_type *type_of(const weft_space *space, weft_value value)
+{
     return weft_value_type(space->graph, value);
 }
 
-weft_expr weft_space_position(weft_space *space, const weft_point *point) {
+weft_expr weft_space_position(weft_space *space, const weft_point *point)
+{
     weft_extents *x = space->extents;
     weft_shape shape = type_of(space, point->value)->shape;
     weft_expr position = weft_expr_constant(x, 0);
@@ -42,7 +45,8 @@ weft_expr weft_space_position(weft_space *space, const weft_point *point) {
     return position;
 }
 
-weft_expr weft_space_address(weft_space *space, const weft_memory *memory, const weft_expr *index) {
+weft_expr weft_space_address(weft_space *space, const weft_memory *memory, const weft_expr *index)
+{
     weft_extents *x = space->extents;
     weft_shape shape = type_of(space, memory->value)->shape;
     weft_expr address = weft_expr_constant(x, 0);
@@ -60,17 +64,20 @@ weft_expr weft_space_address(weft_space *space, const weft_memory *memory, const
     return address;
 }
 
-weft_point weft_space_point(weft_space *space, weft_value value) {
+weft_point weft_space_point(weft_space *space, weft_value value)
+{
     size_t rank = type_of(space, value)->shape.rank;
     return (weft_point){.value = value, .index = weft_arena_allocate(space->arena, (rank + 1) * sizeof(weft_expr))};
 }
 
-static bool is_one(weft_extent extent) {
+static bool is_one(weft_extent extent)
+{
     return extent.graph == NULL && extent.value == 1;
 }
 
 /* Adds e >= 0 to the point's predicates unless it is proven. */
-static bool require(weft_space *space, weft_point *point, weft_expr e) {
+static bool require(weft_space *space, weft_point *point, weft_expr e)
+{
     if (weft_expr_always_nonnegative(space->extents, e)) return true;
     weft_expr *grown = weft_arena_allocate(space->arena, (point->predicate_count + 1) * sizeof *grown);
     if (grown == NULL) return false;
@@ -81,7 +88,8 @@ static bool require(weft_space *space, weft_point *point, weft_expr e) {
 }
 
 /* Requires that index `axis` lies inside the operand. */
-static bool require_inside(weft_space *space, weft_point *point, size_t axis) {
+static bool require_inside(weft_space *space, weft_point *point, size_t axis)
+{
     weft_extents *x = space->extents;
     weft_expr index = point->index[axis];
     weft_expr last = weft_expr_sub(x, weft_space_extent(space, type_of(space, point->value)->shape.extents[axis]),
@@ -90,15 +98,18 @@ static bool require_inside(weft_space *space, weft_point *point, size_t axis) {
 }
 
 /* The extent as a divisor: code that divides runs even where an extent of zero leaves nothing to do. */
-static weft_expr divisor(weft_extents *x, weft_expr extent) {
+static weft_expr divisor(weft_extents *x, weft_expr extent)
+{
     weft_expr one = weft_expr_constant(x, 1);
     bool positive = weft_expr_always_nonnegative(x, weft_expr_sub(x, extent, one));
     return positive ? extent : weft_expr_max(x, extent, one);
 }
 
-/* Axes [in_first, in_last) of the operand hold the same elements as axes [out_first, out_last) of the result, row-major. */
+/* Axes [in_first, in_last) of the operand hold the same elements as axes [out_first, out_last) of the result,
+ * row-major. */
 static void unravel(weft_space *space, weft_shape in, size_t in_first, size_t in_last, weft_shape out, size_t out_first,
-                    size_t out_last, const weft_expr *index, weft_expr *out_index) {
+                    size_t out_last, const weft_expr *index, weft_expr *out_index)
+{
     weft_extents *x = space->extents;
     weft_expr linear = weft_expr_constant(x, 0);
     for (size_t i = out_first; i < out_last; i++) {
@@ -120,8 +131,10 @@ static void unravel(weft_space *space, weft_shape in, size_t in_first, size_t in
     }
 }
 
-/* Splits both shapes, from the right, into the smallest groups of equal element counts, so that div and mod stay local. */
-static void reshape(weft_space *space, weft_shape in, weft_shape out, const weft_expr *index, weft_expr *out_index) {
+/* Splits both shapes, from the right, into the smallest groups of equal element counts, so that div and mod stay local.
+ */
+static void reshape(weft_space *space, weft_shape in, weft_shape out, const weft_expr *index, weft_expr *out_index)
+{
     weft_extents *x = space->extents;
     size_t in_last = in.rank, out_last = out.rank;
     while (in_last > 0 || out_last > 0) {
@@ -148,7 +161,8 @@ static void reshape(weft_space *space, weft_shape in, weft_shape out, const weft
 }
 
 static void broadcast(weft_space *space, const weft_attr *attrs, weft_shape in, weft_shape out, const weft_expr *index,
-                      weft_expr *out_index) {
+                      weft_expr *out_index)
+{
     for (size_t i = 0; i < in.rank; i++) {
         size_t axis = (size_t)attrs[1].ints.items[i];
         bool stretched = is_one(in.extents[i]) && !is_one(out.extents[axis]);
@@ -156,7 +170,8 @@ static void broadcast(weft_space *space, const weft_attr *attrs, weft_shape in, 
     }
 }
 
-static bool contains(weft_ints list, size_t value) {
+static bool contains(weft_ints list, size_t value)
+{
     for (size_t i = 0; i < list.count; i++) {
         if ((size_t)list.items[i] == value) return true;
     }
@@ -165,7 +180,8 @@ static bool contains(weft_ints list, size_t value) {
 
 /* Operand `side` of a dot: batch axes first, then (a before b) the free ones; contracted ones come from `reduced`. */
 static void dot(weft_space *space, const weft_node *node, size_t side, const weft_expr *index, const weft_expr *reduced,
-                weft_expr *out_index) {
+                weft_expr *out_index)
+{
     weft_ints batch = node->attrs[side].ints, contract = node->attrs[2 + side].ints;
     size_t rank = type_of(space, node->inputs[side])->shape.rank;
     for (size_t i = 0; i < batch.count; i++) out_index[batch.items[i]] = index[i];
@@ -177,12 +193,14 @@ static void dot(weft_space *space, const weft_node *node, size_t side, const wef
     }
 }
 
-static void reduce(weft_ints axes, size_t rank, const weft_expr *index, const weft_expr *reduced, weft_expr *out_index) {
+static void reduce(weft_ints axes, size_t rank, const weft_expr *index, const weft_expr *reduced, weft_expr *out_index)
+{
     size_t kept = 0, gone = 0;
     for (size_t i = 0; i < rank; i++) out_index[i] = contains(axes, i) ? reduced[gone++] : index[kept++];
 }
 
-static bool concat(weft_space *space, const weft_node *node, size_t operand, weft_point *point) {
+static bool concat(weft_space *space, const weft_node *node, size_t operand, weft_point *point)
+{
     weft_extents *x = space->extents;
     size_t axis = (size_t)node->attrs[0].integer;
     for (size_t i = 0; i < operand; i++) {
@@ -192,7 +210,8 @@ static bool concat(weft_space *space, const weft_node *node, size_t operand, wef
     return require_inside(space, point, axis);
 }
 
-static bool pad(weft_space *space, const weft_node *node, weft_point *point) {
+static bool pad(weft_space *space, const weft_node *node, weft_point *point)
+{
     for (size_t i = 0; i < node->attrs[0].extents.rank; i++) {
         weft_expr low = weft_space_extent(space, node->attrs[0].extents.extents[i]);
         point->index[i] = weft_expr_sub(space->extents, point->index[i], low);
@@ -202,7 +221,8 @@ static bool pad(weft_space *space, const weft_node *node, weft_point *point) {
 }
 
 static bool embed_diagonal(weft_space *space, const weft_node *node, const weft_expr *index, size_t rank,
-                           weft_point *point) {
+                           weft_point *point)
+{
     size_t axis = (size_t)node->attrs[0].integer, added = (size_t)node->attrs[1].integer;
     for (size_t i = 0; i < rank; i++) point->index[i] = index[i < added ? i : i + 1];
     weft_expr difference = weft_expr_sub(space->extents, index[axis < added ? axis : axis + 1], index[added]);
@@ -210,21 +230,25 @@ static bool embed_diagonal(weft_space *space, const weft_node *node, const weft_
     return require(space, point, difference) && require(space, point, negated);
 }
 
-static void extract_diagonal(const weft_node *node, const weft_expr *index, size_t rank, weft_expr *out_index) {
+static void extract_diagonal(const weft_node *node, const weft_expr *index, size_t rank, weft_expr *out_index)
+{
     size_t a = (size_t)node->attrs[0].integer, b = (size_t)node->attrs[1].integer;
     size_t low = a < b ? a : b, high = a < b ? b : a;
     for (size_t i = 0; i < rank; i++) out_index[i] = i < high ? index[i] : i == high ? index[low] : index[i - 1];
 }
 
-static void slice(weft_space *space, const weft_attr *attrs, size_t rank, const weft_expr *index, weft_expr *out_index) {
+static void slice(weft_space *space, const weft_attr *attrs, size_t rank, const weft_expr *index, weft_expr *out_index)
+{
     weft_extents *x = space->extents;
     for (size_t i = 0; i < rank; i++) {
         weft_expr step = weft_expr_constant(x, attrs[2].ints.items[i]);
-        out_index[i] = weft_expr_add(x, weft_space_extent(space, attrs[0].extents.extents[i]), weft_expr_mul(x, index[i], step));
+        out_index[i] =
+            weft_expr_add(x, weft_space_extent(space, attrs[0].extents.extents[i]), weft_expr_mul(x, index[i], step));
     }
 }
 
-static void flip(weft_space *space, const weft_node *node, weft_shape in, const weft_expr *index, weft_expr *out_index) {
+static void flip(weft_space *space, const weft_node *node, weft_shape in, const weft_expr *index, weft_expr *out_index)
+{
     weft_extents *x = space->extents;
     for (size_t i = 0; i < in.rank; i++) {
         weft_expr last = weft_expr_sub(x, weft_space_extent(space, in.extents[i]), weft_expr_constant(x, 1));
@@ -233,7 +257,8 @@ static void flip(weft_space *space, const weft_node *node, weft_shape in, const 
 }
 
 bool weft_space_operand(weft_space *space, const weft_point *point, size_t operand, const weft_expr *reduced,
-                        weft_point *out_point) {
+                        weft_point *out_point)
+{
     const weft_node *node = weft_graph_node(space->graph, point->value.node);
     weft_shape out = node->types[point->value.output].shape;
     weft_point read = weft_space_point(space, node->inputs[operand]);

@@ -2,36 +2,36 @@
 #ifndef WEFT_LIB_LOOP_SPACE_H
 #define WEFT_LIB_LOOP_SPACE_H
 /*
- * Index spaces: the elements of a graph's values addressed by expressions of one kernel. Movement ops disappear here: reading their
- * result at a point is reading their operand at another point.
+ * Index spaces: the elements of a graph's values addressed by expressions of one kernel. Movement ops disappear here:
+ * reading their result at a point is reading their operand at another point.
  */
 #include "lib/graph.h"
 
 typedef struct weft_space {
     const weft_graph *graph;
-    weft_extents *extents;       /* the kernel's */
+    weft_extents *extents; /* the kernel's */
     weft_arena *arena;
-    size_t fixed_count;          /* symbols of the graph that are constants here: specialisation */
+    size_t fixed_count; /* symbols of the graph that are constants here: specialisation */
     const char *const *fixed_names;
     const int64_t *fixed_values;
-    weft_expr *imported;         /* graph expression -> kernel expression */
+    weft_expr *imported; /* graph expression -> kernel expression */
     size_t imported_count;
 } weft_space;
 
 /* An element of a value; where a predicate is negative there is none. */
 typedef struct weft_point {
     weft_value value;
-    weft_expr *index;            /* one for each axis of the value */
+    weft_expr *index; /* one for each axis of the value */
     uint32_t predicate_count;
     weft_expr *predicates;
 } weft_point;
 
 /* Where a value lies, as kernels address it. */
 typedef struct weft_memory {
-    weft_value value;            /* its extents are the memory's */
+    weft_value value; /* its extents are the memory's */
     weft_dtype dtype;
-    const char *stride_prefix;   /* strides are symbols "<prefix>.s<axis>"; NULL: row-major */
-    int32_t unit_axis;           /* of strided memory: the axis whose stride is 1, or -1 */
+    const char *stride_prefix; /* strides are symbols "<prefix>.s<axis>"; NULL: row-major */
+    int32_t unit_axis;         /* of strided memory: the axis whose stride is 1, or -1 */
 } weft_memory;
 
 /* An extent of the graph as an expression of the kernel. */
@@ -43,8 +43,9 @@ weft_expr weft_space_address(weft_space *space, const weft_memory *memory, const
 /* A point of `value` with room for its index, without predicates; index is NULL when out of memory. */
 weft_point weft_space_point(weft_space *space, weft_value value);
 /*
- * Where operand `operand` of the point's node is read to compute the point. Elementwise and movement ops, concat, pad, and the indices of gather; for
- * reductions and dot, `reduced` has the index of each reduced or contracted axis. False when out of memory.
+ * Where operand `operand` of the point's node is read to compute the point. Elementwise and movement ops, concat, pad,
+ * and the indices of gather; for reductions and dot, `reduced` has the index of each reduced or contracted axis. False
+ * when out of memory.
  */
 bool weft_space_operand(weft_space *space, const weft_point *point, size_t operand, const weft_expr *reduced,
                         weft_point *out_point);

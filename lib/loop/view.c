@@ -4,7 +4,8 @@
 
 /* Where the point lies in memory, or NONE; every op on the way must only move elements. */
 static weft_expr address_of(weft_space *space, const weft_partition *partition, const weft_memory *memories,
-                            const uint32_t *first_memory, weft_point point, uint32_t *out_node) {
+                            const uint32_t *first_memory, weft_point point, uint32_t *out_node)
+{
     while (!weft_role_has_memory(partition->roles[point.value.node])) {
         const weft_node *node = weft_graph_node(space->graph, point.value.node);
         weft_point read;
@@ -17,7 +18,8 @@ static weft_expr address_of(weft_space *space, const weft_partition *partition, 
 }
 
 bool weft_view_find(weft_space *space, const weft_partition *partition, const weft_memory *memories,
-                    const uint32_t *first_memory, weft_value value, weft_strides *out_view) {
+                    const uint32_t *first_memory, weft_value value, weft_strides *out_view)
+{
     weft_extents *x = space->extents;
     weft_shape shape = weft_value_type(space->graph, value)->shape;
     weft_point point = weft_space_point(space, value);

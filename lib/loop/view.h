@@ -6,8 +6,8 @@
 #include "lib/loop/space.h"
 
 typedef struct weft_strides {
-    uint32_t node;                       /* whose memory it is: output 0 */
-    weft_expr offset;                    /* of element (0, ..., 0), in elements */
+    uint32_t node;    /* whose memory it is: output 0 */
+    weft_expr offset; /* of element (0, ..., 0), in elements */
     weft_expr strides[WEFT_MAX_RANK];
 } weft_strides;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Puts every dot in the form a matrix library wants: operands come as batch, free, contracted axes of a and batch, contracted,
- * free axes of b, so that one that has to be copied is copied into that order; and a dot whose result is only wanted
- * with the free axes of b in front is the dot of b and a.
- * requires: nothing. maintains: values, guards. breaks: nothing; no permute it adds can be merged away.
+ * Puts every dot in the form a matrix library wants: operands come as batch, free, contracted axes of a and batch,
+ * contracted, free axes of b, so that one that has to be copied is copied into that order; and a dot whose result is
+ * only wanted with the free axes of b in front is the dot of b and a. requires: nothing. maintains: values, guards.
+ * breaks: nothing; no permute it adds can be merged away.
  */
 #include "lib/pass/pass.h"
 
@@ -93,7 +93,8 @@ static weft_status *arrange(const weft_rewrite_site *site, weft_tensor *out_valu
     weft_tensor value = weft_site_leave();
     weft_op_id op = weft_op_id_of(site->node->op);
     if (op == WEFT_OP_permute) value = swap(site);
-    if (op == WEFT_OP_dot) value = arranged_dot(site->inputs.items[0], site->inputs.items[1], axes_of(site->node->attrs));
+    if (op == WEFT_OP_dot)
+        value = arranged_dot(site->inputs.items[0], site->inputs.items[1], axes_of(site->node->attrs));
     if (!weft_tensor_is_valid(value)) return NULL;
     out_values[0] = value;
     *out_replaced = true;
@@ -101,7 +102,8 @@ static weft_status *arrange(const weft_rewrite_site *site, weft_tensor *out_valu
 }
 
 /* How often each node is an operand, or an output. */
-static void count_uses(const weft_graph *graph, size_t count, const weft_value *outputs, const uint8_t *live, uint32_t *out_uses)
+static void count_uses(const weft_graph *graph, size_t count, const weft_value *outputs, const uint8_t *live,
+                       uint32_t *out_uses)
 {
     for (size_t i = 0; i < count; i++) out_uses[outputs[i].node]++;
     for (size_t n = 0; n < graph->node_count; n++) {

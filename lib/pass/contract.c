@@ -155,8 +155,8 @@ static bool contraction_find(const weft_rewrite_site *site, contraction *c)
     weft_tensor product = site->inputs.items[0];
     size_t rank = weft_tensor_rank(product);
     weft_ints axes = site->node->attrs[0].ints;
-    *c = (contraction){.a = factor_of(weft_tensor_operand(product, 0)),
-                       .b = factor_of(weft_tensor_operand(product, 1))};
+    *c =
+        (contraction){.a = factor_of(weft_tensor_operand(product, 0)), .b = factor_of(weft_tensor_operand(product, 1))};
     for (size_t i = 0; i < axes.count; i++) c->summed[axes.items[i]] = true;
     find_axes(&c->a, rank, c->in_a);
     find_axes(&c->b, rank, c->in_b);

@@ -33,15 +33,9 @@ typedef struct pattern {
 static pattern pattern_of_one(weft_dtype dtype)
 {
     static const uint64_t ones[WEFT_DTYPE_COUNT] = {
-        [WEFT_BOOL] = 1,
-        [WEFT_U8] = 1,
-        [WEFT_I32] = 1,
-        [WEFT_U32] = 1,
-        [WEFT_I64] = 1,
-        [WEFT_BF16] = 0x3f80,
-        [WEFT_F16] = 0x3c00,
-        [WEFT_F32] = 0x3f800000,
-        [WEFT_F64] = UINT64_C(0x3ff0000000000000),
+        [WEFT_BOOL] = 1,     [WEFT_U8] = 1,           [WEFT_I32] = 1,
+        [WEFT_U32] = 1,      [WEFT_I64] = 1,          [WEFT_BF16] = 0x3f80,
+        [WEFT_F16] = 0x3c00, [WEFT_F32] = 0x3f800000, [WEFT_F64] = UINT64_C(0x3ff0000000000000),
     };
     pattern one = {{0}};
     memcpy(one.bytes, &ones[dtype], sizeof ones[dtype]);

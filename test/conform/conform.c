@@ -374,10 +374,8 @@ int main(int argc, char **argv)
         if (strcmp(argv[i], "-k") == 0) all.only = argv[i + 1];
     for (int i = 1; i < argc; i++) all.all |= strcmp(argv[i], "-a") == 0;
     for (int i = 1; i < argc && good; i++) {
-        if (strcmp(argv[i], "-k") == 0)
-            i++;
-        else if (strcmp(argv[i], "-a") != 0 && !weft_test_cases_read(argv[i], run_case, &all))
-            good = false;
+        if (strcmp(argv[i], "-k") == 0) i++;
+        else if (strcmp(argv[i], "-a") != 0 && !weft_test_cases_read(argv[i], run_case, &all)) good = false;
     }
     if (good && all.only == NULL) all.failed += weft_test_coverage_report(&all.coverage);
     for (size_t i = 0; i < CROWDS; i++) weft_executor_destroy(all.crowds[i]);

@@ -146,10 +146,8 @@ static void fill_divisor(void *context, int64_t number, void *element)
 {
     const filling *fill = context;
     int64_t integer = special_integers[entry(fill, number, COUNT(special_integers))];
-    if (fill->dtype == WEFT_F32 || fill->dtype == WEFT_F64)
-        fill_special(context, number, element);
-    else
-        store(fill->dtype, 0, integer == 0 ? 5 : integer, element);
+    if (fill->dtype == WEFT_F32 || fill->dtype == WEFT_F64) fill_special(context, number, element);
+    else store(fill->dtype, 0, integer == 0 ? 5 : integer, element);
 }
 
 static void fill_below(void *context, int64_t number, void *element)

@@ -44,15 +44,12 @@ static bool in_word(char c)
 static const char *fix_token(const char *at, const weft_test_binding *binding, FILE *out)
 {
     size_t length = 1;
-    if (*at == '"')
-        length = strcspn(at + 1, "\"") + 2;
+    if (*at == '"') length = strcspn(at + 1, "\"") + 2;
     else if (*at == '%' || in_word(*at))
         while (in_word(at[length])) length++;
     const weft_binding *item = *at == '%' ? NULL : find(binding, at, length);
-    if (item != NULL)
-        fprintf(out, "%" PRId64, item->value);
-    else
-        fwrite(at, 1, length, out);
+    if (item != NULL) fprintf(out, "%" PRId64, item->value);
+    else fwrite(at, 1, length, out);
     return at + length;
 }
 

@@ -83,10 +83,8 @@ bool weft_test_place_create(weft_dtype dtype, size_t rank, const int64_t *shape,
     fill_strides(rank, shape, layout, strides);
     for (size_t i = 0; i < rank; i++) {
         int64_t reach = strides[i] * (shape[i] - 1);
-        if (reach < 0)
-            low += reach;
-        else
-            high += reach;
+        if (reach < 0) low += reach;
+        else high += reach;
         if (shape[i] == 0) {
             low = high = 0;
             break;

@@ -64,10 +64,8 @@ bool weft_test_subject_create(const char *name, const char *text, weft_test_subj
                 compile(subject.module, NULL, &subject.program, out_problem, size) &&
                 compile(subject.module, "", &subject.plain, out_problem, size) &&
                 check_text(&subject, out_problem, size);
-    if (good)
-        *out_subject = subject;
-    else
-        weft_test_subject_destroy(&subject);
+    if (good) *out_subject = subject;
+    else weft_test_subject_destroy(&subject);
     return good;
 }
 
@@ -130,10 +128,8 @@ bool weft_test_inputs_create(const weft_test_subject *subject, const weft_test_b
                                       &inputs.places[i]);
         inputs.count += good;
     }
-    if (good)
-        *out_inputs = inputs;
-    else
-        weft_test_inputs_destroy(&inputs);
+    if (good) *out_inputs = inputs;
+    else weft_test_inputs_destroy(&inputs);
     if (!good) snprintf(out_problem, size, "the inputs cannot be made");
     return good;
 }

@@ -110,7 +110,8 @@ static weft_status *transform_kernel(const char *name, const char *text, const c
     return status;
 }
 
-static weft_status *print_kernel(void *context, const char *name, const weft_kernel *unscheduled, const weft_kernel *scheduled)
+static weft_status *print_kernel(void *context, const char *name, const weft_kernel *unscheduled,
+                                 const weft_kernel *scheduled)
 {
     (void)name;
     (void)scheduled;

@@ -192,13 +192,11 @@ static weft_tensor make_reshape(generator *g, weft_tensor x)
     int64_t value;
     for (size_t i = 0; i < shape.rank; i++) {
         bool split = kind == 1 && i == at && weft_extent_is_static(shape.extents[i], &value) && value % 2 == 0;
-        if (kind == 0 && i == at && i > 0)
-            extents[rank - 1] = weft_extent_mul(extents[rank - 1], shape.extents[i]);
+        if (kind == 0 && i == at && i > 0) extents[rank - 1] = weft_extent_mul(extents[rank - 1], shape.extents[i]);
         else if (split) {
             extents[rank++] = constant(2);
             extents[rank++] = constant(value / 2);
-        } else
-            extents[rank++] = shape.extents[i];
+        } else extents[rank++] = shape.extents[i];
     }
     if (kind == 2 && rank < MOST_AXES) return weft_unsqueeze(x, (int64_t)at);
     return rank <= MOST_AXES ? weft_reshape(x, (weft_shape){rank, extents}) : none;

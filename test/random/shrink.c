@@ -63,10 +63,8 @@ static char *change(const lines *all, size_t at, bool replace)
         bool result = strncmp(all->start[i], "  return ", 9) == 0;
         if (replace && i == at)
             fprintf(out, "  %s = input() {name = \"s%s\", dtype = %s, shape = [%s]}\n", value, value + 1, dtype, shape);
-        else if (!replace && result)
-            fprintf(out, "  return %s\n", value);
-        else
-            fwrite(all->start[i], 1, all->length[i], out);
+        else if (!replace && result) fprintf(out, "  return %s\n", value);
+        else fwrite(all->start[i], 1, all->length[i], out);
     }
     fclose(out);
     return tidy(text);

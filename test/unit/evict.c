@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compiling and evicting leaves nothing behind: with room for one variant and one kernel, ten thousand programs are compiled, run and
- * dropped; after the first thousand, resident memory and the number of mappings stay where they are. An argument gives another number.
+ * Compiling and evicting leaves nothing behind: with room for one variant and one kernel, ten thousand programs are
+ * compiled, run and dropped; after the first thousand, resident memory and the number of mappings stay where they are.
+ * An argument gives another number.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,8 @@ enum { WARM = 1000, SLACK_KILOBYTES = 4096, SLACK_MAPPINGS = 16 };
 
 static size_t cycles = 10000;
 
-static void compile_and_run(weft_executor *executor, size_t number) {
+static void compile_and_run(weft_executor *executor, size_t number)
+{
     weft_graph *graph;
     weft_program *program;
     weft_test_ok(weft_graph_create(NULL, &graph));
@@ -34,7 +36,8 @@ static void compile_and_run(weft_executor *executor, size_t number) {
     weft_program_release(program);
 }
 
-static long resident(void) {
+static long resident(void)
+{
     char line[256];
     long kilobytes = -1;
     FILE *file = fopen("/proc/self/status", "r");
@@ -44,7 +47,8 @@ static long resident(void) {
     return kilobytes;
 }
 
-static long mappings(void) {
+static long mappings(void)
+{
     long lines = 0;
     FILE *file = fopen("/proc/self/maps", "r");
     assert_non_null(file);
@@ -53,7 +57,8 @@ static long mappings(void) {
     return lines;
 }
 
-static void test_flat(void **state) {
+static void test_flat(void **state)
+{
     weft_executor *executor;
     long memory = 0, maps = 0;
     (void)state;
@@ -78,7 +83,8 @@ static void test_flat(void **state) {
     weft_executor_destroy(executor);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_flat)};
     if (argc > 1) cycles = strtoull(argv[1], NULL, 10);
     return cmocka_run_group_tests(tests, NULL, NULL);

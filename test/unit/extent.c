@@ -6,7 +6,8 @@
 
 #include "test/support.h"
 
-static weft_expr parse(weft_extents *extents, const char *text) {
+static weft_expr parse(weft_extents *extents, const char *text)
+{
     const char *cursor = text;
     weft_expr e = WEFT_EXPR_NONE;
     weft_test_ok(weft_expr_parse(extents, &cursor, &e));
@@ -16,7 +17,8 @@ static weft_expr parse(weft_extents *extents, const char *text) {
 
 /* x y z n m k p: any; w h: any; a b c d: from 1; s in [0, 127], t in [0, 256], u in [1, 1]; loop variables i < n, j <
  * m, l < k. */
-static void declare_symbols(weft_extents *extents) {
+static void declare_symbols(weft_extents *extents)
+{
     static const char *const from_zero[] = {"x", "y", "z", "n", "m", "k", "p", "w", "h"}, *const from_one[] = {
                                                                                               "a", "b", "c", "d"};
     for (size_t i = 0; i < sizeof from_zero / sizeof *from_zero; i++)
@@ -39,7 +41,8 @@ static void declare_symbols(weft_extents *extents) {
     weft_test_ok(weft_extents_take_error(extents));
 }
 
-static int set_up(void **state) {
+static int set_up(void **state)
+{
     weft_extents *extents;
     weft_test_ok(weft_extents_create(NULL, &extents));
     declare_symbols(extents);
@@ -47,20 +50,23 @@ static int set_up(void **state) {
     return 0;
 }
 
-static int tear_down(void **state) {
+static int tear_down(void **state)
+{
     weft_extents *extents = *state;
     weft_test_ok(weft_extents_take_error(extents));
     weft_extents_destroy(extents);
     return 0;
 }
 
-static void print_expr(weft_extents *extents, weft_expr e, weft_bytes *text) {
+static void print_expr(weft_extents *extents, weft_expr e, weft_bytes *text)
+{
     weft_bytes_clear(text);
     weft_expr_print(extents, e, text);
     weft_test_ok(weft_bytes_status(text));
 }
 
-static void check_same(weft_extents *extents, const char *left, const char *right) {
+static void check_same(weft_extents *extents, const char *left, const char *right)
+{
     weft_expr a = parse(extents, left), b = parse(extents, right);
     if (a == b) return;
     weft_bytes x, y;
@@ -74,7 +80,8 @@ static void check_same(weft_extents *extents, const char *left, const char *righ
     fail();
 }
 
-static void equal_expressions_are_one(void **state) {
+static void equal_expressions_are_one(void **state)
+{
     static const char *const cases[][2] = {
         {"11*16 + 15", "191"},
         {"-7 / 2", "-4"},
@@ -146,7 +153,8 @@ static void equal_expressions_are_one(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_same(*state, cases[i][0], cases[i][1]);
 }
 
-static void what_is_unknown_stays(void **state) {
+static void what_is_unknown_stays(void **state)
+{
     weft_extents *extents = *state;
     assert_int_equal(weft_expr_kind_of(extents, parse(extents, "(h*w) / w")), WEFT_EXPR_DIV);
     assert_int_equal(weft_expr_kind_of(extents, parse(extents, "w / w")), WEFT_EXPR_DIV);
@@ -160,7 +168,8 @@ static void what_is_unknown_stays(void **state) {
     assert_int_not_equal(parse(extents, "n*m"), parse(extents, "n + m"));
 }
 
-static void proofs_hold_inside_loops(void **state) {
+static void proofs_hold_inside_loops(void **state)
+{
     static const struct {
         const char *text;
         bool holds;
@@ -205,7 +214,8 @@ static void proofs_hold_inside_loops(void **state) {
     }
 }
 
-static void comparisons_are_proven(void **state) {
+static void comparisons_are_proven(void **state)
+{
     weft_extents *extents = *state;
     assert_true(weft_expr_always_less(extents, parse(extents, "s"), parse(extents, "128")));
     assert_false(weft_expr_always_less(extents, parse(extents, "t"), parse(extents, "128")));
@@ -220,7 +230,8 @@ static void comparisons_are_proven(void **state) {
     assert_false(weft_expr_never_equal(extents, parse(extents, "x"), parse(extents, "y")));
 }
 
-static void facts_can_be_read(void **state) {
+static void facts_can_be_read(void **state)
+{
     weft_extents *extents = *state;
     int64_t min, max, value;
     weft_expr e = parse(extents, "3*s + 6*x*s + 9");
@@ -244,7 +255,8 @@ static void facts_can_be_read(void **state) {
     assert_string_equal(weft_expr_name(extents, weft_extents_symbol(extents, 0)), "x");
 }
 
-static void far_ranges_are_bounds_too(void **state) {
+static void far_ranges_are_bounds_too(void **state)
+{
     weft_extents *extents = *state;
     int64_t min, max;
     weft_expr far = weft_expr_symbol(extents, "far", INT64_C(1) << 62, INT64_MAX), near = parse(extents, "s");
@@ -261,7 +273,8 @@ static void far_ranges_are_bounds_too(void **state) {
     assert_int_equal(weft_expr_kind_of(extents, weft_expr_div(extents, near, any)), WEFT_EXPR_DIV);
 }
 
-static void text_is_as_written(void **state) {
+static void text_is_as_written(void **state)
+{
     static const char *const cases[] = {"10*s + 89",       "(n + 3) / 4",
                                         "n mod 128",       "min(x, y)",
                                         "-(x / 3) + n",    "x - 1",
@@ -275,17 +288,15 @@ static void text_is_as_written(void **state) {
     weft_bytes_init(&text, NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         print_expr(extents, parse(extents, cases[i]), &text);
-        if (strcmp(cases[i], "-(x / 3) + n") == 0)
-            assert_string_equal(text.data, "n - x / 3");
-        else if (strcmp(cases[i], "y - x") == 0)
-            assert_string_equal(text.data, "-x + y");
-        else
-            assert_string_equal(text.data, cases[i]);
+        if (strcmp(cases[i], "-(x / 3) + n") == 0) assert_string_equal(text.data, "n - x / 3");
+        else if (strcmp(cases[i], "y - x") == 0) assert_string_equal(text.data, "-x + y");
+        else assert_string_equal(text.data, cases[i]);
     }
     weft_bytes_finish(&text);
 }
 
-static void parse_fails(weft_extents *extents, const char *text, weft_code code, const char *part) {
+static void parse_fails(weft_extents *extents, const char *text, weft_code code, const char *part)
+{
     const char *cursor = text;
     weft_expr e = WEFT_EXPR_NONE;
     weft_test_fails(weft_expr_parse(extents, &cursor, &e), code, part);
@@ -293,7 +304,8 @@ static void parse_fails(weft_extents *extents, const char *text, weft_code code,
     assert_int_equal(e, WEFT_EXPR_NONE);
 }
 
-static void broken_text_is_refused(void **state) {
+static void broken_text_is_refused(void **state)
+{
     weft_extents *extents = *state;
     parse_fails(extents, "x + unheard_of", WEFT_NOT_FOUND, "unheard_of");
     parse_fails(extents, "x + ", WEFT_PARSE_ERROR, "number");
@@ -316,12 +328,14 @@ static void broken_text_is_refused(void **state) {
     assert_string_equal(cursor, " -> z");
 }
 
-static void fails(weft_extents *extents, weft_expr e, weft_code code, const char *part) {
+static void fails(weft_extents *extents, weft_expr e, weft_code code, const char *part)
+{
     assert_int_equal(e, WEFT_EXPR_NONE);
     weft_test_fails(weft_extents_take_error(extents), code, part);
 }
 
-static void clashes_are_errors(void **state) {
+static void clashes_are_errors(void **state)
+{
     weft_extents *extents = *state;
     assert_int_not_equal(weft_expr_symbol(extents, "q", 1, 4), WEFT_EXPR_NONE);
     assert_int_equal(weft_expr_symbol(extents, "q", 1, 4), parse(extents, "q"));
@@ -341,7 +355,8 @@ static void clashes_are_errors(void **state) {
     assert_int_equal(dotted, parse(extents, "in0.axis1"));
 }
 
-static void errors_stick(void **state) {
+static void errors_stick(void **state)
+{
     weft_extents *extents = *state;
     weft_expr x = parse(extents, "x"), zero = weft_expr_constant(extents, 0);
     weft_expr broken = weft_expr_div(extents, x, zero);
@@ -354,7 +369,8 @@ static void errors_stick(void **state) {
     weft_test_ok(weft_extents_take_error(extents));
 }
 
-static void size_is_bounded(void **state) {
+static void size_is_bounded(void **state)
+{
     weft_extents *extents = *state;
     weft_expr e = parse(extents, "x");
     for (int i = 0; i < 1000 && e != WEFT_EXPR_NONE; i++)
@@ -372,7 +388,8 @@ static void size_is_bounded(void **state) {
     fails(extents, weft_expr_mul(extents, sum, sum), WEFT_OUT_OF_RANGE, "10000");
 }
 
-static void affine_parts(void **state) {
+static void affine_parts(void **state)
+{
     weft_extents *extents = *state;
     weft_expr i = parse(extents, "i"), coefficient, rest;
     assert_true(weft_expr_affine(extents, parse(extents, "3*i*m + 2*i + j + 5"), i, &coefficient, &rest));
@@ -387,7 +404,8 @@ static void affine_parts(void **state) {
     assert_false(weft_expr_affine(extents, parse(extents, "i + i / 2"), i, &coefficient, &rest));
 }
 
-static void expressions_are_rewritten(void **state) {
+static void expressions_are_rewritten(void **state)
+{
     weft_extents *extents = *state, *other;
     weft_expr symbols[] = {parse(extents, "x"), parse(extents, "y")},
               values[] = {parse(extents, "y"), parse(extents, "2*x")};
@@ -437,7 +455,8 @@ typedef struct random_case {
     bool less[RANDOM_NODES][RANDOM_NODES], apart[RANDOM_NODES][RANDOM_NODES];
 } random_case;
 
-static uint64_t next_random(random_case *r, uint64_t below) {
+static uint64_t next_random(random_case *r, uint64_t below)
+{
     r->seed ^= r->seed << 13;
     r->seed ^= r->seed >> 7;
     r->seed ^= r->seed << 17;
@@ -445,7 +464,8 @@ static uint64_t next_random(random_case *r, uint64_t below) {
 }
 
 /* a in [0, 4], b in [1, 3], c in [-2, 2]; i < a, j < b, k < min(3, a*b - i). */
-static void make_symbols(random_case *r) {
+static void make_symbols(random_case *r)
+{
     weft_extents *extents = r->extents;
     r->symbols[0] = weft_expr_symbol(extents, "a", 0, 4);
     r->symbols[1] = weft_expr_symbol(extents, "b", 1, 3);
@@ -458,7 +478,8 @@ static void make_symbols(random_case *r) {
 static const int64_t random_least[RANDOM_SYMBOLS] = {0, 1, -2, 0, 0, 0},
                      random_most[RANDOM_SYMBOLS] = {4, 3, 2, 3, 2, 2};
 
-static bool next_assignment(int64_t *v) {
+static bool next_assignment(int64_t *v)
+{
     for (;;) {
         size_t i = 0;
         while (i < RANDOM_SYMBOLS && v[i] == random_most[i]) {
@@ -472,61 +493,44 @@ static bool next_assignment(int64_t *v) {
     }
 }
 
-static weft_expr apply(weft_extents *extents, char op, weft_expr a, weft_expr b) {
+static weft_expr apply(weft_extents *extents, char op, weft_expr a, weft_expr b)
+{
     switch (op) {
-    case '+':
-        return weft_expr_add(extents, a, b);
-    case '-':
-        return weft_expr_sub(extents, a, b);
-    case '*':
-        return weft_expr_mul(extents, a, b);
-    case '/':
-        return weft_expr_div(extents, a, b);
-    case '%':
-        return weft_expr_mod(extents, a, b);
-    case '<':
-        return weft_expr_min(extents, a, b);
-    default:
-        return weft_expr_max(extents, a, b);
+    case '+': return weft_expr_add(extents, a, b);
+    case '-': return weft_expr_sub(extents, a, b);
+    case '*': return weft_expr_mul(extents, a, b);
+    case '/': return weft_expr_div(extents, a, b);
+    case '%': return weft_expr_mod(extents, a, b);
+    case '<': return weft_expr_min(extents, a, b);
+    default: return weft_expr_max(extents, a, b);
     }
 }
 
-static int64_t floor_div(int64_t a, int64_t b) {
+static int64_t floor_div(int64_t a, int64_t b)
+{
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
 /* False where undefined or too large to matter. */
-static bool compute(char op, int64_t a, int64_t b, int64_t *out_value) {
+static bool compute(char op, int64_t a, int64_t b, int64_t *out_value)
+{
     if ((op == '/' || op == '%') && b == 0) return false;
     int64_t limit = INT64_C(1) << 28;
     if (a > limit || a < -limit || b > limit || b < -limit) return false;
     switch (op) {
-    case '+':
-        *out_value = a + b;
-        break;
-    case '-':
-        *out_value = a - b;
-        break;
-    case '*':
-        *out_value = a * b;
-        break;
-    case '/':
-        *out_value = floor_div(a, b);
-        break;
-    case '%':
-        *out_value = a - b * floor_div(a, b);
-        break;
-    case '<':
-        *out_value = a < b ? a : b;
-        break;
-    default:
-        *out_value = a > b ? a : b;
-        break;
+    case '+': *out_value = a + b; break;
+    case '-': *out_value = a - b; break;
+    case '*': *out_value = a * b; break;
+    case '/': *out_value = floor_div(a, b); break;
+    case '%': *out_value = a - b * floor_div(a, b); break;
+    case '<': *out_value = a < b ? a : b; break;
+    default: *out_value = a > b ? a : b; break;
     }
     return true;
 }
 
-static void make_leaves(random_case *r) {
+static void make_leaves(random_case *r)
+{
     static const int64_t constants[] = {2, 3, 4, 6, 8, 1, 5, 12, -1, -2, -6};
     for (size_t s = 0; s < RANDOM_SYMBOLS; s++) {
         r->nodes[s].op = 's';
@@ -540,7 +544,8 @@ static void make_leaves(random_case *r) {
     }
 }
 
-static void append(random_case *r, char op, size_t a, size_t b) {
+static void append(random_case *r, char op, size_t a, size_t b)
+{
     int64_t value;
     weft_expr divisor = r->nodes[b].expr;
     if (r->count == RANDOM_NODES) return;
@@ -555,13 +560,15 @@ static void append(random_case *r, char op, size_t a, size_t b) {
 }
 
 /* c*x + y, divided by a constant or a symbol: the form that most rules are about. */
-static void append_index(random_case *r) {
+static void append_index(random_case *r)
+{
     append(r, '*', next_random(r, RANDOM_SYMBOLS), next_random(r, RANDOM_SYMBOLS + RANDOM_CONSTANTS));
     append(r, '+', r->count - 1, next_random(r, r->count));
     append(r, next_random(r, 2) == 0 ? '/' : '%', r->count - 1, next_random(r, RANDOM_SYMBOLS + RANDOM_CONSTANTS));
 }
 
-static void make_program(random_case *r) {
+static void make_program(random_case *r)
+{
     static const char ops[] = "+++--***//%%<>/%";
     make_leaves(r);
     size_t wanted = r->count + 1 + next_random(r, RANDOM_NODES - r->count - 1);
@@ -569,20 +576,17 @@ static void make_program(random_case *r) {
         char op = ops[next_random(r, sizeof ops - 1)];
         size_t a = next_random(r, r->count), b = next_random(r, r->count);
         if (next_random(r, 2) == 0) a = r->count - 1;
-        if (next_random(r, 4) == 0)
-            append_index(r);
-        else
-            append(r, op, a, b);
+        if (next_random(r, 4) == 0) append_index(r);
+        else append(r, op, a, b);
     }
 }
 
-static void evaluate(random_case *r) {
+static void evaluate(random_case *r)
+{
     for (size_t n = 0; n < r->count; n++) {
         r->nodes[n].defined = true;
-        if (r->nodes[n].op == 's')
-            r->nodes[n].value = r->values[n];
-        else if (r->nodes[n].op == 'c')
-            r->nodes[n].value = r->nodes[n].constant;
+        if (r->nodes[n].op == 's') r->nodes[n].value = r->values[n];
+        else if (r->nodes[n].op == 'c') r->nodes[n].value = r->nodes[n].constant;
         else
             r->nodes[n].defined = r->nodes[r->nodes[n].a].defined && r->nodes[r->nodes[n].b].defined &&
                                   compute(r->nodes[n].op, r->nodes[r->nodes[n].a].value, r->nodes[r->nodes[n].b].value,
@@ -590,7 +594,8 @@ static void evaluate(random_case *r) {
     }
 }
 
-static int64_t run_formulas(const random_case *r, size_t n) {
+static int64_t run_formulas(const random_case *r, size_t n)
+{
     const weft_formulas *formulas = &r->formulas[n];
     int64_t table[RANDOM_TABLE], symbols[RANDOM_SYMBOLS];
     assert_true(formulas->count <= RANDOM_TABLE);
@@ -602,13 +607,15 @@ static int64_t run_formulas(const random_case *r, size_t n) {
     return table[r->slots[n]];
 }
 
-static weft_expr at_values(random_case *r, weft_expr e) {
+static weft_expr at_values(random_case *r, weft_expr e)
+{
     weft_expr values[RANDOM_SYMBOLS];
     for (size_t s = 0; s < RANDOM_SYMBOLS; s++) values[s] = weft_expr_constant(r->extents, r->values[s]);
     return weft_expr_substitute(r->extents, e, RANDOM_SYMBOLS, r->symbols, values);
 }
 
-static void explain(random_case *r, size_t n, const char *what) {
+static void explain(random_case *r, size_t n, const char *what)
+{
     weft_bytes text;
     weft_bytes_init(&text, NULL);
     print_expr(r->extents, r->nodes[n].expr, &text);
@@ -623,7 +630,8 @@ static void explain(random_case *r, size_t n, const char *what) {
     fail();
 }
 
-static void check_value(random_case *r, size_t n) {
+static void check_value(random_case *r, size_t n)
+{
     weft_expr e = r->nodes[n].expr;
     int64_t value = r->nodes[n].value, min, max, divisor = weft_expr_divisor(r->extents, e);
     weft_expr_range(r->extents, e, &min, &max);
@@ -640,7 +648,8 @@ static void check_value(random_case *r, size_t n) {
     }
 }
 
-static void check_text(random_case *r, size_t n, weft_bytes *text) {
+static void check_text(random_case *r, size_t n, weft_bytes *text)
+{
     print_expr(r->extents, r->nodes[n].expr, text);
     const char *cursor = text->data;
     weft_expr again;
@@ -653,7 +662,8 @@ static void check_text(random_case *r, size_t n, weft_bytes *text) {
     }
 }
 
-static void check_affine(random_case *r, size_t n) {
+static void check_affine(random_case *r, size_t n)
+{
     weft_expr coefficient, rest, e = r->nodes[n].expr;
     for (size_t s = 0; s < RANDOM_SYMBOLS; s++) {
         if (!weft_expr_affine(r->extents, e, r->symbols[s], &coefficient, &rest)) continue;
@@ -664,13 +674,15 @@ static void check_affine(random_case *r, size_t n) {
     }
 }
 
-static void check_substitution(random_case *r, size_t n) {
+static void check_substitution(random_case *r, size_t n)
+{
     int64_t value;
     weft_expr e = at_values(r, r->nodes[n].expr);
     if (!weft_expr_is_constant(r->extents, e, &value) || value != r->nodes[n].value) explain(r, n, "substitution");
 }
 
-static void prepare(random_case *r, weft_bytes *text) {
+static void prepare(random_case *r, weft_bytes *text)
+{
     for (size_t n = 0; n < r->count; n++) {
         check_text(r, n, text);
         check_affine(r, n);
@@ -683,7 +695,8 @@ static void prepare(random_case *r, weft_bytes *text) {
     }
 }
 
-static void check_program(random_case *r) {
+static void check_program(random_case *r)
+{
     weft_bytes text;
     weft_bytes_init(&text, NULL);
     memcpy(r->values, random_least, sizeof random_least);
@@ -700,7 +713,8 @@ static void check_program(random_case *r) {
     weft_bytes_finish(&text);
 }
 
-static void random_expressions_keep_their_meaning(void **state) {
+static void random_expressions_keep_their_meaning(void **state)
+{
     (void)state;
     random_case r = {.seed = RANDOM_SEED};
     for (int round = 0; round < RANDOM_ROUNDS; round++) {
@@ -715,7 +729,8 @@ static void random_expressions_keep_their_meaning(void **state) {
 
 /* ---- memory ---- */
 
-static weft_status *exercise(weft_extents *extents, weft_bytes *text, weft_formulas *formulas) {
+static weft_status *exercise(weft_extents *extents, weft_bytes *text, weft_formulas *formulas)
+{
     static const char *const texts[] = {"(a*b + 3) / 4 + min(a, b)", "(i*b + 7) mod 12 + 12*((i*b + 7) / 12)",
                                         "a*a*b - 2*b + max(a, 9)"};
     uint32_t slot;
@@ -741,7 +756,8 @@ static weft_status *exercise(weft_extents *extents, weft_bytes *text, weft_formu
     return weft_bytes_status(text);
 }
 
-static weft_status *run_once(const weft_allocator *allocator, void *context) {
+static weft_status *run_once(const weft_allocator *allocator, void *context)
+{
     (void)context;
     weft_extents *extents;
     WEFT_TRY(weft_extents_create(allocator, &extents));
@@ -756,12 +772,14 @@ static weft_status *run_once(const weft_allocator *allocator, void *context) {
     return status;
 }
 
-static void every_allocation_may_fail(void **state) {
+static void every_allocation_may_fail(void **state)
+{
     (void)state;
     assert_true(weft_test_fail_each(run_once, NULL) > 20);
 }
 
-int main(void) {
+int main(void)
+{
 #define ON_SYMBOLS(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         ON_SYMBOLS(equal_expressions_are_one),

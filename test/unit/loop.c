@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What text cases of the loop IR cannot reach: the order in which expressions are made, broken kernels, little memory. */
+/* What text cases of the loop IR cannot reach: the order in which expressions are made, broken kernels, little memory.
+ */
 #include "lib/loop/inst.h"
 #include <string.h>
 #include "test/support.h"
@@ -269,9 +270,12 @@ static void test_short_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_print_is_canonical), cmocka_unit_test(test_builder_keeps_first_error),
-        cmocka_unit_test(test_scalars),            cmocka_unit_test(test_verifier),
-        cmocka_unit_test(test_table),              cmocka_unit_test(test_parse_length),
+        cmocka_unit_test(test_print_is_canonical),
+        cmocka_unit_test(test_builder_keeps_first_error),
+        cmocka_unit_test(test_scalars),
+        cmocka_unit_test(test_verifier),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_parse_length),
         cmocka_unit_test(test_short_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

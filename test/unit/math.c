@@ -30,26 +30,28 @@ typedef struct interpreter {
     column columns[MOST_INSTS];
 } interpreter;
 
-#define EACH(result, expression) \
+#define EACH(result, expression)                                                                                       \
     for (int i = 0; i < BLOCK; i++) o->result[i] = (expression)
 
-#define REAL_OPS(type, fused, absolute)                                                         \
-    case WEFT_SCALAR_abs: EACH(type, absolute(a->type[i])); break;                              \
-    case WEFT_SCALAR_add: EACH(type, a->type[i] + b->type[i]); break;                           \
-    case WEFT_SCALAR_sub: EACH(type, a->type[i] - b->type[i]); break;                           \
-    case WEFT_SCALAR_mul: EACH(type, a->type[i] * b->type[i]); break;                           \
-    case WEFT_SCALAR_div: EACH(type, a->type[i] / b->type[i]); break;                           \
-    case WEFT_SCALAR_fma: EACH(type, fused(a->type[i], b->type[i], c->type[i])); break;         \
-    case WEFT_SCALAR_select: EACH(type, a->truth[i] ? b->type[i] : c->type[i]); break;          \
-    case WEFT_SCALAR_lt: EACH(truth, a->type[i] < b->type[i]); break;                           \
-    case WEFT_SCALAR_le: EACH(truth, a->type[i] <= b->type[i]); break
+#define REAL_OPS(type, fused, absolute)                                                                                \
+    case WEFT_SCALAR_abs: EACH(type, absolute(a->type[i])); break;                                                     \
+    case WEFT_SCALAR_add: EACH(type, a->type[i] + b->type[i]); break;                                                  \
+    case WEFT_SCALAR_sub: EACH(type, a->type[i] - b->type[i]); break;                                                  \
+    case WEFT_SCALAR_mul: EACH(type, a->type[i] * b->type[i]); break;                                                  \
+    case WEFT_SCALAR_div: EACH(type, a->type[i] / b->type[i]); break;                                                  \
+    case WEFT_SCALAR_fma: EACH(type, fused(a->type[i], b->type[i], c->type[i])); break;                                \
+    case WEFT_SCALAR_select: EACH(type, a->truth[i] ? b->type[i] : c->type[i]); break;                                 \
+    case WEFT_SCALAR_lt: EACH(truth, a->type[i] < b->type[i]); break;                                                  \
+    case WEFT_SCALAR_le:                                                                                               \
+        EACH(truth, a->type[i] <= b->type[i]);                                                                         \
+        break
 
-#define INTEGER_OPS(type)                                             \
-    case WEFT_SCALAR_add: EACH(type, a->type[i] + b->type[i]); break; \
-    case WEFT_SCALAR_sub: EACH(type, a->type[i] - b->type[i]); break; \
-    case WEFT_SCALAR_and: EACH(type, a->type[i] & b->type[i]); break; \
-    case WEFT_SCALAR_or: EACH(type, a->type[i] | b->type[i]); break;  \
-    case WEFT_SCALAR_shl: EACH(type, a->type[i] << b->type[i]); break; \
+#define INTEGER_OPS(type)                                                                                              \
+    case WEFT_SCALAR_add: EACH(type, a->type[i] + b->type[i]); break;                                                  \
+    case WEFT_SCALAR_sub: EACH(type, a->type[i] - b->type[i]); break;                                                  \
+    case WEFT_SCALAR_and: EACH(type, a->type[i] & b->type[i]); break;                                                  \
+    case WEFT_SCALAR_or: EACH(type, a->type[i] | b->type[i]); break;                                                   \
+    case WEFT_SCALAR_shl: EACH(type, a->type[i] << b->type[i]); break;                                                 \
     case WEFT_SCALAR_shr: EACH(type, a->type[i] >> b->type[i]); break
 
 typedef struct operands {
@@ -270,11 +272,11 @@ static void check(const char *name, weft_dtype dtype, double bound)
     assert_true(worst.ulp <= bound);
 }
 
-#define WEFT_MATH(name, dtype, ulp)                 \
-    static void test_##name##_##dtype(void **state) \
-    {                                               \
-        (void)state;                                \
-        check(#name, WEFT_##dtype, ulp);            \
+#define WEFT_MATH(name, dtype, ulp)                                                                                    \
+    static void test_##name##_##dtype(void **state)                                                                    \
+    {                                                                                                                  \
+        (void)state;                                                                                                   \
+        check(#name, WEFT_##dtype, ulp);                                                                               \
     }
 #include "lib/loop/math.def"
 #undef WEFT_MATH

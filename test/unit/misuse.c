@@ -47,8 +47,7 @@ static weft_status *graph_error(weft_graph *graph)
 static weft_status *run_one(weft_executor *executor, const char *runtime, weft_program *program, weft_array *input,
                             weft_array **output)
 {
-    const weft_run run = {
-        .runtime = runtime, .input_count = 1, .inputs = &input, .output_count = 1, .outputs = output};
+    const weft_run run = {.runtime = runtime, .input_count = 1, .inputs = &input, .output_count = 1, .outputs = output};
     return weft_executor_run(executor, program, &run);
 }
 

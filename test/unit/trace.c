@@ -11,10 +11,10 @@
 
 typedef struct fixture {
     weft_graph *graph;
-    weft_extent n, m;     /* [1, 1000], [0, 50] */
-    weft_tensor x, y, v;  /* f32[n, 4], f32[3, 4], f32[3] */
-    weft_tensor s, i, d;  /* f32[m, 3], i64[2, 5], f64[3, 4] */
-    weft_tensor p;        /* bool[3, 4] */
+    weft_extent n, m;    /* [1, 1000], [0, 50] */
+    weft_tensor x, y, v; /* f32[n, 4], f32[3, 4], f32[3] */
+    weft_tensor s, i, d; /* f32[m, 3], i64[2, 5], f64[3, 4] */
+    weft_tensor p;       /* bool[3, 4] */
 } fixture;
 
 static fixture f;
@@ -147,7 +147,7 @@ static void scalars_are_converted(void **state)
         {WEFT_U32, 4294967295.0, 0xffffffff},
         {WEFT_I64, 1e30, INT64_MAX},
         {WEFT_BF16, 1, 0x3f80},
-        {WEFT_BF16, 0x1.01p0, 0x3f80},  /* halfway, to even */
+        {WEFT_BF16, 0x1.01p0, 0x3f80}, /* halfway, to even */
         {WEFT_BF16, 0x1.03p0, 0x3f82},
         {WEFT_BF16, -1e39, 0xff80},
         {WEFT_F16, 1, 0x3c00},
