@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every allocation fails in turn while a network is traced, compiled, built into code and run. */
+#include <stdio.h>
+#include <weft/weft.h>
+#include "test/support.h"
+
+/* What outlives a walk. */
+typedef struct world {
+    weft_array *x, *w, *b;
+    size_t runs; /* that failed and then did not */
+} world;
+
+static weft_array *fill(size_t rank, const int64_t *shape, float first)
+{
+    weft_array *array;
+    weft_test_ok(weft_array_create(NULL, WEFT_F32, rank, shape, &array));
+    float *data = weft_array_data(array);
+    for (int64_t i = 0; i < weft_array_count(array); i++) data[i] = first + 0.25f * (float)i;
+    return array;
+}
+
+/* A dense layer and a softmax, for any batch. */
+static weft_status *compile_network(const weft_allocator *allocator, weft_program **out_program)
+{
+    weft_graph *graph;
+    WEFT_TRY(weft_graph_create(&(weft_graph_options){.allocator = allocator}, &graph));
+    weft_extent n = weft_symbol(graph, "n", 1, 64);
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(n, weft_extent_of(4)));
+    weft_tensor w = weft_input(graph, "w", WEFT_F32, WEFT_SHAPE(weft_extent_of(4), weft_extent_of(3)));
+    weft_tensor b = weft_input(graph, "b", WEFT_F32, WEFT_SHAPE(weft_extent_of(3)));
+    weft_tensor y = weft_softmax(weft_relu(weft_add(weft_matmul(x, w), b)), 1);
+    weft_status *status = weft_compile(graph, WEFT_TENSORS(y), NULL, out_program);
+    weft_graph_destroy(graph);
+    return status;
+}
+
+static weft_status *run_once(weft_executor *executor, weft_program *program, const world *w)
+{
+    weft_array *y = NULL, *const inputs[] = {w->x, w->w, w->b};
+    WEFT_TRY(weft_executor_run(executor, program,
+                               &(weft_run){.input_count = 3, .inputs = inputs, .output_count = 1, .outputs = &y}));
+    const float *row = weft_array_data(y);
+    assert_true(row[0] + row[1] + row[2] > 0.999f && row[0] + row[1] + row[2] < 1.001f);
+    weft_array_release(y);
+    return NULL;
+}
+
+/* A run that found no memory leaves the executor able to run. */
+static weft_status *run_network(const weft_allocator *allocator, weft_program *program, world *w)
+{
+    weft_executor *executor;
+    const weft_executor_options options = {.allocator = allocator, .threads = 1};
+    WEFT_TRY(weft_executor_create_standard(&options, &executor));
+    weft_status *status = run_once(executor, program, w);
+    if (status != NULL) {
+        weft_test_ok(run_once(executor, program, w));
+        w->runs++;
+    }
+    weft_executor_destroy(executor);
+    return status;
+}
+
+static weft_status *whole_way(const weft_allocator *allocator, void *context)
+{
+    weft_program *program;
+    WEFT_TRY(compile_network(allocator, &program));
+    weft_status *status = run_network(allocator, program, context);
+    weft_program_release(program);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    world w = {.x = fill(2, (const int64_t[]){5, 4}, -1),
+               .w = fill(2, (const int64_t[]){4, 3}, -2),
+               .b = fill(1, (const int64_t[]){3}, 0)};
+    size_t requests = weft_test_fail_each(whole_way, &w);
+    print_message("%zu allocations, %zu of them in a run\n", requests, w.runs);
+    assert_true(w.runs > 100);
+    weft_array_release(w.x);
+    weft_array_release(w.w);
+    weft_array_release(w.b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_allocation_may_fail)};
+    return cmocka_run_group_tests_name("oom", tests, NULL, NULL);
+}
