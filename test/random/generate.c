@@ -383,7 +383,7 @@ static void choose_extents(generator *g)
     g->extents[g->extent_count++] = weft_symbol(g->graph, "n", (int64_t)below(g, 2), 9);
     g->extents[g->extent_count++] = weft_symbol(g->graph, "m", 1, 40);
     for (size_t i = 0; i < 3; i++) {
-        static const int64_t values[] = {1, 2, 3, 4, 5, 7, 8, 16, 17, 33};
+        static const int64_t values[] = {1, 2, 3, 4, 5, 7, 8, 16, 17, 33, 64, 129};
         g->extents[g->extent_count++] = constant(values[below(g, sizeof values / sizeof *values)]);
     }
 }

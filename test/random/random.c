@@ -28,7 +28,7 @@ static bool try_seed(uint64_t seed)
 
 int main(int argc, char **argv)
 {
-    uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, count = argc > 2 ? strtoull(argv[2], NULL, 10) : 200;
+    uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, count = argc > 2 ? strtoull(argv[2], NULL, 10) : 150;
     uint64_t failed = 0;
     if (!weft_test_trials_begin()) return 1;
     for (uint64_t seed = first; seed < first + count; seed++) failed += !try_seed(seed);
