@@ -11,7 +11,8 @@
  * guard;
  *  - axes may be negative, counting from the end; out of range is WEFT_OUT_OF_RANGE;
  *  - integer arithmetic wraps; integer division is floor division and division by zero is an error of the run;
- *  - max and min return NaN when either operand is NaN; comparisons with NaN are false, except ne.
+ *  - max and min return NaN when either operand is NaN, and either zero of two that differ in sign; comparisons with
+ *    NaN are false, except ne.
  */
 #include <weft/graph.h>
 
