@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/support.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,4 +101,25 @@ void weft_test_fails(weft_status *status, weft_code code, const char *part)
     if (strstr(weft_status_message(status), part) == NULL)
         fail_msg("'%s' does not contain '%s'", weft_status_message(status), part);
     weft_status_destroy(status);
+}
+
+long weft_test_resident(void)
+{
+    char line[256];
+    long kilobytes = -1;
+    FILE *file = fopen("/proc/self/status", "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) != NULL) sscanf(line, "VmRSS: %ld", &kilobytes);
+    fclose(file);
+    return kilobytes;
+}
+
+size_t weft_test_mappings(void)
+{
+    size_t lines = 0;
+    FILE *file = fopen("/proc/self/maps", "r");
+    assert_non_null(file);
+    for (int c; (c = getc(file)) != EOF;) lines += c == '\n';
+    fclose(file);
+    return lines;
 }

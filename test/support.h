@@ -38,4 +38,8 @@ size_t weft_test_fail_each(weft_status *(*body)(const weft_allocator *allocator,
 void weft_test_ok(weft_status *status);
 /* Fails the test unless `status` has `code` and its message contains `part` (may be ""). Destroys it. */
 void weft_test_fails(weft_status *status, weft_code code, const char *part);
+
+/* Of this process: kilobytes resident, and how many mappings. */
+long weft_test_resident(void);
+size_t weft_test_mappings(void);
 #endif

@@ -48,39 +48,17 @@ static void load_and_run(const weft_bytes *object)
     weft_llvm_query()->unload(image);
 }
 
-/* Kilobytes resident. */
-static long resident(void)
-{
-    char line[256];
-    long kilobytes = -1;
-    FILE *file = fopen("/proc/self/status", "r");
-    assert_non_null(file);
-    while (fgets(line, sizeof line, file) != NULL) sscanf(line, "VmRSS: %ld", &kilobytes);
-    fclose(file);
-    return kilobytes;
-}
-
-static size_t mappings(void)
-{
-    size_t lines = 0;
-    FILE *file = fopen("/proc/self/maps", "r");
-    assert_non_null(file);
-    for (int c; (c = getc(file)) != EOF;) lines += c == '\n';
-    fclose(file);
-    return lines;
-}
-
 /* Runs `cycle` `count` times; the last nine tenths may add no mapping and next to no memory. */
 static void check_flat(void (*cycle)(size_t number), size_t count)
 {
     for (size_t i = 0; i < count / 10; i++) cycle(i);
-    long kilobytes = resident();
-    size_t maps = mappings();
+    long kilobytes = weft_test_resident();
+    size_t maps = weft_test_mappings();
     for (size_t i = count / 10; i < count; i++) cycle(i);
-    print_message("%zu cycles: %ld KB, then %ld KB; %zu mappings, then %zu\n", count, kilobytes, resident(), maps,
-                  mappings());
-    assert_true(SANITIZED || resident() - kilobytes < 2048);
-    assert_true(SANITIZED || mappings() <= maps + 4);
+    print_message("%zu cycles: %ld KB, then %ld KB; %zu mappings, then %zu\n", count, kilobytes, weft_test_resident(),
+                  maps, weft_test_mappings());
+    assert_true(SANITIZED || weft_test_resident() - kilobytes < 2048);
+    assert_true(SANITIZED || weft_test_mappings() <= maps + 4);
 }
 
 static weft_bytes emitted;
@@ -121,11 +99,11 @@ static void test_many(void **state)
     static weft_image *images[MANY];
     weft_kernel_function function;
     emit(0, &emitted);
-    size_t maps = mappings();
+    size_t maps = weft_test_mappings();
     for (size_t round = 0; round < 3; round++) {
         for (size_t i = 0; i < MANY; i++)
             weft_test_ok(weft_llvm_query()->load(emitted.data, emitted.size, "kernel", &images[i], &function));
-        assert_true(SANITIZED || mappings() <= maps + 4);
+        assert_true(SANITIZED || weft_test_mappings() <= maps + 4);
         for (size_t i = 0; i < MANY; i++) weft_llvm_query()->unload(images[i * 7 % MANY]);
     }
     weft_bytes_finish(&emitted);
