@@ -110,6 +110,13 @@ static inline const weft_type *weft_value_type(const weft_graph *graph, weft_val
     return &graph->nodes[value.node].types[value.output];
 }
 
+/* The axes of operand 0 that a reduction or dot does away with. */
+static inline weft_ints weft_reduced_axes(const weft_node *node)
+{
+    if (weft_op_id_of(node->op) == WEFT_OP_dot) return node->attrs[2].ints;
+    return node->op->attrs[0].kind == WEFT_ATTR_INT ? (weft_ints){1, &node->attrs[0].integer} : node->attrs[0].ints;
+}
+
 /* Why weft_graph_find_op has no op of that name: a format for the name. */
 const char *weft_graph_missing_op(const weft_graph *graph, const char *name);
 

@@ -138,7 +138,7 @@ weft_status *weft_infer_flip(const weft_infer_context *context, weft_type *out_t
     return weft_infer_axes(context, "axes", context->attrs[0].ints, context->inputs[0].shape.rank, true);
 }
 
-/* ---- slice, pad ---- */
+/* ---- slice, window, pad ---- */
 
 /* Every element start + i * step with 0 <= i < size lies in [0, extent). */
 static weft_status *check_slice(const weft_infer_context *context, size_t axis, int64_t step)
@@ -171,6 +171,39 @@ weft_status *weft_infer_slice(const weft_infer_context *context, weft_type *out_
     }
     for (size_t i = 0; i < rank; i++) WEFT_TRY(check_slice(context, i, steps.items[i]));
     out_types[0] = (weft_type){context->inputs[0].dtype, sizes};
+    return NULL;
+}
+
+static weft_status *check_window(const weft_infer_context *context)
+{
+    weft_extent size = context->attrs[1].extents.extents[0];
+    WEFT_TRY(weft_infer_axis(context, "axis", context->attrs[0].integer, context->inputs[0].shape.rank));
+    for (size_t i = 2; i < 4; i++) {
+        if (context->attrs[i].integer >= 1) continue;
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "the %s is %" PRId64 ", below 1",
+                                i == 2 ? "stride" : "dilation", context->attrs[i].integer);
+    }
+    return weft_infer_require(context, WEFT_GUARD_AT_MOST, weft_extent_of(1), size, "the size is %s, below 1",
+                              weft_extent_describe(size).text);
+}
+
+/* Windows that begin at 0, stride, 2 * stride, ... and end inside; none where one is longer than the axis. */
+weft_status *weft_infer_window(const weft_infer_context *context, weft_type *out_types)
+{
+    weft_shape shape = context->inputs[0].shape;
+    weft_extent one = weft_extent_of(1), size = context->attrs[1].extents.extents[0];
+    weft_extent stride = weft_extent_of(context->attrs[2].integer),
+                dilation = weft_extent_of(context->attrs[3].integer);
+    WEFT_TRY(check_window(context));
+    size_t axis = (size_t)context->attrs[0].integer;
+    weft_extent *extents;
+    WEFT_TRY(weft_infer_extents(context, shape.rank + 1, &extents));
+    memcpy(extents, shape.extents, shape.rank * sizeof *extents);
+    weft_extent span = weft_extent_add(weft_extent_mul(weft_extent_sub(size, one), dilation), one);
+    weft_extent last = weft_extent_div(weft_extent_sub(shape.extents[axis], span), stride);
+    extents[axis] = weft_extent_max(weft_extent_add(last, one), weft_extent_of(0));
+    extents[shape.rank] = size;
+    out_types[0] = (weft_type){context->inputs[0].dtype, {shape.rank + 1, extents}};
     return NULL;
 }
 

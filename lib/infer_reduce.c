@@ -32,7 +32,7 @@ weft_status *weft_infer_reduce(const weft_infer_context *context, weft_type *out
     return drop_axes(context, shape, gone, &out_types[0].shape);
 }
 
-weft_status *weft_infer_argmax(const weft_infer_context *context, weft_type *out_types)
+weft_status *weft_infer_arg_reduce(const weft_infer_context *context, weft_type *out_types)
 {
     weft_shape shape = context->inputs[0].shape;
     int64_t axis = context->attrs[0].integer;

@@ -4,6 +4,7 @@
 
 #define BIT(dtype) (1u << WEFT_##dtype)
 #define DTYPES_ALL ((1u << WEFT_DTYPE_COUNT) - 1)
+#define DTYPES_BOOL BIT(BOOL)
 #define DTYPES_COMPLEX (BIT(C64) | BIT(C128))
 #define DTYPES_FLOAT (BIT(BF16) | BIT(F16) | BIT(F32) | BIT(F64))
 #define DTYPES_NUMERIC (DTYPES_ALL & ~BIT(BOOL))
@@ -35,6 +36,8 @@ SCHEMA(axes, {"axes", WEFT_ATTR_INTS}, SCHEMA_END);
 SCHEMA(broadcast, {"shape", WEFT_ATTR_EXTENTS}, {"axes", WEFT_ATTR_INTS}, SCHEMA_END);
 SCHEMA(slice, {"starts", WEFT_ATTR_EXTENTS}, {"sizes", WEFT_ATTR_EXTENTS}, {"steps", WEFT_ATTR_INTS}, SCHEMA_END);
 SCHEMA(pad, {"low", WEFT_ATTR_EXTENTS}, {"high", WEFT_ATTR_EXTENTS}, SCHEMA_END);
+SCHEMA(window, {"axis", WEFT_ATTR_INT}, {"size", WEFT_ATTR_EXTENT}, {"stride", WEFT_ATTR_INT},
+       {"dilation", WEFT_ATTR_INT}, SCHEMA_END);
 SCHEMA(axis, {"axis", WEFT_ATTR_INT}, SCHEMA_END);
 SCHEMA(diagonal, {"axis_a", WEFT_ATTR_INT}, {"axis_b", WEFT_ATTR_INT}, SCHEMA_END);
 SCHEMA(embed, {"axis", WEFT_ATTR_INT}, {"new_axis", WEFT_ATTR_INT}, SCHEMA_END);

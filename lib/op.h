@@ -29,7 +29,8 @@ weft_op_id weft_op_id_of(const weft_op_def *op);
  *   broadcast  shape EXTENTS, axes INTS
  *   slice      starts EXTENTS, sizes EXTENTS, steps INTS
  *   pad        low EXTENTS, high EXTENTS
- *   axis       axis INT                                          (concat, gather, argmax)
+ *   window     axis INT, size EXTENT, stride INT, dilation INT
+ *   axis       axis INT                                          (concat, gather, argmax, argmin)
  *   diagonal   axis_a INT, axis_b INT                            (extract_diagonal)
  *   embed      axis INT, new_axis INT                            (embed_diagonal)
  *   dot        batch_a INTS, batch_b INTS, contract_a INTS, contract_b INTS

@@ -163,6 +163,16 @@ weft_tensor weft_pad(weft_tensor x, weft_tensor value, weft_shape low, weft_shap
                          (weft_attr[]){{.extents = low}, {.extents = high}});
 }
 
+weft_tensor weft_window(weft_tensor x, int64_t axis, weft_extent size, int64_t stride, int64_t dilation)
+{
+    weft_attr attrs[] = {{.integer = axis}, {.extents = {1, &size}}, {.integer = stride}, {.integer = dilation}};
+    if (!weft_tensor_is_valid(x) ||
+        !weft_axis_normalize(x.graph, "window", axis, weft_tensor_rank(x), &attrs[0].integer)) {
+        return weft_tensor_failed(x.graph);
+    }
+    return unary(WEFT_OP_window, x, attrs);
+}
+
 weft_tensor weft_flip(weft_tensor x, weft_ints axes)
 {
     axis_list list;
@@ -242,31 +252,36 @@ static weft_tensor reduce(weft_op_id op, weft_tensor x, weft_ints axes, bool kee
     return keep ? keep_axes(x, reduced, &list) : reduced;
 }
 
-weft_tensor weft_reduce_sum(weft_tensor x, weft_ints axes, bool keep)
-{
-    return reduce(WEFT_OP_reduce_sum, x, axes, keep);
-}
-
-weft_tensor weft_reduce_max(weft_tensor x, weft_ints axes, bool keep)
-{
-    return reduce(WEFT_OP_reduce_max, x, axes, keep);
-}
-
-weft_tensor weft_reduce_min(weft_tensor x, weft_ints axes, bool keep)
-{
-    return reduce(WEFT_OP_reduce_min, x, axes, keep);
-}
-
-weft_tensor weft_argmax(weft_tensor x, int64_t axis, bool keep)
+static weft_tensor arg_reduce(weft_op_id op, weft_tensor x, int64_t axis, bool keep)
 {
     axis_list list = {.count = 1};
     if (!weft_tensor_is_valid(x) ||
-        !weft_axis_normalize(x.graph, "argmax", axis, weft_tensor_rank(x), &list.items[0])) {
+        !weft_axis_normalize(x.graph, weft_op_table()[op].name, axis, weft_tensor_rank(x), &list.items[0])) {
         return weft_tensor_failed(x.graph);
     }
-    weft_tensor reduced = unary(WEFT_OP_argmax, x, &(weft_attr){.integer = list.items[0]});
+    weft_tensor reduced = unary(op, x, &(weft_attr){.integer = list.items[0]});
     return keep ? keep_axes(x, reduced, &list) : reduced;
 }
+
+#define REDUCTION(name)                                                                                                \
+    weft_tensor weft_##name(weft_tensor x, weft_ints axes, bool keep)                                                  \
+    {                                                                                                                  \
+        return reduce(WEFT_OP_##name, x, axes, keep);                                                                  \
+    }
+#define ARG_REDUCTION(name)                                                                                            \
+    weft_tensor weft_##name(weft_tensor x, int64_t axis, bool keep)                                                    \
+    {                                                                                                                  \
+        return arg_reduce(WEFT_OP_##name, x, axis, keep);                                                              \
+    }
+
+REDUCTION(reduce_sum)
+REDUCTION(reduce_prod)
+REDUCTION(reduce_max)
+REDUCTION(reduce_min)
+REDUCTION(reduce_any)
+REDUCTION(reduce_all)
+ARG_REDUCTION(argmax)
+ARG_REDUCTION(argmin)
 
 /* ---- products ---- */
 

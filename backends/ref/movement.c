@@ -75,7 +75,7 @@ weft_status *weft_reference_broadcast(const weft_reference_call *call)
     return move(call, broadcasted);
 }
 
-/* ---- slice, flip, pad ---- */
+/* ---- slice, window, flip, pad ---- */
 
 static const char *sliced(const weft_reference_call *call, const int64_t *index)
 {
@@ -102,6 +102,27 @@ weft_status *weft_reference_slice(const weft_reference_call *call)
                          call->attrs[2].ints.items[i], x->shape[i]))
             return misfit(call, i);
     return move(call, sliced);
+}
+
+static const char *windowed(const weft_reference_call *call, const int64_t *index)
+{
+    int64_t axis = call->attrs[0].integer, from[WEFT_MAX_RANK];
+    size_t rank = call->inputs[0].rank;
+    for (size_t i = 0; i < rank; i++) from[i] = index[i];
+    from[axis] = index[axis] * call->attrs[2].integer + index[rank] * call->attrs[3].integer;
+    return weft_view_at(&call->inputs[0], from);
+}
+
+weft_status *weft_reference_window(const weft_reference_call *call)
+{
+    const weft_view *x = &call->inputs[0], *out = &call->outputs[0];
+    size_t axis = (size_t)call->attrs[0].integer;
+    int64_t last[WEFT_MAX_RANK];
+    for (size_t i = 0; i < out->rank; i++) last[i] = out->shape[i] - 1;
+    if (weft_view_count(out) > 0 &&
+        last[axis] * call->attrs[2].integer + last[x->rank] * call->attrs[3].integer >= x->shape[axis])
+        return misfit(call, axis);
+    return move(call, windowed);
 }
 
 static const char *flipped(const weft_reference_call *call, const int64_t *index)

@@ -46,14 +46,29 @@ static weft_status *reduce(const weft_reference_call *call, weft_op_id op, weft_
     return NULL;
 }
 
-static weft_element zero_of(weft_dtype dtype)
+static weft_element number_of(weft_dtype dtype, int64_t value)
 {
-    return weft_element_cast(WEFT_I64, (weft_element){.integer = 0}, dtype);
+    return weft_element_cast(WEFT_I64, (weft_element){.integer = value}, dtype);
 }
 
 weft_status *weft_reference_reduce_sum(const weft_reference_call *call)
 {
-    return reduce(call, WEFT_OP_add, zero_of(call->inputs[0].dtype));
+    return reduce(call, WEFT_OP_add, number_of(call->inputs[0].dtype, 0));
+}
+
+weft_status *weft_reference_reduce_prod(const weft_reference_call *call)
+{
+    return reduce(call, WEFT_OP_mul, number_of(call->inputs[0].dtype, 1));
+}
+
+weft_status *weft_reference_reduce_any(const weft_reference_call *call)
+{
+    return reduce(call, WEFT_OP_or, (weft_element){.integer = 0});
+}
+
+weft_status *weft_reference_reduce_all(const weft_reference_call *call)
+{
+    return reduce(call, WEFT_OP_and, (weft_element){.integer = 1});
 }
 
 weft_status *weft_reference_reduce_max(const weft_reference_call *call)
@@ -66,38 +81,49 @@ weft_status *weft_reference_reduce_min(const weft_reference_call *call)
     return reduce(call, WEFT_OP_min, weft_element_greatest(call->inputs[0].dtype));
 }
 
-/* The first NaN wins, else the first greatest. */
-static bool beats(weft_dtype_kind kind, weft_element challenger, weft_element best)
+/* The first NaN wins, else the first that is greater (or less, by `order`) than all before it. */
+static bool beats(weft_dtype_kind kind, weft_op_id order, weft_element challenger, weft_element best)
 {
-    if (kind != WEFT_KIND_FLOAT) return challenger.integer > best.integer;
-    return !isnan(best.real) && (isnan(challenger.real) || challenger.real > best.real);
+    if (kind == WEFT_KIND_FLOAT && isnan(best.real)) return false;
+    if (kind == WEFT_KIND_FLOAT && isnan(challenger.real)) return true;
+    return weft_element_function_of(order, kind)(challenger, best).integer != 0;
 }
 
-static int64_t first_greatest(const weft_view *x, const char *first, int64_t axis)
+static int64_t first_best(const weft_view *x, weft_op_id order, const char *first, int64_t axis)
 {
     ptrdiff_t step = x->strides[axis] * (int64_t)weft_dtype_size(x->dtype);
     int64_t best = 0;
-    weft_element champion = zero_of(x->dtype);
+    weft_element champion = number_of(x->dtype, 0);
     for (int64_t i = 0; i < x->shape[axis]; i++) {
         weft_element element = weft_element_load(x->dtype, first + i * step);
-        if (i > 0 && !beats(weft_element_kind(x->dtype), element, champion)) continue;
+        if (i > 0 && !beats(weft_element_kind(x->dtype), order, element, champion)) continue;
         best = i;
         champion = element;
     }
     return best;
 }
 
-weft_status *weft_reference_argmax(const weft_reference_call *call)
+static weft_status *arg_reduce(const weft_reference_call *call, weft_op_id order)
 {
     const weft_view *x = &call->inputs[0], *out = &call->outputs[0];
     int64_t axis = call->attrs[0].integer;
     int64_t kept[WEFT_MAX_RANK], reduced[WEFT_MAX_RANK], index[WEFT_MAX_RANK], position = 0;
     split_shape(x, (weft_ints){1, &axis}, kept, reduced);
     for (bool more = weft_index_start(x->rank, kept, index); more; more = weft_index_next(x->rank, kept, index)) {
-        weft_element element = {.integer = first_greatest(x, weft_view_at(x, index), axis)};
+        weft_element element = {.integer = first_best(x, order, weft_view_at(x, index), axis)};
         weft_element_store(WEFT_I64, element, weft_view_nth(out, position++));
     }
     return NULL;
+}
+
+weft_status *weft_reference_argmax(const weft_reference_call *call)
+{
+    return arg_reduce(call, WEFT_OP_gt);
+}
+
+weft_status *weft_reference_argmin(const weft_reference_call *call)
+{
+    return arg_reduce(call, WEFT_OP_lt);
 }
 
 /* ---- dot ---- */
@@ -165,7 +191,7 @@ static weft_element inner_product(const struct product *product, int64_t a_offse
 {
     const weft_view *a = product->a, *b = product->b;
     const pairing *inner = &product->inner;
-    weft_element sum = zero_of(a->dtype);
+    weft_element sum = number_of(a->dtype, 0);
     int64_t index[WEFT_MAX_RANK];
     for (bool more = weft_index_start(inner->rank, inner->shape, index); more;
          more = weft_index_next(inner->rank, inner->shape, index)) {

@@ -81,6 +81,11 @@ weft_tensor weft_narrow(weft_tensor x, int64_t axis, weft_extent start, weft_ext
 /* Adds low[i] elements before and high[i] after axis i, of `value` (rank 0). Counts may not be negative. */
 weft_tensor weft_pad(weft_tensor x, weft_tensor value, weft_shape low, weft_shape high);
 weft_tensor weft_flip(weft_tensor x, weft_ints axes);
+/* Sliding windows: `axis` is replaced by the number of windows, and a new last axis of extent `size` runs through each:
+ * result[.., i, .., k] = x[.., i * stride + k * dilation, ..]. There are max(0, floor((n - (size - 1) * dilation - 1) /
+ * stride) + 1) windows for an extent of n: only those that lie inside, so none where one would be longer than the axis.
+ * All three are at least 1 (a symbolic size: a guard). For windows over the edge weft_pad first. */
+weft_tensor weft_window(weft_tensor x, int64_t axis, weft_extent size, int64_t stride, int64_t dilation);
 /* Extents other than `axis` must agree. At least one operand. */
 weft_tensor weft_concat(weft_tensors operands, int64_t axis);
 /* Result shape: x with `axis` replaced by the shape of `indices` (i64). An index outside [-extent, extent) is an error
@@ -92,14 +97,21 @@ weft_tensor weft_extract_diagonal(weft_tensor x, int64_t axis_a, int64_t axis_b)
 /* Inverse: a new axis at position `new_axis` of the result with the extent of x's `axis`; zero off the diagonal. */
 weft_tensor weft_embed_diagonal(weft_tensor x, int64_t axis, int64_t new_axis);
 
-/* ---- reductions: `axes` must be distinct; `keep` leaves extents of one. Empty sums are 0; empty max/min of floats are
- * -inf/+inf, of integers the least/greatest value; an empty argmax is 0. NaN: max and min return it, argmax returns the
- * first. ---- */
+/* ---- reductions: `axes` must be distinct; `keep` leaves extents of one. Of nothing: a sum is 0, a product 1, max and
+ * min of floats -inf and +inf, of integers the least and greatest value, any is false, all is true, argmax and argmin
+ * are 0. NaN: max and min return it, argmax and argmin return the place of the first. ---- */
+/* Numbers; integers wrap. */
 weft_tensor weft_reduce_sum(weft_tensor x, weft_ints axes, bool keep);
+weft_tensor weft_reduce_prod(weft_tensor x, weft_ints axes, bool keep);
+/* Everything that is ordered: all but complex numbers. */
 weft_tensor weft_reduce_max(weft_tensor x, weft_ints axes, bool keep);
 weft_tensor weft_reduce_min(weft_tensor x, weft_ints axes, bool keep);
-/* Index (i64) of the first greatest element along `axis`. */
+/* bool. */
+weft_tensor weft_reduce_any(weft_tensor x, weft_ints axes, bool keep);
+weft_tensor weft_reduce_all(weft_tensor x, weft_ints axes, bool keep);
+/* Index (i64) of the first greatest or least element along `axis`; anything ordered. */
 weft_tensor weft_argmax(weft_tensor x, int64_t axis, bool keep);
+weft_tensor weft_argmin(weft_tensor x, int64_t axis, bool keep);
 
 /* ---- products ---- */
 /* Batch axes pair up, contracted axes pair up and are summed; result: batch, free of a, free of b, each in order of
@@ -165,14 +177,19 @@ weft_tensor weft_squeeze(weft_tensor x, int64_t axis);
 #define weft_narrow(...) WEFT_PLACED_(weft_narrow(__VA_ARGS__))
 #define weft_pad(...) WEFT_PLACED_(weft_pad(__VA_ARGS__))
 #define weft_flip(...) WEFT_PLACED_(weft_flip(__VA_ARGS__))
+#define weft_window(...) WEFT_PLACED_(weft_window(__VA_ARGS__))
 #define weft_concat(...) WEFT_PLACED_(weft_concat(__VA_ARGS__))
 #define weft_gather(...) WEFT_PLACED_(weft_gather(__VA_ARGS__))
 #define weft_extract_diagonal(...) WEFT_PLACED_(weft_extract_diagonal(__VA_ARGS__))
 #define weft_embed_diagonal(...) WEFT_PLACED_(weft_embed_diagonal(__VA_ARGS__))
 #define weft_reduce_sum(...) WEFT_PLACED_(weft_reduce_sum(__VA_ARGS__))
+#define weft_reduce_prod(...) WEFT_PLACED_(weft_reduce_prod(__VA_ARGS__))
 #define weft_reduce_max(...) WEFT_PLACED_(weft_reduce_max(__VA_ARGS__))
 #define weft_reduce_min(...) WEFT_PLACED_(weft_reduce_min(__VA_ARGS__))
+#define weft_reduce_any(...) WEFT_PLACED_(weft_reduce_any(__VA_ARGS__))
+#define weft_reduce_all(...) WEFT_PLACED_(weft_reduce_all(__VA_ARGS__))
 #define weft_argmax(...) WEFT_PLACED_(weft_argmax(__VA_ARGS__))
+#define weft_argmin(...) WEFT_PLACED_(weft_argmin(__VA_ARGS__))
 #define weft_dot(...) WEFT_PLACED_(weft_dot(__VA_ARGS__))
 #define weft_matmul(...) WEFT_PLACED_(weft_matmul(__VA_ARGS__))
 #define weft_softmax(...) WEFT_PLACED_(weft_softmax(__VA_ARGS__))

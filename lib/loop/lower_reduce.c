@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/loop/lower_internal.h"
+#include <math.h>
 #include <string.h>
+#include "lib/scalar.h"
 
 void weft_lowerer_split(lowerer *low, stage_plan *plan)
 {
@@ -47,12 +49,46 @@ stage_plan *weft_lowerer_plan(lowerer *low, const weft_point *point)
     return plan;
 }
 
+typedef enum start { ZERO, ONE, LEAST, GREATEST } start;
+
+/* How a reduction combines two values, and from which it starts. */
+static const struct reduction_row {
+    weft_scalar_op combine;
+    start from;
+    bool is_arg; /* the position comes along, and `combine` says whether the right one is better */
+} rows[WEFT_OP_COUNT] = {
+    [WEFT_OP_dot] = {WEFT_SCALAR_add, ZERO, false},
+    [WEFT_OP_reduce_sum] = {WEFT_SCALAR_add, ZERO, false},
+    [WEFT_OP_reduce_prod] = {WEFT_SCALAR_mul, ONE, false},
+    [WEFT_OP_reduce_max] = {WEFT_SCALAR_max, LEAST, false},
+    [WEFT_OP_reduce_min] = {WEFT_SCALAR_min, GREATEST, false},
+    [WEFT_OP_reduce_any] = {WEFT_SCALAR_or, ZERO, false},
+    [WEFT_OP_reduce_all] = {WEFT_SCALAR_and, ONE, false},
+    [WEFT_OP_argmax] = {WEFT_SCALAR_gt, LEAST, true},
+    [WEFT_OP_argmin] = {WEFT_SCALAR_lt, GREATEST, true},
+};
+
+static const struct reduction_row *row_of(const weft_graph *graph, uint32_t id)
+{
+    return &rows[weft_op_id_of(weft_graph_node(graph, id)->op)];
+}
+
+/* The bits of what a combination starts from: of floats, least and greatest are infinities. */
+static uint64_t start_bits(weft_dtype dtype, start from)
+{
+    static const double values[] = {[ZERO] = 0, [ONE] = 1, [LEAST] = -INFINITY, [GREATEST] = INFINITY};
+    uint64_t bits = 0;
+    bool is_false = dtype == WEFT_BOOL && from == LEAST;
+    weft_scalar_store(dtype, is_false ? 0 : values[from], &bits);
+    return bits;
+}
+
 uint32_t weft_reduction_components(const weft_graph *graph, uint32_t id, weft_dtype *out_dtypes)
 {
     const weft_node *node = weft_graph_node(graph, id);
     out_dtypes[0] = weft_value_type(graph, node->inputs[0])->dtype;
     out_dtypes[1] = WEFT_I64;
-    return weft_op_id_of(node->op) == WEFT_OP_argmax ? 2 : 1;
+    return row_of(graph, id)->is_arg ? 2 : 1;
 }
 
 weft_expr weft_reduction_chunks(weft_space *space, uint32_t id, const weft_reduction *reduction)
@@ -65,20 +101,6 @@ weft_expr weft_reduction_chunks(weft_space *space, uint32_t id, const weft_reduc
     }
     weft_expr rounded = weft_expr_add(x, count, weft_expr_constant(x, reduction->chunk - 1));
     return weft_expr_div(x, rounded, weft_expr_constant(x, reduction->chunk));
-}
-
-/* The least (most negative) or greatest value of a dtype as bits: what max or min starts from. */
-static uint64_t extreme(weft_dtype dtype, bool least)
-{
-    switch (dtype) {
-    case WEFT_F32: return least ? UINT64_C(0xff800000) : UINT64_C(0x7f800000);
-    case WEFT_F64: return least ? UINT64_C(0xfff0000000000000) : UINT64_C(0x7ff0000000000000);
-    case WEFT_I64: return least ? (uint64_t)INT64_MIN : (uint64_t)INT64_MAX;
-    case WEFT_I32: return least ? (uint32_t)INT32_MIN : (uint32_t)INT32_MAX;
-    case WEFT_U32: return least ? 0 : UINT32_MAX;
-    case WEFT_U8: return least ? 0 : UINT8_MAX;
-    default: return least ? 0 : 1; /* bool */
-    }
 }
 
 /* A combine block under construction. */
@@ -101,11 +123,11 @@ static weft_inst_id param(block *b, weft_dtype dtype, uint32_t number)
     return id;
 }
 
-/* The right one is better: greater, or the first of equals, where NaN is greatest. */
-static void combine_argmax(block *b, weft_dtype dtype, weft_accumulator *accumulator)
+/* The right one is better as `order` says, or the first of equals, where NaN is better than all others. */
+static void combine_arg(block *b, weft_scalar_op order, weft_dtype dtype, weft_accumulator *accumulator)
 {
     weft_inst_id a = param(b, dtype, 0), ai = param(b, WEFT_I64, 1), c = param(b, dtype, 2), ci = param(b, WEFT_I64, 3);
-    weft_inst_id greater = append(b, WEFT_SCALAR_gt, WEFT_BOOL, 2, c, a, 0);
+    weft_inst_id ahead = append(b, order, WEFT_BOOL, 2, c, a, 0);
     weft_inst_id equal = append(b, WEFT_SCALAR_eq, WEFT_BOOL, 2, c, a, 0);
     if (weft_dtype_info_of(dtype)->kind == WEFT_KIND_FLOAT) {
         weft_inst_id a_nan = append(b, WEFT_SCALAR_ne, WEFT_BOOL, 2, a, a, 0);
@@ -113,35 +135,31 @@ static void combine_argmax(block *b, weft_dtype dtype, weft_accumulator *accumul
         weft_inst_id both = append(b, WEFT_SCALAR_and, WEFT_BOOL, 2, a_nan, c_nan, 0);
         weft_inst_id a_number = append(b, WEFT_SCALAR_not, WEFT_BOOL, 1, a_nan, 0, 0);
         weft_inst_id only_c = append(b, WEFT_SCALAR_and, WEFT_BOOL, 2, c_nan, a_number, 0);
-        greater = append(b, WEFT_SCALAR_or, WEFT_BOOL, 2, greater, only_c, 0);
+        ahead = append(b, WEFT_SCALAR_or, WEFT_BOOL, 2, ahead, only_c, 0);
         equal = append(b, WEFT_SCALAR_or, WEFT_BOOL, 2, equal, both, 0);
     }
     weft_inst_id earlier = append(b, WEFT_SCALAR_lt, WEFT_BOOL, 2, ci, ai, 0);
     weft_inst_id first = append(b, WEFT_SCALAR_and, WEFT_BOOL, 2, equal, earlier, 0);
-    weft_inst_id better = append(b, WEFT_SCALAR_or, WEFT_BOOL, 2, greater, first, 0);
+    weft_inst_id better = append(b, WEFT_SCALAR_or, WEFT_BOOL, 2, ahead, first, 0);
     accumulator->outcomes[0] = append(b, WEFT_SCALAR_select, dtype, 3, better, c, a);
     accumulator->outcomes[1] = append(b, WEFT_SCALAR_select, WEFT_I64, 3, better, ci, ai);
 }
 
 static void accumulate_values(lowerer *low, stage_plan *plan, const weft_inst_id *values)
 {
-    weft_op_id op = weft_op_id_of(weft_graph_node(low->graph, plan->node)->op);
+    const struct reduction_row *row = row_of(low->graph, plan->node);
     weft_accumulator accumulator = {0};
     accumulator.width = weft_reduction_components(low->graph, plan->node, accumulator.dtypes);
     memcpy(accumulator.values, values, accumulator.width * sizeof *values);
     weft_dtype dtype = accumulator.dtypes[0];
     block b = {.count = 0};
-    bool is_extreme = op == WEFT_OP_reduce_max || op == WEFT_OP_reduce_min || op == WEFT_OP_argmax;
-    if (is_extreme) accumulator.init[0] = extreme(dtype, op != WEFT_OP_reduce_min);
-    if (op == WEFT_OP_argmax) {
+    accumulator.init[0] = start_bits(dtype, row->from);
+    if (row->is_arg) {
         accumulator.init[1] = (uint64_t)INT64_MAX;
-        combine_argmax(&b, dtype, &accumulator);
+        combine_arg(&b, row->combine, dtype, &accumulator);
     } else {
-        weft_scalar_op combine = op == WEFT_OP_reduce_max   ? WEFT_SCALAR_max
-                                 : op == WEFT_OP_reduce_min ? WEFT_SCALAR_min
-                                                            : WEFT_SCALAR_add;
         weft_inst_id left = param(&b, dtype, 0), right = param(&b, dtype, 1);
-        accumulator.outcomes[0] = append(&b, combine, dtype, 2, left, right, 0);
+        accumulator.outcomes[0] = append(&b, row->combine, dtype, 2, left, right, 0);
     }
     accumulator.combine = b.insts;
     accumulator.combine_count = b.count;
@@ -177,7 +195,7 @@ void weft_lowerer_accumulate(lowerer *low, stage_plan *plan)
         product.args[0] = values[0];
         product.args[1] = operand_value(low, plan, 1);
         values[0] = weft_kernel_builder_inst(low->builder, &product);
-    } else if (op == WEFT_OP_argmax) {
+    } else if (row_of(low->graph, plan->node)->is_arg) {
         weft_inst index = {.op = WEFT_SCALAR_index, .dtype = WEFT_I64, .index = plan->reduced[0]};
         values[1] = weft_kernel_builder_inst(low->builder, &index);
     }
@@ -215,9 +233,8 @@ weft_inst_id weft_lowerer_component(lowerer *low, const stage_plan *plan, uint32
 
 weft_inst_id weft_lowerer_outcome(lowerer *low, const stage_plan *plan)
 {
-    bool is_argmax = weft_op_id_of(weft_graph_node(low->graph, plan->node)->op) == WEFT_OP_argmax;
-    if (!is_argmax) return weft_lowerer_component(low, plan, 0);
-    /* Nothing was seen: the argmax of nothing is 0. */
+    if (!row_of(low->graph, plan->node)->is_arg) return weft_lowerer_component(low, plan, 0);
+    /* Nothing was seen: the position in nothing is 0. */
     weft_inst_id index = weft_lowerer_component(low, plan, 1);
     weft_inst_id none = weft_lowerer_constant(low, WEFT_I64, (uint64_t)INT64_MAX);
     weft_inst_id zero = weft_lowerer_constant(low, WEFT_I64, 0);

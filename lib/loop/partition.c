@@ -84,15 +84,6 @@ static bool is_reduction(const weft_node *node)
     return node->op->op_class == WEFT_CLASS_REDUCE || node->op->op_class == WEFT_CLASS_PRODUCT;
 }
 
-static weft_ints reduced_axes(const weft_node *node)
-{
-    switch (weft_op_id_of(node->op)) {
-    case WEFT_OP_argmax: return (weft_ints){1, &node->attrs[0].integer};
-    case WEFT_OP_dot: return node->attrs[2].ints;
-    default: return node->attrs[0].ints;
-    }
-}
-
 static uint32_t virtual_lanes(size_t element_size, int64_t bound)
 {
     uint32_t lanes = LANE_BYTES / (uint32_t)element_size;
@@ -119,7 +110,7 @@ static bool is_innermost(const weft_graph *graph, const weft_node *node, const w
 void weft_reduction_fill(const weft_graph *graph, uint32_t id, weft_reduction *out_reduction)
 {
     const weft_node *node = weft_graph_node(graph, id);
-    weft_ints axes = reduced_axes(node);
+    weft_ints axes = weft_reduced_axes(node);
     bool is_dot = weft_op_id_of(node->op) == WEFT_OP_dot;
     weft_shape shape = weft_value_type(graph, node->inputs[0])->shape;
     weft_reduction reduction = {.axis_count = (uint32_t)axes.count, .lanes = 1};
@@ -210,7 +201,7 @@ static uint32_t behind_views(const weft_graph *graph, uint32_t n)
         const weft_node *node = weft_graph_node(graph, n);
         weft_op_id id = weft_op_id_of(node->op);
         bool is_view = id == WEFT_OP_permute || id == WEFT_OP_slice || id == WEFT_OP_flip || id == WEFT_OP_broadcast ||
-                       id == WEFT_OP_extract_diagonal || id == WEFT_OP_reshape;
+                       id == WEFT_OP_window || id == WEFT_OP_extract_diagonal || id == WEFT_OP_reshape;
         if (!is_view) return n;
         n = node->inputs[0].node;
     }

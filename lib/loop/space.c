@@ -247,6 +247,16 @@ static void slice(weft_space *space, const weft_attr *attrs, size_t rank, const 
     }
 }
 
+static void window(weft_space *space, const weft_attr *attrs, size_t rank, const weft_expr *index, weft_expr *out_index)
+{
+    weft_extents *x = space->extents;
+    size_t axis = (size_t)attrs[0].integer;
+    memcpy(out_index, index, rank * sizeof *index);
+    weft_expr start = weft_expr_mul(x, index[axis], weft_expr_constant(x, attrs[2].integer));
+    weft_expr inside = weft_expr_mul(x, index[rank], weft_expr_constant(x, attrs[3].integer));
+    out_index[axis] = weft_expr_add(x, start, inside);
+}
+
 static void flip(weft_space *space, const weft_node *node, weft_shape in, const weft_expr *index, weft_expr *out_index)
 {
     weft_extents *x = space->extents;
@@ -276,6 +286,7 @@ bool weft_space_operand(weft_space *space, const weft_point *point, size_t opera
     case WEFT_OP_broadcast: broadcast(space, node->attrs, in, out, index, read.index); break;
     case WEFT_OP_slice: slice(space, node->attrs, in.rank, index, read.index); break;
     case WEFT_OP_flip: flip(space, node, in, index, read.index); break;
+    case WEFT_OP_window: window(space, node->attrs, in.rank, index, read.index); break;
     case WEFT_OP_extract_diagonal: extract_diagonal(node, index, in.rank, read.index); break;
     case WEFT_OP_embed_diagonal: fine = embed_diagonal(space, node, index, in.rank, &read); break;
     case WEFT_OP_pad:
@@ -288,11 +299,12 @@ bool weft_space_operand(weft_space *space, const weft_point *point, size_t opera
         break;
     case WEFT_OP_gather: memcpy(read.index, index + node->attrs[0].integer, in.rank * sizeof *index); break;
     case WEFT_OP_dot: dot(space, node, operand, index, reduced, read.index); break;
-    case WEFT_OP_argmax: reduce((weft_ints){1, &node->attrs[0].integer}, in.rank, index, reduced, read.index); break;
-    case WEFT_OP_reduce_sum:
-    case WEFT_OP_reduce_max:
-    case WEFT_OP_reduce_min: reduce(node->attrs[0].ints, in.rank, index, reduced, read.index); break;
-    default: memcpy(read.index, index, in.rank * sizeof *index); break;
+    default:
+        if (node->op->op_class == WEFT_CLASS_REDUCE) {
+            reduce(weft_reduced_axes(node), in.rank, index, reduced, read.index);
+        } else {
+            memcpy(read.index, index, in.rank * sizeof *index);
+        }
     }
     *out_point = read;
     return fine;

@@ -186,13 +186,14 @@ static bool all_ones(weft_tensor x, weft_ints axes)
 static weft_tensor reduce_one(const weft_rewrite_site *site)
 {
     weft_tensor x = input_of(site, 0);
-    bool rounds = weft_op_id_of(site->node->op) == WEFT_OP_reduce_sum &&
-                  (kind_of(x) == WEFT_KIND_FLOAT || kind_of(x) == WEFT_KIND_COMPLEX);
+    weft_op_id op = weft_op_id_of(site->node->op);
+    bool computes = op == WEFT_OP_reduce_sum || op == WEFT_OP_reduce_prod;
+    bool rounds = computes && (kind_of(x) == WEFT_KIND_FLOAT || kind_of(x) == WEFT_KIND_COMPLEX);
     if (rounds || !all_ones(x, site->node->attrs[0].ints)) return weft_site_leave();
     return weft_reshape(x, site->node->types[0].shape);
 }
 
-static weft_tensor argmax_one(const weft_rewrite_site *site)
+static weft_tensor arg_reduce_one(const weft_rewrite_site *site)
 {
     int64_t axis = site->node->attrs[0].integer;
     if (!all_ones(input_of(site, 0), (weft_ints){1, &axis})) return weft_site_leave();
@@ -217,9 +218,13 @@ static const weft_rewrite_row rows[] = {
     {WEFT_OP_select, select_same},
     {WEFT_OP_select, select_not},
     {WEFT_OP_reduce_sum, reduce_one},
+    {WEFT_OP_reduce_prod, reduce_one},
     {WEFT_OP_reduce_max, reduce_one},
     {WEFT_OP_reduce_min, reduce_one},
-    {WEFT_OP_argmax, argmax_one},
+    {WEFT_OP_reduce_any, reduce_one},
+    {WEFT_OP_reduce_all, reduce_one},
+    {WEFT_OP_argmax, arg_reduce_one},
+    {WEFT_OP_argmin, arg_reduce_one},
 };
 
 weft_status *weft_pass_simplify(weft_graph *graph, const weft_policy *policy, size_t count, weft_value *outputs)

@@ -138,10 +138,7 @@ static bound cast(weft_dtype from, weft_dtype to, bound x)
 /* How many elements go into one of the result, at most and at least. */
 static void count_reduced(const weft_graph *graph, const weft_node *node, double *out_most, double *out_least)
 {
-    weft_op_id op = weft_op_id_of(node->op);
-    weft_ints axes = op == WEFT_OP_argmax ? (weft_ints){1, &node->attrs[0].integer}
-                     : op == WEFT_OP_dot  ? node->attrs[2].ints
-                                          : node->attrs[0].ints;
+    weft_ints axes = weft_reduced_axes(node);
     weft_shape shape = weft_value_type(graph, node->inputs[0])->shape;
     *out_most = *out_least = 1;
     for (size_t i = 0; i < axes.count; i++) {
@@ -161,6 +158,14 @@ static bound sum(weft_dtype dtype, double most, bound x)
     return total;
 }
 
+/* A product of up to `most` such values. */
+static bound power(weft_dtype dtype, double most, bound x)
+{
+    double size = pow(fmax(1, size_of(x) + x.error), most), relative = x.error / fmax(size_of(x), 1);
+    if (x.integral && x.error == 0 && size <= count_limit(dtype)) return between(-size, size, true, 0);
+    return between(-size, size, false, size * most * (relative + 2 * epsilon_of(dtype)));
+}
+
 static bound reduction(const weft_graph *graph, const weft_node *node, bound a, bound b)
 {
     double most, least;
@@ -168,7 +173,9 @@ static bound reduction(const weft_graph *graph, const weft_node *node, bound a, 
     switch (weft_op_id_of(node->op)) {
     case WEFT_OP_reduce_sum: return sum(node->types[0].dtype, most, a);
     case WEFT_OP_dot: return sum(node->types[0].dtype, most, product(a, b));
-    case WEFT_OP_argmax: return a.error == 0 ? between(0, most, true, 0) : unknown;
+    case WEFT_OP_reduce_prod: return power(node->types[0].dtype, most, a);
+    case WEFT_OP_argmax:
+    case WEFT_OP_argmin: return a.error == 0 ? between(0, most, true, 0) : unknown;
     default: return least > 0 ? a : unknown;
     }
 }

@@ -247,6 +247,13 @@ static weft_tensor make_pad(generator *g, weft_tensor x)
     return weft_pad(x, filled(x, (double)below(g, 3)), (weft_shape){rank, low}, (weft_shape){rank, high});
 }
 
+static weft_tensor make_window(generator *g, weft_tensor x)
+{
+    if (weft_tensor_rank(x) >= MOST_AXES) return none;
+    return weft_window(x, (int64_t)below(g, weft_tensor_rank(x)), constant(1 + (int64_t)below(g, 4)),
+                       1 + (int64_t)below(g, 3), 1 + (int64_t)below(g, 2));
+}
+
 static weft_tensor make_flip(generator *g, weft_tensor x)
 {
     return weft_flip(x, WEFT_INTS((int64_t)below(g, weft_tensor_rank(x))));
@@ -289,11 +296,14 @@ static weft_tensor make_reduction(generator *g, weft_tensor x)
 {
     int64_t axes[MOST_AXES];
     size_t count = 0, rank = weft_tensor_rank(x);
-    if (chance(g, 6)) return weft_argmax(x, (int64_t)below(g, rank), chance(g, 3));
+    if (chance(g, 6)) return (chance(g, 2) ? weft_argmax : weft_argmin)(x, (int64_t)below(g, rank), chance(g, 3));
     for (size_t i = 0; i < rank; i++)
         if (chance(g, 2)) axes[count++] = (int64_t)i;
     if (count == 0) axes[count++] = (int64_t)below(g, rank);
     weft_ints reduced = {count, axes};
+    if (weft_tensor_dtype(x) == WEFT_BOOL && chance(g, 2))
+        return (chance(g, 2) ? weft_reduce_any : weft_reduce_all)(x, reduced, chance(g, 3));
+    if (weft_tensor_dtype(x) != WEFT_BOOL && chance(g, 5)) return weft_reduce_prod(x, reduced, chance(g, 3));
     if (weft_tensor_dtype(x) == WEFT_BOOL || chance(g, 3))
         return chance(g, 2) ? weft_reduce_max(x, reduced, chance(g, 3)) : weft_reduce_min(x, reduced, false);
     return weft_reduce_sum(x, reduced, chance(g, 3));
@@ -329,8 +339,9 @@ static const struct {
 } makers[] = {
     {make_unary, 5, 0},  {make_binary, 8, 0},      {make_comparison, 2, 0}, {make_selection, 2, 0},
     {make_cast, 2, 0},   {make_permutation, 3, 2}, {make_reshape, 4, 1},    {make_broadcast, 3, 0},
-    {make_slice, 3, 1},  {make_pad, 2, 1},         {make_flip, 1, 1},       {make_concat, 2, 1},
-    {make_gather, 2, 1}, {make_diagonal, 2, 1},    {make_reduction, 6, 1},  {make_dot, 3, 1},
+    {make_slice, 3, 1},  {make_pad, 2, 1},         {make_flip, 1, 1},       {make_window, 2, 1},
+    {make_concat, 2, 1}, {make_gather, 2, 1},      {make_diagonal, 2, 1},   {make_reduction, 6, 1},
+    {make_dot, 3, 1},
 };
 
 /* ---- programs ---- */

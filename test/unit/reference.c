@@ -500,6 +500,21 @@ static void diagonals_come_and_go(void **state)
     WANT_F32S(weft_embed_diagonal(v, 0, 0), WEFT_INTS(2, 2, 2), 0, 1, 0, 0, 0, 0, 2, 3);
 }
 
+static void windows_slide(void **state)
+{
+    struct world *world = *state;
+    weft_extent three = weft_extent_of(3), one = weft_extent_of(1);
+    weft_tensor x = F32S(WEFT_INTS(5), 1, 2, 3, 4, 5);
+    WANT_F32S(weft_window(x, 0, three, 1, 1), WEFT_INTS(3, 3), 1, 2, 3, 2, 3, 4, 3, 4, 5);
+    WANT_F32S(weft_window(x, 0, three, 1, 2), WEFT_INTS(1, 3), 1, 3, 5);
+    WANT_F32S(weft_window(x, 0, three, 2, 1), WEFT_INTS(2, 3), 1, 2, 3, 3, 4, 5);
+    weft_tensor padded = weft_pad(x, weft_scalar(world->graph, WEFT_F32, 0), WEFT_SHAPE(one), WEFT_SHAPE(one));
+    WANT_F32S(weft_window(padded, 0, three, 1, 2), WEFT_INTS(3, 3), 0, 2, 4, 1, 3, 5, 2, 4, 0);
+    WANT_F32S(weft_window(arange(world, WEFT_INTS(3, 2)), 0, weft_extent_of(2), 1, 1), WEFT_INTS(2, 2, 2), 0, 2, 1, 3,
+              2, 4, 3, 5);
+    WANT_NOTHING(weft_window(x, 0, three, 1, 3), WEFT_F32, WEFT_INTS(0, 3));
+}
+
 /* ---- reductions ---- */
 
 static void reductions_combine(void **state)
@@ -513,6 +528,11 @@ static void reductions_combine(void **state)
     weft_tensor y = I32S(WEFT_INTS(3), INT32_MAX, 1, -5);
     WANT_I32S(weft_reduce_sum(y, WEFT_INTS(0), false), WEFT_INTS(), INT32_MAX - 4);
     WANT_I32S(weft_reduce_min(y, WEFT_INTS(0), false), WEFT_INTS(), -5);
+    WANT_I32S(weft_reduce_prod(y, WEFT_INTS(0), false), WEFT_INTS(), (int32_t)(-5 * (uint32_t)INT32_MAX));
+    WANT_F32S(weft_reduce_prod(weft_add(x, x), WEFT_INTS(1), false), WEFT_INTS(2, 2), 0, 120, 3840, 5544);
+    weft_tensor odd = weft_eq(weft_reduce_min(x, WEFT_INTS(2), false), F32S(WEFT_INTS(2, 3), 0, 1, 1, 6, 8, 9));
+    WANT_BOOLS(weft_reduce_any(odd, WEFT_INTS(0), false), WEFT_INTS(3), 1, 1, 0);
+    WANT_BOOLS(weft_reduce_all(odd, WEFT_INTS(0), false), WEFT_INTS(3), 1, 0, 0);
 }
 
 static void sums_of_u32(void **state)
@@ -537,6 +557,11 @@ static void empty_reductions_give_what_they_start_from(void **state)
     WANT_U8S(weft_reduce_max(y, WEFT_INTS(0), false), WEFT_INTS(), 0);
     WANT_U8S(weft_reduce_min(y, WEFT_INTS(0), false), WEFT_INTS(), 255);
     WANT_I64S(weft_argmax(x, 1, false), WEFT_INTS(2), 0, 0);
+    WANT_I64S(weft_argmin(x, 1, false), WEFT_INTS(2), 0, 0);
+    WANT_I32S(weft_reduce_prod(x, WEFT_INTS(1), false), WEFT_INTS(2), 1, 1);
+    weft_tensor none = given(world, WEFT_BOOL, WEFT_INTS(0), NULL);
+    WANT_BOOLS(weft_reduce_any(none, WEFT_INTS(0), false), WEFT_INTS(), 0);
+    WANT_BOOLS(weft_reduce_all(none, WEFT_INTS(0), false), WEFT_INTS(), 1);
     WANT_NOTHING(weft_reduce_sum(x, WEFT_INTS(0), false), WEFT_I32, WEFT_INTS(0));
 }
 
@@ -547,6 +572,8 @@ static void argmax_finds_the_first(void **state)
     WANT_I64S(weft_argmax(x, 1, false), WEFT_INTS(3), 1, 1, 0);
     WANT_I64S(weft_argmax(x, 0, true), WEFT_INTS(1, 4), 0, 1, 1, 1);
     WANT_I64S(weft_argmax(I64S(WEFT_INTS(3), -3, -1, -1), 0, false), WEFT_INTS(), 1);
+    WANT_I64S(weft_argmin(x, 1, false), WEFT_INTS(3), 0, 1, 0);
+    WANT_I64S(weft_argmin(I64S(WEFT_INTS(3), -1, -3, -3), 0, false), WEFT_INTS(), 1);
 }
 
 static void reductions_return_not_a_number(void **state)
@@ -855,6 +882,7 @@ int main(void)
         IN_WORLD(gather_picks),
         IN_WORLD(gather_refuses_what_is_out_of_range),
         IN_WORLD(diagonals_come_and_go),
+        IN_WORLD(windows_slide),
         IN_WORLD(reductions_combine),
         IN_WORLD(sums_of_u32),
         IN_WORLD(empty_reductions_give_what_they_start_from),

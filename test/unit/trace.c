@@ -397,6 +397,24 @@ static void diagonals(void **state)
                  "embed_diagonal: axis 3 is out of range for rank 3");
 }
 
+static void windows(void **state)
+{
+    (void)state;
+    expect_type(weft_window(f.y, 1, N(2), 1, 1), "f32[3, 3, 2]");
+    expect_type(weft_window(f.y, -1, N(3), 1, 2), "f32[3, 0, 3]");
+    expect_type(weft_window(f.y, 0, N(1), 2, 5), "f32[2, 4, 1]");
+    expect_type(weft_window(f.y, 1, N(9), 1, 1), "f32[3, 0, 9]");
+    expect_type(weft_window(f.x, 0, N(1), 1, 1), "f32[n, 4, 1]");
+    assert_int_equal(f.graph->guard_count, 0);
+    weft_extent k = weft_symbol(f.graph, "k", 0, 5);
+    assert_int_equal(weft_tensor_rank(weft_window(f.x, 0, k, 2, 1)), 3);
+    expect_guard("1", "<=", "k", "window: the size is k, below 1 (operand 0 is x)");
+    expect_error(weft_window(f.y, 1, N(0), 1, 1), WEFT_OUT_OF_RANGE, "window: the size is 0, below 1");
+    expect_error(weft_window(f.y, 1, N(2), 0, 1), WEFT_INVALID_ARGUMENT, "window: the stride is 0, below 1");
+    expect_error(weft_window(f.y, 1, N(2), 1, -1), WEFT_INVALID_ARGUMENT, "window: the dilation is -1, below 1");
+    expect_error(weft_window(f.y, 2, N(2), 1, 1), WEFT_OUT_OF_RANGE, "window: axis 2 is out of range for rank 2");
+}
+
 /* ---- reductions and products ---- */
 
 static void reductions_drop_or_keep_axes(void **state)
@@ -408,11 +426,17 @@ static void reductions_drop_or_keep_axes(void **state)
     expect_type(weft_reduce_sum(f.x, WEFT_INTS(), false), "f32[n, 4]");
     expect_type(weft_argmax(f.x, 0, false), "i64[4]");
     expect_type(weft_argmax(f.x, 0, true), "i64[1, 4]");
+    expect_type(weft_argmin(f.x, 0, false), "i64[4]");
+    expect_type(weft_reduce_prod(f.x, WEFT_INTS(0), false), "f32[4]");
+    expect_type(weft_reduce_any(weft_eq(f.y, f.y), WEFT_INTS(0), false), "bool[4]");
+    expect_type(weft_reduce_all(weft_eq(f.y, f.y), WEFT_INTS(0, 1), true), "bool[1, 1]");
     assert_int_equal(f.graph->guard_count, 0);
     expect_error(weft_reduce_sum(f.x, WEFT_INTS(1, -1), false), WEFT_INVALID_ARGUMENT,
                  "reduce_sum: axes names axis 1 twice");
     expect_error(weft_reduce_max(f.x, WEFT_INTS(0, 1, 2), false), WEFT_INVALID_ARGUMENT,
                  "reduce_max: 3 axes are given for rank 2");
+    expect_error(weft_reduce_any(f.x, WEFT_INTS(0), false), WEFT_DTYPE_MISMATCH,
+                 "reduce_any: operand 0 has dtype f32 but the op takes bool");
     expect_error(weft_argmax(f.x, -3, false), WEFT_OUT_OF_RANGE, "argmax: axis -3 is out of range for rank 2");
 }
 
@@ -640,6 +664,7 @@ int main(void)
         UNIT(padding_grows),
         UNIT(joining_and_picking),
         UNIT(diagonals),
+        UNIT(windows),
         UNIT(reductions_drop_or_keep_axes),
         UNIT(products),
         UNIT(a_symbolic_product_names_inputs_and_axes),
