@@ -2,17 +2,18 @@
 #include "npy.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { MAGIC_SIZE = 6, PADDING = 64 };
+enum { MAGIC_SIZE = 6 };
 
 static const char magic[MAGIC_SIZE + 1] = "\x93NUMPY";
 
 struct reader {
     const weft_allocator *allocator;
-    FILE *file;
+    const weft_npy_source *source;
     const char *name;
-    uint64_t file_size, data_begin;
+    uint64_t data_begin;
     const char *at, *end; /* rest of the header */
 };
 
@@ -21,7 +22,7 @@ enum { FIELD_COUNT = 3 };
 struct header {
     bool seen[FIELD_COUNT];
     weft_dtype dtype;
-    bool fortran;
+    bool big_endian, fortran;
     size_t rank;
     int64_t shape[WEFT_MAX_RANK];
 };
@@ -87,17 +88,20 @@ static bool find_npy_dtype(const char *text, weft_dtype *out_dtype)
     return false;
 }
 
+/* A byte order and a type; for bf16 also the name, which numpy takes where ml_dtypes is loaded. */
 static weft_status *parse_descr(struct reader *reader, struct header *header)
 {
     char text[32];
     if (accept(reader, '[')) return bad_file(reader, "structured types (descr is a list) are not taken");
     WEFT_TRY(parse_string(reader, "descr", sizeof text, text));
+    header->dtype = WEFT_BF16;
+    if (strcmp(text, "bfloat16") == 0) return NULL;
     if (text[0] == 0 || strchr("<>|=", text[0]) == NULL || !find_npy_dtype(text + 1, &header->dtype))
         return bad_file(reader, "descr '%s' is no element type of weft", text);
-    bool ordered = weft_dtype_size(header->dtype) > 1;
-    if (ordered && text[0] == '>')
-        return bad_file(reader, "descr '%s' is big endian; only little endian is taken", text);
-    if (ordered && text[0] == '|' && text[1] != 'V') return bad_file(reader, "descr '%s' has no byte order", text);
+    if (weft_dtype_size(header->dtype) == 1) return NULL;
+    header->big_endian = text[0] == '>';
+    if (header->big_endian && text[1] == 'V') return bad_file(reader, "descr '%s' is bf16 in big endian", text);
+    if (text[0] == '|' && text[1] != 'V') return bad_file(reader, "descr '%s' has no byte order", text);
     return NULL;
 }
 
@@ -198,18 +202,10 @@ static weft_status *parse_header(struct reader *reader, struct header *header)
 
 static weft_status *read_bytes(struct reader *reader, const char *what, void *out_bytes, size_t size)
 {
-    if (fread(out_bytes, 1, size, reader->file) == size) return NULL;
-    if (ferror(reader->file)) return bad_file(reader, "reading %s failed: %s", what, strerror(errno));
+    const char *error = NULL;
+    if (reader->source->read(reader->source->self, out_bytes, size, &error)) return NULL;
+    if (error != NULL) return bad_file(reader, "reading %s failed: %s", what, error);
     return bad_file(reader, "the file ends inside %s", what);
-}
-
-static weft_status *find_file_size(struct reader *reader)
-{
-    off_t size = -1;
-    if (fseeko(reader->file, 0, SEEK_END) == 0) size = ftello(reader->file);
-    if (size < 0 || fseeko(reader->file, 0, SEEK_SET) != 0) return bad_file(reader, "the file cannot seek");
-    reader->file_size = (uint64_t)size;
-    return NULL;
 }
 
 /* Magic, version and the length of the header that follows. */
@@ -224,7 +220,7 @@ static weft_status *read_preamble(struct reader *reader, size_t *out_length)
     WEFT_TRY(read_bytes(reader, "the length of the header", length, digits));
     *out_length = length[0] | (size_t)length[1] << 8 | (size_t)length[2] << 16 | (size_t)length[3] << 24;
     reader->data_begin = sizeof bytes + digits + *out_length;
-    if (reader->data_begin > reader->file_size)
+    if (reader->data_begin > reader->source->size)
         return bad_file(reader, "the file ends inside the header of %zu bytes", *out_length);
     return NULL;
 }
@@ -247,7 +243,7 @@ static weft_status *read_header(struct reader *reader, struct header *header)
 /* The bytes that the shape takes must be all the rest of the file. */
 static weft_status *check_size(const struct reader *reader, const struct header *header)
 {
-    uint64_t expected = weft_dtype_size(header->dtype), rest = reader->file_size - reader->data_begin;
+    uint64_t expected = weft_dtype_size(header->dtype), rest = reader->source->size - reader->data_begin;
     bool empty = false, overflow = false;
     for (size_t i = 0; i < header->rank; i++) {
         if (header->shape[i] == 0) empty = true;
@@ -272,10 +268,26 @@ static weft_status *check_bools(const struct reader *reader, const weft_array *a
     return NULL;
 }
 
-static weft_status *read_data(struct reader *reader, weft_array *array)
+/* Turns each number around; a complex one is two. */
+static void swap_bytes(weft_array *array)
+{
+    const weft_dtype_info *info = weft_dtype_info_of(weft_array_dtype(array));
+    size_t size = info->kind == WEFT_KIND_COMPLEX ? info->size / 2 : info->size;
+    unsigned char *begin = weft_array_data(array), *end = begin + (size_t)weft_array_count(array) * info->size;
+    for (unsigned char *number = begin; number < end; number += size) {
+        for (size_t i = 0; i < size / 2; i++) {
+            unsigned char low = number[i];
+            number[i] = number[size - 1 - i];
+            number[size - 1 - i] = low;
+        }
+    }
+}
+
+static weft_status *read_data(struct reader *reader, const struct header *header, weft_array *array)
 {
     size_t size = (size_t)weft_array_count(array) * weft_dtype_size(weft_array_dtype(array));
     WEFT_TRY(read_bytes(reader, "the array", weft_array_data(array), size));
+    if (header->big_endian) swap_bytes(array);
     return check_bools(reader, array);
 }
 
@@ -297,13 +309,12 @@ static weft_status *read_array(struct reader *reader, weft_array **out_array)
 {
     struct header header = {.rank = 0};
     int64_t shape[WEFT_MAX_RANK];
-    WEFT_TRY(find_file_size(reader));
     WEFT_TRY(read_header(reader, &header));
     WEFT_TRY(check_size(reader, &header));
     for (size_t i = 0; i < header.rank; i++) shape[i] = header.shape[header.fortran ? header.rank - 1 - i : i];
     weft_array *array;
     WEFT_TRY(weft_array_create(reader->allocator, header.dtype, header.rank, shape, &array));
-    weft_status *status = read_data(reader, array);
+    weft_status *status = read_data(reader, &header, array);
     if (status != NULL) {
         weft_array_release(array);
         return status;
@@ -313,11 +324,33 @@ static weft_status *read_array(struct reader *reader, weft_array **out_array)
     return NULL;
 }
 
-weft_status *weft_npy_read(const weft_allocator *allocator, FILE *file, const char *name, weft_array **out_array)
+weft_status *weft_npy_read(const weft_allocator *allocator, const weft_npy_source *source, const char *name,
+                           weft_array **out_array)
 {
     struct reader reader = {
-        .allocator = allocator == NULL ? weft_allocator_default() : allocator, .file = file, .name = name};
+        .allocator = allocator == NULL ? weft_allocator_default() : allocator, .source = source, .name = name};
     return read_array(&reader, out_array);
+}
+
+/* ---- files ---- */
+
+static bool read_file(void *self, void *out_bytes, size_t size, const char **out_error)
+{
+    FILE *file = self;
+    if (fread(out_bytes, 1, size, file) == size) return true;
+    if (ferror(file)) *out_error = strerror(errno);
+    return false;
+}
+
+static weft_status *read_open_file(const weft_allocator *allocator, FILE *file, const char *path,
+                                   weft_array **out_array)
+{
+    off_t size = -1;
+    if (fseeko(file, 0, SEEK_END) == 0) size = ftello(file);
+    if (size < 0 || fseeko(file, 0, SEEK_SET) != 0)
+        return weft_status_create(allocator, WEFT_BAD_FILE, NULL, "%s: the file cannot seek", path);
+    weft_npy_source source = {.self = file, .size = (uint64_t)size, .read = read_file};
+    return weft_npy_read(allocator, &source, path, out_array);
 }
 
 weft_status *weft_npy_load(const weft_allocator *allocator, const char *path, weft_array **out_array)
@@ -325,77 +358,7 @@ weft_status *weft_npy_load(const weft_allocator *allocator, const char *path, we
     FILE *file = fopen(path, "rb");
     if (file == NULL)
         return weft_status_create(allocator, WEFT_BAD_FILE, NULL, "%s: cannot be opened: %s", path, strerror(errno));
-    weft_status *status = weft_npy_read(allocator, file, path, out_array);
+    weft_status *status = read_open_file(allocator, file, path, out_array);
     fclose(file);
     return status;
-}
-
-/* ---- writing ---- */
-
-static size_t print_header(const weft_array *array, char *out_text, size_t size)
-{
-    const weft_dtype_info *info = weft_dtype_info_of(weft_array_dtype(array));
-    size_t rank = weft_array_rank(array);
-    int used = snprintf(out_text, size, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
-                        info->size > 1 ? '<' : '|', info->npy);
-    for (size_t i = 0; i < rank; i++)
-        used += snprintf(out_text + used, size - (size_t)used, i > 0 ? ", %" PRId64 : "%" PRId64,
-                         weft_array_shape(array)[i]);
-    used += snprintf(out_text + used, size - (size_t)used, rank == 1 ? ",), }" : "), }");
-    return (size_t)used;
-}
-
-static bool write_header(FILE *file, const weft_array *array)
-{
-    /* 22 characters for each extent and its comma, and the rest. */
-    char text[MAGIC_SIZE + 4 + 22 * WEFT_MAX_RANK + 128 + PADDING];
-    size_t begin = MAGIC_SIZE + 4;
-    size_t used = begin + print_header(array, text + begin, sizeof text - begin - PADDING);
-    size_t total = (used + 1 + PADDING - 1) / PADDING * PADDING, length = total - begin;
-    memset(text + used, ' ', total - used);
-    text[total - 1] = '\n';
-    memcpy(text, magic, MAGIC_SIZE);
-    text[MAGIC_SIZE] = 1;
-    text[MAGIC_SIZE + 1] = 0;
-    text[MAGIC_SIZE + 2] = (char)(length & 0xff);
-    text[MAGIC_SIZE + 3] = (char)(length >> 8);
-    return fwrite(text, 1, total, file) == total;
-}
-
-static bool write_file(const char *path, const weft_array *dense)
-{
-    FILE *file = fopen(path, "wb");
-    if (file == NULL) return false;
-    size_t size = (size_t)weft_array_count(dense) * weft_dtype_size(weft_array_dtype(dense));
-    bool good = write_header(file, dense) && fwrite(weft_array_data(dense), 1, size, file) == size;
-    int error = errno;
-    if (fclose(file) != 0 && good) {
-        error = errno;
-        good = false;
-    }
-    if (!good) remove(path);
-    errno = error;
-    return good;
-}
-
-static weft_status *copy_dense(const weft_allocator *allocator, const weft_array *array, weft_array **out_dense)
-{
-    weft_array *dense;
-    WEFT_TRY(
-        weft_array_create(allocator, weft_array_dtype(array), weft_array_rank(array), weft_array_shape(array), &dense));
-    weft_status *status = weft_array_copy(dense, array);
-    if (status == NULL) *out_dense = dense;
-    else weft_array_release(dense);
-    return status;
-}
-
-weft_status *weft_npy_save(const weft_allocator *allocator, const char *path, const weft_array *array)
-{
-    weft_array *dense = NULL;
-    if (!weft_array_is_contiguous(array)) WEFT_TRY(copy_dense(allocator, array, &dense));
-    bool good = write_file(path, dense == NULL ? array : dense);
-    int error = errno;
-    weft_array_release(dense);
-    if (good) return NULL;
-    return weft_status_create(allocator, WEFT_BAD_FILE, NULL, "%s: cannot be written: %s", path, strerror(error));
 }

@@ -1,73 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drives the command line on small files: command.py WEFT."""
 import json
-import pathlib
-import struct
-import subprocess
-import sys
-import tempfile
-import unittest
 import xml.etree.ElementTree
 
-WEFT = pathlib.Path(sys.argv[1]).resolve()
-OK, FAILED, MISUSED = 0, 1, 2
+from support import FAILED, MISUSED, OK, Command, load, main
+
 FORMATS = "graph|loops|scheduled|llvm|asm|ptx"
-LETTERS = {"<f4": "f", "<f8": "d", "<i8": "q", "|b1": "?"}
-
-GRAPH = """weft 0.1
-symbol n in [1, 1024]
-graph {
-  %x = input() {name = "x", dtype = f32, shape = [n, 3]}
-  %w = input() {name = "w", dtype = f32, shape = [3]}
-  %0 = broadcast(%w) {shape = [n, 3], axes = [1]}
-  %1 = mul(%x, %0)
-  %2 = add(%1, %1)
-  %3 = reduce_sum(%2) {axes = [1]}
-  return y = %2, total = %3
-}
-"""
-
-
-def save(path, descr, shape, values):
-    header = repr({"descr": descr, "fortran_order": False, "shape": tuple(shape)}).encode()
-    header += b" " * (63 - (10 + len(header)) % 64) + b"\n"
-    body = struct.pack(f"<{len(values)}{LETTERS[descr]}", *values)
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + body)
-
-
-def load(path):
-    data = path.read_bytes()
-    end = 10 + struct.unpack("<H", data[8:10])[0]
-    header = eval(data[10:end])  # what weft itself wrote
-    letter = LETTERS[header["descr"]]
-    count = (len(data) - end) // struct.calcsize(letter)
-    return header["shape"], list(struct.unpack(f"<{count}{letter}", data[end:]))
-
-
-class Command(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.save("a.npy", (2, 3), [1, 2, 3, 4, 5, 6])
-        self.save("b.npy", (3, 4), range(12))
-        self.save("c.npy", (4, 2), range(8))
-        self.save("w.npy", (3,), [1, 10, 100])
-        (self.folder / "g.weft").write_text(GRAPH)
-
-    def save(self, name, shape, values, descr="<f4"):
-        save(self.folder / name, descr, shape, values)
-
-    def weft(self, *arguments):
-        done = subprocess.run([WEFT, *arguments], cwd=self.folder, capture_output=True, text=True)
-        return done.returncode, done.stdout, done.stderr
-
-    def prints(self, expected, *arguments):
-        self.assertEqual(self.weft(*arguments), (OK, expected, ""))
-
-    def refuses(self, status, sentence, *arguments):
-        found, _, error = self.weft(*arguments)
-        self.assertEqual((found, error), (status, f"weft {sentence}\n"))
 
 
 class General(Command):
@@ -193,7 +131,7 @@ class Run(Command):
         self.refuses(MISUSED, "run: input 'w' is missing; the graph's inputs: x, w", "run", "g.weft", "x=a.npy")
         self.refuses(MISUSED, "run: input 'x' is given twice", "run", "g.weft", "x=a.npy", "x=b.npy")
         self.refuses(MISUSED, "run: the graph has no input 'z'; its inputs: x, w", "run", "g.weft", "z=a.npy")
-        self.refuses(MISUSED, "run: inputs are given as NAME=FILE.npy, not as 'a.npy'", "run", "g.weft", "a.npy")
+        self.refuses(MISUSED, "run: inputs are given as NAME=FILE.npy or FILE.npz, not as 'a.npy'", "run", "g.weft", "a.npy")
         self.refuses(MISUSED, "run: the graph has no output 'z'; its outputs: y, total",
                      "run", "g.weft", "x=a.npy", "w=w.npy", "-o", "z=z.npy")
 
@@ -251,4 +189,4 @@ class View(Command):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    main()

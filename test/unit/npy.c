@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/npy.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,13 +27,22 @@ static struct image make_image(int major, const char *header, const void *data, 
     return image;
 }
 
+static bool read_bytes(void *self, void *out_bytes, size_t size, const char **out_error)
+{
+    struct image *rest = self;
+    (void)out_error;
+    if (size > rest->size) return false;
+    memcpy(out_bytes, rest->bytes, size);
+    memmove(rest->bytes, rest->bytes + size, rest->size - size);
+    rest->size -= size;
+    return true;
+}
+
 static weft_status *read_image(const weft_allocator *allocator, const struct image *image, weft_array **out_array)
 {
-    FILE *file = fmemopen((void *)image->bytes, image->size, "rb");
-    assert_non_null(file);
-    weft_status *status = weft_npy_read(allocator, file, "x.npy", out_array);
-    fclose(file);
-    return status;
+    struct image rest = *image;
+    weft_npy_source source = {.self = &rest, .size = image->size, .read = read_bytes};
+    return weft_npy_read(allocator, &source, "x.npy", out_array);
 }
 
 static weft_array *read_good(int major, const char *header, const void *data, size_t size)
@@ -110,6 +120,41 @@ static void reads_scalars_and_nothing(void **state)
     weft_array_release(array);
 }
 
+static void reads_big_endian(void **state)
+{
+    (void)state;
+    weft_array *array =
+        read_good(1, "{'descr': '>f4', 'fortran_order': False, 'shape': (2,)}", "\x3f\x80\0\0\xc0\x20\0\0", 8);
+    assert_memory_equal(weft_array_data(array), ((float[]){1, -2.5f}), 8);
+    weft_array_release(array);
+    array = read_good(1, "{'descr': '>c8', 'fortran_order': False, 'shape': (1,)}", "\x3f\x80\0\0\xc0\x20\0\0", 8);
+    assert_memory_equal(weft_array_data(array), ((float[]){1, -2.5f}), 8);
+    weft_array_release(array);
+    array = read_good(1, "{'descr': '>i8', 'fortran_order': False, 'shape': (1,)}", "\0\0\0\0\0\0\1\2", 8);
+    assert_int_equal(*(int64_t *)weft_array_data(array), 258);
+    weft_array_release(array);
+    array = read_good(1, "{'descr': '>u1', 'fortran_order': False, 'shape': (2,)}", "\1\2", 2);
+    assert_memory_equal(weft_array_data(array), "\1\2", 2);
+    weft_array_release(array);
+}
+
+/* As ml_dtypes writes it, as a view of it is written, and by name. */
+static void reads_each_form_of_bf16(void **state)
+{
+    (void)state;
+    const char *headers[] = {
+        "{'descr': '<V2', 'fortran_order': False, 'shape': (2,)}",
+        "{'descr': '|V2', 'fortran_order': False, 'shape': (2,)}",
+        "{'descr': 'bfloat16', 'fortran_order': False, 'shape': (2,)}",
+    };
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        weft_array *array = read_good(1, headers[i], "\x80\x3f\x20\xc0", 4);
+        assert_int_equal(weft_array_dtype(array), WEFT_BF16);
+        assert_memory_equal(weft_array_data(array), "\x80\x3f\x20\xc0", 4);
+        weft_array_release(array);
+    }
+}
+
 static void refuses_bad_headers(void **state)
 {
     (void)state;
@@ -132,7 +177,7 @@ static void refuses_bad_headers(void **state)
         {"{'descr': 'f4'}", "descr 'f4' is no element type"},
         {"{'descr': ''}", "descr '' is no element type"},
         {"{'descr': '<q9'}", "descr '<q9' is no element type"},
-        {"{'descr': '>f4'}", "descr '>f4' is big endian"},
+        {"{'descr': '>V2'}", "descr '>V2' is bf16 in big endian"},
         {"{'descr': '|f4'}", "descr '|f4' has no byte order"},
         {"{'descr': [('a', '<f4')]}", "structured types"},
         {"{'descr': '|O'}", "descr '|O' is no element type"},
@@ -301,6 +346,8 @@ int main(void)
         cmocka_unit_test(reads_fortran_order_as_strides),
         cmocka_unit_test(reads_any_field_order_and_space),
         cmocka_unit_test(reads_scalars_and_nothing),
+        cmocka_unit_test(reads_big_endian),
+        cmocka_unit_test(reads_each_form_of_bf16),
         cmocka_unit_test(refuses_bad_headers),
         cmocka_unit_test(refuses_bad_bools),
         cmocka_unit_test(refuses_truncated_files),

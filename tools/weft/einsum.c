@@ -6,6 +6,7 @@
 #include <string.h>
 #include "../npy.h"
 #include "command.h"
+#include "file.h"
 #include "print.h"
 #include "session.h"
 
@@ -65,7 +66,7 @@ static weft_status *load_operands(einsum_job *job)
 {
     for (size_t i = 0; i < job->count; i++) {
         weft_array **array = &job->arrays[i];
-        WEFT_TRY(weft_npy_load(NULL, job->arguments->operands[i + 1], array));
+        WEFT_TRY(weft_file_load(job->arguments->operands[i + 1], NULL, array));
         job->shapes[i] = (weft_ints){weft_array_rank(*array), weft_array_shape(*array)};
     }
     return NULL;
@@ -131,6 +132,8 @@ static weft_status *print_stats(const einsum_job *job)
 
 static weft_status *run_job(einsum_job *job)
 {
+    const char *path = weft_arguments_text(job->arguments, "-o", NULL);
+    if (path != NULL) WEFT_TRY(weft_file_check_single(path));
     WEFT_TRY(parse_order(job));
     WEFT_TRY(weft_session_init(&job->session, job->arguments));
     job->arrays = calloc(job->count, sizeof(weft_array *));
@@ -141,7 +144,6 @@ static weft_status *run_job(einsum_job *job)
     WEFT_TRY(plan(job));
     WEFT_TRY(trace(job));
     WEFT_TRY(weft_session_run(&job->session, job->arguments));
-    const char *path = weft_arguments_text(job->arguments, "-o", NULL);
     if (path != NULL) WEFT_TRY(weft_npy_save(NULL, path, job->session.outputs[0]));
     else WEFT_TRY(weft_array_print(stdout, job->session.outputs[0]));
     return print_stats(job);
@@ -174,7 +176,9 @@ const weft_command weft_command_einsum = {
     .operands = " EXPR A.npy B.npy ... [OPTION ...]",
     .summary = "contract arrays as an einsum expression says",
     .detail = "EXPR is as in numpy: 'ij,jk->ik'. With --optimize nested it has parentheses: '(ij,jk),kl->il'. A path\n"
-              "names in each step two positions of a list that loses both and gets the result at its end.",
+              "names in each step two positions of a list that loses both and gets the result at its end. An operand "
+              "may also\n"
+              "be FILE.npz:ARRAY.",
     .least = 2,
     .most = SIZE_MAX,
     .options = WEFT_OPTIONS(options),

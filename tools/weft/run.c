@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "../npy.h"
+#include "../npz.h"
 #include "command.h"
+#include "file.h"
 #include "module.h"
 #include "print.h"
 #include "session.h"
@@ -45,7 +47,7 @@ static weft_status *add_file(file_list *list, const char *text)
     char names[512];
     const char *equals = strrchr(text, '=');
     if (equals == NULL || equals[1] == 0)
-        return weft_misuse("%ss are given as NAME=FILE.npy, not as '%s'", list->what, text);
+        return weft_misuse("%ss are given as NAME=FILE.npy or FILE.npz, not as '%s'", list->what, text);
     size_t length = (size_t)(equals - text), found = find_name(list, text, length);
     if (found == list->count) {
         join_names(list, names, sizeof names);
@@ -56,11 +58,46 @@ static weft_status *add_file(file_list *list, const char *text)
     return NULL;
 }
 
-static weft_status *check_complete(const file_list *list)
+/* FILE.npz, which gives or takes all arrays by their names. */
+static bool is_archive(const char *text)
+{
+    return strchr(text, '=') == NULL && weft_file_ends_with(text, ".npz");
+}
+
+/* ---- inputs ---- */
+
+/* Loads from an archive what no other file is named for. */
+static weft_status *load_members(const weft_npz *npz, const file_list *list, const char *path, weft_array **arrays)
+{
+    size_t member, taken = 0;
+    char names[512];
+    for (size_t i = 0; i < list->count; i++) {
+        const char *name = list->name(list->program, i);
+        if (!weft_npz_find(npz, name, &member)) continue;
+        taken++;
+        if (list->files[i] != NULL) continue;
+        if (arrays[i] != NULL) return weft_misuse("input '%s' is given by two archives", name);
+        WEFT_TRY(weft_npz_load(npz, member, &arrays[i]));
+    }
+    if (taken > 0) return NULL;
+    weft_npz_list(npz, names, sizeof names);
+    return weft_misuse("%s has none of the graph's inputs; its arrays: %s", path, names);
+}
+
+static weft_status *load_archive(const file_list *list, const char *path, weft_array **arrays)
+{
+    weft_npz *npz;
+    WEFT_TRY(weft_npz_open(NULL, path, &npz));
+    weft_status *status = load_members(npz, list, path, arrays);
+    weft_npz_close(npz);
+    return status;
+}
+
+static weft_status *check_complete(const file_list *list, weft_array *const *arrays)
 {
     char names[512];
     for (size_t i = 0; i < list->count; i++) {
-        if (list->files[i] != NULL) continue;
+        if (list->files[i] != NULL || arrays[i] != NULL) continue;
         join_names(list, names, sizeof names);
         return weft_misuse("%s '%s' is missing; the graph's %ss: %s", list->what, list->name(list->program, i),
                            list->what, names);
@@ -68,37 +105,75 @@ static weft_status *check_complete(const file_list *list)
     return NULL;
 }
 
-static weft_status *fill_inputs(const weft_arguments *arguments, file_list *list)
+static weft_status *load_inputs(const weft_arguments *arguments, file_list *list, weft_array **arrays)
 {
-    for (size_t i = 1; i < arguments->operand_count; i++) WEFT_TRY(add_file(list, arguments->operands[i]));
-    return check_complete(list);
+    for (size_t i = 1; i < arguments->operand_count; i++)
+        if (!is_archive(arguments->operands[i])) WEFT_TRY(add_file(list, arguments->operands[i]));
+    for (size_t i = 1; i < arguments->operand_count; i++)
+        if (is_archive(arguments->operands[i])) WEFT_TRY(load_archive(list, arguments->operands[i], arrays));
+    WEFT_TRY(check_complete(list, arrays));
+    for (size_t i = 0; i < list->count; i++)
+        if (list->files[i] != NULL) WEFT_TRY(weft_file_load(list->files[i], list->name(list->program, i), &arrays[i]));
+    return NULL;
+}
+
+/* ---- outputs ---- */
+
+static bool is_output(const weft_option_value *value)
+{
+    return strcmp(value->option->name, "-o") == 0;
 }
 
 static weft_status *fill_outputs(const weft_arguments *arguments, file_list *list)
 {
-    for (size_t i = 0; i < arguments->value_count; i++)
-        if (strcmp(arguments->values[i].option->name, "-o") == 0) WEFT_TRY(add_file(list, arguments->values[i].text));
+    for (size_t i = 0; i < arguments->value_count; i++) {
+        const weft_option_value *value = &arguments->values[i];
+        if (is_output(value) && !is_archive(value->text)) WEFT_TRY(add_file(list, value->text));
+    }
+    for (size_t i = 0; i < list->count; i++)
+        if (list->files[i] != NULL) WEFT_TRY(weft_file_check_single(list->files[i]));
     return NULL;
 }
 
-static weft_status *write_outputs(const weft_arguments *arguments, const weft_session *session, const file_list *list)
+static weft_status *save_archive(const char *path, const weft_session *session, const file_list *list, bool deflated)
 {
-    bool to_files = weft_arguments_find(arguments, "-o") != NULL;
+    const char **names = calloc(list->count + 1, sizeof *names);
+    if (names == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < list->count; i++) names[i] = list->name(list->program, i);
+    weft_status *status = weft_npz_save(NULL, path, list->count, names, session->outputs, deflated);
+    free(names);
+    return status;
+}
+
+static weft_status *print_outputs(const weft_session *session, const file_list *list)
+{
     for (size_t i = 0; i < list->count; i++) {
-        if (list->files[i] != NULL) WEFT_TRY(weft_npy_save(NULL, list->files[i], session->outputs[i]));
-        if (to_files) continue;
         printf("%s =\n", list->name(list->program, i));
         WEFT_TRY(weft_array_print(stdout, session->outputs[i]));
     }
     return NULL;
 }
 
+static weft_status *write_outputs(const weft_arguments *arguments, const weft_session *session, const file_list *list)
+{
+    bool deflated = weft_arguments_find(arguments, "--deflate") != NULL;
+    if (weft_arguments_find(arguments, "-o") == NULL) return print_outputs(session, list);
+    for (size_t i = 0; i < list->count; i++)
+        if (list->files[i] != NULL) WEFT_TRY(weft_npy_save(NULL, list->files[i], session->outputs[i]));
+    for (size_t i = 0; i < arguments->value_count; i++) {
+        const weft_option_value *value = &arguments->values[i];
+        if (is_output(value) && is_archive(value->text)) WEFT_TRY(save_archive(value->text, session, list, deflated));
+    }
+    return NULL;
+}
+
+/* ---- all ---- */
+
 static weft_status *run_files(const weft_arguments *arguments, weft_session *session, file_list *inputs,
                               file_list *outputs)
 {
-    WEFT_TRY(fill_inputs(arguments, inputs));
     WEFT_TRY(fill_outputs(arguments, outputs));
-    for (size_t i = 0; i < inputs->count; i++) WEFT_TRY(weft_npy_load(NULL, inputs->files[i], &session->inputs[i]));
+    WEFT_TRY(load_inputs(arguments, inputs, session->inputs));
     WEFT_TRY(weft_session_run(session, arguments));
     WEFT_TRY(write_outputs(arguments, session, outputs));
     return weft_session_print_stats(session, arguments, NULL);
@@ -131,15 +206,18 @@ static weft_status *run(const weft_arguments *arguments)
 }
 
 static const weft_option options[] = {
-    {"-o", WEFT_OPTION_TEXT, "NAME=OUT.npy", "write that output there; without any, all are printed"},
+    {"-o", WEFT_OPTION_TEXT, "NAME=OUT.npy|OUT.npz", "write that output, or all, there; without any, all are printed"},
+    {"--deflate", WEFT_OPTION_FLAG, NULL, "deflate what goes into OUT.npz"},
     WEFT_SESSION_OPTIONS,
 };
 
 const weft_command weft_command_run = {
     .name = "run",
-    .operands = " GRAPH.weft NAME=IN.npy ... [OPTION ...]",
+    .operands = " GRAPH.weft NAME=IN.npy|IN.npz ... [OPTION ...]",
     .summary = "compile a graph and run it on arrays",
-    .detail = "",
+    .detail =
+        "IN.npz gives each input that no other file is named for the array of its name; NAME=IN.npz:ARRAY takes one\n"
+        "array of an archive. OUT.npz gets all outputs, each under its name.",
     .least = 1,
     .most = SIZE_MAX,
     .options = WEFT_OPTIONS(options),

@@ -2,16 +2,11 @@
 #include <errno.h>
 #include <string.h>
 #include "command.h"
+#include "file.h"
 #include "module.h"
 #include "picture.h"
 
 typedef void (*picture_printer)(const weft_picture *picture, FILE *file);
-
-static bool ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), end_length = strlen(end);
-    return length > end_length && strcmp(text + length - end_length, end) == 0;
-}
 
 static weft_status *write_picture(const weft_picture *picture, picture_printer print, const char *path)
 {
@@ -43,11 +38,11 @@ static weft_status *run(const weft_arguments *arguments)
     const char *path = weft_arguments_text(arguments, "-o", NULL);
     weft_program *program;
     if (path == NULL) return weft_misuse("-o is needed: a file that ends in .svg or .dot");
-    if (!ends_with(path, ".svg") && !ends_with(path, ".dot"))
+    if (!weft_file_ends_with(path, ".svg") && !weft_file_ends_with(path, ".dot"))
         return weft_misuse("-o takes a file that ends in .svg or .dot, not '%s'", path);
     WEFT_TRY(weft_program_load(arguments->operands[0], NULL, &program));
     weft_status *status =
-        draw(program, ends_with(path, ".svg") ? weft_picture_print_svg : weft_picture_print_dot, path);
+        draw(program, weft_file_ends_with(path, ".svg") ? weft_picture_print_svg : weft_picture_print_dot, path);
     weft_program_release(program);
     return status;
 }

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_TOOLS_FILE_H
+#define WEFT_TOOLS_FILE_H
+/* Arrays in the files that a command line names. */
+#include <weft/array.h>
+
+/* Whether `path` ends in `end`, behind something. */
+bool weft_file_ends_with(const char *path, const char *end);
+/* Loads FILE.npy or FILE.npz:MEMBER; of FILE.npz alone the member called `otherwise`, which may be NULL: there is none
+ * then. */
+weft_status *weft_file_load(const char *text, const char *otherwise, weft_array **out_array) WEFT_MUST_USE;
+/* Refuses, as a misuse, what is no file for one array. */
+weft_status *weft_file_check_single(const char *path) WEFT_MUST_USE;
+#endif
