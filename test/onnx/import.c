@@ -35,10 +35,11 @@ double onnx_float(const onnx_node *node, const char *name, double otherwise)
     return attribute == NULL ? otherwise : (double)attribute->f;
 }
 
-const char *onnx_string(const onnx_node *node, const char *name, const char *otherwise)
+bool onnx_string_is(const onnx_node *node, const char *name, const char *text, bool otherwise)
 {
     const Onnx__AttributeProto *attribute = onnx_attribute(node, name);
-    return attribute == NULL ? otherwise : (const char *)attribute->s.data;
+    if (attribute == NULL) return otherwise;
+    return attribute->s.len == strlen(text) && memcmp(attribute->s.data, text, attribute->s.len) == 0;
 }
 
 weft_ints onnx_ints(const onnx_node *node, const char *name)

@@ -42,8 +42,8 @@ bool onnx_has_attribute(const onnx_node *node, const char *name);
 const Onnx__AttributeProto *onnx_attribute(const onnx_node *node, const char *name);
 int64_t onnx_int(const onnx_node *node, const char *name, int64_t otherwise);
 double onnx_float(const onnx_node *node, const char *name, double otherwise);
-/* A string as C has it, valid as long as the model is; `otherwise` if there is none. */
-const char *onnx_string(const onnx_node *node, const char *name, const char *otherwise);
+/* Whether the string is `text`; `otherwise` if there is no such attribute. */
+bool onnx_string_is(const onnx_node *node, const char *name, const char *text, bool otherwise);
 /* The list, or one with no items and items NULL when there is no such attribute. */
 weft_ints onnx_ints(const onnx_node *node, const char *name);
 weft_status *onnx_unsupported(const onnx_node *node, const char *why) WEFT_MUST_USE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that compute: elementwise ones that are no single op here, reductions, products. */
+/* Ops that compute: elementwise ones that are no single op here, reductions. */
 #include "test/onnx/op.h"
 
 /* ---- elementwise ---- */
@@ -69,6 +69,11 @@ weft_status *onnx_reduce_sum(onnx_node *node)
     return reduce(node, weft_reduce_sum);
 }
 
+weft_status *onnx_reduce_prod(onnx_node *node)
+{
+    return reduce(node, weft_reduce_prod);
+}
+
 weft_status *onnx_reduce_max(onnx_node *node)
 {
     return reduce(node, weft_reduce_max);
@@ -122,19 +127,7 @@ weft_status *onnx_reduce_log_sum_exp(onnx_node *node)
     return NULL;
 }
 
-/* ---- products ---- */
-
-weft_status *onnx_gemm(onnx_node *node)
-{
-    weft_tensor a = node->inputs[0], b = node->inputs[1];
-    if (onnx_int(node, "transA", 0) != 0) a = weft_transpose(a, 0, 1);
-    if (onnx_int(node, "transB", 0) != 0) b = weft_transpose(b, 0, 1);
-    weft_tensor y = weft_matmul(a, b);
-    y = weft_mul(y, onnx_number(y, onnx_float(node, "alpha", 1)));
-    if (onnx_has(node, 2)) y = weft_add(y, weft_mul(node->inputs[2], onnx_number(y, onnx_float(node, "beta", 1))));
-    node->outputs[0] = y;
-    return NULL;
-}
+/* ---- normalisations ---- */
 
 weft_status *onnx_softmax(onnx_node *node)
 {

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ops that pick, pad and rearrange blocks. */
+#include "test/onnx/op.h"
+
+/* ---- positions ---- */
+
+/* The last of equals is the first from behind. */
+static weft_status *arg(onnx_node *node, weft_tensor (*function)(weft_tensor x, int64_t axis, bool keep))
+{
+    int64_t axis = onnx_int(node, "axis", 0), extent;
+    bool keep = onnx_int(node, "keepdims", 1) != 0, last = onnx_int(node, "select_last_index", 0) != 0;
+    weft_tensor x = node->inputs[0];
+    weft_extent_is_static(weft_tensor_extent(x, axis), &extent);
+    weft_tensor position = function(last ? weft_flip(x, WEFT_INTS(axis)) : x, axis, keep);
+    node->outputs[0] = last ? weft_sub(onnx_number(position, (double)(extent - 1)), position) : position;
+    return NULL;
+}
+
+weft_status *onnx_arg_max(onnx_node *node)
+{
+    return arg(node, weft_argmax);
+}
+
+weft_status *onnx_arg_min(onnx_node *node)
+{
+    return arg(node, weft_argmin);
+}
+
+/* Positions along an axis where the operand, evaluated, is not zero. */
+weft_status *onnx_compress(onnx_node *node)
+{
+    onnx_list flags, picked = {0};
+    weft_tensor x = node->inputs[0];
+    int64_t axis = onnx_int(node, "axis", 0);
+    WEFT_TRY(onnx_operand_ints(node, 1, &flags));
+    for (size_t i = 0; i < flags.count; i++)
+        if (flags.items[i] != 0) picked.items[picked.count++] = (int64_t)i;
+    if (!onnx_has_attribute(node, "axis")) x = weft_reshape(x, WEFT_SHAPE(WEFT_INFER));
+    weft_tensor indices = weft_constant(x.graph, WEFT_I64, WEFT_INTS((int64_t)picked.count), picked.items);
+    node->outputs[0] = weft_gather(x, indices, axis);
+    return NULL;
+}
+
+/* start + i * delta for as many i as fit below the limit. */
+weft_status *onnx_range(onnx_node *node)
+{
+    double start, limit, delta;
+    WEFT_TRY(onnx_operand_float(node, 0, &start));
+    WEFT_TRY(onnx_operand_float(node, 1, &limit));
+    WEFT_TRY(onnx_operand_float(node, 2, &delta));
+    int64_t count = 0;
+    while (delta > 0 ? start + (double)count * delta < limit : start + (double)count * delta > limit) count++;
+    weft_dtype dtype = weft_tensor_dtype(node->inputs[0]);
+    weft_tensor steps = weft_iota(node->import->graph, dtype, WEFT_SHAPE(weft_extent_of(count)), 0);
+    node->outputs[0] = weft_add(weft_mul(steps, node->inputs[2]), node->inputs[0]);
+    return NULL;
+}
+
+/* ---- blocks ---- */
+
+weft_status *onnx_depth_to_space(onnx_node *node)
+{
+    onnx_list x = onnx_shape(node->inputs[0]);
+    int64_t b = onnx_int(node, "blocksize", 1), n = x.items[0], c = x.items[1] / (b * b), h = x.items[2],
+            w = x.items[3];
+    bool columns_first = onnx_string_is(node, "mode", "CRD", false);
+    int64_t first[] = {n, columns_first ? c : b, b, columns_first ? b : c, h, w};
+    weft_tensor blocks = onnx_reshape(node->inputs[0], first, 6);
+    blocks = weft_permute(blocks, columns_first ? WEFT_INTS(0, 1, 4, 2, 5, 3) : WEFT_INTS(0, 3, 4, 1, 5, 2));
+    int64_t last[] = {n, c, h * b, w * b};
+    node->outputs[0] = onnx_reshape(blocks, last, 4);
+    return NULL;
+}
+
+weft_status *onnx_space_to_depth(onnx_node *node)
+{
+    onnx_list x = onnx_shape(node->inputs[0]);
+    int64_t b = onnx_int(node, "blocksize", 1), n = x.items[0], c = x.items[1], h = x.items[2] / b, w = x.items[3] / b;
+    int64_t first[] = {n, c, h, b, w, b}, last[] = {n, b * b * c, h, w};
+    weft_tensor blocks = weft_permute(onnx_reshape(node->inputs[0], first, 6), WEFT_INTS(0, 3, 5, 1, 2, 4));
+    node->outputs[0] = onnx_reshape(blocks, last, 4);
+    return NULL;
+}
+
+/* ---- padding ---- */
+
+/* Positions -low .. n + high - 1 along an axis, those outside brought inside. */
+static weft_tensor pad_by_index(weft_tensor x, int64_t axis, int64_t low, int64_t high, bool reflect)
+{
+    int64_t n, positions[256];
+    weft_extent_is_static(weft_tensor_extent(x, axis), &n);
+    for (int64_t i = -low; i < n + high; i++) {
+        int64_t inside = i < 0 ? (reflect ? -i : 0) : i >= n ? (reflect ? 2 * n - 2 - i : n - 1) : i;
+        positions[i + low] = inside;
+    }
+    return weft_gather(x, weft_constant(x.graph, WEFT_I64, WEFT_INTS(n + low + high), positions), axis);
+}
+
+weft_status *onnx_pad(onnx_node *node)
+{
+    onnx_list pads;
+    bool given;
+    weft_tensor x = node->inputs[0], value = onnx_number(x, onnx_float(node, "value", 0));
+    size_t rank = weft_tensor_rank(x);
+    weft_extent low[WEFT_MAX_RANK], high[WEFT_MAX_RANK];
+    WEFT_TRY(onnx_ints_or_operand(node, "pads", 1, &pads, &given));
+    if (onnx_has(node, 2)) value = weft_reshape(node->inputs[2], WEFT_SHAPE());
+    bool reflect = onnx_string_is(node, "mode", "reflect", false), edge = onnx_string_is(node, "mode", "edge", false);
+    for (size_t i = 0; i < rank; i++) {
+        low[i] = weft_extent_of(pads.items[i]);
+        high[i] = weft_extent_of(pads.items[rank + i]);
+        if (reflect || edge) x = pad_by_index(x, (int64_t)i, pads.items[i], pads.items[rank + i], reflect);
+    }
+    node->outputs[0] = reflect || edge ? x : weft_pad(x, value, (weft_shape){rank, low}, (weft_shape){rank, high});
+    return NULL;
+}
