@@ -221,22 +221,35 @@ static int by_text(const void *a, const void *b)
     return strcmp(((const reason *)a)->text, ((const reason *)b)->text);
 }
 
-/* Whether the file says exactly what was found. */
-static bool matches_list(const char *path, tally *counts)
+static void print_reason(const reason *item, char *out_line, size_t size)
 {
-    qsort(counts->reasons, counts->reason_count, sizeof *counts->reasons, by_text);
+    snprintf(out_line, size, "%zu %s\n", item->count, item->text);
+}
+
+/* Whether the file says exactly what was found, in order. */
+static bool matches_list(const char *path, const tally *counts)
+{
     FILE *file = fopen(path, "r");
     if (file == NULL) return false;
     bool same = true;
     char found[512], line[512];
-    for (size_t i = 0; i < counts->reason_count; i++) {
-        snprintf(found, sizeof found, "%zu %s\n", counts->reasons[i].count, counts->reasons[i].text);
-        if (same) same = fgets(line, sizeof line, file) != NULL && strcmp(line, found) == 0;
-        if (!same) printf("unsupported: %s", found);
+    for (size_t i = 0; same && i < counts->reason_count; i++) {
+        print_reason(&counts->reasons[i], found, sizeof found);
+        same = fgets(line, sizeof line, file) != NULL && strcmp(line, found) == 0;
     }
     same = same && fgets(line, sizeof line, file) == NULL;
     fclose(file);
     return same;
+}
+
+static void print_list(const char *path, const tally *counts)
+{
+    char line[512];
+    printf("%s should say:\n", path);
+    for (size_t i = 0; i < counts->reason_count; i++) {
+        print_reason(&counts->reasons[i], line, sizeof line);
+        printf("%s", line);
+    }
 }
 
 static int run_all(weft_executor *executor, const char *root, const char *list)
@@ -249,8 +262,9 @@ static int run_all(weft_executor *executor, const char *root, const char *list)
         free(entries[i]);
     }
     if (count >= 0) free(entries);
+    qsort(counts.reasons, counts.reason_count, sizeof *counts.reasons, by_text);
     bool same = matches_list(list, &counts);
-    if (!same) printf("%s says otherwise from the first of these on\n", list);
+    if (!same) print_list(list, &counts);
     printf("%zu passed, %zu unsupported, %zu failed\n", counts.passed, counts.unsupported, counts.failed);
     return counts.failed > 0 || counts.passed == 0 || !same;
 }
