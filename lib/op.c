@@ -12,11 +12,15 @@
 #define DTYPES_ORDERED (DTYPES_ALL & ~DTYPES_COMPLEX)
 #define DTYPES_BITS (BIT(BOOL) | BIT(U8) | BIT(I32) | BIT(U32) | BIT(I64))
 
-#define COMMUTATIVE_BIT(name) (UINT64_C(1) << WEFT_OP_##name)
-#define COMMUTATIVE_OPS                                                                                                \
-    (COMMUTATIVE_BIT(add) | COMMUTATIVE_BIT(mul) | COMMUTATIVE_BIT(max) | COMMUTATIVE_BIT(min) |                       \
-     COMMUTATIVE_BIT(and) | COMMUTATIVE_BIT(or) | COMMUTATIVE_BIT(xor) | COMMUTATIVE_BIT(eq) | COMMUTATIVE_BIT(ne))
-_Static_assert((int)WEFT_OP_COUNT <= 64, "COMMUTATIVE_OPS has one bit for each op");
+/* What the column `class` says. */
+#define CLASS_ELEMENTWISE .op_class = WEFT_CLASS_ELEMENTWISE
+#define CLASS_COMMUTATIVE .op_class = WEFT_CLASS_ELEMENTWISE, .traits = WEFT_TRAIT_COMMUTATIVE
+#define CLASS_LEAF .op_class = WEFT_CLASS_LEAF
+#define CLASS_MOVEMENT .op_class = WEFT_CLASS_MOVEMENT
+#define CLASS_REDUCE .op_class = WEFT_CLASS_REDUCE
+#define CLASS_PRODUCT .op_class = WEFT_CLASS_PRODUCT
+#define CLASS_INDEX .op_class = WEFT_CLASS_INDEX
+#define CLASS_REGION .op_class = WEFT_CLASS_REGION
 
 /* A schema ends with a row that is not counted, so that the empty one is an array too. */
 #define SCHEMA(name, ...) static const weft_attr_def name##_schema[] = {__VA_ARGS__}
@@ -54,8 +58,7 @@ static const weft_op_def table[WEFT_OP_COUNT] = {
      .version = 1,                                                                                                     \
      .input_count = inputs,                                                                                            \
      .output_count = 1,                                                                                                \
-     .op_class = WEFT_CLASS_##class_name,                                                                              \
-     .traits = (COMMUTATIVE_OPS >> WEFT_OP_##op) & 1 ? WEFT_TRAIT_COMMUTATIVE : 0,                                     \
+     CLASS_##class_name,                                                                                               \
      .dtypes = DTYPES_##dtype_set,                                                                                     \
      .attr_count = sizeof attributes##_schema / sizeof *attributes##_schema - 1,                                       \
      .attrs = attributes##_schema,                                                                                     \

@@ -176,28 +176,12 @@ static weft_tensor elementwise(weft_op_id op, size_t count, const weft_tensor *o
         return elementwise(WEFT_OP_##name, 2, (weft_tensor[]){a, b});                                                  \
     }
 
-UNARY(neg)
-UNARY(abs)
-UNARY(exp)
-UNARY(log)
-UNARY(sqrt)
-UNARY(tanh)
-UNARY(not )
-BINARY(add)
-BINARY(sub)
-BINARY(mul)
-BINARY(div)
-BINARY(max)
-BINARY(min)
-BINARY(and)
-BINARY(or)
-BINARY(xor)
-BINARY(eq)
-BINARY(ne)
-BINARY(lt)
-BINARY(le)
-BINARY(gt)
-BINARY(ge)
+#define TRACE_1_none UNARY
+#define TRACE_2_none BINARY
+#define TRACE_3_none(name)
+#define TRACE_1_cast(name)
+#define WEFT_ELEMENTWISE(name, inputs, attributes, dtypes) TRACE_##inputs##_##attributes(name)
+#include "lib/elementwise.def"
 
 weft_tensor weft_select(weft_tensor condition, weft_tensor a, weft_tensor b)
 {

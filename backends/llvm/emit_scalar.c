@@ -183,9 +183,9 @@ LLVMValueRef weft_scalar_emit(weft_emitter *e, const weft_inst *inst, weft_dtype
     case WEFT_SCALAR_shl: return LLVMBuildShl(builder, args[0], args[1], "");
     case WEFT_SCALAR_shr: return LLVMBuildLShr(builder, args[0], args[1], "");
     case WEFT_SCALAR_sar: return LLVMBuildAShr(builder, args[0], args[1], "");
-    case WEFT_SCALAR_exp:
-    case WEFT_SCALAR_log:
-    case WEFT_SCALAR_tanh: return refuse(e, inst, "has to be lowered to arithmetic first (weft_kernel_lower_math)");
-    default: return refuse(e, inst, "has no place here");
+    default:
+        return refuse(e, inst,
+                      weft_scalar_is_math(inst->op) ? "has to be lowered to arithmetic first (weft_kernel_lower_math)"
+                                                    : "has no place here");
     }
 }

@@ -45,10 +45,10 @@ static long double lesser(long double a, long double b)
 
 INTEGERS(neg, WRAPPED(0, -, a)) REALS(neg, -a) NUMBERS(neg, -a)
 INTEGERS(abs, a < 0 ? WRAPPED(0, -, a) : a) REALS(abs, fabsl(a))
-REALS(exp, expl(a)) NUMBERS(exp, cexpl(a))
-REALS(log, logl(a)) NUMBERS(log, clogl(a))
-REALS(sqrt, sqrtl(a)) NUMBERS(sqrt, csqrtl(a))
-REALS(tanh, tanhl(a)) NUMBERS(tanh, ctanhl(a))
+REALS(exp, expl(a))
+REALS(log, logl(a))
+REALS(sqrt, sqrtl(a))
+REALS(tanh, tanhl(a))
 INTEGERS(not, ~a)
 INTEGERS(add, WRAPPED(a, +, b)) REALS(add, a + b) NUMBERS(add, a + b)
 INTEGERS(sub, WRAPPED(a, -, b)) REALS(sub, a - b) NUMBERS(sub, a - b)
@@ -66,16 +66,21 @@ COMPARISON(le, <=)
 COMPARISON(gt, >)
 COMPARISON(ge, >=)
 
-#define ARITHMETIC(name) [WEFT_OP_##name] = {name##_integer, name##_real, name##_number}
-#define FLOATING(name) [WEFT_OP_##name] = {NULL, name##_real, name##_number}
-#define ORDERED(name) [WEFT_OP_##name] = {name##_integer, name##_real, NULL}
-#define BITWISE(name) [WEFT_OP_##name] = {name##_integer, NULL, NULL}
+/* The functions an op has follow from the dtypes it takes. */
+#define RULE_NUMERIC(name) {name##_integer, name##_real, name##_number}
+#define RULE_ALL(name) {name##_integer, name##_real, name##_number}
+#define RULE_REAL(name) {name##_integer, name##_real, NULL}
+#define RULE_ORDERED(name) {name##_integer, name##_real, NULL}
+#define RULE_FLOAT(name) {NULL, name##_real, NULL}
+#define RULE_BITS(name) {name##_integer, NULL, NULL}
+#define RULE_1_none(name, dtypes) [WEFT_OP_##name] = RULE_##dtypes(name),
+#define RULE_2_none(name, dtypes) [WEFT_OP_##name] = RULE_##dtypes(name),
+#define RULE_3_none(name, dtypes)
+#define RULE_1_cast(name, dtypes)
 
 static const rule rules[WEFT_OP_COUNT] = {
-    ARITHMETIC(neg), ORDERED(abs),    FLOATING(exp),   FLOATING(log),   FLOATING(sqrt), FLOATING(tanh),
-    BITWISE(not),    ARITHMETIC(add), ARITHMETIC(sub), ARITHMETIC(mul), ARITHMETIC(div), ORDERED(max),
-    ORDERED(min),    BITWISE(and),    BITWISE(or),     BITWISE(xor),    ARITHMETIC(eq), ARITHMETIC(ne),
-    ORDERED(lt),     ORDERED(le),     ORDERED(gt),     ORDERED(ge),
+#define WEFT_ELEMENTWISE(name, inputs, attributes, dtypes) RULE_##inputs##_##attributes(name, dtypes)
+#include "lib/elementwise.def"
 };
 
 weft_element_function weft_element_function_of(weft_op_id op, weft_dtype_kind kind)
@@ -95,6 +100,18 @@ static weft_status *check_shapes(const weft_reference_call *call)
     return NULL;
 }
 
+/* Integers have no quotient by zero: an error of the run. */
+static weft_status *check_divisors(const weft_reference_call *call, weft_op_id op, const weft_view *divisors)
+{
+    weft_dtype_kind kind = weft_element_kind(divisors->dtype);
+    if (op != WEFT_OP_div || kind == WEFT_KIND_FLOAT || kind == WEFT_KIND_COMPLEX) return NULL;
+    int64_t count = weft_view_count(divisors);
+    for (int64_t i = 0; i < count; i++)
+        if (weft_element_load(divisors->dtype, weft_view_nth(divisors, i)).integer == 0)
+            return weft_reference_error(call, WEFT_DATA_ERROR, "division by 0 at position %" PRId64, i);
+    return NULL;
+}
+
 static weft_status *map(const weft_reference_call *call, weft_op_id op)
 {
     const weft_view *a = &call->inputs[0], *b = &call->inputs[call->input_count - 1], *out = &call->outputs[0];
@@ -102,6 +119,7 @@ static weft_status *map(const weft_reference_call *call, weft_op_id op)
     if (function == NULL)
         return weft_reference_error(call, WEFT_DTYPE_MISMATCH, "%s is not taken", weft_dtype_name(a->dtype));
     WEFT_TRY(check_shapes(call));
+    WEFT_TRY(check_divisors(call, op, b));
     int64_t count = weft_view_count(out);
     for (int64_t i = 0; i < count; i++) {
         weft_element left = weft_element_load(a->dtype, weft_view_nth(a, i));
@@ -116,40 +134,12 @@ static weft_status *map(const weft_reference_call *call, weft_op_id op)
     {                                                                 \
         return map(call, WEFT_OP_##name);                             \
     }
-
-MAPPED(neg)
-MAPPED(abs)
-MAPPED(exp)
-MAPPED(log)
-MAPPED(sqrt)
-MAPPED(tanh)
-MAPPED(not)
-MAPPED(add)
-MAPPED(sub)
-MAPPED(mul)
-MAPPED(max)
-MAPPED(min)
-MAPPED(and)
-MAPPED(or)
-MAPPED(xor)
-MAPPED(eq)
-MAPPED(ne)
-MAPPED(lt)
-MAPPED(le)
-MAPPED(gt)
-MAPPED(ge)
-
-weft_status *weft_reference_div(const weft_reference_call *call)
-{
-    const weft_view *divisors = &call->inputs[1];
-    weft_dtype_kind kind = weft_element_kind(divisors->dtype);
-    bool exact = kind != WEFT_KIND_FLOAT && kind != WEFT_KIND_COMPLEX;
-    int64_t count = exact ? weft_view_count(divisors) : 0;
-    for (int64_t i = 0; i < count; i++)
-        if (weft_element_load(divisors->dtype, weft_view_nth(divisors, i)).integer == 0)
-            return weft_reference_error(call, WEFT_DATA_ERROR, "division by 0 at position %" PRId64, i);
-    return map(call, WEFT_OP_div);
-}
+#define MAPPED_1_none MAPPED
+#define MAPPED_2_none MAPPED
+#define MAPPED_3_none(name)
+#define MAPPED_1_cast(name)
+#define WEFT_ELEMENTWISE(name, inputs, attributes, dtypes) MAPPED_##inputs##_##attributes(name)
+#include "lib/elementwise.def"
 
 weft_status *weft_reference_select(const weft_reference_call *call)
 {

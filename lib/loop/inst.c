@@ -9,7 +9,7 @@ typedef struct scalar_row {
 } scalar_row;
 
 static const scalar_row rows[WEFT_SCALAR_COUNT] = {
-#define WEFT_SCALAR(name, operands, result) {#name, operands, WEFT_RESULT_##result},
+#define WEFT_SCALAR(name, operands, kinds, result) {#name, operands, WEFT_RESULT_##result},
 #include "lib/loop/scalar.def"
 #undef WEFT_SCALAR
 };

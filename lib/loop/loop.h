@@ -32,7 +32,7 @@
 #include <weft/dtype.h>
 
 typedef enum weft_scalar_op {
-#define WEFT_SCALAR(name, operands, result) WEFT_SCALAR_##name,
+#define WEFT_SCALAR(name, operands, kinds, result) WEFT_SCALAR_##name,
 #include "lib/loop/scalar.def"
 #undef WEFT_SCALAR
     WEFT_SCALAR_COUNT
@@ -158,7 +158,9 @@ const char *weft_kernel_scalar_name(const weft_kernel *kernel, size_t i);
 
 const char *weft_scalar_name(weft_scalar_op op);
 
-/* Pass: exp, log, tanh become arithmetic, fma, select and integer operations (math.c). Same state in and out. */
+/* Whether `op` is a function that weft_kernel_lower_math does away with. */
+bool weft_scalar_is_math(weft_scalar_op op);
+/* Pass: functions of math.def become arithmetic, fma, select and integer operations (math.c). Same state in and out. */
 weft_status *weft_kernel_lower_math(weft_kernel *kernel) WEFT_MUST_USE;
 
 /* Pass: a costly value that a reducing stage and the last one both compute is computed once (reuse.c). Unscheduled,

@@ -6,14 +6,8 @@
 
 /* Elementwise ops of the graph and scalar operations go by the same names. */
 static const weft_scalar_op scalar_of[WEFT_OP_COUNT] = {
-    [WEFT_OP_neg] = WEFT_SCALAR_neg, [WEFT_OP_abs] = WEFT_SCALAR_abs,       [WEFT_OP_exp] = WEFT_SCALAR_exp,
-    [WEFT_OP_log] = WEFT_SCALAR_log, [WEFT_OP_sqrt] = WEFT_SCALAR_sqrt,     [WEFT_OP_tanh] = WEFT_SCALAR_tanh,
-    [WEFT_OP_not] = WEFT_SCALAR_not, [WEFT_OP_add] = WEFT_SCALAR_add,       [WEFT_OP_sub] = WEFT_SCALAR_sub,
-    [WEFT_OP_mul] = WEFT_SCALAR_mul, [WEFT_OP_div] = WEFT_SCALAR_div,       [WEFT_OP_max] = WEFT_SCALAR_max,
-    [WEFT_OP_min] = WEFT_SCALAR_min, [WEFT_OP_and] = WEFT_SCALAR_and,       [WEFT_OP_or] = WEFT_SCALAR_or,
-    [WEFT_OP_xor] = WEFT_SCALAR_xor, [WEFT_OP_eq] = WEFT_SCALAR_eq,         [WEFT_OP_ne] = WEFT_SCALAR_ne,
-    [WEFT_OP_lt] = WEFT_SCALAR_lt,   [WEFT_OP_le] = WEFT_SCALAR_le,         [WEFT_OP_gt] = WEFT_SCALAR_gt,
-    [WEFT_OP_ge] = WEFT_SCALAR_ge,   [WEFT_OP_select] = WEFT_SCALAR_select, [WEFT_OP_cast] = WEFT_SCALAR_cast,
+#define WEFT_ELEMENTWISE(name, inputs, attributes, dtypes) [WEFT_OP_##name] = WEFT_SCALAR_##name,
+#include "lib/elementwise.def"
 };
 
 const uint32_t *weft_lowerer_key(lowerer *low, const weft_point *point, size_t *out_size)

@@ -8,11 +8,6 @@
  * be, and the last stage reads them back from there: a row comes from the cache faster than from a polynomial.
  */
 
-static bool is_costly(weft_scalar_op op)
-{
-    return op == WEFT_SCALAR_exp || op == WEFT_SCALAR_log || op == WEFT_SCALAR_tanh;
-}
-
 /* The last stage and an earlier one that runs through the same points. */
 typedef struct stage_pair {
     weft_kernel *kernel;
@@ -169,7 +164,7 @@ weft_status *weft_kernel_reuse_values(weft_kernel *kernel)
     bool done = false;
     for (uint32_t i = last->inst_count; fits && !done && i-- > 0;) {
         const weft_inst *inst = &kernel->insts[last->inst_first + i];
-        if (!is_costly(inst->op) || inst->dtype != kernel->buffers[last->stores[0].buffer].dtype) continue;
+        if (!weft_scalar_is_math(inst->op) || inst->dtype != kernel->buffers[last->stores[0].buffer].dtype) continue;
         WEFT_TRY(reuse(kernel, last->inst_first + i, &done));
     }
     WEFT_TRY(weft_extents_take_error(kernel->extents));

@@ -3,50 +3,22 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Dtype kinds that an operation takes in its last operand. */
+/* Dtype kinds that an operation takes in its last operand, as scalar.def calls them. */
 enum {
-    TRUTH = 1 << WEFT_KIND_BOOL,
-    INTEGERS = 1 << WEFT_KIND_UNSIGNED | 1 << WEFT_KIND_SIGNED,
-    FLOATS = 1 << WEFT_KIND_FLOAT,
-    REALS = INTEGERS | FLOATS,
-    NUMBERS = REALS | 1 << WEFT_KIND_COMPLEX,
-    ORDERED = REALS | TRUTH,
-    ANY = NUMBERS | TRUTH
+    KINDS_NONE = 0,
+    KINDS_INTEGER = 1 << WEFT_KIND_UNSIGNED | 1 << WEFT_KIND_SIGNED,
+    KINDS_FLOAT = 1 << WEFT_KIND_FLOAT,
+    KINDS_BITS = KINDS_INTEGER | 1 << WEFT_KIND_BOOL,
+    KINDS_REAL = KINDS_INTEGER | KINDS_FLOAT,
+    KINDS_NUMERIC = KINDS_REAL | 1 << WEFT_KIND_COMPLEX,
+    KINDS_ORDERED = KINDS_BITS | KINDS_FLOAT,
+    KINDS_ALL = KINDS_NUMERIC | KINDS_BITS
 };
 
 static const uint8_t operand_kinds[WEFT_SCALAR_COUNT] = {
-    [WEFT_SCALAR_load] = INTEGERS,
-    [WEFT_SCALAR_check] = INTEGERS,
-    [WEFT_SCALAR_neg] = NUMBERS,
-    [WEFT_SCALAR_abs] = REALS,
-    [WEFT_SCALAR_exp] = FLOATS,
-    [WEFT_SCALAR_log] = FLOATS,
-    [WEFT_SCALAR_sqrt] = FLOATS,
-    [WEFT_SCALAR_tanh] = FLOATS,
-    [WEFT_SCALAR_not] = TRUTH | INTEGERS,
-    [WEFT_SCALAR_add] = NUMBERS,
-    [WEFT_SCALAR_sub] = NUMBERS,
-    [WEFT_SCALAR_mul] = NUMBERS,
-    [WEFT_SCALAR_div] = NUMBERS,
-    [WEFT_SCALAR_max] = ORDERED,
-    [WEFT_SCALAR_min] = ORDERED,
-    [WEFT_SCALAR_and] = TRUTH | INTEGERS,
-    [WEFT_SCALAR_or] = TRUTH | INTEGERS,
-    [WEFT_SCALAR_xor] = TRUTH | INTEGERS,
-    [WEFT_SCALAR_eq] = ANY,
-    [WEFT_SCALAR_ne] = ANY,
-    [WEFT_SCALAR_lt] = ORDERED,
-    [WEFT_SCALAR_le] = ORDERED,
-    [WEFT_SCALAR_gt] = ORDERED,
-    [WEFT_SCALAR_ge] = ORDERED,
-    [WEFT_SCALAR_select] = ANY,
-    [WEFT_SCALAR_cast] = ANY,
-    [WEFT_SCALAR_fma] = FLOATS,
-    [WEFT_SCALAR_round] = FLOATS,
-    [WEFT_SCALAR_bitcast] = ANY,
-    [WEFT_SCALAR_shl] = INTEGERS,
-    [WEFT_SCALAR_shr] = INTEGERS,
-    [WEFT_SCALAR_sar] = INTEGERS,
+#define WEFT_SCALAR(name, operands, kinds, result) KINDS_##kinds,
+#include "lib/loop/scalar.def"
+#undef WEFT_SCALAR
 };
 
 /* Where the verifier is, for its sentences. */
