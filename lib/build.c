@@ -13,8 +13,11 @@
 static void drop_kernels(variant_builder *builder)
 {
     for (uint32_t i = 0; i < builder->step_count; i++) {
-        weft_kernel_destroy(builder->steps[i].lowered.kernel);
-        builder->steps[i].lowered.kernel = NULL;
+        planned_step *step = &builder->steps[i];
+        weft_kernel_destroy(step->lowered.kernel);
+        step->lowered.kernel = NULL;
+        for (size_t part = 0; part < 2; part++)
+            if (step->parts[part] != NULL) drop_kernels(step->parts[part]);
     }
 }
 
@@ -22,7 +25,7 @@ static void builder_finish(variant_builder *builder)
 {
     drop_kernels(builder);
     weft_extents_destroy(builder->extents);
-    weft_arena_finish(&builder->arena);
+    weft_arena_finish(&builder->own_arena);
 }
 
 /* Names and values of the symbols that are constants in this variant. */
@@ -30,10 +33,21 @@ static weft_status *fix_symbols(variant_builder *builder)
 {
     const weft_build_request *request = builder->request;
     size_t count = request->specialized_count;
-    builder->fixed_names = weft_arena_allocate(&builder->arena, (count + 1) * sizeof(char *));
+    builder->fixed_names = weft_arena_allocate(builder->arena, (count + 1) * sizeof(char *));
     if (builder->fixed_names == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < count; i++) builder->fixed_names[i] = request->program->formulas.symbols[i].name;
     return NULL;
+}
+
+static void init_space(variant_builder *builder)
+{
+    const weft_build_request *request = builder->request;
+    builder->space = (weft_space){.graph = builder->graph,
+                                  .extents = builder->extents,
+                                  .arena = builder->arena,
+                                  .fixed_count = request->specialized_count,
+                                  .fixed_names = builder->fixed_names,
+                                  .fixed_values = request->specialized};
 }
 
 static weft_status *builder_init(variant_builder *builder, const weft_build_request *request, weft_partition *partition,
@@ -42,15 +56,12 @@ static weft_status *builder_init(variant_builder *builder, const weft_build_requ
     const weft_compiled *compiled = request->program->graph;
     *builder = (variant_builder){
         .request = request, .compiled = compiled, .graph = compiled->graph, .partition = partition, .variant = variant};
-    weft_arena_init(&builder->arena, request->allocator);
+    weft_arena_init(&builder->own_arena, request->allocator);
+    builder->arena = &builder->own_arena;
+    builder->root = builder;
     WEFT_TRY(weft_extents_create(request->allocator, &builder->extents));
     WEFT_TRY(fix_symbols(builder));
-    builder->space = (weft_space){.graph = compiled->graph,
-                                  .extents = builder->extents,
-                                  .arena = &builder->arena,
-                                  .fixed_count = request->specialized_count,
-                                  .fixed_names = builder->fixed_names,
-                                  .fixed_values = request->specialized};
+    init_space(builder);
     return NULL;
 }
 
@@ -76,6 +87,7 @@ static weft_status *plan_node(variant_builder *builder, uint32_t n)
 {
     weft_role role = builder->partition->roles[n];
     if (role == WEFT_ROLE_KERNEL) return plan_kernel(builder, n);
+    if (role == WEFT_ROLE_REGION) return weft_builder_plan_region(builder, n);
     if (role != WEFT_ROLE_GEMM && role != WEFT_ROLE_HOST) return NULL;
     planned_step *step = &builder->steps[builder->step_count++];
     weft_step_kind kind = role == WEFT_ROLE_GEMM ? WEFT_STEP_GEMM : WEFT_STEP_HOST;
@@ -83,23 +95,26 @@ static weft_status *plan_node(variant_builder *builder, uint32_t n)
     return role == WEFT_ROLE_GEMM ? weft_builder_plan_gemm(builder, step) : NULL;
 }
 
-static weft_status *plan_copies(variant_builder *builder)
+weft_status *weft_builder_plan_copy(variant_builder *builder, uint32_t source, uint32_t target)
 {
-    for (uint32_t i = 0; i < builder->copy_count; i++) {
-        uint32_t source = builder->copies[i].source, target = builder->copies[i].target;
-        planned_step *step = &builder->steps[builder->step_count++];
-        *step =
-            (planned_step){.kind = WEFT_STEP_KERNEL, .node = builder->memories[source].value.node, .target = target};
-        WEFT_TRY(weft_lower_copy(&builder->lowering, source, target, &step->lowered));
-    }
-    return NULL;
+    planned_step *step = &builder->steps[builder->step_count++];
+    *step = (planned_step){.kind = WEFT_STEP_KERNEL, .node = builder->memories[source].value.node, .target = target};
+    return weft_lower_copy(&builder->lowering, source, target, &step->lowered);
+}
+
+/* Most steps there can be: two for a long reduction, one for each copy. */
+static size_t step_bound(const variant_builder *builder)
+{
+    size_t bound = 2 * builder->graph->node_count + builder->compiled->output_count + 1;
+    for (size_t n = 0; n < builder->graph->node_count; n++)
+        if (builder->partition->roles[n] == WEFT_ROLE_REGION) bound += builder->graph->nodes[n].input_count;
+    return bound;
 }
 
 /* Every step but its code. */
 static weft_status *plan_steps(variant_builder *builder)
 {
-    size_t bound = 2 * builder->graph->node_count + builder->compiled->output_count + 1;
-    builder->steps = weft_arena_allocate(&builder->arena, bound * sizeof *builder->steps);
+    builder->steps = weft_arena_allocate(builder->arena, step_bound(builder) * sizeof *builder->steps);
     if (builder->steps == NULL) return weft_status_out_of_memory();
     builder->lowering = (weft_lowering){.allocator = builder->request->allocator,
                                         .arena = &builder->variant->arena,
@@ -110,35 +125,92 @@ static weft_status *plan_steps(variant_builder *builder)
                                         .fixed_names = builder->fixed_names,
                                         .fixed_values = builder->request->specialized};
     for (uint32_t n = 0; n < builder->graph->node_count; n++) WEFT_TRY(plan_node(builder, n));
-    return plan_copies(builder);
+    for (uint32_t i = 0; i < builder->copy_count; i++)
+        WEFT_TRY(weft_builder_plan_copy(builder, builder->copies[i].source, builder->copies[i].target));
+    return NULL;
+}
+
+weft_status *weft_builder_open(variant_builder *builder, uint32_t node, uint32_t region,
+                               const region_interface *interface, variant_builder **out_inner)
+{
+    variant_builder *inner = weft_arena_allocate(builder->arena, sizeof *inner);
+    if (inner == NULL) return weft_status_out_of_memory();
+    weft_partition *partition = weft_partition_of_region(builder->partition, node, region);
+    *inner = (variant_builder){.root = builder->root,
+                               .interface = interface,
+                               .request = builder->request,
+                               .compiled = partition->compiled,
+                               .graph = partition->compiled->graph,
+                               .partition = partition,
+                               .variant = builder->variant,
+                               .arena = builder->arena,
+                               .extents = builder->extents,
+                               .fixed_names = builder->fixed_names};
+    init_space(inner);
+    *out_inner = inner;
+    WEFT_TRY(weft_builder_place(inner));
+    return plan_steps(inner);
+}
+
+size_t weft_builder_step_count(const variant_builder *builder)
+{
+    size_t count = builder->step_count;
+    for (uint32_t i = 0; i < builder->step_count; i++)
+        for (size_t part = 0; part < 2; part++)
+            if (builder->steps[i].parts[part] != NULL) count += weft_builder_step_count(builder->steps[i].parts[part]);
+    return count;
+}
+
+static weft_status *fill_steps(variant_builder *builder, const weft_code_generator *generator, weft_step **next);
+
+/* The steps of its parts follow it. */
+static weft_status *fill_region(const weft_code_generator *generator, const planned_step *planned, weft_step *out_step,
+                                weft_step **next)
+{
+    out_step->region = planned->region;
+    out_step->buffers = planned->buffers;
+    out_step->buffer_count = planned->buffer_count;
+    for (size_t part = 0; part < 2 && planned->parts[part] != NULL; part++) {
+        out_step->region.parts[part] = (uint32_t)weft_builder_step_count(planned->parts[part]);
+        WEFT_TRY(fill_steps(planned->parts[part], generator, next));
+    }
+    return NULL;
 }
 
 static weft_status *fill_step(variant_builder *builder, const weft_code_generator *generator,
-                              const planned_step *planned, weft_step *out_step)
+                              const planned_step *planned, weft_step **next)
 {
+    weft_step *step = (*next)++;
     const weft_node *node = weft_graph_node(builder->graph, planned->node);
     const char *name = node->name != NULL ? node->name : node->op->name;
-    out_step->kind = planned->kind;
-    out_step->name = weft_arena_string(&builder->variant->arena, name, strlen(name));
-    if (out_step->name == NULL) return weft_status_out_of_memory();
+    step->kind = planned->kind;
+    step->name = weft_arena_string(&builder->variant->arena, name, strlen(name));
+    if (step->name == NULL) return weft_status_out_of_memory();
     switch (planned->kind) {
-    case WEFT_STEP_GEMM: return weft_builder_fill_gemm(builder, planned, out_step);
-    case WEFT_STEP_HOST: return weft_builder_fill_host(builder, planned, out_step);
-    default: return weft_builder_fill_kernel(builder, generator, planned, out_step);
+    case WEFT_STEP_GEMM: return weft_builder_fill_gemm(builder, planned, step);
+    case WEFT_STEP_HOST: return weft_builder_fill_host(builder, planned, step);
+    case WEFT_STEP_REGION: step->written = node->output_count; return fill_region(generator, planned, step, next);
+    default: return weft_builder_fill_kernel(builder, generator, planned, step);
     }
 }
 
-static weft_status *fill_steps(variant_builder *builder, const weft_code_generator *generator)
+static weft_status *fill_steps(variant_builder *builder, const weft_code_generator *generator, weft_step **next)
+{
+    for (uint32_t i = 0; i < builder->step_count; i++)
+        WEFT_TRY(fill_step(builder, generator, &builder->steps[i], next));
+    return NULL;
+}
+
+static weft_status *fill_variant(variant_builder *builder, const weft_code_generator *generator)
 {
     weft_variant *variant = builder->variant;
-    variant->steps = weft_arena_allocate(&variant->arena, (builder->step_count + 1) * sizeof(weft_step));
+    size_t count = weft_builder_step_count(builder);
+    variant->steps = weft_arena_allocate(&variant->arena, (count + 1) * sizeof(weft_step));
     if (variant->steps == NULL) return weft_status_out_of_memory();
-    memset(variant->steps, 0, (builder->step_count + 1) * sizeof(weft_step));
-    for (uint32_t i = 0; i < builder->step_count; i++) {
-        variant->step_count = i + 1;
-        WEFT_TRY(fill_step(builder, generator, &builder->steps[i], &variant->steps[i]));
-    }
-    return NULL;
+    memset(variant->steps, 0, (count + 1) * sizeof(weft_step));
+    variant->step_count = count;
+    weft_step *next = variant->steps;
+    return fill_steps(builder, generator, &next);
 }
 
 static weft_status *attempt(const weft_build_request *request, weft_partition *partition, weft_variant *variant,
@@ -151,7 +223,7 @@ static weft_status *attempt(const weft_build_request *request, weft_partition *p
     if (status == NULL) status = weft_partition_fill(partition);
     if (status == NULL) status = weft_builder_place(&builder);
     if (status == NULL) status = plan_steps(&builder);
-    if (status == NULL && !partition->changed) status = end(&builder, context);
+    if (status == NULL && !weft_partition_has_changed(partition)) status = end(&builder, context);
     builder_finish(&builder);
     return status;
 }
@@ -165,13 +237,13 @@ static weft_status *attempt_until_through(const weft_build_request *request, wef
         variant->driver = request->runtime != NULL ? request->runtime->driver : NULL;
         variant->driver_self = request->runtime != NULL ? request->runtime->self : NULL;
         weft_status *status = attempt(request, partition, variant, end, context);
-        if (status != NULL || partition->changed) {
+        if (status != NULL || weft_partition_has_changed(partition)) {
             weft_variant_destroy(variant);
             if (status != NULL) return status;
         } else {
             *out_variant = variant;
         }
-    } while (partition->changed);
+    } while (weft_partition_has_changed(partition));
     return NULL;
 }
 
@@ -207,7 +279,7 @@ weft_status *weft_builder_run(const weft_build_request *request, weft_attempt_en
 
 static weft_status *generate(variant_builder *builder, const void *context)
 {
-    return fill_steps(builder, context);
+    return fill_variant(builder, context);
 }
 
 weft_status *weft_variant_build(const weft_build_request *request, const weft_code_generator *generator,

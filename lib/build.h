@@ -22,7 +22,15 @@ weft_status *weft_variant_build(const weft_build_request *request, const weft_co
 typedef struct weft_step_outline {
     weft_step_kind kind;
     uint32_t node;
+    const struct weft_steps_outline *parts[2]; /* of a REGION: its regions; the second may be NULL */
 } weft_step_outline;
+
+/* The partition of a program or region and its steps: the node that each computes and how. */
+typedef struct weft_steps_outline {
+    const weft_partition *partition;
+    size_t step_count;
+    const weft_step_outline *steps;
+} weft_steps_outline;
 
 /* Called with every kernel of a program, unscheduled and scheduled, in the order of its steps; for tools and tests. */
 typedef weft_status *(*weft_kernel_visitor)(void *context, const char *name, const weft_kernel *unscheduled,
@@ -32,9 +40,7 @@ typedef weft_status *(*weft_kernel_visitor)(void *context, const char *name, con
 weft_status *weft_program_visit_kernels(const weft_program *program, const weft_machine *machine,
                                         weft_kernel_visitor visit, void *context) WEFT_MUST_USE;
 
-/* Called with the partition of a program and its steps: the node that each computes and how. */
-typedef weft_status *(*weft_steps_visitor)(void *context, const weft_partition *partition, size_t step_count,
-                                           const weft_step_outline *steps);
+typedef weft_status *(*weft_steps_visitor)(void *context, const weft_steps_outline *outline);
 weft_status *weft_program_visit_steps(const weft_program *program, weft_steps_visitor visit,
                                       void *context) WEFT_MUST_USE;
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_BUILD_INTERNAL_H
 #define WEFT_LIB_BUILD_INTERNAL_H
-/* Shared by build.c (what steps there are), build_memory.c (what memory), build_step.c (filling the steps in) and
- * build_visit.c (looking at them). */
+/* Shared by build.c (what steps there are), build_memory.c (what memory), build_region.c (regions), build_step.c
+ * (filling the steps in) and build_visit.c (looking at them). */
 #include "lib/build.h"
 #include "lib/compile.h"
 #include "lib/loop/lower.h"
 #include "lib/loop/view.h"
+
+struct variant_builder;
 
 /* A step before its code is made. */
 typedef struct planned_step {
@@ -15,20 +17,38 @@ typedef struct planned_step {
     uint32_t target;      /* memory */
     weft_lowered lowered; /* KERNEL */
     weft_strides a, b, c; /* GEMM */
+    /* REGION */
+    struct variant_builder *parts[2]; /* the second may be NULL */
+    weft_region_step region;          /* but for the sizes of its parts */
+    const uint32_t *buffers;
+    size_t buffer_count;
 } planned_step;
 
+/* What a region is given and where it puts its results. */
+typedef struct region_interface {
+    const weft_memory *parameters;
+    const uint32_t *parameter_buffers; /* of the variant */
+    const uint32_t *result_buffers;    /* row-major; NULL: wherever they come out */
+} region_interface;
+
+/* What becomes of one graph: the program's, or that of a region. All add to one variant. */
 typedef struct variant_builder {
+    struct variant_builder *root;      /* the program's; what belongs to the whole attempt is there */
+    const region_interface *interface; /* of a region; NULL: the program */
     const weft_build_request *request;
     const weft_compiled *compiled;
     const weft_graph *graph;
     weft_partition *partition;
     weft_variant *variant;
-    weft_arena arena;      /* of the attempt */
-    weft_extents *extents; /* sizes and strides outside of kernels */
+    weft_arena own_arena;   /* of the root */
+    weft_arena *arena;      /* of the attempt */
+    weft_extents *extents;  /* sizes and strides outside of kernels */
+    size_t buffer_capacity; /* of the root */
     weft_space space;
     weft_lowering lowering;
     const char **fixed_names;
-    weft_memory *memories; /* parallel to variant->buffers */
+    weft_memory *memories;
+    uint32_t *buffers; /* of the variant, for each memory */
     uint32_t memory_count;
     uint32_t *first_memory;
     planned_step *steps;
@@ -47,6 +67,23 @@ weft_status *weft_builder_run(const weft_build_request *request, weft_attempt_en
 
 /* Gives memory to every value that needs it; buffers of the variant. */
 weft_status *weft_builder_place(variant_builder *builder) WEFT_MUST_USE;
+/* A row-major buffer of a type. */
+weft_status *weft_builder_buffer(variant_builder *builder, const weft_type *type, weft_place place,
+                                 uint32_t *out_buffer) WEFT_MUST_USE;
+/* Row-major memory of its own for another copy of `value`. */
+weft_status *weft_builder_spare(variant_builder *builder, weft_value value, uint32_t *out_memory) WEFT_MUST_USE;
+/* The memory of a value that has some. */
+uint32_t weft_builder_memory(const variant_builder *builder, weft_value value);
+
+/* The builder of region number `region` of node `node`, with all of its steps planned. */
+weft_status *weft_builder_open(variant_builder *builder, uint32_t node, uint32_t region,
+                               const region_interface *interface, variant_builder **out_inner) WEFT_MUST_USE;
+/* Plans the step of node `node`, a region op, and all that belong to it. */
+weft_status *weft_builder_plan_region(variant_builder *builder, uint32_t node) WEFT_MUST_USE;
+/* Plans a step that copies memory `source` to memory `target`. */
+weft_status *weft_builder_plan_copy(variant_builder *builder, uint32_t source, uint32_t target) WEFT_MUST_USE;
+/* Steps planned, with those of regions. */
+size_t weft_builder_step_count(const variant_builder *builder);
 /* Slot of an expression of builder->extents. */
 weft_status *weft_builder_slot(variant_builder *builder, weft_expr expr, uint32_t *out_slot) WEFT_MUST_USE;
 /* Fills in views for a GEMM step; forces in the partition what cannot be read as it lies. */

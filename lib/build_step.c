@@ -182,8 +182,8 @@ weft_status *weft_builder_fill_gemm(variant_builder *builder, const planned_step
                                &gemm->a_column, &gemm->b_row,    &gemm->b_column, &gemm->c_row,
                                &gemm->c_column, &gemm->a_offset, &gemm->b_offset, &gemm->c_offset};
     WEFT_TRY(fill_slots(builder, exprs, slots, sizeof exprs / sizeof *exprs));
-    const uint32_t buffers[] = {builder->first_memory[planned->a.node], builder->first_memory[planned->b.node],
-                                planned->target};
+    const uint32_t buffers[] = {builder->buffers[planned->a.memory], builder->buffers[planned->b.memory],
+                                builder->buffers[planned->target]};
     out_step->buffers = weft_arena_copy(&builder->variant->arena, buffers, sizeof buffers);
     out_step->buffer_count = 3;
     out_step->written = 1;
@@ -237,9 +237,10 @@ weft_status *weft_builder_fill_host(variant_builder *builder, const planned_step
     uint32_t *buffers = weft_arena_allocate(&builder->variant->arena, (count + 1) * sizeof *buffers);
     if (buffers == NULL) return weft_status_out_of_memory();
     for (uint32_t i = 0; i < node->input_count; i++) {
-        buffers[i] = builder->first_memory[node->inputs[i].node] + node->inputs[i].output;
+        buffers[i] = builder->buffers[weft_builder_memory(builder, node->inputs[i])];
     }
-    for (uint32_t i = 0; i < node->output_count; i++) buffers[node->input_count + i] = planned->target + i;
+    for (uint32_t i = 0; i < node->output_count; i++)
+        buffers[node->input_count + i] = builder->buffers[planned->target + i];
     out_step->buffers = buffers;
     out_step->buffer_count = count;
     out_step->written = node->output_count;
@@ -367,8 +368,12 @@ weft_status *weft_builder_fill_kernel(variant_builder *builder, const weft_code_
     WEFT_TRY(weft_kernel_prepare(kernel, &machine));
     WEFT_TRY(work_slot(builder, kernel, &out_step->iterations, &out_step->work));
     WEFT_TRY(scalar_slots(builder, kernel, out_step));
-    out_step->buffers = planned->lowered.memories;
-    out_step->buffer_count = weft_kernel_argument_count(kernel);
+    size_t count = weft_kernel_argument_count(kernel);
+    uint32_t *buffers = weft_arena_allocate(&builder->variant->arena, (count + 1) * sizeof *buffers);
+    if (buffers == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < count; i++) buffers[i] = builder->buffers[planned->lowered.memories[i]];
+    out_step->buffers = buffers;
+    out_step->buffer_count = count;
     for (uint32_t i = 0; i < kernel->buffer_count; i++) out_step->written += kernel->buffers[i].written;
     WEFT_TRY(fill_sites(builder, &planned->lowered, out_step));
     return find_code(builder, generator, kernel, out_step);

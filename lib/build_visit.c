@@ -27,10 +27,12 @@ static weft_status *visit_kernel(const kernel_visit *request, const char *name, 
 static weft_status *visit_kernels(variant_builder *builder, const void *context)
 {
     for (uint32_t i = 0; i < builder->step_count; i++) {
-        if (builder->steps[i].kind != WEFT_STEP_KERNEL) continue;
-        const weft_node *node = weft_graph_node(builder->graph, builder->steps[i].node);
+        planned_step *step = &builder->steps[i];
+        const weft_node *node = weft_graph_node(builder->graph, step->node);
         const char *name = node->name != NULL ? node->name : node->op->name;
-        WEFT_TRY(visit_kernel(context, name, builder->steps[i].lowered.kernel));
+        if (step->kind == WEFT_STEP_KERNEL) WEFT_TRY(visit_kernel(context, name, step->lowered.kernel));
+        for (size_t part = 0; part < 2; part++)
+            if (step->parts[part] != NULL) WEFT_TRY(visit_kernels(step->parts[part], context));
     }
     return NULL;
 }
@@ -42,14 +44,28 @@ typedef struct step_visit {
     void *context;
 } step_visit;
 
+static weft_status *outline(const variant_builder *builder, const weft_steps_outline **out_outline)
+{
+    weft_steps_outline *made = weft_arena_allocate(builder->arena, sizeof *made);
+    weft_step_outline *steps = weft_arena_allocate(builder->arena, (builder->step_count + 1) * sizeof *steps);
+    if (made == NULL || steps == NULL) return weft_status_out_of_memory();
+    for (uint32_t i = 0; i < builder->step_count; i++) {
+        const planned_step *step = &builder->steps[i];
+        steps[i] = (weft_step_outline){.kind = step->kind, .node = step->node};
+        for (size_t part = 0; part < 2; part++)
+            if (step->parts[part] != NULL) WEFT_TRY(outline(step->parts[part], &steps[i].parts[part]));
+    }
+    *made = (weft_steps_outline){builder->partition, builder->step_count, steps};
+    *out_outline = made;
+    return NULL;
+}
+
 static weft_status *visit_steps(variant_builder *builder, const void *context)
 {
     const step_visit *request = context;
-    weft_step_outline *steps = weft_arena_allocate(&builder->arena, (builder->step_count + 1) * sizeof *steps);
-    if (steps == NULL) return weft_status_out_of_memory();
-    for (uint32_t i = 0; i < builder->step_count; i++)
-        steps[i] = (weft_step_outline){builder->steps[i].kind, builder->steps[i].node};
-    return request->visit(request->context, builder->partition, builder->step_count, steps);
+    const weft_steps_outline *made;
+    WEFT_TRY(outline(builder, &made));
+    return request->visit(request->context, made);
 }
 
 /* ---- plans of programs that nobody runs ---- */

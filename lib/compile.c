@@ -27,6 +27,20 @@ static void compiled_destroy(void *self)
     weft_free(&allocator, compiled, sizeof *compiled);
 }
 
+weft_status *weft_compiled_open(const weft_region *region, weft_arena *arena, weft_compiled *out_body)
+{
+    size_t input_count = region->parameters.count, output_count = region->results.count;
+    uint32_t *inputs = weft_arena_allocate(arena, input_count * sizeof *inputs);
+    weft_value *outputs = weft_arena_allocate(arena, output_count * sizeof *outputs);
+    if (inputs == NULL || outputs == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < input_count; i++) inputs[i] = region->parameters.items[i].node;
+    for (size_t i = 0; i < output_count; i++)
+        outputs[i] = (weft_value){region->results.items[i].node, region->results.items[i].output};
+    *out_body =
+        (weft_compiled){.graph = region->graph, .output_count = output_count, .outputs = outputs, .inputs = inputs};
+    return NULL;
+}
+
 static weft_status *invalid(const compiler *c, const char *format, ...) WEFT_FORMAT(2, 3);
 
 static weft_status *invalid(const compiler *c, const char *format, ...)

@@ -10,4 +10,7 @@ typedef struct weft_compiled {
     weft_value *outputs; /* in the program's order */
     uint32_t *inputs;    /* input i of the program is node inputs[i], an `input` node; as many as the program has */
 } weft_compiled;
+
+/* A region in the form of a compiled graph, in memory of `arena`. */
+weft_status *weft_compiled_open(const weft_region *region, weft_arena *arena, weft_compiled *out_body) WEFT_MUST_USE;
 #endif

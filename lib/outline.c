@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <weft/inspect.h>
+#include <stdio.h>
 #include <string.h>
 #include "lib/build.h"
 #include "runtime/status.h"
@@ -15,10 +16,12 @@ typedef struct outline {
     weft_arena arena;
 } outline;
 
+/* One graph: the program's, or that of a region. */
 typedef struct outliner {
-    outline *made;
-    const weft_program *program;
-    const weft_partition *partition;
+    weft_arena *arena;
+    weft_outline *view;
+    const weft_program *program; /* NULL for a region */
+    const weft_steps_outline *source;
     uint32_t *numbers; /* in the outline, by node of the graph */
     weft_outline_node *nodes;
     weft_outline_step *steps;
@@ -26,7 +29,7 @@ typedef struct outliner {
 
 static void *allocate(const outliner *o, size_t count, size_t size)
 {
-    return weft_arena_allocate(&o->made->arena, (count + 1) * size);
+    return weft_arena_allocate(o->arena, (count + 1) * size);
 }
 
 /* The node whose steps compute node `n`, or WEFT_NODE_INVALID. */
@@ -40,10 +43,10 @@ static uint32_t root_of(const weft_partition *partition, uint32_t n)
 
 static void fill_place(const outliner *o, uint32_t n, weft_outline_node *out_node)
 {
-    uint32_t root = root_of(o->partition, n);
-    out_node->place = o->partition->roles[n] == WEFT_ROLE_LEAF ? WEFT_OUTLINE_GIVEN : WEFT_OUTLINE_REPEATED;
+    uint32_t root = root_of(o->source->partition, n);
+    out_node->place = o->source->partition->roles[n] == WEFT_ROLE_LEAF ? WEFT_OUTLINE_GIVEN : WEFT_OUTLINE_REPEATED;
     if (root == WEFT_NODE_INVALID) return;
-    for (uint32_t s = 0; s < o->made->view.step_count; s++) {
+    for (uint32_t s = 0; s < o->view->step_count; s++) {
         if (o->steps[s].node != root) continue;
         out_node->place = WEFT_OUTLINE_STEP;
         out_node->step = s;
@@ -53,7 +56,7 @@ static void fill_place(const outliner *o, uint32_t n, weft_outline_node *out_nod
 
 static const char *copy_text(const outliner *o, const char *text, size_t length)
 {
-    return weft_arena_string(&o->made->arena, text, length);
+    return weft_arena_string(o->arena, text, length);
 }
 
 static weft_status *fill_names(const outliner *o, const weft_node *node, weft_outline_node *out_node)
@@ -85,19 +88,47 @@ static weft_status *fill_values(const outliner *o, const weft_node *node, weft_o
     return NULL;
 }
 
+static weft_status *fill_graph(outliner *o);
+
+static weft_status *fill_region(const outliner *o, const weft_attr_def *def, const weft_steps_outline *source,
+                                weft_outline_region *out_region)
+{
+    *out_region = (weft_outline_region){.name = copy_text(o, def->name, strlen(def->name))};
+    if (out_region->name == NULL) return weft_status_out_of_memory();
+    outliner inner = {.arena = o->arena, .view = &out_region->outline, .source = source};
+    return fill_graph(&inner);
+}
+
+static weft_status *fill_regions(const outliner *o, const weft_node *node, weft_outline_node *out_node)
+{
+    const weft_op_def *op = node->op;
+    if (op->op_class != WEFT_CLASS_REGION) return NULL;
+    const weft_step_outline *step = &o->source->steps[out_node->step];
+    weft_outline_region *regions = allocate(o, op->attr_count, sizeof *regions);
+    if (regions == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < op->attr_count; i++) {
+        if (op->attrs[i].kind != WEFT_ATTR_REGION) continue;
+        size_t part = out_node->region_count++;
+        WEFT_TRY(fill_region(o, &op->attrs[i], step->parts[part], &regions[part]));
+    }
+    out_node->regions = regions;
+    return NULL;
+}
+
 static weft_status *fill_nodes(outliner *o, const weft_compiled *compiled)
 {
     uint32_t count = 0;
     for (uint32_t n = 0; n < compiled->graph->node_count; n++) {
         const weft_node *node = weft_graph_node(compiled->graph, n);
-        if (o->partition->roles[n] == WEFT_ROLE_DEAD) continue;
+        if (o->source->partition->roles[n] == WEFT_ROLE_DEAD) continue;
         o->nodes[count] = (weft_outline_node){.op = NULL};
         WEFT_TRY(fill_names(o, node, &o->nodes[count]));
         WEFT_TRY(fill_values(o, node, &o->nodes[count]));
         fill_place(o, n, &o->nodes[count]);
+        WEFT_TRY(fill_regions(o, node, &o->nodes[count]));
         o->numbers[n] = count++;
     }
-    o->made->view.node_count = count;
+    o->view->node_count = count;
     return NULL;
 }
 
@@ -106,36 +137,51 @@ static weft_status *fill_outputs(const outliner *o, const weft_compiled *compile
     weft_outline_output *outputs = allocate(o, compiled->output_count, sizeof *outputs);
     if (outputs == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < compiled->output_count; i++) {
-        const char *name = o->program->outputs[i].name;
+        char number[24];
+        snprintf(number, sizeof number, "%zu", i);
+        const char *name = o->program != NULL ? o->program->outputs[i].name : number;
         weft_value value = compiled->outputs[i];
         outputs[i] = (weft_outline_output){copy_text(o, name, strlen(name)), {o->numbers[value.node], value.output}};
         if (outputs[i].name == NULL) return weft_status_out_of_memory();
     }
-    o->made->view.outputs = outputs;
-    o->made->view.output_count = compiled->output_count;
+    o->view->outputs = outputs;
+    o->view->output_count = compiled->output_count;
     return NULL;
 }
 
-static weft_status *fill_outline(void *context, const weft_partition *partition, size_t step_count,
-                                 const weft_step_outline *steps)
+static weft_status *fill_graph(outliner *o)
 {
     static const weft_outline_engine engines[] = {[WEFT_STEP_KERNEL] = WEFT_ENGINE_KERNEL,
                                                   [WEFT_STEP_GEMM] = WEFT_ENGINE_PRODUCT,
-                                                  [WEFT_STEP_HOST] = WEFT_ENGINE_EXTENSION};
-    outliner *o = context;
-    const weft_compiled *compiled = partition->compiled;
-    o->partition = partition;
+                                                  [WEFT_STEP_HOST] = WEFT_ENGINE_EXTENSION,
+                                                  [WEFT_STEP_REGION] = WEFT_ENGINE_REGION};
+    const weft_compiled *compiled = o->source->partition->compiled;
+    const weft_step_outline *steps = o->source->steps;
+    size_t step_count = o->source->step_count;
     o->numbers = allocate(o, compiled->graph->node_count, sizeof *o->numbers);
     o->nodes = allocate(o, compiled->graph->node_count, sizeof *o->nodes);
     o->steps = allocate(o, step_count, sizeof *o->steps);
     if (o->numbers == NULL || o->nodes == NULL || o->steps == NULL) return weft_status_out_of_memory();
     for (size_t s = 0; s < step_count; s++) o->steps[s] = (weft_outline_step){engines[steps[s].kind], steps[s].node};
-    o->made->view.nodes = o->nodes;
-    o->made->view.steps = o->steps;
-    o->made->view.step_count = step_count;
+    o->view->nodes = o->nodes;
+    o->view->steps = o->steps;
+    o->view->step_count = step_count;
     WEFT_TRY(fill_nodes(o, compiled));
     for (size_t s = 0; s < step_count; s++) o->steps[s].node = o->numbers[o->steps[s].node];
     return fill_outputs(o, compiled);
+}
+
+typedef struct outline_request {
+    outline *made;
+    const weft_program *program;
+} outline_request;
+
+static weft_status *fill_outline(void *context, const weft_steps_outline *source)
+{
+    const outline_request *request = context;
+    outliner o = {
+        .arena = &request->made->arena, .view = &request->made->view, .program = request->program, .source = source};
+    return fill_graph(&o);
 }
 
 weft_status *weft_outline_create(const weft_program *program, const weft_outline **out_outline)
@@ -146,8 +192,8 @@ weft_status *weft_outline_create(const weft_program *program, const weft_outline
     if (made == NULL) return weft_status_out_of_memory();
     made->allocator = *program->allocator;
     weft_arena_init(&made->arena, &made->allocator);
-    outliner o = {.made = made, .program = program};
-    weft_status *status = weft_program_visit_steps(program, fill_outline, &o);
+    outline_request request = {made, program};
+    weft_status *status = weft_program_visit_steps(program, fill_outline, &request);
     if (status == NULL) *out_outline = &made->view;
     else weft_outline_destroy(&made->view);
     return status;

@@ -242,12 +242,48 @@ static weft_status *bind_host(weft_bound *bound, weft_bound_step *bound_step)
     return find_scratch(bound, bound_step);
 }
 
+static bool is_carried(const weft_region_step *region, uint32_t buffer)
+{
+    for (size_t i = 0; i < region->carried_count; i++)
+        if (region->carried[i].current == buffer || region->carried[i].next == buffer) return true;
+    return false;
+}
+
+/* Where steps that belong to the region step use what it carries; NULL counts them. */
+static size_t find_uses(const weft_bound_step *bound_step, weft_alias_use *out_uses)
+{
+    const weft_step *step = bound_step->step;
+    size_t count = 0, nested = weft_step_nested(step);
+    for (size_t s = 1; s <= nested; s++) {
+        const weft_bound_step *inner = bound_step + s;
+        const weft_step *inner_step = inner->step;
+        for (size_t i = 0; inner_step->kind != WEFT_STEP_REGION && i < inner_step->buffer_count; i++) {
+            if (!is_carried(&step->region, inner_step->buffers[i])) continue;
+            size_t view = inner_step->kind == WEFT_STEP_HOST ? inner->first_view + i : SIZE_MAX;
+            if (out_uses != NULL)
+                out_uses[count] = (weft_alias_use){inner_step->buffers[i], inner->first_pointer + i, view};
+            count++;
+        }
+    }
+    return count;
+}
+
+static weft_status *bind_region(weft_bound *bound, weft_bound_step *bound_step)
+{
+    bound_step->use_count = find_uses(bound_step, NULL);
+    bound_step->uses = take(bound, bound_step->use_count, sizeof *bound_step->uses);
+    if (bound_step->uses == NULL) return weft_status_out_of_memory();
+    find_uses(bound_step, bound_step->uses);
+    return NULL;
+}
+
 static weft_status *bind_step(weft_bound *bound, weft_bound_step *bound_step)
 {
     switch (bound_step->step->kind) {
     case WEFT_STEP_KERNEL: return bind_kernel(bound, bound_step);
     case WEFT_STEP_GEMM: return bind_gemm(bound, bound_step);
     case WEFT_STEP_HOST: return bind_host(bound, bound_step);
+    case WEFT_STEP_REGION: return bind_region(bound, bound_step);
     }
     return NULL;
 }
@@ -262,7 +298,7 @@ static weft_status *bind_steps(weft_bound *bound)
         bound->steps[i].step = step;
         bound->steps[i].first_pointer = bound->pointer_count;
         bound->steps[i].first_view = bound->view_count;
-        bound->pointer_count += step->buffer_count;
+        if (step->kind != WEFT_STEP_REGION) bound->pointer_count += step->buffer_count;
         if (step->kind == WEFT_STEP_HOST) bound->view_count += step->buffer_count;
     }
     bound->views = take(bound, bound->view_count, sizeof *bound->views);
@@ -273,7 +309,8 @@ static weft_status *bind_steps(weft_bound *bound)
 
 /* ---- memory ---- */
 
-/* One item per buffer, of which only temporaries take room, then one per step for its scratch. */
+/* One item per buffer, of which only temporaries take room, then one per step for its scratch. What a region step names
+ * lives as long as the steps that belong to it run, however often. */
 static void fill_items(const weft_bound *bound, weft_plan_item *items)
 {
     const weft_variant *variant = bound->variant;
@@ -283,8 +320,9 @@ static void fill_items(const weft_bound *bound, weft_plan_item *items)
         for (size_t i = 0; i < step->buffer_count; i++) {
             weft_plan_item *item = &items[step->buffers[i]];
             const weft_buffer *buffer = &variant->buffers[step->buffers[i]];
+            uint32_t last = s + (uint32_t)weft_step_nested(step);
             if (item->first == UINT32_MAX) item->first = s;
-            item->last = s;
+            if (item->last < last) item->last = last;
             if (buffer->place == WEFT_PLACE_TEMPORARY) item->bytes = bound->values[buffer->bytes];
         }
         items[variant->buffer_count + s] =

@@ -15,6 +15,12 @@ typedef struct weft_span {
     int64_t low, high;
 } weft_span;
 
+/* A place in a frame that has the pointer of an ALIAS; `view` is SIZE_MAX but for host steps. */
+typedef struct weft_alias_use {
+    uint32_t buffer;
+    size_t pointer, view;
+} weft_alias_use;
+
 typedef struct weft_bound_step {
     const weft_step *step;
     size_t first_pointer, first_view; /* of the step, in a frame */
@@ -27,6 +33,9 @@ typedef struct weft_bound_step {
     /* HOST */
     const weft_attr *attrs;
     int64_t scratch_bytes, scratch_offset;
+    /* REGION */
+    weft_alias_use *uses; /* of what it carries, in the steps that belong to it */
+    size_t use_count;
 } weft_bound_step;
 
 typedef struct weft_output_shape {

@@ -126,6 +126,7 @@ static void *data_of(const weft_frame *frame, const weft_run *run, size_t index)
     case WEFT_PLACE_OUTPUT: return weft_array_data(frame->outputs[buffer->number]);
     case WEFT_PLACE_TEMPORARY: return frame->arena + bound->offsets[index];
     case WEFT_PLACE_CONSTANT: return (void *)buffer->data;
+    case WEFT_PLACE_ALIAS: return NULL;
     }
     return NULL;
 }
@@ -137,7 +138,7 @@ static void fill_pointers(weft_frame *frame, const weft_run *run)
     for (size_t s = 0; s < variant->step_count; s++) {
         const weft_bound_step *bound_step = &frame->bound->steps[s];
         const weft_step *step = bound_step->step;
-        for (size_t i = 0; i < step->buffer_count; i++) {
+        for (size_t i = 0; step->kind != WEFT_STEP_REGION && i < step->buffer_count; i++) {
             void *data = frame->buffers[step->buffers[i]];
             frame->pointers[bound_step->first_pointer + i] = data;
             if (step->kind == WEFT_STEP_HOST) frame->views[bound_step->first_view + i].data = data;

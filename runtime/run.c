@@ -114,7 +114,7 @@ static weft_status *run_frame(weft_frame *frame, const weft_run *run)
     weft_status *status = weft_frame_open(frame, run);
     if (status == NULL) {
         unsigned saved = enter_float_mode();
-        status = weft_steps_run(frame, run->cancelled);
+        status = weft_steps_run(frame, 0, frame->bound->variant->step_count, run->cancelled);
         leave_float_mode(saved);
     }
     weft_frame_close(frame, run, status == NULL);

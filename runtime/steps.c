@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/steps.h"
 #include <inttypes.h>
+#include "runtime/region.h"
 
 /* ---- kernels ---- */
 
@@ -84,7 +85,8 @@ weft_kernel_context weft_steps_context(const weft_bound *bound, const weft_bound
                                  .runtime = bound->runtime->name,
                                  .parallel = context_parallel,
                                  .is_cancelled = context_is_cancelled,
-                                 .host = host};
+                                 .host = host,
+                                 .cancelled = host->cancelled};
 }
 
 static weft_status *run_host(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
@@ -108,14 +110,15 @@ static weft_status *run_step(weft_frame *frame, const weft_bound_step *bound_ste
         weft_gemm_run(frame->bound->executor->pool, &bound_step->gemm, buffers[0], buffers[1], buffers[2]);
         return NULL;
     case WEFT_STEP_HOST: return run_host(frame, bound_step, cancelled);
+    case WEFT_STEP_REGION: return weft_region_run(frame, bound_step, cancelled);
     }
     return NULL;
 }
 
-weft_status *weft_steps_run(weft_frame *frame, const volatile bool *cancelled)
+weft_status *weft_steps_run(weft_frame *frame, size_t first, size_t count, const volatile bool *cancelled)
 {
     const weft_bound *bound = frame->bound;
-    for (size_t i = 0; i < bound->variant->step_count; i++) {
+    for (size_t i = first; i < first + count; i += 1 + weft_step_nested(bound->steps[i].step)) {
         if (cancelled != NULL && *cancelled)
             return weft_status_create(&bound->executor->allocator, WEFT_CANCELLED, "weft_executor_run",
                                       "the run was cancelled before step %zu of %zu", i, bound->variant->step_count);

@@ -4,8 +4,10 @@
 /* The short loop that runs the steps of a variant. */
 #include "runtime/frame.h"
 
-/* Runs the steps in order; DATA_ERROR, CANCELLED, or what a host step returns. `cancelled` may be NULL. */
-weft_status *weft_steps_run(weft_frame *frame, const volatile bool *cancelled) WEFT_MUST_USE;
+/* Runs `count` steps from number `first` on, in order; DATA_ERROR, CANCELLED, or what a host step returns. `cancelled`
+ * may be NULL. */
+weft_status *weft_steps_run(weft_frame *frame, size_t first, size_t count,
+                            const volatile bool *cancelled) WEFT_MUST_USE;
 
 /* What only the run time knows of a kernel's context; what its `host` points to. */
 typedef struct weft_host_call {

@@ -51,6 +51,7 @@ static bool buffer_is_sound(const weft_variant *variant, const weft_program *pro
     case WEFT_PLACE_OUTPUT: return buffer->number < program->output_count;
     case WEFT_PLACE_TEMPORARY: return buffer->bytes < variant->formulas.count;
     case WEFT_PLACE_CONSTANT: return true;
+    case WEFT_PLACE_ALIAS: return buffer->bytes < variant->formulas.count;
     }
     return false;
 }
@@ -69,6 +70,29 @@ static bool gemm_is_sound(const weft_variant *variant, const weft_step *step)
            slots_exist(variant, gemm->c_batch, gemm->batch_rank);
 }
 
+/* What is carried has row-major memory of a known size, and aliases that stand for nothing else. */
+static bool carried_is_sound(const weft_variant *variant, const weft_carried *carried)
+{
+    const uint32_t buffers[] = {carried->initial, carried->current, carried->next, carried->result, carried->spare};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
+        if (buffers[i] >= variant->buffer_count || variant->buffers[buffers[i]].strides != NULL) return false;
+        if (variant->buffers[buffers[i]].bytes >= variant->formulas.count) return false;
+    }
+    return variant->buffers[carried->current].place == WEFT_PLACE_ALIAS &&
+           variant->buffers[carried->next].place == WEFT_PLACE_ALIAS && carried->current != carried->next;
+}
+
+static bool region_is_sound(const weft_variant *variant, const weft_step *step)
+{
+    const weft_region_step *region = &step->region;
+    if (weft_step_nested(step) >= variant->step_count - (size_t)(step - variant->steps)) return false;
+    if (region->scalar >= variant->buffer_count) return false;
+    if (region->control == WEFT_CONTROL_FOLD && !slots_exist(variant, &region->trips, 1)) return false;
+    for (size_t i = 0; i < region->carried_count; i++)
+        if (!carried_is_sound(variant, &region->carried[i])) return false;
+    return true;
+}
+
 static bool step_is_sound(const weft_variant *variant, const weft_step *step)
 {
     const uint32_t range[] = {step->iterations, step->work};
@@ -81,6 +105,7 @@ static bool step_is_sound(const weft_variant *variant, const weft_step *step)
                slots_exist(variant, step->scalars, step->scalar_count);
     case WEFT_STEP_GEMM: return gemm_is_sound(variant, step);
     case WEFT_STEP_HOST: return step->op != NULL ? step->op->kernel != NULL : step->host != NULL;
+    case WEFT_STEP_REGION: return region_is_sound(variant, step);
     }
     return false;
 }

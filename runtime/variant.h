@@ -18,7 +18,13 @@
  */
 enum { WEFT_LAYOUT_CONTIGUOUS = 0, WEFT_LAYOUT_UNIT = 1, WEFT_LAYOUT_STRIDED = UINT8_MAX };
 
-typedef enum weft_place { WEFT_PLACE_INPUT, WEFT_PLACE_OUTPUT, WEFT_PLACE_TEMPORARY, WEFT_PLACE_CONSTANT } weft_place;
+typedef enum weft_place {
+    WEFT_PLACE_INPUT,
+    WEFT_PLACE_OUTPUT,
+    WEFT_PLACE_TEMPORARY,
+    WEFT_PLACE_CONSTANT,
+    WEFT_PLACE_ALIAS /* the memory of other buffers in turn, as the region step says that carries it */
+} weft_place;
 
 /* A value in memory. */
 typedef struct weft_buffer {
@@ -28,14 +34,15 @@ typedef struct weft_buffer {
     uint32_t rank;
     const uint32_t *extents; /* slots */
     const uint32_t *strides; /* slots, in elements; NULL: row-major, as temporaries and constants always are */
-    uint32_t bytes;          /* slot; TEMPORARY: size to plan */
+    uint32_t bytes;          /* slot; TEMPORARY: size to plan; carried: size to copy */
     const void *data;        /* CONSTANT */
 } weft_buffer;
 
 typedef enum weft_step_kind {
     WEFT_STEP_KERNEL, /* generated code */
     WEFT_STEP_GEMM,   /* batched matrix product through the library */
-    WEFT_STEP_HOST    /* a C function: an extension's kernel, the reference backend */
+    WEFT_STEP_HOST,   /* a C function: an extension's kernel, the reference backend */
+    WEFT_STEP_REGION  /* fold, while or cond: runs the steps behind it, many times or some of them */
 } weft_step_kind;
 
 /* C[b] = A[b] * B[b] with any strides; b runs over `batch_rank` axes. All fields are slots. */
@@ -49,12 +56,34 @@ typedef struct weft_gemm {
     uint32_t a_offset, b_offset, c_offset;                      /* of element (0, 0), in elements */
 } weft_gemm;
 
+typedef enum weft_control { WEFT_CONTROL_FOLD, WEFT_CONTROL_WHILE, WEFT_CONTROL_COND } weft_control;
+
+/*
+ * A value that flows around a loop. Its steps read `current` and write `next`, which are ALIASes: `current` is
+ * `initial` in the first turn and then what the turn before wrote; `next` is `result` and `spare` in turn, so that
+ * nothing is copied while the loop runs. All of them are row-major.
+ */
+typedef struct weft_carried {
+    uint32_t initial, current, next, result, spare; /* buffers */
+} weft_carried;
+
+/* The steps of its one or two parts follow the region step: body; condition, body; then, else. */
+typedef struct weft_region_step {
+    weft_control control;
+    uint32_t trips;       /* FOLD: slot */
+    uint32_t scalar;      /* buffer; FOLD: the i64 index of the turn; WHILE: the verdict; COND: the predicate */
+    uint32_t parts[2];    /* steps of each, nested ones included */
+    size_t carried_count; /* of a loop */
+    const weft_carried *carried;
+} weft_region_step;
+
 typedef struct weft_step {
     weft_step_kind kind;
     const char *name; /* for reports and pictures */
     size_t buffer_count;
-    const uint32_t *buffers; /* of the variant; KERNEL: written ones first; GEMM: A, B, C; HOST: inputs, outputs */
-    size_t written;          /* how many of them are written: the first for KERNEL, the last for GEMM and HOST */
+    const uint32_t *buffers; /* of the variant; KERNEL: written ones first; GEMM: A, B, C; HOST: inputs, outputs;
+                                REGION: all that keep their values while it runs, results last */
+    size_t written;          /* how many of them are written: the first for KERNEL, else the last */
     /* KERNEL */
     struct weft_cache_handle *code; /* of a weft_kernel_code, keeps it loaded; NULL when the variant does not own it */
     weft_kernel_function function;
@@ -74,7 +103,15 @@ typedef struct weft_step {
     /* ... or, where op is NULL, a function of the compiler; `values` are the evaluated formulas. */
     weft_status *(*host)(void *self, const weft_kernel_context *context, const int64_t *values);
     void *host_self;
+    /* REGION */
+    weft_region_step region;
 } weft_step;
+
+/* Steps that belong to a region step and follow it. */
+static inline size_t weft_step_nested(const weft_step *step)
+{
+    return step->kind == WEFT_STEP_REGION ? (size_t)step->region.parts[0] + step->region.parts[1] : 0;
+}
 
 struct weft_variant {
     const weft_allocator *allocator;

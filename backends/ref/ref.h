@@ -107,9 +107,6 @@ weft_status *weft_reference_extension(const weft_reference_call *call);
 weft_status *weft_reference_evaluate(const weft_reference_run *run, const weft_compiled *body, size_t argument_count,
                                      const weft_view *arguments, const weft_view *outputs) WEFT_MUST_USE;
 
-/* A region in the form of a compiled graph, in memory of `arena`. */
-weft_status *weft_reference_open(const weft_region *region, weft_arena *arena, weft_compiled *out_body) WEFT_MUST_USE;
-
 /* An error of `call`'s op: "op: ...". */
 weft_status *weft_reference_error(const weft_reference_call *call, weft_code code, const char *format,
                                   ...) WEFT_MUST_USE WEFT_FORMAT(3, 4);

@@ -1,21 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/ref/ref.h"
+#include "runtime/region.h"
 
-/* ---- regions ---- */
-
-weft_status *weft_reference_open(const weft_region *region, weft_arena *arena, weft_compiled *out_body)
-{
-    size_t input_count = region->parameters.count, output_count = region->results.count;
-    uint32_t *inputs = weft_arena_allocate(arena, input_count * sizeof *inputs);
-    weft_value *outputs = weft_arena_allocate(arena, output_count * sizeof *outputs);
-    if (inputs == NULL || outputs == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < input_count; i++) inputs[i] = region->parameters.items[i].node;
-    for (size_t i = 0; i < output_count; i++)
-        outputs[i] = (weft_value){region->results.items[i].node, region->results.items[i].output};
-    *out_body =
-        (weft_compiled){.graph = region->graph, .output_count = output_count, .outputs = outputs, .inputs = inputs};
-    return NULL;
-}
+/* ---- loops ---- */
 
 /* What a loop carries lives in the outputs of its node: a step reads and overwrites them. */
 static weft_status *start_carried(const weft_reference_call *call)
@@ -36,6 +23,11 @@ static weft_view *fill_arguments(const weft_reference_call *call, weft_arena *ar
     return arguments;
 }
 
+static weft_status *in_turn(const weft_reference_call *call, int64_t turn, weft_status *status)
+{
+    return weft_region_error(call->allocator, call->op->name, turn, status);
+}
+
 typedef weft_status *(*region_function)(const weft_reference_call *call, weft_arena *arena);
 
 static weft_status *with_arena(const weft_reference_call *call, region_function function)
@@ -53,31 +45,34 @@ static weft_status *fold(const weft_reference_call *call, weft_arena *arena)
 {
     weft_compiled body;
     int64_t trips = call->attrs[0].extents.extents[0].value;
-    WEFT_TRY(weft_reference_open(&call->attrs[1].region, arena, &body));
+    WEFT_TRY(weft_compiled_open(&call->attrs[1].region, arena, &body));
     WEFT_TRY(start_carried(call));
     weft_view *arguments = fill_arguments(call, arena, 1);
     if (arguments == NULL) return weft_status_out_of_memory();
     int64_t trip;
     arguments[0] = (weft_view){.dtype = WEFT_I64, .data = &trip};
     for (trip = 0; trip < trips; trip++)
-        WEFT_TRY(weft_reference_evaluate(call->run, &body, 1 + call->input_count, arguments, call->outputs));
+        WEFT_TRY(in_turn(call, trip,
+                         weft_reference_evaluate(call->run, &body, 1 + call->input_count, arguments, call->outputs)));
     return NULL;
 }
 
 static weft_status *loop(const weft_reference_call *call, weft_arena *arena)
 {
     weft_compiled condition, body;
-    WEFT_TRY(weft_reference_open(&call->attrs[1].region, arena, &condition));
-    WEFT_TRY(weft_reference_open(&call->attrs[2].region, arena, &body));
+    WEFT_TRY(weft_compiled_open(&call->attrs[1].region, arena, &condition));
+    WEFT_TRY(weft_compiled_open(&call->attrs[2].region, arena, &body));
     WEFT_TRY(start_carried(call));
     const weft_view *arguments = fill_arguments(call, arena, 0);
     if (arguments == NULL) return weft_status_out_of_memory();
     uint8_t again;
     weft_view verdict = {.dtype = WEFT_BOOL, .data = &again};
-    for (;;) {
-        WEFT_TRY(weft_reference_evaluate(call->run, &condition, call->input_count, arguments, &verdict));
+    for (int64_t turn = 0;; turn++) {
+        weft_status *status = weft_reference_evaluate(call->run, &condition, call->input_count, arguments, &verdict);
+        if (status == NULL && again)
+            status = weft_reference_evaluate(call->run, &body, call->input_count, arguments, call->outputs);
+        WEFT_TRY(in_turn(call, turn, status));
         if (!again) return NULL;
-        WEFT_TRY(weft_reference_evaluate(call->run, &body, call->input_count, arguments, call->outputs));
     }
 }
 
@@ -85,7 +80,7 @@ static weft_status *branch(const weft_reference_call *call, weft_arena *arena)
 {
     weft_compiled body;
     bool first = weft_element_load(WEFT_BOOL, call->inputs[0].data).integer != 0;
-    WEFT_TRY(weft_reference_open(&call->attrs[first ? 0 : 1].region, arena, &body));
+    WEFT_TRY(weft_compiled_open(&call->attrs[first ? 0 : 1].region, arena, &body));
     return weft_reference_evaluate(call->run, &body, call->input_count - 1, call->inputs + 1, call->outputs);
 }
 

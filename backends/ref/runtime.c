@@ -45,7 +45,7 @@ static weft_status *plan_body(const struct planner *planner, const weft_compiled
 static weft_status *plan_region(const struct planner *planner, const weft_region *region)
 {
     weft_compiled body;
-    WEFT_TRY(weft_reference_open(region, planner->arena, &body));
+    WEFT_TRY(weft_compiled_open(region, planner->arena, &body));
     return plan_body(planner, &body);
 }
 

@@ -113,6 +113,8 @@ typedef struct weft_kernel_context {
                      void (*task)(void *argument, int64_t begin, int64_t end), void *argument);
     bool (*is_cancelled)(const struct weft_kernel_context *context);
     void *host; /* private */
+    /* What is_cancelled reads, or NULL: for weft_run.cancelled of nested runs. */
+    const volatile bool *cancelled;
 } weft_kernel_context;
 
 /* ---- ops ---- */

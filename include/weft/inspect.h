@@ -32,9 +32,10 @@ weft_status *weft_program_emit(const weft_program *program, weft_emit_format for
 /* ---- what is computed where ---- */
 
 typedef enum weft_outline_engine {
-    WEFT_ENGINE_KERNEL,   /* generated code */
-    WEFT_ENGINE_PRODUCT,  /* the library of matrix products */
-    WEFT_ENGINE_EXTENSION /* an extension's own kernel */
+    WEFT_ENGINE_KERNEL,    /* generated code */
+    WEFT_ENGINE_PRODUCT,   /* the library of matrix products */
+    WEFT_ENGINE_EXTENSION, /* an extension's own kernel */
+    WEFT_ENGINE_REGION     /* a fold, while or cond around the steps of its regions */
 } weft_outline_engine;
 
 typedef enum weft_outline_place {
@@ -57,6 +58,8 @@ typedef struct weft_outline_node {
     const char *const *types; /* of each output: "f32[n, 4]" */
     weft_outline_place place;
     uint32_t step;
+    size_t region_count;
+    const struct weft_outline_region *regions; /* of a fold, while or cond */
 } weft_outline_node;
 
 typedef struct weft_outline_step {
@@ -79,6 +82,12 @@ typedef struct weft_outline {
     size_t output_count;
     const weft_outline_output *outputs;
 } weft_outline;
+
+/* "body", "condition", "then", "else". Its inputs are nodes "input"; its outputs have their number as name. */
+typedef struct weft_outline_region {
+    const char *name;
+    weft_outline outline;
+} weft_outline_region;
 
 /* UNSUPPORTED names an op that no engine computes. */
 weft_status *weft_outline_create(const weft_program *program, const weft_outline **out_outline) WEFT_MUST_USE;

@@ -20,31 +20,80 @@
 /* Sixteen vectors of the widest elements that may come along: of the position of an argmax of bools, with AVX. */
 #define MOST_LANES 64u
 
+static weft_status *add_region(weft_partition *partition, uint32_t node, uint32_t number, const weft_region *region)
+{
+    weft_partition *inner = weft_arena_allocate(&partition->arena, sizeof *inner);
+    weft_compiled *body = weft_arena_allocate(&partition->arena, sizeof *body);
+    if (inner == NULL || body == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(weft_compiled_open(region, &partition->arena, body));
+    WEFT_TRY(weft_partition_init(inner, partition->allocator, body));
+    inner->node = node;
+    inner->region = number;
+    inner->next = partition->regions;
+    partition->regions = inner;
+    return NULL;
+}
+
+/* `live` has a byte for each node. */
+static weft_status *add_regions(weft_partition *partition, uint8_t *live)
+{
+    const weft_compiled *compiled = partition->compiled;
+    weft_graph_mark(compiled->graph, compiled->output_count, compiled->outputs, live);
+    for (uint32_t n = 0; n < compiled->graph->node_count; n++) {
+        const weft_node *node = weft_graph_node(compiled->graph, n);
+        uint32_t number = 0;
+        for (size_t i = 0; live[n] && i < node->op->attr_count; i++)
+            if (node->op->attrs[i].kind == WEFT_ATTR_REGION)
+                WEFT_TRY(add_region(partition, n, number++, &node->attrs[i].region));
+    }
+    return NULL;
+}
+
 weft_status *weft_partition_init(weft_partition *partition, const weft_allocator *allocator,
                                  const weft_compiled *compiled)
 {
     size_t count = compiled->graph->node_count + 1;
     *partition = (weft_partition){.allocator = allocator, .compiled = compiled};
+    weft_arena_init(&partition->arena, allocator);
     partition->roles = weft_allocate_zeroed(allocator, count);
     partition->forced = weft_allocate_zeroed(allocator, count);
     partition->looped = weft_allocate_zeroed(allocator, count);
     partition->roots = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     partition->weights = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     bool fine = partition->roles != NULL && partition->forced != NULL && partition->looped != NULL;
-    if (fine && partition->roots != NULL && partition->weights != NULL) return NULL;
-    weft_partition_finish(partition);
-    return weft_status_out_of_memory();
+    fine = fine && partition->roots != NULL && partition->weights != NULL;
+    weft_status *status = fine ? add_regions(partition, partition->roles) : weft_status_out_of_memory();
+    if (status != NULL) weft_partition_finish(partition);
+    return status;
 }
 
 void weft_partition_finish(weft_partition *partition)
 {
     size_t count = partition->compiled->graph->node_count + 1;
+    for (weft_partition *region = partition->regions; region != NULL; region = region->next)
+        weft_partition_finish(region);
+    weft_arena_finish(&partition->arena);
     weft_free(partition->allocator, partition->roles, count);
     weft_free(partition->allocator, partition->forced, count);
     weft_free(partition->allocator, partition->looped, count);
     weft_free(partition->allocator, partition->roots, count * sizeof(uint32_t));
     weft_free(partition->allocator, partition->weights, count * sizeof(uint32_t));
-    *partition = (weft_partition){.compiled = partition->compiled};
+    *partition = (weft_partition){.compiled = partition->compiled, .next = partition->next};
+}
+
+bool weft_partition_has_changed(const weft_partition *partition)
+{
+    bool changed = partition->changed;
+    for (const weft_partition *region = partition->regions; region != NULL && !changed; region = region->next)
+        changed = weft_partition_has_changed(region);
+    return changed;
+}
+
+weft_partition *weft_partition_of_region(const weft_partition *partition, uint32_t node, uint32_t region)
+{
+    weft_partition *found = partition->regions;
+    while (found != NULL && (found->node != node || found->region != region)) found = found->next;
+    return found;
 }
 
 void weft_partition_force(weft_partition *partition, uint32_t node)
@@ -189,7 +238,8 @@ static void weigh(weft_partition *partition, const uint8_t *live)
         }
         bool computed = node->op->op_class != WEFT_CLASS_LEAF;
         if (computed && weight > LARGEST_KERNEL) partition->forced[n] = 1;
-        bool is_read = partition->forced[n] || is_leaf_memory(graph, node) || is_reduction(node);
+        bool is_step = is_reduction(node) || node->op->op_class == WEFT_CLASS_REGION;
+        bool is_read = partition->forced[n] || is_leaf_memory(graph, node) || is_step;
         partition->weights[n] = is_read ? 1 : weight;
     }
 }
@@ -221,6 +271,7 @@ static weft_role engine_of(const weft_partition *partition, uint32_t n)
     const weft_graph *graph = partition->compiled->graph;
     const weft_node *node = weft_graph_node(graph, n);
     if (node->op->op_class == WEFT_CLASS_OPAQUE) return WEFT_ROLE_HOST;
+    if (node->op->op_class == WEFT_CLASS_REGION) return WEFT_ROLE_REGION;
     bool is_dot = weft_op_id_of(node->op) == WEFT_OP_dot;
     if (is_dot && !partition->looped[n] && is_gemm(graph, node)) return WEFT_ROLE_GEMM;
     return WEFT_ROLE_KERNEL;
@@ -230,7 +281,8 @@ static weft_role role_of(const weft_partition *partition, uint32_t n, uint32_t r
 {
     const weft_graph *graph = partition->compiled->graph;
     const weft_node *node = weft_graph_node(graph, n);
-    if (is_leaf_memory(graph, node)) return WEFT_ROLE_LEAF;
+    bool wanted_constant = partition->forced[n] && weft_op_id_of(node->op) == WEFT_OP_constant;
+    if (wanted_constant || is_leaf_memory(graph, node)) return WEFT_ROLE_LEAF;
     if (node->op->op_class == WEFT_CLASS_LEAF && !partition->forced[n]) return WEFT_ROLE_INLINE;
     weft_role engine = engine_of(partition, n);
     if (engine != WEFT_ROLE_KERNEL || partition->forced[n]) return engine;
@@ -262,7 +314,8 @@ static void demand(weft_partition *partition, uint32_t n)
     const weft_graph *graph = partition->compiled->graph;
     const weft_node *node = weft_graph_node(graph, n);
     weft_op_id id = weft_op_id_of(node->op);
-    if (partition->roles[n] == WEFT_ROLE_HOST) demand_operands(partition, node, false);
+    bool is_step = partition->roles[n] == WEFT_ROLE_HOST || partition->roles[n] == WEFT_ROLE_REGION;
+    if (is_step) demand_operands(partition, node, false);
     if (partition->roles[n] == WEFT_ROLE_GEMM) demand_operands(partition, node, true);
     if (id == WEFT_OP_gather) partition->forced[node->inputs[0].node] = 1;
     bool expands = id == WEFT_OP_broadcast && weft_value_type(graph, node->inputs[0])->shape.rank > 0;
@@ -277,16 +330,12 @@ static void demand(weft_partition *partition, uint32_t n)
     }
 }
 
-static weft_status *assign(weft_partition *partition, const uint8_t *live, uint8_t *shared)
+static void assign(weft_partition *partition, const uint8_t *live, uint8_t *shared)
 {
     const weft_graph *graph = partition->compiled->graph;
     for (uint32_t n = (uint32_t)graph->node_count; n-- > 0;) {
         if (!live[n]) continue;
         const weft_node *node = weft_graph_node(graph, n);
-        if (node->op->op_class == WEFT_CLASS_REGION) {
-            return weft_status_create(partition->allocator, WEFT_UNSUPPORTED, node->op->name,
-                                      "no code is generated for %s; the runtime \"ref\" runs it", node->op->name);
-        }
         uint32_t root = partition->roots[n];
         weft_role role = role_of(partition, n, root, shared[n]);
         partition->roles[n] = (uint8_t)role;
@@ -294,7 +343,6 @@ static weft_status *assign(weft_partition *partition, const uint8_t *live, uint8
         pass_root(partition, node, own ? n + 1 : root, !own && shared[n], shared);
         demand(partition, n);
     }
-    return NULL;
 }
 
 weft_status *weft_partition_fill(weft_partition *partition)
@@ -310,7 +358,9 @@ weft_status *weft_partition_fill(weft_partition *partition)
     partition->changed = false;
     for (size_t i = 0; i < compiled->output_count; i++) partition->forced[compiled->outputs[i].node] = 1;
     weigh(partition, live);
-    weft_status *status = assign(partition, live, live + count);
+    assign(partition, live, live + count);
     weft_free(partition->allocator, live, 2 * count);
-    return status;
+    for (weft_partition *region = partition->regions; region != NULL; region = region->next)
+        WEFT_TRY(weft_partition_fill(region));
+    return NULL;
 }

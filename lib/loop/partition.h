@@ -16,7 +16,8 @@ typedef enum weft_role {
     WEFT_ROLE_LEAF,   /* an input or a constant of many elements: has memory already */
     WEFT_ROLE_KERNEL, /* root of a generated kernel */
     WEFT_ROLE_GEMM,   /* a dot for the library */
-    WEFT_ROLE_HOST    /* an extension's kernel */
+    WEFT_ROLE_HOST,   /* an extension's kernel */
+    WEFT_ROLE_REGION  /* fold, while or cond: a step around those of its regions */
 } weft_role;
 
 typedef struct weft_partition {
@@ -28,13 +29,21 @@ typedef struct weft_partition {
     uint32_t *roots; /* for INLINE and STAGE: the one root that reads it, or none (0) when several do; root node + 1 */
     uint32_t *weights; /* about how many scalar operations recomputing an element costs */
     bool changed;      /* something was forced since the last fill */
+    weft_arena arena;
+    struct weft_partition *regions; /* of all regions of the live nodes, linked through `next` */
+    struct weft_partition *next;
+    uint32_t node, region; /* of a region's partition: the node, and which of its regions, counted from 0 */
 } weft_partition;
 
 weft_status *weft_partition_init(weft_partition *partition, const weft_allocator *allocator,
                                  const weft_compiled *compiled) WEFT_MUST_USE;
 void weft_partition_finish(weft_partition *partition);
-/* Assigns the roles. UNSUPPORTED names an op no engine here runs. */
+/* Assigns the roles, in regions too. */
 weft_status *weft_partition_fill(weft_partition *partition) WEFT_MUST_USE;
+/* Whether something was forced since the last fill, in regions too. */
+bool weft_partition_has_changed(const weft_partition *partition);
+/* That of region number `region` of node `node`. */
+weft_partition *weft_partition_of_region(const weft_partition *partition, uint32_t node, uint32_t region);
 /* Demands memory for a node: whoever cannot place it asks, and fills again. */
 void weft_partition_force(weft_partition *partition, uint32_t node);
 

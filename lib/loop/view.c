@@ -4,7 +4,7 @@
 
 /* Where the point lies in memory, or NONE; every op on the way must only move elements. */
 static weft_expr address_of(weft_space *space, const weft_partition *partition, const weft_memory *memories,
-                            const uint32_t *first_memory, weft_point point, uint32_t *out_node)
+                            const uint32_t *first_memory, weft_point point, uint32_t *out_memory)
 {
     while (!weft_role_has_memory(partition->roles[point.value.node])) {
         const weft_node *node = weft_graph_node(space->graph, point.value.node);
@@ -13,8 +13,8 @@ static weft_expr address_of(weft_space *space, const weft_partition *partition, 
         if (!weft_space_operand(space, &point, 0, NULL, &read) || read.predicate_count > 0) return WEFT_EXPR_NONE;
         point = read;
     }
-    *out_node = point.value.node;
-    return weft_space_address(space, &memories[first_memory[point.value.node] + point.value.output], point.index);
+    *out_memory = first_memory[point.value.node] + point.value.output;
+    return weft_space_address(space, &memories[*out_memory], point.index);
 }
 
 bool weft_view_find(weft_space *space, const weft_partition *partition, const weft_memory *memories,
@@ -32,7 +32,7 @@ bool weft_view_find(weft_space *space, const weft_partition *partition, const we
                weft_expr_find(space->graph->extents, name) != WEFT_EXPR_NONE);
         point.index[i] = weft_expr_variable(x, name, weft_space_extent(space, shape.extents[i]));
     }
-    weft_expr address = address_of(space, partition, memories, first_memory, point, &out_view->node);
+    weft_expr address = address_of(space, partition, memories, first_memory, point, &out_view->memory);
     for (size_t i = 0; i < shape.rank; i++) {
         weft_expr rest;
         if (!weft_expr_affine(x, address, point.index[i], &out_view->strides[i], &rest)) return false;

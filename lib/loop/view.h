@@ -6,7 +6,7 @@
 #include "lib/loop/space.h"
 
 typedef struct weft_strides {
-    uint32_t node;    /* whose memory it is: output 0 */
+    uint32_t memory;
     weft_expr offset; /* of element (0, ..., 0), in elements */
     weft_expr strides[WEFT_MAX_RANK];
 } weft_strides;

@@ -29,10 +29,9 @@ void weft_test_coverage_add(weft_test_coverage *coverage, const char *text)
     weft_module_destroy(module);
 }
 
-/* Regions are in the grammar and not executed yet; the extent of an axis is an i64. */
+/* The extent of an axis is an i64. */
 static weft_dtype_set wanted(const weft_op_def *op)
 {
-    if (op->op_class == WEFT_CLASS_REGION) return 0;
     if (weft_op_id_of(op) == WEFT_OP_extent) return 1u << WEFT_I64;
     return op->dtypes == 0 ? COMPUTED : op->dtypes & COMPUTED;
 }
