@@ -2,7 +2,7 @@
 #ifndef WEFT_LIB_BUILD_INTERNAL_H
 #define WEFT_LIB_BUILD_INTERNAL_H
 /* Shared by build.c (what steps there are), build_memory.c (what memory), build_region.c (regions), build_step.c
- * (filling the steps in) and build_visit.c (looking at them). */
+ * (filling the steps in), build_cost.c (how much they do) and build_visit.c (looking at them). */
 #include "lib/build.h"
 #include "lib/compile.h"
 #include "lib/loop/lower.h"
@@ -91,6 +91,9 @@ weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step
 weft_status *weft_builder_fill_gemm(variant_builder *builder, const planned_step *planned,
                                     weft_step *out_step) WEFT_MUST_USE;
 weft_status *weft_builder_fill_host(variant_builder *builder, const planned_step *planned,
+                                    weft_step *out_step) WEFT_MUST_USE;
+/* Fills in the slots that say how much a scheduled kernel does. */
+weft_status *weft_builder_fill_cost(variant_builder *builder, const weft_kernel *kernel,
                                     weft_step *out_step) WEFT_MUST_USE;
 /* Schedules the kernel, finds or makes its code. */
 weft_status *weft_builder_fill_kernel(variant_builder *builder, const weft_code_generator *generator,

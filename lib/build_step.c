@@ -283,34 +283,6 @@ static weft_status *make_code(void *context, void **out_value, size_t *out_bytes
     return NULL;
 }
 
-/* About how many scalar operations one iteration of the thread range runs. */
-static weft_status *work_slot(variant_builder *builder, const weft_kernel *kernel, uint32_t *out_iterations,
-                              uint32_t *out_work)
-{
-    weft_extents *x = kernel->extents;
-    weft_expr zero = weft_expr_constant(x, 0);
-    weft_expr iterations = weft_expr_constant(x, 1), lanes = iterations, work = zero;
-    for (uint32_t i = 0; i < kernel->range_count; i++) {
-        bool thread = kernel->ranges[i].bind == WEFT_BIND_THREAD;
-        weft_expr *total = thread ? &iterations : &lanes;
-        *total = weft_expr_mul(x, *total, kernel->ranges[i].extent);
-    }
-    for (uint32_t s = 0; s < kernel->stage_count; s++) {
-        const weft_stage *stage = &kernel->stages[s];
-        weft_expr points = lanes;
-        for (uint32_t i = 0; i < stage->range_count; i++) points = weft_expr_mul(x, points, stage->ranges[i].extent);
-        weft_expr cost = weft_expr_constant(x, (int64_t)stage->inst_count + stage->store_count);
-        work = weft_expr_add(x, work, weft_expr_mul(x, points, cost));
-    }
-    for (uint32_t i = 0; i < kernel->range_count; i++) {
-        weft_expr variable = kernel->ranges[i].variable;
-        work = weft_expr_substitute(x, work, 1, &variable, &zero);
-    }
-    WEFT_TRY(weft_extents_take_error(x));
-    WEFT_TRY(weft_expr_compile(x, iterations, &builder->variant->formulas, out_iterations));
-    return weft_expr_compile(x, work, &builder->variant->formulas, out_work);
-}
-
 static weft_status *scalar_slots(variant_builder *builder, const weft_kernel *kernel, weft_step *out_step)
 {
     size_t count = weft_kernel_scalar_count(kernel);
@@ -366,7 +338,7 @@ weft_status *weft_builder_fill_kernel(variant_builder *builder, const weft_code_
     weft_machine machine;
     generator->machine(&machine);
     WEFT_TRY(weft_kernel_prepare(kernel, &machine));
-    WEFT_TRY(work_slot(builder, kernel, &out_step->iterations, &out_step->work));
+    WEFT_TRY(weft_builder_fill_cost(builder, kernel, out_step));
     WEFT_TRY(scalar_slots(builder, kernel, out_step));
     size_t count = weft_kernel_argument_count(kernel);
     uint32_t *buffers = weft_arena_allocate(&builder->variant->arena, (count + 1) * sizeof *buffers);

@@ -7,7 +7,9 @@
 struct weft_frame {
     weft_frame *next;
     weft_bound *bound;
-    char *arena; /* of this run */
+    char *arena;                 /* of this run */
+    const weft_profile *profile; /* of this run; NULL: nobody asks */
+    size_t depth;                /* of the step under way, if somebody asks */
     weft_block *arena_block;
     weft_array **outputs; /* the caller's, or new ones */
     weft_block **copies;  /* per input: of a donated one that an output overlaps */

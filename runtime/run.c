@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <time.h>
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif
 #include "runtime/memory.h"
 #include "runtime/prepared.h"
+#include "runtime/profile.h"
 #include "runtime/steps.h"
 
 /* ---- the floating-point environment of every step: round to nearest, denormals kept, nothing trapped ---- */
@@ -32,13 +32,6 @@ static void leave_float_mode(unsigned saved)
     (void)saved;
 }
 #endif
-
-static int64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 /* ---- building ---- */
 
@@ -93,12 +86,12 @@ static weft_status *make_prepared(void *context, void **out_value, size_t *out_b
     weft_variant *variant;
     weft_prepared *prepared;
     weft_arena arena;
-    int64_t begin = now();
+    int64_t begin = weft_clock_now();
     weft_arena_init(&arena, &build->executor->allocator);
     weft_status *status = build_variant(build, &arena, &variant);
     weft_arena_finish(&arena);
     build->built = true;
-    build->elapsed = now() - begin;
+    build->elapsed = weft_clock_now() - begin;
     WEFT_TRY(status);
     size_t bytes = sizeof *variant + variant->arena.used + variant->formulas.count * sizeof(weft_formula);
     WEFT_TRY(weft_prepared_create(build->executor, variant, &prepared));
@@ -114,6 +107,7 @@ static weft_status *run_frame(weft_frame *frame, const weft_run *run)
     weft_status *status = weft_frame_open(frame, run);
     if (status == NULL) {
         unsigned saved = enter_float_mode();
+        frame->profile = run->profile;
         status = weft_steps_run(frame, 0, frame->bound->variant->step_count, run->cancelled);
         leave_float_mode(saved);
     }
@@ -124,10 +118,10 @@ static weft_status *run_frame(weft_frame *frame, const weft_run *run)
 static weft_status *run_reported(weft_frame *frame, const weft_run *run, const struct build *build)
 {
     if (run->report == NULL) return run_frame(frame, run);
-    int64_t begin = now();
+    int64_t begin = weft_clock_now();
     weft_status *status = run_frame(frame, run);
     *run->report = (weft_report){.compile_ns = build->elapsed,
-                                 .run_ns = now() - begin,
+                                 .run_ns = weft_clock_now() - begin,
                                  .steps = frame->bound->variant->step_count,
                                  .peak_bytes = (size_t)frame->bound->arena_bytes,
                                  .hit = !build->built};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/steps.h"
 #include <inttypes.h>
+#include "runtime/profile.h"
 #include "runtime/region.h"
 
 /* ---- kernels ---- */
@@ -115,6 +116,17 @@ static weft_status *run_step(weft_frame *frame, const weft_bound_step *bound_ste
     return NULL;
 }
 
+/* Steps that a step runs report before it, one deeper. */
+static weft_status *run_profiled(weft_frame *frame, size_t number, const volatile bool *cancelled)
+{
+    int64_t begin = weft_clock_now();
+    frame->depth++;
+    weft_status *status = run_step(frame, &frame->bound->steps[number], cancelled);
+    frame->depth--;
+    if (status == NULL) weft_profile_step(frame, number, begin, weft_clock_now());
+    return status;
+}
+
 weft_status *weft_steps_run(weft_frame *frame, size_t first, size_t count, const volatile bool *cancelled)
 {
     const weft_bound *bound = frame->bound;
@@ -122,7 +134,8 @@ weft_status *weft_steps_run(weft_frame *frame, size_t first, size_t count, const
         if (cancelled != NULL && *cancelled)
             return weft_status_create(&bound->executor->allocator, WEFT_CANCELLED, "weft_executor_run",
                                       "the run was cancelled before step %zu of %zu", i, bound->variant->step_count);
-        WEFT_TRY(run_step(frame, &bound->steps[i], cancelled));
+        if (frame->profile == NULL) WEFT_TRY(run_step(frame, &bound->steps[i], cancelled));
+        else WEFT_TRY(run_profiled(frame, i, cancelled));
     }
     return NULL;
 }

@@ -102,7 +102,9 @@ static bool step_is_sound(const weft_variant *variant, const weft_step *step)
     switch (step->kind) {
     case WEFT_STEP_KERNEL:
         return step->function != NULL && slots_exist(variant, range, 2) &&
-               slots_exist(variant, step->scalars, step->scalar_count);
+               slots_exist(variant, step->scalars, step->scalar_count) &&
+               (step->accesses == NULL ||
+                (slots_exist(variant, step->accesses, step->buffer_count) && slots_exist(variant, &step->flops, 1)));
     case WEFT_STEP_GEMM: return gemm_is_sound(variant, step);
     case WEFT_STEP_HOST: return step->op != NULL ? step->op->kernel != NULL : step->host != NULL;
     case WEFT_STEP_REGION: return region_is_sound(variant, step);

@@ -91,6 +91,10 @@ typedef struct weft_step {
     const uint32_t *scalars; /* slots */
     uint32_t iterations;     /* slot: extent of the thread range */
     uint32_t work;           /* slot: about how many scalar operations one iteration costs; decides the grain */
+    /* For profiles. Slots: how much arithmetic all iterations do, and how often they read or write an element of each
+     * buffer; `accesses` NULL: neither is known. */
+    uint32_t flops;
+    const uint32_t *accesses;
     const char *const
         *sites; /* sentence of each data check: printf format of value, position and extent (all PRId64) */
     const uint32_t *site_extents; /* slot of the extent in each sentence; NULL: no sentence has one */

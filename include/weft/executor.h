@@ -50,6 +50,38 @@ typedef struct weft_report {
     bool hit;           /* the variant was in the cache */
 } weft_report;
 
+typedef enum weft_profile_kind {
+    WEFT_PROFILE_KERNEL,  /* generated code */
+    WEFT_PROFILE_PRODUCT, /* the library of matrix products */
+    WEFT_PROFILE_HOST,    /* an extension's kernel, the reference runtime */
+    WEFT_PROFILE_REGION   /* a fold, while or cond around the steps of its regions */
+} weft_profile_kind;
+
+/*
+ * What one step of a run did. `bytes` and `flops` are estimates from the extents of this run. A kernel's bytes are for
+ * each array that it reads or writes the elements accessed, but at most all of the array once; a product's and a host
+ * step's are those of its operands and results. A kernel's flops are the arithmetic of its code, functions such as exp
+ * in the operations they are made of, an fma as two, of integers too; moves, conversions and choices count nothing, nor
+ * does what finds addresses. A product of m x k and k x n has 2 m n k flops, a complex one 8 m n k. A host step's are
+ * not known: 0. A region's own bytes and flops are 0: its steps have them.
+ */
+typedef struct weft_profile_record {
+    size_t size;      /* of this struct, as the library knows it */
+    const char *name; /* of the tensor, or the op, that the step computes; valid during the call */
+    weft_profile_kind kind;
+    size_t step;              /* its number in the table of steps */
+    size_t depth;             /* 0; deeper for steps that another step runs */
+    int64_t begin_ns, end_ns; /* of a clock that only goes forward */
+    double bytes, flops;
+} weft_profile_record;
+
+/* Called after each step that went well, on the thread that called weft_executor_run; steps that another one runs come
+ * before it, as often as they ran. */
+typedef struct weft_profile {
+    void *self;
+    void (*record)(void *self, const weft_profile_record *record);
+} weft_profile;
+
 /* One run; zero-initialise. Nothing in it is kept after the call. */
 typedef struct weft_run {
     const char *runtime; /* name of a registered runtime; NULL: the default */
@@ -63,6 +95,7 @@ typedef struct weft_run {
     const volatile bool *cancelled; /* read between steps; NULL: never */
     bool specialize;                /* build (and prefer) a variant for exactly these extents */
     weft_report *report;            /* filled in when not NULL */
+    const weft_profile *profile;    /* told of each step when not NULL */
 } weft_run;
 
 /*

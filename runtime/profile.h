@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_PROFILE_H
+#define WEFT_RUNTIME_PROFILE_H
+/* What a run tells of its steps to those who ask: weft_run.profile. */
+#include "runtime/frame.h"
+
+/* Nanoseconds of a clock that only goes forward. */
+int64_t weft_clock_now(void);
+
+/* Hands the record of step `number` of the frame's variant to frame->profile. */
+void weft_profile_step(const weft_frame *frame, size_t number, int64_t begin, int64_t end);
+#endif
