@@ -10,6 +10,8 @@ import unittest
 
 BUILD, SOURCE = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+# A program in a page, and behind it, perhaps after how to compile it, what it prints.
+PROGRAM = re.compile(r"^```c\n(.*?)^```\n\n(?:    .*\n\n)?```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EINSUM_TESTS = ["einsum", "einsum_cache", "einsum_cases"]
 
 
@@ -51,14 +53,16 @@ class Installed(unittest.TestCase):
         run("cc", "-std=c17", "-O1", *STRICT, "-o", self.root / output, *arguments)
         return self.root / output
 
-    def test_first_program(self):
-        readme = (SOURCE / "README.md").read_text()
-        code = re.search(r"^```c\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL).group(1)
-        shown = re.search(r"^```text\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL).group(1)
-        source = self.root / "first.c"
-        source.write_text(code)
-        program = self.build("first", source, *self.flags("weft"))
-        self.assertEqual(run(program, env=self.environment), shown)
+    def test_programs_as_printed(self):
+        pages = [SOURCE / "README.md", *sorted((SOURCE / "tools/doc/guide").glob("*.md"))]
+        shown = [(page, *found) for page in pages for found in PROGRAM.findall(page.read_text())]
+        self.assertGreater(len(shown), 10)
+        for page, code, output in shown:
+            with self.subTest(page.name):
+                source = self.root / f"{page.stem}.c"
+                source.write_text(code)
+                program = self.build(page.stem, source, *self.flags("weft-einsum"), "-pthread")
+                self.assertEqual(run(program, env=self.environment), output)
 
     def test_runtime_alone(self):
         program = self.build("runtime", SOURCE / "test/install/runtime.c", *self.flags("weft-rt"))
