@@ -59,6 +59,24 @@ def meson_tests(log, directory, selection=()):
     return passed, failed
 
 
+def percent(part, whole):
+    return f"{100 * part / whole:5.1f} %" if whole else "    - "
+
+
+def print_coverage(log, directory):
+    """What the tests reached of each folder; LOGS/coverage.txt has the lines they did not."""
+    summary, folders = LOGS / "coverage.json", ["lib", "runtime", "backends", "extensions"]
+    filters = [word for folder in folders for word in ("--filter", f"{folder}/")]
+    require(log, ["gcovr", "--root", ".", *filters, "--json-summary", summary, "--txt", LOGS / "coverage.txt",
+                  "--exclude-unreachable-branches", directory])
+    files = json.loads(summary.read_text())["files"]
+    for folder in folders:
+        inside = [f for f in files if f["filename"].startswith(f"{folder}/")]
+        lines, branches = (percent(sum(f[f"{what}_covered"] for f in inside), sum(f[f"{what}_total"] for f in inside))
+                           for what in ("line", "branch"))
+        print(f"covered  {folder:10} {lines} of lines {branches} of branches", flush=True)
+
+
 def plain(log):
     configure(log, BUILD, ["--werror"])
     require(log, ["ninja", "-k", "0", "-C", BUILD])
@@ -67,9 +85,14 @@ def plain(log):
 
 def address(log):
     directory = BUILD / "asan"
-    configure(log, directory, ["-Db_sanitize=address,undefined", "-Doptimization=1"])
+    options = ["-Db_sanitize=address,undefined", "-Doptimization=1", "-Db_coverage=true"]
+    configure(log, directory, [*options, "-Dc_args=-fprofile-update=atomic"])
+    for counts in directory.rglob("*.gcda"):
+        counts.unlink()
     require(log, ["ninja", "-k", "0", "-C", directory])
-    return meson_tests(log, directory)
+    results = meson_tests(log, directory)
+    print_coverage(log, directory)
+    return results
 
 
 def thread(log):
