@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/build.h"
 #include "lib/build_internal.h"
+#include "lib/indexing.h"
 #include <string.h>
 
 /*
@@ -78,6 +79,10 @@ static weft_status *plan_kernel(variant_builder *builder, uint32_t n)
     uint32_t target = builder->first_memory[n];
     weft_reduction reduction = {.chunk = 0};
     if (node->op->op_class == WEFT_CLASS_REDUCE) weft_reduction_fill(builder->graph, n, &reduction);
+    if (weft_indexing_updates(weft_op_id_of(node->op))) {
+        WEFT_TRY(lower_part(builder, n, WEFT_LOWER_BASE, target));
+        return lower_part(builder, n, WEFT_LOWER_UPDATE, target);
+    }
     if (reduction.chunk == 0) return lower_part(builder, n, WEFT_LOWER_WHOLE, target);
     WEFT_TRY(lower_part(builder, n, WEFT_LOWER_PARTIAL, target + 1));
     return lower_part(builder, n, WEFT_LOWER_FINAL, target);
@@ -102,7 +107,7 @@ weft_status *weft_builder_plan_copy(variant_builder *builder, uint32_t source, u
     return weft_lower_copy(&builder->lowering, source, target, &step->lowered);
 }
 
-/* Most steps there can be: two for a long reduction, one for each copy. */
+/* Most steps there can be: two for a long reduction or an update, one for each copy. */
 static size_t step_bound(const variant_builder *builder)
 {
     size_t bound = 2 * builder->graph->node_count + builder->compiled->output_count + 1;

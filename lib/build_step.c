@@ -323,8 +323,8 @@ static weft_status *fill_sites(variant_builder *builder, const weft_lowered *low
     uint32_t *slots = weft_arena_allocate(&builder->variant->arena, (lowered->site_count + 1) * sizeof *slots);
     if (slots == NULL) return weft_status_out_of_memory();
     for (uint32_t i = 0; i < lowered->site_count; i++) {
-        weft_expr extent = weft_space_extent(&builder->space, lowered->site_extents[i]);
-        WEFT_TRY(weft_builder_slot(builder, extent, &slots[i]));
+        WEFT_TRY(weft_expr_compile(lowered->kernel->extents, lowered->site_extents[i], &builder->variant->formulas,
+                                   &slots[i]));
     }
     out_step->sites = lowered->sites;
     out_step->site_extents = slots;

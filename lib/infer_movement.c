@@ -236,7 +236,7 @@ weft_status *weft_infer_pad(const weft_infer_context *context, weft_type *out_ty
     return NULL;
 }
 
-/* ---- concat, gather ---- */
+/* ---- concat ---- */
 
 static weft_status *join(const weft_infer_context *context, size_t operand, int64_t axis, weft_extent *extents)
 {
@@ -269,25 +269,6 @@ weft_status *weft_infer_concat(const weft_infer_context *context, weft_type *out
     memcpy(extents, first.extents, first.rank * sizeof *extents);
     for (size_t i = 1; i < context->input_count; i++) WEFT_TRY(join(context, i, axis, extents));
     out_types[0] = (weft_type){context->inputs[0].dtype, {first.rank, extents}};
-    return NULL;
-}
-
-weft_status *weft_infer_gather(const weft_infer_context *context, weft_type *out_types)
-{
-    weft_shape shape = context->inputs[0].shape, indices = context->inputs[1].shape;
-    int64_t axis = context->attrs[0].integer;
-    if (context->inputs[1].dtype != WEFT_I64) {
-        return weft_infer_error(context, WEFT_DTYPE_MISMATCH, "the indices have dtype %s, not i64",
-                                weft_dtype_name(context->inputs[1].dtype));
-    }
-    WEFT_TRY(weft_infer_axis(context, "axis", axis, shape.rank));
-    size_t rank = shape.rank - 1 + indices.rank, n = 0;
-    weft_extent *extents;
-    WEFT_TRY(weft_infer_extents(context, rank, &extents));
-    for (size_t i = 0; i < (size_t)axis; i++) extents[n++] = shape.extents[i];
-    for (size_t i = 0; i < indices.rank; i++) extents[n++] = indices.extents[i];
-    for (size_t i = (size_t)axis + 1; i < shape.rank; i++) extents[n++] = shape.extents[i];
-    out_types[0] = (weft_type){context->inputs[0].dtype, {rank, extents}};
     return NULL;
 }
 

@@ -43,6 +43,9 @@ SCHEMA(pad, {"low", WEFT_ATTR_EXTENTS}, {"high", WEFT_ATTR_EXTENTS}, SCHEMA_END)
 SCHEMA(window, {"axis", WEFT_ATTR_INT}, {"size", WEFT_ATTR_EXTENT}, {"stride", WEFT_ATTR_INT},
        {"dilation", WEFT_ATTR_INT}, SCHEMA_END);
 SCHEMA(axis, {"axis", WEFT_ATTR_INT}, SCHEMA_END);
+SCHEMA(gather, {"axes", WEFT_ATTR_INTS}, {"batch", WEFT_ATTR_INTS}, SCHEMA_END);
+SCHEMA(scatter, {"axes", WEFT_ATTR_INTS}, {"batch", WEFT_ATTR_INTS}, {"mode", WEFT_ATTR_STRING}, SCHEMA_END);
+SCHEMA(dynamic_slice, {"axes", WEFT_ATTR_INTS}, {"sizes", WEFT_ATTR_EXTENTS}, SCHEMA_END);
 SCHEMA(diagonal, {"axis_a", WEFT_ATTR_INT}, {"axis_b", WEFT_ATTR_INT}, SCHEMA_END);
 SCHEMA(embed, {"axis", WEFT_ATTR_INT}, {"new_axis", WEFT_ATTR_INT}, SCHEMA_END);
 SCHEMA(dot, {"batch_a", WEFT_ATTR_INTS}, {"batch_b", WEFT_ATTR_INTS}, {"contract_a", WEFT_ATTR_INTS},

@@ -25,12 +25,16 @@ weft_op_id weft_op_id_of(const weft_op_def *op);
  *   extent     value EXTENT
  *   cast       dtype DTYPE
  *   shape      shape EXTENTS                                     (reshape)
- *   axes       axes INTS                                         (permute, flip, reduce_*: increasing but for permute)
+ *   axes       axes INTS                                         (permute, flip, reduce_*: increasing but for permute;
+ *                                                               dynamic_update_slice: x, update, starts)
  *   broadcast  shape EXTENTS, axes INTS
  *   slice      starts EXTENTS, sizes EXTENTS, steps INTS
  *   pad        low EXTENTS, high EXTENTS
  *   window     axis INT, size EXTENT, stride INT, dilation INT
- *   axis       axis INT                                          (concat, gather, argmax, argmin)
+ *   axis       axis INT                                          (concat, argmax, argmin)
+ *   gather     axes INTS, batch INTS            inputs: x, then i32 or i64 indices for each axis; see lib/indexing.h
+ *   scatter    axes INTS, batch INTS, mode STRING                 inputs: x, updates, then indices for each axis
+ *   dynamic_slice  axes INTS, sizes EXTENTS                       inputs: x, then an i64[] start for each axis
  *   diagonal   axis_a INT, axis_b INT                            (extract_diagonal)
  *   embed      axis INT, new_axis INT                            (embed_diagonal)
  *   dot        batch_a INTS, batch_b INTS, contract_a INTS, contract_b INTS

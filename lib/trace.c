@@ -146,22 +146,31 @@ static weft_tensor stretch(weft_tensor x, const common_shape *common)
     return weft_broadcast_in_dim(x, (weft_shape){common->rank, extents}, (weft_ints){shape.rank, axes});
 }
 
+bool weft_trace_broadcast(weft_op_id op, size_t first, size_t count, weft_tensor *operands)
+{
+    common_shape common = {.rank = 0};
+    for (size_t i = first; i < count; i++) {
+        if (weft_tensor_rank(operands[i]) > common.rank) common.rank = weft_tensor_rank(operands[i]);
+    }
+    for (size_t i = 0; i < common.rank; i++) common.extents[i] = weft_extent_of(1);
+    for (size_t i = first; i < count; i++) {
+        if (!meet(&common, op, operands, i)) return false;
+    }
+    for (size_t i = first; i < count; i++) operands[i] = stretch(operands[i], &common);
+    return true;
+}
+
 static weft_tensor elementwise(weft_op_id op, size_t count, const weft_tensor *operands)
 {
     weft_tensor stretched[ELEMENTWISE_LIMIT];
-    common_shape common = {.rank = 0};
     weft_graph *graph = operands[0].graph;
     for (size_t i = 0; i < count; i++) {
         if (!weft_tensor_is_valid(operands[i]) || operands[i].graph != graph) {
             return weft_trace_op(graph, op, (weft_tensors){count, operands}, NULL);
         }
-        if (weft_tensor_rank(operands[i]) > common.rank) common.rank = weft_tensor_rank(operands[i]);
+        stretched[i] = operands[i];
     }
-    for (size_t i = 0; i < common.rank; i++) common.extents[i] = weft_extent_of(1);
-    for (size_t i = 0; i < count; i++) {
-        if (!meet(&common, op, operands, i)) return weft_tensor_failed(graph);
-    }
-    for (size_t i = 0; i < count; i++) stretched[i] = stretch(operands[i], &common);
+    if (!weft_trace_broadcast(op, 0, count, stretched)) return weft_tensor_failed(graph);
     return weft_trace_op(graph, op, (weft_tensors){count, stretched}, NULL);
 }
 

@@ -2,6 +2,7 @@
 #ifndef WEFT_LIB_TRACE_H
 #define WEFT_LIB_TRACE_H
 /* What tracing functions share. */
+#include <weft/ops.h>
 #include "lib/graph.h"
 
 /* Traces a built-in op; where `graph` is NULL, in the graph of the first operand that has one. */
@@ -9,6 +10,14 @@ weft_tensor weft_trace_op(weft_graph *graph, weft_op_id op, weft_tensors inputs,
 /* An error of the tracing function called `function`: its name comes before the sentence. Returns a failed tensor. */
 weft_tensor weft_trace_fail(weft_graph *graph, weft_code code, const char *function, const char *format, ...)
     WEFT_FORMAT(4, 5);
+/* Broadcasts operands first .. count - 1, valid ones of one graph, to the shape they meet in; false, with an error of
+ * `op`, when they never fit. */
+bool weft_trace_broadcast(weft_op_id op, size_t first, size_t count, weft_tensor *operands);
+/* A gather with batch axes (lib/indexing.h), which must increase. */
+weft_tensor weft_trace_gather(weft_tensor x, weft_tensors indices, weft_ints axes, weft_ints batch);
+/* A scatter with batch axes. */
+weft_tensor weft_trace_scatter(weft_tensor x, weft_tensor updates, weft_tensors indices, weft_ints axes,
+                               weft_ints batch, weft_scatter_mode mode);
 /* Counts a negative axis from the end; false, with an error of `function`, when it is out of range. */
 bool weft_axis_normalize(weft_graph *graph, const char *function, int64_t axis, size_t rank, int64_t *out_axis);
 #endif

@@ -195,16 +195,6 @@ weft_tensor weft_concat(weft_tensors operands, int64_t axis)
     return weft_trace_op(first.graph, WEFT_OP_concat, operands, &attr);
 }
 
-weft_tensor weft_gather(weft_tensor x, weft_tensor indices, int64_t axis)
-{
-    weft_attr attr;
-    weft_tensor operands[] = {x, indices};
-    if (!weft_tensor_is_valid(x) || !weft_axis_normalize(x.graph, "gather", axis, weft_tensor_rank(x), &attr.integer)) {
-        return weft_tensor_failed(x.graph);
-    }
-    return weft_trace_op(x.graph, WEFT_OP_gather, (weft_tensors){2, operands}, &attr);
-}
-
 weft_tensor weft_extract_diagonal(weft_tensor x, int64_t axis_a, int64_t axis_b)
 {
     axis_list list;

@@ -232,7 +232,8 @@ static void report(machine *m, const weft_inst *inst, int64_t value)
 
 static bits execute_check(machine *m, const weft_inst *inst, bits operand, bool active)
 {
-    int64_t extent = evaluate(m, inst->index), given = (int64_t)operand, index = given < 0 ? given + extent : given;
+    int64_t extent = evaluate(m, inst->index), given = (int64_t)operand;
+    int64_t index = given < 0 && inst->op == WEFT_SCALAR_check ? given + extent : given;
     if (index >= 0 && index < extent) return (bits)index;
     if (active) report(m, inst, given);
     return 0;
@@ -263,7 +264,8 @@ static bits execute(machine *m, const weft_inst *inst)
     case WEFT_SCALAR_index: return (bits)evaluate(m, inst->index);
     case WEFT_SCALAR_inside: return active;
     case WEFT_SCALAR_load: return execute_load(m, inst, args, active);
-    case WEFT_SCALAR_check: return execute_check(m, inst, args[0], active);
+    case WEFT_SCALAR_check:
+    case WEFT_SCALAR_within: return execute_check(m, inst, args[0], active);
     case WEFT_SCALAR_result: return m->results[inst->buffer * WEFT_MAX_COMPONENTS + inst->number];
     default: return apply(inst, from, args);
     }
@@ -316,7 +318,8 @@ static void execute_point(machine *m, const weft_stage *stage)
         const weft_store *store = &stage->stores[s];
         if (!holds(m, store->predicate_count, store->predicates)) continue;
         size_t size = weft_dtype_size(m->kernel->buffers[store->buffer].dtype);
-        char *target = (char *)m->frame->buffers[store->buffer] + evaluate(m, store->index) * (int64_t)size;
+        int64_t offset = store->moved ? (int64_t)m->values[store->offset] : 0;
+        char *target = (char *)m->frame->buffers[store->buffer] + (evaluate(m, store->index) + offset) * (int64_t)size;
         memcpy(target, &m->values[store->value], size);
     }
 }

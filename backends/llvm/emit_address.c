@@ -118,7 +118,7 @@ typedef struct weft_access {
     weft_dtype dtype;
     LLVMTypeRef type; /* of an element in memory */
     weft_expr index;
-    const weft_inst *inst; /* with a dynamic operand, or NULL */
+    const weft_emitted *offset; /* computed, added to the index; or NULL */
     weft_step step;
     uint32_t level;
     LLVMValueRef instead;
@@ -181,22 +181,21 @@ static void lane_pointers(weft_emitter *e, weft_access *access, uint32_t buffer,
                               : offset_pointer(e, access->type, out_pointers[i - 1], stride);
 }
 
-/* The dynamic operand of a load, added to the pointers. */
-static void add_operand(weft_emitter *e, weft_access *access, uint32_t part, uint32_t count, LLVMValueRef *pointers)
+/* The computed offset, added to the pointers. */
+static void add_offset(weft_emitter *e, weft_access *access, uint32_t part, uint32_t count, LLVMValueRef *pointers)
 {
-    if (access->inst == NULL || access->inst->arg_count == 0) return;
-    weft_emitted *operand = &e->values[access->inst->args[0]];
+    if (access->offset == NULL) return;
     for (uint32_t i = 0; i < count; i++) {
-        LLVMValueRef value = operand->parts[operand->varying ? part : 0];
+        LLVMValueRef value = access->offset->parts[access->offset->varying ? part : 0];
         weft_place_move(e, access->level);
-        if (operand->varying) value = weft_element(e, value, e->lane.width, i);
+        if (access->offset->varying) value = weft_element(e, value, e->lane.width, i);
         pointers[i] = offset_pointer(e, access->type, pointers[i], value);
     }
 }
 
-static bool operand_varies(const weft_emitter *e, const weft_access *access)
+static bool offset_varies(const weft_access *access)
 {
-    return access->inst != NULL && access->inst->arg_count != 0 && e->values[access->inst->args[0]].varying;
+    return access->offset != NULL && access->offset->varying;
 }
 
 /* The lanes of a part that take part; NULL: all. */
@@ -208,7 +207,7 @@ static LLVMValueRef part_mask(weft_emitter *e, const weft_access *access, uint32
 /* Masked vector instructions exist for elements of four and eight bytes. */
 static bool is_contiguous(const weft_emitter *e, const weft_access *access)
 {
-    if (access->step.kind != WEFT_STEP_CONSTANT || operand_varies(e, access)) return false;
+    if (access->step.kind != WEFT_STEP_CONSTANT || offset_varies(access)) return false;
     bool masked = e->lane.mask != NULL || access->condition.varying;
     bool maskable = e->lane.width > 1 && weft_dtype_size(access->dtype) >= 4;
     return (access->step.step == 1 || access->step.step == -1) && (maskable || !masked);
@@ -227,7 +226,7 @@ static LLVMValueRef reverse(weft_emitter *e, LLVMValueRef vector)
 static LLVMValueRef vector_pointer(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part)
 {
     LLVMValueRef pointer = part_pointer(e, access, buffer, part);
-    add_operand(e, access, part, 1, &pointer);
+    add_offset(e, access, part, 1, &pointer);
     if (access->step.step < 0)
         pointer = offset_pointer(e, access->type, pointer, weft_int(e, 1 - (int64_t)e->lane.width));
     return choose(e, access->condition.scalar, pointer, access->instead);
@@ -238,7 +237,7 @@ static void element_pointers(weft_emitter *e, weft_access *access, uint32_t buff
                              LLVMValueRef *out_pointers)
 {
     lane_pointers(e, access, buffer, part, out_pointers);
-    add_operand(e, access, part, e->lane.width, out_pointers);
+    add_offset(e, access, part, e->lane.width, out_pointers);
     LLVMValueRef mask = part_mask(e, access, part);
     for (uint32_t i = 0; i < e->lane.width; i++) {
         LLVMValueRef lane = mask == NULL ? NULL : weft_element(e, mask, e->lane.width, i);
@@ -254,9 +253,9 @@ static LLVMValueRef aligned(LLVMValueRef access, weft_dtype dtype)
 
 /* ---- loads ---- */
 
-static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, uint32_t part)
+static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part)
 {
-    LLVMValueRef pointer = vector_pointer(e, access, access->inst->buffer, part);
+    LLVMValueRef pointer = vector_pointer(e, access, buffer, part);
     LLVMTypeRef type = weft_vector_type(access->type, e->lane.width);
     LLVMValueRef mask = part_mask(e, access, part), value;
     if (mask == NULL) {
@@ -270,10 +269,10 @@ static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, uint32
     return access->step.step < 0 ? reverse(e, value) : value;
 }
 
-static LLVMValueRef load_elements(weft_emitter *e, weft_access *access, uint32_t part)
+static LLVMValueRef load_elements(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part)
 {
     LLVMValueRef pointers[WEFT_MAX_WIDTH];
-    element_pointers(e, access, access->inst->buffer, part, pointers);
+    element_pointers(e, access, buffer, part, pointers);
     LLVMValueRef vector = LLVMGetPoison(weft_vector_type(access->type, e->lane.width));
     for (uint32_t i = 0; i < e->lane.width; i++) {
         LLVMValueRef element = aligned(LLVMBuildLoad2(e->builder, access->type, pointers[i], ""), access->dtype);
@@ -283,12 +282,11 @@ static LLVMValueRef load_elements(weft_emitter *e, weft_access *access, uint32_t
     return vector;
 }
 
-static LLVMValueRef load_uniform(weft_emitter *e, weft_access *access)
+static LLVMValueRef load_uniform(weft_emitter *e, weft_access *access, uint32_t buffer)
 {
-    LLVMValueRef pointer =
-        weft_index_pointer(e, access->type, buffer_pointer(e, access->inst->buffer), access->index, 0);
+    LLVMValueRef pointer = weft_index_pointer(e, access->type, buffer_pointer(e, buffer), access->index, 0);
     weft_place_move(e, access->level);
-    add_operand(e, access, 0, 1, &pointer);
+    add_offset(e, access, 0, 1, &pointer);
     pointer = choose(e, access->condition.scalar, pointer, access->instead);
     return aligned(LLVMBuildLoad2(e->builder, access->type, pointer, ""), access->dtype);
 }
@@ -306,13 +304,15 @@ static void access_start(weft_emitter *e, weft_access *access, uint32_t level, u
 
 void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft_emitted *value)
 {
-    weft_access access = {
-        .dtype = inst->dtype, .type = weft_memory_type(e, inst->dtype), .index = inst->index, .inst = inst};
+    weft_access access = {.dtype = inst->dtype,
+                          .type = weft_memory_type(e, inst->dtype),
+                          .index = inst->index,
+                          .offset = inst->arg_count != 0 ? &e->values[inst->args[0]] : NULL};
     access_start(e, &access, level, inst->predicate_count, inst->predicates, false);
     for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++) {
-        LLVMValueRef loaded = !value->varying             ? load_uniform(e, &access)
-                              : is_contiguous(e, &access) ? load_contiguous(e, &access, part)
-                                                          : load_elements(e, &access, part);
+        LLVMValueRef loaded = !value->varying             ? load_uniform(e, &access, inst->buffer)
+                              : is_contiguous(e, &access) ? load_contiguous(e, &access, inst->buffer, part)
+                                                          : load_elements(e, &access, inst->buffer, part);
         value->parts[part] = weft_from_memory(e, inst->dtype, loaded);
     }
 }
@@ -349,6 +349,7 @@ static void store_uniform(weft_emitter *e, weft_access *access, uint32_t buffer,
 {
     LLVMValueRef pointer = weft_index_pointer(e, access->type, buffer_pointer(e, buffer), access->index, 0);
     weft_place_move(e, access->level);
+    add_offset(e, access, 0, 1, &pointer);
     pointer = choose(e, access->condition.scalar, pointer, access->instead);
     aligned(LLVMBuildStore(e->builder, value, pointer), access->dtype);
 }
@@ -358,8 +359,11 @@ void weft_store_emit(weft_emitter *e, const weft_store *store)
     weft_dtype dtype = e->kernel->buffers[store->buffer].dtype;
     weft_emitted *value = &e->values[store->value];
     uint32_t level = weft_place_top(e);
-    weft_access access = {.dtype = dtype, .type = weft_memory_type(e, dtype), .index = store->index};
-    bool varying = value->varying || weft_index_varies(e, store->index) ||
+    weft_access access = {.dtype = dtype,
+                          .type = weft_memory_type(e, dtype),
+                          .index = store->index,
+                          .offset = store->moved ? &e->values[store->offset] : NULL};
+    bool varying = value->varying || weft_index_varies(e, store->index) || offset_varies(&access) ||
                    weft_predicates_vary(e, store->predicate_count, store->predicates);
     access_start(e, &access, level, store->predicate_count, store->predicates, true);
     for (uint32_t part = 0; part < (varying ? e->lane.parts : 1); part++) {

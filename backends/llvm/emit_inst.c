@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/emit.h"
+#include "lib/loop/inst.h"
 #include <string.h>
 
 LLVMValueRef weft_value_part(weft_emitter *e, weft_emitted *value, uint32_t part, bool vector)
@@ -25,7 +26,7 @@ uint32_t weft_effect_level(const weft_emitter *e, uint32_t level)
 static bool is_effect(const weft_inst *inst)
 {
     bool divides = inst->op == WEFT_SCALAR_div && weft_dtype_info_of(inst->dtype)->kind != WEFT_KIND_FLOAT;
-    return inst->op == WEFT_SCALAR_load || inst->op == WEFT_SCALAR_check || divides;
+    return inst->op == WEFT_SCALAR_load || weft_scalar_is_check(inst->op) || divides;
 }
 
 static void include(weft_emitter *e, weft_emitted *value, weft_expr expr)
@@ -49,6 +50,8 @@ static weft_emitted place_of(weft_emitter *e, const weft_inst *inst)
         value.varying |= arg->varying;
     }
     if (is_effect(inst)) value.level = weft_effect_level(e, value.level);
+    /* What the kernel itself writes may be another value at every point. */
+    if (inst->op == WEFT_SCALAR_load && e->kernel->buffers[inst->buffer].written) value.level = weft_place_top(e);
     value.serial = e->places[value.level].serial;
     return value;
 }
@@ -196,7 +199,7 @@ static void emit_check(weft_emitter *e, const weft_inst *inst, weft_emitted *val
         LLVMValueRef limit = value->varying ? weft_splat(e, extent, e->lane.width) : extent;
         LLVMValueRef negative = LLVMBuildICmp(e->builder, LLVMIntSLT, o, none, "");
         LLVMValueRef wrapped = LLVMBuildAdd(e->builder, o, limit, "");
-        LLVMValueRef index = LLVMBuildSelect(e->builder, negative, wrapped, o, "");
+        LLVMValueRef index = inst->op == WEFT_SCALAR_within ? o : LLVMBuildSelect(e->builder, negative, wrapped, o, "");
         bad[part] = LLVMBuildICmp(e->builder, LLVMIntUGE, index, limit, "");
         value->parts[part] = LLVMBuildSelect(e->builder, bad[part], none, index, "");
     }
@@ -243,7 +246,8 @@ void weft_inst_emit(weft_emitter *e, weft_inst_id id)
     case WEFT_SCALAR_inside: emit_inside(e, inst, value); break;
     case WEFT_SCALAR_load: weft_load_emit(e, inst, value->level, value); break;
     case WEFT_SCALAR_result: emit_result(e, inst, value); break;
-    case WEFT_SCALAR_check: emit_check(e, inst, value); break;
+    case WEFT_SCALAR_check:
+    case WEFT_SCALAR_within: emit_check(e, inst, value); break;
     default:
         if (is_effect(inst)) emit_division(e, inst, value);
         else emit_arithmetic(e, inst, value);

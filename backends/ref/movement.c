@@ -191,7 +191,7 @@ weft_status *weft_reference_embed_diagonal(const weft_reference_call *call)
     return move(call, embedded);
 }
 
-/* ---- concat, gather ---- */
+/* ---- concat ---- */
 
 static const char *joined(const weft_reference_call *call, const int64_t *index)
 {
@@ -208,36 +208,4 @@ weft_status *weft_reference_concat(const weft_reference_call *call)
     for (size_t i = 0; i < call->input_count; i++) total += call->inputs[i].shape[axis];
     WEFT_TRY(check_extent(call, (size_t)axis, total, call->outputs[0].shape[axis]));
     return move(call, joined);
-}
-
-static int64_t index_at(const weft_view *indices, const int64_t *at)
-{
-    return weft_element_load(indices->dtype, weft_view_at(indices, at)).integer;
-}
-
-static const char *gathered(const weft_reference_call *call, const int64_t *index)
-{
-    const weft_view *x = &call->inputs[0], *indices = &call->inputs[1];
-    size_t axis = (size_t)call->attrs[0].integer;
-    int64_t from[WEFT_MAX_RANK];
-    for (size_t i = 0; i < axis; i++) from[i] = index[i];
-    from[axis] = index_at(indices, index + axis);
-    for (size_t i = axis + 1; i < x->rank; i++) from[i] = index[i + indices->rank - 1];
-    if (from[axis] < 0) from[axis] += x->shape[axis];
-    return weft_view_at(x, from);
-}
-
-weft_status *weft_reference_gather(const weft_reference_call *call)
-{
-    const weft_view *indices = &call->inputs[1];
-    int64_t axis = call->attrs[0].integer, extent = call->inputs[0].shape[axis], count = weft_view_count(indices);
-    for (int64_t i = 0; i < count; i++) {
-        int64_t index = weft_element_load(indices->dtype, weft_view_nth(indices, i)).integer;
-        if (index < -extent || index >= extent)
-            return weft_reference_error(call, WEFT_DATA_ERROR,
-                                        "index %" PRId64 " at position %" PRId64 " is out of range for extent %" PRId64
-                                        " (axis %" PRId64 ")",
-                                        index, i, extent, axis);
-    }
-    return move(call, gathered);
 }

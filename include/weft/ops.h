@@ -88,14 +88,43 @@ weft_tensor weft_flip(weft_tensor x, weft_ints axes);
 weft_tensor weft_window(weft_tensor x, int64_t axis, weft_extent size, int64_t stride, int64_t dilation);
 /* Extents other than `axis` must agree. At least one operand. */
 weft_tensor weft_concat(weft_tensors operands, int64_t axis);
-/* Result shape: x with `axis` replaced by the shape of `indices` (i64). An index outside [-extent, extent) is an error
- * of the run, negative ones count from the end. */
-weft_tensor weft_gather(weft_tensor x, weft_tensor indices, int64_t axis);
 /* Keeps i == j of two axes of equal extent: the result has the diagonal at the lower of the two axes, the other is
  * gone. */
 weft_tensor weft_extract_diagonal(weft_tensor x, int64_t axis_a, int64_t axis_b);
 /* Inverse: a new axis at position `new_axis` of the result with the extent of x's `axis`; zero off the diagonal. */
 weft_tensor weft_embed_diagonal(weft_tensor x, int64_t axis, int64_t new_axis);
+
+/* ---- indexing by data: indices are i64 or i32. Negative ones count from the end; one outside [-extent, extent) is an
+ * error of the run (WEFT_DATA_ERROR) that names the index, its row-major position among the indices, the extent and the
+ * axis. ---- */
+/* numpy's take: the result is x with `axis` replaced by the shape of `indices`. */
+weft_tensor weft_gather(weft_tensor x, weft_tensor indices, int64_t axis);
+/* Several axes at once, each with an index tensor of its own; these broadcast to one shape I. The result has x's shape
+ * without `axes` (distinct), with I where the lowest of them was: for axes side by side what numpy gives. */
+weft_tensor weft_gather_axes(weft_tensor x, weft_tensors indices, weft_ints axes);
+
+/* How scatters combine an element with an update. */
+typedef enum weft_scatter_mode {
+    WEFT_SCATTER_SET, /* the update takes its place */
+    WEFT_SCATTER_ADD,
+    WEFT_SCATTER_MUL,
+    WEFT_SCATTER_MAX,
+    WEFT_SCATTER_MIN
+} weft_scatter_mode;
+/*
+ * x with `updates` put in, shaped like weft_gather_axes of the same indices and axes, of x's dtype. Updates of one
+ * element are applied in row-major order, so that SET keeps the last one; each is one elementwise add, mul, max or min
+ * that rounds to the dtype. The result is the same to the bit for any number of threads. BOOL takes SET, MAX and MIN,
+ * complex dtypes SET, ADD and MUL.
+ */
+weft_tensor weft_scatter(weft_tensor x, weft_tensors indices, weft_ints axes, weft_tensor updates,
+                         weft_scatter_mode mode);
+/* sizes[i] elements of axes[i] from starts[i] on, which is an i64 of rank 0; other axes are taken whole. A start
+ * outside [0, extent - size] is an error of the run: nothing is clamped, nothing counts from the end. */
+weft_tensor weft_dynamic_slice(weft_tensor x, weft_tensors starts, weft_ints axes, weft_shape sizes);
+/* x with `update` in place of the elements from `starts` on along `axes`. `update` has x's dtype and rank, and x's
+ * extents along other axes. */
+weft_tensor weft_dynamic_update_slice(weft_tensor x, weft_tensor update, weft_tensors starts, weft_ints axes);
 
 /* ---- reductions: `axes` must be distinct; `keep` leaves extents of one. Of nothing: a sum is 0, a product 1, max and
  * min of floats -inf and +inf, of integers the least and greatest value, any is false, all is true, argmax and argmin
@@ -180,6 +209,10 @@ weft_tensor weft_squeeze(weft_tensor x, int64_t axis);
 #define weft_window(...) WEFT_PLACED_(weft_window(__VA_ARGS__))
 #define weft_concat(...) WEFT_PLACED_(weft_concat(__VA_ARGS__))
 #define weft_gather(...) WEFT_PLACED_(weft_gather(__VA_ARGS__))
+#define weft_gather_axes(...) WEFT_PLACED_(weft_gather_axes(__VA_ARGS__))
+#define weft_scatter(...) WEFT_PLACED_(weft_scatter(__VA_ARGS__))
+#define weft_dynamic_slice(...) WEFT_PLACED_(weft_dynamic_slice(__VA_ARGS__))
+#define weft_dynamic_update_slice(...) WEFT_PLACED_(weft_dynamic_update_slice(__VA_ARGS__))
 #define weft_extract_diagonal(...) WEFT_PLACED_(weft_extract_diagonal(__VA_ARGS__))
 #define weft_embed_diagonal(...) WEFT_PLACED_(weft_embed_diagonal(__VA_ARGS__))
 #define weft_reduce_sum(...) WEFT_PLACED_(weft_reduce_sum(__VA_ARGS__))

@@ -140,7 +140,10 @@ static weft_status *add_stage(weft_kernel *kernel, const tile *t, uint32_t count
     stages[1] = kernel->stages[0];
     stages[1].inst_first = count;
     stages[1].range_count = 2;
-    for (uint32_t i = 0; i < stages[1].store_count; i++) stages[1].stores[i].value += count;
+    for (uint32_t i = 0; i < stages[1].store_count; i++) {
+        stages[1].stores[i].value += count;
+        if (stages[1].stores[i].moved) stages[1].stores[i].offset += count;
+    }
     stages[0].ranges = two_ranges(kernel, t->rows, t->row);
     stages[1].ranges = two_ranges(kernel, t->across, t->along);
     if (stages[0].ranges == NULL || stages[1].ranges == NULL) return weft_status_out_of_memory();

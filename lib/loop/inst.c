@@ -40,7 +40,8 @@ unsigned weft_inst_fields(weft_scalar_op op, weft_dtype dtype)
     case WEFT_SCALAR_load: return WEFT_INST_BUFFER | WEFT_INST_INDEX | WEFT_INST_PREDICATES;
     case WEFT_SCALAR_param: return WEFT_INST_NUMBER;
     case WEFT_SCALAR_result: return WEFT_INST_BUFFER | WEFT_INST_NUMBER;
-    case WEFT_SCALAR_check: return WEFT_INST_NUMBER | WEFT_INST_INDEX | WEFT_INST_POSITION | WEFT_INST_PREDICATES;
+    case WEFT_SCALAR_check:
+    case WEFT_SCALAR_within: return WEFT_INST_NUMBER | WEFT_INST_INDEX | WEFT_INST_POSITION | WEFT_INST_PREDICATES;
     case WEFT_SCALAR_div: return integer ? WEFT_INST_NUMBER | WEFT_INST_POSITION | WEFT_INST_PREDICATES : 0;
     default: return 0;
     }
@@ -154,7 +155,11 @@ static weft_status *rewrite_stage(weft_kernel *kernel, weft_stage *stage, weft_i
         for (uint32_t c = 0; c < accumulator->width; c++) accumulator->values[c] = new_ids[accumulator->values[c]];
         WEFT_TRY(rewrite_block(&kernel->arena, accumulator, rule));
     }
-    for (uint32_t s = 0; s < stage->store_count; s++) stage->stores[s].value = new_ids[stage->stores[s].value];
+    for (uint32_t s = 0; s < stage->store_count; s++) {
+        weft_store *store = &stage->stores[s];
+        store->value = new_ids[store->value];
+        if (store->moved) store->offset = new_ids[store->offset];
+    }
     return NULL;
 }
 

@@ -16,6 +16,12 @@ enum {
 };
 unsigned weft_inst_fields(weft_scalar_op op, weft_dtype dtype);
 
+/* An index or start that data gave is checked. */
+static inline bool weft_scalar_is_check(weft_scalar_op op)
+{
+    return op == WEFT_SCALAR_check || op == WEFT_SCALAR_within;
+}
+
 /* As in scalar.def. */
 typedef enum weft_scalar_result { WEFT_RESULT_SAME, WEFT_RESULT_BOOL, WEFT_RESULT_GIVEN } weft_scalar_result;
 weft_scalar_result weft_scalar_result_of(weft_scalar_op op);

@@ -22,6 +22,10 @@
  * Local buffers carry values from one stage to a later one, in another order of access: a transposition reads rows into
  * one and columns out of it.
  *
+ * Order of stores. What a stage stores through an offset that data decide may meet at one element, also with what it
+ * loads from there: a stage that does so runs its points in order along every range along which they may. Iterations of
+ * outer ranges never meet.
+ *
  * Order of a reduction. It is part of the meaning, not of the schedule: a reduced range with `lanes` = L > 1 (only the
  * innermost one) sends element k to virtual lane k mod L, each lane combines its elements in increasing order starting
  * from init, and at the end lane i takes in lane i + h, for h = L/2, L/4, ..., 1. With L = 1 elements combine in order.
@@ -46,11 +50,11 @@ typedef struct weft_inst {
     uint32_t arg_count;
     weft_inst_id args[3];
     uint32_t buffer;          /* load: buffer; result: accumulator */
-    uint32_t number;          /* param, result: component; check, div: site */
+    uint32_t number;          /* param, result: component; checks, div: site */
     uint64_t bits;            /* const: the value's bytes, low end first */
-    weft_expr index;          /* load, index, check */
-    weft_expr position;       /* check, integer div: linear position to report */
-    uint32_t predicate_count; /* inside, load, check, integer div: expressions that must be >= 0 */
+    weft_expr index;          /* load, index, checks */
+    weft_expr position;       /* checks, integer div: linear position to report */
+    uint32_t predicate_count; /* inside, load, checks, integer div: expressions that must be >= 0 */
     const weft_expr *predicates;
 } weft_inst;
 
@@ -58,6 +62,8 @@ typedef struct weft_store {
     uint32_t buffer;
     weft_expr index;
     weft_inst_id value;
+    bool moved;           /* `offset`, an i64, is added to the index */
+    weft_inst_id offset;
     uint32_t predicate_count; /* stored only where all are >= 0 */
     const weft_expr *predicates;
 } weft_store;
@@ -92,7 +98,7 @@ typedef struct weft_stage {
     uint32_t inst_first, inst_count; /* in kernel->insts */
     uint32_t accumulator_first, accumulator_count;
     uint32_t store_count;
-    weft_store *stores; /* after all instructions, in order */
+    weft_store *stores; /* at each point after all its instructions, in order */
 } weft_stage;
 
 typedef struct weft_kernel_buffer {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/loop/lower.h"
+#include "lib/indexing.h"
 #include "lib/loop/lower_internal.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -55,7 +56,7 @@ static bool stays_inside(lowerer *low, weft_expr variable, weft_extent extent)
 static bool used_axes(lowerer *low, const weft_point *point, uint64_t *out_axes)
 {
     weft_shape shape = weft_value_type(low->graph, point->value)->shape;
-    size_t rank = weft_value_type(low->graph, (weft_value){low->root, 0})->shape.rank;
+    size_t rank = weft_value_type(low->graph, low->value)->shape.rank;
     uint64_t axes = 0;
     for (size_t i = 0; i < shape.rank; i++) {
         int64_t constant;
@@ -73,7 +74,7 @@ static bool used_axes(lowerer *low, const weft_point *point, uint64_t *out_axes)
 /* The axes of the root that are ranges at all: those not statically one. */
 static uint64_t all_axes(const lowerer *low)
 {
-    size_t rank = weft_value_type(low->graph, (weft_value){low->root, 0})->shape.rank;
+    size_t rank = weft_value_type(low->graph, low->value)->shape.rank;
     uint64_t axes = 0;
     for (size_t i = 0; i < rank; i++) {
         int64_t constant;
@@ -113,8 +114,7 @@ static bool scan(lowerer *low, const weft_point *point);
 static bool scan_operands(lowerer *low, const weft_point *point, const weft_expr *reduced)
 {
     const weft_node *node = weft_graph_node(low->graph, point->value.node);
-    bool is_gather = weft_op_id_of(node->op) == WEFT_OP_gather;
-    for (uint32_t i = is_gather ? 1 : 0; i < node->input_count; i++) {
+    for (uint32_t i = weft_indexing_first(weft_op_id_of(node->op)); i < node->input_count; i++) {
         weft_point read;
         if (!weft_space_operand(&low->space, point, i, reduced, &read)) low->failed = true;
         if (low->failed || !scan(low, &read)) return false;
@@ -272,12 +272,13 @@ static weft_point whole_point(lowerer *low, weft_value value)
     return point;
 }
 
-static weft_status *lowerer_init(lowerer *low, weft_lowering *lowering, uint32_t root)
+static weft_status *lowerer_init(lowerer *low, weft_lowering *lowering, weft_value value)
 {
     *low = (lowerer){.lowering = lowering,
                      .graph = lowering->partition->compiled->graph,
                      .partition = lowering->partition,
-                     .root = root};
+                     .root = value.node,
+                     .value = value};
     low->last_stage = &low->stages;
     weft_arena_init(&low->arena, lowering->allocator);
     weft_map_init(&low->values, lowering->allocator);
@@ -301,10 +302,10 @@ static void lowerer_finish(lowerer *low)
     weft_arena_finish(&low->arena);
 }
 
-/* A kernel that has grown too large is cut at the operands of its root. */
+/* A kernel that has grown too large is cut at the operands of its node. */
 static weft_status *cut(lowerer *low)
 {
-    const weft_node *node = weft_graph_node(low->graph, low->root);
+    const weft_node *node = weft_graph_node(low->graph, low->owner);
     for (uint32_t i = 0; i < node->input_count; i++) {
         uint32_t operand = node->inputs[i].node;
         if (!weft_role_has_memory(low->partition->roles[operand]))
@@ -326,7 +327,7 @@ static weft_status *finish_kernel(lowerer *low, weft_lowered *out_lowered)
     lowered.memories = weft_arena_copy(low->lowering->arena, low->memories, (low->memory_count + 1) * sizeof(uint32_t));
     lowered.sites = weft_arena_copy(low->lowering->arena, low->sites, (low->site_count + 1) * sizeof(char *));
     lowered.site_count = low->site_count;
-    size_t size = (low->site_count + 1) * sizeof(weft_extent);
+    size_t size = (low->site_count + 1) * sizeof(weft_expr);
     lowered.site_extents = weft_arena_copy(low->lowering->arena, low->site_extents, size);
     if (lowered.memories == NULL || lowered.sites == NULL || lowered.site_extents == NULL)
         return weft_status_out_of_memory();
@@ -338,10 +339,11 @@ static weft_status *finish_kernel(lowerer *low, weft_lowered *out_lowered)
 typedef void (*lower_function)(lowerer *low, const weft_point *point, uint32_t target);
 
 static weft_status *lower(weft_lowering *lowering, weft_value value, lower_function function, uint32_t target,
-                          weft_lowered *out_lowered)
+                          uint32_t owner, weft_lowered *out_lowered)
 {
     lowerer low;
-    weft_status *status = lowerer_init(&low, lowering, value.node);
+    weft_status *status = lowerer_init(&low, lowering, value);
+    low.owner = owner;
     *out_lowered = (weft_lowered){0};
     if (status == NULL) {
         weft_point point = whole_point(&low, value);
@@ -352,13 +354,6 @@ static weft_status *lower(weft_lowering *lowering, weft_value value, lower_funct
     return status;
 }
 
-weft_status *weft_lower_root(weft_lowering *lowering, uint32_t root, weft_lower_part part, uint32_t target,
-                             weft_lowered *out_lowered)
-{
-    static const lower_function functions[] = {lower_whole, lower_partial, lower_final};
-    return lower(lowering, (weft_value){root, 0}, functions[part], target, out_lowered);
-}
-
 static void copy(lowerer *low, const weft_point *point, uint32_t target)
 {
     uint32_t written = weft_lowerer_buffer(low, target, true);
@@ -367,7 +362,56 @@ static void copy(lowerer *low, const weft_point *point, uint32_t target)
     store(low, written, weft_lowerer_address(low, target, point->index), weft_lowerer_value(low, point));
 }
 
+static bool scan_update(lowerer *low, const weft_point *point)
+{
+    const weft_node *node = weft_graph_node(low->graph, low->owner);
+    for (uint32_t i = weft_indexing_first(weft_op_id_of(node->op)); i < node->input_count; i++) {
+        weft_point read;
+        if (!weft_lowerer_update_operand(low, point, i, &read)) low->failed = true;
+        if (low->failed || !scan(low, &read)) return false;
+    }
+    return scan(low, point);
+}
+
+/* Threads and lanes run where updates do not meet; where they may, they are applied in order. */
+static void lower_update(lowerer *low, const weft_point *point, uint32_t target)
+{
+    uint64_t meeting = weft_lowerer_meeting_axes(low);
+    low->outer = all_axes(low) & ~meeting;
+    low->outer_fixed = true;
+    if (!scan_update(low, point)) return;
+    weft_lowerer_buffer(low, target, true);
+    make_ranges(low, low->outer);
+    for (stage_plan *plan = low->stages; plan != NULL; plan = plan->next) {
+        begin_stage(low);
+        weft_lowerer_accumulate(low, plan);
+    }
+    begin_stage(low);
+    make_ranges(low, all_axes(low) & meeting);
+    weft_lowerer_store_update(low, point, target);
+}
+
+static weft_status *lower_operand(weft_lowering *lowering, uint32_t root, weft_lower_part part, uint32_t target,
+                                  weft_lowered *out_lowered)
+{
+    const weft_graph *graph = lowering->partition->compiled->graph;
+    weft_value value = weft_graph_node(graph, root)->inputs[part == WEFT_LOWER_BASE ? 0 : 1];
+    bool has_memory = weft_role_has_memory(lowering->partition->roles[value.node]);
+    lower_function function = part == WEFT_LOWER_UPDATE ? lower_update : has_memory ? copy : lower_whole;
+    return lower(lowering, value, function, target, root, out_lowered);
+}
+
+weft_status *weft_lower_root(weft_lowering *lowering, uint32_t root, weft_lower_part part, uint32_t target,
+                             weft_lowered *out_lowered)
+{
+    static const lower_function functions[] = {lower_whole, lower_partial, lower_final};
+    if (part == WEFT_LOWER_BASE || part == WEFT_LOWER_UPDATE)
+        return lower_operand(lowering, root, part, target, out_lowered);
+    return lower(lowering, (weft_value){root, 0}, functions[part], target, root, out_lowered);
+}
+
 weft_status *weft_lower_copy(weft_lowering *lowering, uint32_t source, uint32_t target, weft_lowered *out_lowered)
 {
-    return lower(lowering, lowering->memories[source].value, copy, target, out_lowered);
+    weft_value value = lowering->memories[source].value;
+    return lower(lowering, value, copy, target, value.node, out_lowered);
 }

@@ -24,7 +24,9 @@ typedef struct weft_lowering {
 typedef enum weft_lower_part {
     WEFT_LOWER_WHOLE,
     WEFT_LOWER_PARTIAL, /* of a long reduction: partial results, one for each chunk */
-    WEFT_LOWER_FINAL    /* ... and their combination */
+    WEFT_LOWER_FINAL,   /* ... and their combination */
+    WEFT_LOWER_BASE,    /* of a scatter or dynamic update slice: operand 0, into the memory of the result */
+    WEFT_LOWER_UPDATE   /* ... and what is stored over that */
 } weft_lower_part;
 
 typedef struct weft_lowered {
@@ -32,7 +34,7 @@ typedef struct weft_lowered {
     uint32_t *memories; /* of each buffer of the kernel */
     const char **sites; /* sentence of each data check, as in weft_step */
     uint32_t site_count;
-    weft_extent *site_extents; /* the extent in each sentence */
+    weft_expr *site_extents; /* the extent in each sentence, of the kernel's extents */
 } weft_lowered;
 
 /*

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_LOOP_LOWER_INTERNAL_H
 #define WEFT_LIB_LOOP_LOWER_INTERNAL_H
-/* Shared by lower.c (ranges and stages), lower_value.c (instructions) and lower_reduce.c (accumulators). */
+/* Shared by lower.c (ranges and stages), lower_value.c (instructions), lower_index.c (places decided by data)
+ * and lower_reduce.c (accumulators). */
 #include "lib/loop/lower.h"
 
 /* Most buffers, and most data checks, of one kernel. */
@@ -29,6 +30,8 @@ typedef struct lowerer {
     weft_extents *extents; /* the builder's */
     weft_space space;
     uint32_t root;
+    weft_value value; /* whose axes the kernel runs over: of the root */
+    uint32_t owner;   /* the node whose kernel it is: the root, or what the root is an operand of */
     weft_expr variables[WEFT_MAX_RANK]; /* of the root's axes; constant 0 where the extent is one */
     uint64_t outer;                     /* axes whose ranges are outer */
     bool outer_fixed;                   /* by the root's own reduction or the first stage found */
@@ -38,7 +41,7 @@ typedef struct lowerer {
     uint32_t memories[WEFT_LOWERER_LIMIT]; /* of each buffer */
     uint32_t memory_count;
     const char *sites[WEFT_LOWERER_LIMIT];
-    weft_extent site_extents[WEFT_LOWERER_LIMIT];
+    weft_expr site_extents[WEFT_LOWERER_LIMIT];
     uint32_t site_count;
     uint32_t variable_count;
     bool failed; /* out of memory, or ... */
@@ -58,6 +61,23 @@ stage_plan *weft_lowerer_find_stage(const lowerer *low, uint32_t node);
 weft_inst_id weft_lowerer_value(lowerer *low, const weft_point *point);
 /* The same for a node that is computed here although it has memory: the root. */
 weft_inst_id weft_lowerer_compute(lowerer *low, const weft_point *point);
+/* The scalar operation of an elementwise op. */
+weft_scalar_op weft_lowerer_scalar(weft_op_id op);
+/* The value of an expression as an i64. */
+weft_inst_id weft_lowerer_index(lowerer *low, weft_expr expr);
+weft_inst_id weft_lowerer_cast(lowerer *low, weft_inst_id value, weft_dtype from, weft_dtype to);
+weft_inst_id weft_lowerer_binary(lowerer *low, weft_scalar_op op, weft_dtype dtype, weft_inst_id a, weft_inst_id b);
+/* The number of a new data check. */
+uint32_t weft_lowerer_site(lowerer *low, const char *sentence, weft_expr extent);
+weft_inst_id weft_lowerer_gather(lowerer *low, const weft_point *point);
+weft_inst_id weft_lowerer_dynamic_slice(lowerer *low, const weft_point *point);
+/* Of a scatter: the axes of its updates along which two may meet in one element. */
+uint64_t weft_lowerer_meeting_axes(lowerer *low);
+/* Point of the update's operand `operand`, an index tensor or a start, for a point of the updates; false when out of
+ * memory. */
+bool weft_lowerer_update_operand(lowerer *low, const weft_point *point, uint32_t operand, weft_point *out_point);
+/* Stores the update at `point` in its place in memory `target`, combined with what is there. */
+void weft_lowerer_store_update(lowerer *low, const weft_point *point, uint32_t target);
 weft_inst_id weft_lowerer_constant(lowerer *low, weft_dtype dtype, uint64_t bits);
 
 /* Fills in a plan for reduction `node`: groups, variables, the index of each reduced axis. NULL when out of memory. */

@@ -10,6 +10,11 @@ static const weft_scalar_op scalar_of[WEFT_OP_COUNT] = {
 #include "lib/elementwise.def"
 };
 
+weft_scalar_op weft_lowerer_scalar(weft_op_id op)
+{
+    return scalar_of[op];
+}
+
 const uint32_t *weft_lowerer_key(lowerer *low, const weft_point *point, size_t *out_size)
 {
     size_t rank = weft_value_type(low->graph, point->value)->shape.rank;
@@ -33,20 +38,20 @@ weft_inst_id weft_lowerer_constant(lowerer *low, weft_dtype dtype, uint64_t bits
     return weft_kernel_builder_inst(low->builder, &(weft_inst){.op = WEFT_SCALAR_const, .dtype = dtype, .bits = bits});
 }
 
-static weft_inst_id index_value(lowerer *low, weft_expr expr)
+weft_inst_id weft_lowerer_index(lowerer *low, weft_expr expr)
 {
     return weft_kernel_builder_inst(low->builder,
                                     &(weft_inst){.op = WEFT_SCALAR_index, .dtype = WEFT_I64, .index = expr});
 }
 
-static weft_inst_id cast(lowerer *low, weft_inst_id value, weft_dtype from, weft_dtype to)
+weft_inst_id weft_lowerer_cast(lowerer *low, weft_inst_id value, weft_dtype from, weft_dtype to)
 {
     if (from == to) return value;
     weft_inst inst = {.op = WEFT_SCALAR_cast, .dtype = to, .arg_count = 1, .args = {value}};
     return weft_kernel_builder_inst(low->builder, &inst);
 }
 
-static weft_inst_id binary(lowerer *low, weft_scalar_op op, weft_dtype dtype, weft_inst_id a, weft_inst_id b)
+weft_inst_id weft_lowerer_binary(lowerer *low, weft_scalar_op op, weft_dtype dtype, weft_inst_id a, weft_inst_id b)
 {
     weft_inst inst = {.op = op, .dtype = dtype, .arg_count = 2, .args = {a, b}};
     return weft_kernel_builder_inst(low->builder, &inst);
@@ -90,76 +95,13 @@ static weft_inst_id concat(lowerer *low, const weft_point *point)
     return value;
 }
 
-static uint32_t add_site(lowerer *low, const char *sentence, weft_extent extent)
+uint32_t weft_lowerer_site(lowerer *low, const char *sentence, weft_expr extent)
 {
     if (low->site_count == WEFT_LOWERER_LIMIT) low->failed = low->too_large = true;
     if (low->failed) return 0;
     low->sites[low->site_count] = sentence;
     low->site_extents[low->site_count] = extent;
     return low->site_count++;
-}
-
-static const char *gather_sentence(lowerer *low, int64_t axis)
-{
-    weft_bytes text;
-    weft_bytes_init(&text, low->lowering->allocator);
-    static const char head[] =
-        "gather: index %" PRId64 " at position %" PRId64 " is out of range for extent %" PRId64 " (axis ";
-    weft_bytes_append(&text, head, sizeof head - 1);
-    weft_bytes_print(&text, "%" PRId64 ")", axis);
-    const char *sentence = text.failed ? NULL : weft_arena_string(low->lowering->arena, text.data, text.size);
-    weft_bytes_finish(&text);
-    if (sentence == NULL) low->failed = true;
-    return sentence;
-}
-
-/* The address has a part that only the data knows: index times stride, added to the address of index zero. */
-static weft_inst_id gather(lowerer *low, const weft_point *point)
-{
-    const weft_node *node = weft_graph_node(low->graph, point->value.node);
-    int64_t axis = node->attrs[0].integer;
-    weft_point indices, base = weft_space_point(&low->space, node->inputs[0]);
-    if (base.index == NULL || !weft_space_operand(&low->space, point, 1, NULL, &indices)) low->failed = true;
-    if (low->failed) return 0;
-    weft_shape shape = weft_value_type(low->graph, base.value)->shape;
-    size_t added = weft_value_type(low->graph, indices.value)->shape.rank;
-    weft_expr zero = weft_expr_constant(low->extents, 0), one = weft_expr_constant(low->extents, 1);
-    for (size_t i = 0; i < shape.rank; i++) {
-        base.index[i] = i == (size_t)axis ? zero : point->index[i < (size_t)axis ? i : i + added - 1];
-    }
-    uint32_t memory = low->lowering->first_memory[base.value.node] + base.value.output;
-    weft_expr start = weft_lowerer_address(low, memory, base.index);
-    base.index[axis] = one;
-    weft_expr stride = weft_expr_sub(low->extents, weft_lowerer_address(low, memory, base.index), start);
-    weft_expr extent = weft_space_extent(&low->space, shape.extents[axis]);
-    weft_inst check = {.op = WEFT_SCALAR_check,
-                       .dtype = WEFT_I64,
-                       .arg_count = 1,
-                       .args = {weft_lowerer_value(low, &indices)},
-                       .number = add_site(low, gather_sentence(low, axis), shape.extents[axis]),
-                       .index = extent,
-                       .position = weft_space_position(&low->space, &indices),
-                       .predicate_count = point->predicate_count,
-                       .predicates = point->predicates};
-    weft_inst_id checked = weft_kernel_builder_inst(low->builder, &check);
-    weft_inst_id offset =
-        stride == one ? checked : binary(low, WEFT_SCALAR_mul, WEFT_I64, checked, index_value(low, stride));
-    /* With an extent of zero every index is out of range and there is no element to load. */
-    weft_expr last = weft_expr_sub(low->extents, extent, one);
-    weft_expr predicates[WEFT_MAX_RANK * 4 + 1];
-    uint32_t count = 0;
-    for (; count < point->predicate_count && count < WEFT_MAX_RANK * 4; count++)
-        predicates[count] = point->predicates[count];
-    if (!weft_expr_always_nonnegative(low->extents, last)) predicates[count++] = last;
-    weft_inst load = {.op = WEFT_SCALAR_load,
-                      .dtype = weft_value_type(low->graph, base.value)->dtype,
-                      .arg_count = 1,
-                      .args = {offset},
-                      .buffer = weft_lowerer_buffer(low, memory, false),
-                      .index = start,
-                      .predicate_count = count,
-                      .predicates = predicates};
-    return weft_kernel_builder_inst(low->builder, &load);
 }
 
 static weft_inst_id elementwise(lowerer *low, const weft_point *point)
@@ -170,7 +112,8 @@ static weft_inst_id elementwise(lowerer *low, const weft_point *point)
     for (uint32_t i = 0; i < node->input_count; i++) inst.args[i] = operand(low, point, i, NULL);
     weft_dtype_kind kind = weft_dtype_info_of(inst.dtype)->kind;
     if (inst.op == WEFT_SCALAR_div && (kind == WEFT_KIND_SIGNED || kind == WEFT_KIND_UNSIGNED)) {
-        inst.number = add_site(low, "div: division by %" PRId64 " at position %" PRId64, weft_extent_of(0));
+        inst.number = weft_lowerer_site(low, "div: division by %" PRId64 " at position %" PRId64,
+                                        weft_expr_constant(low->extents, 0));
         inst.position = weft_space_position(&low->space, point);
         inst.predicate_count = point->predicate_count;
         inst.predicates = point->predicates;
@@ -188,10 +131,13 @@ weft_inst_id weft_lowerer_compute(lowerer *low, const weft_point *point)
         memcpy(&bits, node->attrs[2].data, weft_dtype_size(dtype) < sizeof bits ? weft_dtype_size(dtype) : sizeof bits);
         return weft_lowerer_constant(low, dtype, bits);
     }
-    case WEFT_OP_iota: return cast(low, index_value(low, point->index[node->attrs[2].integer]), WEFT_I64, dtype);
-    case WEFT_OP_extent: return index_value(low, weft_space_extent(&low->space, node->attrs[0].extents.extents[0]));
+    case WEFT_OP_iota:
+        return weft_lowerer_cast(low, weft_lowerer_index(low, point->index[node->attrs[2].integer]), WEFT_I64, dtype);
+    case WEFT_OP_extent:
+        return weft_lowerer_index(low, weft_space_extent(&low->space, node->attrs[0].extents.extents[0]));
     case WEFT_OP_concat: return concat(low, point);
-    case WEFT_OP_gather: return gather(low, point);
+    case WEFT_OP_gather: return weft_lowerer_gather(low, point);
+    case WEFT_OP_dynamic_slice: return weft_lowerer_dynamic_slice(low, point);
     case WEFT_OP_pad: return guarded_operand(low, point, 0, operand(low, point, 1, NULL));
     case WEFT_OP_embed_diagonal: return guarded_operand(low, point, 0, weft_lowerer_constant(low, dtype, 0));
     default: break;

@@ -261,7 +261,7 @@ static weft_status *parse_operands(parser *p, weft_inst *inst, literal *out_cons
     }
     inst->arg_count = (uint32_t)weft_scalar_operands(inst->op);
     WEFT_TRY(parse_values(p, inst->arg_count, inst->args));
-    if (inst->op != WEFT_SCALAR_check) return NULL;
+    if (!weft_scalar_is_check(inst->op)) return NULL;
     WEFT_TRY(weft_lexer_expect(&p->lexer, "<"));
     return parse_expr(p, &inst->index);
 }
@@ -368,6 +368,8 @@ static weft_status *parse_store(parser *p)
     WEFT_TRY(parse_reference(p, 'b', "a buffer", &store.buffer, NULL));
     WEFT_TRY(weft_lexer_expect(&p->lexer, "["));
     WEFT_TRY(parse_expr(p, &store.index));
+    store.moved = weft_lexer_accept(&p->lexer, ",");
+    if (store.moved) WEFT_TRY(parse_value(p, &store.offset));
     WEFT_TRY(weft_lexer_expect(&p->lexer, "]"));
     WEFT_TRY(weft_lexer_expect(&p->lexer, "="));
     WEFT_TRY(parse_value(p, &store.value));

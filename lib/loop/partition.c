@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/loop/partition.h"
 #include <string.h>
+#include "lib/indexing.h"
 
 /* Recomputing up to this many operations in several kernels is cheaper than a trip through memory. */
 #define CHEAP_TO_REPEAT 16u
@@ -238,7 +239,8 @@ static void weigh(weft_partition *partition, const uint8_t *live)
         }
         bool computed = node->op->op_class != WEFT_CLASS_LEAF;
         if (computed && weight > LARGEST_KERNEL) partition->forced[n] = 1;
-        bool is_step = is_reduction(node) || node->op->op_class == WEFT_CLASS_REGION;
+        weft_op_id id = weft_op_id_of(node->op);
+        bool is_step = is_reduction(node) || node->op->op_class == WEFT_CLASS_REGION || weft_indexing_updates(id);
         bool is_read = partition->forced[n] || is_leaf_memory(graph, node) || is_step;
         partition->weights[n] = is_read ? 1 : weight;
     }
@@ -285,7 +287,8 @@ static weft_role role_of(const weft_partition *partition, uint32_t n, uint32_t r
     if (wanted_constant || is_leaf_memory(graph, node)) return WEFT_ROLE_LEAF;
     if (node->op->op_class == WEFT_CLASS_LEAF && !partition->forced[n]) return WEFT_ROLE_INLINE;
     weft_role engine = engine_of(partition, n);
-    if (engine != WEFT_ROLE_KERNEL || partition->forced[n]) return engine;
+    bool updates = weft_indexing_updates(weft_op_id_of(node->op));
+    if (engine != WEFT_ROLE_KERNEL || partition->forced[n] || updates) return engine;
     if (is_reduction(node)) {
         weft_reduction reduction;
         weft_reduction_fill(graph, n, &reduction);
@@ -317,7 +320,7 @@ static void demand(weft_partition *partition, uint32_t n)
     bool is_step = partition->roles[n] == WEFT_ROLE_HOST || partition->roles[n] == WEFT_ROLE_REGION;
     if (is_step) demand_operands(partition, node, false);
     if (partition->roles[n] == WEFT_ROLE_GEMM) demand_operands(partition, node, true);
-    if (id == WEFT_OP_gather) partition->forced[node->inputs[0].node] = 1;
+    if (weft_indexing_first(id) != 0 && !weft_indexing_updates(id)) partition->forced[node->inputs[0].node] = 1;
     bool expands = id == WEFT_OP_broadcast && weft_value_type(graph, node->inputs[0])->shape.rank > 0;
     const weft_node *source = node->input_count > 0 ? weft_graph_node(graph, node->inputs[0].node) : NULL;
     if (expands && source->op->op_class == WEFT_CLASS_ELEMENTWISE &&

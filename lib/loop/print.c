@@ -104,7 +104,7 @@ static void print_operands(const printer *p, const weft_inst *inst)
     weft_bytes_append(p->text, " ", 1);
     print_values(p, inst->arg_count, inst->args);
     if (inst->op == WEFT_SCALAR_const) print_constant(p, inst->dtype, inst->bits);
-    if (inst->op == WEFT_SCALAR_check) weft_bytes_append(p->text, " < ", 3);
+    if (weft_scalar_is_check(inst->op)) weft_bytes_append(p->text, " < ", 3);
     if (inst->index != WEFT_EXPR_NONE) print_expr(p, inst->index);
 }
 
@@ -165,6 +165,7 @@ static void print_store(const printer *p, const weft_store *store)
 {
     weft_bytes_print(p->text, "    store b%" PRIu32 "[", store->buffer);
     print_expr(p, store->index);
+    if (store->moved) weft_bytes_print(p->text, ", %%%" PRIu32, store->offset);
     weft_bytes_print(p->text, "] = %%%" PRIu32, store->value);
     print_condition(p, store->predicate_count, store->predicates);
     weft_bytes_append(p->text, "\n", 1);

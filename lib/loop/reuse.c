@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/loop/loop.h"
+#include "lib/loop/inst.h"
 #include <string.h>
 
 /*
@@ -79,7 +79,7 @@ static weft_status *store_early(const stage_pair *p, weft_inst_id id, weft_inst_
 
 static bool has_effect(const weft_inst *inst)
 {
-    return inst->op == WEFT_SCALAR_check || (inst->op == WEFT_SCALAR_div && inst->position != WEFT_EXPR_NONE);
+    return weft_scalar_is_check(inst->op) || (inst->op == WEFT_SCALAR_div && inst->position != WEFT_EXPR_NONE);
 }
 
 static void mark(const weft_kernel *kernel, uint32_t *needed)
@@ -90,7 +90,10 @@ static void mark(const weft_kernel *kernel, uint32_t *needed)
     }
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         const weft_stage *stage = &kernel->stages[s];
-        for (uint32_t i = 0; i < stage->store_count; i++) needed[stage->stores[i].value] = 1;
+        for (uint32_t i = 0; i < stage->store_count; i++) {
+            needed[stage->stores[i].value] = 1;
+            if (stage->stores[i].moved) needed[stage->stores[i].offset] = 1;
+        }
     }
     for (uint32_t i = kernel->inst_count; i-- > 0;) {
         const weft_inst *inst = &kernel->insts[i];
@@ -115,7 +118,11 @@ static void compact(weft_kernel *kernel, uint32_t *number)
         }
         stage->inst_first = first;
         stage->inst_count = next - first;
-        for (uint32_t i = 0; i < stage->store_count; i++) stage->stores[i].value = number[stage->stores[i].value];
+        for (uint32_t i = 0; i < stage->store_count; i++) {
+            weft_store *store = &stage->stores[i];
+            store->value = number[store->value];
+            if (store->moved) store->offset = number[store->offset];
+        }
     }
     kernel->inst_count = next;
     for (uint32_t a = 0; a < kernel->accumulator_count; a++) {
@@ -160,7 +167,8 @@ weft_status *weft_kernel_reuse_values(weft_kernel *kernel)
 {
     if (kernel->stage_count < 2) return NULL;
     const weft_stage *last = &kernel->stages[kernel->stage_count - 1];
-    bool fits = last->range_count > 0 && last->store_count == 1 && last->stores[0].predicate_count == 0;
+    bool fits = last->range_count > 0 && last->store_count == 1 && last->stores[0].predicate_count == 0 &&
+                !last->stores[0].moved;
     bool done = false;
     for (uint32_t i = last->inst_count; fits && !done && i-- > 0;) {
         const weft_inst *inst = &kernel->insts[last->inst_first + i];

@@ -11,6 +11,8 @@
 
 /* Elements of a tile: large against the cost of an iteration, small against the first-level cache. */
 #define TILE 8192
+/* The same for rows that a scatter runs through many times: what is left of a row is another thread's. */
+#define ROW_TILE 256
 /* Instructions up to which vectors are emitted eight, four or two times per round: more would spill. */
 #define SMALL_BODY 6u
 #define MEDIUM_BODY 20u
@@ -97,12 +99,21 @@ static void bind_lanes(weft_range *range, uint32_t width, uint32_t unroll)
     range->unroll = unroll;
 }
 
+/* Whether points of the stage meet in what they store, so that they run in order. */
+static bool is_ordered(const weft_stage *stage)
+{
+    for (uint32_t i = 0; i < stage->store_count; i++) {
+        if (stage->stores[i].moved) return true;
+    }
+    return false;
+}
+
 /* The last inner range of each stage; where it has virtual lanes, exactly those. */
 static void bind_inner(weft_kernel *kernel, uint32_t width)
 {
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         weft_stage *stage = &kernel->stages[s];
-        if (stage->range_count == 0) continue;
+        if (stage->range_count == 0 || is_ordered(stage)) continue;
         weft_range *last = &stage->ranges[stage->range_count - 1];
         if (last->reduce && last->lanes == 1) continue;
         uint32_t fitting = last->reduce && last->lanes < width ? last->lanes : width;
@@ -111,10 +122,26 @@ static void bind_inner(weft_kernel *kernel, uint32_t width)
     }
 }
 
+/* The only stage scatters into rows: the lanes run along each row, inside of the ranges that run in order. */
+static weft_status *bind_row(weft_kernel *kernel, uint32_t width)
+{
+    weft_stage *stage = &kernel->stages[0];
+    weft_range *ranges = weft_arena_allocate(&kernel->arena, (stage->range_count + 1) * sizeof *ranges);
+    if (ranges == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(weft_kernel_cut_tiles(kernel, kernel->range_count - 1, ROW_TILE));
+    memcpy(ranges, stage->ranges, stage->range_count * sizeof *ranges);
+    weft_range *row = &ranges[stage->range_count++];
+    *row = kernel->ranges[--kernel->range_count];
+    bind_lanes(row, width, unroll_for(kernel, stage->inst_count, row->extent, width));
+    stage->ranges = ranges;
+    return NULL;
+}
+
 /* Binds the lanes to the last outer range, cut so that tiles can run on threads. */
 static weft_status *bind_outer(weft_kernel *kernel, uint32_t width)
 {
     uint32_t body = 0, last = kernel->range_count - 1;
+    if (kernel->stage_count == 1 && kernel->stages[0].range_count > 0) return bind_row(kernel, width);
     bool loops = false;
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         if (kernel->stages[s].inst_count > body) body = kernel->stages[s].inst_count;

@@ -2,6 +2,7 @@
 #include "lib/loop/space.h"
 #include <stdio.h>
 #include <string.h>
+#include "lib/indexing.h"
 
 weft_expr weft_space_extent(weft_space *space, weft_extent extent)
 {
@@ -237,6 +238,30 @@ static void extract_diagonal(const weft_node *node, const weft_expr *index, size
     for (size_t i = 0; i < rank; i++) out_index[i] = i < high ? index[i] : i == high ? index[low] : index[i - 1];
 }
 
+bool weft_space_indices(weft_space *space, const weft_node *node, size_t operand, const weft_expr *index,
+                        weft_point *out_point)
+{
+    weft_indexed_axis axes[2 * WEFT_MAX_RANK];
+    weft_point read = weft_space_point(space, node->inputs[operand]);
+    if (read.index == NULL) return false;
+    size_t count = weft_indexing_fill(type_of(space, node->inputs[0])->shape.rank, node->attrs[0].ints,
+                                      node->attrs[1].ints, type_of(space, read.value)->shape.rank, axes);
+    for (size_t i = 0; i < count; i++) {
+        if (axes[i].index >= 0) read.index[axes[i].index] = index[i];
+    }
+    *out_point = read;
+    return true;
+}
+
+static bool gather(weft_space *space, const weft_node *node, size_t operand, const weft_point *point,
+                   weft_point *out_point)
+{
+    if (!weft_space_indices(space, node, operand, point->index, out_point)) return false;
+    out_point->predicate_count = point->predicate_count;
+    out_point->predicates = point->predicates;
+    return true;
+}
+
 static void slice(weft_space *space, const weft_attr *attrs, size_t rank, const weft_expr *index, weft_expr *out_index)
 {
     weft_extents *x = space->extents;
@@ -297,7 +322,8 @@ bool weft_space_operand(weft_space *space, const weft_point *point, size_t opera
         memcpy(read.index, index, in.rank * sizeof *index);
         fine = concat(space, node, operand, &read);
         break;
-    case WEFT_OP_gather: memcpy(read.index, index + node->attrs[0].integer, in.rank * sizeof *index); break;
+    case WEFT_OP_gather: return gather(space, node, operand, point, out_point);
+    case WEFT_OP_dynamic_slice: break;
     case WEFT_OP_dot: dot(space, node, operand, index, reduced, read.index); break;
     default:
         if (node->op->op_class == WEFT_CLASS_REDUCE) {

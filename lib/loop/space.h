@@ -42,9 +42,12 @@ weft_expr weft_space_position(weft_space *space, const weft_point *point);
 weft_expr weft_space_address(weft_space *space, const weft_memory *memory, const weft_expr *index);
 /* A point of `value` with room for its index, without predicates; index is NULL when out of memory. */
 weft_point weft_space_point(weft_space *space, weft_value value);
+/* Where index tensor `operand` of gather or scatter `node` is read for an element of the result or of the updates. */
+bool weft_space_indices(weft_space *space, const weft_node *node, size_t operand, const weft_expr *index,
+                        weft_point *out_point);
 /*
  * Where operand `operand` of the point's node is read to compute the point. Elementwise and movement ops, concat, pad,
- * and the indices of gather; for reductions and dot, `reduced` has the index of each reduced or contracted axis. False
+ * the indices of gather, the starts of a dynamic slice; for reductions and dot, `reduced` has the index of each reduced or contracted axis. False
  * when out of memory.
  */
 bool weft_space_operand(weft_space *space, const weft_point *point, size_t operand, const weft_expr *reduced,

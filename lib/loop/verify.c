@@ -212,7 +212,8 @@ static weft_status *verify_given(const verifier *v)
     case WEFT_SCALAR_param: return verify_param(v);
     case WEFT_SCALAR_result: return verify_accumulator_result(v);
     case WEFT_SCALAR_bitcast: return verify_bitcast(v);
-    case WEFT_SCALAR_check: return verify_result(v, WEFT_I64);
+    case WEFT_SCALAR_check:
+    case WEFT_SCALAR_within: return verify_result(v, WEFT_I64);
     default: return NULL;
     }
 }
@@ -299,6 +300,7 @@ static weft_status *verify_store(const verifier *v, const weft_store *store)
         return broken(v, "a store goes to b%" PRIu32 ", which is no written buffer", store->buffer);
     WEFT_TRY(verify_expr(v, store->index, "the index of a store"));
     WEFT_TRY(verify_predicates(v, store->predicate_count, store->predicates));
+    if (store->moved) WEFT_TRY(verify_value(v, store->offset, WEFT_I64, "the offset of a store"));
     return verify_value(v, store->value, kernel->buffers[store->buffer].dtype, "the stored value");
 }
 

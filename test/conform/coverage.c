@@ -7,12 +7,13 @@
 /* What generated code computes in. */
 #define COMPUTED (1u << WEFT_BOOL | 1u << WEFT_I64 | 1u << WEFT_F32 | 1u << WEFT_F64)
 
-/* The dtype that says which code an op is: of its last operand (a gather's first), or of a leaf's result. */
+/* The dtype that says which code an op is: of its last operand, of the first where others are indices, or of a leaf's
+ * result. */
 static weft_dtype dtype_of(const weft_graph *graph, const weft_node *node)
 {
     if (node->input_count == 0) return node->types[0].dtype;
-    bool gather = weft_op_id_of(node->op) == WEFT_OP_gather;
-    return weft_value_type(graph, node->inputs[gather ? 0 : node->input_count - 1])->dtype;
+    bool indexes = node->op->op_class == WEFT_CLASS_INDEX;
+    return weft_value_type(graph, node->inputs[indexes ? 0 : node->input_count - 1])->dtype;
 }
 
 void weft_test_coverage_add(weft_test_coverage *coverage, const char *text)

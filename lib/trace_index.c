@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tracing functions of ops whose places are decided by data: gather, scatter, dynamic slices. */
+#include "lib/indexing.h"
+#include "lib/trace.h"
+#include <inttypes.h>
+#include <string.h>
+
+/* Operands of an op, and the axes that those from `first` on belong to, which are put in order of the axes. */
+typedef struct indexed_call {
+    weft_graph *graph;
+    weft_op_id op;
+    size_t first, count;
+    weft_tensor operands[WEFT_MAX_RANK + 2];
+    int64_t axes[WEFT_MAX_RANK];
+} indexed_call;
+
+/* An axis with its operand goes in front of all greater ones. */
+static void insert_axis(indexed_call *call, int64_t axis, weft_tensor operand)
+{
+    size_t i = call->count++ - call->first;
+    for (; i > 0 && call->axes[i - 1] > axis; i--) {
+        call->axes[i] = call->axes[i - 1];
+        call->operands[call->first + i] = call->operands[call->first + i - 1];
+    }
+    call->axes[i] = axis;
+    call->operands[call->first + i] = operand;
+}
+
+/* Whether a tensor can take part; the error says which cannot. */
+static bool is_operand(const indexed_call *call, weft_tensor tensor, const char *what, size_t number)
+{
+    if (!weft_tensor_is_valid(tensor) && tensor.graph != NULL) return false;
+    if (tensor.graph == call->graph) return true;
+    weft_trace_fail(call->graph, WEFT_INVALID_ARGUMENT, weft_op_table()[call->op].name, "%s %zu %s", what, number,
+                    tensor.graph == NULL ? "is no tensor of a graph" : "belongs to another graph");
+    return false;
+}
+
+/* `data` are the operands in front: x, and updates where there are some. */
+static bool start_call(indexed_call *call, weft_op_id op, weft_tensors data, weft_tensors others, weft_ints axes)
+{
+    const char *name = weft_op_table()[op].name,
+               *what = op == WEFT_OP_gather || op == WEFT_OP_scatter ? "indices" : "start";
+    *call = (indexed_call){.graph = data.items[0].graph, .op = op, .first = data.count, .count = data.count};
+    for (size_t i = 0; i < data.count; i++) {
+        if (!weft_tensor_is_valid(data.items[0]) || !is_operand(call, data.items[i], "operand", i)) return false;
+        call->operands[i] = data.items[i];
+    }
+    size_t rank = weft_tensor_rank(data.items[0]);
+    bool lists = (others.items != NULL || others.count == 0) && (axes.items != NULL || axes.count == 0);
+    if (!lists || others.count != axes.count || axes.count > rank) {
+        weft_trace_fail(call->graph, WEFT_INVALID_ARGUMENT, name, "%zu %s given for %zu axes, and x has rank %zu",
+                        lists ? others.count : 0,
+                        op == WEFT_OP_gather || op == WEFT_OP_scatter ? "index tensors are" : "starts are", axes.count,
+                        rank);
+        return false;
+    }
+    for (size_t i = 0; i < axes.count; i++) {
+        int64_t axis;
+        if (!is_operand(call, others.items[i], what, i)) return false;
+        if (!weft_axis_normalize(call->graph, name, axes.items[i], rank, &axis)) return false;
+        insert_axis(call, axis, others.items[i]);
+    }
+    return true;
+}
+
+static weft_tensor finish_call(const indexed_call *call, const weft_attr *attrs)
+{
+    return weft_trace_op(call->graph, call->op, (weft_tensors){call->count, call->operands}, attrs);
+}
+
+static weft_ints axes_of(const indexed_call *call)
+{
+    return (weft_ints){call->count - call->first, call->axes};
+}
+
+/* ---- gather, scatter ---- */
+
+weft_tensor weft_trace_gather(weft_tensor x, weft_tensors indices, weft_ints axes, weft_ints batch)
+{
+    indexed_call call;
+    bool fine = start_call(&call, WEFT_OP_gather, (weft_tensors){1, &x}, indices, axes) &&
+                weft_trace_broadcast(WEFT_OP_gather, call.first, call.count, call.operands);
+    if (!fine) return weft_tensor_failed(x.graph);
+    return finish_call(&call, (weft_attr[]){{.ints = axes_of(&call)}, {.ints = batch}});
+}
+
+weft_tensor weft_trace_scatter(weft_tensor x, weft_tensor updates, weft_tensors indices, weft_ints axes,
+                               weft_ints batch, weft_scatter_mode mode)
+{
+    indexed_call call;
+    const weft_tensor data[] = {x, updates};
+    const char *name = weft_scatter_mode_name((size_t)mode);
+    if (!start_call(&call, WEFT_OP_scatter, (weft_tensors){2, data}, indices, axes) ||
+        !weft_trace_broadcast(WEFT_OP_scatter, call.first, call.count, call.operands)) {
+        return weft_tensor_failed(x.graph);
+    }
+    if (name == NULL) {
+        return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "scatter", "%d is no weft_scatter_mode", (int)mode);
+    }
+    return finish_call(&call,
+                       (weft_attr[]){{.ints = axes_of(&call)}, {.ints = batch}, {.data = name, .size = strlen(name)}});
+}
+
+weft_tensor weft_gather_axes(weft_tensor x, weft_tensors indices, weft_ints axes)
+{
+    return weft_trace_gather(x, indices, axes, (weft_ints){0, NULL});
+}
+
+weft_tensor weft_gather(weft_tensor x, weft_tensor indices, int64_t axis)
+{
+    return weft_gather_axes(x, (weft_tensors){1, &indices}, (weft_ints){1, &axis});
+}
+
+weft_tensor weft_scatter(weft_tensor x, weft_tensors indices, weft_ints axes, weft_tensor updates,
+                         weft_scatter_mode mode)
+{
+    return weft_trace_scatter(x, updates, indices, axes, (weft_ints){0, NULL}, mode);
+}
+
+/* ---- dynamic slices ---- */
+
+weft_tensor weft_dynamic_slice(weft_tensor x, weft_tensors starts, weft_ints axes, weft_shape sizes)
+{
+    indexed_call call;
+    weft_extent sorted[WEFT_MAX_RANK];
+    if (!start_call(&call, WEFT_OP_dynamic_slice, (weft_tensors){1, &x}, starts, axes)) {
+        return weft_tensor_failed(x.graph);
+    }
+    if (sizes.rank != axes.count || (sizes.extents == NULL && sizes.rank > 0)) {
+        return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "dynamic_slice", "%zu sizes are given for %zu axes",
+                               sizes.extents == NULL ? 0 : sizes.rank, axes.count);
+    }
+    for (size_t i = 0; i < axes.count; i++) {
+        int64_t axis = axes.items[i] < 0 ? axes.items[i] + (int64_t)weft_tensor_rank(x) : axes.items[i];
+        size_t at = 0;
+        while (call.axes[at] != axis) at++;
+        sorted[at] = sizes.extents[i];
+    }
+    return finish_call(&call, (weft_attr[]){{.ints = axes_of(&call)}, {.extents = {axes.count, sorted}}});
+}
+
+weft_tensor weft_dynamic_update_slice(weft_tensor x, weft_tensor update, weft_tensors starts, weft_ints axes)
+{
+    indexed_call call;
+    const weft_tensor data[] = {x, update};
+    if (!start_call(&call, WEFT_OP_dynamic_update_slice, (weft_tensors){2, data}, starts, axes)) {
+        return weft_tensor_failed(x.graph);
+    }
+    return finish_call(&call, &(weft_attr){.ints = axes_of(&call)});
+}
