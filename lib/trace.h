@@ -20,4 +20,13 @@ weft_tensor weft_trace_scatter(weft_tensor x, weft_tensor updates, weft_tensors 
                                weft_ints batch, weft_scatter_mode mode);
 /* Counts a negative axis from the end; false, with an error of `function`, when it is out of range. */
 bool weft_axis_normalize(weft_graph *graph, const char *function, int64_t axis, size_t rank, int64_t *out_axis);
+
+/* Axes in [0, rank). */
+typedef struct weft_axis_list {
+    size_t count;
+    int64_t items[WEFT_MAX_RANK];
+} weft_axis_list;
+/* The same for a list. */
+bool weft_axes_normalize(weft_graph *graph, const char *function, weft_ints axes, size_t rank,
+                         weft_axis_list *out_axes);
 #endif

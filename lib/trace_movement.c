@@ -3,12 +3,7 @@
 #include "lib/trace.h"
 #include <inttypes.h>
 
-typedef struct axis_list {
-    size_t count;
-    int64_t items[WEFT_MAX_RANK];
-} axis_list;
-
-static bool normalize_axes(weft_graph *graph, const char *function, weft_ints axes, size_t rank, axis_list *out_axes)
+bool weft_axes_normalize(weft_graph *graph, const char *function, weft_ints axes, size_t rank, weft_axis_list *out_axes)
 {
     out_axes->count = axes.count;
     if (axes.count > rank || axes.count > WEFT_MAX_RANK) {
@@ -25,12 +20,12 @@ static bool normalize_axes(weft_graph *graph, const char *function, weft_ints ax
     return true;
 }
 
-static weft_ints list_ints(const axis_list *axes)
+static weft_ints list_ints(const weft_axis_list *axes)
 {
     return (weft_ints){axes->count, axes->items};
 }
 
-static void sort_axes(axis_list *axes)
+static void sort_axes(weft_axis_list *axes)
 {
     for (size_t i = 1; i < axes->count; i++) {
         int64_t axis = axes->items[i];
@@ -105,8 +100,8 @@ weft_tensor weft_reshape(weft_tensor x, weft_shape shape)
 
 weft_tensor weft_permute(weft_tensor x, weft_ints axes)
 {
-    axis_list list;
-    if (!weft_tensor_is_valid(x) || !normalize_axes(x.graph, "permute", axes, weft_tensor_rank(x), &list)) {
+    weft_axis_list list;
+    if (!weft_tensor_is_valid(x) || !weft_axes_normalize(x.graph, "permute", axes, weft_tensor_rank(x), &list)) {
         return weft_tensor_failed(x.graph);
     }
     return unary(WEFT_OP_permute, x, &(weft_attr){.ints = list_ints(&list)});
@@ -114,8 +109,8 @@ weft_tensor weft_permute(weft_tensor x, weft_ints axes)
 
 weft_tensor weft_broadcast_in_dim(weft_tensor x, weft_shape shape, weft_ints axes)
 {
-    axis_list list;
-    if (!weft_tensor_is_valid(x) || !normalize_axes(x.graph, "broadcast", axes, shape.rank, &list)) {
+    weft_axis_list list;
+    if (!weft_tensor_is_valid(x) || !weft_axes_normalize(x.graph, "broadcast", axes, shape.rank, &list)) {
         return weft_tensor_failed(x.graph);
     }
     return unary(WEFT_OP_broadcast, x, (weft_attr[]){{.extents = shape}, {.ints = list_ints(&list)}});
@@ -124,7 +119,7 @@ weft_tensor weft_broadcast_in_dim(weft_tensor x, weft_shape shape, weft_ints axe
 weft_tensor weft_broadcast(weft_tensor x, weft_shape shape)
 {
     size_t rank = weft_tensor_rank(x);
-    axis_list list = {.count = rank};
+    weft_axis_list list = {.count = rank};
     if (!weft_tensor_is_valid(x)) return x;
     if (rank > shape.rank) {
         return weft_trace_fail(x.graph, WEFT_SHAPE_MISMATCH, "broadcast",
@@ -175,8 +170,8 @@ weft_tensor weft_window(weft_tensor x, int64_t axis, weft_extent size, int64_t s
 
 weft_tensor weft_flip(weft_tensor x, weft_ints axes)
 {
-    axis_list list;
-    if (!weft_tensor_is_valid(x) || !normalize_axes(x.graph, "flip", axes, weft_tensor_rank(x), &list)) {
+    weft_axis_list list;
+    if (!weft_tensor_is_valid(x) || !weft_axes_normalize(x.graph, "flip", axes, weft_tensor_rank(x), &list)) {
         return weft_tensor_failed(x.graph);
     }
     sort_axes(&list);
@@ -197,9 +192,9 @@ weft_tensor weft_concat(weft_tensors operands, int64_t axis)
 
 weft_tensor weft_extract_diagonal(weft_tensor x, int64_t axis_a, int64_t axis_b)
 {
-    axis_list list;
+    weft_axis_list list;
     if (!weft_tensor_is_valid(x) ||
-        !normalize_axes(x.graph, "extract_diagonal", WEFT_INTS(axis_a, axis_b), weft_tensor_rank(x), &list)) {
+        !weft_axes_normalize(x.graph, "extract_diagonal", WEFT_INTS(axis_a, axis_b), weft_tensor_rank(x), &list)) {
         return weft_tensor_failed(x.graph);
     }
     sort_axes(&list);
@@ -220,7 +215,7 @@ weft_tensor weft_embed_diagonal(weft_tensor x, int64_t axis, int64_t new_axis)
 /* ---- reductions ---- */
 
 /* Gives `reduced` the rank of `x` back, with extents of one at `axes`. */
-static weft_tensor keep_axes(weft_tensor x, weft_tensor reduced, const axis_list *axes)
+static weft_tensor keep_axes(weft_tensor x, weft_tensor reduced, const weft_axis_list *axes)
 {
     weft_extent extents[WEFT_MAX_RANK];
     weft_shape shape = weft_tensor_shape(x);
@@ -232,9 +227,9 @@ static weft_tensor keep_axes(weft_tensor x, weft_tensor reduced, const axis_list
 
 static weft_tensor reduce(weft_op_id op, weft_tensor x, weft_ints axes, bool keep)
 {
-    axis_list list;
+    weft_axis_list list;
     const char *name = weft_op_table()[op].name;
-    if (!weft_tensor_is_valid(x) || !normalize_axes(x.graph, name, axes, weft_tensor_rank(x), &list)) {
+    if (!weft_tensor_is_valid(x) || !weft_axes_normalize(x.graph, name, axes, weft_tensor_rank(x), &list)) {
         return weft_tensor_failed(x.graph);
     }
     sort_axes(&list);
@@ -244,7 +239,7 @@ static weft_tensor reduce(weft_op_id op, weft_tensor x, weft_ints axes, bool kee
 
 static weft_tensor arg_reduce(weft_op_id op, weft_tensor x, int64_t axis, bool keep)
 {
-    axis_list list = {.count = 1};
+    weft_axis_list list = {.count = 1};
     if (!weft_tensor_is_valid(x) ||
         !weft_axis_normalize(x.graph, weft_op_table()[op].name, axis, weft_tensor_rank(x), &list.items[0])) {
         return weft_tensor_failed(x.graph);
@@ -279,10 +274,10 @@ weft_tensor weft_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes)
 {
     weft_tensor operands[] = {a, b};
     weft_ints given[] = {axes.batch_a, axes.batch_b, axes.contract_a, axes.contract_b};
-    axis_list lists[4];
+    weft_axis_list lists[4];
     weft_attr attrs[4];
     for (size_t i = 0; i < 4 && weft_tensor_is_valid(a) && weft_tensor_is_valid(b); i++) {
-        if (!normalize_axes(a.graph, "dot", given[i], weft_tensor_rank(operands[i % 2]), &lists[i])) {
+        if (!weft_axes_normalize(a.graph, "dot", given[i], weft_tensor_rank(operands[i % 2]), &lists[i])) {
             return weft_tensor_failed(a.graph);
         }
         attrs[i] = (weft_attr){.ints = list_ints(&lists[i])};

@@ -70,6 +70,9 @@ typedef struct weft_tensor {
     uint32_t output;
 } weft_tensor;
 
+/* An optional operand that is left out. */
+#define WEFT_NO_TENSOR ((weft_tensor){0, 0, 0})
+
 /* Lists, by value; the items stay the caller's and need to live for the call only. */
 typedef struct weft_shape {
     size_t rank;

@@ -2,7 +2,9 @@
 #ifndef WEFT_OPS_H
 #define WEFT_OPS_H
 /*
- * Tracing functions. Every one returns a tensor of the graph of its operands; a failed operand gives a failed result.
+ * Tracing functions of the primitives. What is composed of them: shape.h, linear.h, statistics.h, nn.h.
+ *
+ * Every one returns a tensor of the graph of its operands; a failed operand gives a failed result.
  *
  * Rules that hold throughout:
  *  - operands must belong to one graph and have equal dtypes unless stated; casts are explicit (WEFT_DTYPE_MISMATCH);
@@ -150,21 +152,6 @@ typedef struct weft_dot_axes {
 } weft_dot_axes;
 weft_tensor weft_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes);
 
-/* ---- compositions of the above ---- */
-/* numpy's matmul: rank 1 operands count as a row or column, leading axes broadcast. */
-weft_tensor weft_matmul(weft_tensor a, weft_tensor b);
-/* exp(x - max) / sum(exp(x - max)) along `axis`. */
-weft_tensor weft_softmax(weft_tensor x, int64_t axis);
-/* Floats only. The mean of nothing is NaN. */
-weft_tensor weft_mean(weft_tensor x, weft_ints axes, bool keep);
-/* max(x, 0). */
-weft_tensor weft_relu(weft_tensor x);
-/* Swaps two axes. */
-weft_tensor weft_transpose(weft_tensor x, int64_t axis_a, int64_t axis_b);
-/* Inserts an axis of extent one at position `axis` of the result / removes one, requiring that its extent is one. */
-weft_tensor weft_unsqueeze(weft_tensor x, int64_t axis);
-weft_tensor weft_squeeze(weft_tensor x, int64_t axis);
-
 /* The same calls with the caller's place attached to errors. */
 #ifndef WEFT_NO_PLACES
 #define WEFT_PLACED_(call) weft_tensor_place(call, __FILE__, __LINE__)
@@ -224,13 +211,6 @@ weft_tensor weft_squeeze(weft_tensor x, int64_t axis);
 #define weft_argmax(...) WEFT_PLACED_(weft_argmax(__VA_ARGS__))
 #define weft_argmin(...) WEFT_PLACED_(weft_argmin(__VA_ARGS__))
 #define weft_dot(...) WEFT_PLACED_(weft_dot(__VA_ARGS__))
-#define weft_matmul(...) WEFT_PLACED_(weft_matmul(__VA_ARGS__))
-#define weft_softmax(...) WEFT_PLACED_(weft_softmax(__VA_ARGS__))
-#define weft_mean(...) WEFT_PLACED_(weft_mean(__VA_ARGS__))
-#define weft_relu(...) WEFT_PLACED_(weft_relu(__VA_ARGS__))
-#define weft_transpose(...) WEFT_PLACED_(weft_transpose(__VA_ARGS__))
-#define weft_unsqueeze(...) WEFT_PLACED_(weft_unsqueeze(__VA_ARGS__))
-#define weft_squeeze(...) WEFT_PLACED_(weft_squeeze(__VA_ARGS__))
 #endif
 
 #ifdef __cplusplus

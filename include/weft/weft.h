@@ -9,7 +9,11 @@
 #include <weft/extension.h>
 #include <weft/graph.h>
 #include <weft/inspect.h>
+#include <weft/linear.h>
+#include <weft/nn.h>
 #include <weft/ops.h>
 #include <weft/program.h>
 #include <weft/runtime.h>
+#include <weft/shape.h>
+#include <weft/statistics.h>
 #endif

@@ -13,11 +13,8 @@ import pathlib
 import random
 import sys
 
-try:
-    import numpy
-except ImportError:
-    print("numpy is not installed: nothing to compare with")
-    sys.exit(77)
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
+from binding import POINTER, SIZE, TEXT, Failure, Ints, Weft, numpy, structure
 
 ORDERS = ["auto", "left"]  # as weft_einsum_order counts
 DTYPES = [numpy.float32, numpy.float64, numpy.int64]
@@ -28,123 +25,24 @@ POINTS = 20000  # that numpy goes through at most for one expression
 
 # ---- weft -----------------------------------------------------------------------------------------------------------
 
-POINTER, SIZE, TEXT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p
-
-
-def structure(name, **fields):
-    return type(name, (ctypes.Structure,), {"_fields_": list(fields.items())})
-
-
-Extent = structure("weft_extent", graph=POINTER, value=ctypes.c_int64)
-Tensor = structure("weft_tensor", graph=POINTER, node=ctypes.c_uint32, output=ctypes.c_uint32)
-Shape = structure("weft_shape", rank=SIZE, extents=ctypes.POINTER(Extent))
-Tensors = structure("weft_tensors", count=SIZE, items=ctypes.POINTER(Tensor))
-Ints = structure("weft_ints", count=SIZE, items=POINTER)
 EinsumOptions = structure("weft_einsum_options", size=SIZE, order=ctypes.c_int, minimize=ctypes.c_int, path=Ints,
                           nested=TEXT, tree=POINTER)
-ExecutorOptions = structure("weft_executor_options", allocator=POINTER, threads=ctypes.c_uint, variant_capacity=SIZE,
-                            kernel_capacity=SIZE, buffer_capacity=SIZE)
-Run = structure("weft_run", runtime=TEXT, input_count=SIZE, inputs=POINTER, output_count=SIZE, outputs=POINTER,
-                extent_count=SIZE, extents=POINTER, donated=POINTER, cancelled=POINTER, specialize=ctypes.c_bool,
-                report=POINTER)
-
-RESULTS = {
-    "weft_einsum": Tensor, "weft_input": Tensor, "weft_symbol": Extent, "weft_extent_of": Extent,
-    "weft_einsum_extension": POINTER, "weft_runtime_llvm": POINTER, "weft_status_message": TEXT,
-    "weft_program_input_count": SIZE, "weft_program_input_name": TEXT, "weft_array_rank": SIZE,
-    "weft_array_shape": ctypes.POINTER(ctypes.c_int64),
-}
-STATUSES = ["weft_graph_create", "weft_compile", "weft_executor_create", "weft_executor_register_runtime",
-            "weft_executor_register_extension", "weft_executor_run", "weft_array_wrap", "weft_array_copy"]
 
 
-class Failure(Exception):
-    pass
-
-
-class Weft:
-    """An executor on generated code, and the C functions without their prefix; a status becomes a Failure."""
-
+class Einsum(Weft):
     def __init__(self, build):
-        self.library = ctypes.CDLL(str(build / "extensions/einsum/libweft-einsum.so"))
-        for name, result in RESULTS.items():
-            getattr(self.library, name).restype = result
-        for name in STATUSES:
-            function = getattr(self.library, name)
-            function.restype, function.errcheck = POINTER, self.check
-        self.executor = POINTER()
-        self.executor_create(ctypes.byref(ExecutorOptions(threads=1)), ctypes.byref(self.executor))
-        self.executor_register_runtime(self.executor, POINTER(self.runtime_llvm()))
-        self.executor_register_extension(self.executor, POINTER(self.einsum_extension()))
+        super().__init__(build / "extensions/einsum/libweft-einsum.so", ["llvm"], ["einsum"])
 
-    def __getattr__(self, name):
-        return getattr(self.library, "weft_" + name)
-
-    def check(self, status, _function, _arguments):
-        if status is not None:
-            message = self.status_message(POINTER(status)).decode()
-            self.status_destroy(POINTER(status))
-            raise Failure(message)
-
-    def dtype(self, dtype):
-        found = ctypes.c_int()
-        kind = numpy.dtype(dtype)
-        self.dtype_find(f"{kind.kind}{8 * kind.itemsize}".encode(), ctypes.byref(found))
-        return found
-
-    def wrap(self, view):
-        """A weft_array over the elements of `view` where they are."""
-        strides = [stride // view.itemsize for stride in view.strides]
-        array = POINTER()
-        self.array_wrap(None, self.dtype(view.dtype), SIZE(view.ndim), items(ctypes.c_int64, view.shape),
-                        items(ctypes.c_int64, strides), POINTER(view.ctypes.data), None, None, ctypes.byref(array))
-        return array
-
-    def read(self, array, dtype):
-        """A copy of the elements of a weft_array."""
-        result = numpy.empty(self.array_shape(array)[:self.array_rank(array)], dtype)
-        view = self.wrap(result)
-        self.array_copy(view, array)
-        self.array_release(view)
-        return result
-
-    def compile(self, text, dtype, shapes, order):
+    def compile_one(self, text, dtype, shapes, order):
         """A program of one einsum; extents in `shapes` are numbers or the names of symbols."""
-        graph, program = POINTER(), POINTER()
-        self.graph_create(None, ctypes.byref(graph))
-        try:
-            inputs = [self.input(graph, b"x%d" % number, self.dtype(dtype), self.shape(graph, shape))
-                      for number, shape in enumerate(shapes)]
-            options = EinsumOptions(size=ctypes.sizeof(EinsumOptions), order=ORDERS.index(order))
-            result = self.einsum(text.encode(), Tensors(len(inputs), items(Tensor, inputs)), ctypes.byref(options))
-            self.library.weft_compile(graph, Tensors(1, items(Tensor, [result])), None, ctypes.byref(program))
-        finally:
-            self.graph_destroy(graph)
-        return program
+        graph = self.create_graph()
+        inputs = [self.input(graph, f"x{number}", dtype, shape) for number, shape in enumerate(shapes)]
+        options = EinsumOptions(size=ctypes.sizeof(EinsumOptions), order=ORDERS.index(order))
+        return self.compile(graph, [self.trace("einsum", text.encode(), inputs, ctypes.byref(options))])
 
-    def shape(self, graph, extents):
-        values = [self.extent_of(ctypes.c_int64(extent)) if isinstance(extent, int) else
-                  self.symbol(graph, extent.encode(), ctypes.c_int64(0), ctypes.c_int64(1 << 20)) for extent in extents]
-        return Shape(len(values), items(Extent, values))
-
-    def run(self, program, operands, result=None):
+    def run_one(self, program, operands, result=None):
         """Runs `program` on views; the result is a copy, or lies in the view `result`."""
-        arrays = [self.wrap(operand) for operand in operands]
-        names = [self.program_input_name(program, SIZE(i)) for i in range(self.program_input_count(program))]
-        inputs = items(POINTER, [arrays[int(name[1:])] for name in names])
-        outputs = items(POINTER, [None if result is None else self.wrap(result)])
-        call = Run(input_count=len(names), inputs=ctypes.cast(inputs, POINTER), output_count=1,
-                   outputs=ctypes.cast(outputs, POINTER))
-        try:
-            self.executor_run(self.executor, program, ctypes.byref(call))
-            return self.read(POINTER(outputs[0]), operands[0].dtype) if result is None else result
-        finally:
-            for array in [*arrays, POINTER(outputs[0])]:
-                self.array_release(array)
-
-
-def items(kind, values):
-    return (kind * len(values))(*values)
+        return self.run(program, operands, [operands[0].dtype], None if result is None else [result])[0]
 
 
 # ---- expressions ----------------------------------------------------------------------------------------------------
@@ -253,12 +151,12 @@ def run(weft, expression, program):
     """Into a new array, or into one with gaps that must stay as they are."""
     operands = expression.operands()
     if expression.result_seed is None:
-        compare(expression, operands, weft.run(program, operands))
+        compare(expression, operands, weft.run_one(program, operands))
         return
     shape = numpy.einsum(expression.text, *operands, optimize=False).shape
     layout = Layout(random.Random(expression.result_seed), len(shape))
     result = layout.view(shape, lambda base: numpy.full(base, GAP, expression.dtype))
-    compare(expression, operands, weft.run(program, operands, result))
+    compare(expression, operands, weft.run_one(program, operands, result))
     result[...] = GAP
     while result.base is not None:
         result = result.base
@@ -272,7 +170,7 @@ def check(weft, number):
     symbolic = number % 2 == 1
     for order in ORDERS[number // 2 % 2::2] if symbolic else ORDERS:
         try:
-            program = weft.compile(expression.text, expression.dtype, expression.shapes(symbolic), order)
+            program = weft.compile_one(expression.text, expression.dtype, expression.shapes(symbolic), order)
             run(weft, expression, program)
             if symbolic:
                 expression.draw_extents()
@@ -286,7 +184,7 @@ def check(weft, number):
 
 
 def main():
-    weft = Weft(pathlib.Path(sys.argv[1]))
+    weft = Einsum(pathlib.Path(sys.argv[1]))
     numbers = [int(number) for number in sys.argv[2:]] or range(COUNT)
     failed = sum(not check(weft, number) for number in numbers)
     print(f"{len(numbers)} expressions, {failed} of them wrong")

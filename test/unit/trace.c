@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tracing: shapes, sentences of errors, guards; every tracing function at least once. */
-#include <weft/ops.h>
+#include <weft/weft.h>
 #include <stdio.h>
 #include <string.h>
 #include "lib/graph.h"

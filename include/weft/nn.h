@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_NN_H
+#define WEFT_NN_H
+/*
+ * What networks are made of, composed of the primitives of ops.h, whose rules hold here too. Operands are floats unless
+ * the text says otherwise (WEFT_DTYPE_MISMATCH). f16 and bf16 compute in f32 and round once at the end, but for the
+ * products inside, whose results are rounded too.
+ *
+ * Optional operands are WEFT_NO_TENSOR where they are left out, which is what zero-initialised options have. Options
+ * may be NULL, for all zeros.
+ */
+#include <weft/ops.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- activations ---- */
+/* max(x, 0); integers too. */
+weft_tensor weft_relu(weft_tensor x);
+/* x for x >= 0, slope * x below. */
+weft_tensor weft_leaky_relu(weft_tensor x, double slope);
+/* The same with a slope from a tensor, which broadcasts. */
+weft_tensor weft_prelu(weft_tensor x, weft_tensor slope);
+/* max(0, min(1, slope * x + offset)); 1/6 and 1/2 are the usual ones. */
+weft_tensor weft_hard_sigmoid(weft_tensor x, double slope, double offset);
+/* x * hard_sigmoid(x, 1/6, 1/2). */
+weft_tensor weft_hard_swish(weft_tensor x);
+/* max(low, min(high, x)). */
+weft_tensor weft_hard_tanh(weft_tensor x, double low, double high);
+/* x / (1 + |x|). */
+weft_tensor weft_softsign(weft_tensor x);
+/* x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))). Hendrycks and Gimpel, "Gaussian error linear units". */
+weft_tensor weft_gelu_tanh(weft_tensor x);
+
+/* exp(x - max) / sum(exp(x - max)) along `axis`; NaN where all are -inf or one is inf. */
+weft_tensor weft_softmax(weft_tensor x, int64_t axis);
+/* (x - max) - log(sum(exp(x - max))): the logarithm of softmax without its underflow. */
+weft_tensor weft_log_softmax(weft_tensor x, int64_t axis);
+
+/* ---- normalisation ---- */
+/* All of them give (x - mean) / sqrt(variance + epsilon) * scale + bias, with the variance of the whole. */
+typedef struct weft_norm_options {
+    weft_tensor scale, bias; /* of x's dtype or f32 for a short one; default 1 and 0 */
+    double epsilon;          /* 0 stands for 1e-5 */
+} weft_norm_options;
+/* Over axes axis .. rank - 1; scale and bias broadcast to these. */
+weft_tensor weft_layer_norm(weft_tensor x, int64_t axis, const weft_norm_options *options);
+/* The same without a mean: x / sqrt(mean(x^2) + epsilon) * scale + bias. */
+weft_tensor weft_rms_norm(weft_tensor x, int64_t axis, const weft_norm_options *options);
+/* x is [n, c, ...]; channels go in `groups` of neighbours, which must divide c, each normalised with all axes behind
+ * it. Scale and bias are [c]. groups = c normalises every channel by itself ("instance norm"). */
+weft_tensor weft_group_norm(weft_tensor x, int64_t groups, const weft_norm_options *options);
+/* x is [n, c, ...], the others are [c]: with statistics given, and with those of x over all axes but c, which are also
+ * written (the variance with correction 0; either pointer may be NULL). */
+weft_tensor weft_batch_norm(weft_tensor x, weft_tensor mean, weft_tensor variance, const weft_norm_options *options);
+weft_tensor weft_batch_norm_train(weft_tensor x, const weft_norm_options *options, weft_tensor *out_mean,
+                                  weft_tensor *out_variance);
+
+/* ---- attention and embedding ---- */
+typedef struct weft_attention_options {
+    weft_tensor mask; /* bool: where queries may look; or of q's dtype: added to the scores. Broadcasts to them */
+    bool causal;      /* query i looks at keys up to i + causal_offset */
+    weft_extent causal_offset; /* s - l where the queries are the last of the keys */
+    double scale;              /* 0 stands for 1 / sqrt(d) */
+} weft_attention_options;
+/*
+ * softmax(q k^T * scale) v. q is [..., h, l, d], k [..., g, s, d], v [..., g, s, e], the result [..., h, l, e]; leading
+ * axes are equal, and there may be no heads at all. Where g differs from h both are static and g divides h: query head
+ * i uses key head i / (h / g), which is not repeated in memory. Scores are [..., h, l, s]. A query that may look at
+ * nothing gives zeros. Vaswani et al., "Attention is all you need".
+ */
+weft_tensor weft_attention(weft_tensor q, weft_tensor k, weft_tensor v, const weft_attention_options *options);
+
+/* Rows of `table` [v, ...]: the result has the shape of `indices` (integers) in place of v. Rules as for weft_gather;
+ * any dtype. Where an index is `padding` the row is zeros, without one use WEFT_NO_PADDING. */
+weft_tensor weft_embedding(weft_tensor table, weft_tensor indices, int64_t padding);
+#define WEFT_NO_PADDING INT64_MIN
+
+/* ---- losses: of two operands that broadcast ---- */
+typedef enum weft_reduction_kind {
+    WEFT_REDUCTION_MEAN, /* over all elements */
+    WEFT_REDUCTION_SUM,
+    WEFT_REDUCTION_NONE,
+    WEFT_REDUCTION_BATCH_MEAN /* sum / extent of the first axis */
+} weft_reduction_kind;
+/* (x - target)^2. */
+weft_tensor weft_mse_loss(weft_tensor x, weft_tensor target, weft_reduction_kind reduction);
+/* |x - target|. */
+weft_tensor weft_l1_loss(weft_tensor x, weft_tensor target, weft_reduction_kind reduction);
+/* d^2 / 2 where d = |x - target| <= delta, delta * (d - delta / 2) elsewhere. */
+weft_tensor weft_huber_loss(weft_tensor x, weft_tensor target, double delta, weft_reduction_kind reduction);
+/* target * (log(target) - x) for logarithms x and probabilities `target`; 0 where `target` is 0. */
+weft_tensor weft_kl_divergence(weft_tensor x, weft_tensor target, weft_reduction_kind reduction);
+
+/* The same calls with the caller's place attached to errors. */
+#ifndef WEFT_NO_PLACES
+#define weft_relu(...) WEFT_PLACED_(weft_relu(__VA_ARGS__))
+#define weft_leaky_relu(...) WEFT_PLACED_(weft_leaky_relu(__VA_ARGS__))
+#define weft_prelu(...) WEFT_PLACED_(weft_prelu(__VA_ARGS__))
+#define weft_hard_sigmoid(...) WEFT_PLACED_(weft_hard_sigmoid(__VA_ARGS__))
+#define weft_hard_swish(...) WEFT_PLACED_(weft_hard_swish(__VA_ARGS__))
+#define weft_hard_tanh(...) WEFT_PLACED_(weft_hard_tanh(__VA_ARGS__))
+#define weft_softsign(...) WEFT_PLACED_(weft_softsign(__VA_ARGS__))
+#define weft_gelu_tanh(...) WEFT_PLACED_(weft_gelu_tanh(__VA_ARGS__))
+#define weft_softmax(...) WEFT_PLACED_(weft_softmax(__VA_ARGS__))
+#define weft_log_softmax(...) WEFT_PLACED_(weft_log_softmax(__VA_ARGS__))
+#define weft_layer_norm(...) WEFT_PLACED_(weft_layer_norm(__VA_ARGS__))
+#define weft_rms_norm(...) WEFT_PLACED_(weft_rms_norm(__VA_ARGS__))
+#define weft_group_norm(...) WEFT_PLACED_(weft_group_norm(__VA_ARGS__))
+#define weft_batch_norm(...) WEFT_PLACED_(weft_batch_norm(__VA_ARGS__))
+#define weft_batch_norm_train(...) WEFT_PLACED_(weft_batch_norm_train(__VA_ARGS__))
+#define weft_attention(...) WEFT_PLACED_(weft_attention(__VA_ARGS__))
+#define weft_embedding(...) WEFT_PLACED_(weft_embedding(__VA_ARGS__))
+#define weft_mse_loss(...) WEFT_PLACED_(weft_mse_loss(__VA_ARGS__))
+#define weft_l1_loss(...) WEFT_PLACED_(weft_l1_loss(__VA_ARGS__))
+#define weft_huber_loss(...) WEFT_PLACED_(weft_huber_loss(__VA_ARGS__))
+#define weft_kl_divergence(...) WEFT_PLACED_(weft_kl_divergence(__VA_ARGS__))
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Activations: one formula each. */
+#include <weft/nn.h>
+#include <math.h>
+#include "lib/composite/composite.h"
+
+/* Whether `x` is well and of floats; then the widened x. */
+static bool begin(const char *function, weft_tensor x, weft_tensor *out_x)
+{
+    if (!weft_composite_begin(function, 1, &x) || !weft_composite_wants_float(function, "the operand", x)) return false;
+    *out_x = weft_composite_widen(x);
+    return true;
+}
+
+static weft_tensor end(weft_tensor result, weft_tensor like)
+{
+    return weft_composite_cast(result, weft_tensor_dtype(like));
+}
+
+static weft_tensor times(weft_tensor x, double factor)
+{
+    return weft_mul(x, weft_scalar_like(x, factor));
+}
+
+static weft_tensor plus(weft_tensor x, double term)
+{
+    return weft_add(x, weft_scalar_like(x, term));
+}
+
+static weft_tensor clamp(weft_tensor x, double low, double high)
+{
+    return weft_max(weft_min(x, weft_scalar_like(x, high)), weft_scalar_like(x, low));
+}
+
+static weft_tensor hard_sigmoid(weft_tensor x, double slope, double offset)
+{
+    return clamp(plus(times(x, slope), offset), 0, 1);
+}
+
+weft_tensor weft_relu(weft_tensor x)
+{
+    if (!weft_tensor_is_valid(x)) return weft_tensor_failed(x.graph);
+    return weft_max(x, weft_scalar_like(x, 0));
+}
+
+static weft_tensor leak(weft_tensor x, weft_tensor slope)
+{
+    return weft_select(weft_ge(x, weft_scalar_like(x, 0)), x, weft_mul(x, slope));
+}
+
+weft_tensor weft_leaky_relu(weft_tensor x, double slope)
+{
+    weft_tensor wide;
+    if (!begin("leaky_relu", x, &wide)) return weft_tensor_failed(x.graph);
+    return end(leak(wide, weft_scalar_like(wide, slope)), x);
+}
+
+weft_tensor weft_prelu(weft_tensor x, weft_tensor slope)
+{
+    weft_tensor wide;
+    if (!weft_composite_begin("prelu", 2, (weft_tensor[]){x, slope}) || !begin("prelu", x, &wide) ||
+        !weft_composite_join("prelu", "the slope", x, &slope)) {
+        return weft_tensor_failed(x.graph);
+    }
+    return end(leak(wide, slope), x);
+}
+
+weft_tensor weft_hard_sigmoid(weft_tensor x, double slope, double offset)
+{
+    weft_tensor wide;
+    if (!begin("hard_sigmoid", x, &wide)) return weft_tensor_failed(x.graph);
+    return end(hard_sigmoid(wide, slope, offset), x);
+}
+
+weft_tensor weft_hard_swish(weft_tensor x)
+{
+    weft_tensor wide;
+    if (!begin("hard_swish", x, &wide)) return weft_tensor_failed(x.graph);
+    return end(weft_mul(wide, hard_sigmoid(wide, 1.0 / 6, 0.5)), x);
+}
+
+weft_tensor weft_hard_tanh(weft_tensor x, double low, double high)
+{
+    weft_tensor wide;
+    if (!begin("hard_tanh", x, &wide)) return weft_tensor_failed(x.graph);
+    return end(clamp(wide, low, high), x);
+}
+
+weft_tensor weft_softsign(weft_tensor x)
+{
+    weft_tensor wide;
+    if (!begin("softsign", x, &wide)) return weft_tensor_failed(x.graph);
+    return end(weft_div(wide, plus(weft_abs(wide), 1)), x);
+}
+
+weft_tensor weft_gelu_tanh(weft_tensor x)
+{
+    weft_tensor wide;
+    if (!begin("gelu_tanh", x, &wide)) return weft_tensor_failed(x.graph);
+    weft_tensor cube = weft_mul(weft_mul(wide, wide), wide);
+    weft_tensor inner = times(weft_add(wide, times(cube, 0.044715)), sqrt(M_2_PI));
+    return end(weft_mul(times(wide, 0.5), plus(weft_tanh(inner), 1)), x);
+}
+
+/* ---- along an axis ---- */
+
+/* Also the axis; the distance of each element to the greatest. */
+static bool begin_along(const char *function, weft_tensor x, int64_t axis, int64_t *out_axis, weft_tensor *out_distance)
+{
+    weft_tensor wide;
+    if (!begin(function, x, &wide) || !weft_axis_normalize(x.graph, function, axis, weft_tensor_rank(x), out_axis)) {
+        return false;
+    }
+    *out_distance = weft_sub(wide, weft_reduce_max(wide, WEFT_INTS(*out_axis), true));
+    return true;
+}
+
+weft_tensor weft_softmax(weft_tensor x, int64_t axis)
+{
+    weft_tensor distance;
+    int64_t at;
+    if (!begin_along("softmax", x, axis, &at, &distance)) return weft_tensor_failed(x.graph);
+    weft_tensor powers = weft_exp(distance);
+    return end(weft_div(powers, weft_reduce_sum(powers, WEFT_INTS(at), true)), x);
+}
+
+weft_tensor weft_log_softmax(weft_tensor x, int64_t axis)
+{
+    weft_tensor distance;
+    int64_t at;
+    if (!begin_along("log_softmax", x, axis, &at, &distance)) return weft_tensor_failed(x.graph);
+    return end(weft_sub(distance, weft_log(weft_reduce_sum(weft_exp(distance), WEFT_INTS(at), true))), x);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attention and embedding. */
+#include <weft/nn.h>
+#include <math.h>
+#include "lib/composite/composite.h"
+
+/*
+ * Where several query heads share a key head, axis -3 of q is split into key heads and the query heads of each: that
+ * makes them one more free axis of the products, and keys and values are used as they are.
+ */
+typedef struct heads {
+    bool split;
+    size_t axis;            /* of the heads */
+    weft_extent extents[2]; /* key heads, query heads of each */
+} heads;
+
+static bool find_heads(weft_tensor q, weft_tensor k, heads *out_heads)
+{
+    size_t rank = weft_tensor_rank(q);
+    int64_t count, shared;
+    *out_heads = (heads){.split = false};
+    if (rank < 3) return true;
+    weft_extent query = weft_tensor_extent(q, -3), key = weft_tensor_extent(k, -3);
+    if (weft_extent_equal(query, key)) return true;
+    bool known = weft_extent_is_static(query, &count) && weft_extent_is_static(key, &shared);
+    if (!known && !weft_extent_never_equal(q.graph, query, key)) return true;
+    if (!known || shared == 0 || count % shared != 0) {
+        weft_trace_fail(q.graph, WEFT_SHAPE_MISMATCH, "attention", "%s query heads cannot share %s key heads",
+                        weft_extent_describe(query).text, weft_extent_describe(key).text);
+        return false;
+    }
+    *out_heads = (heads){true, rank - 3, {key, weft_extent_of(count / shared)}};
+    return true;
+}
+
+static weft_tensor split_heads(weft_tensor x, const heads *h)
+{
+    return h->split ? weft_composite_unravel(x, h->axis, 2, h->extents) : x;
+}
+
+/* A mask in the form of the scores: where it has heads these are split like those of q. */
+static weft_tensor split_mask(weft_tensor mask, const heads *h)
+{
+    size_t rank = weft_tensor_rank(mask);
+    weft_extent one = weft_extent_of(1), ones[] = {one, one};
+    if (!h->split || rank < 3) return mask;
+    bool repeats = weft_extent_is_value(weft_tensor_extent(mask, -3), 1);
+    return weft_composite_unravel(mask, rank - 3, 2, repeats ? ones : h->extents);
+}
+
+/* Batch axes are all of k but the last two. */
+static weft_tensor product(weft_tensor a, weft_tensor b, int64_t contract_b)
+{
+    weft_axis_list batch = weft_axis_range(0, weft_tensor_rank(b) - 2);
+    weft_ints paired = weft_axis_list_ints(&batch);
+    return weft_dot(a, b, (weft_dot_axes){paired, paired, WEFT_INTS(-1), WEFT_INTS(contract_b)});
+}
+
+/* -inf where `allowed` is false. */
+static weft_tensor forbid(weft_tensor scores, weft_tensor allowed)
+{
+    return weft_select(allowed, scores, weft_scalar_like(scores, -INFINITY));
+}
+
+static weft_tensor causal_mask(weft_tensor scores, weft_extent offset)
+{
+    size_t rank = weft_tensor_rank(scores);
+    if (!weft_tensor_is_valid(scores)) return scores;
+    weft_tensor query = weft_composite_positions(scores, rank - 2), key = weft_composite_positions(scores, rank - 1);
+    return weft_le(key, weft_add(query, weft_extent_like(query, offset)));
+}
+
+static weft_tensor mask_scores(weft_tensor scores, const weft_attention_options *options, const heads *h)
+{
+    weft_tensor mask = options->mask;
+    if (!weft_composite_is_absent(mask)) {
+        bool additive = weft_tensor_dtype(mask) != WEFT_BOOL;
+        mask = split_mask(mask, h);
+        scores = additive ? weft_add(scores, mask) : forbid(scores, mask);
+    }
+    return options->causal ? forbid(scores, causal_mask(scores, options->causal_offset)) : scores;
+}
+
+/* Softmax along the last axis, zeros where all scores are -inf. */
+static weft_tensor weigh(weft_tensor scores)
+{
+    weft_tensor zero = weft_scalar_like(scores, 0);
+    weft_tensor greatest = weft_reduce_max(scores, WEFT_INTS(-1), true);
+    weft_tensor is_empty = weft_eq(greatest, weft_scalar_like(scores, -INFINITY));
+    weft_tensor powers = weft_exp(weft_sub(scores, weft_select(is_empty, zero, greatest)));
+    weft_tensor sum = weft_reduce_sum(powers, WEFT_INTS(-1), true);
+    return weft_div(powers, weft_select(is_empty, weft_scalar_like(scores, 1), sum));
+}
+
+static bool check(weft_tensor q, weft_tensor k, weft_tensor v, weft_attention_options *options)
+{
+    size_t rank = weft_tensor_rank(q);
+    weft_tensor operands[] = {q, k, v, options->mask};
+    bool fine = weft_composite_begin("attention", 4, operands) && weft_composite_wants_float("attention", "q", q) &&
+                weft_composite_wants_rank("attention", "q", q, 2);
+    if (fine && (weft_tensor_rank(k) != rank || weft_tensor_rank(v) != rank)) {
+        weft_trace_fail(q.graph, WEFT_SHAPE_MISMATCH, "attention", "q has rank %zu but k has %zu and v has %zu", rank,
+                        weft_tensor_rank(k), weft_tensor_rank(v));
+        return false;
+    }
+    bool is_bool = fine && weft_tensor_dtype(options->mask) == WEFT_BOOL;
+    return fine && (is_bool || weft_composite_join("attention", "the mask", q, &options->mask));
+}
+
+static weft_tensor scale_of(weft_tensor q, double scale)
+{
+    weft_tensor like = weft_composite_widen(q);
+    if (scale != 0) return weft_scalar_like(like, scale);
+    int64_t depth;
+    weft_extent extent = weft_tensor_extent(q, -1);
+    if (weft_extent_is_static(extent, &depth)) return weft_scalar_like(like, 1 / sqrt((double)depth));
+    return weft_div(weft_scalar_like(like, 1), weft_sqrt(weft_extent_like(like, extent)));
+}
+
+weft_tensor weft_attention(weft_tensor q, weft_tensor k, weft_tensor v, const weft_attention_options *options)
+{
+    weft_attention_options o = options == NULL ? (weft_attention_options){.causal = false} : *options;
+    heads h;
+    if (!check(q, k, v, &o) || !find_heads(q, k, &h)) return weft_tensor_failed(q.graph);
+    weft_dtype dtype = weft_tensor_dtype(q);
+    /* Scaled before the product, so that scores of short floats stay in their range. */
+    weft_tensor scaled = weft_composite_cast(weft_mul(weft_composite_widen(q), scale_of(q, o.scale)), dtype);
+    weft_tensor scores = weft_composite_widen(product(split_heads(scaled, &h), k, -1));
+    if (!weft_tensor_is_valid(scores)) return scores;
+    weft_tensor weights = weigh(mask_scores(scores, &o, &h));
+    weft_tensor result = product(weft_composite_cast(weights, dtype), v, -2);
+    return h.split && weft_tensor_is_valid(result) ? weft_composite_ravel(result, h.axis, h.axis + 2) : result;
+}
+
+weft_tensor weft_embedding(weft_tensor table, weft_tensor indices, int64_t padding)
+{
+    weft_tensor operands[] = {table, indices};
+    if (!weft_composite_begin("embedding", 2, operands) ||
+        !weft_composite_wants_integer("embedding", "the index tensor", indices) ||
+        !weft_composite_wants_rank("embedding", "the table", table, 1)) {
+        return weft_tensor_failed(table.graph);
+    }
+    weft_tensor wide = weft_composite_cast(indices, WEFT_I64);
+    weft_tensor rows = weft_gather(table, wide, 0);
+    if (padding == WEFT_NO_PADDING || !weft_tensor_is_valid(rows)) return rows;
+    weft_tensor pad = weft_constant(table.graph, WEFT_I64, (weft_ints){0, NULL}, &padding);
+    weft_tensor is_padding = weft_composite_align(weft_eq(wide, pad), 0, weft_tensor_rank(rows));
+    return weft_select(is_padding, weft_scalar_like(rows, 0), rows);
+}

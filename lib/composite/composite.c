@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/composite/composite.h"
+#include "lib/scalar.h"
+
+/* ---- arguments ---- */
+
+bool weft_composite_is_absent(weft_tensor x)
+{
+    return x.graph == NULL && x.node == 0;
+}
+
+bool weft_composite_begin(const char *function, size_t count, const weft_tensor *operands)
+{
+    bool well = weft_tensor_is_valid(operands[0]);
+    weft_graph *graph = operands[0].graph;
+    for (size_t i = 1; i < count; i++) {
+        if (weft_composite_is_absent(operands[i])) continue;
+        well = well && weft_tensor_is_valid(operands[i]);
+        if (graph == NULL || operands[i].graph == NULL || operands[i].graph == graph) continue;
+        weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "operand %zu belongs to another graph", i);
+        return false;
+    }
+    return well;
+}
+
+static bool is_kind(weft_tensor x, weft_dtype_kind first, weft_dtype_kind last)
+{
+    weft_dtype_kind kind = weft_dtype_info_of(weft_tensor_dtype(x))->kind;
+    return kind >= first && kind <= last;
+}
+
+bool weft_composite_wants_float(const char *function, const char *name, weft_tensor x)
+{
+    if (is_kind(x, WEFT_KIND_FLOAT, WEFT_KIND_FLOAT)) return true;
+    weft_trace_fail(x.graph, WEFT_DTYPE_MISMATCH, function, "%s has dtype %s, not a float", name,
+                    weft_dtype_name(weft_tensor_dtype(x)));
+    return false;
+}
+
+bool weft_composite_wants_integer(const char *function, const char *name, weft_tensor x)
+{
+    if (is_kind(x, WEFT_KIND_UNSIGNED, WEFT_KIND_SIGNED)) return true;
+    weft_trace_fail(x.graph, WEFT_DTYPE_MISMATCH, function, "%s has dtype %s, not an integer", name,
+                    weft_dtype_name(weft_tensor_dtype(x)));
+    return false;
+}
+
+bool weft_composite_wants_rank(const char *function, const char *name, weft_tensor x, size_t least)
+{
+    if (weft_tensor_rank(x) >= least) return true;
+    weft_trace_fail(x.graph, WEFT_SHAPE_MISMATCH, function, "%s has rank %zu but needs at least %zu", name,
+                    weft_tensor_rank(x), least);
+    return false;
+}
+
+/* ---- dtypes ---- */
+
+weft_dtype weft_composite_dtype(weft_dtype dtype)
+{
+    return dtype == WEFT_F16 || dtype == WEFT_BF16 ? WEFT_F32 : dtype;
+}
+
+weft_tensor weft_composite_cast(weft_tensor x, weft_dtype dtype)
+{
+    bool same = !weft_tensor_is_valid(x) || weft_tensor_dtype(x) == dtype;
+    return same ? x : weft_cast(x, dtype);
+}
+
+weft_tensor weft_composite_widen(weft_tensor x)
+{
+    return weft_composite_cast(x, weft_composite_dtype(weft_tensor_dtype(x)));
+}
+
+bool weft_composite_join(const char *function, const char *name, weft_tensor x, weft_tensor *operand)
+{
+    if (weft_composite_is_absent(*operand)) return true;
+    weft_dtype own = weft_tensor_dtype(x), wide = weft_composite_dtype(own), dtype = weft_tensor_dtype(*operand);
+    if (dtype != own && dtype != wide) {
+        weft_trace_fail(x.graph, WEFT_DTYPE_MISMATCH, function, "%s has dtype %s but the operand has %s", name,
+                        weft_dtype_name(dtype), weft_dtype_name(own));
+        return false;
+    }
+    *operand = weft_composite_cast(*operand, wide);
+    return true;
+}
+
+weft_tensor weft_scalar_like(weft_tensor x, double value)
+{
+    return weft_tensor_is_valid(x) ? weft_scalar(x.graph, weft_tensor_dtype(x), value) : weft_tensor_failed(x.graph);
+}
+
+weft_tensor weft_extent_like(weft_tensor x, weft_extent extent)
+{
+    int64_t value;
+    if (!weft_tensor_is_valid(x)) return weft_tensor_failed(x.graph);
+    if (weft_extent_is_static(extent, &value)) {
+        return weft_composite_cast(weft_constant(x.graph, WEFT_I64, (weft_ints){0, NULL}, &value),
+                                   weft_tensor_dtype(x));
+    }
+    return weft_composite_cast(weft_extent_tensor(x.graph, extent), weft_tensor_dtype(x));
+}
+
+/* ---- extents and axes ---- */
+
+weft_extent weft_extent_plus(weft_extent extent, int64_t value)
+{
+    return weft_extent_add(extent, weft_extent_of(value));
+}
+
+weft_extent weft_extent_times(weft_extent extent, int64_t value)
+{
+    return weft_extent_mul(extent, weft_extent_of(value));
+}
+
+weft_extent weft_extent_ceil_div(weft_extent extent, int64_t divisor)
+{
+    return weft_extent_div(weft_extent_plus(extent, divisor - 1), weft_extent_of(divisor));
+}
+
+weft_extent weft_extent_product(weft_shape shape, size_t first, size_t last)
+{
+    weft_extent count = weft_extent_of(1);
+    for (size_t i = first; i < last; i++) count = weft_extent_mul(count, shape.extents[i]);
+    return count;
+}
+
+weft_extent weft_extent_along(weft_tensor x, weft_ints axes)
+{
+    weft_extent count = weft_extent_of(1);
+    for (size_t i = 0; i < axes.count; i++) count = weft_extent_mul(count, weft_tensor_extent(x, axes.items[i]));
+    return count;
+}
+
+weft_axis_list weft_axis_range(size_t first, size_t last)
+{
+    weft_axis_list axes = {.count = last - first};
+    for (size_t i = first; i < last; i++) axes.items[i - first] = (int64_t)i;
+    return axes;
+}
+
+/* ---- shapes ---- */
+
+weft_tensor weft_composite_align(weft_tensor x, size_t first, size_t rank)
+{
+    weft_extent extents[WEFT_MAX_RANK];
+    weft_shape shape = weft_tensor_shape(x);
+    if (!weft_tensor_is_valid(x) || shape.rank == rank) return x;
+    for (size_t i = 0; i < rank; i++) {
+        extents[i] = i >= first && i - first < shape.rank ? shape.extents[i - first] : weft_extent_of(1);
+    }
+    return weft_reshape(x, (weft_shape){rank, extents});
+}
+
+weft_tensor weft_composite_unravel(weft_tensor x, size_t axis, size_t count, const weft_extent *extents)
+{
+    weft_extent all[2 * WEFT_MAX_RANK];
+    weft_shape shape = weft_tensor_shape(x);
+    size_t n = 0;
+    if (!weft_tensor_is_valid(x)) return x;
+    for (size_t i = 0; i < axis; i++) all[n++] = shape.extents[i];
+    for (size_t i = 0; i < count; i++) all[n++] = extents[i];
+    for (size_t i = axis + 1; i < shape.rank; i++) all[n++] = shape.extents[i];
+    return weft_reshape(x, (weft_shape){n, all});
+}
+
+weft_tensor weft_composite_ravel(weft_tensor x, size_t first, size_t last)
+{
+    weft_extent all[WEFT_MAX_RANK];
+    weft_shape shape = weft_tensor_shape(x);
+    size_t n = 0;
+    if (!weft_tensor_is_valid(x)) return x;
+    for (size_t i = 0; i < first; i++) all[n++] = shape.extents[i];
+    all[n++] = weft_extent_product(shape, first, last);
+    for (size_t i = last; i < shape.rank; i++) all[n++] = shape.extents[i];
+    return weft_reshape(x, (weft_shape){n, all});
+}
+
+weft_tensor weft_composite_positions(weft_tensor x, size_t axis)
+{
+    weft_extent extents[WEFT_MAX_RANK];
+    weft_shape shape = weft_tensor_shape(x);
+    if (!weft_tensor_is_valid(x)) return x;
+    for (size_t i = 0; i < shape.rank; i++) extents[i] = i == axis ? shape.extents[i] : weft_extent_of(1);
+    return weft_iota(x.graph, WEFT_I64, (weft_shape){shape.rank, extents}, (int64_t)axis);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_COMPOSITE_H
+#define WEFT_LIB_COMPOSITE_H
+/* What tracing functions that are compositions of others share. Names of functions are those of messages. */
+#include "lib/trace.h"
+
+/* Whether all operands are well and of one graph, which every composition asks first. Those that are WEFT_NO_TENSOR
+ * count as well but for the first. Foreign operands are an error of `function`. */
+bool weft_composite_begin(const char *function, size_t count, const weft_tensor *operands);
+/* Whether `x`, called `name` in the error, is of floats, or of integers. */
+bool weft_composite_wants_float(const char *function, const char *name, weft_tensor x);
+bool weft_composite_wants_integer(const char *function, const char *name, weft_tensor x);
+/* Whether `x` has rank `least` at least. */
+bool weft_composite_wants_rank(const char *function, const char *name, weft_tensor x, size_t least);
+bool weft_composite_is_absent(weft_tensor x);
+
+/* The dtype in which a composition of floats computes: f32 for shorter ones. */
+weft_dtype weft_composite_dtype(weft_dtype dtype);
+/* `x`, or its cast where the dtype differs. */
+weft_tensor weft_composite_cast(weft_tensor x, weft_dtype dtype);
+/* The cast to weft_composite_dtype. */
+weft_tensor weft_composite_widen(weft_tensor x);
+
+/* An optional operand that goes with `x`, of its dtype or of the one it is widened to: cast to the latter. False with
+ * an error. WEFT_NO_TENSOR stays that. */
+bool weft_composite_join(const char *function, const char *name, weft_tensor x, weft_tensor *operand);
+
+/* A scalar of the dtype of `x`. */
+weft_tensor weft_scalar_like(weft_tensor x, double value);
+weft_tensor weft_extent_like(weft_tensor x, weft_extent extent);
+
+weft_extent weft_extent_plus(weft_extent extent, int64_t value);
+weft_extent weft_extent_times(weft_extent extent, int64_t value);
+/* Rounded up, by a positive divisor. */
+weft_extent weft_extent_ceil_div(weft_extent extent, int64_t divisor);
+/* Product of the extents of `shape` in [first, last). */
+weft_extent weft_extent_product(weft_shape shape, size_t first, size_t last);
+/* How many elements a reduction over `axes` takes together. */
+weft_extent weft_extent_along(weft_tensor x, weft_ints axes);
+static inline bool weft_extent_is_value(weft_extent extent, int64_t value)
+{
+    int64_t known;
+    return weft_extent_is_static(extent, &known) && known == value;
+}
+
+static inline weft_ints weft_axis_list_ints(const weft_axis_list *axes)
+{
+    return (weft_ints){axes->count, axes->items};
+}
+/* Axes first .. last - 1. */
+weft_axis_list weft_axis_range(size_t first, size_t last);
+
+/* x, whose axes are axes `first` and following of a shape of rank `rank`, with extents of one around it. */
+weft_tensor weft_composite_align(weft_tensor x, size_t first, size_t rank);
+/* `x` with axis `axis` as the axes `extents`, whose product it is. */
+weft_tensor weft_composite_unravel(weft_tensor x, size_t axis, size_t count, const weft_extent *extents);
+/* `x` with axes first .. last - 1 as one. */
+weft_tensor weft_composite_ravel(weft_tensor x, size_t first, size_t last);
+/* The index along `axis` as an i64 of x's rank, with extents of one elsewhere. */
+weft_tensor weft_composite_positions(weft_tensor x, size_t axis);
+#endif

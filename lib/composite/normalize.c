@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Normalisation. */
+#include <weft/nn.h>
+#include <inttypes.h>
+#include <weft/statistics.h>
+#include "lib/composite/composite.h"
+
+#define DEFAULT_EPSILON 1e-5
+
+/* What all of them begin with: x and the options' operands are well, floats, and widened. */
+static bool begin(const char *function, weft_tensor x, const weft_norm_options *options, weft_tensor *out_x,
+                  weft_norm_options *out_options)
+{
+    *out_options = options == NULL ? (weft_norm_options){.epsilon = 0} : *options;
+    if (out_options->epsilon == 0) out_options->epsilon = DEFAULT_EPSILON;
+    weft_tensor operands[] = {x, out_options->scale, out_options->bias};
+    bool fine = weft_composite_begin(function, 3, operands) && weft_composite_wants_float(function, "the operand", x) &&
+                weft_composite_join(function, "the scale", x, &out_options->scale) &&
+                weft_composite_join(function, "the bias", x, &out_options->bias);
+    if (fine) *out_x = weft_composite_widen(x);
+    return fine;
+}
+
+static weft_tensor inverse_root(weft_tensor variance, double epsilon)
+{
+    weft_tensor root = weft_sqrt(weft_add(variance, weft_scalar_like(variance, epsilon)));
+    return weft_div(weft_scalar_like(variance, 1), root);
+}
+
+/* y * scale + bias, in the dtype of `like`. Scale and bias have axis `first` of y and following ones. */
+static weft_tensor finish(weft_tensor y, const weft_norm_options *options, size_t first, weft_tensor like)
+{
+    size_t rank = weft_tensor_rank(y);
+    weft_tensor scale = options->scale, bias = options->bias;
+    if (!weft_composite_is_absent(scale)) y = weft_mul(y, weft_composite_align(scale, first, rank));
+    if (!weft_composite_is_absent(bias)) y = weft_add(y, weft_composite_align(bias, first, rank));
+    return weft_composite_cast(y, weft_tensor_dtype(like));
+}
+
+/* ---- over the last axes ---- */
+
+/* Whether an operand broadcasts to the axes from `axis` on. */
+static bool fits_behind(const char *function, const char *name, weft_tensor operand, int64_t axis, size_t rank)
+{
+    size_t own = weft_tensor_rank(operand), most = rank - (size_t)axis;
+    if (weft_composite_is_absent(operand) || own <= most) return true;
+    weft_trace_fail(operand.graph, WEFT_SHAPE_MISMATCH, function, "%s has rank %zu but %zu axes are normalised", name,
+                    own, most);
+    return false;
+}
+
+static bool begin_behind(const char *function, weft_tensor x, int64_t axis, const weft_norm_options *options,
+                         weft_tensor *out_x, weft_norm_options *out_options, weft_axis_list *out_axes)
+{
+    size_t rank = weft_tensor_rank(x);
+    int64_t first;
+    bool fine = begin(function, x, options, out_x, out_options) &&
+                weft_axis_normalize(x.graph, function, axis, rank, &first) &&
+                fits_behind(function, "the scale", out_options->scale, first, rank) &&
+                fits_behind(function, "the bias", out_options->bias, first, rank);
+    if (fine) *out_axes = weft_axis_range((size_t)first, rank);
+    return fine;
+}
+
+/* Scale and bias are aligned at the right. */
+static weft_tensor finish_behind(weft_tensor y, const weft_norm_options *options, weft_tensor like)
+{
+    if (!weft_composite_is_absent(options->scale)) y = weft_mul(y, options->scale);
+    if (!weft_composite_is_absent(options->bias)) y = weft_add(y, options->bias);
+    return weft_composite_cast(y, weft_tensor_dtype(like));
+}
+
+weft_tensor weft_layer_norm(weft_tensor x, int64_t axis, const weft_norm_options *options)
+{
+    weft_tensor wide;
+    weft_norm_options o;
+    weft_axis_list axes;
+    if (!begin_behind("layer_norm", x, axis, options, &wide, &o, &axes)) return weft_tensor_failed(x.graph);
+    weft_ints along = weft_axis_list_ints(&axes);
+    weft_tensor centered = weft_sub(wide, weft_mean(wide, along, true));
+    weft_tensor factor = inverse_root(weft_variance(wide, along, 0, true), o.epsilon);
+    return finish_behind(weft_mul(centered, factor), &o, x);
+}
+
+weft_tensor weft_rms_norm(weft_tensor x, int64_t axis, const weft_norm_options *options)
+{
+    weft_tensor wide;
+    weft_norm_options o;
+    weft_axis_list axes;
+    if (!begin_behind("rms_norm", x, axis, options, &wide, &o, &axes)) return weft_tensor_failed(x.graph);
+    weft_tensor square = weft_mean(weft_mul(wide, wide), weft_axis_list_ints(&axes), true);
+    return finish_behind(weft_mul(wide, inverse_root(square, o.epsilon)), &o, x);
+}
+
+/* ---- by channel ---- */
+
+/* Whether an operand is [c]. */
+static bool fits_channels(const char *function, const char *name, weft_tensor operand, weft_tensor x)
+{
+    if (weft_composite_is_absent(operand)) return true;
+    if (weft_tensor_rank(operand) != 1) {
+        weft_trace_fail(x.graph, WEFT_SHAPE_MISMATCH, function, "%s has rank %zu, not 1", name,
+                        weft_tensor_rank(operand));
+        return false;
+    }
+    weft_extent own = weft_tensor_extent(operand, 0), channels = weft_tensor_extent(x, 1);
+    return weft_require_equal(x.graph, own, channels, "%s: %s has extent %s but there are %s channels", function, name,
+                              weft_extent_describe(own).text, weft_extent_describe(channels).text);
+}
+
+static bool begin_channels(const char *function, weft_tensor x, const weft_norm_options *options, weft_tensor *out_x,
+                           weft_norm_options *out_options)
+{
+    return begin(function, x, options, out_x, out_options) &&
+           weft_composite_wants_rank(function, "the operand", x, 2) &&
+           fits_channels(function, "the scale", out_options->scale, x) &&
+           fits_channels(function, "the bias", out_options->bias, x);
+}
+
+weft_tensor weft_group_norm(weft_tensor x, int64_t groups, const weft_norm_options *options)
+{
+    weft_tensor wide;
+    weft_norm_options o;
+    if (!begin_channels("group_norm", x, options, &wide, &o)) return weft_tensor_failed(x.graph);
+    weft_extent channels = weft_tensor_extent(x, 1), count = weft_extent_of(groups);
+    if (groups < 1) {
+        return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "group_norm", "there are %" PRId64 " groups", groups);
+    }
+    if (!weft_require_equal(x.graph, weft_extent_mod(channels, count), weft_extent_of(0),
+                            "group_norm: %s channels are no multiple of %" PRId64 " groups",
+                            weft_extent_describe(channels).text, groups)) {
+        return weft_tensor_failed(x.graph);
+    }
+    weft_extent split[] = {count, weft_extent_div(channels, count)};
+    weft_tensor grouped = weft_composite_unravel(wide, 1, 2, split);
+    weft_axis_list axes = weft_axis_range(2, weft_tensor_rank(x) + 1);
+    weft_ints along = weft_axis_list_ints(&axes);
+    weft_tensor centered = weft_sub(grouped, weft_mean(grouped, along, true));
+    weft_tensor normal = weft_mul(centered, inverse_root(weft_variance(grouped, along, 0, true), o.epsilon));
+    return finish(weft_tensor_is_valid(normal) ? weft_reshape(normal, weft_tensor_shape(x)) : normal, &o, 1, x);
+}
+
+/* With statistics of the shape of a channel, aligned with x. */
+static weft_tensor normalize_channels(weft_tensor wide, weft_tensor mean, weft_tensor variance,
+                                      const weft_norm_options *options, weft_tensor like)
+{
+    return finish(weft_mul(weft_sub(wide, mean), inverse_root(variance, options->epsilon)), options, 1, like);
+}
+
+weft_tensor weft_batch_norm(weft_tensor x, weft_tensor mean, weft_tensor variance, const weft_norm_options *options)
+{
+    weft_tensor wide, operands[] = {x, mean, variance};
+    weft_norm_options o;
+    if (!weft_composite_begin("batch_norm", 3, operands) || !begin_channels("batch_norm", x, options, &wide, &o) ||
+        !weft_composite_join("batch_norm", "the mean", x, &mean) || !fits_channels("batch_norm", "the mean", mean, x) ||
+        !weft_composite_join("batch_norm", "the variance", x, &variance) ||
+        !fits_channels("batch_norm", "the variance", variance, x)) {
+        return weft_tensor_failed(x.graph);
+    }
+    size_t rank = weft_tensor_rank(x);
+    return normalize_channels(wide, weft_composite_align(mean, 1, rank), weft_composite_align(variance, 1, rank), &o,
+                              x);
+}
+
+weft_tensor weft_batch_norm_train(weft_tensor x, const weft_norm_options *options, weft_tensor *out_mean,
+                                  weft_tensor *out_variance)
+{
+    weft_tensor wide, unused[2];
+    weft_norm_options o;
+    if (out_mean == NULL) out_mean = &unused[0];
+    if (out_variance == NULL) out_variance = &unused[1];
+    *out_mean = *out_variance = weft_tensor_failed(x.graph);
+    if (!begin_channels("batch_norm_train", x, options, &wide, &o)) return weft_tensor_failed(x.graph);
+    weft_axis_list axes = weft_axis_range(1, weft_tensor_rank(x));
+    axes.items[0] = 0;
+    weft_ints along = weft_axis_list_ints(&axes);
+    weft_dtype dtype = weft_tensor_dtype(x);
+    *out_mean = weft_composite_cast(weft_mean(wide, along, false), dtype);
+    *out_variance = weft_composite_cast(weft_variance(wide, along, 0, false), dtype);
+    return normalize_channels(wide, weft_mean(wide, along, true), weft_variance(wide, along, 0, true), &o, x);
+}

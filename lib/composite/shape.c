@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Axes renamed, tensors joined, split and repeated. */
+#include <weft/shape.h>
+#include <inttypes.h>
+#include "lib/composite/composite.h"
+
+/* ---- axes ---- */
+
+weft_tensor weft_transpose(weft_tensor x, int64_t axis_a, int64_t axis_b)
+{
+    int64_t a, b;
+    size_t rank = weft_tensor_rank(x);
+    if (!weft_tensor_is_valid(x) || !weft_axis_normalize(x.graph, "transpose", axis_a, rank, &a) ||
+        !weft_axis_normalize(x.graph, "transpose", axis_b, rank, &b)) {
+        return weft_tensor_failed(x.graph);
+    }
+    weft_axis_list axes = weft_axis_range(0, rank);
+    axes.items[a] = b;
+    axes.items[b] = a;
+    return weft_permute(x, weft_axis_list_ints(&axes));
+}
+
+/* Marks the axes of a list; false with an error when one comes twice. */
+static bool mark_once(weft_graph *graph, const weft_axis_list *axes, bool *out_marks)
+{
+    for (size_t i = 0; i < WEFT_MAX_RANK; i++) out_marks[i] = false;
+    for (size_t i = 0; i < axes->count; i++) {
+        if (out_marks[axes->items[i]]) {
+            weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, "moveaxis", "axis %" PRId64 " is given twice",
+                            axes->items[i]);
+            return false;
+        }
+        out_marks[axes->items[i]] = true;
+    }
+    return true;
+}
+
+weft_tensor weft_moveaxis(weft_tensor x, weft_ints from, weft_ints to)
+{
+    weft_axis_list sources, targets, order = {.count = weft_tensor_rank(x)};
+    bool moved[WEFT_MAX_RANK], taken[WEFT_MAX_RANK];
+    size_t rank = order.count, next = 0;
+    if (!weft_composite_begin("moveaxis", 1, &x)) return weft_tensor_failed(x.graph);
+    if (from.count != to.count) {
+        return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "moveaxis", "%zu axes go to %zu places", from.count,
+                               to.count);
+    }
+    if (!weft_axes_normalize(x.graph, "moveaxis", from, rank, &sources) || !mark_once(x.graph, &sources, moved) ||
+        !weft_axes_normalize(x.graph, "moveaxis", to, rank, &targets) || !mark_once(x.graph, &targets, taken)) {
+        return weft_tensor_failed(x.graph);
+    }
+    for (size_t i = 0; i < rank; i++) {
+        if (moved[i]) continue;
+        while (taken[next]) next++;
+        order.items[next++] = (int64_t)i;
+    }
+    for (size_t i = 0; i < sources.count; i++) order.items[targets.items[i]] = sources.items[i];
+    return weft_permute(x, weft_axis_list_ints(&order));
+}
+
+weft_tensor weft_unsqueeze(weft_tensor x, int64_t axis)
+{
+    weft_extent extents[WEFT_MAX_RANK + 1];
+    weft_shape shape = weft_tensor_shape(x);
+    int64_t at;
+    if (!weft_tensor_is_valid(x) || !weft_axis_normalize(x.graph, "unsqueeze", axis, shape.rank + 1, &at)) {
+        return weft_tensor_failed(x.graph);
+    }
+    for (size_t i = 0, n = 0; i <= shape.rank; i++) {
+        extents[i] = i == (size_t)at ? weft_extent_of(1) : shape.extents[n++];
+    }
+    return weft_reshape(x, (weft_shape){shape.rank + 1, extents});
+}
+
+weft_tensor weft_squeeze(weft_tensor x, int64_t axis)
+{
+    weft_extent extents[WEFT_MAX_RANK];
+    weft_shape shape = weft_tensor_shape(x);
+    int64_t at;
+    if (!weft_tensor_is_valid(x) || !weft_axis_normalize(x.graph, "squeeze", axis, shape.rank, &at)) {
+        return weft_tensor_failed(x.graph);
+    }
+    if (weft_extent_never_equal(x.graph, shape.extents[at], weft_extent_of(1))) {
+        return weft_trace_fail(x.graph, WEFT_SHAPE_MISMATCH, "squeeze", "axis %" PRId64 " has extent %s, not 1", at,
+                               weft_extent_describe(shape.extents[at]).text);
+    }
+    for (size_t i = 0, n = 0; i < shape.rank; i++) {
+        if (i != (size_t)at) extents[n++] = shape.extents[i];
+    }
+    return weft_reshape(x, (weft_shape){shape.rank - 1, extents});
+}
+
+weft_tensor weft_flatten(weft_tensor x, int64_t first, int64_t last)
+{
+    int64_t from, to;
+    size_t rank = weft_tensor_rank(x);
+    if (!weft_composite_begin("flatten", 1, &x)) return weft_tensor_failed(x.graph);
+    if (rank == 0) return weft_unsqueeze(x, 0);
+    if (!weft_axis_normalize(x.graph, "flatten", first, rank, &from) ||
+        !weft_axis_normalize(x.graph, "flatten", last, rank, &to)) {
+        return weft_tensor_failed(x.graph);
+    }
+    if (from > to) {
+        return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "flatten",
+                               "the first axis, %" PRId64 ", comes after the last, %" PRId64, from, to);
+    }
+    return weft_composite_ravel(x, (size_t)from, (size_t)to + 1);
+}
+
+/* ---- joining and splitting ---- */
+
+weft_tensor weft_stack(weft_tensors operands, int64_t axis)
+{
+    int64_t at;
+    if (operands.count == 0 || operands.items == NULL) return weft_tensor_failed(NULL);
+    weft_tensor first = operands.items[0];
+    if (!weft_composite_begin("stack", operands.count, operands.items) ||
+        !weft_axis_normalize(first.graph, "stack", axis, weft_tensor_rank(first) + 1, &at)) {
+        return weft_tensor_failed(first.graph);
+    }
+    size_t size = operands.count * sizeof first;
+    weft_tensor *layers = weft_allocate(first.graph->allocator, size);
+    if (layers == NULL) return weft_trace_error(first.graph, weft_status_out_of_memory());
+    for (size_t i = 0; i < operands.count; i++) {
+        size_t rank = weft_tensor_rank(operands.items[i]);
+        layers[i] = weft_unsqueeze(operands.items[i], (size_t)at > rank ? (int64_t)rank : at);
+    }
+    weft_tensor stacked = weft_concat((weft_tensors){operands.count, layers}, at);
+    weft_free(first.graph->allocator, layers, size);
+    return stacked;
+}
+
+static weft_tensor fail_parts(weft_tensor x, size_t count, weft_tensor *out_parts)
+{
+    for (size_t i = 0; i < count; i++) out_parts[i] = weft_tensor_failed(x.graph);
+    return weft_tensor_failed(x.graph);
+}
+
+/* What follows `start` along `axis`, in pieces of `sizes`; the first. */
+static weft_tensor cut(weft_tensor x, int64_t axis, weft_shape sizes, weft_tensor *out_parts)
+{
+    weft_extent start = weft_extent_of(0);
+    for (size_t i = 0; i < sizes.rank; i++) {
+        out_parts[i] = weft_narrow(x, axis, start, sizes.extents[i]);
+        if (!weft_tensor_is_valid(out_parts[i])) return fail_parts(x, sizes.rank, out_parts);
+        start = weft_extent_add(start, sizes.extents[i]);
+    }
+    return out_parts[0];
+}
+
+weft_tensor weft_split_at(weft_tensor x, int64_t axis, weft_shape sizes, weft_tensor *out_parts)
+{
+    int64_t at;
+    if (!weft_composite_begin("split_at", 1, &x) ||
+        !weft_axis_normalize(x.graph, "split_at", axis, weft_tensor_rank(x), &at)) {
+        return fail_parts(x, sizes.rank, out_parts);
+    }
+    if (sizes.rank == 0) return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "split_at", "%s", "there are no sizes");
+    weft_extent sum = weft_extent_of(0), extent = weft_tensor_extent(x, at);
+    for (size_t i = 0; i < sizes.rank; i++) sum = weft_extent_add(sum, sizes.extents[i]);
+    if (!weft_require_equal(x.graph, sum, extent, "split_at: the sizes add up to %s but axis %" PRId64 " has extent %s",
+                            weft_extent_describe(sum).text, at, weft_extent_describe(extent).text)) {
+        return fail_parts(x, sizes.rank, out_parts);
+    }
+    return cut(x, at, sizes, out_parts);
+}
+
+weft_tensor weft_split(weft_tensor x, int64_t axis, size_t parts, weft_tensor *out_parts)
+{
+    int64_t at;
+    if (!weft_composite_begin("split", 1, &x) ||
+        !weft_axis_normalize(x.graph, "split", axis, weft_tensor_rank(x), &at)) {
+        return fail_parts(x, parts, out_parts);
+    }
+    if (parts == 0) return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "split", "%s", "there are no parts");
+    weft_extent count = weft_extent_of((int64_t)parts), extent = weft_tensor_extent(x, at);
+    if (!weft_require_equal(x.graph, weft_extent_mod(extent, count), weft_extent_of(0),
+                            "split: axis %" PRId64 " has extent %s, no multiple of %zu", at,
+                            weft_extent_describe(extent).text, parts)) {
+        return fail_parts(x, parts, out_parts);
+    }
+    weft_extent size = weft_extent_div(extent, count);
+    for (size_t i = 0; i < parts; i++) {
+        out_parts[i] = weft_narrow(x, at, weft_extent_times(size, (int64_t)i), size);
+        if (!weft_tensor_is_valid(out_parts[i])) return fail_parts(x, parts, out_parts);
+    }
+    return out_parts[0];
+}
+
+weft_tensor weft_chunk(weft_tensor x, int64_t axis, size_t parts, weft_tensor *out_parts, size_t *out_count)
+{
+    int64_t at, extent;
+    *out_count = 0;
+    if (!weft_composite_begin("chunk", 1, &x) ||
+        !weft_axis_normalize(x.graph, "chunk", axis, weft_tensor_rank(x), &at)) {
+        return fail_parts(x, parts, out_parts);
+    }
+    if (parts == 0) return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "chunk", "%s", "there are no parts");
+    if (!weft_extent_is_static(weft_tensor_extent(x, at), &extent)) {
+        fail_parts(x, parts, out_parts);
+        return weft_trace_fail(x.graph, WEFT_UNSUPPORTED, "chunk",
+                               "axis %" PRId64 " has extent %s but needs a static one", at,
+                               weft_extent_describe(weft_tensor_extent(x, at)).text);
+    }
+    int64_t size = extent == 0 ? 0 : (extent - 1) / (int64_t)parts + 1, start = 0;
+    do {
+        int64_t rest = extent - start;
+        out_parts[*out_count] = weft_narrow(x, at, weft_extent_of(start), weft_extent_of(rest < size ? rest : size));
+        *out_count += 1;
+        start += size;
+    } while (start < extent);
+    return out_parts[0];
+}
+
+/* ---- repeating and shifting ---- */
+
+weft_tensor weft_repeat(weft_tensor x, int64_t axis, weft_extent count)
+{
+    weft_extent extents[WEFT_MAX_RANK + 1];
+    weft_shape shape = weft_tensor_shape(x);
+    int64_t at;
+    if (!weft_composite_begin("repeat", 1, &x) || !weft_axis_normalize(x.graph, "repeat", axis, shape.rank, &at)) {
+        return weft_tensor_failed(x.graph);
+    }
+    weft_tensor column = weft_unsqueeze(x, at + 1);
+    if (!weft_tensor_is_valid(column)) return column;
+    weft_shape apart = weft_tensor_shape(column);
+    for (size_t i = 0; i < apart.rank; i++) extents[i] = i == (size_t)at + 1 ? count : apart.extents[i];
+    weft_tensor repeated = weft_broadcast(column, (weft_shape){apart.rank, extents});
+    return weft_composite_ravel(repeated, (size_t)at, (size_t)at + 2);
+}
+
+weft_tensor weft_tile(weft_tensor x, weft_shape counts)
+{
+    if (!weft_composite_begin("tile", 1, &x)) return weft_tensor_failed(x.graph);
+    size_t given = weft_tensor_rank(x), rank = counts.rank > given ? counts.rank : given;
+    if (2 * rank > WEFT_MAX_RANK) {
+        return weft_trace_fail(x.graph, WEFT_UNSUPPORTED, "tile", "rank %zu is over %d", rank, WEFT_MAX_RANK / 2);
+    }
+    weft_extent apart[WEFT_MAX_RANK], repeated[WEFT_MAX_RANK], whole[WEFT_MAX_RANK];
+    weft_shape shape = weft_tensor_shape(x);
+    for (size_t i = 0; i < rank; i++) {
+        size_t lacks_extent = rank - given, lacks_count = rank - counts.rank;
+        weft_extent extent = i < lacks_extent ? weft_extent_of(1) : shape.extents[i - lacks_extent];
+        weft_extent count = i < lacks_count ? weft_extent_of(1) : counts.extents[i - lacks_count];
+        apart[2 * i] = weft_extent_of(1);
+        repeated[2 * i] = count;
+        apart[2 * i + 1] = repeated[2 * i + 1] = extent;
+        whole[i] = weft_extent_mul(count, extent);
+    }
+    weft_tensor tiles =
+        weft_broadcast(weft_reshape(x, (weft_shape){2 * rank, apart}), (weft_shape){2 * rank, repeated});
+    return weft_reshape(tiles, (weft_shape){rank, whole});
+}
+
+static weft_tensor roll(weft_tensor x, int64_t axis, int64_t shift)
+{
+    weft_extent extent = weft_tensor_extent(x, axis), zero = weft_extent_of(0);
+    weft_extent last = weft_extent_mod(weft_extent_of(shift), weft_extent_max(extent, weft_extent_of(1)));
+    weft_extent first = weft_extent_sub(extent, last);
+    weft_tensor end = weft_narrow(x, axis, first, last), begin = weft_narrow(x, axis, zero, first);
+    return weft_concat(WEFT_TENSORS(end, begin), axis);
+}
+
+weft_tensor weft_roll(weft_tensor x, weft_ints shifts, weft_ints axes)
+{
+    weft_axis_list list;
+    if (!weft_composite_begin("roll", 1, &x) ||
+        !weft_axes_normalize(x.graph, "roll", axes, weft_tensor_rank(x), &list)) {
+        return weft_tensor_failed(x.graph);
+    }
+    if (shifts.count != axes.count) {
+        return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "roll", "%zu shifts are given for %zu axes",
+                               shifts.count, axes.count);
+    }
+    for (size_t i = 0; i < list.count && weft_tensor_is_valid(x); i++) x = roll(x, list.items[i], shifts.items[i]);
+    return x;
+}
+
+/* ---- grids ---- */
+
+weft_tensor weft_meshgrid(weft_tensors axes, bool swap, weft_tensor *out_grids)
+{
+    weft_extent extents[WEFT_MAX_RANK];
+    if (axes.count == 0 || axes.items == NULL) return weft_tensor_failed(NULL);
+    weft_tensor first = axes.items[0];
+    if (!weft_composite_begin("meshgrid", axes.count, axes.items)) return fail_parts(first, axes.count, out_grids);
+    if (axes.count > WEFT_MAX_RANK) {
+        fail_parts(first, axes.count, out_grids);
+        return weft_trace_fail(first.graph, WEFT_INVALID_ARGUMENT, "meshgrid", "%zu operands are over %d", axes.count,
+                               WEFT_MAX_RANK);
+    }
+    swap = swap && axes.count > 1;
+    for (size_t i = 0; i < axes.count; i++) {
+        if (weft_tensor_rank(axes.items[i]) != 1) {
+            fail_parts(first, axes.count, out_grids);
+            return weft_trace_fail(first.graph, WEFT_SHAPE_MISMATCH, "meshgrid", "operand %zu has rank %zu, not 1", i,
+                                   weft_tensor_rank(axes.items[i]));
+        }
+        extents[swap && i < 2 ? 1 - i : i] = weft_tensor_extent(axes.items[i], 0);
+    }
+    for (size_t i = 0; i < axes.count; i++) {
+        int64_t at = (int64_t)(swap && i < 2 ? 1 - i : i);
+        out_grids[i] = weft_broadcast_in_dim(axes.items[i], (weft_shape){axes.count, extents}, WEFT_INTS(at));
+        if (!weft_tensor_is_valid(out_grids[i])) return fail_parts(first, axes.count, out_grids);
+    }
+    return out_grids[0];
+}

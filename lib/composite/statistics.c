@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Moments and norms. */
+#include <weft/statistics.h>
+#include <math.h>
+#include "lib/composite/composite.h"
+
+/* What such a function begins with: an operand of floats, widened, and its axes. */
+typedef struct subject {
+    weft_tensor x;
+    weft_axis_list axes;
+    weft_ints along;
+} subject;
+
+static bool begin(const char *function, weft_tensor x, weft_ints axes, subject *out_subject)
+{
+    bool fine = weft_composite_begin(function, 1, &x) && weft_composite_wants_float(function, "the operand", x) &&
+                weft_axes_normalize(x.graph, function, axes, weft_tensor_rank(x), &out_subject->axes);
+    if (!fine) return false;
+    out_subject->x = weft_composite_widen(x);
+    out_subject->along = weft_axis_list_ints(&out_subject->axes);
+    return true;
+}
+
+/* `x` with its axes gone unless they are kept, in the dtype of `like`. */
+static weft_tensor end(const subject *s, weft_tensor kept, bool keep, weft_tensor like)
+{
+    weft_extent extents[WEFT_MAX_RANK];
+    bool gone[WEFT_MAX_RANK] = {false};
+    weft_shape shape = weft_tensor_shape(kept);
+    size_t rank = 0;
+    if (!weft_tensor_is_valid(kept)) return kept;
+    for (size_t i = 0; i < s->axes.count; i++) gone[s->axes.items[i]] = !keep;
+    for (size_t i = 0; i < shape.rank; i++) {
+        if (!gone[i]) extents[rank++] = shape.extents[i];
+    }
+    weft_tensor x = rank == shape.rank ? kept : weft_reshape(kept, (weft_shape){rank, extents});
+    return weft_composite_cast(x, weft_tensor_dtype(like));
+}
+
+/* ---- moments ---- */
+
+static weft_tensor mean_of(const subject *s)
+{
+    weft_tensor sum = weft_reduce_sum(s->x, s->along, true);
+    return weft_div(sum, weft_extent_like(sum, weft_extent_along(s->x, s->along)));
+}
+
+static weft_tensor variance_of(const subject *s, int64_t correction)
+{
+    weft_tensor centered = weft_sub(s->x, mean_of(s));
+    weft_tensor sum = weft_reduce_sum(weft_mul(centered, centered), s->along, true);
+    weft_extent freedom = weft_extent_plus(weft_extent_along(s->x, s->along), -correction);
+    return weft_div(sum, weft_extent_like(sum, weft_extent_max(freedom, weft_extent_of(0))));
+}
+
+weft_tensor weft_mean(weft_tensor x, weft_ints axes, bool keep)
+{
+    subject s;
+    if (!begin("mean", x, axes, &s)) return weft_tensor_failed(x.graph);
+    return end(&s, mean_of(&s), keep, x);
+}
+
+weft_tensor weft_variance(weft_tensor x, weft_ints axes, int64_t correction, bool keep)
+{
+    subject s;
+    if (!begin("variance", x, axes, &s)) return weft_tensor_failed(x.graph);
+    return end(&s, variance_of(&s, correction), keep, x);
+}
+
+weft_tensor weft_standard_deviation(weft_tensor x, weft_ints axes, int64_t correction, bool keep)
+{
+    subject s;
+    if (!begin("standard_deviation", x, axes, &s)) return weft_tensor_failed(x.graph);
+    return end(&s, weft_sqrt(variance_of(&s, correction)), keep, x);
+}
+
+weft_tensor weft_logsumexp(weft_tensor x, weft_ints axes, bool keep)
+{
+    subject s;
+    if (!begin("logsumexp", x, axes, &s)) return weft_tensor_failed(x.graph);
+    weft_tensor greatest = weft_reduce_max(s.x, s.along, true), zero = weft_scalar_like(s.x, 0);
+    /* An infinite shift would make inf - inf of what is infinite itself. */
+    weft_tensor is_finite = weft_lt(weft_abs(greatest), weft_scalar_like(s.x, INFINITY));
+    weft_tensor shift = weft_select(is_finite, greatest, zero);
+    weft_tensor sum = weft_reduce_sum(weft_exp(weft_sub(s.x, shift)), s.along, true);
+    return end(&s, weft_add(weft_log(sum), shift), keep, x);
+}
+
+/* ---- norms ---- */
+
+static weft_tensor count_of(weft_tensor x, weft_ints axes, bool keep, weft_dtype dtype)
+{
+    return weft_reduce_sum(weft_cast(weft_ne(x, weft_scalar_like(x, 0)), dtype), axes, keep);
+}
+
+weft_tensor weft_norm(weft_tensor x, weft_ints axes, double p, bool keep)
+{
+    subject s;
+    if (!begin("norm", x, axes, &s)) return weft_tensor_failed(x.graph);
+    weft_tensor sizes = weft_abs(s.x), norm;
+    if (isnan(p)) return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "norm", "%s", "the order is NaN");
+    if (p == 0) norm = count_of(s.x, s.along, true, weft_tensor_dtype(s.x));
+    else if (p == 1) norm = weft_reduce_sum(sizes, s.along, true);
+    else if (p == 2) norm = weft_sqrt(weft_reduce_sum(weft_mul(s.x, s.x), s.along, true));
+    else if (p == INFINITY) norm = weft_max(weft_reduce_max(sizes, s.along, true), weft_scalar_like(s.x, 0));
+    else if (p == -INFINITY) norm = weft_reduce_min(sizes, s.along, true);
+    else
+        return weft_trace_fail(x.graph, WEFT_UNSUPPORTED, "norm", "order %g is none of 0, 1, 2 and the infinite ones",
+                               p);
+    return end(&s, norm, keep, x);
+}
+
+weft_tensor weft_count_nonzero(weft_tensor x, weft_ints axes, bool keep)
+{
+    weft_axis_list list;
+    if (!weft_composite_begin("count_nonzero", 1, &x) ||
+        !weft_axes_normalize(x.graph, "count_nonzero", axes, weft_tensor_rank(x), &list)) {
+        return weft_tensor_failed(x.graph);
+    }
+    return count_of(x, weft_axis_list_ints(&list), keep, WEFT_I64);
+}
