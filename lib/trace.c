@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tracing functions: each brings its arguments into the form of the op's schema and makes one node; see also
- * composite.c. */
+ * composite/. */
 #include "lib/trace.h"
 #include <inttypes.h>
 #include <string.h>

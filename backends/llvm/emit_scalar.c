@@ -59,9 +59,10 @@ static LLVMValueRef emit_extremum(weft_emitter *e, weft_dtype dtype, bool greate
         return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, order, a, b, ""), a, b, "");
     }
     LLVMValueRef better = LLVMBuildFCmp(e->builder, greatest ? LLVMRealOGT : LLVMRealOLT, a, b, "");
-    LLVMValueRef chosen = LLVMBuildSelect(e->builder, better, a, b, "");
     LLVMValueRef is_nan = LLVMBuildFCmp(e->builder, LLVMRealUNO, a, a, "");
-    return LLVMBuildSelect(e->builder, is_nan, a, chosen, "");
+    /* The other way round, is_nan around better, LLVM 19 makes x > 0 ? |x| : 0 of the maximum of |x| and 0. */
+    LLVMValueRef rest = LLVMBuildSelect(e->builder, is_nan, a, b, "");
+    return LLVMBuildSelect(e->builder, better, a, rest, "");
 }
 
 static LLVMValueRef emit_compare(weft_emitter *e, weft_scalar_op op, weft_dtype from, LLVMValueRef a, LLVMValueRef b)

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Composites: known results on every runtime, and sentences of errors. */
+#include <weft/weft.h>
+#include <math.h>
+#include <string.h>
+#include "test/support.h"
+
+#define N(value) weft_extent_of(value)
+
+typedef struct fixture {
+    weft_graph *graph, *other;
+    weft_executor *executor;
+    weft_extent n;       /* [1, 1000] */
+    weft_tensor x, y, v; /* f32[n, 4], f32[3, 4], f32[3] */
+    weft_tensor i, d;    /* i64[3], f64[3, 4] */
+    weft_tensor foreign; /* f32[3, 4] of the other graph */
+} fixture;
+
+static fixture f;
+/* The arguments of the program. */
+static size_t runtime_count;
+static char **runtimes;
+
+static int set_up(void **state)
+{
+    (void)state;
+    weft_test_ok(weft_graph_create(NULL, &f.graph));
+    weft_test_ok(weft_graph_create(NULL, &f.other));
+    weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.threads = 1}, &f.executor));
+    f.n = weft_symbol(f.graph, "n", 1, 1000);
+    f.x = weft_input(f.graph, "x", WEFT_F32, WEFT_SHAPE(f.n, N(4)));
+    f.y = weft_input(f.graph, "y", WEFT_F32, WEFT_SHAPE(N(3), N(4)));
+    f.v = weft_input(f.graph, "v", WEFT_F32, WEFT_SHAPE(N(3)));
+    f.i = weft_input(f.graph, "i", WEFT_I64, WEFT_SHAPE(N(3)));
+    f.d = weft_input(f.graph, "d", WEFT_F64, WEFT_SHAPE(N(3), N(4)));
+    f.foreign = weft_input(f.other, "y", WEFT_F32, WEFT_SHAPE(N(3), N(4)));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    weft_executor_destroy(f.executor);
+    weft_graph_destroy(f.graph);
+    weft_graph_destroy(f.other);
+    return 0;
+}
+
+/* ---- known results ---- */
+
+/* A constant; `values` are converted to the dtype. */
+static weft_tensor constant(weft_dtype dtype, weft_ints shape, const double *values)
+{
+    int64_t count = 1;
+    for (size_t i = 0; i < shape.count; i++) count *= shape.items[i];
+    weft_tensor wide = weft_constant(f.graph, WEFT_F64, shape, values);
+    return weft_cast(wide, dtype);
+}
+
+#define VALUES(...) ((const double[]){__VA_ARGS__})
+#define F32(shape, ...) constant(WEFT_F32, WEFT_INTS shape, VALUES(__VA_ARGS__))
+#define I64(shape, ...) constant(WEFT_I64, WEFT_INTS shape, VALUES(__VA_ARGS__))
+
+static void check_run(const char *runtime, weft_program *program, weft_ints shape, const double *wanted, double within)
+{
+    weft_array *output = NULL;
+    const weft_run run = {.runtime = runtime, .output_count = 1, .outputs = &output};
+    weft_test_ok(weft_executor_run(f.executor, program, &run));
+    assert_int_equal(weft_array_rank(output), shape.count);
+    for (size_t i = 0; i < shape.count; i++) assert_int_equal(weft_array_shape(output)[i], shape.items[i]);
+    const double *elements = weft_array_data(output);
+    for (int64_t i = 0; i < weft_array_count(output); i++) {
+        bool same = elements[i] == wanted[i] || (isnan(elements[i]) && isnan(wanted[i]));
+        if (same || fabs(elements[i] - wanted[i]) <= within) continue;
+        fail_msg("%s: element %lld is %.17g, not %.17g", runtime, (long long)i, elements[i], wanted[i]);
+    }
+    weft_array_release(output);
+}
+
+/* That `tensor` has that shape and those elements on all runtimes. */
+static void expect(weft_tensor tensor, weft_ints shape, const double *wanted, double within)
+{
+    weft_program *program = NULL;
+    weft_test_ok(weft_compile(f.graph, WEFT_TENSORS(weft_cast(tensor, WEFT_F64)), NULL, &program));
+    for (size_t i = 0; i < runtime_count; i++) check_run(runtimes[i], program, shape, wanted, within);
+    weft_program_release(program);
+}
+#define EXPECT(tensor, shape, ...) expect(tensor, WEFT_INTS shape, VALUES(__VA_ARGS__), 0)
+#define EXPECT_NEAR(tensor, shape, within, ...) expect(tensor, WEFT_INTS shape, VALUES(__VA_ARGS__), within)
+
+static void polynomials_broadcast(void **state)
+{
+    (void)state;
+    weft_tensor x = F32((3), 3, 1, 4), five = weft_scalar(f.graph, WEFT_F32, 5),
+                four = weft_scalar(f.graph, WEFT_F32, 4);
+    EXPECT(weft_add(weft_add(weft_mul(x, x), weft_mul(five, x)), four), (3), 28, 10, 40);
+    weft_tensor range = weft_reshape(weft_arange(f.graph, WEFT_F32, 0, 1, N(24)), WEFT_SHAPE(N(4), N(2), N(3)));
+    weft_tensor sums = weft_add(range, F32((2, 1), 100, 200));
+    EXPECT(weft_narrow(sums, 0, N(0), N(1)), (1, 2, 3), 100, 101, 102, 203, 204, 205);
+}
+
+static void matrices_multiply(void **state)
+{
+    (void)state;
+    weft_tensor a = F32((2, 2), 1, 2, 3, 4);
+    EXPECT(weft_matmul(a, a), (2, 2), 7, 10, 15, 22);
+    weft_tensor none = weft_matmul(weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(N(2), N(0))),
+                                   weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(N(0), N(3))));
+    EXPECT(none, (2, 3), 0, 0, 0, 0, 0, 0);
+    EXPECT(weft_trace_matrix(a, 0, 0, 1), (), 5);
+    EXPECT(weft_kron(a, F32((2), 1, 10)), (2, 4), 1, 10, 2, 20, 3, 30, 4, 40);
+}
+
+static void sums_of_powers_are_stable(void **state)
+{
+    (void)state;
+    weft_tensor x = F32((3), -1000, -999, -1001), far = F32((2), 1000, 1e30);
+    EXPECT_NEAR(weft_logsumexp(x, WEFT_INTS(0), false), (), 1e-4, -998.5924);
+    EXPECT(weft_softmax(far, 0), (2), 0, 1);
+    weft_tensor none = F32((2, 2), -INFINITY, -INFINITY, 0, INFINITY);
+    EXPECT(weft_logsumexp(none, WEFT_INTS(1), false), (2), -INFINITY, INFINITY);
+    EXPECT(weft_softmax(none, 1), (2, 2), NAN, NAN, NAN, NAN);
+    EXPECT(weft_log_softmax(F32((2), -INFINITY, 0), 0), (2), -INFINITY, 0);
+}
+
+static void moments_are_known(void **state)
+{
+    (void)state;
+    weft_tensor x = F32((4), .2035, 1.2959, 1.8101, -.4644);
+    EXPECT_NEAR(weft_variance(x, WEFT_INTS(0), 1, false), (), 5e-5, 1.0631);
+    EXPECT(weft_mean(weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(N(0))), WEFT_INTS(0), false), (), NAN);
+    EXPECT(weft_norm(F32((2), 3, -4), WEFT_INTS(0), 2, false), (), 5);
+}
+
+static void triangles_are_known(void **state)
+{
+    (void)state;
+    EXPECT(weft_tril(weft_ones(f.graph, WEFT_I64, WEFT_SHAPE(N(3), N(3))), 1), (3, 3), 1, 1, 0, 1, 1, 1, 1, 1, 1);
+    EXPECT(weft_triu(weft_ones(f.graph, WEFT_I64, WEFT_SHAPE(N(3), N(3))), -1), (3, 3), 1, 1, 1, 1, 1, 1, 0, 1, 1);
+    EXPECT(weft_diag(F32((2), 5, 6), -1), (3, 3), 0, 0, 0, 5, 0, 0, 0, 6, 0);
+}
+
+static void queries_that_see_nothing_give_zeros(void **state)
+{
+    (void)state;
+    weft_tensor q = F32((2, 1), 1, 2), k = F32((2, 1), 3, 4), v = F32((2, 1), 5, 7);
+    weft_tensor mask = weft_cast(F32((2, 2), 1, 0, 0, 0), WEFT_BOOL);
+    EXPECT(weft_attention(q, k, v, &(weft_attention_options){.mask = mask}), (2, 1), 5, 0);
+}
+
+/* ---- errors ---- */
+
+static void expect_error(weft_tensor tensor, weft_code code, const char *sentence)
+{
+    const weft_status *error = weft_graph_error(f.graph);
+    assert_false(weft_tensor_is_valid(tensor));
+    if (error == NULL) fail_msg("no error, wanted: %s", sentence);
+    assert_string_equal(weft_status_message(error), sentence);
+    assert_string_equal(weft_code_name(weft_status_code(error)), weft_code_name(code));
+    assert_non_null(strstr(weft_status_where(error), "composite.c:"));
+    weft_graph_clear_error(f.graph);
+}
+
+static void filling_refuses(void **state)
+{
+    (void)state;
+    expect_error(weft_arange(f.graph, WEFT_BOOL, 0, 1, N(2)), WEFT_DTYPE_MISMATCH,
+                 "arange: dtype bool is no dtype of real numbers");
+    expect_error(weft_arange(f.graph, WEFT_I64, 0, .5, N(2)), WEFT_INVALID_ARGUMENT,
+                 "arange: start 0 and step 0.5 must be integers for dtype i64");
+    expect_error(weft_linspace(f.graph, WEFT_I64, 0, 1, N(2)), WEFT_DTYPE_MISMATCH,
+                 "linspace: dtype i64 is not a float");
+    expect_error(weft_one_hot(f.v, N(3), WEFT_F32), WEFT_DTYPE_MISMATCH,
+                 "one_hot: the operand has dtype f32, not an integer");
+    expect_error(weft_tril(f.v, 0), WEFT_SHAPE_MISMATCH, "tril: the operand has rank 1 but needs at least 2");
+    expect_error(weft_diag(weft_scalar(f.graph, WEFT_F32, 1), 0), WEFT_SHAPE_MISMATCH,
+                 "diag: the operand has rank 0, not 1 or 2");
+    expect_error(weft_diagonal(f.y, 0, 1, -1), WEFT_INVALID_ARGUMENT, "diagonal: rows and columns are both axis 1");
+}
+
+static void shapes_refuse(void **state)
+{
+    (void)state;
+    weft_tensor parts[4];
+    size_t count;
+    expect_error(weft_moveaxis(f.y, WEFT_INTS(0, 1), WEFT_INTS(0)), WEFT_INVALID_ARGUMENT,
+                 "moveaxis: 2 axes go to 1 places");
+    expect_error(weft_moveaxis(f.y, WEFT_INTS(0, -2), WEFT_INTS(0, 1)), WEFT_INVALID_ARGUMENT,
+                 "moveaxis: axis 0 is given twice");
+    expect_error(weft_flatten(f.y, 1, 0), WEFT_INVALID_ARGUMENT, "flatten: the first axis, 1, comes after the last, 0");
+    expect_error(weft_stack(WEFT_TENSORS(f.y, f.foreign), 0), WEFT_INVALID_ARGUMENT,
+                 "stack: operand 1 belongs to another graph");
+    expect_error(weft_split(f.y, 1, 3, parts), WEFT_SHAPE_MISMATCH, "split: axis 1 has extent 4, no multiple of 3");
+    expect_error(weft_split(f.y, 1, 0, parts), WEFT_INVALID_ARGUMENT, "split: there are no parts");
+    expect_error(weft_split_at(f.y, 0, WEFT_SHAPE(N(1), N(1)), parts), WEFT_SHAPE_MISMATCH,
+                 "split_at: the sizes add up to 2 but axis 0 has extent 3");
+    expect_error(weft_chunk(f.x, 0, 2, parts, &count), WEFT_UNSUPPORTED,
+                 "chunk: axis 0 has extent n but needs a static one");
+    expect_error(weft_roll(f.y, WEFT_INTS(1), WEFT_INTS(0, 1)), WEFT_INVALID_ARGUMENT,
+                 "roll: 1 shifts are given for 2 axes");
+    expect_error(weft_meshgrid(WEFT_TENSORS(f.v, f.y), false, parts), WEFT_SHAPE_MISMATCH,
+                 "meshgrid: operand 1 has rank 2, not 1");
+    expect_error(weft_repeat(f.y, 2, N(3)), WEFT_OUT_OF_RANGE, "repeat: axis 2 is out of range for rank 2");
+}
+
+static void statistics_refuse(void **state)
+{
+    (void)state;
+    expect_error(weft_variance(f.i, WEFT_INTS(0), 0, false), WEFT_DTYPE_MISMATCH,
+                 "variance: the operand has dtype i64, not a float");
+    expect_error(weft_logsumexp(f.y, WEFT_INTS(2), false), WEFT_OUT_OF_RANGE,
+                 "logsumexp: axis 2 is out of range for rank 2");
+    expect_error(weft_norm(f.y, WEFT_INTS(0), NAN, false), WEFT_INVALID_ARGUMENT, "norm: the order is NaN");
+}
+
+static void networks_refuse(void **state)
+{
+    (void)state;
+    expect_error(weft_hard_swish(f.i), WEFT_DTYPE_MISMATCH, "hard_swish: the operand has dtype i64, not a float");
+    expect_error(weft_prelu(f.y, f.d), WEFT_DTYPE_MISMATCH, "prelu: the slope has dtype f64 but the operand has f32");
+    expect_error(weft_layer_norm(f.y, 1, &(weft_norm_options){.scale = f.y}), WEFT_SHAPE_MISMATCH,
+                 "layer_norm: the scale has rank 2 but 1 axes are normalised");
+    expect_error(weft_layer_norm(f.y, 1, &(weft_norm_options){.bias = f.d}), WEFT_DTYPE_MISMATCH,
+                 "layer_norm: the bias has dtype f64 but the operand has f32");
+    expect_error(weft_group_norm(f.y, 3, NULL), WEFT_SHAPE_MISMATCH,
+                 "group_norm: 4 channels are no multiple of 3 groups");
+    expect_error(weft_group_norm(f.v, 1, NULL), WEFT_SHAPE_MISMATCH,
+                 "group_norm: the operand has rank 1 but needs at least 2");
+    expect_error(weft_batch_norm(f.y, f.v, f.v, NULL), WEFT_SHAPE_MISMATCH,
+                 "batch_norm: the mean has extent 3 but there are 4 channels");
+    expect_error(weft_attention(f.y, f.y, f.v, NULL), WEFT_SHAPE_MISMATCH,
+                 "attention: q has rank 2 but k has 2 and v has 1");
+    weft_tensor q = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(N(4), N(5), N(6)));
+    weft_tensor k = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(N(3), N(5), N(6)));
+    expect_error(weft_attention(q, k, k, NULL), WEFT_SHAPE_MISMATCH,
+                 "attention: 4 query heads cannot share 3 key heads");
+    expect_error(weft_embedding(f.y, f.v, 0), WEFT_DTYPE_MISMATCH,
+                 "embedding: the index tensor has dtype f32, not an integer");
+    expect_error(weft_huber_loss(f.y, f.y, 0, WEFT_REDUCTION_MEAN), WEFT_INVALID_ARGUMENT,
+                 "huber_loss: delta is 0, not positive");
+    expect_error(
+        weft_mse_loss(weft_scalar(f.graph, WEFT_F32, 1), weft_scalar(f.graph, WEFT_F32, 1), WEFT_REDUCTION_BATCH_MEAN),
+        WEFT_SHAPE_MISMATCH, "mse_loss: the operand has rank 0 but needs at least 1");
+}
+
+int main(int argc, char **argv)
+{
+    runtime_count = (size_t)argc - 1;
+    runtimes = argv + 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(polynomials_broadcast, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(matrices_multiply, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sums_of_powers_are_stable, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(moments_are_known, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(triangles_are_known, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(queries_that_see_nothing_give_zeros, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(filling_refuses, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(shapes_refuse, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(statistics_refuse, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(networks_refuse, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
