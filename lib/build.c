@@ -93,11 +93,13 @@ static weft_status *plan_node(variant_builder *builder, uint32_t n)
     weft_role role = builder->partition->roles[n];
     if (role == WEFT_ROLE_KERNEL) return plan_kernel(builder, n);
     if (role == WEFT_ROLE_REGION) return weft_builder_plan_region(builder, n);
-    if (role != WEFT_ROLE_GEMM && role != WEFT_ROLE_HOST) return NULL;
+    if (role < WEFT_ROLE_GEMM) return NULL;
+    static const weft_step_kind kinds[] = {
+        [WEFT_ROLE_GEMM] = WEFT_STEP_GEMM, [WEFT_ROLE_SORT] = WEFT_STEP_SORT, [WEFT_ROLE_HOST] = WEFT_STEP_HOST};
     planned_step *step = &builder->steps[builder->step_count++];
-    weft_step_kind kind = role == WEFT_ROLE_GEMM ? WEFT_STEP_GEMM : WEFT_STEP_HOST;
-    *step = (planned_step){.kind = kind, .node = n, .target = builder->first_memory[n]};
-    return role == WEFT_ROLE_GEMM ? weft_builder_plan_gemm(builder, step) : NULL;
+    *step = (planned_step){.kind = kinds[role], .node = n, .target = builder->first_memory[n]};
+    if (role == WEFT_ROLE_GEMM) return weft_builder_plan_gemm(builder, step);
+    return role == WEFT_ROLE_SORT ? weft_builder_plan_sort(builder, step) : NULL;
 }
 
 weft_status *weft_builder_plan_copy(variant_builder *builder, uint32_t source, uint32_t target)
@@ -193,6 +195,7 @@ static weft_status *fill_step(variant_builder *builder, const weft_code_generato
     if (step->name == NULL) return weft_status_out_of_memory();
     switch (planned->kind) {
     case WEFT_STEP_GEMM: return weft_builder_fill_gemm(builder, planned, step);
+    case WEFT_STEP_SORT: return weft_builder_fill_sort(builder, planned, step);
     case WEFT_STEP_HOST: return weft_builder_fill_host(builder, planned, step);
     case WEFT_STEP_REGION: step->written = node->output_count; return fill_region(generator, planned, step, next);
     default: return weft_builder_fill_kernel(builder, generator, planned, step);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_BUILD_INTERNAL_H
 #define WEFT_LIB_BUILD_INTERNAL_H
-/* Shared by build.c (what steps there are), build_memory.c (what memory), build_region.c (regions), build_step.c
- * (filling the steps in), build_cost.c (how much they do) and build_visit.c (looking at them). */
+/* Shared by build.c (what steps there are), build_memory.c (what memory), build_region.c (regions), build_step.c and
+ * build_sort.c (filling the steps in), build_cost.c (how much they do) and build_visit.c (looking at them). */
 #include "lib/build.h"
 #include "lib/compile.h"
 #include "lib/loop/lower.h"
@@ -16,7 +16,7 @@ typedef struct planned_step {
     uint32_t node;
     uint32_t target;      /* memory */
     weft_lowered lowered; /* KERNEL */
-    weft_strides a, b, c; /* GEMM */
+    weft_strides a, b, c; /* GEMM; SORT: from a to c */
     /* REGION */
     struct variant_builder *parts[2]; /* the second may be NULL */
     weft_region_step region;          /* but for the sizes of its parts */
@@ -89,6 +89,10 @@ weft_status *weft_builder_slot(variant_builder *builder, weft_expr expr, uint32_
 /* Fills in views for a GEMM step; forces in the partition what cannot be read as it lies. */
 weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step) WEFT_MUST_USE;
 weft_status *weft_builder_fill_gemm(variant_builder *builder, const planned_step *planned,
+                                    weft_step *out_step) WEFT_MUST_USE;
+/* The same for a SORT step. */
+weft_status *weft_builder_plan_sort(variant_builder *builder, planned_step *step) WEFT_MUST_USE;
+weft_status *weft_builder_fill_sort(variant_builder *builder, const planned_step *planned,
                                     weft_step *out_step) WEFT_MUST_USE;
 weft_status *weft_builder_fill_host(variant_builder *builder, const planned_step *planned,
                                     weft_step *out_step) WEFT_MUST_USE;

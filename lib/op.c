@@ -20,6 +20,7 @@
 #define CLASS_REDUCE .op_class = WEFT_CLASS_REDUCE
 #define CLASS_PRODUCT .op_class = WEFT_CLASS_PRODUCT
 #define CLASS_INDEX .op_class = WEFT_CLASS_INDEX
+#define CLASS_SORT .op_class = WEFT_CLASS_SORT
 #define CLASS_REGION .op_class = WEFT_CLASS_REGION
 
 /* A schema ends with a row that is not counted, so that the empty one is an array too. */
@@ -46,6 +47,7 @@ SCHEMA(axis, {"axis", WEFT_ATTR_INT}, SCHEMA_END);
 SCHEMA(gather, {"axes", WEFT_ATTR_INTS}, {"batch", WEFT_ATTR_INTS}, SCHEMA_END);
 SCHEMA(scatter, {"axes", WEFT_ATTR_INTS}, {"batch", WEFT_ATTR_INTS}, {"mode", WEFT_ATTR_STRING}, SCHEMA_END);
 SCHEMA(dynamic_slice, {"axes", WEFT_ATTR_INTS}, {"sizes", WEFT_ATTR_EXTENTS}, SCHEMA_END);
+SCHEMA(sort, {"axis", WEFT_ATTR_INT}, {"descending", WEFT_ATTR_BOOL}, SCHEMA_END);
 SCHEMA(diagonal, {"axis_a", WEFT_ATTR_INT}, {"axis_b", WEFT_ATTR_INT}, SCHEMA_END);
 SCHEMA(embed, {"axis", WEFT_ATTR_INT}, {"new_axis", WEFT_ATTR_INT}, SCHEMA_END);
 SCHEMA(dot, {"batch_a", WEFT_ATTR_INTS}, {"batch_b", WEFT_ATTR_INTS}, {"contract_a", WEFT_ATTR_INTS},

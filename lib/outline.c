@@ -153,6 +153,7 @@ static weft_status *fill_graph(outliner *o)
 {
     static const weft_outline_engine engines[] = {[WEFT_STEP_KERNEL] = WEFT_ENGINE_KERNEL,
                                                   [WEFT_STEP_GEMM] = WEFT_ENGINE_PRODUCT,
+                                                  [WEFT_STEP_SORT] = WEFT_ENGINE_SORT,
                                                   [WEFT_STEP_HOST] = WEFT_ENGINE_EXTENSION,
                                                   [WEFT_STEP_REGION] = WEFT_ENGINE_REGION};
     const weft_compiled *compiled = o->source->partition->compiled;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tracing functions of movement, reductions and products. */
+/* Tracing functions of movement, reductions, sorting and products. */
 #include "lib/trace.h"
 #include <inttypes.h>
 
@@ -267,6 +267,28 @@ REDUCTION(reduce_any)
 REDUCTION(reduce_all)
 ARG_REDUCTION(argmax)
 ARG_REDUCTION(argmin)
+
+/* ---- sorting ---- */
+
+static weft_tensor sorted(weft_op_id op, weft_tensor x, int64_t axis, bool descending)
+{
+    weft_attr attrs[] = {{.integer = axis}, {.integer = descending}};
+    if (!weft_tensor_is_valid(x) ||
+        !weft_axis_normalize(x.graph, weft_op_table()[op].name, axis, weft_tensor_rank(x), &attrs[0].integer)) {
+        return weft_tensor_failed(x.graph);
+    }
+    return unary(op, x, attrs);
+}
+
+weft_tensor weft_sort(weft_tensor x, int64_t axis, bool descending)
+{
+    return sorted(WEFT_OP_sort, x, axis, descending);
+}
+
+weft_tensor weft_argsort(weft_tensor x, int64_t axis, bool descending)
+{
+    return sorted(WEFT_OP_argsort, x, axis, descending);
+}
 
 /* ---- products ---- */
 

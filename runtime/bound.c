@@ -170,6 +170,28 @@ static weft_status *bind_gemm(weft_bound *bound, weft_bound_step *bound_step)
     return failed ? weft_status_out_of_memory() : NULL;
 }
 
+static weft_status *bind_sort(weft_bound *bound, weft_bound_step *bound_step)
+{
+    const weft_sort_step *sort = &bound_step->step->sort;
+    const int64_t *values = bound->values;
+    weft_sort_call *call = &bound_step->sort;
+    *call = (weft_sort_call){.dtype = sort->dtype,
+                             .positions = sort->positions,
+                             .descending = sort->descending,
+                             .length = values[sort->length],
+                             .rank = sort->rank,
+                             .rows = gather(bound, sort->rows, sort->rank),
+                             .in_strides = gather(bound, sort->in_strides, sort->rank),
+                             .out_strides = gather(bound, sort->out_strides, sort->rank),
+                             .in_step = values[sort->in_step],
+                             .out_step = values[sort->out_step],
+                             .in_offset = values[sort->in_offset],
+                             .out_offset = values[sort->out_offset]};
+    if (call->rows == NULL || call->in_strides == NULL || call->out_strides == NULL) return weft_status_out_of_memory();
+    bound_step->scratch_bytes = weft_sort_scratch(bound->executor->pool, call);
+    return NULL;
+}
+
 static weft_status *bind_view(weft_bound *bound, const weft_buffer *buffer, weft_view *out_view)
 {
     int64_t *shape = gather(bound, buffer->extents, buffer->rank);
@@ -282,6 +304,7 @@ static weft_status *bind_step(weft_bound *bound, weft_bound_step *bound_step)
     switch (bound_step->step->kind) {
     case WEFT_STEP_KERNEL: return bind_kernel(bound, bound_step);
     case WEFT_STEP_GEMM: return bind_gemm(bound, bound_step);
+    case WEFT_STEP_SORT: return bind_sort(bound, bound_step);
     case WEFT_STEP_HOST: return bind_host(bound, bound_step);
     case WEFT_STEP_REGION: return bind_region(bound, bound_step);
     }

@@ -8,6 +8,7 @@
 #include "runtime/call.h"
 #include "runtime/executor.h"
 #include "runtime/gemm.h"
+#include "runtime/sort.h"
 #include "runtime/variant.h"
 
 /* Bytes that an array touches, counted from its data pointer; low == high when there are none. */
@@ -30,8 +31,11 @@ typedef struct weft_bound_step {
     int64_t grain; /* at least `iterations`: too little for the pool */
     /* GEMM */
     weft_gemm_call gemm;
+    /* SORT */
+    weft_sort_call sort;
     /* HOST */
     const weft_attr *attrs;
+    /* SORT, HOST */
     int64_t scratch_bytes, scratch_offset;
     /* REGION */
     weft_alias_use *uses; /* of what it carries, in the steps that belong to it */

@@ -67,6 +67,10 @@ void weft_profile_step(const weft_frame *frame, size_t number, int64_t begin, in
         record.kind = WEFT_PROFILE_PRODUCT;
         estimate_gemm(&bound_step->gemm, &record);
         break;
+    case WEFT_STEP_SORT:
+        record.kind = WEFT_PROFILE_SORT;
+        estimate_host(bound, bound_step->step, &record);
+        break;
     case WEFT_STEP_HOST:
         record.kind = WEFT_PROFILE_HOST;
         estimate_host(bound, bound_step->step, &record);

@@ -110,6 +110,10 @@ static weft_status *run_step(weft_frame *frame, const weft_bound_step *bound_ste
     case WEFT_STEP_GEMM:
         weft_gemm_run(frame->bound->executor->pool, &bound_step->gemm, buffers[0], buffers[1], buffers[2]);
         return NULL;
+    case WEFT_STEP_SORT:
+        weft_sort_run(frame->bound->executor->pool, &bound_step->sort, buffers[0], buffers[1],
+                      frame->arena + bound_step->scratch_offset);
+        return NULL;
     case WEFT_STEP_HOST: return run_host(frame, bound_step, cancelled);
     case WEFT_STEP_REGION: return weft_region_run(frame, bound_step, cancelled);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/variant.h"
 #include "runtime/gemm.h"
+#include "runtime/sort.h"
 
 weft_status *weft_variant_create(const weft_allocator *allocator, weft_variant **out_variant)
 {
@@ -93,6 +94,15 @@ static bool region_is_sound(const weft_variant *variant, const weft_step *step)
     return true;
 }
 
+static bool sort_is_sound(const weft_variant *variant, const weft_step *step)
+{
+    const weft_sort_step *sort = &step->sort;
+    const uint32_t slots[] = {sort->length, sort->in_step, sort->out_step, sort->in_offset, sort->out_offset};
+    return step->buffer_count == 2 && weft_sort_supports(sort->dtype) &&
+           slots_exist(variant, slots, sizeof slots / sizeof *slots) && slots_exist(variant, sort->rows, sort->rank) &&
+           slots_exist(variant, sort->in_strides, sort->rank) && slots_exist(variant, sort->out_strides, sort->rank);
+}
+
 static bool step_is_sound(const weft_variant *variant, const weft_step *step)
 {
     const uint32_t range[] = {step->iterations, step->work};
@@ -106,6 +116,7 @@ static bool step_is_sound(const weft_variant *variant, const weft_step *step)
                (step->accesses == NULL ||
                 (slots_exist(variant, step->accesses, step->buffer_count) && slots_exist(variant, &step->flops, 1)));
     case WEFT_STEP_GEMM: return gemm_is_sound(variant, step);
+    case WEFT_STEP_SORT: return sort_is_sound(variant, step);
     case WEFT_STEP_HOST: return step->op != NULL ? step->op->kernel != NULL : step->host != NULL;
     case WEFT_STEP_REGION: return region_is_sound(variant, step);
     }

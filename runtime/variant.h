@@ -41,6 +41,7 @@ typedef struct weft_buffer {
 typedef enum weft_step_kind {
     WEFT_STEP_KERNEL, /* generated code */
     WEFT_STEP_GEMM,   /* batched matrix product through the library */
+    WEFT_STEP_SORT,   /* rows sorted by the runtime itself */
     WEFT_STEP_HOST,   /* a C function: an extension's kernel, the reference backend */
     WEFT_STEP_REGION  /* fold, while or cond: runs the steps behind it, many times or some of them */
 } weft_step_kind;
@@ -77,11 +78,23 @@ typedef struct weft_region_step {
     const weft_carried *carried;
 } weft_region_step;
 
+/* Rows of one buffer sorted into another; a row is one axis, rows run over the `rank` others. */
+typedef struct weft_sort_step {
+    weft_dtype dtype; /* of what is sorted */
+    bool positions;   /* the result is where elements were, in i64 */
+    bool descending;
+    uint32_t rank;
+    const uint32_t *rows;                     /* slots: extents */
+    const uint32_t *in_strides, *out_strides; /* slots */
+    uint32_t length, in_step, out_step;       /* slots: of a row, and along it */
+    uint32_t in_offset, out_offset;           /* slots: of the first element, in elements */
+} weft_sort_step;
+
 typedef struct weft_step {
     weft_step_kind kind;
     const char *name; /* for reports and pictures */
     size_t buffer_count;
-    const uint32_t *buffers; /* of the variant; KERNEL: written ones first; GEMM: A, B, C; HOST: inputs, outputs;
+    const uint32_t *buffers; /* of the variant; KERNEL: written ones first; GEMM: A, B, C; SORT, HOST: inputs, outputs;
                                 REGION: all that keep their values while it runs, results last */
     size_t written;          /* how many of them are written: the first for KERNEL, else the last */
     /* KERNEL */
@@ -100,6 +113,8 @@ typedef struct weft_step {
     const uint32_t *site_extents; /* slot of the extent in each sentence; NULL: no sentence has one */
     /* GEMM */
     weft_gemm gemm;
+    /* SORT */
+    weft_sort_step sort;
     /* HOST: either an extension's op, whose kernel and scratch_size are called ... */
     const weft_op_def *op;
     const weft_extension *extension;

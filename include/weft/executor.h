@@ -53,6 +53,7 @@ typedef struct weft_report {
 typedef enum weft_profile_kind {
     WEFT_PROFILE_KERNEL,  /* generated code */
     WEFT_PROFILE_PRODUCT, /* the library of matrix products */
+    WEFT_PROFILE_SORT,    /* the run time's sorting */
     WEFT_PROFILE_HOST,    /* an extension's kernel, the reference runtime */
     WEFT_PROFILE_REGION   /* a fold, while or cond around the steps of its regions */
 } weft_profile_kind;

@@ -144,6 +144,12 @@ weft_tensor weft_reduce_all(weft_tensor x, weft_ints axes, bool keep);
 weft_tensor weft_argmax(weft_tensor x, int64_t axis, bool keep);
 weft_tensor weft_argmin(weft_tensor x, int64_t axis, bool keep);
 
+/* ---- sorting: along `axis`, stable in both directions: equal elements keep their order, and so do -0 and +0, which
+ * are equal. NaNs come last in both directions. Anything ordered, so no complex numbers. ---- */
+weft_tensor weft_sort(weft_tensor x, int64_t axis, bool descending);
+/* Where the elements of the sorted axis come from (i64). */
+weft_tensor weft_argsort(weft_tensor x, int64_t axis, bool descending);
+
 /* ---- products ---- */
 /* Batch axes pair up, contracted axes pair up and are summed; result: batch, free of a, free of b, each in order of
  * appearance. */
@@ -210,6 +216,8 @@ weft_tensor weft_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes);
 #define weft_reduce_all(...) WEFT_PLACED_(weft_reduce_all(__VA_ARGS__))
 #define weft_argmax(...) WEFT_PLACED_(weft_argmax(__VA_ARGS__))
 #define weft_argmin(...) WEFT_PLACED_(weft_argmin(__VA_ARGS__))
+#define weft_sort(...) WEFT_PLACED_(weft_sort(__VA_ARGS__))
+#define weft_argsort(...) WEFT_PLACED_(weft_argsort(__VA_ARGS__))
 #define weft_dot(...) WEFT_PLACED_(weft_dot(__VA_ARGS__))
 #endif
 

@@ -274,6 +274,7 @@ static weft_role engine_of(const weft_partition *partition, uint32_t n)
     const weft_node *node = weft_graph_node(graph, n);
     if (node->op->op_class == WEFT_CLASS_OPAQUE) return WEFT_ROLE_HOST;
     if (node->op->op_class == WEFT_CLASS_REGION) return WEFT_ROLE_REGION;
+    if (node->op->op_class == WEFT_CLASS_SORT) return WEFT_ROLE_SORT;
     bool is_dot = weft_op_id_of(node->op) == WEFT_OP_dot;
     if (is_dot && !partition->looped[n] && is_gemm(graph, node)) return WEFT_ROLE_GEMM;
     return WEFT_ROLE_KERNEL;
@@ -318,8 +319,8 @@ static void demand(weft_partition *partition, uint32_t n)
     const weft_node *node = weft_graph_node(graph, n);
     weft_op_id id = weft_op_id_of(node->op);
     bool is_step = partition->roles[n] == WEFT_ROLE_HOST || partition->roles[n] == WEFT_ROLE_REGION;
-    if (is_step) demand_operands(partition, node, false);
-    if (partition->roles[n] == WEFT_ROLE_GEMM) demand_operands(partition, node, true);
+    bool reads_views = partition->roles[n] == WEFT_ROLE_GEMM || partition->roles[n] == WEFT_ROLE_SORT;
+    if (is_step || reads_views) demand_operands(partition, node, reads_views);
     if (weft_indexing_first(id) != 0 && !weft_indexing_updates(id)) partition->forced[node->inputs[0].node] = 1;
     bool expands = id == WEFT_OP_broadcast && weft_value_type(graph, node->inputs[0])->shape.rank > 0;
     const weft_node *source = node->input_count > 0 ? weft_graph_node(graph, node->inputs[0].node) : NULL;

@@ -16,6 +16,7 @@ typedef enum weft_role {
     WEFT_ROLE_LEAF,   /* an input or a constant of many elements: has memory already */
     WEFT_ROLE_KERNEL, /* root of a generated kernel */
     WEFT_ROLE_GEMM,   /* a dot for the library */
+    WEFT_ROLE_SORT,   /* sorted by the runtime */
     WEFT_ROLE_HOST,   /* an extension's kernel */
     WEFT_ROLE_REGION  /* fold, while or cond: a step around those of its regions */
 } weft_role;

@@ -180,6 +180,16 @@ static bound reduction(const weft_graph *graph, const weft_node *node, bound a, 
     }
 }
 
+/* Of values that are not exact the order is not known. */
+static bound sorted(const weft_graph *graph, const weft_node *node, bound a)
+{
+    int64_t low, high;
+    if (a.error > 0) return unknown;
+    if (weft_op_id_of(node->op) == WEFT_OP_sort) return a;
+    weft_extent_range(weft_value_type(graph, node->inputs[0])->shape.extents[node->attrs[0].integer], &low, &high);
+    return between(0, (double)high, true, 0);
+}
+
 static bound leaf(const weft_graph *graph, const weft_node *node)
 {
     weft_dtype dtype = node->types[0].dtype;
@@ -231,6 +241,7 @@ static bound find(const weft_graph *graph, const weft_node *node, const bound *b
     }
     if (node->op->op_class == WEFT_CLASS_REDUCE || node->op->op_class == WEFT_CLASS_PRODUCT)
         return reduction(graph, node, a, b);
+    if (node->op->op_class == WEFT_CLASS_SORT) return sorted(graph, node, a);
     if (node->op->op_class != WEFT_CLASS_ELEMENTWISE) return a;
     return node->input_count == 1 ? unary(op, dtype, a) : binary(op, from, a, b);
 }

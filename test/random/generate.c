@@ -309,6 +309,11 @@ static weft_tensor make_reduction(generator *g, weft_tensor x)
     return weft_reduce_sum(x, reduced, chance(g, 3));
 }
 
+static weft_tensor make_sort(generator *g, weft_tensor x)
+{
+    return (chance(g, 2) ? weft_sort : weft_argsort)(x, (int64_t)below(g, weft_tensor_rank(x)), chance(g, 2));
+}
+
 /* Axes of equal extent pair up, to be batch axes or contracted. */
 static weft_tensor make_dot(generator *g, weft_tensor x)
 {
@@ -341,7 +346,7 @@ static const struct {
     {make_cast, 2, 0},   {make_permutation, 3, 2}, {make_reshape, 4, 1},    {make_broadcast, 3, 0},
     {make_slice, 3, 1},  {make_pad, 2, 1},         {make_flip, 1, 1},       {make_window, 2, 1},
     {make_concat, 2, 1}, {make_gather, 2, 1},      {make_diagonal, 2, 1},   {make_reduction, 6, 1},
-    {make_dot, 3, 1},
+    {make_dot, 3, 1},    {make_sort, 2, 1},
 };
 
 /* ---- programs ---- */

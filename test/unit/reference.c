@@ -515,6 +515,23 @@ static void windows_slide(void **state)
     WANT_NOTHING(weft_window(x, 0, three, 1, 3), WEFT_F32, WEFT_INTS(0, 3));
 }
 
+static void sorting_is_stable(void **state)
+{
+    struct world *world = *state;
+    weft_tensor x = F32S(WEFT_INTS(2, 5), 3, 1, 4, 1.1f, 5, 2.1f, 1, 7, 8, 2);
+    WANT_I64S(weft_argsort(x, 1, false), WEFT_INTS(2, 5), 1, 3, 0, 2, 4, 1, 4, 0, 2, 3);
+    WANT_F32S(weft_sort(x, 0, true), WEFT_INTS(2, 5), 3, 1, 7, 8, 5, 2.1f, 1, 4, 1.1f, 2);
+    weft_tensor y = F32S(WEFT_INTS(8), 3, NAN, 1, 2, NAN, 0, -1, 4);
+    WANT_I64S(weft_argsort(y, 0, false), WEFT_INTS(8), 6, 5, 2, 3, 0, 7, 1, 4);
+    WANT_I64S(weft_argsort(y, 0, true), WEFT_INTS(8), 7, 0, 3, 2, 5, 6, 1, 4);
+    weft_tensor zeros = F32S(WEFT_INTS(5), 0.0f, -0.0f, 1, -0.0f, 0.0f);
+    WANT_F32S(weft_sort(zeros, 0, false), WEFT_INTS(5), 0.0f, -0.0f, -0.0f, 0.0f, 1);
+    WANT_I64S(weft_argsort(zeros, 0, true), WEFT_INTS(5), 2, 0, 1, 3, 4);
+    weft_tensor codes = given(world, WEFT_U8, WEFT_INTS(4), (const uint8_t[]){200, 3, 255, 3});
+    WANT_U8S(weft_sort(codes, 0, false), WEFT_INTS(4), 3, 3, 200, 255);
+    WANT_NOTHING(weft_sort(given(world, WEFT_I32, WEFT_INTS(2, 0), NULL), 1, false), WEFT_I32, WEFT_INTS(2, 0));
+}
+
 /* ---- reductions ---- */
 
 static void reductions_combine(void **state)
@@ -883,6 +900,7 @@ int main(void)
         IN_WORLD(gather_refuses_what_is_out_of_range),
         IN_WORLD(diagonals_come_and_go),
         IN_WORLD(windows_slide),
+        IN_WORLD(sorting_is_stable),
         IN_WORLD(reductions_combine),
         IN_WORLD(sums_of_u32),
         IN_WORLD(empty_reductions_give_what_they_start_from),

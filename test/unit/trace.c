@@ -415,6 +415,19 @@ static void windows(void **state)
     expect_error(weft_window(f.y, 2, N(2), 1, 1), WEFT_OUT_OF_RANGE, "window: axis 2 is out of range for rank 2");
 }
 
+static void sorting(void **state)
+{
+    (void)state;
+    expect_type(weft_sort(f.x, -1, false), "f32[n, 4]");
+    expect_type(weft_argsort(f.x, 0, true), "i64[n, 4]");
+    expect_error(weft_sort(f.x, 2, false), WEFT_OUT_OF_RANGE, "sort: axis 2 is out of range for rank 2");
+    expect_error(weft_argsort(weft_scalar(f.graph, WEFT_F32, 1), 0, false), WEFT_OUT_OF_RANGE,
+                 "argsort: axis 0 is out of range for rank 0");
+    weft_tensor z = weft_input(f.graph, "z", WEFT_C64, WEFT_SHAPE(N(3)));
+    expect_error(weft_sort(z, 0, false), WEFT_DTYPE_MISMATCH,
+                 "sort: operand 0 has dtype c64 but the op takes bool, u8, i32, u32, i64, bf16, f16, f32, f64");
+}
+
 /* ---- reductions and products ---- */
 
 static void reductions_drop_or_keep_axes(void **state)
@@ -665,6 +678,7 @@ int main(void)
         UNIT(joining_and_picking),
         UNIT(diagonals),
         UNIT(windows),
+        UNIT(sorting),
         UNIT(reductions_drop_or_keep_axes),
         UNIT(products),
         UNIT(a_symbolic_product_names_inputs_and_axes),

@@ -38,6 +38,7 @@ void weft_picture_box_label(const weft_picture *picture, size_t box, char *out_t
 {
     static const char *const engines[] = {[WEFT_ENGINE_KERNEL] = "kernel",
                                           [WEFT_ENGINE_PRODUCT] = "matrix product",
+                                          [WEFT_ENGINE_SORT] = "sort",
                                           [WEFT_ENGINE_EXTENSION] = "extension",
                                           [WEFT_ENGINE_REGION] = "region"};
     const weft_outline *outline = picture->outline;

@@ -25,6 +25,7 @@ static void print_box(const weft_picture *picture, size_t number, FILE *file)
 {
     static const char *const fills[] = {[WEFT_ENGINE_KERNEL] = "#e3eefb",
                                         [WEFT_ENGINE_PRODUCT] = "#fdecd8",
+                                        [WEFT_ENGINE_SORT] = "#fbe6ea",
                                         [WEFT_ENGINE_EXTENSION] = "#e4f4e2",
                                         [WEFT_ENGINE_REGION] = "#f0e6f7"};
     const weft_picture_box *box = &picture->boxes[number];

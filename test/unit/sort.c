@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test/support.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/sort.h"
+
+static const weft_dtype dtypes[] = {WEFT_BOOL, WEFT_U8,  WEFT_I32, WEFT_U32, WEFT_I64,
+                                    WEFT_BF16, WEFT_F16, WEFT_F32, WEFT_F64};
+
+static uint64_t state = 1;
+
+static uint64_t random_bits(void)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    uint64_t x = state;
+    x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
+    return x ^ x >> 33;
+}
+
+static long double half(uint16_t code)
+{
+    int exponent = code >> 10 & 31, fraction = code & 1023;
+    long double size = exponent == 31
+                           ? fraction != 0 ? NAN : HUGE_VALL
+                           : ldexpl(exponent == 0 ? fraction : fraction + 1024, (exponent == 0 ? 1 : exponent) - 25);
+    return code >> 15 != 0 ? -size : size;
+}
+
+static long double value_of(weft_dtype dtype, const void *element)
+{
+    uint32_t wide = 0;
+    uint16_t code;
+    float single;
+    switch (dtype) {
+    case WEFT_I32: return *(const int32_t *)element;
+    case WEFT_U32: return *(const uint32_t *)element;
+    case WEFT_I64: return *(const int64_t *)element;
+    case WEFT_F32: return *(const float *)element;
+    case WEFT_F64: return *(const double *)element;
+    case WEFT_F16: memcpy(&code, element, sizeof code); return half(code);
+    case WEFT_BF16:
+        memcpy(&code, element, sizeof code);
+        wide = (uint32_t)code << 16;
+        memcpy(&single, &wide, sizeof single);
+        return single;
+    default: return *(const uint8_t *)element;
+    }
+}
+
+/* Bytes of any pattern, but often of few values, among them zeros of both signs, infinities and NaNs. */
+static void fill(weft_dtype dtype, int64_t count, char *data)
+{
+    size_t size = weft_dtype_size(dtype);
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t bits = random_bits();
+        if (dtype == WEFT_BOOL) bits &= 1;
+        else if (bits % 4 == 0) bits = random_bits() % 2 << (8 * size - 1) | random_bits() % 3;
+        else if (bits % 5 == 0) bits = UINT64_MAX << (8 * size - 4 - random_bits() % 12);
+        memcpy(data + (size_t)i * size, &bits, size);
+    }
+}
+
+/* Element i has to stand before element j > i of the same row, or may. */
+static bool in_order(long double x, long double y, bool descending)
+{
+    if (isnan(x) || isnan(y)) return isnan(y);
+    return descending ? x >= y : x <= y;
+}
+
+static bool same_order(long double x, long double y)
+{
+    return x == y || (isnan(x) && isnan(y));
+}
+
+struct example {
+    weft_sort_call call;
+    char *in;
+    int64_t *positions;
+    char *elements;
+};
+
+static int64_t element_of(const weft_sort_call *call, int64_t row, int64_t i)
+{
+    return call->in_offset + row * call->in_strides[0] + i * call->in_step;
+}
+
+static void check_row(const struct example *x, int64_t row)
+{
+    const weft_sort_call *call = &x->call;
+    size_t size = weft_dtype_size(call->dtype);
+    bool *seen = calloc((size_t)call->length + 1, sizeof *seen);
+    assert_non_null(seen);
+    for (int64_t i = 0; i < call->length; i++) {
+        int64_t at = call->out_offset + row * call->out_strides[0] + i * call->out_step, position = x->positions[at];
+        assert_true(position >= 0 && position < call->length && !seen[position]);
+        seen[position] = true;
+        const char *element = x->in + element_of(call, row, position) * (int64_t)size;
+        assert_memory_equal(x->elements + at * (int64_t)size, element, size);
+        if (i == 0) continue;
+        int64_t before = x->positions[at - call->out_step];
+        long double a = value_of(call->dtype, x->in + element_of(call, row, before) * (int64_t)size);
+        long double b = value_of(call->dtype, element);
+        assert_true(in_order(a, b, call->descending));
+        if (same_order(a, b)) assert_true(before < position);
+    }
+    free(seen);
+}
+
+static void run(weft_pool *pool, weft_sort_call call, const void *in, void *out, bool positions)
+{
+    call.positions = positions;
+    size_t bytes = (size_t)weft_sort_scratch(pool, &call);
+    void *scratch = malloc(bytes + 1);
+    assert_non_null(scratch);
+    weft_sort_run(pool, &call, in, out, scratch);
+    free(scratch);
+}
+
+static void check(weft_pool *pool, weft_dtype dtype, int64_t rows, int64_t length, bool turned, bool descending)
+{
+    size_t size = weft_dtype_size(dtype), count = (size_t)(rows * length) + 1;
+    struct example x = {
+        .in = malloc(count * size), .positions = malloc(count * sizeof(int64_t)), .elements = malloc(count * size)};
+    assert_true(x.in != NULL && x.positions != NULL && x.elements != NULL);
+    fill(dtype, rows * length, x.in);
+    /* Turned: columns of a matrix from the last element to the first. */
+    int64_t stride = turned ? 1 : length, step = turned ? -rows : 1;
+    x.call = (weft_sort_call){.dtype = dtype,
+                              .descending = descending,
+                              .length = length,
+                              .rank = 1,
+                              .rows = &rows,
+                              .in_strides = &stride,
+                              .out_strides = &stride,
+                              .in_step = step,
+                              .out_step = step,
+                              .in_offset = turned && length > 0 ? rows * (length - 1) : 0,
+                              .out_offset = turned && length > 0 ? rows * (length - 1) : 0};
+    run(pool, x.call, x.in, x.positions, true);
+    run(pool, x.call, x.in, x.elements, false);
+    for (int64_t row = 0; row < rows; row++) check_row(&x, row);
+    free(x.in);
+    free(x.positions);
+    free(x.elements);
+}
+
+/* Lengths on both sides of where the way of sorting changes. */
+static void rows_of_every_dtype_and_length(void **unused)
+{
+    static const int64_t lengths[] = {0, 1, 2, 15, 16, 17, 33, 95, 96, 97, 300, 383, 384, 800, 5000, 40000};
+    (void)unused;
+    for (size_t threads = 1; threads <= 3; threads += 2) {
+        weft_pool *pool;
+        weft_test_ok(weft_pool_create(NULL, threads, &pool));
+        for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+            for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
+                for (int turn = 0; turn < 4; turn++)
+                    check(pool, dtypes[d], lengths[l] > 1000 ? 1 : 7, lengths[l], turn & 1, turn & 2);
+        check(pool, WEFT_F32, 40, 1000, true, false);
+        weft_pool_destroy(pool);
+    }
+}
+
+static void no_rows(void **unused)
+{
+    (void)unused;
+    weft_pool *pool;
+    weft_test_ok(weft_pool_create(NULL, 2, &pool));
+    check(pool, WEFT_F64, 0, 100, false, false);
+    weft_pool_destroy(pool);
+    assert_true(weft_sort_supports(WEFT_F16));
+    assert_false(weft_sort_supports(WEFT_C64));
+}
+
+static void scratch_that_cannot_be_counted(void **unused)
+{
+    (void)unused;
+    weft_pool *pool;
+    weft_test_ok(weft_pool_create(NULL, 2, &pool));
+    const int64_t rows = 4, strides = 0;
+    weft_sort_call call = {.dtype = WEFT_F32,
+                           .positions = true,
+                           .length = INT64_MAX / 16,
+                           .rank = 1,
+                           .rows = &rows,
+                           .in_strides = &strides,
+                           .out_strides = &strides};
+    assert_int_equal(weft_sort_scratch(pool, &call), INT64_MAX);
+    weft_pool_destroy(pool);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_of_every_dtype_and_length), cmocka_unit_test(no_rows),
+                                       cmocka_unit_test(scratch_that_cannot_be_counted)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
