@@ -49,13 +49,6 @@ static uint64_t load_bits(const void *data, size_t size)
     return bits;
 }
 
-/* The dtype of the two halves of a complex number, or `dtype`. */
-static weft_dtype real_part(weft_dtype dtype)
-{
-    if (dtype == WEFT_C64) return WEFT_F32;
-    return dtype == WEFT_C128 ? WEFT_F64 : dtype;
-}
-
 static double load_real(weft_dtype dtype, const void *data)
 {
     if (dtype == WEFT_F16) return small_decode(half, (uint16_t)load_bits(data, 2));
@@ -126,7 +119,7 @@ static void print_bytes(weft_bytes *out_text, const unsigned char *data, size_t 
 void weft_text_print_data(weft_bytes *out_text, weft_dtype dtype, const void *data, size_t size)
 {
     const char *bytes = data;
-    weft_dtype part = real_part(dtype);
+    weft_dtype part = weft_dtype_component(dtype);
     size_t step = weft_dtype_size(part), parts = size / step, pair = weft_dtype_size(dtype) / step;
     bool spelled = parts * step == size && parts % pair == 0 && parts / pair <= MOST_SPELLED_OUT;
     for (size_t i = 0; spelled && i < parts; i++) spelled = survives(part, bytes + i * step);
@@ -188,7 +181,7 @@ static weft_status *parse_real(weft_lexer *lexer, weft_dtype dtype, weft_bytes *
 
 static weft_status *parse_element(weft_lexer *lexer, weft_dtype dtype, weft_bytes *out_data)
 {
-    weft_dtype part = real_part(dtype);
+    weft_dtype part = weft_dtype_component(dtype);
     switch (weft_dtype_info_of(dtype)->kind) {
     case WEFT_KIND_BOOL: return parse_bool(lexer, out_data);
     case WEFT_KIND_UNSIGNED:

@@ -30,6 +30,12 @@ const char *weft_dtype_name(weft_dtype dtype)
     return info == NULL ? "?" : info->name;
 }
 
+weft_dtype weft_dtype_component(weft_dtype dtype)
+{
+    if (dtype == WEFT_C64) return WEFT_F32;
+    return dtype == WEFT_C128 ? WEFT_F64 : dtype;
+}
+
 size_t weft_dtype_size(weft_dtype dtype)
 {
     const weft_dtype_info *info = weft_dtype_info_of(dtype);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/emit.h"
+#include "backends/llvm/target.h"
 #include <string.h>
 
 static uint32_t larger(uint32_t a, uint32_t b)
@@ -270,11 +271,13 @@ void weft_ranges_emit(weft_emitter *e)
 
 static weft_status *check_dtype(const weft_emitter *e, weft_dtype dtype)
 {
-    bool known = dtype == WEFT_BOOL || dtype == WEFT_U8 || dtype == WEFT_I32 || dtype == WEFT_U32 ||
-                 dtype == WEFT_I64 || dtype == WEFT_F32 || dtype == WEFT_F64;
-    if (known) return NULL;
+    bool known = weft_dtype_info_of(dtype)->kind != WEFT_KIND_COMPLEX;
+    if (!known)
+        return weft_status_create(e->allocator, WEFT_UNSUPPORTED, "llvm",
+                                  "the LLVM code generator does not know dtype %s yet", weft_dtype_name(dtype));
+    if (dtype != WEFT_F16 || e->gpu || weft_processor_has("+f16c")) return NULL;
     return weft_status_create(e->allocator, WEFT_UNSUPPORTED, "llvm",
-                              "the LLVM code generator does not know dtype %s yet", weft_dtype_name(dtype));
+                              "dtype f16 needs a processor with F16C instructions, which this one lacks");
 }
 
 static weft_status *check_dtypes(const weft_emitter *e)
@@ -393,8 +396,10 @@ static void fill_types(weft_emitter *e)
 {
     e->i1 = LLVMInt1TypeInContext(e->context);
     e->i8 = LLVMInt8TypeInContext(e->context);
+    e->i16 = LLVMInt16TypeInContext(e->context);
     e->i32 = LLVMInt32TypeInContext(e->context);
     e->i64 = LLVMInt64TypeInContext(e->context);
+    e->f16 = LLVMHalfTypeInContext(e->context);
     e->f32 = LLVMFloatTypeInContext(e->context);
     e->f64 = LLVMDoubleTypeInContext(e->context);
     e->pointer = LLVMPointerTypeInContext(e->context, 0);

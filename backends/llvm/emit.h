@@ -79,7 +79,7 @@ typedef struct weft_emitter {
     LLVMModuleRef module;
     LLVMBuilderRef builder;
     LLVMValueRef function;
-    LLVMTypeRef i1, i8, i32, i64, f32, f64, pointer, nothing;
+    LLVMTypeRef i1, i8, i16, i32, i64, f16, f32, f64, pointer, nothing;
 
     weft_place *places;
     uint32_t depth, capacity, serial;

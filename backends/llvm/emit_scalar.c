@@ -11,6 +11,12 @@ static bool is_float(weft_dtype dtype)
     return kind_of(dtype) == WEFT_KIND_FLOAT;
 }
 
+/* A float of two bytes is no float to LLVM: its bits are. */
+static bool is_short(weft_dtype dtype)
+{
+    return weft_dtype_is_short(dtype);
+}
+
 static bool is_signed(weft_dtype dtype)
 {
     return kind_of(dtype) == WEFT_KIND_SIGNED;
@@ -25,7 +31,7 @@ static LLVMTypeRef like(LLVMTypeRef shaped, LLVMTypeRef element)
 LLVMValueRef weft_constant_emit(weft_emitter *e, weft_dtype dtype, uint64_t bits)
 {
     if (dtype == WEFT_BOOL) return LLVMConstInt(e->i1, (bits & 0xff) != 0, false);
-    if (!is_float(dtype)) return LLVMConstInt(weft_register_type(e, dtype), bits, false);
+    if (!is_float(dtype) || is_short(dtype)) return LLVMConstInt(weft_register_type(e, dtype), bits, false);
     LLVMValueRef integer = LLVMConstInt(dtype == WEFT_F32 ? e->i32 : e->i64, bits, false);
     return LLVMConstBitCast(integer, weft_register_type(e, dtype));
 }
@@ -80,6 +86,46 @@ static LLVMValueRef emit_compare(weft_emitter *e, weft_scalar_op op, weft_dtype 
 
 /* ---- casts ---- */
 
+static LLVMValueRef shift_right(weft_emitter *e, LLVMValueRef value, int64_t count)
+{
+    return LLVMBuildLShr(e->builder, value, weft_int_like(LLVMTypeOf(value), count), "");
+}
+
+/* bf16 is the upper half of f32. */
+static LLVMValueRef single_from_short(weft_emitter *e, weft_dtype from, LLVMValueRef value)
+{
+    LLVMTypeRef single = like(LLVMTypeOf(value), e->f32);
+    if (from == WEFT_F16) {
+        LLVMTypeRef half = like(LLVMTypeOf(value), e->f16);
+        return LLVMBuildFPExt(e->builder, LLVMBuildBitCast(e->builder, value, half, ""), single, "");
+    }
+    LLVMValueRef bits = LLVMBuildZExt(e->builder, value, like(LLVMTypeOf(value), e->i32), "");
+    bits = LLVMBuildShl(e->builder, bits, weft_int_like(LLVMTypeOf(bits), 16), "");
+    return LLVMBuildBitCast(e->builder, bits, single, "");
+}
+
+/* To nearest even: half a unit less one is added, and one more where the last bit that stays is set; a carry runs into
+ * the exponent, up to infinity. A NaN keeps its upper bits and becomes quiet. */
+static LLVMValueRef bf16_from_single(weft_emitter *e, LLVMValueRef value)
+{
+    LLVMTypeRef type = like(LLVMTypeOf(value), e->i32);
+    LLVMValueRef bits = LLVMBuildBitCast(e->builder, value, type, "");
+    LLVMValueRef last = LLVMBuildAnd(e->builder, shift_right(e, bits, 16), weft_int_like(type, 1), "");
+    LLVMValueRef moved = LLVMBuildAdd(e->builder, bits, weft_int_like(type, 0x7fff), "");
+    moved = LLVMBuildAdd(e->builder, moved, last, "");
+    LLVMValueRef quiet = LLVMBuildOr(e->builder, bits, weft_int_like(type, 0x400000), "");
+    LLVMValueRef is_nan = LLVMBuildFCmp(e->builder, LLVMRealUNO, value, value, "");
+    LLVMValueRef chosen = LLVMBuildSelect(e->builder, is_nan, quiet, moved, "");
+    return LLVMBuildTrunc(e->builder, shift_right(e, chosen, 16), like(type, e->i16), "");
+}
+
+static LLVMValueRef short_from_single(weft_emitter *e, weft_dtype to, LLVMValueRef value)
+{
+    if (to == WEFT_BF16) return bf16_from_single(e, value);
+    LLVMValueRef half = LLVMBuildFPTrunc(e->builder, value, like(LLVMTypeOf(value), e->f16), "");
+    return LLVMBuildBitCast(e->builder, half, like(LLVMTypeOf(value), e->i16), "");
+}
+
 static LLVMValueRef cast_from_float(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value)
 {
     LLVMTypeRef types[2] = {like(LLVMTypeOf(value), weft_register_type(e, to)), LLVMTypeOf(value)};
@@ -103,6 +149,8 @@ static LLVMValueRef cast_from_integer(weft_emitter *e, weft_dtype from, weft_dty
 static LLVMValueRef emit_cast(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value)
 {
     LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(value));
+    if (is_short(from)) return single_from_short(e, from, value);
+    if (is_short(to)) return short_from_single(e, to, value);
     if (to == WEFT_BOOL && is_float(from)) return LLVMBuildFCmp(e->builder, LLVMRealUNE, value, zero, "");
     if (to == WEFT_BOOL) return LLVMBuildICmp(e->builder, LLVMIntNE, value, zero, "");
     return is_float(from) ? cast_from_float(e, from, to, value) : cast_from_integer(e, from, to, value);
@@ -152,8 +200,17 @@ static LLVMValueRef refuse(weft_emitter *e, const weft_inst *inst, const char *w
     return LLVMGetPoison(weft_register_type(e, inst->dtype));
 }
 
+/* Short floats are cast from and to f32, chosen and reinterpreted; the rest is narrow.c's to lower. */
+static bool is_lowered(const weft_inst *inst, weft_dtype from)
+{
+    if (inst->op == WEFT_SCALAR_select || inst->op == WEFT_SCALAR_bitcast) return true;
+    if (inst->op != WEFT_SCALAR_cast) return !is_short(from) && !is_short(inst->dtype);
+    return (!is_short(from) || inst->dtype == WEFT_F32) && (!is_short(inst->dtype) || from == WEFT_F32);
+}
+
 LLVMValueRef weft_scalar_emit(weft_emitter *e, const weft_inst *inst, weft_dtype from, LLVMValueRef *args)
 {
+    if (!is_lowered(inst, from)) return refuse(e, inst, "has to be lowered to f32 first (weft_kernel_narrow)");
     LLVMBuilderRef builder = e->builder;
     bool real = is_float(from);
     switch (inst->op) {

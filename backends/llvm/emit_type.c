@@ -7,6 +7,8 @@ LLVMTypeRef weft_memory_type(const weft_emitter *e, weft_dtype dtype)
     switch (dtype) {
     case WEFT_BOOL:
     case WEFT_U8: return e->i8;
+    case WEFT_F16:
+    case WEFT_BF16: return e->i16; /* only their bits: arithmetic is in f32 */
     case WEFT_I32:
     case WEFT_U32: return e->i32;
     case WEFT_F32: return e->f32;

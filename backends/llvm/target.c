@@ -72,6 +72,11 @@ const weft_processor *weft_processor_find(void)
     return host_found ? &host : NULL;
 }
 
+bool weft_processor_has(const char *feature)
+{
+    return weft_processor_find() != NULL && has(feature);
+}
+
 weft_status *weft_target_machine_create(const weft_allocator *allocator, bool gpu, LLVMTargetMachineRef *out_machine)
 {
     const weft_processor *found = weft_processor_find();

@@ -15,6 +15,9 @@ typedef struct weft_processor {
 /* Found once, kept for the life of the process. NULL when out of memory. */
 const weft_processor *weft_processor_find(void);
 
+/* Whether the host has a feature, "+avx2". */
+bool weft_processor_has(const char *feature);
+
 /* A target machine of the caller's own, for the host or for sm_90. */
 weft_status *weft_target_machine_create(const weft_allocator *allocator, bool gpu,
                                         LLVMTargetMachineRef *out_machine) WEFT_MUST_USE;

@@ -44,6 +44,9 @@ bool weft_dtype_find(const char *name, weft_dtype *out_dtype);
 /* "f32", or "?" when it is no dtype. */
 const char *weft_dtype_name(weft_dtype dtype);
 
+/* The dtype of the two parts of a complex number (c64: f32); any other dtype is its own. */
+weft_dtype weft_dtype_component(weft_dtype dtype);
+
 /* Bytes of one element; 0 when it is no dtype. */
 size_t weft_dtype_size(weft_dtype dtype);
 

@@ -29,6 +29,16 @@ weft_scalar_result weft_scalar_result_of(weft_scalar_op op)
     return rows[op].result;
 }
 
+bool weft_dtype_is_short(weft_dtype dtype)
+{
+    return dtype == WEFT_F16 || dtype == WEFT_BF16;
+}
+
+weft_dtype weft_accumulator_dtype(weft_dtype dtype)
+{
+    return weft_dtype_is_short(dtype) ? WEFT_F32 : dtype;
+}
+
 unsigned weft_inst_fields(weft_scalar_op op, weft_dtype dtype)
 {
     const weft_dtype_info *info = weft_dtype_info_of(dtype);
@@ -111,6 +121,16 @@ weft_inst_id weft_inst_list_apply(weft_inst_list *list, weft_scalar_op op, uint3
     weft_inst inst = {.op = op, .dtype = truth ? WEFT_BOOL : list->items[args[count - 1]].dtype, .arg_count = count};
     memcpy(inst.args, args, count * sizeof *args);
     return weft_inst_list_add(list, &inst);
+}
+
+weft_inst_id weft_inst_list_constant(weft_inst_list *list, weft_dtype dtype, uint64_t bits)
+{
+    return weft_inst_list_add(list, &(weft_inst){.op = WEFT_SCALAR_const, .dtype = dtype, .bits = bits});
+}
+
+weft_inst_id weft_inst_list_convert(weft_inst_list *list, weft_scalar_op op, weft_dtype dtype, weft_inst_id a)
+{
+    return weft_inst_list_add(list, &(weft_inst){.op = op, .dtype = dtype, .arg_count = 1, .args = {a}});
 }
 
 /* ---- rewriting ---- */

@@ -45,6 +45,10 @@ weft_inst_id weft_inst_list_add(weft_inst_list *list, const weft_inst *inst);
 /* The same for an operation without other fields, on operands of the list; its result has the dtype of the last one. */
 weft_inst_id weft_inst_list_apply(weft_inst_list *list, weft_scalar_op op, uint32_t count, const weft_inst_id *args);
 
+weft_inst_id weft_inst_list_constant(weft_inst_list *list, weft_dtype dtype, uint64_t bits);
+/* `op`, cast or bitcast, of `a` to `dtype`. */
+weft_inst_id weft_inst_list_convert(weft_inst_list *list, weft_scalar_op op, weft_dtype dtype, weft_inst_id a);
+
 /*
  * What a pass over instructions gives for each of them. `inst` has its operands in `list` already; the rule adds to
  * `list` and sets *out_id, or leaves it for a plain copy.

@@ -164,6 +164,14 @@ const char *weft_kernel_scalar_name(const weft_kernel *kernel, size_t i);
 
 const char *weft_scalar_name(weft_scalar_op op);
 
+/* Whether `dtype` is a float of two bytes. */
+bool weft_dtype_is_short(weft_dtype dtype);
+/* What sums and products of `dtype` are kept in until they are complete. */
+weft_dtype weft_accumulator_dtype(weft_dtype dtype);
+
+/* Pass: arithmetic on short floats becomes arithmetic on f32 between casts (narrow.c). Same state in and out. */
+weft_status *weft_kernel_narrow(weft_kernel *kernel) WEFT_MUST_USE;
+
 /* Whether `op` is a function that weft_kernel_lower_math does away with. */
 bool weft_scalar_is_math(weft_scalar_op op);
 /* Pass: functions of math.def become arithmetic, fma, select and integer operations (math.c). Same state in and out. */

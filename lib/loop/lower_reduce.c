@@ -86,7 +86,7 @@ static uint64_t start_bits(weft_dtype dtype, start from)
 uint32_t weft_reduction_components(const weft_graph *graph, uint32_t id, weft_dtype *out_dtypes)
 {
     const weft_node *node = weft_graph_node(graph, id);
-    out_dtypes[0] = weft_value_type(graph, node->inputs[0])->dtype;
+    out_dtypes[0] = weft_accumulator_dtype(weft_value_type(graph, node->inputs[0])->dtype);
     out_dtypes[1] = WEFT_I64;
     return row_of(graph, id)->is_arg ? 2 : 1;
 }
@@ -173,11 +173,14 @@ static void reduced_range(lowerer *low, weft_expr variable, weft_expr extent, ui
         (weft_range){.variable = variable, .extent = extent, .reduce = true, .lanes = lanes, .width = 1, .unroll = 1});
 }
 
+/* An element of an operand, as the accumulator takes it. */
 static weft_inst_id operand_value(lowerer *low, const stage_plan *plan, size_t operand)
 {
     weft_point read;
     if (!weft_space_operand(&low->space, &plan->point, operand, plan->reduced, &read)) low->failed = true;
-    return low->failed ? 0 : weft_lowerer_value(low, &read);
+    if (low->failed) return 0;
+    weft_dtype dtype = weft_value_type(low->graph, read.value)->dtype;
+    return weft_lowerer_cast(low, weft_lowerer_value(low, &read), dtype, weft_accumulator_dtype(dtype));
 }
 
 void weft_lowerer_accumulate(lowerer *low, stage_plan *plan)
@@ -191,7 +194,8 @@ void weft_lowerer_accumulate(lowerer *low, stage_plan *plan)
     weft_inst_id values[WEFT_MAX_COMPONENTS] = {operand_value(low, plan, 0)};
     weft_op_id op = weft_op_id_of(node->op);
     if (op == WEFT_OP_dot) {
-        weft_inst product = {.op = WEFT_SCALAR_mul, .dtype = node->types[0].dtype, .arg_count = 2};
+        weft_dtype dtype = weft_accumulator_dtype(node->types[0].dtype);
+        weft_inst product = {.op = WEFT_SCALAR_mul, .dtype = dtype, .arg_count = 2};
         product.args[0] = values[0];
         product.args[1] = operand_value(low, plan, 1);
         values[0] = weft_kernel_builder_inst(low->builder, &product);
@@ -233,7 +237,11 @@ weft_inst_id weft_lowerer_component(lowerer *low, const stage_plan *plan, uint32
 
 weft_inst_id weft_lowerer_outcome(lowerer *low, const stage_plan *plan)
 {
-    if (!row_of(low->graph, plan->node)->is_arg) return weft_lowerer_component(low, plan, 0);
+    const weft_node *node = weft_graph_node(low->graph, plan->node);
+    if (!row_of(low->graph, plan->node)->is_arg) {
+        weft_dtype dtype = node->types[0].dtype;
+        return weft_lowerer_cast(low, weft_lowerer_component(low, plan, 0), weft_accumulator_dtype(dtype), dtype);
+    }
     /* Nothing was seen: the position in nothing is 0. */
     weft_inst_id index = weft_lowerer_component(low, plan, 1);
     weft_inst_id none = weft_lowerer_constant(low, WEFT_I64, (uint64_t)INT64_MAX);

@@ -2,6 +2,7 @@
 #include "lib/loop/partition.h"
 #include <string.h>
 #include "lib/indexing.h"
+#include "lib/loop/loop.h"
 
 /* Recomputing up to this many operations in several kernels is cheaper than a trip through memory. */
 #define CHEAP_TO_REPEAT 16u
@@ -176,7 +177,8 @@ void weft_reduction_fill(const weft_graph *graph, uint32_t id, weft_reduction *o
         bound = multiply_bound(bound, high);
     }
     if (axes.count > 0 && is_innermost(graph, node, &reduction)) {
-        reduction.lanes = virtual_lanes(weft_dtype_size(weft_value_type(graph, node->inputs[0])->dtype), bound);
+        weft_dtype dtype = weft_accumulator_dtype(weft_value_type(graph, node->inputs[0])->dtype);
+        reduction.lanes = virtual_lanes(weft_dtype_size(dtype), bound);
     }
     bool few = count_bound(graph, node->types[0].shape) < ENOUGH_RESULTS;
     if (!is_dot && reduction.group_count == 1 && bound > LONG_REDUCTION && few) reduction.chunk = REDUCTION_CHUNK;

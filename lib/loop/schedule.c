@@ -61,16 +61,20 @@ static void collapse_all(weft_kernel *kernel, weft_range *ranges, uint32_t *coun
 
 /* ---- lanes ---- */
 
-/* Lanes of a vector: by the narrowest element in memory from four bytes up; wider values then take several registers.
- */
+/* Lanes of a vector: by the narrowest element from four bytes up that is computed with; wider values then take several
+ * registers. What has no such element, and only moves or compares bytes, fills half a register with elements of two
+ * bytes: its masked tails go one by one. */
 static uint32_t vector_width(const weft_kernel *kernel, const weft_machine *machine)
 {
-    size_t narrowest = 8;
-    for (uint32_t i = 0; i < kernel->buffer_count; i++) {
-        size_t size = weft_dtype_size(kernel->buffers[i].dtype);
-        if (size >= 4 && size < narrowest) narrowest = size;
+    uint32_t narrowest = 8;
+    bool small = true;
+    for (uint32_t i = 0; i < kernel->inst_count; i++) {
+        uint32_t size = (uint32_t)weft_dtype_size(kernel->insts[i].dtype);
+        if (size < 4) continue;
+        small = false;
+        if (size < narrowest) narrowest = size;
     }
-    return machine->vector_bytes / (uint32_t)narrowest;
+    return machine->vector_bytes / (small ? 2 : narrowest);
 }
 
 static bool along_reduction(const weft_kernel *kernel)
@@ -188,6 +192,7 @@ weft_status *weft_kernel_schedule(weft_kernel *kernel, const weft_machine *machi
 weft_status *weft_kernel_prepare(weft_kernel *kernel, const weft_machine *machine)
 {
     WEFT_TRY(weft_kernel_reuse_values(kernel));
+    WEFT_TRY(weft_kernel_narrow(kernel));
     WEFT_TRY(weft_kernel_lower_math(kernel));
     return weft_kernel_schedule(kernel, machine);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/conform/data.h"
+#include "test/conform/number.h"
 #include "test/conform/place.h"
 #include <float.h>
 #include <inttypes.h>
@@ -23,74 +24,99 @@ static char *gather(const weft_array *array)
     return elements;
 }
 
-static bool is_float(weft_dtype dtype)
+/* One array under comparison. */
+typedef struct column {
+    weft_dtype dtype, part; /* of an element, and of its parts */
+    size_t parts, size;     /* of an element; bytes of a part */
+    const char *elements;
+} column;
+
+static column column_of(weft_dtype dtype, const char *elements)
 {
-    return dtype == WEFT_F32 || dtype == WEFT_F64;
+    weft_dtype part = weft_dtype_component(dtype);
+    return (column){dtype, part, weft_test_parts(dtype), weft_dtype_size(part), elements};
 }
 
-static double real_at(weft_dtype dtype, const char *elements, int64_t i)
+static const char *part_at(const column *c, int64_t i, size_t part)
 {
-    float single;
-    double real;
-    if (dtype == WEFT_F32) {
-        memcpy(&single, elements + i * (int64_t)sizeof single, sizeof single);
-        return single;
-    }
-    memcpy(&real, elements + i * (int64_t)sizeof real, sizeof real);
-    return real;
+    return c->elements + ((size_t)i * (c->parts == 2 ? 2 : 1) + part) * c->size;
 }
 
-/* The place of a number among those that `dtype` represents. */
-static int64_t ordinal(weft_dtype dtype, double real)
+static double number_at(const column *c, int64_t i, size_t part)
 {
-    const float single = (float)real;
-    int32_t narrow;
-    int64_t bits;
-    memcpy(&narrow, &single, sizeof narrow);
-    memcpy(&bits, &real, sizeof bits);
-    if (dtype == WEFT_F32) return narrow < 0 ? INT64_C(-1) - (narrow & INT32_MAX) : narrow;
-    return bits < 0 ? -1 - (bits & INT64_MAX) : bits;
+    return weft_test_decode(c->part, part_at(c, i, part));
 }
 
-static double greatest(weft_dtype dtype, const char *elements, int64_t count)
+/* The greatest finite part of elements [begin, end). */
+static double greatest(const column *c, int64_t begin, int64_t end)
 {
     double most = 0;
-    for (int64_t i = 0; i < count; i++) {
-        double real = fabs(real_at(dtype, elements, i));
-        if (isfinite(real) && real > most) most = real;
-    }
+    for (int64_t i = begin; i < end; i++)
+        for (size_t part = 0; part < c->parts; part++) {
+            double size = fabs(number_at(c, i, part));
+            if (isfinite(size) && size > most) most = size;
+        }
     return most;
 }
 
-static bool close_enough(weft_dtype dtype, double expected, double actual, double scale, weft_test_tolerance tolerance)
+/* How far a result may be from `expected`, for the kinds that measure absolutely. */
+static double allowance(const column *c, double expected, double scale, weft_test_tolerance tolerance)
 {
-    double epsilon = dtype == WEFT_F32 ? FLT_EPSILON : DBL_EPSILON;
-    double least = dtype == WEFT_F32 ? FLT_MIN : DBL_MIN;
-    if (isnan(expected) || isnan(actual)) return isnan(expected) && isnan(actual);
-    if (ordinal(dtype, expected) == ordinal(dtype, actual)) return true;
-    if (tolerance.kind == WEFT_TEST_VALUE) return expected == actual;
-    if (tolerance.kind == WEFT_TEST_ULP) {
-        int64_t apart;
-        if (__builtin_sub_overflow(ordinal(dtype, expected), ordinal(dtype, actual), &apart)) return false;
-        return fabs((double)apart) <= tolerance.amount;
-    }
-    if (tolerance.kind == WEFT_TEST_EXACT || !isfinite(expected) || !isfinite(actual)) return false;
-    if (tolerance.kind == WEFT_TEST_WITHIN) scale = 1;
-    return fabs(expected - actual) <= tolerance.amount * epsilon * scale + least;
+    double epsilon = weft_test_epsilon(c->part);
+    if (tolerance.kind == WEFT_TEST_WITHIN) return tolerance.amount * epsilon;
+    /* Sums of short floats are kept in f32 and rounded once. */
+    if (tolerance.kind == WEFT_TEST_SUM && c->size < sizeof(float))
+        return tolerance.amount * FLT_EPSILON * scale + epsilon * fabs(expected);
+    return tolerance.amount * epsilon * scale;
 }
 
-static void describe(weft_dtype dtype, const char *expected, const char *actual, int64_t i, char *out_text, size_t size)
+/* Whether one part of an element agrees; `size` is that of the whole element. */
+static bool part_agrees(const column *wanted, const column *found, int64_t i, size_t part, double size, double scale,
+                        weft_test_tolerance tolerance)
 {
-    size_t element = weft_dtype_size(dtype);
-    uint64_t wanted = 0, found = 0;
-    memcpy(&wanted, expected + (size_t)i * element, element);
-    memcpy(&found, actual + (size_t)i * element, element);
-    if (is_float(dtype))
-        snprintf(out_text, size, "element %" PRId64 ": expected %.17g (%#" PRIx64 "), found %.17g (%#" PRIx64 ")", i,
-                 real_at(dtype, expected, i), wanted, real_at(dtype, actual, i), found);
-    else
-        snprintf(out_text, size, "element %" PRId64 ": expected %" PRId64 ", found %" PRId64, i, (int64_t)wanted,
-                 (int64_t)found);
+    double expected = number_at(wanted, i, part), actual = number_at(found, i, part);
+    int64_t place = weft_test_ordinal(wanted->part, part_at(wanted, i, part)), apart;
+    if (isnan(expected) || isnan(actual)) return isnan(expected) && isnan(actual);
+    if (place == weft_test_ordinal(wanted->part, part_at(found, i, part))) return true;
+    if (tolerance.kind == WEFT_TEST_VALUE) return expected == actual;
+    if (tolerance.kind == WEFT_TEST_ULP && wanted->parts == 1) {
+        bool fits = !__builtin_sub_overflow(place, weft_test_ordinal(found->part, part_at(found, i, part)), &apart);
+        return fits && fabs((double)apart) <= tolerance.amount;
+    }
+    if (tolerance.kind == WEFT_TEST_EXACT || !isfinite(expected) || !isfinite(actual)) return false;
+    if (tolerance.kind == WEFT_TEST_ULP) scale = size;
+    double least = tolerance.kind == WEFT_TEST_ULP ? 0 : weft_test_least_normal(wanted->part);
+    double denormal = weft_test_least_normal(wanted->part) * weft_test_epsilon(wanted->part) * tolerance.amount;
+    return fabs(expected - actual) <= allowance(wanted, expected, scale, tolerance) + fmax(least, denormal);
+}
+
+static void describe(const column *expected, const column *actual, int64_t i, char *out_text, size_t size)
+{
+    size_t parts = expected->parts == 0 ? 1 : expected->parts;
+    int used = snprintf(out_text, size, "element %" PRId64 ":", i);
+    for (size_t part = 0; part < parts; part++) {
+        uint64_t wanted = 0, found = 0;
+        memcpy(&wanted, part_at(expected, i, part), expected->size);
+        memcpy(&found, part_at(actual, i, part), expected->size);
+        if (expected->parts > 0)
+            used += snprintf(out_text + used, size - (size_t)used,
+                             " expected %.17g (%#" PRIx64 "), found %.17g (%#" PRIx64 ")", number_at(expected, i, part),
+                             wanted, number_at(actual, i, part), found);
+        else
+            used += snprintf(out_text + used, size - (size_t)used, " expected %" PRId64 ", found %" PRId64,
+                             (int64_t)wanted, (int64_t)found);
+        if (used >= (int)size) return;
+    }
+}
+
+/* Whether element i agrees. `most` is the greatest of all that were expected. */
+static bool agrees(const column *wanted, const column *found, const column *scales, int64_t i, double most,
+                   weft_test_tolerance tolerance)
+{
+    double size = greatest(wanted, i, i + 1), scale = scales == NULL ? most : number_at(scales, i, 0);
+    for (size_t part = 0; part < wanted->parts; part++)
+        if (!part_agrees(wanted, found, i, part, size, scale, tolerance)) return false;
+    return wanted->parts > 0;
 }
 
 int64_t weft_test_compare(const weft_array *expected, const weft_array *actual, const weft_array *scale,
@@ -99,20 +125,18 @@ int64_t weft_test_compare(const weft_array *expected, const weft_array *actual, 
     weft_dtype dtype = weft_array_dtype(expected);
     int64_t count = weft_array_count(expected), differs = -1;
     size_t element = weft_dtype_size(dtype);
-    char *wanted = gather(expected), *found = gather(actual), *scales = scale == NULL ? NULL : gather(scale);
-    bool numbers = is_float(dtype) && tolerance.kind != WEFT_TEST_BITS;
-    double most = numbers ? greatest(dtype, wanted, count) : 0;
+    char *memory[3] = {gather(expected), gather(actual), scale == NULL ? NULL : gather(scale)};
+    column wanted = column_of(dtype, memory[0]), found = column_of(dtype, memory[1]),
+           scales = column_of(dtype, memory[2]);
+    bool numbers = wanted.parts > 0 && tolerance.kind != WEFT_TEST_BITS;
+    double most = numbers ? greatest(&wanted, 0, count) : 0;
     for (int64_t i = 0; i < count && differs < 0; i++) {
-        bool same = memcmp(wanted + (size_t)i * element, found + (size_t)i * element, element) == 0;
-        if (!same && numbers)
-            same = close_enough(dtype, real_at(dtype, wanted, i), real_at(dtype, found, i),
-                                scales == NULL ? most : real_at(dtype, scales, i), tolerance);
+        bool same = memcmp(memory[0] + (size_t)i * element, memory[1] + (size_t)i * element, element) == 0;
+        if (!same && numbers) same = agrees(&wanted, &found, scale == NULL ? NULL : &scales, i, most, tolerance);
         if (!same) differs = i;
     }
-    if (differs >= 0) describe(dtype, wanted, found, differs, out_text, size);
-    free(wanted);
-    free(found);
-    free(scales);
+    if (differs >= 0) describe(&wanted, &found, differs, out_text, size);
+    for (int i = 0; i < 3; i++) free(memory[i]);
     return differs;
 }
 

@@ -16,7 +16,8 @@
  *   below:K    integers in [0, K)
  *   around:K   integers in [-K, K)
  *   at:P:V     zeros, but V at position P
- * False when there is no such kind.
+ *   ties       half way between two numbers of f16 or bf16, or one place off, in any dtype
+ * Both parts of a complex number are of the kind. False when there is no such kind.
  */
 bool weft_test_fill(weft_array *array, const char *kind, uint64_t seed, unsigned input);
 /* Makes every element its absolute value. */
@@ -38,7 +39,9 @@ typedef struct weft_test_tolerance {
 } weft_test_tolerance;
 
 /*
- * Compares two arrays of equal shapes and dtypes; dtypes other than floats always exactly. `scale` is what
+ * Compares two arrays of equal shapes and dtypes; dtypes other than floats and complex numbers always exactly. ULP
+ * measures a complex number by the greater of its parts, SUM short floats by the f32 that they are summed in, and the
+ * rounding at the end. `scale` is what
  * WEFT_TEST_SUM measures by: the result for absolute values; NULL otherwise. Returns the number of the first element
  * that differs, or -1, and describes it.
  */

@@ -90,6 +90,7 @@ static weft_status *run_kernel_pass(weft_kernel *kernel, const char *pass, size_
 {
     static const weft_machine cpu = {.vector_bytes = 32, .registers = 16}, gpu = {.gpu = true};
     if (strncmp(pass, "math", length) == 0) return weft_kernel_lower_math(kernel);
+    if (strncmp(pass, "narrow", length) == 0) return weft_kernel_narrow(kernel);
     if (strncmp(pass, "reuse", length) == 0) return weft_kernel_reuse_values(kernel);
     return weft_kernel_schedule(kernel, strncmp(pass, "schedule", length) == 0 ? &cpu : &gpu);
 }

@@ -558,13 +558,13 @@ static void test_refusals(void **state)
     (void)state;
     static const char half[] =
         "kernel scheduled {\n  buffer b0 : f16 out\n  buffer b1 : f16\n  for i0 < 8 lane 8 x 1\n  stage {\n"
-        "    %0 = load b1[i0] : f16\n    store b0[i0] = %0\n  }\n}\n";
+        "    %0 = load b1[i0] : f16\n    %1 = add %0, %0 : f16\n    store b0[i0] = %1\n  }\n}\n";
     static const char raw[] =
         "kernel scheduled {\n  buffer b0 : f32 out\n  buffer b1 : f32\n  for i0 < 8 lane 8 x 1\n  stage {\n"
         "    %0 = load b1[i0] : f32\n    %1 = exp %0 : f32\n    store b0[i0] = %1\n  }\n}\n";
     static const struct {
         const char *text, *part;
-    } cases[] = {{half, "dtype f16"}, {raw, "exp"}};
+    } cases[] = {{half, "add of f16 has to be lowered to f32"}, {raw, "exp"}};
     for (int i = 0; i < 2; i++) {
         weft_kernel *kernel;
         weft_bytes object;
