@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conformance suite: conform FILE... [-k PART-OF-A-TITLE] [-a]. Every case of the files is run by the LLVM backend
- * and by the oracle, and compared, for every binding of its symbols
+ * The conformance suite: conform FILE... [-k PART-OF-A-TITLE] [-a] [-c]. Every case of the files is run by the LLVM
+ * backend and by the oracle, and compared, for every binding of its symbols
  *  - over layouts of the inputs and of the outputs, in memory that ends and in memory that begins at a page without
  * access;
  *  - with the symbols as they are, with a specialised variant, and with their values in place of the symbols.
  * All runs on the same data give the same bits, but for products, where the library may read another layout another
  * way. Layouts, specialised variants and static extents take turns from case to case; with -a every case has all of
- * them. At the end every built-in op must have been seen in every dtype.
+ * them. At the end every built-in op must have been seen in every dtype; with -c only that is checked.
  */
 #include "test/conform/case.h"
 #include "test/conform/coverage.h"
@@ -22,6 +22,7 @@ enum { CROWDS = 3 };
 typedef struct suite {
     const char *only;
     bool all;                                 /* no turns */
+    bool covered;                             /* nothing is run */
     size_t turn;                              /* counts subjects */
     weft_executor *executor, *crowds[CROWDS]; /* one thread; 2, 3 and 7 */
     weft_test_coverage coverage;
@@ -334,6 +335,7 @@ static void run_case(void *context, const weft_test_case *given)
     weft_test_tolerance tolerance;
     weft_test_binding binding;
     weft_test_coverage_add(&all->coverage, given->text);
+    if (all->covered) return;
     if (all->only != NULL && strstr(given->title, all->only) == NULL) return;
     if (!weft_test_tolerance_parse(given->tolerance, &tolerance)) {
         all->failed++;
@@ -372,10 +374,13 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < CROWDS && good; i++) good = make_executor(crowds[i], &all.crowds[i]);
     for (int i = 1; i + 1 < argc; i++)
         if (strcmp(argv[i], "-k") == 0) all.only = argv[i + 1];
-    for (int i = 1; i < argc; i++) all.all |= strcmp(argv[i], "-a") == 0;
+    for (int i = 1; i < argc; i++) {
+        all.all |= strcmp(argv[i], "-a") == 0;
+        all.covered |= strcmp(argv[i], "-c") == 0;
+    }
     for (int i = 1; i < argc && good; i++) {
         if (strcmp(argv[i], "-k") == 0) i++;
-        else if (strcmp(argv[i], "-a") != 0 && !weft_test_cases_read(argv[i], run_case, &all)) good = false;
+        else if (argv[i][0] != '-' && !weft_test_cases_read(argv[i], run_case, &all)) good = false;
     }
     if (good && all.only == NULL) all.failed += weft_test_coverage_report(&all.coverage);
     for (size_t i = 0; i < CROWDS; i++) weft_executor_destroy(all.crowds[i]);
