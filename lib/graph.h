@@ -52,7 +52,12 @@ struct weft_graph {
     weft_map interned;          /* node encoding -> node number + 1 */
     weft_map inputs;            /* name of an `input` node -> node number + 1 */
     const weft_rule_site *rule; /* while a type rule runs */
+    /* Of a region that is traced by a body: */
+    struct weft_captures *captures; /* what it uses of the graphs around; not NULL until its op is made */
+    uint32_t part;                  /* which region of its op it is */
+    bool sealed;                    /* the body is done: nothing more is traced into it */
     /* What follows belongs to the root: regions use that of the outermost graph. */
+    weft_graph *current; /* the region whose body is being traced; NULL: none */
     weft_guard *guards;
     size_t guard_count, guard_capacity;
     const weft_extension **extensions;
@@ -68,6 +73,11 @@ weft_graph *weft_graph_root(const weft_graph *graph);
 void weft_graph_fail(weft_graph *graph, weft_status *status);
 /* A failed tensor. */
 weft_tensor weft_tensor_failed(weft_graph *graph);
+/* Where a node of `graph` is made now: the region whose body is being traced if `graph` is around it, or `graph`. */
+weft_graph *weft_graph_current(weft_graph *graph);
+/* Makes `*tensor` one of `graph`, a region being traced that captures it, if it is of a graph around. Otherwise returns
+ * what is wrong: "belongs to another graph". Failed tensors stay failed. */
+const char *weft_tensor_enter(weft_graph *graph, weft_tensor *tensor);
 /* weft_trace with the op in hand. */
 weft_tensor weft_graph_trace(weft_graph *graph, const weft_op_def *op, weft_tensors inputs, const weft_attr *attrs);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Type rules of the ops that hold regions. Types must meet exactly: what flows around a loop cannot be guarded. */
+/* Type rules of the ops that hold regions. Parameters have the types of operands exactly; extents of results may be
+ * equal through a guard: they do not change from turn to turn. */
 #include "lib/infer.h"
 
 static weft_type tensor_type(weft_tensor tensor)
@@ -16,10 +17,32 @@ static bool types_equal(const weft_type *a, const weft_type *b)
     return true;
 }
 
-/* The tensors have the types `wanted`; `region` and `what` ("parameter", "result") name them. */
-static weft_status *check_tensors(const weft_infer_context *context, const char *region, const char *what,
+static bool may_be_equal(const weft_infer_context *context, const weft_type *a, const weft_type *b)
+{
+    if (a->dtype != b->dtype || a->shape.rank != b->shape.rank) return false;
+    for (size_t i = 0; i < a->shape.rank; i++) {
+        if (weft_extent_never_equal(context->graph, a->shape.extents[i], b->shape.extents[i])) return false;
+    }
+    return true;
+}
+
+static weft_status *require_extents(const weft_infer_context *context, const char *region, size_t result,
+                                    const weft_type *type, const weft_type *wanted)
+{
+    for (size_t i = 0; i < type->shape.rank; i++) {
+        weft_extent extent = type->shape.extents[i], needed = wanted->shape.extents[i];
+        WEFT_TRY(weft_infer_require(context, WEFT_GUARD_EQUAL, extent, needed,
+                                    "axis %zu of result %zu of %s has extent %s but needs %s", i, result, region,
+                                    weft_extent_describe(extent).text, weft_extent_describe(needed).text));
+    }
+    return NULL;
+}
+
+/* The tensors have the types `wanted`; they are results or parameters of `region`. */
+static weft_status *check_tensors(const weft_infer_context *context, const char *region, bool results,
                                   weft_tensors tensors, size_t count, const weft_type *wanted)
 {
+    const char *what = results ? "result" : "parameter";
     if (tensors.count != count) {
         return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%s has %zu %ss but needs %zu", region, tensors.count,
                                 what, count);
@@ -27,6 +50,10 @@ static weft_status *check_tensors(const weft_infer_context *context, const char 
     for (size_t i = 0; i < count; i++) {
         weft_type type = tensor_type(tensors.items[i]);
         if (types_equal(&type, &wanted[i])) continue;
+        if (results && may_be_equal(context, &type, &wanted[i])) {
+            WEFT_TRY(require_extents(context, region, i, &type, &wanted[i]));
+            continue;
+        }
         return weft_infer_error(context, type.dtype == wanted[i].dtype ? WEFT_SHAPE_MISMATCH : WEFT_DTYPE_MISMATCH,
                                 "%s %zu of %s has type %s but needs %s", what, i, region,
                                 weft_type_describe(&type).text, weft_type_describe(&wanted[i]).text);
@@ -50,8 +77,8 @@ weft_status *weft_infer_fold(const weft_infer_context *context, weft_type *out_t
     if (wanted == NULL) return weft_status_out_of_memory();
     wanted[0] = (weft_type){WEFT_I64, {0, NULL}};
     copy_types(context->inputs, context->input_count, wanted + 1);
-    WEFT_TRY(check_tensors(context, "body", "parameter", body->parameters, 1 + context->input_count, wanted));
-    WEFT_TRY(check_tensors(context, "body", "result", body->results, carried, context->inputs));
+    WEFT_TRY(check_tensors(context, "body", false, body->parameters, 1 + context->input_count, wanted));
+    WEFT_TRY(check_tensors(context, "body", true, body->results, carried, context->inputs));
     copy_types(context->inputs, carried, out_types);
     return NULL;
 }
@@ -62,10 +89,10 @@ weft_status *weft_infer_while(const weft_infer_context *context, weft_type *out_
 {
     size_t carried = (size_t)context->attrs[0].integer, count = context->input_count;
     const weft_region *condition = &context->attrs[1].region, *body = &context->attrs[2].region;
-    WEFT_TRY(check_tensors(context, "condition", "parameter", condition->parameters, count, context->inputs));
-    WEFT_TRY(check_tensors(context, "condition", "result", condition->results, 1, &predicate));
-    WEFT_TRY(check_tensors(context, "body", "parameter", body->parameters, count, context->inputs));
-    WEFT_TRY(check_tensors(context, "body", "result", body->results, carried, context->inputs));
+    WEFT_TRY(check_tensors(context, "condition", false, condition->parameters, count, context->inputs));
+    WEFT_TRY(check_tensors(context, "condition", true, condition->results, 1, &predicate));
+    WEFT_TRY(check_tensors(context, "body", false, body->parameters, count, context->inputs));
+    WEFT_TRY(check_tensors(context, "body", true, body->results, carried, context->inputs));
     copy_types(context->inputs, carried, out_types);
     return NULL;
 }
@@ -80,7 +107,7 @@ weft_status *weft_infer_cond(const weft_infer_context *context, weft_type *out_t
     }
     if (yes->results.count == 0) return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%s has no results", "then");
     for (size_t i = 0; i < yes->results.count; i++) out_types[i] = tensor_type(yes->results.items[i]);
-    WEFT_TRY(check_tensors(context, "then", "parameter", yes->parameters, count, context->inputs + 1));
-    WEFT_TRY(check_tensors(context, "else", "parameter", no->parameters, count, context->inputs + 1));
-    return check_tensors(context, "else", "result", no->results, yes->results.count, out_types);
+    WEFT_TRY(check_tensors(context, "then", false, yes->parameters, count, context->inputs + 1));
+    WEFT_TRY(check_tensors(context, "else", false, no->parameters, count, context->inputs + 1));
+    return check_tensors(context, "else", true, no->results, yes->results.count, out_types);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors as values: what can be asked of them, and the one way to trace them. */
-#include "lib/graph.h"
+#include "lib/trace.h"
 #include <stdio.h>
 #include <string.h>
 #include "lib/text.h"
@@ -91,37 +91,45 @@ weft_tensor weft_trace_error(weft_graph *graph, weft_status *status)
     return weft_tensor_failed(graph);
 }
 
-/* Whether all operands are well; a failed operand needs no second error, one that is not of this graph is one. */
-static bool check_operands(weft_graph *graph, const weft_op_def *op, weft_tensors inputs)
+/* A failed operand needs no second error, one that cannot be of this graph is one. */
+bool weft_trace_enter(weft_graph *graph, const char *op, size_t count, weft_tensor *operands)
 {
     bool well = true;
-    if (inputs.count > 0 && inputs.items == NULL) {
-        weft_graph_fail(graph, weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, op->name,
-                                                  "%s: the operands are NULL", op->name));
-        return false;
-    }
-    for (size_t i = 0; i < inputs.count; i++) {
-        weft_tensor tensor = inputs.items[i];
-        well = well && weft_tensor_is_valid(tensor);
-        if (tensor.graph == graph) continue;
-        const char *fault = tensor.graph == NULL ? "is no tensor of a graph" : "belongs to another graph";
-        weft_graph_fail(graph, weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, op->name,
-                                                  "%s: operand %zu %s", op->name, i, fault));
+    for (size_t i = 0; i < count; i++) {
+        const char *fault = weft_tensor_enter(graph, &operands[i]);
+        well = well && weft_tensor_is_valid(operands[i]);
+        if (fault == NULL) continue;
+        weft_graph_fail(
+            graph, weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, op, "%s: operand %zu %s", op, i, fault));
         return false;
     }
     return well;
 }
 
+static weft_tensor add_node(weft_graph *graph, const weft_op_def *op, size_t count, weft_tensor *operands,
+                            weft_value *values, const weft_attr *attrs)
+{
+    if (!weft_trace_enter(graph, op->name, count, operands)) return weft_tensor_failed(graph);
+    for (size_t i = 0; i < count; i++) values[i] = (weft_value){operands[i].node, operands[i].output};
+    return (weft_tensor){graph, weft_graph_add(graph, op, count, values, attrs), 0};
+}
+
 weft_tensor weft_graph_trace(weft_graph *graph, const weft_op_def *op, weft_tensors inputs, const weft_attr *attrs)
 {
-    if (!check_operands(graph, op, inputs)) return weft_tensor_failed(graph);
-    size_t size = inputs.count * sizeof(weft_value);
-    weft_value *values = weft_allocate(graph->allocator, size);
-    if (values == NULL) return weft_trace_error(graph, weft_status_out_of_memory());
-    for (size_t i = 0; i < inputs.count; i++) values[i] = (weft_value){inputs.items[i].node, inputs.items[i].output};
-    uint32_t node = weft_graph_add(graph, op, inputs.count, values, attrs);
-    weft_free(graph->allocator, values, size);
-    return (weft_tensor){graph, node, 0};
+    graph = weft_graph_current(graph);
+    if (weft_op_id_of(op) == WEFT_OP_input && graph->captures != NULL) graph = weft_graph_root(graph);
+    if (inputs.count > 0 && inputs.items == NULL) {
+        return weft_trace_error(graph, weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, op->name,
+                                                          "%s: the operands are NULL", op->name));
+    }
+    size_t size = inputs.count * (sizeof(weft_tensor) + sizeof(weft_value));
+    weft_tensor *operands = weft_allocate(graph->allocator, size);
+    if (operands == NULL) return weft_trace_error(graph, weft_status_out_of_memory());
+    if (inputs.count > 0) memcpy(operands, inputs.items, inputs.count * sizeof *operands);
+    weft_value *values = (weft_value *)(operands + inputs.count);
+    weft_tensor made = add_node(graph, op, inputs.count, operands, values, attrs);
+    weft_free(graph->allocator, operands, size);
+    return made;
 }
 
 weft_tensor weft_trace(weft_graph *graph, const char *op, weft_tensors inputs, const weft_attr *attrs)

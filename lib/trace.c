@@ -7,9 +7,17 @@
 
 /* ---- shared ---- */
 
+weft_graph *weft_trace_graph(weft_tensors operands)
+{
+    weft_graph *graph = NULL;
+    for (size_t i = 0; graph == NULL && operands.items != NULL && i < operands.count; i++)
+        graph = operands.items[i].graph;
+    return graph == NULL ? NULL : weft_graph_current(graph);
+}
+
 weft_tensor weft_trace_op(weft_graph *graph, weft_op_id op, weft_tensors inputs, const weft_attr *attrs)
 {
-    for (size_t i = 0; graph == NULL && i < inputs.count; i++) graph = inputs.items[i].graph;
+    if (graph == NULL) graph = weft_trace_graph(inputs);
     return graph == NULL ? weft_tensor_failed(NULL) : weft_graph_trace(graph, &weft_op_table()[op], inputs, attrs);
 }
 
@@ -163,12 +171,10 @@ bool weft_trace_broadcast(weft_op_id op, size_t first, size_t count, weft_tensor
 static weft_tensor elementwise(weft_op_id op, size_t count, const weft_tensor *operands)
 {
     weft_tensor stretched[ELEMENTWISE_LIMIT];
-    weft_graph *graph = operands[0].graph;
-    for (size_t i = 0; i < count; i++) {
-        if (!weft_tensor_is_valid(operands[i]) || operands[i].graph != graph) {
-            return weft_trace_op(graph, op, (weft_tensors){count, operands}, NULL);
-        }
-        stretched[i] = operands[i];
+    weft_graph *graph = weft_trace_graph((weft_tensors){count, operands});
+    memcpy(stretched, operands, count * sizeof *operands);
+    if (graph == NULL || !weft_trace_enter(graph, weft_op_table()[op].name, count, stretched)) {
+        return weft_tensor_failed(graph);
     }
     if (!weft_trace_broadcast(op, 0, count, stretched)) return weft_tensor_failed(graph);
     return weft_trace_op(graph, op, (weft_tensors){count, stretched}, NULL);

@@ -26,13 +26,13 @@ static void insert_axis(indexed_call *call, int64_t axis, weft_tensor operand)
     call->operands[call->first + i] = operand;
 }
 
-/* Whether a tensor can take part; the error says which cannot. */
-static bool is_operand(const indexed_call *call, weft_tensor tensor, const char *what, size_t number)
+/* Makes a tensor one of the graph that is traced; the error says which cannot be. */
+static bool enter(const indexed_call *call, weft_tensor *tensor, const char *what, size_t number)
 {
-    if (!weft_tensor_is_valid(tensor) && tensor.graph != NULL) return false;
-    if (tensor.graph == call->graph) return true;
+    const char *fault = weft_tensor_enter(call->graph, tensor);
+    if (fault == NULL) return weft_tensor_is_valid(*tensor);
     weft_trace_fail(call->graph, WEFT_INVALID_ARGUMENT, weft_op_table()[call->op].name, "%s %zu %s", what, number,
-                    tensor.graph == NULL ? "is no tensor of a graph" : "belongs to another graph");
+                    fault);
     return false;
 }
 
@@ -41,10 +41,11 @@ static bool start_call(indexed_call *call, weft_op_id op, weft_tensors data, wef
 {
     const char *name = weft_op_table()[op].name,
                *what = op == WEFT_OP_gather || op == WEFT_OP_scatter ? "indices" : "start";
-    *call = (indexed_call){.graph = data.items[0].graph, .op = op, .first = data.count, .count = data.count};
+    weft_graph *graph = weft_trace_graph((weft_tensors){1, data.items});
+    *call = (indexed_call){.graph = graph, .op = op, .first = data.count, .count = data.count};
     for (size_t i = 0; i < data.count; i++) {
-        if (!weft_tensor_is_valid(data.items[0]) || !is_operand(call, data.items[i], "operand", i)) return false;
         call->operands[i] = data.items[i];
+        if (graph == NULL || !enter(call, &call->operands[i], "operand", i)) return false;
     }
     size_t rank = weft_tensor_rank(data.items[0]);
     bool lists = (others.items != NULL || others.count == 0) && (axes.items != NULL || axes.count == 0);
@@ -57,9 +58,10 @@ static bool start_call(indexed_call *call, weft_op_id op, weft_tensors data, wef
     }
     for (size_t i = 0; i < axes.count; i++) {
         int64_t axis;
-        if (!is_operand(call, others.items[i], what, i)) return false;
+        weft_tensor operand = others.items[i];
+        if (!enter(call, &operand, what, i)) return false;
         if (!weft_axis_normalize(call->graph, name, axes.items[i], rank, &axis)) return false;
-        insert_axis(call, axis, others.items[i]);
+        insert_axis(call, axis, operand);
     }
     return true;
 }

@@ -220,7 +220,8 @@ static weft_status *run_over(const weft_kernel_context *context, weft_program *p
                     .input_count = weft_program_input_count(program),
                     .inputs = arrays + 1,
                     .output_count = 1,
-                    .outputs = arrays};
+                    .outputs = arrays,
+                    .cancelled = context->cancelled};
     return weft_executor_run(context->executor, program, &run);
 }
 

@@ -13,6 +13,7 @@
 #include <weft/nn.h>
 #include <weft/ops.h>
 #include <weft/program.h>
+#include <weft/region.h>
 #include <weft/runtime.h>
 #include <weft/shape.h>
 #include <weft/statistics.h>

@@ -12,12 +12,14 @@ bool weft_composite_is_absent(weft_tensor x)
 bool weft_composite_begin(const char *function, size_t count, const weft_tensor *operands)
 {
     bool well = weft_tensor_is_valid(operands[0]);
-    weft_graph *graph = operands[0].graph;
+    weft_graph *graph = weft_trace_graph((weft_tensors){1, operands});
     for (size_t i = 1; i < count; i++) {
         if (weft_composite_is_absent(operands[i])) continue;
-        well = well && weft_tensor_is_valid(operands[i]);
-        if (graph == NULL || operands[i].graph == NULL || operands[i].graph == graph) continue;
-        weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "operand %zu belongs to another graph", i);
+        weft_tensor entered = operands[i];
+        well = well && weft_tensor_is_valid(entered);
+        const char *fault = graph == NULL || entered.graph == NULL ? NULL : weft_tensor_enter(graph, &entered);
+        if (fault == NULL) continue;
+        weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "operand %zu %s", i, fault);
         return false;
     }
     return well;

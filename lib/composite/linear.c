@@ -56,10 +56,13 @@ static weft_tensor batched_matmul(weft_tensor a, weft_tensor b)
                     (weft_dot_axes){paired, paired, WEFT_INTS(-1), WEFT_INTS(-2)});
 }
 
-weft_tensor weft_matmul(weft_tensor a, weft_tensor b)
+weft_tensor weft_matmul(weft_tensor left, weft_tensor right)
 {
+    weft_tensor operands[] = {left, right};
+    weft_graph *graph = weft_trace_graph((weft_tensors){2, operands});
+    if (graph == NULL || !weft_trace_enter(graph, "dot", 2, operands)) return weft_tensor_failed(graph);
+    weft_tensor a = operands[0], b = operands[1];
     weft_dot_axes plain = {{0, NULL}, {0, NULL}, WEFT_INTS(-1), WEFT_INTS(weft_tensor_rank(b) < 2 ? -1 : -2)};
-    if (!weft_tensor_is_valid(a) || !weft_tensor_is_valid(b) || a.graph != b.graph) return weft_dot(a, b, plain);
     size_t a_rank = weft_tensor_rank(a), b_rank = weft_tensor_rank(b);
     if (a_rank == 0 || b_rank == 0) {
         return weft_trace_fail(a.graph, WEFT_SHAPE_MISMATCH, "matmul", "operand %d has rank 0 but needs at least 1",

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_REGION_H
+#define WEFT_REGION_H
+/*
+ * Loops and branches. A body is traced once, by a function that is called before weft_fold and the like return. What is
+ * traced during the call belongs to the body, and runs as often as the body runs; tensors of the graph around, and of
+ * bodies around, may be used in it as they are. What no turn changes is better traced before: then it is computed once.
+ *
+ *     static void body(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+ *     {
+ *         const weft_tensor *a = context;
+ *         out_next[0] = weft_matmul(*a, carried[0]);
+ *     }
+ *     weft_tensor power = weft_fold(weft_extent_of(10), WEFT_TENSORS(x), body, &a, NULL);
+ *
+ * A tensor made in a body is known inside of it alone; what has to leave it is one of its results. Results have the
+ * types of what they follow: dtypes and ranks are compared at once (DTYPE_MISMATCH, SHAPE_MISMATCH), and so are
+ * extents, or they become guards. Errors in a body stick to the outermost graph, with the place in the body.
+ *
+ * All three return result 0 and write all results to `out_results`, which may be NULL. An error that data makes in a
+ * loop names the iteration. Runs look for cancellation in every turn.
+ */
+#include <weft/ops.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Fills out_next[k] with what carried[k] is in the next turn. `index` is the number of the turn, i64 of rank 0. */
+typedef void (*weft_fold_body)(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next);
+
+/*
+ * What `initial` becomes in `trips` turns of `body`; itself when there are none. At least one tensor is carried. A
+ * number of turns that may be negative becomes a guard.
+ */
+weft_tensor weft_fold(weft_extent trips, weft_tensors initial, weft_fold_body body, void *context,
+                      weft_tensor *out_results);
+
+/* Whether there is another turn: bool of rank 0. */
+typedef weft_tensor (*weft_while_condition)(void *context, const weft_tensor *carried);
+typedef void (*weft_while_body)(void *context, const weft_tensor *carried, weft_tensor *out_next);
+
+/* What `initial` becomes while `condition`, computed before each turn, is true. At least one tensor is carried. */
+weft_tensor weft_while(weft_tensors initial, weft_while_condition condition, weft_while_body body, void *context,
+                       weft_tensor *out_results);
+
+/* Fills in as many results as weft_cond was told. */
+typedef void (*weft_branch)(void *context, weft_tensor *out_results);
+
+/*
+ * The results of `then` if `predicate` (bool of rank 0) is true, otherwise those of `otherwise`: only one of them is
+ * computed, where weft_select computes both. There is at least one result.
+ */
+weft_tensor weft_cond(weft_tensor predicate, size_t result_count, weft_branch then, weft_branch otherwise,
+                      void *context, weft_tensor *out_results);
+
+#ifndef WEFT_NO_PLACES
+#define weft_fold(...) WEFT_PLACED_(weft_fold(__VA_ARGS__))
+#define weft_while(...) WEFT_PLACED_(weft_while(__VA_ARGS__))
+#define weft_cond(...) WEFT_PLACED_(weft_cond(__VA_ARGS__))
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

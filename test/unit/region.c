@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loops and branches traced from C: what bodies may use, how they run, what goes wrong in them. */
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <weft/einsum.h>
+#include <weft/weft.h>
+#include "test/support.h"
+
+#define N(value) weft_extent_of(value)
+
+static const char *runtime; /* NULL: the default */
+
+typedef struct fixture {
+    weft_graph *graph;
+    weft_executor *executor;
+} fixture;
+
+static fixture f;
+
+static int set_up(void **state)
+{
+    (void)state;
+    weft_test_ok(weft_graph_create(NULL, &f.graph));
+    weft_test_ok(weft_graph_register(f.graph, weft_einsum_extension()));
+    weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.threads = 2}, &f.executor));
+    weft_test_ok(weft_executor_register_extension(f.executor, weft_einsum_extension()));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    weft_executor_destroy(f.executor);
+    weft_graph_destroy(f.graph);
+    return 0;
+}
+
+static weft_array *array_of(weft_dtype dtype, size_t rank, const int64_t *shape, const void *data)
+{
+    weft_array *array;
+    weft_test_ok(weft_array_create(NULL, dtype, rank, shape, &array));
+    memcpy(weft_array_data(array), data, (size_t)weft_array_count(array) * weft_dtype_size(dtype));
+    return array;
+}
+
+/* Runs a program of one output and no inputs with `k` as the value of symbol k, if it has one. */
+static weft_array *run_tensor(weft_tensor output, int64_t k)
+{
+    weft_program *program;
+    weft_array *result = NULL;
+    weft_binding binding = {"k", k};
+    weft_test_ok(weft_compile(f.graph, WEFT_TENSORS(output), NULL, &program));
+    weft_test_ok(weft_executor_run(f.executor, program,
+                                   &(weft_run){.runtime = runtime,
+                                               .output_count = 1,
+                                               .outputs = &result,
+                                               .extent_count = k < 0 ? 0 : 1,
+                                               .extents = &binding}));
+    weft_program_release(program);
+    return result;
+}
+
+static void expect_i64(weft_tensor output, int64_t k, int64_t wanted)
+{
+    weft_array *result = run_tensor(output, k);
+    assert_int_equal(*(int64_t *)weft_array_data(result), wanted);
+    weft_array_release(result);
+}
+
+static weft_tensor number(int64_t value)
+{
+    return weft_constant(f.graph, WEFT_I64, WEFT_INTS(), &value);
+}
+
+static void expect_error(weft_tensor tensor, weft_code code, const char *sentence)
+{
+    const weft_status *error = weft_graph_error(f.graph);
+    assert_false(weft_tensor_is_valid(tensor));
+    if (error == NULL) fail_msg("no error, wanted: %s", sentence);
+    assert_string_equal(weft_status_message(error), sentence);
+    assert_int_equal(weft_status_code(error), code);
+    weft_graph_clear_error(f.graph);
+}
+
+/* ---- numbers ---- */
+
+static void add_both(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)context, (void)index;
+    out_next[0] = carried[1];
+    out_next[1] = weft_add(carried[0], carried[1]);
+}
+
+static void fibonacci(void **state)
+{
+    (void)state;
+    weft_extent k = weft_symbol(f.graph, "k", 0, 100);
+    weft_tensor both[2];
+    weft_tensor first = weft_fold(k, WEFT_TENSORS(number(0), number(1)), add_both, NULL, both);
+    assert_true(first.node == both[0].node && first.output == 0 && both[1].output == 1);
+    expect_i64(first, 0, 0);
+    expect_i64(both[1], 0, 1);
+    expect_i64(first, 10, 55);
+    expect_i64(both[1], 90, 4660046610375530309);
+}
+
+static weft_tensor is_not_zero(void *context, const weft_tensor *carried)
+{
+    (void)context;
+    return weft_ne(carried[1], number(0));
+}
+
+static void take_remainder(void *context, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)context;
+    out_next[0] = carried[1];
+    out_next[1] = weft_sub(carried[0], weft_mul(weft_div(carried[0], carried[1]), carried[1]));
+}
+
+static weft_tensor gcd(weft_tensor a, weft_tensor b)
+{
+    return weft_while(WEFT_TENSORS(a, b), is_not_zero, take_remainder, NULL, NULL);
+}
+
+static void euclid(void **state)
+{
+    (void)state;
+    expect_i64(gcd(number(1071), number(462)), -1, 21);
+    expect_i64(gcd(number(7), number(0)), -1, 7);
+    expect_i64(gcd(number(832040), number(514229)), -1, 1);
+}
+
+/* What bodies reach for: tensors of the program and of the body around. */
+typedef struct scene {
+    weft_tensor x, y, outer;
+} scene;
+
+static void add_products(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const scene *s = context;
+    out_next[0] = weft_add(carried[0], weft_add(weft_mul(s->outer, number(10)), weft_add(index, s->x)));
+}
+
+static void add_rows(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    scene *s = context;
+    s->outer = index;
+    out_next[0] = weft_fold(N(3), WEFT_TENSORS(carried[0]), add_products, s, NULL);
+}
+
+static void nested_bodies_see_what_is_around(void **state)
+{
+    (void)state;
+    scene s = {.x = number(100)};
+    /* sum over i < 4, j < 3 of 10 i + j + 100 */
+    expect_i64(weft_fold(N(4), WEFT_TENSORS(number(0)), add_rows, &s, NULL), -1, 3 * 60 + 4 * 3 + 12 * 100);
+}
+
+static void divide(void *context, weft_tensor *out_results)
+{
+    const scene *s = context;
+    out_results[0] = weft_div(s->x, s->y);
+}
+
+static void take_first(void *context, weft_tensor *out_results)
+{
+    const scene *s = context;
+    out_results[0] = s->x;
+}
+
+static void cond_runs_one_branch(void **state)
+{
+    (void)state;
+    for (int64_t divisor = 0; divisor < 3; divisor++) {
+        scene s = {.x = number(10), .y = number(divisor)};
+        weft_tensor safe = weft_ne(s.y, number(0));
+        expect_i64(weft_cond(safe, 1, divide, take_first, &s, NULL), -1, divisor == 0 ? 10 : 10 / divisor);
+    }
+}
+
+static void collatz_step(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next);
+
+static void halve(void *context, weft_tensor *out_results)
+{
+    out_results[0] = weft_div(((scene *)context)->x, number(2));
+}
+
+static void triple(void *context, weft_tensor *out_results)
+{
+    out_results[0] = weft_add(weft_mul(((scene *)context)->x, number(3)), number(1));
+}
+
+static void collatz_step(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    scene s = {.x = carried[0]};
+    weft_tensor is_even = weft_eq(weft_and(carried[0], number(1)), number(0));
+    (void)context, (void)index;
+    out_next[0] = weft_cond(is_even, 1, halve, triple, &s, NULL);
+}
+
+static void cond_in_a_fold(void **state)
+{
+    (void)state;
+    weft_extent k = weft_symbol(f.graph, "k", 0, 1000);
+    weft_tensor last = weft_fold(k, WEFT_TENSORS(number(27)), collatz_step, NULL, NULL);
+    expect_i64(last, 0, 27);
+    expect_i64(last, 77, 9232);
+    expect_i64(last, 111, 1);
+}
+
+static void improve(void *context, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const scene *s = context;
+    out_next[0] = weft_mul(weft_add(carried[0], weft_div(s->x, carried[0])), weft_scalar(f.graph, WEFT_F64, 0.5));
+    out_next[1] = weft_abs(weft_sub(out_next[0], carried[0]));
+}
+
+static weft_tensor moved_far(void *context, const weft_tensor *carried)
+{
+    const scene *s = context;
+    return weft_lt(s->y, carried[1]);
+}
+
+static void newton(void **state)
+{
+    (void)state;
+    scene s = {.x = weft_scalar(f.graph, WEFT_F64, 2), .y = weft_scalar(f.graph, WEFT_F64, 1e-14)};
+    weft_tensor root = weft_while(WEFT_TENSORS(s.x, weft_scalar(f.graph, WEFT_F64, 1)), moved_far, improve, &s, NULL);
+    weft_array *result = run_tensor(root, -1);
+    assert_true(fabs(*(double *)weft_array_data(result) - sqrt(2)) < 1e-15);
+    weft_array_release(result);
+}
+
+static void multiply(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const scene *s = context;
+    (void)index;
+    out_next[0] = weft_matmul(s->x, carried[0]);
+}
+
+/* Matrices of two sizes: for loops, and for the library. Powers of a cyclic shift move the rows of the identity. */
+static void matrix_power(void **state)
+{
+    (void)state;
+    for (int64_t n = 4; n <= 64; n *= 16) {
+        static float shift[64 * 64];
+        memset(shift, 0, sizeof shift);
+        for (int64_t i = 0; i < n; i++) shift[i * n + (i + 1) % n] = 1;
+        scene s = {.x = weft_constant(f.graph, WEFT_F32, WEFT_INTS(n, n), shift)};
+        weft_extent k = weft_symbol(f.graph, "k", 0, 100);
+        weft_array *result = run_tensor(weft_fold(k, WEFT_TENSORS(s.x), multiply, &s, NULL), n - 2);
+        const float *data = weft_array_data(result);
+        for (int64_t i = 0; i < n * n; i++) assert_true(data[i] == (i % n == (i / n + n - 1) % n ? 1.0F : 0.0F));
+        weft_array_release(result);
+    }
+}
+
+/* An extension's own step inside, whose views move from turn to turn. */
+static void contract(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const scene *s = context;
+    (void)index;
+    out_next[0] = weft_einsum("ij,jk,kl->il", WEFT_TENSORS(s->x, carried[0], s->y), NULL);
+}
+
+static void extension_step_in_a_fold(void **state)
+{
+    (void)state;
+    static const double twice[] = {2, 0, 0, 2}, swap[] = {0, 1, 1, 0}, start[] = {1, 2, 3, 4};
+    static const int64_t shape[] = {2, 2};
+    weft_extent n = weft_symbol(f.graph, "n", 1, 100);
+    scene s = {.x = weft_input(f.graph, "x", WEFT_F64, WEFT_SHAPE(n, n)),
+               .y = weft_input(f.graph, "y", WEFT_F64, WEFT_SHAPE(n, n))};
+    weft_tensor z = weft_input(f.graph, "z", WEFT_F64, WEFT_SHAPE(n, n));
+    weft_tensor folded = weft_fold(N(5), WEFT_TENSORS(z), contract, &s, NULL);
+    weft_program *program;
+    weft_array *result = NULL, *const inputs[] = {array_of(WEFT_F64, 2, shape, twice),
+                                                  array_of(WEFT_F64, 2, shape, swap),
+                                                  array_of(WEFT_F64, 2, shape, start)};
+    weft_test_ok(weft_compile(f.graph, WEFT_TENSORS(folded), NULL, &program));
+    weft_run run = {.runtime = runtime, .input_count = 3, .inputs = inputs, .output_count = 1, .outputs = &result};
+    weft_test_ok(weft_executor_run(f.executor, program, &run));
+    for (int i = 0; i < 4; i++) assert_true(((double *)weft_array_data(result))[i] == 32 * start[i ^ 1]);
+    weft_array_release(result);
+    for (int i = 0; i < 3; i++) weft_array_release(inputs[i]);
+    weft_program_release(program);
+}
+
+/* ---- errors of tracing ---- */
+
+static weft_tensor leaked;
+
+static void leak(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)context;
+    leaked = index;
+    out_next[0] = carried[0];
+}
+
+static void forget(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)context, (void)index, (void)carried, (void)out_next;
+}
+
+static void change_dtype(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)context, (void)index;
+    out_next[0] = weft_cast(carried[0], WEFT_F32);
+}
+
+static int place_of_mistake;
+
+static void mistake(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)context, (void)index;
+    place_of_mistake = __LINE__ + 1;
+    out_next[0] = weft_reduce_sum(carried[0], WEFT_INTS(3), false);
+}
+
+static void sum_up(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)context, (void)index;
+    out_next[0] = weft_reduce_sum(carried[0], WEFT_INTS(), false);
+    out_next[1] = leaked;
+}
+
+static weft_tensor number_is_true(void *context, const weft_tensor *carried)
+{
+    (void)context;
+    return carried[0];
+}
+
+static void leave(void *context, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)context;
+    out_next[0] = carried[0];
+}
+
+static void no_branch(void *context, weft_tensor *out_results)
+{
+    (void)context, (void)out_results;
+}
+
+static void mistakes_are_named(void **state)
+{
+    static const char gone[] = "was made in the body of a region, where alone it is known";
+    char sentence[160];
+    (void)state;
+    weft_tensor one = number(1);
+    assert_true(weft_tensor_is_valid(weft_fold(N(2), WEFT_TENSORS(one), leak, NULL, NULL)));
+    snprintf(sentence, sizeof sentence, "add: operand 1 %s", gone);
+    expect_error(weft_add(one, leaked), WEFT_INVALID_ARGUMENT, sentence);
+    snprintf(sentence, sizeof sentence, "neg: operand 0 %s", gone);
+    expect_error(weft_neg(leaked), WEFT_INVALID_ARGUMENT, sentence);
+    snprintf(sentence, sizeof sentence, "fold: result 1 of a body %s", gone);
+    expect_error(weft_fold(N(2), WEFT_TENSORS(one, one), sum_up, NULL, NULL), WEFT_INVALID_ARGUMENT, sentence);
+    expect_error(weft_fold(N(2), WEFT_TENSORS(one), forget, NULL, NULL), WEFT_INVALID_ARGUMENT,
+                 "fold: result 0 of a body is no tensor of a graph");
+    expect_error(weft_fold(N(2), WEFT_TENSORS(one), change_dtype, NULL, NULL), WEFT_DTYPE_MISMATCH,
+                 "fold: result 0 of body has type f32[] but needs i64[]");
+    expect_error(weft_fold(N(-1), WEFT_TENSORS(one), leak, NULL, NULL), WEFT_OUT_OF_RANGE,
+                 "fold: trips is -1, below 0");
+    expect_error(weft_while(WEFT_TENSORS(one), number_is_true, leave, NULL, NULL), WEFT_DTYPE_MISMATCH,
+                 "while: result 0 of condition has type i64[] but needs bool[]");
+    expect_error(weft_cond(one, 1, no_branch, no_branch, NULL, NULL), WEFT_INVALID_ARGUMENT,
+                 "cond: result 0 of a body is no tensor of a graph");
+    expect_error(weft_cond(weft_eq(one, one), 0, no_branch, no_branch, NULL, NULL), WEFT_INVALID_ARGUMENT,
+                 "cond: then has no results");
+    weft_tensor none = weft_fold(N(2), (weft_tensors){0, NULL}, forget, NULL, NULL);
+    assert_false(weft_tensor_is_valid(none));
+}
+
+/* The place is the one in the body; results are failed tensors, and what follows fails silently. */
+static void errors_in_a_body_stick(void **state)
+{
+    char place[64];
+    (void)state;
+    weft_tensor results[1];
+    weft_tensor row = weft_full(f.graph, WEFT_I64, 1, WEFT_SHAPE(N(3)));
+    weft_tensor failed = weft_fold(N(2), WEFT_TENSORS(row), mistake, NULL, results);
+    assert_false(weft_tensor_is_valid(results[0]));
+    assert_false(weft_tensor_is_valid(weft_neg(failed)));
+    snprintf(place, sizeof place, "region.c:%d", place_of_mistake);
+    assert_non_null(strstr(weft_status_where(weft_graph_error(f.graph)), place));
+    expect_error(failed, WEFT_OUT_OF_RANGE, "reduce_sum: axis 3 is out of range for rank 1");
+    expect_i64(weft_neg(number(3)), -1, -3);
+}
+
+static void slice_first(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const scene *s = context;
+    (void)index, (void)carried;
+    out_next[0] = weft_neg(s->y);
+}
+
+/* An extent of a result that is equal only for some values of the symbols. */
+static void extents_of_results_are_guarded(void **state)
+{
+    static const int64_t three = 3, four = 4;
+    static const float data[4] = {1, 2, 3, 4};
+    (void)state;
+    scene s = {.x = weft_input(f.graph, "x", WEFT_F32, WEFT_SHAPE(weft_symbol(f.graph, "n", 1, 9))),
+               .y = weft_input(f.graph, "y", WEFT_F32, WEFT_SHAPE(weft_symbol(f.graph, "m", 1, 9)))};
+    weft_program *program;
+    weft_tensor folded = weft_fold(N(2), WEFT_TENSORS(s.x), slice_first, &s, NULL);
+    weft_test_ok(weft_compile(f.graph, WEFT_TENSORS(weft_add(folded, s.x)), NULL, &program));
+    weft_array *x = array_of(WEFT_F32, 1, &three, data), *y = array_of(WEFT_F32, 1, &three, data);
+    weft_array *z = array_of(WEFT_F32, 1, &four, data), *result = NULL;
+    weft_run run = {.runtime = runtime, .input_count = 2, .output_count = 1, .outputs = &result};
+    run.inputs = (weft_array *const[]){x, z};
+    weft_test_fails(weft_executor_run(f.executor, program, &run), WEFT_SHAPE_MISMATCH,
+                    "fold: axis 0 of result 0 of body has extent m but needs n");
+    run.inputs = (weft_array *const[]){x, y};
+    weft_test_ok(weft_executor_run(f.executor, program, &run));
+    for (int i = 0; i < 3; i++) assert_true(((float *)weft_array_data(result))[i] == 0);
+    weft_array_release(result);
+    weft_array_release(x);
+    weft_array_release(y);
+    weft_array_release(z);
+    weft_program_release(program);
+}
+
+/* ---- runs that end early ---- */
+
+static weft_tensor is_positive(void *context, const weft_tensor *carried)
+{
+    (void)context;
+    return weft_lt(number(0), carried[0]);
+}
+
+static void count_in_circles(void *context, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)context;
+    out_next[0] = weft_max(weft_and(weft_add(carried[0], number(1)), number(1023)), number(1));
+}
+
+static volatile bool cancelled;
+
+static void *cancel_soon(void *argument)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 30000000}, NULL);
+    cancelled = true;
+    return argument;
+}
+
+static void endless_loops_can_be_cancelled(void **state)
+{
+    (void)state;
+    weft_program *program;
+    pthread_t thread;
+    weft_array *result = NULL;
+    weft_tensor endless = weft_while(WEFT_TENSORS(number(1)), is_positive, count_in_circles, NULL, NULL);
+    weft_test_ok(weft_compile(f.graph, WEFT_TENSORS(endless), NULL, &program));
+    weft_run run = {.runtime = runtime, .output_count = 1, .outputs = &result, .cancelled = &cancelled};
+    cancelled = false;
+    assert_int_equal(pthread_create(&thread, NULL, cancel_soon, NULL), 0);
+    weft_test_fails(weft_executor_run(f.executor, program, &run), WEFT_CANCELLED, "the run was cancelled before");
+    pthread_join(thread, NULL);
+    assert_null(result);
+    weft_program_release(program);
+}
+
+/* ---- out of memory ---- */
+
+typedef struct layer {
+    weft_tensor w;
+} layer;
+
+static void apply_layer(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const layer *l = context;
+    scene s = {.x = weft_matmul(carried[0], l->w), .y = weft_cast(index, WEFT_F32)};
+    weft_tensor first = weft_eq(index, weft_scalar(index.graph, WEFT_I64, 0));
+    out_next[0] = weft_cond(first, 1, divide, take_first, &s, NULL);
+}
+
+static weft_status *compile_layers(const weft_allocator *allocator, weft_program **out_program)
+{
+    weft_graph *graph;
+    WEFT_TRY(weft_graph_create(&(weft_graph_options){.allocator = allocator}, &graph));
+    weft_extent n = weft_symbol(graph, "n", 1, 64);
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(n, N(3)));
+    layer l = {weft_input(graph, "w", WEFT_F32, WEFT_SHAPE(N(3), N(3)))};
+    weft_tensor y = weft_fold(N(3), WEFT_TENSORS(x), apply_layer, &l, NULL);
+    weft_status *status = weft_compile(graph, WEFT_TENSORS(y), NULL, out_program);
+    weft_graph_destroy(graph);
+    return status;
+}
+
+static weft_status *run_layers(const weft_allocator *allocator, weft_program *program, weft_array *const *inputs)
+{
+    weft_executor *executor;
+    weft_array *y = NULL;
+    WEFT_TRY(weft_executor_create_standard(&(weft_executor_options){.allocator = allocator, .threads = 1}, &executor));
+    weft_status *status = weft_executor_run(
+        executor, program,
+        &(weft_run){.runtime = runtime, .input_count = 2, .inputs = inputs, .output_count = 1, .outputs = &y});
+    weft_array_release(y);
+    weft_executor_destroy(executor);
+    return status;
+}
+
+static weft_status *whole_way(const weft_allocator *allocator, void *context)
+{
+    weft_program *program;
+    WEFT_TRY(compile_layers(allocator, &program));
+    weft_status *status = run_layers(allocator, program, context);
+    weft_program_release(program);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    static const int64_t x_shape[] = {2, 3}, w_shape[] = {3, 3};
+    static const float data[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    (void)state;
+    weft_array *inputs[] = {array_of(WEFT_F32, 2, x_shape, data), array_of(WEFT_F32, 2, w_shape, data)};
+    assert_true(weft_test_fail_each(whole_way, inputs) > 100);
+    weft_array_release(inputs[0]);
+    weft_array_release(inputs[1]);
+}
+
+#define IN_FIXTURE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        IN_FIXTURE(fibonacci),
+        IN_FIXTURE(euclid),
+        IN_FIXTURE(nested_bodies_see_what_is_around),
+        IN_FIXTURE(cond_runs_one_branch),
+        IN_FIXTURE(cond_in_a_fold),
+        IN_FIXTURE(newton),
+        IN_FIXTURE(matrix_power),
+        IN_FIXTURE(extension_step_in_a_fold),
+        IN_FIXTURE(mistakes_are_named),
+        IN_FIXTURE(errors_in_a_body_stick),
+        IN_FIXTURE(extents_of_results_are_guarded),
+        IN_FIXTURE(endless_loops_can_be_cancelled),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    runtime = argc > 1 ? argv[1] : NULL;
+    return cmocka_run_group_tests_name("region", tests, NULL, NULL);
+}
