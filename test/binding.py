@@ -38,7 +38,8 @@ Run = structure("weft_run", runtime=TEXT, input_count=SIZE, inputs=POINTER, outp
                 report=POINTER, profile=POINTER)
 
 RESULTS = {
-    "weft_symbol": Extent, "weft_extent_of": Extent, "weft_extent_sub": Extent, "weft_runtime_llvm": POINTER, "weft_runtime_reference": POINTER,
+    "weft_symbol": Extent, "weft_extent_of": Extent, "weft_extent_add": Extent, "weft_extent_sub": Extent,
+    "weft_tensor_extent": Extent, "weft_runtime_llvm": POINTER, "weft_runtime_reference": POINTER,
     "weft_status_message": TEXT, "weft_graph_error": POINTER, "weft_program_input_count": SIZE,
     "weft_program_input_name": TEXT, "weft_program_text": TEXT, "weft_array_rank": SIZE,
     "weft_array_shape": ctypes.POINTER(ctypes.c_int64), "weft_tensor_is_valid": ctypes.c_bool,
@@ -173,3 +174,21 @@ class Weft:
         finally:
             for array in [*arrays, *map(POINTER, outputs)]:
                 self.array_release(array)
+
+
+class Layout:
+    """Axes in any order, backwards, with gaps, or with one element repeated."""
+
+    def __init__(self, draw, rank, repeated=0.0):
+        self.order = draw.sample(range(rank), rank)
+        self.steps = [draw.choice([1, 1, 1, -1, 2, -3]) for _ in range(rank)]
+        self.single = [draw.random() < repeated for _ in range(rank)]
+
+    def view(self, shape, create):
+        """A view of what `create` gives for a shape."""
+        base = [0] * len(shape)
+        for axis, place in enumerate(self.order):
+            base[place] = 1 if self.single[axis] else shape[axis] * abs(self.steps[axis])
+        steps = [slice(None, None, step) for step in self.steps]
+        view = create(base).transpose(self.order)[(..., *steps)]
+        return numpy.broadcast_to(view, shape) if any(self.single) else view

@@ -121,6 +121,17 @@ typedef enum weft_scatter_mode {
  */
 weft_tensor weft_scatter(weft_tensor x, weft_tensors indices, weft_ints axes, weft_tensor updates,
                          weft_scatter_mode mode);
+/* numpy's take_along_axis: result[.., i, ..] = x[.., indices[.., i, ..], ..] along `axis`. The indices have x's rank;
+ * along other axes the two broadcast. */
+weft_tensor weft_take_along_axis(weft_tensor x, weft_tensor indices, int64_t axis);
+/* The other direction: with SET numpy's put_along_axis. The indices have x's rank and broadcast to it along the axes
+ * but `axis`, the updates to the indices. */
+weft_tensor weft_scatter_along_axis(weft_tensor x, weft_tensor indices, weft_tensor updates, int64_t axis,
+                                    weft_scatter_mode mode);
+/* weft_gather by a list of indices. */
+weft_tensor weft_index_select(weft_tensor x, weft_tensor indices, int64_t axis);
+/* Adds to x what lies at each index of `axis` in `updates`, shaped like weft_gather of the same. */
+weft_tensor weft_index_add(weft_tensor x, weft_tensor indices, weft_tensor updates, int64_t axis);
 /* sizes[i] elements of axes[i] from starts[i] on, which is an i64 of rank 0; other axes are taken whole. A start
  * outside [0, extent - size] is an error of the run: nothing is clamped, nothing counts from the end. */
 weft_tensor weft_dynamic_slice(weft_tensor x, weft_tensors starts, weft_ints axes, weft_shape sizes);
@@ -204,6 +215,10 @@ weft_tensor weft_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes);
 #define weft_gather(...) WEFT_PLACED_(weft_gather(__VA_ARGS__))
 #define weft_gather_axes(...) WEFT_PLACED_(weft_gather_axes(__VA_ARGS__))
 #define weft_scatter(...) WEFT_PLACED_(weft_scatter(__VA_ARGS__))
+#define weft_take_along_axis(...) WEFT_PLACED_(weft_take_along_axis(__VA_ARGS__))
+#define weft_scatter_along_axis(...) WEFT_PLACED_(weft_scatter_along_axis(__VA_ARGS__))
+#define weft_index_select(...) WEFT_PLACED_(weft_index_select(__VA_ARGS__))
+#define weft_index_add(...) WEFT_PLACED_(weft_index_add(__VA_ARGS__))
 #define weft_dynamic_slice(...) WEFT_PLACED_(weft_dynamic_slice(__VA_ARGS__))
 #define weft_dynamic_update_slice(...) WEFT_PLACED_(weft_dynamic_update_slice(__VA_ARGS__))
 #define weft_extract_diagonal(...) WEFT_PLACED_(weft_extract_diagonal(__VA_ARGS__))

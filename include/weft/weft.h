@@ -8,6 +8,7 @@
 #include <weft/executor.h>
 #include <weft/extension.h>
 #include <weft/graph.h>
+#include <weft/index.h>
 #include <weft/inspect.h>
 #include <weft/linear.h>
 #include <weft/nn.h>

@@ -170,16 +170,34 @@ static weft_tensor drop_flip(const weft_rewrite_site *site)
     return site->node->attrs[0].ints.count == 0 ? input_of(site) : weft_site_leave();
 }
 
+/* A dynamic slice of no axes is x, an update of none is the update. */
+static weft_tensor drop_dynamic_slice(const weft_rewrite_site *site)
+{
+    bool updates = weft_op_id_of(site->node->op) == WEFT_OP_dynamic_update_slice;
+    return site->node->attrs[0].ints.count == 0 ? site->inputs.items[updates] : weft_site_leave();
+}
+
 static const weft_rewrite_row rows[] = {
-    {WEFT_OP_cast, drop_cast},           {WEFT_OP_extent, fold_extent},
-    {WEFT_OP_permute, drop_permute},     {WEFT_OP_permute, merge_permutes},
-    {WEFT_OP_permute, move_scalar},      {WEFT_OP_reshape, drop_reshape},
-    {WEFT_OP_reshape, merge_reshapes},   {WEFT_OP_reshape, move_scalar},
-    {WEFT_OP_broadcast, drop_broadcast}, {WEFT_OP_broadcast, merge_broadcasts},
-    {WEFT_OP_slice, drop_slice},         {WEFT_OP_slice, merge_slices},
-    {WEFT_OP_slice, move_scalar},        {WEFT_OP_flip, drop_flip},
-    {WEFT_OP_flip, move_scalar},         {WEFT_OP_pad, drop_pad},
-    {WEFT_OP_pad, merge_pads},           {WEFT_OP_concat, drop_concat},
+    {WEFT_OP_cast, drop_cast},
+    {WEFT_OP_extent, fold_extent},
+    {WEFT_OP_permute, drop_permute},
+    {WEFT_OP_permute, merge_permutes},
+    {WEFT_OP_permute, move_scalar},
+    {WEFT_OP_reshape, drop_reshape},
+    {WEFT_OP_reshape, merge_reshapes},
+    {WEFT_OP_reshape, move_scalar},
+    {WEFT_OP_broadcast, drop_broadcast},
+    {WEFT_OP_broadcast, merge_broadcasts},
+    {WEFT_OP_slice, drop_slice},
+    {WEFT_OP_slice, merge_slices},
+    {WEFT_OP_slice, move_scalar},
+    {WEFT_OP_flip, drop_flip},
+    {WEFT_OP_flip, move_scalar},
+    {WEFT_OP_pad, drop_pad},
+    {WEFT_OP_pad, merge_pads},
+    {WEFT_OP_concat, drop_concat},
+    {WEFT_OP_dynamic_slice, drop_dynamic_slice},
+    {WEFT_OP_dynamic_update_slice, drop_dynamic_slice},
 };
 
 weft_status *weft_pass_canonicalize(weft_graph *graph, const weft_policy *policy, size_t count, weft_value *outputs)

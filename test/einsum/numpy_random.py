@@ -14,7 +14,7 @@ import random
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-from binding import POINTER, SIZE, TEXT, Failure, Ints, Weft, numpy, structure
+from binding import POINTER, SIZE, TEXT, Failure, Ints, Layout, Weft, numpy, structure
 
 ORDERS = ["auto", "left"]  # as weft_einsum_order counts
 DTYPES = [numpy.float32, numpy.float64, numpy.int64]
@@ -106,24 +106,6 @@ class Expression:
             create = values.standard_normal
         return [layout.view(shape, lambda base: create(size=base).astype(self.dtype))
                 for layout, shape in zip(self.layouts, self.shapes())]
-
-
-class Layout:
-    """Axes in any order, backwards, with gaps, or with one element repeated."""
-
-    def __init__(self, draw, rank, repeated=0.0):
-        self.order = draw.sample(range(rank), rank)
-        self.steps = [draw.choice([1, 1, 1, -1, 2, -3]) for _ in range(rank)]
-        self.single = [draw.random() < repeated for _ in range(rank)]
-
-    def view(self, shape, create):
-        """A view of what `create` gives for a shape."""
-        base = [0] * len(shape)
-        for axis, place in enumerate(self.order):
-            base[place] = 1 if self.single[axis] else shape[axis] * abs(self.steps[axis])
-        steps = [slice(None, None, step) for step in self.steps]
-        view = create(base).transpose(self.order)[(..., *steps)]
-        return numpy.broadcast_to(view, shape) if any(self.single) else view
 
 
 # ---- comparison -----------------------------------------------------------------------------------------------------

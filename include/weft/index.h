@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_INDEX_H
+#define WEFT_INDEX_H
+/*
+ * numpy's indexing in one call:
+ *
+ *     numpy                        weft
+ *     x[1:5, -1]                   weft_at(x, WEFT_RANGE(1, 5), WEFT_INDEX(-1))
+ *     x[..., ::-2]                 weft_at(x, WEFT_ELLIPSIS, WEFT_RANGE(WEFT_OPEN, WEFT_OPEN, -2))
+ *     x[:, None, n:]               weft_at(x, WEFT_ALL, WEFT_NEWAXIS, WEFT_RANGE(n, WEFT_OPEN))
+ *     x[rows, 0]                   weft_at(x, WEFT_PICK(rows), WEFT_INDEX(0))
+ *     y = x.copy(); y[2:] = v      y = weft_set_at(x, v, WEFT_RANGE(2, WEFT_OPEN))
+ *     np.add.at(y, rows, v)        y = weft_add_at(x, v, WEFT_PICK(rows))
+ */
+#include <weft/ops.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- numpy's indexing ---- */
+
+typedef enum weft_index_kind {
+    WEFT_INDEX_RANGE,    /* elements start, start + step, ... before stop */
+    WEFT_INDEX_ONE,      /* element `start`; the axis is gone */
+    WEFT_INDEX_NEW_AXIS, /* an axis of extent one */
+    WEFT_INDEX_ELLIPSIS, /* as many whole axes as are left; at most once, and at the end where it is not given */
+    WEFT_INDEX_TENSOR    /* elements that an index tensor says */
+} weft_index_kind;
+
+/* What is taken along one axis. Made by the macros below. */
+typedef struct weft_index_item {
+    weft_index_kind kind;
+    int64_t step;            /* RANGE */
+    weft_extent start, stop; /* RANGE; ONE: start */
+    weft_tensor indices;     /* TENSOR: i64 or i32 */
+} weft_index_item;
+
+typedef struct weft_index_items {
+    size_t count;
+    const weft_index_item *items;
+} weft_index_items;
+
+/*
+ * x[items], as numpy means it. Each item but NEW_AXIS and ELLIPSIS takes the next axis of x; there may not be more than
+ * axes (WEFT_INVALID_ARGUMENT).
+ *
+ *  - RANGE: bounds may be symbolic; negative ones count from the end, those beyond either end are cut to it, and the
+ *    result may be empty. A step of 0 is an error.
+ *  - ONE: out of range is an error (WEFT_OUT_OF_RANGE), or a guard where extents are symbolic.
+ *  - TENSOR: index tensors broadcast to one shape, whose axes stand where the first of them stood if all index tensors
+ *    and single indices are side by side, and in front of all others if not. Indices are checked by the run. A mask
+ *    (bool) is refused: how many elements it takes is not known before the run.
+ *
+ * Ranges, single indices and new axes are views; index tensors are a gather.
+ */
+weft_tensor weft_index(weft_tensor x, weft_index_items items);
+/*
+ * x with `value`, of x's dtype, which broadcasts to the shape of x[items], in place of x[items] (SET) or combined with
+ * it. Where index tensors name an element more than once, SET keeps the last one and the others combine all, in
+ * row-major order, as numpy's `ufunc.at` does.
+ */
+weft_tensor weft_index_update(weft_tensor x, weft_tensor value, weft_scatter_mode mode, weft_index_items items);
+
+/* ---- items; C only ---- */
+static inline weft_extent weft_extent_same_(weft_extent extent)
+{
+    return extent;
+}
+/* A weft_extent, or an integer as one. */
+#define WEFT_EXTENT_(value) _Generic((value), weft_extent : weft_extent_same_, default : weft_extent_of)(value)
+/* A bound that is not given. */
+#define WEFT_OPEN (weft_extent_of(-INT64_MAX))
+/* WEFT_RANGE(start, stop) or WEFT_RANGE(start, stop, step); bounds are integers, extents or WEFT_OPEN. */
+#define WEFT_RANGE(...) WEFT_RANGE_(__VA_ARGS__, 1, 0)
+#define WEFT_RANGE_(first, end, by, ...)                                                                               \
+    ((weft_index_item){.kind = WEFT_INDEX_RANGE, .step = by, .start = WEFT_EXTENT_(first), .stop = WEFT_EXTENT_(end)})
+#define WEFT_ALL WEFT_RANGE(WEFT_OPEN, WEFT_OPEN)
+/* One element: an integer or an extent. */
+#define WEFT_INDEX(index) ((weft_index_item){.kind = WEFT_INDEX_ONE, .start = WEFT_EXTENT_(index)})
+#define WEFT_NEWAXIS ((weft_index_item){.kind = WEFT_INDEX_NEW_AXIS})
+#define WEFT_ELLIPSIS ((weft_index_item){.kind = WEFT_INDEX_ELLIPSIS})
+/* The elements that an index tensor says. */
+#define WEFT_PICK(tensor) ((weft_index_item){.kind = WEFT_INDEX_TENSOR, .indices = tensor})
+#define WEFT_ITEMS(...)                                                                                                \
+    ((weft_index_items){WEFT_LIST_(weft_index_item, ((weft_index_item){.kind = WEFT_INDEX_RANGE}), __VA_ARGS__)})
+
+/* x[...] */
+#define weft_at(x, ...) weft_index(x, WEFT_ITEMS(__VA_ARGS__))
+/* x with x[...] = value, and with x[...] += value. */
+#define weft_set_at(x, value, ...) weft_index_update(x, value, WEFT_SCATTER_SET, WEFT_ITEMS(__VA_ARGS__))
+#define weft_add_at(x, value, ...) weft_index_update(x, value, WEFT_SCATTER_ADD, WEFT_ITEMS(__VA_ARGS__))
+
+/* The same calls with the caller's place attached to errors. */
+#ifndef WEFT_NO_PLACES
+#define weft_index(...) WEFT_PLACED_(weft_index(__VA_ARGS__))
+#define weft_index_update(...) WEFT_PLACED_(weft_index_update(__VA_ARGS__))
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif
