@@ -25,12 +25,25 @@ static void point_uses(weft_frame *frame, const weft_bound_step *bound_step)
     }
 }
 
+static void copy_to_result(weft_frame *frame, const weft_carried *carried, const void *value)
+{
+    const weft_bound *bound = frame->bound;
+    void *result = frame->buffers[carried->result];
+    int64_t bytes = bound->values[bound->variant->buffers[carried->result].bytes];
+    if (value != result && bytes > 0) memcpy(result, value, (size_t)bytes);
+}
+
 /* What was written is read now; the turn writes `result` or `spare`. */
 static void begin_turn(weft_frame *frame, const weft_bound_step *bound_step, bool first, bool to_result)
 {
     const weft_region_step *region = &bound_step->step->region;
     for (size_t i = 0; i < region->carried_count; i++) {
         const weft_carried *carried = &region->carried[i];
+        if (carried->in_place) {
+            if (first) copy_to_result(frame, carried, frame->buffers[carried->initial]);
+            frame->buffers[carried->current] = frame->buffers[carried->next] = frame->buffers[carried->result];
+            continue;
+        }
         frame->buffers[carried->current] = frame->buffers[first ? carried->initial : carried->next];
         frame->buffers[carried->next] = frame->buffers[to_result ? carried->result : carried->spare];
     }
@@ -41,13 +54,9 @@ static void begin_turn(weft_frame *frame, const weft_bound_step *bound_step, boo
  */
 static void finish_carried(weft_frame *frame, const weft_region_step *region, bool is_current)
 {
-    const weft_bound *bound = frame->bound;
     for (size_t i = 0; i < region->carried_count; i++) {
         const weft_carried *carried = &region->carried[i];
-        const void *value = frame->buffers[is_current ? carried->current : carried->initial];
-        void *result = frame->buffers[carried->result];
-        int64_t bytes = bound->values[bound->variant->buffers[carried->result].bytes];
-        if (value != result && bytes > 0) memcpy(result, value, (size_t)bytes);
+        copy_to_result(frame, carried, frame->buffers[is_current ? carried->current : carried->initial]);
     }
 }
 
