@@ -56,6 +56,96 @@ weft_status *onnx_range(onnx_node *node)
     return NULL;
 }
 
+/* ---- several axes at once ---- */
+
+/* Component `number` of the tuples along the last axis. */
+static weft_tensor component(weft_tensor tuples, int64_t number)
+{
+    int64_t last = (int64_t)weft_tensor_rank(tuples) - 1;
+    return weft_squeeze(weft_narrow(tuples, last, weft_extent_of(number), weft_extent_of(1)), last);
+}
+
+/* Index tensors for `batch` axes, counted, and those that the tuples name. */
+static size_t tuple_indices(weft_tensor tuples, int64_t batch, weft_tensor *out_indices, int64_t *out_axes)
+{
+    int64_t width;
+    weft_shape shape = weft_tensor_shape(tuples);
+    weft_extent_is_static(weft_tensor_extent(tuples, -1), &width);
+    for (int64_t i = 0; i < batch + width; i++) {
+        out_axes[i] = i;
+        out_indices[i] = i < batch ? weft_iota(tuples.graph, WEFT_I64, (weft_shape){shape.rank - 1, shape.extents}, i)
+                                   : component(tuples, i - batch);
+    }
+    return (size_t)(batch + width);
+}
+
+weft_status *onnx_gather_nd(onnx_node *node)
+{
+    weft_tensor indices[WEFT_MAX_RANK];
+    int64_t axes[WEFT_MAX_RANK];
+    size_t count = tuple_indices(node->inputs[1], onnx_int(node, "batch_dims", 0), indices, axes);
+    node->outputs[0] = weft_gather_axes(node->inputs[0], (weft_tensors){count, indices}, (weft_ints){count, axes});
+    return NULL;
+}
+
+static weft_scatter_mode mode_of(const onnx_node *node)
+{
+    if (onnx_string_is(node, "reduction", "add", false)) return WEFT_SCATTER_ADD;
+    return onnx_string_is(node, "reduction", "mul", false) ? WEFT_SCATTER_MUL : WEFT_SCATTER_SET;
+}
+
+weft_status *onnx_scatter_nd(onnx_node *node)
+{
+    weft_tensor indices[WEFT_MAX_RANK];
+    int64_t axes[WEFT_MAX_RANK];
+    size_t count = tuple_indices(node->inputs[1], 0, indices, axes);
+    node->outputs[0] = weft_scatter(node->inputs[0], (weft_tensors){count, indices}, (weft_ints){count, axes},
+                                    node->inputs[2], mode_of(node));
+    return NULL;
+}
+
+/* off + hot * (on - off), negative classes counting from the end. */
+weft_status *onnx_one_hot(onnx_node *node)
+{
+    onnx_list depth;
+    weft_tensor x = weft_cast(node->inputs[0], WEFT_I64), values = node->inputs[2];
+    WEFT_TRY(onnx_operand_ints(node, 1, &depth));
+    weft_tensor wrapped = weft_add(x, onnx_number(x, (double)depth.items[0]));
+    x = weft_select(weft_lt(x, onnx_number(x, 0)), wrapped, x);
+    weft_tensor hot = weft_one_hot(x, weft_extent_of(depth.items[0]), WEFT_BOOL);
+    hot = weft_moveaxis(hot, WEFT_INTS(-1), WEFT_INTS(onnx_int(node, "axis", -1)));
+    node->outputs[0] = weft_select(hot, component(values, 1), component(values, 0));
+    return NULL;
+}
+
+weft_status *onnx_eye_like(onnx_node *node)
+{
+    weft_tensor x = node->inputs[0];
+    weft_dtype dtype = weft_tensor_dtype(x);
+    if (onnx_has_attribute(node, "dtype")) WEFT_TRY(onnx_dtype((int32_t)onnx_int(node, "dtype", 0), &dtype));
+    node->outputs[0] =
+        weft_eye(x.graph, dtype, weft_tensor_extent(x, 0), weft_tensor_extent(x, 1), onnx_int(node, "k", 0));
+    return NULL;
+}
+
+weft_status *onnx_trilu(onnx_node *node)
+{
+    onnx_list diagonal = {.items = {0}};
+    if (onnx_has(node, 1)) WEFT_TRY(onnx_operand_ints(node, 1, &diagonal));
+    bool upper = onnx_int(node, "upper", 1) != 0;
+    node->outputs[0] = (upper ? weft_triu : weft_tril)(node->inputs[0], diagonal.items[0]);
+    return NULL;
+}
+
+weft_status *onnx_tile(onnx_node *node)
+{
+    onnx_list counts;
+    weft_extent extents[64];
+    WEFT_TRY(onnx_operand_ints(node, 1, &counts));
+    node->outputs[0] = weft_tile(node->inputs[0], onnx_extents(&counts, extents));
+    return NULL;
+}
+
 /* ---- blocks ---- */
 
 weft_status *onnx_depth_to_space(onnx_node *node)

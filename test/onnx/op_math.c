@@ -126,12 +126,3 @@ weft_status *onnx_reduce_log_sum_exp(onnx_node *node)
     node->outputs[0] = weft_log(reduce_with(&r, weft_exp(r.x), weft_reduce_sum));
     return NULL;
 }
-
-/* ---- normalisations ---- */
-
-weft_status *onnx_softmax(onnx_node *node)
-{
-    if (node->import->opset < 13) return onnx_unsupported(node, "softmax over flattened axes of old versions");
-    node->outputs[0] = weft_softmax(node->inputs[0], onnx_int(node, "axis", -1));
-    return NULL;
-}
