@@ -69,6 +69,19 @@ static weft_status *fill_names(const outliner *o, const weft_node *node, weft_ou
     return out_node->op == NULL || (named && out_node->name == NULL) ? weft_status_out_of_memory() : NULL;
 }
 
+static weft_status *fill_attributes(const outliner *o, const weft_node *node, weft_outline_node *out_node)
+{
+    enum { LONGEST_DATA = 256 };
+    weft_bytes text;
+    weft_bytes_init(&text, o->arena->allocator);
+    weft_node_print_attributes(o->source->partition->compiled->graph, node, LONGEST_DATA, &text);
+    weft_status *status = weft_bytes_status(&text);
+    size_t space = text.size > 0 ? 1 : 0;
+    if (status == NULL) out_node->attributes = copy_text(o, text.size > 0 ? text.data + space : "", text.size - space);
+    weft_bytes_finish(&text);
+    return status == NULL && out_node->attributes == NULL ? weft_status_out_of_memory() : status;
+}
+
 static weft_status *fill_values(const outliner *o, const weft_node *node, weft_outline_node *out_node)
 {
     weft_outline_value *inputs = allocate(o, node->input_count, sizeof *inputs);
@@ -123,6 +136,7 @@ static weft_status *fill_nodes(outliner *o, const weft_compiled *compiled)
         if (o->source->partition->roles[n] == WEFT_ROLE_DEAD) continue;
         o->nodes[count] = (weft_outline_node){.op = NULL};
         WEFT_TRY(fill_names(o, node, &o->nodes[count]));
+        WEFT_TRY(fill_attributes(o, node, &o->nodes[count]));
         WEFT_TRY(fill_values(o, node, &o->nodes[count]));
         fill_place(o, n, &o->nodes[count]);
         WEFT_TRY(fill_regions(o, node, &o->nodes[count]));

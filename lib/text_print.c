@@ -14,6 +14,7 @@ typedef struct printer {
     uint8_t *live;     /* by node; PARAMETER for those of a region, which are no statements */
     uint32_t *numbers; /* by node: of its first value */
     uint32_t next;
+    size_t longest_data; /* bytes of a DATA attribute that is printed, not left out */
 } printer;
 
 enum { STATEMENT = 1, PARAMETER = 2 };
@@ -88,7 +89,10 @@ static void print_attr(const printer *p, weft_attr_kind kind, const weft_attr *a
     case WEFT_ATTR_INTS: print_ints(p->text, attr->ints); break;
     case WEFT_ATTR_EXTENT: print_extent(p, attr->extents.extents[0]); break;
     case WEFT_ATTR_EXTENTS: print_shape(p, attr->extents); break;
-    case WEFT_ATTR_DATA: weft_text_print_data(p->text, dtype, attr->data, attr->size); break;
+    case WEFT_ATTR_DATA:
+        if (attr->size > p->longest_data) weft_bytes_append(p->text, "...", 3);
+        else weft_text_print_data(p->text, dtype, attr->data, attr->size);
+        break;
     case WEFT_ATTR_REGION: break;
     }
 }
@@ -106,6 +110,13 @@ static void print_attrs(const printer *p, const weft_node *node)
         separator = ", ";
     }
     if (*separator == ',') weft_bytes_append(p->text, "}", 1);
+}
+
+void weft_node_print_attributes(const weft_graph *graph, const weft_node *node, size_t longest_data,
+                                weft_bytes *out_text)
+{
+    printer p = {.graph = graph, .text = out_text, .longest_data = longest_data};
+    print_attrs(&p, node);
 }
 
 static weft_status *print_statement(printer *p, uint32_t number)
@@ -137,7 +148,7 @@ static weft_status *print_statement(printer *p, uint32_t number)
 static weft_status *printer_init(printer *p, const weft_graph *graph, weft_bytes *text, int depth)
 {
     size_t nodes = graph->node_count;
-    *p = (struct printer){.graph = graph, .text = text, .depth = depth};
+    *p = (struct printer){.graph = graph, .text = text, .depth = depth, .longest_data = SIZE_MAX};
     p->live = weft_allocate_zeroed(graph->allocator, nodes);
     p->numbers = weft_allocate_zeroed(graph->allocator, nodes * sizeof *p->numbers);
     return p->live == NULL || p->numbers == NULL ? weft_status_out_of_memory() : NULL;

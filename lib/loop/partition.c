@@ -347,6 +347,7 @@ static void assign(weft_partition *partition, const uint8_t *live, uint8_t *shar
         partition->roles[n] = (uint8_t)role;
         bool own = weft_role_has_memory((uint8_t)role);
         pass_root(partition, node, own ? n + 1 : root, !own && shared[n], shared);
+        if (shared[n]) partition->roots[n] = 0;
         demand(partition, n);
     }
 }

@@ -181,8 +181,8 @@ class View(Command):
         self.assertRegex(text, r'n0 -> n\d+ \[label="f32\[n, 3\]"\]')
 
     def test_misuse(self):
-        self.refuses(MISUSED, "view: -o is needed: a file that ends in .svg or .dot", "view", "g.weft")
-        self.refuses(MISUSED, "view: -o takes a file that ends in .svg or .dot, not 'g.png'",
+        self.refuses(MISUSED, "view: -o is needed: a file that ends in .svg, .dot or .html", "view", "g.weft")
+        self.refuses(MISUSED, "view: -o takes a file that ends in .svg, .dot or .html, not 'g.png'",
                      "view", "g.weft", "-o", "g.png")
         self.refuses(FAILED, "view: none/g.svg cannot be written: No such file or directory",
                      "view", "g.weft", "-o", "none/g.svg")

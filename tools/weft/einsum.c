@@ -146,6 +146,7 @@ static weft_status *run_job(einsum_job *job)
     WEFT_TRY(weft_session_run(&job->session, job->arguments));
     if (path != NULL) WEFT_TRY(weft_npy_save(NULL, path, job->session.outputs[0]));
     else WEFT_TRY(weft_array_print(stdout, job->session.outputs[0]));
+    WEFT_TRY(weft_session_report(&job->session, job->arguments));
     return print_stats(job);
 }
 

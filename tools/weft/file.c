@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "file.h"
-#include <stdio.h>
+#include <errno.h>
 #include <string.h>
 #include "../npy.h"
 #include "../npz.h"
@@ -43,6 +43,22 @@ weft_status *weft_file_load(const char *text, const char *otherwise, weft_array 
     if (!weft_file_ends_with(text, ".npz")) return weft_npy_load(NULL, text, out_array);
     if (otherwise == NULL) return weft_misuse("which array of %s is meant? Say it as %s:NAME", text, text);
     return load_archive(text, otherwise, out_array);
+}
+
+weft_status *weft_file_write(const char *path, weft_status *(*write)(const void *context, FILE *file),
+                             const void *context)
+{
+    FILE *file = fopen(path, "w");
+    weft_status *status = file == NULL ? NULL : write(context, file);
+    bool written = file != NULL && !ferror(file);
+    int error = errno;
+    if (file != NULL && fclose(file) != 0 && written) {
+        error = errno;
+        written = false;
+    }
+    if (file != NULL && (status != NULL || !written)) remove(path);
+    if (status != NULL || written) return status;
+    return weft_status_create(NULL, WEFT_BAD_FILE, NULL, "%s cannot be written: %s", path, strerror(error));
 }
 
 weft_status *weft_file_check_single(const char *path)

@@ -2,6 +2,7 @@
 #ifndef WEFT_TOOLS_FILE_H
 #define WEFT_TOOLS_FILE_H
 /* Arrays in the files that a command line names. */
+#include <stdio.h>
 #include <weft/array.h>
 
 /* Whether `path` ends in `end`, behind something. */
@@ -9,6 +10,9 @@ bool weft_file_ends_with(const char *path, const char *end);
 /* Loads FILE.npy or FILE.npz:MEMBER; of FILE.npz alone the member called `otherwise`, which may be NULL: there is none
  * then. */
 weft_status *weft_file_load(const char *text, const char *otherwise, weft_array **out_array) WEFT_MUST_USE;
+/* Writes a text file: `write` fills it. What could not be finished is removed. */
+weft_status *weft_file_write(const char *path, weft_status *(*write)(const void *context, FILE *file),
+                             const void *context) WEFT_MUST_USE;
 /* Refuses, as a misuse, what is no file for one array. */
 weft_status *weft_file_check_single(const char *path) WEFT_MUST_USE;
 #endif

@@ -34,15 +34,19 @@ void weft_picture_label(const weft_picture *picture, size_t node, char *out_text
     else snprintf(out_text, size, "%.60s: %.60s", found->op, found->name);
 }
 
+const char *weft_picture_engine_name(weft_outline_engine engine)
+{
+    static const char *const names[] = {[WEFT_ENGINE_KERNEL] = "kernel",
+                                        [WEFT_ENGINE_PRODUCT] = "matrix product",
+                                        [WEFT_ENGINE_SORT] = "sort",
+                                        [WEFT_ENGINE_EXTENSION] = "extension",
+                                        [WEFT_ENGINE_REGION] = "region"};
+    return names[engine];
+}
+
 void weft_picture_box_label(const weft_picture *picture, size_t box, char *out_text, size_t size)
 {
-    static const char *const engines[] = {[WEFT_ENGINE_KERNEL] = "kernel",
-                                          [WEFT_ENGINE_PRODUCT] = "matrix product",
-                                          [WEFT_ENGINE_SORT] = "sort",
-                                          [WEFT_ENGINE_EXTENSION] = "extension",
-                                          [WEFT_ENGINE_REGION] = "region"};
-    const weft_outline *outline = picture->outline;
-    snprintf(out_text, size, "step %zu: %s", box, engines[outline->steps[box].engine]);
+    snprintf(out_text, size, "step %zu: %s", box, weft_picture_engine_name(picture->outline->steps[box].engine));
 }
 
 /* ---- which box a node is in ---- */
@@ -155,7 +159,7 @@ static void measure(weft_picture *picture)
             if (width > box->width) box->width = width;
         }
         box->height =
-            box->rows * WEFT_PICTURE_NODE_HEIGHT + (box->rows - 1) * ROW_GAP + frame + (box->drawn ? TITLE : 0);
+            box->rows * WEFT_PICTURE_NODE_HEIGHT + (box->rows - 1) * ROW_GAP + (box->drawn ? 2 * PADDING + TITLE : 0);
     }
 }
 

@@ -36,6 +36,8 @@ enum { WEFT_PICTURE_NODE_HEIGHT = 26, WEFT_PICTURE_CHARACTER = 7, WEFT_PICTURE_B
 weft_status *weft_picture_init(weft_picture *picture, const weft_outline *outline) WEFT_MUST_USE;
 void weft_picture_finish(weft_picture *picture);
 
+/* "kernel", "matrix product". */
+const char *weft_picture_engine_name(weft_outline_engine engine);
 /* What is written on a node, and on a box that is drawn. */
 void weft_picture_label(const weft_picture *picture, size_t node, char *out_text, size_t size);
 void weft_picture_box_label(const weft_picture *picture, size_t box, char *out_text, size_t size);

@@ -5,6 +5,7 @@
 #include "../npy.h"
 #include "../npz.h"
 #include "command.h"
+#include "draw.h"
 #include "file.h"
 #include "module.h"
 #include "print.h"
@@ -172,10 +173,15 @@ static weft_status *write_outputs(const weft_arguments *arguments, const weft_se
 static weft_status *run_files(const weft_arguments *arguments, weft_session *session, file_list *inputs,
                               file_list *outputs)
 {
+    const char *view = weft_arguments_text(arguments, "--view", NULL);
+    if (view != NULL) WEFT_TRY(weft_draw_check("--view", view));
+    session->profiled = view != NULL;
     WEFT_TRY(fill_outputs(arguments, outputs));
     WEFT_TRY(load_inputs(arguments, inputs, session->inputs));
     WEFT_TRY(weft_session_run(session, arguments));
     WEFT_TRY(write_outputs(arguments, session, outputs));
+    WEFT_TRY(weft_session_report(session, arguments));
+    if (view != NULL) WEFT_TRY(weft_draw_save(session->program, &session->profile, view));
     return weft_session_print_stats(session, arguments, NULL);
 }
 
@@ -207,6 +213,7 @@ static weft_status *run(const weft_arguments *arguments)
 
 static const weft_option options[] = {
     {"-o", WEFT_OPTION_TEXT, "NAME=OUT.npy|OUT.npz", "write that output, or all, there; without any, all are printed"},
+    {"--view", WEFT_OPTION_TEXT, "FILE.html", "draw it there as 'weft view' does, coloured by the time of each step"},
     {"--deflate", WEFT_OPTION_FLAG, NULL, "deflate what goes into OUT.npz"},
     WEFT_SESSION_OPTIONS,
 };

@@ -27,6 +27,7 @@ void weft_session_finish(weft_session *session)
         weft_array_release(session->outputs[i]);
     free(session->inputs);
     free(session->outputs);
+    weft_profile_table_finish(&session->profile);
     weft_executor_destroy(session->executor);
     weft_program_release(session->program);
     *session = (weft_session){0};
@@ -53,7 +54,8 @@ static weft_status *run_once(weft_session *session, const char *backend, double 
                     .inputs = session->inputs,
                     .output_count = session->output_count,
                     .outputs = session->outputs,
-                    .report = &report};
+                    .report = &report,
+                    .profile = session->profiled ? weft_profile_table_begin(&session->profile) : NULL};
     double begin = weft_clock_ms();
     WEFT_TRY(weft_executor_run(session->executor, session->program, &run));
     double compile = (double)report.compile_ns * 1e-6;
@@ -69,19 +71,33 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+double weft_median(size_t count, double *values)
+{
+    if (count == 0) return 0;
+    qsort(values, count, sizeof *values, compare);
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
 weft_status *weft_session_run(weft_session *session, const weft_arguments *arguments)
 {
     size_t repeats = (size_t)weft_arguments_count(arguments, "--repeat", 1);
     const char *backend = weft_arguments_text(arguments, "--backend", "llvm");
     double *times = calloc(repeats, sizeof *times);
     weft_status *status = times == NULL ? weft_status_out_of_memory() : NULL;
+    if (weft_arguments_find(arguments, "--profile") != NULL || weft_arguments_find(arguments, "--trace") != NULL)
+        session->profiled = true;
+    weft_profile_table_init(&session->profile, repeats);
     for (size_t i = 0; i < repeats && status == NULL; i++) status = run_once(session, backend, &times[i]);
-    if (status == NULL) {
-        qsort(times, repeats, sizeof *times, compare);
-        session->run_ms = (times[(repeats - 1) / 2] + times[repeats / 2]) / 2;
-    }
+    if (status == NULL) session->run_ms = weft_median(repeats, times);
     free(times);
-    return status;
+    return status == NULL && session->profiled ? weft_profile_table_end(&session->profile) : status;
+}
+
+weft_status *weft_session_report(const weft_session *session, const weft_arguments *arguments)
+{
+    const char *trace = weft_arguments_text(arguments, "--trace", NULL);
+    if (weft_arguments_find(arguments, "--profile") != NULL) weft_profile_table_print(&session->profile, stdout);
+    return trace == NULL ? NULL : weft_profile_table_save(&session->profile, trace);
 }
 
 static bool fill_stats(const weft_session *session, cJSON *stats)

@@ -5,12 +5,15 @@
 #include <cjson/cJSON.h>
 #include <weft/executor.h>
 #include "options.h"
+#include "profile.h"
 
 /* Rows of an option table. */
 #define WEFT_SESSION_OPTIONS                                                                                           \
     {"--backend", WEFT_OPTION_CHOICE, "llvm|ref", "what runs it (llvm)"},                                              \
         {"--threads", WEFT_OPTION_COUNT, "N", "threads (as many as there are processors)"},                            \
         {"--repeat", WEFT_OPTION_COUNT, "N", "run it so many times and report the median (1)"},                        \
+        {"--profile", WEFT_OPTION_FLAG, NULL, "print what each step took and did"},                                    \
+        {"--trace", WEFT_OPTION_TEXT, "FILE.json", "write the last run as a trace for Perfetto or chrome://tracing"},  \
     {                                                                                                                  \
         "--stats", WEFT_OPTION_FLAG, NULL, "print one JSON object as the last line"                                    \
     }
@@ -22,17 +25,25 @@ typedef struct weft_session {
     weft_array **inputs, **outputs; /* owned; entries may be NULL */
     double plan_ms, compile_ms, run_ms;
     size_t peak_bytes;
+    bool profiled;
+    weft_profile_table profile; /* if profiled */
 } weft_session;
 
+/* Of a clock that only goes forward. */
 double weft_clock_ms(void);
+/* Sorts them; 0 of none. */
+double weft_median(size_t count, double *values);
 
 weft_status *weft_session_init(weft_session *session, const weft_arguments *arguments) WEFT_MUST_USE;
 void weft_session_finish(weft_session *session);
 /* Compiles, and makes room for the arrays; the time counts as compile_ms. `output_names` may be NULL. */
 weft_status *weft_session_compile(weft_session *session, weft_graph *graph, weft_tensors outputs,
                                   const char *const *output_names) WEFT_MUST_USE;
-/* Runs as `arguments` say; the first run makes the outputs, the others write to them again. */
+/* Runs as `arguments` say; the first run makes the outputs, the others write to them again. Profiles if --profile or
+ * --trace is given, or `session->profiled` was set. */
 weft_status *weft_session_run(weft_session *session, const weft_arguments *arguments) WEFT_MUST_USE;
+/* Prints and writes what --profile and --trace ask for. */
+weft_status *weft_session_report(const weft_session *session, const weft_arguments *arguments) WEFT_MUST_USE;
 /* Prints the line of --stats if it was asked for; `extra`, which is taken, has further members or is NULL. */
 weft_status *weft_session_print_stats(const weft_session *session, const weft_arguments *arguments,
                                       cJSON *extra) WEFT_MUST_USE;

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "draw.h"
+#include "file.h"
+#include "options.h"
+#include "page.h"
+
+typedef struct drawing {
+    weft_picture picture;
+    const weft_profile_table *profile;
+} drawing;
+
+static weft_status *print_svg(const void *context, FILE *file)
+{
+    weft_picture_print_svg(&((const drawing *)context)->picture, file);
+    return NULL;
+}
+
+static weft_status *print_dot(const void *context, FILE *file)
+{
+    weft_picture_print_dot(&((const drawing *)context)->picture, file);
+    return NULL;
+}
+
+static weft_status *print_page(const void *context, FILE *file)
+{
+    const drawing *d = context;
+    return weft_picture_print_page(&d->picture, d->profile, file);
+}
+
+static const struct format {
+    const char *end;
+    weft_status *(*print)(const void *context, FILE *file);
+} formats[] = {{".svg", print_svg}, {".dot", print_dot}, {".html", print_page}};
+
+static const struct format *find_format(const char *path)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (weft_file_ends_with(path, formats[i].end)) return &formats[i];
+    return NULL;
+}
+
+weft_status *weft_draw_check(const char *option, const char *path)
+{
+    if (find_format(path) != NULL) return NULL;
+    return weft_misuse("%s takes a file that ends in .svg, .dot or .html, not '%s'", option, path);
+}
+
+weft_status *weft_draw_save(const weft_program *program, const weft_profile_table *profile, const char *path)
+{
+    const struct format *format = find_format(path);
+    const weft_outline *outline;
+    drawing d = {.profile = profile};
+    WEFT_TRY(weft_outline_create(program, &outline));
+    weft_status *status = weft_picture_init(&d.picture, outline);
+    if (status == NULL) status = weft_file_write(path, format->print, &d);
+    weft_picture_finish(&d.picture);
+    weft_outline_destroy(outline);
+    return status;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_TOOLS_DRAW_H
+#define WEFT_TOOLS_DRAW_H
+/* Programs drawn into files, in the format that the end of a file's name says: .svg, .dot, .html. */
+#include <weft/program.h>
+#include "profile.h"
+
+/* Refuses, as a misuse of `option`, a name that ends otherwise. */
+weft_status *weft_draw_check(const char *option, const char *path) WEFT_MUST_USE;
+/* Draws into a file that was checked. `profile`, of runs of the same program, may be NULL; pages alone show it. */
+weft_status *weft_draw_save(const weft_program *program, const weft_profile_table *profile,
+                            const char *path) WEFT_MUST_USE;
+#endif
