@@ -297,12 +297,38 @@ static size_t find_attr(const parser *p, const weft_op_def *op)
     return number;
 }
 
+/* "x, y and z", those of the schema that are written between braces; cut where it gets long. */
+static void list_attrs(const weft_op_def *op, char *out_text, size_t size)
+{
+    size_t used = 0, left = 0;
+    for (size_t i = 0; i < op->attr_count; i++) left += op->attrs[i].kind != WEFT_ATTR_REGION;
+    snprintf(out_text, size, "none");
+    for (size_t i = 0; i < op->attr_count && used < size; i++) {
+        if (op->attrs[i].kind == WEFT_ATTR_REGION) continue;
+        left--;
+        used += (size_t)snprintf(out_text + used, size - used, "%s%s", op->attrs[i].name,
+                                 left > 1    ? ", "
+                                 : left == 1 ? " and "
+                                             : "");
+    }
+}
+
+static weft_status *unknown_attr(const parser *p, const weft_op_def *op)
+{
+    char names[256], what[96];
+    weft_token found = p->lexer.token;
+    snprintf(what, sizeof what, "an attribute of '%.60s'", op->name);
+    if (found.kind != WEFT_TOKEN_IDENTIFIER) return weft_lexer_unexpected(&p->lexer, what);
+    list_attrs(op, names, sizeof names);
+    return weft_lexer_error(&p->lexer, found.start, WEFT_PARSE_ERROR,
+                            "'%s' has no attribute '%.*s'; its attributes: %s", op->name,
+                            found.length > 60 ? 60 : (int)found.length, found.start, names);
+}
+
 static weft_status *parse_attr(parser *p, const statement *s)
 {
     size_t number = find_attr(p, s->op);
-    char what[96];
-    snprintf(what, sizeof what, "an attribute of '%.60s'", s->op->name);
-    if (number == s->op->attr_count) return weft_lexer_unexpected(&p->lexer, what);
+    if (number == s->op->attr_count) return unknown_attr(p, s->op);
     if (s->given[number])
         return weft_lexer_error(&p->lexer, p->lexer.token.start, WEFT_PARSE_ERROR, "attribute '%s' is given twice",
                                 s->op->attrs[number].name);

@@ -181,7 +181,7 @@ static void a_table_counts_as_far_as_it_is_read(void **state)
               "  %t = iota() {dtype = f32, shape = [10000, 8], axis = 0}\n"
               "  %i = input() {name = \"i\", dtype = i64, shape = [8]}\n"
               "  %f = reduce_sum(%t) {axes = [1]}\n"
-              "  %y = gather(%f, %i) {axis = 0}\n"
+              "  %y = gather(%f, %i) {axes = [0], batch = []}\n"
               "  return y = %y\n"
               "}\n",
               N, "llvm", &r);
@@ -207,7 +207,7 @@ static void a_step_that_fails_is_not_told(void **state)
     weft_program *program = compile("weft 0.1\n"
                                     "graph {\n"
                                     "  %a = input() {name = \"a\", dtype = i64, shape = [2]}\n"
-                                    "  %y = gather(%a, %a) {axis = 0}\n"
+                                    "  %y = gather(%a, %a) {axes = [0], batch = []}\n"
                                     "  return y = %y\n"
                                     "}\n");
     weft_executor *executor;
