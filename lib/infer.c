@@ -182,6 +182,19 @@ weft_status *weft_infer_same(const weft_infer_context *context, weft_type *out_t
     return same_shapes(context, &out_types[0].shape);
 }
 
+weft_status *weft_infer_part(const weft_infer_context *context, weft_type *out_types)
+{
+    out_types[0] = (weft_type){weft_dtype_component(context->inputs[0].dtype), context->inputs[0].shape};
+    return NULL;
+}
+
+weft_status *weft_infer_complex(const weft_infer_context *context, weft_type *out_types)
+{
+    WEFT_TRY(weft_infer_same_dtypes(context, 0));
+    out_types[0].dtype = context->inputs[0].dtype == WEFT_F32 ? WEFT_C64 : WEFT_C128;
+    return same_shapes(context, &out_types[0].shape);
+}
+
 weft_status *weft_infer_compare(const weft_infer_context *context, weft_type *out_types)
 {
     WEFT_TRY(weft_infer_same_dtypes(context, 0));

@@ -272,10 +272,6 @@ void weft_ranges_emit(weft_emitter *e)
 
 static weft_status *check_dtype(const weft_emitter *e, weft_dtype dtype)
 {
-    bool known = weft_dtype_info_of(dtype)->kind != WEFT_KIND_COMPLEX;
-    if (!known)
-        return weft_status_create(e->allocator, WEFT_UNSUPPORTED, "llvm",
-                                  "the LLVM code generator does not know dtype %s yet", weft_dtype_name(dtype));
     if (dtype != WEFT_F16 || e->gpu || weft_processor_has("+f16c")) return NULL;
     return weft_status_create(e->allocator, WEFT_UNSUPPORTED, "llvm",
                               "dtype f16 needs a processor with F16C instructions, which this one lacks");

@@ -136,7 +136,8 @@ void weft_emitter_fail(weft_emitter *e, weft_status *status);
 /* ---- types and small constants, emit_type.c ---- */
 LLVMTypeRef weft_register_type(const weft_emitter *e, weft_dtype dtype);
 LLVMTypeRef weft_memory_type(const weft_emitter *e, weft_dtype dtype);
-/* `width` of `type`; `type` itself for 1. */
+/* `width` of `type`; `type` itself for 1. A complex number is two lanes: the type of one is a vector of two, a vector of
+ * `width` has twice as many lanes, in which the parts alternate. */
 LLVMTypeRef weft_vector_type(LLVMTypeRef type, uint32_t width);
 /* i64. */
 LLVMValueRef weft_int(const weft_emitter *e, int64_t value);
@@ -146,6 +147,11 @@ LLVMValueRef weft_int_like(LLVMTypeRef type, int64_t value);
 LLVMValueRef weft_lane_steps(LLVMTypeRef type, uint32_t width, int64_t step);
 LLVMValueRef weft_splat(weft_emitter *e, LLVMValueRef scalar, uint32_t width);
 LLVMValueRef weft_element(weft_emitter *e, LLVMValueRef vector, uint32_t width, uint32_t lane);
+/* `vector` with another element in a lane. */
+LLVMValueRef weft_element_insert(weft_emitter *e, LLVMValueRef vector, LLVMValueRef element, uint32_t lane);
+LLVMValueRef weft_reverse(weft_emitter *e, LLVMValueRef vector, uint32_t width);
+/* Every lane `times` times. */
+LLVMValueRef weft_repeat_lanes(weft_emitter *e, LLVMValueRef vector, uint32_t times);
 /* Loads and stores hold a bool as one byte. */
 LLVMValueRef weft_from_memory(weft_emitter *e, weft_dtype dtype, LLVMValueRef value);
 LLVMValueRef weft_to_memory(weft_emitter *e, weft_dtype dtype, LLVMValueRef value);

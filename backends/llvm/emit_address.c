@@ -215,11 +215,15 @@ static bool is_contiguous(const weft_emitter *e, const weft_access *access)
 
 static LLVMValueRef reverse(weft_emitter *e, LLVMValueRef vector)
 {
-    if (vector == NULL || e->lane.width == 1) return vector;
-    LLVMValueRef order =
-        LLVMBuildSub(e->builder, weft_int_like(LLVMVectorType(e->i32, e->lane.width), e->lane.width - 1),
-                     weft_lane_steps(e->i32, e->lane.width, 1), "");
-    return LLVMBuildShuffleVector(e->builder, vector, LLVMGetPoison(LLVMTypeOf(vector)), order, "");
+    return vector == NULL || e->lane.width == 1 ? vector : weft_reverse(e, vector, e->lane.width);
+}
+
+/* The mask of a contiguous access in the order of addresses, one lane for each number of an element. */
+static LLVMValueRef address_mask(weft_emitter *e, const weft_access *access, LLVMValueRef mask)
+{
+    if (access->step.step < 0) mask = reverse(e, mask);
+    bool is_complex = weft_dtype_info_of(access->dtype)->kind == WEFT_KIND_COMPLEX;
+    return mask != NULL && is_complex ? weft_repeat_lanes(e, mask, 2) : mask;
 }
 
 /* The pointer to the lowest address of a contiguous part. */
@@ -257,11 +261,10 @@ static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, uint32
 {
     LLVMValueRef pointer = vector_pointer(e, access, buffer, part);
     LLVMTypeRef type = weft_vector_type(access->type, e->lane.width);
-    LLVMValueRef mask = part_mask(e, access, part), value;
+    LLVMValueRef mask = address_mask(e, access, part_mask(e, access, part)), value;
     if (mask == NULL) {
         value = aligned(LLVMBuildLoad2(e->builder, type, pointer, ""), access->dtype);
     } else {
-        if (access->step.step < 0) mask = reverse(e, mask);
         LLVMValueRef alignment = LLVMConstInt(e->i32, weft_dtype_info_of(access->dtype)->alignment, false);
         LLVMValueRef args[4] = {pointer, alignment, mask, LLVMConstNull(type)};
         value = weft_intrinsic_call(e, "llvm.masked.load", 2, (LLVMTypeRef[]){type, e->pointer}, 4, args);
@@ -277,7 +280,7 @@ static LLVMValueRef load_elements(weft_emitter *e, weft_access *access, uint32_t
     for (uint32_t i = 0; i < e->lane.width; i++) {
         LLVMValueRef element = aligned(LLVMBuildLoad2(e->builder, access->type, pointers[i], ""), access->dtype);
         if (e->lane.width == 1) return element;
-        vector = LLVMBuildInsertElement(e->builder, vector, element, LLVMConstInt(e->i32, i, false), "");
+        vector = weft_element_insert(e, vector, element, i);
     }
     return vector;
 }
@@ -322,10 +325,8 @@ void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft
 static void store_contiguous(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part, LLVMValueRef value)
 {
     LLVMValueRef pointer = vector_pointer(e, access, buffer, part), mask = part_mask(e, access, part);
-    if (access->step.step < 0) {
-        value = reverse(e, value);
-        mask = reverse(e, mask);
-    }
+    mask = address_mask(e, access, mask);
+    if (access->step.step < 0) value = reverse(e, value);
     if (mask == NULL) {
         aligned(LLVMBuildStore(e->builder, value, pointer), access->dtype);
         return;

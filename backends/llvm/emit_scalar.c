@@ -200,9 +200,47 @@ static LLVMValueRef refuse(weft_emitter *e, const weft_inst *inst, const char *w
     return LLVMGetPoison(weft_register_type(e, inst->dtype));
 }
 
-/* Short floats are cast from and to f32, chosen and reinterpreted; the rest is narrow.c's to lower. */
+/* ---- complex numbers ---- */
+
+/* Lanes first, first + step, ... of a vector, or of two, one behind the other. */
+static LLVMValueRef shuffle(weft_emitter *e, LLVMValueRef a, LLVMValueRef b, uint32_t count, const uint32_t *lanes)
+{
+    LLVMValueRef numbers[2 * WEFT_MAX_WIDTH];
+    for (uint32_t i = 0; i < count; i++) numbers[i] = LLVMConstInt(e->i32, lanes[i], false);
+    return LLVMBuildShuffleVector(e->builder, a, b, LLVMConstVector(numbers, count), "");
+}
+
+static LLVMValueRef emit_part(weft_emitter *e, LLVMValueRef value, uint32_t part)
+{
+    uint32_t width = LLVMGetVectorSize(LLVMTypeOf(value)) / 2, lanes[WEFT_MAX_WIDTH];
+    if (width == 1) return weft_element(e, value, 2, part);
+    for (uint32_t i = 0; i < width; i++) lanes[i] = 2 * i + part;
+    return shuffle(e, value, LLVMGetPoison(LLVMTypeOf(value)), width, lanes);
+}
+
+static LLVMValueRef emit_complex(weft_emitter *e, weft_dtype dtype, LLVMValueRef re, LLVMValueRef im)
+{
+    LLVMTypeRef type = LLVMTypeOf(re);
+    if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) {
+        LLVMValueRef empty = LLVMGetPoison(weft_register_type(e, dtype));
+        return weft_element_insert(e, weft_element_insert(e, empty, re, 0), im, 1);
+    }
+    uint32_t width = LLVMGetVectorSize(type), lanes[2 * WEFT_MAX_WIDTH];
+    for (uint32_t i = 0; i < 2 * width; i++) lanes[i] = i / 2 + i % 2 * width;
+    return shuffle(e, re, im, 2 * width, lanes);
+}
+
+static bool is_complex(weft_dtype dtype)
+{
+    return kind_of(dtype) == WEFT_KIND_COMPLEX;
+}
+
+/* Short floats are cast from and to f32, chosen and reinterpreted, complex numbers taken apart and put together; the
+ * rest is for narrow.c and complex.c to lower. */
 static bool is_lowered(const weft_inst *inst, weft_dtype from)
 {
+    if (inst->op == WEFT_SCALAR_real || inst->op == WEFT_SCALAR_imag || inst->op == WEFT_SCALAR_complex) return true;
+    if (is_complex(from) || is_complex(inst->dtype)) return false;
     if (inst->op == WEFT_SCALAR_select || inst->op == WEFT_SCALAR_bitcast) return true;
     if (inst->op != WEFT_SCALAR_cast) return !is_short(from) && !is_short(inst->dtype);
     return (!is_short(from) || inst->dtype == WEFT_F32) && (!is_short(inst->dtype) || from == WEFT_F32);
@@ -210,7 +248,7 @@ static bool is_lowered(const weft_inst *inst, weft_dtype from)
 
 LLVMValueRef weft_scalar_emit(weft_emitter *e, const weft_inst *inst, weft_dtype from, LLVMValueRef *args)
 {
-    if (!is_lowered(inst, from)) return refuse(e, inst, "has to be lowered to f32 first (weft_kernel_narrow)");
+    if (!is_lowered(inst, from)) return refuse(e, inst, "has to be lowered to real arithmetic in f32 or f64 first");
     LLVMBuilderRef builder = e->builder;
     bool real = is_float(from);
     switch (inst->op) {
@@ -220,6 +258,9 @@ LLVMValueRef weft_scalar_emit(weft_emitter *e, const weft_inst *inst, weft_dtype
     case WEFT_SCALAR_round: return call_same(e, "llvm.roundeven", 1, args);
     case WEFT_SCALAR_fma: return call_same(e, "llvm.fma", 3, args);
     case WEFT_SCALAR_not: return LLVMBuildNot(builder, args[0], "");
+    case WEFT_SCALAR_real: return emit_part(e, args[0], 0);
+    case WEFT_SCALAR_imag: return emit_part(e, args[0], 1);
+    case WEFT_SCALAR_complex: return emit_complex(e, inst->dtype, args[0], args[1]);
     case WEFT_SCALAR_add: return (real ? LLVMBuildFAdd : LLVMBuildAdd)(builder, args[0], args[1], "");
     case WEFT_SCALAR_sub: return (real ? LLVMBuildFSub : LLVMBuildSub)(builder, args[0], args[1], "");
     case WEFT_SCALAR_mul: return (real ? LLVMBuildFMul : LLVMBuildMul)(builder, args[0], args[1], "");

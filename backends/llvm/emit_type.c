@@ -13,6 +13,8 @@ LLVMTypeRef weft_memory_type(const weft_emitter *e, weft_dtype dtype)
     case WEFT_U32: return e->i32;
     case WEFT_F32: return e->f32;
     case WEFT_F64: return e->f64;
+    case WEFT_C64: return LLVMVectorType(e->f32, 2);
+    case WEFT_C128: return LLVMVectorType(e->f64, 2);
     default: return e->i64;
     }
 }
@@ -22,14 +24,22 @@ LLVMTypeRef weft_register_type(const weft_emitter *e, weft_dtype dtype)
     return dtype == WEFT_BOOL ? e->i1 : weft_memory_type(e, dtype);
 }
 
-LLVMTypeRef weft_vector_type(LLVMTypeRef type, uint32_t width)
-{
-    return width == 1 ? type : LLVMVectorType(type, width);
-}
-
 static bool is_vector(LLVMTypeRef type)
 {
     return LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+}
+
+/* Numbers that an element of `type` consists of: two for a complex one. */
+static uint32_t parts_of(LLVMTypeRef type)
+{
+    return is_vector(type) ? LLVMGetVectorSize(type) : 1;
+}
+
+LLVMTypeRef weft_vector_type(LLVMTypeRef type, uint32_t width)
+{
+    if (width == 1) return type;
+    LLVMTypeRef number = is_vector(type) ? LLVMGetElementType(type) : type;
+    return LLVMVectorType(number, width * parts_of(type));
 }
 
 LLVMValueRef weft_int(const weft_emitter *e, int64_t value)
@@ -59,21 +69,61 @@ LLVMValueRef weft_lane_steps(LLVMTypeRef type, uint32_t width, int64_t step)
     return width == 1 ? elements[0] : LLVMConstVector(elements, width);
 }
 
+/* A vector of `count` elements of `parts` numbers: element `of[i]`, part by part. */
+static LLVMValueRef pick(weft_emitter *e, LLVMValueRef vector, uint32_t parts, uint32_t count, const uint32_t *of)
+{
+    LLVMValueRef numbers[2 * WEFT_MAX_WIDTH];
+    for (uint32_t i = 0; i < count * parts; i++)
+        numbers[i] = LLVMConstInt(e->i32, of[i / parts] * parts + i % parts, false);
+    return LLVMBuildShuffleVector(e->builder, vector, LLVMGetPoison(LLVMTypeOf(vector)),
+                                  LLVMConstVector(numbers, count * parts), "");
+}
+
 LLVMValueRef weft_splat(weft_emitter *e, LLVMValueRef scalar, uint32_t width)
 {
+    uint32_t parts = parts_of(LLVMTypeOf(scalar));
+    static const uint32_t first[WEFT_MAX_WIDTH];
     if (width == 1) return scalar;
+    if (parts > 1) return pick(e, scalar, parts, width, first);
     if (LLVMIsConstant(scalar)) return repeat(scalar, width);
     LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(scalar), width);
-    LLVMValueRef first =
+    LLVMValueRef vector =
         LLVMBuildInsertElement(e->builder, LLVMGetPoison(type), scalar, LLVMConstInt(e->i32, 0, false), "");
-    LLVMValueRef zeros = LLVMConstNull(LLVMVectorType(e->i32, width));
-    return LLVMBuildShuffleVector(e->builder, first, LLVMGetPoison(type), zeros, "");
+    return pick(e, vector, 1, width, first);
 }
 
 LLVMValueRef weft_element(weft_emitter *e, LLVMValueRef vector, uint32_t width, uint32_t lane)
 {
     if (width == 1) return vector;
+    uint32_t parts = LLVMGetVectorSize(LLVMTypeOf(vector)) / width;
+    if (parts > 1) return pick(e, vector, parts, 1, &lane);
     return LLVMBuildExtractElement(e->builder, vector, LLVMConstInt(e->i32, lane, false), "");
+}
+
+LLVMValueRef weft_element_insert(weft_emitter *e, LLVMValueRef vector, LLVMValueRef element, uint32_t lane)
+{
+    uint32_t parts = parts_of(LLVMTypeOf(element));
+    for (uint32_t i = 0; i < parts; i++) {
+        LLVMValueRef number = weft_element(e, element, parts, i), at = LLVMConstInt(e->i32, lane * parts + i, false);
+        vector = LLVMBuildInsertElement(e->builder, vector, number, at, "");
+    }
+    return vector;
+}
+
+LLVMValueRef weft_reverse(weft_emitter *e, LLVMValueRef vector, uint32_t width)
+{
+    uint32_t order[WEFT_MAX_WIDTH];
+    for (uint32_t i = 0; i < width; i++) order[i] = width - 1 - i;
+    return pick(e, vector, LLVMGetVectorSize(LLVMTypeOf(vector)) / width, width, order);
+}
+
+LLVMValueRef weft_repeat_lanes(weft_emitter *e, LLVMValueRef vector, uint32_t times)
+{
+    LLVMValueRef numbers[2 * WEFT_MAX_WIDTH];
+    uint32_t count = LLVMGetVectorSize(LLVMTypeOf(vector)) * times;
+    for (uint32_t i = 0; i < count; i++) numbers[i] = LLVMConstInt(e->i32, i / times, false);
+    return LLVMBuildShuffleVector(e->builder, vector, LLVMGetPoison(LLVMTypeOf(vector)),
+                                  LLVMConstVector(numbers, count), "");
 }
 
 LLVMValueRef weft_from_memory(weft_emitter *e, weft_dtype dtype, LLVMValueRef value)

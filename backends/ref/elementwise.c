@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/ref/ref.h"
 #include <complex.h>
+#undef complex /* an op has this name */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -27,6 +28,20 @@ static long double lesser(long double a, long double b)
     return isnan(a) || (!isnan(b) && a <= b) ? a : b;
 }
 
+/* The plain formula; C's own operator would look for infinities in a NaN. */
+static long double _Complex multiply(long double _Complex a, long double _Complex b)
+{
+    return CMPLXL(creall(a) * creall(b) - cimagl(a) * cimagl(b), creall(a) * cimagl(b) + cimagl(a) * creall(b));
+}
+
+/* By zero and by infinities each part is divided by |b|. */
+static long double _Complex divide(long double _Complex a, long double _Complex b)
+{
+    long double size = creall(b) * creall(b) + cimagl(b) * cimagl(b);
+    long double _Complex top = size == 0 || isinf(size) ? a : multiply(a, conjl(b));
+    return CMPLXL(creall(top) / size, cimagl(top) / size);
+}
+
 /* name_suffix: from two `type`s found in `member` to `expression`, stored in `result`. */
 #define FUNCTION(name, suffix, type, member, result, expression)               \
     static weft_element name##_##suffix(weft_element left, weft_element right) \
@@ -37,7 +52,7 @@ static long double lesser(long double a, long double b)
     }
 #define INTEGERS(name, expression) FUNCTION(name, integer, int64_t, integer, integer, expression)
 #define REALS(name, expression) FUNCTION(name, real, long double, real, real, expression)
-#define NUMBERS(name, expression) FUNCTION(name, number, long double complex, number, number, expression)
+#define NUMBERS(name, expression) FUNCTION(name, number, long double _Complex, number, number, expression)
 #define COMPARISON(name, operator)                                              \
     INTEGERS(name, a operator b)                                                \
     FUNCTION(name, real, long double, real, integer, a operator b)
@@ -45,22 +60,26 @@ static long double lesser(long double a, long double b)
 
 INTEGERS(neg, WRAPPED(0, -, a)) REALS(neg, -a) NUMBERS(neg, -a)
 INTEGERS(abs, a < 0 ? WRAPPED(0, -, a) : a) REALS(abs, fabsl(a))
+FUNCTION(abs, number, long double _Complex, number, real, cabsl(a))
 REALS(exp, expl(a))
 REALS(log, logl(a))
-REALS(sqrt, sqrtl(a))
+REALS(sqrt, sqrtl(a)) NUMBERS(sqrt, csqrtl(a))
 REALS(tanh, tanhl(a))
+FUNCTION(real, number, long double _Complex, number, real, creall(a))
+FUNCTION(imag, number, long double _Complex, number, real, cimagl(a))
+FUNCTION(complex, real, long double, real, number, CMPLXL(a, b))
 INTEGERS(not, ~a)
 INTEGERS(add, WRAPPED(a, +, b)) REALS(add, a + b) NUMBERS(add, a + b)
 INTEGERS(sub, WRAPPED(a, -, b)) REALS(sub, a - b) NUMBERS(sub, a - b)
-INTEGERS(mul, WRAPPED(a, *, b)) REALS(mul, a * b) NUMBERS(mul, a * b)
-INTEGERS(div, floor_divide(a, b)) REALS(div, a / b) NUMBERS(div, a / b)
+INTEGERS(mul, WRAPPED(a, *, b)) REALS(mul, a * b) NUMBERS(mul, multiply(a, b))
+INTEGERS(div, floor_divide(a, b)) REALS(div, a / b) NUMBERS(div, divide(a, b))
 INTEGERS(max, a > b ? a : b) REALS(max, greater(a, b))
 INTEGERS(min, a < b ? a : b) REALS(min, lesser(a, b))
 INTEGERS(and, a & b)
 INTEGERS(or, a | b)
 INTEGERS(xor, a ^ b)
-COMPARISON(eq, ==) FUNCTION(eq, number, long double complex, number, integer, a == b)
-COMPARISON(ne, !=) FUNCTION(ne, number, long double complex, number, integer, a != b)
+COMPARISON(eq, ==) FUNCTION(eq, number, long double _Complex, number, integer, a == b)
+COMPARISON(ne, !=) FUNCTION(ne, number, long double _Complex, number, integer, a != b)
 COMPARISON(lt, <)
 COMPARISON(le, <=)
 COMPARISON(gt, >)
@@ -72,6 +91,9 @@ COMPARISON(ge, >=)
 #define RULE_REAL(name) {name##_integer, name##_real, NULL}
 #define RULE_ORDERED(name) {name##_integer, name##_real, NULL}
 #define RULE_FLOAT(name) {NULL, name##_real, NULL}
+#define RULE_INEXACT(name) {NULL, name##_real, name##_number}
+#define RULE_COMPLEX(name) {NULL, NULL, name##_number}
+#define RULE_PART(name) {NULL, name##_real, NULL}
 #define RULE_BITS(name) {name##_integer, NULL, NULL}
 #define RULE_1_none(name, dtypes) [WEFT_OP_##name] = RULE_##dtypes(name),
 #define RULE_2_none(name, dtypes) [WEFT_OP_##name] = RULE_##dtypes(name),

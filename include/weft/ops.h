@@ -37,11 +37,19 @@ weft_tensor weft_extent_tensor(weft_graph *graph, weft_extent extent);
 
 /* ---- elementwise ---- */
 weft_tensor weft_neg(weft_tensor x);
+/* Of a complex number its size, as f32 or f64: sqrt(re^2 + im^2), infinite where a part is. */
 weft_tensor weft_abs(weft_tensor x);
 weft_tensor weft_exp(weft_tensor x);
 weft_tensor weft_log(weft_tensor x);
 weft_tensor weft_sqrt(weft_tensor x);
 weft_tensor weft_tanh(weft_tensor x);
+/* The parts of complex numbers, as f32 for c64 and f64 for c128; other dtypes have none. */
+weft_tensor weft_real(weft_tensor x);
+weft_tensor weft_imag(weft_tensor x);
+/* re + im i: c64 from f32, c128 from f64. */
+weft_tensor weft_complex(weft_tensor re, weft_tensor im);
+/* re - im i, of complex numbers only. */
+weft_tensor weft_conj(weft_tensor x);
 weft_tensor weft_not(weft_tensor x); /* bool: logical; integers: bitwise */
 weft_tensor weft_add(weft_tensor a, weft_tensor b);
 weft_tensor weft_sub(weft_tensor a, weft_tensor b);
@@ -184,6 +192,10 @@ weft_tensor weft_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes);
 #define weft_log(...) WEFT_PLACED_(weft_log(__VA_ARGS__))
 #define weft_sqrt(...) WEFT_PLACED_(weft_sqrt(__VA_ARGS__))
 #define weft_tanh(...) WEFT_PLACED_(weft_tanh(__VA_ARGS__))
+#define weft_real(...) WEFT_PLACED_(weft_real(__VA_ARGS__))
+#define weft_imag(...) WEFT_PLACED_(weft_imag(__VA_ARGS__))
+#define weft_complex(...) WEFT_PLACED_(weft_complex(__VA_ARGS__))
+#define weft_conj(...) WEFT_PLACED_(weft_conj(__VA_ARGS__))
 #define weft_not(...) WEFT_PLACED_(weft_not(__VA_ARGS__))
 #define weft_add(...) WEFT_PLACED_(weft_add(__VA_ARGS__))
 #define weft_sub(...) WEFT_PLACED_(weft_sub(__VA_ARGS__))

@@ -117,8 +117,10 @@ weft_inst_id weft_inst_list_add(weft_inst_list *list, const weft_inst *inst)
 weft_inst_id weft_inst_list_apply(weft_inst_list *list, weft_scalar_op op, uint32_t count, const weft_inst_id *args)
 {
     if (list->failed) return 0;
-    bool truth = weft_scalar_result_of(op) == WEFT_RESULT_BOOL;
-    weft_inst inst = {.op = op, .dtype = truth ? WEFT_BOOL : list->items[args[count - 1]].dtype, .arg_count = count};
+    weft_scalar_result result = weft_scalar_result_of(op);
+    weft_dtype dtype = result == WEFT_RESULT_BOOL ? WEFT_BOOL : list->items[args[count - 1]].dtype;
+    if (result == WEFT_RESULT_PART) dtype = weft_dtype_component(dtype);
+    weft_inst inst = {.op = op, .dtype = dtype, .arg_count = count};
     memcpy(inst.args, args, count * sizeof *args);
     return weft_inst_list_add(list, &inst);
 }

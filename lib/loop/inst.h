@@ -23,7 +23,12 @@ static inline bool weft_scalar_is_check(weft_scalar_op op)
 }
 
 /* As in scalar.def. */
-typedef enum weft_scalar_result { WEFT_RESULT_SAME, WEFT_RESULT_BOOL, WEFT_RESULT_GIVEN } weft_scalar_result;
+typedef enum weft_scalar_result {
+    WEFT_RESULT_SAME,
+    WEFT_RESULT_PART,
+    WEFT_RESULT_BOOL,
+    WEFT_RESULT_GIVEN
+} weft_scalar_result;
 weft_scalar_result weft_scalar_result_of(weft_scalar_op op);
 /* Operands of `op`; -1: none or one. */
 int weft_scalar_operands(weft_scalar_op op);
@@ -59,4 +64,6 @@ typedef weft_status *(*weft_inst_rule)(weft_inst_list *list, const weft_inst *in
 /* Makes all instructions of the kernel again, those of combine blocks too. When it fails the kernel can only be
  * destroyed. */
 weft_status *weft_kernel_rewrite(weft_kernel *kernel, weft_inst_rule rule) WEFT_MUST_USE;
+/* Drops instructions that nobody needs (sweep.c). */
+weft_status *weft_kernel_sweep(weft_kernel *kernel) WEFT_MUST_USE;
 #endif

@@ -169,6 +169,9 @@ bool weft_dtype_is_short(weft_dtype dtype);
 /* What sums and products of `dtype` are kept in until they are complete. */
 weft_dtype weft_accumulator_dtype(weft_dtype dtype);
 
+/* Pass: arithmetic on complex numbers becomes arithmetic on their parts (complex.c). Same state in and out. */
+weft_status *weft_kernel_expand_complex(weft_kernel *kernel) WEFT_MUST_USE;
+
 /* Pass: arithmetic on short floats becomes arithmetic on f32 between casts (narrow.c). Same state in and out. */
 weft_status *weft_kernel_narrow(weft_kernel *kernel) WEFT_MUST_USE;
 

@@ -78,6 +78,9 @@ uint64_t weft_lowerer_meeting_axes(lowerer *low);
 bool weft_lowerer_update_operand(lowerer *low, const weft_point *point, uint32_t operand, weft_point *out_point);
 /* Stores the update at `point` in its place in memory `target`, combined with what is there. */
 void weft_lowerer_store_update(lowerer *low, const weft_point *point, uint32_t target);
+/* A complex number from its parts, and one of its parts: `which` is real or imag. */
+weft_inst_id weft_lowerer_complex(lowerer *low, weft_dtype dtype, weft_inst_id re, weft_inst_id im);
+weft_inst_id weft_lowerer_part(lowerer *low, weft_scalar_op which, weft_dtype dtype, weft_inst_id z);
 weft_inst_id weft_lowerer_constant(lowerer *low, weft_dtype dtype, uint64_t bits);
 
 /* Fills in a plan for reduction `node`: groups, variables, the index of each reduced axis. NULL when out of memory. */

@@ -83,12 +83,19 @@ static uint64_t start_bits(weft_dtype dtype, start from)
     return bits;
 }
 
+static bool is_complex(weft_dtype dtype)
+{
+    return weft_dtype_info_of(dtype)->kind == WEFT_KIND_COMPLEX;
+}
+
 uint32_t weft_reduction_components(const weft_graph *graph, uint32_t id, weft_dtype *out_dtypes)
 {
     const weft_node *node = weft_graph_node(graph, id);
-    out_dtypes[0] = weft_accumulator_dtype(weft_value_type(graph, node->inputs[0])->dtype);
-    out_dtypes[1] = WEFT_I64;
-    return row_of(graph, id)->is_arg ? 2 : 1;
+    weft_dtype dtype = weft_accumulator_dtype(weft_value_type(graph, node->inputs[0])->dtype);
+    bool is_arg = row_of(graph, id)->is_arg;
+    out_dtypes[0] = weft_dtype_component(dtype);
+    out_dtypes[1] = is_arg ? WEFT_I64 : out_dtypes[0];
+    return is_arg || is_complex(dtype) ? 2 : 1;
 }
 
 weft_expr weft_reduction_chunks(weft_space *space, uint32_t id, const weft_reduction *reduction)
@@ -145,6 +152,21 @@ static void combine_arg(block *b, weft_scalar_op order, weft_dtype dtype, weft_a
     accumulator->outcomes[1] = append(b, WEFT_SCALAR_select, WEFT_I64, 3, better, ci, ai);
 }
 
+/* Sums and products of complex numbers, in parts. */
+static void combine_complex(block *b, weft_scalar_op op, weft_dtype part, weft_accumulator *accumulator)
+{
+    weft_inst_id re = param(b, part, 0), im = param(b, part, 1), c = param(b, part, 2), d = param(b, part, 3);
+    if (op == WEFT_SCALAR_add) {
+        accumulator->outcomes[0] = append(b, WEFT_SCALAR_add, part, 2, re, c, 0);
+        accumulator->outcomes[1] = append(b, WEFT_SCALAR_add, part, 2, im, d, 0);
+        return;
+    }
+    weft_inst_id rc = append(b, op, part, 2, re, c, 0), id = append(b, op, part, 2, im, d, 0);
+    weft_inst_id rd = append(b, op, part, 2, re, d, 0), ic = append(b, op, part, 2, im, c, 0);
+    accumulator->outcomes[0] = append(b, WEFT_SCALAR_sub, part, 2, rc, id, 0);
+    accumulator->outcomes[1] = append(b, WEFT_SCALAR_add, part, 2, rd, ic, 0);
+}
+
 static void accumulate_values(lowerer *low, stage_plan *plan, const weft_inst_id *values)
 {
     const struct reduction_row *row = row_of(low->graph, plan->node);
@@ -157,6 +179,9 @@ static void accumulate_values(lowerer *low, stage_plan *plan, const weft_inst_id
     if (row->is_arg) {
         accumulator.init[1] = (uint64_t)INT64_MAX;
         combine_arg(&b, row->combine, dtype, &accumulator);
+    } else if (accumulator.width == 2) {
+        accumulator.init[1] = start_bits(dtype, ZERO);
+        combine_complex(&b, row->combine, dtype, &accumulator);
     } else {
         weft_inst_id left = param(&b, dtype, 0), right = param(&b, dtype, 1);
         accumulator.outcomes[0] = append(&b, row->combine, dtype, 2, left, right, 0);
@@ -203,6 +228,11 @@ void weft_lowerer_accumulate(lowerer *low, stage_plan *plan)
         weft_inst index = {.op = WEFT_SCALAR_index, .dtype = WEFT_I64, .index = plan->reduced[0]};
         values[1] = weft_kernel_builder_inst(low->builder, &index);
     }
+    weft_dtype dtype = weft_value_type(low->graph, node->inputs[0])->dtype;
+    if (is_complex(dtype)) {
+        values[1] = weft_lowerer_part(low, WEFT_SCALAR_imag, dtype, values[0]);
+        values[0] = weft_lowerer_part(low, WEFT_SCALAR_real, dtype, values[0]);
+    }
     accumulate_values(low, plan, values);
 }
 
@@ -240,7 +270,9 @@ weft_inst_id weft_lowerer_outcome(lowerer *low, const stage_plan *plan)
     const weft_node *node = weft_graph_node(low->graph, plan->node);
     if (!row_of(low->graph, plan->node)->is_arg) {
         weft_dtype dtype = node->types[0].dtype;
-        return weft_lowerer_cast(low, weft_lowerer_component(low, plan, 0), weft_accumulator_dtype(dtype), dtype);
+        weft_inst_id first = weft_lowerer_component(low, plan, 0);
+        if (is_complex(dtype)) return weft_lowerer_complex(low, dtype, first, weft_lowerer_component(low, plan, 1));
+        return weft_lowerer_cast(low, first, weft_accumulator_dtype(dtype), dtype);
     }
     /* Nothing was seen: the position in nothing is 0. */
     weft_inst_id index = weft_lowerer_component(low, plan, 1);

@@ -38,6 +38,29 @@ weft_inst_id weft_lowerer_constant(lowerer *low, weft_dtype dtype, uint64_t bits
     return weft_kernel_builder_inst(low->builder, &(weft_inst){.op = WEFT_SCALAR_const, .dtype = dtype, .bits = bits});
 }
 
+weft_inst_id weft_lowerer_complex(lowerer *low, weft_dtype dtype, weft_inst_id re, weft_inst_id im)
+{
+    weft_inst inst = {.op = WEFT_SCALAR_complex, .dtype = dtype, .arg_count = 2, .args = {re, im}};
+    return weft_kernel_builder_inst(low->builder, &inst);
+}
+
+weft_inst_id weft_lowerer_part(lowerer *low, weft_scalar_op which, weft_dtype dtype, weft_inst_id z)
+{
+    weft_inst inst = {.op = which, .dtype = weft_dtype_component(dtype), .arg_count = 1, .args = {z}};
+    return weft_kernel_builder_inst(low->builder, &inst);
+}
+
+/* The constant with the bytes of an element; NULL: zeros. */
+static weft_inst_id element_constant(lowerer *low, weft_dtype dtype, const char *data)
+{
+    uint64_t bits[2] = {0, 0};
+    weft_dtype part = weft_dtype_component(dtype);
+    size_t size = weft_dtype_size(part), parts = weft_dtype_size(dtype) / size;
+    for (size_t i = 0; i < parts && data != NULL; i++) memcpy(&bits[i], data + i * size, size);
+    weft_inst_id re = weft_lowerer_constant(low, part, bits[0]);
+    return parts == 1 ? re : weft_lowerer_complex(low, dtype, re, weft_lowerer_constant(low, part, bits[1]));
+}
+
 weft_inst_id weft_lowerer_index(lowerer *low, weft_expr expr)
 {
     return weft_kernel_builder_inst(low->builder,
@@ -126,11 +149,7 @@ weft_inst_id weft_lowerer_compute(lowerer *low, const weft_point *point)
     const weft_node *node = weft_graph_node(low->graph, point->value.node);
     weft_dtype dtype = node->types[point->value.output].dtype;
     switch (weft_op_id_of(node->op)) {
-    case WEFT_OP_constant: {
-        uint64_t bits = 0;
-        memcpy(&bits, node->attrs[2].data, weft_dtype_size(dtype) < sizeof bits ? weft_dtype_size(dtype) : sizeof bits);
-        return weft_lowerer_constant(low, dtype, bits);
-    }
+    case WEFT_OP_constant: return element_constant(low, dtype, node->attrs[2].data);
     case WEFT_OP_iota:
         return weft_lowerer_cast(low, weft_lowerer_index(low, point->index[node->attrs[2].integer]), WEFT_I64, dtype);
     case WEFT_OP_extent:
@@ -139,7 +158,7 @@ weft_inst_id weft_lowerer_compute(lowerer *low, const weft_point *point)
     case WEFT_OP_gather: return weft_lowerer_gather(low, point);
     case WEFT_OP_dynamic_slice: return weft_lowerer_dynamic_slice(low, point);
     case WEFT_OP_pad: return guarded_operand(low, point, 0, operand(low, point, 1, NULL));
-    case WEFT_OP_embed_diagonal: return guarded_operand(low, point, 0, weft_lowerer_constant(low, dtype, 0));
+    case WEFT_OP_embed_diagonal: return guarded_operand(low, point, 0, element_constant(low, dtype, NULL));
     default: break;
     }
     return node->op->op_class == WEFT_CLASS_MOVEMENT ? operand(low, point, 0, NULL) : elementwise(low, point);

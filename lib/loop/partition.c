@@ -3,6 +3,7 @@
 #include <string.h>
 #include "lib/indexing.h"
 #include "lib/loop/loop.h"
+#include "runtime/gemm.h"
 
 /* Recomputing up to this many operations in several kernels is cheaper than a trip through memory. */
 #define CHEAP_TO_REPEAT 16u
@@ -185,11 +186,11 @@ void weft_reduction_fill(const weft_graph *graph, uint32_t id, weft_reduction *o
     *out_reduction = reduction;
 }
 
-/* Whether the product is the library's: floats of which enough are multiplied in both directions. */
+/* Whether the product is the library's: of its dtypes, of which enough are multiplied in both directions. */
 static bool is_gemm(const weft_graph *graph, const weft_node *node)
 {
     weft_dtype dtype = node->types[0].dtype;
-    if (dtype != WEFT_F32 && dtype != WEFT_F64) return false;
+    if (!weft_gemm_supports(dtype)) return false;
     weft_shape a = weft_value_type(graph, node->inputs[0])->shape, b = weft_value_type(graph, node->inputs[1])->shape;
     size_t batch = node->attrs[0].ints.count, contract = node->attrs[2].ints.count;
     if (contract == 0 || a.rank == batch + contract || b.rank == batch + contract) return false;

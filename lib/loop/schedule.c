@@ -69,7 +69,7 @@ static uint32_t vector_width(const weft_kernel *kernel, const weft_machine *mach
     uint32_t narrowest = 8;
     bool small = true;
     for (uint32_t i = 0; i < kernel->inst_count; i++) {
-        uint32_t size = (uint32_t)weft_dtype_size(kernel->insts[i].dtype);
+        uint32_t size = (uint32_t)weft_dtype_size(weft_dtype_component(kernel->insts[i].dtype));
         if (size < 4) continue;
         small = false;
         if (size < narrowest) narrowest = size;
@@ -192,6 +192,7 @@ weft_status *weft_kernel_schedule(weft_kernel *kernel, const weft_machine *machi
 weft_status *weft_kernel_prepare(weft_kernel *kernel, const weft_machine *machine)
 {
     WEFT_TRY(weft_kernel_reuse_values(kernel));
+    WEFT_TRY(weft_kernel_expand_complex(kernel));
     WEFT_TRY(weft_kernel_narrow(kernel));
     WEFT_TRY(weft_kernel_lower_math(kernel));
     return weft_kernel_schedule(kernel, machine);

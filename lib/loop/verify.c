@@ -8,6 +8,8 @@ enum {
     KINDS_NONE = 0,
     KINDS_INTEGER = 1 << WEFT_KIND_UNSIGNED | 1 << WEFT_KIND_SIGNED,
     KINDS_FLOAT = 1 << WEFT_KIND_FLOAT,
+    KINDS_COMPLEX = 1 << WEFT_KIND_COMPLEX,
+    KINDS_INEXACT = KINDS_FLOAT | KINDS_COMPLEX,
     KINDS_BITS = KINDS_INTEGER | 1 << WEFT_KIND_BOOL,
     KINDS_REAL = KINDS_INTEGER | KINDS_FLOAT,
     KINDS_NUMERIC = KINDS_REAL | 1 << WEFT_KIND_COMPLEX,
@@ -203,6 +205,13 @@ static weft_status *verify_bitcast(const verifier *v)
     return broken(v, "%s and %s differ in size", weft_dtype_name(from), weft_dtype_name(to));
 }
 
+static weft_status *verify_complex(const verifier *v)
+{
+    weft_dtype part = operand_of(v, 0)->dtype, dtype = v->inst->dtype;
+    if (weft_dtype_component(dtype) == part && dtype != part) return NULL;
+    return broken(v, "%s has no parts of dtype %s", weft_dtype_name(dtype), weft_dtype_name(part));
+}
+
 static weft_status *verify_given(const verifier *v)
 {
     switch (v->inst->op) {
@@ -212,6 +221,7 @@ static weft_status *verify_given(const verifier *v)
     case WEFT_SCALAR_param: return verify_param(v);
     case WEFT_SCALAR_result: return verify_accumulator_result(v);
     case WEFT_SCALAR_bitcast: return verify_bitcast(v);
+    case WEFT_SCALAR_complex: return verify_complex(v);
     case WEFT_SCALAR_check:
     case WEFT_SCALAR_within: return verify_result(v, WEFT_I64);
     default: return NULL;
@@ -238,7 +248,9 @@ static weft_status *verify_inst(const verifier *v)
     WEFT_TRY(verify_operands(v));
     weft_scalar_result result = weft_scalar_result_of(inst->op);
     if (result == WEFT_RESULT_BOOL) WEFT_TRY(verify_result(v, WEFT_BOOL));
-    if (result == WEFT_RESULT_SAME) WEFT_TRY(verify_result(v, operand_of(v, inst->arg_count - 1)->dtype));
+    weft_dtype last = inst->arg_count == 0 ? inst->dtype : operand_of(v, inst->arg_count - 1)->dtype;
+    if (result == WEFT_RESULT_SAME) WEFT_TRY(verify_result(v, last));
+    if (result == WEFT_RESULT_PART) WEFT_TRY(verify_result(v, weft_dtype_component(last)));
     WEFT_TRY(verify_given(v));
     return verify_fields(v);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* What generated code computes in. */
-#define COMPUTED ((1u << WEFT_DTYPE_COUNT) - 1 - (1u << WEFT_C64) - (1u << WEFT_C128))
+#define COMPUTED ((1u << WEFT_DTYPE_COUNT) - 1)
 
 /* The dtype that says which code an op is: of its last operand, of the first where others are indices, or of a leaf's
  * result. */

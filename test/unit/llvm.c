@@ -564,7 +564,7 @@ static void test_refusals(void **state)
         "    %0 = load b1[i0] : f32\n    %1 = exp %0 : f32\n    store b0[i0] = %1\n  }\n}\n";
     static const struct {
         const char *text, *part;
-    } cases[] = {{half, "add of f16 has to be lowered to f32"}, {raw, "exp"}};
+    } cases[] = {{half, "add of f16 has to be lowered to real arithmetic"}, {raw, "exp"}};
     for (int i = 0; i < 2; i++) {
         weft_kernel *kernel;
         weft_bytes object;
