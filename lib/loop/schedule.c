@@ -126,10 +126,27 @@ static void bind_inner(weft_kernel *kernel, uint32_t width)
     }
 }
 
-/* The only stage scatters into rows: the lanes run along each row, inside of the ranges that run in order. */
+/* Whether a step of the range is a step in memory for all that the stage stores. */
+static bool stores_along(weft_kernel *kernel, const weft_stage *stage, weft_expr variable)
+{
+    weft_extents *x = kernel->extents;
+    bool along = true;
+    for (uint32_t i = 0; i < stage->store_count && along; i++) {
+        weft_expr coefficient, rest;
+        along = weft_expr_affine(x, stage->stores[i].index, variable, &coefficient, &rest) &&
+                coefficient == weft_expr_constant(x, 1);
+    }
+    return along;
+}
+
+/*
+ * The only stage scatters, into rows if the last outer range runs along memory: then the lanes run along each row,
+ * inside of the ranges that run in order. Elsewhere lanes would jump, and there are none.
+ */
 static weft_status *bind_row(weft_kernel *kernel, uint32_t width)
 {
     weft_stage *stage = &kernel->stages[0];
+    if (!stores_along(kernel, stage, kernel->ranges[kernel->range_count - 1].variable)) return NULL;
     weft_range *ranges = weft_arena_allocate(&kernel->arena, (stage->range_count + 1) * sizeof *ranges);
     if (ranges == NULL) return weft_status_out_of_memory();
     WEFT_TRY(weft_kernel_cut_tiles(kernel, kernel->range_count - 1, ROW_TILE));

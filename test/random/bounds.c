@@ -190,6 +190,20 @@ static bound sorted(const weft_graph *graph, const weft_node *node, bound a)
     return between(0, (double)high, true, 0);
 }
 
+/* An element may meet as many updates as there are indices. */
+static bound scattered(const weft_graph *graph, const weft_node *node, bound x, bound updates)
+{
+    weft_shape indices = weft_value_type(graph, node->inputs[2])->shape;
+    double most = 1;
+    for (size_t i = 0; i < indices.rank; i++) {
+        int64_t low, high;
+        weft_extent_range(indices.extents[i], &low, &high);
+        most *= (double)high;
+    }
+    bool adds = strcmp(node->attrs[2].data, "add") == 0;
+    return adds ? sum(node->types[0].dtype, most + 1, hull(x, updates)) : hull(x, updates);
+}
+
 static bound leaf(const weft_graph *graph, const weft_node *node)
 {
     weft_dtype dtype = node->types[0].dtype;
@@ -235,6 +249,8 @@ static bound find(const weft_graph *graph, const weft_node *node, const bound *b
     if (op == WEFT_OP_select) return hull(bounds[node->inputs[1].node], b);
     if (op == WEFT_OP_pad) return hull(a, b);
     if (op == WEFT_OP_embed_diagonal) return hull(a, between(0, 0, true, 0));
+    if (op == WEFT_OP_scatter) return scattered(graph, node, a, bounds[node->inputs[1].node]);
+    if (op == WEFT_OP_dynamic_update_slice) return hull(a, bounds[node->inputs[1].node]);
     if (op == WEFT_OP_concat) {
         for (uint32_t i = 0; i < node->input_count; i++) a = hull(a, bounds[node->inputs[i].node]);
         return a;

@@ -270,15 +270,61 @@ static weft_tensor make_concat(generator *g, weft_tensor x)
                         : weft_concat(WEFT_TENSORS(y, x, y), (int64_t)axis);
 }
 
-static weft_tensor make_gather(generator *g, weft_tensor x)
+/* Indices along an axis of x, at times negative, made of any tensor of so few axes that there is room for them. */
+static weft_tensor make_indices(generator *g, weft_tensor x, size_t axis)
 {
-    size_t axis = below(g, weft_tensor_rank(x));
     weft_tensor y = any(g);
     if (least(extent_of(x, axis)) == 0 || weft_tensor_rank(x) + weft_tensor_rank(y) > MOST_AXES + 1) return none;
     if (weft_tensor_dtype(y) != WEFT_I64) y = weft_cast(y, WEFT_I64);
     weft_tensor last = weft_extent_tensor(g->graph, weft_extent_sub(extent_of(x, axis), constant(1)));
     weft_tensor first = chance(g, 2) ? filled(y, 0) : weft_sub(weft_neg(last), filled(y, 1));
-    return weft_gather(x, weft_min(weft_max(y, first), last), (int64_t)axis);
+    return weft_min(weft_max(y, first), last);
+}
+
+static weft_tensor make_gather(generator *g, weft_tensor x)
+{
+    size_t axis = below(g, weft_tensor_rank(x)), second = below(g, weft_tensor_rank(x));
+    weft_tensor indices = make_indices(g, x, axis);
+    if (!weft_tensor_is_valid(indices) || second == axis || chance(g, 2)) return weft_gather(x, indices, (int64_t)axis);
+    weft_tensor others =
+        weft_min(indices, weft_extent_tensor(g->graph, weft_extent_sub(extent_of(x, second), constant(1))));
+    others = weft_max(others, filled(indices, 0));
+    return least(extent_of(x, second)) == 0
+               ? none
+               : weft_gather_axes(x, WEFT_TENSORS(indices, others), WEFT_INTS((int64_t)axis, (int64_t)second));
+}
+
+static weft_tensor make_scatter(generator *g, weft_tensor x)
+{
+    static const weft_scatter_mode modes[] = {WEFT_SCATTER_SET, WEFT_SCATTER_MAX, WEFT_SCATTER_MIN, WEFT_SCATTER_ADD};
+    int64_t axis = (int64_t)below(g, weft_tensor_rank(x));
+    weft_tensor indices = make_indices(g, x, (size_t)axis);
+    weft_tensor updates = weft_flip(weft_gather(x, indices, axis), WEFT_INTS(axis));
+    weft_scatter_mode mode = modes[below(g, weft_tensor_dtype(x) == WEFT_BOOL ? 3 : 4)];
+    if (weft_tensor_dtype(x) != WEFT_BOOL && chance(g, 2)) updates = weft_neg(updates);
+    return weft_scatter(x, WEFT_TENSORS(indices), WEFT_INTS(axis), updates, mode);
+}
+
+/* A number in [0, extent of the axis - size] that data make. */
+static weft_tensor make_start(generator *g, weft_tensor x, size_t axis, weft_extent size)
+{
+    weft_tensor y = any(g);
+    int64_t axes[MOST_AXES];
+    for (size_t i = 0; i < weft_tensor_rank(y); i++) axes[i] = (int64_t)i;
+    y = weft_cast(weft_reduce_max(y, (weft_ints){weft_tensor_rank(y), axes}, false), WEFT_I64);
+    weft_tensor last = weft_extent_tensor(g->graph, weft_extent_sub(extent_of(x, axis), size));
+    return weft_min(weft_max(y, filled(y, 0)), last);
+}
+
+static weft_tensor make_dynamic_slice(generator *g, weft_tensor x)
+{
+    size_t axis = below(g, weft_tensor_rank(x));
+    weft_extent size = constant((int64_t)below(g, (size_t)least(extent_of(x, axis)) + 1));
+    weft_tensor slice =
+        weft_dynamic_slice(x, WEFT_TENSORS(make_start(g, x, axis, size)), WEFT_INTS((int64_t)axis), WEFT_SHAPE(size));
+    if (chance(g, 3)) return slice;
+    slice = weft_flip(slice, WEFT_INTS((int64_t)axis));
+    return weft_dynamic_update_slice(x, slice, WEFT_TENSORS(make_start(g, x, axis, size)), WEFT_INTS((int64_t)axis));
 }
 
 static weft_tensor make_diagonal(generator *g, weft_tensor x)
@@ -346,7 +392,7 @@ static const struct {
     {make_cast, 2, 0},   {make_permutation, 3, 2}, {make_reshape, 4, 1},    {make_broadcast, 3, 0},
     {make_slice, 3, 1},  {make_pad, 2, 1},         {make_flip, 1, 1},       {make_window, 2, 1},
     {make_concat, 2, 1}, {make_gather, 2, 1},      {make_diagonal, 2, 1},   {make_reduction, 6, 1},
-    {make_dot, 3, 1},    {make_sort, 2, 1},
+    {make_dot, 3, 1},    {make_sort, 2, 1},        {make_scatter, 2, 1},    {make_dynamic_slice, 2, 1},
 };
 
 /* ---- programs ---- */
