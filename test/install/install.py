@@ -6,12 +6,19 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 import unittest
 
 BUILD, SOURCE = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
+sys.path.insert(0, str(SOURCE / "tools/doc"))
+import filter as reference  # noqa: E402
+
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 # A program in a page, and behind it, perhaps after how to compile it, what it prints.
 PROGRAM = re.compile(r"^```c\n(.*?)^```\n\n(?:    .*\n\n)?```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# What an example prints, in the comment at its end.
+PRINTS = re.compile(r"^/\* prints\n(.*?)^\*/$", re.MULTILINE | re.DOTALL)
+WITHOUT_EXAMPLE = {"index_items_c_only"}
 EINSUM_TESTS = ["einsum", "einsum_cache", "einsum_cases"]
 
 
@@ -63,6 +70,23 @@ class Installed(unittest.TestCase):
                 source.write_text(code)
                 program = self.build(page.stem, source, *self.flags("weft-einsum"), "-pthread")
                 self.assertEqual(run(program, env=self.environment), output)
+
+    def test_examples(self):
+        examples = SOURCE / "tools/doc/examples"
+        for source in sorted(examples.glob("*.c")):
+            with self.subTest(source.name):
+                program = self.build(source.stem, source, *self.flags("weft"), "-lm")
+                printed = PRINTS.search(source.read_text()).group(1)
+                self.assertEqual(run(program, env=self.environment), textwrap.dedent(printed))
+
+    def test_every_family_has_an_example(self):
+        for name in ["ops", "shape", "linear", "nn", "statistics", "index", "region"]:
+            header = SOURCE / f"include/weft/{name}.h"
+            shown = set(re.findall(r"@include (\w+)\.c", reference.convert(header, SOURCE / "tools/doc/examples")))
+            groups = set(re.findall(r"@defgroup (\w+)", reference.convert(header, SOURCE / "tools/doc/examples")))
+            with self.subTest(name):
+                self.assertTrue(shown)
+                self.assertEqual(groups - shown - WITHOUT_EXAMPLE, set())
 
     def test_runtime_alone(self):
         program = self.build("runtime", SOURCE / "test/install/runtime.c", *self.flags("weft-rt"))

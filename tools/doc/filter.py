@@ -2,8 +2,8 @@
 """Shows doxygen a header of weft: filter.py EXAMPLES HEADER prints it with comments in the form that doxygen reads.
 
 A comment in the first column documents what follows, one behind a member documents that member, the first one of a
-file the file. `/* ---- title: text ---- */` opens a group that lasts to the next; EXAMPLES/FILE_TITLE.c, if there is
-one, is shown with it.
+file the file. `/* ---- title: text ---- */` opens a group that lasts to the next. EXAMPLES/HEADER.c is shown with the
+file, EXAMPLES/HEADER_TITLE.c with the group, where there is one.
 """
 import pathlib
 import re
@@ -24,6 +24,11 @@ def identifier(*words):
     return "_".join(re.sub(r"\W+", "_", word.lower()).strip("_") for word in words)
 
 
+def shown(examples, name):
+    """The example of that name as a comment has it; nothing where there is none."""
+    return f"\n\nExample:\n\n@include {name}.c\n" if (examples / f"{name}.c").exists() else ""
+
+
 class Groups:
     """Turns section comments into groups, each closed by the next."""
 
@@ -36,10 +41,8 @@ class Groups:
     def __call__(self, found):
         title, _, details = plain(found.group(1)).partition(":")
         name = identifier(self.header.stem, title)
-        example = self.examples / f"{name}.c"
-        shown = f"\n\nExample:\n\n@include {example.name}\n" if example.exists() else ""
         closing, self.open = self.close(), True
-        return f"{closing}/** @defgroup {name} {title}\n{details.strip()}{shown}\n@{{ */"
+        return f"{closing}/** @defgroup {name} {title}\n{details.strip()}{shown(self.examples, name)}\n@{{ */"
 
 
 def convert(header, examples):
@@ -48,7 +51,9 @@ def convert(header, examples):
     text = SECTION.sub(groups, text)
     text = TRAILING.sub(lambda found: f" /**< {plain(found.group(1))} */", text)
     text = LEADING.sub(lambda found: f"/** {plain(found.group(1))} */", text)
-    text = text.replace("/** ", f"/** @file {header.name}\n", 1) if is_file_first(text) else text
+    if is_file_first(text):
+        first, rest = text.split("*/", 1)
+        text = first.replace("/** ", f"/** @file {header.name}\n", 1) + shown(examples, header.stem) + "*/" + rest
     return text + groups.close()
 
 
