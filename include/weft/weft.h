@@ -4,6 +4,7 @@
 /* Everything: trace, compile, run, extend, look into it. */
 #include <weft/array.h>
 #include <weft/base.h>
+#include <weft/conv.h>
 #include <weft/dtype.h>
 #include <weft/executor.h>
 #include <weft/extension.h>

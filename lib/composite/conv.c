@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Convolution is the product of the kernel with windows of x, summed over channels and kernel elements. Each image is a
+ * product of matrices of its own, so that results lie as the caller wants them; the windows are a view, which the
+ * compiler copies ("im2col") where the matrix library needs that, and does not for kernels of one element.
+ */
+#include <weft/conv.h>
+#include <inttypes.h>
+#include "lib/composite/spatial.h"
+
+typedef struct convolution {
+    weft_tensor x, w;
+    weft_spatial spatial;
+    weft_extent groups, in, out; /* number of groups, channels of each in x and in the result */
+    weft_extent sizes[WEFT_MAX_RANK];
+} convolution;
+
+/* ---- arguments ---- */
+
+static bool check_ranks(const char *function, weft_tensor x, weft_tensor w)
+{
+    size_t rank = weft_tensor_rank(x);
+    if (!weft_composite_wants_rank(function, "the operand", x, 3)) return false;
+    if (weft_tensor_rank(w) == rank) return true;
+    weft_trace_fail(x.graph, WEFT_SHAPE_MISMATCH, function, "the operand has rank %zu but the kernel has %zu", rank,
+                    weft_tensor_rank(w));
+    return false;
+}
+
+static bool check_bias(const char *function, weft_tensor bias, weft_tensor x, weft_extent channels)
+{
+    if (weft_composite_is_absent(bias)) return true;
+    if (weft_tensor_rank(bias) != 1) {
+        weft_trace_fail(x.graph, WEFT_SHAPE_MISMATCH, function, "the bias has rank %zu, not 1", weft_tensor_rank(bias));
+        return false;
+    }
+    weft_extent own = weft_tensor_extent(bias, 0);
+    return weft_require_equal(x.graph, own, channels, "%s: the bias has extent %s but the result has %s channels",
+                              function, weft_extent_describe(own).text, weft_extent_describe(channels).text);
+}
+
+/* Channels of x or of the kernel divided into groups. */
+static bool divide(const char *function, const char *what, weft_graph *graph, weft_extent channels, int64_t groups,
+                   weft_extent *out_each)
+{
+    *out_each = weft_extent_div(channels, weft_extent_of(groups));
+    return weft_require_equal(graph, weft_extent_mod(channels, weft_extent_of(groups)), weft_extent_of(0),
+                              "%s: %s channels %s are no multiple of %" PRId64 " groups", function,
+                              weft_extent_describe(channels).text, what, groups);
+}
+
+/* Everything but the channels. */
+static bool begin(const char *function, weft_tensor x, weft_tensor w, weft_conv_options *options, convolution *out_c)
+{
+    weft_tensor operands[] = {x, w, options->bias};
+    if (!weft_composite_begin(function, 3, operands) || !check_ranks(function, x, w)) return false;
+    if (options->groups == 0) options->groups = 1;
+    if (options->groups < 1) {
+        weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, function, "there are %" PRId64 " groups", options->groups);
+        return false;
+    }
+    out_c->x = x;
+    out_c->w = w;
+    out_c->groups = weft_extent_of(options->groups);
+    for (size_t i = 2; i < weft_tensor_rank(w); i++) out_c->sizes[i - 2] = weft_tensor_extent(w, (int64_t)i);
+    return weft_spatial_fill(x.graph, function, 2, weft_tensor_rank(x) - 2, options->stride, options->dilation,
+                             options->low, options->high, &out_c->spatial);
+}
+
+/* ---- the product ---- */
+
+/* One multiplication for each kernel element and no sum over channels: loops with the places innermost. */
+static weft_tensor multiply_depthwise(const convolution *c, weft_tensor padded)
+{
+    weft_axis_list axes = weft_axis_range(2, 2 + c->spatial.count);
+    weft_tensor windows = weft_spatial_windows_first(padded, c->sizes, &c->spatial);
+    weft_tensor kernel = weft_composite_ravel(c->w, 0, 2);
+    weft_tensor products = weft_mul(windows, weft_composite_align(kernel, 1, weft_tensor_rank(windows)));
+    return weft_reduce_sum(products, weft_axis_list_ints(&axes), false);
+}
+
+/* w as [n, groups, out, in, kernel...], the same for every image. */
+static weft_tensor repeat_kernel(const convolution *c)
+{
+    weft_extent extents[WEFT_MAX_RANK] = {weft_tensor_extent(c->x, 0), c->groups, c->out, c->in};
+    size_t count = c->spatial.count, rank = count + 4;
+    for (size_t i = 0; i < count; i++) extents[4 + i] = c->sizes[i];
+    weft_tensor split = weft_composite_unravel(c->w, 0, 2, &extents[1]);
+    return weft_broadcast(split, (weft_shape){rank, extents});
+}
+
+static weft_tensor multiply_groups(const convolution *c, weft_tensor padded)
+{
+    weft_extent split[] = {c->groups, c->in};
+    weft_spatial spatial = c->spatial;
+    size_t count = spatial.count;
+    spatial.first = 3;
+    weft_tensor windows = weft_spatial_windows(weft_composite_unravel(padded, 1, 2, split), c->sizes, &spatial);
+    weft_axis_list kernel = {.count = count + 1, .items = {3}}, window = {.count = count + 1, .items = {2}};
+    for (size_t i = 0; i < count; i++) {
+        kernel.items[i + 1] = (int64_t)(4 + i);
+        window.items[i + 1] = (int64_t)(3 + count + i);
+    }
+    weft_ints batch = WEFT_INTS(0, 1);
+    weft_tensor result =
+        weft_dot(repeat_kernel(c), windows,
+                 (weft_dot_axes){batch, batch, weft_axis_list_ints(&kernel), weft_axis_list_ints(&window)});
+    return weft_composite_ravel(result, 1, 3);
+}
+
+static weft_tensor convolve(const char *function, const convolution *c, weft_tensor bias)
+{
+    if (weft_tensor_rank(c->x) * 2 > WEFT_MAX_RANK) {
+        return weft_trace_fail(c->x.graph, WEFT_UNSUPPORTED, function, "the operand has rank %zu, over %d",
+                               weft_tensor_rank(c->x), WEFT_MAX_RANK / 2);
+    }
+    weft_tensor padded = weft_spatial_pad(c->x, weft_scalar_like(c->x, 0), &c->spatial, NULL);
+    bool depthwise = weft_extent_is_value(c->in, 1) && weft_extent_is_value(c->out, 1);
+    weft_tensor result = depthwise ? multiply_depthwise(c, padded) : multiply_groups(c, padded);
+    if (weft_composite_is_absent(bias)) return result;
+    return weft_add(result, weft_composite_align(bias, 1, weft_tensor_rank(result)));
+}
+
+weft_tensor weft_conv(weft_tensor x, weft_tensor w, const weft_conv_options *options)
+{
+    weft_conv_options o = options == NULL ? (weft_conv_options){.groups = 1} : *options;
+    convolution c;
+    if (!begin("conv", x, w, &o, &c) ||
+        !divide("conv", "of the operand", x.graph, weft_tensor_extent(x, 1), o.groups, &c.in) ||
+        !divide("conv", "of the result", x.graph, weft_tensor_extent(w, 0), o.groups, &c.out) ||
+        !check_bias("conv", o.bias, x, weft_tensor_extent(w, 0))) {
+        return weft_tensor_failed(x.graph);
+    }
+    weft_extent own = weft_tensor_extent(w, 1);
+    if (!weft_require_equal(x.graph, own, c.in, "conv: the kernel has %s channels but each group of the operand %s",
+                            weft_extent_describe(own).text, weft_extent_describe(c.in).text)) {
+        return weft_tensor_failed(x.graph);
+    }
+    return convolve("conv", &c, o.bias);
+}
+
+/* ---- transposed ---- */
+
+/* Axis `axis` with stride - 1 zeros between neighbours. */
+static weft_tensor spread(weft_tensor x, size_t axis, int64_t stride)
+{
+    weft_extent low[WEFT_MAX_RANK], high[WEFT_MAX_RANK], extent = weft_tensor_extent(x, (int64_t)axis);
+    if (stride == 1 || !weft_tensor_is_valid(x)) return x;
+    weft_extent apart[] = {extent, weft_extent_of(1)};
+    weft_tensor column = weft_composite_unravel(x, axis, 2, apart);
+    size_t rank = weft_tensor_rank(column);
+    for (size_t i = 0; i < rank; i++) {
+        low[i] = weft_extent_of(0);
+        high[i] = weft_extent_of(i == axis + 1 ? stride - 1 : 0);
+    }
+    weft_tensor padded = weft_pad(column, weft_scalar_like(x, 0), (weft_shape){rank, low}, (weft_shape){rank, high});
+    weft_extent last = weft_extent_plus(weft_extent_times(extent, stride), 1 - stride);
+    return weft_narrow(weft_composite_ravel(padded, axis, axis + 2), (int64_t)axis, weft_extent_of(0),
+                       weft_extent_max(last, weft_extent_of(0)));
+}
+
+/* `count` elements, if negative, cut off one end of an axis. */
+static weft_tensor cut(weft_tensor x, size_t axis, int64_t low, int64_t high)
+{
+    int64_t before = low < 0 ? -low : 0, after = high < 0 ? -high : 0;
+    if ((before == 0 && after == 0) || !weft_tensor_is_valid(x)) return x;
+    weft_extent extent = weft_tensor_extent(x, (int64_t)axis);
+    return weft_narrow(x, (int64_t)axis, weft_extent_of(before), weft_extent_plus(extent, -before - after));
+}
+
+/* The kernel [c, o / groups, k...] as one of a convolution, [o, c / groups, k...], from its other end. */
+static weft_tensor turn_kernel(const convolution *c)
+{
+    weft_axis_list axes = weft_axis_range(2, 2 + c->spatial.count);
+    weft_extent split[] = {c->groups, c->in};
+    weft_tensor turned = weft_composite_unravel(weft_flip(c->w, weft_axis_list_ints(&axes)), 0, 2, split);
+    weft_axis_list order = weft_axis_range(0, c->spatial.count + 3);
+    order.items[1] = 2;
+    order.items[2] = 1;
+    return weft_composite_ravel(weft_permute(turned, weft_axis_list_ints(&order)), 0, 2);
+}
+
+/* x and the padding of the convolution that is the transposed one. */
+static bool turn_operand(convolution *c, const int64_t *more)
+{
+    weft_spatial *s = &c->spatial;
+    for (size_t i = 0; i < s->count; i++) {
+        int64_t size;
+        if (!weft_extent_is_static(c->sizes[i], &size)) {
+            weft_trace_fail(c->x.graph, WEFT_UNSUPPORTED, "conv_transpose",
+                            "axis %zu of the kernel has extent %s but needs a static one", i + 2,
+                            weft_extent_describe(c->sizes[i]).text);
+            return false;
+        }
+        int64_t reach = s->dilation[i] * (size - 1);
+        int64_t low = reach - s->low[i], high = reach - s->high[i] + more[i];
+        c->x = cut(spread(c->x, i + 2, s->stride[i]), i + 2, low, high);
+        s->low[i] = low < 0 ? 0 : low;
+        s->high[i] = high < 0 ? 0 : high;
+        s->stride[i] = 1;
+    }
+    return weft_tensor_is_valid(c->x);
+}
+
+weft_tensor weft_conv_transpose(weft_tensor x, weft_tensor w, const weft_conv_options *options)
+{
+    weft_conv_options o = options == NULL ? (weft_conv_options){.groups = 1} : *options;
+    convolution c;
+    int64_t more[WEFT_MAX_RANK];
+    weft_extent channels = weft_tensor_extent(x, 1);
+    if (!begin("conv_transpose", x, w, &o, &c) ||
+        !divide("conv_transpose", "of the operand", x.graph, channels, o.groups, &c.in) ||
+        !weft_spatial_read(x.graph, "conv_transpose", "output padding", o.output_padding, c.spatial.count, 0, 0,
+                           more)) {
+        return weft_tensor_failed(x.graph);
+    }
+    weft_extent own = weft_tensor_extent(w, 0);
+    c.out = weft_tensor_extent(w, 1);
+    if (!check_bias("conv_transpose", o.bias, x, weft_extent_mul(c.out, c.groups)) ||
+        !weft_require_equal(x.graph, own, channels, "conv_transpose: the kernel has %s channels but the operand %s",
+                            weft_extent_describe(own).text, weft_extent_describe(channels).text) ||
+        !turn_operand(&c, more)) {
+        return weft_tensor_failed(x.graph);
+    }
+    c.w = turn_kernel(&c);
+    return convolve("conv_transpose", &c, o.bias);
+}
+
+weft_tensor weft_unfold(weft_tensor x, weft_ints size, const weft_conv_options *options)
+{
+    weft_conv_options o = options == NULL ? (weft_conv_options){.groups = 1} : *options;
+    size_t rank = weft_tensor_rank(x), count = rank - 2;
+    int64_t known[WEFT_MAX_RANK];
+    weft_extent sizes[WEFT_MAX_RANK];
+    weft_spatial spatial;
+    if (!weft_composite_begin("unfold", 1, &x) || !weft_composite_wants_rank("unfold", "the operand", x, 3) ||
+        !weft_spatial_read(x.graph, "unfold", "size", size, count, 1, 1, known) ||
+        !weft_spatial_fill(x.graph, "unfold", 2, count, o.stride, o.dilation, o.low, o.high, &spatial)) {
+        return weft_tensor_failed(x.graph);
+    }
+    for (size_t i = 0; i < count; i++) sizes[i] = weft_extent_of(known[i]);
+    weft_tensor padded = weft_spatial_pad(x, weft_scalar_like(x, 0), &spatial, NULL);
+    weft_tensor windows = weft_spatial_windows_first(padded, sizes, &spatial);
+    return weft_composite_ravel(weft_composite_ravel(windows, 2 + count, 2 + 2 * count), 1, 2 + count);
+}

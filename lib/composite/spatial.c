@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/composite/spatial.h"
+#include <inttypes.h>
+
+bool weft_spatial_read(weft_graph *graph, const char *function, const char *name, weft_ints given, size_t count,
+                       int64_t least, int64_t value, int64_t *out_items)
+{
+    if (given.count != 0 && given.count != count) {
+        weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "%s has %zu entries for %zu spatial axes", name,
+                        given.count, count);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        out_items[i] = given.count == 0 ? value : given.items[i];
+        if (out_items[i] >= least) continue;
+        weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "%s %zu is %" PRId64 ", below %" PRId64, name, i,
+                        out_items[i], least);
+        return false;
+    }
+    return true;
+}
+
+bool weft_spatial_fill(weft_graph *graph, const char *function, size_t first, size_t count, weft_ints stride,
+                       weft_ints dilation, weft_ints low, weft_ints high, weft_spatial *out_spatial)
+{
+    out_spatial->first = first;
+    out_spatial->count = count;
+    return weft_spatial_read(graph, function, "stride", stride, count, 1, 1, out_spatial->stride) &&
+           weft_spatial_read(graph, function, "dilation", dilation, count, 1, 1, out_spatial->dilation) &&
+           weft_spatial_read(graph, function, "low padding", low, count, 0, 0, out_spatial->low) &&
+           weft_spatial_read(graph, function, "high padding", high, count, 0, 0, out_spatial->high);
+}
+
+weft_tensor weft_spatial_pad(weft_tensor x, weft_tensor value, const weft_spatial *spatial, const weft_extent *more)
+{
+    weft_extent low[WEFT_MAX_RANK], high[WEFT_MAX_RANK];
+    size_t rank = weft_tensor_rank(x);
+    bool pads = false;
+    for (size_t i = 0; i < rank; i++) low[i] = high[i] = weft_extent_of(0);
+    for (size_t i = 0; i < spatial->count; i++) {
+        weft_extent *end = &high[spatial->first + i];
+        low[spatial->first + i] = weft_extent_of(spatial->low[i]);
+        *end = weft_extent_of(spatial->high[i]);
+        if (more != NULL) *end = weft_extent_add(*end, more[i]);
+        pads = pads || spatial->low[i] > 0 || !weft_extent_is_value(*end, 0);
+    }
+    return pads ? weft_pad(x, value, (weft_shape){rank, low}, (weft_shape){rank, high}) : x;
+}
+
+weft_tensor weft_spatial_windows(weft_tensor x, const weft_extent *sizes, const weft_spatial *spatial)
+{
+    for (size_t i = 0; i < spatial->count; i++) {
+        x = weft_window(x, (int64_t)(spatial->first + i), sizes[i], spatial->stride[i], spatial->dilation[i]);
+    }
+    return x;
+}
+
+weft_tensor weft_spatial_windows_first(weft_tensor x, const weft_extent *sizes, const weft_spatial *spatial)
+{
+    weft_axis_list axes = {.count = 0};
+    size_t first = spatial->first, count = spatial->count;
+    x = weft_spatial_windows(x, sizes, spatial);
+    for (size_t i = 0; i < first; i++) axes.items[axes.count++] = (int64_t)i;
+    for (size_t i = 0; i < count; i++) axes.items[axes.count++] = (int64_t)(first + count + i);
+    for (size_t i = 0; i < count; i++) axes.items[axes.count++] = (int64_t)(first + i);
+    return weft_permute(x, weft_axis_list_ints(&axes));
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_COMPOSITE_SPATIAL_H
+#define WEFT_LIB_COMPOSITE_SPATIAL_H
+/* Windows over spatial axes, which convolution and pooling share. */
+#include "lib/composite/composite.h"
+
+/* The spatial axes of a tensor, from `first` on, and the windows over them. */
+typedef struct weft_spatial {
+    size_t first, count;
+    int64_t stride[WEFT_MAX_RANK], dilation[WEFT_MAX_RANK], low[WEFT_MAX_RANK], high[WEFT_MAX_RANK];
+} weft_spatial;
+
+/* Copies a list of an option, or repeats `value` where it is empty; false with an error when it is not as long as there
+ * are axes or an entry is below `least`. */
+bool weft_spatial_read(weft_graph *graph, const char *function, const char *name, weft_ints given, size_t count,
+                       int64_t least, int64_t value, int64_t *out_items);
+/* Reads the four lists. */
+bool weft_spatial_fill(weft_graph *graph, const char *function, size_t first, size_t count, weft_ints stride,
+                       weft_ints dilation, weft_ints low, weft_ints high, weft_spatial *out_spatial);
+/* `x` with the padding of `spatial`, and `more` after each axis (NULL: none), of `value`. */
+weft_tensor weft_spatial_pad(weft_tensor x, weft_tensor value, const weft_spatial *spatial, const weft_extent *more);
+/* The windows of `sizes`: spatial axes become places, and the windows' own axes follow at the end. */
+weft_tensor weft_spatial_windows(weft_tensor x, const weft_extent *sizes, const weft_spatial *spatial);
+/* The same with the windows' own axes in front of the places, so that what runs over windows has the places innermost.
+ */
+weft_tensor weft_spatial_windows_first(weft_tensor x, const weft_extent *sizes, const weft_spatial *spatial);
+#endif
