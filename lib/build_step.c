@@ -111,6 +111,23 @@ static void force_operand(variant_builder *builder, const planned_step *step, si
     }
 }
 
+/* Whether the contracted axes of one side follow each other in its memory like one. */
+static bool contracts_as_one(variant_builder *builder, const planned_step *step, size_t side)
+{
+    const weft_node *node = weft_graph_node(builder->graph, step->node);
+    weft_ints contract = node->attrs[2 + side].ints;
+    weft_shape shape = weft_value_type(builder->graph, node->inputs[side])->shape;
+    const weft_strides *view = side == 0 ? &step->a : &step->b;
+    axis_list axes = {.count = 0};
+    for (size_t i = 0; i < contract.count; i++) {
+        int64_t axis = contract.items[i];
+        weft_expr stride = view->strides[axis];
+        add_axis(builder->extents, &axes,
+                 (product_axis){weft_space_extent(&builder->space, shape.extents[axis]), {stride, stride, stride}});
+    }
+    return axes.count <= 1;
+}
+
 weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step)
 {
     const weft_node *node = weft_graph_node(builder->graph, step->node);
@@ -126,10 +143,12 @@ weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step
                    (weft_value){step->node, 0}, &step->c);
     product p;
     find_axes(builder, step, &p);
-    if (p.k.count > 1 || is_repeated(builder->extents, &p.m, 0) || is_repeated(builder->extents, &p.k, 0)) {
+    if (!contracts_as_one(builder, step, 0) || is_repeated(builder->extents, &p.m, 0) ||
+        is_repeated(builder->extents, &p.k, 0)) {
         force_operand(builder, step, 0);
     }
-    if (p.k.count > 1 || is_repeated(builder->extents, &p.n, 1) || is_repeated(builder->extents, &p.k, 1)) {
+    if (!contracts_as_one(builder, step, 1) || is_repeated(builder->extents, &p.n, 1) ||
+        is_repeated(builder->extents, &p.k, 1)) {
         force_operand(builder, step, 1);
     }
     return weft_extents_take_error(builder->extents);

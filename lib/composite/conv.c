@@ -79,33 +79,33 @@ static weft_tensor multiply_depthwise(const convolution *c, weft_tensor padded)
     return weft_reduce_sum(products, weft_axis_list_ints(&axes), false);
 }
 
-/* w as [n, groups, out, in, kernel...], the same for every image. */
-static weft_tensor repeat_kernel(const convolution *c)
-{
-    weft_extent extents[WEFT_MAX_RANK] = {weft_tensor_extent(c->x, 0), c->groups, c->out, c->in};
-    size_t count = c->spatial.count, rank = count + 4;
-    for (size_t i = 0; i < count; i++) extents[4 + i] = c->sizes[i];
-    weft_tensor split = weft_composite_unravel(c->w, 0, 2, &extents[1]);
-    return weft_broadcast(split, (weft_shape){rank, extents});
-}
-
+/*
+ * The kernel is [n, groups, out, in, kernel...], the same for every image, the windows [n, groups, in, places...,
+ * kernel...]: a batch of products, in which a single group is no axis, so that the result needs no reshaping.
+ */
 static weft_tensor multiply_groups(const convolution *c, weft_tensor padded)
 {
-    weft_extent split[] = {c->groups, c->in};
+    size_t count = c->spatial.count, batch = weft_extent_is_value(c->groups, 1) ? 1 : 2;
+    weft_extent extents[WEFT_MAX_RANK] = {weft_tensor_extent(c->x, 0), c->groups};
     weft_spatial spatial = c->spatial;
-    size_t count = spatial.count;
-    spatial.first = 3;
-    weft_tensor windows = weft_spatial_windows(weft_composite_unravel(padded, 1, 2, split), c->sizes, &spatial);
-    weft_axis_list kernel = {.count = count + 1, .items = {3}}, window = {.count = count + 1, .items = {2}};
-    for (size_t i = 0; i < count; i++) {
-        kernel.items[i + 1] = (int64_t)(4 + i);
-        window.items[i + 1] = (int64_t)(3 + count + i);
+    weft_axis_list batches = weft_axis_range(0, batch), kernel = {.count = count + 1}, window = {.count = count + 1};
+    extents[batch] = c->out;
+    extents[batch + 1] = c->in;
+    for (size_t i = 0; i < count; i++) extents[batch + 2 + i] = c->sizes[i];
+    for (size_t i = 0; i <= count; i++) {
+        kernel.items[i] = (int64_t)(batch + 1 + i);
+        window.items[i] = (int64_t)(i == 0 ? batch : batch + count + i);
     }
-    weft_ints batch = WEFT_INTS(0, 1);
+    weft_extent split[] = {c->groups, c->in};
+    spatial.first = batch + 1;
+    weft_tensor grouped = batch == 1 ? padded : weft_composite_unravel(padded, 1, 2, split);
+    weft_tensor kernels = batch == 1 ? c->w : weft_composite_unravel(c->w, 0, 2, &extents[1]);
+    weft_tensor repeated = weft_broadcast(kernels, (weft_shape){batch + 2 + count, extents});
+    weft_ints paired = weft_axis_list_ints(&batches);
     weft_tensor result =
-        weft_dot(repeat_kernel(c), windows,
-                 (weft_dot_axes){batch, batch, weft_axis_list_ints(&kernel), weft_axis_list_ints(&window)});
-    return weft_composite_ravel(result, 1, 3);
+        weft_dot(repeated, weft_spatial_windows(grouped, c->sizes, &spatial),
+                 (weft_dot_axes){paired, paired, weft_axis_list_ints(&kernel), weft_axis_list_ints(&window)});
+    return batch == 1 ? result : weft_composite_ravel(result, 1, 3);
 }
 
 static weft_tensor convolve(const char *function, const convolution *c, weft_tensor bias)

@@ -20,6 +20,8 @@
 #define ENOUGH_RESULTS 64
 /* Bytes of virtual lanes: four AVX vectors or two AVX-512 ones, enough to hide the latency of an addition. */
 #define LANE_BYTES 128u
+/* Products that sum fewer along their last axis, those of small windows, have lanes across the results. */
+#define FEWEST_IN_LANES 8
 /* Sixteen vectors of the widest elements that may come along: of the position of an argmax of bools, with AVX. */
 #define MOST_LANES 64u
 
@@ -177,7 +179,7 @@ void weft_reduction_fill(const weft_graph *graph, uint32_t id, weft_reduction *o
         extent_range(graph, shape.extents[axes.items[i]], &low, &high);
         bound = multiply_bound(bound, high);
     }
-    if (axes.count > 0 && is_innermost(graph, node, &reduction)) {
+    if (axes.count > 0 && is_innermost(graph, node, &reduction) && !(is_dot && bound < FEWEST_IN_LANES)) {
         weft_dtype dtype = weft_accumulator_dtype(weft_value_type(graph, node->inputs[0])->dtype);
         reduction.lanes = virtual_lanes(weft_dtype_size(dtype), bound);
     }

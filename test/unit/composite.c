@@ -132,6 +132,24 @@ static void moments_are_known(void **state)
     EXPECT(weft_norm(F32((2), 3, -4), WEFT_INTS(0), 2, false), (), 5);
 }
 
+static void windows_are_known(void **state)
+{
+    (void)state;
+    weft_tensor x = F32((1, 1, 5), 1, 2, 3, 4, 5), w = weft_ones(f.graph, WEFT_F32, WEFT_SHAPE(N(1), N(1), N(3)));
+    EXPECT(weft_conv(x, w, NULL), (1, 1, 3), 6, 9, 12);
+    EXPECT(weft_conv(x, w, &(weft_conv_options){.bias = F32((1), 10)}), (1, 1, 3), 16, 19, 22);
+    weft_ints three = WEFT_INTS(3);
+    EXPECT(weft_unfold(x, three, NULL), (1, 3, 3), 1, 2, 3, 2, 3, 4, 3, 4, 5);
+    EXPECT(weft_unfold(x, three, &(weft_conv_options){.dilation = WEFT_INTS(2)}), (1, 3, 1), 1, 3, 5);
+    weft_conv_options padded = {.dilation = WEFT_INTS(2), .low = WEFT_INTS(1), .high = WEFT_INTS(1)};
+    EXPECT(weft_unfold(x, three, &padded), (1, 3, 3), 0, 1, 2, 2, 3, 4, 4, 5, 0);
+    EXPECT(weft_max_pool(x, &(weft_pool_options){.size = WEFT_INTS(2)}), (1, 1, 2), 2, 4);
+    weft_pool_options ceiling = {.size = WEFT_INTS(2), .ceil_mode = true};
+    EXPECT(weft_average_pool(x, &ceiling), (1, 1, 3), 1.5, 3.5, 5);
+    EXPECT(weft_resize(F32((2), 0, 3), WEFT_SHAPE(N(4)), &(weft_resize_options){.coordinates = 1, .mode = 1}), (4), 0,
+           1, 2, 3);
+}
+
 static void triangles_are_known(void **state)
 {
     (void)state;
@@ -243,6 +261,39 @@ static void networks_refuse(void **state)
         WEFT_SHAPE_MISMATCH, "mse_loss: the operand has rank 0 but needs at least 1");
 }
 
+static void windows_refuse(void **state)
+{
+    (void)state;
+    weft_tensor x = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(f.n, N(4), N(9)));
+    weft_tensor w = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(N(6), N(2), N(3)));
+    weft_tensor open = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(N(4), N(2), f.n));
+    expect_error(weft_conv(f.y, f.y, NULL), WEFT_SHAPE_MISMATCH, "conv: the operand has rank 2 but needs at least 3");
+    expect_error(weft_conv(x, f.y, NULL), WEFT_SHAPE_MISMATCH, "conv: the operand has rank 3 but the kernel has 2");
+    expect_error(weft_conv(x, w, NULL), WEFT_SHAPE_MISMATCH,
+                 "conv: the kernel has 2 channels but each group of the operand 4");
+    expect_error(weft_conv(x, w, &(weft_conv_options){.groups = 4}), WEFT_SHAPE_MISMATCH,
+                 "conv: 6 channels of the result are no multiple of 4 groups");
+    expect_error(weft_conv(x, w, &(weft_conv_options){.groups = -1}), WEFT_INVALID_ARGUMENT,
+                 "conv: there are -1 groups");
+    expect_error(weft_conv(x, w, &(weft_conv_options){.groups = 2, .bias = f.v}), WEFT_SHAPE_MISMATCH,
+                 "conv: the bias has extent 3 but the result has 6 channels");
+    expect_error(weft_conv(x, w, &(weft_conv_options){.groups = 2, .stride = WEFT_INTS(1, 1)}), WEFT_INVALID_ARGUMENT,
+                 "conv: stride has 2 entries for 1 spatial axes");
+    expect_error(weft_conv(x, w, &(weft_conv_options){.groups = 2, .low = WEFT_INTS(-1)}), WEFT_INVALID_ARGUMENT,
+                 "conv: low padding 0 is -1, below 0");
+    expect_error(weft_conv_transpose(x, w, NULL), WEFT_SHAPE_MISMATCH,
+                 "conv_transpose: the kernel has 6 channels but the operand 4");
+    expect_error(weft_conv_transpose(x, open, NULL), WEFT_UNSUPPORTED,
+                 "conv_transpose: axis 2 of the kernel has extent n but needs a static one");
+    expect_error(weft_max_pool(x, NULL), WEFT_INVALID_ARGUMENT, "max_pool: the windows have no size");
+    expect_error(weft_average_pool(f.i, &(weft_pool_options){.size = WEFT_INTS(2)}), WEFT_DTYPE_MISMATCH,
+                 "average_pool: the operand has dtype i64, not a float");
+    expect_error(weft_adaptive_max_pool(x, WEFT_INTS(0)), WEFT_INVALID_ARGUMENT,
+                 "adaptive_max_pool: size 0 is 0, below 1");
+    expect_error(weft_resize(x, WEFT_SHAPE(N(3)), &(weft_resize_options){.scales = (const double[]){-1}}),
+                 WEFT_INVALID_ARGUMENT, "resize: scale 0 is -1, not positive");
+}
+
 int main(int argc, char **argv)
 {
     runtime_count = (size_t)argc - 1;
@@ -252,11 +303,13 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(matrices_multiply, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sums_of_powers_are_stable, set_up, tear_down),
         cmocka_unit_test_setup_teardown(moments_are_known, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(windows_are_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(triangles_are_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(queries_that_see_nothing_give_zeros, set_up, tear_down),
         cmocka_unit_test_setup_teardown(filling_refuses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(shapes_refuse, set_up, tear_down),
         cmocka_unit_test_setup_teardown(statistics_refuse, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(windows_refuse, set_up, tear_down),
         cmocka_unit_test_setup_teardown(networks_refuse, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
