@@ -93,6 +93,20 @@ weft_tensor weft_huber_loss(weft_tensor x, weft_tensor target, double delta, wef
 /* target * (log(target) - x) for logarithms x and probabilities `target`; 0 where `target` is 0. */
 weft_tensor weft_kl_divergence(weft_tensor x, weft_tensor target, weft_reduction_kind reduction);
 
+/* ---- losses of classes along `axis` of x ---- */
+typedef struct weft_class_options {
+    weft_tensor weights; /* [c], of x's dtype or f32 for a short one: what a row of each class counts; default 1 */
+    bool ignores;        /* rows of class `ignored` count 0 */
+    int64_t ignored;
+    weft_reduction_kind reduction; /* a mean is the sum of weighted losses by the sum of weights */
+} weft_class_options;
+/* -x at the class of each row: x holds logarithms of probabilities, `targets` (integers) has x's shape without `axis`.
+ * Rules for classes as for weft_gather. */
+weft_tensor weft_nll_loss(weft_tensor x, weft_tensor targets, int64_t axis, const weft_class_options *options);
+/* weft_nll_loss of log_softmax(x). Where `targets` are floats of x's shape they are probabilities: then a row's loss is
+ * the sum of -targets * weights * log_softmax(x), a mean is by the number of rows, and `ignored` plays no part. */
+weft_tensor weft_cross_entropy(weft_tensor x, weft_tensor targets, int64_t axis, const weft_class_options *options);
+
 /* The same calls with the caller's place attached to errors. */
 #ifndef WEFT_NO_PLACES
 #define weft_relu(...) WEFT_PLACED_(weft_relu(__VA_ARGS__))
@@ -116,6 +130,8 @@ weft_tensor weft_kl_divergence(weft_tensor x, weft_tensor target, weft_reduction
 #define weft_l1_loss(...) WEFT_PLACED_(weft_l1_loss(__VA_ARGS__))
 #define weft_huber_loss(...) WEFT_PLACED_(weft_huber_loss(__VA_ARGS__))
 #define weft_kl_divergence(...) WEFT_PLACED_(weft_kl_divergence(__VA_ARGS__))
+#define weft_nll_loss(...) WEFT_PLACED_(weft_nll_loss(__VA_ARGS__))
+#define weft_cross_entropy(...) WEFT_PLACED_(weft_cross_entropy(__VA_ARGS__))
 #endif
 
 #ifdef __cplusplus

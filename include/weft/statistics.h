@@ -32,6 +32,29 @@ weft_tensor weft_norm(weft_tensor x, weft_ints axes, double p, bool keep);
 /* How many elements are not 0 (NaN is not 0), as i64; any dtype. */
 weft_tensor weft_count_nonzero(weft_tensor x, weft_ints axes, bool keep);
 
+/* ---- order ---- */
+/* The element that share q in [0, 1] of the others along `axis` do not exceed, between neighbours by their distance
+ * (numpy's "linear"). NaN where there is one; at least one element. */
+weft_tensor weft_quantile(weft_tensor x, double q, int64_t axis, bool keep);
+/* quantile 1/2. */
+weft_tensor weft_median(weft_tensor x, int64_t axis, bool keep);
+/* The k greatest elements along `axis`, or the least if so asked, best first; writes where they are (i64; may be NULL).
+ * Of equal ones the first come first; NaNs come last. Anything ordered. */
+weft_tensor weft_top_k(weft_tensor x, int64_t axis, weft_extent k, bool smallest, weft_tensor *out_indices);
+/* How many elements of `sorted` [..., n], which are ascending with NaN last, come before each value: those less than
+ * it, or with `right` not greater. Values are [..., m] with the same leading axes, or of any shape where `sorted` has
+ * rank
+ * 1. i64. */
+weft_tensor weft_searchsorted(weft_tensor sorted, weft_tensor values, bool right);
+
+/* ---- counting ---- */
+/* How often each of 0 .. count - 1 is in x (integers of any shape), as i64 [count]; other numbers are not counted. With
+ * weights (WEFT_NO_TENSOR: none), which broadcast to x, their sums, in order. The values that there are: those whose
+ * count is not 0. */
+weft_tensor weft_bincount(weft_tensor x, weft_extent count, weft_tensor weights);
+/* How many elements lie in each of `bins` equal bins from `low` to `high`, the last one closed; numpy's rule. i64. */
+weft_tensor weft_histogram(weft_tensor x, int64_t bins, double low, double high);
+
 /* The same calls with the caller's place attached to errors. */
 #ifndef WEFT_NO_PLACES
 #define weft_mean(...) WEFT_PLACED_(weft_mean(__VA_ARGS__))
@@ -40,6 +63,12 @@ weft_tensor weft_count_nonzero(weft_tensor x, weft_ints axes, bool keep);
 #define weft_logsumexp(...) WEFT_PLACED_(weft_logsumexp(__VA_ARGS__))
 #define weft_norm(...) WEFT_PLACED_(weft_norm(__VA_ARGS__))
 #define weft_count_nonzero(...) WEFT_PLACED_(weft_count_nonzero(__VA_ARGS__))
+#define weft_quantile(...) WEFT_PLACED_(weft_quantile(__VA_ARGS__))
+#define weft_median(...) WEFT_PLACED_(weft_median(__VA_ARGS__))
+#define weft_top_k(...) WEFT_PLACED_(weft_top_k(__VA_ARGS__))
+#define weft_searchsorted(...) WEFT_PLACED_(weft_searchsorted(__VA_ARGS__))
+#define weft_bincount(...) WEFT_PLACED_(weft_bincount(__VA_ARGS__))
+#define weft_histogram(...) WEFT_PLACED_(weft_histogram(__VA_ARGS__))
 #endif
 
 #ifdef __cplusplus

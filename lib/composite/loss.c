@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Losses. */
 #include <weft/nn.h>
+#include <weft/shape.h>
 #include "lib/composite/composite.h"
 
 /* Both operands widened. */
@@ -66,4 +67,139 @@ weft_tensor weft_kl_divergence(weft_tensor x, weft_tensor target, weft_reduction
     weft_tensor zero = weft_scalar_like(x, 0);
     weft_tensor loss = weft_mul(target, weft_sub(weft_log(target), x));
     return end("kl_divergence", weft_select(weft_eq(target, zero), zero, loss), reduction, dtype);
+}
+
+/* ---- classes ---- */
+
+/* Logits or logarithms with the classes last, and for each row its class and its weight. */
+typedef struct classification {
+    weft_tensor x, classes, weights; /* weights: WEFT_NO_TENSOR where all are 1 */
+    weft_class_options options;
+    weft_dtype dtype;
+} classification;
+
+/* The class of each row, 0 instead of one that is ignored, and what the row counts. */
+static void weigh_rows(classification *c, weft_tensor targets)
+{
+    weft_tensor zero = weft_scalar_like(c->x, 0), one = weft_scalar_like(c->x, 1), counts = WEFT_NO_TENSOR;
+    c->classes = weft_composite_cast(targets, WEFT_I64);
+    if (c->options.ignores) {
+        weft_tensor ignored = weft_constant(targets.graph, WEFT_I64, (weft_ints){0, NULL}, &c->options.ignored);
+        weft_tensor is_used = weft_ne(c->classes, ignored);
+        c->classes = weft_select(is_used, c->classes, weft_scalar_like(c->classes, 0));
+        counts = weft_select(is_used, one, zero);
+    }
+    c->weights = counts;
+    if (weft_composite_is_absent(c->options.weights)) return;
+    weft_tensor own = weft_gather(c->options.weights, c->classes, 0);
+    c->weights = weft_composite_is_absent(counts) ? own : weft_select(weft_eq(counts, zero), zero, own);
+}
+
+static bool check_weights(const char *function, const classification *c)
+{
+    weft_tensor weights = c->options.weights;
+    if (weft_composite_is_absent(weights)) return true;
+    if (weft_tensor_rank(weights) != 1) {
+        weft_trace_fail(c->x.graph, WEFT_SHAPE_MISMATCH, function, "the weights have rank %zu, not 1",
+                        weft_tensor_rank(weights));
+        return false;
+    }
+    weft_extent own = weft_tensor_extent(weights, 0), classes = weft_tensor_extent(c->x, -1);
+    return weft_require_equal(c->x.graph, own, classes, "%s: there are %s weights for %s classes", function,
+                              weft_extent_describe(own).text, weft_extent_describe(classes).text);
+}
+
+static bool begin_classes(const char *function, weft_tensor x, weft_tensor targets, int64_t axis,
+                          const weft_class_options *options, classification *out_c)
+{
+    int64_t at;
+    *out_c = (classification){.dtype = weft_tensor_dtype(x)};
+    if (options != NULL) out_c->options = *options;
+    weft_tensor operands[] = {x, targets, out_c->options.weights};
+    if (!weft_composite_begin(function, 3, operands) || !weft_composite_wants_float(function, "the operand", x) ||
+        !weft_axis_normalize(x.graph, function, axis, weft_tensor_rank(x), &at) ||
+        !weft_composite_join(function, "the tensor of weights", x, &out_c->options.weights)) {
+        return false;
+    }
+    out_c->x = weft_moveaxis(weft_composite_widen(x), WEFT_INTS(at), WEFT_INTS(-1));
+    return check_weights(function, out_c);
+}
+
+/* Whether there is one class for each row. */
+static bool begin_indices(const char *function, weft_tensor targets, classification *c)
+{
+    size_t rank = weft_tensor_rank(c->x) - 1;
+    if (!weft_composite_wants_integer(function, "the target", targets)) return false;
+    if (weft_tensor_rank(targets) != rank) {
+        weft_trace_fail(c->x.graph, WEFT_SHAPE_MISMATCH, function, "the target has rank %zu, not %zu",
+                        weft_tensor_rank(targets), rank);
+        return false;
+    }
+    for (size_t i = 0; i < rank; i++) {
+        weft_extent own = weft_tensor_extent(targets, (int64_t)i), rows = weft_tensor_extent(c->x, (int64_t)i);
+        if (!weft_require_equal(c->x.graph, own, rows, "%s: axis %zu of the target has extent %s, not %s", function, i,
+                                weft_extent_describe(own).text, weft_extent_describe(rows).text)) {
+            return false;
+        }
+    }
+    weigh_rows(c, targets);
+    return weft_tensor_is_valid(c->classes);
+}
+
+/* The elements of x at the classes. */
+static weft_tensor pick(const classification *c)
+{
+    return weft_squeeze(weft_take_along_axis(c->x, weft_unsqueeze(c->classes, -1), -1), -1);
+}
+
+/* Each row's loss, weighted and reduced: the mean is over weights. */
+static weft_tensor end_classes(const char *function, const classification *c, weft_tensor loss)
+{
+    weft_reduction_kind reduction = c->options.reduction;
+    if (weft_composite_is_absent(c->weights)) return end(function, loss, reduction, c->dtype);
+    weft_tensor zero = weft_scalar_like(loss, 0);
+    loss = weft_select(weft_eq(c->weights, zero), zero, weft_mul(loss, c->weights));
+    if (reduction != WEFT_REDUCTION_MEAN) return end(function, loss, reduction, c->dtype);
+    weft_axis_list axes = weft_axis_range(0, weft_tensor_rank(loss));
+    weft_ints all = weft_axis_list_ints(&axes);
+    weft_tensor weights = weft_broadcast_like(c->weights, loss);
+    weft_tensor mean = weft_div(weft_reduce_sum(loss, all, false), weft_reduce_sum(weights, all, false));
+    return weft_composite_cast(mean, c->dtype);
+}
+
+weft_tensor weft_nll_loss(weft_tensor x, weft_tensor targets, int64_t axis, const weft_class_options *options)
+{
+    classification c;
+    if (!begin_classes("nll_loss", x, targets, axis, options, &c) || !begin_indices("nll_loss", targets, &c)) {
+        return weft_tensor_failed(x.graph);
+    }
+    return end_classes("nll_loss", &c, weft_neg(pick(&c)));
+}
+
+/* With a probability for every class. */
+static weft_tensor cross_probabilities(const classification *c, weft_tensor x, weft_tensor targets, int64_t axis)
+{
+    if (!weft_composite_join("cross_entropy", "the target", x, &targets)) return weft_tensor_failed(c->x.graph);
+    if (weft_tensor_rank(targets) != weft_tensor_rank(c->x)) {
+        return weft_trace_fail(c->x.graph, WEFT_SHAPE_MISMATCH, "cross_entropy",
+                               "the target has rank %zu but the operand %zu", weft_tensor_rank(targets),
+                               weft_tensor_rank(c->x));
+    }
+    weft_tensor shares = weft_mul(weft_log_softmax(c->x, -1), weft_moveaxis(targets, WEFT_INTS(axis), WEFT_INTS(-1)));
+    if (!weft_composite_is_absent(c->options.weights)) shares = weft_mul(shares, c->options.weights);
+    weft_tensor loss = weft_neg(weft_reduce_sum(shares, WEFT_INTS(-1), false));
+    return end("cross_entropy", loss, c->options.reduction, c->dtype);
+}
+
+weft_tensor weft_cross_entropy(weft_tensor x, weft_tensor targets, int64_t axis, const weft_class_options *options)
+{
+    classification c;
+    if (!begin_classes("cross_entropy", x, targets, axis, options, &c)) return weft_tensor_failed(x.graph);
+    bool indices = weft_dtype_info_of(weft_tensor_dtype(targets))->kind != WEFT_KIND_FLOAT;
+    if (!indices) return cross_probabilities(&c, x, targets, axis);
+    if (!begin_indices("cross_entropy", targets, &c)) return weft_tensor_failed(x.graph);
+    weft_tensor greatest = weft_reduce_max(c.x, WEFT_INTS(-1), false);
+    weft_tensor powers = weft_exp(weft_sub(c.x, weft_unsqueeze(greatest, -1)));
+    weft_tensor sum = weft_reduce_sum(powers, WEFT_INTS(-1), false);
+    return end_classes("cross_entropy", &c, weft_sub(weft_log(sum), weft_sub(pick(&c), greatest)));
 }

@@ -7,6 +7,8 @@ from binding import Extent, Tensor, numpy, structure
 
 CASES = {}
 NormOptions = structure("weft_norm_options", scale=Tensor, bias=Tensor, epsilon=ctypes.c_double)
+ClassOptions = structure("weft_class_options", weights=Tensor, ignores=ctypes.c_bool, ignored=ctypes.c_int64,
+                         reduction=ctypes.c_int)
 AttentionOptions = structure("weft_attention_options", mask=Tensor, causal=ctypes.c_bool, causal_offset=Extent,
                              scale=ctypes.c_double)
 
@@ -227,3 +229,35 @@ def kl_divergence(draw):
     def formula(x, y):
         return numpy.where(y == 0, 0, y * (numpy.log(y) - x))
     return loss(draw, "kl_divergence", formula, low=0, high=1)
+
+
+@case
+def class_losses(draw):
+    dtype, shape = draw.float(), draw.extents(1, 3, least=1)
+    axis = draw.axis(len(shape))
+    x = draw.operand(shape, dtype)
+    rows = shape[:axis % len(shape)] + shape[axis % len(shape) + 1:]
+    count, reduction = shape[axis], draw.randint(0, 2)
+    targets = draw.operand(rows, draw.choice([numpy.int32, numpy.int64]), low=0, high=count)
+    shares = draw.operand(shape, dtype, low=0, high=1)
+    weights = draw.operand([count], dtype, low=0.1, high=2) if draw.random() < 0.5 else None
+    ignores, ignored = draw.random() < 0.5, draw.randint(-1, 2)
+    logs = numpy.moveaxis(x.astype(float), axis, -1)
+    logs = logs - logs.max(-1, keepdims=True)
+    logs = logs - numpy.log(numpy.exp(logs).sum(-1, keepdims=True))
+    own = numpy.ones(count) if weights is None else weights.astype(float)
+    counts = own[targets] * ~((targets == ignored) & ignores)
+    picked = -numpy.take_along_axis(logs, targets[..., None].astype(int), -1)[..., 0] * counts
+    nll = -numpy.take_along_axis(numpy.moveaxis(x.astype(float), axis, -1), targets[..., None].astype(int), -1)
+    nll = nll[..., 0] * counts
+    soft = -(logs * own * numpy.moveaxis(shares.astype(float), axis, -1)).sum(-1)
+
+    def trace(t, a, b, c, *rest):
+        options = ClassOptions(ignores=ignores, ignored=ignored, reduction=reduction)
+        if rest:
+            options.weights = rest[0]
+        return [t.cross_entropy(a, b, axis, ctypes.byref(options)), t.nll_loss(a, b, axis, ctypes.byref(options)),
+                t.cross_entropy(a, c, axis, ctypes.byref(options))]
+    reduce = REDUCTIONS[reduction]
+    means = [values.sum() / counts.sum() for values in (picked, nll)] if reduction == 0 else map(reduce, (picked, nll))
+    return draw.trial(trace, *means, reduce(soft), ulp=32, scale=float(1 + (abs(x).max() + 5) * max(x.size, 1)))

@@ -13,13 +13,14 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from binding import Failure, Weft, numpy
 from oracle import Draw, Tracer, differences
 import conv
+import elementwise
 import linear
 import nn
 import shape
 import statistic
 
 TRIALS = 12
-CASES = {**conv.CASES, **linear.CASES, **nn.CASES, **shape.CASES, **statistic.CASES}
+CASES = {**conv.CASES, **elementwise.CASES, **linear.CASES, **nn.CASES, **shape.CASES, **statistic.CASES}
 
 
 def check(weft, name, number):

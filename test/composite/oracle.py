@@ -6,8 +6,8 @@ import random
 
 from binding import SIZE, Tensor, numpy
 
-FLOATS = [numpy.float32, numpy.float64]
-NUMBERS = [numpy.float32, numpy.float64, numpy.int32, numpy.int64]
+FLOATS = [numpy.float32, numpy.float64, numpy.float16]
+NUMBERS = [*FLOATS, numpy.int32, numpy.int64]
 NAMES = ["bool", "u1", "i4", "u4", "i8", None, "f2", "f4", "f8", "c8", "c16"]  # as weft_dtype counts
 SPECIALS = [0.0, -0.0, numpy.inf, -numpy.inf, numpy.nan, 1e-30, -1e30]
 

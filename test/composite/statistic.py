@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases of <weft/statistics.h>."""
-from binding import numpy
+import ctypes
+
+from binding import Tensor, numpy
 from oracle import NUMBERS
 
 CASES = {}
@@ -76,3 +78,61 @@ def count_nonzero(draw):
     keep = draw.random() < 0.5
     return draw.trial(lambda t, a: [t.count_nonzero(a, axes, keep)],
                       numpy.asarray(numpy.count_nonzero(x, axes, keepdims=keep), numpy.int64))
+
+
+@case
+def quantile(draw):
+    shape = draw.extents(1, 3, least=1)
+    x = draw.operand(shape, draw.float(), special=draw.random() < 0.3)
+    axis, keep, q = draw.axis(len(shape)), draw.random() < 0.5, draw.choice([0.0, 0.25, 0.5, 0.9, 1.0, draw.random()])
+    wide = x.astype(numpy.float64)
+    # Between equal infinities numpy gives NaN.
+    low, high = (numpy.quantile(wide, q, axis, keepdims=keep, method=name) for name in ("lower", "higher"))
+    expected = numpy.where(low == high, low, numpy.quantile(wide, q, axis, keepdims=keep))
+    middle = numpy.median(wide, axis, keepdims=keep)
+    return draw.trial(lambda t, a: [t.quantile(a, q, axis, keep), t.median(a, axis, keep)], expected, middle,
+                      scale=numpy.where(numpy.isfinite(expected), 1e2, 0))
+
+
+@case
+def top_k(draw):
+    shape = draw.extents(1, 3)
+    x = draw.operand(shape, draw.choice(NUMBERS))
+    axis, smallest = draw.axis(len(shape)), draw.random() < 0.5
+    k = draw.randint(0, x.shape[axis])
+    order = numpy.argsort(x if smallest else -x, axis, kind="stable").take(range(k), axis)
+
+    def trace(t, a):
+        indices = Tensor()
+        return [t.top_k(a, axis, t.weft.extent_of(k), smallest, ctypes.byref(indices)), indices]
+    return draw.trial(trace, numpy.take_along_axis(x, order, axis), order)
+
+
+@case
+def searchsorted(draw):
+    dtype, right, batch = draw.choice(NUMBERS), draw.random() < 0.5, draw.extents(0, 2)
+    floats = numpy.dtype(dtype).kind == "f"
+    rows = draw.operand(batch + draw.extents(1), dtype, special=floats and draw.random() < 0.5)
+    rows = numpy.sort(rows, -1)
+    draw.operands[-1].data = rows
+    values = draw.operand(batch + draw.extents(1) if batch else draw.extents(0, 2), dtype, special=floats)
+    side = "right" if right else "left"
+    places = numpy.zeros(values.shape, numpy.int64)
+    if not batch:
+        places[...] = numpy.searchsorted(rows, values, side)
+    for row in numpy.ndindex(*batch):
+        places[row] = numpy.searchsorted(rows[row], values[row], side)
+    return draw.trial(lambda t, a, b: [t.searchsorted(a, b, right)], places)
+
+
+@case
+def counting(draw):
+    count, bins = draw.extents(1, least=1)[0], draw.randint(1, 20)
+    x = draw.operand(draw.extents(0, 3), draw.choice([numpy.int32, numpy.int64, numpy.uint8]), low=0, high=12)
+    weights, values = draw.operand(x.shape, draw.float()), draw.operand(x.shape, draw.float(), special=True)
+    inside = x < count
+    sums = numpy.bincount(x[inside].ravel(), weights[inside].ravel(), count).astype(float)
+    return draw.trial(lambda t, a, b, c: [t.bincount(a, t.weft.extent_of(count), Tensor()),
+                                          t.bincount(a, t.weft.extent_of(count), b), t.histogram(c, bins, -2.0, 3.5)],
+                      numpy.bincount(x[inside].ravel(), minlength=count), sums,
+                      numpy.histogram(values, bins, (-2.0, 3.5))[0], scale=numpy.abs(weights).sum())

@@ -129,6 +129,9 @@ static void moments_are_known(void **state)
     weft_tensor x = F32((4), .2035, 1.2959, 1.8101, -.4644);
     EXPECT_NEAR(weft_variance(x, WEFT_INTS(0), 1, false), (), 5e-5, 1.0631);
     EXPECT(weft_mean(weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(N(0))), WEFT_INTS(0), false), (), NAN);
+    /* The sum of these is beyond f16. */
+    weft_tensor large = weft_full(f.graph, WEFT_F16, 60000, WEFT_SHAPE(N(4)));
+    EXPECT(weft_mean(large, WEFT_INTS(0), false), (), 60000);
     EXPECT(weft_norm(F32((2), 3, -4), WEFT_INTS(0), 2, false), (), 5);
 }
 
@@ -294,6 +297,61 @@ static void windows_refuse(void **state)
                  WEFT_INVALID_ARGUMENT, "resize: scale 0 is -1, not positive");
 }
 
+static void searches_are_known(void **state)
+{
+    (void)state;
+    weft_tensor x = F32((2, 5), 3, 1, 4, 1.5F, 5, 2, 1, 7, 8, 2), indices;
+    EXPECT(weft_top_k(x, -1, N(2), false, &indices), (2, 2), 5, 4, 8, 7);
+    EXPECT(indices, (2, 2), 4, 2, 3, 2);
+    EXPECT(weft_top_k(x, -1, N(2), true, NULL), (2, 2), 1, 1.5, 1, 2);
+    EXPECT(weft_median(x, 1, false), (2), 3, 2);
+    EXPECT(weft_quantile(F32((4), 1, 2, 3, 5), .5, 0, false), (), 2.5);
+    EXPECT(weft_median(F32((3), 1, NAN, 3), 0, true), (1), NAN);
+    EXPECT(weft_searchsorted(F32((4), 1, 2, 2, 3), F32((4), 2, 0, NAN, 3), false), (4), 1, 0, 4, 3);
+    EXPECT(weft_searchsorted(F32((4), 1, 2, 2, 3), F32((4), 2, 0, NAN, 3), true), (4), 3, 0, 4, 4);
+    EXPECT(weft_bincount(I64((5), 1, 0, 1, 7, -1), N(3), WEFT_NO_TENSOR), (3), 1, 2, 0);
+    EXPECT(weft_histogram(F32((5), 0, 1, 2, NAN, 3), 2, 0, 2), (2), 1, 2);
+}
+
+static void class_losses_are_known(void **state)
+{
+    (void)state;
+    weft_tensor x = F32((2, 2), 0, 0, 1000, 0);
+    EXPECT_NEAR(weft_cross_entropy(x, I64((2), 0, 1), 1, NULL), (), 1e-4, (0.6931472 + 1000) / 2);
+    weft_class_options ignoring = {.ignores = true, .ignored = -100};
+    EXPECT_NEAR(weft_cross_entropy(x, I64((2), 0, -100), 1, &ignoring), (), 1e-6, 0.6931472);
+    weft_class_options each = {.weights = F32((2), 2, 3), .reduction = WEFT_REDUCTION_NONE};
+    EXPECT(weft_nll_loss(F32((2, 2), -1, -2, -3, -4), I64((2), 0, 1), -1, &each), (2), 2, 12);
+}
+
+static void searches_refuse(void **state)
+{
+    (void)state;
+    weft_tensor indices;
+    expect_error(weft_quantile(f.y, 1.5, 0, false), WEFT_OUT_OF_RANGE, "quantile: the quantile is 1.5, not in [0, 1]");
+    expect_error(weft_median(weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(N(0))), 0, false), WEFT_OUT_OF_RANGE,
+                 "median: axis 0 has extent 0, below 1");
+    expect_error(weft_top_k(f.y, 0, N(4), false, &indices), WEFT_OUT_OF_RANGE, "top_k: k is 4 but axis 0 has extent 3");
+    assert_false(weft_tensor_is_valid(indices));
+    expect_error(weft_searchsorted(f.v, f.d, false), WEFT_DTYPE_MISMATCH,
+                 "searchsorted: the sorted operand has dtype f32 but the values have f64");
+    expect_error(weft_searchsorted(f.y, f.v, false), WEFT_SHAPE_MISMATCH,
+                 "searchsorted: the sorted operand has rank 2 but the values have 1");
+    expect_error(weft_bincount(f.v, N(3), WEFT_NO_TENSOR), WEFT_DTYPE_MISMATCH,
+                 "bincount: the operand has dtype f32, not an integer");
+    expect_error(weft_histogram(f.v, 2, 1, 0), WEFT_INVALID_ARGUMENT, "histogram: there are 2 bins from 1 to 0");
+    expect_error(weft_cross_entropy(f.y, f.i, 0, NULL), WEFT_SHAPE_MISMATCH,
+                 "cross_entropy: axis 0 of the target has extent 3, not 4");
+    expect_error(weft_nll_loss(f.y, f.v, 1, NULL), WEFT_DTYPE_MISMATCH,
+                 "nll_loss: the target has dtype f32, not an integer");
+    expect_error(weft_nll_loss(f.v, f.i, 0, NULL), WEFT_SHAPE_MISMATCH, "nll_loss: the target has rank 1, not 0");
+    expect_error(weft_cross_entropy(f.y, f.i, 1, &(weft_class_options){.weights = f.v}), WEFT_SHAPE_MISMATCH,
+                 "cross_entropy: there are 3 weights for 4 classes");
+    expect_error(weft_cross_entropy(f.y, f.v, 1, NULL), WEFT_SHAPE_MISMATCH,
+                 "cross_entropy: the target has rank 1 but the operand 2");
+    expect_error(weft_is_close(f.i, f.i, 0, 0), WEFT_DTYPE_MISMATCH, "is_close: a has dtype i64, not a float");
+}
+
 int main(int argc, char **argv)
 {
     runtime_count = (size_t)argc - 1;
@@ -304,6 +362,9 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(sums_of_powers_are_stable, set_up, tear_down),
         cmocka_unit_test_setup_teardown(moments_are_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(windows_are_known, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(searches_are_known, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(class_losses_are_known, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(searches_refuse, set_up, tear_down),
         cmocka_unit_test_setup_teardown(triangles_are_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(queries_that_see_nothing_give_zeros, set_up, tear_down),
         cmocka_unit_test_setup_teardown(filling_refuses, set_up, tear_down),

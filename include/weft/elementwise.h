@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_ELEMENTWISE_H
+#define WEFT_ELEMENTWISE_H
+/* Elementwise functions composed of the primitives of ops.h, whose rules hold here too: operands broadcast. For a
+ * choice between two tensors see weft_select. */
+#include <weft/ops.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* min(max(x, low), high), so `high` where low > high; anything ordered. */
+weft_tensor weft_clamp(weft_tensor x, weft_tensor low, weft_tensor high);
+/* a + (b - a) * t; numeric. */
+weft_tensor weft_lerp(weft_tensor a, weft_tensor b, weft_tensor t);
+/* |a - b| <= absolute + relative * |b| as bool; infinities are close to themselves, NaN to nothing. Floats. */
+weft_tensor weft_is_close(weft_tensor a, weft_tensor b, double relative, double absolute);
+/* Of any dtype, whose elements are true when not 0 (NaN is): bool. */
+weft_tensor weft_logical_and(weft_tensor a, weft_tensor b);
+weft_tensor weft_logical_or(weft_tensor a, weft_tensor b);
+weft_tensor weft_logical_xor(weft_tensor a, weft_tensor b);
+weft_tensor weft_logical_not(weft_tensor x);
+
+/* The same calls with the caller's place attached to errors. */
+#ifndef WEFT_NO_PLACES
+#define weft_clamp(...) WEFT_PLACED_(weft_clamp(__VA_ARGS__))
+#define weft_lerp(...) WEFT_PLACED_(weft_lerp(__VA_ARGS__))
+#define weft_is_close(...) WEFT_PLACED_(weft_is_close(__VA_ARGS__))
+#define weft_logical_and(...) WEFT_PLACED_(weft_logical_and(__VA_ARGS__))
+#define weft_logical_or(...) WEFT_PLACED_(weft_logical_or(__VA_ARGS__))
+#define weft_logical_xor(...) WEFT_PLACED_(weft_logical_xor(__VA_ARGS__))
+#define weft_logical_not(...) WEFT_PLACED_(weft_logical_not(__VA_ARGS__))
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is found by sorting or searching. */
+#include <weft/statistics.h>
+#include <inttypes.h>
+#include <math.h>
+#include <weft/shape.h>
+#include "lib/composite/composite.h"
+
+/* ---- order statistics ---- */
+
+/* The element at `place` (f64 of rank 0, not negative) along the axis, which is gone. */
+static weft_tensor element_at(weft_tensor sorted, int64_t axis, weft_tensor place)
+{
+    return weft_gather(sorted, weft_cast(place, WEFT_I64), axis);
+}
+
+static weft_tensor interpolate(weft_tensor a, weft_tensor b, weft_tensor t)
+{
+    weft_tensor way = weft_sub(b, a), one = weft_scalar_like(t, 1);
+    weft_tensor from_a = weft_add(a, weft_mul(way, t)), from_b = weft_sub(b, weft_mul(way, weft_sub(one, t)));
+    weft_tensor is_first = weft_lt(t, weft_scalar_like(t, 0.5));
+    /* Equal infinities have no way between them. */
+    return weft_select(weft_eq(a, b), a, weft_select(is_first, from_a, from_b));
+}
+
+static weft_tensor quantile(const char *function, weft_tensor x, double q, int64_t axis, bool keep)
+{
+    int64_t at;
+    if (!weft_composite_begin(function, 1, &x) || !weft_composite_wants_float(function, "the operand", x) ||
+        !weft_axis_normalize(x.graph, function, axis, weft_tensor_rank(x), &at)) {
+        return weft_tensor_failed(x.graph);
+    }
+    if (!(q >= 0 && q <= 1)) {
+        return weft_trace_fail(x.graph, WEFT_OUT_OF_RANGE, function, "the quantile is %g, not in [0, 1]", q);
+    }
+    weft_extent extent = weft_tensor_extent(x, at);
+    if (!weft_require_at_most(x.graph, weft_extent_of(1), extent, "%s: axis %" PRId64 " has extent %s, below 1",
+                              function, at, weft_extent_describe(extent).text)) {
+        return weft_tensor_failed(x.graph);
+    }
+    weft_tensor sorted = weft_sort(weft_composite_widen(x), at, false), share = weft_scalar(x.graph, WEFT_F64, q);
+    weft_tensor last = weft_extent_like(share, weft_extent_plus(extent, -1)), place = weft_mul(share, last);
+    weft_tensor low = weft_cast(weft_cast(place, WEFT_I64), WEFT_F64);
+    weft_tensor high = weft_min(weft_add(low, weft_scalar_like(low, 1)), last);
+    weft_tensor a = element_at(sorted, at, low), b = element_at(sorted, at, high);
+    weft_tensor t = weft_composite_cast(weft_sub(place, low), weft_tensor_dtype(sorted));
+    weft_tensor greatest = element_at(sorted, at, last);
+    weft_tensor value = weft_select(weft_ne(greatest, greatest), greatest, interpolate(a, b, t));
+    value = weft_composite_cast(value, weft_tensor_dtype(x));
+    return keep ? weft_unsqueeze(value, at) : value;
+}
+
+weft_tensor weft_quantile(weft_tensor x, double q, int64_t axis, bool keep)
+{
+    return quantile("quantile", x, q, axis, keep);
+}
+
+weft_tensor weft_median(weft_tensor x, int64_t axis, bool keep)
+{
+    return quantile("median", x, 0.5, axis, keep);
+}
+
+weft_tensor weft_top_k(weft_tensor x, int64_t axis, weft_extent k, bool smallest, weft_tensor *out_indices)
+{
+    weft_tensor unused;
+    int64_t at;
+    if (out_indices == NULL) out_indices = &unused;
+    *out_indices = weft_tensor_failed(x.graph);
+    if (!weft_composite_begin("top_k", 1, &x) ||
+        !weft_axis_normalize(x.graph, "top_k", axis, weft_tensor_rank(x), &at)) {
+        return weft_tensor_failed(x.graph);
+    }
+    weft_extent extent = weft_tensor_extent(x, at);
+    if (!weft_require_at_most(x.graph, k, extent, "top_k: k is %s but axis %" PRId64 " has extent %s",
+                              weft_extent_describe(k).text, at, weft_extent_describe(extent).text)) {
+        return weft_tensor_failed(x.graph);
+    }
+    *out_indices = weft_narrow(weft_argsort(x, at, !smallest), at, weft_extent_of(0), k);
+    return weft_take_along_axis(x, *out_indices, at);
+}
+
+/* ---- searching ---- */
+
+/* Whether `element` comes before the place of `value`, with NaN after all numbers. */
+static weft_tensor comes_before(weft_tensor element, weft_tensor value, bool right)
+{
+    weft_tensor before = right ? weft_le(element, value) : weft_lt(element, value);
+    if (weft_dtype_info_of(weft_tensor_dtype(value))->kind != WEFT_KIND_FLOAT) return before;
+    weft_tensor is_nan = weft_ne(value, value);
+    return weft_or(before, right ? is_nan : weft_and(is_nan, weft_eq(element, element)));
+}
+
+/* One element more along the last axis, so that there is one to look at. */
+static weft_tensor pad_row(weft_tensor sorted)
+{
+    weft_extent low[WEFT_MAX_RANK], high[WEFT_MAX_RANK];
+    size_t rank = weft_tensor_rank(sorted);
+    for (size_t i = 0; i < rank; i++) {
+        low[i] = weft_extent_of(0);
+        high[i] = weft_extent_of(i + 1 == rank ? 1 : 0);
+    }
+    return weft_pad(sorted, weft_scalar_like(sorted, 0), (weft_shape){rank, low}, (weft_shape){rank, high});
+}
+
+/* Halves the row: adds powers of two to the place for as long as what lies before it comes before the value. */
+static weft_tensor search_rows(weft_tensor sorted, weft_tensor values, bool right)
+{
+    int64_t least, most;
+    size_t rank = weft_tensor_rank(sorted);
+    weft_extent extent = weft_tensor_extent(sorted, -1);
+    weft_extent_range(extent, &least, &most);
+    weft_tensor count = weft_extent_like(weft_scalar(sorted.graph, WEFT_I64, 0), extent);
+    if (least == 0) sorted = pad_row(sorted);
+    weft_tensor one = weft_scalar_like(count, 1), place = weft_cast(weft_full_like(values, 0), WEFT_I64);
+    for (int bit = 62; bit >= 0; bit--) {
+        int64_t step = INT64_C(1) << bit;
+        if (step > most) continue;
+        weft_tensor next = weft_add(place, weft_scalar_like(place, (double)step));
+        weft_tensor index = weft_sub(weft_min(next, count), one);
+        weft_tensor element = rank == 1 ? weft_gather(sorted, index, 0) : weft_take_along_axis(sorted, index, -1);
+        weft_tensor fits = weft_and(weft_le(next, count), comes_before(element, values, right));
+        place = weft_select(fits, next, place);
+    }
+    return place;
+}
+
+weft_tensor weft_searchsorted(weft_tensor sorted, weft_tensor values, bool right)
+{
+    weft_tensor operands[] = {sorted, values};
+    size_t rank = weft_tensor_rank(sorted);
+    if (!weft_composite_begin("searchsorted", 2, operands) ||
+        !weft_composite_wants_rank("searchsorted", "the sorted operand", sorted, 1)) {
+        return weft_tensor_failed(sorted.graph);
+    }
+    if (weft_tensor_dtype(values) != weft_tensor_dtype(sorted)) {
+        return weft_trace_fail(sorted.graph, WEFT_DTYPE_MISMATCH, "searchsorted",
+                               "the sorted operand has dtype %s but the values have %s",
+                               weft_dtype_name(weft_tensor_dtype(sorted)), weft_dtype_name(weft_tensor_dtype(values)));
+    }
+    if (rank != 1 && weft_tensor_rank(values) != rank) {
+        return weft_trace_fail(sorted.graph, WEFT_SHAPE_MISMATCH, "searchsorted",
+                               "the sorted operand has rank %zu but the values have %zu", rank,
+                               weft_tensor_rank(values));
+    }
+    return search_rows(sorted, values, right);
+}
+
+/* ---- counting ---- */
+
+weft_tensor weft_bincount(weft_tensor x, weft_extent count, weft_tensor weights)
+{
+    weft_tensor operands[] = {x, weights};
+    if (!weft_composite_begin("bincount", 2, operands) || !weft_composite_wants_integer("bincount", "the operand", x)) {
+        return weft_tensor_failed(x.graph);
+    }
+    weft_tensor index = weft_composite_cast(x, WEFT_I64), zero = weft_scalar_like(index, 0);
+    weft_tensor limit = weft_extent_like(index, count);
+    weft_tensor inside = weft_and(weft_ge(index, zero), weft_lt(index, limit));
+    weft_tensor one = weft_scalar_like(index, 1);
+    weft_tensor updates = weft_broadcast_like(weft_composite_is_absent(weights) ? one : weights, x);
+    if (!weft_tensor_is_valid(updates)) return updates;
+    /* What is outside goes to a place of its own behind the others. */
+    weft_tensor bins = weft_zeros(x.graph, weft_tensor_dtype(updates), WEFT_SHAPE(weft_extent_plus(count, 1)));
+    weft_tensor places = weft_select(inside, index, limit);
+    weft_tensor sums = weft_scatter(bins, WEFT_TENSORS(places), WEFT_INTS(0), updates, WEFT_SCATTER_ADD);
+    return weft_narrow(sums, 0, weft_extent_of(0), count);
+}
+
+/* The lower edge of bin number `i` (f64), or the upper one of the last. */
+static weft_tensor edge_of(weft_tensor i, int64_t bins, double low, double high)
+{
+    weft_tensor edge =
+        weft_add(weft_mul(i, weft_scalar_like(i, (high - low) / (double)bins)), weft_scalar_like(i, low));
+    return weft_select(weft_eq(i, weft_scalar_like(i, (double)bins)), weft_scalar_like(i, high), edge);
+}
+
+weft_tensor weft_histogram(weft_tensor x, int64_t bins, double low, double high)
+{
+    if (!weft_composite_begin("histogram", 1, &x) || !weft_composite_wants_float("histogram", "the operand", x)) {
+        return weft_tensor_failed(x.graph);
+    }
+    if (bins < 1 || !(low < high) || !isfinite(high - low)) {
+        return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "histogram", "there are %" PRId64 " bins from %g to %g",
+                               bins, low, high);
+    }
+    weft_tensor wide = weft_composite_cast(x, WEFT_F64), first = weft_scalar_like(wide, low);
+    weft_tensor last = weft_scalar_like(wide, (double)(bins - 1)), one = weft_scalar_like(wide, 1);
+    weft_tensor share = weft_div(weft_sub(wide, first), weft_scalar_like(wide, high - low));
+    weft_tensor scaled = weft_mul(share, weft_scalar_like(wide, (double)bins));
+    weft_tensor bin = weft_min(weft_cast(weft_cast(scaled, WEFT_I64), WEFT_F64), last);
+    /* Rounding may put an element beside its bin; the edges decide. */
+    weft_tensor zero = weft_scalar_like(wide, 0);
+    weft_tensor below = weft_lt(wide, edge_of(bin, bins, low, high));
+    bin = weft_select(below, weft_sub(bin, one), bin);
+    weft_tensor above = weft_and(weft_ge(wide, edge_of(weft_add(bin, one), bins, low, high)), weft_lt(bin, last));
+    bin = weft_select(above, weft_add(bin, one), bin);
+    weft_tensor inside = weft_and(weft_ge(wide, first), weft_le(wide, weft_scalar_like(wide, high)));
+    weft_tensor index = weft_cast(weft_select(inside, bin, weft_sub(zero, one)), WEFT_I64);
+    return weft_bincount(index, weft_extent_of(bins), WEFT_NO_TENSOR);
+}
