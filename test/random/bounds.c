@@ -236,6 +236,50 @@ static bound leaf(const weft_graph *graph, const weft_node *node)
     return between(real, real, real == rint(real), 0);
 }
 
+static bound find(const weft_graph *graph, const weft_node *node, const bound *bounds);
+
+/* Of result 0, given those of the parameters. */
+static bound of_region(const weft_region *region, const bound *parameters)
+{
+    const weft_graph *graph = region->graph;
+    bound *bounds = malloc((graph->node_count + 1) * sizeof *bounds);
+    if (bounds == NULL) abort();
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        size_t parameter = 0;
+        while (parameter < region->parameters.count && region->parameters.items[parameter].node != n) parameter++;
+        bounds[n] = parameter < region->parameters.count ? parameters[parameter]
+                                                         : find(graph, weft_graph_node(graph, n), bounds);
+    }
+    bound result = bounds[region->results.items[0].node];
+    free(bounds);
+    return result;
+}
+
+/* Loops carry one value here. Of one that may take fewer turns, every turn may be the last. */
+static bound fold(const weft_node *node, bound *operands)
+{
+    int64_t low, high;
+    weft_extent_range(node->attrs[0].extents.extents[0], &low, &high);
+    bound result = operands[1];
+    if (node->output_count != 1) return unknown;
+    for (int64_t turn = 0; turn < high; turn++) {
+        operands[0] = between((double)turn, (double)turn, true, 0);
+        operands[1] = of_region(&node->attrs[1].region, operands);
+        result = turn < low ? operands[1] : hull(result, operands[1]);
+    }
+    return result;
+}
+
+static bound region_op(const weft_node *node, const bound *bounds)
+{
+    bound operands[64];
+    if (node->input_count >= 64) return unknown;
+    for (uint32_t i = 0; i < node->input_count; i++) operands[1 + i] = bounds[node->inputs[i].node];
+    if (weft_op_id_of(node->op) == WEFT_OP_fold) return fold(node, operands);
+    if (weft_op_id_of(node->op) == WEFT_OP_while || operands[1].error > 0) return unknown;
+    return hull(of_region(&node->attrs[0].region, operands + 2), of_region(&node->attrs[1].region, operands + 2));
+}
+
 static bound find(const weft_graph *graph, const weft_node *node, const bound *bounds)
 {
     weft_op_id op = weft_op_id_of(node->op);
@@ -257,6 +301,7 @@ static bound find(const weft_graph *graph, const weft_node *node, const bound *b
     }
     if (node->op->op_class == WEFT_CLASS_REDUCE || node->op->op_class == WEFT_CLASS_PRODUCT)
         return reduction(graph, node, a, b);
+    if (node->op->op_class == WEFT_CLASS_REGION) return region_op(node, bounds);
     if (node->op->op_class == WEFT_CLASS_SORT) return sorted(graph, node, a);
     if (node->op->op_class != WEFT_CLASS_ELEMENTWISE) return a;
     return node->input_count == 1 ? unary(op, dtype, a) : binary(op, from, a, b);

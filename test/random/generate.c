@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <weft/region.h>
 #include "test/random/bounds.h"
 
 enum { MOST_TENSORS = 64, MOST_INPUTS = 8, MOST_AXES = 4, MOST_ELEMENTS = 30000 };
@@ -384,6 +385,62 @@ static weft_tensor make_dot(generator *g, weft_tensor x)
         (weft_dot_axes){{counts[0], pairs[0]}, {counts[0], pairs[1]}, {counts[1], pairs[2]}, {counts[1], pairs[3]}});
 }
 
+/* ---- loops and branches: bodies of a few elementwise ops over what is carried and anything around ---- */
+
+typedef struct body {
+    generator *g;
+    weft_tensor x; /* of a branch */
+} body;
+
+static weft_tensor make_fold(generator *g, weft_tensor x);
+
+static bool same_type(weft_tensor x, weft_tensor y)
+{
+    weft_shape a = weft_tensor_shape(x), b = weft_tensor_shape(y);
+    if (!weft_tensor_is_valid(y) || weft_tensor_dtype(x) != weft_tensor_dtype(y) || a.rank != b.rank) return false;
+    for (size_t i = 0; i < a.rank; i++)
+        if (!weft_extent_equal(a.extents[i], b.extents[i])) return false;
+    return true;
+}
+
+static weft_tensor change(generator *g, weft_tensor x)
+{
+    weft_tensor result = x;
+    for (size_t i = 1 + below(g, 3); i > 0; i--) {
+        weft_tensor next = chance(g, 8) ? make_fold(g, result) : (chance(g, 3) ? make_unary : make_binary)(g, result);
+        if (same_type(x, next)) result = next;
+    }
+    return result;
+}
+
+static void change_carried(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const body *b = context;
+    weft_dtype dtype = weft_tensor_dtype(carried[0]);
+    bool counts = dtype != WEFT_BOOL && chance(b->g, 2);
+    out_next[0] = change(b->g, counts ? weft_add(carried[0], weft_cast(index, dtype)) : carried[0]);
+}
+
+static weft_tensor make_fold(generator *g, weft_tensor x)
+{
+    body b = {g, x};
+    weft_extent trips = chance(g, 3) ? weft_extent_min(g->extents[0], constant(3)) : constant((int64_t)below(g, 4));
+    return weft_fold(trips, (weft_tensors){1, &x}, change_carried, &b, NULL);
+}
+
+static void change_in_branch(void *context, weft_tensor *out_results)
+{
+    const body *b = context;
+    out_results[0] = change(b->g, b->x);
+}
+
+static weft_tensor make_cond(generator *g, weft_tensor x)
+{
+    body b = {g, x};
+    weft_tensor p = weft_lt(new_input(g, WEFT_F32, (weft_shape){0, NULL}), weft_scalar(g->graph, WEFT_F32, 0));
+    return weft_tensor_is_valid(p) ? weft_cond(p, 1, change_in_branch, change_in_branch, &b, NULL) : none;
+}
+
 static const struct {
     maker make;
     size_t weight, least_rank;
@@ -393,6 +450,7 @@ static const struct {
     {make_slice, 3, 1},  {make_pad, 2, 1},         {make_flip, 1, 1},       {make_window, 2, 1},
     {make_concat, 2, 1}, {make_gather, 2, 1},      {make_diagonal, 2, 1},   {make_reduction, 6, 1},
     {make_dot, 3, 1},    {make_sort, 2, 1},        {make_scatter, 2, 1},    {make_dynamic_slice, 2, 1},
+    {make_fold, 3, 0},   {make_cond, 2, 0},
 };
 
 /* ---- programs ---- */
