@@ -180,6 +180,27 @@ class View(Command):
         self.assertEqual(text.count("{"), text.count("}"))
         self.assertRegex(text, r'n0 -> n\d+ \[label="f32\[n, 3\]"\]')
 
+    def test_regions(self):
+        (self.folder / "loop.weft").write_text("""weft 0.1
+graph {
+  %x = input() {name = "x", dtype = f32, shape = [3]}
+  %0 = fold(%x) {trips = 4, carried = 1} body (%i : i64[], %a : f32[3]) {
+    %0 = exp(%a)
+    yield %0
+  }
+  return y = %0
+}
+""")
+        self.prints("", "view", "loop.weft", "-o", "loop.svg")
+        root = xml.etree.ElementTree.parse(self.folder / "loop.svg").getroot()
+        texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+        for text in ["step 0: region", "body of step 0: fold", "exp", "a"]:
+            self.assertIn(text, texts)
+        self.prints("", "view", "loop.weft", "-o", "loop.dot")
+        text = (self.folder / "loop.dot").read_text()
+        self.assertIn('label="body of step 0: fold"', text)
+        self.assertRegex(text, r'r0_n\d+ -> r0_n\d+ \[label="f32\[3\]"\]')
+
     def test_misuse(self):
         self.refuses(MISUSED, "view: -o is needed: a file that ends in .svg, .dot or .html", "view", "g.weft")
         self.refuses(MISUSED, "view: -o takes a file that ends in .svg, .dot or .html, not 'g.png'",

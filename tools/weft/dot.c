@@ -11,45 +11,60 @@ static void print_quoted(const char *text, FILE *file)
     fputc('"', file);
 }
 
-static void print_node(const weft_picture *picture, size_t n, int depth, FILE *file)
+static void print_node(const weft_picture *picture, const char *prefix, size_t n, FILE *file)
 {
     const weft_outline *outline = picture->outline;
     bool boundary = n >= outline->node_count || outline->nodes[n].place == WEFT_OUTLINE_GIVEN;
     bool repeated = !boundary && outline->nodes[n].place == WEFT_OUTLINE_REPEATED;
     char label[160];
     weft_picture_label(picture, n, label, sizeof label);
-    fprintf(file, "%*sn%zu [shape=%s%s, label=", depth, "", n, boundary ? "oval" : "box",
+    fprintf(file, "    %sn%zu [shape=%s%s, label=", prefix, n, boundary ? "oval" : "box",
             repeated ? ", style=dashed" : "");
     print_quoted(label, file);
     fputs("]\n", file);
 }
 
-static void print_box(const weft_picture *picture, size_t b, FILE *file)
+static void print_box(const weft_picture *picture, const char *prefix, size_t b, FILE *file)
 {
     char label[160];
     bool drawn = picture->boxes[b].drawn;
     if (drawn) {
         weft_picture_box_label(picture, b, label, sizeof label);
-        fprintf(file, "  subgraph cluster_%zu {\n    label=", b);
+        fprintf(file, "  subgraph cluster_%s%zu {\n    label=", prefix, b);
         print_quoted(label, file);
         fputc('\n', file);
     }
     for (size_t n = 0; n < picture->node_count; n++)
-        if (picture->nodes[n].box == b) print_node(picture, n, drawn ? 4 : 2, file);
+        if (picture->nodes[n].box == b) print_node(picture, prefix, n, file);
     if (drawn) fputs("  }\n", file);
 }
 
-void weft_picture_print_dot(const weft_picture *picture, FILE *file)
+/* Names of nodes begin with `prefix`, so that those of regions are others. */
+static void print_picture(const weft_picture *picture, const char *prefix, FILE *file)
 {
     weft_picture_edge edge;
-    fputs("digraph program {\n  node [fontname=monospace]\n  edge [fontname=monospace, fontsize=10]\n", file);
-    for (size_t b = 0; b < picture->box_count; b++) print_box(picture, b, file);
+    for (size_t b = 0; b < picture->box_count; b++) print_box(picture, prefix, b, file);
     for (uint32_t n = 0; n < picture->node_count; n++) {
         for (size_t i = 0; weft_picture_edge_find(picture, n, i, &edge); i++) {
-            fprintf(file, "  n%u -> n%u [label=", (unsigned)edge.from, (unsigned)edge.to);
+            fprintf(file, "  %sn%u -> %sn%u [label=", prefix, (unsigned)edge.from, prefix, (unsigned)edge.to);
             print_quoted(edge.type, file);
             fputs("]\n", file);
         }
     }
+    for (size_t i = 0; i < picture->region_count; i++) {
+        char inner[256];
+        snprintf(inner, sizeof inner, "%.200sr%zu_", prefix, i);
+        fprintf(file, "  subgraph cluster_%s {\n    label=", inner);
+        print_quoted(picture->regions[i].title, file);
+        fputc('\n', file);
+        print_picture(&picture->regions[i], inner, file);
+        fputs("  }\n", file);
+    }
+}
+
+void weft_picture_print_dot(const weft_picture *picture, FILE *file)
+{
+    fputs("digraph program {\n  node [fontname=monospace]\n  edge [fontname=monospace, fontsize=10]\n", file);
+    print_picture(picture, "", file);
     fputs("}\n", file);
 }

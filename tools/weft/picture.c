@@ -263,6 +263,25 @@ static void place_nodes(weft_picture *picture, size_t b)
     }
 }
 
+static weft_status *init_regions(weft_picture *picture)
+{
+    const weft_outline *outline = picture->outline;
+    size_t count = 0;
+    for (size_t n = 0; n < outline->node_count; n++) count += outline->nodes[n].region_count;
+    picture->regions = calloc(count + 1, sizeof *picture->regions);
+    if (picture->regions == NULL) return weft_status_out_of_memory();
+    for (size_t n = 0; n < outline->node_count; n++) {
+        const weft_outline_node *node = &outline->nodes[n];
+        for (size_t r = 0; r < node->region_count; r++) {
+            weft_picture *region = &picture->regions[picture->region_count++];
+            WEFT_TRY(weft_picture_init(region, &node->regions[r].outline));
+            snprintf(region->title, sizeof region->title, "%s of step %u: %.60s", node->regions[r].name,
+                     (unsigned)node->step, node->op);
+        }
+    }
+    return NULL;
+}
+
 weft_status *weft_picture_init(weft_picture *picture, const weft_outline *outline)
 {
     *picture = (weft_picture){.outline = outline};
@@ -277,11 +296,13 @@ weft_status *weft_picture_init(weft_picture *picture, const weft_outline *outlin
     for (int sweep = 0; sweep < SWEEPS; sweep++) WEFT_TRY(sort_rows(picture, sweep % 2 == 0));
     place_lines(picture);
     for (size_t b = 0; b < picture->box_count; b++) place_nodes(picture, b);
-    return NULL;
+    return init_regions(picture);
 }
 
 void weft_picture_finish(weft_picture *picture)
 {
+    for (size_t i = 0; i < picture->region_count; i++) weft_picture_finish(&picture->regions[i]);
+    free(picture->regions);
     free(picture->nodes);
     free(picture->boxes);
     *picture = (weft_picture){0};

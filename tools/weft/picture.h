@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_TOOLS_PICTURE_H
 #define WEFT_TOOLS_PICTURE_H
-/* Pictures of programs: the nodes of an outline in boxes, one for each kernel, product or extension's op. */
+/* Pictures of programs: the nodes of an outline in boxes, one for each kernel, product, extension's op or region op. */
 #include <stdio.h>
 #include <weft/inspect.h>
 
@@ -27,6 +27,9 @@ typedef struct weft_picture {
     weft_picture_node *nodes;
     weft_picture_box *boxes; /* those of steps first, by their number */
     double width, height;
+    char title[160];              /* of a region: "body of step 2: fold"; empty for the program */
+    size_t region_count;          /* of all folds, whiles and conds */
+    struct weft_picture *regions; /* each a picture of its own, to be put below */
 } weft_picture;
 
 /* In pixels; BOW is how far an arrow goes aside that passes by nodes of its box. */

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "picture.h"
+#include <string.h>
+
+/* Of the line above the picture of a region. */
+enum { TITLE_HEIGHT = 28 };
 
 void weft_picture_print_xml(const char *text, FILE *file)
 {
@@ -104,11 +108,48 @@ static void print_edges(const weft_picture *picture, FILE *file,
         for (size_t i = 0; weft_picture_edge_find(picture, n, i, &edge); i++) print(picture, &edge, file);
 }
 
+/* A picture and those of its regions, one below the other. */
+static double whole_height(const weft_picture *picture)
+{
+    double height = picture->height;
+    for (size_t i = 0; i < picture->region_count; i++) height += TITLE_HEIGHT + whole_height(&picture->regions[i]);
+    return height;
+}
+
+static double whole_width(const weft_picture *picture)
+{
+    double width = picture->width, title = (double)strlen(picture->title) * WEFT_PICTURE_CHARACTER + 32;
+    if (title > width) width = title;
+    for (size_t i = 0; i < picture->region_count; i++) {
+        double region = whole_width(&picture->regions[i]);
+        if (region > width) width = region;
+    }
+    return width;
+}
+
+/* Returns where it ends. */
+static double print_picture(const weft_picture *picture, double top, FILE *file)
+{
+    fprintf(file, "<g transform=\"translate(0 %.1f)\">\n", top);
+    for (size_t b = 0; b < picture->box_count; b++) print_box(picture, b, file);
+    print_edges(picture, file, print_edge);
+    for (size_t n = 0; n < picture->node_count; n++) print_node(picture, n, file);
+    print_edges(picture, file, print_edge_halo);
+    print_edges(picture, file, print_edge_label);
+    fputs("</g>\n", file);
+    top += picture->height;
+    for (size_t i = 0; i < picture->region_count; i++) {
+        print_text(16, top + TITLE_HEIGHT / 2.0, "title", picture->regions[i].title, file);
+        top = print_picture(&picture->regions[i], top + TITLE_HEIGHT, file);
+    }
+    return top;
+}
+
 void weft_picture_print_svg(const weft_picture *picture, FILE *file)
 {
     fprintf(file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\">\n",
-            picture->width, picture->height, picture->width, picture->height);
+            whole_width(picture), whole_height(picture), whole_width(picture), whole_height(picture));
     fputs("<style>text{font:12px monospace;fill:#112233}.node{text-anchor:middle}.title{font-style:italic;fill:#445566}"
           ".type,.halo{text-anchor:middle;font-size:10px;fill:#774400}.halo{stroke:#ffffff;stroke-width:3px}"
           ".edge{fill:none;stroke:#667788;marker-end:url(#tip)}</style>\n"
@@ -116,10 +157,6 @@ void weft_picture_print_svg(const weft_picture *picture, FILE *file)
           "orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" fill=\"#667788\"/></marker></defs>\n"
           "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
           file);
-    for (size_t b = 0; b < picture->box_count; b++) print_box(picture, b, file);
-    print_edges(picture, file, print_edge);
-    for (size_t n = 0; n < picture->node_count; n++) print_node(picture, n, file);
-    print_edges(picture, file, print_edge_halo);
-    print_edges(picture, file, print_edge_label);
+    print_picture(picture, 0, file);
     fputs("</svg>\n", file);
 }

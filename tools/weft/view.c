@@ -25,8 +25,8 @@ const weft_command weft_command_view = {
     .summary = "draw a graph as it is computed",
     .detail =
         "Boxes are the steps of a run: kernels around the ops they fuse, matrix products, extensions' ops. Arrows\n"
-        "carry types. Dashed ops are computed again by every step that reads them. A page (.html) needs no\n"
-        "network; it zooms, and tells more of what is under the pointer.",
+        "carry types. Dashed ops are computed again by every step that reads them. Regions are drawn below. A page\n"
+        "(.html) needs no network; it zooms, and tells more of what is under the pointer.",
     .least = 1,
     .most = 1,
     .options = WEFT_OPTIONS(options),
