@@ -399,6 +399,114 @@ static void test_float_environment(void **state)
     weft_executor_destroy(executor);
 }
 
+/* ---- regions ---- */
+
+/* next[t] = 2 * current[t] + index; buffers: next, current, index. */
+static void advance_kernel(const weft_kernel_frame *frame, int64_t begin, int64_t end)
+{
+    float *next = frame->buffers[0];
+    const float *current = frame->buffers[1];
+    const int64_t *index = frame->buffers[2];
+    for (int64_t t = begin; t < end; t++) next[t] = 2 * current[t] + (float)index[0];
+}
+
+/* Buffers of the fold that is made by hand. */
+enum { X, OUT, SPARE, INDEX, CURRENT, NEXT };
+static bool in_place;
+static uint32_t missing_steps;
+
+static weft_status *fill_fold(const weft_build_request *request, weft_variant *variant)
+{
+    static weft_carried carried;
+    uint32_t spare, index, one, n = variant->buffers[X].extents[0], k = 1;
+    (void)request;
+    WEFT_TRY(weft_fake_temporary(variant, WEFT_F32, 1, &n, &spare));
+    WEFT_TRY(weft_fake_temporary(variant, WEFT_I64, 0, &n, &index));
+    WEFT_TRY(weft_fake_value(variant, 1, &one));
+    weft_buffer alias = variant->buffers[spare];
+    alias.place = WEFT_PLACE_ALIAS;
+    variant->buffers[variant->buffer_count++] = alias;
+    variant->buffers[variant->buffer_count++] = alias;
+    for (size_t i = X; i <= OUT; i++) {
+        variant->buffers[i].strides = NULL;
+        variant->buffers[i].bytes = alias.bytes;
+    }
+    carried = (weft_carried){X, CURRENT, NEXT, OUT, in_place ? OUT : SPARE, in_place};
+    WEFT_TRY(weft_fake_step(variant, (weft_step){.kind = WEFT_STEP_REGION,
+                                                 .name = "fold",
+                                                 .buffer_count = 4,
+                                                 .buffers = (uint32_t[]){X, SPARE, INDEX, OUT},
+                                                 .written = 1,
+                                                 .region = {.control = WEFT_CONTROL_FOLD,
+                                                            .trips = k,
+                                                            .scalar = INDEX,
+                                                            .parts = {1 + missing_steps, 0},
+                                                            .carried_count = 1,
+                                                            .carried = &carried}}));
+    return weft_fake_step(variant, (weft_step){.kind = WEFT_STEP_KERNEL,
+                                               .name = "advance",
+                                               .buffer_count = 3,
+                                               .buffers = (uint32_t[]){NEXT, CURRENT, INDEX},
+                                               .written = 1,
+                                               .function = advance_kernel,
+                                               .iterations = n,
+                                               .work = one});
+}
+
+static weft_program *fold_program(void)
+{
+    weft_program *program = weft_fake_program();
+    uint32_t n = weft_fake_symbol(program, "n", 0, 1 << 20);
+    assert_int_equal(weft_fake_symbol(program, "k", 0, 100), 1);
+    weft_fake_input(program, "x", WEFT_F32, 1, &n);
+    weft_fake_output(program, "out", WEFT_F32, 1, &n);
+    return program;
+}
+
+/* Whatever the number of turns, the input stays as it is and the output has the last value. */
+static void test_fold(void **state)
+{
+    static float x[50000], out[50000];
+    (void)state;
+    for (int place = 0; place < 2; place++) {
+        in_place = place == 1;
+        open_executor(fill_fold);
+        weft_program *program = fold_program();
+        for (int i = 0; i < 50000; i++) x[i] = (float)(i % 7);
+        weft_array *arrays[] = {wrap(WEFT_F32, 1, (int64_t[]){50000}, x), wrap(WEFT_F32, 1, (int64_t[]){50000}, out)};
+        for (int64_t trips = 0; trips < 5; trips++) {
+            const weft_binding k = {"k", trips};
+            weft_test_ok(run(program, 1, arrays, arrays[1], (weft_run){.extent_count = 1, .extents = &k}));
+            for (int i = 0; i < 50000; i++) {
+                float wanted = (float)(i % 7);
+                for (int64_t t = 0; t < trips; t++) wanted = 2 * wanted + (float)t;
+                assert_true(out[i] == wanted && x[i] == (float)(i % 7));
+            }
+        }
+        release_all(2, arrays);
+        weft_program_release(program);
+        weft_executor_destroy(executor);
+    }
+    in_place = false;
+}
+
+static void test_region_without_its_steps(void **state)
+{
+    (void)state;
+    float x[3] = {1, 2, 3}, out[3];
+    missing_steps = 1;
+    open_executor(fill_fold);
+    weft_program *program = fold_program();
+    weft_array *arrays[] = {wrap(WEFT_F32, 1, (int64_t[]){3}, x), wrap(WEFT_F32, 1, (int64_t[]){3}, out)};
+    const weft_binding k = {"k", 2};
+    weft_test_fails(run(program, 1, arrays, arrays[1], (weft_run){.extent_count = 1, .extents = &k}), WEFT_INTERNAL,
+                    "step 0 of the variant lacks");
+    missing_steps = 0;
+    release_all(2, arrays);
+    weft_program_release(program);
+    weft_executor_destroy(executor);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -407,6 +515,8 @@ int main(void)
         cmocka_unit_test(test_extension_kernel),
         cmocka_unit_test(test_cancelled),
         cmocka_unit_test(test_float_environment),
+        cmocka_unit_test(test_fold),
+        cmocka_unit_test(test_region_without_its_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
