@@ -171,7 +171,7 @@ weft_tensor weft_argsort(weft_tensor x, int64_t axis, bool descending);
 
 /* ---- products ---- */
 /* Batch axes pair up, contracted axes pair up and are summed; result: batch, free of a, free of b, each in order of
- * appearance. */
+ * appearance. Of bools: whether any pair is true. */
 typedef struct weft_dot_axes {
     weft_ints batch_a, batch_b, contract_a, contract_b;
 } weft_dot_axes;

@@ -68,9 +68,13 @@ static const struct reduction_row {
     [WEFT_OP_argmin] = {WEFT_SCALAR_lt, GREATEST, true},
 };
 
+/* A product of bools is whether any pair of them is true. */
 static const struct reduction_row *row_of(const weft_graph *graph, uint32_t id)
 {
-    return &rows[weft_op_id_of(weft_graph_node(graph, id)->op)];
+    const weft_node *node = weft_graph_node(graph, id);
+    weft_op_id op = weft_op_id_of(node->op);
+    bool is_truth = op == WEFT_OP_dot && node->types[0].dtype == WEFT_BOOL;
+    return &rows[is_truth ? WEFT_OP_reduce_any : op];
 }
 
 /* The bits of what a combination starts from: of floats, least and greatest are infinities. */
@@ -220,7 +224,8 @@ void weft_lowerer_accumulate(lowerer *low, stage_plan *plan)
     weft_op_id op = weft_op_id_of(node->op);
     if (op == WEFT_OP_dot) {
         weft_dtype dtype = weft_accumulator_dtype(node->types[0].dtype);
-        weft_inst product = {.op = WEFT_SCALAR_mul, .dtype = dtype, .arg_count = 2};
+        weft_scalar_op multiply = dtype == WEFT_BOOL ? WEFT_SCALAR_and : WEFT_SCALAR_mul;
+        weft_inst product = {.op = multiply, .dtype = dtype, .arg_count = 2};
         product.args[0] = values[0];
         product.args[1] = operand_value(low, plan, 1);
         values[0] = weft_kernel_builder_inst(low->builder, &product);

@@ -2,9 +2,11 @@
 /*
  * Puts every dot in the form a matrix library wants: operands come as batch, free, contracted axes of a and batch,
  * contracted, free axes of b, so that one that has to be copied is copied into that order; and a dot whose result is
- * only wanted with the free axes of b in front is the dot of b and a. requires: nothing. maintains: values, guards.
+ * only wanted with the free axes of b in front is the dot of b and a. A dot of short floats, which is summed in f32
+ * anyhow, becomes a dot of f32 between casts. requires: nothing. maintains: values, guards.
  * breaks: nothing; no permute it adds can be merged away.
  */
+#include "lib/loop/loop.h"
 #include "lib/pass/pass.h"
 
 static bool contains(weft_ints list, int64_t value)
@@ -57,6 +59,14 @@ static weft_tensor arranged_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes
                                     {axes.contract_b.count, right.contract}});
 }
 
+static weft_tensor widened_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes)
+{
+    weft_dtype dtype = weft_tensor_dtype(a), wide = weft_accumulator_dtype(dtype);
+    if (dtype == wide) return arranged_dot(a, b, axes);
+    weft_tensor left = weft_cast(a, wide), right = weft_cast(b, wide);
+    return weft_cast(arranged_dot(left, right, axes), dtype);
+}
+
 static weft_dot_axes axes_of(const weft_attr *attrs)
 {
     return (weft_dot_axes){attrs[0].ints, attrs[1].ints, attrs[2].ints, attrs[3].ints};
@@ -94,7 +104,7 @@ static weft_status *arrange(const weft_rewrite_site *site, weft_tensor *out_valu
     weft_op_id op = weft_op_id_of(site->node->op);
     if (op == WEFT_OP_permute) value = swap(site);
     if (op == WEFT_OP_dot)
-        value = arranged_dot(site->inputs.items[0], site->inputs.items[1], axes_of(site->node->attrs));
+        value = widened_dot(site->inputs.items[0], site->inputs.items[1], axes_of(site->node->attrs));
     if (!weft_tensor_is_valid(value)) return NULL;
     out_values[0] = value;
     *out_replaced = true;
