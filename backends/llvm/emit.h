@@ -212,6 +212,10 @@ LLVMValueRef weft_scalar_emit(weft_emitter *e, const weft_inst *inst, weft_dtype
 LLVMValueRef weft_floor_divide(weft_emitter *e, weft_dtype dtype, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef weft_constant_emit(weft_emitter *e, weft_dtype dtype, uint64_t bits);
 
+/* ---- emit_function.c ---- */
+/* fmod of floats, pow of integers: a call of a function that is made when it is first needed. */
+LLVMValueRef weft_function_call(weft_emitter *e, weft_scalar_op op, weft_dtype dtype, LLVMValueRef *args);
+
 /* ---- emit_inst.c: instructions of a stage ---- */
 void weft_inst_emit(weft_emitter *e, weft_inst_id id);
 /* The value of an instruction as part `part` is to use it: a vector while a lane range is open and `vector`. */

@@ -97,7 +97,7 @@ static void emit_result(weft_emitter *e, const weft_inst *inst, weft_emitted *va
 /* void report(slot, position, value, site): keeps the lowest position. */
 static LLVMValueRef create_report(weft_emitter *e, LLVMTypeRef type)
 {
-    LLVMValueRef function = LLVMAddFunction(e->module, "weft_report", type);
+    LLVMValueRef function = LLVMAddFunction(e->module, "weft_local_report", type);
     LLVMSetLinkage(function, LLVMInternalLinkage);
     weft_function_decorate(e, function);
     for (const char *const *name = (const char *const[]){"noinline", "cold", NULL}; *name != NULL; name++) {

@@ -256,6 +256,12 @@ LLVMValueRef weft_scalar_emit(weft_emitter *e, const weft_inst *inst, weft_dtype
     case WEFT_SCALAR_abs: return emit_abs(e, from, args[0]);
     case WEFT_SCALAR_sqrt: return call_same(e, "llvm.sqrt", 1, args);
     case WEFT_SCALAR_round: return call_same(e, "llvm.roundeven", 1, args);
+    case WEFT_SCALAR_floor: return call_same(e, "llvm.floor", 1, args);
+    case WEFT_SCALAR_ceil: return call_same(e, "llvm.ceil", 1, args);
+    case WEFT_SCALAR_trunc: return call_same(e, "llvm.trunc", 1, args);
+    case WEFT_SCALAR_population_count: return call_same(e, "llvm.ctpop", 1, args);
+    case WEFT_SCALAR_fmod:
+    case WEFT_SCALAR_pow: return weft_function_call(e, inst->op, from, args);
     case WEFT_SCALAR_fma: return call_same(e, "llvm.fma", 3, args);
     case WEFT_SCALAR_not: return LLVMBuildNot(builder, args[0], "");
     case WEFT_SCALAR_real: return emit_part(e, args[0], 0);

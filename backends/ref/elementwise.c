@@ -18,6 +18,35 @@ static int64_t floor_divide(int64_t a, int64_t b)
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
+/* By multiplication, wrapping; 1 / a^n cut off is 0 but for 1 and -1. */
+static int64_t integer_power(int64_t a, int64_t n)
+{
+    if (n < 0) return a == 1 || (a == -1 && n % 2 == 0) ? 1 : a == -1 ? -1 : 0;
+    uint64_t result = 1, square = (uint64_t)a;
+    for (uint64_t left = (uint64_t)n; left != 0; left >>= 1, square *= square)
+        if (left & 1) result *= square;
+    return (int64_t)result;
+}
+
+static int64_t shift(int64_t a, int64_t n, bool left)
+{
+    if (n < 0 || n > 63) return left || a >= 0 ? 0 : -1;
+    return left ? (int64_t)((uint64_t)a << n) : a >> n;
+}
+
+/* From 2^63 on every exponent is an even number, which some libraries do not see. */
+static long double real_power(long double a, long double b)
+{
+    return powl(fabsl(b) >= 0x1p63L ? fabsl(a) : a, b);
+}
+
+static long double floored_rest(long double a, long double b)
+{
+    long double rest = fmodl(a, b);
+    if (rest == 0) return copysignl(0, b);
+    return (rest < 0) == (b < 0) ? rest : rest + b;
+}
+
 static long double greater(long double a, long double b)
 {
     return isnan(a) || (!isnan(b) && a >= b) ? a : b;
@@ -68,11 +97,36 @@ REALS(tanh, tanhl(a))
 FUNCTION(real, number, long double _Complex, number, real, creall(a))
 FUNCTION(imag, number, long double _Complex, number, real, cimagl(a))
 FUNCTION(complex, real, long double, real, number, CMPLXL(a, b))
+REALS(exp2, exp2l(a))
+REALS(expm1, expm1l(a))
+REALS(log2, log2l(a))
+REALS(log10, log10l(a))
+REALS(log1p, log1pl(a))
+REALS(rsqrt, 1 / sqrtl(a))
+REALS(cbrt, cbrtl(a))
+REALS(sinh, sinhl(a))
+REALS(cosh, coshl(a))
+REALS(asinh, asinhl(a))
+REALS(acosh, acoshl(a))
+REALS(atanh, atanhl(a))
+REALS(sigmoid, 1 / (1 + expl(-a)))
+REALS(floor, floorl(a))
+REALS(ceil, ceill(a))
+REALS(round, rintl(a))
+REALS(trunc, truncl(a))
+INTEGERS(sign, (a > 0) - (a < 0)) REALS(sign, a > 0 ? 1 : a < 0 ? -1 : a)
+FUNCTION(is_nan, real, long double, real, integer, isnan(a) != 0)
+FUNCTION(is_finite, real, long double, real, integer, isfinite(a) != 0)
 INTEGERS(not, ~a)
+INTEGERS(population_count, __builtin_popcountll((uint64_t)a & UINT64_MAX >> (64 - b)))
 INTEGERS(add, WRAPPED(a, +, b)) REALS(add, a + b) NUMBERS(add, a + b)
 INTEGERS(sub, WRAPPED(a, -, b)) REALS(sub, a - b) NUMBERS(sub, a - b)
 INTEGERS(mul, WRAPPED(a, *, b)) REALS(mul, a * b) NUMBERS(mul, multiply(a, b))
 INTEGERS(div, floor_divide(a, b)) REALS(div, a / b) NUMBERS(div, divide(a, b))
+INTEGERS(remainder, WRAPPED(a, -, WRAPPED(floor_divide(a, b), *, b))) REALS(remainder, floored_rest(a, b))
+INTEGERS(fmod, b == -1 ? 0 : a % b) REALS(fmod, fmodl(a, b))
+INTEGERS(pow, integer_power(a, b)) REALS(pow, real_power(a, b))
+REALS(copysign, copysignl(a, b))
 INTEGERS(max, a > b ? a : b) REALS(max, greater(a, b))
 INTEGERS(min, a < b ? a : b) REALS(min, lesser(a, b))
 INTEGERS(and, a & b)
@@ -80,6 +134,8 @@ INTEGERS(or, a | b)
 INTEGERS(xor, a ^ b)
 COMPARISON(eq, ==) FUNCTION(eq, number, long double _Complex, number, integer, a == b)
 COMPARISON(ne, !=) FUNCTION(ne, number, long double _Complex, number, integer, a != b)
+INTEGERS(shift_left, shift(a, b, true))
+INTEGERS(shift_right, shift(a, b, false))
 COMPARISON(lt, <)
 COMPARISON(le, <=)
 COMPARISON(gt, >)
@@ -94,6 +150,7 @@ COMPARISON(ge, >=)
 #define RULE_INEXACT(name) {NULL, name##_real, name##_number}
 #define RULE_COMPLEX(name) {NULL, NULL, name##_number}
 #define RULE_PART(name) {NULL, name##_real, NULL}
+#define RULE_INTEGER(name) {name##_integer, NULL, NULL}
 #define RULE_BITS(name) {name##_integer, NULL, NULL}
 #define RULE_1_none(name, dtypes) [WEFT_OP_##name] = RULE_##dtypes(name),
 #define RULE_2_none(name, dtypes) [WEFT_OP_##name] = RULE_##dtypes(name),
@@ -126,7 +183,8 @@ static weft_status *check_shapes(const weft_reference_call *call)
 static weft_status *check_divisors(const weft_reference_call *call, weft_op_id op, const weft_view *divisors)
 {
     weft_dtype_kind kind = weft_element_kind(divisors->dtype);
-    if (op != WEFT_OP_div || kind == WEFT_KIND_FLOAT || kind == WEFT_KIND_COMPLEX) return NULL;
+    bool divides = op == WEFT_OP_div || op == WEFT_OP_remainder || op == WEFT_OP_fmod;
+    if (!divides || kind == WEFT_KIND_FLOAT || kind == WEFT_KIND_COMPLEX) return NULL;
     int64_t count = weft_view_count(divisors);
     for (int64_t i = 0; i < count; i++)
         if (weft_element_load(divisors->dtype, weft_view_nth(divisors, i)).integer == 0)
@@ -145,7 +203,8 @@ static weft_status *map(const weft_reference_call *call, weft_op_id op)
     int64_t count = weft_view_count(out);
     for (int64_t i = 0; i < count; i++) {
         weft_element left = weft_element_load(a->dtype, weft_view_nth(a, i));
-        weft_element right = weft_element_load(b->dtype, weft_view_nth(b, i));
+        weft_element right = {.integer = 8 * (int64_t)weft_dtype_size(a->dtype)};
+        if (call->input_count == 2) right = weft_element_load(b->dtype, weft_view_nth(b, i));
         weft_element_store(out->dtype, function(left, right), weft_view_nth(out, i));
     }
     return NULL;

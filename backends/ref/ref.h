@@ -31,7 +31,8 @@ weft_element weft_element_least(weft_dtype dtype);
 weft_element weft_element_greatest(weft_dtype dtype);
 weft_dtype_kind weft_element_kind(weft_dtype dtype);
 
-/* The result of an elementwise op on elements of one kind; unary ops ignore `b`. */
+/* The result of an elementwise op on elements of one kind; for unary ops `b.integer` is the width of the dtype in bits.
+ */
 typedef weft_element (*weft_element_function)(weft_element a, weft_element b);
 /* NULL where the op means nothing for that kind. */
 weft_element_function weft_element_function_of(weft_op_id op, weft_dtype_kind kind);

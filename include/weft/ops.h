@@ -50,16 +50,61 @@ weft_tensor weft_imag(weft_tensor x);
 weft_tensor weft_complex(weft_tensor re, weft_tensor im);
 /* re - im i, of complex numbers only. */
 weft_tensor weft_conj(weft_tensor x);
+/*
+ * Functions of floats. The bounds of their errors are in lib/loop/math.def: at most 1 unit of the last place in f32 and
+ * 1.5 in f64. Signed zeros, infinities and NaN are as Annex F of the C standard has them.
+ */
+weft_tensor weft_exp2(weft_tensor x);
+weft_tensor weft_expm1(weft_tensor x); /* exp(x) - 1 without cancellation */
+weft_tensor weft_log2(weft_tensor x);
+weft_tensor weft_log10(weft_tensor x);
+weft_tensor weft_log1p(weft_tensor x); /* log(1 + x) without cancellation */
+weft_tensor weft_rsqrt(weft_tensor x); /* 1 / sqrt(x); of a zero the infinity of its sign */
+weft_tensor weft_cbrt(weft_tensor x);
+weft_tensor weft_sinh(weft_tensor x);
+weft_tensor weft_cosh(weft_tensor x);
+weft_tensor weft_asinh(weft_tensor x);
+weft_tensor weft_acosh(weft_tensor x);
+weft_tensor weft_atanh(weft_tensor x);
+weft_tensor weft_sigmoid(weft_tensor x); /* 1 / (1 + exp(-x)) */
+/* To integral values, exactly: down, up, to the nearest with ties to even, toward zero. */
+weft_tensor weft_floor(weft_tensor x);
+weft_tensor weft_ceil(weft_tensor x);
+weft_tensor weft_round(weft_tensor x);
+weft_tensor weft_trunc(weft_tensor x);
+/* -1, 0 or 1; zeros and NaN are their own signs. Floats and integers. */
+weft_tensor weft_sign(weft_tensor x);
+/* Of floats; the results are bool. */
+weft_tensor weft_is_nan(weft_tensor x);
+weft_tensor weft_is_finite(weft_tensor x);
+/* How many bits of an integer are one, in its own dtype. */
+weft_tensor weft_population_count(weft_tensor x);
 weft_tensor weft_not(weft_tensor x); /* bool: logical; integers: bitwise */
 weft_tensor weft_add(weft_tensor a, weft_tensor b);
 weft_tensor weft_sub(weft_tensor a, weft_tensor b);
 weft_tensor weft_mul(weft_tensor a, weft_tensor b);
 weft_tensor weft_div(weft_tensor a, weft_tensor b);
+/*
+ * What division leaves. remainder: a - b floor(a / b), with the sign of b, as % of Python and numpy; of floats the
+ * exact value is rounded once. fmod: a - b trunc(a / b), with the sign of a, as C's fmod and %; always exact. A zero
+ * has the sign that a rest would have. Floats: NaN where b is zero or a infinite. Integers: a divisor of zero is an
+ * error of the run.
+ */
+weft_tensor weft_remainder(weft_tensor a, weft_tensor b);
+weft_tensor weft_fmod(weft_tensor a, weft_tensor b);
+/* a to the power of b. Integers wrap; a negative exponent gives 1 / a^-b cut off toward zero, and 0 where a is 0. */
+weft_tensor weft_pow(weft_tensor a, weft_tensor b);
+/* The magnitude of a with the sign of b; floats. */
+weft_tensor weft_copysign(weft_tensor a, weft_tensor b);
 weft_tensor weft_max(weft_tensor a, weft_tensor b);
 weft_tensor weft_min(weft_tensor a, weft_tensor b);
 weft_tensor weft_and(weft_tensor a, weft_tensor b);
 weft_tensor weft_or(weft_tensor a, weft_tensor b);
 weft_tensor weft_xor(weft_tensor a, weft_tensor b);
+/* Integers. A right shift of a signed integer copies its sign. A count outside of [0, width) shifts everything out: 0,
+ * or -1 where a negative integer is shifted right. */
+weft_tensor weft_shift_left(weft_tensor x, weft_tensor count);
+weft_tensor weft_shift_right(weft_tensor x, weft_tensor count);
 /* Comparisons give bool. */
 weft_tensor weft_eq(weft_tensor a, weft_tensor b);
 weft_tensor weft_ne(weft_tensor a, weft_tensor b);
@@ -196,11 +241,38 @@ weft_tensor weft_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes);
 #define weft_imag(...) WEFT_PLACED_(weft_imag(__VA_ARGS__))
 #define weft_complex(...) WEFT_PLACED_(weft_complex(__VA_ARGS__))
 #define weft_conj(...) WEFT_PLACED_(weft_conj(__VA_ARGS__))
+#define weft_exp2(...) WEFT_PLACED_(weft_exp2(__VA_ARGS__))
+#define weft_expm1(...) WEFT_PLACED_(weft_expm1(__VA_ARGS__))
+#define weft_log2(...) WEFT_PLACED_(weft_log2(__VA_ARGS__))
+#define weft_log10(...) WEFT_PLACED_(weft_log10(__VA_ARGS__))
+#define weft_log1p(...) WEFT_PLACED_(weft_log1p(__VA_ARGS__))
+#define weft_rsqrt(...) WEFT_PLACED_(weft_rsqrt(__VA_ARGS__))
+#define weft_cbrt(...) WEFT_PLACED_(weft_cbrt(__VA_ARGS__))
+#define weft_sinh(...) WEFT_PLACED_(weft_sinh(__VA_ARGS__))
+#define weft_cosh(...) WEFT_PLACED_(weft_cosh(__VA_ARGS__))
+#define weft_asinh(...) WEFT_PLACED_(weft_asinh(__VA_ARGS__))
+#define weft_acosh(...) WEFT_PLACED_(weft_acosh(__VA_ARGS__))
+#define weft_atanh(...) WEFT_PLACED_(weft_atanh(__VA_ARGS__))
+#define weft_sigmoid(...) WEFT_PLACED_(weft_sigmoid(__VA_ARGS__))
+#define weft_floor(...) WEFT_PLACED_(weft_floor(__VA_ARGS__))
+#define weft_ceil(...) WEFT_PLACED_(weft_ceil(__VA_ARGS__))
+#define weft_round(...) WEFT_PLACED_(weft_round(__VA_ARGS__))
+#define weft_trunc(...) WEFT_PLACED_(weft_trunc(__VA_ARGS__))
+#define weft_sign(...) WEFT_PLACED_(weft_sign(__VA_ARGS__))
+#define weft_is_nan(...) WEFT_PLACED_(weft_is_nan(__VA_ARGS__))
+#define weft_is_finite(...) WEFT_PLACED_(weft_is_finite(__VA_ARGS__))
+#define weft_population_count(...) WEFT_PLACED_(weft_population_count(__VA_ARGS__))
 #define weft_not(...) WEFT_PLACED_(weft_not(__VA_ARGS__))
 #define weft_add(...) WEFT_PLACED_(weft_add(__VA_ARGS__))
 #define weft_sub(...) WEFT_PLACED_(weft_sub(__VA_ARGS__))
 #define weft_mul(...) WEFT_PLACED_(weft_mul(__VA_ARGS__))
 #define weft_div(...) WEFT_PLACED_(weft_div(__VA_ARGS__))
+#define weft_remainder(...) WEFT_PLACED_(weft_remainder(__VA_ARGS__))
+#define weft_fmod(...) WEFT_PLACED_(weft_fmod(__VA_ARGS__))
+#define weft_pow(...) WEFT_PLACED_(weft_pow(__VA_ARGS__))
+#define weft_copysign(...) WEFT_PLACED_(weft_copysign(__VA_ARGS__))
+#define weft_shift_left(...) WEFT_PLACED_(weft_shift_left(__VA_ARGS__))
+#define weft_shift_right(...) WEFT_PLACED_(weft_shift_right(__VA_ARGS__))
 #define weft_max(...) WEFT_PLACED_(weft_max(__VA_ARGS__))
 #define weft_min(...) WEFT_PLACED_(weft_min(__VA_ARGS__))
 #define weft_and(...) WEFT_PLACED_(weft_and(__VA_ARGS__))

@@ -127,21 +127,57 @@ uint32_t weft_lowerer_site(lowerer *low, const char *sentence, weft_expr extent)
     return low->site_count++;
 }
 
+static bool divides(weft_scalar_op op, weft_dtype dtype)
+{
+    weft_dtype_kind kind = weft_dtype_info_of(dtype)->kind;
+    bool quotient = op == WEFT_SCALAR_div || op == WEFT_SCALAR_remainder || op == WEFT_SCALAR_fmod;
+    return quotient && (kind == WEFT_KIND_SIGNED || kind == WEFT_KIND_UNSIGNED);
+}
+
+/* What floor division of integers leaves; fmod takes the divisor off again where that has another sign than a. */
+static weft_inst_id rest_of_division(lowerer *low, const weft_inst *inst, weft_inst_id quotient)
+{
+    weft_inst_id a = inst->args[0], b = inst->args[1];
+    weft_inst_id taken = weft_lowerer_binary(low, WEFT_SCALAR_mul, inst->dtype, quotient, b);
+    weft_inst_id rest = weft_lowerer_binary(low, WEFT_SCALAR_sub, inst->dtype, a, taken);
+    bool is_signed = weft_dtype_info_of(inst->dtype)->kind == WEFT_KIND_SIGNED;
+    if (inst->op == WEFT_SCALAR_remainder || !is_signed) return rest;
+    weft_inst_id zero = weft_lowerer_constant(low, inst->dtype, 0);
+    weft_inst_id signs = weft_lowerer_binary(low, WEFT_SCALAR_xor, inst->dtype, a, b);
+    weft_inst_id differ = weft_lowerer_binary(low, WEFT_SCALAR_lt, WEFT_BOOL, signs, zero);
+    weft_inst_id inexact = weft_lowerer_binary(low, WEFT_SCALAR_ne, WEFT_BOOL, rest, zero);
+    weft_inst_id other = weft_lowerer_binary(low, WEFT_SCALAR_sub, inst->dtype, rest, b);
+    weft_inst choice = {.op = WEFT_SCALAR_select, .dtype = inst->dtype, .arg_count = 3};
+    choice.args[0] = weft_lowerer_binary(low, WEFT_SCALAR_and, WEFT_BOOL, differ, inexact);
+    choice.args[1] = other;
+    choice.args[2] = rest;
+    return weft_kernel_builder_inst(low->builder, &choice);
+}
+
+static weft_inst_id division(lowerer *low, const weft_point *point, const weft_inst *inst)
+{
+    static const char *const sentences[WEFT_SCALAR_COUNT] = {
+        [WEFT_SCALAR_div] = "div: division by %" PRId64 " at position %" PRId64,
+        [WEFT_SCALAR_remainder] = "remainder: division by %" PRId64 " at position %" PRId64,
+        [WEFT_SCALAR_fmod] = "fmod: division by %" PRId64 " at position %" PRId64,
+    };
+    weft_inst quotient = *inst;
+    quotient.op = WEFT_SCALAR_div;
+    quotient.number = weft_lowerer_site(low, sentences[inst->op], weft_expr_constant(low->extents, 0));
+    quotient.position = weft_space_position(&low->space, point);
+    quotient.predicate_count = point->predicate_count;
+    quotient.predicates = point->predicates;
+    weft_inst_id value = weft_kernel_builder_inst(low->builder, &quotient);
+    return inst->op == WEFT_SCALAR_div ? value : rest_of_division(low, inst, value);
+}
+
 static weft_inst_id elementwise(lowerer *low, const weft_point *point)
 {
     const weft_node *node = weft_graph_node(low->graph, point->value.node);
     weft_inst inst = {
         .op = scalar_of[weft_op_id_of(node->op)], .dtype = node->types[0].dtype, .arg_count = node->input_count};
     for (uint32_t i = 0; i < node->input_count; i++) inst.args[i] = operand(low, point, i, NULL);
-    weft_dtype_kind kind = weft_dtype_info_of(inst.dtype)->kind;
-    if (inst.op == WEFT_SCALAR_div && (kind == WEFT_KIND_SIGNED || kind == WEFT_KIND_UNSIGNED)) {
-        inst.number = weft_lowerer_site(low, "div: division by %" PRId64 " at position %" PRId64,
-                                        weft_expr_constant(low->extents, 0));
-        inst.position = weft_space_position(&low->space, point);
-        inst.predicate_count = point->predicate_count;
-        inst.predicates = point->predicates;
-    }
-    return weft_kernel_builder_inst(low->builder, &inst);
+    return divides(inst.op, inst.dtype) ? division(low, point, &inst) : weft_kernel_builder_inst(low->builder, &inst);
 }
 
 weft_inst_id weft_lowerer_compute(lowerer *low, const weft_point *point)

@@ -22,6 +22,7 @@ const math_format weft_math_formats[MATH_FORMATS] = {
                   .fraction = 23,
                   .bias = 127,
                   .smallest_normal = 0x1p-126,
+                  .epsilon = 0x1p-23,
                   .one = 0x3f800000,
                   .sqrt_half = 0x3f3504f3},
     [MATH_F64] = {.real = WEFT_F64,
@@ -29,14 +30,27 @@ const math_format weft_math_formats[MATH_FORMATS] = {
                   .fraction = 52,
                   .bias = 1023,
                   .smallest_normal = 0x1p-1022,
+                  .epsilon = 0x1p-52,
                   .one = 0x3ff0000000000000,
                   .sqrt_half = 0x3fe6a09e667f3bcd},
 };
 
 static weft_math_lowering *const lowerings[WEFT_SCALAR_COUNT][MATH_FORMATS] = {
 #define WEFT_MATH(name, dtype, ulp) [WEFT_SCALAR_##name][MATH_##dtype] = weft_math_##name,
+#define WEFT_MATH_EMITTED(name, dtype, ulp)
 #include "lib/loop/math.def"
 #undef WEFT_MATH
+#undef WEFT_MATH_EMITTED
+};
+
+/* Nothing to measure: the same arithmetic for every dtype that the operation takes. */
+static weft_math_lowering *const exact_lowerings[WEFT_SCALAR_COUNT] = {
+    [WEFT_SCALAR_sign] = weft_math_sign,
+    [WEFT_SCALAR_copysign] = weft_math_copysign,
+    [WEFT_SCALAR_is_nan] = weft_math_is_nan,
+    [WEFT_SCALAR_is_finite] = weft_math_is_finite,
+    [WEFT_SCALAR_shift_left] = weft_math_shift_left,
+    [WEFT_SCALAR_shift_right] = weft_math_shift_right,
 };
 
 bool weft_scalar_is_math(weft_scalar_op op)
@@ -46,15 +60,18 @@ bool weft_scalar_is_math(weft_scalar_op op)
 
 static weft_status *lower(weft_inst_list *list, const weft_inst *inst, weft_inst_id *out_id)
 {
-    if (!weft_scalar_is_math(inst->op)) return NULL;
+    weft_math_lowering *exact = exact_lowerings[inst->op];
+    if (exact == NULL && !weft_scalar_is_math(inst->op)) return NULL;
     weft_dtype dtype = list->items[inst->args[inst->arg_count - 1]].dtype;
-    if (dtype != WEFT_F32 && dtype != WEFT_F64)
+    writer w = {.list = list, .dtype = dtype, .number = dtype == WEFT_F32 ? MATH_F32 : MATH_F64};
+    if (dtype == WEFT_F32 || dtype == WEFT_F64) w.format = &weft_math_formats[w.number];
+    bool is_float = weft_dtype_info_of(dtype)->kind == WEFT_KIND_FLOAT;
+    if (exact == NULL && !is_float) return NULL;
+    if (is_float && w.format == NULL)
         return weft_status_create(list->arena->allocator, WEFT_UNSUPPORTED, "math lowering",
                                   "%s of dtype %s has no lowering: it takes f32 and f64", weft_scalar_name(inst->op),
                                   weft_dtype_name(dtype));
-    unsigned number = dtype == WEFT_F32 ? MATH_F32 : MATH_F64;
-    writer w = {list, dtype, number, &weft_math_formats[number]};
-    *out_id = lowerings[inst->op][number](&w, inst->args);
+    *out_id = (exact != NULL ? exact : lowerings[inst->op][w.number])(&w, inst->args);
     return NULL;
 }
 

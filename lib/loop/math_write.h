@@ -14,7 +14,7 @@ typedef struct math_format {
     weft_dtype real, integer; /* of one size */
     unsigned fraction;        /* stored bits of the significand */
     int bias;
-    double smallest_normal;
+    double smallest_normal, epsilon;
     uint64_t one, sqrt_half; /* bits of these numbers */
 } math_format;
 
@@ -130,6 +130,23 @@ static inline weft_inst_id polynomial(const writer *w, weft_inst_id x, const dou
     weft_inst_id sum = real(w, coefficients[count - 1]);
     for (size_t i = count - 1; i > 0; i--) sum = fma3(w, sum, x, real(w, coefficients[i - 1]));
     return sum;
+}
+
+static inline weft_inst_id negative_of(const writer *w, weft_inst_id a)
+{
+    return unary(w, WEFT_SCALAR_neg, a);
+}
+
+/* The rounding error of `sum` = a + b for |a| >= |b| (Dekker's Fast2Sum). */
+static inline weft_inst_id sum_error(const writer *w, weft_inst_id sum, weft_inst_id a, weft_inst_id b)
+{
+    return add(w, sub(w, a, sum), b);
+}
+
+/* The rounding error of `product` = a * b. */
+static inline weft_inst_id product_error(const writer *w, weft_inst_id product, weft_inst_id a, weft_inst_id b)
+{
+    return fma3(w, a, b, negative_of(w, product));
 }
 
 /* The smaller of x and `most`, NaN for NaN: the form that is one instruction of x86. */

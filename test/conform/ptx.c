@@ -56,10 +56,10 @@ static void end_batch(assembler *a)
     begin_batch(a);
 }
 
-/* The function that reports errors of data is in every module that needs it. */
+/* Functions beside the kernel are in every module that needs them. */
 static void append_line(assembler *a, const char *line, size_t length)
 {
-    static const char shared[] = "weft_report";
+    static const char shared[] = "weft_local_";
     const char *end = line + length;
     for (const char *at; (at = memmem(line, (size_t)(end - line), shared, sizeof shared - 1)) != NULL;) {
         at += sizeof shared - 1;

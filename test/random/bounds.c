@@ -66,24 +66,66 @@ static bound quotient(bound a, bound b)
 
 /* ---- by class of ops ---- */
 
+/* exp, or a function that grows no faster. */
+static bound growing(weft_dtype dtype, bound x, double low)
+{
+    double most = exp(size_of(x));
+    if (size_of(x) > 12) return unknown;
+    return between(low * most, most * 1.01, false, most * (1.01 * x.error + 4 * epsilon_of(dtype)));
+}
+
+/* A logarithm of x + 1 - `least`, whose argument is at least 1; to base 2 it is 1.45 times as large. */
+static bound logarithm(weft_dtype dtype, bound x, double least)
+{
+    if (x.low - x.error < least) return unknown;
+    double most = 1.45 * log(x.high + 2 - least);
+    return between(0, most, false, 1.45 * x.error + 4 * epsilon_of(dtype) * fmax(most, 1));
+}
+
+/* A function with values in [low, high] that grows no faster than x. */
+static bound damped(weft_dtype dtype, bound x, double low, double high)
+{
+    return between(low, high, false, x.error + 4 * epsilon_of(dtype) * fmax(fabs(low), fabs(high)));
+}
+
 static bound function(weft_op_id op, weft_dtype dtype, bound x)
 {
-    double place = epsilon_of(dtype), least = x.low - x.error;
+    double place = epsilon_of(dtype), least = x.low - x.error, size = size_of(x);
     switch (op) {
     case WEFT_OP_exp:
-        if (x.high > 12) return unknown;
-        return between(0, exp(x.high) * 1.01, false, exp(x.high) * (1.01 * x.error + 4 * place));
+    case WEFT_OP_exp2: return growing(dtype, x, 0);
+    case WEFT_OP_expm1:
+    case WEFT_OP_sinh:
+    case WEFT_OP_cosh: return growing(dtype, x, -1);
     case WEFT_OP_log:
-        if (least <= 0) return unknown;
-        return between(log(least) - 0.01, log(x.high) + 0.01, false,
-                       x.error / least + 4 * place * fmax(fabs(log(least)), 12));
-    case WEFT_OP_tanh: return between(-1, 1, false, x.error + 4 * place);
-    default:
+    case WEFT_OP_log2:
+    case WEFT_OP_log10: return logarithm(dtype, x, 1);
+    case WEFT_OP_log1p: return logarithm(dtype, x, 0);
+    case WEFT_OP_asinh: return damped(dtype, x, -log(2 * size + 2), log(2 * size + 2));
+    case WEFT_OP_acosh:
+        if (least < 2) return unknown;
+        return damped(dtype, x, 0, log(2 * size + 2));
+    case WEFT_OP_atanh:
+        if (size + x.error > 0.9) return unknown;
+        return between(-2, 2, false, 6 * x.error + 8 * place);
+    case WEFT_OP_tanh:
+    case WEFT_OP_sigmoid: return damped(dtype, x, -1, 1);
+    case WEFT_OP_cbrt:
+        return between(-cbrt(size), cbrt(size), false, (x.error == 0 ? 0 : 2 * cbrt(x.error)) + 4 * place * cbrt(size));
+    case WEFT_OP_rsqrt:
+        if (least < 0.5) return unknown;
+        return between(0, 1.5, false, 1.5 * x.error + 8 * place);
+    case WEFT_OP_floor:
+    case WEFT_OP_ceil:
+    case WEFT_OP_round:
+    case WEFT_OP_trunc: return x.error == 0 ? between(floor(x.low), ceil(x.high), true, 0) : unknown;
+    case WEFT_OP_sqrt:
         if (least < 0) return unknown;
         return rounded(dtype, between(0, sqrt(x.high), false,
                                       x.error == 0 ? 0
                                       : least > 0  ? x.error / sqrt(least)
                                                    : sqrt(x.error)));
+    default: return unknown;
     }
 }
 
@@ -93,8 +135,28 @@ static bound unary(weft_op_id op, weft_dtype dtype, bound x)
     case WEFT_OP_neg: return between(-x.high, -x.low, x.integral, x.error);
     case WEFT_OP_abs: return between(x.low > 0 ? x.low : x.high < 0 ? -x.high : 0, size_of(x), x.integral, x.error);
     case WEFT_OP_not: return dtype == WEFT_BOOL ? x : between(-1 - size_of(x), 1 + size_of(x), true, 0);
+    case WEFT_OP_sign: return x.error == 0 ? between(-1, 1, true, 0) : unknown;
+    case WEFT_OP_is_nan:
+    case WEFT_OP_is_finite: return between(0, 1, true, 0);
+    case WEFT_OP_population_count: return between(0, 64, true, 0);
     default: return function(op, dtype, x);
     }
+}
+
+/* a^b for a >= 1 */
+static bound raised(weft_dtype dtype, bound a, bound b)
+{
+    if (a.low - a.error < 1 || size_of(b) > 4) return unknown;
+    double most = pow(a.high, fmax(b.high, 0)), slope = size_of(b) * a.error + log(a.high) * b.error;
+    return between(0, most, false, 1.01 * most * slope + 4 * epsilon_of(dtype) * most);
+}
+
+/* What division leaves jumps: of what is known exactly it is exact, or rounded once. */
+static bound rest(weft_dtype dtype, bound a, bound b)
+{
+    if (a.error > 0 || b.error > 0) return unknown;
+    bool integral = a.integral && b.integral;
+    return between(-size_of(b), size_of(b), integral, integral ? 0 : 2 * epsilon_of(dtype) * size_of(b));
 }
 
 static bound bits(bound a, bound b)
@@ -118,6 +180,12 @@ static bound binary(weft_op_id op, weft_dtype dtype, bound a, bound b)
         return between(fmax(a.low, b.low), fmax(a.high, b.high), a.integral && b.integral, fmax(a.error, b.error));
     case WEFT_OP_min:
         return between(fmin(a.low, b.low), fmin(a.high, b.high), a.integral && b.integral, fmax(a.error, b.error));
+    case WEFT_OP_remainder:
+    case WEFT_OP_fmod: return rest(dtype, a, b);
+    case WEFT_OP_pow: return dtype == WEFT_I64 ? between(-1e5, 1e5, true, 0) : raised(dtype, a, b);
+    case WEFT_OP_copysign: return b.error > 0 ? unknown : between(-size_of(a), size_of(a), a.integral, a.error);
+    case WEFT_OP_shift_left: return between(-8 * size_of(a), 8 * size_of(a), true, 0);
+    case WEFT_OP_shift_right: return between(-1 - size_of(a), size_of(a), true, 0);
     case WEFT_OP_and:
     case WEFT_OP_or:
     case WEFT_OP_xor: return dtype == WEFT_BOOL ? between(0, 1, true, 0) : bits(a, b);

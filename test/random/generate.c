@@ -121,33 +121,76 @@ static weft_tensor partner(generator *g, weft_tensor x)
 typedef weft_tensor (*maker)(generator *g, weft_tensor x);
 static const weft_tensor none;
 
+static weft_tensor with_magnitude(weft_tensor x, double most)
+{
+    return weft_max(weft_min(x, filled(x, most)), filled(x, -most));
+}
+
+/* |x| + 1 */
+static weft_tensor from_one(weft_tensor x)
+{
+    return weft_add(weft_abs(x), filled(x, 1));
+}
+
+typedef weft_tensor (*unary_function)(weft_tensor x);
+typedef weft_tensor (*binary_function)(weft_tensor a, weft_tensor b);
+#define ANY_OF(table) table[below(g, sizeof table / sizeof *table)]
+
 static weft_tensor make_unary(generator *g, weft_tensor x)
 {
+    static const unary_function integers[] = {weft_not, weft_neg, weft_abs, weft_sign, weft_population_count};
+    static const unary_function plain[] = {weft_neg,  weft_abs,    weft_tanh,     weft_sigmoid, weft_asinh,
+                                           weft_cbrt, weft_floor,  weft_ceil,     weft_round,   weft_trunc,
+                                           weft_sign, weft_is_nan, weft_is_finite};
+    static const unary_function growing[] = {weft_exp, weft_exp2, weft_expm1, weft_sinh, weft_cosh};
+    static const unary_function of_positive[] = {weft_log, weft_log2, weft_log10, weft_log1p, weft_sqrt, weft_rsqrt};
     if (weft_tensor_dtype(x) == WEFT_BOOL) return weft_not(x);
-    if (!is_float(x)) return chance(g, 3) ? weft_not(x) : chance(g, 2) ? weft_neg(x) : weft_abs(x);
-    switch (below(g, 6)) {
-    case 0: return weft_neg(x);
-    case 1: return weft_abs(x);
-    case 2: return weft_exp(weft_min(x, filled(x, 2)));
-    case 3: return weft_log(weft_add(weft_abs(x), filled(x, 1)));
-    case 4: return weft_sqrt(weft_abs(x));
-    default: return weft_tanh(x);
+    if (!is_float(x)) return ANY_OF(integers)(x);
+    switch (below(g, 8)) {
+    case 0:
+    case 1: return ANY_OF(growing)(with_magnitude(x, 2));
+    case 2:
+    case 3: return ANY_OF(of_positive)(from_one(x));
+    case 4: return weft_acosh(weft_add(from_one(x), filled(x, 1)));
+    case 5: return weft_atanh(with_magnitude(x, 0.75));
+    default: return ANY_OF(plain)(x);
+    }
+}
+
+static weft_tensor make_integer_binary(generator *g, weft_tensor x, weft_tensor y)
+{
+    weft_tensor few = weft_remainder(y, filled(y, 4));
+    switch (below(g, 5)) {
+    case 0: return weft_remainder(x, from_one(weft_abs(y)));
+    case 1: return weft_fmod(x, from_one(weft_abs(y)));
+    case 2: return weft_pow(with_magnitude(x, 9), few);
+    case 3: return weft_shift_left(x, few);
+    default: return weft_shift_right(x, few);
+    }
+}
+
+static weft_tensor make_float_binary(generator *g, weft_tensor x, weft_tensor y)
+{
+    switch (below(g, 4)) {
+    case 0: return weft_remainder(x, from_one(y));
+    case 1: return weft_fmod(x, from_one(y));
+    case 2: return weft_pow(weft_min(from_one(x), filled(x, 20)), with_magnitude(y, 3));
+    default: return weft_copysign(x, y);
     }
 }
 
 static weft_tensor make_binary(generator *g, weft_tensor x)
 {
+    static const binary_function truth[] = {weft_and, weft_or, weft_xor};
+    static const binary_function plain[] = {weft_add, weft_sub, weft_mul, weft_max, weft_min};
     weft_tensor y = partner(g, x);
     if (!weft_tensor_is_valid(y)) return none;
-    if (weft_tensor_dtype(x) == WEFT_BOOL)
-        return chance(g, 3) ? weft_and(x, y) : chance(g, 2) ? weft_or(x, y) : weft_xor(x, y);
-    switch (below(g, 6)) {
-    case 0: return weft_add(x, y);
-    case 1: return weft_sub(x, y);
-    case 2: return weft_mul(x, y);
-    case 3: return weft_max(x, y);
-    case 4: return weft_min(y, x);
-    default: return weft_div(x, weft_add(weft_abs(y), filled(y, 1)));
+    if (weft_tensor_dtype(x) == WEFT_BOOL) return ANY_OF(truth)(x, y);
+    switch (below(g, 8)) {
+    case 0: return weft_div(x, from_one(y));
+    case 1:
+    case 2: return is_float(x) ? make_float_binary(g, x, y) : make_integer_binary(g, x, y);
+    default: return ANY_OF(plain)(x, y);
     }
 }
 

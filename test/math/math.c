@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Measures every row of math.def: the function is compiled and run as a program, and its results judged.
+ *   math [--exhaustive] [--shard I/N] [FUNCTION...]
+ * --exhaustive takes all floats for unary functions, and 10^8 points of the others. A shard is every Nth row.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <weft/weft.h>
+#include "lib/op.h"
+#include "test/math/judge.h"
+#include "test/math/points.h"
+#include "test/support.h"
+
+enum { BLOCK = 1 << 15 };
+
+static struct {
+    bool exhaustive;
+    unsigned shard, shards;
+    char **names;
+    int name_count;
+} options = {.shards = 1};
+
+/* ---- a function as a program over a block ---- */
+
+typedef struct runner {
+    weft_executor *executor;
+    weft_program *program;
+    weft_dtype dtype;
+    weft_array *inputs[2], *output;
+    size_t input_count;
+    double a[BLOCK], b[BLOCK], found[BLOCK]; /* room for elements of any float */
+} runner;
+
+static weft_program *compile(const char *name, weft_dtype dtype, size_t arity)
+{
+    weft_graph *graph;
+    weft_program *program;
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_shape shape = WEFT_SHAPE(weft_extent_of(BLOCK));
+    weft_tensor operands[2] = {weft_input(graph, "a", dtype, shape), weft_input(graph, "b", dtype, shape)};
+    weft_tensor result = weft_trace(graph, name, (weft_tensors){arity, operands}, NULL);
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(result), NULL, &program));
+    weft_graph_destroy(graph);
+    return program;
+}
+
+static weft_array *wrap(weft_dtype dtype, void *data)
+{
+    const int64_t shape[] = {BLOCK};
+    weft_array *array;
+    weft_test_ok(weft_array_wrap(NULL, dtype, 1, shape, NULL, data, NULL, NULL, &array));
+    return array;
+}
+
+static runner *open_runner(const char *name, weft_dtype dtype, size_t arity)
+{
+    runner *r = calloc(1, sizeof *r);
+    assert_non_null(r);
+    r->dtype = dtype;
+    r->input_count = arity;
+    weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.threads = 1}, &r->executor));
+    r->program = compile(name, dtype, arity);
+    r->inputs[0] = wrap(dtype, r->a);
+    r->inputs[1] = wrap(dtype, r->b);
+    r->output = wrap(dtype, r->found);
+    return r;
+}
+
+static void close_runner(runner *r)
+{
+    weft_array_release(r->inputs[0]);
+    weft_array_release(r->inputs[1]);
+    weft_array_release(r->output);
+    weft_program_release(r->program);
+    weft_executor_destroy(r->executor);
+    free(r);
+}
+
+static void run(runner *r)
+{
+    weft_test_ok(weft_executor_run(r->executor, r->program,
+                                   &(weft_run){.runtime = "llvm",
+                                               .input_count = r->input_count,
+                                               .inputs = r->inputs,
+                                               .output_count = 1,
+                                               .outputs = &r->output}));
+}
+
+static double element(weft_dtype dtype, const void *data, size_t i)
+{
+    return dtype == WEFT_F64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
+}
+
+/* ---- rows ---- */
+
+typedef struct row {
+    const char *name;
+    weft_dtype dtype;
+    double bound;
+} row;
+
+static const row rows[] = {
+#define WEFT_MATH(name, dtype, ulp) {#name, WEFT_##dtype, ulp},
+#define WEFT_MATH_EMITTED WEFT_MATH
+#include "lib/loop/math.def"
+#undef WEFT_MATH
+#undef WEFT_MATH_EMITTED
+};
+
+enum { ROWS = sizeof rows / sizeof *rows };
+
+static bool is_wanted(size_t i)
+{
+    if (i % options.shards != options.shard) return false;
+    for (int k = 0; k < options.name_count; k++)
+        if (strcmp(options.names[k], rows[i].name) == 0) return true;
+    return options.name_count == 0;
+}
+
+static bool measure(const row *which)
+{
+    const weft_judge_function *function = weft_judge_find(which->name);
+    if (function == NULL) fail_msg("the judge knows no function %s", which->name);
+    weft_judge judge;
+    weft_points points;
+    weft_judge_init(&judge, function, which->dtype, which->bound);
+    weft_points_init(&points, which->dtype, function->arity, options.exhaustive);
+    runner *r = open_runner(which->name, which->dtype, (size_t)function->arity);
+    while (weft_points_fill(&points, BLOCK, r->a, r->b)) {
+        run(r);
+        for (size_t i = 0; i < BLOCK; i++)
+            weft_judge_note(&judge, element(which->dtype, r->a, i), element(which->dtype, r->b, i),
+                            element(which->dtype, r->found, i));
+    }
+    close_runner(r);
+    bool good = judge.worst <= which->bound;
+    printf("%-10s %s  %.4f ULP, bound %.2f, %llu points, worst at %a", which->name, weft_dtype_name(which->dtype),
+           judge.worst, which->bound, (unsigned long long)points.count, judge.a);
+    if (function->arity == 2) printf(", %a", judge.b);
+    printf("%s\n", good ? "" : "  FAILED");
+    fflush(stdout);
+    weft_judge_finish(&judge);
+    return good;
+}
+
+static void results_are_within_bounds(void **state)
+{
+    (void)state;
+    size_t failed = 0;
+    for (size_t i = 0; i < ROWS; i++)
+        if (is_wanted(i)) failed += !measure(&rows[i]);
+    assert_int_equal(failed, 0);
+}
+
+/* ---- the table ---- */
+
+static bool has_row(const char *name, weft_dtype dtype)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        if (strcmp(rows[i].name, name) == 0 && rows[i].dtype == dtype) return true;
+    return false;
+}
+
+/* Ops on floats alone that only move bits have nothing to measure. */
+static bool is_exact(const char *name)
+{
+    static const char *const exact[] = {"is_nan", "is_finite", "copysign"};
+    for (size_t i = 0; i < sizeof exact / sizeof *exact; i++)
+        if (strcmp(exact[i], name) == 0) return true;
+    return false;
+}
+
+static void every_function_of_floats_has_a_bound(void **state)
+{
+    (void)state;
+    for (unsigned id = 0; id < WEFT_OP_COUNT; id++) {
+        const weft_op_def *op = &weft_op_table()[id];
+        bool on_floats = op->op_class == WEFT_CLASS_ELEMENTWISE && op->attr_count == 0 &&
+                         (op->dtypes >> WEFT_F32 & 1) != 0 && (op->dtypes >> WEFT_I64 & 1) == 0;
+        if (!on_floats || is_exact(op->name)) continue;
+        if (!has_row(op->name, WEFT_F32) || !has_row(op->name, WEFT_F64)) fail_msg("%s has no bound", op->name);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int next = 1;
+    for (; next < argc && argv[next][0] == '-'; next++) {
+        if (strcmp(argv[next], "--exhaustive") == 0) options.exhaustive = true;
+        else if (next + 1 < argc && sscanf(argv[next + 1], "%u/%u", &options.shard, &options.shards) == 2) next++;
+    }
+    options.names = argv + next;
+    options.name_count = argc - next;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_function_of_floats_has_a_bound),
+        cmocka_unit_test(results_are_within_bounds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
