@@ -204,6 +204,12 @@ static bits apply_cast(weft_dtype from, weft_dtype to, bits value)
     return to == WEFT_F32 ? of_float(to, single) : of_float(to, as_double(from, value));
 }
 
+static bits look_up(const weft_inst *inst, bits row)
+{
+    const weft_table *table = weft_table_of(inst->buffer);
+    return of_float(WEFT_F64, table->data[row % table->rows * table->columns + inst->number]);
+}
+
 static bits apply(const weft_inst *inst, weft_dtype from, const bits *args)
 {
     switch (inst->op) {
@@ -217,6 +223,7 @@ static bits apply(const weft_inst *inst, weft_dtype from, const bits *args)
     case WEFT_SCALAR_select: return args[0] != 0 ? args[1] : args[2];
     case WEFT_SCALAR_cast: return apply_cast(from, inst->dtype, args[0]);
     case WEFT_SCALAR_bitcast: return args[0];
+    case WEFT_SCALAR_lookup: return look_up(inst, args[0]);
     default: return is_float(from) ? apply_float(inst->op, from, args) : apply_integer(inst->op, from, args);
     }
 }

@@ -215,6 +215,9 @@ LLVMValueRef weft_constant_emit(weft_emitter *e, weft_dtype dtype, uint64_t bits
 /* ---- emit_function.c ---- */
 /* fmod of floats, pow of integers: a call of a function that is made when it is first needed. */
 LLVMValueRef weft_function_call(weft_emitter *e, weft_scalar_op op, weft_dtype dtype, LLVMValueRef *args);
+/* ---- emit_table.c ---- */
+/* The elements of a table for `rows`, a scalar or a vector. */
+LLVMValueRef weft_lookup_emit(weft_emitter *e, const weft_inst *inst, LLVMValueRef rows);
 
 /* ---- emit_inst.c: instructions of a stage ---- */
 void weft_inst_emit(weft_emitter *e, weft_inst_id id);

@@ -50,6 +50,7 @@ unsigned weft_inst_fields(weft_scalar_op op, weft_dtype dtype)
     case WEFT_SCALAR_load: return WEFT_INST_BUFFER | WEFT_INST_INDEX | WEFT_INST_PREDICATES;
     case WEFT_SCALAR_param: return WEFT_INST_NUMBER;
     case WEFT_SCALAR_result: return WEFT_INST_BUFFER | WEFT_INST_NUMBER;
+    case WEFT_SCALAR_lookup: return WEFT_INST_TABLE | WEFT_INST_NUMBER;
     case WEFT_SCALAR_check:
     case WEFT_SCALAR_within: return WEFT_INST_NUMBER | WEFT_INST_INDEX | WEFT_INST_POSITION | WEFT_INST_PREDICATES;
     case WEFT_SCALAR_div: return integer ? WEFT_INST_NUMBER | WEFT_INST_POSITION | WEFT_INST_PREDICATES : 0;
@@ -75,7 +76,7 @@ static weft_inst normalize(const weft_inst *inst)
     unsigned fields = weft_inst_fields(inst->op, inst->dtype);
     weft_inst plain = {.op = inst->op, .dtype = inst->dtype, .arg_count = inst->arg_count};
     for (uint32_t i = 0; i < inst->arg_count && i < 3; i++) plain.args[i] = inst->args[i];
-    if (fields & WEFT_INST_BUFFER) plain.buffer = inst->buffer;
+    if (fields & (WEFT_INST_BUFFER | WEFT_INST_TABLE)) plain.buffer = inst->buffer;
     if (fields & WEFT_INST_NUMBER) plain.number = inst->number;
     if (fields & WEFT_INST_BITS) plain.bits = inst->bits;
     if (fields & WEFT_INST_INDEX) plain.index = inst->index;

@@ -12,7 +12,8 @@ enum {
     WEFT_INST_BITS = 4,
     WEFT_INST_INDEX = 8,
     WEFT_INST_POSITION = 16,
-    WEFT_INST_PREDICATES = 32
+    WEFT_INST_PREDICATES = 32,
+    WEFT_INST_TABLE = 64 /* `buffer` is a table */
 };
 unsigned weft_inst_fields(weft_scalar_op op, weft_dtype dtype);
 

@@ -34,6 +34,7 @@
  */
 #include "lib/extent.h"
 #include <weft/dtype.h>
+#include "lib/loop/table.h"
 
 typedef enum weft_scalar_op {
 #define WEFT_SCALAR(name, operands, kinds, result) WEFT_SCALAR_##name,
@@ -49,8 +50,8 @@ typedef struct weft_inst {
     weft_dtype dtype; /* of the result */
     uint32_t arg_count;
     weft_inst_id args[3];
-    uint32_t buffer;          /* load: buffer; result: accumulator */
-    uint32_t number;          /* param, result: component; checks, div: site */
+    uint32_t buffer;          /* load: buffer; result: accumulator; lookup: table */
+    uint32_t number;          /* param, result: component; lookup: column; checks, div: site */
     uint64_t bits;            /* const: the value's bytes, low end first */
     weft_expr index;          /* load, index, checks */
     weft_expr position;       /* checks, integer div: linear position to report */

@@ -248,6 +248,23 @@ static weft_status *parse_load(parser *p, weft_inst *inst)
     return weft_lexer_expect(&p->lexer, "]");
 }
 
+/* "erf.3", the column of a table. */
+static weft_status *parse_column(parser *p, weft_inst *inst)
+{
+    const weft_token *token = &p->lexer.token;
+    const char *end = token->start + token->length, *point = memchr(token->start, '.', token->length);
+    bool fits = token->kind == WEFT_TOKEN_IDENTIFIER && point != NULL && end - point > 1 && end - point < 9;
+    if (fits) inst->buffer = weft_table_find(token->start, (size_t)(point - token->start));
+    for (const char *c = fits ? point + 1 : end; c < end; c++) {
+        fits = fits && *c >= '0' && *c <= '9';
+        inst->number = 10 * inst->number + (uint32_t)(*c - '0');
+    }
+    if (!fits || inst->buffer == WEFT_TABLE_COUNT)
+        return weft_lexer_unexpected(&p->lexer, "a table and a column");
+    weft_lexer_advance(&p->lexer);
+    return NULL;
+}
+
 static weft_status *parse_operands(parser *p, weft_inst *inst, literal *out_constant)
 {
     switch (inst->op) {
@@ -257,6 +274,7 @@ static weft_status *parse_operands(parser *p, weft_inst *inst, literal *out_cons
     case WEFT_SCALAR_load: return parse_load(p, inst);
     case WEFT_SCALAR_param: return parse_number(p, "the number of a parameter", &inst->number);
     case WEFT_SCALAR_result: return parse_reference(p, 'a', "an accumulator's component", &inst->buffer, &inst->number);
+    case WEFT_SCALAR_lookup: WEFT_TRY(parse_column(p, inst)); break;
     default: break;
     }
     inst->arg_count = (uint32_t)weft_scalar_operands(inst->op);

@@ -212,6 +212,16 @@ static weft_status *verify_complex(const verifier *v)
     return broken(v, "%s has no parts of dtype %s", weft_dtype_name(dtype), weft_dtype_name(part));
 }
 
+static weft_status *verify_lookup(const verifier *v)
+{
+    const weft_table *table = weft_table_of(v->inst->buffer);
+    if (table == NULL) return broken(v, "table %" PRIu32 " does not exist", v->inst->buffer);
+    if (v->inst->number >= table->columns)
+        return broken(v, "column %" PRIu32 " of table %s does not exist: it has %" PRIu32, v->inst->number, table->name,
+                      table->columns);
+    return verify_result(v, WEFT_F64);
+}
+
 static weft_status *verify_given(const verifier *v)
 {
     switch (v->inst->op) {
@@ -222,6 +232,7 @@ static weft_status *verify_given(const verifier *v)
     case WEFT_SCALAR_result: return verify_accumulator_result(v);
     case WEFT_SCALAR_bitcast: return verify_bitcast(v);
     case WEFT_SCALAR_complex: return verify_complex(v);
+    case WEFT_SCALAR_lookup: return verify_lookup(v);
     case WEFT_SCALAR_check:
     case WEFT_SCALAR_within: return verify_result(v, WEFT_I64);
     default: return NULL;
@@ -259,7 +270,8 @@ static weft_status *verify_inst(const verifier *v)
 
 static bool is_arithmetic(const weft_inst *inst)
 {
-    unsigned elsewhere = weft_inst_fields(inst->op, inst->dtype) & ~(unsigned)(WEFT_INST_BITS | WEFT_INST_NUMBER);
+    unsigned within = WEFT_INST_BITS | WEFT_INST_NUMBER | WEFT_INST_TABLE;
+    unsigned elsewhere = weft_inst_fields(inst->op, inst->dtype) & ~within;
     return elsewhere == 0 && inst->op != WEFT_SCALAR_inside;
 }
 

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_LOOP_TABLE_H
+#define WEFT_LIB_LOOP_TABLE_H
+/*
+ * Constant tables that instructions look numbers up in. They belong to the library, as operations do: a kernel names
+ * them, and its text is a key only together with the version of the library.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum weft_table_id {
+#define WEFT_TABLE(name, rows, columns) WEFT_TABLE_##name,
+#include "lib/loop/table.def"
+#undef WEFT_TABLE
+    WEFT_TABLE_COUNT
+} weft_table_id;
+
+typedef struct weft_table {
+    const char *name;
+    uint32_t rows, columns; /* rows are a power of two */
+    const double *data;     /* row by row */
+} weft_table;
+
+/* NULL if there is no table of that number. */
+const weft_table *weft_table_of(uint32_t id);
+/* The number of the table of that name, or WEFT_TABLE_COUNT. */
+uint32_t weft_table_find(const char *name, size_t length);
+#endif
