@@ -2,8 +2,9 @@
 #include "backends/llvm/emit.h"
 #include <stdio.h>
 
-/* Private constants of the module, each there once it is used. On a GPU they lie in global memory: lanes read different
- * rows, which constant memory serves one after the other. */
+/* Private constants of the module, each there once it is used; their names begin with that of the kernel, because PTX
+ * of several kernels may be put together. On a GPU they lie in global memory: lanes read different rows, which constant
+ * memory serves one after the other. */
 static LLVMValueRef create_table(weft_emitter *e, const weft_table *table, const char *name, LLVMTypeRef type)
 {
     size_t count = (size_t)table->rows * table->columns;
@@ -25,8 +26,9 @@ static LLVMValueRef create_table(weft_emitter *e, const weft_table *table, const
 LLVMValueRef weft_lookup_emit(weft_emitter *e, const weft_inst *inst, LLVMValueRef rows)
 {
     const weft_table *table = weft_table_of(inst->buffer);
-    char name[64];
-    snprintf(name, sizeof name, "weft_table_%s", table->name);
+    char name[256];
+    size_t length;
+    snprintf(name, sizeof name, "%s_%s", LLVMGetValueName2(e->function, &length), table->name);
     LLVMTypeRef type = LLVMArrayType2(e->f64, (uint64_t)table->rows * table->columns);
     LLVMValueRef global = LLVMGetNamedGlobal(e->module, name);
     if (global == NULL) global = create_table(e, table, name, type);

@@ -35,6 +35,8 @@ weft_dtype_kind weft_element_kind(weft_dtype dtype);
  */
 typedef weft_element (*weft_element_function)(weft_element a, weft_element b);
 /* NULL where the op means nothing for that kind. */
+/* The derivative of log(gamma(x)): infinite at zeros, NaN at negative integers. */
+long double weft_digamma_evaluate(long double x);
 weft_element_function weft_element_function_of(weft_op_id op, weft_dtype_kind kind);
 
 /* ---- walking ---- */

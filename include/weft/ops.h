@@ -79,6 +79,26 @@ weft_tensor weft_is_nan(weft_tensor x);
 weft_tensor weft_is_finite(weft_tensor x);
 /* How many bits of an integer are one, in its own dtype. */
 weft_tensor weft_population_count(weft_tensor x);
+/* Angles are in radians; the argument is reduced exactly, however large. Infinities give NaN. */
+weft_tensor weft_sin(weft_tensor x);
+weft_tensor weft_cos(weft_tensor x);
+weft_tensor weft_tan(weft_tensor x);
+/* NaN outside of [-1, 1]. asin and atan lie in [-pi/2, pi/2], acos in [0, pi]. */
+weft_tensor weft_asin(weft_tensor x);
+weft_tensor weft_acos(weft_tensor x);
+weft_tensor weft_atan(weft_tensor x);
+/* The angle of the point (x, y), in [-pi, pi], the sign of y its own; zeros count by their signs: atan2(+-0, -0) is
+ * +-pi, atan2(+-0, +0) is +-0. Two infinities count as equal. */
+weft_tensor weft_atan2(weft_tensor y, weft_tensor x);
+/* 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x, and one minus that, accurate in the far tail too. */
+weft_tensor weft_erf(weft_tensor x);
+weft_tensor weft_erfc(weft_tensor x);
+/* The logarithm of |gamma(x)|: infinite at zero, at negative integers and at both infinities. */
+weft_tensor weft_lgamma(weft_tensor x);
+/* The gamma function: +-infinity at +-0, NaN at negative integers and at -infinity. */
+weft_tensor weft_tgamma(weft_tensor x);
+/* The derivative of log(gamma(x)): -+infinity at +-0, NaN at negative integers and at -infinity. */
+weft_tensor weft_digamma(weft_tensor x);
 weft_tensor weft_not(weft_tensor x); /* bool: logical; integers: bitwise */
 weft_tensor weft_add(weft_tensor a, weft_tensor b);
 weft_tensor weft_sub(weft_tensor a, weft_tensor b);
@@ -262,6 +282,18 @@ weft_tensor weft_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes);
 #define weft_is_nan(...) WEFT_PLACED_(weft_is_nan(__VA_ARGS__))
 #define weft_is_finite(...) WEFT_PLACED_(weft_is_finite(__VA_ARGS__))
 #define weft_population_count(...) WEFT_PLACED_(weft_population_count(__VA_ARGS__))
+#define weft_sin(...) WEFT_PLACED_(weft_sin(__VA_ARGS__))
+#define weft_cos(...) WEFT_PLACED_(weft_cos(__VA_ARGS__))
+#define weft_tan(...) WEFT_PLACED_(weft_tan(__VA_ARGS__))
+#define weft_asin(...) WEFT_PLACED_(weft_asin(__VA_ARGS__))
+#define weft_acos(...) WEFT_PLACED_(weft_acos(__VA_ARGS__))
+#define weft_atan(...) WEFT_PLACED_(weft_atan(__VA_ARGS__))
+#define weft_atan2(...) WEFT_PLACED_(weft_atan2(__VA_ARGS__))
+#define weft_erf(...) WEFT_PLACED_(weft_erf(__VA_ARGS__))
+#define weft_erfc(...) WEFT_PLACED_(weft_erfc(__VA_ARGS__))
+#define weft_lgamma(...) WEFT_PLACED_(weft_lgamma(__VA_ARGS__))
+#define weft_tgamma(...) WEFT_PLACED_(weft_tgamma(__VA_ARGS__))
+#define weft_digamma(...) WEFT_PLACED_(weft_digamma(__VA_ARGS__))
 #define weft_not(...) WEFT_PLACED_(weft_not(__VA_ARGS__))
 #define weft_add(...) WEFT_PLACED_(weft_add(__VA_ARGS__))
 #define weft_sub(...) WEFT_PLACED_(weft_sub(__VA_ARGS__))

@@ -157,5 +157,5 @@ weft_inst_id weft_math_tan(const writer *narrow_writer, const weft_inst_id *oper
     over = fast_two_sum(w, over.high, over.low);
     under = fast_two_sum(w, under.high, under.low);
     pair ratio = weft_math_ratio(w, over, under);
-    return unless_tiny(w, x, add(w, ratio.high, ratio.low));
+    return narrow(w, unless_tiny(w, x, add(w, ratio.high, ratio.low)));
 }

@@ -43,8 +43,11 @@ static inline weft_inst_id widen(const writer *w, weft_inst_id x)
     return is_short(w) ? given(w, WEFT_SCALAR_cast, WEFT_F64, x) : x;
 }
 
+/* The result, with one NaN for all: which of several NaNs an addition returns depends on the order of its operands. */
 static inline weft_inst_id narrow(const writer *w, weft_inst_id x)
 {
+    weft_inst_id none = constant(w, WEFT_F64, UINT64_C(0x7ff8) << 48);
+    x = choose(w, binary(w, WEFT_SCALAR_eq, x, x), x, none);
     return is_short(w) ? given(w, WEFT_SCALAR_cast, WEFT_F32, x) : x;
 }
 

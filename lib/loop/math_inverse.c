@@ -53,13 +53,13 @@ weft_inst_id weft_math_atan(const writer *narrow_writer, const weft_inst_id *ope
 /* The smaller of |y| and |x| divided by the larger. Zeros count as 0 / 1, infinities as one. */
 static pair bounded_ratio(const writer *w, weft_inst_id smaller, weft_inst_id larger)
 {
-    weft_inst_id zero = real(w, 0.0), one = real(w, 1.0), infinity = real(w, HUGE_VAL);
+    weft_inst_id zero = real(w, 0.0), one = real(w, 1.0);
     weft_inst_id under = choose(w, binary(w, WEFT_SCALAR_le, larger, zero), one, larger);
     weft_inst_id t = quotient(w, smaller, under);
-    t = choose(w, binary(w, WEFT_SCALAR_le, infinity, smaller), one, t);
+    t = choose(w, binary(w, WEFT_SCALAR_eq, smaller, under), one, t);
     if (is_short(w)) return (pair){t, 0};
     weft_inst_id low = quotient(w, subtract_product(w, t, under, smaller), under);
-    return (pair){t, choose(w, less(w, under, infinity), low, zero)};
+    return (pair){t, choose(w, below(w, under, HUGE_VAL), low, zero)};
 }
 
 /* The angle of (|x|, |y|) below the diagonal is a, above it pi/2 - a; of (-|x|, |y|) it is pi - a or pi/2 + a. */
