@@ -405,6 +405,9 @@ static void test_operations(void **state)
     }
     check_operation("bitcast %0", "f32", "i32", 8);
     check_operation("bitcast %0", "i64", "f64", 4);
+    check_operation("lookup erf.2 %0", "i64", "f64", 4);
+    check_operation("lookup logarithm.0 %0", "i32", "f64", 8);
+    check_operation("lookup double_turns.3 %0", "i64", "f64", 1);
 }
 
 /* ---- reductions ---- */
