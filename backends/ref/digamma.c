@@ -9,7 +9,7 @@ static const long double pi = 3.141592653589793238462643383279502884197L;
 /* digamma(x) - log(x) for x >= 30: Abramowitz and Stegun, "Handbook of Mathematical Functions", 6.3.18. */
 static long double asymptotic(long double x)
 {
-    static const long double terms[] = {1.0L / 12, -1.0L / 120,        1.0L / 252, -1.0L / 240,
+    static const long double terms[] = {1.0L / 12,  -1.0L / 120,     1.0L / 252, -1.0L / 240,
                                         1.0L / 132, -691.0L / 32760, 1.0L / 12,  -3617.0L / 8160};
     long double square = 1 / (x * x), sum = 0;
     for (size_t i = sizeof terms / sizeof *terms; i-- > 0;) sum = (sum + terms[i]) * square;

@@ -49,8 +49,7 @@ static reduced reduce_double(const writer *w, weft_inst_id x)
     weft_inst_id row = shift_right(w, plus_bits(w, as_integer(w, a), -((uint64_t)(1023 + 52) << 52)), 57);
     x = times(w, x, 0x1p-512);
     pair products[3];
-    for (uint32_t i = 0; i < 3; i++)
-        products[i] = two_product(w, x, look_up(w, WEFT_TABLE_double_turns, i, row));
+    for (uint32_t i = 0; i < 3; i++) products[i] = two_product(w, x, look_up(w, WEFT_TABLE_double_turns, i, row));
     weft_inst_id last = fma3(w, x, look_up(w, WEFT_TABLE_double_turns, 3, row), products[2].low);
     weft_inst_id first = modulo_four(w, products[0].high);
     pair second = two_sum(w, products[0].low, products[1].high);

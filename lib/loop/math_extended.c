@@ -100,13 +100,6 @@ pair weft_math_growth(const writer *w, pair x, weft_inst_id *out_shifted)
     return fast_two_sum(w, r.high, tail);
 }
 
-weft_inst_id weft_math_scale(const writer *w, weft_inst_id significand, weft_inst_id shifted)
-{
-    weft_inst_id both = as_integer(w, shifted), half = shift_right(w, both, 1), rest = sub(w, both, half);
-    weft_inst_id scaled = mul(w, significand, weft_math_power(w, half));
-    return mul(w, scaled, weft_math_power(w, rest));
-}
-
 pair weft_math_ratio(const writer *w, pair a, pair b)
 {
     weft_inst_id inverse = quotient(w, real(w, 1.0), b.high), first = mul(w, a.high, inverse);

@@ -18,10 +18,10 @@ typedef struct series {
     size_t count;
 } series;
 
-#define WEFT_SERIES(name)                                                           \
-    {                                                                               \
-        [MATH_F32] = {single_##name, sizeof single_##name / sizeof *single_##name}, \
-        [MATH_F64] = {double_##name, sizeof double_##name / sizeof *double_##name}, \
+#define WEFT_SERIES(name)                                                                                              \
+    {                                                                                                                  \
+        [MATH_F32] = {single_##name, sizeof single_##name / sizeof *single_##name},                                    \
+        [MATH_F64] = {double_##name, sizeof double_##name / sizeof *double_##name},                                    \
     }
 
 static inline bool is_short(const writer *w)
@@ -135,12 +135,8 @@ static inline pair choose_pair(const writer *w, weft_inst_id condition, pair yes
 /* Column `column` of the table in row `row` modulo the number of rows. */
 static inline weft_inst_id look_up(const writer *w, weft_table_id table, uint32_t column, weft_inst_id row)
 {
-    weft_inst inst = {.op = WEFT_SCALAR_lookup,
-                      .dtype = WEFT_F64,
-                      .arg_count = 1,
-                      .args = {row},
-                      .buffer = table,
-                      .number = column};
+    weft_inst inst = {
+        .op = WEFT_SCALAR_lookup, .dtype = WEFT_F64, .arg_count = 1, .args = {row}, .buffer = table, .number = column};
     return weft_inst_list_add(w->list, &inst);
 }
 
@@ -160,6 +156,4 @@ weft_inst_id weft_math_eighth(const writer *w, weft_inst_id x, weft_inst_id *out
 pair weft_math_log_pair(const writer *w, weft_inst_id x);
 /* exp(x) = 2^n (1 + growth); *out_shifted has n + twice the bias in the low bits. |x| is at most 1000. */
 pair weft_math_growth(const writer *w, pair x, weft_inst_id *out_shifted);
-/* `significand` * 2^n, overflow and gradual underflow rounded once. */
-weft_inst_id weft_math_scale(const writer *w, weft_inst_id significand, weft_inst_id shifted);
 #endif

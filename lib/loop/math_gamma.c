@@ -2,9 +2,9 @@
 /*
  * lgamma, tgamma and digamma.
  *
- * All three know a function of 1 + z for z >= 0, by a table below `far` and an asymptotic series above. It serves x >= 1
- * with z = x - 1, which is exact; 0 < x < 1 with z = x and the recurrence; x < 0 with z = -x and the reflection, of which
- * z minus the nearest integer is exact too.
+ * All three know a function of 1 + z for z >= 0, by a table below `far` and an asymptotic series above. It serves x >=
+ * 1 with z = x - 1, which is exact; 0 < x < 1 with z = x and the recurrence; x < 0 with z = -x and the reflection, of
+ * which z minus the nearest integer is exact too.
  */
 #include "lib/loop/math_extended.h"
 #include "lib/loop/math_gamma_data.h"

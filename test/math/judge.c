@@ -131,6 +131,39 @@ static int exact_trunc(mpfr_t r, const mpfr_t a, mpfr_rnd_t mode)
     return mpfr_rint_trunc(r, a, mode);
 }
 
+static int exact_lgamma(mpfr_t r, const mpfr_t a, mpfr_rnd_t mode)
+{
+    int sign;
+    return mpfr_lgamma(r, &sign, a, mode);
+}
+
+/* From the recurrence and the series for large numbers, so not accurate next to the zeros: there MPFR is asked. */
+static long double digammal(long double a)
+{
+    const long double pi = 3.141592653589793238462643383279502884L;
+    if (a == 0) return -1 / a;
+    if (a < 0) return a == rintl(a) ? NAN : digammal(1 - a) - pi / tanl(pi * (a - rintl(a)));
+    long double sum = 0, square;
+    for (; a < 40; a += 1) sum -= 1 / a;
+    square = 1 / (a * a);
+    long double series = square * (1.0L / 12 - square * (1.0L / 120 - square * (1.0L / 252 - square / 240)));
+    return sum + logl(a) - 0.5L / a - series;
+}
+
+static double digamma(double a)
+{
+    return (double)digammal(a);
+}
+
+/* MPFR gives NaN at zeros, and takes long for large negative integers. */
+static int exact_digamma(mpfr_t r, const mpfr_t a, mpfr_rnd_t mode)
+{
+    if (mpfr_zero_p(a)) mpfr_set_inf(r, mpfr_signbit(a) ? 1 : -1);
+    else if (mpfr_sgn(a) < 0 && (mpfr_inf_p(a) || mpfr_integer_p(a))) mpfr_set_nan(r);
+    else return mpfr_digamma(r, a, mode);
+    return 0;
+}
+
 UNARY(exp, exp, mpfr_exp)
 UNARY(exp2, exp2, mpfr_exp2)
 UNARY(expm1, expm1, mpfr_expm1)
@@ -148,6 +181,17 @@ UNARY(sigmoid, sigmoid, exact_sigmoid)
 UNARY(sqrt, sqrt, mpfr_sqrt)
 UNARY(rsqrt, rsqrt, exact_rsqrt)
 UNARY(cbrt, cbrt, mpfr_cbrt)
+UNARY(sin, sin, mpfr_sin)
+UNARY(cos, cos, mpfr_cos)
+UNARY(tan, tan, mpfr_tan)
+UNARY(asin, asin, mpfr_asin)
+UNARY(acos, acos, mpfr_acos)
+UNARY(atan, atan, mpfr_atan)
+UNARY(erf, erf, mpfr_erf)
+UNARY(erfc, erfc, mpfr_erfc)
+UNARY(lgamma, lgamma, exact_lgamma)
+UNARY(tgamma, tgamma, mpfr_gamma)
+UNARY(digamma, digamma, exact_digamma)
 UNARY(floor, floor, exact_floor)
 UNARY(ceil, ceil, exact_ceil)
 UNARY(round, rint, mpfr_rint)
@@ -156,6 +200,7 @@ BINARY(div, quotient, mpfr_div)
 BINARY(fmod, fmod, mpfr_fmod)
 BINARY(remainder, rest, exact_rest)
 BINARY(pow, pow, mpfr_pow)
+BINARY(atan2, atan2, mpfr_atan2)
 
 #define ROW(name, arity)                                                                                               \
     {                                                                                                                  \
@@ -163,10 +208,12 @@ BINARY(pow, pow, mpfr_pow)
     }
 
 static const weft_judge_function functions[] = {
-    ROW(exp, 1),  ROW(exp2, 1),  ROW(expm1, 1),     ROW(log, 1),   ROW(log2, 1),  ROW(log10, 1), ROW(log1p, 1),
-    ROW(tanh, 1), ROW(sinh, 1),  ROW(cosh, 1),      ROW(asinh, 1), ROW(acosh, 1), ROW(atanh, 1), ROW(sigmoid, 1),
-    ROW(sqrt, 1), ROW(rsqrt, 1), ROW(cbrt, 1),      ROW(floor, 1), ROW(ceil, 1),  ROW(round, 1), ROW(trunc, 1),
-    ROW(div, 2),  ROW(fmod, 2),  ROW(remainder, 2), ROW(pow, 2),
+    ROW(exp, 1),     ROW(exp2, 1),  ROW(expm1, 1),     ROW(log, 1),   ROW(log2, 1),  ROW(log10, 1),  ROW(log1p, 1),
+    ROW(tanh, 1),    ROW(sinh, 1),  ROW(cosh, 1),      ROW(asinh, 1), ROW(acosh, 1), ROW(atanh, 1),  ROW(sigmoid, 1),
+    ROW(sqrt, 1),    ROW(rsqrt, 1), ROW(cbrt, 1),      ROW(floor, 1), ROW(ceil, 1),  ROW(round, 1),  ROW(trunc, 1),
+    ROW(div, 2),     ROW(fmod, 2),  ROW(remainder, 2), ROW(pow, 2),   ROW(sin, 1),   ROW(cos, 1),    ROW(tan, 1),
+    ROW(asin, 1),    ROW(acos, 1),  ROW(atan, 1),      ROW(erf, 1),   ROW(erfc, 1),  ROW(lgamma, 1), ROW(tgamma, 1),
+    ROW(digamma, 1), ROW(atan2, 2),
 };
 
 const weft_judge_function *weft_judge_find(const char *name)
@@ -196,9 +243,17 @@ static double distance(weft_judge_format f, double found, long double exact)
     return (double)ldexpl(fabsl(value - exact), f.precision - 1 - exponent);
 }
 
-static double exact_distance(weft_judge *judge, double a, double b, double found)
+/* The format whose places count for a result at a. */
+static weft_judge_format format_at(const weft_judge *judge, double a)
 {
     weft_judge_format f = judge->format;
+    if (a < 0 && judge->floor > 0) f.least = ilogb(judge->floor);
+    return f;
+}
+
+static double exact_distance(weft_judge *judge, double a, double b, double found)
+{
+    weft_judge_format f = format_at(judge, a);
     mpfr_set_d(judge->left, a, MPFR_RNDN);
     mpfr_set_d(judge->right, b, MPFR_RNDN);
     judge->function->exact(judge->exact, judge->left, judge->right);
@@ -219,9 +274,9 @@ static double first_distance(const weft_judge *judge, double a, double b, double
 {
     const weft_judge_function *function = judge->function;
     if (judge->format.precision <= 24 && function->in_double != NULL)
-        return distance(judge->format, found, function->in_double(a, b));
+        return distance(format_at(judge, a), found, function->in_double(a, b));
     if (function->in_long_double == NULL) return INFINITY;
-    return distance(judge->format, found, function->in_long_double(a, b));
+    return distance(format_at(judge, a), found, function->in_long_double(a, b));
 }
 
 void weft_judge_init(weft_judge *judge, const weft_judge_function *function, weft_dtype dtype, double bound)

@@ -30,6 +30,7 @@ const weft_judge_function *weft_judge_find(const char *name);
 typedef struct weft_judge {
     const weft_judge_function *function;
     weft_judge_format format;
+    double floor;         /* of results for negative operands that are smaller, the places are those of this one */
     double bound, margin; /* closer to the bound than that, the first answer is not trusted */
     double worst, a, b;   /* what was the worst so far, and where */
     mpfr_t exact, left, right;

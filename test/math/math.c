@@ -110,6 +110,23 @@ static const row rows[] = {
 #undef WEFT_MATH_EMITTED
 };
 
+/* See math.def. */
+static const row floors[] = {
+#define WEFT_MATH(name, dtype, ulp)
+#define WEFT_MATH_EMITTED(name, dtype, ulp)
+#define WEFT_MATH_FLOOR(name, dtype, least) {#name, WEFT_##dtype, least},
+#include "lib/loop/math.def"
+#undef WEFT_MATH
+#undef WEFT_MATH_EMITTED
+};
+
+static double floor_of(const row *which)
+{
+    for (size_t i = 0; i < sizeof floors / sizeof *floors; i++)
+        if (strcmp(floors[i].name, which->name) == 0 && floors[i].dtype == which->dtype) return floors[i].bound;
+    return 0;
+}
+
 enum { ROWS = sizeof rows / sizeof *rows };
 
 static bool is_wanted(size_t i)
@@ -127,6 +144,7 @@ static bool measure(const row *which)
     weft_judge judge;
     weft_points points;
     weft_judge_init(&judge, function, which->dtype, which->bound);
+    judge.floor = floor_of(which);
     weft_points_init(&points, which->dtype, function->arity, options.exhaustive);
     runner *r = open_runner(which->name, which->dtype, (size_t)function->arity);
     while (weft_points_fill(&points, BLOCK, r->a, r->b)) {

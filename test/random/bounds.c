@@ -110,6 +110,23 @@ static bound function(weft_op_id op, weft_dtype dtype, bound x)
         return between(-2, 2, false, 6 * x.error + 8 * place);
     case WEFT_OP_tanh:
     case WEFT_OP_sigmoid: return damped(dtype, x, -1, 1);
+    case WEFT_OP_sin:
+    case WEFT_OP_cos: return damped(dtype, x, -1, 1);
+    case WEFT_OP_atan: return damped(dtype, x, -2, 2);
+    case WEFT_OP_erf:
+    case WEFT_OP_erfc: return between(-1, 2, false, 1.2 * x.error + 8 * place);
+    case WEFT_OP_asin:
+    case WEFT_OP_acos:
+    case WEFT_OP_tan:
+        if (size + x.error > 0.9) return unknown;
+        return between(-2, 3, false, 3 * x.error + 12 * place);
+    case WEFT_OP_lgamma:
+    case WEFT_OP_digamma:
+        if (least < 0.9 || size > 8) return unknown;
+        return between(-1, 9, false, 3 * x.error + 36 * place);
+    case WEFT_OP_tgamma:
+        if (least < 0.9 || size > 6) return unknown;
+        return between(0, 121, false, 240 * x.error + 500 * place);
     case WEFT_OP_cbrt:
         return between(-cbrt(size), cbrt(size), false, (x.error == 0 ? 0 : 2 * cbrt(x.error)) + 4 * place * cbrt(size));
     case WEFT_OP_rsqrt:
@@ -183,6 +200,9 @@ static bound binary(weft_op_id op, weft_dtype dtype, bound a, bound b)
     case WEFT_OP_remainder:
     case WEFT_OP_fmod: return rest(dtype, a, b);
     case WEFT_OP_pow: return dtype == WEFT_I64 ? between(-1e5, 1e5, true, 0) : raised(dtype, a, b);
+    case WEFT_OP_atan2:
+        if (b.low - b.error < 0.9) return unknown;
+        return between(-2, 2, false, 1.3 * (a.error + b.error) + 8 * epsilon_of(dtype));
     case WEFT_OP_copysign: return b.error > 0 ? unknown : between(-size_of(a), size_of(a), a.integral, a.error);
     case WEFT_OP_shift_left: return between(-8 * size_of(a), 8 * size_of(a), true, 0);
     case WEFT_OP_shift_right: return between(-1 - size_of(a), size_of(a), true, 0);

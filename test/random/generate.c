@@ -136,17 +136,27 @@ typedef weft_tensor (*unary_function)(weft_tensor x);
 typedef weft_tensor (*binary_function)(weft_tensor a, weft_tensor b);
 #define ANY_OF(table) table[below(g, sizeof table / sizeof *table)]
 
+/* Of the functions that have poles or an end, where they are smooth. */
+static weft_tensor make_special(generator *g, weft_tensor x)
+{
+    static const unary_function bounded[] = {weft_asin, weft_acos, weft_tan};
+    static const unary_function gammas[] = {weft_lgamma, weft_tgamma, weft_digamma};
+    if (chance(g, 2)) return ANY_OF(bounded)(with_magnitude(x, 0.75));
+    return ANY_OF(gammas)(weft_min(from_one(x), filled(x, 6)));
+}
+
 static weft_tensor make_unary(generator *g, weft_tensor x)
 {
     static const unary_function integers[] = {weft_not, weft_neg, weft_abs, weft_sign, weft_population_count};
-    static const unary_function plain[] = {weft_neg,  weft_abs,    weft_tanh,     weft_sigmoid, weft_asinh,
-                                           weft_cbrt, weft_floor,  weft_ceil,     weft_round,   weft_trunc,
-                                           weft_sign, weft_is_nan, weft_is_finite};
+    static const unary_function plain[] = {
+        weft_neg, weft_abs,  weft_tanh,  weft_sigmoid, weft_asinh, weft_cbrt,  weft_sin,  weft_cos,    weft_atan,
+        weft_erf, weft_erfc, weft_floor, weft_ceil,    weft_round, weft_trunc, weft_sign, weft_is_nan, weft_is_finite};
     static const unary_function growing[] = {weft_exp, weft_exp2, weft_expm1, weft_sinh, weft_cosh};
     static const unary_function of_positive[] = {weft_log, weft_log2, weft_log10, weft_log1p, weft_sqrt, weft_rsqrt};
     if (weft_tensor_dtype(x) == WEFT_BOOL) return weft_not(x);
     if (!is_float(x)) return ANY_OF(integers)(x);
-    switch (below(g, 8)) {
+    switch (below(g, 9)) {
+    case 8: return make_special(g, x);
     case 0:
     case 1: return ANY_OF(growing)(with_magnitude(x, 2));
     case 2:
@@ -171,10 +181,11 @@ static weft_tensor make_integer_binary(generator *g, weft_tensor x, weft_tensor 
 
 static weft_tensor make_float_binary(generator *g, weft_tensor x, weft_tensor y)
 {
-    switch (below(g, 4)) {
+    switch (below(g, 5)) {
     case 0: return weft_remainder(x, from_one(y));
     case 1: return weft_fmod(x, from_one(y));
     case 2: return weft_pow(weft_min(from_one(x), filled(x, 20)), with_magnitude(y, 3));
+    case 3: return weft_atan2(x, from_one(y));
     default: return weft_copysign(x, y);
     }
 }
