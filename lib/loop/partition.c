@@ -213,12 +213,22 @@ static uint32_t saturating_add(uint32_t a, uint32_t b)
     return a + b < a ? UINT32_MAX : a + b;
 }
 
+/* The functions that become many instructions. */
+static const bool is_function[WEFT_OP_COUNT] = {
+#define IS_FUNCTION_F32(name) [WEFT_OP_##name] = true,
+#define IS_FUNCTION_F64(name)
+#define WEFT_MATH(name, dtype, ulp) IS_FUNCTION_##dtype(name)
+#define WEFT_MATH_EMITTED(name, dtype, ulp)
+#include "lib/loop/math.def"
+#undef WEFT_MATH
+#undef WEFT_MATH_EMITTED
+};
+
 static uint32_t own_weight(const weft_node *node)
 {
-    switch (weft_op_id_of(node->op)) {
-    case WEFT_OP_exp:
-    case WEFT_OP_log:
-    case WEFT_OP_tanh: return FUNCTION_WEIGHT;
+    weft_op_id id = weft_op_id_of(node->op);
+    if (id < WEFT_OP_COUNT && is_function[id]) return FUNCTION_WEIGHT;
+    switch (id) {
     case WEFT_OP_div:
     case WEFT_OP_sqrt: return 4;
     default: return node->op->op_class == WEFT_CLASS_LEAF ? 0 : 1;

@@ -269,6 +269,26 @@ static void floats_follow_ieee(void **state)
     WANT_F32S(y, WEFT_INTS(3), 28, 10, 40);
 }
 
+static void special_functions_have_known_values(void **state)
+{
+    struct world *world = *state;
+    weft_tensor x = F64S(WEFT_INTS(4), 1, 2, 0.5, -0.5);
+    WANT_F64S(weft_erf(x), WEFT_INTS(4), 0.8427007929497149, 0.9953222650189527, 0.5204998778130465,
+              -0.5204998778130465);
+    WANT_F64S(weft_erfc(x), WEFT_INTS(4), 0.15729920705028513, 0.004677734981047266, 0.4795001221869535,
+              1.5204998778130465);
+    WANT_F64S(weft_tgamma(x), WEFT_INTS(4), 1, 1, 1.772453850905516, -3.544907701811032);
+    WANT_F64S(weft_lgamma(x), WEFT_INTS(4), 0, 0, 0.5723649429247001, 1.2655121234846454);
+    WANT_F64S(weft_digamma(x), WEFT_INTS(4), -0.5772156649015329, 0.42278433509846714, -1.9635100260214235,
+              0.03648997397857652);
+    weft_tensor poles = F64S(WEFT_INTS(4), 0, -0.0, -1, -INFINITY);
+    WANT_F64S(weft_tgamma(poles), WEFT_INTS(4), INFINITY, -INFINITY, NAN, NAN);
+    WANT_F64S(weft_lgamma(poles), WEFT_INTS(4), INFINITY, INFINITY, INFINITY, INFINITY);
+    WANT_F64S(weft_digamma(poles), WEFT_INTS(4), -INFINITY, INFINITY, NAN, NAN);
+    weft_tensor zeros = F64S(WEFT_INTS(4), 0, -0.0, 0, -0.0), sides = F64S(WEFT_INTS(4), 1, 1, -1, -0.0);
+    WANT_F64S(weft_atan2(zeros, sides), WEFT_INTS(4), 0, -0.0, M_PI, -M_PI);
+}
+
 static void not_a_number_travels(void **state)
 {
     struct world *world = *state;
@@ -880,6 +900,7 @@ int main(void)
         IN_WORLD(integers_wrap_in_their_width),
         IN_WORLD(integers_divide_to_the_floor),
         IN_WORLD(floats_follow_ieee),
+        IN_WORLD(special_functions_have_known_values),
         IN_WORLD(not_a_number_travels),
         IN_WORLD(comparisons_give_bools),
         IN_WORLD(logic_is_on_bools_and_bits),
