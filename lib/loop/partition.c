@@ -326,6 +326,17 @@ static void pass_root(weft_partition *partition, const weft_node *node, uint32_t
     }
 }
 
+/* Windows over what is padded: every element of them would have to ask where it lies. */
+static void demand_padded(weft_partition *partition, const weft_node *node)
+{
+    const weft_graph *graph = partition->compiled->graph;
+    uint32_t n = node->inputs[0].node;
+    while (weft_op_id_of(weft_graph_node(graph, n)->op) == WEFT_OP_reshape) {
+        n = weft_graph_node(graph, n)->inputs[0].node;
+    }
+    if (weft_op_id_of(weft_graph_node(graph, n)->op) == WEFT_OP_pad) partition->forced[n] = 1;
+}
+
 /* What an engine or an op with random access reads must be in memory, and so must a costly value that a broadcast would
  * repeat. */
 static void demand(weft_partition *partition, uint32_t n)
@@ -337,6 +348,7 @@ static void demand(weft_partition *partition, uint32_t n)
     bool reads_views = partition->roles[n] == WEFT_ROLE_GEMM || partition->roles[n] == WEFT_ROLE_SORT;
     if (is_step || reads_views) demand_operands(partition, node, reads_views);
     if (weft_indexing_first(id) != 0 && !weft_indexing_updates(id)) partition->forced[node->inputs[0].node] = 1;
+    if (id == WEFT_OP_window) demand_padded(partition, node);
     bool expands = id == WEFT_OP_broadcast && weft_value_type(graph, node->inputs[0])->shape.rank > 0;
     const weft_node *source = node->input_count > 0 ? weft_graph_node(graph, node->inputs[0].node) : NULL;
     if (expands && source->op->op_class == WEFT_CLASS_ELEMENTWISE &&
