@@ -30,6 +30,20 @@ weft_tensor weft_hard_swish(weft_tensor x);
 weft_tensor weft_hard_tanh(weft_tensor x, double low, double high);
 /* x / (1 + |x|). */
 weft_tensor weft_softsign(weft_tensor x);
+/* x * sigmoid(x). */
+weft_tensor weft_silu(weft_tensor x);
+/* x / 2 * (1 + erf(x / sqrt(2))). Hendrycks and Gimpel, "Gaussian error linear units". */
+weft_tensor weft_gelu(weft_tensor x);
+/* log(1 + exp(x)), as max(x, 0) + log1p(exp(-|x|)). */
+weft_tensor weft_softplus(weft_tensor x);
+/* x * tanh(softplus(x)). */
+weft_tensor weft_mish(weft_tensor x);
+/* x for x > 0, alpha * (exp(x) - 1) elsewhere; the same with exp(x / alpha). */
+weft_tensor weft_elu(weft_tensor x, double alpha);
+weft_tensor weft_celu(weft_tensor x, double alpha);
+/* scale * elu(x, alpha) with scale = 1.0507009873554805 and alpha = 1.6732632423543772. Klambauer et al.,
+ * "Self-normalizing neural networks". */
+weft_tensor weft_selu(weft_tensor x);
 /* x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))). Hendrycks and Gimpel, "Gaussian error linear units". */
 weft_tensor weft_gelu_tanh(weft_tensor x);
 
@@ -90,6 +104,10 @@ weft_tensor weft_mse_loss(weft_tensor x, weft_tensor target, weft_reduction_kind
 weft_tensor weft_l1_loss(weft_tensor x, weft_tensor target, weft_reduction_kind reduction);
 /* d^2 / 2 where d = |x - target| <= delta, delta * (d - delta / 2) elsewhere. */
 weft_tensor weft_huber_loss(weft_tensor x, weft_tensor target, double delta, weft_reduction_kind reduction);
+/* -(positive * target * log(sigmoid(x)) + (1 - target) * log(1 - sigmoid(x))), without its overflow. `positive`, which
+ * broadcasts, may be WEFT_NO_TENSOR for 1. */
+weft_tensor weft_bce_with_logits(weft_tensor x, weft_tensor target, weft_tensor positive,
+                                 weft_reduction_kind reduction);
 /* target * (log(target) - x) for logarithms x and probabilities `target`; 0 where `target` is 0. */
 weft_tensor weft_kl_divergence(weft_tensor x, weft_tensor target, weft_reduction_kind reduction);
 
@@ -116,6 +134,13 @@ weft_tensor weft_cross_entropy(weft_tensor x, weft_tensor targets, int64_t axis,
 #define weft_hard_swish(...) WEFT_PLACED_(weft_hard_swish(__VA_ARGS__))
 #define weft_hard_tanh(...) WEFT_PLACED_(weft_hard_tanh(__VA_ARGS__))
 #define weft_softsign(...) WEFT_PLACED_(weft_softsign(__VA_ARGS__))
+#define weft_silu(...) WEFT_PLACED_(weft_silu(__VA_ARGS__))
+#define weft_gelu(...) WEFT_PLACED_(weft_gelu(__VA_ARGS__))
+#define weft_softplus(...) WEFT_PLACED_(weft_softplus(__VA_ARGS__))
+#define weft_mish(...) WEFT_PLACED_(weft_mish(__VA_ARGS__))
+#define weft_elu(...) WEFT_PLACED_(weft_elu(__VA_ARGS__))
+#define weft_celu(...) WEFT_PLACED_(weft_celu(__VA_ARGS__))
+#define weft_selu(...) WEFT_PLACED_(weft_selu(__VA_ARGS__))
 #define weft_gelu_tanh(...) WEFT_PLACED_(weft_gelu_tanh(__VA_ARGS__))
 #define weft_softmax(...) WEFT_PLACED_(weft_softmax(__VA_ARGS__))
 #define weft_log_softmax(...) WEFT_PLACED_(weft_log_softmax(__VA_ARGS__))
@@ -129,6 +154,7 @@ weft_tensor weft_cross_entropy(weft_tensor x, weft_tensor targets, int64_t axis,
 #define weft_mse_loss(...) WEFT_PLACED_(weft_mse_loss(__VA_ARGS__))
 #define weft_l1_loss(...) WEFT_PLACED_(weft_l1_loss(__VA_ARGS__))
 #define weft_huber_loss(...) WEFT_PLACED_(weft_huber_loss(__VA_ARGS__))
+#define weft_bce_with_logits(...) WEFT_PLACED_(weft_bce_with_logits(__VA_ARGS__))
 #define weft_kl_divergence(...) WEFT_PLACED_(weft_kl_divergence(__VA_ARGS__))
 #define weft_nll_loss(...) WEFT_PLACED_(weft_nll_loss(__VA_ARGS__))
 #define weft_cross_entropy(...) WEFT_PLACED_(weft_cross_entropy(__VA_ARGS__))

@@ -102,6 +102,69 @@ weft_tensor weft_gelu_tanh(weft_tensor x)
     return end(weft_mul(times(wide, 0.5), plus(weft_tanh(inner), 1)), x);
 }
 
+static weft_tensor softplus(weft_tensor x)
+{
+    weft_tensor rest = weft_log1p(weft_exp(weft_neg(weft_abs(x))));
+    return weft_add(weft_max(x, weft_scalar_like(x, 0)), rest);
+}
+
+/* x above 0, factor * (exp(x / divisor) - 1) below. */
+static weft_tensor bend(weft_tensor x, double factor, double divisor)
+{
+    weft_tensor below = times(weft_expm1(times(x, 1 / divisor)), factor);
+    return weft_select(weft_gt(x, weft_scalar_like(x, 0)), x, below);
+}
+
+weft_tensor weft_silu(weft_tensor x)
+{
+    weft_tensor wide;
+    if (!begin("silu", x, &wide)) return weft_tensor_failed(x.graph);
+    return end(weft_mul(wide, weft_sigmoid(wide)), x);
+}
+
+weft_tensor weft_gelu(weft_tensor x)
+{
+    weft_tensor wide;
+    if (!begin("gelu", x, &wide)) return weft_tensor_failed(x.graph);
+    return end(weft_mul(times(wide, 0.5), plus(weft_erf(times(wide, M_SQRT1_2)), 1)), x);
+}
+
+weft_tensor weft_softplus(weft_tensor x)
+{
+    weft_tensor wide;
+    if (!begin("softplus", x, &wide)) return weft_tensor_failed(x.graph);
+    return end(softplus(wide), x);
+}
+
+weft_tensor weft_mish(weft_tensor x)
+{
+    weft_tensor wide;
+    if (!begin("mish", x, &wide)) return weft_tensor_failed(x.graph);
+    return end(weft_mul(wide, weft_tanh(softplus(wide))), x);
+}
+
+weft_tensor weft_elu(weft_tensor x, double alpha)
+{
+    weft_tensor wide;
+    if (!begin("elu", x, &wide)) return weft_tensor_failed(x.graph);
+    return end(bend(wide, alpha, 1), x);
+}
+
+weft_tensor weft_celu(weft_tensor x, double alpha)
+{
+    weft_tensor wide;
+    if (!begin("celu", x, &wide)) return weft_tensor_failed(x.graph);
+    if (!(alpha != 0)) return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "celu", "alpha is %g", alpha);
+    return end(bend(wide, alpha, alpha), x);
+}
+
+weft_tensor weft_selu(weft_tensor x)
+{
+    weft_tensor wide;
+    if (!begin("selu", x, &wide)) return weft_tensor_failed(x.graph);
+    return end(times(bend(wide, 1.6732632423543772, 1), 1.0507009873554805), x);
+}
+
 /* ---- along an axis ---- */
 
 /* Also the axis; the distance of each element to the greatest. */

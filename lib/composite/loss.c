@@ -69,6 +69,24 @@ weft_tensor weft_kl_divergence(weft_tensor x, weft_tensor target, weft_reduction
     return end("kl_divergence", weft_select(weft_eq(target, zero), zero, loss), reduction, dtype);
 }
 
+weft_tensor weft_bce_with_logits(weft_tensor x, weft_tensor target, weft_tensor positive, weft_reduction_kind reduction)
+{
+    weft_dtype dtype = weft_tensor_dtype(x);
+    weft_tensor operands[] = {x, target, positive};
+    if (!weft_composite_begin("bce_with_logits", 3, operands) ||
+        !weft_composite_join("bce_with_logits", "the tensor of weights", x, &positive) ||
+        !begin("bce_with_logits", &x, &target)) {
+        return weft_tensor_failed(x.graph);
+    }
+    weft_tensor zero = weft_scalar_like(x, 0), one = weft_scalar_like(x, 1);
+    /* -log(sigmoid(x)), whose mirror image -log(1 - sigmoid(x)) is x more. */
+    weft_tensor loss = weft_add(weft_log1p(weft_exp(weft_neg(weft_abs(x)))), weft_max(weft_neg(x), zero));
+    weft_tensor weight = weft_composite_is_absent(positive) ? one : positive;
+    weft_tensor share = weft_add(one, weft_mul(weft_sub(weight, one), target));
+    loss = weft_add(weft_mul(weft_sub(one, target), x), weft_mul(share, loss));
+    return end("bce_with_logits", loss, reduction, dtype);
+}
+
 /* ---- classes ---- */
 
 /* Logits or logarithms with the classes last, and for each row its class and its weight. */

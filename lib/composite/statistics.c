@@ -93,6 +93,12 @@ static weft_tensor count_of(weft_tensor x, weft_ints axes, bool keep, weft_dtype
     return weft_reduce_sum(weft_cast(weft_ne(x, weft_scalar_like(x, 0)), dtype), axes, keep);
 }
 
+static weft_tensor norm_of_order(weft_tensor sizes, weft_ints axes, double p)
+{
+    weft_tensor sum = weft_reduce_sum(weft_pow(sizes, weft_scalar_like(sizes, p)), axes, true);
+    return weft_pow(sum, weft_scalar_like(sum, 1 / p));
+}
+
 weft_tensor weft_norm(weft_tensor x, weft_ints axes, double p, bool keep)
 {
     subject s;
@@ -104,9 +110,7 @@ weft_tensor weft_norm(weft_tensor x, weft_ints axes, double p, bool keep)
     else if (p == 2) norm = weft_sqrt(weft_reduce_sum(weft_mul(s.x, s.x), s.along, true));
     else if (p == INFINITY) norm = weft_max(weft_reduce_max(sizes, s.along, true), weft_scalar_like(s.x, 0));
     else if (p == -INFINITY) norm = weft_reduce_min(sizes, s.along, true);
-    else
-        return weft_trace_fail(x.graph, WEFT_UNSUPPORTED, "norm", "order %g is none of 0, 1, 2 and the infinite ones",
-                               p);
+    else norm = norm_of_order(sizes, s.along, p);
     return end(&s, norm, keep, x);
 }
 

@@ -30,6 +30,13 @@ ACTIVATIONS = {
     "hard_swish": ([], lambda x: x * clip(x / 6 + 0.5, 0, 1)),
     "hard_tanh": ([-1.5, 2.0], clip),
     "softsign": ([], lambda x: x / (1 + abs(x))),
+    "silu": ([], lambda x: x / (1 + numpy.exp(-x))),
+    "gelu": ([], lambda x: x / 2 * (1 + numpy.vectorize(math.erf, otypes=[float])(x / math.sqrt(2)))),
+    "softplus": ([], lambda x: numpy.logaddexp(x, 0)),
+    "mish": ([], lambda x: x * numpy.tanh(numpy.logaddexp(x, 0))),
+    "elu": ([1.5], lambda x, alpha: numpy.where(x > 0, x, alpha * numpy.expm1(x))),
+    "celu": ([1.5], lambda x, alpha: numpy.where(x > 0, x, alpha * numpy.expm1(x / alpha))),
+    "selu": ([], lambda x: 1.0507009873554805 * numpy.where(x > 0, x, 1.6732632423543772 * numpy.expm1(x))),
     "gelu_tanh": ([], lambda x: x / 2 * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3)))),
 }
 
@@ -203,7 +210,9 @@ def loss(draw, name, formula, arguments=(), low=None, high=None):
     values = formula(x.astype(numpy.float64), target.astype(numpy.float64))
     expected = REDUCTIONS[reduction](values)
     scale = REDUCTIONS[reduction](abs(values) + abs(x) + 1)
-    return draw.trial(lambda t, a, b: [t.weft.trace(name, a, b, *arguments, ctypes.c_int(reduction))], expected, scale=scale)
+    return draw.trial(lambda t, a, b: [t.weft.trace(name, a, b, *[
+        t.scalar(dtype, value) if name == "bce_with_logits" and isinstance(value, float) else value
+        for value in arguments], ctypes.c_int(reduction))], expected, scale=scale)
 
 
 @case
@@ -222,6 +231,18 @@ def huber_loss(draw):
         distance = abs(x - y)
         return numpy.where(distance <= 0.75, distance ** 2 / 2, 0.75 * (distance - 0.375))
     return loss(draw, "huber_loss", formula, [0.75])
+
+
+@case
+def bce_with_logits(draw):
+    def formula(x, y):
+        return numpy.maximum(x, 0) - x * y + numpy.log1p(numpy.exp(-abs(x)))
+
+    def weighted(x, y):
+        return (1 - y) * x + (1 + 1.5 * y) * (numpy.log1p(numpy.exp(-abs(x))) + numpy.maximum(-x, 0))
+    if draw.random() < 0.5:
+        return loss(draw, "bce_with_logits", formula, [Tensor()], low=0, high=1)
+    return loss(draw, "bce_with_logits", weighted, [2.5], low=0, high=1)
 
 
 @case

@@ -67,7 +67,7 @@ def norms(x, axes, keep, p):
 @case
 def norm(draw):
     x, axes, keep = along(draw)
-    p = draw.choice([0.0, 1.0, 2.0, numpy.inf, -numpy.inf])
+    p = draw.choice([0.0, 1.0, 3.0, 0.5, -1.0, 2.0, numpy.inf, -numpy.inf])
     return draw.trial(lambda t, a: [t.norm(a, axes, float(p), keep)], norms(x, axes, keep, p))
 
 

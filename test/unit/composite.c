@@ -238,6 +238,7 @@ static void networks_refuse(void **state)
 {
     (void)state;
     expect_error(weft_hard_swish(f.i), WEFT_DTYPE_MISMATCH, "hard_swish: the operand has dtype i64, not a float");
+    expect_error(weft_celu(f.y, 0), WEFT_INVALID_ARGUMENT, "celu: alpha is 0");
     expect_error(weft_prelu(f.y, f.d), WEFT_DTYPE_MISMATCH, "prelu: the slope has dtype f64 but the operand has f32");
     expect_error(weft_layer_norm(f.y, 1, &(weft_norm_options){.scale = f.y}), WEFT_SHAPE_MISMATCH,
                  "layer_norm: the scale has rank 2 but 1 axes are normalised");
@@ -295,6 +296,22 @@ static void windows_refuse(void **state)
                  "adaptive_max_pool: size 0 is 0, below 1");
     expect_error(weft_resize(x, WEFT_SHAPE(N(3)), &(weft_resize_options){.scales = (const double[]){-1}}),
                  WEFT_INVALID_ARGUMENT, "resize: scale 0 is -1, not positive");
+}
+
+static void activations_are_known(void **state)
+{
+    (void)state;
+    weft_tensor x = F32((3), -1000, 1, 1000);
+    EXPECT_NEAR(weft_softplus(x), (3), 1e-6, 0, 1.3132617, 1000);
+    EXPECT_NEAR(weft_gelu(x), (3), 1e-6, 0, 0.8413447, 1000);
+    EXPECT_NEAR(weft_silu(x), (3), 1e-6, 0, 0.7310586, 1000);
+    EXPECT_NEAR(weft_selu(x), (3), 1e-4, -1.7580993, 1.0507010, 1050.7010);
+    /* Halfway between neighbours in bf16, of which 0.5 is even. */
+    weft_tensor small = weft_cast(F32((2), 0.00390625F, 1), WEFT_BF16);
+    EXPECT(weft_mean(small, WEFT_INTS(0), false), (), 0.5);
+    EXPECT(weft_hard_tanh(small, -1, 0.5), (2), 0.00390625, 0.5);
+    weft_tensor target = F32((3), 0, 1, 1);
+    EXPECT_NEAR(weft_bce_with_logits(x, target, WEFT_NO_TENSOR, WEFT_REDUCTION_SUM), (), 1e-6, 0.3132617);
 }
 
 static void searches_are_known(void **state)
@@ -362,6 +379,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(sums_of_powers_are_stable, set_up, tear_down),
         cmocka_unit_test_setup_teardown(moments_are_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(windows_are_known, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(activations_are_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(searches_are_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(class_losses_are_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(searches_refuse, set_up, tear_down),
