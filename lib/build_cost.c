@@ -21,6 +21,7 @@ static int64_t count_flops(const weft_inst *inst)
     case WEFT_SCALAR_load:
     case WEFT_SCALAR_param:
     case WEFT_SCALAR_result:
+    case WEFT_SCALAR_running:
     case WEFT_SCALAR_check:
     case WEFT_SCALAR_select:
     case WEFT_SCALAR_cast:

@@ -43,9 +43,9 @@ weft_status *weft_infer_arg_reduce(const weft_infer_context *context, weft_type 
     return drop_axes(context, shape, gone, &out_types[0].shape);
 }
 
-/* ---- sort ---- */
+/* ---- scans, sort ---- */
 
-weft_status *weft_infer_sort(const weft_infer_context *context, weft_type *out_types)
+weft_status *weft_infer_along_axis(const weft_infer_context *context, weft_type *out_types)
 {
     out_types[0] = context->inputs[0];
     return weft_infer_axis(context, "axis", context->attrs[0].integer, context->inputs[0].shape.rank);
@@ -53,7 +53,7 @@ weft_status *weft_infer_sort(const weft_infer_context *context, weft_type *out_t
 
 weft_status *weft_infer_argsort(const weft_infer_context *context, weft_type *out_types)
 {
-    WEFT_TRY(weft_infer_sort(context, out_types));
+    WEFT_TRY(weft_infer_along_axis(context, out_types));
     out_types[0].dtype = WEFT_I64;
     return NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tracing functions of movement, reductions, sorting and products. */
+/* Tracing functions of movement, reductions, scans, sorting and products. */
 #include "lib/trace.h"
 #include <inttypes.h>
 
@@ -268,7 +268,28 @@ REDUCTION(reduce_all)
 ARG_REDUCTION(argmax)
 ARG_REDUCTION(argmin)
 
-/* ---- sorting ---- */
+/* ---- scans and sorting ---- */
+
+static weft_tensor scan(weft_op_id op, weft_tensor x, int64_t axis, bool reverse, bool exclusive)
+{
+    weft_attr attrs[] = {{.integer = axis}, {.integer = reverse}, {.integer = exclusive}};
+    if (!weft_tensor_is_valid(x) ||
+        !weft_axis_normalize(x.graph, weft_op_table()[op].name, axis, weft_tensor_rank(x), &attrs[0].integer)) {
+        return weft_tensor_failed(x.graph);
+    }
+    return unary(op, x, attrs);
+}
+
+#define SCAN(name)                                                                                                     \
+    weft_tensor weft_cum##name(weft_tensor x, int64_t axis, bool reverse, bool exclusive)                              \
+    {                                                                                                                  \
+        return scan(WEFT_OP_scan_##name, x, axis, reverse, exclusive);                                                 \
+    }
+
+SCAN(sum)
+SCAN(prod)
+SCAN(max)
+SCAN(min)
 
 static weft_tensor sorted(weft_op_id op, weft_tensor x, int64_t axis, bool descending)
 {

@@ -310,10 +310,8 @@ static bits *lane_of(const machine *m, const weft_stage *stage, uint32_t accumul
     return m->lanes[(size_t)accumulator * lanes_of(stage) + lane];
 }
 
-static void execute_point(machine *m, const weft_stage *stage)
+static void take_in(machine *m, const weft_stage *stage)
 {
-    for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++)
-        m->values[i] = execute(m, &m->kernel->insts[i]);
     int64_t k = stage->range_count == 0 ? 0 : symbol_value(m, stage->ranges[stage->range_count - 1].variable);
     for (uint32_t a = 0; a < stage->accumulator_count; a++) {
         const weft_accumulator *accumulator = &m->kernel->accumulators[stage->accumulator_first + a];
@@ -321,6 +319,22 @@ static void execute_point(machine *m, const weft_stage *stage)
         for (uint32_t c = 0; c < accumulator->width; c++) right[c] = m->values[accumulator->values[c]];
         combine(accumulator, lane_of(m, stage, a, (uint32_t)(k % lanes_of(stage))), right);
     }
+}
+
+static void execute_point(machine *m, const weft_stage *stage)
+{
+    bool taken = false;
+    for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++) {
+        const weft_inst *inst = &m->kernel->insts[i];
+        if (inst->op == WEFT_SCALAR_running && !taken) {
+            take_in(m, stage);
+            taken = true;
+        }
+        m->values[i] = inst->op == WEFT_SCALAR_running
+                           ? lane_of(m, stage, inst->buffer - stage->accumulator_first, 0)[inst->number]
+                           : execute(m, inst);
+    }
+    if (!taken) take_in(m, stage);
     for (uint32_t s = 0; s < stage->store_count; s++) {
         const weft_store *store = &stage->stores[s];
         if (!holds(m, store->predicate_count, store->predicates)) continue;

@@ -23,9 +23,15 @@ static void emit_stages(weft_emitter *e);
 
 static void emit_point(weft_emitter *e, const weft_stage *stage)
 {
-    for (uint32_t i = 0; i < stage->inst_count && e->error == NULL; i++) weft_inst_emit(e, stage->inst_first + i);
+    bool waiting = stage->accumulator_count != 0;
+    for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count && e->error == NULL; i++) {
+        bool runs = e->kernel->insts[i].op == WEFT_SCALAR_running;
+        if (waiting && runs) weft_reduction_point(e);
+        waiting &= !runs;
+        weft_inst_emit(e, i);
+    }
     if (e->error != NULL) return;
-    if (stage->accumulator_count != 0) weft_reduction_point(e);
+    if (waiting) weft_reduction_point(e);
     for (uint32_t i = 0; i < stage->store_count; i++) weft_store_emit(e, &stage->stores[i]);
 }
 

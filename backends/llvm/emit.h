@@ -232,6 +232,8 @@ void weft_reduction_start(weft_emitter *e, const weft_stage *stage, uint32_t wid
 void weft_reduction_restart(weft_emitter *e);
 /* The accumulators take in the current point. */
 void weft_reduction_point(weft_emitter *e);
+/* What component `component` of accumulator `accumulator` of the stage is now; fills value->parts. */
+void weft_reduction_running(weft_emitter *e, uint32_t accumulator, uint32_t component, weft_emitted *value);
 /* Makes `groups` groups of rows in memory, each with a row for every part; keep moves what is carried there, fetch
  * takes it back. */
 void weft_reduction_rows(weft_emitter *e, uint32_t groups);

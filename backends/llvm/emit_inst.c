@@ -50,6 +50,7 @@ static weft_emitted place_of(weft_emitter *e, const weft_inst *inst)
         value.varying |= arg->varying;
     }
     if (is_effect(inst)) value.level = weft_effect_level(e, value.level);
+    if (inst->op == WEFT_SCALAR_running) value.level = weft_place_top(e);
     /* What the kernel itself writes may be another value at every point. */
     if (inst->op == WEFT_SCALAR_load && e->kernel->buffers[inst->buffer].written) value.level = weft_place_top(e);
     value.serial = e->places[value.level].serial;
@@ -246,6 +247,7 @@ void weft_inst_emit(weft_emitter *e, weft_inst_id id)
     case WEFT_SCALAR_inside: emit_inside(e, inst, value); break;
     case WEFT_SCALAR_load: weft_load_emit(e, inst, value->level, value); break;
     case WEFT_SCALAR_result: emit_result(e, inst, value); break;
+    case WEFT_SCALAR_running: weft_reduction_running(e, inst->buffer, inst->number, value); break;
     case WEFT_SCALAR_check:
     case WEFT_SCALAR_within: emit_check(e, inst, value); break;
     default:

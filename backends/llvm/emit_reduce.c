@@ -186,6 +186,16 @@ void weft_reduction_point(weft_emitter *e)
     }
 }
 
+void weft_reduction_running(weft_emitter *e, uint32_t accumulator, uint32_t component, weft_emitted *value)
+{
+    uint32_t slot = component;
+    for (uint32_t a = e->reduction.stage->accumulator_first; a < accumulator; a++)
+        slot += e->kernel->accumulators[a].width;
+    value->varying = e->lane.variable != WEFT_EXPR_NONE;
+    for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++)
+        value->parts[part] = *carried_at(e, slot, part);
+}
+
 /* ---- from lanes to one ---- */
 
 static LLVMValueRef half(weft_emitter *e, LLVMValueRef vector, uint32_t width, bool upper)

@@ -126,6 +126,7 @@ typedef enum weft_op_class {
     WEFT_CLASS_REDUCE,
     WEFT_CLASS_PRODUCT,
     WEFT_CLASS_INDEX,
+    WEFT_CLASS_SCAN,
     WEFT_CLASS_SORT,
     WEFT_CLASS_REGION,
     WEFT_CLASS_OPAQUE /* an extension's: lowered, or run as a step of its own */

@@ -228,6 +228,17 @@ weft_tensor weft_reduce_all(weft_tensor x, weft_ints axes, bool keep);
 weft_tensor weft_argmax(weft_tensor x, int64_t axis, bool keep);
 weft_tensor weft_argmin(weft_tensor x, int64_t axis, bool keep);
 
+/* ---- scans: element i of `axis` of the result combines the elements up to and with element i, one after the other
+ * from the first to the last; `reverse`: from the last to the first. `exclusive`: up to but without element i, so that
+ * the first one is what a reduction of nothing gives: 0, 1, the least, the greatest value. Combining begins with that
+ * value: a sum that begins with -0 is +0. bf16 and f16 accumulate in f32, and each result is rounded once. ---- */
+/* Numbers; integers wrap. */
+weft_tensor weft_cumsum(weft_tensor x, int64_t axis, bool reverse, bool exclusive);
+weft_tensor weft_cumprod(weft_tensor x, int64_t axis, bool reverse, bool exclusive);
+/* Anything ordered; from the first NaN on the result is NaN. */
+weft_tensor weft_cummax(weft_tensor x, int64_t axis, bool reverse, bool exclusive);
+weft_tensor weft_cummin(weft_tensor x, int64_t axis, bool reverse, bool exclusive);
+
 /* ---- sorting: along `axis`, stable in both directions: equal elements keep their order, and so do -0 and +0, which
  * are equal. NaNs come last in both directions. Anything ordered, so no complex numbers. ---- */
 weft_tensor weft_sort(weft_tensor x, int64_t axis, bool descending);
@@ -347,6 +358,10 @@ weft_tensor weft_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes);
 #define weft_reduce_all(...) WEFT_PLACED_(weft_reduce_all(__VA_ARGS__))
 #define weft_argmax(...) WEFT_PLACED_(weft_argmax(__VA_ARGS__))
 #define weft_argmin(...) WEFT_PLACED_(weft_argmin(__VA_ARGS__))
+#define weft_cumsum(...) WEFT_PLACED_(weft_cumsum(__VA_ARGS__))
+#define weft_cumprod(...) WEFT_PLACED_(weft_cumprod(__VA_ARGS__))
+#define weft_cummax(...) WEFT_PLACED_(weft_cummax(__VA_ARGS__))
+#define weft_cummin(...) WEFT_PLACED_(weft_cummin(__VA_ARGS__))
 #define weft_sort(...) WEFT_PLACED_(weft_sort(__VA_ARGS__))
 #define weft_argsort(...) WEFT_PLACED_(weft_argsort(__VA_ARGS__))
 #define weft_dot(...) WEFT_PLACED_(weft_dot(__VA_ARGS__))

@@ -49,7 +49,8 @@ unsigned weft_inst_fields(weft_scalar_op op, weft_dtype dtype)
     case WEFT_SCALAR_inside: return WEFT_INST_PREDICATES;
     case WEFT_SCALAR_load: return WEFT_INST_BUFFER | WEFT_INST_INDEX | WEFT_INST_PREDICATES;
     case WEFT_SCALAR_param: return WEFT_INST_NUMBER;
-    case WEFT_SCALAR_result: return WEFT_INST_BUFFER | WEFT_INST_NUMBER;
+    case WEFT_SCALAR_result:
+    case WEFT_SCALAR_running: return WEFT_INST_BUFFER | WEFT_INST_NUMBER;
     case WEFT_SCALAR_lookup: return WEFT_INST_TABLE | WEFT_INST_NUMBER;
     case WEFT_SCALAR_check:
     case WEFT_SCALAR_within: return WEFT_INST_NUMBER | WEFT_INST_INDEX | WEFT_INST_POSITION | WEFT_INST_PREDICATES;

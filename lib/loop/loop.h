@@ -29,6 +29,8 @@
  * Order of a reduction. It is part of the meaning, not of the schedule: a reduced range with `lanes` = L > 1 (only the
  * innermost one) sends element k to virtual lane k mod L, each lane combines its elements in increasing order starting
  * from init, and at the end lane i takes in lane i + h, for h = L/2, L/4, ..., 1. With L = 1 elements combine in order.
+ * With L = 1 a stage may also look at its accumulators while they grow (`running`): instructions behind the first
+ * `running` of a stage see what the accumulators are once they have taken in the point; what they take in comes before.
  * Outer reduced ranges run in order around it. The schedule may place the virtual lanes on vectors (width divides L;
  * unroll = L / width) or on separate accumulators, with equal bits.
  */
@@ -50,8 +52,8 @@ typedef struct weft_inst {
     weft_dtype dtype; /* of the result */
     uint32_t arg_count;
     weft_inst_id args[3];
-    uint32_t buffer;          /* load: buffer; result: accumulator; lookup: table */
-    uint32_t number;          /* param, result: component; lookup: column; checks, div: site */
+    uint32_t buffer;          /* load: buffer; result, running: accumulator; lookup: table */
+    uint32_t number;          /* param, result, running: component; lookup: column; checks, div: site */
     uint64_t bits;            /* const: the value's bytes, low end first */
     weft_expr index;          /* load, index, checks */
     weft_expr position;       /* checks, integer div: linear position to report */
@@ -63,7 +65,7 @@ typedef struct weft_store {
     uint32_t buffer;
     weft_expr index;
     weft_inst_id value;
-    bool moved;           /* `offset`, an i64, is added to the index */
+    bool moved; /* `offset`, an i64, is added to the index */
     weft_inst_id offset;
     uint32_t predicate_count; /* stored only where all are >= 0 */
     const weft_expr *predicates;

@@ -177,6 +177,35 @@ static void store(lowerer *low, uint32_t buffer, weft_expr index, weft_inst_id v
     weft_kernel_builder_store(low->builder, &(weft_store){.buffer = buffer, .index = index, .value = value});
 }
 
+/*
+ * A scan is one stage that stores while it accumulates. `reverse` turns the axis round; `exclusive` takes in what lies
+ * one step back, and before the first element what the scan begins with.
+ */
+static void lower_scan(lowerer *low, const weft_point *point, uint32_t target)
+{
+    const weft_node *node = weft_graph_node(low->graph, low->root);
+    weft_extents *x = low->extents;
+    size_t axis = (size_t)node->attrs[0].integer;
+    weft_expr step = low->variables[axis], extent = weft_space_extent(&low->space, node->types[0].shape.extents[axis]);
+    weft_expr last = weft_expr_sub(x, extent, weft_expr_constant(x, 1));
+    stage_plan plan = {.node = low->root};
+    weft_point read;
+    low->outer = all_axes(low) & ~(UINT64_C(1) << axis);
+    low->outer_fixed = true;
+    if (!weft_lowerer_scan_operand(low, point, step, &read)) low->failed = true;
+    if (low->failed || !scan(low, &read)) return;
+    if (node->attrs[1].integer != 0) point->index[axis] = weft_expr_sub(x, last, step);
+    uint32_t buffer = weft_lowerer_buffer(low, target, true);
+    make_ranges(low, low->outer);
+    for (stage_plan *stage = low->stages; stage != NULL; stage = stage->next) {
+        begin_stage(low);
+        weft_lowerer_accumulate(low, stage);
+    }
+    begin_stage(low);
+    weft_inst_id value = weft_lowerer_accumulate_scan(low, &plan, &read, step);
+    store(low, buffer, weft_lowerer_address(low, target, point->index), value);
+}
+
 static bool root_is_reduction(const lowerer *low)
 {
     uint32_t op_class = weft_graph_node(low->graph, low->root)->op->op_class;
@@ -187,6 +216,10 @@ static bool root_is_reduction(const lowerer *low)
 static void lower_whole(lowerer *low, const weft_point *point, uint32_t target)
 {
     stage_plan *own = NULL;
+    if (weft_graph_node(low->graph, low->root)->op->op_class == WEFT_CLASS_SCAN) {
+        lower_scan(low, point, target);
+        return;
+    }
     low->outer = all_axes(low);
     if (root_is_reduction(low)) {
         low->outer_fixed = true;

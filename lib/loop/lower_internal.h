@@ -30,8 +30,8 @@ typedef struct lowerer {
     weft_extents *extents; /* the builder's */
     weft_space space;
     uint32_t root;
-    weft_value value; /* whose axes the kernel runs over: of the root */
-    uint32_t owner;   /* the node whose kernel it is: the root, or what the root is an operand of */
+    weft_value value;                   /* whose axes the kernel runs over: of the root */
+    uint32_t owner;                     /* the node whose kernel it is: the root, or what the root is an operand of */
     weft_expr variables[WEFT_MAX_RANK]; /* of the root's axes; constant 0 where the extent is one */
     uint64_t outer;                     /* axes whose ranges are outer */
     bool outer_fixed;                   /* by the root's own reduction or the first stage found */
@@ -89,6 +89,10 @@ stage_plan *weft_lowerer_plan(lowerer *low, const weft_point *point);
 void weft_lowerer_split(lowerer *low, stage_plan *plan);
 /* Makes the reduced ranges and the accumulator of a stage, in the stage just begun. */
 void weft_lowerer_accumulate(lowerer *low, stage_plan *plan);
+/* Where a scan takes in its operand at position `step` of its axis, counted in the scan's direction. */
+bool weft_lowerer_scan_operand(lowerer *low, const weft_point *point, weft_expr step, weft_point *out_read);
+/* Makes the range of a scan and its accumulator, in the stage just begun; the result at each point. */
+weft_inst_id weft_lowerer_accumulate_scan(lowerer *low, stage_plan *plan, const weft_point *read, weft_expr step);
 /* The reduction's value from its accumulator. */
 weft_inst_id weft_lowerer_outcome(lowerer *low, const stage_plan *plan);
 /* Component `component` of the accumulator of `plan`. */

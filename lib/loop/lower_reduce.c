@@ -51,7 +51,7 @@ stage_plan *weft_lowerer_plan(lowerer *low, const weft_point *point)
 
 typedef enum start { ZERO, ONE, LEAST, GREATEST } start;
 
-/* How a reduction combines two values, and from which it starts. */
+/* How a reduction or scan combines two values, and from which it starts. */
 static const struct reduction_row {
     weft_scalar_op combine;
     start from;
@@ -66,6 +66,10 @@ static const struct reduction_row {
     [WEFT_OP_reduce_all] = {WEFT_SCALAR_and, ONE, false},
     [WEFT_OP_argmax] = {WEFT_SCALAR_gt, LEAST, true},
     [WEFT_OP_argmin] = {WEFT_SCALAR_lt, GREATEST, true},
+    [WEFT_OP_scan_sum] = {WEFT_SCALAR_add, ZERO, false},
+    [WEFT_OP_scan_prod] = {WEFT_SCALAR_mul, ONE, false},
+    [WEFT_OP_scan_max] = {WEFT_SCALAR_max, LEAST, false},
+    [WEFT_OP_scan_min] = {WEFT_SCALAR_min, GREATEST, false},
 };
 
 /* A product of bools is whether any pair of them is true. */
@@ -261,24 +265,32 @@ void weft_lowerer_accumulate_partial(lowerer *low, stage_plan *plan, uint32_t fi
     accumulate_values(low, plan, values);
 }
 
-weft_inst_id weft_lowerer_component(lowerer *low, const stage_plan *plan, uint32_t component)
+/* Component `number` of the accumulator: `view` is result or running. */
+static weft_inst_id component(lowerer *low, const stage_plan *plan, weft_scalar_op view, uint32_t number)
 {
     weft_dtype dtypes[WEFT_MAX_COMPONENTS];
     weft_reduction_components(low->graph, plan->node, dtypes);
-    weft_inst inst = {
-        .op = WEFT_SCALAR_result, .dtype = dtypes[component], .buffer = plan->accumulator, .number = component};
+    weft_inst inst = {.op = view, .dtype = dtypes[number], .buffer = plan->accumulator, .number = number};
     return weft_kernel_builder_inst(low->builder, &inst);
+}
+
+weft_inst_id weft_lowerer_component(lowerer *low, const stage_plan *plan, uint32_t number)
+{
+    return component(low, plan, WEFT_SCALAR_result, number);
+}
+
+/* What the accumulator has, in the dtype of the node. */
+static weft_inst_id whole(lowerer *low, const stage_plan *plan, weft_scalar_op view)
+{
+    weft_dtype dtype = weft_graph_node(low->graph, plan->node)->types[0].dtype;
+    weft_inst_id first = component(low, plan, view, 0);
+    if (is_complex(dtype)) return weft_lowerer_complex(low, dtype, first, component(low, plan, view, 1));
+    return weft_lowerer_cast(low, first, weft_accumulator_dtype(dtype), dtype);
 }
 
 weft_inst_id weft_lowerer_outcome(lowerer *low, const stage_plan *plan)
 {
-    const weft_node *node = weft_graph_node(low->graph, plan->node);
-    if (!row_of(low->graph, plan->node)->is_arg) {
-        weft_dtype dtype = node->types[0].dtype;
-        weft_inst_id first = weft_lowerer_component(low, plan, 0);
-        if (is_complex(dtype)) return weft_lowerer_complex(low, dtype, first, weft_lowerer_component(low, plan, 1));
-        return weft_lowerer_cast(low, first, weft_accumulator_dtype(dtype), dtype);
-    }
+    if (!row_of(low->graph, plan->node)->is_arg) return whole(low, plan, WEFT_SCALAR_result);
     /* Nothing was seen: the position in nothing is 0. */
     weft_inst_id index = weft_lowerer_component(low, plan, 1);
     weft_inst_id none = weft_lowerer_constant(low, WEFT_I64, (uint64_t)INT64_MAX);
@@ -287,4 +299,59 @@ weft_inst_id weft_lowerer_outcome(lowerer *low, const stage_plan *plan)
     weft_inst pick = {.op = WEFT_SCALAR_select, .dtype = WEFT_I64, .arg_count = 3, .args = {0, zero, index}};
     pick.args[0] = weft_kernel_builder_inst(low->builder, &empty);
     return weft_kernel_builder_inst(low->builder, &pick);
+}
+
+/* ---- scans ---- */
+
+bool weft_lowerer_scan_operand(lowerer *low, const weft_point *point, weft_expr step, weft_point *out_read)
+{
+    const weft_node *node = weft_graph_node(low->graph, low->root);
+    weft_extents *x = low->extents;
+    size_t axis = (size_t)node->attrs[0].integer;
+    bool reverse = node->attrs[1].integer != 0, exclusive = node->attrs[2].integer != 0;
+    weft_expr one = weft_expr_constant(x, 1);
+    if (!weft_space_operand(&low->space, point, 0, NULL, out_read)) return false;
+    weft_expr position = exclusive ? weft_expr_sub(x, step, one) : step;
+    weft_expr last = weft_expr_sub(x, weft_space_extent(&low->space, node->types[0].shape.extents[axis]), one);
+    out_read->index[axis] = reverse ? weft_expr_sub(x, last, position) : position;
+    if (!exclusive) return true;
+    out_read->predicates = weft_arena_copy(&low->arena, &position, sizeof position);
+    out_read->predicate_count = 1;
+    return out_read->predicates != NULL;
+}
+
+/* A component of the operand, and where there is none what the scan begins with. */
+static weft_inst_id scanned_value(lowerer *low, const weft_point *read, weft_inst_id value, weft_dtype dtype,
+                                  start from)
+{
+    if (read->predicate_count == 0) return value;
+    weft_inst inside = {.op = WEFT_SCALAR_inside,
+                        .dtype = WEFT_BOOL,
+                        .predicate_count = read->predicate_count,
+                        .predicates = read->predicates};
+    weft_inst pick = {.op = WEFT_SCALAR_select, .dtype = dtype, .arg_count = 3};
+    pick.args[0] = weft_kernel_builder_inst(low->builder, &inside);
+    pick.args[1] = value;
+    pick.args[2] = weft_lowerer_constant(low, dtype, start_bits(dtype, from));
+    return weft_kernel_builder_inst(low->builder, &pick);
+}
+
+weft_inst_id weft_lowerer_accumulate_scan(lowerer *low, stage_plan *plan, const weft_point *read, weft_expr step)
+{
+    weft_dtype dtypes[WEFT_MAX_COMPONENTS], dtype = weft_graph_node(low->graph, plan->node)->types[0].dtype;
+    weft_inst_id values[WEFT_MAX_COMPONENTS];
+    int64_t only;
+    weft_reduction_components(low->graph, plan->node, dtypes);
+    if (!weft_expr_is_constant(low->extents, step, &only))
+        reduced_range(low, step, weft_expr_bound(low->extents, step), 1);
+    weft_inst_id value = weft_lowerer_value(low, read);
+    value = weft_lowerer_cast(low, value, dtype, weft_accumulator_dtype(dtype));
+    values[0] = is_complex(dtype) ? weft_lowerer_part(low, WEFT_SCALAR_real, dtype, value) : value;
+    values[0] = scanned_value(low, read, values[0], dtypes[0], row_of(low->graph, plan->node)->from);
+    if (is_complex(dtype)) {
+        values[1] = weft_lowerer_part(low, WEFT_SCALAR_imag, dtype, value);
+        values[1] = scanned_value(low, read, values[1], dtypes[1], ZERO);
+    }
+    accumulate_values(low, plan, values);
+    return whole(low, plan, WEFT_SCALAR_running);
 }

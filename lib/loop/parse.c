@@ -273,7 +273,9 @@ static weft_status *parse_operands(parser *p, weft_inst *inst, literal *out_cons
     case WEFT_SCALAR_inside: return parse_exprs(p, &inst->predicate_count, &inst->predicates);
     case WEFT_SCALAR_load: return parse_load(p, inst);
     case WEFT_SCALAR_param: return parse_number(p, "the number of a parameter", &inst->number);
-    case WEFT_SCALAR_result: return parse_reference(p, 'a', "an accumulator's component", &inst->buffer, &inst->number);
+    case WEFT_SCALAR_result:
+    case WEFT_SCALAR_running:
+        return parse_reference(p, 'a', "an accumulator's component", &inst->buffer, &inst->number);
     case WEFT_SCALAR_lookup: WEFT_TRY(parse_column(p, inst)); break;
     default: break;
     }

@@ -304,7 +304,8 @@ static weft_role role_of(const weft_partition *partition, uint32_t n, uint32_t r
     if (node->op->op_class == WEFT_CLASS_LEAF && !partition->forced[n]) return WEFT_ROLE_INLINE;
     weft_role engine = engine_of(partition, n);
     bool updates = weft_indexing_updates(weft_op_id_of(node->op));
-    if (engine != WEFT_ROLE_KERNEL || partition->forced[n] || updates) return engine;
+    bool scans = node->op->op_class == WEFT_CLASS_SCAN;
+    if (engine != WEFT_ROLE_KERNEL || partition->forced[n] || updates || scans) return engine;
     if (is_reduction(node)) {
         weft_reduction reduction;
         weft_reduction_fill(graph, n, &reduction);

@@ -98,7 +98,8 @@ static void print_operands(const printer *p, const weft_inst *inst)
     switch (inst->op) {
     case WEFT_SCALAR_load: print_load(p, inst); return;
     case WEFT_SCALAR_param: weft_bytes_print(p->text, " %" PRIu32, inst->number); return;
-    case WEFT_SCALAR_result: weft_bytes_print(p->text, " a%" PRIu32 ".%" PRIu32, inst->buffer, inst->number); return;
+    case WEFT_SCALAR_result:
+    case WEFT_SCALAR_running: weft_bytes_print(p->text, " a%" PRIu32 ".%" PRIu32, inst->buffer, inst->number); return;
     case WEFT_SCALAR_lookup:
         weft_bytes_print(p->text, " %s.%" PRIu32, weft_table_of(inst->buffer)->name, inst->number);
         break;

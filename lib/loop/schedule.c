@@ -86,6 +86,26 @@ static bool along_reduction(const weft_kernel *kernel)
     return false;
 }
 
+static bool is_scan(const weft_kernel *kernel, const weft_stage *stage)
+{
+    for (uint32_t i = 0; i < stage->inst_count; i++)
+        if (kernel->insts[stage->inst_first + i].op == WEFT_SCALAR_running) return true;
+    return false;
+}
+
+/* Whether lanes along the last outer range would jump from row to row of what a scan stores. */
+static bool scans_along_memory(const weft_kernel *kernel)
+{
+    weft_extents *x = kernel->extents;
+    weft_expr last = kernel->ranges[kernel->range_count - 1].variable, one = weft_expr_constant(x, 1), step, rest;
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        const weft_stage *stage = &kernel->stages[s];
+        for (uint32_t i = 0; i < stage->store_count && is_scan(kernel, stage); i++)
+            if (!weft_expr_affine(x, stage->stores[i].index, last, &step, &rest) || step != one) return true;
+    }
+    return false;
+}
+
 /* Vectors for each round over `extent`: as many as the registers hold, and no more than the range ever fills. */
 static uint32_t unroll_for(const weft_kernel *kernel, uint32_t body, weft_expr extent, uint32_t width)
 {
@@ -162,7 +182,8 @@ static weft_status *bind_row(weft_kernel *kernel, uint32_t width)
 static weft_status *bind_outer(weft_kernel *kernel, uint32_t width)
 {
     uint32_t body = 0, last = kernel->range_count - 1;
-    if (kernel->stage_count == 1 && kernel->stages[0].range_count > 0) return bind_row(kernel, width);
+    if (kernel->stage_count == 1 && is_ordered(&kernel->stages[0]) && kernel->stages[0].range_count > 0)
+        return bind_row(kernel, width);
     bool loops = false;
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         if (kernel->stages[s].inst_count > body) body = kernel->stages[s].inst_count;
@@ -197,7 +218,7 @@ weft_status *weft_kernel_schedule(weft_kernel *kernel, const weft_machine *machi
     uint32_t width = machine->gpu ? 1 : vector_width(kernel, machine);
     if (!machine->gpu && (along_reduction(kernel) || kernel->range_count == 0)) {
         bind_inner(kernel, width);
-    } else if (!machine->gpu) {
+    } else if (!machine->gpu && !scans_along_memory(kernel)) {
         WEFT_TRY(bind_outer(kernel, width));
     }
     bind_rest(kernel, machine->gpu ? WEFT_BIND_GRID : WEFT_BIND_THREAD);

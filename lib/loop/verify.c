@@ -177,16 +177,41 @@ static weft_status *verify_load(const verifier *v)
     return verify_result(v, v->kernel->buffers[inst->buffer].dtype);
 }
 
-static weft_status *verify_accumulator_result(const verifier *v)
+static weft_status *verify_component(const verifier *v)
 {
     const weft_inst *inst = v->inst;
-    if (inst->buffer >= v->stage->accumulator_first)
-        return broken(v, "accumulator a%" PRIu32 " is not of an earlier stage", inst->buffer);
     const weft_accumulator *accumulator = &v->kernel->accumulators[inst->buffer];
     if (inst->number >= accumulator->width)
         return broken(v, "component %" PRIu32 " of accumulator a%" PRIu32 " does not exist: it has %" PRIu32,
                       inst->number, inst->buffer, accumulator->width);
     return verify_result(v, accumulator->dtypes[inst->number]);
+}
+
+static weft_status *verify_accumulator_result(const verifier *v)
+{
+    if (v->inst->buffer >= v->stage->accumulator_first)
+        return broken(v, "accumulator a%" PRIu32 " is not of an earlier stage", v->inst->buffer);
+    return verify_component(v);
+}
+
+/* The accumulators of the stage have taken in the point before it, in the order of the points. */
+static weft_status *verify_running(const verifier *v)
+{
+    const weft_stage *stage = v->stage;
+    uint32_t first = stage->accumulator_first;
+    if (v->inst->buffer - first >= stage->accumulator_count)
+        return broken(v, "accumulator a%" PRIu32 " is not of this stage", v->inst->buffer);
+    for (uint32_t r = 0; r < stage->range_count; r++)
+        if (stage->ranges[r].lanes != 1)
+            return broken(v, "the stage has virtual lanes, whose order is not that of points");
+    for (uint32_t a = first; a < first + stage->accumulator_count; a++) {
+        const weft_accumulator *accumulator = &v->kernel->accumulators[a];
+        for (uint32_t c = 0; c < accumulator->width && c < WEFT_MAX_COMPONENTS; c++)
+            if (accumulator->values[c] >= v->id)
+                return broken(v, "accumulator a%" PRIu32 " takes in %%%" PRIu32 ", which comes behind it", a,
+                              accumulator->values[c]);
+    }
+    return verify_component(v);
 }
 
 static weft_status *verify_param(const verifier *v)
@@ -230,6 +255,7 @@ static weft_status *verify_given(const verifier *v)
     case WEFT_SCALAR_load: return verify_load(v);
     case WEFT_SCALAR_param: return verify_param(v);
     case WEFT_SCALAR_result: return verify_accumulator_result(v);
+    case WEFT_SCALAR_running: return verify_running(v);
     case WEFT_SCALAR_bitcast: return verify_bitcast(v);
     case WEFT_SCALAR_complex: return verify_complex(v);
     case WEFT_SCALAR_lookup: return verify_lookup(v);

@@ -268,6 +268,17 @@ static bound reduction(const weft_graph *graph, const weft_node *node, bound a, 
     }
 }
 
+static bound scanned(const weft_graph *graph, const weft_node *node, bound a)
+{
+    int64_t low, high;
+    weft_extent_range(weft_value_type(graph, node->inputs[0])->shape.extents[node->attrs[0].integer], &low, &high);
+    switch (weft_op_id_of(node->op)) {
+    case WEFT_OP_scan_sum: return sum(node->types[0].dtype, (double)high, a);
+    case WEFT_OP_scan_prod: return power(node->types[0].dtype, (double)high, a);
+    default: return node->attrs[2].integer == 0 ? a : unknown;
+    }
+}
+
 /* Of values that are not exact the order is not known. */
 static bound sorted(const weft_graph *graph, const weft_node *node, bound a)
 {
@@ -390,6 +401,7 @@ static bound find(const weft_graph *graph, const weft_node *node, const bound *b
     if (node->op->op_class == WEFT_CLASS_REDUCE || node->op->op_class == WEFT_CLASS_PRODUCT)
         return reduction(graph, node, a, b);
     if (node->op->op_class == WEFT_CLASS_REGION) return region_op(node, bounds);
+    if (node->op->op_class == WEFT_CLASS_SCAN) return scanned(graph, node, a);
     if (node->op->op_class == WEFT_CLASS_SORT) return sorted(graph, node, a);
     if (node->op->op_class != WEFT_CLASS_ELEMENTWISE) return a;
     return node->input_count == 1 ? unary(op, dtype, a) : binary(op, from, a, b);

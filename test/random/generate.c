@@ -415,6 +415,14 @@ static weft_tensor make_sort(generator *g, weft_tensor x)
     return (chance(g, 2) ? weft_sort : weft_argsort)(x, (int64_t)below(g, weft_tensor_rank(x)), chance(g, 2));
 }
 
+static weft_tensor make_scan(generator *g, weft_tensor x)
+{
+    static weft_tensor (*const scans[])(weft_tensor, int64_t, bool, bool) = {weft_cummax, weft_cummin, weft_cumsum,
+                                                                             weft_cumprod};
+    size_t kinds = weft_tensor_dtype(x) == WEFT_BOOL ? 2 : 4;
+    return scans[below(g, kinds)](x, (int64_t)below(g, weft_tensor_rank(x)), chance(g, 2), chance(g, 3));
+}
+
 /* Axes of equal extent pair up, to be batch axes or contracted. */
 static weft_tensor make_dot(generator *g, weft_tensor x)
 {
@@ -504,7 +512,7 @@ static const struct {
     {make_slice, 3, 1},  {make_pad, 2, 1},         {make_flip, 1, 1},       {make_window, 2, 1},
     {make_concat, 2, 1}, {make_gather, 2, 1},      {make_diagonal, 2, 1},   {make_reduction, 6, 1},
     {make_dot, 3, 1},    {make_sort, 2, 1},        {make_scatter, 2, 1},    {make_dynamic_slice, 2, 1},
-    {make_fold, 3, 0},   {make_cond, 2, 0},
+    {make_fold, 3, 0},   {make_cond, 2, 0},        {make_scan, 3, 1},
 };
 
 /* ---- programs ---- */

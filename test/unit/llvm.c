@@ -491,6 +491,43 @@ static void test_argmax(void **state)
     }
 }
 
+/* Two scans in one stage, one of them looked at twice; over columns on lanes, and row by row. */
+static const char scan_text[] =
+    "kernel scheduled {\n"
+    "  symbol n in [0, 10000]\n"
+    "  buffer b0 : f32 out\n  buffer b1 : i64 out\n  buffer b2 : f32\n"
+    "  for i0 < 37 %s\n"
+    "  stage {\n"
+    "    for i1 < n reduce\n"
+    "    %%0 = load b2[37*i1 + i0] : f32\n"
+    "    %%1 = index i1 : i64\n"
+    "    %%2 = running a0.0 : f32\n"
+    "    %%3 = running a1.0 : i64\n"
+    "    %%4 = mul %%2, %%0 : f32\n"
+    "    accumulate a0 (%%0) init (0) : f32 {\n      %%0 = param 0 : f32\n      %%1 = param 1 : f32\n"
+    "      %%2 = add %%0, %%1 : f32\n      yield %%2\n    }\n"
+    "    accumulate a1 (%%1) init (1) : i64 {\n      %%0 = param 0 : i64\n      %%1 = param 1 : i64\n"
+    "      %%2 = add %%0, %%1 : i64\n      yield %%2\n    }\n"
+    "    store b0[37*i1 + i0] = %%4\n    store b1[37*i1 + i0] = %%3\n"
+    "  }\n}\n";
+
+static void test_scan(void **state)
+{
+    (void)state;
+    for (int form = 0; form < 3; form++) {
+        static const char *const forms[] = {"lane 8 x 2", "lane 4 x 1", "thread"};
+        char text[2048];
+        snprintf(text, sizeof text, scan_text, forms[form]);
+        example x = {.name = "scan", .text = text};
+        for (size_t i = 0; i < LENGTHS; i++) {
+            x.scalars[0] = lengths[i];
+            for (int b = 0; b < 3; b++) x.buffers[b].after = 37 * lengths[i];
+            if (i == 0) check_both(&x);
+            else check(&x);
+        }
+    }
+}
+
 #define MAX_BLOCK                                                                                                      \
     "init (-inf) : f32 {\n      %0 = param 0 : f32\n      %1 = param 1 : f32\n      %2 = max %0, %1 : f32\n      "     \
     "yield %2\n    }\n"
@@ -665,10 +702,11 @@ int main(void)
         cmocka_unit_test(test_tails),          cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_bytes),          cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_operations),     cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_argmax),         cmocka_unit_test(test_softmax),
-        cmocka_unit_test(test_gather),         cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_missing_symbol), cmocka_unit_test(test_no_contraction),
-        cmocka_unit_test(test_out_of_memory),  cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_argmax),         cmocka_unit_test(test_scan),
+        cmocka_unit_test(test_softmax),        cmocka_unit_test(test_gather),
+        cmocka_unit_test(test_refusals),       cmocka_unit_test(test_missing_symbol),
+        cmocka_unit_test(test_no_contraction), cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_threads),
     };
     llvm = weft_llvm_query();
     have_ptxas = system("ptxas --version >/dev/null 2>&1") == 0;

@@ -535,6 +535,27 @@ static void windows_slide(void **state)
     WANT_NOTHING(weft_window(x, 0, three, 1, 3), WEFT_F32, WEFT_INTS(0, 3));
 }
 
+static void scans_run_in_order(void **state)
+{
+    struct world *world = *state;
+    weft_tensor x = F32S(WEFT_INTS(2, 5), 3, 1, 4, 1, 5, 2, 1, 7, 8, 2);
+    WANT_F32S(weft_cumsum(x, 0, false, false), WEFT_INTS(2, 5), 3, 1, 4, 1, 5, 5, 2, 11, 9, 7);
+    WANT_F32S(weft_cumsum(x, 1, true, false), WEFT_INTS(2, 5), 14, 11, 10, 6, 5, 20, 18, 17, 10, 2);
+    WANT_F32S(weft_cumsum(x, 1, false, true), WEFT_INTS(2, 5), 0, 3, 4, 8, 9, 0, 2, 3, 10, 18);
+    WANT_F32S(weft_cumprod(x, 1, true, true), WEFT_INTS(2, 5), 20, 20, 5, 5, 1, 112, 112, 16, 2, 1);
+    WANT_F32S(weft_cummax(x, 1, false, false), WEFT_INTS(2, 5), 3, 3, 4, 4, 5, 2, 2, 7, 8, 8);
+    WANT_F32S(weft_cummin(x, 1, true, true), WEFT_INTS(2, 5), 1, 1, 1, 5, INFINITY, 1, 2, 2, 2, INFINITY);
+    weft_tensor y = I32S(WEFT_INTS(3), INT32_MAX, 1, 2);
+    WANT_I32S(weft_cumsum(y, 0, false, false), WEFT_INTS(3), INT32_MAX, INT32_MIN, INT32_MIN + 2);
+    WANT_I32S(weft_cummax(y, 0, true, true), WEFT_INTS(3), 2, 2, INT32_MIN);
+    weft_tensor gap = F32S(WEFT_INTS(4), 1, NAN, 2, 3), high = weft_cummax(gap, 0, false, false);
+    WANT_BOOLS(weft_ne(high, high), WEFT_INTS(4), 0, 1, 1, 1);
+    /* 4096 + 1 + 1 in bf16: each result is rounded, what is added up is not. */
+    const uint16_t parts[] = {0x4580, 0x4100, 0x4100, 0x4100}, sums[] = {0x4580, 0x4580, 0x4580, 0x4581};
+    want(world, weft_cumsum(given(world, WEFT_BF16, WEFT_INTS(4), parts), 0, false, false), WEFT_BF16, WEFT_INTS(4),
+         sums);
+}
+
 static void sorting_is_stable(void **state)
 {
     struct world *world = *state;
@@ -921,6 +942,7 @@ int main(void)
         IN_WORLD(gather_refuses_what_is_out_of_range),
         IN_WORLD(diagonals_come_and_go),
         IN_WORLD(windows_slide),
+        IN_WORLD(scans_run_in_order),
         IN_WORLD(sorting_is_stable),
         IN_WORLD(reductions_combine),
         IN_WORLD(sums_of_u32),

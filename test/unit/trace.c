@@ -415,6 +415,18 @@ static void windows(void **state)
     expect_error(weft_window(f.y, 2, N(2), 1, 1), WEFT_OUT_OF_RANGE, "window: axis 2 is out of range for rank 2");
 }
 
+static void scans(void **state)
+{
+    (void)state;
+    expect_type(weft_cumsum(f.x, -1, false, false), "f32[n, 4]");
+    expect_type(weft_cummax(weft_eq(f.y, f.y), 0, true, true), "bool[3, 4]");
+    expect_error(weft_cumprod(f.x, 2, false, false), WEFT_OUT_OF_RANGE, "scan_prod: axis 2 is out of range for rank 2");
+    expect_error(
+        weft_cumsum(weft_eq(f.y, f.y), 0, false, false), WEFT_DTYPE_MISMATCH,
+        "scan_sum: operand 0 has dtype bool but the op takes u8, i32, u32, i64, bf16, f16, f32, f64, c64, c128");
+    assert_int_equal(f.graph->guard_count, 0);
+}
+
 static void sorting(void **state)
 {
     (void)state;
@@ -678,6 +690,7 @@ int main(void)
         UNIT(joining_and_picking),
         UNIT(diagonals),
         UNIT(windows),
+        UNIT(scans),
         UNIT(sorting),
         UNIT(reductions_drop_or_keep_axes),
         UNIT(products),

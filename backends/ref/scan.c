@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backends/ref/ref.h"
+
+/* Combines the elements of the row that begins at `index` one after the other; each result is rounded once. */
+static void scan_row(const weft_reference_call *call, const int64_t *index, weft_element_function function,
+                     weft_element total)
+{
+    const weft_view *x = &call->inputs[0], *out = &call->outputs[0];
+    int64_t axis = call->attrs[0].integer, count = x->shape[axis];
+    bool reverse = call->attrs[1].integer != 0, exclusive = call->attrs[2].integer != 0;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at[WEFT_MAX_RANK];
+        for (size_t k = 0; k < x->rank; k++) at[k] = index[k];
+        at[axis] = reverse ? count - 1 - i : i;
+        weft_element next = function(total, weft_element_load(x->dtype, weft_view_at(x, at)));
+        weft_element_store(out->dtype, exclusive ? total : next, weft_view_at(out, at));
+        total = next;
+    }
+}
+
+static weft_status *scan(const weft_reference_call *call, weft_op_id op, weft_element init)
+{
+    const weft_view *x = &call->inputs[0];
+    weft_element_function function = weft_element_function_of(op, weft_element_kind(x->dtype));
+    int64_t rows[WEFT_MAX_RANK], index[WEFT_MAX_RANK];
+    if (weft_view_count(x) == 0) return NULL;
+    if (function == NULL)
+        return weft_reference_error(call, WEFT_DTYPE_MISMATCH, "%s is not taken", weft_dtype_name(x->dtype));
+    for (size_t i = 0; i < x->rank; i++) rows[i] = (int64_t)i == call->attrs[0].integer ? 1 : x->shape[i];
+    for (bool more = weft_index_start(x->rank, rows, index); more; more = weft_index_next(x->rank, rows, index))
+        scan_row(call, index, function, init);
+    return NULL;
+}
+
+static weft_element number_of(weft_dtype dtype, int64_t value)
+{
+    return weft_element_cast(WEFT_I64, (weft_element){.integer = value}, dtype);
+}
+
+weft_status *weft_reference_scan_sum(const weft_reference_call *call)
+{
+    return scan(call, WEFT_OP_add, number_of(call->inputs[0].dtype, 0));
+}
+
+weft_status *weft_reference_scan_prod(const weft_reference_call *call)
+{
+    return scan(call, WEFT_OP_mul, number_of(call->inputs[0].dtype, 1));
+}
+
+weft_status *weft_reference_scan_max(const weft_reference_call *call)
+{
+    return scan(call, WEFT_OP_max, weft_element_least(call->inputs[0].dtype));
+}
+
+weft_status *weft_reference_scan_min(const weft_reference_call *call)
+{
+    return scan(call, WEFT_OP_min, weft_element_greatest(call->inputs[0].dtype));
+}
