@@ -217,12 +217,16 @@ static weft_status *trace_node(onnx_import *import, const Onnx__NodeProto *proto
 
 static weft_status *trace_graph(onnx_import *import, const Onnx__GraphProto *graph, weft_tensor *out_tensors)
 {
-    WEFT_TRY(define_inputs(import));
     WEFT_TRY(define_initializers(import, graph));
     WEFT_TRY(graph_error(import));
     for (size_t i = 0; i < graph->n_node; i++) WEFT_TRY(trace_node(import, graph->node[i]));
     for (size_t i = 0; i < graph->n_output; i++) out_tensors[i] = find(import, graph->output[i]->name);
     return NULL;
+}
+
+weft_status *onnx_subgraph_trace(onnx_node *node, const Onnx__GraphProto *graph)
+{
+    return trace_graph(node->import, graph, node->outputs);
 }
 
 weft_status *onnx_model_trace(onnx_import *import, const Onnx__ModelProto *model, weft_tensor *out_tensors)
@@ -231,7 +235,8 @@ weft_status *onnx_model_trace(onnx_import *import, const Onnx__ModelProto *model
         const char *domain = model->opset_import[i]->domain;
         if (domain == NULL || domain[0] == 0) import->opset = model->opset_import[i]->version;
     }
-    weft_status *status = trace_graph(import, model->graph, out_tensors);
+    weft_status *status = define_inputs(import);
+    if (status == NULL) status = trace_graph(import, model->graph, out_tensors);
     forget_all(import);
     return status;
 }

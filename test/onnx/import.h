@@ -67,6 +67,9 @@ weft_shape onnx_extents(const onnx_list *list, weft_extent *storage);
 weft_tensor onnx_reshape(weft_tensor x, const int64_t *shape, size_t rank);
 weft_tensor onnx_number(weft_tensor like, double value);
 
+/* Traces a graph inside of the model, which sees what is around it; fills the node's outputs. */
+weft_status *onnx_subgraph_trace(onnx_node *node, const Onnx__GraphProto *graph) WEFT_MUST_USE;
+
 /* ---- models ---- */
 /* Traces `model` for the inputs that `import` names; fills `out_tensors`, one for each output of the model. */
 weft_status *onnx_model_trace(onnx_import *import, const Onnx__ModelProto *model,

@@ -104,6 +104,33 @@ weft_status *onnx_scatter_nd(onnx_node *node)
     return NULL;
 }
 
+weft_status *onnx_gather_elements(onnx_node *node)
+{
+    node->outputs[0] = weft_take_along_axis(node->inputs[0], node->inputs[1], onnx_int(node, "axis", 0));
+    return NULL;
+}
+
+weft_status *onnx_scatter_elements(onnx_node *node)
+{
+    node->outputs[0] = weft_scatter_along_axis(node->inputs[0], node->inputs[1], node->inputs[2],
+                                               onnx_int(node, "axis", 0), mode_of(node));
+    return NULL;
+}
+
+/* The first elements of the sorted axis, and where they were. */
+weft_status *onnx_top_k(onnx_node *node)
+{
+    onnx_list count;
+    weft_tensor x = node->inputs[0];
+    int64_t axis = onnx_int(node, "axis", -1);
+    bool largest = onnx_int(node, "largest", 1) != 0;
+    WEFT_TRY(onnx_operand_ints(node, 1, &count));
+    weft_tensor order = weft_argsort(x, axis, largest);
+    node->outputs[1] = weft_narrow(order, axis, weft_extent_of(0), weft_extent_of(count.items[0]));
+    node->outputs[0] = weft_take_along_axis(x, node->outputs[1], axis);
+    return NULL;
+}
+
 /* off + hot * (on - off), negative classes counting from the end. */
 weft_status *onnx_one_hot(onnx_node *node)
 {

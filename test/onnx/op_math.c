@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ops that compute: elementwise ones that are no single op here, reductions. */
+#include <math.h>
 #include "test/onnx/op.h"
 
 /* ---- elementwise ---- */
@@ -27,6 +28,75 @@ weft_status *onnx_mean(onnx_node *node)
     for (size_t i = 1; i < node->input_count; i++) sum = weft_add(sum, node->inputs[i]);
     node->outputs[0] = weft_div(sum, onnx_number(sum, (double)node->input_count));
     return NULL;
+}
+
+/* Whole or broken exponents of another dtype: both compute in the wider kind, the base's dtype comes out. */
+weft_status *onnx_pow(onnx_node *node)
+{
+    weft_tensor a = node->inputs[0], b = node->inputs[1];
+    weft_dtype dtype = weft_tensor_dtype(a);
+    bool is_float = weft_dtype_info_of(dtype)->kind == WEFT_KIND_FLOAT;
+    weft_dtype common =
+        weft_dtype_info_of(weft_tensor_dtype(b))->kind == WEFT_KIND_FLOAT && !is_float ? WEFT_F64 : dtype;
+    node->outputs[0] = weft_cast(weft_pow(weft_cast(a, common), weft_cast(b, common)), dtype);
+    return NULL;
+}
+
+weft_status *onnx_mod(onnx_node *node)
+{
+    bool truncates = onnx_int(node, "fmod", 0) != 0;
+    node->outputs[0] = (truncates ? weft_fmod : weft_remainder)(node->inputs[0], node->inputs[1]);
+    return NULL;
+}
+
+weft_status *onnx_bit_shift(onnx_node *node)
+{
+    bool left = onnx_string_is(node, "direction", "LEFT", false);
+    node->outputs[0] = (left ? weft_shift_left : weft_shift_right)(node->inputs[0], node->inputs[1]);
+    return NULL;
+}
+
+weft_status *onnx_is_infinite(onnx_node *node)
+{
+    weft_tensor x = node->inputs[0], none = weft_full_like(weft_is_nan(x), 0);
+    weft_tensor above = weft_eq(x, onnx_number(x, INFINITY)), below = weft_eq(x, onnx_number(x, -INFINITY));
+    if (onnx_int(node, "detect_positive", 1) == 0) above = none;
+    if (onnx_int(node, "detect_negative", 1) == 0) below = none;
+    node->outputs[0] = weft_or(above, below);
+    return NULL;
+}
+
+/* ---- windows of signals: sums of cosines ---- */
+
+static weft_status *cosine_window(onnx_node *node, double first, double second, double third)
+{
+    onnx_list size;
+    weft_graph *graph = node->import->graph;
+    weft_dtype dtype;
+    WEFT_TRY(onnx_operand_ints(node, 0, &size));
+    WEFT_TRY(onnx_dtype((int32_t)onnx_int(node, "output_datatype", 1), &dtype));
+    int64_t count = size.items[0], span = onnx_int(node, "periodic", 1) != 0 ? count : count - 1;
+    weft_tensor turn =
+        weft_arange(graph, WEFT_F64, 0, 2 * 3.14159265358979323846 / (double)span, weft_extent_of(count));
+    weft_tensor sum = weft_sub(onnx_number(turn, first), weft_mul(onnx_number(turn, second), weft_cos(turn)));
+    weft_tensor twice = weft_cos(weft_add(turn, turn));
+    node->outputs[0] = weft_cast(weft_add(sum, weft_mul(onnx_number(turn, third), twice)), dtype);
+    return NULL;
+}
+
+weft_status *onnx_hann_window(onnx_node *node)
+{
+    return cosine_window(node, 0.5, 0.5, 0);
+}
+
+weft_status *onnx_hamming_window(onnx_node *node)
+{
+    return cosine_window(node, 25.0 / 46, 21.0 / 46, 0);
+}
+
+weft_status *onnx_blackman_window(onnx_node *node)
+{
+    return cosine_window(node, 0.42, 0.5, 0.08);
 }
 
 /* ---- reductions ---- */

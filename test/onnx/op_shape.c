@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that move, cut and fill. */
+/* Ops that move, cut, fill and choose. */
 #include "test/onnx/op.h"
 
 static int64_t from_front(int64_t axis, size_t rank)
@@ -263,4 +263,12 @@ weft_status *onnx_dropout(onnx_node *node)
     node->outputs[0] = x;
     node->outputs[1] = weft_full(x.graph, WEFT_BOOL, 1, weft_tensor_shape(x));
     return NULL;
+}
+
+/* The branch that the predicate, evaluated, chooses. */
+weft_status *onnx_branch(onnx_node *node)
+{
+    onnx_list chosen;
+    WEFT_TRY(onnx_operand_ints(node, 0, &chosen));
+    return onnx_subgraph_trace(node, onnx_attribute(node, chosen.items[0] != 0 ? "then_branch" : "else_branch")->g);
 }
