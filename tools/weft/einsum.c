@@ -13,6 +13,7 @@
 typedef struct einsum_job {
     const weft_arguments *arguments;
     const char *text;
+    weft_plugins plugins;
     weft_session session;
     size_t count;
     weft_array **arrays;
@@ -135,7 +136,8 @@ static weft_status *run_job(einsum_job *job)
     const char *path = weft_arguments_text(job->arguments, "-o", NULL);
     if (path != NULL) WEFT_TRY(weft_file_check_single(path));
     WEFT_TRY(parse_order(job));
-    WEFT_TRY(weft_session_init(&job->session, job->arguments));
+    WEFT_TRY(weft_plugins_init(&job->plugins, job->arguments));
+    WEFT_TRY(weft_session_init(&job->session, job->arguments, &job->plugins));
     job->arrays = calloc(job->count, sizeof(weft_array *));
     job->shapes = calloc(job->count, sizeof *job->shapes);
     job->operands = calloc(job->count, sizeof *job->operands);
@@ -158,6 +160,7 @@ static weft_status *run(const weft_arguments *arguments)
     weft_graph_destroy(job.graph);
     weft_einsum_plan_destroy(job.plan);
     for (size_t i = 0; job.arrays != NULL && i < job.count; i++) weft_array_release(job.arrays[i]);
+    weft_plugins_finish(&job.plugins);
     free(job.arrays);
     free(job.path);
     free(job.shapes);

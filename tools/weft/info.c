@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
-#include <weft/einsum.h>
 #include <weft/inspect.h>
 #include <weft/runtime.h>
 #include "command.h"
+#include "plugins.h"
 #include "probe.h"
+
+enum { NAME_WIDTH = 22 };
 
 static void print_machine(void)
 {
@@ -29,7 +31,7 @@ static weft_status *print_row(weft_executor *executor, const weft_op_def *op)
 {
     static const char *const marks[2][2] = {{".", "r"}, {"l", "lr"}};
     const char *runtimes[WEFT_PROBE_RUNTIMES] = {weft_runtime_llvm()->name, weft_runtime_reference()->name};
-    printf("%-17s", op->name);
+    printf("%-*s", NAME_WIDTH, op->name);
     for (int dtype = 0; dtype < WEFT_DTYPE_COUNT; dtype++) {
         bool computes[WEFT_PROBE_RUNTIMES];
         WEFT_TRY(weft_probe_run(executor, op, (weft_dtype)dtype, runtimes, computes));
@@ -42,25 +44,37 @@ static weft_status *print_row(weft_executor *executor, const weft_op_def *op)
 static weft_status *print_matrix(weft_executor *executor)
 {
     const weft_op_def *op;
-    printf("\nWhat computes each op: l the llvm runtime, r the ref runtime\n%-17s", "");
+    printf("\nWhat computes each op: l the llvm runtime, r the ref runtime\n%-*s", NAME_WIDTH, "");
     for (int dtype = 0; dtype < WEFT_DTYPE_COUNT; dtype++) printf("%-5s", weft_dtype_name((weft_dtype)dtype));
     printf("\n");
     for (size_t i = 0; (op = weft_op_builtin(i)) != NULL; i++) WEFT_TRY(print_row(executor, op));
     return NULL;
 }
 
-static weft_status *run(const weft_arguments *arguments)
+static weft_status *run_plugins(const weft_plugins *plugins)
 {
     weft_executor_options options = {.threads = 1};
     weft_executor *executor;
-    (void)arguments;
     print_machine();
-    print_extension(weft_einsum_extension());
+    for (size_t i = 0; i < plugins->count; i++) print_extension(plugins->extensions[i]);
     WEFT_TRY(weft_executor_create_standard(&options, &executor));
     weft_status *status = print_matrix(executor);
     weft_executor_destroy(executor);
     return status;
 }
+
+static weft_status *run(const weft_arguments *arguments)
+{
+    weft_plugins plugins;
+    weft_status *status = weft_plugins_init(&plugins, arguments);
+    if (status == NULL) status = run_plugins(&plugins);
+    weft_plugins_finish(&plugins);
+    return status;
+}
+
+static const weft_option options[] = {
+    WEFT_PLUGIN_OPTION,
+};
 
 const weft_command weft_command_info = {
     .name = "info",
@@ -69,5 +83,6 @@ const weft_command weft_command_info = {
     .detail = "The table is found out by running each op.",
     .least = 0,
     .most = 0,
+    .options = WEFT_OPTIONS(options),
     .run = run,
 };

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <weft/einsum.h>
 
 static weft_status *read_error(const char *path)
 {
@@ -29,25 +28,26 @@ static weft_status *read_text(const char *path, FILE *file, char **text, size_t 
     return NULL;
 }
 
-weft_status *weft_module_load(const char *path, weft_module **out_module)
+weft_status *weft_module_load(const char *path, const weft_plugins *plugins, weft_module **out_module)
 {
-    const weft_extension *extensions[] = {weft_einsum_extension()};
     char *text = NULL;
     size_t length = 0;
     FILE *file = fopen(path, "rb");
     if (file == NULL) return read_error(path);
     weft_status *status = read_text(path, file, &text, &length);
     fclose(file);
-    if (status == NULL) status = weft_graph_parse(path, text, length, NULL, 1, extensions, out_module);
+    if (status == NULL)
+        status = weft_graph_parse(path, text, length, NULL, plugins->count, plugins->extensions, out_module);
     free(text);
     return status;
 }
 
-weft_status *weft_program_load(const char *path, const char *passes, weft_program **out_program)
+weft_status *weft_program_load(const char *path, const weft_plugins *plugins, const char *passes,
+                               weft_program **out_program)
 {
     weft_policy policy = {.size = sizeof policy, .passes = passes};
     weft_module *module;
-    WEFT_TRY(weft_module_load(path, &module));
+    WEFT_TRY(weft_module_load(path, plugins, &module));
     weft_status *status =
         weft_compile_named(module->graph, module->outputs, module->output_names, &policy, out_program);
     weft_module_destroy(module);

@@ -26,18 +26,29 @@ static weft_status *emit(const weft_program *program, const char *format)
     return NULL;
 }
 
-static weft_status *run(const weft_arguments *arguments)
+static weft_status *run_program(const weft_arguments *arguments, const weft_plugins *plugins)
 {
+    const char *passes = weft_arguments_text(arguments, "--passes", NULL);
     weft_program *program;
-    WEFT_TRY(weft_program_load(arguments->operands[0], weft_arguments_text(arguments, "--passes", NULL), &program));
+    WEFT_TRY(weft_program_load(arguments->operands[0], plugins, passes, &program));
     weft_status *status = emit(program, weft_arguments_text(arguments, "--emit", "graph"));
     weft_program_release(program);
+    return status;
+}
+
+static weft_status *run(const weft_arguments *arguments)
+{
+    weft_plugins plugins;
+    weft_status *status = weft_plugins_init(&plugins, arguments);
+    if (status == NULL) status = run_program(arguments, &plugins);
+    weft_plugins_finish(&plugins);
     return status;
 }
 
 static const weft_option options[] = {
     {"--passes", WEFT_OPTION_TEXT, "a,b,c", "these passes in this order (the standard pipeline)"},
     {"--emit", WEFT_OPTION_CHOICE, "graph|loops|scheduled|llvm|asm|ptx", "what to print (graph)"},
+    WEFT_PLUGIN_OPTION,
 };
 
 const weft_command weft_command_opt = {

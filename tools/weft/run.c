@@ -199,15 +199,24 @@ static weft_status *run_module(const weft_arguments *arguments, const weft_modul
     return status;
 }
 
-static weft_status *run(const weft_arguments *arguments)
+static weft_status *run_session(const weft_arguments *arguments, const weft_plugins *plugins, weft_session *session)
 {
     weft_module *module;
-    weft_session session;
-    WEFT_TRY(weft_module_load(arguments->operands[0], &module));
-    weft_status *status = weft_session_init(&session, arguments);
-    if (status == NULL) status = run_module(arguments, module, &session);
-    weft_session_finish(&session);
+    WEFT_TRY(weft_module_load(arguments->operands[0], plugins, &module));
+    weft_status *status = weft_session_init(session, arguments, plugins);
+    if (status == NULL) status = run_module(arguments, module, session);
     weft_module_destroy(module);
+    return status;
+}
+
+static weft_status *run(const weft_arguments *arguments)
+{
+    weft_plugins plugins;
+    weft_session session = {0};
+    weft_status *status = weft_plugins_init(&plugins, arguments);
+    if (status == NULL) status = run_session(arguments, &plugins, &session);
+    weft_session_finish(&session);
+    weft_plugins_finish(&plugins);
     return status;
 }
 
@@ -215,6 +224,7 @@ static const weft_option options[] = {
     {"-o", WEFT_OPTION_TEXT, "NAME=OUT.npy|OUT.npz", "write that output, or all, there; without any, all are printed"},
     {"--view", WEFT_OPTION_TEXT, "FILE.html", "draw it there as 'weft view' does, coloured by the time of each step"},
     {"--deflate", WEFT_OPTION_FLAG, NULL, "deflate what goes into OUT.npz"},
+    WEFT_PLUGIN_OPTION,
     WEFT_SESSION_OPTIONS,
 };
 

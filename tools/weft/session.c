@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <weft/einsum.h>
 
 double weft_clock_ms(void)
 {
@@ -12,12 +11,12 @@ double weft_clock_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
-weft_status *weft_session_init(weft_session *session, const weft_arguments *arguments)
+weft_status *weft_session_init(weft_session *session, const weft_arguments *arguments, const weft_plugins *plugins)
 {
     weft_executor_options options = {.threads = (unsigned)weft_arguments_count(arguments, "--threads", 0)};
     *session = (weft_session){0};
     WEFT_TRY(weft_executor_create_standard(&options, &session->executor));
-    return weft_executor_register_extension(session->executor, weft_einsum_extension());
+    return weft_plugins_register(plugins, session->executor);
 }
 
 void weft_session_finish(weft_session *session)

@@ -5,6 +5,7 @@
 #include <cjson/cJSON.h>
 #include <weft/executor.h>
 #include "options.h"
+#include "plugins.h"
 #include "profile.h"
 
 /* Rows of an option table. */
@@ -34,7 +35,8 @@ double weft_clock_ms(void);
 /* Sorts them; 0 of none. */
 double weft_median(size_t count, double *values);
 
-weft_status *weft_session_init(weft_session *session, const weft_arguments *arguments) WEFT_MUST_USE;
+weft_status *weft_session_init(weft_session *session, const weft_arguments *arguments,
+                               const weft_plugins *plugins) WEFT_MUST_USE;
 void weft_session_finish(weft_session *session);
 /* Compiles, and makes room for the arrays; the time counts as compile_ms. `output_names` may be NULL. */
 weft_status *weft_session_compile(weft_session *session, weft_graph *graph, weft_tensors outputs,

@@ -3,20 +3,30 @@
 #include "draw.h"
 #include "module.h"
 
-static weft_status *run(const weft_arguments *arguments)
+static weft_status *draw(const char *graph, const weft_plugins *plugins, const char *path)
 {
-    const char *path = weft_arguments_text(arguments, "-o", NULL);
     weft_program *program;
-    if (path == NULL) return weft_misuse("-o is needed: a file that ends in .svg, .dot or .html");
-    WEFT_TRY(weft_draw_check("-o", path));
-    WEFT_TRY(weft_program_load(arguments->operands[0], NULL, &program));
+    WEFT_TRY(weft_program_load(graph, plugins, NULL, &program));
     weft_status *status = weft_draw_save(program, NULL, path);
     weft_program_release(program);
     return status;
 }
 
+static weft_status *run(const weft_arguments *arguments)
+{
+    const char *path = weft_arguments_text(arguments, "-o", NULL);
+    weft_plugins plugins;
+    if (path == NULL) return weft_misuse("-o is needed: a file that ends in .svg, .dot or .html");
+    WEFT_TRY(weft_draw_check("-o", path));
+    weft_status *status = weft_plugins_init(&plugins, arguments);
+    if (status == NULL) status = draw(arguments->operands[0], &plugins, path);
+    weft_plugins_finish(&plugins);
+    return status;
+}
+
 static const weft_option options[] = {
     {"-o", WEFT_OPTION_TEXT, "FILE.svg|FILE.dot|FILE.html", "where the picture goes"},
+    WEFT_PLUGIN_OPTION,
 };
 
 const weft_command weft_command_view = {
