@@ -25,6 +25,18 @@ static void print_text(double x, double y, const char *style, const char *text, 
     fputs("</text>\n", file);
 }
 
+typedef struct mark_text {
+    char text[48];
+} mark_text;
+
+/* What a script finds a shape by; those of regions, whose numbers are others, have none. */
+static mark_text mark(const weft_picture *picture, const char *name, size_t number)
+{
+    mark_text out = {""};
+    if (picture->title[0] == 0) snprintf(out.text, sizeof out.text, " data-%s=\"%zu\"", name, number);
+    return out;
+}
+
 static void print_box(const weft_picture *picture, size_t number, FILE *file)
 {
     static const char *const fills[] = {[WEFT_ENGINE_KERNEL] = "#e3eefb",
@@ -37,9 +49,10 @@ static void print_box(const weft_picture *picture, size_t number, FILE *file)
     if (!box->drawn) return;
     double left = box->x - box->width / 2, top = box->y - box->height / 2;
     fprintf(file,
-            "<rect data-step=\"%u\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"8\" fill=\"%s\" "
+            "<rect%s x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"8\" fill=\"%s\" "
             "stroke=\"#8899aa\"/>\n",
-            (unsigned)box->step, left, top, box->width, box->height, fills[picture->outline->steps[box->step].engine]);
+            mark(picture, "step", box->step).text, left, top, box->width, box->height,
+            fills[picture->outline->steps[box->step].engine]);
     weft_picture_box_label(picture, number, label, sizeof label);
     print_text(left + 8, top + 16, "title", label, file);
 }
@@ -57,10 +70,9 @@ static void print_edge(const weft_picture *picture, const weft_picture_edge *edg
     const weft_picture_node *from = &picture->nodes[edge->from], *to = &picture->nodes[edge->to];
     double y0 = from->y + WEFT_PICTURE_NODE_HEIGHT / 2.0, y1 = to->y - WEFT_PICTURE_NODE_HEIGHT / 2.0 - 2;
     double bend = (y1 - y0) / 2, bow = find_bow(from, to) * 4 / 3;
-    fprintf(file,
-            "<path data-from=\"%u\" data-to=\"%u\" d=\"M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f\" class=\"edge\"/>\n",
-            (unsigned)edge->from, (unsigned)edge->to, from->x, y0, from->x + bow, y0 + bend, to->x + bow, y1 - bend,
-            to->x, y1);
+    fprintf(file, "<path%s%s d=\"M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f\" class=\"edge\"/>\n",
+            mark(picture, "from", edge->from).text, mark(picture, "to", edge->to).text, from->x, y0, from->x + bow,
+            y0 + bend, to->x + bow, y1 - bend, to->x, y1);
 }
 
 static void print_type(const weft_picture *picture, const weft_picture_edge *edge, const char *style, FILE *file)
@@ -88,10 +100,10 @@ static void print_node(const weft_picture *picture, size_t n, FILE *file)
     bool repeated = !output && picture->outline->nodes[n].place == WEFT_OUTLINE_REPEATED;
     char label[160];
     fprintf(file,
-            "<rect data-node=\"%zu\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"%d\" fill=\"%s\" "
+            "<rect%s x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"%d\" fill=\"%s\" "
             "stroke=\"#334455\"%s/>\n",
-            n, node->x - node->width / 2, node->y - WEFT_PICTURE_NODE_HEIGHT / 2.0, node->width,
-            WEFT_PICTURE_NODE_HEIGHT, given || output ? 13 : 3,
+            mark(picture, "node", n).text, node->x - node->width / 2, node->y - WEFT_PICTURE_NODE_HEIGHT / 2.0,
+            node->width, WEFT_PICTURE_NODE_HEIGHT, given || output ? 13 : 3,
             given    ? "#f2f2f2"
             : output ? "#dddddd"
                      : "#ffffff",
