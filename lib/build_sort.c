@@ -10,7 +10,11 @@ weft_status *weft_builder_plan_sort(variant_builder *builder, planned_step *step
                        &step->a) &&
         weft_view_find(&builder->space, builder->partition, builder->memories, builder->first_memory, result, &step->c);
     WEFT_TRY(weft_extents_take_error(builder->extents));
-    if (!found) weft_partition_force(builder->partition, node->inputs[0].node);
+    if (found) return NULL;
+    /* What has memory is a view of it: only room for the search was missing. */
+    uint32_t operand = node->inputs[0].node;
+    if (weft_role_has_memory(builder->partition->roles[operand])) return weft_status_out_of_memory();
+    weft_partition_force(builder->partition, operand);
     return NULL;
 }
 
@@ -33,7 +37,10 @@ weft_status *weft_builder_fill_sort(variant_builder *builder, const planned_step
     const weft_type *type = weft_value_type(builder->graph, node->inputs[0]);
     size_t axis = (size_t)node->attrs[0].integer, rank = type->shape.rank;
     weft_expr extents[WEFT_MAX_RANK];
-    for (size_t i = 0; i < rank; i++) extents[i] = weft_space_extent(&builder->space, type->shape.extents[i]);
+    for (size_t i = 0; i < rank; i++) {
+        extents[i] = weft_space_extent(&builder->space, type->shape.extents[i]);
+        if (extents[i] == WEFT_EXPR_NONE) return weft_status_out_of_memory();
+    }
     weft_sort_step *sort = &out_step->sort;
     sort->dtype = type->dtype;
     sort->positions = weft_op_id_of(node->op) == WEFT_OP_argsort;

@@ -43,7 +43,7 @@ static void estimate_gemm(const weft_gemm_call *gemm, weft_profile_record *recor
     record->bytes = batch * (m * k + k * n + m * n) * (double)weft_dtype_size(gemm->dtype);
 }
 
-static void estimate_host(const weft_bound *bound, const weft_step *step, weft_profile_record *record)
+static void estimate_buffers(const weft_bound *bound, const weft_step *step, weft_profile_record *record)
 {
     for (size_t i = 0; i < step->buffer_count; i++) record->bytes += buffer_bytes(bound, step, i, HUGE_VAL);
 }
@@ -69,11 +69,11 @@ void weft_profile_step(const weft_frame *frame, size_t number, int64_t begin, in
         break;
     case WEFT_STEP_SORT:
         record.kind = WEFT_PROFILE_SORT;
-        estimate_host(bound, bound_step->step, &record);
+        estimate_buffers(bound, bound_step->step, &record);
         break;
     case WEFT_STEP_HOST:
         record.kind = WEFT_PROFILE_HOST;
-        estimate_host(bound, bound_step->step, &record);
+        estimate_buffers(bound, bound_step->step, &record);
         break;
     case WEFT_STEP_REGION: record.kind = WEFT_PROFILE_REGION; break;
     }

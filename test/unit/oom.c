@@ -19,7 +19,7 @@ static weft_array *fill(size_t rank, const int64_t *shape, float first)
     return array;
 }
 
-/* A dense layer and a softmax, for any batch. */
+/* A dense layer, a scan, a softmax and a sort, for any batch. */
 static weft_status *compile_network(const weft_allocator *allocator, weft_program **out_program)
 {
     weft_graph *graph;
@@ -28,7 +28,8 @@ static weft_status *compile_network(const weft_allocator *allocator, weft_progra
     weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(n, weft_extent_of(4)));
     weft_tensor w = weft_input(graph, "w", WEFT_F32, WEFT_SHAPE(weft_extent_of(4), weft_extent_of(3)));
     weft_tensor b = weft_input(graph, "b", WEFT_F32, WEFT_SHAPE(weft_extent_of(3)));
-    weft_tensor y = weft_softmax(weft_relu(weft_add(weft_matmul(x, w), b)), 1);
+    weft_tensor h = weft_cummax(weft_relu(weft_add(weft_matmul(x, w), b)), 1, false, false);
+    weft_tensor y = weft_sort(weft_softmax(h, 1), 1, true);
     weft_status *status = weft_compile(graph, WEFT_TENSORS(y), NULL, out_program);
     weft_graph_destroy(graph);
     return status;
