@@ -86,7 +86,9 @@ static weft_tensor abs_of_sign(const weft_rewrite_site *site)
 {
     weft_tensor x = input_of(site, 0);
     if (weft_tensor_is_op(x, WEFT_OP_abs)) return x;
-    return weft_tensor_is_op(x, WEFT_OP_neg) ? weft_abs(weft_tensor_operand(x, 0)) : weft_site_leave();
+    /* Without a sign, negation changes the size. */
+    if (kind_of(x) == WEFT_KIND_UNSIGNED || !weft_tensor_is_op(x, WEFT_OP_neg)) return weft_site_leave();
+    return weft_abs(weft_tensor_operand(x, 0));
 }
 
 static weft_tensor not_of_equality(const weft_rewrite_site *site)

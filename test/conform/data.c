@@ -108,6 +108,7 @@ static void fill_small(void *context, int64_t number, void *element)
 {
     const filling *fill = context;
     int64_t integer = (int64_t)(mix(fill->seed + (uint64_t)number) >> 11) % 9 - 4;
+    if (weft_dtype_info_of(fill->dtype)->kind == WEFT_KIND_UNSIGNED) integer = llabs(integer);
     store(fill->dtype, (double)integer, integer, element);
 }
 

@@ -7,7 +7,7 @@
 /*
  * Fills `array` with data of a kind:
  *   normal     floats in [-2, 2), integers in [-9, 9]
- *   small      integers in [-4, 4], in any dtype
+ *   small      integers in [-4, 4], or in [0, 4], in any dtype
  *   positive   in (0, 4)
  *   nonzero    integers in [-9, 9] but 0, in any dtype
  *   wide       floats of all exponents

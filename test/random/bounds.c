@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/loop/loop.h"
+#include "test/conform/number.h"
 
 /* Values beyond these are no longer told apart from failures. */
 #define MOST_VALUE 1e6
@@ -18,15 +20,25 @@ static double size_of(bound x)
     return fmax(fabs(x.low), fabs(x.high));
 }
 
+static bool is_exact(weft_dtype dtype)
+{
+    return weft_test_parts(dtype) == 0;
+}
+
+static bool is_complex(weft_dtype dtype)
+{
+    return weft_test_parts(dtype) == 2;
+}
+
 static double epsilon_of(weft_dtype dtype)
 {
-    return dtype == WEFT_F32 ? FLT_EPSILON : dtype == WEFT_F64 ? DBL_EPSILON : 0;
+    return is_exact(dtype) ? 0 : weft_test_epsilon(weft_dtype_component(dtype));
 }
 
 /* Up to here floats count without gaps. */
 static double count_limit(weft_dtype dtype)
 {
-    return dtype == WEFT_F32 ? 0x1p24 : 0x1p53;
+    return is_exact(dtype) ? 0x1p53 : 2 / epsilon_of(dtype);
 }
 
 static bound between(double low, double high, bool integral, double error)
@@ -34,17 +46,36 @@ static bound between(double low, double high, bool integral, double error)
     return (bound){.known = true, .integral = integral, .low = low, .high = high, .error = error};
 }
 
-/* The result of one rounded operation. The oracle rounds f64 twice, so that it may be one place off. */
+/* An integer that leaves its dtype may come back anywhere in it. */
+static bound wrapped(weft_dtype dtype, bound x)
+{
+    const weft_dtype_info *info = weft_dtype_info_of(dtype);
+    double places = ldexp(1, (int)info->size * 8 - (info->kind == WEFT_KIND_SIGNED));
+    double low = info->kind == WEFT_KIND_SIGNED ? -places : 0, high = dtype == WEFT_BOOL ? 1 : places - 1;
+    return x.low >= low && x.high <= high ? x : between(low, high, true, 0);
+}
+
+/* The result of one rounded operation. The oracle rounds f64 twice, so that it may be one place off; products of short
+ * floats and of complex numbers are rounded otherwise where they become part of a dot. */
 static bound rounded(weft_dtype dtype, bound x)
 {
-    if (x.integral && size_of(x) <= count_limit(dtype)) return x;
+    if (is_exact(dtype) || (x.integral && size_of(x) <= count_limit(dtype))) return x;
     x.integral = false;
-    if (x.error > 0 || dtype == WEFT_F64) x.error += 2 * epsilon_of(dtype) * size_of(x);
+    if (x.error > 0 || dtype != WEFT_F32) x.error += 2 * epsilon_of(dtype) * size_of(x);
     return x;
 }
 
-static bound product(bound a, bound b)
+/* Of complex numbers: bounds are of both parts. */
+static bound complex_product(bound a, bound b)
 {
+    double most = 2 * size_of(a) * size_of(b);
+    double error = 2 * (size_of(a) * b.error + size_of(b) * a.error + a.error * b.error);
+    return between(-most, most, a.integral && b.integral, error);
+}
+
+static bound product(weft_dtype dtype, bound a, bound b)
+{
+    if (is_complex(dtype)) return complex_product(a, b);
     double w[4] = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
     double error = size_of(a) * b.error + size_of(b) * a.error + a.error * b.error;
     return between(fmin(fmin(w[0], w[1]), fmin(w[2], w[3])), fmax(fmax(w[0], w[1]), fmax(w[2], w[3])),
@@ -91,6 +122,7 @@ static bound damped(weft_dtype dtype, bound x, double low, double high)
 static bound function(weft_op_id op, weft_dtype dtype, bound x)
 {
     double place = epsilon_of(dtype), least = x.low - x.error, size = size_of(x);
+    if (is_complex(dtype)) return unknown;
     switch (op) {
     case WEFT_OP_exp:
     case WEFT_OP_exp2: return growing(dtype, x, 0);
@@ -146,11 +178,18 @@ static bound function(weft_op_id op, weft_dtype dtype, bound x)
     }
 }
 
-static bound unary(weft_op_id op, weft_dtype dtype, bound x)
+static bound unary(weft_op_id op, weft_dtype from, weft_dtype dtype, bound x)
 {
     switch (op) {
-    case WEFT_OP_neg: return between(-x.high, -x.low, x.integral, x.error);
-    case WEFT_OP_abs: return between(x.low > 0 ? x.low : x.high < 0 ? -x.high : 0, size_of(x), x.integral, x.error);
+    case WEFT_OP_real:
+    case WEFT_OP_imag: return x;
+    case WEFT_OP_neg: return rounded(dtype, between(-x.high, -x.low, x.integral, x.error));
+    case WEFT_OP_abs:
+        if (is_complex(from)) {
+            double most = 1.5 * size_of(x);
+            return between(0, most, false, 1.5 * x.error + 2 * epsilon_of(dtype) * most);
+        }
+        return between(x.low > 0 ? x.low : x.high < 0 ? -x.high : 0, size_of(x), x.integral, x.error);
     case WEFT_OP_not: return dtype == WEFT_BOOL ? x : between(-1 - size_of(x), 1 + size_of(x), true, 0);
     case WEFT_OP_sign: return x.error == 0 ? between(-1, 1, true, 0) : unknown;
     case WEFT_OP_is_nan:
@@ -189,9 +228,11 @@ static bound binary(weft_op_id op, weft_dtype dtype, bound a, bound b)
         return rounded(dtype, between(a.low + b.low, a.high + b.high, a.integral && b.integral, a.error + b.error));
     case WEFT_OP_sub:
         return rounded(dtype, between(a.low - b.high, a.high - b.low, a.integral && b.integral, a.error + b.error));
-    case WEFT_OP_mul: return rounded(dtype, product(a, b));
+    case WEFT_OP_mul: return rounded(dtype, product(dtype, a, b));
+    case WEFT_OP_complex: return hull(a, b);
     case WEFT_OP_div:
-        if (dtype == WEFT_I64) return between(-1 - size_of(a), 1 + size_of(a), true, 0);
+        if (is_complex(dtype)) return unknown;
+        if (is_exact(dtype)) return between(-1 - size_of(a), 1 + size_of(a), true, 0);
         return rounded(dtype, quotient(a, b));
     case WEFT_OP_max:
         return between(fmax(a.low, b.low), fmax(a.high, b.high), a.integral && b.integral, fmax(a.error, b.error));
@@ -199,7 +240,7 @@ static bound binary(weft_op_id op, weft_dtype dtype, bound a, bound b)
         return between(fmin(a.low, b.low), fmin(a.high, b.high), a.integral && b.integral, fmax(a.error, b.error));
     case WEFT_OP_remainder:
     case WEFT_OP_fmod: return rest(dtype, a, b);
-    case WEFT_OP_pow: return dtype == WEFT_I64 ? between(-1e5, 1e5, true, 0) : raised(dtype, a, b);
+    case WEFT_OP_pow: return is_exact(dtype) ? between(-1e5, 1e5, true, 0) : raised(dtype, a, b);
     case WEFT_OP_atan2:
         if (b.low - b.error < 0.9) return unknown;
         return between(-2, 2, false, 1.3 * (a.error + b.error) + 8 * epsilon_of(dtype));
@@ -215,11 +256,12 @@ static bound binary(weft_op_id op, weft_dtype dtype, bound a, bound b)
 
 static bound cast(weft_dtype from, weft_dtype to, bound x)
 {
-    bool real = to == WEFT_F32 || to == WEFT_F64;
+    bool real = !is_exact(to);
+    if (is_complex(to) && !is_complex(from)) x = hull(x, between(0, 0, true, 0));
     if (!real && x.error > 0) return unknown;
     if (to == WEFT_BOOL) return between(0, 1, true, 0);
     if (!real) return between(-size_of(x), size_of(x), true, 0);
-    x.integral |= from == WEFT_I64 || from == WEFT_BOOL;
+    x.integral |= is_exact(from);
     return rounded(to, x);
 }
 
@@ -237,19 +279,24 @@ static void count_reduced(const weft_graph *graph, const weft_node *node, double
     }
 }
 
-static bound sum(weft_dtype dtype, double most, bound x)
+/* Summed in `wide`, rounded to `dtype`. */
+static bound sum(weft_dtype wide, weft_dtype dtype, double most, bound x)
 {
     bound total = between(fmin(0, x.low * most), fmax(0, x.high * most), x.integral, x.error * most);
-    if (total.integral && size_of(total) <= count_limit(dtype)) return total;
-    total.integral = false;
-    total.error += 2 * (most + 1) * epsilon_of(dtype) * size_of(total);
-    return total;
+    if (is_exact(dtype)) return total;
+    if (!total.integral || size_of(total) > count_limit(wide)) {
+        total.integral = false;
+        total.error += 2 * (most + 1) * epsilon_of(wide) * size_of(total);
+    }
+    return wide == dtype ? total : rounded(dtype, total);
 }
 
 /* A product of up to `most` such values. */
 static bound power(weft_dtype dtype, double most, bound x)
 {
-    double size = pow(fmax(1, size_of(x) + x.error), most), relative = x.error / fmax(size_of(x), 1);
+    double one = fmax(1, (is_complex(dtype) ? 2 : 1) * (size_of(x) + x.error));
+    double size = pow(one, most), relative = x.error / fmax(size_of(x), 1);
+    if (is_exact(dtype)) return between(-size, size, true, 0);
     if (x.integral && x.error == 0 && size <= count_limit(dtype)) return between(-size, size, true, 0);
     return between(-size, size, false, size * most * (relative + 2 * epsilon_of(dtype)));
 }
@@ -257,11 +304,12 @@ static bound power(weft_dtype dtype, double most, bound x)
 static bound reduction(const weft_graph *graph, const weft_node *node, bound a, bound b)
 {
     double most, least;
+    weft_dtype dtype = node->types[0].dtype, wide = weft_accumulator_dtype(dtype);
     count_reduced(graph, node, &most, &least);
     switch (weft_op_id_of(node->op)) {
-    case WEFT_OP_reduce_sum: return sum(node->types[0].dtype, most, a);
-    case WEFT_OP_dot: return sum(node->types[0].dtype, most, product(a, b));
-    case WEFT_OP_reduce_prod: return power(node->types[0].dtype, most, a);
+    case WEFT_OP_reduce_sum: return sum(wide, dtype, most, a);
+    case WEFT_OP_dot: return dtype == WEFT_BOOL ? between(0, 1, true, 0) : sum(wide, dtype, most, product(dtype, a, b));
+    case WEFT_OP_reduce_prod: return power(dtype, most, a);
     case WEFT_OP_argmax:
     case WEFT_OP_argmin: return a.error == 0 ? between(0, most, true, 0) : unknown;
     default: return least > 0 ? a : unknown;
@@ -300,22 +348,23 @@ static bound scattered(const weft_graph *graph, const weft_node *node, bound x, 
         most *= (double)high;
     }
     bool adds = strcmp(node->attrs[2].data, "add") == 0;
-    return adds ? sum(node->types[0].dtype, most + 1, hull(x, updates)) : hull(x, updates);
+    weft_dtype dtype = node->types[0].dtype;
+    return adds ? sum(dtype, dtype, most + 1, hull(x, updates)) : hull(x, updates);
 }
 
 static bound leaf(const weft_graph *graph, const weft_node *node)
 {
     weft_dtype dtype = node->types[0].dtype;
     int64_t low = 0, high = 0;
-    float single;
     double real;
     switch (weft_op_id_of(node->op)) {
     case WEFT_OP_input:
-        return dtype == WEFT_BOOL ? between(0, 1, true, 0)
-                                  : between(-WEFT_TEST_INPUT_LIMIT, WEFT_TEST_INPUT_LIMIT, true, 0);
+        if (dtype == WEFT_BOOL) return between(0, 1, true, 0);
+        return between(weft_dtype_info_of(dtype)->kind == WEFT_KIND_UNSIGNED ? 0 : -WEFT_TEST_INPUT_LIMIT,
+                       WEFT_TEST_INPUT_LIMIT, true, 0);
     case WEFT_OP_iota:
         weft_extent_range(node->types[0].shape.extents[node->attrs[2].integer], &low, &high);
-        return between(0, (double)high, true, 0);
+        return rounded(dtype, between(0, (double)high, true, 0));
     case WEFT_OP_extent:
         weft_extent_range(node->attrs[0].extents.extents[0], &low, &high);
         return between((double)low, (double)high, true, 0);
@@ -323,16 +372,14 @@ static bound leaf(const weft_graph *graph, const weft_node *node)
     }
     (void)graph;
     if (node->types[0].shape.rank > 0) return unknown;
-    if (dtype == WEFT_F32) {
-        memcpy(&single, node->attrs[2].data, sizeof single);
-        real = single;
-    } else if (dtype == WEFT_F64) {
-        memcpy(&real, node->attrs[2].data, sizeof real);
-    } else {
+    if (is_exact(dtype)) {
         memcpy(&high, node->attrs[2].data, node->attrs[2].size);
-        real = (double)high;
+        real = (double)(dtype == WEFT_I32 ? (int32_t)high : high);
+        return between(real, real, true, 0);
     }
-    return between(real, real, real == rint(real), 0);
+    real = weft_test_decode(weft_dtype_component(dtype), node->attrs[2].data);
+    bound value = between(real, real, real == rint(real), 0);
+    return is_complex(dtype) ? hull(value, between(0, 0, true, 0)) : value;
 }
 
 static bound find(const weft_graph *graph, const weft_node *node, const bound *bounds);
@@ -404,12 +451,14 @@ static bound find(const weft_graph *graph, const weft_node *node, const bound *b
     if (node->op->op_class == WEFT_CLASS_SCAN) return scanned(graph, node, a);
     if (node->op->op_class == WEFT_CLASS_SORT) return sorted(graph, node, a);
     if (node->op->op_class != WEFT_CLASS_ELEMENTWISE) return a;
-    return node->input_count == 1 ? unary(op, dtype, a) : binary(op, from, a, b);
+    return node->input_count == 1 ? unary(op, from, dtype, a) : binary(op, from, a, b);
 }
 
 weft_test_bound weft_test_bound_find(const weft_graph *graph, uint32_t node, const weft_test_bound *bounds)
 {
     bound found = find(graph, weft_graph_node(graph, node), bounds);
+    weft_dtype dtype = weft_graph_node(graph, node)->types[0].dtype;
+    if (found.known && is_exact(dtype)) found = wrapped(dtype, found);
     return size_of(found) <= MOST_VALUE && found.error <= MOST_ERROR ? found : unknown;
 }
 

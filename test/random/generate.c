@@ -63,7 +63,12 @@ static int64_t least(weft_extent extent)
 
 static bool is_float(weft_tensor x)
 {
-    return weft_tensor_dtype(x) == WEFT_F32 || weft_tensor_dtype(x) == WEFT_F64;
+    return weft_dtype_info_of(weft_tensor_dtype(x))->kind == WEFT_KIND_FLOAT;
+}
+
+static bool is_complex(weft_tensor x)
+{
+    return weft_dtype_info_of(weft_tensor_dtype(x))->kind == WEFT_KIND_COMPLEX;
 }
 
 static weft_tensor filled(weft_tensor like, double value)
@@ -75,7 +80,8 @@ static weft_tensor filled(weft_tensor like, double value)
 
 static weft_dtype any_dtype(generator *g)
 {
-    static const weft_dtype dtypes[] = {WEFT_F32, WEFT_F32, WEFT_F32, WEFT_F64, WEFT_I64, WEFT_BOOL};
+    static const weft_dtype dtypes[] = {WEFT_F32, WEFT_F32, WEFT_F32, WEFT_F64, WEFT_I64,  WEFT_BOOL, WEFT_U8,
+                                        WEFT_I32, WEFT_U32, WEFT_F16, WEFT_F16, WEFT_BF16, WEFT_C64,  WEFT_C128};
     return dtypes[below(g, sizeof dtypes / sizeof *dtypes)];
 }
 
@@ -154,6 +160,10 @@ static weft_tensor make_unary(generator *g, weft_tensor x)
     static const unary_function growing[] = {weft_exp, weft_exp2, weft_expm1, weft_sinh, weft_cosh};
     static const unary_function of_positive[] = {weft_log, weft_log2, weft_log10, weft_log1p, weft_sqrt, weft_rsqrt};
     if (weft_tensor_dtype(x) == WEFT_BOOL) return weft_not(x);
+    if (is_complex(x)) {
+        static const unary_function complexes[] = {weft_conj, weft_neg, weft_abs, weft_real, weft_imag};
+        return ANY_OF(complexes)(x);
+    }
     if (!is_float(x)) return ANY_OF(integers)(x);
     switch (below(g, 9)) {
     case 8: return make_special(g, x);
@@ -197,6 +207,9 @@ static weft_tensor make_binary(generator *g, weft_tensor x)
     weft_tensor y = partner(g, x);
     if (!weft_tensor_is_valid(y)) return none;
     if (weft_tensor_dtype(x) == WEFT_BOOL) return ANY_OF(truth)(x, y);
+    if ((weft_tensor_dtype(x) == WEFT_F32 || weft_tensor_dtype(x) == WEFT_F64) && chance(g, 8))
+        return weft_complex(x, y);
+    if (is_complex(x)) return plain[below(g, 3)](x, y);
     switch (below(g, 8)) {
     case 0: return weft_div(x, from_one(y));
     case 1:
@@ -210,7 +223,7 @@ static weft_tensor make_comparison(generator *g, weft_tensor x)
     static weft_tensor (*const comparisons[])(weft_tensor, weft_tensor) = {weft_eq, weft_ne, weft_lt,
                                                                            weft_le, weft_gt, weft_ge};
     weft_tensor y = partner(g, x);
-    return weft_tensor_is_valid(y) ? comparisons[below(g, 6)](x, y) : none;
+    return weft_tensor_is_valid(y) ? comparisons[below(g, is_complex(x) ? 2 : 6)](x, y) : none;
 }
 
 static weft_tensor make_selection(generator *g, weft_tensor x)
@@ -430,7 +443,7 @@ static weft_tensor make_dot(generator *g, weft_tensor x)
     size_t counts[2] = {0, 0};
     bool taken[MOST_AXES] = {false};
     weft_tensor y = any(g);
-    if (weft_tensor_dtype(x) == WEFT_BOOL || weft_tensor_dtype(y) != weft_tensor_dtype(x)) return none;
+    if (weft_tensor_dtype(y) != weft_tensor_dtype(x)) return none;
     for (size_t i = 0; i < weft_tensor_rank(x); i++)
         for (size_t j = 0; j < weft_tensor_rank(y); j++) {
             size_t kind = below(g, 3);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "runtime/program.h"
 #include "test/conform/data.h"
+#include "test/conform/number.h"
 #include "test/conform/subject.h"
 #include "test/random/bounds.h"
 #include "test/random/generate.h"
@@ -72,8 +73,9 @@ static bool compare(trial *tried, const char *what, weft_array **found)
         const weft_test_bound *bound = &tried->bounds[tried->subject.module->outputs.items[i].node];
         weft_dtype dtype = weft_array_dtype(found[i]);
         if (!bound->known) continue;
-        weft_test_tolerance tolerance = {WEFT_TEST_WITHIN,
-                                         bound->error / (dtype == WEFT_F32 ? FLT_EPSILON : DBL_EPSILON)};
+        weft_test_tolerance tolerance = {
+            WEFT_TEST_WITHIN,
+            weft_test_parts(dtype) == 0 ? 0 : bound->error / weft_test_epsilon(weft_dtype_component(dtype))};
         if (weft_test_compare(tried->expected[i], found[i], NULL, tolerance, difference, sizeof difference) < 0)
             continue;
         snprintf(tried->problem, tried->size, "%s: output %zu, %s (at most %g apart)", what, i, difference,
