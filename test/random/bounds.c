@@ -84,6 +84,7 @@ static bound product(weft_dtype dtype, bound a, bound b)
 
 static bound hull(bound a, bound b)
 {
+    if (!a.known || !b.known) return unknown;
     return between(fmin(a.low, b.low), fmax(a.high, b.high), a.integral && b.integral, fmax(a.error, b.error));
 }
 
@@ -319,10 +320,11 @@ static bound reduction(const weft_graph *graph, const weft_node *node, bound a, 
 static bound scanned(const weft_graph *graph, const weft_node *node, bound a)
 {
     int64_t low, high;
+    weft_dtype dtype = node->types[0].dtype;
     weft_extent_range(weft_value_type(graph, node->inputs[0])->shape.extents[node->attrs[0].integer], &low, &high);
     switch (weft_op_id_of(node->op)) {
-    case WEFT_OP_scan_sum: return sum(node->types[0].dtype, (double)high, a);
-    case WEFT_OP_scan_prod: return power(node->types[0].dtype, (double)high, a);
+    case WEFT_OP_scan_sum: return sum(weft_accumulator_dtype(dtype), dtype, (double)high, a);
+    case WEFT_OP_scan_prod: return power(dtype, (double)high, a);
     default: return node->attrs[2].integer == 0 ? a : unknown;
     }
 }
@@ -382,8 +384,6 @@ static bound leaf(const weft_graph *graph, const weft_node *node)
     return is_complex(dtype) ? hull(value, between(0, 0, true, 0)) : value;
 }
 
-static bound find(const weft_graph *graph, const weft_node *node, const bound *bounds);
-
 /* Of result 0, given those of the parameters. */
 static bound of_region(const weft_region *region, const bound *parameters)
 {
@@ -393,8 +393,8 @@ static bound of_region(const weft_region *region, const bound *parameters)
     for (uint32_t n = 0; n < graph->node_count; n++) {
         size_t parameter = 0;
         while (parameter < region->parameters.count && region->parameters.items[parameter].node != n) parameter++;
-        bounds[n] = parameter < region->parameters.count ? parameters[parameter]
-                                                         : find(graph, weft_graph_node(graph, n), bounds);
+        bounds[n] =
+            parameter < region->parameters.count ? parameters[parameter] : weft_test_bound_find(graph, n, bounds);
     }
     bound result = bounds[region->results.items[0].node];
     free(bounds);
