@@ -101,16 +101,18 @@ static bool step_reads(const variant_builder *body, const planned_step *step, ui
  * and an update of the copy. Where nobody reads the parameter after that, the copy is left out: finds it among the
  * steps of the body.
  */
-static bool find_copy(const variant_builder *body, weft_value result, uint32_t parameter, uint32_t current,
+static bool find_copy(const variant_builder *body, weft_value result, uint32_t parameter, const weft_carried *carried,
                       uint32_t *out_step)
 {
     const weft_node *node = weft_graph_node(body->graph, result.node);
     uint32_t copy = 0;
     if (body->partition->roles[result.node] != WEFT_ROLE_KERNEL) return false;
     if (!weft_indexing_updates(weft_op_id_of(node->op)) || node->inputs[0].node != parameter) return false;
+    /* A value that is two results is computed in the place of the first. */
+    if (body->buffers[weft_builder_memory(body, result)] != carried->next) return false;
     while (body->steps[copy].node != result.node) copy++;
     for (uint32_t s = copy + 1; s < body->step_count; s++)
-        if (step_reads(body, &body->steps[s], current)) return false;
+        if (step_reads(body, &body->steps[s], carried->current)) return false;
     *out_step = copy;
     return true;
 }
@@ -130,7 +132,7 @@ static weft_status *make_spares(region_plan *plan, variant_builder *body, uint32
     for (uint32_t i = 0; i < plan->carried_count; i++) {
         weft_carried *carried = &plan->carried[i];
         uint32_t copy, parameter = body->compiled->inputs[first + i];
-        carried->in_place = find_copy(body, body->compiled->outputs[i], parameter, carried->current, &copy);
+        carried->in_place = find_copy(body, body->compiled->outputs[i], parameter, carried, &copy);
         carried->spare = carried->result;
         if (carried->in_place) {
             drop_step(body, copy);

@@ -3,11 +3,19 @@
 #define WEFT_TEST_CASE_H
 /*
  * Cases of the conformance suite, read from files. A case is
+ *
  *     # case: what it shows
- *     # KEY: VALUE VALUE ...      all combinations of such lines are run, with $KEY replaced in the text and in what
- * follows # bind: n=0 m=1 | n=7 m=31  values of the symbols, one run each # data: x special, y below:5     kinds of
- * data of the inputs (see data.h); the others are normal # tolerance: exact | bits | value | ulp N | near N | within N
- * | sum N # fails: the sentence, from both runtimes # threads: also with several threads graph text
+ *     # KEY: VALUE VALUE ...
+ *     # bind: n=0 m=1 | n=7 m=31
+ *     # data: x special, y below:5
+ *     # tolerance: exact | bits | value | ulp N | near N | within N | sum N
+ *     # fails: the sentence, from both runtimes
+ *     # threads:
+ *     graph text
+ *
+ * All combinations of KEY lines are run, with $KEY replaced in the text and in what follows; `bind` has values of the
+ * symbols, one run each; `data` kinds of data of the inputs (see data.h), where others are normal; with `threads` the
+ * case runs with several threads, too.
  */
 #include "test/conform/data.h"
 
