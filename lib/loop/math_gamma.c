@@ -187,6 +187,7 @@ weft_inst_id weft_math_digamma(const writer *narrow_writer, const weft_inst_id *
     pair cosine = two_product(w, over.high, real(w, PI));
     cosine.low = fma3(w, over.high, real(w, PI_LOW), cosine.low);
     cosine.low = fma3(w, over.low, real(w, PI), cosine.low);
+    cosine = fast_two_sum(w, cosine.high, cosine.low);
     weft_inst_id plain_over = choose(w, x.small, real(w, -1.0), zero), plain_under = choose(w, x.small, x.x, one);
     over = choose_pair(w, x.negative, cosine, (pair){plain_over, zero});
     under = choose_pair(w, x.negative, under, (pair){plain_under, zero});
