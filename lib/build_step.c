@@ -4,9 +4,9 @@
 
 /* ---- products ---- */
 
-/* An axis of a product with its strides in A, B and C. */
+/* An axis of a product as A, B and C have it: extents that a guard makes equal may be different expressions. */
 typedef struct product_axis {
-    weft_expr extent, strides[3];
+    weft_expr extents[3], strides[3];
 } product_axis;
 
 typedef struct axis_list {
@@ -30,7 +30,7 @@ static bool contains(weft_ints list, size_t value)
 static bool adjacent(weft_extents *x, const product_axis *outer, const product_axis *inner)
 {
     for (int i = 0; i < 3; i++) {
-        if (outer->strides[i] != weft_expr_mul(x, inner->strides[i], inner->extent)) return false;
+        if (outer->strides[i] != weft_expr_mul(x, inner->strides[i], inner->extents[i])) return false;
     }
     return true;
 }
@@ -39,10 +39,10 @@ static bool adjacent(weft_extents *x, const product_axis *outer, const product_a
 static void add_axis(weft_extents *x, axis_list *list, product_axis axis)
 {
     int64_t extent;
-    if (weft_expr_is_constant(x, axis.extent, &extent) && extent == 1) return;
+    if (weft_expr_is_constant(x, axis.extents[0], &extent) && extent == 1) return;
     product_axis *last = list->count > 0 ? &list->items[list->count - 1] : NULL;
     if (last != NULL && adjacent(x, last, &axis)) {
-        axis.extent = weft_expr_mul(x, last->extent, axis.extent);
+        for (int i = 0; i < 3; i++) axis.extents[i] = weft_expr_mul(x, last->extents[i], axis.extents[i]);
         *last = axis;
     } else {
         list->items[list->count++] = axis;
@@ -57,35 +57,44 @@ static void add_free(variant_builder *builder, const weft_node *node, size_t sid
     weft_expr zero = weft_expr_constant(builder->extents, 0);
     for (size_t i = 0; i < shape.rank; i++) {
         if (contains(node->attrs[side].ints, i) || contains(node->attrs[2 + side].ints, i)) continue;
-        product_axis axis = {weft_space_extent(&builder->space, shape.extents[i]),
-                             {zero, zero, result->strides[next++]}};
+        weft_expr extent = weft_space_extent(&builder->space, shape.extents[i]);
+        product_axis axis = {{extent, extent, extent}, {zero, zero, result->strides[next++]}};
         axis.strides[side] = view->strides[i];
         add_axis(builder->extents, list, axis);
     }
+}
+
+/* An axis that A and B share; `c_stride` is its stride in C. */
+static product_axis shared_axis(variant_builder *builder, const planned_step *step, size_t a, size_t b,
+                                weft_expr c_stride)
+{
+    const weft_node *node = weft_graph_node(builder->graph, step->node);
+    weft_shape a_shape = weft_value_type(builder->graph, node->inputs[0])->shape;
+    weft_shape b_shape = weft_value_type(builder->graph, node->inputs[1])->shape;
+    weft_expr a_extent = weft_space_extent(&builder->space, a_shape.extents[a]);
+    weft_expr b_extent = weft_space_extent(&builder->space, b_shape.extents[b]);
+    return (product_axis){{a_extent, b_extent, a_extent}, {step->a.strides[a], step->b.strides[b], c_stride}};
 }
 
 static void find_axes(variant_builder *builder, const planned_step *step, product *out_product)
 {
     const weft_node *node = weft_graph_node(builder->graph, step->node);
     weft_extents *x = builder->extents;
-    weft_shape a = weft_value_type(builder->graph, node->inputs[0])->shape;
-    weft_ints batch_a = node->attrs[0].ints, batch_b = node->attrs[1].ints;
-    weft_ints contract_a = node->attrs[2].ints, contract_b = node->attrs[3].ints;
+    size_t a_rank = weft_value_type(builder->graph, node->inputs[0])->shape.rank;
+    const weft_ints *batch = &node->attrs[0].ints, *contract = &node->attrs[2].ints;
+    weft_ints batch_b = node->attrs[1].ints, contract_b = node->attrs[3].ints;
     memset(out_product, 0, sizeof *out_product);
-    for (size_t i = 0; i < batch_a.count; i++) {
-        add_axis(
-            x, &out_product->batch,
-            (product_axis){weft_space_extent(&builder->space, a.extents[batch_a.items[i]]),
-                           {step->a.strides[batch_a.items[i]], step->b.strides[batch_b.items[i]], step->c.strides[i]}});
+    for (size_t i = 0; i < batch->count; i++) {
+        add_axis(x, &out_product->batch,
+                 shared_axis(builder, step, (size_t)batch->items[i], (size_t)batch_b.items[i], step->c.strides[i]));
     }
-    size_t free_a = a.rank - batch_a.count - contract_a.count;
-    add_free(builder, node, 0, &step->a, &step->c, batch_a.count, &out_product->m);
-    add_free(builder, node, 1, &step->b, &step->c, batch_a.count + free_a, &out_product->n);
-    for (size_t i = 0; i < contract_a.count; i++) {
-        product_axis axis = {
-            weft_space_extent(&builder->space, a.extents[contract_a.items[i]]),
-            {step->a.strides[contract_a.items[i]], step->b.strides[contract_b.items[i]], weft_expr_constant(x, 0)}};
-        add_axis(x, &out_product->k, axis);
+    size_t free_a = a_rank - batch->count - contract->count;
+    add_free(builder, node, 0, &step->a, &step->c, batch->count, &out_product->m);
+    add_free(builder, node, 1, &step->b, &step->c, batch->count + free_a, &out_product->n);
+    for (size_t i = 0; i < contract->count; i++) {
+        add_axis(x, &out_product->k,
+                 shared_axis(builder, step, (size_t)contract->items[i], (size_t)contract_b.items[i],
+                             weft_expr_constant(x, 0)));
     }
 }
 
@@ -121,9 +130,8 @@ static bool contracts_as_one(variant_builder *builder, const planned_step *step,
     axis_list axes = {.count = 0};
     for (size_t i = 0; i < contract.count; i++) {
         int64_t axis = contract.items[i];
-        weft_expr stride = view->strides[axis];
-        add_axis(builder->extents, &axes,
-                 (product_axis){weft_space_extent(&builder->space, shape.extents[axis]), {stride, stride, stride}});
+        weft_expr stride = view->strides[axis], extent = weft_space_extent(&builder->space, shape.extents[axis]);
+        add_axis(builder->extents, &axes, (product_axis){{extent, extent, extent}, {stride, stride, stride}});
     }
     return axes.count <= 1;
 }
@@ -160,7 +168,7 @@ static weft_status *slots_of(variant_builder *builder, const axis_list *list, in
     if (slots == NULL) return weft_status_out_of_memory();
     for (uint32_t i = 0; i < list->count; i++) {
         const product_axis *axis = &list->items[i];
-        WEFT_TRY(weft_builder_slot(builder, strides < 0 ? axis->extent : axis->strides[strides], &slots[i]));
+        WEFT_TRY(weft_builder_slot(builder, strides < 0 ? axis->extents[0] : axis->strides[strides], &slots[i]));
     }
     *out_slots = slots;
     return NULL;
@@ -170,7 +178,7 @@ static weft_status *slots_of(variant_builder *builder, const axis_list *list, in
 static product_axis take_last(variant_builder *builder, axis_list *list, axis_list *batch)
 {
     weft_expr one = weft_expr_constant(builder->extents, 1);
-    if (list->count == 0) return (product_axis){one, {one, one, one}};
+    if (list->count == 0) return (product_axis){{one, one, one}, {one, one, one}};
     for (uint32_t i = 0; i + 1 < list->count; i++) batch->items[batch->count++] = list->items[i];
     return list->items[list->count - 1];
 }
@@ -194,7 +202,7 @@ weft_status *weft_builder_fill_gemm(variant_builder *builder, const planned_step
     WEFT_TRY(slots_of(builder, &p.batch, 0, &gemm->a_batch));
     WEFT_TRY(slots_of(builder, &p.batch, 1, &gemm->b_batch));
     WEFT_TRY(slots_of(builder, &p.batch, 2, &gemm->c_batch));
-    const weft_expr exprs[] = {m.extent,     n.extent,          k.extent,          m.strides[0],
+    const weft_expr exprs[] = {m.extents[0], n.extents[0],      k.extents[0],      m.strides[0],
                                k.strides[0], k.strides[1],      n.strides[1],      m.strides[2],
                                n.strides[2], planned->a.offset, planned->b.offset, planned->c.offset};
     uint32_t *const slots[] = {&gemm->m,        &gemm->n,        &gemm->k,        &gemm->a_row,
