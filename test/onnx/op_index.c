@@ -117,17 +117,29 @@ weft_status *onnx_scatter_elements(onnx_node *node)
     return NULL;
 }
 
-/* The first elements of the sorted axis, and where they were. */
 weft_status *onnx_top_k(onnx_node *node)
 {
     onnx_list count;
-    weft_tensor x = node->inputs[0];
-    int64_t axis = onnx_int(node, "axis", -1);
-    bool largest = onnx_int(node, "largest", 1) != 0;
+    bool smallest = onnx_int(node, "largest", 1) == 0;
     WEFT_TRY(onnx_operand_ints(node, 1, &count));
-    weft_tensor order = weft_argsort(x, axis, largest);
-    node->outputs[1] = weft_narrow(order, axis, weft_extent_of(0), weft_extent_of(count.items[0]));
-    node->outputs[0] = weft_take_along_axis(x, node->outputs[1], axis);
+    node->outputs[0] = weft_top_k(node->inputs[0], onnx_int(node, "axis", -1), weft_extent_of(count.items[0]), smallest,
+                                  &node->outputs[1]);
+    return NULL;
+}
+
+/* Rows of an axis of sequences, the first lengths[b] of them backwards. */
+weft_status *onnx_reverse_sequence(onnx_node *node)
+{
+    weft_tensor x = node->inputs[0];
+    int64_t batch = onnx_int(node, "batch_axis", 1), time = onnx_int(node, "time_axis", 0);
+    weft_shape shape = {2, (weft_extent[]){weft_tensor_extent(x, 0), weft_tensor_extent(x, 1)}};
+    weft_tensor lengths = onnx_reshape(node->inputs[1], (int64_t[]){batch == 0 ? -1 : 1, batch == 0 ? 1 : -1}, 2);
+    weft_tensor place = weft_iota(x.graph, WEFT_I64, shape, time);
+    weft_tensor back = weft_sub(weft_sub(lengths, onnx_number(lengths, 1)), place);
+    place = weft_select(weft_lt(place, lengths), back, place);
+    weft_tensor other = weft_iota(x.graph, WEFT_I64, shape, batch);
+    weft_tensors indices = time == 0 ? WEFT_TENSORS(place, other) : WEFT_TENSORS(other, place);
+    node->outputs[0] = weft_gather_axes(x, indices, WEFT_INTS(0, 1));
     return NULL;
 }
 

@@ -59,6 +59,46 @@ weft_status *onnx_hardmax(onnx_node *node)
     return NULL;
 }
 
+weft_status *onnx_elu(onnx_node *node)
+{
+    node->outputs[0] = weft_elu(node->inputs[0], onnx_float(node, "alpha", 1));
+    return NULL;
+}
+
+weft_status *onnx_celu(onnx_node *node)
+{
+    node->outputs[0] = weft_celu(node->inputs[0], onnx_float(node, "alpha", 1));
+    return NULL;
+}
+
+/* gamma * (x, or alpha * (exp(x) - 1) below 0) */
+weft_status *onnx_selu(onnx_node *node)
+{
+    weft_tensor x = node->inputs[0];
+    double gamma = onnx_float(node, "gamma", 1.0507010221481323);
+    node->outputs[0] = weft_mul(weft_elu(x, onnx_float(node, "alpha", 1.6732631921768188)), onnx_number(x, gamma));
+    return NULL;
+}
+
+/* x / (bias + alpha / size * sum of the squares of `size` neighbouring channels)^beta */
+weft_status *onnx_local_response_norm(onnx_node *node)
+{
+    weft_tensor x = node->inputs[0];
+    int64_t size = onnx_int(node, "size", 1), low = (size - 1) / 2, rank = (int64_t)weft_tensor_rank(x);
+    weft_extent before[WEFT_MAX_RANK], after[WEFT_MAX_RANK];
+    for (int64_t i = 0; i < rank; i++) {
+        before[i] = weft_extent_of(i == 1 ? low : 0);
+        after[i] = weft_extent_of(i == 1 ? size - 1 - low : 0);
+    }
+    weft_tensor padded = weft_pad(weft_mul(x, x), onnx_number(x, 0), (weft_shape){(size_t)rank, before},
+                                  (weft_shape){(size_t)rank, after});
+    weft_tensor sum = weft_reduce_sum(weft_window(padded, 1, weft_extent_of(size), 1, 1), WEFT_INTS(-1), false);
+    weft_tensor scaled = weft_mul(sum, onnx_number(x, onnx_float(node, "alpha", 1e-4) / (double)size));
+    weft_tensor base = weft_add(scaled, onnx_number(x, onnx_float(node, "bias", 1)));
+    node->outputs[0] = weft_div(x, weft_pow(base, onnx_number(x, onnx_float(node, "beta", 0.75))));
+    return NULL;
+}
+
 /* ---- normalisations ---- */
 
 weft_status *onnx_layer_norm(onnx_node *node)
