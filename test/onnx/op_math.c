@@ -66,6 +66,15 @@ weft_status *onnx_is_infinite(onnx_node *node)
     return NULL;
 }
 
+weft_status *onnx_cumulative_sum(onnx_node *node)
+{
+    onnx_list axis;
+    WEFT_TRY(onnx_operand_ints(node, 1, &axis));
+    bool reverse = onnx_int(node, "reverse", 0) != 0, exclusive = onnx_int(node, "exclusive", 0) != 0;
+    node->outputs[0] = weft_cumsum(node->inputs[0], axis.items[0], reverse, exclusive);
+    return NULL;
+}
+
 /* ---- windows of signals: sums of cosines ---- */
 
 static weft_status *cosine_window(onnx_node *node, double first, double second, double third)
