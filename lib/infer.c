@@ -218,3 +218,17 @@ weft_status *weft_infer_cast(const weft_infer_context *context, weft_type *out_t
     out_types[0] = (weft_type){(weft_dtype)context->attrs[0].integer, context->inputs[0].shape};
     return NULL;
 }
+
+weft_status *weft_infer_bitcast(const weft_infer_context *context, weft_type *out_types)
+{
+    weft_dtype from = context->inputs[0].dtype, to = (weft_dtype)context->attrs[0].integer;
+    if ((context->op->dtypes >> to & 1) == 0) {
+        return weft_infer_error(context, WEFT_DTYPE_MISMATCH, "bits are not taken as %s", weft_dtype_name(to));
+    }
+    if (weft_dtype_size(from) != weft_dtype_size(to)) {
+        return weft_infer_error(context, WEFT_DTYPE_MISMATCH, "%s has %zu bytes but %s has %zu", weft_dtype_name(from),
+                                weft_dtype_size(from), weft_dtype_name(to), weft_dtype_size(to));
+    }
+    out_types[0] = (weft_type){to, context->inputs[0].shape};
+    return NULL;
+}

@@ -23,7 +23,7 @@ weft_op_id weft_op_id_of(const weft_op_def *op);
  *   constant   dtype DTYPE, shape INTS, data DATA
  *   iota       dtype DTYPE, shape EXTENTS, axis INT
  *   extent     value EXTENT
- *   cast       dtype DTYPE
+ *   cast       dtype DTYPE                                      (cast, bitcast)
  *   shape      shape EXTENTS                                     (reshape)
  *   axes       axes INTS                                         (permute, flip, reduce_*: increasing but for permute;
  *                                                               dynamic_update_slice: x, update, starts)

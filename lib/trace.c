@@ -207,3 +207,8 @@ weft_tensor weft_cast(weft_tensor x, weft_dtype dtype)
 {
     return unary(WEFT_OP_cast, x, &(weft_attr){.integer = dtype});
 }
+
+weft_tensor weft_bitcast(weft_tensor x, weft_dtype dtype)
+{
+    return unary(WEFT_OP_bitcast, x, &(weft_attr){.integer = dtype});
+}

@@ -246,6 +246,15 @@ weft_status *weft_reference_select(const weft_reference_call *call)
     return NULL;
 }
 
+weft_status *weft_reference_bitcast(const weft_reference_call *call)
+{
+    const weft_view *x = &call->inputs[0], *out = &call->outputs[0];
+    WEFT_TRY(check_shapes(call));
+    int64_t count = weft_view_count(out);
+    for (int64_t i = 0; i < count; i++) memcpy(weft_view_nth(out, i), weft_view_nth(x, i), weft_dtype_size(out->dtype));
+    return NULL;
+}
+
 weft_status *weft_reference_cast(const weft_reference_call *call)
 {
     const weft_view *x = &call->inputs[0], *out = &call->outputs[0];

@@ -136,6 +136,8 @@ weft_tensor weft_ge(weft_tensor a, weft_tensor b);
 weft_tensor weft_select(weft_tensor condition, weft_tensor a, weft_tensor b);
 /* To bool: x != 0 (NaN is true). Float to integer: toward zero, saturating, NaN gives 0. To floats: nearest even. */
 weft_tensor weft_cast(weft_tensor x, weft_dtype dtype);
+/* The same bits as another dtype of the same size: integers and floats. */
+weft_tensor weft_bitcast(weft_tensor x, weft_dtype dtype);
 
 /* ---- movement: views, never copies by themselves ---- */
 /* The same elements in row-major order under another shape. One extent may be WEFT_INFER; the counts must agree. */
@@ -329,6 +331,7 @@ weft_tensor weft_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes);
 #define weft_ge(...) WEFT_PLACED_(weft_ge(__VA_ARGS__))
 #define weft_select(...) WEFT_PLACED_(weft_select(__VA_ARGS__))
 #define weft_cast(...) WEFT_PLACED_(weft_cast(__VA_ARGS__))
+#define weft_bitcast(...) WEFT_PLACED_(weft_bitcast(__VA_ARGS__))
 #define weft_reshape(...) WEFT_PLACED_(weft_reshape(__VA_ARGS__))
 #define weft_permute(...) WEFT_PLACED_(weft_permute(__VA_ARGS__))
 #define weft_broadcast(...) WEFT_PLACED_(weft_broadcast(__VA_ARGS__))

@@ -179,6 +179,7 @@ static weft_tensor drop_dynamic_slice(const weft_rewrite_site *site)
 
 static const weft_rewrite_row rows[] = {
     {WEFT_OP_cast, drop_cast},
+    {WEFT_OP_bitcast, drop_cast},
     {WEFT_OP_extent, fold_extent},
     {WEFT_OP_permute, drop_permute},
     {WEFT_OP_permute, merge_permutes},
