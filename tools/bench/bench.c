@@ -36,6 +36,11 @@ static weft_dtype dtype_of(const weft_bench_case *subject)
     return strcmp(subject->dtype, "f64") == 0 ? WEFT_F64 : WEFT_F32;
 }
 
+static weft_dtype dtype_of_tensor(const weft_bench_case *subject, const case_tensor *tensor)
+{
+    return tensor->below != 0 ? WEFT_I64 : dtype_of(subject);
+}
+
 static size_t count_of(const case_tensor *tensor)
 {
     size_t count = 1;
@@ -43,12 +48,15 @@ static size_t count_of(const case_tensor *tensor)
     return count;
 }
 
-static void fill(void *memory, weft_dtype dtype, size_t count, uint64_t seed)
+static void fill(void *memory, weft_dtype dtype, const case_tensor *tensor, uint64_t seed)
 {
+    double reach = tensor->reach == 0 ? 1 : tensor->reach;
+    size_t count = count_of(tensor);
     for (size_t i = 0; i < count; i++) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
-        double value = (double)(int64_t)(seed >> 40) / (1 << 23) - 1;
-        if (dtype == WEFT_F64) ((double *)memory)[i] = value;
+        double value = ((double)(int64_t)(seed >> 40) / (1 << 23) - 1) * reach;
+        if (tensor->below != 0) ((int64_t *)memory)[i] = (int64_t)((seed >> 33) % (uint64_t)tensor->below);
+        else if (dtype == WEFT_F64) ((double *)memory)[i] = value;
         else ((float *)memory)[i] = (float)value;
     }
 }
@@ -65,11 +73,10 @@ static void *allocate(size_t bytes)
 
 static weft_status *create_array(weft_bench *bench, size_t number, const case_tensor *tensor)
 {
-    weft_dtype dtype = dtype_of(bench->subject);
-    size_t count = count_of(tensor);
-    bench->memory[number] = allocate(count * weft_dtype_size(dtype));
+    weft_dtype dtype = dtype_of_tensor(bench->subject, tensor);
+    bench->memory[number] = allocate(count_of(tensor) * weft_dtype_size(dtype));
     if (bench->memory[number] == NULL) return weft_status_out_of_memory();
-    fill(bench->memory[number], dtype, count, number);
+    fill(bench->memory[number], dtype, tensor, number);
     return weft_array_wrap(NULL, dtype, tensor->rank, tensor->shape, NULL, bench->memory[number], NULL, NULL,
                            &bench->arrays[number]);
 }
@@ -80,9 +87,14 @@ static weft_status *create_arrays(weft_bench *bench)
     const case_tensor *first = &subject->inputs[0];
     for (size_t i = 0; i < subject->input_count; i++) WEFT_TRY(create_array(bench, i, &subject->inputs[i]));
     WEFT_TRY(create_array(bench, subject->input_count, &subject->output));
-    bench->data = (case_data){{bench->memory[0], bench->memory[1]}, bench->memory[subject->input_count], 1, 1};
+    bench->data = (case_data){.output = bench->memory[subject->input_count]};
+    memcpy(bench->data.inputs, bench->memory, sizeof bench->data.inputs);
     bench->data.columns = first->shape[first->rank - 1];
     bench->data.rows = (int64_t)count_of(first) / bench->data.columns;
+    if (subject->scratch == 0) return NULL;
+    bench->data.scratch = allocate(subject->scratch * sizeof *bench->data.scratch);
+    if (bench->data.scratch == NULL) return weft_status_out_of_memory();
+    subject->prepare(&bench->data);
     return NULL;
 }
 
@@ -129,15 +141,15 @@ static void choose_floor(weft_bench *bench)
 
 static weft_status *trace(const weft_bench_case *subject, weft_graph *graph, weft_program **out_program)
 {
-    static const char *const names[CASE_INPUTS] = {"a", "b"};
+    static const char *const names[CASE_INPUTS] = {"a", "b", "c"};
     weft_tensor inputs[CASE_INPUTS] = {{0}};
     for (size_t i = 0; i < subject->input_count; i++) {
         weft_extent extents[CASE_RANK];
         const case_tensor *tensor = &subject->inputs[i];
         for (size_t axis = 0; axis < tensor->rank; axis++) extents[axis] = weft_extent_of(tensor->shape[axis]);
-        inputs[i] = weft_input(graph, names[i], dtype_of(subject), (weft_shape){tensor->rank, extents});
+        inputs[i] = weft_input(graph, names[i], dtype_of_tensor(subject, tensor), (weft_shape){tensor->rank, extents});
     }
-    return weft_compile(graph, WEFT_TENSORS(subject->trace(inputs[0], inputs[1])), NULL, out_program);
+    return weft_compile(graph, WEFT_TENSORS(subject->trace(inputs)), NULL, out_program);
 }
 
 static weft_status *create_program(const weft_bench_case *subject, weft_program **out_program)
@@ -277,6 +289,7 @@ void weft_bench_destroy(weft_bench *bench)
         weft_array_release(bench->arrays[i]);
         free(bench->memory[i]);
     }
+    free(bench->data.scratch);
     free(bench);
 }
 

@@ -15,7 +15,7 @@ typedef struct weft_bench_facts {
 } weft_bench_facts;
 
 /*
- * Fills the inputs with numbers of [-1, 1) that depend on the case alone, compiles its graph for the runtime "llvm"
+ * Fills the inputs with numbers that depend on the case alone, compiles its graph for the runtime "llvm"
  * (LLVM is loaded before, by another program), runs it and compares with the floor. WEFT_OUT_OF_RANGE: no such case;
  * WEFT_DATA_ERROR: the results differ.
  */

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures weft against hand-written loops and, on request, numpy and jax. See README.md."""
+"""Measures weft against hand-written loops and, on request, numpy, jax and onnxruntime. See README.md."""
 
 import argparse
 import datetime
@@ -18,6 +18,8 @@ import peers
 
 SAMPLE_NS = 5_000_000  # a sample repeats short calls until it lasts about this long
 CALM_S = 0.05  # thread pools spin for a while after their last call, and would take the next contestant's processors
+COMPILERS = ("jax", "onnxruntime")
+PACKAGES = ["numpy", "jax", "onnxruntime", "onnx"]
 TREE = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -27,10 +29,10 @@ def parse_arguments():
     parser.add_argument("--cases", help="names or beginnings of names, separated by commas (default all)")
     parser.add_argument("--rounds", type=int, default=15, help="samples of each contestant (default 15)")
     parser.add_argument("--json", help="file for all figures")
-    parser.add_argument("--peers", action="store_true", help="measure numpy and jax too")
+    parser.add_argument("--peers", action="store_true", help="measure numpy, jax and onnxruntime too")
     parser.add_argument("--python", default=os.environ.get("WEFT_BENCH_PYTHON"),
-                        help="an interpreter with numpy and jax (default $WEFT_BENCH_PYTHON)")
-    parser.add_argument("--venv", help="make a virtual environment with numpy and jax in this directory, or use it")
+                        help="an interpreter that has them (default $WEFT_BENCH_PYTHON)")
+    parser.add_argument("--venv", help="make a virtual environment with the peers in this directory, or use it")
     parser.add_argument("--library", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -50,7 +52,7 @@ def make_environment(directory):
     python = path / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(path)], check=True, stdout=sys.stderr)
-        subprocess.run([str(python), "-m", "pip", "install", "-q", "numpy", "jax"], check=True, stdout=sys.stderr)
+        subprocess.run([str(python), "-m", "pip", "install", "-q", *PACKAGES], check=True, stdout=sys.stderr)
     return str(python)
 
 
@@ -61,8 +63,8 @@ def find_interpreter(options):
         return make_environment(options.venv)
     if options.python:
         return options.python
-    sys.exit("bench: --peers needs --python with an interpreter that has numpy and jax, or --venv with a directory to "
-             "make one in")
+    sys.exit(f"bench: --peers needs --python with an interpreter that has {', '.join(PACKAGES)}, or --venv with a "
+             "directory to make one in")
 
 
 # ---- measuring, in a process of its own for each number of threads ----
@@ -82,8 +84,8 @@ def chosen(cases, wanted):
 def contestants_of(bench, with_peers):
     runs, compile_ms = {"floor": bench.floor, "weft": bench.weft}, {}
     compile_ms["weft"] = (bench.facts.program_ns + bench.facts.compile_ns) / 1e6
-    for name, make in peers.PEERS.items() if with_peers else ():
-        runs[name], spent = make(bench)
+    for name, run, spent in peers.contestants(bench) if with_peers else ():
+        runs[name] = run
         if spent is not None:
             compile_ms[name] = spent
     return runs, compile_ms
@@ -184,10 +186,10 @@ def row_of(result):
     median, least, relative = result["median_ns"], result["min_ns"], result["relative"]
     cells = [result["case"], result["bound"]]
     cells += [f"{scaled(median.get(name))} ({scaled(least.get(name))})" if name in median else "-"
-              for name in ("floor", "weft", "numpy", "jax")]
+              for name in ("floor", "weft", *peers.PEERS)]
     peer = best_peer(result)
     cells += [f"{relative['floor']:.2f}", "-" if peer is None else f"{peer:.2f}"]
-    cells += [f"{result['compile_ms'][name]:.1f}" if name in result["compile_ms"] else "-" for name in ("weft", "jax")]
+    cells += [f"{result['compile_ms'][name]:.1f}" if name in result["compile_ms"] else "-" for name in ("weft", *COMPILERS)]
     return "| " + " | ".join(cells) + " |"
 
 
@@ -196,8 +198,8 @@ def print_table(run):
     versions = "".join(f", {name} {version}" for name, version in run.get("peers", {}).items())
     print(f"{about['cpu']}, {about['cores']} cores, threads: {run['threads']}, load {about['load']:.1f}{versions}, "
           f"{about['date']}\n")
-    head = ["case", "bound", "floor", "weft", "numpy", "jax", "weft/floor", "weft/best peer", "compile ms",
-            "jax compile ms"]
+    head = ["case", "bound", "floor", "weft", *peers.PEERS, "weft/floor", "weft/best peer", "compile ms",
+            *(f"{name} compile ms" for name in COMPILERS)]
     print("| " + " | ".join(head) + " |")
     print("|" + "|".join([" --- "] * 2 + [" ---: "] * (len(head) - 2)) + "|")
     for result in run["results"]:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "case.h"
+#include <math.h>
 #include <weft/weft.h>
 
 static weft_tensor number(weft_tensor x, double value)
@@ -7,47 +8,71 @@ static weft_tensor number(weft_tensor x, double value)
     return weft_scalar(x.graph, weft_tensor_dtype(x), value);
 }
 
-static weft_tensor trace_add(weft_tensor a, weft_tensor b)
+static weft_tensor trace_add(const weft_tensor *inputs)
 {
-    return weft_add(a, b);
+    return weft_add(inputs[0], inputs[1]);
 }
 
 /* Eight operations. */
-static weft_tensor trace_chain(weft_tensor x, weft_tensor unused)
+static weft_tensor trace_chain(const weft_tensor *inputs)
 {
-    (void)unused;
+    weft_tensor x = inputs[0];
     weft_tensor y = weft_add(weft_mul(x, number(x, 1.5)), number(x, 0.25));
     y = weft_sub(weft_sqrt(weft_abs(y)), x);
     return weft_min(weft_max(weft_mul(y, x), number(x, -0.5)), number(x, 0.5));
 }
 
-static weft_tensor trace_softmax(weft_tensor x, weft_tensor unused)
+static weft_tensor trace_softmax(const weft_tensor *inputs)
 {
-    (void)unused;
-    return weft_softmax(x, 1);
+    return weft_softmax(inputs[0], 1);
 }
 
-static weft_tensor trace_row_sum(weft_tensor x, weft_tensor unused)
+static weft_tensor trace_row_sum(const weft_tensor *inputs)
 {
-    (void)unused;
-    return weft_reduce_sum(x, WEFT_INTS(1), false);
+    return weft_reduce_sum(inputs[0], WEFT_INTS(1), false);
 }
 
-static weft_tensor trace_column_sum(weft_tensor x, weft_tensor unused)
+static weft_tensor trace_column_sum(const weft_tensor *inputs)
 {
-    (void)unused;
-    return weft_reduce_sum(x, WEFT_INTS(0), false);
+    return weft_reduce_sum(inputs[0], WEFT_INTS(0), false);
 }
 
-static weft_tensor trace_transpose(weft_tensor x, weft_tensor unused)
+static weft_tensor trace_transpose(const weft_tensor *inputs)
 {
-    (void)unused;
-    return weft_transpose(x, 0, 1);
+    return weft_transpose(inputs[0], 0, 1);
 }
 
-static weft_tensor trace_matmul(weft_tensor a, weft_tensor b)
+static weft_tensor trace_matmul(const weft_tensor *inputs)
 {
-    return weft_matmul(a, b);
+    return weft_matmul(inputs[0], inputs[1]);
+}
+
+static weft_tensor trace_layer_norm(const weft_tensor *inputs)
+{
+    return weft_layer_norm(inputs[0], 1, &(weft_norm_options){.scale = inputs[1], .bias = inputs[2]});
+}
+
+/* With erf, not with tanh. */
+static weft_tensor trace_gelu(const weft_tensor *inputs)
+{
+    weft_tensor x = inputs[0];
+    weft_tensor share = weft_add(weft_erf(weft_mul(x, number(x, M_SQRT1_2))), number(x, 1));
+    return weft_mul(weft_mul(x, number(x, 0.5)), share);
+}
+
+static weft_tensor trace_attention(const weft_tensor *inputs)
+{
+    return weft_attention(inputs[0], inputs[1], inputs[2], NULL);
+}
+
+static weft_tensor trace_conv(const weft_tensor *inputs)
+{
+    return weft_conv(inputs[0], inputs[1], &(weft_conv_options){.low = WEFT_INTS(1, 1), .high = WEFT_INTS(1, 1)});
+}
+
+static weft_tensor trace_embedding(const weft_tensor *inputs)
+{
+    return weft_embedding(inputs[0], inputs[1], WEFT_NO_PADDING);
 }
 
 #define MATMUL(extent, type, largest_error)                                                                            \
@@ -134,6 +159,67 @@ static const weft_bench_case cases[] = {
     MATMUL(256, f64, 1e-14),
     MATMUL(1024, f64, 1e-14),
     MATMUL(2048, f64, 1e-14),
+    {.name = "layer-norm",
+     .bound = "memory",
+     .dtype = "f32",
+     .input_count = 3,
+     .inputs = {{2, {4096, 1024}}, {1, {1024}}, {1, {1024}}},
+     .output = {2, {4096, 1024}},
+     .bytes = 2.0 * 4096 * 1024 * 4,
+     .tolerance = 2e-6,
+     .trace = trace_layer_norm,
+     .floors = {floor_layer_norm},
+     .rows = 4096,
+     .chunks = 4},
+    {.name = "gelu",
+     .bound = "compute",
+     .dtype = "f32",
+     .input_count = 1,
+     .inputs = {{.rank = 2, .shape = {4096, 4096}, .reach = 4}},
+     .output = {2, {4096, 4096}},
+     .bytes = 2.0 * 4096 * 4096 * 4,
+     .tolerance = 2e-6,
+     .trace = trace_gelu,
+     .floors = {floor_gelu},
+     .rows = 4096,
+     .chunks = 4},
+    {.name = "attention",
+     .bound = "compute",
+     .dtype = "f32",
+     .input_count = 3,
+     .inputs = {{4, {1, 12, 512, 64}}, {4, {1, 12, 512, 64}}, {4, {1, 12, 512, 64}}},
+     .output = {4, {1, 12, 512, 64}},
+     .flops = 4.0 * 12 * 512 * 512 * 64,
+     .tolerance = 1e-5,
+     .trace = trace_attention,
+     .floors = {floor_attention},
+     .rows = 12 * 512 / 64,
+     .chunks = 4},
+    {.name = "conv",
+     .bound = "compute",
+     .dtype = "f32",
+     .input_count = 2,
+     .inputs = {{4, {1, 64, 56, 56}}, {4, {64, 64, 3, 3}}},
+     .output = {4, {1, 64, 56, 56}},
+     .flops = 2.0 * 64 * 64 * 9 * 56 * 56,
+     .tolerance = 1e-5,
+     .trace = trace_conv,
+     .scratch = 64 * 9 * 56 * 56,
+     .prepare = floor_prepare_windows,
+     .floors = {floor_conv},
+     .rows = 56 * 56,
+     .chunks = 1},
+    {.name = "embedding",
+     .bound = "memory",
+     .dtype = "f32",
+     .input_count = 2,
+     .inputs = {{2, {30522, 768}}, {.rank = 2, .shape = {32, 512}, .below = 30522}},
+     .output = {3, {32, 512, 768}},
+     .bytes = 2.0 * 32 * 512 * 768 * 4,
+     .trace = trace_embedding,
+     .floors = {floor_embedding},
+     .rows = 32 * 512,
+     .chunks = 4},
     {.name = "add-4",
      .bound = "call",
      .dtype = "f32",

@@ -80,17 +80,19 @@ static float total(const float *x, int64_t count)
     return result;
 }
 
+void floor_softmax_row(const float *x, float *restrict y, int64_t n)
+{
+    float most = greatest(x, n);
+    for (int64_t k = 0; k < n; k++) y[k] = exponential(x[k] - most);
+    float scale = 1.0f / total(y, n);
+    for (int64_t k = 0; k < n; k++) y[k] *= scale;
+}
+
 void floor_softmax(const case_data *data, int64_t begin, int64_t end)
 {
     int64_t n = data->columns;
-    for (int64_t row = begin; row < end; row++) {
-        const float *x = (const float *)data->inputs[0] + row * n;
-        float *restrict y = (float *)data->output + row * n;
-        float most = greatest(x, n);
-        for (int64_t k = 0; k < n; k++) y[k] = exponential(x[k] - most);
-        float scale = 1.0f / total(y, n);
-        for (int64_t k = 0; k < n; k++) y[k] *= scale;
-    }
+    for (int64_t row = begin; row < end; row++)
+        floor_softmax_row((const float *)data->inputs[0] + row * n, (float *)data->output + row * n, n);
 }
 
 void floor_row_sum(const case_data *data, int64_t begin, int64_t end)
@@ -171,4 +173,75 @@ void floor_add(const case_data *data, int64_t begin, int64_t end)
     const float *a = data->inputs[0], *b = data->inputs[1];
     float *restrict y = data->output;
     for (int64_t i = begin; i < end; i++) y[i] = a[i] + b[i];
+}
+
+/* The sum of (x - mean)^2. */
+static float spread(const float *x, float mean, int64_t n)
+{
+    lanes sums[SUMS] = {{0}};
+    int64_t k = 0;
+    for (; k + STEP <= n; k += STEP)
+        for (int i = 0; i < SUMS; i++) {
+            lanes d = *at(x + k + i * LANES) - mean;
+            sums[i] += d * d;
+        }
+    lanes all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    float sum = 0;
+    for (int i = 0; i < LANES; i++) sum += all[i];
+    for (; k < n; k++) sum += (x[k] - mean) * (x[k] - mean);
+    return sum;
+}
+
+/* Mean, then variance, then the result; the row is read from memory once. */
+void floor_layer_norm(const case_data *data, int64_t begin, int64_t end)
+{
+    int64_t n = data->columns;
+    const float *scale = data->inputs[1], *bias = data->inputs[2];
+    for (int64_t row = begin; row < end; row++) {
+        const float *x = (const float *)data->inputs[0] + row * n;
+        float *restrict y = (float *)data->output + row * n;
+        float mean = total(x, n) / (float)n;
+        float factor = 1.0f / sqrtf(spread(x, mean, n) / (float)n + 1e-5f);
+        for (int64_t k = 0; k < n; k++) y[k] = (x[k] - mean) * factor * scale[k] + bias[k];
+    }
+}
+
+/* erf by Abramowitz and Stegun, 7.1.26: within 2e-7. */
+static inline float normal_share(float x)
+{
+    float a = fabsf(x) * 0x1.6a09e6p-1f, t = 1.0f / fmaf(0.3275911f, a, 1.0f);
+    float p = fmaf(1.061405429f, t, -1.453152027f);
+    p = fmaf(fmaf(fmaf(p, t, 1.421413741f), t, -0.284496736f), t, 0.254829592f) * t;
+    float half_tail = 0.5f * p * exponential(-a * a);
+    return x < 0 ? half_tail : 1.0f - half_tail;
+}
+
+void floor_gelu(const case_data *data, int64_t begin, int64_t end)
+{
+    const float *x = data->inputs[0];
+    float *restrict y = data->output;
+    for (int64_t i = begin * data->columns; i < end * data->columns; i++) y[i] = x[i] * normal_share(x[i]);
+}
+
+void floor_embedding(const case_data *data, int64_t begin, int64_t end)
+{
+    const int64_t *indices = data->inputs[1];
+    size_t bytes = (size_t)data->columns * sizeof(float);
+    for (int64_t i = begin; i < end; i++)
+        memcpy((char *)data->output + (size_t)i * bytes, (const char *)data->inputs[0] + (size_t)indices[i] * bytes,
+               bytes);
+}
+
+/* 64 channels of 56 x 56 around which there are zeros, and a kernel of 3 x 3. */
+void floor_prepare_windows(const case_data *data)
+{
+    enum { CHANNELS = 64, EDGE = 56, KERNEL = 3 };
+    const float *x = data->inputs[0];
+    float *y = data->scratch;
+    for (int row = 0; row < CHANNELS * KERNEL * KERNEL; row++) {
+        int channel = row / (KERNEL * KERNEL), down = row / KERNEL % KERNEL - 1, right = row % KERNEL - 1;
+        for (int i = down; i < EDGE + down; i++)
+            for (int j = right; j < EDGE + right; j++)
+                *y++ = i < 0 || i >= EDGE || j < 0 || j >= EDGE ? 0 : x[(channel * EDGE + i) * EDGE + j];
+    }
 }

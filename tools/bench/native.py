@@ -4,11 +4,11 @@
 import ctypes
 from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int64, c_size_t, c_uint, c_uint64, c_void_p
 
-INPUTS, RANK, FLOORS = 2, 4, 2
+INPUTS, RANK, FLOORS = 3, 4, 2
 
 
 class Tensor(Structure):
-    _fields_ = [("rank", c_size_t), ("extents", c_int64 * RANK)]
+    _fields_ = [("rank", c_size_t), ("extents", c_int64 * RANK), ("reach", c_double), ("below", c_int64)]
 
     @property
     def shape(self):
@@ -27,10 +27,15 @@ class Case(Structure):
         ("flops", c_double),
         ("tolerance", c_double),
         ("trace", c_void_p),
+        ("scratch", c_size_t),
+        ("prepare", c_void_p),
         ("floors", c_void_p * FLOORS),
         ("rows", c_int64),
         ("chunks", c_uint),
     ]
+
+    def dtype_of(self, tensor):
+        return "i64" if tensor.below else self.dtype.decode()
 
     @property
     def tensors(self):

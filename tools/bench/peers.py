@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""numpy and jax over the same inputs. Imported once the limits on threads are set."""
+"""numpy, jax and onnxruntime over the same inputs. Imported once the limits on threads are set."""
 
 import ctypes
 import os
@@ -28,16 +28,20 @@ def arrays_of(bench):
     """numpy arrays over the memory of a Bench: inputs, then the output."""
     import numpy
 
-    types = {"f32": (ctypes.c_float, numpy.float32), "f64": (ctypes.c_double, numpy.float64)}
-    element, dtype = types[bench.case.dtype.decode()]
+    types = {"f32": (ctypes.c_float, numpy.float32), "f64": (ctypes.c_double, numpy.float64),
+             "i64": (ctypes.c_int64, numpy.int64)}
     arrays = []
     for number, tensor in enumerate(bench.case.tensors):
+        element, dtype = types[bench.case.dtype_of(tensor)]
         count = 1
         for extent in tensor.shape:
             count *= extent
         memory = (element * count).from_address(bench.memory(number))
         arrays.append(numpy.frombuffer(memory, dtype=dtype).reshape(tensor.shape))
     return arrays
+
+
+# ---- numpy: a call to be timed, with as little as possible around it ----
 
 
 def numpy_chain(n, x, y):
@@ -57,6 +61,25 @@ def numpy_softmax(n, x, y):
     n.divide(y, y.sum(axis=1, keepdims=True), out=y)
 
 
+def numpy_layer_norm(n, x, scale, bias, y):
+    n.subtract(x, x.mean(axis=1, keepdims=True), out=y)
+    factor = 1 / n.sqrt(n.einsum("ij,ij->i", y, y)[:, None] / x.shape[1] + 1e-5)
+    n.multiply(y, factor, out=y)
+    n.multiply(y, scale, out=y)
+    n.add(y, bias, out=y)
+
+
+def numpy_attention(n, q, k, v, y):
+    scores = n.matmul(q * q.dtype.type(q.shape[-1] ** -0.5), k.swapaxes(-1, -2))
+    scores -= scores.max(axis=-1, keepdims=True)
+    n.exp(scores, out=scores)
+    scores /= scores.sum(axis=-1, keepdims=True)
+    n.matmul(scores, v, out=y)
+
+
+# ---- jax: what is traced; `n` is jax.numpy ----
+
+
 def jax_chain(n, x):
     y = n.sqrt(n.abs(x * 1.5 + 0.25)) - x
     return n.minimum(n.maximum(y * x, -0.5), 0.5)
@@ -67,24 +90,78 @@ def jax_softmax(n, x):
     return e / e.sum(axis=1, keepdims=True)
 
 
-# For numpy a call to be timed, with as little as possible around it; for jax what is traced.
-ADD = (lambda n, *arrays: partial(n.add, *arrays), lambda n, a, b: a + b)
-MATMUL = (lambda n, *arrays: partial(n.matmul, *arrays), lambda n, a, b: a @ b)
+def jax_layer_norm(n, x, scale, bias):
+    centered = x - x.mean(axis=1, keepdims=True)
+    return centered / n.sqrt((centered * centered).mean(axis=1, keepdims=True) + 1e-5) * scale + bias
+
+
+def jax_gelu(_, x):
+    import jax
+
+    return jax.nn.gelu(x, approximate=False)
+
+
+def jax_attention(n, q, k, v):
+    import jax
+
+    scores = n.einsum("bhid,bhjd->bhij", q, k) * q.shape[-1] ** -0.5
+    return n.einsum("bhij,bhjd->bhid", jax.nn.softmax(scores, axis=-1), v)
+
+
+def jax_conv(_, x, w):
+    import jax
+
+    return jax.lax.conv(x, w, (1, 1), "SAME")
+
+
+# ---- onnxruntime: nodes of a model, (op, inputs, output, attributes); its inputs are a, b, c, its result y ----
+
+OPSET = 20
+LAYER_NORM = [("LayerNormalization", "a b c", "y", {"axis": 1, "epsilon": 1e-5})]
+GELU = [("Gelu", "a", "y", {})]
+CONV = [("Conv", "a b", "y", {"pads": [1, 1, 1, 1]})]
+EMBEDDING = [("Gather", "a b", "y", {"axis": 0})]
+ATTENTION = [
+    ("Constant", "", "scale", {"value_float": 64**-0.5}),
+    ("Mul", "a scale", "scaled", {}),
+    ("Transpose", "b", "keys", {"perm": [0, 1, 3, 2]}),
+    ("MatMul", "scaled keys", "scores", {}),
+    ("Softmax", "scores", "weights", {"axis": -1}),
+    ("MatMul", "weights c", "y", {}),
+]
+
+# ---- the table: what each peer has for a case; None where it has nothing like it ----
+
+
+def call(function):
+    """numpy's way to call one function with all arrays."""
+    return lambda n, *arrays: partial(getattr(n, function), *arrays)
+
+
+def ready(function):
+    return lambda n, *arrays: partial(function, n, *arrays)
+
+
 WAYS = {
-    "broadcast-add": ADD,
-    "chain": (lambda n, x, y: partial(numpy_chain, n, x, y), jax_chain),
-    "softmax": (lambda n, x, y: partial(numpy_softmax, n, x, y), jax_softmax),
-    "row-sum": (lambda n, x, y: partial(n.sum, x, axis=1, out=y), lambda n, x: x.sum(axis=1)),
-    "column-sum": (lambda n, x, y: partial(n.sum, x, axis=0, out=y), lambda n, x: x.sum(axis=0)),
-    "transpose": (lambda n, x, y: partial(n.copyto, y, x.T), lambda n, x: x.T),
-    "matmul": MATMUL,
-    "add-4": ADD,
+    "broadcast-add": (call("add"), lambda n, a, b: a + b, None),
+    "chain": (ready(numpy_chain), jax_chain, None),
+    "softmax": (ready(numpy_softmax), jax_softmax, None),
+    "row-sum": (lambda n, x, y: partial(n.sum, x, axis=1, out=y), lambda n, x: x.sum(axis=1), None),
+    "column-sum": (lambda n, x, y: partial(n.sum, x, axis=0, out=y), lambda n, x: x.sum(axis=0), None),
+    "transpose": (lambda n, x, y: partial(n.copyto, y, x.T), lambda n, x: x.T, None),
+    "matmul": (call("matmul"), lambda n, a, b: a @ b, None),
+    "layer-norm": (ready(numpy_layer_norm), jax_layer_norm, LAYER_NORM),
+    "gelu": (None, jax_gelu, GELU),
+    "attention": (ready(numpy_attention), jax_attention, ATTENTION),
+    "conv": (None, jax_conv, CONV),
+    "embedding": (lambda n, t, i, y: partial(n.take, t, i, axis=0, out=y, mode="clip"), lambda n, t, i: t[i], EMBEDDING),
+    "add-4": (call("add"), lambda n, a, b: a + b, None),
 }
 
 
-def way_of(case):
+def way_of(case, peer):
     name = case.name.decode()
-    return WAYS["matmul" if name.startswith("matmul") else name]
+    return WAYS["matmul" if name.startswith("matmul") else name][list(PEERS).index(peer)]
 
 
 def timed(function, repeat):
@@ -94,20 +171,20 @@ def timed(function, repeat):
     return time.perf_counter_ns() - begin
 
 
-def make_numpy(bench):
+def make_numpy(way, bench):
     import numpy
 
-    return partial(timed, way_of(bench.case)[0](numpy, *arrays_of(bench))), None
+    return partial(timed, way(numpy, *arrays_of(bench))), None
 
 
-def make_jax(bench):
+def make_jax(way, bench):
     """What runs it, and the milliseconds it took to compile."""
     import jax
 
     jax.config.update("jax_enable_x64", True)
     jax.config.update("jax_cpu_enable_async_dispatch", False)  # else the pinned threads wait for each other
     inputs = [jax.device_put(a) for a in arrays_of(bench)[:-1]]
-    function = partial(way_of(bench.case)[1], jax.numpy)
+    function = partial(way, jax.numpy)
     jax.jit(lambda x: x + 1).lower(inputs[0]).compile()
     begin = time.perf_counter_ns()
     jitted = jax.jit(function)
@@ -116,11 +193,52 @@ def make_jax(bench):
     return partial(timed, lambda: jitted(*inputs).block_until_ready()), spent
 
 
-PEERS = {"numpy": make_numpy, "jax": make_jax}
+def model_of(nodes, arrays):
+    import onnx
+    from onnx import helper
+
+    names = ["a", "b", "c"][: len(arrays) - 1] + ["y"]
+    values = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+              for name, array in zip(names, arrays)]
+    made = [helper.make_node(op, inputs.split(), [output], **attributes) for op, inputs, output, attributes in nodes]
+    graph = helper.make_graph(made, "case", values[:-1], values[-1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9)
+    onnx.checker.check_model(model)
+    return model.SerializeToString()
+
+
+def make_onnxruntime(way, bench):
+    """The same; all arrays are bound where they are."""
+    import onnxruntime
+
+    arrays, options = arrays_of(bench), onnxruntime.SessionOptions()
+    options.intra_op_num_threads = int(os.environ["NPROC"])
+    options.inter_op_num_threads = 1
+    model = model_of(way, arrays)
+    begin = time.perf_counter_ns()
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    spent = (time.perf_counter_ns() - begin) / 1e6
+    binding = session.io_binding()
+    for value, array in zip(session.get_inputs(), arrays):
+        binding.bind_ortvalue_input(value.name, onnxruntime.OrtValue.ortvalue_from_numpy(array))
+    binding.bind_output("y", "cpu", 0, arrays[-1].dtype, arrays[-1].shape, bench.memory(len(arrays) - 1))
+    return partial(timed, partial(session.run_with_iobinding, binding)), spent
+
+
+PEERS = {"numpy": make_numpy, "jax": make_jax, "onnxruntime": make_onnxruntime}
+
+
+def contestants(bench):
+    """(name, what runs it, milliseconds it took to compile or None) of all that have a way for the case."""
+    for name, make in PEERS.items():
+        way = way_of(bench.case, name)
+        if way is not None:
+            yield name, *make(way, bench)
 
 
 def versions():
     import jax
     import numpy
+    import onnxruntime
 
-    return {"numpy": numpy.__version__, "jax": jax.__version__}
+    return {"numpy": numpy.__version__, "jax": jax.__version__, "onnxruntime": onnxruntime.__version__}
