@@ -44,6 +44,14 @@ def interpolate(f, low, high, count):
     return coefficients[:count]
 
 
+def fitted(f, low, high, count, weight):
+    """The same by least squares of the error times `weight`, where that varies a lot."""
+    low, high, points = mpf(low), mpf(high), 8 * count
+    xs = [(low + high) / 2 + (high - low) / 2 * cos(pi * (2 * i + 1) / (2 * points)) for i in range(points)]
+    powers = matrix([[weight(x) * x ** k for k in range(count)] for x in xs])
+    return list(lu_solve(powers, matrix([weight(x) * f(x) for x in xs])))
+
+
 def evaluate(coefficients, x):
     total = mpf(0)
     for c in reversed(coefficients):
@@ -168,8 +176,8 @@ def turns(exponent):
     return value
 
 
-def fit(out, prefix, name, f, low, high, count, weight, what):
-    values = [double(c) for c in interpolate(f, low, high, count)]
+def fit(out, prefix, name, f, low, high, count, weight, what, weighted=False):
+    values = [double(c) for c in (fitted(f, low, high, count, weight) if weighted else interpolate(f, low, high, count))]
     bits = error_bits(f, values, low, high, weight)
     print("%-24s %2d terms 2^%.1f" % (prefix + "_" + name, count, bits))
     out.array(prefix + "_" + name, values, "%s: error 2^%.1f." % (what, bits))
@@ -236,6 +244,20 @@ def write_gamma():
              "z (log(z!) - (z + 1/2) log(z) + z - log(2 pi) / 2) over z^-2, z >= 7.4, absolute")
     fit_both(out, "asymptotic", asymptotic, least, most, (3, 8), lambda s: s,
              "z^2 (digamma(1 + z) - log(z) - 1 / (2 z)) over z^-2, z >= 7.4, absolute")
+    out.write()
+
+
+def write_error():
+    out = Writer("math_error_data.h", """\
+/*
+ * Polynomials, written by constants.py, constant first, evaluated in single precision. `error` is absolute, of erf.
+ */""")
+    fit(out, "single", "erf_rest", root(lambda a: erf(a) / a - 1), SMALL, mpf(49) / 64, 7, lambda z: sqrt(z),
+        "erf(a) / a - 1 over a^2, a <= 7/8")
+    def tail(t):
+        return sqrt(erfc(mpf(7) / 8 + t))
+    fit(out, "single", "erf_tail", tail, 0, mpf(25) / 8, 12, lambda t: 2 * tail(t),
+        "erfc(7/8 + t)^(1/2), t <= 25/8", weighted=True)
     out.write()
 
 
@@ -311,4 +333,5 @@ if __name__ == "__main__":
     write_inverse()
     write_extended()
     write_gamma()
+    write_error()
     write_tables()
