@@ -63,10 +63,11 @@ weft_status *weft_partition_init(weft_partition *partition, const weft_allocator
     partition->roles = weft_allocate_zeroed(allocator, count);
     partition->forced = weft_allocate_zeroed(allocator, count);
     partition->looped = weft_allocate_zeroed(allocator, count);
+    partition->follow = weft_allocate_zeroed(allocator, count);
     partition->roots = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     partition->weights = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     bool fine = partition->roles != NULL && partition->forced != NULL && partition->looped != NULL;
-    fine = fine && partition->roots != NULL && partition->weights != NULL;
+    fine = fine && partition->follow != NULL && partition->roots != NULL && partition->weights != NULL;
     weft_status *status = fine ? add_regions(partition, partition->roles) : weft_status_out_of_memory();
     if (status != NULL) weft_partition_finish(partition);
     return status;
@@ -81,6 +82,7 @@ void weft_partition_finish(weft_partition *partition)
     weft_free(partition->allocator, partition->roles, count);
     weft_free(partition->allocator, partition->forced, count);
     weft_free(partition->allocator, partition->looped, count);
+    weft_free(partition->allocator, partition->follow, count);
     weft_free(partition->allocator, partition->roots, count * sizeof(uint32_t));
     weft_free(partition->allocator, partition->weights, count * sizeof(uint32_t));
     *partition = (weft_partition){.compiled = partition->compiled, .next = partition->next};
@@ -241,7 +243,28 @@ static bool is_leaf_memory(const weft_graph *graph, const weft_node *node)
     return id == WEFT_OP_input || (id == WEFT_OP_constant && count_bound(graph, node->types[0].shape) != 1);
 }
 
-/* Ascending: what recomputing costs, and memory for what would make a kernel too large. */
+static weft_role engine_of(const weft_partition *partition, uint32_t n)
+{
+    const weft_graph *graph = partition->compiled->graph;
+    const weft_node *node = weft_graph_node(graph, n);
+    if (node->op->op_class == WEFT_CLASS_OPAQUE) return WEFT_ROLE_HOST;
+    if (node->op->op_class == WEFT_CLASS_REGION) return WEFT_ROLE_REGION;
+    if (node->op->op_class == WEFT_CLASS_SORT) return WEFT_ROLE_SORT;
+    bool is_dot = weft_op_id_of(node->op) == WEFT_OP_dot;
+    if (is_dot && !partition->looped[n] && is_gemm(graph, node)) return WEFT_ROLE_GEMM;
+    return WEFT_ROLE_KERNEL;
+}
+
+/* Whether the reduction may be a stage of the kernel that reads it. */
+static bool may_be_stage(const weft_partition *partition, uint32_t n)
+{
+    weft_reduction reduction;
+    if (partition->forced[n] || engine_of(partition, n) != WEFT_ROLE_KERNEL) return false;
+    weft_reduction_fill(partition->compiled->graph, n, &reduction);
+    return reduction.chunk == 0;
+}
+
+/* Ascending: what recomputing costs, memory for what would make a kernel too large, and what follows stages. */
 static void weigh(weft_partition *partition, const uint8_t *live)
 {
     const weft_graph *graph = partition->compiled->graph;
@@ -249,8 +272,10 @@ static void weigh(weft_partition *partition, const uint8_t *live)
         if (!live[n]) continue;
         const weft_node *node = weft_graph_node(graph, n);
         uint32_t weight = own_weight(node);
+        bool follows = false;
         for (uint32_t i = 0; i < node->input_count; i++) {
             weight = saturating_add(weight, partition->weights[node->inputs[i].node]);
+            follows |= partition->follow[node->inputs[i].node];
         }
         bool computed = node->op->op_class != WEFT_CLASS_LEAF;
         if (computed && weight > LARGEST_KERNEL) partition->forced[n] = 1;
@@ -258,6 +283,7 @@ static void weigh(weft_partition *partition, const uint8_t *live)
         bool is_step = is_reduction(node) || node->op->op_class == WEFT_CLASS_REGION || weft_indexing_updates(id);
         bool is_read = partition->forced[n] || is_leaf_memory(graph, node) || is_step;
         partition->weights[n] = is_read ? 1 : weight;
+        partition->follow[n] = is_reduction(node) ? may_be_stage(partition, n) : follows && !is_read;
     }
 }
 
@@ -283,18 +309,6 @@ static void demand_operands(weft_partition *partition, const weft_node *node, bo
     }
 }
 
-static weft_role engine_of(const weft_partition *partition, uint32_t n)
-{
-    const weft_graph *graph = partition->compiled->graph;
-    const weft_node *node = weft_graph_node(graph, n);
-    if (node->op->op_class == WEFT_CLASS_OPAQUE) return WEFT_ROLE_HOST;
-    if (node->op->op_class == WEFT_CLASS_REGION) return WEFT_ROLE_REGION;
-    if (node->op->op_class == WEFT_CLASS_SORT) return WEFT_ROLE_SORT;
-    bool is_dot = weft_op_id_of(node->op) == WEFT_OP_dot;
-    if (is_dot && !partition->looped[n] && is_gemm(graph, node)) return WEFT_ROLE_GEMM;
-    return WEFT_ROLE_KERNEL;
-}
-
 static weft_role role_of(const weft_partition *partition, uint32_t n, uint32_t root, bool shared)
 {
     const weft_graph *graph = partition->compiled->graph;
@@ -307,10 +321,8 @@ static weft_role role_of(const weft_partition *partition, uint32_t n, uint32_t r
     bool scans = node->op->op_class == WEFT_CLASS_SCAN;
     if (engine != WEFT_ROLE_KERNEL || partition->forced[n] || updates || scans) return engine;
     if (is_reduction(node)) {
-        weft_reduction reduction;
-        weft_reduction_fill(graph, n, &reduction);
-        bool fits = !shared && root != 0 && partition->roles[root - 1] == WEFT_ROLE_KERNEL && reduction.chunk == 0;
-        return fits ? WEFT_ROLE_STAGE : WEFT_ROLE_KERNEL;
+        bool fits = !shared && root != 0 && partition->roles[root - 1] == WEFT_ROLE_KERNEL;
+        return fits && may_be_stage(partition, n) ? WEFT_ROLE_STAGE : WEFT_ROLE_KERNEL;
     }
     return shared && partition->weights[n] > CHEAP_TO_REPEAT ? WEFT_ROLE_KERNEL : WEFT_ROLE_INLINE;
 }
@@ -339,7 +351,7 @@ static void demand_padded(weft_partition *partition, const weft_node *node)
 }
 
 /* What an engine or an op with random access reads must be in memory, and so must a costly value that a broadcast would
- * repeat. */
+ * repeat; what follows a stage is computed as often as that. */
 static void demand(weft_partition *partition, uint32_t n)
 {
     const weft_graph *graph = partition->compiled->graph;
@@ -351,15 +363,11 @@ static void demand(weft_partition *partition, uint32_t n)
     if (weft_indexing_first(id) != 0 && !weft_indexing_updates(id)) partition->forced[node->inputs[0].node] = 1;
     if (id == WEFT_OP_window) demand_padded(partition, node);
     bool expands = id == WEFT_OP_broadcast && weft_value_type(graph, node->inputs[0])->shape.rank > 0;
-    const weft_node *source = node->input_count > 0 ? weft_graph_node(graph, node->inputs[0].node) : NULL;
-    if (expands && source->op->op_class == WEFT_CLASS_ELEMENTWISE &&
-        partition->weights[node->inputs[0].node] > FUNCTION_WEIGHT) {
-        bool reduces = false;
-        for (uint32_t i = 0; i < source->input_count; i++) {
-            reduces |= is_reduction(weft_graph_node(graph, source->inputs[i].node));
-        }
-        if (!reduces) partition->forced[node->inputs[0].node] = 1;
-    }
+    if (!expands) return;
+    uint32_t source = node->inputs[0].node;
+    bool is_costly = partition->weights[source] > FUNCTION_WEIGHT &&
+                     weft_graph_node(graph, source)->op->op_class == WEFT_CLASS_ELEMENTWISE;
+    if (is_costly && !partition->follow[source]) partition->forced[source] = 1;
 }
 
 static void assign(weft_partition *partition, const uint8_t *live, uint8_t *shared)

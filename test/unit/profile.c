@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <weft/executor.h>
+#include <weft/nn.h>
 #include "test/support.h"
 
 enum { MOST_RECORDS = 16 };
@@ -109,6 +110,25 @@ static void tells_each_step(void **state)
     check(&r, 0, "add", WEFT_PROFILE_KERNEL, 12 * square, square);
     check(&r, 1, "dot", WEFT_PROFILE_PRODUCT, 12 * square, 2 * N * square);
     check(&r, 2, "reduce_sum", WEFT_PROFILE_KERNEL, 4 * square + 4 * N, 2 * square);
+}
+
+/* Sum, sum of squares and result of a row are stages; what lies between them is computed once for each row. */
+static void layer_norm_is_one_kernel(void **state)
+{
+    (void)state;
+    enum { N = 96 };
+    recorder r;
+    weft_graph *graph;
+    char *text;
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_extent n = weft_symbol(graph, "n", 1, 4096);
+    weft_tensor x = weft_input(graph, "a", WEFT_F32, WEFT_SHAPE(n, n));
+    weft_test_ok(weft_graph_print(WEFT_TENSORS(weft_layer_norm(x, 1, NULL)), &text));
+    weft_graph_destroy(graph);
+    weft_report report = run_twice(text, N, "llvm", &r);
+    weft_text_destroy(text);
+    assert_int_equal(report.steps, 1);
+    assert_int_equal(r.records[0].kind, WEFT_PROFILE_KERNEL);
 }
 
 static void times_follow_each_other(void **state)
@@ -232,6 +252,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tells_each_step),
+        cmocka_unit_test(layer_norm_is_one_kernel),
         cmocka_unit_test(times_follow_each_other),
         cmocka_unit_test(steps_of_a_region_are_told),
         cmocka_unit_test(functions_count_what_they_are_made_of),
