@@ -71,6 +71,26 @@ static long double _Complex divide(long double _Complex a, long double _Complex 
     return CMPLXL(creall(top) / size, cimagl(top) / size);
 }
 
+/* Of an infinity and an angle that is none libm loses the sign, which C leaves open. */
+static long double _Complex complex_sinh(long double _Complex a)
+{
+    return isinf(creall(a)) && !isfinite(cimagl(a)) ? CMPLXL(creall(a), NAN) : csinhl(a);
+}
+
+static long double _Complex complex_sin(long double _Complex a)
+{
+    long double _Complex turned = complex_sinh(CMPLXL(-cimagl(a), creall(a)));
+    return CMPLXL(cimagl(turned), -creall(turned));
+}
+
+/* Zero to a power is 1, 0 or no number. */
+static long double _Complex complex_power(long double _Complex a, long double _Complex b)
+{
+    if (b == 0) return 1;
+    if (a == 0) return creall(b) > 0 ? 0 : CMPLXL(NAN, NAN);
+    return cexpl(multiply(b, clogl(a)));
+}
+
 /* name_suffix: from two `type`s found in `member` to `expression`, stored in `result`. */
 #define FUNCTION(name, suffix, type, member, result, expression)               \
     static weft_element name##_##suffix(weft_element left, weft_element right) \
@@ -90,10 +110,10 @@ static long double _Complex divide(long double _Complex a, long double _Complex 
 INTEGERS(neg, WRAPPED(0, -, a)) REALS(neg, -a) NUMBERS(neg, -a)
 INTEGERS(abs, a < 0 ? WRAPPED(0, -, a) : a) REALS(abs, fabsl(a))
 FUNCTION(abs, number, long double _Complex, number, real, cabsl(a))
-REALS(exp, expl(a))
-REALS(log, logl(a))
+REALS(exp, expl(a)) NUMBERS(exp, cexpl(a))
+REALS(log, logl(a)) NUMBERS(log, clogl(a))
 REALS(sqrt, sqrtl(a)) NUMBERS(sqrt, csqrtl(a))
-REALS(tanh, tanhl(a))
+REALS(tanh, tanhl(a)) NUMBERS(tanh, ctanhl(a))
 FUNCTION(real, number, long double _Complex, number, real, creall(a))
 FUNCTION(imag, number, long double _Complex, number, real, cimagl(a))
 FUNCTION(complex, real, long double, real, number, CMPLXL(a, b))
@@ -104,8 +124,8 @@ REALS(log10, log10l(a))
 REALS(log1p, log1pl(a))
 REALS(rsqrt, 1 / sqrtl(a))
 REALS(cbrt, cbrtl(a))
-REALS(sinh, sinhl(a))
-REALS(cosh, coshl(a))
+REALS(sinh, sinhl(a)) NUMBERS(sinh, complex_sinh(a))
+REALS(cosh, coshl(a)) NUMBERS(cosh, ccoshl(a))
 REALS(asinh, asinhl(a))
 REALS(acosh, acoshl(a))
 REALS(atanh, atanhl(a))
@@ -116,10 +136,12 @@ REALS(round, rintl(a))
 REALS(trunc, truncl(a))
 INTEGERS(sign, (a > 0) - (a < 0)) REALS(sign, a > 0 ? 1 : a < 0 ? -1 : a)
 FUNCTION(is_nan, real, long double, real, integer, isnan(a) != 0)
+FUNCTION(is_nan, number, long double _Complex, number, integer, isnan(creall(a)) || isnan(cimagl(a)))
 FUNCTION(is_finite, real, long double, real, integer, isfinite(a) != 0)
-REALS(sin, sinl(a))
-REALS(cos, cosl(a))
-REALS(tan, tanl(a))
+FUNCTION(is_finite, number, long double _Complex, number, integer, isfinite(creall(a)) && isfinite(cimagl(a)))
+REALS(sin, sinl(a)) NUMBERS(sin, complex_sin(a))
+REALS(cos, cosl(a)) NUMBERS(cos, ccosl(a))
+REALS(tan, tanl(a)) NUMBERS(tan, ctanl(a))
 REALS(asin, asinl(a))
 REALS(acos, acosl(a))
 REALS(atan, atanl(a))
@@ -136,7 +158,7 @@ INTEGERS(mul, WRAPPED(a, *, b)) REALS(mul, a * b) NUMBERS(mul, multiply(a, b))
 INTEGERS(div, floor_divide(a, b)) REALS(div, a / b) NUMBERS(div, divide(a, b))
 INTEGERS(remainder, WRAPPED(a, -, WRAPPED(floor_divide(a, b), *, b))) REALS(remainder, floored_rest(a, b))
 INTEGERS(fmod, b == -1 ? 0 : a % b) REALS(fmod, fmodl(a, b))
-INTEGERS(pow, integer_power(a, b)) REALS(pow, real_power(a, b))
+INTEGERS(pow, integer_power(a, b)) REALS(pow, real_power(a, b)) NUMBERS(pow, complex_power(a, b))
 REALS(copysign, copysignl(a, b))
 INTEGERS(max, a > b ? a : b) REALS(max, greater(a, b))
 INTEGERS(min, a < b ? a : b) REALS(min, lesser(a, b))

@@ -50,6 +50,24 @@ weft_tensor weft_imag(weft_tensor x);
 weft_tensor weft_complex(weft_tensor re, weft_tensor im);
 /* re - im i, of complex numbers only. */
 weft_tensor weft_conj(weft_tensor x);
+/* atan2(im, re), of complex numbers only, as f32 or f64: in [-pi, pi], the zeros of both parts by their signs. */
+weft_tensor weft_angle(weft_tensor x);
+/*
+ * exp, log, pow, sqrt, sin, cos, tan, sinh, cosh and tanh take complex numbers too. With z = x + yi:
+ *   exp(z)  = exp(x) cos(y) + exp(x) sin(y) i
+ *   log(z)  = log(|z|) + atan2(y, x) i               cut along the negative reals, where the sign of y decides
+ *   sqrt(z)   the root with Re >= 0                  the same cut
+ *   sinh(z) = sinh(x) cos(y) + cosh(x) sin(y) i      sin(z)  = -i sinh(iz)
+ *   cosh(z) = cosh(x) cos(y) + sinh(x) sin(y) i      cos(z)  = cosh(iz)
+ *   tanh(z) = (sinh(x) cosh(x) + sin(y) cos(y) i) / (sinh(x)^2 + cos(y)^2)      tan(z) = -i tanh(iz)
+ *   pow(a, b) = exp(b log(a)), the principal value   cut as log(a); the product is the plain formula
+ * Each part is near its exact value: the bounds are in lib/loop/math.def, and hold where |z| is close to 1 (log), next
+ * to poles (tan, tanh) and where only a factor overflows (up to parts of 1300). The error of pow is relative to the whole
+ * number and grows with |b log(a)|; it is no sharper for small integer exponents: multiply instead.
+ *
+ * Special values of all but pow are those of C's Annex G; signs it leaves open are those of the formula. pow is no
+ * number where the formula is; of b = 0 it is 1, of a = 0 it is 0 where Re(b) > 0 and else no number, as in numpy.
+ */
 /*
  * Functions of floats. The bounds of their errors are in lib/loop/math.def: at most 1 unit of the last place in f32 and
  * 1.5 in f64. Signed zeros, infinities and NaN are as Annex F of the C standard has them.
@@ -72,9 +90,9 @@ weft_tensor weft_floor(weft_tensor x);
 weft_tensor weft_ceil(weft_tensor x);
 weft_tensor weft_round(weft_tensor x);
 weft_tensor weft_trunc(weft_tensor x);
-/* -1, 0 or 1; zeros and NaN are their own signs. Floats and integers. */
+/* -1, 0 or 1; zeros and NaN are their own signs. Floats and integers; complex numbers have none. */
 weft_tensor weft_sign(weft_tensor x);
-/* Of floats; the results are bool. */
+/* The results are bool. Of floats and complex numbers: whether a part is NaN, whether both are finite. */
 weft_tensor weft_is_nan(weft_tensor x);
 weft_tensor weft_is_finite(weft_tensor x);
 /* How many bits of an integer are one, in its own dtype. */
@@ -274,6 +292,7 @@ weft_tensor weft_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes);
 #define weft_imag(...) WEFT_PLACED_(weft_imag(__VA_ARGS__))
 #define weft_complex(...) WEFT_PLACED_(weft_complex(__VA_ARGS__))
 #define weft_conj(...) WEFT_PLACED_(weft_conj(__VA_ARGS__))
+#define weft_angle(...) WEFT_PLACED_(weft_angle(__VA_ARGS__))
 #define weft_exp2(...) WEFT_PLACED_(weft_exp2(__VA_ARGS__))
 #define weft_expm1(...) WEFT_PLACED_(weft_expm1(__VA_ARGS__))
 #define weft_log2(...) WEFT_PLACED_(weft_log2(__VA_ARGS__))

@@ -10,14 +10,10 @@
  * nothing else. Sums, products and dots have pairs of accumulators from the start.
  *
  * (a + bi)(c + di) = (ac - bd) + (ad + bc)i, every operation rounded on its own, infinities and NaN as that formula has
- * them. Quotients, roots and sizes of c64 are computed in f64, where nothing overflows; those of c128 on operands that
- * are scaled by powers of two first.
+ * them. Quotients, roots, sizes and functions of c64 are computed in f64, where nothing overflows on the way; those of
+ * c128 on operands that are scaled first.
  */
-#include "lib/loop/math_write.h"
-
-typedef struct pair {
-    weft_inst_id re, im;
-} pair;
+#include "lib/loop/complex_write.h"
 
 static bool is_complex(weft_dtype dtype)
 {
@@ -57,52 +53,6 @@ static pair cast_pair(const writer *w, pair z, weft_dtype to)
     return (pair){re, given(w, WEFT_SCALAR_cast, to, z.im)};
 }
 
-static pair choose_pair(const writer *w, weft_inst_id condition, pair yes, pair no)
-{
-    weft_inst_id re = choose(w, condition, yes.re, no.re);
-    return (pair){re, choose(w, condition, yes.im, no.im)};
-}
-
-static weft_inst_id either(const writer *w, weft_inst_id a, weft_inst_id b)
-{
-    return binary(w, WEFT_SCALAR_or, a, b);
-}
-
-static weft_inst_id is_infinite(const writer *w, weft_inst_id size)
-{
-    return binary(w, WEFT_SCALAR_eq, size, real(w, HUGE_VAL));
-}
-
-/* ---- scaling by powers of two, in f64 ---- */
-
-/* The biased exponent of the greater part, `least` to 2045: what divides both into numbers around one. */
-static weft_inst_id exponent_of(const writer *w, pair z, uint64_t least)
-{
-    weft_inst_id a = as_integer(w, absolute(w, z.re)), b = as_integer(w, absolute(w, z.im));
-    weft_inst_id greater = binary(w, WEFT_SCALAR_max, a, b);
-    weft_inst_id exponent = binary(w, WEFT_SCALAR_shr, greater, integer(w, w->format->fraction));
-    exponent = binary(w, WEFT_SCALAR_min, exponent, integer(w, 2045));
-    return binary(w, WEFT_SCALAR_max, exponent, integer(w, least));
-}
-
-/* The power of two with a biased exponent. */
-static weft_inst_id power(const writer *w, weft_inst_id exponent)
-{
-    return as_real(w, binary(w, WEFT_SCALAR_shl, exponent, integer(w, w->format->fraction)));
-}
-
-static pair scale(const writer *w, pair z, weft_inst_id factor)
-{
-    weft_inst_id re = mul(w, z.re, factor);
-    return (pair){re, mul(w, z.im, factor)};
-}
-
-/* z divided by the power of two with the biased exponent. */
-static pair reduce(const writer *w, pair z, weft_inst_id exponent)
-{
-    return scale(w, z, power(w, sub(w, integer(w, 2 * (uint64_t)w->format->bias), exponent)));
-}
-
 /* ---- size ---- */
 
 static weft_inst_id sum_of_squares(const writer *w, pair z)
@@ -111,18 +61,10 @@ static weft_inst_id sum_of_squares(const writer *w, pair z)
     return add(w, mul(w, z.re, z.re), square);
 }
 
-/* Infinite where a part is, even beside a NaN. */
-static weft_inst_id or_infinite(const writer *w, pair z, weft_inst_id size)
-{
-    weft_inst_id re = is_infinite(w, absolute(w, z.re));
-    weft_inst_id infinite = either(w, re, is_infinite(w, absolute(w, z.im)));
-    return choose(w, infinite, real(w, HUGE_VAL), size);
-}
-
 /* Of an f64 pair; with `scaled` nothing overflows on the way. */
 static weft_inst_id size_of(const writer *w, pair z, bool scaled)
 {
-    weft_inst_id exponent = scaled ? exponent_of(w, z, 1) : 0;
+    weft_inst_id exponent = scaled ? exponent_of(w, z) : 0;
     pair small = scaled ? reduce(w, z, exponent) : z;
     weft_inst_id size = unary(w, WEFT_SCALAR_sqrt, sum_of_squares(w, small));
     if (scaled) size = mul(w, size, power(w, exponent));
@@ -138,13 +80,6 @@ static weft_inst_id expand_abs(const writer *w, pair z)
 
 /* ---- arithmetic ---- */
 
-static pair multiply(const writer *w, pair a, pair b)
-{
-    weft_inst_id bd = mul(w, a.im, b.im), bc = mul(w, a.im, b.re);
-    weft_inst_id re = sub(w, mul(w, a.re, b.re), bd);
-    return (pair){re, add(w, mul(w, a.re, b.im), bc)};
-}
-
 /* a conj(b) / |b|^2 of f64 pairs; by zero and by infinities each part is divided by |b|. */
 static pair divide(const writer *w, pair a, pair b)
 {
@@ -159,21 +94,15 @@ static pair divide(const writer *w, pair a, pair b)
 }
 
 /* The scales are taken back in two steps, so that what can be represented is reached. */
-static pair divide_scaled(const writer *w, pair a, pair b)
+static pair quotient_of(const writer *w, pair a, pair b, bool scaled)
 {
-    weft_inst_id of_a = exponent_of(w, a, 1), of_b = exponent_of(w, b, 1);
+    if (!scaled) return divide(w, a, b);
+    weft_inst_id of_a = exponent_of(w, a), of_b = exponent_of(w, b);
     pair small = divide(w, reduce(w, a, of_a), reduce(w, b, of_b));
     weft_inst_id both = sub(w, of_a, of_b), half = binary(w, WEFT_SCALAR_sar, both, integer(w, 1));
     weft_inst_id bias = integer(w, (uint64_t)w->format->bias), rest = sub(w, both, half);
     pair first = scale(w, small, power(w, add(w, half, bias)));
     return scale(w, first, power(w, add(w, rest, bias)));
-}
-
-static pair expand_div(const writer *w, pair a, pair b)
-{
-    if (w->format->real == WEFT_F64) return divide_scaled(w, a, b);
-    writer wide = writer_of(w->list, WEFT_F64);
-    return cast_pair(w, divide(&wide, cast_pair(w, a, WEFT_F64), cast_pair(w, b, WEFT_F64)), WEFT_F32);
 }
 
 static pair by_parts(const writer *w, weft_scalar_op op, pair a, pair b)
@@ -202,10 +131,12 @@ static pair root(const writer *w, pair z, weft_inst_id size)
     return choose_pair(w, infinite, (pair){real(w, HUGE_VAL), z.im}, result);
 }
 
-static pair root_scaled(const writer *w, pair z)
+static pair root_of(const writer *w, pair z, pair unused, bool scaled)
 {
+    (void)unused;
+    if (!scaled) return root(w, z, size_of(w, z, false));
     /* An odd biased exponent is an even power. */
-    weft_inst_id exponent = either(w, exponent_of(w, z, 1), integer(w, 1));
+    weft_inst_id exponent = either(w, exponent_of(w, z), integer(w, 1));
     pair small = reduce(w, z, exponent);
     pair found = root(w, small, size_of(w, small, false));
     weft_inst_id bias = integer(w, (uint64_t)w->format->bias);
@@ -213,12 +144,36 @@ static pair root_scaled(const writer *w, pair z)
     return scale(w, found, power(w, add(w, half, bias)));
 }
 
-static pair expand_sqrt(const writer *w, pair z)
+/* ---- functions that are computed in f64 ---- */
+
+static weft_complex_function *const functions[WEFT_SCALAR_COUNT] = {
+    [WEFT_SCALAR_div] = quotient_of,        [WEFT_SCALAR_sqrt] = root_of,
+    [WEFT_SCALAR_exp] = weft_complex_exp,   [WEFT_SCALAR_log] = weft_complex_log,
+    [WEFT_SCALAR_pow] = weft_complex_pow,   [WEFT_SCALAR_sin] = weft_complex_sin,
+    [WEFT_SCALAR_cos] = weft_complex_cos,   [WEFT_SCALAR_tan] = weft_complex_tan,
+    [WEFT_SCALAR_sinh] = weft_complex_sinh, [WEFT_SCALAR_cosh] = weft_complex_cosh,
+    [WEFT_SCALAR_tanh] = weft_complex_tanh,
+};
+
+/* One NaN for all: which of two an addition returns depends on the order of its operands. */
+static weft_inst_id one_nan(const writer *w, weft_inst_id x)
 {
-    if (w->format->real == WEFT_F64) return root_scaled(w, z);
+    weft_inst_id none = constant(w, WEFT_F64, UINT64_C(0x7ff8) << 48);
+    return choose(w, binary(w, WEFT_SCALAR_eq, x, x), x, none);
+}
+
+static pair expand_function(const writer *w, weft_complex_function *function, pair a, pair b)
+{
+    bool scaled = w->format->real == WEFT_F64;
     writer wide = writer_of(w->list, WEFT_F64);
-    pair double_z = cast_pair(w, z, WEFT_F64);
-    return cast_pair(w, root(&wide, double_z, size_of(&wide, double_z, false)), WEFT_F32);
+    if (!scaled) {
+        a = cast_pair(w, a, WEFT_F64);
+        b = cast_pair(w, b, WEFT_F64);
+    }
+    pair result = function(&wide, a, b, scaled);
+    result.re = one_nan(&wide, result.re);
+    result.im = one_nan(&wide, result.im);
+    return scaled ? result : cast_pair(w, result, WEFT_F32);
 }
 
 /* ---- casts ---- */
@@ -246,23 +201,34 @@ static pair negate(const writer *w, pair z)
     return (pair){re, unary(w, WEFT_SCALAR_neg, z.im)};
 }
 
+/* Whether one part or both have a property. */
+static weft_inst_id of_parts(const writer *w, weft_scalar_op property, pair z, weft_scalar_op joined)
+{
+    weft_inst_id re = unary(w, property, z.re);
+    return binary(w, joined, re, unary(w, property, z.im));
+}
+
 /* An operation on complex operands: from the last two of them, in parts. */
 static weft_status *expand_operation(const writer *w, const weft_inst *inst, weft_inst_id *out_id)
 {
     weft_inst_id last = inst->args[inst->arg_count - 1];
     pair b = split(w, last), a = inst->arg_count > 1 ? split(w, inst->args[inst->arg_count - 2]) : b;
     pair order;
+    if (functions[inst->op] != NULL) {
+        *out_id = join(w, expand_function(w, functions[inst->op], a, b));
+        return NULL;
+    }
     switch (inst->op) {
     case WEFT_SCALAR_real: *out_id = b.re; return NULL;
     case WEFT_SCALAR_imag: *out_id = b.im; return NULL;
     case WEFT_SCALAR_neg: *out_id = join(w, negate(w, b)); return NULL;
     case WEFT_SCALAR_abs: *out_id = expand_abs(w, b); return NULL;
-    case WEFT_SCALAR_sqrt: *out_id = join(w, expand_sqrt(w, b)); return NULL;
     case WEFT_SCALAR_add:
     case WEFT_SCALAR_sub: *out_id = join(w, by_parts(w, inst->op, a, b)); return NULL;
     case WEFT_SCALAR_mul: *out_id = join(w, multiply(w, a, b)); return NULL;
-    case WEFT_SCALAR_div: *out_id = join(w, expand_div(w, a, b)); return NULL;
     case WEFT_SCALAR_select: *out_id = join(w, choose_pair(w, inst->args[0], a, b)); return NULL;
+    case WEFT_SCALAR_is_nan: *out_id = of_parts(w, inst->op, b, WEFT_SCALAR_or); return NULL;
+    case WEFT_SCALAR_is_finite: *out_id = of_parts(w, inst->op, b, WEFT_SCALAR_and); return NULL;
     case WEFT_SCALAR_eq:
     case WEFT_SCALAR_ne:
         order = by_parts(w, inst->op, a, b);

@@ -65,8 +65,9 @@ static weft_status *lower(weft_inst_list *list, const weft_inst *inst, weft_inst
     weft_dtype dtype = list->items[inst->args[inst->arg_count - 1]].dtype;
     writer w = {.list = list, .dtype = dtype, .number = dtype == WEFT_F32 ? MATH_F32 : MATH_F64};
     if (dtype == WEFT_F32 || dtype == WEFT_F64) w.format = &weft_math_formats[w.number];
-    bool is_float = weft_dtype_info_of(dtype)->kind == WEFT_KIND_FLOAT;
-    if (exact == NULL && !is_float) return NULL;
+    weft_dtype_kind kind = weft_dtype_info_of(dtype)->kind;
+    bool is_float = kind == WEFT_KIND_FLOAT;
+    if (kind == WEFT_KIND_COMPLEX || (exact == NULL && !is_float)) return NULL;
     if (is_float && w.format == NULL)
         return weft_status_create(list->arena->allocator, WEFT_UNSUPPORTED, "math lowering",
                                   "%s of dtype %s has no lowering: it takes f32 and f64", weft_scalar_name(inst->op),

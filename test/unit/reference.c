@@ -342,6 +342,23 @@ static void complex_numbers_compute(void **state)
     WANT_C64S(weft_reduce_sum(a, WEFT_INTS(0), false), WEFT_INTS(), 1, 3);
 }
 
+/* On both sides of their cuts, at zeros and at infinities. */
+static void complex_functions_have_their_values(void **state)
+{
+    struct world *world = *state;
+    const float pi = 0x1.921fb6p+1f;
+    weft_tensor around = C64S(WEFT_INTS(4), -1, 0.0, -1, -0.0, 0.0, 0, -INFINITY, INFINITY);
+    WANT_C64S(weft_log(around), WEFT_INTS(4), 0, pi, 0, -pi, -INFINITY, 0, INFINITY, pi * 0.75f);
+    WANT_F32S(weft_angle(around), WEFT_INTS(4), pi, -pi, 0, pi * 0.75f);
+    weft_tensor ends = C64S(WEFT_INTS(4), 0, 0, INFINITY, 0, -INFINITY, INFINITY, -INFINITY, NAN);
+    WANT_C64S(weft_exp(ends), WEFT_INTS(4), 1, 0, INFINITY, 0, 0, 0, 0, 0);
+    WANT_C64S(weft_tanh(ends), WEFT_INTS(4), 0, 0, 1, 0, -1, 0, -1, 0);
+    weft_tensor base = C64S(WEFT_INTS(3), 0, 0, 0, 0, 2, 0), power = C64S(WEFT_INTS(3), 0, 0, 1, 5, 0, 0);
+    WANT_C64S(weft_pow(base, power), WEFT_INTS(3), 1, 0, 0, 0, 1, 0);
+    WANT_BOOLS(weft_is_nan(ends), WEFT_INTS(4), 0, 0, 0, 1);
+    WANT_BOOLS(weft_is_finite(ends), WEFT_INTS(4), 1, 0, 0, 0);
+}
+
 static void small_floats_compute(void **state)
 {
     struct world *world = *state;
@@ -926,6 +943,7 @@ int main(void)
         IN_WORLD(comparisons_give_bools),
         IN_WORLD(logic_is_on_bools_and_bits),
         IN_WORLD(complex_numbers_compute),
+        IN_WORLD(complex_functions_have_their_values),
         IN_WORLD(small_floats_compute),
         IN_WORLD(select_chooses),
         IN_WORLD(casts_saturate_and_round),

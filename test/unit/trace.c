@@ -218,7 +218,8 @@ static void elementwise_refuses(void **state)
     expect_error(weft_add(f.y, weft_input(f.graph, "w", WEFT_F32, WEFT_SHAPE(weft_extent_add(f.m, N(4)), N(4)))),
                  WEFT_SHAPE_MISMATCH, "add: axis 0 of operand 0 has extent 3 but axis 0 of operand 1 has m + 4");
     expect_error(weft_exp(f.i), WEFT_DTYPE_MISMATCH,
-                 "exp: operand 0 has dtype i64 but the op takes bf16, f16, f32, f64");
+                 "exp: operand 0 has dtype i64 but the op takes bf16, f16, f32, f64, c64, c128");
+    expect_error(weft_angle(f.y), WEFT_DTYPE_MISMATCH, "imag: operand 0 has dtype f32 but the op takes c64, c128");
     expect_error(weft_and(f.x, f.x), WEFT_DTYPE_MISMATCH,
                  "and: operand 0 has dtype f32 but the op takes bool, u8, i32, u32, i64");
     expect_error(weft_neg(f.p), WEFT_DTYPE_MISMATCH,
