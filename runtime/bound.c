@@ -138,8 +138,10 @@ static weft_status *bind_kernel(weft_bound *bound, weft_bound_step *bound_step)
 {
     const weft_step *step = bound_step->step;
     bound_step->scalars = gather(bound, step->scalars, step->scalar_count);
-    bound_step->iterations = bound->values[step->iterations];
-    bound_step->grain = grain_of(bound_step->iterations, bound->values[step->work]);
+    int64_t work = bound->values[step->work];
+    /* Where the first iteration has nothing to do, none has, and there may be many. */
+    bound_step->iterations = work > 0 ? bound->values[step->iterations] : 0;
+    bound_step->grain = grain_of(bound_step->iterations, work);
     return bound_step->scalars == NULL ? weft_status_out_of_memory() : NULL;
 }
 
