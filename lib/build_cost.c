@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/build_internal.h"
+#include "lib/loop/inst.h"
 
 /* What one iteration of a kernel's thread range does: the work that decides the grain, and what profiles report. */
 
@@ -10,25 +11,27 @@ typedef struct kernel_cost {
     weft_expr lanes;       /* points that one iteration runs outside of inner ranges */
 } kernel_cost;
 
-/* Arithmetic done once: what moves, compares or reinterprets a value is none. */
+/* Arithmetic done once: what moves, compares, checks or reinterprets a value is none. Complex numbers are taken apart
+ * before. */
 static int64_t count_flops(const weft_inst *inst)
 {
-    bool complex = weft_dtype_info_of(inst->dtype)->kind == WEFT_KIND_COMPLEX;
+    if (weft_scalar_result_of(inst->op) == WEFT_RESULT_BOOL || weft_scalar_is_check(inst->op)) return 0;
     switch (inst->op) {
     case WEFT_SCALAR_const:
     case WEFT_SCALAR_index:
-    case WEFT_SCALAR_inside:
     case WEFT_SCALAR_load:
+    case WEFT_SCALAR_lookup:
     case WEFT_SCALAR_param:
     case WEFT_SCALAR_result:
     case WEFT_SCALAR_running:
-    case WEFT_SCALAR_check:
     case WEFT_SCALAR_select:
     case WEFT_SCALAR_cast:
-    case WEFT_SCALAR_bitcast: return 0;
-    case WEFT_SCALAR_fma: return complex ? 8 : 2;
-    case WEFT_SCALAR_mul: return complex ? 6 : 1;
-    default: return complex ? 2 : 1;
+    case WEFT_SCALAR_bitcast:
+    case WEFT_SCALAR_real:
+    case WEFT_SCALAR_imag:
+    case WEFT_SCALAR_complex: return 0;
+    case WEFT_SCALAR_fma: return 2;
+    default: return 1;
     }
 }
 

@@ -62,9 +62,9 @@ typedef enum weft_profile_kind {
  * What one step of a run did. `bytes` and `flops` are estimates from the extents of this run. A kernel's bytes are for
  * each array that it reads or writes the elements accessed, but at most all of the array once; a product's and a host
  * step's are those of its operands and results. A kernel's flops are the arithmetic of its code, functions such as exp
- * in the operations they are made of, an fma as two, of integers too; moves, conversions and choices count nothing, nor
- * does what finds addresses. A product of m x k and k x n has 2 m n k flops, a complex one 8 m n k. A host step's are
- * not known: 0. A region's own bytes and flops are 0: its steps have them.
+ * in the operations they are made of, an fma as two, of integers too; moves, conversions, comparisons and choices count
+ * nothing, nor does what finds addresses. A product of m x k and k x n has 2 m n k flops, a complex one 8 m n k. A host
+ * step's are not known: 0. A region's own bytes and flops are 0: its steps have them.
  */
 typedef struct weft_profile_record {
     size_t size;      /* of this struct, as the library knows it */

@@ -190,6 +190,28 @@ static void functions_count_what_they_are_made_of(void **state)
     assert_true(r.records[0].flops >= 8.0 * N * N && r.records[0].flops <= 100.0 * N * N);
 }
 
+/* A sum of complex numbers is two, a comparison none. */
+static void parts_count_and_comparisons_do_not(void **state)
+{
+    (void)state;
+    enum { N = 64 };
+    recorder r;
+    run_twice("weft 0.1\n"
+              "graph {\n"
+              "  %a = input() {name = \"a\", dtype = c64, shape = [64]}\n"
+              "  %b = input() {name = \"b\", dtype = c64, shape = [64]}\n"
+              "  %s = add(%a, %b)\n"
+              "  %r = real(%a)\n"
+              "  %i = imag(%b)\n"
+              "  %q = lt(%r, %i)\n"
+              "  %y = select(%q, %s, %a)\n"
+              "  return y = %y\n"
+              "}\n",
+              N, "llvm", &r);
+    assert_int_equal(r.count, 1);
+    assert_true(r.records[0].flops == 2.0 * N);
+}
+
 /* Rows of a table count as often as they are read, not the whole table. */
 static void a_table_counts_as_far_as_it_is_read(void **state)
 {
@@ -256,6 +278,7 @@ int main(void)
         cmocka_unit_test(times_follow_each_other),
         cmocka_unit_test(steps_of_a_region_are_told),
         cmocka_unit_test(functions_count_what_they_are_made_of),
+        cmocka_unit_test(parts_count_and_comparisons_do_not),
         cmocka_unit_test(a_table_counts_as_far_as_it_is_read),
         cmocka_unit_test(a_host_step_tells_its_arrays),
         cmocka_unit_test(a_step_that_fails_is_not_told),
