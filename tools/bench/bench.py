@@ -33,11 +33,15 @@ def parse_arguments():
     parser.add_argument("--python", default=os.environ.get("WEFT_BENCH_PYTHON"),
                         help="an interpreter that has them (default $WEFT_BENCH_PYTHON)")
     parser.add_argument("--venv", help="make a virtual environment with the peers in this directory, or use it")
+    parser.add_argument("--processor-time", action="store_true",
+                        help="time that the process runs: for a machine that others keep busy, with one thread")
     parser.add_argument("--library", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if not all(count.isdigit() and int(count) > 0 for count in options.threads.split(",")) or options.rounds < 1:
         parser.error("--threads takes positive numbers separated by commas, --rounds a positive number")
+    if options.processor_time and options.threads != "1":
+        parser.error("--processor-time adds up the time of all threads, so it says something of one thread only")
     return options
 
 
@@ -81,13 +85,24 @@ def chosen(cases, wanted):
     return [i for i, name in enumerate(names) if name.startswith(tuple(starts))]
 
 
-def contestants_of(bench, with_peers):
+def by_processor(run):
+    """The same measured by what the process took from its processor, while others may have had it."""
+    def timed(repeat):
+        begin = time.process_time_ns()
+        run(repeat)
+        return time.process_time_ns() - begin
+    return timed
+
+
+def contestants_of(bench, options):
     runs, compile_ms = {"floor": bench.floor, "weft": bench.weft}, {}
     compile_ms["weft"] = (bench.facts.program_ns + bench.facts.compile_ns) / 1e6
-    for name, run, spent in peers.contestants(bench) if with_peers else ():
+    for name, run, spent in peers.contestants(bench) if options.peers else ():
         runs[name] = run
         if spent is not None:
             compile_ms[name] = spent
+    if options.processor_time:
+        runs = {name: by_processor(run) for name, run in runs.items()}
     return runs, compile_ms
 
 
@@ -114,11 +129,12 @@ def sample(runs, rounds, threads):
     return times
 
 
-def measure(library, index, threads, rounds, with_peers):
+def measure(library, index, options):
+    threads = int(options.threads)
     bench = native.Bench(library, index, threads)
     try:
-        runs, compile_ms = contestants_of(bench, with_peers)
-        times = sample(runs, rounds, threads)
+        runs, compile_ms = contestants_of(bench, options)
+        times = sample(runs, options.rounds, threads)
         runs.clear()
         case, facts = bench.case, bench.facts
         return {
@@ -144,11 +160,11 @@ def work(options):
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     peers.limit_threads(threads)
     library = native.Library(options.library)
-    results = {"machine": machine(), "threads": threads, "results": []}
+    results = {"machine": machine(), "threads": threads, "processor_time": options.processor_time, "results": []}
     if options.peers:
         results["peers"] = peers.versions()
     for index in chosen(library.cases(), options.cases):
-        result = measure(library, index, threads, options.rounds, options.peers)
+        result = measure(library, index, options)
         results["results"].append(result)
         print(f"{result['case']}: weft at {result['relative']['floor']:.2f} of the floor", file=sys.stderr)
     json.dump(results, sys.stdout)
@@ -189,15 +205,17 @@ def row_of(result):
               for name in ("floor", "weft", *peers.PEERS)]
     peer = best_peer(result)
     cells += [f"{relative['floor']:.2f}", "-" if peer is None else f"{peer:.2f}"]
-    cells += [f"{result['compile_ms'][name]:.1f}" if name in result["compile_ms"] else "-" for name in ("weft", *COMPILERS)]
+    compile_ms = result["compile_ms"]
+    cells += [f"{compile_ms[name]:.1f}" if name in compile_ms else "-" for name in ("weft", *COMPILERS)]
     return "| " + " | ".join(cells) + " |"
 
 
 def print_table(run):
     about = run["machine"]
     versions = "".join(f", {name} {version}" for name, version in run.get("peers", {}).items())
-    print(f"{about['cpu']}, {about['cores']} cores, threads: {run['threads']}, load {about['load']:.1f}{versions}, "
-          f"{about['date']}\n")
+    clock = "processor time, " if run["processor_time"] else ""
+    print(f"{about['cpu']}, {about['cores']} cores, threads: {run['threads']}, {clock}load {about['load']:.1f}"
+          f"{versions}, {about['date']}\n")
     head = ["case", "bound", "floor", "weft", *peers.PEERS, "weft/floor", "weft/best peer", "compile ms",
             *(f"{name} compile ms" for name in COMPILERS)]
     print("| " + " | ".join(head) + " |")
@@ -222,6 +240,7 @@ def main():
                    "--rounds", str(options.rounds)]
         command += ["--cases", options.cases] if options.cases else []
         command += ["--peers"] if options.peers else []
+        command += ["--processor-time"] if options.processor_time else []
         worker = subprocess.run(command, stdout=subprocess.PIPE, env={**os.environ, **peers.MEMORY}, check=False)
         if worker.returncode != 0:
             sys.exit(worker.returncode)

@@ -154,7 +154,7 @@ WAYS = {
     "gelu": (None, jax_gelu, GELU),
     "attention": (ready(numpy_attention), jax_attention, ATTENTION),
     "conv": (None, jax_conv, CONV),
-    "embedding": (lambda n, t, i, y: partial(n.take, t, i, axis=0, out=y, mode="clip"), lambda n, t, i: t[i], EMBEDDING),
+    "embedding": (lambda n, t, i, y: partial(n.take, t, i, 0, y, "clip"), lambda n, t, i: t[i], EMBEDDING),
     "add-4": (call("add"), lambda n, a, b: a + b, None),
 }
 
