@@ -63,7 +63,14 @@ void weft_tensor_set_name(weft_tensor tensor, const char *name)
     else weft_graph_fail(graph, weft_status_out_of_memory());
 }
 
-weft_tensor weft_tensor_place(weft_tensor tensor, const char *file, int line)
+/* Whether `message` begins with "function: ". */
+static bool names_function(const char *message, const char *function)
+{
+    size_t length = strlen(function);
+    return strncmp(message, function, length) == 0 && message[length] == ':';
+}
+
+weft_tensor weft_tensor_place(weft_tensor tensor, const char *function, const char *file, int line)
 {
     if (tensor.graph == NULL || weft_tensor_is_valid(tensor)) return tensor;
     weft_graph *root = weft_graph_root(tensor.graph);
@@ -73,7 +80,10 @@ weft_tensor weft_tensor_place(weft_tensor tensor, const char *file, int line)
     weft_bytes_init(&where, root->allocator);
     weft_bytes_print(&where, "%s:%d", file, line);
     weft_code code = weft_status_code(root->error);
-    weft_status *placed = weft_status_create(root->allocator, code, where.data, "%s", weft_status_message(root->error));
+    const char *message = weft_status_message(root->error);
+    weft_status *placed = names_function(message, function)
+                              ? weft_status_create(root->allocator, code, where.data, "%s", message)
+                              : weft_status_create(root->allocator, code, where.data, "%s (in %s)", message, function);
     /* Without memory for the place the error is kept as it is. */
     bool made = !where.failed && weft_status_code(placed) == code;
     weft_status_destroy(made ? root->error : placed);

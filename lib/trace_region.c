@@ -229,6 +229,7 @@ static weft_tensor trace_fold(region_trace *trace, weft_extent trips, weft_tenso
     weft_tensor *next = allocate(trace, initial.count, sizeof *next);
     weft_tensor *carried = enter_operands(trace, initial);
     weft_tensor failed = weft_tensor_failed(trace->graph);
+    if (body == NULL) return weft_trace_fail(trace->graph, WEFT_INVALID_ARGUMENT, "fold", "%s", "the body is NULL");
     if (next == NULL || carried == NULL) return failed;
     weft_tensors entered = {initial.count, carried};
     if (!begin_body(trace, true, entered)) return failed;
@@ -254,6 +255,10 @@ static weft_tensor trace_while(region_trace *trace, weft_tensors initial, weft_w
     weft_tensor *next = allocate(trace, initial.count, sizeof *next), *again = allocate(trace, 1, sizeof *again);
     weft_tensor *carried = enter_operands(trace, initial);
     weft_tensor failed = weft_tensor_failed(trace->graph);
+    if (condition == NULL || body == NULL) {
+        return weft_trace_fail(trace->graph, WEFT_INVALID_ARGUMENT, "while", "the %s is NULL",
+                               condition == NULL ? "condition" : "body");
+    }
     if (next == NULL || again == NULL || carried == NULL) return failed;
     weft_tensors entered = {initial.count, carried};
     if (!begin_body(trace, false, entered)) return failed;
@@ -280,6 +285,10 @@ static weft_tensor trace_cond(region_trace *trace, weft_tensor predicate, size_t
 {
     weft_tensor *entered = enter_operands(trace, (weft_tensors){1, &predicate});
     weft_tensor failed = weft_tensor_failed(trace->graph);
+    if (branches[0] == NULL || branches[1] == NULL) {
+        return weft_trace_fail(trace->graph, WEFT_INVALID_ARGUMENT, "cond", "the branch %s is NULL",
+                               branches[0] == NULL ? "then" : "otherwise");
+    }
     if (entered == NULL) return failed;
     for (size_t part = 0; part < 2; part++) {
         weft_tensor *results = allocate(trace, count, sizeof *results);

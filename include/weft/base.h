@@ -57,7 +57,8 @@ weft_code weft_status_code(const weft_status *status);
 /* One sentence for a person: what was wrong, with the argument, axis or label, the values and the rule. Never NULL. */
 const char *weft_status_message(const weft_status *status);
 
-/* Where: the public function, the op with the caller's file and line, or "file:line:column" of a text. May be "". */
+/* Where: the public function, the caller's "file:line" of an error of tracing, "file:line:column" of a text, or what
+ * the step computes that met bad data, as in a profile. May be "". */
 const char *weft_status_where(const weft_status *status);
 
 /* Frees `status`. NULL is fine. */

@@ -25,7 +25,8 @@ typedef struct weft_conv_options {
  * [n, o, spatial'...] with y[n, o, i...] = bias[o] + sum of w[o, c, k...] * x[n, g + c, i * stride + k * dilation -
  * low,
  * ...], where g is the first channel of o's group; groups must divide c and o. A spatial extent of m becomes
- * floor((m + low + high - dilation * (k - 1) - 1) / stride) + 1. Any numeric dtype; sums as by weft_dot.
+ * floor((m + low + high - dilation * (k - 1) - 1) / stride) + 1, and 0 where the kernel does not fit. Any numeric
+ * dtype; sums as by weft_dot.
  */
 weft_tensor weft_conv(weft_tensor x, weft_tensor w, const weft_conv_options *options);
 /*
@@ -79,14 +80,14 @@ weft_tensor weft_resize(weft_tensor x, weft_shape sizes, const weft_resize_optio
 
 /* The same calls with the caller's place attached to errors. */
 #ifndef WEFT_NO_PLACES
-#define weft_conv(...) WEFT_PLACED_(weft_conv(__VA_ARGS__))
-#define weft_conv_transpose(...) WEFT_PLACED_(weft_conv_transpose(__VA_ARGS__))
-#define weft_unfold(...) WEFT_PLACED_(weft_unfold(__VA_ARGS__))
-#define weft_max_pool(...) WEFT_PLACED_(weft_max_pool(__VA_ARGS__))
-#define weft_average_pool(...) WEFT_PLACED_(weft_average_pool(__VA_ARGS__))
-#define weft_adaptive_max_pool(...) WEFT_PLACED_(weft_adaptive_max_pool(__VA_ARGS__))
-#define weft_adaptive_average_pool(...) WEFT_PLACED_(weft_adaptive_average_pool(__VA_ARGS__))
-#define weft_resize(...) WEFT_PLACED_(weft_resize(__VA_ARGS__))
+#define weft_conv(...) WEFT_PLACED_(conv, __VA_ARGS__)
+#define weft_conv_transpose(...) WEFT_PLACED_(conv_transpose, __VA_ARGS__)
+#define weft_unfold(...) WEFT_PLACED_(unfold, __VA_ARGS__)
+#define weft_max_pool(...) WEFT_PLACED_(max_pool, __VA_ARGS__)
+#define weft_average_pool(...) WEFT_PLACED_(average_pool, __VA_ARGS__)
+#define weft_adaptive_max_pool(...) WEFT_PLACED_(adaptive_max_pool, __VA_ARGS__)
+#define weft_adaptive_average_pool(...) WEFT_PLACED_(adaptive_average_pool, __VA_ARGS__)
+#define weft_resize(...) WEFT_PLACED_(resize, __VA_ARGS__)
 #endif
 
 #ifdef __cplusplus

@@ -23,13 +23,13 @@ weft_tensor weft_logical_not(weft_tensor x);
 
 /* The same calls with the caller's place attached to errors. */
 #ifndef WEFT_NO_PLACES
-#define weft_clamp(...) WEFT_PLACED_(weft_clamp(__VA_ARGS__))
-#define weft_lerp(...) WEFT_PLACED_(weft_lerp(__VA_ARGS__))
-#define weft_is_close(...) WEFT_PLACED_(weft_is_close(__VA_ARGS__))
-#define weft_logical_and(...) WEFT_PLACED_(weft_logical_and(__VA_ARGS__))
-#define weft_logical_or(...) WEFT_PLACED_(weft_logical_or(__VA_ARGS__))
-#define weft_logical_xor(...) WEFT_PLACED_(weft_logical_xor(__VA_ARGS__))
-#define weft_logical_not(...) WEFT_PLACED_(weft_logical_not(__VA_ARGS__))
+#define weft_clamp(...) WEFT_PLACED_(clamp, __VA_ARGS__)
+#define weft_lerp(...) WEFT_PLACED_(lerp, __VA_ARGS__)
+#define weft_is_close(...) WEFT_PLACED_(is_close, __VA_ARGS__)
+#define weft_logical_and(...) WEFT_PLACED_(logical_and, __VA_ARGS__)
+#define weft_logical_or(...) WEFT_PLACED_(logical_or, __VA_ARGS__)
+#define weft_logical_xor(...) WEFT_PLACED_(logical_xor, __VA_ARGS__)
+#define weft_logical_not(...) WEFT_PLACED_(logical_not, __VA_ARGS__)
 #endif
 
 #ifdef __cplusplus

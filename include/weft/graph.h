@@ -117,9 +117,9 @@ bool weft_require_equal(weft_graph *graph, weft_extent a, weft_extent b, const c
 /* The same for a <= b. */
 bool weft_require_at_most(weft_graph *graph, weft_extent a, weft_extent b, const char *format, ...) WEFT_FORMAT(4, 5);
 
-/* Attaches the caller's place to the graph's error if that has none yet; the macros of ops.h call it. Returns `tensor`.
- */
-weft_tensor weft_tensor_place(weft_tensor tensor, const char *file, int line);
+/* Attaches the caller's place to the graph's error if that has none yet; where the error names another function, of
+ * which `function` is composed, it also gets " (in function)". The macros of ops.h call it. Returns `tensor`. */
+weft_tensor weft_tensor_place(weft_tensor tensor, const char *function, const char *file, int line);
 
 /* ---- text form ------------------------------------------------------------------------------------------------ */
 

@@ -93,8 +93,8 @@ static inline weft_extent weft_extent_same_(weft_extent extent)
 
 /* The same calls with the caller's place attached to errors. */
 #ifndef WEFT_NO_PLACES
-#define weft_index(...) WEFT_PLACED_(weft_index(__VA_ARGS__))
-#define weft_index_update(...) WEFT_PLACED_(weft_index_update(__VA_ARGS__))
+#define weft_index(...) WEFT_PLACED_(index, __VA_ARGS__)
+#define weft_index_update(...) WEFT_PLACED_(index_update, __VA_ARGS__)
 #endif
 
 #ifdef __cplusplus

@@ -23,11 +23,11 @@ weft_tensor weft_trace_matrix(weft_tensor x, int64_t diagonal, int64_t axis_a, i
 
 /* The same calls with the caller's place attached to errors. */
 #ifndef WEFT_NO_PLACES
-#define weft_matmul(...) WEFT_PLACED_(weft_matmul(__VA_ARGS__))
-#define weft_tensordot(...) WEFT_PLACED_(weft_tensordot(__VA_ARGS__))
-#define weft_outer(...) WEFT_PLACED_(weft_outer(__VA_ARGS__))
-#define weft_kron(...) WEFT_PLACED_(weft_kron(__VA_ARGS__))
-#define weft_trace_matrix(...) WEFT_PLACED_(weft_trace_matrix(__VA_ARGS__))
+#define weft_matmul(...) WEFT_PLACED_(matmul, __VA_ARGS__)
+#define weft_tensordot(...) WEFT_PLACED_(tensordot, __VA_ARGS__)
+#define weft_outer(...) WEFT_PLACED_(outer, __VA_ARGS__)
+#define weft_kron(...) WEFT_PLACED_(kron, __VA_ARGS__)
+#define weft_trace_matrix(...) WEFT_PLACED_(trace_matrix, __VA_ARGS__)
 #endif
 
 #ifdef __cplusplus

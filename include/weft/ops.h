@@ -36,13 +36,16 @@ weft_tensor weft_iota(weft_graph *graph, weft_dtype dtype, weft_shape shape, int
 weft_tensor weft_extent_tensor(weft_graph *graph, weft_extent extent);
 
 /* ---- elementwise ---- */
+/* Numbers. */
 weft_tensor weft_neg(weft_tensor x);
-/* Of a complex number its size, as f32 or f64: sqrt(re^2 + im^2), infinite where a part is. */
+/* Numbers; of a complex one its size, as f32 or f64: sqrt(re^2 + im^2), infinite where a part is. */
 weft_tensor weft_abs(weft_tensor x);
+/* Of floats, as the functions of floats below, and of complex numbers. */
 weft_tensor weft_exp(weft_tensor x);
 weft_tensor weft_log(weft_tensor x);
-weft_tensor weft_sqrt(weft_tensor x);
 weft_tensor weft_tanh(weft_tensor x);
+/* Of floats, rounded right, and of complex numbers. */
+weft_tensor weft_sqrt(weft_tensor x);
 /* The parts of complex numbers, as f32 for c64 and f64 for c128; other dtypes have none. */
 weft_tensor weft_real(weft_tensor x);
 weft_tensor weft_imag(weft_tensor x);
@@ -69,8 +72,8 @@ weft_tensor weft_angle(weft_tensor x);
  * number where the formula is; of b = 0 it is 1, of a = 0 it is 0 where Re(b) > 0 and else no number, as in numpy.
  */
 /*
- * Functions of floats. The bounds of their errors are in lib/loop/math.def: at most 1 unit of the last place in f32 and
- * 1.5 in f64. Signed zeros, infinities and NaN are as Annex F of the C standard has them.
+ * Functions of floats. Their errors are at most 1 unit of the last place in f32 and 1.5 in f64; lib/loop/math.def in
+ * the sources has the bound of each. Signed zeros, infinities and NaN are as Annex F of the C standard has them.
  */
 weft_tensor weft_exp2(weft_tensor x);
 weft_tensor weft_expm1(weft_tensor x); /* exp(x) - 1 without cancellation */
@@ -118,6 +121,7 @@ weft_tensor weft_tgamma(weft_tensor x);
 /* The derivative of log(gamma(x)): -+infinity at +-0, NaN at negative integers and at -infinity. */
 weft_tensor weft_digamma(weft_tensor x);
 weft_tensor weft_not(weft_tensor x); /* bool: logical; integers: bitwise */
+/* Numbers. */
 weft_tensor weft_add(weft_tensor a, weft_tensor b);
 weft_tensor weft_sub(weft_tensor a, weft_tensor b);
 weft_tensor weft_mul(weft_tensor a, weft_tensor b);
@@ -134,8 +138,10 @@ weft_tensor weft_fmod(weft_tensor a, weft_tensor b);
 weft_tensor weft_pow(weft_tensor a, weft_tensor b);
 /* The magnitude of a with the sign of b; floats. */
 weft_tensor weft_copysign(weft_tensor a, weft_tensor b);
+/* Anything ordered. */
 weft_tensor weft_max(weft_tensor a, weft_tensor b);
 weft_tensor weft_min(weft_tensor a, weft_tensor b);
+/* bool: logical; integers: bitwise. */
 weft_tensor weft_and(weft_tensor a, weft_tensor b);
 weft_tensor weft_or(weft_tensor a, weft_tensor b);
 weft_tensor weft_xor(weft_tensor a, weft_tensor b);
@@ -143,7 +149,7 @@ weft_tensor weft_xor(weft_tensor a, weft_tensor b);
  * or -1 where a negative integer is shifted right. */
 weft_tensor weft_shift_left(weft_tensor x, weft_tensor count);
 weft_tensor weft_shift_right(weft_tensor x, weft_tensor count);
-/* Comparisons give bool. */
+/* Comparisons give bool. eq and ne take any dtype, the others anything ordered: all but complex numbers. */
 weft_tensor weft_eq(weft_tensor a, weft_tensor b);
 weft_tensor weft_ne(weft_tensor a, weft_tensor b);
 weft_tensor weft_lt(weft_tensor a, weft_tensor b);
@@ -275,118 +281,118 @@ weft_tensor weft_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes);
 
 /* The same calls with the caller's place attached to errors. */
 #ifndef WEFT_NO_PLACES
-#define WEFT_PLACED_(call) weft_tensor_place(call, __FILE__, __LINE__)
-#define weft_input(...) WEFT_PLACED_(weft_input(__VA_ARGS__))
-#define weft_constant(...) WEFT_PLACED_(weft_constant(__VA_ARGS__))
-#define weft_scalar(...) WEFT_PLACED_(weft_scalar(__VA_ARGS__))
-#define weft_full(...) WEFT_PLACED_(weft_full(__VA_ARGS__))
-#define weft_iota(...) WEFT_PLACED_(weft_iota(__VA_ARGS__))
-#define weft_extent_tensor(...) WEFT_PLACED_(weft_extent_tensor(__VA_ARGS__))
-#define weft_neg(...) WEFT_PLACED_(weft_neg(__VA_ARGS__))
-#define weft_abs(...) WEFT_PLACED_(weft_abs(__VA_ARGS__))
-#define weft_exp(...) WEFT_PLACED_(weft_exp(__VA_ARGS__))
-#define weft_log(...) WEFT_PLACED_(weft_log(__VA_ARGS__))
-#define weft_sqrt(...) WEFT_PLACED_(weft_sqrt(__VA_ARGS__))
-#define weft_tanh(...) WEFT_PLACED_(weft_tanh(__VA_ARGS__))
-#define weft_real(...) WEFT_PLACED_(weft_real(__VA_ARGS__))
-#define weft_imag(...) WEFT_PLACED_(weft_imag(__VA_ARGS__))
-#define weft_complex(...) WEFT_PLACED_(weft_complex(__VA_ARGS__))
-#define weft_conj(...) WEFT_PLACED_(weft_conj(__VA_ARGS__))
-#define weft_angle(...) WEFT_PLACED_(weft_angle(__VA_ARGS__))
-#define weft_exp2(...) WEFT_PLACED_(weft_exp2(__VA_ARGS__))
-#define weft_expm1(...) WEFT_PLACED_(weft_expm1(__VA_ARGS__))
-#define weft_log2(...) WEFT_PLACED_(weft_log2(__VA_ARGS__))
-#define weft_log10(...) WEFT_PLACED_(weft_log10(__VA_ARGS__))
-#define weft_log1p(...) WEFT_PLACED_(weft_log1p(__VA_ARGS__))
-#define weft_rsqrt(...) WEFT_PLACED_(weft_rsqrt(__VA_ARGS__))
-#define weft_cbrt(...) WEFT_PLACED_(weft_cbrt(__VA_ARGS__))
-#define weft_sinh(...) WEFT_PLACED_(weft_sinh(__VA_ARGS__))
-#define weft_cosh(...) WEFT_PLACED_(weft_cosh(__VA_ARGS__))
-#define weft_asinh(...) WEFT_PLACED_(weft_asinh(__VA_ARGS__))
-#define weft_acosh(...) WEFT_PLACED_(weft_acosh(__VA_ARGS__))
-#define weft_atanh(...) WEFT_PLACED_(weft_atanh(__VA_ARGS__))
-#define weft_sigmoid(...) WEFT_PLACED_(weft_sigmoid(__VA_ARGS__))
-#define weft_floor(...) WEFT_PLACED_(weft_floor(__VA_ARGS__))
-#define weft_ceil(...) WEFT_PLACED_(weft_ceil(__VA_ARGS__))
-#define weft_round(...) WEFT_PLACED_(weft_round(__VA_ARGS__))
-#define weft_trunc(...) WEFT_PLACED_(weft_trunc(__VA_ARGS__))
-#define weft_sign(...) WEFT_PLACED_(weft_sign(__VA_ARGS__))
-#define weft_is_nan(...) WEFT_PLACED_(weft_is_nan(__VA_ARGS__))
-#define weft_is_finite(...) WEFT_PLACED_(weft_is_finite(__VA_ARGS__))
-#define weft_population_count(...) WEFT_PLACED_(weft_population_count(__VA_ARGS__))
-#define weft_sin(...) WEFT_PLACED_(weft_sin(__VA_ARGS__))
-#define weft_cos(...) WEFT_PLACED_(weft_cos(__VA_ARGS__))
-#define weft_tan(...) WEFT_PLACED_(weft_tan(__VA_ARGS__))
-#define weft_asin(...) WEFT_PLACED_(weft_asin(__VA_ARGS__))
-#define weft_acos(...) WEFT_PLACED_(weft_acos(__VA_ARGS__))
-#define weft_atan(...) WEFT_PLACED_(weft_atan(__VA_ARGS__))
-#define weft_atan2(...) WEFT_PLACED_(weft_atan2(__VA_ARGS__))
-#define weft_erf(...) WEFT_PLACED_(weft_erf(__VA_ARGS__))
-#define weft_erfc(...) WEFT_PLACED_(weft_erfc(__VA_ARGS__))
-#define weft_lgamma(...) WEFT_PLACED_(weft_lgamma(__VA_ARGS__))
-#define weft_tgamma(...) WEFT_PLACED_(weft_tgamma(__VA_ARGS__))
-#define weft_digamma(...) WEFT_PLACED_(weft_digamma(__VA_ARGS__))
-#define weft_not(...) WEFT_PLACED_(weft_not(__VA_ARGS__))
-#define weft_add(...) WEFT_PLACED_(weft_add(__VA_ARGS__))
-#define weft_sub(...) WEFT_PLACED_(weft_sub(__VA_ARGS__))
-#define weft_mul(...) WEFT_PLACED_(weft_mul(__VA_ARGS__))
-#define weft_div(...) WEFT_PLACED_(weft_div(__VA_ARGS__))
-#define weft_remainder(...) WEFT_PLACED_(weft_remainder(__VA_ARGS__))
-#define weft_fmod(...) WEFT_PLACED_(weft_fmod(__VA_ARGS__))
-#define weft_pow(...) WEFT_PLACED_(weft_pow(__VA_ARGS__))
-#define weft_copysign(...) WEFT_PLACED_(weft_copysign(__VA_ARGS__))
-#define weft_shift_left(...) WEFT_PLACED_(weft_shift_left(__VA_ARGS__))
-#define weft_shift_right(...) WEFT_PLACED_(weft_shift_right(__VA_ARGS__))
-#define weft_max(...) WEFT_PLACED_(weft_max(__VA_ARGS__))
-#define weft_min(...) WEFT_PLACED_(weft_min(__VA_ARGS__))
-#define weft_and(...) WEFT_PLACED_(weft_and(__VA_ARGS__))
-#define weft_or(...) WEFT_PLACED_(weft_or(__VA_ARGS__))
-#define weft_xor(...) WEFT_PLACED_(weft_xor(__VA_ARGS__))
-#define weft_eq(...) WEFT_PLACED_(weft_eq(__VA_ARGS__))
-#define weft_ne(...) WEFT_PLACED_(weft_ne(__VA_ARGS__))
-#define weft_lt(...) WEFT_PLACED_(weft_lt(__VA_ARGS__))
-#define weft_le(...) WEFT_PLACED_(weft_le(__VA_ARGS__))
-#define weft_gt(...) WEFT_PLACED_(weft_gt(__VA_ARGS__))
-#define weft_ge(...) WEFT_PLACED_(weft_ge(__VA_ARGS__))
-#define weft_select(...) WEFT_PLACED_(weft_select(__VA_ARGS__))
-#define weft_cast(...) WEFT_PLACED_(weft_cast(__VA_ARGS__))
-#define weft_bitcast(...) WEFT_PLACED_(weft_bitcast(__VA_ARGS__))
-#define weft_reshape(...) WEFT_PLACED_(weft_reshape(__VA_ARGS__))
-#define weft_permute(...) WEFT_PLACED_(weft_permute(__VA_ARGS__))
-#define weft_broadcast(...) WEFT_PLACED_(weft_broadcast(__VA_ARGS__))
-#define weft_broadcast_in_dim(...) WEFT_PLACED_(weft_broadcast_in_dim(__VA_ARGS__))
-#define weft_slice(...) WEFT_PLACED_(weft_slice(__VA_ARGS__))
-#define weft_narrow(...) WEFT_PLACED_(weft_narrow(__VA_ARGS__))
-#define weft_pad(...) WEFT_PLACED_(weft_pad(__VA_ARGS__))
-#define weft_flip(...) WEFT_PLACED_(weft_flip(__VA_ARGS__))
-#define weft_window(...) WEFT_PLACED_(weft_window(__VA_ARGS__))
-#define weft_concat(...) WEFT_PLACED_(weft_concat(__VA_ARGS__))
-#define weft_gather(...) WEFT_PLACED_(weft_gather(__VA_ARGS__))
-#define weft_gather_axes(...) WEFT_PLACED_(weft_gather_axes(__VA_ARGS__))
-#define weft_scatter(...) WEFT_PLACED_(weft_scatter(__VA_ARGS__))
-#define weft_take_along_axis(...) WEFT_PLACED_(weft_take_along_axis(__VA_ARGS__))
-#define weft_scatter_along_axis(...) WEFT_PLACED_(weft_scatter_along_axis(__VA_ARGS__))
-#define weft_index_select(...) WEFT_PLACED_(weft_index_select(__VA_ARGS__))
-#define weft_index_add(...) WEFT_PLACED_(weft_index_add(__VA_ARGS__))
-#define weft_dynamic_slice(...) WEFT_PLACED_(weft_dynamic_slice(__VA_ARGS__))
-#define weft_dynamic_update_slice(...) WEFT_PLACED_(weft_dynamic_update_slice(__VA_ARGS__))
-#define weft_extract_diagonal(...) WEFT_PLACED_(weft_extract_diagonal(__VA_ARGS__))
-#define weft_embed_diagonal(...) WEFT_PLACED_(weft_embed_diagonal(__VA_ARGS__))
-#define weft_reduce_sum(...) WEFT_PLACED_(weft_reduce_sum(__VA_ARGS__))
-#define weft_reduce_prod(...) WEFT_PLACED_(weft_reduce_prod(__VA_ARGS__))
-#define weft_reduce_max(...) WEFT_PLACED_(weft_reduce_max(__VA_ARGS__))
-#define weft_reduce_min(...) WEFT_PLACED_(weft_reduce_min(__VA_ARGS__))
-#define weft_reduce_any(...) WEFT_PLACED_(weft_reduce_any(__VA_ARGS__))
-#define weft_reduce_all(...) WEFT_PLACED_(weft_reduce_all(__VA_ARGS__))
-#define weft_argmax(...) WEFT_PLACED_(weft_argmax(__VA_ARGS__))
-#define weft_argmin(...) WEFT_PLACED_(weft_argmin(__VA_ARGS__))
-#define weft_cumsum(...) WEFT_PLACED_(weft_cumsum(__VA_ARGS__))
-#define weft_cumprod(...) WEFT_PLACED_(weft_cumprod(__VA_ARGS__))
-#define weft_cummax(...) WEFT_PLACED_(weft_cummax(__VA_ARGS__))
-#define weft_cummin(...) WEFT_PLACED_(weft_cummin(__VA_ARGS__))
-#define weft_sort(...) WEFT_PLACED_(weft_sort(__VA_ARGS__))
-#define weft_argsort(...) WEFT_PLACED_(weft_argsort(__VA_ARGS__))
-#define weft_dot(...) WEFT_PLACED_(weft_dot(__VA_ARGS__))
+#define WEFT_PLACED_(name, ...) weft_tensor_place(weft_##name(__VA_ARGS__), #name, __FILE__, __LINE__)
+#define weft_input(...) WEFT_PLACED_(input, __VA_ARGS__)
+#define weft_constant(...) WEFT_PLACED_(constant, __VA_ARGS__)
+#define weft_scalar(...) WEFT_PLACED_(scalar, __VA_ARGS__)
+#define weft_full(...) WEFT_PLACED_(full, __VA_ARGS__)
+#define weft_iota(...) WEFT_PLACED_(iota, __VA_ARGS__)
+#define weft_extent_tensor(...) WEFT_PLACED_(extent_tensor, __VA_ARGS__)
+#define weft_neg(...) WEFT_PLACED_(neg, __VA_ARGS__)
+#define weft_abs(...) WEFT_PLACED_(abs, __VA_ARGS__)
+#define weft_exp(...) WEFT_PLACED_(exp, __VA_ARGS__)
+#define weft_log(...) WEFT_PLACED_(log, __VA_ARGS__)
+#define weft_sqrt(...) WEFT_PLACED_(sqrt, __VA_ARGS__)
+#define weft_tanh(...) WEFT_PLACED_(tanh, __VA_ARGS__)
+#define weft_real(...) WEFT_PLACED_(real, __VA_ARGS__)
+#define weft_imag(...) WEFT_PLACED_(imag, __VA_ARGS__)
+#define weft_complex(...) WEFT_PLACED_(complex, __VA_ARGS__)
+#define weft_conj(...) WEFT_PLACED_(conj, __VA_ARGS__)
+#define weft_angle(...) WEFT_PLACED_(angle, __VA_ARGS__)
+#define weft_exp2(...) WEFT_PLACED_(exp2, __VA_ARGS__)
+#define weft_expm1(...) WEFT_PLACED_(expm1, __VA_ARGS__)
+#define weft_log2(...) WEFT_PLACED_(log2, __VA_ARGS__)
+#define weft_log10(...) WEFT_PLACED_(log10, __VA_ARGS__)
+#define weft_log1p(...) WEFT_PLACED_(log1p, __VA_ARGS__)
+#define weft_rsqrt(...) WEFT_PLACED_(rsqrt, __VA_ARGS__)
+#define weft_cbrt(...) WEFT_PLACED_(cbrt, __VA_ARGS__)
+#define weft_sinh(...) WEFT_PLACED_(sinh, __VA_ARGS__)
+#define weft_cosh(...) WEFT_PLACED_(cosh, __VA_ARGS__)
+#define weft_asinh(...) WEFT_PLACED_(asinh, __VA_ARGS__)
+#define weft_acosh(...) WEFT_PLACED_(acosh, __VA_ARGS__)
+#define weft_atanh(...) WEFT_PLACED_(atanh, __VA_ARGS__)
+#define weft_sigmoid(...) WEFT_PLACED_(sigmoid, __VA_ARGS__)
+#define weft_floor(...) WEFT_PLACED_(floor, __VA_ARGS__)
+#define weft_ceil(...) WEFT_PLACED_(ceil, __VA_ARGS__)
+#define weft_round(...) WEFT_PLACED_(round, __VA_ARGS__)
+#define weft_trunc(...) WEFT_PLACED_(trunc, __VA_ARGS__)
+#define weft_sign(...) WEFT_PLACED_(sign, __VA_ARGS__)
+#define weft_is_nan(...) WEFT_PLACED_(is_nan, __VA_ARGS__)
+#define weft_is_finite(...) WEFT_PLACED_(is_finite, __VA_ARGS__)
+#define weft_population_count(...) WEFT_PLACED_(population_count, __VA_ARGS__)
+#define weft_sin(...) WEFT_PLACED_(sin, __VA_ARGS__)
+#define weft_cos(...) WEFT_PLACED_(cos, __VA_ARGS__)
+#define weft_tan(...) WEFT_PLACED_(tan, __VA_ARGS__)
+#define weft_asin(...) WEFT_PLACED_(asin, __VA_ARGS__)
+#define weft_acos(...) WEFT_PLACED_(acos, __VA_ARGS__)
+#define weft_atan(...) WEFT_PLACED_(atan, __VA_ARGS__)
+#define weft_atan2(...) WEFT_PLACED_(atan2, __VA_ARGS__)
+#define weft_erf(...) WEFT_PLACED_(erf, __VA_ARGS__)
+#define weft_erfc(...) WEFT_PLACED_(erfc, __VA_ARGS__)
+#define weft_lgamma(...) WEFT_PLACED_(lgamma, __VA_ARGS__)
+#define weft_tgamma(...) WEFT_PLACED_(tgamma, __VA_ARGS__)
+#define weft_digamma(...) WEFT_PLACED_(digamma, __VA_ARGS__)
+#define weft_not(...) WEFT_PLACED_(not, __VA_ARGS__)
+#define weft_add(...) WEFT_PLACED_(add, __VA_ARGS__)
+#define weft_sub(...) WEFT_PLACED_(sub, __VA_ARGS__)
+#define weft_mul(...) WEFT_PLACED_(mul, __VA_ARGS__)
+#define weft_div(...) WEFT_PLACED_(div, __VA_ARGS__)
+#define weft_remainder(...) WEFT_PLACED_(remainder, __VA_ARGS__)
+#define weft_fmod(...) WEFT_PLACED_(fmod, __VA_ARGS__)
+#define weft_pow(...) WEFT_PLACED_(pow, __VA_ARGS__)
+#define weft_copysign(...) WEFT_PLACED_(copysign, __VA_ARGS__)
+#define weft_shift_left(...) WEFT_PLACED_(shift_left, __VA_ARGS__)
+#define weft_shift_right(...) WEFT_PLACED_(shift_right, __VA_ARGS__)
+#define weft_max(...) WEFT_PLACED_(max, __VA_ARGS__)
+#define weft_min(...) WEFT_PLACED_(min, __VA_ARGS__)
+#define weft_and(...) WEFT_PLACED_(and, __VA_ARGS__)
+#define weft_or(...) WEFT_PLACED_(or, __VA_ARGS__)
+#define weft_xor(...) WEFT_PLACED_(xor, __VA_ARGS__)
+#define weft_eq(...) WEFT_PLACED_(eq, __VA_ARGS__)
+#define weft_ne(...) WEFT_PLACED_(ne, __VA_ARGS__)
+#define weft_lt(...) WEFT_PLACED_(lt, __VA_ARGS__)
+#define weft_le(...) WEFT_PLACED_(le, __VA_ARGS__)
+#define weft_gt(...) WEFT_PLACED_(gt, __VA_ARGS__)
+#define weft_ge(...) WEFT_PLACED_(ge, __VA_ARGS__)
+#define weft_select(...) WEFT_PLACED_(select, __VA_ARGS__)
+#define weft_cast(...) WEFT_PLACED_(cast, __VA_ARGS__)
+#define weft_bitcast(...) WEFT_PLACED_(bitcast, __VA_ARGS__)
+#define weft_reshape(...) WEFT_PLACED_(reshape, __VA_ARGS__)
+#define weft_permute(...) WEFT_PLACED_(permute, __VA_ARGS__)
+#define weft_broadcast(...) WEFT_PLACED_(broadcast, __VA_ARGS__)
+#define weft_broadcast_in_dim(...) WEFT_PLACED_(broadcast_in_dim, __VA_ARGS__)
+#define weft_slice(...) WEFT_PLACED_(slice, __VA_ARGS__)
+#define weft_narrow(...) WEFT_PLACED_(narrow, __VA_ARGS__)
+#define weft_pad(...) WEFT_PLACED_(pad, __VA_ARGS__)
+#define weft_flip(...) WEFT_PLACED_(flip, __VA_ARGS__)
+#define weft_window(...) WEFT_PLACED_(window, __VA_ARGS__)
+#define weft_concat(...) WEFT_PLACED_(concat, __VA_ARGS__)
+#define weft_gather(...) WEFT_PLACED_(gather, __VA_ARGS__)
+#define weft_gather_axes(...) WEFT_PLACED_(gather_axes, __VA_ARGS__)
+#define weft_scatter(...) WEFT_PLACED_(scatter, __VA_ARGS__)
+#define weft_take_along_axis(...) WEFT_PLACED_(take_along_axis, __VA_ARGS__)
+#define weft_scatter_along_axis(...) WEFT_PLACED_(scatter_along_axis, __VA_ARGS__)
+#define weft_index_select(...) WEFT_PLACED_(index_select, __VA_ARGS__)
+#define weft_index_add(...) WEFT_PLACED_(index_add, __VA_ARGS__)
+#define weft_dynamic_slice(...) WEFT_PLACED_(dynamic_slice, __VA_ARGS__)
+#define weft_dynamic_update_slice(...) WEFT_PLACED_(dynamic_update_slice, __VA_ARGS__)
+#define weft_extract_diagonal(...) WEFT_PLACED_(extract_diagonal, __VA_ARGS__)
+#define weft_embed_diagonal(...) WEFT_PLACED_(embed_diagonal, __VA_ARGS__)
+#define weft_reduce_sum(...) WEFT_PLACED_(reduce_sum, __VA_ARGS__)
+#define weft_reduce_prod(...) WEFT_PLACED_(reduce_prod, __VA_ARGS__)
+#define weft_reduce_max(...) WEFT_PLACED_(reduce_max, __VA_ARGS__)
+#define weft_reduce_min(...) WEFT_PLACED_(reduce_min, __VA_ARGS__)
+#define weft_reduce_any(...) WEFT_PLACED_(reduce_any, __VA_ARGS__)
+#define weft_reduce_all(...) WEFT_PLACED_(reduce_all, __VA_ARGS__)
+#define weft_argmax(...) WEFT_PLACED_(argmax, __VA_ARGS__)
+#define weft_argmin(...) WEFT_PLACED_(argmin, __VA_ARGS__)
+#define weft_cumsum(...) WEFT_PLACED_(cumsum, __VA_ARGS__)
+#define weft_cumprod(...) WEFT_PLACED_(cumprod, __VA_ARGS__)
+#define weft_cummax(...) WEFT_PLACED_(cummax, __VA_ARGS__)
+#define weft_cummin(...) WEFT_PLACED_(cummin, __VA_ARGS__)
+#define weft_sort(...) WEFT_PLACED_(sort, __VA_ARGS__)
+#define weft_argsort(...) WEFT_PLACED_(argsort, __VA_ARGS__)
+#define weft_dot(...) WEFT_PLACED_(dot, __VA_ARGS__)
 #endif
 
 #ifdef __cplusplus

@@ -55,9 +55,9 @@ weft_tensor weft_cond(weft_tensor predicate, size_t result_count, weft_branch th
                       void *context, weft_tensor *out_results);
 
 #ifndef WEFT_NO_PLACES
-#define weft_fold(...) WEFT_PLACED_(weft_fold(__VA_ARGS__))
-#define weft_while(...) WEFT_PLACED_(weft_while(__VA_ARGS__))
-#define weft_cond(...) WEFT_PLACED_(weft_cond(__VA_ARGS__))
+#define weft_fold(...) WEFT_PLACED_(fold, __VA_ARGS__)
+#define weft_while(...) WEFT_PLACED_(while, __VA_ARGS__)
+#define weft_cond(...) WEFT_PLACED_(cond, __VA_ARGS__)
 #endif
 
 #ifdef __cplusplus

@@ -58,18 +58,18 @@ weft_tensor weft_histogram(weft_tensor x, int64_t bins, double low, double high)
 
 /* The same calls with the caller's place attached to errors. */
 #ifndef WEFT_NO_PLACES
-#define weft_mean(...) WEFT_PLACED_(weft_mean(__VA_ARGS__))
-#define weft_variance(...) WEFT_PLACED_(weft_variance(__VA_ARGS__))
-#define weft_standard_deviation(...) WEFT_PLACED_(weft_standard_deviation(__VA_ARGS__))
-#define weft_logsumexp(...) WEFT_PLACED_(weft_logsumexp(__VA_ARGS__))
-#define weft_norm(...) WEFT_PLACED_(weft_norm(__VA_ARGS__))
-#define weft_count_nonzero(...) WEFT_PLACED_(weft_count_nonzero(__VA_ARGS__))
-#define weft_quantile(...) WEFT_PLACED_(weft_quantile(__VA_ARGS__))
-#define weft_median(...) WEFT_PLACED_(weft_median(__VA_ARGS__))
-#define weft_top_k(...) WEFT_PLACED_(weft_top_k(__VA_ARGS__))
-#define weft_searchsorted(...) WEFT_PLACED_(weft_searchsorted(__VA_ARGS__))
-#define weft_bincount(...) WEFT_PLACED_(weft_bincount(__VA_ARGS__))
-#define weft_histogram(...) WEFT_PLACED_(weft_histogram(__VA_ARGS__))
+#define weft_mean(...) WEFT_PLACED_(mean, __VA_ARGS__)
+#define weft_variance(...) WEFT_PLACED_(variance, __VA_ARGS__)
+#define weft_standard_deviation(...) WEFT_PLACED_(standard_deviation, __VA_ARGS__)
+#define weft_logsumexp(...) WEFT_PLACED_(logsumexp, __VA_ARGS__)
+#define weft_norm(...) WEFT_PLACED_(norm, __VA_ARGS__)
+#define weft_count_nonzero(...) WEFT_PLACED_(count_nonzero, __VA_ARGS__)
+#define weft_quantile(...) WEFT_PLACED_(quantile, __VA_ARGS__)
+#define weft_median(...) WEFT_PLACED_(median, __VA_ARGS__)
+#define weft_top_k(...) WEFT_PLACED_(top_k, __VA_ARGS__)
+#define weft_searchsorted(...) WEFT_PLACED_(searchsorted, __VA_ARGS__)
+#define weft_bincount(...) WEFT_PLACED_(bincount, __VA_ARGS__)
+#define weft_histogram(...) WEFT_PLACED_(histogram, __VA_ARGS__)
 #endif
 
 #ifdef __cplusplus

@@ -130,9 +130,16 @@ weft_tensor weft_stack(weft_tensors operands, int64_t axis)
     return stacked;
 }
 
+/* Whether there is a place for the results. */
+static bool wants_place(weft_graph *graph, const char *function, const char *name, const void *place)
+{
+    if (place == NULL) weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "%s is NULL", name);
+    return place != NULL;
+}
+
 static weft_tensor fail_parts(weft_tensor x, size_t count, weft_tensor *out_parts)
 {
-    for (size_t i = 0; i < count; i++) out_parts[i] = weft_tensor_failed(x.graph);
+    for (size_t i = 0; out_parts != NULL && i < count; i++) out_parts[i] = weft_tensor_failed(x.graph);
     return weft_tensor_failed(x.graph);
 }
 
@@ -152,7 +159,8 @@ weft_tensor weft_split_at(weft_tensor x, int64_t axis, weft_shape sizes, weft_te
 {
     int64_t at;
     if (!weft_composite_begin("split_at", 1, &x) ||
-        !weft_axis_normalize(x.graph, "split_at", axis, weft_tensor_rank(x), &at)) {
+        !weft_axis_normalize(x.graph, "split_at", axis, weft_tensor_rank(x), &at) ||
+        !wants_place(x.graph, "split_at", "out_parts", out_parts)) {
         return fail_parts(x, sizes.rank, out_parts);
     }
     if (sizes.rank == 0) return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "split_at", "%s", "there are no sizes");
@@ -169,7 +177,8 @@ weft_tensor weft_split(weft_tensor x, int64_t axis, size_t parts, weft_tensor *o
 {
     int64_t at;
     if (!weft_composite_begin("split", 1, &x) ||
-        !weft_axis_normalize(x.graph, "split", axis, weft_tensor_rank(x), &at)) {
+        !weft_axis_normalize(x.graph, "split", axis, weft_tensor_rank(x), &at) ||
+        !wants_place(x.graph, "split", "out_parts", out_parts)) {
         return fail_parts(x, parts, out_parts);
     }
     if (parts == 0) return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "split", "%s", "there are no parts");
@@ -190,9 +199,11 @@ weft_tensor weft_split(weft_tensor x, int64_t axis, size_t parts, weft_tensor *o
 weft_tensor weft_chunk(weft_tensor x, int64_t axis, size_t parts, weft_tensor *out_parts, size_t *out_count)
 {
     int64_t at, extent;
-    *out_count = 0;
+    if (out_count != NULL) *out_count = 0;
     if (!weft_composite_begin("chunk", 1, &x) ||
-        !weft_axis_normalize(x.graph, "chunk", axis, weft_tensor_rank(x), &at)) {
+        !weft_axis_normalize(x.graph, "chunk", axis, weft_tensor_rank(x), &at) ||
+        !wants_place(x.graph, "chunk", "out_parts", out_parts) ||
+        !wants_place(x.graph, "chunk", "out_count", out_count)) {
         return fail_parts(x, parts, out_parts);
     }
     if (parts == 0) return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "chunk", "%s", "there are no parts");
@@ -284,7 +295,10 @@ weft_tensor weft_meshgrid(weft_tensors axes, bool swap, weft_tensor *out_grids)
     weft_extent extents[WEFT_MAX_RANK];
     if (axes.count == 0 || axes.items == NULL) return weft_tensor_failed(NULL);
     weft_tensor first = axes.items[0];
-    if (!weft_composite_begin("meshgrid", axes.count, axes.items)) return fail_parts(first, axes.count, out_grids);
+    if (!weft_composite_begin("meshgrid", axes.count, axes.items) ||
+        !wants_place(first.graph, "meshgrid", "out_grids", out_grids)) {
+        return fail_parts(first, axes.count, out_grids);
+    }
     if (axes.count > WEFT_MAX_RANK) {
         fail_parts(first, axes.count, out_grids);
         return weft_trace_fail(first.graph, WEFT_INVALID_ARGUMENT, "meshgrid", "%zu operands are over %d", axes.count,

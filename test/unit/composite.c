@@ -222,6 +222,26 @@ static void shapes_refuse(void **state)
     expect_error(weft_meshgrid(WEFT_TENSORS(f.v, f.y), false, parts), WEFT_SHAPE_MISMATCH,
                  "meshgrid: operand 1 has rank 2, not 1");
     expect_error(weft_repeat(f.y, 2, N(3)), WEFT_OUT_OF_RANGE, "repeat: axis 2 is out of range for rank 2");
+    expect_error(weft_split(f.y, 1, 2, NULL), WEFT_INVALID_ARGUMENT, "split: out_parts is NULL");
+    expect_error(weft_split_at(f.y, 0, WEFT_SHAPE(N(3)), NULL), WEFT_INVALID_ARGUMENT, "split_at: out_parts is NULL");
+    expect_error(weft_chunk(f.y, 1, 2, NULL, &count), WEFT_INVALID_ARGUMENT, "chunk: out_parts is NULL");
+    expect_error(weft_chunk(f.y, 1, 2, parts, NULL), WEFT_INVALID_ARGUMENT, "chunk: out_count is NULL");
+    expect_error(weft_meshgrid(WEFT_TENSORS(f.v, f.v), false, NULL), WEFT_INVALID_ARGUMENT,
+                 "meshgrid: out_grids is NULL");
+}
+
+/* An error of a part says which function it is a part of. */
+static void parts_name_the_whole(void **state)
+{
+    (void)state;
+    expect_error(weft_matmul(f.y, f.v), WEFT_SHAPE_MISMATCH,
+                 "dot: contracted axis 1 of a has extent 4 but axis 0 of b has 3 (in matmul)");
+    expect_error(weft_stack(WEFT_TENSORS(f.y, f.d), 0), WEFT_DTYPE_MISMATCH,
+                 "concat: operand 1 has dtype f64 but operand 0 has f32; cast explicitly (in stack)");
+    expect_error(weft_relu(weft_stack(WEFT_TENSORS(f.y, f.v), 0)), WEFT_SHAPE_MISMATCH,
+                 "concat: operand 1 has rank 2 but operand 0 has 3 (in stack)");
+    expect_error(weft_repeat(f.y, 0, N(-1)), WEFT_OUT_OF_RANGE,
+                 "broadcast: axis 1 of the result has extent -1, below 0 (in repeat)");
 }
 
 static void statistics_refuse(void **state)
@@ -263,6 +283,8 @@ static void networks_refuse(void **state)
     expect_error(
         weft_mse_loss(weft_scalar(f.graph, WEFT_F32, 1), weft_scalar(f.graph, WEFT_F32, 1), WEFT_REDUCTION_BATCH_MEAN),
         WEFT_SHAPE_MISMATCH, "mse_loss: the operand has rank 0 but needs at least 1");
+    expect_error(weft_mse_loss(f.y, f.y, (weft_reduction_kind)17), WEFT_INVALID_ARGUMENT,
+                 "mse_loss: 17 is no weft_reduction_kind");
 }
 
 static void windows_refuse(void **state)
@@ -296,6 +318,9 @@ static void windows_refuse(void **state)
                  "adaptive_max_pool: size 0 is 0, below 1");
     expect_error(weft_resize(x, WEFT_SHAPE(N(3)), &(weft_resize_options){.scales = (const double[]){-1}}),
                  WEFT_INVALID_ARGUMENT, "resize: scale 0 is -1, not positive");
+    expect_error(weft_resize(x, WEFT_SHAPE(N(3)), &(weft_resize_options){.mode = (weft_resize_mode)2}),
+                 WEFT_INVALID_ARGUMENT,
+                 "resize: mode 2 is no weft_resize_mode, or coordinates 0 no weft_resize_coordinates");
 }
 
 static void activations_are_known(void **state)
@@ -387,6 +412,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(queries_that_see_nothing_give_zeros, set_up, tear_down),
         cmocka_unit_test_setup_teardown(filling_refuses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(shapes_refuse, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(parts_name_the_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(statistics_refuse, set_up, tear_down),
         cmocka_unit_test_setup_teardown(windows_refuse, set_up, tear_down),
         cmocka_unit_test_setup_teardown(networks_refuse, set_up, tear_down),

@@ -373,6 +373,24 @@ static void mistakes_are_named(void **state)
     assert_false(weft_tensor_is_valid(none));
 }
 
+static void functions_must_be_given(void **state)
+{
+    (void)state;
+    const weft_tensor one = number(1), is_so = weft_scalar(f.graph, WEFT_BOOL, 1);
+    weft_tensor results[1];
+    expect_error(weft_fold(N(2), WEFT_TENSORS(one), NULL, NULL, results), WEFT_INVALID_ARGUMENT,
+                 "fold: the body is NULL");
+    assert_false(weft_tensor_is_valid(results[0]));
+    expect_error(weft_while(WEFT_TENSORS(one), NULL, leave, NULL, NULL), WEFT_INVALID_ARGUMENT,
+                 "while: the condition is NULL");
+    expect_error(weft_while(WEFT_TENSORS(one), number_is_true, NULL, NULL, NULL), WEFT_INVALID_ARGUMENT,
+                 "while: the body is NULL");
+    expect_error(weft_cond(is_so, 1, NULL, no_branch, NULL, NULL), WEFT_INVALID_ARGUMENT,
+                 "cond: the branch then is NULL");
+    expect_error(weft_cond(is_so, 1, no_branch, NULL, NULL, NULL), WEFT_INVALID_ARGUMENT,
+                 "cond: the branch otherwise is NULL");
+}
+
 /* The place is the one in the body; results are failed tensors, and what follows fails silently. */
 static void errors_in_a_body_stick(void **state)
 {
@@ -537,6 +555,7 @@ int main(int argc, char **argv)
         IN_FIXTURE(matrix_power),
         IN_FIXTURE(extension_step_in_a_fold),
         IN_FIXTURE(mistakes_are_named),
+        IN_FIXTURE(functions_must_be_given),
         IN_FIXTURE(errors_in_a_body_stick),
         IN_FIXTURE(extents_of_results_are_guarded),
         IN_FIXTURE(endless_loops_can_be_cancelled),
