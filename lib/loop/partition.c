@@ -256,12 +256,19 @@ static weft_role engine_of(const weft_partition *partition, uint32_t n)
 }
 
 /* Whether the reduction may be a stage of the kernel that reads it. */
-static bool may_be_stage(const weft_partition *partition, uint32_t n)
+static bool may_be_stage(const weft_partition *partition, uint32_t n, weft_reduction *out_reduction)
+{
+    if (partition->forced[n] || engine_of(partition, n) != WEFT_ROLE_KERNEL) return false;
+    weft_reduction_fill(partition->compiled->graph, n, out_reduction);
+    return out_reduction->chunk == 0;
+}
+
+/* The same, for reductions along memory: a kernel with stages across it walks memory in short runs, which what follows
+ * should not be drawn into. */
+static bool starts_row(const weft_partition *partition, uint32_t n)
 {
     weft_reduction reduction;
-    if (partition->forced[n] || engine_of(partition, n) != WEFT_ROLE_KERNEL) return false;
-    weft_reduction_fill(partition->compiled->graph, n, &reduction);
-    return reduction.chunk == 0;
+    return may_be_stage(partition, n, &reduction) && reduction.lanes > 1;
 }
 
 /* Ascending: what recomputing costs, memory for what would make a kernel too large, and what follows stages. */
@@ -283,7 +290,7 @@ static void weigh(weft_partition *partition, const uint8_t *live)
         bool is_step = is_reduction(node) || node->op->op_class == WEFT_CLASS_REGION || weft_indexing_updates(id);
         bool is_read = partition->forced[n] || is_leaf_memory(graph, node) || is_step;
         partition->weights[n] = is_read ? 1 : weight;
-        partition->follow[n] = is_reduction(node) ? may_be_stage(partition, n) : follows && !is_read;
+        partition->follow[n] = is_reduction(node) ? starts_row(partition, n) : follows && !is_read;
     }
 }
 
@@ -321,8 +328,9 @@ static weft_role role_of(const weft_partition *partition, uint32_t n, uint32_t r
     bool scans = node->op->op_class == WEFT_CLASS_SCAN;
     if (engine != WEFT_ROLE_KERNEL || partition->forced[n] || updates || scans) return engine;
     if (is_reduction(node)) {
+        weft_reduction reduction;
         bool fits = !shared && root != 0 && partition->roles[root - 1] == WEFT_ROLE_KERNEL;
-        return fits && may_be_stage(partition, n) ? WEFT_ROLE_STAGE : WEFT_ROLE_KERNEL;
+        return fits && may_be_stage(partition, n, &reduction) ? WEFT_ROLE_STAGE : WEFT_ROLE_KERNEL;
     }
     return shared && partition->weights[n] > CHEAP_TO_REPEAT ? WEFT_ROLE_KERNEL : WEFT_ROLE_INLINE;
 }

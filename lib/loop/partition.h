@@ -27,7 +27,7 @@ typedef struct weft_partition {
     uint8_t *roles;  /* weft_role of each node */
     uint8_t *forced; /* nodes that must have memory; grows, see weft_partition_force */
     uint8_t *looped; /* products the library cannot read as they lie: done by loops */
-    uint8_t *follow; /* nodes computed, without memory between, from a reduction that may be a stage */
+    uint8_t *follow; /* nodes computed, without memory between, from a reduction along memory that may be a stage */
     uint32_t *roots; /* for INLINE and STAGE: the one root that reads it, or none (0) when several do; root node + 1 */
     uint32_t *weights; /* about how many scalar operations recomputing an element costs */
     bool changed;      /* something was forced since the last fill */

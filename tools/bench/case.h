@@ -33,11 +33,11 @@ typedef struct weft_bench_case {
     double bytes, flops; /* of one pass, each element moved once; 0 where that says nothing */
     double tolerance;    /* largest difference to the floor, over the largest magnitude */
     weft_tensor (*trace)(const weft_tensor *inputs);
-    size_t scratch;                    /* elements of case_data.scratch, */
+    size_t scratch;                         /* elements of case_data.scratch, */
     void (*prepare)(const case_data *data); /* which this fills before anything is measured */
-    case_floor floors[CASE_FLOORS]; /* the faster one counts; the second may be NULL */
-    int64_t rows;                   /* that the floor's threads share */
-    unsigned chunks;                /* of rows per thread; 0: not worth threads */
+    case_floor floors[CASE_FLOORS];         /* the faster one counts; the second may be NULL */
+    int64_t rows;                           /* that the floor's threads share */
+    unsigned chunks;                        /* of rows per thread; 0: not worth threads */
 } weft_bench_case;
 
 size_t weft_bench_case_count(void);
