@@ -15,6 +15,9 @@
  */
 static const double most_real = 709.0, taken = 636.0, exp_of_taken = 0x1.77dbc9d0946afp+917;
 
+/* From here on sinh(x) and cosh(x) are one number. */
+static const double large_tanh = 20.0;
+
 /* x nearer to zero by `taken` where `size`, which is x or |x|, is large, and the factor that this costs. */
 static weft_inst_id lessen(const writer *w, weft_inst_id x, weft_inst_id size, weft_inst_id *out_factor)
 {
@@ -104,18 +107,23 @@ pair weft_complex_cosh(const writer *w, pair a, pair unused, bool scaled)
 }
 
 /*
- * tanh(x + iy) = (sinh(x) cosh(x) + i sin(y) cos(y)) / (sinh(x)^2 + cos(y)^2). With all of it divided by cosh(x)^2
- * nothing overflows, and for large x the parts are 1 and what is left of sin(y) cos(y).
+ * tanh(x + iy) = (sinh(x) cosh(x) + i sin(y) cos(y)) / (sinh(x)^2 + cos(y)^2). Where x is large all of it is divided by
+ * cosh(x)^2, beside which sinh(x) is as large: nothing overflows.
  */
 pair weft_complex_tanh(const writer *w, pair a, pair unused, bool scaled)
 {
     (void)unused;
     (void)scaled;
     circle c = turn(w, a.re, a.im);
-    weft_inst_id t = unary(w, WEFT_SCALAR_tanh, a.re), cosine = unary(w, WEFT_SCALAR_cosh, a.re);
-    weft_inst_id p = quotient(w, c.cosine, cosine), q = quotient(w, choose(w, c.lost, real(w, 0.0), c.sine), cosine);
-    weft_inst_id square = mul(w, p, p), under = fma3(w, t, t, square);
-    weft_inst_id re = quotient(w, t, under), im = quotient(w, mul(w, p, q), under);
+    weft_inst_id one = real(w, 1.0), sine = choose(w, c.lost, real(w, 0.0), c.sine);
+    weft_inst_id sinh = unary(w, WEFT_SCALAR_sinh, a.re), cosh = unary(w, WEFT_SCALAR_cosh, a.re);
+    weft_inst_id large = less(w, real(w, large_tanh), absolute(w, a.re));
+    weft_inst_id factor = choose(w, large, quotient(w, one, cosh), one);
+    sinh = choose(w, large, with_sign(w, one, a.re), sinh);
+    cosh = choose(w, large, one, cosh);
+    pair turned = scale(w, (pair){c.cosine, sine}, factor);
+    weft_inst_id square = mul(w, turned.re, turned.re), under = fma3(w, sinh, sinh, square);
+    weft_inst_id re = quotient(w, mul(w, sinh, cosh), under), im = quotient(w, mul(w, turned.re, turned.im), under);
     re = choose(w, is_zero(w, a.re), a.re, re);
     return (pair){re, choose(w, is_zero(w, a.im), a.im, im)};
 }
@@ -158,15 +166,24 @@ static weft_inst_id twice_unbiased(const writer *w, weft_inst_id exponent)
     return add(w, unbiased, unbiased);
 }
 
+/* a + b, and what its rounding lost (Knuth's TwoSum). */
+static weft_inst_id exact_sum(const writer *w, weft_inst_id a, weft_inst_id b, weft_inst_id *out_lost)
+{
+    weft_inst_id sum = add(w, a, b), of_b = sub(w, sum, a), of_a = sub(w, sum, of_b);
+    weft_inst_id lost_a = sub(w, a, of_a), lost_b = sub(w, b, of_b);
+    *out_lost = add(w, lost_a, lost_b);
+    return sum;
+}
+
 /* x^2 + y^2 and what its rounding lost; squares of parts of c64 are exact. */
 static weft_inst_id exact_squares(const writer *w, pair z, bool scaled, weft_inst_id *out_lost)
 {
-    weft_inst_id x = mul(w, z.re, z.re), y = mul(w, z.im, z.im), sum = add(w, x, y);
-    weft_inst_id swapped = less(w, x, y), greater = choose(w, swapped, y, x), lesser = choose(w, swapped, x, y);
-    *out_lost = sum_error(w, sum, greater, lesser);
+    weft_inst_id x = mul(w, z.re, z.re), y = mul(w, z.im, z.im), sum = exact_sum(w, x, y, out_lost);
     if (!scaled) return sum;
-    weft_inst_id of_x = product_error(w, x, z.re, z.re), of_y = product_error(w, y, z.im, z.im);
-    *out_lost = add(w, *out_lost, add(w, of_x, of_y));
+    weft_inst_id of_x = product_error(w, x, z.re, z.re), of_y = product_error(w, y, z.im, z.im), rest, last;
+    weft_inst_id low = exact_sum(w, of_x, of_y, &last);
+    low = exact_sum(w, *out_lost, low, &rest);
+    *out_lost = add(w, low, add(w, rest, last));
     return sum;
 }
 

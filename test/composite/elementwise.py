@@ -45,3 +45,27 @@ def logical(draw):
     a, b = operands(draw, 2, draw.choice([*NUMBERS, numpy.bool_]))
     return draw.trial(lambda t, x, y: [t.logical_and(x, y), t.logical_or(x, y), t.logical_xor(x, y), t.logical_not(x)],
                       numpy.logical_and(a, b), numpy.logical_or(a, b), numpy.logical_xor(a, b), numpy.logical_not(a))
+
+
+@case
+def complex_functions(draw):
+    (x,) = operands(draw, 1, draw.choice([numpy.complex64, numpy.complex128]))
+    wide = x.astype(complex)
+    names = ["exp", "log", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "angle", "abs", "conj"]
+    return draw.trial(lambda t, z: [getattr(t, name)(z) for name in names],
+                      *(getattr(numpy, name)(wide) for name in names), scale=0)
+
+
+@case
+def complex_powers(draw):
+    a, b = operands(draw, 2, draw.choice([numpy.complex64, numpy.complex128]))
+    return draw.trial(lambda t, *all: [t.pow(*all)], a.astype(complex) ** b, ulp=128, scale=0)
+
+
+@case
+def complex_kinds(draw):
+    re, im = (draw.operand([17], numpy.float64, special=True) for _ in range(2))
+    z = re + 0j
+    z.imag = im
+    return draw.trial(lambda t, x, y: [t.is_nan(t.complex(x, y)), t.is_finite(t.complex(x, y))],
+                      numpy.isnan(z), numpy.isfinite(z))

@@ -61,6 +61,8 @@ class Draw(random.Random):
             data = self.values.random(shape) < 0.5
         elif kind in "iu":
             data = self.values.integers(-5 if low is None else low, 6 if high is None else high, shape)
+        elif kind == "c":
+            data = self.values.standard_normal([*shape, 2]) @ [1, 1j] * self.choice([1, 1, 3])
         elif low is not None:
             data = self.values.uniform(low, high, shape)
         else:
@@ -133,14 +135,15 @@ def differences(result, expected, ulp, scale):
     expected = numpy.asarray(expected)
     if result.shape != expected.shape:
         return f"the result has the shape {result.shape}, not {expected.shape}"
-    if result.dtype.kind != expected.dtype.kind or (result.dtype.kind != "f" and result.dtype != expected.dtype):
+    kind = result.dtype.kind
+    if kind != expected.dtype.kind or (kind not in "fc" and result.dtype != expected.dtype):
         return f"the result has the dtype {result.dtype}, not {expected.dtype}"
-    if result.dtype.kind != "f":
+    if kind not in "fc":
         wrong = result != expected
     else:
         with numpy.errstate(all="ignore"):
-            wide = result.astype(numpy.float64)
-            rounded = expected.astype(result.dtype).astype(numpy.float64)
+            wide = result.astype(numpy.float64 if kind == "f" else complex)
+            rounded = expected.astype(result.dtype).astype(wide.dtype)
             allowed = ulp * numpy.finfo(result.dtype).eps * (abs(expected) + scale)
             same = (wide == rounded) | (numpy.isnan(wide) & numpy.isnan(rounded))
             wrong = ~(same | (numpy.isfinite(expected) & (abs(wide - expected) <= allowed)))

@@ -3,7 +3,7 @@
  * Runs text cases: run FILE... A file is a sequence of cases, each
  *     # case: what it shows
  *     # passes: a,b                       (none when missing; `kernels`: compiled, and the kernels that makes)
- *     graph text, or kernel text            (passes of kernels: math, reuse, schedule, schedule_gpu)
+ *     graph text, or kernel text            (passes of kernels: complex, math, reuse, schedule, schedule_gpu)
  *     # expect                            and the text after the passes; or
  *     # error: part of the message
  * What is expected must also survive being printed again.
@@ -89,6 +89,7 @@ static bool read_case(const char **cursor, size_t *line_number, text_case *c)
 static weft_status *run_kernel_pass(weft_kernel *kernel, const char *pass, size_t length)
 {
     static const weft_machine cpu = {.vector_bytes = 32, .registers = 16}, gpu = {.gpu = true};
+    if (strncmp(pass, "complex", length) == 0) return weft_kernel_expand_complex(kernel);
     if (strncmp(pass, "math", length) == 0) return weft_kernel_lower_math(kernel);
     if (strncmp(pass, "narrow", length) == 0) return weft_kernel_narrow(kernel);
     if (strncmp(pass, "reuse", length) == 0) return weft_kernel_reuse_values(kernel);

@@ -120,10 +120,29 @@ static bound damped(weft_dtype dtype, bound x, double low, double high)
     return between(low, high, false, x.error + 4 * epsilon_of(dtype) * fmax(fabs(low), fabs(high)));
 }
 
+/* Sizes and slopes are at most those of exp of a part. Of tan and tanh the poles are 1.5 away from zero. */
+static bound complex_function(weft_op_id op, weft_dtype dtype, bound x)
+{
+    bound wide = x;
+    wide.error *= 2;
+    switch (op) {
+    case WEFT_OP_exp:
+    case WEFT_OP_sin:
+    case WEFT_OP_cos:
+    case WEFT_OP_sinh:
+    case WEFT_OP_cosh: return growing(dtype, wide, -1.01);
+    case WEFT_OP_tan:
+    case WEFT_OP_tanh:
+        if (size_of(x) + x.error > 0.8) return unknown;
+        return between(-2, 2, false, 6 * x.error + 24 * epsilon_of(dtype));
+    default: return unknown;
+    }
+}
+
 static bound function(weft_op_id op, weft_dtype dtype, bound x)
 {
     double place = epsilon_of(dtype), least = x.low - x.error, size = size_of(x);
-    if (is_complex(dtype)) return unknown;
+    if (is_complex(dtype)) return complex_function(op, dtype, x);
     switch (op) {
     case WEFT_OP_exp:
     case WEFT_OP_exp2: return growing(dtype, x, 0);

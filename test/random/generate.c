@@ -151,6 +151,16 @@ static weft_tensor make_special(generator *g, weft_tensor x)
     return ANY_OF(gammas)(weft_min(from_one(x), filled(x, 6)));
 }
 
+static weft_tensor make_complex_function(generator *g, weft_tensor x)
+{
+    static const unary_function growing[] = {weft_exp, weft_sin, weft_cos, weft_sinh, weft_cosh};
+    static const unary_function with_poles[] = {weft_tan, weft_tanh};
+    bool grows = chance(g, 2);
+    weft_tensor re = with_magnitude(weft_real(x), grows ? 2 : 0.75);
+    weft_tensor near = weft_complex(re, with_magnitude(weft_imag(x), grows ? 2 : 0.75));
+    return grows ? ANY_OF(growing)(near) : ANY_OF(with_poles)(near);
+}
+
 static weft_tensor make_unary(generator *g, weft_tensor x)
 {
     static const unary_function integers[] = {weft_not, weft_neg, weft_abs, weft_sign, weft_population_count};
@@ -161,8 +171,9 @@ static weft_tensor make_unary(generator *g, weft_tensor x)
     static const unary_function of_positive[] = {weft_log, weft_log2, weft_log10, weft_log1p, weft_sqrt, weft_rsqrt};
     if (weft_tensor_dtype(x) == WEFT_BOOL) return weft_not(x);
     if (is_complex(x)) {
-        static const unary_function complexes[] = {weft_conj, weft_neg, weft_abs, weft_real, weft_imag};
-        return ANY_OF(complexes)(x);
+        static const unary_function complexes[] = {weft_conj, weft_neg,    weft_abs,      weft_real,
+                                                   weft_imag, weft_is_nan, weft_is_finite};
+        return chance(g, 2) ? make_complex_function(g, x) : ANY_OF(complexes)(x);
     }
     if (!is_float(x)) return ANY_OF(integers)(x);
     switch (below(g, 9)) {

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Measures the complex rows of math.def: both parts of the results, each in places of its own, against formulas of real
+ * functions in MPFR.
+ *   complex [--exhaustive] [FUNCTION...]
+ * --exhaustive takes a hundred times as many points.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <weft/weft.h>
+#include "test/conform/number.h"
+#include "test/math/judge.h"
+#include "test/math/points.h"
+#include "test/support.h"
+
+enum { BLOCK = 1 << 13, BITS = 240 };
+
+static struct {
+    bool exhaustive;
+    char **names;
+    int name_count;
+} options;
+
+/* ---- exact parts, of x + yi ---- */
+
+/* Zero times infinity is zero: what is infinite here is a number too large for MPFR. */
+static void multiply(mpfr_t r, const mpfr_t a, const mpfr_t b)
+{
+    bool none = mpfr_zero_p(a) || mpfr_zero_p(b), negative = mpfr_signbit(a) != mpfr_signbit(b);
+    if (none) mpfr_set_zero(r, negative ? -1 : 1);
+    else mpfr_mul(r, a, b, MPFR_RNDN);
+}
+
+typedef int real_function(mpfr_t r, const mpfr_t a, mpfr_rnd_t mode);
+
+/* f(x) g(y) */
+static int product(mpfr_t r, const mpfr_t x, const mpfr_t y, real_function *f, real_function *g)
+{
+    mpfr_t left, right;
+    mpfr_inits2(BITS, left, right, (mpfr_ptr)NULL);
+    f(left, x, MPFR_RNDN);
+    g(right, y, MPFR_RNDN);
+    multiply(r, left, right);
+    mpfr_clears(left, right, (mpfr_ptr)NULL);
+    return 0;
+}
+
+/* sinh(x) cosh(x) / d or sin(y) cos(y) / d with d = sinh(x)^2 + cos(y)^2, all divided by cosh(x)^2. */
+static int tangent(mpfr_t r, const mpfr_t x, const mpfr_t y, bool imaginary)
+{
+    mpfr_t t, p, q, d;
+    mpfr_inits2(BITS, t, p, q, d, (mpfr_ptr)NULL);
+    mpfr_tanh(t, x, MPFR_RNDN);
+    mpfr_sech(d, x, MPFR_RNDN);
+    mpfr_sin_cos(q, p, y, MPFR_RNDN);
+    mpfr_mul(p, p, d, MPFR_RNDN);
+    mpfr_mul(q, q, d, MPFR_RNDN);
+    mpfr_mul(q, q, p, MPFR_RNDN);
+    mpfr_fmma(d, t, t, p, p, MPFR_RNDN);
+    mpfr_div(r, imaginary ? q : t, d, MPFR_RNDN);
+    mpfr_clears(t, p, q, d, (mpfr_ptr)NULL);
+    return 0;
+}
+
+/* Where |z| is near one from |z|^2 - 1 = (a - 1) (a + 1) + b^2, a the larger part. */
+static int log_of_size(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    mpfr_t a, b;
+    mpfr_inits2(BITS, a, b, (mpfr_ptr)NULL);
+    bool real_is_larger = mpfr_cmpabs(x, y) >= 0;
+    mpfr_abs(a, real_is_larger ? x : y, MPFR_RNDN);
+    mpfr_set(b, real_is_larger ? y : x, MPFR_RNDN);
+    if (mpfr_cmp_d(a, 0.5) > 0 && mpfr_cmp_d(a, 2) < 0) {
+        mpfr_sqr(b, b, MPFR_RNDN);
+        mpfr_sub_ui(r, a, 1, MPFR_RNDN);
+        mpfr_add_ui(a, a, 1, MPFR_RNDN);
+        mpfr_fma(r, r, a, b, MPFR_RNDN);
+        mpfr_log1p(r, r, MPFR_RNDN);
+        mpfr_div_2ui(r, r, 1, MPFR_RNDN);
+    } else {
+        mpfr_hypot(r, a, b, MPFR_RNDN);
+        mpfr_log(r, r, MPFR_RNDN);
+    }
+    mpfr_clears(a, b, (mpfr_ptr)NULL);
+    return 0;
+}
+
+static int angle(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    return mpfr_atan2(r, y, x, MPFR_RNDN);
+}
+
+#define PRODUCT(name, f, g)                                                                                            \
+    static int name(mpfr_t r, const mpfr_t x, const mpfr_t y)                                                          \
+    {                                                                                                                  \
+        return product(r, x, y, f, g);                                                                                 \
+    }
+PRODUCT(exp_re, mpfr_exp, mpfr_cos)
+PRODUCT(exp_im, mpfr_exp, mpfr_sin)
+PRODUCT(sinh_re, mpfr_sinh, mpfr_cos)
+PRODUCT(sinh_im, mpfr_cosh, mpfr_sin)
+PRODUCT(cosh_re, mpfr_cosh, mpfr_cos)
+PRODUCT(cosh_im, mpfr_sinh, mpfr_sin)
+PRODUCT(sin_re, mpfr_sin, mpfr_cosh)
+PRODUCT(sin_im, mpfr_cos, mpfr_sinh)
+PRODUCT(cos_re, mpfr_cos, mpfr_cosh)
+
+static int cos_im(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    product(r, x, y, mpfr_sin, mpfr_sinh);
+    return mpfr_neg(r, r, MPFR_RNDN);
+}
+
+static int tanh_re(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    return tangent(r, x, y, false);
+}
+
+static int tanh_im(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    return tangent(r, x, y, true);
+}
+
+/* tan(x + yi) = -i tanh(-y + xi) */
+static int tan_re(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    return tangent(r, y, x, true);
+}
+
+static int tan_im(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    return tangent(r, y, x, false);
+}
+
+static const struct {
+    const char *name;
+    weft_judge_function parts[2];
+} functions[] = {
+#define ROW(function, re, im)                                                                                          \
+    {                                                                                                                  \
+#function,                                                                                                     \
+        {                                                                                                              \
+            {#re, 2, NULL, NULL, re},                                                                                  \
+            {                                                                                                          \
+#im, 2, NULL, NULL, im                                                                                 \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+    ROW(exp, exp_re, exp_im), ROW(log, log_of_size, angle), ROW(sin, sin_re, sin_im),    ROW(cos, cos_re, cos_im),
+    ROW(tan, tan_re, tan_im), ROW(sinh, sinh_re, sinh_im),  ROW(cosh, cosh_re, cosh_im), ROW(tanh, tanh_re, tanh_im),
+};
+
+static const weft_judge_function *parts_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (strcmp(functions[i].name, name) == 0) return functions[i].parts;
+    fail_msg("there are no exact parts of %s", name);
+    return NULL;
+}
+
+/* ---- points ---- */
+
+/* Of every eight points two are moved near the unit circle, and one each near the poles of tan and of tanh. */
+static void move(size_t i, double *x, double *y)
+{
+    const double quarter = 1.57079632679489661923;
+    double angle = fmod(*x, 7), least = ldexp(fmod(*y, 1), -(int)(i / 8 % 60)), turns = fmod(floor(*x), 1000);
+    if (!isfinite(angle) || !isfinite(least)) return;
+    switch (i % 8) {
+    case 0:
+        *x = cos(angle);
+        *y = sin(angle) + least;
+        break;
+    case 1:
+        *x = i & 8 ? 1 : 1 + least;
+        *y = least;
+        break;
+    case 2:
+        *x = (2 * turns + 1) * quarter;
+        *y = least;
+        break;
+    case 3:
+        *x = least;
+        *y = (2 * turns + 1) * quarter;
+        break;
+    default: break;
+    }
+}
+
+static void put(weft_dtype dtype, void *data, size_t i, double value)
+{
+    if (dtype == WEFT_F32) ((float *)data)[i] = (float)value;
+    else ((double *)data)[i] = value;
+}
+
+static double get(weft_dtype dtype, const void *data, size_t i)
+{
+    return weft_test_decode(dtype, (const char *)data + i * weft_dtype_size(dtype));
+}
+
+/* ---- rows ---- */
+
+typedef struct row {
+    const char *name;
+    weft_dtype dtype;
+    double bound;
+} row;
+
+static const row rows[] = {
+#define WEFT_MATH(name, dtype, ulp)
+#define WEFT_MATH_EMITTED(name, dtype, ulp)
+#define WEFT_MATH_COMPLEX(name, dtype, ulp) {#name, WEFT_##dtype, ulp},
+#include "lib/loop/math.def"
+#undef WEFT_MATH
+#undef WEFT_MATH_EMITTED
+};
+
+typedef struct runner {
+    weft_dtype part;
+    weft_executor *executor;
+    weft_program *program;
+    weft_array *input, *output;
+    double x[BLOCK], y[BLOCK], z[2 * BLOCK], found[2 * BLOCK]; /* room for parts of any dtype */
+} runner;
+
+static weft_array *wrap(weft_dtype dtype, void *data)
+{
+    const int64_t shape[] = {BLOCK};
+    weft_array *array;
+    weft_test_ok(weft_array_wrap(NULL, dtype, 1, shape, NULL, data, NULL, NULL, &array));
+    return array;
+}
+
+static runner *open_runner(const row *which)
+{
+    weft_graph *graph;
+    runner *r = calloc(1, sizeof *r);
+    assert_non_null(r);
+    r->part = weft_dtype_component(which->dtype);
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_tensor z = weft_input(graph, "z", which->dtype, WEFT_SHAPE(weft_extent_of(BLOCK)));
+    weft_tensor result = weft_trace(graph, which->name, WEFT_TENSORS(z), NULL);
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(result), NULL, &r->program));
+    weft_graph_destroy(graph);
+    weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.threads = 1}, &r->executor));
+    r->input = wrap(which->dtype, r->z);
+    r->output = wrap(which->dtype, r->found);
+    return r;
+}
+
+static void close_runner(runner *r)
+{
+    weft_array_release(r->input);
+    weft_array_release(r->output);
+    weft_program_release(r->program);
+    weft_executor_destroy(r->executor);
+    free(r);
+}
+
+/* The next points, and what the function gives there. */
+static bool run(runner *r, weft_points *points)
+{
+    if (!weft_points_fill(points, BLOCK, r->x, r->y)) return false;
+    for (size_t i = 0; i < BLOCK; i++) {
+        double x = get(r->part, r->x, i), y = get(r->part, r->y, i);
+        if (points->next > points->specials + BLOCK) move(i, &x, &y);
+        put(r->part, r->z, 2 * i, x);
+        put(r->part, r->z, 2 * i + 1, y);
+    }
+    weft_test_ok(weft_executor_run(
+        r->executor, r->program,
+        &(weft_run){
+            .runtime = "llvm", .input_count = 1, .inputs = &r->input, .output_count = 1, .outputs = &r->output}));
+    return true;
+}
+
+/* Points without infinities and NaN: those have values that C gives, not the formula. */
+static bool measure(const row *which)
+{
+    const weft_judge_function *parts = parts_of(which->name);
+    runner *r = open_runner(which);
+    weft_points points;
+    weft_judge judges[2];
+    for (size_t p = 0; p < 2; p++) weft_judge_init(&judges[p], &parts[p], r->part, which->bound);
+    weft_points_init(&points, r->part, 2, options.exhaustive);
+    points.count = points.specials + (options.exhaustive ? 4000000 : 40000);
+    while (run(r, &points))
+        for (size_t i = 0; i < 2 * BLOCK; i++) {
+            double x = get(r->part, r->z, i & ~(size_t)1), y = get(r->part, r->z, i | 1);
+            if (isfinite(x) && isfinite(y)) weft_judge_note(&judges[i & 1], x, y, get(r->part, r->found, i));
+        }
+    close_runner(r);
+    bool good = judges[0].worst <= which->bound && judges[1].worst <= which->bound;
+    printf("%-5s %-5s", which->name, weft_dtype_name(which->dtype));
+    for (size_t p = 0; p < 2; p++) {
+        printf("  %.4f ULP at (%a, %a)", judges[p].worst, judges[p].a, judges[p].b);
+        weft_judge_finish(&judges[p]);
+    }
+    printf(", bound %.4g%s\n", which->bound, good ? "" : "  FAILED");
+    return good;
+}
+
+static bool is_wanted(const char *name)
+{
+    for (int k = 0; k < options.name_count; k++)
+        if (strcmp(options.names[k], name) == 0) return true;
+    return options.name_count == 0;
+}
+
+static void parts_are_within_bounds(void **state)
+{
+    (void)state;
+    size_t failed = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (is_wanted(rows[i].name)) failed += !measure(&rows[i]);
+    assert_int_equal(failed, 0);
+}
+
+int main(int argc, char **argv)
+{
+    options.exhaustive = argc > 1 && strcmp(argv[1], "--exhaustive") == 0;
+    options.names = argv + 1 + options.exhaustive;
+    options.name_count = argc - 1 - options.exhaustive;
+    const struct CMUnitTest tests[] = {cmocka_unit_test(parts_are_within_bounds)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
