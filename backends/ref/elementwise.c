@@ -57,10 +57,20 @@ static long double lesser(long double a, long double b)
     return isnan(a) || (!isnan(b) && a <= b) ? a : b;
 }
 
+/* C's CMPLXL, which not every compiler has. */
+static long double _Complex parts(long double re, long double im)
+{
+    const union {
+        long double parts[2];
+        long double _Complex number;
+    } both = {{re, im}};
+    return both.number;
+}
+
 /* The plain formula; C's own operator would look for infinities in a NaN. */
 static long double _Complex multiply(long double _Complex a, long double _Complex b)
 {
-    return CMPLXL(creall(a) * creall(b) - cimagl(a) * cimagl(b), creall(a) * cimagl(b) + cimagl(a) * creall(b));
+    return parts(creall(a) * creall(b) - cimagl(a) * cimagl(b), creall(a) * cimagl(b) + cimagl(a) * creall(b));
 }
 
 /* By zero and by infinities each part is divided by |b|. */
@@ -68,26 +78,26 @@ static long double _Complex divide(long double _Complex a, long double _Complex 
 {
     long double size = creall(b) * creall(b) + cimagl(b) * cimagl(b);
     long double _Complex top = size == 0 || isinf(size) ? a : multiply(a, conjl(b));
-    return CMPLXL(creall(top) / size, cimagl(top) / size);
+    return parts(creall(top) / size, cimagl(top) / size);
 }
 
 /* Of an infinity and an angle that is none libm loses the sign, which C leaves open. */
 static long double _Complex complex_sinh(long double _Complex a)
 {
-    return isinf(creall(a)) && !isfinite(cimagl(a)) ? CMPLXL(creall(a), NAN) : csinhl(a);
+    return isinf(creall(a)) && !isfinite(cimagl(a)) ? parts(creall(a), NAN) : csinhl(a);
 }
 
 static long double _Complex complex_sin(long double _Complex a)
 {
-    long double _Complex turned = complex_sinh(CMPLXL(-cimagl(a), creall(a)));
-    return CMPLXL(cimagl(turned), -creall(turned));
+    long double _Complex turned = complex_sinh(parts(-cimagl(a), creall(a)));
+    return parts(cimagl(turned), -creall(turned));
 }
 
 /* Zero to a power is 1, 0 or no number. */
 static long double _Complex complex_power(long double _Complex a, long double _Complex b)
 {
     if (b == 0) return 1;
-    if (a == 0) return creall(b) > 0 ? 0 : CMPLXL(NAN, NAN);
+    if (a == 0) return creall(b) > 0 ? 0 : parts(NAN, NAN);
     return cexpl(multiply(b, clogl(a)));
 }
 
@@ -116,7 +126,7 @@ REALS(sqrt, sqrtl(a)) NUMBERS(sqrt, csqrtl(a))
 REALS(tanh, tanhl(a)) NUMBERS(tanh, ctanhl(a))
 FUNCTION(real, number, long double _Complex, number, real, creall(a))
 FUNCTION(imag, number, long double _Complex, number, real, cimagl(a))
-FUNCTION(complex, real, long double, real, number, CMPLXL(a, b))
+FUNCTION(complex, real, long double, real, number, parts(a, b))
 REALS(exp2, exp2l(a))
 REALS(expm1, expm1l(a))
 REALS(log2, log2l(a))

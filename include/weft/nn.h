@@ -111,7 +111,7 @@ weft_tensor weft_bce_with_logits(weft_tensor x, weft_tensor target, weft_tensor 
 /* target * (log(target) - x) for logarithms x and probabilities `target`; 0 where `target` is 0. */
 weft_tensor weft_kl_divergence(weft_tensor x, weft_tensor target, weft_reduction_kind reduction);
 
-/* ---- losses of classes along `axis` of x ---- */
+/* ---- losses of classes: these lie along `axis` of x ---- */
 typedef struct weft_class_options {
     weft_tensor weights; /* [c], of x's dtype or f32 for a short one: what a row of each class counts; default 1 */
     bool ignores;        /* rows of class `ignored` count 0 */

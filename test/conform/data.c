@@ -180,7 +180,8 @@ static void fill_ties(void *context, int64_t number, void *element)
     double middle = (weft_test_decode(narrow, &code) + weft_test_decode(narrow, &next)) / 2;
     double towards = (random >> 1) % 3 == 0 ? middle : (random >> 1) % 3 == 1 ? -HUGE_VAL : HUGE_VAL;
     double real = fill->dtype == WEFT_F32 ? nextafterf((float)middle, (float)towards) : nextafter(middle, towards);
-    int bits = (int)weft_dtype_size(fill->dtype) * 8 - 1, shift = (int)(random >> 24) % (bits - 8);
+    int bits = (int)weft_dtype_size(fill->dtype) * 8 - 1,
+        shift = (int)(random >> 24 & 0xff) % (bits > 8 ? bits - 8 : 1);
     int64_t integer = ((int64_t)(code & 0x1ff) << shift) + (int64_t)(random >> 40) % 3 - 1;
     store(fill->dtype, real, random >> 60 & 1 ? integer : -integer, element);
 }

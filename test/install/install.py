@@ -80,7 +80,7 @@ class Installed(unittest.TestCase):
                 self.assertEqual(run(program, env=self.environment), textwrap.dedent(printed))
 
     def test_every_family_has_an_example(self):
-        for name in ["ops", "shape", "linear", "nn", "statistics", "index", "region"]:
+        for name in ["ops", "elementwise", "shape", "linear", "nn", "conv", "statistics", "index", "region"]:
             header = SOURCE / f"include/weft/{name}.h"
             shown = set(re.findall(r"@include (\w+)\.c", reference.convert(header, SOURCE / "tools/doc/examples")))
             groups = set(re.findall(r"@defgroup (\w+)", reference.convert(header, SOURCE / "tools/doc/examples")))

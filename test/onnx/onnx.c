@@ -58,11 +58,10 @@ static weft_status *read_arrays(const char *folder, const char *what, size_t cou
 /* ---- comparing ---- */
 
 /* Element i as a complex number, whatever the dtype; exact but for integers beyond 2^53. */
-static weft_status *widen(const weft_array *array, weft_array **out_wide)
+static weft_status *widen(weft_executor *executor, const weft_array *array, weft_array **out_wide)
 {
     weft_graph *graph;
     weft_program *program;
-    weft_executor *executor;
     weft_extent extents[WEFT_MAX_RANK];
     size_t rank = weft_array_rank(array);
     for (size_t i = 0; i < rank; i++) extents[i] = weft_extent_of(weft_array_shape(array)[i]);
@@ -71,13 +70,11 @@ static weft_status *widen(const weft_array *array, weft_array **out_wide)
     weft_status *status = weft_compile(graph, WEFT_TENSORS(weft_cast(x, WEFT_C128)), NULL, &program);
     weft_graph_destroy(graph);
     if (status != NULL) return status;
-    WEFT_TRY(weft_executor_create_standard(NULL, &executor));
     weft_array *input = (weft_array *)array;
     *out_wide = NULL;
     weft_run run = {.runtime = "ref", .input_count = 1, .inputs = &input, .output_count = 1, .outputs = out_wide};
     status = weft_executor_run(executor, program, &run);
     weft_program_release(program);
-    weft_executor_destroy(executor);
     return status;
 }
 
@@ -93,7 +90,8 @@ static weft_status *different(size_t output, const char *runtime, int64_t positi
                               output, runtime, (long long)position, got, wanted);
 }
 
-static weft_status *compare(size_t output, const char *runtime, const weft_array *got, const weft_array *wanted)
+static weft_status *compare(weft_executor *executor, size_t output, const char *runtime, const weft_array *got,
+                            const weft_array *wanted)
 {
     size_t rank = weft_array_rank(wanted);
     if (weft_array_dtype(got) != weft_array_dtype(wanted) || weft_array_rank(got) != rank ||
@@ -101,8 +99,8 @@ static weft_status *compare(size_t output, const char *runtime, const weft_array
         return weft_status_create(NULL, WEFT_INTERNAL, "onnx", "output %zu on %s has another type or shape", output,
                                   runtime);
     weft_array *a, *b;
-    WEFT_TRY(widen(got, &a));
-    WEFT_TRY(widen(wanted, &b));
+    WEFT_TRY(widen(executor, got, &a));
+    WEFT_TRY(widen(executor, wanted, &b));
     const double *x = weft_array_data(a), *y = weft_array_data(b);
     weft_status *status = NULL;
     for (int64_t i = 0; status == NULL && i < 2 * weft_array_count(a); i++)
@@ -132,7 +130,7 @@ static weft_status *run_program(const onnx_import *import, weft_program *program
         .runtime = runtime, .input_count = count, .inputs = inputs, .output_count = got.count, .outputs = got.items};
     weft_status *status = weft_executor_run(import->executor, program, &run);
     for (size_t i = 0; status == NULL && i < got.count; i++)
-        status = compare(i, runtime, got.items[i], wanted->items[i]);
+        status = compare(import->executor, i, runtime, got.items[i], wanted->items[i]);
     if (status == NULL || got.items[0] != NULL) arrays_release(&got);
     return status;
 }

@@ -57,7 +57,7 @@ static void fill(weft_dtype dtype, int64_t count, char *data)
         uint64_t bits = random_bits();
         if (dtype == WEFT_BOOL) bits &= 1;
         else if (bits % 4 == 0) bits = random_bits() % 2 << (8 * size - 1) | random_bits() % 3;
-        else if (bits % 5 == 0) bits = UINT64_MAX << (8 * size - 4 - random_bits() % 12);
+        else if (bits % 5 == 0) bits = UINT64_MAX << (8 * size - 4 - random_bits() % (size > 1 ? 12 : 4));
         memcpy(data + (size_t)i * size, &bits, size);
     }
 }

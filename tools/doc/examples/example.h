@@ -38,7 +38,8 @@ static void example_print(const weft_array *array)
     printf("[");
     for (size_t i = 0; i < rank; i++) printf(i == 0 ? "%d" : ", %d", (int)weft_array_shape(array)[i]);
     printf("]");
-    for (int64_t i = 0; i < weft_array_count(array); i++) printf("%s%.5g", i > 0 && i % row == 0 ? " | " : " ", items[i]);
+    for (int64_t i = 0; i < weft_array_count(array); i++)
+        printf("%s%.5g", i > 0 && i % row == 0 ? " | " : " ", items[i]);
     printf("\n");
 }
 
