@@ -44,9 +44,8 @@ RESULTS = {
     "weft_program_input_name": TEXT, "weft_program_text": TEXT, "weft_array_rank": SIZE,
     "weft_array_shape": ctypes.POINTER(ctypes.c_int64), "weft_tensor_is_valid": ctypes.c_bool,
 }
-STATUSES = ["weft_graph_create", "weft_compile", "weft_executor_create", "weft_executor_register_runtime",
+STATUSES = ["weft_graph_create", "weft_graph_parse", "weft_compile", "weft_executor_create", "weft_executor_register_runtime",
             "weft_executor_register_extension", "weft_executor_run", "weft_array_wrap", "weft_array_copy"]
-BOOL = numpy.dtype(bool)
 
 
 class Failure(Exception):
@@ -136,7 +135,7 @@ class Weft:
     def dtype(self, dtype):
         found = ctypes.c_int()
         kind = numpy.dtype(dtype)
-        name = "bool" if kind == BOOL else f"{kind.kind}{8 * kind.itemsize}"
+        name = {"?": "bool", "V": "bf16"}.get(kind.char, f"{kind.kind}{8 * kind.itemsize}")
         self.dtype_find(name.encode(), ctypes.byref(found))
         return found
 

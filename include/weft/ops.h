@@ -125,6 +125,8 @@ weft_tensor weft_not(weft_tensor x); /* bool: logical; integers: bitwise */
 weft_tensor weft_add(weft_tensor a, weft_tensor b);
 weft_tensor weft_sub(weft_tensor a, weft_tensor b);
 weft_tensor weft_mul(weft_tensor a, weft_tensor b);
+/* Of complex numbers a conj(b) / |b|^2; by zero and by infinities each part is divided by |b|, NaN in b makes both NaN.
+ */
 weft_tensor weft_div(weft_tensor a, weft_tensor b);
 /*
  * What division leaves. remainder: a - b floor(a / b), with the sign of b, as % of Python and numpy; of floats the
@@ -175,7 +177,8 @@ weft_tensor weft_broadcast(weft_tensor x, weft_shape shape);
  * statically 1 it stretches, elsewhere it must equal the result's. */
 weft_tensor weft_broadcast_in_dim(weft_tensor x, weft_shape shape, weft_ints axes);
 /* Element i of an axis of the result is element starts + i * steps of x, for sizes elements; steps may be negative, not
- * 0. One entry for each axis. Every element addressed must lie inside x. */
+ * 0. One entry for each axis. Every element addressed must lie inside x; of none, a start may be the extent, or -1
+ * where the step is negative. */
 weft_tensor weft_slice(weft_tensor x, weft_shape starts, weft_shape sizes, weft_ints steps);
 /* One axis: elements start .. start+size-1. */
 weft_tensor weft_narrow(weft_tensor x, int64_t axis, weft_extent start, weft_extent size);
