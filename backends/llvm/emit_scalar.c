@@ -91,14 +91,21 @@ static LLVMValueRef shift_right(weft_emitter *e, LLVMValueRef value, int64_t cou
     return LLVMBuildLShr(e->builder, value, weft_int_like(LLVMTypeOf(value), count), "");
 }
 
+/* An intrinsic for single values on a processor: comparisons would move in front of an extension, and LLVM 19 calls the
+ * C library for the lesser of two halves. */
+static LLVMValueRef single_from_half(weft_emitter *e, LLVMValueRef value)
+{
+    LLVMTypeRef type = LLVMTypeOf(value), single = like(type, e->f32);
+    if (!e->gpu && LLVMGetTypeKind(type) != LLVMVectorTypeKind)
+        return weft_intrinsic_call(e, "llvm.convert.from.fp16", 1, &single, 1, &value);
+    return LLVMBuildFPExt(e->builder, LLVMBuildBitCast(e->builder, value, like(type, e->f16), ""), single, "");
+}
+
 /* bf16 is the upper half of f32. */
 static LLVMValueRef single_from_short(weft_emitter *e, weft_dtype from, LLVMValueRef value)
 {
     LLVMTypeRef single = like(LLVMTypeOf(value), e->f32);
-    if (from == WEFT_F16) {
-        LLVMTypeRef half = like(LLVMTypeOf(value), e->f16);
-        return LLVMBuildFPExt(e->builder, LLVMBuildBitCast(e->builder, value, half, ""), single, "");
-    }
+    if (from == WEFT_F16) return single_from_half(e, value);
     LLVMValueRef bits = LLVMBuildZExt(e->builder, value, like(LLVMTypeOf(value), e->i32), "");
     bits = LLVMBuildShl(e->builder, bits, weft_int_like(LLVMTypeOf(bits), 16), "");
     return LLVMBuildBitCast(e->builder, bits, single, "");
