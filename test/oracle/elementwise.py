@@ -5,7 +5,7 @@ import re
 
 import gamma
 from binding import numpy
-from number import COMPLEX, DTYPES, FORMATS, PARTS, REAL, Case, format_of, kind_of, specials, wide
+from number import COMPLEX, DTYPES, FORMATS, LONG, PARTS, REAL, Case, epsilon, format_of, kind_of, specials, wide
 
 MATH = pathlib.Path(__file__).parents[2] / "lib/loop/math.def"
 NOISE = 0.01  # of what long double rounds, in units of an f64
@@ -117,16 +117,17 @@ def to_bool(function, count=2):
 
 def bounds(op, dtype, values):
     """How far both may be from the exact value: units of the last place, and slack. Short floats are rounded twice."""
-    ulp = BOUNDS[op, "f64" if dtype == "f64" else "f32"]
     if dtype in ("bf16", "f16"):
-        ulp = 0.5 + ulp * 2.0 ** (FORMATS[dtype].precision - 24)
+        ulp = 0.5 + BOUNDS[op, "f32"] * 2.0 ** (FORMATS[dtype].precision - 24)
+    else:
+        ulp = BOUNDS[op, dtype]
     floor = FLOORS.get((op, dtype), 0)
     unit = numpy.where(values < 0, FORMATS[dtype].spacing(REAL(floor)), 0) if floor else 0
     return (0.5 + NOISE, ulp + NOISE), (NOISE * unit, ulp * unit)
 
 
 def function(op, apply, count=1):
-    """A function of floats, exactly or in long double."""
+    """A function of floats or complex numbers, exactly or in long double."""
     def cases(draw, dtype):
         for operands in both(draw, *[dtype] * count):
             values = [wide(x) for x in operands]
@@ -151,7 +152,38 @@ def integer_power(a, b):
     return values.reshape(a.shape).astype(a.dtype)
 
 
+def circular(op, apply, angle):
+    """A function of complex numbers or floats. C leaves signs open where the angle, a part's name, is not finite or the
+    other part is none."""
+    plain = function(op, apply)
+
+    def cases(draw, dtype):
+        for case in plain(draw, dtype):
+            if kind_of(dtype) == "c":
+                x, = case.operands
+                case.unsigned = ~numpy.isfinite(getattr(x, angle)) | numpy.isnan(x)
+            yield case
+    return cases
+
+
+def complex_powers(draw, dtype):
+    """As ops.h has them. The error grows with the exponent of exp, which numpy avoids for small whole numbers."""
+    for a, b in both(draw, dtype, dtype):
+        base, exponent = wide(a), wide(b)
+        turned = exponent * numpy.log(base)
+        expected = numpy.asarray(numpy.exp(turned))
+        expected[base == 0] = numpy.nan + 1j * numpy.nan
+        expected[(base == 0) & (exponent.real > 0)] = 0
+        expected[exponent == 0] = 1
+        slack = [unit * (1 + abs(turned)) * abs(expected) for unit in (LONG, 4 * epsilon(PARTS[dtype]))]
+        yield Case([a, b], expected, dtype, ulp=(0.5 + NOISE, 0.5 + NOISE), unsigned=~numpy.isfinite(turned),
+                   slack=tuple(numpy.where(numpy.isfinite(part), part, 0) for part in slack))
+
+
 def powers(draw, dtype):
+    if kind_of(dtype) == "c":
+        yield from complex_powers(draw, dtype)
+        return
     if dtype in FORMATS:
         yield from function("pow", power, 2)(draw, dtype)
         return
@@ -239,6 +271,14 @@ def casts(draw, dtype):
         yield Case([x], converted(wide(x), target), target, {"dtype": target})
 
 
+def bitcasts(draw, dtype):
+    """To every other dtype of its size."""
+    for target in DTYPES:
+        if target not in ("bool", "c64", "c128") and DTYPES[target].itemsize == DTYPES[dtype].itemsize:
+            x, = every(draw, [dtype])
+            yield Case([x], x.view(DTYPES[target]), target, {"dtype": target}, bits=True)
+
+
 def sign(x):
     """Zeros and NaN are their own signs."""
     return numpy.where(x > 0, x.dtype.type(1), numpy.where(x < 0, x.dtype.type(-1) if x.dtype.kind != "u" else x, x))
@@ -273,18 +313,21 @@ ENTRIES = {
     "shift_right": shift(numpy.right_shift, lambda x: -(x < 0).astype(x.dtype)),
     "select": selects,
     "cast": casts,
+    "bitcast": bitcasts,
     **{op: arithmetic(apply, 1) for op, apply in {
         "floor": numpy.floor, "ceil": numpy.ceil, "round": numpy.rint, "trunc": numpy.trunc}.items()},
     **{op: to_bool(apply) for op, apply in {
         "eq": numpy.equal, "ne": numpy.not_equal, "lt": numpy.less, "le": numpy.less_equal, "gt": numpy.greater,
         "ge": numpy.greater_equal}.items()},
     **{op: function(op, apply) for op, apply in {
-        "exp": numpy.exp, "exp2": numpy.exp2, "expm1": numpy.expm1, "log": numpy.log, "log2": numpy.log2,
+        "exp2": numpy.exp2, "expm1": numpy.expm1, "log": numpy.log, "log2": numpy.log2,
         "log10": numpy.log10, "log1p": numpy.log1p, "rsqrt": lambda x: 1 / numpy.sqrt(x), "cbrt": numpy.cbrt,
-        "tanh": numpy.tanh, "sinh": numpy.sinh, "cosh": numpy.cosh, "asinh": numpy.arcsinh, "acosh": numpy.arccosh,
-        "atanh": numpy.arctanh, "sigmoid": lambda x: 1 / (1 + numpy.exp(-x)), "sin": numpy.sin, "cos": numpy.cos,
-        "tan": numpy.tan, "asin": numpy.arcsin, "acos": numpy.arccos, "atan": numpy.arctan,
+        "asinh": numpy.arcsinh, "acosh": numpy.arccosh,
+        "atanh": numpy.arctanh, "sigmoid": lambda x: 1 / (1 + numpy.exp(-x)), "asin": numpy.arcsin, "acos": numpy.arccos, "atan": numpy.arctan,
         "erf": gamma.over(gamma.erf), "erfc": gamma.over(gamma.erfc), "lgamma": gamma.over(gamma.lgamma),
         "tgamma": gamma.over(gamma.tgamma), "digamma": gamma.over(gamma.digamma)}.items()},
+    **{op: circular(op, apply, "imag") for op, apply in {
+        "exp": numpy.exp, "sinh": numpy.sinh, "cosh": numpy.cosh, "tanh": numpy.tanh}.items()},
+    **{op: circular(op, apply, "real") for op, apply in {"sin": numpy.sin, "cos": numpy.cos, "tan": numpy.tan}.items()},
     "atan2": function("atan2", numpy.arctan2, 2),
 }

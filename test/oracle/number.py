@@ -14,6 +14,7 @@ DTYPES = {name: numpy.dtype(code) for name, code in {
     "c64": "c8", "c128": "c16"}.items()}
 PARTS = {"c64": "f32", "c128": "f64"}
 REAL, COMPLEX = numpy.longdouble, numpy.clongdouble
+LONG = REAL(2) ** -63
 
 
 @dataclasses.dataclass
@@ -198,6 +199,7 @@ class Case:
     ulp: tuple = (0, 0)
     slack: tuple = (0, 0)
     zeros: bool = True   # their signs count
+    unsigned: object = False  # where zeros and infinities may have any sign
     bits: bool = False   # those of NaN count as well
     results: int = 1     # of the node; the first one is compared
     fails: str = None    # what the run says, in place of a result
@@ -208,9 +210,9 @@ def parts_of(values):
     return numpy.stack([values.real, values.imag], -1) if values.dtype.kind == "c" else values
 
 
-def spread(slack, values):
-    """For both parts of complex numbers."""
-    return numpy.asarray(slack)[..., None] if values.dtype.kind == "c" and numpy.ndim(slack) else slack
+def spread(each, values):
+    """One for each element, for both parts of complex numbers."""
+    return numpy.asarray(each)[..., None] if values.dtype.kind == "c" else numpy.asarray(each)
 
 
 def wrong_elements(found, case, runtime):
@@ -221,6 +223,8 @@ def wrong_elements(found, case, runtime):
     got, expected = parts_of(wide(found)), parts_of(wide(raw))
     if kind_of(case.dtype) not in "fc":
         return got != expected
+    unsigned = spread(case.unsigned, found) & ((got == 0) | numpy.isinf(got))
+    got, expected = (numpy.where(unsigned, abs(values), values) for values in (got, expected))
     signed = numpy.signbit(got) == numpy.signbit(expected)
     same = (got == expected) & (signed | (got != 0) | (not case.zeros)) | numpy.isnan(got) & numpy.isnan(expected)
     ulp, slack = case.ulp[runtime], spread(case.slack[runtime], found)

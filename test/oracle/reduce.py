@@ -7,9 +7,8 @@ accumulates in long double, generated code in the dtype (short floats in f32) an
 exact may be so many roundings of the sum of the sizes away.
 """
 from binding import numpy
-from number import REAL, Case, epsilon, kind_of, narrow, wide
+from number import LONG, Case, epsilon, kind_of, narrow, wide
 
-LONG = REAL(2) ** -63
 POISON = [numpy.inf, -numpy.inf, numpy.nan, 0.0, -0.0]
 
 
