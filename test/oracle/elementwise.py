@@ -254,7 +254,7 @@ def saturated(values, dtype):
 
 
 def converted(values, dtype):
-    """Wide values in another dtype; of complex numbers the real part, but that all of one decides whether it is true."""
+    """Wide values in another dtype: of complex numbers the real part, but true are those with any part."""
     if dtype == "bool":
         return values != 0
     if kind_of(dtype) == "c":
@@ -323,7 +323,8 @@ ENTRIES = {
         "exp2": numpy.exp2, "expm1": numpy.expm1, "log": numpy.log, "log2": numpy.log2,
         "log10": numpy.log10, "log1p": numpy.log1p, "rsqrt": lambda x: 1 / numpy.sqrt(x), "cbrt": numpy.cbrt,
         "asinh": numpy.arcsinh, "acosh": numpy.arccosh,
-        "atanh": numpy.arctanh, "sigmoid": lambda x: 1 / (1 + numpy.exp(-x)), "asin": numpy.arcsin, "acos": numpy.arccos, "atan": numpy.arctan,
+        "atanh": numpy.arctanh, "sigmoid": lambda x: 1 / (1 + numpy.exp(-x)),
+        "asin": numpy.arcsin, "acos": numpy.arccos, "atan": numpy.arctan,
         "erf": gamma.over(gamma.erf), "erfc": gamma.over(gamma.erfc), "lgamma": gamma.over(gamma.lgamma),
         "tgamma": gamma.over(gamma.tgamma), "digamma": gamma.over(gamma.digamma)}.items()},
     **{op: circular(op, apply, "imag") for op, apply in {

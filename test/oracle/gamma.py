@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that numpy lacks, in decimal arithmetic of 60 digits: erf, erfc, lgamma, tgamma, digamma of long doubles."""
+"""Functions that numpy lacks, in decimal arithmetic of 60 digits: erf, erfc, lgamma, tgamma, digamma."""
 import decimal
 import fractions
 import functools
@@ -88,7 +88,8 @@ def digamma(x):
     while x < SHIFTED:
         before += 1 / x
         x += 1
-    return x.ln() - 1 / (2 * x) - sum(number / (2 * n * x ** (2 * n)) for n, number in enumerate(bernoulli(), 1)) - before
+    series = sum(number / (2 * n * x ** (2 * n)) for n, number in enumerate(bernoulli(), 1))
+    return x.ln() - 1 / (2 * x) - series - before
 
 
 # At zero (of the sign of x), below zero at a whole number, at infinity, at minus infinity; None: as elsewhere.

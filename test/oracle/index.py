@@ -11,15 +11,15 @@ def concats(draw, dtype):
     for count in (1, draw.randint(2, 5)):
         shape = draw.shape(1, 4, 400)
         axis = draw.randrange(len(shape))
-        operands = [draw.strided(draw.any(dtype, [*shape[:axis], draw.choice([0, 1, 2, 5, 11]), *shape[axis + 1:]]), 0.1)
-                    for _ in range(count)]
+        shapes = [[*shape[:axis], draw.choice([0, 1, 2, 5, 11]), *shape[axis + 1:]] for _ in range(count)]
+        operands = [draw.strided(draw.any(dtype, one), 0.1) for one in shapes]
         yield Case(operands, numpy.concatenate(operands, axis), dtype, {"axis": axis}, bits=True)
 
 
 class Places:
     """Axes that index tensors choose from, others that they share with x, and the index tensors."""
 
-    def __init__(self, draw, least=0):
+    def __init__(self, draw):
         self.shape = draw.shape(1, 4, 200)
         while 0 in self.shape and draw.random() < 0.8:
             self.shape = draw.shape(1, 4, 200)
@@ -34,8 +34,8 @@ class Places:
         self.key = self.full_key()
 
     def lay_out(self):
-        """The result has x's axes without `axes`, and those of the index tensors where the lowest of these was; the axes
-        of the index tensors are in the order of the result."""
+        """The result has x's axes without `axes`, and those of the index tensors where the lowest of these was. Axes of
+        index tensors are in the order of the result."""
         self.result, self.taken, self.index_shape = [], {}, []
         self.expanded = []  # the shape of the index tensors among the axes of the result
         for axis, extent in enumerate(self.shape):
@@ -61,7 +61,8 @@ class Places:
                 key.append(self.indices[self.axes.index(axis)].reshape(self.expanded))
             else:
                 place = self.taken[axis]
-                key.append(numpy.arange(extent).reshape([-1 if other == place else 1 for other in range(len(self.result))]))
+                aligned = [-1 if other == place else 1 for other in range(len(self.result))]
+                key.append(numpy.arange(extent).reshape(aligned))
         return tuple(numpy.broadcast_arrays(*key)) if self.result else tuple(key)
 
     @property

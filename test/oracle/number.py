@@ -190,8 +190,8 @@ class Draw(random.Random):
 
 @dataclasses.dataclass
 class Case:
-    """One node: its operands and attributes, and what it is. Of floats the result may be so many units of its last place
-    away, plus `slack`, on the reference and in generated code: both are pairs."""
+    """One node: its operands and attributes, and what it is. Of floats the result may be so many units of its last
+    place away, plus `slack`: pairs, for the reference and for generated code."""
     operands: list
     expected: numpy.ndarray  # wide, or elements of `dtype`
     dtype: str

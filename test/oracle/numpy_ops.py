@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every row of lib/op.def against numpy: numpy_ops.py BUILD [--rounds N] [--reference] [OP | OP:DTYPE | OP:DTYPE:ROUND]...
+"""Every row of lib/op.def against numpy: numpy_ops.py BUILD [--rounds N] [--reference] [CHOICE...].
 
+A CHOICE is OP, OP:DTYPE or OP:DTYPE:ROUND; all by default.
 A case is a text of one node. It runs on the reference with no pass and as generated code, unless --reference is given;
 every third one has symbols for extents. The library says which ops there are, of which dtypes and attributes: one
 without an entry here fails, and so does an entry without an op.
@@ -157,8 +158,9 @@ def check(weft, table, trial, runtimes):
                     problem = f"{failure} in\n{text.text}"
                 if problem:
                     failed += 1
-                    print(f"{op}:{dtype}:{number}, case {count} {case.attributes or ''} of "
-                          f"{[operand.shape for operand in case.operands]} on {RUNTIMES[runtime][0].decode()}: {problem}")
+                    shapes = [operand.shape for operand in case.operands]
+                    print(f"{op}:{dtype}:{number}, case {count} {case.attributes or ''} of {shapes} on "
+                          f"{RUNTIMES[runtime][0].decode()}: {problem}")
     return count, failed
 
 
@@ -168,7 +170,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--reference", action="store_true")
     parser.add_argument("chosen", nargs="*")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     weft = Oracle(options.build, ["reference", "llvm"][:1 if options.reference else 2])
     table = weft.table()
     failed = 0

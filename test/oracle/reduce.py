@@ -60,8 +60,8 @@ def total(function, operands, size):
         for data, exact in operands(draw, dtype, shape):
             x, axes = draw.strided(data, 0.1), draw.axes(len(shape))
             values = wide(x)
-            expected = function.reduce(values, axis=tuple(axes), dtype=values.dtype, initial=values.dtype.type(
-                function.identity), keepdims=True).reshape([extent for axis, extent in enumerate(shape) if axis not in axes])
+            expected = numpy.asarray(function.reduce(values, axis=tuple(axes), dtype=values.dtype,
+                                                     initial=values.dtype.type(function.identity)))
             steps = numpy.prod([shape[axis] for axis in axes])
             yield Case([x], expected, dtype, {"axes": axes}, zeros=kind_of(dtype) != "c",
                        **({} if exact else tolerance(dtype, steps, size(values, tuple(axes), expected))))
@@ -88,10 +88,12 @@ def greatest(dtype):
 
 
 def ordered(draw, dtype, shape):
-    """Operands of a maximum: everything, no NaN, few values."""
+    """Operands of a maximum: everything, no NaN, few values, several NaN."""
     yield draw.any(dtype, shape)
     yield draw.moderate(dtype, shape)
     yield draw.small(dtype, shape)
+    if kind_of(dtype) == "f":
+        yield draw.rare(dtype, shape, POISON)
 
 
 def extreme(function, identity):

@@ -44,8 +44,8 @@ def whiles(draw, dtype):
             return f"{parameters(text)} {{\n%0 = lt(%c, %l)\nyield %0\n}}"
 
         def body(text):
-            return (f"{parameters(text)} {{\n%0 = {op}(%x, %x)\n%1 = constant() {{dtype = i64, shape = [], data = [1]}}\n"
-                    "%2 = add(%c, %1)\nyield %0, %2\n}")
+            one = "constant() {dtype = i64, shape = [], data = [1]}"
+            return f"{parameters(text)} {{\n%0 = {op}(%x, %x)\n%1 = {one}\n%2 = add(%c, %1)\nyield %0, %2\n}}"
         yield Case([draw.strided(x), numpy.array(count), numpy.array(limit)], expected, dtype,
                    {"carried": 2, "condition": condition, "body": body}, results=2)
 
