@@ -89,14 +89,6 @@ typedef struct weft_tensors {
     const weft_tensor *items;
 } weft_tensors;
 
-/* WEFT_SHAPE(n, weft_extent_of(784)), WEFT_INTS(0, -1), WEFT_TENSORS(x, y); all may be empty. C only. A number in
- * WEFT_SHAPE needs its weft_extent_of: some compilers only warn of a bare one, and the graph then crashes on it. */
-#define WEFT_LIST_(type, none, ...)                                                                                    \
-    sizeof((type[]){none, __VA_ARGS__}) / sizeof(type) - 1, (type[]){none, __VA_ARGS__} + 1
-#define WEFT_SHAPE(...) ((weft_shape){WEFT_LIST_(weft_extent, ((weft_extent){0, 0}), __VA_ARGS__)})
-#define WEFT_INTS(...) ((weft_ints){WEFT_LIST_(int64_t, 0, __VA_ARGS__)})
-#define WEFT_TENSORS(...) ((weft_tensors){WEFT_LIST_(weft_tensor, ((weft_tensor){0, 0, 0}), __VA_ARGS__)})
-
 bool weft_tensor_is_valid(weft_tensor tensor);
 weft_dtype weft_tensor_dtype(weft_tensor tensor);
 /* 0 for a failed tensor. */
@@ -149,4 +141,6 @@ void weft_module_destroy(weft_module *module);
 #ifdef __cplusplus
 }
 #endif
+
+#include <weft/list.h>
 #endif

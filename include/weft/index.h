@@ -63,12 +63,6 @@ weft_tensor weft_index(weft_tensor x, weft_index_items items);
 weft_tensor weft_index_update(weft_tensor x, weft_tensor value, weft_scatter_mode mode, weft_index_items items);
 
 /* ---- items; C only ---- */
-static inline weft_extent weft_extent_same_(weft_extent extent)
-{
-    return extent;
-}
-/* A weft_extent, or an integer as one. */
-#define WEFT_EXTENT_(value) _Generic((value), weft_extent : weft_extent_same_, default : weft_extent_of)(value)
 /* A bound that is not given. */
 #define WEFT_OPEN (weft_extent_of(-INT64_MAX))
 /* WEFT_RANGE(start, stop) or WEFT_RANGE(start, stop, step); bounds are integers, extents or WEFT_OPEN. */

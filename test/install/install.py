@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -119,6 +120,20 @@ class Installed(unittest.TestCase):
                 with self.subTest(header=header.name, language=language):
                     run(compiler, "-x", language, f"-std={standard}", *STRICT, "-fsyntax-only",
                         f"-I{self.prefix}/include", "-", input=f"#include <weft/{header.name}>\n")
+
+    def compile(self, compiler, *flags):
+        shapes = SOURCE / "test/install/shapes.c"
+        return run(compiler, "-std=c17", *STRICT, "-Wconversion", "-fsyntax-only", f"-I{self.prefix}/include", *flags,
+                   shapes)
+
+    def test_shapes_of_numbers(self):
+        for compiler in filter(shutil.which, ["gcc", "clang", "clang-19"]):
+            with self.subTest(compiler):
+                self.assertEqual(self.compile(compiler), "")
+            for wrong, complaint in [("1.5", "double"), ('"4"', r"char \*"), ("&n", r"weft_extent \*"),
+                                     ("4, " * 15 + "4", "")]:
+                with self.subTest(f"{compiler}: {wrong}"), self.assertRaisesRegex(AssertionError, complaint):
+                    self.compile(compiler, f"-DWRONG={wrong}")
 
     def test_command_finds_its_libraries(self):
         plain = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}

@@ -240,7 +240,7 @@ static runner *open_runner(const row *which)
     assert_non_null(r);
     r->part = weft_dtype_component(which->dtype);
     weft_test_ok(weft_graph_create(NULL, &graph));
-    weft_tensor z = weft_input(graph, "z", which->dtype, WEFT_SHAPE(weft_extent_of(BLOCK)));
+    weft_tensor z = weft_input(graph, "z", which->dtype, WEFT_SHAPE(BLOCK));
     weft_tensor result = weft_trace(graph, which->name, WEFT_TENSORS(z), NULL);
     weft_test_ok(weft_compile(graph, WEFT_TENSORS(result), NULL, &r->program));
     weft_graph_destroy(graph);

@@ -40,7 +40,7 @@ static weft_program *compile(const char *name, weft_dtype dtype, size_t arity)
     weft_graph *graph;
     weft_program *program;
     weft_test_ok(weft_graph_create(NULL, &graph));
-    weft_shape shape = WEFT_SHAPE(weft_extent_of(BLOCK));
+    weft_shape shape = WEFT_SHAPE(BLOCK);
     weft_tensor operands[2] = {weft_input(graph, "a", dtype, shape), weft_input(graph, "b", dtype, shape)};
     weft_tensor result = weft_trace(graph, name, (weft_tensors){arity, operands}, NULL);
     weft_test_ok(weft_compile(graph, WEFT_TENSORS(result), NULL, &program));

@@ -51,7 +51,7 @@ weft_status *onnx_range(onnx_node *node)
     int64_t count = 0;
     while (delta > 0 ? start + (double)count * delta < limit : start + (double)count * delta > limit) count++;
     weft_dtype dtype = weft_tensor_dtype(node->inputs[0]);
-    weft_tensor steps = weft_iota(node->import->graph, dtype, WEFT_SHAPE(weft_extent_of(count)), 0);
+    weft_tensor steps = weft_iota(node->import->graph, dtype, WEFT_SHAPE(count), 0);
     node->outputs[0] = weft_add(weft_mul(steps, node->inputs[2]), node->inputs[0]);
     return NULL;
 }

@@ -29,7 +29,7 @@ static void program_describes_its_interface(void **state)
     weft_symbol(graph, "nobody", 1, 2);
     weft_input(graph, "unused", WEFT_F64, WEFT_SHAPE(n));
     weft_tensor y = weft_input(graph, "y", WEFT_F32, WEFT_SHAPE(m));
-    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(n, weft_extent_of(2)));
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(n, 2));
     weft_tensor sum = weft_add(weft_reduce_sum(x, WEFT_INTS(1), false), y);
     weft_program *program;
     const char *const names[] = {"total", NULL};
@@ -372,7 +372,7 @@ static void verifier_finds_broken_graphs(void **state)
 {
     (void)state;
     weft_graph *graph = graph_of(NULL);
-    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(weft_extent_of(3)));
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(3));
     weft_tensor y = weft_neg(x);
     weft_value output = {y.node, 0};
     weft_node *node = &graph->nodes[y.node];

@@ -28,12 +28,12 @@ static int set_up(void **state)
     weft_test_ok(weft_graph_create(NULL, &f.other));
     weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.threads = 1}, &f.executor));
     f.n = weft_symbol(f.graph, "n", 1, 1000);
-    f.x = weft_input(f.graph, "x", WEFT_F32, WEFT_SHAPE(f.n, N(4)));
-    f.y = weft_input(f.graph, "y", WEFT_F32, WEFT_SHAPE(N(3), N(4)));
-    f.v = weft_input(f.graph, "v", WEFT_F32, WEFT_SHAPE(N(3)));
-    f.i = weft_input(f.graph, "i", WEFT_I64, WEFT_SHAPE(N(3)));
-    f.d = weft_input(f.graph, "d", WEFT_F64, WEFT_SHAPE(N(3), N(4)));
-    f.foreign = weft_input(f.other, "y", WEFT_F32, WEFT_SHAPE(N(3), N(4)));
+    f.x = weft_input(f.graph, "x", WEFT_F32, WEFT_SHAPE(f.n, 4));
+    f.y = weft_input(f.graph, "y", WEFT_F32, WEFT_SHAPE(3, 4));
+    f.v = weft_input(f.graph, "v", WEFT_F32, WEFT_SHAPE(3));
+    f.i = weft_input(f.graph, "i", WEFT_I64, WEFT_SHAPE(3));
+    f.d = weft_input(f.graph, "d", WEFT_F64, WEFT_SHAPE(3, 4));
+    f.foreign = weft_input(f.other, "y", WEFT_F32, WEFT_SHAPE(3, 4));
     return 0;
 }
 
@@ -94,7 +94,7 @@ static void polynomials_broadcast(void **state)
     weft_tensor x = F32((3), 3, 1, 4), five = weft_scalar(f.graph, WEFT_F32, 5),
                 four = weft_scalar(f.graph, WEFT_F32, 4);
     EXPECT(weft_add(weft_add(weft_mul(x, x), weft_mul(five, x)), four), (3), 28, 10, 40);
-    weft_tensor range = weft_reshape(weft_arange(f.graph, WEFT_F32, 0, 1, N(24)), WEFT_SHAPE(N(4), N(2), N(3)));
+    weft_tensor range = weft_reshape(weft_arange(f.graph, WEFT_F32, 0, 1, N(24)), WEFT_SHAPE(4, 2, 3));
     weft_tensor sums = weft_add(range, F32((2, 1), 100, 200));
     EXPECT(weft_narrow(sums, 0, N(0), N(1)), (1, 2, 3), 100, 101, 102, 203, 204, 205);
 }
@@ -104,8 +104,8 @@ static void matrices_multiply(void **state)
     (void)state;
     weft_tensor a = F32((2, 2), 1, 2, 3, 4);
     EXPECT(weft_matmul(a, a), (2, 2), 7, 10, 15, 22);
-    weft_tensor none = weft_matmul(weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(N(2), N(0))),
-                                   weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(N(0), N(3))));
+    weft_tensor none =
+        weft_matmul(weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(2, 0)), weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(0, 3)));
     EXPECT(none, (2, 3), 0, 0, 0, 0, 0, 0);
     EXPECT(weft_trace_matrix(a, 0, 0, 1), (), 5);
     EXPECT(weft_kron(a, F32((2), 1, 10)), (2, 4), 1, 10, 2, 20, 3, 30, 4, 40);
@@ -128,9 +128,9 @@ static void moments_are_known(void **state)
     (void)state;
     weft_tensor x = F32((4), .2035, 1.2959, 1.8101, -.4644);
     EXPECT_NEAR(weft_variance(x, WEFT_INTS(0), 1, false), (), 5e-5, 1.0631);
-    EXPECT(weft_mean(weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(N(0))), WEFT_INTS(0), false), (), NAN);
+    EXPECT(weft_mean(weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(0)), WEFT_INTS(0), false), (), NAN);
     /* The sum of these is beyond f16. */
-    weft_tensor large = weft_full(f.graph, WEFT_F16, 60000, WEFT_SHAPE(N(4)));
+    weft_tensor large = weft_full(f.graph, WEFT_F16, 60000, WEFT_SHAPE(4));
     EXPECT(weft_mean(large, WEFT_INTS(0), false), (), 60000);
     EXPECT(weft_norm(F32((2), 3, -4), WEFT_INTS(0), 2, false), (), 5);
 }
@@ -138,7 +138,7 @@ static void moments_are_known(void **state)
 static void windows_are_known(void **state)
 {
     (void)state;
-    weft_tensor x = F32((1, 1, 5), 1, 2, 3, 4, 5), w = weft_ones(f.graph, WEFT_F32, WEFT_SHAPE(N(1), N(1), N(3)));
+    weft_tensor x = F32((1, 1, 5), 1, 2, 3, 4, 5), w = weft_ones(f.graph, WEFT_F32, WEFT_SHAPE(1, 1, 3));
     EXPECT(weft_conv(x, w, NULL), (1, 1, 3), 6, 9, 12);
     EXPECT(weft_conv(x, w, &(weft_conv_options){.bias = F32((1), 10)}), (1, 1, 3), 16, 19, 22);
     weft_ints three = WEFT_INTS(3);
@@ -149,15 +149,15 @@ static void windows_are_known(void **state)
     EXPECT(weft_max_pool(x, &(weft_pool_options){.size = WEFT_INTS(2)}), (1, 1, 2), 2, 4);
     weft_pool_options ceiling = {.size = WEFT_INTS(2), .ceil_mode = true};
     EXPECT(weft_average_pool(x, &ceiling), (1, 1, 3), 1.5, 3.5, 5);
-    EXPECT(weft_resize(F32((2), 0, 3), WEFT_SHAPE(N(4)), &(weft_resize_options){.coordinates = 1, .mode = 1}), (4), 0,
-           1, 2, 3);
+    EXPECT(weft_resize(F32((2), 0, 3), WEFT_SHAPE(4), &(weft_resize_options){.coordinates = 1, .mode = 1}), (4), 0, 1,
+           2, 3);
 }
 
 static void triangles_are_known(void **state)
 {
     (void)state;
-    EXPECT(weft_tril(weft_ones(f.graph, WEFT_I64, WEFT_SHAPE(N(3), N(3))), 1), (3, 3), 1, 1, 0, 1, 1, 1, 1, 1, 1);
-    EXPECT(weft_triu(weft_ones(f.graph, WEFT_I64, WEFT_SHAPE(N(3), N(3))), -1), (3, 3), 1, 1, 1, 1, 1, 1, 0, 1, 1);
+    EXPECT(weft_tril(weft_ones(f.graph, WEFT_I64, WEFT_SHAPE(3, 3)), 1), (3, 3), 1, 1, 0, 1, 1, 1, 1, 1, 1);
+    EXPECT(weft_triu(weft_ones(f.graph, WEFT_I64, WEFT_SHAPE(3, 3)), -1), (3, 3), 1, 1, 1, 1, 1, 1, 0, 1, 1);
     EXPECT(weft_diag(F32((2), 5, 6), -1), (3, 3), 0, 0, 0, 5, 0, 0, 0, 6, 0);
 }
 
@@ -213,7 +213,7 @@ static void shapes_refuse(void **state)
                  "stack: operand 1 belongs to another graph");
     expect_error(weft_split(f.y, 1, 3, parts), WEFT_SHAPE_MISMATCH, "split: axis 1 has extent 4, no multiple of 3");
     expect_error(weft_split(f.y, 1, 0, parts), WEFT_INVALID_ARGUMENT, "split: there are no parts");
-    expect_error(weft_split_at(f.y, 0, WEFT_SHAPE(N(1), N(1)), parts), WEFT_SHAPE_MISMATCH,
+    expect_error(weft_split_at(f.y, 0, WEFT_SHAPE(1, 1), parts), WEFT_SHAPE_MISMATCH,
                  "split_at: the sizes add up to 2 but axis 0 has extent 3");
     expect_error(weft_chunk(f.x, 0, 2, parts, &count), WEFT_UNSUPPORTED,
                  "chunk: axis 0 has extent n but needs a static one");
@@ -223,7 +223,7 @@ static void shapes_refuse(void **state)
                  "meshgrid: operand 1 has rank 2, not 1");
     expect_error(weft_repeat(f.y, 2, N(3)), WEFT_OUT_OF_RANGE, "repeat: axis 2 is out of range for rank 2");
     expect_error(weft_split(f.y, 1, 2, NULL), WEFT_INVALID_ARGUMENT, "split: out_parts is NULL");
-    expect_error(weft_split_at(f.y, 0, WEFT_SHAPE(N(3)), NULL), WEFT_INVALID_ARGUMENT, "split_at: out_parts is NULL");
+    expect_error(weft_split_at(f.y, 0, WEFT_SHAPE(3), NULL), WEFT_INVALID_ARGUMENT, "split_at: out_parts is NULL");
     expect_error(weft_chunk(f.y, 1, 2, NULL, &count), WEFT_INVALID_ARGUMENT, "chunk: out_parts is NULL");
     expect_error(weft_chunk(f.y, 1, 2, parts, NULL), WEFT_INVALID_ARGUMENT, "chunk: out_count is NULL");
     expect_error(weft_meshgrid(WEFT_TENSORS(f.v, f.v), false, NULL), WEFT_INVALID_ARGUMENT,
@@ -272,8 +272,8 @@ static void networks_refuse(void **state)
                  "batch_norm: the mean has extent 3 but there are 4 channels");
     expect_error(weft_attention(f.y, f.y, f.v, NULL), WEFT_SHAPE_MISMATCH,
                  "attention: q has rank 2 but k has 2 and v has 1");
-    weft_tensor q = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(N(4), N(5), N(6)));
-    weft_tensor k = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(N(3), N(5), N(6)));
+    weft_tensor q = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(4, 5, 6));
+    weft_tensor k = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(3, 5, 6));
     expect_error(weft_attention(q, k, k, NULL), WEFT_SHAPE_MISMATCH,
                  "attention: 4 query heads cannot share 3 key heads");
     expect_error(weft_embedding(f.y, f.v, 0), WEFT_DTYPE_MISMATCH,
@@ -290,9 +290,9 @@ static void networks_refuse(void **state)
 static void windows_refuse(void **state)
 {
     (void)state;
-    weft_tensor x = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(f.n, N(4), N(9)));
-    weft_tensor w = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(N(6), N(2), N(3)));
-    weft_tensor open = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(N(4), N(2), f.n));
+    weft_tensor x = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(f.n, 4, 9));
+    weft_tensor w = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(6, 2, 3));
+    weft_tensor open = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(4, 2, f.n));
     expect_error(weft_conv(f.y, f.y, NULL), WEFT_SHAPE_MISMATCH, "conv: the operand has rank 2 but needs at least 3");
     expect_error(weft_conv(x, f.y, NULL), WEFT_SHAPE_MISMATCH, "conv: the operand has rank 3 but the kernel has 2");
     expect_error(weft_conv(x, w, NULL), WEFT_SHAPE_MISMATCH,
@@ -316,9 +316,9 @@ static void windows_refuse(void **state)
                  "average_pool: the operand has dtype i64, not a float");
     expect_error(weft_adaptive_max_pool(x, WEFT_INTS(0)), WEFT_INVALID_ARGUMENT,
                  "adaptive_max_pool: size 0 is 0, below 1");
-    expect_error(weft_resize(x, WEFT_SHAPE(N(3)), &(weft_resize_options){.scales = (const double[]){-1}}),
+    expect_error(weft_resize(x, WEFT_SHAPE(3), &(weft_resize_options){.scales = (const double[]){-1}}),
                  WEFT_INVALID_ARGUMENT, "resize: scale 0 is -1, not positive");
-    expect_error(weft_resize(x, WEFT_SHAPE(N(3)), &(weft_resize_options){.mode = (weft_resize_mode)2}),
+    expect_error(weft_resize(x, WEFT_SHAPE(3), &(weft_resize_options){.mode = (weft_resize_mode)2}),
                  WEFT_INVALID_ARGUMENT,
                  "resize: mode 2 is no weft_resize_mode, or coordinates 0 no weft_resize_coordinates");
 }
@@ -371,7 +371,7 @@ static void searches_refuse(void **state)
     (void)state;
     weft_tensor indices;
     expect_error(weft_quantile(f.y, 1.5, 0, false), WEFT_OUT_OF_RANGE, "quantile: the quantile is 1.5, not in [0, 1]");
-    expect_error(weft_median(weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(N(0))), 0, false), WEFT_OUT_OF_RANGE,
+    expect_error(weft_median(weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(0)), 0, false), WEFT_OUT_OF_RANGE,
                  "median: axis 0 has extent 0, below 1");
     expect_error(weft_top_k(f.y, 0, N(4), false, &indices), WEFT_OUT_OF_RANGE, "top_k: k is 4 but axis 0 has extent 3");
     assert_false(weft_tensor_is_valid(indices));

@@ -238,7 +238,7 @@ static void report_other_dtypes_and_labels(void **state)
                     "operand 1 has dtype f32 but operand 0 has f64");
     assert_non_null(strstr(weft_status_where(weft_graph_error(graph)), "einsum.c"));
     weft_graph_clear_error(graph);
-    weft_tensor v = weft_full(graph, WEFT_F64, 1, WEFT_SHAPE(weft_extent_of(2)));
+    weft_tensor v = weft_full(graph, WEFT_F64, 1, WEFT_SHAPE(2));
     weft_ints labels[] = {WEFT_INTS(-3)};
     weft_einsum_labels(WEFT_TENSORS(v), labels, WEFT_INTS(), NULL);
     weft_test_fails(weft_status_clone(NULL, weft_graph_error(graph)), WEFT_INVALID_ARGUMENT,
@@ -497,8 +497,8 @@ static void contract_axes(void **state)
     weft_graph *graph;
     weft_program *program;
     weft_test_ok(weft_graph_create(NULL, &graph));
-    weft_tensor a = weft_full(graph, WEFT_F64, 1, WEFT_SHAPE(weft_extent_of(2), weft_extent_of(3), weft_extent_of(4)));
-    weft_tensor b = weft_full(graph, WEFT_F64, 2, WEFT_SHAPE(weft_extent_of(3), weft_extent_of(4), weft_extent_of(5)));
+    weft_tensor a = weft_full(graph, WEFT_F64, 1, WEFT_SHAPE(2, 3, 4));
+    weft_tensor b = weft_full(graph, WEFT_F64, 2, WEFT_SHAPE(3, 4, 5));
     weft_tensor x = weft_einsum_tensordot(a, b, WEFT_INTS(-2, -1), WEFT_INTS(0, 1));
     assert_int_equal(weft_tensor_rank(x), 2);
     assert_true(weft_extent_equal(weft_tensor_extent(x, 1), weft_extent_of(5)));

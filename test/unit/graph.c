@@ -32,7 +32,7 @@ static const char *error_message(void)
 
 static weft_tensor vector(weft_graph *in, const char *name)
 {
-    return weft_input(in, name, WEFT_F32, WEFT_SHAPE(N(3)));
+    return weft_input(in, name, WEFT_F32, WEFT_SHAPE(3));
 }
 
 /* ---- the table ---- */
@@ -88,9 +88,9 @@ static void equal_nodes_are_one(void **state)
     assert_int_not_equal(weft_add(y, x).node, sum.node);
     assert_int_not_equal(weft_sub(x, y).node, sum.node);
     weft_extent n = weft_symbol(graph, "n", 0, 9), m = weft_symbol(graph, "m", 0, 9);
-    weft_tensor a = weft_broadcast(x, WEFT_SHAPE(weft_extent_add(n, m), N(3)));
-    assert_int_equal(weft_broadcast(x, WEFT_SHAPE(weft_extent_add(m, n), N(3))).node, a.node);
-    assert_int_not_equal(weft_broadcast(x, WEFT_SHAPE(n, N(3))).node, a.node);
+    weft_tensor a = weft_broadcast(x, WEFT_SHAPE(weft_extent_add(n, m), 3));
+    assert_int_equal(weft_broadcast(x, WEFT_SHAPE(weft_extent_add(m, n), 3)).node, a.node);
+    assert_int_not_equal(weft_broadcast(x, WEFT_SHAPE(n, 3)).node, a.node);
     size_t count = graph->node_count;
     static const float one = 1, minus = -0.0f, zero = 0;
     weft_tensor c = weft_constant(graph, WEFT_F32, WEFT_INTS(1), &one);
@@ -201,7 +201,7 @@ static void regions_must_fit_their_op(void **state)
 {
     (void)state;
     weft_extent n = weft_symbol(graph, "n", 0, 9);
-    weft_tensor x = vector(graph, "x"), y = weft_input(graph, "y", WEFT_F32, WEFT_SHAPE(N(4)));
+    weft_tensor x = vector(graph, "x"), y = weft_input(graph, "y", WEFT_F32, WEFT_SHAPE(4));
     loop_parts body = make_body("p");
     fold(n, 3, &body, WEFT_TENSORS(x, x));
     assert_string_equal(error_message(), "fold: carried is 3 but must be 1 to 2, the operands");
@@ -305,9 +305,9 @@ static void copies_print_alike(void **state)
 {
     (void)state;
     weft_extent n = weft_symbol(graph, "n", 1, 9), m = weft_symbol(graph, "m", 1, 9), k = weft_symbol(graph, "k", 1, 9);
-    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(n, N(3)));
-    weft_tensor y = weft_input(graph, "y", WEFT_F32, WEFT_SHAPE(m, N(3)));
-    weft_tensor dead = weft_add(x, weft_input(graph, "z", WEFT_F32, WEFT_SHAPE(k, N(3))));
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(n, 3));
+    weft_tensor y = weft_input(graph, "y", WEFT_F32, WEFT_SHAPE(m, 3));
+    weft_tensor dead = weft_add(x, weft_input(graph, "z", WEFT_F32, WEFT_SHAPE(k, 3)));
     loop_parts body = make_body("p");
     weft_tensor folded =
         fold(n, 1, &body, WEFT_TENSORS(weft_reduce_sum(weft_add(x, y), WEFT_INTS(0), false), vector(graph, "v")));
@@ -401,7 +401,7 @@ static void extensions_trace_like_builtins(void **state)
     weft_type type = {weft_tensor_dtype((weft_tensor){graph, x.node, 1}),
                       weft_tensor_shape((weft_tensor){graph, x.node, 1})};
     assert_string_equal(weft_type_describe(&type).text, "f64[3*n]");
-    weft_tensor y = weft_input(graph, "y", WEFT_F32, WEFT_SHAPE(N(4)));
+    weft_tensor y = weft_input(graph, "y", WEFT_F32, WEFT_SHAPE(4));
     assert_false(weft_tensor_is_valid(weft_trace(graph, "demo.twin", WEFT_TENSORS(y), &attr)));
     assert_string_equal(error_message(), "demo.twin: the axis must be 3");
 }

@@ -23,13 +23,13 @@ static int set_up(void **state)
     (void)state;
     weft_test_ok(weft_graph_create(NULL, &f.graph));
     f.n = weft_symbol(f.graph, "n", 1, 1000);
-    f.x = weft_input(f.graph, "x", WEFT_F32, WEFT_SHAPE(N(3), N(4), N(5)));
-    f.y = weft_input(f.graph, "y", WEFT_F32, WEFT_SHAPE(f.n, N(4)));
+    f.x = weft_input(f.graph, "x", WEFT_F32, WEFT_SHAPE(3, 4, 5));
+    f.y = weft_input(f.graph, "y", WEFT_F32, WEFT_SHAPE(f.n, 4));
     f.s = weft_input(f.graph, "s", WEFT_F32, WEFT_SHAPE());
-    f.i = weft_input(f.graph, "i", WEFT_I64, WEFT_SHAPE(N(2), N(3)));
-    f.j = weft_input(f.graph, "j", WEFT_I32, WEFT_SHAPE(N(3)));
+    f.i = weft_input(f.graph, "i", WEFT_I64, WEFT_SHAPE(2, 3));
+    f.j = weft_input(f.graph, "j", WEFT_I32, WEFT_SHAPE(3));
     f.k = weft_input(f.graph, "k", WEFT_I64, WEFT_SHAPE());
-    f.p = weft_input(f.graph, "p", WEFT_BOOL, WEFT_SHAPE(N(3)));
+    f.p = weft_input(f.graph, "p", WEFT_BOOL, WEFT_SHAPE(3));
     return 0;
 }
 
@@ -87,11 +87,11 @@ static void shapes_of_ops(void **state)
     expect_type(weft_scatter(f.x, WEFT_TENSORS(f.i), WEFT_INTS(1), rows, WEFT_SCATTER_MAX), "f32[3, 4, 5]");
     expect_type(weft_index_add(f.x, f.i, rows, 1), "f32[3, 4, 5]");
     expect_type(weft_index_select(f.x, f.j, 2), "f32[3, 4, 3]");
-    weft_tensor along = weft_input(f.graph, "along", WEFT_I64, WEFT_SHAPE(N(1), N(7), N(5)));
+    weft_tensor along = weft_input(f.graph, "along", WEFT_I64, WEFT_SHAPE(1, 7, 5));
     weft_tensor taken = weft_take_along_axis(f.x, along, 1);
     expect_type(taken, "f32[3, 7, 5]");
     expect_type(weft_scatter_along_axis(f.x, along, taken, -2, WEFT_SCATTER_SET), "f32[3, 4, 5]");
-    weft_tensor slice = weft_dynamic_slice(f.x, WEFT_TENSORS(f.k, f.k), WEFT_INTS(2, 0), WEFT_SHAPE(N(4), N(1)));
+    weft_tensor slice = weft_dynamic_slice(f.x, WEFT_TENSORS(f.k, f.k), WEFT_INTS(2, 0), WEFT_SHAPE(4, 1));
     expect_type(slice, "f32[1, 4, 4]");
     expect_type(weft_dynamic_update_slice(f.x, slice, WEFT_TENSORS(f.k, f.k), WEFT_INTS(0, -1)), "f32[3, 4, 5]");
 }
@@ -149,11 +149,11 @@ static void refused_ops(void **state)
     expect_error(weft_index_select(f.x, f.i, 0), WEFT_SHAPE_MISMATCH, "index_select: the indices have rank 2, not 1");
     expect_error(weft_take_along_axis(f.x, f.i, 0), WEFT_SHAPE_MISMATCH,
                  "take_along_axis: the indices have rank 2 but x has 3");
-    expect_error(weft_dynamic_slice(f.x, WEFT_TENSORS(f.k), WEFT_INTS(1), WEFT_SHAPE(N(5))), WEFT_OUT_OF_RANGE,
+    expect_error(weft_dynamic_slice(f.x, WEFT_TENSORS(f.k), WEFT_INTS(1), WEFT_SHAPE(5)), WEFT_OUT_OF_RANGE,
                  "dynamic_slice: axis 1 has size 5 but its extent is 4");
     expect_error(weft_dynamic_slice(f.x, WEFT_TENSORS(f.k), WEFT_INTS(1), WEFT_SHAPE()), WEFT_INVALID_ARGUMENT,
                  "dynamic_slice: 0 sizes are given for 1 axes");
-    expect_error(weft_dynamic_slice(f.x, WEFT_TENSORS(f.j), WEFT_INTS(1), WEFT_SHAPE(N(1))), WEFT_DTYPE_MISMATCH,
+    expect_error(weft_dynamic_slice(f.x, WEFT_TENSORS(f.j), WEFT_INTS(1), WEFT_SHAPE(1)), WEFT_DTYPE_MISMATCH,
                  "dynamic_slice: the start of axis 1 is i32[3], not i64[]");
     expect_error(weft_dynamic_update_slice(f.x, f.y, WEFT_TENSORS(f.k), WEFT_INTS(0)), WEFT_SHAPE_MISMATCH,
                  "dynamic_update_slice: the update has rank 2 but x has 3");
@@ -194,8 +194,8 @@ static void expect_values(weft_tensor tensor, size_t count, const float *wanted)
 /* 0, 1, 2, ... */
 static weft_tensor counted(int64_t rows, int64_t columns)
 {
-    weft_tensor all = weft_iota(f.graph, WEFT_F32, WEFT_SHAPE(N(rows * columns)), 0);
-    return weft_reshape(all, WEFT_SHAPE(N(rows), N(columns)));
+    weft_tensor all = weft_iota(f.graph, WEFT_F32, WEFT_SHAPE(rows * columns), 0);
+    return weft_reshape(all, WEFT_SHAPE(rows, columns));
 }
 
 static weft_tensor list(size_t count, const int64_t *values)
@@ -208,7 +208,7 @@ static weft_tensor list(size_t count, const int64_t *values)
 static void index_add_adds_columns(void **state)
 {
     (void)state;
-    weft_tensor ones = weft_full(f.graph, WEFT_F32, 1, WEFT_SHAPE(N(4), N(2)));
+    weft_tensor ones = weft_full(f.graph, WEFT_F32, 1, WEFT_SHAPE(4, 2));
     EXPECT(weft_index_add(ones, LIST(0, 1, 1), counted(4, 3), 1), 1, 4, 4, 10, 7, 16, 10, 22);
 }
 
@@ -216,8 +216,8 @@ static void duplicates_are_defined(void **state)
 {
     (void)state;
     weft_tensor x = counted(1, 4),
-                u = weft_reshape(weft_add(counted(1, 3), weft_scalar(f.graph, WEFT_F32, 10)), WEFT_SHAPE(N(3)));
-    x = weft_reshape(x, WEFT_SHAPE(N(4)));
+                u = weft_reshape(weft_add(counted(1, 3), weft_scalar(f.graph, WEFT_F32, 10)), WEFT_SHAPE(3));
+    x = weft_reshape(x, WEFT_SHAPE(4));
     EXPECT(weft_set_at(x, u, WEFT_PICK(LIST(2, -2, 0))), 12, 1, 11, 3);
     EXPECT(weft_add_at(x, u, WEFT_PICK(LIST(2, -2, 0))), 12, 1, 23, 3);
     EXPECT(weft_index_update(x, u, WEFT_SCATTER_MUL, WEFT_ITEMS(WEFT_PICK(LIST(1, 1, 3)))), 0, 110, 2, 36);
@@ -226,9 +226,9 @@ static void duplicates_are_defined(void **state)
 static void along_an_axis(void **state)
 {
     (void)state;
-    weft_tensor x = counted(2, 3), at = weft_reshape(LIST(2, 0), WEFT_SHAPE(N(2), N(1)));
+    weft_tensor x = counted(2, 3), at = weft_reshape(LIST(2, 0), WEFT_SHAPE(2, 1));
     EXPECT(weft_take_along_axis(x, at, 1), 2, 3);
-    EXPECT(weft_take_along_axis(x, weft_reshape(LIST(-1, 0), WEFT_SHAPE(N(2), N(1))), 0), 3, 4, 5, 0, 1, 2);
+    EXPECT(weft_take_along_axis(x, weft_reshape(LIST(-1, 0), WEFT_SHAPE(2, 1)), 0), 3, 4, 5, 0, 1, 2);
     EXPECT(weft_scatter_along_axis(x, at, weft_scalar(f.graph, WEFT_F32, 9), 1, WEFT_SCATTER_SET), 0, 1, 9, 9, 4, 5);
 }
 

@@ -25,9 +25,9 @@ static weft_status *compile_network(const weft_allocator *allocator, weft_progra
     weft_graph *graph;
     WEFT_TRY(weft_graph_create(&(weft_graph_options){.allocator = allocator}, &graph));
     weft_extent n = weft_symbol(graph, "n", 1, 64);
-    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(n, weft_extent_of(4)));
-    weft_tensor w = weft_input(graph, "w", WEFT_F32, WEFT_SHAPE(weft_extent_of(4), weft_extent_of(3)));
-    weft_tensor b = weft_input(graph, "b", WEFT_F32, WEFT_SHAPE(weft_extent_of(3)));
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(n, 4));
+    weft_tensor w = weft_input(graph, "w", WEFT_F32, WEFT_SHAPE(4, 3));
+    weft_tensor b = weft_input(graph, "b", WEFT_F32, WEFT_SHAPE(3));
     weft_tensor h = weft_cummax(weft_relu(weft_add(weft_matmul(x, w), b)), 1, false, false);
     weft_tensor y = weft_sort(weft_softmax(h, 1), 1, true);
     weft_status *status = weft_compile(graph, WEFT_TENSORS(y), NULL, out_program);

@@ -410,7 +410,7 @@ static void leaves_have_their_values(void **state)
 {
     struct world *world = *state;
     weft_graph *graph = world->graph;
-    weft_shape shape = WEFT_SHAPE(weft_extent_of(2), weft_extent_of(3));
+    weft_shape shape = WEFT_SHAPE(2, 3);
     WANT_I64S(weft_iota(graph, WEFT_I64, shape, 1), WEFT_INTS(2, 3), 0, 1, 2, 0, 1, 2);
     WANT_F32S(weft_iota(graph, WEFT_F32, shape, 0), WEFT_INTS(2, 3), 0, 0, 0, 1, 1, 1);
     WANT_F64S(weft_full(graph, WEFT_F64, 2.5, shape), WEFT_INTS(2, 3), 2.5, 2.5, 2.5, 2.5, 2.5, 2.5);
@@ -455,16 +455,15 @@ static void views_move_elements(void **state)
 {
     struct world *world = *state;
     weft_tensor x = arange(world, WEFT_INTS(2, 3));
-    WANT_F32S(weft_reshape(x, WEFT_SHAPE(weft_extent_of(3), WEFT_INFER)), WEFT_INTS(3, 2), 0, 1, 2, 3, 4, 5);
+    WANT_F32S(weft_reshape(x, WEFT_SHAPE(3, WEFT_INFER)), WEFT_INTS(3, 2), 0, 1, 2, 3, 4, 5);
     WANT_F32S(weft_permute(x, WEFT_INTS(1, 0)), WEFT_INTS(3, 2), 0, 3, 1, 4, 2, 5);
     WANT_F32S(weft_flip(x, WEFT_INTS(-1)), WEFT_INTS(2, 3), 2, 1, 0, 5, 4, 3);
     WANT_F32S(weft_flip(x, WEFT_INTS(0, 1)), WEFT_INTS(2, 3), 5, 4, 3, 2, 1, 0);
     WANT_F32S(weft_narrow(x, 1, weft_extent_of(2), weft_extent_of(1)), WEFT_INTS(2, 1), 2, 5);
     WANT_NOTHING(weft_narrow(x, 0, weft_extent_of(1), weft_extent_of(0)), WEFT_F32, WEFT_INTS(0, 3));
     weft_tensor row = weft_reshape(weft_narrow(x, 0, weft_extent_of(1), weft_extent_of(1)), WEFT_SHAPE(WEFT_INFER));
-    WANT_F32S(weft_broadcast(row, WEFT_SHAPE(weft_extent_of(2), weft_extent_of(3))), WEFT_INTS(2, 3), 3, 4, 5, 3, 4, 5);
-    WANT_F32S(weft_broadcast_in_dim(row, WEFT_SHAPE(weft_extent_of(3), weft_extent_of(2)), WEFT_INTS(0)),
-              WEFT_INTS(3, 2), 3, 3, 4, 4, 5, 5);
+    WANT_F32S(weft_broadcast(row, WEFT_SHAPE(2, 3)), WEFT_INTS(2, 3), 3, 4, 5, 3, 4, 5);
+    WANT_F32S(weft_broadcast_in_dim(row, WEFT_SHAPE(3, 2), WEFT_INTS(0)), WEFT_INTS(3, 2), 3, 3, 4, 4, 5, 5);
 }
 
 static void permutation_of_three_axes(void **state)
@@ -482,17 +481,16 @@ static void slices_step_both_ways(void **state)
 {
     struct world *world = *state;
     weft_tensor x = arange(world, WEFT_INTS(10));
-    weft_shape start = WEFT_SHAPE(weft_extent_of(9)), size = WEFT_SHAPE(weft_extent_of(4));
+    weft_shape start = WEFT_SHAPE(9), size = WEFT_SHAPE(4);
     WANT_F32S(weft_slice(x, start, size, WEFT_INTS(-3)), WEFT_INTS(4), 9, 6, 3, 0);
-    WANT_F32S(weft_slice(x, WEFT_SHAPE(weft_extent_of(1)), size, WEFT_INTS(2)), WEFT_INTS(4), 1, 3, 5, 7);
+    WANT_F32S(weft_slice(x, WEFT_SHAPE(1), size, WEFT_INTS(2)), WEFT_INTS(4), 1, 3, 5, 7);
 }
 
 static void padding_surrounds(void **state)
 {
     struct world *world = *state;
     weft_tensor x = arange(world, WEFT_INTS(2, 2)), value = F32S(WEFT_INTS(), 9);
-    weft_tensor y = weft_pad(x, value, WEFT_SHAPE(weft_extent_of(1), weft_extent_of(0)),
-                             WEFT_SHAPE(weft_extent_of(0), weft_extent_of(2)));
+    weft_tensor y = weft_pad(x, value, WEFT_SHAPE(1, 0), WEFT_SHAPE(0, 2));
     WANT_F32S(y, WEFT_INTS(3, 4), 9, 9, 9, 9, 0, 1, 9, 9, 2, 3, 9, 9);
 }
 
@@ -616,7 +614,7 @@ static void sums_of_u32(void **state)
     weft_extent count = weft_extent_of(4000);
     weft_tensor x = weft_iota(world->graph, WEFT_U32, WEFT_SHAPE(count), 0);
     WANT_U32S(weft_reduce_sum(x, WEFT_INTS(0), false), WEFT_INTS(), 7998000);
-    weft_tensor pairs = weft_reshape(x, WEFT_SHAPE(weft_extent_of(2000), weft_extent_of(2)));
+    weft_tensor pairs = weft_reshape(x, WEFT_SHAPE(2000, 2));
     WANT_U32S(weft_reduce_sum(pairs, WEFT_INTS(0), false), WEFT_INTS(2), 3998000, 4000000);
     weft_tensor turned = weft_permute(weft_flip(pairs, WEFT_INTS(0)), WEFT_INTS(1, 0));
     WANT_U32S(weft_reduce_sum(turned, WEFT_INTS(1), false), WEFT_INTS(2), 3998000, 4000000);
@@ -739,7 +737,7 @@ static void arrays_may_have_any_strides(void **state)
     weft_array *reversed, *spread;
     weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 2, DIMS(2, 3), DIMS(-6, -2), source + 10, NULL, NULL, &reversed));
     weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 2, DIMS(2, 3), DIMS(1, 4), target, NULL, NULL, &spread));
-    weft_tensor x = bind(world, WEFT_SHAPE(weft_extent_of(2), weft_extent_of(3)), reversed);
+    weft_tensor x = bind(world, WEFT_SHAPE(2, 3), reversed);
     weft_array *outputs[] = {spread};
     weft_test_ok(run(world, WEFT_TENSORS(weft_neg(x)), outputs));
     const float expected[12] = {-10, -4, -1, -1, -8, -2, -1, -1, -6, -0.0f, -1, -1};
@@ -778,7 +776,7 @@ static void fold_repeats(void **state)
     weft_tensor index = PARAMETER("index", WEFT_I64), x = PARAMETER("x", WEFT_I64), step = PARAMETER("step", WEFT_I64);
     weft_tensor result = weft_add(weft_mul(x, step), index);
     const weft_attr attrs[] = {
-        {.extents = WEFT_SHAPE(weft_extent_of(4))},
+        {.extents = WEFT_SHAPE(4)},
         {.region = {graph, WEFT_TENSORS(index, x, step), WEFT_TENSORS(result)}},
         {.integer = 1},
     };

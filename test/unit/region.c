@@ -397,7 +397,7 @@ static void errors_in_a_body_stick(void **state)
     char place[64];
     (void)state;
     weft_tensor results[1];
-    weft_tensor row = weft_full(f.graph, WEFT_I64, 1, WEFT_SHAPE(N(3)));
+    weft_tensor row = weft_full(f.graph, WEFT_I64, 1, WEFT_SHAPE(3));
     weft_tensor failed = weft_fold(N(2), WEFT_TENSORS(row), mistake, NULL, results);
     assert_false(weft_tensor_is_valid(results[0]));
     assert_false(weft_tensor_is_valid(weft_neg(failed)));
@@ -500,8 +500,8 @@ static weft_status *compile_layers(const weft_allocator *allocator, weft_program
     weft_graph *graph;
     WEFT_TRY(weft_graph_create(&(weft_graph_options){.allocator = allocator}, &graph));
     weft_extent n = weft_symbol(graph, "n", 1, 64);
-    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(n, N(3)));
-    layer l = {weft_input(graph, "w", WEFT_F32, WEFT_SHAPE(N(3), N(3)))};
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(n, 3));
+    layer l = {weft_input(graph, "w", WEFT_F32, WEFT_SHAPE(3, 3))};
     weft_tensor y = weft_fold(N(3), WEFT_TENSORS(x), apply_layer, &l, NULL);
     weft_status *status = weft_compile(graph, WEFT_TENSORS(y), NULL, out_program);
     weft_graph_destroy(graph);

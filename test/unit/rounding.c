@@ -77,7 +77,7 @@ static int start(void **state)
     const int64_t shape[] = {BLOCK};
     (void)state;
     weft_test_ok(weft_graph_create(NULL, &graph));
-    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(weft_extent_of(BLOCK)));
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(BLOCK));
     weft_test_ok(weft_compile(graph, WEFT_TENSORS(weft_cast(x, WEFT_BF16)), NULL, &program));
     weft_graph_destroy(graph);
     weft_test_ok(weft_array_create(NULL, WEFT_F32, 1, shape, &in));

@@ -25,13 +25,13 @@ static int set_up(void **state)
     weft_test_ok(weft_graph_create(NULL, &f.graph));
     f.n = weft_symbol(f.graph, "n", 1, 1000);
     f.m = weft_symbol(f.graph, "m", 0, 50);
-    f.x = weft_input(f.graph, "x", WEFT_F32, WEFT_SHAPE(f.n, N(4)));
-    f.y = weft_input(f.graph, "y", WEFT_F32, WEFT_SHAPE(N(3), N(4)));
-    f.v = weft_input(f.graph, "v", WEFT_F32, WEFT_SHAPE(N(3)));
-    f.s = weft_input(f.graph, "s", WEFT_F32, WEFT_SHAPE(f.m, N(3)));
-    f.i = weft_input(f.graph, "i", WEFT_I64, WEFT_SHAPE(N(2), N(5)));
-    f.d = weft_input(f.graph, "d", WEFT_F64, WEFT_SHAPE(N(3), N(4)));
-    f.p = weft_input(f.graph, "p", WEFT_BOOL, WEFT_SHAPE(N(3), N(4)));
+    f.x = weft_input(f.graph, "x", WEFT_F32, WEFT_SHAPE(f.n, 4));
+    f.y = weft_input(f.graph, "y", WEFT_F32, WEFT_SHAPE(3, 4));
+    f.v = weft_input(f.graph, "v", WEFT_F32, WEFT_SHAPE(3));
+    f.s = weft_input(f.graph, "s", WEFT_F32, WEFT_SHAPE(f.m, 3));
+    f.i = weft_input(f.graph, "i", WEFT_I64, WEFT_SHAPE(2, 5));
+    f.d = weft_input(f.graph, "d", WEFT_F64, WEFT_SHAPE(3, 4));
+    f.p = weft_input(f.graph, "p", WEFT_BOOL, WEFT_SHAPE(3, 4));
     assert_null(weft_graph_error(f.graph));
     return 0;
 }
@@ -85,32 +85,46 @@ static void leaves_have_their_types(void **state)
     expect_type(weft_constant(f.graph, WEFT_F32, WEFT_INTS(2, 3), data), "f32[2, 3]");
     expect_type(weft_constant(f.graph, WEFT_F32, WEFT_INTS(0, 3), NULL), "f32[0, 3]");
     expect_type(weft_scalar(f.graph, WEFT_C128, 2.5), "c128[]");
-    expect_type(weft_full(f.graph, WEFT_I64, 7, WEFT_SHAPE(f.n, N(2))), "i64[n, 2]");
-    expect_type(weft_iota(f.graph, WEFT_I64, WEFT_SHAPE(f.n, N(2)), -1), "i64[n, 2]");
+    expect_type(weft_full(f.graph, WEFT_I64, 7, WEFT_SHAPE(f.n, 2)), "i64[n, 2]");
+    expect_type(weft_iota(f.graph, WEFT_I64, WEFT_SHAPE(f.n, 2), -1), "i64[n, 2]");
     expect_type(weft_extent_tensor(f.graph, weft_extent_mul(f.n, N(3))), "i64[]");
     assert_int_equal(f.graph->guard_count, 0);
+}
+
+static void shapes_take_numbers(void **state)
+{
+    (void)state;
+    weft_shape many = WEFT_SHAPE(1, 2u, 3l, 4ul, (uint8_t)5, (short)6, 7, 8, 9, 10, 11, 12, 13, 14, f.n, true);
+    assert_int_equal(many.rank, 16);
+    for (int64_t i = 0; i < 14; i++) assert_true(weft_extent_equal(many.extents[i], N(i + 1)));
+    assert_true(weft_extent_equal(many.extents[14], f.n) && weft_extent_equal(many.extents[15], N(1)));
+    assert_int_equal(WEFT_SHAPE().rank, 0);
+    assert_int_equal(WEFT_SHAPE((f.n)).rank, 1);
+    assert_false(weft_extent_is_valid(WEFT_SHAPE(UINT64_MAX).extents[0]));
+    expect_error(weft_input(f.graph, "z", WEFT_F32, WEFT_SHAPE(SIZE_MAX)), WEFT_INVALID_ARGUMENT,
+                 "input: shape has an invalid extent");
 }
 
 static void leaves_refuse(void **state)
 {
     (void)state;
     weft_graph *g = f.graph;
-    expect_error(weft_input(g, "x", WEFT_F64, WEFT_SHAPE(f.n, N(4))), WEFT_INVALID_ARGUMENT,
+    expect_error(weft_input(g, "x", WEFT_F64, WEFT_SHAPE(f.n, 4)), WEFT_INVALID_ARGUMENT,
                  "input: x is declared as f32[n, 4] already and cannot also be f64[n, 4]");
     expect_error(weft_input(g, "3x", WEFT_F64, WEFT_SHAPE()), WEFT_INVALID_ARGUMENT,
                  "input: name \"3x\" must be a letter or _ followed by letters, digits, _ or .");
     expect_error(weft_input(g, NULL, WEFT_F64, WEFT_SHAPE()), WEFT_INVALID_ARGUMENT, "input: name is NULL");
     expect_error(weft_input(g, "z", (weft_dtype)99, WEFT_SHAPE()), WEFT_INVALID_ARGUMENT, "input: dtype is no dtype");
-    expect_error(weft_input(g, "z", WEFT_F32, WEFT_SHAPE(N(-2))), WEFT_OUT_OF_RANGE,
+    expect_error(weft_input(g, "z", WEFT_F32, WEFT_SHAPE(-2)), WEFT_OUT_OF_RANGE,
                  "input: axis 0 of the result has extent -2, below 0");
     expect_error(weft_input(g, "z", WEFT_F32, (weft_shape){2, NULL}), WEFT_INVALID_ARGUMENT,
                  "input: shape is NULL but not empty");
-    expect_error(weft_input(g, "z", WEFT_U8, WEFT_SHAPE(N(INT64_C(1) << 32), N(INT64_C(1) << 31))), WEFT_OUT_OF_RANGE,
+    expect_error(weft_input(g, "z", WEFT_U8, WEFT_SHAPE(INT64_C(1) << 32, INT64_C(1) << 31)), WEFT_OUT_OF_RANGE,
                  "input: a result of type u8[4294967296, 2147483648] has more elements than an int64 counts");
     expect_error(weft_constant(g, WEFT_F32, WEFT_INTS(2), NULL), WEFT_INVALID_ARGUMENT,
                  "constant: data is NULL but not empty");
-    expect_error(weft_iota(g, WEFT_BOOL, WEFT_SHAPE(N(2)), 0), WEFT_DTYPE_MISMATCH, "iota: dtype bool is not numeric");
-    expect_error(weft_iota(g, WEFT_I64, WEFT_SHAPE(N(2)), 1), WEFT_OUT_OF_RANGE,
+    expect_error(weft_iota(g, WEFT_BOOL, WEFT_SHAPE(2), 0), WEFT_DTYPE_MISMATCH, "iota: dtype bool is not numeric");
+    expect_error(weft_iota(g, WEFT_I64, WEFT_SHAPE(2), 1), WEFT_OUT_OF_RANGE,
                  "iota: axis 1 is out of range for rank 1");
 }
 
@@ -118,14 +132,14 @@ static void zero_extents_may_sit_beside_huge_ones(void **state)
 {
     (void)state;
     weft_extent huge = N(INT64_C(1) << 62);
-    expect_type(weft_input(f.graph, "z", WEFT_F64, WEFT_SHAPE(N(0), huge, huge)),
+    expect_type(weft_input(f.graph, "z", WEFT_F64, WEFT_SHAPE(0, huge, huge)),
                 "f64[0, 4611686018427387904, 4611686018427387904]");
 }
 
 static void names_of_inputs_are_unique(void **state)
 {
     (void)state;
-    weft_tensor again = weft_input(f.graph, "x", WEFT_F32, WEFT_SHAPE(f.n, N(4)));
+    weft_tensor again = weft_input(f.graph, "x", WEFT_F32, WEFT_SHAPE(f.n, 4));
     assert_int_equal(again.node, f.x.node);
     assert_null(weft_graph_error(f.graph));
 }
@@ -179,7 +193,7 @@ static void operands_broadcast(void **state)
     expect_type(weft_sub(weft_unsqueeze(f.v, -1), weft_unsqueeze(f.x, 1)), "f32[n, 3, 4]");
     expect_type(weft_select(f.p, weft_scalar(f.graph, WEFT_F32, 1), f.y), "f32[3, 4]");
     expect_type(weft_lt(f.x, f.x), "bool[n, 4]");
-    expect_type(weft_add(weft_unsqueeze(f.x, 0), weft_input(f.graph, "e", WEFT_F32, WEFT_SHAPE(N(0), N(1), N(1)))),
+    expect_type(weft_add(weft_unsqueeze(f.x, 0), weft_input(f.graph, "e", WEFT_F32, WEFT_SHAPE(0, 1, 1))),
                 "f32[0, n, 4]");
     assert_int_equal(f.graph->guard_count, 0);
 }
@@ -191,7 +205,7 @@ static void undecided_extents_become_guards(void **state)
     expect_guard(
         "n", "==", "3",
         "add: axis 0 of operand 0 has extent n but axis 0 of operand 1 has 3 (operand 0 is x, operand 1 is y)");
-    weft_tensor z = weft_input(f.graph, "z", WEFT_F32, WEFT_SHAPE(f.m, N(1)));
+    weft_tensor z = weft_input(f.graph, "z", WEFT_F32, WEFT_SHAPE(f.m, 1));
     expect_type(weft_div(f.x, z), "f32[n, 4]");
     expect_guard(
         "n", "==", "m",
@@ -201,7 +215,7 @@ static void undecided_extents_become_guards(void **state)
 static void equal_guards_are_one(void **state)
 {
     (void)state;
-    weft_tensor z = weft_input(f.graph, "z", WEFT_F32, WEFT_SHAPE(f.m, N(4)));
+    weft_tensor z = weft_input(f.graph, "z", WEFT_F32, WEFT_SHAPE(f.m, 4));
     weft_tensor sum = weft_add(f.x, z);
     weft_mul(z, weft_exp(sum));
     weft_sub(f.x, z);
@@ -215,7 +229,7 @@ static void elementwise_refuses(void **state)
                  "add: operand 1 has dtype f64 but operand 0 has f32; cast explicitly");
     expect_error(weft_max(f.x, f.v), WEFT_SHAPE_MISMATCH,
                  "max: axis 1 of operand 0 has extent 4 but axis 0 of operand 1 has 3");
-    expect_error(weft_add(f.y, weft_input(f.graph, "w", WEFT_F32, WEFT_SHAPE(weft_extent_add(f.m, N(4)), N(4)))),
+    expect_error(weft_add(f.y, weft_input(f.graph, "w", WEFT_F32, WEFT_SHAPE(weft_extent_add(f.m, N(4)), 4))),
                  WEFT_SHAPE_MISMATCH, "add: axis 0 of operand 0 has extent 3 but axis 0 of operand 1 has m + 4");
     expect_error(weft_exp(f.i), WEFT_DTYPE_MISMATCH,
                  "exp: operand 0 has dtype i64 but the op takes bf16, f16, f32, f64, c64, c128");
@@ -236,19 +250,18 @@ static void elementwise_refuses(void **state)
 static void reshapes_count(void **state)
 {
     (void)state;
-    expect_type(weft_reshape(f.x, WEFT_SHAPE(weft_extent_mul(f.n, N(2)), N(2))), "f32[2*n, 2]");
-    expect_type(weft_reshape(f.x, WEFT_SHAPE(WEFT_INFER, N(2), N(2))), "f32[n, 2, 2]");
-    expect_type(weft_reshape(f.y, WEFT_SHAPE(N(2), WEFT_INFER)), "f32[2, 6]");
-    expect_type(weft_reshape(weft_input(f.graph, "e", WEFT_F32, WEFT_SHAPE(N(0), f.n)), WEFT_SHAPE(f.m, N(0))),
-                "f32[m, 0]");
+    expect_type(weft_reshape(f.x, WEFT_SHAPE(weft_extent_mul(f.n, N(2)), 2)), "f32[2*n, 2]");
+    expect_type(weft_reshape(f.x, WEFT_SHAPE(WEFT_INFER, 2, 2)), "f32[n, 2, 2]");
+    expect_type(weft_reshape(f.y, WEFT_SHAPE(2, WEFT_INFER)), "f32[2, 6]");
+    expect_type(weft_reshape(weft_input(f.graph, "e", WEFT_F32, WEFT_SHAPE(0, f.n)), WEFT_SHAPE(f.m, 0)), "f32[m, 0]");
     assert_int_equal(f.graph->guard_count, 0);
-    expect_error(weft_reshape(f.y, WEFT_SHAPE(N(5), N(2))), WEFT_SHAPE_MISMATCH,
+    expect_error(weft_reshape(f.y, WEFT_SHAPE(5, 2)), WEFT_SHAPE_MISMATCH,
                  "reshape: f32[3, 4] and f32[5, 2] must have equally many elements");
-    expect_error(weft_reshape(f.y, WEFT_SHAPE(N(5), WEFT_INFER)), WEFT_SHAPE_MISMATCH,
+    expect_error(weft_reshape(f.y, WEFT_SHAPE(5, WEFT_INFER)), WEFT_SHAPE_MISMATCH,
                  "reshape: axis 1 cannot be inferred: 12 elements are no multiple of 5");
-    expect_error(weft_reshape(f.y, WEFT_SHAPE(N(0), WEFT_INFER)), WEFT_SHAPE_MISMATCH,
+    expect_error(weft_reshape(f.y, WEFT_SHAPE(0, WEFT_INFER)), WEFT_SHAPE_MISMATCH,
                  "reshape: axis 1 cannot be inferred: the others have no elements");
-    expect_error(weft_reshape(f.y, WEFT_SHAPE(WEFT_INFER, N(2), WEFT_INFER)), WEFT_INVALID_ARGUMENT,
+    expect_error(weft_reshape(f.y, WEFT_SHAPE(WEFT_INFER, 2, WEFT_INFER)), WEFT_INVALID_ARGUMENT,
                  "reshape: axes 0 and 2 cannot both be inferred");
 }
 
@@ -256,10 +269,10 @@ static void splitting_a_symbol_guards_divisibility(void **state)
 {
     (void)state;
     weft_tensor z = weft_input(f.graph, "z", WEFT_F32, WEFT_SHAPE(f.n));
-    expect_type(weft_reshape(z, WEFT_SHAPE(WEFT_INFER, N(8))), "f32[n / 8, 8]");
+    expect_type(weft_reshape(z, WEFT_SHAPE(WEFT_INFER, 8)), "f32[n / 8, 8]");
     expect_guard("n", "==", "8*(n / 8)",
                  "reshape: f32[n] and f32[n / 8, 8] must have equally many elements (operand 0 is z)");
-    expect_type(weft_reshape(f.x, WEFT_SHAPE(N(4), f.m)), "f32[4, m]");
+    expect_type(weft_reshape(f.x, WEFT_SHAPE(4, f.m)), "f32[4, m]");
     expect_guard("n", "==", "m", "reshape: f32[n, 4] and f32[4, m] must have equally many elements (operand 0 is x)");
 }
 
@@ -279,7 +292,7 @@ static void squeezing_a_symbol_guards_one(void **state)
 static void axes_move(void **state)
 {
     (void)state;
-    weft_tensor c = weft_input(f.graph, "c", WEFT_F32, WEFT_SHAPE(N(2), N(3), f.n));
+    weft_tensor c = weft_input(f.graph, "c", WEFT_F32, WEFT_SHAPE(2, 3, f.n));
     expect_type(weft_permute(c, WEFT_INTS(2, 0, -2)), "f32[n, 2, 3]");
     expect_type(weft_transpose(c, 0, -1), "f32[n, 3, 2]");
     expect_type(weft_flip(c, WEFT_INTS(-1, 0)), "f32[2, 3, n]");
@@ -295,37 +308,37 @@ static void axes_move(void **state)
 static void broadcasts_stretch_ones_only(void **state)
 {
     (void)state;
-    expect_type(weft_broadcast(f.v, WEFT_SHAPE(f.n, N(3))), "f32[n, 3]");
-    expect_type(weft_broadcast_in_dim(f.v, WEFT_SHAPE(N(3), f.m), WEFT_INTS(0)), "f32[3, m]");
+    expect_type(weft_broadcast(f.v, WEFT_SHAPE(f.n, 3)), "f32[n, 3]");
+    expect_type(weft_broadcast_in_dim(f.v, WEFT_SHAPE(3, f.m), WEFT_INTS(0)), "f32[3, m]");
     assert_int_equal(f.graph->guard_count, 0);
-    expect_type(weft_broadcast(f.x, WEFT_SHAPE(N(7), N(4))), "f32[7, 4]");
+    expect_type(weft_broadcast(f.x, WEFT_SHAPE(7, 4)), "f32[7, 4]");
     expect_guard("n", "==", "7", "broadcast: axis 0 has extent n but axis 0 of the result has 7 (operand 0 is x)");
-    expect_error(weft_broadcast(f.v, WEFT_SHAPE(N(3), N(4))), WEFT_SHAPE_MISMATCH,
+    expect_error(weft_broadcast(f.v, WEFT_SHAPE(3, 4)), WEFT_SHAPE_MISMATCH,
                  "broadcast: axis 0 has extent 3 but axis 1 of the result has 4");
-    expect_error(weft_broadcast(f.y, WEFT_SHAPE(N(4))), WEFT_SHAPE_MISMATCH,
+    expect_error(weft_broadcast(f.y, WEFT_SHAPE(4)), WEFT_SHAPE_MISMATCH,
                  "broadcast: a tensor of rank 2 does not broadcast to rank 1");
-    expect_error(weft_broadcast_in_dim(f.y, WEFT_SHAPE(N(4), N(3)), WEFT_INTS(1, 0)), WEFT_INVALID_ARGUMENT,
+    expect_error(weft_broadcast_in_dim(f.y, WEFT_SHAPE(4, 3), WEFT_INTS(1, 0)), WEFT_INVALID_ARGUMENT,
                  "broadcast: axes must increase but 0 follows 1 (in broadcast_in_dim)");
 }
 
 static void slices_stay_inside(void **state)
 {
     (void)state;
-    weft_tensor c = weft_input(f.graph, "c", WEFT_F32, WEFT_SHAPE(N(4), N(3)));
+    weft_tensor c = weft_input(f.graph, "c", WEFT_F32, WEFT_SHAPE(4, 3));
     expect_type(weft_narrow(c, 0, N(1), N(0)), "f32[0, 3]");
     expect_type(weft_narrow(c, 0, N(4), N(0)), "f32[0, 3]");
-    expect_type(weft_slice(c, WEFT_SHAPE(N(3), N(0)), WEFT_SHAPE(N(2), N(2)), WEFT_INTS(-3, 2)), "f32[2, 2]");
+    expect_type(weft_slice(c, WEFT_SHAPE(3, 0), WEFT_SHAPE(2, 2), WEFT_INTS(-3, 2)), "f32[2, 2]");
     assert_int_equal(f.graph->guard_count, 0);
     expect_error(weft_narrow(c, 0, N(2), N(3)), WEFT_OUT_OF_RANGE,
                  "slice: axis 0 ends at element 4 but its extent is 4 (in narrow)");
     expect_error(weft_narrow(c, 0, N(-1), N(3)), WEFT_OUT_OF_RANGE,
                  "slice: axis 0 starts at element -1, before the first (in narrow)");
     expect_error(weft_narrow(c, 1, N(0), N(-1)), WEFT_OUT_OF_RANGE, "slice: axis 1 has size -1, below 0 (in narrow)");
-    expect_error(weft_slice(c, WEFT_SHAPE(N(3), N(0)), WEFT_SHAPE(N(3), N(1)), WEFT_INTS(-2, 1)), WEFT_OUT_OF_RANGE,
+    expect_error(weft_slice(c, WEFT_SHAPE(3, 0), WEFT_SHAPE(3, 1), WEFT_INTS(-2, 1)), WEFT_OUT_OF_RANGE,
                  "slice: axis 0 ends at element -1, before the first");
-    expect_error(weft_slice(c, WEFT_SHAPE(N(0), N(0)), WEFT_SHAPE(N(1), N(1)), WEFT_INTS(1, 0)), WEFT_INVALID_ARGUMENT,
+    expect_error(weft_slice(c, WEFT_SHAPE(0, 0), WEFT_SHAPE(1, 1), WEFT_INTS(1, 0)), WEFT_INVALID_ARGUMENT,
                  "slice: the step of axis 1 is 0");
-    expect_error(weft_slice(c, WEFT_SHAPE(N(0)), WEFT_SHAPE(N(1), N(1)), WEFT_INTS(1, 1)), WEFT_INVALID_ARGUMENT,
+    expect_error(weft_slice(c, WEFT_SHAPE(0), WEFT_SHAPE(1, 1), WEFT_INTS(1, 1)), WEFT_INVALID_ARGUMENT,
                  "slice: 1 starts, 2 sizes and 2 steps are given for rank 2");
     expect_error(weft_narrow(c, 2, N(0), N(1)), WEFT_OUT_OF_RANGE, "narrow: axis 2 is out of range for rank 2");
 }
@@ -333,13 +346,13 @@ static void slices_stay_inside(void **state)
 static void overflows_are_errors(void **state)
 {
     (void)state;
-    weft_tensor huge = weft_broadcast(weft_scalar(f.graph, WEFT_U8, 1), WEFT_SHAPE(N(INT64_MAX)));
+    weft_tensor huge = weft_broadcast(weft_scalar(f.graph, WEFT_U8, 1), WEFT_SHAPE(INT64_MAX));
     expect_type(huge, "u8[9223372036854775807]");
     expect_error(weft_concat(WEFT_TENSORS(huge, huge), 0), WEFT_OUT_OF_RANGE,
                  "concat: axis 0 of the result has an extent that is invalid or does not fit an int64");
-    expect_error(weft_slice(f.v, WEFT_SHAPE(N(0)), WEFT_SHAPE(N(3)), WEFT_INTS(INT64_MAX)), WEFT_OUT_OF_RANGE,
+    expect_error(weft_slice(f.v, WEFT_SHAPE(0), WEFT_SHAPE(3), WEFT_INTS(INT64_MAX)), WEFT_OUT_OF_RANGE,
                  "slice: an extent is invalid or does not fit an int64");
-    weft_tensor wide = weft_broadcast(f.x, WEFT_SHAPE(N(INT64_C(1) << 60), f.n, N(4)));
+    weft_tensor wide = weft_broadcast(f.x, WEFT_SHAPE(INT64_C(1) << 60, f.n, 4));
     expect_type(weft_permute(weft_narrow(wide, 2, N(0), N(1)), WEFT_INTS(1, 0, 2)), "f32[n, 1152921504606846976, 1]");
 }
 
@@ -356,14 +369,14 @@ static void padding_grows(void **state)
 {
     (void)state;
     weft_tensor zero = weft_scalar(f.graph, WEFT_F32, 0);
-    expect_type(weft_pad(f.x, zero, WEFT_SHAPE(N(1), N(0)), WEFT_SHAPE(f.m, N(2))), "f32[n + m + 1, 6]");
-    expect_error(weft_pad(f.x, f.v, WEFT_SHAPE(N(1), N(0)), WEFT_SHAPE(N(0), N(0))), WEFT_SHAPE_MISMATCH,
+    expect_type(weft_pad(f.x, zero, WEFT_SHAPE(1, 0), WEFT_SHAPE(f.m, 2)), "f32[n + m + 1, 6]");
+    expect_error(weft_pad(f.x, f.v, WEFT_SHAPE(1, 0), WEFT_SHAPE(0, 0)), WEFT_SHAPE_MISMATCH,
                  "pad: the value has rank 1, not 0");
-    expect_error(weft_pad(f.x, zero, WEFT_SHAPE(N(-1), N(0)), WEFT_SHAPE(N(0), N(0))), WEFT_OUT_OF_RANGE,
+    expect_error(weft_pad(f.x, zero, WEFT_SHAPE(-1, 0), WEFT_SHAPE(0, 0)), WEFT_OUT_OF_RANGE,
                  "pad: low of axis 0 is -1, below 0");
-    expect_error(weft_pad(f.x, zero, WEFT_SHAPE(N(1)), WEFT_SHAPE(N(0), N(0))), WEFT_INVALID_ARGUMENT,
+    expect_error(weft_pad(f.x, zero, WEFT_SHAPE(1), WEFT_SHAPE(0, 0)), WEFT_INVALID_ARGUMENT,
                  "pad: 1 low and 2 high counts are given for rank 2");
-    expect_error(weft_pad(f.d, zero, WEFT_SHAPE(N(1), N(0)), WEFT_SHAPE(N(0), N(0))), WEFT_DTYPE_MISMATCH,
+    expect_error(weft_pad(f.d, zero, WEFT_SHAPE(1, 0), WEFT_SHAPE(0, 0)), WEFT_DTYPE_MISMATCH,
                  "pad: operand 1 has dtype f32 but operand 0 has f64; cast explicitly");
 }
 
@@ -376,7 +389,7 @@ static void joining_and_picking(void **state)
     expect_type(weft_gather(f.y, weft_scalar(f.graph, WEFT_I64, 1), -1), "f32[3]");
     expect_error(weft_concat(WEFT_TENSORS(f.y, f.v), 0), WEFT_SHAPE_MISMATCH,
                  "concat: operand 1 has rank 1 but operand 0 has 2");
-    expect_error(weft_concat(WEFT_TENSORS(f.y, weft_reshape(f.y, WEFT_SHAPE(N(4), N(3)))), 0), WEFT_SHAPE_MISMATCH,
+    expect_error(weft_concat(WEFT_TENSORS(f.y, weft_reshape(f.y, WEFT_SHAPE(4, 3))), 0), WEFT_SHAPE_MISMATCH,
                  "concat: axis 1 of operand 0 has extent 4 but axis 1 of operand 1 has 3");
     expect_error(weft_gather(f.x, f.y, 0), WEFT_DTYPE_MISMATCH, "gather: the indices have dtype f32, not i64 or i32");
     assert_false(weft_tensor_is_valid(weft_concat((weft_tensors){0, NULL}, 0)));
@@ -385,7 +398,7 @@ static void joining_and_picking(void **state)
 static void diagonals(void **state)
 {
     (void)state;
-    weft_tensor c = weft_input(f.graph, "c", WEFT_F32, WEFT_SHAPE(N(3), f.n, N(3)));
+    weft_tensor c = weft_input(f.graph, "c", WEFT_F32, WEFT_SHAPE(3, f.n, 3));
     expect_type(weft_extract_diagonal(c, -1, 0), "f32[3, n]");
     expect_type(weft_embed_diagonal(f.x, 0, -1), "f32[n, 4, n]");
     assert_int_equal(f.graph->guard_count, 0);
@@ -438,7 +451,7 @@ static void sorting(void **state)
     expect_error(weft_sort(f.x, 2, false), WEFT_OUT_OF_RANGE, "sort: axis 2 is out of range for rank 2");
     expect_error(weft_argsort(weft_scalar(f.graph, WEFT_F32, 1), 0, false), WEFT_OUT_OF_RANGE,
                  "argsort: axis 0 is out of range for rank 0");
-    weft_tensor z = weft_input(f.graph, "z", WEFT_C64, WEFT_SHAPE(N(3)));
+    weft_tensor z = weft_input(f.graph, "z", WEFT_C64, WEFT_SHAPE(3));
     expect_error(weft_sort(z, 0, false), WEFT_DTYPE_MISMATCH,
                  "sort: operand 0 has dtype c64 but the op takes bool, u8, i32, u32, i64, bf16, f16, f32, f64");
 }
@@ -471,18 +484,17 @@ static void reductions_drop_or_keep_axes(void **state)
 static void products(void **state)
 {
     (void)state;
-    weft_tensor a = weft_input(f.graph, "a", WEFT_F32, WEFT_SHAPE(N(3), N(1), N(4), N(5)));
-    weft_tensor b = weft_input(f.graph, "b", WEFT_F32, WEFT_SHAPE(N(6), N(5), N(2)));
+    weft_tensor a = weft_input(f.graph, "a", WEFT_F32, WEFT_SHAPE(3, 1, 4, 5));
+    weft_tensor b = weft_input(f.graph, "b", WEFT_F32, WEFT_SHAPE(6, 5, 2));
     expect_type(weft_matmul(a, b), "f32[3, 6, 4, 2]");
     expect_type(weft_matmul(f.x, weft_transpose(f.y, 0, 1)), "f32[n, 3]");
     expect_type(weft_matmul(f.v, f.y), "f32[4]");
     expect_type(weft_matmul(f.v, f.v), "f32[]");
-    expect_type(
-        weft_matmul(weft_reshape(b, WEFT_SHAPE(N(6), N(2), N(5))), weft_iota(f.graph, WEFT_F32, WEFT_SHAPE(N(5)), 0)),
-        "f32[6, 2]");
-    expect_type(weft_matmul(weft_iota(f.graph, WEFT_F32, WEFT_SHAPE(N(5)), 0), b), "f32[6, 2]");
-    expect_type(weft_matmul(weft_iota(f.graph, WEFT_F32, WEFT_SHAPE(N(2), N(0)), 0),
-                            weft_iota(f.graph, WEFT_F32, WEFT_SHAPE(N(0), N(3)), 0)),
+    expect_type(weft_matmul(weft_reshape(b, WEFT_SHAPE(6, 2, 5)), weft_iota(f.graph, WEFT_F32, WEFT_SHAPE(5), 0)),
+                "f32[6, 2]");
+    expect_type(weft_matmul(weft_iota(f.graph, WEFT_F32, WEFT_SHAPE(5), 0), b), "f32[6, 2]");
+    expect_type(weft_matmul(weft_iota(f.graph, WEFT_F32, WEFT_SHAPE(2, 0), 0),
+                            weft_iota(f.graph, WEFT_F32, WEFT_SHAPE(0, 3), 0)),
                 "f32[2, 3]");
     expect_type(weft_dot(a, b, (weft_dot_axes){{0, NULL}, {0, NULL}, WEFT_INTS(-1), WEFT_INTS(1)}),
                 "f32[3, 1, 4, 6, 2]");
@@ -491,7 +503,7 @@ static void products(void **state)
                  "dot: contracted axis 1 of a has extent 4 but axis 0 of b has 3 (in matmul)");
     expect_error(weft_matmul(f.y, weft_scalar(f.graph, WEFT_F32, 1)), WEFT_SHAPE_MISMATCH,
                  "matmul: operand 1 has rank 0 but needs at least 1");
-    expect_error(weft_matmul(weft_broadcast(f.y, WEFT_SHAPE(N(2), N(3), N(4))), b), WEFT_SHAPE_MISMATCH,
+    expect_error(weft_matmul(weft_broadcast(f.y, WEFT_SHAPE(2, 3, 4)), b), WEFT_SHAPE_MISMATCH,
                  "matmul: axis -3 of operand 0 has extent 2 but axis -3 of operand 1 has 6");
     expect_error(weft_dot(f.y, f.y, (weft_dot_axes){WEFT_INTS(0), {0, NULL}, {0, NULL}, {0, NULL}}),
                  WEFT_INVALID_ARGUMENT, "dot: 1 batch axes of a are paired with 0 of b");
@@ -552,13 +564,13 @@ static void tensors_of_two_graphs_do_not_mix(void **state)
     (void)state;
     weft_graph *other;
     weft_test_ok(weft_graph_create(NULL, &other));
-    weft_tensor z = weft_input(other, "z", WEFT_F32, WEFT_SHAPE(N(3)));
+    weft_tensor z = weft_input(other, "z", WEFT_F32, WEFT_SHAPE(3));
     expect_error(weft_add(f.v, z), WEFT_INVALID_ARGUMENT, "add: operand 1 belongs to another graph");
     expect_error(weft_matmul(f.y, z), WEFT_INVALID_ARGUMENT, "dot: operand 1 belongs to another graph (in matmul)");
     expect_error(weft_add(f.v, (weft_tensor){0}), WEFT_INVALID_ARGUMENT, "add: operand 1 is no tensor of a graph");
     expect_error(weft_add((weft_tensor){0}, f.v), WEFT_INVALID_ARGUMENT, "add: operand 0 is no tensor of a graph");
     weft_extent k = weft_symbol(other, "k", 0, 9);
-    expect_error(weft_broadcast(f.v, WEFT_SHAPE(k, N(3))), WEFT_INVALID_ARGUMENT,
+    expect_error(weft_broadcast(f.v, WEFT_SHAPE(k, 3)), WEFT_INVALID_ARGUMENT,
                  "broadcast: shape has an extent of another graph");
     assert_false(weft_extent_is_valid(weft_extent_add(f.n, k)));
     assert_string_equal(weft_status_message(weft_graph_error(f.graph)), "an extent belongs to another graph");
@@ -640,10 +652,10 @@ static weft_status *trace_network(const weft_allocator *allocator, void *context
     weft_graph *graph;
     WEFT_TRY(weft_graph_create(&(weft_graph_options){allocator}, &graph));
     weft_extent n = weft_symbol(graph, "n", 1, 1000), m = weft_symbol(graph, "m", 1, 1000);
-    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(n, N(6)));
-    weft_tensor w = weft_input(graph, "w", WEFT_F32, WEFT_SHAPE(m, N(4)));
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(n, 6));
+    weft_tensor w = weft_input(graph, "w", WEFT_F32, WEFT_SHAPE(m, 4));
     weft_tensor h = weft_relu(weft_matmul(x, w));
-    weft_tensor y = weft_mean(weft_softmax(weft_reshape(h, WEFT_SHAPE(WEFT_INFER, N(2))), -1), WEFT_INTS(0), true);
+    weft_tensor y = weft_mean(weft_softmax(weft_reshape(h, WEFT_SHAPE(WEFT_INFER, 2)), -1), WEFT_INTS(0), true);
     weft_tensor_set_name(y, "y");
     weft_status *status = weft_status_clone(allocator, weft_graph_error(graph));
     if (status == NULL && !weft_tensor_is_valid(y)) {
@@ -673,6 +685,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         UNIT(leaves_have_their_types),
+        UNIT(shapes_take_numbers),
         UNIT(leaves_refuse),
         UNIT(zero_extents_may_sit_beside_huge_ones),
         UNIT(names_of_inputs_are_unique),

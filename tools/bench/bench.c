@@ -189,8 +189,8 @@ static weft_status *load_generator(weft_executor *executor)
     weft_array *outputs[1] = {NULL};
     weft_run call = {.output_count = 1, .outputs = outputs, .runtime = "llvm"};
     WEFT_TRY(weft_graph_create(NULL, &graph));
-    weft_shape shape = {1, (weft_extent[]){weft_extent_of(3)}};
-    weft_status *status = weft_compile(graph, WEFT_TENSORS(weft_iota(graph, WEFT_F32, shape, 0)), NULL, &program);
+    weft_status *status =
+        weft_compile(graph, WEFT_TENSORS(weft_iota(graph, WEFT_F32, WEFT_SHAPE(3), 0)), NULL, &program);
     if (status == NULL) status = weft_executor_run(executor, program, &call);
     weft_array_release(outputs[0]);
     weft_program_release(program);

@@ -41,14 +41,13 @@ static weft_tensor parameter(weft_graph *graph, const char *name, weft_shape sha
 
 static weft_tensor trace(weft_graph *graph)
 {
-    weft_extent n = weft_symbol(graph, "n", 1, 65536), pixels = weft_extent_of(DEMO_PIXELS);
-    weft_extent hidden = weft_extent_of(DEMO_HIDDEN), classes = weft_extent_of(DEMO_CLASSES);
-    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(n, pixels));
-    weft_tensor w1 = parameter(graph, "w1", WEFT_SHAPE(pixels, hidden));
-    weft_tensor b1 = parameter(graph, "b1", WEFT_SHAPE(hidden));
-    weft_tensor w2 = parameter(graph, "w2", WEFT_SHAPE(hidden, classes));
-    weft_tensor b2 = parameter(graph, "b2", WEFT_SHAPE(classes));
-    weft_tensor mix = parameter(graph, "mix", WEFT_SHAPE(classes, weft_extent_of(DEMO_GROUPS)));
+    weft_extent n = weft_symbol(graph, "n", 1, 65536);
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(n, DEMO_PIXELS));
+    weft_tensor w1 = parameter(graph, "w1", WEFT_SHAPE(DEMO_PIXELS, DEMO_HIDDEN));
+    weft_tensor b1 = parameter(graph, "b1", WEFT_SHAPE(DEMO_HIDDEN));
+    weft_tensor w2 = parameter(graph, "w2", WEFT_SHAPE(DEMO_HIDDEN, DEMO_CLASSES));
+    weft_tensor b2 = parameter(graph, "b2", WEFT_SHAPE(DEMO_CLASSES));
+    weft_tensor mix = parameter(graph, "mix", WEFT_SHAPE(DEMO_CLASSES, DEMO_GROUPS));
     weft_tensor h = weft_relu(weft_add(weft_matmul(x, w1), b1));
     weft_tensor p = weft_softmax(weft_add(weft_matmul(h, w2), b2), -1);
     return weft_einsum("bi,ij->bj", WEFT_TENSORS(p, mix), NULL);

@@ -4,8 +4,7 @@
 int main(void)
 {
     weft_graph *graph = example_begin();
-    weft_tensor x = weft_reshape(weft_arange(graph, WEFT_I32, 0, 1, weft_extent_of(12)),
-                                 WEFT_SHAPE(weft_extent_of(3), weft_extent_of(4)));
+    weft_tensor x = weft_reshape(weft_arange(graph, WEFT_I32, 0, 1, weft_extent_of(12)), WEFT_SHAPE(3, 4));
     weft_tensor rows = weft_constant(graph, WEFT_I64, WEFT_INTS(2), (int64_t[]){2, 0});
     example_show("x[1:, -1]", weft_at(x, WEFT_RANGE(1, WEFT_OPEN), WEFT_INDEX(-1)));
     example_show("x[::2, 1:3]", weft_at(x, WEFT_RANGE(WEFT_OPEN, WEFT_OPEN, 2), WEFT_RANGE(1, 3)));

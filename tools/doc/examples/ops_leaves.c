@@ -4,7 +4,7 @@
 int main(void)
 {
     weft_graph *graph = example_begin();
-    weft_shape shape = WEFT_SHAPE(weft_extent_of(2), weft_extent_of(3));
+    weft_shape shape = WEFT_SHAPE(2, 3);
     example_show("constant", weft_constant(graph, WEFT_F32, WEFT_INTS(3), (float[]){1, 2, 4}));
     example_show("full", weft_full(graph, WEFT_F32, 0.5, shape));
     example_show("iota", weft_iota(graph, WEFT_I32, shape, 1));

@@ -4,14 +4,12 @@
 int main(void)
 {
     weft_graph *graph = example_begin();
-    weft_tensor x = weft_reshape(weft_iota(graph, WEFT_I32, WEFT_SHAPE(weft_extent_of(6)), 0),
-                                 WEFT_SHAPE(weft_extent_of(2), weft_extent_of(3)));
+    weft_tensor x = weft_reshape(weft_iota(graph, WEFT_I32, WEFT_SHAPE(6), 0), WEFT_SHAPE(2, 3));
     example_show("x", x);
     example_show("permute", weft_permute(x, WEFT_INTS(1, 0)));
     example_show("flip", weft_flip(x, WEFT_INTS(1)));
     example_show("narrow", weft_narrow(x, 1, weft_extent_of(1), weft_extent_of(2)));
-    example_show("pad", weft_pad(x, weft_scalar(graph, WEFT_I32, 9), WEFT_SHAPE(weft_extent_of(0), weft_extent_of(1)),
-                                 WEFT_SHAPE(weft_extent_of(0), weft_extent_of(0))));
+    example_show("pad", weft_pad(x, weft_scalar(graph, WEFT_I32, 9), WEFT_SHAPE(0, 1), WEFT_SHAPE(0, 0)));
     example_show("window", weft_window(x, 1, weft_extent_of(2), 1, 1));
     example_show("concat", weft_concat(WEFT_TENSORS(x, x), 0));
     return example_end(graph);

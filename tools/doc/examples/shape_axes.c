@@ -4,7 +4,7 @@
 int main(void)
 {
     weft_graph *graph = example_begin();
-    weft_tensor x = weft_iota(graph, WEFT_I32, WEFT_SHAPE(weft_extent_of(2), weft_extent_of(1), weft_extent_of(3)), 2);
+    weft_tensor x = weft_iota(graph, WEFT_I32, WEFT_SHAPE(2, 1, 3), 2);
     example_show("moveaxis", weft_moveaxis(x, WEFT_INTS(-1), WEFT_INTS(0)));
     example_show("squeeze", weft_squeeze(x, 1));
     example_show("flatten", weft_flatten(x, 0, 1));
