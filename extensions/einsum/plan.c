@@ -18,11 +18,11 @@ static weft_status *find_greedy(einsum_arena *arena, const einsum_problem *probl
     size_t count = problem->operand_count - 1;
     einsum_pair *pairs = einsum_arena_allocate(arena, count, sizeof *pairs);
     if (pairs == NULL) return weft_status_out_of_memory();
-    einsum_cost best = {INFINITY, INFINITY};
+    einsum_totals best = {INFINITY, INFINITY};
     for (size_t i = 0; i < trial_count(problem); i++) {
-        einsum_cost cost;
+        einsum_totals cost;
         WEFT_TRY(einsum_plan_greedy(arena, problem, cost_factors[i], pairs, &cost));
-        if (!einsum_cost_less(cost, best, minimize)) continue;
+        if (!einsum_totals_less(cost, best, minimize)) continue;
         best = cost;
         memcpy(out_pairs, pairs, count * sizeof *pairs);
     }

@@ -7,6 +7,7 @@
  */
 #include "network.h"
 #include "order.h"
+#include "plan/score.h"
 #include <weft/einsum.h>
 
 /*
@@ -20,15 +21,13 @@ typedef struct einsum_problem {
     const double *log2_extents; /* at least 0 */
 } einsum_problem;
 
-typedef struct einsum_cost {
+typedef struct einsum_totals {
     double log2_flops; /* multiplications of all steps; -INFINITY for none */
     double log2_size;  /* the largest result of a step; -INFINITY for none */
-} einsum_cost;
+} einsum_totals;
 
 /* Whether `x` is less than `y` under `minimize`. */
-bool einsum_cost_less(einsum_cost x, einsum_cost y, weft_einsum_minimize minimize);
-/* log2(2^x + 2^y) */
-double einsum_log2_add(double x, double y);
+bool einsum_totals_less(einsum_totals x, einsum_totals y, weft_einsum_minimize minimize);
 
 /* Finds a good order: the best there is for few operands, the best of several greedy ones for more. Deterministic. */
 weft_status *einsum_plan_find(einsum_arena *arena, const einsum_problem *problem, weft_einsum_minimize minimize,
@@ -42,9 +41,9 @@ typedef struct einsum_walk {
     einsum_arena *arena;
     size_t value_count;
     einsum_labels *values;
-    uint32_t *uses;   /* by label: live values that have it, and 1 if the output does */
-    uint8_t *marks;   /* by label: zero between calls */
-    einsum_cost cost; /* of the steps so far */
+    uint32_t *uses;     /* by label: live values that have it, and 1 if the output does */
+    uint8_t *marks;     /* by label: zero between calls */
+    einsum_totals cost; /* of the steps so far */
 } einsum_walk;
 
 weft_status *einsum_walk_init(einsum_walk *walk, einsum_arena *arena, const einsum_problem *problem) WEFT_MUST_USE;
@@ -58,12 +57,12 @@ bool einsum_walk_join(einsum_walk *walk, einsum_pair pair);
 double einsum_walk_result_size(einsum_walk *walk, size_t a, size_t b);
 
 weft_status *einsum_plan_cost(einsum_arena *arena, const einsum_problem *problem, const einsum_pair *pairs,
-                              einsum_cost *out_cost) WEFT_MUST_USE;
+                              einsum_totals *out_cost) WEFT_MUST_USE;
 
 /* The planners behind einsum_plan_find. */
 enum { EINSUM_EXACT_LIMIT = 8 };
 weft_status *einsum_plan_exact(einsum_arena *arena, const einsum_problem *problem, weft_einsum_minimize minimize,
                                einsum_pair *out_pairs) WEFT_MUST_USE;
 weft_status *einsum_plan_greedy(einsum_arena *arena, const einsum_problem *problem, double cost_factor,
-                                einsum_pair *out_pairs, einsum_cost *out_cost) WEFT_MUST_USE;
+                                einsum_pair *out_pairs, einsum_totals *out_cost) WEFT_MUST_USE;
 #endif

@@ -64,7 +64,7 @@ static weft_status *fill_path(weft_einsum_plan *plan)
 
 static weft_status *fill_cost(weft_einsum_plan *plan)
 {
-    einsum_cost cost;
+    einsum_totals cost;
     einsum_expression *x = &plan->expression;
     WEFT_TRY(einsum_plan_cost(&x->arena, &x->problem, x->pairs, &cost));
     plan->log10_flops = cost.log2_flops > 0 ? cost.log2_flops * log10(2) : 0;

@@ -15,7 +15,7 @@ typedef struct table {
     size_t words;       /* of a set of labels */
     uint64_t *needed;   /* by subset: labels of its result */
     double *sizes;      /* by subset: log2 of the elements of its result */
-    einsum_cost *costs; /* by subset: of the best order */
+    einsum_totals *costs; /* by subset: of the best order */
     subset *parts;      /* by subset: one of the two parts of the best order */
 } table;
 
@@ -49,11 +49,11 @@ static void fill_needed(const table *t, subset s, uint64_t *outside)
     for (size_t w = 0; w < t->words; w++) inside[w] &= outside[w];
 }
 
-static einsum_cost join_cost(const table *t, subset s, subset part)
+static einsum_totals join_cost(const table *t, subset s, subset part)
 {
-    einsum_cost x = t->costs[part], y = t->costs[s ^ part];
+    einsum_totals x = t->costs[part], y = t->costs[s ^ part];
     double work = log2_size(t, labels_of(t, part), labels_of(t, s ^ part));
-    return (einsum_cost){einsum_log2_add(einsum_log2_add(x.log2_flops, y.log2_flops), work),
+    return (einsum_totals){einsum_log2_add(einsum_log2_add(x.log2_flops, y.log2_flops), work),
                          fmax(t->sizes[s], fmax(x.log2_size, y.log2_size))};
 }
 
@@ -61,11 +61,11 @@ static einsum_cost join_cost(const table *t, subset s, subset part)
 static void find_best(table *t, subset s)
 {
     subset lowest = s & -s;
-    t->costs[s] = (einsum_cost){INFINITY, INFINITY};
+    t->costs[s] = (einsum_totals){INFINITY, INFINITY};
     for (subset part = (s - 1) & s; part != 0; part = (part - 1) & s) {
         if ((part & lowest) == 0) continue;
-        einsum_cost cost = join_cost(t, s, part);
-        if (!einsum_cost_less(cost, t->costs[s], t->minimize)) continue;
+        einsum_totals cost = join_cost(t, s, part);
+        if (!einsum_totals_less(cost, t->costs[s], t->minimize)) continue;
         t->costs[s] = cost;
         t->parts[s] = part;
     }
@@ -101,7 +101,7 @@ weft_status *einsum_plan_exact(einsum_arena *arena, const einsum_problem *proble
     for (subset s = 1; s <= all; s++) {
         fill_needed(&t, s, outside);
         t.sizes[s] = log2_size(&t, labels_of(&t, s), labels_of(&t, s));
-        if ((s & (s - 1)) == 0) t.costs[s] = (einsum_cost){-INFINITY, -INFINITY};
+        if ((s & (s - 1)) == 0) t.costs[s] = (einsum_totals){-INFINITY, -INFINITY};
         else find_best(&t, s);
     }
     size_t next = 0;

@@ -194,7 +194,7 @@ static weft_status *run(greedy *g, const einsum_problem *problem)
 }
 
 weft_status *einsum_plan_greedy(einsum_arena *arena, const einsum_problem *problem, double cost_factor,
-                                einsum_pair *out_pairs, einsum_cost *out_cost)
+                                einsum_pair *out_pairs, einsum_totals *out_cost)
 {
     greedy g = {.log2_factor = log2(cost_factor), .pairs = out_pairs};
     einsum_arena_init(&g.arena, arena->allocator);

@@ -4,13 +4,7 @@
 
 enum { IN_A = 1, IN_B = 2 };
 
-double einsum_log2_add(double x, double y)
-{
-    double high = x > y ? x : y, low = x > y ? y : x;
-    return low == -INFINITY ? high : high + log2(1 + exp2(low - high));
-}
-
-bool einsum_cost_less(einsum_cost x, einsum_cost y, weft_einsum_minimize minimize)
+bool einsum_totals_less(einsum_totals x, einsum_totals y, weft_einsum_minimize minimize)
 {
     bool size_first = minimize == WEFT_EINSUM_SIZE;
     double x_first = size_first ? x.log2_size : x.log2_flops, y_first = size_first ? y.log2_size : y.log2_flops;
@@ -133,7 +127,7 @@ bool einsum_walk_join(einsum_walk *walk, einsum_pair pair)
 }
 
 weft_status *einsum_plan_cost(einsum_arena *arena, const einsum_problem *problem, const einsum_pair *pairs,
-                              einsum_cost *out_cost)
+                              einsum_totals *out_cost)
 {
     einsum_walk walk;
     WEFT_TRY(einsum_walk_init(&walk, arena, problem));

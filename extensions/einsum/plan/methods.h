@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef EINSUM_PLAN_METHODS_H
+#define EINSUM_PLAN_METHODS_H
+/*
+ * The methods: each takes a core and gives an order, `out_pairs` with room for leaf_count - 1. The same arguments give
+ * the same order. Memory a method needs comes from an arena of its own. Any of them may be run by several threads at
+ * once.
+ */
+#include "core.h"
+#include "random.h"
+
+/* Asked now and then by what takes long. */
+typedef struct einsum_stop {
+    const volatile bool *cancelled; /* NULL: never */
+    double deadline;                /* of CLOCK_MONOTONIC, in seconds; INFINITY: none */
+} einsum_stop;
+
+bool einsum_stop_asked(const einsum_stop *stop);
+
+/*
+ * Exact: the best order there is, by dynamic programming over connected sets of leaves, pruned by a bound that grows;
+ * outer products are tried where `outer` asks for it. Gives up (out_found false) beyond `most_states` table entries.
+ */
+weft_status *einsum_exact_run(const weft_allocator *allocator, const einsum_core *core, const einsum_score *score,
+                              bool outer, size_t most_states, einsum_pair *out_pairs, bool *out_found) WEFT_MUST_USE;
+
+/*
+ * Greedy: joins the neighbours whose score size(result) / factor - (size(a) + size(b)) * factor is least, each score
+ * with Gumbel noise of size `temperature` (0: none).
+ */
+typedef struct einsum_greedy {
+    double log2_factor, temperature;
+    einsum_random random;
+} einsum_greedy;
+
+weft_status *einsum_greedy_run(const weft_allocator *allocator, const einsum_core *core, const einsum_greedy *options,
+                               einsum_pair *out_pairs) WEFT_MUST_USE;
+
+/* Elimination of labels one after the other, the next by a rule; ties are broken at random. */
+typedef enum einsum_elimination { EINSUM_MIN_DEGREE, EINSUM_MIN_FILL } einsum_elimination;
+
+weft_status *einsum_eliminate_run(const weft_allocator *allocator, const einsum_core *core, einsum_elimination rule,
+                                  einsum_random random, einsum_pair *out_pairs) WEFT_MUST_USE;
+
+/* Recursive bisection of the hypergraph of leaves and labels; parts may differ by a share `imbalance` of the leaves. */
+weft_status *einsum_bisect_run(const weft_allocator *allocator, const einsum_core *core, double imbalance,
+                               einsum_random random, einsum_pair *out_pairs) WEFT_MUST_USE;
+
+/*
+ * Annealing over trees: rotations of three neighbouring subtrees, accepted by the change of the logarithm of their cost
+ * at a temperature that falls. `pairs` is where it starts, and becomes the best order seen, never a worse one.
+ */
+typedef struct einsum_anneal {
+    uint64_t moves;               /* how many are tried */
+    double first_beta, last_beta; /* inverse temperatures, passed in a geometric sequence */
+    einsum_random random;
+    einsum_stop stop;
+} einsum_anneal;
+
+weft_status *einsum_anneal_run(const weft_allocator *allocator, const einsum_core *core, const einsum_score *score,
+                               const einsum_anneal *options, einsum_pair *pairs, einsum_cost *out_cost) WEFT_MUST_USE;
+
+/* Replaces subtrees of up to `leaves` (at most 16) parts by their best order until none gets better. */
+weft_status *einsum_reconfigure_run(const weft_allocator *allocator, const einsum_core *core, const einsum_score *score,
+                                    uint32_t leaves, const einsum_stop *stop, einsum_pair *pairs) WEFT_MUST_USE;
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef EINSUM_PLAN_SIMPLIFY_H
+#define EINSUM_PLAN_SIMPLIFY_H
+/*
+ * A problem as connected cores, and their orders as one of the problem:
+ * - labels that always travel together become one, those that all operands and the output have are left out;
+ * - operands with the same labels, or labels that are a subset of a neighbour's, are absorbed where no best order loses
+ *   by it (a merge costs at most 4 times the larger of its sizes), which makes steps of their own;
+ * - what shares no label is a core by itself; cores are joined at the end, the smallest first.
+ */
+#include "../plan.h"
+#include "core.h"
+
+typedef struct einsum_simple {
+    size_t core_count;
+    einsum_core *cores;
+    size_t **values;   /* by core, by leaf: the value of the problem it is */
+    size_t step_count; /* absorptions, which come first */
+    einsum_pair *steps;
+    double log2_common; /* elements over the labels left out: to be added to the sizes and costs of cores */
+} einsum_simple;
+
+weft_status *einsum_simplify_run(einsum_arena *arena, const einsum_problem *problem,
+                                 einsum_simple *out_simple) WEFT_MUST_USE;
+
+/* The order of the whole: absorptions, those of each core (core_pairs[i] has leaf_count - 1), joins of the results. */
+weft_status *einsum_simplify_join(einsum_arena *arena, const einsum_problem *problem, const einsum_simple *simple,
+                                  const einsum_pair *const *core_pairs, einsum_pair *out_pairs) WEFT_MUST_USE;
+#endif
