@@ -42,14 +42,17 @@ static weft_status *check_step(const einsum_arena *arena, weft_ints path, size_t
                               step, pair[0]);
 }
 
+static weft_status *check_count(const einsum_arena *arena, size_t operand_count, weft_ints path, const char *what)
+{
+    if (path.count % 2 == 0 && path.count / 2 + 1 == operand_count) return NULL;
+    return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
+                              "einsum: the path has %zu %s but %zu operands take %zu steps, two %s each", path.count,
+                              what, operand_count, operand_count - 1, what);
+}
+
 weft_status *einsum_order_from_path(einsum_arena *arena, size_t operand_count, weft_ints path, einsum_pair *out_pairs)
 {
-    if (path.count % 2 != 0 || path.count / 2 + 1 != operand_count) {
-        return weft_status_create(
-            arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
-            "einsum: the path has %zu positions but %zu operands take %zu steps, two positions each", path.count,
-            operand_count, operand_count - 1);
-    }
+    WEFT_TRY(check_count(arena, operand_count, path, "positions"));
     size_t *list = list_create(arena, operand_count);
     if (list == NULL) return weft_status_out_of_memory();
     for (size_t k = 0; k + 1 < operand_count; k++) {
@@ -61,6 +64,37 @@ weft_status *einsum_order_from_path(einsum_arena *arena, size_t operand_count, w
     }
     return NULL;
 }
+
+/* ---- numbered values ---- */
+
+/* Takes value number `i` of the list, once. */
+static weft_status *take_value(const einsum_arena *arena, weft_ints values, size_t i, size_t known, bool *taken)
+{
+    int64_t value = values.items[i];
+    const char *fault = NULL;
+    if (value < 0 || (uint64_t)value >= known) fault = "is not there yet";
+    else if (taken[value]) fault = "was taken before";
+    if (fault == NULL) taken[value] = true;
+    if (fault == NULL) return NULL;
+    return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
+                              "einsum: step %zu of the path (%" PRId64 ",%" PRId64 ") takes value %" PRId64
+                              ", which %s; there are %zu, from 0",
+                              i / 2, values.items[i & ~(size_t)1], values.items[i | 1], value, fault, known);
+}
+
+weft_status *einsum_order_from_values(einsum_arena *arena, size_t operand_count, weft_ints values,
+                                      einsum_pair *out_pairs)
+{
+    WEFT_TRY(check_count(arena, operand_count, values, "values"));
+    bool *taken = einsum_arena_allocate(arena, 2 * operand_count, sizeof *taken);
+    if (taken == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < values.count; i++) WEFT_TRY(take_value(arena, values, i, operand_count + i / 2, taken));
+    for (size_t k = 0; k + 1 < operand_count; k++)
+        out_pairs[k] = (einsum_pair){(size_t)values.items[2 * k], (size_t)values.items[2 * k + 1]};
+    return NULL;
+}
+
+/* ---- paths of pairs ---- */
 
 /* Results are appended, so that the list is always sorted. */
 static size_t list_find(const size_t *list, size_t count, size_t value)

@@ -56,9 +56,6 @@ bool einsum_walk_join(einsum_walk *walk, einsum_pair pair);
 /* log2 of the elements of the result that joining two live values would have. */
 double einsum_walk_result_size(einsum_walk *walk, size_t a, size_t b);
 
-weft_status *einsum_plan_cost(einsum_arena *arena, const einsum_problem *problem, const einsum_pair *pairs,
-                              einsum_totals *out_cost) WEFT_MUST_USE;
-
 /* The planners behind einsum_plan_find. */
 enum { EINSUM_EXACT_LIMIT = 8 };
 weft_status *einsum_plan_exact(einsum_arena *arena, const einsum_problem *problem, weft_einsum_minimize minimize,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans as callers see them. */
+#include "labels.h"
 #include "request.h"
 #include <inttypes.h>
 #include <math.h>
@@ -62,13 +63,53 @@ static weft_status *fill_path(weft_einsum_plan *plan)
     return order.failed ? weft_status_out_of_memory() : NULL;
 }
 
-static weft_status *fill_cost(weft_einsum_plan *plan)
+static weft_status *fill_ssa(weft_einsum_plan *plan)
 {
-    einsum_totals cost;
     einsum_expression *x = &plan->expression;
-    WEFT_TRY(einsum_plan_cost(&x->arena, &x->problem, x->pairs, &cost));
-    plan->log10_flops = cost.log2_flops > 0 ? cost.log2_flops * log10(2) : 0;
-    plan->log2_size = cost.log2_size > 0 ? cost.log2_size : 0;
+    size_t count = 2 * (x->network.operand_count - 1);
+    int64_t *values = einsum_arena_allocate(&x->arena, count, sizeof *values);
+    if (values == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < count; i++) values[i] = (int64_t)(i % 2 == 0 ? x->pairs[i / 2].a : x->pairs[i / 2].b);
+    plan->ssa = (weft_ints){count, values};
+    return NULL;
+}
+
+/* What is still to be printed lies on a stack: values, and between them what closes a group or parts its two. */
+static weft_status *fill_nested(weft_einsum_plan *plan)
+{
+    enum { CLOSE = -1, COMMA = -2 };
+    einsum_expression *x = &plan->expression;
+    int64_t operands = (int64_t)x->network.operand_count;
+    int64_t *stack = einsum_arena_allocate(&x->arena, 4 * x->network.operand_count, sizeof *stack), *top = stack;
+    einsum_text text;
+    einsum_text_init(&text, &x->arena);
+    if (stack == NULL) return weft_status_out_of_memory();
+    for (*top++ = 2 * operands - 2; top != stack;) {
+        int64_t item = *--top;
+        if (item == CLOSE) einsum_text_append(&text, ")", 1);
+        else if (item == COMMA) einsum_text_append(&text, ",", 1);
+        else if (item < operands) einsum_text_print(&text, "%" PRId64, item);
+        else {
+            const int64_t *pair = plan->ssa.items + 2 * (item - operands);
+            einsum_text_append(&text, "(", 1);
+            memcpy(top, (int64_t[]){CLOSE, pair[1], COMMA, pair[0]}, 4 * sizeof *top);
+            top += 4;
+        }
+    }
+    plan->nested = text.data;
+    return text.failed ? weft_status_out_of_memory() : NULL;
+}
+
+static weft_status *fill_values(weft_einsum_plan *plan)
+{
+    einsum_walk walk;
+    einsum_expression *x = &plan->expression;
+    WEFT_TRY(einsum_walk_init(&walk, &x->arena, &x->problem));
+    for (size_t k = 0; k + 1 < x->problem.operand_count; k++)
+        if (!einsum_walk_join(&walk, x->pairs[k])) return weft_status_out_of_memory();
+    plan->values = walk.values;
+    plan->log10_flops = walk.cost.log2_flops > 0 ? walk.cost.log2_flops * log10(2) : 0;
+    plan->log2_size = walk.cost.log2_size > 0 ? walk.cost.log2_size : 0;
     if (x->network.operand_count > 1) return NULL;
     for (size_t i = 0; i < x->problem.output.count; i++)
         plan->log2_size += x->problem.log2_extents[x->problem.output.items[i]];
@@ -88,7 +129,9 @@ static weft_status *fill(weft_einsum_plan *plan, const char *text, size_t operan
     WEFT_TRY(einsum_expression_order(x, request.policy));
     WEFT_TRY(fill_shape(plan));
     WEFT_TRY(fill_path(plan));
-    return fill_cost(plan);
+    WEFT_TRY(fill_ssa(plan));
+    WEFT_TRY(fill_nested(plan));
+    return fill_values(plan);
 }
 
 weft_status *weft_einsum_plan_create(const weft_allocator *allocator, const char *text, size_t operand_count,
@@ -106,37 +149,24 @@ weft_status *weft_einsum_plan_create(const weft_allocator *allocator, const char
     return status;
 }
 
+weft_status *weft_einsum_plan_create_labels(const weft_allocator *allocator, size_t operand_count,
+                                            const weft_ints *labels, weft_ints output, const weft_ints *shapes,
+                                            const weft_einsum_options *options, weft_einsum_plan **out_plan)
+{
+    einsum_arena arena;
+    einsum_arena_init(&arena, allocator);
+    const char *text;
+    weft_status *status =
+        einsum_labels_print(&arena, "weft_einsum_plan_create_labels", operand_count, labels, output, &text);
+    if (status == NULL) status = weft_einsum_plan_create(allocator, text, operand_count, shapes, options, out_plan);
+    einsum_arena_finish(&arena);
+    return status;
+}
+
 /* The plan lies in its own arena. */
 void weft_einsum_plan_destroy(weft_einsum_plan *plan)
 {
     if (plan == NULL) return;
     einsum_expression expression = plan->expression;
     einsum_expression_finish(&expression);
-}
-
-/* ---- asking it ---- */
-
-double weft_einsum_plan_log10_flops(const weft_einsum_plan *plan)
-{
-    return plan->log10_flops;
-}
-
-double weft_einsum_plan_log2_size(const weft_einsum_plan *plan)
-{
-    return plan->log2_size;
-}
-
-const char *weft_einsum_plan_order(const weft_einsum_plan *plan)
-{
-    return plan->order;
-}
-
-weft_ints weft_einsum_plan_path(const weft_einsum_plan *plan)
-{
-    return plan->path;
-}
-
-weft_ints weft_einsum_plan_shape(const weft_einsum_plan *plan)
-{
-    return plan->shape;
 }

@@ -15,13 +15,14 @@ static weft_einsum_options options_of(const weft_einsum_options *options)
 static weft_status *check_options(const einsum_arena *arena, const weft_einsum_options *options)
 {
     const char *fault = NULL;
-    if ((unsigned)options->order > WEFT_EINSUM_TREE) fault = "order is none of weft_einsum_order";
+    bool path = options->order == WEFT_EINSUM_PATH || options->order == WEFT_EINSUM_SSA;
+    if ((unsigned)options->order > WEFT_EINSUM_SSA) fault = "order is none of weft_einsum_order";
     else if ((unsigned)options->minimize > WEFT_EINSUM_SIZE) fault = "minimize is none of weft_einsum_minimize";
     else if (options->order == WEFT_EINSUM_TREE && options->tree == NULL) fault = "order TREE needs a tree";
     else if (options->order != WEFT_EINSUM_TREE && options->tree != NULL) fault = "a tree goes with order TREE only";
     else if (options->order != WEFT_EINSUM_NESTED && options->nested != NULL)
         fault = "nested goes with order NESTED only";
-    else if (options->order != WEFT_EINSUM_PATH && options->path.count > 0) fault = "a path goes with order PATH only";
+    else if (!path && options->path.count > 0) fault = "a path goes with the orders PATH and SSA only";
     else if (options->path.count > 0 && options->path.items == NULL) fault = "the path is NULL but not empty";
     if (fault == NULL) return NULL;
     return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum", "einsum: %s", fault);
@@ -91,6 +92,14 @@ static weft_status *path_policy(einsum_expression *x, weft_ints path, einsum_pol
     return einsum_order_from_path(&x->arena, x->network.operand_count, path, pairs);
 }
 
+static weft_status *ssa_policy(einsum_expression *x, weft_ints values, einsum_policy *out_policy)
+{
+    einsum_pair *pairs = einsum_arena_allocate(&x->arena, x->network.operand_count, sizeof *pairs);
+    if (pairs == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(einsum_order_from_values(&x->arena, x->network.operand_count, values, pairs));
+    return keep_pairs(x, pairs, out_policy);
+}
+
 static weft_status *find_policy(einsum_expression *x, const weft_einsum_options *options, const char *equation,
                                 einsum_policy *out_policy)
 {
@@ -98,6 +107,7 @@ static weft_status *find_policy(einsum_expression *x, const weft_einsum_options 
     switch (options->order) {
     case WEFT_EINSUM_LEFT: *out_policy = (einsum_policy){.kind = EINSUM_POLICY_LEFT}; break;
     case WEFT_EINSUM_PATH: return path_policy(x, options->path, out_policy);
+    case WEFT_EINSUM_SSA: return ssa_policy(x, options->path, out_policy);
     case WEFT_EINSUM_NESTED: return nested_policy(x, options, out_policy);
     case WEFT_EINSUM_TREE:
         *out_policy = (einsum_policy){EINSUM_POLICY_PATH, options->tree->path};

@@ -9,8 +9,9 @@
 struct weft_einsum_plan {
     einsum_expression expression;
     const char *equation; /* flat, explicit, without white space */
-    weft_ints path, shape;
-    const char *order;
+    weft_ints path, ssa, shape;
+    const char *order, *nested;
+    const einsum_labels *values; /* operands as the problem has them, then results */
     double log10_flops, log2_size;
 };
 

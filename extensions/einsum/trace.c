@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tracing: callers' arguments become the attributes of one node. */
 #define WEFT_NO_PLACES
+#include "labels.h"
 #include "op.h"
 #include "request.h"
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 static weft_graph *graph_of(weft_tensors operands)
@@ -58,45 +58,6 @@ weft_tensor weft_einsum(const char *text, weft_tensors operands, const weft_eins
 
 /* ---- labels that are numbers ---- */
 
-static void print_labels(einsum_text *text, weft_ints labels)
-{
-    einsum_text_append(text, "[", 1);
-    for (size_t i = 0; i < labels.count; i++) einsum_text_print(text, "%s%" PRId64, i == 0 ? "" : " ", labels.items[i]);
-    einsum_text_append(text, "]", 1);
-}
-
-static void print_network(einsum_text *text, size_t operand_count, const weft_ints *labels, weft_ints output)
-{
-    for (size_t i = 0; i < operand_count; i++) {
-        if (i > 0) einsum_text_append(text, ",", 1);
-        print_labels(text, labels[i]);
-    }
-    einsum_text_append(text, "->", 2);
-    print_labels(text, output);
-}
-
-static weft_status *check_labels(const einsum_arena *arena, const char *where, weft_ints labels)
-{
-    for (size_t i = 0; i < labels.count; i++) {
-        if (labels.items[i] >= 0) continue;
-        return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum_labels",
-                                  "einsum: label %zu of %s is %" PRId64 ", but labels are not negative", i, where,
-                                  labels.items[i]);
-    }
-    return NULL;
-}
-
-static weft_status *check_network(const einsum_arena *arena, size_t operand_count, const weft_ints *labels,
-                                  weft_ints output)
-{
-    for (size_t i = 0; i < operand_count; i++) {
-        char where[48];
-        snprintf(where, sizeof where, "operand %zu", i);
-        WEFT_TRY(check_labels(arena, where, labels[i]));
-    }
-    return check_labels(arena, "the output", output);
-}
-
 weft_tensor weft_einsum_labels(weft_tensors operands, const weft_ints *labels, weft_ints output,
                                const weft_einsum_options *options)
 {
@@ -104,12 +65,9 @@ weft_tensor weft_einsum_labels(weft_tensors operands, const weft_ints *labels, w
     if (graph == NULL) return weft_trace_error(graph, NULL);
     einsum_arena arena;
     einsum_arena_init(&arena, weft_graph_allocator(graph));
-    weft_status *status = check_network(&arena, operands.count, labels, output);
-    einsum_text text;
-    einsum_text_init(&text, &arena);
-    if (status == NULL) print_network(&text, operands.count, labels, output);
-    if (status == NULL && text.failed) status = weft_status_out_of_memory();
-    weft_tensor result = status == NULL ? weft_einsum(text.data, operands, options) : weft_trace_error(graph, status);
+    const char *text;
+    weft_status *status = einsum_labels_print(&arena, "weft_einsum_labels", operands.count, labels, output, &text);
+    weft_tensor result = status == NULL ? weft_einsum(text, operands, options) : weft_trace_error(graph, status);
     einsum_arena_finish(&arena);
     return result;
 }

@@ -125,14 +125,3 @@ bool einsum_walk_join(einsum_walk *walk, einsum_pair pair)
     walk->values[walk->value_count++] = j.result;
     return true;
 }
-
-weft_status *einsum_plan_cost(einsum_arena *arena, const einsum_problem *problem, const einsum_pair *pairs,
-                              einsum_totals *out_cost)
-{
-    einsum_walk walk;
-    WEFT_TRY(einsum_walk_init(&walk, arena, problem));
-    for (size_t k = 0; k + 1 < problem->operand_count; k++)
-        if (!einsum_walk_join(&walk, pairs[k])) return weft_status_out_of_memory();
-    *out_cost = walk.cost;
-    return NULL;
-}

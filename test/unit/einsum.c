@@ -198,7 +198,26 @@ static void report_mistakes(void **state)
          {.order = WEFT_EINSUM_PATH, .path = WEFT_INTS(-1, 2, 0, 1)},
          WEFT_OUT_OF_RANGE,
          "has position -1"},
-        {"a->", SHAPES(DIMS(2)), {.path = WEFT_INTS(0, 1)}, WEFT_INVALID_ARGUMENT, "a path goes with order PATH only"},
+        {"a,b,c->",
+         SHAPES(DIMS(2), DIMS(2), DIMS(2)),
+         {.order = WEFT_EINSUM_SSA, .path = WEFT_INTS(0, 1, 2, 4)},
+         WEFT_INVALID_ARGUMENT,
+         "step 1 of the path (2,4) takes value 4, which is not there yet; there are 4, from 0"},
+        {"a,b,c->",
+         SHAPES(DIMS(2), DIMS(2), DIMS(2)),
+         {.order = WEFT_EINSUM_SSA, .path = WEFT_INTS(0, 1, 3, 1)},
+         WEFT_INVALID_ARGUMENT,
+         "step 1 of the path (3,1) takes value 1, which was taken before"},
+        {"a,b,c->",
+         SHAPES(DIMS(2), DIMS(2), DIMS(2)),
+         {.order = WEFT_EINSUM_SSA, .path = WEFT_INTS(0, 1)},
+         WEFT_INVALID_ARGUMENT,
+         "the path has 2 values but 3 operands take 2 steps, two values each"},
+        {"a->",
+         SHAPES(DIMS(2)),
+         {.path = WEFT_INTS(0, 1)},
+         WEFT_INVALID_ARGUMENT,
+         "a path goes with the orders PATH and SSA only"},
         {"a->", SHAPES(DIMS(2)), {.order = WEFT_EINSUM_TREE}, WEFT_INVALID_ARGUMENT, "order TREE needs a tree"},
         {"a->", SHAPES(DIMS(2)), {.order = (weft_einsum_order)9}, WEFT_INVALID_ARGUMENT, "order is none of"},
         {"i,j->ij", SHAPES(DIMS(huge), DIMS(huge)), {0}, WEFT_OUT_OF_RANGE, "more elements than an int64 counts"},
@@ -343,6 +362,73 @@ static void print_orders(void **state)
     check_plan("(((ij))),jk,kl,lm->im", four, &nested, "0-1,0-2,0-1");
     check_plan("i->i", SHAPES(DIMS(3)), NULL, "");
     check_plan("(ca,ab),cd->bd", SHAPES(DIMS(3, 2), DIMS(2, 4), DIMS(3, 5)), &nested, "0-1,0-1");
+}
+
+static void check_ints(weft_ints found, weft_ints expected)
+{
+    assert_int_equal(found.count, expected.count);
+    assert_memory_equal(found.items, expected.items, expected.count * sizeof *expected.items);
+}
+
+/* Every form of an order gives the same one back. */
+static void convert_orders(void **state)
+{
+    (void)state;
+    const shapes four = SHAPES(DIMS(2, 3), DIMS(3, 4), DIMS(4, 5), DIMS(5, 6));
+    const weft_einsum_options forms[] = {{.order = WEFT_EINSUM_PATH, .path = WEFT_INTS(1, 2, 0, 2, 0, 1)},
+                                         {.order = WEFT_EINSUM_SSA, .path = WEFT_INTS(1, 2, 0, 4, 3, 5)},
+                                         {.order = WEFT_EINSUM_NESTED, .nested = "(3,(0,(1,2)))"}};
+    for (size_t i = 0; i < 3; i++) {
+        weft_einsum_plan *made;
+        weft_test_ok(plan("ij,jk,kl,lm->im", four, &forms[i], &made));
+        check_ints(weft_einsum_plan_path(made), WEFT_INTS(1, 2, 0, 2, 0, 1));
+        check_ints(weft_einsum_plan_ssa(made), WEFT_INTS(1, 2, 0, 4, 3, 5));
+        assert_string_equal(weft_einsum_plan_nested(made), "(3,(0,(1,2)))");
+        weft_einsum_plan_destroy(made);
+    }
+    weft_einsum_plan *one;
+    weft_test_ok(plan("ii->i", SHAPES(DIMS(3, 3)), NULL, &one));
+    assert_string_equal(weft_einsum_plan_nested(one), "0");
+    assert_int_equal(weft_einsum_plan_ssa(one).count, 0);
+    weft_einsum_plan_destroy(one);
+}
+
+static void check_value(const weft_einsum_plan *made, size_t value, const char *labels, size_t elements, size_t flops)
+{
+    char text[32], cut[3];
+    weft_einsum_value found = weft_einsum_plan_value(made, value);
+    assert_int_equal(weft_einsum_plan_print_labels(made, value, text, sizeof text), strlen(labels));
+    assert_string_equal(text, labels);
+    assert_int_equal(weft_einsum_plan_print_labels(made, value, cut, sizeof cut), strlen(labels));
+    assert_int_equal(strlen(cut), strlen(labels) < 2 ? strlen(labels) : 2);
+    assert_true(fabs(found.log2_size - log2((double)elements)) < 1e-12);
+    assert_true(fabs(found.log10_flops - log10((double)flops)) < 1e-12);
+}
+
+static void read_values(void **state)
+{
+    (void)state;
+    const weft_einsum_options left = {.order = WEFT_EINSUM_LEFT};
+    weft_einsum_plan *made;
+    weft_test_ok(plan("iijx,j...,...->i...", SHAPES(DIMS(2, 2, 3, 7), DIMS(3, 1, 4), DIMS(5, 4)), &left, &made));
+    assert_int_equal(weft_einsum_plan_operand_count(made), 3);
+    assert_int_equal(weft_einsum_plan_label_count(made), 5);
+    check_value(made, 0, "ij", 6, 1);
+    check_value(made, 1, "j...[1]", 12, 1);
+    check_value(made, 3, "i...[1]", 8, 24);
+    check_value(made, 4, "...[1]i...[0]", 40, 40);
+    assert_int_equal(weft_einsum_plan_value(made, 4).a, 3);
+    assert_int_equal(weft_einsum_plan_value(made, 4).b, 2);
+    assert_int_equal(weft_einsum_plan_value(made, 4).rank, 3);
+    weft_einsum_plan_destroy(made);
+    const weft_ints labels[] = {WEFT_INTS(0, 12), WEFT_INTS(12, 7), WEFT_INTS(7)};
+    const weft_ints given[] = {WEFT_INTS(2, 3), WEFT_INTS(3, 4), WEFT_INTS(4)};
+    weft_test_ok(weft_einsum_plan_create_labels(NULL, 3, labels, WEFT_INTS(0), given, &left, &made));
+    check_value(made, 3, "[0 7]", 8, 24);
+    check_value(made, 4, "[0]", 2, 8);
+    weft_einsum_plan_destroy(made);
+    weft_test_fails(weft_einsum_plan_create_labels(NULL, 3, labels, WEFT_INTS(-1), given, &left, &made),
+                    WEFT_INVALID_ARGUMENT, "label 0 of the output is -1, but labels are not negative");
 }
 
 static void count_costs(void **state)
@@ -565,6 +651,8 @@ int main(void)
         cmocka_unit_test(keep_the_order),
         cmocka_unit_test(print_orders),
         cmocka_unit_test(count_costs),
+        cmocka_unit_test(convert_orders),
+        cmocka_unit_test(read_values),
         cmocka_unit_test(plan_well),
         cmocka_unit_test(use_trees),
         cmocka_unit_test(lower_to_primitives),

@@ -25,7 +25,8 @@ typedef enum weft_einsum_order {
     WEFT_EINSUM_LEFT,   /* ((0 1) 2) 3 ... */
     WEFT_EINSUM_PATH,   /* options.path */
     WEFT_EINSUM_NESTED, /* the parentheses of the expression, or options.nested */
-    WEFT_EINSUM_TREE    /* options.tree */
+    WEFT_EINSUM_TREE,   /* options.tree */
+    WEFT_EINSUM_SSA     /* options.path, of values instead of positions */
 } weft_einsum_order;
 
 typedef enum weft_einsum_minimize {
@@ -40,7 +41,8 @@ typedef struct weft_einsum_options {
     size_t size; /* sizeof(weft_einsum_options); 0 means that too */
     weft_einsum_order order;
     weft_einsum_minimize minimize; /* AUTO: what the planner makes small */
-    /* PATH: positions a0, b0, a1, b1, ... in a list of values that loses both and gets the result at its end */
+    /* PATH: positions a0, b0, a1, b1, ... in a list of values that loses both and gets the result at its end. SSA:
+     * values a0, b0, ..., operand i being value i and the result of step k value operand count + k */
     weft_ints path;
     const char *nested;           /* NESTED: NULL, or a tree of operand numbers: "(0,2),1" */
     const weft_einsum_plan *tree; /* TREE: a plan of the same expression and extents */
@@ -64,6 +66,11 @@ weft_tensor weft_einsum_tensordot(weft_tensor a, weft_tensor b, weft_ints axes_a
 weft_status *weft_einsum_plan_create(const weft_allocator *allocator, const char *text, size_t operand_count,
                                      const weft_ints *shapes, const weft_einsum_options *options,
                                      weft_einsum_plan **out_plan) WEFT_MUST_USE;
+/* The same for labels that are non-negative integers, as weft_einsum_labels takes them. */
+weft_status *weft_einsum_plan_create_labels(const weft_allocator *allocator, size_t operand_count,
+                                            const weft_ints *labels, weft_ints output, const weft_ints *shapes,
+                                            const weft_einsum_options *options,
+                                            weft_einsum_plan **out_plan) WEFT_MUST_USE;
 void weft_einsum_plan_destroy(weft_einsum_plan *plan);
 /* Base-10 logarithm of the scalar multiplications over all steps; 0 for at most one. */
 double weft_einsum_plan_log10_flops(const weft_einsum_plan *plan);
@@ -72,10 +79,32 @@ double weft_einsum_plan_log10_flops(const weft_einsum_plan *plan);
 double weft_einsum_plan_log2_size(const weft_einsum_plan *plan);
 /* The path as text, "0-1,0-1"; "" for one operand. */
 const char *weft_einsum_plan_order(const weft_einsum_plan *plan);
-/* The path as options take it. */
+/* The path as options take it; opt_einsum writes orders so. */
 weft_ints weft_einsum_plan_path(const weft_einsum_plan *plan);
+/* The order as options take it for SSA; cotengra writes orders so. */
+weft_ints weft_einsum_plan_ssa(const weft_einsum_plan *plan);
+/* The order as a tree of operand numbers, as options.nested takes it: "((0,2),1)"; "0" for one operand. */
+const char *weft_einsum_plan_nested(const weft_einsum_plan *plan);
 /* The shape of the result. */
 weft_ints weft_einsum_plan_shape(const weft_einsum_plan *plan);
+
+/* What is multiplied: the operands, without extents of one, repeats and labels that nothing else has, then the result
+ * of each step. */
+typedef struct weft_einsum_value {
+    size_t a, b;        /* of a result: the values that its step joined */
+    size_t rank;        /* labels it has */
+    double log2_size;   /* of its elements */
+    double log10_flops; /* of the multiplications of its step; 0 of an operand */
+} weft_einsum_value;
+
+size_t weft_einsum_plan_operand_count(const weft_einsum_plan *plan);
+/* Different labels of extents over one. */
+size_t weft_einsum_plan_label_count(const weft_einsum_plan *plan);
+/* Value i < operand count is operand i, value operand count + k the result of step k. */
+weft_einsum_value weft_einsum_plan_value(const weft_einsum_plan *plan, size_t value);
+/* Writes the labels of a value as expressions do, "ik" or "[0 7]", those of an ellipsis as "...[0]". Writes at most
+ * `size` bytes with the terminating NUL, like snprintf; returns the length of the whole text. */
+size_t weft_einsum_plan_print_labels(const weft_einsum_plan *plan, size_t value, char *out_text, size_t size);
 
 /* ---- caches of the symbolic node, one set for each executor ---- */
 
