@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Annealing: inner nodes but the root are visited at random, one of the two rotations of each is tried and taken if the
+ * two steps it changes together get cheaper, or dearer by a factor that chance allows: 2^(-ln u / beta), u uniform.
+ * What is compared is local, so that subtrees of any cost improve at once. Now and then the whole is added up, and the
+ * best kept.
+ */
+#include "methods.h"
+#include "tree.h"
+#include <string.h>
+
+enum { FACTORS = 1024, MOST_ROUNDS = 256, LEAST_ROUND = 1 << 13, LEAST_SWEEP = 64 };
+
+typedef struct annealing {
+    einsum_arena arena;
+    einsum_tree tree;
+    const einsum_anneal *options;
+    einsum_random random;
+    double logs[FACTORS], factors[FACTORS]; /* of quantiles of u: -ln u, and what it allows at this temperature */
+    einsum_node *best;
+    einsum_cost best_cost;
+    bool stopped;
+} annealing;
+
+static void keep_best(annealing *s)
+{
+    einsum_cost cost = einsum_tree_cost(&s->tree);
+    if (!einsum_cost_less(cost, s->best_cost)) return;
+    s->best_cost = cost;
+    memcpy(s->best, s->tree.nodes, s->tree.node_count * sizeof *s->best);
+}
+
+static void sweep(annealing *s, uint64_t moves)
+{
+    einsum_tree *tree = &s->tree;
+    uint32_t choices = tree->leaf_count - 2;
+    for (uint64_t i = 0; i < moves; i++) {
+        uint64_t bits = einsum_random_next(&s->random);
+        uint32_t child = tree->leaf_count + (uint32_t)((bits >> 32) * choices >> 32);
+        einsum_rotation rotation = einsum_tree_rotation(tree, child, bits & 1);
+        einsum_change change = einsum_tree_try(tree, &rotation);
+        double before = tree->measures[child].price + tree->measures[rotation.parent].price;
+        if (change.child.price + change.parent_price <= before * s->factors[bits >> 1 & (FACTORS - 1)])
+            einsum_tree_rotate(tree, &rotation, &change);
+    }
+}
+
+/* At one temperature. */
+static void run_round(annealing *s, uint64_t moves, double beta)
+{
+    for (int i = 0; i < FACTORS; i++) s->factors[i] = exp2(s->logs[i] / beta);
+    uint64_t every = s->tree.leaf_count > LEAST_SWEEP ? s->tree.leaf_count : LEAST_SWEEP;
+    for (uint64_t done = 0, chunk; done < moves && !s->stopped; done += chunk) {
+        chunk = moves - done < every ? moves - done : every;
+        sweep(s, chunk);
+        keep_best(s);
+        s->stopped = einsum_stop_asked(&s->options->stop);
+    }
+}
+
+static void cool(annealing *s)
+{
+    const einsum_anneal *options = s->options;
+    uint64_t rounds = options->moves / LEAST_ROUND;
+    rounds = rounds < 1 ? 1 : rounds > MOST_ROUNDS ? MOST_ROUNDS : rounds;
+    double step = rounds < 2 ? 1 : pow(options->last_beta / options->first_beta, 1 / (double)(rounds - 1));
+    double beta = options->first_beta;
+    for (uint64_t i = 0; i < rounds && !s->stopped; i++, beta *= step)
+        run_round(s, options->moves * (i + 1) / rounds - options->moves * i / rounds, beta);
+}
+
+static weft_status *annealing_init(annealing *s, const einsum_core *core, const einsum_score *score)
+{
+    WEFT_TRY(einsum_tree_init(&s->tree, &s->arena, core, score));
+    s->best = einsum_arena_allocate(&s->arena, s->tree.node_count, sizeof *s->best);
+    if (s->best == NULL) return weft_status_out_of_memory();
+    s->random = s->options->random;
+    for (int i = 0; i < FACTORS; i++) s->logs[i] = -log((i + 0.5) / FACTORS);
+    return NULL;
+}
+
+static weft_status *run(annealing *s, const einsum_core *core, const einsum_score *score, einsum_pair *pairs,
+                        einsum_cost *out_cost)
+{
+    WEFT_TRY(einsum_core_cost(&s->arena, core, score, pairs, out_cost));
+    if (core->leaf_count < 3) return NULL;
+    einsum_pair *found = einsum_arena_allocate(&s->arena, core->leaf_count, sizeof *found);
+    if (found == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(annealing_init(s, core, score));
+    einsum_tree_load(&s->tree, pairs);
+    s->best_cost = EINSUM_WORST_COST;
+    keep_best(s);
+    cool(s);
+    memcpy(s->tree.nodes, s->best, s->tree.node_count * sizeof *s->best);
+    einsum_tree_refresh(&s->tree);
+    einsum_tree_save(&s->tree, found);
+    einsum_cost cost;
+    WEFT_TRY(einsum_core_cost(&s->arena, core, score, found, &cost));
+    if (!einsum_cost_less(cost, *out_cost)) return NULL;
+    *out_cost = cost;
+    memcpy(pairs, found, (core->leaf_count - 1) * sizeof *pairs);
+    return NULL;
+}
+
+weft_status *einsum_anneal_run(const weft_allocator *allocator, const einsum_core *core, const einsum_score *score,
+                               const einsum_anneal *options, einsum_pair *pairs, einsum_cost *out_cost)
+{
+    annealing s = {.options = options};
+    einsum_arena_init(&s.arena, allocator);
+    weft_status *status = run(&s, core, score, pairs, out_cost);
+    einsum_arena_finish(&s.arena);
+    return status;
+}
