@@ -64,6 +64,20 @@ static void push_memory(variant_builder *builder, const weft_memory *memory, uin
     builder->memories[builder->memory_count++] = *memory;
 }
 
+/* Strides do not vanish where an extent of zero makes the elements vanish. */
+static weft_status *check_strides(const variant_builder *builder, weft_shape shape, weft_dtype dtype)
+{
+    int64_t extent, stride = (int64_t)weft_dtype_size(dtype);
+    weft_type type = {dtype, shape};
+    bool overflows = false;
+    for (size_t i = 0; i < shape.rank; i++)
+        if (weft_extent_is_static(shape.extents[i], &extent) && extent > 1)
+            overflows = overflows || __builtin_mul_overflow(stride, extent, &stride);
+    if (!overflows) return NULL;
+    return weft_status_create(builder->request->allocator, WEFT_OUT_OF_RANGE, NULL,
+                              "the strides of an array of type %s overflow 64 bits", weft_type_describe(&type).text);
+}
+
 /* Row-major, of so many times the elements of `shape`. */
 static weft_status *fill_buffer(variant_builder *builder, weft_shape shape, weft_dtype dtype, weft_expr factor,
                                 weft_buffer *out_buffer)
@@ -71,6 +85,7 @@ static weft_status *fill_buffer(variant_builder *builder, weft_shape shape, weft
     weft_extents *x = builder->extents;
     weft_expr count = WEFT_EXPR_NONE, size = weft_expr_constant(x, (int64_t)weft_dtype_size(dtype));
     *out_buffer = (weft_buffer){.dtype = dtype, .rank = (uint32_t)shape.rank};
+    WEFT_TRY(check_strides(builder, shape, dtype));
     WEFT_TRY(extent_slots(builder, shape, &out_buffer->extents, &count));
     count = weft_expr_mul(x, weft_expr_mul(x, count, factor), size);
     return weft_builder_slot(builder, count, &out_buffer->bytes);

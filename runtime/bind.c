@@ -183,8 +183,10 @@ static weft_status *check_symbol(const struct binder *binder, size_t symbol)
 }
 
 /* n / m divides by zero (n = 2 bound by ...; m = 0 given in extents) */
-static weft_status *fail_formula(const struct binder *binder, uint32_t slot)
+static weft_status *check_value(const struct binder *binder, uint32_t slot)
 {
+    if (binder->values[slot] != WEFT_FORMULA_NONE) return NULL;
+    slot = weft_formulas_find_cause(&binder->program->formulas, binder->values, slot);
     const weft_formula *formula = &binder->program->formulas.items[slot];
     bool divides = formula->op == WEFT_FORMULA_DIV || formula->op == WEFT_FORMULA_MOD;
     weft_bytes text;
@@ -196,6 +198,22 @@ static weft_status *fail_formula(const struct binder *binder, uint32_t slot)
     return fail(binder, WEFT_OUT_OF_RANGE, &text);
 }
 
+/* Everything that is looked at afterwards. */
+static weft_status *check_values(const struct binder *binder)
+{
+    const weft_program *program = binder->program;
+    for (size_t i = 0; i < program->input_count + program->output_count; i++) {
+        bool is_input = i < program->input_count;
+        const weft_program_value *value = is_input ? &program->inputs[i] : &program->outputs[i - program->input_count];
+        for (size_t axis = 0; axis < value->rank; axis++) WEFT_TRY(check_value(binder, value->extents[axis]));
+    }
+    for (size_t i = 0; i < program->guard_count; i++) {
+        WEFT_TRY(check_value(binder, program->guards[i].a));
+        WEFT_TRY(check_value(binder, program->guards[i].b));
+    }
+    return NULL;
+}
+
 static weft_status *bind_symbols(struct binder *binder)
 {
     const weft_formulas *formulas = &binder->program->formulas;
@@ -205,8 +223,8 @@ static weft_status *bind_symbols(struct binder *binder)
         for (size_t axis = 0; axis < binder->program->inputs[i].rank; axis++)
             bind_axis(binder, i, axis, weft_array_shape(binder->run->inputs[i])[axis]);
     for (size_t i = 0; i < formulas->symbol_count; i++) WEFT_TRY(check_symbol(binder, i));
-    uint32_t slot;
-    return weft_formulas_try(formulas, binder->symbols, binder->values, &slot) ? NULL : fail_formula(binder, slot);
+    weft_formulas_evaluate(formulas, binder->symbols, binder->values);
+    return check_values(binder);
 }
 
 /* ---- axes and guards ---- */

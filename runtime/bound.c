@@ -66,7 +66,13 @@ static weft_status *evaluate(weft_bound *bound, const weft_run *run, const int64
     if (symbols == NULL || bound->values == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < formulas->symbol_count; i++)
         WEFT_TRY(fill_symbol(bound, run, formulas->symbols[i].name, program_symbols, &symbols[i]));
-    return weft_formulas_evaluate(formulas, symbols, bound->values);
+    weft_formulas_evaluate(formulas, symbols, bound->values);
+    return NULL;
+}
+
+static weft_status *check(const weft_bound *bound, const uint32_t *slots, size_t count)
+{
+    return weft_formulas_check(&bound->variant->formulas, bound->values, slots, count);
 }
 
 static weft_status *fill_output(weft_bound *bound, const weft_program_value *value, const int64_t *program_values,
@@ -129,6 +135,7 @@ static weft_status *fill_spans(weft_bound *bound, const weft_run *run)
 static int64_t grain_of(int64_t iterations, int64_t work)
 {
     int64_t total;
+    if (work >= CHUNK_WORK) return 1;
     if (work < 1) work = 1;
     if (__builtin_mul_overflow(iterations, work, &total)) total = INT64_MAX;
     return total < SERIAL_WORK ? iterations : (CHUNK_WORK + work - 1) / work;
@@ -138,11 +145,35 @@ static weft_status *bind_kernel(weft_bound *bound, weft_bound_step *bound_step)
 {
     const weft_step *step = bound_step->step;
     bound_step->scalars = gather(bound, step->scalars, step->scalar_count);
-    int64_t work = bound->values[step->work];
-    /* Where the first iteration has nothing to do, none has, and there may be many. */
-    bound_step->iterations = work > 0 ? bound->values[step->iterations] : 0;
+    if (bound_step->scalars == NULL) return weft_status_out_of_memory();
+    int64_t work = weft_bound_estimate(bound, step->work);
+    /* Where the first iteration has nothing to do, none has, and there may be many, with any strides. */
+    if (work <= 0 || bound->values[step->iterations] == 0) return NULL;
+    WEFT_TRY(check(bound, &step->iterations, 1));
+    WEFT_TRY(check(bound, step->scalars, step->scalar_count));
+    bound_step->iterations = bound->values[step->iterations];
     bound_step->grain = grain_of(bound_step->iterations, work);
-    return bound_step->scalars == NULL ? weft_status_out_of_memory() : NULL;
+    return NULL;
+}
+
+static bool has_zero(const int64_t *extents, size_t count)
+{
+    size_t i = 0;
+    while (i < count && extents[i] != 0) i++;
+    return i < count;
+}
+
+static weft_status *check_gemm(const weft_bound *bound, const weft_gemm *gemm, const weft_gemm_call *call)
+{
+    const uint32_t slots[] = {gemm->m,        gemm->n,        gemm->k,        gemm->a_row,
+                              gemm->a_column, gemm->b_row,    gemm->b_column, gemm->c_row,
+                              gemm->c_column, gemm->a_offset, gemm->b_offset, gemm->c_offset};
+    if (call->m == 0 || call->n == 0 || has_zero(call->batch, call->batch_rank)) return NULL;
+    WEFT_TRY(check(bound, slots, sizeof slots / sizeof *slots));
+    WEFT_TRY(check(bound, gemm->batch, gemm->batch_rank));
+    WEFT_TRY(check(bound, gemm->a_batch, gemm->batch_rank));
+    WEFT_TRY(check(bound, gemm->b_batch, gemm->batch_rank));
+    return check(bound, gemm->c_batch, gemm->batch_rank);
 }
 
 static weft_status *bind_gemm(weft_bound *bound, weft_bound_step *bound_step)
@@ -169,7 +200,18 @@ static weft_status *bind_gemm(weft_bound *bound, weft_bound_step *bound_step)
                              .b_offset = values[gemm->b_offset],
                              .c_offset = values[gemm->c_offset]};
     bool failed = call->batch == NULL || call->a_batch == NULL || call->b_batch == NULL || call->c_batch == NULL;
-    return failed ? weft_status_out_of_memory() : NULL;
+    return failed ? weft_status_out_of_memory() : check_gemm(bound, gemm, call);
+}
+
+static weft_status *check_sort(const weft_bound *bound, const weft_sort_step *sort, weft_sort_call *call)
+{
+    const uint32_t slots[] = {sort->length, sort->in_step, sort->out_step, sort->in_offset, sort->out_offset};
+    if (call->length == 0 || has_zero(call->rows, call->rank)) call->length = 0;
+    if (call->length == 0) return NULL;
+    WEFT_TRY(check(bound, slots, sizeof slots / sizeof *slots));
+    WEFT_TRY(check(bound, sort->rows, sort->rank));
+    WEFT_TRY(check(bound, sort->in_strides, sort->rank));
+    return check(bound, sort->out_strides, sort->rank);
 }
 
 static weft_status *bind_sort(weft_bound *bound, weft_bound_step *bound_step)
@@ -190,6 +232,7 @@ static weft_status *bind_sort(weft_bound *bound, weft_bound_step *bound_step)
                              .in_offset = values[sort->in_offset],
                              .out_offset = values[sort->out_offset]};
     if (call->rows == NULL || call->in_strides == NULL || call->out_strides == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(check_sort(bound, sort, call));
     bound_step->scratch_bytes = weft_sort_scratch(bound->executor->pool, call);
     return NULL;
 }
@@ -200,6 +243,7 @@ static weft_status *bind_view(weft_bound *bound, const weft_buffer *buffer, weft
     int64_t *strides = buffer->strides != NULL ? gather(bound, buffer->strides, buffer->rank)
                                                : take(bound, buffer->rank, sizeof *strides);
     if (shape == NULL || strides == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(check(bound, buffer->extents, buffer->rank));
     int64_t stride = 1;
     for (size_t axis = buffer->rank; buffer->strides == NULL && axis-- > 0;) {
         strides[axis] = stride;
@@ -220,6 +264,7 @@ static weft_status *bind_attr(weft_bound *bound, weft_attr_kind kind, weft_attr 
         if (slot < 0 || (uint64_t)slot >= bound->variant->formulas.count)
             return weft_status_create(&bound->executor->allocator, WEFT_INTERNAL, __func__,
                                       "an attribute names slot %lld, which does not exist", (long long)slot);
+        WEFT_TRY(check(bound, &(uint32_t){(uint32_t)slot}, 1));
         extents[i] = (weft_extent){.value = bound->values[slot]};
     }
     attr->extents.extents = extents;
@@ -294,6 +339,8 @@ static size_t find_uses(const weft_bound_step *bound_step, weft_alias_use *out_u
 
 static weft_status *bind_region(weft_bound *bound, weft_bound_step *bound_step)
 {
+    const weft_region_step *region = &bound_step->step->region;
+    if (region->control == WEFT_CONTROL_FOLD) WEFT_TRY(check(bound, &region->trips, 1));
     bound_step->use_count = find_uses(bound_step, NULL);
     bound_step->uses = take(bound, bound_step->use_count, sizeof *bound_step->uses);
     if (bound_step->uses == NULL) return weft_status_out_of_memory();
@@ -362,6 +409,8 @@ static weft_status *plan(weft_bound *bound)
     weft_plan_item *items = take(bound, count, sizeof *items);
     bound->offsets = take(bound, variant->buffer_count, sizeof *bound->offsets);
     if (items == NULL || bound->offsets == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < variant->buffer_count; i++)
+        if (variant->buffers[i].place == WEFT_PLACE_TEMPORARY) WEFT_TRY(check(bound, &variant->buffers[i].bytes, 1));
     fill_items(bound, items);
     WEFT_TRY(weft_plan_fill(&bound->executor->allocator, count, items, &bound->arena_bytes));
     for (size_t i = 0; i < variant->buffer_count; i++) bound->offsets[i] = items[i].offset;

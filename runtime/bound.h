@@ -79,4 +79,10 @@ typedef struct weft_bound {
 weft_status *weft_bound_create(weft_executor *executor, const weft_variant *variant, const weft_call *call,
                                const int64_t *key, size_t key_count, weft_bound **out_bound) WEFT_MUST_USE;
 void weft_bound_destroy(weft_bound *bound);
+
+/* The value of a slot that nothing depends on but time: the largest where it overflows. */
+static inline int64_t weft_bound_estimate(const weft_bound *bound, uint32_t slot)
+{
+    return bound->values[slot] == WEFT_FORMULA_NONE ? INT64_MAX : bound->values[slot];
+}
 #endif

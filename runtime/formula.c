@@ -171,50 +171,68 @@ static int64_t floor_div(int64_t a, int64_t b)
     return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
-/* False on overflow or division by zero. */
-static bool apply(weft_formula_op op, int64_t a, int64_t b, int64_t *out_value)
+static int64_t multiply(int64_t a, int64_t b)
 {
+    int64_t product;
+    if (a == 0 || b == 0) return 0;
+    bool fine = a != WEFT_FORMULA_NONE && b != WEFT_FORMULA_NONE && !__builtin_mul_overflow(a, b, &product);
+    return fine ? product : WEFT_FORMULA_NONE;
+}
+
+static int64_t add(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? WEFT_FORMULA_NONE : sum;
+}
+
+static int64_t apply(weft_formula_op op, int64_t a, int64_t b)
+{
+    if (op == WEFT_FORMULA_MUL) return multiply(a, b);
+    if (a == WEFT_FORMULA_NONE || b == WEFT_FORMULA_NONE) return WEFT_FORMULA_NONE;
     switch (op) {
-    case WEFT_FORMULA_ADD: return !__builtin_add_overflow(a, b, out_value);
-    case WEFT_FORMULA_MUL: return !__builtin_mul_overflow(a, b, out_value);
-    case WEFT_FORMULA_DIV:
-        if (b == 0 || (b == -1 && a == INT64_MIN)) return false;
-        *out_value = floor_div(a, b);
-        return true;
-    case WEFT_FORMULA_MOD:
-        if (b == 0) return false;
-        *out_value = floor_mod(a, b);
-        return true;
-    case WEFT_FORMULA_MIN: *out_value = a < b ? a : b; return true;
-    case WEFT_FORMULA_MAX: *out_value = a > b ? a : b; return true;
-    default: return false;
+    case WEFT_FORMULA_ADD: return add(a, b);
+    case WEFT_FORMULA_DIV: return b == 0 ? WEFT_FORMULA_NONE : floor_div(a, b);
+    case WEFT_FORMULA_MOD: return b == 0 ? WEFT_FORMULA_NONE : floor_mod(a, b);
+    case WEFT_FORMULA_MIN: return a < b ? a : b;
+    case WEFT_FORMULA_MAX: return a > b ? a : b;
+    default: return WEFT_FORMULA_NONE;
     }
 }
 
-static bool evaluate(const weft_formula *formula, const int64_t *symbols, const int64_t *values, int64_t *out_value)
-{
-    if (formula->op == WEFT_FORMULA_CONSTANT) *out_value = formula->constant;
-    else if (formula->op == WEFT_FORMULA_SYMBOL) *out_value = symbols[formula->constant];
-    else return apply(formula->op, values[formula->a], values[formula->b], out_value);
-    return true;
-}
-
-bool weft_formulas_try(const weft_formulas *formulas, const int64_t *symbols, int64_t *out_values, uint32_t *out_slot)
+void weft_formulas_evaluate(const weft_formulas *formulas, const int64_t *symbols, int64_t *out_values)
 {
     for (size_t i = 0; i < formulas->count; i++) {
-        if (evaluate(&formulas->items[i], symbols, out_values, &out_values[i])) continue;
-        *out_slot = (uint32_t)i;
-        return false;
+        const weft_formula *formula = &formulas->items[i];
+        if (formula->op == WEFT_FORMULA_CONSTANT) out_values[i] = formula->constant;
+        else if (formula->op == WEFT_FORMULA_SYMBOL) out_values[i] = symbols[formula->constant];
+        else out_values[i] = apply(formula->op, out_values[formula->a], out_values[formula->b]);
     }
-    return true;
 }
 
-weft_status *weft_formulas_evaluate(const weft_formulas *formulas, const int64_t *symbols, int64_t *out_values)
+uint32_t weft_formulas_find_cause(const weft_formulas *formulas, const int64_t *values, uint32_t slot)
 {
-    uint32_t slot;
-    if (weft_formulas_try(formulas, symbols, out_values, &slot)) return NULL;
     const weft_formula *formula = &formulas->items[slot];
-    int64_t a = out_values[formula->a], b = out_values[formula->b];
+    while (formula->op > WEFT_FORMULA_CONSTANT) {
+        if (values[formula->a] == WEFT_FORMULA_NONE) slot = formula->a;
+        else if (values[formula->b] == WEFT_FORMULA_NONE) slot = formula->b;
+        else break;
+        formula = &formulas->items[slot];
+    }
+    return slot;
+}
+
+weft_status *weft_formulas_check(const weft_formulas *formulas, const int64_t *values, const uint32_t *slots,
+                                 size_t count)
+{
+    size_t i = 0;
+    while (i < count && values[slots[i]] != WEFT_FORMULA_NONE) i++;
+    if (i == count) return NULL;
+    const weft_formula *formula = &formulas->items[weft_formulas_find_cause(formulas, values, slots[i])];
+    if (formula->op <= WEFT_FORMULA_CONSTANT)
+        return weft_status_create(formulas->allocator, WEFT_OUT_OF_RANGE, __func__, "%" PRId64 " is no extent",
+                                  WEFT_FORMULA_NONE);
+    int64_t a = values[formula->a], b = values[formula->b];
+    bool divides = formula->op == WEFT_FORMULA_DIV || formula->op == WEFT_FORMULA_MOD;
     return weft_status_create(formulas->allocator, WEFT_OUT_OF_RANGE, __func__, "%" PRId64 " %s %" PRId64 " %s", a,
-                              op_names[formula->op], b, b == 0 ? "divides by zero" : "overflows 64 bits");
+                              op_names[formula->op], b, divides && b == 0 ? "divides by zero" : "overflows 64 bits");
 }

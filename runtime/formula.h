@@ -49,12 +49,14 @@ weft_status *weft_formulas_add_symbol(weft_formulas *formulas, const char *name,
                                       uint32_t *out_slot) WEFT_MUST_USE;
 /* Index into `symbols`, or SIZE_MAX. */
 size_t weft_formulas_find_symbol(const weft_formulas *formulas, const char *name);
-/*
- * Fills values[0 .. count-1] from the symbols' values (symbol_count of them, in the order of `symbols`). No allocation
- * on success. WEFT_OUT_OF_RANGE on overflow or division by zero, naming the operation and its operands.
- */
-weft_status *weft_formulas_evaluate(const weft_formulas *formulas, const int64_t *symbols,
-                                    int64_t *out_values) WEFT_MUST_USE;
-/* The same, for callers with a sentence of their own: false at the first slot without a value, `*out_slot`. */
-bool weft_formulas_try(const weft_formulas *formulas, const int64_t *symbols, int64_t *out_values, uint32_t *out_slot);
+/* A slot without a value: it overflows, divides by zero, or is made of such a slot. But zero times anything is zero, so
+ * that strides may overflow in an array of nothing whose elements are counted. */
+#define WEFT_FORMULA_NONE INT64_MIN
+/* Fills values[0 .. count-1] from the symbols' values (symbol_count of them, in the order of `symbols`). */
+void weft_formulas_evaluate(const weft_formulas *formulas, const int64_t *symbols, int64_t *out_values);
+/* The first slot to blame for `slot`, which has no value. */
+uint32_t weft_formulas_find_cause(const weft_formulas *formulas, const int64_t *values, uint32_t slot);
+/* WEFT_OUT_OF_RANGE where one of the slots has no value, naming the operation to blame and its operands. */
+weft_status *weft_formulas_check(const weft_formulas *formulas, const int64_t *values, const uint32_t *slots,
+                                 size_t count) WEFT_MUST_USE;
 #endif

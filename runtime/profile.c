@@ -29,9 +29,9 @@ static void estimate_kernel(const weft_bound *bound, const weft_bound_step *boun
 {
     const weft_step *step = bound_step->step;
     if (step->accesses == NULL || bound_step->iterations <= 0) return;
-    record->flops = (double)bound->values[step->flops];
+    record->flops = (double)weft_bound_estimate(bound, step->flops);
     for (size_t i = 0; i < step->buffer_count; i++)
-        record->bytes += buffer_bytes(bound, step, i, (double)bound->values[step->accesses[i]]);
+        record->bytes += buffer_bytes(bound, step, i, (double)weft_bound_estimate(bound, step->accesses[i]));
 }
 
 static void estimate_gemm(const weft_gemm_call *gemm, weft_profile_record *record)

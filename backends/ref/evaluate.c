@@ -85,11 +85,14 @@ static void finish(struct scope *scope)
 
 /* ---- extents ---- */
 
-static int64_t extent_value(const weft_reference_run *run, weft_extent extent)
+static weft_status *extent_value(const weft_reference_run *run, weft_extent extent, int64_t *out_value)
 {
-    if (extent.graph == NULL) return extent.value;
+    *out_value = extent.value;
+    if (extent.graph == NULL) return NULL;
     weft_expr expr = (weft_expr)extent.value;
-    return run->values[(uintptr_t)weft_map_find(&run->reference->slots, &expr, sizeof expr) - 1];
+    *out_value = run->values[(uintptr_t)weft_map_find(&run->reference->slots, &expr, sizeof expr) - 1];
+    if (*out_value != WEFT_FORMULA_NONE) return NULL;
+    return weft_status_create(run->context->allocator, WEFT_OUT_OF_RANGE, NULL, "an extent overflows 64 bits");
 }
 
 /* Numbers in place of expressions. */
@@ -97,7 +100,7 @@ static weft_status *evaluate_extents(struct scope *scope, weft_shape *shape)
 {
     weft_extent *extents = allocate_zeroed(&scope->arena, shape->rank, sizeof *extents);
     if (extents == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < shape->rank; i++) extents[i].value = extent_value(scope->run, shape->extents[i]);
+    for (size_t i = 0; i < shape->rank; i++) WEFT_TRY(extent_value(scope->run, shape->extents[i], &extents[i].value));
     shape->extents = extents;
     return NULL;
 }
@@ -144,7 +147,7 @@ static weft_status *create_output(struct scope *scope, const weft_node *node, ui
 {
     const weft_type *type = &node->types[output];
     int64_t shape[WEFT_MAX_RANK];
-    for (size_t i = 0; i < type->shape.rank; i++) shape[i] = extent_value(scope->run, type->shape.extents[i]);
+    for (size_t i = 0; i < type->shape.rank; i++) WEFT_TRY(extent_value(scope->run, type->shape.extents[i], &shape[i]));
     return weft_tensor_block_create(scope->run->context->allocator, node->op->name, type->dtype, type->shape.rank,
                                     shape, out_block);
 }

@@ -109,47 +109,29 @@ static weft_status *run_program(void *self, const weft_kernel_context *context, 
 
 /* ---- buffers ---- */
 
-static weft_status *fill_strides(weft_variant *variant, weft_buffer *buffer, uint32_t *out_strides)
-{
-    weft_formulas *formulas = &variant->formulas;
-    uint32_t stride = 0;
-    if (buffer->rank > 0)
-        WEFT_TRY(weft_formulas_add(formulas, (weft_formula){.op = WEFT_FORMULA_CONSTANT, .constant = 1}, &stride));
-    for (uint32_t axis = buffer->rank; axis-- > 0;) {
-        out_strides[axis] = stride;
-        if (axis > 0)
-            WEFT_TRY(weft_formulas_add(
-                formulas, (weft_formula){.op = WEFT_FORMULA_MUL, .a = stride, .b = buffer->extents[axis]}, &stride));
-    }
-    return NULL;
-}
-
-static weft_status *add_stride_symbols(weft_variant *variant, weft_buffer *buffer, uint32_t *out_strides)
+static weft_status *fill_strides(weft_variant *variant, weft_buffer *buffer)
 {
     char name[48];
+    uint32_t *strides = weft_arena_allocate(&variant->arena, buffer->rank * sizeof *strides);
+    if (strides == NULL) return weft_status_out_of_memory();
     for (uint32_t axis = 0; axis < buffer->rank; axis++) {
         snprintf(name, sizeof name, "%s%u.s%u", buffer->place == WEFT_PLACE_INPUT ? "in" : "out",
                  (unsigned)buffer->number, (unsigned)axis);
-        WEFT_TRY(weft_formulas_add_symbol(&variant->formulas, name, INT64_MIN, INT64_MAX, &out_strides[axis]));
+        WEFT_TRY(weft_formulas_add_symbol(&variant->formulas, name, INT64_MIN, INT64_MAX, &strides[axis]));
     }
+    buffer->strides = strides;
     return NULL;
 }
 
 static weft_status *fill_buffer(weft_variant *variant, weft_place place, size_t number, const weft_program_value *value,
                                 uint8_t layout, weft_buffer *out_buffer)
 {
-    uint32_t *strides = weft_arena_allocate(&variant->arena, value->rank * sizeof *strides);
     /* Slots of the program's formulas: the variant's begin with a copy of them. */
     uint32_t *extents = weft_arena_copy(&variant->arena, value->extents, value->rank * sizeof *extents);
-    if (strides == NULL || extents == NULL) return weft_status_out_of_memory();
-    *out_buffer = (weft_buffer){.place = place,
-                                .number = (uint32_t)number,
-                                .dtype = value->dtype,
-                                .rank = value->rank,
-                                .extents = extents,
-                                .strides = strides};
-    return layout != WEFT_LAYOUT_CONTIGUOUS ? add_stride_symbols(variant, out_buffer, strides)
-                                            : fill_strides(variant, out_buffer, strides);
+    if (extents == NULL) return weft_status_out_of_memory();
+    *out_buffer = (weft_buffer){
+        .place = place, .number = (uint32_t)number, .dtype = value->dtype, .rank = value->rank, .extents = extents};
+    return layout != WEFT_LAYOUT_CONTIGUOUS ? fill_strides(variant, out_buffer) : NULL;
 }
 
 static weft_status *fill_buffers(const weft_build_request *request, weft_variant *variant)

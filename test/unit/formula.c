@@ -24,7 +24,8 @@ static weft_status *apply(weft_formula_op op, int64_t a, int64_t b, int64_t *out
     uint32_t x = add(&formulas, WEFT_FORMULA_CONSTANT, 0, 0, a), y = add(&formulas, WEFT_FORMULA_CONSTANT, 0, 0, b);
     uint32_t slot = add(&formulas, op, x, y, 0);
     int64_t values[3];
-    weft_status *status = weft_formulas_evaluate(&formulas, NULL, values);
+    weft_formulas_evaluate(&formulas, NULL, values);
+    weft_status *status = weft_formulas_check(&formulas, values, &slot, 1);
     *out_value = values[slot];
     weft_formulas_finish(&formulas);
     return status;
@@ -44,17 +45,17 @@ static void every_op_computes(void **state)
         {WEFT_FORMULA_DIV, 7, -2, -4},
         {WEFT_FORMULA_DIV, -7, -2, 3},
         {WEFT_FORMULA_DIV, -8, 2, -4},
-        {WEFT_FORMULA_DIV, INT64_MIN, 1, INT64_MIN},
-        {WEFT_FORMULA_DIV, INT64_MIN, INT64_MAX, -2},
+        {WEFT_FORMULA_DIV, -INT64_MAX, 1, -INT64_MAX},
+        {WEFT_FORMULA_DIV, -INT64_MAX, INT64_MAX - 1, -2},
         {WEFT_FORMULA_MOD, 7, 3, 1},
         {WEFT_FORMULA_MOD, -7, 3, 2},
         {WEFT_FORMULA_MOD, 7, -3, -2},
         {WEFT_FORMULA_MOD, -7, -3, -1},
         {WEFT_FORMULA_MOD, -6, 3, 0},
-        {WEFT_FORMULA_MOD, INT64_MIN, -1, 0},
+        {WEFT_FORMULA_MOD, -INT64_MAX, -1, 0},
         {WEFT_FORMULA_MIN, 3, -4, -4},
         {WEFT_FORMULA_MAX, 3, -4, 3},
-        {WEFT_FORMULA_ADD, INT64_MAX, INT64_MIN, -1},
+        {WEFT_FORMULA_ADD, INT64_MAX, -INT64_MAX, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int64_t value;
@@ -70,9 +71,30 @@ static void what_overflows_is_an_error(void **state)
     weft_test_fails(apply(WEFT_FORMULA_ADD, INT64_MAX, 1, &value), WEFT_OUT_OF_RANGE,
                     "9223372036854775807 + 1 overflows 64 bits");
     weft_test_fails(apply(WEFT_FORMULA_MUL, INT64_MAX, 2, &value), WEFT_OUT_OF_RANGE, "* 2 overflows");
-    weft_test_fails(apply(WEFT_FORMULA_DIV, INT64_MIN, -1, &value), WEFT_OUT_OF_RANGE, "/ -1 overflows");
+    weft_test_fails(apply(WEFT_FORMULA_ADD, -INT64_MAX, -1, &value), WEFT_OUT_OF_RANGE, "+ -1 overflows");
     weft_test_fails(apply(WEFT_FORMULA_DIV, 5, 0, &value), WEFT_OUT_OF_RANGE, "5 / 0 divides by zero");
     weft_test_fails(apply(WEFT_FORMULA_MOD, 5, 0, &value), WEFT_OUT_OF_RANGE, "5 mod 0 divides by zero");
+}
+
+static void nothing_times_too_much_is_nothing(void **state)
+{
+    (void)state;
+    weft_formulas formulas;
+    weft_formulas_init(&formulas, NULL);
+    uint32_t huge = add(&formulas, WEFT_FORMULA_CONSTANT, 0, 0, INT64_C(1) << 40);
+    uint32_t zero = add(&formulas, WEFT_FORMULA_CONSTANT, 0, 0, 0);
+    uint32_t square = add(&formulas, WEFT_FORMULA_MUL, huge, huge, 0);
+    uint32_t more = add(&formulas, WEFT_FORMULA_ADD, square, zero, 0);
+    uint32_t count = add(&formulas, WEFT_FORMULA_MUL, more, zero, 0);
+    int64_t values[5];
+    weft_formulas_evaluate(&formulas, NULL, values);
+    assert_true(values[square] == WEFT_FORMULA_NONE && values[more] == WEFT_FORMULA_NONE);
+    assert_int_equal(values[count], 0);
+    assert_int_equal(weft_formulas_find_cause(&formulas, values, more), square);
+    weft_test_ok(weft_formulas_check(&formulas, values, &count, 1));
+    weft_test_fails(weft_formulas_check(&formulas, values, (const uint32_t[]){count, more}, 2), WEFT_OUT_OF_RANGE,
+                    "1099511627776 * 1099511627776 overflows 64 bits");
+    weft_formulas_finish(&formulas);
 }
 
 static void equal_formulas_share_a_slot(void **state)
@@ -134,7 +156,7 @@ static void check_many(const weft_formulas *formulas, size_t count)
     int64_t symbols[26], values[52];
     for (size_t i = 0; i < count; i++) symbols[i] = (int64_t)(i * i);
     assert_int_equal(formulas->count, 2 * count);
-    weft_test_ok(weft_formulas_evaluate(formulas, symbols, values));
+    weft_formulas_evaluate(formulas, symbols, values);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(formulas->symbol_slots[i], 2 * i);
         assert_int_equal(values[2 * i], i * i);
@@ -182,6 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_op_computes),
         cmocka_unit_test(what_overflows_is_an_error),
+        cmocka_unit_test(nothing_times_too_much_is_nothing),
         cmocka_unit_test(equal_formulas_share_a_slot),
         cmocka_unit_test(what_is_no_formula_is_refused),
         cmocka_unit_test(formulas_survive_short_memory),

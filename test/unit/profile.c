@@ -270,6 +270,81 @@ static void a_step_that_fails_is_not_told(void **state)
     weft_program_release(program);
 }
 
+/* ---- arrays of nothing ---- */
+
+static void run_nothing(weft_executor *executor, weft_program *program, const char *runtime, const int64_t *shape)
+{
+    recorder records = {.count = 0};
+    weft_profile profile = {.self = &records, .record = record};
+    weft_array *input, *outputs[3] = {NULL, NULL, NULL};
+    weft_test_ok(weft_array_create(NULL, WEFT_F32, 3, shape, &input));
+    weft_test_ok(weft_executor_run(executor, program,
+                                   &(weft_run){.runtime = runtime,
+                                               .input_count = 1,
+                                               .inputs = &input,
+                                               .output_count = 3,
+                                               .outputs = outputs,
+                                               .profile = &profile}));
+    assert_int_equal(weft_array_count(outputs[0]), 0);
+    assert_true(*(float *)weft_array_data(outputs[1]) == 0);
+    for (size_t i = 0; i < records.count; i++) assert_true(records.records[i].flops == 0);
+    for (size_t i = 0; i < 3; i++) weft_array_release(outputs[i]);
+    weft_array_release(input);
+}
+
+/* However large the other extents are, in whatever order formulas multiply them. */
+static void nothing_may_have_any_shape(void **state)
+{
+    (void)state;
+    static const char text[] = "weft 0.1\n"
+                               "symbol a in [0, 2199023255552]\n"
+                               "symbol b in [0, 2199023255552]\n"
+                               "symbol c in [0, 2199023255552]\n"
+                               "graph {\n"
+                               "  %x = input() {name = \"x\", dtype = f32, shape = [a, b, c]} : f32[a, b, c]\n"
+                               "  %y = neg(%x)\n"
+                               "  %z = reduce_sum(%x) {axes = [0, 1, 2]}\n"
+                               "  %s = sort(%x) {axis = 1, descending = false}\n"
+                               "  return %y, %z, %s\n"
+                               "}\n";
+    int64_t huge = INT64_C(1) << 40;
+    weft_program *program = compile(text);
+    weft_executor *executor;
+    weft_test_ok(weft_executor_create_standard(NULL, &executor));
+    for (size_t axis = 0; axis < 3; axis++) {
+        int64_t shape[3] = {huge, huge, huge};
+        shape[axis] = 0;
+        run_nothing(executor, program, "llvm", shape);
+        run_nothing(executor, program, "ref", shape);
+    }
+    weft_program_release(program);
+    weft_executor_destroy(executor);
+}
+
+/* Static strides are part of the code. */
+static void static_strides_must_fit(void **state)
+{
+    (void)state;
+    static const char text[] = "weft 0.1\n"
+                               "graph {\n"
+                               "  %x = input() {name = \"x\", dtype = f32, shape = [0, 1099511627776, 1099511627776]}\n"
+                               "  %y = neg(%x)\n"
+                               "  return %y\n"
+                               "}\n";
+    weft_program *program = compile(text);
+    weft_executor *executor;
+    weft_array *input, *output = NULL;
+    weft_test_ok(weft_executor_create_standard(NULL, &executor));
+    weft_test_ok(
+        weft_array_create(NULL, WEFT_F32, 3, (const int64_t[]){0, INT64_C(1) << 40, INT64_C(1) << 40}, &input));
+    weft_run run = {.input_count = 1, .inputs = &input, .output_count = 1, .outputs = &output};
+    weft_test_fails(weft_executor_run(executor, program, &run), WEFT_OUT_OF_RANGE,
+                    "the strides of an array of type f32[0, 1099511627776, 1099511627776] overflow 64 bits");
+    weft_array_release(input);
+    weft_program_release(program);
+    weft_executor_destroy(executor);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +357,8 @@ int main(void)
         cmocka_unit_test(a_table_counts_as_far_as_it_is_read),
         cmocka_unit_test(a_host_step_tells_its_arrays),
         cmocka_unit_test(a_step_that_fails_is_not_told),
+        cmocka_unit_test(nothing_may_have_any_shape),
+        cmocka_unit_test(static_strides_must_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
