@@ -6,34 +6,44 @@
 
 /* ---- policies ---- */
 
-static const char *const policy_names[] = {"auto", "auto_size", "left", "path"};
+static const char *const policy_names[] = {"auto", "left", "path"};
 enum { POLICY_COUNT = sizeof policy_names / sizeof *policy_names };
 
-const char *einsum_policy_name(einsum_policy policy)
+const char *einsum_policy_name(const einsum_policy *policy)
 {
-    return policy_names[policy.kind];
+    return policy_names[policy->kind];
 }
 
-weft_status *einsum_policy_parse(const einsum_arena *arena, const char *name, weft_ints path, einsum_policy *out_policy)
+static weft_status *check_name(const einsum_arena *arena, const char *name, unsigned kind)
+{
+    if (kind < POLICY_COUNT) return NULL;
+    return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
+                              "einsum: order \"%s\" is none of auto, left, path", name);
+}
+
+weft_status *einsum_policy_parse(const einsum_arena *arena, const char *name, weft_ints path, const char *planner,
+                                 einsum_policy *out_policy)
 {
     unsigned kind = 0;
     while (kind < POLICY_COUNT && strcmp(policy_names[kind], name) != 0) kind++;
-    if (kind == POLICY_COUNT) {
-        return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
-                                  "einsum: order \"%s\" is none of auto, auto_size, left, path", name);
-    }
+    WEFT_TRY(check_name(arena, name, kind));
     out_policy->kind = kind;
     out_policy->path = path;
-    if (kind == EINSUM_POLICY_PATH || path.count == 0) return NULL;
+    WEFT_TRY(einsum_planner_parse(arena, planner, &out_policy->planner));
+    if (kind != EINSUM_POLICY_PATH && path.count > 0) {
+        return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
+                                  "einsum: a path of %zu positions goes with order \"path\", not with \"%s\"",
+                                  path.count, name);
+    }
+    if (kind == EINSUM_POLICY_AUTO || *planner == '\0') return NULL;
     return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
-                              "einsum: a path of %zu positions goes with order \"path\", not with \"%s\"", path.count,
+                              "einsum: the planner \"%.100s\" goes with order \"auto\", not with \"%s\"", planner,
                               name);
 }
 
-bool einsum_policy_needs_extents(einsum_policy policy, size_t operand_count)
+bool einsum_policy_needs_extents(const einsum_policy *policy, size_t operand_count)
 {
-    bool automatic = policy.kind == EINSUM_POLICY_AUTO || policy.kind == EINSUM_POLICY_AUTO_SIZE;
-    return automatic && operand_count > 2;
+    return policy->kind == EINSUM_POLICY_AUTO && operand_count > 2;
 }
 
 /* ---- steps ---- */
@@ -154,18 +164,17 @@ weft_status *einsum_expression_reduce(einsum_expression *expression)
     return well ? NULL : weft_status_out_of_memory();
 }
 
-weft_status *einsum_expression_order(einsum_expression *expression, einsum_policy policy)
+weft_status *einsum_expression_order(einsum_expression *expression, const einsum_policy *policy, weft_dtype dtype)
 {
     einsum_arena *arena = &expression->arena;
     size_t count = expression->network.operand_count;
     expression->pairs = einsum_arena_allocate(arena, count, sizeof *expression->pairs);
     if (expression->pairs == NULL) return weft_status_out_of_memory();
-    switch (policy.kind) {
-    case EINSUM_POLICY_AUTO: return einsum_plan_find(arena, &expression->problem, WEFT_EINSUM_FLOPS, expression->pairs);
-    case EINSUM_POLICY_AUTO_SIZE:
-        return einsum_plan_find(arena, &expression->problem, WEFT_EINSUM_SIZE, expression->pairs);
+    switch (policy->kind) {
+    case EINSUM_POLICY_AUTO:
+        return einsum_plan_find(arena, &expression->problem, &policy->planner, dtype, expression->pairs);
     case EINSUM_POLICY_LEFT: einsum_order_left(count, expression->pairs); return NULL;
-    case EINSUM_POLICY_PATH: return einsum_order_from_path(arena, count, policy.path, expression->pairs);
+    case EINSUM_POLICY_PATH: return einsum_order_from_path(arena, count, policy->path, expression->pairs);
     }
     return NULL;
 }

@@ -8,16 +8,18 @@
 
 /* How to contract, as the node's attributes keep it. */
 typedef struct einsum_policy {
-    enum { EINSUM_POLICY_AUTO, EINSUM_POLICY_AUTO_SIZE, EINSUM_POLICY_LEFT, EINSUM_POLICY_PATH } kind;
-    weft_ints path; /* PATH only */
+    enum { EINSUM_POLICY_AUTO, EINSUM_POLICY_LEFT, EINSUM_POLICY_PATH } kind;
+    weft_ints path;         /* PATH only */
+    einsum_planner planner; /* AUTO only */
 } einsum_policy;
 
-/* "auto", "auto_size", "left", "path". */
-const char *einsum_policy_name(einsum_policy policy);
-weft_status *einsum_policy_parse(const einsum_arena *arena, const char *name, weft_ints path,
+/* "auto", "left", "path". */
+const char *einsum_policy_name(const einsum_policy *policy);
+/* `planner` is a text that planner.h reads. */
+weft_status *einsum_policy_parse(const einsum_arena *arena, const char *name, weft_ints path, const char *planner,
                                  einsum_policy *out_policy) WEFT_MUST_USE;
 /* Whether the order depends on the extents of `operand_count` operands. */
-bool einsum_policy_needs_extents(einsum_policy policy, size_t operand_count);
+bool einsum_policy_needs_extents(const einsum_policy *policy, size_t operand_count);
 
 typedef struct einsum_expression {
     einsum_arena arena;
@@ -39,8 +41,9 @@ weft_status *einsum_expression_bind(einsum_expression *expression, size_t operan
                                     weft_graph *graph) WEFT_MUST_USE;
 /* Fills `problem`. Symbolic extents count as one element in its sizes. */
 weft_status *einsum_expression_reduce(einsum_expression *expression) WEFT_MUST_USE;
-/* Fills `pairs`; extents must be static where the policy needs them. */
-weft_status *einsum_expression_order(einsum_expression *expression, einsum_policy policy) WEFT_MUST_USE;
+/* Fills `pairs` for elements of `dtype`; extents must be static where the policy needs them. */
+weft_status *einsum_expression_order(einsum_expression *expression, const einsum_policy *policy,
+                                     weft_dtype dtype) WEFT_MUST_USE;
 
 /* Whether all extents are numbers. */
 bool einsum_expression_is_static(const einsum_expression *expression);

@@ -20,7 +20,8 @@ weft_status *einsum_order_from_path(einsum_arena *arena, size_t operand_count, w
 weft_status *einsum_order_from_values(einsum_arena *arena, size_t operand_count, weft_ints values,
                                       einsum_pair *out_pairs) WEFT_MUST_USE;
 
-/* The other way from a path; `out_path` has room for 2 * (operand_count - 1) positions, the lower one of a pair first. */
+/* The other way from a path; `out_path` has room for 2 * (operand_count - 1) positions, the lower one of a pair first.
+ */
 weft_status *einsum_order_to_path(einsum_arena *arena, size_t operand_count, const einsum_pair *pairs,
                                   int64_t *out_path) WEFT_MUST_USE;
 #endif

@@ -29,9 +29,11 @@ static weft_status *find_greedy(einsum_arena *arena, const einsum_problem *probl
     return NULL;
 }
 
-weft_status *einsum_plan_find(einsum_arena *arena, const einsum_problem *problem, weft_einsum_minimize minimize,
-                              einsum_pair *out_pairs)
+weft_status *einsum_plan_find(einsum_arena *arena, const einsum_problem *problem, const einsum_planner *planner,
+                              weft_dtype dtype, einsum_pair *out_pairs)
 {
+    weft_einsum_minimize minimize = planner->minimize;
+    (void)dtype;
     if (problem->operand_count <= 2) {
         einsum_order_left(problem->operand_count, out_pairs);
         return NULL;

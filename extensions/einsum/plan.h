@@ -7,8 +7,7 @@
  */
 #include "network.h"
 #include "order.h"
-#include "plan/score.h"
-#include <weft/einsum.h>
+#include "planner.h"
 
 /*
  * Operands and output have distinct labels, each label of an operand is in another operand or in the output.
@@ -29,9 +28,9 @@ typedef struct einsum_totals {
 /* Whether `x` is less than `y` under `minimize`. */
 bool einsum_totals_less(einsum_totals x, einsum_totals y, weft_einsum_minimize minimize);
 
-/* Finds a good order: the best there is for few operands, the best of several greedy ones for more. Deterministic. */
-weft_status *einsum_plan_find(einsum_arena *arena, const einsum_problem *problem, weft_einsum_minimize minimize,
-                              einsum_pair *out_pairs) WEFT_MUST_USE;
+/* Finds a good order for elements of `dtype`: the best there is for few operands. */
+weft_status *einsum_plan_find(einsum_arena *arena, const einsum_problem *problem, const einsum_planner *planner,
+                              weft_dtype dtype, einsum_pair *out_pairs) WEFT_MUST_USE;
 
 /* ---- going through an order ---- */
 
@@ -44,6 +43,7 @@ typedef struct einsum_walk {
     uint32_t *uses;     /* by label: live values that have it, and 1 if the output does */
     uint8_t *marks;     /* by label: zero between calls */
     einsum_totals cost; /* of the steps so far */
+    einsum_step step;   /* the last one */
 } einsum_walk;
 
 weft_status *einsum_walk_init(einsum_walk *walk, einsum_arena *arena, const einsum_problem *problem) WEFT_MUST_USE;

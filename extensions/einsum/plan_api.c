@@ -100,14 +100,19 @@ static weft_status *fill_nested(weft_einsum_plan *plan)
     return text.failed ? weft_status_out_of_memory() : NULL;
 }
 
-static weft_status *fill_values(weft_einsum_plan *plan)
+static weft_status *fill_values(weft_einsum_plan *plan, const einsum_planner *planner, weft_dtype dtype)
 {
     einsum_walk walk;
     einsum_expression *x = &plan->expression;
+    einsum_score score = einsum_planner_score(planner, WEFT_EINSUM_TIME, dtype);
+    einsum_cost seconds = EINSUM_NO_COST;
     WEFT_TRY(einsum_walk_init(&walk, &x->arena, &x->problem));
-    for (size_t k = 0; k + 1 < x->problem.operand_count; k++)
+    for (size_t k = 0; k + 1 < x->problem.operand_count; k++) {
         if (!einsum_walk_join(&walk, x->pairs[k])) return weft_status_out_of_memory();
+        seconds = einsum_score_add(&score, seconds, einsum_score_step(&score, walk.step));
+    }
     plan->values = walk.values;
+    plan->seconds = exp2(seconds.major);
     plan->log10_flops = walk.cost.log2_flops > 0 ? walk.cost.log2_flops * log10(2) : 0;
     plan->log2_size = walk.cost.log2_size > 0 ? walk.cost.log2_size : 0;
     if (x->network.operand_count > 1) return NULL;
@@ -126,12 +131,12 @@ static weft_status *fill(weft_einsum_plan *plan, const char *text, size_t operan
     WEFT_TRY(einsum_request_fill(x, text, operand_count, extents, options, &request));
     plan->equation = request.equation;
     WEFT_TRY(einsum_expression_reduce(x));
-    WEFT_TRY(einsum_expression_order(x, request.policy));
+    WEFT_TRY(einsum_expression_order(x, &request.policy, request.dtype));
     WEFT_TRY(fill_shape(plan));
     WEFT_TRY(fill_path(plan));
     WEFT_TRY(fill_ssa(plan));
     WEFT_TRY(fill_nested(plan));
-    return fill_values(plan);
+    return fill_values(plan, &request.policy.planner, request.dtype);
 }
 
 weft_status *weft_einsum_plan_create(const weft_allocator *allocator, const char *text, size_t operand_count,

@@ -12,11 +12,11 @@ typedef uint32_t subset; /* bit i: operand i */
 typedef struct table {
     const einsum_problem *problem;
     weft_einsum_minimize minimize;
-    size_t words;       /* of a set of labels */
-    uint64_t *needed;   /* by subset: labels of its result */
-    double *sizes;      /* by subset: log2 of the elements of its result */
+    size_t words;         /* of a set of labels */
+    uint64_t *needed;     /* by subset: labels of its result */
+    double *sizes;        /* by subset: log2 of the elements of its result */
     einsum_totals *costs; /* by subset: of the best order */
-    subset *parts;      /* by subset: one of the two parts of the best order */
+    subset *parts;        /* by subset: one of the two parts of the best order */
 } table;
 
 static uint64_t *labels_of(const table *t, subset s)
@@ -54,7 +54,7 @@ static einsum_totals join_cost(const table *t, subset s, subset part)
     einsum_totals x = t->costs[part], y = t->costs[s ^ part];
     double work = log2_size(t, labels_of(t, part), labels_of(t, s ^ part));
     return (einsum_totals){einsum_log2_add(einsum_log2_add(x.log2_flops, y.log2_flops), work),
-                         fmax(t->sizes[s], fmax(x.log2_size, y.log2_size))};
+                           fmax(t->sizes[s], fmax(x.log2_size, y.log2_size))};
 }
 
 /* Each split is seen once: `part` has the lowest operand of `s`. */

@@ -5,6 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+double weft_einsum_plan_seconds(const weft_einsum_plan *plan)
+{
+    return plan->seconds;
+}
+
 double weft_einsum_plan_log10_flops(const weft_einsum_plan *plan)
 {
     return plan->log10_flops;

@@ -17,12 +17,12 @@ static weft_status *check_options(const einsum_arena *arena, const weft_einsum_o
     const char *fault = NULL;
     bool path = options->order == WEFT_EINSUM_PATH || options->order == WEFT_EINSUM_SSA;
     if ((unsigned)options->order > WEFT_EINSUM_SSA) fault = "order is none of weft_einsum_order";
-    else if ((unsigned)options->minimize > WEFT_EINSUM_SIZE) fault = "minimize is none of weft_einsum_minimize";
     else if (options->order == WEFT_EINSUM_TREE && options->tree == NULL) fault = "order TREE needs a tree";
     else if (options->order != WEFT_EINSUM_TREE && options->tree != NULL) fault = "a tree goes with order TREE only";
     else if (options->order != WEFT_EINSUM_NESTED && options->nested != NULL)
         fault = "nested goes with order NESTED only";
     else if (!path && options->path.count > 0) fault = "a path goes with the orders PATH and SSA only";
+    else if ((unsigned)options->dtype >= WEFT_DTYPE_COUNT) fault = "dtype is none of weft_dtype";
     else if (options->path.count > 0 && options->path.items == NULL) fault = "the path is NULL but not empty";
     if (fault == NULL) return NULL;
     return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum", "einsum: %s", fault);
@@ -70,7 +70,7 @@ static weft_status *keep_pairs(einsum_expression *x, const einsum_pair *pairs, e
     size_t count = x->network.operand_count;
     int64_t *path = einsum_arena_allocate(&x->arena, 2 * count, sizeof *path);
     if (path == NULL) return weft_status_out_of_memory();
-    *out_policy = (einsum_policy){EINSUM_POLICY_PATH, {2 * (count - 1), path}};
+    *out_policy = (einsum_policy){.kind = EINSUM_POLICY_PATH, .path = {2 * (count - 1), path}};
     return einsum_order_to_path(&x->arena, count, pairs, path);
 }
 
@@ -88,7 +88,7 @@ static weft_status *path_policy(einsum_expression *x, weft_ints path, einsum_pol
 {
     einsum_pair *pairs = einsum_arena_allocate(&x->arena, x->network.operand_count, sizeof *pairs);
     if (pairs == NULL) return weft_status_out_of_memory();
-    *out_policy = (einsum_policy){EINSUM_POLICY_PATH, path};
+    *out_policy = (einsum_policy){.kind = EINSUM_POLICY_PATH, .path = path};
     return einsum_order_from_path(&x->arena, x->network.operand_count, path, pairs);
 }
 
@@ -103,28 +103,46 @@ static weft_status *ssa_policy(einsum_expression *x, weft_ints values, einsum_po
 static weft_status *find_policy(einsum_expression *x, const weft_einsum_options *options, const char *equation,
                                 einsum_policy *out_policy)
 {
-    bool size = options->minimize == WEFT_EINSUM_SIZE;
     switch (options->order) {
     case WEFT_EINSUM_LEFT: *out_policy = (einsum_policy){.kind = EINSUM_POLICY_LEFT}; break;
     case WEFT_EINSUM_PATH: return path_policy(x, options->path, out_policy);
     case WEFT_EINSUM_SSA: return ssa_policy(x, options->path, out_policy);
     case WEFT_EINSUM_NESTED: return nested_policy(x, options, out_policy);
     case WEFT_EINSUM_TREE:
-        *out_policy = (einsum_policy){EINSUM_POLICY_PATH, options->tree->path};
+        *out_policy = (einsum_policy){.kind = EINSUM_POLICY_PATH, .path = options->tree->path};
         return check_tree(x, options->tree, equation);
-    case WEFT_EINSUM_AUTO:
-        *out_policy = (einsum_policy){.kind = size ? EINSUM_POLICY_AUTO_SIZE : EINSUM_POLICY_AUTO};
-        break;
+    case WEFT_EINSUM_AUTO: return einsum_planner_from_options(&x->arena, options, &out_policy->planner);
     }
     return NULL;
+}
+
+weft_status *einsum_request_check(const einsum_arena *arena, const weft_einsum_options *options,
+                                  weft_einsum_options *out_known)
+{
+    *out_known = options_of(options);
+    return check_options(arena, out_known);
+}
+
+weft_status *einsum_request_print_planner(einsum_arena *arena, const weft_einsum_options *known, const char **out_text)
+{
+    einsum_planner planner;
+    einsum_text text;
+    *out_text = "";
+    if (known->order != WEFT_EINSUM_AUTO) return NULL;
+    WEFT_TRY(einsum_planner_from_options(arena, known, &planner));
+    if (einsum_planner_is_default(&planner)) return NULL;
+    einsum_text_init(&text, arena);
+    einsum_planner_print(&planner, &text);
+    *out_text = text.data;
+    return text.failed ? weft_status_out_of_memory() : NULL;
 }
 
 weft_status *einsum_request_fill(einsum_expression *expression, const char *text, size_t operand_count,
                                  const weft_shape *shapes, const weft_einsum_options *options,
                                  einsum_request *out_request)
 {
-    weft_einsum_options known = options_of(options);
-    WEFT_TRY(check_options(&expression->arena, &known));
+    weft_einsum_options known;
+    WEFT_TRY(einsum_request_check(&expression->arena, options, &known));
     bool parentheses = known.order == WEFT_EINSUM_NESTED && known.nested == NULL;
     WEFT_TRY(einsum_expression_parse(expression, text, parentheses));
     WEFT_TRY(einsum_expression_bind(expression, operand_count, shapes, NULL));
@@ -132,6 +150,8 @@ weft_status *einsum_request_fill(einsum_expression *expression, const char *text
     einsum_text_init(&equation, &expression->arena);
     einsum_syntax_print(&expression->syntax, &equation);
     if (equation.failed) return weft_status_out_of_memory();
-    out_request->equation = equation.data;
-    return find_policy(expression, &known, equation.data, &out_request->policy);
+    *out_request =
+        (einsum_request){.equation = equation.data, .dtype = known.dtype == WEFT_BOOL ? WEFT_F32 : known.dtype};
+    WEFT_TRY(find_policy(expression, &known, equation.data, &out_request->policy));
+    return einsum_request_print_planner(&expression->arena, &known, &out_request->planner);
 }

@@ -12,13 +12,22 @@ struct weft_einsum_plan {
     weft_ints path, ssa, shape;
     const char *order, *nested;
     const einsum_labels *values; /* operands as the problem has them, then results */
-    double log10_flops, log2_size;
+    double seconds, log10_flops, log2_size;
 };
 
 typedef struct einsum_request {
     const char *equation;
     einsum_policy policy;
+    weft_dtype dtype;    /* of elements, for plans without tensors */
+    const char *planner; /* the text of policy.planner; "" where it does not matter or is the default */
 } einsum_request;
+
+/* `options` (may be NULL) as this version knows them, checked as far as they are without an expression. */
+weft_status *einsum_request_check(const einsum_arena *arena, const weft_einsum_options *options,
+                                  weft_einsum_options *out_known) WEFT_MUST_USE;
+/* The text of the planner that checked options name, "" for the default one and all orders but AUTO. */
+weft_status *einsum_request_print_planner(einsum_arena *arena, const weft_einsum_options *known,
+                                          const char **out_text) WEFT_MUST_USE;
 
 /*
  * Parses `text`, binds it to `shapes` and reads `options` (may be NULL). Nothing is required of a graph yet. Strings

@@ -36,10 +36,11 @@ static weft_status *trace(einsum_expression *x, weft_graph *graph, const char *t
     if (shapes == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < operands.count; i++) shapes[i] = weft_tensor_shape(operands.items[i]);
     WEFT_TRY(einsum_request_fill(x, text, operands.count, shapes, options, &request));
-    const char *order = einsum_policy_name(request.policy);
+    const char *order = einsum_policy_name(&request.policy);
     weft_attr attrs[] = {{.data = request.equation, .size = strlen(request.equation)},
                          {.data = order, .size = strlen(order)},
-                         {.ints = request.policy.path}};
+                         {.ints = request.policy.path},
+                         {.data = request.planner, .size = strlen(request.planner)}};
     *out_tensor = weft_trace(graph, EINSUM_OP_NAME, operands, attrs);
     return NULL;
 }

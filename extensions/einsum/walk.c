@@ -119,9 +119,10 @@ bool einsum_walk_join(einsum_walk *walk, einsum_pair pair)
     keep_free(&j, b, IN_B);
     unmark(walk, a);
     unmark(walk, b);
-    double size = size_of(walk->problem, j.result);
+    const einsum_problem *problem = walk->problem;
+    walk->step = (einsum_step){size_of(problem, a), size_of(problem, b), size_of(problem, j.result), j.work};
     walk->cost.log2_flops = einsum_log2_add(walk->cost.log2_flops, j.work);
-    if (size > walk->cost.log2_size) walk->cost.log2_size = size;
+    walk->cost.log2_size = fmax(walk->cost.log2_size, walk->step.result);
     walk->values[walk->value_count++] = j.result;
     return true;
 }

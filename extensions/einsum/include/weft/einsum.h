@@ -30,13 +30,34 @@ typedef enum weft_einsum_order {
 } weft_einsum_order;
 
 typedef enum weft_einsum_minimize {
+    WEFT_EINSUM_TIME,  /* the seconds that a model of the machine says */
     WEFT_EINSUM_FLOPS, /* multiplications, then the largest intermediate */
-    WEFT_EINSUM_SIZE   /* the largest intermediate, then multiplications */
+    WEFT_EINSUM_SIZE,  /* the largest intermediate, then multiplications */
+    WEFT_EINSUM_WRITE, /* the elements of all intermediates, then the largest */
+    WEFT_EINSUM_COMBO  /* multiplications, and 64 more for each element of an intermediate */
 } weft_einsum_minimize;
+
+/*
+ * A model of a machine. A step that multiplies two values takes the longer of its multiplications over their rate and
+ * the bytes of its operands and result over the bandwidth, and the overhead. The rate depends on the smallest of the
+ * extents m, n and k of the product. Multiplications of other dtypes than f32 count by their bytes, those of complex
+ * ones twice that.
+ */
+typedef struct weft_einsum_machine {
+    double rates[4];  /* multiplications of f32 in a second; smallest extent below 4, 16, 64, and others */
+    double bandwidth; /* bytes in a second */
+    double overhead;  /* seconds */
+} weft_einsum_machine;
+
+/* The model that is used when none is given: two cores of a server of 2021, measured. */
+weft_einsum_machine weft_einsum_machine_default(void);
 
 typedef struct weft_einsum_plan weft_einsum_plan;
 
-/* How to contract; zero-initialise for AUTO, which NULL stands for too. */
+/*
+ * How to contract; zero-initialise for AUTO, which NULL stands for too. What the planner is told is part of the key of
+ * its cache, but for `threads` and `cancelled`.
+ */
 typedef struct weft_einsum_options {
     size_t size; /* sizeof(weft_einsum_options); 0 means that too */
     weft_einsum_order order;
@@ -46,6 +67,16 @@ typedef struct weft_einsum_options {
     weft_ints path;
     const char *nested;           /* NESTED: NULL, or a tree of operand numbers: "(0,2),1" */
     const weft_einsum_plan *tree; /* TREE: a plan of the same expression and extents */
+    /* AUTO: how long to search. The order depends on the seed, not on the number of threads. */
+    uint64_t seed;
+    uint64_t moves; /* changes of the order that are tried; 0: in proportion to the time that contracting takes */
+    double
+        time_budget; /* seconds, above 0, in place of moves: the order then depends on the machine and its load too */
+    size_t threads;  /* 0: one for each processor */
+    const weft_einsum_machine *machine; /* TIME; NULL: the default */
+    const volatile bool *cancelled;     /* the search ends when it becomes true, with the best so far; NULL: never.
+                                           Only plans made by weft_einsum_plan_create read it */
+    weft_dtype dtype;                   /* of plans made without tensors; WEFT_BOOL, which is zero, means WEFT_F32 */
 } weft_einsum_options;
 
 /* ---- tracing ---- */
@@ -60,6 +91,19 @@ weft_tensor weft_einsum_labels(weft_tensors operands, const weft_ints *labels, w
  * has the other axes of a, then those of b. */
 weft_tensor weft_einsum_tensordot(weft_tensor a, weft_tensor b, weft_ints axes_a, weft_ints axes_b);
 
+/* ---- arrays ---- */
+
+/*
+ * Contracts arrays at once, on the default runtime of `executor`, with which the extension must be registered
+ * (NOT_REGISTERED). A program is compiled the first time that a text, options, extents and a dtype meet, and kept as
+ * those of symbolic nodes are. `*result` as in weft_run.outputs: an array is written to, for NULL there is a new one
+ * that the caller releases. Operands have one dtype (DTYPE_MISMATCH). Errors of the text and the order are those of
+ * weft_einsum.
+ */
+weft_status *weft_einsum_arrays(weft_executor *executor, const char *text, size_t operand_count,
+                                weft_array *const *operands, const weft_einsum_options *options,
+                                weft_array **result) WEFT_MUST_USE;
+
 /* ---- plans ---- */
 
 /* An order for operands of known extents, shapes[i] for operand i, and what it costs. `allocator` may be NULL. */
@@ -72,6 +116,8 @@ weft_status *weft_einsum_plan_create_labels(const weft_allocator *allocator, siz
                                             const weft_einsum_options *options,
                                             weft_einsum_plan **out_plan) WEFT_MUST_USE;
 void weft_einsum_plan_destroy(weft_einsum_plan *plan);
+/* Seconds that the model of the machine says the steps take. */
+double weft_einsum_plan_seconds(const weft_einsum_plan *plan);
 /* Base-10 logarithm of the scalar multiplications over all steps; 0 for at most one. */
 double weft_einsum_plan_log10_flops(const weft_einsum_plan *plan);
 /* Base-2 logarithm of the elements of the largest result of a step, the last included; of the output when there is no

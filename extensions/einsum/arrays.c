@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contracting arrays at once. */
+#include "program.h"
+#include "request.h"
+#include <string.h>
+
+enum { FEW = 8 }; /* operands that need no memory of their own */
+
+/* ---- what is asked for ---- */
+
+static weft_status *refuse(weft_code code, const char *fault)
+{
+    return weft_status_create(NULL, code, "weft_einsum_arrays", "einsum: %s", fault);
+}
+
+static weft_status *check_arguments(const weft_executor *executor, const char *text, size_t count,
+                                    weft_array *const *operands, weft_array *const *result)
+{
+    if (executor == NULL) return refuse(WEFT_INVALID_ARGUMENT, "the executor is NULL");
+    if (text == NULL) return refuse(WEFT_INVALID_ARGUMENT, "the expression is NULL");
+    if (count == 0 || operands == NULL)
+        return refuse(WEFT_INVALID_ARGUMENT, "no operands are given; an expression needs at least one");
+    if (result == NULL) return refuse(WEFT_INVALID_ARGUMENT, "there is no place for the result");
+    for (size_t i = 0; i < count; i++) {
+        if (operands[i] != NULL) continue;
+        return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, "weft_einsum_arrays", "einsum: operand %zu is NULL", i);
+    }
+    return NULL;
+}
+
+static weft_status *check_dtypes(size_t count, weft_array *const *operands)
+{
+    weft_dtype first = weft_array_dtype(operands[0]);
+    for (size_t i = 1; i < count; i++) {
+        if (weft_array_dtype(operands[i]) == first) continue;
+        return weft_status_create(NULL, WEFT_DTYPE_MISMATCH, "weft_einsum_arrays",
+                                  "einsum: operand %zu has dtype %s but operand 0 has %s; cast explicitly", i,
+                                  weft_dtype_name(weft_array_dtype(operands[i])), weft_dtype_name(first));
+    }
+    return NULL;
+}
+
+static weft_status *read_request(const einsum_call *call, einsum_expression *x, const weft_shape *shapes,
+                                 einsum_policy *out_policy)
+{
+    einsum_request request;
+    WEFT_TRY(einsum_request_fill(x, call->text, call->operand_count, shapes, call->source, &request));
+    *out_policy = request.policy;
+    return einsum_expression_reduce(x);
+}
+
+/* The options as far as they tell calls apart; nothing is parsed for that. */
+static weft_status *fill_options(einsum_arena *arena, const weft_einsum_options *known, einsum_call *call)
+{
+    static const char *const names[] = {
+        [WEFT_EINSUM_AUTO] = "auto", [WEFT_EINSUM_LEFT] = "left",     [WEFT_EINSUM_PATH] = "path",
+        [WEFT_EINSUM_SSA] = "ssa",   [WEFT_EINSUM_NESTED] = "nested", [WEFT_EINSUM_TREE] = "tree"};
+    call->order = names[known->order];
+    call->path = known->order == WEFT_EINSUM_TREE ? known->tree->path : known->path;
+    WEFT_TRY(einsum_request_print_planner(arena, known, &call->planner));
+    if (known->order == WEFT_EINSUM_TREE) call->planner = known->tree->equation;
+    if (known->order == WEFT_EINSUM_NESTED && known->nested != NULL) call->planner = known->nested;
+    return NULL;
+}
+
+/* ---- the call ---- */
+
+typedef struct contraction {
+    einsum_arena arena;
+    weft_executor *executor;
+    einsum_call call;
+    weft_array *const *operands;
+    weft_ints few_shapes[FEW];
+    weft_array *few_inputs[FEW];
+} contraction;
+
+/* Memory for an item of each operand: `few` when that has room. */
+static void *room_for(contraction *c, void *few, size_t size)
+{
+    return c->call.operand_count <= FEW ? few : einsum_arena_allocate(&c->arena, c->call.operand_count, size);
+}
+
+static weft_status *run_program(contraction *c, const einsum_program *program, weft_array **result)
+{
+    weft_array **inputs = room_for(c, c->few_inputs, sizeof *inputs);
+    if (inputs == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < program->input_count; i++) inputs[i] = c->operands[program->inputs[i]];
+    weft_run run = {.input_count = program->input_count, .inputs = inputs, .output_count = 1, .outputs = result};
+    return weft_executor_run(c->executor, program->program, &run);
+}
+
+static weft_status *contract(contraction *c, const weft_einsum_options *options, weft_array **result)
+{
+    weft_einsum_options known;
+    einsum_program *program;
+    einsum_state *state = weft_executor_extension_state(c->executor, weft_einsum_extension());
+    if (state == NULL)
+        return refuse(WEFT_NOT_REGISTERED,
+                      "the extension is not registered with the executor; "
+                      "weft_executor_register_extension(executor, weft_einsum_extension()) does it");
+    weft_ints *shapes = room_for(c, c->few_shapes, sizeof *shapes);
+    if (shapes == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < c->call.operand_count; i++)
+        shapes[i] = (weft_ints){weft_array_rank(c->operands[i]), weft_array_shape(c->operands[i])};
+    WEFT_TRY(einsum_request_check(&c->arena, options, &known));
+    WEFT_TRY(fill_options(&c->arena, &known, &c->call));
+    c->call.shapes = shapes;
+    c->call.source = &known;
+    WEFT_TRY(einsum_program_find(state, &c->call, &program));
+    weft_status *status = run_program(c, program, result);
+    einsum_shared_release(&program->shared);
+    return status;
+}
+
+weft_status *weft_einsum_arrays(weft_executor *executor, const char *text, size_t operand_count,
+                                weft_array *const *operands, const weft_einsum_options *options, weft_array **result)
+{
+    WEFT_TRY(check_arguments(executor, text, operand_count, operands, result));
+    WEFT_TRY(check_dtypes(operand_count, operands));
+    contraction c;
+    c.executor = executor;
+    c.operands = operands;
+    c.call = (einsum_call){
+        .text = text, .dtype = weft_array_dtype(operands[0]), .operand_count = operand_count, .read = read_request};
+    einsum_arena_init(&c.arena, NULL);
+    weft_status *status = contract(&c, options, result);
+    einsum_arena_finish(&c.arena);
+    return status;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "planner.h"
+#include <inttypes.h>
+#include <string.h>
+
+static const char *const objectives[] = {[WEFT_EINSUM_TIME] = "time",
+                                         [WEFT_EINSUM_FLOPS] = "flops",
+                                         [WEFT_EINSUM_SIZE] = "size",
+                                         [WEFT_EINSUM_WRITE] = "write",
+                                         [WEFT_EINSUM_COMBO] = "combo"};
+enum { OBJECTIVES = sizeof objectives / sizeof *objectives, NUMBERS = EINSUM_RATES + 2 };
+
+static const double most_seconds = 1e9, combo = 64;
+
+/* ---- from options ---- */
+
+static bool is_rate(double x)
+{
+    return x >= 1 && x <= 1e18;
+}
+
+static bool is_machine(const weft_einsum_machine *machine)
+{
+    for (size_t i = 0; i < EINSUM_RATES; i++)
+        if (!is_rate(machine->rates[i])) return false;
+    return is_rate(machine->bandwidth) && machine->overhead >= 0 && machine->overhead <= 1;
+}
+
+static weft_status *refuse(const einsum_arena *arena, const char *fault)
+{
+    return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum", "einsum: %s", fault);
+}
+
+static void fill_machine(const weft_einsum_machine *machine, uint64_t *out_numbers)
+{
+    for (size_t i = 0; i < EINSUM_RATES; i++) out_numbers[i] = (uint64_t)machine->rates[i];
+    out_numbers[EINSUM_RATES] = (uint64_t)machine->bandwidth;
+    out_numbers[EINSUM_RATES + 1] = (uint64_t)(machine->overhead * 1e12);
+}
+
+weft_status *einsum_planner_from_options(const einsum_arena *arena, const weft_einsum_options *options,
+                                         einsum_planner *out_planner)
+{
+    double seconds = options->time_budget;
+    if ((unsigned)options->minimize >= OBJECTIVES) return refuse(arena, "minimize is none of weft_einsum_minimize");
+    if (!(seconds >= 0 && seconds <= most_seconds)) return refuse(arena, "time_budget is not from 0 to 1e9 seconds");
+    if (seconds > 0 && options->moves > 0) return refuse(arena, "time_budget and moves exclude each other");
+    if (options->machine != NULL && !is_machine(options->machine))
+        return refuse(arena, "a rate or the bandwidth of the machine is not from 1 to 1e18, or its overhead not from 0 "
+                             "to 1 second");
+    *out_planner = (einsum_planner){.minimize = options->minimize,
+                                    .seed = options->seed,
+                                    .moves = options->moves,
+                                    .budget = (uint64_t)ceil(seconds * 1e9),
+                                    .threads = options->threads,
+                                    .cancelled = options->cancelled};
+    if (options->machine != NULL) fill_machine(options->machine, out_planner->machine);
+    return NULL;
+}
+
+/* ---- text ---- */
+
+bool einsum_planner_is_default(const einsum_planner *planner)
+{
+    return planner->minimize == WEFT_EINSUM_TIME && planner->seed == 0 && planner->moves == 0 && planner->budget == 0 &&
+           planner->machine[0] == 0;
+}
+
+static void print_number(const char *name, uint64_t number, einsum_text *text)
+{
+    if (number != 0) einsum_text_print(text, " %s=%" PRIu64, name, number);
+}
+
+void einsum_planner_print(const einsum_planner *planner, einsum_text *text)
+{
+    einsum_text_print(text, "%s", objectives[planner->minimize]);
+    print_number("seed", planner->seed, text);
+    print_number("moves", planner->moves, text);
+    print_number("budget", planner->budget, text);
+    if (planner->machine[0] == 0) return;
+    for (size_t i = 0; i < NUMBERS; i++)
+        einsum_text_print(text, "%s%" PRIu64, i == 0 ? " machine=" : ",", planner->machine[i]);
+}
+
+/* Takes `word` from the text at `at` if it is there. */
+static bool take(const char **at, const char *word)
+{
+    size_t size = strlen(word);
+    if (strncmp(*at, word, size) != 0) return false;
+    *at += size;
+    return true;
+}
+
+static bool take_number(const char **at, uint64_t *out_number)
+{
+    const char *begin = *at;
+    *out_number = 0;
+    for (; **at >= '0' && **at <= '9'; ++*at) {
+        uint64_t digit = (uint64_t)(**at - '0');
+        if (__builtin_mul_overflow(*out_number, 10, out_number) ||
+            __builtin_add_overflow(*out_number, digit, out_number))
+            return false;
+    }
+    return *at > begin;
+}
+
+static bool take_machine(const char **at, uint64_t *out_numbers)
+{
+    for (size_t i = 0; i < NUMBERS; i++)
+        if ((i > 0 && !take(at, ",")) || !take_number(at, &out_numbers[i])) return false;
+    for (size_t i = 0; i + 1 < NUMBERS; i++)
+        if (out_numbers[i] == 0) return false;
+    return true;
+}
+
+static bool take_setting(const char **at, einsum_planner *planner)
+{
+    if (take(at, " seed=")) return take_number(at, &planner->seed);
+    if (take(at, " moves=")) return take_number(at, &planner->moves);
+    if (take(at, " budget=")) return take_number(at, &planner->budget);
+    return take(at, " machine=") && take_machine(at, planner->machine);
+}
+
+static bool take_objective(const char **at, weft_einsum_minimize *out_minimize)
+{
+    size_t i = 0;
+    while (i < OBJECTIVES && !take(at, objectives[i])) i++;
+    *out_minimize = (weft_einsum_minimize)i;
+    return i < OBJECTIVES;
+}
+
+weft_status *einsum_planner_parse(const einsum_arena *arena, const char *text, einsum_planner *out_planner)
+{
+    const char *at = text;
+    *out_planner = (einsum_planner){.minimize = WEFT_EINSUM_TIME};
+    if (*at == '\0') return NULL;
+    bool well = take_objective(&at, &out_planner->minimize);
+    while (well && *at != '\0') well = take_setting(&at, out_planner);
+    if (well) return NULL;
+    return weft_status_create(
+        arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
+        "einsum: the planner \"%.100s\" is not an objective (time, flops, size, write, combo) and "
+        "settings such as seed=7; it cannot be read from \"%.40s\" on",
+        text, at);
+}
+
+/* ---- scores ---- */
+
+weft_einsum_machine weft_einsum_machine_default(void)
+{
+    return (weft_einsum_machine){.rates = {1e9, 6e9, 25e9, 80e9}, .bandwidth = 20e9, .overhead = 1e-6};
+}
+
+einsum_score einsum_planner_score(const einsum_planner *planner, weft_einsum_minimize minimize, weft_dtype dtype)
+{
+    static const einsum_objective objective_of[] = {[WEFT_EINSUM_TIME] = EINSUM_TIME,
+                                                    [WEFT_EINSUM_FLOPS] = EINSUM_FLOPS,
+                                                    [WEFT_EINSUM_SIZE] = EINSUM_SIZE,
+                                                    [WEFT_EINSUM_WRITE] = EINSUM_WRITE,
+                                                    [WEFT_EINSUM_COMBO] = EINSUM_COMBO};
+    uint64_t numbers[NUMBERS];
+    weft_einsum_machine machine = weft_einsum_machine_default();
+    if (planner->machine[0] != 0) memcpy(numbers, planner->machine, sizeof numbers);
+    else fill_machine(&machine, numbers);
+    double bytes = log2((double)weft_dtype_size(dtype));
+    bool is_complex = dtype == WEFT_C64 || dtype == WEFT_C128;
+    einsum_score score = {.objective = objective_of[minimize],
+                          .log2_combo = log2(combo),
+                          .log2_slowness = fmax(bytes - 2, 0) + is_complex,
+                          .log2_bytes = bytes};
+    for (size_t i = 0; i < EINSUM_RATES; i++) score.machine.log2_rates[i] = log2((double)numbers[i]);
+    score.machine.log2_bandwidth = log2((double)numbers[EINSUM_RATES]);
+    score.machine.log2_overhead = log2((double)numbers[EINSUM_RATES + 1]) - log2(1e12);
+    return score;
+}

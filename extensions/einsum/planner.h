@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef EINSUM_PLANNER_H
+#define EINSUM_PLANNER_H
+/*
+ * What AUTO is told, and its text, which a node keeps: the objective (time, flops, size, write, combo), then what
+ * differs from the default, as in "flops seed=7 moves=100000 budget=500000000 machine=1,2,3,4,5,6". Nothing at all is
+ * "time". All numbers are whole, so that the text holds them exactly.
+ */
+#include "memory.h"
+#include "plan/score.h"
+#include <weft/einsum.h>
+
+typedef struct einsum_planner {
+    weft_einsum_minimize minimize;
+    uint64_t seed, moves;               /* moves 0: by the time that contracting takes */
+    uint64_t budget;                    /* nanoseconds; 0: moves count */
+    uint64_t machine[EINSUM_RATES + 2]; /* rates, bytes in a second, picoseconds of overhead; all 0: the default */
+    /* Not in the text: */
+    size_t threads;                 /* 0: one for each processor */
+    const volatile bool *cancelled; /* NULL: never */
+} einsum_planner;
+
+weft_status *einsum_planner_from_options(const einsum_arena *arena, const weft_einsum_options *options,
+                                         einsum_planner *out_planner) WEFT_MUST_USE;
+/* Whether its text may be left out. */
+bool einsum_planner_is_default(const einsum_planner *planner);
+/* Failure shows in `text`. */
+void einsum_planner_print(const einsum_planner *planner, einsum_text *text);
+weft_status *einsum_planner_parse(const einsum_arena *arena, const char *text,
+                                  einsum_planner *out_planner) WEFT_MUST_USE;
+
+/* How steps on elements of `dtype` are compared for `minimize`, which need not be the planner's own. */
+einsum_score einsum_planner_score(const einsum_planner *planner, weft_einsum_minimize minimize, weft_dtype dtype);
+#endif

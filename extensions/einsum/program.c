@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define WEFT_NO_PLACES
+#include "program.h"
+#include "lower.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct cached_plan {
+    einsum_shared shared;
+    const weft_allocator *allocator;
+    size_t count;
+    einsum_pair pairs[];
+} cached_plan;
+
+/* ---- keys ---- */
+
+enum { KEY_ROOM = 512 }; /* on the stack; larger keys are allocated */
+
+static void *put(void *at, const void *data, size_t size)
+{
+    if (size > 0) memcpy(at, data, size);
+    return (char *)at + size;
+}
+
+static void *put_text(void *at, const char *text)
+{
+    return put(at, text, strlen(text) + 1);
+}
+
+static void *put_ints(void *at, weft_ints ints)
+{
+    return put(put(at, &ints.count, sizeof ints.count), ints.items, ints.count * sizeof *ints.items);
+}
+
+static size_t key_size(const einsum_call *call)
+{
+    size_t size = strlen(call->text) + strlen(call->order) + strlen(call->planner) + 3;
+    size += sizeof call->dtype + sizeof(size_t) + call->path.count * sizeof(int64_t);
+    for (size_t i = 0; i < call->operand_count; i++) size += sizeof(size_t) + call->shapes[i].count * sizeof(int64_t);
+    return size;
+}
+
+static void fill_key(const einsum_call *call, void *at)
+{
+    at = put(at, &call->dtype, sizeof call->dtype);
+    at = put_ints(at, call->path);
+    for (size_t i = 0; i < call->operand_count; i++) at = put_ints(at, call->shapes[i]);
+    at = put_text(at, call->text);
+    at = put_text(at, call->order);
+    put_text(at, call->planner);
+}
+
+/* ---- plans ---- */
+
+static void plan_destroy(einsum_shared *shared)
+{
+    cached_plan *plan = (cached_plan *)shared;
+    plan->allocator->resize(plan->allocator->self, plan, sizeof *plan + plan->count * sizeof *plan->pairs, 0,
+                            _Alignof(cached_plan));
+}
+
+static void keep_plan(einsum_cache *cache, einsum_key key, size_t count, const einsum_pair *pairs)
+{
+    const weft_allocator *allocator = cache->allocator;
+    size_t size = sizeof(cached_plan) + count * sizeof *pairs;
+    cached_plan *plan = allocator->resize(allocator->self, NULL, 0, size, _Alignof(cached_plan));
+    if (plan == NULL) return;
+    plan->shared.destroy = plan_destroy;
+    atomic_init(&plan->shared.references, 1);
+    plan->allocator = allocator;
+    plan->count = count;
+    memcpy(plan->pairs, pairs, count * sizeof *pairs);
+    einsum_cache_insert(cache, key, &plan->shared, size);
+    einsum_shared_release(&plan->shared);
+}
+
+/* Fills the order of `x`; that of a planner is looked up first. */
+static weft_status *find_order(einsum_state *state, einsum_key key, einsum_expression *x, const einsum_policy *policy,
+                               weft_dtype dtype)
+{
+    size_t count = x->network.operand_count;
+    einsum_cache *cache = &state->caches[WEFT_EINSUM_PLANS];
+    if (!einsum_policy_needs_extents(policy, count)) return einsum_expression_order(x, policy, dtype);
+    cached_plan *plan = (cached_plan *)einsum_cache_find(cache, key);
+    if (plan == NULL) {
+        WEFT_TRY(einsum_expression_order(x, policy, dtype));
+        keep_plan(cache, key, count - 1, x->pairs);
+        return NULL;
+    }
+    x->pairs = einsum_arena_allocate(&x->arena, plan->count, sizeof *x->pairs);
+    if (x->pairs != NULL) memcpy(x->pairs, plan->pairs, plan->count * sizeof *x->pairs);
+    einsum_shared_release(&plan->shared);
+    return x->pairs == NULL ? weft_status_out_of_memory() : NULL;
+}
+
+/* ---- compiling ---- */
+
+/* What compiling one program needs. */
+typedef struct compilation {
+    einsum_state *state;
+    const einsum_call *call;
+    einsum_key key;
+    weft_graph *graph;
+    einsum_expression x;
+} compilation;
+
+/* Traces inputs of the extents at hand: operand i is called "x" and i. */
+static weft_status *trace_inputs(compilation *c, weft_tensor *out_inputs, weft_shape *out_shapes)
+{
+    for (size_t i = 0; i < c->call->operand_count; i++) {
+        weft_ints shape = c->call->shapes[i];
+        char name[32];
+        weft_extent *extents = einsum_arena_allocate(&c->x.arena, shape.count, sizeof *extents);
+        if (extents == NULL) return weft_status_out_of_memory();
+        for (size_t axis = 0; axis < shape.count; axis++) extents[axis] = weft_extent_of(shape.items[axis]);
+        snprintf(name, sizeof name, "x%zu", i);
+        out_shapes[i] = (weft_shape){shape.count, extents};
+        out_inputs[i] = weft_input(c->graph, name, c->call->dtype, out_shapes[i]);
+        if (!weft_tensor_is_valid(out_inputs[i]))
+            return weft_status_clone(c->state->allocator, weft_graph_error(c->graph));
+    }
+    return NULL;
+}
+
+static weft_status *trace(compilation *c, weft_tensor *out_result)
+{
+    einsum_policy policy;
+    size_t count = c->call->operand_count;
+    weft_tensor *inputs = einsum_arena_allocate(&c->x.arena, count, sizeof *inputs);
+    weft_shape *shapes = einsum_arena_allocate(&c->x.arena, count, sizeof *shapes);
+    if (inputs == NULL || shapes == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(trace_inputs(c, inputs, shapes));
+    WEFT_TRY(c->call->read(c->call, &c->x, shapes, &policy));
+    WEFT_TRY(find_order(c->state, c->key, &c->x, &policy, c->call->dtype));
+    return einsum_lower(&c->x, inputs, out_result);
+}
+
+static weft_status *compile(compilation *c, weft_program **out_program)
+{
+    weft_tensor result = {0};
+    WEFT_TRY(weft_graph_create(&(weft_graph_options){.allocator = c->state->allocator}, &c->graph));
+    einsum_expression_init(&c->x, c->state->allocator);
+    weft_status *status = trace(c, &result);
+    einsum_expression_finish(&c->x);
+    if (status == NULL) status = weft_compile(c->graph, (weft_tensors){1, &result}, NULL, out_program);
+    weft_graph_destroy(c->graph);
+    return status;
+}
+
+/* ---- programs ---- */
+
+static size_t program_size(size_t input_count)
+{
+    return sizeof(einsum_program) + input_count * sizeof(size_t);
+}
+
+static void program_destroy(einsum_shared *shared)
+{
+    einsum_program *cached = (einsum_program *)shared;
+    weft_program_release(cached->program);
+    cached->allocator->resize(cached->allocator->self, cached, program_size(cached->input_count), 0,
+                              _Alignof(einsum_program));
+}
+
+/* Takes `program`, which has those inputs that matter, in an order of its own. */
+static weft_status *program_wrap(const weft_allocator *allocator, weft_program *program, einsum_program **out_cached)
+{
+    size_t count = weft_program_input_count(program);
+    einsum_program *cached = allocator->resize(allocator->self, NULL, 0, program_size(count), _Alignof(einsum_program));
+    if (cached == NULL) {
+        weft_program_release(program);
+        return weft_status_out_of_memory();
+    }
+    *cached = (einsum_program){
+        .shared = {.destroy = program_destroy}, .allocator = allocator, .program = program, .input_count = count};
+    atomic_init(&cached->shared.references, 1);
+    for (size_t i = 0; i < count; i++) cached->inputs[i] = strtoul(weft_program_input_name(program, i) + 1, NULL, 10);
+    *out_cached = cached;
+    return NULL;
+}
+
+static weft_status *find_keyed(einsum_state *state, const einsum_call *call, einsum_key key,
+                               einsum_program **out_program)
+{
+    weft_program *program;
+    einsum_cache *cache = &state->caches[WEFT_EINSUM_PROGRAMS];
+    *out_program = (einsum_program *)einsum_cache_find(cache, key);
+    if (*out_program != NULL) return NULL;
+    WEFT_TRY(compile(&(compilation){.state = state, .call = call, .key = key}, &program));
+    WEFT_TRY(program_wrap(state->allocator, program, out_program));
+    einsum_cache_insert(cache, key, &(*out_program)->shared, key.size + strlen(weft_program_text(program)));
+    return NULL;
+}
+
+weft_status *einsum_program_find(einsum_state *state, const einsum_call *call, einsum_program **out_program)
+{
+    char room[KEY_ROOM];
+    const weft_allocator *allocator = state->allocator;
+    size_t size = key_size(call);
+    void *key = size <= KEY_ROOM ? room : allocator->resize(allocator->self, NULL, 0, size, _Alignof(int64_t));
+    if (key == NULL) return weft_status_out_of_memory();
+    fill_key(call, key);
+    weft_status *status = find_keyed(state, call, (einsum_key){key, size}, out_program);
+    if (key != room) allocator->resize(allocator->self, key, size, 0, _Alignof(int64_t));
+    return status;
+}
