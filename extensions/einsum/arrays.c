@@ -89,15 +89,19 @@ static weft_status *run_program(contraction *c, const einsum_program *program, w
     return weft_executor_run(c->executor, program->program, &run);
 }
 
-static weft_status *contract(contraction *c, const weft_einsum_options *options, weft_array **result)
+static weft_status *find_state(const weft_executor *executor, einsum_state **out_state)
+{
+    *out_state = weft_executor_extension_state(executor, weft_einsum_extension());
+    if (*out_state != NULL) return NULL;
+    return refuse(WEFT_NOT_REGISTERED, "the extension is not registered with the executor; "
+                                       "weft_executor_register_extension(executor, weft_einsum_extension()) does it");
+}
+
+static weft_status *contract(contraction *c, einsum_state *state, const weft_einsum_options *options,
+                             weft_array **result)
 {
     weft_einsum_options known;
     einsum_program *program;
-    einsum_state *state = weft_executor_extension_state(c->executor, weft_einsum_extension());
-    if (state == NULL)
-        return refuse(WEFT_NOT_REGISTERED,
-                      "the extension is not registered with the executor; "
-                      "weft_executor_register_extension(executor, weft_einsum_extension()) does it");
     weft_ints *shapes = room_for(c, c->few_shapes, sizeof *shapes);
     if (shapes == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < c->call.operand_count; i++)
@@ -115,15 +119,17 @@ static weft_status *contract(contraction *c, const weft_einsum_options *options,
 weft_status *weft_einsum_arrays(weft_executor *executor, const char *text, size_t operand_count,
                                 weft_array *const *operands, const weft_einsum_options *options, weft_array **result)
 {
+    contraction c;
+    einsum_state *state;
     WEFT_TRY(check_arguments(executor, text, operand_count, operands, result));
     WEFT_TRY(check_dtypes(operand_count, operands));
-    contraction c;
+    WEFT_TRY(find_state(executor, &state));
     c.executor = executor;
     c.operands = operands;
     c.call = (einsum_call){
         .text = text, .dtype = weft_array_dtype(operands[0]), .operand_count = operand_count, .read = read_request};
-    einsum_arena_init(&c.arena, NULL);
-    weft_status *status = contract(&c, options, result);
+    einsum_arena_init(&c.arena, state->allocator);
+    weft_status *status = contract(&c, state, options, result);
     einsum_arena_finish(&c.arena);
     return status;
 }

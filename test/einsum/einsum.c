@@ -59,7 +59,8 @@ static weft_tensor trace_input(weft_graph *graph, const weft_test_einsum *call, 
     for (size_t axis = 0; axis < weft_array_rank(array); axis++) {
         int64_t extent = weft_array_shape(array)[axis];
         snprintf(name, sizeof name, "n%zu_%zu", i, axis);
-        extents[axis] = call->symbolic && extent != 1 ? weft_symbol(graph, name, 0, 1 << 20) : weft_extent_of(extent);
+        bool known = call->way == WEFT_TEST_STATIC || extent == 1;
+        extents[axis] = known ? weft_extent_of(extent) : weft_symbol(graph, name, 0, 1 << 20);
     }
     snprintf(name, sizeof name, "x%zu", i);
     return weft_input(graph, name, weft_array_dtype(array), (weft_shape){weft_array_rank(array), extents});
@@ -71,7 +72,7 @@ static weft_status *compile(weft_graph *graph, const weft_test_einsum *call, wef
     assert_true(call->count <= 64);
     for (size_t i = 0; i < call->count; i++) inputs[i] = trace_input(graph, call, i);
     weft_tensor result = weft_einsum(call->text, (weft_tensors){call->count, inputs}, call->options);
-    weft_policy policy = {.size = sizeof policy, .keep_symbolic_extensions = call->keep};
+    weft_policy policy = {.size = sizeof policy, .keep_symbolic_extensions = call->way == WEFT_TEST_KEPT};
     return weft_compile(graph, WEFT_TENSORS(result), &policy, out_program);
 }
 
@@ -87,7 +88,7 @@ static weft_status *run(weft_executor *executor, weft_program *program, const we
     return NULL;
 }
 
-weft_status *weft_test_einsum_run(weft_executor *executor, const weft_test_einsum *call, weft_array **out_array)
+static weft_status *trace_and_run(weft_executor *executor, const weft_test_einsum *call, weft_array **out_array)
 {
     weft_graph *graph;
     weft_program *program;
@@ -98,4 +99,11 @@ weft_status *weft_test_einsum_run(weft_executor *executor, const weft_test_einsu
     status = run(executor, program, call, out_array);
     weft_program_release(program);
     return status;
+}
+
+weft_status *weft_test_einsum_run(weft_executor *executor, const weft_test_einsum *call, weft_array **out_array)
+{
+    *out_array = NULL;
+    if (call->way != WEFT_TEST_ARRAYS) return trace_and_run(executor, call, out_array);
+    return weft_einsum_arrays(executor, call->text, call->count, call->operands, call->options, out_array);
 }

@@ -5,16 +5,23 @@
 #include <weft/einsum.h>
 #include "test/support.h"
 
+typedef enum weft_test_einsum_way {
+    WEFT_TEST_STATIC,
+    WEFT_TEST_SYMBOLIC, /* every extent but one is a symbol of its own */
+    WEFT_TEST_KEPT,     /* as SYMBOLIC, and nodes are not lowered */
+    WEFT_TEST_ARRAYS,   /* no graph: weft_einsum_arrays */
+    WEFT_TEST_WAYS
+} weft_test_einsum_way;
+
 typedef struct weft_test_einsum {
     const char *text;
     size_t count;
     weft_array *const *operands;
     const weft_einsum_options *options;
-    bool symbolic; /* every extent but one is a symbol of its own */
-    bool keep;     /* symbolic nodes are not lowered */
+    weft_test_einsum_way way;
 } weft_test_einsum;
 
-/* Traces, compiles and runs `call` on the default runtime of `executor`. */
+/* Runs `call` on the default runtime of `executor`. */
 weft_status *weft_test_einsum_run(weft_executor *executor, const weft_test_einsum *call,
                                   weft_array **out_array) WEFT_MUST_USE;
 

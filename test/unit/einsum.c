@@ -287,9 +287,9 @@ static void check_extents_at_the_run(void **state)
     weft_executor *executor = weft_test_einsum_executor(false);
     weft_array *a = ones(DIMS(2, 3)), *b = ones(DIMS(4, 2)), *c = ones(DIMS(3, 2)), *result;
     (void)state;
-    for (int keep = 0; keep < 2; keep++) {
+    for (unsigned way = WEFT_TEST_SYMBOLIC; way <= WEFT_TEST_KEPT; way++) {
         weft_array *wrong[] = {a, b}, *right[] = {a, c};
-        weft_test_einsum call = {.text = "ij,jk->ik", .count = 2, .operands = wrong, .symbolic = true, .keep = keep};
+        weft_test_einsum call = {.text = "ij,jk->ik", .count = 2, .operands = wrong, .way = way};
         weft_status *status = weft_test_einsum_run(executor, &call, &result);
         assert_non_null(strstr(weft_status_message(status), "operand 0 is x0, operand 1 is x1"));
         assert_non_null(strstr(weft_status_message(status), "3"));
@@ -307,19 +307,14 @@ static void check_extents_at_the_run(void **state)
 
 /* ---- orders ---- */
 
-static double run_products(weft_executor *executor, const weft_einsum_options *options, int kind)
+static double run_products(weft_executor *executor, const weft_einsum_options *options, unsigned way)
 {
     const double values[] = {1e308, 1e308, 1e-308};
     const int64_t shape[] = {1, 1};
     weft_array *operands[3], *result;
     double product;
     for (size_t i = 0; i < 3; i++) operands[i] = weft_test_column_major(2, shape, &values[i]);
-    weft_test_einsum call = {.text = "ij,jk,kl->il",
-                             .count = 3,
-                             .operands = operands,
-                             .options = options,
-                             .symbolic = kind > 0,
-                             .keep = kind == 2};
+    weft_test_einsum call = {.text = "ij,jk,kl->il", .count = 3, .operands = operands, .options = options, .way = way};
     weft_test_ok(weft_test_einsum_run(executor, &call, &result));
     weft_test_read_column_major(result, &product);
     weft_array_release(result);
@@ -334,10 +329,10 @@ static void keep_the_order(void **state)
     const weft_einsum_options path = {.order = WEFT_EINSUM_PATH, .path = WEFT_INTS(1, 2, 0, 1)};
     const weft_einsum_options nested = {.order = WEFT_EINSUM_NESTED, .nested = "0,(1,2)"};
     (void)state;
-    for (int kind = 0; kind < 3; kind++) {
-        assert_true(isinf(run_products(executor, &left, kind)));
-        assert_true(isfinite(run_products(executor, &path, kind)));
-        assert_true(isfinite(run_products(executor, &nested, kind)));
+    for (unsigned way = 0; way < WEFT_TEST_WAYS; way++) {
+        assert_true(isinf(run_products(executor, &left, way)));
+        assert_true(isfinite(run_products(executor, &path, way)));
+        assert_true(isfinite(run_products(executor, &nested, way)));
     }
     weft_executor_destroy(executor);
 }

@@ -179,14 +179,10 @@ static void run(weft_executor *executor, const expression *e)
     weft_einsum_options options;
     weft_array *operands[OPERANDS], *result;
     for (size_t i = 0; i < e->count; i++) operands[i] = e->operands[i].array;
-    for (int kind = 0; kind < 3; kind++) {
+    for (unsigned way = 0; way < WEFT_TEST_WAYS; way++) {
         fill_order(e->count, &options, path);
-        weft_test_einsum call = {.text = e->text,
-                                 .count = e->count,
-                                 .operands = operands,
-                                 .options = &options,
-                                 .symbolic = kind > 0,
-                                 .keep = kind == 2};
+        weft_test_einsum call = {
+            .text = e->text, .count = e->count, .operands = operands, .options = &options, .way = way};
         weft_status *status = weft_test_einsum_run(executor, &call, &result);
         if (status != NULL) print_error("%s\n", e->text);
         weft_test_ok(status);
