@@ -29,6 +29,7 @@ typedef struct einsum_expression {
     weft_extent *extents;     /* by label */
     einsum_problem problem;   /* extents of one, repeats and private labels taken out */
     einsum_pair *pairs;
+    einsum_labels sliced; /* labels that steps are done for one by one: see slices.h */
 } einsum_expression;
 
 /* `allocator` may be NULL. Finish works however far the steps below, to be taken in this order, got. */

@@ -7,55 +7,15 @@
  */
 #define WEFT_NO_PLACES
 #include "lower.h"
-#include <math.h>
+#include "slices.h"
 #include <string.h>
-
-typedef struct axes {
-    size_t count;
-    int64_t items[WEFT_MAX_RANK];
-} axes;
 
 typedef struct lowering {
     einsum_expression *x;
     einsum_walk walk;
-    weft_tensor *values; /* by value of the walk */
-    bool boolean;        /* sums are "any", products "and" */
+    einsum_value *values; /* by value of the walk */
+    einsum_slices slices;
 } lowering;
-
-static weft_ints list(const axes *a)
-{
-    return (weft_ints){a->count, a->items};
-}
-
-static void add_axis(axes *a, size_t axis)
-{
-    a->items[a->count++] = (int64_t)axis;
-}
-
-/* The position of `label`; labels.count when it is not there. */
-static size_t find_label(einsum_labels labels, uint32_t label)
-{
-    size_t i = 0;
-    while (i < labels.count && labels.items[i] != label) i++;
-    return i;
-}
-
-/* ---- arithmetic: bool computes in integers, and comes back before counts can overflow ---- */
-
-static weft_tensor to_number(const lowering *l, weft_tensor x)
-{
-    return l->boolean ? weft_cast(x, WEFT_I64) : x;
-}
-
-static weft_tensor from_number(const lowering *l, weft_tensor x)
-{
-    return l->boolean ? weft_cast(x, WEFT_BOOL) : x;
-}
-
-static weft_tensor sum(const lowering *l, weft_tensor x, const axes *over)
-{
-    return over->count == 0 ? x : from_number(l, weft_reduce_sum(to_number(l, x), list(over), false));
-}
 
 /* ---- operands ---- */
 
@@ -78,7 +38,7 @@ static weft_tensor squeeze(const lowering *l, size_t operand, weft_tensor x, ein
 static weft_tensor take_diagonals(weft_tensor x, einsum_labels *labels)
 {
     for (size_t i = 1; i < labels->count;) {
-        size_t first = find_label(*labels, labels->items[i]);
+        size_t first = einsum_labels_find(*labels, labels->items[i]);
         if (first == i) {
             i++;
             continue;
@@ -97,69 +57,11 @@ static weft_status *prepare(lowering *l, size_t operand, weft_tensor x)
     if (labels.items == NULL) return weft_status_out_of_memory();
     if (all.count > 0) memcpy(labels.items, all.items, all.count * sizeof *labels.items);
     x = take_diagonals(squeeze(l, operand, x, &labels), &labels);
-    axes private = {0};
-    for (size_t i = 0; i < labels.count; i++)
-        if (find_label(kept, labels.items[i]) == kept.count) add_axis(&private, i);
-    l->values[operand] = sum(l, x, &private);
+    l->values[operand] = (einsum_value){einsum_value_sum((einsum_value){x, labels}, kept), kept};
     return NULL;
 }
 
 /* ---- steps ---- */
-
-static weft_shape shape_of(const lowering *l, einsum_labels labels, weft_extent *extents)
-{
-    for (size_t i = 0; i < labels.count; i++) extents[i] = l->x->extents[labels.items[i]];
-    return (weft_shape){labels.count, extents};
-}
-
-static weft_tensor permute(weft_tensor x, const axes *order)
-{
-    bool same = true;
-    for (size_t i = 0; i < order->count; i++) same = same && order->items[i] == (int64_t)i;
-    return same ? x : weft_permute(x, list(order));
-}
-
-/* `x` over `labels` as a tensor over `to`, which has them all; the others repeat. */
-static weft_tensor spread(const lowering *l, weft_tensor x, einsum_labels labels, einsum_labels to)
-{
-    axes order = {0}, places = {0};
-    weft_extent extents[WEFT_MAX_RANK];
-    for (size_t i = 0; i < to.count; i++) {
-        size_t at = find_label(labels, to.items[i]);
-        if (at == labels.count) continue;
-        add_axis(&order, at);
-        add_axis(&places, i);
-    }
-    x = permute(x, &order);
-    return labels.count == to.count ? x : weft_broadcast_in_dim(x, shape_of(l, to, extents), list(&places));
-}
-
-/* Pairs the labels that both have: batch if the result keeps them, else contracted. Returns how many are contracted. */
-static size_t pair_axes(einsum_labels a, einsum_labels b, einsum_labels result, axes batch[2], axes contract[2])
-{
-    for (size_t i = 0; i < a.count; i++) {
-        size_t at = find_label(b, a.items[i]);
-        if (at == b.count) continue;
-        axes *pair = find_label(result, a.items[i]) < result.count ? batch : contract;
-        add_axis(&pair[0], i);
-        add_axis(&pair[1], at);
-    }
-    return contract[0].count;
-}
-
-static weft_tensor multiply(const lowering *l, einsum_pair pair, einsum_labels result)
-{
-    weft_tensor a = l->values[pair.a], b = l->values[pair.b];
-    einsum_labels of_a = l->walk.values[pair.a], of_b = l->walk.values[pair.b];
-    axes batch[2] = {{0}}, contract[2] = {{0}};
-    if (pair_axes(of_a, of_b, result, batch, contract) == 0) {
-        a = spread(l, a, of_a, result);
-        b = spread(l, b, of_b, result);
-        return l->boolean ? weft_and(a, b) : weft_mul(a, b);
-    }
-    weft_dot_axes with = {list(&batch[0]), list(&batch[1]), list(&contract[0]), list(&contract[1])};
-    return from_number(l, weft_dot(to_number(l, a), to_number(l, b), with));
-}
 
 static weft_status *check_result(const lowering *l, size_t step, einsum_labels labels)
 {
@@ -182,14 +84,42 @@ static weft_status *check_result(const lowering *l, size_t step, einsum_labels l
         "einsum: step %zu of the order has a result of 2^%.1f elements, more than an int64 counts", step, size);
 }
 
+static weft_status *init_slices(lowering *l)
+{
+    l->slices = (einsum_slices){.arena = &l->x->arena,
+                                .problem = &l->x->problem,
+                                .pairs = l->x->pairs,
+                                .results = l->walk.values,
+                                .extents = l->x->extents,
+                                .sliced = l->x->sliced};
+    return einsum_slices_init(&l->slices);
+}
+
+/* Step k, whose result has `labels`; inside of a loop it is left to it. */
+static weft_status *take_step(lowering *l, size_t k, einsum_labels labels)
+{
+    einsum_pair pair = l->x->pairs[k];
+    einsum_value *result = &l->values[l->x->problem.operand_count + k];
+    bool inside = l->slices.inside[result - l->values];
+    einsum_labels made = inside ? einsum_slices_rest(&l->slices, labels) : labels;
+    if (made.items == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(check_result(l, k, made));
+    result->labels = labels;
+    if (!inside) {
+        result->tensor = einsum_value_multiply(l->values[pair.a], l->values[pair.b], labels, l->x->extents);
+        return NULL;
+    }
+    if (result != &l->values[l->slices.last]) return NULL;
+    WEFT_TRY(check_result(l, k, labels));
+    return einsum_slices_trace(&l->slices, l->values, &result->tensor);
+}
+
 static weft_status *contract(lowering *l)
 {
+    WEFT_TRY(init_slices(l));
     for (size_t k = 0; k + 1 < l->x->problem.operand_count; k++) {
-        einsum_pair pair = l->x->pairs[k];
-        if (!einsum_walk_join(&l->walk, pair)) return weft_status_out_of_memory();
-        einsum_labels result = l->walk.values[l->walk.value_count - 1];
-        WEFT_TRY(check_result(l, k, result));
-        l->values[l->walk.value_count - 1] = multiply(l, pair, result);
+        if (!einsum_walk_join(&l->walk, l->x->pairs[k])) return weft_status_out_of_memory();
+        WEFT_TRY(take_step(l, k, l->walk.values[l->walk.value_count - 1]));
     }
     return NULL;
 }
@@ -201,14 +131,14 @@ static einsum_labels first_places(const lowering *l, uint32_t *items)
 {
     einsum_labels output = l->x->network.output, distinct = {0, items};
     for (size_t i = 0; i < output.count; i++)
-        if (find_label(distinct, output.items[i]) == distinct.count) items[distinct.count++] = output.items[i];
+        if (einsum_labels_find(distinct, output.items[i]) == distinct.count) items[distinct.count++] = output.items[i];
     return distinct;
 }
 
 static weft_tensor embed_diagonals(weft_tensor x, einsum_labels output)
 {
     for (size_t i = 1; i < output.count; i++) {
-        size_t first = find_label(output, output.items[i]);
+        size_t first = einsum_labels_find(output, output.items[i]);
         if (first < i) x = weft_embed_diagonal(x, (int64_t)first, (int64_t)i);
     }
     return x;
@@ -217,14 +147,14 @@ static weft_tensor embed_diagonals(weft_tensor x, einsum_labels output)
 /* The type rule and the value must agree on extents that only a guard makes equal. */
 static weft_tensor restate(weft_tensor x, weft_shape shape)
 {
-    axes all = {0};
+    einsum_axes all = {0};
     bool same = true;
     weft_shape known = weft_tensor_shape(x);
     for (size_t i = 0; i < shape.rank && i < known.rank; i++) {
         same = same && weft_extent_equal(shape.extents[i], known.extents[i]);
-        add_axis(&all, i);
+        einsum_axes_add(&all, i);
     }
-    return same ? x : weft_broadcast_in_dim(x, shape, list(&all));
+    return same ? x : weft_broadcast_in_dim(x, shape, einsum_axes_list(&all));
 }
 
 static weft_tensor shape_output(const lowering *l)
@@ -233,16 +163,17 @@ static weft_tensor shape_output(const lowering *l)
     einsum_labels kept = l->x->problem.output;
     uint32_t items[WEFT_MAX_RANK];
     weft_extent extents[WEFT_MAX_RANK], all_extents[WEFT_MAX_RANK];
-    weft_tensor x = restate(spread(l, l->values[last], l->walk.values[last], kept), shape_of(l, kept, extents));
+    weft_tensor x = restate(einsum_value_spread(l->values[last], kept, l->x->extents),
+                            einsum_labels_shape(kept, l->x->extents, extents));
     einsum_labels distinct = first_places(l, items);
-    if (distinct.count != kept.count) x = weft_reshape(x, shape_of(l, distinct, all_extents));
+    if (distinct.count != kept.count) x = weft_reshape(x, einsum_labels_shape(distinct, l->x->extents, all_extents));
     return embed_diagonals(x, l->x->network.output);
 }
 
 weft_status *einsum_lower(einsum_expression *expression, const weft_tensor *operands, weft_tensor *out_tensor)
 {
     einsum_arena *arena = &expression->arena;
-    lowering l = {.x = expression, .boolean = weft_tensor_dtype(operands[0]) == WEFT_BOOL};
+    lowering l = {.x = expression};
     WEFT_TRY(einsum_walk_init(&l.walk, arena, &expression->problem));
     l.values = einsum_arena_allocate(arena, 2 * expression->problem.operand_count, sizeof *l.values);
     if (l.values == NULL) return weft_status_out_of_memory();

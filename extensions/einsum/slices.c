@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define WEFT_NO_PLACES
+#include "slices.h"
+#include <string.h>
+#include <weft/weft.h>
+
+/* ---- what is inside ---- */
+
+static bool has_sliced(const einsum_slices *s, einsum_labels labels)
+{
+    for (size_t i = 0; i < labels.count; i++)
+        if (einsum_labels_find(s->sliced, labels.items[i]) < s->sliced.count) return true;
+    return false;
+}
+
+/* The first value that all operands inside went into. */
+static size_t find_last(const einsum_slices *s, uint32_t *counts)
+{
+    size_t count = s->problem->operand_count, all = 0;
+    for (size_t v = 0; v < count; v++) all += counts[v] = s->inside[v];
+    for (size_t k = 0; k + 1 < count; k++) {
+        counts[count + k] = counts[s->pairs[k].a] + counts[s->pairs[k].b];
+        if (counts[count + k] == all) return count + k;
+    }
+    return count - 1;
+}
+
+weft_status *einsum_slices_init(einsum_slices *slices)
+{
+    size_t count = slices->problem->operand_count;
+    uint32_t *counts = einsum_arena_allocate(slices->arena, 2 * count, sizeof *counts);
+    slices->inside = einsum_arena_allocate(slices->arena, 2 * count, sizeof *slices->inside);
+    if (counts == NULL || slices->inside == NULL) return weft_status_out_of_memory();
+    for (size_t v = 0; v < count; v++) slices->inside[v] = has_sliced(slices, slices->problem->operands[v]);
+    slices->last = find_last(slices, counts);
+    for (size_t k = 0; count + k <= slices->last && k + 1 < count; k++)
+        slices->inside[count + k] = slices->inside[slices->pairs[k].a] || slices->inside[slices->pairs[k].b];
+    return NULL;
+}
+
+einsum_labels einsum_slices_rest(const einsum_slices *slices, einsum_labels labels)
+{
+    einsum_labels rest = {0, einsum_arena_allocate(slices->arena, labels.count, sizeof *rest.items)};
+    for (size_t i = 0; rest.items != NULL && i < labels.count; i++)
+        if (einsum_labels_find(slices->sliced, labels.items[i]) == slices->sliced.count)
+            rest.items[rest.count++] = labels.items[i];
+    return rest;
+}
+
+/* ---- one turn ---- */
+
+typedef struct turn {
+    const einsum_slices *slices;
+    einsum_value *values; /* by value: those from outside, and what this turn computes */
+    weft_tensor *places;  /* by sliced label: i64 of rank 0 */
+    weft_status *status;
+} turn;
+
+/* The turn's number as one place for each sliced label, the last label fastest. */
+static void fill_places(turn *t, weft_tensor index)
+{
+    weft_graph *graph = index.graph;
+    for (size_t i = t->slices->sliced.count; i-- > 0;) {
+        int64_t extent = 1;
+        weft_extent_is_static(t->slices->extents[t->slices->sliced.items[i]], &extent);
+        weft_tensor size = weft_scalar(graph, WEFT_I64, (double)extent);
+        t->places[i] = weft_remainder(index, size);
+        index = weft_div(index, size);
+    }
+}
+
+/* Where `labels` have sliced ones: axes, starts and, of all axes, the shape that is left there. */
+typedef struct window {
+    einsum_axes axes;
+    weft_tensor starts[WEFT_MAX_RANK];
+    weft_extent ones[WEFT_MAX_RANK];
+} window;
+
+static void fill_window(const turn *t, einsum_labels labels, window *out_window)
+{
+    for (size_t i = 0; i < labels.count; i++) {
+        size_t at = einsum_labels_find(t->slices->sliced, labels.items[i]);
+        if (at == t->slices->sliced.count) continue;
+        out_window->starts[out_window->axes.count] = t->places[at];
+        out_window->ones[out_window->axes.count] = weft_extent_of(1);
+        einsum_axes_add(&out_window->axes, i);
+    }
+}
+
+/* `x` over `labels` where this turn is, with axes of extent one for sliced labels. */
+static weft_tensor read_window(weft_tensor x, const window *w)
+{
+    weft_tensors starts = {w->axes.count, w->starts};
+    return weft_dynamic_slice(x, starts, einsum_axes_list(&w->axes), (weft_shape){w->axes.count, w->ones});
+}
+
+static weft_tensor slice(const turn *t, einsum_value value, einsum_labels rest)
+{
+    window w = {.axes = {0}};
+    weft_extent extents[WEFT_MAX_RANK];
+    fill_window(t, value.labels, &w);
+    return weft_reshape(read_window(value.tensor, &w), einsum_labels_shape(rest, t->slices->extents, extents));
+}
+
+static weft_status *slice_operands(turn *t)
+{
+    const einsum_slices *s = t->slices;
+    for (size_t v = 0; v < s->problem->operand_count; v++) {
+        if (!s->inside[v]) continue;
+        einsum_labels rest = einsum_slices_rest(s, t->values[v].labels);
+        if (rest.items == NULL) return weft_status_out_of_memory();
+        t->values[v] = (einsum_value){slice(t, t->values[v], rest), rest};
+    }
+    return NULL;
+}
+
+static weft_status *contract(turn *t)
+{
+    const einsum_slices *s = t->slices;
+    for (size_t k = 0; s->problem->operand_count + k <= s->last; k++) {
+        size_t result = s->problem->operand_count + k;
+        if (!s->inside[result]) continue;
+        einsum_labels rest = einsum_slices_rest(s, s->results[result]);
+        if (rest.items == NULL) return weft_status_out_of_memory();
+        einsum_value a = t->values[s->pairs[k].a], b = t->values[s->pairs[k].b];
+        t->values[result] = (einsum_value){einsum_value_multiply(a, b, rest, s->extents), rest};
+    }
+    return NULL;
+}
+
+/* Short floats are added up as f32. */
+static weft_dtype sum_dtype(weft_dtype dtype)
+{
+    return dtype == WEFT_F16 || dtype == WEFT_BF16 ? WEFT_F32 : dtype;
+}
+
+/* Adds the turn's result to what the accumulator has in its place. */
+static weft_tensor accumulate(const turn *t, weft_tensor sum)
+{
+    window w = {.axes = {0}};
+    weft_tensor added = weft_cast(t->values[t->slices->last].tensor, weft_tensor_dtype(sum));
+    fill_window(t, t->slices->results[t->slices->last], &w);
+    if (w.axes.count == 0) return einsum_value_add(sum, added);
+    weft_tensor part = read_window(sum, &w);
+    weft_tensors starts = {w.axes.count, w.starts};
+    added = einsum_value_add(part, weft_reshape(added, weft_tensor_shape(part)));
+    return weft_dynamic_update_slice(sum, added, starts, einsum_axes_list(&w.axes));
+}
+
+static void body(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    turn *t = context;
+    out_next[0] = carried[0];
+    fill_places(t, index);
+    t->status = slice_operands(t);
+    if (t->status == NULL) t->status = contract(t);
+    if (t->status == NULL) out_next[0] = accumulate(t, carried[0]);
+}
+
+/* ---- the loop ---- */
+
+static weft_status *count_turns(const einsum_slices *s, int64_t *out_turns)
+{
+    *out_turns = 1;
+    for (size_t i = 0; i < s->sliced.count; i++) {
+        int64_t extent = 1;
+        weft_extent_is_static(s->extents[s->sliced.items[i]], &extent);
+        if (!__builtin_mul_overflow(*out_turns, extent, out_turns)) continue;
+        return weft_status_create(s->arena->allocator, WEFT_OUT_OF_RANGE, "weft_einsum",
+                                  "einsum: the %zu sliced labels have more slices than an int64 counts",
+                                  s->sliced.count);
+    }
+    return NULL;
+}
+
+weft_status *einsum_slices_trace(const einsum_slices *slices, const einsum_value *values, weft_tensor *out_tensor)
+{
+    int64_t turns;
+    weft_extent extents[WEFT_MAX_RANK];
+    size_t count = 2 * slices->problem->operand_count;
+    turn t = {.slices = slices,
+              .values = einsum_arena_allocate(slices->arena, count, sizeof *t.values),
+              .places = einsum_arena_allocate(slices->arena, slices->sliced.count, sizeof *t.places)};
+    if (t.values == NULL || t.places == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(count_turns(slices, &turns));
+    memcpy(t.values, values, count * sizeof *values);
+    weft_tensor operand = values[0].tensor;
+    weft_dtype dtype = weft_tensor_dtype(operand);
+    weft_shape shape = einsum_labels_shape(slices->results[slices->last], slices->extents, extents);
+    weft_tensor zeros = weft_zeros(operand.graph, sum_dtype(dtype), shape);
+    weft_tensor sum = weft_fold(weft_extent_of(turns), (weft_tensors){1, &zeros}, body, &t, NULL);
+    *out_tensor = weft_cast(sum, dtype);
+    return t.status;
+}

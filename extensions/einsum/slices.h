@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef EINSUM_SLICES_H
+#define EINSUM_SLICES_H
+/*
+ * Slicing: steps that depend on certain labels are done for one element of these at a time, in a loop with one
+ * accumulator, so that no intermediate has them. The loop ends with the first step that all operands with a sliced
+ * label went into; what depends on none of them is computed before.
+ */
+#include "plan.h"
+#include "value.h"
+
+typedef struct einsum_slices {
+    einsum_arena *arena;
+    const einsum_problem *problem;
+    const einsum_pair *pairs;
+    const einsum_labels
+        *results; /* by value: its labels, the sliced ones included; up to `last` when the loop is traced */
+    const weft_extent *extents; /* by label; those of sliced labels are numbers */
+    einsum_labels sliced;       /* none: there is no loop */
+    bool *inside;               /* by value: it depends on a sliced label */
+    size_t last;                /* the value that the loop computes */
+} einsum_slices;
+
+/* Fills `inside` and `last` from what is set. */
+weft_status *einsum_slices_init(einsum_slices *slices) WEFT_MUST_USE;
+/* `labels` without the sliced ones; items NULL when out of memory. */
+einsum_labels einsum_slices_rest(const einsum_slices *slices, einsum_labels labels);
+/* Traces the loop; `values` has the values from outside that it needs. */
+weft_status *einsum_slices_trace(const einsum_slices *slices, const einsum_value *values,
+                                 weft_tensor *out_tensor) WEFT_MUST_USE;
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef EINSUM_VALUE_H
+#define EINSUM_VALUE_H
+/* Tensors whose axes have labels, all distinct, and what contraction does with them. Errors stick to the graph. */
+#include "network.h"
+
+typedef struct einsum_value {
+    weft_tensor tensor;
+    einsum_labels labels; /* one for each axis */
+} einsum_value;
+
+typedef struct einsum_axes {
+    size_t count;
+    int64_t items[WEFT_MAX_RANK];
+} einsum_axes;
+
+void einsum_axes_add(einsum_axes *axes, size_t axis);
+weft_ints einsum_axes_list(const einsum_axes *axes);
+
+/* The position of `label`; labels.count when it is not there. */
+size_t einsum_labels_find(einsum_labels labels, uint32_t label);
+/* The shape of a value with `labels`, in `extents`, which has room for all; label_extents are by label. */
+weft_shape einsum_labels_shape(einsum_labels labels, const weft_extent *label_extents, weft_extent *extents);
+
+/* The sum ("any" of bools) over labels that `keep` does not have. */
+weft_tensor einsum_value_sum(einsum_value value, einsum_labels keep);
+/* The sum of two tensors of one shape; "or" of bools. */
+weft_tensor einsum_value_add(weft_tensor a, weft_tensor b);
+/* The value with the axes of `to`, which has all its labels; it repeats along the others. */
+weft_tensor einsum_value_spread(einsum_value value, einsum_labels to, const weft_extent *label_extents);
+/* Product ("and" of bools) over `result`, which has the batch labels, the others of a, those of b: a dot if a label is
+ * summed, else elementwise. */
+weft_tensor einsum_value_multiply(einsum_value a, einsum_value b, einsum_labels result,
+                                  const weft_extent *label_extents);
+#endif
