@@ -58,6 +58,14 @@ size_t weft_einsum_plan_label_count(const weft_einsum_plan *plan)
     return count;
 }
 
+double weft_einsum_plan_log2_points(const weft_einsum_plan *plan)
+{
+    const einsum_problem *problem = &plan->expression.problem;
+    double points = 0;
+    for (size_t i = 0; i < problem->label_count; i++) points += problem->log2_extents[i];
+    return points;
+}
+
 /* ---- values ---- */
 
 static double size_of(const einsum_problem *problem, einsum_labels labels)

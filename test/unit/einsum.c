@@ -408,6 +408,7 @@ static void read_values(void **state)
     weft_test_ok(plan("iijx,j...,...->i...", SHAPES(DIMS(2, 2, 3, 7), DIMS(3, 1, 4), DIMS(5, 4)), &left, &made));
     assert_int_equal(weft_einsum_plan_operand_count(made), 3);
     assert_int_equal(weft_einsum_plan_label_count(made), 5);
+    assert_true(fabs(weft_einsum_plan_log2_points(made) - log2(2 * 3 * 7 * 5 * 4)) < 1e-12);
     check_value(made, 0, "ij", 6, 1);
     check_value(made, 1, "j...[1]", 12, 1);
     check_value(made, 3, "i...[1]", 8, 24);

@@ -1,104 +1,78 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <weft/einsum.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "../npy.h"
 #include "command.h"
+#include "contraction.h"
 #include "file.h"
+#include "order.h"
 #include "print.h"
-#include "session.h"
+#include "random.h"
+#include "tree.h"
 
 typedef struct einsum_job {
-    const weft_arguments *arguments;
-    const char *text;
-    weft_plugins plugins;
-    weft_session session;
-    size_t count;
-    weft_array **arrays;
-    weft_graph *graph;
-    int64_t *path;
-    weft_ints *shapes;
-    weft_tensor *operands;
-    weft_einsum_options options;
-    weft_einsum_plan *plan;
+    weft_contraction x;
+    weft_order order;
 } einsum_job;
 
-/* "0-1,0-1" as pairs of positions. */
-static weft_status *parse_path(const char *text, int64_t *path, size_t *out_count)
+static bool has(const einsum_job *job, const char *option)
 {
-    const char *at = text;
-    size_t count = 0;
-    for (bool more = true; more; count += 2) {
-        int length = 0;
-        if (sscanf(at, "%9" SCNd64 "-%9" SCNd64 "%n", &path[count], &path[count + 1], &length) != 2)
-            return weft_misuse("--optimize path: takes pairs of positions such as 0-1,0-1, not '%s'", text);
-        at += length;
-        more = *at == ',';
-        at += more;
-    }
-    if (*at != 0) return weft_misuse("--optimize path: takes pairs of positions such as 0-1,0-1, not '%s'", text);
-    *out_count = count;
-    return NULL;
+    return weft_arguments_find(job->x.arguments, option) != NULL;
 }
 
-static weft_status *parse_order(einsum_job *job)
+/* ---- what is contracted ---- */
+
+static weft_status *check_arguments(const einsum_job *job)
 {
-    static const char *const names[] = {
-        [WEFT_EINSUM_AUTO] = "auto", [WEFT_EINSUM_LEFT] = "left", [WEFT_EINSUM_NESTED] = "nested"};
-    const char *text = weft_arguments_text(job->arguments, "--optimize", "auto");
-    job->options.size = sizeof job->options;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (names[i] == NULL || strcmp(text, names[i]) != 0) continue;
-        job->options.order = (weft_einsum_order)i;
-        return NULL;
-    }
-    if (strncmp(text, "path:", 5) != 0)
-        return weft_misuse("--optimize takes auto, left, nested or path:0-1,..., not '%s'", text);
-    job->path = calloc(strlen(text), sizeof *job->path);
-    if (job->path == NULL) return weft_status_out_of_memory();
-    job->options.order = WEFT_EINSUM_PATH;
-    job->options.path.items = job->path;
-    return parse_path(text + 5, job->path, &job->options.path.count);
+    static const char *const with_instance[] = {"--dtype", "--seed", "--check"};
+    static const char *const with_run[] = {"-o", "--check", "--repeat", "--profile", "--trace", "--symbolic"};
+    size_t count = job->x.arguments->operand_count;
+    if (job->x.path != NULL && count > 0)
+        return weft_misuse("--instance says what is contracted; '%s' has no place beside it",
+                           job->x.arguments->operands[0]);
+    if (job->x.path == NULL && count < 2)
+        return weft_misuse("an expression and arrays are needed, or --instance; 'weft help einsum' tells more");
+    for (size_t i = 0; i < sizeof with_instance / sizeof *with_instance; i++)
+        if (job->x.path == NULL && has(job, with_instance[i]))
+            return weft_misuse("%s goes with --instance", with_instance[i]);
+    for (size_t i = 0; i < sizeof with_run / sizeof *with_run; i++)
+        if (has(job, "--plan-only") && has(job, with_run[i]))
+            return weft_misuse("%s asks for a run, which --plan-only leaves out", with_run[i]);
+    if (has(job, "--check") && strcmp(weft_arguments_text(job->x.arguments, "--optimize", ""), "nested") == 0)
+        return weft_misuse("--check needs an expression without parentheses, to contract it otherwise");
+    const char *out = weft_arguments_text(job->x.arguments, "-o", NULL),
+               *tree = weft_arguments_text(job->x.arguments, "--tree", NULL);
+    if (tree != NULL) WEFT_TRY(weft_tree_check("--tree", tree));
+    return out == NULL ? NULL : weft_file_check_single(out);
 }
 
-static weft_status *load_operands(einsum_job *job)
+static weft_status *load_instance(einsum_job *job)
 {
-    for (size_t i = 0; i < job->count; i++) {
-        weft_array **array = &job->arrays[i];
-        WEFT_TRY(weft_file_load(job->arguments->operands[i + 1], NULL, array));
-        job->shapes[i] = (weft_ints){weft_array_rank(*array), weft_array_shape(*array)};
-    }
-    return NULL;
+    const char *dtype = weft_arguments_text(job->x.arguments, "--dtype", NULL);
+    WEFT_TRY(weft_instance_load(job->x.path, &job->x.instance));
+    if (dtype == NULL || weft_dtype_find(dtype, &job->x.instance.dtype)) return NULL;
+    return weft_misuse("--dtype takes the name of a dtype such as f32, f64 or c64, not '%s'", dtype);
 }
 
-/* An extent of one is what broadcasts, so it is never a symbol. */
-static weft_extent extent_of(const einsum_job *job, size_t operand, size_t axis)
-{
-    int64_t extent = job->shapes[operand].items[axis];
-    char name[48];
-    if (extent == 1 || weft_arguments_find(job->arguments, "--symbolic") == NULL) return weft_extent_of(extent);
-    snprintf(name, sizeof name, "n%zu_%zu", operand, axis);
-    return weft_symbol(job->graph, name, 0, extent);
-}
+/* ---- the order ---- */
 
-static void trace_operand(einsum_job *job, size_t operand)
+static weft_einsum_options order_options(const einsum_job *job)
 {
-    weft_extent extents[WEFT_MAX_RANK];
-    weft_ints shape = job->shapes[operand];
-    char name[32];
-    for (size_t axis = 0; axis < shape.count; axis++) extents[axis] = extent_of(job, operand, axis);
-    snprintf(name, sizeof name, "operand%zu", operand);
-    job->operands[operand] =
-        weft_input(job->graph, name, weft_array_dtype(job->arrays[operand]), (weft_shape){shape.count, extents});
+    return (weft_einsum_options){.size = sizeof(weft_einsum_options),
+                                 .order = job->order.order,
+                                 .path = job->order.path,
+                                 .nested = job->order.nested};
 }
 
 static weft_status *plan(einsum_job *job)
 {
+    WEFT_TRY(weft_order_init(&job->order, job->x.arguments, job->x.instance.count));
+    weft_einsum_options options = order_options(job);
     double begin = weft_clock_ms();
-    WEFT_TRY(weft_einsum_plan_create(NULL, job->text, job->count, job->shapes, &job->options, &job->plan));
-    job->session.plan_ms = weft_clock_ms() - begin;
+    WEFT_TRY(weft_contraction_plan(&job->x, &options, &job->x.plan));
+    job->x.session.plan_ms = weft_clock_ms() - begin;
     return NULL;
 }
 
@@ -106,84 +80,136 @@ static weft_status *plan(einsum_job *job)
  * text only. */
 static weft_einsum_options traced_options(const einsum_job *job)
 {
-    bool symbolic = weft_arguments_find(job->arguments, "--symbolic") != NULL;
-    if (symbolic || job->options.order == WEFT_EINSUM_NESTED) return job->options;
-    return (weft_einsum_options){.size = sizeof job->options, .order = WEFT_EINSUM_TREE, .tree = job->plan};
+    bool parentheses = job->order.order == WEFT_EINSUM_NESTED && job->order.nested == NULL;
+    if (has(job, "--symbolic") || parentheses) return order_options(job);
+    return (weft_einsum_options){.size = sizeof(weft_einsum_options), .order = WEFT_EINSUM_TREE, .tree = job->x.plan};
 }
 
-static weft_status *trace(einsum_job *job)
+/* ---- what is printed ---- */
+
+static weft_status *print_plan(const einsum_job *job)
 {
-    weft_einsum_options options = traced_options(job);
-    WEFT_TRY(weft_graph_create(NULL, &job->graph));
-    for (size_t i = 0; i < job->count; i++) trace_operand(job, i);
-    weft_tensor result = (weft_einsum)(job->text, (weft_tensors){job->count, job->operands}, &options);
-    WEFT_TRY(weft_session_compile(&job->session, job->graph, WEFT_TENSORS(result), NULL));
-    for (size_t i = 0; i < job->count; i++) job->session.inputs[i] = weft_array_retain(job->arrays[i]);
+    const char *tree = weft_arguments_text(job->x.arguments, "--tree", NULL);
+    if (job->x.path != NULL || has(job, "--plan-only")) {
+        printf("operands            %zu\n", weft_einsum_plan_operand_count(job->x.plan));
+        printf("labels              %zu\n", weft_einsum_plan_label_count(job->x.plan));
+        printf("log10 multiplies    %.4f\n", weft_einsum_plan_log10_flops(job->x.plan));
+        printf("log2 largest result %.4f\n", weft_einsum_plan_log2_size(job->x.plan));
+    }
+    WEFT_TRY(weft_order_print(job->x.plan, job->x.arguments));
+    return tree == NULL ? NULL : weft_tree_save(job->x.plan, tree);
+}
+
+static void print_result(const einsum_job *job)
+{
+    const weft_array *result = job->x.session.outputs[0];
+    double re, im;
+    weft_array_sum(result, &re, &im);
+    printf("planning ms         %.3f\n", job->x.session.plan_ms);
+    printf("compiling ms        %.3f\n", job->x.session.compile_ms);
+    printf("running ms          %.3f\n", job->x.session.run_ms);
+    printf("result              %s[", weft_dtype_name(weft_array_dtype(result)));
+    for (size_t axis = 0; axis < weft_array_rank(result); axis++)
+        printf("%s%lld", axis == 0 ? "" : ", ", (long long)weft_array_shape(result)[axis]);
+    printf("], sum %.9g", re);
+    if (weft_dtype_component(weft_array_dtype(result)) != weft_array_dtype(result)) printf("%+.9gj", im);
+    printf("\n");
+}
+
+static void fill_stats(const einsum_job *job, cJSON *stats)
+{
+    cJSON_AddNumberToObject(stats, "operands", (double)weft_einsum_plan_operand_count(job->x.plan));
+    cJSON_AddNumberToObject(stats, "labels", (double)weft_einsum_plan_label_count(job->x.plan));
+    cJSON_AddNumberToObject(stats, "log10_flops", weft_einsum_plan_log10_flops(job->x.plan));
+    cJSON_AddNumberToObject(stats, "log2_size", weft_einsum_plan_log2_size(job->x.plan));
+    cJSON_AddStringToObject(stats, "order", weft_einsum_plan_order(job->x.plan));
+}
+
+static weft_status *print_plan_stats(const einsum_job *job, cJSON *stats)
+{
+    if (!has(job, "--stats")) return NULL;
+    cJSON_AddNumberToObject(stats, "plan_ms", job->x.session.plan_ms);
+    char *text = cJSON_PrintUnformatted(stats);
+    if (text == NULL) return weft_status_out_of_memory();
+    printf("%s\n", text);
+    cJSON_free(text);
     return NULL;
 }
 
-static weft_status *print_stats(const einsum_job *job)
+static weft_status *write_result(const einsum_job *job)
 {
-    cJSON *stats = cJSON_CreateObject();
-    cJSON_AddNumberToObject(stats, "log10_flops", weft_einsum_plan_log10_flops(job->plan));
-    cJSON_AddNumberToObject(stats, "log2_size", weft_einsum_plan_log2_size(job->plan));
-    cJSON_AddStringToObject(stats, "order", weft_einsum_plan_order(job->plan));
-    return weft_session_print_stats(&job->session, job->arguments, stats);
+    if (has(job, "--check") && strcmp(weft_arguments_text(job->x.arguments, "--optimize", ""), "nested") == 0)
+        return weft_misuse("--check needs an expression without parentheses, to contract it otherwise");
+    const char *out = weft_arguments_text(job->x.arguments, "-o", NULL);
+    if (job->x.path != NULL) print_result(job);
+    if (out != NULL) return weft_npy_save(NULL, out, job->x.session.outputs[0]);
+    return job->x.path != NULL ? NULL : weft_array_print(stdout, job->x.session.outputs[0]);
+}
+
+/* ---- all ---- */
+
+static weft_status *run_plan(einsum_job *job, cJSON *stats)
+{
+    weft_einsum_options options = traced_options(job);
+    if (job->x.path != NULL) WEFT_TRY(weft_contraction_draw_arrays(&job->x));
+    WEFT_TRY(weft_contraction_run(&job->x, &options, &job->x.session));
+    WEFT_TRY(write_result(job));
+    WEFT_TRY(weft_session_report(&job->x.session, job->x.arguments));
+    return has(job, "--check") ? weft_contraction_check(&job->x, stats) : NULL;
 }
 
 static weft_status *run_job(einsum_job *job)
 {
-    const char *path = weft_arguments_text(job->arguments, "-o", NULL);
-    if (path != NULL) WEFT_TRY(weft_file_check_single(path));
-    WEFT_TRY(parse_order(job));
-    WEFT_TRY(weft_plugins_init(&job->plugins, job->arguments));
-    WEFT_TRY(weft_session_init(&job->session, job->arguments, &job->plugins));
-    job->arrays = calloc(job->count, sizeof(weft_array *));
-    job->shapes = calloc(job->count, sizeof *job->shapes);
-    job->operands = calloc(job->count, sizeof *job->operands);
-    if (job->arrays == NULL || job->shapes == NULL || job->operands == NULL) return weft_status_out_of_memory();
-    WEFT_TRY(load_operands(job));
+    WEFT_TRY(check_arguments(job));
+    WEFT_TRY(weft_plugins_init(&job->x.plugins, job->x.arguments));
+    WEFT_TRY(job->x.path != NULL ? load_instance(job) : weft_contraction_load_arrays(&job->x));
+    if (!has(job, "--plan-only")) WEFT_TRY(weft_session_init(&job->x.session, job->x.arguments, &job->x.plugins));
     WEFT_TRY(plan(job));
-    WEFT_TRY(trace(job));
-    WEFT_TRY(weft_session_run(&job->session, job->arguments));
-    if (path != NULL) WEFT_TRY(weft_npy_save(NULL, path, job->session.outputs[0]));
-    else WEFT_TRY(weft_array_print(stdout, job->session.outputs[0]));
-    WEFT_TRY(weft_session_report(&job->session, job->arguments));
-    return print_stats(job);
+    WEFT_TRY(print_plan(job));
+    cJSON *stats = cJSON_CreateObject();
+    if (stats == NULL) return weft_status_out_of_memory();
+    fill_stats(job, stats);
+    weft_status *status = has(job, "--plan-only") ? print_plan_stats(job, stats) : run_plan(job, stats);
+    if (status == NULL && !has(job, "--plan-only"))
+        return weft_session_print_stats(&job->x.session, job->x.arguments, stats);
+    cJSON_Delete(stats);
+    return status;
 }
 
 static weft_status *run(const weft_arguments *arguments)
 {
-    einsum_job job = {.arguments = arguments, .text = arguments->operands[0], .count = arguments->operand_count - 1};
+    einsum_job job = {.x = {.arguments = arguments, .path = weft_arguments_text(arguments, "--instance", NULL)}};
     weft_status *status = run_job(&job);
-    weft_session_finish(&job.session);
-    weft_graph_destroy(job.graph);
-    weft_einsum_plan_destroy(job.plan);
-    for (size_t i = 0; job.arrays != NULL && i < job.count; i++) weft_array_release(job.arrays[i]);
-    weft_plugins_finish(&job.plugins);
-    free(job.arrays);
-    free(job.path);
-    free(job.shapes);
-    free(job.operands);
+    weft_contraction_finish(&job.x);
+    weft_order_finish(&job.order);
     return status;
 }
 
 static const weft_option options[] = {
     {"-o", WEFT_OPTION_TEXT, "OUT.npy", "write the result there instead of printing it"},
-    {"--optimize", WEFT_OPTION_TEXT, "auto|left|path:0-1,0-1|nested", "in which order to contract (auto)"},
+    {"--instance", WEFT_OPTION_TEXT, "FILE.json", "contract what the file describes, on operands made up"},
+    {"--dtype", WEFT_OPTION_TEXT, "f32|f64|c64|...", "of these operands (the file's, or f32)"},
+    {"--seed", WEFT_OPTION_COUNT, "N", "of their numbers (1)"},
+    {"--plan-only", WEFT_OPTION_FLAG, NULL, "find the order, and run nothing"},
+    WEFT_ORDER_OPTIONS,
+    {"--tree", WEFT_OPTION_TEXT, "FILE.svg|FILE.dot|FILE.txt", "draw the contraction tree there"},
+    {"--check", WEFT_OPTION_FLAG, NULL, "contract in another order too, and compare the results"},
     {"--symbolic", WEFT_OPTION_FLAG, NULL, "leave extents open until the run, but for those of one"},
     WEFT_SESSION_OPTIONS,
 };
 
 const weft_command weft_command_einsum = {
     .name = "einsum",
-    .operands = " EXPR A.npy B.npy ... [OPTION ...]",
+    .operands = " EXPR A.npy B.npy ... | --instance FILE.json [OPTION ...]",
     .summary = "contract arrays as an einsum expression says",
-    .detail = "EXPR is as in numpy: 'ij,jk->ik'. With --optimize nested it has parentheses: '(ij,jk),kl->il'. A path\n"
-              "names in each step two positions of a list that loses both and gets the result at its end. An operand "
-              "may also\n"
-              "be FILE.npz:ARRAY.",
-    .least = 2,
+    .detail =
+        "EXPR is as in numpy: 'ij,jk->ik'. With --optimize nested it has parentheses: '(ij,jk),kl->il'. A path\n"
+        "names in each step two positions of a list that loses both and gets the result at its end; ssa names\n"
+        "values, of which the steps make new ones. --order takes either as a list of pairs, or a tree of operand\n"
+        "numbers such as ((0, 1), 2). An operand may also be FILE.npz:ARRAY. An instance has \"inputs\", "
+        "\"output\"\n"
+        "and \"sizes\" with integer labels, or \"format_string\" and \"shapes\".",
+    .least = 0,
     .most = SIZE_MAX,
     .options = WEFT_OPTIONS(options),
     .run = run,

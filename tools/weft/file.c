@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "file.h"
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include "../npy.h"
 #include "../npz.h"
@@ -43,6 +44,46 @@ weft_status *weft_file_load(const char *text, const char *otherwise, weft_array 
     if (!weft_file_ends_with(text, ".npz")) return weft_npy_load(NULL, text, out_array);
     if (otherwise == NULL) return weft_misuse("which array of %s is meant? Say it as %s:NAME", text, text);
     return load_archive(text, otherwise, out_array);
+}
+
+static weft_status *read_error(const char *path)
+{
+    return weft_status_create(NULL, WEFT_BAD_FILE, NULL, "%s cannot be read: %s", path, strerror(errno));
+}
+
+/* Appends what `file` holds to a text that is freed by the caller also on failure. */
+static weft_status *read_text(const char *path, FILE *file, char **text, size_t *length)
+{
+    size_t capacity = 0;
+    do {
+        if (*length + 1 >= capacity) {
+            capacity = capacity == 0 ? 4096 : 2 * capacity;
+            char *grown = realloc(*text, capacity);
+            if (grown == NULL) return weft_status_out_of_memory();
+            *text = grown;
+        }
+        *length += fread(*text + *length, 1, capacity - *length - 1, file);
+        if (ferror(file)) return read_error(path);
+    } while (!feof(file));
+    (*text)[*length] = 0;
+    return NULL;
+}
+
+weft_status *weft_file_read(const char *path, char **out_text, size_t *out_length)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) return read_error(path);
+    weft_status *status = read_text(path, file, &text, &length);
+    fclose(file);
+    if (status != NULL) {
+        free(text);
+        return status;
+    }
+    *out_text = text;
+    *out_length = length;
+    return NULL;
 }
 
 weft_status *weft_file_write(const char *path, weft_status *(*write)(const void *context, FILE *file),

@@ -10,6 +10,8 @@ bool weft_file_ends_with(const char *path, const char *end);
 /* Loads FILE.npy or FILE.npz:MEMBER; of FILE.npz alone the member called `otherwise`, which may be NULL: there is none
  * then. */
 weft_status *weft_file_load(const char *text, const char *otherwise, weft_array **out_array) WEFT_MUST_USE;
+/* The whole of a file with a NUL behind it, to be freed. */
+weft_status *weft_file_read(const char *path, char **out_text, size_t *out_length) WEFT_MUST_USE;
 /* Writes a text file: `write` fills it. What could not be finished is removed. */
 weft_status *weft_file_write(const char *path, weft_status *(*write)(const void *context, FILE *file),
                              const void *context) WEFT_MUST_USE;

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include "element.h"
 
 enum { ABBREVIATED_FROM = 1000, EDGE = 3, LINE_WIDTH = 100 };
 
@@ -18,22 +19,6 @@ typedef struct printer {
     int column; /* reached on the line */
 } printer;
 
-static double half_value(uint16_t bits)
-{
-    int exponent = bits >> 10 & 31;
-    double fraction = bits & 1023, sign = bits >> 15 ? -1 : 1;
-    if (exponent == 31) return fraction != 0 ? (double)NAN : sign * (double)INFINITY;
-    return exponent == 0 ? sign * ldexp(fraction, -24) : sign * ldexp(1024 + fraction, exponent - 25);
-}
-
-static double bfloat_value(uint16_t bits)
-{
-    uint32_t wide = (uint32_t)bits << 16;
-    float value;
-    memcpy(&value, &wide, sizeof value);
-    return (double)value;
-}
-
 static void print_real(char *out_text, size_t size, double value, int digits)
 {
     int length = isnan(value) ? snprintf(out_text, size, "nan") : snprintf(out_text, size, "%.*g", digits, value);
@@ -45,9 +30,7 @@ static element_text describe(weft_dtype dtype, const void *data)
 {
     element_text out = {""};
     char re[32], im[32];
-    const float *f = data;
-    const double *d = data;
-    const uint16_t *half = data;
+    weft_element e = weft_element_read(dtype, data);
     size_t size = sizeof out.text;
     switch (dtype) {
     case WEFT_BOOL: snprintf(out.text, size, "%s", *(const uint8_t *)data ? "True" : "False"); break;
@@ -55,14 +38,14 @@ static element_text describe(weft_dtype dtype, const void *data)
     case WEFT_I32: snprintf(out.text, size, "%" PRId32, *(const int32_t *)data); break;
     case WEFT_U32: snprintf(out.text, size, "%" PRIu32, *(const uint32_t *)data); break;
     case WEFT_I64: snprintf(out.text, size, "%" PRId64, *(const int64_t *)data); break;
-    case WEFT_BF16: print_real(out.text, size, bfloat_value(*half), 4); break;
-    case WEFT_F16: print_real(out.text, size, half_value(*half), 5); break;
-    case WEFT_F32: print_real(out.text, size, (double)*f, 8); break;
-    case WEFT_F64: print_real(out.text, size, *d, 9); break;
+    case WEFT_BF16: print_real(out.text, size, e.re, 4); break;
+    case WEFT_F16: print_real(out.text, size, e.re, 5); break;
+    case WEFT_F32: print_real(out.text, size, e.re, 8); break;
+    case WEFT_F64: print_real(out.text, size, e.re, 9); break;
     case WEFT_C64:
     case WEFT_C128:
-        print_real(re, sizeof re, dtype == WEFT_C64 ? (double)f[0] : d[0], 8);
-        print_real(im, sizeof im, dtype == WEFT_C64 ? (double)f[1] : d[1], 8);
+        print_real(re, sizeof re, e.re, 8);
+        print_real(im, sizeof im, e.im, 8);
         snprintf(out.text, size, "%s%s%sj", re, im[0] == '-' ? "" : "+", im);
         break;
     default: break;

@@ -79,12 +79,12 @@ double weft_median(size_t count, double *values)
 
 weft_status *weft_session_run(weft_session *session, const weft_arguments *arguments)
 {
-    size_t repeats = (size_t)weft_arguments_count(arguments, "--repeat", 1);
+    size_t repeats = session->once ? 1 : (size_t)weft_arguments_count(arguments, "--repeat", 1);
     const char *backend = weft_arguments_text(arguments, "--backend", "llvm");
     double *times = calloc(repeats, sizeof *times);
     weft_status *status = times == NULL ? weft_status_out_of_memory() : NULL;
     if (weft_arguments_find(arguments, "--profile") != NULL || weft_arguments_find(arguments, "--trace") != NULL)
-        session->profiled = true;
+        session->profiled = !session->once;
     weft_profile_table_init(&session->profile, repeats);
     for (size_t i = 0; i < repeats && status == NULL; i++) status = run_once(session, backend, &times[i]);
     if (status == NULL) session->run_ms = weft_median(repeats, times);

@@ -26,6 +26,7 @@ typedef struct weft_session {
     weft_array **inputs, **outputs; /* owned; entries may be NULL */
     double plan_ms, compile_ms, run_ms;
     size_t peak_bytes;
+    bool once; /* whatever --repeat, --profile and --trace say */
     bool profiled;
     weft_profile_table profile; /* if profiled */
 } weft_session;

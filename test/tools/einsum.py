@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Instances, plans and orders of `weft einsum`: einsum.py WEFT."""
+import ast
+import json
+import math
+import xml.etree.ElementTree
+
+from support import FAILED, MISUSED, OK, Command, load, main
+
+CHAIN = {"inputs": [[0, 1], [1, 2], [2, 3], [3, 4]], "output": [0, 4], "sizes": [2, 3, 4, 5, 6]}
+FORMAT = {"format_string": "ij,jk,kl,lm->im", "shapes": [[2, 3], [3, 4], [4, 5], [5, 6]], "dtype": "float64"}
+PATH, SSA, NESTED = [[1, 2], [0, 2], [0, 1]], [[1, 2], [0, 4], [3, 5]], "(3,(0,(1,2)))"
+PLAN = "operands            4\nlabels              5\nlog10 multiplies    2.0934\nlog2 largest result 3.5850\n"
+
+
+class Instances(Command):
+    def setUp(self):
+        super().setUp()
+        self.write("chain.json", CHAIN)
+        self.write("format.json", FORMAT)
+
+    def write(self, name, data):
+        (self.folder / name).write_text(data if isinstance(data, str) else json.dumps(data))
+
+    def plan(self, *arguments, name="chain.json"):
+        status, out, error = self.weft("einsum", "--instance", name, "--plan-only", *arguments)
+        self.assertEqual((status, error), (OK, ""))
+        return out
+
+    def breaks(self, data, sentence, *arguments):
+        self.write("bad.json", data)
+        status, _, error = self.weft("einsum", "--instance", "bad.json", "--plan-only", *arguments)
+        self.assertEqual((status, error), (FAILED, f"weft einsum: bad.json: {sentence}\n"))
+
+
+class Plan(Instances):
+    def test_prints(self):
+        for name in ["chain.json", "format.json"]:
+            self.assertEqual(self.plan(name=name), PLAN)
+        stats = json.loads(self.plan("--stats").splitlines()[-1])
+        self.assertEqual((stats["operands"], stats["labels"], stats["order"]), (4, 5, "0-1,0-2,0-1"))
+        self.assertAlmostEqual(stats["log10_flops"], math.log10(2 * 3 * 4 + 2 * 4 * 5 + 2 * 5 * 6), 9)
+        self.assertGreaterEqual(stats["plan_ms"], 0)
+
+    def test_arrays(self):
+        status, out, _ = self.weft("einsum", "ij,jk,kl->il", "a.npy", "b.npy", "c.npy", "--plan-only", "--optimize", "left")
+        self.assertEqual((status, out.splitlines()[0]), (OK, "operands            3"))
+
+    def test_forms(self):
+        for name in ["chain.json", "format.json"]:
+            for given in ["path:1-2,0-2,0-1", "ssa:1-2,0-4,3-5"]:
+                self.assertEqual(json.loads(self.last("--optimize", given, "--print-order", "path", name=name)), PATH)
+                self.assertEqual(json.loads(self.last("--optimize", given, "--print-order", "ssa", name=name)), SSA)
+                self.assertEqual(self.last("--optimize", given, "--print-order", "nested", name=name), NESTED)
+
+    def last(self, *arguments, **more):
+        return self.plan(*arguments, **more).splitlines()[-1]
+
+    def test_files(self):
+        """As Python prints what opt_einsum and cotengra give."""
+        path, ssa = [tuple(pair) for pair in PATH], [tuple(pair) for pair in SSA]
+        tree = ast.literal_eval(NESTED)
+        for number, order in enumerate([path, tuple(path), PATH, ssa, tuple(ssa), SSA, tree, json.loads(json.dumps(tree))]):
+            with self.subTest(order):
+                self.write("order", f" {order}\n")
+                self.assertEqual(self.last("--order", "order", "--print-order", "nested"), NESTED)
+        self.write("order", "[(0, 1,),(0,1) ]")
+        self.write("three.json", {**FORMAT, "format_string": "ij,jk,kl->il", "shapes": FORMAT["shapes"][:3]})
+        self.assertEqual(self.last("--order", "order", "--print-order", "ssa", name="three.json"), "[[0, 1], [2, 3]]")
+
+    def test_few(self):
+        self.write("one.json", {"inputs": [[0, 0]], "output": [0], "sizes": [3]})
+        self.write("two.json", {"inputs": [[0, 1], [1]], "output": [0], "sizes": [3, 4]})
+        for name, path, nested in [("one.json", "[]", "0"), ("two.json", "[[0, 1]]", "(0,1)")]:
+            for text in [path, nested]:
+                self.write("order", text)
+                self.assertEqual(self.last("--order", "order", "--print-order", "path", name=name), path)
+                self.assertEqual(self.last("--order", "order", "--print-order", "nested", name=name), nested)
+
+    def test_tree(self):
+        out = self.plan("--optimize", "path:1-2,0-2,0-1", "--print-order", "tree")
+        self.assertEqual(out, PLAN.replace("2.0934", "2.1761").replace("3.5850", "3.9069") +
+                         "[4 0]  size 2^3.585, multiplies 10^1.78\n|- 3: [3 4]  size 2^4.907\n"
+                         "`- [0 3]  size 2^3.322, multiplies 10^1.48\n   |- 0: [0 1]  size 2^2.585\n"
+                         "   `- [1 3]  size 2^3.907, multiplies 10^1.78\n      |- 1: [1 2]  size 2^3.585\n"
+                         "      `- 2: [2 3]  size 2^4.322\n")
+
+    def test_draws(self):
+        for end in ["svg", "dot", "txt"]:
+            self.plan("--tree", f"tree.{end}")
+        root = xml.etree.ElementTree.parse(self.folder / "tree.svg").getroot()
+        texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+        self.assertEqual(sum(text.startswith(("0: ", "1: ", "2: ", "3: ")) for text in texts), 4)
+        self.assertEqual(len(texts), 7)
+        dot = (self.folder / "tree.dot").read_text()
+        self.assertEqual((dot.count("->"), dot.count("{"), dot.count("}")), (3, 4, 4))
+        self.assertEqual(len((self.folder / "tree.txt").read_text().splitlines()), 7)
+
+    def test_labels_of_any_script(self):
+        self.write("long.json", {"format_string": "<\u0436" + "".join(map(chr, range(0x3b1, 0x3c9))) + ",\u0436->",
+                                 "shapes": [[1] + [2] * 25, [2]]})
+        self.plan("--tree", "tree.svg", name="long.json")
+        xml.etree.ElementTree.parse(self.folder / "tree.svg")
+
+    def test_large(self):
+        """Extents to 2^40, and more operands than letters."""
+        count = 2000
+        self.write("huge.json", {"inputs": [[i, (i + 1) % count] for i in range(count)], "output": [],
+                                 "sizes": [2**40] * count})
+        out = self.plan(name="huge.json").splitlines()
+        self.assertEqual(out[0], f"operands            {count}")
+        self.assertEqual(out[3], "log2 largest result 80.0000")
+
+
+class Run(Instances):
+    def test_checks(self):
+        for dtype in "bool u8 i32 u32 i64 bf16 f16 f32 f64 c64 c128".split():
+            for more in [["--optimize", "left"], ["--optimize", "path:1-2,0-2,0-1", "--repeat", "2"], ["--symbolic"]]:
+                with self.subTest(dtype=dtype, more=more):
+                    status, out, error = self.weft("einsum", "--instance", "chain.json", "--dtype", dtype, "--check",
+                                                   "--stats", *more)
+                    self.assertEqual((status, error), (OK, ""))
+                    stats = json.loads(out.splitlines()[-1])
+                    self.assertIn(f"result              {dtype}[2, 6], sum ", out)
+                    self.assertLess(stats["check_difference"], 0.1)
+                    if "--symbolic" not in more:
+                        self.assertNotEqual(stats["check_order"], stats["order"])
+                    self.assertTrue(all(stats[name] >= 0 for name in ["plan_ms", "compile_ms", "run_ms"]))
+
+    def test_same_data(self):
+        """The dtype of the file; the same numbers for a seed whatever the form of the file and the order."""
+        for seed, more in [("1", []), ("1", ["--optimize", "left"]), ("2", [])]:
+            self.weft("einsum", "--instance", "chain.json", "--dtype", "f64", "--seed", seed, "-o", "a.npy", *more)
+            self.weft("einsum", "--instance", "format.json", "--seed", seed, "-o", f"b{seed}.npy", *more)
+            shape, values = load(self.folder / "a.npy")
+            self.assertEqual(shape, (2, 6))
+            for x, y in zip(values, load(self.folder / f"b{seed}.npy")[1]):
+                self.assertAlmostEqual(x, y, 12)
+            self.assertTrue(all(0.1 < x < 10 for x in values))
+        self.assertNotEqual(load(self.folder / "b1.npy"), load(self.folder / "b2.npy"))
+
+    def test_second_order(self):
+        """A rotation where the planner has nothing else; swapped sides where there is no other tree."""
+        self.write("ring.json", {"inputs": [[0, 1], [1, 2], [2, 3], [3, 4], [4, 0]], "output": [], "sizes": [7] * 5})
+        for name, steps in [("ring.json", 4), ("two.json", 1), ("one.json", 0)]:
+            self.write("one.json", {"inputs": [[0, 0]], "output": [], "sizes": [7]})
+            self.write("two.json", {"inputs": [[0, 1], [1, 0]], "output": [], "sizes": [7, 5]})
+            status, out, _ = self.weft("einsum", "--instance", name, "--check", "--stats", "--optimize", "left")
+            stats = json.loads(out.splitlines()[-1])
+            self.assertEqual(status, OK)
+            self.assertEqual(len(stats["check_order"].split("-")) - 1, steps)
+            self.assertEqual(stats["check_order"] == stats["order"], steps < 2)
+
+
+class Failures(Instances):
+    def test_misuse(self):
+        for sentence, arguments in [
+                ("an expression and arrays are needed, or --instance; 'weft help einsum' tells more", ["ij->"]),
+                ("--instance says what is contracted; 'ij->' has no place beside it", ["ij->", "--instance", "x.json"]),
+                ("--seed goes with --instance", ["ij->", "a.npy", "--seed", "3"]),
+                ("--repeat asks for a run, which --plan-only leaves out",
+                 ["ij->", "a.npy", "--plan-only", "--repeat", "2"]),
+                ("--check goes with --instance", ["ij->", "a.npy", "--check"]),
+                ("--check needs an expression without parentheses, to contract it otherwise",
+                 ["--instance", "chain.json", "--check", "--optimize", "nested"]),
+                ("--tree takes a file that ends in .svg, .dot or .txt, not 'x.png'",
+                 ["ij->", "a.npy", "--tree", "x.png"]),
+                ("--dtype takes the name of a dtype such as f32, f64 or c64, not 'f8'",
+                 ["--instance", "chain.json", "--dtype", "f8"]),
+                ("--optimize and --order both say in which order to contract",
+                 ["--instance", "chain.json", "--order", "x", "--optimize", "left"]),
+                ("--optimize ssa: takes pairs such as 0-1,0-1, not '0-1,2'",
+                 ["--instance", "chain.json", "--optimize", "ssa:0-1,2"]),
+                ("--optimize takes auto, left, nested, path:0-1,... or ssa:0-1,..., not 'paths:0-1'",
+                 ["--instance", "chain.json", "--optimize", "paths:0-1"])]:
+            self.refuses(MISUSED, f"einsum: {sentence}", "einsum", *arguments)
+
+    def test_broken_files(self):
+        self.breaks('{"inputs": [[0, 1],', "byte 20 is no JSON")
+        self.breaks("[]", "the file holds a list; it must be an object")
+        self.breaks({}, 'neither "inputs" (with "output" and "sizes") nor "format_string" (with "shapes") is there')
+        self.breaks({**CHAIN, **FORMAT}, '"inputs" and "format_string" are two ways to say it; there must be one')
+        self.breaks({**CHAIN, "inputs": 3}, '"inputs" is a number; it must be a list')
+        self.breaks({**CHAIN, "inputs": []}, '"inputs" is empty; there must be an operand')
+        self.breaks({**CHAIN, "inputs": [[0], "ij"]}, '"inputs" of operand 1 is a text; it must be a list of integers')
+        self.breaks({**CHAIN, "inputs": [[0], [1, "j"]]}, 'entry 1 of "inputs" of operand 1 is a text, not an integer')
+        self.breaks({**CHAIN, "inputs": [[0], [1.5]]},
+                    'entry 0 of "inputs" of operand 1 is 1.5, not an integer from 0 to 2^53')
+        self.breaks({**CHAIN, "inputs": [[0], [4, 7]]},
+                    'label 7 of operand 1 has no size; "sizes" has 5 entries, from 0')
+        self.breaks({**CHAIN, "output": [0, 3], "inputs": [[0], [1]]},
+                    'label 3 of "output" is in none of the 2 operands')
+        self.breaks({**CHAIN, "sizes": [1, 2, -3, 4, 5]}, 'entry 2 of "sizes" is -3, not an integer from 0 to 2^53')
+        for key in ["output", "sizes"]:
+            self.breaks({name: value for name, value in CHAIN.items() if name != key},
+                        f'"{key}" is missing; it must be a list')
+        self.breaks({"format_string": "ij->"}, '"shapes" is missing; it must be a list')
+        self.breaks({**FORMAT, "format_string": 3}, '"format_string" is a number; it must be a text')
+        self.breaks({**FORMAT, "dtype": "float"}, '"dtype" is "float", which is no dtype')
+        self.breaks({**FORMAT, "dtype": None}, '"dtype" is null, true or false; it must be a text')
+        self.breaks({**FORMAT, "shapes": [[2, 3]] * 4},
+                    "einsum: label 'j' has extent 3 at axis 1 of operand 0 but 2 at axis 0 of operand 1")
+        self.breaks({**FORMAT, "shapes": [[2, 3]]},
+                    'einsum: the expression has 4 terms before "->" but 1 operands are given')
+        self.breaks({**FORMAT, "shapes": [[2, 3, 4], [3, 4], [4, 5], [5, 6]]},
+                    "einsum: operand 0 has rank 3 but its term, at byte 1, has 2 labels")
+        self.refuses(FAILED, "einsum: none.json cannot be read: No such file or directory",
+                     "einsum", "--instance", "none.json")
+
+    def test_broken_orders(self):
+        chain = ["einsum", "--instance", "chain.json", "--plan-only", "--order", "order"]
+        for text, sentence in [
+                ("[(0, 1), (0, 2), (0,)]", "order: the order has 5 numbers; over 4 operands a list of pairs has 6 and a tree 4"),
+                ("[(0, 1), (0, 2, 3), (0,)]", "order: step 1 of the list is no pair of numbers such as (0, 1)"),
+                ("[(0, 1), (0, x)]", "order: byte 14 has no place in an order, which is a list of pairs such as "
+                                     "[(0, 1), (0, 1)] or a tree such as ((0, 1), 2)"),
+                ("[(0 1)]", "order: byte 5 has no place in an order, which is a list of pairs such as "
+                            "[(0, 1), (0, 1)] or a tree such as ((0, 1), 2)"),
+                ("[(0, 1), (0, 7), (0, 1)]", "chain.json: einsum: step 1 of the path (0,7) has position 7 but only 3 values "
+                                             "are left, at positions 0 to 2"),
+                ("[(0, 1), (0, 2), (4, 5)]", "chain.json: einsum: step 1 of the path (0,2) takes value 0, which was taken "
+                                             "before; there are 5, from 0"),
+                ("((0, 1), (2, 2))", "chain.json: einsum: byte 11 of the order: the order names operand 2 twice")]:
+            with self.subTest(text):
+                self.write("order", text)
+                status, _, error = self.weft(*chain)
+                self.assertEqual((status, error), (FAILED, f"weft einsum: {sentence}\n"))
+
+
+if __name__ == "__main__":
+    main()
