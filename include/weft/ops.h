@@ -160,7 +160,8 @@ weft_tensor weft_gt(weft_tensor a, weft_tensor b);
 weft_tensor weft_ge(weft_tensor a, weft_tensor b);
 /* condition ? a : b; `condition` is bool. */
 weft_tensor weft_select(weft_tensor condition, weft_tensor a, weft_tensor b);
-/* To bool: x != 0 (NaN is true). Float to integer: toward zero, saturating, NaN gives 0. To floats: nearest even. */
+/* To bool: x != 0 (NaN is true). Float to integer: toward zero, saturating, NaN gives 0. Integer to integer: the low bits.
+ * To floats: nearest even, the largest number and half a place more is infinite, a NaN stays a NaN. */
 weft_tensor weft_cast(weft_tensor x, weft_dtype dtype);
 /* The same bits as another dtype of the same size: integers and floats. */
 weft_tensor weft_bitcast(weft_tensor x, weft_dtype dtype);

@@ -142,9 +142,9 @@ static const struct {
     {                                                                                                                  \
 #function,                                                                                                     \
         {                                                                                                              \
-            {#re, 2, NULL, NULL, re},                                                                                  \
+            {#re, 2, NULL, NULL, re, 0, 0},                                                                            \
             {                                                                                                          \
-#im, 2, NULL, NULL, im                                                                                 \
+#im, 2, NULL, NULL, im, 0, 0                                                                           \
             }                                                                                                          \
         }                                                                                                              \
     }
@@ -282,14 +282,15 @@ static bool measure(const row *which)
     const weft_judge_function *parts = parts_of(which->name);
     runner *r = open_runner(which);
     weft_points points;
-    weft_judge judges[2];
-    for (size_t p = 0; p < 2; p++) weft_judge_init(&judges[p], &parts[p], r->part, which->bound);
+    static weft_judge judges[2];
+    for (size_t p = 0; p < 2; p++) weft_judge_init(&judges[p], &parts[p], r->part, which->bound, 0);
     weft_points_init(&points, r->part, 2, options.exhaustive);
     points.count = points.specials + (options.exhaustive ? 4000000 : 40000);
     while (run(r, &points))
         for (size_t i = 0; i < 2 * BLOCK; i++) {
             double x = get(r->part, r->z, i & ~(size_t)1), y = get(r->part, r->z, i | 1);
-            if (isfinite(x) && isfinite(y)) weft_judge_note(&judges[i & 1], x, y, get(r->part, r->found, i));
+            double found = get(r->part, r->found, i);
+            if (isfinite(x) && isfinite(y)) weft_judge_note(&judges[i & 1], 1, &x, &y, &found);
         }
     close_runner(r);
     bool good = judges[0].worst <= which->bound && judges[1].worst <= which->bound;

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/math/judge.h"
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
+#include "test/math/clones.h"
 
-enum { EXACT_BITS = 240 };
+enum {
+    EXACT_BITS = 240,
+    BIAS = 1023,         /* of the exponent of a double */
+    FRACTION = 52,       /* bits below it */
+    SPECIAL = 2047,      /* of infinities and NaN */
+    LEAST = FRACTION + 1 /* below that exponent, parts of a place need not be doubles */
+};
 
 weft_judge_format weft_judge_format_of(weft_dtype dtype)
 {
@@ -15,274 +23,94 @@ weft_judge_format weft_judge_format_of(weft_dtype dtype)
     }
 }
 
-/* ---- functions ---- */
+static int64_t bits_of(double value)
+{
+    int64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
 
-/* `mine` and its long double form from libm, and MPFR's function of the same meaning. */
-#define UNARY(name, libm, exact_name)                                                                                  \
-    static double name##_double(double a, double b)                                                                    \
-    {                                                                                                                  \
-        (void)b;                                                                                                       \
-        return libm(a);                                                                                                \
-    }                                                                                                                  \
-    static long double name##_long(long double a, long double b)                                                       \
-    {                                                                                                                  \
-        (void)b;                                                                                                       \
-        return libm##l(a);                                                                                             \
-    }                                                                                                                  \
-    static int name##_exact(mpfr_t r, const mpfr_t a, const mpfr_t b)                                                  \
-    {                                                                                                                  \
-        (void)b;                                                                                                       \
-        return exact_name(r, a, MPFR_RNDN);                                                                            \
+static double from_bits(int64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* ---- the first answer ---- */
+
+/* The smallest exponent, with the bias, whose places count for results at a negative operand, or at another. */
+static int64_t least_exponent(const weft_judge *judge, bool negative)
+{
+    return BIAS + (negative && judge->floor > 0 ? ilogb(judge->floor) : judge->format.least);
+}
+
+/*
+ * Distances from the estimates in places of the estimates, in doubles alone. Infinite where found is no number or too
+ * large and the estimate is neither, where special values differ, and where the places are too small.
+ */
+WEFT_CLONES static void measure(const weft_judge *judge, size_t count, const double *a, const double *found,
+                                const double *restrict high, const double *restrict low, double *restrict distance)
+{
+    const int64_t least = least_exponent(judge, false), least_negative = least_exponent(judge, true);
+    const int64_t most = judge->format.most + BIAS, places = 2 * BIAS - 1 + judge->format.precision;
+    const int64_t infinity = (int64_t)SPECIAL << FRACTION, sign = INT64_MIN;
+    const double slack = judge->slack;
+    for (size_t i = 0; i < count; i++) {
+        int64_t bits = bits_of(high[i]), is = bits_of(found[i]), size = bits & ~sign, size_found = is & ~sign;
+        int64_t exponent = (int64_t)((uint64_t)size >> FRACTION), floor = a[i] < 0 ? least_negative : least;
+        int64_t unit = exponent < floor ? floor : exponent, over = (bits & sign) | infinity;
+        int64_t expected = exponent > most ? over : bits;
+        double scale = from_bits((int64_t)((uint64_t)(places - unit) << FRACTION));
+        double far = (fabs((found[i] - high[i]) - low[i]) + slack) * scale;
+        double number = is == expected ? 0 : HUGE_VAL, none = size_found > infinity ? 0 : HUGE_VAL;
+        far = unit < LEAST ? HUGE_VAL : far;
+        far = size > 0 ? far : slack > 0 ? far : number;
+        far = exponent > most ? number : far;
+        distance[i] = size > infinity ? none : far;
     }
-#define BINARY(name, libm, exact_name)                                                                                 \
-    static double name##_double(double a, double b)                                                                    \
-    {                                                                                                                  \
-        return libm(a, b);                                                                                             \
-    }                                                                                                                  \
-    static long double name##_long(long double a, long double b)                                                       \
-    {                                                                                                                  \
-        return libm##l(a, b);                                                                                          \
-    }                                                                                                                  \
-    static int name##_exact(mpfr_t r, const mpfr_t a, const mpfr_t b)                                                  \
-    {                                                                                                                  \
-        return exact_name(r, a, b, MPFR_RNDN);                                                                         \
-    }
-
-static double sigmoid(double a)
-{
-    return 1 / (1 + exp(-a));
 }
 
-static long double sigmoidl(long double a)
+/* ---- MPFR ---- */
+
+static double special_distance(double found, double expected)
 {
-    return 1 / (1 + expl(-a));
-}
-
-static int exact_sigmoid(mpfr_t r, const mpfr_t a, mpfr_rnd_t mode)
-{
-    mpfr_neg(r, a, mode);
-    mpfr_exp(r, r, mode);
-    mpfr_add_ui(r, r, 1, mode);
-    return mpfr_ui_div(r, 1, r, mode);
-}
-
-static double rsqrt(double a)
-{
-    return 1 / sqrt(a);
-}
-
-static long double rsqrtl(long double a)
-{
-    return 1 / sqrtl(a);
-}
-
-/* MPFR's own takes -0 to +infinity. */
-static int exact_rsqrt(mpfr_t r, const mpfr_t a, mpfr_rnd_t mode)
-{
-    int inexact = mpfr_rec_sqrt(r, a, mode);
-    if (mpfr_zero_p(a) && mpfr_signbit(a)) mpfr_set_inf(r, -1);
-    return inexact;
-}
-
-static double quotient(double a, double b)
-{
-    return a / b;
-}
-
-static long double quotientl(long double a, long double b)
-{
-    return a / b;
-}
-
-static double rest(double a, double b)
-{
-    double r = fmod(a, b);
-    if (r == 0) return copysign(0, b);
-    return (r < 0) == (b < 0) ? r : r + b;
-}
-
-static long double restl(long double a, long double b)
-{
-    long double r = fmodl(a, b);
-    if (r == 0) return copysignl(0, b);
-    return (r < 0) == (b < 0) ? r : r + b;
-}
-
-static int exact_rest(mpfr_t r, const mpfr_t a, const mpfr_t b, mpfr_rnd_t mode)
-{
-    int inexact = mpfr_fmod(r, a, b, mode);
-    if (mpfr_zero_p(r)) mpfr_setsign(r, r, mpfr_signbit(b), mode);
-    else if (!mpfr_nan_p(r) && mpfr_signbit(r) != mpfr_signbit(b)) inexact = mpfr_add(r, r, b, mode);
-    return inexact;
-}
-
-static int exact_floor(mpfr_t r, const mpfr_t a, mpfr_rnd_t mode)
-{
-    return mpfr_rint_floor(r, a, mode);
-}
-
-static int exact_ceil(mpfr_t r, const mpfr_t a, mpfr_rnd_t mode)
-{
-    return mpfr_rint_ceil(r, a, mode);
-}
-
-static int exact_trunc(mpfr_t r, const mpfr_t a, mpfr_rnd_t mode)
-{
-    return mpfr_rint_trunc(r, a, mode);
-}
-
-static int exact_lgamma(mpfr_t r, const mpfr_t a, mpfr_rnd_t mode)
-{
-    int sign;
-    return mpfr_lgamma(r, &sign, a, mode);
-}
-
-/* From the recurrence and the series for large numbers, so not accurate next to the zeros: there MPFR is asked. */
-static long double digammal(long double a)
-{
-    const long double pi = 3.141592653589793238462643383279502884L;
-    if (a == 0) return -1 / a;
-    if (a < 0) return a == rintl(a) ? NAN : digammal(1 - a) - pi / tanl(pi * (a - rintl(a)));
-    long double sum = 0, square;
-    for (; a < 40; a += 1) sum -= 1 / a;
-    square = 1 / (a * a);
-    long double series = square * (1.0L / 12 - square * (1.0L / 120 - square * (1.0L / 252 - square / 240)));
-    return sum + logl(a) - 0.5L / a - series;
-}
-
-static double digamma(double a)
-{
-    return (double)digammal(a);
-}
-
-/* MPFR gives NaN at zeros, and takes long for large negative integers. */
-static int exact_digamma(mpfr_t r, const mpfr_t a, mpfr_rnd_t mode)
-{
-    if (mpfr_zero_p(a)) mpfr_set_inf(r, mpfr_signbit(a) ? 1 : -1);
-    else if (mpfr_sgn(a) < 0 && (mpfr_inf_p(a) || mpfr_integer_p(a))) mpfr_set_nan(r);
-    else return mpfr_digamma(r, a, mode);
-    return 0;
-}
-
-UNARY(exp, exp, mpfr_exp)
-UNARY(exp2, exp2, mpfr_exp2)
-UNARY(expm1, expm1, mpfr_expm1)
-UNARY(log, log, mpfr_log)
-UNARY(log2, log2, mpfr_log2)
-UNARY(log10, log10, mpfr_log10)
-UNARY(log1p, log1p, mpfr_log1p)
-UNARY(tanh, tanh, mpfr_tanh)
-UNARY(sinh, sinh, mpfr_sinh)
-UNARY(cosh, cosh, mpfr_cosh)
-UNARY(asinh, asinh, mpfr_asinh)
-UNARY(acosh, acosh, mpfr_acosh)
-UNARY(atanh, atanh, mpfr_atanh)
-UNARY(sigmoid, sigmoid, exact_sigmoid)
-UNARY(sqrt, sqrt, mpfr_sqrt)
-UNARY(rsqrt, rsqrt, exact_rsqrt)
-UNARY(cbrt, cbrt, mpfr_cbrt)
-UNARY(sin, sin, mpfr_sin)
-UNARY(cos, cos, mpfr_cos)
-UNARY(tan, tan, mpfr_tan)
-UNARY(asin, asin, mpfr_asin)
-UNARY(acos, acos, mpfr_acos)
-UNARY(atan, atan, mpfr_atan)
-UNARY(erf, erf, mpfr_erf)
-UNARY(erfc, erfc, mpfr_erfc)
-UNARY(lgamma, lgamma, exact_lgamma)
-UNARY(tgamma, tgamma, mpfr_gamma)
-UNARY(digamma, digamma, exact_digamma)
-UNARY(floor, floor, exact_floor)
-UNARY(ceil, ceil, exact_ceil)
-UNARY(round, rint, mpfr_rint)
-UNARY(trunc, trunc, exact_trunc)
-BINARY(div, quotient, mpfr_div)
-BINARY(fmod, fmod, mpfr_fmod)
-BINARY(remainder, rest, exact_rest)
-BINARY(pow, pow, mpfr_pow)
-BINARY(atan2, atan2, mpfr_atan2)
-
-#define ROW(name, arity)                                                                                               \
-    {                                                                                                                  \
-#name, arity, name##_double, name##_long, name##_exact                                                         \
-    }
-
-static const weft_judge_function functions[] = {
-    ROW(exp, 1),     ROW(exp2, 1),  ROW(expm1, 1),     ROW(log, 1),   ROW(log2, 1),  ROW(log10, 1),  ROW(log1p, 1),
-    ROW(tanh, 1),    ROW(sinh, 1),  ROW(cosh, 1),      ROW(asinh, 1), ROW(acosh, 1), ROW(atanh, 1),  ROW(sigmoid, 1),
-    ROW(sqrt, 1),    ROW(rsqrt, 1), ROW(cbrt, 1),      ROW(floor, 1), ROW(ceil, 1),  ROW(round, 1),  ROW(trunc, 1),
-    ROW(div, 2),     ROW(fmod, 2),  ROW(remainder, 2), ROW(pow, 2),   ROW(sin, 1),   ROW(cos, 1),    ROW(tan, 1),
-    ROW(asin, 1),    ROW(acos, 1),  ROW(atan, 1),      ROW(erf, 1),   ROW(erfc, 1),  ROW(lgamma, 1), ROW(tgamma, 1),
-    ROW(digamma, 1), ROW(atan2, 2),
-};
-
-const weft_judge_function *weft_judge_find(const char *name)
-{
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        if (strcmp(functions[i].name, name) == 0) return &functions[i];
-    return NULL;
-}
-
-/* ---- distances ---- */
-
-static bool same_special(double found, double expected)
-{
-    return found == expected && !signbit(found) == !signbit(expected);
+    if (isnan(expected)) return isnan(found) ? 0 : HUGE_VAL;
+    return bits_of(found) == bits_of(expected) ? 0 : HUGE_VAL;
 }
 
 /* Infinity counts as the number after the largest one where the exact value is within the range. */
-static double distance(weft_judge_format f, double found, long double exact)
-{
-    if (isnan(exact)) return isnan(found) ? 0.0 : INFINITY;
-    if (isnan(found)) return INFINITY;
-    if (isinf(exact) || exact == 0) return same_special(found, (double)exact) ? 0.0 : INFINITY;
-    int exponent = ilogbl(exact);
-    if (exponent > f.most) return isinf(found) && (found > 0) == (exact > 0) ? 0.0 : INFINITY;
-    long double value = isinf(found) ? copysignl(ldexpl(1, f.most + 1), found) : (long double)found;
-    if (exponent < f.least) exponent = f.least;
-    return (double)ldexpl(fabsl(value - exact), f.precision - 1 - exponent);
-}
-
-/* The format whose places count for a result at a. */
-static weft_judge_format format_at(const weft_judge *judge, double a)
-{
-    weft_judge_format f = judge->format;
-    if (a < 0 && judge->floor > 0) f.least = ilogb(judge->floor);
-    return f;
-}
-
 static double exact_distance(weft_judge *judge, double a, double b, double found)
 {
-    weft_judge_format f = format_at(judge, a);
     mpfr_set_d(judge->left, a, MPFR_RNDN);
     mpfr_set_d(judge->right, b, MPFR_RNDN);
     judge->function->exact(judge->exact, judge->left, judge->right);
+    judge->asked++;
     if (!mpfr_number_p(judge->exact) || mpfr_zero_p(judge->exact))
-        return distance(f, found, mpfr_get_ld(judge->exact, MPFR_RNDN));
-    long exponent = (long)mpfr_get_exp(judge->exact) - 1;
-    int sign = mpfr_sgn(judge->exact);
-    if (exponent > f.most) return isinf(found) && (found > 0) == (sign > 0) ? 0.0 : INFINITY;
-    if (isnan(found)) return INFINITY;
+        return special_distance(found, mpfr_get_d(judge->exact, MPFR_RNDN));
+    long exponent = (long)mpfr_get_exp(judge->exact) - 1, least = (long)least_exponent(judge, a < 0) - BIAS;
+    int sign = mpfr_sgn(judge->exact), beyond = judge->format.most + 1;
+    if (exponent >= beyond) return special_distance(found, sign * HUGE_VAL);
+    if (isnan(found)) return HUGE_VAL;
     mpfr_set_d(judge->left, found, MPFR_RNDN);
-    if (isinf(found)) mpfr_set_si_2exp(judge->left, found > 0 ? 1 : -1, f.most + 1, MPFR_RNDN);
+    if (isinf(found)) mpfr_set_si_2exp(judge->left, found > 0 ? 1 : -1, beyond, MPFR_RNDN);
     mpfr_sub(judge->left, judge->left, judge->exact, MPFR_RNDN);
-    mpfr_mul_2si(judge->left, judge->left, f.precision - 1 - (exponent < f.least ? f.least : exponent), MPFR_RNDN);
+    mpfr_mul_2si(judge->left, judge->left, judge->format.precision - 1 - (exponent < least ? least : exponent),
+                 MPFR_RNDN);
     return fabs(mpfr_get_d(judge->left, MPFR_RNDN));
 }
 
-static double first_distance(const weft_judge *judge, double a, double b, double found)
-{
-    const weft_judge_function *function = judge->function;
-    if (judge->format.precision <= 24 && function->in_double != NULL)
-        return distance(format_at(judge, a), found, function->in_double(a, b));
-    if (function->in_long_double == NULL) return INFINITY;
-    return distance(format_at(judge, a), found, function->in_long_double(a, b));
-}
+/* ---- the judge ---- */
 
-void weft_judge_init(weft_judge *judge, const weft_judge_function *function, weft_dtype dtype, double bound)
+/* What has a bound of zero is exact in any format, and then so are estimates. */
+void weft_judge_init(weft_judge *judge, const weft_judge_function *function, weft_dtype dtype, double bound,
+                     double floor)
 {
-    *judge = (weft_judge){.function = function, .format = weft_judge_format_of(dtype), .bound = bound};
-    judge->margin = judge->format.precision > 24 ? 0.01 : 1e-5;
+    *judge = (weft_judge){.function = function, .format = weft_judge_format_of(dtype), .bound = bound, .floor = floor};
+    bool wide = judge->format.precision > 24;
+    judge->estimate = wide ? function->in_long_double : function->in_double;
+    judge->slack = wide ? function->slack_long : function->slack;
+    judge->margin = bound == 0 ? 0 : wide ? 0.01 : 1e-5;
     mpfr_inits2(EXACT_BITS, judge->exact, judge->left, judge->right, (mpfr_ptr)NULL);
 }
 
@@ -291,13 +119,31 @@ void weft_judge_finish(weft_judge *judge)
     mpfr_clears(judge->exact, judge->left, judge->right, (mpfr_ptr)NULL);
 }
 
-void weft_judge_note(weft_judge *judge, double a, double b, double found)
+static void note(weft_judge *judge, double a, double b, double found)
 {
-    double ulp = first_distance(judge, a, b, found);
-    if (ulp <= judge->worst && ulp <= judge->bound - judge->margin) return;
-    ulp = exact_distance(judge, a, b, found);
+    double ulp = exact_distance(judge, a, b, found);
     if (ulp <= judge->worst) return;
     judge->worst = ulp;
     judge->a = a;
     judge->b = b;
+}
+
+WEFT_CLONES static bool are_within(size_t count, const double *distance, double limit)
+{
+    int64_t beyond = 0;
+    for (size_t i = 0; i < count; i++) beyond += distance[i] <= limit ? 0 : 1;
+    return beyond == 0;
+}
+
+void weft_judge_note(weft_judge *judge, size_t count, const double *a, const double *b, const double *found)
+{
+    const double trusted = judge->bound - judge->margin, *distance = judge->distance;
+    bool is_estimated = judge->estimate != NULL;
+    if (is_estimated) {
+        judge->estimate(count, a, b, judge->high, judge->low);
+        measure(judge, count, a, found, judge->high, judge->low, judge->distance);
+        if (are_within(count, distance, fmin(judge->worst, trusted))) return;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!(is_estimated && distance[i] <= fmin(judge->worst, trusted))) note(judge, a[i], b[i], found[i]);
 }

@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <weft/weft.h>
 #include "lib/op.h"
 #include "test/conform/number.h"
+#include "test/math/clones.h"
 #include "test/math/judge.h"
 #include "test/math/points.h"
 #include "test/support.h"
@@ -90,9 +92,33 @@ static void run(runner *r)
                                                .outputs = &r->output}));
 }
 
-static double element(weft_dtype dtype, const void *data, size_t i)
+WEFT_CLONES static void widen_single(const void *data, size_t count, double *out)
 {
-    return weft_test_decode(dtype, (const char *)data + i * weft_dtype_size(dtype));
+    for (size_t k = 0; k < count; k++) out[k] = ((const float *)data)[k];
+}
+
+/* `count` elements from the i-th on, as doubles. */
+static void widen(weft_dtype dtype, const void *data, size_t i, size_t count, double *out)
+{
+    const char *at = (const char *)data + i * weft_dtype_size(dtype);
+    if (dtype == WEFT_F64) {
+        memcpy(out, at, count * sizeof *out);
+        return;
+    }
+    if (dtype == WEFT_F32) widen_single(at, count, out);
+    else
+        for (size_t k = 0; k < count; k++) out[k] = weft_test_decode(dtype, at + 2 * k);
+}
+
+static void judge_block(weft_judge *judge, const runner *r)
+{
+    double a[WEFT_JUDGE_COUNT], b[WEFT_JUDGE_COUNT] = {0}, found[WEFT_JUDGE_COUNT];
+    for (size_t i = 0; i < BLOCK; i += WEFT_JUDGE_COUNT) {
+        widen(r->dtype, r->a, i, WEFT_JUDGE_COUNT, a);
+        if (r->input_count == 2) widen(r->dtype, r->b, i, WEFT_JUDGE_COUNT, b);
+        widen(r->dtype, r->found, i, WEFT_JUDGE_COUNT, found);
+        weft_judge_note(judge, WEFT_JUDGE_COUNT, a, b, found);
+    }
 }
 
 /* ---- rows ---- */
@@ -142,22 +168,21 @@ static bool measure(const row *which)
 {
     const weft_judge_function *function = weft_judge_find(which->name);
     if (function == NULL) fail_msg("the judge knows no function %s", which->name);
-    weft_judge judge;
+    static weft_judge judge;
     weft_points points;
-    weft_judge_init(&judge, function, which->dtype, which->bound);
-    judge.floor = floor_of(which);
+    clock_t start = clock();
+    weft_judge_init(&judge, function, which->dtype, which->bound, floor_of(which));
     weft_points_init(&points, which->dtype, function->arity, options.exhaustive);
     runner *r = open_runner(which->name, which->dtype, (size_t)function->arity);
     while (weft_points_fill(&points, BLOCK, r->a, r->b)) {
         run(r);
-        for (size_t i = 0; i < BLOCK; i++)
-            weft_judge_note(&judge, element(which->dtype, r->a, i), element(which->dtype, r->b, i),
-                            element(which->dtype, r->found, i));
+        judge_block(&judge, r);
     }
     close_runner(r);
     bool good = judge.worst <= which->bound;
-    printf("%-10s %s  %.4f ULP, bound %.4g, %llu points, worst at %a", which->name, weft_dtype_name(which->dtype),
-           judge.worst, which->bound, (unsigned long long)points.count, judge.a);
+    printf("%-10s %s  %.4f ULP, bound %.4g, %llu points, %llu by MPFR, %.1f s, worst at %a", which->name,
+           weft_dtype_name(which->dtype), judge.worst, which->bound, (unsigned long long)points.count, judge.asked,
+           (double)(clock() - start) / CLOCKS_PER_SEC, judge.a);
     if (function->arity == 2) printf(", %a", judge.b);
     printf("%s\n", good ? "" : "  FAILED");
     fflush(stdout);
@@ -217,6 +242,80 @@ static void every_function_of_floats_has_a_bound(void **state)
     }
 }
 
+/* ---- the judge itself ---- */
+
+/* |high + low - f(a, b)|, less the slack, in places of the format; zero where f(a, b) is no number of the format. */
+static double estimate_error(weft_judge *judge, double a, double b)
+{
+    weft_judge_format f = judge->format;
+    double high = 0, low = 0;
+    judge->estimate(1, &a, &b, &high, &low);
+    mpfr_set_d(judge->left, a, MPFR_RNDN);
+    mpfr_set_d(judge->right, b, MPFR_RNDN);
+    judge->function->exact(judge->exact, judge->left, judge->right);
+    if (!mpfr_number_p(judge->exact) || mpfr_zero_p(judge->exact)) return 0;
+    long exponent = (long)mpfr_get_exp(judge->exact) - 1;
+    if (exponent > f.most || (f.least < -1000 && exponent < f.least + f.precision)) return 0;
+    mpfr_sub_d(judge->exact, judge->exact, high, MPFR_RNDN);
+    mpfr_sub_d(judge->exact, judge->exact, low, MPFR_RNDN);
+    double error = fabs(mpfr_get_d(judge->exact, MPFR_RNDN)) - judge->slack;
+    return error <= 0 ? 0 : ldexp(error, f.precision - 1 - (int)(exponent < f.least ? f.least : exponent));
+}
+
+/* Where MPFR is not asked, its answer is as far from the first one as half the margin at most. */
+static void the_first_answer_is_better_than_the_margin(void **state)
+{
+    enum { COUNT = 512 };
+    (void)state;
+    for (size_t i = 0; i < ROWS; i++) {
+        static weft_judge judge;
+        weft_points points;
+        double a[COUNT], b[COUNT];
+        uint64_t left[COUNT], right[COUNT];
+        const weft_judge_function *function = weft_judge_find(rows[i].name);
+        if (!is_wanted(i)) continue;
+        weft_judge_init(&judge, function, rows[i].dtype, rows[i].bound, floor_of(&rows[i]));
+        weft_points_init(&points, rows[i].dtype, 2, false);
+        points.next = points.specials;
+        weft_points_fill(&points, COUNT, left, right);
+        widen(rows[i].dtype, left, 0, COUNT, a);
+        widen(rows[i].dtype, right, 0, COUNT, b);
+        for (size_t k = 0; k < COUNT; k++) {
+            double error = estimate_error(&judge, a[k], b[k]);
+            if (error > judge.margin / 2)
+                fail_msg("%s of %s at %a, %a: estimated with an error of %g places", rows[i].name,
+                         weft_dtype_name(rows[i].dtype), a[k], b[k], error);
+        }
+        weft_judge_finish(&judge);
+    }
+}
+
+static double judged(weft_dtype dtype, double a, double found)
+{
+    static weft_judge judge;
+    double b = 0;
+    weft_judge_init(&judge, weft_judge_find("exp"), dtype, 1, 0);
+    weft_judge_note(&judge, 1, &a, &b, &found);
+    weft_judge_finish(&judge);
+    return judge.worst;
+}
+
+static void the_judge_finds_errors(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        weft_dtype dtype = i ? WEFT_F64 : WEFT_F32;
+        double place = i ? 0x1p-52 : 0x1p-23, e = i ? M_E : (double)(float)M_E, least = i ? 0x1p-1074 : 0x1p-149;
+        assert_true(judged(dtype, 1, e) < 0.5);
+        assert_true(judged(dtype, 1, e + 4 * place) > 1.5 && judged(dtype, 1, e + 4 * place) < 2.5);
+        assert_true(isinf(judged(dtype, 1, NAN)) && isinf(judged(dtype, NAN, 1)) && judged(dtype, NAN, NAN) == 0);
+        assert_true(judged(dtype, -HUGE_VAL, 0) == 0 && isinf(judged(dtype, -HUGE_VAL, -0.0)));
+        assert_true(judged(dtype, 1e5, HUGE_VAL) == 0 && isinf(judged(dtype, 1e5, 0x1.fffffep127)));
+        assert_true(judged(dtype, -1e5, 0) < 0.5 && judged(dtype, -1e5, least) > 0.9);
+        assert_true(judged(dtype, log(2 * least), least) > 0.9 && judged(dtype, 1, HUGE_VAL) > 1e6);
+    }
+}
+
 int main(int argc, char **argv)
 {
     int next = 1;
@@ -228,6 +327,8 @@ int main(int argc, char **argv)
     options.name_count = argc - next;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_function_of_floats_has_a_bound),
+        cmocka_unit_test(the_judge_finds_errors),
+        cmocka_unit_test(the_first_answer_is_better_than_the_margin),
         cmocka_unit_test(results_are_within_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "test/math/points.h"
 #include <math.h>
 #include <string.h>
+#include "test/math/clones.h"
 
 /* Where functions change: zero, the ends of the range, thresholds of exp and its relatives, values that are exact. */
 static const double marks[] = {0,
@@ -164,18 +165,34 @@ static void point(weft_points *points, uint64_t i, uint64_t *out_a, uint64_t *ou
     } else if (points->stride != 0) {
         *out_a = *out_b = (i - points->specials) * points->stride;
     } else {
-        *out_a = any_bits(points, &points->state);
+        *out_a = *out_b = any_bits(points, &points->state);
+        if (points->arity == 1) return;
         *out_b = any_bits(points, &points->state);
-        if (points->arity == 2) relate(points, &points->state, out_a, out_b);
+        relate(points, &points->state, out_a, out_b);
     }
+}
+
+/* All single floats: runs of neighbours, but runs all over the line, so that large errors are met early. */
+static uint32_t swept(uint64_t i)
+{
+    return (uint32_t)(i & 0xfff) | (uint32_t)((i >> 12) * 0x9e375 << 12);
+}
+
+WEFT_CLONES static size_t sweep(weft_points *points, size_t count, uint32_t *a)
+{
+    const uint64_t first = points->next;
+    for (size_t i = 0; i < count; i++) a[i] = swept(first + i);
+    points->next += count;
+    return count;
 }
 
 bool weft_points_fill(weft_points *points, size_t count, void *a, void *b)
 {
-    size_t size = weft_dtype_size(points->dtype);
+    size_t size = weft_dtype_size(points->dtype), i = 0;
     uint64_t left = 0, right = 0;
     if (points->next == points->count) return false;
-    for (size_t i = 0; i < count; i++) {
+    if (points->stride == 1 && size == 4) i = sweep(points, count, a);
+    for (; i < count; i++) {
         if (points->next < points->count) point(points, points->next++, &left, &right);
         memcpy((char *)a + i * size, &left, size);
         memcpy((char *)b + i * size, &right, size);

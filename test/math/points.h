@@ -18,7 +18,7 @@ typedef struct weft_points {
 
 /* `exhaustive`: all values of formats of up to 32 bits for unary functions, 10^8 points of others. */
 void weft_points_init(weft_points *points, weft_dtype dtype, int arity, bool exhaustive);
-/* Fills the operands of the next block, elements of the dtype; what is left at the end repeats the last point. False
+/* Fills the operands of the next block, elements of the dtype; what is left at the end repeats a point. False
  * when all points have been given. */
 bool weft_points_fill(weft_points *points, size_t count, void *a, void *b);
 #endif
