@@ -80,7 +80,10 @@ static weft_status *plan_kernel(variant_builder *builder, uint32_t n)
     weft_reduction reduction = {.chunk = 0};
     if (node->op->op_class == WEFT_CLASS_REDUCE) weft_reduction_fill(builder->graph, n, &reduction);
     if (weft_indexing_updates(weft_op_id_of(node->op))) {
+        planned_step *base = &builder->steps[builder->step_count];
         WEFT_TRY(lower_part(builder, n, WEFT_LOWER_BASE, target));
+        base->copies = builder->first_memory[node->inputs[0].node] != WEFT_MEMORY_NONE;
+        if (base->copies) base->source = weft_builder_memory(builder, node->inputs[0]);
         return lower_part(builder, n, WEFT_LOWER_UPDATE, target);
     }
     if (reduction.chunk == 0) return lower_part(builder, n, WEFT_LOWER_WHOLE, target);
@@ -105,7 +108,11 @@ static weft_status *plan_node(variant_builder *builder, uint32_t n)
 weft_status *weft_builder_plan_copy(variant_builder *builder, uint32_t source, uint32_t target)
 {
     planned_step *step = &builder->steps[builder->step_count++];
-    *step = (planned_step){.kind = WEFT_STEP_KERNEL, .node = builder->memories[source].value.node, .target = target};
+    *step = (planned_step){.kind = WEFT_STEP_KERNEL,
+                           .node = builder->memories[source].value.node,
+                           .target = target,
+                           .copies = true,
+                           .source = source};
     return weft_lower_copy(&builder->lowering, source, target, &step->lowered);
 }
 
@@ -134,6 +141,7 @@ static weft_status *plan_steps(variant_builder *builder)
     for (uint32_t n = 0; n < builder->graph->node_count; n++) WEFT_TRY(plan_node(builder, n));
     for (uint32_t i = 0; i < builder->copy_count; i++)
         WEFT_TRY(weft_builder_plan_copy(builder, builder->copies[i].source, builder->copies[i].target));
+    weft_builder_drop_copies(builder);
     return NULL;
 }
 
@@ -198,7 +206,7 @@ static weft_status *fill_step(variant_builder *builder, const weft_code_generato
     case WEFT_STEP_SORT: return weft_builder_fill_sort(builder, planned, step);
     case WEFT_STEP_HOST: return weft_builder_fill_host(builder, planned, step);
     case WEFT_STEP_REGION: step->written = node->output_count; return fill_region(generator, planned, step, next);
-    default: return weft_builder_fill_kernel(builder, generator, planned, step);
+    default: step->copies = planned->copies; return weft_builder_fill_kernel(builder, generator, planned, step);
     }
 }
 
@@ -218,6 +226,7 @@ static weft_status *fill_variant(variant_builder *builder, const weft_code_gener
     memset(variant->steps, 0, (count + 1) * sizeof(weft_step));
     variant->step_count = count;
     weft_step *next = variant->steps;
+    WEFT_TRY(weft_builder_fill_over(builder));
     return fill_steps(builder, generator, &next);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_BUILD_INTERNAL_H
 #define WEFT_LIB_BUILD_INTERNAL_H
-/* Shared by build.c (what steps there are), build_memory.c (what memory), build_region.c (regions), build_step.c and
- * build_sort.c (filling the steps in), build_cost.c (how much they do) and build_visit.c (looking at them). */
+/* Shared by build.c (what steps there are), build_memory.c (what memory), build_region.c (regions), build_reuse.c
+ * (updates in place), build_step.c and build_sort.c (filling the steps in), build_cost.c (how much they do) and
+ * build_visit.c (looking at them). */
 #include "lib/build.h"
 #include "lib/compile.h"
 #include "lib/loop/lower.h"
@@ -16,6 +17,8 @@ typedef struct planned_step {
     uint32_t node;
     uint32_t target;      /* memory */
     weft_lowered lowered; /* KERNEL */
+    bool copies;          /* KERNEL: `target` becomes what memory `source` holds, of the same shape, and that is all */
+    uint32_t source;
     weft_strides a, b, c; /* GEMM; SORT: from a to c */
     /* REGION */
     struct variant_builder *parts[2]; /* the second may be NULL */
@@ -84,6 +87,14 @@ weft_status *weft_builder_plan_region(variant_builder *builder, uint32_t node) W
 weft_status *weft_builder_plan_copy(variant_builder *builder, uint32_t source, uint32_t target) WEFT_MUST_USE;
 /* Steps planned, with those of regions. */
 size_t weft_builder_step_count(const variant_builder *builder);
+/* Whether the step reads the buffer, or one behind step `number` does. */
+bool weft_builder_step_reads(const variant_builder *builder, const planned_step *step, uint32_t buffer);
+bool weft_builder_read_after(const variant_builder *builder, uint32_t number, uint32_t buffer);
+void weft_builder_drop_step(variant_builder *builder, uint32_t number);
+/* Leaves out copies of what can be computed in the place that it is copied to. */
+void weft_builder_drop_copies(variant_builder *builder);
+/* Fills in which outputs may lie exactly on an input. */
+weft_status *weft_builder_fill_over(variant_builder *builder) WEFT_MUST_USE;
 /* Slot of an expression of builder->extents. */
 weft_status *weft_builder_slot(variant_builder *builder, weft_expr expr, uint32_t *out_slot) WEFT_MUST_USE;
 /* Fills in views for a GEMM step; forces in the partition what cannot be read as it lies. */

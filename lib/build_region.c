@@ -78,64 +78,32 @@ static weft_status *make_carried(region_plan *plan)
     return NULL;
 }
 
-/* Whether a step of the body reads the buffer. */
-static bool step_reads(const variant_builder *body, const planned_step *step, uint32_t buffer)
+/* The copy of what is carried that comes before its updates, if nobody reads the parameter after that: finds it among
+ * the steps of the body. */
+static bool find_copy(const variant_builder *body, const weft_carried *carried, uint32_t *out_step)
 {
-    const weft_node *node = weft_graph_node(body->graph, step->node);
-    bool found = false;
-    if (step->kind == WEFT_STEP_KERNEL) {
-        for (uint32_t i = 0; i < weft_kernel_argument_count(step->lowered.kernel); i++)
-            found |= body->buffers[step->lowered.memories[i]] == buffer;
-    } else if (step->kind == WEFT_STEP_GEMM || step->kind == WEFT_STEP_SORT) {
-        found = body->buffers[step->a.memory] == buffer;
-        found |= step->kind == WEFT_STEP_GEMM && body->buffers[step->b.memory] == buffer;
-    } else {
-        for (uint32_t i = 0; i < node->input_count; i++)
-            found |= body->buffers[weft_builder_memory(body, node->inputs[i])] == buffer;
+    for (uint32_t s = 0; s < body->step_count; s++) {
+        const planned_step *step = &body->steps[s];
+        if (!step->copies || body->buffers[step->source] != carried->current) continue;
+        if (body->buffers[step->target] != carried->next || weft_builder_read_after(body, s, carried->current))
+            continue;
+        *out_step = s;
+        return true;
     }
-    return found;
+    return false;
 }
 
-/*
- * A result that is its own parameter but for some elements (a scatter, a dynamic update slice) is computed by a copy
- * and an update of the copy. Where nobody reads the parameter after that, the copy is left out: finds it among the
- * steps of the body.
- */
-static bool find_copy(const variant_builder *body, weft_value result, uint32_t parameter, const weft_carried *carried,
-                      uint32_t *out_step)
-{
-    const weft_node *node = weft_graph_node(body->graph, result.node);
-    uint32_t copy = 0;
-    if (body->partition->roles[result.node] != WEFT_ROLE_KERNEL) return false;
-    if (!weft_indexing_updates(weft_op_id_of(node->op)) || node->inputs[0].node != parameter) return false;
-    /* A value that is two results is computed in the place of the first. */
-    if (body->buffers[weft_builder_memory(body, result)] != carried->next) return false;
-    while (body->steps[copy].node != result.node) copy++;
-    for (uint32_t s = copy + 1; s < body->step_count; s++)
-        if (step_reads(body, &body->steps[s], carried->current)) return false;
-    *out_step = copy;
-    return true;
-}
-
-static void drop_step(variant_builder *body, uint32_t number)
-{
-    weft_kernel_destroy(body->steps[number].lowered.kernel);
-    body->step_count--;
-    memmove(&body->steps[number], &body->steps[number + 1], (body->step_count - number) * sizeof *body->steps);
-}
-
-/* Decides which carried values are changed in place, and gives the others a second buffer. The parameters of the body
- * that are carried begin with number `first`. */
-static weft_status *make_spares(region_plan *plan, variant_builder *body, uint32_t first)
+/* Decides which carried values are changed in place, and gives the others a second buffer. */
+static weft_status *make_spares(region_plan *plan, variant_builder *body)
 {
     if (weft_partition_has_changed(body->partition)) return NULL;
     for (uint32_t i = 0; i < plan->carried_count; i++) {
         weft_carried *carried = &plan->carried[i];
-        uint32_t copy, parameter = body->compiled->inputs[first + i];
-        carried->in_place = find_copy(body, body->compiled->outputs[i], parameter, carried, &copy);
+        uint32_t copy;
+        carried->in_place = find_copy(body, carried, &copy);
         carried->spare = carried->result;
         if (carried->in_place) {
-            drop_step(body, copy);
+            weft_builder_drop_step(body, copy);
         } else {
             const weft_type *type = &plan->node->types[i];
             WEFT_TRY(weft_builder_buffer(plan->builder, type, WEFT_PLACE_TEMPORARY, &carried->spare));
@@ -198,7 +166,7 @@ static weft_status *plan_fold(region_plan *plan)
     WEFT_TRY(make_index(plan));
     WEFT_TRY(next_buffers(plan, &results));
     WEFT_TRY(open_part(plan, 0, &region->scalar, 0, results));
-    return make_spares(plan, plan->step.parts[0], 1);
+    return make_spares(plan, plan->step.parts[0]);
 }
 
 static weft_status *plan_while(region_plan *plan)
@@ -211,7 +179,7 @@ static weft_status *plan_while(region_plan *plan)
     const variant_builder *condition = plan->step.parts[0];
     plan->step.region.scalar = condition->buffers[weft_builder_memory(condition, condition->compiled->outputs[0])];
     WEFT_TRY(open_part(plan, 1, NULL, 0, results));
-    return make_spares(plan, plan->step.parts[1], 0);
+    return make_spares(plan, plan->step.parts[1]);
 }
 
 static weft_status *plan_cond(region_plan *plan)

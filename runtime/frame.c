@@ -53,11 +53,26 @@ static weft_status *copy_input(weft_frame *frame, const weft_run *run, size_t in
     return NULL;
 }
 
+/* Whether an output with the elements of an input may stay where it is, which spares the step that copies it. */
+static bool may_lie_over(const weft_frame *frame, const weft_run *run, size_t output, size_t input)
+{
+    const uint32_t *over = frame->bound->variant->over;
+    return over != NULL && over[output] == input && run->donated != NULL && run->donated[input];
+}
+
+static bool is_same(const weft_array *x, const weft_array *y)
+{
+    size_t rank = weft_array_rank(x);
+    return weft_array_data(x) == weft_array_data(y) &&
+           memcmp(weft_array_strides(x), weft_array_strides(y), rank * sizeof(int64_t)) == 0;
+}
+
 static weft_status *check_input(weft_frame *frame, const weft_run *run, size_t output, size_t input)
 {
     const weft_bound *bound = frame->bound;
     if (!overlap(run->outputs[output], bound->output_spans[output], run->inputs[input], bound->input_spans[input]))
         return NULL;
+    if (may_lie_over(frame, run, output, input) && is_same(run->outputs[output], run->inputs[input])) return NULL;
     if (run->donated != NULL && run->donated[input]) return copy_input(frame, run, input);
     return weft_status_create(&bound->executor->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_run",
                               "output \"%s\" overlaps input \"%s\", which is not donated",
@@ -95,12 +110,42 @@ static weft_status *create_output(weft_frame *frame, size_t output)
     return status;
 }
 
+/* Whether nobody else reads or writes a donated input, which is row-major like a new array. */
+static bool may_keep(const weft_frame *frame, const weft_run *run, size_t input)
+{
+    const weft_bound *bound = frame->bound;
+    const weft_array *array = run->inputs[input];
+    if (frame->copies[input] != NULL || !weft_array_is_contiguous(array)) return false;
+    for (size_t i = 0; i < run->input_count; i++)
+        if (i != input && overlap(array, bound->input_spans[input], run->inputs[i], bound->input_spans[i]))
+            return false;
+    for (size_t i = 0; i < run->output_count; i++)
+        if (run->outputs[i] != NULL &&
+            overlap(array, bound->input_spans[input], run->outputs[i], bound->output_spans[i]))
+            return false;
+    return true;
+}
+
+/* A new array, or a donated one with the elements changed that differ. */
+static weft_status *make_output(weft_frame *frame, const weft_run *run, size_t output)
+{
+    const uint32_t *over = frame->bound->variant->over;
+    if (over == NULL || over[output] == WEFT_OVER_NONE) return create_output(frame, output);
+    size_t input = over[output];
+    if (!may_lie_over(frame, run, output, input) || !may_keep(frame, run, input)) return create_output(frame, output);
+    weft_array *array = run->inputs[input];
+    return weft_array_view(array, weft_array_rank(array), weft_array_shape(array), weft_array_strides(array), 0,
+                           &frame->outputs[output]);
+}
+
 static weft_status *open_outputs(weft_frame *frame, const weft_run *run)
 {
     for (size_t i = 0; i < run->output_count; i++) {
         frame->outputs[i] = run->outputs[i];
-        WEFT_TRY(run->outputs[i] == NULL ? create_output(frame, i) : check_overlaps(frame, run, i));
+        if (run->outputs[i] != NULL) WEFT_TRY(check_overlaps(frame, run, i));
     }
+    for (size_t i = 0; i < run->output_count; i++)
+        if (run->outputs[i] == NULL) WEFT_TRY(make_output(frame, run, i));
     return NULL;
 }
 

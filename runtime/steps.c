@@ -131,10 +131,17 @@ static weft_status *run_profiled(weft_frame *frame, size_t number, const volatil
     return status;
 }
 
+static bool copies_onto_itself(const weft_frame *frame, const weft_bound_step *bound_step)
+{
+    void *const *buffers = frame->pointers + bound_step->first_pointer;
+    return bound_step->step->copies && buffers[0] == buffers[1];
+}
+
 weft_status *weft_steps_run(weft_frame *frame, size_t first, size_t count, const volatile bool *cancelled)
 {
     const weft_bound *bound = frame->bound;
     for (size_t i = first; i < first + count; i += 1 + weft_step_nested(bound->steps[i].step)) {
+        if (copies_onto_itself(frame, &bound->steps[i])) continue;
         if (cancelled != NULL && *cancelled)
             return weft_status_create(&bound->executor->allocator, WEFT_CANCELLED, "weft_executor_run",
                                       "the run was cancelled before step %zu of %zu", i, bound->variant->step_count);

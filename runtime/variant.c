@@ -111,7 +111,7 @@ static bool step_is_sound(const weft_variant *variant, const weft_step *step)
         if (step->buffers[i] >= variant->buffer_count) return false;
     switch (step->kind) {
     case WEFT_STEP_KERNEL:
-        return step->function != NULL && slots_exist(variant, range, 2) &&
+        return (!step->copies || step->buffer_count == 2) && step->function != NULL && slots_exist(variant, range, 2) &&
                slots_exist(variant, step->scalars, step->scalar_count) &&
                (step->accesses == NULL ||
                 (slots_exist(variant, step->accesses, step->buffer_count) && slots_exist(variant, &step->flops, 1)));
@@ -129,6 +129,10 @@ weft_status *weft_variant_check(const weft_variant *variant, const weft_program 
         if (!buffer_is_sound(variant, program, &variant->buffers[i]))
             return weft_status_create(variant->allocator, WEFT_INTERNAL, __func__,
                                       "buffer %zu of the variant names an array or a slot that does not exist", i);
+    for (size_t i = 0; variant->over != NULL && i < program->output_count; i++)
+        if (variant->over[i] != WEFT_OVER_NONE && variant->over[i] >= program->input_count)
+            return weft_status_create(variant->allocator, WEFT_INTERNAL, __func__,
+                                      "output %zu of the variant lies over an input that does not exist", i);
     for (size_t i = 0; i < variant->step_count; i++)
         if (!step_is_sound(variant, &variant->steps[i]))
             return weft_status_create(

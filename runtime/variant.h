@@ -18,6 +18,8 @@
  */
 enum { WEFT_LAYOUT_CONTIGUOUS = 0, WEFT_LAYOUT_UNIT = 1, WEFT_LAYOUT_STRIDED = UINT8_MAX };
 
+#define WEFT_OVER_NONE UINT32_MAX
+
 typedef enum weft_place {
     WEFT_PLACE_INPUT,
     WEFT_PLACE_OUTPUT,
@@ -106,6 +108,8 @@ typedef struct weft_step {
     const uint32_t *scalars; /* slots */
     uint32_t iterations;     /* slot: extent of the thread range */
     uint32_t work;           /* slot: about how many scalar operations one iteration costs; decides the grain */
+    bool copies;             /* the one buffer written becomes what the other one holds; nothing is done where they are
+                                the same */
     /* For profiles. Slots: how much arithmetic all iterations do, and how often they read or write an element of each
      * buffer; `accesses` NULL: neither is known. */
     uint32_t flops;
@@ -141,6 +145,9 @@ struct weft_variant {
     size_t buffer_count, step_count;
     weft_buffer *buffers;
     weft_step *steps;
+    /* Per output: the input on which it may lie exactly, if that is donated, because nobody reads the input any more
+     * when the output gets other elements; WEFT_OVER_NONE; NULL for all. */
+    uint32_t *over;
     const weft_driver *driver;
     void *driver_self;
     void (*destroy_self)(void *self); /* the compiler's own data, with the variant */

@@ -92,7 +92,7 @@ typedef struct weft_run {
     weft_array **outputs; /* entry not NULL: written to, any strides; NULL: a new array, released by the caller */
     size_t extent_count;
     const weft_binding *extents;    /* values for symbols that no input binds; may repeat bound ones if equal */
-    const bool *donated;            /* NULL or per input: its memory may be overwritten by outputs */
+    const bool *donated;            /* NULL or per input: its memory may be overwritten by outputs, see below */
     const volatile bool *cancelled; /* read between steps; NULL: never */
     bool specialize;                /* build (and prefer) a variant for exactly these extents */
     weft_report *report;            /* filled in when not NULL */
@@ -102,7 +102,10 @@ typedef struct weft_run {
 /*
  * Runs `program`. Before anything runs: the counts, dtypes, ranks and extents of the arrays, the symbols' ranges and
  * the guards are checked (SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, NOT_REGISTERED). Outputs may overlap
- * nothing but donated inputs; what lies between the elements of an array counts too. On a DATA_ERROR or CANCELLED the
+ * nothing but donated inputs; what lies between the elements of an array counts too. An output that is a donated input
+ * but for elements that were updated (weft_scatter, weft_dynamic_update_slice), and that is given as the same array, is
+ * updated in place if nothing reads the input after that; where none is given, it is an array in the memory of a
+ * row-major input. On a DATA_ERROR or CANCELLED the
  * contents of caller's outputs are unspecified; entries that were NULL stay NULL on any error.
  */
 weft_status *weft_executor_run(weft_executor *executor, weft_program *program, const weft_run *run) WEFT_MUST_USE;

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Updates in place: of donated inputs, and of values that nobody reads any more. */
+#include <string.h>
+#include <weft/weft.h>
+#include "test/support.h"
+
+enum { ROWS = 1000, WIDTH = 16, COUNT = ROWS * WIDTH, MOST = 3 };
+
+/* What the steps of a run moved. */
+typedef struct tally {
+    size_t steps;
+    double bytes;
+} tally;
+
+static void record(void *self, const weft_profile_record *record)
+{
+    tally *t = self;
+    t->steps++;
+    t->bytes += record->bytes;
+}
+
+/* A program over x: f32[1000, 16], row: f32[1, 16], at: i64[], and its arrays. */
+typedef struct bench {
+    weft_graph *graph;
+    weft_tensor x, row, at;
+    weft_executor *executor;
+    weft_program *program;
+    weft_array *inputs[3], *outputs[MOST];
+    float *data; /* of x */
+    size_t output_count;
+} bench;
+
+static void open_bench(bench *b)
+{
+    *b = (bench){.output_count = 0};
+    weft_test_ok(weft_graph_create(NULL, &b->graph));
+    weft_extent n = weft_symbol(b->graph, "n", 1, 1 << 20);
+    b->x = weft_input(b->graph, "x", WEFT_F32, WEFT_SHAPE(n, WIDTH));
+    b->row = weft_input(b->graph, "row", WEFT_F32, WEFT_SHAPE(1, WIDTH));
+    b->at = weft_input(b->graph, "at", WEFT_I64, WEFT_SHAPE());
+    weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.threads = 2}, &b->executor));
+}
+
+static void compile(bench *b, weft_tensors outputs)
+{
+    weft_test_ok(weft_compile(b->graph, outputs, NULL, &b->program));
+    b->output_count = outputs.count;
+    assert_int_equal(weft_program_input_count(b->program), 3);
+}
+
+static void fill_inputs(bench *b)
+{
+    weft_test_ok(weft_array_create(NULL, WEFT_F32, 2, (const int64_t[]){ROWS, WIDTH}, &b->inputs[0]));
+    weft_test_ok(weft_array_create(NULL, WEFT_F32, 2, (const int64_t[]){1, WIDTH}, &b->inputs[1]));
+    weft_test_ok(weft_array_create(NULL, WEFT_I64, 0, NULL, &b->inputs[2]));
+    b->data = weft_array_data(b->inputs[0]);
+    for (int i = 0; i < COUNT; i++) b->data[i] = (float)(i % 97);
+    for (int i = 0; i < WIDTH; i++) ((float *)weft_array_data(b->inputs[1]))[i] = (float)(1000 + i);
+    *(int64_t *)weft_array_data(b->inputs[2]) = 7;
+}
+
+static tally run(bench *b, const char *runtime, bool donated)
+{
+    const bool flags[3] = {donated, false, false};
+    tally t = {0, 0};
+    weft_profile profile = {.self = &t, .record = record};
+    weft_test_ok(weft_executor_run(b->executor, b->program,
+                                   &(weft_run){.runtime = runtime,
+                                               .input_count = 3,
+                                               .inputs = b->inputs,
+                                               .output_count = b->output_count,
+                                               .outputs = b->outputs,
+                                               .donated = flags,
+                                               .profile = &profile}));
+    return t;
+}
+
+static void drop_arrays(bench *b)
+{
+    for (size_t i = 0; i < 3; i++) weft_array_release(b->inputs[i]);
+    for (size_t i = 0; i < b->output_count; i++) weft_array_release(b->outputs[i]);
+    memset(b->outputs, 0, sizeof b->outputs);
+}
+
+static void close_bench(bench *b)
+{
+    weft_program_release(b->program);
+    weft_executor_destroy(b->executor);
+    weft_graph_destroy(b->graph);
+}
+
+static void expect_equal(const weft_array *x, const weft_array *y)
+{
+    size_t bytes = (size_t)weft_array_count(x) * weft_dtype_size(weft_array_dtype(x));
+    assert_memory_equal(weft_array_data(x), weft_array_data(y), bytes);
+}
+
+/* Runs it on the reference, which copies everything, and in all ways in which x can be donated: the same comes out. */
+static tally check(bench *b, bool keeps_memory)
+{
+    weft_array *expected[MOST];
+    fill_inputs(b);
+    run(b, "ref", false);
+    memcpy(expected, b->outputs, sizeof expected);
+    memset(b->outputs, 0, sizeof b->outputs);
+    drop_arrays(b);
+    tally t = {0, 0};
+    for (int way = 0; way < 3; way++) {
+        fill_inputs(b);
+        weft_array *before = NULL;
+        weft_test_ok(weft_array_create(NULL, WEFT_F32, 2, weft_array_shape(b->inputs[0]), &before));
+        weft_test_ok(weft_array_copy(before, b->inputs[0]));
+        if (way == 2) b->outputs[0] = weft_array_retain(b->inputs[0]);
+        t = run(b, "llvm", way > 0);
+        for (size_t i = 0; i < b->output_count; i++) expect_equal(b->outputs[i], expected[i]);
+        if (way == 0) expect_equal(b->inputs[0], before);
+        if (way == 1) assert_true((weft_array_data(b->outputs[0]) == b->data) == keeps_memory);
+        weft_array_release(before);
+        drop_arrays(b);
+    }
+    for (size_t i = 0; i < b->output_count; i++) weft_array_release(expected[i]);
+    return t;
+}
+
+static weft_tensor put_row(const bench *b, weft_tensor x)
+{
+    return weft_dynamic_update_slice(x, b->row, WEFT_TENSORS(b->at), WEFT_INTS(0));
+}
+
+static void a_donated_input_moves_the_update_alone(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b);
+    compile(&b, WEFT_TENSORS(put_row(&b, b.x)));
+    tally t = check(&b, true);
+    assert_int_equal(t.steps, 1);
+    assert_true(t.bytes <= 2 * WIDTH * sizeof(float) + sizeof(int64_t));
+    close_bench(&b);
+}
+
+static void a_chain_of_updates_stays_in_place(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b);
+    weft_tensor rows = weft_constant(b.graph, WEFT_I64, WEFT_INTS(3), (const int64_t[]){5, 7, 5});
+    weft_tensor y = put_row(&b, weft_index_add(put_row(&b, b.x), rows, weft_broadcast(b.row, WEFT_SHAPE(3, WIDTH)), 0));
+    compile(&b, WEFT_TENSORS(y));
+    tally t = check(&b, true);
+    assert_int_equal(t.steps, 3);
+    assert_true(t.bytes < COUNT);
+    close_bench(&b);
+}
+
+/* What is read after the update is the input as it was. */
+static void an_input_that_is_read_later_is_copied(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b);
+    weft_tensor y = put_row(&b, b.x);
+    weft_tensor later =
+        weft_reduce_sum(weft_mul(b.x, weft_narrow(y, 0, weft_extent_of(0), weft_extent_of(1))), WEFT_INTS(0, 1), false);
+    compile(&b, WEFT_TENSORS(y, later));
+    tally t = check(&b, false);
+    assert_true(t.bytes >= 3 * COUNT * sizeof(float));
+    close_bench(&b);
+    open_bench(&b);
+    compile(&b, WEFT_TENSORS(put_row(&b, b.x), b.x));
+    check(&b, false);
+    close_bench(&b);
+}
+
+/* An update that reads its operand in the same step. */
+static void an_update_may_be_made_of_what_it_replaces(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b);
+    weft_tensor old = weft_narrow(weft_flip(b.x, WEFT_INTS(0, 1)), 0, weft_extent_of(3), weft_extent_of(1));
+    compile(&b, WEFT_TENSORS(weft_dynamic_update_slice(b.x, weft_add(old, b.row), WEFT_TENSORS(b.at), WEFT_INTS(0))));
+    check(&b, false);
+    close_bench(&b);
+}
+
+/* Sorting has memory of its own, which becomes the result. */
+static void the_last_use_of_a_value_is_in_place(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b);
+    compile(&b, WEFT_TENSORS(put_row(&b, weft_sort(b.x, 0, false))));
+    tally t = check(&b, false);
+    assert_int_equal(t.steps, 2);
+    assert_true(t.bytes < 2.1 * COUNT * sizeof(float));
+    close_bench(&b);
+    open_bench(&b);
+    weft_tensor sorted = weft_sort(b.x, 0, false), y = put_row(&b, sorted);
+    compile(&b, WEFT_TENSORS(y, sorted, weft_neg(y)));
+    t = check(&b, false);
+    assert_true(t.bytes > 5 * COUNT * sizeof(float));
+    close_bench(&b);
+}
+
+/* A temporary that is updated and then read. */
+static void temporaries_are_updated_in_place(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b);
+    weft_tensor y = put_row(&b, weft_cumsum(b.x, 0, false, false));
+    compile(&b, WEFT_TENSORS(weft_reduce_sum(weft_sort(y, 0, false), WEFT_INTS(0), false)));
+    fill_inputs(&b);
+    tally t = run(&b, "llvm", false);
+    weft_array *found = b.outputs[0];
+    assert_true(t.bytes < 5.1 * COUNT * sizeof(float));
+    b.outputs[0] = NULL;
+    run(&b, "ref", false);
+    for (int i = 0; i < WIDTH; i++)
+        assert_float_equal(((float *)weft_array_data(found))[i], ((float *)weft_array_data(b.outputs[0]))[i], 100);
+    weft_array_release(found);
+    drop_arrays(&b);
+    close_bench(&b);
+}
+
+/* Another input that lies on the donated one is read as it was. */
+static void shared_memory_is_not_kept(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b);
+    weft_tensor y = put_row(&b, b.x);
+    weft_tensor twice = weft_input(b.graph, "twice", WEFT_F32, weft_tensor_shape(b.x));
+    weft_tensor z = weft_reduce_sum(weft_mul(twice, weft_narrow(y, 0, weft_extent_of(0), weft_extent_of(1))),
+                                    WEFT_INTS(0, 1), false);
+    weft_test_ok(weft_compile(b.graph, WEFT_TENSORS(y, z), NULL, &b.program));
+    fill_inputs(&b);
+    weft_array *inputs[4] = {b.inputs[0], b.inputs[1], b.inputs[2], b.inputs[0]}, *outputs[2] = {NULL, NULL};
+    const bool donated[4] = {true, false, false, false};
+    weft_run call = {.input_count = 4, .inputs = inputs, .output_count = 2, .outputs = outputs, .donated = donated};
+    weft_test_ok(weft_executor_run(b.executor, b.program, &call));
+    assert_true(weft_array_data(outputs[0]) != b.data && b.data[7 * WIDTH] == (float)(7 * WIDTH % 97));
+    weft_array_release(outputs[0]);
+    weft_array_release(outputs[1]);
+    outputs[1] = NULL;
+    outputs[0] = b.inputs[0];
+    weft_test_fails(weft_executor_run(b.executor, b.program, &call), WEFT_INVALID_ARGUMENT,
+                    "output \"out0\" overlaps input \"twice\", which is not donated");
+    drop_arrays(&b);
+    close_bench(&b);
+}
+
+/* Columns of a larger array, given as input and output. */
+static void strided_arrays_are_updated_in_place(void **state)
+{
+    (void)state;
+    bench b;
+    weft_array *whole, *view;
+    open_bench(&b);
+    compile(&b, WEFT_TENSORS(put_row(&b, b.x)));
+    fill_inputs(&b);
+    weft_test_ok(weft_array_create(NULL, WEFT_F32, 2, (const int64_t[]){ROWS, 2 * WIDTH}, &whole));
+    memset(weft_array_data(whole), 0, 2 * COUNT * sizeof(float));
+    weft_test_ok(
+        weft_array_view(whole, 2, (const int64_t[]){ROWS, WIDTH}, (const int64_t[]){2 * WIDTH, 1}, WIDTH, &view));
+    weft_array_release(b.inputs[0]);
+    b.inputs[0] = view;
+    b.outputs[0] = weft_array_retain(view);
+    assert_int_equal(run(&b, "llvm", true).steps, 1);
+    for (int i = 0; i < 2 * COUNT; i++) {
+        bool inside = i / (2 * WIDTH) == 7 && i % (2 * WIDTH) >= WIDTH;
+        assert_true(((float *)weft_array_data(whole))[i] == (inside ? (float)(1000 + i % WIDTH) : 0));
+    }
+    weft_array_release(b.outputs[0]);
+    b.outputs[0] = NULL; /* a new array is row-major */
+    assert_int_equal(run(&b, "llvm", true).steps, 2);
+    weft_array_release(whole);
+    drop_arrays(&b);
+    close_bench(&b);
+}
+
+static void put_twice(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const bench *b = context;
+    weft_tensor first = weft_dynamic_update_slice(carried[0], b->row, WEFT_TENSORS(turn), WEFT_INTS(0));
+    out_next[0] = put_row(b, weft_index_add(first, turn, weft_neg(weft_reshape(b->row, WEFT_SHAPE(WIDTH))), 0));
+    out_next[1] = carried[1];
+}
+
+/* In every turn two rows and what never changes. */
+static void loops_update_in_place(void **state)
+{
+    (void)state;
+    enum { TURNS = 10, MOVED = 12 * WIDTH * sizeof(float) };
+    bench b;
+    open_bench(&b);
+    weft_tensor results[2];
+    weft_fold(weft_extent_of(TURNS), WEFT_TENSORS(b.x, weft_sort(b.x, 0, false)), put_twice, &b, results);
+    compile(&b, WEFT_TENSORS(results[0], results[1]));
+    tally t = check(&b, true);
+    assert_true(t.bytes < 4.1 * COUNT * sizeof(float) + TURNS * MOVED);
+    close_bench(&b);
+}
+
+static void put_once(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const bench *b = context;
+    out_next[0] = put_row(b, weft_dynamic_update_slice(carried[0], b->row, WEFT_TENSORS(turn), WEFT_INTS(0)));
+}
+
+static void a_donated_input_may_be_carried(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b);
+    compile(&b, WEFT_TENSORS(weft_fold(weft_extent_of(10), WEFT_TENSORS(b.x), put_once, &b, NULL)));
+    tally t = check(&b, true);
+    assert_true(t.bytes < COUNT);
+    close_bench(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_donated_input_moves_the_update_alone),
+        cmocka_unit_test(a_chain_of_updates_stays_in_place),
+        cmocka_unit_test(an_input_that_is_read_later_is_copied),
+        cmocka_unit_test(an_update_may_be_made_of_what_it_replaces),
+        cmocka_unit_test(the_last_use_of_a_value_is_in_place),
+        cmocka_unit_test(temporaries_are_updated_in_place),
+        cmocka_unit_test(shared_memory_is_not_kept),
+        cmocka_unit_test(strided_arrays_are_updated_in_place),
+        cmocka_unit_test(loops_update_in_place),
+        cmocka_unit_test(a_donated_input_may_be_carried),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
