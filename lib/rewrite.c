@@ -94,6 +94,7 @@ static weft_status *rewrite_region(sweep *s, const weft_region *old, weft_region
     if (values == NULL || results == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < count; i++)
         values[i] = (weft_value){old->results.items[i].node, old->results.items[i].output};
+    old->graph->sealed = false; /* a lowering may have traced it */
     WEFT_TRY(weft_rewrite_run(old->graph, count, values, s->rule, s->context));
     for (size_t i = 0; i < count; i++) results[i] = (weft_tensor){old->graph, values[i].node, values[i].output};
     *out_region = (weft_region){old->graph, old->parameters, {count, results}};

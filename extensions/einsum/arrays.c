@@ -57,6 +57,7 @@ static weft_status *fill_options(einsum_arena *arena, const weft_einsum_options 
         [WEFT_EINSUM_SSA] = "ssa",   [WEFT_EINSUM_NESTED] = "nested", [WEFT_EINSUM_TREE] = "tree"};
     call->order = names[known->order];
     call->path = known->order == WEFT_EINSUM_TREE ? known->tree->path : known->path;
+    call->sliced = known->order == WEFT_EINSUM_TREE ? known->tree->sliced : known->sliced;
     WEFT_TRY(einsum_request_print_planner(arena, known, &call->planner));
     if (known->order == WEFT_EINSUM_TREE) call->planner = known->tree->equation;
     if (known->order == WEFT_EINSUM_NESTED && known->nested != NULL) call->planner = known->nested;

@@ -21,20 +21,24 @@ static weft_status *check_name(const einsum_arena *arena, const char *name, unsi
                               "einsum: order \"%s\" is none of auto, left, path", name);
 }
 
-weft_status *einsum_policy_parse(const einsum_arena *arena, const char *name, weft_ints path, const char *planner,
-                                 einsum_policy *out_policy)
+weft_status *einsum_policy_parse(const einsum_arena *arena, const char *name, weft_ints path, weft_ints sliced,
+                                 const char *planner, einsum_policy *out_policy)
 {
     unsigned kind = 0;
     while (kind < POLICY_COUNT && strcmp(policy_names[kind], name) != 0) kind++;
     WEFT_TRY(check_name(arena, name, kind));
     out_policy->kind = kind;
     out_policy->path = path;
+    out_policy->sliced = sliced;
     WEFT_TRY(einsum_planner_parse(arena, planner, &out_policy->planner));
     if (kind != EINSUM_POLICY_PATH && path.count > 0) {
         return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
                                   "einsum: a path of %zu positions goes with order \"path\", not with \"%s\"",
                                   path.count, name);
     }
+    if (kind == EINSUM_POLICY_AUTO && sliced.count > 0)
+        return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
+                                  "einsum: sliced labels go with a given order, not with \"auto\"");
     if (kind == EINSUM_POLICY_AUTO || *planner == '\0') return NULL;
     return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
                               "einsum: the planner \"%.100s\" goes with order \"auto\", not with \"%s\"", planner,
@@ -43,7 +47,7 @@ weft_status *einsum_policy_parse(const einsum_arena *arena, const char *name, we
 
 bool einsum_policy_needs_extents(const einsum_policy *policy, size_t operand_count)
 {
-    return policy->kind == EINSUM_POLICY_AUTO && operand_count > 2;
+    return (policy->kind == EINSUM_POLICY_AUTO && operand_count > 2) || policy->sliced.count > 0;
 }
 
 /* ---- steps ---- */
@@ -164,17 +168,65 @@ weft_status *einsum_expression_reduce(einsum_expression *expression)
     return well ? NULL : weft_status_out_of_memory();
 }
 
-weft_status *einsum_expression_order(einsum_expression *expression, const einsum_policy *policy, weft_dtype dtype)
+/* ---- ordering ---- */
+
+enum { LAST_CODE_POINT = 0x10ffff };
+
+static weft_status *fill_pairs(einsum_expression *x, const einsum_policy *policy, weft_dtype dtype)
 {
-    einsum_arena *arena = &expression->arena;
-    size_t count = expression->network.operand_count;
-    expression->pairs = einsum_arena_allocate(arena, count, sizeof *expression->pairs);
-    if (expression->pairs == NULL) return weft_status_out_of_memory();
+    size_t count = x->network.operand_count;
+    x->pairs = einsum_arena_allocate(&x->arena, count, sizeof *x->pairs);
+    if (x->pairs == NULL) return weft_status_out_of_memory();
     switch (policy->kind) {
-    case EINSUM_POLICY_AUTO:
-        return einsum_plan_find(arena, &expression->problem, &policy->planner, dtype, expression->pairs);
-    case EINSUM_POLICY_LEFT: einsum_order_left(count, expression->pairs); return NULL;
-    case EINSUM_POLICY_PATH: return einsum_order_from_path(arena, count, policy->path, expression->pairs);
+    case EINSUM_POLICY_AUTO: return einsum_plan_find(&x->arena, &x->problem, &policy->planner, dtype, x->pairs);
+    case EINSUM_POLICY_LEFT: einsum_order_left(count, x->pairs); return NULL;
+    case EINSUM_POLICY_PATH: return einsum_order_from_path(&x->arena, count, policy->path, x->pairs);
     }
     return NULL;
+}
+
+static weft_status *wrong_label(const einsum_expression *x, int64_t name, const char *fault)
+{
+    char text[EINSUM_LABEL_SIZE];
+    einsum_label_print(x->network.numbered || name > LAST_CODE_POINT, name, text);
+    return weft_status_create(x->arena.allocator, WEFT_INVALID_ARGUMENT, "weft_einsum", "einsum: sliced label %s %s",
+                              text, fault);
+}
+
+static void mark(einsum_labels labels, bool *marks)
+{
+    for (size_t i = 0; i < labels.count; i++) marks[labels.items[i]] = true;
+}
+
+static bool is_empty(weft_extent extent)
+{
+    int64_t value;
+    return weft_extent_is_static(extent, &value) && value == 0;
+}
+
+/* Labels of extent one, and private ones, are no labels of the problem: there is nothing to slice, as there is not with
+ * an extent of zero. */
+static weft_status *fill_sliced(einsum_expression *x, weft_ints names)
+{
+    const einsum_network *network = &x->network;
+    bool *seen = einsum_arena_allocate(&x->arena, network->label_count, sizeof *seen);
+    bool *joined = einsum_arena_allocate(&x->arena, network->label_count, sizeof *joined);
+    x->sliced = (einsum_labels){0, einsum_arena_allocate(&x->arena, names.count, sizeof *x->sliced.items)};
+    if (seen == NULL || joined == NULL || x->sliced.items == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < x->problem.operand_count; i++) mark(x->problem.operands[i], joined);
+    for (size_t i = 0; i < names.count; i++) {
+        uint32_t label = 0;
+        while (label < network->label_count && network->names[label] != names.items[i]) label++;
+        if (label == network->label_count) return wrong_label(x, names.items[i], "is no label of the expression");
+        if (seen[label]) return wrong_label(x, names.items[i], "is named twice");
+        seen[label] = true;
+        if (joined[label] && !is_empty(x->extents[label])) x->sliced.items[x->sliced.count++] = label;
+    }
+    return NULL;
+}
+
+weft_status *einsum_expression_order(einsum_expression *expression, const einsum_policy *policy, weft_dtype dtype)
+{
+    WEFT_TRY(fill_pairs(expression, policy, dtype));
+    return fill_sliced(expression, policy->sliced);
 }

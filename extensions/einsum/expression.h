@@ -10,14 +10,15 @@
 typedef struct einsum_policy {
     enum { EINSUM_POLICY_AUTO, EINSUM_POLICY_LEFT, EINSUM_POLICY_PATH } kind;
     weft_ints path;         /* PATH only */
+    weft_ints sliced;       /* names of labels; not AUTO */
     einsum_planner planner; /* AUTO only */
 } einsum_policy;
 
 /* "auto", "left", "path". */
 const char *einsum_policy_name(const einsum_policy *policy);
-/* `planner` is a text that planner.h reads. */
-weft_status *einsum_policy_parse(const einsum_arena *arena, const char *name, weft_ints path, const char *planner,
-                                 einsum_policy *out_policy) WEFT_MUST_USE;
+/* `planner` is a text that planner.h reads; lists stay the caller's. */
+weft_status *einsum_policy_parse(const einsum_arena *arena, const char *name, weft_ints path, weft_ints sliced,
+                                 const char *planner, einsum_policy *out_policy) WEFT_MUST_USE;
 /* Whether the order depends on the extents of `operand_count` operands. */
 bool einsum_policy_needs_extents(const einsum_policy *policy, size_t operand_count);
 
@@ -42,7 +43,7 @@ weft_status *einsum_expression_bind(einsum_expression *expression, size_t operan
                                     weft_graph *graph) WEFT_MUST_USE;
 /* Fills `problem`. Symbolic extents count as one element in its sizes. */
 weft_status *einsum_expression_reduce(einsum_expression *expression) WEFT_MUST_USE;
-/* Fills `pairs` for elements of `dtype`; extents must be static where the policy needs them. */
+/* Fills `pairs` and `sliced` for elements of `dtype`; extents must be static where the policy needs them. */
 weft_status *einsum_expression_order(einsum_expression *expression, const einsum_policy *policy,
                                      weft_dtype dtype) WEFT_MUST_USE;
 

@@ -6,7 +6,7 @@ weft_status *einsum_op_read(einsum_expression *expression, const weft_attr *attr
                             const weft_shape *shapes, weft_graph *graph, einsum_policy *out_policy)
 {
     WEFT_TRY(einsum_policy_parse(&expression->arena, attrs[EINSUM_ATTR_ORDER].data, attrs[EINSUM_ATTR_PATH].ints,
-                                 attrs[EINSUM_ATTR_PLANNER].data, out_policy));
+                                 attrs[EINSUM_ATTR_SLICED].ints, attrs[EINSUM_ATTR_PLANNER].data, out_policy));
     WEFT_TRY(einsum_expression_parse(expression, attrs[EINSUM_ATTR_EQUATION].data, false));
     WEFT_TRY(einsum_expression_bind(expression, operand_count, shapes, graph));
     return einsum_expression_reduce(expression);
@@ -43,7 +43,7 @@ static weft_status *infer_with(const weft_infer_context *context, einsum_express
     if (shapes == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < context->input_count; i++) shapes[i] = context->inputs[i].shape;
     WEFT_TRY(einsum_op_read(x, context->attrs, context->input_count, shapes, context->graph, &policy));
-    if (policy.kind == EINSUM_POLICY_PATH) WEFT_TRY(einsum_expression_order(x, &policy, context->inputs[0].dtype));
+    if (policy.kind != EINSUM_POLICY_AUTO) WEFT_TRY(einsum_expression_order(x, &policy, context->inputs[0].dtype));
     return fill_type(context, x, out_types);
 }
 
@@ -87,9 +87,8 @@ static weft_status *lower(weft_graph *graph, const weft_op_def *op, const weft_a
 /* ---- the op ---- */
 
 static const weft_attr_def attributes[EINSUM_ATTR_COUNT] = {
-    [EINSUM_ATTR_EQUATION] = {"equation", WEFT_ATTR_STRING},
-    [EINSUM_ATTR_ORDER] = {"order", WEFT_ATTR_STRING},
-    [EINSUM_ATTR_PATH] = {"path", WEFT_ATTR_INTS},
+    [EINSUM_ATTR_EQUATION] = {"equation", WEFT_ATTR_STRING}, [EINSUM_ATTR_ORDER] = {"order", WEFT_ATTR_STRING},
+    [EINSUM_ATTR_PATH] = {"path", WEFT_ATTR_INTS},           [EINSUM_ATTR_SLICED] = {"sliced", WEFT_ATTR_INTS},
     [EINSUM_ATTR_PLANNER] = {"planner", WEFT_ATTR_STRING},
 };
 

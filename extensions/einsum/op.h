@@ -7,7 +7,14 @@
 #define EINSUM_OP_NAME "einsum.einsum"
 
 /* Its attributes, in the order of the schema. */
-enum { EINSUM_ATTR_EQUATION, EINSUM_ATTR_ORDER, EINSUM_ATTR_PATH, EINSUM_ATTR_PLANNER, EINSUM_ATTR_COUNT };
+enum {
+    EINSUM_ATTR_EQUATION,
+    EINSUM_ATTR_ORDER,
+    EINSUM_ATTR_PATH,
+    EINSUM_ATTR_SLICED,
+    EINSUM_ATTR_PLANNER,
+    EINSUM_ATTR_COUNT
+};
 
 extern const weft_op_def einsum_op;
 

@@ -2,6 +2,7 @@
 /* Plans as callers see them. */
 #include "labels.h"
 #include "request.h"
+#include "slices.h"
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -100,21 +101,63 @@ static weft_status *fill_nested(weft_einsum_plan *plan)
     return text.failed ? weft_status_out_of_memory() : NULL;
 }
 
+static weft_status *fill_sliced(weft_einsum_plan *plan)
+{
+    einsum_labels sliced = plan->expression.sliced;
+    int64_t *names = einsum_arena_allocate(&plan->expression.arena, sliced.count, sizeof *names);
+    if (names == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < sliced.count; i++) names[i] = plan->expression.network.names[sliced.items[i]];
+    plan->sliced = (weft_ints){sliced.count, names};
+    return NULL;
+}
+
+/* What the steps cost, all turns of the loop together. */
+typedef struct bill {
+    einsum_score scores[2]; /* TIME, FLOPS */
+    einsum_cost costs[2];
+} bill;
+
+static void add_step(bill *b, einsum_step step, double turns)
+{
+    for (size_t i = 0; i < 2; i++) {
+        einsum_cost cost = einsum_score_step(&b->scores[i], step);
+        cost.major += turns;
+        b->costs[i] = einsum_score_add(&b->scores[i], b->costs[i], cost);
+    }
+}
+
+static weft_status *add_steps(weft_einsum_plan *plan, einsum_walk *walk, bill *b)
+{
+    einsum_expression *x = &plan->expression;
+    einsum_slices slices = {.arena = &x->arena,
+                            .problem = &x->problem,
+                            .pairs = x->pairs,
+                            .results = walk->values,
+                            .extents = x->extents,
+                            .sliced = x->sliced};
+    WEFT_TRY(einsum_slices_init(&slices));
+    double turns = einsum_slices_turns(&slices);
+    for (size_t k = 0; k + 1 < x->problem.operand_count; k++) {
+        size_t value = walk->value_count;
+        if (!einsum_walk_join(walk, x->pairs[k])) return weft_status_out_of_memory();
+        add_step(b, einsum_slices_step(&slices, value, walk->step), slices.inside[value] ? turns : 0);
+    }
+    return NULL;
+}
+
 static weft_status *fill_values(weft_einsum_plan *plan, const einsum_planner *planner, weft_dtype dtype)
 {
     einsum_walk walk;
     einsum_expression *x = &plan->expression;
-    einsum_score score = einsum_planner_score(planner, WEFT_EINSUM_TIME, dtype);
-    einsum_cost seconds = EINSUM_NO_COST;
+    bill b = {.scores = {einsum_planner_score(planner, WEFT_EINSUM_TIME, dtype),
+                         einsum_planner_score(planner, WEFT_EINSUM_FLOPS, dtype)},
+              .costs = {EINSUM_NO_COST, EINSUM_NO_COST}};
     WEFT_TRY(einsum_walk_init(&walk, &x->arena, &x->problem));
-    for (size_t k = 0; k + 1 < x->problem.operand_count; k++) {
-        if (!einsum_walk_join(&walk, x->pairs[k])) return weft_status_out_of_memory();
-        seconds = einsum_score_add(&score, seconds, einsum_score_step(&score, walk.step));
-    }
+    WEFT_TRY(add_steps(plan, &walk, &b));
     plan->values = walk.values;
-    plan->seconds = exp2(seconds.major);
-    plan->log10_flops = walk.cost.log2_flops > 0 ? walk.cost.log2_flops * log10(2) : 0;
-    plan->log2_size = walk.cost.log2_size > 0 ? walk.cost.log2_size : 0;
+    plan->seconds = exp2(b.costs[0].major);
+    plan->log10_flops = fmax(b.costs[1].major * log10(2), 0);
+    plan->log2_size = fmax(b.costs[1].minor, 0);
     if (x->network.operand_count > 1) return NULL;
     for (size_t i = 0; i < x->problem.output.count; i++)
         plan->log2_size += x->problem.log2_extents[x->problem.output.items[i]];
@@ -135,6 +178,7 @@ static weft_status *fill(weft_einsum_plan *plan, const char *text, size_t operan
     WEFT_TRY(fill_shape(plan));
     WEFT_TRY(fill_path(plan));
     WEFT_TRY(fill_ssa(plan));
+    WEFT_TRY(fill_sliced(plan));
     WEFT_TRY(fill_nested(plan));
     return fill_values(plan, &request.policy.planner, request.dtype);
 }

@@ -35,6 +35,11 @@ weft_ints weft_einsum_plan_shape(const weft_einsum_plan *plan)
     return plan->shape;
 }
 
+weft_ints weft_einsum_plan_sliced(const weft_einsum_plan *plan)
+{
+    return plan->sliced;
+}
+
 weft_ints weft_einsum_plan_ssa(const weft_einsum_plan *plan)
 {
     return plan->ssa;

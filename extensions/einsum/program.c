@@ -36,7 +36,7 @@ static void *put_ints(void *at, weft_ints ints)
 static size_t key_size(const einsum_call *call)
 {
     size_t size = strlen(call->text) + strlen(call->order) + strlen(call->planner) + 3;
-    size += sizeof call->dtype + sizeof(size_t) + call->path.count * sizeof(int64_t);
+    size += sizeof call->dtype + 2 * sizeof(size_t) + (call->path.count + call->sliced.count) * sizeof(int64_t);
     for (size_t i = 0; i < call->operand_count; i++) size += sizeof(size_t) + call->shapes[i].count * sizeof(int64_t);
     return size;
 }
@@ -44,7 +44,7 @@ static size_t key_size(const einsum_call *call)
 static void fill_key(const einsum_call *call, void *at)
 {
     at = put(at, &call->dtype, sizeof call->dtype);
-    at = put_ints(at, call->path);
+    at = put_ints(put_ints(at, call->path), call->sliced);
     for (size_t i = 0; i < call->operand_count; i++) at = put_ints(at, call->shapes[i]);
     at = put_text(at, call->text);
     at = put_text(at, call->order);

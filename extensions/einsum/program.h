@@ -12,7 +12,7 @@
 typedef struct einsum_call {
     const char *text, *order,
         *planner; /* `text` may be as a caller wrote it, the others mean something to `read` only */
-    weft_ints path;
+    weft_ints path, sliced;
     weft_dtype dtype;
     size_t operand_count;
     const weft_ints *shapes;

@@ -22,6 +22,9 @@ static weft_status *check_options(const einsum_arena *arena, const weft_einsum_o
     else if (options->order != WEFT_EINSUM_NESTED && options->nested != NULL)
         fault = "nested goes with order NESTED only";
     else if (!path && options->path.count > 0) fault = "a path goes with the orders PATH and SSA only";
+    else if (options->sliced.count > 0 && (options->order == WEFT_EINSUM_AUTO || options->order == WEFT_EINSUM_TREE))
+        fault = "sliced labels go with a given order, not with AUTO or TREE";
+    else if (options->sliced.count > 0 && options->sliced.items == NULL) fault = "sliced is NULL but not empty";
     else if ((unsigned)options->dtype >= WEFT_DTYPE_COUNT) fault = "dtype is none of weft_dtype";
     else if (options->path.count > 0 && options->path.items == NULL) fault = "the path is NULL but not empty";
     if (fault == NULL) return NULL;
@@ -100,8 +103,8 @@ static weft_status *ssa_policy(einsum_expression *x, weft_ints values, einsum_po
     return keep_pairs(x, pairs, out_policy);
 }
 
-static weft_status *find_policy(einsum_expression *x, const weft_einsum_options *options, const char *equation,
-                                einsum_policy *out_policy)
+static weft_status *find_order(einsum_expression *x, const weft_einsum_options *options, const char *equation,
+                               einsum_policy *out_policy)
 {
     switch (options->order) {
     case WEFT_EINSUM_LEFT: *out_policy = (einsum_policy){.kind = EINSUM_POLICY_LEFT}; break;
@@ -113,6 +116,14 @@ static weft_status *find_policy(einsum_expression *x, const weft_einsum_options 
         return check_tree(x, options->tree, equation);
     case WEFT_EINSUM_AUTO: return einsum_planner_from_options(&x->arena, options, &out_policy->planner);
     }
+    return NULL;
+}
+
+static weft_status *find_policy(einsum_expression *x, const weft_einsum_options *options, const char *equation,
+                                einsum_policy *out_policy)
+{
+    WEFT_TRY(find_order(x, options, equation, out_policy));
+    out_policy->sliced = options->order == WEFT_EINSUM_TREE ? options->tree->sliced : options->sliced;
     return NULL;
 }
 

@@ -9,7 +9,7 @@
 struct weft_einsum_plan {
     einsum_expression expression;
     const char *equation; /* flat, explicit, without white space */
-    weft_ints path, ssa, shape;
+    weft_ints path, ssa, sliced, shape;
     const char *order, *nested;
     const einsum_labels *values; /* operands as the problem has them, then results */
     double seconds, log10_flops, log2_size;

@@ -57,6 +57,7 @@ static weft_status *run_in(const weft_kernel_context *context, einsum_arena *are
                         .order = attrs[EINSUM_ATTR_ORDER].data,
                         .planner = attrs[EINSUM_ATTR_PLANNER].data,
                         .path = attrs[EINSUM_ATTR_PATH].ints,
+                        .sliced = attrs[EINSUM_ATTR_SLICED].ints,
                         .dtype = context->inputs[0].dtype,
                         .operand_count = context->input_count,
                         .shapes = shapes,

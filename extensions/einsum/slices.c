@@ -38,6 +38,34 @@ weft_status *einsum_slices_init(einsum_slices *slices)
     return NULL;
 }
 
+double einsum_slices_turns(const einsum_slices *slices)
+{
+    double turns = 0;
+    for (size_t i = 0; i < slices->sliced.count; i++) turns += slices->problem->log2_extents[slices->sliced.items[i]];
+    return turns;
+}
+
+static bool has_label(einsum_labels labels, uint32_t label)
+{
+    return einsum_labels_find(labels, label) < labels.count;
+}
+
+einsum_step einsum_slices_step(const einsum_slices *slices, size_t value, einsum_step step)
+{
+    if (!slices->inside[value]) return step;
+    einsum_pair pair = slices->pairs[value - slices->problem->operand_count];
+    for (size_t i = 0; i < slices->sliced.count; i++) {
+        uint32_t label = slices->sliced.items[i];
+        double size = slices->problem->log2_extents[label];
+        bool in_a = has_label(slices->results[pair.a], label), in_b = has_label(slices->results[pair.b], label);
+        if (in_a) step.a -= size;
+        if (in_b) step.b -= size;
+        if (in_a || in_b) step.work -= size;
+        if (has_label(slices->results[value], label)) step.result -= size;
+    }
+    return step;
+}
+
 einsum_labels einsum_slices_rest(const einsum_slices *slices, einsum_labels labels)
 {
     einsum_labels rest = {0, einsum_arena_allocate(slices->arena, labels.count, sizeof *rest.items)};

@@ -23,6 +23,10 @@ typedef struct einsum_slices {
 
 /* Fills `inside` and `last` from what is set. */
 weft_status *einsum_slices_init(einsum_slices *slices) WEFT_MUST_USE;
+/* log2 of the number of turns of the loop. */
+double einsum_slices_turns(const einsum_slices *slices);
+/* A step that makes `value`, as one turn takes it if it is inside. */
+einsum_step einsum_slices_step(const einsum_slices *slices, size_t value, einsum_step step);
 /* `labels` without the sliced ones; items NULL when out of memory. */
 einsum_labels einsum_slices_rest(const einsum_slices *slices, einsum_labels labels);
 /* Traces the loop; `values` has the values from outside that it needs. */

@@ -40,6 +40,7 @@ static weft_status *trace(einsum_expression *x, weft_graph *graph, const char *t
     weft_attr attrs[] = {{.data = request.equation, .size = strlen(request.equation)},
                          {.data = order, .size = strlen(order)},
                          {.ints = request.policy.path},
+                         {.ints = request.policy.sliced},
                          {.data = request.planner, .size = strlen(request.planner)}};
     *out_tensor = weft_trace(graph, EINSUM_OP_NAME, operands, attrs);
     return NULL;

@@ -21,6 +21,8 @@ typedef struct expression {
     int output[2 * RANK];
     int64_t output_shape[2 * RANK];
     double expected[ELEMENTS];
+    bool numbers; /* labels of the text */
+    bool used[LABELS];
     char text[512];
 } expression;
 
@@ -92,7 +94,7 @@ static char *print_term(char *at, bool numbers, size_t rank, const int *labels)
 static void print(expression *e)
 {
     char *at = e->text;
-    bool numbers = draw(3) == 0;
+    bool numbers = e->numbers = draw(3) == 0;
     for (size_t i = 0; i < e->count; i++) {
         if (i > 0) *at++ = ',';
         at = print_term(at, numbers, e->operands[i].rank, e->operands[i].labels);
@@ -138,17 +140,29 @@ static void compute(expression *e)
 
 static void make(expression *e)
 {
-    bool used[LABELS];
     for (size_t i = 0; i < LABELS; i++) e->extents[i] = draw(40) == 0 ? 0 : 1 + draw(4);
     e->count = 1 + draw(OPERANDS);
     for (size_t i = 0; i < e->count; i++) fill_operand(e, &e->operands[i], 2 + draw(LABELS - 1));
-    settle_extents(e, used);
-    fill_output(e, used);
+    settle_extents(e, e->used);
+    fill_output(e, e->used);
     print(e);
     compute(e);
 }
 
 /* ---- comparing ---- */
+
+/* The code points of the letters that are printed. */
+static const int64_t code_points[LABELS] = {'a', 'B', 0x3be, 0x5b57, 'i', 0x1f600, 'z'};
+
+/* One time in three, two labels in three. */
+static void fill_sliced(const expression *e, weft_einsum_options *options, int64_t *sliced)
+{
+    size_t count = 0;
+    if (options->order == WEFT_EINSUM_AUTO || draw(3)) return;
+    for (int label = 0; label < LABELS; label++)
+        if (e->used[label] && draw(3)) sliced[count++] = e->numbers ? 100 * label : code_points[label];
+    options->sliced = (weft_ints){count, sliced};
+}
 
 static void fill_order(size_t count, weft_einsum_options *options, int64_t *path)
 {
@@ -175,12 +189,13 @@ static void check(const expression *e, const weft_array *result)
 
 static void run(weft_executor *executor, const expression *e)
 {
-    int64_t path[2 * OPERANDS];
+    int64_t path[2 * OPERANDS], sliced[LABELS];
     weft_einsum_options options;
     weft_array *operands[OPERANDS], *result;
     for (size_t i = 0; i < e->count; i++) operands[i] = e->operands[i].array;
     for (unsigned way = 0; way < WEFT_TEST_WAYS; way++) {
         fill_order(e->count, &options, path);
+        fill_sliced(e, &options, sliced);
         weft_test_einsum call = {
             .text = e->text, .count = e->count, .operands = operands, .options = &options, .way = way};
         weft_status *status = weft_test_einsum_run(executor, &call, &result);

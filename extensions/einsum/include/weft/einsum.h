@@ -66,7 +66,11 @@ typedef struct weft_einsum_options {
      * values a0, b0, ..., operand i being value i and the result of step k value operand count + k */
     weft_ints path;
     const char *nested;           /* NESTED: NULL, or a tree of operand numbers: "(0,2),1" */
-    const weft_einsum_plan *tree; /* TREE: a plan of the same expression and extents */
+    const weft_einsum_plan *tree; /* TREE: a plan of the same expression and extents, sliced as that is */
+    /* All but AUTO and TREE: labels (code points or numbers; -1 - i for axis i of the ellipsis) that are done one
+     * element at a time, in a loop with one accumulator, so that no intermediate has them. Short floats are added up as
+     * f32 */
+    weft_ints sliced;
     /* AUTO: how long to search. The order depends on the seed, not on the number of threads. */
     uint64_t seed;
     uint64_t moves; /* changes of the order that are tried; 0: in proportion to the time that contracting takes */
@@ -131,6 +135,9 @@ weft_ints weft_einsum_plan_path(const weft_einsum_plan *plan);
 weft_ints weft_einsum_plan_ssa(const weft_einsum_plan *plan);
 /* The order as a tree of operand numbers, as options.nested takes it: "((0,2),1)"; "0" for one operand. */
 const char *weft_einsum_plan_nested(const weft_einsum_plan *plan);
+/* Labels that are done one element at a time, as options take them; none unless options asked for it. Costs and sizes
+ * of steps are those of all turns together, and of one. */
+weft_ints weft_einsum_plan_sliced(const weft_einsum_plan *plan);
 /* The shape of the result. */
 weft_ints weft_einsum_plan_shape(const weft_einsum_plan *plan);
 
