@@ -25,7 +25,8 @@ class Instances(Command):
     def plan(self, *arguments, name="chain.json"):
         status, out, error = self.weft("einsum", "--instance", name, "--plan-only", *arguments)
         self.assertEqual((status, error), (OK, ""))
-        return out
+        self.assertRegex(out, r"\npredicted ms        [0-9.e+-]+\n")
+        return "".join(line for line in out.splitlines(True) if not line.startswith("predicted ms"))
 
     def breaks(self, data, sentence, *arguments):
         self.write("bad.json", data)
@@ -76,6 +77,26 @@ class Plan(Instances):
                 self.write("order", text)
                 self.assertEqual(self.last("--order", "order", "--print-order", "path", name=name), path)
                 self.assertEqual(self.last("--order", "order", "--print-order", "nested", name=name), nested)
+
+    def test_objectives(self):
+        for objective in ["time", "flops", "size", "write", "combo"]:
+            self.assertEqual(self.plan("--objective", objective, "--threads", "1", "--seed", "7").splitlines()[0],
+                             "operands            4")
+
+    def test_machine(self):
+        """A step takes the overhead at least."""
+        machine = {"rates": [1e9, 1e9, 1e9, 1e9], "bandwidth": 1e9, "overhead": 0.5}
+        self.write("machine.json", machine)
+        stats = json.loads(self.plan("--machine", "machine.json", "--stats").splitlines()[-1])
+        self.assertAlmostEqual(stats["predicted_ms"], 1500, 1)
+        call = ["einsum", "--instance", "chain.json", "--plan-only", "--machine", "bad"]
+        for bad, sentence in [("[]", "bad is no JSON object"),
+                              ({**machine, "rates": [1]}, 'bad: "rates" must be a list of 4 numbers'),
+                              ({**machine, "rates": [1, 2, 3, "4"]}, 'bad: "rates" must be a number above 0'),
+                              ({**machine, "bandwidth": 0}, 'bad: "bandwidth" must be a number above 0'),
+                              ({"rates": [1, 2, 3, 4], "bandwidth": 3}, 'bad: "overhead" must be a number above 0')]:
+            self.write("bad", bad)
+            self.refuses(FAILED, f"einsum: {sentence}", *call)
 
     def test_tree(self):
         out = self.plan("--optimize", "path:1-2,0-2,0-1", "--print-order", "tree")
@@ -157,7 +178,14 @@ class Failures(Instances):
         for sentence, arguments in [
                 ("an expression and arrays are needed, or --instance; 'weft help einsum' tells more", ["ij->"]),
                 ("--instance says what is contracted; 'ij->' has no place beside it", ["ij->", "--instance", "x.json"]),
-                ("--seed goes with --instance", ["ij->", "a.npy", "--seed", "3"]),
+                ("--dtype goes with --instance", ["ij->", "a.npy", "--dtype", "f32"]),
+                ("--time-budget takes a number above 0, not '0'", ["ij->", "a.npy", "--time-budget", "0"]),
+                ("--time-budget takes a number above 0, not 'nan'", ["ij->", "a.npy", "--time-budget", "nan"]),
+                ("--time-budget takes a number above 0, not '1s'", ["ij->", "a.npy", "--time-budget", "1s"]),
+                ("--objective takes one of time|flops|size|write|combo, not 'speed'",
+                 ["ij->", "a.npy", "--objective", "speed"]),
+                ("--time-budget and --moves both say how long to search",
+                 ["ij->", "a.npy", "--time-budget", "1", "--moves", "1"]),
                 ("--repeat asks for a run, which --plan-only leaves out",
                  ["ij->", "a.npy", "--plan-only", "--repeat", "2"]),
                 ("--check goes with --instance", ["ij->", "a.npy", "--check"]),

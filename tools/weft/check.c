@@ -116,12 +116,13 @@ static weft_status *run_swapped(const weft_contraction *x, cJSON *stats)
 
 weft_status *weft_contraction_check(const weft_contraction *contraction, cJSON *stats)
 {
-    const weft_einsum_options others[] = {{.size = sizeof *others, .minimize = WEFT_EINSUM_SIZE},
-                                          {.size = sizeof *others},
-                                          {.size = sizeof *others, .order = WEFT_EINSUM_LEFT}};
+    static const weft_einsum_minimize objectives[] = {WEFT_EINSUM_SIZE, WEFT_EINSUM_FLOPS, WEFT_EINSUM_TIME};
     bool done = false;
-    for (size_t i = 0; i < sizeof others / sizeof *others && !done; i++)
-        WEFT_TRY(try_order(contraction, &others[i], stats, &done));
+    for (size_t i = 0; i < sizeof objectives / sizeof *objectives && !done; i++) {
+        weft_einsum_options options = contraction->planner.options;
+        options.minimize = objectives[i];
+        WEFT_TRY(try_order(contraction, &options, stats, &done));
+    }
     if (!done) WEFT_TRY(try_rotations(contraction, stats, &done));
     return done ? NULL : run_swapped(contraction, stats);
 }

@@ -42,6 +42,7 @@ weft_status *weft_contraction_load_arrays(weft_contraction *contraction)
     if (x->text == NULL || x->shapes == NULL || contraction->arrays == NULL) return weft_status_out_of_memory();
     strcpy(x->text, operands[0]);
     for (size_t i = 0; i < x->count; i++) WEFT_TRY(load_array(operands[i + 1], &contraction->arrays[i], &x->shapes[i]));
+    x->dtype = weft_array_dtype(contraction->arrays[0]);
     return NULL;
 }
 

@@ -4,6 +4,7 @@
 /* One einsum on the command line: what is contracted, the arrays, and how it is planned and run. */
 #include <weft/einsum.h>
 #include "instance.h"
+#include "planner.h"
 #include "session.h"
 
 typedef struct weft_contraction {
@@ -11,6 +12,7 @@ typedef struct weft_contraction {
     const char *path;       /* of the instance, or NULL */
     weft_instance instance; /* the expression and its shapes, from wherever they come */
     weft_array **arrays;    /* by operand; NULL before there are any */
+    weft_planner planner;
     weft_einsum_plan *plan;
     weft_plugins plugins;
     weft_session session;

@@ -26,7 +26,7 @@ static bool has(const einsum_job *job, const char *option)
 
 static weft_status *check_arguments(const einsum_job *job)
 {
-    static const char *const with_instance[] = {"--dtype", "--seed", "--check"};
+    static const char *const with_instance[] = {"--dtype", "--check"};
     static const char *const with_run[] = {"-o", "--check", "--repeat", "--profile", "--trace", "--symbolic"};
     size_t count = job->x.arguments->operand_count;
     if (job->x.path != NULL && count > 0)
@@ -60,14 +60,17 @@ static weft_status *load_instance(einsum_job *job)
 
 static weft_einsum_options order_options(const einsum_job *job)
 {
-    return (weft_einsum_options){.size = sizeof(weft_einsum_options),
-                                 .order = job->order.order,
-                                 .path = job->order.path,
-                                 .nested = job->order.nested};
+    weft_einsum_options options = job->x.planner.options;
+    options.order = job->order.order;
+    options.path = job->order.path;
+    options.nested = job->order.nested;
+    return options;
 }
 
 static weft_status *plan(einsum_job *job)
 {
+    WEFT_TRY(weft_planner_init(&job->x.planner, job->x.arguments));
+    job->x.planner.options.dtype = job->x.instance.dtype;
     WEFT_TRY(weft_order_init(&job->order, job->x.arguments, job->x.instance.count));
     weft_einsum_options options = order_options(job);
     double begin = weft_clock_ms();
@@ -95,6 +98,7 @@ static weft_status *print_plan(const einsum_job *job)
         printf("labels              %zu\n", weft_einsum_plan_label_count(job->x.plan));
         printf("log10 multiplies    %.4f\n", weft_einsum_plan_log10_flops(job->x.plan));
         printf("log2 largest result %.4f\n", weft_einsum_plan_log2_size(job->x.plan));
+        printf("predicted ms        %.4g\n", 1e3 * weft_einsum_plan_seconds(job->x.plan));
     }
     WEFT_TRY(weft_order_print(job->x.plan, job->x.arguments));
     return tree == NULL ? NULL : weft_tree_save(job->x.plan, tree);
@@ -122,6 +126,7 @@ static void fill_stats(const einsum_job *job, cJSON *stats)
     cJSON_AddNumberToObject(stats, "labels", (double)weft_einsum_plan_label_count(job->x.plan));
     cJSON_AddNumberToObject(stats, "log10_flops", weft_einsum_plan_log10_flops(job->x.plan));
     cJSON_AddNumberToObject(stats, "log2_size", weft_einsum_plan_log2_size(job->x.plan));
+    cJSON_AddNumberToObject(stats, "predicted_ms", 1e3 * weft_einsum_plan_seconds(job->x.plan));
     cJSON_AddStringToObject(stats, "order", weft_einsum_plan_order(job->x.plan));
 }
 
@@ -189,9 +194,9 @@ static const weft_option options[] = {
     {"-o", WEFT_OPTION_TEXT, "OUT.npy", "write the result there instead of printing it"},
     {"--instance", WEFT_OPTION_TEXT, "FILE.json", "contract what the file describes, on operands made up"},
     {"--dtype", WEFT_OPTION_TEXT, "f32|f64|c64|...", "of these operands (the file's, or f32)"},
-    {"--seed", WEFT_OPTION_COUNT, "N", "of their numbers (1)"},
     {"--plan-only", WEFT_OPTION_FLAG, NULL, "find the order, and run nothing"},
     WEFT_ORDER_OPTIONS,
+    WEFT_PLANNER_OPTIONS,
     {"--tree", WEFT_OPTION_TEXT, "FILE.svg|FILE.dot|FILE.txt", "draw the contraction tree there"},
     {"--check", WEFT_OPTION_FLAG, NULL, "contract in another order too, and compare the results"},
     {"--symbolic", WEFT_OPTION_FLAG, NULL, "leave extents open until the run, but for those of one"},

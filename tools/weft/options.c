@@ -51,6 +51,11 @@ static weft_status *parse_value(weft_option_value *value)
         if (end == value->text || *end != 0 || errno != 0 || value->count < 1 || value->count > 1000000000)
             return weft_misuse("%s takes an integer from 1 to 1000000000, not '%s'", option->name, value->text);
         return NULL;
+    case WEFT_OPTION_NUMBER:
+        value->number = strtod(value->text, &end);
+        if (end == value->text || *end != 0 || !(value->number > 0) || !(value->number < 1e300))
+            return weft_misuse("%s takes a number above 0, not '%s'", option->name, value->text);
+        return NULL;
     case WEFT_OPTION_CHOICE:
         if (!is_choice(option->value, value->text))
             return weft_misuse("%s takes one of %s, not '%s'", option->name, option->value, value->text);
@@ -126,4 +131,10 @@ long weft_arguments_count(const weft_arguments *arguments, const char *name, lon
 {
     const weft_option_value *value = weft_arguments_find(arguments, name);
     return value == NULL ? otherwise : value->count;
+}
+
+double weft_arguments_number(const weft_arguments *arguments, const char *name, double otherwise)
+{
+    const weft_option_value *value = weft_arguments_find(arguments, name);
+    return value == NULL ? otherwise : value->number;
 }

@@ -5,10 +5,11 @@
 #include <weft/base.h>
 
 typedef enum weft_option_kind {
-    WEFT_OPTION_FLAG,  /* no value */
-    WEFT_OPTION_TEXT,  /* any value */
-    WEFT_OPTION_COUNT, /* an integer from 1 */
-    WEFT_OPTION_CHOICE /* one of those that `value` names: "llvm|ref" */
+    WEFT_OPTION_FLAG,   /* no value */
+    WEFT_OPTION_TEXT,   /* any value */
+    WEFT_OPTION_COUNT,  /* an integer from 1 */
+    WEFT_OPTION_NUMBER, /* a number above 0 */
+    WEFT_OPTION_CHOICE  /* one of those that `value` names: "llvm|ref" */
 } weft_option_kind;
 
 typedef struct weft_option {
@@ -27,6 +28,7 @@ typedef struct weft_option_value {
     const weft_option *option;
     const char *text;
     long count;
+    double number;
 } weft_option_value;
 
 /* A command line taken apart; texts are those of argv. */
@@ -50,4 +52,5 @@ void weft_arguments_finish(weft_arguments *arguments);
 const weft_option_value *weft_arguments_find(const weft_arguments *arguments, const char *name);
 const char *weft_arguments_text(const weft_arguments *arguments, const char *name, const char *otherwise);
 long weft_arguments_count(const weft_arguments *arguments, const char *name, long otherwise);
+double weft_arguments_number(const weft_arguments *arguments, const char *name, double otherwise);
 #endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_TOOLS_PLANNER_H
+#define WEFT_TOOLS_PLANNER_H
+/* What the planner of einsum is told on the command line. */
+#include <weft/einsum.h>
+#include "options.h"
+
+/* Rows of an option table; --threads, which the planner reads too, is one of a session. */
+#define WEFT_PLANNER_OPTIONS                                                                                           \
+    {"--objective", WEFT_OPTION_CHOICE, "time|flops|size|write|combo", "what the order makes small (time)"},           \
+        {"--time-budget", WEFT_OPTION_NUMBER, "SECONDS",                                                               \
+         "search for so long: the order then depends on the load of the machine too"},                                 \
+        {"--moves", WEFT_OPTION_COUNT, "N", "try so many changes of the order (as many as pay)"},                      \
+        {"--seed", WEFT_OPTION_COUNT, "N", "of the search, and of operands made up (1)"},                              \
+    {                                                                                                                  \
+        "--machine", WEFT_OPTION_TEXT, "FILE.json",                                                                    \
+            "what predicted times are for: \"rates\", \"bandwidth\", \"overhead\""                                     \
+    }
+
+typedef struct weft_planner {
+    weft_einsum_machine machine;
+    weft_einsum_options options; /* all but the order; points to the machine if there is one */
+} weft_planner;
+
+weft_status *weft_planner_init(weft_planner *planner, const weft_arguments *arguments) WEFT_MUST_USE;
+#endif
