@@ -25,10 +25,8 @@ typedef struct einsum_totals {
     double log2_size;  /* the largest result of a step; -INFINITY for none */
 } einsum_totals;
 
-/* Whether `x` is less than `y` under `minimize`. */
-bool einsum_totals_less(einsum_totals x, einsum_totals y, weft_einsum_minimize minimize);
-
-/* Finds a good order for elements of `dtype`: the best there is for few operands. */
+/* Finds a good order for elements of `dtype`: the best there is for few operands or where that is easy to find, the
+ * best of several starts for others. Deterministic. */
 weft_status *einsum_plan_find(einsum_arena *arena, const einsum_problem *problem, const einsum_planner *planner,
                               weft_dtype dtype, einsum_pair *out_pairs) WEFT_MUST_USE;
 
@@ -53,13 +51,4 @@ weft_status *einsum_walk_init(einsum_walk *walk, einsum_arena *arena, const eins
  * memory.
  */
 bool einsum_walk_join(einsum_walk *walk, einsum_pair pair);
-/* log2 of the elements of the result that joining two live values would have. */
-double einsum_walk_result_size(einsum_walk *walk, size_t a, size_t b);
-
-/* The planners behind einsum_plan_find. */
-enum { EINSUM_EXACT_LIMIT = 8 };
-weft_status *einsum_plan_exact(einsum_arena *arena, const einsum_problem *problem, weft_einsum_minimize minimize,
-                               einsum_pair *out_pairs) WEFT_MUST_USE;
-weft_status *einsum_plan_greedy(einsum_arena *arena, const einsum_problem *problem, double cost_factor,
-                                einsum_pair *out_pairs, einsum_totals *out_cost) WEFT_MUST_USE;
 #endif

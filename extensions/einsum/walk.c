@@ -4,14 +4,6 @@
 
 enum { IN_A = 1, IN_B = 2 };
 
-bool einsum_totals_less(einsum_totals x, einsum_totals y, weft_einsum_minimize minimize)
-{
-    bool size_first = minimize == WEFT_EINSUM_SIZE;
-    double x_first = size_first ? x.log2_size : x.log2_flops, y_first = size_first ? y.log2_size : y.log2_flops;
-    if (x_first != y_first) return x_first < y_first;
-    return size_first ? x.log2_flops < y.log2_flops : x.log2_size < y.log2_size;
-}
-
 static void count_uses(einsum_walk *walk, einsum_labels labels)
 {
     for (size_t i = 0; i < labels.count; i++) walk->uses[labels.items[i]]++;
@@ -43,25 +35,6 @@ static void mark(einsum_walk *walk, einsum_labels labels, uint8_t bit)
 static void unmark(einsum_walk *walk, einsum_labels labels)
 {
     for (size_t i = 0; i < labels.count; i++) walk->marks[labels.items[i]] = 0;
-}
-
-double einsum_walk_result_size(einsum_walk *walk, size_t a, size_t b)
-{
-    const double *extents = walk->problem->log2_extents;
-    einsum_labels x = walk->values[a], y = walk->values[b];
-    double size = 0;
-    mark(walk, x, IN_A);
-    for (size_t i = 0; i < y.count; i++) {
-        uint32_t label = y.items[i];
-        if (walk->marks[label] == 0) size += extents[label];
-        else walk->marks[label] |= IN_B;
-    }
-    for (size_t i = 0; i < x.count; i++) {
-        uint32_t label = x.items[i];
-        if (walk->marks[label] == IN_A || walk->uses[label] > 2) size += extents[label];
-        walk->marks[label] = 0;
-    }
-    return size;
 }
 
 /* What one join is about; labels are appended to the result in three rounds. */

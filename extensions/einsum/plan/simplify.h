@@ -4,12 +4,19 @@
 /*
  * A problem as connected cores, and their orders as one of the problem:
  * - labels that always travel together become one, those that all operands and the output have are left out;
- * - operands with the same labels, or labels that are a subset of a neighbour's, are absorbed where no best order loses
- *   by it (a merge costs at most 4 times the larger of its sizes), which makes steps of their own;
+ * - operands are absorbed in one another, which makes steps of their own;
  * - what shares no label is a core by itself; cores are joined at the end, the smallest first.
  */
 #include "../plan.h"
 #include "core.h"
+
+typedef enum einsum_depth {
+    EINSUM_DEPTH_WHOLE, /* as SAFE, but one core, which need not be connected: for few operands */
+    EINSUM_DEPTH_SAFE,  /* absorbs operands with the same labels: some order with the fewest multiplications does so */
+    /* Also absorbs neighbours whose result is no larger than the larger of them, at up to 4 multiplications for each of
+     * its elements: an order of a large network hardly loses by it. */
+    EINSUM_DEPTH_FULL
+} einsum_depth;
 
 typedef struct einsum_simple {
     size_t core_count;
@@ -17,10 +24,12 @@ typedef struct einsum_simple {
     size_t **values;   /* by core, by leaf: the value of the problem it is */
     size_t step_count; /* absorptions, which come first */
     einsum_pair *steps;
-    double log2_common; /* elements over the labels left out: to be added to the sizes and costs of cores */
+    /* Elements over the labels left out: to be added to the sizes and costs of cores. For TIME: to log2_slowness and
+     * log2_bytes. */
+    double log2_common;
 } einsum_simple;
 
-weft_status *einsum_simplify_run(einsum_arena *arena, const einsum_problem *problem,
+weft_status *einsum_simplify_run(einsum_arena *arena, const einsum_problem *problem, einsum_depth depth,
                                  einsum_simple *out_simple) WEFT_MUST_USE;
 
 /* The order of the whole: absorptions, those of each core (core_pairs[i] has leaf_count - 1), joins of the results. */

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "simplify.h"
+#include "heap.h"
+#include "live.h"
+#include "random.h"
+#include <math.h>
+#include <string.h>
+
+static const uint32_t none = UINT32_MAX;
+
+/* ---- tables of what is equal ---- */
+
+/* Numbers by hash, open addressing; what is equal is for the caller to say. */
+typedef struct table {
+    size_t mask;
+    uint32_t *items; /* number + 1 */
+} table;
+
+static bool table_init(table *t, einsum_arena *arena, size_t count)
+{
+    size_t capacity = 16;
+    while (capacity < 2 * count) capacity *= 2;
+    t->mask = capacity - 1;
+    t->items = einsum_arena_allocate(arena, capacity, sizeof *t->items);
+    return t->items != NULL;
+}
+
+/* ---- absorbing ---- */
+
+typedef struct absorption {
+    einsum_live live;
+    table seen;
+    uint64_t *hashes; /* by value: of its set of labels */
+} absorption;
+
+static uint64_t hash_labels(const einsum_live_value *value)
+{
+    uint64_t hash = 0;
+    for (uint32_t i = 0; i < value->count; i++) hash += einsum_random_mix(value->held[i].label + UINT64_C(1));
+    return einsum_random_mix(hash);
+}
+
+/* The live value with the labels of `value`, which is added where there is none. */
+static uint32_t find_equal(absorption *a, uint32_t value)
+{
+    uint64_t hash = a->hashes[value] = hash_labels(&a->live.values[value]);
+    size_t at = (size_t)hash & a->seen.mask;
+    for (; a->seen.items[at] != 0; at = (at + 1) & a->seen.mask) {
+        uint32_t other = a->seen.items[at] - 1;
+        if (!a->live.values[other].gone && a->hashes[other] == hash && einsum_live_equal(&a->live, value, other))
+            return other;
+    }
+    a->seen.items[at] = value + 1;
+    return none;
+}
+
+/* Of the neighbours of `value`, the cheapest to merge with without growing. */
+static uint32_t find_cheap(absorption *a, uint32_t value)
+{
+    enum { MOST_PARTNERS = 16 };
+    uint32_t best = none;
+    double best_work = INFINITY, size = a->live.values[value].size;
+    einsum_live_look(&a->live, value, MOST_PARTNERS);
+    for (size_t k = 0; k < a->live.near_count; k++) {
+        einsum_near near = a->live.near[k];
+        double other = a->live.values[near.value].size, larger = fmax(size, other);
+        double work = size + other - near.shared, slack = 1e-9 * (1 + larger);
+        if (work - near.summed > larger + slack || work > larger + 2 + slack || work >= best_work) continue;
+        best = near.value;
+        best_work = work;
+    }
+    return best;
+}
+
+static bool absorb(absorption *a, einsum_arena *arena, bool cheap)
+{
+    size_t values = 2 * a->live.leaf_count;
+    a->hashes = einsum_arena_allocate(arena, values, sizeof *a->hashes);
+    if (a->hashes == NULL || !table_init(&a->seen, arena, values)) return false;
+    einsum_live_enter_leaves(&a->live);
+    for (uint32_t v = 0; v < a->live.value_count; v++) {
+        if (a->live.values[v].gone) continue;
+        uint32_t other = find_equal(a, v);
+        if (other == none && cheap) other = find_cheap(a, v);
+        if (other == none) continue;
+        if (!einsum_live_join(&a->live, other, v)) return false;
+        einsum_live_enter(&a->live, einsum_live_latest(&a->live));
+    }
+    return true;
+}
+
+/* ---- what is left, as cores ---- */
+
+/* Leaves are the live values, numbered from 0. */
+typedef struct rest {
+    einsum_arena *arena;
+    const einsum_live *live;
+    const einsum_problem *problem;
+    uint32_t leaf_count;
+    uint32_t *leaves;  /* by leaf: its value */
+    bool *in_output;   /* by label */
+    uint32_t *starts;  /* by label: where its leaves begin in `holders`; one more at the end */
+    uint32_t *holders; /* ascending for each label */
+    uint32_t *fused;   /* by label: the one it has become; `none` for those left out */
+    double *extents;   /* by label, fused ones included */
+    uint32_t *parts;   /* by leaf: one of its component (union-find), then the number of its core */
+    uint32_t dropped;  /* a leaf that another one has absorbed, or `none` */
+    double *sizes;     /* by leaf that is a root: log2 of the result of its component */
+    uint32_t *places;  /* by leaf: number in its core */
+    uint32_t *label_places;
+} rest;
+
+static bool rest_init(rest *r)
+{
+    size_t labels = r->live->label_count, leaves = r->live->leaf_count;
+    r->leaves = einsum_arena_allocate(r->arena, leaves, sizeof *r->leaves);
+    r->in_output = einsum_arena_allocate(r->arena, labels, sizeof *r->in_output);
+    r->starts = einsum_arena_allocate(r->arena, labels + 1, sizeof *r->starts);
+    r->fused = einsum_arena_allocate(r->arena, labels, sizeof *r->fused);
+    r->extents = einsum_arena_allocate(r->arena, labels, sizeof *r->extents);
+    r->parts = einsum_arena_allocate(r->arena, leaves, sizeof *r->parts);
+    r->sizes = einsum_arena_allocate(r->arena, leaves, sizeof *r->sizes);
+    r->places = einsum_arena_allocate(r->arena, leaves, sizeof *r->places);
+    r->label_places = einsum_arena_allocate(r->arena, labels, sizeof *r->label_places);
+    return r->leaves != NULL && r->in_output != NULL && r->starts != NULL && r->fused != NULL && r->extents != NULL &&
+           r->parts != NULL && r->sizes != NULL && r->places != NULL && r->label_places != NULL;
+}
+
+static bool fill_holders(rest *r)
+{
+    size_t labels = r->live->label_count;
+    for (uint32_t v = 0; v < r->live->value_count; v++) {
+        const einsum_live_value *value = &r->live->values[v];
+        if (value->gone) continue;
+        r->leaves[r->leaf_count++] = v;
+        for (uint32_t i = 0; i < value->count; i++) r->starts[value->held[i].label + 1]++;
+    }
+    for (size_t l = 0; l < labels; l++) r->starts[l + 1] += r->starts[l];
+    uint32_t *next = einsum_arena_allocate(r->arena, labels, sizeof *next);
+    r->holders = einsum_arena_allocate(r->arena, r->starts[labels], sizeof *r->holders);
+    if (next == NULL || r->holders == NULL) return false;
+    for (uint32_t leaf = 0; leaf < r->leaf_count; leaf++) {
+        const einsum_live_value *value = &r->live->values[r->leaves[leaf]];
+        for (uint32_t i = 0; i < value->count; i++) {
+            uint32_t label = value->held[i].label;
+            r->holders[r->starts[label] + next[label]++] = leaf;
+        }
+    }
+    return true;
+}
+
+static uint32_t holder_count(const rest *r, uint32_t label)
+{
+    return r->starts[label + 1] - r->starts[label];
+}
+
+static bool travels_with(const rest *r, uint32_t x, uint32_t y)
+{
+    return r->in_output[x] == r->in_output[y] && holder_count(r, x) == holder_count(r, y) &&
+           memcmp(r->holders + r->starts[x], r->holders + r->starts[y], holder_count(r, x) * sizeof *r->holders) == 0;
+}
+
+/* The first label that has the holders of `label`; itself where there is none before. */
+static uint32_t find_companion(const rest *r, table *seen, uint32_t label)
+{
+    uint64_t hash = r->in_output[label];
+    for (uint32_t i = r->starts[label]; i < r->starts[label + 1]; i++)
+        hash = einsum_random_mix(hash + r->holders[i] + 1);
+    size_t at = (size_t)hash & seen->mask;
+    for (; seen->items[at] != 0; at = (at + 1) & seen->mask)
+        if (travels_with(r, seen->items[at] - 1, label)) return seen->items[at] - 1;
+    seen->items[at] = label + 1;
+    return label;
+}
+
+/* Fuses labels; returns in `out_common` what all leaves and the output have. */
+static bool fuse(rest *r, double *out_common)
+{
+    table seen;
+    if (!table_init(&seen, r->arena, r->live->label_count)) return false;
+    for (size_t k = 0; k < r->problem->output.count; k++) r->in_output[r->problem->output.items[k]] = true;
+    *out_common = 0;
+    for (uint32_t label = 0; label < r->live->label_count; label++) {
+        bool common = r->in_output[label] && holder_count(r, label) == r->leaf_count;
+        r->fused[label] = none;
+        if (common) *out_common += r->live->extents[label];
+        if (common || holder_count(r, label) == 0) continue;
+        r->fused[label] = find_companion(r, &seen, label);
+        r->extents[r->fused[label]] += r->live->extents[label];
+    }
+    return true;
+}
+
+static bool is_kept(const rest *r, uint32_t label)
+{
+    return r->fused[label] == label;
+}
+
+/* ---- components ---- */
+
+static uint32_t root_of(rest *r, uint32_t leaf)
+{
+    while (r->parts[leaf] != leaf) leaf = r->parts[leaf] = r->parts[r->parts[leaf]];
+    return leaf;
+}
+
+/* The root of a component is its first leaf. */
+static void unite(rest *r)
+{
+    for (uint32_t label = 0; label < r->live->label_count; label++) {
+        for (uint32_t i = r->starts[label] + 1; is_kept(r, label) && i < r->starts[label + 1]; i++) {
+            uint32_t a = root_of(r, r->holders[i - 1]), b = root_of(r, r->holders[i]);
+            r->parts[a > b ? a : b] = a > b ? b : a;
+        }
+    }
+}
+
+static uint32_t find_scalar(const rest *r, double log2_common)
+{
+    for (uint32_t leaf = 0; leaf < r->leaf_count; leaf++)
+        if (!(r->live->values[r->leaves[leaf]].size > log2_common * (1 + 1e-9))) return leaf;
+    return none;
+}
+
+static double smallest_result(rest *r, uint32_t except)
+{
+    for (uint32_t label = 0; label < r->live->label_count; label++)
+        if (is_kept(r, label) && r->in_output[label])
+            r->sizes[root_of(r, r->holders[r->starts[label]])] += r->extents[label];
+    double least = INFINITY;
+    for (uint32_t leaf = 0; leaf < r->leaf_count; leaf++)
+        if (r->parts[leaf] == leaf && leaf != except) least = fmin(least, r->sizes[leaf]);
+    return least;
+}
+
+/* A scalar goes to the smallest leaf, unless the result of a component is no larger. */
+static void absorb_scalar(rest *r, einsum_simple *simple)
+{
+    r->dropped = find_scalar(r, simple->log2_common);
+    if (r->dropped == none) return;
+    uint32_t smallest = none;
+    double least = smallest_result(r, r->dropped) + simple->log2_common * (1 + 1e-9);
+    for (uint32_t leaf = 0; leaf < r->leaf_count; leaf++) {
+        double size = r->live->values[r->leaves[leaf]].size;
+        if (leaf == r->dropped || size >= least) continue;
+        smallest = leaf;
+        least = size;
+    }
+    if (smallest == none) {
+        r->dropped = none;
+        return;
+    }
+    simple->steps[simple->step_count] = (einsum_pair){r->leaves[r->dropped], r->leaves[smallest]};
+    r->leaves[smallest] = (uint32_t)(r->live->leaf_count + simple->step_count++);
+}
+
+static void number_components(rest *r, einsum_simple *simple)
+{
+    for (uint32_t leaf = 0; leaf < r->leaf_count; leaf++) r->parts[leaf] = root_of(r, leaf);
+    for (uint32_t leaf = 0; leaf < r->leaf_count; leaf++) {
+        if (leaf == r->dropped) continue;
+        r->parts[leaf] = r->parts[leaf] == leaf ? (uint32_t)simple->core_count++ : r->parts[r->parts[leaf]];
+    }
+}
+
+static void split(rest *r, bool whole, einsum_simple *simple)
+{
+    for (uint32_t leaf = 0; leaf < r->leaf_count; leaf++) r->parts[leaf] = whole ? 0 : leaf;
+    r->dropped = none;
+    if (!whole) {
+        unite(r);
+        absorb_scalar(r, simple);
+    }
+    number_components(r, simple);
+}
+
+/* ---- filling cores ---- */
+
+/* What the pointers of a core point to. */
+typedef struct draft {
+    uint64_t *legs, *output;
+    double *extents;
+} draft;
+
+static bool core_reserve(einsum_arena *arena, einsum_core *core, draft *d, size_t **out_values)
+{
+    core->words = (core->label_count + 63) / 64;
+    core->legs = d->legs = einsum_arena_allocate(arena, (size_t)core->leaf_count * core->words, sizeof *d->legs);
+    core->output = d->output = einsum_arena_allocate(arena, core->words, sizeof *d->output);
+    core->extents = d->extents = einsum_arena_allocate(arena, core->label_count, sizeof *d->extents);
+    *out_values = einsum_arena_allocate(arena, core->leaf_count, sizeof **out_values);
+    return d->legs != NULL && d->output != NULL && d->extents != NULL && *out_values != NULL;
+}
+
+static bool reserve_cores(rest *r, einsum_simple *simple, draft *drafts)
+{
+    for (uint32_t leaf = 0; leaf < r->leaf_count; leaf++)
+        if (leaf != r->dropped) r->places[leaf] = simple->cores[r->parts[leaf]].leaf_count++;
+    for (uint32_t label = 0; label < r->live->label_count; label++)
+        if (is_kept(r, label))
+            r->label_places[label] = simple->cores[r->parts[r->holders[r->starts[label]]]].label_count++;
+    for (size_t c = 0; c < simple->core_count; c++)
+        if (!core_reserve(r->arena, &simple->cores[c], &drafts[c], &simple->values[c])) return false;
+    return true;
+}
+
+static void fill_label(const rest *r, const einsum_simple *simple, const draft *drafts, uint32_t label)
+{
+    uint32_t place = r->label_places[label], c = r->parts[r->holders[r->starts[label]]];
+    uint64_t bit = UINT64_C(1) << place % 64;
+    drafts[c].extents[place] = r->extents[label];
+    if (r->in_output[label]) drafts[c].output[place / 64] |= bit;
+    for (uint32_t i = r->starts[label]; i < r->starts[label + 1]; i++)
+        drafts[c].legs[(size_t)r->places[r->holders[i]] * simple->cores[c].words + place / 64] |= bit;
+}
+
+static bool fill_cores(rest *r, einsum_simple *simple)
+{
+    simple->cores = einsum_arena_allocate(r->arena, simple->core_count, sizeof *simple->cores);
+    simple->values = einsum_arena_allocate(r->arena, simple->core_count, sizeof(size_t *));
+    draft *drafts = einsum_arena_allocate(r->arena, simple->core_count, sizeof *drafts);
+    if (simple->cores == NULL || simple->values == NULL || drafts == NULL) return false;
+    if (!reserve_cores(r, simple, drafts)) return false;
+    for (uint32_t leaf = 0; leaf < r->leaf_count; leaf++)
+        if (leaf != r->dropped) simple->values[r->parts[leaf]][r->places[leaf]] = r->leaves[leaf];
+    for (uint32_t label = 0; label < r->live->label_count; label++)
+        if (is_kept(r, label)) fill_label(r, simple, drafts, label);
+    return true;
+}
+
+/* ---- all ---- */
+
+weft_status *einsum_simplify_run(einsum_arena *arena, const einsum_problem *problem, einsum_depth depth,
+                                 einsum_simple *out_simple)
+{
+    absorption a;
+    einsum_pair *steps = einsum_arena_allocate(arena, problem->operand_count, sizeof *steps);
+    bool well = steps != NULL && einsum_live_init_problem(&a.live, arena, problem, steps) &&
+                absorb(&a, arena, depth == EINSUM_DEPTH_FULL);
+    if (!well) return weft_status_out_of_memory();
+    rest r = {.arena = arena, .live = &a.live, .problem = problem};
+    *out_simple = (einsum_simple){.step_count = a.live.value_count - a.live.leaf_count, .steps = steps};
+    if (!rest_init(&r) || !fill_holders(&r) || !fuse(&r, &out_simple->log2_common)) return weft_status_out_of_memory();
+    split(&r, depth == EINSUM_DEPTH_WHOLE, out_simple);
+    return fill_cores(&r, out_simple) ? NULL : weft_status_out_of_memory();
+}
+
+/* ---- the way back ---- */
+
+typedef struct joining {
+    const einsum_simple *simple;
+    size_t operand_count, step_count;
+    einsum_pair *pairs;
+} joining;
+
+static size_t add_step(joining *j, size_t a, size_t b)
+{
+    j->pairs[j->step_count] = (einsum_pair){a, b};
+    return j->operand_count + j->step_count++;
+}
+
+/* Adds the steps of core `c`; returns the value it becomes. */
+static size_t add_core(joining *j, size_t c, const einsum_pair *pairs)
+{
+    size_t leaves = j->simple->cores[c].leaf_count, first = j->operand_count + j->step_count;
+    const size_t *values = j->simple->values[c];
+    for (size_t k = 0; k + 1 < leaves; k++) {
+        size_t a = pairs[k].a, b = pairs[k].b;
+        add_step(j, a < leaves ? values[a] : first + a - leaves, b < leaves ? values[b] : first + b - leaves);
+    }
+    return leaves == 1 ? values[0] : first + leaves - 2;
+}
+
+weft_status *einsum_simplify_join(einsum_arena *arena, const einsum_problem *problem, const einsum_simple *simple,
+                                  const einsum_pair *const *core_pairs, einsum_pair *out_pairs)
+{
+    joining j = {simple, problem->operand_count, simple->step_count, out_pairs};
+    memcpy(out_pairs, simple->steps, simple->step_count * sizeof *out_pairs);
+    einsum_heap heap = {.arena = arena};
+    for (size_t c = 0; c < simple->core_count; c++) {
+        uint32_t value = (uint32_t)add_core(&j, c, core_pairs[c]);
+        double size = einsum_core_size(&simple->cores[c], simple->cores[c].output);
+        if (!einsum_heap_push(&heap, (einsum_candidate){size, value, 0})) return weft_status_out_of_memory();
+    }
+    while (heap.size > 1) {
+        einsum_candidate x = einsum_heap_pop(&heap), y = einsum_heap_pop(&heap);
+        einsum_candidate both = {x.score + y.score, (uint32_t)add_step(&j, x.a, y.a), 0};
+        if (!einsum_heap_push(&heap, both)) return weft_status_out_of_memory();
+    }
+    return NULL;
+}
