@@ -219,7 +219,7 @@ static bool join(search *s, size_t x, size_t y)
     double size = known > 0 ? s->states[known - 1].size : fill_result(s, x, y);
     einsum_cost cost = einsum_score_step(s->score, (einsum_step){a.size, b.size, size, work});
     if (known > 0) limit = fmin(limit, s->states[known - 1].cost.major);
-    if (size > s->largest || cost.major > limit) return true;
+    if (size > s->largest || fmax(cost.major, fmax(a.cost.major, b.cost.major)) > limit) return true;
     cost = einsum_score_add(s->score, einsum_score_add(s->score, a.cost, b.cost), cost);
     if (cost.major > s->bound) return true;
     state joined = {size, cost, (uint32_t)x, (uint32_t)y};
@@ -242,13 +242,25 @@ static bool join_begun(search *s, uint32_t x, uint32_t size, uint32_t first)
     return true;
 }
 
+/* Joins `x` with the sets of `size` that begin outside of it, from `low` to `high`. */
+static bool join_between(search *s, uint32_t x, uint32_t size, uint32_t low, uint32_t high)
+{
+    for (uint32_t w = low / 64; w <= high / 64; w++) {
+        uint64_t bits = ~set_of(s, x)[w];
+        if (w == low / 64) bits &= ~UINT64_C(0) << low % 64;
+        if (w == high / 64) bits &= ~UINT64_C(0) >> (63 - high % 64);
+        for (; bits != 0; bits &= bits - 1)
+            if (!join_begun(s, x, size, 64 * w + (uint32_t)__builtin_ctzll(bits))) return false;
+    }
+    return true;
+}
+
 static bool join_sizes(search *s, uint32_t x_size, uint32_t y_size)
 {
-    for (uint32_t x = s->begins[x_size]; x < s->begins[x_size + 1]; x++) {
-        uint32_t last = s->outer ? s->leaf_count - 1 : last_of(near_of(s, x), s->leaf_words);
-        for (uint32_t first = first_of(set_of(s, x)) + 1; first <= last; first++)
-            if (!set_has(set_of(s, x), first) && !join_begun(s, x, y_size, first)) return false;
-        if (is_over(s)) break;
+    for (uint32_t x = s->begins[x_size]; x < s->begins[x_size + 1] && !is_over(s); x++) {
+        uint32_t low = first_of(set_of(s, x)) + 1;
+        uint32_t high = s->outer ? s->leaf_count - 1 : last_of(near_of(s, x), s->leaf_words);
+        if (low <= high && !join_between(s, x, y_size, low, high)) return false;
     }
     return true;
 }
@@ -291,7 +303,7 @@ static bool is_found(const search *s)
 /* `most`: what some order costs. */
 static bool search_below(search *s, double most)
 {
-    static const double below[] = {3, 1, 0};
+    static const double below[] = {1.5, 0};
     for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
         if (!search_within(s, most + 1e-9 * (1 + fabs(most)) - below[i])) return false;
         if (is_found(s) || is_over(s)) break;
@@ -396,11 +408,19 @@ static bool emit(search *s, einsum_pair *out_pairs)
     return true;
 }
 
-/* What the greedy order costs. */
+/* The least cost of a few greedy orders. */
 static weft_status *bound_cost(search *s, einsum_pair *pairs, einsum_cost *out_cost)
 {
-    WEFT_TRY(einsum_greedy_run(s->arena.allocator, s->core, &(einsum_greedy){.temperature = 0}, pairs));
-    return einsum_core_cost(&s->arena, s->core, s->score, pairs, out_cost);
+    static const double log2_factors[] = {0, -1, 1, -2, 2};
+    *out_cost = EINSUM_WORST_COST;
+    for (size_t i = 0; i < sizeof log2_factors / sizeof *log2_factors; i++) {
+        einsum_cost cost;
+        const einsum_greedy options = {.log2_factor = log2_factors[i]};
+        WEFT_TRY(einsum_greedy_run(s->arena.allocator, s->core, &options, pairs));
+        WEFT_TRY(einsum_core_cost(&s->arena, s->core, s->score, pairs, &cost));
+        if (einsum_cost_less(cost, *out_cost)) *out_cost = cost;
+    }
+    return NULL;
 }
 
 /* Of the orders with the smallest largest result, one with the fewest multiplications. */
@@ -441,7 +461,7 @@ weft_status *einsum_exact_run(const weft_allocator *allocator, const einsum_core
                 .work_counts = score->objective == EINSUM_FLOPS || score->objective == EINSUM_COMBO,
                 .largest = INFINITY,
                 .most_states = most_states,
-                .most_pairs = 512 * most_states};
+                .most_pairs = 64 * most_states};
     einsum_arena_init(&s.arena, allocator);
     weft_status *status = run(&s, out_pairs, out_found);
     einsum_arena_finish(&s.arena);

@@ -19,7 +19,9 @@ bool einsum_stop_asked(const einsum_stop *stop);
 
 /*
  * Exact: the best order there is, by dynamic programming over connected sets of leaves, pruned by a bound that grows;
- * outer products are tried where `outer` asks for it. Gives up (out_found false) beyond `most_states` table entries.
+ * outer products are tried where `outer` asks for it. Gives up (out_found false) beyond `most_states` table entries or
+ * 64 times as many pairs of them, at once where a chain of as many leaves would need more. Of orders with the same
+ * largest result, SIZE gets one with few multiplications.
  */
 weft_status *einsum_exact_run(const weft_allocator *allocator, const einsum_core *core, const einsum_score *score,
                               bool outer, size_t most_states, einsum_pair *out_pairs, bool *out_found) WEFT_MUST_USE;
