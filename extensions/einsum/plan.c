@@ -5,9 +5,10 @@
 #include <string.h>
 
 enum {
-    WHOLE_LIMIT = 8,     /* so few operands are planned at once, outer products included */
-    OUTER_LIMIT = 10,    /* so few leaves of a core, too */
-    MOST_STATES = 20000, /* of the exact method: more than a chain of 100 has */
+    WHOLE_LIMIT = 8,       /* so few operands are planned at once, outer products included */
+    OUTER_LIMIT = 10,      /* so few leaves of a core, too */
+    MOST_STATES = 20000,   /* of the exact method: more than a chain of 100 has */
+    MOST_ELIMINATED = 1000 /* leaves of a core whose labels are eliminated */
 };
 
 /* ---- one core ---- */
@@ -46,11 +47,24 @@ static weft_status *try_greedy(trials *t)
     return NULL;
 }
 
+static weft_status *try_elimination(trials *t)
+{
+    enum { TIES = 4 };
+    for (uint64_t i = 0; i < TIES && t->core->leaf_count <= MOST_ELIMINATED; i++) {
+        for (einsum_elimination rule = EINSUM_MIN_DEGREE; rule <= EINSUM_MIN_FILL; rule++) {
+            WEFT_TRY(einsum_eliminate_run(t->allocator, t->core, rule, einsum_random_start(0, i), t->pairs));
+            WEFT_TRY(judge(t));
+        }
+    }
+    return NULL;
+}
+
 static weft_status *find_core(trials *t)
 {
     t->pairs = einsum_arena_allocate(&t->arena, t->core->leaf_count, sizeof *t->pairs);
     if (t->pairs == NULL) return weft_status_out_of_memory();
-    return try_greedy(t);
+    WEFT_TRY(try_greedy(t));
+    return try_elimination(t);
 }
 
 static weft_status *run_trials(const weft_allocator *allocator, const einsum_core *core, const einsum_score *score,

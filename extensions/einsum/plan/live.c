@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "live.h"
-#include "heap.h"
 
 /* ---- beginning ---- */
 
@@ -196,18 +195,23 @@ bool einsum_live_equal(einsum_live *live, uint32_t a, uint32_t b)
 
 /* ---- what is left ---- */
 
+bool einsum_live_join_heap(einsum_live *live, einsum_heap *heap)
+{
+    while (heap->size > 1) {
+        uint32_t a = einsum_heap_pop(heap).a, b = einsum_heap_pop(heap).a;
+        if (!einsum_live_join(live, a, b)) return false;
+        uint32_t result = einsum_live_latest(live);
+        einsum_live_enter(live, result);
+        if (!einsum_heap_push(heap, (einsum_candidate){live->values[result].size, result, 0})) return false;
+    }
+    return true;
+}
+
 bool einsum_live_join_rest(einsum_live *live)
 {
     einsum_heap heap = {.arena = live->arena};
     for (uint32_t v = 0; v < live->value_count; v++)
         if (!live->values[v].gone && !einsum_heap_push(&heap, (einsum_candidate){live->values[v].size, v, 0}))
             return false;
-    while (heap.size > 1) {
-        uint32_t a = einsum_heap_pop(&heap).a, b = einsum_heap_pop(&heap).a;
-        if (!einsum_live_join(live, a, b)) return false;
-        uint32_t result = einsum_live_latest(live);
-        einsum_live_enter(live, result);
-        if (!einsum_heap_push(&heap, (einsum_candidate){live->values[result].size, result, 0})) return false;
-    }
-    return true;
+    return einsum_live_join_heap(live, &heap);
 }

@@ -7,6 +7,7 @@
  */
 #include "../plan.h"
 #include "core.h"
+#include "heap.h"
 
 typedef struct einsum_held einsum_held;
 
@@ -66,6 +67,8 @@ void einsum_live_look(einsum_live *live, uint32_t value, uint32_t most);
 /* Whether two values have the same labels. */
 bool einsum_live_equal(einsum_live *live, uint32_t a, uint32_t b);
 
-/* Joins all live values, the two smallest first. False when out of memory. */
+/* Joins the values of a heap, which are live and scored by their sizes, the two smallest first. */
+bool einsum_live_join_heap(einsum_live *live, einsum_heap *heap);
+/* The same with all live values. Both return false when out of memory. */
 bool einsum_live_join_rest(einsum_live *live);
 #endif
