@@ -147,8 +147,12 @@ static weft_status *copy_guard(const weft_graph *source, weft_graph *target, con
     WEFT_TRY(copy_extent(source, target, weft_extent_from(root, guard->a), &a));
     WEFT_TRY(copy_extent(source, target, weft_extent_from(root, guard->b), &b));
     if (weft_guard_is_proven(target, guard->kind, a, b)) return NULL;
-    return weft_guard_settle(target, guard->kind, a, b,
-                             weft_status_create(target->allocator, WEFT_SHAPE_MISMATCH, NULL, "%s", guard->message));
+    weft_status *status =
+        weft_guard_settle(target, guard->kind, a, b,
+                          weft_status_create(target->allocator, WEFT_SHAPE_MISMATCH, NULL, "%s", guard->message));
+    if (status == NULL || weft_graph_error(target) == NULL) return status;
+    weft_status_destroy(status);
+    return target_error(target);
 }
 
 weft_status *weft_graph_copy(const weft_graph *source, weft_graph *target, size_t count, const weft_value *outputs,

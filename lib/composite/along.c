@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compositions of gather and scatter along one axis. */
 #include <inttypes.h>
-#include "lib/trace.h"
+#include "lib/composite/composite.h"
 
 /* The other axes of a tensor, along which it and the index tensor are walked together. */
 typedef struct along_call {
@@ -54,7 +54,11 @@ weft_tensor weft_scatter_along_axis(weft_tensor x, weft_tensor indices, weft_ten
     along_call call;
     if (!start_along("scatter_along_axis", x, indices, axis, &call)) return weft_tensor_failed(x.graph);
     weft_tensor stretched = stretch_others(indices, x, call.axis);
-    if (!weft_tensor_is_valid(updates) || !weft_tensor_is_valid(stretched)) return weft_tensor_failed(x.graph);
+    if (!weft_tensor_is_valid(updates) || !weft_tensor_is_valid(stretched) ||
+        !weft_composite_wants_fit("scatter_along_axis", (weft_named){"the tensor of updates", updates},
+                                  (weft_named){"the index tensor", stretched})) {
+        return weft_tensor_failed(x.graph);
+    }
     return weft_trace_scatter(x, weft_broadcast(updates, weft_tensor_shape(stretched)), (weft_tensors){1, &stretched},
                               (weft_ints){1, &call.axis}, (weft_ints){call.batch_count, call.batch}, mode);
 }

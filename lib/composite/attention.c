@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attention and embedding. */
 #include <weft/nn.h>
+#include <inttypes.h>
 #include <math.h>
 #include "lib/composite/composite.h"
 
@@ -92,6 +93,35 @@ static weft_tensor weigh(weft_tensor scores)
     return weft_div(powers, weft_select(is_empty, weft_scalar_like(scores, 1), sum));
 }
 
+/* Whether the shapes are [..., h, l, d], [..., g, s, d] and [..., g, s, e]; heads are looked at by themselves. */
+static bool check_shapes(weft_named q, weft_named k, weft_named v)
+{
+    int64_t rank = (int64_t)weft_tensor_rank(q.tensor);
+    for (int64_t axis = 0; axis < rank - 3; axis++)
+        if (!weft_composite_wants_extent("attention", k, axis, q, axis)) return false;
+    for (int64_t axis = 0; axis < rank - 2; axis++)
+        if (!weft_composite_wants_extent("attention", v, axis, k, axis)) return false;
+    return weft_composite_wants_extent("attention", k, -1, q, -1) &&
+           weft_composite_wants_extent("attention", v, -2, k, -2);
+}
+
+/* Whether the mask broadcasts to the scores: the axes of q, but for the keys in the place of the last. */
+static bool check_mask(weft_named mask, weft_named q, weft_named k)
+{
+    int64_t rank = (int64_t)weft_tensor_rank(mask.tensor);
+    if (rank > (int64_t)weft_tensor_rank(q.tensor)) {
+        weft_trace_fail(q.tensor.graph, WEFT_SHAPE_MISMATCH, "attention", "the mask has rank %" PRId64 " but q has %zu",
+                        rank, weft_tensor_rank(q.tensor));
+        return false;
+    }
+    for (int64_t axis = -1; axis >= -rank; axis--) {
+        if (weft_extent_is_value(weft_tensor_extent(mask.tensor, axis), 1)) continue;
+        if (axis == -1 && !weft_composite_wants_extent("attention", mask, axis, k, -2)) return false;
+        if (axis < -1 && !weft_composite_wants_extent("attention", mask, axis, q, axis)) return false;
+    }
+    return true;
+}
+
 static bool check(weft_tensor q, weft_tensor k, weft_tensor v, weft_attention_options *options)
 {
     size_t rank = weft_tensor_rank(q);
@@ -103,8 +133,13 @@ static bool check(weft_tensor q, weft_tensor k, weft_tensor v, weft_attention_op
                         weft_tensor_rank(k), weft_tensor_rank(v));
         return false;
     }
-    bool is_bool = fine && weft_tensor_dtype(options->mask) == WEFT_BOOL;
-    return fine && (is_bool || weft_composite_join("attention", "the mask", q, &options->mask));
+    weft_named named[] = {{"q", q}, {"k", k}, {"v", v}, {"the mask", options->mask}};
+    fine = fine && weft_composite_wants_dtype("attention", named[1], named[0]) &&
+           weft_composite_wants_dtype("attention", named[2], named[0]) && check_shapes(named[0], named[1], named[2]);
+    if (!fine || weft_composite_is_absent(options->mask)) return fine;
+    bool is_bool = weft_tensor_dtype(options->mask) == WEFT_BOOL;
+    return (is_bool || weft_composite_join("attention", "the mask", q, &options->mask)) &&
+           check_mask(named[3], named[0], named[1]);
 }
 
 static weft_tensor scale_of(weft_tensor q, double scale)

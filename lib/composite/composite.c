@@ -25,36 +25,6 @@ bool weft_composite_begin(const char *function, size_t count, const weft_tensor 
     return well;
 }
 
-static bool is_kind(weft_tensor x, weft_dtype_kind first, weft_dtype_kind last)
-{
-    weft_dtype_kind kind = weft_dtype_info_of(weft_tensor_dtype(x))->kind;
-    return kind >= first && kind <= last;
-}
-
-bool weft_composite_wants_float(const char *function, const char *name, weft_tensor x)
-{
-    if (is_kind(x, WEFT_KIND_FLOAT, WEFT_KIND_FLOAT)) return true;
-    weft_trace_fail(x.graph, WEFT_DTYPE_MISMATCH, function, "%s has dtype %s, not a float", name,
-                    weft_dtype_name(weft_tensor_dtype(x)));
-    return false;
-}
-
-bool weft_composite_wants_integer(const char *function, const char *name, weft_tensor x)
-{
-    if (is_kind(x, WEFT_KIND_UNSIGNED, WEFT_KIND_SIGNED)) return true;
-    weft_trace_fail(x.graph, WEFT_DTYPE_MISMATCH, function, "%s has dtype %s, not an integer", name,
-                    weft_dtype_name(weft_tensor_dtype(x)));
-    return false;
-}
-
-bool weft_composite_wants_rank(const char *function, const char *name, weft_tensor x, size_t least)
-{
-    if (weft_tensor_rank(x) >= least) return true;
-    weft_trace_fail(x.graph, WEFT_SHAPE_MISMATCH, function, "%s has rank %zu but needs at least %zu", name,
-                    weft_tensor_rank(x), least);
-    return false;
-}
-
 /* ---- dtypes ---- */
 
 weft_dtype weft_composite_dtype(weft_dtype dtype)

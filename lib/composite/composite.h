@@ -12,6 +12,22 @@ bool weft_composite_wants_float(const char *function, const char *name, weft_ten
 bool weft_composite_wants_integer(const char *function, const char *name, weft_tensor x);
 /* Whether `x` has rank `least` at least. */
 bool weft_composite_wants_rank(const char *function, const char *name, weft_tensor x, size_t least);
+/* Whether `x` can be compared, or is no bool. */
+bool weft_composite_wants_order(const char *function, const char *name, weft_tensor x);
+bool weft_composite_wants_number(const char *function, const char *name, weft_tensor x);
+/* An operand and what messages call it. */
+typedef struct weft_named {
+    const char *name;
+    weft_tensor tensor;
+} weft_named;
+/* Whether `x` has the dtype of `like`; whether an axis of x has the extent of one of `like`, or a guard says so. */
+bool weft_composite_wants_dtype(const char *function, weft_named x, weft_named like);
+bool weft_composite_wants_extent(const char *function, weft_named x, int64_t axis, weft_named like, int64_t like_axis);
+/* Whether both broadcast together; whether `x` broadcasts to the shape of `in`. */
+bool weft_composite_wants_broadcast(const char *function, weft_named x, weft_named y);
+bool weft_composite_wants_fit(const char *function, weft_named x, weft_named in);
+/* Whether a number of something is none below 0. */
+bool weft_composite_wants_count(weft_graph *graph, const char *function, const char *name, weft_extent count);
 bool weft_composite_is_absent(weft_tensor x);
 
 /* The dtype in which a composition of floats computes: f32 for shorter ones. */

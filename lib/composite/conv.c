@@ -35,7 +35,8 @@ static bool check_bias(const char *function, weft_tensor bias, weft_tensor x, we
         return false;
     }
     weft_extent own = weft_tensor_extent(bias, 0);
-    return weft_require_equal(x.graph, own, channels, "%s: the bias has extent %s but the result has %s channels",
+    return weft_composite_wants_dtype(function, (weft_named){"the bias", bias}, (weft_named){"the operand", x}) &&
+           weft_require_equal(x.graph, own, channels, "%s: the bias has extent %s but the result has %s channels",
                               function, weft_extent_describe(own).text, weft_extent_describe(channels).text);
 }
 
@@ -53,7 +54,10 @@ static bool divide(const char *function, const char *what, weft_graph *graph, we
 static bool begin(const char *function, weft_tensor x, weft_tensor w, weft_conv_options *options, convolution *out_c)
 {
     weft_tensor operands[] = {x, w, options->bias};
-    if (!weft_composite_begin(function, 3, operands) || !check_ranks(function, x, w)) return false;
+    if (!weft_composite_begin(function, 3, operands) || !check_ranks(function, x, w) ||
+        !weft_composite_wants_dtype(function, (weft_named){"the kernel", w}, (weft_named){"the operand", x})) {
+        return false;
+    }
     if (options->groups == 0) options->groups = 1;
     if (options->groups < 1) {
         weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, function, "there are %" PRId64 " groups", options->groups);
@@ -159,12 +163,18 @@ static weft_tensor spread(weft_tensor x, size_t axis, int64_t stride)
                        weft_extent_max(last, weft_extent_of(0)));
 }
 
-/* `count` elements, if negative, cut off one end of an axis. */
+/* Negative paddings as elements cut off the ends of an axis. There must be as many, padded or not. */
 static weft_tensor cut(weft_tensor x, size_t axis, int64_t low, int64_t high)
 {
     int64_t before = low < 0 ? -low : 0, after = high < 0 ? -high : 0;
     if ((before == 0 && after == 0) || !weft_tensor_is_valid(x)) return x;
     weft_extent extent = weft_tensor_extent(x, (int64_t)axis);
+    if (!weft_require_at_most(x.graph, weft_extent_of(before + after), extent,
+                              "conv_transpose: the padding cuts %" PRId64
+                              " elements off axis %zu, which has %s of them",
+                              before + after, axis, weft_extent_describe(extent).text)) {
+        return weft_tensor_failed(x.graph);
+    }
     return weft_narrow(x, (int64_t)axis, weft_extent_of(before), weft_extent_plus(extent, -before - after));
 }
 

@@ -3,16 +3,35 @@
 #include <math.h>
 #include "lib/composite/composite.h"
 
+/* Whether all of them broadcast together. */
+static bool meet(const char *function, size_t count, const weft_named *operands)
+{
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (!weft_composite_wants_broadcast(function, operands[i], operands[k])) return false;
+    return true;
+}
+
 weft_tensor weft_clamp(weft_tensor x, weft_tensor low, weft_tensor high)
 {
+    weft_named named[] = {{"x", x}, {"low", low}, {"high", high}};
+    if (!weft_composite_begin("clamp", 3, (weft_tensor[]){x, low, high}) ||
+        !weft_composite_wants_order("clamp", "x", x) || !weft_composite_wants_dtype("clamp", named[1], named[0]) ||
+        !weft_composite_wants_dtype("clamp", named[2], named[0]) || !meet("clamp", 3, named)) {
+        return weft_tensor_failed(x.graph);
+    }
     return weft_min(weft_max(x, low), high);
 }
 
 weft_tensor weft_lerp(weft_tensor a, weft_tensor b, weft_tensor t)
 {
-    if (!weft_composite_begin("lerp", 3, (weft_tensor[]){a, b, t})) return weft_tensor_failed(a.graph);
+    weft_named named[] = {{"a", a}, {"b", b}, {"t", t}};
+    if (!weft_composite_begin("lerp", 3, (weft_tensor[]){a, b, t}) || !weft_composite_wants_number("lerp", "a", a)) {
+        return weft_tensor_failed(a.graph);
+    }
     weft_dtype dtype = weft_tensor_dtype(a);
-    if (!weft_composite_join("lerp", "b", a, &b) || !weft_composite_join("lerp", "t", a, &t)) {
+    if (!weft_composite_join("lerp", "b", a, &b) || !weft_composite_join("lerp", "t", a, &t) ||
+        !meet("lerp", 3, named)) {
         return weft_tensor_failed(a.graph);
     }
     a = weft_composite_widen(a);
@@ -22,7 +41,8 @@ weft_tensor weft_lerp(weft_tensor a, weft_tensor b, weft_tensor t)
 weft_tensor weft_is_close(weft_tensor a, weft_tensor b, double relative, double absolute)
 {
     if (!weft_composite_begin("is_close", 2, (weft_tensor[]){a, b}) ||
-        !weft_composite_wants_float("is_close", "a", a) || !weft_composite_join("is_close", "b", a, &b)) {
+        !weft_composite_wants_float("is_close", "a", a) || !weft_composite_join("is_close", "b", a, &b) ||
+        !meet("is_close", 2, (weft_named[]){{"a", a}, {"b", b}})) {
         return weft_tensor_failed(a.graph);
     }
     a = weft_composite_widen(a);
@@ -37,19 +57,30 @@ static weft_tensor truth(weft_tensor x)
     return weft_composite_cast(x, WEFT_BOOL);
 }
 
+typedef weft_tensor (*connective)(weft_tensor a, weft_tensor b);
+
+static weft_tensor connect(const char *function, weft_tensor a, weft_tensor b, connective combine)
+{
+    if (!weft_composite_begin(function, 2, (weft_tensor[]){a, b}) ||
+        !meet(function, 2, (weft_named[]){{"a", a}, {"b", b}})) {
+        return weft_tensor_failed(a.graph);
+    }
+    return combine(truth(a), truth(b));
+}
+
 weft_tensor weft_logical_and(weft_tensor a, weft_tensor b)
 {
-    return weft_and(truth(a), truth(b));
+    return connect("logical_and", a, b, weft_and);
 }
 
 weft_tensor weft_logical_or(weft_tensor a, weft_tensor b)
 {
-    return weft_or(truth(a), truth(b));
+    return connect("logical_or", a, b, weft_or);
 }
 
 weft_tensor weft_logical_xor(weft_tensor a, weft_tensor b)
 {
-    return weft_xor(truth(a), truth(b));
+    return connect("logical_xor", a, b, weft_xor);
 }
 
 weft_tensor weft_logical_not(weft_tensor x)

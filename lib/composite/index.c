@@ -6,7 +6,7 @@
 #include <weft/index.h>
 #include <inttypes.h>
 #include <string.h>
-#include "lib/trace.h"
+#include "lib/composite/composite.h"
 
 /* What is taken along an axis of x. */
 typedef struct taken_axis {
@@ -310,17 +310,44 @@ weft_tensor weft_index(weft_tensor x, weft_index_items items)
 
 /* ---- writing ---- */
 
+static weft_extent made_extent(const plan *p, made_axis made)
+{
+    if (made.from == NEW) return constant(1);
+    return made.from == FROM_DATA ? p->axes[made.axis].size : weft_tensor_extent(p->picked[0], (int64_t)made.axis);
+}
+
+/* Whether the value can take the place of x[items]. */
+static bool fits_items(const plan *p, weft_tensor value)
+{
+    weft_graph *graph = p->x.graph;
+    size_t rank = weft_tensor_rank(value);
+    if (!weft_composite_wants_dtype("index_update", (weft_named){"the value", value}, (weft_named){"x", p->x}))
+        return false;
+    if (rank > p->made_count) {
+        weft_trace_fail(graph, WEFT_SHAPE_MISMATCH, "index_update", "the value has rank %zu but x[items] has %zu", rank,
+                        p->made_count);
+        return false;
+    }
+    for (size_t i = 0; i < rank; i++) {
+        size_t at = p->made_count - rank + i;
+        weft_extent own = weft_tensor_extent(value, (int64_t)i), wanted = made_extent(p, p->made[at]);
+        if (weft_extent_is_value(own, 1)) continue;
+        if (!weft_require_equal(graph, own, wanted,
+                                "index_update: axis %zu of the value has extent %s but axis %zu of x[items] has %s", i,
+                                weft_extent_describe(own).text, at, weft_extent_describe(wanted).text))
+            return false;
+    }
+    return true;
+}
+
 /* The value with the shape of the result, without its new axes. */
 static weft_tensor shape_value(const plan *p, weft_tensor value)
 {
     weft_extent full[2 * WEFT_MAX_RANK], plain[WEFT_MAX_RANK];
     size_t count = 0;
     for (size_t i = 0; i < p->made_count; i++) {
-        made_axis made = p->made[i];
-        full[i] = made.from == NEW         ? constant(1)
-                  : made.from == FROM_DATA ? p->axes[made.axis].size
-                                           : weft_tensor_extent(p->picked[0], (int64_t)made.axis);
-        if (made.from != NEW) plain[count++] = full[i];
+        full[i] = made_extent(p, p->made[i]);
+        if (p->made[i].from != NEW) plain[count++] = full[i];
     }
     value = weft_broadcast(value, (weft_shape){p->made_count, full});
     if (count == p->made_count || !weft_tensor_is_valid(value)) return value;
@@ -424,6 +451,7 @@ weft_tensor weft_index_update(weft_tensor x, weft_tensor value, weft_scatter_mod
     if (!weft_tensor_is_valid(x) || !make_plan(x, items, &p)) return weft_tensor_failed(x.graph);
     if (!weft_tensor_is_valid(value) || value.graph != x.graph)
         return weft_trace_op(x.graph, WEFT_OP_scatter, (weft_tensors){2, (weft_tensor[]){x, value}}, NULL);
+    if (!fits_items(&p, value)) return weft_tensor_failed(x.graph);
     if (is_block(&p)) {
         value = combine(mode, read_plan(&p), value);
         if (!weft_tensor_is_valid(value)) return value;

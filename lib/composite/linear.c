@@ -12,17 +12,15 @@
 static bool meet_batches(weft_tensor a, weft_tensor b, size_t batch_rank, weft_extent *out_extents)
 {
     for (size_t i = 0; i < batch_rank; i++) {
-        int64_t axis = (int64_t)i - (int64_t)batch_rank - 2, value;
+        int64_t axis = (int64_t)i - (int64_t)batch_rank - 2;
         weft_extent x = weft_tensor_extent(a, axis), y = weft_tensor_extent(b, axis);
-        bool stretches = !weft_extent_is_valid(x) || (weft_extent_is_static(x, &value) && value == 1);
+        bool stretches = !weft_extent_is_valid(x) || weft_extent_is_value(x, 1);
         out_extents[i] = stretches ? y : x;
-        bool other_stretches = !weft_extent_is_valid(y) || (weft_extent_is_static(y, &value) && value == 1);
+        bool other_stretches = !weft_extent_is_valid(y) || weft_extent_is_value(y, 1);
         if (stretches && other_stretches) out_extents[i] = weft_extent_of(1);
-        if (stretches || other_stretches || !weft_extent_never_equal(a.graph, x, y)) continue;
-        weft_trace_fail(a.graph, WEFT_SHAPE_MISMATCH, "matmul",
-                        "axis %" PRId64 " of operand 0 has extent %s but axis %" PRId64 " of operand 1 has %s", axis,
-                        weft_extent_describe(x).text, axis, weft_extent_describe(y).text);
-        return false;
+        if (stretches || other_stretches) continue;
+        if (!weft_composite_wants_extent("matmul", (weft_named){"b", b}, axis, (weft_named){"a", a}, axis))
+            return false;
     }
     return true;
 }
@@ -60,13 +58,18 @@ weft_tensor weft_matmul(weft_tensor left, weft_tensor right)
 {
     weft_tensor operands[] = {left, right};
     weft_graph *graph = weft_trace_graph((weft_tensors){2, operands});
-    if (graph == NULL || !weft_trace_enter(graph, "dot", 2, operands)) return weft_tensor_failed(graph);
+    if (graph == NULL || !weft_trace_enter(graph, "matmul", 2, operands)) return weft_tensor_failed(graph);
     weft_tensor a = operands[0], b = operands[1];
     weft_dot_axes plain = {{0, NULL}, {0, NULL}, WEFT_INTS(-1), WEFT_INTS(weft_tensor_rank(b) < 2 ? -1 : -2)};
     size_t a_rank = weft_tensor_rank(a), b_rank = weft_tensor_rank(b);
     if (a_rank == 0 || b_rank == 0) {
-        return weft_trace_fail(a.graph, WEFT_SHAPE_MISMATCH, "matmul", "operand %d has rank 0 but needs at least 1",
-                               a_rank == 0 ? 0 : 1);
+        return weft_trace_fail(a.graph, WEFT_SHAPE_MISMATCH, "matmul", "%s has rank 0 but needs at least 1",
+                               a_rank == 0 ? "a" : "b");
+    }
+    weft_named left_name = {"a", a}, right_name = {"b", b};
+    if (!weft_composite_wants_dtype("matmul", right_name, left_name) ||
+        !weft_composite_wants_extent("matmul", left_name, -1, right_name, b_rank < 2 ? -1 : -2)) {
+        return weft_tensor_failed(graph);
     }
     return a_rank == 1 || b_rank <= 2 ? weft_dot(a, b, plain) : batched_matmul(a, b);
 }

@@ -9,6 +9,8 @@ static bool begin(const char *function, weft_tensor *x, weft_tensor *target)
 {
     weft_tensor operands[] = {*x, *target};
     if (!weft_composite_begin(function, 2, operands) || !weft_composite_wants_float(function, "the operand", *x) ||
+        !weft_composite_wants_broadcast(function, (weft_named){"the target", *target},
+                                        (weft_named){"the operand", *x}) ||
         !weft_composite_join(function, "the target", *x, target)) {
         return false;
     }
@@ -80,6 +82,12 @@ weft_tensor weft_bce_with_logits(weft_tensor x, weft_tensor target, weft_tensor 
     if (!weft_composite_begin("bce_with_logits", 3, operands) ||
         !weft_composite_join("bce_with_logits", "the tensor of weights", x, &positive) ||
         !begin("bce_with_logits", &x, &target)) {
+        return weft_tensor_failed(x.graph);
+    }
+    weft_named weights = {"the tensor of weights", positive};
+    if (!weft_composite_is_absent(positive) &&
+        (!weft_composite_wants_broadcast("bce_with_logits", weights, (weft_named){"the operand", x}) ||
+         !weft_composite_wants_broadcast("bce_with_logits", weights, (weft_named){"the target", target}))) {
         return weft_tensor_failed(x.graph);
     }
     weft_tensor zero = weft_scalar_like(x, 0), one = weft_scalar_like(x, 1);
@@ -206,6 +214,12 @@ static weft_tensor cross_probabilities(const classification *c, weft_tensor x, w
         return weft_trace_fail(c->x.graph, WEFT_SHAPE_MISMATCH, "cross_entropy",
                                "the target has rank %zu but the operand %zu", weft_tensor_rank(targets),
                                weft_tensor_rank(c->x));
+    }
+    for (int64_t i = 0; i < (int64_t)weft_tensor_rank(x); i++) {
+        if (!weft_composite_wants_extent("cross_entropy", (weft_named){"the target", targets}, i,
+                                         (weft_named){"the operand", x}, i)) {
+            return weft_tensor_failed(x.graph);
+        }
     }
     weft_tensor shares = weft_mul(weft_log_softmax(c->x, -1), weft_moveaxis(targets, WEFT_INTS(axis), WEFT_INTS(-1)));
     if (!weft_composite_is_absent(c->options.weights)) shares = weft_mul(shares, c->options.weights);

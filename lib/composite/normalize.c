@@ -39,12 +39,13 @@ static weft_tensor finish(weft_tensor y, const weft_norm_options *options, size_
 
 /* ---- over the last axes ---- */
 
-/* Whether an operand broadcasts to the axes from `axis` on. */
-static bool fits_behind(const char *function, const char *name, weft_tensor operand, int64_t axis, size_t rank)
+/* Whether an operand broadcasts to the axes of x from `axis` on. */
+static bool fits_behind(const char *function, weft_named operand, int64_t axis, weft_tensor x)
 {
-    size_t own = weft_tensor_rank(operand), most = rank - (size_t)axis;
-    if (weft_composite_is_absent(operand) || own <= most) return true;
-    weft_trace_fail(operand.graph, WEFT_SHAPE_MISMATCH, function, "%s has rank %zu but %zu axes are normalised", name,
+    size_t own = weft_tensor_rank(operand.tensor), most = weft_tensor_rank(x) - (size_t)axis;
+    if (weft_composite_is_absent(operand.tensor)) return true;
+    if (own <= most) return weft_composite_wants_fit(function, operand, (weft_named){"the operand", x});
+    weft_trace_fail(x.graph, WEFT_SHAPE_MISMATCH, function, "%s has rank %zu but %zu axes are normalised", operand.name,
                     own, most);
     return false;
 }
@@ -56,8 +57,8 @@ static bool begin_behind(const char *function, weft_tensor x, int64_t axis, cons
     int64_t first;
     bool fine = begin(function, x, options, out_x, out_options) &&
                 weft_axis_normalize(x.graph, function, axis, rank, &first) &&
-                fits_behind(function, "the scale", out_options->scale, first, rank) &&
-                fits_behind(function, "the bias", out_options->bias, first, rank);
+                fits_behind(function, (weft_named){"the scale", out_options->scale}, first, x) &&
+                fits_behind(function, (weft_named){"the bias", out_options->bias}, first, x);
     if (fine) *out_axes = weft_axis_range((size_t)first, rank);
     return fine;
 }
@@ -151,7 +152,12 @@ weft_tensor weft_batch_norm(weft_tensor x, weft_tensor mean, weft_tensor varianc
 {
     weft_tensor wide, operands[] = {x, mean, variance};
     weft_norm_options o;
-    if (!weft_composite_begin("batch_norm", 3, operands) || !begin_channels("batch_norm", x, options, &wide, &o) ||
+    bool begun = weft_composite_begin("batch_norm", 3, operands);
+    if (begun && (weft_composite_is_absent(mean) || weft_composite_is_absent(variance))) {
+        return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "batch_norm", "%s is missing",
+                               weft_composite_is_absent(mean) ? "the mean" : "the variance");
+    }
+    if (!begun || !begin_channels("batch_norm", x, options, &wide, &o) ||
         !weft_composite_join("batch_norm", "the mean", x, &mean) || !fits_channels("batch_norm", "the mean", mean, x) ||
         !weft_composite_join("batch_norm", "the variance", x, &variance) ||
         !fits_channels("batch_norm", "the variance", variance, x)) {

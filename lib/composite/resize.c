@@ -77,6 +77,9 @@ weft_tensor weft_resize(weft_tensor x, weft_shape sizes, const weft_resize_optio
                                (int)o.mode, (int)o.coordinates);
     }
     weft_tensor result = blends ? weft_composite_widen(x) : x;
+    for (size_t i = 0; i < sizes.rank; i++)
+        if (!weft_composite_wants_count(x.graph, "resize", "a size", sizes.extents[i]))
+            return weft_tensor_failed(x.graph);
     for (size_t i = 0; i < sizes.rank && weft_tensor_is_valid(result); i++) {
         size_t axis = weft_tensor_rank(x) - sizes.rank + i;
         target t = {weft_tensor_extent(x, (int64_t)axis), sizes.extents[i], o.scales == NULL ? NULL : &o.scales[i], &o};

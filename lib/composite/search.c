@@ -71,7 +71,9 @@ weft_tensor weft_top_k(weft_tensor x, int64_t axis, weft_extent k, bool smallest
         return weft_tensor_failed(x.graph);
     }
     weft_extent extent = weft_tensor_extent(x, at);
-    if (!weft_require_at_most(x.graph, k, extent, "top_k: k is %s but axis %" PRId64 " has extent %s",
+    if (!weft_composite_wants_order("top_k", "the operand", x) ||
+        !weft_composite_wants_count(x.graph, "top_k", "k", k) ||
+        !weft_require_at_most(x.graph, k, extent, "top_k: k is %s but axis %" PRId64 " has extent %s",
                               weft_extent_describe(k).text, at, weft_extent_describe(extent).text)) {
         return weft_tensor_failed(x.graph);
     }
@@ -129,7 +131,8 @@ weft_tensor weft_searchsorted(weft_tensor sorted, weft_tensor values, bool right
     weft_tensor operands[] = {sorted, values};
     size_t rank = weft_tensor_rank(sorted);
     if (!weft_composite_begin("searchsorted", 2, operands) ||
-        !weft_composite_wants_rank("searchsorted", "the sorted operand", sorted, 1)) {
+        !weft_composite_wants_rank("searchsorted", "the sorted operand", sorted, 1) ||
+        !weft_composite_wants_order("searchsorted", "the sorted operand", sorted)) {
         return weft_tensor_failed(sorted.graph);
     }
     if (weft_tensor_dtype(values) != weft_tensor_dtype(sorted)) {
@@ -150,7 +153,14 @@ weft_tensor weft_searchsorted(weft_tensor sorted, weft_tensor values, bool right
 weft_tensor weft_bincount(weft_tensor x, weft_extent count, weft_tensor weights)
 {
     weft_tensor operands[] = {x, weights};
-    if (!weft_composite_begin("bincount", 2, operands) || !weft_composite_wants_integer("bincount", "the operand", x)) {
+    if (!weft_composite_begin("bincount", 2, operands) || !weft_composite_wants_integer("bincount", "the operand", x) ||
+        !weft_composite_wants_count(x.graph, "bincount", "the count", count)) {
+        return weft_tensor_failed(x.graph);
+    }
+    if (!weft_composite_is_absent(weights) &&
+        (!weft_composite_wants_number("bincount", "the tensor of weights", weights) ||
+         !weft_composite_wants_fit("bincount", (weft_named){"the tensor of weights", weights},
+                                   (weft_named){"the operand", x}))) {
         return weft_tensor_failed(x.graph);
     }
     weft_tensor index = weft_composite_cast(x, WEFT_I64), zero = weft_scalar_like(index, 0);

@@ -2,6 +2,7 @@
 /* Axes renamed, tensors joined, split and repeated. */
 #include <weft/shape.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include "lib/composite/composite.h"
 
 /* ---- axes ---- */
@@ -109,6 +110,24 @@ weft_tensor weft_flatten(weft_tensor x, int64_t first, int64_t last)
 
 /* ---- joining and splitting ---- */
 
+/* Whether operand `number` has the dtype and the shape of the first. */
+static bool fits_stack(weft_tensors operands, size_t number)
+{
+    char name[32];
+    snprintf(name, sizeof name, "operand %zu", number);
+    weft_named first = {"operand 0", operands.items[0]}, other = {name, operands.items[number]};
+    size_t rank = weft_tensor_rank(first.tensor);
+    if (!weft_composite_wants_dtype("stack", other, first)) return false;
+    if (weft_tensor_rank(other.tensor) != rank) {
+        weft_trace_fail(first.tensor.graph, WEFT_SHAPE_MISMATCH, "stack", "%s has rank %zu but operand 0 has %zu", name,
+                        weft_tensor_rank(other.tensor), rank);
+        return false;
+    }
+    for (int64_t axis = 0; axis < (int64_t)rank; axis++)
+        if (!weft_composite_wants_extent("stack", other, axis, first, axis)) return false;
+    return true;
+}
+
 weft_tensor weft_stack(weft_tensors operands, int64_t axis)
 {
     int64_t at;
@@ -118,12 +137,13 @@ weft_tensor weft_stack(weft_tensors operands, int64_t axis)
         !weft_axis_normalize(first.graph, "stack", axis, weft_tensor_rank(first) + 1, &at)) {
         return weft_tensor_failed(first.graph);
     }
+    for (size_t i = 1; i < operands.count; i++)
+        if (!fits_stack(operands, i)) return weft_tensor_failed(first.graph);
     size_t size = operands.count * sizeof first;
     weft_tensor *layers = weft_allocate(first.graph->allocator, size);
     if (layers == NULL) return weft_trace_error(first.graph, weft_status_out_of_memory());
     for (size_t i = 0; i < operands.count; i++) {
-        size_t rank = weft_tensor_rank(operands.items[i]);
-        layers[i] = weft_unsqueeze(operands.items[i], (size_t)at > rank ? (int64_t)rank : at);
+        layers[i] = weft_unsqueeze(operands.items[i], at);
     }
     weft_tensor stacked = weft_concat((weft_tensors){operands.count, layers}, at);
     weft_free(first.graph->allocator, layers, size);
@@ -230,7 +250,8 @@ weft_tensor weft_repeat(weft_tensor x, int64_t axis, weft_extent count)
     weft_extent extents[WEFT_MAX_RANK + 1];
     weft_shape shape = weft_tensor_shape(x);
     int64_t at;
-    if (!weft_composite_begin("repeat", 1, &x) || !weft_axis_normalize(x.graph, "repeat", axis, shape.rank, &at)) {
+    if (!weft_composite_begin("repeat", 1, &x) || !weft_axis_normalize(x.graph, "repeat", axis, shape.rank, &at) ||
+        !weft_composite_wants_count(x.graph, "repeat", "the count", count)) {
         return weft_tensor_failed(x.graph);
     }
     weft_tensor column = weft_unsqueeze(x, at + 1);
@@ -248,6 +269,9 @@ weft_tensor weft_tile(weft_tensor x, weft_shape counts)
     if (2 * rank > WEFT_MAX_RANK) {
         return weft_trace_fail(x.graph, WEFT_UNSUPPORTED, "tile", "rank %zu is over %d", rank, WEFT_MAX_RANK / 2);
     }
+    for (size_t i = 0; i < counts.rank; i++)
+        if (!weft_composite_wants_count(x.graph, "tile", "a count", counts.extents[i]))
+            return weft_tensor_failed(x.graph);
     weft_extent apart[WEFT_MAX_RANK], repeated[WEFT_MAX_RANK], whole[WEFT_MAX_RANK];
     weft_shape shape = weft_tensor_shape(x);
     for (size_t i = 0; i < rank; i++) {

@@ -233,8 +233,7 @@ static void elementwise_refuses(void **state)
                  WEFT_SHAPE_MISMATCH, "add: axis 0 of operand 0 has extent 3 but axis 0 of operand 1 has m + 4");
     expect_error(weft_exp(f.i), WEFT_DTYPE_MISMATCH,
                  "exp: operand 0 has dtype i64 but the op takes bf16, f16, f32, f64, c64, c128");
-    expect_error(weft_angle(f.y), WEFT_DTYPE_MISMATCH,
-                 "imag: operand 0 has dtype f32 but the op takes c64, c128 (in angle)");
+    expect_error(weft_angle(f.y), WEFT_DTYPE_MISMATCH, "angle: operand 0 has dtype f32 but the op takes c64, c128");
     expect_error(weft_and(f.x, f.x), WEFT_DTYPE_MISMATCH,
                  "and: operand 0 has dtype f32 but the op takes bool, u8, i32, u32, i64");
     expect_error(weft_neg(f.p), WEFT_DTYPE_MISMATCH,
@@ -318,7 +317,7 @@ static void broadcasts_stretch_ones_only(void **state)
     expect_error(weft_broadcast(f.y, WEFT_SHAPE(4)), WEFT_SHAPE_MISMATCH,
                  "broadcast: a tensor of rank 2 does not broadcast to rank 1");
     expect_error(weft_broadcast_in_dim(f.y, WEFT_SHAPE(4, 3), WEFT_INTS(1, 0)), WEFT_INVALID_ARGUMENT,
-                 "broadcast: axes must increase but 0 follows 1 (in broadcast_in_dim)");
+                 "broadcast_in_dim: axes must increase but 0 follows 1");
 }
 
 static void slices_stay_inside(void **state)
@@ -330,10 +329,10 @@ static void slices_stay_inside(void **state)
     expect_type(weft_slice(c, WEFT_SHAPE(3, 0), WEFT_SHAPE(2, 2), WEFT_INTS(-3, 2)), "f32[2, 2]");
     assert_int_equal(f.graph->guard_count, 0);
     expect_error(weft_narrow(c, 0, N(2), N(3)), WEFT_OUT_OF_RANGE,
-                 "slice: axis 0 ends at element 4 but its extent is 4 (in narrow)");
+                 "narrow: axis 0 ends at element 4 but its extent is 4");
     expect_error(weft_narrow(c, 0, N(-1), N(3)), WEFT_OUT_OF_RANGE,
-                 "slice: axis 0 starts at element -1, before the first (in narrow)");
-    expect_error(weft_narrow(c, 1, N(0), N(-1)), WEFT_OUT_OF_RANGE, "slice: axis 1 has size -1, below 0 (in narrow)");
+                 "narrow: axis 0 starts at element -1, before the first");
+    expect_error(weft_narrow(c, 1, N(0), N(-1)), WEFT_OUT_OF_RANGE, "narrow: axis 1 has size -1, below 0");
     expect_error(weft_slice(c, WEFT_SHAPE(3, 0), WEFT_SHAPE(3, 1), WEFT_INTS(-2, 1)), WEFT_OUT_OF_RANGE,
                  "slice: axis 0 ends at element -1, before the first");
     expect_error(weft_slice(c, WEFT_SHAPE(0, 0), WEFT_SHAPE(1, 1), WEFT_INTS(1, 0)), WEFT_INVALID_ARGUMENT,
@@ -435,11 +434,10 @@ static void scans(void **state)
     (void)state;
     expect_type(weft_cumsum(f.x, -1, false, false), "f32[n, 4]");
     expect_type(weft_cummax(weft_eq(f.y, f.y), 0, true, true), "bool[3, 4]");
-    expect_error(weft_cumprod(f.x, 2, false, false), WEFT_OUT_OF_RANGE,
-                 "scan_prod: axis 2 is out of range for rank 2 (in cumprod)");
+    expect_error(weft_cumprod(f.x, 2, false, false), WEFT_OUT_OF_RANGE, "cumprod: axis 2 is out of range for rank 2");
     expect_error(weft_cumsum(weft_eq(f.y, f.y), 0, false, false), WEFT_DTYPE_MISMATCH,
-                 "scan_sum: operand 0 has dtype bool but the op takes u8, i32, u32, i64, bf16, f16, f32, f64, c64, "
-                 "c128 (in cumsum)");
+                 "cumsum: operand 0 has dtype bool but the op takes u8, i32, u32, i64, bf16, f16, f32, f64, c64, "
+                 "c128");
     assert_int_equal(f.graph->guard_count, 0);
 }
 
@@ -499,12 +497,11 @@ static void products(void **state)
     expect_type(weft_dot(a, b, (weft_dot_axes){{0, NULL}, {0, NULL}, WEFT_INTS(-1), WEFT_INTS(1)}),
                 "f32[3, 1, 4, 6, 2]");
     assert_int_equal(f.graph->guard_count, 0);
-    expect_error(weft_matmul(f.y, f.v), WEFT_SHAPE_MISMATCH,
-                 "dot: contracted axis 1 of a has extent 4 but axis 0 of b has 3 (in matmul)");
+    expect_error(weft_matmul(f.y, f.v), WEFT_SHAPE_MISMATCH, "matmul: axis 1 of a has extent 4 but axis 0 of b has 3");
     expect_error(weft_matmul(f.y, weft_scalar(f.graph, WEFT_F32, 1)), WEFT_SHAPE_MISMATCH,
-                 "matmul: operand 1 has rank 0 but needs at least 1");
+                 "matmul: b has rank 0 but needs at least 1");
     expect_error(weft_matmul(weft_broadcast(f.y, WEFT_SHAPE(2, 3, 4)), b), WEFT_SHAPE_MISMATCH,
-                 "matmul: axis -3 of operand 0 has extent 2 but axis -3 of operand 1 has 6");
+                 "matmul: axis 2 of a has extent 4 but axis 1 of b has 5");
     expect_error(weft_dot(f.y, f.y, (weft_dot_axes){WEFT_INTS(0), {0, NULL}, {0, NULL}, {0, NULL}}),
                  WEFT_INVALID_ARGUMENT, "dot: 1 batch axes of a are paired with 0 of b");
     expect_error(weft_dot(f.y, f.y, (weft_dot_axes){WEFT_INTS(0), WEFT_INTS(0), WEFT_INTS(0), WEFT_INTS(1)}),
@@ -517,8 +514,7 @@ static void a_symbolic_product_names_inputs_and_axes(void **state)
 {
     (void)state;
     expect_type(weft_matmul(weft_transpose(f.x, 0, 1), f.s), "f32[4, 3]");
-    expect_guard("n", "==", "m",
-                 "dot: contracted axis 1 of a has extent n but axis 0 of b has m (operand 0 is x, operand 1 is s)");
+    expect_guard("n", "==", "m", "matmul: axis 1 of a has extent n but axis 0 of b has m");
 }
 
 static void compositions(void **state)
@@ -566,7 +562,7 @@ static void tensors_of_two_graphs_do_not_mix(void **state)
     weft_test_ok(weft_graph_create(NULL, &other));
     weft_tensor z = weft_input(other, "z", WEFT_F32, WEFT_SHAPE(3));
     expect_error(weft_add(f.v, z), WEFT_INVALID_ARGUMENT, "add: operand 1 belongs to another graph");
-    expect_error(weft_matmul(f.y, z), WEFT_INVALID_ARGUMENT, "dot: operand 1 belongs to another graph (in matmul)");
+    expect_error(weft_matmul(f.y, z), WEFT_INVALID_ARGUMENT, "matmul: operand 1 belongs to another graph");
     expect_error(weft_add(f.v, (weft_tensor){0}), WEFT_INVALID_ARGUMENT, "add: operand 1 is no tensor of a graph");
     expect_error(weft_add((weft_tensor){0}, f.v), WEFT_INVALID_ARGUMENT, "add: operand 0 is no tensor of a graph");
     weft_extent k = weft_symbol(other, "k", 0, 9);
