@@ -1,126 +1,158 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * AUTO. Up to eight operands get their best order. Of more, the first greedy order says how long contracting would
+ * take, and so, unless the caller does, how long it is worth to look for a better one. Where that suffices for the best
+ * order of all that is connected, it is found; else there is a search, on a network that is simplified further.
+ */
 #include "plan.h"
-#include "plan/methods.h"
+#include "plan/search.h"
 #include "plan/simplify.h"
+#include "plan/team.h"
 #include <string.h>
 
 enum {
-    WHOLE_LIMIT = 8,       /* so few operands are planned at once, outer products included */
-    OUTER_LIMIT = 10,      /* so few leaves of a core, too */
-    MOST_STATES = 20000,   /* of the exact method: more than a chain of 100 has */
-    MOST_ELIMINATED = 1000 /* leaves of a core whose labels are eliminated */
+    WHOLE_LIMIT = 8,     /* so few operands are planned at once, outer products included */
+    OUTER_LIMIT = 10,    /* so few leaves of a core, too */
+    LEAST_STATES = 256,  /* of the exact method */
+    MOST_STATES = 20000, /* more than a chain of 100 has */
+    STATE_MOVES = 64     /* what a state costs, in moves */
 };
 
-/* ---- one core ---- */
+/* The share of the time of contracting that planning may take; its bound, in seconds; moves of annealing in a second.
+ */
+static const double worth = 0.1, most_seconds = 60, moves_per_second = 8e6;
 
-typedef struct trials {
-    const weft_allocator *allocator;
-    einsum_arena arena;
-    const einsum_core *core;
-    const einsum_score *score;
-    einsum_pair *pairs, *best;
-    einsum_cost cost;
-} trials;
-
-/* Keeps what stands in `pairs`, if it is better. */
-static weft_status *judge(trials *t)
-{
-    einsum_cost cost;
-    WEFT_TRY(einsum_core_cost(&t->arena, t->core, t->score, t->pairs, &cost));
-    if (!einsum_cost_less(cost, t->cost)) return NULL;
-    t->cost = cost;
-    memcpy(t->best, t->pairs, (t->core->leaf_count - 1) * sizeof *t->best);
-    return NULL;
-}
-
-/* How much a result counts against what it replaces, tried in this order; large networks get fewer tries. */
-static weft_status *try_greedy(trials *t)
-{
-    static const double log2_factors[] = {0, -1, 1, -2, 2, -0.5, 0.5, -3};
-    size_t all = sizeof log2_factors / sizeof *log2_factors;
-    size_t count = t->core->leaf_count <= 500 ? all : t->core->leaf_count <= 5000 ? 3 : 1;
-    for (size_t i = 0; i < count; i++) {
-        const einsum_greedy options = {.log2_factor = log2_factors[i]};
-        WEFT_TRY(einsum_greedy_run(t->allocator, t->core, &options, t->pairs));
-        WEFT_TRY(judge(t));
-    }
-    return NULL;
-}
-
-static weft_status *try_elimination(trials *t)
-{
-    enum { TIES = 4 };
-    for (uint64_t i = 0; i < TIES && t->core->leaf_count <= MOST_ELIMINATED; i++) {
-        for (einsum_elimination rule = EINSUM_MIN_DEGREE; rule <= EINSUM_MIN_FILL; rule++) {
-            WEFT_TRY(einsum_eliminate_run(t->allocator, t->core, rule, einsum_random_start(0, i), t->pairs));
-            WEFT_TRY(judge(t));
-        }
-    }
-    return NULL;
-}
-
-static weft_status *find_core(trials *t)
-{
-    t->pairs = einsum_arena_allocate(&t->arena, t->core->leaf_count, sizeof *t->pairs);
-    if (t->pairs == NULL) return weft_status_out_of_memory();
-    WEFT_TRY(try_greedy(t));
-    return try_elimination(t);
-}
-
-static weft_status *run_trials(const weft_allocator *allocator, const einsum_core *core, const einsum_score *score,
-                               einsum_pair *out_pairs)
-{
-    trials t = {.allocator = allocator, .core = core, .score = score, .best = out_pairs, .cost = EINSUM_WORST_COST};
-    einsum_arena_init(&t.arena, allocator);
-    weft_status *status = find_core(&t);
-    einsum_arena_finish(&t.arena);
-    return status;
-}
-
-/* ---- all cores ---- */
-
-/* `must`: cores that are beyond the exact method get the best of the others. Else `out_found` is false for one. */
-static weft_status *find_cores(einsum_arena *arena, const einsum_simple *simple, const einsum_score *score, bool must,
-                               einsum_pair **core_pairs, bool *out_found)
-{
-    *out_found = true;
-    for (size_t i = 0; i < simple->core_count && *out_found; i++) {
-        const einsum_core *core = &simple->cores[i];
-        core_pairs[i] = einsum_arena_allocate(arena, core->leaf_count, sizeof **core_pairs);
-        if (core_pairs[i] == NULL) return weft_status_out_of_memory();
-        WEFT_TRY(einsum_exact_run(arena->allocator, core, score, core->leaf_count <= OUTER_LIMIT, MOST_STATES,
-                                  core_pairs[i], out_found));
-        if (*out_found || !must) continue;
-        *out_found = true;
-        WEFT_TRY(run_trials(arena->allocator, core, score, core_pairs[i]));
-    }
-    return NULL;
-}
-
-static weft_status *find_at(einsum_arena *arena, const einsum_problem *problem, einsum_score score, einsum_depth depth,
-                            einsum_pair *out_pairs, bool *out_found)
-{
+typedef struct finding {
+    einsum_arena *arena;
+    const einsum_problem *problem;
+    const einsum_planner *planner;
+    einsum_score score, time;
+    einsum_search search; /* with the budget of the whole */
     einsum_simple simple;
-    WEFT_TRY(einsum_simplify_run(arena, problem, depth, &simple));
-    score.log2_slowness += simple.log2_common;
-    score.log2_bytes += simple.log2_common;
-    einsum_pair **core_pairs = einsum_arena_allocate(arena, simple.core_count, sizeof(einsum_pair *));
-    if (core_pairs == NULL) return weft_status_out_of_memory();
-    WEFT_TRY(find_cores(arena, &simple, &score, depth == EINSUM_DEPTH_FULL, core_pairs, out_found));
-    if (!*out_found) return NULL;
-    return einsum_simplify_join(arena, problem, &simple, (const einsum_pair *const *)core_pairs, out_pairs);
+    einsum_pair **core_pairs;
+    einsum_pair *out_pairs;
+} finding;
+
+static weft_status *simplify(finding *f, einsum_depth depth)
+{
+    WEFT_TRY(einsum_simplify_run(f->arena, f->problem, depth, &f->simple));
+    f->core_pairs = einsum_arena_allocate(f->arena, f->simple.core_count, sizeof(einsum_pair *));
+    if (f->core_pairs == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < f->simple.core_count; i++) {
+        f->core_pairs[i] = einsum_arena_allocate(f->arena, f->simple.cores[i].leaf_count, sizeof **f->core_pairs);
+        if (f->core_pairs[i] == NULL) return weft_status_out_of_memory();
+    }
+    f->search.score = f->score;
+    f->search.score.log2_slowness += f->simple.log2_common;
+    f->search.score.log2_bytes += f->simple.log2_common;
+    return NULL;
+}
+
+static weft_status *join(finding *f)
+{
+    const einsum_pair *const *core_pairs = (const einsum_pair *const *)f->core_pairs;
+    return einsum_simplify_join(f->arena, f->problem, &f->simple, core_pairs, f->out_pairs);
+}
+
+/* ---- the budget ---- */
+
+/* log2 of the seconds that greedy orders of the cores take. */
+static weft_status *run_greedy(finding *f, double *out_seconds)
+{
+    einsum_score time = f->time;
+    time.log2_slowness += f->simple.log2_common;
+    time.log2_bytes += f->simple.log2_common;
+    *out_seconds = -INFINITY;
+    for (size_t i = 0; i < f->simple.core_count; i++) {
+        einsum_cost cost;
+        const einsum_core *core = &f->simple.cores[i];
+        WEFT_TRY(einsum_greedy_run(f->arena->allocator, core, &(einsum_greedy){.log2_factor = 0}, f->core_pairs[i]));
+        WEFT_TRY(einsum_core_cost(f->arena, core, &time, f->core_pairs[i], &cost));
+        *out_seconds = einsum_log2_add(*out_seconds, cost.major);
+    }
+    return NULL;
+}
+
+static void set_budget(finding *f, double log2_seconds)
+{
+    const einsum_planner *planner = f->planner;
+    size_t threads = planner->threads > 0 ? planner->threads : einsum_team_processors();
+    double seconds = fmin(exp2(log2_seconds) * worth, most_seconds);
+    f->search.seed = planner->seed;
+    f->search.threads = threads;
+    f->search.cancelled = planner->cancelled;
+    f->search.seconds = (double)planner->budget * 1e-9;
+    if (planner->budget > 0) seconds = f->search.seconds * (double)threads;
+    f->search.moves = planner->moves > 0 ? planner->moves : (uint64_t)(seconds * moves_per_second);
+}
+
+/* ---- cores ---- */
+
+static weft_status *try_exact(finding *f, bool *out_found)
+{
+    uint64_t states = f->search.moves / STATE_MOVES;
+    states = states < LEAST_STATES ? LEAST_STATES : states > MOST_STATES ? MOST_STATES : states;
+    *out_found = true;
+    for (size_t i = 0; i < f->simple.core_count && *out_found; i++) {
+        const einsum_core *core = &f->simple.cores[i];
+        WEFT_TRY(einsum_exact_run(f->arena->allocator, core, &f->search.score, core->leaf_count <= OUTER_LIMIT,
+                                  (size_t)states, f->core_pairs[i], out_found));
+    }
+    return NULL;
+}
+
+/* Each core gets the share of the budget that its leaves are of all. */
+static weft_status *search(finding *f)
+{
+    size_t leaves = 0;
+    for (size_t i = 0; i < f->simple.core_count; i++) leaves += f->simple.cores[i].leaf_count;
+    for (size_t i = 0; i < f->simple.core_count; i++) {
+        const einsum_core *core = &f->simple.cores[i];
+        double share = (double)core->leaf_count / (double)leaves;
+        einsum_search options = f->search;
+        options.moves = (uint64_t)((double)options.moves * share);
+        options.seconds *= share;
+        WEFT_TRY(einsum_search_run(f->arena->allocator, core, &options, f->core_pairs[i]));
+    }
+    return NULL;
+}
+
+/* ---- all ---- */
+
+static weft_status *find_few(finding *f)
+{
+    bool found;
+    WEFT_TRY(simplify(f, EINSUM_DEPTH_WHOLE));
+    f->search.moves = UINT64_MAX;
+    WEFT_TRY(try_exact(f, &found));
+    return join(f);
+}
+
+static weft_status *find_many(finding *f)
+{
+    bool found;
+    double log2_seconds;
+    WEFT_TRY(simplify(f, EINSUM_DEPTH_SAFE));
+    WEFT_TRY(run_greedy(f, &log2_seconds));
+    set_budget(f, log2_seconds);
+    WEFT_TRY(try_exact(f, &found));
+    if (found) return join(f);
+    WEFT_TRY(simplify(f, EINSUM_DEPTH_FULL));
+    WEFT_TRY(search(f));
+    return join(f);
 }
 
 weft_status *einsum_plan_find(einsum_arena *arena, const einsum_problem *problem, const einsum_planner *planner,
                               weft_dtype dtype, einsum_pair *out_pairs)
 {
-    if (problem->operand_count <= 2) {
-        einsum_order_left(problem->operand_count, out_pairs);
-        return NULL;
-    }
-    einsum_score score = einsum_planner_score(planner, planner->minimize, dtype);
-    einsum_depth depth = problem->operand_count <= WHOLE_LIMIT ? EINSUM_DEPTH_WHOLE : EINSUM_DEPTH_SAFE;
-    bool found;
-    WEFT_TRY(find_at(arena, problem, score, depth, out_pairs, &found));
-    return found ? NULL : find_at(arena, problem, score, EINSUM_DEPTH_FULL, out_pairs, &found);
+    finding f = {.arena = arena,
+                 .problem = problem,
+                 .planner = planner,
+                 .score = einsum_planner_score(planner, planner->minimize, dtype),
+                 .time = einsum_planner_score(planner, WEFT_EINSUM_TIME, dtype),
+                 .out_pairs = out_pairs};
+    if (problem->operand_count > WHOLE_LIMIT) return find_many(&f);
+    if (problem->operand_count > 2) return find_few(&f);
+    einsum_order_left(problem->operand_count, out_pairs);
+    return NULL;
 }

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A portfolio. It starts from greedy orders and eliminations. Half of the moves go into chains of annealing
+ * that begin hot, each from one of the best starts; the others into rounds in which all chains begin again, less hot,
+ * from the best order so far. Chains depend on their number and the seed only, never on the thread that runs them.
+ */
+#include "search.h"
+#include "team.h"
+#include <string.h>
+#include <time.h>
+
+enum {
+    GREEDY_MOVES = 40,      /* what a greedy order costs for each leaf, in moves */
+    MOST_ELIMINATED = 1000, /* leaves, for elimination */
+    MOST_CHAINS = 16,
+    CHAIN_MOVES = 3000, /* for each leaf, before another chain pays */
+    WARM_ROUNDS = 8,
+    TRIAL_MOVES = 20000 /* that tell how fast this machine is */
+};
+
+static const double first_beta = 0.5, last_beta = 20, least_warm = 1.5, most_warm = 4.5;
+
+typedef struct candidate {
+    einsum_pair *pairs;
+    einsum_cost cost;
+} candidate;
+
+typedef struct searching {
+    const weft_allocator *allocator;
+    const einsum_core *core;
+    const einsum_search *options;
+    einsum_arena arena;
+    einsum_stop stop;
+    candidate best;
+    candidate *starts, *chains;
+    size_t start_count, chain_count;
+    uint64_t chain_moves; /* of this round */
+    size_t round;         /* 0: hot */
+} searching;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static size_t order_size(const searching *s)
+{
+    return (s->core->leaf_count - 1) * sizeof(einsum_pair);
+}
+
+static bool candidate_init(searching *s, candidate *c)
+{
+    c->pairs = einsum_arena_allocate(&s->arena, s->core->leaf_count, sizeof *c->pairs);
+    c->cost = EINSUM_WORST_COST;
+    return c->pairs != NULL;
+}
+
+/* Of equal ones the first stays. */
+static void keep(searching *s, const candidate *c)
+{
+    if (!einsum_cost_less(c->cost, s->best.cost)) return;
+    s->best.cost = c->cost;
+    memcpy(s->best.pairs, c->pairs, order_size(s));
+}
+
+static weft_status *price(const searching *s, const einsum_score *score, const einsum_pair *pairs,
+                          einsum_cost *out_cost)
+{
+    einsum_arena arena;
+    einsum_arena_init(&arena, s->allocator);
+    weft_status *status = einsum_core_cost(&arena, s->core, score, pairs, out_cost);
+    einsum_arena_finish(&arena);
+    return status;
+}
+
+/* ---- starts ---- */
+
+typedef struct start {
+    enum { GREEDY, NOISY, MIN_DEGREE, MIN_FILL } method;
+    double parameter;
+} start;
+
+/* The first needs no more than a moment; so few moves as make the others too dear get it alone. */
+static const start starts[] = {
+    {GREEDY, 0},  {GREEDY, -1}, {GREEDY, 1}, {GREEDY, -2}, {MIN_FILL, 0}, {MIN_DEGREE, 0}, {MIN_FILL, 1},
+    {NOISY, .01}, {NOISY, .05}, {NOISY, .1}, {NOISY, .2},  {NOISY, .3},   {NOISY, .5},     {NOISY, 1},
+};
+enum { STARTS = sizeof starts / sizeof *starts };
+
+static weft_status *make_start(const searching *s, size_t index, einsum_pair *pairs)
+{
+    const start *which = &starts[index];
+    einsum_random random = einsum_random_start(s->options->seed, index);
+    einsum_greedy greedy = {.log2_factor = which->parameter, .random = random};
+    switch (which->method) {
+    case MIN_DEGREE: return einsum_eliminate_run(s->allocator, s->core, EINSUM_MIN_DEGREE, random, pairs);
+    case MIN_FILL: return einsum_eliminate_run(s->allocator, s->core, EINSUM_MIN_FILL, random, pairs);
+    case NOISY:
+        greedy.log2_factor = 4 * einsum_random_unit(&greedy.random) - 2;
+        greedy.temperature = which->parameter;
+        break;
+    case GREEDY: break;
+    }
+    return einsum_greedy_run(s->allocator, s->core, &greedy, pairs);
+}
+
+static bool is_too_large(const searching *s, size_t index)
+{
+    return starts[index].method >= MIN_DEGREE && s->core->leaf_count > MOST_ELIMINATED;
+}
+
+static weft_status *run_start(void *context, size_t index)
+{
+    searching *s = context;
+    candidate *c = &s->starts[index];
+    if (is_too_large(s, index) || (index > 0 && einsum_stop_asked(&s->stop))) return NULL;
+    WEFT_TRY(make_start(s, index, c->pairs));
+    return price(s, &s->options->score, c->pairs, &c->cost);
+}
+
+static void sort(size_t count, candidate *c)
+{
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = i; k > 0 && einsum_cost_less(c[k].cost, c[k - 1].cost); k--) {
+            candidate swapped = c[k];
+            c[k] = c[k - 1];
+            c[k - 1] = swapped;
+        }
+}
+
+/* The first is made whatever happens. */
+static weft_status *run_starts(searching *s, size_t count)
+{
+    s->start_count = count;
+    for (size_t i = 0; i < count; i++)
+        if (!candidate_init(s, &s->starts[i])) return weft_status_out_of_memory();
+    WEFT_TRY(einsum_team_run(s->options->threads, &(einsum_tasks){count, run_start, s}));
+    sort(count, s->starts);
+    keep(s, &s->starts[0]);
+    return NULL;
+}
+
+/* ---- annealing ---- */
+
+static weft_status *run_chain(void *context, size_t index)
+{
+    searching *s = context;
+    candidate *c = &s->chains[index];
+    einsum_random random = einsum_random_start(s->options->seed, STARTS + s->round * MOST_CHAINS + index);
+    double beta = s->round == 0 ? first_beta : least_warm + (most_warm - least_warm) * einsum_random_unit(&random);
+    const candidate *from = s->round == 0 ? &s->starts[index % s->start_count] : &s->best;
+    if (from->cost.major == INFINITY) from = &s->best;
+    const einsum_anneal options = {
+        .moves = s->chain_moves, .first_beta = beta, .last_beta = last_beta, .random = random, .stop = s->stop};
+    memcpy(c->pairs, from->pairs, order_size(s));
+    return einsum_anneal_run(s->allocator, s->core, &s->options->score, &options, c->pairs, &c->cost);
+}
+
+/* All chains once, with `moves` together. */
+static weft_status *run_round(searching *s, uint64_t moves)
+{
+    s->chain_moves = moves / s->chain_count;
+    WEFT_TRY(einsum_team_run(s->options->threads, &(einsum_tasks){s->chain_count, run_chain, s}));
+    for (size_t i = 0; i < s->chain_count; i++) keep(s, &s->chains[i]);
+    s->round++;
+    return NULL;
+}
+
+static weft_status *init_chains(searching *s, uint64_t moves)
+{
+    uint64_t chains = moves / ((uint64_t)CHAIN_MOVES * s->core->leaf_count);
+    s->chain_count = chains < 2 ? 2 : chains > MOST_CHAINS ? MOST_CHAINS : chains;
+    for (size_t i = 0; i < s->chain_count; i++)
+        if (!candidate_init(s, &s->chains[i])) return weft_status_out_of_memory();
+    return NULL;
+}
+
+static weft_status *anneal_moves(searching *s, uint64_t moves)
+{
+    WEFT_TRY(init_chains(s, moves));
+    WEFT_TRY(run_round(s, moves / 2));
+    for (size_t i = 0; i < WARM_ROUNDS && !einsum_stop_asked(&s->stop); i++)
+        WEFT_TRY(run_round(s, moves / 2 / WARM_ROUNDS));
+    return NULL;
+}
+
+/* How many moves all threads try in a second, by a short run that is thrown away. */
+static weft_status *measure(searching *s, double *out_rate)
+{
+    double begin = now();
+    const einsum_anneal options = {.moves = TRIAL_MOVES, .first_beta = 1, .last_beta = 1, .stop = s->stop};
+    memcpy(s->chains[0].pairs, s->best.pairs, order_size(s));
+    WEFT_TRY(
+        einsum_anneal_run(s->allocator, s->core, &s->options->score, &options, s->chains[0].pairs, &s->chains[0].cost));
+    keep(s, &s->chains[0]);
+    *out_rate = TRIAL_MOVES / (now() - begin) * (double)s->options->threads;
+    return NULL;
+}
+
+/* Until the time is over, whose first half is for the hot round. Every round says how fast the next will be. */
+static weft_status *anneal_seconds(searching *s)
+{
+    double begin = now(), rate, whole = s->stop.deadline - begin;
+    if (!candidate_init(s, &s->chains[0])) return weft_status_out_of_memory();
+    WEFT_TRY(measure(s, &rate));
+    WEFT_TRY(init_chains(s, (uint64_t)(whole * rate)));
+    for (double seconds = whole / 2; !einsum_stop_asked(&s->stop); seconds = whole / 2 / WARM_ROUNDS) {
+        double left = s->stop.deadline - now();
+        double moves = rate * (left < seconds ? left : seconds);
+        double from = now();
+        WEFT_TRY(run_round(s, (uint64_t)moves));
+        rate = moves / (now() - from);
+    }
+    return NULL;
+}
+
+/* ---- all ---- */
+
+/* A few moves are for the first greedy order alone. */
+static weft_status *search(searching *s)
+{
+    uint64_t moves = s->options->moves, start_moves = (uint64_t)GREEDY_MOVES * s->core->leaf_count;
+    uint64_t most = moves / start_moves / 2;
+    s->starts = einsum_arena_allocate(&s->arena, STARTS, sizeof *s->starts);
+    s->chains = einsum_arena_allocate(&s->arena, MOST_CHAINS, sizeof *s->chains);
+    if (s->starts == NULL || s->chains == NULL || !candidate_init(s, &s->best)) return weft_status_out_of_memory();
+    WEFT_TRY(run_starts(s, most < 1 ? 1 : most > STARTS ? STARTS : (size_t)most));
+    if (most < 2) return NULL;
+    return s->options->seconds > 0 ? anneal_seconds(s) : anneal_moves(s, moves);
+}
+
+weft_status *einsum_search_run(const weft_allocator *allocator, const einsum_core *core, const einsum_search *options,
+                               einsum_pair *out_pairs)
+{
+    einsum_order_left(core->leaf_count, out_pairs);
+    if (core->leaf_count < 3) return NULL;
+    searching s = {.allocator = allocator,
+                   .core = core,
+                   .options = options,
+                   .stop = {options->cancelled, options->seconds > 0 ? now() + options->seconds : INFINITY}};
+    einsum_arena_init(&s.arena, allocator);
+    weft_status *status = search(&s);
+    if (status == NULL) memcpy(out_pairs, s.best.pairs, order_size(&s));
+    einsum_arena_finish(&s.arena);
+    return status;
+}
