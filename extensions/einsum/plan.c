@@ -15,12 +15,14 @@ enum {
     OUTER_LIMIT = 10,    /* so few leaves of a core, too */
     LEAST_STATES = 256,  /* of the exact method */
     MOST_STATES = 20000, /* more than a chain of 100 has */
-    STATE_MOVES = 64     /* what a state costs, in moves */
+    STATE_MOVES = 40,    /* what a state costs, in moves */
+    STEP_MOVES = 4000,   /* half a millisecond: compiling a step takes longer */
+    MOST_STEPS = 2000    /* that count so */
 };
 
 /* The share of the time of contracting that planning may take; its bound, in seconds; moves of annealing in a second.
  */
-static const double worth = 0.1, most_seconds = 60, moves_per_second = 8e6;
+static const double worth = 0.5, most_seconds = 60, moves_per_second = 8e6;
 
 typedef struct finding {
     einsum_arena *arena;
@@ -77,13 +79,14 @@ static void set_budget(finding *f, double log2_seconds)
 {
     const einsum_planner *planner = f->planner;
     size_t threads = planner->threads > 0 ? planner->threads : einsum_team_processors();
-    double seconds = fmin(exp2(log2_seconds) * worth, most_seconds);
+    double steps = fmin((double)f->problem->operand_count, MOST_STEPS);
+    double moves = fmax(fmin(exp2(log2_seconds) * worth, most_seconds) * moves_per_second, steps * STEP_MOVES);
     f->search.seed = planner->seed;
     f->search.threads = threads;
     f->search.cancelled = planner->cancelled;
     f->search.seconds = (double)planner->budget * 1e-9;
-    if (planner->budget > 0) seconds = f->search.seconds * (double)threads;
-    f->search.moves = planner->moves > 0 ? planner->moves : (uint64_t)(seconds * moves_per_second);
+    if (planner->budget > 0) moves = f->search.seconds * (double)threads * moves_per_second;
+    f->search.moves = planner->moves > 0 ? planner->moves : (uint64_t)moves;
 }
 
 /* ---- cores ---- */
