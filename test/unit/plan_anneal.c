@@ -261,6 +261,76 @@ static void test_stopped(void **state)
     check_order(&net, pairs);
 }
 
+static void test_lead(void **state)
+{
+    (void)state;
+    static network net;
+    einsum_random random = einsum_random_start(8, 0);
+    for (uint32_t i = 0; i < 5; i++) {
+        einsum_arena arena;
+        einsum_arena_init(&arena, NULL);
+        generate(&net, &random, 20, 50, 3);
+        einsum_score score = score_of((einsum_objective)i);
+        einsum_pair pairs[MOST_LEAVES];
+        start(&net, &random, pairs);
+        einsum_tree tree;
+        weft_test_ok(einsum_tree_init(&tree, &arena, &net.core, &score));
+        einsum_tree_load(&tree, pairs);
+        einsum_tree_lead(&tree, 0.25);
+        check_tree(&tree, &net, &score);
+        einsum_arena_finish(&arena);
+    }
+}
+
+/* ---- reconfiguration ---- */
+
+static void test_reconfigure(void **state)
+{
+    (void)state;
+    static network net;
+    einsum_random random = einsum_random_start(9, 0);
+    for (uint32_t i = 0; i < 200; i++) {
+        einsum_score score = score_of((einsum_objective)(i % 5));
+        generate(&net, &random, 1 + einsum_random_below(&random, 8), 4 + einsum_random_below(&random, 12), i % 3 * 5);
+        einsum_pair pairs[MOST_LEAVES];
+        start(&net, &random, pairs);
+        weft_test_ok(einsum_reconfigure_run(NULL, &net.core, &score, 8, &never, pairs));
+        check_order(&net, pairs);
+        assert_near(cost_of(&net, &score, pairs).major, best_of_all(&net, &score));
+    }
+}
+
+static void test_reconfigure_parts(void **state)
+{
+    (void)state;
+    static network net;
+    einsum_random random = einsum_random_start(10, 0);
+    bool cancelled = true;
+    for (uint32_t i = 0; i < 50; i++) {
+        einsum_score score = score_of((einsum_objective)(i % 5));
+        generate(&net, &random, 40, 90, i % 3 * 30);
+        einsum_pair pairs[MOST_LEAVES];
+        start(&net, &random, pairs);
+        einsum_cost before = cost_of(&net, &score, pairs);
+        const einsum_stop stopped = {.cancelled = &cancelled, .deadline = INFINITY};
+        weft_test_ok(einsum_reconfigure_run(NULL, &net.core, &score, 4, i % 2 == 0 ? &stopped : &never, pairs));
+        check_order(&net, pairs);
+        einsum_cost after = cost_of(&net, &score, pairs);
+        if (i % 2 == 0) assert_near(after.major, before.major);
+        else assert_true(einsum_cost_less(after, before));
+    }
+}
+
+static weft_status *reconfigure_once(const weft_allocator *allocator, void *context)
+{
+    const network *net = context;
+    einsum_score score = score_of(EINSUM_SIZE);
+    einsum_pair pairs[MOST_LEAVES];
+    for (uint32_t k = 0; k + 1 < net->core.leaf_count; k++)
+        pairs[k] = (einsum_pair){k == 0 ? 0 : net->core.leaf_count + k - 1, k + 1};
+    return einsum_reconfigure_run(allocator, &net->core, &score, 6, &never, pairs);
+}
+
 static weft_status *anneal_once(const weft_allocator *allocator, void *context)
 {
     const network *net = context;
@@ -280,13 +350,21 @@ static void test_memory(void **state)
     einsum_random random = einsum_random_start(6, 0);
     generate(&net, &random, 40, 120, 0);
     assert_true(weft_test_fail_each(anneal_once, &net) > 2);
+    assert_true(weft_test_fail_each(reconfigure_once, &net) > 2);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tree),          cmocka_unit_test(test_huge),    cmocka_unit_test(test_optimum),
-        cmocka_unit_test(test_deterministic), cmocka_unit_test(test_stopped), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_tree),
+        cmocka_unit_test(test_huge),
+        cmocka_unit_test(test_optimum),
+        cmocka_unit_test(test_deterministic),
+        cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_lead),
+        cmocka_unit_test(test_reconfigure),
+        cmocka_unit_test(test_reconfigure_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

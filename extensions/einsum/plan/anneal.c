@@ -4,6 +4,9 @@
  * two steps it changes together get cheaper, or dearer by a factor that chance allows: 2^(-ln u / beta), u uniform.
  * What is compared is local, so that subtrees of any cost improve at once. Now and then the whole is added up, and the
  * best kept.
+ *
+ * Two results that must differ by one label leave SIZE and WRITE little to go by: their price has a share of the work
+ * too, which fades as it cools.
  */
 #include "methods.h"
 #include "tree.h"
@@ -49,6 +52,7 @@ static void sweep(annealing *s, uint64_t moves)
 static void run_round(annealing *s, uint64_t moves, double beta)
 {
     for (int i = 0; i < FACTORS; i++) s->factors[i] = exp2(s->logs[i] / beta);
+    einsum_tree_lead(&s->tree, pow(2 * beta, -4));
     uint64_t every = s->tree.leaf_count > LEAST_SWEEP ? s->tree.leaf_count : LEAST_SWEEP;
     for (uint64_t done = 0, chunk; done < moves && !s->stopped; done += chunk) {
         chunk = moves - done < every ? moves - done : every;

@@ -55,12 +55,12 @@ __attribute__((target("popcnt"))) static void measure_popcnt(const einsum_tree *
     count_bits(tree, rotation, out_logs);
 }
 
-static einsum_tree_measure counting(void)
+static einsum_tree_scale counting(void)
 {
     return __builtin_cpu_supports("popcnt") ? measure_popcnt : measure_counts;
 }
 #else
-static einsum_tree_measure counting(void)
+static einsum_tree_scale counting(void)
 {
     return measure_counts;
 }
@@ -94,7 +94,7 @@ static void measure_sums(const einsum_tree *tree, const einsum_rotation *rotatio
 einsum_change einsum_tree_try(const einsum_tree *tree, const einsum_rotation *rotation)
 {
     double logs[3];
-    tree->measure(tree, rotation, logs);
+    tree->scale(tree, rotation, logs);
     const einsum_measure *m = tree->measures;
     einsum_change change;
     change.child.size = logs[0];
@@ -176,7 +176,7 @@ static weft_status *number_labels(einsum_tree *tree, einsum_arena *arena)
     bool single = words > core->words + MOST_EMPTY_WORDS;
     if (single) tree->class_count = 0;
     tree->words = single ? core->words : words;
-    tree->measure = single ? measure_sums : counting();
+    tree->scale = single ? measure_sums : counting();
     tree->weights = einsum_arena_allocate(arena, (size_t)tree->words * 64, sizeof *tree->weights);
     if (tree->weights == NULL) return weft_status_out_of_memory();
     place_labels(tree, sorted);
@@ -303,43 +303,63 @@ static void fill_tariff(einsum_tree *tree, double largest)
         tree->tariff.seconds[i] = exp2(score->log2_slowness - score->machine.log2_rates[i]);
 }
 
+static void fill_price(einsum_tree *tree, uint32_t node)
+{
+    const uint32_t *children = tree->nodes[node].children;
+    einsum_measure *m = tree->measures, *own = &m[node];
+    own->price =
+        einsum_tariff_price(&tree->tariff, m[children[0]].volume, m[children[1]].volume, own->volume, own->work);
+}
+
+void einsum_tree_measure(einsum_tree *tree, uint32_t node)
+{
+    const uint64_t *legs = einsum_tree_legs(tree, node);
+    einsum_measure *own = &tree->measures[node];
+    own->size = log2_union(tree, legs, legs);
+    own->volume = einsum_tree_power(tree, own->size - tree->shift);
+    if (node < tree->leaf_count) return;
+    own->work = einsum_tree_power(tree, log2_work(tree, node) - tree->shift);
+    fill_price(tree, node);
+}
+
+void einsum_tree_lead(einsum_tree *tree, double share)
+{
+    einsum_objective objective = tree->tariff.objective;
+    if (objective != EINSUM_SIZE && objective != EINSUM_WRITE) return;
+    tree->tariff.share = share;
+    for (uint32_t node = tree->leaf_count; node < tree->node_count; node++) fill_price(tree, node);
+}
+
 void einsum_tree_refresh(einsum_tree *tree)
 {
     fill_order(tree);
     fill_legs(tree);
-    einsum_measure *m = tree->measures;
     double largest = 0;
-    for (uint32_t node = 0; node < tree->node_count; node++) {
-        const uint64_t *legs = einsum_tree_legs(tree, node);
-        m[node] = (einsum_measure){.size = log2_union(tree, legs, legs)};
-        if (node >= tree->leaf_count) m[node].work = log2_work(tree, node);
-        largest = fmax(largest, m[node].work);
-    }
+    for (uint32_t node = tree->leaf_count; node < tree->node_count; node++)
+        largest = fmax(largest, log2_work(tree, node));
     fill_tariff(tree, largest);
-    for (uint32_t node = 0; node < tree->node_count; node++)
-        m[node].volume = einsum_tree_power(tree, m[node].size - tree->shift);
-    for (uint32_t node = tree->leaf_count; node < tree->node_count; node++) {
-        const uint32_t *children = tree->nodes[node].children;
-        m[node].work = einsum_tree_power(tree, m[node].work - tree->shift);
-        m[node].price = einsum_tariff_price(&tree->tariff, m[children[0]].volume, m[children[1]].volume, m[node].volume,
-                                            m[node].work);
-    }
+    for (uint32_t leaf = 0; leaf < tree->leaf_count; leaf++) einsum_tree_measure(tree, leaf);
+    for (uint32_t i = tree->leaf_count - 1; i-- > 0;) einsum_tree_measure(tree, tree->order[i]);
 }
 
 /* ---- costs and orders ---- */
 
 einsum_cost einsum_tree_cost(const einsum_tree *tree)
 {
-    double price = 0, work = 0, largest = 0;
+    double price = 0, work = 0, written = 0, largest = 0;
     for (uint32_t node = tree->leaf_count; node < tree->node_count; node++) {
         const einsum_measure *m = &tree->measures[node];
         price += m->price;
         work += m->work;
+        written += m->volume;
         if (m->volume > largest) largest = m->volume;
     }
-    if (tree->tariff.objective == EINSUM_SIZE) return (einsum_cost){largest, work};
-    if (tree->tariff.objective == EINSUM_TIME)
-        price += (tree->leaf_count - 1) * exp2(tree->score->machine.log2_overhead - tree->shift);
+    switch (tree->tariff.objective) {
+    case EINSUM_SIZE: return (einsum_cost){largest, work};
+    case EINSUM_WRITE: return (einsum_cost){written, largest};
+    case EINSUM_TIME: price += (tree->leaf_count - 1) * exp2(tree->score->machine.log2_overhead - tree->shift); break;
+    default: break;
+    }
     return (einsum_cost){price, largest};
 }
 

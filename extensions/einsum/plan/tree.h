@@ -42,7 +42,7 @@ enum { EINSUM_POWERS = 64 };
 
 typedef struct einsum_tree einsum_tree;
 /* log2 of: the result of the child, the work of the child, that of the parent. */
-typedef void (*einsum_tree_measure)(const einsum_tree *tree, const einsum_rotation *rotation, double out_logs[3]);
+typedef void (*einsum_tree_scale)(const einsum_tree *tree, const einsum_rotation *rotation, double out_logs[3]);
 
 /*
  * An objective for plain numbers; constants of TIME and COMBO. The overhead of a step is not in its price: orders have
@@ -53,6 +53,7 @@ typedef struct einsum_tariff {
     double combo;
     double seconds[EINSUM_RATES]; /* of a multiplication */
     double transfer;              /* seconds of an element */
+    double share;                 /* of the work, that SIZE and WRITE count on top: see einsum_tree_lead */
 } einsum_tariff;
 
 struct einsum_tree {
@@ -63,7 +64,7 @@ struct einsum_tree {
     double *weights;     /* by position: log2 of the extent */
     size_t class_count;  /* 0: sums over single labels */
     einsum_class *classes;
-    einsum_tree_measure measure;
+    einsum_tree_scale scale;
     double shift;
     einsum_tariff tariff;
     double powers[EINSUM_POWERS]; /* 2^(i/64) */
@@ -83,6 +84,8 @@ weft_status *einsum_tree_init(einsum_tree *tree, einsum_arena *arena, const eins
 void einsum_tree_load(einsum_tree *tree, const einsum_pair *pairs);
 /* Fills sets, sizes and prices after nodes or sliced labels changed. */
 void einsum_tree_refresh(einsum_tree *tree);
+/* Fills the measure of a node from its set and those of its children. */
+void einsum_tree_measure(einsum_tree *tree, uint32_t node);
 /* To an order: of two subtrees, the one first that keeps what is live lower. */
 void einsum_tree_save(einsum_tree *tree, einsum_pair *out_pairs);
 /* Fills `order` so that what it visits last to first is such an order; returns log2 of the most elements of results
@@ -91,6 +94,9 @@ double einsum_tree_arrange(einsum_tree *tree);
 
 /* All steps together in plain numbers: prices and overheads; for SIZE the largest volume, and as minor all work. */
 einsum_cost einsum_tree_cost(const einsum_tree *tree);
+
+/* Makes prices of SIZE and WRITE count a share of the work, which the cost leaves out; 0 after a refresh. */
+void einsum_tree_lead(einsum_tree *tree, double share);
 
 einsum_change einsum_tree_try(const einsum_tree *tree, const einsum_rotation *rotation);
 void einsum_tree_rotate(einsum_tree *tree, const einsum_rotation *rotation, const einsum_change *change);
@@ -121,7 +127,7 @@ static inline double einsum_tariff_price(const einsum_tariff *tariff, double a, 
         return compute > move ? compute : move;
     }
     case EINSUM_SIZE:
-    case EINSUM_WRITE: return result;
+    case EINSUM_WRITE: return result + tariff->share * work;
     case EINSUM_COMBO: return work + tariff->combo * result;
     case EINSUM_FLOPS: break;
     }
