@@ -8,6 +8,7 @@
 #include "heap.h"
 #include "live.h"
 #include "methods.h"
+#include <math.h>
 #include <string.h>
 
 typedef struct elimination {
@@ -18,6 +19,8 @@ typedef struct elimination {
     einsum_heap labels, values; /* the latter: of one label, by size */
     uint64_t *near;             /* by label: those it has an edge to */
     uint64_t *around, *touched; /* by the label eliminated: its neighbours, labels whose fill has changed */
+    uint64_t *none;             /* no label */
+    double *weights;            /* by label: log2 of its extent, in few bits, so that sums and products are exact */
     double *scores;             /* by label: the latest; entries of the heap with another one are stale */
 } elimination;
 
@@ -38,35 +41,38 @@ static void set_add(uint64_t *set, uint32_t label)
 
 /* ---- rules ---- */
 
-/* log2 of the elements over the labels of `set` that `without` lacks. */
-static double size_without(const elimination *e, const uint64_t *set, const uint64_t *without)
+/* The weights of `set` that `without` lacks. */
+static double weight_without(const elimination *e, const uint64_t *set, const uint64_t *without)
 {
-    double size = 0;
+    double weight = 0;
     for (uint32_t w = 0; w < e->core->words; w++)
         for (uint64_t bits = set[w] & ~without[w]; bits != 0; bits &= bits - 1)
-            size += e->core->extents[64 * w + (uint32_t)__builtin_ctzll(bits)];
-    return size;
+            weight += e->weights[64 * w + (uint32_t)__builtin_ctzll(bits)];
+    return weight;
 }
 
-/* The weights of the edges that eliminating `label` would add, each counted twice. */
+/* What `label` adds to the fill of `other`, its neighbour: the edges that it lacks to the other's neighbours. */
+static double fill_between(const elimination *e, uint32_t label, uint32_t other)
+{
+    double missing = weight_without(e, near_of(e, other), near_of(e, label)) - e->weights[label];
+    return e->weights[label] * missing;
+}
+
+/* The weights of the edges that eliminating `label` would add: each is that of its labels, multiplied. */
 static double fill_of(const elimination *e, uint32_t label)
 {
     const uint64_t *near = near_of(e, label);
     double fill = 0;
-    for (uint32_t w = 0; w < e->core->words; w++) {
-        for (uint64_t bits = near[w]; bits != 0; bits &= bits - 1) {
-            uint32_t other = 64 * w + (uint32_t)__builtin_ctzll(bits);
-            double missing = size_without(e, near, near_of(e, other)) - e->core->extents[other];
-            fill += e->core->extents[other] * missing;
-        }
-    }
-    return fill;
+    for (uint32_t w = 0; w < e->core->words; w++)
+        for (uint64_t bits = near[w]; bits != 0; bits &= bits - 1)
+            fill += fill_between(e, 64 * w + (uint32_t)__builtin_ctzll(bits), label);
+    return fill / 2;
 }
 
 static double score_of(const elimination *e, uint32_t label)
 {
     if (e->rule == EINSUM_MIN_FILL) return fill_of(e, label);
-    return einsum_core_size(e->core, near_of(e, label)) + e->core->extents[label];
+    return weight_without(e, near_of(e, label), e->none) + e->weights[label];
 }
 
 /* Queues a label by its score; what was queued for it before is stale. */
@@ -92,11 +98,13 @@ static void fill_graph(elimination *e)
         near_of(e, label)[label / 64] &= ~(UINT64_C(1) << label % 64);
 }
 
-/* A new edge between x and y fills a gap of those that have edges to both. */
-static void lower_fill(elimination *e, uint32_t x, uint32_t y)
+/* What a new edge between x and y does to the fill of both and of those that have edges to both. */
+static void change_fill(elimination *e, uint32_t x, uint32_t y)
 {
-    double weight = 2 * e->core->extents[x] * e->core->extents[y];
+    double weight = e->weights[x] * e->weights[y];
     const uint64_t *a = near_of(e, x), *b = near_of(e, y);
+    e->scores[x] += e->weights[y] * weight_without(e, a, b);
+    e->scores[y] += e->weights[x] * weight_without(e, b, a);
     for (uint32_t w = 0; w < e->core->words; w++) {
         uint64_t both = a[w] & b[w];
         e->touched[w] |= both;
@@ -112,7 +120,7 @@ static void connect(elimination *e, uint32_t x, const uint64_t *set)
         for (uint64_t bits = set[w] & ~near[w]; bits != 0; bits &= bits - 1) {
             uint32_t y = 64 * w + (uint32_t)__builtin_ctzll(bits);
             if (y == x) continue;
-            if (e->rule == EINSUM_MIN_FILL) lower_fill(e, x, y);
+            if (e->rule == EINSUM_MIN_FILL) change_fill(e, x, y);
             set_add(near, y);
             set_add(near_of(e, y), x);
         }
@@ -122,9 +130,13 @@ static void connect(elimination *e, uint32_t x, const uint64_t *set)
 static void disconnect(elimination *e, uint32_t label)
 {
     uint64_t *near = near_of(e, label);
-    for (uint32_t w = 0; w < e->core->words; w++)
-        for (uint64_t bits = near[w]; bits != 0; bits &= bits - 1)
-            near_of(e, 64 * w + (uint32_t)__builtin_ctzll(bits))[label / 64] &= ~(UINT64_C(1) << label % 64);
+    for (uint32_t w = 0; w < e->core->words; w++) {
+        for (uint64_t bits = near[w]; bits != 0; bits &= bits - 1) {
+            uint32_t other = 64 * w + (uint32_t)__builtin_ctzll(bits);
+            if (e->rule == EINSUM_MIN_FILL) e->scores[other] -= fill_between(e, label, other);
+            near_of(e, other)[label / 64] &= ~(UINT64_C(1) << label % 64);
+        }
+    }
     memset(near, 0, e->core->words * sizeof *near);
 }
 
@@ -157,13 +169,13 @@ static void remove_summed(elimination *e, uint32_t label)
     }
 }
 
-/* Scores the labels of `around` anew, and queues them and those whose fill has changed. */
+/* Queues the labels of `around` and those whose fill has changed. */
 static bool queue_around(elimination *e)
 {
     for (uint32_t w = 0; w < e->core->words; w++) {
         for (uint64_t bits = (e->around[w] | e->touched[w]) & ~e->core->output[w]; bits != 0; bits &= bits - 1) {
             uint32_t label = 64 * w + (uint32_t)__builtin_ctzll(bits);
-            if (set_has(e->around, label)) e->scores[label] = score_of(e, label);
+            if (e->rule == EINSUM_MIN_DEGREE) e->scores[label] = score_of(e, label);
             if (!queue(e, label)) return false;
         }
     }
@@ -203,11 +215,14 @@ static bool run(elimination *e, einsum_arena *arena, einsum_pair *out_pairs)
     size_t labels = e->core->label_count, words = e->core->words;
     e->near = einsum_arena_allocate(arena, labels * words, sizeof *e->near);
     e->scores = einsum_arena_allocate(arena, labels, sizeof *e->scores);
+    e->none = einsum_arena_allocate(arena, words, sizeof *e->none);
+    e->weights = einsum_arena_allocate(arena, labels, sizeof *e->weights);
     e->around = einsum_arena_allocate(arena, words, sizeof *e->around);
     e->touched = einsum_arena_allocate(arena, words, sizeof *e->touched);
-    if (e->near == NULL || e->scores == NULL || e->around == NULL || e->touched == NULL ||
-        !einsum_live_init_core(&e->live, arena, e->core, out_pairs))
+    if (e->near == NULL || e->none == NULL || e->weights == NULL || e->scores == NULL || e->around == NULL ||
+        e->touched == NULL || !einsum_live_init_core(&e->live, arena, e->core, out_pairs))
         return false;
+    for (size_t label = 0; label < labels; label++) e->weights[label] = rint(e->core->extents[label] * 256) / 256;
     einsum_live_enter_leaves(&e->live);
     fill_graph(e);
     return eliminate_all(e);

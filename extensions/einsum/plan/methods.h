@@ -44,7 +44,10 @@ typedef enum einsum_elimination { EINSUM_MIN_DEGREE, EINSUM_MIN_FILL } einsum_el
 weft_status *einsum_eliminate_run(const weft_allocator *allocator, const einsum_core *core, einsum_elimination rule,
                                   einsum_random random, einsum_pair *out_pairs) WEFT_MUST_USE;
 
-/* Recursive bisection of the hypergraph of leaves and labels; parts may differ by a share `imbalance` of the leaves. */
+/*
+ * Recursive bisection of the hypergraph of leaves and labels. A leaf weighs 1, and 2 for each bit of what it shares with
+ * leaves outside of the part that is cut; the halves may weigh (1 + imbalance) / 2 of it.
+ */
 weft_status *einsum_bisect_run(const weft_allocator *allocator, const einsum_core *core, double imbalance,
                                einsum_random random, einsum_pair *out_pairs) WEFT_MUST_USE;
 

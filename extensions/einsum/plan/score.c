@@ -7,10 +7,11 @@ double einsum_log2_add(double x, double y)
     return low == -INFINITY ? high : high + log2(1 + exp2(low - high));
 }
 
+/* The bounds of the classes are common extents, and m, n and k differences of rounded sums. */
 static double log2_rate(const einsum_machine *machine, einsum_step step)
 {
     double m = step.work - step.b, n = step.work - step.a, k = step.work - step.result;
-    double least = fmin(fmin(m, n), k);
+    double least = fmin(fmin(m, n), k) + 1e-6;
     return machine->log2_rates[(least >= 2) + (least >= 4) + (least >= 6)];
 }
 
