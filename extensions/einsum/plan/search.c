@@ -2,7 +2,8 @@
 /*
  * A portfolio. It starts from greedy orders and eliminations. Half of the moves go into chains of annealing
  * that begin hot, each from one of the best starts; the others into rounds in which all chains begin again, less hot,
- * from the best order so far. Chains depend on their number and the seed only, never on the thread that runs them.
+ * from the best order so far. At last subtrees get their best order. Chains depend on their number and the seed only,
+ * never on the thread that runs them.
  */
 #include "search.h"
 #include "team.h"
@@ -15,7 +16,8 @@ enum {
     MOST_CHAINS = 16,
     CHAIN_MOVES = 3000, /* for each leaf, before another chain pays */
     WARM_ROUNDS = 8,
-    TRIAL_MOVES = 20000 /* that tell how fast this machine is */
+    TRIAL_MOVES = 20000, /* that tell how fast this machine is */
+    POLISHED_PARTS = 8
 };
 
 static const double first_beta = 0.5, last_beta = 20, least_warm = 1.5, most_warm = 4.5;
@@ -228,7 +230,8 @@ static weft_status *search(searching *s)
     if (s->starts == NULL || s->chains == NULL || !candidate_init(s, &s->best)) return weft_status_out_of_memory();
     WEFT_TRY(run_starts(s, most < 1 ? 1 : most > STARTS ? STARTS : (size_t)most));
     if (most < 2) return NULL;
-    return s->options->seconds > 0 ? anneal_seconds(s) : anneal_moves(s, moves);
+    WEFT_TRY(s->options->seconds > 0 ? anneal_seconds(s) : anneal_moves(s, moves));
+    return einsum_reconfigure_run(s->allocator, s->core, &s->options->score, POLISHED_PARTS, &s->stop, s->best.pairs);
 }
 
 weft_status *einsum_search_run(const weft_allocator *allocator, const einsum_core *core, const einsum_search *options,
