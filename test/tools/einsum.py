@@ -83,6 +83,17 @@ class Plan(Instances):
             self.assertEqual(self.plan("--objective", objective, "--threads", "1", "--seed", "7").splitlines()[0],
                              "operands            4")
 
+    def test_slices(self):
+        """A sliced run gives what the whole one does; steps without a sliced label are done again in each turn."""
+        for name, labels in [("chain.json", "2,3"), ("format.json", "k,l")]:
+            sliced = self.plan("--optimize", "left", "--slice", labels, name=name).splitlines()
+            self.assertEqual(sliced[4], "sliced labels       2")
+            self.assertEqual(sliced[2], f"log10 multiplies    {math.log10(2 * 3 * 4 * 5 + 2 * 4 * 5 + 2 * 4 * 5 * 6):.4f}")
+            status, out, error = self.weft("einsum", "--instance", name, "--optimize", "left", "--slice", labels, "--check",
+                                           "--stats")
+            self.assertEqual((status, error), (OK, ""))
+            self.assertLess(json.loads(out.splitlines()[-1])["check_difference"], 1e-5)
+
     def test_machine(self):
         """A step takes the overhead at least."""
         machine = {"rates": [1e9, 1e9, 1e9, 1e9], "bandwidth": 1e9, "overhead": 0.5}
@@ -179,6 +190,8 @@ class Failures(Instances):
                 ("an expression and arrays are needed, or --instance; 'weft help einsum' tells more", ["ij->"]),
                 ("--instance says what is contracted; 'ij->' has no place beside it", ["ij->", "--instance", "x.json"]),
                 ("--dtype goes with --instance", ["ij->", "a.npy", "--dtype", "f32"]),
+                ("--slice takes labels such as 3,7, not '3,k'", ["--instance", "chain.json", "--slice", "3,k"]),
+                ("--slice takes labels such as i,j, not 'ij'", ["ij->", "a.npy", "--slice", "ij"]),
                 ("--time-budget takes a number above 0, not '0'", ["ij->", "a.npy", "--time-budget", "0"]),
                 ("--time-budget takes a number above 0, not 'nan'", ["ij->", "a.npy", "--time-budget", "nan"]),
                 ("--time-budget takes a number above 0, not '1s'", ["ij->", "a.npy", "--time-budget", "1s"]),

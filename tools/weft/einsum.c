@@ -64,14 +64,20 @@ static weft_einsum_options order_options(const einsum_job *job)
     options.order = job->order.order;
     options.path = job->order.path;
     options.nested = job->order.nested;
+    options.sliced = job->order.sliced;
     return options;
+}
+
+static bool is_numbered(const weft_instance *x)
+{
+    return x->labels != NULL || strchr(x->text, '[') != NULL;
 }
 
 static weft_status *plan(einsum_job *job)
 {
     WEFT_TRY(weft_planner_init(&job->x.planner, job->x.arguments));
     job->x.planner.options.dtype = job->x.instance.dtype;
-    WEFT_TRY(weft_order_init(&job->order, job->x.arguments, job->x.instance.count));
+    WEFT_TRY(weft_order_init(&job->order, job->x.arguments, job->x.instance.count, is_numbered(&job->x.instance)));
     weft_einsum_options options = order_options(job);
     double begin = weft_clock_ms();
     WEFT_TRY(weft_contraction_plan(&job->x, &options, &job->x.plan));
@@ -98,6 +104,8 @@ static weft_status *print_plan(const einsum_job *job)
         printf("labels              %zu\n", weft_einsum_plan_label_count(job->x.plan));
         printf("log10 multiplies    %.4f\n", weft_einsum_plan_log10_flops(job->x.plan));
         printf("log2 largest result %.4f\n", weft_einsum_plan_log2_size(job->x.plan));
+        if (weft_einsum_plan_sliced(job->x.plan).count > 0)
+            printf("sliced labels       %zu\n", weft_einsum_plan_sliced(job->x.plan).count);
         printf("predicted ms        %.4g\n", 1e3 * weft_einsum_plan_seconds(job->x.plan));
     }
     WEFT_TRY(weft_order_print(job->x.plan, job->x.arguments));
@@ -127,6 +135,7 @@ static void fill_stats(const einsum_job *job, cJSON *stats)
     cJSON_AddNumberToObject(stats, "log10_flops", weft_einsum_plan_log10_flops(job->x.plan));
     cJSON_AddNumberToObject(stats, "log2_size", weft_einsum_plan_log2_size(job->x.plan));
     cJSON_AddNumberToObject(stats, "predicted_ms", 1e3 * weft_einsum_plan_seconds(job->x.plan));
+    cJSON_AddNumberToObject(stats, "sliced", (double)weft_einsum_plan_sliced(job->x.plan).count);
     cJSON_AddStringToObject(stats, "order", weft_einsum_plan_order(job->x.plan));
 }
 

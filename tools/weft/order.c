@@ -127,13 +127,52 @@ static weft_status *take_text(weft_order *order, const char *path, size_t operan
     return NULL;
 }
 
-weft_status *weft_order_init(weft_order *order, const weft_arguments *arguments, size_t operand_count)
+/* ---- --slice ---- */
+
+/* One character of UTF-8; 0 bytes for what is none. */
+static size_t decode(const char *text, int64_t *out_point)
 {
+    unsigned char first = (unsigned char)*text;
+    size_t length = first < 0x80 ? 1 : first < 0xc0 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf8 ? 4 : 0;
+    int64_t point = length == 1 ? first : first & (0xff >> (length + 1));
+    for (size_t i = 1; i < length; i++) {
+        if (((unsigned char)text[i] & 0xc0) != 0x80) return 0;
+        point = point << 6 | ((unsigned char)text[i] & 0x3f);
+    }
+    *out_point = point;
+    return length;
+}
+
+static size_t parse_label(const char *text, bool numbered, int64_t *out_label)
+{
+    int length = 0;
+    if (!numbered) return decode(text, out_label);
+    return is_digit(*text) && sscanf(text, "%18" SCNd64 "%n", out_label, &length) == 1 ? (size_t)length : 0;
+}
+
+static weft_status *parse_sliced(weft_order *order, const char *text, bool numbered)
+{
+    int64_t *labels = calloc(strlen(text) + 1, sizeof *labels);
+    if (labels == NULL) return weft_status_out_of_memory();
+    order->sliced.items = labels;
+    for (const char *at = text;; at++) {
+        size_t length = parse_label(at, numbered, &labels[order->sliced.count++]);
+        at += length;
+        if (length > 0 && *at == 0) return NULL;
+        if (length == 0 || *at != ',')
+            return weft_misuse("--slice takes labels such as %s, not '%s'", numbered ? "3,7" : "i,j", text);
+    }
+}
+
+weft_status *weft_order_init(weft_order *order, const weft_arguments *arguments, size_t operand_count, bool numbered)
+{
+    const char *slice = weft_arguments_text(arguments, "--slice", NULL);
     const char *file = weft_arguments_text(arguments, "--order", NULL);
     const char *named = weft_arguments_text(arguments, "--optimize", NULL);
     size_t length;
     *order = (weft_order){0};
     if (file != NULL && named != NULL) return weft_misuse("--optimize and --order both say in which order to contract");
+    if (slice != NULL) WEFT_TRY(parse_sliced(order, slice, numbered));
     if (file == NULL) return parse_named(order, named == NULL ? "auto" : named);
     WEFT_TRY(weft_file_read(file, &order->nested, &length));
     return take_text(order, file, operand_count);
@@ -143,6 +182,7 @@ void weft_order_finish(weft_order *order)
 {
     free(order->nested);
     free(order->positions);
+    free((void *)order->sliced.items);
     *order = (weft_order){0};
 }
 

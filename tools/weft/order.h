@@ -11,20 +11,24 @@
     {"--optimize", WEFT_OPTION_TEXT, "auto|left|path:0-1,0-1|ssa:0-1,2-3|nested",                                      \
      "in which order to contract (auto)"},                                                                             \
         {"--order", WEFT_OPTION_TEXT, "FILE", "contract in the order that the file holds"},                            \
+        {"--slice", WEFT_OPTION_TEXT, "i,j|3,7", "do these labels one element at a time"},                             \
     {                                                                                                                  \
         "--print-order", WEFT_OPTION_CHOICE, "path|ssa|nested|tree", "print the order in this form"                    \
     }
 
-/* What --optimize and --order say, for options of einsum. */
+/* What --optimize, --order and --slice say, for options of einsum. */
 typedef struct weft_order {
     weft_einsum_order order;
     weft_ints path;
     char *nested;
     int64_t *positions; /* of `path` */
+    weft_ints sliced;   /* owned */
 } weft_order;
 
-/* `operand_count` decides in which form a file is. To be finished also on failure. */
-weft_status *weft_order_init(weft_order *order, const weft_arguments *arguments, size_t operand_count) WEFT_MUST_USE;
+/* `operand_count` decides in which form a file is; labels of --slice are numbers, or else letters. To be finished also
+ * on failure. */
+weft_status *weft_order_init(weft_order *order, const weft_arguments *arguments, size_t operand_count,
+                             bool numbered) WEFT_MUST_USE;
 void weft_order_finish(weft_order *order);
 
 /* Prints what --print-order asks for, if it is given; a tree has several lines, other forms one. */
