@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random einsum expressions on generated code against numpy.einsum: numpy_random.py BUILD [NUMBER...].
+"""Random einsum expressions on generated code against numpy.einsum: numpy_random.py BUILD [--count N] [NUMBER...].
 
 Expressions have up to six operands and eight labels, repeated labels, ellipses, axes of one that broadcast, empty
-axes, implicit outputs, and operands and results of any layout. Even ones have known extents and run under both orders.
-Odd ones have symbols and run under one order in turn, twice, the second time with other extents. What is wrong is
-printed with its number, which repeats it alone.
+axes, implicit outputs, every dtype, and operands and results of any layout: axes in any order, backwards, with gaps,
+repeated. Even ones have known extents and run under every order. Odd ones have symbols and run under one order in turn,
+twice, the second time with other extents. What is wrong is printed with its number, which repeats it alone.
 """
+import argparse
 import ctypes
 import functools
 import math
@@ -14,12 +15,12 @@ import random
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-from binding import POINTER, SIZE, TEXT, Failure, Ints, Layout, Weft, numpy, structure
+from binding import POINTER, SIZE, TEXT, Failure, Ints, Layout, Weft, ints, numpy, structure
 
-ORDERS = ["auto", "left"]  # as weft_einsum_order counts
-DTYPES = [numpy.float32, numpy.float64, numpy.int64]
-COUNT = 1000
-GAP = 77
+ORDERS = {"auto": 0, "left": 1, "path": 2, "ssa": 5}  # weft_einsum_order
+BF16 = numpy.dtype("V2")
+DTYPES = [numpy.dtype(name) for name in ("?", "u1", "i4", "u4", "i8", BF16, "f2", "f4", "f4", "f8", "f8", "c8", "c16")]
+GAP = 1  # each byte between the elements of a result; a truth value too
 EXTENTS, WEIGHTS = (0, 1, 2, 3, 5, 7), (1, 3, 8, 8, 6, 4)
 POINTS = 20000  # that numpy goes through at most for one expression
 
@@ -33,11 +34,11 @@ class Einsum(Weft):
     def __init__(self, build):
         super().__init__(build / "extensions/einsum/libweft-einsum.so", ["llvm"], ["einsum"])
 
-    def compile_one(self, text, dtype, shapes, order):
-        """A program of one einsum; extents in `shapes` are numbers or the names of symbols."""
+    def compile_one(self, text, dtype, shapes, order, path):
+        """A program of one einsum; extents in `shapes` are numbers or the names of symbols. `path` is for some orders."""
         graph = self.create_graph()
         inputs = [self.input(graph, f"x{number}", dtype, shape) for number, shape in enumerate(shapes)]
-        options = EinsumOptions(size=ctypes.sizeof(EinsumOptions), order=ORDERS.index(order))
+        options = EinsumOptions(size=ctypes.sizeof(EinsumOptions), order=ORDERS[order], path=ints(path))
         return self.compile(graph, [self.trace("einsum", text.encode(), inputs, ctypes.byref(options))])
 
     def run_one(self, program, operands, result=None):
@@ -100,29 +101,64 @@ class Expression:
     def operands(self):
         """Data anew."""
         values = numpy.random.default_rng(self.draw.getrandbits(32))
-        if self.dtype == numpy.int64:
-            create = functools.partial(values.integers, -2**63, 2**63)
-        else:
-            create = values.standard_normal
-        return [layout.view(shape, lambda base: create(size=base).astype(self.dtype))
+        return [layout.view(shape, functools.partial(self.create, values))
                 for layout, shape in zip(self.layouts, self.shapes())]
+
+    def create(self, values, shape):
+        """Floats are small enough for products of them and sums of those to stay in f16."""
+        if self.dtype.kind == "b":
+            return values.random(shape) < 0.7
+        if self.dtype.kind in "iu":
+            return values.integers(0, 2**64, shape, numpy.uint64).astype(self.dtype)
+        drawn = values.standard_normal(shape) * (0.5 if self.dtype.itemsize == 2 else 1)
+        if self.dtype.kind == "c":
+            drawn = drawn + 1j * values.standard_normal(shape)
+        return to_bf16(drawn) if self.dtype == BF16 else drawn.astype(self.dtype)
+
+    def path(self, order):
+        """Random pairs, of positions or of values."""
+        if order not in ("path", "ssa"):
+            return []
+        live, path = list(range(len(self.terms))), []
+        while len(live) > 1:
+            pair = self.draw.sample(range(len(live)), 2)
+            path += [live[i] for i in pair] if order == "ssa" else pair
+            live = [value for i, value in enumerate(live) if i not in pair] + [len(self.terms) + len(path) // 2 - 1]
+        return path
 
 
 # ---- comparison -----------------------------------------------------------------------------------------------------
 
+def to_bf16(values):
+    """Cut, not rounded: these are the numbers that are drawn."""
+    bits = numpy.asarray(values, "f4").view("u4") >> 16
+    return numpy.asarray(bits).astype("u2").view(BF16)
+
+
+def widen(values):
+    """The same numbers in a dtype that numpy computes with, and wide enough to judge by."""
+    if values.dtype == BF16:
+        bits = numpy.left_shift(numpy.array(values, order="C").view("u2"), 16, dtype="u4")
+        return numpy.asarray(bits).view("f4").astype("f8")
+    return values.astype({"f": "f8", "c": "c16"}.get(values.dtype.kind, values.dtype))
+
+
 def compare(expression, operands, result):
-    """Integers agree exactly, floats within the rounding of as many sums and products as one element can take."""
-    wide = numpy.int64 if expression.dtype == numpy.int64 else numpy.float64
-    operands = [operand.astype(wide) for operand in operands]
+    """Integers and truth agree exactly, floats within the rounding of as many sums and products as one element can
+    take. Numbers too small to be normal have an absolute error, which later factors multiply."""
+    operands, result = [widen(operand) for operand in operands], widen(result)
     expected = numpy.einsum(expression.text, *operands, optimize=False)
     if result.shape != expected.shape:
         raise Failure(f"the result has the shape {result.shape}, not {expected.shape}")
-    if wide == numpy.int64:
+    if expected.dtype.kind in "biu":
         wrong = result != expected
     else:
         size = numpy.einsum(expression.text, *map(abs, operands), optimize=False)
-        sums = expression.points / max(expected.size, 1)
-        allowed = 2 * (sums + len(operands)) * numpy.finfo(expression.dtype).eps * size
+        sums = expression.points / max(expected.size, 1) + len(operands)
+        places = numpy.finfo(expression.dtype).eps if expression.dtype != BF16 else 2.0**-7
+        tiny = 2.0**-24 if expression.dtype == "f2" else 0
+        largest = max([1, *(abs(operand).max() for operand in operands if operand.size)])
+        allowed = (6 if expected.dtype.kind == "c" else 2) * sums * (places * size + tiny * largest**len(operands))
         wrong = ~(abs(result - expected) <= allowed)
     if wrong.any():
         at = tuple(int(i) for i in numpy.argwhere(wrong)[0])
@@ -135,14 +171,15 @@ def run(weft, expression, program):
     if expression.result_seed is None:
         compare(expression, operands, weft.run_one(program, operands))
         return
-    shape = numpy.einsum(expression.text, *operands, optimize=False).shape
+    shape = numpy.einsum(expression.text, *map(widen, operands), optimize=False).shape
     layout = Layout(random.Random(expression.result_seed), len(shape))
-    result = layout.view(shape, lambda base: numpy.full(base, GAP, expression.dtype))
+    gap = numpy.full(expression.dtype.itemsize, GAP, "u1").view(expression.dtype)[0]
+    result = layout.view(shape, lambda base: numpy.full(base, gap, expression.dtype))
     compare(expression, operands, weft.run_one(program, operands, result))
-    result[...] = GAP
+    result[...] = gap
     while result.base is not None:
         result = result.base
-    if (result != GAP).any():
+    if (numpy.frombuffer(result.tobytes(), "u1") != GAP).any():
         raise Failure("elements between those of the result have changed")
 
 
@@ -150,9 +187,10 @@ def check(weft, number):
     """Whether expression `number` is right. Layouts stay the same from run to run, so that kernels are found again."""
     expression = Expression(random.Random(number))
     symbolic = number % 2 == 1
-    for order in ORDERS[number // 2 % 2::2] if symbolic else ORDERS:
+    for order in [list(ORDERS)[number // 2 % len(ORDERS)]] if symbolic else ORDERS:
         try:
-            program = weft.compile_one(expression.text, expression.dtype, expression.shapes(symbolic), order)
+            program = weft.compile_one(expression.text, expression.dtype, expression.shapes(symbolic), order,
+                                       expression.path(order))
             run(weft, expression, program)
             if symbolic:
                 expression.draw_extents()
@@ -160,14 +198,19 @@ def check(weft, number):
             weft.program_release(program)
         except Failure as failure:
             shapes = ", ".join(map(str, expression.shapes()))
-            print(f"{number}: {expression.text} of {shapes}, {expression.dtype.__name__}, {order}: {failure}")
+            print(f"{number}: {expression.text} of {shapes}, {'bf16' if expression.dtype == BF16 else expression.dtype}, {order}: {failure}")
             return False
     return True
 
 
 def main():
-    weft = Einsum(pathlib.Path(sys.argv[1]))
-    numbers = [int(number) for number in sys.argv[2:]] or range(COUNT)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--count", type=int, default=600)
+    parser.add_argument("numbers", type=int, nargs="*")
+    options = parser.parse_args()
+    weft = Einsum(options.build)
+    numbers = options.numbers or range(options.count)
     failed = sum(not check(weft, number) for number in numbers)
     print(f"{len(numbers)} expressions, {failed} of them wrong")
     weft.executor_destroy(weft.executor)

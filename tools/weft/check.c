@@ -56,7 +56,7 @@ static weft_status *try_order(const weft_contraction *x, const weft_einsum_optio
 {
     weft_einsum_plan *other;
     WEFT_TRY(weft_contraction_plan(x, options, &other));
-    *out_done = strcmp(weft_einsum_plan_nested(other), weft_einsum_plan_nested(x->plan)) != 0 &&
+    *out_done = strcmp(weft_einsum_plan_order(other), weft_einsum_plan_order(x->plan)) != 0 &&
                 weft_einsum_plan_log10_flops(other) <= weft_einsum_plan_log10_flops(x->plan) + 1;
     weft_status *status = *out_done ? run_plan(x, options, other, stats) : NULL;
     weft_einsum_plan_destroy(other);
