@@ -147,12 +147,16 @@ static pair root_of(const writer *w, pair z, pair unused, bool scaled)
 /* ---- functions that are computed in f64 ---- */
 
 static weft_complex_function *const functions[WEFT_SCALAR_COUNT] = {
-    [WEFT_SCALAR_div] = quotient_of,        [WEFT_SCALAR_sqrt] = root_of,
-    [WEFT_SCALAR_exp] = weft_complex_exp,   [WEFT_SCALAR_log] = weft_complex_log,
-    [WEFT_SCALAR_pow] = weft_complex_pow,   [WEFT_SCALAR_sin] = weft_complex_sin,
-    [WEFT_SCALAR_cos] = weft_complex_cos,   [WEFT_SCALAR_tan] = weft_complex_tan,
-    [WEFT_SCALAR_sinh] = weft_complex_sinh, [WEFT_SCALAR_cosh] = weft_complex_cosh,
-    [WEFT_SCALAR_tanh] = weft_complex_tanh,
+    [WEFT_SCALAR_div] = quotient_of,          [WEFT_SCALAR_sqrt] = root_of,
+    [WEFT_SCALAR_exp] = weft_complex_exp,     [WEFT_SCALAR_log] = weft_complex_log,
+    [WEFT_SCALAR_pow] = weft_complex_pow,     [WEFT_SCALAR_sin] = weft_complex_sin,
+    [WEFT_SCALAR_cos] = weft_complex_cos,     [WEFT_SCALAR_tan] = weft_complex_tan,
+    [WEFT_SCALAR_sinh] = weft_complex_sinh,   [WEFT_SCALAR_cosh] = weft_complex_cosh,
+    [WEFT_SCALAR_tanh] = weft_complex_tanh,   [WEFT_SCALAR_log2] = weft_complex_log2,
+    [WEFT_SCALAR_log10] = weft_complex_log10, [WEFT_SCALAR_log1p] = weft_complex_log1p,
+    [WEFT_SCALAR_asin] = weft_complex_asin,   [WEFT_SCALAR_acos] = weft_complex_acos,
+    [WEFT_SCALAR_atan] = weft_complex_atan,   [WEFT_SCALAR_asinh] = weft_complex_asinh,
+    [WEFT_SCALAR_acosh] = weft_complex_acosh, [WEFT_SCALAR_atanh] = weft_complex_atanh,
 };
 
 /* One NaN for all: which of two an addition returns depends on the order of its operands. */

@@ -130,16 +130,6 @@ pair weft_complex_tanh(const writer *w, pair a, pair unused, bool scaled)
 
 /* ---- circular functions, by those of iz ---- */
 
-static pair times_i(const writer *w, pair z)
-{
-    return (pair){negative_of(w, z.im), z.re};
-}
-
-static pair over_i(const writer *w, pair z)
-{
-    return (pair){z.im, negative_of(w, z.re)};
-}
-
 pair weft_complex_sin(const writer *w, pair a, pair unused, bool scaled)
 {
     return over_i(w, weft_complex_sinh(w, times_i(w, a), unused, scaled));
@@ -189,7 +179,7 @@ static weft_inst_id exact_squares(const writer *w, pair z, bool scaled, weft_ins
 
 /* The logarithm of |z| is half of that of a sum of squares that is known to twice the precision: near one, where it
  * vanishes, that is what counts. */
-static weft_inst_id log_of_size(const writer *w, pair z, bool scaled)
+weft_inst_id weft_complex_log_of_size(const writer *w, pair z, bool scaled)
 {
     weft_inst_id exponent = scaled ? exponent_of(w, z) : 0, lost;
     pair small = scaled ? reduce(w, z, exponent) : z;
@@ -203,8 +193,42 @@ static weft_inst_id log_of_size(const writer *w, pair z, bool scaled)
 pair weft_complex_log(const writer *w, pair a, pair unused, bool scaled)
 {
     (void)unused;
-    weft_inst_id re = log_of_size(w, a, scaled);
+    weft_inst_id re = weft_complex_log_of_size(w, a, scaled);
     return (pair){re, binary(w, WEFT_SCALAR_atan2, a.im, a.re)};
+}
+
+/* To another base: times the logarithm of e to that base. */
+static pair weigh(const writer *w, pair a, bool scaled, double factor)
+{
+    return scale(w, weft_complex_log(w, a, a, scaled), real(w, factor));
+}
+
+pair weft_complex_log2(const writer *w, pair a, pair unused, bool scaled)
+{
+    (void)unused;
+    return weigh(w, a, scaled, 1.44269504088896340736);
+}
+
+pair weft_complex_log10(const writer *w, pair a, pair unused, bool scaled)
+{
+    (void)unused;
+    return weigh(w, a, scaled, 0.43429448190325182765);
+}
+
+/*
+ * log(1 + z). With z = x + yi, log(|1 + z|) is half of log(1 + d) where d = 2x + x^2 + y^2, known to twice the
+ * precision next to the circle where it vanishes. Next to -1, where log(1 + d) would lose what d has, 1 + x is exact.
+ */
+pair weft_complex_log1p(const writer *w, pair a, pair unused, bool scaled)
+{
+    (void)unused;
+    weft_inst_id lost, rest, square = exact_squares(w, a, scaled, &lost), twice = add(w, a.re, a.re);
+    weft_inst_id sum = exact_sum(w, twice, square, &rest), d = add(w, sum, add(w, rest, lost));
+    weft_inst_id near = less(w, real(w, -0.75), d), x = add(w, a.re, real(w, 1.0));
+    near = binary(w, WEFT_SCALAR_and, near, less(w, d, real(w, 0x1p500)));
+    weft_inst_id re = mul(w, unary(w, WEFT_SCALAR_log1p, d), real(w, 0.5));
+    re = choose(w, near, re, weft_complex_log_of_size(w, (pair){x, a.im}, scaled));
+    return (pair){re, binary(w, WEFT_SCALAR_atan2, a.im, x)};
 }
 
 static weft_inst_id is_nothing(const writer *w, pair z)

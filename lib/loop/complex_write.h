@@ -15,8 +15,14 @@ typedef struct pair {
 typedef pair weft_complex_function(const writer *w, pair a, pair b, bool scaled);
 
 /* Unary ones read `a`. Of complex_math.c: */
-weft_complex_function weft_complex_exp, weft_complex_log, weft_complex_pow, weft_complex_sinh, weft_complex_cosh,
-    weft_complex_tanh, weft_complex_sin, weft_complex_cos, weft_complex_tan;
+weft_complex_function weft_complex_exp, weft_complex_log, weft_complex_log2, weft_complex_log10, weft_complex_log1p,
+    weft_complex_pow, weft_complex_sinh, weft_complex_cosh, weft_complex_tanh, weft_complex_sin, weft_complex_cos,
+    weft_complex_tan;
+/* log(|z|) */
+weft_inst_id weft_complex_log_of_size(const writer *w, pair z, bool scaled);
+/* Of complex_inverse.c: */
+weft_complex_function weft_complex_asin, weft_complex_acos, weft_complex_atan, weft_complex_asinh, weft_complex_acosh,
+    weft_complex_atanh;
 
 static inline pair choose_pair(const writer *w, weft_inst_id condition, pair yes, pair no)
 {
@@ -79,5 +85,15 @@ static inline pair multiply(const writer *w, pair a, pair b)
     weft_inst_id bd = mul(w, a.im, b.im), bc = mul(w, a.im, b.re);
     weft_inst_id re = sub(w, mul(w, a.re, b.re), bd);
     return (pair){re, add(w, mul(w, a.re, b.im), bc)};
+}
+
+static inline pair times_i(const writer *w, pair z)
+{
+    return (pair){negative_of(w, z.im), z.re};
+}
+
+static inline pair over_i(const writer *w, pair z)
+{
+    return (pair){z.im, negative_of(w, z.re)};
 }
 #endif

@@ -134,6 +134,207 @@ static int tan_im(mpfr_t r, const mpfr_t x, const mpfr_t y)
     return tangent(r, y, x, false);
 }
 
+/* To the base 2 or 10: a part of the logarithm, divided. */
+static int over_log(mpfr_t r, const mpfr_t x, const mpfr_t y, int (*part)(mpfr_t, const mpfr_t, const mpfr_t),
+                    unsigned base)
+{
+    mpfr_t s;
+    mpfr_init2(s, BITS);
+    part(s, x, y);
+    mpfr_log_ui(r, base, MPFR_RNDN);
+    mpfr_div(r, s, r, MPFR_RNDN);
+    mpfr_clear(s);
+    return 0;
+}
+
+static int log2_re(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    return over_log(r, x, y, log_of_size, 2);
+}
+
+static int log2_im(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    return over_log(r, x, y, angle, 2);
+}
+
+static int log10_re(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    return over_log(r, x, y, log_of_size, 10);
+}
+
+static int log10_im(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    return over_log(r, x, y, angle, 10);
+}
+
+/* By the difference |1 + z|^2 - 1 = x (x + 2) + y^2 where that is small. */
+static int log1p_re(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    mpfr_t d, s;
+    mpfr_inits2(BITS, d, s, (mpfr_ptr)NULL);
+    mpfr_add_ui(s, x, 2, MPFR_RNDN);
+    mpfr_fmma(d, x, s, y, y, MPFR_RNDN);
+    mpfr_add_ui(s, x, 1, MPFR_RNDN);
+    if (mpfr_cmp_d(d, -0.5) > 0 && mpfr_cmp_d(d, 0.5) < 0) mpfr_log1p(r, d, MPFR_RNDN);
+    else {
+        mpfr_hypot(s, s, y, MPFR_RNDN);
+        mpfr_log(r, s, MPFR_RNDN);
+        mpfr_mul_2ui(r, r, 1, MPFR_RNDN);
+    }
+    mpfr_clears(d, s, (mpfr_ptr)NULL);
+    return mpfr_div_2ui(r, r, 1, MPFR_RNDN);
+}
+
+static int log1p_im(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    mpfr_t s;
+    mpfr_init2(s, BITS);
+    mpfr_add_ui(s, x, 1, MPFR_RNDN);
+    angle(r, s, y);
+    mpfr_clear(s);
+    return 0;
+}
+
+/* a - c where a = (|z + 1| + |z - 1|) / 2, for c = 1 or x: half of a sum of |z + 1| - (x + 1) and |z - 1| -+ (x - 1),
+ * differences that are y^2 over the sum of the same. */
+static void excess(mpfr_t r, const mpfr_t x, const mpfr_t y, bool over_one)
+{
+    mpfr_t part, size;
+    mpfr_inits2(BITS, part, size, (mpfr_ptr)NULL);
+    mpfr_set_zero(r, 1);
+    for (int sign = -1; sign <= 1; sign += 2) {
+        mpfr_add_si(part, x, sign, MPFR_RNDN);
+        bool is_sum = sign < 0 && (over_one ? mpfr_sgn(part) >= 0 : mpfr_sgn(part) <= 0);
+        mpfr_hypot(size, part, y, MPFR_RNDN);
+        mpfr_abs(part, part, MPFR_RNDN);
+        mpfr_add(size, size, part, MPFR_RNDN);
+        mpfr_sqr(part, y, MPFR_RNDN);
+        if (!is_sum) mpfr_div(size, part, size, MPFR_RNDN);
+        mpfr_add(r, r, size, MPFR_RNDN);
+    }
+    mpfr_div_2ui(r, r, 1, MPFR_RNDN);
+    mpfr_clears(part, size, (mpfr_ptr)NULL);
+}
+
+/* The imaginary part of asin, sign and all: log(1 + e + sqrt(e (e + 2))) of the excess e over one. */
+static int asin_im(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    mpfr_t e, s;
+    mpfr_inits2(BITS, e, s, (mpfr_ptr)NULL);
+    mpfr_abs(s, x, MPFR_RNDN);
+    excess(e, s, y, true);
+    mpfr_add_ui(s, e, 2, MPFR_RNDN);
+    mpfr_mul(s, s, e, MPFR_RNDN);
+    mpfr_sqrt(s, s, MPFR_RNDN);
+    mpfr_add(s, s, e, MPFR_RNDN);
+    mpfr_log1p(r, s, MPFR_RNDN);
+    mpfr_clears(e, s, (mpfr_ptr)NULL);
+    return mpfr_setsign(r, r, mpfr_signbit(y), MPFR_RNDN);
+}
+
+/* sqrt(a^2 - x^2) */
+static void leg(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    mpfr_t e, s;
+    mpfr_inits2(BITS, e, s, (mpfr_ptr)NULL);
+    mpfr_abs(s, x, MPFR_RNDN);
+    excess(e, s, y, false);
+    mpfr_mul_2ui(s, s, 1, MPFR_RNDN);
+    mpfr_add(s, s, e, MPFR_RNDN);
+    mpfr_mul(s, s, e, MPFR_RNDN);
+    mpfr_sqrt(r, s, MPFR_RNDN);
+    mpfr_clears(e, s, (mpfr_ptr)NULL);
+}
+
+static int asin_re(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    mpfr_t s;
+    mpfr_init2(s, BITS);
+    leg(s, x, y);
+    mpfr_atan2(r, x, s, MPFR_RNDN);
+    mpfr_clear(s);
+    return 0;
+}
+
+static int acos_re(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    mpfr_t s;
+    mpfr_init2(s, BITS);
+    leg(s, x, y);
+    mpfr_atan2(r, s, x, MPFR_RNDN);
+    mpfr_clear(s);
+    return 0;
+}
+
+static int acos_im(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    asin_im(r, x, y);
+    return mpfr_neg(r, r, MPFR_RNDN);
+}
+
+static int acosh_re(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    asin_im(r, x, y);
+    return mpfr_abs(r, r, MPFR_RNDN);
+}
+
+static int acosh_im(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    acos_re(r, x, y);
+    return mpfr_setsign(r, r, mpfr_signbit(y), MPFR_RNDN);
+}
+
+/* asinh(x + yi) = -i asin(-y + xi), and asin is odd in each part. */
+static int asinh_re(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    return asin_im(r, y, x);
+}
+
+static int asinh_im(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    return asin_re(r, y, x);
+}
+
+/* log(((1 + x)^2 + y^2) / ((1 - x)^2 + y^2)) / 4 */
+static int atanh_re(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    mpfr_t d, s;
+    mpfr_inits2(BITS, d, s, (mpfr_ptr)NULL);
+    mpfr_abs(s, x, MPFR_RNDN);
+    mpfr_ui_sub(d, 1, s, MPFR_RNDN);
+    mpfr_fmma(d, d, d, y, y, MPFR_RNDN);
+    mpfr_mul_2ui(s, s, 2, MPFR_RNDN);
+    mpfr_div(s, s, d, MPFR_RNDN);
+    mpfr_log1p(r, s, MPFR_RNDN);
+    mpfr_div_2ui(r, r, 2, MPFR_RNDN);
+    mpfr_clears(d, s, (mpfr_ptr)NULL);
+    return mpfr_setsign(r, r, mpfr_signbit(x), MPFR_RNDN);
+}
+
+/* Half of the sum of the angles of 1 + z and 1 / (1 - z). */
+static int atanh_im(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    mpfr_t s, t;
+    mpfr_inits2(BITS, s, t, (mpfr_ptr)NULL);
+    mpfr_add_ui(s, x, 1, MPFR_RNDN);
+    mpfr_atan2(t, y, s, MPFR_RNDN);
+    mpfr_ui_sub(s, 1, x, MPFR_RNDN);
+    mpfr_atan2(r, y, s, MPFR_RNDN);
+    mpfr_add(r, r, t, MPFR_RNDN);
+    mpfr_clears(s, t, (mpfr_ptr)NULL);
+    return mpfr_div_2ui(r, r, 1, MPFR_RNDN);
+}
+
+static int atan_re(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    return atanh_im(r, y, x);
+}
+
+static int atan_im(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    return atanh_re(r, y, x);
+}
+
 static const struct {
     const char *name;
     weft_judge_function parts[2];
@@ -148,8 +349,12 @@ static const struct {
             }                                                                                                          \
         }                                                                                                              \
     }
-    ROW(exp, exp_re, exp_im), ROW(log, log_of_size, angle), ROW(sin, sin_re, sin_im),    ROW(cos, cos_re, cos_im),
-    ROW(tan, tan_re, tan_im), ROW(sinh, sinh_re, sinh_im),  ROW(cosh, cosh_re, cosh_im), ROW(tanh, tanh_re, tanh_im),
+    ROW(exp, exp_re, exp_im),       ROW(log, log_of_size, angle),   ROW(sin, sin_re, sin_im),
+    ROW(cos, cos_re, cos_im),       ROW(tan, tan_re, tan_im),       ROW(sinh, sinh_re, sinh_im),
+    ROW(cosh, cosh_re, cosh_im),    ROW(tanh, tanh_re, tanh_im),    ROW(log2, log2_re, log2_im),
+    ROW(log10, log10_re, log10_im), ROW(log1p, log1p_re, log1p_im), ROW(asin, asin_re, asin_im),
+    ROW(acos, acos_re, acos_im),    ROW(atan, atan_re, atan_im),    ROW(asinh, asinh_re, asinh_im),
+    ROW(acosh, acosh_re, acosh_im), ROW(atanh, atanh_re, atanh_im),
 };
 
 static const weft_judge_function *parts_of(const char *name)

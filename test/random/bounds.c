@@ -135,6 +135,15 @@ static bound complex_function(weft_op_id op, weft_dtype dtype, bound x)
     case WEFT_OP_tanh:
         if (size_of(x) + x.error > 0.8) return unknown;
         return between(-2, 2, false, 6 * x.error + 24 * epsilon_of(dtype));
+    /* Their slopes are at most 4 where no part is larger. */
+    case WEFT_OP_asin:
+    case WEFT_OP_acos:
+    case WEFT_OP_atan:
+    case WEFT_OP_asinh:
+    case WEFT_OP_atanh:
+    case WEFT_OP_log1p:
+        if (size_of(x) + x.error > 0.55) return unknown;
+        return between(-2, 3, false, 8 * x.error + 24 * epsilon_of(dtype));
     default: return unknown;
     }
 }

@@ -154,10 +154,11 @@ static weft_tensor make_special(generator *g, weft_tensor x)
 static weft_tensor make_complex_function(generator *g, weft_tensor x)
 {
     static const unary_function growing[] = {weft_exp, weft_sin, weft_cos, weft_sinh, weft_cosh};
-    static const unary_function with_poles[] = {weft_tan, weft_tanh};
+    static const unary_function with_poles[] = {weft_tan,  weft_tanh,  weft_asin,  weft_acos,
+                                                weft_atan, weft_asinh, weft_atanh, weft_log1p};
     bool grows = chance(g, 2);
-    weft_tensor re = with_magnitude(weft_real(x), grows ? 2 : 0.75);
-    weft_tensor near = weft_complex(re, with_magnitude(weft_imag(x), grows ? 2 : 0.75));
+    weft_tensor re = with_magnitude(weft_real(x), grows ? 2 : 0.5);
+    weft_tensor near = weft_complex(re, with_magnitude(weft_imag(x), grows ? 2 : 0.5));
     return grows ? ANY_OF(growing)(near) : ANY_OF(with_poles)(near);
 }
 
