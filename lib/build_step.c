@@ -120,20 +120,41 @@ static void force_operand(variant_builder *builder, const planned_step *step, si
     }
 }
 
-/* Whether the contracted axes of one side follow each other in its memory like one. */
-static bool contracts_as_one(variant_builder *builder, const planned_step *step, size_t side)
+/* Whether the contracted (or the free) axes of one side follow each other in its memory like one. */
+static bool is_one_axis(variant_builder *builder, const planned_step *step, size_t side, bool contracted)
 {
     const weft_node *node = weft_graph_node(builder->graph, step->node);
-    weft_ints contract = node->attrs[2 + side].ints;
+    weft_ints batch = node->attrs[side].ints, contract = node->attrs[2 + side].ints;
     weft_shape shape = weft_value_type(builder->graph, node->inputs[side])->shape;
     const weft_strides *view = side == 0 ? &step->a : &step->b;
     axis_list axes = {.count = 0};
-    for (size_t i = 0; i < contract.count; i++) {
-        int64_t axis = contract.items[i];
+    size_t count = contracted ? contract.count : shape.rank;
+    for (size_t i = 0; i < count; i++) {
+        size_t axis = contracted ? (size_t)contract.items[i] : i;
+        if (!contracted && (contains(batch, axis) || contains(contract, axis))) continue;
         weft_expr stride = view->strides[axis], extent = weft_space_extent(&builder->space, shape.extents[axis]);
         add_axis(builder->extents, &axes, (product_axis){{extent, extent, extent}, {stride, stride, stride}});
     }
     return axes.count <= 1;
+}
+
+/* Fewer multiplications in one call of the library are not worth it, where copying an operand makes more of them. */
+#define SMALL_CALL (32 * 32 * 32)
+
+static int64_t last_extent(weft_extents *x, const axis_list *list)
+{
+    int64_t extent = 1;
+    if (list->count > 0 && !weft_expr_is_constant(x, list->items[list->count - 1].extents[0], &extent))
+        return SMALL_CALL;
+    return extent < SMALL_CALL ? extent : SMALL_CALL;
+}
+
+/* Whether the free axes of one side, not being one, make the product into many small ones. */
+static bool is_cut_up(variant_builder *builder, const planned_step *step, const product *p, size_t side)
+{
+    weft_extents *x = builder->extents;
+    if (is_one_axis(builder, step, side, false)) return false;
+    return last_extent(x, &p->m) * last_extent(x, &p->n) * last_extent(x, &p->k) < SMALL_CALL;
 }
 
 weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step)
@@ -151,12 +172,12 @@ weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step
                    (weft_value){step->node, 0}, &step->c);
     product p;
     find_axes(builder, step, &p);
-    if (!contracts_as_one(builder, step, 0) || is_repeated(builder->extents, &p.m, 0) ||
-        is_repeated(builder->extents, &p.k, 0)) {
+    if (!is_one_axis(builder, step, 0, true) || is_repeated(builder->extents, &p.m, 0) ||
+        is_repeated(builder->extents, &p.k, 0) || is_cut_up(builder, step, &p, 0)) {
         force_operand(builder, step, 0);
     }
-    if (!contracts_as_one(builder, step, 1) || is_repeated(builder->extents, &p.n, 1) ||
-        is_repeated(builder->extents, &p.k, 1)) {
+    if (!is_one_axis(builder, step, 1, true) || is_repeated(builder->extents, &p.n, 1) ||
+        is_repeated(builder->extents, &p.k, 1) || is_cut_up(builder, step, &p, 1)) {
         force_operand(builder, step, 1);
     }
     return weft_extents_take_error(builder->extents);

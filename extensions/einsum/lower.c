@@ -7,6 +7,7 @@
  */
 #define WEFT_NO_PLACES
 #include "lower.h"
+#include "layout.h"
 #include "slices.h"
 #include <string.h>
 
@@ -14,6 +15,7 @@ typedef struct lowering {
     einsum_expression *x;
     einsum_walk walk;
     einsum_value *values; /* by value of the walk */
+    einsum_form *forms;   /* by step */
     einsum_slices slices;
 } lowering;
 
@@ -84,43 +86,45 @@ static weft_status *check_result(const lowering *l, size_t step, einsum_labels l
         "einsum: step %zu of the order has a result of 2^%.1f elements, more than an int64 counts", step, size);
 }
 
-static weft_status *init_slices(lowering *l)
+/* Step k; inside of a loop it is left to it. */
+static weft_status *take_step(lowering *l, size_t k)
 {
-    l->slices = (einsum_slices){.arena = &l->x->arena,
-                                .problem = &l->x->problem,
-                                .pairs = l->x->pairs,
-                                .results = l->walk.values,
-                                .extents = l->x->extents,
-                                .sliced = l->x->sliced};
-    return einsum_slices_init(&l->slices);
-}
-
-/* Step k, whose result has `labels`; inside of a loop it is left to it. */
-static weft_status *take_step(lowering *l, size_t k, einsum_labels labels)
-{
-    einsum_pair pair = l->x->pairs[k];
-    einsum_value *result = &l->values[l->x->problem.operand_count + k];
-    bool inside = l->slices.inside[result - l->values];
+    size_t value = l->x->problem.operand_count + k;
+    einsum_labels labels = l->walk.values[value];
+    bool inside = l->slices.inside[value];
     einsum_labels made = inside ? einsum_slices_rest(&l->slices, labels) : labels;
     if (made.items == NULL) return weft_status_out_of_memory();
     WEFT_TRY(check_result(l, k, made));
-    result->labels = labels;
+    l->values[value].labels = labels;
     if (!inside) {
-        result->tensor = einsum_value_multiply(l->values[pair.a], l->values[pair.b], labels, l->x->extents);
+        einsum_form form = l->forms[k];
+        l->values[value].tensor = einsum_value_multiply(l->values[form.first], l->values[form.second], labels,
+                                                        form.second_leads, l->x->extents);
         return NULL;
     }
-    if (result != &l->values[l->slices.last]) return NULL;
+    if (value != l->slices.last) return NULL;
     WEFT_TRY(check_result(l, k, labels));
-    return einsum_slices_trace(&l->slices, l->values, &result->tensor);
+    return einsum_slices_trace(&l->slices, l->values, &l->values[value].tensor);
 }
 
 static weft_status *contract(lowering *l)
 {
-    WEFT_TRY(init_slices(l));
-    for (size_t k = 0; k + 1 < l->x->problem.operand_count; k++) {
-        if (!einsum_walk_join(&l->walk, l->x->pairs[k])) return weft_status_out_of_memory();
-        WEFT_TRY(take_step(l, k, l->walk.values[l->walk.value_count - 1]));
-    }
+    einsum_expression *x = l->x;
+    size_t steps = x->problem.operand_count - 1;
+    l->forms = einsum_arena_allocate(&x->arena, steps, sizeof *l->forms);
+    if (l->forms == NULL) return weft_status_out_of_memory();
+    for (size_t k = 0; k < steps; k++)
+        if (!einsum_walk_join(&l->walk, x->pairs[k])) return weft_status_out_of_memory();
+    WEFT_TRY(einsum_layout_run(&x->arena, &x->problem, x->pairs, l->walk.values, l->forms));
+    l->slices = (einsum_slices){.arena = &x->arena,
+                                .problem = &x->problem,
+                                .pairs = x->pairs,
+                                .forms = l->forms,
+                                .results = l->walk.values,
+                                .extents = x->extents,
+                                .sliced = x->sliced};
+    WEFT_TRY(einsum_slices_init(&l->slices));
+    for (size_t k = 0; k < steps; k++) WEFT_TRY(take_step(l, k));
     return NULL;
 }
 

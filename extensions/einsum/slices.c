@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define WEFT_NO_PLACES
 #include "slices.h"
+#include "layout.h"
 #include <string.h>
 #include <weft/weft.h>
 
@@ -150,8 +151,9 @@ static weft_status *contract(turn *t)
         if (!s->inside[result]) continue;
         einsum_labels rest = einsum_slices_rest(s, s->results[result]);
         if (rest.items == NULL) return weft_status_out_of_memory();
-        einsum_value a = t->values[s->pairs[k].a], b = t->values[s->pairs[k].b];
-        t->values[result] = (einsum_value){einsum_value_multiply(a, b, rest, s->extents), rest};
+        einsum_value a = t->values[s->forms[k].first], b = t->values[s->forms[k].second];
+        t->values[result] =
+            (einsum_value){einsum_value_multiply(a, b, rest, s->forms[k].second_leads, s->extents), rest};
     }
     return NULL;
 }

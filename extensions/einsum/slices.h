@@ -13,6 +13,7 @@ typedef struct einsum_slices {
     einsum_arena *arena;
     const einsum_problem *problem;
     const einsum_pair *pairs;
+    const struct einsum_form *forms; /* by step */
     const einsum_labels
         *results; /* by value: its labels, the sliced ones included; up to `last` when the loop is traced */
     const weft_extent *extents; /* by label; those of sliced labels are numbers */

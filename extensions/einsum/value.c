@@ -83,30 +83,54 @@ weft_tensor einsum_value_spread(einsum_value value, einsum_labels to, const weft
 
 /* ---- products ---- */
 
-/* Pairs the labels that both have: batch if the result keeps them, else contracted. Returns how many are contracted. */
-static size_t pair_axes(einsum_labels a, einsum_labels b, einsum_labels result, einsum_axes batch[2],
-                        einsum_axes contract[2])
+/* Appends the labels of `labels` that `of` has too, or has not. */
+static void append(einsum_labels labels, einsum_labels of, bool in, einsum_labels *out_labels)
 {
-    for (size_t i = 0; i < a.count; i++) {
-        size_t at = einsum_labels_find(b, a.items[i]);
-        if (at == b.count) continue;
-        einsum_axes *pair = einsum_labels_find(result, a.items[i]) < result.count ? batch : contract;
-        einsum_axes_add(&pair[0], i);
-        einsum_axes_add(&pair[1], at);
-    }
-    return contract[0].count;
+    for (size_t i = 0; i < labels.count; i++)
+        if ((einsum_labels_find(of, labels.items[i]) < of.count) == in)
+            out_labels->items[out_labels->count++] = labels.items[i];
 }
 
-weft_tensor einsum_value_multiply(einsum_value a, einsum_value b, einsum_labels result,
+static void append_all(einsum_labels labels, einsum_labels *out_labels)
+{
+    append(labels, (einsum_labels){0, NULL}, false, out_labels);
+}
+
+static weft_tensor multiply_elements(einsum_value a, einsum_value b, einsum_labels result,
+                                     const weft_extent *label_extents)
+{
+    weft_tensor x = einsum_value_spread(a, result, label_extents), y = einsum_value_spread(b, result, label_extents);
+    return is_bool(x) ? weft_and(x, y) : weft_mul(x, y);
+}
+
+static weft_tensor multiply_matrices(weft_tensor x, weft_tensor y, size_t batch, size_t free, size_t summed)
+{
+    int64_t axes[WEFT_MAX_RANK];
+    for (size_t i = 0; i < WEFT_MAX_RANK; i++) axes[i] = (int64_t)i;
+    weft_dot_axes with = {{batch, axes}, {batch, axes}, {summed, axes + batch + free}, {summed, axes + batch}};
+    return like(x, weft_dot(to_number(x), to_number(y), with));
+}
+
+weft_tensor einsum_value_multiply(einsum_value a, einsum_value b, einsum_labels result, bool b_leads,
                                   const weft_extent *label_extents)
 {
-    einsum_axes batch[2] = {{0}}, contract[2] = {{0}};
-    if (pair_axes(a.labels, b.labels, result, batch, contract) == 0) {
-        weft_tensor x = einsum_value_spread(a, result, label_extents);
-        weft_tensor y = einsum_value_spread(b, result, label_extents);
-        return is_bool(x) ? weft_and(x, y) : weft_mul(x, y);
-    }
-    weft_dot_axes with = {einsum_axes_list(&batch[0]), einsum_axes_list(&batch[1]), einsum_axes_list(&contract[0]),
-                          einsum_axes_list(&contract[1])};
-    return like(a.tensor, weft_dot(to_number(a.tensor), to_number(b.tensor), with));
+    uint32_t items[7][WEFT_MAX_RANK];
+    einsum_labels shared = {0, items[0]}, summed = {0, items[1]}, batch = {0, items[2]}, free = {0, items[3]};
+    einsum_labels left = {0, items[4]}, right = {0, items[5]}, made = {0, items[6]};
+    append(b_leads ? b.labels : a.labels, b_leads ? a.labels : b.labels, true, &shared);
+    append(shared, result, false, &summed);
+    if (summed.count == 0) return multiply_elements(a, b, result, label_extents);
+    append(result, shared, true, &batch);
+    append(result, b.labels, false, &free);
+    append_all(batch, &left);
+    append_all(free, &left);
+    append_all(left, &made);
+    append_all(summed, &left);
+    append_all(batch, &right);
+    append_all(summed, &right);
+    append(result, a.labels, false, &right);
+    append(result, a.labels, false, &made);
+    weft_tensor x = einsum_value_spread(a, left, label_extents), y = einsum_value_spread(b, right, label_extents);
+    weft_tensor dot = multiply_matrices(x, y, batch.count, free.count, summed.count);
+    return einsum_value_spread((einsum_value){dot, made}, result, label_extents);
 }

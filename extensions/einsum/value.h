@@ -28,8 +28,8 @@ weft_tensor einsum_value_sum(einsum_value value, einsum_labels keep);
 weft_tensor einsum_value_add(weft_tensor a, weft_tensor b);
 /* The value with the axes of `to`, which has all its labels; it repeats along the others. */
 weft_tensor einsum_value_spread(einsum_value value, einsum_labels to, const weft_extent *label_extents);
-/* Product ("and" of bools) over `result`, which has the batch labels, the others of a, those of b: a dot if a label is
- * summed, else elementwise. */
-weft_tensor einsum_value_multiply(einsum_value a, einsum_value b, einsum_labels result,
+/* The product ("and" of bools) over `result`: a dot if a label that both have is not in it, with these labels in the
+ * order that b (or a) has them, else elementwise. Dots are made as batch, a's own, b's own labels. */
+weft_tensor einsum_value_multiply(einsum_value a, einsum_value b, einsum_labels result, bool b_leads,
                                   const weft_extent *label_extents);
 #endif
