@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A portfolio. It starts from greedy orders and eliminations. Half of the moves go into chains of annealing
+ * A portfolio. It starts from greedy orders, eliminations and bisections. Half of the moves go into chains of annealing
  * that begin hot, each from one of the best starts; the others into rounds in which all chains begin again, less hot,
  * from the best order so far. At last subtrees get their best order. Chains depend on their number and the seed only,
  * never on the thread that runs them.
@@ -12,7 +12,7 @@
 
 enum {
     GREEDY_MOVES = 40,      /* what a greedy order costs for each leaf, in moves */
-    MOST_ELIMINATED = 1000, /* leaves, for elimination */
+    MOST_ELIMINATED = 1000, /* leaves, for elimination and bisection */
     MOST_CHAINS = 16,
     CHAIN_MOVES = 3000, /* for each leaf, before another chain pays */
     WARM_ROUNDS = 8,
@@ -80,14 +80,15 @@ static weft_status *price(const searching *s, const einsum_score *score, const e
 /* ---- starts ---- */
 
 typedef struct start {
-    enum { GREEDY, NOISY, MIN_DEGREE, MIN_FILL } method;
+    enum { GREEDY, NOISY, MIN_DEGREE, MIN_FILL, BISECTION } method;
     double parameter;
 } start;
 
 /* The first needs no more than a moment; so few moves as make the others too dear get it alone. */
 static const start starts[] = {
-    {GREEDY, 0},  {GREEDY, -1}, {GREEDY, 1}, {GREEDY, -2}, {MIN_FILL, 0}, {MIN_DEGREE, 0}, {MIN_FILL, 1},
-    {NOISY, .01}, {NOISY, .05}, {NOISY, .1}, {NOISY, .2},  {NOISY, .3},   {NOISY, .5},     {NOISY, 1},
+    {GREEDY, 0},   {GREEDY, -1},     {GREEDY, 1},     {GREEDY, -2}, {MIN_FILL, 0}, {MIN_DEGREE, 0},
+    {MIN_FILL, 1}, {BISECTION, .05}, {BISECTION, .2}, {NOISY, .01}, {NOISY, .05},  {NOISY, .1},
+    {NOISY, .2},   {NOISY, .3},      {NOISY, .5},     {NOISY, 1},
 };
 enum { STARTS = sizeof starts / sizeof *starts };
 
@@ -99,6 +100,7 @@ static weft_status *make_start(const searching *s, size_t index, einsum_pair *pa
     switch (which->method) {
     case MIN_DEGREE: return einsum_eliminate_run(s->allocator, s->core, EINSUM_MIN_DEGREE, random, pairs);
     case MIN_FILL: return einsum_eliminate_run(s->allocator, s->core, EINSUM_MIN_FILL, random, pairs);
+    case BISECTION: return einsum_bisect_run(s->allocator, s->core, which->parameter, random, pairs);
     case NOISY:
         greedy.log2_factor = 4 * einsum_random_unit(&greedy.random) - 2;
         greedy.temperature = which->parameter;
