@@ -46,14 +46,6 @@ typedef struct weft_rewrite_table {
 weft_status *weft_rewrite_by_table(const weft_rewrite_site *site, weft_tensor *out_values,
                                    bool *out_replaced) WEFT_MUST_USE;
 
-/* A pass: rewrites `outputs` in place. */
-typedef struct weft_pass {
-    const char *name;
-    weft_status *(*run)(weft_graph *graph, const weft_policy *policy, size_t count, weft_value *outputs);
-} weft_pass;
-
-/* The passes, expanded from pass/pass.def in the order of the standard pipeline; *out_count of them. */
-const weft_pass *weft_pass_table(size_t *out_count);
 /* Runs the passes `policy` names; verifies after each in debug builds. */
 weft_status *weft_passes_run(weft_graph *graph, const weft_policy *policy, size_t count,
                              weft_value *outputs) WEFT_MUST_USE;

@@ -9,7 +9,7 @@
  */
 #include "lib/pass/pass.h"
 
-enum { MOST_SWEEPS = 8 };
+enum { MOST_SWEEPS = 8, MOST_JOINED = 64 };
 
 static weft_tensor input_of(const weft_rewrite_site *site)
 {
@@ -165,6 +165,22 @@ static weft_tensor drop_concat(const weft_rewrite_site *site)
     return site->inputs.count == 1 ? input_of(site) : weft_site_leave();
 }
 
+/* A kernel reads only so many buffers; longer lists are joined in groups. */
+static weft_tensor split_concat(const weft_rewrite_site *site)
+{
+    weft_tensor groups[MOST_JOINED];
+    size_t left = site->inputs.count, size = (left - 1) / MOST_JOINED + 1, count = 0;
+    const weft_tensor *operands = site->inputs.items;
+    int64_t axis = site->node->attrs[0].integer;
+    if (left <= MOST_JOINED) return weft_site_leave();
+    if (size < MOST_JOINED) size = MOST_JOINED;
+    for (; left > 0; left -= size, operands += size) {
+        if (size > left) size = left;
+        groups[count++] = weft_concat((weft_tensors){size, operands}, axis);
+    }
+    return weft_concat((weft_tensors){count, groups}, axis);
+}
+
 static weft_tensor drop_flip(const weft_rewrite_site *site)
 {
     return site->node->attrs[0].ints.count == 0 ? input_of(site) : weft_site_leave();
@@ -197,6 +213,7 @@ static const weft_rewrite_row rows[] = {
     {WEFT_OP_pad, drop_pad},
     {WEFT_OP_pad, merge_pads},
     {WEFT_OP_concat, drop_concat},
+    {WEFT_OP_concat, split_concat},
     {WEFT_OP_dynamic_slice, drop_dynamic_slice},
     {WEFT_OP_dynamic_update_slice, drop_dynamic_slice},
 };

@@ -2,17 +2,16 @@
 #include "lib/pass/pass.h"
 #include <string.h>
 
-static const weft_pass table[] = {
+typedef struct pass_row {
+    const char *name;
+    weft_status *(*run)(weft_graph *graph, const weft_policy *policy, size_t count, weft_value *outputs);
+} pass_row;
+
+static const pass_row table[] = {
 #define WEFT_PASS(name, text) {#name, weft_pass_##name},
 #include "lib/pass/pass.def"
 #undef WEFT_PASS
 };
-
-const weft_pass *weft_pass_table(size_t *out_count)
-{
-    *out_count = WEFT_COUNT_OF(table);
-    return table;
-}
 
 const char *const *weft_pass_names(void)
 {
@@ -46,7 +45,7 @@ static void keep_guards(weft_graph *graph)
     for (size_t i = 0; i < root->guard_count; i++) root->guards[i].of_rule = false;
 }
 
-static weft_status *run_pass(const weft_pass *pass, weft_graph *graph, const weft_policy *policy, size_t count,
+static weft_status *run_pass(const pass_row *pass, weft_graph *graph, const weft_policy *policy, size_t count,
                              weft_value *outputs)
 {
     keep_guards(graph);

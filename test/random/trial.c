@@ -85,10 +85,10 @@ static bool compare(trial *tried, const char *what, weft_array **found)
     return true;
 }
 
-static bool run_judged(trial *tried, const char *what, const weft_test_inputs *inputs, bool specialize,
-                       weft_array **outputs)
+static bool run_judged(trial *tried, const char *what, weft_program *program, const weft_test_inputs *inputs,
+                       bool specialize, weft_array **outputs)
 {
-    weft_test_run run = {executor, "llvm", tried->subject.program, &tried->binding, inputs, specialize};
+    weft_test_run run = {executor, "llvm", program, &tried->binding, inputs, specialize};
     weft_status *status = weft_test_run_program(&run, output_count(tried), outputs);
     if (weft_status_code(status) != tried->expected_code) return fail(tried, what, status);
     bool ran = status == NULL;
@@ -111,7 +111,7 @@ static bool run_layouts(trial *tried, const char *what, const weft_test_inputs *
                                    layout, i % 2 == 0, &places[i]))
             outputs[i] = weft_array_retain(places[i].array);
     }
-    bool good = run_judged(tried, what, inputs, specialize, outputs);
+    bool good = run_judged(tried, what, tried->subject.program, inputs, specialize, outputs);
     for (size_t i = 0; i < count; i++) {
         if (good && places[i].array != NULL && !weft_test_place_is_clean(&places[i])) {
             snprintf(tried->problem, tried->size, "%s: output %zu: written between its elements", what, i);
@@ -120,6 +120,15 @@ static bool run_layouts(trial *tried, const char *what, const weft_test_inputs *
         weft_test_place_destroy(&places[i]);
     }
     release_all(count, outputs);
+    return good;
+}
+
+/* No pass is needed for a program to run. */
+static bool run_without_passes(trial *tried, const weft_test_inputs *inputs)
+{
+    weft_array *outputs[WEFT_TEST_OUTPUTS] = {NULL};
+    bool good = run_judged(tried, "without passes", tried->subject.plain, inputs, false, outputs);
+    release_all(output_count(tried), outputs);
     return good;
 }
 
@@ -147,6 +156,7 @@ static bool run_rotated(trial *tried, unsigned rotation)
     if (good && ask_oracle(tried, &inputs)) {
         good = run_layouts(tried, rotation == 0 ? "contiguous" : "in other layouts", &inputs, false, layout);
         if (good && rotation == 0) good = run_layouts(tried, "specialised", &inputs, true, layout);
+        if (good && rotation == 0 && tried->state % 4 == 0) good = run_without_passes(tried, &inputs);
     }
     release_all(output_count(tried), tried->expected);
     weft_test_inputs_destroy(&inputs);

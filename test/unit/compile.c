@@ -394,6 +394,12 @@ static void verifier_finds_broken_graphs(void **state)
     node->op = &weft_op_table()[WEFT_OP_exp];
     weft_test_fails(weft_graph_verify(graph, 1, &output), WEFT_INTERNAL, "an equal node would not be found");
     *node = well;
+    weft_tensor sum = weft_reduce_sum(x, WEFT_INTS(0), false);
+    weft_value total = {sum.node, 0};
+    const weft_attr *attrs = graph->nodes[sum.node].attrs;
+    graph->nodes[sum.node].attrs = &(weft_attr){.ints = {1, (const int64_t[]){7}}};
+    weft_test_fails(weft_graph_verify(graph, 1, &total), WEFT_INTERNAL, "(reduce_sum): ");
+    graph->nodes[sum.node].attrs = attrs;
     output.output = 1;
     weft_test_fails(weft_graph_verify(graph, 1, &output), WEFT_INTERNAL, "output 0 is no value of the graph");
     weft_graph_destroy(graph);

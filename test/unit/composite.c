@@ -316,6 +316,85 @@ static void errors_name_the_arguments(void **state)
 #undef REFUSED
 }
 
+/* Query heads that share a key head; a mask for each of them, and one for all. */
+static void heads_have_masks(void **state)
+{
+    (void)state;
+    weft_tensor q = F32((2, 1, 1), 1, 1), k = F32((1, 2, 1), 3, 3), v = F32((1, 2, 1), 5, 7);
+    weft_tensor each = weft_cast(F32((2, 1, 2), 1, 0, 0, 1), WEFT_BOOL);
+    weft_tensor all = weft_cast(F32((1, 1, 2), 0, 1), WEFT_BOOL);
+    EXPECT(weft_attention(q, k, v, NULL), (2, 1, 1), 6, 6);
+    EXPECT(weft_attention(q, k, v, &(weft_attention_options){.mask = each}), (2, 1, 1), 5, 7);
+    EXPECT(weft_attention(q, k, v, &(weft_attention_options){.mask = all}), (2, 1, 1), 7, 7);
+}
+
+static void axes_are_inside(void **state)
+{
+    (void)state;
+    weft_tensor parts[2];
+    static const int64_t out[] = {2};
+    const weft_ints axes = {1, out};
+    expect_error(weft_concat(WEFT_TENSORS(f.y, f.y), 2), WEFT_OUT_OF_RANGE,
+                 "concat: axis 2 is out of range for rank 2");
+    expect_error(weft_extract_diagonal(f.y, 0, 2), WEFT_OUT_OF_RANGE,
+                 "extract_diagonal: axis 2 is out of range for rank 2");
+    expect_error(weft_dot(f.y, f.y, (weft_dot_axes){.contract_a = axes, .contract_b = axes}), WEFT_OUT_OF_RANGE,
+                 "dot: axis 2 is out of range for rank 2");
+    expect_error(weft_unsqueeze(f.y, 3), WEFT_OUT_OF_RANGE, "unsqueeze: axis 3 is out of range for rank 3");
+    expect_error(weft_flatten(f.y, 0, 2), WEFT_OUT_OF_RANGE, "flatten: axis 2 is out of range for rank 2");
+    expect_error(weft_diagonal(f.y, 0, 0, 2), WEFT_OUT_OF_RANGE, "diagonal: axis 2 is out of range for rank 2");
+    expect_error(weft_diagonal(f.y, INT64_MAX, 0, 1), WEFT_OUT_OF_RANGE,
+                 "diagonal: there is no diagonal 9223372036854775807");
+    expect_error(weft_roll(f.y, WEFT_INTS(1), axes), WEFT_OUT_OF_RANGE, "roll: axis 2 is out of range for rank 2");
+    expect_error(weft_count_nonzero(f.y, axes, false), WEFT_OUT_OF_RANGE,
+                 "count_nonzero: axis 2 is out of range for rank 2");
+    expect_error(weft_median(f.y, 2, false), WEFT_OUT_OF_RANGE, "median: axis 2 is out of range for rank 2");
+    expect_error(weft_top_k(f.y, 2, N(1), false, parts), WEFT_OUT_OF_RANGE, "top_k: axis 2 is out of range for rank 2");
+    expect_error(weft_nll_loss(f.y, f.i, 2, NULL), WEFT_OUT_OF_RANGE, "nll_loss: axis 2 is out of range for rank 2");
+}
+
+/* More operands than one kernel can have buffers. */
+static void long_lists_are_joined(void **state)
+{
+    (void)state;
+    enum { COUNT = 300 };
+    weft_tensor parts[COUNT];
+    double wanted[2 * COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        wanted[2 * i] = i;
+        wanted[2 * i + 1] = -i;
+        parts[i] = weft_neg(constant(WEFT_F32, WEFT_INTS(2), VALUES(-i, i)));
+    }
+    expect(weft_concat((weft_tensors){COUNT, parts}, 0), WEFT_INTS(2 * COUNT), wanted, 0);
+}
+
+/* What needs axes of its own leaves fewer to its operands. */
+static void ranks_are_bounded(void **state)
+{
+    (void)state;
+    enum { HALF = WEFT_MAX_RANK / 2 };
+    weft_extent ones[HALF + 1];
+    weft_tensor many[WEFT_MAX_RANK + 1];
+    for (size_t i = 0; i <= HALF; i++) ones[i] = N(1);
+    for (size_t i = 0; i <= WEFT_MAX_RANK; i++) many[i] = f.v;
+    const weft_tensor x = weft_zeros(f.graph, WEFT_F32, (weft_shape){HALF + 1, ones});
+    const weft_tensor places = weft_zeros(f.graph, WEFT_I64, (weft_shape){HALF + 1, ones});
+    expect_error(weft_outer(x, x), WEFT_INVALID_ARGUMENT, "outer: the result would have rank 66, over 64");
+    expect_error(weft_kron(x, x), WEFT_UNSUPPORTED, "kron: rank 33 is over 32");
+    expect_error(weft_tile(x, WEFT_SHAPE(2)), WEFT_UNSUPPORTED, "tile: rank 33 is over 32");
+    expect_error(weft_conv(x, x, NULL), WEFT_UNSUPPORTED, "conv: the operand has rank 33, over 32");
+    int64_t sizes[HALF];
+    for (size_t i = 0; i < HALF; i++) sizes[i] = 1;
+    expect_error(weft_max_pool(x, &(weft_pool_options){.size = {HALF, sizes}}), WEFT_UNSUPPORTED,
+                 "max_pool: rank 33 with 32 spatial axes is over 64");
+    expect_error(weft_index(x, WEFT_ITEMS(WEFT_PICK(places))), WEFT_INVALID_ARGUMENT,
+                 "index: the result would have rank 65, over 64");
+    weft_tensor grids[WEFT_MAX_RANK + 1];
+    expect_error(weft_meshgrid((weft_tensors){WEFT_MAX_RANK + 1, many}, false, grids), WEFT_INVALID_ARGUMENT,
+                 "meshgrid: 65 operands are over 64");
+    assert_false(weft_tensor_is_valid(grids[WEFT_MAX_RANK]));
+}
+
 static void statistics_refuse(void **state)
 {
     (void)state;
@@ -338,6 +417,9 @@ static void networks_refuse(void **state)
                  "layer_norm: the bias has dtype f64 but the operand has f32");
     expect_error(weft_group_norm(f.y, 3, NULL), WEFT_SHAPE_MISMATCH,
                  "group_norm: 4 channels are no multiple of 3 groups");
+    expect_error(weft_group_norm(f.y, 0, NULL), WEFT_INVALID_ARGUMENT, "group_norm: there are 0 groups");
+    expect_error(weft_group_norm(f.y, 2, &(weft_norm_options){.scale = f.y}), WEFT_SHAPE_MISMATCH,
+                 "group_norm: the scale has rank 2, not 1");
     expect_error(weft_group_norm(f.v, 1, NULL), WEFT_SHAPE_MISMATCH,
                  "group_norm: the operand has rank 1 but needs at least 2");
     expect_error(weft_batch_norm(f.y, f.v, f.v, NULL), WEFT_SHAPE_MISMATCH,
@@ -355,6 +437,11 @@ static void networks_refuse(void **state)
     expect_error(
         weft_mse_loss(weft_scalar(f.graph, WEFT_F32, 1), weft_scalar(f.graph, WEFT_F32, 1), WEFT_REDUCTION_BATCH_MEAN),
         WEFT_SHAPE_MISMATCH, "mse_loss: the operand has rank 0 but needs at least 1");
+    expect_error(weft_mse_loss(f.y, f.d, WEFT_REDUCTION_MEAN), WEFT_DTYPE_MISMATCH,
+                 "mse_loss: the target has dtype f64 but the operand has f32");
+    expect_error(weft_bce_with_logits(f.y, f.y, f.d, WEFT_REDUCTION_MEAN), WEFT_DTYPE_MISMATCH,
+                 "bce_with_logits: the tensor of weights has dtype f64 but the operand has f32");
+    expect_error(weft_lerp(f.y, f.d, f.y), WEFT_DTYPE_MISMATCH, "lerp: b has dtype f64 but the operand has f32");
     expect_error(weft_mse_loss(f.y, f.y, (weft_reduction_kind)17), WEFT_INVALID_ARGUMENT,
                  "mse_loss: 17 is no weft_reduction_kind");
 }
@@ -375,6 +462,11 @@ static void windows_refuse(void **state)
                  "conv: there are -1 groups");
     expect_error(weft_conv(x, w, &(weft_conv_options){.groups = 2, .bias = f.v}), WEFT_SHAPE_MISMATCH,
                  "conv: the bias has extent 3 but the result has 6 channels");
+    expect_error(weft_conv(x, w, &(weft_conv_options){.groups = 2, .bias = f.y}), WEFT_SHAPE_MISMATCH,
+                 "conv: the bias has rank 2, not 1");
+    expect_error(weft_conv_transpose(x, w, &(weft_conv_options){.output_padding = WEFT_INTS(1, 1)}),
+                 WEFT_INVALID_ARGUMENT, "conv_transpose: output padding has 2 entries for 1 spatial axes");
+    expect_error(weft_unfold(x, WEFT_INTS(0), NULL), WEFT_INVALID_ARGUMENT, "unfold: size 0 is 0, below 1");
     expect_error(weft_conv(x, w, &(weft_conv_options){.groups = 2, .stride = WEFT_INTS(1, 1)}), WEFT_INVALID_ARGUMENT,
                  "conv: stride has 2 entries for 1 spatial axes");
     expect_error(weft_conv(x, w, &(weft_conv_options){.groups = 2, .low = WEFT_INTS(-1)}), WEFT_INVALID_ARGUMENT,
@@ -386,6 +478,13 @@ static void windows_refuse(void **state)
     expect_error(weft_max_pool(x, NULL), WEFT_INVALID_ARGUMENT, "max_pool: the windows have no size");
     expect_error(weft_average_pool(f.i, &(weft_pool_options){.size = WEFT_INTS(2)}), WEFT_DTYPE_MISMATCH,
                  "average_pool: the operand has dtype i64, not a float");
+    expect_error(weft_max_pool(x, &(weft_pool_options){.size = WEFT_INTS(0)}), WEFT_INVALID_ARGUMENT,
+                 "max_pool: size 0 is 0, below 1");
+    weft_tensor whole = weft_zeros(f.graph, WEFT_I64, WEFT_SHAPE(2, 4, 9));
+    expect_error(weft_adaptive_average_pool(whole, WEFT_INTS(3)), WEFT_DTYPE_MISMATCH,
+                 "adaptive_average_pool: the operand has dtype i64, not a float");
+    expect_error(weft_resize(whole, WEFT_SHAPE(3), &(weft_resize_options){.mode = WEFT_RESIZE_LINEAR}),
+                 WEFT_DTYPE_MISMATCH, "resize: the operand has dtype i64, not a float");
     expect_error(weft_adaptive_max_pool(x, WEFT_INTS(0)), WEFT_INVALID_ARGUMENT,
                  "adaptive_max_pool: size 0 is 0, below 1");
     expect_error(weft_resize(x, WEFT_SHAPE(3), &(weft_resize_options){.scales = (const double[]){-1}}),
@@ -463,6 +562,14 @@ static void searches_refuse(void **state)
                  "cross_entropy: there are 3 weights for 4 classes");
     expect_error(weft_cross_entropy(f.y, f.v, 1, NULL), WEFT_SHAPE_MISMATCH,
                  "cross_entropy: the target has rank 1 but the operand 2");
+    expect_error(weft_cross_entropy(f.y, f.i, 1, &(weft_class_options){.weights = f.y}), WEFT_SHAPE_MISMATCH,
+                 "cross_entropy: the weights have rank 2, not 1");
+    expect_error(weft_cross_entropy(f.y, f.i, 1, &(weft_class_options){.weights = f.d}), WEFT_DTYPE_MISMATCH,
+                 "cross_entropy: the tensor of weights has dtype f64 but the operand has f32");
+    expect_error(weft_searchsorted(weft_scalar(f.graph, WEFT_F32, 1), f.v, false), WEFT_SHAPE_MISMATCH,
+                 "searchsorted: the sorted operand has rank 0 but needs at least 1");
+    expect_error(weft_histogram(f.i, 2, 0, 1), WEFT_DTYPE_MISMATCH,
+                 "histogram: the operand has dtype i64, not a float");
     expect_error(weft_is_close(f.i, f.i, 0, 0), WEFT_DTYPE_MISMATCH, "is_close: a has dtype i64, not a float");
 }
 
@@ -485,6 +592,10 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(filling_refuses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(shapes_refuse, set_up, tear_down),
         cmocka_unit_test_setup_teardown(errors_name_the_arguments, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(long_lists_are_joined, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(heads_have_masks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(axes_are_inside, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ranks_are_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(statistics_refuse, set_up, tear_down),
         cmocka_unit_test_setup_teardown(windows_refuse, set_up, tear_down),
         cmocka_unit_test_setup_teardown(networks_refuse, set_up, tear_down),

@@ -602,10 +602,24 @@ static void test_refusals(void **state)
     static const char raw[] =
         "kernel scheduled {\n  buffer b0 : f32 out\n  buffer b1 : f32\n  for i0 < 8 lane 8 x 1\n  stage {\n"
         "    %0 = load b1[i0] : f32\n    %1 = exp %0 : f32\n    store b0[i0] = %1\n  }\n}\n";
-    static const struct {
+    static const char wide[] = "kernel scheduled { buffer b0 : i64 out for i < 8 lane 4096 x 1 stage {\n"
+                               "  %0 = const 1 : i64 store b0[i] = %0 } }\n";
+    static const char outer[] =
+        "kernel scheduled { buffer b0 : i64 out stage {\n"
+        "  for i < 4 reduce lane 1 x 1 for j < 4 reduce %0 = const 1 : i64\n"
+        "  accumulate a0 (%0) init (0) : i64 { %0 = param 0 : i64 %1 = param 1 : i64 %2 = add %0, %1 : i64 yield %2 }\n"
+        "} stage { %1 = result a0.0 : i64 store b0[0] = %1 } }\n";
+    char deep[4096] = "kernel scheduled {\n";
+    for (int i = 0; i < 129; i++) snprintf(deep + strlen(deep), 32, "for i%d < 1\n", i);
+    strcat(deep, "}\n");
+    const struct {
         const char *text, *part;
-    } cases[] = {{half, "add of f16 has to be lowered to real arithmetic"}, {raw, "exp"}};
-    for (int i = 0; i < 2; i++) {
+    } cases[] = {{half, "add of f16 has to be lowered to real arithmetic"},
+                 {raw, "exp"},
+                 {wide, "a range of 1 lanes, width 4096 and unroll 1"},
+                 {outer, "inner range 0 of a reduction is bound to lanes: only the last of its 2 can be"},
+                 {deep, "a kernel of 129 outer ranges: there may be 128"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         weft_kernel *kernel;
         weft_bytes object;
         weft_test_ok(weft_kernel_parse(NULL, "refused", cases[i].text, strlen(cases[i].text), &kernel));

@@ -174,6 +174,35 @@ static void an_extent_that_cannot_be_computed_is_explained(void **state)
     weft_graph_destroy(graph);
 }
 
+/* Two outputs of one run in one array, and more bytes than there are. */
+static void outputs_have_their_own_memory(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_create();
+    weft_extent n = weft_symbol(graph, "n", 0, INT64_MAX / 8);
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(2));
+    weft_tensor large = weft_cast(weft_full(graph, WEFT_F32, 1, WEFT_SHAPE(n, 2)), WEFT_C128);
+    weft_program *program = NULL, *huge = NULL;
+    weft_executor *executor = executor_create();
+    weft_array *input = array_create(1, (const int64_t[]){2}), *output = array_create(1, (const int64_t[]){2});
+    weft_array *outputs[] = {output, output}, *none = NULL;
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(weft_neg(x), weft_exp(x)), NULL, &program));
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(large), NULL, &huge));
+    const weft_run run = {.runtime = "ref", .input_count = 1, .inputs = &input, .output_count = 2, .outputs = outputs};
+    weft_test_fails(weft_executor_run(executor, program, &run), INVALID, "outputs \"out0\" and \"out1\" overlap");
+    const weft_binding binding = {"n", INT64_MAX / 8};
+    const weft_run endless = {
+        .runtime = "ref", .extent_count = 1, .extents = &binding, .output_count = 1, .outputs = &none};
+    weft_test_fails(weft_executor_run(executor, huge, &endless), WEFT_OUT_OF_RANGE, "output \"out0\"");
+    assert_int_equal(weft_executor_threads(executor), 1);
+    weft_array_release(input);
+    weft_array_release(output);
+    weft_program_release(program);
+    weft_program_release(huge);
+    weft_executor_destroy(executor);
+    weft_graph_destroy(graph);
+}
+
 /* ---- names ---- */
 
 static weft_program *transposed_product(const char *symbol)
@@ -383,6 +412,7 @@ int main(void)
         cmocka_unit_test(runtimes_must_be_whole),
         cmocka_unit_test(no_rank_is_too_high_to_be_refused),
         cmocka_unit_test(an_extent_that_cannot_be_computed_is_explained),
+        cmocka_unit_test(outputs_have_their_own_memory),
         cmocka_unit_test(symbols_may_have_any_name),
         cmocka_unit_test(dotted_names_are_those_of_strides),
         cmocka_unit_test(the_struct_of_an_allocator_is_copied),
