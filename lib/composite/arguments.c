@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What compositions want of their arguments, asked before anything is traced: errors speak of what the caller gave. */
+/* What compositions want of their arguments, asked before anything is traced: errors speak of what the caller gave.
+ * What may hold is left to the ops inside, whose guards come and go with them. */
 #include <inttypes.h>
 #include "lib/composite/composite.h"
 
@@ -60,12 +61,13 @@ bool weft_composite_wants_dtype(const char *function, weft_named x, weft_named l
 bool weft_composite_wants_extent(const char *function, weft_named x, int64_t axis, weft_named like, int64_t like_axis)
 {
     weft_extent own = weft_tensor_extent(x.tensor, axis), wanted = weft_tensor_extent(like.tensor, like_axis);
+    if (!weft_extent_never_equal(x.tensor.graph, own, wanted)) return true;
     if (axis < 0) axis += (int64_t)weft_tensor_rank(x.tensor);
     if (like_axis < 0) like_axis += (int64_t)weft_tensor_rank(like.tensor);
-    return weft_require_equal(x.tensor.graph, own, wanted,
-                              "%s: axis %" PRId64 " of %s has extent %s but axis %" PRId64 " of %s has %s", function,
-                              axis, x.name, weft_extent_describe(own).text, like_axis, like.name,
-                              weft_extent_describe(wanted).text);
+    weft_trace_fail(x.tensor.graph, WEFT_SHAPE_MISMATCH, function,
+                    "axis %" PRId64 " of %s has extent %s but axis %" PRId64 " of %s has %s", axis, x.name,
+                    weft_extent_describe(own).text, like_axis, like.name, weft_extent_describe(wanted).text);
+    return false;
 }
 
 bool weft_composite_wants_broadcast(const char *function, weft_named x, weft_named y)
@@ -96,6 +98,9 @@ bool weft_composite_wants_fit(const char *function, weft_named x, weft_named in)
 
 bool weft_composite_wants_count(weft_graph *graph, const char *function, const char *name, weft_extent count)
 {
-    return weft_require_at_most(graph, weft_extent_of(0), count, "%s: %s is %s, below 0", function, name,
-                                weft_extent_describe(count).text);
+    int64_t least, most;
+    weft_extent_range(count, &least, &most);
+    if (most >= 0) return true;
+    weft_trace_fail(graph, WEFT_OUT_OF_RANGE, function, "%s is %s, below 0", name, weft_extent_describe(count).text);
+    return false;
 }

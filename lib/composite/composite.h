@@ -20,7 +20,7 @@ typedef struct weft_named {
     const char *name;
     weft_tensor tensor;
 } weft_named;
-/* Whether `x` has the dtype of `like`; whether an axis of x has the extent of one of `like`, or a guard says so. */
+/* Whether `x` has the dtype of `like`; whether an axis of x may have the extent of one of `like`. */
 bool weft_composite_wants_dtype(const char *function, weft_named x, weft_named like);
 bool weft_composite_wants_extent(const char *function, weft_named x, int64_t axis, weft_named like, int64_t like_axis);
 /* Whether both broadcast together; whether `x` broadcasts to the shape of `in`. */

@@ -332,10 +332,11 @@ static bool fits_items(const plan *p, weft_tensor value)
         size_t at = p->made_count - rank + i;
         weft_extent own = weft_tensor_extent(value, (int64_t)i), wanted = made_extent(p, p->made[at]);
         if (weft_extent_is_value(own, 1)) continue;
-        if (!weft_require_equal(graph, own, wanted,
-                                "index_update: axis %zu of the value has extent %s but axis %zu of x[items] has %s", i,
-                                weft_extent_describe(own).text, at, weft_extent_describe(wanted).text))
-            return false;
+        if (!weft_extent_never_equal(graph, own, wanted)) continue;
+        weft_trace_fail(graph, WEFT_SHAPE_MISMATCH, "index_update",
+                        "axis %zu of the value has extent %s but axis %zu of x[items] has %s", i,
+                        weft_extent_describe(own).text, at, weft_extent_describe(wanted).text);
+        return false;
     }
     return true;
 }

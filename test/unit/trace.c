@@ -514,7 +514,8 @@ static void a_symbolic_product_names_inputs_and_axes(void **state)
 {
     (void)state;
     expect_type(weft_matmul(weft_transpose(f.x, 0, 1), f.s), "f32[4, 3]");
-    expect_guard("n", "==", "m", "matmul: axis 1 of a has extent n but axis 0 of b has m");
+    expect_guard("n", "==", "m",
+                 "dot: contracted axis 1 of a has extent n but axis 0 of b has m (operand 0 is x, operand 1 is s)");
 }
 
 static void compositions(void **state)
