@@ -91,7 +91,10 @@ static weft_status *copy_node(graph_copier *copier, uint32_t number)
         inputs[i] = (weft_value){copier->numbers[node->inputs[i].node], node->inputs[i].output};
     }
     WEFT_TRY(copy_attrs(copier, node, &attrs));
+    weft_graph *root = weft_graph_root(copier->target);
+    root->origin = weft_graph_origin(root, node->origin.file, node->origin.line);
     uint32_t copy = weft_graph_add(copier->target, node->op, node->input_count, inputs, attrs);
+    root->origin = (weft_origin){.file = NULL};
     if (copy == WEFT_NODE_INVALID) return target_error(copier->target);
     copier->numbers[number] = copy;
     if (node->name != NULL) weft_tensor_set_name((weft_tensor){copier->target, copy, 0}, node->name);
@@ -147,9 +150,11 @@ static weft_status *copy_guard(const weft_graph *source, weft_graph *target, con
     WEFT_TRY(copy_extent(source, target, weft_extent_from(root, guard->a), &a));
     WEFT_TRY(copy_extent(source, target, weft_extent_from(root, guard->b), &b));
     if (weft_guard_is_proven(target, guard->kind, a, b)) return NULL;
+    target->origin = weft_graph_origin(target, guard->origin.file, guard->origin.line);
     weft_status *status =
         weft_guard_settle(target, guard->kind, a, b,
                           weft_status_create(target->allocator, WEFT_SHAPE_MISMATCH, NULL, "%s", guard->message));
+    target->origin = (weft_origin){.file = NULL};
     if (status == NULL || weft_graph_error(target) == NULL) return status;
     weft_status_destroy(status);
     return target_error(target);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/graph.h"
+#include <stdio.h>
 #include <string.h>
 #include "runtime/status.h"
 
@@ -69,6 +70,37 @@ weft_graph *weft_graph_root(const weft_graph *graph)
 const weft_allocator *weft_graph_allocator(const weft_graph *graph)
 {
     return graph == NULL ? weft_allocator_default() : graph->allocator;
+}
+
+/* ---- origins ---- */
+
+weft_origin weft_graph_origin(weft_graph *graph, const char *file, int line)
+{
+    weft_graph *root = weft_graph_root(graph);
+    if (file != NULL && (root->file == NULL || strcmp(root->file, file) != 0))
+        root->file = weft_arena_string(&root->arena, file, strlen(file));
+    return (weft_origin){file == NULL ? NULL : root->file, line};
+}
+
+weft_status *weft_origin_print(weft_origin origin, weft_arena *arena, const char **out_text)
+{
+    *out_text = NULL;
+    if (origin.file == NULL) return NULL;
+    size_t size = strlen(origin.file) + 16;
+    char *text = weft_arena_allocate(arena, size);
+    if (text == NULL) return weft_status_out_of_memory();
+    snprintf(text, size, "%s:%d", origin.file, origin.line);
+    *out_text = text;
+    return NULL;
+}
+
+void weft_graph_place(weft_graph *graph, weft_origin origin)
+{
+    weft_graph *root = weft_graph_root(graph);
+    for (; graph->placed_nodes < graph->node_count; graph->placed_nodes++)
+        graph->nodes[graph->placed_nodes].origin = origin;
+    for (; root->placed_guards < root->guard_count; root->placed_guards++)
+        root->guards[root->placed_guards].origin = origin;
 }
 
 /* ---- the sticky error ---- */

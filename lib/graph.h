@@ -13,6 +13,12 @@ typedef struct weft_value {
     uint32_t node, output;
 } weft_value;
 
+/* The line of the caller's that asked for something; `file` is NULL where nobody said. */
+typedef struct weft_origin {
+    const char *file;
+    int line;
+} weft_origin;
+
 typedef struct weft_node {
     const weft_op_def *op;
     uint32_t input_count, output_count;
@@ -20,6 +26,7 @@ typedef struct weft_node {
     const weft_attr *attrs; /* op->attr_count */
     const weft_type *types; /* per output; extents are constants, or `weft_expr` ids of graph->extents */
     const char *name;       /* or NULL */
+    weft_origin origin;
 } weft_node;
 
 typedef enum weft_guard_kind { WEFT_GUARD_EQUAL, WEFT_GUARD_AT_MOST } weft_guard_kind;
@@ -29,6 +36,7 @@ typedef struct weft_guard {
     weft_expr a, b;
     const char *message;
     bool of_rule; /* made by a type rule, and so made again wherever the node is copied to */
+    weft_origin origin;
 } weft_guard;
 
 /* The node whose type rule is running, for the messages of guards. */
@@ -56,10 +64,13 @@ struct weft_graph {
     struct weft_captures *captures; /* what it uses of the graphs around; not NULL until its op is made */
     uint32_t part;                  /* which region of its op it is */
     bool sealed;                    /* the body is done: nothing more is traced into it */
+    size_t placed_nodes;            /* so many from the first have their origin, if any */
     /* What follows belongs to the root: regions use that of the outermost graph. */
     weft_graph *current; /* the region whose body is being traced; NULL: none */
     weft_guard *guards;
-    size_t guard_count, guard_capacity;
+    size_t guard_count, guard_capacity, placed_guards;
+    weft_origin origin; /* of what is made now, where that is known beforehand: from a node that is there already */
+    const char *file;   /* the last one that weft_graph_origin copied */
     const weft_extension **extensions;
     size_t extension_count, extension_capacity;
     weft_status *error; /* sticky */
@@ -67,6 +78,12 @@ struct weft_graph {
     size_t failures;    /* errors ever raised, kept or not */
 };
 
+/* An origin with a copy of `file`, which may be NULL. */
+weft_origin weft_graph_origin(weft_graph *graph, const char *file, int line);
+/* "file:line" in the arena, or NULL where there is none. */
+weft_status *weft_origin_print(weft_origin origin, weft_arena *arena, const char **out_text) WEFT_MUST_USE;
+/* Gives an origin to what has been made in `graph` since this was called last. */
+void weft_graph_place(weft_graph *graph, weft_origin origin);
 /* The outermost graph around `graph`. */
 weft_graph *weft_graph_root(const weft_graph *graph);
 /* Makes `status` stick unless an error does already; takes it. */

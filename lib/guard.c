@@ -77,6 +77,7 @@ static weft_status *guard_record(weft_graph *graph, weft_guard guard, const char
                                                root->guard_count + 1, sizeof *root->guards)) {
         return weft_status_out_of_memory();
     }
+    guard.origin = root->origin;
     root->guards[root->guard_count++] = guard;
     return NULL;
 }

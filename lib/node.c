@@ -235,7 +235,8 @@ static weft_status *commit(weft_graph *graph, const node_draft *draft, const wef
                                                     .inputs = inputs,
                                                     .attrs = draft->attrs,
                                                     .types = types,
-                                                    .name = name};
+                                                    .name = name,
+                                                    .origin = weft_graph_root(graph)->origin};
     return NULL;
 }
 

@@ -140,6 +140,14 @@ static weft_status *keep_name(sweep *s, const weft_node *node, weft_tensor value
     return take_error(s->graph);
 }
 
+static weft_status *make(sweep *s, uint32_t number, const weft_node *node, weft_tensors inputs, weft_tensor *out_values)
+{
+    bool replaced;
+    WEFT_TRY(apply(s, node, inputs, out_values, &replaced));
+    if (!replaced) return make_again(s, number, node, inputs, out_values);
+    return node->output_count == 1 ? apply_again(s, &out_values[0]) : NULL;
+}
+
 static weft_status *visit(sweep *s, uint32_t number)
 {
     weft_node node = *weft_graph_node(s->graph, number); /* a copy: tracing moves the array */
@@ -150,10 +158,12 @@ static weft_status *visit(sweep *s, uint32_t number)
     for (uint32_t i = 0; i < node.input_count; i++) inputs[i] = s->made[node.inputs[i].node][node.inputs[i].output];
     WEFT_TRY(rewrite_attrs(s, &node, &node.attrs));
     weft_tensors list = {node.input_count, inputs};
-    bool replaced;
-    WEFT_TRY(apply(s, &node, list, values, &replaced));
-    if (!replaced) WEFT_TRY(make_again(s, number, &node, list, values));
-    else if (node.output_count == 1) WEFT_TRY(apply_again(s, &values[0]));
+    weft_graph *root = weft_graph_root(s->graph);
+    weft_origin before = root->origin;
+    root->origin = node.origin;
+    weft_status *status = make(s, number, &node, list, values);
+    root->origin = before;
+    WEFT_TRY(status);
     s->made[number] = values;
     return keep_name(s, &node, values[0]);
 }

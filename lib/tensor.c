@@ -119,11 +119,13 @@ static const char *const forwards[][2] = {
     {"zeros", "constant"},
 };
 
-/* What `message` says, for a caller of `function`: nothing is added where it speaks of that already. */
+/* What `message` says, for a caller of `function`, if it is one of a function: nothing is added where it speaks of that
+ * already. */
 static weft_status *place_message(const weft_allocator *allocator, weft_code code, const char *where,
                                   const char *message, const char *function)
 {
-    if (names_function(message, function)) return weft_status_create(allocator, code, where, "%s", message);
+    if (function == NULL || names_function(message, function))
+        return weft_status_create(allocator, code, where, "%s", message);
     for (size_t i = 0; i < sizeof forwards / sizeof *forwards; i++) {
         const char *op = forwards[i][1];
         if (strcmp(forwards[i][0], function) == 0 && names_function(message, op))
@@ -132,11 +134,10 @@ static weft_status *place_message(const weft_allocator *allocator, weft_code cod
     return weft_status_create(allocator, code, where, "%s (in %s)", message, function);
 }
 
-weft_tensor weft_tensor_place(weft_tensor tensor, const char *function, const char *file, int line)
+static void place_error(weft_graph *graph, const char *function, const char *file, int line)
 {
-    if (tensor.graph == NULL || weft_tensor_is_valid(tensor)) return tensor;
-    weft_graph *root = weft_graph_root(tensor.graph);
-    if (root->error == NULL || root->error_placed) return tensor;
+    weft_graph *root = weft_graph_root(graph);
+    if (root->error == NULL || root->error_placed) return;
     root->error_placed = true;
     weft_bytes where;
     weft_bytes_init(&where, root->allocator);
@@ -149,9 +150,30 @@ weft_tensor weft_tensor_place(weft_tensor tensor, const char *function, const ch
     weft_status_destroy(made ? root->error : placed);
     if (made) root->error = placed;
     weft_bytes_finish(&where);
+}
+
+weft_tensor weft_tensor_place(weft_tensor tensor, const char *function, const char *file, int line)
+{
+    if (tensor.graph == NULL) return tensor;
+    if (weft_tensor_is_valid(tensor)) weft_graph_place(tensor.graph, weft_graph_origin(tensor.graph, file, line));
+    else place_error(tensor.graph, function, file, line);
     return tensor;
 }
 
+weft_extent weft_extent_place(weft_extent extent, const char *file, int line)
+{
+    if (extent.graph != NULL && !weft_extent_is_valid(extent)) place_error(extent.graph, NULL, file, line);
+    return extent;
+}
+
+bool weft_require_place(bool may_hold, weft_graph *graph, const char *file, int line)
+{
+    /* What a type rule asks for is of the call that the rule is for. */
+    if (graph == NULL || graph->rule != NULL) return may_hold;
+    if (may_hold) weft_graph_place(graph, weft_graph_origin(graph, file, line));
+    else place_error(graph, NULL, file, line);
+    return may_hold;
+}
 /* ---- tracing ---- */
 
 weft_tensor weft_trace_error(weft_graph *graph, weft_status *status)

@@ -689,6 +689,8 @@ weft_status *weft_graph_parse(const char *name, const char *text, size_t length,
     for (size_t i = 0; i < extension_count && status == NULL; i++)
         status = weft_graph_register(m->public.graph, extensions[i]);
     if (status == NULL) status = module_parse(m, name == NULL ? "text" : name, text, length);
+    /* What is traced later knows its origin, what was parsed has none. */
+    if (status == NULL) weft_graph_place(m->public.graph, (weft_origin){.file = NULL});
     if (status == NULL) *out_module = &m->public;
     else weft_module_destroy(&m->public);
     return status;

@@ -42,13 +42,29 @@ static weft_tensor unary(weft_op_id op, weft_tensor x, const weft_attr *attrs)
 
 /* ---- movement ---- */
 
-static weft_extent product(weft_shape shape, size_t without)
+/* The products of the extents of both, without axis `without` of the second, and without those that both have: these
+ * do not matter to what is inferred, and may be 0 when it runs. */
+static void count_rest(weft_shape x, weft_shape shape, size_t without, weft_extent *out_count, weft_extent *out_others)
 {
-    weft_extent count = weft_extent_of(1);
+    bool shared[WEFT_MAX_RANK] = {false};
+    *out_count = *out_others = weft_extent_of(1);
     for (size_t i = 0; i < shape.rank; i++) {
-        if (i != without) count = weft_extent_mul(count, shape.extents[i]);
+        size_t k = 0;
+        if (i == without) continue;
+        while (k < x.rank && (shared[k] || !weft_extent_equal(x.extents[k], shape.extents[i]))) k++;
+        if (k < x.rank) shared[k] = true;
+        else *out_others = weft_extent_mul(*out_others, shape.extents[i]);
     }
-    return count;
+    for (size_t k = 0; k < x.rank; k++)
+        if (!shared[k]) *out_count = weft_extent_mul(*out_count, x.extents[k]);
+}
+
+static bool has_zero(weft_shape shape)
+{
+    int64_t value;
+    for (size_t i = 0; i < shape.rank; i++)
+        if (weft_extent_is_static(shape.extents[i], &value) && value == 0) return true;
+    return false;
 }
 
 /* The first axis of `shape` from `axis` on that is WEFT_INFER; the rank when there is none. */
@@ -63,9 +79,10 @@ static size_t find_inferred(weft_shape shape, size_t axis)
  * exact. */
 static bool infer_axis(weft_tensor x, weft_shape shape, size_t axis, weft_extent *out_extent)
 {
-    weft_extent count = product(weft_tensor_shape(x), SIZE_MAX), others = product(shape, axis);
-    int64_t known, rest;
-    if (weft_extent_is_static(others, &known) && known == 0) {
+    weft_extent count, others;
+    int64_t rest;
+    count_rest(weft_tensor_shape(x), shape, axis, &count, &others);
+    if (has_zero(shape)) {
         weft_trace_fail(x.graph, WEFT_SHAPE_MISMATCH, "reshape",
                         "axis %zu cannot be inferred: the others have no elements", axis);
         return false;

@@ -18,6 +18,7 @@ typedef struct weft_program_guard {
     bool equal;    /* a == b; otherwise a <= b */
     uint32_t a, b; /* slots */
     const char *message;
+    const char *origin; /* "file:line" of who asked for it, or NULL */
 } weft_program_guard;
 
 struct weft_program {

@@ -105,8 +105,13 @@ typedef struct weft_run {
  * nothing but donated inputs; what lies between the elements of an array counts too. An output that is a donated input
  * but for elements that were updated (weft_scatter, weft_dynamic_update_slice), and that is given as the same array, is
  * updated in place if nothing reads the input after that; where none is given, it is an array in the memory of a
- * row-major input. On a DATA_ERROR or CANCELLED the
- * contents of caller's outputs are unspecified; entries that were NULL stay NULL on any error.
+ * row-major input. On a DATA_ERROR or CANCELLED the contents of caller's outputs are unspecified; entries that were
+ * NULL stay NULL on any error.
+ *
+ * Bad data that no output depends on may go unnoticed: code is only made for what is read. Of several errors one is
+ * reported, the same for any number of threads and on every run. Runtime "ref" goes by op: the first that fails in the
+ * order of weft_program_text, at its lowest position. Runtime "llvm" goes by step, which may be several ops in one loop:
+ * the first step that fails, in it the lowest position, and there the op that comes first.
  */
 weft_status *weft_executor_run(weft_executor *executor, weft_program *program, const weft_run *run) WEFT_MUST_USE;
 

@@ -5,7 +5,9 @@
  * Graphs: hash-consed nodes over tensors with symbolic extents, built by tracing. One thread builds a graph.
  *
  * Tracing functions return values. The first error sticks to the graph with the op and the caller's place; what is
- * traced from a failed tensor fails silently, so that expressions compose, and weft_compile reports the error.
+ * traced from a failed tensor fails silently, so that expressions compose, and weft_compile reports the error. A call
+ * that is given no graph, neither as an argument nor by a tensor (an empty list, WEFT_NO_TENSOR), has none to stick an
+ * error to: it returns a failed tensor, of which weft_compile says so.
  */
 #include <weft/dtype.h>
 
@@ -109,9 +111,30 @@ bool weft_require_equal(weft_graph *graph, weft_extent a, weft_extent b, const c
 /* The same for a <= b. */
 bool weft_require_at_most(weft_graph *graph, weft_extent a, weft_extent b, const char *format, ...) WEFT_FORMAT(4, 5);
 
-/* Attaches the caller's place to the graph's error if that has none yet; where the error names another function, of
+/* Attaches the caller's place to the graph's error if that has none yet, and to what was traced since this was called
+ * last, whose errors at a run name it; where the error names another function, of
  * which `function` is composed, it also gets " (in function)". The macros of ops.h call it. Returns `tensor`. */
 weft_tensor weft_tensor_place(weft_tensor tensor, const char *function, const char *file, int line);
+/* The same for extents, and for what weft_require_* returned. */
+weft_extent weft_extent_place(weft_extent extent, const char *file, int line);
+bool weft_require_place(bool may_hold, weft_graph *graph, const char *file, int line);
+
+/* The same calls with the caller's place attached to errors and guards. `graph` is evaluated twice. */
+#ifndef WEFT_NO_PLACES
+#define WEFT_EXTENT_PLACED_(name, ...) weft_extent_place(weft_##name(__VA_ARGS__), __FILE__, __LINE__)
+#define weft_symbol(...) WEFT_EXTENT_PLACED_(symbol, __VA_ARGS__)
+#define weft_extent_add(...) WEFT_EXTENT_PLACED_(extent_add, __VA_ARGS__)
+#define weft_extent_sub(...) WEFT_EXTENT_PLACED_(extent_sub, __VA_ARGS__)
+#define weft_extent_mul(...) WEFT_EXTENT_PLACED_(extent_mul, __VA_ARGS__)
+#define weft_extent_div(...) WEFT_EXTENT_PLACED_(extent_div, __VA_ARGS__)
+#define weft_extent_mod(...) WEFT_EXTENT_PLACED_(extent_mod, __VA_ARGS__)
+#define weft_extent_min(...) WEFT_EXTENT_PLACED_(extent_min, __VA_ARGS__)
+#define weft_extent_max(...) WEFT_EXTENT_PLACED_(extent_max, __VA_ARGS__)
+#define weft_require_equal(graph, ...)                                                                                 \
+    weft_require_place(weft_require_equal(graph, __VA_ARGS__), graph, __FILE__, __LINE__)
+#define weft_require_at_most(graph, ...)                                                                               \
+    weft_require_place(weft_require_at_most(graph, __VA_ARGS__), graph, __FILE__, __LINE__)
+#endif
 
 /* ---- text form ------------------------------------------------------------------------------------------------ */
 

@@ -111,7 +111,7 @@ static void add_index(lowerer *low, place *p, uint32_t operand, size_t axis)
     index = weft_lowerer_cast(low, index, weft_value_type(low->graph, read.value)->dtype, WEFT_I64);
     add_offset(low, p, axis, index,
                (weft_inst){.op = WEFT_SCALAR_check,
-                           .number = weft_lowerer_site(low, text, extent),
+                           .number = weft_lowerer_site(low, p->node, text, extent),
                            .index = extent,
                            .position = weft_space_position(&low->space, &read)});
     /* With an extent of zero every index is out of range and there is no element. */
@@ -145,7 +145,7 @@ static void add_start(lowerer *low, place *p, uint32_t operand, size_t axis, wef
     static const char text[] = "start %%" PRId64 " on axis %%" PRId64 " is outside [0, %%" PRId64 "]";
     add_offset(low, p, axis, weft_lowerer_value(low, &read),
                (weft_inst){.op = WEFT_SCALAR_within,
-                           .number = weft_lowerer_site(low, sentence(low, p->node->op->name, text, 0), last),
+                           .number = weft_lowerer_site(low, p->node, sentence(low, p->node->op->name, text, 0), last),
                            .index = weft_expr_add(x, last, weft_expr_constant(x, 1)),
                            .position = weft_expr_constant(x, (int64_t)axis)});
 }

@@ -68,7 +68,7 @@ weft_inst_id weft_lowerer_index(lowerer *low, weft_expr expr);
 weft_inst_id weft_lowerer_cast(lowerer *low, weft_inst_id value, weft_dtype from, weft_dtype to);
 weft_inst_id weft_lowerer_binary(lowerer *low, weft_scalar_op op, weft_dtype dtype, weft_inst_id a, weft_inst_id b);
 /* The number of a new data check. */
-uint32_t weft_lowerer_site(lowerer *low, const char *sentence, weft_expr extent);
+uint32_t weft_lowerer_site(lowerer *low, const weft_node *node, const char *sentence, weft_expr extent);
 weft_inst_id weft_lowerer_gather(lowerer *low, const weft_point *point);
 weft_inst_id weft_lowerer_dynamic_slice(lowerer *low, const weft_point *point);
 /* Of a scatter: the axes of its updates along which two may meet in one element. */

@@ -118,11 +118,26 @@ static weft_inst_id concat(lowerer *low, const weft_point *point)
     return value;
 }
 
-uint32_t weft_lowerer_site(lowerer *low, const char *sentence, weft_expr extent)
+/* The sentence, which is a format, and behind it the origin of the node. */
+static const char *add_origin(lowerer *low, const weft_node *node, const char *sentence)
+{
+    if (node->origin.file == NULL) return sentence;
+    weft_bytes text;
+    weft_bytes_init(&text, low->lowering->allocator);
+    weft_bytes_print(&text, "%s (", sentence);
+    for (const char *c = node->origin.file; *c != '\0'; c++) weft_bytes_print(&text, *c == '%' ? "%%%%" : "%c", *c);
+    weft_bytes_print(&text, ":%d)", node->origin.line);
+    const char *kept = text.failed ? NULL : weft_arena_string(low->lowering->arena, text.data, text.size);
+    weft_bytes_finish(&text);
+    if (kept == NULL) low->failed = true;
+    return kept;
+}
+
+uint32_t weft_lowerer_site(lowerer *low, const weft_node *node, const char *sentence, weft_expr extent)
 {
     if (low->site_count == WEFT_LOWERER_LIMIT) low->failed = low->too_large = true;
     if (low->failed) return 0;
-    low->sites[low->site_count] = sentence;
+    low->sites[low->site_count] = add_origin(low, node, sentence);
     low->site_extents[low->site_count] = extent;
     return low->site_count++;
 }
@@ -163,7 +178,8 @@ static weft_inst_id division(lowerer *low, const weft_point *point, const weft_i
     };
     weft_inst quotient = *inst;
     quotient.op = WEFT_SCALAR_div;
-    quotient.number = weft_lowerer_site(low, sentences[inst->op], weft_expr_constant(low->extents, 0));
+    quotient.number = weft_lowerer_site(low, weft_graph_node(low->graph, point->value.node), sentences[inst->op],
+                                        weft_expr_constant(low->extents, 0));
     quotient.position = weft_space_position(&low->space, point);
     quotient.predicate_count = point->predicate_count;
     quotient.predicates = point->predicates;

@@ -2,6 +2,7 @@
 /* Composites: known results on every runtime, and sentences of errors. */
 #include <weft/weft.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include "test/support.h"
 
@@ -395,6 +396,54 @@ static void ranks_are_bounded(void **state)
     assert_false(weft_tensor_is_valid(grids[WEFT_MAX_RANK]));
 }
 
+/* Runs y of x: f32[m, 4] and at: i64[]; m is 0. */
+static weft_status *run_empty(weft_tensor y, const char *runtime, int64_t at)
+{
+    weft_program *program;
+    weft_array *inputs[2], *output = NULL;
+    weft_test_ok(weft_compile(f.graph, WEFT_TENSORS(y), NULL, &program));
+    weft_test_ok(weft_array_create(NULL, WEFT_F32, 2, (const int64_t[]){0, 4}, &inputs[0]));
+    weft_test_ok(weft_array_create(NULL, WEFT_I64, 0, NULL, &inputs[1]));
+    *(int64_t *)weft_array_data(inputs[1]) = at;
+    weft_run run = {.runtime = runtime, .input_count = 2, .inputs = inputs, .output_count = 1, .outputs = &output};
+    weft_status *status = weft_executor_run(f.executor, program, &run);
+    for (size_t i = 0; i < 2; i++) weft_array_release(inputs[i]);
+    weft_array_release(output);
+    weft_program_release(program);
+    return status;
+}
+
+/* Of guards and of bad data; the line is that of the call that asked for it. */
+static void errors_of_runs_name_the_line(void **state)
+{
+    (void)state;
+    char data[64], guard[64], own[64];
+    weft_extent m = weft_symbol(f.graph, "m", 0, 9);
+    weft_tensor x = weft_input(f.graph, "e", WEFT_F32, WEFT_SHAPE(m, 4)),
+                at = weft_input(f.graph, "at", WEFT_I64, WEFT_SHAPE());
+    snprintf(data, sizeof data, "composite.c:%d)", __LINE__ + 1);
+    weft_tensor y = weft_div(at, weft_sub(at, weft_scalar(f.graph, WEFT_I64, 7)));
+    weft_tensor turned = weft_reshape(x, WEFT_SHAPE(WEFT_INFER, m));
+    weft_tensor sum = weft_reduce_sum(weft_cast(turned, WEFT_I64), WEFT_INTS(0, 1), false);
+    weft_tensor fine = weft_add(y, sum);
+    snprintf(guard, sizeof guard, "composite.c:%d)", __LINE__ + 1);
+    weft_tensor square = weft_matmul(x, x);
+    for (size_t r = 0; r < runtime_count; r++) {
+        weft_test_ok(run_empty(fine, runtimes[r], 8));
+        weft_test_fails(run_empty(fine, runtimes[r], 7), WEFT_DATA_ERROR, data);
+        weft_tensor both = weft_add(fine, weft_cast(weft_reduce_sum(square, WEFT_INTS(0, 1), false), WEFT_I64));
+        weft_test_fails(run_empty(both, runtimes[r], 8), WEFT_SHAPE_MISMATCH, guard);
+    }
+    assert_true(weft_require_at_most(f.graph, N(3), weft_extent_mul(m, m), "m is too small"));
+    snprintf(own, sizeof own, "composite.c:%d)", __LINE__ - 1);
+    weft_test_fails(run_empty(fine, runtimes[0], 8), WEFT_SHAPE_MISMATCH, own);
+    weft_extent wrong = weft_extent_div(m, N(0));
+    assert_false(weft_extent_is_valid(wrong));
+    snprintf(own, sizeof own, "composite.c:%d", __LINE__ - 2);
+    assert_non_null(strstr(weft_status_where(weft_graph_error(f.graph)), own));
+    weft_graph_clear_error(f.graph);
+}
+
 static void statistics_refuse(void **state)
 {
     (void)state;
@@ -596,6 +645,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(heads_have_masks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(axes_are_inside, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ranks_are_bounded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(errors_of_runs_name_the_line, set_up, tear_down),
         cmocka_unit_test_setup_teardown(statistics_refuse, set_up, tear_down),
         cmocka_unit_test_setup_teardown(windows_refuse, set_up, tear_down),
         cmocka_unit_test_setup_teardown(networks_refuse, set_up, tear_down),
