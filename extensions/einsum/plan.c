@@ -11,13 +11,14 @@
 #include <string.h>
 
 enum {
-    WHOLE_LIMIT = 8,     /* so few operands are planned at once, outer products included */
-    OUTER_LIMIT = 10,    /* so few leaves of a core, too */
-    LEAST_STATES = 256,  /* of the exact method */
-    MOST_STATES = 20000, /* more than a chain of 100 has */
-    STATE_MOVES = 40,    /* what a state costs, in moves */
-    STEP_MOVES = 4000,   /* half a millisecond: compiling a step takes longer */
-    MOST_STEPS = 2000    /* that count so */
+    WHOLE_LIMIT = 8,       /* so few operands are planned at once, outer products included */
+    OUTER_LIMIT = 10,      /* so few leaves of a core, too */
+    LEAST_STATES = 256,    /* of the exact method */
+    EASY_STATES = 20000,   /* more than a chain of 100 has: it may take the whole budget */
+    MOST_STATES = 1000000, /* it may take a quarter */
+    STATE_MOVES = 40,      /* what a state costs, in moves */
+    STEP_MOVES = 4000,     /* half a millisecond: compiling a step takes longer */
+    MOST_STEPS = 2000      /* that count so */
 };
 
 /* The share of the time of contracting that planning may take; its bound, in seconds; moves of annealing in a second.
@@ -93,8 +94,9 @@ static void set_budget(finding *f, double log2_seconds)
 
 static weft_status *try_exact(finding *f, bool *out_found)
 {
-    uint64_t states = f->search.moves / STATE_MOVES;
-    states = states < LEAST_STATES ? LEAST_STATES : states > MOST_STATES ? MOST_STATES : states;
+    uint64_t all = f->search.moves / STATE_MOVES, quarter = all / 4;
+    uint64_t states = all < LEAST_STATES ? LEAST_STATES : all > EASY_STATES ? EASY_STATES : all;
+    if (quarter > states) states = quarter > MOST_STATES ? MOST_STATES : quarter;
     *out_found = true;
     for (size_t i = 0; i < f->simple.core_count && *out_found; i++) {
         const einsum_core *core = &f->simple.cores[i];
@@ -126,7 +128,7 @@ static weft_status *find_few(finding *f)
 {
     bool found;
     WEFT_TRY(simplify(f, EINSUM_DEPTH_WHOLE));
-    f->search.moves = UINT64_MAX;
+    f->search.moves = EASY_STATES * STATE_MOVES;
     WEFT_TRY(try_exact(f, &found));
     return join(f);
 }
