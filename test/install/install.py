@@ -20,7 +20,7 @@ PROGRAM = re.compile(r"^```c\n(.*?)^```\n\n(?:    .*\n\n)?```text\n(.*?)^```$", 
 # What an example prints, in the comment at its end.
 PRINTS = re.compile(r"^/\* prints\n(.*?)^\*/$", re.MULTILINE | re.DOTALL)
 WITHOUT_EXAMPLE = {"index_items_c_only"}
-EINSUM_TESTS = ["einsum", "einsum_cache", "einsum_cases"]
+EINSUM_TESTS = ["einsum", "einsum_arrays", "einsum_cache", "einsum_cases", "einsum_plan"]
 
 
 def run(*command, **options):
@@ -69,7 +69,8 @@ class Installed(unittest.TestCase):
             with self.subTest(page.name):
                 source = self.root / f"{page.stem}.c"
                 source.write_text(code)
-                program = self.build(page.stem, source, *self.flags("weft-einsum"), "-pthread")
+                names = f"-ffile-prefix-map={self.root}/="
+                program = self.build(page.stem, source, names, *self.flags("weft-einsum"), "-pthread")
                 self.assertEqual(run(program, env=self.environment), output)
 
     def test_examples(self):
@@ -100,7 +101,7 @@ class Installed(unittest.TestCase):
         einsum = SOURCE / "extensions/einsum"
         flags = ["-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", f"-I{einsum}/include", *self.flags("weft"), "-lm",
                  "-pthread"]
-        library = self.build("libstranger.so", "-shared", "-fPIC", *einsum.glob("*.c"), *flags)
+        library = self.build("libstranger.so", "-shared", "-fPIC", *einsum.rglob("*.c"), *flags)
         shared = [SOURCE / "test/einsum/einsum.c", SOURCE / "test/support.c"]
         common = [*shared, f"-I{SOURCE}", library, *flags, "-lcmocka"]
         for name in EINSUM_TESTS:
