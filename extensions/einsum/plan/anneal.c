@@ -8,18 +8,18 @@
  * Two results that must differ by one label leave SIZE and WRITE little to go by: their price has a share of the work
  * too, which fades as it cools.
  */
+#include "heat.h"
 #include "methods.h"
-#include "tree.h"
 #include <string.h>
 
-enum { FACTORS = 1024, MOST_ROUNDS = 256, LEAST_ROUND = 1 << 13, LEAST_SWEEP = 64 };
+enum { MOST_ROUNDS = 256, LEAST_ROUND = 1 << 13, LEAST_SWEEP = 64 };
 
 typedef struct annealing {
     einsum_arena arena;
     einsum_tree tree;
     const einsum_anneal *options;
     einsum_random random;
-    double logs[FACTORS], factors[FACTORS]; /* of quantiles of u: -ln u, and what it allows at this temperature */
+    einsum_heat heat;
     einsum_node *best;
     einsum_cost best_cost;
     bool stopped;
@@ -33,30 +33,14 @@ static void keep_best(annealing *s)
     memcpy(s->best, s->tree.nodes, s->tree.node_count * sizeof *s->best);
 }
 
-static void sweep(annealing *s, uint64_t moves)
-{
-    einsum_tree *tree = &s->tree;
-    uint32_t choices = tree->leaf_count - 2;
-    for (uint64_t i = 0; i < moves; i++) {
-        uint64_t bits = einsum_random_next(&s->random);
-        uint32_t child = tree->leaf_count + (uint32_t)((bits >> 32) * choices >> 32);
-        einsum_rotation rotation = einsum_tree_rotation(tree, child, bits & 1);
-        einsum_change change = einsum_tree_try(tree, &rotation);
-        double before = tree->measures[child].price + tree->measures[rotation.parent].price;
-        if (change.child.price + change.parent_price <= before * s->factors[bits >> 1 & (FACTORS - 1)])
-            einsum_tree_rotate(tree, &rotation, &change);
-    }
-}
-
 /* At one temperature. */
 static void run_round(annealing *s, uint64_t moves, double beta)
 {
-    for (int i = 0; i < FACTORS; i++) s->factors[i] = exp2(s->logs[i] / beta);
-    einsum_tree_lead(&s->tree, pow(2 * beta, -4));
+    einsum_heat_set(&s->heat, &s->tree, beta);
     uint64_t every = s->tree.leaf_count > LEAST_SWEEP ? s->tree.leaf_count : LEAST_SWEEP;
     for (uint64_t done = 0, chunk; done < moves && !s->stopped; done += chunk) {
         chunk = moves - done < every ? moves - done : every;
-        sweep(s, chunk);
+        einsum_heat_sweep(&s->heat, &s->tree, &s->random, chunk);
         keep_best(s);
         s->stopped = einsum_stop_asked(&s->options->stop);
     }
@@ -79,7 +63,7 @@ static weft_status *annealing_init(annealing *s, const einsum_core *core, const 
     s->best = einsum_arena_allocate(&s->arena, s->tree.node_count, sizeof *s->best);
     if (s->best == NULL) return weft_status_out_of_memory();
     s->random = s->options->random;
-    for (int i = 0; i < FACTORS; i++) s->logs[i] = -log((i + 0.5) / FACTORS);
+    einsum_heat_init(&s->heat);
     return NULL;
 }
 

@@ -213,7 +213,7 @@ weft_status *einsum_tree_init(einsum_tree *tree, einsum_arena *arena, const eins
     return allocate_nodes(tree, arena);
 }
 
-void einsum_tree_load(einsum_tree *tree, const einsum_pair *pairs)
+void einsum_tree_link(einsum_tree *tree, const einsum_pair *pairs)
 {
     uint32_t root = tree->node_count - 1;
     tree->nodes[root].parent = root;
@@ -223,8 +223,13 @@ void einsum_tree_load(einsum_tree *tree, const einsum_pair *pairs)
         tree->nodes[node].children[1] = b;
         tree->nodes[a].parent = tree->nodes[b].parent = node;
     }
-    memset(tree->sliced, 0, tree->words * sizeof *tree->sliced);
     einsum_tree_refresh(tree);
+}
+
+void einsum_tree_load(einsum_tree *tree, const einsum_pair *pairs)
+{
+    memset(tree->sliced, 0, tree->words * sizeof *tree->sliced);
+    einsum_tree_link(tree, pairs);
 }
 
 /* Inner nodes, parents first, the second child of a node and what is under it before the first. */

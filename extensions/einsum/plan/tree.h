@@ -80,8 +80,9 @@ struct einsum_tree {
 weft_status *einsum_tree_init(einsum_tree *tree, einsum_arena *arena, const einsum_core *core,
                               const einsum_score *score) WEFT_MUST_USE;
 
-/* From an order, without sliced labels. */
+/* From an order, without sliced labels; with those that there are. */
 void einsum_tree_load(einsum_tree *tree, const einsum_pair *pairs);
+void einsum_tree_link(einsum_tree *tree, const einsum_pair *pairs);
 /* Fills sets, sizes and prices after nodes or sliced labels changed. */
 void einsum_tree_refresh(einsum_tree *tree);
 /* Fills the measure of a node from its set and those of its children. */

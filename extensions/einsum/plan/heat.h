@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef EINSUM_PLAN_HEAT_H
+#define EINSUM_PLAN_HEAT_H
+/* Moves at one temperature, for what anneals trees. */
+#include "random.h"
+#include "tree.h"
+
+enum { EINSUM_QUANTILES = 1024 };
+
+typedef struct einsum_heat {
+    double logs[EINSUM_QUANTILES];    /* -ln u, of quantiles of a uniform u */
+    double factors[EINSUM_QUANTILES]; /* by which two steps may get dearer then: 2^(-ln u / beta) */
+    double most_volume;               /* no result grows beyond it */
+} einsum_heat;
+
+void einsum_heat_init(einsum_heat *heat);
+/* Also lets SIZE and WRITE of the tree count less of the work, the colder it is. */
+void einsum_heat_set(einsum_heat *heat, einsum_tree *tree, double beta);
+/* Tries rotations of a tree with at least 3 leaves. */
+void einsum_heat_sweep(const einsum_heat *heat, einsum_tree *tree, einsum_random *random, uint64_t moves);
+#endif
