@@ -49,6 +49,21 @@ static weft_status *read_request(const einsum_call *call, einsum_expression *x, 
     return einsum_expression_reduce(x);
 }
 
+/* What tells a tree from others: its path, and the extents that it was planned for. */
+static weft_status *list_tree(einsum_arena *arena, const weft_einsum_plan *tree, weft_ints *out_list)
+{
+    size_t operands = tree->expression.network.operand_count, count = tree->path.count;
+    for (size_t i = 0; i < operands; i++) count += tree->expression.shapes[i].rank;
+    int64_t *items = einsum_arena_allocate(arena, count, sizeof *items), *at = items;
+    if (items == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < tree->path.count; i++) *at++ = tree->path.items[i];
+    for (size_t i = 0; i < operands; i++)
+        for (size_t axis = 0; axis < tree->expression.shapes[i].rank; axis++)
+            weft_extent_is_static(tree->expression.shapes[i].extents[axis], at++);
+    *out_list = (weft_ints){count, items};
+    return NULL;
+}
+
 /* The options as far as they tell calls apart; nothing is parsed for that. */
 static weft_status *fill_options(einsum_arena *arena, const weft_einsum_options *known, einsum_call *call)
 {
@@ -56,12 +71,14 @@ static weft_status *fill_options(einsum_arena *arena, const weft_einsum_options 
         [WEFT_EINSUM_AUTO] = "auto", [WEFT_EINSUM_LEFT] = "left",     [WEFT_EINSUM_PATH] = "path",
         [WEFT_EINSUM_SSA] = "ssa",   [WEFT_EINSUM_NESTED] = "nested", [WEFT_EINSUM_TREE] = "tree"};
     call->order = names[known->order];
-    call->path = known->order == WEFT_EINSUM_TREE ? known->tree->path : known->path;
-    call->sliced = known->order == WEFT_EINSUM_TREE ? known->tree->sliced : known->sliced;
+    call->path = known->path;
+    call->sliced = known->sliced;
     WEFT_TRY(einsum_request_print_planner(arena, known, &call->planner));
-    if (known->order == WEFT_EINSUM_TREE) call->planner = known->tree->equation;
     if (known->order == WEFT_EINSUM_NESTED && known->nested != NULL) call->planner = known->nested;
-    return NULL;
+    if (known->order != WEFT_EINSUM_TREE) return NULL;
+    call->planner = known->tree->equation;
+    call->sliced = known->tree->sliced;
+    return list_tree(arena, known->tree, &call->path);
 }
 
 /* ---- the call ---- */
@@ -108,6 +125,7 @@ static weft_status *contract(contraction *c, einsum_state *state, const weft_ein
     for (size_t i = 0; i < c->call.operand_count; i++)
         shapes[i] = (weft_ints){weft_array_rank(c->operands[i]), weft_array_shape(c->operands[i])};
     WEFT_TRY(einsum_request_check(&c->arena, options, &known));
+    known.cancelled = NULL; /* an order that is kept is a whole one */
     WEFT_TRY(fill_options(&c->arena, &known, &c->call));
     c->call.shapes = shapes;
     c->call.source = &known;

@@ -188,7 +188,7 @@ static weft_status *fill_pairs(einsum_expression *x, const einsum_policy *policy
 static weft_status *wrong_label(const einsum_expression *x, int64_t name, const char *fault)
 {
     char text[EINSUM_LABEL_SIZE];
-    einsum_label_print(x->network.numbered || name > LAST_CODE_POINT, name, text);
+    einsum_label_print(x->network.numbered || (name >= 0 && name <= ' ') || name > LAST_CODE_POINT, name, text);
     return weft_status_create(x->arena.allocator, WEFT_INVALID_ARGUMENT, "weft_einsum", "einsum: sliced label %s %s",
                               text, fault);
 }

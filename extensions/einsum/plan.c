@@ -30,6 +30,7 @@ typedef struct finding {
     const einsum_problem *problem;
     const einsum_planner *planner;
     einsum_score score, time;
+    double begin;         /* of einsum_stop_clock */
     einsum_search search; /* with the budget of the whole */
     einsum_simple simple;
     einsum_pair **core_pairs;
@@ -79,15 +80,17 @@ static weft_status *run_greedy(finding *f, double *out_seconds)
 static void set_budget(finding *f, double log2_seconds)
 {
     const einsum_planner *planner = f->planner;
-    size_t threads = planner->threads > 0 ? planner->threads : einsum_team_processors();
+    size_t threads = einsum_team_size(planner->threads);
     double steps = fmin((double)f->problem->operand_count, MOST_STEPS);
     double moves = fmax(fmin(exp2(log2_seconds) * worth, most_seconds) * moves_per_second, steps * STEP_MOVES);
+    double seconds = (double)planner->budget * 1e-9;
+    if (planner->budget > 0) moves = seconds * (double)threads * moves_per_second;
+    if (planner->moves > 0) moves = (double)planner->moves;
     f->search.seed = planner->seed;
     f->search.threads = threads;
     f->search.cancelled = planner->cancelled;
-    f->search.seconds = (double)planner->budget * 1e-9;
-    if (planner->budget > 0) moves = f->search.seconds * (double)threads * moves_per_second;
-    f->search.moves = planner->moves > 0 ? planner->moves : (uint64_t)moves;
+    f->search.deadline = planner->budget > 0 ? f->begin + seconds : INFINITY;
+    f->search.moves = einsum_moves_of(moves);
 }
 
 /* ---- cores ---- */
@@ -106,18 +109,21 @@ static weft_status *try_exact(finding *f, bool *out_found)
     return NULL;
 }
 
-/* Each core gets the share of the budget that its leaves are of all. */
+/* Each core gets the share of the moves, or of the time that is left, that its leaves are of those to come. */
 static weft_status *search(finding *f)
 {
     size_t leaves = 0;
     for (size_t i = 0; i < f->simple.core_count; i++) leaves += f->simple.cores[i].leaf_count;
+    uint64_t moves = f->search.moves;
     for (size_t i = 0; i < f->simple.core_count; i++) {
         const einsum_core *core = &f->simple.cores[i];
-        double share = (double)core->leaf_count / (double)leaves;
+        double share = (double)core->leaf_count / (double)leaves, now = einsum_stop_clock();
         einsum_search options = f->search;
-        options.moves = (uint64_t)((double)options.moves * share);
-        options.seconds *= share;
+        options.moves = einsum_moves_of((double)moves * share);
+        if (options.deadline < INFINITY) options.deadline = now + (options.deadline - now) * share;
         WEFT_TRY(einsum_search_run(f->arena->allocator, core, &options, f->core_pairs[i]));
+        moves -= options.moves < moves ? options.moves : moves;
+        leaves -= core->leaf_count;
     }
     return NULL;
 }
@@ -153,6 +159,7 @@ weft_status *einsum_plan_find(einsum_arena *arena, const einsum_problem *problem
     finding f = {.arena = arena,
                  .problem = problem,
                  .planner = planner,
+                 .begin = einsum_stop_clock(),
                  .score = einsum_planner_score(planner, planner->minimize, dtype),
                  .time = einsum_planner_score(planner, WEFT_EINSUM_TIME, dtype),
                  .out_pairs = out_pairs};

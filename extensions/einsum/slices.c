@@ -92,7 +92,7 @@ static void fill_places(turn *t, weft_tensor index)
     for (size_t i = t->slices->sliced.count; i-- > 0;) {
         int64_t extent = 1;
         weft_extent_is_static(t->slices->extents[t->slices->sliced.items[i]], &extent);
-        weft_tensor size = weft_scalar(graph, WEFT_I64, (double)extent);
+        weft_tensor size = weft_constant(graph, WEFT_I64, (weft_ints){0, NULL}, &extent);
         t->places[i] = weft_remainder(index, size);
         index = weft_div(index, size);
     }

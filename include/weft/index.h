@@ -5,12 +5,15 @@
  * numpy's indexing in one call:
  *
  *     numpy                        weft
- *     x[1:5, -1]                   weft_at(x, WEFT_RANGE(1, 5), WEFT_INDEX(-1))
+ *     x[1:5, -1]                   weft_at(x, WEFT_RANGE(1, 5), -1)
  *     x[..., ::-2]                 weft_at(x, WEFT_ELLIPSIS, WEFT_RANGE(WEFT_OPEN, WEFT_OPEN, -2))
  *     x[:, None, n:]               weft_at(x, WEFT_ALL, WEFT_NEWAXIS, WEFT_RANGE(n, WEFT_OPEN))
- *     x[rows, 0]                   weft_at(x, WEFT_PICK(rows), WEFT_INDEX(0))
+ *     x[rows, 0]                   weft_at(x, rows, 0)
  *     y = x.copy(); y[2:] = v      y = weft_set_at(x, v, WEFT_RANGE(2, WEFT_OPEN))
- *     np.add.at(y, rows, v)        y = weft_add_at(x, v, WEFT_PICK(rows))
+ *     np.add.at(y, rows, v)        y = weft_add_at(x, v, rows)
+ *
+ * An item is one of the macros below, an integer or an extent (WEFT_INDEX), or a tensor (WEFT_PICK); anything else does
+ * not compile. A call takes up to 16; longer lists are arrays, for weft_index.
  */
 #include <weft/ops.h>
 
@@ -75,9 +78,48 @@ weft_tensor weft_index_update(weft_tensor x, weft_tensor value, weft_scatter_mod
 #define WEFT_NEWAXIS ((weft_index_item){.kind = WEFT_INDEX_NEW_AXIS})
 #define WEFT_ELLIPSIS ((weft_index_item){.kind = WEFT_INDEX_ELLIPSIS})
 /* The elements that an index tensor says. */
-#define WEFT_PICK(tensor) ((weft_index_item){.kind = WEFT_INDEX_TENSOR, .indices = tensor})
-#define WEFT_ITEMS(...)                                                                                                \
-    ((weft_index_items){WEFT_LIST_(weft_index_item, ((weft_index_item){.kind = WEFT_INDEX_RANGE}), __VA_ARGS__)})
+#define WEFT_PICK(tensor) weft_index_pick_(tensor)
+#define WEFT_ITEMS(...) WEFT_ITEMS_(WEFT_COUNT_(__VA_ARGS__), __VA_ARGS__)
+#define WEFT_ITEMS_(count, ...) WEFT_ITEMS_OF_(count, __VA_ARGS__)
+#define WEFT_ITEMS_OF_(count, ...)                                                                                     \
+    ((weft_index_items){                                                                                               \
+        count, (weft_index_item[]){{.kind = WEFT_INDEX_RANGE}, WEFT_EACH_##count##_(WEFT_ITEM_, __VA_ARGS__, )} + 1})
+
+static inline weft_index_item weft_index_same_(weft_index_item item)
+{
+    return item;
+}
+static inline weft_index_item weft_index_pick_(weft_tensor indices)
+{
+    weft_index_item item = {WEFT_INDEX_TENSOR, 0, {0, 0}, {0, 0}, {0, 0, 0}};
+    item.indices = indices;
+    return item;
+}
+static inline weft_index_item weft_index_extent_(weft_extent start)
+{
+    weft_index_item item = {WEFT_INDEX_ONE, 0, {0, 0}, {0, 0}, {0, 0, 0}};
+    item.start = start;
+    return item;
+}
+static inline weft_index_item weft_index_number_(int64_t index)
+{
+    return weft_index_extent_(weft_extent_of(index));
+}
+
+#define WEFT_ITEM_(value)                                                                                              \
+    _Generic((value), weft_index_item                                                                                  \
+             : weft_index_same_, weft_tensor                                                                           \
+             : weft_index_pick_, weft_extent                                                                           \
+             : weft_index_extent_, char                                                                                \
+             : weft_index_number_, signed char                                                                         \
+             : weft_index_number_, short                                                                               \
+             : weft_index_number_, int                                                                                 \
+             : weft_index_number_, long                                                                                \
+             : weft_index_number_, long long                                                                           \
+             : weft_index_number_, unsigned char                                                                       \
+             : weft_index_number_, unsigned short                                                                      \
+             : weft_index_number_, unsigned                                                                            \
+             : weft_index_number_)(value)
 
 /* x[...] */
 #define weft_at(x, ...) weft_index(x, WEFT_ITEMS(__VA_ARGS__))

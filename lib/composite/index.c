@@ -157,8 +157,9 @@ static bool check_items(weft_tensor x, weft_index_items items, size_t *out_left)
     }
     if (axes > rank || ellipses > 1 || added > WEFT_MAX_RANK) {
         weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, function,
-                        "%zu items for axes, %zu new axes and %zu ellipses are given for a tensor of rank %zu", axes,
-                        added, ellipses, rank);
+                        "%zu items for axes, %zu new axes and %zu ellipses are given for a tensor of rank %zu: at most "
+                        "%zu axes can be taken, and one ellipsis",
+                        axes, added, ellipses, rank, rank);
         return false;
     }
     *out_left = rank - axes;

@@ -108,6 +108,31 @@ static void keep_programs_apart(void **state)
     weft_executor_destroy(executor);
 }
 
+/* One that fits is kept; one of the same path, planned for other extents, still does not fit. */
+static void tell_trees_apart(void **state)
+{
+    const int64_t two[] = {2, 2}, three[] = {2, 3};
+    weft_ints fitting[] = {{2, two}, {2, two}, {2, two}}, wrong[] = {{2, two}, {2, two}, {2, three}};
+    weft_executor *executor = weft_test_einsum_executor(false);
+    weft_array *a = filled(2, 2, 1), *operands[] = {a, a, a}, *result = NULL;
+    weft_einsum_plan *trees[2];
+    (void)state;
+    weft_test_ok(
+        weft_einsum_plan_create(NULL, CHAIN, 3, fitting, &(weft_einsum_options){.order = WEFT_EINSUM_LEFT}, &trees[0]));
+    weft_test_ok(
+        weft_einsum_plan_create(NULL, CHAIN, 3, wrong, &(weft_einsum_options){.order = WEFT_EINSUM_LEFT}, &trees[1]));
+    for (size_t i = 0; i < 2; i++) {
+        const weft_einsum_options options = {.order = WEFT_EINSUM_TREE, .tree = trees[i]};
+        weft_status *status = weft_einsum_arrays(executor, CHAIN, 3, operands, &options, &result);
+        if (i == 0) weft_test_ok(status);
+        else weft_test_fails(status, WEFT_SHAPE_MISMATCH, "planned for extent 3");
+    }
+    weft_array_release(result);
+    for (size_t i = 0; i < 2; i++) weft_einsum_plan_destroy(trees[i]);
+    weft_array_release(a);
+    weft_executor_destroy(executor);
+}
+
 /* ---- errors ---- */
 
 static void name_what_is_wrong(void **state)
@@ -213,9 +238,10 @@ static void survive_failed_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(write_where_told),    cmocka_unit_test(take_many_operands),
-        cmocka_unit_test(keep_programs_apart), cmocka_unit_test(name_what_is_wrong),
-        cmocka_unit_test(serve_many_threads),  cmocka_unit_test(survive_failed_allocations),
+        cmocka_unit_test(write_where_told),           cmocka_unit_test(take_many_operands),
+        cmocka_unit_test(keep_programs_apart),        cmocka_unit_test(tell_trees_apart),
+        cmocka_unit_test(name_what_is_wrong),         cmocka_unit_test(serve_many_threads),
+        cmocka_unit_test(survive_failed_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

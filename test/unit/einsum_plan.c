@@ -189,7 +189,7 @@ static void end_when_told(void **state)
     const volatile bool yes = true;
     (void)state;
     make_random(n, 300, 500);
-    flops_of(n, &(weft_einsum_options){.moves = UINT64_C(1) << 50, .cancelled = &yes});
+    flops_of(n, &(weft_einsum_options){.moves = UINT64_MAX, .threads = SIZE_MAX, .cancelled = &yes});
     flops_of(n, &(weft_einsum_options){.time_budget = 0.01});
     free(n);
 }

@@ -65,6 +65,9 @@ static void shapes_of_items(void **state)
     (void)state;
     expect_type(weft_at(f.x, WEFT_ALL), "f32[3, 4, 5]");
     expect_type(weft_at(f.x, WEFT_RANGE(1, 3), WEFT_INDEX(-1)), "f32[2, 5]");
+    expect_type(weft_at(f.x, WEFT_RANGE(1, 3), -1), "f32[2, 5]");
+    expect_type(weft_at(f.y, weft_extent_sub(f.n, N(1))), "f32[4]");
+    expect_type(weft_at(f.x, 0, WEFT_ALL, f.j), "f32[3, 4]");
     expect_type(weft_at(f.x, WEFT_ELLIPSIS, WEFT_RANGE(WEFT_OPEN, WEFT_OPEN, -2)), "f32[3, 4, 3]");
     expect_type(weft_at(f.x, WEFT_NEWAXIS, WEFT_ELLIPSIS, WEFT_NEWAXIS, WEFT_INDEX(0)), "f32[1, 3, 4, 1]");
     expect_type(weft_at(f.y, WEFT_RANGE(1, WEFT_OPEN)), "f32[n - 1, 4]");
@@ -107,9 +110,11 @@ static void refused_items(void **state)
                  "index: index -6 is out of range for axis 2 of extent 5");
     expect_error(weft_at(f.x, WEFT_RANGE(0, 2, 0)), WEFT_INVALID_ARGUMENT, "index: the range of axis 0 has step 0");
     expect_error(weft_at(f.y, WEFT_ALL, WEFT_ALL, WEFT_INDEX(0)), WEFT_INVALID_ARGUMENT,
-                 "index: 3 items for axes, 0 new axes and 0 ellipses are given for a tensor of rank 2");
+                 "index: 3 items for axes, 0 new axes and 0 ellipses are given for a tensor of rank 2: at most 2 axes "
+                 "can be taken, and one ellipsis");
     expect_error(weft_at(f.y, WEFT_ELLIPSIS, WEFT_NEWAXIS, WEFT_ELLIPSIS), WEFT_INVALID_ARGUMENT,
-                 "index: 0 items for axes, 1 new axes and 2 ellipses are given for a tensor of rank 2");
+                 "index: 0 items for axes, 1 new axes and 2 ellipses are given for a tensor of rank 2: at most 2 axes "
+                 "can be taken, and one ellipsis");
     expect_error(weft_at(f.x, WEFT_PICK(f.p)), WEFT_UNSUPPORTED,
                  "index: axis 0 is indexed by a mask, and how many elements it takes is not known before the run; use "
                  "weft_select, or indices");

@@ -173,6 +173,8 @@ weft_status *weft_order_init(weft_order *order, const weft_arguments *arguments,
     *order = (weft_order){0};
     if (file != NULL && named != NULL) return weft_misuse("--optimize and --order both say in which order to contract");
     if (slice != NULL) WEFT_TRY(parse_sliced(order, slice, numbered));
+    if (slice != NULL && file == NULL && (named == NULL || strcmp(named, "auto") == 0))
+        return weft_misuse("--slice goes with an order that is given: --order, or --optimize left, path: or nested");
     if (file == NULL) return parse_named(order, named == NULL ? "auto" : named);
     WEFT_TRY(weft_file_read(file, &order->nested, &length));
     return take_text(order, file, operand_count);

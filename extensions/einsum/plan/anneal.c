@@ -54,7 +54,7 @@ static void cool(annealing *s)
     double step = rounds < 2 ? 1 : pow(options->last_beta / options->first_beta, 1 / (double)(rounds - 1));
     double beta = options->first_beta;
     for (uint64_t i = 0; i < rounds && !s->stopped; i++, beta *= step)
-        run_round(s, options->moves * (i + 1) / rounds - options->moves * i / rounds, beta);
+        run_round(s, options->moves / rounds + (i < options->moves % rounds), beta);
 }
 
 static weft_status *annealing_init(annealing *s, const einsum_core *core, const einsum_score *score)

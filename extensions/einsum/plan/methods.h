@@ -16,6 +16,8 @@ typedef struct einsum_stop {
 } einsum_stop;
 
 bool einsum_stop_asked(const einsum_stop *stop);
+/* The clock of deadlines. */
+double einsum_stop_clock(void);
 
 /*
  * Exact: the best order there is, by dynamic programming over connected sets of leaves, pruned by a bound that grows;
@@ -45,8 +47,8 @@ weft_status *einsum_eliminate_run(const weft_allocator *allocator, const einsum_
                                   einsum_random random, einsum_pair *out_pairs) WEFT_MUST_USE;
 
 /*
- * Recursive bisection of the hypergraph of leaves and labels. A leaf weighs 1, and 2 for each bit of what it shares with
- * leaves outside of the part that is cut; the halves may weigh (1 + imbalance) / 2 of it.
+ * Recursive bisection of the hypergraph of leaves and labels. A leaf weighs 1, and 2 for each bit of what it shares
+ * with leaves outside of the part that is cut; the halves may weigh (1 + imbalance) / 2 of it.
  */
 weft_status *einsum_bisect_run(const weft_allocator *allocator, const einsum_core *core, double imbalance,
                                einsum_random random, einsum_pair *out_pairs) WEFT_MUST_USE;

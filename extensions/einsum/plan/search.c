@@ -8,7 +8,6 @@
 #include "search.h"
 #include "team.h"
 #include <string.h>
-#include <time.h>
 
 enum {
     GREEDY_MOVES = 40,      /* what a greedy order costs for each leaf, in moves */
@@ -39,13 +38,6 @@ typedef struct searching {
     uint64_t chain_moves; /* of this round */
     size_t round;         /* 0: hot */
 } searching;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static size_t order_size(const searching *s)
 {
@@ -190,32 +182,37 @@ static weft_status *anneal_moves(searching *s, uint64_t moves)
     return NULL;
 }
 
+static double seconds_since(double begin)
+{
+    return fmax(einsum_stop_clock() - begin, 1e-9);
+}
+
 /* How many moves all threads try in a second, by a short run that is thrown away. */
 static weft_status *measure(searching *s, double *out_rate)
 {
-    double begin = now();
+    double begin = einsum_stop_clock();
     const einsum_anneal options = {.moves = TRIAL_MOVES, .first_beta = 1, .last_beta = 1, .stop = s->stop};
     memcpy(s->chains[0].pairs, s->best.pairs, order_size(s));
     WEFT_TRY(
         einsum_anneal_run(s->allocator, s->core, &s->options->score, &options, s->chains[0].pairs, &s->chains[0].cost));
     keep(s, &s->chains[0]);
-    *out_rate = TRIAL_MOVES / (now() - begin) * (double)s->options->threads;
+    *out_rate = TRIAL_MOVES / seconds_since(begin) * (double)s->options->threads;
     return NULL;
 }
 
 /* Until the time is over, whose first half is for the hot round. Every round says how fast the next will be. */
 static weft_status *anneal_seconds(searching *s)
 {
-    double begin = now(), rate, whole = s->stop.deadline - begin;
+    double rate, whole = s->stop.deadline - einsum_stop_clock();
+    if (whole <= 0) return NULL;
     if (!candidate_init(s, &s->chains[0])) return weft_status_out_of_memory();
     WEFT_TRY(measure(s, &rate));
-    WEFT_TRY(init_chains(s, (uint64_t)(whole * rate)));
+    WEFT_TRY(init_chains(s, einsum_moves_of(whole * rate)));
     for (double seconds = whole / 2; !einsum_stop_asked(&s->stop); seconds = whole / 2 / WARM_ROUNDS) {
-        double left = s->stop.deadline - now();
-        double moves = rate * (left < seconds ? left : seconds);
-        double from = now();
-        WEFT_TRY(run_round(s, (uint64_t)moves));
-        rate = moves / (now() - from);
+        double begin = einsum_stop_clock();
+        double moves = rate * fmin(s->stop.deadline - begin, seconds);
+        WEFT_TRY(run_round(s, einsum_moves_of(moves)));
+        rate = fmax(moves, 1) / seconds_since(begin);
     }
     return NULL;
 }
@@ -232,7 +229,7 @@ static weft_status *search(searching *s)
     if (s->starts == NULL || s->chains == NULL || !candidate_init(s, &s->best)) return weft_status_out_of_memory();
     WEFT_TRY(run_starts(s, most < 1 ? 1 : most > STARTS ? STARTS : (size_t)most));
     if (most < 2) return NULL;
-    WEFT_TRY(s->options->seconds > 0 ? anneal_seconds(s) : anneal_moves(s, moves));
+    WEFT_TRY(s->stop.deadline < INFINITY ? anneal_seconds(s) : anneal_moves(s, moves));
     return einsum_reconfigure_run(s->allocator, s->core, &s->options->score, POLISHED_PARTS, &s->stop, s->best.pairs);
 }
 
@@ -241,10 +238,8 @@ weft_status *einsum_search_run(const weft_allocator *allocator, const einsum_cor
 {
     einsum_order_left(core->leaf_count, out_pairs);
     if (core->leaf_count < 3) return NULL;
-    searching s = {.allocator = allocator,
-                   .core = core,
-                   .options = options,
-                   .stop = {options->cancelled, options->seconds > 0 ? now() + options->seconds : INFINITY}};
+    searching s = {
+        .allocator = allocator, .core = core, .options = options, .stop = {options->cancelled, options->deadline}};
     einsum_arena_init(&s.arena, allocator);
     weft_status *status = search(&s);
     if (status == NULL) memcpy(out_pairs, s.best.pairs, order_size(&s));

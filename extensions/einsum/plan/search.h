@@ -7,11 +7,21 @@
 typedef struct einsum_search {
     einsum_score score; /* what is minimised */
     uint64_t seed;
-    uint64_t moves; /* tried by all chains together; other methods get the time that so many moves take */
-    double seconds; /* above 0: how long to search, `moves` being a guess; not deterministic */
-    size_t threads; /* at least 1; the result does not depend on it, but for `seconds` */
+    uint64_t moves;  /* tried by all chains together; other methods get the time that so many moves take */
+    double deadline; /* of einsum_stop_clock, `moves` being a guess: not deterministic; INFINITY: moves count */
+    size_t threads;  /* at least 1; the result does not depend on it, but for `seconds` */
     const volatile bool *cancelled; /* NULL: never */
 } einsum_search;
+
+/* More are as good as without end. */
+#define EINSUM_MOST_MOVES (UINT64_C(1) << 50)
+
+/* A number of moves, brought into range. */
+static inline uint64_t einsum_moves_of(double moves)
+{
+    if (!(moves > 1)) return 1;
+    return moves < (double)EINSUM_MOST_MOVES ? (uint64_t)moves : EINSUM_MOST_MOVES;
+}
 
 weft_status *einsum_search_run(const weft_allocator *allocator, const einsum_core *core, const einsum_search *options,
                                einsum_pair *out_pairs) WEFT_MUST_USE;

@@ -15,11 +15,17 @@ typedef struct team {
     size_t failed; /* the task `status` is of */
 } team;
 
-size_t einsum_team_processors(void)
+static size_t processor_count(void)
 {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
     return (size_t)CPU_COUNT(&set);
+}
+
+size_t einsum_team_size(size_t threads)
+{
+    if (threads == 0) threads = processor_count();
+    return threads < MOST_THREADS ? threads : MOST_THREADS;
 }
 
 /* Keeps the error of the lowest index. */
@@ -51,8 +57,8 @@ weft_status *einsum_team_run(size_t threads, const einsum_tasks *tasks)
     pthread_t started[MOST_THREADS];
     size_t count = 0;
     team t = {.tasks = tasks};
+    threads = einsum_team_size(threads);
     if (threads > tasks->count) threads = tasks->count;
-    if (threads > MOST_THREADS) threads = MOST_THREADS;
     if (pthread_mutex_init(&t.mutex, NULL) != 0) return weft_status_out_of_memory();
     while (count + 1 < threads && pthread_create(&started[count], NULL, work, &t) == 0) count++;
     work(&t);

@@ -11,8 +11,8 @@ typedef struct einsum_tasks {
     void *context;
 } einsum_tasks;
 
-/* One for each processor that the process may use. */
-size_t einsum_team_processors(void);
+/* `threads`, but no more than a team may have; for 0 one for each processor that the process may use. */
+size_t einsum_team_size(size_t threads);
 
 /*
  * Runs all tasks on at most `threads` threads, the caller's among them; fewer where no more can be started. Returns
