@@ -52,6 +52,12 @@ weft_tensor weft_searchsorted(weft_tensor sorted, weft_tensor values, bool right
  * weights (WEFT_NO_TENSOR: none), which broadcast to x, their sums, in order. The values that there are: those whose
  * count is not 0. */
 weft_tensor weft_bincount(weft_tensor x, weft_extent count, weft_tensor weights);
+/*
+ * The different elements of x (anything ordered, any shape), ascending, NaN once and last, as [size]; writes how often
+ * each is there (i64 [size]; may be NULL). Of more than `size` the first are given; where there are fewer, the rest are
+ * zeros that are there 0 times.
+ */
+weft_tensor weft_unique(weft_tensor x, weft_extent size, weft_tensor *out_counts);
 /* How many elements lie in each of `bins` equal bins from `low` to `high`, the last one closed; numpy's rule. i64. */
 weft_tensor weft_histogram(weft_tensor x, int64_t bins, double low, double high);
 
@@ -68,6 +74,7 @@ weft_tensor weft_histogram(weft_tensor x, int64_t bins, double low, double high)
 #define weft_top_k(...) WEFT_PLACED_(top_k, __VA_ARGS__)
 #define weft_searchsorted(...) WEFT_PLACED_(searchsorted, __VA_ARGS__)
 #define weft_bincount(...) WEFT_PLACED_(bincount, __VA_ARGS__)
+#define weft_unique(...) WEFT_PLACED_(unique, __VA_ARGS__)
 #define weft_histogram(...) WEFT_PLACED_(histogram, __VA_ARGS__)
 #endif
 

@@ -176,6 +176,25 @@ weft_tensor weft_bincount(weft_tensor x, weft_extent count, weft_tensor weights)
     return weft_narrow(sums, 0, weft_extent_of(0), count);
 }
 
+weft_tensor weft_unique(weft_tensor x, weft_extent size, weft_tensor *out_counts)
+{
+    if (!weft_composite_begin("unique", 1, &x) || !weft_composite_wants_order("unique", "the operand", x) ||
+        !weft_composite_wants_count(x.graph, "unique", "the size", size)) {
+        return weft_tensor_failed(x.graph);
+    }
+    weft_tensor sorted = weft_sort(weft_reshape(x, WEFT_SHAPE(WEFT_INFER)), 0, false);
+    weft_tensor place = weft_iota(x.graph, WEFT_I64, weft_tensor_shape(sorted), 0);
+    weft_tensor is_first = weft_eq(weft_searchsorted(sorted, sorted, false), place), one = weft_scalar_like(place, 1);
+    weft_tensor index = weft_sub(weft_cumsum(weft_cast(is_first, WEFT_I64), 0, false, false), one);
+    weft_tensor limit = weft_extent_like(index, size);
+    if (out_counts != NULL) *out_counts = weft_bincount(index, size, WEFT_NO_TENSOR);
+    /* What there is no room for goes to a place of its own behind the others. */
+    weft_tensor room = weft_zeros(x.graph, weft_tensor_dtype(x), WEFT_SHAPE(weft_extent_plus(size, 1)));
+    weft_tensor values =
+        weft_scatter(room, WEFT_TENSORS(weft_min(index, limit)), WEFT_INTS(0), sorted, WEFT_SCATTER_SET);
+    return weft_narrow(values, 0, weft_extent_of(0), size);
+}
+
 /* The lower edge of bin number `i` (f64), or the upper one of the last. */
 static weft_tensor edge_of(weft_tensor i, int64_t bins, double low, double high)
 {

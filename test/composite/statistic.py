@@ -126,6 +126,21 @@ def searchsorted(draw):
 
 
 @case
+def unique(draw):
+    dtype, size = draw.choice(NUMBERS), draw.randint(0, 8)
+    x = draw.operand(draw.extents(0, 3), dtype, special=numpy.dtype(dtype).kind == "f")
+    found, often = numpy.unique(x, return_counts=True)
+    values, counts = numpy.zeros(size, x.dtype), numpy.zeros(size, numpy.int64)
+    count = min(size, len(found))
+    values[:count], counts[:count] = found[:count], often[:count]
+
+    def trace(t, a):
+        times = Tensor()
+        return [t.unique(a, t.weft.extent_of(size), ctypes.byref(times)), times]
+    return draw.trial(trace, values, counts)
+
+
+@case
 def counting(draw):
     count, bins = draw.extents(1, least=1)[0], draw.randint(1, 20)
     x = draw.operand(draw.extents(0, 3), draw.choice([numpy.int32, numpy.int64, numpy.uint8]), low=0, high=12)
