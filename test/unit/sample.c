@@ -149,7 +149,9 @@ static void load_einsum(void **state)
     weft_tensor x = weft_input(graph, "x", WEFT_F64, WEFT_SHAPE(n, n));
     const weft_attr attrs[] = {{.data = "ij,jk,kl->il", .size = strlen("ij,jk,kl->il")},
                                {.data = "auto", .size = strlen("auto")},
-                               {.size = 0}};
+                               {.ints = {0, NULL}},
+                               {.ints = {0, NULL}},
+                               {.data = ""}};
     weft_tensor y = weft_trace(graph, "einsum.einsum", WEFT_TENSORS(x, x, x), attrs);
     weft_test_ok(weft_compile(graph, WEFT_TENSORS(y), NULL, &program));
     double data[] = {1, 2, 3, 4};
