@@ -149,10 +149,15 @@ static int64_t last_extent(weft_extents *x, const axis_list *list)
     return extent < SMALL_CALL ? extent : SMALL_CALL;
 }
 
-/* Whether the free axes of one side, not being one, make the product into many small ones. */
+/*
+ * Whether the free axes of one side, not being one, make the product into many small ones, and a copy mends that. Never
+ * where it would become a loop instead: known extents must not change the bits of a product.
+ */
 static bool is_cut_up(variant_builder *builder, const planned_step *step, const product *p, size_t side)
 {
     weft_extents *x = builder->extents;
+    uint32_t operand = weft_graph_node(builder->graph, step->node)->inputs[side].node;
+    if (weft_role_has_memory(builder->partition->roles[operand])) return false;
     if (is_one_axis(builder, step, side, false)) return false;
     return last_extent(x, &p->m) * last_extent(x, &p->n) * last_extent(x, &p->k) < SMALL_CALL;
 }

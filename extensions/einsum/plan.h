@@ -20,13 +20,8 @@ typedef struct einsum_problem {
     const double *log2_extents; /* at least 0 */
 } einsum_problem;
 
-typedef struct einsum_totals {
-    double log2_flops; /* multiplications of all steps; -INFINITY for none */
-    double log2_size;  /* the largest result of a step; -INFINITY for none */
-} einsum_totals;
-
 /* Finds a good order for elements of `dtype`: the best there is for few operands or where that is easy to find, the
- * best of several starts for others. Deterministic. */
+ * best of a search for others. Deterministic unless the planner has a budget of time. */
 weft_status *einsum_plan_find(einsum_arena *arena, const einsum_problem *problem, const einsum_planner *planner,
                               weft_dtype dtype, einsum_pair *out_pairs) WEFT_MUST_USE;
 
@@ -38,10 +33,9 @@ typedef struct einsum_walk {
     einsum_arena *arena;
     size_t value_count;
     einsum_labels *values;
-    uint32_t *uses;     /* by label: live values that have it, and 1 if the output does */
-    uint8_t *marks;     /* by label: zero between calls */
-    einsum_totals cost; /* of the steps so far */
-    einsum_step step;   /* the last one */
+    uint32_t *uses;   /* by label: live values that have it, and 1 if the output does */
+    uint8_t *marks;   /* by label: zero between calls */
+    einsum_step step; /* the last one */
 } einsum_walk;
 
 weft_status *einsum_walk_init(einsum_walk *walk, einsum_arena *arena, const einsum_problem *problem) WEFT_MUST_USE;

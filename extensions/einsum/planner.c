@@ -153,18 +153,13 @@ weft_einsum_machine weft_einsum_machine_default(void)
 
 einsum_score einsum_planner_score(const einsum_planner *planner, weft_einsum_minimize minimize, weft_dtype dtype)
 {
-    static const einsum_objective objective_of[] = {[WEFT_EINSUM_TIME] = EINSUM_TIME,
-                                                    [WEFT_EINSUM_FLOPS] = EINSUM_FLOPS,
-                                                    [WEFT_EINSUM_SIZE] = EINSUM_SIZE,
-                                                    [WEFT_EINSUM_WRITE] = EINSUM_WRITE,
-                                                    [WEFT_EINSUM_COMBO] = EINSUM_COMBO};
     uint64_t numbers[NUMBERS];
     weft_einsum_machine machine = weft_einsum_machine_default();
     if (planner->machine[0] != 0) memcpy(numbers, planner->machine, sizeof numbers);
     else fill_machine(&machine, numbers);
     double bytes = log2((double)weft_dtype_size(dtype));
     bool is_complex = dtype == WEFT_C64 || dtype == WEFT_C128;
-    einsum_score score = {.objective = objective_of[minimize],
+    einsum_score score = {.objective = minimize,
                           .log2_combo = log2(combo),
                           .log2_slowness = fmax(bytes - 2, 0) + is_complex,
                           .log2_bytes = bytes};

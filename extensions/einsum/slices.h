@@ -14,12 +14,11 @@ typedef struct einsum_slices {
     const einsum_problem *problem;
     const einsum_pair *pairs;
     const struct einsum_form *forms; /* by step */
-    const einsum_labels
-        *results; /* by value: its labels, the sliced ones included; up to `last` when the loop is traced */
-    const weft_extent *extents; /* by label; those of sliced labels are numbers */
-    einsum_labels sliced;       /* none: there is no loop */
-    bool *inside;               /* by value: it depends on a sliced label */
-    size_t last;                /* the value that the loop computes */
+    const einsum_labels *results;    /* by value: its labels, the sliced ones included */
+    const weft_extent *extents;      /* by label; those of sliced labels are numbers */
+    einsum_labels sliced;            /* none: there is no loop */
+    bool *inside;                    /* by value: it depends on a sliced label */
+    size_t last;                     /* the value that the loop computes */
 } einsum_slices;
 
 /* Fills `inside` and `last` from what is set. */

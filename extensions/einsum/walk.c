@@ -16,8 +16,7 @@ weft_status *einsum_walk_init(einsum_walk *walk, einsum_arena *arena, const eins
                           .value_count = problem->operand_count,
                           .values = einsum_arena_allocate(arena, 2 * problem->operand_count, sizeof *walk->values),
                           .uses = einsum_arena_allocate(arena, problem->label_count, sizeof *walk->uses),
-                          .marks = einsum_arena_allocate(arena, problem->label_count, sizeof *walk->marks),
-                          .cost = {-INFINITY, -INFINITY}};
+                          .marks = einsum_arena_allocate(arena, problem->label_count, sizeof *walk->marks)};
     if (walk->values == NULL || walk->uses == NULL || walk->marks == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < problem->operand_count; i++) {
         walk->values[i] = problem->operands[i];
@@ -94,8 +93,6 @@ bool einsum_walk_join(einsum_walk *walk, einsum_pair pair)
     unmark(walk, b);
     const einsum_problem *problem = walk->problem;
     walk->step = (einsum_step){size_of(problem, a), size_of(problem, b), size_of(problem, j.result), j.work};
-    walk->cost.log2_flops = einsum_log2_add(walk->cost.log2_flops, j.work);
-    walk->cost.log2_size = fmax(walk->cost.log2_size, walk->step.result);
     walk->values[walk->value_count++] = j.result;
     return true;
 }

@@ -17,7 +17,7 @@ typedef struct network {
 
 static const einsum_stop never = {.deadline = INFINITY};
 
-static einsum_score score_of(einsum_objective objective)
+static einsum_score score_of(weft_einsum_minimize objective)
 {
     return (einsum_score){.objective = objective,
                           .log2_combo = 3,
@@ -178,7 +178,7 @@ static void test_tree(void **state)
     static network net;
     einsum_random random = einsum_random_start(1, 0);
     for (uint32_t i = 0; i < 60; i++) {
-        einsum_score score = score_of((einsum_objective)(i % 5));
+        einsum_score score = score_of((weft_einsum_minimize)(i % 5));
         const uint32_t extents[] = {0, 3, 60};
         generate(&net, &random, 3 + einsum_random_below(&random, 37), 10 + 3 * i / 2, extents[i / 5 % 3]);
         wander(&net, &score, &random);
@@ -193,7 +193,7 @@ static void test_huge(void **state)
     einsum_random random = einsum_random_start(2, 0);
     generate(&net, &random, 20, 100, 0);
     for (uint32_t l = 0; l < net.core.label_count; l++) net.extents[l] = 39.5;
-    einsum_score score = score_of(EINSUM_FLOPS);
+    einsum_score score = score_of(WEFT_EINSUM_FLOPS);
     wander(&net, &score, &random);
 }
 
@@ -210,7 +210,7 @@ static void test_optimum(void **state)
     static network net;
     einsum_random random = einsum_random_start(3, 0);
     for (uint32_t i = 0; i < 200; i++) {
-        einsum_score score = score_of((einsum_objective)(i % 5));
+        einsum_score score = score_of((weft_einsum_minimize)(i % 5));
         generate(&net, &random, 1 + einsum_random_below(&random, 8), 4 + einsum_random_below(&random, 12), i % 3 * 5);
         einsum_pair pairs[MOST_LEAVES];
         start(&net, &random, pairs);
@@ -229,7 +229,7 @@ static void test_deterministic(void **state)
     static network net;
     einsum_random random = einsum_random_start(4, 0);
     generate(&net, &random, 30, 60, 4);
-    einsum_score score = score_of(EINSUM_FLOPS);
+    einsum_score score = score_of(WEFT_EINSUM_FLOPS);
     einsum_pair first[MOST_LEAVES] = {{0}}, second[MOST_LEAVES] = {{0}};
     start(&net, &random, first);
     memcpy(second, first, sizeof first);
@@ -246,7 +246,7 @@ static void test_stopped(void **state)
     static network net;
     einsum_random random = einsum_random_start(5, 0);
     generate(&net, &random, 40, 80, 0);
-    einsum_score score = score_of(EINSUM_FLOPS);
+    einsum_score score = score_of(WEFT_EINSUM_FLOPS);
     einsum_pair pairs[MOST_LEAVES];
     start(&net, &random, pairs);
     double before = cost_of(&net, &score, pairs).major;
@@ -271,7 +271,7 @@ static void test_lead(void **state)
         einsum_arena arena;
         einsum_arena_init(&arena, NULL);
         generate(&net, &random, 20, 50, 3);
-        einsum_score score = score_of((einsum_objective)i);
+        einsum_score score = score_of((weft_einsum_minimize)i);
         einsum_pair pairs[MOST_LEAVES];
         start(&net, &random, pairs);
         einsum_tree tree;
@@ -291,7 +291,7 @@ static void test_reconfigure(void **state)
     static network net;
     einsum_random random = einsum_random_start(9, 0);
     for (uint32_t i = 0; i < 200; i++) {
-        einsum_score score = score_of((einsum_objective)(i % 5));
+        einsum_score score = score_of((weft_einsum_minimize)(i % 5));
         generate(&net, &random, 1 + einsum_random_below(&random, 8), 4 + einsum_random_below(&random, 12), i % 3 * 5);
         einsum_pair pairs[MOST_LEAVES];
         start(&net, &random, pairs);
@@ -308,7 +308,7 @@ static void test_reconfigure_parts(void **state)
     einsum_random random = einsum_random_start(10, 0);
     bool cancelled = true;
     for (uint32_t i = 0; i < 50; i++) {
-        einsum_score score = score_of((einsum_objective)(i % 5));
+        einsum_score score = score_of((weft_einsum_minimize)(i % 5));
         generate(&net, &random, 40, 90, i % 3 * 30);
         einsum_pair pairs[MOST_LEAVES];
         start(&net, &random, pairs);
@@ -325,7 +325,7 @@ static void test_reconfigure_parts(void **state)
 static weft_status *reconfigure_once(const weft_allocator *allocator, void *context)
 {
     const network *net = context;
-    einsum_score score = score_of(EINSUM_SIZE);
+    einsum_score score = score_of(WEFT_EINSUM_SIZE);
     einsum_pair pairs[MOST_LEAVES];
     for (uint32_t k = 0; k + 1 < net->core.leaf_count; k++)
         pairs[k] = (einsum_pair){k == 0 ? 0 : net->core.leaf_count + k - 1, k + 1};
@@ -374,7 +374,7 @@ static void test_slice(void **state)
     einsum_random random = einsum_random_start(11, 0);
     size_t sliced_ones = 0;
     for (uint32_t i = 0; i < 60; i++) {
-        einsum_score score = score_of(EINSUM_FLOPS);
+        einsum_score score = score_of(WEFT_EINSUM_FLOPS);
         generate(&net, &random, 2 + einsum_random_below(&random, 20), 10 + einsum_random_below(&random, 30), i % 3 * 2);
         einsum_pair pairs[MOST_LEAVES];
         start(&net, &random, pairs);
@@ -411,7 +411,7 @@ static void test_slice_refused(void **state)
     static network net;
     einsum_random random = einsum_random_start(12, 0);
     generate(&net, &random, 20, 50, 0);
-    einsum_score score = score_of(EINSUM_TIME);
+    einsum_score score = score_of(WEFT_EINSUM_TIME);
     einsum_pair pairs[MOST_LEAVES];
     start(&net, &random, pairs);
     uint64_t labels[MOST_WORDS];
@@ -431,7 +431,7 @@ static void test_slice_refused(void **state)
 static weft_status *slice_once(const weft_allocator *allocator, void *context)
 {
     const network *net = context;
-    einsum_score score = score_of(EINSUM_COMBO);
+    einsum_score score = score_of(WEFT_EINSUM_COMBO);
     einsum_pair pairs[MOST_LEAVES];
     for (uint32_t k = 0; k + 1 < net->core.leaf_count; k++)
         pairs[k] = (einsum_pair){k == 0 ? 0 : net->core.leaf_count + k - 1, k + 1};
@@ -448,7 +448,7 @@ static weft_status *slice_once(const weft_allocator *allocator, void *context)
 static weft_status *anneal_once(const weft_allocator *allocator, void *context)
 {
     const network *net = context;
-    einsum_score score = score_of(EINSUM_TIME);
+    einsum_score score = score_of(WEFT_EINSUM_TIME);
     einsum_pair pairs[MOST_LEAVES];
     for (uint32_t k = 0; k + 1 < net->core.leaf_count; k++)
         pairs[k] = (einsum_pair){k == 0 ? 0 : net->core.leaf_count + k - 1, k + 1};

@@ -9,10 +9,11 @@
 
 enum { MOST_OPERANDS = 8, MOST_LABELS = 12, MOST_VALUES = 2 * MOST_OPERANDS };
 
-static const einsum_objective objectives[] = {EINSUM_FLOPS, EINSUM_SIZE, EINSUM_WRITE, EINSUM_COMBO, EINSUM_TIME};
+static const weft_einsum_minimize objectives[] = {WEFT_EINSUM_FLOPS, WEFT_EINSUM_SIZE, WEFT_EINSUM_WRITE,
+                                                  WEFT_EINSUM_COMBO, WEFT_EINSUM_TIME};
 enum { OBJECTIVES = sizeof objectives / sizeof *objectives, MONOTONE = OBJECTIVES - 1 };
 
-static einsum_score score_of(einsum_objective objective)
+static einsum_score score_of(weft_einsum_minimize objective)
 {
     return (einsum_score){.objective = objective,
                           .log2_combo = 3,
@@ -178,7 +179,7 @@ typedef weft_status *method(const weft_allocator *allocator, const einsum_core *
 
 static weft_status *run_exact(const weft_allocator *allocator, const einsum_core *core, einsum_pair *out_pairs)
 {
-    const einsum_score score = score_of(EINSUM_SIZE);
+    const einsum_score score = score_of(WEFT_EINSUM_SIZE);
     bool found;
     WEFT_TRY(einsum_exact_run(allocator, core, &score, false, 2000, out_pairs, &found));
     if (!found) einsum_order_left(core->leaf_count, out_pairs);
@@ -287,7 +288,7 @@ static void test_auto_is_optimal(void **state)
         network net;
         einsum_pair pairs[MOST_OPERANDS];
         const einsum_planner planner = {.minimize = WEFT_EINSUM_FLOPS};
-        const einsum_score score = score_of(EINSUM_FLOPS);
+        const einsum_score score = score_of(WEFT_EINSUM_FLOPS);
         generate(&net, &random, 6);
         einsum_arena arena;
         einsum_arena_init(&arena, NULL);
@@ -302,7 +303,7 @@ static void test_simplified_is_valid(void **state)
 {
     (void)state;
     einsum_random random = einsum_random_start(3, 0);
-    const einsum_score score = score_of(EINSUM_FLOPS);
+    const einsum_score score = score_of(WEFT_EINSUM_FLOPS);
     for (int trial = 0; trial < 300; trial++) {
         network net;
         generate(&net, &random, 5);
@@ -405,7 +406,7 @@ static void fill_core(const network *net, big *b)
     b->output[0] = net->output;
 }
 
-static void check_exact(const network *net, einsum_objective objective, bool outer)
+static void check_exact(const network *net, weft_einsum_minimize objective, bool outer)
 {
     big b;
     einsum_pair pairs[MOST_OPERANDS];
@@ -416,7 +417,7 @@ static void check_exact(const network *net, einsum_objective objective, bool out
     assert_true(found);
     einsum_cost cost = cost_of(net, &score, pairs), best = best_of_all(net, &score, outer);
     check_best(cost, best);
-    if (objective == EINSUM_SIZE && best.minor > 0) assert_true(fabs(cost.minor - best.minor) < 1e-6);
+    if (objective == WEFT_EINSUM_SIZE && best.minor > 0) assert_true(fabs(cost.minor - best.minor) < 1e-6);
     big_destroy(&b);
 }
 
@@ -479,7 +480,7 @@ static void test_chain_of_100(void **state)
     (void)state;
     enum { COUNT = 100 };
     einsum_random random = einsum_random_start(6, 0);
-    const einsum_score score = score_of(EINSUM_FLOPS);
+    const einsum_score score = score_of(WEFT_EINSUM_FLOPS);
     for (int trial = 0; trial < 3; trial++) {
         big b;
         uint32_t places[COUNT];
@@ -602,7 +603,7 @@ static void test_simplification_without_memory(void **state)
 {
     (void)state;
     einsum_random random = einsum_random_start(8, 0);
-    const einsum_score score = score_of(EINSUM_FLOPS);
+    const einsum_score score = score_of(WEFT_EINSUM_FLOPS);
     for (int trial = 0; trial < 20; trial++) {
         network net;
         generate(&net, &random, MOST_OPERANDS);

@@ -152,7 +152,7 @@ static size_t value_of(const bisection *b, const part *p, size_t value, size_t f
 /* Parts that are not connected are left to the greedy method. */
 static weft_status *order_few(part *p, bisection *b)
 {
-    const einsum_score flops = {.objective = EINSUM_FLOPS};
+    const einsum_score flops = {.objective = WEFT_EINSUM_FLOPS};
     einsum_pair *pairs = einsum_arena_allocate(&p->arena, p->count, sizeof *pairs);
     if (pairs == NULL || !fill_core(p, b)) return weft_status_out_of_memory();
     bool found;

@@ -426,7 +426,7 @@ static weft_status *bound_cost(search *s, einsum_pair *pairs, einsum_cost *out_c
 /* Of the orders with the smallest largest result, one with the fewest multiplications. */
 static bool search_again(search *s)
 {
-    const einsum_score flops = {.objective = EINSUM_FLOPS};
+    const einsum_score flops = {.objective = WEFT_EINSUM_FLOPS};
     einsum_cost found = s->states[s->count - 1].cost;
     s->score = &flops;
     s->work_counts = true;
@@ -442,7 +442,7 @@ static weft_status *run(search *s, einsum_pair *out_pairs, bool *out_found)
     *out_found = is_found(s);
     if (!*out_found) return NULL;
     if (!emit(s, out_pairs)) return weft_status_out_of_memory();
-    if (s->score->objective != EINSUM_SIZE) return NULL;
+    if (s->score->objective != WEFT_EINSUM_SIZE) return NULL;
     bool well = search_again(s) && (!is_found(s) || emit(s, out_pairs));
     return well ? NULL : weft_status_out_of_memory();
 }
@@ -458,7 +458,7 @@ weft_status *einsum_exact_run(const weft_allocator *allocator, const einsum_core
                 .score = score,
                 .outer = outer,
                 .leaf_count = core->leaf_count,
-                .work_counts = score->objective == EINSUM_FLOPS || score->objective == EINSUM_COMBO,
+                .work_counts = score->objective == WEFT_EINSUM_FLOPS || score->objective == WEFT_EINSUM_COMBO,
                 .largest = INFINITY,
                 .most_states = most_states,
                 .most_pairs = 64 * most_states};

@@ -148,8 +148,8 @@ static void split_set(reconfiguration *r, uint32_t set, double work)
 {
     const einsum_tariff *tariff = &r->tree.tariff;
     switch (tariff->objective) {
-    case EINSUM_FLOPS: split_by(&(einsum_tariff){.objective = EINSUM_FLOPS}, r->entries, set, work); break;
-    case EINSUM_SIZE: split_by_size(r->entries, set, work, r->least); break;
+    case WEFT_EINSUM_FLOPS: split_by(&(einsum_tariff){.objective = WEFT_EINSUM_FLOPS}, r->entries, set, work); break;
+    case WEFT_EINSUM_SIZE: split_by_size(r->entries, set, work, r->least); break;
     default: split_by(tariff, r->entries, set, work); break;
     }
 }
@@ -196,7 +196,7 @@ static einsum_cost present_cost(reconfiguration *r)
         work += m->work;
         largest = fmax(largest, m->volume);
     }
-    if (r->tree.tariff.objective != EINSUM_SIZE) return (einsum_cost){price, 0};
+    if (r->tree.tariff.objective != WEFT_EINSUM_SIZE) return (einsum_cost){price, 0};
     r->least = largest < r->largest ? r->largest : largest_outside(r);
     return (einsum_cost){fmax(largest, r->least), work};
 }
@@ -260,7 +260,7 @@ static bool improve(reconfiguration *r, uint32_t root)
     uint32_t full = (UINT32_C(1) << r->cut.part_count) - 1, next = 0;
     if (!is_better((einsum_cost){r->entries[full].major, r->entries[full].minor}, present)) return false;
     build(r, full, &next);
-    if (r->tree.tariff.objective == EINSUM_SIZE && r->entries[full].major < r->largest) {
+    if (r->tree.tariff.objective == WEFT_EINSUM_SIZE && r->entries[full].major < r->largest) {
         r->largest = r->entries[full].major;
         memset(r->settled, 0, r->tree.node_count * sizeof *r->settled);
     }
@@ -303,7 +303,7 @@ static weft_status *run(reconfiguration *r, const einsum_core *core, const einsu
     if (found == NULL) return weft_status_out_of_memory();
     WEFT_TRY(reconfiguration_init(r, core, score));
     einsum_tree_load(&r->tree, pairs);
-    if (score->objective == EINSUM_SIZE) r->largest = einsum_tree_cost(&r->tree).major;
+    if (score->objective == WEFT_EINSUM_SIZE) r->largest = einsum_tree_cost(&r->tree).major;
     while (pass(r)) {
     }
     einsum_tree_save(&r->tree, found);

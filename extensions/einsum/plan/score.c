@@ -26,18 +26,19 @@ static double log2_seconds(const einsum_score *score, einsum_step step)
 einsum_cost einsum_score_step(const einsum_score *score, einsum_step step)
 {
     switch (score->objective) {
-    case EINSUM_TIME: return (einsum_cost){log2_seconds(score, step), step.result};
-    case EINSUM_SIZE: return (einsum_cost){step.result, step.work};
-    case EINSUM_WRITE: return (einsum_cost){step.result, step.result};
-    case EINSUM_COMBO: return (einsum_cost){einsum_log2_add(step.work, step.result + score->log2_combo), step.result};
-    case EINSUM_FLOPS: break;
+    case WEFT_EINSUM_TIME: return (einsum_cost){log2_seconds(score, step), step.result};
+    case WEFT_EINSUM_SIZE: return (einsum_cost){step.result, step.work};
+    case WEFT_EINSUM_WRITE: return (einsum_cost){step.result, step.result};
+    case WEFT_EINSUM_COMBO:
+        return (einsum_cost){einsum_log2_add(step.work, step.result + score->log2_combo), step.result};
+    case WEFT_EINSUM_FLOPS: break;
     }
     return (einsum_cost){step.work, step.result};
 }
 
 einsum_cost einsum_score_add(const einsum_score *score, einsum_cost x, einsum_cost y)
 {
-    if (score->objective == EINSUM_SIZE)
+    if (score->objective == WEFT_EINSUM_SIZE)
         return (einsum_cost){fmax(x.major, y.major), einsum_log2_add(x.minor, y.minor)};
     return (einsum_cost){einsum_log2_add(x.major, y.major), fmax(x.minor, y.minor)};
 }

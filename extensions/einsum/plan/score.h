@@ -6,21 +6,13 @@
  * that nothing overflows; -INFINITY is nothing.
  */
 #include <math.h>
-#include <stdbool.h>
-
-typedef enum einsum_objective {
-    EINSUM_TIME,  /* seconds that the machine is thought to take */
-    EINSUM_FLOPS, /* multiplications */
-    EINSUM_SIZE,  /* elements of the largest result */
-    EINSUM_WRITE, /* elements of all results */
-    EINSUM_COMBO  /* multiplications, and `combo` more for each element of a result */
-} einsum_objective;
+#include <weft/einsum.h>
 
 /*
  * How long a step takes: the larger of multiplications over their rate and bytes over bandwidth, and `overhead`. The
  * rate depends on the smallest of the extents m, n and k of the product that the step is: below 4, 16, 64, and others.
  */
-enum { EINSUM_MACHINE_VERSION = 1, EINSUM_RATES = 4 };
+enum { EINSUM_RATES = 4 };
 
 typedef struct einsum_machine {
     double log2_rates[EINSUM_RATES]; /* multiplications of f32 in a second */
@@ -34,7 +26,7 @@ typedef struct einsum_step {
 } einsum_step;
 
 typedef struct einsum_score {
-    einsum_objective objective;
+    weft_einsum_minimize objective;
     double log2_combo;      /* COMBO */
     einsum_machine machine; /* TIME */
     double log2_slowness;   /* TIME: of a multiplication, against f32 */

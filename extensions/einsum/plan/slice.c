@@ -72,9 +72,9 @@ static double step_cost(const einsum_tree *tree, uint32_t node)
 {
     const einsum_measure *m = &tree->measures[node];
     switch (tree->tariff.objective) {
-    case EINSUM_SIZE: return m->work;
-    case EINSUM_WRITE: return m->volume;
-    case EINSUM_TIME: return m->price + exp2(tree->score->machine.log2_overhead - tree->shift);
+    case WEFT_EINSUM_SIZE: return m->work;
+    case WEFT_EINSUM_WRITE: return m->volume;
+    case WEFT_EINSUM_TIME: return m->price + exp2(tree->score->machine.log2_overhead - tree->shift);
     default: return m->price;
     }
 }
@@ -352,7 +352,7 @@ static void report(slicing *s, bool fits, einsum_sliced *out)
     loop l = look(s);
     double shift = s->tree.shift, largest = log2(l.largest) + shift;
     double slice = log2(l.slice) + shift, total = log2(l.total) + shift;
-    bool size = s->tree.tariff.objective == EINSUM_SIZE;
+    bool size = s->tree.tariff.objective == WEFT_EINSUM_SIZE;
     memcpy(out->labels, s->sliced, s->tree.core->words * sizeof *out->labels);
     out->log2_slices = s->log2_slices;
     out->slice = size ? (einsum_cost){largest, slice} : (einsum_cost){slice, largest};

@@ -329,8 +329,8 @@ void einsum_tree_measure(einsum_tree *tree, uint32_t node)
 
 void einsum_tree_lead(einsum_tree *tree, double share)
 {
-    einsum_objective objective = tree->tariff.objective;
-    if (objective != EINSUM_SIZE && objective != EINSUM_WRITE) return;
+    weft_einsum_minimize objective = tree->tariff.objective;
+    if (objective != WEFT_EINSUM_SIZE && objective != WEFT_EINSUM_WRITE) return;
     tree->tariff.share = share;
     for (uint32_t node = tree->leaf_count; node < tree->node_count; node++) fill_price(tree, node);
 }
@@ -360,9 +360,11 @@ einsum_cost einsum_tree_cost(const einsum_tree *tree)
         if (m->volume > largest) largest = m->volume;
     }
     switch (tree->tariff.objective) {
-    case EINSUM_SIZE: return (einsum_cost){largest, work};
-    case EINSUM_WRITE: return (einsum_cost){written, largest};
-    case EINSUM_TIME: price += (tree->leaf_count - 1) * exp2(tree->score->machine.log2_overhead - tree->shift); break;
+    case WEFT_EINSUM_SIZE: return (einsum_cost){largest, work};
+    case WEFT_EINSUM_WRITE: return (einsum_cost){written, largest};
+    case WEFT_EINSUM_TIME:
+        price += (tree->leaf_count - 1) * exp2(tree->score->machine.log2_overhead - tree->shift);
+        break;
     default: break;
     }
     return (einsum_cost){price, largest};

@@ -49,7 +49,7 @@ typedef void (*einsum_tree_scale)(const einsum_tree *tree, const einsum_rotation
  * the same number of steps, and differences shall be seen.
  */
 typedef struct einsum_tariff {
-    einsum_objective objective;
+    weft_einsum_minimize objective;
     double combo;
     double seconds[EINSUM_RATES]; /* of a multiplication */
     double transfer;              /* seconds of an element */
@@ -119,7 +119,7 @@ static inline uint64_t *einsum_tree_legs(const einsum_tree *tree, uint32_t node)
 static inline double einsum_tariff_price(const einsum_tariff *tariff, double a, double b, double result, double work)
 {
     switch (tariff->objective) {
-    case EINSUM_TIME: {
+    case WEFT_EINSUM_TIME: {
         double largest = a > b ? a : b;
         if (result > largest) largest = result;
         double compute =
@@ -127,10 +127,10 @@ static inline double einsum_tariff_price(const einsum_tariff *tariff, double a, 
         double move = (a + b + result) * tariff->transfer;
         return compute > move ? compute : move;
     }
-    case EINSUM_SIZE:
-    case EINSUM_WRITE: return result + tariff->share * work;
-    case EINSUM_COMBO: return work + tariff->combo * result;
-    case EINSUM_FLOPS: break;
+    case WEFT_EINSUM_SIZE:
+    case WEFT_EINSUM_WRITE: return result + tariff->share * work;
+    case WEFT_EINSUM_COMBO: return work + tariff->combo * result;
+    case WEFT_EINSUM_FLOPS: break;
     }
     return work;
 }
