@@ -11,7 +11,8 @@
 typedef struct einsum_slicing {
     double log2_size; /* of the largest result, leaves left out; INFINITY: any */
     double log2_peak; /* elements of all results live at once, those kept over the loop included; INFINITY: any */
-    uint64_t moves;   /* of annealing, in all */
+    uint64_t moves;   /* of annealing, in all; with a deadline a guess: rounds go on until then */
+    size_t threads;   /* 0 as 1; the result does not depend on it, but for a deadline */
     einsum_random random;
     einsum_stop stop;
 } einsum_slicing;
