@@ -2,6 +2,7 @@
 /* Tensors as values: what can be asked of them, and the one way to trace them. */
 #include "lib/trace.h"
 #include <stdio.h>
+#include <weft/inspect.h>
 #include <string.h>
 #include "lib/text.h"
 
@@ -43,6 +44,44 @@ weft_extent weft_tensor_extent(weft_tensor tensor, int64_t axis)
     int64_t rank = (int64_t)shape.rank;
     if (axis < -rank || axis >= rank) return weft_extent_invalid(tensor.graph);
     return shape.extents[axis < 0 ? axis + rank : axis];
+}
+
+/* ---- the node that made it ---- */
+
+static const weft_node *node_of(weft_tensor tensor)
+{
+    return weft_tensor_is_valid(tensor) ? &tensor.graph->nodes[tensor.node] : NULL;
+}
+
+const weft_op_def *weft_tensor_op(weft_tensor tensor)
+{
+    const weft_node *node = node_of(tensor);
+    return node == NULL ? NULL : node->op;
+}
+
+size_t weft_tensor_input_count(weft_tensor tensor)
+{
+    const weft_node *node = node_of(tensor);
+    return node == NULL ? 0 : node->input_count;
+}
+
+weft_tensor weft_tensor_input(weft_tensor tensor, size_t input)
+{
+    const weft_node *node = node_of(tensor);
+    if (node == NULL || input >= node->input_count) return weft_tensor_failed(tensor.graph);
+    return (weft_tensor){tensor.graph, node->inputs[input].node, node->inputs[input].output};
+}
+
+const weft_attr *weft_tensor_attrs(weft_tensor tensor)
+{
+    const weft_node *node = node_of(tensor);
+    return node == NULL ? NULL : node->attrs;
+}
+
+const char *weft_tensor_name(weft_tensor tensor)
+{
+    const weft_node *node = node_of(tensor);
+    return node == NULL ? NULL : node->name;
 }
 
 void weft_tensor_set_name(weft_tensor tensor, const char *name)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans as callers see them. */
 #include "labels.h"
+#include "op.h"
 #include "request.h"
-#include "slices.h"
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <weft/inspect.h>
 
 /* ---- making one ---- */
 
@@ -38,9 +39,10 @@ static weft_status *fill_shape(weft_einsum_plan *plan)
     if (shape == NULL) return weft_status_out_of_memory();
     bool overflow = false, empty = false;
     for (size_t i = 0; i < output.count; i++) {
-        weft_extent_is_static(x->extents[output.items[i]], &shape[i]);
-        empty = empty || shape[i] == 0;
-        overflow = overflow || __builtin_mul_overflow(elements, shape[i], &elements);
+        bool known = weft_extent_is_static(x->extents[output.items[i]], &shape[i]);
+        empty = empty || (known && shape[i] == 0);
+        overflow = overflow || (known && __builtin_mul_overflow(elements, shape[i], &elements));
+        if (!known) shape[i] = -1;
     }
     plan->shape = (weft_ints){output.count, shape};
     if (!overflow || empty) return NULL;
@@ -129,18 +131,19 @@ static void add_step(bill *b, einsum_step step, double turns)
 static weft_status *add_steps(weft_einsum_plan *plan, einsum_walk *walk, bill *b)
 {
     einsum_expression *x = &plan->expression;
-    einsum_slices slices = {.arena = &x->arena,
-                            .problem = &x->problem,
-                            .pairs = x->pairs,
-                            .results = walk->values,
-                            .extents = x->extents,
-                            .sliced = x->sliced};
-    WEFT_TRY(einsum_slices_init(&slices));
-    double turns = einsum_slices_turns(&slices);
+    einsum_slices *slices = &plan->slices;
+    *slices = (einsum_slices){.arena = &x->arena,
+                              .problem = &x->problem,
+                              .pairs = x->pairs,
+                              .results = walk->values,
+                              .extents = x->extents,
+                              .sliced = x->sliced};
+    WEFT_TRY(einsum_slices_init(slices));
+    double turns = einsum_slices_turns(slices);
     for (size_t k = 0; k + 1 < x->problem.operand_count; k++) {
         size_t value = walk->value_count;
         if (!einsum_walk_join(walk, x->pairs[k])) return weft_status_out_of_memory();
-        add_step(b, einsum_slices_step(&slices, value, walk->step), slices.inside[value] ? turns : 0);
+        add_step(b, einsum_slices_step(slices, value, walk->step), slices->inside[value] ? turns : 0);
     }
     return NULL;
 }
@@ -164,38 +167,87 @@ static weft_status *fill_values(weft_einsum_plan *plan, const einsum_planner *pl
     return NULL;
 }
 
-static weft_status *fill(weft_einsum_plan *plan, const char *text, size_t operand_count, const weft_ints *shapes,
-                         const weft_einsum_options *options)
+/* Finds the order of a reduced expression, and fills the plan from it. */
+static weft_status *fill_plan(weft_einsum_plan *plan, const einsum_policy *policy, weft_dtype dtype)
 {
-    einsum_request request;
-    weft_shape *extents;
-    einsum_expression *x = &plan->expression;
-    WEFT_TRY(copy_shapes(plan, operand_count, shapes, &extents));
-    WEFT_TRY(einsum_request_fill(x, text, operand_count, extents, options, &request));
-    plan->equation = request.equation;
-    WEFT_TRY(einsum_expression_reduce(x));
-    WEFT_TRY(einsum_expression_order(x, &request.policy, request.dtype));
+    WEFT_TRY(einsum_expression_order(&plan->expression, policy, dtype));
     WEFT_TRY(fill_shape(plan));
     WEFT_TRY(fill_path(plan));
     WEFT_TRY(fill_ssa(plan));
     WEFT_TRY(fill_sliced(plan));
     WEFT_TRY(fill_nested(plan));
-    return fill_values(plan, &request.policy.planner, request.dtype);
+    return fill_values(plan, &policy->planner, dtype);
 }
 
-weft_status *weft_einsum_plan_create(const weft_allocator *allocator, const char *text, size_t operand_count,
-                                     const weft_ints *shapes, const weft_einsum_options *options,
-                                     weft_einsum_plan **out_plan)
+/* What a plan is made from: a caller's request, or a node. */
+typedef struct plan_source {
+    const char *text;
+    size_t operand_count;
+    const weft_ints *shapes;
+    const weft_einsum_options *options;
+    weft_tensor node;
+} plan_source;
+
+static weft_status *fill_from_request(weft_einsum_plan *plan, const plan_source *source)
+{
+    einsum_request request;
+    weft_shape *extents;
+    einsum_expression *x = &plan->expression;
+    WEFT_TRY(copy_shapes(plan, source->operand_count, source->shapes, &extents));
+    WEFT_TRY(einsum_request_fill(x, source->text, source->operand_count, extents, source->options, &request));
+    plan->equation = request.equation;
+    WEFT_TRY(einsum_expression_reduce(x));
+    return fill_plan(plan, &request.policy, request.dtype);
+}
+
+static weft_status *fill_from_node(weft_einsum_plan *plan, const plan_source *source)
+{
+    einsum_policy policy;
+    einsum_expression *x = &plan->expression;
+    const weft_attr *attrs = weft_tensor_attrs(source->node);
+    size_t count = weft_tensor_input_count(source->node);
+    weft_shape *shapes = einsum_arena_allocate(&x->arena, count, sizeof *shapes);
+    if (shapes == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < count; i++) shapes[i] = weft_tensor_shape(weft_tensor_input(source->node, i));
+    WEFT_TRY(einsum_op_read(x, attrs, count, shapes, NULL, &policy));
+    plan->equation = attrs[EINSUM_ATTR_EQUATION].data;
+    if (policy.kind == EINSUM_POLICY_AUTO && count > 2 && !einsum_expression_is_static(x))
+        return weft_status_create(x->arena.allocator, WEFT_UNSUPPORTED, "weft_einsum_plan_create_tensor",
+                                  "einsum: the order of \"%.200s\" is found at the run, from extents that are symbols",
+                                  plan->equation);
+    return fill_plan(plan, &policy, weft_tensor_dtype(source->node));
+}
+
+static weft_status *create(const weft_allocator *allocator, const plan_source *source,
+                           weft_status *(*fill)(weft_einsum_plan *plan, const plan_source *source),
+                           weft_einsum_plan **out_plan)
 {
     einsum_expression expression;
     einsum_expression_init(&expression, allocator);
     weft_einsum_plan *plan = einsum_arena_allocate(&expression.arena, 1, sizeof *plan);
     if (plan == NULL) return weft_status_out_of_memory();
     plan->expression = expression;
-    weft_status *status = fill(plan, text, operand_count, shapes, options);
+    weft_status *status = fill(plan, source);
     if (status == NULL) *out_plan = plan;
     else weft_einsum_plan_destroy(plan);
     return status;
+}
+
+weft_status *weft_einsum_plan_create(const weft_allocator *allocator, const char *text, size_t operand_count,
+                                     const weft_ints *shapes, const weft_einsum_options *options,
+                                     weft_einsum_plan **out_plan)
+{
+    plan_source source = {.text = text, .operand_count = operand_count, .shapes = shapes, .options = options};
+    return create(allocator, &source, fill_from_request, out_plan);
+}
+
+weft_status *weft_einsum_plan_create_tensor(const weft_allocator *allocator, weft_tensor tensor,
+                                            weft_einsum_plan **out_plan)
+{
+    if (weft_tensor_op(tensor) == &einsum_op)
+        return create(allocator, &(plan_source){.node = tensor}, fill_from_node, out_plan);
+    return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_einsum_plan_create_tensor",
+                              "einsum: the tensor is none that an einsum made");
 }
 
 weft_status *weft_einsum_plan_create_labels(const weft_allocator *allocator, size_t operand_count,

@@ -40,6 +40,11 @@ weft_ints weft_einsum_plan_sliced(const weft_einsum_plan *plan)
     return plan->sliced;
 }
 
+const char *weft_einsum_plan_equation(const weft_einsum_plan *plan)
+{
+    return plan->equation;
+}
+
 weft_ints weft_einsum_plan_ssa(const weft_einsum_plan *plan)
 {
     return plan->ssa;
@@ -82,46 +87,106 @@ static double size_of(const einsum_problem *problem, einsum_labels labels)
 
 static bool has_label(einsum_labels labels, uint32_t label)
 {
-    for (size_t i = 0; i < labels.count; i++)
-        if (labels.items[i] == label) return true;
-    return false;
+    return einsum_labels_find(labels, label) < labels.count;
 }
 
-weft_einsum_value weft_einsum_plan_value(const weft_einsum_plan *plan, size_t value)
+/* log2 of the multiplications of the whole step. */
+static double work_of(const weft_einsum_plan *plan, einsum_pair pair)
 {
     const einsum_problem *problem = &plan->expression.problem;
-    einsum_labels labels = plan->values[value];
-    weft_einsum_value result = {.rank = labels.count, .log2_size = size_of(problem, labels)};
-    if (value < problem->operand_count) return result;
-    einsum_pair pair = plan->expression.pairs[value - problem->operand_count];
     einsum_labels a = plan->values[pair.a], b = plan->values[pair.b];
     double work = size_of(problem, a);
     for (size_t i = 0; i < b.count; i++)
         if (!has_label(a, b.items[i])) work += problem->log2_extents[b.items[i]];
+    return work;
+}
+
+/* Whether the step of `value` does sliced label number `i` one element at a time. */
+static bool is_sliced(const weft_einsum_plan *plan, size_t value, size_t i)
+{
+    size_t operands = plan->expression.problem.operand_count;
+    if (value < operands || !plan->slices.inside[value]) return false;
+    einsum_pair pair = plan->expression.pairs[value - operands];
+    uint32_t label = plan->expression.sliced.items[i];
+    return has_label(plan->values[pair.a], label) || has_label(plan->values[pair.b], label);
+}
+
+static size_t open_labels(const einsum_expression *x, einsum_labels labels)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < labels.count; i++) count += !weft_extent_is_static(x->extents[labels.items[i]], NULL);
+    return count;
+}
+
+weft_einsum_value weft_einsum_plan_value(const weft_einsum_plan *plan, size_t value)
+{
+    const einsum_expression *x = &plan->expression;
+    size_t operands = x->problem.operand_count;
+    einsum_labels labels = plan->values[value];
+    weft_einsum_value result = {.rank = labels.count, .open = open_labels(x, labels)};
+    einsum_step step = {.result = size_of(&x->problem, labels)};
+    result.log2_size = step.result;
+    if (value < operands) return result;
+    einsum_pair pair = x->pairs[value - operands];
+    step.work = work_of(plan, pair);
+    step = einsum_slices_step(&plan->slices, value, step);
+    for (size_t i = 0; i < x->sliced.count; i++) result.sliced += is_sliced(plan, value, i);
+    double turns = plan->slices.inside[value] ? einsum_slices_turns(&plan->slices) : 0;
     result.a = pair.a;
     result.b = pair.b;
-    result.log10_flops = work * log10(2);
+    result.log2_size = step.result;
+    result.log10_flops = (step.work + turns) * log10(2);
     return result;
+}
+
+/* A text that may be longer than its room. */
+typedef struct room {
+    char *text;
+    size_t size, used;
+} room;
+
+static void put(room *r, const char *format, ...) WEFT_FORMAT(2, 3);
+
+static void put(room *r, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    bool left = r->used < r->size;
+    r->used += (size_t)vsnprintf(left ? r->text + r->used : NULL, left ? r->size - r->used : 0, format, arguments);
+    va_end(arguments);
+}
+
+/* A name of a label behind others, or the first of them. */
+static void put_label(room *r, const einsum_network *network, uint32_t label)
+{
+    char name[EINSUM_LABEL_SIZE];
+    einsum_label_print(network->numbered, network->names[label], name);
+    size_t quotes = network->names[label] >= 0 && !network->numbered;
+    const char *before = !network->numbered ? "" : r->used == 0 ? "[" : " ";
+    put(r, "%s%.*s", before, (int)(strlen(name) - 2 * quotes), name + quotes);
+}
+
+static size_t end_labels(room *r, const einsum_network *network)
+{
+    put(r, "%s", !network->numbered ? "" : r->used == 0 ? "[]" : "]");
+    return r->used;
 }
 
 size_t weft_einsum_plan_print_labels(const weft_einsum_plan *plan, size_t value, char *out_text, size_t size)
 {
     const einsum_network *network = &plan->expression.network;
     einsum_labels labels = plan->values[value];
-    size_t used = 0;
-    if (size > 0) out_text[0] = '\0';
-    for (size_t i = 0; i < labels.count; i++) {
-        char name[EINSUM_LABEL_SIZE];
-        int64_t label = network->names[labels.items[i]];
-        einsum_label_print(network->numbered, label, name);
-        size_t quotes = label >= 0 && !network->numbered;
-        used += (size_t)snprintf(used < size ? out_text + used : NULL, used < size ? size - used : 0, "%s%.*s",
-                                 !network->numbered ? ""
-                                 : i == 0           ? "["
-                                                    : " ",
-                                 (int)(strlen(name) - 2 * quotes), name + quotes);
-    }
-    if (!network->numbered) return used;
-    return used + (size_t)snprintf(used < size ? out_text + used : NULL, used < size ? size - used : 0, "%s",
-                                   labels.count == 0 ? "[]" : "]");
+    room r = {out_text, size, 0};
+    for (size_t i = 0; i < labels.count; i++) put_label(&r, network, labels.items[i]);
+    return end_labels(&r, network);
+}
+
+size_t weft_einsum_plan_print_sliced(const weft_einsum_plan *plan, size_t value, char *out_text, size_t size)
+{
+    const einsum_network *network = &plan->expression.network;
+    einsum_labels sliced = plan->expression.sliced;
+    room r = {out_text, size, 0};
+    for (size_t i = 0; i < sliced.count; i++)
+        if (is_sliced(plan, value, i)) put_label(&r, network, sliced.items[i]);
+    return end_labels(&r, network);
 }

@@ -3,6 +3,7 @@
 #define EINSUM_REQUEST_H
 /* What a caller asks for, checked: an expression over operands of given shapes, and how to contract it. */
 #include "expression.h"
+#include "slices.h"
 #include <weft/einsum.h>
 
 /* A plan keeps the expression it was made for, to be told from others. */
@@ -12,6 +13,7 @@ struct weft_einsum_plan {
     weft_ints path, ssa, sliced, shape;
     const char *order, *nested;
     const einsum_labels *values; /* operands as the problem has them, then results */
+    einsum_slices slices;        /* which steps are done in turns */
     double seconds, log10_flops, log2_size;
 };
 

@@ -95,6 +95,17 @@ typedef struct weft_outline_region {
 weft_status *weft_outline_create(const weft_program *program, const weft_outline **out_outline) WEFT_MUST_USE;
 void weft_outline_destroy(const weft_outline *outline);
 
+/* ---- graphs as they are traced ---- */
+
+/* The op that made `tensor`, its operands, and its attributes in the order of the op's schema; they live as long as the
+ * graph. NULL, 0 and a failed tensor for a failed tensor and past the last input. */
+const weft_op_def *weft_tensor_op(weft_tensor tensor);
+size_t weft_tensor_input_count(weft_tensor tensor);
+weft_tensor weft_tensor_input(weft_tensor tensor, size_t input);
+const weft_attr *weft_tensor_attrs(weft_tensor tensor);
+/* The name it was given; NULL when it has none. */
+const char *weft_tensor_name(weft_tensor tensor);
+
 /* ---- ops ---- */
 
 /* Built-in op number `index`, in the order of the table; NULL past its end. */

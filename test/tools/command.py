@@ -5,7 +5,7 @@ import xml.etree.ElementTree
 
 from support import FAILED, MISUSED, OK, Command, load, main
 
-FORMATS = "graph|loops|scheduled|llvm|asm|ptx"
+FORMATS = "graph|trees|loops|scheduled|llvm|asm|ptx"
 
 
 class General(Command):

@@ -3,8 +3,10 @@
 import ast
 import json
 import math
+import re
 import xml.etree.ElementTree
 
+import support
 from support import FAILED, MISUSED, OK, Command, load, main
 
 CHAIN = {"inputs": [[0, 1], [1, 2], [2, 3], [3, 4]], "output": [0, 4], "sizes": [2, 3, 4, 5, 6]}
@@ -182,6 +184,82 @@ class Run(Instances):
             self.assertEqual(status, OK)
             self.assertEqual(len(stats["check_order"].split("-")) - 1, steps)
             self.assertEqual(stats["check_order"] == stats["order"], steps < 2)
+
+
+NODES = """weft 0.1
+symbol n in [1, 1024]
+graph {
+  %a = input() {name = "a", dtype = f32, shape = [2, 3]}
+  %b = input() {name = "b", dtype = f32, shape = [3, 4]}
+  %c = input() {name = "c", dtype = f32, shape = [4, 5]}
+  %d = input() {name = "d", dtype = f32, shape = [5, n]}
+  %auto = einsum.einsum(%a, %b, %c) {equation = "ij,jk,kl->il", order = "auto", path = [], sliced = [], planner = "flops seed=7"}
+  %path = einsum.einsum(%a, %b, %c) {equation = "ij,jk,kl->il", order = "path", path = [1, 2, 0, 1], sliced = [107], planner = ""}
+  %left = einsum.einsum(%b, %c, %d) {equation = "ij,jk,kl->il", order = "left", path = [], sliced = [], planner = ""}
+  %late = einsum.einsum(%b, %c, %d) {equation = "ij,jk,kl->il", order = "auto", path = [], sliced = [], planner = ""}
+  %unused = einsum.einsum(%a) {equation = "ij->ji", order = "auto", path = [], sliced = [], planner = ""}
+  %loop = fold(%d) {trips = 4, carried = 1} body (%i : i64[], %x : f32[5, n]) {
+    %0 = einsum.einsum(%x) {equation = "ij->ij", order = "auto", path = [], sliced = [], planner = ""}
+    %1 = add(%0, %x)
+    yield %1
+  }
+  return a = %auto, p = %path, l = %left, late = %late, f = %loop
+}
+"""
+TREES = """ij,jk,kl->il: multiplies 10^1.81, largest 2^3.322, predicted MS
+li  size 2^3.322, multiplies 10^1.60
+|- 2: kl  size 2^4.322
+`- ki  size 2^3, multiplies 10^1.38
+   |- 1: jk  size 2^3.585
+   `- 0: ij  size 2^2.585
+ij,jk,kl->il: multiplies 10^1.95, largest 2^3.907, predicted MS, 1 label sliced
+il  size 2^3.322, multiplies 10^1.48
+|- 0: ij  size 2^2.585
+`- jl  size 2^3.907, multiplies 10^1.78, sliced k
+   |- 1: jk  size 2^3.585
+   `- 2: kl  size 2^4.322
+ij,jk,kl->il: multiplies 10^1.88, largest 2^3.907, predicted MS
+il  size 2^1.585 and 1 open, multiplies 10^1.18
+|- ik  size 2^3.907, multiplies 10^1.78
+|  |- 0: ij  size 2^3.585
+|  `- 1: jk  size 2^4.322
+`- 2: kl  size 2^2.322 and 1 open
+einsum: the order of "ij,jk,kl->il" is found at the run, from extents that are symbols
+ij->ij: multiplies 10^0.00, largest 2^2.322, predicted MS
+0: ij  size 2^2.322 and 1 open
+"""
+
+
+class Trees(Instances):
+    """Einsum nodes of a graph with their orders."""
+    def setUp(self):
+        super().setUp()
+        (self.folder / "g.weft").write_text(NODES)
+
+    def test_text(self):
+        status, out, error = self.weft("opt", "g.weft", "--emit", "trees")
+        self.assertEqual((status, error), (OK, ""))
+        self.assertEqual(re.sub(r"predicted [0-9.e-]+ ms", "predicted MS", out), TREES)
+        (self.folder / "none.weft").write_text(support.GRAPH)
+        self.prints("", "opt", "none.weft", "--emit", "trees")
+
+    def test_pictures(self):
+        for end in ["svg", "html", "dot"]:
+            self.prints("", "view", "g.weft", "-o", f"g.{end}")
+        text = (self.folder / "g.svg").read_text()
+        root = xml.etree.ElementTree.fromstring(text)
+        texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+        for line in ["2^3.322, 10^1.60", "0: ij 2^2.585", "2^3.907, 10^1.78, sliced k", "2: kl 2^2.322 and 1 open",
+                     'einsum: the order of "ij,jk,kl->il" is found at the run, from extents that are symbols']:
+            self.assertIn(line, texts)
+        self.assertEqual(text.count('class="tree"'), 4)
+        lowest = max(float(y) for y in re.findall(r'translate\(0 ([0-9.]+)\)', text))
+        self.assertGreater(float(root.get("height")), lowest)
+        self.assertIn('class="tree"', (self.folder / "g.html").read_text())
+        dot = (self.folder / "g.dot").read_text()
+        self.assertEqual((dot.count("{"), dot.count("cluster_t")), (dot.count("}"), 5))
+        self.assertIn('t0_v4 [shape = box, label = "li\\n2^3.322, 10^1.60"];', dot)
+        self.assertIn("t0_v4 -> {t0_v2 t0_v3};", dot)
 
 
 class Failures(Instances):

@@ -400,6 +400,14 @@ static void check_value(const weft_einsum_plan *made, size_t value, const char *
     assert_true(fabs(found.log10_flops - log10((double)flops)) < 1e-12);
 }
 
+static void check_sliced(const weft_einsum_plan *made, size_t value, const char *labels)
+{
+    char text[32];
+    assert_int_equal(weft_einsum_plan_print_sliced(made, value, text, sizeof text), strlen(labels));
+    assert_string_equal(text, labels);
+    assert_int_equal(weft_einsum_plan_value(made, value).sliced, strlen(labels));
+}
+
 static void read_values(void **state)
 {
     (void)state;
@@ -425,6 +433,52 @@ static void read_values(void **state)
     weft_einsum_plan_destroy(made);
     weft_test_fails(weft_einsum_plan_create_labels(NULL, 3, labels, WEFT_INTS(-1), given, &left, &made),
                     WEFT_INVALID_ARGUMENT, "label 0 of the output is -1, but labels are not negative");
+}
+
+static void plan_tensors(void **state)
+{
+    (void)state;
+    weft_graph *graph;
+    weft_einsum_plan *made;
+    const shapes three = SHAPES(DIMS(2, 3), DIMS(3, 4), DIMS(4, 5));
+    const weft_einsum_options sliced = {
+        .order = WEFT_EINSUM_PATH, .path = WEFT_INTS(1, 2, 0, 1), .sliced = WEFT_INTS('k', 'j')};
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_test_ok(weft_einsum_plan_create_tensor(NULL, trace(graph, "ij,jk,kl->il", three, false, &sliced), &made));
+    assert_string_equal(weft_einsum_plan_equation(made), "ij,jk,kl->il");
+    check_value(made, 1, "jk", 12, 1);
+    check_value(made, 3, "jl", 5, 60);
+    check_value(made, 4, "il", 10, 120);
+    check_sliced(made, 1, "");
+    check_sliced(made, 3, "kj");
+    check_sliced(made, 4, "j");
+    assert_true(fabs(weft_einsum_plan_log10_flops(made) - log10(180)) < 1e-12);
+    weft_einsum_plan_destroy(made);
+    weft_graph_destroy(graph);
+}
+
+static void plan_symbolic_tensors(void **state)
+{
+    (void)state;
+    weft_graph *graph;
+    weft_einsum_plan *made;
+    const shapes three = SHAPES(DIMS(0, 0), DIMS(0, 0), DIMS(0, 0));
+    const weft_einsum_options left = {.order = WEFT_EINSUM_LEFT};
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_tensor known = trace(graph, "ij,jk,kl->il", three, true, &left);
+    weft_test_ok(weft_einsum_plan_create_tensor(NULL, known, &made));
+    assert_string_equal(weft_einsum_plan_nested(made), "((0,1),2)");
+    assert_int_equal(weft_einsum_plan_value(made, 4).open, 2);
+    check_ints(weft_einsum_plan_shape(made), WEFT_INTS(-1, -1));
+    weft_einsum_plan_destroy(made);
+    weft_tensor late = weft_einsum(
+        "ij,jk,kl->il",
+        WEFT_TENSORS(weft_tensor_input(known, 0), weft_tensor_input(known, 1), weft_tensor_input(known, 2)), NULL);
+    weft_test_fails(weft_einsum_plan_create_tensor(NULL, late, &made), WEFT_UNSUPPORTED,
+                    "the order of \"ij,jk,kl->il\" is found at the run, from extents that are symbols");
+    weft_test_fails(weft_einsum_plan_create_tensor(NULL, weft_tensor_input(known, 0), &made), WEFT_INVALID_ARGUMENT,
+                    "the tensor is none that an einsum made");
+    weft_graph_destroy(graph);
 }
 
 static void count_costs(void **state)
@@ -649,6 +703,8 @@ int main(void)
         cmocka_unit_test(count_costs),
         cmocka_unit_test(convert_orders),
         cmocka_unit_test(read_values),
+        cmocka_unit_test(plan_tensors),
+        cmocka_unit_test(plan_symbolic_tensors),
         cmocka_unit_test(plan_well),
         cmocka_unit_test(use_trees),
         cmocka_unit_test(lower_to_primitives),

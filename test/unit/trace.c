@@ -575,6 +575,25 @@ static void tensors_of_two_graphs_do_not_mix(void **state)
     weft_graph_destroy(other);
 }
 
+static void nodes_can_be_read(void **state)
+{
+    (void)state;
+    weft_tensor x = f.y, failed = weft_tensor_failed(f.graph);
+    weft_tensor y = weft_reduce_sum(weft_add(x, x), WEFT_INTS(1), false);
+    weft_tensor_set_name(y, "total");
+    assert_string_equal(weft_tensor_op(y)->name, "reduce_sum");
+    assert_int_equal(weft_tensor_attrs(y)[0].ints.items[0], 1);
+    assert_string_equal(weft_tensor_name(y), "total");
+    assert_int_equal(weft_tensor_input_count(weft_tensor_input(y, 0)), 2);
+    assert_int_equal(weft_tensor_input(weft_tensor_input(y, 0), 1).node, x.node);
+    assert_false(weft_tensor_is_valid(weft_tensor_input(y, 1)));
+    assert_null(weft_tensor_op(failed));
+    assert_null(weft_tensor_attrs(failed));
+    assert_null(weft_tensor_name(failed));
+    assert_int_equal(weft_tensor_input_count(failed), 0);
+    assert_false(weft_tensor_is_valid(weft_tensor_input(failed, 0)));
+}
+
 static void nothing_without_a_graph(void **state)
 {
     (void)state;
@@ -682,6 +701,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         UNIT(leaves_have_their_types),
+        UNIT(nodes_can_be_read),
         UNIT(shapes_take_numbers),
         UNIT(leaves_refuse),
         UNIT(zero_extents_may_sit_beside_huge_ones),

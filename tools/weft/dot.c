@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "picture.h"
 
-static void print_quoted(const char *text, FILE *file)
+void weft_picture_print_quoted(const char *text, FILE *file)
 {
     fputc('"', file);
     for (; *text != 0; text++) {
@@ -20,7 +20,7 @@ static void print_node(const weft_picture *picture, const char *prefix, size_t n
     weft_picture_label(picture, n, label, sizeof label);
     fprintf(file, "    %sn%zu [shape=%s%s, label=", prefix, n, boundary ? "oval" : "box",
             repeated ? ", style=dashed" : "");
-    print_quoted(label, file);
+    weft_picture_print_quoted(label, file);
     fputs("]\n", file);
 }
 
@@ -31,7 +31,7 @@ static void print_box(const weft_picture *picture, const char *prefix, size_t b,
     if (drawn) {
         weft_picture_box_label(picture, b, label, sizeof label);
         fprintf(file, "  subgraph cluster_%s%zu {\n    label=", prefix, b);
-        print_quoted(label, file);
+        weft_picture_print_quoted(label, file);
         fputc('\n', file);
     }
     for (size_t n = 0; n < picture->node_count; n++)
@@ -47,7 +47,7 @@ static void print_picture(const weft_picture *picture, const char *prefix, FILE 
     for (uint32_t n = 0; n < picture->node_count; n++) {
         for (size_t i = 0; weft_picture_edge_find(picture, n, i, &edge); i++) {
             fprintf(file, "  %sn%u -> %sn%u [label=", prefix, (unsigned)edge.from, prefix, (unsigned)edge.to);
-            print_quoted(edge.type, file);
+            weft_picture_print_quoted(edge.type, file);
             fputs("]\n", file);
         }
     }
@@ -55,7 +55,7 @@ static void print_picture(const weft_picture *picture, const char *prefix, FILE 
         char inner[256];
         snprintf(inner, sizeof inner, "%.200sr%zu_", prefix, i);
         fprintf(file, "  subgraph cluster_%s {\n    label=", inner);
-        print_quoted(picture->regions[i].title, file);
+        weft_picture_print_quoted(picture->regions[i].title, file);
         fputc('\n', file);
         print_picture(&picture->regions[i], inner, file);
         fputs("  }\n", file);
@@ -66,5 +66,6 @@ void weft_picture_print_dot(const weft_picture *picture, FILE *file)
 {
     fputs("digraph program {\n  node [fontname=monospace]\n  edge [fontname=monospace, fontsize=10]\n", file);
     print_picture(picture, "", file);
+    if (picture->forest != NULL) weft_forest_print_dot(picture->forest, file);
     fputs("}\n", file);
 }

@@ -45,14 +45,24 @@ weft_status *weft_draw_check(const char *option, const char *path)
     return weft_misuse("%s takes a file that ends in .svg, .dot or .html, not '%s'", option, path);
 }
 
-weft_status *weft_draw_save(const weft_program *program, const weft_profile_table *profile, const char *path)
+static weft_status *save(drawing *d, const weft_outline *outline, weft_tensors outputs, const char *path)
 {
-    const struct format *format = find_format(path);
+    weft_forest forest;
+    WEFT_TRY(weft_picture_init(&d->picture, outline));
+    weft_status *status = weft_forest_init(&forest, outputs);
+    d->picture.forest = &forest;
+    if (status == NULL) status = weft_file_write(path, find_format(path)->print, d);
+    weft_forest_finish(&forest);
+    return status;
+}
+
+weft_status *weft_draw_save(const weft_program *program, const weft_module *module, const weft_profile_table *profile,
+                            const char *path)
+{
     const weft_outline *outline;
     drawing d = {.profile = profile};
     WEFT_TRY(weft_outline_create(program, &outline));
-    weft_status *status = weft_picture_init(&d.picture, outline);
-    if (status == NULL) status = weft_file_write(path, format->print, &d);
+    weft_status *status = save(&d, outline, module->outputs, path);
     weft_picture_finish(&d.picture);
     weft_outline_destroy(outline);
     return status;

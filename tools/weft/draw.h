@@ -7,7 +7,8 @@
 
 /* Refuses, as a misuse of `option`, a name that ends otherwise. */
 weft_status *weft_draw_check(const char *option, const char *path) WEFT_MUST_USE;
-/* Draws into a file that was checked. `profile`, of runs of the same program, may be NULL; pages alone show it. */
-weft_status *weft_draw_save(const weft_program *program, const weft_profile_table *profile,
+/* Draws into a file that was checked, with the contraction trees of the graph that `program` was compiled from.
+ * `profile`, of runs of the same program, may be NULL; pages alone show it. */
+weft_status *weft_draw_save(const weft_program *program, const weft_module *module, const weft_profile_table *profile,
                             const char *path) WEFT_MUST_USE;
 #endif

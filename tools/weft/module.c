@@ -13,14 +13,8 @@ weft_status *weft_module_load(const char *path, const weft_plugins *plugins, wef
     return status;
 }
 
-weft_status *weft_program_load(const char *path, const weft_plugins *plugins, const char *passes,
-                               weft_program **out_program)
+weft_status *weft_module_compile(const weft_module *module, const char *passes, weft_program **out_program)
 {
     weft_policy policy = {.size = sizeof policy, .passes = passes};
-    weft_module *module;
-    WEFT_TRY(weft_module_load(path, plugins, &module));
-    weft_status *status =
-        weft_compile_named(module->graph, module->outputs, module->output_names, &policy, out_program);
-    weft_module_destroy(module);
-    return status;
+    return weft_compile_named(module->graph, module->outputs, module->output_names, &policy, out_program);
 }

@@ -6,7 +6,7 @@
 #include "plugins.h"
 
 weft_status *weft_module_load(const char *path, const weft_plugins *plugins, weft_module **out_module) WEFT_MUST_USE;
-/* Loads and compiles; `passes` as in weft_policy. */
-weft_status *weft_program_load(const char *path, const weft_plugins *plugins, const char *passes,
-                               weft_program **out_program) WEFT_MUST_USE;
+/* `passes` as in weft_policy. */
+weft_status *weft_module_compile(const weft_module *module, const char *passes,
+                                 weft_program **out_program) WEFT_MUST_USE;
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <weft/inspect.h>
 #include "command.h"
+#include "forest.h"
 #include "module.h"
 
 static const char *const formats[] = {
@@ -26,13 +27,33 @@ static weft_status *emit(const weft_program *program, const char *format)
     return NULL;
 }
 
-static weft_status *run_program(const weft_arguments *arguments, const weft_plugins *plugins)
+static weft_status *emit_trees(const weft_module *module)
+{
+    weft_forest forest;
+    weft_status *status = weft_forest_init(&forest, module->outputs);
+    if (status == NULL) status = weft_forest_print_text(&forest, stdout);
+    weft_forest_finish(&forest);
+    return status;
+}
+
+static weft_status *run_module(const weft_arguments *arguments, const weft_module *module)
 {
     const char *passes = weft_arguments_text(arguments, "--passes", NULL);
+    const char *format = weft_arguments_text(arguments, "--emit", "graph");
     weft_program *program;
-    WEFT_TRY(weft_program_load(arguments->operands[0], plugins, passes, &program));
-    weft_status *status = emit(program, weft_arguments_text(arguments, "--emit", "graph"));
+    if (strcmp(format, "trees") == 0) return emit_trees(module);
+    WEFT_TRY(weft_module_compile(module, passes, &program));
+    weft_status *status = emit(program, format);
     weft_program_release(program);
+    return status;
+}
+
+static weft_status *run_plugins(const weft_arguments *arguments, const weft_plugins *plugins)
+{
+    weft_module *module;
+    WEFT_TRY(weft_module_load(arguments->operands[0], plugins, &module));
+    weft_status *status = run_module(arguments, module);
+    weft_module_destroy(module);
     return status;
 }
 
@@ -40,14 +61,14 @@ static weft_status *run(const weft_arguments *arguments)
 {
     weft_plugins plugins;
     weft_status *status = weft_plugins_init(&plugins, arguments);
-    if (status == NULL) status = run_program(arguments, &plugins);
+    if (status == NULL) status = run_plugins(arguments, &plugins);
     weft_plugins_finish(&plugins);
     return status;
 }
 
 static const weft_option options[] = {
     {"--passes", WEFT_OPTION_TEXT, "a,b,c", "these passes in this order (the standard pipeline)"},
-    {"--emit", WEFT_OPTION_CHOICE, "graph|loops|scheduled|llvm|asm|ptx", "what to print (graph)"},
+    {"--emit", WEFT_OPTION_CHOICE, "graph|trees|loops|scheduled|llvm|asm|ptx", "what to print (graph)"},
     WEFT_PLUGIN_OPTION,
 };
 
@@ -55,7 +76,8 @@ const weft_command weft_command_opt = {
     .name = "opt",
     .operands = " GRAPH.weft [OPTION ...]",
     .summary = "optimise a graph and print it, or the code made from it",
-    .detail = "The passes are lower, canonicalize, contract, simplify and arrange, the pipeline in this order.",
+    .detail = "The passes are lower, canonicalize, contract, simplify and arrange, the pipeline in this order.\n"
+              "Trees are those of the einsums of the graph as it is given, with sizes.",
     .least = 1,
     .most = 1,
     .options = WEFT_OPTIONS(options),

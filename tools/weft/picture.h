@@ -4,6 +4,7 @@
 /* Pictures of programs: the nodes of an outline in boxes, one for each kernel, product, extension's op or region op. */
 #include <stdio.h>
 #include <weft/inspect.h>
+#include "forest.h"
 
 /* A node of the outline, or, from node_count on, an output. */
 typedef struct weft_picture_node {
@@ -30,6 +31,7 @@ typedef struct weft_picture {
     char title[160];              /* of a region: "body of step 2: fold"; empty for the program */
     size_t region_count;          /* of all folds, whiles and conds */
     struct weft_picture *regions; /* each a picture of its own, to be put below */
+    const weft_forest *forest;    /* trees to be put below these; NULL: none */
 } weft_picture;
 
 /* In pixels; BOW is how far an arrow goes aside that passes by nodes of its box. */
@@ -55,6 +57,8 @@ bool weft_picture_edge_find(const weft_picture *picture, uint32_t to, size_t i, 
 
 void weft_picture_print_dot(const weft_picture *picture, FILE *file);
 void weft_picture_print_svg(const weft_picture *picture, FILE *file);
+/* Prints `text` as a string of the DOT language. */
+void weft_picture_print_quoted(const char *text, FILE *file);
 /* Prints `text` with `&`, `<`, `>` and `"` as XML writes them. */
 void weft_picture_print_xml(const char *text, FILE *file);
 #endif

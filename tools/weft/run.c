@@ -173,16 +173,11 @@ static weft_status *write_outputs(const weft_arguments *arguments, const weft_se
 static weft_status *run_files(const weft_arguments *arguments, weft_session *session, file_list *inputs,
                               file_list *outputs)
 {
-    const char *view = weft_arguments_text(arguments, "--view", NULL);
-    if (view != NULL) WEFT_TRY(weft_draw_check("--view", view));
-    session->profiled = view != NULL;
     WEFT_TRY(fill_outputs(arguments, outputs));
     WEFT_TRY(load_inputs(arguments, inputs, session->inputs));
     WEFT_TRY(weft_session_run(session, arguments));
     WEFT_TRY(write_outputs(arguments, session, outputs));
-    WEFT_TRY(weft_session_report(session, arguments));
-    if (view != NULL) WEFT_TRY(weft_draw_save(session->program, &session->profile, view));
-    return weft_session_print_stats(session, arguments, NULL);
+    return weft_session_report(session, arguments);
 }
 
 static weft_status *run_module(const weft_arguments *arguments, const weft_module *module, weft_session *session)
@@ -193,15 +188,20 @@ static weft_status *run_module(const weft_arguments *arguments, const weft_modul
     inputs.files = calloc(inputs.count + 1, sizeof *inputs.files);
     outputs.files = calloc(outputs.count + 1, sizeof *outputs.files);
     bool fine = inputs.files != NULL && outputs.files != NULL;
+    const char *view = weft_arguments_text(arguments, "--view", NULL);
+    session->profiled = view != NULL;
     weft_status *status = fine ? run_files(arguments, session, &inputs, &outputs) : weft_status_out_of_memory();
     free(inputs.files);
     free(outputs.files);
-    return status;
+    if (status == NULL && view != NULL) status = weft_draw_save(session->program, module, &session->profile, view);
+    return status == NULL ? weft_session_print_stats(session, arguments, NULL) : status;
 }
 
 static weft_status *run_session(const weft_arguments *arguments, const weft_plugins *plugins, weft_session *session)
 {
     weft_module *module;
+    const char *view = weft_arguments_text(arguments, "--view", NULL);
+    if (view != NULL) WEFT_TRY(weft_draw_check("--view", view));
     WEFT_TRY(weft_module_load(arguments->operands[0], plugins, &module));
     weft_status *status = weft_session_init(session, arguments, plugins);
     if (status == NULL) status = run_module(arguments, module, session);

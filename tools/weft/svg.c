@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "picture.h"
+#include <math.h>
 #include <string.h>
 
 /* Of the line above the picture of a region. */
@@ -157,18 +158,33 @@ static double print_picture(const weft_picture *picture, double top, FILE *file)
     return top;
 }
 
+/* The whole with its trees, of the picture of a program. */
+static void measure(const weft_picture *picture, double *out_width, double *out_height)
+{
+    *out_width = whole_width(picture);
+    *out_height = whole_height(picture);
+    if (picture->forest == NULL) return;
+    *out_width = fmax(*out_width, weft_forest_width(picture->forest));
+    *out_height += weft_forest_height(picture->forest);
+}
+
 void weft_picture_print_svg(const weft_picture *picture, FILE *file)
 {
+    double width, height;
+    measure(picture, &width, &height);
     fprintf(file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\">\n",
-            whole_width(picture), whole_height(picture), whole_width(picture), whole_height(picture));
-    fputs("<style>text{font:12px monospace;fill:#112233}.node{text-anchor:middle}.title{font-style:italic;fill:#445566}"
-          ".type,.halo{text-anchor:middle;font-size:10px;fill:#774400}.halo{stroke:#ffffff;stroke-width:3px}"
-          ".edge{fill:none;stroke:#667788;marker-end:url(#tip)}</style>\n"
-          "<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" "
+            width, height, width, height);
+    fprintf(file,
+            "<style>text{font:12px monospace;fill:#112233}.node{text-anchor:middle}.title{font-style:italic;"
+            "fill:#445566}.type,.halo{text-anchor:middle;font-size:10px;fill:#774400}.halo{stroke:#ffffff;"
+            "stroke-width:3px}.edge{fill:none;stroke:#667788;marker-end:url(#tip)}%s</style>\n",
+            picture->forest == NULL ? "" : weft_tree_style);
+    fputs("<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" "
           "orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" fill=\"#667788\"/></marker></defs>\n"
           "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
           file);
-    print_picture(picture, 0, file);
+    double end = print_picture(picture, 0, file);
+    if (picture->forest != NULL) weft_forest_print_svg(picture->forest, end, file);
     fputs("</svg>\n", file);
 }

@@ -3,12 +3,21 @@
 #include "draw.h"
 #include "module.h"
 
-static weft_status *draw(const char *graph, const weft_plugins *plugins, const char *path)
+static weft_status *draw_module(const weft_module *module, const char *path)
 {
     weft_program *program;
-    WEFT_TRY(weft_program_load(graph, plugins, NULL, &program));
-    weft_status *status = weft_draw_save(program, NULL, path);
+    WEFT_TRY(weft_module_compile(module, NULL, &program));
+    weft_status *status = weft_draw_save(program, module, NULL, path);
     weft_program_release(program);
+    return status;
+}
+
+static weft_status *draw(const char *graph, const weft_plugins *plugins, const char *path)
+{
+    weft_module *module;
+    WEFT_TRY(weft_module_load(graph, plugins, &module));
+    weft_status *status = draw_module(module, path);
+    weft_module_destroy(module);
     return status;
 }
 
@@ -35,7 +44,9 @@ const weft_command weft_command_view = {
     .summary = "draw a graph as it is computed",
     .detail =
         "Boxes are the steps of a run: kernels around the ops they fuse, matrix products, extensions' ops. Arrows\n"
-        "carry types. Dashed ops are computed again by every step that reads them. Regions are drawn below. A page\n"
+        "carry types. Dashed ops are computed again by every step that reads them. Regions are drawn below, then\n"
+        "the tree of each einsum whose order is known, with the sizes of its values and what its steps multiply. A "
+        "page\n"
         "(.html) needs no network; it zooms, and tells more of what is under the pointer.",
     .least = 1,
     .most = 1,

@@ -120,6 +120,12 @@ weft_status *weft_einsum_plan_create_labels(const weft_allocator *allocator, siz
                                             const weft_ints *labels, weft_ints output, const weft_ints *shapes,
                                             const weft_einsum_options *options,
                                             weft_einsum_plan **out_plan) WEFT_MUST_USE;
+/* What contracts `tensor`, which weft_einsum or a .weft text made, and with what it costs. The order of AUTO is the one
+ * that compiling finds, but for one with a time budget; UNSUPPORTED where it is found at the run: of three operands or
+ * more, some of symbolic extents. With other orders a symbolic extent counts as one element, and is -1 in shapes. The
+ * graph must outlive the plan. INVALID_ARGUMENT for what is no einsum. */
+weft_status *weft_einsum_plan_create_tensor(const weft_allocator *allocator, weft_tensor tensor,
+                                            weft_einsum_plan **out_plan) WEFT_MUST_USE;
 void weft_einsum_plan_destroy(weft_einsum_plan *plan);
 /* Seconds that the model of the machine says the steps take. */
 double weft_einsum_plan_seconds(const weft_einsum_plan *plan);
@@ -136,6 +142,8 @@ weft_ints weft_einsum_plan_path(const weft_einsum_plan *plan);
 weft_ints weft_einsum_plan_ssa(const weft_einsum_plan *plan);
 /* The order as a tree of operand numbers, as options.nested takes it: "((0,2),1)"; "0" for one operand. */
 const char *weft_einsum_plan_nested(const weft_einsum_plan *plan);
+/* The expression as it was understood: "ij,jk->ik". */
+const char *weft_einsum_plan_equation(const weft_einsum_plan *plan);
 /* Labels that are done one element at a time, as options take them; none unless options asked for it. Costs and sizes
  * of steps are those of all turns together, and of one. */
 weft_ints weft_einsum_plan_sliced(const weft_einsum_plan *plan);
@@ -147,8 +155,10 @@ weft_ints weft_einsum_plan_shape(const weft_einsum_plan *plan);
 typedef struct weft_einsum_value {
     size_t a, b;        /* of a result: the values that its step joined */
     size_t rank;        /* labels it has */
-    double log2_size;   /* of its elements */
-    double log10_flops; /* of the multiplications of its step; 0 of an operand */
+    size_t open;        /* of them, those of symbolic extent */
+    size_t sliced;      /* labels that its step does one element at a time, summed ones among them */
+    double log2_size;   /* of its elements, of one turn if there are sliced labels */
+    double log10_flops; /* of the multiplications of its step, of all turns; 0 of an operand */
 } weft_einsum_value;
 
 size_t weft_einsum_plan_operand_count(const weft_einsum_plan *plan);
@@ -161,6 +171,8 @@ weft_einsum_value weft_einsum_plan_value(const weft_einsum_plan *plan, size_t va
 /* Writes the labels of a value as expressions do, "ik" or "[0 7]", those of an ellipsis as "...[0]". Writes at most
  * `size` bytes with the terminating NUL, like snprintf; returns the length of the whole text. */
 size_t weft_einsum_plan_print_labels(const weft_einsum_plan *plan, size_t value, char *out_text, size_t size);
+/* The same of the labels that its step does one element at a time. */
+size_t weft_einsum_plan_print_sliced(const weft_einsum_plan *plan, size_t value, char *out_text, size_t size);
 
 /* ---- caches of the symbolic node, one set for each executor ---- */
 

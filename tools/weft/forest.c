@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "forest.h"
+#include <stdlib.h>
+#include <string.h>
+#include <weft/inspect.h>
+#include "picture.h"
+
+/* Of the line above a tree; the characters of expressions that are shown. */
+enum { TITLE_HEIGHT = 28, EXPRESSION = 120 };
+
+/* ---- which nodes ---- */
+
+/* NULL when out of memory. */
+static weft_forest_item *add_item(weft_forest *forest)
+{
+    if (forest->count == forest->capacity) {
+        size_t capacity = 2 * forest->capacity + 4;
+        weft_forest_item *items = realloc(forest->items, capacity * sizeof *items);
+        if (items == NULL) return NULL;
+        forest->items = items;
+        forest->capacity = capacity;
+    }
+    weft_forest_item *item = &forest->items[forest->count++];
+    *item = (weft_forest_item){.plan = NULL};
+    return item;
+}
+
+/* "y = ij,jk,kl->il: multiplies 10^2.09, largest 2^3.6, predicted 0.004 ms, 2 labels sliced" */
+static void describe(weft_tensor tensor, const weft_einsum_plan *plan, char *out_text, size_t size)
+{
+    char expression[EXPRESSION + 4], sliced[40] = "";
+    const char *name = weft_tensor_name(tensor);
+    size_t count = weft_einsum_plan_sliced(plan).count;
+    weft_tree_cut(weft_einsum_plan_equation(plan), EXPRESSION, expression);
+    if (count > 0) snprintf(sliced, sizeof sliced, ", %zu label%s sliced", count, count == 1 ? "" : "s");
+    snprintf(out_text, size, "%.60s%s%s: multiplies 10^%.2f, largest 2^%.4g, predicted %.3g ms%s",
+             name == NULL ? "" : name, name == NULL ? "" : " = ", expression, weft_einsum_plan_log10_flops(plan),
+             weft_einsum_plan_log2_size(plan), 1e3 * weft_einsum_plan_seconds(plan), sliced);
+}
+
+static weft_status *add_einsum(weft_forest *forest, weft_tensor tensor)
+{
+    weft_forest_item *item = add_item(forest);
+    if (item == NULL) return weft_status_out_of_memory();
+    weft_status *status = weft_einsum_plan_create_tensor(NULL, tensor, &item->plan);
+    if (status != NULL && weft_status_code(status) == WEFT_UNSUPPORTED) {
+        weft_tree_cut(weft_status_message(status), sizeof item->title - 4, item->title);
+        weft_status_destroy(status);
+        return NULL;
+    }
+    WEFT_TRY(status);
+    describe(tensor, item->plan, item->title, sizeof item->title);
+    return weft_tree_init(&item->tree, item->plan);
+}
+
+static weft_status *add_results(weft_forest *forest, weft_tensors results);
+
+static weft_status *add_node(weft_forest *forest, weft_tensor tensor)
+{
+    const weft_op_def *op = weft_tensor_op(tensor);
+    const weft_attr *attrs = weft_tensor_attrs(tensor);
+    if (strcmp(op->name, "einsum.einsum") == 0) return add_einsum(forest, tensor);
+    for (size_t i = 0; i < op->attr_count; i++)
+        if (op->attrs[i].kind == WEFT_ATTR_REGION) WEFT_TRY(add_results(forest, attrs[i].region.results));
+    return NULL;
+}
+
+/* Operands have lower numbers than what reads them. */
+static void mark_needed(weft_tensors results, uint32_t count, bool *needed)
+{
+    for (size_t i = 0; i < results.count; i++) needed[results.items[i].node] = true;
+    for (uint32_t n = count; n-- > 0;) {
+        weft_tensor tensor = {results.items[0].graph, n, 0};
+        for (size_t i = 0; needed[n] && i < weft_tensor_input_count(tensor); i++)
+            needed[weft_tensor_input(tensor, i).node] = true;
+    }
+}
+
+static weft_status *add_results(weft_forest *forest, weft_tensors results)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < results.count; i++)
+        if (results.items[i].node >= count) count = results.items[i].node + 1;
+    bool *needed = calloc((size_t)count + 1, sizeof *needed);
+    if (needed == NULL) return weft_status_out_of_memory();
+    mark_needed(results, count, needed);
+    weft_status *status = NULL;
+    for (uint32_t n = 0; n < count && status == NULL; n++)
+        if (needed[n]) status = add_node(forest, (weft_tensor){results.items[0].graph, n, 0});
+    free(needed);
+    return status;
+}
+
+weft_status *weft_forest_init(weft_forest *forest, weft_tensors outputs)
+{
+    *forest = (weft_forest){0};
+    return add_results(forest, outputs);
+}
+
+void weft_forest_finish(weft_forest *forest)
+{
+    for (size_t i = 0; i < forest->count; i++) {
+        weft_tree_finish(&forest->items[i].tree);
+        weft_einsum_plan_destroy(forest->items[i].plan);
+    }
+    free(forest->items);
+    *forest = (weft_forest){0};
+}
+
+/* ---- what is written ---- */
+
+weft_status *weft_forest_print_text(const weft_forest *forest, FILE *file)
+{
+    for (size_t i = 0; i < forest->count; i++) {
+        const weft_forest_item *item = &forest->items[i];
+        fprintf(file, "%s\n", item->title);
+        if (item->plan != NULL) WEFT_TRY(weft_tree_print_text(&item->tree, file));
+    }
+    return NULL;
+}
+
+void weft_forest_print_dot(const weft_forest *forest, FILE *file)
+{
+    for (size_t i = 0; i < forest->count; i++) {
+        const weft_forest_item *item = &forest->items[i];
+        char prefix[32];
+        snprintf(prefix, sizeof prefix, "t%zu_", i);
+        fprintf(file, "  subgraph cluster_t%zu {\n    label=", i);
+        weft_picture_print_quoted(item->title, file);
+        fputc('\n', file);
+        if (item->plan != NULL) weft_tree_print_dot(&item->tree, prefix, file);
+        else fprintf(file, "  %snone [shape=plaintext, label=\"\"]\n", prefix);
+        fputs("  }\n", file);
+    }
+}
+
+void weft_forest_print_svg(const weft_forest *forest, double top, FILE *file)
+{
+    for (size_t i = 0; i < forest->count; i++) {
+        const weft_forest_item *item = &forest->items[i];
+        fprintf(file, "<text x=\"16\" y=\"%.1f\" class=\"title\">", top + TITLE_HEIGHT / 2.0);
+        weft_picture_print_xml(item->title, file);
+        fputs("</text>\n", file);
+        top += TITLE_HEIGHT;
+        if (item->plan == NULL) continue;
+        fprintf(file, "<g transform=\"translate(0 %.1f)\">\n", top);
+        weft_tree_print_svg(&item->tree, file);
+        fputs("</g>\n", file);
+        top += weft_tree_height(&item->tree);
+    }
+}
+
+double weft_forest_width(const weft_forest *forest)
+{
+    double widest = 0;
+    for (size_t i = 0; i < forest->count; i++) {
+        const weft_forest_item *item = &forest->items[i];
+        double title = (double)strlen(item->title) * WEFT_PICTURE_CHARACTER + 32;
+        double tree = item->plan == NULL ? 0 : weft_tree_width(&item->tree);
+        if (title > widest) widest = title;
+        if (tree > widest) widest = tree;
+    }
+    return widest;
+}
+
+double weft_forest_height(const weft_forest *forest)
+{
+    double height = 0;
+    for (size_t i = 0; i < forest->count; i++)
+        height += TITLE_HEIGHT + (forest->items[i].plan == NULL ? 0 : weft_tree_height(&forest->items[i].tree));
+    return height;
+}
