@@ -6,11 +6,12 @@
  *     graph text, or kernel text            (passes of kernels: complex, math, reuse, schedule, schedule_gpu)
  *     # expect                            and the text after the passes; or
  *     # error: part of the message
- * What is expected must also survive being printed again.
+ * What is expected must also survive being printed again. Ops of einsum are known.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <weft/einsum.h>
 #include <weft/weft.h>
 #include "lib/build.h"
 #include "lib/rewrite.h"
@@ -135,8 +136,9 @@ static weft_status *print_kernels(const weft_module *module, weft_bytes *out_tex
 static weft_status *transform(const char *name, const char *text, const char *passes, weft_bytes *out_text)
 {
     if (strncmp(text, "kernel", strlen("kernel")) == 0) return transform_kernel(name, text, passes, out_text);
+    const weft_extension *extensions[] = {weft_einsum_extension()};
     weft_module *module;
-    WEFT_TRY(weft_graph_parse(name, text, strlen(text), NULL, 0, NULL, &module));
+    WEFT_TRY(weft_graph_parse(name, text, strlen(text), NULL, 1, extensions, &module));
     if (strcmp(passes, "kernels") == 0) {
         weft_status *status = print_kernels(module, out_text);
         weft_module_destroy(module);
