@@ -173,10 +173,29 @@ static void emit_tail_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValue
     weft_guard_close(e);
 }
 
+/* A range of two rounds or less: no loop, every lane is a constant. */
+static bool emit_short(weft_emitter *e, const nest *n, uint32_t i)
+{
+    const weft_range *range = &n->ranges[i];
+    int64_t extent, start = 0, width = range->width;
+    bool reduces = n->stage != NULL && n->stage->accumulator_count != 0;
+    if (reduces || !weft_expr_is_constant(e->extents, range->extent, &extent)) return false;
+    if (extent > 2 * width * range->unroll) return false;
+    while (start < extent) {
+        int64_t whole = (extent - start) / width, parts = whole < range->unroll ? whole : range->unroll;
+        pass p = {weft_int(e, start), weft_int(e, extent), .parts = parts == 0 ? 1 : (uint32_t)parts, .once = true};
+        p.masked = parts == 0 && width > 1;
+        emit_pass(e, n, i, &p);
+        start += width * p.parts;
+    }
+    return true;
+}
+
 static void emit_lanes(weft_emitter *e, const nest *n, uint32_t i)
 {
     const weft_range *range = &n->ranges[i];
     int64_t span = (int64_t)range->width * range->unroll;
+    if (emit_short(e, n, i)) return;
     LLVMValueRef extent = weft_index_emit(e, range->extent, 0);
     bool guarded = open_own_guard(e, n, i, extent);
     bool needs_main = !is_at_most(e, range->extent, span - 1) && !is_at_most(e, range->extent, range->width);

@@ -160,13 +160,29 @@ static LLVMValueRef part_pointer(weft_emitter *e, weft_access *access, uint32_t 
     return offset_pointer(e, access->type, pointer, weft_int(e, (int64_t)part * e->lane.width * access->step.step));
 }
 
+/* The terms of an index that differ from lane to lane. */
+static weft_expr varying_terms(weft_emitter *e, weft_expr index)
+{
+    if (weft_expr_kind_of(e->extents, index) != WEFT_EXPR_SUM) return index;
+    weft_expr total = weft_expr_constant(e->extents, 0);
+    for (size_t i = 0; i < weft_expr_arity(e->extents, index); i++) {
+        weft_expr operand = weft_expr_operand(e->extents, index, i);
+        if (!weft_index_varies(e, operand)) continue;
+        weft_expr factor = weft_expr_constant(e->extents, weft_expr_coefficient_of(e->extents, index, i));
+        total = weft_expr_add(e->extents, total, weft_expr_mul(e->extents, operand, factor));
+    }
+    return total;
+}
+
 /* Pointers to each lane of a part, by chains of adds where there is a stride. */
 static void lane_pointers(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part,
                           LLVMValueRef *out_pointers)
 {
     uint32_t width = e->lane.width;
     if (access->step.kind == WEFT_STEP_ANY) {
-        LLVMValueRef lanes = weft_index_lanes(e, access->index, part), base = buffer_pointer(e, buffer);
+        weft_expr moving = varying_terms(e, access->index), still = weft_expr_sub(e->extents, access->index, moving);
+        LLVMValueRef base = weft_index_pointer(e, access->type, buffer_pointer(e, buffer), still, 0);
+        LLVMValueRef lanes = weft_index_lanes(e, moving, part);
         weft_place_move(e, access->level);
         for (uint32_t i = 0; i < width; i++)
             out_pointers[i] = offset_pointer(e, access->type, base, weft_element(e, lanes, width, i));
@@ -245,6 +261,7 @@ static void element_pointers(weft_emitter *e, weft_access *access, uint32_t buff
     LLVMValueRef mask = part_mask(e, access, part);
     for (uint32_t i = 0; i < e->lane.width; i++) {
         LLVMValueRef lane = mask == NULL ? NULL : weft_element(e, mask, e->lane.width, i);
+        if (lane != NULL && LLVMIsAConstantInt(lane) != NULL && LLVMConstIntGetZExtValue(lane) == 1) lane = NULL;
         out_pointers[i] = choose(e, both(e, access->condition.scalar, lane), out_pointers[i], access->instead);
     }
 }

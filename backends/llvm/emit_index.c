@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/emit.h"
+#include <stdio.h>
 #include <string.h>
 
 static const weft_variable *find_variable(const weft_emitter *e, weft_expr symbol)
@@ -127,15 +128,101 @@ static LLVMValueRef scaled(weft_emitter *e, LLVMValueRef value, int64_t factor)
     return factor == 1 ? value : LLVMBuildMul(e->builder, value, weft_int_like(LLVMTypeOf(value), factor), "");
 }
 
+/* ---- tables: what takes the variable of a short range apart is looked up, not divided ---- */
+
+/* Elements of a table at most. */
+#define TABLE 256
+
+/* Whether the expression depends on the variable and constants alone. */
+static bool is_function_of(const weft_emitter *e, weft_expr expr, weft_expr variable)
+{
+    int64_t ignored;
+    if (expr == variable || weft_expr_is_constant(e->extents, expr, &ignored)) return true;
+    if (weft_expr_kind_of(e->extents, expr) == WEFT_EXPR_SYMBOL) return false;
+    for (size_t i = 0; i < weft_expr_arity(e->extents, expr); i++)
+        if (!is_function_of(e, weft_expr_operand(e->extents, expr, i), variable)) return false;
+    return true;
+}
+
+static bool divides(const weft_emitter *e, weft_expr expr)
+{
+    weft_expr_kind kind = weft_expr_kind_of(e->extents, expr);
+    if (kind == WEFT_EXPR_DIV || kind == WEFT_EXPR_MOD) return true;
+    for (size_t i = 0; kind != WEFT_EXPR_SYMBOL && i < weft_expr_arity(e->extents, expr); i++)
+        if (divides(e, weft_expr_operand(e->extents, expr, i))) return true;
+    return false;
+}
+
+/* The one variable that decides the expression, of a range short enough for a table; NULL: no such. */
+static const weft_variable *table_variable(const weft_emitter *e, weft_expr expr)
+{
+    int64_t extent;
+    for (uint32_t i = 0; i < e->variable_count && !e->gpu; i++) {
+        const weft_variable *variable = &e->variables[i];
+        if (!weft_expr_uses(e->extents, expr, variable->variable)) continue;
+        weft_expr bound = weft_expr_bound(e->extents, variable->variable);
+        bool is_short = weft_expr_is_constant(e->extents, bound, &extent) && extent <= TABLE;
+        bool open = variable->variable != e->lane.variable && LLVMIsAConstantInt(variable->value) == NULL;
+        return is_short && open && is_function_of(e, expr, variable->variable) ? variable : NULL;
+    }
+    return NULL;
+}
+
+static LLVMValueRef create_table(weft_emitter *e, weft_expr expr, weft_expr variable, uint64_t extent)
+{
+    LLVMValueRef elements[TABLE];
+    for (uint64_t i = 0; i < extent; i++) {
+        int64_t value = 0;
+        weft_expr number = weft_expr_constant(e->extents, (int64_t)i);
+        weft_expr_is_constant(e->extents, weft_expr_substitute(e->extents, expr, 1, &variable, &number), &value);
+        elements[i] = weft_int(e, value);
+    }
+    char name[256];
+    size_t length;
+    snprintf(name, sizeof name, "%s_offsets", LLVMGetValueName2(e->function, &length));
+    LLVMValueRef table = LLVMAddGlobal(e->module, LLVMArrayType2(e->i64, extent), name);
+    LLVMSetInitializer(table, LLVMConstArray2(e->i64, elements, extent));
+    LLVMSetLinkage(table, LLVMPrivateLinkage);
+    LLVMSetGlobalConstant(table, true);
+    LLVMSetUnnamedAddress(table, LLVMGlobalUnnamedAddr);
+    return table;
+}
+
+static LLVMValueRef emit_table(weft_emitter *e, weft_expr expr, const weft_variable *variable)
+{
+    int64_t extent = 0;
+    weft_expr_is_constant(e->extents, weft_expr_bound(e->extents, variable->variable), &extent);
+    LLVMValueRef table = create_table(e, expr, variable->variable, (uint64_t)extent), index = variable->value;
+    weft_place_move(e, variable->level);
+    LLVMValueRef address = LLVMBuildGEP2(e->builder, e->i64, table, &index, 1, "");
+    return LLVMBuildLoad2(e->builder, e->i64, address, "");
+}
+
 /* ---- scalars ---- */
+
+/* The terms of a sum that become available at `level` and that a table may hold. */
+static weft_expr pick_terms(weft_emitter *e, weft_expr sum, uint32_t level)
+{
+    weft_expr total = weft_expr_constant(e->extents, 0);
+    for (size_t i = 0; i < weft_expr_arity(e->extents, sum); i++) {
+        weft_expr operand = weft_expr_operand(e->extents, sum, i);
+        if (weft_index_level(e, operand) != level || table_variable(e, operand) == NULL) continue;
+        weft_expr factor = weft_expr_constant(e->extents, weft_expr_coefficient_of(e->extents, sum, i));
+        total = weft_expr_add(e->extents, total, weft_expr_mul(e->extents, operand, factor));
+    }
+    return total;
+}
 
 /* The terms of a sum that become available at `level`, added up there; NULL if there are none. */
 static LLVMValueRef emit_terms(weft_emitter *e, weft_expr sum, uint32_t level, uint32_t part)
 {
     LLVMValueRef total = NULL;
+    weft_expr tabled = pick_terms(e, sum, level);
+    bool tables = divides(e, tabled);
+    if (tables) total = weft_index_emit(e, tabled, 0);
     for (size_t i = 0; i < weft_expr_arity(e->extents, sum); i++) {
         weft_expr operand = weft_expr_operand(e->extents, sum, i);
-        if (weft_index_level(e, operand) != level) continue;
+        if (weft_index_level(e, operand) != level || (tables && table_variable(e, operand) != NULL)) continue;
         LLVMValueRef term = weft_index_emit(e, operand, part);
         weft_place_move(e, level);
         term = scaled(e, term, weft_expr_coefficient_of(e->extents, sum, i));
@@ -185,6 +272,8 @@ static LLVMValueRef emit_scalar(weft_emitter *e, weft_expr expr, uint32_t part)
 {
     int64_t constant;
     if (weft_expr_is_constant(e->extents, expr, &constant)) return weft_int(e, constant);
+    const weft_variable *variable = divides(e, expr) ? table_variable(e, expr) : NULL;
+    if (variable != NULL) return emit_table(e, expr, variable);
     switch (weft_expr_kind_of(e->extents, expr)) {
     case WEFT_EXPR_SYMBOL: return emit_symbol(e, expr, part);
     case WEFT_EXPR_SUM: return emit_sum(e, expr, part);

@@ -9,8 +9,7 @@
  * padding a row keeps columns out of one cache set.
  */
 
-/* Elements along each side: two cache lines of floats, and tiles of a few loads still fit the cache. */
-#define TILE 32
+#define TILE WEFT_CROSSING_TILE
 #define PITCH (TILE + 1)
 #define READ_UNROLL 2
 

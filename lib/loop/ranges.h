@@ -24,9 +24,19 @@ weft_expr weft_kernel_fresh_variable(weft_kernel *kernel, weft_expr extent);
 weft_status *weft_kernel_cut_tiles(weft_kernel *kernel, uint32_t number, int64_t tile) WEFT_MUST_USE;
 
 /*
+ * Short ranges (tile.c). Makes a tile of the ranges that store and loads walk in runs of memory, read and written run
+ * by run; not done (false) where the last range is long enough and nothing jumps along it, or where ranges and strides
+ * are no numbers. Only for kernels of one stage without inner ranges and of at most WEFT_MAX_RANK ranges; `unroll` is
+ * the most that the body bears.
+ */
+weft_status *weft_kernel_tile(weft_kernel *kernel, uint32_t width, uint32_t unroll, bool *out_tiled) WEFT_MUST_USE;
+
+/*
  * Transpositions (crossing.c). The outer range, not the last, along which a load walks memory element by element while
  * it jumps along the last; range_count when there is none. Only for kernels of one stage without inner ranges.
  */
+/* Elements along each side of a tile: two cache lines of floats, and tiles of a few loads still fit the cache. */
+#define WEFT_CROSSING_TILE 32
 uint32_t weft_kernel_find_crossing(const weft_kernel *kernel);
 /* Cuts both ranges into tiles; each tile is first read along the one into local buffers, then computed along the last,
  * from them. */

@@ -106,10 +106,16 @@ static bool scans_along_memory(const weft_kernel *kernel)
     return false;
 }
 
-/* Vectors for each round over `extent`: as many as the registers hold, and no more than the range ever fills. */
+/* Vectors for each round that the registers hold. */
+static uint32_t unroll_of(uint32_t body)
+{
+    return body <= SMALL_BODY ? 8 : body <= MEDIUM_BODY ? 4 : body <= LARGE_BODY ? 2 : 1;
+}
+
+/* As many, and no more than the range ever fills. */
 static uint32_t unroll_for(const weft_kernel *kernel, uint32_t body, weft_expr extent, uint32_t width)
 {
-    uint32_t unroll = body <= SMALL_BODY ? 8 : body <= MEDIUM_BODY ? 4 : body <= LARGE_BODY ? 2 : 1;
+    uint32_t unroll = unroll_of(body);
     int64_t least, most;
     weft_expr_range(kernel->extents, extent, &least, &most);
     while (unroll > 1 && (int64_t)width * unroll > most) unroll /= 2;
@@ -178,6 +184,16 @@ static weft_status *bind_row(weft_kernel *kernel, uint32_t width)
     return NULL;
 }
 
+/* Whether a load crosses two ranges (`crossing` and the last) that fill whole tiles, so that they need no others. */
+static bool is_long(const weft_kernel *kernel, uint32_t crossing)
+{
+    int64_t least, most, last;
+    if (crossing >= kernel->range_count) return false;
+    weft_expr_range(kernel->extents, kernel->ranges[crossing].extent, &least, &most);
+    weft_expr_range(kernel->extents, kernel->ranges[kernel->range_count - 1].extent, &least, &last);
+    return most >= WEFT_CROSSING_TILE && last >= WEFT_CROSSING_TILE;
+}
+
 /* Binds the lanes to the last outer range, cut so that tiles can run on threads. */
 static weft_status *bind_outer(weft_kernel *kernel, uint32_t width)
 {
@@ -191,6 +207,11 @@ static weft_status *bind_outer(weft_kernel *kernel, uint32_t width)
     }
     uint32_t unroll = unroll_for(kernel, body, kernel->ranges[last].extent, width),
              crossing = loops ? last + 1 : weft_kernel_find_crossing(kernel);
+    if (!loops && !is_long(kernel, crossing)) {
+        bool tiled;
+        WEFT_TRY(weft_kernel_tile(kernel, width, unroll_of(body), &tiled));
+        if (tiled) return NULL;
+    }
     if (crossing < last) return weft_kernel_stage_crossing(kernel, crossing, width, unroll);
     WEFT_TRY(weft_kernel_cut_tiles(kernel, last, loops ? (int64_t)width * unroll : TILE));
     bind_lanes(&kernel->ranges[kernel->range_count - 1], width, unroll);
