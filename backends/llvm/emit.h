@@ -150,6 +150,10 @@ LLVMValueRef weft_element(weft_emitter *e, LLVMValueRef vector, uint32_t width, 
 /* `vector` with another element in a lane. */
 LLVMValueRef weft_element_insert(weft_emitter *e, LLVMValueRef vector, LLVMValueRef element, uint32_t lane);
 LLVMValueRef weft_reverse(weft_emitter *e, LLVMValueRef vector, uint32_t width);
+/* `count` lanes of a vector of `width`, from `first` on: a scalar if it is one; and a vector with others there. */
+LLVMValueRef weft_lanes_slice(weft_emitter *e, LLVMValueRef vector, uint32_t width, uint32_t first, uint32_t count);
+LLVMValueRef weft_lanes_insert(weft_emitter *e, LLVMValueRef vector, LLVMValueRef lanes, uint32_t width, uint32_t first,
+                               uint32_t count);
 /* Every lane `times` times. */
 LLVMValueRef weft_repeat_lanes(weft_emitter *e, LLVMValueRef vector, uint32_t times);
 /* Loads and stores hold a bool as one byte. */

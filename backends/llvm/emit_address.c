@@ -220,10 +220,24 @@ static LLVMValueRef part_mask(weft_emitter *e, const weft_access *access, uint32
     return both(e, e->lane.mask, access->condition.masks[part]);
 }
 
+/* The lanes, from the first on, that a mask known now leaves; 0: they are not known, or the mask is another one. */
+static uint32_t known_lanes(const weft_emitter *e, const weft_access *access)
+{
+    uint32_t count = 0;
+    if (e->lane.mask == NULL || access->condition.varying || access->step.step < 0) return 0;
+    for (uint32_t i = 0; i < e->lane.width; i++) {
+        LLVMValueRef lane = LLVMIsConstant(e->lane.mask) ? LLVMGetAggregateElement(e->lane.mask, i) : NULL;
+        if (lane == NULL || LLVMIsAConstantInt(lane) == NULL) return 0;
+        if (LLVMConstIntGetZExtValue(lane) == 1) count = i + 1;
+    }
+    return count;
+}
+
 /* Masked vector instructions exist for elements of four and eight bytes. */
 static bool is_contiguous(const weft_emitter *e, const weft_access *access)
 {
     if (access->step.kind != WEFT_STEP_CONSTANT || offset_varies(access)) return false;
+    if (access->step.step == 1 && known_lanes(e, access) != 0) return true;
     bool masked = e->lane.mask != NULL || access->condition.varying;
     bool maskable = e->lane.width > 1 && weft_dtype_size(access->dtype) >= 4;
     return (access->step.step == 1 || access->step.step == -1) && (maskable || !masked);
@@ -272,13 +286,36 @@ static LLVMValueRef aligned(LLVMValueRef access, weft_dtype dtype)
     return access;
 }
 
+/* The length of the next piece of `left` lanes: a power of two. */
+static uint32_t piece_of(uint32_t left)
+{
+    while ((left & (left - 1)) != 0) left &= left - 1;
+    return left;
+}
+
 /* ---- loads ---- */
+
+/* The first `count` lanes, a power of two at a time. */
+static LLVMValueRef load_lanes(weft_emitter *e, weft_access *access, LLVMValueRef pointer, uint32_t count)
+{
+    LLVMValueRef value = LLVMConstNull(weft_vector_type(access->type, e->lane.width));
+    for (uint32_t first = 0, piece; first < count; first += piece) {
+        piece = piece_of(count - first);
+        LLVMTypeRef type = weft_vector_type(access->type, piece);
+        LLVMValueRef from = offset_pointer(e, access->type, pointer, weft_int(e, first));
+        LLVMValueRef lanes = aligned(LLVMBuildLoad2(e->builder, type, from, ""), access->dtype);
+        value = weft_lanes_insert(e, value, lanes, e->lane.width, first, piece);
+    }
+    return value;
+}
 
 static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part)
 {
     LLVMValueRef pointer = vector_pointer(e, access, buffer, part);
     LLVMTypeRef type = weft_vector_type(access->type, e->lane.width);
     LLVMValueRef mask = address_mask(e, access, part_mask(e, access, part)), value;
+    uint32_t known = known_lanes(e, access);
+    if (known != 0) return load_lanes(e, access, pointer, known);
     if (mask == NULL) {
         value = aligned(LLVMBuildLoad2(e->builder, type, pointer, ""), access->dtype);
     } else {
@@ -339,10 +376,25 @@ void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft
 
 /* ---- stores ---- */
 
+static void store_lanes(weft_emitter *e, weft_access *access, LLVMValueRef pointer, LLVMValueRef value, uint32_t count)
+{
+    for (uint32_t first = 0, piece; first < count; first += piece) {
+        piece = piece_of(count - first);
+        LLVMValueRef to = offset_pointer(e, access->type, pointer, weft_int(e, first));
+        LLVMValueRef lanes = weft_lanes_slice(e, value, e->lane.width, first, piece);
+        aligned(LLVMBuildStore(e->builder, lanes, to), access->dtype);
+    }
+}
+
 static void store_contiguous(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part, LLVMValueRef value)
 {
     LLVMValueRef pointer = vector_pointer(e, access, buffer, part), mask = part_mask(e, access, part);
     mask = address_mask(e, access, mask);
+    uint32_t known = known_lanes(e, access);
+    if (known != 0) {
+        store_lanes(e, access, pointer, value, known);
+        return;
+    }
     if (access->step.step < 0) value = reverse(e, value);
     if (mask == NULL) {
         aligned(LLVMBuildStore(e->builder, value, pointer), access->dtype);

@@ -117,6 +117,29 @@ LLVMValueRef weft_reverse(weft_emitter *e, LLVMValueRef vector, uint32_t width)
     return pick(e, vector, LLVMGetVectorSize(LLVMTypeOf(vector)) / width, width, order);
 }
 
+LLVMValueRef weft_lanes_slice(weft_emitter *e, LLVMValueRef vector, uint32_t width, uint32_t first, uint32_t count)
+{
+    uint32_t order[WEFT_MAX_WIDTH];
+    if (count == 1) return weft_element(e, vector, width, first);
+    for (uint32_t i = 0; i < count; i++) order[i] = first + i;
+    return pick(e, vector, LLVMGetVectorSize(LLVMTypeOf(vector)) / width, count, order);
+}
+
+LLVMValueRef weft_lanes_insert(weft_emitter *e, LLVMValueRef vector, LLVMValueRef lanes, uint32_t width, uint32_t first,
+                               uint32_t count)
+{
+    if (width == 1 || count == width) return lanes;
+    if (count == 1) return weft_element_insert(e, vector, lanes, first);
+    uint32_t order[WEFT_MAX_WIDTH] = {0}, parts = LLVMGetVectorSize(LLVMTypeOf(vector)) / width;
+    for (uint32_t i = 0; i < width; i++) order[i] = i < count ? i : 0;
+    LLVMValueRef wide = pick(e, lanes, parts, width, order), numbers[2 * WEFT_MAX_WIDTH];
+    for (uint32_t i = 0; i < width * parts; i++) {
+        bool inside = i / parts >= first && i / parts < first + count;
+        numbers[i] = LLVMConstInt(e->i32, inside ? width * parts + i - first * parts : i, false);
+    }
+    return LLVMBuildShuffleVector(e->builder, vector, wide, LLVMConstVector(numbers, width * parts), "");
+}
+
 LLVMValueRef weft_repeat_lanes(weft_emitter *e, LLVMValueRef vector, uint32_t times)
 {
     LLVMValueRef numbers[2 * WEFT_MAX_WIDTH];

@@ -397,18 +397,38 @@ static weft_status *make_ranges(const tiling *t, const axis_list *rows, const ax
     return stage->ranges == NULL ? weft_status_out_of_memory() : NULL;
 }
 
-/* The ranges outside of the tile, in the order they had. */
+/* The least way that an access moves along the axis, of those that move. */
+static int64_t least_stride(const tiling *t, uint32_t number)
+{
+    int64_t least = INT64_MAX;
+    for (uint32_t i = 0; i < t->access_count; i++) {
+        int64_t stride = t->accesses[i].known ? magnitude(t->accesses[i].strides[number]) : 0;
+        if (stride != 0 && stride < least) least = stride;
+    }
+    return least;
+}
+
+/* The ranges outside of the tile. The last ones lead to tiles that are close by, in what is read or what is written: a
+ * cache line that two tiles share is used by the second soon after the first. */
 static weft_status *make_outer(tiling *t)
 {
     weft_kernel *kernel = t->kernel;
     weft_range *ranges = weft_arena_allocate(&kernel->arena, (t->axis_count + 1) * sizeof *ranges);
-    if (ranges == NULL) return weft_status_out_of_memory();
+    int64_t *strides = weft_arena_allocate(&kernel->arena, (t->axis_count + 1) * sizeof *strides);
+    if (ranges == NULL || strides == NULL) return weft_status_out_of_memory();
     kernel->range_count = 0;
     for (uint32_t i = 0; i < t->axis_count; i++) {
         if (t->axes[i].tiled) continue;
         weft_range range = make_range(t, t->axes[i].extent);
+        int64_t stride = least_stride(t, i);
+        uint32_t at = kernel->range_count++;
+        for (; at > 0 && strides[at - 1] < stride; at--) {
+            ranges[at] = ranges[at - 1];
+            strides[at] = strides[at - 1];
+        }
+        ranges[at] = range;
+        strides[at] = stride;
         t->axes[i].variable = range.variable;
-        ranges[kernel->range_count++] = range;
     }
     kernel->ranges = ranges;
     return NULL;
