@@ -136,8 +136,8 @@ void weft_emitter_fail(weft_emitter *e, weft_status *status);
 /* ---- types and small constants, emit_type.c ---- */
 LLVMTypeRef weft_register_type(const weft_emitter *e, weft_dtype dtype);
 LLVMTypeRef weft_memory_type(const weft_emitter *e, weft_dtype dtype);
-/* `width` of `type`; `type` itself for 1. A complex number is two lanes: the type of one is a vector of two, a vector of
- * `width` has twice as many lanes, in which the parts alternate. */
+/* `width` of `type`; `type` itself for 1. A complex number is two lanes: the type of one is a vector of two, a vector
+ * of `width` has twice as many lanes, in which the parts alternate. */
 LLVMTypeRef weft_vector_type(LLVMTypeRef type, uint32_t width);
 /* i64. */
 LLVMValueRef weft_int(const weft_emitter *e, int64_t value);
