@@ -150,5 +150,5 @@ weft_status *weft_einsum_arrays(weft_executor *executor, const char *text, size_
     einsum_arena_init(&c.arena, state->allocator);
     weft_status *status = contract(&c, state, options, result);
     einsum_arena_finish(&c.arena);
-    return status;
+    return einsum_status_at(NULL, "weft_einsum_arrays", status);
 }

@@ -12,6 +12,15 @@ typedef struct einsum_block {
 
 #define HEADER ((sizeof(einsum_block) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT)
 
+weft_status *einsum_status_at(const weft_allocator *allocator, const char *function, weft_status *status)
+{
+    if (status == NULL || strcmp(weft_status_where(status), "weft_einsum") != 0) return status;
+    weft_status *moved =
+        weft_status_create(allocator, weft_status_code(status), function, "%s", weft_status_message(status));
+    weft_status_destroy(status);
+    return moved;
+}
+
 void einsum_arena_init(einsum_arena *arena, const weft_allocator *allocator)
 {
     *arena = (einsum_arena){.allocator = allocator == NULL ? weft_allocator_default() : allocator};

@@ -4,6 +4,10 @@
 /* Memory that is freed at once, and text in it. */
 #include <weft/base.h>
 
+/* `status`, which it takes, as one of `function`, which callers of the extension called: most of what goes wrong is
+ * found where several of them come by, and is marked "weft_einsum" there. NULL stays NULL. */
+weft_status *einsum_status_at(const weft_allocator *allocator, const char *function, weft_status *status) WEFT_MUST_USE;
+
 typedef struct einsum_arena {
     const weft_allocator *allocator;
     struct einsum_block *blocks;

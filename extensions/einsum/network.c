@@ -111,8 +111,9 @@ weft_status *einsum_network_create(einsum_arena *arena, const einsum_syntax *syn
     numbering n;
     if (syntax->operand_count != operand_count) {
         return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
-                                  "einsum: the expression has %zu terms before \"->\" but %zu operands are given",
-                                  syntax->operand_count, operand_count);
+                                  "einsum: the expression has %zu term%s before \"->\" but %zu operand%s given",
+                                  syntax->operand_count, syntax->operand_count == 1 ? "" : "s", operand_count,
+                                  operand_count == 1 ? " is" : "s are");
     }
     WEFT_TRY(check_ranks(arena, syntax, ranks));
     *out_network = (einsum_network){.numbered = syntax->numbered, .operand_count = operand_count};

@@ -22,7 +22,7 @@ static weft_status *copy_shapes(weft_einsum_plan *plan, size_t count, const weft
             int64_t extent = shapes[i].items[axis];
             extents[axis] = weft_extent_of(extent);
             if (extent >= 0) continue;
-            return weft_status_create(arena->allocator, WEFT_OUT_OF_RANGE, "weft_einsum_plan_create",
+            return weft_status_create(arena->allocator, WEFT_OUT_OF_RANGE, "weft_einsum",
                                       "einsum: axis %zu of operand %zu has extent %" PRId64 ", below 0", axis, i,
                                       extent);
         }
@@ -46,7 +46,7 @@ static weft_status *fill_shape(weft_einsum_plan *plan)
     }
     plan->shape = (weft_ints){output.count, shape};
     if (!overflow || empty) return NULL;
-    return weft_status_create(x->arena.allocator, WEFT_OUT_OF_RANGE, "weft_einsum_plan_create",
+    return weft_status_create(x->arena.allocator, WEFT_OUT_OF_RANGE, "weft_einsum",
                               "einsum: the result of rank %zu has more elements than an int64 counts", output.count);
 }
 
@@ -181,6 +181,7 @@ static weft_status *fill_plan(weft_einsum_plan *plan, const einsum_policy *polic
 
 /* What a plan is made from: a caller's request, or a node. */
 typedef struct plan_source {
+    const char *function; /* that was called: its name, for errors */
     const char *text;
     size_t operand_count;
     const weft_ints *shapes;
@@ -212,41 +213,43 @@ static weft_status *fill_from_node(weft_einsum_plan *plan, const plan_source *so
     WEFT_TRY(einsum_op_read(x, attrs, count, shapes, NULL, &policy));
     plan->equation = attrs[EINSUM_ATTR_EQUATION].data;
     if (policy.kind == EINSUM_POLICY_AUTO && count > 2 && !einsum_expression_is_static(x))
-        return weft_status_create(x->arena.allocator, WEFT_UNSUPPORTED, "weft_einsum_plan_create_tensor",
+        return weft_status_create(x->arena.allocator, WEFT_UNSUPPORTED, "weft_einsum",
                                   "einsum: the order of \"%.200s\" is found at the run, from extents that are symbols",
                                   plan->equation);
     return fill_plan(plan, &policy, weft_tensor_dtype(source->node));
 }
 
-static weft_status *create(const weft_allocator *allocator, const plan_source *source,
-                           weft_status *(*fill)(weft_einsum_plan *plan, const plan_source *source),
-                           weft_einsum_plan **out_plan)
+static weft_status *create(const weft_allocator *allocator, const plan_source *source, weft_einsum_plan **out_plan)
 {
     einsum_expression expression;
     einsum_expression_init(&expression, allocator);
     weft_einsum_plan *plan = einsum_arena_allocate(&expression.arena, 1, sizeof *plan);
     if (plan == NULL) return weft_status_out_of_memory();
     plan->expression = expression;
-    weft_status *status = fill(plan, source);
+    weft_status *status = source->node.graph != NULL ? fill_from_node(plan, source) : fill_from_request(plan, source);
     if (status == NULL) *out_plan = plan;
     else weft_einsum_plan_destroy(plan);
-    return status;
+    return einsum_status_at(allocator, source->function, status);
 }
 
 weft_status *weft_einsum_plan_create(const weft_allocator *allocator, const char *text, size_t operand_count,
                                      const weft_ints *shapes, const weft_einsum_options *options,
                                      weft_einsum_plan **out_plan)
 {
-    plan_source source = {.text = text, .operand_count = operand_count, .shapes = shapes, .options = options};
-    return create(allocator, &source, fill_from_request, out_plan);
+    plan_source source = {.function = "weft_einsum_plan_create",
+                          .text = text,
+                          .operand_count = operand_count,
+                          .shapes = shapes,
+                          .options = options};
+    return create(allocator, &source, out_plan);
 }
 
 weft_status *weft_einsum_plan_create_tensor(const weft_allocator *allocator, weft_tensor tensor,
                                             weft_einsum_plan **out_plan)
 {
-    if (weft_tensor_op(tensor) == &einsum_op)
-        return create(allocator, &(plan_source){.node = tensor}, fill_from_node, out_plan);
-    return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_einsum_plan_create_tensor",
+    plan_source source = {.function = "weft_einsum_plan_create_tensor", .node = tensor};
+    if (weft_tensor_op(tensor) == &einsum_op) return create(allocator, &source, out_plan);
+    return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, source.function,
                               "einsum: the tensor is none that an einsum made");
 }
 
@@ -254,12 +257,14 @@ weft_status *weft_einsum_plan_create_labels(const weft_allocator *allocator, siz
                                             const weft_ints *labels, weft_ints output, const weft_ints *shapes,
                                             const weft_einsum_options *options, weft_einsum_plan **out_plan)
 {
+    plan_source source = {.function = "weft_einsum_plan_create_labels",
+                          .operand_count = operand_count,
+                          .shapes = shapes,
+                          .options = options};
     einsum_arena arena;
     einsum_arena_init(&arena, allocator);
-    const char *text;
-    weft_status *status =
-        einsum_labels_print(&arena, "weft_einsum_plan_create_labels", operand_count, labels, output, &text);
-    if (status == NULL) status = weft_einsum_plan_create(allocator, text, operand_count, shapes, options, out_plan);
+    weft_status *status = einsum_labels_print(&arena, source.function, operand_count, labels, output, &source.text);
+    if (status == NULL) status = create(allocator, &source, out_plan);
     einsum_arena_finish(&arena);
     return status;
 }

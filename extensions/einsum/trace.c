@@ -46,7 +46,9 @@ static weft_status *trace(einsum_expression *x, weft_graph *graph, const char *t
     return NULL;
 }
 
-weft_tensor weft_einsum(const char *text, weft_tensors operands, const weft_einsum_options *options)
+/* What `function` was called for. */
+static weft_tensor contract(const char *function, const char *text, weft_tensors operands,
+                            const weft_einsum_options *options)
 {
     weft_graph *graph = graph_of(operands);
     weft_tensor result = weft_trace_error(graph, NULL);
@@ -55,23 +57,35 @@ weft_tensor weft_einsum(const char *text, weft_tensors operands, const weft_eins
     einsum_expression_init(&x, weft_graph_allocator(graph));
     weft_status *status = trace(&x, graph, text, operands, options, &result);
     einsum_expression_finish(&x);
-    return status == NULL ? result : weft_trace_error(graph, status);
+    return status == NULL ? result
+                          : weft_trace_error(graph, einsum_status_at(weft_graph_allocator(graph), function, status));
+}
+
+weft_tensor weft_einsum(const char *text, weft_tensors operands, const weft_einsum_options *options)
+{
+    return contract("weft_einsum", text, operands, options);
 }
 
 /* ---- labels that are numbers ---- */
 
-weft_tensor weft_einsum_labels(weft_tensors operands, const weft_ints *labels, weft_ints output,
-                               const weft_einsum_options *options)
+static weft_tensor contract_labels(const char *function, weft_tensors operands, const weft_ints *labels,
+                                   weft_ints output, const weft_einsum_options *options)
 {
     weft_graph *graph = graph_of(operands);
     if (graph == NULL) return weft_trace_error(graph, NULL);
     einsum_arena arena;
     einsum_arena_init(&arena, weft_graph_allocator(graph));
     const char *text;
-    weft_status *status = einsum_labels_print(&arena, "weft_einsum_labels", operands.count, labels, output, &text);
-    weft_tensor result = status == NULL ? weft_einsum(text, operands, options) : weft_trace_error(graph, status);
+    weft_status *status = einsum_labels_print(&arena, function, operands.count, labels, output, &text);
+    weft_tensor result = status == NULL ? contract(function, text, operands, options) : weft_trace_error(graph, status);
     einsum_arena_finish(&arena);
     return result;
+}
+
+weft_tensor weft_einsum_labels(weft_tensors operands, const weft_ints *labels, weft_ints output,
+                               const weft_einsum_options *options)
+{
+    return contract_labels("weft_einsum_labels", operands, labels, output, options);
 }
 
 /* ---- products over axes ---- */
@@ -132,5 +146,6 @@ weft_tensor weft_einsum_tensordot(weft_tensor a, weft_tensor b, weft_ints axes_a
     size_t size = fill_output(rank_a, rank_b, summed[0], summed[1], axes_a.count, labels[1], output);
     for (size_t i = 0; i < rank_a; i++) labels[0][i] = (int64_t)i;
     weft_ints lists[] = {{rank_a, labels[0]}, {rank_b, labels[1]}};
-    return weft_einsum_labels((weft_tensors){2, operands}, lists, (weft_ints){size, output}, NULL);
+    return contract_labels("weft_einsum_tensordot", (weft_tensors){2, operands}, lists, (weft_ints){size, output},
+                           NULL);
 }

@@ -15,6 +15,11 @@ PATH, SSA, NESTED = [[1, 2], [0, 2], [0, 1]], [[1, 2], [0, 4], [3, 5]], "(3,(0,(
 PLAN = "operands            4\nlabels              5\nlog10 multiplies    2.0934\nlog2 largest result 3.5850\n"
 
 
+def unordered(tree):
+    """The same for trees that differ in the sides of steps."""
+    return tree if isinstance(tree, int) else frozenset(map(unordered, tree))
+
+
 class Instances(Command):
     def setUp(self):
         super().setUp()
@@ -67,15 +72,31 @@ class Plan(Instances):
             with self.subTest(order):
                 self.write("order", f" {order}\n")
                 self.assertEqual(self.last("--order", "order", "--print-order", "nested"), NESTED)
+        self.write("order", f"['einsum_path', {str(path)[1:]}")
+        self.assertEqual(self.last("--order", "order", "--print-order", "nested"), NESTED)
+        self.write("ordered.json", {**CHAIN, "order": PATH})
+        self.assertEqual(self.last("--print-order", "nested", name="ordered.json"), NESTED)
+        self.assertEqual(self.last("--optimize", "left", "--print-order", "nested", name="ordered.json"), "(((0,1),2),3)")
         self.write("order", "[(0, 1,),(0,1) ]")
         self.write("three.json", {**FORMAT, "format_string": "ij,jk,kl->il", "shapes": FORMAT["shapes"][:3]})
         self.assertEqual(self.last("--order", "order", "--print-order", "ssa", name="three.json"), "[[0, 1], [2, 3]]")
+
+    def test_steps_of_any_size(self):
+        """Of one operand, as of more than two, which opt_einsum writes too."""
+        for text, nested in [("[(0, 1, 2, 3)]", "(3,(2,(0,1)))"), ("[(1, 2), (0, 1, 2)]", "((1,2),(0,3))"),
+                             ("[(1, 2), (0, 3, 4)]", "((1,2),(0,3))"), ("[(0,), (0, 1), (0, 1, 2)]", "((1,2),(0,3))"),
+                             ("[(0,), (1, 2), (3, 4, 5)]", "((1,2),(0,3))"), ("((0, 1), (2, 3))", "((0,1),(2,3))"),
+                             ("(3, (0, 1, 2))", "(3,(2,(0,1)))"), ("((0,), 1, (2, 3))", "((0,1),(2,3))")]:
+            with self.subTest(text):
+                self.write("order", text)
+                found = self.last("--order", "order", "--print-order", "nested")
+                self.assertEqual(unordered(ast.literal_eval(found)), unordered(ast.literal_eval(nested)))
 
     def test_few(self):
         self.write("one.json", {"inputs": [[0, 0]], "output": [0], "sizes": [3]})
         self.write("two.json", {"inputs": [[0, 1], [1]], "output": [0], "sizes": [3, 4]})
         for name, path, nested in [("one.json", "[]", "0"), ("two.json", "[[0, 1]]", "(0,1)")]:
-            for text in [path, nested]:
+            for text in [path, nested, "[(0,)]" if nested == "0" else "[(0, 1)]"]:
                 self.write("order", text)
                 self.assertEqual(self.last("--order", "order", "--print-order", "path", name=name), path)
                 self.assertEqual(self.last("--order", "order", "--print-order", "nested", name=name), nested)
@@ -320,32 +341,47 @@ class Failures(Instances):
         self.breaks({**FORMAT, "dtype": "float"}, '"dtype" is "float", which is no dtype')
         self.breaks({**FORMAT, "dtype": None}, '"dtype" is null, true or false; it must be a text')
         self.breaks({**FORMAT, "shapes": [[2, 3]] * 4},
-                    "einsum: label 'j' has extent 3 at axis 1 of operand 0 but 2 at axis 0 of operand 1")
+                    "label 'j' has extent 3 at axis 1 of operand 0 but 2 at axis 0 of operand 1")
         self.breaks({**FORMAT, "shapes": [[2, 3]]},
-                    'einsum: the expression has 4 terms before "->" but 1 operands are given')
+                    'the expression has 4 terms before "->" but 1 operand is given')
         self.breaks({**FORMAT, "shapes": [[2, 3, 4], [3, 4], [4, 5], [5, 6]]},
-                    "einsum: operand 0 has rank 3 but its term, at byte 1, has 2 labels")
+                    "operand 0 has rank 3 but its term, at byte 1, has 2 labels")
         self.refuses(FAILED, "einsum: none.json cannot be read: No such file or directory",
                      "einsum", "--instance", "none.json")
 
     def test_broken_orders(self):
         chain = ["einsum", "--instance", "chain.json", "--plan-only", "--order", "order"]
         for text, sentence in [
-                ("[(0, 1), (0, 2), (0,)]", "order: the order has 5 numbers; over 4 operands a list of pairs has 6 and a tree 4"),
-                ("[(0, 1), (0, 2, 3), (0,)]", "order: step 1 of the list is no pair of numbers such as (0, 1)"),
-                ("[(0, 1), (0, x)]", "order: byte 14 has no place in an order, which is a list of pairs such as "
+                ("[(0, 1), (0, 2)]", "1:16: the list ends after 2 steps with 2 values left, which must be one; there are "
+                                     "4 operands"),
+                ("[(0, 1),\n (0, 2),\n (0, 7)]", "3:6: step 2 takes position 7, but positions go from 0 to 1 then"),
+                ("[(0, 1), (2, 4), (4, 5)]", "1:19: step 2 takes value 4, which was taken before"),
+                ("[(0, 1), (1, 1), (0, 1)]", "1:14: step 1 takes position 1, which was taken before"),
+                ("[(0, 1, 2, 3), (0, 0)]", "1:20: step 1 takes position 0, which was taken before"),
+                ("['einsum_path', (0, 1)]", "1:23: the list ends after 1 step with 3 values left, which must be one; there "
+                                            "are 4 operands"),
+                ("(0, (1, (2, 5)))", "1:13: the tree has operand 5, but there are 4, from 0"),
+                ("(0, (1, (2, 2)))", "1:13: the tree has operand 2 twice"),
+                ("((0, 1), 3)", "1:11: the tree has 3 of the 4 operands; operand 2 is missing"),
+                ("[(0, 1), (0, x)]", "1:14: 'x' has no place in an order, which is a list of steps such as "
                                      "[(0, 1), (0, 1)] or a tree such as ((0, 1), 2)"),
-                ("[(0 1)]", "order: byte 5 has no place in an order, which is a list of pairs such as "
-                            "[(0, 1), (0, 1)] or a tree such as ((0, 1), 2)"),
-                ("[(0, 1), (0, 7), (0, 1)]", "chain.json: einsum: step 1 of the path (0,7) has position 7 but only 3 values "
-                                             "are left, at positions 0 to 2"),
-                ("[(0, 1), (0, 2), (4, 5)]", "chain.json: einsum: step 1 of the path (0,2) takes value 0, which was taken "
-                                             "before; there are 5, from 0"),
-                ("((0, 1), (2, 2))", "chain.json: einsum: byte 11 of the order: the order names operand 2 twice")]:
+                ("[(0 1)]", "1:5: a comma is missing before '1'"),
+                ("[(0, 1]", "1:7: ']' does not close '('"),
+                ("[(0, 1)", "1:1: this '[' is never closed"),
+                ("(0, (1, (2, 3))) 4", "1:18: the order ended before '4'"),
+                ("(0, 1))", "1:7: ')' closes nothing"),
+                ("0, 1", "1:2: the order has no bracket around it, but a comma"),
+                ("[(, 1)]", "1:3: there is nothing before the comma"),
+                ("[(), (0, 1)]", "1:2: nothing stands between these brackets"),
+                ("[(0, 99999999999)]", "1:6: no operand has a number as large as this one"),
+                (" ", "1:2: the order is empty; that of one operand is [] or 0")]:
             with self.subTest(text):
                 self.write("order", text)
                 status, _, error = self.weft(*chain)
-                self.assertEqual((status, error), (FAILED, f"weft einsum: {sentence}\n"))
+                self.assertEqual((status, error), (FAILED, f"weft einsum: order:{sentence}\n"))
+        self.breaks({**CHAIN, "order": [[0, 1], [0, 3]]}, '"order":1:11: step 1 takes position 3, but positions go from 0 to '
+                                                          "2 then")
+        self.breaks({**CHAIN, "order": "left"}, '"order" is a text; it must be a list')
 
 
 if __name__ == "__main__":

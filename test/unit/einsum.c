@@ -102,7 +102,7 @@ static void report_mistakes(void **state)
          SHAPES(DIMS(2, 3)),
          {0},
          WEFT_INVALID_ARGUMENT,
-         "the expression has 2 terms before \"->\" but 1 operands are given"},
+         "the expression has 2 terms before \"->\" but 1 operand is given"},
         {"->", {0}, {0}, WEFT_INVALID_ARGUMENT, "no operands are given"},
         {"...i->i",
          SHAPES(DIMS(2, 3)),
@@ -243,6 +243,34 @@ static void report_intermediates_that_overflow(void **state)
               &left);
     weft_test_fails(weft_compile(graph, WEFT_TENSORS(x), NULL, &program), WEFT_OUT_OF_RANGE,
                     "step 0 of the order has a result of 2^64.0 elements");
+    weft_graph_destroy(graph);
+}
+
+static void check_where(weft_status *status, const char *function)
+{
+    assert_string_equal(weft_status_where(status), function);
+    weft_status_destroy(status);
+}
+
+/* Whatever it is that finds the error. */
+static void name_what_was_called(void **state)
+{
+    (void)state;
+    weft_graph *graph;
+    weft_einsum_plan *made;
+    const weft_ints shape = WEFT_INTS(2, 3), labels = WEFT_INTS(0, 1);
+    const weft_einsum_options short_path = {.order = WEFT_EINSUM_PATH, .path = WEFT_INTS(0)};
+    check_where(weft_einsum_plan_create(NULL, "ij->k", 1, &shape, NULL, &made), "weft_einsum_plan_create");
+    check_where(weft_einsum_plan_create(NULL, NULL, 1, &shape, NULL, &made), "weft_einsum_plan_create");
+    check_where(weft_einsum_plan_create_labels(NULL, 1, &labels, WEFT_INTS(7), &shape, NULL, &made),
+                "weft_einsum_plan_create_labels");
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_tensor x = weft_full(graph, WEFT_F64, 1, WEFT_SHAPE(2, 3));
+    (weft_einsum_labels)(WEFT_TENSORS(x), &labels, WEFT_INTS(0), &short_path);
+    check_where(weft_status_clone(NULL, weft_graph_error(graph)), "weft_einsum_labels");
+    weft_graph_clear_error(graph);
+    (weft_einsum_tensordot)(x, x, WEFT_INTS(0), WEFT_INTS(1));
+    check_where(weft_status_clone(NULL, weft_graph_error(graph)), "weft_einsum_tensordot");
     weft_graph_destroy(graph);
 }
 
@@ -696,6 +724,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(report_mistakes),
         cmocka_unit_test(report_intermediates_that_overflow),
+        cmocka_unit_test(name_what_was_called),
         cmocka_unit_test(report_other_dtypes_and_labels),
         cmocka_unit_test(check_extents_at_the_run),
         cmocka_unit_test(keep_the_order),

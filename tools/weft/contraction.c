@@ -85,8 +85,10 @@ weft_status *weft_contraction_plan(const weft_contraction *contraction, const we
 {
     weft_status *status = create_plan(&contraction->instance, options, out_plan);
     if (status == NULL || contraction->path == NULL) return status;
+    const char *message = weft_status_message(status), *family = "einsum: ";
+    if (strncmp(message, family, strlen(family)) == 0) message += strlen(family);
     weft_status *named = weft_status_create(NULL, weft_status_code(status), weft_status_where(status), "%s: %s",
-                                            contraction->path, weft_status_message(status));
+                                            contraction->path, message);
     weft_status_destroy(status);
     return named;
 }

@@ -63,7 +63,6 @@ static weft_einsum_options order_options(const einsum_job *job)
     weft_einsum_options options = job->x.planner.options;
     options.order = job->order.order;
     options.path = job->order.path;
-    options.nested = job->order.nested;
     options.sliced = job->order.sliced;
     return options;
 }
@@ -77,7 +76,9 @@ static weft_status *plan(einsum_job *job)
 {
     WEFT_TRY(weft_planner_init(&job->x.planner, job->x.arguments));
     job->x.planner.options.dtype = job->x.instance.dtype;
-    WEFT_TRY(weft_order_init(&job->order, job->x.arguments, job->x.instance.count, is_numbered(&job->x.instance)));
+    weft_order_subject subject = {job->x.instance.count, is_numbered(&job->x.instance), job->x.instance.order,
+                                  job->x.path};
+    WEFT_TRY(weft_order_init(&job->order, job->x.arguments, &subject));
     weft_einsum_options options = order_options(job);
     double begin = weft_clock_ms();
     WEFT_TRY(weft_contraction_plan(&job->x, &options, &job->x.plan));
@@ -89,8 +90,7 @@ static weft_status *plan(einsum_job *job)
  * text only. */
 static weft_einsum_options traced_options(const einsum_job *job)
 {
-    bool parentheses = job->order.order == WEFT_EINSUM_NESTED && job->order.nested == NULL;
-    if (has(job, "--symbolic") || parentheses) return order_options(job);
+    if (has(job, "--symbolic") || job->order.order == WEFT_EINSUM_NESTED) return order_options(job);
     return (weft_einsum_options){.size = sizeof(weft_einsum_options), .order = WEFT_EINSUM_TREE, .tree = job->x.plan};
 }
 
@@ -152,8 +152,6 @@ static weft_status *print_plan_stats(const einsum_job *job, cJSON *stats)
 
 static weft_status *write_result(const einsum_job *job)
 {
-    if (has(job, "--check") && strcmp(weft_arguments_text(job->x.arguments, "--optimize", ""), "nested") == 0)
-        return weft_misuse("--check needs an expression without parentheses, to contract it otherwise");
     const char *out = weft_arguments_text(job->x.arguments, "-o", NULL);
     if (job->x.path != NULL) print_result(job);
     if (out != NULL) return weft_npy_save(NULL, out, job->x.session.outputs[0]);
@@ -219,10 +217,11 @@ const weft_command weft_command_einsum = {
     .detail =
         "EXPR is as in numpy: 'ij,jk->ik'. With --optimize nested it has parentheses: '(ij,jk),kl->il'. A path\n"
         "names in each step two positions of a list that loses both and gets the result at its end; ssa names\n"
-        "values, of which the steps make new ones. --order takes either as a list of pairs, or a tree of operand\n"
+        "values, of which the steps make new ones. --order takes either as a list of steps, or a tree of operand\n"
         "numbers such as ((0, 1), 2). An operand may also be FILE.npz:ARRAY. An instance has \"inputs\", "
         "\"output\"\n"
-        "and \"sizes\" with integer labels, or \"format_string\" and \"shapes\".",
+        "and \"sizes\" with integer labels, or \"format_string\" and \"shapes\"; it may have an \"order\" as files "
+        "have it.",
     .least = 0,
     .most = SIZE_MAX,
     .options = WEFT_OPTIONS(options),

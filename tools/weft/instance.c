@@ -175,6 +175,16 @@ static weft_status *read_dtype(const reader *r)
     return refuse(r, "\"dtype\" is \"%s\", which is no dtype", item->valuestring);
 }
 
+static weft_status *read_order(const reader *r)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(r->root, "order");
+    if (item == NULL) return NULL;
+    if (!cJSON_IsArray(item) && !cJSON_IsNumber(item))
+        return refuse(r, "\"order\" is %s; it must be a list", describe(item));
+    r->out->order = cJSON_PrintUnformatted(item);
+    return r->out->order == NULL ? weft_status_out_of_memory() : NULL;
+}
+
 static weft_status *read_root(const reader *r)
 {
     if (!cJSON_IsObject(r->root)) return refuse(r, "the file holds %s; it must be an object", describe(r->root));
@@ -185,6 +195,7 @@ static weft_status *read_root(const reader *r)
         return refuse(r, "neither \"inputs\" (with \"output\" and \"sizes\") nor \"format_string\" (with \"shapes\") "
                          "is there");
     WEFT_TRY(read_dtype(r));
+    WEFT_TRY(read_order(r));
     return labels ? read_labels(r) : read_format(r);
 }
 
@@ -212,6 +223,7 @@ static void free_lists(size_t count, weft_ints *lists)
 void weft_instance_finish(weft_instance *instance)
 {
     free(instance->text);
+    cJSON_free(instance->order);
     free((void *)instance->output.items);
     free_lists(instance->count, instance->labels);
     free_lists(instance->count, instance->shapes);

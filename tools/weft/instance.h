@@ -7,7 +7,8 @@
  *   {"inputs": [[0, 1], [1, 2]], "output": [0, 2], "sizes": [4, 3, 4]}    sizes[label]; labels count from 0
  *   {"format_string": "ij,jk->ik", "shapes": [[4, 3], [3, 4]]}
  *
- * "dtype" may name what operands are made of; other members are passed over.
+ * "dtype" may name what operands are made of, "order" be a list of steps or a tree, as order_text.h has them; other
+ * members are passed over.
  */
 #include <weft/graph.h>
 
@@ -18,6 +19,7 @@ typedef struct weft_instance {
     weft_ints output;
     weft_ints *shapes;
     weft_dtype dtype; /* f32 unless named */
+    char *order;      /* or NULL */
 } weft_instance;
 
 /* What is wrong with a file is WEFT_BAD_FILE, and the sentence names the file, the key, the operand and the label. To

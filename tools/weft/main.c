@@ -52,6 +52,14 @@ static int help(int argc, char **argv)
     return 0;
 }
 
+/* What is behind "name: ", where a message begins so already. */
+static const char *without_name(const char *name, const char *message)
+{
+    size_t length = strlen(name);
+    return strncmp(message, name, length) == 0 && strncmp(message + length, ": ", 2) == 0 ? message + length + 2
+                                                                                          : message;
+}
+
 static int report(const char *name, weft_status *status)
 {
     if (status == NULL && fflush(stdout) == 0) return 0;
@@ -60,7 +68,7 @@ static int report(const char *name, weft_status *status)
         return FAILED;
     }
     int exit_status = weft_status_is_misuse(status) ? MISUSED : FAILED;
-    fprintf(stderr, "weft %s: %s\n", name, weft_status_message(status));
+    fprintf(stderr, "weft %s: %s\n", name, without_name(name, weft_status_message(status)));
     weft_status_destroy(status);
     return exit_status;
 }

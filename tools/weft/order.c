@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "file.h"
+#include "order_text.h"
 #include "tree.h"
 
 /* ---- --optimize ---- */
@@ -51,83 +52,12 @@ static weft_status *parse_named(weft_order *order, const char *text)
     return weft_misuse("--optimize takes auto, left, nested, path:0-1,... or ssa:0-1,..., not '%s'", text);
 }
 
-/* ---- --order ---- */
+/* ---- --slice ---- */
 
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
-
-/* Without white space, with parentheses for brackets and no comma before one that closes; counts the numbers. */
-static weft_status *simplify(const char *path, char *text, size_t *out_numbers)
-{
-    char *to = text, before = ' ';
-    *out_numbers = 0;
-    for (const char *at = text; *at != 0; before = *at++) {
-        if (strchr(" \t\r\n", *at) != NULL) continue;
-        char c = *at == '[' ? '(' : *at == ']' ? ')' : *at;
-        bool begins = is_digit(c) && !is_digit(before);
-        if (strchr("0123456789(),", c) == NULL || (begins && to > text && is_digit(to[-1])))
-            return weft_status_create(NULL, WEFT_BAD_FILE, NULL,
-                                      "%s: byte %td has no place in an order, which is a list of pairs such as "
-                                      "[(0, 1), (0, 1)] or a tree such as ((0, 1), 2)",
-                                      path, at - text + 1);
-        *out_numbers += begins;
-        if (c == ')' && to > text && to[-1] == ',') to--;
-        *to++ = c;
-    }
-    *to = 0;
-    return NULL;
-}
-
-/* "((0,1),(0,1))" as pairs. */
-static weft_status *parse_list(const char *path, const char *text, size_t count, int64_t *out_path)
-{
-    const char *at = text + (*text == '(');
-    for (size_t i = 0; i < count; i += 2) {
-        int length = 0;
-        sscanf(at, "(%9" SCNd64 ",%9" SCNd64 ")%n", &out_path[i], &out_path[i + 1], &length);
-        at += length;
-        if (length > 0 && *at == (i + 2 < count ? ',' : ')')) at += i + 2 < count;
-        else
-            return weft_status_create(NULL, WEFT_BAD_FILE, NULL,
-                                      "%s: step %zu of the list is no pair of numbers such as (0, 1)", path, i / 2);
-    }
-    return NULL;
-}
-
-/* A list over positions ends with (0, 1), one over values takes the last result but one in its last step. */
-static bool is_path(weft_ints path)
-{
-    if (path.count <= 2) return true;
-    return path.items[path.count - 2] + path.items[path.count - 1] == 1;
-}
-
-/* A tree names each operand once, a list takes two values in each of its steps. */
-static weft_status *take_text(weft_order *order, const char *path, size_t operand_count)
-{
-    size_t numbers, steps = operand_count - 1;
-    WEFT_TRY(simplify(path, order->nested, &numbers));
-    if (numbers == operand_count) {
-        order->order = WEFT_EINSUM_NESTED;
-        return NULL;
-    }
-    if (numbers != 2 * steps)
-        return weft_status_create(NULL, WEFT_BAD_FILE, NULL,
-                                  "%s: the order has %zu numbers; over %zu operands a list of pairs has %zu and a tree "
-                                  "%zu",
-                                  path, numbers, operand_count, 2 * steps, operand_count);
-    order->positions = calloc(numbers + 1, sizeof *order->positions);
-    if (order->positions == NULL) return weft_status_out_of_memory();
-    WEFT_TRY(parse_list(path, order->nested, numbers, order->positions));
-    order->path = (weft_ints){numbers, order->positions};
-    order->order = is_path(order->path) ? WEFT_EINSUM_PATH : WEFT_EINSUM_SSA;
-    free(order->nested);
-    order->nested = NULL;
-    return NULL;
-}
-
-/* ---- --slice ---- */
 
 /* One character of UTF-8; 0 bytes for what is none. */
 static size_t decode(const char *text, int64_t *out_point)
@@ -164,25 +94,51 @@ static weft_status *parse_sliced(weft_order *order, const char *text, bool numbe
     }
 }
 
-weft_status *weft_order_init(weft_order *order, const weft_arguments *arguments, size_t operand_count, bool numbered)
+/* ---- all ---- */
+
+static weft_status *take_text(weft_order *order, const char *name, const char *text, size_t operand_count)
+{
+    order->order = WEFT_EINSUM_SSA;
+    WEFT_TRY(weft_order_parse(name, text, operand_count, &order->path));
+    order->positions = (int64_t *)order->path.items;
+    return NULL;
+}
+
+static weft_status *take_given(weft_order *order, const weft_order_subject *subject)
+{
+    char name[512];
+    snprintf(name, sizeof name, "%s: \"order\"", subject->path);
+    return take_text(order, name, subject->order, subject->operand_count);
+}
+
+static weft_status *load_order(weft_order *order, const char *path, size_t operand_count)
+{
+    char *text;
+    size_t length;
+    WEFT_TRY(weft_file_read(path, &text, &length));
+    weft_status *status = take_text(order, path, text, operand_count);
+    free(text);
+    return status;
+}
+
+weft_status *weft_order_init(weft_order *order, const weft_arguments *arguments, const weft_order_subject *subject)
 {
     const char *slice = weft_arguments_text(arguments, "--slice", NULL);
     const char *file = weft_arguments_text(arguments, "--order", NULL);
     const char *named = weft_arguments_text(arguments, "--optimize", NULL);
-    size_t length;
     *order = (weft_order){0};
     if (file != NULL && named != NULL) return weft_misuse("--optimize and --order both say in which order to contract");
-    if (slice != NULL) WEFT_TRY(parse_sliced(order, slice, numbered));
-    if (slice != NULL && file == NULL && (named == NULL || strcmp(named, "auto") == 0))
+    if (slice != NULL) WEFT_TRY(parse_sliced(order, slice, subject->numbered));
+    bool given = file != NULL || (named == NULL ? subject->order != NULL : strcmp(named, "auto") != 0);
+    if (slice != NULL && !given)
         return weft_misuse("--slice goes with an order that is given: --order, or --optimize left, path: or nested");
-    if (file == NULL) return parse_named(order, named == NULL ? "auto" : named);
-    WEFT_TRY(weft_file_read(file, &order->nested, &length));
-    return take_text(order, file, operand_count);
+    if (file != NULL) return load_order(order, file, subject->operand_count);
+    if (named == NULL && subject->order != NULL) return take_given(order, subject);
+    return parse_named(order, named == NULL ? "auto" : named);
 }
 
 void weft_order_finish(weft_order *order)
 {
-    free(order->nested);
     free(order->positions);
     free((void *)order->sliced.items);
     *order = (weft_order){0};

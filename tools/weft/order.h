@@ -16,19 +16,25 @@
         "--print-order", WEFT_OPTION_CHOICE, "path|ssa|nested|tree", "print the order in this form"                    \
     }
 
+/* What is ordered. */
+typedef struct weft_order_subject {
+    size_t operand_count;
+    bool numbered;     /* labels are numbers, or else letters */
+    const char *order; /* the one that comes with it, as order_text.h reads it, or NULL */
+    const char *path;  /* of the file that it comes from */
+} weft_order_subject;
+
 /* What --optimize, --order and --slice say, for options of einsum. */
 typedef struct weft_order {
     weft_einsum_order order;
     weft_ints path;
-    char *nested;
     int64_t *positions; /* of `path` */
     weft_ints sliced;   /* owned */
 } weft_order;
 
-/* `operand_count` decides in which form a file is; labels of --slice are numbers, or else letters. To be finished also
- * on failure. */
-weft_status *weft_order_init(weft_order *order, const weft_arguments *arguments, size_t operand_count,
-                             bool numbered) WEFT_MUST_USE;
+/* To be finished also on failure. */
+weft_status *weft_order_init(weft_order *order, const weft_arguments *arguments,
+                             const weft_order_subject *subject) WEFT_MUST_USE;
 void weft_order_finish(weft_order *order);
 
 /* Prints what --print-order asks for, if it is given; a tree has several lines, other forms one. */
