@@ -22,7 +22,7 @@ struct weft_bench {
     weft_bench_facts facts;
 };
 
-static int64_t now(void)
+int64_t weft_bench_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -61,8 +61,7 @@ static void fill(void *memory, weft_dtype dtype, const case_tensor *tensor, uint
     }
 }
 
-/* On huge pages where it is long, as every contestant's arrays should be. */
-static void *allocate(size_t bytes)
+void *weft_bench_allocate(size_t bytes)
 {
     size_t unit = bytes < HUGE_PAGE ? 64 : HUGE_PAGE, rounded = (bytes + unit - 1) / unit * unit;
     void *memory = aligned_alloc(unit, rounded);
@@ -74,7 +73,7 @@ static void *allocate(size_t bytes)
 static weft_status *create_array(weft_bench *bench, size_t number, const case_tensor *tensor)
 {
     weft_dtype dtype = dtype_of_tensor(bench->subject, tensor);
-    bench->memory[number] = allocate(count_of(tensor) * weft_dtype_size(dtype));
+    bench->memory[number] = weft_bench_allocate(count_of(tensor) * weft_dtype_size(dtype));
     if (bench->memory[number] == NULL) return weft_status_out_of_memory();
     fill(bench->memory[number], dtype, tensor, number);
     return weft_array_wrap(NULL, dtype, tensor->rank, tensor->shape, NULL, bench->memory[number], NULL, NULL,
@@ -92,7 +91,7 @@ static weft_status *create_arrays(weft_bench *bench)
     bench->data.columns = first->shape[first->rank - 1];
     bench->data.rows = (int64_t)count_of(first) / bench->data.columns;
     if (subject->scratch == 0) return NULL;
-    bench->data.scratch = allocate(subject->scratch * sizeof *bench->data.scratch);
+    bench->data.scratch = weft_bench_allocate(subject->scratch * sizeof *bench->data.scratch);
     if (bench->data.scratch == NULL) return weft_status_out_of_memory();
     subject->prepare(&bench->data);
     return NULL;
@@ -110,13 +109,13 @@ int64_t weft_bench_run_floor(const weft_bench *bench, int64_t repeat)
 {
     size_t rows = (size_t)bench->subject->rows, chunks = (size_t)bench->threads * bench->subject->chunks;
     bool serial = bench->threads == 1 || chunks == 0;
-    int64_t begin = now();
+    int64_t begin = weft_bench_now();
     for (int64_t i = 0; i < repeat; i++) {
         if (serial) bench->floor(&bench->data, 0, (int64_t)rows);
         else
             pthreadpool_parallelize_1d_tile_1d(bench->pool, run_chunk, (void *)bench, rows, (rows - 1) / chunks + 1, 0);
     }
-    return now() - begin;
+    return weft_bench_now() - begin;
 }
 
 /* The faster one of the case's floors. */
@@ -175,14 +174,13 @@ static weft_status *run(weft_bench *bench, weft_report *report)
 
 weft_status *weft_bench_run(weft_bench *bench, int64_t repeat, int64_t *out_ns)
 {
-    int64_t begin = now();
+    int64_t begin = weft_bench_now();
     for (int64_t i = 0; i < repeat; i++) WEFT_TRY(run(bench, NULL));
-    *out_ns = now() - begin;
+    *out_ns = weft_bench_now() - begin;
     return NULL;
 }
 
-/* Compiles a program of its own, so that the code generator is loaded. */
-static weft_status *load_generator(weft_executor *executor)
+weft_status *weft_bench_load_generator(weft_executor *executor)
 {
     weft_graph *graph;
     weft_program *program = NULL;
@@ -202,10 +200,10 @@ static weft_status *compile(weft_bench *bench)
 {
     weft_report report;
     WEFT_TRY(weft_executor_create_standard(&(weft_executor_options){.threads = bench->threads}, &bench->executor));
-    WEFT_TRY(load_generator(bench->executor));
-    int64_t begin = now();
+    WEFT_TRY(weft_bench_load_generator(bench->executor));
+    int64_t begin = weft_bench_now();
     WEFT_TRY(create_program(bench->subject, &bench->program));
-    bench->facts.program_ns = now() - begin;
+    bench->facts.program_ns = weft_bench_now() - begin;
     WEFT_TRY(run(bench, &report));
     bench->facts.compile_ns = report.compile_ns;
     bench->facts.peak_bytes = report.peak_bytes;

@@ -29,4 +29,12 @@ void *weft_bench_memory(const weft_bench *bench, size_t number);
 /* Nanoseconds for `repeat` passes. */
 int64_t weft_bench_run_floor(const weft_bench *bench, int64_t repeat);
 weft_status *weft_bench_run(weft_bench *bench, int64_t repeat, int64_t *out_ns) WEFT_MUST_USE;
+
+/* ---- what contractions need too ---- */
+
+int64_t weft_bench_now(void);
+/* Zeros, on huge pages where it is long, as every contestant's arrays should be; the caller frees them. */
+void *weft_bench_allocate(size_t bytes);
+/* Compiles a program of its own, so that the code generator is loaded. */
+weft_status *weft_bench_load_generator(weft_executor *executor) WEFT_MUST_USE;
 #endif

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instance files: what is contracted, orders of it in every form, and what an order costs."""
+"""Instances: what is contracted, orders of it in every form, and what an order costs."""
 
 import json
 import math
@@ -36,6 +36,37 @@ def load(path):
                 sizes.append(extent)
         inputs.append([numbers[label] for label in term])
     return Instance(name, inputs, [numbers[label] for label in output], sizes)
+
+
+class Case:
+    """An instance in a group, its expression as weft takes it, and its dtype where it has one."""
+
+    def __init__(self, group, x, text=None, dtype=None):
+        terms = ["[" + " ".join(map(str, labels)) + "]" for labels in [*x.inputs, x.output]]
+        self.group, self.x, self.dtype = group, x, dtype
+        self.text = text or ",".join(terms[:-1]) + "->" + terms[-1]
+
+
+def load_cases(path):
+    """A table of expressions, as it says in `contractions.txt`, or an instance file. An ellipsis stands for no axis."""
+    if pathlib.Path(path).suffix == ".json":
+        return [Case("instances", load(path))]
+    cases, group = [], None
+    for line in pathlib.Path(path).read_text().splitlines():
+        words = line.split()
+        if line.startswith("["):
+            group = line.strip("[]")
+        elif words and not line.startswith("#"):
+            terms, output = words[0].replace("...", "").split("->")
+            labels = sorted(set(terms) - {","})
+            given = [int(extent) for extent in words[1].split(",")]
+            sizes = given * len(labels) if len(given) == 1 else given
+            if len(sizes) != len(labels):
+                raise ValueError(f"{path}: {words[0]} has {len(labels)} labels and {len(sizes)} extents")
+            numbers = [[labels.index(label) for label in term] for term in [*terms.split(","), output]]
+            x = Instance(f"{words[0]} {words[1]}", numbers[:-1], numbers[-1], sizes)
+            cases.append(Case(group, x, words[0], *words[2:3]))
+    return cases
 
 
 # ---- orders: pairs of values; value i is operand i, value n + k the result of step k ----

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C half (bench.h) through ctypes."""
+"""The C half (bench.h, contraction.h) through ctypes."""
 
 import ctypes
-from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int64, c_size_t, c_uint, c_uint64, c_void_p
+from ctypes import POINTER, Structure, byref, c_bool, c_char_p, c_double, c_int64, c_size_t, c_uint, c_uint64, c_void_p
 
 INPUTS, RANK, FLOORS = 3, 4, 2
 
@@ -52,6 +52,36 @@ class Facts(Structure):
     ]
 
 
+class Ints(Structure):
+    _fields_ = [("count", c_size_t), ("items", POINTER(c_int64))]
+
+    @classmethod
+    def of(cls, values):
+        return cls(len(values), (c_int64 * len(values))(*values))
+
+
+class ContractionOptions(Structure):
+    _fields_ = [
+        ("text", c_char_p),
+        ("dtype", c_char_p),
+        ("operand_count", c_size_t),
+        ("shapes", POINTER(Ints)),
+        ("threads", c_uint),
+        ("time_budget", c_double),
+    ]
+
+
+class ContractionFacts(Structure):
+    _fields_ = [
+        ("plan_ns", c_int64),
+        ("program_ns", c_int64),
+        ("compile_ns", c_int64),
+        ("peak_bytes", c_uint64),
+        ("steps", c_uint64),
+        ("predicted_seconds", c_double),
+    ]
+
+
 class Failure(Exception):
     pass
 
@@ -70,6 +100,13 @@ class Library:
             ("weft_bench_memory", c_void_p, [c_void_p, c_size_t]),
             ("weft_bench_run_floor", c_int64, [c_void_p, c_int64]),
             ("weft_bench_run", c_void_p, [c_void_p, c_int64, POINTER(c_int64)]),
+            ("weft_bench_contraction_create", c_void_p, [POINTER(ContractionOptions), POINTER(c_void_p)]),
+            ("weft_bench_contraction_compile", c_void_p, [c_void_p, POINTER(c_void_p)]),
+            ("weft_bench_contraction_destroy", None, [c_void_p]),
+            ("weft_bench_contraction_facts_of", POINTER(ContractionFacts), [c_void_p]),
+            ("weft_bench_contraction_order", Ints, [c_void_p]),
+            ("weft_bench_contraction_run", c_void_p, [c_void_p, c_bool, c_int64, POINTER(c_int64)]),
+            ("weft_bench_bandwidth", c_double, [c_uint, c_size_t]),
         ):
             function = getattr(c, name)
             function.restype, function.argtypes = result, arguments
@@ -106,3 +143,32 @@ class Bench:
         spent = c_int64()
         self.library.try_(self.library.c.weft_bench_run(self.handle, repeat, byref(spent)))
         return spent.value
+
+
+class Contraction:
+    """An einsum that is planned, and after compile() can be run."""
+
+    def __init__(self, library, text, dtype, shapes, threads, time_budget):
+        self.library, self.handle = library, c_void_p()
+        self.options = ContractionOptions(text.encode(), dtype.encode(), len(shapes),
+                                          (Ints * len(shapes))(*map(Ints.of, shapes)), threads, time_budget)
+        library.try_(library.c.weft_bench_contraction_create(byref(self.options), byref(self.handle)))
+        order = library.c.weft_bench_contraction_order(self.handle)
+        self.pairs = [(order.items[i], order.items[i + 1]) for i in range(0, order.count, 2)]
+
+    def compile(self, addresses):
+        memory = (c_void_p * len(addresses))(*addresses)
+        self.library.try_(self.library.c.weft_bench_contraction_compile(self.handle, memory))
+
+    @property
+    def facts(self):
+        return self.library.c.weft_bench_contraction_facts_of(self.handle).contents
+
+    def run(self, repeat, arrays=False):
+        """Nanoseconds of `repeat` calls."""
+        spent = c_int64()
+        self.library.try_(self.library.c.weft_bench_contraction_run(self.handle, arrays, repeat, byref(spent)))
+        return spent.value
+
+    def close(self):
+        self.library.c.weft_bench_contraction_destroy(self.handle)
