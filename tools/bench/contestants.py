@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who contracts, in a process of its own: weft through libweft-bench, numpy, torch, jax. The driver ends the process when a
-contestant takes too long, and begins again without it."""
+"""Who contracts, in a process of its own: weft through libweft-bench, numpy, torch, jax. The driver ends the process when
+a contestant takes too long, and begins again without it."""
 
 import ctypes
 import importlib
@@ -40,8 +40,8 @@ def limit_threads(threads):
 
 
 def draw_operands(x, dtype, seed):
-    """Floats are positive, or nearly so, that nothing cancels, and scaled so that results are around 1, however many terms
-    they sum."""
+    """Floats are positive, or nearly so, that nothing cancels, and scaled so that results are around 1, however many
+    terms they sum."""
     import numpy
 
     draw = numpy.random.default_rng(seed)
@@ -73,8 +73,8 @@ def text_of(inputs, output):
 
 
 class Check:
-    """Parts of the result in the widest dtype of their kind, by numpy: those with the first, the last and any index under as
-    many labels of the output as it takes to keep them cheap; and the sum of all."""
+    """Parts of the result in the widest dtype of their kind, by numpy: those with the first, the last and any index under
+    as many labels of the output as it takes to keep them cheap; and the sum of all."""
 
     def __init__(self, x, pairs, dtype, operands):
         import numpy
@@ -89,8 +89,8 @@ class Check:
         if self.wide != "?" and self.cheap(summed):
             self.sum = self.contract(x.inputs, (), operands)
 
-    def cheap(self, x):
-        return forms.cost(x, self.pairs)[0] <= math.log10(CHECKED)
+    def cheap(self, x, most=CHECKED):
+        return forms.cost(x, self.pairs)[0] <= math.log10(most)
 
     def contract(self, inputs, output, operands):
         import numpy
@@ -114,14 +114,13 @@ class Check:
 
     def take_part(self, pick, draw):
         """(what to fix of each axis of the result, values), or None where it would be dear anyhow."""
-        fixed, left, sizes = {}, list(draw.permutation(sorted(set(self.x.output)))), list(self.x.sizes)
-        while not self.cheap(forms.Instance("", self.x.inputs, self.x.output, sizes)):
-            if not left:
-                break
+        fixed, left = {}, list(draw.permutation(sorted(set(self.x.output))))
+        part = forms.Instance("", self.x.inputs, self.x.output, self.x.sizes)
+        while left and not self.cheap(part):
             label = int(left.pop())
             fixed[label] = pick(self.x.sizes[label])
-            sizes[label] = 1
-        if forms.cost(forms.Instance("", self.x.inputs, self.x.output, sizes), self.pairs)[0] > math.log10(CHECKED_WHOLE):
+            part.sizes[label] = 1
+        if not self.cheap(part, CHECKED_WHOLE):
             return None
         at = [tuple(fixed.get(label, slice(None)) for label in labels) for labels in [*self.x.inputs, self.x.output]]
         keep = [[label for label in labels if label not in fixed] for labels in [*self.x.inputs, self.x.output]]
@@ -129,8 +128,8 @@ class Check:
         return at[-1], self.contract(keep[:-1], keep[-1], operands)
 
     def error(self, result):
-        """The greatest difference over the magnitude, in units of what rounding explains; None where all is dear. Errors of the
-        terms that an element sums add up one by one."""
+        """The greatest difference over the magnitude, in units of what rounding explains; None where all is dear. Errors
+        of the terms that an element sums add up one by one."""
         import numpy
 
         if result.shape != tuple(self.x.sizes[label] for label in self.x.output):
@@ -174,28 +173,33 @@ class Weft:
                                               options.plan_seconds)
         self.pairs = self.contraction.pairs
         refuse_large(case.x, self.pairs, dtype, options)
-        self.value = numpy.empty([case.x.sizes[label] for label in case.x.output], DTYPES[dtype])
-        self.contraction.compile([array.ctypes.data for array in [*operands, self.value]])
+        self.result = numpy.empty([case.x.sizes[label] for label in case.x.output], DTYPES[dtype])
+        self.contraction.compile([array.ctypes.data for array in [*operands, self.result]])
         facts = self.contraction.facts
         self.plan_ms, self.compile_ms = facts.plan_ns / 1e6, (facts.program_ns + facts.compile_ns) / 1e6
 
     def run(self, repeat):
         return self.contraction.run(repeat)
 
+    @property
+    def value(self):
+        self.run(1)
+        return self.result
+
     def close(self):
         self.contraction.close()
 
 
-class AtOnce:
-    """Arrays in, array out, on the program and the memory of a Weft; planned and compiled at the first call."""
+class AtOnce(Weft):
+    """Arrays in, array out, on the memory of a Weft; planned and compiled at the first call."""
 
     plan_ms = compile_ms = None
 
     def __init__(self, weft):
-        self.weft, self.pairs, self.value = weft, weft.pairs, weft.value
+        self.contraction, self.pairs, self.result = weft.contraction, weft.pairs, weft.result
 
     def run(self, repeat):
-        return self.weft.contraction.run(repeat, arrays=True)
+        return self.contraction.run(repeat, arrays=True)
 
 
 # ---- peers: the faster of the ways that each has to contract in a given order ----
@@ -239,7 +243,7 @@ WAYS = {"numpy": ways_numpy, "torch": ways_torch, "jax": ways_jax}
 
 
 class Peer:
-    """In the order `pairs`. `begin` is told of each way before its first call, and raises for one that is to be left out."""
+    """In the order `pairs`. `begin` is told of each way before its first call, and raises for one to be left out."""
 
     def __init__(self, name, case, pairs, plan_ms, operands, begin):
         import opt_einsum
@@ -247,8 +251,8 @@ class Peer:
         x, self.pairs, self.plan_ms, self.compile_ms = case.x, pairs, plan_ms, None
         path, text = forms.to_path(pairs, len(x.inputs)) or [(0,)], text_of(x.inputs, x.output)
         expression = opt_einsum.contract_expression(text, *x.shapes, optimize=path)
-        ways, least, failure = WAYS[name](text if len(x.sizes) <= LETTERS else None, expression, path, operands), None, None
-        for number, way in enumerate(ways):
+        least = failure = None
+        for number, way in enumerate(WAYS[name](text if len(x.sizes) <= LETTERS else None, expression, path, operands)):
             try:
                 begin(number)
                 first = timed(way, 1)
@@ -263,13 +267,16 @@ class Peer:
             raise failure
 
     def run(self, repeat):
-        return timed(self.way, repeat)
+        begin = time.perf_counter_ns()
+        for _ in range(repeat):
+            self.result = self.way()
+        return time.perf_counter_ns() - begin
 
     @property
     def value(self):
         import numpy
 
-        return numpy.asarray(self.way())
+        return numpy.asarray(self.result)
 
 
 def timed(function, repeat):
@@ -335,7 +342,7 @@ class Session:
         return Peer(name, self.case, pairs, plan_ms, self.operands, lambda way: self.begin(f"{full}, way {way}"))
 
     def sample(self):
-        """Nanoseconds of a call, round by round; each begins with another contestant. As many rounds as the time allows."""
+        """Nanoseconds of a call, round by round; each begins with another contestant, as long as the time allows."""
         repeats = {name: repeats_of(who, lambda name=name: self.begin(name)) for name, who in self.made.items()}
         names, times, begin = list(self.made), {name: [] for name in self.made}, time.monotonic()
         for round_ in range(self.options.rounds):

@@ -23,13 +23,14 @@ def parse_arguments():
     parser.add_argument("--dtype", default="f32", help="f32, f64, c64 or c128, or several with commas (default f32)")
     parser.add_argument("--threads", type=int, default=1, help="of everyone (default 1)")
     parser.add_argument("--rounds", type=int, default=5, help="of all contestants (default 5)")
-    parser.add_argument("--seconds", type=float, default=5, help="for the rounds of a case: fewer rounds then (default 5)")
+    parser.add_argument("--seconds", type=float, default=5, help="for the rounds of a case, which may be fewer (default 5)")
     parser.add_argument("--limit", type=float, default=10, help="seconds for a call and what prepares it (default 10)")
     parser.add_argument("--memory", type=float, default=4, help="GiB for arrays of a case (default 4)")
     parser.add_argument("--plan-seconds", type=float, default=0, help="weft's time budget (default: its own choice)")
     parser.add_argument("--peers", default=",".join(contestants.PEERS),
                         help=f"some of {', '.join(contestants.PEERS)} (default all)")
-    parser.add_argument("--most", type=float, default=1e11, help="multiplications a second, to refuse orders that would not end")
+    parser.add_argument("--most", type=float, default=1e11,
+                        help="multiplications a second: orders that would take longer than --limit are refused")
     parser.add_argument("--json", help="file that gets a line for each case")
     parser.add_argument("--table", nargs="+", metavar="FILE", help="measure nothing: print the table of such files")
     parser.add_argument("--library", help=argparse.SUPPRESS)
@@ -143,7 +144,8 @@ def measure(options):
     server, results = Server(options), []
     machine = Machine(server, options)
     for case, dtype in chosen(options):
-        row = {"case": case.x.name, "group": case.group, "dtype": dtype, "threads": options.threads} | server.ask(case, dtype)
+        row = {"case": case.x.name, "group": case.group, "dtype": dtype, "threads": options.threads}
+        row |= server.ask(case, dtype)
         if "contestants" in row:
             row["roofline_ms"] = machine.roofline_ms(case.x, row["contestants"]["weft"]["log10_flops"], dtype)
             row |= {"peak": machine.peaks.get(dtype), "bandwidth": machine.bandwidth}
