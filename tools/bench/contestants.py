@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who contracts, in a process of its own: weft through libweft-bench, numpy, torch, jax. The driver ends the process when
-a contestant takes too long, and begins again without it."""
+"""Who contracts, in a process of its own: weft through libweft-bench, numpy, torch, jax. The driver ends the process
+when a contestant takes too long, and begins again without it."""
 
 import ctypes
 import importlib
@@ -25,7 +25,7 @@ LOOPED = 10**9  # elements of one operand times the other's, for which numpy's p
 
 
 def limit_threads(threads):
-    """Before the peers are imported, in the process that starts theirs. OpenBLAS does not know every virtual machine."""
+    """Before the process of the peers starts. OpenBLAS does not know every virtual machine."""
     peers.limit_threads(threads)
     os.environ.update(peers.MEMORY)
     with open("/proc/cpuinfo", encoding="ascii") as lines:
@@ -73,8 +73,8 @@ def text_of(inputs, output):
 
 
 class Check:
-    """Parts of the result in the widest dtype of their kind, by numpy: those with the first, the last and any index under
-    as many labels of the output as it takes to keep them cheap; and the sum of all."""
+    """Parts of the result in the widest dtype of their kind, by numpy: those with the first, the last and any index
+    under as many labels of the output as it takes to keep them cheap; and the sum of all."""
 
     def __init__(self, x, pairs, dtype, operands):
         import numpy
@@ -128,8 +128,8 @@ class Check:
         return at[-1], self.contract(keep[:-1], keep[-1], operands)
 
     def error(self, result):
-        """The greatest difference over the magnitude, in units of what rounding explains; None where all is dear. Errors
-        of the terms that an element sums add up one by one."""
+        """The greatest difference over the magnitude, in units of what rounding explains; None where all is dear.
+        Errors of the terms that an element sums add up one by one."""
         import numpy
 
         if result.shape != tuple(self.x.sizes[label] for label in self.x.output):

@@ -23,7 +23,7 @@ def parse_arguments():
     parser.add_argument("--dtype", default="f32", help="f32, f64, c64 or c128, or several with commas (default f32)")
     parser.add_argument("--threads", type=int, default=1, help="of everyone (default 1)")
     parser.add_argument("--rounds", type=int, default=5, help="of all contestants (default 5)")
-    parser.add_argument("--seconds", type=float, default=5, help="for the rounds of a case, which may be fewer (default 5)")
+    parser.add_argument("--seconds", type=float, default=5, help="for the rounds of a case: fewer then (default 5)")
     parser.add_argument("--limit", type=float, default=10, help="seconds for a call and what prepares it (default 10)")
     parser.add_argument("--memory", type=float, default=4, help="GiB for arrays of a case (default 4)")
     parser.add_argument("--plan-seconds", type=float, default=0, help="weft's time budget (default: its own choice)")
