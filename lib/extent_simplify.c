@@ -242,9 +242,10 @@ static weft_expr absorb(weft_extents *extents, weft_expr e, mod_term m)
     weft_expr whole = weft_expr_mul(extents, m.factor, m.mod->whole);
     weft_expr x = weft_expr_mul(extents, m.factor, (weft_expr)m.mod->terms[0].expr);
     if (whole == WEFT_EXPR_NONE || x == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
+    bool absorbs = contains(view, weft_extent_view_of(extents, whole));
+    if (!absorbs && !cancels(view, weft_extent_view_of(extents, x))) return WEFT_EXPR_NONE;
     weft_expr rest = weft_expr_sub(extents, e, m.term);
-    if (contains(view, weft_extent_view_of(extents, whole))) return replace(extents, rest, whole, x);
-    if (!cancels(view, weft_extent_view_of(extents, x))) return WEFT_EXPR_NONE;
+    if (absorbs) return replace(extents, rest, whole, x);
     return weft_expr_sub(extents, weft_expr_add(extents, rest, x), whole);
 }
 

@@ -123,7 +123,7 @@ typedef struct weft_access {
     uint32_t level;
     LLVMValueRef instead;
     weft_condition condition;
-    LLVMValueRef first; /* pointer of part 0, when `step` is exact */
+    LLVMValueRef first; /* pointer of part 0, when `step` is exact; of what lanes share, when they have no step */
 } weft_access;
 
 static LLVMValueRef buffer_pointer(weft_emitter *e, uint32_t buffer)
@@ -181,7 +181,9 @@ static void lane_pointers(weft_emitter *e, weft_access *access, uint32_t buffer,
     uint32_t width = e->lane.width;
     if (access->step.kind == WEFT_STEP_ANY) {
         weft_expr moving = varying_terms(e, access->index), still = weft_expr_sub(e->extents, access->index, moving);
-        LLVMValueRef base = weft_index_pointer(e, access->type, buffer_pointer(e, buffer), still, 0);
+        if (access->first == NULL)
+            access->first = weft_index_pointer(e, access->type, buffer_pointer(e, buffer), still, 0);
+        LLVMValueRef base = access->first;
         LLVMValueRef lanes = weft_index_lanes(e, moving, part);
         weft_place_move(e, access->level);
         for (uint32_t i = 0; i < width; i++)

@@ -133,12 +133,18 @@ static LLVMValueRef scaled(weft_emitter *e, LLVMValueRef value, int64_t factor)
 /* Elements of a table at most. */
 #define TABLE 256
 
-/* Whether the expression depends on the variable and constants alone. */
+/* Whether the expression takes nothing but the variable apart, into digits: by positive constants, never below zero. */
 static bool is_function_of(const weft_emitter *e, weft_expr expr, weft_expr variable)
 {
-    int64_t ignored;
-    if (expr == variable || weft_expr_is_constant(e->extents, expr, &ignored)) return true;
-    if (weft_expr_kind_of(e->extents, expr) == WEFT_EXPR_SYMBOL) return false;
+    int64_t constant, low, high;
+    if (expr == variable || weft_expr_is_constant(e->extents, expr, &constant)) return true;
+    weft_expr_kind kind = weft_expr_kind_of(e->extents, expr);
+    if (kind == WEFT_EXPR_SYMBOL || kind == WEFT_EXPR_MIN || kind == WEFT_EXPR_MAX) return false;
+    if (kind == WEFT_EXPR_DIV || kind == WEFT_EXPR_MOD) {
+        weft_expr_range(e->extents, weft_expr_operand(e->extents, expr, 0), &low, &high);
+        bool known = weft_expr_is_constant(e->extents, weft_expr_operand(e->extents, expr, 1), &constant);
+        if (low < 0 || !known || constant < 1) return false;
+    }
     for (size_t i = 0; i < weft_expr_arity(e->extents, expr); i++)
         if (!is_function_of(e, weft_expr_operand(e->extents, expr, i), variable)) return false;
     return true;
@@ -168,15 +174,28 @@ static const weft_variable *table_variable(const weft_emitter *e, weft_expr expr
     return NULL;
 }
 
-static LLVMValueRef create_table(weft_emitter *e, weft_expr expr, weft_expr variable, uint64_t extent)
+/* What a function of one variable is at `at`; divisors of digits are positive. */
+static int64_t evaluate(const weft_emitter *e, weft_expr expr, int64_t at)
+{
+    int64_t constant;
+    if (weft_expr_is_constant(e->extents, expr, &constant)) return constant;
+    weft_expr_kind kind = weft_expr_kind_of(e->extents, expr);
+    if (kind == WEFT_EXPR_SYMBOL) return at;
+    int64_t total = kind == WEFT_EXPR_SUM ? weft_expr_offset(e->extents, expr) : 1;
+    for (size_t i = 0; i < weft_expr_arity(e->extents, expr); i++) {
+        int64_t value = evaluate(e, weft_expr_operand(e->extents, expr, i), at);
+        if (kind == WEFT_EXPR_SUM) total += value * weft_expr_coefficient_of(e->extents, expr, i);
+        else if (kind == WEFT_EXPR_PRODUCT) total *= value;
+        else if (i == 0) total = value;
+        else total = kind == WEFT_EXPR_DIV ? total / value : total % value;
+    }
+    return total;
+}
+
+static LLVMValueRef create_table(weft_emitter *e, weft_expr expr, uint64_t extent)
 {
     LLVMValueRef elements[TABLE];
-    for (uint64_t i = 0; i < extent; i++) {
-        int64_t value = 0;
-        weft_expr number = weft_expr_constant(e->extents, (int64_t)i);
-        weft_expr_is_constant(e->extents, weft_expr_substitute(e->extents, expr, 1, &variable, &number), &value);
-        elements[i] = weft_int(e, value);
-    }
+    for (uint64_t i = 0; i < extent; i++) elements[i] = weft_int(e, evaluate(e, expr, (int64_t)i));
     char name[256];
     size_t length;
     snprintf(name, sizeof name, "%s_offsets", LLVMGetValueName2(e->function, &length));
@@ -192,7 +211,7 @@ static LLVMValueRef emit_table(weft_emitter *e, weft_expr expr, const weft_varia
 {
     int64_t extent = 0;
     weft_expr_is_constant(e->extents, weft_expr_bound(e->extents, variable->variable), &extent);
-    LLVMValueRef table = create_table(e, expr, variable->variable, (uint64_t)extent), index = variable->value;
+    LLVMValueRef table = create_table(e, expr, (uint64_t)extent), index = variable->value;
     weft_place_move(e, variable->level);
     LLVMValueRef address = LLVMBuildGEP2(e->builder, e->i64, table, &index, 1, "");
     return LLVMBuildLoad2(e->builder, e->i64, address, "");

@@ -86,6 +86,7 @@ static void add_access(tiling *t, weft_inst *inst, weft_expr *index, weft_dtype 
 static bool fill_tiling(tiling *t)
 {
     weft_kernel *kernel = t->kernel;
+    if (kernel->range_count > WEFT_MAX_RANK) return false;
     t->axis_count = kernel->range_count;
     t->access_count = t->staged_count = 0;
     t->store_count = kernel->stages[0].store_count;
@@ -559,7 +560,8 @@ static bool is_needless(const tiling *t)
 weft_status *weft_kernel_tile(weft_kernel *kernel, uint32_t width, uint32_t unroll, bool *out_tiled)
 {
     tiling *t = weft_arena_allocate(&kernel->arena, sizeof *t);
-    size_t most = (size_t)kernel->stages[0].store_count + kernel->inst_count;
+    size_t most = kernel->stages[0].store_count;
+    for (uint32_t i = 0; i < kernel->inst_count; i++) most += kernel->insts[i].op == WEFT_SCALAR_load;
     access *accesses = weft_arena_allocate(&kernel->arena, most * sizeof *accesses);
     *out_tiled = false;
     if (t == NULL || accesses == NULL) return weft_status_out_of_memory();
