@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-import contract
+import contestants
 
 DTYPES = {"f16": "float16", "f32": "float32", "f64": "float64", "c64": "complex64", "c128": "complex128"}
 RANKS = (2, 3, 5, 8, 12, 16, 20)
@@ -133,7 +133,7 @@ def measure(options, dtype, shape, folder):
     names = list(made)
     for round_ in range(options.rounds):
         for name in names[round_ % len(names):] + names[:round_ % len(names)]:
-            time.sleep(contract.CALM_S if options.threads > 1 else 0)
+            time.sleep(contestants.CALM_S if options.threads > 1 else 0)
             times[name].append(made[name].run())
     agrees = numpy.load(folder / "y.npy").tobytes() == numpy.ascontiguousarray(array.transpose(axes)).tobytes()
     return {"dtype": dtype, "shape": shape, "axes": axes, "bytes": array.nbytes, "threads": options.threads,
@@ -156,7 +156,7 @@ def print_table(rows, names):
 
 def main():
     options = parse_arguments()
-    contract.limit_threads(options.threads)
+    contestants.limit_threads(options.threads)
     rows = []
     for dtype in options.dtypes.split(","):
         for shape in shapes(options):
