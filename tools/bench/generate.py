@@ -99,6 +99,13 @@ NETWORKS |= {f"circuit_{rows}x{columns}x{depth}_{seed}": (circuit, rows, columns
 NETWORKS |= {f"expression_{count}_{seed}": (expression, count, seed) for count in (4, 8, 20, 60) for seed in range(2)}
 
 
+def make(name):
+    function, *arguments = NETWORKS[name]
+    made = function(*arguments)
+    made.name = name
+    return made
+
+
 def main():
     if len(sys.argv) < 3:
         sys.exit("usage: generate.py FOLDER NAME|all ...\nnames: " + " ".join(NETWORKS))
@@ -107,10 +114,7 @@ def main():
     for name in NETWORKS if sys.argv[2:] == ["all"] else sys.argv[2:]:
         if name not in NETWORKS:
             sys.exit(f"generate: there is no network {name}; names: " + " ".join(NETWORKS))
-        make, *arguments = NETWORKS[name]
-        made = make(*arguments)
-        made.name = name
-        made.save(folder / f"{name}.json")
+        make(name).save(folder / f"{name}.json")
 
 
 if __name__ == "__main__":

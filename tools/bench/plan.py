@@ -8,16 +8,22 @@ import multiprocessing
 import pathlib
 import statistics
 import sys
+import tempfile
 
+import generate
 import instance as forms
 import planners
+
+SUITE = [*(f"regular_{count}_0" for count in (20, 50, 100, 200, 300)), "lattice_", "circuit_"]
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="tools/bench/plan", description=__doc__)
-    parser.add_argument("instances", nargs="*", help="instance files")
-    parser.add_argument("--planners", default="weft,cotengra,cotengra-anneal,cotengra-greedy",
-                        help="any of " + ", ".join(planners.MAKERS) + " (default: weft and cotengra's)")
+    parser.add_argument("instances", nargs="*",
+                        help="instance files, and names of generated networks or how they begin (default: " +
+                        " ".join(SUITE) + ")")
+    parser.add_argument("--planners", default="weft,weft-tenth,cotengra",
+                        help="any of " + ", ".join(planners.MAKERS) + " (default weft,weft-tenth,cotengra)")
     parser.add_argument("--budgets", default="1", help="seconds, separated by commas (default 1)")
     parser.add_argument("--seeds", type=int, default=5, help="how many (default 5)")
     parser.add_argument("--threads", type=int, default=1, help="weft's; the others have one (default 1)")
@@ -32,9 +38,23 @@ def parse_arguments():
     for name in options.planners.split(","):
         if name not in planners.MAKERS:
             parser.error(f"there is no planner {name!r}: there are {', '.join(planners.MAKERS)}")
-    if not options.instances and not options.table:
-        parser.error("instance files are needed")
+    for name in options.instances:
+        if not name.endswith(".json") and not any(known.startswith(name) for known in generate.NETWORKS):
+            parser.error(f"{name!r} is no .json file, and no network begins so: there are {' '.join(generate.NETWORKS)}")
     return options
+
+
+def find_instances(names, folder):
+    """(path, instance) of all; networks are written to `folder`."""
+    for name in names:
+        if name.endswith(".json"):
+            yield name, forms.load(name)
+            continue
+        for known in generate.NETWORKS:
+            if known.startswith(name):
+                path = str(pathlib.Path(folder) / f"{known}.json")
+                generate.make(known).save(path)
+                yield path, forms.load(path)
 
 
 # ---- one plan, in a process of its own: nobody finds what an earlier one left in a cache, and all can be ended ----
@@ -64,16 +84,16 @@ def plan(planner, path, x, budget, seed, patience):
     return found
 
 
-def measure(options):
+def measure(options, folder):
     clock = planners.Clock(options.processor_time)
     made = {name: planners.MAKERS[name](options, clock) for name in options.planners.split(",")}
-    instances = [(path, forms.load(path)) for path in options.instances]
+    instances = list(find_instances(options.instances or SUITE, folder))
     log = open(options.json, "a") if options.json else None
     rows = []
     for budget in map(float, options.budgets.split(",")):
         patience = (20 * budget + 20) * (10 if options.processor_time else 1)
         for path, x in instances:
-            for seed in range(options.seeds):
+            for seed in range(1, options.seeds + 1):
                 names = list(made)
                 for name in names[seed % len(names):] + names[:seed % len(names)]:
                     row = {"instance": x.name, "planner": name, "budget": budget, "seed": seed}
@@ -96,7 +116,7 @@ def figure(rows, key, digits=2):
 
 
 def print_table(rows):
-    names = list(dict.fromkeys(row["planner"] for row in rows))
+    names = [name for name in planners.MAKERS if any(row["planner"] == name for row in rows)]
     budgets = sorted({row["budget"] for row in rows})
     print("log10 of the multiplications (median over seeds, in parentheses the least); log2 of the largest result; "
           "seconds\n")
@@ -118,14 +138,31 @@ def print_table(rows):
                   file=sys.stderr)
 
 
+def print_behind(rows):
+    """Where the median of weft is above the least that any cotengra found."""
+    for name in [name for name in ("weft", "weft-tenth") if any(row["planner"] == name for row in rows)]:
+        behind, count = [], 0
+        for key in dict.fromkeys((row["instance"], row["budget"]) for row in rows):
+            of = [row for row in rows if (row["instance"], row["budget"]) == key and "flops" in row]
+            ours = [row["flops"] for row in of if row["planner"] == name]
+            theirs = [row["flops"] for row in of if row["planner"].startswith("cotengra")]
+            if ours and theirs:
+                count += 1
+                if (more := statistics.median(ours) - min(theirs)) > 0.005:
+                    behind.append(f"{key[0]}, {key[1]:g} s: {more:.2f}")
+        print(f"\n{name} is above cotengra's least on {len(behind)} of {count}: {'; '.join(behind) or '-'}")
+
+
 def main():
     options = parse_arguments()
     if options.table:
         rows = [json.loads(line) for path in options.table for line in pathlib.Path(path).read_text().splitlines()]
     else:
         planners.limit_threads()
-        rows = measure(options)
+        with tempfile.TemporaryDirectory() as folder:
+            rows = measure(options, folder)
     print_table(rows)
+    print_behind(rows)
 
 
 if __name__ == "__main__":

@@ -38,13 +38,16 @@ def symbols(x):
 
 
 class Weft:
-    def __init__(self, command, threads, more):
-        self.command, self.threads, self.more = command, threads, more
+    """With a share of the budget."""
+
+    def __init__(self, command, threads, more, share=1):
+        self.command, self.threads, self.more, self.share = command, threads, more, share
 
     def __call__(self, path, x, budget, seed):
         done = subprocess.run(
-            [self.command, "einsum", "--instance", path, "--plan-only", "--print-order", "ssa", "--stats", "--objective",
-             "flops", "--time-budget", str(budget), "--seed", str(seed), "--threads", str(self.threads), *self.more],
+            [self.command, "einsum", "--instance", path, "--plan-only", "--print-order", "ssa", "--stats",
+             "--objective", "flops", "--time-budget", str(budget * self.share), "--seed", str(seed),
+             "--threads", str(self.threads), *self.more],
             capture_output=True, text=True)
         if done.returncode != 0:
             raise RuntimeError(done.stderr.strip())
@@ -58,18 +61,19 @@ class Weft:
 class Hyper:
     """Its search over the parameters of several methods, each trial refined by `more`."""
 
-    def __init__(self, clock, methods, **more):
+    def __init__(self, clock, methods, optlib, **more):
         import cotengra
 
-        self.optimizer, self.clock, self.more = cotengra.HyperOptimizer, clock, more
+        self.optimizer, self.clock, self.optlib, self.more = cotengra.HyperOptimizer, clock, optlib, more
         known = cotengra.list_hyper_functions()
         self.methods = [method for method in methods if method in known]
         clock.bind(importlib.import_module("cotengra.hyperoptimizers.hyper"))
 
     def __call__(self, path, x, budget, seed):
         begin = self.clock.read()
+        seeded = {"optlib_opts": {"sampler_opts": {"seed": seed}}} if self.optlib == "optuna" else {"seed": seed}
         optimizer = self.optimizer(methods=self.methods, max_repeats=MANY, max_time=budget, parallel=False,
-                                   on_trial_error="ignore", seed=seed, **self.more)
+                                   optlib=self.optlib, on_trial_error="ignore", **seeded, **self.more)
         tree = optimizer.search(*symbols(x))
         return forms.from_ssa(tree.get_ssa_path(), len(x.inputs)), self.clock.read() - begin
 
@@ -122,8 +126,10 @@ class OptEinsum:
 METHODS = ("greedy", "kahypar")
 MAKERS = {
     "weft": lambda options, clock: Weft(options.weft, options.threads, options.weft_option),
-    "cotengra": lambda options, clock: Hyper(clock, METHODS, reconf_opts={}),
-    "cotengra-anneal": lambda options, clock: Hyper(clock, METHODS, simulated_annealing_opts={}, reconf_opts={}),
+    "weft-tenth": lambda options, clock: Weft(options.weft, options.threads, options.weft_option, share=0.1),
+    "cotengra": lambda options, clock: Hyper(clock, METHODS, "optuna", reconf_opts={}),
+    "cotengra-cmaes": lambda options, clock: Hyper(clock, METHODS, "cmaes", reconf_opts={}),
+    "cotengra-anneal": lambda options, clock: Hyper(clock, METHODS, "cmaes", simulated_annealing_opts={}, reconf_opts={}),
     "cotengra-greedy": lambda options, clock: RandomGreedy(clock),
     **{"opt_einsum-" + method: lambda options, clock, method=method: OptEinsum(clock, method)
        for method in ("greedy", "random-greedy", "optimal", "dp", "auto-hq")},
