@@ -40,7 +40,7 @@ def parse_arguments():
             parser.error(f"there is no planner {name!r}: there are {', '.join(planners.MAKERS)}")
     for name in options.instances:
         if not name.endswith(".json") and not any(known.startswith(name) for known in generate.NETWORKS):
-            parser.error(f"{name!r} is no .json file, and no network begins so: there are {' '.join(generate.NETWORKS)}")
+            parser.error(f"{name!r} is no .json file, and no network begins so: generate.py lists them")
     return options
 
 

@@ -129,7 +129,8 @@ MAKERS = {
     "weft-tenth": lambda options, clock: Weft(options.weft, options.threads, options.weft_option, share=0.1),
     "cotengra": lambda options, clock: Hyper(clock, METHODS, "optuna", reconf_opts={}),
     "cotengra-cmaes": lambda options, clock: Hyper(clock, METHODS, "cmaes", reconf_opts={}),
-    "cotengra-anneal": lambda options, clock: Hyper(clock, METHODS, "cmaes", simulated_annealing_opts={}, reconf_opts={}),
+    "cotengra-anneal": lambda options, clock: Hyper(clock, METHODS, "cmaes", simulated_annealing_opts={},
+                                                    reconf_opts={}),
     "cotengra-greedy": lambda options, clock: RandomGreedy(clock),
     **{"opt_einsum-" + method: lambda options, clock, method=method: OptEinsum(clock, method)
        for method in ("greedy", "random-greedy", "optimal", "dp", "auto-hq")},
