@@ -119,18 +119,37 @@ class Plan(Instances):
 
     def test_machine(self):
         """A step takes the overhead at least."""
-        machine = {"rates": [1e9, 1e9, 1e9, 1e9], "bandwidth": 1e9, "overhead": 0.5}
+        machine = {"version": 1, "rates": [1e9, 1e9, 1e9, 1e9], "bandwidth": 1e9, "overhead": 0.5}
         self.write("machine.json", machine)
         stats = json.loads(self.plan("--machine", "machine.json", "--stats").splitlines()[-1])
         self.assertAlmostEqual(stats["predicted_ms"], 1500, 1)
         call = ["einsum", "--instance", "chain.json", "--plan-only", "--machine", "bad"]
-        for bad, sentence in [("[]", "bad is no JSON object"),
+        unknown = "is no member of a machine: version, rates, bandwidth, overhead"
+        for bad, sentence in [("[]", "bad is no JSON object"), ("{", "bad is no JSON object"),
+                              ({**machine, "version": 2}, 'bad: "version" is not 1, which is the only one that is known'),
+                              ({**machine, "cores": 2}, f'bad: "cores" {unknown}'),
                               ({**machine, "rates": [1]}, 'bad: "rates" must be a list of 4 numbers'),
                               ({**machine, "rates": [1, 2, 3, "4"]}, 'bad: "rates" must be a number above 0'),
-                              ({**machine, "bandwidth": 0}, 'bad: "bandwidth" must be a number above 0'),
-                              ({"rates": [1, 2, 3, 4], "bandwidth": 3}, 'bad: "overhead" must be a number above 0')]:
+                              ({**machine, "rates": [1, 2, -3, 4]}, 'bad: "rates" must be a number above 0'),
+                              ({**machine, "bandwidth": 0}, 'bad: "bandwidth" must be a number above 0')]:
             self.write("bad", bad)
             self.refuses(FAILED, f"einsum: {sentence}", *call)
+        for missing in machine:
+            self.write("bad", {name: value for name, value in machine.items() if name != missing})
+            self.refuses(FAILED, f'einsum: bad: "{missing}" is missing', *call)
+
+    def test_measures(self):
+        """What is measured is printed, and a file that --machine reads."""
+        status, out, error = self.weft("einsum", "--measure-machine", "--threads", "2", "-o", "m.json")
+        self.assertEqual((status, error, len(out.splitlines())), (OK, "", 6))
+        machine = json.loads((self.folder / "m.json").read_text())
+        self.assertEqual((list(machine), machine["version"]), (["version", "rates", "bandwidth", "overhead"], 1))
+        self.assertTrue(all(number > 0 for number in machine["rates"] + [machine["bandwidth"], machine["overhead"]]))
+        self.plan("--machine", "m.json")
+        self.refuses(MISUSED, "einsum: --seed has no place beside --measure-machine",
+                     "einsum", "--measure-machine", "--seed", "1")
+        self.refuses(MISUSED, "einsum: --measure-machine contracts what it makes up; 'ij->' has no place beside it",
+                     "einsum", "--measure-machine", "ij->")
 
     def test_tree(self):
         out = self.plan("--optimize", "path:1-2,0-2,0-1", "--print-order", "tree")

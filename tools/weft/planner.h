@@ -13,8 +13,7 @@
         {"--moves", WEFT_OPTION_COUNT, "N", "try so many changes of the order (as many as pay)"},                      \
         {"--seed", WEFT_OPTION_COUNT, "N", "of the search, and of operands made up (1)"},                              \
     {                                                                                                                  \
-        "--machine", WEFT_OPTION_TEXT, "FILE.json",                                                                    \
-            "what predicted times are for: \"rates\", \"bandwidth\", \"overhead\""                                     \
+        "--machine", WEFT_OPTION_TEXT, "FILE.json", "what predicted times are for, as --measure-machine writes it"     \
     }
 
 typedef struct weft_planner {
