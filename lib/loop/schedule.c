@@ -184,14 +184,13 @@ static weft_status *bind_row(weft_kernel *kernel, uint32_t width)
     return NULL;
 }
 
-/* Whether a load crosses two ranges (`crossing` and the last) that fill whole tiles, so that they need no others. */
-static bool is_long(const weft_kernel *kernel, uint32_t crossing)
+/* Whether a load crosses two ranges (`crossing` and the last) that are whole tiles, so that they need no others. */
+static bool crosses_evenly(const weft_kernel *kernel, uint32_t crossing)
 {
-    int64_t least, most, last;
     if (crossing >= kernel->range_count) return false;
-    weft_expr_range(kernel->extents, kernel->ranges[crossing].extent, &least, &most);
-    weft_expr_range(kernel->extents, kernel->ranges[kernel->range_count - 1].extent, &least, &last);
-    return most >= WEFT_CROSSING_TILE && last >= WEFT_CROSSING_TILE;
+    const weft_range *last = &kernel->ranges[kernel->range_count - 1];
+    return weft_expr_divisor(kernel->extents, kernel->ranges[crossing].extent) % WEFT_CROSSING_TILE == 0 &&
+           weft_expr_divisor(kernel->extents, last->extent) % WEFT_CROSSING_TILE == 0;
 }
 
 /* Binds the lanes to the last outer range, cut so that tiles can run on threads. */
@@ -207,7 +206,7 @@ static weft_status *bind_outer(weft_kernel *kernel, uint32_t width)
     }
     uint32_t unroll = unroll_for(kernel, body, kernel->ranges[last].extent, width),
              crossing = loops ? last + 1 : weft_kernel_find_crossing(kernel);
-    if (!loops && !is_long(kernel, crossing)) {
+    if (!loops && !crosses_evenly(kernel, crossing)) {
         bool tiled;
         WEFT_TRY(weft_kernel_tile(kernel, width, unroll_of(body), &tiled));
         if (tiled) return NULL;

@@ -18,6 +18,9 @@
 /* Bytes of all local buffers, half of a first-level cache; points of a tile that has none. */
 #define LOCAL_BYTES 16384
 #define DIRECT_POINTS 2048
+/* Bodies that bear fewer vectors compute so much that loops of their own, out of which values move, are better than
+ * rows. */
+#define WIDEN_UNROLL 4
 /* Loads that are read in front. */
 #define MAX_STAGED 4
 #define READ_UNROLL 8
@@ -154,13 +157,16 @@ static uint32_t split(tiling *t, uint32_t number, int64_t extent)
     return inner;
 }
 
-/* The least divisor of `extent` that is at least `low` and at most `high`; 0: none. */
-static int64_t divisor_between(int64_t extent, int64_t low, int64_t high)
+/* The least divisor of `extent` from `low` to `high`, if there is one that is whole vectors; 0: none. */
+static int64_t divisor_between(const tiling *t, int64_t extent, int64_t low, int64_t high)
 {
+    int64_t best = 0;
     for (int64_t d = low < 2 ? 2 : low; d <= high && d < extent; d++) {
-        if (extent % d == 0) return d;
+        if (extent % d != 0) continue;
+        if (d % t->width == 0) return d;
+        if (best == 0) best = d;
     }
-    return 0;
+    return best;
 }
 
 /* Fills `list` with the axes, or the part of one, that are a run of about `target` elements of the access; false where
@@ -174,7 +180,8 @@ static bool take_run(tiling *t, const access *a, int64_t target, axis_list *list
         if (next == t->axis_count) return true;
         int64_t extent = t->axes[next].extent, points = list->points;
         if (points * extent > 2 * target && !t->axes[next].tiled && t->axis_count < MAX_AXES) {
-            int64_t part = divisor_between(extent, (3 * target + 4 * points - 1) / (4 * points), 2 * target / points);
+            int64_t part =
+                divisor_between(t, extent, (3 * target + 4 * points - 1) / (4 * points), 2 * target / points);
             if (part != 0) next = split(t, next, part);
             else if (points * extent > 4 * target) return 2 * points >= target;
         } else if (points * extent > 4 * target) {
@@ -201,10 +208,14 @@ static int64_t smooth_lanes(const tiling *t, const access *a)
     return points;
 }
 
-/* Whether the load walks memory in runs, and the lanes jump from one to the next. */
+/* Whether the load walks memory in runs, and the lanes jump from one to the next; in what stays in the cache they may.
+ */
 static bool jumps(const tiling *t, const access *a)
 {
     if (!a->known || a->inst->predicate_count != 0 || smooth_lanes(t, a) >= t->width) return false;
+    int64_t elements = 1;
+    for (uint32_t i = 0; i < t->axis_count; i++) elements *= a->strides[i] == 0 ? 1 : t->axes[i].extent;
+    if (elements * a->size <= LOCAL_BYTES) return false;
     uint32_t first = closest(t, a, NULL, false);
     return first != t->axis_count && magnitude(a->strides[first]) * a->size < CACHE_LINE;
 }
@@ -236,12 +247,12 @@ static int64_t tile_points(const tiling *t, const access *a)
 /* Whether a tile `times` as large is small enough. */
 static bool fits(const tiling *t, int64_t times)
 {
-    int64_t bytes = 0;
+    int64_t bytes = 0, points = tile_points(t, NULL) * times;
     for (uint32_t i = 0; i < t->access_count; i++) {
         const access *a = &t->accesses[i];
         if (a->staged) bytes += tile_points(t, a) * a->size;
     }
-    return bytes == 0 ? tile_points(t, NULL) * times <= DIRECT_POINTS : bytes * times <= LOCAL_BYTES;
+    return bytes * times <= LOCAL_BYTES && points <= (bytes == 0 ? DIRECT_POINTS : LOCAL_BYTES / t->accesses[0].size);
 }
 
 /* The tile takes in the next axis of the access, or a part of it. */
@@ -294,7 +305,7 @@ static bool find_tile(tiling *t, int64_t bytes)
     int64_t most = 2 * (int64_t)t->width * t->unroll, target = bytes / t->accesses[0].size;
     if (!take_run(t, &t->accesses[0], target < most ? target : most, &t->lanes)) return false;
     if (t->lanes.count == 0 || t->lanes.points > most || !stage_loads(t, bytes) || !fits(t, 1)) return false;
-    widen_all(t);
+    if (t->staged_count > 0 || t->unroll >= WIDEN_UNROLL) widen_all(t);
     find_rows(t, &t->accesses[0], false, &t->lanes, &t->rows);
     for (uint32_t i = t->store_count; i < t->access_count; i++) {
         access *a = &t->accesses[i];
