@@ -5,6 +5,7 @@
 #include "op.h"
 #include "request.h"
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static weft_graph *graph_of(weft_tensors operands)
@@ -112,6 +113,23 @@ static weft_status *pair_axes(const weft_allocator *allocator, weft_tensor tenso
     return NULL;
 }
 
+/* Unlike labels of an expression, axes of extent one do not broadcast. What symbols decide is checked at the run. */
+static weft_status *pair_extents(weft_tensor a, weft_tensor b, int64_t axis_a, int64_t axis_b)
+{
+    char sentence[224], in_a[64], in_b[64];
+    weft_extent x = weft_tensor_extent(a, axis_a), y = weft_tensor_extent(b, axis_b);
+    weft_extent_print(x, in_a, sizeof in_a);
+    weft_extent_print(y, in_b, sizeof in_b);
+    snprintf(sentence, sizeof sentence,
+             "tensordot: axis %" PRId64 " of a has extent %s but axis %" PRId64 " of b has %s", axis_a, in_a, axis_b,
+             in_b);
+    bool known = weft_extent_is_static(x, NULL) && weft_extent_is_static(y, NULL);
+    if (!known) weft_require_equal(a.graph, x, y, "%s", sentence);
+    if (!known || weft_extent_equal(x, y)) return NULL;
+    return weft_status_create(weft_graph_allocator(a.graph), WEFT_SHAPE_MISMATCH, "weft_einsum_tensordot", "%s",
+                              sentence);
+}
+
 /* Labels that are summed stand in both operands and are no label of the output. */
 static size_t fill_output(size_t rank_a, size_t rank_b, const int64_t *summed_a, const int64_t *summed_b, size_t count,
                           int64_t *labels_b, int64_t *out_labels)
@@ -142,6 +160,7 @@ weft_tensor weft_einsum_tensordot(weft_tensor a, weft_tensor b, weft_ints axes_a
     }
     weft_status *status = pair_axes(allocator, a, 'a', axes_a, summed[0]);
     if (status == NULL) status = pair_axes(allocator, b, 'b', axes_b, summed[1]);
+    for (size_t i = 0; status == NULL && i < axes_a.count; i++) status = pair_extents(a, b, summed[0][i], summed[1][i]);
     if (status != NULL) return weft_trace_error(a.graph, status);
     size_t size = fill_output(rank_a, rank_b, summed[0], summed[1], axes_a.count, labels[1], output);
     for (size_t i = 0; i < rank_a; i++) labels[0][i] = (int64_t)i;

@@ -655,6 +655,70 @@ static void multiply_booleans(void **state)
     weft_executor_destroy(executor);
 }
 
+/* Runs a tensor of truth values, all of which must be true. */
+static void expect_true(weft_executor *executor, weft_tensor tensor, size_t count)
+{
+    weft_program *program;
+    weft_array *result = NULL;
+    weft_test_ok(weft_compile(tensor.graph, WEFT_TENSORS(tensor), NULL, &program));
+    weft_test_ok(weft_executor_run(executor, program, &(weft_run){.output_count = 1, .outputs = &result}));
+    assert_int_equal(weft_array_count(result), count);
+    for (size_t i = 0; i < count; i++) assert_int_equal(((uint8_t *)weft_array_data(result))[i], 1);
+    weft_array_release(result);
+    weft_program_release(program);
+}
+
+/* Also over no axes, which is the outer product, and over all. */
+static void contract_axes_of_every_dtype(void **state)
+{
+    (void)state;
+    weft_executor *executor = weft_test_einsum_executor(false);
+    for (int dtype = 0; dtype < WEFT_DTYPE_COUNT; dtype++) {
+        weft_graph *graph;
+        weft_test_ok(weft_graph_create(NULL, &graph));
+        weft_tensor a = weft_full(graph, (weft_dtype)dtype, 1, WEFT_SHAPE(2, 3, 4));
+        weft_tensor b = weft_full(graph, (weft_dtype)dtype, 1, WEFT_SHAPE(4, 5, 3));
+        double twelve = dtype == WEFT_BOOL ? 1 : 12;
+        weft_tensor two = weft_einsum_tensordot(a, b, WEFT_INTS(-1, 1), WEFT_INTS(0, -1));
+        weft_tensor none = weft_einsum_tensordot(a, b, WEFT_INTS(), WEFT_INTS());
+        weft_tensor all = weft_einsum_tensordot(a, a, WEFT_INTS(0, 1, 2), WEFT_INTS(-3, -2, -1));
+        assert_int_equal(weft_tensor_rank(none), 6);
+        expect_true(executor, weft_eq(two, weft_full(graph, (weft_dtype)dtype, twelve, WEFT_SHAPE(2, 5))), 10);
+        expect_true(executor, weft_eq(none, weft_full(graph, (weft_dtype)dtype, 1, WEFT_SHAPE(2, 3, 4, 4, 5, 3))),
+                    24 * 60);
+        expect_true(executor, weft_eq(all, weft_scalar(graph, (weft_dtype)dtype, dtype == WEFT_BOOL ? 1 : 24)), 1);
+        weft_graph_destroy(graph);
+    }
+    weft_executor_destroy(executor);
+}
+
+static void report_axes(void **state)
+{
+    (void)state;
+    weft_graph *graph;
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_tensor a = weft_full(graph, WEFT_F32, 1, WEFT_SHAPE(2, 3)),
+                b = weft_full(graph, WEFT_F32, 1, WEFT_SHAPE(3, 4, 1));
+    const struct {
+        weft_ints a, b;
+        weft_code code;
+        const char *sentence;
+    } mistakes[] = {
+        {WEFT_INTS(-3), WEFT_INTS(0), WEFT_OUT_OF_RANGE, "tensordot: axis -3 of a is out of range for rank 2"},
+        {WEFT_INTS(0), WEFT_INTS(3), WEFT_OUT_OF_RANGE, "tensordot: axis 3 of b is out of range for rank 3"},
+        {WEFT_INTS(0, 1), WEFT_INTS(1, -2), WEFT_INVALID_ARGUMENT, "tensordot: axis -2 of b is named twice"},
+        {WEFT_INTS(0, 1), WEFT_INTS(1), WEFT_INVALID_ARGUMENT, "tensordot: 2 axes of a are paired with 1 of b"},
+        {WEFT_INTS(0), WEFT_INTS(0), WEFT_SHAPE_MISMATCH, "tensordot: axis 0 of a has extent 2 but axis 0 of b has 3"},
+        {WEFT_INTS(-1), WEFT_INTS(2), WEFT_SHAPE_MISMATCH, "tensordot: axis 1 of a has extent 3 but axis 2 of b has 1"},
+    };
+    for (size_t i = 0; i < COUNT_OF(mistakes); i++) {
+        assert_false(weft_tensor_is_valid(weft_einsum_tensordot(a, b, mistakes[i].a, mistakes[i].b)));
+        weft_test_fails(weft_status_clone(NULL, weft_graph_error(graph)), mistakes[i].code, mistakes[i].sentence);
+        weft_graph_clear_error(graph);
+    }
+    weft_graph_destroy(graph);
+}
+
 static void contract_axes(void **state)
 {
     (void)state;
@@ -740,6 +804,8 @@ int main(void)
         cmocka_unit_test(print_and_parse),
         cmocka_unit_test(multiply_booleans),
         cmocka_unit_test(contract_axes),
+        cmocka_unit_test(contract_axes_of_every_dtype),
+        cmocka_unit_test(report_axes),
         cmocka_unit_test(survive_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,8 +92,8 @@ weft_tensor weft_einsum(const char *text, weft_tensors operands, const weft_eins
 /* The same with labels that are non-negative integers: operand i has labels[i], one for each axis. */
 weft_tensor weft_einsum_labels(weft_tensors operands, const weft_ints *labels, weft_ints output,
                                const weft_einsum_options *options);
-/* Sums products over pairs of axes, axes_a[i] of a with axes_b[i] of b; negative ones count from the end. The result
- * has the other axes of a, then those of b. */
+/* Sums products over pairs of axes, axes_a[i] of a with axes_b[i] of b, of equal extents; negative ones count from the
+ * end. The result has the other axes of a, then those of b; without pairs it is the outer product. */
 weft_tensor weft_einsum_tensordot(weft_tensor a, weft_tensor b, weft_ints axes_a, weft_ints axes_b);
 
 /* ---- arrays ---- */
