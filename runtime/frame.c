@@ -191,9 +191,18 @@ static void fill_pointers(weft_frame *frame, const weft_run *run)
     }
 }
 
+static weft_status *check_limit(const weft_frame *frame, const weft_run *run)
+{
+    size_t bytes = (size_t)frame->bound->arena_bytes;
+    if (run->memory_limit == 0 || bytes <= run->memory_limit) return NULL;
+    return weft_status_create(&frame->bound->executor->allocator, WEFT_OVER_LIMIT, "weft_executor_run",
+                              "intermediates take %zu bytes, but the memory limit is %zu", bytes, run->memory_limit);
+}
+
 weft_status *weft_frame_open(weft_frame *frame, const weft_run *run)
 {
     for (size_t i = 0; i < run->output_count; i++) frame->outputs[i] = NULL;
+    WEFT_TRY(check_limit(frame, run));
     WEFT_TRY(open_outputs(frame, run));
     WEFT_TRY(open_arena(frame));
     fill_pointers(frame, run);

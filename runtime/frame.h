@@ -10,6 +10,7 @@ struct weft_frame {
     char *arena;                 /* of this run */
     const weft_profile *profile; /* of this run; NULL: nobody asks */
     size_t depth;                /* of the step under way, if somebody asks */
+    size_t nested_bytes;         /* peak_bytes of the largest run that a step started */
     weft_block *arena_block;
     weft_array **outputs; /* the caller's, or new ones */
     weft_block **copies;  /* per input: of a donated one that an output overlaps */

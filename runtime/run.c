@@ -108,6 +108,7 @@ static weft_status *run_frame(weft_frame *frame, const weft_run *run)
     if (status == NULL) {
         unsigned saved = enter_float_mode();
         frame->profile = run->profile;
+        frame->nested_bytes = 0;
         status = weft_steps_run(frame, 0, frame->bound->variant->step_count, run->cancelled);
         leave_float_mode(saved);
     }
@@ -123,7 +124,7 @@ static weft_status *run_reported(weft_frame *frame, const weft_run *run, const s
     *run->report = (weft_report){.compile_ns = build->elapsed,
                                  .run_ns = weft_clock_now() - begin,
                                  .steps = frame->bound->variant->step_count,
-                                 .peak_bytes = (size_t)frame->bound->arena_bytes,
+                                 .peak_bytes = (size_t)frame->bound->arena_bytes + frame->nested_bytes,
                                  .hit = !build->built};
     return status;
 }

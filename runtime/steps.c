@@ -96,8 +96,13 @@ static weft_status *run_host(weft_frame *frame, const weft_bound_step *bound_ste
     const weft_step *step = bound_step->step;
     weft_host_call host = {.executor = bound->executor, .cancelled = cancelled};
     weft_kernel_context context = weft_steps_context(bound, bound_step, frame->views + bound_step->first_view, &host);
+    size_t nested_bytes = 0;
+    context.nested_bytes = &nested_bytes;
     if (bound_step->scratch_bytes > 0) context.scratch = frame->arena + bound_step->scratch_offset;
-    return step->op != NULL ? step->op->kernel(&context) : step->host(step->host_self, &context, bound->values);
+    weft_status *status =
+        step->op != NULL ? step->op->kernel(&context) : step->host(step->host_self, &context, bound->values);
+    if (nested_bytes > frame->nested_bytes) frame->nested_bytes = nested_bytes;
+    return status;
 }
 
 /* ---- all ---- */

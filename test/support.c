@@ -28,7 +28,9 @@ static void *block_create(weft_test_allocator *test, size_t size, size_t alignme
     memcpy(block - sizeof header, &header, sizeof header);
     memset(block, 0xa5, size);
     atomic_fetch_add(&test->blocks, 1);
-    atomic_fetch_add(&test->bytes, size);
+    size_t bytes = atomic_fetch_add(&test->bytes, size) + size, most = atomic_load(&test->most_bytes);
+    while (bytes > most && !atomic_compare_exchange_weak(&test->most_bytes, &most, bytes)) {
+    }
     return block;
 }
 

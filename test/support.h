@@ -15,12 +15,12 @@
 
 /*
  * Give `&test.allocator` to what is tested. Sizes and alignments handed back are compared with those asked for; what
- * differs is counted in `mistakes`. Any thread may use it.
+ * differs is counted in `mistakes`. `most_bytes` is the largest value of `bytes`. Any thread may use it.
  */
 typedef struct weft_test_allocator {
     weft_allocator allocator;
     size_t fail_at; /* number of the request that fails, from 0; WEFT_TEST_NEVER: none */
-    atomic_size_t requests, blocks, bytes, mistakes;
+    atomic_size_t requests, blocks, bytes, most_bytes, mistakes;
 } weft_test_allocator;
 
 void weft_test_allocator_init(weft_test_allocator *test, size_t fail_at);

@@ -98,15 +98,6 @@ static void *room_for(contraction *c, void *few, size_t size)
     return c->call.operand_count <= FEW ? few : einsum_arena_allocate(&c->arena, c->call.operand_count, size);
 }
 
-static weft_status *run_program(contraction *c, const einsum_program *program, weft_array **result)
-{
-    weft_array **inputs = room_for(c, c->few_inputs, sizeof *inputs);
-    if (inputs == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < program->input_count; i++) inputs[i] = c->operands[program->inputs[i]];
-    weft_run run = {.input_count = program->input_count, .inputs = inputs, .output_count = 1, .outputs = result};
-    return weft_executor_run(c->executor, program->program, &run);
-}
-
 static weft_status *find_state(const weft_executor *executor, einsum_state **out_state)
 {
     *out_state = weft_executor_extension_state(executor, weft_einsum_extension());
@@ -119,9 +110,11 @@ static weft_status *contract(contraction *c, einsum_state *state, const weft_ein
                              weft_array **result)
 {
     weft_einsum_options known;
-    einsum_program *program;
+    weft_report report;
+    weft_run run = {.output_count = 1, .outputs = result};
     weft_ints *shapes = room_for(c, c->few_shapes, sizeof *shapes);
-    if (shapes == NULL) return weft_status_out_of_memory();
+    weft_array **inputs = room_for(c, c->few_inputs, sizeof *inputs);
+    if (shapes == NULL || inputs == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < c->call.operand_count; i++)
         shapes[i] = (weft_ints){weft_array_rank(c->operands[i]), weft_array_shape(c->operands[i])};
     WEFT_TRY(einsum_request_check(&c->arena, options, &known));
@@ -129,10 +122,9 @@ static weft_status *contract(contraction *c, einsum_state *state, const weft_ein
     WEFT_TRY(fill_options(&c->arena, &known, &c->call));
     c->call.shapes = shapes;
     c->call.source = &known;
-    WEFT_TRY(einsum_program_find(state, &c->call, &program));
-    weft_status *status = run_program(c, program, result);
-    einsum_shared_release(&program->shared);
-    return status;
+    c->call.limit = known.memory_limit;
+    if (known.memory_limit > 0) run.report = &report;
+    return einsum_program_run(state, &c->call, c->executor, c->operands, inputs, &run);
 }
 
 weft_status *weft_einsum_arrays(weft_executor *executor, const char *text, size_t operand_count,

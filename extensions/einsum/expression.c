@@ -50,6 +50,11 @@ bool einsum_policy_needs_extents(const einsum_policy *policy, size_t operand_cou
     return (policy->kind == EINSUM_POLICY_AUTO && operand_count > 2) || policy->sliced.count > 0;
 }
 
+bool einsum_policy_has_limit(const einsum_policy *policy)
+{
+    return policy->kind == EINSUM_POLICY_AUTO && policy->planner.limit > 0;
+}
+
 /* ---- steps ---- */
 
 void einsum_expression_init(einsum_expression *expression, const weft_allocator *allocator)
@@ -178,7 +183,8 @@ static weft_status *fill_pairs(einsum_expression *x, const einsum_policy *policy
     x->pairs = einsum_arena_allocate(&x->arena, count, sizeof *x->pairs);
     if (x->pairs == NULL) return weft_status_out_of_memory();
     switch (policy->kind) {
-    case EINSUM_POLICY_AUTO: return einsum_plan_find(&x->arena, &x->problem, &policy->planner, dtype, x->pairs);
+    case EINSUM_POLICY_AUTO:
+        return einsum_plan_find(&x->arena, &x->problem, &policy->planner, dtype, x->pairs, &x->sliced);
     case EINSUM_POLICY_LEFT: einsum_order_left(count, x->pairs); return NULL;
     case EINSUM_POLICY_PATH: return einsum_order_from_path(&x->arena, count, policy->path, x->pairs);
     }
@@ -228,5 +234,5 @@ static weft_status *fill_sliced(einsum_expression *x, weft_ints names)
 weft_status *einsum_expression_order(einsum_expression *expression, const einsum_policy *policy, weft_dtype dtype)
 {
     WEFT_TRY(fill_pairs(expression, policy, dtype));
-    return fill_sliced(expression, policy->sliced);
+    return policy->kind == EINSUM_POLICY_AUTO ? NULL : fill_sliced(expression, policy->sliced);
 }

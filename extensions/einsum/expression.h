@@ -22,6 +22,9 @@ weft_status *einsum_policy_parse(const einsum_arena *arena, const char *name, we
 /* Whether the order depends on the extents of `operand_count` operands. */
 bool einsum_policy_needs_extents(const einsum_policy *policy, size_t operand_count);
 
+/* Whether there is a limit of memory, which only a run can keep. */
+bool einsum_policy_has_limit(const einsum_policy *policy);
+
 typedef struct einsum_expression {
     einsum_arena arena;
     einsum_syntax syntax;

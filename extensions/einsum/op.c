@@ -67,6 +67,7 @@ static weft_status *lower_with(einsum_expression *x, const weft_attr *attrs, wef
     if (shapes == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < inputs.count; i++) shapes[i] = weft_tensor_shape(inputs.items[i]);
     WEFT_TRY(einsum_op_read(x, attrs, inputs.count, shapes, NULL, &policy));
+    if (einsum_policy_has_limit(&policy)) return NULL;
     if (einsum_policy_needs_extents(&policy, inputs.count) && !einsum_expression_is_static(x)) return NULL;
     WEFT_TRY(einsum_expression_order(x, &policy, weft_tensor_dtype(inputs.items[0])));
     return einsum_lower(x, inputs.items, out_tensor);

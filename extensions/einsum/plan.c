@@ -2,12 +2,15 @@
 /*
  * AUTO. Up to eight operands get their best order. Of more, the first greedy order says how long contracting would
  * take, and so, unless the caller does, how long it is worth to look for a better one. Where that suffices for the best
- * order of all that is connected, it is found; else there is a search, on a network that is simplified further.
+ * order of all that is connected, it is found; else there is a search, on a network that is simplified further. Under
+ * a limit of memory, most of the budget is left for slicing.
  */
 #include "plan.h"
 #include "plan/search.h"
 #include "plan/simplify.h"
+#include "plan/slice.h"
 #include "plan/team.h"
+#include <inttypes.h>
 #include <string.h>
 
 enum {
@@ -23,6 +26,7 @@ enum {
 
 /* The share of the time of contracting that planning may take; its bound, in seconds; moves of annealing in a second.
  */
+static const double searching = 0.3; /* share of the budget, where slices may be needed */
 static const double worth = 0.5, most_seconds = 60, moves_per_second = 8e6;
 
 typedef struct finding {
@@ -30,15 +34,19 @@ typedef struct finding {
     const einsum_problem *problem;
     const einsum_planner *planner;
     einsum_score score, time;
+    weft_dtype dtype;
     double begin;         /* of einsum_stop_clock */
     einsum_search search; /* with the budget of the whole */
+    einsum_depth depth;
     einsum_simple simple;
     einsum_pair **core_pairs;
     einsum_pair *out_pairs;
+    einsum_labels *out_sliced;
 } finding;
 
 static weft_status *simplify(finding *f, einsum_depth depth)
 {
+    f->depth = depth;
     WEFT_TRY(einsum_simplify_run(f->arena, f->problem, depth, &f->simple));
     f->core_pairs = einsum_arena_allocate(f->arena, f->simple.core_count, sizeof(einsum_pair *));
     if (f->core_pairs == NULL) return weft_status_out_of_memory();
@@ -115,17 +123,73 @@ static weft_status *search(finding *f)
     size_t leaves = 0;
     for (size_t i = 0; i < f->simple.core_count; i++) leaves += f->simple.cores[i].leaf_count;
     uint64_t moves = f->search.moves;
+    double end = f->search.deadline;
+    if (f->planner->limit > 0) {
+        moves = einsum_moves_of((double)moves * searching);
+        end = f->begin + (end - f->begin) * searching;
+    }
     for (size_t i = 0; i < f->simple.core_count; i++) {
         const einsum_core *core = &f->simple.cores[i];
         double share = (double)core->leaf_count / (double)leaves, now = einsum_stop_clock();
         einsum_search options = f->search;
         options.moves = einsum_moves_of((double)moves * share);
-        if (options.deadline < INFINITY) options.deadline = now + (options.deadline - now) * share;
+        options.deadline = end < INFINITY ? now + (end - now) * share : INFINITY;
         WEFT_TRY(einsum_search_run(f->arena->allocator, core, &options, f->core_pairs[i]));
         moves -= options.moves < moves ? options.moves : moves;
         leaves -= core->leaf_count;
     }
     return NULL;
+}
+
+/* ---- slices ---- */
+
+static weft_status *over_limit(const finding *f, const einsum_sliced *sliced)
+{
+    double bytes = exp2(sliced->log2_peak) * (double)weft_dtype_size(f->dtype);
+    return weft_status_create(f->arena->allocator, WEFT_OVER_LIMIT, "weft_einsum",
+                              "einsum: the memory limit is %" PRIu64 " bytes, but no order and slices were found that "
+                              "keep it; without slices %.3g bytes of intermediates live at once",
+                              f->planner->limit, bytes);
+}
+
+static weft_status *keep_labels(finding *f, const einsum_simple *simple, const uint64_t *labels)
+{
+    const einsum_core *core = &simple->cores[0];
+    uint32_t *items = einsum_arena_allocate(f->arena, core->label_count, sizeof *items);
+    if (items == NULL) return weft_status_out_of_memory();
+    *f->out_sliced = (einsum_labels){0, items};
+    for (uint32_t label = 0; label < core->label_count; label++)
+        if (labels[label / 64] >> label % 64 & 1) items[f->out_sliced->count++] = simple->labels[label];
+    return NULL;
+}
+
+/* log2 of the elements that may live at once, the result included. */
+static double most_elements(const finding *f, const einsum_core *core)
+{
+    double limit = log2((double)f->planner->limit) - log2((double)weft_dtype_size(f->dtype));
+    return einsum_log2_add(limit, einsum_core_size(core, core->output));
+}
+
+/* Slices what was found, which may become another order for that. */
+static weft_status *slice(finding *f)
+{
+    einsum_simple plain;
+    WEFT_TRY(einsum_simplify_plain(f->arena, f->problem, f->depth, &plain));
+    const einsum_core *core = &plain.cores[0];
+    if (core->leaf_count < 2) return NULL;
+    einsum_pair *pairs = einsum_arena_allocate(f->arena, core->leaf_count, sizeof *pairs);
+    einsum_sliced sliced = {.labels = einsum_arena_allocate(f->arena, core->words, sizeof *sliced.labels)};
+    if (pairs == NULL || sliced.labels == NULL) return weft_status_out_of_memory();
+    einsum_slicing options = {.log2_size = INFINITY,
+                              .log2_peak = most_elements(f, core),
+                              .moves = einsum_moves_of((double)f->search.moves * (1 - searching)),
+                              .random = einsum_random_start(f->search.seed, 0),
+                              .stop = {f->search.cancelled, f->search.deadline}};
+    einsum_simplify_part(f->problem, &plain, f->out_pairs, pairs);
+    WEFT_TRY(einsum_slice_run(f->arena->allocator, core, &f->score, &options, pairs, &sliced));
+    if (!sliced.fits) return over_limit(f, &sliced);
+    WEFT_TRY(keep_labels(f, &plain, sliced.labels));
+    return einsum_simplify_join(f->arena, f->problem, &plain, (const einsum_pair *const[]){pairs}, f->out_pairs);
 }
 
 /* ---- all ---- */
@@ -136,6 +200,7 @@ static weft_status *find_few(finding *f)
     WEFT_TRY(simplify(f, EINSUM_DEPTH_WHOLE));
     f->search.moves = EASY_STATES * STATE_MOVES;
     WEFT_TRY(try_exact(f, &found));
+    set_budget(f, -INFINITY);
     return join(f);
 }
 
@@ -153,18 +218,29 @@ static weft_status *find_many(finding *f)
     return join(f);
 }
 
-weft_status *einsum_plan_find(einsum_arena *arena, const einsum_problem *problem, const einsum_planner *planner,
-                              weft_dtype dtype, einsum_pair *out_pairs)
+static weft_status *find(finding *f)
 {
+    size_t count = f->problem->operand_count;
+    if (count <= 2) {
+        einsum_order_left(count, f->out_pairs);
+        return NULL;
+    }
+    WEFT_TRY(count > WHOLE_LIMIT ? find_many(f) : find_few(f));
+    return f->planner->limit > 0 ? slice(f) : NULL;
+}
+
+weft_status *einsum_plan_find(einsum_arena *arena, const einsum_problem *problem, const einsum_planner *planner,
+                              weft_dtype dtype, einsum_pair *out_pairs, einsum_labels *out_sliced)
+{
+    *out_sliced = (einsum_labels){0, NULL};
     finding f = {.arena = arena,
                  .problem = problem,
                  .planner = planner,
+                 .dtype = dtype,
                  .begin = einsum_stop_clock(),
                  .score = einsum_planner_score(planner, planner->minimize, dtype),
                  .time = einsum_planner_score(planner, WEFT_EINSUM_TIME, dtype),
-                 .out_pairs = out_pairs};
-    if (problem->operand_count > WHOLE_LIMIT) return find_many(&f);
-    if (problem->operand_count > 2) return find_few(&f);
-    einsum_order_left(problem->operand_count, out_pairs);
-    return NULL;
+                 .out_pairs = out_pairs,
+                 .out_sliced = out_sliced};
+    return find(&f);
 }

@@ -20,10 +20,14 @@ typedef struct einsum_problem {
     const double *log2_extents; /* at least 0 */
 } einsum_problem;
 
-/* Finds a good order for elements of `dtype`: the best there is for few operands or where that is easy to find, the
- * best of a search for others. Deterministic unless the planner has a budget of time. */
+/*
+ * Finds a good order for elements of `dtype`: the best there is for few operands or where that is easy to find, the
+ * best of a search for others. Deterministic unless the planner has a budget of time. Where that would keep more bytes
+ * of intermediates at once than the planner's limit, `out_sliced` are labels to be done one element at a time (see
+ * slices.h) so that it does not; OVER_LIMIT where nothing is found that does not.
+ */
 weft_status *einsum_plan_find(einsum_arena *arena, const einsum_problem *problem, const einsum_planner *planner,
-                              weft_dtype dtype, einsum_pair *out_pairs) WEFT_MUST_USE;
+                              weft_dtype dtype, einsum_pair *out_pairs, einsum_labels *out_sliced) WEFT_MUST_USE;
 
 /* ---- going through an order ---- */
 

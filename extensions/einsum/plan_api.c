@@ -117,6 +117,7 @@ static weft_status *fill_sliced(weft_einsum_plan *plan)
 typedef struct bill {
     einsum_score scores[2]; /* TIME, FLOPS */
     einsum_cost costs[2];
+    double whole; /* log2 of the multiplications without slices */
 } bill;
 
 static void add_step(bill *b, einsum_step step, double turns)
@@ -144,7 +145,9 @@ static weft_status *add_steps(weft_einsum_plan *plan, einsum_walk *walk, bill *b
         size_t value = walk->value_count;
         if (!einsum_walk_join(walk, x->pairs[k])) return weft_status_out_of_memory();
         add_step(b, einsum_slices_step(slices, value, walk->step), slices->inside[value] ? turns : 0);
+        b->whole = einsum_log2_add(b->whole, walk->step.work);
     }
+    plan->log2_peak = einsum_slices_peak(slices);
     return NULL;
 }
 
@@ -154,13 +157,15 @@ static weft_status *fill_values(weft_einsum_plan *plan, const einsum_planner *pl
     einsum_expression *x = &plan->expression;
     bill b = {.scores = {einsum_planner_score(planner, WEFT_EINSUM_TIME, dtype),
                          einsum_planner_score(planner, WEFT_EINSUM_FLOPS, dtype)},
-              .costs = {EINSUM_NO_COST, EINSUM_NO_COST}};
+              .costs = {EINSUM_NO_COST, EINSUM_NO_COST},
+              .whole = -INFINITY};
     WEFT_TRY(einsum_walk_init(&walk, &x->arena, &x->problem));
     WEFT_TRY(add_steps(plan, &walk, &b));
     plan->values = walk.values;
     plan->seconds = exp2(b.costs[0].major);
     plan->log10_flops = fmax(b.costs[1].major * log10(2), 0);
     plan->log2_size = fmax(b.costs[1].minor, 0);
+    if (x->sliced.count > 0) plan->log10_overhead = (b.costs[1].major - b.whole) * log10(2);
     if (x->network.operand_count > 1) return NULL;
     for (size_t i = 0; i < x->problem.output.count; i++)
         plan->log2_size += x->problem.log2_extents[x->problem.output.items[i]];

@@ -20,6 +20,16 @@ double weft_einsum_plan_log2_size(const weft_einsum_plan *plan)
     return plan->log2_size;
 }
 
+double weft_einsum_plan_log2_peak(const weft_einsum_plan *plan)
+{
+    return plan->log2_peak;
+}
+
+double weft_einsum_plan_log10_overhead(const weft_einsum_plan *plan)
+{
+    return plan->log10_overhead;
+}
+
 const char *weft_einsum_plan_order(const weft_einsum_plan *plan)
 {
     return plan->order;

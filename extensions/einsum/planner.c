@@ -52,6 +52,7 @@ weft_status *einsum_planner_from_options(const einsum_arena *arena, const weft_e
                                     .seed = options->seed,
                                     .moves = options->moves,
                                     .budget = (uint64_t)ceil(seconds * 1e9),
+                                    .limit = options->memory_limit,
                                     .threads = options->threads,
                                     .cancelled = options->cancelled};
     if (options->machine != NULL) fill_machine(options->machine, out_planner->machine);
@@ -63,7 +64,7 @@ weft_status *einsum_planner_from_options(const einsum_arena *arena, const weft_e
 bool einsum_planner_is_default(const einsum_planner *planner)
 {
     return planner->minimize == WEFT_EINSUM_TIME && planner->seed == 0 && planner->moves == 0 && planner->budget == 0 &&
-           planner->machine[0] == 0;
+           planner->limit == 0 && planner->machine[0] == 0;
 }
 
 static void print_number(const char *name, uint64_t number, einsum_text *text)
@@ -77,6 +78,7 @@ void einsum_planner_print(const einsum_planner *planner, einsum_text *text)
     print_number("seed", planner->seed, text);
     print_number("moves", planner->moves, text);
     print_number("budget", planner->budget, text);
+    print_number("limit", planner->limit, text);
     if (planner->machine[0] == 0) return;
     for (size_t i = 0; i < NUMBERS; i++)
         einsum_text_print(text, "%s%" PRIu64, i == 0 ? " machine=" : ",", planner->machine[i]);
@@ -118,6 +120,7 @@ static bool take_setting(const char **at, einsum_planner *planner)
     if (take(at, " seed=")) return take_number(at, &planner->seed);
     if (take(at, " moves=")) return take_number(at, &planner->moves);
     if (take(at, " budget=")) return take_number(at, &planner->budget);
+    if (take(at, " limit=")) return take_number(at, &planner->limit);
     return take(at, " machine=") && take_machine(at, planner->machine);
 }
 

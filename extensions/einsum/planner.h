@@ -3,8 +3,8 @@
 #define EINSUM_PLANNER_H
 /*
  * What AUTO is told, and its text, which a node keeps: the objective (time, flops, size, write, combo), then what
- * differs from the default, as in "flops seed=7 moves=100000 budget=500000000 machine=1,2,3,4,5,6". Nothing at all is
- * "time". All numbers are whole, so that the text holds them exactly.
+ * differs from the default, as in "flops seed=7 moves=100000 budget=500000000 limit=1048576 machine=1,2,3,4,5,6".
+ * Nothing at all is "time". All numbers are whole, so that the text holds them exactly.
  */
 #include "memory.h"
 #include "plan/score.h"
@@ -14,6 +14,7 @@ typedef struct einsum_planner {
     weft_einsum_minimize minimize;
     uint64_t seed, moves;               /* moves 0: by the time that contracting takes */
     uint64_t budget;                    /* nanoseconds; 0: moves count */
+    uint64_t limit;                     /* bytes of intermediates that live at once; 0: any */
     uint64_t machine[EINSUM_RATES + 2]; /* rates, bytes in a second, picoseconds of overhead; all 0: the default */
     /* Not in the text: */
     size_t threads;                 /* 0: one for each processor */

@@ -2,6 +2,8 @@
 #define WEFT_NO_PLACES
 #include "program.h"
 #include "lower.h"
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +11,17 @@
 typedef struct cached_plan {
     einsum_shared shared;
     const weft_allocator *allocator;
-    size_t count;
-    einsum_pair pairs[];
+    size_t size, pair_count, sliced_count;
+    einsum_pair pairs[]; /* then the sliced labels */
 } cached_plan;
+
+typedef struct cached_program {
+    einsum_shared shared;
+    const weft_allocator *allocator;
+    weft_program *program;
+    size_t input_count;
+    size_t inputs[]; /* by input of `program`: the operand it is */
+} cached_program;
 
 /* ---- keys ---- */
 
@@ -36,14 +46,15 @@ static void *put_ints(void *at, weft_ints ints)
 static size_t key_size(const einsum_call *call)
 {
     size_t size = strlen(call->text) + strlen(call->order) + strlen(call->planner) + 3;
-    size += sizeof call->dtype + 2 * sizeof(size_t) + (call->path.count + call->sliced.count) * sizeof(int64_t);
+    size += sizeof call->dtype + sizeof call->room + 2 * sizeof(size_t) +
+            (call->path.count + call->sliced.count) * sizeof(int64_t);
     for (size_t i = 0; i < call->operand_count; i++) size += sizeof(size_t) + call->shapes[i].count * sizeof(int64_t);
     return size;
 }
 
 static void fill_key(const einsum_call *call, void *at)
 {
-    at = put(at, &call->dtype, sizeof call->dtype);
+    at = put(put(at, &call->dtype, sizeof call->dtype), &call->room, sizeof call->room);
     at = put_ints(put_ints(at, call->path), call->sliced);
     for (size_t i = 0; i < call->operand_count; i++) at = put_ints(at, call->shapes[i]);
     at = put_text(at, call->text);
@@ -53,45 +64,63 @@ static void fill_key(const einsum_call *call, void *at)
 
 /* ---- plans ---- */
 
+static uint32_t *sliced_of(cached_plan *plan)
+{
+    return (uint32_t *)(plan->pairs + plan->pair_count);
+}
+
 static void plan_destroy(einsum_shared *shared)
 {
     cached_plan *plan = (cached_plan *)shared;
-    plan->allocator->resize(plan->allocator->self, plan, sizeof *plan + plan->count * sizeof *plan->pairs, 0,
-                            _Alignof(cached_plan));
+    plan->allocator->resize(plan->allocator->self, plan, plan->size, 0, _Alignof(cached_plan));
 }
 
-static void keep_plan(einsum_cache *cache, einsum_key key, size_t count, const einsum_pair *pairs)
+static void keep_plan(einsum_cache *cache, einsum_key key, const einsum_expression *x)
 {
     const weft_allocator *allocator = cache->allocator;
-    size_t size = sizeof(cached_plan) + count * sizeof *pairs;
+    size_t pair_count = x->network.operand_count - 1;
+    size_t size = sizeof(cached_plan) + pair_count * sizeof *x->pairs + x->sliced.count * sizeof *x->sliced.items;
     cached_plan *plan = allocator->resize(allocator->self, NULL, 0, size, _Alignof(cached_plan));
     if (plan == NULL) return;
-    plan->shared.destroy = plan_destroy;
+    *plan = (cached_plan){.shared = {.destroy = plan_destroy},
+                          .allocator = allocator,
+                          .size = size,
+                          .pair_count = pair_count,
+                          .sliced_count = x->sliced.count};
     atomic_init(&plan->shared.references, 1);
-    plan->allocator = allocator;
-    plan->count = count;
-    memcpy(plan->pairs, pairs, count * sizeof *pairs);
+    put(plan->pairs, x->pairs, pair_count * sizeof *x->pairs);
+    put(sliced_of(plan), x->sliced.items, x->sliced.count * sizeof *x->sliced.items);
     einsum_cache_insert(cache, key, &plan->shared, size);
     einsum_shared_release(&plan->shared);
+}
+
+static weft_status *take_plan(cached_plan *plan, einsum_expression *x)
+{
+    x->pairs = einsum_arena_allocate(&x->arena, plan->pair_count, sizeof *x->pairs);
+    x->sliced = (einsum_labels){plan->sliced_count,
+                                einsum_arena_allocate(&x->arena, plan->sliced_count, sizeof *x->sliced.items)};
+    if (x->pairs == NULL || x->sliced.items == NULL) return weft_status_out_of_memory();
+    put(x->pairs, plan->pairs, plan->pair_count * sizeof *x->pairs);
+    put(x->sliced.items, sliced_of(plan), plan->sliced_count * sizeof *x->sliced.items);
+    return NULL;
 }
 
 /* Fills the order of `x`; that of a planner is looked up first. */
 static weft_status *find_order(einsum_state *state, einsum_key key, einsum_expression *x, const einsum_policy *policy,
                                weft_dtype dtype)
 {
-    size_t count = x->network.operand_count;
     einsum_cache *cache = &state->caches[WEFT_EINSUM_PLANS];
-    if (!einsum_policy_needs_extents(policy, count)) return einsum_expression_order(x, policy, dtype);
+    if (!einsum_policy_needs_extents(policy, x->network.operand_count))
+        return einsum_expression_order(x, policy, dtype);
     cached_plan *plan = (cached_plan *)einsum_cache_find(cache, key);
-    if (plan == NULL) {
-        WEFT_TRY(einsum_expression_order(x, policy, dtype));
-        keep_plan(cache, key, count - 1, x->pairs);
-        return NULL;
+    if (plan != NULL) {
+        weft_status *status = take_plan(plan, x);
+        einsum_shared_release(&plan->shared);
+        return status;
     }
-    x->pairs = einsum_arena_allocate(&x->arena, plan->count, sizeof *x->pairs);
-    if (x->pairs != NULL) memcpy(x->pairs, plan->pairs, plan->count * sizeof *x->pairs);
-    einsum_shared_release(&plan->shared);
-    return x->pairs == NULL ? weft_status_out_of_memory() : NULL;
+    WEFT_TRY(einsum_expression_order(x, policy, dtype));
+    keep_plan(cache, key, x);
+    return NULL;
 }
 
 /* ---- compiling ---- */
@@ -132,6 +161,7 @@ static weft_status *trace(compilation *c, weft_tensor *out_result)
     if (inputs == NULL || shapes == NULL) return weft_status_out_of_memory();
     WEFT_TRY(trace_inputs(c, inputs, shapes));
     WEFT_TRY(c->call->read(c->call, &c->x, shapes, &policy));
+    policy.planner.limit = c->call->room;
     WEFT_TRY(find_order(c->state, c->key, &c->x, &policy, c->call->dtype));
     return einsum_lower(&c->x, inputs, out_result);
 }
@@ -152,27 +182,27 @@ static weft_status *compile(compilation *c, weft_program **out_program)
 
 static size_t program_size(size_t input_count)
 {
-    return sizeof(einsum_program) + input_count * sizeof(size_t);
+    return sizeof(cached_program) + input_count * sizeof(size_t);
 }
 
 static void program_destroy(einsum_shared *shared)
 {
-    einsum_program *cached = (einsum_program *)shared;
+    cached_program *cached = (cached_program *)shared;
     weft_program_release(cached->program);
     cached->allocator->resize(cached->allocator->self, cached, program_size(cached->input_count), 0,
-                              _Alignof(einsum_program));
+                              _Alignof(cached_program));
 }
 
 /* Takes `program`, which has those inputs that matter, in an order of its own. */
-static weft_status *program_wrap(const weft_allocator *allocator, weft_program *program, einsum_program **out_cached)
+static weft_status *program_wrap(const weft_allocator *allocator, weft_program *program, cached_program **out_cached)
 {
     size_t count = weft_program_input_count(program);
-    einsum_program *cached = allocator->resize(allocator->self, NULL, 0, program_size(count), _Alignof(einsum_program));
+    cached_program *cached = allocator->resize(allocator->self, NULL, 0, program_size(count), _Alignof(cached_program));
     if (cached == NULL) {
         weft_program_release(program);
         return weft_status_out_of_memory();
     }
-    *cached = (einsum_program){
+    *cached = (cached_program){
         .shared = {.destroy = program_destroy}, .allocator = allocator, .program = program, .input_count = count};
     atomic_init(&cached->shared.references, 1);
     for (size_t i = 0; i < count; i++) cached->inputs[i] = strtoul(weft_program_input_name(program, i) + 1, NULL, 10);
@@ -181,11 +211,11 @@ static weft_status *program_wrap(const weft_allocator *allocator, weft_program *
 }
 
 static weft_status *find_keyed(einsum_state *state, const einsum_call *call, einsum_key key,
-                               einsum_program **out_program)
+                               cached_program **out_program)
 {
     weft_program *program;
     einsum_cache *cache = &state->caches[WEFT_EINSUM_PROGRAMS];
-    *out_program = (einsum_program *)einsum_cache_find(cache, key);
+    *out_program = (cached_program *)einsum_cache_find(cache, key);
     if (*out_program != NULL) return NULL;
     WEFT_TRY(compile(&(compilation){.state = state, .call = call, .key = key}, &program));
     WEFT_TRY(program_wrap(state->allocator, program, out_program));
@@ -193,7 +223,7 @@ static weft_status *find_keyed(einsum_state *state, const einsum_call *call, ein
     return NULL;
 }
 
-weft_status *einsum_program_find(einsum_state *state, const einsum_call *call, einsum_program **out_program)
+static weft_status *find_program(einsum_state *state, const einsum_call *call, cached_program **out_program)
 {
     char room[KEY_ROOM];
     const weft_allocator *allocator = state->allocator;
@@ -204,4 +234,58 @@ weft_status *einsum_program_find(einsum_state *state, const einsum_call *call, e
     weft_status *status = find_keyed(state, call, (einsum_key){key, size}, out_program);
     if (key != room) allocator->resize(allocator->self, key, size, 0, _Alignof(int64_t));
     return status;
+}
+
+/* ---- running ---- */
+
+static weft_status *run_once(einsum_state *state, const einsum_call *call, weft_executor *executor,
+                             weft_array *const *operands, weft_array **inputs, weft_run *run)
+{
+    cached_program *cached;
+    WEFT_TRY(find_program(state, call, &cached));
+    for (size_t i = 0; i < cached->input_count; i++) inputs[i] = operands[cached->inputs[i]];
+    run->input_count = cached->input_count;
+    run->inputs = inputs;
+    weft_status *status = weft_executor_run(executor, cached->program, run);
+    einsum_shared_release(&cached->shared);
+    return status;
+}
+
+static weft_status *over_limit(const weft_allocator *allocator, uint64_t limit, size_t least)
+{
+    return weft_status_create(allocator, WEFT_OVER_LIMIT, "weft_einsum",
+                              "einsum: the memory limit is %" PRIu64
+                              " bytes, but the least that intermediates were found to take is %zu",
+                              limit, least);
+}
+
+/* The planner does not know what is copied, nor what lies between intermediates: where a program takes too much, it is
+ * told so. */
+static weft_status *run_within(einsum_state *state, einsum_call *call, weft_executor *executor,
+                               weft_array *const *operands, weft_array **inputs, weft_run *run)
+{
+    enum { TRIES = 10 };
+    static const double less = 0.97, least_part = 0.5; /* of the room, from one try to the next */
+    size_t least = SIZE_MAX;
+    size_t *peak = &run->report->peak_bytes;
+    run->memory_limit = call->limit;
+    for (int i = 0;; i++) {
+        *peak = 0;
+        weft_status *status = run_once(state, call, executor, operands, inputs, run);
+        if (weft_status_code(status) != WEFT_OVER_LIMIT || (i == 0 && *peak == 0)) return status;
+        weft_status_destroy(status);
+        if (*peak > 0 && *peak < least) least = *peak;
+        double part = pow((double)call->limit / (double)*peak * less, i + 1);
+        call->room = (uint64_t)((double)call->room * fmax(part, least_part));
+        if (*peak == 0 || i + 1 == TRIES || call->room == 0)
+            return over_limit(state->allocator, call->limit, least);
+    }
+}
+
+weft_status *einsum_program_run(einsum_state *state, einsum_call *call, weft_executor *executor,
+                                weft_array *const *operands, weft_array **inputs, weft_run *run)
+{
+    call->room = call->limit;
+    return call->limit == 0 ? run_once(state, call, executor, operands, inputs, run)
+                            : run_within(state, call, executor, operands, inputs, run);
 }

@@ -16,21 +16,19 @@ typedef struct einsum_call {
     weft_dtype dtype;
     size_t operand_count;
     const weft_ints *shapes;
+    uint64_t limit; /* of the planner; 0: none */
+    uint64_t room;  /* what the planner is told in place of it; einsum_program_run sets it */
     /* Where no program is kept: fills an expression over operands of `shapes`, up to einsum_expression_reduce. */
     weft_status *(*read)(const struct einsum_call *call, einsum_expression *expression, const weft_shape *shapes,
                          einsum_policy *out_policy);
     const void *source; /* for `read` */
 } einsum_call;
 
-typedef struct einsum_program {
-    einsum_shared shared;
-    const weft_allocator *allocator;
-    weft_program *program;
-    size_t input_count;
-    size_t inputs[]; /* by input of `program`: the operand it is */
-} einsum_program;
-
-/* The program, with a reference for the caller, which einsum_shared_release ends. */
-weft_status *einsum_program_find(einsum_state *state, const einsum_call *call,
-                                 einsum_program **out_program) WEFT_MUST_USE;
+/*
+ * Contracts `operands`, of the shapes of `call`, on `executor`. `run` says where the output goes, on which runtime, who
+ * cancels, and, where there is a limit at least, where the report goes; `inputs` has room for a pointer to each operand. OVER_LIMIT where no program was found that keeps the
+ * limit; nothing is written then.
+ */
+weft_status *einsum_program_run(einsum_state *state, einsum_call *call, weft_executor *executor,
+                                weft_array *const *operands, weft_array **inputs, weft_run *run) WEFT_MUST_USE;
 #endif

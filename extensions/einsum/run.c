@@ -16,56 +16,62 @@ static weft_status *wrap(const weft_kernel_context *context, const weft_view *vi
                            NULL, out_array);
 }
 
-static weft_status *wrap_all(const weft_kernel_context *context, const einsum_program *program, weft_array **arrays)
+/* The output, then the operands. */
+static weft_status *wrap_all(const weft_kernel_context *context, weft_array **arrays)
 {
     WEFT_TRY(wrap(context, &context->outputs[0], &arrays[0]));
-    for (size_t i = 0; i < program->input_count; i++)
-        WEFT_TRY(wrap(context, &context->inputs[program->inputs[i]], &arrays[1 + i]));
+    for (size_t i = 0; i < context->input_count; i++) WEFT_TRY(wrap(context, &context->inputs[i], &arrays[1 + i]));
     return NULL;
 }
 
-static weft_status *run_over(const weft_kernel_context *context, const einsum_program *program, weft_array **arrays)
+static weft_status *fill_call(const weft_kernel_context *context, einsum_arena *arena, einsum_call *out_call)
 {
-    WEFT_TRY(wrap_all(context, program, arrays));
-    weft_run run = {.runtime = context->runtime,
-                    .input_count = program->input_count,
-                    .inputs = arrays + 1,
-                    .output_count = 1,
-                    .outputs = arrays,
-                    .cancelled = context->cancelled};
-    return weft_executor_run(context->executor, program->program, &run);
+    const weft_attr *attrs = context->attrs;
+    einsum_planner planner;
+    weft_ints *shapes = einsum_arena_allocate(arena, context->input_count, sizeof *shapes);
+    if (shapes == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < context->input_count; i++)
+        shapes[i] = (weft_ints){context->inputs[i].rank, context->inputs[i].shape};
+    WEFT_TRY(einsum_planner_parse(arena, attrs[EINSUM_ATTR_PLANNER].data, &planner));
+    *out_call = (einsum_call){.text = attrs[EINSUM_ATTR_EQUATION].data,
+                              .order = attrs[EINSUM_ATTR_ORDER].data,
+                              .planner = attrs[EINSUM_ATTR_PLANNER].data,
+                              .path = attrs[EINSUM_ATTR_PATH].ints,
+                              .sliced = attrs[EINSUM_ATTR_SLICED].ints,
+                              .dtype = context->inputs[0].dtype,
+                              .operand_count = context->input_count,
+                              .shapes = shapes,
+                              .limit = planner.limit,
+                              .read = read_node,
+                              .source = attrs};
+    return NULL;
 }
 
-static weft_status *run_program(const weft_kernel_context *context, einsum_arena *arena, const einsum_program *program)
+static weft_status *run_over(const weft_kernel_context *context, einsum_call *call, weft_array **arrays,
+                             weft_array **inputs)
 {
-    size_t count = 1 + program->input_count;
-    weft_array **arrays = einsum_arena_allocate(arena, count, sizeof(weft_array *));
-    weft_status *status = arrays == NULL ? weft_status_out_of_memory() : run_over(context, program, arrays);
-    for (size_t i = 0; arrays != NULL && i < count; i++) weft_array_release(arrays[i]);
+    WEFT_TRY(wrap_all(context, arrays));
+    weft_report report = {.peak_bytes = 0};
+    weft_run run = {.runtime = context->runtime,
+                    .output_count = 1,
+                    .outputs = arrays,
+                    .cancelled = context->cancelled,
+                    .report = &report};
+    weft_status *status =
+        einsum_program_run(context->extension_state, call, context->executor, arrays + 1, inputs, &run);
+    if (context->nested_bytes != NULL) *context->nested_bytes = report.peak_bytes;
     return status;
 }
 
 static weft_status *run_in(const weft_kernel_context *context, einsum_arena *arena)
 {
-    const weft_attr *attrs = context->attrs;
-    einsum_program *program;
-    weft_ints *shapes = einsum_arena_allocate(arena, context->input_count, sizeof *shapes);
-    if (shapes == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < context->input_count; i++)
-        shapes[i] = (weft_ints){context->inputs[i].rank, context->inputs[i].shape};
-    einsum_call call = {.text = attrs[EINSUM_ATTR_EQUATION].data,
-                        .order = attrs[EINSUM_ATTR_ORDER].data,
-                        .planner = attrs[EINSUM_ATTR_PLANNER].data,
-                        .path = attrs[EINSUM_ATTR_PATH].ints,
-                        .sliced = attrs[EINSUM_ATTR_SLICED].ints,
-                        .dtype = context->inputs[0].dtype,
-                        .operand_count = context->input_count,
-                        .shapes = shapes,
-                        .read = read_node,
-                        .source = attrs};
-    WEFT_TRY(einsum_program_find(context->extension_state, &call, &program));
-    weft_status *status = run_program(context, arena, program);
-    einsum_shared_release(&program->shared);
+    einsum_call call;
+    size_t count = 1 + context->input_count;
+    WEFT_TRY(fill_call(context, arena, &call));
+    weft_array **arrays = einsum_arena_allocate(arena, 2 * count, sizeof(weft_array *));
+    if (arrays == NULL) return weft_status_out_of_memory();
+    weft_status *status = run_over(context, &call, arrays, arrays + count);
+    for (size_t i = 0; i < count; i++) weft_array_release(arrays[i]);
     return status;
 }
 

@@ -67,6 +67,72 @@ einsum_step einsum_slices_step(const einsum_slices *slices, size_t value, einsum
     return step;
 }
 
+/* ---- what lives at once ---- */
+
+/* Elements of a value, of one turn if `part`. */
+static double count_elements(const einsum_slices *s, size_t value, bool part)
+{
+    double size = 0;
+    for (size_t i = 0; i < s->results[value].count; i++) {
+        uint32_t label = s->results[value].items[i];
+        if (!part || !has_label(s->sliced, label)) size += s->problem->log2_extents[label];
+    }
+    return exp2(size);
+}
+
+typedef struct tide {
+    const einsum_slices *slices;
+    double live, peak;
+} tide;
+
+/* The result of all is no intermediate. */
+static void make(tide *t, size_t value, bool part)
+{
+    if (value + 2 == 2 * t->slices->problem->operand_count) return;
+    t->live += count_elements(t->slices, value, part);
+    t->peak = fmax(t->peak, t->live);
+}
+
+/* Frees what the step that made `value` read, of what lives in one turn or of the rest. */
+static void drop(tide *t, size_t value, bool in_turn)
+{
+    const einsum_slices *s = t->slices;
+    einsum_pair pair = s->pairs[value - s->problem->operand_count];
+    const size_t read[] = {pair.a, pair.b};
+    for (size_t i = 0; i < 2; i++) {
+        bool part = s->inside[read[i]] && read[i] != s->last;
+        if (read[i] >= s->problem->operand_count && part == in_turn) t->live -= count_elements(s, read[i], part);
+    }
+}
+
+static void run_loop(tide *t)
+{
+    const einsum_slices *s = t->slices;
+    make(t, s->last, false);
+    double between = t->live;
+    for (size_t v = s->problem->operand_count; v <= s->last; v++) {
+        if (!s->inside[v]) continue;
+        make(t, v, true);
+        drop(t, v, true);
+    }
+    t->live = between;
+    for (size_t v = s->problem->operand_count; v <= s->last; v++)
+        if (s->inside[v]) drop(t, v, false);
+}
+
+double einsum_slices_peak(const einsum_slices *slices)
+{
+    tide t = {.slices = slices};
+    size_t operands = slices->problem->operand_count;
+    for (size_t v = operands; v + 1 < 2 * operands; v++) {
+        if (slices->inside[v] && v == slices->last) run_loop(&t);
+        if (slices->inside[v]) continue;
+        make(&t, v, false);
+        drop(&t, v, false);
+    }
+    return log2(t.peak);
+}
+
 einsum_labels einsum_slices_rest(const einsum_slices *slices, einsum_labels labels)
 {
     einsum_labels rest = {0, einsum_arena_allocate(slices->arena, labels.count, sizeof *rest.items)};
@@ -80,7 +146,7 @@ einsum_labels einsum_slices_rest(const einsum_slices *slices, einsum_labels labe
 
 typedef struct turn {
     const einsum_slices *slices;
-    einsum_value *values; /* by value: those from outside, and what this turn computes */
+    einsum_value *values; /* by value: those from outside, whole, and what this turn computes */
     weft_tensor *places;  /* by sliced label: i64 of rank 0 */
     weft_status *status;
 } turn;
@@ -131,15 +197,15 @@ static weft_tensor slice(const turn *t, einsum_value value, einsum_labels rest)
     return weft_reshape(read_window(value.tensor, &w), einsum_labels_shape(rest, t->slices->extents, extents));
 }
 
-static weft_status *slice_operands(turn *t)
+/* The value as this turn has it: what lies outside of the loop in part, sliced where it is needed, not before. */
+static weft_status *find_value(const turn *t, size_t v, einsum_value *out_value)
 {
     const einsum_slices *s = t->slices;
-    for (size_t v = 0; v < s->problem->operand_count; v++) {
-        if (!s->inside[v]) continue;
-        einsum_labels rest = einsum_slices_rest(s, t->values[v].labels);
-        if (rest.items == NULL) return weft_status_out_of_memory();
-        t->values[v] = (einsum_value){slice(t, t->values[v], rest), rest};
-    }
+    *out_value = t->values[v];
+    if (!s->inside[v] || v >= s->problem->operand_count) return NULL;
+    einsum_labels rest = einsum_slices_rest(s, out_value->labels);
+    if (rest.items == NULL) return weft_status_out_of_memory();
+    *out_value = (einsum_value){slice(t, *out_value, rest), rest};
     return NULL;
 }
 
@@ -151,7 +217,9 @@ static weft_status *contract(turn *t)
         if (!s->inside[result]) continue;
         einsum_labels rest = einsum_slices_rest(s, s->results[result]);
         if (rest.items == NULL) return weft_status_out_of_memory();
-        einsum_value a = t->values[s->forms[k].first], b = t->values[s->forms[k].second];
+        einsum_value a, b;
+        WEFT_TRY(find_value(t, s->forms[k].first, &a));
+        WEFT_TRY(find_value(t, s->forms[k].second, &b));
         t->values[result] =
             (einsum_value){einsum_value_multiply(a, b, rest, s->forms[k].second_leads, s->extents), rest};
     }
@@ -182,8 +250,7 @@ static void body(void *context, weft_tensor index, const weft_tensor *carried, w
     turn *t = context;
     out_next[0] = carried[0];
     fill_places(t, index);
-    t->status = slice_operands(t);
-    if (t->status == NULL) t->status = contract(t);
+    t->status = contract(t);
     if (t->status == NULL) out_next[0] = accumulate(t, carried[0]);
 }
 

@@ -46,7 +46,7 @@ typedef struct weft_report {
     int64_t compile_ns; /* building the variant; 0 on a hit */
     int64_t run_ns;     /* running the steps */
     size_t steps;       /* kernels, library and extension steps of the variant */
-    size_t peak_bytes;  /* of the planned arena */
+    size_t peak_bytes;  /* of the planned arena, and of the largest run that a kernel of an extension started */
     bool hit;           /* the variant was in the cache */
 } weft_report;
 
@@ -97,6 +97,9 @@ typedef struct weft_run {
     bool specialize;                /* build (and prefer) a variant for exactly these extents */
     weft_report *report;            /* filled in when not NULL */
     const weft_profile *profile;    /* told of each step when not NULL */
+    /* Bytes that the arena may have: a run that needs more is OVER_LIMIT before it begins, with the report filled in; 0:
+     * any. New outputs, and runs that kernels of extensions start, do not count. */
+    size_t memory_limit;
 } weft_run;
 
 /*

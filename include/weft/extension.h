@@ -115,6 +115,9 @@ typedef struct weft_kernel_context {
     void *host; /* private */
     /* What is_cancelled reads, or NULL: for weft_run.cancelled of nested runs. */
     const volatile bool *cancelled;
+    /* Where a kernel that runs programs leaves the peak_bytes of the largest, which the report of the outer run adds to
+     * its own; NULL where nobody asks. */
+    size_t *nested_bytes;
 } weft_kernel_context;
 
 /* ---- ops ---- */

@@ -82,7 +82,8 @@ static weft_status *run(weft_executor *executor, weft_program *program, const we
     weft_array *inputs[64], *output = NULL;
     size_t count = weft_program_input_count(program);
     for (size_t i = 0; i < count; i++) inputs[i] = call->operands[atoi(weft_program_input_name(program, i) + 1)];
-    weft_run run = {.input_count = count, .inputs = inputs, .output_count = 1, .outputs = &output};
+    weft_run run = {
+        .input_count = count, .inputs = inputs, .output_count = 1, .outputs = &output, .report = call->report};
     WEFT_TRY(weft_executor_run(executor, program, &run));
     *out_array = output;
     return NULL;

@@ -19,6 +19,7 @@ typedef struct weft_test_einsum {
     weft_array *const *operands;
     const weft_einsum_options *options;
     weft_test_einsum_way way;
+    weft_report *report; /* of the run, for all ways but ARRAYS; may be NULL */
 } weft_test_einsum;
 
 /* Runs `call` on the default runtime of `executor`. */

@@ -12,7 +12,8 @@ from support import FAILED, MISUSED, OK, Command, load, main
 CHAIN = {"inputs": [[0, 1], [1, 2], [2, 3], [3, 4]], "output": [0, 4], "sizes": [2, 3, 4, 5, 6]}
 FORMAT = {"format_string": "ij,jk,kl,lm->im", "shapes": [[2, 3], [3, 4], [4, 5], [5, 6]], "dtype": "float64"}
 PATH, SSA, NESTED = [[1, 2], [0, 2], [0, 1]], [[1, 2], [0, 4], [3, 5]], "(3,(0,(1,2)))"
-PLAN = "operands            4\nlabels              5\nlog10 multiplies    2.0934\nlog2 largest result 3.5850\n"
+PLAN = ("operands            4\nlabels              5\nlog10 multiplies    2.0934\nlog2 largest result 3.5850\n"
+        "log2 live at once   4.1699\n")
 
 
 def unordered(tree):
@@ -106,11 +107,29 @@ class Plan(Instances):
             self.assertEqual(self.plan("--objective", objective, "--threads", "1", "--seed", "7").splitlines()[0],
                              "operands            4")
 
+    def test_limits_memory(self):
+        """Both halves of a ring of large matrices live at once, unless they are sliced."""
+        self.write("ring.json", {"inputs": [[0, 1], [1, 2], [2, 3], [3, 0]], "output": [], "sizes": [64] * 4})
+        whole, limited = ["--instance", "ring.json", "--dtype", "f32"], ["--memory-limit", "8K"]
+        status, out, error = self.weft("einsum", *whole, *limited, "--check", "--stats")
+        self.assertEqual((status, error), (OK, ""))
+        stats = json.loads(out.splitlines()[-1])
+        self.assertLess(stats["check_difference"], 1e-5)
+        self.assertGreater(stats["sliced"], 0)
+        self.assertLessEqual(stats["peak_bytes"], 8192)
+        self.assertRegex(out, r"\nsliced labels       [12]\nslicing multiplies  1 times as much\n")
+        status, _, error = self.weft("einsum", *whole, "--plan-only", "--memory-limit", "3")
+        self.assertEqual(status, FAILED)
+        self.assertIn("the memory limit is 3 bytes", error)
+        status, _, error = self.weft("einsum", *whole, "--memory-limit", "3Q")
+        self.assertEqual(status, MISUSED)
+        self.assertIn("--memory-limit takes bytes, such as 1048576, 512M or 4G, not '3Q'", error)
+
     def test_slices(self):
         """A sliced run gives what the whole one does; steps without a sliced label are done again in each turn."""
         for name, labels in [("chain.json", "2,3"), ("format.json", "k,l")]:
             sliced = self.plan("--optimize", "left", "--slice", labels, name=name).splitlines()
-            self.assertEqual(sliced[4], "sliced labels       2")
+            self.assertEqual(sliced[5], "sliced labels       2")
             self.assertEqual(sliced[2], f"log10 multiplies    {math.log10(2 * 3 * 4 * 5 + 2 * 4 * 5 + 2 * 4 * 5 * 6):.4f}")
             status, out, error = self.weft("einsum", "--instance", name, "--optimize", "left", "--slice", labels, "--check",
                                            "--stats")
@@ -153,7 +172,7 @@ class Plan(Instances):
 
     def test_tree(self):
         out = self.plan("--optimize", "path:1-2,0-2,0-1", "--print-order", "tree")
-        self.assertEqual(out, PLAN.replace("2.0934", "2.1761").replace("3.5850", "3.9069") +
+        self.assertEqual(out, PLAN.replace("2.0934", "2.1761").replace("3.5850", "3.9069").replace("4.1699", "4.6439") +
                          "[4 0]  size 2^3.585, multiplies 10^1.78\n|- 3: [3 4]  size 2^4.907\n"
                          "`- [0 3]  size 2^3.322, multiplies 10^1.48\n   |- 0: [0 1]  size 2^2.585\n"
                          "   `- [1 3]  size 2^3.907, multiplies 10^1.78\n      |- 1: [1 2]  size 2^3.585\n"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <weft/einsum.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,11 +88,12 @@ static weft_status *plan(einsum_job *job)
     return NULL;
 }
 
-/* With known extents the plan at hand is the order; with symbols it is found again at the run. A tree goes with flat
- * text only. */
+/* With known extents the plan at hand is the order; with symbols, or a limit of memory, it is found again at the run. A
+ * tree goes with flat text only. */
 static weft_einsum_options traced_options(const einsum_job *job)
 {
-    if (has(job, "--symbolic") || job->order.order == WEFT_EINSUM_NESTED) return order_options(job);
+    bool again = has(job, "--symbolic") || has(job, "--memory-limit");
+    if (again || job->order.order == WEFT_EINSUM_NESTED) return order_options(job);
     return (weft_einsum_options){.size = sizeof(weft_einsum_options), .order = WEFT_EINSUM_TREE, .tree = job->x.plan};
 }
 
@@ -105,8 +107,11 @@ static weft_status *print_plan(const einsum_job *job)
         printf("labels              %zu\n", weft_einsum_plan_label_count(job->x.plan));
         printf("log10 multiplies    %.4f\n", weft_einsum_plan_log10_flops(job->x.plan));
         printf("log2 largest result %.4f\n", weft_einsum_plan_log2_size(job->x.plan));
-        if (weft_einsum_plan_sliced(job->x.plan).count > 0)
+        printf("log2 live at once   %.4f\n", weft_einsum_plan_log2_peak(job->x.plan));
+        if (weft_einsum_plan_sliced(job->x.plan).count > 0) {
             printf("sliced labels       %zu\n", weft_einsum_plan_sliced(job->x.plan).count);
+            printf("slicing multiplies  %.3g times as much\n", pow(10, weft_einsum_plan_log10_overhead(job->x.plan)));
+        }
         printf("predicted ms        %.4g\n", 1e3 * weft_einsum_plan_seconds(job->x.plan));
     }
     WEFT_TRY(weft_order_print(job->x.plan, job->x.arguments));
@@ -135,6 +140,8 @@ static void fill_stats(const einsum_job *job, cJSON *stats)
     cJSON_AddNumberToObject(stats, "labels", (double)weft_einsum_plan_label_count(job->x.plan));
     cJSON_AddNumberToObject(stats, "log10_flops", weft_einsum_plan_log10_flops(job->x.plan));
     cJSON_AddNumberToObject(stats, "log2_size", weft_einsum_plan_log2_size(job->x.plan));
+    cJSON_AddNumberToObject(stats, "log2_peak", weft_einsum_plan_log2_peak(job->x.plan));
+    cJSON_AddNumberToObject(stats, "log10_overhead", weft_einsum_plan_log10_overhead(job->x.plan));
     cJSON_AddNumberToObject(stats, "predicted_ms", 1e3 * weft_einsum_plan_seconds(job->x.plan));
     cJSON_AddNumberToObject(stats, "sliced", (double)weft_einsum_plan_sliced(job->x.plan).count);
     cJSON_AddStringToObject(stats, "order", weft_einsum_plan_order(job->x.plan));

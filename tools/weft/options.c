@@ -40,6 +40,21 @@ static bool is_choice(const char *choices, const char *text)
     return false;
 }
 
+/* "4096", "512M"; false for what is none, and for 2^60 or more. */
+static bool parse_bytes(const char *text, long *out_bytes)
+{
+    static const char units[] = "KMGT";
+    char *end;
+    errno = 0;
+    long count = strtol(text, &end, 10);
+    const char *unit = *end == 0 ? NULL : strchr(units, *end);
+    int shift = unit == NULL ? 0 : (int)(unit - units + 1) * 10;
+    if (end == text || (unit == NULL ? *end : end[1]) != 0 || errno != 0) return false;
+    if (count < 1 || count >> (60 - shift) != 0) return false;
+    *out_bytes = count << shift;
+    return true;
+}
+
 static weft_status *parse_value(weft_option_value *value)
 {
     const weft_option *option = value->option;
@@ -51,6 +66,9 @@ static weft_status *parse_value(weft_option_value *value)
         if (end == value->text || *end != 0 || errno != 0 || value->count < 1 || value->count > 1000000000)
             return weft_misuse("%s takes an integer from 1 to 1000000000, not '%s'", option->name, value->text);
         return NULL;
+    case WEFT_OPTION_BYTES:
+        if (parse_bytes(value->text, &value->count)) return NULL;
+        return weft_misuse("%s takes bytes, such as 1048576, 512M or 4G, not '%s'", option->name, value->text);
     case WEFT_OPTION_NUMBER:
         value->number = strtod(value->text, &end);
         if (end == value->text || *end != 0 || !(value->number > 0) || !(value->number < 1e300))

@@ -25,6 +25,7 @@ weft_status *weft_planner_init(weft_planner *planner, const weft_arguments *argu
                                   .moves = (uint64_t)weft_arguments_count(arguments, "--moves", 0),
                                   .time_budget = weft_arguments_number(arguments, "--time-budget", 0),
                                   .threads = (size_t)weft_arguments_count(arguments, "--threads", 0),
+                                  .memory_limit = (size_t)weft_arguments_count(arguments, "--memory-limit", 0),
                               }};
     if (planner->options.time_budget > 0 && planner->options.moves > 0)
         return weft_misuse("--time-budget and --moves both say how long to search");

@@ -191,6 +191,15 @@ static bool fuse(rest *r, double *out_common)
     return true;
 }
 
+static void leave_labels(rest *r)
+{
+    for (size_t k = 0; k < r->problem->output.count; k++) r->in_output[r->problem->output.items[k]] = true;
+    for (uint32_t label = 0; label < r->live->label_count; label++) {
+        r->fused[label] = holder_count(r, label) == 0 ? none : label;
+        r->extents[label] = r->live->extents[label];
+    }
+}
+
 static bool is_kept(const rest *r, uint32_t label)
 {
     return r->fused[label] == label;
@@ -330,22 +339,64 @@ static bool fill_cores(rest *r, einsum_simple *simple)
 
 /* ---- all ---- */
 
+static bool begin(rest *r, absorption *a, einsum_depth depth, einsum_simple *out_simple)
+{
+    einsum_pair *steps = einsum_arena_allocate(r->arena, r->problem->operand_count, sizeof *steps);
+    bool well = steps != NULL && einsum_live_init_problem(&a->live, r->arena, r->problem, steps) &&
+                absorb(a, r->arena, depth == EINSUM_DEPTH_FULL);
+    if (!well) return false;
+    r->live = &a->live;
+    *out_simple = (einsum_simple){.step_count = a->live.value_count - a->live.leaf_count, .steps = steps};
+    return rest_init(r) && fill_holders(r);
+}
+
 weft_status *einsum_simplify_run(einsum_arena *arena, const einsum_problem *problem, einsum_depth depth,
                                  einsum_simple *out_simple)
 {
     absorption a;
-    einsum_pair *steps = einsum_arena_allocate(arena, problem->operand_count, sizeof *steps);
-    bool well = steps != NULL && einsum_live_init_problem(&a.live, arena, problem, steps) &&
-                absorb(&a, arena, depth == EINSUM_DEPTH_FULL);
-    if (!well) return weft_status_out_of_memory();
-    rest r = {.arena = arena, .live = &a.live, .problem = problem};
-    *out_simple = (einsum_simple){.step_count = a.live.value_count - a.live.leaf_count, .steps = steps};
-    if (!rest_init(&r) || !fill_holders(&r) || !fuse(&r, &out_simple->log2_common)) return weft_status_out_of_memory();
+    rest r = {.arena = arena, .problem = problem};
+    if (!begin(&r, &a, depth, out_simple) || !fuse(&r, &out_simple->log2_common)) return weft_status_out_of_memory();
     split(&r, depth == EINSUM_DEPTH_WHOLE, out_simple);
     return fill_cores(&r, out_simple) ? NULL : weft_status_out_of_memory();
 }
 
+static bool fill_labels(const rest *r, einsum_simple *simple)
+{
+    uint32_t *labels = einsum_arena_allocate(r->arena, simple->cores[0].label_count, sizeof *labels);
+    for (uint32_t label = 0; labels != NULL && label < r->live->label_count; label++)
+        if (is_kept(r, label)) labels[r->label_places[label]] = label;
+    simple->labels = labels;
+    return labels != NULL;
+}
+
+weft_status *einsum_simplify_plain(einsum_arena *arena, const einsum_problem *problem, einsum_depth depth,
+                                   einsum_simple *out_simple)
+{
+    absorption a;
+    rest r = {.arena = arena, .problem = problem};
+    if (!begin(&r, &a, depth, out_simple)) return weft_status_out_of_memory();
+    leave_labels(&r);
+    split(&r, true, out_simple);
+    return fill_cores(&r, out_simple) && fill_labels(&r, out_simple) ? NULL : weft_status_out_of_memory();
+}
+
 /* ---- the way back ---- */
+
+void einsum_simplify_part(const einsum_problem *problem, const einsum_simple *simple, const einsum_pair *pairs,
+                          einsum_pair *out_core_pairs)
+{
+    size_t leaves = simple->cores[0].leaf_count, first = problem->operand_count + simple->step_count;
+    const einsum_pair *steps = pairs + simple->step_count;
+    for (size_t k = 0; k + 1 < leaves; k++) {
+        const size_t parts[] = {steps[k].a, steps[k].b};
+        size_t *places[] = {&out_core_pairs[k].a, &out_core_pairs[k].b};
+        for (size_t i = 0; i < 2; i++) {
+            size_t at = 0;
+            while (parts[i] < first && simple->values[0][at] != parts[i]) at++;
+            *places[i] = parts[i] < first ? at : leaves + parts[i] - first;
+        }
+    }
+}
 
 typedef struct joining {
     const einsum_simple *simple;

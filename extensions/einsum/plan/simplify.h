@@ -27,10 +27,18 @@ typedef struct einsum_simple {
     /* Elements over the labels left out: to be added to the sizes and costs of cores. For TIME: to log2_slowness and
      * log2_bytes. */
     double log2_common;
+    const uint32_t *labels; /* by label of the core: that of the problem; of einsum_simplify_plain only */
 } einsum_simple;
 
 weft_status *einsum_simplify_run(einsum_arena *arena, const einsum_problem *problem, einsum_depth depth,
                                  einsum_simple *out_simple) WEFT_MUST_USE;
+
+/* Absorbs as einsum_simplify_run does (WHOLE as SAFE), but leaves one core with labels as they are, none left out. */
+weft_status *einsum_simplify_plain(einsum_arena *arena, const einsum_problem *problem, einsum_depth depth,
+                                   einsum_simple *out_simple) WEFT_MUST_USE;
+/* The order of the only core of `simple` that `pairs`, an order of the whole which begins with its absorptions, has. */
+void einsum_simplify_part(const einsum_problem *problem, const einsum_simple *simple, const einsum_pair *pairs,
+                          einsum_pair *out_core_pairs);
 
 /* The order of the whole: absorptions, those of each core (core_pairs[i] has leaf_count - 1), joins of the results. */
 weft_status *einsum_simplify_join(einsum_arena *arena, const einsum_problem *problem, const einsum_simple *simple,

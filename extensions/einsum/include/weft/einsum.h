@@ -82,6 +82,11 @@ typedef struct weft_einsum_options {
     const volatile bool *cancelled;     /* the search ends when it becomes true, with the best so far; NULL: never.
                                            Only plans made by weft_einsum_plan_create read it */
     weft_dtype dtype;                   /* of plans made without tensors; WEFT_BOOL, which is zero, means WEFT_F32 */
+    /* AUTO: bytes of intermediates, beside operands and result, that may live at once; 0: any. Labels are sliced to
+     * keep it, see README.md. Arrays and nodes keep it to the byte, or are OVER_LIMIT and leave the result alone; plans
+     * count elements of intermediates, without the copies that steps may make of them. Such a node is contracted at the
+     * run, also where its extents are known. */
+    size_t memory_limit;
 } weft_einsum_options;
 
 /* ---- tracing ---- */
@@ -134,6 +139,12 @@ double weft_einsum_plan_log10_flops(const weft_einsum_plan *plan);
 /* Base-2 logarithm of the elements of the largest result of a step, the last included; of the output when there is no
  * step. */
 double weft_einsum_plan_log2_size(const weft_einsum_plan *plan);
+/* Base-2 logarithm of the most elements of intermediates, copies of them and the result left out, that live at once;
+ * -INFINITY where there are none. */
+double weft_einsum_plan_log2_peak(const weft_einsum_plan *plan);
+/* Base-10 logarithm of how many times the multiplications of the same order without slices all turns together do; 0
+ * without slices. */
+double weft_einsum_plan_log10_overhead(const weft_einsum_plan *plan);
 /* The path as text, "0-1,0-1"; "" for one operand. */
 const char *weft_einsum_plan_order(const weft_einsum_plan *plan);
 /* The path as options take it; opt_einsum writes orders so. */
@@ -144,7 +155,8 @@ weft_ints weft_einsum_plan_ssa(const weft_einsum_plan *plan);
 const char *weft_einsum_plan_nested(const weft_einsum_plan *plan);
 /* The expression as it was understood: "ij,jk->ik". */
 const char *weft_einsum_plan_equation(const weft_einsum_plan *plan);
-/* Labels that are done one element at a time, as options take them; none unless options asked for it. Costs and sizes
+/* Labels that are done one element at a time, as options take them; none unless options asked for them, or for a limit
+ * of memory that the order would not keep without. Costs and sizes
  * of steps are those of all turns together, and of one. */
 weft_ints weft_einsum_plan_sliced(const weft_einsum_plan *plan);
 /* The shape of the result. */

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contracting within a limit of memory: results, what is allocated, plans, errors. */
+#include "test/einsum/einsum.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <weft/weft.h>
+
+enum { MOST = 8, BOOKKEEPING = 16384 };
+
+/* Operand i has extents[l] for each letter l of its term. */
+typedef struct problem {
+    const char *text;
+    int64_t extents[26];
+} problem;
+
+static const problem problems[] = {
+    {"abcd,cdef,efgh,aghi->bi", {12, 12, 12, 12, 12, 12, 12, 12, 12}},
+    {"ab,bc,cd,de,ef,fg,ga->", {64, 48, 80, 64, 48, 80, 64}},
+    {"axy,bxz,cyz,aw,bw,cw->abc", {8, 12, 10, ['w' - 'a'] = 16, 16, 16, 16}},
+    {"ab,bc,xy,yz->acxz", {20, 30, 20, ['x' - 'a'] = 8, 9, 10}}, /* two parts */
+};
+enum { PROBLEMS = sizeof problems / sizeof *problems };
+
+static bool on_llvm;
+static weft_test_allocator counter;
+
+static weft_executor *executor_create(void)
+{
+    weft_executor *executor;
+    /* Nothing that was freed is kept. */
+    const weft_executor_options options = {.allocator = &counter.allocator, .threads = 2, .buffer_capacity = 1};
+    weft_test_ok(weft_executor_create(&options, &executor));
+    weft_test_ok(weft_executor_register_runtime(executor, on_llvm ? weft_runtime_llvm() : weft_runtime_reference()));
+    weft_test_ok(weft_executor_register_extension(executor, weft_einsum_extension()));
+    return executor;
+}
+
+/* ---- operands ---- */
+
+static double draw(void)
+{
+    static uint64_t state = 88172645463325252u;
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (double)(state >> 40) * 0x1p-23 - 1;
+}
+
+static void fill(weft_array *array, size_t count)
+{
+    void *data = weft_array_data(array);
+    if (weft_array_dtype(array) == WEFT_C64) count *= 2;
+    for (size_t i = 0; i < count; i++) {
+        if (weft_array_dtype(array) == WEFT_F64) ((double *)data)[i] = draw();
+        else ((float *)data)[i] = (float)draw();
+    }
+}
+
+static size_t make_operands(const problem *p, weft_dtype dtype, weft_array **out_operands)
+{
+    size_t count = 0;
+    for (const char *at = p->text; *at != '-'; count++) {
+        int64_t shape[MOST];
+        size_t rank = 0, elements = 1;
+        for (; *at >= 'a' && *at <= 'z'; at++) elements *= (size_t)(shape[rank++] = p->extents[*at - 'a']);
+        at += *at == ',';
+        weft_test_ok(weft_array_create(NULL, dtype, rank, shape, &out_operands[count]));
+        fill(out_operands[count], elements);
+    }
+    return count;
+}
+
+static void release(size_t count, weft_array **arrays)
+{
+    for (size_t i = 0; i < count; i++) weft_array_release(arrays[i]);
+}
+
+/* ---- results ---- */
+
+static size_t element_count(const weft_array *array)
+{
+    size_t count = weft_array_dtype(array) == WEFT_C64 ? 2 : 1;
+    for (size_t axis = 0; axis < weft_array_rank(array); axis++) count *= (size_t)weft_array_shape(array)[axis];
+    return count;
+}
+
+static double element(const weft_array *array, size_t i)
+{
+    const void *data = weft_array_data(array);
+    return weft_array_dtype(array) == WEFT_F64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
+}
+
+/* Orders and slices round differently; sums of n products of numbers up to 1 are around sqrt(n). */
+static void assert_near(const weft_array *got, const weft_array *wanted)
+{
+    double scale = 0, allowed = weft_array_dtype(wanted) == WEFT_F64 ? 1e-9 : 1e-3;
+    size_t count = element_count(wanted);
+    assert_int_equal(element_count(got), count);
+    for (size_t i = 0; i < count; i++) scale = fmax(scale, fabs(element(wanted, i)));
+    for (size_t i = 0; i < count; i++)
+        if (!(fabs(element(got, i) - element(wanted, i)) <= allowed * scale))
+            fail_msg("element %zu is %.9g instead of %.9g", i, element(got, i), element(wanted, i));
+}
+
+/* ---- what is allocated ---- */
+
+static weft_status *contract(weft_executor *executor, const problem *p, size_t count, weft_array **operands,
+                             size_t limit, weft_array **result)
+{
+    const weft_einsum_options options = {.memory_limit = limit, .moves = limit == 40 ? 100 : 0};
+    return weft_einsum_arrays(executor, p->text, count, operands, &options, result);
+}
+
+/* What a call allocates at most, once everything is compiled. */
+static size_t bytes_of_call(weft_executor *executor, const problem *p, size_t count, weft_array **operands,
+                            size_t limit, weft_array **result)
+{
+    size_t before = atomic_load(&counter.bytes);
+    atomic_store(&counter.most_bytes, before);
+    weft_test_ok(contract(executor, p, count, operands, limit, result));
+    return atomic_load(&counter.most_bytes) - before;
+}
+
+/* Lowers the limit until it cannot be kept, or a few times where turns are slow; returns how many were. */
+static size_t lower_limit(weft_executor *executor, const problem *p, weft_dtype dtype)
+{
+    weft_array *operands[MOST], *whole = NULL, *result = NULL;
+    size_t count = make_operands(p, dtype, operands), kept = 0;
+    weft_test_ok(contract(executor, p, count, operands, 0, &whole));
+    weft_test_ok(weft_array_create(NULL, dtype, weft_array_rank(whole), weft_array_shape(whole), &result));
+    for (size_t limit = bytes_of_call(executor, p, count, operands, 0, &whole);; limit /= 4) {
+        weft_status *status = contract(executor, p, count, operands, limit, &result);
+        if (status != NULL) {
+            weft_test_fails(status, WEFT_OVER_LIMIT, "the memory limit is");
+            break;
+        }
+        assert_near(result, whole);
+        size_t bytes = bytes_of_call(executor, p, count, operands, limit, &result);
+        if (on_llvm && bytes > limit + BOOKKEEPING) fail_msg("%s: %zu of %zu bytes", p->text, bytes, limit);
+        if (++kept == 3 && !on_llvm) break;
+    }
+    release(count, operands);
+    weft_array_release(whole);
+    weft_array_release(result);
+    return kept;
+}
+
+static void keep_limits(void **state)
+{
+    const weft_dtype dtypes[] = {WEFT_F32, WEFT_F64, WEFT_C64};
+    (void)state;
+    for (size_t i = on_llvm ? 0 : 2; i < PROBLEMS; i++) {
+        weft_test_allocator_init(&counter, WEFT_TEST_NEVER);
+        weft_executor *executor = executor_create();
+        size_t kept = lower_limit(executor, &problems[i], dtypes[i % 3]);
+        if (kept == 0) fail_msg("%s: no limit was kept", problems[i].text);
+        weft_executor_destroy(executor);
+        weft_test_allocator_check(&counter);
+    }
+}
+
+/* ---- nodes ---- */
+
+static void keep_limits_in_graphs(void **state)
+{
+    weft_array *operands[MOST], *whole, *result;
+    weft_report report;
+    (void)state;
+    weft_test_allocator_init(&counter, WEFT_TEST_NEVER);
+    weft_executor *executor = executor_create();
+    size_t count = make_operands(&problems[0], WEFT_F32, operands);
+    weft_test_einsum call = {.text = problems[0].text, .count = count, .operands = operands, .report = &report};
+    weft_test_ok(weft_test_einsum_run(executor, &call, &whole));
+    const weft_einsum_options options = {.memory_limit = 40000};
+    call.options = &options;
+    for (call.way = WEFT_TEST_STATIC; call.way < WEFT_TEST_ARRAYS; call.way++) {
+        weft_test_ok(weft_test_einsum_run(executor, &call, &result));
+        assert_near(result, whole);
+        assert_true(!on_llvm || (report.peak_bytes > 0 && report.peak_bytes <= options.memory_limit));
+        weft_array_release(result);
+    }
+    weft_array_release(whole);
+    release(count, operands);
+    weft_executor_destroy(executor);
+    weft_test_allocator_check(&counter);
+}
+
+/* ---- plans ---- */
+
+static void plan_within_limits(void **state)
+{
+    const int64_t shape[] = {12, 12, 12, 12};
+    const weft_ints shapes[] = {{4, shape}, {4, shape}, {4, shape}, {4, shape}};
+    (void)state;
+    for (size_t limit = 1 << 17; limit >= 1 << 11; limit /= 4) {
+        weft_einsum_plan *plan;
+        const weft_einsum_options options = {.memory_limit = limit, .dtype = WEFT_F64};
+        weft_test_ok(weft_einsum_plan_create(NULL, problems[0].text, 4, shapes, &options, &plan));
+        assert_true(weft_einsum_plan_log2_peak(plan) + 3 <= log2((double)limit) + 1e-9);
+        assert_true(weft_einsum_plan_sliced(plan).count > 0);
+        assert_true(weft_einsum_plan_log10_overhead(plan) >= -1e-9);
+        weft_einsum_plan_destroy(plan);
+    }
+}
+
+/* A plan keeps its slices where it is taken as a tree, which is lowered. */
+static void run_a_sliced_tree(void **state)
+{
+    const int64_t shape[] = {12, 12, 12, 12};
+    const weft_ints shapes[] = {{4, shape}, {4, shape}, {4, shape}, {4, shape}};
+    weft_array *operands[MOST], *whole, *result;
+    weft_einsum_plan *plan;
+    (void)state;
+    weft_executor *executor = weft_test_einsum_executor(on_llvm);
+    size_t count = make_operands(&problems[0], WEFT_F32, operands);
+    weft_test_einsum call = {.text = problems[0].text, .count = count, .operands = operands};
+    weft_test_ok(weft_test_einsum_run(executor, &call, &whole));
+    const weft_einsum_options limited = {.memory_limit = 1 << 13};
+    weft_test_ok(weft_einsum_plan_create(NULL, call.text, count, shapes, &limited, &plan));
+    const weft_einsum_options options = {.order = WEFT_EINSUM_TREE, .tree = plan};
+    call.options = &options;
+    weft_test_ok(weft_test_einsum_run(executor, &call, &result));
+    assert_near(result, whole);
+    weft_einsum_plan_destroy(plan);
+    weft_array_release(whole);
+    weft_array_release(result);
+    release(count, operands);
+    weft_executor_destroy(executor);
+}
+
+/* ---- errors ---- */
+
+static void name_what_is_wrong(void **state)
+{
+    weft_array *operands[MOST], *result = NULL;
+    (void)state;
+    weft_executor *executor = weft_test_einsum_executor(on_llvm);
+    size_t count = make_operands(&problems[0], WEFT_F32, operands);
+    const weft_einsum_options left = {.order = WEFT_EINSUM_LEFT, .memory_limit = 1};
+    weft_test_fails(weft_einsum_arrays(executor, problems[0].text, count, operands, &left, &result),
+                    WEFT_INVALID_ARGUMENT, "a memory limit goes with AUTO only");
+    const weft_einsum_options small = {.memory_limit = 64};
+    weft_test_fails(weft_einsum_arrays(executor, problems[0].text, count, operands, &small, &result), WEFT_OVER_LIMIT,
+                    "the memory limit is 64 bytes");
+    assert_null(result);
+    release(count, operands);
+    weft_executor_destroy(executor);
+}
+
+static weft_status *contract_limited(weft_executor *executor)
+{
+    const problem p = {"ab,bc,cd,da->", {4, 5, 6, 7}};
+    weft_array *operands[MOST], *result = NULL;
+    size_t count = make_operands(&p, WEFT_F32, operands);
+    weft_status *status = contract(executor, &p, count, operands, 40, &result);
+    weft_array_release(result);
+    release(count, operands);
+    return status;
+}
+
+static weft_status *contract_with(const weft_allocator *allocator, void *context)
+{
+    weft_executor *executor;
+    (void)context;
+    WEFT_TRY(weft_executor_create(&(weft_executor_options){.allocator = allocator, .threads = 1}, &executor));
+    weft_status *status = weft_executor_register_runtime(executor, weft_runtime_reference());
+    if (status == NULL) status = weft_executor_register_extension(executor, weft_einsum_extension());
+    if (status == NULL) status = contract_limited(executor);
+    weft_executor_destroy(executor);
+    return status;
+}
+
+static void survive_failed_allocations(void **state)
+{
+    (void)state;
+    assert_true(weft_test_fail_each(contract_with, NULL) > 20);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keep_limits),        cmocka_unit_test(keep_limits_in_graphs),
+        cmocka_unit_test(plan_within_limits), cmocka_unit_test(run_a_sliced_tree),
+        cmocka_unit_test(name_what_is_wrong), cmocka_unit_test(survive_failed_allocations),
+    };
+    on_llvm = argc > 1 && strcmp(argv[1], "llvm") == 0;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
