@@ -77,9 +77,9 @@ static void entry_destroy(einsum_cache *cache, einsum_entry *entry)
     cache->allocator->resize(cache->allocator->self, entry, sizeof *entry + entry->key_size, 0, _Alignof(einsum_entry));
 }
 
-static void drop_last(einsum_cache *cache)
+static void drop(einsum_cache *cache, einsum_entry *entry)
 {
-    einsum_entry *entry = cache->last, **at = bucket_of(cache, entry->hash);
+    einsum_entry **at = bucket_of(cache, entry->hash);
     while (*at != entry) at = &(*at)->next;
     *at = entry->next;
     unlink_use(cache, entry);
@@ -90,7 +90,7 @@ static void drop_last(einsum_cache *cache)
 
 static void shrink(einsum_cache *cache, size_t capacity)
 {
-    for (; cache->counters.entries > capacity; cache->counters.evictions++) drop_last(cache);
+    for (; cache->counters.entries > capacity; cache->counters.evictions++) drop(cache, cache->last);
 }
 
 static einsum_entry *entry_create(einsum_cache *cache, einsum_key key, einsum_shared *value)
@@ -104,19 +104,53 @@ static einsum_entry *entry_create(einsum_cache *cache, einsum_key key, einsum_sh
     return entry;
 }
 
+/* The value with a reference for the caller, or NULL. */
+static einsum_shared *take(einsum_cache *cache, einsum_key key, uint64_t hash)
+{
+    einsum_entry *entry = find(cache, key, hash);
+    if (entry == NULL) return NULL;
+    unlink_use(cache, entry);
+    link_first(cache, entry);
+    atomic_fetch_add(&entry->value->references, 1);
+    return entry->value;
+}
+
+static void add(einsum_cache *cache, einsum_key key, einsum_shared *value, size_t bytes)
+{
+    einsum_entry *entry = cache->capacity > 0 ? entry_create(cache, key, value) : NULL;
+    if (entry == NULL) return;
+    shrink(cache, cache->capacity - 1);
+    entry->bytes = bytes;
+    entry->next = *bucket_of(cache, entry->hash);
+    *bucket_of(cache, entry->hash) = entry;
+    link_first(cache, entry);
+    cache->counters.entries++;
+    cache->counters.bytes += bytes;
+}
+
 /* ---- in turn ---- */
+
+einsum_shared *einsum_cache_peek(einsum_cache *cache, einsum_key key)
+{
+    uint64_t hash = hash_of(key);
+    pthread_mutex_lock(&cache->mutex);
+    einsum_shared *value = take(cache, key, hash);
+    pthread_mutex_unlock(&cache->mutex);
+    return value;
+}
+
+void einsum_cache_count(einsum_cache *cache, bool hit)
+{
+    pthread_mutex_lock(&cache->mutex);
+    (*(hit ? &cache->counters.hits : &cache->counters.misses))++;
+    pthread_mutex_unlock(&cache->mutex);
+}
 
 einsum_shared *einsum_cache_find(einsum_cache *cache, einsum_key key)
 {
     uint64_t hash = hash_of(key);
     pthread_mutex_lock(&cache->mutex);
-    einsum_entry *entry = find(cache, key, hash);
-    einsum_shared *value = entry == NULL ? NULL : entry->value;
-    if (entry != NULL) {
-        unlink_use(cache, entry);
-        link_first(cache, entry);
-        atomic_fetch_add(&value->references, 1);
-    }
+    einsum_shared *value = take(cache, key, hash);
     (*(value == NULL ? &cache->counters.misses : &cache->counters.hits))++;
     pthread_mutex_unlock(&cache->mutex);
     return value;
@@ -125,17 +159,16 @@ einsum_shared *einsum_cache_find(einsum_cache *cache, einsum_key key)
 void einsum_cache_insert(einsum_cache *cache, einsum_key key, einsum_shared *value, size_t bytes)
 {
     pthread_mutex_lock(&cache->mutex);
-    bool wanted = cache->capacity > 0 && find(cache, key, hash_of(key)) == NULL;
-    einsum_entry *entry = wanted ? entry_create(cache, key, value) : NULL;
-    if (entry != NULL) {
-        shrink(cache, cache->capacity - 1);
-        entry->bytes = bytes;
-        entry->next = *bucket_of(cache, entry->hash);
-        *bucket_of(cache, entry->hash) = entry;
-        link_first(cache, entry);
-        cache->counters.entries++;
-        cache->counters.bytes += bytes;
-    }
+    if (find(cache, key, hash_of(key)) == NULL) add(cache, key, value, bytes);
+    pthread_mutex_unlock(&cache->mutex);
+}
+
+void einsum_cache_replace(einsum_cache *cache, einsum_key key, einsum_shared *value, size_t bytes)
+{
+    pthread_mutex_lock(&cache->mutex);
+    einsum_entry *entry = find(cache, key, hash_of(key));
+    if (entry != NULL) drop(cache, entry);
+    add(cache, key, value, bytes);
     pthread_mutex_unlock(&cache->mutex);
 }
 
@@ -150,7 +183,7 @@ void einsum_cache_set_capacity(einsum_cache *cache, size_t capacity)
 void einsum_cache_clear(einsum_cache *cache)
 {
     pthread_mutex_lock(&cache->mutex);
-    while (cache->last != NULL) drop_last(cache);
+    while (cache->last != NULL) drop(cache, cache->last);
     pthread_mutex_unlock(&cache->mutex);
 }
 

@@ -37,11 +37,16 @@ weft_status *einsum_cache_init(einsum_cache *cache, const weft_allocator *alloca
 void einsum_cache_finish(einsum_cache *cache);
 /* The value of `key`, with a reference for the caller; NULL when there is none, which counts as a miss. */
 einsum_shared *einsum_cache_find(einsum_cache *cache, einsum_key key);
+/* The same without counting, and what counts instead. */
+einsum_shared *einsum_cache_peek(einsum_cache *cache, einsum_key key);
+void einsum_cache_count(einsum_cache *cache, bool hit);
 /*
  * Keeps `value`, of about `bytes`, under `key`, unless another thread was faster. Keeping it is optional: without
  * memory or room the value is simply not kept.
  */
 void einsum_cache_insert(einsum_cache *cache, einsum_key key, einsum_shared *value, size_t bytes);
+/* The same, in place of what is there. */
+void einsum_cache_replace(einsum_cache *cache, einsum_key key, einsum_shared *value, size_t bytes);
 void einsum_cache_set_capacity(einsum_cache *cache, size_t capacity);
 void einsum_cache_clear(einsum_cache *cache);
 weft_cache_counters einsum_cache_read(einsum_cache *cache);

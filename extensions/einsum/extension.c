@@ -3,7 +3,7 @@
 #include "op.h"
 #include "state.h"
 
-enum { CACHE_COUNT = WEFT_EINSUM_PROGRAMS + 1 };
+enum { CACHE_COUNT = WEFT_EINSUM_ORDERS + 1 };
 
 weft_status *weft_extension_query(const weft_host *host, const weft_extension **out_extension);
 

@@ -2,6 +2,7 @@
 #define WEFT_NO_PLACES
 #include "program.h"
 #include "lower.h"
+#include "orders.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -106,19 +107,19 @@ static weft_status *take_plan(cached_plan *plan, einsum_expression *x)
 }
 
 /* Fills the order of `x`; that of a planner is looked up first. */
-static weft_status *find_order(einsum_state *state, einsum_key key, einsum_expression *x, const einsum_policy *policy,
-                               weft_dtype dtype)
+static weft_status *find_order(einsum_state *state, const einsum_call *call, einsum_key key, einsum_expression *x,
+                               const einsum_policy *policy)
 {
     einsum_cache *cache = &state->caches[WEFT_EINSUM_PLANS];
     if (!einsum_policy_needs_extents(policy, x->network.operand_count))
-        return einsum_expression_order(x, policy, dtype);
+        return einsum_expression_order(x, policy, call->dtype);
     cached_plan *plan = (cached_plan *)einsum_cache_find(cache, key);
     if (plan != NULL) {
         weft_status *status = take_plan(plan, x);
         einsum_shared_release(&plan->shared);
         return status;
     }
-    WEFT_TRY(einsum_expression_order(x, policy, dtype));
+    WEFT_TRY(einsum_orders_find(state, call, x, policy));
     keep_plan(cache, key, x);
     return NULL;
 }
@@ -162,7 +163,7 @@ static weft_status *trace(compilation *c, weft_tensor *out_result)
     WEFT_TRY(trace_inputs(c, inputs, shapes));
     WEFT_TRY(c->call->read(c->call, &c->x, shapes, &policy));
     policy.planner.limit = c->call->room;
-    WEFT_TRY(find_order(c->state, c->key, &c->x, &policy, c->call->dtype));
+    WEFT_TRY(find_order(c->state, c->call, c->key, &c->x, &policy));
     return einsum_lower(&c->x, inputs, out_result);
 }
 
@@ -277,8 +278,7 @@ static weft_status *run_within(einsum_state *state, einsum_call *call, weft_exec
         if (*peak > 0 && *peak < least) least = *peak;
         double part = pow((double)call->limit / (double)*peak * less, i + 1);
         call->room = (uint64_t)((double)call->room * fmax(part, least_part));
-        if (*peak == 0 || i + 1 == TRIES || call->room == 0)
-            return over_limit(state->allocator, call->limit, least);
+        if (*peak == 0 || i + 1 == TRIES || call->room == 0) return over_limit(state->allocator, call->limit, least);
     }
 }
 

@@ -7,6 +7,6 @@
 
 typedef struct einsum_state {
     const weft_allocator *allocator;
-    einsum_cache caches[WEFT_EINSUM_PROGRAMS + 1]; /* by weft_einsum_cache */
+    einsum_cache caches[WEFT_EINSUM_ORDERS + 1]; /* by weft_einsum_cache */
 } einsum_state;
 #endif

@@ -117,6 +117,69 @@ static void tell_requests_apart(void **state)
     weft_executor_destroy(executor);
 }
 
+/* ---- orders for other extents ---- */
+
+/* Contracts three arrays of three axes or two, each extent that of its letter. */
+static void contract(weft_executor *executor, const char *text, const int64_t *extents,
+                     const weft_einsum_options *options)
+{
+    weft_array *operands[3], *result = NULL;
+    const char *term = text;
+    for (size_t i = 0; i < 3; i++) {
+        int64_t shape[3];
+        size_t rank = strcspn(term, ",-");
+        for (size_t axis = 0; axis < rank; axis++) shape[axis] = extents[(unsigned char)term[axis]];
+        weft_test_ok(weft_array_create(NULL, WEFT_F32, rank, shape, &operands[i]));
+        term += rank + 1;
+    }
+    weft_test_ok(weft_einsum_arrays(executor, text, 3, operands, options, &result));
+    for (size_t i = 0; i < 3; i++) weft_array_release(operands[i]);
+    weft_array_release(result);
+}
+
+static void plan_once_for_a_batch_that_grows(void **state)
+{
+    (void)state;
+    weft_executor *executor = weft_test_einsum_executor(false);
+    int64_t extents[128] = {['i'] = 7, ['j'] = 5, ['k'] = 6, ['l'] = 2};
+    for (int64_t batch = 2; batch < 200; batch *= 2) {
+        extents['b'] = batch;
+        contract(executor, "bij,bjk,bkl->bil", extents, NULL);
+    }
+    expect(executor, WEFT_EINSUM_PLANS, 7, 0, 7, 0);
+    expect(executor, WEFT_EINSUM_ORDERS, 1, 6, 1, 0);
+    extents['k'] = 9;
+    contract(executor, "bij,bjk,bkl->bil", extents, NULL);
+    expect(executor, WEFT_EINSUM_ORDERS, 2, 6, 2, 0);
+    contract(executor, "bij,bjk,bkl->bil", extents, &(weft_einsum_options){.seed = 7});
+    expect(executor, WEFT_EINSUM_ORDERS, 3, 6, 3, 0);
+    weft_executor_destroy(executor);
+}
+
+/* Few rows are multiplied from the left, few columns from the right. The last order is the one that is tried. */
+static void plan_again_where_another_order_is_better(void **state)
+{
+    (void)state;
+    const weft_einsum_options flops = {.minimize = WEFT_EINSUM_FLOPS};
+    weft_executor *executor = weft_test_einsum_executor(false);
+    int64_t extents[128] = {['i'] = 2, ['j'] = 20, ['k'] = 20, ['l'] = 40};
+    contract(executor, CHAIN, extents, &flops);
+    extents['i'] = 3;
+    contract(executor, CHAIN, extents, &flops);
+    expect(executor, WEFT_EINSUM_ORDERS, 1, 1, 1, 0);
+    extents['i'] = 40;
+    extents['l'] = 2;
+    contract(executor, CHAIN, extents, &flops);
+    expect(executor, WEFT_EINSUM_ORDERS, 1, 1, 2, 0);
+    extents['l'] = 3;
+    contract(executor, CHAIN, extents, &flops);
+    expect(executor, WEFT_EINSUM_ORDERS, 1, 2, 2, 0);
+    extents['l'] = 1;
+    contract(executor, CHAIN, extents, &flops);
+    expect(executor, WEFT_EINSUM_ORDERS, 2, 2, 3, 0);
+    weft_executor_destroy(executor);
+}
+
 static void hold_as_many_as_allowed(void **state)
 {
     weft_executor *executor = weft_test_einsum_executor(false);
@@ -221,9 +284,14 @@ static void survive_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(add_an_entry_for_each_shape), cmocka_unit_test(tell_requests_apart),
-        cmocka_unit_test(hold_as_many_as_allowed),     cmocka_unit_test(need_the_extension),
-        cmocka_unit_test(serve_many_threads),          cmocka_unit_test(survive_without_memory),
+        cmocka_unit_test(add_an_entry_for_each_shape),
+        cmocka_unit_test(tell_requests_apart),
+        cmocka_unit_test(plan_once_for_a_batch_that_grows),
+        cmocka_unit_test(plan_again_where_another_order_is_better),
+        cmocka_unit_test(hold_as_many_as_allowed),
+        cmocka_unit_test(need_the_extension),
+        cmocka_unit_test(serve_many_threads),
+        cmocka_unit_test(survive_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,7 +190,10 @@ size_t weft_einsum_plan_print_sliced(const weft_einsum_plan *plan, size_t value,
 
 typedef enum weft_einsum_cache {
     WEFT_EINSUM_PLANS,   /* orders AUTO found: by expression, policy and extents */
-    WEFT_EINSUM_PROGRAMS /* compiled contractions: by expression, order, extents and dtype */
+    WEFT_EINSUM_PROGRAMS, /* compiled contractions: by expression, order, extents and dtype */
+    /* The last order AUTO found, by the same without extents of labels in the output: a hit is one taken for extents
+     * that it was not found for, a miss one that is found in full */
+    WEFT_EINSUM_ORDERS
 } weft_einsum_cache;
 
 /* Counters of one cache. NOT_REGISTERED unless the extension is registered with `executor`. */
