@@ -114,7 +114,7 @@ static weft_status *pair_axes(const weft_allocator *allocator, weft_tensor tenso
 }
 
 /* Unlike labels of an expression, axes of extent one do not broadcast. What symbols decide is checked at the run. */
-static weft_status *pair_extents(weft_tensor a, weft_tensor b, int64_t axis_a, int64_t axis_b)
+static weft_status *pair_extents(weft_tensor a, weft_tensor b, int64_t axis_a, int64_t axis_b, bool *out_may_hold)
 {
     char sentence[224], in_a[64], in_b[64];
     weft_extent x = weft_tensor_extent(a, axis_a), y = weft_tensor_extent(b, axis_b);
@@ -124,7 +124,7 @@ static weft_status *pair_extents(weft_tensor a, weft_tensor b, int64_t axis_a, i
              "tensordot: axis %" PRId64 " of a has extent %s but axis %" PRId64 " of b has %s", axis_a, in_a, axis_b,
              in_b);
     bool known = weft_extent_is_static(x, NULL) && weft_extent_is_static(y, NULL);
-    if (!known) weft_require_equal(a.graph, x, y, "%s", sentence);
+    if (!known) *out_may_hold = weft_require_equal(a.graph, x, y, "%s", sentence);
     if (!known || weft_extent_equal(x, y)) return NULL;
     return weft_status_create(weft_graph_allocator(a.graph), WEFT_SHAPE_MISMATCH, "weft_einsum_tensordot", "%s",
                               sentence);
@@ -160,8 +160,10 @@ weft_tensor weft_einsum_tensordot(weft_tensor a, weft_tensor b, weft_ints axes_a
     }
     weft_status *status = pair_axes(allocator, a, 'a', axes_a, summed[0]);
     if (status == NULL) status = pair_axes(allocator, b, 'b', axes_b, summed[1]);
-    for (size_t i = 0; status == NULL && i < axes_a.count; i++) status = pair_extents(a, b, summed[0][i], summed[1][i]);
-    if (status != NULL) return weft_trace_error(a.graph, status);
+    bool may_hold = true;
+    for (size_t i = 0; status == NULL && may_hold && i < axes_a.count; i++)
+        status = pair_extents(a, b, summed[0][i], summed[1][i], &may_hold);
+    if (status != NULL || !may_hold) return weft_trace_error(a.graph, status);
     size_t size = fill_output(rank_a, rank_b, summed[0], summed[1], axes_a.count, labels[1], output);
     for (size_t i = 0; i < rank_a; i++) labels[0][i] = (int64_t)i;
     weft_ints lists[] = {{rank_a, labels[0]}, {rank_b, labels[1]}};

@@ -716,6 +716,10 @@ static void report_axes(void **state)
         weft_test_fails(weft_status_clone(NULL, weft_graph_error(graph)), mistakes[i].code, mistakes[i].sentence);
         weft_graph_clear_error(graph);
     }
+    weft_tensor open = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(weft_symbol(graph, "n", 5, 9)));
+    assert_false(weft_tensor_is_valid(weft_einsum_tensordot(a, open, WEFT_INTS(1), WEFT_INTS(0))));
+    weft_test_fails(weft_status_clone(NULL, weft_graph_error(graph)), WEFT_SHAPE_MISMATCH,
+                    "tensordot: axis 1 of a has extent 3 but axis 0 of b has n");
     weft_graph_destroy(graph);
 }
 
