@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 #include "extensions/einsum/plan/methods.h"
-#include "extensions/einsum/plan/slice.h"
 #include "extensions/einsum/plan/tree.h"
 
 enum { MOST_LEAVES = 40, MOST_LABELS = 400, MOST_WORDS = MOST_LABELS / 64 + 1 };
@@ -332,118 +331,7 @@ static weft_status *reconfigure_once(const weft_allocator *allocator, void *cont
     return einsum_reconfigure_run(allocator, &net->core, &score, 6, &never, pairs);
 }
 
-/* ---- slicing ---- */
-
-/* By going through the order, with sets of leaves as bits: what einsum_slice_run says, computed anew. */
-typedef struct sliced_cost {
-    double slice, outside; /* logarithms of sums of works */
-    double size;
-} sliced_cost;
-
-static sliced_cost price_sliced(const network *net, const einsum_pair *pairs, const uint64_t *labels)
-{
-    static network cut;
-    cut = *net;
-    cut.core.legs = cut.legs;
-    uint64_t below[2 * MOST_LEAVES] = {0}, loop = 0;
-    uint32_t leaves = net->core.leaf_count, words = net->core.words;
-    for (uint32_t leaf = 0; leaf < leaves; leaf++) {
-        below[leaf] = UINT64_C(1) << leaf;
-        for (uint32_t w = 0; w < words; w++) {
-            if ((net->legs[leaf * words + w] & labels[w]) != 0) loop |= below[leaf];
-            cut.legs[leaf * words + w] &= ~labels[w];
-        }
-    }
-    sliced_cost cost = {-INFINITY, -INFINITY, -INFINITY};
-    for (uint32_t k = 0; k + 1 < leaves; k++) {
-        uint64_t a = below[pairs[k].a], b = below[pairs[k].b];
-        below[leaves + k] = a | b;
-        cost.size = fmax(cost.size, size_of_leaves(&cut, a | b, 0));
-        double work = size_of_leaves(&cut, a, b);
-        bool inside = loop == 0 || (((a | b) & loop) != 0 && (a & loop) != loop && (b & loop) != loop);
-        double *sum = inside ? &cost.slice : &cost.outside;
-        *sum = einsum_log2_add(*sum, work);
-    }
-    return cost;
-}
-
-static void test_slice(void **state)
-{
-    (void)state;
-    static network net;
-    einsum_random random = einsum_random_start(11, 0);
-    size_t sliced_ones = 0;
-    for (uint32_t i = 0; i < 60; i++) {
-        einsum_score score = score_of(WEFT_EINSUM_FLOPS);
-        generate(&net, &random, 2 + einsum_random_below(&random, 20), 10 + einsum_random_below(&random, 30), i % 3 * 2);
-        einsum_pair pairs[MOST_LEAVES];
-        start(&net, &random, pairs);
-        uint64_t labels[MOST_WORDS];
-        einsum_sliced out = {.labels = labels};
-        double least = einsum_core_size(&net.core, net.output);
-        einsum_slicing options = {.log2_size = least + 3,
-                                  .log2_peak = i % 2 == 0 ? INFINITY : least + 5,
-                                  .moves = i % 4 < 2 ? 20000 : 0,
-                                  .random = einsum_random_start(i, 0),
-                                  .stop = never};
-        weft_test_ok(einsum_slice_run(NULL, &net.core, &score, &options, pairs, &out));
-        check_order(&net, pairs);
-        sliced_cost cost = price_sliced(&net, pairs, labels);
-        double slices = einsum_core_size(&net.core, labels);
-        assert_near(out.log2_slices, slices);
-        assert_near(out.slice.major, cost.slice);
-        assert_near(out.total.major, einsum_log2_add(cost.slice + slices, cost.outside));
-        assert_near(out.log2_size, cost.size);
-        for (uint32_t w = 0; w < net.core.words; w++) assert_true((labels[w] & net.output[w]) == 0);
-        sliced_ones += slices > 0;
-        if (options.log2_peak == INFINITY) assert_true(out.fits);
-        if (!out.fits) continue;
-        assert_true(out.log2_size <= options.log2_size + 1e-8);
-        assert_true(out.log2_peak <= options.log2_peak + 1e-8);
-    }
-    assert_true(sliced_ones > 20);
-}
-
-/* A result as large as the output cannot be avoided. */
-static void test_slice_refused(void **state)
-{
-    (void)state;
-    static network net;
-    einsum_random random = einsum_random_start(12, 0);
-    generate(&net, &random, 20, 50, 0);
-    einsum_score score = score_of(WEFT_EINSUM_TIME);
-    einsum_pair pairs[MOST_LEAVES];
-    start(&net, &random, pairs);
-    uint64_t labels[MOST_WORDS];
-    einsum_sliced out = {.labels = labels};
-    einsum_slicing options = {.log2_size = einsum_core_size(&net.core, net.output) - 1,
-                              .log2_peak = INFINITY,
-                              .moves = 20000,
-                              .random = einsum_random_start(1, 0),
-                              .stop = never};
-    einsum_cost before = cost_of(&net, &score, pairs);
-    weft_test_ok(einsum_slice_run(NULL, &net.core, &score, &options, pairs, &out));
-    assert_false(out.fits);
-    assert_true(out.log2_slices == 0);
-    assert_near(out.total.major, before.major);
-}
-
-static weft_status *slice_once(const weft_allocator *allocator, void *context)
-{
-    const network *net = context;
-    einsum_score score = score_of(WEFT_EINSUM_COMBO);
-    einsum_pair pairs[MOST_LEAVES];
-    for (uint32_t k = 0; k + 1 < net->core.leaf_count; k++)
-        pairs[k] = (einsum_pair){k == 0 ? 0 : net->core.leaf_count + k - 1, k + 1};
-    uint64_t labels[MOST_WORDS];
-    einsum_sliced out = {.labels = labels};
-    einsum_slicing options = {.log2_size = einsum_core_size(&net->core, net->output) + 8,
-                              .log2_peak = INFINITY,
-                              .moves = 4000,
-                              .random = einsum_random_start(1, 0),
-                              .stop = never};
-    return einsum_slice_run(allocator, &net->core, &score, &options, pairs, &out);
-}
+/* ---- memory ---- */
 
 static weft_status *anneal_once(const weft_allocator *allocator, void *context)
 {
@@ -465,7 +353,6 @@ static void test_memory(void **state)
     generate(&net, &random, 40, 120, 0);
     assert_true(weft_test_fail_each(anneal_once, &net) > 2);
     assert_true(weft_test_fail_each(reconfigure_once, &net) > 2);
-    assert_true(weft_test_fail_each(slice_once, &net) > 2);
 }
 
 int main(void)
@@ -477,8 +364,6 @@ int main(void)
         cmocka_unit_test(test_deterministic),
         cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_slice),
-        cmocka_unit_test(test_slice_refused),
         cmocka_unit_test(test_lead),
         cmocka_unit_test(test_reconfigure),
         cmocka_unit_test(test_reconfigure_parts),

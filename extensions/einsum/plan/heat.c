@@ -3,7 +3,7 @@
 
 void einsum_heat_init(einsum_heat *heat)
 {
-    heat->most_volume = INFINITY;
+    heat->most_volume = heat->most_live = INFINITY;
     for (int i = 0; i < EINSUM_QUANTILES; i++) heat->logs[i] = -log((i + 0.5) / EINSUM_QUANTILES);
 }
 
@@ -13,19 +13,40 @@ void einsum_heat_set(einsum_heat *heat, einsum_tree *tree, double beta)
     einsum_tree_lead(tree, pow(2 * beta, -4));
 }
 
+/* Volume of a result that is in memory. */
+static double inner_volume(const einsum_tree *tree, uint32_t node)
+{
+    return node < tree->leaf_count || node + 1 == tree->node_count ? 0 : tree->measures[node].volume;
+}
+
+/* What their price is multiplied by before and after a rotation. */
+static void weigh_excess(const einsum_heat *heat, const einsum_tree *tree, const einsum_rotation *r, double volume,
+                         double *before, double *after)
+{
+    double old = tree->measures[r->child].volume;
+    if (old > heat->most_volume) *before *= old / heat->most_volume;
+    if (volume > heat->most_volume) *after *= volume / heat->most_volume;
+    if (heat->most_live == INFINITY) return;
+    double kept = inner_volume(tree, r->kept), lifted = inner_volume(tree, r->lifted);
+    double sibling = inner_volume(tree, r->sibling), parent = inner_volume(tree, r->parent);
+    double live = old + fmax(kept + lifted, sibling + parent), next = volume + fmax(kept + sibling, lifted + parent);
+    if (live > heat->most_live) *before *= live / heat->most_live;
+    if (next > heat->most_live) *after *= next / heat->most_live;
+}
+
 void einsum_heat_sweep(const einsum_heat *heat, einsum_tree *tree, einsum_random *random, uint64_t moves)
 {
     uint32_t choices = tree->leaf_count - 2;
+    bool limited = heat->most_volume < INFINITY || heat->most_live < INFINITY;
     for (uint64_t i = 0; i < moves; i++) {
         uint64_t bits = einsum_random_next(random);
         uint32_t child = tree->leaf_count + (uint32_t)((bits >> 32) * choices >> 32);
         einsum_rotation rotation = einsum_tree_rotation(tree, child, bits & 1);
         einsum_change change = einsum_tree_try(tree, &rotation);
-        const einsum_measure *old = &tree->measures[child];
-        double before = old->price + tree->measures[rotation.parent].price;
-        if (change.child.price + change.parent_price > before * heat->factors[bits >> 1 & (EINSUM_QUANTILES - 1)])
-            continue;
-        if (change.child.volume > heat->most_volume && change.child.volume > old->volume) continue;
+        double before = tree->measures[child].price + tree->measures[rotation.parent].price;
+        double after = change.child.price + change.parent_price;
+        if (limited) weigh_excess(heat, tree, &rotation, change.child.volume, &before, &after);
+        if (after > before * heat->factors[bits >> 1 & (EINSUM_QUANTILES - 1)]) continue;
         einsum_tree_rotate(tree, &rotation, &change);
     }
 }

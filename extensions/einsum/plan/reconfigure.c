@@ -13,6 +13,8 @@
 
 enum { MOST_PARTS = 16 };
 
+static const double most_bits = 1000; /* of a subtree, whose costs a double is to hold */
+
 typedef struct subtree {
     uint32_t root, part_count, node_count;
     uint32_t parts[MOST_PARTS];
@@ -201,10 +203,12 @@ static einsum_cost present_cost(reconfiguration *r)
     return (einsum_cost){fmax(largest, r->least), work};
 }
 
-/* By more than what rounding could make of equal costs. */
+/* By more than what rounding could make of equal costs; what is nothing beside the whole may be below all that a double
+ * tells apart. */
 static bool is_better(einsum_cost x, einsum_cost y)
 {
-    const double clearly = 1 - 1e-9;
+    const double clearly = 1 - 1e-9, nothing = 0x1p-900;
+    if (y.major < nothing) return false;
     return x.major < y.major * clearly || (x.major <= y.major && x.minor < y.minor * clearly);
 }
 
@@ -255,9 +259,10 @@ static bool improve(reconfiguration *r, uint32_t root)
     cut_off(r, root);
     if (r->cut.part_count < 3) return false;
     fill_sums(r);
+    uint32_t full = (UINT32_C(1) << r->cut.part_count) - 1, next = 0;
+    if (r->all[full] > r->tree.shift + most_bits || r->inside[full] > most_bits) return false;
     einsum_cost present = present_cost(r);
     fill_entries(r);
-    uint32_t full = (UINT32_C(1) << r->cut.part_count) - 1, next = 0;
     if (!is_better((einsum_cost){r->entries[full].major, r->entries[full].minor}, present)) return false;
     build(r, full, &next);
     if (r->tree.tariff.objective == WEFT_EINSUM_SIZE && r->entries[full].major < r->largest) {

@@ -1,45 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Slicing goes down to the limit in small steps, between which the order is annealed for the slices there are: in each
- * round one label is put back at random, labels are sliced until the target of the round is kept, and the order gets
- * some sweeps. A label is chosen by how much dearer it makes the whole, among those of a result that is too large.
+ * Slices are annealed together with the tree, in chains that begin hot. In each round a few labels are put back at
+ * random, labels are sliced until the limits are kept, and the tree gets some sweeps, in which results near a limit
+ * make a step dearer, so that it comes to need fewer slices. A label is chosen by how many of the results that are too
+ * large have it, and by how much dearer it makes the whole. The best of all rounds is taken.
  */
 #include "slice.h"
 #include "heat.h"
+#include "loop.h"
+#include "team.h"
 #include <string.h>
 
-enum { SWEEPS = 50, STEPS = 6, MOST_BACK = 2, PARTS = 8 };
+enum {
+    SWEEPS = 20,         /* of a round */
+    MOST_BACK = 3,       /* labels */
+    CHAIN_MOVES = 50000, /* for each leaf, before another chain pays */
+    LEAST_CHAINS = 2,
+    MOST_CHAINS = 256,
+    FRESH_ROUNDS = 16, /* after which sums are computed anew */
+    PARTS = 8
+};
 
-static const double least_beta = 1, most_beta = 3, last_beta = 20, /* where a round begins to cool, and ends */
-    descent = 0.6,     /* share of the rounds until the limit is the target */
-    temperature = 0.3; /* of the first round: what the logarithm of the total may get worse by */
+static const double first_beta = 1, last_beta = 8;
+static const double margin = 1;     /* bits below a limit that results are near it */
+static const double importance = 3; /* of bits over a limit, against bits of growth */
+static const double least_score = 1e-3;
+static const double moves_per_second = 5e6;
 static const double tolerance = 1e-9;
 
-/* What a loop over the sliced labels comes to. Costs are plain numbers times 2^-shift of the tree. */
-typedef struct loop {
-    double slice, total; /* the sum that is minimised; of SIZE the works */
-    double largest;      /* volume */
-    double log2_size, log2_peak;
-} loop;
-
+/* A tree, its slices. */
 typedef struct state {
     einsum_node *nodes;
     uint64_t *sliced;
-    double log2_total;
+    double log2_total; /* INFINITY: nothing that fits was found */
 } state;
 
 typedef struct slicing {
+    const einsum_slicing *options;
     einsum_arena arena;
-    einsum_tree tree;
+    einsum_loop loop;
     einsum_heat heat;
     einsum_random random;
-    const einsum_slicing *options;
-    uint64_t *sliced; /* as the core has labels */
-    double log2_slices;
-    double *gains;       /* by position: prices of the steps that have the label */
-    double *excess;      /* by position: bits over the target of the results that have the label */
-    uint32_t *counts;    /* by node: leaves below it that have a sliced label */
-    state present, best; /* what the next round starts from; INFINITY: nothing that fits was found */
+    uint32_t *labels; /* by position: the label of the core */
+    double *gains;    /* by position: prices of the steps that have the label */
+    double *excess;   /* by position: bits over a limit of the results that have the label */
+    double seconds;   /* that it may take; INFINITY: moves count */
+    uint64_t moves;
+    state start, best;
 } slicing;
 
 static bool has_label(const uint64_t *set, uint32_t label)
@@ -47,318 +54,255 @@ static bool has_label(const uint64_t *set, uint32_t label)
     return set[label / 64] >> label % 64 & 1;
 }
 
-/* ---- the loop ---- */
-
-static bool is_sliced(const slicing *s, uint32_t leaf)
-{
-    const uint64_t *legs = einsum_core_legs(s->tree.core, leaf);
-    for (uint32_t w = 0; w < s->tree.core->words; w++)
-        if ((legs[w] & s->sliced[w]) != 0) return true;
-    return false;
-}
-
-/* Needs the order of the tree. */
-static void count_sliced(slicing *s)
-{
-    const einsum_tree *tree = &s->tree;
-    for (uint32_t leaf = 0; leaf < tree->leaf_count; leaf++) s->counts[leaf] = is_sliced(s, leaf);
-    for (uint32_t i = tree->leaf_count - 1; i-- > 0;) {
-        const uint32_t *children = tree->nodes[tree->order[i]].children;
-        s->counts[tree->order[i]] = s->counts[children[0]] + s->counts[children[1]];
-    }
-}
-
-static double step_cost(const einsum_tree *tree, uint32_t node)
-{
-    const einsum_measure *m = &tree->measures[node];
-    switch (tree->tariff.objective) {
-    case WEFT_EINSUM_SIZE: return m->work;
-    case WEFT_EINSUM_WRITE: return m->volume;
-    case WEFT_EINSUM_TIME: return m->price + exp2(tree->score->machine.log2_overhead - tree->shift);
-    default: return m->price;
-    }
-}
-
-/* A step is inside of the loop if a sliced label is below it, and not all of them below one of its children. */
-static loop look(slicing *s)
-{
-    einsum_tree *tree = &s->tree;
-    loop l = {.log2_peak = einsum_tree_arrange(tree), .log2_size = -INFINITY};
-    count_sliced(s);
-    uint32_t all = s->counts[tree->node_count - 1];
-    double kept = 0, outside = 0;
-    for (uint32_t node = tree->leaf_count; node < tree->node_count; node++) {
-        const uint32_t *children = tree->nodes[node].children, of_a = s->counts[children[0]],
-                       of_b = s->counts[children[1]];
-        bool inside = of_a + of_b > 0 && of_a < all && of_b < all;
-        *(inside ? &l.slice : &outside) += step_cost(tree, node);
-        l.largest = fmax(l.largest, tree->measures[node].volume);
-        l.log2_size = fmax(l.log2_size, tree->measures[node].size);
-        if (!inside) continue;
-        for (int i = 0; i < 2; i++)
-            if (s->counts[children[i]] == 0 && children[i] >= tree->leaf_count)
-                kept += tree->measures[children[i]].volume;
-        if (of_a + of_b == all) kept += tree->measures[node].volume;
-    }
-    if (all == 0) l.slice = outside, outside = 0;
-    l.total = l.slice * exp2(s->log2_slices) + outside;
-    l.log2_peak = einsum_log2_add(l.log2_peak, log2(kept) + tree->shift);
-    return l;
-}
-
 /* ---- choosing labels ---- */
-
-static void mark_slice(slicing *s, uint32_t label, bool sliced)
-{
-    uint32_t at = s->tree.positions[label];
-    if (sliced == has_label(s->sliced, label)) return;
-    s->sliced[label / 64] ^= UINT64_C(1) << label % 64;
-    s->tree.sliced[at / 64] ^= UINT64_C(1) << at % 64;
-    s->log2_slices += sliced ? s->tree.core->extents[label] : -s->tree.core->extents[label];
-}
-
-static void set_slice(slicing *s, uint32_t label, bool sliced)
-{
-    mark_slice(s, label, sliced);
-    einsum_tree_refresh(&s->tree);
-}
 
 static void put_one_back(slicing *s)
 {
-    const einsum_core *core = s->tree.core;
+    const einsum_core *core = s->loop.tree.core;
     uint32_t count = 0;
-    for (uint32_t w = 0; w < core->words; w++) count += (uint32_t)__builtin_popcountll(s->sliced[w]);
+    for (uint32_t w = 0; w < core->words; w++) count += (uint32_t)__builtin_popcountll(s->loop.sliced[w]);
     if (count == 0) return;
     uint32_t left = einsum_random_below(&s->random, count);
     for (uint32_t label = 0; label < core->label_count; label++)
-        if (has_label(s->sliced, label) && left-- == 0) {
-            set_slice(s, label, false);
+        if (einsum_loop_slices(&s->loop, label) && left-- == 0) {
+            einsum_loop_slice(&s->loop, label, false);
             return;
         }
 }
 
-/* Returns the sum of prices. */
-static double fill_gains(slicing *s)
+/* Of the labels of `set`. Returns the sum of prices. */
+static double fill_gains(slicing *s, const uint64_t *set)
 {
-    const einsum_tree *tree = &s->tree;
+    const einsum_tree *tree = &s->loop.tree;
     double sum = 0;
     memset(s->gains, 0, (size_t)tree->words * 64 * sizeof *s->gains);
     for (uint32_t node = tree->leaf_count; node < tree->node_count; node++) {
         const uint32_t *children = tree->nodes[node].children;
         const uint64_t *a = einsum_tree_legs(tree, children[0]), *b = einsum_tree_legs(tree, children[1]);
-        double cost = step_cost(tree, node);
+        double cost = tree->measures[node].price;
         sum += cost;
         for (uint32_t w = 0; w < tree->words; w++)
-            for (uint64_t bits = a[w] | b[w]; bits != 0; bits &= bits - 1)
+            for (uint64_t bits = (a[w] | b[w]) & set[w]; bits != 0; bits &= bits - 1)
                 s->gains[64 * w + (uint32_t)__builtin_ctzll(bits)] += cost;
     }
     return sum;
 }
 
-/* Returns the bits over the target of all results. */
-static double fill_excess(slicing *s, double log2_size)
+/* A result, and by how many bits it is over the limit, or what is in memory in a step whose largest result it is. */
+typedef struct excess {
+    double bits;
+    uint32_t node;
+} excess;
+
+static excess excess_of(const slicing *s, uint32_t node)
 {
-    const einsum_tree *tree = &s->tree;
+    const einsum_loop *loop = &s->loop;
+    const uint32_t *children = loop->tree.nodes[node].children;
+    excess e = {einsum_loop_size(loop, node) - s->options->log2_size, node};
+    if (s->options->log2_peak == INFINITY) return e;
+    double live = einsum_loop_stored(loop, node), largest = live;
+    for (int i = 0; i < 2; i++) {
+        double volume = einsum_loop_stored(loop, children[i]);
+        if (volume > largest) largest = volume, e.node = children[i];
+        live += volume;
+    }
+    e.bits = fmax(e.bits, log2(live) + loop->tree.shift - s->options->log2_peak);
+    return e;
+}
+
+/* Of the labels of `set`. Returns the bits of all results. */
+static double fill_excess(slicing *s, const uint64_t *set)
+{
+    const einsum_tree *tree = &s->loop.tree;
     double sum = 0;
     memset(s->excess, 0, (size_t)tree->words * 64 * sizeof *s->excess);
     for (uint32_t node = tree->leaf_count; node < tree->node_count; node++) {
-        double over = tree->measures[node].size - log2_size;
-        if (over <= 0) continue;
-        sum += over;
-        const uint64_t *legs = einsum_tree_legs(tree, node);
+        excess e = excess_of(s, node);
+        if (e.bits <= 0) continue;
+        sum += e.bits;
+        const uint64_t *legs = einsum_tree_legs(tree, e.node);
         for (uint32_t w = 0; w < tree->words; w++)
-            for (uint64_t bits = legs[w]; bits != 0; bits &= bits - 1)
-                s->excess[64 * w + (uint32_t)__builtin_ctzll(bits)] += over;
+            for (uint64_t bits = legs[w] & set[w]; bits != 0; bits &= bits - 1)
+                s->excess[64 * w + (uint32_t)__builtin_ctzll(bits)] += e.bits;
     }
     return sum;
 }
 
-/*
- * A label of a node that makes the whole dearer by little for each bit, and that many results over the target have, by
- * more or less chance; UINT32_MAX: none.
- */
-static uint32_t choose_label(slicing *s, uint32_t node, double log2_size)
+static bool is_under(const einsum_tree *tree, uint32_t node, uint32_t above)
 {
-    const einsum_core *core = s->tree.core;
-    double sum = fill_gains(s), best_score = INFINITY;
+    while (node != above && node != tree->node_count - 1) node = tree->nodes[node].parent;
+    return node == above;
+}
+
+/* Slicing the label makes the result of a node smaller: the node is to be below the last of the loop. */
+static bool helps(const slicing *s, uint32_t node, uint32_t label)
+{
+    const einsum_loop *loop = &s->loop;
+    const einsum_core *core = loop->tree.core;
+    if (loop->counts[node] < loop->counts[loop->tree.node_count - 1] || !has_label(core->output, label)) return true;
+    for (uint32_t leaf = 0; leaf < core->leaf_count; leaf++)
+        if (has_label(einsum_core_legs(core, leaf), label) && !is_under(&loop->tree, leaf, node)) return true;
+    return false;
+}
+
+/* By more or less chance; UINT32_MAX: none helps. */
+static uint32_t choose_label(slicing *s, uint32_t node)
+{
+    const einsum_tree *tree = &s->loop.tree;
+    const uint64_t *legs = einsum_tree_legs(tree, node);
+    double sum = fill_gains(s, legs), over = fill_excess(s, legs), best_score = INFINITY;
     uint32_t best = UINT32_MAX;
-    double over = fill_excess(s, log2_size);
-    for (uint32_t label = 0; label < core->label_count; label++) {
-        uint32_t at = s->tree.positions[label];
-        if (!has_label(einsum_tree_legs(&s->tree, node), at) || has_label(core->output, label)) continue;
-        double extent = exp2(core->extents[label]);
-        double growth = log2(fmax(extent - (extent - 1) * s->gains[at] / sum, 1)) / core->extents[label];
-        double missed = over > 0 ? 1 - s->excess[at] / over : 0;
-        double score = (growth + missed + 1e-3) * (1 + einsum_random_unit(&s->random));
-        if (score < best_score) best = label, best_score = score;
-    }
+    for (uint32_t w = 0; w < tree->words; w++)
+        for (uint64_t bits = legs[w]; bits != 0; bits &= bits - 1) {
+            uint32_t at = 64 * w + (uint32_t)__builtin_ctzll(bits);
+            double extent = exp2(tree->weights[at]);
+            double growth = log2(fmax(extent - (extent - 1) * s->gains[at] / sum, 1)) / tree->weights[at];
+            double missed = over > 0 ? 1 - s->excess[at] / over : 0;
+            double score = (growth + importance * missed + least_score) * (1 + einsum_random_unit(&s->random));
+            if (score < best_score && helps(s, node, s->labels[at])) best = s->labels[at], best_score = score;
+        }
     return best;
 }
 
-/* The largest result that has a label which is not in the output; 0: none. */
-static uint32_t find_largest(const slicing *s)
+/* The result that is most over a limit, or nearest to one, and has a label; 0: none. */
+static uint32_t find_worst(const slicing *s)
 {
-    const einsum_tree *tree = &s->tree;
-    const uint64_t *output = einsum_tree_legs(tree, tree->node_count - 1);
-    uint32_t best = 0;
+    const einsum_tree *tree = &s->loop.tree;
+    excess worst = {-INFINITY, 0};
     for (uint32_t node = tree->leaf_count; node < tree->node_count; node++) {
-        const uint64_t *legs = einsum_tree_legs(tree, node);
-        bool more = false;
-        for (uint32_t w = 0; w < tree->words; w++) more = more || (legs[w] & ~output[w]) != 0;
-        if (more && (best == 0 || tree->measures[node].size > tree->measures[best].size)) best = node;
+        excess e = excess_of(s, node);
+        if (e.bits > worst.bits && e.node + 1 < tree->node_count && tree->measures[e.node].size > tolerance) worst = e;
     }
-    return best;
+    return worst.node;
+}
+
+static bool keeps_limits(slicing *s)
+{
+    const einsum_slicing *limits = s->options;
+    if (einsum_loop_measure(&s->loop).log2_size > limits->log2_size + tolerance) return false;
+    return limits->log2_peak == INFINITY || einsum_loop_peak(&s->loop) <= limits->log2_peak + tolerance;
 }
 
 /* False if no label is left that would help. */
-static bool slice_down(slicing *s, double log2_size, double log2_peak, loop *out_loop)
+static bool slice_down(slicing *s)
 {
-    for (;;) {
-        *out_loop = look(s);
-        if (out_loop->log2_size <= log2_size + tolerance && out_loop->log2_peak <= log2_peak + tolerance) return true;
-        uint32_t node = find_largest(s), label = node == 0 ? UINT32_MAX : choose_label(s, node, log2_size);
+    for (einsum_loop_trace(&s->loop); !keeps_limits(s); einsum_loop_trace(&s->loop)) {
+        uint32_t node = find_worst(s), label = node == 0 ? UINT32_MAX : choose_label(s, node);
         if (label == UINT32_MAX) return false;
-        set_slice(s, label, true);
+        einsum_loop_slice(&s->loop, label, true);
     }
-}
-
-/* ---- rounds ---- */
-
-static void copy(const slicing *s, const state *from, state *to)
-{
-    to->log2_total = from->log2_total;
-    memcpy(to->nodes, from->nodes, s->tree.node_count * sizeof *to->nodes);
-    memcpy(to->sliced, from->sliced, s->tree.core->words * sizeof *to->sliced);
-}
-
-static void keep(const slicing *s, const loop *l, state *out_state)
-{
-    out_state->log2_total = log2(l->total) + s->tree.shift;
-    memcpy(out_state->nodes, s->tree.nodes, s->tree.node_count * sizeof *s->tree.nodes);
-    memcpy(out_state->sliced, s->sliced, s->tree.core->words * sizeof *s->sliced);
-}
-
-static void keep_best(slicing *s, const loop *l)
-{
-    if (log2(l->total) + s->tree.shift < s->best.log2_total) keep(s, l, &s->best);
-}
-
-static void restore(slicing *s, const state *kept)
-{
-    const einsum_core *core = s->tree.core;
-    memcpy(s->tree.nodes, kept->nodes, s->tree.node_count * sizeof *s->tree.nodes);
-    for (uint32_t label = 0; label < core->label_count; label++) mark_slice(s, label, has_label(kept->sliced, label));
-    einsum_tree_refresh(&s->tree);
-}
-
-static void anneal(slicing *s, double beta, double log2_size, uint64_t moves)
-{
-    const double step = pow(last_beta / beta, 1.0 / (STEPS - 1));
-    s->heat.most_volume = einsum_tree_power(&s->tree, log2_size + tolerance - s->tree.shift);
-    for (int i = 0; i < STEPS; i++, beta *= step) {
-        einsum_heat_set(&s->heat, &s->tree, beta);
-        einsum_heat_sweep(&s->heat, &s->tree, &s->random, moves / STEPS);
-    }
-    einsum_tree_lead(&s->tree, 0);
-}
-
-/* A try to do better at a target; what is dearer by more than chance allows is undone. */
-static bool run_round(slicing *s, double log2_size, double log2_peak, double warmth)
-{
-    loop l;
-    uint32_t count = 1 + einsum_random_below(&s->random, MOST_BACK);
-    for (uint32_t i = 0; i < count; i++) put_one_back(s);
-    if (!slice_down(s, log2_size, log2_peak, &l)) return false;
-    if (s->tree.leaf_count > 2)
-        anneal(s, least_beta + (most_beta - least_beta) * einsum_random_unit(&s->random), log2_size,
-               (uint64_t)SWEEPS * s->tree.leaf_count);
-    if (!slice_down(s, log2_size, log2_peak, &l)) return false;
-    double allowed = -log(1 - einsum_random_unit(&s->random)) * warmth;
-    if (log2(l.total) + s->tree.shift <= s->present.log2_total + allowed) keep(s, &l, &s->present);
-    else restore(s, &s->present);
     return true;
 }
 
-/* `start` is the largest size at first. False if the limit cannot be kept. */
-static bool search(slicing *s, double start)
-{
-    const einsum_slicing *options = s->options;
-    uint64_t rounds = options->moves / ((uint64_t)SWEEPS * s->tree.leaf_count);
-    double before = INFINITY;
-    loop l;
-    for (uint64_t i = 0; i < rounds && !einsum_stop_asked(&options->stop); i++) {
-        double progress = (double)(i + 1) / (double)rounds, down = fmin(progress / descent, 1);
-        bool arrived = down >= 1 || start <= options->log2_size;
-        double target = arrived ? options->log2_size : floor(start + (options->log2_size - start) * down) + 1;
-        double peak = arrived ? options->log2_peak : INFINITY;
-        if (target != before) {
-            if (!slice_down(s, target, peak, &l)) return false;
-            keep(s, &l, &s->present);
-        }
-        before = target;
-        if (!run_round(s, target, peak, temperature * (1 - progress))) return false;
-        if (arrived && s->present.log2_total < s->best.log2_total) copy(s, &s->present, &s->best);
-    }
-    if (!slice_down(s, options->log2_size, options->log2_peak, &l)) return false;
-    keep_best(s, &l);
-    return true;
-}
-
-/* ---- all ---- */
-
-/* Subtrees are put together anew, as if sliced labels were not there. */
-static weft_status *polish(slicing *s, einsum_pair *pairs)
-{
-    einsum_core core = *s->tree.core;
-    size_t words = (size_t)core.leaf_count * core.words;
-    uint64_t *legs = einsum_arena_allocate(&s->arena, words, sizeof *legs);
-    if (legs == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < words; i++) legs[i] = core.legs[i] & ~s->sliced[i % core.words];
-    core.legs = legs;
-    einsum_tree_save(&s->tree, pairs);
-    WEFT_TRY(einsum_reconfigure_run(s->arena.allocator, &core, s->tree.score, PARTS, &s->options->stop, pairs));
-    einsum_tree_link(&s->tree, pairs);
-    loop l = look(s);
-    if (l.log2_size <= s->options->log2_size + tolerance && l.log2_peak <= s->options->log2_peak + tolerance)
-        keep_best(s, &l);
-    restore(s, &s->best);
-    return NULL;
-}
+/* ---- states ---- */
 
 static bool state_init(slicing *s, state *out_state)
 {
     out_state->log2_total = INFINITY;
-    out_state->nodes = einsum_arena_allocate(&s->arena, s->tree.node_count, sizeof *out_state->nodes);
-    out_state->sliced = einsum_arena_allocate(&s->arena, s->tree.core->words, sizeof *out_state->sliced);
+    out_state->nodes = einsum_arena_allocate(&s->arena, s->loop.tree.node_count, sizeof *out_state->nodes);
+    out_state->sliced = einsum_arena_allocate(&s->arena, s->loop.tree.core->words, sizeof *out_state->sliced);
     return out_state->nodes != NULL && out_state->sliced != NULL;
+}
+
+static void keep(const slicing *s, state *out_state)
+{
+    out_state->log2_total = einsum_loop_measure(&s->loop).log2_total;
+    memcpy(out_state->nodes, s->loop.tree.nodes, s->loop.tree.node_count * sizeof *out_state->nodes);
+    memcpy(out_state->sliced, s->loop.sliced, s->loop.tree.core->words * sizeof *out_state->sliced);
+}
+
+static void keep_best(slicing *s)
+{
+    if (einsum_loop_measure(&s->loop).log2_total < s->best.log2_total) keep(s, &s->best);
+}
+
+static void restore(slicing *s, const state *kept)
+{
+    const einsum_core *core = s->loop.tree.core;
+    memcpy(s->loop.tree.nodes, kept->nodes, s->loop.tree.node_count * sizeof *kept->nodes);
+    for (uint32_t label = 0; label < core->label_count; label++)
+        einsum_loop_slice(&s->loop, label, has_label(kept->sliced, label));
+    einsum_tree_refresh(&s->loop.tree);
+    einsum_loop_trace(&s->loop);
+}
+
+/* ---- a chain ---- */
+
+static void cool(slicing *s, double progress)
+{
+    const double near = s->loop.tree.shift + margin - tolerance;
+    einsum_tree_refresh(&s->loop.tree);
+    s->heat.most_volume = exp2(s->options->log2_size - near);
+    s->heat.most_live = exp2(s->options->log2_peak - near);
+    einsum_heat_set(&s->heat, &s->loop.tree, first_beta * pow(last_beta / first_beta, progress));
+}
+
+static void run_round(slicing *s)
+{
+    uint32_t count = 1 + einsum_random_below(&s->random, MOST_BACK);
+    if (s->loop.tree.leaf_count > 2)
+        einsum_heat_sweep(&s->heat, &s->loop.tree, &s->random, (uint64_t)SWEEPS * s->loop.tree.leaf_count);
+    for (uint32_t i = 0; i < count; i++) put_one_back(s);
+    if (slice_down(s)) keep_best(s);
+}
+
+/* Subtrees are put together anew, as if sliced labels were not there. */
+static weft_status *polish(slicing *s, einsum_pair *pairs)
+{
+    einsum_core core = *s->loop.tree.core;
+    size_t words = (size_t)core.leaf_count * core.words;
+    uint64_t *legs = einsum_arena_allocate(&s->arena, words + core.words, sizeof *legs);
+    if (legs == NULL) return weft_status_out_of_memory();
+    restore(s, &s->best);
+    for (size_t i = 0; i < words; i++) legs[i] = core.legs[i] & ~s->loop.sliced[i % core.words];
+    for (size_t w = 0; w < core.words; w++) legs[words + w] = core.output[w] & ~s->loop.sliced[w];
+    core.legs = legs;
+    core.output = legs + words;
+    einsum_tree_save(&s->loop.tree, pairs);
+    WEFT_TRY(einsum_reconfigure_run(s->arena.allocator, &core, s->loop.tree.score, PARTS, &s->options->stop, pairs));
+    einsum_tree_link(&s->loop.tree, pairs);
+    if (slice_down(s)) keep_best(s);
+    return NULL;
+}
+
+/* The first round has the tree as it was given. */
+static void anneal(slicing *s)
+{
+    double begin = einsum_stop_clock(), progress = 0;
+    uint64_t rounds = s->moves / ((uint64_t)SWEEPS * s->loop.tree.leaf_count);
+    if (slice_down(s)) keep_best(s);
+    for (uint64_t i = 0; progress < 1 && !einsum_stop_asked(&s->options->stop); i++) {
+        progress = s->seconds < INFINITY ? (einsum_stop_clock() - begin) / s->seconds : (double)i / (double)rounds;
+        if (i % FRESH_ROUNDS == 0) cool(s, progress);
+        run_round(s);
+    }
 }
 
 static weft_status *slicing_init(slicing *s, const einsum_core *core, const einsum_score *score)
 {
-    WEFT_TRY(einsum_tree_init(&s->tree, &s->arena, core, score));
+    WEFT_TRY(einsum_loop_init(&s->loop, &s->arena, core, score));
     einsum_heat_init(&s->heat);
-    s->random = s->options->random;
-    s->best.log2_total = INFINITY;
-    s->sliced = einsum_arena_allocate(&s->arena, core->words, sizeof *s->sliced);
-    bool well = s->sliced != NULL && state_init(s, &s->present) && state_init(s, &s->best);
-    s->counts = einsum_arena_allocate(&s->arena, s->tree.node_count, sizeof *s->counts);
-    s->excess = einsum_arena_allocate(&s->arena, (size_t)s->tree.words * 64, sizeof *s->gains);
-    s->gains = einsum_arena_allocate(&s->arena, (size_t)s->tree.words * 64, sizeof *s->gains);
-    return well && s->counts != NULL && s->excess != NULL && s->gains != NULL ? NULL : weft_status_out_of_memory();
+    einsum_tree *tree = &s->loop.tree;
+    bool well = state_init(s, &s->start) && state_init(s, &s->best);
+    s->labels = einsum_arena_allocate(&s->arena, (size_t)tree->words * 64, sizeof *s->labels);
+    s->excess = einsum_arena_allocate(&s->arena, (size_t)tree->words * 64, sizeof *s->gains);
+    s->gains = einsum_arena_allocate(&s->arena, (size_t)tree->words * 64, sizeof *s->gains);
+    if (!well || s->labels == NULL || s->excess == NULL || s->gains == NULL) return weft_status_out_of_memory();
+    for (uint32_t label = 0; label < core->label_count; label++) s->labels[tree->positions[label]] = label;
+    return NULL;
 }
 
 static void report(slicing *s, bool fits, einsum_sliced *out)
 {
-    loop l = look(s);
-    double shift = s->tree.shift, largest = log2(l.largest) + shift;
-    double slice = log2(l.slice) + shift, total = log2(l.total) + shift;
-    bool size = s->tree.tariff.objective == WEFT_EINSUM_SIZE;
-    memcpy(out->labels, s->sliced, s->tree.core->words * sizeof *out->labels);
-    out->log2_slices = s->log2_slices;
-    out->slice = size ? (einsum_cost){largest, slice} : (einsum_cost){slice, largest};
-    out->total = size ? (einsum_cost){largest, total} : (einsum_cost){total, largest};
-    out->log2_size = l.log2_size;
-    out->log2_peak = l.log2_peak;
+    einsum_turns turns = einsum_loop_measure(&s->loop);
+    double slice = log2(turns.slice) + s->loop.tree.shift, size = turns.log2_size;
+    bool of_size = s->loop.tree.tariff.objective == WEFT_EINSUM_SIZE;
+    memcpy(out->labels, s->loop.sliced, s->loop.tree.core->words * sizeof *out->labels);
+    out->log2_slices = s->loop.log2_turns;
+    out->slice = of_size ? (einsum_cost){size, slice} : (einsum_cost){slice, size};
+    out->total = of_size ? (einsum_cost){size, turns.log2_total} : (einsum_cost){turns.log2_total, size};
+    out->log2_size = size;
+    out->log2_peak = einsum_loop_peak(&s->loop);
     out->fits = fits;
 }
 
@@ -366,30 +310,114 @@ static weft_status *run(slicing *s, const einsum_core *core, const einsum_score 
                         einsum_sliced *out_sliced)
 {
     WEFT_TRY(slicing_init(s, core, score));
-    einsum_tree_load(&s->tree, pairs);
-    loop l = look(s);
-    bool fits = l.log2_size <= s->options->log2_size + tolerance && l.log2_peak <= s->options->log2_peak + tolerance;
-    if (!fits && search(s, l.log2_size)) {
-        restore(s, &s->best);
-        WEFT_TRY(polish(s, pairs));
-        einsum_tree_save(&s->tree, pairs);
-        fits = true;
+    einsum_tree_load(&s->loop.tree, pairs);
+    einsum_loop_trace(&s->loop);
+    if (keeps_limits(s)) {
+        keep_best(s);
+    } else {
+        keep(s, &s->start);
+        anneal(s);
+        if (s->best.log2_total < INFINITY) WEFT_TRY(polish(s, pairs));
     }
-    if (!fits) {
-        memset(s->sliced, 0, core->words * sizeof *s->sliced);
-        s->log2_slices = 0;
-        einsum_tree_load(&s->tree, pairs);
-    }
+    bool fits = s->best.log2_total < INFINITY;
+    restore(s, fits ? &s->best : &s->start);
+    einsum_loop_save(&s->loop, pairs);
     report(s, fits, out_sliced);
+    return NULL;
+}
+
+static weft_status *run_chain(const weft_allocator *allocator, slicing *s, const einsum_core *core,
+                              const einsum_score *score, einsum_pair *pairs, einsum_sliced *out_sliced)
+{
+    einsum_arena_init(&s->arena, allocator);
+    weft_status *status = run(s, core, score, pairs, out_sliced);
+    einsum_arena_finish(&s->arena);
+    return status;
+}
+
+/* ---- all chains ---- */
+
+typedef struct chain {
+    einsum_pair *pairs;
+    einsum_sliced sliced;
+} chain;
+
+typedef struct slicings {
+    const weft_allocator *allocator;
+    const einsum_core *core;
+    const einsum_score *score;
+    const einsum_slicing *options;
+    uint64_t seed, moves;
+    double seconds;
+    size_t count;
+    chain *chains;
+} slicings;
+
+static weft_status *run_one(void *context, size_t index)
+{
+    slicings *all = context;
+    chain *c = &all->chains[index];
+    slicing s = {.options = all->options,
+                 .random = einsum_random_start(all->seed, index),
+                 .moves = all->moves / all->count,
+                 .seconds = all->seconds};
+    return run_chain(all->allocator, &s, all->core, all->score, c->pairs, &c->sliced);
+}
+
+static bool is_better(const einsum_sliced *x, const einsum_sliced *y)
+{
+    if (x->fits != y->fits) return x->fits;
+    return einsum_cost_less(x->total, y->total);
+}
+
+/* With a deadline each thread has its share of the chains, and each of those the same time. */
+static weft_status *plan_chains(slicings *all, einsum_arena *arena, const einsum_pair *pairs)
+{
+    const einsum_slicing *options = all->options;
+    size_t threads = einsum_team_size(options->threads < 1 ? 1 : options->threads);
+    double whole = fmax(options->stop.deadline - einsum_stop_clock(), 0), moves = (double)options->moves;
+    if (whole < INFINITY) moves = whole * moves_per_second * (double)threads;
+    double chains = moves / ((double)CHAIN_MOVES * all->core->leaf_count);
+    all->count = chains < LEAST_CHAINS ? LEAST_CHAINS : chains > MOST_CHAINS ? MOST_CHAINS : (size_t)chains;
+    if (whole < INFINITY) all->count += (threads - all->count % threads) % threads;
+    all->seconds = whole * (double)threads / (double)all->count;
+    all->moves = options->moves;
+    all->chains = einsum_arena_allocate(arena, all->count, sizeof *all->chains);
+    if (all->chains == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < all->count; i++) {
+        chain *c = &all->chains[i];
+        c->pairs = einsum_arena_allocate(arena, all->core->leaf_count, sizeof *c->pairs);
+        c->sliced.labels = einsum_arena_allocate(arena, all->core->words, sizeof *c->sliced.labels);
+        if (c->pairs == NULL || c->sliced.labels == NULL) return weft_status_out_of_memory();
+        memcpy(c->pairs, pairs, (all->core->leaf_count - 1) * sizeof *pairs);
+    }
+    return NULL;
+}
+
+static weft_status *run_all(slicings *all, einsum_arena *arena, einsum_pair *pairs, einsum_sliced *out_sliced)
+{
+    einsum_random random = all->options->random;
+    all->seed = einsum_random_next(&random);
+    WEFT_TRY(plan_chains(all, arena, pairs));
+    WEFT_TRY(einsum_team_run(all->options->threads, &(einsum_tasks){all->count, run_one, all}));
+    const chain *best = &all->chains[0];
+    for (size_t i = 1; i < all->count; i++)
+        if (is_better(&all->chains[i].sliced, &best->sliced)) best = &all->chains[i];
+    uint64_t *labels = out_sliced->labels;
+    memcpy(labels, best->sliced.labels, all->core->words * sizeof *labels);
+    *out_sliced = best->sliced;
+    out_sliced->labels = labels;
+    memcpy(pairs, best->pairs, (all->core->leaf_count - 1) * sizeof *pairs);
     return NULL;
 }
 
 weft_status *einsum_slice_run(const weft_allocator *allocator, const einsum_core *core, const einsum_score *score,
                               const einsum_slicing *options, einsum_pair *pairs, einsum_sliced *out_sliced)
 {
-    slicing s = {.options = options};
-    einsum_arena_init(&s.arena, allocator);
-    weft_status *status = run(&s, core, score, pairs, out_sliced);
-    einsum_arena_finish(&s.arena);
+    slicings all = {.allocator = allocator, .core = core, .score = score, .options = options};
+    einsum_arena arena;
+    einsum_arena_init(&arena, allocator);
+    weft_status *status = run_all(&all, &arena, pairs, out_sliced);
+    einsum_arena_finish(&arena);
     return status;
 }

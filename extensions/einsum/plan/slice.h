@@ -3,14 +3,14 @@
 #define EINSUM_PLAN_SLICE_H
 /*
  * Slicing: an order and labels that the steps are done for one element of at a time, so that what is live stays under a
- * limit. A step that depends on no sliced label is done once, before; a step after all that do is done once, behind.
- * Labels of the output are not sliced.
+ * limit. A step that depends on no sliced label is done once, before; a step after all that do is done once, behind, on
+ * results that have all their labels. The core need not be connected.
  */
 #include "methods.h"
 
 typedef struct einsum_slicing {
     double log2_size; /* of the largest result, leaves left out; INFINITY: any */
-    double log2_peak; /* elements of all results live at once, those kept over the loop included; INFINITY: any */
+    double log2_peak; /* elements of results live at once: see einsum_loop_peak; INFINITY: any */
     uint64_t moves;   /* of annealing, in all; with a deadline a guess: rounds go on until then */
     size_t threads;   /* 0 as 1; the result does not depend on it, but for a deadline */
     einsum_random random;
@@ -26,7 +26,8 @@ typedef struct einsum_sliced {
     bool fits; /* false: even slicing all that can be sliced does not keep the limit */
 } einsum_sliced;
 
-/* `pairs` is where it starts, and becomes the order; it stays what it was, without slices, if that keeps the limit. */
+/* `pairs` is where it starts, and becomes the order; it stays the same tree, without slices, if that keeps the limits
+ * or nothing does. */
 weft_status *einsum_slice_run(const weft_allocator *allocator, const einsum_core *core, const einsum_score *score,
                               const einsum_slicing *options, einsum_pair *pairs,
                               einsum_sliced *out_sliced) WEFT_MUST_USE;

@@ -232,8 +232,7 @@ void einsum_tree_load(einsum_tree *tree, const einsum_pair *pairs)
     einsum_tree_link(tree, pairs);
 }
 
-/* Inner nodes, parents first, the second child of a node and what is under it before the first. */
-static void fill_order(einsum_tree *tree)
+void einsum_tree_list(einsum_tree *tree)
 {
     size_t count = 0, depth = 0;
     if (tree->leaf_count > 1) tree->stack[depth++] = tree->node_count - 1;
@@ -301,6 +300,7 @@ static void fill_tariff(einsum_tree *tree, double largest)
     enum { LARGEST = 900 };
     const einsum_score *score = tree->score;
     tree->shift = largest > LARGEST ? largest - LARGEST : 0;
+    tree->room = LARGEST + tree->shift - largest;
     tree->tariff = (einsum_tariff){.objective = score->objective,
                                    .combo = exp2(score->log2_combo),
                                    .transfer = exp2(score->log2_bytes - score->machine.log2_bandwidth)};
@@ -337,7 +337,7 @@ void einsum_tree_lead(einsum_tree *tree, double share)
 
 void einsum_tree_refresh(einsum_tree *tree)
 {
-    fill_order(tree);
+    einsum_tree_list(tree);
     fill_legs(tree);
     double largest = 0;
     for (uint32_t node = tree->leaf_count; node < tree->node_count; node++)
@@ -345,6 +345,51 @@ void einsum_tree_refresh(einsum_tree *tree)
     fill_tariff(tree, largest);
     for (uint32_t leaf = 0; leaf < tree->leaf_count; leaf++) einsum_tree_measure(tree, leaf);
     for (uint32_t i = tree->leaf_count - 1; i-- > 0;) einsum_tree_measure(tree, tree->order[i]);
+}
+
+/* ---- slicing ---- */
+
+/* Marks the nodes that have the label: all of them that a leaf with it is under and another, or the output, is not. */
+static void mark_nodes(einsum_tree *tree, uint32_t label, uint32_t *marks)
+{
+    const uint64_t bit = UINT64_C(1) << label % 64;
+    einsum_tree_list(tree);
+    uint32_t all = (tree->core->output[label / 64] & bit) != 0;
+    for (uint32_t leaf = 0; leaf < tree->leaf_count; leaf++)
+        all += marks[leaf] = (einsum_core_legs(tree->core, leaf)[label / 64] & bit) != 0;
+    for (uint32_t i = tree->leaf_count - 1; i-- > 0;) {
+        const uint32_t *children = tree->nodes[tree->order[i]].children;
+        marks[tree->order[i]] = marks[children[0]] + marks[children[1]];
+    }
+    for (uint32_t node = 0; node < tree->node_count; node++) marks[node] = marks[node] > 0 && marks[node] < all;
+}
+
+void einsum_tree_slice(einsum_tree *tree, uint32_t label, bool sliced)
+{
+    uint32_t at = tree->positions[label], w = at / 64, *marks = tree->stack;
+    const uint64_t bit = UINT64_C(1) << at % 64;
+    const double growth = sliced ? -tree->weights[at] : tree->weights[at], factor = exp2(growth);
+    tree->sliced[w] ^= bit;
+    tree->room -= growth;
+    if (tree->room < 0) {
+        einsum_tree_refresh(tree);
+        return;
+    }
+    if (!sliced) mark_nodes(tree, label, marks);
+    for (uint32_t node = 0; node < tree->node_count; node++) {
+        uint64_t *legs = einsum_tree_legs(tree, node);
+        if (sliced) marks[node] = (legs[w] & bit) != 0;
+        if (!marks[node]) continue;
+        legs[w] ^= bit;
+        tree->measures[node].size += growth;
+        tree->measures[node].volume *= factor;
+    }
+    for (uint32_t node = tree->leaf_count; node < tree->node_count; node++) {
+        const uint32_t *children = tree->nodes[node].children;
+        if (!marks[children[0]] && !marks[children[1]]) continue;
+        tree->measures[node].work *= factor;
+        fill_price(tree, node);
+    }
 }
 
 /* ---- costs and orders ---- */
@@ -370,26 +415,16 @@ einsum_cost einsum_tree_cost(const einsum_tree *tree)
     return (einsum_cost){price, largest};
 }
 
-double einsum_tree_arrange(einsum_tree *tree)
+double einsum_tree_arrange(einsum_tree *tree, uint32_t node, const double peaks[2], const double left[2])
 {
-    fill_order(tree);
-    for (uint32_t i = tree->leaf_count - 1; i-- > 0;) {
-        uint32_t node = tree->order[i], *children = tree->nodes[node].children;
-        uint32_t x = children[0], y = children[1];
-        double of_x = x < tree->leaf_count ? 0 : tree->measures[x].volume;
-        double of_y = y < tree->leaf_count ? 0 : tree->measures[y].volume;
-        double x_first = fmax(tree->peaks[x], of_x + tree->peaks[y]);
-        double y_first = fmax(tree->peaks[y], of_y + tree->peaks[x]);
-        if (y_first < x_first) children[0] = y, children[1] = x;
-        tree->peaks[node] = fmax(fmin(x_first, y_first), of_x + of_y + tree->measures[node].volume);
-    }
-    fill_order(tree);
-    return log2(tree->peaks[tree->node_count - 1]) + tree->shift;
+    uint32_t *children = tree->nodes[node].children, x = children[0];
+    double in_order = fmax(peaks[0], left[0] + peaks[1]), swapped = fmax(peaks[1], left[1] + peaks[0]);
+    if (swapped < in_order) children[0] = children[1], children[1] = x;
+    return fmin(in_order, swapped);
 }
 
-void einsum_tree_save(einsum_tree *tree, einsum_pair *out_pairs)
+void einsum_tree_write(einsum_tree *tree, einsum_pair *out_pairs)
 {
-    einsum_tree_arrange(tree);
     uint32_t *values = tree->stack;
     for (uint32_t leaf = 0; leaf < tree->leaf_count; leaf++) values[leaf] = leaf;
     for (uint32_t i = tree->leaf_count - 1, k = 0; i-- > 0; k++) {
@@ -397,4 +432,18 @@ void einsum_tree_save(einsum_tree *tree, einsum_pair *out_pairs)
         out_pairs[k] = (einsum_pair){values[children[0]], values[children[1]]};
         values[tree->order[i]] = tree->leaf_count + k;
     }
+}
+
+void einsum_tree_save(einsum_tree *tree, einsum_pair *out_pairs)
+{
+    einsum_tree_list(tree);
+    for (uint32_t i = tree->leaf_count - 1; i-- > 0;) {
+        uint32_t node = tree->order[i], *children = tree->nodes[node].children;
+        double left[2], peaks[2] = {tree->peaks[children[0]], tree->peaks[children[1]]};
+        for (int k = 0; k < 2; k++) left[k] = children[k] < tree->leaf_count ? 0 : tree->measures[children[k]].volume;
+        tree->peaks[node] =
+            fmax(einsum_tree_arrange(tree, node, peaks, left), left[0] + left[1] + tree->measures[node].volume);
+    }
+    einsum_tree_list(tree);
+    einsum_tree_write(tree, out_pairs);
 }

@@ -65,16 +65,16 @@ struct einsum_tree {
     size_t class_count;  /* 0: sums over single labels */
     einsum_class *classes;
     einsum_tree_scale scale;
-    double shift;
+    double shift, room; /* log2: by how much plain numbers may still grow */
     einsum_tariff tariff;
     double powers[EINSUM_POWERS]; /* 2^(i/64) */
     einsum_node *nodes;
     einsum_measure *measures; /* by node */
     uint64_t *legs;           /* by node */
     uint64_t *sliced;         /* labels that are left out of all sets */
-    uint32_t *order;          /* inner nodes, parents first; as fill_order left it */
-    uint32_t *stack;
-    double *peaks; /* by node: elements live at once while it is made */
+    uint32_t *order;          /* inner nodes, parents first; as einsum_tree_list left it */
+    uint32_t *stack;          /* for each node; free to use between calls */
+    double *peaks;            /* by node: elements live at once while it is made */
 };
 
 weft_status *einsum_tree_init(einsum_tree *tree, einsum_arena *arena, const einsum_core *core,
@@ -85,13 +85,19 @@ void einsum_tree_load(einsum_tree *tree, const einsum_pair *pairs);
 void einsum_tree_link(einsum_tree *tree, const einsum_pair *pairs);
 /* Fills sets, sizes and prices after nodes or sliced labels changed. */
 void einsum_tree_refresh(einsum_tree *tree);
+/* The same for one label that is to be left out, or no longer. */
+void einsum_tree_slice(einsum_tree *tree, uint32_t label, bool sliced);
+/* Fills `order`: of two children, the second one and what is under it first. */
+void einsum_tree_list(einsum_tree *tree);
 /* Fills the measure of a node from its set and those of its children. */
 void einsum_tree_measure(einsum_tree *tree, uint32_t node);
 /* To an order: of two subtrees, the one first that keeps what is live lower. */
 void einsum_tree_save(einsum_tree *tree, einsum_pair *out_pairs);
-/* Fills `order` so that what it visits last to first is such an order; returns log2 of the most elements of results
- * live at once, leaves left out. */
-double einsum_tree_arrange(einsum_tree *tree);
+/* To the order that goes from the last node of `order` to the first. */
+void einsum_tree_write(einsum_tree *tree, einsum_pair *out_pairs);
+/* Puts the child of a node first that makes less live while they are made, where they need `peaks` and leave `left`;
+ * returns that. */
+double einsum_tree_arrange(einsum_tree *tree, uint32_t node, const double peaks[2], const double left[2]);
 
 /* All steps together in plain numbers: prices and overheads; for SIZE the largest volume, and as minor all work. */
 einsum_cost einsum_tree_cost(const einsum_tree *tree);

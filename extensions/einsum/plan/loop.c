@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "loop.h"
+
+weft_status *einsum_loop_init(einsum_loop *loop, einsum_arena *arena, const einsum_core *core,
+                              const einsum_score *score)
+{
+    WEFT_TRY(einsum_tree_init(&loop->tree, arena, core, score));
+    loop->log2_turns = 0;
+    loop->sliced = einsum_arena_allocate(arena, core->words, sizeof *loop->sliced);
+    loop->counts = einsum_arena_allocate(arena, loop->tree.node_count, sizeof *loop->counts);
+    return loop->sliced != NULL && loop->counts != NULL ? NULL : weft_status_out_of_memory();
+}
+
+void einsum_loop_slice(einsum_loop *loop, uint32_t label, bool sliced)
+{
+    if (sliced == einsum_loop_slices(loop, label)) return;
+    loop->sliced[label / 64] ^= UINT64_C(1) << label % 64;
+    loop->log2_turns += sliced ? loop->tree.core->extents[label] : -loop->tree.core->extents[label];
+    einsum_tree_slice(&loop->tree, label, sliced);
+}
+
+/* ---- the shape ---- */
+
+static bool has_sliced(const einsum_loop *loop, uint32_t leaf)
+{
+    const uint64_t *legs = einsum_core_legs(loop->tree.core, leaf);
+    for (uint32_t w = 0; w < loop->tree.core->words; w++)
+        if ((legs[w] & loop->sliced[w]) != 0) return true;
+    return false;
+}
+
+/* The lowest node with all of them; of a leaf what it goes into. */
+static uint32_t find_last(const einsum_loop *loop)
+{
+    const einsum_tree *tree = &loop->tree;
+    uint32_t node = tree->node_count - 1, all = loop->counts[node];
+    if (all == 0 || tree->leaf_count < 2) return 0;
+    for (;;) {
+        const uint32_t *children = tree->nodes[node].children;
+        uint32_t below = children[loop->counts[children[0]] < all];
+        if (below < tree->leaf_count || loop->counts[below] < all) return node;
+        node = below;
+    }
+}
+
+void einsum_loop_trace(einsum_loop *loop)
+{
+    einsum_tree *tree = &loop->tree;
+    einsum_tree_list(tree);
+    for (uint32_t leaf = 0; leaf < tree->leaf_count; leaf++) loop->counts[leaf] = has_sliced(loop, leaf);
+    for (uint32_t i = tree->leaf_count - 1; i-- > 0;) {
+        const uint32_t *children = tree->nodes[tree->order[i]].children;
+        loop->counts[tree->order[i]] = loop->counts[children[0]] + loop->counts[children[1]];
+    }
+    loop->last = find_last(loop);
+    loop->log2_whole = 0;
+    for (uint32_t w = 0; w < tree->core->words; w++)
+        for (uint64_t bits = loop->sliced[w] & tree->core->output[w]; bits != 0; bits &= bits - 1)
+            loop->log2_whole += tree->core->extents[64 * w + (uint32_t)__builtin_ctzll(bits)];
+}
+
+/* ---- costs ---- */
+
+/* The work of a node, the price of it, with the labels that it really has. */
+static double step_cost(const einsum_loop *loop, uint32_t node)
+{
+    const einsum_tree *tree = &loop->tree;
+    const einsum_measure *m = &tree->measures[node];
+    double work = m->work, price = m->price, result = m->volume;
+    if (node != loop->last && einsum_loop_is_whole(loop, node)) {
+        const uint32_t *children = tree->nodes[node].children;
+        work *= exp2(loop->log2_whole);
+        result = einsum_loop_volume(loop, node);
+        price = einsum_tariff_price(&tree->tariff, einsum_loop_volume(loop, children[0]),
+                                    einsum_loop_volume(loop, children[1]), result, work);
+    }
+    switch (tree->tariff.objective) {
+    case WEFT_EINSUM_SIZE: return work;
+    case WEFT_EINSUM_WRITE: return result;
+    case WEFT_EINSUM_TIME: return price + exp2(tree->score->machine.log2_overhead - tree->shift);
+    default: return price;
+    }
+}
+
+einsum_turns einsum_loop_measure(const einsum_loop *loop)
+{
+    const einsum_tree *tree = &loop->tree;
+    einsum_turns turns = {.log2_size = -INFINITY};
+    double outside = 0;
+    for (uint32_t node = tree->leaf_count; node < tree->node_count; node++) {
+        *(einsum_loop_holds(loop, node) ? &turns.slice : &outside) += step_cost(loop, node);
+        turns.log2_size = fmax(turns.log2_size, einsum_loop_size(loop, node));
+    }
+    if (loop->last == 0) turns.slice = outside, outside = 0;
+    turns.log2_total = einsum_log2_add(log2(turns.slice) + loop->log2_turns, log2(outside)) + tree->shift;
+    return turns;
+}
+
+/* ---- what is live ---- */
+
+/* What stays of a child while its sibling is made; in a turn what is kept for all turns counts for the loop. */
+static double stays(const einsum_loop *loop, uint32_t node, uint32_t child)
+{
+    return einsum_loop_holds(loop, node) && loop->counts[child] == 0 ? 0 : einsum_loop_stored(loop, child);
+}
+
+/* `peaks` of a node made in a turn are those of the turn. */
+static void arrange_node(einsum_loop *loop, uint32_t node, double result)
+{
+    einsum_tree *tree = &loop->tree;
+    const uint32_t *children = tree->nodes[node].children;
+    double peaks[2], left[2] = {stays(loop, node, children[0]), stays(loop, node, children[1])};
+    for (int i = 0; i < 2; i++) {
+        peaks[i] = tree->peaks[children[i]];
+        if (einsum_loop_holds(loop, node) && loop->counts[children[i]] == 0) peaks[i] = 0;
+    }
+    tree->peaks[node] = fmax(einsum_tree_arrange(tree, node, peaks, left), left[0] + left[1] + result);
+}
+
+/* Makes the peak of the last turn's node that of the whole loop. */
+static void add_kept(einsum_loop *loop)
+{
+    einsum_tree *tree = &loop->tree;
+    double kept = 0, before = 0;
+    einsum_tree_list(tree);
+    for (uint32_t i = tree->leaf_count - 1; i-- > 0;) {
+        uint32_t node = tree->order[i];
+        if (loop->counts[node] > 0 || !einsum_loop_holds(loop, tree->nodes[node].parent)) continue;
+        before = fmax(before, kept + tree->peaks[node]);
+        kept += tree->measures[node].volume;
+    }
+    tree->peaks[loop->last] = fmax(before, kept + einsum_loop_stored(loop, loop->last) + tree->peaks[loop->last]);
+}
+
+double einsum_loop_peak(einsum_loop *loop)
+{
+    einsum_tree *tree = &loop->tree;
+    uint32_t root = tree->node_count - 1;
+    einsum_tree_list(tree);
+    for (uint32_t i = tree->leaf_count - 1; i-- > 0;) {
+        uint32_t node = tree->order[i];
+        if (node == loop->last || !einsum_loop_is_whole(loop, node))
+            arrange_node(loop, node, node == loop->last ? tree->measures[node].volume : einsum_loop_stored(loop, node));
+    }
+    if (loop->last > 0) {
+        add_kept(loop);
+        for (uint32_t node = loop->last; node != root; node = tree->nodes[node].parent)
+            arrange_node(loop, tree->nodes[node].parent, einsum_loop_stored(loop, tree->nodes[node].parent));
+    }
+    einsum_tree_list(tree);
+    return log2(tree->peaks[root]) + tree->shift;
+}
+
+void einsum_loop_save(einsum_loop *loop, einsum_pair *out_pairs)
+{
+    einsum_loop_peak(loop);
+    einsum_tree_write(&loop->tree, out_pairs);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef EINSUM_PLAN_LOOP_H
+#define EINSUM_PLAN_LOOP_H
+/*
+ * A tree some of whose labels are sliced: what is under the lowest node that all leaves with such a label are under is
+ * one turn of a loop, where a leaf with such a label is under it; other subtrees there are computed before the first
+ * turn and kept for all. Each turn adds its part to the result of that node, the last one of the loop, which has all
+ * its labels. So have the results above it.
+ */
+#include "tree.h"
+
+typedef struct einsum_loop {
+    einsum_tree tree;
+    uint64_t *sliced; /* as the core has labels */
+    double log2_turns;
+    /* Since einsum_loop_trace: */
+    uint32_t *counts;  /* by node: leaves under it that have a sliced label */
+    uint32_t last;     /* the node that the loop makes; 0: there is no loop */
+    double log2_whole; /* by how much the results from there on are larger than the tree has them */
+} einsum_loop;
+
+/* Plain numbers are 2^-shift of what they stand for. */
+typedef struct einsum_turns {
+    double slice;      /* the sum that is minimised, of one turn; of all if there is no loop; of SIZE the work */
+    double log2_total; /* of the whole */
+    double log2_size;  /* of the largest result */
+} einsum_turns;
+
+weft_status *einsum_loop_init(einsum_loop *loop, einsum_arena *arena, const einsum_core *core,
+                              const einsum_score *score) WEFT_MUST_USE;
+
+static inline bool einsum_loop_slices(const einsum_loop *loop, uint32_t label)
+{
+    return loop->sliced[label / 64] >> label % 64 & 1;
+}
+
+/* Slices a label, or no longer. */
+void einsum_loop_slice(einsum_loop *loop, uint32_t label, bool sliced);
+/* Fills what depends on the shape of the tree. */
+void einsum_loop_trace(einsum_loop *loop);
+
+/* What follows needs einsum_loop_trace. */
+
+/* The node is made in each turn. */
+static inline bool einsum_loop_holds(const einsum_loop *loop, uint32_t node)
+{
+    return node == loop->last ? node > 0 : loop->counts[node] > 0 && loop->counts[node] < loop->counts[loop->last];
+}
+
+/* The result of the node is of its full size: the loop makes it, or it comes after. */
+static inline bool einsum_loop_is_whole(const einsum_loop *loop, uint32_t node)
+{
+    return loop->last > 0 && node >= loop->tree.leaf_count && loop->counts[node] == loop->counts[loop->last];
+}
+
+/* Elements of a result. */
+static inline double einsum_loop_volume(const einsum_loop *loop, uint32_t node)
+{
+    double volume = loop->tree.measures[node].volume;
+    return einsum_loop_is_whole(loop, node) ? volume * exp2(loop->log2_whole) : volume;
+}
+
+/* The same in memory: none of leaves, and of the result of all. */
+static inline double einsum_loop_stored(const einsum_loop *loop, uint32_t node)
+{
+    return node < loop->tree.leaf_count || node + 1 == loop->tree.node_count ? 0 : einsum_loop_volume(loop, node);
+}
+
+/* log2 of the elements of a result. */
+static inline double einsum_loop_size(const einsum_loop *loop, uint32_t node)
+{
+    return loop->tree.measures[node].size + (einsum_loop_is_whole(loop, node) ? loop->log2_whole : 0);
+}
+
+einsum_turns einsum_loop_measure(const einsum_loop *loop);
+/* Log2 of the most elements of results live at once: those of a turn, the one of the loop, those kept for it or for
+ * after it; that of all is left out. Children are put in the order that makes it low. */
+double einsum_loop_peak(einsum_loop *loop);
+/* To an order, as einsum_loop_peak leaves it. */
+void einsum_loop_save(einsum_loop *loop, einsum_pair *out_pairs);
+#endif
