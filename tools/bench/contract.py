@@ -31,11 +31,15 @@ def parse_arguments():
                         help=f"some of {', '.join(contestants.PEERS)} (default all)")
     parser.add_argument("--most", type=float, default=1e11,
                         help="multiplications a second: orders that would take longer than --limit are refused")
+    parser.add_argument("--processor-time", action="store_true",
+                        help="time that the process runs: for a machine that others keep busy, with one thread")
     parser.add_argument("--json", help="file that gets a line for each case")
     parser.add_argument("--table", nargs="+", metavar="FILE", help="measure nothing: print the table of such files")
     parser.add_argument("--library", help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.peers = [name for name in options.peers.split(",") if name]
+    if options.processor_time and options.threads != 1:
+        parser.error("--processor-time counts all threads together: it needs --threads 1")
     for name in {*options.peers} - {*contestants.PEERS}:
         parser.error(f"there is no peer {name!r}")
     for name in {*options.dtype.split(",")} - {*contestants.DTYPES}:

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <pthreadpool.h>
 
-enum { COPIES = 8, COPY_BLOCK = 1 << 20 };
+enum { COPIES = 20, COPY_BLOCK = 1 << 20 };
 
 struct weft_bench_contraction {
     weft_bench_contraction_options options;
