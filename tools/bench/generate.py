@@ -53,6 +53,13 @@ def lattice(*extents):
     return from_edges("lattice_" + "x".join(map(str, extents)), len(points), edges)
 
 
+def chain(count, seed):
+    """Matrices, extents from 2 to 200."""
+    draw = random.Random(seed)
+    sizes = [draw.randint(2, 200) for _ in range(count + 1)]
+    return Instance(f"chain_{count}_{seed}", [[i, i + 1] for i in range(count)], [0, count], sizes)
+
+
 def circuit(rows, columns, depth, seed):
     """An amplitude of a random circuit on a grid: layers of single gates and of two-qubit gates on one of four
     patterns of neighbours in turn. The single gates of a layer are absorbed into the gates before them."""
@@ -91,7 +98,8 @@ def expression(count, seed):
 
 
 NETWORKS = {f"regular_{count}_{seed}": (regular, count, seed)
-            for count in (20, 50, 100, 150, 200, 250, 300) for seed in range(3)}
+            for count in (20, 50, 100, 150, 200, 250, 300, 1000) for seed in range(3)}
+NETWORKS |= {f"chain_{count}_0": (chain, count, 0) for count in (20, 100, 1000)}
 NETWORKS |= {"lattice_" + "x".join(map(str, extents)): (lattice, *extents)
              for extents in ((8, 8), (10, 10), (12, 12), (14, 14), (16, 16), (5, 5, 5))}
 NETWORKS |= {f"circuit_{rows}x{columns}x{depth}_{seed}": (circuit, rows, columns, depth, seed)

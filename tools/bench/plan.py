@@ -130,7 +130,7 @@ def print_table(rows):
                       if (row["instance"], row["budget"], row["planner"]) == (instance, budget, name)]
                 size = [row["size"] for row in of if "size" in row]
                 cells += [figure(of, "flops"), f"{statistics.median(size):.1f}" if size else "-",
-                          f"{statistics.median(row['seconds'] for row in of if 'size' in row):.2f}" if size else "-"]
+                          f"{statistics.median(row['seconds'] for row in of if 'size' in row):.3g}" if size else "-"]
             print(f"| {instance} | {budget:g} | " + " | ".join(cells) + " |")
     for row in rows:
         if "failure" in row:

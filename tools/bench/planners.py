@@ -38,16 +38,18 @@ def symbols(x):
 
 
 class Weft:
-    """With a share of the budget."""
+    """With a share of the budget, or so many moves instead; one move leaves a single greedy order where no exact method
+    applies."""
 
-    def __init__(self, command, threads, more, share=1):
-        self.command, self.threads, self.more, self.share = command, threads, more, share
+    def __init__(self, options, share=1, moves=None):
+        self.command, self.threads, self.more = options.weft, options.threads, options.weft_option
+        self.share, self.moves = share, moves
 
     def __call__(self, path, x, budget, seed):
+        effort = ["--moves", str(self.moves)] if self.moves else ["--time-budget", str(budget * self.share)]
         done = subprocess.run(
             [self.command, "einsum", "--instance", path, "--plan-only", "--print-order", "ssa", "--stats",
-             "--objective", "flops", "--time-budget", str(budget * self.share), "--seed", str(seed),
-             "--threads", str(self.threads), *self.more],
+             "--objective", "flops", *effort, "--seed", str(seed), "--threads", str(self.threads), *self.more],
             capture_output=True, text=True)
         if done.returncode != 0:
             raise RuntimeError(done.stderr.strip())
@@ -125,8 +127,9 @@ class OptEinsum:
 
 METHODS = ("greedy", "kahypar")
 MAKERS = {
-    "weft": lambda options, clock: Weft(options.weft, options.threads, options.weft_option),
-    "weft-tenth": lambda options, clock: Weft(options.weft, options.threads, options.weft_option, share=0.1),
+    "weft": lambda options, clock: Weft(options),
+    "weft-tenth": lambda options, clock: Weft(options, share=0.1),
+    "weft-greedy": lambda options, clock: Weft(options, moves=1),
     "cotengra": lambda options, clock: Hyper(clock, METHODS, "optuna", reconf_opts={}),
     "cotengra-cmaes": lambda options, clock: Hyper(clock, METHODS, "cmaes", reconf_opts={}),
     "cotengra-anneal": lambda options, clock: Hyper(clock, METHODS, "cmaes", simulated_annealing_opts={},
