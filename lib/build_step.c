@@ -140,13 +140,39 @@ static bool is_one_axis(variant_builder *builder, const planned_step *step, size
 
 /* Fewer multiplications in one call of the library are not worth it, where copying an operand makes more of them. */
 #define SMALL_CALL (32 * 32 * 32)
+/* An axis below this makes calls that are slow for that reason. */
+#define SHORT_AXIS 16
 
-static int64_t last_extent(weft_extents *x, const axis_list *list)
+/* Of an axis; SMALL_CALL stands for more and for what is not known. */
+static int64_t short_extent(weft_extents *x, const product_axis *axis)
 {
-    int64_t extent = 1;
-    if (list->count > 0 && !weft_expr_is_constant(x, list->items[list->count - 1].extents[0], &extent))
-        return SMALL_CALL;
-    return extent < SMALL_CALL ? extent : SMALL_CALL;
+    int64_t extent;
+    return weft_expr_is_constant(x, axis->extents[0], &extent) && extent < SMALL_CALL ? extent : SMALL_CALL;
+}
+
+static bool is_dense(weft_extents *x, const product_axis *axis, size_t operand)
+{
+    int64_t stride;
+    return weft_expr_is_constant(x, axis->strides[operand], &stride) && stride == 1;
+}
+
+/*
+ * Which free axis of a side is the product's; the others are batch axes. The library goes through an operand without an
+ * axis of stride one element by element, several times as slowly: then it is one that has it, unless that is short.
+ * Else it is the last.
+ */
+static uint32_t choose_axis(weft_extents *x, const axis_list *list, const axis_list *k, size_t side)
+{
+    if (k->count > 0 && is_dense(x, &k->items[k->count - 1], side)) return list->count - 1;
+    for (uint32_t i = list->count; i-- > 0;)
+        if (is_dense(x, &list->items[i], side) && short_extent(x, &list->items[i]) >= SHORT_AXIS) return i;
+    return list->count - 1;
+}
+
+static int64_t chosen_extent(weft_extents *x, const product *p, size_t side)
+{
+    const axis_list *list = side == 0 ? &p->m : &p->n;
+    return list->count == 0 ? 1 : short_extent(x, &list->items[choose_axis(x, list, &p->k, side)]);
 }
 
 /*
@@ -159,7 +185,8 @@ static bool is_cut_up(variant_builder *builder, const planned_step *step, const 
     uint32_t operand = weft_graph_node(builder->graph, step->node)->inputs[side].node;
     if (weft_role_has_memory(builder->partition->roles[operand])) return false;
     if (is_one_axis(builder, step, side, false)) return false;
-    return last_extent(x, &p->m) * last_extent(x, &p->n) * last_extent(x, &p->k) < SMALL_CALL;
+    int64_t k = p->k.count == 0 ? 1 : short_extent(x, &p->k.items[p->k.count - 1]);
+    return chosen_extent(x, p, 0) * chosen_extent(x, p, 1) * k < SMALL_CALL;
 }
 
 weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step)
@@ -200,13 +227,14 @@ static weft_status *slots_of(variant_builder *builder, const axis_list *list, in
     return NULL;
 }
 
-/* The last axis of a list, for the product itself; the others are batch axes. */
-static product_axis take_last(variant_builder *builder, axis_list *list, axis_list *batch)
+/* Axis `chosen` of a list, for the product itself; the others are batch axes. */
+static product_axis take_axis(variant_builder *builder, const axis_list *list, uint32_t chosen, axis_list *batch)
 {
     weft_expr one = weft_expr_constant(builder->extents, 1);
     if (list->count == 0) return (product_axis){{one, one, one}, {one, one, one}};
-    for (uint32_t i = 0; i + 1 < list->count; i++) batch->items[batch->count++] = list->items[i];
-    return list->items[list->count - 1];
+    for (uint32_t i = 0; i < list->count; i++)
+        if (i != chosen) batch->items[batch->count++] = list->items[i];
+    return list->items[chosen];
 }
 
 static weft_status *fill_slots(variant_builder *builder, const weft_expr *exprs, uint32_t *const *slots, size_t count)
@@ -219,8 +247,9 @@ weft_status *weft_builder_fill_gemm(variant_builder *builder, const planned_step
 {
     product p;
     find_axes(builder, planned, &p);
-    product_axis m = take_last(builder, &p.m, &p.batch), n = take_last(builder, &p.n, &p.batch);
-    product_axis k = take_last(builder, &p.k, &p.batch);
+    product_axis m = take_axis(builder, &p.m, choose_axis(builder->extents, &p.m, &p.k, 0), &p.batch);
+    product_axis n = take_axis(builder, &p.n, choose_axis(builder->extents, &p.n, &p.k, 1), &p.batch);
+    product_axis k = take_axis(builder, &p.k, p.k.count - 1, &p.batch);
     weft_gemm *gemm = &out_step->gemm;
     gemm->dtype = weft_graph_node(builder->graph, planned->node)->types[0].dtype;
     gemm->batch_rank = p.batch.count;
