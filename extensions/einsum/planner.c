@@ -151,7 +151,7 @@ weft_status *einsum_planner_parse(const einsum_arena *arena, const char *text, e
 
 weft_einsum_machine weft_einsum_machine_default(void)
 {
-    return (weft_einsum_machine){.rates = {1e9, 6e9, 25e9, 80e9}, .bandwidth = 20e9, .overhead = 1e-6};
+    return (weft_einsum_machine){.rates = {4e9, 15e9, 40e9, 65e9}, .bandwidth = 8e9, .overhead = 3e-7};
 }
 
 einsum_score einsum_planner_score(const einsum_planner *planner, weft_einsum_minimize minimize, weft_dtype dtype)
