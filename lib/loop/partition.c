@@ -13,6 +13,13 @@
 #define FUNCTION_WEIGHT 12u
 /* Products of up to this many multiplications are loops: the library's call costs more than they do. */
 #define SMALL_PRODUCT (24 * 24 * 24)
+/* The same for one of many, on real numbers that lie along the lanes. */
+#define MEDIUM_PRODUCT (64 * 1024)
+#define MANY_PRODUCTS 8
+/* Sums of so few terms are no work for the library, which copies operands for more; twice as many along the lanes. Only
+ * for results of a size that is worth a kernel. */
+#define FEW_TERMS 4
+#define LARGE_RESULT 65536
 /* Elements one partial result of a long reduction covers. */
 #define REDUCTION_CHUNK 16384
 #define LONG_REDUCTION 65536
@@ -190,24 +197,43 @@ void weft_reduction_fill(const weft_graph *graph, uint32_t id, weft_reduction *o
     *out_reduction = reduction;
 }
 
+/* The sizes of a product, and whether lanes run along what is innermost in B: real numbers one by one. */
+typedef struct product_size {
+    int64_t batch, free, terms;
+    bool along;
+} product_size;
+
+static product_size size_of(const weft_graph *graph, const weft_node *node)
+{
+    weft_shape a = weft_value_type(graph, node->inputs[0])->shape, b = weft_value_type(graph, node->inputs[1])->shape;
+    weft_shape batch = node->types[0].shape, free_axes = batch;
+    batch.rank = node->attrs[0].ints.count;
+    free_axes.rank -= batch.rank;
+    free_axes.extents += batch.rank;
+    product_size size = {count_bound(graph, batch), count_bound(graph, free_axes), 1, true};
+    for (size_t i = 0; i < node->attrs[2].ints.count; i++) {
+        int64_t low, high;
+        extent_range(graph, a.extents[node->attrs[2].ints.items[i]], &low, &high);
+        size.terms = multiply_bound(size.terms, high);
+        size.along &= (size_t)node->attrs[3].ints.items[i] + 1 != b.rank;
+    }
+    for (size_t i = 0; i < batch.rank; i++) size.along &= (size_t)node->attrs[1].ints.items[i] + 1 != b.rank;
+    size.along &= weft_dtype_info_of(node->types[0].dtype)->kind != WEFT_KIND_COMPLEX;
+    return size;
+}
+
 /* Whether the product is the library's: of its dtypes, of which enough are multiplied in both directions. */
 static bool is_gemm(const weft_graph *graph, const weft_node *node)
 {
-    weft_dtype dtype = node->types[0].dtype;
-    if (!weft_gemm_supports(dtype)) return false;
+    if (!weft_gemm_supports(node->types[0].dtype)) return false;
     weft_shape a = weft_value_type(graph, node->inputs[0])->shape, b = weft_value_type(graph, node->inputs[1])->shape;
     size_t batch = node->attrs[0].ints.count, contract = node->attrs[2].ints.count;
     if (contract == 0 || a.rank == batch + contract || b.rank == batch + contract) return false;
-    weft_shape free_axes = node->types[0].shape;
-    free_axes.rank -= batch;
-    free_axes.extents += batch;
-    int64_t work = count_bound(graph, free_axes);
-    for (size_t i = 0; i < contract; i++) {
-        int64_t low, high;
-        extent_range(graph, a.extents[node->attrs[2].ints.items[i]], &low, &high);
-        work = multiply_bound(work, high);
-    }
-    return work > SMALL_PRODUCT;
+    product_size size = size_of(graph, node);
+    bool large = multiply_bound(size.batch, size.free) >= LARGE_RESULT;
+    if (large && size.terms <= (size.along ? 2 * FEW_TERMS : FEW_TERMS)) return false;
+    int64_t small = large && size.along && size.batch >= MANY_PRODUCTS ? MEDIUM_PRODUCT : SMALL_PRODUCT;
+    return multiply_bound(size.free, size.terms) > small;
 }
 
 static uint32_t saturating_add(uint32_t a, uint32_t b)
