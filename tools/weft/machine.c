@@ -97,20 +97,26 @@ static weft_status *measure_overhead(weft_executor *executor, double *out_step, 
     return NULL;
 }
 
-/* Of products with one extent of a class, two large ones, and all in the caches; the mean of the three. */
+/* Products that lie in caches: with one extent of a class and two large ones, in each of the three places, and many at
+ * once with all three of the class; the mean of the four. */
 static weft_status *measure_rate(weft_executor *executor, size_t class, double call, double *out_rate)
 {
-    static const int64_t least[CLASSES] = {2, 8, 32, 256}, other[CLASSES] = {256, 256, 256, 512};
+    static const int64_t least[CLASSES] = {3, 8, 32, 256}, other[CLASSES] = {256, 256, 256, 512},
+                         batch[CLASSES] = {2048, 512, 32, 2};
     double sum = 0;
-    for (size_t i = 0; i < 3; i++) {
-        int64_t m = other[class], n = m, k = m;
-        *(i == 0 ? &m : i == 1 ? &n : &k) = least[class];
-        sample s = {.text = "mk,kn->mn", .extents = {['m'] = m, ['k'] = k, ['n'] = n}};
+    for (size_t i = 0; i < 4; i++) {
+        int64_t l = least[class], o = other[class];
+        sample s = {.text = "bmk,bkn->bmn"};
         double seconds;
+        s.extents['b'] = i == 3 ? batch[class] : 1;
+        s.extents['m'] = i == 0 || i == 3 ? l : o;
+        s.extents['n'] = i == 1 || i == 3 ? l : o;
+        s.extents['k'] = i == 2 || i == 3 ? l : o;
         WEFT_TRY(measure(executor, &s, &seconds));
-        sum += log2((double)(m * n * k) / fmax(seconds - call, 0.1 * seconds));
+        double work = (double)(s.extents['b'] * s.extents['m'] * s.extents['n'] * s.extents['k']);
+        sum += log2(work / fmax(seconds - call, 0.1 * seconds));
     }
-    *out_rate = exp2(sum / 3);
+    *out_rate = exp2(sum / 4);
     return NULL;
 }
 
