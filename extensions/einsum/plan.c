@@ -108,11 +108,12 @@ static weft_status *try_exact(finding *f, bool *out_found)
     uint64_t all = f->search.moves / STATE_MOVES, quarter = all / 4;
     uint64_t states = all < LEAST_STATES ? LEAST_STATES : all > EASY_STATES ? EASY_STATES : all;
     if (quarter > states) states = quarter > MOST_STATES ? MOST_STATES : quarter;
+    einsum_stop stop = {f->search.cancelled, (f->begin + f->search.deadline) / 2};
     *out_found = true;
     for (size_t i = 0; i < f->simple.core_count && *out_found; i++) {
         const einsum_core *core = &f->simple.cores[i];
         WEFT_TRY(einsum_exact_run(f->arena->allocator, core, &f->search.score, core->leaf_count <= OUTER_LIMIT,
-                                  (size_t)states, f->core_pairs[i], out_found));
+                                  (size_t)states, &stop, f->core_pairs[i], out_found));
     }
     return NULL;
 }
@@ -199,6 +200,7 @@ static weft_status *find_few(finding *f)
     bool found;
     WEFT_TRY(simplify(f, EINSUM_DEPTH_WHOLE));
     f->search.moves = EASY_STATES * STATE_MOVES;
+    f->search.deadline = INFINITY;
     WEFT_TRY(try_exact(f, &found));
     set_budget(f, -INFINITY);
     return join(f);

@@ -200,7 +200,7 @@ static void test_huge(void **state)
 
 static einsum_anneal options_of(uint64_t moves, uint64_t seed)
 {
-    return (einsum_anneal){moves, 0.5, 20, einsum_random_start(seed, 1), never};
+    return (einsum_anneal){moves, 0.5, 20, einsum_random_start(seed, 1), never, 0};
 }
 
 static void test_optimum(void **state)

@@ -181,7 +181,7 @@ static weft_status *run_exact(const weft_allocator *allocator, const einsum_core
 {
     const einsum_score score = score_of(WEFT_EINSUM_SIZE);
     bool found;
-    WEFT_TRY(einsum_exact_run(allocator, core, &score, false, 2000, out_pairs, &found));
+    WEFT_TRY(einsum_exact_run(allocator, core, &score, false, 2000, NULL, out_pairs, &found));
     if (!found) einsum_order_left(core->leaf_count, out_pairs);
     return NULL;
 }
@@ -235,7 +235,7 @@ static weft_status *order_core(einsum_arena *arena, const simplified *s, const e
 {
     if (s->run != NULL) return s->run(arena->allocator, core, pairs);
     bool found;
-    WEFT_TRY(einsum_exact_run(arena->allocator, core, s->score, true, 300, pairs, &found));
+    WEFT_TRY(einsum_exact_run(arena->allocator, core, s->score, true, 300, NULL, pairs, &found));
     assert_true(found);
     return NULL;
 }
@@ -415,7 +415,7 @@ static void check_exact(const network *net, weft_einsum_minimize objective, bool
     const einsum_score score = score_of(objective);
     bool found;
     fill_core(net, &b);
-    weft_test_ok(einsum_exact_run(NULL, &b.core, &score, outer, 300, pairs, &found));
+    weft_test_ok(einsum_exact_run(NULL, &b.core, &score, outer, 300, NULL, pairs, &found));
     assert_true(found);
     einsum_cost cost = cost_of(net, &score, pairs), best = best_of_all(net, &score, outer);
     check_best(cost, best);
@@ -490,14 +490,14 @@ static void test_chain_of_100(void **state)
         bool found;
         einsum_cost cost;
         chain_create(&b, COUNT, &random, places);
-        weft_test_ok(einsum_exact_run(NULL, &b.core, &score, false, 6000, pairs, &found));
+        weft_test_ok(einsum_exact_run(NULL, &b.core, &score, false, 6000, NULL, pairs, &found));
         assert_true(found);
         einsum_arena arena;
         einsum_arena_init(&arena, NULL);
         weft_test_ok(einsum_core_cost(&arena, &b.core, &score, pairs, &cost));
         einsum_arena_finish(&arena);
         assert_true(fabs(cost.major - best_chain(&b, COUNT)) < 1e-9);
-        weft_test_ok(einsum_exact_run(NULL, &b.core, &score, false, 5000, pairs, &found));
+        weft_test_ok(einsum_exact_run(NULL, &b.core, &score, false, 5000, NULL, pairs, &found));
         assert_false(found);
         big_destroy(&b);
     }

@@ -46,15 +46,26 @@ static void run_round(annealing *s, uint64_t moves, double beta)
     }
 }
 
+/* The round to go on with: `next`, or one later where the time is that far. On a busy machine a thread gets fewer moves
+ * than it should, and would end hot. */
+static uint64_t skip_rounds(const annealing *s, double begin, uint64_t next, uint64_t rounds)
+{
+    if (s->options->seconds <= 0) return next;
+    double due = (einsum_stop_clock() - begin) / s->options->seconds * (double)rounds;
+    return due >= (double)rounds ? rounds - 1 : due > (double)next ? (uint64_t)due : next;
+}
+
 static void cool(annealing *s)
 {
     const einsum_anneal *options = s->options;
     uint64_t rounds = options->moves / LEAST_ROUND;
     rounds = rounds < 1 ? 1 : rounds > MOST_ROUNDS ? MOST_ROUNDS : rounds;
-    double step = rounds < 2 ? 1 : pow(options->last_beta / options->first_beta, 1 / (double)(rounds - 1));
-    double beta = options->first_beta;
-    for (uint64_t i = 0; i < rounds && !s->stopped; i++, beta *= step)
+    double begin = einsum_stop_clock(), ratio = options->last_beta / options->first_beta;
+    for (uint64_t i = 0; i < rounds && !s->stopped; i++) {
+        i = skip_rounds(s, begin, i, rounds);
+        double beta = options->first_beta * (rounds < 2 ? 1 : pow(ratio, (double)i / (double)(rounds - 1)));
         run_round(s, options->moves / rounds + (i < options->moves % rounds), beta);
+    }
 }
 
 static weft_status *annealing_init(annealing *s, const einsum_core *core, const einsum_score *score)

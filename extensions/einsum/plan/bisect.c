@@ -156,7 +156,7 @@ static weft_status *order_few(part *p, bisection *b)
     einsum_pair *pairs = einsum_arena_allocate(&p->arena, p->count, sizeof *pairs);
     if (pairs == NULL || !fill_core(p, b)) return weft_status_out_of_memory();
     bool found;
-    WEFT_TRY(einsum_exact_run(b->allocator, &p->core, &flops, false, FEW_STATES, pairs, &found));
+    WEFT_TRY(einsum_exact_run(b->allocator, &p->core, &flops, false, FEW_STATES, NULL, pairs, &found));
     if (!found) WEFT_TRY(einsum_greedy_run(b->allocator, &p->core, &(einsum_greedy){.temperature = 0}, pairs));
     size_t first = b->step_count;
     for (uint32_t k = 0; k + 1 < p->count; k++)

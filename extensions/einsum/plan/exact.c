@@ -31,6 +31,8 @@ typedef struct search {
     double bound;         /* of `major` */
     double largest;       /* no result may be larger */
     size_t most_states, most_pairs, pair_count;
+    const einsum_stop *stop; /* NULL: never */
+    bool stopped;
     size_t count, capacity;
     state *states;   /* by size of the set: `begins[k]` is the first of size k */
     uint64_t *sets;  /* by state: its leaves */
@@ -105,7 +107,7 @@ static uint32_t last_of(const uint64_t *set, uint32_t words)
 
 static bool is_over(const search *s)
 {
-    return s->count > s->most_states || s->pair_count > s->most_pairs;
+    return s->count > s->most_states || s->pair_count > s->most_pairs || s->stopped;
 }
 
 static uint64_t hash_set(const search *s, const uint64_t *set)
@@ -261,6 +263,7 @@ static bool join_sizes(search *s, uint32_t x_size, uint32_t y_size)
         uint32_t low = first_of(set_of(s, x)) + 1;
         uint32_t high = s->outer ? s->leaf_count - 1 : last_of(near_of(s, x), s->leaf_words);
         if (low <= high && !join_between(s, x, y_size, low, high)) return false;
+        s->stopped = s->stop != NULL && einsum_stop_asked(s->stop);
     }
     return true;
 }
@@ -448,7 +451,8 @@ static weft_status *run(search *s, einsum_pair *out_pairs, bool *out_found)
 }
 
 weft_status *einsum_exact_run(const weft_allocator *allocator, const einsum_core *core, const einsum_score *score,
-                              bool outer, size_t most_states, einsum_pair *out_pairs, bool *out_found)
+                              bool outer, size_t most_states, const einsum_stop *stop, einsum_pair *out_pairs,
+                              bool *out_found)
 {
     size_t leaves = core->leaf_count;
     *out_found = leaves <= 2;
@@ -461,7 +465,8 @@ weft_status *einsum_exact_run(const weft_allocator *allocator, const einsum_core
                 .work_counts = score->objective == WEFT_EINSUM_FLOPS || score->objective == WEFT_EINSUM_COMBO,
                 .largest = INFINITY,
                 .most_states = most_states,
-                .most_pairs = 64 * most_states};
+                .most_pairs = 64 * most_states,
+                .stop = stop};
     einsum_arena_init(&s.arena, allocator);
     weft_status *status = run(&s, out_pairs, out_found);
     einsum_arena_finish(&s.arena);

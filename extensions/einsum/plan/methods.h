@@ -22,11 +22,12 @@ double einsum_stop_clock(void);
 /*
  * Exact: the best order there is, by dynamic programming over connected sets of leaves, pruned by a bound that grows;
  * outer products are tried where `outer` asks for it. Gives up (out_found false) beyond `most_states` table entries or
- * 64 times as many pairs of them, at once where a chain of as many leaves would need more. Of orders with the same
- * largest result, SIZE gets one with few multiplications.
+ * 64 times as many pairs of them, at once where a chain of as many leaves would need more, and when `stop` (NULL:
+ * never) asks for it. Of orders with the same largest result, SIZE gets one with few multiplications.
  */
 weft_status *einsum_exact_run(const weft_allocator *allocator, const einsum_core *core, const einsum_score *score,
-                              bool outer, size_t most_states, einsum_pair *out_pairs, bool *out_found) WEFT_MUST_USE;
+                              bool outer, size_t most_states, const einsum_stop *stop, einsum_pair *out_pairs,
+                              bool *out_found) WEFT_MUST_USE;
 
 /*
  * Greedy: joins the neighbours whose score size(result) / factor - (size(a) + size(b)) * factor is least, each score
@@ -62,6 +63,7 @@ typedef struct einsum_anneal {
     double first_beta, last_beta; /* inverse temperatures, passed in a geometric sequence */
     einsum_random random;
     einsum_stop stop;
+    double seconds; /* above 0: after so many it is as cold as after all moves, however few were tried */
 } einsum_anneal;
 
 weft_status *einsum_anneal_run(const weft_allocator *allocator, const einsum_core *core, const einsum_score *score,

@@ -36,6 +36,7 @@ typedef struct searching {
     candidate *starts, *chains;
     size_t start_count, chain_count;
     uint64_t chain_moves; /* of this round */
+    double chain_seconds; /* the same where time counts, else 0 */
     size_t round;         /* 0: hot */
 } searching;
 
@@ -148,8 +149,12 @@ static weft_status *run_chain(void *context, size_t index)
     double beta = s->round == 0 ? first_beta : least_warm + (most_warm - least_warm) * einsum_random_unit(&random);
     const candidate *from = s->round == 0 ? &s->starts[index % s->start_count] : &s->best;
     if (from->cost.major == INFINITY) from = &s->best;
-    const einsum_anneal options = {
-        .moves = s->chain_moves, .first_beta = beta, .last_beta = last_beta, .random = random, .stop = s->stop};
+    const einsum_anneal options = {.moves = s->chain_moves,
+                                   .first_beta = beta,
+                                   .last_beta = last_beta,
+                                   .random = random,
+                                   .stop = s->stop,
+                                   .seconds = s->chain_seconds};
     memcpy(c->pairs, from->pairs, order_size(s));
     return einsum_anneal_run(s->allocator, s->core, &s->options->score, &options, c->pairs, &c->cost);
 }
@@ -209,8 +214,9 @@ static weft_status *anneal_seconds(searching *s)
     WEFT_TRY(measure(s, &rate));
     WEFT_TRY(init_chains(s, einsum_moves_of(whole * rate)));
     for (double seconds = whole / 2; !einsum_stop_asked(&s->stop); seconds = whole / 2 / WARM_ROUNDS) {
-        double begin = einsum_stop_clock();
-        double moves = rate * fmin(s->stop.deadline - begin, seconds);
+        double begin = einsum_stop_clock(), left = fmin(s->stop.deadline - begin, seconds);
+        double moves = rate * left;
+        s->chain_seconds = left * (double)s->options->threads / (double)s->chain_count;
         WEFT_TRY(run_round(s, einsum_moves_of(moves)));
         rate = fmax(moves, 1) / seconds_since(begin);
     }
