@@ -13,7 +13,6 @@
 
 enum {
     SWEEPS = 20,         /* of a round */
-    MOST_BACK = 3,       /* labels */
     CHAIN_MOVES = 50000, /* for each leaf, before another chain pays */
     LEAST_CHAINS = 2,
     MOST_CHAINS = 256,
@@ -21,11 +20,20 @@ enum {
     PARTS = 8
 };
 
-static const double first_beta = 1, last_beta = 8;
-static const double margin = 1;     /* bits below a limit that results are near it */
-static const double importance = 3; /* of bits over a limit, against bits of growth */
-static const double least_score = 1e-3;
-static const double moves_per_second = 5e6;
+/* How a chain goes: by turns one way and another, as networks differ in which of them serves. */
+typedef struct manner {
+    double first_beta;
+    uint32_t most_back; /* labels in a round */
+} manner;
+
+static const manner manners[] = {{1, 3}, {0.5, 8}};
+enum { MANNERS = sizeof manners / sizeof *manners };
+
+static const double last_beta = 8;
+static const double margin = 1, live_margin = 0.5; /* bits below a limit that results are near it */
+static const double importance = 3;                /* of bits over a limit, against bits of growth */
+static const double least_score = 1e-3;            /* of labels between which only chance decides */
+static const double moves_per_second = 5e6;        /* about; says how many chains a span of time allows */
 static const double tolerance = 1e-9;
 
 /* A tree, its slices. */
@@ -37,6 +45,7 @@ typedef struct state {
 
 typedef struct slicing {
     const einsum_slicing *options;
+    const manner *manner;
     einsum_arena arena;
     einsum_loop loop;
     einsum_heat heat;
@@ -230,16 +239,16 @@ static void restore(slicing *s, const state *kept)
 
 static void cool(slicing *s, double progress)
 {
-    const double near = s->loop.tree.shift + margin - tolerance;
+    const double shift = s->loop.tree.shift - tolerance, first = s->manner->first_beta;
     einsum_tree_refresh(&s->loop.tree);
-    s->heat.most_volume = exp2(s->options->log2_size - near);
-    s->heat.most_live = exp2(s->options->log2_peak - near);
-    einsum_heat_set(&s->heat, &s->loop.tree, first_beta * pow(last_beta / first_beta, progress));
+    s->heat.most_volume = exp2(s->options->log2_size - margin - shift);
+    s->heat.most_live = exp2(s->options->log2_peak - live_margin - shift);
+    einsum_heat_set(&s->heat, &s->loop.tree, first * pow(last_beta / first, progress));
 }
 
 static void run_round(slicing *s)
 {
-    uint32_t count = 1 + einsum_random_below(&s->random, MOST_BACK);
+    uint32_t count = 1 + einsum_random_below(&s->random, s->manner->most_back);
     if (s->loop.tree.leaf_count > 2)
         einsum_heat_sweep(&s->heat, &s->loop.tree, &s->random, (uint64_t)SWEEPS * s->loop.tree.leaf_count);
     for (uint32_t i = 0; i < count; i++) put_one_back(s);
@@ -358,6 +367,7 @@ static weft_status *run_one(void *context, size_t index)
     slicings *all = context;
     chain *c = &all->chains[index];
     slicing s = {.options = all->options,
+                 .manner = &manners[index % MANNERS],
                  .random = einsum_random_start(all->seed, index),
                  .moves = all->moves / all->count,
                  .seconds = all->seconds};
