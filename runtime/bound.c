@@ -2,8 +2,8 @@
 #include "runtime/bound.h"
 #include <stdio.h>
 #include <string.h>
+#include "runtime/arrange.h"
 #include "runtime/memory.h"
-#include "runtime/plan.h"
 #include "runtime/steps.h"
 
 /* In scalar operations: below SERIAL_WORK a kernel stays on the caller's thread, and no thread is given less than
@@ -379,46 +379,6 @@ static weft_status *bind_steps(weft_bound *bound)
     return NULL;
 }
 
-/* ---- memory ---- */
-
-/* One item per buffer, of which only temporaries take room, then one per step for its scratch. What a region step names
- * lives as long as the steps that belong to it run, however often. */
-static void fill_items(const weft_bound *bound, weft_plan_item *items)
-{
-    const weft_variant *variant = bound->variant;
-    for (size_t i = 0; i < variant->buffer_count; i++) items[i].first = UINT32_MAX;
-    for (uint32_t s = 0; s < variant->step_count; s++) {
-        const weft_step *step = &variant->steps[s];
-        for (size_t i = 0; i < step->buffer_count; i++) {
-            weft_plan_item *item = &items[step->buffers[i]];
-            const weft_buffer *buffer = &variant->buffers[step->buffers[i]];
-            uint32_t last = s + (uint32_t)weft_step_nested(step);
-            if (item->first == UINT32_MAX) item->first = s;
-            if (item->last < last) item->last = last;
-            if (buffer->place == WEFT_PLACE_TEMPORARY) item->bytes = bound->values[buffer->bytes];
-        }
-        items[variant->buffer_count + s] =
-            (weft_plan_item){.bytes = bound->steps[s].scratch_bytes, .first = s, .last = s};
-    }
-}
-
-static weft_status *plan(weft_bound *bound)
-{
-    const weft_variant *variant = bound->variant;
-    size_t count = variant->buffer_count + variant->step_count;
-    weft_plan_item *items = take(bound, count, sizeof *items);
-    bound->offsets = take(bound, variant->buffer_count, sizeof *bound->offsets);
-    if (items == NULL || bound->offsets == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < variant->buffer_count; i++)
-        if (variant->buffers[i].place == WEFT_PLACE_TEMPORARY) WEFT_TRY(check(bound, &variant->buffers[i].bytes, 1));
-    fill_items(bound, items);
-    WEFT_TRY(weft_plan_fill(&bound->executor->allocator, count, items, &bound->arena_bytes));
-    for (size_t i = 0; i < variant->buffer_count; i++) bound->offsets[i] = items[i].offset;
-    for (size_t s = 0; s < variant->step_count; s++)
-        bound->steps[s].scratch_offset = items[variant->buffer_count + s].offset;
-    return NULL;
-}
-
 /* ---- binding ---- */
 
 static weft_status *bound_fill(weft_bound *bound, const weft_call *call, const int64_t *key, size_t key_count)
@@ -429,7 +389,7 @@ static weft_status *bound_fill(weft_bound *bound, const weft_call *call, const i
     WEFT_TRY(fill_values(bound, call));
     WEFT_TRY(fill_spans(bound, call->run));
     WEFT_TRY(bind_steps(bound));
-    return plan(bound);
+    return weft_bound_arrange(bound, call->run->memory_limit);
 }
 
 weft_status *weft_bound_create(weft_executor *executor, const weft_variant *variant, const weft_call *call,

@@ -22,8 +22,11 @@ typedef struct weft_alias_use {
     size_t pointer, view;
 } weft_alias_use;
 
+struct weft_stages;
+
 typedef struct weft_bound_step {
     const weft_step *step;
+    const struct weft_stages *stages; /* of the sequence of steps that begins here; NULL: one after another */
     size_t first_pointer, first_view; /* of the step, in a frame */
     /* KERNEL */
     int64_t *scalars;

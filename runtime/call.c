@@ -74,7 +74,7 @@ uint8_t weft_call_layout(const weft_array *array)
 static size_t most_words(const weft_call *call)
 {
     const weft_program *program = call->program;
-    size_t words = 3 + 2 * call->run->extent_count;
+    size_t words = 4 + 2 * call->run->extent_count;
     for (size_t i = 0; i < program->input_count; i++) words += 1 + 2 * (size_t)program->inputs[i].rank;
     for (size_t i = 0; i < program->output_count; i++) words += 2 + 2 * (size_t)program->outputs[i].rank;
     return words;
@@ -124,7 +124,7 @@ static weft_status *add_extents(weft_call_key *key, const weft_call *call)
 }
 
 /*
- * serial, runtime, specialize, layouts | shapes, explicit extents | strides. The middle part decides the values of all
+ * serial, runtime, specialize, layouts | shapes, explicit extents | strides, limit. The middle part decides the values of all
  * symbols, so it belongs to the variant when that is specialised.
  */
 static weft_status *fill_key(weft_call_key *key, const weft_call *call)
@@ -141,6 +141,7 @@ static weft_status *fill_key(weft_call_key *key, const weft_call *call)
     if (run->specialize) key->variant_count = key->count;
     for (size_t i = 0; i < run->input_count; i++) add_strides(key, run->inputs[i]);
     for (size_t i = 0; i < run->output_count; i++) add_strides(key, run->outputs[i]);
+    if (run->memory_limit != 0) add(key, (int64_t)run->memory_limit);
     return NULL;
 }
 

@@ -195,11 +195,25 @@ static void cut(struct grid *grid, int64_t parts)
     }
 }
 
-/* Multiplications of the whole batch, as a double: only a threshold looks at it. */
-static double work_of(const struct grid *grid)
+/* Multiplications of the whole batch, as a double: only thresholds look at it. */
+static double work_of(const weft_gemm_call *call)
 {
-    const weft_gemm_call *call = grid->call;
-    return (double)call->m * (double)call->n * (double)call->k * (double)grid->batch;
+    double work = (double)call->m * (double)call->n * (double)call->k;
+    for (size_t axis = 0; axis < call->batch_rank; axis++) work *= (double)call->batch[axis];
+    return work;
+}
+
+double weft_gemm_estimate(const weft_gemm_call *call, size_t threads)
+{
+    static const double call_ns = 7000; /* of the library, for each block */
+    const weft_dtype_info *info = weft_dtype_info_of(call->dtype);
+    double per_ns = (info->kind == WEFT_KIND_COMPLEX ? 72.0 : 128.0) / (double)info->size;
+    double work = work_of(call), blocks = 1;
+    for (size_t axis = 0; axis < call->batch_rank; axis++) blocks *= (double)call->batch[axis];
+    double alone = blocks * call_ns + work / per_ns;
+    if (threads == 1 || work < SERIAL_WORK) return alone;
+    double share = blocks > (double)threads ? blocks / (double)threads : 1;
+    return share * call_ns + work / per_ns / (double)threads + WEFT_POOL_REGION_NS;
 }
 
 void weft_gemm_run(weft_pool *pool, const weft_gemm_call *call, const void *a, const void *b, void *c)
@@ -211,8 +225,8 @@ void weft_gemm_run(weft_pool *pool, const weft_gemm_call *call, const void *a, c
     if (grid.batch == 0 || call->m == 0 || call->n == 0) return;
     grid.unit = least_common_multiple(bli_cntx_get_blksz_def_dt(grid.type, BLIS_MR, engine.real),
                                       bli_cntx_get_blksz_def_dt(grid.type, BLIS_NR, engine.real));
-    int64_t threads = (int64_t)weft_pool_size(pool);
-    bool serial = work_of(&grid) < SERIAL_WORK;
+    int64_t threads = (int64_t)weft_pool_width(pool);
+    bool serial = threads == 1 || work_of(call) < SERIAL_WORK;
     cut(&grid, serial || grid.batch >= threads ? 1 : (threads + grid.batch - 1) / grid.batch);
     int64_t tasks = grid.batch * grid.rows * grid.columns;
     if (serial) run_blocks(&grid, 0, tasks);

@@ -19,6 +19,8 @@ typedef struct weft_gemm_call {
 
 /* f32, f64, c64, c128. */
 bool weft_gemm_supports(weft_dtype dtype);
+/* About how many nanoseconds weft_gemm_run takes with so many threads. */
+double weft_gemm_estimate(const weft_gemm_call *call, size_t threads);
 /*
  * C[b] = A[b] * B[b]; C is only written. With k = 0 it becomes zero. Each element's bits depend on the operands, the
  * extents and the engine, not on the pool. BLIS keeps packing buffers of its own, outside the caller's allocator.

@@ -15,9 +15,29 @@ static int64_t round_up(int64_t bytes)
     return (bytes + WEFT_PLAN_ALIGNMENT - 1) / WEFT_PLAN_ALIGNMENT * WEFT_PLAN_ALIGNMENT;
 }
 
+static bool is_before(weft_plan_time x, weft_plan_time y)
+{
+    if (x.phase != y.phase) return x.phase < y.phase;
+    return x.lane == y.lane && x.lane != WEFT_PLAN_SEVERAL && x.step < y.step;
+}
+
+weft_plan_time weft_plan_earlier(weft_plan_time x, weft_plan_time y)
+{
+    if (x.phase != y.phase) return x.phase < y.phase ? x : y;
+    if (x.lane != y.lane) return (weft_plan_time){x.phase, WEFT_PLAN_SEVERAL, 0};
+    return x.step < y.step ? x : y;
+}
+
+weft_plan_time weft_plan_later(weft_plan_time x, weft_plan_time y)
+{
+    if (x.phase != y.phase) return x.phase < y.phase ? y : x;
+    if (x.lane != y.lane) return (weft_plan_time){x.phase, WEFT_PLAN_SEVERAL, 0};
+    return x.step < y.step ? y : x;
+}
+
 static bool live_together(const weft_plan_item *x, const weft_plan_item *y)
 {
-    return x->first <= y->last && y->first <= x->last;
+    return !is_before(x->last, y->first) && !is_before(y->last, x->first);
 }
 
 static int64_t best_offset(const weft_plan_item *item, size_t count, weft_plan_item *const *placed)

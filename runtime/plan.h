@@ -1,17 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_PLAN_H
 #define WEFT_RUNTIME_PLAN_H
-/* The memory planner: places what lives for some steps into one arena, so that what lives at the same time does not
+/* The memory planner: places what lives for some time into one arena, so that what may live at the same time does not
  * overlap. */
 #include <weft/base.h>
 
 #define WEFT_PLAN_ALIGNMENT 64
+/* The lane of what happens in several. */
+#define WEFT_PLAN_SEVERAL UINT32_MAX
+
+/* When something happens: phases follow each other; within one its lanes run side by side, each step by step. */
+typedef struct weft_plan_time {
+    uint32_t phase, lane, step;
+} weft_plan_time;
 
 typedef struct weft_plan_item {
-    int64_t bytes;        /* 0 is fine, and takes no room */
-    uint32_t first, last; /* steps between which it lives, both included */
-    int64_t offset;       /* filled in; a multiple of WEFT_PLAN_ALIGNMENT */
+    int64_t bytes;              /* 0 is fine, and takes no room */
+    weft_plan_time first, last; /* times between which it lives, both included */
+    int64_t offset;             /* filled in; a multiple of WEFT_PLAN_ALIGNMENT */
 } weft_plan_item;
+
+/* The time from which on, or up to which, what happens at both times is over; of one phase and several lanes, all of
+ * that phase. */
+weft_plan_time weft_plan_earlier(weft_plan_time x, weft_plan_time y);
+weft_plan_time weft_plan_later(weft_plan_time x, weft_plan_time y);
 
 /* Fills the offsets of `items` and the size of the arena. WEFT_OUT_OF_RANGE when a size is negative or their sum
  * overflows. */

@@ -91,6 +91,11 @@ size_t weft_pool_size(const weft_pool *pool)
     return pool->size;
 }
 
+size_t weft_pool_width(const weft_pool *pool)
+{
+    return inside_region ? 1 : pool->size;
+}
+
 /* ---- regions ---- */
 
 /*

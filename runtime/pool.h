@@ -12,6 +12,8 @@ typedef void (*weft_pool_task)(void *context, int64_t begin, int64_t end);
 
 /* Most threads a pool may have. */
 #define WEFT_POOL_MAX_THREADS 1024
+/* About what a region costs beside its work. */
+#define WEFT_POOL_REGION_NS 2000.0
 
 /* A pool that uses `threads` threads, the caller's included; 0: as many as this process may run on. They start with the
  * first region that needs them. WEFT_OUT_OF_RANGE over WEFT_POOL_MAX_THREADS. */
@@ -19,6 +21,8 @@ weft_status *weft_pool_create(const weft_allocator *allocator, size_t threads, w
 /* No region may be running. */
 void weft_pool_destroy(weft_pool *pool);
 size_t weft_pool_size(const weft_pool *pool);
+/* How many of them a region of this thread can have: one inside of a region. */
+size_t weft_pool_width(const weft_pool *pool);
 
 /*
  * Calls `task` over disjoint ranges that cover [0, count), each of at least `grain` but for the last, and returns when

@@ -48,34 +48,37 @@ static void estimate_buffers(const weft_bound *bound, const weft_step *step, wef
     for (size_t i = 0; i < step->buffer_count; i++) record->bytes += buffer_bytes(bound, step, i, HUGE_VAL);
 }
 
-void weft_profile_step(const weft_frame *frame, size_t number, int64_t begin, int64_t end)
+void weft_profile_estimate(const weft_bound *bound, const weft_bound_step *bound_step, weft_profile_record *out_record)
 {
-    const weft_bound *bound = frame->bound;
-    const weft_bound_step *bound_step = &bound->steps[number];
-    weft_profile_record record = {.size = sizeof record,
-                                  .name = bound_step->step->name,
-                                  .step = number,
-                                  .depth = frame->depth,
-                                  .begin_ns = begin,
-                                  .end_ns = end};
+    *out_record = (weft_profile_record){.size = sizeof *out_record, .name = bound_step->step->name};
     switch (bound_step->step->kind) {
     case WEFT_STEP_KERNEL:
-        record.kind = WEFT_PROFILE_KERNEL;
-        estimate_kernel(bound, bound_step, &record);
+        out_record->kind = WEFT_PROFILE_KERNEL;
+        estimate_kernel(bound, bound_step, out_record);
         break;
     case WEFT_STEP_GEMM:
-        record.kind = WEFT_PROFILE_PRODUCT;
-        estimate_gemm(&bound_step->gemm, &record);
+        out_record->kind = WEFT_PROFILE_PRODUCT;
+        estimate_gemm(&bound_step->gemm, out_record);
         break;
     case WEFT_STEP_SORT:
-        record.kind = WEFT_PROFILE_SORT;
-        estimate_buffers(bound, bound_step->step, &record);
+        out_record->kind = WEFT_PROFILE_SORT;
+        estimate_buffers(bound, bound_step->step, out_record);
         break;
     case WEFT_STEP_HOST:
-        record.kind = WEFT_PROFILE_HOST;
-        estimate_buffers(bound, bound_step->step, &record);
+        out_record->kind = WEFT_PROFILE_HOST;
+        estimate_buffers(bound, bound_step->step, out_record);
         break;
-    case WEFT_STEP_REGION: record.kind = WEFT_PROFILE_REGION; break;
+    case WEFT_STEP_REGION: out_record->kind = WEFT_PROFILE_REGION; break;
     }
+}
+
+void weft_profile_step(const weft_frame *frame, size_t number, int64_t begin, int64_t end)
+{
+    weft_profile_record record;
+    weft_profile_estimate(frame->bound, &frame->bound->steps[number], &record);
+    record.step = number;
+    record.depth = frame->depth;
+    record.begin_ns = begin;
+    record.end_ns = end;
     frame->profile->record(frame->profile->self, &record);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/steps.h"
 #include <inttypes.h>
+#include "runtime/lanes.h"
 #include "runtime/profile.h"
 #include "runtime/region.h"
 
@@ -142,16 +143,101 @@ static bool copies_onto_itself(const weft_frame *frame, const weft_bound_step *b
     return bound_step->step->copies && buffers[0] == buffers[1];
 }
 
+static weft_status *run_number(weft_frame *frame, size_t number, const volatile bool *cancelled)
+{
+    const weft_bound *bound = frame->bound;
+    if (copies_onto_itself(frame, &bound->steps[number])) return NULL;
+    if (cancelled != NULL && *cancelled)
+        return weft_status_create(&bound->executor->allocator, WEFT_CANCELLED, "weft_executor_run",
+                                  "the run was cancelled before step %zu of %zu", number, bound->variant->step_count);
+    if (frame->profile == NULL) return run_step(frame, &bound->steps[number], cancelled);
+    return run_profiled(frame, number, cancelled);
+}
+
+/* ---- stages ---- */
+
+/* The first step that failed, in the order of their numbers; `step` is SIZE_MAX while none did. */
+typedef struct failure {
+    size_t step;
+    weft_status *status;
+} failure;
+
+struct stage_run {
+    weft_frame *frame;
+    const weft_stage *stage;
+    const volatile bool *cancelled;
+    size_t end; /* number of the step that failed before the stage */
+    pthread_mutex_t mutex;
+    failure failure;
+};
+
+static void keep_first(failure *kept, failure other)
+{
+    bool is_first = other.step < kept->step;
+    weft_status_destroy(is_first ? kept->status : other.status);
+    if (is_first) *kept = other;
+}
+
+/*
+ * Steps run in another order than that of their numbers. After one failed, those of lower numbers run still, which need
+ * nothing of it: so the one that is reported is the one that would have failed first.
+ */
+static void run_lane(weft_frame *frame, const weft_lane *lane, const volatile bool *cancelled, failure *failed)
+{
+    for (size_t i = 0; i < lane->count; i++) {
+        if (lane->steps[i] >= failed->step) continue;
+        weft_status *status = run_number(frame, lane->steps[i], cancelled);
+        if (status != NULL) keep_first(failed, (failure){lane->steps[i], status});
+    }
+}
+
+static void run_lanes(void *context, int64_t begin, int64_t end)
+{
+    struct stage_run *run = context;
+    for (int64_t i = begin; i < end; i++) {
+        failure failed = {.step = run->end};
+        run_lane(run->frame, &run->stage->lanes[i], run->cancelled, &failed);
+        if (failed.status == NULL) continue;
+        pthread_mutex_lock(&run->mutex);
+        keep_first(&run->failure, failed);
+        pthread_mutex_unlock(&run->mutex);
+    }
+}
+
+static void run_side_by_side(weft_frame *frame, const weft_stage *stage, const volatile bool *cancelled,
+                             failure *failed)
+{
+    struct stage_run run = {.frame = frame,
+                            .stage = stage,
+                            .cancelled = cancelled,
+                            .end = failed->step,
+                            .mutex = PTHREAD_MUTEX_INITIALIZER,
+                            .failure = *failed};
+    weft_pool_run(frame->bound->executor->pool, (int64_t)stage->lane_count, 1, run_lanes, &run);
+    pthread_mutex_destroy(&run.mutex);
+    *failed = run.failure;
+}
+
+/* Of a run that is profiled each step has all threads, and its time is its own. */
+static weft_status *run_stages(weft_frame *frame, const weft_stages *stages, const volatile bool *cancelled)
+{
+    failure failed = {.step = SIZE_MAX};
+    for (size_t i = 0; i < stages->count; i++) {
+        const weft_stage *stage = &stages->stages[i];
+        if (stage->lane_count > 1 && frame->profile == NULL) run_side_by_side(frame, stage, cancelled, &failed);
+        else
+            for (size_t lane = 0; lane < stage->lane_count; lane++)
+                run_lane(frame, &stage->lanes[lane], cancelled, &failed);
+    }
+    return failed.status;
+}
+
 weft_status *weft_steps_run(weft_frame *frame, size_t first, size_t count, const volatile bool *cancelled)
 {
     const weft_bound *bound = frame->bound;
-    for (size_t i = first; i < first + count; i += 1 + weft_step_nested(bound->steps[i].step)) {
-        if (copies_onto_itself(frame, &bound->steps[i])) continue;
-        if (cancelled != NULL && *cancelled)
-            return weft_status_create(&bound->executor->allocator, WEFT_CANCELLED, "weft_executor_run",
-                                      "the run was cancelled before step %zu of %zu", i, bound->variant->step_count);
-        if (frame->profile == NULL) WEFT_TRY(run_step(frame, &bound->steps[i], cancelled));
-        else WEFT_TRY(run_profiled(frame, i, cancelled));
-    }
+    if (count > 0 && bound->steps[first].stages != NULL)
+        return run_stages(frame, bound->steps[first].stages, cancelled);
+    for (size_t i = first; i < first + count; i += 1 + weft_step_nested(bound->steps[i].step))
+        WEFT_TRY(run_number(frame, i, cancelled));
     return NULL;
 }

@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include "test/support.h"
 
-enum { MOST_VALUES = 16 };
+enum { MOST_VALUES = 16, MOST_BUFFERS = 512, MOST_STEPS = 256 };
 
 /* ---- programs ---- */
 
@@ -157,8 +157,8 @@ static weft_status *fill_variant(const weft_fake *fake, const weft_build_request
 {
     const weft_program *program = request->program;
     WEFT_TRY(weft_formulas_copy(variant->allocator, &program->formulas, &variant->formulas));
-    variant->buffers = weft_arena_allocate(&variant->arena, 3 * MOST_VALUES * sizeof *variant->buffers);
-    variant->steps = weft_arena_allocate(&variant->arena, MOST_VALUES * sizeof *variant->steps);
+    variant->buffers = weft_arena_allocate(&variant->arena, MOST_BUFFERS * sizeof *variant->buffers);
+    variant->steps = weft_arena_allocate(&variant->arena, MOST_STEPS * sizeof *variant->steps);
     if (variant->buffers == NULL || variant->steps == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < program->input_count; i++)
         WEFT_TRY(add_array(variant, WEFT_PLACE_INPUT, i, &program->inputs[i], request->input_layouts[i]));

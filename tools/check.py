@@ -13,7 +13,7 @@ import time
 
 BUILD = pathlib.Path("build")
 LOGS = BUILD / "check"
-CONCURRENT = ["cache", "concurrent", "executor", "pool", "steps"]
+CONCURRENT = ["cache", "concurrent", "executor", "lanes", "pool", "steps"]
 FUZZ_SECONDS = 5
 FUZZ_FLAGS = "-fsanitize=fuzzer-no-link,address,undefined"
 # use_tls: LeakSanitizer of gcc 12 takes the TLS block of a library loaded later, if it begins 16 bytes into a page, for

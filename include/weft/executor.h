@@ -77,7 +77,7 @@ typedef struct weft_profile_record {
 } weft_profile_record;
 
 /* Called after each step that went well, on the thread that called weft_executor_run; steps that another one runs come
- * before it, as often as they ran. */
+ * before it, as often as they ran. Steps run one after another, also those that otherwise run side by side. */
 typedef struct weft_profile {
     void *self;
     void (*record)(void *self, const weft_profile_record *record);
@@ -98,7 +98,8 @@ typedef struct weft_run {
     weft_report *report;            /* filled in when not NULL */
     const weft_profile *profile;    /* told of each step when not NULL */
     /* Bytes that the arena may have: a run that needs more is OVER_LIMIT before it begins, with the report filled in; 0:
-     * any. New outputs, and runs that kernels of extensions start, do not count. */
+     * any. New outputs, and runs that kernels of extensions start, do not count. Steps run side by side as far as the
+     * limit allows; without one, as far as that needs a quarter and 1 MiB more than one step after another. */
     size_t memory_limit;
 } weft_run;
 
@@ -110,6 +111,9 @@ typedef struct weft_run {
  * updated in place if nothing reads the input after that; where none is given, it is an array in the memory of a
  * row-major input. On a DATA_ERROR or CANCELLED the contents of caller's outputs are unspecified; entries that were
  * NULL stay NULL on any error.
+ *
+ * Independent steps that are too small for all threads each (branches of a graph, folds) run side by side, each on one
+ * thread, where that saves time. Neither this nor the number of threads changes a bit of any result.
  *
  * Bad data that no output depends on may go unnoticed: code is only made for what is read. Of several errors one is
  * reported, the same for any number of threads and on every run. Runtime "ref" goes by op: the first that fails in the

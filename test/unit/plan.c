@@ -5,7 +5,7 @@
 
 static bool live_together(const weft_plan_item *x, const weft_plan_item *y)
 {
-    return x->first <= y->last && y->first <= x->last;
+    return x->first.phase <= y->last.phase && y->first.phase <= x->last.phase;
 }
 
 static void check_plan(size_t count, const weft_plan_item *items, int64_t total)
@@ -34,7 +34,7 @@ static void test_chain_reuses_the_dead(void **state)
     (void)state;
     weft_plan_item items[10];
     int64_t total;
-    for (uint32_t i = 0; i < 10; i++) items[i] = (weft_plan_item){.bytes = 1000, .first = i, .last = i + 1};
+    for (uint32_t i = 0; i < 10; i++) items[i] = (weft_plan_item){.bytes = 1000, .first = {i}, .last = {i + 1}};
     weft_test_ok(weft_plan_fill(NULL, 10, items, &total));
     check_plan(10, items, total);
     assert_int_equal(total, 2048);
@@ -43,11 +43,11 @@ static void test_chain_reuses_the_dead(void **state)
 static void test_smallest_gap_that_fits(void **state)
 {
     (void)state;
-    weft_plan_item items[] = {{.bytes = 640, .first = 0, .last = 1},
-                              {.bytes = 320, .first = 0, .last = 9},
-                              {.bytes = 256, .first = 0, .last = 1},
-                              {.bytes = 192, .first = 0, .last = 9},
-                              {.bytes = 130, .first = 2, .last = 9}};
+    weft_plan_item items[] = {{.bytes = 640, .first = {0}, .last = {1}},
+                              {.bytes = 320, .first = {0}, .last = {9}},
+                              {.bytes = 256, .first = {0}, .last = {1}},
+                              {.bytes = 192, .first = {0}, .last = {9}},
+                              {.bytes = 130, .first = {2}, .last = {9}}};
     int64_t total;
     weft_test_ok(weft_plan_fill(NULL, 5, items, &total));
     check_plan(5, items, total);
@@ -58,7 +58,7 @@ static void test_smallest_gap_that_fits(void **state)
 static void test_zero_sizes_take_no_room(void **state)
 {
     (void)state;
-    weft_plan_item items[] = {{.bytes = 0, .first = 0, .last = 3}, {.bytes = 1, .first = 1, .last = 1}};
+    weft_plan_item items[] = {{.bytes = 0, .first = {0}, .last = {3}}, {.bytes = 1, .first = {1}, .last = {1}}};
     int64_t total;
     weft_test_ok(weft_plan_fill(NULL, 2, items, &total));
     assert_int_equal(items[0].offset, 0);
@@ -86,7 +86,7 @@ static void test_random(void **state)
         for (size_t i = 0; i < 40; i++) {
             uint32_t first = (uint32_t)(rand() % 20);
             items[i] = (weft_plan_item){
-                .bytes = rand() % 5 == 0 ? 0 : rand() % 3000, .first = first, .last = first + (uint32_t)(rand() % 6)};
+                .bytes = rand() % 5 == 0 ? 0 : rand() % 3000, .first = {first}, .last = {first + (uint32_t)(rand() % 6)}};
             again[i] = items[i];
         }
         weft_test_ok(weft_plan_fill(NULL, 40, items, &total));
@@ -100,7 +100,7 @@ static void test_random(void **state)
 static weft_status *plan_with(const weft_allocator *allocator, void *context)
 {
     (void)context;
-    weft_plan_item items[] = {{.bytes = 10, .last = 1}, {.bytes = 20, .last = 1}};
+    weft_plan_item items[] = {{.bytes = 10, .last = {1}}, {.bytes = 20, .last = {1}}};
     int64_t total;
     return weft_plan_fill(allocator, 2, items, &total);
 }

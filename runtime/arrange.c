@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/arrange.h"
+#include <string.h>
+#include "runtime/lanes.h"
+#include "runtime/memory.h"
+#include "runtime/plan.h"
+
+/* Lanes for each thread at first, so that one that is late has others do its part. */
+enum { LANES_PER_THREAD = 4 };
+
+/* When a step begins, and when all that belongs to it has ended. */
+typedef struct step_time {
+    weft_plan_time begin, end;
+} step_time;
+
+typedef struct arrangement {
+    weft_bound *bound;
+    size_t item_count;
+    weft_plan_item *items; /* of each buffer, of which only temporaries take room; then of each step's scratch */
+    step_time *times;      /* of each step */
+    uint32_t phase;        /* under way */
+    weft_arena scratch;
+} arrangement;
+
+/* ---- when ---- */
+
+static void time_sequence(arrangement *a, size_t first, size_t count);
+
+/* A step that has all threads: phases of its own. */
+static void time_step(arrangement *a, size_t number)
+{
+    const weft_step *step = a->bound->steps[number].step;
+    a->times[number].begin = (weft_plan_time){.phase = a->phase++};
+    if (step->kind == WEFT_STEP_REGION) {
+        time_sequence(a, number + 1, step->region.parts[0]);
+        time_sequence(a, number + 1 + step->region.parts[0], step->region.parts[1]);
+    }
+    a->times[number].end = (weft_plan_time){.phase = a->phase++};
+}
+
+/* A step in a lane and those that belong to it, in order: `*at` is the time of the next. */
+static void time_in_lane(arrangement *a, size_t number, weft_plan_time *at)
+{
+    size_t end = number + 1 + weft_step_nested(a->bound->steps[number].step);
+    a->times[number].begin = *at;
+    at->step++;
+    for (size_t i = number + 1; i < end; i += 1 + weft_step_nested(a->bound->steps[i].step)) time_in_lane(a, i, at);
+    a->times[number].end = *at;
+    at->step++;
+}
+
+static void time_stage(arrangement *a, const weft_stage *stage)
+{
+    for (size_t lane = 0; lane < stage->lane_count; lane++) {
+        weft_plan_time at = {.phase = a->phase, .lane = (uint32_t)lane};
+        for (size_t i = 0; i < stage->lanes[lane].count; i++) {
+            if (stage->lane_count == 1) time_step(a, stage->lanes[lane].steps[i]);
+            else time_in_lane(a, stage->lanes[lane].steps[i], &at);
+        }
+    }
+    a->phase++;
+}
+
+static void time_sequence(arrangement *a, size_t first, size_t count)
+{
+    const weft_bound *bound = a->bound;
+    const weft_stages *stages = count > 0 ? bound->steps[first].stages : NULL;
+    for (size_t i = 0; stages != NULL && i < stages->count; i++) time_stage(a, &stages->stages[i]);
+    for (size_t i = first; stages == NULL && i < first + count; i += 1 + weft_step_nested(bound->steps[i].step))
+        time_step(a, i);
+}
+
+/* ---- what lives when ---- */
+
+/* What a region step names lives as long as the steps that belong to it run, however often. */
+static void cover(weft_plan_item *item, const step_time *time, bool *known)
+{
+    item->first = *known ? weft_plan_earlier(item->first, time->begin) : time->begin;
+    item->last = *known ? weft_plan_later(item->last, time->end) : time->end;
+    *known = true;
+}
+
+static void fill_items(arrangement *a, bool *known)
+{
+    const weft_bound *bound = a->bound;
+    const weft_variant *variant = bound->variant;
+    memset(known, 0, variant->buffer_count * sizeof *known);
+    for (size_t s = 0; s < variant->step_count; s++) {
+        const weft_step *step = &variant->steps[s];
+        for (size_t i = 0; i < step->buffer_count; i++)
+            cover(&a->items[step->buffers[i]], &a->times[s], &known[step->buffers[i]]);
+        a->items[variant->buffer_count + s] = (weft_plan_item){
+            .bytes = bound->steps[s].scratch_bytes, .first = a->times[s].begin, .last = a->times[s].end};
+    }
+    for (size_t i = 0; i < variant->buffer_count; i++) {
+        bool takes_room = known[i] && variant->buffers[i].place == WEFT_PLACE_TEMPORARY;
+        a->items[i].bytes = takes_room ? bound->values[variant->buffers[i].bytes] : 0;
+    }
+}
+
+/* Offsets for the stages as they are. */
+static weft_status *place(arrangement *a, int64_t *out_bytes)
+{
+    bool *known = weft_arena_allocate(&a->scratch, a->bound->variant->buffer_count + 1);
+    if (known == NULL) return weft_status_out_of_memory();
+    a->phase = 0;
+    time_sequence(a, 0, a->bound->variant->step_count);
+    fill_items(a, known);
+    return weft_plan_fill(&a->bound->executor->allocator, a->item_count, a->items, out_bytes);
+}
+
+/* ---- stages ---- */
+
+static int64_t most_bytes(int64_t alone, size_t limit)
+{
+    int64_t most;
+    if (limit > INT64_MAX) limit = INT64_MAX;
+    if (limit != 0) return (int64_t)limit > alone ? (int64_t)limit : alone;
+    return __builtin_add_overflow(alone, alone / 4 + WEFT_ARRANGE_ROOM, &most) ? INT64_MAX : most;
+}
+
+/* Fewer lanes first; then steps stay nearer to their order. */
+static bool tighten(weft_lanes_limits *limits, size_t threads)
+{
+    if (limits->lanes > threads) {
+        limits->lanes = limits->lanes / 2 > threads ? limits->lanes / 2 : threads;
+        return true;
+    }
+    limits->window /= 4;
+    return limits->window > threads;
+}
+
+/* The widest stages whose memory is within `limit`; `alone`: bytes without any. */
+static weft_status *fill_stages(arrangement *a, size_t limit, int64_t alone)
+{
+    weft_bound *bound = a->bound;
+    size_t threads = weft_pool_size(bound->executor->pool);
+    weft_lanes_limits limits = {LANES_PER_THREAD * threads, bound->variant->step_count};
+    int64_t most = most_bytes(alone, limit);
+    bool found;
+    WEFT_TRY(weft_lanes_fill(bound, limits, &found));
+    if (!found) return NULL;
+    while (found) {
+        WEFT_TRY(place(a, &bound->arena_bytes));
+        if (bound->arena_bytes <= most) return NULL;
+        found = tighten(&limits, threads);
+        if (found) WEFT_TRY(weft_lanes_fill(bound, limits, &found));
+    }
+    for (size_t i = 0; i < bound->variant->step_count; i++) bound->steps[i].stages = NULL;
+    return place(a, &bound->arena_bytes);
+}
+
+/* ---- all ---- */
+
+static weft_status *arrange(arrangement *a, size_t limit)
+{
+    weft_bound *bound = a->bound;
+    const weft_variant *variant = bound->variant;
+    a->item_count = variant->buffer_count + variant->step_count;
+    a->items = weft_arena_allocate(&a->scratch, (a->item_count + 1) * sizeof *a->items);
+    a->times = weft_arena_allocate(&a->scratch, (variant->step_count + 1) * sizeof *a->times);
+    bound->offsets = weft_arena_allocate(&bound->arena, (variant->buffer_count + 1) * sizeof *bound->offsets);
+    if (a->items == NULL || a->times == NULL || bound->offsets == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(place(a, &bound->arena_bytes));
+    if (weft_pool_size(bound->executor->pool) > 1) WEFT_TRY(fill_stages(a, limit, bound->arena_bytes));
+    for (size_t i = 0; i < variant->buffer_count; i++) bound->offsets[i] = a->items[i].offset;
+    for (size_t s = 0; s < variant->step_count; s++)
+        bound->steps[s].scratch_offset = a->items[variant->buffer_count + s].offset;
+    return NULL;
+}
+
+static weft_status *check_sizes(const weft_bound *bound)
+{
+    const weft_variant *variant = bound->variant;
+    for (size_t i = 0; i < variant->buffer_count; i++)
+        if (variant->buffers[i].place == WEFT_PLACE_TEMPORARY)
+            WEFT_TRY(weft_formulas_check(&variant->formulas, bound->values, &variant->buffers[i].bytes, 1));
+    return NULL;
+}
+
+weft_status *weft_bound_arrange(weft_bound *bound, size_t limit)
+{
+    arrangement a = {.bound = bound};
+    WEFT_TRY(check_sizes(bound));
+    weft_arena_init(&a.scratch, &bound->executor->allocator);
+    weft_status *status = arrange(&a, limit);
+    weft_arena_finish(&a.scratch);
+    return status;
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/lanes.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/depend.h"
+#include "runtime/estimate.h"
+#include "runtime/memory.h"
+
+/*
+ * A stage is found by growing components over the steps that are left, in order. A step that needs steps of one
+ * component joins it; one that needs several joins them into one as long as that stays under a cap, else it waits for a
+ * later stage, and with it all that needs it. Of a tree that leaves subtrees of about equal time. The components are
+ * dealt to lanes, the longest first. Several caps are tried; the stage that saves most is taken, if it saves enough.
+ * Where none does, the steps up to the next one that several need, or that uses all threads well by itself, are left to
+ * run in sequence, and the search goes on behind it. What waited is searched again.
+ *
+ * Only time hangs on all this: any order that respects what steps need computes the same.
+ */
+
+enum {
+    WAITS = UINT32_MAX, /* instead of a component */
+    CAPS = 5,           /* that are tried */
+    CAP_FACTOR = 4,     /* between one and the next */
+    VISITS = 24         /* of each step, on average, before the search ends */
+};
+
+/* In ns: least work for a lane; what a stage saves at least, also as a part of what its steps take in sequence. */
+static const double LEAST_LANE = 10000, LEAST_SAVED = 4000, LEAST_SHARE = 0.15;
+/* Of a step that uses all threads so well, compared with the best there could be, nothing is gained in a lane. */
+static const double WELL = 1.2;
+
+typedef struct component {
+    double time;
+    uint32_t root, lane, size, next;
+} component;
+
+typedef struct finder {
+    weft_bound *bound;
+    weft_lanes_limits limits;
+    weft_arena scratch;
+    const uint32_t *memories;
+    bool found;
+} finder;
+
+typedef struct node {
+    weft_estimate estimate;
+    double time;     /* of the component of which it is the root */
+    uint32_t parent; /* in the component, or WAITS */
+    uint32_t seen;   /* of a root: the place that saw it last */
+    uint32_t index;  /* of a root: of the component */
+    uint32_t uses;   /* by later places */
+    bool narrow;     /* may gain in a lane */
+    bool done;       /* has run before what is looked at */
+} node;
+
+/* The search in one sequence. */
+typedef struct search {
+    weft_lanes_limits limits;
+    size_t threads;
+    weft_depend depend;
+    node *nodes;
+    uint32_t *left; /* places that are in no stage yet, in order */
+    size_t left_count;
+    size_t visits; /* still allowed */
+    component *components;
+    size_t component_count;
+    double *loads; /* of lanes; of threads */
+    uint32_t *order;
+    weft_lane *lanes;
+    weft_stage *stages;
+    size_t order_count, lane_count, stage_count;
+} search;
+
+/* ---- components ---- */
+
+static uint32_t root_of(const search *s, uint32_t number)
+{
+    node *nodes = s->nodes;
+    while (nodes[number].parent != number) number = nodes[number].parent = nodes[nodes[number].parent].parent;
+    return number;
+}
+
+/* Whether the place has to wait: for one that waits, or because it would make too large a component. */
+static bool has_to_wait(const search *s, uint32_t place, double cap)
+{
+    double time = s->nodes[place].estimate.alone;
+    size_t joined = 0;
+    if (!s->nodes[place].narrow) return true;
+    for (uint32_t i = s->depend.first[place]; i < s->depend.first[place + 1]; i++) {
+        uint32_t needed = s->depend.before[i];
+        if (s->nodes[needed].done) continue;
+        if (s->nodes[needed].parent == WAITS) return true;
+        uint32_t root = root_of(s, needed);
+        if (s->nodes[root].seen == place) continue;
+        s->nodes[root].seen = place;
+        time += s->nodes[root].time;
+        joined++;
+    }
+    return joined > 1 && time > cap;
+}
+
+static void join(search *s, uint32_t place, double cap)
+{
+    if (has_to_wait(s, place, cap)) {
+        s->nodes[place].parent = WAITS;
+        return;
+    }
+    s->nodes[place].parent = s->nodes[place].seen = place;
+    s->nodes[place].time = s->nodes[place].estimate.alone;
+    for (uint32_t i = s->depend.first[place]; i < s->depend.first[place + 1]; i++) {
+        uint32_t needed = s->depend.before[i];
+        uint32_t root = s->nodes[needed].done ? place : root_of(s, needed);
+        if (root == place) continue;
+        s->nodes[root].parent = place;
+        s->nodes[place].time += s->nodes[root].time;
+    }
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    const component *x = a, *y = b;
+    if (x->time != y->time) return x->time > y->time ? -1 : 1;
+    return x->root < y->root ? -1 : x->root > y->root;
+}
+
+/* Components of the places left[from .. to-1], the longest first; what their steps take in sequence. */
+static double grow(search *s, size_t from, size_t to, double cap)
+{
+    double together = 0;
+    s->component_count = 0;
+    s->visits -= to - from < s->visits ? to - from : s->visits;
+    for (size_t i = from; i < to; i++) join(s, s->left[i], cap);
+    for (size_t i = from; i < to; i++) {
+        uint32_t place = s->left[i];
+        if (s->nodes[place].parent == WAITS) continue;
+        together += s->nodes[place].estimate.together;
+        if (s->nodes[place].parent == place)
+            s->components[s->component_count++] = (component){.time = s->nodes[place].time, .root = place};
+    }
+    qsort(s->components, s->component_count, sizeof *s->components, compare_times);
+    return together;
+}
+
+/* ---- lanes ---- */
+
+static size_t least_of(const double *loads, size_t count)
+{
+    size_t least = 0;
+    for (size_t i = 1; i < count; i++)
+        if (loads[i] < loads[least]) least = i;
+    return least;
+}
+
+/* Gives each component a lane; how long all lanes take on the threads there are, INFINITY where there are no two. */
+static double deal(search *s)
+{
+    double total = 0, longest = 0;
+    double *loads = s->loads, *threads = s->loads + s->limits.lanes;
+    for (size_t i = 0; i < s->component_count; i++) total += s->components[i].time;
+    size_t lanes = s->component_count < s->limits.lanes ? s->component_count : s->limits.lanes;
+    while (lanes > 1 && total < LEAST_LANE * (double)lanes) lanes--;
+    if (lanes < 2) return HUGE_VAL;
+    memset(s->loads, 0, (s->limits.lanes + s->threads) * sizeof *s->loads);
+    for (size_t i = 0; i < s->component_count; i++) {
+        s->components[i].lane = (uint32_t)least_of(loads, lanes);
+        loads[s->components[i].lane] += s->components[i].time;
+    }
+    for (size_t lane = 0; lane < lanes; lane++) {
+        double *thread = &threads[least_of(threads, s->threads)];
+        *thread += loads[lane];
+        if (*thread > longest) longest = *thread;
+    }
+    return longest + WEFT_POOL_REGION_NS;
+}
+
+/* The cap that saves most in a stage from left[from] on; false where none saves enough. */
+static bool find_cap(search *s, size_t from, size_t to, double *out_cap)
+{
+    double most = 0, cap = 0;
+    for (size_t i = from; i < to; i++) cap += s->nodes[s->left[i]].estimate.alone;
+    cap /= (double)s->threads;
+    for (int i = 0; i < CAPS; i++, cap /= CAP_FACTOR) {
+        if (i == CAPS - 1 || cap < LEAST_LANE) cap = 0;
+        double together = grow(s, from, to, cap), saved = together - deal(s);
+        if (saved >= LEAST_SAVED && saved >= LEAST_SHARE * together && saved > most) {
+            most = saved;
+            *out_cap = cap;
+        }
+        if (cap == 0) break;
+    }
+    return most > 0;
+}
+
+/* ---- stages ---- */
+
+static int compare_lanes(const void *a, const void *b)
+{
+    const component *x = a, *y = b;
+    if (x->lane != y->lane) return x->lane < y->lane ? -1 : 1;
+    return x->root < y->root ? -1 : x->root > y->root;
+}
+
+static void end_lane(search *s, weft_stage *stage, size_t first)
+{
+    s->lanes[s->lane_count++] = (weft_lane){s->order_count - first, s->order + first};
+    stage->lane_count++;
+}
+
+static void take(search *s, uint32_t place)
+{
+    s->order[s->order_count++] = s->depend.steps[place];
+    s->nodes[place].done = true;
+}
+
+static void drop_done(search *s)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->left_count; i++)
+        if (!s->nodes[s->left[i]].done) s->left[count++] = s->left[i];
+    s->left_count = count;
+}
+
+static void add_sequence(search *s, size_t count)
+{
+    weft_stage *stage = &s->stages[s->stage_count];
+    size_t first = s->order_count;
+    if (count == 0) return;
+    *stage = (weft_stage){.lanes = s->lanes + s->lane_count};
+    for (size_t i = 0; i < count; i++) take(s, s->left[i]);
+    end_lane(s, stage, first);
+    s->stage_count++;
+}
+
+/* Steps lie by lane, in it by component, in that in order. */
+static void sort_places(search *s, size_t from, size_t to)
+{
+    uint32_t next = 0;
+    qsort(s->components, s->component_count, sizeof *s->components, compare_lanes);
+    for (size_t i = 0; i < s->component_count; i++) s->nodes[s->components[i].root].index = (uint32_t)i;
+    for (size_t i = from; i < to; i++)
+        if (s->nodes[s->left[i]].parent != WAITS) s->components[s->nodes[root_of(s, s->left[i])].index].size++;
+    for (size_t i = 0; i < s->component_count; i++) {
+        s->components[i].next = next;
+        next += s->components[i].size;
+    }
+    uint32_t *order = s->order + s->order_count;
+    for (size_t i = from; i < to; i++)
+        if (s->nodes[s->left[i]].parent != WAITS)
+            order[s->components[s->nodes[root_of(s, s->left[i])].index].next++] = s->left[i];
+}
+
+static void add_lanes(search *s, size_t from, size_t to)
+{
+    weft_stage *stage = &s->stages[s->stage_count++];
+    *stage = (weft_stage){.lanes = s->lanes + s->lane_count};
+    sort_places(s, from, to);
+    for (size_t i = 0; i < s->component_count;) {
+        uint32_t lane = s->components[i].lane;
+        size_t first = s->order_count, end = first;
+        for (; i < s->component_count && s->components[i].lane == lane; i++) end += s->components[i].size;
+        while (s->order_count < end) take(s, s->order[s->order_count]);
+        end_lane(s, stage, first);
+    }
+}
+
+static size_t window_end(const search *s, size_t from)
+{
+    return s->left_count - from < s->limits.window ? s->left_count : from + s->limits.window;
+}
+
+/* Leaves out the steps up to the first one that several need, or that is not for lanes: they run before what follows. */
+static size_t next_start(search *s, size_t from)
+{
+    bool last = false;
+    for (; from < s->left_count && !last; from++) {
+        node *first = &s->nodes[s->left[from]];
+        last = !first->narrow || first->uses > 1;
+        first->done = true;
+    }
+    return from;
+}
+
+static void cut(search *s)
+{
+    while (s->left_count > 0) {
+        size_t from = 0;
+        double cap = 0;
+        bool found = false;
+        while (from < s->left_count && s->visits > 0) {
+            found = find_cap(s, from, window_end(s, from), &cap);
+            if (found) break;
+            from = next_start(s, from);
+        }
+        size_t end = window_end(s, from);
+        add_sequence(s, found ? from : s->left_count);
+        if (found) {
+            grow(s, from, end, cap);
+            deal(s);
+            add_lanes(s, from, end);
+        }
+        drop_done(s);
+    }
+}
+
+/* ---- sequences ---- */
+
+static void *take_array(finder *f, size_t count, size_t size)
+{
+    void *array = weft_arena_allocate(&f->scratch, (count + 1) * size);
+    return array == NULL ? NULL : memset(array, 0, (count + 1) * size);
+}
+
+static weft_status *search_init(finder *f, search *s, size_t first, size_t count)
+{
+    if (f->memories == NULL) f->memories = weft_depend_memories(f->bound, &f->scratch);
+    if (f->memories == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(weft_depend_fill(f->bound, f->memories, first, count, &f->scratch, &s->depend));
+    size_t places = s->depend.count;
+    s->limits = f->limits;
+    s->threads = weft_pool_size(f->bound->executor->pool);
+    s->visits = VISITS * places;
+    s->left_count = places;
+    s->nodes = take_array(f, places, sizeof *s->nodes);
+    s->left = take_array(f, places, sizeof *s->left);
+    s->components = take_array(f, places, sizeof *s->components);
+    s->loads = take_array(f, s->limits.lanes + s->threads, sizeof *s->loads);
+    s->order = take_array(f, places, sizeof *s->order);
+    s->lanes = take_array(f, places, sizeof *s->lanes);
+    s->stages = take_array(f, places, sizeof *s->stages);
+    bool fine = s->nodes != NULL && s->left != NULL && s->components != NULL && s->loads != NULL;
+    return fine && s->order != NULL && s->lanes != NULL && s->stages != NULL ? NULL : weft_status_out_of_memory();
+}
+
+static void fill_places(const finder *f, search *s)
+{
+    const weft_depend *depend = &s->depend;
+    for (uint32_t i = 0; i < depend->count; i++) {
+        weft_estimate estimate = weft_estimate_step(f->bound, depend->steps[i]);
+        bool narrow = estimate.known && estimate.together * (double)s->threads >= WELL * estimate.alone;
+        s->nodes[i] = (node){.estimate = estimate, .narrow = narrow};
+        s->left[i] = i;
+        for (uint32_t j = depend->first[i]; j < depend->first[i + 1]; j++) s->nodes[depend->before[j]].uses++;
+    }
+}
+
+/* The stages found, in the memory of the binding. */
+static weft_status *keep(finder *f, search *s, size_t first)
+{
+    weft_arena *arena = &f->bound->arena;
+    uint32_t *order = weft_arena_copy(arena, s->order, s->order_count * sizeof *order);
+    weft_lane *lanes = weft_arena_copy(arena, s->lanes, s->lane_count * sizeof *lanes);
+    weft_stage *stages = weft_arena_copy(arena, s->stages, s->stage_count * sizeof *stages);
+    weft_stages *kept = weft_arena_allocate(arena, sizeof *kept);
+    if (order == NULL || lanes == NULL || stages == NULL || kept == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < s->lane_count; i++) lanes[i].steps = order + (s->lanes[i].steps - s->order);
+    for (size_t i = 0; i < s->stage_count; i++) stages[i].lanes = lanes + (s->stages[i].lanes - s->lanes);
+    *kept = (weft_stages){s->stage_count, stages};
+    f->bound->steps[first].stages = kept;
+    f->found = true;
+    return NULL;
+}
+
+static weft_status *fill_sequence(finder *f, size_t first, size_t count);
+
+static weft_status *fill_parts(finder *f, size_t number)
+{
+    const weft_step *step = f->bound->steps[number].step;
+    if (step->kind != WEFT_STEP_REGION) return NULL;
+    WEFT_TRY(fill_sequence(f, number + 1, step->region.parts[0]));
+    return fill_sequence(f, number + 1 + step->region.parts[0], step->region.parts[1]);
+}
+
+/* Less than two lanes of work, or than two steps. */
+static bool is_small(const weft_bound *bound, size_t first, size_t count)
+{
+    double time = 0;
+    size_t steps = 0;
+    for (size_t i = first; i < first + count; i += 1 + weft_step_nested(bound->steps[i].step)) {
+        weft_estimate estimate = weft_estimate_step(bound, i);
+        if (estimate.known) time += estimate.alone;
+        steps++;
+    }
+    return steps < 2 || time < 2 * LEAST_LANE;
+}
+
+/* Of what is in lanes itself no part has lanes. */
+static weft_status *fill_sequence(finder *f, size_t first, size_t count)
+{
+    search s = {.left_count = 0};
+    if (!is_small(f->bound, first, count)) {
+        WEFT_TRY(search_init(f, &s, first, count));
+        fill_places(f, &s);
+        cut(&s);
+    }
+    if (s.stage_count > 1 || (s.stage_count == 1 && s.stages[0].lane_count > 1)) WEFT_TRY(keep(f, &s, first));
+    else s.stage_count = 0;
+    for (size_t i = first; s.stage_count == 0 && i < first + count; i += 1 + weft_step_nested(f->bound->steps[i].step))
+        WEFT_TRY(fill_parts(f, i));
+    for (size_t i = 0; i < s.stage_count; i++)
+        for (size_t j = 0; s.stages[i].lane_count == 1 && j < s.stages[i].lanes->count; j++)
+            WEFT_TRY(fill_parts(f, s.stages[i].lanes->steps[j]));
+    return NULL;
+}
+
+weft_status *weft_lanes_fill(weft_bound *bound, weft_lanes_limits limits, bool *out_found)
+{
+    finder f = {.bound = bound, .limits = limits};
+    size_t count = bound->variant->step_count;
+    weft_arena_init(&f.scratch, &bound->executor->allocator);
+    for (size_t i = 0; i < count; i++) bound->steps[i].stages = NULL;
+    weft_status *status = weft_pool_size(bound->executor->pool) > 1 ? fill_sequence(&f, 0, count) : NULL;
+    weft_arena_finish(&f.scratch);
+    *out_found = f.found;
+    return status;
+}
