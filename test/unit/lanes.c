@@ -395,7 +395,7 @@ static void test_random_programs(void **state)
             size_t bytes = run_and_compare(threads, (weft_run){0});
             assert_true(bytes <= least + least / 4 + (1 << 20));
         }
-        assert_true(run_and_compare(3, (weft_run){.memory_limit = 1}) <= least);
+        assert_true(run_and_compare(3, (weft_run){.memory_limit = least}) <= least);
         assert_true(run_and_compare(3, (weft_run){.memory_limit = least + 4096}) <= least + 4096);
     }
 }
@@ -481,7 +481,7 @@ static void test_memory_limit(void **state)
     for (size_t limit = least; limit < most; limit += 1024)
         assert_true(run_and_compare(2, (weft_run){.memory_limit = limit}) <= limit);
     assert_int_equal(run_and_compare(2, (weft_run){.memory_limit = most}), most);
-    assert_int_equal(run_and_compare(2, (weft_run){.memory_limit = 1}), least);
+    assert_int_equal(run_and_compare(2, (weft_run){.memory_limit = least}), least);
 }
 
 /* Of several errors that of the step that comes first, whoever is faster. */
