@@ -85,7 +85,8 @@ static void add_access(tiling *t, weft_inst *inst, weft_expr *index, weft_dtype 
     a->known = read_strides(t, a);
 }
 
-/* The ranges as axes, and all stores and loads; false where an extent is no number. */
+/* The ranges as axes, and all stores and loads; false where an extent is no number, where data decide what is stored
+ * to, or where a vector may report an error: along its lanes positions have to grow. */
 static bool fill_tiling(tiling *t)
 {
     weft_kernel *kernel = t->kernel;
@@ -101,10 +102,12 @@ static bool fill_tiling(tiling *t)
     }
     for (uint32_t i = 0; i < t->store_count; i++) {
         weft_store *store = &kernel->stages[0].stores[i];
+        if (store->moved) return false;
         add_access(t, NULL, &store->index, kernel->buffers[store->buffer].dtype);
     }
     for (uint32_t i = 0; i < kernel->inst_count; i++) {
         weft_inst *inst = &kernel->insts[i];
+        if (inst->position != WEFT_EXPR_NONE) return false;
         if (inst->op == WEFT_SCALAR_load && inst->arg_count == 0) add_access(t, inst, &inst->index, inst->dtype);
     }
     return t->store_count > 0 && t->accesses[0].known;
@@ -213,6 +216,7 @@ static int64_t smooth_lanes(const tiling *t, const access *a)
 static bool jumps(const tiling *t, const access *a)
 {
     if (!a->known || a->inst->predicate_count != 0 || smooth_lanes(t, a) >= t->width) return false;
+    if (t->kernel->buffers[a->inst->buffer].written) return false;
     int64_t elements = 1;
     for (uint32_t i = 0; i < t->axis_count; i++) elements *= a->strides[i] == 0 ? 1 : t->axes[i].extent;
     if (elements * a->size <= LOCAL_BYTES) return false;
