@@ -773,6 +773,9 @@ static weft_status *trace_once(const weft_allocator *allocator, void *context)
                           *(bool *)context, &nested);
     weft_status *status = weft_compile(graph, WEFT_TENSORS(x), NULL, &program);
     if (status == NULL) weft_program_release(program);
+    weft_einsum_plan *made = NULL;
+    if (status == NULL) status = weft_einsum_plan_create_tensor(allocator, x, &made);
+    weft_einsum_plan_destroy(made);
     weft_graph_destroy(graph);
     return status;
 }
