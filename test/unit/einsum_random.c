@@ -27,6 +27,7 @@ typedef struct expression {
 } expression;
 
 static bool on_llvm;
+static size_t within, refused; /* calls with a limit of memory that was kept, or was not */
 static uint64_t random_state = 88172645463325252u;
 
 static unsigned draw(unsigned count)
@@ -167,6 +168,7 @@ static void fill_sliced(const expression *e, weft_einsum_options *options, int64
 static void fill_order(size_t count, weft_einsum_options *options, int64_t *path)
 {
     *options = (weft_einsum_options){.order = (weft_einsum_order)draw(3)};
+    if (options->order == WEFT_EINSUM_AUTO && draw(3) == 0) options->memory_limit = (size_t)64 << draw(10);
     if (options->order != WEFT_EINSUM_PATH) return;
     for (size_t k = 0; k + 1 < count; k++) {
         unsigned left = (unsigned)(count - k), a = draw(left), b = draw(left - 1);
@@ -199,6 +201,12 @@ static void run(weft_executor *executor, const expression *e)
         weft_test_einsum call = {
             .text = e->text, .count = e->count, .operands = operands, .options = &options, .way = way};
         weft_status *status = weft_test_einsum_run(executor, &call, &result);
+        if (options.memory_limit > 0 && weft_status_code(status) == WEFT_OVER_LIMIT) {
+            weft_status_destroy(status);
+            refused++;
+            continue;
+        }
+        within += options.memory_limit > 0;
         if (status != NULL) print_error("%s\n", e->text);
         weft_test_ok(status);
         check(e, result);
@@ -217,6 +225,7 @@ static void agree_with_the_loop(void **state)
         for (size_t k = 0; k < e.count; k++) weft_array_release(e.operands[k].array);
     }
     weft_executor_destroy(executor);
+    assert_true(within > 4 * refused);
 }
 
 int main(int argc, char **argv)
