@@ -90,6 +90,9 @@ size_t weft_builder_step_count(const variant_builder *builder);
 /* Whether the step reads the buffer, or one behind step `number` does. */
 bool weft_builder_step_reads(const variant_builder *builder, const planned_step *step, uint32_t buffer);
 bool weft_builder_read_after(const variant_builder *builder, uint32_t number, uint32_t buffer);
+/* Whether two buffers of the same shape can be one: a single step reads `read`, each element right before it writes
+ * that of `written`. */
+bool weft_builder_can_share(const variant_builder *builder, uint32_t read, uint32_t written);
 void weft_builder_drop_step(variant_builder *builder, uint32_t number);
 /* Leaves out copies of what can be computed in the place that it is copied to. */
 void weft_builder_drop_copies(variant_builder *builder);

@@ -93,6 +93,36 @@ static bool find_copy(const variant_builder *body, const weft_carried *carried, 
     return false;
 }
 
+/* How often operands of nodes and outputs are the value. */
+static size_t count_uses(const variant_builder *builder, weft_value value)
+{
+    size_t count = 0;
+    for (uint32_t n = value.node + 1; n < builder->graph->node_count; n++) {
+        const weft_node *reader = weft_graph_node(builder->graph, n);
+        bool dead = builder->partition->roles[n] == WEFT_ROLE_DEAD;
+        for (uint32_t i = 0; !dead && i < reader->input_count; i++)
+            count += reader->inputs[i].node == value.node && reader->inputs[i].output == value.output;
+    }
+    const weft_compiled *compiled = builder->compiled;
+    for (size_t i = 0; i < compiled->output_count; i++)
+        count += compiled->outputs[i].node == value.node && compiled->outputs[i].output == value.output;
+    return count;
+}
+
+/* What a loop changes in place and nothing else reads is computed where the loop changes it. */
+static void start_in_place(region_plan *plan, uint32_t i)
+{
+    variant_builder *builder = plan->builder;
+    weft_carried *carried = &plan->carried[i];
+    weft_value value = plan->node->inputs[i];
+    weft_role role = builder->partition->roles[value.node];
+    if (role <= WEFT_ROLE_LEAF || role == WEFT_ROLE_REGION || count_uses(builder, value) > 1) return;
+    uint32_t memory = weft_builder_memory(builder, value);
+    if (builder->buffers[memory] != carried->initial) return;
+    if (builder->variant->buffers[carried->result].place == WEFT_PLACE_ALIAS) return;
+    builder->buffers[memory] = plan->operand_buffers[i] = carried->initial = carried->result;
+}
+
 /* Decides which carried values are changed in place, and gives the others a second buffer. */
 static weft_status *make_spares(region_plan *plan, variant_builder *body)
 {
@@ -100,10 +130,12 @@ static weft_status *make_spares(region_plan *plan, variant_builder *body)
     for (uint32_t i = 0; i < plan->carried_count; i++) {
         weft_carried *carried = &plan->carried[i];
         uint32_t copy;
-        carried->in_place = find_copy(body, carried, &copy);
+        bool copied = find_copy(body, carried, &copy);
+        carried->in_place = copied || weft_builder_can_share(body, carried->current, carried->next);
         carried->spare = carried->result;
+        if (copied) weft_builder_drop_step(body, copy);
         if (carried->in_place) {
-            weft_builder_drop_step(body, copy);
+            start_in_place(plan, i);
         } else {
             const weft_type *type = &plan->node->types[i];
             WEFT_TRY(weft_builder_buffer(plan->builder, type, WEFT_PLACE_TEMPORARY, &carried->spare));

@@ -3,6 +3,7 @@
 #include <string.h>
 
 /*
+ * A value that a loop carries and that one step reads and writes, element by element, is written where it is read.
  * A value that is another one but for some elements (a scatter, a dynamic update slice) is planned as a copy and an
  * update of the copy. Where nobody reads the other one after that the copy is left out: the other one is computed in
  * the memory of the update to begin with. An input's memory is the caller's: there the run time leaves the copy out if
@@ -31,6 +32,51 @@ bool weft_builder_read_after(const variant_builder *builder, uint32_t number, ui
     for (uint32_t s = number + 1; s < builder->step_count; s++)
         if (weft_builder_step_reads(builder, &builder->steps[s], buffer)) return true;
     return false;
+}
+
+/* Whether `kernel` has one store, to buffer `written`, and reads `read` only where it then stores: each element is read
+ * before it is written, and no other point reads it. */
+static bool reads_where_it_writes(const weft_kernel *kernel, uint32_t read, uint32_t written)
+{
+    const weft_store *store = NULL;
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        const weft_stage *stage = &kernel->stages[s];
+        if (stage->store_count > 1 || (stage->store_count == 1 && store != NULL)) return false;
+        if (stage->store_count == 1) store = stage->stores;
+    }
+    if (store == NULL || store->buffer != written || store->moved) return false;
+    for (uint32_t i = 0; i < kernel->inst_count; i++) {
+        const weft_inst *inst = &kernel->insts[i];
+        if (inst->op != WEFT_SCALAR_load || inst->buffer != read) continue;
+        if (inst->index != store->index || inst->arg_count > 0) return false;
+    }
+    return true;
+}
+
+/* The number of `buffer` among those of the kernel of `step`; UINT32_MAX where it is none or several of them. */
+static uint32_t number_in_kernel(const variant_builder *builder, const planned_step *step, uint32_t buffer)
+{
+    uint32_t found = UINT32_MAX, count = 0;
+    for (uint32_t i = 0; i < weft_kernel_argument_count(step->lowered.kernel); i++) {
+        if (builder->buffers[step->lowered.memories[i]] != buffer) continue;
+        found = i;
+        count++;
+    }
+    return count == 1 ? found : UINT32_MAX;
+}
+
+bool weft_builder_can_share(const variant_builder *builder, uint32_t read, uint32_t written)
+{
+    const planned_step *reader = NULL;
+    for (uint32_t s = 0; s < builder->step_count; s++) {
+        const planned_step *step = &builder->steps[s];
+        if (!weft_builder_step_reads(builder, step, read)) continue;
+        if (reader != NULL || step->kind != WEFT_STEP_KERNEL) return false;
+        reader = step;
+    }
+    if (reader == NULL) return false;
+    uint32_t from = number_in_kernel(builder, reader, read), to = number_in_kernel(builder, reader, written);
+    return from != UINT32_MAX && to != UINT32_MAX && reads_where_it_writes(reader->lowered.kernel, from, to);
 }
 
 void weft_builder_drop_step(variant_builder *builder, uint32_t number)

@@ -14,10 +14,11 @@ static bool has_sliced(const einsum_slices *s, einsum_labels labels)
     return false;
 }
 
-/* The first value that all operands inside went into. */
+/* The first value that all operands inside went into and that has no sliced label, else the result of all. */
 static size_t find_last(const einsum_slices *s, uint32_t *counts)
 {
     size_t count = s->problem->operand_count, all = 0;
+    if (count > 1 && has_sliced(s, s->problem->output)) return 2 * count - 2;
     for (size_t v = 0; v < count; v++) all += counts[v] = s->inside[v];
     for (size_t k = 0; k + 1 < count; k++) {
         counts[count + k] = counts[s->pairs[k].a] + counts[s->pairs[k].b];
@@ -241,7 +242,9 @@ static weft_tensor accumulate(const turn *t, weft_tensor sum)
     if (w.axes.count == 0) return einsum_value_add(sum, added);
     weft_tensor part = read_window(sum, &w);
     weft_tensors starts = {w.axes.count, w.starts};
-    added = einsum_value_add(part, weft_reshape(added, weft_tensor_shape(part)));
+    added = weft_reshape(added, weft_tensor_shape(part));
+    /* Where every sliced label is left each turn has a place of its own. */
+    if (w.axes.count < t->slices->sliced.count) added = einsum_value_add(part, added);
     return weft_dynamic_update_slice(sum, added, starts, einsum_axes_list(&w.axes));
 }
 

@@ -10,6 +10,7 @@ enum { ROWS = 1000, WIDTH = 16, COUNT = ROWS * WIDTH, MOST = 3 };
 typedef struct tally {
     size_t steps;
     double bytes;
+    size_t peak_bytes;
 } tally;
 
 static void record(void *self, const weft_profile_record *record)
@@ -62,7 +63,8 @@ static void fill_inputs(bench *b)
 static tally run(bench *b, const char *runtime, bool donated)
 {
     const bool flags[3] = {donated, false, false};
-    tally t = {0, 0};
+    tally t = {0};
+    weft_report report;
     weft_profile profile = {.self = &t, .record = record};
     weft_test_ok(weft_executor_run(b->executor, b->program,
                                    &(weft_run){.runtime = runtime,
@@ -71,7 +73,9 @@ static tally run(bench *b, const char *runtime, bool donated)
                                                .output_count = b->output_count,
                                                .outputs = b->outputs,
                                                .donated = flags,
+                                               .report = &report,
                                                .profile = &profile}));
+    t.peak_bytes = report.peak_bytes;
     return t;
 }
 
@@ -104,7 +108,7 @@ static tally check(bench *b, bool keeps_memory)
     memcpy(expected, b->outputs, sizeof expected);
     memset(b->outputs, 0, sizeof b->outputs);
     drop_arrays(b);
-    tally t = {0, 0};
+    tally t = {0};
     for (int way = 0; way < 3; way++) {
         fill_inputs(b);
         weft_array *before = NULL;
@@ -320,6 +324,66 @@ static void a_donated_input_may_be_carried(void **state)
     close_bench(&b);
 }
 
+static void add_row(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const bench *b = context;
+    weft_tensor scale = weft_cast(turn, WEFT_F32);
+    out_next[0] = weft_add(carried[0], weft_mul(weft_neg(carried[0]), weft_mul(b->row, scale)));
+}
+
+/* Nothing is as large as what is carried: neither the first value nor what turns make. */
+static void sums_are_added_where_they_are(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b);
+    weft_tensor first = weft_mul(b.x, weft_cast(b.at, WEFT_F32));
+    compile(&b, WEFT_TENSORS(weft_fold(weft_extent_of(7), WEFT_TENSORS(first), add_row, &b, NULL)));
+    tally t = check(&b, false);
+    assert_true(t.peak_bytes < COUNT * sizeof(float) / 2);
+    close_bench(&b);
+}
+
+static void add_reversed(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)context;
+    (void)turn;
+    out_next[0] = weft_add(carried[0], weft_flip(carried[0], WEFT_INTS(0)));
+}
+
+static void add_total(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)context;
+    (void)turn;
+    out_next[0] = weft_add(carried[0], weft_reduce_max(carried[0], WEFT_INTS(0), true));
+}
+
+static void take_turns(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)context;
+    (void)turn;
+    out_next[0] = weft_add(carried[0], carried[1]);
+    out_next[1] = weft_sub(carried[0], carried[1]);
+}
+
+/* What is read elsewhere, or once more, is not written over; nor is a first value that is an output too. */
+static void what_is_still_read_stays(void **state)
+{
+    (void)state;
+    bench b;
+    weft_tensor results[2];
+    open_bench(&b);
+    weft_tensor first = weft_mul(b.x, weft_cast(b.at, WEFT_F32));
+    weft_fold(weft_extent_of(3), WEFT_TENSORS(first, b.x), take_turns, &b, results);
+    weft_tensor sum = weft_fold(weft_extent_of(3), WEFT_TENSORS(first), add_row, &b, NULL);
+    compile(&b,
+            WEFT_TENSORS(
+                weft_fold(weft_extent_of(5), WEFT_TENSORS(weft_add(sum, results[0])), add_reversed, NULL, NULL),
+                weft_fold(weft_extent_of(2), WEFT_TENSORS(weft_sub(sum, results[1])), add_total, NULL, NULL), first));
+    check(&b, false);
+    close_bench(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +397,8 @@ int main(void)
         cmocka_unit_test(strided_arrays_are_updated_in_place),
         cmocka_unit_test(loops_update_in_place),
         cmocka_unit_test(a_donated_input_may_be_carried),
+        cmocka_unit_test(sums_are_added_where_they_are),
+        cmocka_unit_test(what_is_still_read_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
