@@ -164,13 +164,6 @@ static weft_status *keep_labels(finding *f, const einsum_simple *simple, const u
     return NULL;
 }
 
-/* log2 of the elements that may live at once, the result included. */
-static double most_elements(const finding *f, const einsum_core *core)
-{
-    double limit = log2((double)f->planner->limit) - log2((double)weft_dtype_size(f->dtype));
-    return einsum_log2_add(limit, einsum_core_size(core, core->output));
-}
-
 /* Slices what was found, which may become another order for that. */
 static weft_status *slice(finding *f)
 {
@@ -182,8 +175,9 @@ static weft_status *slice(finding *f)
     einsum_sliced sliced = {.labels = einsum_arena_allocate(f->arena, core->words, sizeof *sliced.labels)};
     if (pairs == NULL || sliced.labels == NULL) return weft_status_out_of_memory();
     einsum_slicing options = {.log2_size = INFINITY,
-                              .log2_peak = most_elements(f, core),
+                              .log2_peak = log2((double)f->planner->limit) - log2((double)weft_dtype_size(f->dtype)),
                               .moves = einsum_moves_of((double)f->search.moves * (1 - searching)),
+                              .threads = f->search.threads,
                               .random = einsum_random_start(f->search.seed, 0),
                               .stop = {f->search.cancelled, f->search.deadline}};
     einsum_simplify_part(f->problem, &plain, f->out_pairs, pairs);

@@ -17,6 +17,7 @@ typedef struct problem {
 static const problem problems[] = {
     {"abcd,cdef,efgh,aghi->bi", {12, 12, 12, 12, 12, 12, 12, 12, 12}},
     {"ab,bc,cd,de,ef,fg,ga->", {64, 48, 80, 64, 48, 80, 64}},
+    {"bij,bjk,bkl->bil", {['b' - 'a'] = 64, ['i' - 'a'] = 24, 32, 40, 24}}, /* only what the output has helps */
     {"axy,bxz,cyz,aw,bw,cw->abc", {8, 12, 10, ['w' - 'a'] = 16, 16, 16, 16}},
     {"ab,bc,xy,yz->acxz", {20, 30, 20, ['x' - 'a'] = 8, 9, 10}}, /* two parts */
 };
@@ -150,7 +151,7 @@ static void keep_limits(void **state)
 {
     const weft_dtype dtypes[] = {WEFT_F32, WEFT_F64, WEFT_C64};
     (void)state;
-    for (size_t i = on_llvm ? 0 : 2; i < PROBLEMS; i++) {
+    for (size_t i = on_llvm ? 0 : 3; i < PROBLEMS; i++) {
         weft_test_allocator_init(&counter, WEFT_TEST_NEVER);
         weft_executor *executor = executor_create();
         size_t kept = lower_limit(executor, &problems[i], dtypes[i % 3]);

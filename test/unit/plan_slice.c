@@ -117,6 +117,9 @@ static void find_inside(simulation *s)
 {
     uint32_t leaves = s->net->core.leaf_count;
     uint64_t all = 0;
+    bool open = false; /* to the end: a label of the output is sliced */
+    for (uint32_t label = 0; label < s->net->core.label_count; label++)
+        open = open || (has(s->sliced, label) && has(s->net->output, label));
     for (uint32_t leaf = 0; leaf < leaves; leaf++) {
         s->below[leaf] = UINT64_C(1) << leaf;
         for (uint32_t label = 0; label < s->net->core.label_count; label++)
@@ -127,7 +130,8 @@ static void find_inside(simulation *s)
         einsum_pair pair = s->pairs[k];
         s->below[leaves + k] = s->below[pair.a] | s->below[pair.b];
         s->inside[leaves + k] = s->last == 0 && (s->inside[pair.a] || s->inside[pair.b]);
-        if (s->last == 0 && all != 0 && (s->below[leaves + k] & all) == all) s->last = leaves + k;
+        bool over = open ? k + 2 == leaves : (s->below[leaves + k] & all) == all;
+        if (s->last == 0 && all != 0 && over) s->last = leaves + k;
     }
 }
 

@@ -29,18 +29,19 @@ static bool has_sliced(const einsum_loop *loop, uint32_t leaf)
     return false;
 }
 
-/* The lowest node with all of them; of a leaf what it goes into. */
+/* The lowest node with all of them. */
 static uint32_t find_last(const einsum_loop *loop)
 {
     const einsum_tree *tree = &loop->tree;
     uint32_t node = tree->node_count - 1, all = loop->counts[node];
     if (all == 0 || tree->leaf_count < 2) return 0;
-    for (;;) {
+    while (loop->log2_whole == 0) {
         const uint32_t *children = tree->nodes[node].children;
         uint32_t below = children[loop->counts[children[0]] < all];
         if (below < tree->leaf_count || loop->counts[below] < all) return node;
         node = below;
     }
+    return node;
 }
 
 void einsum_loop_trace(einsum_loop *loop)
@@ -52,33 +53,23 @@ void einsum_loop_trace(einsum_loop *loop)
         const uint32_t *children = tree->nodes[tree->order[i]].children;
         loop->counts[tree->order[i]] = loop->counts[children[0]] + loop->counts[children[1]];
     }
-    loop->last = find_last(loop);
     loop->log2_whole = 0;
     for (uint32_t w = 0; w < tree->core->words; w++)
         for (uint64_t bits = loop->sliced[w] & tree->core->output[w]; bits != 0; bits &= bits - 1)
             loop->log2_whole += tree->core->extents[64 * w + (uint32_t)__builtin_ctzll(bits)];
+    loop->last = find_last(loop);
 }
 
 /* ---- costs ---- */
 
-/* The work of a node, the price of it, with the labels that it really has. */
-static double step_cost(const einsum_loop *loop, uint32_t node)
+static double step_cost(const einsum_tree *tree, uint32_t node)
 {
-    const einsum_tree *tree = &loop->tree;
     const einsum_measure *m = &tree->measures[node];
-    double work = m->work, price = m->price, result = m->volume;
-    if (node != loop->last && einsum_loop_is_whole(loop, node)) {
-        const uint32_t *children = tree->nodes[node].children;
-        work *= exp2(loop->log2_whole);
-        result = einsum_loop_volume(loop, node);
-        price = einsum_tariff_price(&tree->tariff, einsum_loop_volume(loop, children[0]),
-                                    einsum_loop_volume(loop, children[1]), result, work);
-    }
     switch (tree->tariff.objective) {
-    case WEFT_EINSUM_SIZE: return work;
-    case WEFT_EINSUM_WRITE: return result;
-    case WEFT_EINSUM_TIME: return price + exp2(tree->score->machine.log2_overhead - tree->shift);
-    default: return price;
+    case WEFT_EINSUM_SIZE: return m->work;
+    case WEFT_EINSUM_WRITE: return m->volume;
+    case WEFT_EINSUM_TIME: return m->price + exp2(tree->score->machine.log2_overhead - tree->shift);
+    default: return m->price;
     }
 }
 
@@ -88,7 +79,7 @@ einsum_turns einsum_loop_measure(const einsum_loop *loop)
     einsum_turns turns = {.log2_size = -INFINITY};
     double outside = 0;
     for (uint32_t node = tree->leaf_count; node < tree->node_count; node++) {
-        *(einsum_loop_holds(loop, node) ? &turns.slice : &outside) += step_cost(loop, node);
+        *(einsum_loop_holds(loop, node) ? &turns.slice : &outside) += step_cost(tree, node);
         turns.log2_size = fmax(turns.log2_size, einsum_loop_size(loop, node));
     }
     if (loop->last == 0) turns.slice = outside, outside = 0;
@@ -139,7 +130,7 @@ double einsum_loop_peak(einsum_loop *loop)
     einsum_tree_list(tree);
     for (uint32_t i = tree->leaf_count - 1; i-- > 0;) {
         uint32_t node = tree->order[i];
-        if (node == loop->last || !einsum_loop_is_whole(loop, node))
+        if (!einsum_loop_follows(loop, node))
             arrange_node(loop, node, node == loop->last ? tree->measures[node].volume : einsum_loop_stored(loop, node));
     }
     if (loop->last > 0) {

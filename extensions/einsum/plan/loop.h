@@ -2,10 +2,10 @@
 #ifndef EINSUM_PLAN_LOOP_H
 #define EINSUM_PLAN_LOOP_H
 /*
- * A tree some of whose labels are sliced: what is under the lowest node that all leaves with such a label are under is
- * one turn of a loop, where a leaf with such a label is under it; other subtrees there are computed before the first
- * turn and kept for all. Each turn adds its part to the result of that node, the last one of the loop, which has all
- * its labels. So have the results above it.
+ * A tree some of whose labels are sliced: what is under the lowest node that all leaves with such a label are under, or
+ * under the root if the output has such a label, is one turn of a loop, where a leaf with such a label is under it;
+ * other subtrees there are computed before the first turn and kept for all. Each turn adds its part to the result of
+ * that node, the last one of the loop, which has all its labels.
  */
 #include "tree.h"
 
@@ -16,7 +16,7 @@ typedef struct einsum_loop {
     /* Since einsum_loop_trace: */
     uint32_t *counts;  /* by node: leaves under it that have a sliced label */
     uint32_t last;     /* the node that the loop makes; 0: there is no loop */
-    double log2_whole; /* by how much the results from there on are larger than the tree has them */
+    double log2_whole; /* by how much its result is larger than the tree has it */
 } einsum_loop;
 
 /* Plain numbers are 2^-shift of what they stand for. */
@@ -41,35 +41,29 @@ void einsum_loop_trace(einsum_loop *loop);
 
 /* What follows needs einsum_loop_trace. */
 
+/* The node is made after the loop. */
+static inline bool einsum_loop_follows(const einsum_loop *loop, uint32_t node)
+{
+    return loop->last > 0 && loop->last + 1 < loop->tree.node_count && node != loop->last &&
+           loop->counts[node] == loop->counts[loop->last];
+}
+
 /* The node is made in each turn. */
 static inline bool einsum_loop_holds(const einsum_loop *loop, uint32_t node)
 {
-    return node == loop->last ? node > 0 : loop->counts[node] > 0 && loop->counts[node] < loop->counts[loop->last];
-}
-
-/* The result of the node is of its full size: the loop makes it, or it comes after. */
-static inline bool einsum_loop_is_whole(const einsum_loop *loop, uint32_t node)
-{
-    return loop->last > 0 && node >= loop->tree.leaf_count && loop->counts[node] == loop->counts[loop->last];
-}
-
-/* Elements of a result. */
-static inline double einsum_loop_volume(const einsum_loop *loop, uint32_t node)
-{
-    double volume = loop->tree.measures[node].volume;
-    return einsum_loop_is_whole(loop, node) ? volume * exp2(loop->log2_whole) : volume;
-}
-
-/* The same in memory: none of leaves, and of the result of all. */
-static inline double einsum_loop_stored(const einsum_loop *loop, uint32_t node)
-{
-    return node < loop->tree.leaf_count || node + 1 == loop->tree.node_count ? 0 : einsum_loop_volume(loop, node);
+    return loop->counts[node] > 0 && !einsum_loop_follows(loop, node);
 }
 
 /* log2 of the elements of a result. */
 static inline double einsum_loop_size(const einsum_loop *loop, uint32_t node)
 {
-    return loop->tree.measures[node].size + (einsum_loop_is_whole(loop, node) ? loop->log2_whole : 0);
+    return loop->tree.measures[node].size + (node == loop->last ? loop->log2_whole : 0);
+}
+
+/* Elements of a result in memory: none of leaves, and of the result of all. */
+static inline double einsum_loop_stored(const einsum_loop *loop, uint32_t node)
+{
+    return node < loop->tree.leaf_count || node + 1 == loop->tree.node_count ? 0 : loop->tree.measures[node].volume;
 }
 
 einsum_turns einsum_loop_measure(const einsum_loop *loop);

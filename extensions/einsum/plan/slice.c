@@ -137,24 +137,7 @@ static double fill_excess(slicing *s, const uint64_t *set)
     return sum;
 }
 
-static bool is_under(const einsum_tree *tree, uint32_t node, uint32_t above)
-{
-    while (node != above && node != tree->node_count - 1) node = tree->nodes[node].parent;
-    return node == above;
-}
-
-/* Slicing the label makes the result of a node smaller: the node is to be below the last of the loop. */
-static bool helps(const slicing *s, uint32_t node, uint32_t label)
-{
-    const einsum_loop *loop = &s->loop;
-    const einsum_core *core = loop->tree.core;
-    if (loop->counts[node] < loop->counts[loop->tree.node_count - 1] || !has_label(core->output, label)) return true;
-    for (uint32_t leaf = 0; leaf < core->leaf_count; leaf++)
-        if (has_label(einsum_core_legs(core, leaf), label) && !is_under(&loop->tree, leaf, node)) return true;
-    return false;
-}
-
-/* By more or less chance; UINT32_MAX: none helps. */
+/* By more or less chance; UINT32_MAX: there is none. */
 static uint32_t choose_label(slicing *s, uint32_t node)
 {
     const einsum_tree *tree = &s->loop.tree;
@@ -168,7 +151,7 @@ static uint32_t choose_label(slicing *s, uint32_t node)
             double growth = log2(fmax(extent - (extent - 1) * s->gains[at] / sum, 1)) / tree->weights[at];
             double missed = over > 0 ? 1 - s->excess[at] / over : 0;
             double score = (growth + importance * missed + least_score) * (1 + einsum_random_unit(&s->random));
-            if (score < best_score && helps(s, node, s->labels[at])) best = s->labels[at], best_score = score;
+            if (score < best_score) best = s->labels[at], best_score = score;
         }
     return best;
 }
