@@ -104,6 +104,7 @@ weft_status *weft_bench_contraction_compile(weft_bench_contraction *c, void *con
     c->facts.program_ns = weft_bench_now() - begin;
     WEFT_TRY(run(c, &report));
     c->facts.compile_ns = report.compile_ns;
+    c->facts.first_ns = report.run_ns;
     c->facts.peak_bytes = report.peak_bytes;
     c->facts.steps = report.steps;
     return NULL;

@@ -18,6 +18,7 @@ typedef struct weft_bench_contraction_facts {
     int64_t plan_ns;
     int64_t program_ns; /* tracing and passes */
     int64_t compile_ns; /* scheduling, code generation, loading */
+    int64_t first_ns;   /* the first run */
     uint64_t peak_bytes, steps;
     double predicted_seconds;
 } weft_bench_contraction_facts;

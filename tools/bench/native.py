@@ -76,6 +76,7 @@ class ContractionFacts(Structure):
         ("plan_ns", c_int64),
         ("program_ns", c_int64),
         ("compile_ns", c_int64),
+        ("first_ns", c_int64),
         ("peak_bytes", c_uint64),
         ("steps", c_uint64),
         ("predicted_seconds", c_double),
