@@ -124,8 +124,8 @@ static weft_status *add_extents(weft_call_key *key, const weft_call *call)
 }
 
 /*
- * serial, runtime, specialize, layouts | shapes, explicit extents | strides, limit. The middle part decides the values of all
- * symbols, so it belongs to the variant when that is specialised.
+ * serial, runtime, specialize, layouts | shapes, explicit extents | strides, limit. The middle part decides the values
+ * of all symbols, so it belongs to the variant when that is specialised.
  */
 static weft_status *fill_key(weft_call_key *key, const weft_call *call)
 {

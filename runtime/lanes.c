@@ -26,7 +26,7 @@ enum {
 };
 
 /* In ns: least work for a lane; what a stage saves at least, also as a part of what its steps take in sequence. */
-static const double LEAST_LANE = 10000, LEAST_SAVED = 4000, LEAST_SHARE = 0.15;
+static const double LEAST_LANE = 20000, LEAST_SAVED = 10000, LEAST_SHARE = 0.15;
 /* Of a step that uses all threads so well, compared with the best there could be, nothing is gained in a lane. */
 static const double WELL = 1.2;
 
@@ -269,7 +269,7 @@ static size_t window_end(const search *s, size_t from)
     return s->left_count - from < s->limits.window ? s->left_count : from + s->limits.window;
 }
 
-/* Leaves out the steps up to the first one that several need, or that is not for lanes: they run before what follows. */
+/* Leaves out the steps up to the first one that several need, or that is not for lanes: they run before the others. */
 static size_t next_start(search *s, size_t from)
 {
     bool last = false;
