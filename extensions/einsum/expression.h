@@ -34,6 +34,7 @@ typedef struct einsum_expression {
     einsum_problem problem;   /* extents of one, repeats and private labels taken out */
     einsum_pair *pairs;
     einsum_labels sliced; /* labels that steps are done for one by one: see slices.h */
+    double most_elements; /* of intermediates that may live at once; 0: any number */
 } einsum_expression;
 
 /* `allocator` may be NULL. Finish works however far the steps below, to be taken in this order, got. */

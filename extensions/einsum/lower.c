@@ -9,6 +9,7 @@
 #include "lower.h"
 #include "layout.h"
 #include "slices.h"
+#include <math.h>
 #include <string.h>
 
 typedef struct lowering {
@@ -122,7 +123,8 @@ static weft_status *contract(lowering *l)
                                 .forms = l->forms,
                                 .results = l->walk.values,
                                 .extents = x->extents,
-                                .sliced = x->sliced};
+                                .sliced = x->sliced,
+                                .most_elements = x->most_elements > 0 ? x->most_elements : INFINITY};
     WEFT_TRY(einsum_slices_init(&l->slices));
     for (size_t k = 0; k < steps; k++) WEFT_TRY(take_step(l, k));
     return NULL;

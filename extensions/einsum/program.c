@@ -163,6 +163,7 @@ static weft_status *trace(compilation *c, weft_tensor *out_result)
     WEFT_TRY(trace_inputs(c, inputs, shapes));
     WEFT_TRY(c->call->read(c->call, &c->x, shapes, &policy));
     policy.planner.limit = c->call->room;
+    c->x.most_elements = (double)c->call->room / (double)weft_dtype_size(c->call->dtype);
     WEFT_TRY(find_order(c->state, c->call, c->key, &c->x, &policy));
     return einsum_lower(&c->x, inputs, out_result);
 }

@@ -2,8 +2,11 @@
 #define WEFT_NO_PLACES
 #include "slices.h"
 #include "layout.h"
+#include <math.h>
 #include <string.h>
 #include <weft/weft.h>
+
+enum { MOST_PARTS = 8 };
 
 /* ---- what is inside ---- */
 
@@ -149,6 +152,7 @@ typedef struct turn {
     const einsum_slices *slices;
     einsum_value *values; /* by value: those from outside, whole, and what this turn computes */
     weft_tensor *places;  /* by sliced label: i64 of rank 0 */
+    int64_t first;        /* number of the loop's first turn */
     weft_status *status;
 } turn;
 
@@ -156,6 +160,7 @@ typedef struct turn {
 static void fill_places(turn *t, weft_tensor index)
 {
     weft_graph *graph = index.graph;
+    if (t->first > 0) index = weft_add(index, weft_constant(graph, WEFT_I64, (weft_ints){0, NULL}, &t->first));
     for (size_t i = t->slices->sliced.count; i-- > 0;) {
         int64_t extent = 1;
         weft_extent_is_static(t->slices->extents[t->slices->sliced.items[i]], &extent);
@@ -273,6 +278,46 @@ static weft_status *count_turns(const einsum_slices *s, int64_t *out_turns)
     return NULL;
 }
 
+/* Multiplications of a step in one turn. */
+static double count_products(const einsum_slices *s, size_t value)
+{
+    einsum_pair pair = s->pairs[value - s->problem->operand_count];
+    einsum_labels a = s->results[pair.a], b = s->results[pair.b];
+    double work = count_elements(s, pair.a, true);
+    for (size_t i = 0; i < b.count; i++)
+        if (!has_label(a, b.items[i]) && !has_label(s->sliced, b.items[i]))
+            work *= exp2(s->problem->log2_extents[b.items[i]]);
+    return work;
+}
+
+/*
+ * How many loops share the turns, each with an accumulator, so that they run side by side. One where steps are large
+ * enough to be cut themselves, where there is little to do, or where memory does not allow more. It depends on nothing
+ * but extents and the limit, as the order of the sum does.
+ */
+static int64_t count_parts(const einsum_slices *s, int64_t turns)
+{
+    static const double small = 0x1p15, much = 0x1p20; /* elements of results; multiplications */
+    size_t operands = s->problem->operand_count;
+    double work = 0, live = count_elements(s, s->last, false);
+    for (size_t v = operands; v <= s->last; v++) {
+        if (!s->inside[v]) continue;
+        live += count_elements(s, v, true);
+        work += count_products(s, v);
+    }
+    if (live > small || work * (double)turns < much) return 1;
+    int64_t parts = MOST_PARTS;
+    while (parts > 1 && (turns < 2 * parts || (double)parts * live > s->most_elements)) parts /= 2;
+    return parts;
+}
+
+/* The sum over turns from `first` on, before `end`. */
+static weft_tensor sum_turns(turn *t, weft_tensor zeros, int64_t first, int64_t end)
+{
+    t->first = first;
+    return weft_fold(weft_extent_of(end - first), (weft_tensors){1, &zeros}, body, t, NULL);
+}
+
 weft_status *einsum_slices_trace(const einsum_slices *slices, const einsum_value *values, weft_tensor *out_tensor)
 {
     int64_t turns;
@@ -288,7 +333,11 @@ weft_status *einsum_slices_trace(const einsum_slices *slices, const einsum_value
     weft_dtype dtype = weft_tensor_dtype(operand);
     weft_shape shape = einsum_labels_shape(slices->results[slices->last], slices->extents, extents);
     weft_tensor zeros = weft_zeros(operand.graph, sum_dtype(dtype), shape);
-    weft_tensor sum = weft_fold(weft_extent_of(turns), (weft_tensors){1, &zeros}, body, &t, NULL);
+    int64_t parts = count_parts(slices, turns);
+    weft_tensor sum = sum_turns(&t, zeros, 0, turns / parts);
+    for (int64_t i = 1; i < parts && t.status == NULL; i++)
+        sum = einsum_value_add(
+            sum, sum_turns(&t, zeros, turns / parts * i, i + 1 < parts ? turns / parts * (i + 1) : turns));
     *out_tensor = weft_cast(sum, dtype);
     return t.status;
 }

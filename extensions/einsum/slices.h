@@ -3,7 +3,7 @@
 #define EINSUM_SLICES_H
 /*
  * Slicing: steps that depend on certain labels are done for one element of these at a time, in a loop with one
- * accumulator, so that no intermediate has them. The loop ends with the first step that all operands with a sliced
+ * accumulator, or in several such loops, so that no intermediate has them. The loop ends with the first step that all operands with a sliced
  * label went into, with the last one if the output has such a label; what depends on none of them is computed before.
  */
 #include "plan.h"
@@ -17,6 +17,7 @@ typedef struct einsum_slices {
     const einsum_labels *results;    /* by value: its labels, the sliced ones included */
     const weft_extent *extents;      /* by label; those of sliced labels are numbers */
     einsum_labels sliced;            /* none: there is no loop */
+    double most_elements;            /* of intermediates, where turns are traced; INFINITY: any number */
     bool *inside;                    /* by value: it depends on a sliced label */
     size_t last;                     /* the value that the loop computes */
 } einsum_slices;
