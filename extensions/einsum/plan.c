@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * AUTO. Up to eight operands get their best order. Of more, the first greedy order says how long contracting would
- * take, and so, unless the caller does, how long it is worth to look for a better one. Where that suffices for the best
- * order of all that is connected, it is found; else there is a search, on a network that is simplified further. Under
- * a limit of memory, most of the budget is left for slicing.
+ * AUTO. Up to eight operands get their best order. Of more, the best order of all that is connected is found where that
+ * is easy; else there is a search, on a network that is simplified further. Unless the caller says how long, searches
+ * grow until they took as long as it is worth by the order that they found. Under a limit of memory, most of the budget
+ * is left for slicing.
  */
 #include "plan.h"
 #include "plan/search.h"
@@ -44,16 +44,22 @@ typedef struct finding {
     einsum_labels *out_sliced;
 } finding;
 
-static weft_status *simplify(finding *f, einsum_depth depth)
+static weft_status *reserve_pairs(finding *f)
 {
-    f->depth = depth;
-    WEFT_TRY(einsum_simplify_run(f->arena, f->problem, depth, &f->simple));
     f->core_pairs = einsum_arena_allocate(f->arena, f->simple.core_count, sizeof(einsum_pair *));
     if (f->core_pairs == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < f->simple.core_count; i++) {
         f->core_pairs[i] = einsum_arena_allocate(f->arena, f->simple.cores[i].leaf_count, sizeof **f->core_pairs);
         if (f->core_pairs[i] == NULL) return weft_status_out_of_memory();
     }
+    return NULL;
+}
+
+static weft_status *simplify(finding *f, einsum_depth depth)
+{
+    f->depth = depth;
+    WEFT_TRY(einsum_simplify_run(f->arena, f->problem, depth, &f->simple));
+    WEFT_TRY(reserve_pairs(f));
     f->search.score = f->score;
     f->search.score.log2_slowness += f->simple.log2_common;
     f->search.score.log2_bytes += f->simple.log2_common;
@@ -68,29 +74,51 @@ static weft_status *join(finding *f)
 
 /* ---- the budget ---- */
 
-/* log2 of the seconds that greedy orders of the cores take. */
-static weft_status *run_greedy(finding *f, double *out_seconds)
+/* What the orders of the cores cost together. */
+static weft_status *add_up(const finding *f, einsum_score score, double *out_cost)
 {
-    einsum_score time = f->time;
-    time.log2_slowness += f->simple.log2_common;
-    time.log2_bytes += f->simple.log2_common;
-    *out_seconds = -INFINITY;
+    score.log2_slowness += f->simple.log2_common;
+    score.log2_bytes += f->simple.log2_common;
+    *out_cost = -INFINITY;
     for (size_t i = 0; i < f->simple.core_count; i++) {
         einsum_cost cost;
-        const einsum_core *core = &f->simple.cores[i];
-        WEFT_TRY(einsum_greedy_run(f->arena->allocator, core, &(einsum_greedy){.log2_factor = 0}, f->core_pairs[i]));
-        WEFT_TRY(einsum_core_cost(f->arena, core, &time, f->core_pairs[i], &cost));
-        *out_seconds = einsum_log2_add(*out_seconds, cost.major);
+        WEFT_TRY(einsum_core_cost(f->arena, &f->simple.cores[i], &score, f->core_pairs[i], &cost));
+        if (score.objective == WEFT_EINSUM_SIZE) *out_cost = fmax(*out_cost, cost.major);
+        else *out_cost = einsum_log2_add(*out_cost, cost.major);
     }
     return NULL;
+}
+
+static weft_status *run_greedy(finding *f)
+{
+    for (size_t i = 0; i < f->simple.core_count; i++)
+        WEFT_TRY(einsum_greedy_run(f->arena->allocator, &f->simple.cores[i], &(einsum_greedy){.log2_factor = 0},
+                                   f->core_pairs[i]));
+    return NULL;
+}
+
+static bool is_told_how_long(const finding *f)
+{
+    return f->planner->budget > 0 || f->planner->moves > 0;
+}
+
+/* Moves that are always worth it. */
+static double least_moves(const finding *f)
+{
+    return fmin((double)f->problem->operand_count, MOST_STEPS) * STEP_MOVES;
+}
+
+/* Moves that are worth it where contracting takes so long. */
+static double worth_moves(const finding *f, double log2_seconds)
+{
+    return fmax(fmin(exp2(log2_seconds) * worth, most_seconds) * moves_per_second, least_moves(f));
 }
 
 static void set_budget(finding *f, double log2_seconds)
 {
     const einsum_planner *planner = f->planner;
     size_t threads = einsum_team_size(planner->threads);
-    double steps = fmin((double)f->problem->operand_count, MOST_STEPS);
-    double moves = fmax(fmin(exp2(log2_seconds) * worth, most_seconds) * moves_per_second, steps * STEP_MOVES);
+    double moves = worth_moves(f, log2_seconds);
     double seconds = (double)planner->budget * 1e-9;
     if (planner->budget > 0) moves = seconds * (double)threads * moves_per_second;
     if (planner->moves > 0) moves = (double)planner->moves;
@@ -107,7 +135,7 @@ static weft_status *try_exact(finding *f, bool *out_found)
 {
     uint64_t all = f->search.moves / STATE_MOVES, quarter = all / 4;
     uint64_t states = all < LEAST_STATES ? LEAST_STATES : all > EASY_STATES ? EASY_STATES : all;
-    if (quarter > states) states = quarter > MOST_STATES ? MOST_STATES : quarter;
+    if (quarter > states && is_told_how_long(f)) states = quarter > MOST_STATES ? MOST_STATES : quarter;
     einsum_stop stop = {f->search.cancelled, (f->begin + f->search.deadline) / 2};
     *out_found = true;
     for (size_t i = 0; i < f->simple.core_count && *out_found; i++) {
@@ -138,6 +166,43 @@ static weft_status *search(finding *f)
         WEFT_TRY(einsum_search_run(f->arena->allocator, core, &options, f->core_pairs[i]));
         moves -= options.moves < moves ? options.moves : moves;
         leaves -= core->leaf_count;
+    }
+    return NULL;
+}
+
+/* Puts the orders aside if they cost less than those that are there. */
+static weft_status *keep_less(finding *f, einsum_pair **kept, double *least)
+{
+    double cost;
+    WEFT_TRY(add_up(f, f->score, &cost));
+    if (cost >= *least) return NULL;
+    *least = cost;
+    for (size_t i = 0; i < f->simple.core_count; i++) {
+        einsum_pair *better = f->core_pairs[i];
+        f->core_pairs[i] = kept[i];
+        kept[i] = better;
+    }
+    return NULL;
+}
+
+/* Each search has up to four times the moves of the one before. */
+static weft_status *search_growing(finding *f)
+{
+    enum { GROWTH = 4 };
+    einsum_pair **first = f->core_pairs;
+    double spent = 0, least = INFINITY, moves = least_moves(f), seconds = 0;
+    WEFT_TRY(reserve_pairs(f));
+    einsum_pair **kept = f->core_pairs;
+    for (double enough = moves; spent < enough; moves = fmin(enough, GROWTH * moves)) {
+        f->core_pairs = first;
+        f->search.moves = einsum_moves_of(moves);
+        WEFT_TRY(search(f));
+        WEFT_TRY(keep_less(f, kept, &least));
+        f->core_pairs = kept;
+        WEFT_TRY(add_up(f, f->time, &seconds));
+        spent += moves;
+        enough = worth_moves(f, seconds);
+        if (f->search.cancelled != NULL && *f->search.cancelled) break;
     }
     return NULL;
 }
@@ -205,12 +270,13 @@ static weft_status *find_many(finding *f)
     bool found;
     double log2_seconds;
     WEFT_TRY(simplify(f, EINSUM_DEPTH_SAFE));
-    WEFT_TRY(run_greedy(f, &log2_seconds));
+    WEFT_TRY(run_greedy(f));
+    WEFT_TRY(add_up(f, f->time, &log2_seconds));
     set_budget(f, log2_seconds);
     WEFT_TRY(try_exact(f, &found));
     if (found) return join(f);
     WEFT_TRY(simplify(f, EINSUM_DEPTH_FULL));
-    WEFT_TRY(search(f));
+    WEFT_TRY(is_told_how_long(f) ? search(f) : search_growing(f));
     return join(f);
 }
 
