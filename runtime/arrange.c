@@ -114,8 +114,7 @@ static weft_status *place(arrangement *a, int64_t *out_bytes)
 static int64_t most_bytes(int64_t alone, size_t limit)
 {
     int64_t most;
-    if (limit > INT64_MAX) limit = INT64_MAX;
-    if (limit != 0) return (int64_t)limit > alone ? (int64_t)limit : alone;
+    if (limit != 0) return limit < INT64_MAX ? (int64_t)limit : INT64_MAX;
     return __builtin_add_overflow(alone, alone / 4 + WEFT_ARRANGE_ROOM, &most) ? INT64_MAX : most;
 }
 
@@ -162,7 +161,9 @@ static weft_status *arrange(arrangement *a, size_t limit)
     bound->offsets = weft_arena_allocate(&bound->arena, (variant->buffer_count + 1) * sizeof *bound->offsets);
     if (a->items == NULL || a->times == NULL || bound->offsets == NULL) return weft_status_out_of_memory();
     WEFT_TRY(place(a, &bound->arena_bytes));
-    if (weft_pool_size(bound->executor->pool) > 1) WEFT_TRY(fill_stages(a, limit, bound->arena_bytes));
+    /* In lanes the steps may need less memory; but what is over the limit must not hang on the number of threads. */
+    bool fits = limit == 0 || (uint64_t)bound->arena_bytes <= limit;
+    if (fits && weft_pool_size(bound->executor->pool) > 1) WEFT_TRY(fill_stages(a, limit, bound->arena_bytes));
     for (size_t i = 0; i < variant->buffer_count; i++) bound->offsets[i] = a->items[i].offset;
     for (size_t s = 0; s < variant->step_count; s++)
         bound->steps[s].scratch_offset = a->items[variant->buffer_count + s].offset;

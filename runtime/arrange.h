@@ -6,8 +6,8 @@
 
 /*
  * Fills stages, offsets, scratch_offsets and arena_bytes of a binding with all else in place. Steps side by side need
- * more memory: at most `limit` bytes, or, for 0, a quarter and WEFT_ARRANGE_ROOM more than one after another. Steps one
- * after another may need more than `limit`.
+ * more memory: at most `limit` bytes, or, for 0, a quarter and WEFT_ARRANGE_ROOM more than one after another. Where
+ * steps one after another need more than `limit`, that is how they are left, with any number of threads.
  */
 #define WEFT_ARRANGE_ROOM (1 << 20)
 weft_status *weft_bound_arrange(weft_bound *bound, size_t limit) WEFT_MUST_USE;

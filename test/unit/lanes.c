@@ -17,8 +17,8 @@
 enum {
     INPUTS = 2,
     OUTPUTS = 3,
-    MOST_VALUES = 120,
-    MOST_STEPS = 90,
+    MOST_VALUES = 160,
+    MOST_STEPS = 130,
     MOST_OPERANDS = 3,
     MOST_COUNT = 600,
     WORK = 1 << 20 /* as if a step took 30 us */
@@ -484,6 +484,30 @@ static void test_memory_limit(void **state)
     assert_int_equal(run_and_compare(2, (weft_run){.memory_limit = least}), least);
 }
 
+/* Chains step by step, all at once: in lanes they need less memory. A run is over its limit with any threads, or none. */
+static void test_limit_is_that_of_one_thread(void **state)
+{
+    enum { LANES = 40, LENGTH = 2 };
+    test_step depth_first[LANES * LENGTH];
+    (void)state;
+    chains(LANES, LENGTH, WORK);
+    for (uint32_t i = INPUTS + OUTPUTS; i < INPUTS + OUTPUTS + LANES * LENGTH; i++)
+        subject.counts[i] = i % LENGTH == 0 ? 8 : MOST_COUNT;
+    memcpy(depth_first, subject.steps, sizeof depth_first);
+    for (size_t i = 0; i < LANES * LENGTH; i++)
+        subject.steps[i % LENGTH * LANES + i / LENGTH] = depth_first[i];
+    run_oracle();
+    size_t least = run_and_compare(1, (weft_run){0});
+    assert_true(run_and_compare(2, (weft_run){0}) < least);
+    for (unsigned threads = 1; threads <= 4; threads++) {
+        session s;
+        weft_test_ok(session_open(&s, NULL, threads));
+        weft_test_fails(session_run(&s, (weft_run){.memory_limit = least - 1}), WEFT_OVER_LIMIT, "memory limit");
+        assert_int_equal(s.report.peak_bytes, least);
+        session_close(&s);
+    }
+}
+
 /* Of several errors that of the step that comes first, whoever is faster. */
 static void test_first_error(void **state)
 {
@@ -582,9 +606,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_programs),        cmocka_unit_test(test_branches_run_side_by_side),
         cmocka_unit_test(test_folds_run_side_by_side), cmocka_unit_test(test_nothing_to_gain),
-        cmocka_unit_test(test_memory_limit),           cmocka_unit_test(test_first_error),
-        cmocka_unit_test(test_cancelled_in_a_lane),    cmocka_unit_test(test_profile),
-        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_memory_limit),           cmocka_unit_test(test_limit_is_that_of_one_thread),
+        cmocka_unit_test(test_first_error),            cmocka_unit_test(test_cancelled_in_a_lane),
+        cmocka_unit_test(test_profile),                cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
