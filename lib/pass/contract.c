@@ -15,8 +15,7 @@
  *   repeated    in no base and kept: a broadcast behind the dot.
  *
  * An axis of one base, or of none, that is summed and longer than one leaves the node alone. So does a product without
- * contracted axes; one with batch axes only, which is no matrix product; and that of a base with itself along the same
- * axes, a sum of squares.
+ * contracted axes, and one without free axes, which is no matrix product: a long sum is added up in blocks.
  */
 #include "lib/pass/pass.h"
 
@@ -136,18 +135,10 @@ static size_t count_role(const contraction *c, size_t rank, axis_role role)
     return count;
 }
 
-static bool is_square(const contraction *c)
-{
-    bool square = weft_tensor_same(c->a.base, c->b.base);
-    for (size_t i = 0; i < c->a.rank && square; i++) square = c->a.axes[i] == c->b.axes[i];
-    return square;
-}
-
 static bool is_matrix_product(const contraction *c, size_t rank)
 {
-    if (count_role(c, rank, ROLE_CONTRACTED) == 0) return false;
     size_t frees = count_role(c, rank, ROLE_FREE_A) + count_role(c, rank, ROLE_FREE_B);
-    return frees != 0 || (count_role(c, rank, ROLE_BATCH) == 0 && !is_square(c));
+    return frees > 0 && count_role(c, rank, ROLE_CONTRACTED) > 0;
 }
 
 static bool contraction_find(const weft_rewrite_site *site, contraction *c)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random expressions against a loop over all values of all labels. Data are small integers: every order is exact. */
 #include "test/einsum/einsum.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -228,9 +229,37 @@ static void agree_with_the_loop(void **state)
     assert_true(within > 4 * refused);
 }
 
+/* A sum of a million equal terms, which one after the other would lose three digits; of four axes and of twenty. */
+static void add_many_terms(void **state)
+{
+    enum { COUNT = 1 << 20 };
+    const struct {
+        const char *text;
+        int64_t extent;
+        size_t rank;
+    } cases[] = {{"[0 1 2 3],[3 2 1 0]->[]", 32, 4}, {"abcdefghijklmnopqrst,abcdefghijklmnopqrst->", 2, 20}};
+    weft_executor *executor = weft_test_einsum_executor(on_llvm);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t shape[32];
+        weft_array *array, *result;
+        for (size_t axis = 0; axis < cases[i].rank; axis++) shape[axis] = cases[i].extent;
+        weft_test_ok(weft_array_create(NULL, WEFT_F32, cases[i].rank, shape, &array));
+        for (size_t k = 0; k < COUNT; k++) ((float *)weft_array_data(array))[k] = 0.1f;
+        weft_array *operands[] = {array, array};
+        weft_test_einsum call = {.text = cases[i].text, .count = 2, .operands = operands, .way = WEFT_TEST_ARRAYS};
+        weft_test_ok(weft_test_einsum_run(executor, &call, &result));
+        double expected = COUNT * (double)0.1f * (double)0.1f, got = *(const float *)weft_array_data(result);
+        if (!(fabs(got - expected) < 2e-5 * expected)) fail_msg("%s: %.9g, not %.9g", cases[i].text, got, expected);
+        weft_array_release(array);
+        weft_array_release(result);
+    }
+    weft_executor_destroy(executor);
+}
+
 int main(int argc, char **argv)
 {
     on_llvm = argc > 1 && strcmp(argv[1], "llvm") == 0;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(agree_with_the_loop)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(agree_with_the_loop), cmocka_unit_test(add_many_terms)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
