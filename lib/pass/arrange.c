@@ -6,6 +6,7 @@
  * anyhow, becomes a dot of f32 between casts. requires: nothing. maintains: values, guards.
  * breaks: nothing; no permute it adds can be merged away.
  */
+#include <string.h>
 #include "lib/loop/loop.h"
 #include "lib/pass/pass.h"
 
@@ -86,12 +87,33 @@ static bool swaps_free_axes(weft_tensor dot, weft_ints order)
     return free_a > 0 && free_b > 0;
 }
 
+/* How often each node of a graph is an operand, or an output; the graphs of regions have their own. */
+typedef struct usage {
+    const weft_graph *graph;
+    size_t node_count;
+    uint32_t *uses;
+    struct usage *next;
+} usage;
+
+typedef struct usages {
+    weft_arena arena;
+    usage *first;
+} usages;
+
+static bool is_read_once(const weft_rewrite_site *site, uint32_t node)
+{
+    const usages *all = site->context;
+    const usage *u = all->first;
+    while (u != NULL && u->graph != site->graph) u = u->next;
+    return u != NULL && node < u->node_count && u->uses[node] == 1;
+}
+
 /* A permute of a dot that nobody else reads. */
 static weft_tensor swap(const weft_rewrite_site *site)
 {
-    const uint32_t *uses = site->context;
     weft_tensor dot = site->inputs.items[0];
-    if (!weft_tensor_is_op(dot, WEFT_OP_dot) || uses[site->node->inputs[0].node] != 1) return weft_site_leave();
+    if (!weft_tensor_is_op(dot, WEFT_OP_dot) || !is_read_once(site, site->node->inputs[0].node))
+        return weft_site_leave();
     if (!swaps_free_axes(dot, site->node->attrs[0].ints)) return weft_site_leave();
     weft_dot_axes axes = axes_of(weft_tensor_node(dot)->attrs);
     weft_tensor a = weft_tensor_operand(dot, 0), b = weft_tensor_operand(dot, 1);
@@ -111,27 +133,50 @@ static weft_status *arrange(const weft_rewrite_site *site, weft_tensor *out_valu
     return NULL;
 }
 
-/* How often each node is an operand, or an output. */
-static void count_uses(const weft_graph *graph, size_t count, const weft_value *outputs, const uint8_t *live,
-                       uint32_t *out_uses)
+static weft_status *count_uses(usages *all, const weft_graph *graph, size_t count, const weft_value *outputs);
+
+static weft_status *count_in_regions(usages *all, const weft_node *node)
 {
-    for (size_t i = 0; i < count; i++) out_uses[outputs[i].node]++;
-    for (size_t n = 0; n < graph->node_count; n++) {
-        const weft_node *node = weft_graph_node(graph, (uint32_t)n);
-        for (uint32_t i = 0; live[n] && i < node->input_count; i++) out_uses[node->inputs[i].node]++;
+    if (node->op->op_class != WEFT_CLASS_REGION) return NULL;
+    for (size_t i = 0; i < node->op->attr_count; i++) {
+        if (node->op->attrs[i].kind != WEFT_ATTR_REGION) continue;
+        const weft_region *region = &node->attrs[i].region;
+        weft_value *results = weft_arena_allocate(&all->arena, region->results.count * sizeof *results);
+        if (results == NULL) return weft_status_out_of_memory();
+        for (size_t k = 0; k < region->results.count; k++)
+            results[k] = (weft_value){region->results.items[k].node, region->results.items[k].output};
+        WEFT_TRY(count_uses(all, region->graph, region->results.count, results));
     }
+    return NULL;
+}
+
+static weft_status *count_uses(usages *all, const weft_graph *graph, size_t count, const weft_value *outputs)
+{
+    size_t nodes = graph->node_count;
+    usage *u = weft_arena_allocate(&all->arena, sizeof *u);
+    uint32_t *uses = weft_arena_allocate(&all->arena, nodes * (sizeof *uses + 1));
+    if (u == NULL || uses == NULL) return weft_status_out_of_memory();
+    uint8_t *live = memset(uses, 0, nodes * (sizeof *uses + 1));
+    live += nodes * sizeof *uses;
+    weft_graph_mark(graph, count, outputs, live);
+    for (size_t i = 0; i < count; i++) uses[outputs[i].node]++;
+    for (size_t n = 0; n < nodes; n++) {
+        const weft_node *node = weft_graph_node(graph, (uint32_t)n);
+        for (uint32_t i = 0; live[n] && i < node->input_count; i++) uses[node->inputs[i].node]++;
+        if (live[n]) WEFT_TRY(count_in_regions(all, node));
+    }
+    *u = (usage){graph, nodes, uses, all->first};
+    all->first = u;
+    return NULL;
 }
 
 weft_status *weft_pass_arrange(weft_graph *graph, const weft_policy *policy, size_t count, weft_value *outputs)
 {
-    size_t nodes = graph->node_count, size = nodes * (sizeof(uint32_t) + 1);
+    usages all = {.first = NULL};
     (void)policy;
-    uint32_t *uses = weft_allocate_zeroed(graph->allocator, size);
-    if (uses == NULL) return weft_status_out_of_memory();
-    uint8_t *live = (uint8_t *)(uses + nodes);
-    weft_graph_mark(graph, count, outputs, live);
-    count_uses(graph, count, outputs, live, uses);
-    weft_status *status = weft_rewrite_run(graph, count, outputs, arrange, uses);
-    weft_free(graph->allocator, uses, size);
+    weft_arena_init(&all.arena, graph->allocator);
+    weft_status *status = count_uses(&all, graph, count, outputs);
+    if (status == NULL) status = weft_rewrite_run(graph, count, outputs, arrange, &all);
+    weft_arena_finish(&all.arena);
     return status;
 }
