@@ -22,6 +22,9 @@ static void print_network(einsum_text *text, size_t operand_count, const weft_in
 
 static weft_status *check_labels(const einsum_arena *arena, const char *place, const char *where, weft_ints labels)
 {
+    if (labels.count > 0 && labels.items == NULL)
+        return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, place,
+                                  "einsum: the %zu labels of %s are NULL", labels.count, where);
     for (size_t i = 0; i < labels.count; i++) {
         if (labels.items[i] >= 0) continue;
         return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, place,
@@ -34,6 +37,8 @@ static weft_status *check_labels(const einsum_arena *arena, const char *place, c
 static weft_status *check_network(const einsum_arena *arena, const char *place, size_t operand_count,
                                   const weft_ints *labels, weft_ints output)
 {
+    if (operand_count > 0 && labels == NULL)
+        return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, place, "einsum: the labels are NULL");
     for (size_t i = 0; i < operand_count; i++) {
         char where[48];
         snprintf(where, sizeof where, "operand %zu", i);

@@ -129,6 +129,13 @@ static void set_budget(finding *f, double log2_seconds)
     f->search.moves = einsum_moves_of(moves);
 }
 
+/* When orders are found, and slices are next if they are needed. */
+static double search_end(const finding *f)
+{
+    double whole = f->search.deadline - f->begin;
+    return f->begin + (f->planner->limit > 0 ? whole * searching : whole);
+}
+
 /* ---- cores ---- */
 
 static weft_status *try_exact(finding *f, bool *out_found)
@@ -136,7 +143,7 @@ static weft_status *try_exact(finding *f, bool *out_found)
     uint64_t all = f->search.moves / STATE_MOVES, quarter = all / 4;
     uint64_t states = all < LEAST_STATES ? LEAST_STATES : all > EASY_STATES ? EASY_STATES : all;
     if (quarter > states && is_told_how_long(f)) states = quarter > MOST_STATES ? MOST_STATES : quarter;
-    einsum_stop stop = {f->search.cancelled, (f->begin + f->search.deadline) / 2};
+    einsum_stop stop = {f->search.cancelled, (f->begin + search_end(f)) / 2};
     *out_found = true;
     for (size_t i = 0; i < f->simple.core_count && *out_found; i++) {
         const einsum_core *core = &f->simple.cores[i];
@@ -152,11 +159,8 @@ static weft_status *search(finding *f)
     size_t leaves = 0;
     for (size_t i = 0; i < f->simple.core_count; i++) leaves += f->simple.cores[i].leaf_count;
     uint64_t moves = f->search.moves;
-    double end = f->search.deadline;
-    if (f->planner->limit > 0) {
-        moves = einsum_moves_of((double)moves * searching);
-        end = f->begin + (end - f->begin) * searching;
-    }
+    double end = search_end(f);
+    if (f->planner->limit > 0) moves = einsum_moves_of((double)moves * searching);
     for (size_t i = 0; i < f->simple.core_count; i++) {
         const einsum_core *core = &f->simple.cores[i];
         double share = (double)core->leaf_count / (double)leaves, now = einsum_stop_clock();
@@ -229,6 +233,12 @@ static weft_status *keep_labels(finding *f, const einsum_simple *simple, const u
     return NULL;
 }
 
+/* Whether an int64 counts the turns of a loop over `labels`, which nobody would wait for anyway. */
+static bool are_countable(const einsum_core *core, const uint64_t *labels)
+{
+    return einsum_core_size(core, labels) < 62;
+}
+
 /* Slices what was found, which may become another order for that. */
 static weft_status *slice(finding *f)
 {
@@ -247,7 +257,7 @@ static weft_status *slice(finding *f)
                               .stop = {f->search.cancelled, f->search.deadline}};
     einsum_simplify_part(f->problem, &plain, f->out_pairs, pairs);
     WEFT_TRY(einsum_slice_run(f->arena->allocator, core, &f->score, &options, pairs, &sliced));
-    if (!sliced.fits) return over_limit(f, &sliced);
+    if (!sliced.fits || !are_countable(core, sliced.labels)) return over_limit(f, &sliced);
     WEFT_TRY(keep_labels(f, &plain, sliced.labels));
     return einsum_simplify_join(f->arena, f->problem, &plain, (const einsum_pair *const[]){pairs}, f->out_pairs);
 }

@@ -224,8 +224,23 @@ static weft_status *fill_from_node(weft_einsum_plan *plan, const plan_source *so
     return fill_plan(plan, &policy, weft_tensor_dtype(source->node));
 }
 
+static weft_status *check_source(const weft_allocator *allocator, const plan_source *source, bool placed)
+{
+    const weft_ints *shapes = source->shapes;
+    bool shaped = source->operand_count == 0 || shapes != NULL;
+    if (!placed || !shaped)
+        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, source->function, "einsum: %s",
+                                  placed ? "the shapes are NULL" : "there is no place for the plan");
+    for (size_t i = 0; i < source->operand_count; i++)
+        if (shapes[i].count > 0 && shapes[i].items == NULL)
+            return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, source->function,
+                                      "einsum: the shape of operand %zu is NULL but has rank %zu", i, shapes[i].count);
+    return NULL;
+}
+
 static weft_status *create(const weft_allocator *allocator, const plan_source *source, weft_einsum_plan **out_plan)
 {
+    WEFT_TRY(check_source(allocator, source, out_plan != NULL));
     einsum_expression expression;
     einsum_expression_init(&expression, allocator);
     weft_einsum_plan *plan = einsum_arena_allocate(&expression.arena, 1, sizeof *plan);

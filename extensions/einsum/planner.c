@@ -31,6 +31,12 @@ static weft_status *refuse(const einsum_arena *arena, const char *fault)
     return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum", "einsum: %s", fault);
 }
 
+static weft_status *refuse_budget(const einsum_arena *arena, double seconds)
+{
+    return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
+                              "einsum: time_budget is %g, not from 0 to 1e9 seconds", seconds);
+}
+
 static void fill_machine(const weft_einsum_machine *machine, uint64_t *out_numbers)
 {
     for (size_t i = 0; i < EINSUM_RATES; i++) out_numbers[i] = (uint64_t)machine->rates[i];
@@ -43,7 +49,7 @@ weft_status *einsum_planner_from_options(const einsum_arena *arena, const weft_e
 {
     double seconds = options->time_budget;
     if ((unsigned)options->minimize >= OBJECTIVES) return refuse(arena, "minimize is none of weft_einsum_minimize");
-    if (!(seconds >= 0 && seconds <= most_seconds)) return refuse(arena, "time_budget is not from 0 to 1e9 seconds");
+    if (!(seconds >= 0 && seconds <= most_seconds)) return refuse_budget(arena, seconds);
     if (seconds > 0 && options->moves > 0) return refuse(arena, "time_budget and moves exclude each other");
     if (options->machine != NULL && !is_machine(options->machine))
         return refuse(arena, "a rate or the bandwidth of the machine is not from 1 to 1e18, or its overhead not from 0 "

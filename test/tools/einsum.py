@@ -328,7 +328,7 @@ class Failures(Instances):
                 ("--instance says what is contracted; 'ij->' has no place beside it", ["ij->", "--instance", "x.json"]),
                 ("--dtype goes with --instance", ["ij->", "a.npy", "--dtype", "f32"]),
                 ("--slice takes labels such as 3,7, not '3,k'", ["--instance", "chain.json", "--slice", "3,k"]),
-                ("--slice goes with an order that is given: --order, or --optimize left, path: or nested",
+                ("--slice goes with an order that is given: --order, or --optimize left, path:, ssa: or nested",
                  ["ij->", "a.npy", "--slice", "i"]),
                 ("--slice takes labels such as i,j, not 'ij'", ["ij->", "a.npy", "--slice", "ij"]),
                 ("--time-budget takes a number above 0, not '0'", ["ij->", "a.npy", "--time-budget", "0"]),

@@ -459,6 +459,16 @@ static void read_values(void **state)
     check_value(made, 3, "[0 7]", 8, 24);
     check_value(made, 4, "[0]", 2, 8);
     weft_einsum_plan_destroy(made);
+    weft_test_fails(weft_einsum_plan_create_labels(NULL, 3, labels, WEFT_INTS(1), given, &left, NULL),
+                    WEFT_INVALID_ARGUMENT, "there is no place for the plan");
+    weft_test_fails(weft_einsum_plan_create_labels(NULL, 3, labels, WEFT_INTS(1), NULL, &left, &made),
+                    WEFT_INVALID_ARGUMENT, "the shapes are NULL");
+    weft_test_fails(weft_einsum_plan_create_labels(NULL, 3, NULL, WEFT_INTS(1), given, &left, &made),
+                    WEFT_INVALID_ARGUMENT, "the labels are NULL");
+    weft_test_fails(weft_einsum_plan_create_labels(NULL, 3, labels, (weft_ints){1, NULL}, given, &left, &made),
+                    WEFT_INVALID_ARGUMENT, "the 1 labels of the output are NULL");
+    weft_test_fails(weft_einsum_plan_create(NULL, "i->", 1, &(weft_ints){1, NULL}, NULL, &made), WEFT_INVALID_ARGUMENT,
+                    "the shape of operand 0 is NULL but has rank 1");
     weft_test_fails(weft_einsum_plan_create_labels(NULL, 3, labels, WEFT_INTS(-1), given, &left, &made),
                     WEFT_INVALID_ARGUMENT, "label 0 of the output is -1, but labels are not negative");
 }

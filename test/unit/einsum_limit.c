@@ -245,6 +245,11 @@ static void name_what_is_wrong(void **state)
     weft_test_fails(weft_einsum_arrays(executor, problems[0].text, count, operands, &small, &result), WEFT_OVER_LIMIT,
                     "the memory limit is 64 bytes");
     assert_null(result);
+    const int64_t extents[] = {(int64_t)1 << 40, (int64_t)1 << 40};
+    const weft_ints huge[] = {{2, extents}, {2, extents}, {2, extents}};
+    weft_einsum_plan *plan;
+    weft_test_fails(weft_einsum_plan_create(NULL, "ij,jk,ki->", 3, huge, &small, &plan), WEFT_OVER_LIMIT,
+                    "no order and slices were found");
     release(count, operands);
     weft_executor_destroy(executor);
 }

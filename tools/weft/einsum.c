@@ -258,10 +258,11 @@ const weft_command weft_command_einsum = {
         "EXPR is as in numpy: 'ij,jk->ik'. With --optimize nested it has parentheses: '(ij,jk),kl->il'. A path\n"
         "names in each step two positions of a list that loses both and gets the result at its end; ssa names\n"
         "values, of which the steps make new ones. --order takes either as a list of steps, or a tree of operand\n"
-        "numbers such as ((0, 1), 2). An operand may also be FILE.npz:ARRAY. An instance has \"inputs\", "
-        "\"output\"\n"
-        "and \"sizes\" with integer labels, or \"format_string\" and \"shapes\"; it may have an \"order\" as files "
-        "have it.",
+        "numbers such as ((0, 1), 2). An operand may also be FILE.npz:ARRAY. An instance is an object: it has\n"
+        "\"inputs\" and \"output\", lists of integer labels, and \"sizes\", a list with the extent of label i at\n"
+        "place i, from 0; or \"format_string\" and \"shapes\". It may have an \"order\" as files have it, and a\n"
+        "\"dtype\". What is planned at the run, under --memory-limit and --symbolic, counts as the first run:\n"
+        "--repeat tells what the others take.",
     .least = 0,
     .most = SIZE_MAX,
     .options = WEFT_OPTIONS(options),

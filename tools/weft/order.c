@@ -131,7 +131,8 @@ weft_status *weft_order_init(weft_order *order, const weft_arguments *arguments,
     if (slice != NULL) WEFT_TRY(parse_sliced(order, slice, subject->numbered));
     bool given = file != NULL || (named == NULL ? subject->order != NULL : strcmp(named, "auto") != 0);
     if (slice != NULL && !given)
-        return weft_misuse("--slice goes with an order that is given: --order, or --optimize left, path: or nested");
+        return weft_misuse(
+            "--slice goes with an order that is given: --order, or --optimize left, path:, ssa: or nested");
     if (file != NULL) return load_order(order, file, subject->operand_count);
     if (named == NULL && subject->order != NULL) return take_given(order, subject);
     return parse_named(order, named == NULL ? "auto" : named);

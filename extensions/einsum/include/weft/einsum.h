@@ -15,7 +15,8 @@
 extern "C" {
 #endif
 
-/* The table. Tracing registers it with the graph; register it with the executors that run symbolic nodes. */
+/* The table. Tracing registers it with the graph; register it with executors that weft_einsum_arrays is called with, or
+ * that run nodes whose extents are symbolic or that have a limit of memory. */
 const weft_extension *weft_einsum_extension(void);
 
 /* ---- orders ---- */
@@ -49,8 +50,8 @@ typedef struct weft_einsum_machine {
     double overhead;  /* seconds */
 } weft_einsum_machine;
 
-/* The model that is used when none is given: round numbers as `weft einsum --measure-machine` finds them on two cores of a
- * server of 2021. */
+/* The model that is used when none is given: round numbers as `weft einsum --measure-machine` finds them on two cores
+ * of a server of 2021. */
 weft_einsum_machine weft_einsum_machine_default(void);
 
 typedef struct weft_einsum_plan weft_einsum_plan;
@@ -80,7 +81,7 @@ typedef struct weft_einsum_options {
     size_t threads;  /* 0: one for each processor */
     const weft_einsum_machine *machine; /* TIME; NULL: the default */
     const volatile bool *cancelled;     /* the search ends when it becomes true, with the best so far; NULL: never.
-                                           Only plans made by weft_einsum_plan_create read it */
+                                           Only weft_einsum_plan_create and its _labels read it */
     weft_dtype dtype;                   /* of plans made without tensors; WEFT_BOOL, which is zero, means WEFT_F32 */
     /* AUTO: bytes of intermediates, beside operands and result, that may live at once; 0: any. Labels are sliced to
      * keep it, see README.md. Arrays and nodes keep it to the byte, or are OVER_LIMIT and leave the result alone; plans
@@ -134,7 +135,8 @@ weft_status *weft_einsum_plan_create_tensor(const weft_allocator *allocator, wef
 void weft_einsum_plan_destroy(weft_einsum_plan *plan);
 /* Seconds that the model of the machine says the steps take. */
 double weft_einsum_plan_seconds(const weft_einsum_plan *plan);
-/* Base-10 logarithm of the scalar multiplications over all steps; 0 for at most one. */
+/* Base-10 logarithm of the scalar multiplications over all steps; 0 for at most one. Here and in sizes an extent of
+ * zero counts as one. */
 double weft_einsum_plan_log10_flops(const weft_einsum_plan *plan);
 /* Base-2 logarithm of the elements of the largest result of a step, the last included; of the output when there is no
  * step. */
@@ -156,8 +158,8 @@ const char *weft_einsum_plan_nested(const weft_einsum_plan *plan);
 /* The expression as it was understood: "ij,jk->ik". */
 const char *weft_einsum_plan_equation(const weft_einsum_plan *plan);
 /* Labels that are done one element at a time, as options take them; none unless options asked for them, or for a limit
- * of memory that the order would not keep without. Costs and sizes
- * of steps are those of all turns together, and of one. */
+ * of memory that the order would not keep without. Costs of steps are those of all turns together, sizes those of
+ * one. */
 weft_ints weft_einsum_plan_sliced(const weft_einsum_plan *plan);
 /* The shape of the result. */
 weft_ints weft_einsum_plan_shape(const weft_einsum_plan *plan);
@@ -186,10 +188,10 @@ size_t weft_einsum_plan_print_labels(const weft_einsum_plan *plan, size_t value,
 /* The same of the labels that its step does one element at a time. */
 size_t weft_einsum_plan_print_sliced(const weft_einsum_plan *plan, size_t value, char *out_text, size_t size);
 
-/* ---- caches of the symbolic node, one set for each executor ---- */
+/* ---- caches of weft_einsum_arrays and of nodes contracted at the run, one set for each executor ---- */
 
 typedef enum weft_einsum_cache {
-    WEFT_EINSUM_PLANS,   /* orders AUTO found: by expression, policy and extents */
+    WEFT_EINSUM_PLANS,    /* orders AUTO found: by expression, what the planner is told, and extents */
     WEFT_EINSUM_PROGRAMS, /* compiled contractions: by expression, order, extents and dtype */
     /* The last order AUTO found, by the same without extents of labels in the output: a hit is one taken for extents
      * that it was not found for, a miss one that is found in full */
@@ -202,7 +204,7 @@ weft_status *weft_einsum_cache_read(const weft_executor *executor, weft_einsum_c
 /* Keeps at most `capacity` entries, the most recently used. The default is 256; 0 keeps none. */
 weft_status *weft_einsum_cache_set_capacity(const weft_executor *executor, weft_einsum_cache cache,
                                             size_t capacity) WEFT_MUST_USE;
-/* Drops all entries of both; the other counters stay. */
+/* Drops all entries of all of them; the other counters stay. */
 weft_status *weft_einsum_cache_clear(const weft_executor *executor) WEFT_MUST_USE;
 
 /* The same calls with the caller's place attached to errors. */
