@@ -128,8 +128,8 @@ static inline double einsum_tariff_price(const einsum_tariff *tariff, double a, 
     case WEFT_EINSUM_TIME: {
         double largest = a > b ? a : b;
         if (result > largest) largest = result;
-        double compute =
-            work * tariff->seconds[(work >= 4 * largest) + (work >= 16 * largest) + (work >= 64 * largest)];
+        double unit = largest * (1 - 1e-6); /* rounding brings no extent below a bound */
+        double compute = work * tariff->seconds[(work >= 4 * unit) + (work >= 16 * unit) + (work >= 64 * unit)];
         double move = (a + b + result) * tariff->transfer;
         return compute > move ? compute : move;
     }
