@@ -107,7 +107,8 @@ static weft_status *print_plan(const einsum_job *job)
         printf("labels              %zu\n", weft_einsum_plan_label_count(job->x.plan));
         printf("log10 multiplies    %.4f\n", weft_einsum_plan_log10_flops(job->x.plan));
         printf("log2 largest result %.4f\n", weft_einsum_plan_log2_size(job->x.plan));
-        printf("log2 live at once   %.4f\n", weft_einsum_plan_log2_peak(job->x.plan));
+        if (weft_einsum_plan_log2_peak(job->x.plan) > -INFINITY)
+            printf("log2 live at once   %.4f\n", weft_einsum_plan_log2_peak(job->x.plan));
         if (weft_einsum_plan_sliced(job->x.plan).count > 0) {
             printf("sliced labels       %zu\n", weft_einsum_plan_sliced(job->x.plan).count);
             printf("slicing multiplies  %.3g times as much\n", pow(10, weft_einsum_plan_log10_overhead(job->x.plan)));
