@@ -24,6 +24,7 @@ enum {
     MOST_STEPS = 2000      /* that count so */
 };
 
+static const double easy_seconds = 0.06; /* what EASY_STATES take */
 /* The share of the time of contracting that planning may take; its bound, in seconds; moves of annealing in a second.
  */
 static const double searching = 0.3; /* share of the budget, where slices may be needed */
@@ -143,7 +144,8 @@ static weft_status *try_exact(finding *f, bool *out_found)
     uint64_t all = f->search.moves / STATE_MOVES, quarter = all / 4;
     uint64_t states = all < LEAST_STATES ? LEAST_STATES : all > EASY_STATES ? EASY_STATES : all;
     if (quarter > states && is_told_how_long(f)) states = quarter > MOST_STATES ? MOST_STATES : quarter;
-    einsum_stop stop = {f->search.cancelled, (f->begin + search_end(f)) / 2};
+    double seconds = search_end(f) - f->begin;
+    einsum_stop stop = {f->search.cancelled, f->begin + fmin(seconds / 2, fmax(seconds / 8, easy_seconds))};
     *out_found = true;
     for (size_t i = 0; i < f->simple.core_count && *out_found; i++) {
         const einsum_core *core = &f->simple.cores[i];
