@@ -6,9 +6,9 @@
 #include "runtime/memory.h"
 #include "runtime/steps.h"
 
-/* In scalar operations: below SERIAL_WORK a kernel stays on the caller's thread, and no thread is given less than
- * CHUNK_WORK. */
-enum { SERIAL_WORK = 32768, CHUNK_WORK = 16384 };
+/* In scalar operations: below SERIAL_WORK, ten microseconds or so, a kernel stays on the caller's thread, as waking
+ * another one may take longer; no thread is given less than CHUNK_WORK. */
+enum { SERIAL_WORK = 131072, CHUNK_WORK = 32768 };
 
 static void *take(weft_bound *bound, size_t count, size_t size)
 {

@@ -63,10 +63,16 @@ static void context_parallel(const weft_kernel_context *context, int64_t count, 
     weft_pool_run(host->executor->pool, count, grain, task, argument);
 }
 
+/* Another thread may set the flag at any time. */
+static bool is_set(const volatile bool *flag)
+{
+    return flag != NULL && __atomic_load_n(flag, __ATOMIC_RELAXED);
+}
+
 static bool context_is_cancelled(const weft_kernel_context *context)
 {
     const weft_host_call *host = context->host;
-    return host->cancelled != NULL && *host->cancelled;
+    return is_set(host->cancelled);
 }
 
 weft_kernel_context weft_steps_context(const weft_bound *bound, const weft_bound_step *bound_step, weft_view *views,
@@ -147,7 +153,7 @@ static weft_status *run_number(weft_frame *frame, size_t number, const volatile 
 {
     const weft_bound *bound = frame->bound;
     if (copies_onto_itself(frame, &bound->steps[number])) return NULL;
-    if (cancelled != NULL && *cancelled)
+    if (is_set(cancelled))
         return weft_status_create(&bound->executor->allocator, WEFT_CANCELLED, "weft_executor_run",
                                   "the run was cancelled before step %zu of %zu", number, bound->variant->step_count);
     if (frame->profile == NULL) return run_step(frame, &bound->steps[number], cancelled);

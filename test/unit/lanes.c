@@ -79,7 +79,7 @@ static void run_elements(const weft_kernel_frame *frame, size_t count, int64_t b
     int64_t *target = frame->buffers[0];
     const int64_t *scalars = frame->scalars;
     if (scalars[0] == MEETS) target[0] = meet();
-    if (scalars[0] == CANCELS) cancelled = true;
+    if (scalars[0] == CANCELS) __atomic_store_n(&cancelled, true, __ATOMIC_RELAXED);
     if (scalars[0] == FAILS) *frame->error = (weft_error_slot){.position = 0, .value = scalars[1], .site = 0};
     if (scalars[0] == MEETS) return;
     for (int64_t t = begin; t < end; t++) target[t] = mix(target[t], scalars, frame->buffers + 1, count, t);
