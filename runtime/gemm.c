@@ -11,7 +11,7 @@
  */
 
 /* Multiplications below which the pool is not worth waking. */
-enum { SERIAL_WORK = 64 * 64 * 64 };
+enum { SERIAL_WORK = 128 * 128 * 64 };
 
 /* ---- engine ---- */
 
