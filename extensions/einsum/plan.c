@@ -208,7 +208,7 @@ static weft_status *search_growing(finding *f)
         WEFT_TRY(add_up(f, f->time, &seconds));
         spent += moves;
         enough = worth_moves(f, seconds);
-        if (f->search.cancelled != NULL && *f->search.cancelled) break;
+        if (einsum_stop_asked(&(einsum_stop){f->search.cancelled, INFINITY})) break;
     }
     return NULL;
 }

@@ -232,12 +232,6 @@ static weft_status *contract(turn *t)
     return NULL;
 }
 
-/* Short floats are added up as f32. */
-static weft_dtype sum_dtype(weft_dtype dtype)
-{
-    return dtype == WEFT_F16 || dtype == WEFT_BF16 ? WEFT_F32 : dtype;
-}
-
 /* Adds the turn's result to what the accumulator has in its place. */
 static weft_tensor accumulate(const turn *t, weft_tensor sum)
 {
@@ -332,7 +326,7 @@ weft_status *einsum_slices_trace(const einsum_slices *slices, const einsum_value
     weft_tensor operand = values[0].tensor;
     weft_dtype dtype = weft_tensor_dtype(operand);
     weft_shape shape = einsum_labels_shape(slices->results[slices->last], slices->extents, extents);
-    weft_tensor zeros = weft_zeros(operand.graph, sum_dtype(dtype), shape);
+    weft_tensor zeros = weft_zeros(operand.graph, einsum_value_sum_dtype(dtype), shape);
     int64_t parts = count_parts(slices, turns);
     weft_tensor sum = sum_turns(&t, zeros, 0, turns / parts);
     for (int64_t i = 1; i < parts && t.status == NULL; i++)

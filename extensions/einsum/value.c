@@ -111,9 +111,9 @@ static weft_tensor multiply_matrices(weft_tensor x, weft_tensor y, size_t batch,
     return like(x, weft_dot(to_number(x), to_number(y), with));
 }
 
-static bool is_short(weft_dtype dtype)
+weft_dtype einsum_value_sum_dtype(weft_dtype dtype)
 {
-    return dtype == WEFT_F16 || dtype == WEFT_BF16;
+    return dtype == WEFT_F16 || dtype == WEFT_BF16 ? WEFT_F32 : dtype;
 }
 
 /* Batch axes, then those that are summed: as one sum over all of these, which is added up in blocks. A product would
@@ -122,7 +122,7 @@ static bool is_short(weft_dtype dtype)
 static weft_tensor multiply_vectors(weft_tensor x, weft_tensor y, size_t batch)
 {
     einsum_axes over = {0};
-    weft_dtype dtype = weft_tensor_dtype(x), wide = is_short(dtype) ? WEFT_F32 : dtype;
+    weft_dtype dtype = weft_tensor_dtype(x), wide = einsum_value_sum_dtype(dtype);
     for (size_t i = batch; i < weft_tensor_rank(x); i++) einsum_axes_add(&over, i);
     weft_tensor terms = weft_mul(weft_cast(to_number(x), is_bool(x) ? WEFT_I64 : wide),
                                  weft_cast(to_number(y), is_bool(y) ? WEFT_I64 : wide));

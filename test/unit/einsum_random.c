@@ -229,7 +229,7 @@ static void agree_with_the_loop(void **state)
     assert_true(within > 4 * refused);
 }
 
-/* A sum of a million equal terms, which one after the other would lose three digits; of four axes and of twenty. */
+/* A sum of a million equal terms, which lose digits one after the other; of four axes and of twenty. */
 static void add_many_terms(void **state)
 {
     enum { COUNT = 1 << 20 };

@@ -53,63 +53,22 @@ static double log2_elements(weft_ints shape)
     return sum;
 }
 
-static int64_t count_labels(const weft_instance *x)
-{
-    int64_t count = 0;
-    for (size_t i = 0; i < x->count; i++)
-        for (size_t axis = 0; axis < x->labels[i].count; axis++)
-            if (x->labels[i].items[axis] >= count) count = x->labels[i].items[axis] + 1;
-    return count;
-}
-
-/* Each label that is summed makes the operands that have it smaller, by what its sum makes larger. */
-static weft_status *scale_by_labels(const weft_instance *x, double *out_log2_scales)
-{
-    int64_t count = count_labels(x);
-    double *shares = calloc((size_t)count + 1, sizeof *shares); /* first how many axes have the label */
-    if (shares == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < x->count; i++)
-        for (size_t axis = 0; axis < x->labels[i].count; axis++) shares[x->labels[i].items[axis]]++;
-    for (int64_t label = 0; label < count; label++) shares[label] = 1 / shares[label];
-    for (size_t i = 0; i < x->output.count; i++) shares[x->output.items[i]] = 0;
-    for (size_t i = 0; i < x->count; i++)
-        for (size_t axis = 0; axis < x->labels[i].count; axis++)
-            out_log2_scales[i] -= shares[x->labels[i].items[axis]] * log2(fmax((double)x->shapes[i].items[axis], 1));
-    free(shares);
-    return NULL;
-}
-
-/* Each operand is made smaller by a share of its size. */
-static void scale_by_size(const weft_instance *x, const weft_einsum_plan *plan, double *out_log2_scales)
-{
-    double all = 0, summed = weft_einsum_plan_log2_points(plan) - log2_elements(weft_einsum_plan_shape(plan));
-    for (size_t i = 0; i < x->count; i++) all += log2_elements(x->shapes[i]);
-    double share = all > 0 ? summed / all : 0;
-    for (size_t i = 0; i < x->count; i++) out_log2_scales[i] = -share * log2_elements(x->shapes[i]);
-}
-
-static weft_status *draw_arrays(weft_contraction *contraction, double *log2_scales)
-{
-    const weft_instance *x = &contraction->instance;
-    uint64_t seed = (uint64_t)weft_arguments_count(contraction->arguments, "--seed", 1);
-    if (x->labels == NULL) scale_by_size(x, contraction->plan, log2_scales);
-    else WEFT_TRY(scale_by_labels(x, log2_scales));
-    for (size_t i = 0; i < x->count; i++)
-        WEFT_TRY(
-            weft_random_create(x->dtype, x->shapes[i], exp2(log2_scales[i]), seed << 32 | i, &contraction->arrays[i]));
-    return NULL;
-}
-
-/* Results are around 1, however many terms they sum, and intermediates of large networks far from underflow. */
+/* Each operand is made smaller by a share of its size, so that results are around 1, however many terms they sum. */
 weft_status *weft_contraction_draw_arrays(weft_contraction *contraction)
 {
     const weft_instance *x = &contraction->instance;
-    double *log2_scales = calloc(x->count + 1, sizeof *log2_scales);
+    const weft_einsum_plan *plan = contraction->plan;
+    double all = 0, summed = weft_einsum_plan_log2_points(plan) - log2_elements(weft_einsum_plan_shape(plan));
+    uint64_t seed = (uint64_t)weft_arguments_count(contraction->arguments, "--seed", 1);
     contraction->arrays = calloc(x->count, sizeof(weft_array *));
-    weft_status *status = log2_scales == NULL || contraction->arrays == NULL ? weft_status_out_of_memory()
-                                                                             : draw_arrays(contraction, log2_scales);
-    free(log2_scales);
-    return status;
+    if (contraction->arrays == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < x->count; i++) all += log2_elements(x->shapes[i]);
+    double share = all > 0 ? summed / all : 0;
+    for (size_t i = 0; i < x->count; i++) {
+        double scale = exp2(-share * log2_elements(x->shapes[i]));
+        WEFT_TRY(weft_random_create(x->dtype, x->shapes[i], scale, seed << 32 | i, &contraction->arrays[i]));
+    }
+    return NULL;
 }
 
 /* ---- planning ---- */
