@@ -101,6 +101,19 @@ bool einsum_expression_is_static(const einsum_expression *expression)
     return true;
 }
 
+static bool is_empty(weft_extent extent)
+{
+    int64_t value;
+    return weft_extent_is_static(extent, &value) && value == 0;
+}
+
+bool einsum_expression_is_empty(const einsum_expression *expression)
+{
+    for (size_t i = 0; i < expression->network.label_count; i++)
+        if (is_empty(expression->extents[i])) return true;
+    return false;
+}
+
 /* ---- reducing ---- */
 
 /* `labels`, each once, without those that `keep` is not set for. */
@@ -129,9 +142,10 @@ static bool drop_ones(einsum_expression *x, size_t i, bool *keep, bool *seen, ei
 
 static void fill_sizes(const einsum_expression *x, double *out_log2_extents)
 {
+    bool empty = einsum_expression_is_empty(x);
     for (size_t i = 0; i < x->network.label_count; i++) {
         int64_t value;
-        bool large = weft_extent_is_static(x->extents[i], &value) && value > 1;
+        bool large = !empty && weft_extent_is_static(x->extents[i], &value) && value > 1;
         out_log2_extents[i] = large ? log2((double)value) : 0;
     }
 }
@@ -184,7 +198,10 @@ static weft_status *fill_pairs(einsum_expression *x, const einsum_policy *policy
     if (x->pairs == NULL) return weft_status_out_of_memory();
     switch (policy->kind) {
     case EINSUM_POLICY_AUTO:
-        return einsum_plan_find(&x->arena, &x->problem, &policy->planner, dtype, x->pairs, &x->sliced);
+        if (!einsum_expression_is_empty(x))
+            return einsum_plan_find(&x->arena, &x->problem, &policy->planner, dtype, x->pairs, &x->sliced);
+        einsum_order_left(count, x->pairs);
+        return NULL;
     case EINSUM_POLICY_LEFT: einsum_order_left(count, x->pairs); return NULL;
     case EINSUM_POLICY_PATH: return einsum_order_from_path(&x->arena, count, policy->path, x->pairs);
     }
@@ -204,17 +221,12 @@ static void mark(einsum_labels labels, bool *marks)
     for (size_t i = 0; i < labels.count; i++) marks[labels.items[i]] = true;
 }
 
-static bool is_empty(weft_extent extent)
-{
-    int64_t value;
-    return weft_extent_is_static(extent, &value) && value == 0;
-}
-
-/* Labels of extent one, and private ones, are no labels of the problem: there is nothing to slice, as there is not with
- * an extent of zero. */
+/* Labels of extent one, and private ones, are no labels of the problem: there is nothing to slice, as there is not
+ * where an extent is zero. */
 static weft_status *fill_sliced(einsum_expression *x, weft_ints names)
 {
     const einsum_network *network = &x->network;
+    bool empty = einsum_expression_is_empty(x);
     bool *seen = einsum_arena_allocate(&x->arena, network->label_count, sizeof *seen);
     bool *joined = einsum_arena_allocate(&x->arena, network->label_count, sizeof *joined);
     x->sliced = (einsum_labels){0, einsum_arena_allocate(&x->arena, names.count, sizeof *x->sliced.items)};
@@ -226,7 +238,7 @@ static weft_status *fill_sliced(einsum_expression *x, weft_ints names)
         if (label == network->label_count) return wrong_label(x, names.items[i], "is no label of the expression");
         if (seen[label]) return wrong_label(x, names.items[i], "is named twice");
         seen[label] = true;
-        if (joined[label] && !is_empty(x->extents[label])) x->sliced.items[x->sliced.count++] = label;
+        if (joined[label] && !empty) x->sliced.items[x->sliced.count++] = label;
     }
     return NULL;
 }

@@ -45,9 +45,12 @@ weft_status *einsum_expression_parse(einsum_expression *expression, const char *
 /* Fills `network` and `extents` for operands of `shapes`; `graph` as for einsum_network_extents. */
 weft_status *einsum_expression_bind(einsum_expression *expression, size_t operand_count, const weft_shape *shapes,
                                     weft_graph *graph) WEFT_MUST_USE;
-/* Fills `problem`. Symbolic extents count as one element in its sizes. */
+/* Whether an extent is zero, so that nothing is multiplied: the result is zeros, or has no elements. */
+bool einsum_expression_is_empty(const einsum_expression *expression);
+/* Fills `problem`. Symbolic extents count as one element in its sizes; where one is zero, all do. */
 weft_status *einsum_expression_reduce(einsum_expression *expression) WEFT_MUST_USE;
-/* Fills `pairs` and `sliced` for elements of `dtype`; extents must be static where the policy needs them. */
+/* Fills `pairs` and `sliced` for elements of `dtype`; extents must be static where the policy needs them. AUTO of what
+ * is empty is a left fold. */
 weft_status *einsum_expression_order(einsum_expression *expression, const einsum_policy *policy,
                                      weft_dtype dtype) WEFT_MUST_USE;
 

@@ -3,7 +3,8 @@
  * Each operand loses its axes of extent one, keeps the diagonal of repeated labels and is summed over labels that
  * nothing else has. Then every step joins two values: shared labels that are still needed are batch axes, the other
  * shared ones are summed; without any to sum it is an elementwise product. The last value is brought into the order of
- * the output, where axes of extent one and diagonals come back.
+ * the output, where axes of extent one and diagonals come back. Where an extent is zero there is nothing to do: the
+ * result is zeros.
  */
 #define WEFT_NO_PLACES
 #include "lower.h"
@@ -11,6 +12,7 @@
 #include "slices.h"
 #include <math.h>
 #include <string.h>
+#include <weft/weft.h>
 
 typedef struct lowering {
     einsum_expression *x;
@@ -76,11 +78,7 @@ static weft_status *check_result(const lowering *l, size_t step, einsum_labels l
             labels.count, WEFT_MAX_RANK);
     }
     double size = 0;
-    for (size_t i = 0; i < labels.count; i++) {
-        int64_t extent;
-        if (weft_extent_is_static(l->x->extents[labels.items[i]], &extent) && extent == 0) return NULL;
-        size += l->x->problem.log2_extents[labels.items[i]];
-    }
+    for (size_t i = 0; i < labels.count; i++) size += l->x->problem.log2_extents[labels.items[i]];
     if (size < 63) return NULL;
     return weft_status_create(
         allocator, WEFT_OUT_OF_RANGE, "weft_einsum",
@@ -176,8 +174,28 @@ static weft_tensor shape_output(const lowering *l)
     return embed_diagonals(x, l->x->network.output);
 }
 
+static weft_status *check_output(const einsum_expression *x)
+{
+    size_t rank = x->network.output.count;
+    if (rank <= WEFT_MAX_RANK) return NULL;
+    return weft_status_create(x->arena.allocator, WEFT_OUT_OF_RANGE, "weft_einsum",
+                              "einsum: the result has rank %zu but a tensor has at most %d axes", rank, WEFT_MAX_RANK);
+}
+
+/* A result of what is empty, which no operand matters for. */
+static weft_tensor fill_output(const einsum_expression *x, weft_tensor like)
+{
+    weft_extent extents[WEFT_MAX_RANK];
+    return weft_zeros(like.graph, weft_tensor_dtype(like), einsum_labels_shape(x->network.output, x->extents, extents));
+}
+
 weft_status *einsum_lower(einsum_expression *expression, const weft_tensor *operands, weft_tensor *out_tensor)
 {
+    WEFT_TRY(check_output(expression));
+    if (einsum_expression_is_empty(expression)) {
+        *out_tensor = fill_output(expression, operands[0]);
+        return NULL;
+    }
     einsum_arena *arena = &expression->arena;
     lowering l = {.x = expression};
     WEFT_TRY(einsum_walk_init(&l.walk, arena, &expression->problem));

@@ -147,7 +147,7 @@ static weft_status *add_steps(weft_einsum_plan *plan, einsum_walk *walk, bill *b
         add_step(b, einsum_slices_step(slices, value, walk->step), slices->inside[value] ? turns : 0);
         b->whole = einsum_log2_add(b->whole, walk->step.work);
     }
-    plan->log2_peak = einsum_slices_peak(slices);
+    plan->log2_peak = einsum_expression_is_empty(x) ? -INFINITY : einsum_slices_peak(slices);
     return NULL;
 }
 

@@ -106,12 +106,12 @@ static weft_status *take_plan(cached_plan *plan, einsum_expression *x)
     return NULL;
 }
 
-/* Fills the order of `x`; that of a planner is looked up first. */
+/* Fills the order of `x`; that of a planner is looked up first, where it matters. */
 static weft_status *find_order(einsum_state *state, const einsum_call *call, einsum_key key, einsum_expression *x,
                                const einsum_policy *policy)
 {
     einsum_cache *cache = &state->caches[WEFT_EINSUM_PLANS];
-    if (!einsum_policy_needs_extents(policy, x->network.operand_count))
+    if (!einsum_policy_needs_extents(policy, x->network.operand_count) || einsum_expression_is_empty(x))
         return einsum_expression_order(x, policy, call->dtype);
     cached_plan *plan = (cached_plan *)einsum_cache_find(cache, key);
     if (plan != NULL) {

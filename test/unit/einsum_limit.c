@@ -230,6 +230,62 @@ static void run_a_sliced_tree(void **state)
     weft_executor_destroy(executor);
 }
 
+/* ---- what is empty ---- */
+
+/* With an extent of zero. */
+static const problem empty[] = {
+    {"ab,bc,cd,da->", {40, 0, 40, 40}},
+    {"ab,bc,cd,de->ae", {300, 200, 0, 200, 5}},
+    {"ab,bc,cd->ad", {0, 300, 300, 7}},
+    {"ab,cd,ef,fb,ad->ce", {1 << 10, 0, 3, 1 << 10, 4, 1 << 10}}, /* some orders have results that nobody can hold */
+};
+enum { EMPTY = sizeof empty / sizeof *empty };
+
+static void assert_zeros(const weft_array *array)
+{
+    size_t count = element_count(array);
+    for (size_t i = 0; i < count; i++) assert_true(element(array, i) == 0);
+}
+
+static void contract_what_is_empty(weft_executor *executor, const problem *p, const weft_einsum_options *options)
+{
+    weft_array *operands[MOST], *result;
+    size_t count = make_operands(p, WEFT_F64, operands);
+    weft_test_einsum call = {.text = p->text, .count = count, .operands = operands, .options = options};
+    for (call.way = WEFT_TEST_STATIC; call.way < WEFT_TEST_WAYS; call.way++) {
+        weft_test_ok(weft_test_einsum_run(executor, &call, &result));
+        assert_zeros(result);
+        weft_array_release(result);
+    }
+    release(count, operands);
+}
+
+static void need_nothing_for_what_is_empty(void **state)
+{
+    const weft_einsum_options limited = {.memory_limit = 1}, left = {.order = WEFT_EINSUM_LEFT};
+    (void)state;
+    weft_executor *executor = weft_test_einsum_executor(on_llvm);
+    for (size_t i = 0; i < EMPTY; i++) {
+        contract_what_is_empty(executor, &empty[i], &limited);
+        contract_what_is_empty(executor, &empty[i], &left);
+    }
+    weft_executor_destroy(executor);
+}
+
+static void plan_what_is_empty(void **state)
+{
+    const int64_t large[] = {(int64_t)1 << 40, (int64_t)1 << 40}, none[] = {(int64_t)1 << 40, 0};
+    const weft_ints shapes[] = {{2, large}, {2, large}, {2, none}};
+    const weft_einsum_options limited = {.memory_limit = 1};
+    weft_einsum_plan *plan;
+    (void)state;
+    weft_test_ok(weft_einsum_plan_create(NULL, "ij,jk,kl->il", 3, shapes, &limited, &plan));
+    assert_true(weft_einsum_plan_log2_peak(plan) == -INFINITY);
+    assert_true(weft_einsum_plan_log10_flops(plan) < 1 && weft_einsum_plan_log2_size(plan) == 0);
+    assert_int_equal(weft_einsum_plan_sliced(plan).count, 0);
+    weft_einsum_plan_destroy(plan);
+}
+
 /* ---- errors ---- */
 
 static void name_what_is_wrong(void **state)
@@ -286,9 +342,14 @@ static void survive_failed_allocations(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keep_limits),        cmocka_unit_test(keep_limits_in_graphs),
-        cmocka_unit_test(plan_within_limits), cmocka_unit_test(run_a_sliced_tree),
-        cmocka_unit_test(name_what_is_wrong), cmocka_unit_test(survive_failed_allocations),
+        cmocka_unit_test(keep_limits),
+        cmocka_unit_test(keep_limits_in_graphs),
+        cmocka_unit_test(plan_within_limits),
+        cmocka_unit_test(run_a_sliced_tree),
+        cmocka_unit_test(name_what_is_wrong),
+        cmocka_unit_test(survive_failed_allocations),
+        cmocka_unit_test(need_nothing_for_what_is_empty),
+        cmocka_unit_test(plan_what_is_empty),
     };
     on_llvm = argc > 1 && strcmp(argv[1], "llvm") == 0;
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -135,8 +135,8 @@ weft_status *weft_einsum_plan_create_tensor(const weft_allocator *allocator, wef
 void weft_einsum_plan_destroy(weft_einsum_plan *plan);
 /* Seconds that the model of the machine says the steps take. */
 double weft_einsum_plan_seconds(const weft_einsum_plan *plan);
-/* Base-10 logarithm of the scalar multiplications over all steps; 0 for at most one. Here and in sizes an extent of
- * zero counts as one. */
+/* Base-10 logarithm of the scalar multiplications over all steps; 0 for at most one. Here and in sizes all
+ * extents count as one where one is zero: nothing is multiplied then. */
 double weft_einsum_plan_log10_flops(const weft_einsum_plan *plan);
 /* Base-2 logarithm of the elements of the largest result of a step, the last included; of the output when there is no
  * step. */
