@@ -32,6 +32,12 @@ weft_status *weft_kernel_cut_tiles(weft_kernel *kernel, uint32_t number, int64_t
 weft_status *weft_kernel_tile(weft_kernel *kernel, uint32_t width, uint32_t unroll, bool *out_tiled) WEFT_MUST_USE;
 
 /*
+ * Products (jam.c). Makes several points of one outer range one point, where reductions of them share what they read;
+ * not done (false) where none do. `vectors` is how many accumulators the registers hold, of one vector each.
+ */
+weft_status *weft_kernel_jam(weft_kernel *kernel, uint32_t vectors, bool *out_jammed) WEFT_MUST_USE;
+
+/*
  * Transpositions (crossing.c). The outer range, not the last, along which a load walks memory element by element while
  * it jumps along the last; range_count when there is none. Only for kernels of one stage without inner ranges.
  */

@@ -17,6 +17,8 @@
 #define SMALL_BODY 6u
 #define MEDIUM_BODY 20u
 #define LARGE_BODY 60u
+/* The same for rows that are computed side by side. */
+#define MOST_JAMMED_VECTORS 2u
 
 /* ---- collapsing ---- */
 
@@ -193,8 +195,19 @@ static bool crosses_evenly(const weft_kernel *kernel, uint32_t crossing)
            weft_expr_divisor(kernel->extents, last->extent) % WEFT_CROSSING_TILE == 0;
 }
 
+/* Where rows of a reduction are computed side by side, they take the place of all but two vectors of a round; a quarter
+ * of the registers is for what is loaded. */
+static weft_status *jam(weft_kernel *kernel, uint32_t registers, uint32_t *unroll)
+{
+    bool jammed;
+    uint32_t vectors = *unroll < MOST_JAMMED_VECTORS ? *unroll : MOST_JAMMED_VECTORS;
+    WEFT_TRY(weft_kernel_jam(kernel, registers * 3 / 4 / vectors, &jammed));
+    if (jammed) *unroll = vectors;
+    return NULL;
+}
+
 /* Binds the lanes to the last outer range, cut so that tiles can run on threads. */
-static weft_status *bind_outer(weft_kernel *kernel, uint32_t width)
+static weft_status *bind_outer(weft_kernel *kernel, uint32_t width, uint32_t registers)
 {
     uint32_t body = 0, last = kernel->range_count - 1;
     if (kernel->stage_count == 1 && is_ordered(&kernel->stages[0]) && kernel->stages[0].range_count > 0)
@@ -212,6 +225,7 @@ static weft_status *bind_outer(weft_kernel *kernel, uint32_t width)
         if (tiled) return NULL;
     }
     if (crossing < last) return weft_kernel_stage_crossing(kernel, crossing, width, unroll);
+    if (loops) WEFT_TRY(jam(kernel, registers, &unroll));
     WEFT_TRY(weft_kernel_cut_tiles(kernel, last, loops ? (int64_t)width * unroll : TILE));
     bind_lanes(&kernel->ranges[kernel->range_count - 1], width, unroll);
     return NULL;
@@ -239,7 +253,7 @@ weft_status *weft_kernel_schedule(weft_kernel *kernel, const weft_machine *machi
     if (!machine->gpu && (along_reduction(kernel) || kernel->range_count == 0)) {
         bind_inner(kernel, width);
     } else if (!machine->gpu && !scans_along_memory(kernel)) {
-        WEFT_TRY(bind_outer(kernel, width));
+        WEFT_TRY(bind_outer(kernel, width, machine->registers));
     }
     bind_rest(kernel, machine->gpu ? WEFT_BIND_GRID : WEFT_BIND_THREAD);
     kernel->scheduled = true;
