@@ -14,18 +14,6 @@ static const double most_seconds = 1e9, combo = 64;
 
 /* ---- from options ---- */
 
-static bool is_rate(double x)
-{
-    return x >= 1 && x <= 1e18;
-}
-
-static bool is_machine(const weft_einsum_machine *machine)
-{
-    for (size_t i = 0; i < EINSUM_RATES; i++)
-        if (!is_rate(machine->rates[i])) return false;
-    return is_rate(machine->bandwidth) && machine->overhead >= 0 && machine->overhead <= 1;
-}
-
 static weft_status *refuse(const einsum_arena *arena, const char *fault)
 {
     return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum", "einsum: %s", fault);
@@ -35,6 +23,22 @@ static weft_status *refuse_budget(const einsum_arena *arena, double seconds)
 {
     return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
                               "einsum: time_budget is %g, not from 0 to 1e9 seconds", seconds);
+}
+
+static weft_status *check_number(const einsum_arena *arena, const char *name, double number, double least, double most)
+{
+    if (number >= least && number <= most) return NULL;
+    return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
+                              "einsum: %s of the machine is %g, not a number from %g to %g", name, number, least, most);
+}
+
+static weft_status *check_machine(const einsum_arena *arena, const weft_einsum_machine *machine)
+{
+    static const char *const names[] = {"rates[0]", "rates[1]", "rates[2]", "rates[3]"};
+    static const double least = 1, most = 1e18;
+    for (size_t i = 0; i < EINSUM_RATES; i++) WEFT_TRY(check_number(arena, names[i], machine->rates[i], least, most));
+    WEFT_TRY(check_number(arena, "bandwidth", machine->bandwidth, least, most));
+    return check_number(arena, "overhead", machine->overhead, 0, 1);
 }
 
 static void fill_machine(const weft_einsum_machine *machine, uint64_t *out_numbers)
@@ -51,9 +55,7 @@ weft_status *einsum_planner_from_options(const einsum_arena *arena, const weft_e
     if ((unsigned)options->minimize >= OBJECTIVES) return refuse(arena, "minimize is none of weft_einsum_minimize");
     if (!(seconds >= 0 && seconds <= most_seconds)) return refuse_budget(arena, seconds);
     if (seconds > 0 && options->moves > 0) return refuse(arena, "time_budget and moves exclude each other");
-    if (options->machine != NULL && !is_machine(options->machine))
-        return refuse(arena, "a rate or the bandwidth of the machine is not from 1 to 1e18, or its overhead not from 0 "
-                             "to 1 second");
+    if (options->machine != NULL) WEFT_TRY(check_machine(arena, options->machine));
     *out_planner = (einsum_planner){.minimize = options->minimize,
                                     .seed = options->seed,
                                     .moves = options->moves,

@@ -93,6 +93,28 @@ class Plan(Instances):
                 found = self.last("--order", "order", "--print-order", "nested")
                 self.assertEqual(unordered(ast.literal_eval(found)), unordered(ast.literal_eval(nested)))
 
+    def test_sizes(self):
+        """As lists and as opt_einsum and cotengra have them, for integers and letters."""
+        letters = [["i", "j"], ["j", "κ"], ["κ", "l"], ["l", "m"]]
+        by_letter = {"m": 6, "l": 5, "κ": 4, "j": 3, "i": 2, "z": 9}
+        for data in [{**CHAIN, "sizes": {str(label): size for label, size in enumerate(CHAIN["sizes"])}},
+                     {"inputs": CHAIN["inputs"], "output": [0, 4], "size_dict": CHAIN["sizes"]},
+                     {"inputs": [[5, 1], [1, 2], [2, 3], [3, 1 << 53]], "output": [5, 1 << 53],
+                      "size_dict": {str(1 << 53): 6, "5": 2, "1": 3, "2": 4, "3": 5}},
+                     {"inputs": letters, "output": ["i", "m"], "size_dict": by_letter},
+                     {"inputs": ["".join(term) for term in letters], "output": "im", "sizes": by_letter},
+                     {"format_string": "ij,jκ, κl,lm -> im", "size_dict": by_letter},
+                     {"format_string": "[0 1],[1 2],[2 3],[3 10]->[0 10]",
+                      "sizes": {"10": 6, "0": 2, "1": 3, "2": 4, "3": 5}}]:
+            with self.subTest(data):
+                self.write("sized.json", data)
+                self.assertEqual(self.plan("--objective", "flops", name="sized.json"), PLAN)
+        self.write("sized.json", {"inputs": [[], ["i"], "i", []], "output": [], "sizes": {"i": 3}})
+        status, out, error = self.weft("einsum", "--instance", "sized.json", "--check")
+        self.assertEqual((status, error), (OK, ""))
+        self.write("sized.json", {"format_string": "(ij,jk),kl->il", "sizes": {"i": 2, "j": 3, "k": 4, "l": 5}})
+        self.assertEqual(self.last("--optimize", "nested", "--print-order", "nested", name="sized.json"), "(2,(0,1))")
+
     def test_few(self):
         self.write("one.json", {"inputs": [[0, 0]], "output": [0], "sizes": [3]})
         self.write("two.json", {"inputs": [[0, 1], [1]], "output": [0], "sizes": [3, 4]})
@@ -144,18 +166,23 @@ class Plan(Instances):
         self.assertAlmostEqual(stats["predicted_ms"], 1500, 1)
         call = ["einsum", "--instance", "chain.json", "--plan-only", "--machine", "bad"]
         unknown = "is no member of a machine: version, rates, bandwidth, overhead"
-        for bad, sentence in [("[]", "bad is no JSON object"), ("{", "bad is no JSON object"),
-                              ({**machine, "version": 2}, 'bad: "version" is not 1, which is the only one that is known'),
-                              ({**machine, "cores": 2}, f'bad: "cores" {unknown}'),
-                              ({**machine, "rates": [1]}, 'bad: "rates" must be a list of 4 numbers'),
-                              ({**machine, "rates": [1, 2, 3, "4"]}, 'bad: "rates" must be a number above 0'),
-                              ({**machine, "rates": [1, 2, -3, 4]}, 'bad: "rates" must be a number above 0'),
-                              ({**machine, "bandwidth": 0}, 'bad: "bandwidth" must be a number above 0')]:
+        for bad, sentence in [("[]", "the file holds a list; it must be an object"), ("{", "byte 2 is no JSON"),
+                              ({**machine, "version": 2}, '"version" is 2; it must be 1, the only one that is known'),
+                              ({**machine, "cores": 2}, f'"cores" {unknown}'),
+                              ({**machine, "rates": 1}, '"rates" is 1; it must be a list of 4 numbers'),
+                              ({**machine, "rates": [1]}, 'the length of "rates" is 1; it must be a list of 4 numbers'),
+                              ({**machine, "rates": [1, 2, 3, "4"]},
+                               'entry 3 of "rates" is the text "4"; it must be a number from 1 to 1e+18'),
+                              ({**machine, "rates": [1, 2, -3, 4]},
+                               'entry 2 of "rates" is -3; it must be a number from 1 to 1e+18'),
+                              ({**machine, "bandwidth": 0}, '"bandwidth" is 0; it must be a number from 1 to 1e+18'),
+                              ({**machine, "overhead": 2}, '"overhead" is 2; it must be a number from 0 to 1')]:
             self.write("bad", bad)
-            self.refuses(FAILED, f"einsum: {sentence}", *call)
-        for missing in machine:
+            self.refuses(FAILED, f"einsum: bad: {sentence}", *call)
+        for missing, rule in [("version", "1, the only one that is known"), ("rates", "a list of 4 numbers"),
+                              ("bandwidth", "a number from 1 to 1e+18"), ("overhead", "a number from 0 to 1")]:
             self.write("bad", {name: value for name, value in machine.items() if name != missing})
-            self.refuses(FAILED, f'einsum: bad: "{missing}" is missing', *call)
+            self.refuses(FAILED, f'einsum: bad: "{missing}" is missing; it must be {rule}', *call)
 
     def test_measures(self):
         """What is measured is printed, and a file that --machine reads."""
@@ -358,26 +385,29 @@ class Failures(Instances):
     def test_broken_files(self):
         self.breaks('{"inputs": [[0, 1],', "byte 20 is no JSON")
         self.breaks("[]", "the file holds a list; it must be an object")
-        self.breaks({}, 'neither "inputs" (with "output" and "sizes") nor "format_string" (with "shapes") is there')
+        self.breaks({}, 'neither "inputs" (with "output" and "sizes") nor "format_string" (with "shapes" or "sizes") is '
+                        'there')
         self.breaks({**CHAIN, **FORMAT}, '"inputs" and "format_string" are two ways to say it; there must be one')
-        self.breaks({**CHAIN, "inputs": 3}, '"inputs" is a number; it must be a list')
+        self.breaks({**CHAIN, "inputs": 3}, '"inputs" is 3; it must be a list')
         self.breaks({**CHAIN, "inputs": []}, '"inputs" is empty; there must be an operand')
-        self.breaks({**CHAIN, "inputs": [[0], "ij"]}, '"inputs" of operand 1 is a text; it must be a list of integers')
-        self.breaks({**CHAIN, "inputs": [[0], [1, "j"]]}, 'entry 1 of "inputs" of operand 1 is a text, not an integer')
+        self.breaks({**CHAIN, "inputs": [[0], "ij"]},
+                    '"inputs" of operand 1 is the text "ij"; it must be a list of integers')
+        self.breaks({**CHAIN, "inputs": [[0], [1, "j"]]},
+                    'entry 1 of "inputs" of operand 1 is the text "j", not an integer from 0 to 2^53')
         self.breaks({**CHAIN, "inputs": [[0], [1.5]]},
                     'entry 0 of "inputs" of operand 1 is 1.5, not an integer from 0 to 2^53')
         self.breaks({**CHAIN, "inputs": [[0], [4, 7]]},
                     'label 7 of operand 1 has no size; "sizes" has 5 entries, from 0')
         self.breaks({**CHAIN, "output": [0, 3], "inputs": [[0], [1]]},
-                    'label 3 of "output" is in none of the 2 operands')
+                    'label 3 of "output" is in none of the operands, of which there are 2')
         self.breaks({**CHAIN, "sizes": [1, 2, -3, 4, 5]}, 'entry 2 of "sizes" is -3, not an integer from 0 to 2^53')
-        for key in ["output", "sizes"]:
+        for key, end in [("output", ""), ("sizes", " of extents, or an object with one for each label")]:
             self.breaks({name: value for name, value in CHAIN.items() if name != key},
-                        f'"{key}" is missing; it must be a list')
+                        f'"{key}" is missing; it must be a list{end}')
         self.breaks({"format_string": "ij->"}, '"shapes" is missing; it must be a list')
-        self.breaks({**FORMAT, "format_string": 3}, '"format_string" is a number; it must be a text')
+        self.breaks({**FORMAT, "format_string": 3}, '"format_string" is 3; it must be a text')
         self.breaks({**FORMAT, "dtype": "float"}, '"dtype" is "float", which is no dtype')
-        self.breaks({**FORMAT, "dtype": None}, '"dtype" is null, true or false; it must be a text')
+        self.breaks({**FORMAT, "dtype": None}, '"dtype" is null; it must be a text')
         self.breaks({**FORMAT, "shapes": [[2, 3]] * 4},
                     "label 'j' has extent 3 at axis 1 of operand 0 but 2 at axis 0 of operand 1")
         self.breaks({**FORMAT, "shapes": [[2, 3]]},
@@ -386,6 +416,37 @@ class Failures(Instances):
                     "operand 0 has rank 3 but its term, at byte 1, has 2 labels")
         self.refuses(FAILED, "einsum: none.json cannot be read: No such file or directory",
                      "einsum", "--instance", "none.json")
+
+    def test_broken_sizes(self):
+        numbers = {"inputs": [[0, 1], [1]], "output": [0]}
+        letters = {"inputs": [["i", "j"], ["j"]], "output": ["i"]}
+        for what, sentence in [
+                ({**numbers, "sizes": {"0": 2, "1": -1}}, '"1" of "sizes" is -1, not an integer from 0 to 2^53'),
+                ({**numbers, "sizes": {"0": 2, "1": "3"}}, '"1" of "sizes" is the text "3", not an integer from 0 to 2^53'),
+                ({**numbers, "size_dict": {"0": 2}}, 'label 1 of operand 0 has no size; "size_dict" has no key "1"'),
+                ({**numbers, "sizes": {"0": 2, "i": 3}}, 'key "i" of "sizes" is no label: they are integers from 0 here'),
+                ({**numbers, "sizes": {"0": 2, "01": 3}}, 'key "01" of "sizes" is no label: they are integers from 0 here'),
+                ('{"inputs": [[0]], "output": [], "sizes": {"0": 2, "0": 3}}', 'key "0" is twice in "sizes"'),
+                ({**numbers, "sizes": [2], "size_dict": {}},
+                 '"sizes" and "size_dict" are two names of one thing; there must be one'),
+                ({**numbers, "size_dict": 3},
+                 '"size_dict" is 3; it must be a list of extents, or an object with one for each label'),
+                ({**letters, "sizes": [2, 3]},
+                 '"sizes" is a list, which goes with integer labels; there must be an object such as {"i": 4}'),
+                ({**letters, "sizes": {"i": 2, "jk": 3}}, 'key "jk" of "sizes" is no label: they are single characters here'),
+                ({**letters, "sizes": {"i": 2}}, 'label j of operand 0 has no size; "sizes" has no key "j"'),
+                ({**letters, "inputs": [["i", "k12"]]},
+                 'entry 1 of "inputs" of operand 0 is the text "k12"; labels are either all integers or all single '
+                 'characters'),
+                ({**letters, "inputs": [["i", 0]]},
+                 'entry 1 of "inputs" of operand 0 is 0; labels are either all integers or all single characters'),
+                ({**letters, "inputs": ["ij", 3]}, '"inputs" of operand 1 is 3; it must be a list of labels'),
+                ({"format_string": "i...,j->", "sizes": {"i": 2, "j": 3}},
+                 'sizes of labels do not say what the ellipsis stands for; there must be "shapes"'),
+                ({**letters, "output": ["k"], "sizes": {"i": 2, "j": 3}},
+                 "label 'k' of the output, at byte 7, is in none of the 2 operands")]:
+            with self.subTest(what):
+                self.breaks(what, sentence)
 
     def test_broken_orders(self):
         chain = ["einsum", "--instance", "chain.json", "--plan-only", "--order", "order"]
@@ -419,7 +480,7 @@ class Failures(Instances):
                 self.assertEqual((status, error), (FAILED, f"weft einsum: order:{sentence}\n"))
         self.breaks({**CHAIN, "order": [[0, 1], [0, 3]]}, '"order":1:11: step 1 takes position 3, but positions go from 0 to '
                                                           "2 then")
-        self.breaks({**CHAIN, "order": "left"}, '"order" is a text; it must be a list')
+        self.breaks({**CHAIN, "order": "left"}, '"order" is the text "left"; it must be a list')
 
 
 if __name__ == "__main__":

@@ -260,9 +260,14 @@ const weft_command weft_command_einsum = {
         "names in each step two positions of a list that loses both and gets the result at its end; ssa names\n"
         "values, of which the steps make new ones. --order takes either as a list of steps, or a tree of operand\n"
         "numbers such as ((0, 1), 2). An operand may also be FILE.npz:ARRAY. An instance is an object: it has\n"
-        "\"inputs\" and \"output\", lists of integer labels, and \"sizes\", a list with the extent of label i at\n"
-        "place i, from 0; or \"format_string\" and \"shapes\". It may have an \"order\" as files have it, and a\n"
-        "\"dtype\". What is planned at the run, under --memory-limit and --symbolic, counts as the first run:\n"
+        "\"inputs\" and \"output\", lists of labels, which are integers or letters; or \"format_string\". Beside them "
+        "it\n"
+        "has \"sizes\", or \"size_dict\", an object such as {\"i\": 4} or {\"0\": 4} with the extent of each label, or "
+        "of\n"
+        "integers a list with that of label i at place i, from 0; beside a format string \"shapes\" will do too. It "
+        "may\n"
+        "have an \"order\" as files have it, and a \"dtype\". What is planned at the run, under --memory-limit and "
+        "--symbolic, counts as the first run:\n"
         "--repeat tells what the others take.",
     .least = 0,
     .most = SIZE_MAX,

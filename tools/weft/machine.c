@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "machine.h"
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "file.h"
+#include "json.h"
 #include "random.h"
 #include "session.h"
 
@@ -168,64 +168,73 @@ weft_status *weft_machine_save(const weft_einsum_machine *machine, const char *p
     return weft_file_write(path, print_json, machine);
 }
 
-static weft_status *refuse(const char *path, const char *key, const char *rule)
+static weft_status *read_number(const char *path, const cJSON *item, const char *what, double least, double most,
+                                double *out_number)
 {
-    return weft_status_create(NULL, WEFT_BAD_FILE, NULL, "%s: \"%s\" %s", path, key, rule);
+    char room[WEFT_JSON_ROOM];
+    if (cJSON_IsNumber(item) && item->valuedouble >= least && item->valuedouble <= most) {
+        *out_number = item->valuedouble;
+        return NULL;
+    }
+    return weft_json_refuse(path, "%s is %s; it must be a number from %g to %g", what, weft_json_describe(item, room),
+                            least, most);
 }
 
-static weft_status *read_number(const char *path, const cJSON *item, const char *key, double *out_number)
+static weft_status *read_rate(const char *path, const cJSON *item, const char *what, double *out_rate)
 {
-    if (item == NULL) return refuse(path, key, "is missing");
-    if (!cJSON_IsNumber(item) || !(item->valuedouble > 0)) return refuse(path, key, "must be a number above 0");
-    *out_number = item->valuedouble;
-    return NULL;
+    return read_number(path, item, what, 1, 1e18, out_rate);
 }
 
 static weft_status *read_rates(const char *path, const cJSON *item, double *out_rates)
 {
-    if (item == NULL) return refuse(path, "rates", "is missing");
-    if (!cJSON_IsArray(item) || cJSON_GetArraySize(item) != CLASSES)
-        return refuse(path, "rates", "must be a list of 4 numbers");
-    for (int i = 0; i < CLASSES; i++) WEFT_TRY(read_number(path, cJSON_GetArrayItem(item, i), "rates", &out_rates[i]));
+    char room[WEFT_JSON_ROOM], what[32];
+    if (!cJSON_IsArray(item))
+        return weft_json_refuse(path, "\"rates\" is %s; it must be a list of %d numbers",
+                                weft_json_describe(item, room), CLASSES);
+    if (cJSON_GetArraySize(item) != CLASSES)
+        return weft_json_refuse(path, "the length of \"rates\" is %d; it must be a list of %d numbers",
+                                cJSON_GetArraySize(item), CLASSES);
+    for (int i = 0; i < CLASSES; i++) {
+        snprintf(what, sizeof what, "entry %d of \"rates\"", i);
+        WEFT_TRY(read_rate(path, cJSON_GetArrayItem(item, i), what, &out_rates[i]));
+    }
     return NULL;
 }
 
 static weft_status *check_members(const char *path, const cJSON *root)
 {
     static const char *const known[] = {"version", "rates", "bandwidth", "overhead"};
-    const cJSON *item;
-    const cJSON *version = cJSON_GetObjectItemCaseSensitive(root, "version");
-    if (version == NULL) return refuse(path, "version", "is missing");
+    char room[WEFT_JSON_ROOM];
+    const cJSON *item, *version = cJSON_GetObjectItemCaseSensitive(root, "version");
     if (!cJSON_IsNumber(version) || version->valuedouble != VERSION)
-        return refuse(path, "version", "is not 1, which is the only one that is known");
+        return weft_json_refuse(path, "\"version\" is %s; it must be %d, the only one that is known",
+                                weft_json_describe(version, room), VERSION);
     cJSON_ArrayForEach(item, root)
     {
         size_t i = 0;
         while (i < sizeof known / sizeof *known && strcmp(known[i], item->string) != 0) i++;
         if (i == sizeof known / sizeof *known)
-            return refuse(path, item->string, "is no member of a machine: version, rates, bandwidth, overhead");
+            return weft_json_refuse(path, "\"%.40s\" is no member of a machine: version, rates, bandwidth, overhead",
+                                    item->string);
     }
     return NULL;
 }
 
 static weft_status *read_machine(const char *path, const cJSON *root, weft_einsum_machine *out_machine)
 {
-    if (!cJSON_IsObject(root)) return weft_status_create(NULL, WEFT_BAD_FILE, NULL, "%s is no JSON object", path);
+    const cJSON *bandwidth = cJSON_GetObjectItemCaseSensitive(root, "bandwidth");
+    const cJSON *overhead = cJSON_GetObjectItemCaseSensitive(root, "overhead");
     WEFT_TRY(check_members(path, root));
     WEFT_TRY(read_rates(path, cJSON_GetObjectItemCaseSensitive(root, "rates"), out_machine->rates));
-    WEFT_TRY(
-        read_number(path, cJSON_GetObjectItemCaseSensitive(root, "bandwidth"), "bandwidth", &out_machine->bandwidth));
-    return read_number(path, cJSON_GetObjectItemCaseSensitive(root, "overhead"), "overhead", &out_machine->overhead);
+    WEFT_TRY(read_rate(path, bandwidth, "\"bandwidth\"", &out_machine->bandwidth));
+    return read_number(path, overhead, "\"overhead\"", 0, 1, &out_machine->overhead);
 }
 
 weft_status *weft_machine_load(const char *path, weft_einsum_machine *out_machine)
 {
-    char *text;
-    size_t length;
-    WEFT_TRY(weft_file_read(path, &text, &length));
-    cJSON *root = cJSON_Parse(text);
+    cJSON *root;
+    WEFT_TRY(weft_json_load(path, &root));
     weft_status *status = read_machine(path, root, out_machine);
     cJSON_Delete(root);
-    free(text);
     return status;
 }

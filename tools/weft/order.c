@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "file.h"
+#include "label.h"
 #include "order_text.h"
 #include "tree.h"
 
@@ -59,24 +60,10 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* One character of UTF-8; 0 bytes for what is none. */
-static size_t decode(const char *text, int64_t *out_point)
-{
-    unsigned char first = (unsigned char)*text;
-    size_t length = first < 0x80 ? 1 : first < 0xc0 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf8 ? 4 : 0;
-    int64_t point = length == 1 ? first : first & (0xff >> (length + 1));
-    for (size_t i = 1; i < length; i++) {
-        if (((unsigned char)text[i] & 0xc0) != 0x80) return 0;
-        point = point << 6 | ((unsigned char)text[i] & 0x3f);
-    }
-    *out_point = point;
-    return length;
-}
-
 static size_t parse_label(const char *text, bool numbered, int64_t *out_label)
 {
     int length = 0;
-    if (!numbered) return decode(text, out_label);
+    if (!numbered) return weft_label_decode(text, out_label);
     return is_digit(*text) && sscanf(text, "%18" SCNd64 "%n", out_label, &length) == 1 ? (size_t)length : 0;
 }
 

@@ -45,9 +45,9 @@ typedef enum weft_einsum_minimize {
  * ones twice that.
  */
 typedef struct weft_einsum_machine {
-    double rates[4];  /* multiplications of f32 in a second; smallest extent below 4, 16, 64, and others */
-    double bandwidth; /* bytes in a second */
-    double overhead;  /* seconds */
+    double rates[4];  /* multiplications of f32 in a second, 1 to 1e18; smallest extent below 4, 16, 64, and others */
+    double bandwidth; /* bytes in a second, 1 to 1e18 */
+    double overhead;  /* seconds, 0 to 1 */
 } weft_einsum_machine;
 
 /* The model that is used when none is given: round numbers as `weft einsum --measure-machine` finds them on two cores

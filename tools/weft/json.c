@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "json.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "file.h"
+
+weft_status *weft_json_refuse(const char *path, const char *format, ...)
+{
+    char sentence[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    return weft_status_create(NULL, WEFT_BAD_FILE, NULL, "%s: %s", path, sentence);
+}
+
+static const char *name_type(const cJSON *item)
+{
+    return item == NULL           ? "missing"
+           : cJSON_IsArray(item)  ? "a list"
+           : cJSON_IsObject(item) ? "an object"
+           : cJSON_IsNull(item)   ? "null"
+           : cJSON_IsTrue(item)   ? "true"
+                                  : "false";
+}
+
+const char *weft_json_describe(const cJSON *item, char buffer[WEFT_JSON_ROOM])
+{
+    if (cJSON_IsNumber(item)) snprintf(buffer, WEFT_JSON_ROOM, "%.17g", item->valuedouble);
+    else if (cJSON_IsString(item)) snprintf(buffer, WEFT_JSON_ROOM, "the text \"%.40s\"", item->valuestring);
+    else snprintf(buffer, WEFT_JSON_ROOM, "%s", name_type(item));
+    return buffer;
+}
+
+static weft_status *parse(const char *path, const char *text, cJSON **out_object)
+{
+    char room[WEFT_JSON_ROOM];
+    const char *end = NULL;
+    cJSON *root = cJSON_ParseWithOpts(text, &end, true);
+    if (root == NULL) return weft_json_refuse(path, "byte %td is no JSON", end - text + 1);
+    weft_status *status = NULL;
+    if (cJSON_IsObject(root)) *out_object = root;
+    else status = weft_json_refuse(path, "the file holds %s; it must be an object", weft_json_describe(root, room));
+    if (status != NULL) cJSON_Delete(root);
+    return status;
+}
+
+weft_status *weft_json_load(const char *path, cJSON **out_object)
+{
+    char *text;
+    size_t length;
+    WEFT_TRY(weft_file_read(path, &text, &length));
+    weft_status *status = parse(path, text, out_object);
+    free(text);
+    return status;
+}
+
+weft_status *weft_json_read_integer(const char *path, const cJSON *item, const char *what, int64_t *out_integer)
+{
+    char room[WEFT_JSON_ROOM];
+    double value = cJSON_IsNumber(item) ? item->valuedouble : -1;
+    if (!(value >= 0 && value == floor(value) && value <= 0x1p53))
+        return weft_json_refuse(path, "%s is %s, not an integer from 0 to 2^53", what, weft_json_describe(item, room));
+    *out_integer = (int64_t)value;
+    return NULL;
+}
