@@ -33,8 +33,7 @@ weft_status *einsum_policy_parse(const einsum_arena *arena, const char *name, we
     WEFT_TRY(einsum_planner_parse(arena, planner, &out_policy->planner));
     if (kind != EINSUM_POLICY_PATH && path.count > 0) {
         return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
-                                  "einsum: a path of %zu positions goes with order \"path\", not with \"%s\"",
-                                  path.count, name);
+                                  "einsum: a path goes with order \"path\", not with \"%s\"", name);
     }
     if (kind == EINSUM_POLICY_AUTO && sliced.count > 0)
         return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",

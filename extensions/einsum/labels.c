@@ -24,7 +24,7 @@ static weft_status *check_labels(const einsum_arena *arena, const char *place, c
 {
     if (labels.count > 0 && labels.items == NULL)
         return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, place,
-                                  "einsum: the %zu labels of %s are NULL", labels.count, where);
+                                  "einsum: the labels of %s are NULL, but their count is %zu", where, labels.count);
     for (size_t i = 0; i < labels.count; i++) {
         if (labels.items[i] >= 0) continue;
         return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, place,

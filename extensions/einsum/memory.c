@@ -21,6 +21,11 @@ weft_status *einsum_status_at(const weft_allocator *allocator, const char *funct
     return moved;
 }
 
+const char *einsum_plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 void einsum_arena_init(einsum_arena *arena, const weft_allocator *allocator)
 {
     *arena = (einsum_arena){.allocator = allocator == NULL ? weft_allocator_default() : allocator};

@@ -8,6 +8,9 @@
  * found where several of them come by, and is marked "weft_einsum" there. NULL stays NULL. */
 weft_status *einsum_status_at(const weft_allocator *allocator, const char *function, weft_status *status) WEFT_MUST_USE;
 
+/* What follows a noun of `count`, in messages: "s" or nothing. */
+const char *einsum_plural(uint64_t count);
+
 typedef struct einsum_arena {
     const weft_allocator *allocator;
     struct einsum_block *blocks;

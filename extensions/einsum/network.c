@@ -36,8 +36,9 @@ static weft_status *check_ranks(const einsum_arena *arena, const einsum_syntax *
         bool open = term->ellipsis != EINSUM_NONE;
         if (open ? ranks[i] >= term->count : ranks[i] == term->count) continue;
         return weft_status_create(arena->allocator, WEFT_SHAPE_MISMATCH, "weft_einsum",
-                                  "einsum: operand %zu has rank %zu but its term, at byte %zu, has %zu labels%s", i,
-                                  ranks[i], term->column, term->count, open ? " besides the ellipsis" : "");
+                                  "einsum: operand %zu has rank %zu but its term, at byte %zu, has %zu label%s%s", i,
+                                  ranks[i], term->column, term->count, einsum_plural(term->count),
+                                  open ? " besides the ellipsis" : "");
     }
     return NULL;
 }
@@ -66,16 +67,16 @@ static weft_status *check_output(const numbering *n, const einsum_arena *arena, 
 {
     if (n->ellipsis > 0 && output->ellipsis == EINSUM_NONE) {
         return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
-                                  "einsum: the ellipsis stands for %zu axes but the output, at byte %zu, has none",
-                                  n->ellipsis, output->column);
+                                  "einsum: the ellipsis stands for %zu ax%s but the output, at byte %zu, has none",
+                                  n->ellipsis, n->ellipsis == 1 ? "is" : "es", output->column);
     }
     for (size_t i = 0; i < output->count; i++) {
         char name[EINSUM_LABEL_SIZE];
         if (*find_slot(n, output->labels[i]) != 0) continue;
         einsum_label_print(n->network->numbered, output->labels[i], name);
         return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
-                                  "einsum: label %s of the output, at byte %zu, is in none of the %zu operands", name,
-                                  output->columns[i], n->network->operand_count);
+                                  "einsum: label %s of the output, at byte %zu, is in no operand", name,
+                                  output->columns[i]);
     }
     return NULL;
 }

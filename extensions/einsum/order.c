@@ -33,7 +33,7 @@ static weft_status *check_step(const einsum_arena *arena, weft_ints path, size_t
         if (pair[i] >= 0 && (uint64_t)pair[i] < count) continue;
         return weft_status_create(arena->allocator, WEFT_OUT_OF_RANGE, "weft_einsum",
                                   "einsum: step %zu of the path (%" PRId64 ",%" PRId64 ") has position %" PRId64
-                                  " but only %zu values are left, at positions 0 to %zu",
+                                  " but %zu values are left, at positions 0 to %zu",
                                   step, pair[0], pair[1], pair[i], count, count - 1);
     }
     if (pair[0] != pair[1]) return NULL;
@@ -46,13 +46,14 @@ static weft_status *check_count(const einsum_arena *arena, size_t operand_count,
 {
     if (path.count % 2 == 0 && path.count / 2 + 1 == operand_count) return NULL;
     return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
-                              "einsum: the path has %zu %s but %zu operands take %zu steps, two %s each", path.count,
-                              what, operand_count, operand_count - 1, what);
+                              "einsum: the path has %zu %s%s but %zu operand%s take%s %zu step%s, two %ss each",
+                              path.count, what, einsum_plural(path.count), operand_count, einsum_plural(operand_count),
+                              operand_count == 1 ? "s" : "", operand_count - 1, einsum_plural(operand_count - 1), what);
 }
 
 weft_status *einsum_order_from_path(einsum_arena *arena, size_t operand_count, weft_ints path, einsum_pair *out_pairs)
 {
-    WEFT_TRY(check_count(arena, operand_count, path, "positions"));
+    WEFT_TRY(check_count(arena, operand_count, path, "position"));
     size_t *list = list_create(arena, operand_count);
     if (list == NULL) return weft_status_out_of_memory();
     for (size_t k = 0; k + 1 < operand_count; k++) {
@@ -85,7 +86,7 @@ static weft_status *take_value(const einsum_arena *arena, weft_ints values, size
 weft_status *einsum_order_from_values(einsum_arena *arena, size_t operand_count, weft_ints values,
                                       einsum_pair *out_pairs)
 {
-    WEFT_TRY(check_count(arena, operand_count, values, "values"));
+    WEFT_TRY(check_count(arena, operand_count, values, "value"));
     bool *taken = einsum_arena_allocate(arena, 2 * operand_count, sizeof *taken);
     if (taken == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < values.count; i++) WEFT_TRY(take_value(arena, values, i, operand_count + i / 2, taken));

@@ -10,7 +10,6 @@
 #include "plan/simplify.h"
 #include "plan/slice.h"
 #include "plan/team.h"
-#include <inttypes.h>
 #include <string.h>
 
 enum {
@@ -217,11 +216,17 @@ static weft_status *search_growing(finding *f)
 
 static weft_status *over_limit(const finding *f, const einsum_sliced *sliced)
 {
+    const weft_allocator *allocator = f->arena->allocator;
     double bytes = exp2(sliced->log2_peak) * (double)weft_dtype_size(f->dtype);
-    return weft_status_create(f->arena->allocator, WEFT_OVER_LIMIT, "weft_einsum",
-                              "einsum: the memory limit is %" PRIu64 " bytes, but no order and slices were found that "
-                              "keep it; without slices %.3g bytes of intermediates live at once",
-                              f->planner->limit, bytes);
+    if (sliced->fits)
+        return einsum_planner_over_limit(allocator, f->planner->limit,
+                                         "a loop over slices that keep it has 2^%.1f "
+                                         "turns, more than an int64 counts",
+                                         sliced->log2_slices);
+    return einsum_planner_over_limit(allocator, f->planner->limit,
+                                     "no order and slices were found that keep it; "
+                                     "without slices intermediates take %.10g at once",
+                                     bytes);
 }
 
 static weft_status *keep_labels(finding *f, const einsum_simple *simple, const uint64_t *labels)

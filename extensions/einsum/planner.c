@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "planner.h"
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *const objectives[] = {[WEFT_EINSUM_TIME] = "time",
@@ -153,6 +154,20 @@ weft_status *einsum_planner_parse(const einsum_arena *arena, const char *text, e
         "einsum: the planner \"%.100s\" is not an objective (time, flops, size, write, combo) and "
         "settings such as seed=7; it cannot be read from \"%.40s\" on",
         text, at);
+}
+
+/* ---- limits ---- */
+
+weft_status *einsum_planner_over_limit(const weft_allocator *allocator, uint64_t limit, const char *format, ...)
+{
+    char clause[192];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(clause, sizeof clause, format, arguments);
+    va_end(arguments);
+    return weft_status_create(allocator, WEFT_OVER_LIMIT, "weft_einsum",
+                              "einsum: the memory limit is %" PRIu64 " byte%s, but %s", limit, einsum_plural(limit),
+                              clause);
 }
 
 /* ---- scores ---- */

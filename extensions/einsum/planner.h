@@ -30,6 +30,10 @@ void einsum_planner_print(const einsum_planner *planner, einsum_text *text);
 weft_status *einsum_planner_parse(const einsum_arena *arena, const char *text,
                                   einsum_planner *out_planner) WEFT_MUST_USE;
 
+/* OVER_LIMIT for a limit in bytes, and a printf-style clause that says why. */
+weft_status *einsum_planner_over_limit(const weft_allocator *allocator, uint64_t limit, const char *format,
+                                       ...) WEFT_MUST_USE WEFT_FORMAT(3, 4);
+
 /* How steps on elements of `dtype` are compared for `minimize`, which need not be the planner's own. */
 einsum_score einsum_planner_score(const einsum_planner *planner, weft_einsum_minimize minimize, weft_dtype dtype);
 #endif

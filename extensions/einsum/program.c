@@ -3,7 +3,6 @@
 #include "program.h"
 #include "lower.h"
 #include "orders.h"
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -253,14 +252,6 @@ static weft_status *run_once(einsum_state *state, const einsum_call *call, weft_
     return status;
 }
 
-static weft_status *over_limit(const weft_allocator *allocator, uint64_t limit, size_t least)
-{
-    return weft_status_create(allocator, WEFT_OVER_LIMIT, "weft_einsum",
-                              "einsum: the memory limit is %" PRIu64
-                              " bytes, but the least that intermediates were found to take is %zu",
-                              limit, least);
-}
-
 /* The planner does not know what is copied, nor what lies between intermediates: where a program takes too much, it is
  * told so. */
 static weft_status *run_within(einsum_state *state, einsum_call *call, weft_executor *executor,
@@ -279,7 +270,9 @@ static weft_status *run_within(einsum_state *state, einsum_call *call, weft_exec
         if (*peak > 0 && *peak < least) least = *peak;
         double part = pow((double)call->limit / (double)*peak * less, i + 1);
         call->room = (uint64_t)((double)call->room * fmax(part, least_part));
-        if (*peak == 0 || i + 1 == TRIES || call->room == 0) return over_limit(state->allocator, call->limit, least);
+        if (*peak == 0 || i + 1 == TRIES || call->room == 0)
+            return einsum_planner_over_limit(state->allocator, call->limit,
+                                             "the least that intermediates were found to take is %zu", least);
     }
 }
 

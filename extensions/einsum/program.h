@@ -26,8 +26,8 @@ typedef struct einsum_call {
 
 /*
  * Contracts `operands`, of the shapes of `call`, on `executor`. `run` says where the output goes, on which runtime, who
- * cancels, and, where there is a limit at least, where the report goes; `inputs` has room for a pointer to each operand. OVER_LIMIT where no program was found that keeps the
- * limit; nothing is written then.
+ * cancels, and, where there is a limit at least, where the report goes; `inputs` has room for a pointer to each
+ * operand. OVER_LIMIT where no program was found that keeps the limit; nothing is written then.
  */
 weft_status *einsum_program_run(einsum_state *state, einsum_call *call, weft_executor *executor,
                                 weft_array *const *operands, weft_array **inputs, weft_run *run) WEFT_MUST_USE;

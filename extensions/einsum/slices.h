@@ -3,8 +3,9 @@
 #define EINSUM_SLICES_H
 /*
  * Slicing: steps that depend on certain labels are done for one element of these at a time, in a loop with one
- * accumulator, or in several such loops, so that no intermediate has them. The loop ends with the first step that all operands with a sliced
- * label went into, with the last one if the output has such a label; what depends on none of them is computed before.
+ * accumulator, or in several such loops, so that no intermediate has them. The loop ends with the first step that all
+ * operands with a sliced label went into, with the last one if the output has such a label; what depends on none of
+ * them is computed before.
  */
 #include "plan.h"
 #include "value.h"

@@ -154,9 +154,10 @@ weft_tensor weft_einsum_tensordot(weft_tensor a, weft_tensor b, weft_ints axes_a
     size_t rank_a = weft_tensor_rank(a), rank_b = weft_tensor_rank(b);
     if (!weft_tensor_is_valid(a) || !weft_tensor_is_valid(b)) return weft_trace_error(a.graph, NULL);
     if (axes_a.count != axes_b.count || axes_a.count > WEFT_MAX_RANK) {
-        return weft_trace_error(a.graph, weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_einsum_tensordot",
-                                                            "tensordot: %zu axes of a are paired with %zu of b",
-                                                            axes_a.count, axes_b.count));
+        return weft_trace_error(a.graph,
+                                weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_einsum_tensordot",
+                                                   "tensordot: axes_a has length %zu but axes_b %zu; they are pairs",
+                                                   axes_a.count, axes_b.count));
     }
     weft_status *status = pair_axes(allocator, a, 'a', axes_a, summed[0]);
     if (status == NULL) status = pair_axes(allocator, b, 'b', axes_b, summed[1]);

@@ -444,7 +444,7 @@ class Failures(Instances):
                 ({"format_string": "i...,j->", "sizes": {"i": 2, "j": 3}},
                  'sizes of labels do not say what the ellipsis stands for; there must be "shapes"'),
                 ({**letters, "output": ["k"], "sizes": {"i": 2, "j": 3}},
-                 "label 'k' of the output, at byte 7, is in none of the 2 operands")]:
+                 "label 'k' of the output, at byte 7, is in no operand")]:
             with self.subTest(what):
                 self.breaks(what, sentence)
 
