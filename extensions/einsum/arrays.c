@@ -8,19 +8,18 @@ enum { FEW = 8 }; /* operands that need no memory of their own */
 
 /* ---- what is asked for ---- */
 
-static weft_status *refuse(weft_code code, const char *fault)
+static weft_status *refuse(const char *fault)
 {
-    return weft_status_create(NULL, code, "weft_einsum_arrays", "einsum: %s", fault);
+    return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, "weft_einsum_arrays", "einsum: %s", fault);
 }
 
-static weft_status *check_arguments(const weft_executor *executor, const char *text, size_t count,
-                                    weft_array *const *operands, weft_array *const *result)
+static weft_status *check_arguments(const char *text, size_t count, weft_array *const *operands,
+                                    weft_array *const *result)
 {
-    if (executor == NULL) return refuse(WEFT_INVALID_ARGUMENT, "the executor is NULL");
-    if (text == NULL) return refuse(WEFT_INVALID_ARGUMENT, "the expression is NULL");
-    if (count == 0 || operands == NULL)
-        return refuse(WEFT_INVALID_ARGUMENT, "no operands are given; an expression needs at least one");
-    if (result == NULL) return refuse(WEFT_INVALID_ARGUMENT, "there is no place for the result");
+    if (text == NULL) return refuse("the expression is NULL");
+    if (count == 0) return refuse("no operands are given; an expression needs at least one");
+    if (operands == NULL) return refuse("the operands are NULL");
+    if (result == NULL) return refuse("there is no place for the result");
     for (size_t i = 0; i < count; i++) {
         if (operands[i] != NULL) continue;
         return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, "weft_einsum_arrays", "einsum: operand %zu is NULL", i);
@@ -98,14 +97,6 @@ static void *room_for(contraction *c, void *few, size_t size)
     return c->call.operand_count <= FEW ? few : einsum_arena_allocate(&c->arena, c->call.operand_count, size);
 }
 
-static weft_status *find_state(const weft_executor *executor, einsum_state **out_state)
-{
-    *out_state = weft_executor_extension_state(executor, weft_einsum_extension());
-    if (*out_state != NULL) return NULL;
-    return refuse(WEFT_NOT_REGISTERED, "the extension is not registered with the executor; "
-                                       "weft_executor_register_extension(executor, weft_einsum_extension()) does it");
-}
-
 static weft_status *contract(contraction *c, einsum_state *state, const weft_einsum_options *options,
                              weft_array **result)
 {
@@ -132,9 +123,9 @@ weft_status *weft_einsum_arrays(weft_executor *executor, const char *text, size_
 {
     contraction c;
     einsum_state *state;
-    WEFT_TRY(check_arguments(executor, text, operand_count, operands, result));
+    WEFT_TRY(einsum_state_find("weft_einsum_arrays", executor, &state));
+    WEFT_TRY(check_arguments(text, operand_count, operands, result));
     WEFT_TRY(check_dtypes(operand_count, operands));
-    WEFT_TRY(find_state(executor, &state));
     c.executor = executor;
     c.operands = operands;
     c.call = (einsum_call){

@@ -44,6 +44,21 @@ static void state_destroy(void *self)
     state_free(state);
 }
 
+static weft_status *refuse(weft_code code, const char *function, const char *fault)
+{
+    return weft_status_create(NULL, code, function, "einsum: %s", fault);
+}
+
+weft_status *einsum_state_find(const char *function, const weft_executor *executor, einsum_state **out_state)
+{
+    if (executor == NULL) return refuse(WEFT_INVALID_ARGUMENT, function, "the executor is NULL");
+    *out_state = weft_executor_extension_state(executor, weft_einsum_extension());
+    if (*out_state != NULL) return NULL;
+    return refuse(WEFT_NOT_REGISTERED, function,
+                  "the extension is not registered with the executor; "
+                  "weft_executor_register_extension(executor, weft_einsum_extension()) does it");
+}
+
 /* ---- the table ---- */
 
 static const weft_op_def *const ops[] = {&einsum_op};
@@ -74,39 +89,40 @@ weft_status *weft_extension_query(const weft_host *host, const weft_extension **
 
 /* ---- the caches ---- */
 
-static weft_status *find_state(const weft_executor *executor, unsigned cache, einsum_state **out_state)
+static weft_status *find_cache(const char *function, const weft_executor *executor, unsigned cache,
+                               einsum_cache **out_cache)
 {
-    *out_state = executor == NULL ? NULL : weft_executor_extension_state(executor, &extension);
-    if (*out_state == NULL) {
-        return weft_status_create(NULL, WEFT_NOT_REGISTERED, "weft_einsum_cache",
-                                  "the einsum extension is not registered with the executor");
-    }
+    einsum_state *state;
+    WEFT_TRY(einsum_state_find(function, executor, &state));
+    *out_cache = &state->caches[cache < CACHE_COUNT ? cache : 0];
     if (cache < CACHE_COUNT) return NULL;
-    return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, "weft_einsum_cache", "%u is no cache of weft_einsum_cache",
-                              cache);
+    return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, function,
+                              "einsum: cache %u is none of weft_einsum_cache, which has %d", cache, CACHE_COUNT);
 }
 
 weft_status *weft_einsum_cache_read(const weft_executor *executor, weft_einsum_cache cache,
                                     weft_cache_counters *out_counters)
 {
-    einsum_state *state;
-    WEFT_TRY(find_state(executor, cache, &state));
-    *out_counters = einsum_cache_read(&state->caches[cache]);
+    static const char function[] = "weft_einsum_cache_read";
+    einsum_cache *found;
+    WEFT_TRY(find_cache(function, executor, cache, &found));
+    if (out_counters == NULL) return refuse(WEFT_INVALID_ARGUMENT, function, "there is no place for the counters");
+    *out_counters = einsum_cache_read(found);
     return NULL;
 }
 
 weft_status *weft_einsum_cache_set_capacity(const weft_executor *executor, weft_einsum_cache cache, size_t capacity)
 {
-    einsum_state *state;
-    WEFT_TRY(find_state(executor, cache, &state));
-    einsum_cache_set_capacity(&state->caches[cache], capacity);
+    einsum_cache *found;
+    WEFT_TRY(find_cache("weft_einsum_cache_set_capacity", executor, cache, &found));
+    einsum_cache_set_capacity(found, capacity);
     return NULL;
 }
 
 weft_status *weft_einsum_cache_clear(const weft_executor *executor)
 {
     einsum_state *state;
-    WEFT_TRY(find_state(executor, 0, &state));
+    WEFT_TRY(einsum_state_find("weft_einsum_cache_clear", executor, &state));
     for (size_t i = 0; i < CACHE_COUNT; i++) einsum_cache_clear(&state->caches[i]);
     return NULL;
 }

@@ -5,7 +5,15 @@
 #include "memory.h"
 #include <weft/graph.h>
 
-/* Writes them as text, "[0 12],[12]->[0]", into `arena`. Errors are those of the function `place`. */
-weft_status *einsum_labels_print(einsum_arena *arena, const char *place, size_t operand_count, const weft_ints *labels,
-                                 weft_ints output, const char **out_text) WEFT_MUST_USE;
+typedef struct einsum_labelled {
+    const char *function; /* that was called: its name, for errors */
+    size_t operand_count;
+    const weft_ints *labels;
+    const size_t *ranks; /* of the operands */
+    weft_ints output;
+} einsum_labelled;
+
+/* Writes the expression as text, "[0 12],[12]->[0]", into `arena`. What is wrong with the lists is said here, where
+ * they have no bytes to point at. */
+weft_status *einsum_labels_print(einsum_arena *arena, const einsum_labelled *x, const char **out_text) WEFT_MUST_USE;
 #endif

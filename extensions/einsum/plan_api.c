@@ -273,6 +273,18 @@ weft_status *weft_einsum_plan_create_tensor(const weft_allocator *allocator, wef
                               "einsum: the tensor is none that an einsum made");
 }
 
+static weft_status *create_labelled(einsum_arena *arena, einsum_labelled *x, plan_source *source,
+                                    weft_einsum_plan **out_plan)
+{
+    size_t *ranks = einsum_arena_allocate(arena, source->operand_count, sizeof *ranks);
+    WEFT_TRY(check_source(arena->allocator, source, out_plan != NULL));
+    if (ranks == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < source->operand_count; i++) ranks[i] = source->shapes[i].count;
+    x->ranks = ranks;
+    WEFT_TRY(einsum_labels_print(arena, x, &source->text));
+    return create(arena->allocator, source, out_plan);
+}
+
 weft_status *weft_einsum_plan_create_labels(const weft_allocator *allocator, size_t operand_count,
                                             const weft_ints *labels, weft_ints output, const weft_ints *shapes,
                                             const weft_einsum_options *options, weft_einsum_plan **out_plan)
@@ -281,10 +293,11 @@ weft_status *weft_einsum_plan_create_labels(const weft_allocator *allocator, siz
                           .operand_count = operand_count,
                           .shapes = shapes,
                           .options = options};
+    einsum_labelled x = {
+        .function = source.function, .operand_count = operand_count, .labels = labels, .output = output};
     einsum_arena arena;
     einsum_arena_init(&arena, allocator);
-    weft_status *status = einsum_labels_print(&arena, source.function, operand_count, labels, output, &source.text);
-    if (status == NULL) status = create(allocator, &source, out_plan);
+    weft_status *status = create_labelled(&arena, &x, &source, out_plan);
     einsum_arena_finish(&arena);
     return status;
 }

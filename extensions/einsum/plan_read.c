@@ -88,6 +88,20 @@ double weft_einsum_plan_log2_points(const weft_einsum_plan *plan)
 
 /* ---- values ---- */
 
+/* Whether a step makes it. */
+static bool is_result(const weft_einsum_plan *plan, size_t value)
+{
+    size_t operands = plan->expression.problem.operand_count;
+    return value >= operands && value - operands < operands - 1;
+}
+
+/* Of a value; none of one that the plan does not have. */
+static einsum_labels labels_of(const weft_einsum_plan *plan, size_t value)
+{
+    bool known = value < plan->expression.problem.operand_count || is_result(plan, value);
+    return known ? plan->values[value] : (einsum_labels){0, NULL};
+}
+
 static double size_of(const einsum_problem *problem, einsum_labels labels)
 {
     double size = 0;
@@ -115,7 +129,7 @@ static double work_of(const weft_einsum_plan *plan, einsum_pair pair)
 static bool is_sliced(const weft_einsum_plan *plan, size_t value, size_t i)
 {
     size_t operands = plan->expression.problem.operand_count;
-    if (value < operands || !plan->slices.inside[value]) return false;
+    if (!is_result(plan, value) || !plan->slices.inside[value]) return false;
     einsum_pair pair = plan->expression.pairs[value - operands];
     uint32_t label = plan->expression.sliced.items[i];
     return has_label(plan->values[pair.a], label) || has_label(plan->values[pair.b], label);
@@ -132,11 +146,11 @@ weft_einsum_value weft_einsum_plan_value(const weft_einsum_plan *plan, size_t va
 {
     const einsum_expression *x = &plan->expression;
     size_t operands = x->problem.operand_count;
-    einsum_labels labels = plan->values[value];
+    einsum_labels labels = labels_of(plan, value);
     weft_einsum_value result = {.rank = labels.count, .open = open_labels(x, labels)};
     einsum_step step = {.result = size_of(&x->problem, labels)};
     result.log2_size = step.result;
-    if (value < operands) return result;
+    if (!is_result(plan, value)) return result;
     einsum_pair pair = x->pairs[value - operands];
     step.work = work_of(plan, pair);
     step = einsum_slices_step(&plan->slices, value, step);
@@ -185,7 +199,7 @@ static size_t end_labels(room *r, const einsum_network *network)
 size_t weft_einsum_plan_print_labels(const weft_einsum_plan *plan, size_t value, char *out_text, size_t size)
 {
     const einsum_network *network = &plan->expression.network;
-    einsum_labels labels = plan->values[value];
+    einsum_labels labels = labels_of(plan, value);
     room r = {out_text, size, 0};
     for (size_t i = 0; i < labels.count; i++) put_label(&r, network, labels.items[i]);
     return end_labels(&r, network);

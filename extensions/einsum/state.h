@@ -9,4 +9,8 @@ typedef struct einsum_state {
     const weft_allocator *allocator;
     einsum_cache caches[WEFT_EINSUM_ORDERS + 1]; /* by weft_einsum_cache */
 } einsum_state;
+
+/* Of an executor that `function`, for errors, was given. */
+weft_status *einsum_state_find(const char *function, const weft_executor *executor,
+                               einsum_state **out_state) WEFT_MUST_USE;
 #endif

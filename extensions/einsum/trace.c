@@ -69,16 +69,26 @@ weft_tensor weft_einsum(const char *text, weft_tensors operands, const weft_eins
 
 /* ---- labels that are numbers ---- */
 
-static weft_tensor contract_labels(const char *function, weft_tensors operands, const weft_ints *labels,
-                                   weft_ints output, const weft_einsum_options *options)
+static weft_status *print_labels(einsum_arena *arena, einsum_labelled *x, weft_tensors operands, const char **out_text)
+{
+    size_t *ranks = einsum_arena_allocate(arena, operands.count, sizeof *ranks);
+    if (ranks == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < operands.count; i++) ranks[i] = weft_tensor_rank(operands.items[i]);
+    x->operand_count = operands.count;
+    x->ranks = ranks;
+    return einsum_labels_print(arena, x, out_text);
+}
+
+static weft_tensor contract_labels(einsum_labelled x, weft_tensors operands, const weft_einsum_options *options)
 {
     weft_graph *graph = graph_of(operands);
-    if (graph == NULL) return weft_trace_error(graph, NULL);
+    weft_tensor result = weft_trace_error(graph, NULL);
+    if (graph == NULL || !all_valid(operands)) return result;
     einsum_arena arena;
     einsum_arena_init(&arena, weft_graph_allocator(graph));
     const char *text;
-    weft_status *status = einsum_labels_print(&arena, function, operands.count, labels, output, &text);
-    weft_tensor result = status == NULL ? contract(function, text, operands, options) : weft_trace_error(graph, status);
+    weft_status *status = print_labels(&arena, &x, operands, &text);
+    result = status == NULL ? contract(x.function, text, operands, options) : weft_trace_error(graph, status);
     einsum_arena_finish(&arena);
     return result;
 }
@@ -86,7 +96,8 @@ static weft_tensor contract_labels(const char *function, weft_tensors operands, 
 weft_tensor weft_einsum_labels(weft_tensors operands, const weft_ints *labels, weft_ints output,
                                const weft_einsum_options *options)
 {
-    return contract_labels("weft_einsum_labels", operands, labels, output, options);
+    einsum_labelled x = {.function = "weft_einsum_labels", .labels = labels, .output = output};
+    return contract_labels(x, operands, options);
 }
 
 /* ---- products over axes ---- */
@@ -96,6 +107,10 @@ static weft_status *pair_axes(const weft_allocator *allocator, weft_tensor tenso
                               int64_t *out_axes)
 {
     int64_t rank = (int64_t)weft_tensor_rank(tensor);
+    if (axes.count > 0 && axes.items == NULL) {
+        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_einsum_tensordot",
+                                  "tensordot: axes_%c is NULL, but its length is %zu", name, axes.count);
+    }
     for (size_t i = 0; i < axes.count; i++) {
         int64_t axis = axes.items[i] < 0 ? axes.items[i] + rank : axes.items[i];
         if (axis < 0 || axis >= rank) {
@@ -168,6 +183,6 @@ weft_tensor weft_einsum_tensordot(weft_tensor a, weft_tensor b, weft_ints axes_a
     size_t size = fill_output(rank_a, rank_b, summed[0], summed[1], axes_a.count, labels[1], output);
     for (size_t i = 0; i < rank_a; i++) labels[0][i] = (int64_t)i;
     weft_ints lists[] = {{rank_a, labels[0]}, {rank_b, labels[1]}};
-    return contract_labels("weft_einsum_tensordot", (weft_tensors){2, operands}, lists, (weft_ints){size, output},
-                           NULL);
+    einsum_labelled x = {.function = "weft_einsum_tensordot", .labels = lists, .output = {size, output}};
+    return contract_labels(x, (weft_tensors){2, operands}, NULL);
 }

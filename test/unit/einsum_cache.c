@@ -227,7 +227,7 @@ static void need_the_extension(void **state)
     weft_test_ok(weft_executor_register_extension(executor, weft_einsum_extension()));
     weft_test_ok(run_square(executor, program, 2));
     weft_test_fails(weft_einsum_cache_read(executor, (weft_einsum_cache)7, &counters), WEFT_INVALID_ARGUMENT,
-                    "7 is no cache");
+                    "cache 7 is none of weft_einsum_cache, which has 3");
     weft_program_release(program);
     weft_executor_destroy(executor);
 }

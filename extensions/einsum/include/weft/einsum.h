@@ -180,7 +180,8 @@ size_t weft_einsum_plan_operand_count(const weft_einsum_plan *plan);
 size_t weft_einsum_plan_label_count(const weft_einsum_plan *plan);
 /* Base-2 logarithm of the product of the extents of all labels: of the passes of one loop over everything. */
 double weft_einsum_plan_log2_points(const weft_einsum_plan *plan);
-/* Value i < operand count is operand i, value operand count + k the result of step k. */
+/* Value i < operand count is operand i, value operand count + k the result of step k. Others, here and below, are
+ * scalars that no step makes. */
 weft_einsum_value weft_einsum_plan_value(const weft_einsum_plan *plan, size_t value);
 /* Writes the labels of a value as expressions do, "ik" or "[0 7]", those of an ellipsis as "...[0]". Writes at most
  * `size` bytes with the terminating NUL, like snprintf; returns the length of the whole text. */
