@@ -9,7 +9,9 @@
  * Where the range is no multiple of them, the last point has its last row more than once, with equal values.
  */
 
-enum { MOST_ROWS = 8, MOST_INSTRUCTIONS = 20 };
+enum { MOST_ROWS = 8, UNKNOWN_ROWS = 4, MOST_INSTRUCTIONS = 20 };
+/* Lanes that all rows are computed for before the next ones are: what they read meanwhile stays in the cache. */
+enum { BLOCK = 256 };
 
 /* Rows that are computed side by side. */
 typedef struct jam {
@@ -176,9 +178,10 @@ static uint32_t find_range(const weft_kernel *kernel)
 {
     uint32_t best = kernel->range_count, most = 0, last = kernel->range_count - 1;
     for (uint32_t r = 0; r < last; r++) {
-        int64_t extent;
+        int64_t least, most_points;
         const weft_range *range = &kernel->ranges[r];
-        if (!weft_expr_is_constant(kernel->extents, range->extent, &extent) || extent < 2) continue;
+        weft_expr_range(kernel->extents, range->extent, &least, &most_points);
+        if (most_points < 2) continue;
         uint32_t shared = count_shared(kernel, range->variable, kernel->ranges[last].variable);
         if (shared == 0 || shared < most || bounds_inner(kernel, range->variable)) continue;
         best = r;
@@ -187,11 +190,14 @@ static uint32_t find_range(const weft_kernel *kernel)
     return best;
 }
 
-/* As many as the registers hold, but that few are computed twice: a point costs half a row beside its rows. */
-static uint32_t choose_rows(int64_t extent, uint32_t most)
+/* As many as the registers hold, but that few are computed twice: a point costs half a row beside its rows. Fewer where
+ * nobody knows how many there are. */
+static uint32_t choose_rows(const weft_kernel *kernel, uint32_t number, uint32_t most)
 {
     uint32_t best = 1;
+    int64_t extent;
     double least = 0;
+    if (!weft_expr_is_constant(kernel->extents, kernel->ranges[number].extent, &extent)) extent = UNKNOWN_ROWS;
     for (uint32_t rows = 1; rows <= most && rows <= MOST_ROWS && (int64_t)rows <= extent; rows++) {
         double cost = (double)((extent + rows - 1) / rows) * (rows + 0.5);
         if (rows > 1 && cost > least) continue;
@@ -201,6 +207,20 @@ static uint32_t choose_rows(int64_t extent, uint32_t most)
     return best;
 }
 
+/* The last range in blocks, in front of all ranges along which a block is read again. */
+static weft_status *block_last(weft_kernel *kernel)
+{
+    uint32_t last = kernel->range_count - 1, first = last;
+    weft_expr lanes = kernel->ranges[last].variable;
+    while (first > 0 && count_shared(kernel, kernel->ranges[first - 1].variable, lanes) > 1) first--;
+    WEFT_TRY(weft_kernel_cut_tiles(kernel, last, BLOCK));
+    if (kernel->range_count == last + 1) return NULL;
+    weft_range blocks = kernel->ranges[last];
+    memmove(&kernel->ranges[first + 1], &kernel->ranges[first], (last - first) * sizeof blocks);
+    kernel->ranges[first] = blocks;
+    return NULL;
+}
+
 /*
  * requires   an unscheduled kernel
  * maintains  what is computed, and the order of every reduction
@@ -208,12 +228,13 @@ static uint32_t choose_rows(int64_t extent, uint32_t most)
  */
 weft_status *weft_kernel_jam(weft_kernel *kernel, uint32_t vectors, bool *out_jammed)
 {
-    uint32_t components = 0, number = kernel->range_count;
-    int64_t extent = 1;
+    uint32_t components = 0, number = may_jam(kernel) ? find_range(kernel) : kernel->range_count;
+    *out_jammed = false;
+    if (number == kernel->range_count) return NULL;
     for (uint32_t i = 0; i < kernel->accumulator_count; i++) components += kernel->accumulators[i].width;
-    if (may_jam(kernel)) number = find_range(kernel);
-    if (number < kernel->range_count) weft_expr_is_constant(kernel->extents, kernel->ranges[number].extent, &extent);
-    uint32_t rows = components == 0 ? 1 : choose_rows(extent, vectors / components);
-    *out_jammed = rows > 1;
-    return rows > 1 ? jam_range(kernel, number, rows) : NULL;
+    uint32_t rows = choose_rows(kernel, number, vectors / components);
+    if (rows == 1) return NULL;
+    *out_jammed = true;
+    WEFT_TRY(jam_range(kernel, number, rows));
+    return block_last(kernel);
 }

@@ -16,9 +16,10 @@
 /* The same for one of many, on real numbers that lie along the lanes. */
 #define MEDIUM_PRODUCT (64 * 1024)
 #define MANY_PRODUCTS 8
-/* Sums of so few terms are no work for the library, which copies operands for more; twice as many along the lanes. Only
- * for results of a size that is worth a kernel. */
+/* Sums of so few terms are no work for the library, which copies operands for more; so many of real numbers that lie
+ * along the lanes. Only for results of a size that is worth a kernel. */
 #define FEW_TERMS 4
+#define FEW_TERMS_ALONG 24
 #define LARGE_RESULT 65536
 /* Elements one partial result of a long reduction covers. */
 #define REDUCTION_CHUNK 16384
@@ -231,7 +232,7 @@ static bool is_gemm(const weft_graph *graph, const weft_node *node)
     if (contract == 0 || a.rank == batch + contract || b.rank == batch + contract) return false;
     product_size size = size_of(graph, node);
     bool large = multiply_bound(size.batch, size.free) >= LARGE_RESULT;
-    if (large && size.terms <= (size.along ? 2 * FEW_TERMS : FEW_TERMS)) return false;
+    if (large && size.terms <= (size.along ? FEW_TERMS_ALONG : FEW_TERMS)) return false;
     int64_t small = large && size.along && size.batch >= MANY_PRODUCTS ? MEDIUM_PRODUCT : SMALL_PRODUCT;
     return multiply_bound(size.free, size.terms) > small;
 }

@@ -195,14 +195,15 @@ static bool crosses_evenly(const weft_kernel *kernel, uint32_t crossing)
            weft_expr_divisor(kernel->extents, last->extent) % WEFT_CROSSING_TILE == 0;
 }
 
-/* Where rows of a reduction are computed side by side, they take the place of all but two vectors of a round; a quarter
- * of the registers is for what is loaded. */
-static weft_status *jam(weft_kernel *kernel, uint32_t registers, uint32_t *unroll)
+/* Reductions: tiles of one round, or rows side by side in place of all but two of its vectors; a quarter of the
+ * registers is for what is loaded. */
+static weft_status *bind_reductions(weft_kernel *kernel, uint32_t width, uint32_t unroll, uint32_t registers)
 {
     bool jammed;
-    uint32_t vectors = *unroll < MOST_JAMMED_VECTORS ? *unroll : MOST_JAMMED_VECTORS;
+    uint32_t vectors = unroll < MOST_JAMMED_VECTORS ? unroll : MOST_JAMMED_VECTORS;
     WEFT_TRY(weft_kernel_jam(kernel, registers * 3 / 4 / vectors, &jammed));
-    if (jammed) *unroll = vectors;
+    if (!jammed) WEFT_TRY(weft_kernel_cut_tiles(kernel, kernel->range_count - 1, (int64_t)width * unroll));
+    bind_lanes(&kernel->ranges[kernel->range_count - 1], width, jammed ? vectors : unroll);
     return NULL;
 }
 
@@ -225,8 +226,8 @@ static weft_status *bind_outer(weft_kernel *kernel, uint32_t width, uint32_t reg
         if (tiled) return NULL;
     }
     if (crossing < last) return weft_kernel_stage_crossing(kernel, crossing, width, unroll);
-    if (loops) WEFT_TRY(jam(kernel, registers, &unroll));
-    WEFT_TRY(weft_kernel_cut_tiles(kernel, last, loops ? (int64_t)width * unroll : TILE));
+    if (loops) return bind_reductions(kernel, width, unroll, registers);
+    WEFT_TRY(weft_kernel_cut_tiles(kernel, last, TILE));
     bind_lanes(&kernel->ranges[kernel->range_count - 1], width, unroll);
     return NULL;
 }
