@@ -10,8 +10,8 @@
  * grid.
  */
 
-/* Multiplications below which the pool is not worth waking. */
-enum { SERIAL_WORK = 128 * 128 * 64 };
+/* In multiplications: below SERIAL_WORK the pool is not worth waking; products below SMALL_WORK are never cut. */
+enum { SERIAL_WORK = 128 * 128 * 64, SMALL_WORK = 96 * 96 * 96 };
 
 /* ---- engine ---- */
 
@@ -109,6 +109,69 @@ static void clear(const struct grid *grid, char *c, int64_t m, int64_t n)
             memset(c + (i * call->c_row + j * call->c_column) * (int64_t)grid->size, 0, grid->size);
 }
 
+/* Multiplications of one product, as a double: only thresholds look at it. */
+static double product_work(const weft_gemm_call *call)
+{
+    return (double)call->m * (double)call->n * (double)call->k;
+}
+
+/*
+ * Small real products take BLIS's kernels for operands that are not packed, which are up to ten times as fast. Those
+ * for two operands that are dense along K read beyond them; the smaller one is turned before, where it fits a buffer.
+ */
+enum way { PACKED, UNPACKED, TURNED };
+enum { TURNED_BYTES = 1 << 14 };
+
+static bool is_reversed(const weft_gemm_call *call)
+{
+    return call->a_row == -1 || call->a_column == -1 || call->b_row == -1 || call->b_column == -1 ||
+           call->c_row == -1 || call->c_column == -1;
+}
+
+static enum way choose_way(const weft_gemm_call *call)
+{
+    const weft_dtype_info *info = weft_dtype_info_of(call->dtype);
+    bool is_small = product_work(call) < SMALL_WORK && info->kind != WEFT_KIND_COMPLEX;
+    if (!is_small || is_reversed(call)) return PACKED;
+    if (call->a_column != 1 || call->b_row != 1) return UNPACKED;
+    int64_t smaller = call->m < call->n ? call->m : call->n;
+    return smaller > 1 && smaller * call->k * (int64_t)info->size <= TURNED_BYTES ? TURNED : PACKED;
+}
+
+/* Rows of `k` elements, `stride` apart, become columns. */
+static void turn(size_t size, const char *from, int64_t stride, char *to, int64_t rows, int64_t k)
+{
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t p = 0; p < k; p++)
+            if (size == sizeof(float)) ((float *)to)[p * rows + i] = ((const float *)from)[i * stride + p];
+            else ((double *)to)[p * rows + i] = ((const double *)from)[i * stride + p];
+}
+
+static void call_blis(const weft_gemm_call *call, obj_t *left, obj_t *right, obj_t *result)
+{
+    rntm_t runtime = BLIS_RNTM_INITIALIZER;
+    bli_rntm_set_num_threads(1, &runtime);
+    if (choose_way(call) == PACKED) bli_rntm_disable_l3_sup(&runtime);
+    cntx_t *context = call->dtype == WEFT_F32 || call->dtype == WEFT_F64 ? engine.real : engine.complex;
+    bli_gemm_ex(&BLIS_ONE, left, right, &BLIS_ZERO, result, context, &runtime);
+}
+
+static void multiply_turned(const struct grid *grid, const char *a, const char *b, obj_t *result)
+{
+    const weft_gemm_call *call = grid->call;
+    _Alignas(64) char turned[TURNED_BYTES];
+    obj_t left = matrix(grid, call->m, call->k, a, call->a_row, 1);
+    obj_t right = matrix(grid, call->k, call->n, b, 1, call->b_column);
+    if (call->m <= call->n) {
+        turn(grid->size, a, call->a_row, turned, call->m, call->k);
+        left = matrix(grid, call->m, call->k, turned, 1, call->m);
+    } else {
+        turn(grid->size, b, call->b_column, turned, call->n, call->k);
+        right = matrix(grid, call->k, call->n, turned, call->n, 1);
+    }
+    call_blis(call, &left, &right, result);
+}
+
 static void multiply(const struct grid *grid, const char *a, const char *b, char *c, int64_t m, int64_t n)
 {
     const weft_gemm_call *call = grid->call;
@@ -117,14 +180,14 @@ static void multiply(const struct grid *grid, const char *a, const char *b, char
         clear(grid, c, m, n);
         return;
     }
+    obj_t result = matrix(grid, m, n, c, call->c_row, call->c_column);
+    if (choose_way(call) == TURNED) {
+        multiply_turned(grid, a, b, &result);
+        return;
+    }
     obj_t left = matrix(grid, m, call->k, a, call->a_row, call->a_column);
     obj_t right = matrix(grid, call->k, n, b, call->b_row, call->b_column);
-    obj_t result = matrix(grid, m, n, c, call->c_row, call->c_column);
-    rntm_t runtime = BLIS_RNTM_INITIALIZER;
-    bli_rntm_set_num_threads(1, &runtime);
-    bli_rntm_disable_l3_sup(&runtime);
-    cntx_t *context = call->dtype == WEFT_F32 || call->dtype == WEFT_F64 ? engine.real : engine.complex;
-    bli_gemm_ex(&BLIS_ONE, &left, &right, &BLIS_ZERO, &result, context, &runtime);
+    call_blis(call, &left, &right, &result);
 }
 
 /* ---- the grid ---- */
@@ -195,17 +258,17 @@ static void cut(struct grid *grid, int64_t parts)
     }
 }
 
-/* Multiplications of the whole batch, as a double: only thresholds look at it. */
+/* Of the whole batch. */
 static double work_of(const weft_gemm_call *call)
 {
-    double work = (double)call->m * (double)call->n * (double)call->k;
+    double work = product_work(call);
     for (size_t axis = 0; axis < call->batch_rank; axis++) work *= (double)call->batch[axis];
     return work;
 }
 
 double weft_gemm_estimate(const weft_gemm_call *call, size_t threads)
 {
-    static const double call_ns = 7000; /* of the library, for each block */
+    double call_ns = choose_way(call) == PACKED ? 5000 : 500; /* of the library, for each block */
     const weft_dtype_info *info = weft_dtype_info_of(call->dtype);
     double per_ns = (info->kind == WEFT_KIND_COMPLEX ? 72.0 : 128.0) / (double)info->size;
     double work = work_of(call), blocks = 1;
@@ -213,7 +276,8 @@ double weft_gemm_estimate(const weft_gemm_call *call, size_t threads)
     double alone = blocks * call_ns + work / per_ns;
     if (threads == 1 || work < SERIAL_WORK) return alone;
     double share = blocks > (double)threads ? blocks / (double)threads : 1;
-    return share * call_ns + work / per_ns / (double)threads + WEFT_POOL_REGION_NS;
+    double parts = product_work(call) < SMALL_WORK && blocks < (double)threads ? blocks : (double)threads;
+    return share * call_ns + work / per_ns / parts + WEFT_POOL_REGION_NS;
 }
 
 void weft_gemm_run(weft_pool *pool, const weft_gemm_call *call, const void *a, const void *b, void *c)
@@ -227,7 +291,8 @@ void weft_gemm_run(weft_pool *pool, const weft_gemm_call *call, const void *a, c
                                       bli_cntx_get_blksz_def_dt(grid.type, BLIS_NR, engine.real));
     int64_t threads = (int64_t)weft_pool_width(pool);
     bool serial = threads == 1 || work_of(call) < SERIAL_WORK;
-    cut(&grid, serial || grid.batch >= threads ? 1 : (threads + grid.batch - 1) / grid.batch);
+    bool whole = serial || grid.batch >= threads || product_work(call) < SMALL_WORK;
+    cut(&grid, whole ? 1 : (threads + grid.batch - 1) / grid.batch);
     int64_t tasks = grid.batch * grid.rows * grid.columns;
     if (serial) run_blocks(&grid, 0, tasks);
     else weft_pool_run(pool, tasks, 1, run_blocks, &grid);

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include "runtime/gemm.h"
 
 /* One product with its operands; element (0, 0) lies at the offset of the call. */
@@ -41,16 +43,22 @@ static double random_value(void)
     return (double)rand() / RAND_MAX - 0.5;
 }
 
-static void product_fill(struct product *product)
+static void product_draw(struct product *product)
 {
     weft_dtype dtype = product->call.dtype;
-    for (size_t i = 0; i < 3; i++) {
-        product->data[i] = malloc(product->count[i] * weft_dtype_size(dtype));
-        assert_non_null(product->data[i]);
+    for (size_t i = 0; i < 3; i++)
         for (size_t e = 0; e < product->count[i]; e++)
             store(dtype, product->data[i], (int64_t)e,
                   i == 2 ? (double complex)NAN : random_value() + random_value() * (double complex)I);
+}
+
+static void product_fill(struct product *product)
+{
+    for (size_t i = 0; i < 3; i++) {
+        product->data[i] = malloc(product->count[i] * weft_dtype_size(product->call.dtype));
+        assert_non_null(product->data[i]);
     }
+    product_draw(product);
 }
 
 static void product_finish(struct product *product)
@@ -211,8 +219,71 @@ static void test_same_bits_for_any_number_of_threads(void **state)
         check_bits(dtypes[d], 257, 64, 1031);
         check_bits(dtypes[d], 1, 1500, 300);
         check_bits(dtypes[d], 2000, 2, 300);
+        check_bits(dtypes[d], 95, 97, 94);
     }
 }
+
+/* ---- the borders of operands ---- */
+
+enum { BORDERED = 1 << 14 };
+
+/* Memory between two pages that may not be touched. */
+static char *map_bordered(size_t page)
+{
+    char *memory = mmap(NULL, BORDERED + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    assert_int_equal(mprotect(memory + page, BORDERED, PROT_READ | PROT_WRITE), 0);
+    return memory + page;
+}
+
+/* Bits of `form`: which matrices lie by columns, whether all are reversed. */
+static struct product product_of_form(weft_dtype dtype, int64_t m, int64_t n, int64_t k, int form)
+{
+    struct product product = row_major(dtype, m, n, k);
+    weft_gemm_call *call = &product.call;
+    int64_t sign = form & 8 ? -1 : 1;
+    call->a_row = sign * (form & 1 ? 1 : k);
+    call->a_column = sign * (form & 1 ? m : 1);
+    call->b_row = sign * (form & 2 ? 1 : n);
+    call->b_column = sign * (form & 2 ? k : 1);
+    call->c_row = sign * (form & 4 ? 1 : n);
+    call->c_column = sign * (form & 4 ? m : 1);
+    if (sign > 0) return product;
+    call->a_offset = m * k - 1;
+    call->b_offset = k * n - 1;
+    call->c_offset = m * n - 1;
+    return product;
+}
+
+static void check_forms(char *const *memory, weft_dtype dtype, int64_t m, int64_t n, int64_t k)
+{
+    for (int form = 0; form < 32; form++) {
+        struct product product = product_of_form(dtype, m, n, k, form);
+        for (size_t i = 0; i < 3; i++) {
+            size_t bytes = product.count[i] * weft_dtype_size(dtype);
+            product.data[i] = memory[i] + (form & 16 ? BORDERED - bytes : 0);
+        }
+        product_draw(&product);
+        product_run(&product, 1);
+        check_product(&product);
+    }
+}
+
+static void test_no_access_beyond_operands(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {1, 2, 3, 5, 8, 13, 23, 31};
+    enum { SIZES = sizeof sizes / sizeof *sizes };
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *memory[3];
+    for (size_t i = 0; i < 3; i++) memory[i] = map_bordered(page);
+    for (size_t i = 0; i < SIZES * SIZES * SIZES; i++)
+        for (size_t d = 0; d < 4; d++)
+            check_forms(memory, dtypes[d], sizes[i % SIZES], sizes[i / SIZES % SIZES], sizes[i / SIZES / SIZES]);
+    for (size_t i = 0; i < 3; i++) munmap(memory[i] - page, BORDERED + 2 * page);
+}
+
+/* ---- all ---- */
 
 static void test_dtypes(void **state)
 {
@@ -226,8 +297,11 @@ static void test_dtypes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes),  cmocka_unit_test(test_strides),
-        cmocka_unit_test(test_batches), cmocka_unit_test(test_same_bits_for_any_number_of_threads),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_strides),
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_same_bits_for_any_number_of_threads),
+        cmocka_unit_test(test_no_access_beyond_operands),
         cmocka_unit_test(test_dtypes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
