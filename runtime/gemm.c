@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/gemm.h"
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <blis.h>
 
@@ -85,7 +86,7 @@ struct grid {
     num_t type;
     size_t size;           /* of an element */
     int64_t batch;         /* product of the batch extents */
-    int64_t unit;          /* blocks begin at multiples of it */
+    int64_t units[2];      /* blocks begin at multiples of these rows and columns */
     int64_t rows, columns; /* blocks along M and N */
     const char *a, *b;
     char *c;
@@ -212,10 +213,10 @@ static int64_t block_begin(int64_t extent, int64_t unit, int64_t count, int64_t 
 static void run_block(const struct grid *grid, int64_t product, int64_t row, int64_t column)
 {
     const weft_gemm_call *call = grid->call;
-    int64_t i = block_begin(call->m, grid->unit, grid->rows, row);
-    int64_t j = block_begin(call->n, grid->unit, grid->columns, column);
-    int64_t m = block_begin(call->m, grid->unit, grid->rows, row + 1) - i;
-    int64_t n = block_begin(call->n, grid->unit, grid->columns, column + 1) - j;
+    int64_t i = block_begin(call->m, grid->units[0], grid->rows, row);
+    int64_t j = block_begin(call->n, grid->units[1], grid->columns, column);
+    int64_t m = block_begin(call->m, grid->units[0], grid->rows, row + 1) - i;
+    int64_t n = block_begin(call->n, grid->units[1], grid->columns, column + 1) - j;
     int64_t a = call->a_offset + batch_offset(call, call->a_batch, product) + i * call->a_row;
     int64_t b = call->b_offset + batch_offset(call, call->b_batch, product) + j * call->b_column;
     int64_t c = call->c_offset + batch_offset(call, call->c_batch, product) + i * call->c_row + j * call->c_column;
@@ -232,15 +233,13 @@ static void run_blocks(void *context, int64_t begin, int64_t end)
     }
 }
 
-static int64_t least_common_multiple(int64_t a, int64_t b)
+/* The micro-tile of BLIS, which swaps the operands where C lies by columns. */
+static void find_units(struct grid *grid)
 {
-    int64_t x = a, y = b;
-    while (y != 0) {
-        int64_t rest = x % y;
-        x = y;
-        y = rest;
-    }
-    return a / x * b;
+    const weft_gemm_call *call = grid->call;
+    bool by_columns = llabs(call->c_column) > llabs(call->c_row);
+    grid->units[by_columns] = bli_cntx_get_blksz_def_dt(grid->type, BLIS_MR, engine.real);
+    grid->units[!by_columns] = bli_cntx_get_blksz_def_dt(grid->type, BLIS_NR, engine.real);
 }
 
 /* Cuts one product into `parts` blocks so that as little as possible is packed twice. */
@@ -287,8 +286,7 @@ void weft_gemm_run(weft_pool *pool, const weft_gemm_call *call, const void *a, c
     if (!find_type(call->dtype, &grid.type)) return;
     for (size_t axis = 0; axis < call->batch_rank; axis++) grid.batch *= call->batch[axis];
     if (grid.batch == 0 || call->m == 0 || call->n == 0) return;
-    grid.unit = least_common_multiple(bli_cntx_get_blksz_def_dt(grid.type, BLIS_MR, engine.real),
-                                      bli_cntx_get_blksz_def_dt(grid.type, BLIS_NR, engine.real));
+    find_units(&grid);
     int64_t threads = (int64_t)weft_pool_width(pool);
     bool serial = threads == 1 || work_of(call) < SERIAL_WORK;
     bool whole = serial || grid.batch >= threads || product_work(call) < SMALL_WORK;
