@@ -116,19 +116,6 @@ weft_dtype einsum_value_sum_dtype(weft_dtype dtype)
     return dtype == WEFT_F16 || dtype == WEFT_BF16 ? WEFT_F32 : dtype;
 }
 
-/* Batch axes, then those that are summed: as one sum over all of these, which is added up in blocks. A product would
- * add axis by axis, one after the other: that loses digits where there are many terms. Short floats are rounded once.
- */
-static weft_tensor multiply_vectors(weft_tensor x, weft_tensor y, size_t batch)
-{
-    einsum_axes over = {0};
-    weft_dtype dtype = weft_tensor_dtype(x), wide = einsum_value_sum_dtype(dtype);
-    for (size_t i = batch; i < weft_tensor_rank(x); i++) einsum_axes_add(&over, i);
-    weft_tensor terms = weft_mul(weft_cast(to_number(x), is_bool(x) ? WEFT_I64 : wide),
-                                 weft_cast(to_number(y), is_bool(y) ? WEFT_I64 : wide));
-    return weft_cast(weft_reduce_sum(terms, einsum_axes_list(&over), false), dtype);
-}
-
 weft_tensor einsum_value_multiply(einsum_value a, einsum_value b, einsum_labels result, bool b_leads,
                                   const weft_extent *label_extents)
 {
@@ -149,8 +136,6 @@ weft_tensor einsum_value_multiply(einsum_value a, einsum_value b, einsum_labels 
     append(result, a.labels, false, &right);
     append(result, a.labels, false, &made);
     weft_tensor x = einsum_value_spread(a, left, label_extents), y = einsum_value_spread(b, right, label_extents);
-    bool vectors = made.count == batch.count;
-    weft_tensor dot =
-        vectors ? multiply_vectors(x, y, batch.count) : multiply_matrices(x, y, batch.count, free.count, summed.count);
+    weft_tensor dot = multiply_matrices(x, y, batch.count, free.count, summed.count);
     return einsum_value_spread((einsum_value){dot, made}, result, label_extents);
 }

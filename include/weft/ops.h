@@ -284,7 +284,8 @@ weft_tensor weft_argsort(weft_tensor x, int64_t axis, bool descending);
 
 /* ---- products ---- */
 /* Batch axes pair up, contracted axes pair up and are summed; result: batch, free of a, free of b, each in order of
- * appearance. Of bools: whether any pair is true. */
+ * appearance. Of bools: whether any pair is true. In which order terms are added is up to the product; one without free
+ * axes adds like reduce_sum of mul, in f32 for short floats. */
 typedef struct weft_dot_axes {
     weft_ints batch_a, batch_b, contract_a, contract_b;
 } weft_dot_axes;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Turns a sum over a product of broadcasts into a dot: sum over k of a[i, k, 1] * b[1, k, j] is a product of matrices.
+ * And a dot that is none, of vectors, into a sum.
  *
  * requires: chains of movement over operands are short (canonicalize)
- * maintains: values up to the order of summation, which dot defines for itself; guards
- * breaks: sums over products that contract something are gone
+ * maintains: values up to the order of summation, which dot and sum define for themselves; guards
+ * breaks: sums over products that contract something and have free axes are gone, and so are dots that contract
+ *     something without
  *
  * Each operand of the product is followed through broadcasts, permutes and reshapes that only add or drop extents of
  * one, down to a base whose axes are all axes of the product. Then an axis of the product is
@@ -15,8 +17,10 @@
  *   repeated    in no base and kept: a broadcast behind the dot.
  *
  * An axis of one base, or of none, that is summed and longer than one leaves the node alone. So does a product without
- * contracted axes, and one without free axes, which is no matrix product: a long sum is added up in blocks.
+ * contracted axes, and one without free axes, which is no matrix product: a long sum is added up in blocks, and in many
+ * lanes, where a dot goes from term to term. For the same reason a dot without free axes becomes the sum of a product.
  */
+#include "lib/loop/loop.h"
 #include "lib/pass/pass.h"
 
 enum { NO_AXIS = -1 };
@@ -214,6 +218,13 @@ static weft_tensor emit_dot(contraction *c, size_t rank, int64_t *out_axes)
         (weft_dot_axes){{batch, batch_a}, {batch, batch_b}, {contracted, contract_a}, {contracted, contract_b}});
 }
 
+static weft_tensor permute(weft_tensor x, size_t count, const int64_t *order)
+{
+    bool in_order = true;
+    for (size_t i = 0; i < count; i++) in_order = in_order && order[i] == (int64_t)i;
+    return in_order ? x : weft_permute(x, (weft_ints){count, order});
+}
+
 /* Puts the axes of the dot, which are `axes` of the product, into their order and repeats along those that it lacks. */
 static weft_tensor arrange(const contraction *c, weft_tensor dot, size_t rank, const int64_t *axes, weft_shape shape)
 {
@@ -228,9 +239,7 @@ static weft_tensor arrange(const contraction *c, weft_tensor dot, size_t rank, c
         }
         kept++;
     }
-    bool in_order = true;
-    for (size_t i = 0; i < count; i++) in_order = in_order && order[i] == (int64_t)i;
-    weft_tensor result = in_order ? dot : weft_permute(dot, (weft_ints){count, order});
+    weft_tensor result = permute(dot, count, order);
     return count == kept ? result : weft_broadcast_in_dim(result, shape, (weft_ints){count, places});
 }
 
@@ -245,7 +254,113 @@ static weft_tensor contract_sum(const weft_rewrite_site *site)
     return weft_tensor_is_valid(dot) ? arrange(&c, dot, rank, axes, site->node->types[0].shape) : dot;
 }
 
-static const weft_rewrite_row rows[] = {{WEFT_OP_reduce_sum, contract_sum}};
+/* ---- the sum that a dot of vectors is ---- */
+
+/* The product of two operands whose axes all pair up: in which order it has the pairs, and which are summed. */
+typedef struct pairing {
+    int64_t order_a[WEFT_MAX_RANK], order_b[WEFT_MAX_RANK]; /* by axis of the product: of the operands */
+    int64_t summed[WEFT_MAX_RANK], kept[WEFT_MAX_RANK];     /* axes of the product; by batch axis of the dot */
+    size_t rank, summed_count, kept_count;
+} pairing;
+
+/* Which of `axes` is `axis`, or their count. */
+static size_t find_axis(weft_ints axes, int64_t axis)
+{
+    size_t i = 0;
+    while (i < axes.count && axes.items[i] != axis) i++;
+    return i;
+}
+
+/* Whether the axes are neighbours in some order, so that a sum over them is one over elements in a row. */
+static bool are_neighbours(weft_ints axes)
+{
+    int64_t least = axes.items[0], most = axes.items[0];
+    for (size_t i = 1; i < axes.count; i++) {
+        if (axes.items[i] < least) least = axes.items[i];
+        if (axes.items[i] > most) most = axes.items[i];
+    }
+    return most - least + 1 == (int64_t)axes.count;
+}
+
+static void add_pair(pairing *p, const weft_dot_axes *dot, int64_t axis_of_a)
+{
+    size_t batch = find_axis(dot->batch_a, axis_of_a), contracted = find_axis(dot->contract_a, axis_of_a);
+    bool is_batch = batch < dot->batch_a.count;
+    p->order_a[p->rank] = axis_of_a;
+    p->order_b[p->rank] = is_batch ? dot->batch_b.items[batch] : dot->contract_b.items[contracted];
+    if (is_batch) p->kept[batch] = (int64_t)p->kept_count++;
+    else p->summed[p->summed_count++] = (int64_t)p->rank;
+    p->rank++;
+}
+
+/* The order of `a`, or batch axes first where that would part the summed ones. */
+static void fill_pairs(pairing *p, const weft_dot_axes *dot)
+{
+    weft_ints batch = dot->batch_a, contracted = dot->contract_a;
+    size_t rank = batch.count + contracted.count;
+    bool in_order = are_neighbours(contracted);
+    for (size_t i = 0; i < rank && in_order; i++) add_pair(p, dot, (int64_t)i);
+    for (size_t i = 0; i < batch.count && !in_order; i++) add_pair(p, dot, batch.items[i]);
+    for (size_t i = 0; i < contracted.count && !in_order; i++) add_pair(p, dot, contracted.items[i]);
+}
+
+static weft_tensor cast(weft_tensor x, weft_dtype dtype)
+{
+    return weft_tensor_dtype(x) == dtype ? x : weft_cast(x, dtype);
+}
+
+/* Short floats are multiplied and added up as f32, and rounded once. */
+static weft_tensor sum_pairs(const pairing *p, weft_tensor a, weft_tensor b)
+{
+    weft_dtype dtype = weft_tensor_dtype(a), wide = weft_accumulator_dtype(dtype);
+    weft_ints summed = {p->summed_count, p->summed};
+    weft_tensor x = permute(a, p->rank, p->order_a), y = permute(b, p->rank, p->order_b);
+    if (dtype == WEFT_BOOL) return weft_reduce_any(weft_and(x, y), summed, false);
+    x = cast(x, wide);
+    y = cast(y, wide);
+    return cast(weft_reduce_sum(weft_mul(x, y), summed, false), dtype);
+}
+
+/* An operand of a dot, without free axes: its own must be one, and go. The axes of the dot in it follow. */
+static bool drop_free(weft_tensor *x, weft_ints batch, weft_ints contracted, int64_t *out_batch,
+                      int64_t *out_contracted)
+{
+    weft_shape shape = weft_tensor_shape(*x);
+    weft_extent extents[WEFT_MAX_RANK];
+    size_t rank = 0;
+    for (size_t i = 0; i < shape.rank; i++) {
+        size_t at_batch = find_axis(batch, (int64_t)i), at_contracted = find_axis(contracted, (int64_t)i);
+        bool is_free = at_batch == batch.count && at_contracted == contracted.count;
+        if (is_free && !is_one(shape.extents[i])) return false;
+        if (is_free) continue;
+        if (at_batch < batch.count) out_batch[at_batch] = (int64_t)rank;
+        else out_contracted[at_contracted] = (int64_t)rank;
+        extents[rank++] = shape.extents[i];
+    }
+    if (rank < shape.rank) *x = weft_reshape(*x, (weft_shape){rank, extents});
+    return true;
+}
+
+static weft_tensor expand_dot(const weft_rewrite_site *site)
+{
+    const weft_attr *dot = site->node->attrs;
+    int64_t axes[4][WEFT_MAX_RANK];
+    weft_tensor a = site->inputs.items[0], b = site->inputs.items[1];
+    if (dot[2].ints.count == 0 || !drop_free(&a, dot[0].ints, dot[2].ints, axes[0], axes[2]) ||
+        !drop_free(&b, dot[1].ints, dot[3].ints, axes[1], axes[3]))
+        return weft_site_leave();
+    weft_dot_axes pairs = {{dot[0].ints.count, axes[0]},
+                           {dot[1].ints.count, axes[1]},
+                           {dot[2].ints.count, axes[2]},
+                           {dot[3].ints.count, axes[3]}};
+    pairing p = {.rank = 0};
+    fill_pairs(&p, &pairs);
+    weft_tensor sum = permute(sum_pairs(&p, a, b), p.kept_count, p.kept);
+    weft_shape shape = site->node->types[0].shape;
+    return weft_tensor_rank(sum) == shape.rank ? sum : weft_reshape(sum, shape);
+}
+
+static const weft_rewrite_row rows[] = {{WEFT_OP_reduce_sum, contract_sum}, {WEFT_OP_dot, expand_dot}};
 
 weft_status *weft_pass_contract(weft_graph *graph, const weft_policy *policy, size_t count, weft_value *outputs)
 {
