@@ -108,3 +108,27 @@ weft_status *weft_test_einsum_run(weft_executor *executor, const weft_test_einsu
     if (call->way != WEFT_TEST_ARRAYS) return trace_and_run(executor, call, out_array);
     return weft_einsum_arrays(executor, call->text, call->count, call->operands, call->options, out_array);
 }
+
+/* ---- memory running out ---- */
+
+typedef struct trial {
+    weft_status *(*body)(weft_executor *executor, void *context);
+    void *context;
+} trial;
+
+static weft_status *run_trial(const weft_allocator *allocator, void *context)
+{
+    const trial *t = context;
+    weft_executor *executor;
+    WEFT_TRY(weft_executor_create(&(weft_executor_options){.allocator = allocator, .threads = 1}, &executor));
+    weft_status *status = weft_executor_register_runtime(executor, weft_runtime_reference());
+    if (status == NULL) status = weft_executor_register_extension(executor, weft_einsum_extension());
+    if (status == NULL) status = t->body(executor, t->context);
+    weft_executor_destroy(executor);
+    return status;
+}
+
+size_t weft_test_einsum_fail_each(weft_status *(*body)(weft_executor *executor, void *context), void *context)
+{
+    return weft_test_fail_each(run_trial, &(trial){body, context});
+}

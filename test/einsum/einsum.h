@@ -34,4 +34,7 @@ void weft_test_read_column_major(const weft_array *array, double *out_data);
 
 /* An executor with einsum; its default runtime is LLVM or the reference. */
 weft_executor *weft_test_einsum_executor(bool llvm);
+
+/* As weft_test_fail_each, for what runs on an executor of one thread with the reference runtime and einsum. */
+size_t weft_test_einsum_fail_each(weft_status *(*body)(weft_executor *executor, void *context), void *context);
 #endif

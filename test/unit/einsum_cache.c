@@ -269,27 +269,21 @@ static void serve_many_threads(void **state)
 
 /* ---- memory running out ---- */
 
-static weft_status *run_twice(const weft_allocator *allocator, void *context)
+static weft_status *run_twice(weft_executor *executor, void *context)
 {
-    weft_executor *executor;
-    WEFT_TRY(weft_executor_create(&(weft_executor_options){.allocator = allocator, .threads = 1}, &executor));
-    weft_status *status = weft_executor_register_runtime(executor, weft_runtime_reference());
-    if (status == NULL) status = weft_executor_register_extension(executor, weft_einsum_extension());
-    if (status == NULL) status = run_square(executor, context, 2);
-    if (status == NULL) status = run_square(executor, context, 2);
     int64_t extents[128] = {['b'] = 2, ['i'] = 3, ['j'] = 2, ['k'] = 2, ['l'] = 3};
-    if (status == NULL) status = try_contract(executor, "bij,bjk,bkl->bil", extents, NULL);
+    WEFT_TRY(run_square(executor, context, 2));
+    WEFT_TRY(run_square(executor, context, 2));
+    WEFT_TRY(try_contract(executor, "bij,bjk,bkl->bil", extents, NULL));
     extents['b'] = 3;
-    if (status == NULL) status = try_contract(executor, "bij,bjk,bkl->bil", extents, NULL);
-    weft_executor_destroy(executor);
-    return status;
+    return try_contract(executor, "bij,bjk,bkl->bil", extents, NULL);
 }
 
 static void survive_without_memory(void **state)
 {
     weft_program *program = compile(CHAIN, NULL, WEFT_F64);
     (void)state;
-    assert_true(weft_test_fail_each(run_twice, program) > 50);
+    assert_true(weft_test_einsum_fail_each(run_twice, program) > 50);
     weft_program_release(program);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Annealing and the trees it works on, against brute force on small networks. */
+#include "test/einsum/order.h"
 #include "test/support.h"
 #include <math.h>
 #include <string.h>
@@ -55,20 +56,6 @@ static void generate(network *net, einsum_random *random, uint32_t leaves, uint3
         }
         if (alone || einsum_random_below(random, 6) == 0) net->output[l / 64] |= UINT64_C(1) << l % 64;
         net->extents[l] = extents == 0 ? 1 : log2(2 + einsum_random_below(random, extents));
-    }
-}
-
-static void start(const network *net, einsum_random *random, einsum_pair *out_pairs)
-{
-    uint32_t values[MOST_LEAVES], count = net->core.leaf_count;
-    for (uint32_t i = 0; i < count; i++) values[i] = i;
-    for (uint32_t k = 0; count > 1; k++) {
-        uint32_t i = einsum_random_below(random, count);
-        out_pairs[k].a = values[i];
-        values[i] = values[--count];
-        i = einsum_random_below(random, count);
-        out_pairs[k].b = values[i];
-        values[i] = net->core.leaf_count + k;
     }
 }
 
@@ -156,7 +143,7 @@ static void wander(const network *net, const einsum_score *score, einsum_random 
     einsum_arena_init(&arena, NULL);
     einsum_tree tree;
     einsum_pair pairs[MOST_LEAVES];
-    start(net, random, pairs);
+    weft_test_draw_order(net->core.leaf_count, random, pairs);
     weft_test_ok(einsum_tree_init(&tree, &arena, &net->core, score));
     einsum_tree_load(&tree, pairs);
     check_tree(&tree, net, score);
@@ -212,7 +199,7 @@ static void test_optimum(void **state)
         einsum_score score = score_of((weft_einsum_minimize)(i % 5));
         generate(&net, &random, 1 + einsum_random_below(&random, 8), 4 + einsum_random_below(&random, 12), i % 3 * 5);
         einsum_pair pairs[MOST_LEAVES];
-        start(&net, &random, pairs);
+        weft_test_draw_order(net.core.leaf_count, &random, pairs);
         einsum_anneal options = options_of(30000, i);
         einsum_cost cost;
         weft_test_ok(einsum_anneal_run(NULL, &net.core, &score, &options, pairs, &cost));
@@ -230,7 +217,7 @@ static void test_deterministic(void **state)
     generate(&net, &random, 30, 60, 4);
     einsum_score score = score_of(WEFT_EINSUM_FLOPS);
     einsum_pair first[MOST_LEAVES] = {{0}}, second[MOST_LEAVES] = {{0}};
-    start(&net, &random, first);
+    weft_test_draw_order(net.core.leaf_count, &random, first);
     memcpy(second, first, sizeof first);
     einsum_anneal options = options_of(20000, 7);
     einsum_cost cost;
@@ -247,7 +234,7 @@ static void test_stopped(void **state)
     generate(&net, &random, 40, 80, 0);
     einsum_score score = score_of(WEFT_EINSUM_FLOPS);
     einsum_pair pairs[MOST_LEAVES];
-    start(&net, &random, pairs);
+    weft_test_draw_order(net.core.leaf_count, &random, pairs);
     double before = cost_of(&net, &score, pairs).major;
     bool cancelled = true;
     einsum_anneal options = options_of(UINT64_C(1) << 60, 1);
@@ -272,7 +259,7 @@ static void test_lead(void **state)
         generate(&net, &random, 20, 50, 3);
         einsum_score score = score_of((weft_einsum_minimize)i);
         einsum_pair pairs[MOST_LEAVES];
-        start(&net, &random, pairs);
+        weft_test_draw_order(net.core.leaf_count, &random, pairs);
         einsum_tree tree;
         weft_test_ok(einsum_tree_init(&tree, &arena, &net.core, &score));
         einsum_tree_load(&tree, pairs);
@@ -293,7 +280,7 @@ static void test_reconfigure(void **state)
         einsum_score score = score_of((weft_einsum_minimize)(i % 5));
         generate(&net, &random, 1 + einsum_random_below(&random, 8), 4 + einsum_random_below(&random, 12), i % 3 * 5);
         einsum_pair pairs[MOST_LEAVES];
-        start(&net, &random, pairs);
+        weft_test_draw_order(net.core.leaf_count, &random, pairs);
         weft_test_ok(einsum_reconfigure_run(NULL, &net.core, &score, 8, &never, pairs));
         check_order(&net, pairs);
         assert_near(cost_of(&net, &score, pairs).major, best_of_all(&net, &score));
@@ -310,7 +297,7 @@ static void test_reconfigure_parts(void **state)
         einsum_score score = score_of((weft_einsum_minimize)(i % 5));
         generate(&net, &random, 40, 90, i % 3 * 30);
         einsum_pair pairs[MOST_LEAVES];
-        start(&net, &random, pairs);
+        weft_test_draw_order(net.core.leaf_count, &random, pairs);
         einsum_cost before = cost_of(&net, &score, pairs);
         const einsum_stop stopped = {.cancelled = &cancelled, .deadline = INFINITY};
         weft_test_ok(einsum_reconfigure_run(NULL, &net.core, &score, 4, i % 2 == 0 ? &stopped : &never, pairs));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slices, against a loop that is gone through step by step. */
+#include "test/einsum/order.h"
 #include "test/support.h"
 #include <math.h>
 #include <string.h>
@@ -54,20 +55,6 @@ static void generate(network *net, einsum_random *random, recipe r)
         }
         if (alone || (r.shown > 0 && einsum_random_below(random, r.shown) == 0)) add(net->output, label);
         net->extents[label] = log2(2 + einsum_random_below(random, r.extents));
-    }
-}
-
-static void start(const network *net, einsum_random *random, einsum_pair *out_pairs)
-{
-    uint32_t values[MOST_LEAVES], count = net->core.leaf_count;
-    for (uint32_t i = 0; i < count; i++) values[i] = i;
-    for (uint32_t k = 0; count > 1; k++) {
-        uint32_t i = einsum_random_below(random, count);
-        out_pairs[k].a = values[i];
-        values[i] = values[--count];
-        i = einsum_random_below(random, count);
-        out_pairs[k].b = values[i];
-        values[i] = net->core.leaf_count + k;
     }
 }
 
@@ -237,7 +224,7 @@ static void test_loop(void **state)
         generate(&net, &random, r);
         einsum_score score = score_of(WEFT_EINSUM_FLOPS);
         einsum_pair pairs[MOST_LEAVES];
-        start(&net, &random, pairs);
+        weft_test_draw_order(net.core.leaf_count, &random, pairs);
         double limit = einsum_core_size(&net.core, net.output) + 3 * einsum_random_unit(&random);
         einsum_slicing options = options_of(i % 4 == 0 ? 0 : 10000, i);
         if (i % 3 != 0) options.log2_size = limit + 1;
@@ -295,7 +282,7 @@ static void test_objectives(void **state)
             for (uint32_t l = 0; l < net.core.label_count; l++) net.extents[l] = 39.5;
         einsum_score score = score_of((weft_einsum_minimize)(i % 5));
         einsum_pair pairs[MOST_LEAVES];
-        start(&net, &random, pairs);
+        weft_test_draw_order(net.core.leaf_count, &random, pairs);
         einsum_slicing options = options_of(20000, i);
         options.log2_size = einsum_core_size(&net.core, net.output) + 4 * net.extents[0];
         uint64_t labels[WORDS];
@@ -323,7 +310,7 @@ static void test_threads(void **state)
     for (size_t threads = 1; threads <= 4; threads++) {
         einsum_pair pairs[MOST_LEAVES] = {{0}};
         einsum_random same = einsum_random_start(4, 0);
-        start(&net, &same, pairs);
+        weft_test_draw_order(net.core.leaf_count, &same, pairs);
         einsum_slicing options = options_of(5000000, 5);
         options.log2_size = 8;
         options.threads = threads;
@@ -349,7 +336,7 @@ static void test_stopped(void **state)
         generate(&net, &random, (recipe){MOST_LEAVES, 70, 1, 1, 0});
         einsum_score score = score_of(WEFT_EINSUM_FLOPS);
         einsum_pair pairs[MOST_LEAVES];
-        start(&net, &random, pairs);
+        weft_test_draw_order(net.core.leaf_count, &random, pairs);
         einsum_slicing options = options_of(UINT64_C(1) << 60, 1);
         options.log2_size = 8;
         if (i == 0) options.stop.cancelled = &cancelled;
@@ -371,7 +358,7 @@ static void test_refused(void **state)
     generate(&net, &random, (recipe){20, 50, 1, 1, 6});
     einsum_score score = score_of(WEFT_EINSUM_FLOPS);
     einsum_pair pairs[MOST_LEAVES];
-    start(&net, &random, pairs);
+    weft_test_draw_order(net.core.leaf_count, &random, pairs);
     uint64_t labels[WORDS];
     einsum_sliced out = {.labels = labels};
     einsum_slicing options = options_of(20000, 1);
