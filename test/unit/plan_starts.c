@@ -217,8 +217,13 @@ static weft_status *run_uneven(const weft_allocator *allocator, const einsum_cor
     return einsum_bisect_run(allocator, core, 0.9, einsum_random_start(9, 1), out_pairs);
 }
 
+static weft_status *run_sweep(const weft_allocator *allocator, const einsum_core *core, einsum_pair *out_pairs)
+{
+    return einsum_sweep_run(allocator, core, einsum_random_start(2, 3), out_pairs);
+}
+
 static method *const methods[] = {run_exact, run_greedy, run_random_greedy, run_degree,
-                                  run_fill,  run_bisect, run_uneven};
+                                  run_fill,  run_bisect, run_uneven,        run_sweep};
 enum { METHODS = sizeof methods / sizeof *methods };
 
 /* ---- problems through simplification ---- */
@@ -572,6 +577,44 @@ static void test_what_is_left(void **state)
     }
 }
 
+/* ---- sweeps ---- */
+
+static void add_bond(big *b, uint32_t x, uint32_t y, uint32_t *label)
+{
+    big_add(b, x, *label);
+    big_add(b, y, (*label)++);
+}
+
+/* One of a few sweeps over a lattice goes along its short rows, which no step leaves more than one label beyond. */
+static void test_sweeps_follow_rows(void **state)
+{
+    (void)state;
+    enum { ROWS = 12, COLUMNS = 5, LEAVES = ROWS * COLUMNS };
+    big b;
+    einsum_pair pairs[LEAVES];
+    double least = INFINITY;
+    uint32_t label = 0;
+    big_create(&b, LEAVES, 2 * LEAVES - ROWS - COLUMNS);
+    for (uint32_t i = 0; i < LEAVES; i++) {
+        if (i % COLUMNS > 0) add_bond(&b, i - 1, i, &label);
+        if (i >= COLUMNS) add_bond(&b, i - COLUMNS, i, &label);
+    }
+    for (uint32_t l = 0; l < label; l++) b.extents[l] = 1;
+    const einsum_score size = score_of(WEFT_EINSUM_SIZE);
+    for (uint64_t seed = 0; seed < 16; seed++) {
+        einsum_arena arena;
+        einsum_cost cost;
+        weft_test_ok(einsum_sweep_run(NULL, &b.core, einsum_random_start(seed, 0), pairs));
+        check_order(LEAVES, pairs);
+        einsum_arena_init(&arena, NULL);
+        weft_test_ok(einsum_core_cost(&arena, &b.core, &size, pairs, &cost));
+        einsum_arena_finish(&arena);
+        least = fmin(least, cost.major);
+    }
+    assert_true(least <= COLUMNS + 1);
+    big_destroy(&b);
+}
+
 /* ---- out of memory ---- */
 
 typedef struct attempt {
@@ -617,15 +660,11 @@ static void test_simplification_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact_is_optimal),
-        cmocka_unit_test(test_simplified_is_optimal),
-        cmocka_unit_test(test_simplified_is_valid),
-        cmocka_unit_test(test_auto_is_optimal),
-        cmocka_unit_test(test_what_is_left),
-        cmocka_unit_test(test_methods_give_orders),
-        cmocka_unit_test(test_chain_of_100),
-        cmocka_unit_test(test_methods_without_memory),
-        cmocka_unit_test(test_simplification_without_memory),
+        cmocka_unit_test(test_exact_is_optimal),       cmocka_unit_test(test_simplified_is_optimal),
+        cmocka_unit_test(test_simplified_is_valid),    cmocka_unit_test(test_auto_is_optimal),
+        cmocka_unit_test(test_what_is_left),           cmocka_unit_test(test_methods_give_orders),
+        cmocka_unit_test(test_chain_of_100),           cmocka_unit_test(test_sweeps_follow_rows),
+        cmocka_unit_test(test_methods_without_memory), cmocka_unit_test(test_simplification_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,6 +47,10 @@ typedef enum einsum_elimination { EINSUM_MIN_DEGREE, EINSUM_MIN_FILL } einsum_el
 weft_status *einsum_eliminate_run(const weft_allocator *allocator, const einsum_core *core, einsum_elimination rule,
                                   einsum_random random, einsum_pair *out_pairs) WEFT_MUST_USE;
 
+/* A sweep from a random leaf: one value takes in all others. */
+weft_status *einsum_sweep_run(const weft_allocator *allocator, const einsum_core *core, einsum_random random,
+                              einsum_pair *out_pairs) WEFT_MUST_USE;
+
 /*
  * Recursive bisection of the hypergraph of leaves and labels. A leaf weighs 1, and 2 for each bit of what it shares
  * with leaves outside of the part that is cut; the halves may weigh (1 + imbalance) / 2 of it.

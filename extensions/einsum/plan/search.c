@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A portfolio. It starts from greedy orders, eliminations and bisections. Half of the moves go into chains of annealing
- * that begin hot, each from one of the best starts; the others into rounds in which all chains begin again, less hot,
- * from the best order so far. At last subtrees get their best order. Chains depend on their number and the seed only,
- * never on the thread that runs them.
+ * A portfolio. It starts from greedy orders, sweeps, eliminations and bisections. Half of the moves go into chains of
+ * annealing that begin hot, each from one of the best starts; the others into rounds in which all chains begin again,
+ * less hot, from the best order so far. Subtrees of starts, and of what chains found better than the best so far, get
+ * their best order: that is quick, and does for networks of many small operands what annealing does not. Chains depend
+ * on their number and the seed only, never on the thread that runs them.
  */
 #include "search.h"
 #include "team.h"
 #include <string.h>
 
 enum {
-    GREEDY_MOVES = 40,      /* what a greedy order costs for each leaf, in moves */
+    FEW_MOVES = 160,        /* for each leaf: less is for the first greedy order alone */
+    START_MOVES = 1000,     /* for each leaf, before another start pays: three times what it takes */
     MOST_ELIMINATED = 1000, /* leaves, for elimination and bisection */
     MOST_CHAINS = 16,
     CHAIN_MOVES = 3000, /* for each leaf, before another chain pays */
     WARM_ROUNDS = 8,
     TRIAL_MOVES = 20000, /* that tell how fast this machine is */
-    POLISHED_PARTS = 8
+    FEW_PARTS = 6,       /* of a subtree that gets its best order, of a start */
+    MORE_PARTS = 8
 };
 
 static const double first_beta = 0.5, last_beta = 20, least_warm = 1.5, most_warm = 4.5;
@@ -60,30 +63,55 @@ static void keep(searching *s, const candidate *c)
     memcpy(s->best.pairs, c->pairs, order_size(s));
 }
 
-static weft_status *price(const searching *s, const einsum_score *score, const einsum_pair *pairs,
-                          einsum_cost *out_cost)
+static weft_status *price(const searching *s, candidate *c)
 {
     einsum_arena arena;
     einsum_arena_init(&arena, s->allocator);
-    weft_status *status = einsum_core_cost(&arena, s->core, score, pairs, out_cost);
+    weft_status *status = einsum_core_cost(&arena, s->core, &s->options->score, c->pairs, &c->cost);
     einsum_arena_finish(&arena);
     return status;
+}
+
+/* Gives subtrees of up to `parts` their best order, and fills the cost. */
+static weft_status *polish(const searching *s, uint32_t parts, candidate *c)
+{
+    WEFT_TRY(einsum_reconfigure_run(s->allocator, s->core, &s->options->score, parts, &s->stop, c->pairs));
+    return price(s, c);
 }
 
 /* ---- starts ---- */
 
 typedef struct start {
-    enum { GREEDY, NOISY, MIN_DEGREE, MIN_FILL, BISECTION } method;
-    double parameter;
+    enum { GREEDY, NOISY, SWEEPS, MIN_DEGREE, MIN_FILL, BISECTION } method;
+    double parameter; /* of SWEEPS: how many, of which the best is taken */
 } start;
 
-/* The first needs no more than a moment; so few moves as make the others too dear get it alone. */
+/* The first ones differ most: where time is short there are no others. */
 static const start starts[] = {
-    {GREEDY, 0},   {GREEDY, -1},     {GREEDY, 1},     {GREEDY, -2}, {MIN_FILL, 0}, {MIN_DEGREE, 0},
-    {MIN_FILL, 1}, {BISECTION, .05}, {BISECTION, .2}, {NOISY, .01}, {NOISY, .05},  {NOISY, .1},
-    {NOISY, .2},   {NOISY, .3},      {NOISY, .5},     {NOISY, 1},
+    {GREEDY, 0},  {SWEEPS, 4}, {MIN_FILL, 0}, {BISECTION, .05}, {MIN_DEGREE, 0}, {SWEEPS, 4},
+    {SWEEPS, 8},  {NOISY, .1}, {SWEEPS, 8},   {BISECTION, .2},  {GREEDY, 1},     {MIN_FILL, 1},
+    {NOISY, .01}, {NOISY, .3}, {GREEDY, -1},  {SWEEPS, 16},
 };
 enum { STARTS = sizeof starts / sizeof *starts };
+
+/* The best of some. */
+static weft_status *run_sweeps(const searching *s, uint32_t count, einsum_random random, einsum_pair *pairs)
+{
+    einsum_arena arena;
+    einsum_arena_init(&arena, s->allocator);
+    einsum_cost least = EINSUM_WORST_COST, cost;
+    einsum_pair *found = einsum_arena_allocate(&arena, s->core->leaf_count, sizeof *found);
+    weft_status *status = found == NULL ? weft_status_out_of_memory() : NULL;
+    for (uint32_t i = 0; i < count && status == NULL; i++) {
+        status = einsum_sweep_run(s->allocator, s->core, einsum_random_start(einsum_random_next(&random), i), found);
+        if (status == NULL) status = einsum_core_cost(&arena, s->core, &s->options->score, found, &cost);
+        if (status != NULL || (i > 0 && !einsum_cost_less(cost, least))) continue;
+        least = cost;
+        memcpy(pairs, found, order_size(s));
+    }
+    einsum_arena_finish(&arena);
+    return status;
+}
 
 static weft_status *make_start(const searching *s, size_t index, einsum_pair *pairs)
 {
@@ -94,6 +122,7 @@ static weft_status *make_start(const searching *s, size_t index, einsum_pair *pa
     case MIN_DEGREE: return einsum_eliminate_run(s->allocator, s->core, EINSUM_MIN_DEGREE, random, pairs);
     case MIN_FILL: return einsum_eliminate_run(s->allocator, s->core, EINSUM_MIN_FILL, random, pairs);
     case BISECTION: return einsum_bisect_run(s->allocator, s->core, which->parameter, random, pairs);
+    case SWEEPS: return run_sweeps(s, (uint32_t)which->parameter, random, pairs);
     case NOISY:
         greedy.log2_factor = 4 * einsum_random_unit(&greedy.random) - 2;
         greedy.temperature = which->parameter;
@@ -114,7 +143,7 @@ static weft_status *run_start(void *context, size_t index)
     candidate *c = &s->starts[index];
     if (is_too_large(s, index) || (index > 0 && einsum_stop_asked(&s->stop))) return NULL;
     WEFT_TRY(make_start(s, index, c->pairs));
-    return price(s, &s->options->score, c->pairs, &c->cost);
+    return s->start_count > 1 ? polish(s, FEW_PARTS, c) : price(s, c);
 }
 
 static void sort(size_t count, candidate *c)
@@ -156,7 +185,8 @@ static weft_status *run_chain(void *context, size_t index)
                                    .stop = s->stop,
                                    .seconds = s->chain_seconds};
     memcpy(c->pairs, from->pairs, order_size(s));
-    return einsum_anneal_run(s->allocator, s->core, &s->options->score, &options, c->pairs, &c->cost);
+    WEFT_TRY(einsum_anneal_run(s->allocator, s->core, &s->options->score, &options, c->pairs, &c->cost));
+    return einsum_cost_less(c->cost, s->best.cost) ? polish(s, MORE_PARTS, c) : NULL;
 }
 
 /* All chains once, with `moves` together. */
@@ -228,15 +258,15 @@ static weft_status *anneal_seconds(searching *s)
 /* A few moves are for the first greedy order alone. */
 static weft_status *search(searching *s)
 {
-    uint64_t moves = s->options->moves, start_moves = (uint64_t)GREEDY_MOVES * s->core->leaf_count;
-    uint64_t most = moves / start_moves / 2;
+    uint64_t moves = s->options->moves, starts_worth = moves / ((uint64_t)START_MOVES * s->core->leaf_count);
+    bool few = moves < (uint64_t)FEW_MOVES * s->core->leaf_count;
     s->starts = einsum_arena_allocate(&s->arena, STARTS, sizeof *s->starts);
     s->chains = einsum_arena_allocate(&s->arena, MOST_CHAINS, sizeof *s->chains);
     if (s->starts == NULL || s->chains == NULL || !candidate_init(s, &s->best)) return weft_status_out_of_memory();
-    WEFT_TRY(run_starts(s, most < 1 ? 1 : most > STARTS ? STARTS : (size_t)most));
-    if (most < 2) return NULL;
+    WEFT_TRY(run_starts(s, few ? 1 : starts_worth < 2 ? 2 : starts_worth > STARTS ? STARTS : (size_t)starts_worth));
+    if (few) return NULL;
     WEFT_TRY(s->stop.deadline < INFINITY ? anneal_seconds(s) : anneal_moves(s, moves));
-    return einsum_reconfigure_run(s->allocator, s->core, &s->options->score, POLISHED_PARTS, &s->stop, s->best.pairs);
+    return polish(s, MORE_PARTS, &s->best);
 }
 
 weft_status *einsum_search_run(const weft_allocator *allocator, const einsum_core *core, const einsum_search *options,
