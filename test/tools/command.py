@@ -22,6 +22,8 @@ class General(Command):
             with self.subTest(name):
                 long = self.weft("help", name)
                 self.assertEqual(long, self.weft(name, "--help"))
+                self.assertEqual(long, self.weft(name, "-h"))
+                self.assertLessEqual(max(map(len, long[1].splitlines())), 140)
                 self.assertEqual(long[0], OK)
                 self.assertIn(f"usage: weft {name}", long[1])
 
@@ -31,6 +33,12 @@ class General(Command):
         self.assertEqual(self.weft("help", "fly")[0], MISUSED)
         self.refuses(MISUSED, "info: usage is 'weft info', not with 1 operand", "info", "x")
         self.refuses(MISUSED, "info: there is no option '--stats'", "info", "--stats")
+        for typed, meant in [("--optimise", "--optimize"), ("--memory-limits", "--memory-limit"), ("--ordr", "--order"),
+                             ("--objectve=flops", "--objective")]:
+            self.refuses(MISUSED, f"einsum: there is no option '{typed.partition('=')[0]}'; is '{meant}' meant?",
+                         "einsum", typed)
+        for typed in ["--fast", "-z", "--" + "o" * 300]:
+            self.refuses(MISUSED, f"einsum: there is no option '{typed}'", "einsum", typed)
         self.refuses(MISUSED, f"opt: --emit needs a value: {FORMATS}", "opt", "g.weft", "--emit")
         self.refuses(MISUSED, f"opt: --emit takes one of {FORMATS}, not 'l'", "opt", "g.weft", "--emit=l")
         self.refuses(MISUSED, "run: --stats takes no value, but has 'yes'", "run", "g.weft", "--stats=yes")

@@ -132,7 +132,7 @@ class Plan(Instances):
     def test_limits_memory(self):
         """Both halves of a ring of large matrices live at once, unless they are sliced."""
         self.write("ring.json", {"inputs": [[0, 1], [1, 2], [2, 3], [3, 0]], "output": [], "sizes": [64] * 4})
-        whole, limited = ["--instance", "ring.json", "--dtype", "f32"], ["--memory-limit", "8K"]
+        whole, limited = ["--instance", "ring.json", "--dtype", "f32"], ["--memory-limit", "8k"]
         status, out, error = self.weft("einsum", *whole, *limited, "--check", "--stats")
         self.assertEqual((status, error), (OK, ""))
         stats = json.loads(out.splitlines()[-1])
@@ -352,6 +352,7 @@ class Failures(Instances):
     def test_misuse(self):
         for sentence, arguments in [
                 ("an expression and arrays are needed, or --instance; 'weft help einsum' tells more", ["ij->"]),
+                ("the expression comes first, such as 'ij,jk->ik'; 'a.npy' is a file", ["a.npy", "b.npy"]),
                 ("--instance says what is contracted; 'ij->' has no place beside it", ["ij->", "--instance", "x.json"]),
                 ("--dtype goes with --instance", ["ij->", "a.npy", "--dtype", "f32"]),
                 ("--slice takes labels such as 3,7, not '3,k'", ["--instance", "chain.json", "--slice", "3,k"]),

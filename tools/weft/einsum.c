@@ -36,6 +36,9 @@ static weft_status *check_arguments(const einsum_job *job)
                            job->x.arguments->operands[0]);
     if (job->x.path == NULL && count < 2)
         return weft_misuse("an expression and arrays are needed, or --instance; 'weft help einsum' tells more");
+    if (job->x.path == NULL && weft_file_ends_with(job->x.arguments->operands[0], ".npy"))
+        return weft_misuse("the expression comes first, such as 'ij,jk->ik'; '%s' is a file",
+                           job->x.arguments->operands[0]);
     for (size_t i = 0; i < sizeof with_instance / sizeof *with_instance; i++)
         if (job->x.path == NULL && has(job, with_instance[i]))
             return weft_misuse("%s goes with --instance", with_instance[i]);
@@ -259,16 +262,14 @@ const weft_command weft_command_einsum = {
         "EXPR is as in numpy: 'ij,jk->ik'. With --optimize nested it has parentheses: '(ij,jk),kl->il'. A path\n"
         "names in each step two positions of a list that loses both and gets the result at its end; ssa names\n"
         "values, of which the steps make new ones. --order takes either as a list of steps, or a tree of operand\n"
-        "numbers such as ((0, 1), 2). An operand may also be FILE.npz:ARRAY. An instance is an object: it has\n"
-        "\"inputs\" and \"output\", lists of labels, which are integers or letters; or \"format_string\". Beside them "
-        "it\n"
-        "has \"sizes\", or \"size_dict\", an object such as {\"i\": 4} or {\"0\": 4} with the extent of each label, or "
-        "of\n"
-        "integers a list with that of label i at place i, from 0; beside a format string \"shapes\" will do too. It "
-        "may\n"
-        "have an \"order\" as files have it, and a \"dtype\". What is planned at the run, under --memory-limit and "
-        "--symbolic, counts as the first run:\n"
-        "--repeat tells what the others take.",
+        "numbers such as ((0, 1), 2), as --print-order writes them. An operand may also be FILE.npz:ARRAY.\n\n"
+        "An instance is an object: it has \"inputs\" and \"output\", lists of labels, which are integers or letters,\n"
+        "or a \"format_string\"; and \"sizes\", or \"size_dict\", an object with the extent of each label, {\"i\": 4} "
+        "or\n"
+        "{\"0\": 4}, or of integers a list with that of label i at place i, from 0. Beside a format string \"shapes\"\n"
+        "will do too. It may have an \"order\" as files have it, and a \"dtype\".\n\n"
+        "What is planned at the run, under --memory-limit and --symbolic, counts as the first run: --repeat tells\n"
+        "what the others take.",
     .least = 0,
     .most = SIZE_MAX,
     .options = WEFT_OPTIONS(options),

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FAILED = 1, MISUSED = 2 };
+enum { FAILED = 1, MISUSED = 2, OPTION_WIDTH = 48 };
 
 static const weft_command *const commands[] = {
     &weft_command_einsum, &weft_command_run, &weft_command_opt, &weft_command_view, &weft_command_info,
@@ -15,6 +15,11 @@ static const weft_command *find_command(const char *name)
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (strcmp(commands[i]->name, name) == 0) return commands[i];
     return NULL;
+}
+
+static bool asks_for_help(const char *argument)
+{
+    return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
 }
 
 static void print_commands(FILE *file)
@@ -30,9 +35,9 @@ static void print_help(const weft_command *command)
     if (command->options.count > 0) printf("\n");
     for (size_t i = 0; i < command->options.count; i++) {
         const weft_option *option = &command->options.options[i];
-        char left[128];
-        snprintf(left, sizeof left, "%s %s", option->name, option->value == NULL ? "" : option->value);
-        printf("  %-46s %s\n", left, option->help);
+        int width = printf("  %s %s", option->name, option->value == NULL ? "" : option->value);
+        if (width > OPTION_WIDTH) width = printf("\n") - 1;
+        printf("%*s%s\n", OPTION_WIDTH + 1 - width, "", option->help);
     }
     if (command->detail[0] != 0) printf("\n%s\n", command->detail);
 }
@@ -88,7 +93,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "weft: a command is needed; 'weft help' lists them\n");
         return MISUSED;
     }
-    if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0) return help(argc - 2, argv + 2);
+    if (strcmp(argv[1], "help") == 0 || asks_for_help(argv[1])) return help(argc - 2, argv + 2);
     if (strcmp(argv[1], "--version") == 0) {
         printf("weft %d.%d.%d\n", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH);
         return 0;
@@ -99,7 +104,7 @@ int main(int argc, char **argv)
         return MISUSED;
     }
     for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strcmp(argv[i], "--help") == 0) return help(1, argv + 1);
+        if (asks_for_help(argv[i])) return help(1, argv + 1);
     weft_arguments arguments = {0};
     weft_status *status = weft_arguments_parse(command->options, argc - 2, argv + 2, &arguments);
     if (status == NULL) status = run(command, &arguments);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "options.h"
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,40 @@ static const weft_option *find_option(weft_option_table table, const char *argum
     return NULL;
 }
 
+enum { LONGEST_NAME = 32 };
+
+/* Letters that must be changed, left out or put in to make one of the other. */
+static size_t count_changes(const char *name, const char *given, size_t length)
+{
+    size_t counts[LONGEST_NAME + 1];
+    for (size_t i = 0; i <= length; i++) counts[i] = i;
+    for (size_t k = 0; name[k] != 0; k++) {
+        size_t before = counts[0];
+        counts[0] = k + 1;
+        for (size_t i = 1; i <= length; i++) {
+            size_t changed = before + (name[k] != given[i - 1]),
+                   other = counts[i] < counts[i - 1] ? counts[i] : counts[i - 1];
+            before = counts[i];
+            counts[i] = changed < other + 1 ? changed : other + 1;
+        }
+    }
+    return counts[length];
+}
+
+static weft_status *refuse_option(weft_option_table table, const char *given, size_t length)
+{
+    const char *nearest = NULL;
+    size_t least = 3; /* with so many changes it is another word */
+    for (size_t i = 0; i < table.count && length > 3 && length <= LONGEST_NAME; i++) {
+        size_t changes = count_changes(table.options[i].name, given, length);
+        if (changes >= least) continue;
+        least = changes;
+        nearest = table.options[i].name;
+    }
+    return weft_misuse("there is no option '%.*s'%s%s%s", (int)length, given, nearest == NULL ? "" : "; is '",
+                       nearest == NULL ? "" : nearest, nearest == NULL ? "" : "' meant?");
+}
+
 static bool is_choice(const char *choices, const char *text)
 {
     size_t length = strlen(text);
@@ -40,14 +75,14 @@ static bool is_choice(const char *choices, const char *text)
     return false;
 }
 
-/* "4096", "512M"; false for what is none, and for 2^60 or more. */
+/* "4096", "512M", "512m"; false for what is none, and for 2^60 or more. */
 static bool parse_bytes(const char *text, long *out_bytes)
 {
     static const char units[] = "KMGT";
     char *end;
     errno = 0;
     long count = strtol(text, &end, 10);
-    const char *unit = *end == 0 ? NULL : strchr(units, *end);
+    const char *unit = *end == 0 ? NULL : strchr(units, toupper((unsigned char)*end));
     int shift = unit == NULL ? 0 : (int)(unit - units + 1) * 10;
     if (end == text || (unit == NULL ? *end : end[1]) != 0 || errno != 0) return false;
     if (count < 1 || count >> (60 - shift) != 0) return false;
@@ -88,7 +123,7 @@ static weft_status *parse_option(weft_option_table table, int argc, char **argv,
     const char *argument = argv[*at], *equals = argument[1] == '-' ? strchr(argument, '=') : NULL;
     size_t length = equals == NULL ? strlen(argument) : (size_t)(equals - argument);
     weft_option_value value = {.option = find_option(table, argument, length)};
-    if (value.option == NULL) return weft_misuse("there is no option '%.*s'", (int)length, argument);
+    if (value.option == NULL) return refuse_option(table, argument, length);
     if (value.option->kind == WEFT_OPTION_FLAG) {
         if (equals != NULL) return weft_misuse("%s takes no value, but has '%s'", value.option->name, equals + 1);
     } else {
