@@ -101,7 +101,7 @@ static weft_status *contract(contraction *c, einsum_state *state, const weft_ein
                              weft_array **result)
 {
     weft_einsum_options known;
-    weft_report report;
+    weft_report own;
     weft_run run = {.output_count = 1, .outputs = result};
     weft_ints *shapes = room_for(c, c->few_shapes, sizeof *shapes);
     weft_array **inputs = room_for(c, c->few_inputs, sizeof *inputs);
@@ -114,7 +114,8 @@ static weft_status *contract(contraction *c, einsum_state *state, const weft_ein
     c->call.shapes = shapes;
     c->call.source = &known;
     c->call.limit = known.memory_limit;
-    if (known.memory_limit > 0) run.report = &report;
+    run.report = known.report != NULL ? known.report : known.memory_limit > 0 ? &own : NULL;
+    if (known.report != NULL) *known.report = (weft_report){.steps = 0};
     return einsum_program_run(state, &c->call, c->executor, c->operands, inputs, &run);
 }
 

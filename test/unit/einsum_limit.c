@@ -113,6 +113,17 @@ static weft_status *contract(weft_executor *executor, const problem *p, size_t c
     return weft_einsum_arrays(executor, p->text, count, operands, &options, result);
 }
 
+static size_t peak_of_call(weft_executor *executor, const problem *p, size_t count, weft_array **operands, size_t limit,
+                           weft_array **result)
+{
+    weft_report report;
+    const weft_einsum_options options = {.memory_limit = limit, .report = &report};
+    memset(&report, 0xff, sizeof report);
+    weft_test_ok(weft_einsum_arrays(executor, p->text, count, operands, &options, result));
+    assert_true(report.hit == true && report.steps > 0 && report.compile_ns == 0 && report.run_ns > 0);
+    return report.peak_bytes;
+}
+
 /* What a call allocates at most, once everything is compiled. */
 static size_t bytes_of_call(weft_executor *executor, const problem *p, size_t count, weft_array **operands,
                             size_t limit, weft_array **result)
@@ -138,6 +149,8 @@ static size_t lower_limit(weft_executor *executor, const problem *p, weft_dtype 
         }
         assert_near(result, whole);
         size_t bytes = bytes_of_call(executor, p, count, operands, limit, &result);
+        size_t peak = peak_of_call(executor, p, count, operands, limit, &result);
+        assert_true((peak > 0 || !on_llvm) && peak <= limit);
         if (on_llvm && bytes > limit + BOOKKEEPING) fail_msg("%s: %zu of %zu bytes", p->text, bytes, limit);
         if (++kept == 3 && !on_llvm) break;
     }
@@ -297,10 +310,12 @@ static void name_what_is_wrong(void **state)
     const weft_einsum_options left = {.order = WEFT_EINSUM_LEFT, .memory_limit = 1};
     weft_test_fails(weft_einsum_arrays(executor, problems[0].text, count, operands, &left, &result),
                     WEFT_INVALID_ARGUMENT, "a memory limit goes with AUTO only");
-    const weft_einsum_options small = {.memory_limit = 1}, slices = {.memory_limit = 64};
+    weft_report report = {.steps = 7};
+    const weft_einsum_options small = {.memory_limit = 1, .report = &report}, slices = {.memory_limit = 64};
     weft_test_fails(weft_einsum_arrays(executor, problems[0].text, count, operands, &small, &result), WEFT_OVER_LIMIT,
                     "the memory limit is 1 byte, but no order");
     assert_null(result);
+    assert_int_equal(report.steps, 0);
     const int64_t extents[] = {(int64_t)1 << 40, (int64_t)1 << 40};
     const weft_ints huge[] = {{2, extents}, {2, extents}, {2, extents}};
     weft_einsum_plan *plan;

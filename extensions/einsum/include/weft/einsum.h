@@ -88,6 +88,9 @@ typedef struct weft_einsum_options {
      * count elements of intermediates, without the copies that steps may make of them. Such a node is contracted at the
      * run, also where its extents are known. */
     size_t memory_limit;
+    /* Filled in by weft_einsum_arrays, as weft_run.report is; zeros where nothing was to run. Others do not read it.
+     * NULL: none is wanted. */
+    weft_report *report;
 } weft_einsum_options;
 
 /* ---- tracing ---- */
