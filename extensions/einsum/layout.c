@@ -5,12 +5,17 @@
  * the other follows. An operand that is itself a result can come in many orders without being copied: batch labels,
  * those of the one, those of the other, each group in any order. Of these, one is taken in which free and summed labels
  * stand together and in the order asked for; where there is none, the operand will be copied.
+ *
+ * Of many small products each should have its matrices in one place: batch labels first, and in the second operand
+ * those of the result last, which vectors run along.
  */
 #include "layout.h"
 #include <string.h>
 
 enum { BATCH, FREE, SUMMED, CLASSES }; /* what a label is to the step that reads it */
 enum { MOST_GROUPS = 3 };
+/* Base-2 logarithms: multiplications up to which a product is small, and the least batch that is many. */
+enum { SMALL_PRODUCT = 16, MANY_PRODUCTS = 6 };
 
 typedef struct layout {
     einsum_arena *arena;
@@ -20,6 +25,7 @@ typedef struct layout {
     uint8_t *classes;      /* by label: to the step at hand */
     uint32_t *free_places; /* by label: its place among the free ones, as asked for */
     uint32_t *summed_places;
+    bool small, second;        /* the value is for many small products; their second operand */
     einsum_labels best, trial; /* orders being made */
 } layout;
 
@@ -77,6 +83,21 @@ static bool is_run(einsum_labels order, const uint8_t *classes, uint8_t class, c
 static bool is_readable(const layout *l, einsum_labels order)
 {
     return is_run(order, l->classes, FREE, l->free_places) && is_run(order, l->classes, SUMMED, l->summed_places);
+}
+
+/* How well the step at hand reads it: 1 if as it is, more where its products are small. */
+static unsigned rate(const layout *l, einsum_labels order)
+{
+    if (!is_readable(l, order)) return 0;
+    if (!l->small || order.count == 0) return 1;
+    bool together = l->classes[order.items[0]] == BATCH;
+    bool dense = l->second && l->classes[order.items[order.count - 1]] == FREE;
+    return 1 + 2 * together + dense;
+}
+
+static unsigned best_rate(const layout *l)
+{
+    return l->small ? 3 + l->second : 1;
 }
 
 /* ---- orders that a step can give its result ---- */
@@ -140,8 +161,9 @@ static bool choose_order(layout *l, size_t value)
     groups g;
     einsum_labels *labels = &l->values[value];
     bool product = sums(l, value);
+    unsigned best = 0, most = best_rate(l);
     if (!find_groups(l, value, &g)) return false;
-    for (unsigned i = 0; i < ALL; i++) {
+    for (unsigned i = 0; i < ALL && best < most; i++) {
         size_t second = 1 + i % 2;
         l->trial.count = 0;
         if (product) {
@@ -151,11 +173,11 @@ static bool choose_order(layout *l, size_t value)
         } else {
             append_group(l, *labels, i / 2 % WAYS, &l->trial);
         }
-        if (i == 0 || is_readable(l, l->trial)) {
-            l->best.count = l->trial.count;
-            memcpy(l->best.items, l->trial.items, l->trial.count * sizeof *l->trial.items);
-        }
-        if (is_readable(l, l->trial)) break;
+        unsigned rated = rate(l, l->trial);
+        if (i > 0 && rated <= best) continue;
+        best = rated;
+        l->best.count = l->trial.count;
+        memcpy(l->best.items, l->trial.items, l->trial.count * sizeof *l->trial.items);
     }
     memcpy(labels->items, l->best.items, labels->count * sizeof *labels->items);
     return true;
@@ -163,11 +185,30 @@ static bool choose_order(layout *l, size_t value)
 
 /* ---- steps ---- */
 
-static bool visit_operand(layout *l, size_t value, size_t other, einsum_labels result, const einsum_labels *lead)
+/* Whether a step makes many small products: one for each value of its batch labels. */
+static bool makes_small(const layout *l, einsum_labels a, einsum_labels b, einsum_labels result)
+{
+    double batch = 0, size = 0;
+    bool summed = false;
+    for (size_t i = 0; i < a.count; i++) {
+        double extent = l->problem->log2_extents[a.items[i]];
+        bool shared = has(b, a.items[i]), kept = has(result, a.items[i]);
+        if (shared && kept) batch += extent;
+        else size += extent;
+        summed |= shared && !kept;
+    }
+    for (size_t i = 0; i < b.count; i++)
+        if (!has(a, b.items[i])) size += l->problem->log2_extents[b.items[i]];
+    return summed && batch >= MANY_PRODUCTS && size <= SMALL_PRODUCT;
+}
+
+static bool visit_operand(layout *l, size_t value, size_t other, einsum_labels result, const einsum_labels *lead,
+                          bool second)
 {
     if (value < l->problem->operand_count) return true;
     classify(l, l->values[value], l->values[other], result);
     if (lead != NULL) ask_summed(l, *lead);
+    l->second = second;
     return choose_order(l, value);
 }
 
@@ -189,7 +230,9 @@ static bool visit_step(layout *l, size_t step, einsum_form *out_form)
     out_form->second_leads = size_of(l, out_form->second) > size_of(l, out_form->first);
     size_t lead = out_form->second_leads ? out_form->second : out_form->first;
     size_t other = out_form->second_leads ? out_form->first : out_form->second;
-    return visit_operand(l, lead, other, result, NULL) && visit_operand(l, other, lead, result, &l->values[lead]);
+    l->small = makes_small(l, l->values[lead], l->values[other], result);
+    return visit_operand(l, lead, other, result, NULL, lead == out_form->second) &&
+           visit_operand(l, other, lead, result, &l->values[lead], other == out_form->second);
 }
 
 /* The last result as the output has it, as far as its groups allow. */
