@@ -26,7 +26,7 @@ enum {
 static const double easy_seconds = 0.06; /* what EASY_STATES take */
 /* The share of the time of contracting that planning may take; its bound, in seconds; moves of annealing in a second.
  */
-static const double searching = 0.3; /* share of the budget, where slices may be needed */
+static const double searching = 0.3; /* share of the budget, until it is known whether slices are needed */
 static const double worth = 0.5, most_seconds = 60, moves_per_second = 8e6;
 
 typedef struct finding {
@@ -37,6 +37,8 @@ typedef struct finding {
     weft_dtype dtype;
     double begin;         /* of einsum_stop_clock */
     einsum_search search; /* with the budget of the whole */
+    double share;         /* of it, for searching */
+    bool exact;           /* what was found is the best there is */
     einsum_depth depth;
     einsum_simple simple;
     einsum_pair **core_pairs;
@@ -132,8 +134,7 @@ static void set_budget(finding *f, double log2_seconds)
 /* When orders are found, and slices are next if they are needed. */
 static double search_end(const finding *f)
 {
-    double whole = f->search.deadline - f->begin;
-    return f->begin + (f->planner->limit > 0 ? whole * searching : whole);
+    return f->begin + (f->search.deadline - f->begin) * f->share;
 }
 
 /* ---- cores ---- */
@@ -159,9 +160,8 @@ static weft_status *search(finding *f)
 {
     size_t leaves = 0;
     for (size_t i = 0; i < f->simple.core_count; i++) leaves += f->simple.cores[i].leaf_count;
-    uint64_t moves = f->search.moves;
+    uint64_t moves = einsum_moves_of((double)f->search.moves * f->share);
     double end = search_end(f);
-    if (f->planner->limit > 0) moves = einsum_moves_of((double)moves * searching);
     for (size_t i = 0; i < f->simple.core_count; i++) {
         const einsum_core *core = &f->simple.cores[i];
         double share = (double)core->leaf_count / (double)leaves, now = einsum_stop_clock();
@@ -175,35 +175,15 @@ static weft_status *search(finding *f)
     return NULL;
 }
 
-/* Puts the orders aside if they cost less than those that are there. */
-static weft_status *keep_less(finding *f, einsum_pair **kept, double *least)
-{
-    double cost;
-    WEFT_TRY(add_up(f, f->score, &cost));
-    if (cost >= *least) return NULL;
-    *least = cost;
-    for (size_t i = 0; i < f->simple.core_count; i++) {
-        einsum_pair *better = f->core_pairs[i];
-        f->core_pairs[i] = kept[i];
-        kept[i] = better;
-    }
-    return NULL;
-}
-
-/* Each search has up to four times the moves of the one before. */
+/* Each search has up to four times the moves of the one before, and begins with its orders. */
 static weft_status *search_growing(finding *f)
 {
     enum { GROWTH = 4 };
-    einsum_pair **first = f->core_pairs;
-    double spent = 0, least = INFINITY, moves = least_moves(f), seconds = 0;
-    WEFT_TRY(reserve_pairs(f));
-    einsum_pair **kept = f->core_pairs;
+    double spent = 0, moves = least_moves(f), seconds = 0;
     for (double enough = moves; spent < enough; moves = fmin(enough, GROWTH * moves)) {
-        f->core_pairs = first;
         f->search.moves = einsum_moves_of(moves);
         WEFT_TRY(search(f));
-        WEFT_TRY(keep_less(f, kept, &least));
-        f->core_pairs = kept;
+        f->search.improve = true;
         WEFT_TRY(add_up(f, f->time, &seconds));
         spent += moves;
         enough = worth_moves(f, seconds);
@@ -240,58 +220,92 @@ static weft_status *keep_labels(finding *f, const einsum_simple *simple, const u
     return NULL;
 }
 
-/* Whether an int64 counts the turns of a loop over `labels`, which nobody would wait for anyway. */
-static bool are_countable(const einsum_core *core, const uint64_t *labels)
-{
-    return einsum_core_size(core, labels) < 62;
-}
-
-/* Slices what was found, which may become another order for that. */
-static weft_status *slice(finding *f)
-{
+/* What was found, as one core, and slices for it, with which it may become another order. */
+typedef struct cutting {
     einsum_simple plain;
-    WEFT_TRY(einsum_simplify_plain(f->arena, f->problem, f->depth, &plain));
-    const einsum_core *core = &plain.cores[0];
+    einsum_pair *pairs;
+    einsum_sliced sliced;
+} cutting;
+
+/* A core of one leaf fits. */
+static weft_status *slice(finding *f, uint64_t moves, cutting *out_cutting)
+{
+    cutting *c = out_cutting;
+    *c = (cutting){.sliced = {.fits = true}};
+    WEFT_TRY(einsum_simplify_plain(f->arena, f->problem, f->depth, &c->plain));
+    const einsum_core *core = &c->plain.cores[0];
+    c->pairs = einsum_arena_allocate(f->arena, core->leaf_count, sizeof *c->pairs);
+    c->sliced.labels = einsum_arena_allocate(f->arena, core->words, sizeof *c->sliced.labels);
+    if (c->pairs == NULL || c->sliced.labels == NULL) return weft_status_out_of_memory();
     if (core->leaf_count < 2) return NULL;
-    einsum_pair *pairs = einsum_arena_allocate(f->arena, core->leaf_count, sizeof *pairs);
-    einsum_sliced sliced = {.labels = einsum_arena_allocate(f->arena, core->words, sizeof *sliced.labels)};
-    if (pairs == NULL || sliced.labels == NULL) return weft_status_out_of_memory();
     einsum_slicing options = {.log2_size = INFINITY,
                               .log2_peak = log2((double)f->planner->limit) - log2((double)weft_dtype_size(f->dtype)),
-                              .moves = einsum_moves_of((double)f->search.moves * (1 - searching)),
+                              .moves = moves,
                               .threads = f->search.threads,
                               .random = einsum_random_start(f->search.seed, 0),
                               .stop = {f->search.cancelled, f->search.deadline}};
-    einsum_simplify_part(f->problem, &plain, f->out_pairs, pairs);
-    WEFT_TRY(einsum_slice_run(f->arena->allocator, core, &f->score, &options, pairs, &sliced));
-    if (!sliced.fits || !are_countable(core, sliced.labels)) return over_limit(f, &sliced);
-    WEFT_TRY(keep_labels(f, &plain, sliced.labels));
-    return einsum_simplify_join(f->arena, f->problem, &plain, (const einsum_pair *const[]){pairs}, f->out_pairs);
+    einsum_simplify_part(f->problem, &c->plain, f->out_pairs, c->pairs);
+    WEFT_TRY(einsum_slice_run(f->arena->allocator, core, &f->score, &options, c->pairs, &c->sliced));
+    return NULL;
+}
+
+/* Whether it keeps the limit and an int64 counts its turns, for which nobody would wait anyway. */
+static bool is_usable(const cutting *c)
+{
+    return c->sliced.fits && einsum_core_size(&c->plain.cores[0], c->sliced.labels) < 62;
+}
+
+static weft_status *take(finding *f, const cutting *c)
+{
+    WEFT_TRY(keep_labels(f, &c->plain, c->sliced.labels));
+    return einsum_simplify_join(f->arena, f->problem, &c->plain, (const einsum_pair *const[]){c->pairs}, f->out_pairs);
+}
+
+/* Where no slices are needed, the rest of the budget is for searching; what is found then may need some. */
+static weft_status *search_on(finding *f, cutting *best)
+{
+    cutting next;
+    f->share = 1;
+    f->search.improve = true;
+    f->search.moves = einsum_moves_of((double)f->search.moves * (1 - searching));
+    WEFT_TRY(search(f));
+    WEFT_TRY(join(f));
+    WEFT_TRY(slice(f, 1, &next));
+    if (is_usable(&next) && einsum_cost_less(next.sliced.total, best->sliced.total)) *best = next;
+    return NULL;
+}
+
+static weft_status *keep_limit(finding *f)
+{
+    cutting best;
+    WEFT_TRY(slice(f, einsum_moves_of((double)f->search.moves * (1 - searching)), &best));
+    if (!is_usable(&best)) return over_limit(f, &best.sliced);
+    if (!f->exact && best.sliced.log2_slices == 0) WEFT_TRY(search_on(f, &best));
+    return take(f, &best);
 }
 
 /* ---- all ---- */
 
 static weft_status *find_few(finding *f)
 {
-    bool found;
     WEFT_TRY(simplify(f, EINSUM_DEPTH_WHOLE));
     f->search.moves = EASY_STATES * STATE_MOVES;
     f->search.deadline = INFINITY;
-    WEFT_TRY(try_exact(f, &found));
+    WEFT_TRY(try_exact(f, &f->exact));
+    f->exact = true; /* or as good as it gets */
     set_budget(f, -INFINITY);
     return join(f);
 }
 
 static weft_status *find_many(finding *f)
 {
-    bool found;
     double log2_seconds;
     WEFT_TRY(simplify(f, EINSUM_DEPTH_SAFE));
     WEFT_TRY(run_greedy(f));
     WEFT_TRY(add_up(f, f->time, &log2_seconds));
     set_budget(f, log2_seconds);
-    WEFT_TRY(try_exact(f, &found));
-    if (found) return join(f);
+    WEFT_TRY(try_exact(f, &f->exact));
+    if (f->exact) return join(f);
     WEFT_TRY(simplify(f, EINSUM_DEPTH_FULL));
     WEFT_TRY(is_told_how_long(f) ? search(f) : search_growing(f));
     return join(f);
@@ -305,7 +319,7 @@ static weft_status *find(finding *f)
         return NULL;
     }
     WEFT_TRY(count > WHOLE_LIMIT ? find_many(f) : find_few(f));
-    return f->planner->limit > 0 ? slice(f) : NULL;
+    return f->planner->limit > 0 ? keep_limit(f) : NULL;
 }
 
 weft_status *einsum_plan_find(einsum_arena *arena, const einsum_problem *problem, const einsum_planner *planner,
@@ -317,6 +331,7 @@ weft_status *einsum_plan_find(einsum_arena *arena, const einsum_problem *problem
                  .planner = planner,
                  .dtype = dtype,
                  .begin = einsum_stop_clock(),
+                 .share = planner->limit > 0 ? searching : 1,
                  .score = einsum_planner_score(planner, planner->minimize, dtype),
                  .time = einsum_planner_score(planner, WEFT_EINSUM_TIME, dtype),
                  .out_pairs = out_pairs,

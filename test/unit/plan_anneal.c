@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 #include "extensions/einsum/plan/methods.h"
+#include "extensions/einsum/plan/search.h"
 #include "extensions/einsum/plan/tree.h"
 
 enum { MOST_LEAVES = 40, MOST_LABELS = 400, MOST_WORDS = MOST_LABELS / 64 + 1 };
@@ -342,6 +343,36 @@ static void test_memory(void **state)
     assert_true(weft_test_fail_each(reconfigure_once, &net) > 2);
 }
 
+/* ---- searching ---- */
+
+static double search_for(const network *net, uint64_t moves, bool improve, einsum_pair *pairs)
+{
+    const einsum_search options = {
+        .score = score_of(WEFT_EINSUM_FLOPS), .moves = moves, .deadline = INFINITY, .threads = 1, .improve = improve};
+    weft_test_ok(einsum_search_run(NULL, &net->core, &options, pairs));
+    check_order(net, pairs);
+    return cost_of(net, &options.score, pairs).major;
+}
+
+/* A search that begins with an order makes it no worse, however short it is. */
+static void test_search_improves(void **state)
+{
+    (void)state;
+    static network net;
+    einsum_pair pairs[MOST_LEAVES];
+    einsum_random random = einsum_random_start(11, 0);
+    double longs = 0, shorts = 0;
+    for (int round = 0; round < 5; round++) {
+        generate(&net, &random, MOST_LEAVES, 70, 3);
+        double found = search_for(&net, 200000, false, pairs);
+        assert_true(search_for(&net, 1, true, pairs) <= found);
+        assert_true(search_for(&net, 20000, true, pairs) <= found);
+        longs += found;
+        shorts += search_for(&net, 1, false, pairs);
+    }
+    assert_true(longs < shorts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -354,6 +385,7 @@ int main(void)
         cmocka_unit_test(test_lead),
         cmocka_unit_test(test_reconfigure),
         cmocka_unit_test(test_reconfigure_parts),
+        cmocka_unit_test(test_search_improves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

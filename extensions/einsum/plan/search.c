@@ -35,6 +35,7 @@ typedef struct searching {
     const einsum_search *options;
     einsum_arena arena;
     einsum_stop stop;
+    einsum_pair *result;
     candidate best;
     candidate *starts, *chains;
     size_t start_count, chain_count;
@@ -255,6 +256,14 @@ static weft_status *anneal_seconds(searching *s)
 
 /* ---- all ---- */
 
+static weft_status *keep_result(searching *s)
+{
+    candidate given = {s->result, EINSUM_WORST_COST};
+    WEFT_TRY(price(s, &given));
+    keep(s, &given);
+    return NULL;
+}
+
 /* A few moves are for the first greedy order alone. */
 static weft_status *search(searching *s)
 {
@@ -264,6 +273,7 @@ static weft_status *search(searching *s)
     s->chains = einsum_arena_allocate(&s->arena, MOST_CHAINS, sizeof *s->chains);
     if (s->starts == NULL || s->chains == NULL || !candidate_init(s, &s->best)) return weft_status_out_of_memory();
     WEFT_TRY(run_starts(s, few ? 1 : starts_worth < 2 ? 2 : starts_worth > STARTS ? STARTS : (size_t)starts_worth));
+    if (s->options->improve) WEFT_TRY(keep_result(s));
     if (few) return NULL;
     WEFT_TRY(s->stop.deadline < INFINITY ? anneal_seconds(s) : anneal_moves(s, moves));
     return polish(s, MORE_PARTS, &s->best);
@@ -272,10 +282,13 @@ static weft_status *search(searching *s)
 weft_status *einsum_search_run(const weft_allocator *allocator, const einsum_core *core, const einsum_search *options,
                                einsum_pair *out_pairs)
 {
-    einsum_order_left(core->leaf_count, out_pairs);
+    if (!options->improve) einsum_order_left(core->leaf_count, out_pairs);
     if (core->leaf_count < 3) return NULL;
-    searching s = {
-        .allocator = allocator, .core = core, .options = options, .stop = {options->cancelled, options->deadline}};
+    searching s = {.allocator = allocator,
+                   .core = core,
+                   .options = options,
+                   .stop = {options->cancelled, options->deadline},
+                   .result = out_pairs};
     einsum_arena_init(&s.arena, allocator);
     weft_status *status = search(&s);
     if (status == NULL) memcpy(out_pairs, s.best.pairs, order_size(&s));
