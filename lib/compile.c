@@ -361,7 +361,7 @@ weft_status *weft_compile_named(weft_graph *graph, weft_tensors outputs, const c
     if (weft_graph_error(graph) != NULL) return weft_status_clone(graph->allocator, weft_graph_error(graph));
     compiler c = {.source = graph, .policy = policy_of(policy)};
     if (outputs.count == 0) return invalid(&c, "a program needs at least one output");
-    if (outputs.items == NULL) return invalid(&c, "the list of %zu outputs is NULL", outputs.count);
+    if (outputs.items == NULL) return invalid(&c, "outputs is NULL, but its length is %zu", outputs.count);
     WEFT_TRY(weft_program_create(graph->allocator, &c.program));
     weft_arena_init(&c.scratch, graph->allocator);
     weft_status *status = compile(&c, outputs, output_names);

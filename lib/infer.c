@@ -113,8 +113,9 @@ weft_status *weft_infer_constant(const weft_infer_context *context, weft_type *o
         }
     }
     if (bytes != context->attrs[2].size) {
-        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "the shape takes %zu bytes of data but %zu are given",
-                                bytes, context->attrs[2].size);
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT,
+                                "the shape takes data of size %zu but that given has %zu", bytes,
+                                context->attrs[2].size);
     }
     out_types[0] = (weft_type){dtype, {shape.count, extents}};
     return NULL;
@@ -226,7 +227,7 @@ weft_status *weft_infer_bitcast(const weft_infer_context *context, weft_type *ou
         return weft_infer_error(context, WEFT_DTYPE_MISMATCH, "bits are not taken as %s", weft_dtype_name(to));
     }
     if (weft_dtype_size(from) != weft_dtype_size(to)) {
-        return weft_infer_error(context, WEFT_DTYPE_MISMATCH, "%s has %zu bytes but %s has %zu", weft_dtype_name(from),
+        return weft_infer_error(context, WEFT_DTYPE_MISMATCH, "%s has size %zu but %s has %zu", weft_dtype_name(from),
                                 weft_dtype_size(from), weft_dtype_name(to), weft_dtype_size(to));
     }
     out_types[0] = (weft_type){to, context->inputs[0].shape};

@@ -24,8 +24,8 @@ static weft_status *check_indices(const weft_infer_context *context, size_t firs
     weft_ints axes = context->attrs[0].ints, batch = context->attrs[1].ints;
     size_t given = context->input_count < first ? 0 : context->input_count - first;
     if (axes.count == 0 || given != axes.count) {
-        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%zu index tensors are given for %zu axes", given,
-                                axes.count);
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "the index tensors have length %zu but axes has %zu",
+                                given, axes.count);
     }
     WEFT_TRY(check_index_types(context, first));
     weft_shape shape = context->inputs[first].shape;
@@ -154,7 +154,8 @@ static weft_status *check_starts(const weft_infer_context *context, size_t first
     size_t given = context->input_count < first ? 0 : context->input_count - first;
     WEFT_TRY(weft_infer_axes(context, "axes", axes, context->inputs[0].shape.rank, true));
     if (given != axes.count) {
-        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%zu starts are given for %zu axes", given, axes.count);
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "the starts have length %zu but axes has %zu", given,
+                                axes.count);
     }
     for (size_t i = first; i < context->input_count; i++) {
         if (context->inputs[i].dtype != WEFT_I64 || context->inputs[i].shape.rank != 0) {
@@ -182,8 +183,8 @@ weft_status *weft_infer_dynamic_slice(const weft_infer_context *context, weft_ty
     weft_ints axes = context->attrs[0].ints;
     WEFT_TRY(check_starts(context, 1));
     if (sizes.rank != axes.count) {
-        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%zu sizes are given for %zu axes", sizes.rank,
-                                axes.count);
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "the sizes have length %zu but axes has %zu",
+                                sizes.rank, axes.count);
     }
     weft_extent *extents;
     WEFT_TRY(weft_infer_extents(context, shape.rank, &extents));

@@ -94,7 +94,7 @@ weft_status *weft_infer_permute(const weft_infer_context *context, weft_type *ou
     weft_shape shape = context->inputs[0].shape;
     weft_ints axes = context->attrs[0].ints;
     if (axes.count != shape.rank) {
-        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%zu axes are given for rank %zu", axes.count,
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "axes has length %zu but the rank is %zu", axes.count,
                                 shape.rank);
     }
     WEFT_TRY(weft_infer_axes(context, "axes", axes, shape.rank, false));
@@ -110,7 +110,7 @@ weft_status *weft_infer_broadcast(const weft_infer_context *context, weft_type *
     weft_shape from = context->inputs[0].shape, to = context->attrs[0].extents;
     weft_ints axes = context->attrs[1].ints;
     if (axes.count != from.rank) {
-        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%zu axes are given for rank %zu", axes.count,
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "axes has length %zu but the rank is %zu", axes.count,
                                 from.rank);
     }
     if (to.rank > WEFT_MAX_RANK) {
@@ -166,8 +166,8 @@ weft_status *weft_infer_slice(const weft_infer_context *context, weft_type *out_
     weft_ints steps = context->attrs[2].ints;
     if (starts.rank != rank || sizes.rank != rank || steps.count != rank) {
         return weft_infer_error(context, WEFT_INVALID_ARGUMENT,
-                                "%zu starts, %zu sizes and %zu steps are given for rank %zu", starts.rank, sizes.rank,
-                                steps.count, rank);
+                                "starts has length %zu, sizes %zu and steps %zu, but the rank is %zu", starts.rank,
+                                sizes.rank, steps.count, rank);
     }
     for (size_t i = 0; i < rank; i++) WEFT_TRY(check_slice(context, i, steps.items[i]));
     out_types[0] = (weft_type){context->inputs[0].dtype, sizes};
@@ -217,7 +217,7 @@ weft_status *weft_infer_pad(const weft_infer_context *context, weft_type *out_ty
 {
     weft_shape shape = context->inputs[0].shape, low = context->attrs[0].extents, high = context->attrs[1].extents;
     if (low.rank != shape.rank || high.rank != shape.rank) {
-        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%zu low and %zu high counts are given for rank %zu",
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "low has length %zu and high %zu, but the rank is %zu",
                                 low.rank, high.rank, shape.rank);
     }
     WEFT_TRY(weft_infer_same_dtypes(context, 0));

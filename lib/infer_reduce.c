@@ -66,8 +66,8 @@ static weft_status *pair_axes(const weft_infer_context *context, const char *kin
 {
     weft_shape a = context->inputs[0].shape, b = context->inputs[1].shape;
     if (axes_a.count != axes_b.count) {
-        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%zu %s axes of a are paired with %zu of b",
-                                axes_a.count, kind, axes_b.count);
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "the %s axes of a have length %zu but those of b %zu",
+                                kind, axes_a.count, axes_b.count);
     }
     for (size_t i = 0; i < axes_a.count; i++) {
         int64_t x = axes_a.items[i], y = axes_b.items[i];

@@ -56,9 +56,9 @@ static weft_status *check_inputs(weft_graph *graph, const node_draft *draft)
 {
     int32_t wanted = draft->op->input_count;
     if (wanted < 0 ? draft->input_count == 0 : draft->input_count != (size_t)wanted) {
-        return draft_error(graph, draft, WEFT_INVALID_ARGUMENT, "%s: %zu operands are given but the op takes %s%d",
-                           draft->op->name, draft->input_count, wanted < 0 ? "at least " : "",
-                           wanted < 0 ? 1 : (int)wanted);
+        return draft_error(graph, draft, WEFT_INVALID_ARGUMENT, "%s: %zu operand%s given but the op takes %s%d",
+                           draft->op->name, draft->input_count, draft->input_count == 1 ? " is" : "s are",
+                           wanted < 0 ? "at least " : "", wanted < 0 ? 1 : (int)wanted);
     }
     for (size_t i = 0; i < draft->input_count; i++) {
         weft_value value = draft->inputs[i];

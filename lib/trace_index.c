@@ -50,10 +50,10 @@ static bool start_call(indexed_call *call, weft_op_id op, weft_tensors data, wef
     size_t rank = weft_tensor_rank(data.items[0]);
     bool lists = (others.items != NULL || others.count == 0) && (axes.items != NULL || axes.count == 0);
     if (!lists || others.count != axes.count || axes.count > rank) {
-        weft_trace_fail(call->graph, WEFT_INVALID_ARGUMENT, name, "%zu %s given for %zu axes, and x has rank %zu",
-                        lists ? others.count : 0,
-                        op == WEFT_OP_gather || op == WEFT_OP_scatter ? "index tensors are" : "starts are", axes.count,
-                        rank);
+        weft_trace_fail(call->graph, WEFT_INVALID_ARGUMENT, name,
+                        "the %s have length %zu but axes has %zu, and x has rank %zu",
+                        op == WEFT_OP_gather || op == WEFT_OP_scatter ? "index tensors" : "starts",
+                        lists ? others.count : 0, axes.count, rank);
         return false;
     }
     for (size_t i = 0; i < axes.count; i++) {
@@ -130,8 +130,9 @@ weft_tensor weft_dynamic_slice(weft_tensor x, weft_tensors starts, weft_ints axe
         return weft_tensor_failed(x.graph);
     }
     if (sizes.rank != axes.count || (sizes.extents == NULL && sizes.rank > 0)) {
-        return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "dynamic_slice", "%zu sizes are given for %zu axes",
-                               sizes.extents == NULL ? 0 : sizes.rank, axes.count);
+        return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "dynamic_slice",
+                               "the sizes have length %zu but axes has %zu", sizes.extents == NULL ? 0 : sizes.rank,
+                               axes.count);
     }
     for (size_t i = 0; i < axes.count; i++) {
         int64_t axis = axes.items[i] < 0 ? axes.items[i] + (int64_t)weft_tensor_rank(x) : axes.items[i];

@@ -7,7 +7,8 @@ bool weft_axes_normalize(weft_graph *graph, const char *function, weft_ints axes
 {
     out_axes->count = axes.count;
     if (axes.count > rank || axes.count > WEFT_MAX_RANK) {
-        weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "%zu axes are given for rank %zu", axes.count, rank);
+        weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "axes has length %zu but the rank is %zu", axes.count,
+                        rank);
         return false;
     }
     if (axes.count > 0 && axes.items == NULL) {

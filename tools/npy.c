@@ -252,9 +252,11 @@ static weft_status *check_size(const struct reader *reader, const struct header 
     if (empty) expected = 0;
     else if (overflow) return bad_file(reader, "the size of the array overflows 64 bits");
     if (rest < expected)
-        return bad_file(reader, "the array takes %" PRIu64 " bytes, but the file has only %" PRIu64 " of them",
+        return bad_file(reader, "the size of the array is %" PRIu64 ", but the file has only %" PRIu64 " bytes of it",
                         expected, rest);
-    if (rest > expected) return bad_file(reader, "%" PRIu64 " bytes follow the array", rest - expected);
+    if (rest > expected)
+        return bad_file(reader, "%" PRIu64 " byte%s the array", rest - expected,
+                        rest - expected == 1 ? " follows" : "s follow");
     return NULL;
 }
 

@@ -45,8 +45,8 @@ static bool fits_behind(const char *function, weft_named operand, int64_t axis, 
     size_t own = weft_tensor_rank(operand.tensor), most = weft_tensor_rank(x) - (size_t)axis;
     if (weft_composite_is_absent(operand.tensor)) return true;
     if (own <= most) return weft_composite_wants_fit(function, operand, (weft_named){"the operand", x});
-    weft_trace_fail(x.graph, WEFT_SHAPE_MISMATCH, function, "%s has rank %zu but %zu axes are normalised", operand.name,
-                    own, most);
+    weft_trace_fail(x.graph, WEFT_SHAPE_MISMATCH, function, "%s has rank %zu, above that of what is normalised, %zu",
+                    operand.name, own, most);
     return false;
 }
 

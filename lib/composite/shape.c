@@ -43,8 +43,8 @@ weft_tensor weft_moveaxis(weft_tensor x, weft_ints from, weft_ints to)
     size_t rank = order.count, next = 0;
     if (!weft_composite_begin("moveaxis", 1, &x)) return weft_tensor_failed(x.graph);
     if (from.count != to.count) {
-        return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "moveaxis", "%zu axes go to %zu places", from.count,
-                               to.count);
+        return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "moveaxis", "from has length %zu but to has %zu",
+                               from.count, to.count);
     }
     if (!weft_axes_normalize(x.graph, "moveaxis", from, rank, &sources) || !mark_once(x.graph, &sources, moved) ||
         !weft_axes_normalize(x.graph, "moveaxis", to, rank, &targets) || !mark_once(x.graph, &targets, taken)) {
@@ -305,7 +305,7 @@ weft_tensor weft_roll(weft_tensor x, weft_ints shifts, weft_ints axes)
         return weft_tensor_failed(x.graph);
     }
     if (shifts.count != axes.count) {
-        return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "roll", "%zu shifts are given for %zu axes",
+        return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "roll", "shifts has length %zu but axes has %zu",
                                shifts.count, axes.count);
     }
     for (size_t i = 0; i < list.count && weft_tensor_is_valid(x); i++) x = roll(x, list.items[i], shifts.items[i]);

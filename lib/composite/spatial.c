@@ -6,7 +6,7 @@ bool weft_spatial_read(weft_graph *graph, const char *function, const char *name
                        int64_t least, int64_t value, int64_t *out_items)
 {
     if (given.count != 0 && given.count != count) {
-        weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "%s has %zu entries for %zu spatial axes", name,
+        weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "%s has length %zu but the spatial rank is %zu", name,
                         given.count, count);
         return false;
     }

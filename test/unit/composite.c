@@ -206,7 +206,7 @@ static void shapes_refuse(void **state)
     weft_tensor parts[4];
     size_t count;
     expect_error(weft_moveaxis(f.y, WEFT_INTS(0, 1), WEFT_INTS(0)), WEFT_INVALID_ARGUMENT,
-                 "moveaxis: 2 axes go to 1 places");
+                 "moveaxis: from has length 2 but to has 1");
     expect_error(weft_moveaxis(f.y, WEFT_INTS(0, -2), WEFT_INTS(0, 1)), WEFT_INVALID_ARGUMENT,
                  "moveaxis: axis 0 is given twice");
     expect_error(weft_flatten(f.y, 1, 0), WEFT_INVALID_ARGUMENT, "flatten: the first axis, 1, comes after the last, 0");
@@ -219,7 +219,7 @@ static void shapes_refuse(void **state)
     expect_error(weft_chunk(f.x, 0, 2, parts, &count), WEFT_UNSUPPORTED,
                  "chunk: axis 0 has extent n but needs a static one");
     expect_error(weft_roll(f.y, WEFT_INTS(1), WEFT_INTS(0, 1)), WEFT_INVALID_ARGUMENT,
-                 "roll: 1 shifts are given for 2 axes");
+                 "roll: shifts has length 1 but axes has 2");
     expect_error(weft_meshgrid(WEFT_TENSORS(f.v, f.y), false, parts), WEFT_SHAPE_MISMATCH,
                  "meshgrid: operand 1 has rank 2, not 1");
     expect_error(weft_repeat(f.y, 2, N(3)), WEFT_OUT_OF_RANGE, "repeat: axis 2 is out of range for rank 2");
@@ -461,7 +461,7 @@ static void networks_refuse(void **state)
     expect_error(weft_celu(f.y, 0), WEFT_INVALID_ARGUMENT, "celu: alpha is 0");
     expect_error(weft_prelu(f.y, f.d), WEFT_DTYPE_MISMATCH, "prelu: the slope has dtype f64 but the operand has f32");
     expect_error(weft_layer_norm(f.y, 1, &(weft_norm_options){.scale = f.y}), WEFT_SHAPE_MISMATCH,
-                 "layer_norm: the scale has rank 2 but 1 axes are normalised");
+                 "layer_norm: the scale has rank 2, above that of what is normalised, 1");
     expect_error(weft_layer_norm(f.y, 1, &(weft_norm_options){.bias = f.d}), WEFT_DTYPE_MISMATCH,
                  "layer_norm: the bias has dtype f64 but the operand has f32");
     expect_error(weft_group_norm(f.y, 3, NULL), WEFT_SHAPE_MISMATCH,
@@ -514,10 +514,10 @@ static void windows_refuse(void **state)
     expect_error(weft_conv(x, w, &(weft_conv_options){.groups = 2, .bias = f.y}), WEFT_SHAPE_MISMATCH,
                  "conv: the bias has rank 2, not 1");
     expect_error(weft_conv_transpose(x, w, &(weft_conv_options){.output_padding = WEFT_INTS(1, 1)}),
-                 WEFT_INVALID_ARGUMENT, "conv_transpose: output padding has 2 entries for 1 spatial axes");
+                 WEFT_INVALID_ARGUMENT, "conv_transpose: output padding has length 2 but the spatial rank is 1");
     expect_error(weft_unfold(x, WEFT_INTS(0), NULL), WEFT_INVALID_ARGUMENT, "unfold: size 0 is 0, below 1");
     expect_error(weft_conv(x, w, &(weft_conv_options){.groups = 2, .stride = WEFT_INTS(1, 1)}), WEFT_INVALID_ARGUMENT,
-                 "conv: stride has 2 entries for 1 spatial axes");
+                 "conv: stride has length 2 but the spatial rank is 1");
     expect_error(weft_conv(x, w, &(weft_conv_options){.groups = 2, .low = WEFT_INTS(-1)}), WEFT_INVALID_ARGUMENT,
                  "conv: low padding 0 is -1, below 0");
     expect_error(weft_conv_transpose(x, w, NULL), WEFT_SHAPE_MISMATCH,

@@ -136,12 +136,12 @@ static void refused_ops(void **state)
     (void)state;
     weft_tensor rows = weft_gather(f.x, f.i, 1);
     expect_error(weft_gather_axes(f.x, WEFT_TENSORS(f.i), WEFT_INTS(0, 1)), WEFT_INVALID_ARGUMENT,
-                 "gather_axes: 1 index tensors are given for 2 axes, and x has rank 3");
+                 "gather_axes: the index tensors have length 1 but axes has 2, and x has rank 3");
     expect_error(weft_gather_axes(f.x, WEFT_TENSORS(f.j, f.j), WEFT_INTS(0, -3)), WEFT_INVALID_ARGUMENT,
                  "gather_axes: axes names axis 0 twice");
     expect_error(weft_gather(f.x, f.i, 3), WEFT_OUT_OF_RANGE, "gather: axis 3 is out of range for rank 3");
     expect_error(weft_gather_axes(f.x, WEFT_TENSORS(), WEFT_INTS()), WEFT_INVALID_ARGUMENT,
-                 "gather_axes: 0 index tensors are given for 0 axes");
+                 "gather_axes: the index tensors have length 0 but axes has 0");
     expect_error(weft_scatter(f.x, WEFT_TENSORS(f.i), WEFT_INTS(1), f.x, WEFT_SCATTER_SET), WEFT_SHAPE_MISMATCH,
                  "scatter: the updates have rank 3, not 4");
     expect_error(weft_scatter(f.x, WEFT_TENSORS(f.j), WEFT_INTS(1), f.x, WEFT_SCATTER_SET), WEFT_SHAPE_MISMATCH,
@@ -157,7 +157,7 @@ static void refused_ops(void **state)
     expect_error(weft_dynamic_slice(f.x, WEFT_TENSORS(f.k), WEFT_INTS(1), WEFT_SHAPE(5)), WEFT_OUT_OF_RANGE,
                  "dynamic_slice: axis 1 has size 5 but its extent is 4");
     expect_error(weft_dynamic_slice(f.x, WEFT_TENSORS(f.k), WEFT_INTS(1), WEFT_SHAPE()), WEFT_INVALID_ARGUMENT,
-                 "dynamic_slice: 0 sizes are given for 1 axes");
+                 "dynamic_slice: the sizes have length 0 but axes has 1");
     expect_error(weft_dynamic_slice(f.x, WEFT_TENSORS(f.j), WEFT_INTS(1), WEFT_SHAPE(1)), WEFT_DTYPE_MISMATCH,
                  "dynamic_slice: the start of axis 1 is i32[3], not i64[]");
     expect_error(weft_dynamic_update_slice(f.x, f.y, WEFT_TENSORS(f.k), WEFT_INTS(0)), WEFT_SHAPE_MISMATCH,

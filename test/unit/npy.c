@@ -193,7 +193,8 @@ static void refuses_bad_headers(void **state)
          "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}",
          "the rank is over the limit"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296)}", "overflows 64 bits"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (7,)}", "takes 28 bytes, but the file has only 24"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (7,)}",
+         "the size of the array is 28, but the file has only 24 bytes of it"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (5,)}", "4 bytes follow the array"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) refuse(cases[i].header, six, sizeof six, cases[i].part);

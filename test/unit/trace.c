@@ -297,7 +297,8 @@ static void axes_move(void **state)
     expect_type(weft_flip(c, WEFT_INTS(-1, 0)), "f32[2, 3, n]");
     expect_type(weft_unsqueeze(c, -1), "f32[2, 3, n, 1]");
     expect_error(weft_permute(c, WEFT_INTS(0, 1, 1)), WEFT_INVALID_ARGUMENT, "permute: axes names axis 1 twice");
-    expect_error(weft_permute(c, WEFT_INTS(0, 1)), WEFT_INVALID_ARGUMENT, "permute: 2 axes are given for rank 3");
+    expect_error(weft_permute(c, WEFT_INTS(0, 1)), WEFT_INVALID_ARGUMENT,
+                 "permute: axes has length 2 but the rank is 3");
     expect_error(weft_permute(c, (weft_ints){3, NULL}), WEFT_INVALID_ARGUMENT, "permute: the axes are NULL");
     expect_error(weft_permute(c, WEFT_INTS(0, 1, 3)), WEFT_OUT_OF_RANGE, "permute: axis 3 is out of range for rank 3");
     expect_error(weft_flip(c, WEFT_INTS(0, -3)), WEFT_INVALID_ARGUMENT, "flip: axes names axis 0 twice");
@@ -338,7 +339,7 @@ static void slices_stay_inside(void **state)
     expect_error(weft_slice(c, WEFT_SHAPE(0, 0), WEFT_SHAPE(1, 1), WEFT_INTS(1, 0)), WEFT_INVALID_ARGUMENT,
                  "slice: the step of axis 1 is 0");
     expect_error(weft_slice(c, WEFT_SHAPE(0), WEFT_SHAPE(1, 1), WEFT_INTS(1, 1)), WEFT_INVALID_ARGUMENT,
-                 "slice: 1 starts, 2 sizes and 2 steps are given for rank 2");
+                 "slice: starts has length 1, sizes 2 and steps 2, but the rank is 2");
     expect_error(weft_narrow(c, 2, N(0), N(1)), WEFT_OUT_OF_RANGE, "narrow: axis 2 is out of range for rank 2");
 }
 
@@ -374,7 +375,7 @@ static void padding_grows(void **state)
     expect_error(weft_pad(f.x, zero, WEFT_SHAPE(-1, 0), WEFT_SHAPE(0, 0)), WEFT_OUT_OF_RANGE,
                  "pad: low of axis 0 is -1, below 0");
     expect_error(weft_pad(f.x, zero, WEFT_SHAPE(1), WEFT_SHAPE(0, 0)), WEFT_INVALID_ARGUMENT,
-                 "pad: 1 low and 2 high counts are given for rank 2");
+                 "pad: low has length 1 and high 2, but the rank is 2");
     expect_error(weft_pad(f.d, zero, WEFT_SHAPE(1, 0), WEFT_SHAPE(0, 0)), WEFT_DTYPE_MISMATCH,
                  "pad: operand 1 has dtype f32 but operand 0 has f64; cast explicitly");
 }
@@ -473,7 +474,7 @@ static void reductions_drop_or_keep_axes(void **state)
     expect_error(weft_reduce_sum(f.x, WEFT_INTS(1, -1), false), WEFT_INVALID_ARGUMENT,
                  "reduce_sum: axes names axis 1 twice");
     expect_error(weft_reduce_max(f.x, WEFT_INTS(0, 1, 2), false), WEFT_INVALID_ARGUMENT,
-                 "reduce_max: 3 axes are given for rank 2");
+                 "reduce_max: axes has length 3 but the rank is 2");
     expect_error(weft_reduce_any(f.x, WEFT_INTS(0), false), WEFT_DTYPE_MISMATCH,
                  "reduce_any: operand 0 has dtype f32 but the op takes bool");
     expect_error(weft_argmax(f.x, -3, false), WEFT_OUT_OF_RANGE, "argmax: axis -3 is out of range for rank 2");
@@ -503,7 +504,7 @@ static void products(void **state)
     expect_error(weft_matmul(weft_broadcast(f.y, WEFT_SHAPE(2, 3, 4)), b), WEFT_SHAPE_MISMATCH,
                  "matmul: axis 2 of a has extent 4 but axis 1 of b has 5");
     expect_error(weft_dot(f.y, f.y, (weft_dot_axes){WEFT_INTS(0), {0, NULL}, {0, NULL}, {0, NULL}}),
-                 WEFT_INVALID_ARGUMENT, "dot: 1 batch axes of a are paired with 0 of b");
+                 WEFT_INVALID_ARGUMENT, "dot: the batch axes of a have length 1 but those of b 0");
     expect_error(weft_dot(f.y, f.y, (weft_dot_axes){WEFT_INTS(0), WEFT_INTS(0), WEFT_INTS(0), WEFT_INTS(1)}),
                  WEFT_INVALID_ARGUMENT, "dot: axis 0 of a is paired twice");
     expect_error(weft_dot(f.y, f.d, (weft_dot_axes){{0, NULL}, {0, NULL}, {0, NULL}, {0, NULL}}), WEFT_DTYPE_MISMATCH,
@@ -615,7 +616,7 @@ static void trace_checks_what_extensions_pass(void **state)
                         "the op 'none.such' belongs to no extension registered");
     weft_graph_clear_error(f.graph);
     assert_false(weft_tensor_is_valid(weft_trace(f.graph, "add", WEFT_TENSORS(f.x), NULL)));
-    assert_string_equal(weft_status_message(weft_graph_error(f.graph)), "add: 1 operands are given but the op takes 2");
+    assert_string_equal(weft_status_message(weft_graph_error(f.graph)), "add: 1 operand is given but the op takes 2");
     weft_graph_clear_error(f.graph);
     assert_false(weft_tensor_is_valid(weft_trace(f.graph, "flip", WEFT_TENSORS(f.x), NULL)));
     assert_string_equal(weft_status_message(weft_graph_error(f.graph)), "flip: attributes are NULL");
