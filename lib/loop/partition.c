@@ -7,6 +7,9 @@
 
 /* Recomputing up to this many operations in several kernels is cheaper than a trip through memory. */
 #define CHEAP_TO_REPEAT 16u
+/* What a kernel computes for so many times its elements, so many operations too many, gets memory and a kernel. */
+#define OFTEN_REPEATED 8
+#define LARGE_REPETITION (1 << 20)
 /* A kernel larger than this compiles slowly and spills. */
 #define LARGEST_KERNEL 400u
 /* A transcendental function in operations. */
@@ -343,6 +346,28 @@ static void demand_operands(weft_partition *partition, const weft_node *node, bo
     }
 }
 
+/* How often the kernel of the node computes what it reads. */
+static int64_t iterations_of(const weft_graph *graph, const weft_node *node)
+{
+    if (!is_reduction(node)) return count_bound(graph, node->types[0].shape);
+    if (weft_op_id_of(node->op) != WEFT_OP_dot)
+        return count_bound(graph, weft_value_type(graph, node->inputs[0])->shape);
+    product_size size = size_of(graph, node);
+    return multiply_bound(multiply_bound(size.batch, size.free), size.terms);
+}
+
+/* Whether broadcasts between the node and its root would have the same elements computed again and again. */
+static bool is_repeated(const weft_partition *partition, uint32_t n, uint32_t root)
+{
+    const weft_graph *graph = partition->compiled->graph;
+    const weft_node *node = weft_graph_node(graph, n);
+    if (root == 0 || node->op->op_class != WEFT_CLASS_ELEMENTWISE || partition->follow[n]) return false;
+    int64_t count = count_bound(graph, node->types[0].shape);
+    int64_t iterations = iterations_of(graph, weft_graph_node(graph, root - 1));
+    double more = ((double)iterations - (double)count) * ((double)partition->weights[n] - 1);
+    return iterations / OFTEN_REPEATED >= count && more >= LARGE_REPETITION;
+}
+
 static weft_role role_of(const weft_partition *partition, uint32_t n, uint32_t root, bool shared)
 {
     const weft_graph *graph = partition->compiled->graph;
@@ -359,6 +384,7 @@ static weft_role role_of(const weft_partition *partition, uint32_t n, uint32_t r
         bool fits = !shared && root != 0 && partition->roles[root - 1] == WEFT_ROLE_KERNEL;
         return fits && may_be_stage(partition, n, &reduction) ? WEFT_ROLE_STAGE : WEFT_ROLE_KERNEL;
     }
+    if (is_repeated(partition, n, root)) return WEFT_ROLE_KERNEL;
     return shared && partition->weights[n] > CHEAP_TO_REPEAT ? WEFT_ROLE_KERNEL : WEFT_ROLE_INLINE;
 }
 
