@@ -112,6 +112,9 @@ class Plan(Instances):
         self.write("sized.json", {"inputs": [[], ["i"], "i", []], "output": [], "sizes": {"i": 3}})
         status, out, error = self.weft("einsum", "--instance", "sized.json", "--check")
         self.assertEqual((status, error), (OK, ""))
+        self.plan("--tree", "t.txt", name="sized.json")
+        tree = (self.folder / "t.txt").read_text()
+        self.assertEqual((tree.count("scalar  size 2^0"), tree.count("i  size 2^1.585")), (5, 2))
         self.write("sized.json", {"format_string": "(ij,jk),kl->il", "sizes": {"i": 2, "j": 3, "k": 4, "l": 5}})
         self.assertEqual(self.last("--optimize", "nested", "--print-order", "nested", name="sized.json"), "(2,(0,1))")
 

@@ -104,6 +104,7 @@ static value_text describe(const weft_tree *l, size_t value)
     weft_einsum_value v = weft_einsum_plan_value(l->plan, value);
     size_t length = weft_einsum_plan_print_labels(l->plan, value, text.labels, sizeof text.labels);
     end_text(text.labels, sizeof text.labels, length);
+    if (v.rank == 0) strcpy(text.labels, "scalar");
     weft_tree_cut(text.labels, LABELS, text.short_labels);
     size_t used = (size_t)snprintf(text.size, sizeof text.size, "2^%.4g", v.log2_size);
     if (v.open > 0) snprintf(text.size + used, sizeof text.size - used, " and %zu open", v.open);
