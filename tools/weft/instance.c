@@ -195,16 +195,27 @@ static weft_status *write_letter(const reader *r, const cJSON *item, size_t at, 
     return NULL;
 }
 
+static weft_status *write_letters(const reader *r, const cJSON *term, const char *what, FILE *text)
+{
+    char room[WEFT_JSON_ROOM], letter[8] = "";
+    int64_t point;
+    for (const char *at = term->valuestring; *at != '\0'; at += strlen(letter)) {
+        snprintf(letter, sizeof letter, "%.*s", (int)weft_label_decode(at, &point), at);
+        if (!weft_label_check(letter, false))
+            return weft_json_refuse(r->path, "%s is %s, in which byte %td is no label", what,
+                                    weft_json_describe(term, room), at - term->valuestring + 1);
+        fputs(letter, text);
+    }
+    return NULL;
+}
+
 /* A term from a list of letters, or a text of them. */
 static weft_status *write_term(const reader *r, const cJSON *term, const char *what, FILE *text)
 {
     char room[WEFT_JSON_ROOM];
     const cJSON *item;
     size_t at = 0;
-    if (cJSON_IsString(term)) {
-        fputs(term->valuestring, text);
-        return NULL;
-    }
+    if (cJSON_IsString(term)) return write_letters(r, term, what, text);
     if (!cJSON_IsArray(term))
         return weft_json_refuse(r->path, "%s is %s; it must be a list of labels", what, weft_json_describe(term, room));
     cJSON_ArrayForEach(item, term) WEFT_TRY(write_letter(r, item, at++, what, text));
