@@ -20,7 +20,7 @@ PROGRAM = re.compile(r"^```c\n(.*?)^```\n\n(?:    .*\n\n)?```text\n(.*?)^```$", 
 # What an example prints, in the comment at its end.
 PRINTS = re.compile(r"^/\* prints\n(.*?)^\*/$", re.MULTILINE | re.DOTALL)
 WITHOUT_EXAMPLE = {"index_items_c_only"}
-EINSUM_TESTS = ["einsum", "einsum_arrays", "einsum_cache", "einsum_cases", "einsum_plan"]
+EINSUM_TESTS = ["einsum", "einsum_arrays", "einsum_cache", "einsum_cases", "einsum_misuse", "einsum_plan"]
 
 
 def run(*command, **options):
