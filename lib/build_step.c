@@ -176,8 +176,9 @@ static int64_t chosen_extent(weft_extents *x, const product *p, size_t side)
 }
 
 /*
- * Whether the free axes of one side, not being one, make the product into many small ones, and a copy mends that. Never
- * where it would become a loop instead: known extents must not change the bits of a product.
+ * Whether the free axes of one side, not being one, make the product into many small or narrow ones, each of which goes
+ * through all of the other operand, and a copy mends that. Never where it would become a loop instead: known extents
+ * must not change the bits of a product.
  */
 static bool is_cut_up(variant_builder *builder, const planned_step *step, const product *p, size_t side)
 {
@@ -186,7 +187,8 @@ static bool is_cut_up(variant_builder *builder, const planned_step *step, const 
     if (weft_role_has_memory(builder->partition->roles[operand])) return false;
     if (is_one_axis(builder, step, side, false)) return false;
     int64_t k = p->k.count == 0 ? 1 : short_extent(x, &p->k.items[p->k.count - 1]);
-    return chosen_extent(x, p, 0) * chosen_extent(x, p, 1) * k < SMALL_CALL;
+    int64_t own = chosen_extent(x, p, side), other = chosen_extent(x, p, 1 - side);
+    return own * other * k < SMALL_CALL || (own < SHORT_AXIS && other >= SHORT_AXIS);
 }
 
 weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step)

@@ -20,7 +20,7 @@ static struct {
     arch_t arch;
     cntx_t *real;
     cntx_t *complex; /* NULL: BLIS finds it */
-    cntx_t induced;
+    cntx_t induced, unpacked;
 } engine;
 
 #if defined(BLIS_CONFIG_SKX) && defined(__x86_64__)
@@ -42,12 +42,28 @@ static void prefer_avx512(void)
 static void prefer_avx512(void) {}
 #endif
 
+/* Terms that are added up one after the other; then comes the sum of the next block. */
+static int64_t block_terms(num_t type)
+{
+    return bli_cntx_get_blksz_def_dt(type, BLIS_KC, engine.real);
+}
+
+/* BLIS takes down to a fifth of the block for operands that are not packed. */
+static void keep_blocks(void)
+{
+    engine.unpacked = *engine.real;
+    blksz_t *block = bli_cntx_get_l3_sup_blksz(BLIS_KC, &engine.unpacked);
+    bli_blksz_set_def(5 * block_terms(BLIS_FLOAT), BLIS_FLOAT, block);
+    bli_blksz_set_def(5 * block_terms(BLIS_DOUBLE), BLIS_DOUBLE, block);
+}
+
 static void start(void)
 {
     bli_init();
     engine.arch = bli_arch_query_id();
     engine.real = bli_gks_lookup_nat_cntx(engine.arch);
     prefer_avx512();
+    keep_blocks();
 }
 
 static void ensure_started(void)
@@ -117,8 +133,10 @@ static double product_work(const weft_gemm_call *call)
 }
 
 /*
- * Small real products take BLIS's kernels for operands that are not packed, which are up to ten times as fast. Those
- * for two operands that are dense along K read beyond them; the smaller one is turned before, where it fits a buffer.
+ * Small real products take BLIS's kernels for operands that are not packed, which are up to ten times as fast. These
+ * add up terms in the same order as long as there is one block of them, but for an odd row or column. They take a
+ * stride of -1 for 1. Those for two operands that are dense along K read beyond them, and add up along it; the smaller
+ * one is turned before, where it fits a buffer.
  */
 enum way { PACKED, UNPACKED, TURNED };
 enum { TURNED_BYTES = 1 << 14 };
@@ -132,11 +150,12 @@ static bool is_reversed(const weft_gemm_call *call)
 static enum way choose_way(const weft_gemm_call *call)
 {
     const weft_dtype_info *info = weft_dtype_info_of(call->dtype);
-    bool is_small = product_work(call) < SMALL_WORK && info->kind != WEFT_KIND_COMPLEX;
-    if (!is_small || is_reversed(call)) return PACKED;
+    if (info->kind == WEFT_KIND_COMPLEX || product_work(call) >= SMALL_WORK || is_reversed(call)) return PACKED;
+    if (call->m % 2 != 0 || call->n % 2 != 0) return PACKED;
+    if (call->k > block_terms(call->dtype == WEFT_F32 ? BLIS_FLOAT : BLIS_DOUBLE)) return PACKED;
     if (call->a_column != 1 || call->b_row != 1) return UNPACKED;
     int64_t smaller = call->m < call->n ? call->m : call->n;
-    return smaller > 1 && smaller * call->k * (int64_t)info->size <= TURNED_BYTES ? TURNED : PACKED;
+    return smaller * call->k * (int64_t)info->size <= TURNED_BYTES ? TURNED : PACKED;
 }
 
 /* Rows of `k` elements, `stride` apart, become columns. */
@@ -148,13 +167,19 @@ static void turn(size_t size, const char *from, int64_t stride, char *to, int64_
             else ((double *)to)[p * rows + i] = ((const double *)from)[i * stride + p];
 }
 
+static cntx_t *choose_context(const weft_gemm_call *call, enum way way)
+{
+    if (weft_dtype_info_of(call->dtype)->kind == WEFT_KIND_COMPLEX) return engine.complex;
+    return way == PACKED ? engine.real : &engine.unpacked;
+}
+
 static void call_blis(const weft_gemm_call *call, obj_t *left, obj_t *right, obj_t *result)
 {
+    enum way way = choose_way(call);
     rntm_t runtime = BLIS_RNTM_INITIALIZER;
     bli_rntm_set_num_threads(1, &runtime);
-    if (choose_way(call) == PACKED) bli_rntm_disable_l3_sup(&runtime);
-    cntx_t *context = call->dtype == WEFT_F32 || call->dtype == WEFT_F64 ? engine.real : engine.complex;
-    bli_gemm_ex(&BLIS_ONE, left, right, &BLIS_ZERO, result, context, &runtime);
+    if (way == PACKED) bli_rntm_disable_l3_sup(&runtime);
+    bli_gemm_ex(&BLIS_ONE, left, right, &BLIS_ZERO, result, choose_context(call, way), &runtime);
 }
 
 static void multiply_turned(const struct grid *grid, const char *a, const char *b, obj_t *result)
@@ -267,6 +292,7 @@ static double work_of(const weft_gemm_call *call)
 
 double weft_gemm_estimate(const weft_gemm_call *call, size_t threads)
 {
+    ensure_started();
     double call_ns = choose_way(call) == PACKED ? 5000 : 500; /* of the library, for each block */
     const weft_dtype_info *info = weft_dtype_info_of(call->dtype);
     double per_ns = (info->kind == WEFT_KIND_COMPLEX ? 72.0 : 128.0) / (double)info->size;

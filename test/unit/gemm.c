@@ -283,6 +283,83 @@ static void test_no_access_beyond_operands(void **state)
     for (size_t i = 0; i < 3; i++) munmap(memory[i] - page, BORDERED + 2 * page);
 }
 
+/* ---- the same sums in the same order ---- */
+
+/* Copies element (i, j) of operand `which` of one product to where another has it. */
+static void copy_elements(const struct product *from, struct product *to, int which)
+{
+    const weft_gemm_call *f = &from->call, *t = &to->call;
+    size_t size = weft_dtype_size(f->dtype);
+    int64_t rows = which == 1 ? f->k : f->m, columns = which == 0 ? f->k : f->n;
+    int64_t from_row[] = {f->a_row, f->b_row, f->c_row}, to_row[] = {t->a_row, t->b_row, t->c_row};
+    int64_t from_column[] = {f->a_column, f->b_column, f->c_column};
+    int64_t to_column[] = {t->a_column, t->b_column, t->c_column};
+    int64_t from_offset[] = {f->a_offset, f->b_offset, f->c_offset};
+    int64_t to_offset[] = {t->a_offset, t->b_offset, t->c_offset};
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++) {
+            int64_t source = from_offset[which] + i * from_row[which] + j * from_column[which];
+            int64_t target = to_offset[which] + i * to_row[which] + j * to_column[which];
+            memcpy((char *)to->data[which] + target * (int64_t)size,
+                   (const char *)from->data[which] + source * (int64_t)size, size);
+        }
+}
+
+static void check_layouts(weft_dtype dtype, int64_t m, int64_t n, int64_t k)
+{
+    struct product first = row_major(dtype, m, n, k), back = row_major(dtype, m, n, k);
+    product_fill(&first);
+    product_fill(&back);
+    product_run(&first, 1);
+    for (int form = 1; form < 16; form++) {
+        struct product other = product_of_form(dtype, m, n, k, form);
+        product_fill(&other);
+        copy_elements(&first, &other, 0);
+        copy_elements(&first, &other, 1);
+        product_run(&other, 1);
+        copy_elements(&other, &back, 2);
+        assert_memory_equal(back.data[2], first.data[2], first.count[2] * weft_dtype_size(dtype));
+        product_finish(&other);
+    }
+    product_finish(&back);
+    product_finish(&first);
+}
+
+/* The first rows and columns alone. */
+static void check_part(weft_dtype dtype, int64_t m, int64_t n, int64_t k)
+{
+    size_t size = weft_dtype_size(dtype);
+    struct product whole = row_major(dtype, m, n, k), part;
+    product_fill(&whole);
+    product_run(&whole, 1);
+    part = whole;
+    part.call.m = (m + 1) / 2;
+    part.call.n = (n + 2) / 3;
+    part.data[2] = malloc(whole.count[2] * size);
+    assert_non_null(part.data[2]);
+    product_run(&part, 1);
+    for (int64_t i = 0; i < part.call.m; i++) {
+        size_t row = (size_t)(i * n) * size;
+        assert_memory_equal((char *)part.data[2] + row, (char *)whole.data[2] + row, (size_t)part.call.n * size);
+    }
+    free(part.data[2]);
+    product_finish(&whole);
+}
+
+static void test_same_bits_for_any_layout_and_part(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][3] = {{1, 1, 9},     {1, 40, 50},    {40, 1, 60},   {5, 7, 100},   {12, 30, 200},
+                                        {33, 47, 65},  {64, 64, 64},   {50, 60, 256}, {30, 30, 257}, {20, 20, 900},
+                                        {3, 200, 130}, {90, 120, 100}, {2, 2, 256},   {14, 22, 111}, {18, 34, 77},
+                                        {10, 6, 255},  {4, 130, 31}};
+    for (size_t d = 0; d < 4; d++)
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+            check_layouts(dtypes[d], shapes[i][0], shapes[i][1], shapes[i][2]);
+            check_part(dtypes[d], shapes[i][0], shapes[i][1], shapes[i][2]);
+        }
+}
+
 /* ---- all ---- */
 
 static void test_dtypes(void **state)
@@ -302,6 +379,7 @@ int main(void)
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_same_bits_for_any_number_of_threads),
         cmocka_unit_test(test_no_access_beyond_operands),
+        cmocka_unit_test(test_same_bits_for_any_layout_and_part),
         cmocka_unit_test(test_dtypes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
