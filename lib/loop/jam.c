@@ -135,22 +135,38 @@ static weft_status *jam_range(weft_kernel *kernel, uint32_t number, uint32_t row
 
 /* ---- where it pays ---- */
 
-/* What loads of reductions that others share are worth: those along the lanes are whole vectors. */
-static uint32_t count_shared(const weft_kernel *kernel, weft_expr variable, weft_expr lanes)
+/* What loads of reductions have to do with a range. */
+typedef struct sharing {
+    uint32_t shared; /* a load that does not depend on it is worth one, along the lanes two */
+    uint32_t own;    /* loads that do depend on it */
+    uint32_t dense;  /* of these, those that walk memory along it */
+} sharing;
+
+static void add_load(const weft_kernel *kernel, weft_expr index, weft_expr variable, weft_expr lanes, sharing *s)
 {
-    uint32_t shared = 0;
-    bool own = false;
+    weft_extents *x = kernel->extents;
+    weft_expr step, rest;
+    if (!weft_expr_uses(x, index, variable)) {
+        s->shared += weft_expr_uses(x, index, lanes) ? 2 : 1;
+        return;
+    }
+    s->own++;
+    s->dense += weft_expr_affine(x, index, variable, &step, &rest) && step == weft_expr_constant(x, 1);
+}
+
+static sharing find_sharing(const weft_kernel *kernel, weft_expr variable, weft_expr lanes)
+{
+    sharing found = {0};
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         const weft_stage *stage = &kernel->stages[s];
         for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++) {
             const weft_inst *inst = &kernel->insts[i];
-            if (stage->range_count == 0 || inst->op != WEFT_SCALAR_load) continue;
-            bool uses = weft_expr_uses(kernel->extents, inst->index, variable);
-            own |= uses;
-            if (!uses) shared += weft_expr_uses(kernel->extents, inst->index, lanes) ? 2 : 1;
+            if (stage->range_count > 0 && inst->op == WEFT_SCALAR_load)
+                add_load(kernel, inst->index, variable, lanes, &found);
         }
     }
-    return own ? shared : 0;
+    if (found.own == 0) found.shared = 0;
+    return found;
 }
 
 /* Stages that reduce in order, straight from memory, and no more than a few instructions. */
@@ -173,7 +189,8 @@ static bool bounds_inner(const weft_kernel *kernel, weft_expr variable)
     return found;
 }
 
-/* The outer range, not the last, along which most is shared; of equal ones the innermost. range_count: none. */
+/* The outer range, not the last, along which most is shared; of equal ones one that walks memory, and the innermost.
+ * range_count: none. */
 static uint32_t find_range(const weft_kernel *kernel)
 {
     uint32_t best = kernel->range_count, most = 0, last = kernel->range_count - 1;
@@ -182,10 +199,11 @@ static uint32_t find_range(const weft_kernel *kernel)
         const weft_range *range = &kernel->ranges[r];
         weft_expr_range(kernel->extents, range->extent, &least, &most_points);
         if (most_points < 2) continue;
-        uint32_t shared = count_shared(kernel, range->variable, kernel->ranges[last].variable);
-        if (shared == 0 || shared < most || bounds_inner(kernel, range->variable)) continue;
+        sharing found = find_sharing(kernel, range->variable, kernel->ranges[last].variable);
+        uint32_t worth = 2 * found.shared + (found.dense > 0);
+        if (found.shared == 0 || worth < most || bounds_inner(kernel, range->variable)) continue;
         best = r;
-        most = shared;
+        most = worth;
     }
     return best;
 }
@@ -212,7 +230,7 @@ static weft_status *block_last(weft_kernel *kernel)
 {
     uint32_t last = kernel->range_count - 1, first = last;
     weft_expr lanes = kernel->ranges[last].variable;
-    while (first > 0 && count_shared(kernel, kernel->ranges[first - 1].variable, lanes) > 1) first--;
+    while (first > 0 && find_sharing(kernel, kernel->ranges[first - 1].variable, lanes).shared > 1) first--;
     WEFT_TRY(weft_kernel_cut_tiles(kernel, last, BLOCK));
     if (kernel->range_count == last + 1) return NULL;
     weft_range blocks = kernel->ranges[last];

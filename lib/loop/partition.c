@@ -411,6 +411,20 @@ static void demand_padded(weft_partition *partition, const weft_node *node)
     if (weft_op_id_of(weft_graph_node(graph, n)->op) == WEFT_OP_pad) partition->forced[n] = 1;
 }
 
+/* A large product that only comes in another order, with another axis last: its own order is the one in which it is
+ * fast to compute. */
+static void demand_product(weft_partition *partition, const weft_node *permute)
+{
+    const weft_graph *graph = partition->compiled->graph;
+    uint32_t n = permute->inputs[0].node;
+    const weft_node *node = weft_graph_node(graph, n);
+    weft_ints order = permute->attrs[0].ints;
+    if (weft_op_id_of(node->op) != WEFT_OP_dot || order.items[order.count - 1] == (int64_t)order.count - 1) return;
+    product_size size = size_of(graph, node);
+    bool large = multiply_bound(size.batch, size.free) >= LARGE_RESULT;
+    if (large && size.along && size.terms > FEW_TERMS) partition->forced[n] = 1;
+}
+
 /* What an engine or an op with random access reads must be in memory, and so must a costly value that a broadcast would
  * repeat; what follows a stage is computed as often as that. */
 static void demand(weft_partition *partition, uint32_t n)
@@ -423,6 +437,7 @@ static void demand(weft_partition *partition, uint32_t n)
     if (is_step || reads_views) demand_operands(partition, node, reads_views);
     if (weft_indexing_first(id) != 0 && !weft_indexing_updates(id)) partition->forced[node->inputs[0].node] = 1;
     if (id == WEFT_OP_window) demand_padded(partition, node);
+    if (id == WEFT_OP_permute) demand_product(partition, node);
     bool expands = id == WEFT_OP_broadcast && weft_value_type(graph, node->inputs[0])->shape.rank > 0;
     if (!expands) return;
     uint32_t source = node->inputs[0].node;
