@@ -24,6 +24,7 @@
 #define FEW_TERMS 4
 #define FEW_TERMS_ALONG 24
 #define LARGE_RESULT 65536
+#define LITTLE_BESIDE 16
 /* Elements one partial result of a long reduction covers. */
 #define REDUCTION_CHUNK 16384
 #define LONG_REDUCTION 65536
@@ -425,6 +426,20 @@ static void demand_product(weft_partition *partition, const weft_node *permute)
     if (large && size.along && size.terms > FEW_TERMS) partition->forced[n] = 1;
 }
 
+/* Lanes of a large product run along what is innermost in its second operand: where that comes in another order, a copy
+ * of it is little beside the result. */
+static void demand_lanes(weft_partition *partition, const weft_node *dot)
+{
+    const weft_graph *graph = partition->compiled->graph;
+    uint32_t operand = dot->inputs[1].node;
+    const weft_node *node = weft_graph_node(graph, operand);
+    product_size size = size_of(graph, dot);
+    int64_t results = multiply_bound(size.batch, size.free);
+    bool is_little = count_bound(graph, node->types[0].shape) <= results / LITTLE_BESIDE;
+    bool is_large = results >= LARGE_RESULT && size.along;
+    if (weft_op_id_of(node->op) == WEFT_OP_permute && is_large && is_little) partition->forced[operand] = 1;
+}
+
 /* What an engine or an op with random access reads must be in memory, and so must a costly value that a broadcast would
  * repeat; what follows a stage is computed as often as that. */
 static void demand(weft_partition *partition, uint32_t n)
@@ -438,6 +453,7 @@ static void demand(weft_partition *partition, uint32_t n)
     if (weft_indexing_first(id) != 0 && !weft_indexing_updates(id)) partition->forced[node->inputs[0].node] = 1;
     if (id == WEFT_OP_window) demand_padded(partition, node);
     if (id == WEFT_OP_permute) demand_product(partition, node);
+    if (id == WEFT_OP_dot && partition->roles[n] == WEFT_ROLE_KERNEL) demand_lanes(partition, node);
     bool expands = id == WEFT_OP_broadcast && weft_value_type(graph, node->inputs[0])->shape.rank > 0;
     if (!expands) return;
     uint32_t source = node->inputs[0].node;
