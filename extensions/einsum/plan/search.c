@@ -93,7 +93,7 @@ static const start starts[] = {
     {SWEEPS, 8},  {NOISY, .1}, {SWEEPS, 8},   {BISECTION, .2},  {GREEDY, 1},     {MIN_FILL, 1},
     {NOISY, .01}, {NOISY, .3}, {GREEDY, -1},  {SWEEPS, 16},
 };
-enum { STARTS = sizeof starts / sizeof *starts };
+enum { STARTS = sizeof starts / sizeof *starts, LEAST_STARTS = 4 };
 
 /* The best of some. */
 static weft_status *run_sweeps(const searching *s, uint32_t count, einsum_random random, einsum_pair *pairs)
@@ -272,7 +272,10 @@ static weft_status *search(searching *s)
     s->starts = einsum_arena_allocate(&s->arena, STARTS, sizeof *s->starts);
     s->chains = einsum_arena_allocate(&s->arena, MOST_CHAINS, sizeof *s->chains);
     if (s->starts == NULL || s->chains == NULL || !candidate_init(s, &s->best)) return weft_status_out_of_memory();
-    WEFT_TRY(run_starts(s, few ? 1 : starts_worth < 2 ? 2 : starts_worth > STARTS ? STARTS : (size_t)starts_worth));
+    WEFT_TRY(run_starts(s, few                           ? 1
+                           : starts_worth < LEAST_STARTS ? LEAST_STARTS
+                           : starts_worth > STARTS       ? STARTS
+                                                         : (size_t)starts_worth));
     if (s->options->improve) WEFT_TRY(keep_result(s));
     if (few) return NULL;
     WEFT_TRY(s->stop.deadline < INFINITY ? anneal_seconds(s) : anneal_moves(s, moves));
