@@ -78,8 +78,10 @@ weft_status *weft_partition_init(weft_partition *partition, const weft_allocator
     partition->follow = weft_allocate_zeroed(allocator, count);
     partition->roots = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     partition->weights = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
+    partition->times = weft_allocate_zeroed(allocator, count * sizeof(double));
     bool fine = partition->roles != NULL && partition->forced != NULL && partition->looped != NULL;
     fine = fine && partition->follow != NULL && partition->roots != NULL && partition->weights != NULL;
+    fine = fine && partition->times != NULL;
     weft_status *status = fine ? add_regions(partition, partition->roles) : weft_status_out_of_memory();
     if (status != NULL) weft_partition_finish(partition);
     return status;
@@ -97,6 +99,7 @@ void weft_partition_finish(weft_partition *partition)
     weft_free(partition->allocator, partition->follow, count);
     weft_free(partition->allocator, partition->roots, count * sizeof(uint32_t));
     weft_free(partition->allocator, partition->weights, count * sizeof(uint32_t));
+    weft_free(partition->allocator, partition->times, count * sizeof(double));
     *partition = (weft_partition){.compiled = partition->compiled, .next = partition->next};
 }
 
@@ -347,26 +350,14 @@ static void demand_operands(weft_partition *partition, const weft_node *node, bo
     }
 }
 
-/* How often the kernel of the node computes what it reads. */
-static int64_t iterations_of(const weft_graph *graph, const weft_node *node)
-{
-    if (!is_reduction(node)) return count_bound(graph, node->types[0].shape);
-    if (weft_op_id_of(node->op) != WEFT_OP_dot)
-        return count_bound(graph, weft_value_type(graph, node->inputs[0])->shape);
-    product_size size = size_of(graph, node);
-    return multiply_bound(multiply_bound(size.batch, size.free), size.terms);
-}
-
-/* Whether broadcasts between the node and its root would have the same elements computed again and again. */
-static bool is_repeated(const weft_partition *partition, uint32_t n, uint32_t root)
+/* Whether a kernel would compute the same elements of the node again and again. */
+static bool is_repeated(const weft_partition *partition, uint32_t n)
 {
     const weft_graph *graph = partition->compiled->graph;
     const weft_node *node = weft_graph_node(graph, n);
-    if (root == 0 || node->op->op_class != WEFT_CLASS_ELEMENTWISE || partition->follow[n]) return false;
-    int64_t count = count_bound(graph, node->types[0].shape);
-    int64_t iterations = iterations_of(graph, weft_graph_node(graph, root - 1));
-    double more = ((double)iterations - (double)count) * ((double)partition->weights[n] - 1);
-    return iterations / OFTEN_REPEATED >= count && more >= LARGE_REPETITION;
+    if (node->op->op_class != WEFT_CLASS_ELEMENTWISE || partition->follow[n]) return false;
+    double more = (double)count_bound(graph, node->types[0].shape) * ((double)partition->weights[n] - 1);
+    return partition->times[n] >= OFTEN_REPEATED && more * (partition->times[n] - 1) >= LARGE_REPETITION;
 }
 
 static weft_role role_of(const weft_partition *partition, uint32_t n, uint32_t root, bool shared)
@@ -385,19 +376,38 @@ static weft_role role_of(const weft_partition *partition, uint32_t n, uint32_t r
         bool fits = !shared && root != 0 && partition->roles[root - 1] == WEFT_ROLE_KERNEL;
         return fits && may_be_stage(partition, n, &reduction) ? WEFT_ROLE_STAGE : WEFT_ROLE_KERNEL;
     }
-    if (is_repeated(partition, n, root)) return WEFT_ROLE_KERNEL;
+    if (is_repeated(partition, n)) return WEFT_ROLE_KERNEL;
     return shared && partition->weights[n] > CHEAP_TO_REPEAT ? WEFT_ROLE_KERNEL : WEFT_ROLE_INLINE;
 }
 
-/* Tells the operands of a node which root reads them. */
-static void pass_root(weft_partition *partition, const weft_node *node, uint32_t root, bool shared,
-                      uint8_t *seen_by_many)
+/* How often the node computes an element of an operand for one of its own: more than once for a broadcast or a product,
+ * as far as bounds tell. */
+static double repetitions(const weft_graph *graph, const weft_node *node, uint32_t input)
 {
+    weft_shape shape = weft_value_type(graph, node->inputs[input])->shape;
+    double count = (double)count_bound(graph, shape), results = (double)count_bound(graph, node->types[0].shape);
+    weft_op_id id = weft_op_id_of(node->op);
+    if (id == WEFT_OP_broadcast) return count > 0 ? results / count : 1;
+    if (id != WEFT_OP_dot) return 1;
+    product_size size = size_of(graph, node);
+    return count > 0 ? (double)multiply_bound(size.batch, size.free) * (double)size.terms / count : 1;
+}
+
+/* Tells the operands of a node which root reads them, and how often that computes each of their elements; a stage does
+ * once. */
+static void pass_root(weft_partition *partition, uint32_t n, bool own, bool shared, uint8_t *seen_by_many)
+{
+    const weft_graph *graph = partition->compiled->graph;
+    const weft_node *node = weft_graph_node(graph, n);
+    uint32_t root = own ? n + 1 : partition->roots[n];
+    double base = own || partition->roles[n] == WEFT_ROLE_STAGE ? 1 : partition->times[n];
     for (uint32_t i = 0; i < node->input_count; i++) {
         uint32_t operand = node->inputs[i].node;
         uint32_t *known = &partition->roots[operand];
         if (shared || (*known != 0 && *known != root)) seen_by_many[operand] = 1;
         *known = root;
+        double times = base * repetitions(graph, node, i);
+        if (times > partition->times[operand]) partition->times[operand] = times;
     }
 }
 
@@ -467,12 +477,10 @@ static void assign(weft_partition *partition, const uint8_t *live, uint8_t *shar
     const weft_graph *graph = partition->compiled->graph;
     for (uint32_t n = (uint32_t)graph->node_count; n-- > 0;) {
         if (!live[n]) continue;
-        const weft_node *node = weft_graph_node(graph, n);
-        uint32_t root = partition->roots[n];
-        weft_role role = role_of(partition, n, root, shared[n]);
+        weft_role role = role_of(partition, n, partition->roots[n], shared[n]);
         partition->roles[n] = (uint8_t)role;
         bool own = weft_role_has_memory((uint8_t)role);
-        pass_root(partition, node, own ? n + 1 : root, !own && shared[n], shared);
+        pass_root(partition, n, own, !own && shared[n], shared);
         if (shared[n]) partition->roots[n] = 0;
         demand(partition, n);
     }
@@ -488,6 +496,7 @@ weft_status *weft_partition_fill(weft_partition *partition)
     weft_graph_mark(graph, compiled->output_count, compiled->outputs, live);
     memset(partition->roles, WEFT_ROLE_DEAD, count);
     memset(partition->roots, 0, count * sizeof(uint32_t));
+    memset(partition->times, 0, count * sizeof(double));
     partition->changed = false;
     for (size_t i = 0; i < compiled->output_count; i++) partition->forced[compiled->outputs[i].node] = 1;
     weigh(partition, live);

@@ -30,6 +30,7 @@ typedef struct weft_partition {
     uint8_t *follow; /* nodes computed, without memory between, from a reduction along memory that may be a stage */
     uint32_t *roots; /* for INLINE and STAGE: the one root that reads it, or none (0) when several do; root node + 1 */
     uint32_t *weights; /* about how many scalar operations recomputing an element costs */
+    double *times;     /* how often a kernel that reads the node would compute each of its elements */
     bool changed;      /* something was forced since the last fill */
     weft_arena arena;
     struct weft_partition *regions; /* of all regions of the live nodes, linked through `next` */
