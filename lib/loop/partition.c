@@ -430,7 +430,8 @@ static void demand_product(weft_partition *partition, const weft_node *permute)
     uint32_t n = permute->inputs[0].node;
     const weft_node *node = weft_graph_node(graph, n);
     weft_ints order = permute->attrs[0].ints;
-    if (weft_op_id_of(node->op) != WEFT_OP_dot || order.items[order.count - 1] == (int64_t)order.count - 1) return;
+    if (weft_op_id_of(node->op) != WEFT_OP_dot || order.count == 0) return;
+    if (order.items[order.count - 1] == (int64_t)order.count - 1) return;
     product_size size = size_of(graph, node);
     bool large = multiply_bound(size.batch, size.free) >= LARGE_RESULT;
     if (large && size.along && size.terms > FEW_TERMS) partition->forced[n] = 1;
