@@ -95,7 +95,7 @@ static const start starts[] = {
 };
 enum { STARTS = sizeof starts / sizeof *starts, LEAST_STARTS = 4 };
 
-/* The best of some. */
+/* The best of some, of which the first is made whatever happens. */
 static weft_status *run_sweeps(const searching *s, uint32_t count, einsum_random random, einsum_pair *pairs)
 {
     einsum_arena arena;
@@ -103,7 +103,7 @@ static weft_status *run_sweeps(const searching *s, uint32_t count, einsum_random
     einsum_cost least = EINSUM_WORST_COST, cost;
     einsum_pair *found = einsum_arena_allocate(&arena, s->core->leaf_count, sizeof *found);
     weft_status *status = found == NULL ? weft_status_out_of_memory() : NULL;
-    for (uint32_t i = 0; i < count && status == NULL; i++) {
+    for (uint32_t i = 0; i < count && status == NULL && (i == 0 || !einsum_stop_asked(&s->stop)); i++) {
         status = einsum_sweep_run(s->allocator, s->core, einsum_random_start(einsum_random_next(&random), i), found);
         if (status == NULL) status = einsum_core_cost(&arena, s->core, &s->options->score, found, &cost);
         if (status != NULL || (i > 0 && !einsum_cost_less(cost, least))) continue;
