@@ -258,13 +258,14 @@ static void run_blocks(void *context, int64_t begin, int64_t end)
     }
 }
 
-/* The micro-tile of BLIS, which swaps the operands where C lies by columns. */
+/* The micro-tile of BLIS, which swaps the operands where its kernel prefers the other order of C. */
 static void find_units(struct grid *grid)
 {
     const weft_gemm_call *call = grid->call;
     bool by_columns = llabs(call->c_column) > llabs(call->c_row);
-    grid->units[by_columns] = bli_cntx_get_blksz_def_dt(grid->type, BLIS_MR, engine.real);
-    grid->units[!by_columns] = bli_cntx_get_blksz_def_dt(grid->type, BLIS_NR, engine.real);
+    bool swapped = by_columns == bli_cntx_l3_nat_ukr_prefers_rows_dt(grid->type, BLIS_GEMM_UKR, engine.real);
+    grid->units[swapped] = bli_cntx_get_blksz_def_dt(grid->type, BLIS_MR, engine.real);
+    grid->units[!swapped] = bli_cntx_get_blksz_def_dt(grid->type, BLIS_NR, engine.real);
 }
 
 /* Cuts one product into `parts` blocks so that as little as possible is packed twice. */

@@ -139,56 +139,66 @@ static void test_shapes(void **state)
 }
 
 /* Transposed, reversed, spread out and broadcast operands. */
+static void check_strides(weft_dtype dtype, int64_t m, int64_t n, int64_t k)
+{
+    struct product product = row_major(dtype, m, n, k);
+    weft_gemm_call *call = &product.call;
+    call->a_row = 1;
+    call->a_column = m;
+    call->b_row = -(2 * n);
+    call->b_column = 2;
+    call->b_offset = (k - 1) * 2 * n;
+    call->c_row = -3;
+    call->c_column = 3 * m;
+    call->c_offset = 3 * (m - 1);
+    product.count[1] *= 2;
+    product.count[2] *= 3;
+    product_fill(&product);
+    product_run(&product, 3);
+    check_product(&product);
+    call->a_row = 0;
+    call->b_column = 0;
+    product_run(&product, 2);
+    check_product(&product);
+    call->a_column = call->b_row = 0;
+    product_run(&product, 2);
+    check_product(&product);
+    product_finish(&product);
+}
+
 static void test_strides(void **state)
 {
     (void)state;
-    enum { M = 37, N = 29, K = 41 };
     for (size_t d = 0; d < 4; d++) {
-        struct product product = row_major(dtypes[d], M, N, K);
-        weft_gemm_call *call = &product.call;
-        call->a_row = 1;
-        call->a_column = M;
-        call->b_row = -(2 * N);
-        call->b_column = 2;
-        call->b_offset = (K - 1) * 2 * N;
-        call->c_row = -3;
-        call->c_column = 3 * M;
-        call->c_offset = 3 * (M - 1);
-        product.count[1] *= 2;
-        product.count[2] *= 3;
-        product_fill(&product);
-        product_run(&product, 3);
-        check_product(&product);
-        call->a_row = 0;
-        call->b_column = 0;
-        product_run(&product, 2);
-        check_product(&product);
-        call->a_column = call->b_row = 0;
-        product_run(&product, 2);
-        check_product(&product);
-        product_finish(&product);
+        check_strides(dtypes[d], 37, 29, 41);
+        check_strides(dtypes[d], 38, 30, 41);
     }
+}
+
+static void check_batches(weft_dtype dtype, int64_t m, int64_t n, int64_t k)
+{
+    const int64_t batch[] = {3, 4}, a[] = {4 * m * k, m * k}, b[] = {0, k * n}, c[] = {m * n, 3 * m * n};
+    struct product product = row_major(dtype, m, n, k);
+    product.call.batch_rank = 2;
+    product.call.batch = batch;
+    product.call.a_batch = a;
+    product.call.b_batch = b;
+    product.call.c_batch = c;
+    product.count[0] *= 12;
+    product.count[1] *= 4;
+    product.count[2] *= 12;
+    product_fill(&product);
+    product_run(&product, 2);
+    check_product(&product);
+    product_finish(&product);
 }
 
 static void test_batches(void **state)
 {
     (void)state;
-    enum { M = 19, N = 35, K = 23 };
-    const int64_t batch[] = {3, 4}, a[] = {4 * M * K, M * K}, b[] = {0, K * N}, c[] = {M * N, 3 * M * N};
     for (size_t d = 0; d < 4; d++) {
-        struct product product = row_major(dtypes[d], M, N, K);
-        product.call.batch_rank = 2;
-        product.call.batch = batch;
-        product.call.a_batch = a;
-        product.call.b_batch = b;
-        product.call.c_batch = c;
-        product.count[0] *= 12;
-        product.count[1] *= 4;
-        product.count[2] *= 12;
-        product_fill(&product);
-        product_run(&product, 2);
-        check_product(&product);
-        product_finish(&product);
+        check_batches(dtypes[d], 19, 35, 23);
+        check_batches(dtypes[d], 20, 34, 23);
     }
 }
 
