@@ -22,8 +22,9 @@ bool weft_gemm_supports(weft_dtype dtype);
 /* About how many nanoseconds weft_gemm_run takes with so many threads. */
 double weft_gemm_estimate(const weft_gemm_call *call, size_t threads);
 /*
- * C[b] = A[b] * B[b]; C is only written. With k = 0 it becomes zero. Each element's bits depend on the operands, the
- * extents and the engine, not on the pool. BLIS keeps packing buffers of its own, outside the caller's allocator.
+ * C[b] = A[b] * B[b]; C is only written. With k = 0 it becomes zero. Each element's bits depend on its row of A, its
+ * column of B and the engine, not on strides, m, n or the pool. BLIS keeps packing buffers of its own, outside the
+ * caller's allocator.
  */
 void weft_gemm_run(weft_pool *pool, const weft_gemm_call *call, const void *a, const void *b, void *c);
 #endif
