@@ -3,33 +3,60 @@
 #include "runtime/pool.h"
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <unistd.h>
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif
-#include <pthreadpool.h>
 #include "runtime/memory.h"
 
-enum { CHUNKS_PER_THREAD = 4 };
+enum {
+    CHUNKS_PER_THREAD = 4,
+    LOOKS = 10000, /* before a thread sleeps: some 250 us */
+    APART = 128,   /* bytes between what different threads write: lines are fetched in pairs */
+};
 
+/* In place of a count of chunks: the thread is to end. */
+static const size_t LEAVE = SIZE_MAX;
+
+/* Where one thread sleeps, and others wake it. */
+typedef struct bed {
+    atomic_bool taken;
+    sem_t call;
+} bed;
+
+/* A thread of the pool; the first one is the caller of the region. */
+typedef struct member {
+    atomic_size_t unclaimed; /* chunks of its share that nobody runs yet */
+    bed bed;
+    weft_pool *pool;
+    pthread_t thread;
+    char apart[APART];
+} member;
+
+/* Whoever has claimed a chunk may read `region`: it lasts until all chunks are done. */
 struct weft_pool {
     weft_allocator allocator;
-    size_t size;
-    pthread_mutex_t busy;  /* held by the thread whose region runs */
-    pthreadpool_t threads; /* NULL until a region needs them */
+    size_t size, threads; /* of them started: none until a region needs them */
+    pthread_mutex_t busy; /* held by the thread whose region runs */
+    bool started;
+    struct region {
+        weft_pool_task task;
+        void *context;
+        int64_t count, step;
+        size_t chunks, shares;
+        unsigned control;
+    } region;
+    char apart[APART];
+    atomic_size_t pending; /* chunks that are not done */
+    char apart_too[APART];
+    member members[];
 };
 
 /* Whether this thread runs a chunk of a region, of any pool. */
 static _Thread_local bool inside_region;
-
-struct region {
-    atomic_size_t pending; /* chunks */
-    weft_pool_task task;
-    void *context;
-    int64_t count, step;
-    unsigned control;
-};
 
 /* ---- floating-point control word ---- */
 
@@ -51,6 +78,123 @@ static void set_control_word(unsigned control)
 #endif
 }
 
+/* ---- waiting ---- */
+
+static void pause_thread(void)
+{
+#if defined(__SSE__)
+    _mm_pause();
+#endif
+}
+
+static bool is_zero(atomic_size_t *count)
+{
+    return atomic_load(count) == 0;
+}
+
+static void sleep_in(bed *where)
+{
+    while (sem_wait(&where->call) != 0) continue; /* interrupted */
+}
+
+/* After `count` has changed. Whoever takes the bed back first, this thread or the one that lies down, owns the call. */
+static void wake(bed *where)
+{
+    if (atomic_load(&where->taken) && atomic_exchange(&where->taken, false)) sem_post(&where->call);
+}
+
+/* Until `count` is zero, or is not. All accesses are in one order: either the sleeper sees the count, or who changes it
+ * sees the sleeper. */
+static void wait_until(atomic_size_t *count, bool zero, bed *where)
+{
+    for (int i = 0; i < LOOKS; i++) {
+        if (is_zero(count) == zero) return;
+        pause_thread();
+    }
+    while (is_zero(count) != zero) {
+        atomic_store(&where->taken, true);
+        if (is_zero(count) == zero && atomic_exchange(&where->taken, false)) return;
+        sleep_in(where);
+    }
+}
+
+/* ---- chunks ---- */
+
+static bool claim(atomic_size_t *unclaimed, size_t *out_left)
+{
+    size_t left = atomic_load_explicit(unclaimed, memory_order_relaxed);
+    while (left != 0 && left != LEAVE)
+        if (atomic_compare_exchange_weak(unclaimed, &left, left - 1)) {
+            *out_left = left;
+            return true;
+        }
+    return false;
+}
+
+/* The first chunk of a share. */
+static size_t find_share(const struct region *region, size_t share)
+{
+    return region->chunks * share / region->shares;
+}
+
+static void run_chunk(const struct region *region, size_t chunk)
+{
+    int64_t begin = (int64_t)chunk * region->step;
+    int64_t end = region->count - begin < region->step ? region->count : begin + region->step;
+    region->task(region->context, begin, end);
+}
+
+/* All chunks that nobody has claimed, those of `own` first; none when the region is over already. */
+static void run_chunks(weft_pool *pool, size_t own)
+{
+    for (size_t i = 0; i < pool->size; i++) {
+        size_t share = (own + i) % pool->size, left;
+        while (claim(&pool->members[share].unclaimed, &left)) {
+            set_control_word(pool->region.control);
+            run_chunk(&pool->region, find_share(&pool->region, share + 1) - left);
+            if (atomic_fetch_sub(&pool->pending, 1) == 1) wake(&pool->members->bed);
+        }
+    }
+}
+
+/* ---- threads ---- */
+
+static void *work(void *argument)
+{
+    member *self = argument;
+    weft_pool *pool = self->pool;
+    inside_region = true;
+    for (;;) {
+        wait_until(&self->unclaimed, false, &self->bed);
+        if (atomic_load(&self->unclaimed) == LEAVE) return NULL;
+        run_chunks(pool, (size_t)(self - pool->members));
+    }
+}
+
+/* As many as there are to be had; the shares of others are run by those. Signals are for the threads of the program. */
+static void start_threads(weft_pool *pool)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pool->started = true;
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) return;
+    while (pool->threads < pool->size - 1) {
+        member *next = &pool->members[pool->threads + 1];
+        if (pthread_create(&next->thread, NULL, work, next) != 0) break;
+        pool->threads++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void end_threads(weft_pool *pool)
+{
+    for (size_t i = 1; i <= pool->threads; i++) {
+        atomic_store(&pool->members[i].unclaimed, LEAVE);
+        wake(&pool->members[i].bed);
+    }
+    for (size_t i = 1; i <= pool->threads; i++) pthread_join(pool->members[i].thread, NULL);
+}
+
 /* ---- pool ---- */
 
 static size_t online_threads(void)
@@ -61,18 +205,33 @@ static size_t online_threads(void)
     return online < 1 ? 1 : (size_t)online;
 }
 
+static size_t bytes_of(size_t threads)
+{
+    return sizeof(weft_pool) + threads * sizeof(member);
+}
+
+static void init_members(weft_pool *pool)
+{
+    for (size_t i = 0; i < pool->size; i++) {
+        pool->members[i].pool = pool;
+        sem_init(&pool->members[i].bed.call, 0, 0);
+    }
+}
+
 weft_status *weft_pool_create(const weft_allocator *allocator, size_t threads, weft_pool **out_pool)
 {
     if (threads > WEFT_POOL_MAX_THREADS)
         return weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_pool_create",
                                   "%zu threads are over the limit of %d", threads, WEFT_POOL_MAX_THREADS);
     if (threads == 0) threads = online_threads();
+    if (threads > WEFT_POOL_MAX_THREADS) threads = WEFT_POOL_MAX_THREADS;
     allocator = weft_allocator_or_default(allocator);
-    weft_pool *pool = weft_allocate_zeroed(allocator, sizeof *pool);
+    weft_pool *pool = weft_allocate_zeroed(allocator, bytes_of(threads));
     if (pool == NULL) return weft_status_out_of_memory();
     pool->allocator = *allocator;
-    pool->size = threads < WEFT_POOL_MAX_THREADS ? threads : WEFT_POOL_MAX_THREADS;
+    pool->size = threads;
     pthread_mutex_init(&pool->busy, NULL);
+    init_members(pool);
     *out_pool = pool;
     return NULL;
 }
@@ -80,10 +239,11 @@ weft_status *weft_pool_create(const weft_allocator *allocator, size_t threads, w
 void weft_pool_destroy(weft_pool *pool)
 {
     if (pool == NULL) return;
-    if (pool->threads != NULL) pthreadpool_destroy(pool->threads);
+    end_threads(pool);
+    for (size_t i = 0; i < pool->size; i++) sem_destroy(&pool->members[i].bed.call);
     pthread_mutex_destroy(&pool->busy);
     weft_allocator allocator = pool->allocator;
-    weft_free(&allocator, pool, sizeof *pool);
+    weft_free(&allocator, pool, bytes_of(pool->size));
 }
 
 size_t weft_pool_size(const weft_pool *pool)
@@ -98,53 +258,41 @@ size_t weft_pool_width(const weft_pool *pool)
 
 /* ---- regions ---- */
 
-/*
- * `pending` also orders memory: workers acquire what the caller wrote before the region, the caller what they wrote in
- * it. pthreadpool orders it too, but out of sight of the thread sanitizer.
- */
-static void run_chunk(void *argument, size_t index)
-{
-    struct region *region = argument;
-    (void)atomic_load_explicit(&region->pending, memory_order_acquire);
-    int64_t begin = (int64_t)index * region->step;
-    int64_t end = region->count - begin < region->step ? region->count : begin + region->step;
-    unsigned control = control_word();
-    set_control_word(region->control);
-    inside_region = true;
-    region->task(region->context, begin, end);
-    inside_region = false;
-    set_control_word(control);
-    atomic_fetch_sub_explicit(&region->pending, 1, memory_order_acq_rel);
-}
-
 static int64_t divide_up(int64_t a, int64_t b)
 {
     return (a - 1) / b + 1;
 }
 
-/* With the pool's lock held; false when there are no threads to be had. */
-static bool run_parallel(weft_pool *pool, int64_t count, int64_t grain, weft_pool_task task, void *context)
+/* With the pool's lock held. The last one to finish wakes the caller; threads that come later find nothing to do, and
+ * nobody waits for them. */
+static void run_parallel(weft_pool *pool, struct region region)
 {
-    if (pool->threads == NULL) pool->threads = pthreadpool_create(pool->size);
-    if (pool->threads == NULL) return false;
-    int64_t step = divide_up(count, CHUNKS_PER_THREAD * (int64_t)pool->size);
-    if (step < grain) step = grain;
-    size_t chunks = (size_t)divide_up(count, step);
-    struct region region = {.task = task, .context = context, .count = count, .step = step, .control = control_word()};
-    atomic_store_explicit(&region.pending, chunks, memory_order_release);
-    pthreadpool_parallelize_1d(pool->threads, run_chunk, &region, chunks, 0);
-    (void)atomic_load_explicit(&region.pending, memory_order_acquire);
-    return true;
+    region.chunks = (size_t)divide_up(region.count, region.step);
+    region.shares = region.chunks < pool->size ? region.chunks : pool->size;
+    region.control = control_word();
+    pool->region = region;
+    atomic_store(&pool->pending, region.chunks);
+    for (size_t i = region.shares; i-- > 0;) {
+        atomic_store(&pool->members[i].unclaimed, find_share(&region, i + 1) - find_share(&region, i));
+        wake(&pool->members[i].bed);
+    }
+    inside_region = true;
+    run_chunks(pool, 0);
+    wait_until(&pool->pending, true, &pool->members->bed);
+    inside_region = false;
 }
 
 void weft_pool_run(weft_pool *pool, int64_t count, int64_t grain, weft_pool_task task, void *context)
 {
     if (count <= 0) return;
     if (grain < 1) grain = 1;
-    bool done = false;
-    if (count > grain && pool->size > 1 && !inside_region && pthread_mutex_trylock(&pool->busy) == 0) {
-        done = run_parallel(pool, count, grain, task, context);
-        pthread_mutex_unlock(&pool->busy);
+    if (count <= grain || pool->size == 1 || inside_region || pthread_mutex_trylock(&pool->busy) != 0) {
+        task(context, 0, count);
+        return;
     }
-    if (!done) task(context, 0, count);
+    if (!pool->started) start_threads(pool);
+    int64_t step = divide_up(count, CHUNKS_PER_THREAD * (int64_t)pool->size);
+    run_parallel(
+        pool, (struct region){.task = task, .context = context, .count = count, .step = step < grain ? grain : step});
+    pthread_mutex_unlock(&pool->busy);
 }

@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "runtime/pool.h"
 #if defined(__SSE__)
 #include <xmmintrin.h>
@@ -125,6 +127,39 @@ static void regions_use_several_threads(void **state)
     (void)state;
     weft_pool *pool = create(2);
     for (int i = 0; i < 20; i++) hold_meeting(pool);
+    weft_pool_destroy(pool);
+}
+
+/* Long enough that the workers sleep. */
+static void sleeping_threads_are_woken(void **state)
+{
+    (void)state;
+    weft_pool *pool = create(2);
+    for (int i = 0; i < 10; i++) {
+        usleep(3000);
+        hold_meeting(pool);
+    }
+    weft_pool_destroy(pool);
+}
+
+/* A forked child has none of them. */
+static void threads_that_do_not_come_are_not_waited_for(void **state)
+{
+    (void)state;
+    struct visits visits;
+    int result = -1;
+    weft_pool *pool = create(3);
+    hold_meeting(pool);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        init_visits(&visits, pool, MOST, 1);
+        weft_pool_run(pool, MOST, 1, visit, &visits);
+        _exit(memchr(visits.seen, 0, MOST) == NULL && atomic_load(&visits.calls) == 12 ? 0 : 1);
+    }
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_int_equal(result, 0);
     weft_pool_destroy(pool);
 }
 
@@ -297,6 +332,8 @@ int main(void)
         cmocka_unit_test(ranges_cover_everything_once),
         cmocka_unit_test(small_work_stays_on_the_callers_thread),
         cmocka_unit_test(regions_use_several_threads),
+        cmocka_unit_test(sleeping_threads_are_woken),
+        cmocka_unit_test(threads_that_do_not_come_are_not_waited_for),
         cmocka_unit_test(a_region_inside_a_region_is_serial),
         cmocka_unit_test(many_callers_share_one_pool),
         cmocka_unit_test(a_busy_pool_is_not_waited_for),
