@@ -68,15 +68,17 @@ static weft_block *take(weft_block_store *store, size_t index)
     return block;
 }
 
-/* The newest that fits without wasting more than a quarter, or a page. */
+/* The newest of those that fit best, if that wastes no more than a quarter, or a page. */
 static weft_block *find(weft_block_store *store, const weft_runtime *owner, size_t bytes)
 {
-    size_t most = bytes + (bytes / 4 > 4096 ? bytes / 4 : 4096);
-    for (size_t i = store->idle_count; i-- > 0;) {
+    size_t most = bytes + (bytes / 4 > 4096 ? bytes / 4 : 4096), best = store->idle_count;
+    for (size_t i = store->idle_count; i-- > 0 && most >= bytes;) {
         const weft_block *block = store->idle[i];
-        if (block->owner == owner && block->bytes >= bytes && block->bytes <= most) return take(store, i);
+        if (block->owner != owner || block->bytes < bytes || block->bytes > most) continue;
+        most = block->bytes - 1;
+        best = i;
     }
-    return NULL;
+    return best < store->idle_count ? take(store, best) : NULL;
 }
 
 /* Whether the block was kept; false when it must be destroyed, as `*out_dropped` must if it is not NULL. */
@@ -100,6 +102,18 @@ static void trim(weft_block_store *store, size_t limit)
         pthread_mutex_lock(&store->mutex);
     }
     pthread_mutex_unlock(&store->mutex);
+}
+
+/* Idle blocks that would have to go when the new one comes back go before it is made; all do if memory is out. */
+static weft_status *make(weft_block_store *store, const weft_runtime *owner, size_t bytes, size_t room,
+                         weft_block **out_block)
+{
+    trim(store, room);
+    weft_status *status = block_create(store, owner, bytes, out_block);
+    if (weft_status_code(status) != WEFT_OUT_OF_MEMORY || weft_block_store_idle(store) == 0) return status;
+    weft_status_destroy(status);
+    trim(store, 0);
+    return block_create(store, owner, bytes, out_block);
 }
 
 /* ---- store ---- */
@@ -145,9 +159,10 @@ weft_status *weft_block_acquire(weft_block_store *store, const weft_runtime *run
     if (bytes == 0) bytes = 1;
     pthread_mutex_lock(&store->mutex);
     weft_block *block = find(store, owner, bytes);
+    size_t room = store->capacity > bytes ? store->capacity - bytes : 0;
     store->references++;
     pthread_mutex_unlock(&store->mutex);
-    weft_status *status = block == NULL ? block_create(store, owner, bytes, &block) : NULL;
+    weft_status *status = block == NULL ? make(store, owner, bytes, room, &block) : NULL;
     if (status == NULL) *out_block = block;
     else end_reference(store);
     return status;

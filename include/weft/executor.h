@@ -20,7 +20,10 @@ typedef struct weft_executor_options {
     unsigned threads;        /* 0: as many as the process may use processors */
     size_t variant_capacity; /* entries; 0: 256 */
     size_t kernel_capacity;  /* entries; 0: 1024 */
-    size_t buffer_capacity;  /* bytes of freed buffers kept for reuse; 0: 1 GiB */
+    /* Bytes of freed buffers kept for reuse, the oldest of which go first; 0: a quarter of the memory that the process
+     * may have, which is the machine's, or less by a control group or a limit of the process. Larger ones are given
+     * back after each run; to have them again costs some tenths of a second for each GiB. */
+    size_t buffer_capacity;
 } weft_executor_options;
 
 /* An executor with no runtime registered; libweft's weft_executor_create_standard registers "llvm" and "ref". */
@@ -97,9 +100,9 @@ typedef struct weft_run {
     bool specialize;                /* build (and prefer) a variant for exactly these extents */
     weft_report *report;            /* filled in when not NULL */
     const weft_profile *profile;    /* told of each step when not NULL */
-    /* Bytes that the arena may have: a run that needs more is OVER_LIMIT before it begins, with the report filled in; 0:
-     * any. New outputs, and runs that kernels of extensions start, do not count. Steps run side by side as far as the
-     * limit allows; without one, as far as that needs a quarter and 1 MiB more than one step after another. */
+    /* Bytes that the arena may have: a run that needs more is OVER_LIMIT before it begins, with the report filled in;
+     * 0: any. New outputs, and runs that kernels of extensions start, do not count. Steps run side by side as far as
+     * the limit allows; without one, as far as that needs a quarter and 1 MiB more than one step after another. */
     size_t memory_limit;
 } weft_run;
 
@@ -117,8 +120,8 @@ typedef struct weft_run {
  *
  * Bad data that no output depends on may go unnoticed: code is only made for what is read. Of several errors one is
  * reported, the same for any number of threads and on every run. Runtime "ref" goes by op: the first that fails in the
- * order of weft_program_text, at its lowest position. Runtime "llvm" goes by step, which may be several ops in one loop:
- * the first step that fails, in it the lowest position, and there the op that comes first.
+ * order of weft_program_text, at its lowest position. Runtime "llvm" goes by step, which may be several ops in one
+ * loop: the first step that fails, in it the lowest position, and there the op that comes first.
  */
 weft_status *weft_executor_run(weft_executor *executor, weft_program *program, const weft_run *run) WEFT_MUST_USE;
 
