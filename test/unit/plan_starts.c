@@ -413,6 +413,7 @@ static void fill_core(const network *net, big *b)
     b->output[0] = net->output;
 }
 
+/* Without outer products an order with some of them may still come out, where it is better. */
 static void check_exact(const network *net, weft_einsum_minimize objective, bool outer)
 {
     big b;
@@ -423,8 +424,13 @@ static void check_exact(const network *net, weft_einsum_minimize objective, bool
     weft_test_ok(einsum_exact_run(NULL, &b.core, &score, outer, 300, NULL, pairs, &found));
     assert_true(found);
     einsum_cost cost = cost_of(net, &score, pairs), best = best_of_all(net, &score, outer);
-    check_best(cost, best);
-    if (objective == WEFT_EINSUM_SIZE && best.minor > 0) assert_true(fabs(cost.minor - best.minor) < 1e-6);
+    if (!outer && cost.major < best.major - 1e-6) {
+        assert_true(cost.major > best_of_all(net, &score, true).major - 1e-6);
+    } else {
+        check_best(cost, best);
+        if (objective == WEFT_EINSUM_SIZE && best.minor > 0)
+            assert_true(outer ? fabs(cost.minor - best.minor) < 1e-6 : cost.minor < best.minor + 1e-6);
+    }
     big_destroy(&b);
 }
 

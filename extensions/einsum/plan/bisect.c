@@ -149,7 +149,7 @@ static size_t value_of(const bisection *b, const part *p, size_t value, size_t f
     return b->core->leaf_count + first_step + value - p->count;
 }
 
-/* Parts that are not connected are left to the greedy method. */
+/* What is too much for the exact method is left to the greedy one. */
 static weft_status *order_few(part *p, bisection *b)
 {
     const einsum_score flops = {.objective = WEFT_EINSUM_FLOPS};

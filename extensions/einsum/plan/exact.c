@@ -2,8 +2,10 @@
 /*
  * Dynamic programming over connected sets of leaves, smaller sets first, after Pfeifer, Haegeman and Verstraete,
  * "Faster identification of optimal contraction sequences for tensor networks" (2014): sets whose best order costs more
- * than a bound are left out, and the bound grows until the whole set is within it. Here the bounds come from the cost
- * of a greedy order, which the last of them allows, so that the search always ends.
+ * than a bound are left out, and so are those whose result alone makes the next step dearer than that. Here the bound
+ * is the cost of a greedy order whose subtrees got their best order: it is near that of the best order of all, so that
+ * one search does. Where it has outer products and the search none, nothing may be within it: then that order is the
+ * result.
  *
  * Leaves are numbered breadth first. Of two sets that are joined, the one with the lower first leaf is called x; the
  * other, y, then begins after it, and no later than the last neighbour of x: sets are kept by size and first leaf, and
@@ -12,9 +14,15 @@
 #include "methods.h"
 #include <string.h>
 
+enum {
+    PARTS = 6,       /* of the subtrees that get their best order */
+    ASKED_EVERY = 64 /* sets, whether to stop */
+};
+
 typedef struct state {
     double size; /* log2 of the elements of the result */
     einsum_cost cost;
+    uint64_t hash; /* the sum of those of its leaves */
     uint32_t x, y; /* the best parts; of a leaf, nothing */
 } state;
 
@@ -31,8 +39,9 @@ typedef struct search {
     double bound;         /* of `major` */
     double largest;       /* no result may be larger */
     size_t most_states, most_pairs, pair_count;
-    const einsum_stop *stop; /* NULL: never */
+    const einsum_stop *stop;
     bool stopped;
+    uint32_t asked; /* counts up to the next time */
     size_t count, capacity;
     state *states;   /* by size of the set: `begins[k]` is the first of size k */
     uint64_t *sets;  /* by state: its leaves */
@@ -44,6 +53,7 @@ typedef struct search {
     uint32_t *firsts;  /* where they begin: by size, by first leaf */
     uint32_t *slots;   /* open addressing: state + 1 */
     size_t slot_mask;
+    uint32_t set_size;             /* of what is made now */
     uint64_t *set, *near, *result; /* of the pair looked at */
 } search;
 
@@ -78,6 +88,13 @@ static bool within(const uint64_t *a, const uint64_t *b, uint32_t words)
     return outside == 0;
 }
 
+static bool equal(const uint64_t *a, const uint64_t *b, uint32_t words)
+{
+    uint64_t different = 0;
+    for (uint32_t w = 0; w < words; w++) different |= a[w] ^ b[w];
+    return different == 0;
+}
+
 static void set_add(uint64_t *set, uint32_t i)
 {
     set[i / 64] |= UINT64_C(1) << i % 64;
@@ -110,18 +127,16 @@ static bool is_over(const search *s)
     return s->count > s->most_states || s->pair_count > s->most_pairs || s->stopped;
 }
 
-static uint64_t hash_set(const search *s, const uint64_t *set)
+static bool is_state(const search *s, uint32_t i, uint64_t hash, const uint64_t *set)
 {
-    uint64_t hash = 0;
-    for (uint32_t w = 0; w < s->leaf_words; w++) hash = einsum_random_mix(hash + set[w]);
-    return hash;
+    return s->states[i].hash == hash && equal(set_of(s, i), set, s->leaf_words);
 }
 
 /* Where `set` is, or belongs. */
-static uint32_t *find_slot(const search *s, const uint64_t *set)
+static uint32_t *find_slot(const search *s, uint64_t hash, const uint64_t *set)
 {
-    size_t at = (size_t)hash_set(s, set) & s->slot_mask, bytes = s->leaf_words * sizeof *set;
-    while (s->slots[at] != 0 && memcmp(set_of(s, s->slots[at] - 1), set, bytes) != 0) at = (at + 1) & s->slot_mask;
+    size_t at = (size_t)hash & s->slot_mask;
+    while (s->slots[at] != 0 && !is_state(s, s->slots[at] - 1, hash, set)) at = (at + 1) & s->slot_mask;
     return &s->slots[at];
 }
 
@@ -148,7 +163,7 @@ static bool grow(search *s)
         return false;
     s->capacity = capacity;
     s->slot_mask = 2 * capacity - 1;
-    for (uint32_t i = 0; i < s->count; i++) *find_slot(s, set_of(s, i)) = i + 1;
+    for (uint32_t i = 0; i < s->count; i++) *find_slot(s, s->states[i].hash, set_of(s, i)) = i + 1;
     return true;
 }
 
@@ -160,7 +175,7 @@ static bool add_state(search *s, state added, const uint64_t *set, const uint64_
     memcpy(set_of(s, i), set, bytes);
     memcpy(near_of(s, i), near, bytes);
     memcpy(legs_of(s, i), legs, s->core->words * sizeof *legs);
-    *find_slot(s, set) = (uint32_t)i + 1;
+    *find_slot(s, added.hash, set) = (uint32_t)i + 1;
     return true;
 }
 
@@ -211,20 +226,27 @@ static bool add_joined(search *s, size_t x, size_t y, state added)
     return add_state(s, added, s->set, s->near, s->result);
 }
 
+/* What an order costs at least that makes `s->set` so: what is not the whole is an operand of another step. */
+static double least_whole(const search *s, double cost, double size)
+{
+    return s->set_size == s->leaf_count ? cost : einsum_log2_add(cost, einsum_score_reading(s->score, size));
+}
+
 static bool join(search *s, size_t x, size_t y)
 {
     state a = s->states[x], b = s->states[y];
     double work = a.size + b.size - size_of_common(s, legs_of(s, x), legs_of(s, y)), limit = s->bound;
     if (work > limit && s->work_counts) return true;
     for (uint32_t w = 0; w < s->leaf_words; w++) s->set[w] = set_of(s, x)[w] | set_of(s, y)[w];
-    uint32_t known = *find_slot(s, s->set);
+    uint64_t hash = a.hash + b.hash;
+    uint32_t known = *find_slot(s, hash, s->set);
     double size = known > 0 ? s->states[known - 1].size : fill_result(s, x, y);
     einsum_cost cost = einsum_score_step(s->score, (einsum_step){a.size, b.size, size, work});
     if (known > 0) limit = fmin(limit, s->states[known - 1].cost.major);
     if (size > s->largest || fmax(cost.major, fmax(a.cost.major, b.cost.major)) > limit) return true;
     cost = einsum_score_add(s->score, einsum_score_add(s->score, a.cost, b.cost), cost);
-    if (cost.major > s->bound) return true;
-    state joined = {size, cost, (uint32_t)x, (uint32_t)y};
+    if (least_whole(s, cost.major, size) > s->bound) return true;
+    state joined = {size, cost, hash, (uint32_t)x, (uint32_t)y};
     if (known == 0) return add_joined(s, x, y, joined);
     if (einsum_cost_less(cost, s->states[known - 1].cost)) s->states[known - 1] = joined;
     return true;
@@ -260,10 +282,10 @@ static bool join_between(search *s, uint32_t x, uint32_t size, uint32_t low, uin
 static bool join_sizes(search *s, uint32_t x_size, uint32_t y_size)
 {
     for (uint32_t x = s->begins[x_size]; x < s->begins[x_size + 1] && !is_over(s); x++) {
+        s->stopped = ++s->asked % ASKED_EVERY == 0 && einsum_stop_asked(s->stop);
         uint32_t low = first_of(set_of(s, x)) + 1;
         uint32_t high = s->outer ? s->leaf_count - 1 : last_of(near_of(s, x), s->leaf_words);
         if (low <= high && !join_between(s, x, y_size, low, high)) return false;
-        s->stopped = s->stop != NULL && einsum_stop_asked(s->stop);
     }
     return true;
 }
@@ -278,19 +300,25 @@ static bool add_leaves(search *s)
         const uint64_t *legs = einsum_core_legs(s->core, s->numbers[leaf]);
         memset(s->set, 0, s->leaf_words * sizeof *s->set);
         set_add(s->set, leaf);
-        state added = {einsum_core_size(s->core, legs), EINSUM_NO_COST, 0, 0};
+        state added = {einsum_core_size(s->core, legs), EINSUM_NO_COST, einsum_random_mix(leaf + UINT64_C(1)), 0, 0};
         if (!add_state(s, added, s->set, s->leaf_nears + (size_t)leaf * s->leaf_words, legs)) return false;
     }
     sort_size(s, 1);
     return true;
 }
 
-/* All sets within a bound. */
-static bool search_within(search *s, double bound)
+static double just_above(double cost)
 {
-    s->bound = bound;
+    return cost + 1e-9 * (1 + fabs(cost));
+}
+
+/* All sets that cost at most so much. */
+static bool search_within(search *s, double most)
+{
+    s->bound = just_above(most);
     if (!add_leaves(s)) return false;
     for (uint32_t size = 2; size <= s->leaf_count; size++) {
+        s->set_size = size;
         for (uint32_t x_size = 1; x_size < size && !is_over(s); x_size++)
             if (!join_sizes(s, x_size, size - x_size)) return false;
         sort_size(s, size);
@@ -301,17 +329,6 @@ static bool search_within(search *s, double bound)
 static bool is_found(const search *s)
 {
     return !is_over(s) && s->begins[s->leaf_count] < s->begins[s->leaf_count + 1];
-}
-
-/* `most`: what some order costs. */
-static bool search_below(search *s, double most)
-{
-    static const double below[] = {1.5, 0};
-    for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
-        if (!search_within(s, most + 1e-9 * (1 + fabs(most)) - below[i])) return false;
-        if (is_found(s) || is_over(s)) break;
-    }
-    return true;
 }
 
 /* ---- beginning ---- */
@@ -411,42 +428,48 @@ static bool emit(search *s, einsum_pair *out_pairs)
     return true;
 }
 
-/* The least cost of a few greedy orders. */
-static weft_status *bound_cost(search *s, einsum_pair *pairs, einsum_cost *out_cost)
+/* The best of a few greedy orders, made better. */
+static weft_status *find_bound(search *s, einsum_pair *pairs, einsum_cost *out_cost)
 {
     static const double log2_factors[] = {0, -1, 1, -2, 2};
+    einsum_pair *greedy = einsum_arena_allocate(&s->arena, s->leaf_count, sizeof *greedy);
+    if (greedy == NULL) return weft_status_out_of_memory();
     *out_cost = EINSUM_WORST_COST;
     for (size_t i = 0; i < sizeof log2_factors / sizeof *log2_factors; i++) {
         einsum_cost cost;
         const einsum_greedy options = {.log2_factor = log2_factors[i]};
-        WEFT_TRY(einsum_greedy_run(s->arena.allocator, s->core, &options, pairs));
-        WEFT_TRY(einsum_core_cost(&s->arena, s->core, s->score, pairs, &cost));
-        if (einsum_cost_less(cost, *out_cost)) *out_cost = cost;
+        WEFT_TRY(einsum_greedy_run(s->arena.allocator, s->core, &options, greedy));
+        WEFT_TRY(einsum_core_cost(&s->arena, s->core, s->score, greedy, &cost));
+        if (i > 0 && !einsum_cost_less(cost, *out_cost)) continue;
+        *out_cost = cost;
+        memcpy(pairs, greedy, (s->leaf_count - 1) * sizeof *pairs);
     }
-    return NULL;
+    WEFT_TRY(einsum_reconfigure_run(s->arena.allocator, s->core, s->score, PARTS, s->stop, pairs));
+    return einsum_core_cost(&s->arena, s->core, s->score, pairs, out_cost);
 }
 
-/* Of the orders with the smallest largest result, one with the fewest multiplications. */
-static bool search_again(search *s)
+/* Of the orders with a largest result no larger than `most`, one with the fewest multiplications. */
+static bool search_again(search *s, einsum_cost most)
 {
     const einsum_score flops = {.objective = WEFT_EINSUM_FLOPS};
-    einsum_cost found = s->states[s->count - 1].cost;
     s->score = &flops;
     s->work_counts = true;
-    s->largest = found.major + 1e-9 * (1 + fabs(found.major));
-    return search_below(s, found.minor);
+    s->largest = just_above(most.major);
+    return search_within(s, most.minor);
 }
 
 static weft_status *run(search *s, einsum_pair *out_pairs, bool *out_found)
 {
     einsum_cost most;
-    WEFT_TRY(bound_cost(s, out_pairs, &most));
-    if (!search_init(s) || !search_below(s, most.major)) return weft_status_out_of_memory();
-    *out_found = is_found(s);
-    if (!*out_found) return NULL;
-    if (!emit(s, out_pairs)) return weft_status_out_of_memory();
-    if (s->score->objective != WEFT_EINSUM_SIZE) return NULL;
-    bool well = search_again(s) && (!is_found(s) || emit(s, out_pairs));
+    WEFT_TRY(find_bound(s, out_pairs, &most));
+    if (!search_init(s) || !search_within(s, most.major)) return weft_status_out_of_memory();
+    *out_found = !is_over(s);
+    if (is_found(s)) {
+        if (!emit(s, out_pairs)) return weft_status_out_of_memory();
+        most = s->states[s->count - 1].cost;
+    }
+    if (is_over(s) || s->score->objective != WEFT_EINSUM_SIZE) return NULL;
+    bool well = search_again(s, most) && (!is_found(s) || emit(s, out_pairs));
     return well ? NULL : weft_status_out_of_memory();
 }
 
@@ -454,6 +477,7 @@ weft_status *einsum_exact_run(const weft_allocator *allocator, const einsum_core
                               bool outer, size_t most_states, const einsum_stop *stop, einsum_pair *out_pairs,
                               bool *out_found)
 {
+    static const einsum_stop never = {NULL, INFINITY};
     size_t leaves = core->leaf_count;
     *out_found = leaves <= 2;
     if (leaves <= 2) einsum_order_left(leaves, out_pairs);
@@ -466,7 +490,7 @@ weft_status *einsum_exact_run(const weft_allocator *allocator, const einsum_core
                 .largest = INFINITY,
                 .most_states = most_states,
                 .most_pairs = 64 * most_states,
-                .stop = stop};
+                .stop = stop != NULL ? stop : &never};
     einsum_arena_init(&s.arena, allocator);
     weft_status *status = run(&s, out_pairs, out_found);
     einsum_arena_finish(&s.arena);

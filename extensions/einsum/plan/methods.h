@@ -20,8 +20,9 @@ bool einsum_stop_asked(const einsum_stop *stop);
 double einsum_stop_clock(void);
 
 /*
- * Exact: the best order there is, by dynamic programming over connected sets of leaves, pruned by a bound that grows;
- * outer products are tried where `outer` asks for it. Gives up (out_found false) beyond `most_states` table entries or
+ * Exact: the best order there is, by dynamic programming over connected sets of leaves, pruned by the cost of an order
+ * that is nearly as good; outer products are tried where `outer` asks for it, else there are some only if that order
+ * has them and is better than the best without. Gives up (out_found false) beyond `most_states` table entries or
  * 64 times as many pairs of them, at once where a chain of as many leaves would need more, and when `stop` (NULL:
  * never) asks for it. Of orders with the same largest result, SIZE gets one with few multiplications.
  */

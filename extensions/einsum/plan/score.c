@@ -36,6 +36,18 @@ einsum_cost einsum_score_step(const einsum_score *score, einsum_step step)
     return (einsum_cost){step.work, step.result};
 }
 
+double einsum_score_reading(const einsum_score *score, double size)
+{
+    switch (score->objective) {
+    case WEFT_EINSUM_TIME: return size + score->log2_bytes - score->machine.log2_bandwidth;
+    case WEFT_EINSUM_SIZE:
+    case WEFT_EINSUM_WRITE: return -INFINITY;
+    case WEFT_EINSUM_COMBO:
+    case WEFT_EINSUM_FLOPS: break;
+    }
+    return size;
+}
+
 einsum_cost einsum_score_add(const einsum_score *score, einsum_cost x, einsum_cost y)
 {
     if (score->objective == WEFT_EINSUM_SIZE)

@@ -46,6 +46,8 @@ typedef struct einsum_cost {
 double einsum_log2_add(double x, double y);
 
 einsum_cost einsum_score_step(const einsum_score *score, einsum_step step);
+/* No step with an operand of this size costs less. */
+double einsum_score_reading(const einsum_score *score, double size);
 einsum_cost einsum_score_add(const einsum_score *score, einsum_cost x, einsum_cost y);
 
 static inline bool einsum_cost_less(einsum_cost x, einsum_cost y)
