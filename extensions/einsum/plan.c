@@ -299,10 +299,12 @@ static weft_status *find_few(finding *f)
 
 static weft_status *find_many(finding *f)
 {
-    double log2_seconds;
+    double log2_seconds = -INFINITY;
     WEFT_TRY(simplify(f, EINSUM_DEPTH_SAFE));
-    WEFT_TRY(run_greedy(f));
-    WEFT_TRY(add_up(f, f->time, &log2_seconds));
+    if (!is_told_how_long(f)) {
+        WEFT_TRY(run_greedy(f));
+        WEFT_TRY(add_up(f, f->time, &log2_seconds));
+    }
     set_budget(f, log2_seconds);
     WEFT_TRY(try_exact(f, &f->exact));
     if (f->exact) return join(f);

@@ -265,10 +265,15 @@ static weft_status *keep_result(searching *s)
 }
 
 /* A few moves are for the first greedy order alone. */
+static bool has_few_moves(const searching *s)
+{
+    return s->options->moves < (uint64_t)FEW_MOVES * s->core->leaf_count;
+}
+
 static weft_status *search(searching *s)
 {
     uint64_t moves = s->options->moves, starts_worth = moves / ((uint64_t)START_MOVES * s->core->leaf_count);
-    bool few = moves < (uint64_t)FEW_MOVES * s->core->leaf_count;
+    bool few = has_few_moves(s);
     s->starts = einsum_arena_allocate(&s->arena, STARTS, sizeof *s->starts);
     s->chains = einsum_arena_allocate(&s->arena, MOST_CHAINS, sizeof *s->chains);
     if (s->starts == NULL || s->chains == NULL || !candidate_init(s, &s->best)) return weft_status_out_of_memory();
@@ -292,6 +297,7 @@ weft_status *einsum_search_run(const weft_allocator *allocator, const einsum_cor
                    .options = options,
                    .stop = {options->cancelled, options->deadline},
                    .result = out_pairs};
+    if (!options->improve && has_few_moves(&s)) return make_start(&s, 0, out_pairs);
     einsum_arena_init(&s.arena, allocator);
     weft_status *status = search(&s);
     if (status == NULL) memcpy(out_pairs, s.best.pairs, order_size(&s));
