@@ -7,7 +7,10 @@
 static void print_labels(einsum_text *text, weft_ints labels)
 {
     einsum_text_append(text, "[", 1);
-    for (size_t i = 0; i < labels.count; i++) einsum_text_print(text, "%s%" PRId64, i == 0 ? "" : " ", labels.items[i]);
+    for (size_t i = 0; i < labels.count; i++) {
+        if (i > 0) einsum_text_append(text, " ", 1);
+        einsum_text_number(text, labels.items[i]);
+    }
     einsum_text_append(text, "]", 1);
 }
 
@@ -65,6 +68,7 @@ static weft_status *check_output(einsum_arena *arena, const einsum_labelled *x)
 {
     size_t total = 0, count = 0;
     WEFT_TRY(check_labels(arena, x->function, "the output", x->output));
+    if (x->output.count == 0) return NULL;
     for (size_t i = 0; i < x->operand_count; i++) total += x->labels[i].count;
     int64_t *known = einsum_arena_allocate(arena, total, sizeof *known);
     if (known == NULL) return weft_status_out_of_memory();

@@ -93,6 +93,14 @@ void einsum_text_append(einsum_text *text, const char *data, size_t size)
     text->data[text->size] = '\0';
 }
 
+void einsum_text_number(einsum_text *text, int64_t number)
+{
+    char digits[20], *end = digits + sizeof digits, *at = end;
+    do *--at = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    einsum_text_append(text, at, (size_t)(end - at));
+}
+
 void einsum_text_print(einsum_text *text, const char *format, ...)
 {
     char buffer[128];

@@ -32,6 +32,8 @@ typedef struct einsum_text {
 
 void einsum_text_init(einsum_text *text, einsum_arena *arena);
 void einsum_text_append(einsum_text *text, const char *data, size_t size);
+/* At least 0. */
+void einsum_text_number(einsum_text *text, int64_t number);
 /* At most 127 bytes at a time. */
 void einsum_text_print(einsum_text *text, const char *format, ...) WEFT_FORMAT(2, 3);
 #endif

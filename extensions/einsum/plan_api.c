@@ -59,8 +59,10 @@ static weft_status *fill_path(weft_einsum_plan *plan)
     WEFT_TRY(einsum_order_to_path(&x->arena, x->network.operand_count, x->pairs, path));
     einsum_text order;
     einsum_text_init(&order, &x->arena);
-    for (size_t i = 0; i < count; i += 2)
-        einsum_text_print(&order, "%s%" PRId64 "-%" PRId64, i == 0 ? "" : ",", path[i], path[i + 1]);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0) einsum_text_append(&order, i % 2 == 0 ? "," : "-", 1);
+        einsum_text_number(&order, path[i]);
+    }
     plan->path = (weft_ints){count, path};
     plan->order = order.data;
     return order.failed ? weft_status_out_of_memory() : NULL;
@@ -91,7 +93,7 @@ static weft_status *fill_nested(weft_einsum_plan *plan)
         int64_t item = *--top;
         if (item == CLOSE) einsum_text_append(&text, ")", 1);
         else if (item == COMMA) einsum_text_append(&text, ",", 1);
-        else if (item < operands) einsum_text_print(&text, "%" PRId64, item);
+        else if (item < operands) einsum_text_number(&text, item);
         else {
             const int64_t *pair = plan->ssa.items + 2 * (item - operands);
             einsum_text_append(&text, "(", 1);

@@ -247,9 +247,17 @@ static weft_status *parse_output(parser *p)
                           : refuse(p, p->at, "expected the end: there is one output, without ',' or parentheses");
 }
 
+static size_t count_char(const char *text, char c)
+{
+    size_t count = 0;
+    for (; *text != '\0'; text++) count += *text == c;
+    return count;
+}
+
+/* A number is followed by what is no digit; an output that is not given has as many labels as the operands at most. */
 static bool parser_init(parser *p, einsum_arena *arena, const char *text, bool nested, einsum_syntax *out)
 {
-    size_t length = strlen(text);
+    size_t operands = count_char(text, ',') + 1, length = strlen(text);
     *out = (einsum_syntax){.numbered = strchr(text, '[') != NULL};
     *p = (parser){.arena = arena,
                   .what = "expression",
@@ -258,11 +266,12 @@ static bool parser_init(parser *p, einsum_arena *arena, const char *text, bool n
                   .nested = nested,
                   .numbered = out->numbered,
                   .out = out};
-    p->groups = einsum_arena_allocate(arena, length + 1, sizeof *p->groups);
-    p->labels = einsum_arena_allocate(arena, 2 * length, sizeof *p->labels);
-    p->columns = einsum_arena_allocate(arena, 2 * length, sizeof *p->columns);
-    out->operands = einsum_arena_allocate(arena, length + 1, sizeof *out->operands);
-    out->pairs = einsum_arena_allocate(arena, length + 1, sizeof *out->pairs);
+    size_t labels = out->numbered ? length : 2 * length;
+    p->groups = einsum_arena_allocate(arena, count_char(text, '(') + 1, sizeof *p->groups);
+    p->labels = einsum_arena_allocate(arena, labels, sizeof *p->labels);
+    p->columns = einsum_arena_allocate(arena, labels, sizeof *p->columns);
+    out->operands = einsum_arena_allocate(arena, operands, sizeof *out->operands);
+    out->pairs = einsum_arena_allocate(arena, operands, sizeof *out->pairs);
     if (p->groups == NULL) return false;
     p->groups[0].value = EINSUM_NONE;
     return p->labels != NULL && p->columns != NULL && out->operands != NULL && out->pairs != NULL;
@@ -339,7 +348,7 @@ static size_t encode(int64_t point, char out_bytes[4])
 static void print_label(bool numbered, int64_t label, einsum_text *out_text)
 {
     char bytes[4];
-    if (numbered) einsum_text_print(out_text, "%" PRId64, label);
+    if (numbered) einsum_text_number(out_text, label);
     else einsum_text_append(out_text, bytes, encode(label, bytes));
 }
 
