@@ -97,34 +97,64 @@ bool weft_gemm_supports(weft_dtype dtype)
     return find_type(dtype, &type);
 }
 
-struct grid {
-    const weft_gemm_call *call;
+enum way { PACKED, UNPACKED, TURNED };
+
+/* What the library is asked for at once: all of one product, or a part of it. */
+struct block {
+    weft_gemm_call call; /* of its m, n and strides */
     num_t type;
-    size_t size;           /* of an element */
-    int64_t batch;         /* product of the batch extents */
-    int64_t units[2];      /* blocks begin at multiples of these rows and columns */
-    int64_t rows, columns; /* blocks along M and N */
-    const char *a, *b;
+    size_t size; /* of an element */
+    enum way way;
+    const char *a, *b; /* first elements */
     char *c;
 };
 
-static obj_t matrix(const struct grid *grid, int64_t rows, int64_t columns, const void *data, int64_t row,
+static obj_t matrix(const struct block *block, int64_t rows, int64_t columns, const void *data, int64_t row,
                     int64_t column)
 {
     obj_t object;
-    bli_obj_create_without_buffer(grid->type, rows, columns, &object);
+    bli_obj_create_without_buffer(block->type, rows, columns, &object);
     bli_obj_set_buffer((void *)data, &object);
     bli_obj_set_strides(row, column, &object);
     return object;
 }
 
-static void clear(const struct grid *grid, char *c, int64_t m, int64_t n)
+static cntx_t *choose_context(const struct block *block)
 {
-    const weft_gemm_call *call = grid->call;
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++)
-            memset(c + (i * call->c_row + j * call->c_column) * (int64_t)grid->size, 0, grid->size);
+    if (block->type == BLIS_SCOMPLEX || block->type == BLIS_DCOMPLEX) return engine.complex;
+    return block->way == PACKED ? engine.real : &engine.unpacked;
 }
+
+static void call_blis(const struct block *block)
+{
+    const weft_gemm_call *call = &block->call;
+    obj_t left = matrix(block, call->m, call->k, block->a, call->a_row, call->a_column);
+    obj_t right = matrix(block, call->k, call->n, block->b, call->b_row, call->b_column);
+    obj_t result = matrix(block, call->m, call->n, block->c, call->c_row, call->c_column);
+    rntm_t runtime = BLIS_RNTM_INITIALIZER;
+    bli_rntm_set_num_threads(1, &runtime);
+    if (block->way == PACKED) bli_rntm_disable_l3_sup(&runtime);
+    bli_gemm_ex(&BLIS_ONE, &left, &right, &BLIS_ZERO, &result, choose_context(block), &runtime);
+}
+
+static void clear(const struct block *block)
+{
+    const weft_gemm_call *call = &block->call;
+    for (int64_t i = 0; i < call->m; i++)
+        for (int64_t j = 0; j < call->n; j++)
+            memset(block->c + (i * call->c_row + j * call->c_column) * (int64_t)block->size, 0, block->size);
+}
+
+/* ---- small products ---- */
+
+/*
+ * Small real products take BLIS's kernels for operands that are not packed, which are up to ten times as fast. These
+ * add up terms in the same order as long as there is one block of them, but for the last of an odd number of rows or
+ * columns of C, whichever they put into vectors: it is computed together with the one before, once more. They take a
+ * stride of -1 for 1. Those for two operands that are dense along K read beyond them, and add up along it; the smaller
+ * one is turned before, where it fits a buffer.
+ */
+enum { TURNED_BYTES = 1 << 14 };
 
 /* Multiplications of one product, as a double: only thresholds look at it. */
 static double product_work(const weft_gemm_call *call)
@@ -132,30 +162,52 @@ static double product_work(const weft_gemm_call *call)
     return (double)call->m * (double)call->n * (double)call->k;
 }
 
-/*
- * Small real products take BLIS's kernels for operands that are not packed, which are up to ten times as fast. These
- * add up terms in the same order as long as there is one block of them, but for an odd row or column. They take a
- * stride of -1 for 1. Those for two operands that are dense along K read beyond them, and add up along it; the smaller
- * one is turned before, where it fits a buffer.
- */
-enum way { PACKED, UNPACKED, TURNED };
-enum { TURNED_BYTES = 1 << 14 };
-
-static bool is_reversed(const weft_gemm_call *call)
+static bool is_dense(int64_t row, int64_t column)
 {
-    return call->a_row == -1 || call->a_column == -1 || call->b_row == -1 || call->b_column == -1 ||
-           call->c_row == -1 || call->c_column == -1;
+    return (row == 1 || column == 1) && row != -1 && column != -1;
 }
 
-static enum way choose_way(const weft_gemm_call *call)
+static bool is_along_k(const weft_gemm_call *call)
 {
-    const weft_dtype_info *info = weft_dtype_info_of(call->dtype);
-    if (info->kind == WEFT_KIND_COMPLEX || product_work(call) >= SMALL_WORK || is_reversed(call)) return PACKED;
-    if (call->m % 2 != 0 || call->n % 2 != 0) return PACKED;
-    if (call->k > block_terms(call->dtype == WEFT_F32 ? BLIS_FLOAT : BLIS_DOUBLE)) return PACKED;
-    if (call->a_column != 1 || call->b_row != 1) return UNPACKED;
+    return call->a_column == 1 && call->b_row == 1;
+}
+
+/* The strides that the smaller operand has when it is turned. */
+static void turn_strides(weft_gemm_call *call)
+{
+    if (call->m <= call->n) {
+        call->a_row = 1;
+        call->a_column = call->m;
+    } else {
+        call->b_row = call->n;
+        call->b_column = 1;
+    }
+}
+
+/* Whether vectors go along the rows of C: BLIS asks which way two of the three matrices lie. */
+static bool has_row_vectors(const weft_gemm_call *call)
+{
+    return (call->a_row == 1) + (call->b_row == 1) + (call->c_row == 1) < 2;
+}
+
+static bool fits_unpacked(const weft_gemm_call *call, num_t type)
+{
+    return type != BLIS_SCOMPLEX && type != BLIS_DCOMPLEX && product_work(call) < SMALL_WORK &&
+           call->k <= block_terms(type) && is_dense(call->a_row, call->a_column) &&
+           is_dense(call->b_row, call->b_column) && is_dense(call->c_row, call->c_column) &&
+           bli_cntx_l3_sup_thresh_is_met(type, call->m, call->n, call->k, &engine.unpacked);
+}
+
+static enum way choose_way(const weft_gemm_call *call, num_t type)
+{
+    if (!fits_unpacked(call, type)) return PACKED;
+    weft_gemm_call straight = *call;
+    enum way way = is_along_k(call) ? TURNED : UNPACKED;
     int64_t smaller = call->m < call->n ? call->m : call->n;
-    return smaller * call->k * (int64_t)info->size <= TURNED_BYTES ? TURNED : PACKED;
+    if (way == TURNED) turn_strides(&straight);
+    if (is_along_k(&straight)) return PACKED;
+    if (way == TURNED && smaller * call->k * (int64_t)weft_dtype_size(call->dtype) > TURNED_BYTES) return PACKED;
+    return (has_row_vectors(&straight) ? call->n : call->m) == 1 ? PACKED : way;
 }
 
 /* Rows of `k` elements, `stride` apart, become columns. */
@@ -167,56 +219,65 @@ static void turn(size_t size, const char *from, int64_t stride, char *to, int64_
             else ((double *)to)[p * rows + i] = ((const double *)from)[i * stride + p];
 }
 
-static cntx_t *choose_context(const weft_gemm_call *call, enum way way)
+static void turn_smaller(struct block *block, char *turned)
 {
-    if (weft_dtype_info_of(call->dtype)->kind == WEFT_KIND_COMPLEX) return engine.complex;
-    return way == PACKED ? engine.real : &engine.unpacked;
-}
-
-static void call_blis(const weft_gemm_call *call, obj_t *left, obj_t *right, obj_t *result)
-{
-    enum way way = choose_way(call);
-    rntm_t runtime = BLIS_RNTM_INITIALIZER;
-    bli_rntm_set_num_threads(1, &runtime);
-    if (way == PACKED) bli_rntm_disable_l3_sup(&runtime);
-    bli_gemm_ex(&BLIS_ONE, left, right, &BLIS_ZERO, result, choose_context(call, way), &runtime);
-}
-
-static void multiply_turned(const struct grid *grid, const char *a, const char *b, obj_t *result)
-{
-    const weft_gemm_call *call = grid->call;
-    _Alignas(64) char turned[TURNED_BYTES];
-    obj_t left = matrix(grid, call->m, call->k, a, call->a_row, 1);
-    obj_t right = matrix(grid, call->k, call->n, b, 1, call->b_column);
+    weft_gemm_call *call = &block->call;
     if (call->m <= call->n) {
-        turn(grid->size, a, call->a_row, turned, call->m, call->k);
-        left = matrix(grid, call->m, call->k, turned, 1, call->m);
+        turn(block->size, block->a, call->a_row, turned, call->m, call->k);
+        block->a = turned;
     } else {
-        turn(grid->size, b, call->b_column, turned, call->n, call->k);
-        right = matrix(grid, call->k, call->n, turned, call->n, 1);
+        turn(block->size, block->b, call->b_column, turned, call->n, call->k);
+        block->b = turned;
     }
-    call_blis(call, &left, &right, result);
+    turn_strides(call);
 }
 
-static void multiply(const struct grid *grid, const char *a, const char *b, char *c, int64_t m, int64_t n)
+/* Drops the first `count` rows, or columns, of C. */
+static void advance(struct block *block, bool rows, int64_t count)
 {
-    const weft_gemm_call *call = grid->call;
-    if (m <= 0 || n <= 0) return;
-    if (call->k == 0) {
-        clear(grid, c, m, n);
-        return;
-    }
-    obj_t result = matrix(grid, m, n, c, call->c_row, call->c_column);
-    if (choose_way(call) == TURNED) {
-        multiply_turned(grid, a, b, &result);
-        return;
-    }
-    obj_t left = matrix(grid, m, call->k, a, call->a_row, call->a_column);
-    obj_t right = matrix(grid, call->k, n, b, call->b_row, call->b_column);
-    call_blis(call, &left, &right, &result);
+    const weft_gemm_call *call = &block->call;
+    int64_t bytes = count * (int64_t)block->size;
+    if (rows) block->a += call->a_row * bytes;
+    else block->b += call->b_column * bytes;
+    block->c += (rows ? call->c_row : call->c_column) * bytes;
+}
+
+static void multiply_unpacked(struct block *block)
+{
+    _Alignas(64) char turned[TURNED_BYTES];
+    if (block->way == TURNED) turn_smaller(block, turned);
+    bool rows = !has_row_vectors(&block->call);
+    int64_t *extent = rows ? &block->call.m : &block->call.n;
+    bool odd = *extent % 2 != 0;
+    if (odd) --*extent;
+    call_blis(block);
+    if (!odd) return;
+    advance(block, rows, *extent - 1);
+    *extent = 2;
+    call_blis(block);
+}
+
+static void multiply(struct block *block)
+{
+    if (block->call.m <= 0 || block->call.n <= 0) return;
+    if (block->call.k == 0) clear(block);
+    else if (block->way == PACKED) call_blis(block);
+    else multiply_unpacked(block);
 }
 
 /* ---- the grid ---- */
+
+struct grid {
+    const weft_gemm_call *call;
+    num_t type;
+    size_t size; /* of an element */
+    enum way way;
+    int64_t batch;         /* product of the batch extents */
+    int64_t units[2];      /* blocks begin at multiples of these rows and columns */
+    int64_t rows, columns; /* blocks along M and N */
+    const char *a, *b;
+    char *c;
+};
 
 /* Element offset of product `index` of the batch. */
 static int64_t batch_offset(const weft_gemm_call *call, const int64_t *strides, int64_t index)
@@ -240,13 +301,20 @@ static void run_block(const struct grid *grid, int64_t product, int64_t row, int
     const weft_gemm_call *call = grid->call;
     int64_t i = block_begin(call->m, grid->units[0], grid->rows, row);
     int64_t j = block_begin(call->n, grid->units[1], grid->columns, column);
-    int64_t m = block_begin(call->m, grid->units[0], grid->rows, row + 1) - i;
-    int64_t n = block_begin(call->n, grid->units[1], grid->columns, column + 1) - j;
     int64_t a = call->a_offset + batch_offset(call, call->a_batch, product) + i * call->a_row;
     int64_t b = call->b_offset + batch_offset(call, call->b_batch, product) + j * call->b_column;
     int64_t c = call->c_offset + batch_offset(call, call->c_batch, product) + i * call->c_row + j * call->c_column;
     int64_t size = (int64_t)grid->size;
-    multiply(grid, grid->a + a * size, grid->b + b * size, grid->c + c * size, m, n);
+    struct block block = {.call = *call,
+                          .type = grid->type,
+                          .size = grid->size,
+                          .way = grid->way,
+                          .a = grid->a + a * size,
+                          .b = grid->b + b * size,
+                          .c = grid->c + c * size};
+    block.call.m = block_begin(call->m, grid->units[0], grid->rows, row + 1) - i;
+    block.call.n = block_begin(call->n, grid->units[1], grid->columns, column + 1) - j;
+    multiply(&block);
 }
 
 static void run_blocks(void *context, int64_t begin, int64_t end)
@@ -294,8 +362,10 @@ static double work_of(const weft_gemm_call *call)
 double weft_gemm_estimate(const weft_gemm_call *call, size_t threads)
 {
     ensure_started();
-    double call_ns = choose_way(call) == PACKED ? 5000 : 500; /* of the library, for each block */
+    num_t type = BLIS_FLOAT;
     const weft_dtype_info *info = weft_dtype_info_of(call->dtype);
+    double call_ns =
+        find_type(call->dtype, &type) && choose_way(call, type) != PACKED ? 500 : 5000; /* for each block */
     double per_ns = (info->kind == WEFT_KIND_COMPLEX ? 72.0 : 128.0) / (double)info->size;
     double work = work_of(call), blocks = 1;
     for (size_t axis = 0; axis < call->batch_rank; axis++) blocks *= (double)call->batch[axis];
@@ -313,6 +383,7 @@ void weft_gemm_run(weft_pool *pool, const weft_gemm_call *call, const void *a, c
     if (!find_type(call->dtype, &grid.type)) return;
     for (size_t axis = 0; axis < call->batch_rank; axis++) grid.batch *= call->batch[axis];
     if (grid.batch == 0 || call->m == 0 || call->n == 0) return;
+    grid.way = choose_way(call, grid.type);
     find_units(&grid);
     int64_t threads = (int64_t)weft_pool_width(pool);
     bool serial = threads == 1 || work_of(call) < SERIAL_WORK;

@@ -172,6 +172,7 @@ static void test_strides(void **state)
     for (size_t d = 0; d < 4; d++) {
         check_strides(dtypes[d], 37, 29, 41);
         check_strides(dtypes[d], 38, 30, 41);
+        check_strides(dtypes[d], 3, 5, 7);
     }
 }
 
@@ -199,6 +200,7 @@ static void test_batches(void **state)
     for (size_t d = 0; d < 4; d++) {
         check_batches(dtypes[d], 19, 35, 23);
         check_batches(dtypes[d], 20, 34, 23);
+        check_batches(dtypes[d], 3, 5, 4);
     }
 }
 
@@ -362,12 +364,24 @@ static void test_same_bits_for_any_layout_and_part(void **state)
     static const int64_t shapes[][3] = {{1, 1, 9},     {1, 40, 50},    {40, 1, 60},   {5, 7, 100},   {12, 30, 200},
                                         {33, 47, 65},  {64, 64, 64},   {50, 60, 256}, {30, 30, 257}, {20, 20, 900},
                                         {3, 200, 130}, {90, 120, 100}, {2, 2, 256},   {14, 22, 111}, {18, 34, 77},
-                                        {10, 6, 255},  {4, 130, 31}};
+                                        {10, 6, 255},  {4, 130, 31},   {63, 95, 61},  {2, 1501, 33}, {1501, 3, 33}};
     for (size_t d = 0; d < 4; d++)
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
             check_layouts(dtypes[d], shapes[i][0], shapes[i][1], shapes[i][2]);
             check_part(dtypes[d], shapes[i][0], shapes[i][1], shapes[i][2]);
         }
+}
+
+/* Odd and even rows and columns, whichever of them the library puts into vectors, against the packed way, which the
+ * reversed forms take. */
+static void test_same_bits_for_small_sizes(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {1, 2, 3, 4, 5, 7, 12, 17, 25, 31, 33}, depths[] = {1, 2, 27, 64};
+    enum { SIZES = sizeof sizes / sizeof *sizes, DEPTHS = sizeof depths / sizeof *depths };
+    for (size_t d = 0; d < 2; d++)
+        for (size_t i = 0; i < SIZES * SIZES * DEPTHS; i++)
+            check_layouts(dtypes[d], sizes[i % SIZES], sizes[i / SIZES % SIZES], depths[i / SIZES / SIZES]);
 }
 
 /* ---- all ---- */
@@ -390,6 +404,7 @@ int main(void)
         cmocka_unit_test(test_same_bits_for_any_number_of_threads),
         cmocka_unit_test(test_no_access_beyond_operands),
         cmocka_unit_test(test_same_bits_for_any_layout_and_part),
+        cmocka_unit_test(test_same_bits_for_small_sizes),
         cmocka_unit_test(test_dtypes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
