@@ -335,38 +335,6 @@ weft_status *weft_builder_fill_host(variant_builder *builder, const planned_step
 
 /* ---- generated kernels ---- */
 
-typedef struct code_request {
-    const weft_build_request *request;
-    const weft_code_generator *generator;
-    const weft_kernel *kernel;
-} code_request;
-
-static weft_status *make_code(void *context, void **out_value, size_t *out_bytes)
-{
-    code_request *code = context;
-    const weft_build_request *request = code->request;
-    weft_kernel_code *made = weft_allocate_zeroed(request->allocator, sizeof *made);
-    if (made == NULL) return weft_status_out_of_memory();
-    *made = (weft_kernel_code){.allocator = request->allocator, .runtime = request->runtime};
-    weft_bytes object;
-    weft_bytes_init(&object, request->allocator);
-    weft_status *status = code->generator->emit(request->allocator, code->kernel, "weft_kernel", &object);
-    if (status == NULL) {
-        const weft_runtime *runtime = request->runtime;
-        status = runtime->driver->load(runtime->self, object.data, object.size, "weft_kernel", &made->image,
-                                       &made->function);
-    }
-    *out_bytes = object.size;
-    weft_bytes_finish(&object);
-    if (status != NULL) {
-        weft_free(request->allocator, made, sizeof *made);
-        return status;
-    }
-    atomic_fetch_add(request->kernels_compiled, 1);
-    *out_value = made;
-    return NULL;
-}
-
 static weft_status *scalar_slots(variant_builder *builder, const weft_kernel *kernel, weft_step *out_step)
 {
     size_t count = weft_kernel_scalar_count(kernel);
@@ -378,27 +346,6 @@ static weft_status *scalar_slots(variant_builder *builder, const weft_kernel *ke
     }
     out_step->scalars = slots;
     out_step->scalar_count = count;
-    return NULL;
-}
-
-static weft_status *find_code(variant_builder *builder, const weft_code_generator *generator, const weft_kernel *kernel,
-                              weft_step *out_step)
-{
-    const weft_build_request *request = builder->request;
-    weft_bytes key;
-    weft_bytes_init(&key, request->allocator);
-    const char *target = generator->target();
-    /* Code belongs to the driver that loaded it. */
-    weft_bytes_append(&key, &request->runtime, sizeof request->runtime);
-    weft_bytes_append(&key, target, strlen(target) + 1);
-    weft_status *status = weft_kernel_print(kernel, &key);
-    if (status == NULL) status = weft_bytes_status(&key);
-    code_request code = {request, generator, kernel};
-    if (status == NULL)
-        status = weft_cache_acquire(request->kernels, key.data, key.size, make_code, &code, &out_step->code);
-    weft_bytes_finish(&key);
-    if (status != NULL) return status;
-    out_step->function = ((weft_kernel_code *)weft_cache_value(out_step->code))->function;
     return NULL;
 }
 
@@ -415,13 +362,11 @@ static weft_status *fill_sites(variant_builder *builder, const weft_lowered *low
     return NULL;
 }
 
-weft_status *weft_builder_fill_kernel(variant_builder *builder, const weft_code_generator *generator,
+weft_status *weft_builder_fill_kernel(variant_builder *builder, const weft_machine *machine,
                                       const planned_step *planned, weft_step *out_step)
 {
     weft_kernel *kernel = planned->lowered.kernel;
-    weft_machine machine;
-    generator->machine(&machine);
-    WEFT_TRY(weft_kernel_prepare(kernel, &machine));
+    WEFT_TRY(weft_kernel_prepare(kernel, machine));
     WEFT_TRY(weft_builder_fill_cost(builder, kernel, out_step));
     WEFT_TRY(scalar_slots(builder, kernel, out_step));
     size_t count = weft_kernel_argument_count(kernel);
@@ -431,6 +376,5 @@ weft_status *weft_builder_fill_kernel(variant_builder *builder, const weft_code_
     out_step->buffers = buffers;
     out_step->buffer_count = count;
     for (uint32_t i = 0; i < kernel->buffer_count; i++) out_step->written += kernel->buffers[i].written;
-    WEFT_TRY(fill_sites(builder, &planned->lowered, out_step));
-    return find_code(builder, generator, kernel, out_step);
+    return fill_sites(builder, &planned->lowered, out_step);
 }

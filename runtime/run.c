@@ -72,6 +72,7 @@ static weft_status *build_variant(const struct build *build, weft_arena *arena, 
                                   .output_layouts = layouts + run->input_count,
                                   .specialized_count = run->specialize ? formulas->symbol_count : 0,
                                   .specialized = symbols,
+                                  .pool = build->executor->pool,
                                   .kernels = build->executor->kernels,
                                   .kernels_compiled = &build->executor->kernels_compiled};
     WEFT_TRY(call->runtime->compiler->build(call->runtime->self, &request, out_variant));

@@ -9,6 +9,7 @@
 #include <weft/runtime.h>
 #include "runtime/cache.h"
 #include "runtime/formula.h"
+#include "runtime/pool.h"
 #include "runtime/program.h"
 
 /*
@@ -179,6 +180,7 @@ struct weft_build_request {
     const uint8_t *input_layouts, *output_layouts; /* layout of each */
     size_t specialized_count;                      /* 0, or one value for each symbol of the program */
     const int64_t *specialized;
+    weft_pool *pool;                    /* the executor's */
     weft_cache *kernels;                /* the executor's: weft_kernel_code by canonical text and target */
     _Atomic uint64_t *kernels_compiled; /* counted up for each kernel that went through the code generator */
 };
