@@ -125,9 +125,21 @@ static size_t step_bound(const variant_builder *builder)
     return bound;
 }
 
+/* Operands that products cannot read as they are: found before kernels are lowered, which takes longer. */
+static weft_status *check_products(variant_builder *builder)
+{
+    for (uint32_t n = 0; n < builder->graph->node_count; n++) {
+        planned_step unused = {.kind = WEFT_STEP_GEMM, .node = n};
+        if (builder->partition->roles[n] == WEFT_ROLE_GEMM) WEFT_TRY(weft_builder_plan_gemm(builder, &unused));
+    }
+    return NULL;
+}
+
 /* Every step but its code. */
 static weft_status *plan_steps(variant_builder *builder)
 {
+    WEFT_TRY(check_products(builder));
+    if (builder->partition->changed) return NULL;
     builder->steps = weft_arena_allocate(builder->arena, step_bound(builder) * sizeof *builder->steps);
     if (builder->steps == NULL) return weft_status_out_of_memory();
     builder->lowering = (weft_lowering){.allocator = builder->request->allocator,
