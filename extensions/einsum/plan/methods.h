@@ -48,9 +48,10 @@ typedef enum einsum_elimination { EINSUM_MIN_DEGREE, EINSUM_MIN_FILL } einsum_el
 weft_status *einsum_eliminate_run(const weft_allocator *allocator, const einsum_core *core, einsum_elimination rule,
                                   einsum_random random, einsum_pair *out_pairs) WEFT_MUST_USE;
 
-/* A sweep from a random leaf: one value takes in all others. */
-weft_status *einsum_sweep_run(const weft_allocator *allocator, const einsum_core *core, einsum_random random,
-                              einsum_pair *out_pairs) WEFT_MUST_USE;
+/* A sweep from a random leaf, in one of some manners: one value takes in all others. */
+enum { EINSUM_SWEEP_MANNERS = 4 };
+weft_status *einsum_sweep_run(const weft_allocator *allocator, const einsum_core *core, uint32_t manner,
+                              einsum_random random, einsum_pair *out_pairs) WEFT_MUST_USE;
 
 /*
  * Recursive bisection of the hypergraph of leaves and labels. A leaf weighs 1, and 2 for each bit of what it shares

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A portfolio. It starts from greedy orders, sweeps, eliminations and bisections. Half of the moves go into chains of
- * annealing that begin hot, each from one of the best starts; the others into rounds in which all chains begin again,
- * less hot, from the best order so far. Subtrees of starts, and of what chains found better than the best so far, get
- * their best order: that is quick, and does for networks of many small operands what annealing does not. Chains depend
- * on their number and the seed only, never on the thread that runs them.
+ * annealing that begin hot, each from one of the best starts; the others into rounds in which the better half of the
+ * chains, until they are few, begins again where it was, less hot and with more moves each. Subtrees of starts, and of
+ * what chains found better than the best so far, get their best order: that is quick, and does for networks of many
+ * small operands what annealing does not. Chains depend on their number and the seed only, never on the thread that
+ * runs them.
  */
 #include "search.h"
 #include "team.h"
@@ -12,16 +13,18 @@
 
 enum {
     FEW_MOVES = 160,        /* for each leaf: less is for the first greedy order alone */
-    START_MOVES = 1000,     /* for each leaf, before another start pays: three times what it takes */
+    WORTH_MOVES = 1000,     /* for each leaf, before another start, three times what it takes, and another chain pay */
     MOST_ELIMINATED = 1000, /* leaves, for elimination and bisection */
+    MOST_SWEEPS = 16,       /* of which a start is the best */
     MOST_CHAINS = 16,
-    CHAIN_MOVES = 3000, /* for each leaf, before another chain pays */
+    FEW_CHAINS = 2, /* go on to the end */
     WARM_ROUNDS = 8,
     TRIAL_MOVES = 20000, /* that tell how fast this machine is */
     FEW_PARTS = 6,       /* of a subtree that gets its best order, of a start */
     MORE_PARTS = 8
 };
 
+/* For labels of extent 2. */
 static const double first_beta = 0.5, last_beta = 20, least_warm = 1.5, most_warm = 4.5;
 
 typedef struct candidate {
@@ -38,11 +41,17 @@ typedef struct searching {
     einsum_pair *result;
     candidate best;
     candidate *starts, *chains;
-    size_t start_count, chain_count;
+    size_t sweep_count, start_count, chain_count;
+    double coolness;      /* by which inverse temperatures are multiplied */
     uint64_t chain_moves; /* of this round */
     double chain_seconds; /* the same where time counts, else 0 */
     size_t round;         /* 0: hot */
 } searching;
+
+static size_t clamp(uint64_t x, size_t least, size_t most)
+{
+    return x < least ? least : x > most ? most : (size_t)x;
+}
 
 static size_t order_size(const searching *s)
 {
@@ -56,12 +65,16 @@ static bool candidate_init(searching *s, candidate *c)
     return c->pairs != NULL;
 }
 
+static void copy(const searching *s, const candidate *from, candidate *to)
+{
+    to->cost = from->cost;
+    memcpy(to->pairs, from->pairs, order_size(s));
+}
+
 /* Of equal ones the first stays. */
 static void keep(searching *s, const candidate *c)
 {
-    if (!einsum_cost_less(c->cost, s->best.cost)) return;
-    s->best.cost = c->cost;
-    memcpy(s->best.pairs, c->pairs, order_size(s));
+    if (einsum_cost_less(c->cost, s->best.cost)) copy(s, c, &s->best);
 }
 
 static weft_status *price(const searching *s, candidate *c)
@@ -84,27 +97,28 @@ static weft_status *polish(const searching *s, uint32_t parts, candidate *c)
 
 typedef struct start {
     enum { GREEDY, NOISY, SWEEPS, MIN_DEGREE, MIN_FILL, BISECTION } method;
-    double parameter; /* of SWEEPS: how many, of which the best is taken */
+    double parameter;
 } start;
 
 /* The first ones differ most: where time is short there are no others. */
 static const start starts[] = {
-    {GREEDY, 0},  {SWEEPS, 4}, {MIN_FILL, 0}, {BISECTION, .05}, {MIN_DEGREE, 0}, {SWEEPS, 4},
-    {SWEEPS, 8},  {NOISY, .1}, {SWEEPS, 8},   {BISECTION, .2},  {GREEDY, 1},     {MIN_FILL, 1},
-    {NOISY, .01}, {NOISY, .3}, {GREEDY, -1},  {SWEEPS, 16},
+    {GREEDY, 0},  {SWEEPS, 0}, {MIN_FILL, 0}, {BISECTION, .05}, {MIN_DEGREE, 0}, {SWEEPS, 1},
+    {SWEEPS, 2},  {NOISY, .1}, {SWEEPS, 3},   {BISECTION, .2},  {GREEDY, 1},     {MIN_FILL, 1},
+    {NOISY, .01}, {NOISY, .3}, {GREEDY, -1},  {SWEEPS, 4},
 };
 enum { STARTS = sizeof starts / sizeof *starts, LEAST_STARTS = 4 };
 
 /* The best of some, of which the first is made whatever happens. */
-static weft_status *run_sweeps(const searching *s, uint32_t count, einsum_random random, einsum_pair *pairs)
+static weft_status *run_sweeps(const searching *s, einsum_random random, einsum_pair *pairs)
 {
     einsum_arena arena;
     einsum_arena_init(&arena, s->allocator);
     einsum_cost least = EINSUM_WORST_COST, cost;
     einsum_pair *found = einsum_arena_allocate(&arena, s->core->leaf_count, sizeof *found);
     weft_status *status = found == NULL ? weft_status_out_of_memory() : NULL;
-    for (uint32_t i = 0; i < count && status == NULL && (i == 0 || !einsum_stop_asked(&s->stop)); i++) {
-        status = einsum_sweep_run(s->allocator, s->core, einsum_random_start(einsum_random_next(&random), i), found);
+    for (uint32_t i = 0; i < s->sweep_count && status == NULL && (i == 0 || !einsum_stop_asked(&s->stop)); i++) {
+        status = einsum_sweep_run(s->allocator, s->core, i % EINSUM_SWEEP_MANNERS,
+                                  einsum_random_start(einsum_random_next(&random), i), found);
         if (status == NULL) status = einsum_core_cost(&arena, s->core, &s->options->score, found, &cost);
         if (status != NULL || (i > 0 && !einsum_cost_less(cost, least))) continue;
         least = cost;
@@ -123,7 +137,7 @@ static weft_status *make_start(const searching *s, size_t index, einsum_pair *pa
     case MIN_DEGREE: return einsum_eliminate_run(s->allocator, s->core, EINSUM_MIN_DEGREE, random, pairs);
     case MIN_FILL: return einsum_eliminate_run(s->allocator, s->core, EINSUM_MIN_FILL, random, pairs);
     case BISECTION: return einsum_bisect_run(s->allocator, s->core, which->parameter, random, pairs);
-    case SWEEPS: return run_sweeps(s, (uint32_t)which->parameter, random, pairs);
+    case SWEEPS: return run_sweeps(s, random, pairs);
     case NOISY:
         greedy.log2_factor = 4 * einsum_random_unit(&greedy.random) - 2;
         greedy.temperature = which->parameter;
@@ -171,23 +185,51 @@ static weft_status *run_starts(searching *s, size_t count)
 
 /* ---- annealing ---- */
 
+/* What a temperature is for labels of extent 2, it is for larger ones times their bits. */
+static double coolness_of(const einsum_core *core)
+{
+    double bits = 0;
+    for (uint32_t label = 0; label < core->label_count; label++) bits += core->extents[label];
+    return core->label_count / bits;
+}
+
+static void begin_chain(const searching *s, size_t index)
+{
+    const candidate *from = &s->starts[index % s->start_count];
+    if (from->cost.major == INFINITY) from = &s->best;
+    copy(s, from, &s->chains[index]);
+}
+
 static weft_status *run_chain(void *context, size_t index)
 {
     searching *s = context;
     candidate *c = &s->chains[index];
     einsum_random random = einsum_random_start(s->options->seed, STARTS + s->round * MOST_CHAINS + index);
     double beta = s->round == 0 ? first_beta : least_warm + (most_warm - least_warm) * einsum_random_unit(&random);
-    const candidate *from = s->round == 0 ? &s->starts[index % s->start_count] : &s->best;
-    if (from->cost.major == INFINITY) from = &s->best;
     const einsum_anneal options = {.moves = s->chain_moves,
-                                   .first_beta = beta,
-                                   .last_beta = last_beta,
+                                   .first_beta = beta * s->coolness,
+                                   .last_beta = last_beta * s->coolness,
                                    .random = random,
                                    .stop = s->stop,
                                    .seconds = s->chain_seconds};
-    memcpy(c->pairs, from->pairs, order_size(s));
+    if (s->round == 0) begin_chain(s, index);
     WEFT_TRY(einsum_anneal_run(s->allocator, s->core, &s->options->score, &options, c->pairs, &c->cost));
     return einsum_cost_less(c->cost, s->best.cost) ? polish(s, MORE_PARTS, c) : NULL;
+}
+
+/* Where time counts, no thread shall be without a chain. */
+static size_t fewest_chains(const searching *s)
+{
+    bool timed = s->stop.deadline < INFINITY;
+    return timed ? clamp(s->options->threads, FEW_CHAINS, MOST_CHAINS) : FEW_CHAINS;
+}
+
+/* An order that no chain has found is for the last one to go on with. */
+static void drop_worse_half(searching *s)
+{
+    sort(s->chain_count, s->chains);
+    s->chain_count = clamp((s->chain_count + 1) / 2, fewest_chains(s), MOST_CHAINS);
+    if (einsum_cost_less(s->best.cost, s->chains[0].cost)) copy(s, &s->best, &s->chains[s->chain_count - 1]);
 }
 
 /* All chains once, with `moves` together. */
@@ -196,14 +238,14 @@ static weft_status *run_round(searching *s, uint64_t moves)
     s->chain_moves = moves / s->chain_count;
     WEFT_TRY(einsum_team_run(s->options->threads, &(einsum_tasks){s->chain_count, run_chain, s}));
     for (size_t i = 0; i < s->chain_count; i++) keep(s, &s->chains[i]);
+    drop_worse_half(s);
     s->round++;
     return NULL;
 }
 
 static weft_status *init_chains(searching *s, uint64_t moves)
 {
-    uint64_t chains = moves / ((uint64_t)CHAIN_MOVES * s->core->leaf_count);
-    s->chain_count = chains < 2 ? 2 : chains > MOST_CHAINS ? MOST_CHAINS : chains;
+    s->chain_count = clamp(moves / ((uint64_t)WORTH_MOVES * s->core->leaf_count), fewest_chains(s), MOST_CHAINS);
     for (size_t i = 0; i < s->chain_count; i++)
         if (!candidate_init(s, &s->chains[i])) return weft_status_out_of_memory();
     return NULL;
@@ -228,7 +270,7 @@ static weft_status *measure(searching *s, double *out_rate)
 {
     double begin = einsum_stop_clock();
     const einsum_anneal options = {.moves = TRIAL_MOVES, .first_beta = 1, .last_beta = 1, .stop = s->stop};
-    memcpy(s->chains[0].pairs, s->best.pairs, order_size(s));
+    copy(s, &s->best, &s->chains[0]);
     WEFT_TRY(
         einsum_anneal_run(s->allocator, s->core, &s->options->score, &options, s->chains[0].pairs, &s->chains[0].cost));
     keep(s, &s->chains[0]);
@@ -272,15 +314,14 @@ static bool has_few_moves(const searching *s)
 
 static weft_status *search(searching *s)
 {
-    uint64_t moves = s->options->moves, starts_worth = moves / ((uint64_t)START_MOVES * s->core->leaf_count);
+    uint64_t moves = s->options->moves, starts_worth = moves / ((uint64_t)WORTH_MOVES * s->core->leaf_count);
     bool few = has_few_moves(s);
+    s->coolness = coolness_of(s->core);
+    s->sweep_count = clamp(EINSUM_SWEEP_MANNERS * starts_worth, EINSUM_SWEEP_MANNERS, MOST_SWEEPS);
     s->starts = einsum_arena_allocate(&s->arena, STARTS, sizeof *s->starts);
     s->chains = einsum_arena_allocate(&s->arena, MOST_CHAINS, sizeof *s->chains);
     if (s->starts == NULL || s->chains == NULL || !candidate_init(s, &s->best)) return weft_status_out_of_memory();
-    WEFT_TRY(run_starts(s, few                           ? 1
-                           : starts_worth < LEAST_STARTS ? LEAST_STARTS
-                           : starts_worth > STARTS       ? STARTS
-                                                         : (size_t)starts_worth));
+    WEFT_TRY(run_starts(s, few ? 1 : clamp(starts_worth, LEAST_STARTS, STARTS)));
     if (s->options->improve) WEFT_TRY(keep_result(s));
     if (few) return NULL;
     WEFT_TRY(s->stop.deadline < INFINITY ? anneal_seconds(s) : anneal_moves(s, moves));

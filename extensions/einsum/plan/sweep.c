@@ -2,7 +2,7 @@
 /*
  * One value takes in a neighbour after the other, that after which it is smallest. Of equal ones that which it met last
  * goes along the rows of a lattice, and that which it met first spreads evenly; networks differ in which of them
- * serves, and so they do in whether to begin anywhere or where another sweep has ended: chance decides.
+ * serves, and so they do in whether to begin anywhere or where another sweep has ended: those are the manners.
  */
 #include "live.h"
 #include "methods.h"
@@ -51,15 +51,15 @@ static bool run(sweep *s, uint32_t *end)
     return einsum_live_join_rest(&s->live);
 }
 
-weft_status *einsum_sweep_run(const weft_allocator *allocator, const einsum_core *core, einsum_random random,
-                              einsum_pair *out_pairs)
+weft_status *einsum_sweep_run(const weft_allocator *allocator, const einsum_core *core, uint32_t manner,
+                              einsum_random random, einsum_pair *out_pairs)
 {
-    uint32_t end = einsum_random_below(&random, core->leaf_count), bits = einsum_random_below(&random, 4);
+    uint32_t end = einsum_random_below(&random, core->leaf_count);
     bool well = true;
-    for (uint32_t i = 0; i < 1 + bits / 2 && well; i++) {
+    for (uint32_t i = 0; i < 1 + manner / 2 && well; i++) {
         einsum_arena arena;
         einsum_arena_init(&arena, allocator);
-        sweep s = {.last_met = bits & 1, .met = einsum_arena_allocate(&arena, core->leaf_count, sizeof *s.met)};
+        sweep s = {.last_met = manner & 1, .met = einsum_arena_allocate(&arena, core->leaf_count, sizeof *s.met)};
         well = s.met != NULL && einsum_live_init_core(&s.live, &arena, core, out_pairs) && run(&s, &end);
         einsum_arena_finish(&arena);
     }
