@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <weft/executor.h>
 #include "runtime/memory.h"
 
 enum { SMALL_ALIGNMENT = 64, HUGE_PAGE = 2 << 20 };
@@ -129,4 +130,9 @@ size_t weft_cpu_memory(const char *root)
 {
     size_t limit = least(resource_limit(RLIMIT_AS), resource_limit(RLIMIT_DATA));
     return least(least(physical_memory(), limit), groups_limit(root));
+}
+
+size_t weft_memory_size(void)
+{
+    return weft_cpu_memory("");
 }

@@ -7,7 +7,6 @@
 weft_status *weft_cpu_allocate(const weft_allocator *allocator, size_t bytes, void **out_memory) WEFT_MUST_USE;
 /* `bytes` as it was asked. NULL is fine. */
 void weft_cpu_release(const weft_allocator *allocator, void *memory, size_t bytes);
-/* Bytes that this process may have: the machine's, or fewer where a control group or a limit of the process says so.
- * Files of the system are looked for below `root`, "" for the machine that this is. */
+/* What weft_memory_size tells, with the files of the system looked for below `root`. */
 size_t weft_cpu_memory(const char *root);
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/executor.h"
 #include <string.h>
-#include "runtime/cpu.h"
 #include "runtime/memory.h"
 #include "runtime/prepared.h"
 #include "runtime/status.h"
@@ -20,7 +19,7 @@ static weft_status *create_parts(weft_executor *executor, const weft_executor_op
     size_t variants = options->variant_capacity == 0 ? DEFAULT_VARIANTS : options->variant_capacity;
     size_t kernels = options->kernel_capacity == 0 ? DEFAULT_KERNELS : options->kernel_capacity;
     size_t bytes = options->buffer_capacity;
-    if (bytes == 0) bytes = weft_cpu_memory("") / DEFAULT_BUFFER_SHARE;
+    if (bytes == 0) bytes = weft_memory_size() / DEFAULT_BUFFER_SHARE;
     WEFT_TRY(weft_pool_create(allocator, options->threads, &executor->pool));
     WEFT_TRY(weft_block_store_create(allocator, bytes, &executor->blocks));
     WEFT_TRY(weft_cache_create(allocator, kernels, SIZE_MAX, weft_kernel_code_destroy, &executor->kernels));

@@ -94,6 +94,17 @@ static weft_status *check_overlaps(weft_frame *frame, const weft_run *run, size_
 
 /* ---- open ---- */
 
+/* The status of a block that was not to be had, with a sentence of what it was for. */
+static weft_status *tell_what_for(const weft_frame *frame, weft_status *status, const char *what, const char *name,
+                                  size_t bytes)
+{
+    if (weft_status_code(status) != WEFT_OUT_OF_MEMORY) return status;
+    weft_status_destroy(status);
+    return weft_status_create(&frame->bound->executor->allocator, WEFT_OUT_OF_MEMORY, "weft_executor_run",
+                              "there is no memory for the %zu bytes of %s%s%s%s", bytes, what,
+                              name == NULL ? "" : " \"", name == NULL ? "" : name, name == NULL ? "" : "\"");
+}
+
 static weft_status *create_output(weft_frame *frame, size_t output)
 {
     const weft_bound *bound = frame->bound;
@@ -103,9 +114,11 @@ static weft_status *create_output(weft_frame *frame, size_t output)
         return weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_executor_run",
                                   "the bytes of output \"%s\" overflow", bound->program->outputs[output].name);
     weft_block *block;
-    WEFT_TRY(weft_block_acquire(bound->executor->blocks, bound->runtime, shape->bytes, &block));
-    weft_status *status = weft_array_wrap(allocator, shape->dtype, shape->rank, shape->shape, NULL, block->memory,
-                                          weft_block_release, block, &frame->outputs[output]);
+    weft_status *status = weft_block_acquire(bound->executor->blocks, bound->runtime, shape->bytes, &block);
+    if (status != NULL)
+        return tell_what_for(frame, status, "output", bound->program->outputs[output].name, shape->bytes);
+    status = weft_array_wrap(allocator, shape->dtype, shape->rank, shape->shape, NULL, block->memory,
+                             weft_block_release, block, &frame->outputs[output]);
     if (status != NULL) weft_block_release(block);
     return status;
 }
@@ -152,9 +165,10 @@ static weft_status *open_outputs(weft_frame *frame, const weft_run *run)
 static weft_status *open_arena(weft_frame *frame)
 {
     const weft_bound *bound = frame->bound;
-    if (bound->arena_bytes == 0) return NULL;
-    WEFT_TRY(
-        weft_block_acquire(bound->executor->blocks, bound->runtime, (size_t)bound->arena_bytes, &frame->arena_block));
+    size_t bytes = (size_t)bound->arena_bytes;
+    if (bytes == 0) return NULL;
+    weft_status *status = weft_block_acquire(bound->executor->blocks, bound->runtime, bytes, &frame->arena_block);
+    if (status != NULL) return tell_what_for(frame, status, "intermediates", NULL, bytes);
     frame->arena = frame->arena_block->memory;
     return NULL;
 }

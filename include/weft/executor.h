@@ -20,9 +20,8 @@ typedef struct weft_executor_options {
     unsigned threads;        /* 0: as many as the process may use processors */
     size_t variant_capacity; /* entries; 0: 256 */
     size_t kernel_capacity;  /* entries; 0: 1024 */
-    /* Bytes of freed buffers kept for reuse, the oldest of which go first; 0: a quarter of the memory that the process
-     * may have, which is the machine's, or less by a control group or a limit of the process. Larger ones are given
-     * back after each run; to have them again costs some tenths of a second for each GiB. */
+    /* Bytes of freed buffers kept for reuse, the oldest of which go first; 0: a quarter of weft_memory_size. Larger ones
+     * are given back after each run; to have them again costs some tenths of a second for each GiB. */
     size_t buffer_capacity;
 } weft_executor_options;
 
@@ -147,6 +146,9 @@ void weft_executor_clear(weft_executor *executor);
 /* Threads of the pool, the caller's included. */
 unsigned weft_executor_threads(const weft_executor *executor);
 
+/* Bytes of memory that this process may have: the machine's, or fewer where a control group or a limit of the process
+ * says so. As the system says it at each call. */
+size_t weft_memory_size(void);
 /* Name of the BLIS configuration that matrix products use on this machine: "zen3", "skx". Static. */
 const char *weft_gemm_configuration(void);
 

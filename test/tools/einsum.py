@@ -236,6 +236,36 @@ class Plan(Instances):
 
 
 class Run(Instances):
+    def test_tells_memory(self):
+        self.write("ring.json", {"inputs": [[0, 1], [1, 2], [2, 3], [3, 0]], "output": [], "sizes": [512] * 4})
+        status, out, error = self.weft("einsum", "--instance", "ring.json", "--dtype", "f64", "--check", "--stats")
+        self.assertEqual((status, error), (OK, ""))
+        told = float(re.search(r"\nintermediates MiB   ([0-9.]+)\n", out).group(1))
+        self.assertGreaterEqual(told, 4)
+        self.assertAlmostEqual(told, json.loads(out.splitlines()[-1])["peak_bytes"] / 2**20, 3)
+        self.assertRegex(out, r"\nsecond order        differs by \S+ of a value, rounding explains \S+\n")
+
+    def test_refuses_what_fits_no_machine(self):
+        """Before anything is made, with the plan to be seen."""
+        for inputs, sentence in [
+                ([[0], [1], [2], [0], [1], [2]],
+                 "intermediates take at least 65536 TiB at once, operands and result 6 MiB, but the process may have "
+                 r"[0-9.e+]+ GiB; --memory-limit BYTES has intermediates sliced"),
+                ([[0, 1], [1, 2], [2, 0]],
+                 r"intermediates take at least 4 TiB at once, operands and result 12 TiB, but the process may have "
+                 r"[0-9.e+]+ GiB")]:
+            self.write("big.json", {"inputs": inputs, "output": [], "sizes": [2**(18 if len(inputs) > 3 else 20)] * 3})
+            status, out, error = self.weft("einsum", "--instance", "big.json", "--optimize", "left", "--dtype", "f32")
+            self.assertEqual(status, FAILED)
+            self.assertTrue(out.startswith(f"operands            {len(inputs)}\n"))
+            self.assertRegex(error, f"^weft einsum: big.json: {sentence}\n$")
+
+    def test_nothing_takes_no_memory(self):
+        self.write("none.json", {"inputs": [[0, 1], [1, 2], [2, 3]], "output": [0, 3], "sizes": [0, 2**40, 0, 5]})
+        status, out, error = self.weft("einsum", "--instance", "none.json", "--optimize", "left")
+        self.assertEqual((status, error), (OK, ""))
+        self.assertIn("\nresult              f32[0, 5], sum 0\n", out)
+
     def test_checks(self):
         for dtype in "bool u8 i32 u32 i64 bf16 f16 f32 f64 c64 c128".split():
             for more in [["--optimize", "left"], ["--optimize", "path:1-2,0-2,0-1", "--repeat", "2"], ["--symbolic"]]:

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <weft/executor.h>
 #include "runtime/cpu.h"
 
 enum { PATH = 512 };
@@ -102,7 +103,7 @@ static void test_the_machine(void **state)
     (void)state;
     size_t all = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
     assert_int_equal(weft_cpu_memory("/nowhere"), all);
-    assert_true(weft_cpu_memory("") > 0 && weft_cpu_memory("") <= all);
+    assert_true(weft_memory_size() > 0 && weft_memory_size() <= all);
 }
 
 static void test_control_groups(void **state)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/support.h"
+#include <stdio.h>
 #include <string.h>
 #include "runtime/memory.h"
 #include "test/fake.h"
@@ -417,6 +418,38 @@ static void test_out_of_memory(void **state)
     weft_program_release(program);
 }
 
+/* The message of a run whose request number `fail` is refused; whether there was one. */
+static bool find_message(size_t fail, char *out_text, size_t size)
+{
+    struct bench bench;
+    float a[12] = {0}, b[12] = {0};
+    open_bench(&bench, &(weft_executor_options){.threads = 1});
+    weft_array *x = row_major(a, 3, 4), *y = row_major(b, 4, 3), *z = NULL;
+    bench.test.fail_at = atomic_load(&bench.test.requests) + fail;
+    weft_status *status = run_with(&bench, x, y, &z, (weft_run){0});
+    bool failed = status != NULL;
+    if (failed) snprintf(out_text, size, "%s", weft_status_message(status));
+    assert_int_equal(failed ? weft_status_code(status) : WEFT_OUT_OF_MEMORY, WEFT_OUT_OF_MEMORY);
+    weft_status_destroy(status);
+    weft_array *arrays[] = {x, y, z};
+    for (size_t i = 0; i < 3; i++) weft_array_release(arrays[i]);
+    close_bench(&bench);
+    return failed;
+}
+
+/* What is large is named. */
+static void test_there_is_no_memory_for(void **state)
+{
+    (void)state;
+    bool output = false, intermediates = false;
+    char text[256];
+    for (size_t fail = 0; find_message(fail, text, sizeof text); fail++) {
+        output = output || strcmp(text, "there is no memory for the 48 bytes of output \"z\"") == 0;
+        intermediates = intermediates || strstr(text, "bytes of intermediates") != NULL;
+    }
+    assert_true(output && intermediates);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -431,6 +464,7 @@ int main(void)
         cmocka_unit_test(test_overlaps),
         cmocka_unit_test(test_donated_inputs),
         cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_there_is_no_memory_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

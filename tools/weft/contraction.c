@@ -53,6 +53,44 @@ static double log2_elements(weft_ints shape)
     return sum;
 }
 
+/* "23.481 GiB". */
+typedef struct size_text {
+    char text[24];
+} size_text;
+
+static size_text describe_bytes(double bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    size_text result;
+    size_t unit = 0;
+    for (; bytes >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++) bytes /= 1024;
+    snprintf(result.text, sizeof result.text, "%.5g %s", bytes, units[unit]);
+    return result;
+}
+
+static double bytes_of(weft_dtype dtype, weft_ints shape)
+{
+    double bytes = (double)weft_dtype_size(dtype);
+    for (size_t axis = 0; axis < shape.count; axis++) bytes *= (double)shape.items[axis];
+    return bytes;
+}
+
+weft_status *weft_contraction_check_memory(const weft_contraction *contraction)
+{
+    const weft_instance *x = &contraction->instance;
+    const weft_einsum_plan *plan = contraction->plan;
+    double most = (double)weft_memory_size(), arrays = bytes_of(x->dtype, weft_einsum_plan_shape(plan));
+    for (size_t i = 0; i < x->count; i++) arrays += bytes_of(x->dtype, x->shapes[i]);
+    double live = (double)weft_dtype_size(x->dtype) * exp2(weft_einsum_plan_log2_peak(plan));
+    if (arrays + live <= most) return NULL;
+    return weft_status_create(NULL, WEFT_OVER_LIMIT, NULL,
+                              "%s%sintermediates take at least %s at once, operands and result %s, but the process may "
+                              "have %s%s",
+                              contraction->path == NULL ? "" : contraction->path, contraction->path == NULL ? "" : ": ",
+                              describe_bytes(live).text, describe_bytes(arrays).text, describe_bytes(most).text,
+                              arrays > most ? "" : "; --memory-limit BYTES has intermediates sliced");
+}
+
 /* Each operand is made smaller by a share of its size, so that results are around 1, however many terms they sum. */
 weft_status *weft_contraction_draw_arrays(weft_contraction *contraction)
 {

@@ -119,6 +119,7 @@ static weft_status *print_plan(const einsum_job *job)
         printf("predicted ms        %.4g\n", 1e3 * weft_einsum_plan_seconds(job->x.plan));
     }
     WEFT_TRY(weft_order_print(job->x.plan, job->x.arguments));
+    fflush(stdout); /* what follows may take long */
     return tree == NULL ? NULL : weft_tree_save(job->x.plan, tree);
 }
 
@@ -130,6 +131,7 @@ static void print_result(const einsum_job *job)
     printf("planning ms         %.3f\n", job->x.session.plan_ms);
     printf("compiling ms        %.3f\n", job->x.session.compile_ms);
     printf("running ms          %.3f\n", job->x.session.run_ms);
+    printf("intermediates MiB   %.3f\n", (double)job->x.session.peak_bytes / (1 << 20));
     printf("result              %s[", weft_dtype_name(weft_array_dtype(result)));
     for (size_t axis = 0; axis < weft_array_rank(result); axis++)
         printf("%s%lld", axis == 0 ? "" : ", ", (long long)weft_array_shape(result)[axis]);
@@ -175,6 +177,7 @@ static weft_status *write_result(const einsum_job *job)
 static weft_status *run_plan(einsum_job *job, cJSON *stats)
 {
     weft_einsum_options options = traced_options(job);
+    WEFT_TRY(weft_contraction_check_memory(&job->x));
     if (job->x.path != NULL) WEFT_TRY(weft_contraction_draw_arrays(&job->x));
     WEFT_TRY(weft_contraction_run(&job->x, &options, &job->x.session));
     WEFT_TRY(write_result(job));

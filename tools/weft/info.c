@@ -15,6 +15,7 @@ static void print_machine(void)
     printf("weft        %d.%d.%d\n", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH);
     printf("target      %s\n", status == NULL ? target : weft_status_message(status));
     printf("blis        %s\n", weft_gemm_configuration());
+    printf("memory      %.1f GiB\n", (double)weft_memory_size() / (1 << 30));
     printf("runtimes    %s (default), %s\n", weft_runtime_llvm()->name, weft_runtime_reference()->name);
     weft_status_destroy(status);
 }

@@ -10,7 +10,7 @@
     {"--objective", WEFT_OPTION_CHOICE, "time|flops|size|write|combo", "what the order makes small (time)"},           \
         {"--time-budget", WEFT_OPTION_NUMBER, "SECONDS",                                                               \
          "search for so long: the order then depends on the load of the machine too"},                                 \
-        {"--moves", WEFT_OPTION_COUNT, "N", "try so many changes of the order (as many as pay)"},                      \
+        {"--moves", WEFT_OPTION_COUNT, "N", "try so many changes of the order (as many as pay, for a minute)"},        \
         {"--memory-limit", WEFT_OPTION_BYTES, "BYTES",                                                                 \
          "slice so that intermediates, beside operands and result, never take more at once"},                          \
         {"--seed", WEFT_OPTION_COUNT, "N", "of the search, and of operands made up (1)"},                              \
