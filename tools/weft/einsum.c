@@ -91,16 +91,29 @@ static weft_status *plan(einsum_job *job)
     return NULL;
 }
 
+/* Whether the order is found at the run. */
+static bool is_late(const einsum_job *job)
+{
+    return has(job, "--symbolic") || has(job, "--memory-limit");
+}
+
 /* With known extents the plan at hand is the order; with symbols, or a limit of memory, it is found again at the run. A
  * tree goes with flat text only. */
 static weft_einsum_options traced_options(const einsum_job *job)
 {
-    bool again = has(job, "--symbolic") || has(job, "--memory-limit");
-    if (again || job->order.order == WEFT_EINSUM_NESTED) return order_options(job);
+    if (is_late(job) || job->order.order == WEFT_EINSUM_NESTED) return order_options(job);
     return (weft_einsum_options){.size = sizeof(weft_einsum_options), .order = WEFT_EINSUM_TREE, .tree = job->x.plan};
 }
 
 /* ---- what is printed ---- */
+
+/* Slices keep the limit where most of the contracting is; what comes before may take more. */
+static void print_excess(const einsum_job *job)
+{
+    double bytes = (double)weft_dtype_size(job->x.instance.dtype) * exp2(weft_einsum_plan_log2_peak(job->x.plan));
+    double limit = (double)job->x.planner.options.memory_limit;
+    if (limit > 0 && bytes > limit) printf("beyond the limit    %.3g times as much lives at once\n", bytes / limit);
+}
 
 static weft_status *print_plan(const einsum_job *job)
 {
@@ -116,6 +129,7 @@ static weft_status *print_plan(const einsum_job *job)
             printf("sliced labels       %zu\n", weft_einsum_plan_sliced(job->x.plan).count);
             printf("slicing multiplies  %.3g times as much\n", pow(10, weft_einsum_plan_log10_overhead(job->x.plan)));
         }
+        print_excess(job);
         printf("predicted ms        %.4g\n", 1e3 * weft_einsum_plan_seconds(job->x.plan));
     }
     WEFT_TRY(weft_order_print(job->x.plan, job->x.arguments));
@@ -130,7 +144,8 @@ static void print_result(const einsum_job *job)
     weft_array_sum(result, &re, &im);
     printf("planning ms         %.3f\n", job->x.session.plan_ms);
     printf("compiling ms        %.3f\n", job->x.session.compile_ms);
-    printf("running ms          %.3f\n", job->x.session.run_ms);
+    bool first = is_late(job) && weft_arguments_count(job->x.arguments, "--repeat", 1) == 1;
+    printf("running ms          %.3f%s\n", job->x.session.run_ms, first ? ", planning and compiling in it" : "");
     printf("intermediates MiB   %.3f\n", (double)job->x.session.peak_bytes / (1 << 20));
     printf("result              %s[", weft_dtype_name(weft_array_dtype(result)));
     for (size_t axis = 0; axis < weft_array_rank(result); axis++)

@@ -75,7 +75,8 @@ typedef struct weft_einsum_options {
     weft_ints sliced;
     /* AUTO: how long to search. The order depends on the seed, not on the number of threads. */
     uint64_t seed;
-    uint64_t moves; /* changes of the order that are tried; 0: in proportion to the time that contracting takes */
+    uint64_t moves; /* changes of the order that are tried; 0: in proportion to the time that contracting takes, for a
+                     * minute at most */
     double
         time_budget; /* seconds, above 0, in place of moves: the order then depends on the machine and its load too */
     size_t threads;  /* 0: one for each processor */
