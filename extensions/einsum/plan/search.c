@@ -35,6 +35,7 @@ typedef struct candidate {
 typedef struct searching {
     const weft_allocator *allocator;
     const einsum_core *core;
+    einsum_core alike; /* with the same extent for all labels */
     const einsum_search *options;
     einsum_arena arena;
     einsum_stop stop;
@@ -97,19 +98,19 @@ static weft_status *polish(const searching *s, uint32_t parts, candidate *c)
 
 typedef struct start {
     enum { GREEDY, NOISY, SWEEPS, MIN_DEGREE, MIN_FILL, BISECTION } method;
-    double parameter;
+    double parameter; /* of SWEEPS: whether all extents count as alike, which networks of several layers need */
 } start;
 
 /* The first ones differ most: where time is short there are no others. */
 static const start starts[] = {
-    {GREEDY, 0},  {SWEEPS, 0}, {MIN_FILL, 0}, {BISECTION, .05}, {MIN_DEGREE, 0}, {SWEEPS, 1},
-    {SWEEPS, 2},  {NOISY, .1}, {SWEEPS, 3},   {BISECTION, .2},  {GREEDY, 1},     {MIN_FILL, 1},
-    {NOISY, .01}, {NOISY, .3}, {GREEDY, -1},  {SWEEPS, 4},
+    {GREEDY, 0},     {SWEEPS, 0}, {MIN_FILL, 0}, {BISECTION, .05}, {SWEEPS, 1}, {SWEEPS, 0},
+    {MIN_DEGREE, 0}, {NOISY, .1}, {SWEEPS, 1},   {BISECTION, .2},  {GREEDY, 1}, {MIN_FILL, 0},
+    {SWEEPS, 0},     {NOISY, .3}, {NOISY, .01},  {GREEDY, -1},
 };
 enum { STARTS = sizeof starts / sizeof *starts, LEAST_STARTS = 4 };
 
 /* The best of some, of which the first is made whatever happens. */
-static weft_status *run_sweeps(const searching *s, einsum_random random, einsum_pair *pairs)
+static weft_status *run_sweeps(const searching *s, const einsum_core *core, einsum_random random, einsum_pair *pairs)
 {
     einsum_arena arena;
     einsum_arena_init(&arena, s->allocator);
@@ -117,7 +118,7 @@ static weft_status *run_sweeps(const searching *s, einsum_random random, einsum_
     einsum_pair *found = einsum_arena_allocate(&arena, s->core->leaf_count, sizeof *found);
     weft_status *status = found == NULL ? weft_status_out_of_memory() : NULL;
     for (uint32_t i = 0; i < s->sweep_count && status == NULL && (i == 0 || !einsum_stop_asked(&s->stop)); i++) {
-        status = einsum_sweep_run(s->allocator, s->core, i % EINSUM_SWEEP_MANNERS,
+        status = einsum_sweep_run(s->allocator, core, i % EINSUM_SWEEP_MANNERS,
                                   einsum_random_start(einsum_random_next(&random), i), found);
         if (status == NULL) status = einsum_core_cost(&arena, s->core, &s->options->score, found, &cost);
         if (status != NULL || (i > 0 && !einsum_cost_less(cost, least))) continue;
@@ -137,7 +138,7 @@ static weft_status *make_start(const searching *s, size_t index, einsum_pair *pa
     case MIN_DEGREE: return einsum_eliminate_run(s->allocator, s->core, EINSUM_MIN_DEGREE, random, pairs);
     case MIN_FILL: return einsum_eliminate_run(s->allocator, s->core, EINSUM_MIN_FILL, random, pairs);
     case BISECTION: return einsum_bisect_run(s->allocator, s->core, which->parameter, random, pairs);
-    case SWEEPS: return run_sweeps(s, random, pairs);
+    case SWEEPS: return run_sweeps(s, which->parameter > 0 ? &s->alike : s->core, random, pairs);
     case NOISY:
         greedy.log2_factor = 4 * einsum_random_unit(&greedy.random) - 2;
         greedy.temperature = which->parameter;
@@ -312,6 +313,15 @@ static bool has_few_moves(const searching *s)
     return s->options->moves < (uint64_t)FEW_MOVES * s->core->leaf_count;
 }
 
+static bool init_alike(searching *s)
+{
+    double *extents = einsum_arena_allocate(&s->arena, s->core->label_count, sizeof *extents);
+    for (uint32_t label = 0; extents != NULL && label < s->core->label_count; label++) extents[label] = 1;
+    s->alike = *s->core;
+    s->alike.extents = extents;
+    return extents != NULL;
+}
+
 static weft_status *search(searching *s)
 {
     uint64_t moves = s->options->moves, starts_worth = moves / ((uint64_t)WORTH_MOVES * s->core->leaf_count);
@@ -320,7 +330,8 @@ static weft_status *search(searching *s)
     s->sweep_count = clamp(EINSUM_SWEEP_MANNERS * starts_worth, EINSUM_SWEEP_MANNERS, MOST_SWEEPS);
     s->starts = einsum_arena_allocate(&s->arena, STARTS, sizeof *s->starts);
     s->chains = einsum_arena_allocate(&s->arena, MOST_CHAINS, sizeof *s->chains);
-    if (s->starts == NULL || s->chains == NULL || !candidate_init(s, &s->best)) return weft_status_out_of_memory();
+    if (s->starts == NULL || s->chains == NULL || !candidate_init(s, &s->best) || !init_alike(s))
+        return weft_status_out_of_memory();
     WEFT_TRY(run_starts(s, few ? 1 : clamp(starts_worth, LEAST_STARTS, STARTS)));
     if (s->options->improve) WEFT_TRY(keep_result(s));
     if (few) return NULL;
