@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Slices are annealed together with the tree, in chains that begin hot. In each round a few labels are put back at
- * random, labels are sliced until the limits are kept, and the tree gets some sweeps, in which results near a limit
- * make a step dearer, so that it comes to need fewer slices. A label is chosen by how many of the results that are too
- * large have it, and by how much dearer it makes the whole. The best of all rounds is taken.
+ * Slices are annealed together with the tree, in chains that begin hot. In each round the tree gets some sweeps, in
+ * which results near a limit make a step dearer, so that it comes to need fewer slices; labels are sliced until the
+ * limits are kept; then a few labels are put back at random and others sliced for them, which is undone where it makes
+ * the whole dearer than chance allows. A label is chosen by how many of the results that are too large have it, and by
+ * how much dearer it makes the whole. The best of all rounds is taken. How well a chain ends is decided while it is
+ * hot: many short ones do better than few long ones.
  */
 #include "slice.h"
 #include "heat.h"
@@ -13,27 +15,20 @@
 
 enum {
     SWEEPS = 20,         /* of a round */
-    CHAIN_MOVES = 50000, /* for each leaf, before another chain pays */
+    MOST_BACK = 8,       /* labels in a round */
+    CHAIN_MOVES = 20000, /* for each leaf, before another chain pays */
     LEAST_CHAINS = 2,
     MOST_CHAINS = 256,
     FRESH_ROUNDS = 16, /* after which sums are computed anew */
     PARTS = 8
 };
 
-/* How a chain goes: by turns one way and another, as networks differ in which of them serves. */
-typedef struct manner {
-    double first_beta;
-    uint32_t most_back; /* labels in a round */
-} manner;
-
-static const manner manners[] = {{1, 3}, {0.5, 8}};
-enum { MANNERS = sizeof manners / sizeof *manners };
-
-static const double last_beta = 8;
-static const double margin = 1, live_margin = 0.5; /* bits below a limit that results are near it */
-static const double importance = 3;                /* of bits over a limit, against bits of growth */
-static const double least_score = 1e-3;            /* of labels between which only chance decides */
-static const double moves_per_second = 5e6;        /* about; says how many chains a span of time allows */
+static const double first_beta = 0.5, last_beta = 8;
+static const double label_beta = 4;              /* of labels, against that of the tree */
+static const double margin = 1, live_margin = 4; /* bits below a limit that results are near it */
+static const double importance = 3;              /* of bits over a limit, against bits of growth */
+static const double least_score = 1e-3;          /* of labels between which only chance decides */
+static const double moves_per_second = 5e6;      /* about; says how many chains a span of time allows */
 static const double tolerance = 1e-9;
 
 /* A tree, its slices. */
@@ -45,16 +40,17 @@ typedef struct state {
 
 typedef struct slicing {
     const einsum_slicing *options;
-    const manner *manner;
     einsum_arena arena;
     einsum_loop loop;
     einsum_heat heat;
     einsum_random random;
+    double beta;
     uint32_t *labels; /* by position: the label of the core */
     double *gains;    /* by position: prices of the steps that have the label */
     double *excess;   /* by position: bits over a limit of the results that have the label */
     double seconds;   /* that it may take; INFINITY: moves count */
     uint64_t moves;
+    uint64_t *former; /* what was sliced before labels were exchanged */
     state start, best;
 } slicing;
 
@@ -208,12 +204,16 @@ static void keep_best(slicing *s)
     if (einsum_loop_measure(&s->loop).log2_total < s->best.log2_total) keep(s, &s->best);
 }
 
+static void slice_these(slicing *s, const uint64_t *labels)
+{
+    for (uint32_t label = 0; label < s->loop.tree.core->label_count; label++)
+        einsum_loop_slice(&s->loop, label, has_label(labels, label));
+}
+
 static void restore(slicing *s, const state *kept)
 {
-    const einsum_core *core = s->loop.tree.core;
     memcpy(s->loop.tree.nodes, kept->nodes, s->loop.tree.node_count * sizeof *kept->nodes);
-    for (uint32_t label = 0; label < core->label_count; label++)
-        einsum_loop_slice(&s->loop, label, has_label(kept->sliced, label));
+    slice_these(s, kept->sliced);
     einsum_tree_refresh(&s->loop.tree);
     einsum_loop_trace(&s->loop);
 }
@@ -222,20 +222,38 @@ static void restore(slicing *s, const state *kept)
 
 static void cool(slicing *s, double progress)
 {
-    const double shift = s->loop.tree.shift - tolerance, first = s->manner->first_beta;
+    const double shift = s->loop.tree.shift - tolerance;
+    s->beta = first_beta * pow(last_beta / first_beta, progress);
     einsum_tree_refresh(&s->loop.tree);
     s->heat.most_volume = exp2(s->options->log2_size - margin - shift);
     s->heat.most_live = exp2(s->options->log2_peak - live_margin - shift);
-    einsum_heat_set(&s->heat, &s->loop.tree, first * pow(last_beta / first, progress));
+    einsum_heat_set(&s->heat, &s->loop.tree, s->beta);
+}
+
+/* `before` is log2 of what the whole costs; INFINITY: it does not keep the limits, and nothing is undone. */
+static void exchange_labels(slicing *s, double before)
+{
+    uint32_t count = 1 + einsum_random_below(&s->random, MOST_BACK);
+    memcpy(s->former, s->loop.sliced, s->loop.tree.core->words * sizeof *s->former);
+    for (uint32_t i = 0; i < count; i++) put_one_back(s);
+    double most = before - log(einsum_random_unit(&s->random)) / (label_beta * s->beta);
+    bool fits = slice_down(s), taken = fits && einsum_loop_measure(&s->loop).log2_total <= most;
+    if (fits) keep_best(s);
+    if (taken || before == INFINITY) return;
+    slice_these(s, s->former);
+    einsum_loop_trace(&s->loop);
 }
 
 static void run_round(slicing *s)
 {
-    uint32_t count = 1 + einsum_random_below(&s->random, s->manner->most_back);
+    double total = INFINITY;
     if (s->loop.tree.leaf_count > 2)
         einsum_heat_sweep(&s->heat, &s->loop.tree, &s->random, (uint64_t)SWEEPS * s->loop.tree.leaf_count);
-    for (uint32_t i = 0; i < count; i++) put_one_back(s);
-    if (slice_down(s)) keep_best(s);
+    if (slice_down(s)) {
+        keep_best(s);
+        total = einsum_loop_measure(&s->loop).log2_total;
+    }
+    exchange_labels(s, total);
 }
 
 /* Subtrees are put together anew, as if sliced labels were not there. */
@@ -279,7 +297,9 @@ static weft_status *slicing_init(slicing *s, const einsum_core *core, const eins
     s->labels = einsum_arena_allocate(&s->arena, (size_t)tree->words * 64, sizeof *s->labels);
     s->excess = einsum_arena_allocate(&s->arena, (size_t)tree->words * 64, sizeof *s->gains);
     s->gains = einsum_arena_allocate(&s->arena, (size_t)tree->words * 64, sizeof *s->gains);
-    if (!well || s->labels == NULL || s->excess == NULL || s->gains == NULL) return weft_status_out_of_memory();
+    s->former = einsum_arena_allocate(&s->arena, core->words, sizeof *s->former);
+    if (!well || s->labels == NULL || s->excess == NULL || s->gains == NULL || s->former == NULL)
+        return weft_status_out_of_memory();
     for (uint32_t label = 0; label < core->label_count; label++) s->labels[tree->positions[label]] = label;
     return NULL;
 }
@@ -350,7 +370,6 @@ static weft_status *run_one(void *context, size_t index)
     slicings *all = context;
     chain *c = &all->chains[index];
     slicing s = {.options = all->options,
-                 .manner = &manners[index % MANNERS],
                  .random = einsum_random_start(all->seed, index),
                  .moves = all->moves / all->count,
                  .seconds = all->seconds};
