@@ -30,8 +30,8 @@ static void weigh_excess(const einsum_heat *heat, const einsum_tree *tree, const
     double kept = inner_volume(tree, r->kept), lifted = inner_volume(tree, r->lifted);
     double sibling = inner_volume(tree, r->sibling), parent = inner_volume(tree, r->parent);
     double live = old + fmax(kept + lifted, sibling + parent), next = volume + fmax(kept + sibling, lifted + parent);
-    if (live > heat->most_live) *before *= live / heat->most_live;
-    if (next > heat->most_live) *after *= next / heat->most_live;
+    if (live > heat->most_live) *before *= sqrt(live / heat->most_live);
+    if (next > heat->most_live) *after *= sqrt(next / heat->most_live);
 }
 
 void einsum_heat_sweep(const einsum_heat *heat, einsum_tree *tree, einsum_random *random, uint64_t moves)

@@ -10,8 +10,9 @@ enum { EINSUM_QUANTILES = 1024 };
 typedef struct einsum_heat {
     double logs[EINSUM_QUANTILES];    /* -ln u, of quantiles of a uniform u */
     double factors[EINSUM_QUANTILES]; /* by which two steps may get dearer then: 2^(-ln u / beta) */
-    /* Beyond these the two steps of a rotation count as dearer, in proportion: volume of the result between them; of
-     * results in memory in one of them, which are its operands that are no leaves and itself if not the last. */
+    /* Beyond these the two steps of a rotation count as dearer: volume of the result between them, in proportion; of
+     * results in memory in one of them, which are its operands that are no leaves and itself if not the last, by its
+     * square root. */
     double most_volume, most_live;
 } einsum_heat;
 

@@ -15,7 +15,6 @@
 
 enum {
     SWEEPS = 20,         /* of a round */
-    MOST_BACK = 8,       /* labels in a round */
     CHAIN_MOVES = 20000, /* for each leaf, before another chain pays */
     LEAST_CHAINS = 2,
     MOST_CHAINS = 256,
@@ -23,7 +22,16 @@ enum {
     PARTS = 8
 };
 
-static const double first_beta = 0.5, last_beta = 8;
+/* How a chain goes: by turns one way and another, as networks that need many slices and few differ in which serves. */
+typedef struct manner {
+    double first_beta;
+    uint32_t most_back; /* labels in a round */
+} manner;
+
+static const manner manners[] = {{0.5, 8}, {1, 3}};
+enum { MANNERS = sizeof manners / sizeof *manners };
+
+static const double last_beta = 8;
 static const double label_beta = 4;              /* of labels, against that of the tree */
 static const double margin = 1, live_margin = 4; /* bits below a limit that results are near it */
 static const double importance = 3;              /* of bits over a limit, against bits of growth */
@@ -40,6 +48,7 @@ typedef struct state {
 
 typedef struct slicing {
     const einsum_slicing *options;
+    const manner *manner;
     einsum_arena arena;
     einsum_loop loop;
     einsum_heat heat;
@@ -223,7 +232,7 @@ static void restore(slicing *s, const state *kept)
 static void cool(slicing *s, double progress)
 {
     const double shift = s->loop.tree.shift - tolerance;
-    s->beta = first_beta * pow(last_beta / first_beta, progress);
+    s->beta = s->manner->first_beta * pow(last_beta / s->manner->first_beta, progress);
     einsum_tree_refresh(&s->loop.tree);
     s->heat.most_volume = exp2(s->options->log2_size - margin - shift);
     s->heat.most_live = exp2(s->options->log2_peak - live_margin - shift);
@@ -233,7 +242,7 @@ static void cool(slicing *s, double progress)
 /* `before` is log2 of what the whole costs; INFINITY: it does not keep the limits, and nothing is undone. */
 static void exchange_labels(slicing *s, double before)
 {
-    uint32_t count = 1 + einsum_random_below(&s->random, MOST_BACK);
+    uint32_t count = 1 + einsum_random_below(&s->random, s->manner->most_back);
     memcpy(s->former, s->loop.sliced, s->loop.tree.core->words * sizeof *s->former);
     for (uint32_t i = 0; i < count; i++) put_one_back(s);
     double most = before - log(einsum_random_unit(&s->random)) / (label_beta * s->beta);
@@ -370,6 +379,7 @@ static weft_status *run_one(void *context, size_t index)
     slicings *all = context;
     chain *c = &all->chains[index];
     slicing s = {.options = all->options,
+                 .manner = &manners[index % MANNERS],
                  .random = einsum_random_start(all->seed, index),
                  .moves = all->moves / all->count,
                  .seconds = all->seconds};
