@@ -13,7 +13,8 @@
 
 enum {
     FEW_MOVES = 160,        /* for each leaf: less is for the first greedy order alone */
-    WORTH_MOVES = 1000,     /* for each leaf, before another start, three times what it takes, and another chain pay */
+    START_MOVES = 1000,     /* for each leaf, before another start pays, three times what it takes, or a chain */
+    PAIR_MOVES = 2,         /* for each pair of leaves, before another chain pays: deep trees take long to cool */
     MOST_ELIMINATED = 1000, /* leaves, for elimination and bisection */
     MOST_SWEEPS = 16,       /* of which a start is the best */
     MOST_CHAINS = 16,
@@ -92,6 +93,12 @@ static weft_status *polish(const searching *s, uint32_t parts, candidate *c)
 {
     WEFT_TRY(einsum_reconfigure_run(s->allocator, s->core, &s->options->score, parts, &s->stop, c->pairs));
     return price(s, c);
+}
+
+static uint64_t chains_worth(const searching *s, uint64_t moves)
+{
+    uint64_t leaves = s->core->leaf_count, pairs = PAIR_MOVES * leaves;
+    return moves / (leaves * (pairs > START_MOVES ? pairs : START_MOVES));
 }
 
 /* ---- starts ---- */
@@ -246,7 +253,7 @@ static weft_status *run_round(searching *s, uint64_t moves)
 
 static weft_status *init_chains(searching *s, uint64_t moves)
 {
-    s->chain_count = clamp(moves / ((uint64_t)WORTH_MOVES * s->core->leaf_count), fewest_chains(s), MOST_CHAINS);
+    s->chain_count = clamp(chains_worth(s, moves), fewest_chains(s), MOST_CHAINS);
     for (size_t i = 0; i < s->chain_count; i++)
         if (!candidate_init(s, &s->chains[i])) return weft_status_out_of_memory();
     return NULL;
@@ -324,10 +331,10 @@ static bool init_alike(searching *s)
 
 static weft_status *search(searching *s)
 {
-    uint64_t moves = s->options->moves, starts_worth = moves / ((uint64_t)WORTH_MOVES * s->core->leaf_count);
+    uint64_t moves = s->options->moves, starts_worth = moves / ((uint64_t)START_MOVES * s->core->leaf_count);
     bool few = has_few_moves(s);
     s->coolness = coolness_of(s->core);
-    s->sweep_count = clamp(EINSUM_SWEEP_MANNERS * starts_worth, EINSUM_SWEEP_MANNERS, MOST_SWEEPS);
+    s->sweep_count = clamp(EINSUM_SWEEP_MANNERS * chains_worth(s, moves), EINSUM_SWEEP_MANNERS, MOST_SWEEPS);
     s->starts = einsum_arena_allocate(&s->arena, STARTS, sizeof *s->starts);
     s->chains = einsum_arena_allocate(&s->arena, MOST_CHAINS, sizeof *s->chains);
     if (s->starts == NULL || s->chains == NULL || !candidate_init(s, &s->best) || !init_alike(s))
