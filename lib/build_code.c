@@ -3,7 +3,11 @@
 #include <string.h>
 #include "runtime/pool.h"
 
-/* Code of kernels: from the executor's cache, or made and loaded, on all threads of its pool. */
+/*
+ * Code of kernels: from the executor's cache, or made and loaded, on all threads of its pool. Some may wait in the
+ * cache for a kernel that another is making. Nobody waits in a circle, because whoever makes one takes nothing else
+ * from the cache and starts no region.
+ */
 
 typedef struct code_request {
     const weft_build_request *request;

@@ -159,7 +159,7 @@ weft_status *weft_block_acquire(weft_block_store *store, const weft_runtime *run
     if (bytes == 0) bytes = 1;
     pthread_mutex_lock(&store->mutex);
     weft_block *block = find(store, owner, bytes);
-    size_t room = store->capacity > bytes ? store->capacity - bytes : 0;
+    size_t room = store->capacity - (bytes > store->capacity ? 0 : bytes);
     store->references++;
     pthread_mutex_unlock(&store->mutex);
     weft_status *status = block == NULL ? make(store, owner, bytes, room, &block) : NULL;

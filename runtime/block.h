@@ -3,7 +3,7 @@
 #define WEFT_RUNTIME_BLOCK_H
 /*
  * Blocks of device memory for arenas and new outputs, kept for reuse when released, within a bound; the oldest go
- * first. A new block has its room in the bound before it is made, and what is idle never is why there is no memory. Any
+ * first. A new block has its room in the bound before it is made, and what is idle goes before an allocation fails. Any
  * thread may use it. Blocks may outlive the executor: the store ends with the last of them.
  */
 #include <weft/runtime.h>

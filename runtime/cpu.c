@@ -72,6 +72,8 @@ static bool read_text(const char *path, char text[static CONTENTS])
     close(file);
     if (length < 0) return false;
     text[length] = 0;
+    char *last = strrchr(text, '\n');
+    if (length == CONTENTS - 1 && last != NULL) last[1] = 0; /* whole lines */
     return true;
 }
 
@@ -86,16 +88,18 @@ static size_t read_limit(const char *path)
 }
 
 /*
- * Of a control group and those around it: folders below `base`. In a container the group may be named as the system
- * outside sees it; there is no such folder then, and that of the container is `base` itself.
+ * Of a control group and those around it, by the files named: folders below `base`. In a container the group may be
+ * named as the system outside sees it; there is no such folder then, and that of the container is `base` itself.
  */
-static size_t group_limit(const char *root, const char *base, char *group, const char *file)
+static size_t group_limit(const char *root, const char *base, char *group, const char *const *files)
 {
     size_t limit = SIZE_MAX;
     char path[PATH_MAX], *slash;
     for (;;) {
-        int length = snprintf(path, sizeof path, "%s%s%s/%s", root, base, group, file);
-        if (length > 0 && (size_t)length < sizeof path) limit = least(limit, read_limit(path));
+        for (const char *const *file = files; *file != NULL; file++) {
+            int length = snprintf(path, sizeof path, "%s%s%s/%s", root, base, group, *file);
+            if (length > 0 && (size_t)length < sizeof path) limit = least(limit, read_limit(path));
+        }
         if ((slash = strrchr(group, '/')) == NULL) return limit;
         *slash = 0;
     }
@@ -111,6 +115,8 @@ static bool names_memory(const char *controllers)
 /* Lines of /proc/self/cgroup are "number:controllers:group"; of version 2 there is one, without controllers. */
 static size_t groups_limit(const char *root)
 {
+    static const char *const old_files[] = {"memory.limit_in_bytes", NULL};
+    static const char *const files[] = {"memory.max", "memory.high", NULL};
     char path[PATH_MAX], text[CONTENTS], *rest = NULL;
     size_t limit = SIZE_MAX;
     int length = snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
@@ -120,8 +126,8 @@ static size_t groups_limit(const char *root)
         if (group == NULL) continue;
         *group++ = 0;
         if (names_memory(controllers + 1))
-            limit = least(limit, group_limit(root, "/sys/fs/cgroup/memory", group, "memory.limit_in_bytes"));
-        else if (controllers[1] == 0) limit = least(limit, group_limit(root, "/sys/fs/cgroup", group, "memory.max"));
+            limit = least(limit, group_limit(root, "/sys/fs/cgroup/memory", group, old_files));
+        else if (controllers[1] == 0) limit = least(limit, group_limit(root, "/sys/fs/cgroup", group, files));
     }
     return limit;
 }

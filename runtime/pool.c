@@ -40,8 +40,8 @@ typedef struct member {
 struct weft_pool {
     weft_allocator allocator;
     size_t size, threads; /* of them started: none until a region needs them */
+    pid_t process;        /* that they are threads of: a forked child has none */
     pthread_mutex_t busy; /* held by the thread whose region runs */
-    bool started;
     struct region {
         weft_pool_task task;
         void *context;
@@ -103,19 +103,16 @@ static void wake(bed *where)
     if (atomic_load(&where->taken) && atomic_exchange(&where->taken, false)) sem_post(&where->call);
 }
 
-/* Until `count` is zero, or is not. All accesses are in one order: either the sleeper sees the count, or who changes it
- * sees the sleeper. */
+/* Until `count` is zero, or is not, or somebody calls. All accesses are in one order: either the sleeper sees the
+ * count, or who changes it sees the sleeper. */
 static void wait_until(atomic_size_t *count, bool zero, bed *where)
 {
     for (int i = 0; i < LOOKS; i++) {
         if (is_zero(count) == zero) return;
         pause_thread();
     }
-    while (is_zero(count) != zero) {
-        atomic_store(&where->taken, true);
-        if (is_zero(count) == zero && atomic_exchange(&where->taken, false)) return;
-        sleep_in(where);
-    }
+    atomic_store(&where->taken, true);
+    if (is_zero(count) != zero || !atomic_exchange(&where->taken, false)) sleep_in(where);
 }
 
 /* ---- chunks ---- */
@@ -159,6 +156,7 @@ static void run_chunks(weft_pool *pool, size_t own)
 
 /* ---- threads ---- */
 
+/* Whose own chunks were taken by others before it woke helps with the rest. */
 static void *work(void *argument)
 {
     member *self = argument;
@@ -171,13 +169,16 @@ static void *work(void *argument)
     }
 }
 
-/* As many as there are to be had; the shares of others are run by those. Signals are for the threads of the program. */
+/* As many as there are to be had; the shares of others are run by those. Signals are for the threads of the program,
+ * but for what a thread brings upon itself, and profiling. */
 static void start_threads(weft_pool *pool)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pool->started = true;
-    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) return;
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
+    sigset_t blocked, before;
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(&blocked, own[i]);
+    pool->process = getpid();
+    if (pthread_sigmask(SIG_SETMASK, &blocked, &before) != 0) return;
     while (pool->threads < pool->size - 1) {
         member *next = &pool->members[pool->threads + 1];
         if (pthread_create(&next->thread, NULL, work, next) != 0) break;
@@ -188,6 +189,7 @@ static void start_threads(weft_pool *pool)
 
 static void end_threads(weft_pool *pool)
 {
+    if (pool->threads == 0 || pool->process != getpid()) return;
     for (size_t i = 1; i <= pool->threads; i++) {
         atomic_store(&pool->members[i].unclaimed, LEAVE);
         wake(&pool->members[i].bed);
@@ -278,7 +280,7 @@ static void run_parallel(weft_pool *pool, struct region region)
     }
     inside_region = true;
     run_chunks(pool, 0);
-    wait_until(&pool->pending, true, &pool->members->bed);
+    while (!is_zero(&pool->pending)) wait_until(&pool->pending, true, &pool->members->bed);
     inside_region = false;
 }
 
@@ -290,7 +292,7 @@ void weft_pool_run(weft_pool *pool, int64_t count, int64_t grain, weft_pool_task
         task(context, 0, count);
         return;
     }
-    if (!pool->started) start_threads(pool);
+    if (pool->threads == 0) start_threads(pool);
     int64_t step = divide_up(count, CHUNKS_PER_THREAD * (int64_t)pool->size);
     run_parallel(
         pool, (struct region){.task = task, .context = context, .count = count, .step = step < grain ? grain : step});

@@ -180,7 +180,7 @@ static weft_status *search_growing(finding *f)
 {
     enum { GROWTH = 4 };
     double spent = 0, moves = least_moves(f), seconds = 0;
-    for (double enough = moves; spent < enough; moves = fmin(enough, GROWTH * moves)) {
+    for (double enough = moves; spent < enough; moves = fmin(enough - spent, GROWTH * moves)) {
         f->search.moves = einsum_moves_of(moves);
         WEFT_TRY(search(f));
         f->search.improve = true;

@@ -73,8 +73,8 @@ const char *weft_code_name(weft_code code);
  * The one way to memory. `resize` allocates when `block` is NULL, frees when `new_size` is 0 (and returns NULL),
  * and otherwise resizes, keeping the contents up to the smaller size. `old_size` and `alignment` are what the block
  * was asked with; `alignment` is a power of two. NULL means out of memory, and the old block is then still valid.
- * It is called from any thread that uses the object it was given to, and as long as anything made from that lives; the
- * struct itself is copied.
+ * It is called from any thread that uses the object it was given to, those of an executor's pool included, from several
+ * at the same time, and as long as anything made from that lives; the struct itself is copied.
  */
 typedef struct weft_allocator {
     void *self;

@@ -20,8 +20,9 @@ typedef struct weft_executor_options {
     unsigned threads;        /* 0: as many as the process may use processors */
     size_t variant_capacity; /* entries; 0: 256 */
     size_t kernel_capacity;  /* entries; 0: 1024 */
-    /* Bytes of freed buffers kept for reuse, the oldest of which go first; 0: a quarter of weft_memory_size. Larger ones
-     * are given back after each run; to have them again costs some tenths of a second for each GiB. */
+    /* Bytes of freed buffers that this executor keeps for reuse, the oldest of which go first; 0: a quarter of
+     * weft_memory_size, which is for several executors, or processes that share the machine, to be set. Larger ones are
+     * given back after each run; to have them again costs some tenths of a second for each GiB. */
     size_t buffer_capacity;
 } weft_executor_options;
 
@@ -114,8 +115,10 @@ typedef struct weft_run {
  * row-major input. On a DATA_ERROR or CANCELLED the contents of caller's outputs are unspecified; entries that were
  * NULL stay NULL on any error.
  *
- * Independent steps that are too small for all threads each (branches of a graph, folds) run side by side, each on one
- * thread, where that saves time. Neither this nor the number of threads changes a bit of any result.
+ * Kernels of a program that was not seen before are compiled on all threads; runs of other threads that come meanwhile
+ * use one thread each. Independent steps that are too small for all threads each (branches of a graph, folds) run side
+ * by side, each on one thread, where that saves time. Neither this nor the number of threads changes a bit of any
+ * result.
  *
  * Bad data that no output depends on may go unnoticed: code is only made for what is read. Of several errors one is
  * reported, the same for any number of threads and on every run. Runtime "ref" goes by op: the first that fails in the

@@ -250,10 +250,10 @@ class Run(Instances):
         """Before anything is made, with the plan to be seen."""
         for inputs, sentence in [
                 ([[0], [1], [2], [0], [1], [2]],
-                 "intermediates take at least 65536 TiB at once, operands and result 6 MiB, but the process may have "
+                 "by the plan intermediates take 65536 TiB at once, operands and result 6 MiB, but the process may have "
                  r"[0-9.e+]+ GiB; --memory-limit BYTES has intermediates sliced"),
                 ([[0, 1], [1, 2], [2, 0]],
-                 r"intermediates take at least 4 TiB at once, operands and result 12 TiB, but the process may have "
+                 r"by the plan intermediates take 4 TiB at once, operands and result 12 TiB, but the process may have "
                  r"[0-9.e+]+ GiB")]:
             self.write("big.json", {"inputs": inputs, "output": [], "sizes": [2**(18 if len(inputs) > 3 else 20)] * 3})
             status, out, error = self.weft("einsum", "--instance", "big.json", "--optimize", "left", "--dtype", "f32")

@@ -118,6 +118,8 @@ static void test_control_groups(void **state)
     assert_int_equal(weft_cpu_memory(root), 5000000);
     write_file("/sys/fs/cgroup/user/job/memory.max", "4000000\n");
     assert_int_equal(weft_cpu_memory(root), 4000000);
+    write_file("/sys/fs/cgroup/user/memory.high", "3500000\n");
+    assert_int_equal(weft_cpu_memory(root), 3500000);
     write_file("/sys/fs/cgroup/memory.max", "3000000\n");
     assert_int_equal(weft_cpu_memory(root), 3000000);
     write_file("/proc/self/cgroup", "5:memory_too,cpu:/user\n4:hugetlb,memory:/outside/7\n1:name=systemd:/\n0::\n");

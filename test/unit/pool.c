@@ -155,6 +155,7 @@ static void threads_that_do_not_come_are_not_waited_for(void **state)
         alarm(20);
         init_visits(&visits, pool, MOST, 1);
         weft_pool_run(pool, MOST, 1, visit, &visits);
+        weft_pool_destroy(pool);
         _exit(memchr(visits.seen, 0, MOST) == NULL && atomic_load(&visits.calls) == 12 ? 0 : 1);
     }
     assert_true(child > 0);

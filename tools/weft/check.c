@@ -54,14 +54,16 @@ static weft_status *run_plan(const weft_contraction *x, const weft_einsum_option
     return status;
 }
 
-/* Runs in the order of `options` if it is another one and multiplies at most ten times as much. */
+/* Runs in the order of `options` if it is another one, multiplies at most ten times as much, and fits. */
 static weft_status *try_order(const weft_contraction *x, const weft_einsum_options *options, cJSON *stats,
                               bool *out_done)
 {
     weft_einsum_plan *other;
     WEFT_TRY(weft_contraction_plan(x, options, &other));
-    *out_done = strcmp(weft_einsum_plan_order(other), weft_einsum_plan_order(x->plan)) != 0 &&
+    weft_status *fits = weft_contraction_check_memory(x, other);
+    *out_done = fits == NULL && strcmp(weft_einsum_plan_order(other), weft_einsum_plan_order(x->plan)) != 0 &&
                 weft_einsum_plan_log10_flops(other) <= weft_einsum_plan_log10_flops(x->plan) + 1;
+    weft_status_destroy(fits);
     weft_status *status = *out_done ? run_plan(x, options, other, stats) : NULL;
     weft_einsum_plan_destroy(other);
     return status;

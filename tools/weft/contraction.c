@@ -75,20 +75,21 @@ static double bytes_of(weft_dtype dtype, weft_ints shape)
     return bytes;
 }
 
-weft_status *weft_contraction_check_memory(const weft_contraction *contraction)
+weft_status *weft_contraction_check_memory(const weft_contraction *contraction, const weft_einsum_plan *plan)
 {
     const weft_instance *x = &contraction->instance;
-    const weft_einsum_plan *plan = contraction->plan;
     double most = (double)weft_memory_size(), arrays = bytes_of(x->dtype, weft_einsum_plan_shape(plan));
     for (size_t i = 0; i < x->count; i++) arrays += bytes_of(x->dtype, x->shapes[i]);
     double live = (double)weft_dtype_size(x->dtype) * exp2(weft_einsum_plan_log2_peak(plan));
+    bool has_limit = weft_arguments_find(contraction->arguments, "--memory-limit") != NULL;
     if (arrays + live <= most) return NULL;
-    return weft_status_create(NULL, WEFT_OVER_LIMIT, NULL,
-                              "%s%sintermediates take at least %s at once, operands and result %s, but the process may "
-                              "have %s%s",
-                              contraction->path == NULL ? "" : contraction->path, contraction->path == NULL ? "" : ": ",
-                              describe_bytes(live).text, describe_bytes(arrays).text, describe_bytes(most).text,
-                              arrays > most ? "" : "; --memory-limit BYTES has intermediates sliced");
+    return weft_status_create(
+        NULL, WEFT_OVER_LIMIT, NULL,
+        "%s%sby the plan intermediates take %s at once, operands and result %s, but the process may "
+        "have %s%s",
+        contraction->path == NULL ? "" : contraction->path, contraction->path == NULL ? "" : ": ",
+        describe_bytes(live).text, describe_bytes(arrays).text, describe_bytes(most).text,
+        arrays > most || has_limit ? "" : "; --memory-limit BYTES has intermediates sliced");
 }
 
 /* Each operand is made smaller by a share of its size, so that results are around 1, however many terms they sum. */

@@ -23,7 +23,8 @@ weft_status *weft_contraction_load_arrays(weft_contraction *contraction) WEFT_MU
 /* Arrays made up for what is planned. */
 weft_status *weft_contraction_draw_arrays(weft_contraction *contraction) WEFT_MUST_USE;
 /* WEFT_OVER_LIMIT where what is planned takes more memory than the process may have. */
-weft_status *weft_contraction_check_memory(const weft_contraction *contraction) WEFT_MUST_USE;
+weft_status *weft_contraction_check_memory(const weft_contraction *contraction,
+                                           const weft_einsum_plan *plan) WEFT_MUST_USE;
 /* Finds an order; the sentence of an error names the instance. */
 weft_status *weft_contraction_plan(const weft_contraction *contraction, const weft_einsum_options *options,
                                    weft_einsum_plan **out_plan) WEFT_MUST_USE;

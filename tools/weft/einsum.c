@@ -112,7 +112,8 @@ static void print_excess(const einsum_job *job)
 {
     double bytes = (double)weft_dtype_size(job->x.instance.dtype) * exp2(weft_einsum_plan_log2_peak(job->x.plan));
     double limit = (double)job->x.planner.options.memory_limit;
-    if (limit > 0 && bytes > limit) printf("beyond the limit    %.3g times as much lives at once\n", bytes / limit);
+    bool beyond = limit > 0 && bytes > limit * (1 + 1e-6); /* both are rounded */
+    if (beyond) printf("beyond the limit    %.3g times as much lives at once\n", bytes / limit);
 }
 
 static weft_status *print_plan(const einsum_job *job)
@@ -192,7 +193,7 @@ static weft_status *write_result(const einsum_job *job)
 static weft_status *run_plan(einsum_job *job, cJSON *stats)
 {
     weft_einsum_options options = traced_options(job);
-    WEFT_TRY(weft_contraction_check_memory(&job->x));
+    WEFT_TRY(weft_contraction_check_memory(&job->x, job->x.plan));
     if (job->x.path != NULL) WEFT_TRY(weft_contraction_draw_arrays(&job->x));
     WEFT_TRY(weft_contraction_run(&job->x, &options, &job->x.session));
     WEFT_TRY(write_result(job));

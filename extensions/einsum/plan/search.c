@@ -13,7 +13,7 @@
 
 enum {
     FEW_MOVES = 160,        /* for each leaf: less is for the first greedy order alone */
-    START_MOVES = 1000,     /* for each leaf, before another start pays, three times what it takes, or a chain */
+    START_MOVES = 1000,     /* for each leaf, before another start or chain pays; a start takes a third of them */
     PAIR_MOVES = 2,         /* for each pair of leaves, before another chain pays: deep trees take long to cool */
     MOST_ELIMINATED = 1000, /* leaves, for elimination and bisection */
     MOST_SWEEPS = 16,       /* of which a start is the best */
@@ -225,7 +225,7 @@ static weft_status *run_chain(void *context, size_t index)
     return einsum_cost_less(c->cost, s->best.cost) ? polish(s, MORE_PARTS, c) : NULL;
 }
 
-/* Where time counts, no thread shall be without a chain. */
+/* Where time counts, up to MOST_CHAINS threads shall each have one. */
 static size_t fewest_chains(const searching *s)
 {
     bool timed = s->stop.deadline < INFINITY;
@@ -273,7 +273,7 @@ static double seconds_since(double begin)
     return fmax(einsum_stop_clock() - begin, 1e-9);
 }
 
-/* How many moves all threads try in a second, by a short run that is thrown away. */
+/* How many moves a thread tries in a second, by a short run that is thrown away. */
 static weft_status *measure(searching *s, double *out_rate)
 {
     double begin = einsum_stop_clock();
@@ -282,7 +282,7 @@ static weft_status *measure(searching *s, double *out_rate)
     WEFT_TRY(
         einsum_anneal_run(s->allocator, s->core, &s->options->score, &options, s->chains[0].pairs, &s->chains[0].cost));
     keep(s, &s->chains[0]);
-    *out_rate = TRIAL_MOVES / seconds_since(begin) * (double)s->options->threads;
+    *out_rate = TRIAL_MOVES / seconds_since(begin);
     return NULL;
 }
 
@@ -293,13 +293,13 @@ static weft_status *anneal_seconds(searching *s)
     if (whole <= 0) return NULL;
     if (!candidate_init(s, &s->chains[0])) return weft_status_out_of_memory();
     WEFT_TRY(measure(s, &rate));
-    WEFT_TRY(init_chains(s, einsum_moves_of(whole * rate)));
+    WEFT_TRY(init_chains(s, einsum_moves_of(whole * rate * (double)s->options->threads)));
     for (double seconds = whole / 2; !einsum_stop_asked(&s->stop); seconds = whole / 2 / WARM_ROUNDS) {
         double begin = einsum_stop_clock(), left = fmin(s->stop.deadline - begin, seconds);
-        double moves = rate * left;
-        s->chain_seconds = left * (double)s->options->threads / (double)s->chain_count;
-        WEFT_TRY(run_round(s, einsum_moves_of(moves)));
-        rate = fmax(moves, 1) / seconds_since(begin);
+        double waves = ceil((double)s->chain_count / (double)s->options->threads), moves = rate * left / waves;
+        s->chain_seconds = left / waves;
+        WEFT_TRY(run_round(s, einsum_moves_of(moves * (double)s->chain_count)));
+        rate = fmax(moves, 1) * waves / seconds_since(begin);
     }
     return NULL;
 }

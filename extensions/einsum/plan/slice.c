@@ -290,6 +290,7 @@ static void anneal(slicing *s)
     double begin = einsum_stop_clock(), progress = 0;
     uint64_t rounds = s->moves / ((uint64_t)SWEEPS * s->loop.tree.leaf_count);
     if (slice_down(s)) keep_best(s);
+    if (rounds == 0 && s->seconds == INFINITY) return;
     for (uint64_t i = 0; progress < 1 && !einsum_stop_asked(&s->options->stop); i++) {
         progress = s->seconds < INFINITY ? (einsum_stop_clock() - begin) / s->seconds : (double)i / (double)rounds;
         if (i % FRESH_ROUNDS == 0) cool(s, progress);
