@@ -186,6 +186,30 @@ static weft_status *fill_plan(weft_einsum_plan *plan, const einsum_policy *polic
     return fill_values(plan, &policy->planner, dtype);
 }
 
+/* Slices keep the limit where most of the contracting is; where what comes before takes more, there is less room for
+ * them. */
+static weft_status *fill_within(weft_einsum_plan *plan, const einsum_policy *policy, weft_dtype dtype)
+{
+    enum { TRIES = 6 };
+    static const double less = 0.97, least_part = 0.5; /* of the room, from one try to the next */
+    einsum_policy tried = *policy;
+    double limit = (double)policy->planner.limit * (1 + 1e-9), least = INFINITY; /* logarithms are rounded */
+    for (int i = 0; i < TRIES && tried.planner.limit > 0; i++) {
+        WEFT_TRY(fill_plan(plan, &tried, dtype));
+        double bytes = exp2(plan->log2_peak) * (double)weft_dtype_size(dtype);
+        if (bytes <= limit) return NULL;
+        least = fmin(least, bytes);
+        tried.planner.limit = (uint64_t)((double)tried.planner.limit * fmax(limit / bytes * less, least_part));
+    }
+    return einsum_planner_over_limit(plan->expression.arena.allocator, policy->planner.limit,
+                                     "intermediates of the orders that were found take %.10g at least", least);
+}
+
+static weft_status *fill_limited(weft_einsum_plan *plan, const einsum_policy *policy, weft_dtype dtype)
+{
+    return einsum_policy_has_limit(policy) ? fill_within(plan, policy, dtype) : fill_plan(plan, policy, dtype);
+}
+
 /* What a plan is made from: a caller's request, or a node. */
 typedef struct plan_source {
     const char *function; /* that was called: its name, for errors */
@@ -205,7 +229,7 @@ static weft_status *fill_from_request(weft_einsum_plan *plan, const plan_source 
     WEFT_TRY(einsum_request_fill(x, source->text, source->operand_count, extents, source->options, &request));
     plan->equation = request.equation;
     WEFT_TRY(einsum_expression_reduce(x));
-    return fill_plan(plan, &request.policy, request.dtype);
+    return fill_limited(plan, &request.policy, request.dtype);
 }
 
 static weft_status *fill_from_node(weft_einsum_plan *plan, const plan_source *source)
@@ -223,7 +247,7 @@ static weft_status *fill_from_node(weft_einsum_plan *plan, const plan_source *so
         return weft_status_create(x->arena.allocator, WEFT_UNSUPPORTED, "weft_einsum",
                                   "einsum: the order of \"%.200s\" is found at the run, from extents that are symbols",
                                   plan->equation);
-    return fill_plan(plan, &policy, weft_tensor_dtype(source->node));
+    return fill_limited(plan, &policy, weft_tensor_dtype(source->node));
 }
 
 static weft_status *check_source(const weft_allocator *allocator, const plan_source *source, bool placed)

@@ -22,6 +22,18 @@ static bool all_valid(weft_tensors operands)
     return true;
 }
 
+/* Where not all are valid. What failed before has its error already. */
+static weft_tensor refuse(const char *function, weft_tensors operands)
+{
+    weft_graph *graph = graph_of(operands);
+    for (size_t i = 0; graph != NULL && i < operands.count; i++)
+        if (operands.items[i].graph == NULL)
+            return weft_trace_error(graph,
+                                    weft_status_create(weft_graph_allocator(graph), WEFT_INVALID_ARGUMENT, function,
+                                                       "einsum: operand %zu is no tensor of a graph", i));
+    return weft_trace_error(graph, NULL);
+}
+
 static weft_status *register_op(weft_graph *graph)
 {
     return weft_graph_find_op(graph, EINSUM_OP_NAME) != NULL ? NULL
@@ -52,9 +64,9 @@ static weft_tensor contract(const char *function, const char *text, weft_tensors
                             const weft_einsum_options *options)
 {
     weft_graph *graph = graph_of(operands);
-    weft_tensor result = weft_trace_error(graph, NULL);
-    if (graph == NULL || !all_valid(operands)) return result;
+    if (graph == NULL || !all_valid(operands)) return refuse(function, operands);
     einsum_expression x;
+    weft_tensor result = weft_trace_error(graph, NULL);
     einsum_expression_init(&x, weft_graph_allocator(graph));
     weft_status *status = trace(&x, graph, text, operands, options, &result);
     einsum_expression_finish(&x);
@@ -82,8 +94,8 @@ static weft_status *print_labels(einsum_arena *arena, einsum_labelled *x, weft_t
 static weft_tensor contract_labels(einsum_labelled x, weft_tensors operands, const weft_einsum_options *options)
 {
     weft_graph *graph = graph_of(operands);
+    if (graph == NULL || !all_valid(operands)) return refuse(x.function, operands);
     weft_tensor result = weft_trace_error(graph, NULL);
-    if (graph == NULL || !all_valid(operands)) return result;
     einsum_arena arena;
     einsum_arena_init(&arena, weft_graph_allocator(graph));
     const char *text;
@@ -167,7 +179,7 @@ weft_tensor weft_einsum_tensordot(weft_tensor a, weft_tensor b, weft_ints axes_a
     const weft_allocator *allocator = weft_graph_allocator(a.graph);
     int64_t summed[2][WEFT_MAX_RANK], labels[2][WEFT_MAX_RANK], output[2 * WEFT_MAX_RANK];
     size_t rank_a = weft_tensor_rank(a), rank_b = weft_tensor_rank(b);
-    if (!weft_tensor_is_valid(a) || !weft_tensor_is_valid(b)) return weft_trace_error(a.graph, NULL);
+    if (!all_valid((weft_tensors){2, operands})) return refuse("weft_einsum_tensordot", (weft_tensors){2, operands});
     if (axes_a.count != axes_b.count || axes_a.count > WEFT_MAX_RANK) {
         return weft_trace_error(a.graph,
                                 weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_einsum_tensordot",

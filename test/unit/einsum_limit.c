@@ -243,6 +243,44 @@ static void run_a_sliced_tree(void **state)
     weft_executor_destroy(executor);
 }
 
+/* Of 5x5 with extents of 3: much of the work is at its rim, before what slices make smaller. */
+static weft_status *plan_lattice(size_t limit, weft_einsum_plan **out_plan)
+{
+    enum { SIDE = 5, COUNT = SIDE * SIDE };
+    static const int64_t threes[] = {3, 3, 3, 3};
+    int64_t room[COUNT][4];
+    weft_ints labels[COUNT], shapes[COUNT];
+    for (int64_t i = 0; i < COUNT; i++) {
+        size_t rank = 0;
+        if (i % SIDE > 0) room[i][rank++] = i - 1;
+        if (i % SIDE < SIDE - 1) room[i][rank++] = i;
+        if (i >= SIDE) room[i][rank++] = COUNT + i - SIDE;
+        if (i < COUNT - SIDE) room[i][rank++] = COUNT + i;
+        labels[i] = (weft_ints){rank, room[i]};
+        shapes[i] = (weft_ints){rank, threes};
+    }
+    const weft_einsum_options options = {.memory_limit = limit, .moves = 500, .threads = 1};
+    return weft_einsum_plan_create_labels(NULL, COUNT, labels, (weft_ints){0, NULL}, shapes, &options, out_plan);
+}
+
+static void plans_keep_limits(void **state)
+{
+    (void)state;
+    size_t kept = 0;
+    for (size_t limit = 100; limit < 4200; limit += limit / 7) {
+        weft_einsum_plan *plan = NULL;
+        weft_status *status = plan_lattice(limit, &plan);
+        if (status != NULL) {
+            weft_test_fails(status, WEFT_OVER_LIMIT, "the memory limit is");
+            continue;
+        }
+        assert_true(4 * exp2(weft_einsum_plan_log2_peak(plan)) <= (double)limit * (1 + 1e-9));
+        weft_einsum_plan_destroy(plan);
+        kept++;
+    }
+    assert_true(kept > 10);
+}
+
 /* ---- what is empty ---- */
 
 /* With an extent of zero. */
@@ -350,6 +388,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(keep_limits_in_graphs),
         cmocka_unit_test(plan_within_limits),
         cmocka_unit_test(run_a_sliced_tree),
+        cmocka_unit_test(plans_keep_limits),
         cmocka_unit_test(name_what_is_wrong),
         cmocka_unit_test(survive_failed_allocations),
         cmocka_unit_test(need_nothing_for_what_is_empty),

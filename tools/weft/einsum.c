@@ -107,15 +107,6 @@ static weft_einsum_options traced_options(const einsum_job *job)
 
 /* ---- what is printed ---- */
 
-/* Slices keep the limit where most of the contracting is; what comes before may take more. */
-static void print_excess(const einsum_job *job)
-{
-    double bytes = (double)weft_dtype_size(job->x.instance.dtype) * exp2(weft_einsum_plan_log2_peak(job->x.plan));
-    double limit = (double)job->x.planner.options.memory_limit;
-    bool beyond = limit > 0 && bytes > limit * (1 + 1e-6); /* both are rounded */
-    if (beyond) printf("beyond the limit    %.3g times as much lives at once\n", bytes / limit);
-}
-
 static weft_status *print_plan(const einsum_job *job)
 {
     const char *tree = weft_arguments_text(job->x.arguments, "--tree", NULL);
@@ -130,7 +121,6 @@ static weft_status *print_plan(const einsum_job *job)
             printf("sliced labels       %zu\n", weft_einsum_plan_sliced(job->x.plan).count);
             printf("slicing multiplies  %.3g times as much\n", pow(10, weft_einsum_plan_log10_overhead(job->x.plan)));
         }
-        print_excess(job);
         printf("predicted ms        %.4g\n", 1e3 * weft_einsum_plan_seconds(job->x.plan));
     }
     WEFT_TRY(weft_order_print(job->x.plan, job->x.arguments));
@@ -281,7 +271,8 @@ const weft_command weft_command_einsum = {
         "EXPR is as in numpy: 'ij,jk->ik'. With --optimize nested it has parentheses: '(ij,jk),kl->il'. A path\n"
         "names in each step two positions of a list that loses both and gets the result at its end; ssa names\n"
         "values, of which the steps make new ones. --order takes either as a list of steps, or a tree of operand\n"
-        "numbers such as ((0, 1), 2), as --print-order writes them. An operand may also be FILE.npz:ARRAY.\n\n"
+        "numbers such as ((0, 1), 2), as --print-order writes them on its\n"
+        "last line. An operand may also be FILE.npz:ARRAY.\n\n"
         "An instance is an object: it has \"inputs\" and \"output\", lists of labels, which are integers or letters,\n"
         "or a \"format_string\"; and \"sizes\", or \"size_dict\", an object with the extent of each label, {\"i\": 4} "
         "or\n"

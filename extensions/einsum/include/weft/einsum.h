@@ -77,17 +77,18 @@ typedef struct weft_einsum_options {
     uint64_t seed;
     uint64_t moves; /* changes of the order that are tried; 0: in proportion to the time that contracting takes, for a
                      * minute at most */
-    double
-        time_budget; /* seconds, above 0, in place of moves: the order then depends on the machine and its load too */
-    size_t threads;  /* 0: one for each processor */
+    /* Seconds, above 0, in place of moves: the order then depends on the machine and its load too. */
+    double time_budget;
+    size_t threads;                     /* 0: one for each processor */
     const weft_einsum_machine *machine; /* TIME; NULL: the default */
     const volatile bool *cancelled;     /* the search ends when it becomes true, with the best so far; NULL: never.
                                            Only weft_einsum_plan_create and its _labels read it */
     weft_dtype dtype;                   /* of plans made without tensors; WEFT_BOOL, which is zero, means WEFT_F32 */
     /* AUTO: bytes of intermediates, beside operands and result, that may live at once; 0: any. Labels are sliced to
      * keep it, see README.md. Arrays and nodes keep it to the byte, or are OVER_LIMIT and leave the result alone; plans
-     * count elements of intermediates, without the copies that steps may make of them. Such a node is contracted at the
-     * run, also where its extents are known. */
+     * keep it or are OVER_LIMIT too, but count elements of intermediates, without the copies that steps may make of
+     * them. Where what was found takes more, the search begins again for less, a few times. Such a node is contracted at
+     * the run, also where its extents are known. */
     size_t memory_limit;
     /* Filled in by weft_einsum_arrays, as weft_run.report is; zeros where nothing was to run. Others do not read it.
      * NULL: none is wanted. */
