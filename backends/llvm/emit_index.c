@@ -174,6 +174,12 @@ static const weft_variable *table_variable(const weft_emitter *e, weft_expr expr
     return NULL;
 }
 
+/* The variable whose table the expression is; NULL: it is none. */
+static const weft_variable *find_table(const weft_emitter *e, weft_expr expr)
+{
+    return divides(e, expr) ? table_variable(e, expr) : NULL;
+}
+
 /* What a function of one variable is at `at`; divisors of digits are positive. */
 static int64_t evaluate(const weft_emitter *e, weft_expr expr, int64_t at)
 {
@@ -219,35 +225,56 @@ static LLVMValueRef emit_table(weft_emitter *e, weft_expr expr, const weft_varia
 
 /* ---- scalars ---- */
 
-/* The terms of a sum that become available at `level` and that a table may hold. */
-static weft_expr pick_terms(weft_emitter *e, weft_expr sum, uint32_t level)
+/* The terms of a sum that depend on `variable` alone, if together they are a table; NONE if not. */
+static weft_expr pick_table(weft_emitter *e, weft_expr sum, const weft_variable *variable)
 {
     weft_expr total = weft_expr_constant(e->extents, 0);
     for (size_t i = 0; i < weft_expr_arity(e->extents, sum); i++) {
         weft_expr operand = weft_expr_operand(e->extents, sum, i);
-        if (weft_index_level(e, operand) != level || table_variable(e, operand) == NULL) continue;
+        if (table_variable(e, operand) != variable) continue;
         weft_expr factor = weft_expr_constant(e->extents, weft_expr_coefficient_of(e->extents, sum, i));
         total = weft_expr_add(e->extents, total, weft_expr_mul(e->extents, operand, factor));
     }
-    return total;
+    return total != WEFT_EXPR_NONE && find_table(e, total) == variable ? total : WEFT_EXPR_NONE;
 }
 
-/* The terms of a sum that become available at `level`, added up there; NULL if there are none. */
-static LLVMValueRef emit_terms(weft_emitter *e, weft_expr sum, uint32_t level, uint32_t part)
+/* The terms available at `level` that depend on `variable` alone, or for NULL those that are no such; added to `total`.
+ */
+static LLVMValueRef add_terms(weft_emitter *e, weft_expr sum, uint32_t level, const weft_variable *variable,
+                              uint32_t part, LLVMValueRef total)
 {
-    LLVMValueRef total = NULL;
-    weft_expr tabled = pick_terms(e, sum, level);
-    bool tables = divides(e, tabled);
-    if (tables) total = weft_index_emit(e, tabled, 0);
     for (size_t i = 0; i < weft_expr_arity(e->extents, sum); i++) {
         weft_expr operand = weft_expr_operand(e->extents, sum, i);
-        if (weft_index_level(e, operand) != level || (tables && table_variable(e, operand) != NULL)) continue;
+        if (weft_index_level(e, operand) != level || table_variable(e, operand) != variable) continue;
         LLVMValueRef term = weft_index_emit(e, operand, part);
         weft_place_move(e, level);
         term = scaled(e, term, weft_expr_coefficient_of(e->extents, sum, i));
         total = total == NULL ? term : LLVMBuildAdd(e->builder, total, term, "");
     }
     return total;
+}
+
+/*
+ * The terms of a sum that become available at `level`, added up there; NULL if there are none. Several variables may be
+ * bound at one place: what depends on one of them alone is a table of that one, or comes term by term. A table needs no
+ * other expression, and a term is smaller than the sum, so this comes to an end.
+ */
+static LLVMValueRef emit_terms(weft_emitter *e, weft_expr sum, uint32_t level, uint32_t part)
+{
+    LLVMValueRef total = NULL;
+    for (uint32_t v = 0; v < e->variable_count; v++) {
+        const weft_variable *variable = &e->variables[v];
+        if (variable->level != level) continue;
+        weft_expr table = pick_table(e, sum, variable);
+        if (table == WEFT_EXPR_NONE) {
+            total = add_terms(e, sum, level, variable, part, total);
+            continue;
+        }
+        LLVMValueRef loaded = weft_index_emit(e, table, 0);
+        weft_place_move(e, level);
+        total = total == NULL ? loaded : LLVMBuildAdd(e->builder, total, loaded, "");
+    }
+    return add_terms(e, sum, level, NULL, part, total);
 }
 
 static LLVMValueRef emit_sum(weft_emitter *e, weft_expr expr, uint32_t part)
@@ -291,7 +318,7 @@ static LLVMValueRef emit_scalar(weft_emitter *e, weft_expr expr, uint32_t part)
 {
     int64_t constant;
     if (weft_expr_is_constant(e->extents, expr, &constant)) return weft_int(e, constant);
-    const weft_variable *variable = divides(e, expr) ? table_variable(e, expr) : NULL;
+    const weft_variable *variable = find_table(e, expr);
     if (variable != NULL) return emit_table(e, expr, variable);
     switch (weft_expr_kind_of(e->extents, expr)) {
     case WEFT_EXPR_SYMBOL: return emit_symbol(e, expr, part);

@@ -305,6 +305,17 @@ static bool starts_row(const weft_partition *partition, uint32_t n)
     return may_be_stage(partition, n, &reduction) && reduction.lanes > 1;
 }
 
+/* Whether the kernel of a root has stages: partial results of a long reduction have none, which would be computed again
+ * for every chunk. */
+static bool takes_stages(const weft_partition *partition, uint32_t root)
+{
+    if (partition->roles[root] != WEFT_ROLE_KERNEL) return false;
+    weft_reduction reduction = {.chunk = 0};
+    const weft_node *node = weft_graph_node(partition->compiled->graph, root);
+    if (is_reduction(node)) weft_reduction_fill(partition->compiled->graph, root, &reduction);
+    return reduction.chunk == 0;
+}
+
 /* Ascending: what recomputing costs, memory for what would make a kernel too large, and what follows stages. */
 static void weigh(weft_partition *partition, const uint8_t *live)
 {
@@ -373,7 +384,7 @@ static weft_role role_of(const weft_partition *partition, uint32_t n, uint32_t r
     if (engine != WEFT_ROLE_KERNEL || partition->forced[n] || updates || scans) return engine;
     if (is_reduction(node)) {
         weft_reduction reduction;
-        bool fits = !shared && root != 0 && partition->roles[root - 1] == WEFT_ROLE_KERNEL;
+        bool fits = !shared && root != 0 && takes_stages(partition, root - 1);
         return fits && may_be_stage(partition, n, &reduction) ? WEFT_ROLE_STAGE : WEFT_ROLE_KERNEL;
     }
     if (is_repeated(partition, n)) return WEFT_ROLE_KERNEL;
