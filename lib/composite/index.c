@@ -102,12 +102,10 @@ static bool take_one(plan *p, size_t axis, const weft_index_item *item)
 static bool take_tensor(plan *p, size_t axis, const weft_index_item *item)
 {
     weft_tensor indices = item->indices;
-    if (indices.graph != p->x.graph || !weft_tensor_is_valid(indices)) {
-        if (indices.graph == p->x.graph) return false;
-        weft_trace_fail(p->x.graph, WEFT_INVALID_ARGUMENT, function, "the indices of axis %zu %s", axis,
-                        indices.graph == NULL ? "are no tensor of a graph" : "belong to another graph");
-        return false;
-    }
+    const char *fault = weft_tensor_enter(p->x.graph, &indices);
+    if (fault != NULL)
+        weft_trace_fail(p->x.graph, WEFT_INVALID_ARGUMENT, function, "the index tensor of axis %zu %s", axis, fault);
+    if (fault != NULL || !weft_tensor_is_valid(indices)) return false;
     if (weft_tensor_dtype(indices) == WEFT_BOOL) {
         weft_trace_fail(p->x.graph, WEFT_UNSUPPORTED, function,
                         "axis %zu is indexed by a mask, and how many elements it takes is not known before the run; "
@@ -305,7 +303,9 @@ static weft_tensor read_plan(const plan *p)
 weft_tensor weft_index(weft_tensor x, weft_index_items items)
 {
     plan p;
-    if (!weft_tensor_is_valid(x) || !make_plan(x, items, &p)) return weft_tensor_failed(x.graph);
+    weft_graph *graph = weft_trace_graph((weft_tensors){1, &x});
+    if (graph == NULL || !weft_trace_enter(graph, function, 1, &x) || !make_plan(x, items, &p))
+        return weft_tensor_failed(graph);
     return read_plan(&p);
 }
 
@@ -450,10 +450,11 @@ static weft_tensor combine(weft_scatter_mode mode, weft_tensor old, weft_tensor 
 weft_tensor weft_index_update(weft_tensor x, weft_tensor value, weft_scatter_mode mode, weft_index_items items)
 {
     plan p;
-    if (!weft_tensor_is_valid(x) || !make_plan(x, items, &p)) return weft_tensor_failed(x.graph);
-    if (!weft_tensor_is_valid(value) || value.graph != x.graph)
-        return weft_trace_op(x.graph, WEFT_OP_scatter, (weft_tensors){2, (weft_tensor[]){x, value}}, NULL);
-    if (!fits_items(&p, value)) return weft_tensor_failed(x.graph);
+    weft_tensor operands[] = {x, value};
+    weft_graph *graph = weft_trace_graph((weft_tensors){2, operands});
+    if (graph == NULL || !weft_trace_enter(graph, "index_update", 2, operands)) return weft_tensor_failed(graph);
+    value = operands[1];
+    if (!make_plan(operands[0], items, &p) || !fits_items(&p, value)) return weft_tensor_failed(graph);
     if (is_block(&p)) {
         value = combine(mode, read_plan(&p), value);
         if (!weft_tensor_is_valid(value)) return value;

@@ -121,7 +121,7 @@ static void refused_items(void **state)
     expect_error(weft_at(f.x, WEFT_PICK(f.s)), WEFT_DTYPE_MISMATCH,
                  "index: the indices have dtype f32, not i64 or i32");
     expect_error(weft_at(f.x, WEFT_PICK(((weft_tensor){0}))), WEFT_INVALID_ARGUMENT,
-                 "index: the indices of axis 0 are no tensor of a graph");
+                 "index: the index tensor of axis 0 is no tensor of a graph");
     expect_error(weft_at(f.x, ((weft_index_item){.kind = (weft_index_kind)9})), WEFT_INVALID_ARGUMENT,
                  "index: item 0 has kind 9, which does not exist");
     expect_error(weft_index(f.x, (weft_index_items){2, NULL}), WEFT_INVALID_ARGUMENT, "index: the items are NULL");
