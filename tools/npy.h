@@ -10,7 +10,7 @@
 
 /* Reads the file; an array in Fortran order becomes one with such strides. */
 weft_status *weft_npy_load(const weft_allocator *allocator, const char *path, weft_array **out_array) WEFT_MUST_USE;
-/* Writes format 1.0 in C order, whatever the strides. A file that could not be finished is removed. */
+/* Writes format 1.0 in C order, whatever the strides, as output.h says. */
 weft_status *weft_npy_save(const weft_allocator *allocator, const char *path, weft_array *array) WEFT_MUST_USE;
 
 /* ---- for what holds such a file inside ---- */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npy.h"
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "output.h"
 
 enum { PREAMBLE = 10, PADDING = 64 };
 
@@ -33,24 +33,6 @@ size_t weft_npy_print_header(const weft_array *array, char out_bytes[WEFT_NPY_HE
     return total;
 }
 
-static bool write_file(const char *path, const weft_array *dense)
-{
-    char header[WEFT_NPY_HEADER_SIZE];
-    FILE *file = fopen(path, "wb");
-    if (file == NULL) return false;
-    size_t length = weft_npy_print_header(dense, header);
-    size_t size = (size_t)weft_array_count(dense) * weft_dtype_size(weft_array_dtype(dense));
-    bool good = fwrite(header, 1, length, file) == length && fwrite(weft_array_data(dense), 1, size, file) == size;
-    int error = errno;
-    if (fclose(file) != 0 && good) {
-        error = errno;
-        good = false;
-    }
-    if (!good) remove(path);
-    errno = error;
-    return good;
-}
-
 static weft_status *copy_dense(const weft_allocator *allocator, weft_array *array, weft_array **out_dense)
 {
     weft_array *dense;
@@ -69,13 +51,20 @@ weft_status *weft_npy_find_dense(const weft_allocator *allocator, weft_array *ar
     return NULL;
 }
 
+static weft_status *print(const void *context, FILE *file)
+{
+    const weft_array *dense = context;
+    char header[WEFT_NPY_HEADER_SIZE];
+    fwrite(header, 1, weft_npy_print_header(dense, header), file);
+    fwrite(weft_array_data(dense), weft_dtype_size(weft_array_dtype(dense)), (size_t)weft_array_count(dense), file);
+    return NULL;
+}
+
 weft_status *weft_npy_save(const weft_allocator *allocator, const char *path, weft_array *array)
 {
     weft_array *dense;
     WEFT_TRY(weft_npy_find_dense(allocator, array, &dense));
-    bool good = write_file(path, dense);
-    int error = errno;
+    weft_status *status = weft_output_write(path, print, dense);
     weft_array_release(dense);
-    if (good) return NULL;
-    return weft_status_create(allocator, WEFT_BAD_FILE, NULL, "%s: cannot be written: %s", path, strerror(error));
+    return status;
 }

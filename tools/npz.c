@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npz.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zip.h>
 #include "npy.h"
+#include "output.h"
 
 struct weft_npz {
     const weft_allocator *allocator;
@@ -197,25 +199,94 @@ static bool add_member(zip_t *zip, const char *name, written *member, bool defla
            zip_set_file_compression(zip, (zip_uint64_t)index, deflated ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 0) == 0;
 }
 
-static weft_status *add_members(zip_t *zip, const weft_allocator *allocator, const char *path, size_t count,
-                                const char *const *names, weft_array *const *arrays, written *members, bool deflated)
+/* What goes into an archive. */
+typedef struct archive {
+    const weft_allocator *allocator;
+    const char *path;
+    size_t count;
+    const char *const *names;
+    weft_array *const *arrays;
+    written *members;
+    bool deflated;
+} archive;
+
+static weft_status *refuse_archive(const archive *a, zip_error_t *error)
 {
-    for (size_t i = 0; i < count; i++) {
-        WEFT_TRY(weft_npy_find_dense(allocator, arrays[i], &members[i].dense));
-        if (!add_member(zip, names[i], &members[i], deflated))
-            return bad_file(allocator, path, "cannot be written", zip_get_error(zip));
+    bool system = zip_error_system_type(error) == ZIP_ET_SYS;
+    return weft_status_create(a->allocator, WEFT_BAD_FILE, NULL, "%s cannot be written: %s", a->path,
+                              system ? strerror(zip_error_code_system(error)) : zip_error_strerror(error));
+}
+
+static weft_status *add_members(const archive *a, zip_t *zip)
+{
+    for (size_t i = 0; i < a->count; i++) {
+        WEFT_TRY(weft_npy_find_dense(a->allocator, a->arrays[i], &a->members[i].dense));
+        if (!add_member(zip, a->names[i], &a->members[i], a->deflated)) return refuse_archive(a, zip_get_error(zip));
     }
     return NULL;
 }
 
-static weft_status *open_to_write(const weft_allocator *allocator, const char *path, zip_t **out_zip)
-{
-    int code = 0;
-    *out_zip = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, &code);
-    if (*out_zip != NULL) return NULL;
+/* A file that is open to the library: one that has nothing yet. */
+typedef struct sink {
+    FILE *file;
     zip_error_t error;
-    zip_error_init_with_code(&error, code);
-    weft_status *status = bad_file(allocator, path, "cannot be written", &error);
+} sink;
+
+static zip_int64_t sink_result(sink *s, bool good, zip_int64_t value)
+{
+    if (good) return value;
+    zip_error_set(&s->error, ZIP_ER_WRITE, errno);
+    return -1;
+}
+
+static zip_int64_t sink_seek(sink *s, void *data, zip_uint64_t size)
+{
+    static const int origins[] = {SEEK_SET, SEEK_CUR, SEEK_END};
+    const zip_source_args_seek_t *to = ZIP_SOURCE_GET_ARGS(zip_source_args_seek_t, data, size, &s->error);
+    return to == NULL ? -1 : sink_result(s, fseeko(s->file, (off_t)to->offset, origins[to->whence]) == 0, 0);
+}
+
+static zip_int64_t call_sink(void *self, void *data, zip_uint64_t size, zip_source_cmd_t command)
+{
+    sink *s = self;
+    switch (command) {
+    case ZIP_SOURCE_SUPPORTS:
+        return ZIP_SOURCE_SUPPORTS_WRITABLE | ZIP_SOURCE_MAKE_COMMAND_BITMASK(ZIP_SOURCE_TELL_WRITE);
+    case ZIP_SOURCE_STAT: zip_error_set(&s->error, ZIP_ER_READ, ENOENT); return -1;
+    case ZIP_SOURCE_ERROR: return zip_error_to_data(&s->error, data, size);
+    case ZIP_SOURCE_WRITE: return sink_result(s, fwrite(data, 1, size, s->file) == size, (zip_int64_t)size);
+    case ZIP_SOURCE_SEEK_WRITE: return sink_seek(s, data, size);
+    case ZIP_SOURCE_TELL_WRITE: return sink_result(s, ftello(s->file) >= 0, ftello(s->file));
+    case ZIP_SOURCE_COMMIT_WRITE: return sink_result(s, fflush(s->file) == 0, 0);
+    case ZIP_SOURCE_BEGIN_WRITE:
+    case ZIP_SOURCE_ROLLBACK_WRITE:
+    case ZIP_SOURCE_REMOVE:
+    case ZIP_SOURCE_FREE: return 0;
+    default: zip_error_set(&s->error, ZIP_ER_OPNOTSUPP, 0); return -1;
+    }
+}
+
+static weft_status *fill_zip(const archive *a, zip_t *zip)
+{
+    weft_status *status = add_members(a, zip);
+    if (status == NULL && zip_close(zip) == 0) return NULL;
+    if (status == NULL) status = refuse_archive(a, zip_get_error(zip));
+    zip_discard(zip);
+    return status;
+}
+
+static weft_status *print_archive(const void *context, FILE *file)
+{
+    const archive *a = context;
+    sink s = {.file = file};
+    zip_error_t error;
+    zip_error_init(&error);
+    zip_error_init(&s.error);
+    zip_source_t *source = zip_source_function_create(call_sink, &s, &error);
+    zip_t *zip = source == NULL ? NULL : zip_open_from_source(source, ZIP_CREATE | ZIP_TRUNCATE, &error);
+    weft_status *status = zip == NULL ? refuse_archive(a, &error) : fill_zip(a, zip);
+    if (zip == NULL && source != NULL) zip_source_free(source);
+    zip_error_fini(&s.error);
     zip_error_fini(&error);
     return status;
 }
@@ -223,15 +294,10 @@ static weft_status *open_to_write(const weft_allocator *allocator, const char *p
 weft_status *weft_npz_save(const weft_allocator *allocator, const char *path, size_t count, const char *const *names,
                            weft_array *const *arrays, bool deflated)
 {
-    zip_t *zip;
-    WEFT_TRY(open_to_write(allocator, path, &zip));
-    written *members = calloc(count + 1, sizeof *members);
-    weft_status *status = members == NULL ? weft_status_out_of_memory() : NULL;
-    if (status == NULL) status = add_members(zip, allocator, path, count, names, arrays, members, deflated);
-    if (status == NULL && zip_close(zip) == 0) zip = NULL;
-    else if (status == NULL) status = bad_file(allocator, path, "cannot be written", zip_get_error(zip));
-    if (zip != NULL) zip_discard(zip);
-    for (size_t i = 0; members != NULL && i < count; i++) weft_array_release(members[i].dense);
-    free(members);
+    archive a = {allocator, path, count, names, arrays, calloc(count + 1, sizeof *a.members), deflated};
+    if (a.members == NULL) return weft_status_out_of_memory();
+    weft_status *status = weft_output_write(path, print_archive, &a);
+    for (size_t i = 0; i < count; i++) weft_array_release(a.members[i].dense);
+    free(a.members);
     return status;
 }

@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays in .npy and .npz files, against numpy: files.py WEFT."""
+import os
+import resource
+import signal
+import stat
+import subprocess
+
 import numpy
 
-from support import FAILED, MISUSED, Command, main
+from support import FAILED, MISUSED, OK, WEFT, Command, main
 
 DTYPES = {"bool": "?", "u8": "u1", "i32": "i4", "u32": "u4", "i64": "i8", "bf16": "V2", "f16": "f2", "f32": "f4",
           "f64": "f8", "c64": "c8", "c128": "c16"}
@@ -121,7 +127,161 @@ class Names(Command):
         self.refuses(FAILED, "run: bad.npz:x.npy: reading the end failed: CRC error", "run", "g.weft", "bad.npz")
         status, out, error = self.weft("run", "g.weft", "all.npz", "-o", "none/y.npz")
         self.assertEqual((status, out), (FAILED, ""))
-        self.assertRegex(error, r"^weft run: none/y\.npz: cannot be written: .+\n$")
+        self.assertRegex(error, r"^weft run: none/y\.npz cannot be written: .+\n$")
+
+
+# Code takes files too, which have the same limits: the reference has none.
+RUN = ["run", "g.weft", "all.npz", "--backend", "ref"]
+EINSUM = ["einsum", "ij,jk->ik", "a.npy", "b.npy", "--backend", "ref"]
+# Each way to write a file of the command: the file and the arguments.
+WRITERS = [
+    ("y.npy", [*RUN, "-o", "y=y.npy"]),
+    ("y.npz", [*RUN, "-o", "y.npz"]),
+    ("y.html", [*RUN, "-o", "total=/dev/null", "--view", "y.html"]),
+    ("y.json", [*RUN, "-o", "total=/dev/null", "--trace", "y.json"]),
+    ("r.npy", [*EINSUM, "-o", "r.npy"]),
+    ("r.json", [*EINSUM, "-o", "/dev/null", "--trace", "r.json"]),
+    *[(f"t.{end}", ["einsum", "ij,jk->ik", "a.npy", "b.npy", "--plan-only", "--tree", f"t.{end}"])
+      for end in ["svg", "dot", "txt"]],
+    *[(f"v.{end}", ["view", "g.weft", "-o", f"v.{end}"]) for end in ["svg", "dot", "html"]],
+]
+
+
+def limit_files(ignored):
+    """No file may get longer than a few bytes: an error to who ignores the signal, death to others."""
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN if ignored else signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16))
+    return limit
+
+
+class Outputs(Command):
+    def setUp(self):
+        super().setUp()
+        numpy.savez(self.folder / "all.npz", x=numpy.ones((2, 3), "f4"), w=numpy.array([1, 2, 3], "f4"))
+        self.before = set(os.listdir(self.folder))
+
+    def made(self):
+        return set(os.listdir(self.folder)) - self.before
+
+    def test_devices_are_written_and_kept(self):
+        for name, arguments in WRITERS:
+            for device, status in [("/dev/null", OK), ("/dev/full", FAILED)]:
+                path = self.folder / name
+                path.symlink_to(device)
+                with self.subTest(arguments, device=device):
+                    if name.endswith(".npz"):  # what cannot seek may take no archive
+                        found = self.weft(*arguments)[0]
+                        self.assertIn(found, [OK, FAILED] if device == "/dev/null" else [FAILED])
+                    else:
+                        found, _, error = self.weft(*arguments)
+                        self.assertEqual(found, status, error)
+                        if status == FAILED:
+                            self.assertRegex(error, f"^weft [a-z]+: {name} cannot be written: No space left on device\n$")
+                    self.assertTrue(stat.S_ISCHR(os.stat(device).st_mode))
+                    self.assertEqual(os.readlink(path), device)
+                path.unlink()
+        self.assertEqual(self.made(), set())
+
+    def test_what_exists_is_kept(self):
+        for name, arguments in WRITERS:
+            path = self.folder / name
+            path.write_text("a result that took a day to find")
+            for ignored in [True, False]:
+                with self.subTest(arguments, ignored=ignored):
+                    status, _, error = self.weft(*arguments, preexec_fn=limit_files(ignored))
+                    if ignored:
+                        self.assertRegex(error, f"^weft [a-z]+: {name} cannot be written: File too large\n$")
+                    self.assertEqual(status, FAILED if ignored else -signal.SIGXFSZ)
+                    self.assertEqual(path.read_text(), "a result that took a day to find")
+                    if ignored:
+                        self.assertEqual(self.made(), {name})
+            for left in self.made() - {name}:
+                (self.folder / left).unlink()
+            with self.subTest(arguments):
+                path.chmod(0o640)
+                self.assertEqual(self.weft(*arguments)[0], OK)
+                self.assertNotIn(b"took a day", path.read_bytes())
+                self.assertEqual(path.stat().st_mode & 0o777, 0o640)
+                self.assertEqual(self.made(), {name})
+            path.unlink()
+
+    def test_symbolic_links_keep_pointing(self):
+        (self.folder / "far").mkdir()
+        self.before |= {"far"}
+        for name, arguments in WRITERS:
+            (self.folder / "near").symlink_to(f"far/{name}")
+            (self.folder / name).symlink_to("near")
+            for exists in [False, True]:
+                with self.subTest(arguments, exists=exists):
+                    self.assertEqual((self.folder / "far" / name).exists(), exists)
+                    self.assertEqual(self.weft(*arguments)[0], OK)
+                    self.assertEqual(os.readlink(self.folder / name), "near")
+                    self.assertEqual(os.listdir(self.folder / "far"), [name])
+                    self.assertGreater((self.folder / "far" / name).stat().st_size, 0)
+            for made in self.made():
+                (self.folder / made).unlink()
+            (self.folder / "far" / name).unlink()
+
+    def test_modes_are_as_the_mask_says(self):
+        for mask in [0o022, 0o077]:
+            for name, arguments in WRITERS:
+                with self.subTest(arguments, mask=oct(mask)):
+                    self.assertEqual(self.weft(*arguments, preexec_fn=lambda: os.umask(mask))[0], OK)
+                    self.assertEqual((self.folder / name).stat().st_mode & 0o777, 0o666 & ~mask)
+                    (self.folder / name).unlink()
+
+    def test_places_are_found_before_the_work(self):
+        (self.folder / "folder.npy").mkdir()
+        (self.folder / "loop.npy").symlink_to("loop.npy")
+        run, einsum = ["run", "g.weft", "none.npz", "-o"], ["einsum", "ij->", "none.npy", "-o"]
+        for path, error in [("none/y.npy", "No such file or directory"), ("a.npy/y.npy", "Not a directory"),
+                            ("folder.npy", "Is a directory"), ("loop.npy", "Too many levels of symbolic links"),
+                            ("n" * 300 + ".npy", "File name too long")]:
+            with self.subTest(path):
+                self.refuses(FAILED, f"run: {path} cannot be written: {error}", *run, f"y={path}")
+                self.refuses(FAILED, f"einsum: {path} cannot be written: {error}", *einsum, path)
+        self.refuses(FAILED, "einsum: the name of the file to write is empty", *einsum, "")
+        for more in [["--trace", "none/t.json"], ["--view", "none/t.html"], ["-o", "none/t.npz"]]:
+            self.refuses(FAILED, f"run: {more[1]} cannot be written: No such file or directory", *run[:-1], *more)
+        for more in [["--trace", "none/t.json"], ["--tree", "none/t.svg"]]:
+            self.refuses(FAILED, f"einsum: {more[1]} cannot be written: No such file or directory", *einsum[:-1], *more)
+        self.refuses(FAILED, "einsum: none/m.json cannot be written: No such file or directory",
+                     "einsum", "--measure-machine", "-o", "none/m.json")
+        self.refuses(FAILED, "view: none/v.svg cannot be written: No such file or directory",
+                     "view", "none.weft", "-o", "none/v.svg")
+        self.refuses(MISUSED, "run: 'y.npy' is to get two results; each needs a file of its own",
+                     *run, "y=y.npy", "-o", "total=y.npy")
+
+    def test_one_of_two_fails(self):
+        (self.folder / "y.npy").symlink_to("/dev/full")
+        (self.folder / "total.npy").write_text("old")
+        self.refuses(FAILED, "run: y.npy cannot be written: No space left on device",
+                     "run", "g.weft", "all.npz", "-o", "y=y.npy", "-o", "total=total.npy")
+        self.assertEqual(numpy.load(self.folder / "total.npy").tolist(), [12, 12])
+
+    def test_pipes_and_descriptors(self):
+        einsum = ["einsum", "ij->ji", "a.npy", "-o"]
+        self.assertEqual(self.weft(*einsum, "t.npy"), (OK, "", ""))
+        expected = (self.folder / "t.npy").read_bytes()
+        os.mkfifo(self.folder / "pipe")
+        with subprocess.Popen(["cat", "pipe"], cwd=self.folder, stdout=subprocess.PIPE) as reader:
+            self.assertEqual(self.weft(*einsum, "pipe"), (OK, "", ""))
+            self.assertEqual(reader.communicate()[0], expected)
+        self.assertTrue(stat.S_ISFIFO((self.folder / "pipe").stat().st_mode))
+        for path in ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"]:
+            for name in [None, "kept"]:
+                with self.subTest(path, name=name):
+                    with open(self.folder / "kept", "wb") as file:
+                        file.write(b"before\n")
+                        file.flush()
+                        done = subprocess.run([WEFT, *einsum, path], cwd=self.folder, stderr=subprocess.PIPE,
+                                              stdout=file if name else subprocess.PIPE)
+                    self.assertEqual((done.returncode, done.stderr), (OK, b""))
+                    if name:
+                        self.assertEqual((self.folder / name).read_bytes(), b"before\n" + expected)
+                    else:
+                        self.assertEqual(done.stdout, expected)
 
 
 if __name__ == "__main__":

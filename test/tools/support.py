@@ -55,8 +55,8 @@ class Command(unittest.TestCase):
     def save(self, name, shape, values, descr="<f4"):
         save(self.folder / name, descr, shape, values)
 
-    def weft(self, *arguments):
-        done = subprocess.run([WEFT, *arguments], cwd=self.folder, capture_output=True, text=True)
+    def weft(self, *arguments, **options):
+        done = subprocess.run([WEFT, *arguments], cwd=self.folder, capture_output=True, text=True, **options)
         return done.returncode, done.stdout, done.stderr
 
     def prints(self, expected, *arguments):

@@ -319,7 +319,7 @@ static void reports_where_it_cannot_write(void **state)
     weft_array *array;
     weft_test_ok(weft_array_create(NULL, WEFT_F32, 0, NULL, &array));
     weft_test_fails(weft_npy_save(NULL, "/nonexistent/x.npy", array), WEFT_BAD_FILE,
-                    "/nonexistent/x.npy: cannot be written");
+                    "/nonexistent/x.npy cannot be written");
     weft_array_release(array);
 }
 

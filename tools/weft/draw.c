@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "draw.h"
+#include "../output.h"
 #include "file.h"
 #include "options.h"
 #include "page.h"
@@ -41,7 +42,7 @@ static const struct format *find_format(const char *path)
 
 weft_status *weft_draw_check(const char *option, const char *path)
 {
-    if (find_format(path) != NULL) return NULL;
+    if (find_format(path) != NULL) return weft_output_check(path);
     return weft_misuse("%s takes a file that ends in .svg, .dot or .html, not '%s'", option, path);
 }
 
@@ -51,7 +52,7 @@ static weft_status *save(drawing *d, const weft_outline *outline, weft_tensors o
     WEFT_TRY(weft_picture_init(&d->picture, outline));
     weft_status *status = weft_forest_init(&forest, outputs);
     d->picture.forest = &forest;
-    if (status == NULL) status = weft_file_write(path, find_format(path)->print, d);
+    if (status == NULL) status = weft_output_write(path, find_format(path)->print, d);
     weft_forest_finish(&forest);
     return status;
 }

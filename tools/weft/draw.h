@@ -5,7 +5,7 @@
 #include <weft/program.h>
 #include "profile.h"
 
-/* Refuses, as a misuse of `option`, a name that ends otherwise. */
+/* Refuses, as a misuse of `option`, a name that ends otherwise, and a file that cannot be written. */
 weft_status *weft_draw_check(const char *option, const char *path) WEFT_MUST_USE;
 /* Draws into a file that was checked, with the contraction trees of the graph that `program` was compiled from.
  * `profile`, of runs of the same program, may be NULL; pages alone show it. */

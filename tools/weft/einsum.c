@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "../npy.h"
+#include "../output.h"
 #include "command.h"
 #include "contraction.h"
 #include "file.h"
@@ -50,6 +51,7 @@ static weft_status *check_arguments(const einsum_job *job)
     const char *out = weft_arguments_text(job->x.arguments, "-o", NULL),
                *tree = weft_arguments_text(job->x.arguments, "--tree", NULL);
     if (tree != NULL) WEFT_TRY(weft_tree_check("--tree", tree));
+    WEFT_TRY(weft_session_check(job->x.arguments));
     return out == NULL ? NULL : weft_file_check_single(out);
 }
 
@@ -233,6 +235,8 @@ static weft_status *measure_machine(const weft_arguments *arguments)
     if (arguments->operand_count > 0)
         return weft_misuse("--measure-machine contracts what it makes up; '%s' has no place beside it",
                            arguments->operands[0]);
+    const char *out = weft_arguments_text(arguments, "-o", NULL);
+    if (out != NULL) WEFT_TRY(weft_output_check(out));
     WEFT_TRY(weft_executor_create_standard(&options, &executor));
     weft_status *status = measure(arguments, executor);
     weft_executor_destroy(executor);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "../npy.h"
 #include "../npz.h"
+#include "../output.h"
 #include "options.h"
 
 enum { LONGEST_PATH = 4096 };
@@ -86,24 +87,8 @@ weft_status *weft_file_read(const char *path, char **out_text, size_t *out_lengt
     return NULL;
 }
 
-weft_status *weft_file_write(const char *path, weft_status *(*write)(const void *context, FILE *file),
-                             const void *context)
-{
-    FILE *file = fopen(path, "w");
-    weft_status *status = file == NULL ? NULL : write(context, file);
-    bool written = file != NULL && !ferror(file);
-    int error = errno;
-    if (file != NULL && fclose(file) != 0 && written) {
-        error = errno;
-        written = false;
-    }
-    if (file != NULL && (status != NULL || !written)) remove(path);
-    if (status != NULL || written) return status;
-    return weft_status_create(NULL, WEFT_BAD_FILE, NULL, "%s cannot be written: %s", path, strerror(error));
-}
-
 weft_status *weft_file_check_single(const char *path)
 {
-    if (!weft_file_ends_with(path, ".npz")) return NULL;
+    if (!weft_file_ends_with(path, ".npz")) return weft_output_check(path);
     return weft_misuse("a single array is written to an .npy file, not to '%s'", path);
 }

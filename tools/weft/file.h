@@ -2,7 +2,6 @@
 #ifndef WEFT_TOOLS_FILE_H
 #define WEFT_TOOLS_FILE_H
 /* Arrays in the files that a command line names. */
-#include <stdio.h>
 #include <weft/array.h>
 
 /* Whether `path` ends in `end`, behind something. */
@@ -12,9 +11,6 @@ bool weft_file_ends_with(const char *path, const char *end);
 weft_status *weft_file_load(const char *text, const char *otherwise, weft_array **out_array) WEFT_MUST_USE;
 /* The whole of a file with a NUL behind it, to be freed. */
 weft_status *weft_file_read(const char *path, char **out_text, size_t *out_length) WEFT_MUST_USE;
-/* Writes a text file: `write` fills it. What could not be finished is removed. */
-weft_status *weft_file_write(const char *path, weft_status *(*write)(const void *context, FILE *file),
-                             const void *context) WEFT_MUST_USE;
-/* Refuses, as a misuse, what is no file for one array. */
+/* Refuses, as a misuse, what is no file for one array, and a file that cannot be written. */
 weft_status *weft_file_check_single(const char *path) WEFT_MUST_USE;
 #endif

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "file.h"
+#include "../output.h"
 #include "json.h"
 #include "random.h"
 #include "session.h"
@@ -165,7 +165,7 @@ static weft_status *print_json(const void *context, FILE *file)
 
 weft_status *weft_machine_save(const weft_einsum_machine *machine, const char *path)
 {
-    return weft_file_write(path, print_json, machine);
+    return weft_output_write(path, print_json, machine);
 }
 
 static weft_status *read_number(const char *path, const cJSON *item, const char *what, double least, double most,

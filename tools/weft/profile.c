@@ -3,7 +3,7 @@
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
-#include "file.h"
+#include "../output.h"
 #include "session.h"
 
 /* ---- collecting ---- */
@@ -208,5 +208,5 @@ static weft_status *write_trace(const void *context, FILE *file)
 
 weft_status *weft_profile_table_save(const weft_profile_table *table, const char *path)
 {
-    return weft_file_write(path, write_trace, table);
+    return weft_output_write(path, write_trace, table);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "../npy.h"
 #include "../npz.h"
+#include "../output.h"
 #include "command.h"
 #include "draw.h"
 #include "file.h"
@@ -125,6 +126,38 @@ static bool is_output(const weft_option_value *value)
     return strcmp(value->option->name, "-o") == 0;
 }
 
+/* Refuses two results for one file. */
+static weft_status *check_different(size_t count, const char *const *files)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(files[i], files[j]) == 0 && !weft_output_is_standard(files[i]))
+                return weft_misuse("'%s' is to get two results; each needs a file of its own", files[i]);
+    return NULL;
+}
+
+/* Files for results other than outputs that have names of their own. */
+static bool names_file(const weft_option_value *value)
+{
+    const char *name = value->option->name;
+    return strcmp(name, "--view") == 0 || strcmp(name, "--trace") == 0 || (is_output(value) && is_archive(value->text));
+}
+
+static weft_status *check_files(const weft_arguments *arguments, const file_list *list)
+{
+    const char **files = calloc(list->count + arguments->value_count + 1, sizeof *files);
+    size_t count = 0;
+    if (files == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < list->count; i++)
+        if (list->files[i] != NULL) files[count++] = list->files[i];
+    for (size_t i = 0; i < arguments->value_count; i++)
+        if (names_file(&arguments->values[i])) files[count++] = arguments->values[i].text;
+    weft_status *status = check_different(count, files);
+    for (size_t i = 0; i < count && status == NULL; i++) status = weft_output_check(files[i]);
+    free(files);
+    return status;
+}
+
 static weft_status *fill_outputs(const weft_arguments *arguments, file_list *list)
 {
     for (size_t i = 0; i < arguments->value_count; i++) {
@@ -133,7 +166,7 @@ static weft_status *fill_outputs(const weft_arguments *arguments, file_list *lis
     }
     for (size_t i = 0; i < list->count; i++)
         if (list->files[i] != NULL) WEFT_TRY(weft_file_check_single(list->files[i]));
-    return NULL;
+    return check_files(arguments, list);
 }
 
 static weft_status *save_archive(const char *path, const weft_session *session, const file_list *list, bool deflated)
@@ -155,17 +188,26 @@ static weft_status *print_outputs(const weft_session *session, const file_list *
     return NULL;
 }
 
+/* What fails does not keep the rest from being written; the first error is told. */
+static void keep_first(weft_status **first, weft_status *status)
+{
+    if (*first == NULL) *first = status;
+    else weft_status_destroy(status);
+}
+
 static weft_status *write_outputs(const weft_arguments *arguments, const weft_session *session, const file_list *list)
 {
     bool deflated = weft_arguments_find(arguments, "--deflate") != NULL;
     if (weft_arguments_find(arguments, "-o") == NULL) return print_outputs(session, list);
+    weft_status *first = NULL;
     for (size_t i = 0; i < list->count; i++)
-        if (list->files[i] != NULL) WEFT_TRY(weft_npy_save(NULL, list->files[i], session->outputs[i]));
+        if (list->files[i] != NULL) keep_first(&first, weft_npy_save(NULL, list->files[i], session->outputs[i]));
     for (size_t i = 0; i < arguments->value_count; i++) {
         const weft_option_value *value = &arguments->values[i];
-        if (is_output(value) && is_archive(value->text)) WEFT_TRY(save_archive(value->text, session, list, deflated));
+        if (is_output(value) && is_archive(value->text))
+            keep_first(&first, save_archive(value->text, session, list, deflated));
     }
-    return NULL;
+    return first;
 }
 
 /* ---- all ---- */
@@ -176,8 +218,9 @@ static weft_status *run_files(const weft_arguments *arguments, weft_session *ses
     WEFT_TRY(fill_outputs(arguments, outputs));
     WEFT_TRY(load_inputs(arguments, inputs, session->inputs));
     WEFT_TRY(weft_session_run(session, arguments));
-    WEFT_TRY(write_outputs(arguments, session, outputs));
-    return weft_session_report(session, arguments);
+    weft_status *first = write_outputs(arguments, session, outputs);
+    keep_first(&first, weft_session_report(session, arguments));
+    return first;
 }
 
 static weft_status *run_module(const weft_arguments *arguments, const weft_module *module, weft_session *session)

@@ -3,12 +3,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include "../output.h"
 
 double weft_clock_ms(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+weft_status *weft_session_check(const weft_arguments *arguments)
+{
+    const char *trace = weft_arguments_text(arguments, "--trace", NULL);
+    return trace == NULL ? NULL : weft_output_check(trace);
 }
 
 weft_status *weft_session_init(weft_session *session, const weft_arguments *arguments, const weft_plugins *plugins)

@@ -36,6 +36,8 @@ double weft_clock_ms(void);
 /* Sorts them; 0 of none. */
 double weft_median(size_t count, double *values);
 
+/* Whether there is a place for the file of --trace. */
+weft_status *weft_session_check(const weft_arguments *arguments) WEFT_MUST_USE;
 weft_status *weft_session_init(weft_session *session, const weft_arguments *arguments,
                                const weft_plugins *plugins) WEFT_MUST_USE;
 void weft_session_finish(weft_session *session);

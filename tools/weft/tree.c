@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../output.h"
 #include "file.h"
 #include "options.h"
 #include "picture.h"
@@ -269,7 +270,7 @@ static const struct format *find_format(const char *path)
 
 weft_status *weft_tree_check(const char *option, const char *path)
 {
-    if (find_format(path) != NULL) return NULL;
+    if (find_format(path) != NULL) return weft_output_check(path);
     return weft_misuse("%s takes a file that ends in .svg, .dot or .txt, not '%s'", option, path);
 }
 
@@ -277,7 +278,7 @@ weft_status *weft_tree_save(const weft_einsum_plan *plan, const char *path)
 {
     weft_tree tree;
     weft_status *status = weft_tree_init(&tree, plan);
-    if (status == NULL) status = weft_file_write(path, find_format(path)->print, &tree);
+    if (status == NULL) status = weft_output_write(path, find_format(path)->print, &tree);
     weft_tree_finish(&tree);
     return status;
 }

@@ -33,7 +33,8 @@ void weft_tree_cut(const char *text, size_t length, char *out_text);
 
 /* Prints the tree of a plan as text. */
 weft_status *weft_tree_print(const weft_einsum_plan *plan, FILE *file) WEFT_MUST_USE;
-/* Refuses, as a misuse of `option`, a name that does not end in .svg, .dot or .txt. */
+/* Refuses, as a misuse of `option`, a name that does not end in .svg, .dot or .txt, and a file that cannot be written.
+ */
 weft_status *weft_tree_check(const char *option, const char *path) WEFT_MUST_USE;
 /* Draws into a file that was checked. */
 weft_status *weft_tree_save(const weft_einsum_plan *plan, const char *path) WEFT_MUST_USE;
