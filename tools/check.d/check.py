@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds weft in each way it is tested and runs the tests of each; tools/check calls it in the root of the tree.
+
+A stage prints one line, with what passed, what failed and its time; the output of what failed follows. Everything it
+writes lies in build/. The last line is "N passed, N failed", whatever happens.
+"""
+import argparse
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import programs
+import stage as runner
+from stage import Broken
+
+BUILD = pathlib.Path("build")
+LOGS = BUILD / "check"
+CONCURRENT = ["cache", "concurrent", "executor", "lanes", "pool", "steps"]
+FUZZ_SECONDS = 5
+FUZZ_FLAGS = "-fsanitize=fuzzer-no-link,address,undefined"
+# use_tls: LeakSanitizer of gcc 12 takes the TLS block of a library loaded later, if it begins 16 bytes into a page, for
+# one of an old glibc, and ends with signal 11 on what it reads there.
+SANITIZERS = {
+    "ASAN_OPTIONS": "detect_stack_use_after_return=1",
+    "LSAN_OPTIONS": "use_tls=0:print_suppressions=0",
+    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+}
+
+
+def configure(stage, directory, options, **environment):
+    if (directory / "build.ninja").exists():
+        stage.require("meson", "configure", directory, *options)
+    else:
+        stage.require("meson", "setup", directory, *options, **environment)
+
+
+def build(stage, directory, *targets):
+    stage.require("ninja", "-k", "0", "-C", directory, *targets)
+
+
+def meson_tests(stage, directory, *selection):
+    """Runs tests of a build and notes them, those too that run when the stage is told to end."""
+    report = directory / "meson-logs" / "testlog.json"
+    report.unlink(missing_ok=True)
+    options = ["--no-rebuild", "--print-errorlogs", "--timeout-multiplier", "6", *selection]
+    try:
+        stage.call("meson", "test", "-C", directory, *options)
+    finally:
+        for result in map(json.loads, report.read_text().splitlines() if report.exists() else ()):
+            if result["result"] != "SKIP":
+                stage.note(result["name"], result["result"] in ("OK", "EXPECTEDFAIL"))
+    if not report.exists():
+        raise Broken(f"meson test -C {directory}")
+
+
+def percent(part, whole):
+    return f"{100 * part / whole:5.1f} %" if whole else "    - "
+
+
+def print_coverage(stage, directory):
+    """What the tests reached of each folder; LOGS/coverage.txt has the lines they did not."""
+    summary, folders = LOGS / "coverage.json", ["lib", "runtime", "backends", "extensions"]
+    filters = [word for folder in folders for word in ("--filter", f"{folder}/")]
+    stage.require("gcovr", "-j", "2", "--root", ".", *filters, "--json-summary", summary, "--txt", LOGS / "coverage.txt",
+                  "--exclude-unreachable-branches", directory)
+    files = json.loads(summary.read_text())["files"]
+    for folder in folders:
+        inside = [f for f in files if f["filename"].startswith(f"{folder}/")]
+        lines, branches = (percent(sum(f[f"{what}_covered"] for f in inside), sum(f[f"{what}_total"] for f in inside))
+                           for what in ("line", "branch"))
+        print(f"covered  {folder:10} {lines} of lines {branches} of branches", flush=True)
+
+
+def plain(stage):
+    configure(stage, BUILD, ["--werror"])
+    build(stage, BUILD)
+    meson_tests(stage, BUILD)
+
+
+def address(stage):
+    directory = BUILD / "asan"
+    options = ["-Db_sanitize=address,undefined", "-Doptimization=1", "-Db_coverage=true"]
+    configure(stage, directory, [*options, "-Dc_args=-fprofile-update=atomic"])
+    for counts in directory.rglob("*.gcda"):
+        counts.unlink()
+    build(stage, directory)
+    meson_tests(stage, directory)
+    print_coverage(stage, directory)
+
+
+def thread(stage):
+    directory = BUILD / "tsan"
+    configure(stage, directory, ["-Db_sanitize=thread"])
+    build(stage, directory, *(f"test/unit-{name}" for name in CONCURRENT))
+    meson_tests(stage, directory, *CONCURRENT)
+
+
+def fuzz(stage):
+    directory = BUILD / "fuzz"
+    options = ["-Dfuzzers=true", "-Db_lundef=false", f"-Dc_args={FUZZ_FLAGS}", f"-Dc_link_args={FUZZ_FLAGS}"]
+    configure(stage, directory, options, CC="clang-19")
+    targets = json.loads(subprocess.check_output(["meson", "introspect", "--targets", directory]))
+    names = sorted(t["name"] for t in targets if t["name"].startswith("fuzz-"))
+    build(stage, directory, *(f"test/{name}" for name in names))
+    for name in names:
+        limits = [f"-max_total_time={FUZZ_SECONDS}", "-print_final_stats=1", f"-artifact_prefix={LOGS}/{name}-"]
+        stage.note(name, stage.call(directory / "test" / name, *limits) == 0)
+
+
+# Each with the seconds after which it is broken off.
+STAGES = {"plain": (plain, 1800), "address": (address, 2400), "thread": (thread, 600), "fuzz": (fuzz, 900)}
+
+
+def run_stage(name, environment):
+    """How many passed and failed, and whether there is to be no other stage."""
+    begin = time.monotonic()
+    path = LOGS / f"{name}.log"
+    body, limit = STAGES[name]
+    passed, failed, interrupted = runner.run(body, path, limit, environment)
+    print(f"{name:8} {len(passed):4} passed {len(failed):3} failed {time.monotonic() - begin:6.1f} s", flush=True)
+    if failed:
+        print(f"failed: {', '.join(failed)}; the end of {path}:")
+        print("".join(path.read_text(errors="replace").splitlines(keepends=True)[-200:]), flush=True)
+    return len(passed), len(failed), interrupted
+
+
+def check_programs():
+    """Prints what is wrong with the programs that stages start; whether there is nothing."""
+    packages = subprocess.run(["tools/setup", "--list"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    found = list(programs.problems(packages))
+    for sentence in found:
+        print(f"programs: {sentence}")
+    return not found
+
+
+def check(totals):
+    LOGS.mkdir(parents=True, exist_ok=True)
+    if not check_programs():
+        totals["failed"] += 1
+        return
+    environment = SANITIZERS | {"PATH": programs.link(LOGS / "programs")}
+    for name in STAGES:
+        passed, failed, interrupted = run_stage(name, environment)
+        totals["passed"] += passed
+        totals["failed"] += failed
+        if interrupted:
+            break
+
+
+def main():
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    totals = {"passed": 0, "failed": 0}
+    try:
+        check(totals)
+    except (Exception, KeyboardInterrupt) as broken:
+        totals["failed"] += 1
+        print(f"broken off: {type(broken).__name__}: {broken}")
+    print(f"{totals['passed']} passed, {totals['failed']} failed")
+    return 1 if totals["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
