@@ -251,6 +251,9 @@ static weft_status *fill_guards(const compiler *c)
         WEFT_TRY(weft_origin_print(guard->origin, &program->arena, &made->origin));
         WEFT_TRY(weft_expr_compile(graph->extents, guard->a, &program->formulas, &made->a));
         WEFT_TRY(weft_expr_compile(graph->extents, guard->b, &program->formulas, &made->b));
+        made->conditional = guard->when != WEFT_EXPR_NONE;
+        if (made->conditional)
+            WEFT_TRY(weft_expr_compile(graph->extents, guard->when, &program->formulas, &made->when));
     }
     program->guard_count = graph->guard_count;
     return NULL;

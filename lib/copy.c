@@ -45,7 +45,7 @@ static weft_status *copy_shape(graph_copier *copier, weft_shape *shape)
 }
 
 /* Parameters are copied along with the results, so that unused ones are there too. */
-static weft_status *copy_region(graph_copier *copier, weft_region *region)
+static weft_status *copy_region(graph_copier *copier, const weft_extent *trips, weft_region *region)
 {
     size_t parameters = region->parameters.count, count = parameters + region->results.count;
     weft_value *values = weft_arena_allocate(&copier->scratch, count * sizeof *values);
@@ -57,6 +57,7 @@ static weft_status *copy_region(graph_copier *copier, weft_region *region)
         values[i] = (weft_value){tensor.node, tensor.output};
     }
     WEFT_TRY(weft_graph_create_region(copier->target, &copy));
+    if (trips != NULL) weft_graph_set_trips(copy, *trips);
     WEFT_TRY(copy_into(region->graph, copy, count, values, values));
     for (size_t i = 0; i < count; i++) tensors[i] = (weft_tensor){copy, values[i].node, values[i].output};
     region->parameters.items = tensors;
@@ -73,7 +74,8 @@ static weft_status *copy_attrs(graph_copier *copier, const weft_node *node, weft
     for (size_t i = 0; i < op->attr_count; i++) {
         weft_attr_kind kind = op->attrs[i].kind;
         if (kind == WEFT_ATTR_EXTENT || kind == WEFT_ATTR_EXTENTS) WEFT_TRY(copy_shape(copier, &attrs[i].extents));
-        if (kind == WEFT_ATTR_REGION) WEFT_TRY(copy_region(copier, &attrs[i].region));
+        const weft_extent *trips = weft_op_id_of(op) == WEFT_OP_fold ? attrs[0].extents.extents : NULL;
+        if (kind == WEFT_ATTR_REGION) WEFT_TRY(copy_region(copier, trips, &attrs[i].region));
     }
     *out_attrs = attrs;
     return NULL;
@@ -145,15 +147,17 @@ static weft_status *copy_symbols(const weft_graph *source, weft_graph *target, s
 
 static weft_status *copy_guard(const weft_graph *source, weft_graph *target, const weft_guard *guard)
 {
-    weft_extent a, b;
+    weft_extent a, b, when = weft_extent_of(0);
     weft_graph *root = weft_graph_root(source);
     WEFT_TRY(copy_extent(source, target, weft_extent_from(root, guard->a), &a));
     WEFT_TRY(copy_extent(source, target, weft_extent_from(root, guard->b), &b));
+    if (guard->when != WEFT_EXPR_NONE)
+        WEFT_TRY(copy_extent(source, target, weft_extent_from(root, guard->when), &when));
     if (weft_guard_is_proven(target, guard->kind, a, b)) return NULL;
     target->origin = weft_graph_origin(target, guard->origin.file, guard->origin.line);
-    weft_status *status =
-        weft_guard_settle(target, guard->kind, a, b,
-                          weft_status_create(target->allocator, WEFT_SHAPE_MISMATCH, NULL, "%s", guard->message));
+    weft_status *status = weft_guard_settle_when(
+        target, guard->kind, a, b, guard->when == WEFT_EXPR_NONE ? WEFT_EXPR_NONE : weft_extent_expr(target, when),
+        weft_status_create(target->allocator, WEFT_SHAPE_MISMATCH, NULL, "%s", guard->message));
     target->origin = (weft_origin){.file = NULL};
     if (status == NULL || weft_graph_error(target) == NULL) return status;
     weft_status_destroy(status);

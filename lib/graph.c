@@ -36,6 +36,7 @@ weft_status *weft_graph_create_region(weft_graph *parent, weft_graph **out_regio
     if (region == NULL) return weft_status_out_of_memory();
     region->extents = parent->extents;
     region->parent = parent;
+    region->when = parent->when;
     region->sibling = parent->regions;
     parent->regions = region;
     *out_region = region;

@@ -34,6 +34,7 @@ typedef enum weft_guard_kind { WEFT_GUARD_EQUAL, WEFT_GUARD_AT_MOST } weft_guard
 typedef struct weft_guard {
     weft_guard_kind kind;
     weft_expr a, b;
+    weft_expr when; /* it has to hold only where this is positive; WEFT_EXPR_NONE: always */
     const char *message;
     bool of_rule; /* made by a type rule, and so made again wherever the node is copied to */
     weft_origin origin;
@@ -55,6 +56,7 @@ struct weft_graph {
     weft_graph *parent;         /* of a region's graph; NULL otherwise */
     struct weft_graph *regions; /* region graphs owned by this one, linked through `sibling` */
     struct weft_graph *sibling;
+    weft_expr when; /* of a region: it runs only where this is positive; WEFT_EXPR_NONE: always, or as data say */
     weft_node *nodes;
     size_t node_count, node_capacity;
     weft_map interned;          /* node encoding -> node number + 1 */
@@ -106,6 +108,11 @@ bool weft_guard_is_proven(weft_graph *graph, weft_guard_kind kind, weft_extent a
  */
 weft_status *weft_guard_settle(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b,
                                weft_status *otherwise) WEFT_MUST_USE;
+/* The same for a guard that has to hold only where `when`, an expression of `graph`, is positive. */
+weft_status *weft_guard_settle_when(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b,
+                                    weft_expr when, weft_status *otherwise) WEFT_MUST_USE;
+/* Says that `region` is the body of a fold of so many iterations: its guards count where there are any. */
+void weft_graph_set_trips(weft_graph *region, weft_extent trips);
 
 /* The expression of an extent in `graph`'s context; WEFT_EXPR_NONE (with a sticky error) for an invalid one or another
  * graph's. */

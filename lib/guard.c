@@ -24,15 +24,28 @@ static bool is_refuted(weft_extents *extents, weft_guard_kind kind, weft_expr a,
     return kind == WEFT_GUARD_EQUAL ? weft_expr_never_equal(extents, a, b) : weft_expr_always_less(extents, b, a);
 }
 
-static weft_guard *guard_find(weft_graph *root, weft_guard_kind kind, weft_expr a, weft_expr b)
+/* A guard that asks for as much, and that goes only where the other one does. */
+static weft_guard *guard_find(weft_graph *root, const weft_guard *wanted)
 {
     for (size_t i = 0; i < root->guard_count; i++) {
         weft_guard *guard = &root->guards[i];
-        if (guard->kind != kind) continue;
-        if (guard->a == a && guard->b == b) return guard;
-        if (kind == WEFT_GUARD_EQUAL && guard->a == b && guard->b == a) return guard;
+        bool stays = guard->when == wanted->when || (guard->when == WEFT_EXPR_NONE && !guard->of_rule);
+        if (guard->kind != wanted->kind || !stays) continue;
+        if (guard->a == wanted->a && guard->b == wanted->b) return guard;
+        if (guard->kind == WEFT_GUARD_EQUAL && guard->a == wanted->b && guard->b == wanted->a) return guard;
     }
     return NULL;
+}
+
+void weft_graph_set_trips(weft_graph *region, weft_extent trips)
+{
+    int64_t least, most;
+    bool known = trips.graph == NULL || trips.graph->extents == region->extents;
+    weft_extent_range(trips, &least, &most);
+    if (!known || !weft_extent_is_valid(trips) || least >= 1) return;
+    weft_expr own = weft_extent_expr(region, trips);
+    region->when = region->when == WEFT_EXPR_NONE ? own : weft_expr_min(region->extents, region->when, own);
+    if (region->when == WEFT_EXPR_NONE) weft_graph_fail(region, weft_extents_take_error(region->extents));
 }
 
 /* The name behind a value: its own, or that of the tensor it is a view of; NULL when there is none. */
@@ -67,7 +80,7 @@ static char *message_create(weft_graph *graph, const char *sentence)
 static weft_status *guard_record(weft_graph *graph, weft_guard guard, const char *sentence)
 {
     weft_graph *root = weft_graph_root(graph);
-    weft_guard *known = guard_find(root, guard.kind, guard.a, guard.b);
+    weft_guard *known = guard_find(root, &guard);
     if (known != NULL) {
         known->of_rule &= guard.of_rule;
         return NULL;
@@ -85,12 +98,18 @@ static weft_status *guard_record(weft_graph *graph, weft_guard guard, const char
 weft_status *weft_guard_settle(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b,
                                weft_status *otherwise)
 {
+    return weft_guard_settle_when(graph, kind, a, b, graph->when, otherwise);
+}
+
+weft_status *weft_guard_settle_when(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b,
+                                    weft_expr when, weft_status *otherwise)
+{
     weft_expr x = weft_extent_expr(graph, a), y = weft_extent_expr(graph, b);
     if (x == WEFT_EXPR_NONE || y == WEFT_EXPR_NONE || weft_status_code(otherwise) == WEFT_OUT_OF_MEMORY ||
         is_refuted(graph->extents, kind, x, y)) {
         return otherwise;
     }
-    weft_guard guard = {.kind = kind, .a = x, .b = y, .of_rule = graph->rule != NULL};
+    weft_guard guard = {.kind = kind, .a = x, .b = y, .when = when, .of_rule = graph->rule != NULL};
     weft_status *status = guard_record(graph, guard, weft_status_message(otherwise));
     weft_status_destroy(otherwise);
     return status;
@@ -100,6 +119,7 @@ static bool require(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft
                     va_list arguments)
 {
     if (graph == NULL) return false;
+    if (graph->rule == NULL) graph = weft_graph_current(graph);
     if (weft_guard_is_proven(graph, kind, a, b)) return true;
     weft_code code = kind == WEFT_GUARD_EQUAL ? WEFT_SHAPE_MISMATCH : WEFT_OUT_OF_RANGE;
     weft_status *otherwise = weft_status_create_v(graph->allocator, code, NULL, format, arguments);

@@ -78,9 +78,13 @@ weft_status *weft_infer_fold(const weft_infer_context *context, weft_type *out_t
     wanted[0] = (weft_type){WEFT_I64, {0, NULL}};
     copy_types(context->inputs, context->input_count, wanted + 1);
     WEFT_TRY(check_tensors(context, "body", false, body->parameters, 1 + context->input_count, wanted));
-    WEFT_TRY(check_tensors(context, "body", true, body->results, carried, context->inputs));
+    /* What the results need is needed where the body runs. */
+    weft_expr before = context->graph->when;
+    context->graph->when = body->graph->when;
+    weft_status *status = check_tensors(context, "body", true, body->results, carried, context->inputs);
+    context->graph->when = before;
     copy_types(context->inputs, carried, out_types);
-    return NULL;
+    return status;
 }
 
 static const weft_type predicate = {WEFT_BOOL, {0, NULL}};

@@ -66,6 +66,7 @@ weft_status *weft_graph_mark_symbols(const weft_graph *graph, size_t count, cons
         if (graph->guards[i].of_rule) continue;
         count_expr(&c, graph->guards[i].a);
         count_expr(&c, graph->guards[i].b);
+        if (graph->guards[i].when != WEFT_EXPR_NONE) count_expr(&c, graph->guards[i].when);
     }
     weft_free(graph->allocator, live, nodes);
     return status;

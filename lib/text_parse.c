@@ -41,7 +41,7 @@ typedef struct statement {
     bool *given;
 } statement;
 
-static weft_status *parse_region(parser *p, weft_region *out_region);
+static weft_status *parse_region(parser *p, const statement *s, weft_region *out_region);
 
 /* Room for one more element, or NULL when out of memory. */
 static void *list_add(parser *p, list *l, size_t size)
@@ -282,7 +282,7 @@ static weft_status *take_attr(parser *p, const statement *s, size_t number)
     case WEFT_ATTR_EXTENT: return take_extent_attr(p, attr);
     case WEFT_ATTR_EXTENTS: return take_shape(p, &attr->extents);
     case WEFT_ATTR_DATA: return take_data(p, s, number);
-    case WEFT_ATTR_REGION: return parse_region(p, &attr->region);
+    case WEFT_ATTR_REGION: return parse_region(p, s, &attr->region);
     }
     return NULL;
 }
@@ -510,7 +510,7 @@ static weft_status *parse_region_body(parser *p, weft_region *out_region)
     return weft_lexer_expect(&p->lexer, "}");
 }
 
-static weft_status *parse_region(parser *p, weft_region *out_region)
+static weft_status *parse_region(parser *p, const statement *s, weft_region *out_region)
 {
     if (p->depth > MOST_NESTED)
         return weft_lexer_error(&p->lexer, p->lexer.token.start, WEFT_PARSE_ERROR, "regions nest more than %d deep",
@@ -518,6 +518,7 @@ static weft_status *parse_region(parser *p, weft_region *out_region)
     weft_graph *graph;
     scope inner;
     WEFT_TRY(weft_graph_create_region(p->scope->graph, &graph));
+    if (weft_op_id_of(s->op) == WEFT_OP_fold) weft_graph_set_trips(graph, s->attrs[0].extents.extents[0]);
     scope_enter(p, &inner, graph);
     weft_status *status = parse_region_body(p, out_region);
     scope_leave(p);
@@ -558,17 +559,23 @@ static weft_status *parse_symbol(parser *p)
 static weft_status *parse_guard(parser *p)
 {
     const char *at = p->lexer.token.start;
-    weft_extent a, b;
+    weft_extent a, b, when = weft_extent_of(0);
     weft_attr message = {0};
     WEFT_TRY(take_extent(p, &a));
     bool at_most = weft_lexer_accept(&p->lexer, "<");
     WEFT_TRY(weft_lexer_expect(&p->lexer, "="));
     WEFT_TRY(take_extent(p, &b));
+    bool has_condition = weft_lexer_accept(&p->lexer, "if");
+    if (has_condition) WEFT_TRY(take_extent(p, &when));
     WEFT_TRY(take_string(p, "the sentence of the guard in quotes", &message));
-    const char *sentence = message.data;
-    bool may_hold = at_most ? weft_require_at_most(p->graph, a, b, "%s", sentence)
-                            : weft_require_equal(p->graph, a, b, "%s", sentence);
-    return may_hold ? NULL : graph_error(p, at);
+    weft_guard_kind kind = at_most ? WEFT_GUARD_AT_MOST : WEFT_GUARD_EQUAL;
+    if (weft_guard_is_proven(p->graph, kind, a, b)) return NULL;
+    weft_code code = at_most ? WEFT_OUT_OF_RANGE : WEFT_SHAPE_MISMATCH;
+    weft_status *status = weft_status_create(p->graph->allocator, code, NULL, "%s", (const char *)message.data);
+    weft_expr condition = has_condition ? weft_extent_expr(p->graph, when) : WEFT_EXPR_NONE;
+    status = weft_guard_settle_when(p->graph, kind, a, b, condition, status);
+    if (status != NULL) weft_graph_fail(p->graph, status);
+    return status == NULL ? NULL : graph_error(p, at);
 }
 
 /* The name before an output, or "out" and its number when there is none. */

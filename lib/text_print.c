@@ -245,6 +245,8 @@ static void print_guards(const weft_graph *graph, weft_bytes *text)
         weft_expr_print(graph->extents, guard->a, text);
         weft_bytes_print(text, " %s ", guard->kind == WEFT_GUARD_EQUAL ? "=" : "<=");
         weft_expr_print(graph->extents, guard->b, text);
+        if (guard->when != WEFT_EXPR_NONE) weft_bytes_append(text, " if ", 4);
+        if (guard->when != WEFT_EXPR_NONE) weft_expr_print(graph->extents, guard->when, text);
         weft_bytes_append(text, " ", 1);
         weft_text_print_string(text, guard->message, strlen(guard->message));
         weft_bytes_append(text, "\n", 1);

@@ -119,8 +119,9 @@ static void trace_init(region_trace *trace, weft_graph *graph, const char *op)
     trace->captures = (weft_captures){.arena = &trace->arena, .last = &trace->captures.first};
 }
 
-/* Begins the next region, with parameters like `carried`, after an index if so asked; false with an error. */
-static bool begin_body(region_trace *trace, bool with_index, weft_tensors carried)
+/* Begins the next region, with parameters like `carried`, in a fold of `trips` (NULL elsewhere) after an index; false
+ * with an error. */
+static bool begin_body(region_trace *trace, const weft_extent *trips, weft_tensors carried)
 {
     size_t part = trace->region_count, next = 0;
     weft_status *status = weft_graph_create_region(trace->graph, &trace->bodies[part]);
@@ -129,10 +130,11 @@ static bool begin_body(region_trace *trace, bool with_index, weft_tensors carrie
         return false;
     }
     weft_graph *body = trace->bodies[part];
+    if (trips != NULL) weft_graph_set_trips(body, *trips);
     weft_tensor *parameters = allocate(trace, 1 + carried.count, sizeof *parameters);
     if (parameters == NULL) return false;
     trace->region_count++;
-    if (with_index) parameters[next++] = add_parameter(body, "index", WEFT_I64, (weft_shape){0, NULL});
+    if (trips != NULL) parameters[next++] = add_parameter(body, "index", WEFT_I64, (weft_shape){0, NULL});
     for (size_t i = 0; i < carried.count; i++) parameters[next++] = add_numbered(body, "carried", i, carried.items[i]);
     for (size_t i = 0; i < next; i++)
         if (!weft_tensor_is_valid(parameters[i])) return false;
@@ -232,7 +234,7 @@ static weft_tensor trace_fold(region_trace *trace, weft_extent trips, weft_tenso
     if (body == NULL) return weft_trace_fail(trace->graph, WEFT_INVALID_ARGUMENT, "fold", "%s", "the body is NULL");
     if (next == NULL || carried == NULL) return failed;
     weft_tensors entered = {initial.count, carried};
-    if (!begin_body(trace, true, entered)) return failed;
+    if (!begin_body(trace, &trips, entered)) return failed;
     body(context, trace->parameters[0][0], trace->parameters[0] + 1, next);
     if (!end_body(trace, initial.count, next)) return failed;
     weft_attr attrs[3] = {{.extents = {1, &trips}}, {.integer = 0}, {.integer = (int64_t)initial.count}};
@@ -261,9 +263,9 @@ static weft_tensor trace_while(region_trace *trace, weft_tensors initial, weft_w
     }
     if (next == NULL || again == NULL || carried == NULL) return failed;
     weft_tensors entered = {initial.count, carried};
-    if (!begin_body(trace, false, entered)) return failed;
+    if (!begin_body(trace, NULL, entered)) return failed;
     *again = condition(context, trace->parameters[0]);
-    if (!end_body(trace, 1, again) || !begin_body(trace, false, entered)) return failed;
+    if (!end_body(trace, 1, again) || !begin_body(trace, NULL, entered)) return failed;
     body(context, trace->parameters[1], next);
     if (!end_body(trace, initial.count, next)) return failed;
     weft_attr attrs[3] = {{.integer = (int64_t)initial.count}, {.integer = 0}, {.integer = 0}};
@@ -292,7 +294,7 @@ static weft_tensor trace_cond(region_trace *trace, weft_tensor predicate, size_t
     if (entered == NULL) return failed;
     for (size_t part = 0; part < 2; part++) {
         weft_tensor *results = allocate(trace, count, sizeof *results);
-        if (results == NULL || !begin_body(trace, false, (weft_tensors){0, NULL})) return failed;
+        if (results == NULL || !begin_body(trace, NULL, (weft_tensors){0, NULL})) return failed;
         branches[part](context, results);
         if (!end_body(trace, count, results)) return failed;
     }

@@ -87,7 +87,7 @@ static void fill_items(arrangement *a, bool *known)
     memset(known, 0, variant->buffer_count * sizeof *known);
     for (size_t s = 0; s < variant->step_count; s++) {
         const weft_step *step = &variant->steps[s];
-        for (size_t i = 0; i < step->buffer_count; i++)
+        for (size_t i = 0; i < step->buffer_count && !bound->steps[s].idle; i++)
             cover(&a->items[step->buffers[i]], &a->times[s], &known[step->buffers[i]]);
         a->items[variant->buffer_count + s] = (weft_plan_item){
             .bytes = bound->steps[s].scratch_bytes, .first = a->times[s].begin, .last = a->times[s].end};
@@ -173,9 +173,14 @@ static weft_status *arrange(arrangement *a, size_t limit)
 static weft_status *check_sizes(const weft_bound *bound)
 {
     const weft_variant *variant = bound->variant;
-    for (size_t i = 0; i < variant->buffer_count; i++)
-        if (variant->buffers[i].place == WEFT_PLACE_TEMPORARY)
-            WEFT_TRY(weft_formulas_check(&variant->formulas, bound->values, &variant->buffers[i].bytes, 1));
+    for (size_t s = 0; s < variant->step_count; s++) {
+        const weft_step *step = &variant->steps[s];
+        for (size_t i = 0; i < step->buffer_count && !bound->steps[s].idle; i++) {
+            const weft_buffer *buffer = &variant->buffers[step->buffers[i]];
+            if (buffer->place == WEFT_PLACE_TEMPORARY)
+                WEFT_TRY(weft_formulas_check(&variant->formulas, bound->values, &buffer->bytes, 1));
+        }
+    }
     return NULL;
 }
 

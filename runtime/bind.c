@@ -198,6 +198,12 @@ static weft_status *check_value(const struct binder *binder, uint32_t slot)
     return fail(binder, WEFT_OUT_OF_RANGE, &text);
 }
 
+/* Whether the guard has to hold. */
+static bool counts(const struct binder *binder, const weft_program_guard *guard)
+{
+    return !guard->conditional || binder->values[guard->when] > 0;
+}
+
 /* Everything that is looked at afterwards. */
 static weft_status *check_values(const struct binder *binder)
 {
@@ -208,8 +214,11 @@ static weft_status *check_values(const struct binder *binder)
         for (size_t axis = 0; axis < value->rank; axis++) WEFT_TRY(check_value(binder, value->extents[axis]));
     }
     for (size_t i = 0; i < program->guard_count; i++) {
-        WEFT_TRY(check_value(binder, program->guards[i].a));
-        WEFT_TRY(check_value(binder, program->guards[i].b));
+        const weft_program_guard *guard = &program->guards[i];
+        if (guard->conditional) WEFT_TRY(check_value(binder, guard->when));
+        if (!counts(binder, guard)) continue;
+        WEFT_TRY(check_value(binder, guard->a));
+        WEFT_TRY(check_value(binder, guard->b));
     }
     return NULL;
 }
@@ -294,7 +303,7 @@ static weft_status *check_distinct(const struct binder *binder, const weft_progr
 static weft_status *check_guard(const struct binder *binder, const weft_program_guard *guard)
 {
     int64_t a = binder->values[guard->a], b = binder->values[guard->b];
-    if (guard->equal ? a == b : a <= b) return NULL;
+    if (!counts(binder, guard) || (guard->equal ? a == b : a <= b)) return NULL;
     weft_bytes text;
     weft_bytes_init(&text, binder->allocator);
     weft_bytes_print(&text, "%s: ", guard->message == NULL ? "a guard of the program fails" : guard->message);

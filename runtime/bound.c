@@ -360,6 +360,12 @@ static weft_status *bind_step(weft_bound *bound, weft_bound_step *bound_step)
     return NULL;
 }
 
+static bool is_empty_fold(const weft_bound *bound, const weft_step *step)
+{
+    return step->kind == WEFT_STEP_REGION && step->region.control == WEFT_CONTROL_FOLD &&
+           bound->values[step->region.trips] <= 0;
+}
+
 static weft_status *bind_steps(weft_bound *bound)
 {
     const weft_variant *variant = bound->variant;
@@ -375,7 +381,14 @@ static weft_status *bind_steps(weft_bound *bound)
     }
     bound->views = take(bound, bound->view_count, sizeof *bound->views);
     if (bound->views == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < variant->step_count; i++) WEFT_TRY(bind_step(bound, &bound->steps[i]));
+    size_t idle_end = 0;
+    for (size_t i = 0; i < variant->step_count; i++) {
+        weft_bound_step *bound_step = &bound->steps[i];
+        bound_step->idle = i < idle_end;
+        if (bound_step->idle) continue;
+        WEFT_TRY(bind_step(bound, bound_step));
+        if (is_empty_fold(bound, bound_step->step)) idle_end = i + 1 + weft_step_nested(bound_step->step);
+    }
     return NULL;
 }
 

@@ -26,6 +26,7 @@ struct weft_stages;
 
 typedef struct weft_bound_step {
     const weft_step *step;
+    bool idle; /* of a fold without iterations: never runs, and its extents may be anything */
     const struct weft_stages *stages; /* of the sequence of steps that begins here; NULL: one after another */
     size_t first_pointer, first_view; /* of the step, in a frame */
     /* KERNEL */

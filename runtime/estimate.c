@@ -53,6 +53,7 @@ static weft_estimate estimate_sequence(const weft_bound *bound, size_t first, si
 static weft_estimate estimate_region(const weft_bound *bound, size_t number)
 {
     const weft_region_step *region = &bound->steps[number].step->region;
+    if (region->control == WEFT_CONTROL_FOLD && bound->values[region->trips] <= 0) return (weft_estimate){true, 0, 0};
     weft_estimate part = estimate_sequence(bound, number + 1, region->parts[0]);
     weft_estimate other = estimate_sequence(bound, number + 1 + region->parts[0], region->parts[1]);
     bool known = part.known && other.known && region->control != WEFT_CONTROL_WHILE;

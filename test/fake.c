@@ -67,7 +67,7 @@ void weft_fake_output(weft_program *program, const char *name, weft_dtype dtype,
 void weft_fake_guard(weft_program *program, bool equal, uint32_t a, uint32_t b, const char *message)
 {
     assert_true(program->guard_count < MOST_VALUES);
-    program->guards[program->guard_count++] = (weft_program_guard){equal, a, b, message, NULL};
+    program->guards[program->guard_count++] = (weft_program_guard){.equal = equal, .a = a, .b = b, .message = message};
 }
 
 void weft_fake_family(weft_program *program, const weft_extension *extension)

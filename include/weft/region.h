@@ -30,8 +30,8 @@ extern "C" {
 typedef void (*weft_fold_body)(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next);
 
 /*
- * What `initial` becomes in `trips` turns of `body`; itself when there are none. At least one tensor is carried. A
- * number of turns that may be negative becomes a guard.
+ * What `initial` becomes in `trips` iterations of `body`; itself when there are none, and then what the body requires of
+ * extents need not hold. At least one tensor is carried. A number of iterations that may be negative becomes a guard.
  */
 weft_tensor weft_fold(weft_extent trips, weft_tensors initial, weft_fold_body body, void *context,
                       weft_tensor *out_results);
@@ -49,7 +49,8 @@ typedef void (*weft_branch)(void *context, weft_tensor *out_results);
 
 /*
  * The results of `then` if `predicate` (bool of rank 0) is true, otherwise those of `otherwise`: only one of them is
- * computed, where weft_select computes both. There is at least one result.
+ * computed, where weft_select computes both. What either branch requires of extents must hold whichever is taken, and is
+ * checked before anything runs: which one it will be only the data say. There is at least one result.
  */
 weft_tensor weft_cond(weft_tensor predicate, size_t result_count, weft_branch then, weft_branch otherwise,
                       void *context, weft_tensor *out_results);

@@ -441,6 +441,86 @@ static void extents_of_results_are_guarded(void **state)
     weft_program_release(program);
 }
 
+/* What only larger extents allow: a part of x, sorted, a product of it, and guards of its own. */
+static void use_part(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const scene *s = context;
+    weft_extent n = weft_tensor_extent(s->x, 0), part = weft_extent_sub(n, N(5));
+    (void)index;
+    weft_require_at_most(f.graph, N(7), weft_extent_mul(n, n), "there are too few");
+    weft_tensor x = weft_sort(weft_narrow(s->x, 0, N(5), part), 0, true), matrix = weft_outer(x, x);
+    weft_tensor product = weft_einsum("ij,jk->ik", WEFT_TENSORS(matrix, matrix), NULL);
+    weft_tensor sum = weft_reduce_sum(weft_at(product, 0), WEFT_INTS(0), false);
+    out_next[0] = weft_add(carried[0], sum);
+    out_next[1] = weft_narrow(carried[1], 0, N(0), weft_extent_max(n, N(6)));
+}
+
+static void use_part_deeper(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)index;
+    weft_fold(weft_symbol(f.graph, "inner", 0, 9), (weft_tensors){2, carried}, use_part, context, out_next);
+}
+
+/* Runs with so many iterations; NULL or the error. */
+static weft_status *run_part_of(weft_program *program, int64_t n, int64_t outer, int64_t inner, float *out_sum)
+{
+    static const float data[9] = {9, 8, 7, 6, 5, 4, 3, 2, 1};
+    weft_array *x = array_of(WEFT_F32, 1, &n, data), *results[2] = {NULL};
+    weft_binding bindings[] = {{"outer", outer}, {"inner", inner}};
+    weft_status *status = weft_executor_run(f.executor, program,
+                                            &(weft_run){.runtime = runtime,
+                                                        .input_count = 1,
+                                                        .inputs = &x,
+                                                        .extent_count = 2,
+                                                        .extents = bindings,
+                                                        .output_count = 2,
+                                                        .outputs = results});
+    if (status == NULL) *out_sum = *(float *)weft_array_data(results[0]);
+    if (status == NULL) assert_memory_equal(weft_array_data(results[1]), data, (size_t)n * sizeof *data);
+    weft_array_release(results[0]);
+    weft_array_release(results[1]);
+    weft_array_release(x);
+    return status;
+}
+
+static void check_parts(weft_program *program)
+{
+    float sum;
+    weft_test_fails(run_part_of(program, 3, 1, 1, &sum), WEFT_SHAPE_MISMATCH, "region.c");
+    weft_test_fails(run_part_of(program, 5, 2, 1, &sum), WEFT_SHAPE_MISMATCH, "region.c");
+    for (int64_t n = 0; n <= 5; n++) {
+        weft_test_ok(run_part_of(program, n, 0, 1, &sum));
+        assert_true(sum == 0);
+        weft_test_ok(run_part_of(program, n, 2, 0, &sum));
+        assert_true(sum == 0);
+    }
+    weft_test_ok(run_part_of(program, 7, 2, 1, &sum));
+    assert_true(sum == 2 * (16 * 16 + 12 * 12 + 16 * 12 + 12 * 9));
+    weft_test_fails(run_part_of(program, 2, 1, 1, &sum), WEFT_SHAPE_MISMATCH, "");
+    weft_test_ok(run_part_of(program, 2, 0, 0, &sum));
+}
+
+/* What a body needs of extents has to hold where the body runs; also after the program's text was read again. */
+static void bodies_without_iterations_need_nothing(void **state)
+{
+    (void)state;
+    scene s = {.x = weft_input(f.graph, "x", WEFT_F32, WEFT_SHAPE(weft_symbol(f.graph, "n", 0, 9)))};
+    weft_tensor results[2], zero = weft_scalar(f.graph, WEFT_F32, 0);
+    weft_program *program, *again;
+    weft_fold(weft_symbol(f.graph, "outer", 0, 9), WEFT_TENSORS(zero, s.x), use_part_deeper, &s, results);
+    weft_test_ok(weft_compile(f.graph, (weft_tensors){2, results}, NULL, &program));
+    const char *text = weft_program_text(program);
+    assert_non_null(strstr(text, " if min(outer, inner) \""));
+    weft_module *module;
+    weft_test_ok(weft_graph_parse("again", text, strlen(text), NULL, 0, NULL, &module));
+    weft_test_ok(weft_compile(module->graph, module->outputs, NULL, &again));
+    assert_string_equal(weft_program_text(again), text);
+    check_parts(program);
+    weft_program_release(program);
+    weft_program_release(again);
+    weft_module_destroy(module);
+}
+
 /* ---- runs that end early ---- */
 
 static weft_tensor is_positive(void *context, const weft_tensor *carried)
@@ -558,6 +638,7 @@ int main(int argc, char **argv)
         IN_FIXTURE(functions_must_be_given),
         IN_FIXTURE(errors_in_a_body_stick),
         IN_FIXTURE(extents_of_results_are_guarded),
+        IN_FIXTURE(bodies_without_iterations_need_nothing),
         IN_FIXTURE(endless_loops_can_be_cancelled),
         cmocka_unit_test(every_allocation_may_fail),
     };
