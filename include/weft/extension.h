@@ -156,7 +156,8 @@ typedef struct weft_op_def {
     weft_status *(*infer)(const weft_infer_context *context, weft_type *out_types);
     /*
      * Traces the op as other ops of `graph`; fills `out_tensors`. May leave out_tensors[0] invalid without an error to
-     * say "not for these operands now": the node then stays. NULL: never lowered.
+     * say "not for these operands now": the node then stays. It makes no inputs (INVALID_ARGUMENT). NULL: never
+     * lowered.
      */
     weft_status *(*lower)(weft_graph *graph, const struct weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
                           weft_tensor *out_tensors);

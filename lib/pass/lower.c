@@ -40,6 +40,29 @@ static bool is_symbolic(weft_tensors inputs)
     return false;
 }
 
+/* What a lowering makes may have no inputs of its own: a program has those of its graph. */
+static weft_status *check_made(const weft_graph *graph, size_t first, const weft_op_def *op)
+{
+    for (size_t n = first; n < graph->node_count; n++) {
+        const weft_node *node = weft_graph_node(graph, (uint32_t)n);
+        if (weft_op_id_of(node->op) == WEFT_OP_input)
+            return weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, op->name,
+                                      "%s: its lowering makes an input, \"%s\", but may only use the op's operands",
+                                      op->name, node->name);
+    }
+    return NULL;
+}
+
+static weft_status *lower_extension(const weft_rewrite_site *site, weft_tensor *out_values)
+{
+    const weft_op_def *op = site->node->op;
+    const weft_graph *root = weft_graph_root(site->graph);
+    size_t first = site->graph->node_count, root_first = root->node_count;
+    WEFT_TRY(op->lower(site->graph, op, site->node->attrs, site->inputs, out_values));
+    WEFT_TRY(check_made(site->graph, first, op));
+    return check_made(root, root_first, op);
+}
+
 static weft_status *lower_node(const weft_rewrite_site *site, weft_tensor *out_values, bool *out_replaced)
 {
     const weft_policy *policy = site->context;
@@ -50,7 +73,7 @@ static weft_status *lower_node(const weft_rewrite_site *site, weft_tensor *out_v
         return NULL;
     }
     if (op->lower == NULL || (policy->keep_symbolic_extensions && is_symbolic(site->inputs))) return NULL;
-    WEFT_TRY(op->lower(site->graph, op, site->node->attrs, site->inputs, out_values));
+    WEFT_TRY(lower_extension(site, out_values));
     *out_replaced = weft_tensor_is_valid(out_values[0]);
     return NULL;
 }
@@ -60,7 +83,10 @@ weft_status *weft_pass_lower(weft_graph *graph, const weft_policy *policy, size_
     bool settled;
     WEFT_TRY(weft_rewrite_settle(graph, count, outputs, lower_node, (void *)policy, MOST_SWEEPS, &settled));
     if (settled) return NULL;
-    return weft_status_create(
-        graph->allocator, WEFT_INTERNAL, "lower",
-        "lowering goes on after %d sweeps: the lowering of some extension's op needs that op again", MOST_SWEEPS);
+    const char *op = "some extension's op";
+    for (size_t n = 0; n < graph->node_count; n++)
+        if (weft_graph_node(graph, (uint32_t)n)->op->lower != NULL) op = weft_graph_node(graph, (uint32_t)n)->op->name;
+    return weft_status_create(graph->allocator, WEFT_INTERNAL, "lower",
+                              "lowering goes on after %d sweeps: the lowering of %s needs that op again", MOST_SWEEPS,
+                              op);
 }

@@ -201,6 +201,15 @@ static weft_status *lower_fail(weft_graph *graph, const weft_op_def *op, const w
                               graph != NULL ? "x" : "");
 }
 
+static weft_status *lower_input(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
+                                weft_tensor *out_tensors)
+{
+    (void)op, (void)attrs;
+    weft_tensor more = weft_input(graph, "more", WEFT_F32, weft_tensor_shape(inputs.items[0]));
+    out_tensors[0] = weft_add(inputs.items[0], more);
+    return NULL;
+}
+
 static weft_status *kernel(const weft_kernel_context *context)
 {
     (void)context;
@@ -218,8 +227,9 @@ static const weft_op_def sample_quadruple = SAMPLE_OP("quadruple", lower_quadrup
 static const weft_op_def sample_decline = SAMPLE_OP("decline", lower_decline);
 static const weft_op_def sample_forever = SAMPLE_OP("forever", lower_forever);
 static const weft_op_def sample_fail = SAMPLE_OP("fail", lower_fail);
-static const weft_op_def *const sample_ops[] = {&sample_double, &sample_quadruple, &sample_decline, &sample_forever,
-                                                &sample_fail};
+static const weft_op_def sample_input = SAMPLE_OP("input", lower_input);
+static const weft_op_def *const sample_ops[] = {&sample_double,  &sample_quadruple, &sample_decline,
+                                                &sample_forever, &sample_fail,      &sample_input};
 static const weft_extension sample = {.size = sizeof(weft_extension),
                                       .abi_major = WEFT_ABI_MAJOR,
                                       .abi_minor = WEFT_ABI_MINOR,
@@ -263,9 +273,31 @@ static void extensions_lower_or_stay(void **state)
     weft_test_ok(compile_sample("sample.decline", false, NULL, &program));
     assert_int_equal(program->family_count, 1);
     weft_program_release(program);
-    weft_test_fails(compile_sample("sample.forever", false, NULL, &program), WEFT_INTERNAL, "lowering goes on after");
+    weft_test_fails(compile_sample("sample.forever", false, NULL, &program), WEFT_INTERNAL,
+                    "lowering goes on after 32 sweeps: the lowering of sample.forever needs that op again");
     weft_test_fails(compile_sample("sample.fail", false, NULL, &program), WEFT_UNSUPPORTED,
                     "this lowering of graph x fails");
+    weft_test_fails(compile_sample("sample.input", false, NULL, &program), WEFT_INVALID_ARGUMENT,
+                    "sample.input: its lowering makes an input, \"more\", but may only use the op's operands");
+}
+
+static void trace_sample_input(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)context;
+    out_next[0] = weft_trace(index.graph, "sample.input", WEFT_TENSORS(carried[0]), NULL);
+}
+
+static void lowerings_make_no_inputs_in_bodies(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_of(NULL);
+    weft_program *program;
+    weft_test_ok(weft_graph_register(graph, &sample));
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(3));
+    weft_tensor y = weft_fold(weft_extent_of(2), WEFT_TENSORS(x), trace_sample_input, NULL, NULL);
+    weft_test_fails(weft_compile(graph, WEFT_TENSORS(y), NULL, &program), WEFT_INVALID_ARGUMENT,
+                    "sample.input: its lowering makes an input, \"more\"");
+    weft_graph_destroy(graph);
 }
 
 static void extension_ops_have_text(void **state)
@@ -461,6 +493,7 @@ int main(void)
         cmocka_unit_test(policy_names_passes),
         cmocka_unit_test(misuse_is_said),
         cmocka_unit_test(extensions_lower_or_stay),
+        cmocka_unit_test(lowerings_make_no_inputs_in_bodies),
         cmocka_unit_test(extension_ops_have_text),
         cmocka_unit_test(text_is_bounded),
         cmocka_unit_test(large_constants_round_trip),
