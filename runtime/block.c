@@ -33,7 +33,7 @@ weft_status *weft_block_store_create(const weft_allocator *allocator, size_t cap
 
 static const weft_runtime *owner_of(const weft_runtime *runtime)
 {
-    return runtime->driver->allocate == NULL ? NULL : runtime;
+    return runtime == NULL || runtime->driver->allocate == NULL ? NULL : runtime;
 }
 
 static weft_status *block_create(weft_block_store *store, const weft_runtime *owner, size_t bytes,

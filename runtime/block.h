@@ -26,6 +26,7 @@ void weft_block_store_clear(weft_block_store *store);
 /* Bytes kept for reuse. */
 size_t weft_block_store_idle(weft_block_store *store);
 
+/* Memory of the runtime's device; of the CPU for NULL. */
 weft_status *weft_block_acquire(weft_block_store *store, const weft_runtime *runtime, size_t bytes,
                                 weft_block **out_block) WEFT_MUST_USE;
 /* Takes a weft_block, as weft_array_wrap hands it over. NULL is fine. */
