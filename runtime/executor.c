@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/executor.h"
 #include <string.h>
+#include "runtime/isa.h"
 #include "runtime/memory.h"
 #include "runtime/prepared.h"
 #include "runtime/status.h"
@@ -32,6 +33,7 @@ weft_status *weft_executor_create(const weft_executor_options *options, weft_exe
     WEFT_REQUIRE(out_executor);
     if (options == NULL) options = &defaults;
     const weft_allocator *allocator = weft_allocator_or_default(options->allocator);
+    WEFT_TRY(weft_isa_check(allocator));
     weft_executor *executor = weft_allocate_zeroed(allocator, sizeof *executor);
     if (executor == NULL) return weft_status_out_of_memory();
     executor->allocator = *allocator;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_GEMM_H
 #define WEFT_RUNTIME_GEMM_H
-/* Batched matrix products through BLIS, over our own thread pool. */
+/* Batched matrix products with BLIS's kernels, over our own thread pool. */
 #include <weft/executor.h>
+#include "runtime/block.h"
 #include "runtime/pool.h"
 
 /* weft_gemm with every slot resolved. Strides and offsets count elements and may have any sign; those of A and B may be
@@ -23,8 +24,9 @@ bool weft_gemm_supports(weft_dtype dtype);
 double weft_gemm_estimate(const weft_gemm_call *call, size_t threads);
 /*
  * C[b] = A[b] * B[b]; C is only written. With k = 0 it becomes zero. Each element's bits depend on its row of A, its
- * column of B and the engine, not on strides, m, n or the pool. BLIS keeps packing buffers of its own, outside the
- * caller's allocator.
+ * column of B and the engine, not on strides, m, n or the pool. No byte but those of the elements is touched. Operands
+ * are packed into blocks of `store`; WEFT_OUT_OF_MEMORY without them, and C is unspecified then.
  */
-void weft_gemm_run(weft_pool *pool, const weft_gemm_call *call, const void *a, const void *b, void *c);
+weft_status *weft_gemm_run(weft_pool *pool, weft_block_store *store, const weft_gemm_call *call, const void *a,
+                           const void *b, void *c) WEFT_MUST_USE;
 #endif

@@ -120,8 +120,8 @@ static weft_status *run_step(weft_frame *frame, const weft_bound_step *bound_ste
     switch (bound_step->step->kind) {
     case WEFT_STEP_KERNEL: return run_kernel(frame, bound_step);
     case WEFT_STEP_GEMM:
-        weft_gemm_run(frame->bound->executor->pool, &bound_step->gemm, buffers[0], buffers[1], buffers[2]);
-        return NULL;
+        return weft_gemm_run(frame->bound->executor->pool, frame->bound->executor->blocks, &bound_step->gemm,
+                             buffers[0], buffers[1], buffers[2]);
     case WEFT_STEP_SORT:
         weft_sort_run(frame->bound->executor->pool, &bound_step->sort, buffers[0], buffers[1],
                       frame->arena + bound_step->scratch_offset);

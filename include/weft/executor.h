@@ -26,7 +26,13 @@ typedef struct weft_executor_options {
     size_t buffer_capacity;
 } weft_executor_options;
 
-/* An executor with no runtime registered; libweft's weft_executor_create_standard registers "llvm" and "ref". */
+/*
+ * An executor with no runtime registered; libweft's weft_executor_create_standard registers "llvm" and "ref".
+ *
+ * Code and products use the instructions the processor has, or fewer where the environment variable WEFT_ISA names a
+ * level: x86-64, x86-64-v2, x86-64-v3, x86-64-v4. It is read once. WEFT_INVALID_ARGUMENT when it names none of these,
+ * WEFT_UNSUPPORTED when the processor lacks that level.
+ */
 weft_status *weft_executor_create(const weft_executor_options *options, weft_executor **out_executor) WEFT_MUST_USE;
 weft_status *weft_executor_create_standard(const weft_executor_options *options,
                                            weft_executor **out_executor) WEFT_MUST_USE;
@@ -152,7 +158,8 @@ unsigned weft_executor_threads(const weft_executor *executor);
 /* Bytes of memory that this process may have: the machine's, or fewer where a control group or a limit of the process
  * says so. As the system says it at each call. */
 size_t weft_memory_size(void);
-/* Name of the BLIS configuration that matrix products use on this machine: "zen3", "skx". Static. */
+/* Name of the BLIS configuration whose kernels matrix products use: "skx", "haswell", "penryn", or "portable" where none
+ * fits. Static. */
 const char *weft_gemm_configuration(void);
 
 /* The state that `extension` keeps for this executor (weft_extension.state_create), or NULL; for an extension's own

@@ -70,7 +70,10 @@ static void product_run(struct product *product, size_t threads)
 {
     weft_pool *pool;
     weft_test_ok(weft_pool_create(NULL, threads, &pool));
-    weft_gemm_run(pool, &product->call, product->data[0], product->data[1], product->data[2]);
+    weft_block_store *store;
+    weft_test_ok(weft_block_store_create(NULL, 0, &store));
+    weft_test_ok(weft_gemm_run(pool, store, &product->call, product->data[0], product->data[1], product->data[2]));
+    weft_block_store_release(store);
     weft_pool_destroy(pool);
 }
 

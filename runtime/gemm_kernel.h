@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_GEMM_KERNEL_H
+#define WEFT_RUNTIME_GEMM_KERNEL_H
+/* The innermost loops of products: micro-kernels of BLIS, for the ISA level of the process. */
+#include <weft/base.h>
+
+/* Room behind packed panels that a kernel may read. */
+#define WEFT_GEMM_READ_AHEAD 1024
+/* Most numbers of a tile, and its alignment. */
+#define WEFT_GEMM_TILE 512
+#define WEFT_GEMM_ALIGNMENT 64
+
+/* A tile is rows x columns real numbers, f32 or f64. */
+typedef struct weft_gemm_kernel {
+    int64_t rows, columns;
+    bool by_columns; /* the numbers of a column of the tile are adjacent in memory, otherwise those of a row */
+    int64_t terms;   /* as many are added up in registers before they are added to C */
+    void (*function)(void);
+} weft_gemm_kernel;
+
+/* For real numbers of `size` bytes, 4 or 8. Static. */
+const weft_gemm_kernel *weft_gemm_kernel_find(size_t size);
+
+/*
+ * tile = left * right, or tile += left * right. `left` holds `rows` numbers for each term, `right` holds `columns`,
+ * both aligned, with WEFT_GEMM_READ_AHEAD bytes behind. `stride` is the distance between columns (by_columns) or rows
+ * of the tile, in numbers. Each number is c + (0 + x0 * y0 + x1 * y1 + ...), fused from level v3 on.
+ */
+void weft_gemm_tile(const weft_gemm_kernel *kernel, int64_t terms, const void *left, const void *right, bool add,
+                    void *tile, int64_t stride);
+#endif
