@@ -59,6 +59,13 @@ static weft_status *find_code(const code_request *wanted, weft_step *step)
     return status;
 }
 
+static weft_status *check_cancelled(const weft_build_request *request)
+{
+    if (request->cancelled == NULL || !__atomic_load_n(request->cancelled, __ATOMIC_RELAXED)) return NULL;
+    return weft_status_create(request->allocator, WEFT_CANCELLED, "weft_executor_run",
+                              "the run was cancelled while its kernels were compiled");
+}
+
 /* A step and its kernel. */
 typedef struct code_job {
     const weft_kernel *kernel;
@@ -79,7 +86,8 @@ static void run_jobs(void *context, int64_t begin, int64_t end)
     for (int64_t i = begin; i < end; i++) {
         code_job *job = &jobs->items[i];
         const code_request wanted = {jobs->request, jobs->generator, job->kernel};
-        job->status = find_code(&wanted, job->step);
+        job->status = check_cancelled(jobs->request);
+        if (job->status == NULL) job->status = find_code(&wanted, job->step);
     }
 }
 

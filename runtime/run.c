@@ -74,7 +74,8 @@ static weft_status *build_variant(const struct build *build, weft_arena *arena, 
                                   .specialized = symbols,
                                   .pool = build->executor->pool,
                                   .kernels = build->executor->kernels,
-                                  .kernels_compiled = &build->executor->kernels_compiled};
+                                  .kernels_compiled = &build->executor->kernels_compiled,
+                                  .cancelled = run->cancelled};
     WEFT_TRY(call->runtime->compiler->build(call->runtime->self, &request, out_variant));
     weft_status *status = weft_variant_check(*out_variant, call->program);
     if (status != NULL) weft_variant_destroy(*out_variant);
@@ -130,13 +131,30 @@ static weft_status *run_reported(weft_frame *frame, const weft_run *run, const s
     return status;
 }
 
+static bool is_cancelled(const weft_run *run)
+{
+    return run->cancelled != NULL && __atomic_load_n(run->cancelled, __ATOMIC_RELAXED);
+}
+
+/* Another run that builds the variant may be cancelled, which concerns nobody else. */
+static weft_status *acquire(struct build *build, const weft_call_key *key, weft_cache_handle **out_handle)
+{
+    for (;;) {
+        weft_status *status =
+            weft_cache_acquire(build->executor->variants, key->words, key->variant_count * sizeof *key->words,
+                               make_prepared, build, out_handle);
+        bool others = weft_status_code(status) == WEFT_CANCELLED && !is_cancelled(build->call->run);
+        if (!others) return status;
+        weft_status_destroy(status);
+    }
+}
+
 static weft_status *run_key(weft_executor *executor, const weft_call *call, const weft_call_key *key)
 {
     struct build build = {.executor = executor, .call = call};
     weft_cache_handle *handle;
     weft_frame *frame;
-    WEFT_TRY(weft_cache_acquire(executor->variants, key->words, key->variant_count * sizeof *key->words, make_prepared,
-                                &build, &handle));
+    WEFT_TRY(acquire(&build, key, &handle));
     weft_prepared *prepared = weft_cache_value(handle);
     weft_status *status = weft_prepared_acquire(prepared, call, key, &frame);
     if (status == NULL) {

@@ -183,5 +183,6 @@ struct weft_build_request {
     weft_pool *pool;                    /* the executor's */
     weft_cache *kernels;                /* the executor's: weft_kernel_code by canonical text and target */
     _Atomic uint64_t *kernels_compiled; /* counted up for each kernel that went through the code generator */
+    const volatile bool *cancelled;     /* read between kernels, WEFT_CANCELLED when it is set; NULL: never */
 };
 #endif

@@ -109,11 +109,11 @@ static weft_status *contract(contraction *c, einsum_state *state, const weft_ein
     for (size_t i = 0; i < c->call.operand_count; i++)
         shapes[i] = (weft_ints){weft_array_rank(c->operands[i]), weft_array_shape(c->operands[i])};
     WEFT_TRY(einsum_request_check(&c->arena, options, &known));
-    known.cancelled = NULL; /* an order that is kept is a whole one */
     WEFT_TRY(fill_options(&c->arena, &known, &c->call));
     c->call.shapes = shapes;
     c->call.source = &known;
     c->call.limit = known.memory_limit;
+    c->call.cancelled = run.cancelled = known.cancelled;
     run.report = known.report != NULL ? known.report : known.memory_limit > 0 ? &own : NULL;
     if (known.report != NULL) *known.report = (weft_report){.steps = 0};
     return einsum_program_run(state, &c->call, c->executor, c->operands, inputs, &run);

@@ -114,6 +114,13 @@ static weft_status *try_kept(const kept_order *kept, einsum_expression *x, const
     return NULL;
 }
 
+/* What a search that was cancelled found is for nobody. */
+static weft_status *find_whole(einsum_expression *x, const einsum_policy *policy, weft_dtype dtype)
+{
+    WEFT_TRY(einsum_expression_order(x, policy, dtype));
+    return einsum_planner_check(x->arena.allocator, &policy->planner);
+}
+
 /* A limit of memory asks for slices, which belong to the extents that they were found for. */
 weft_status *einsum_orders_find(einsum_state *state, const einsum_call *call, einsum_expression *x,
                                 const einsum_policy *policy)
@@ -122,7 +129,7 @@ weft_status *einsum_orders_find(einsum_state *state, const einsum_call *call, ei
     einsum_cache *cache = &state->caches[WEFT_EINSUM_ORDERS];
     bool taken = false;
     if (policy->kind != EINSUM_POLICY_AUTO || einsum_policy_has_limit(policy))
-        return einsum_expression_order(x, policy, call->dtype);
+        return find_whole(x, policy, call->dtype);
     WEFT_TRY(fill_key(call, x, &key));
     kept_order *kept = (kept_order *)einsum_cache_peek(cache, key);
     weft_status *status = kept == NULL ? NULL : try_kept(kept, x, policy, call->dtype, &taken);
@@ -130,7 +137,7 @@ weft_status *einsum_orders_find(einsum_state *state, const einsum_call *call, ei
     WEFT_TRY(status);
     einsum_cache_count(cache, taken);
     if (taken) return NULL;
-    WEFT_TRY(einsum_expression_order(x, policy, call->dtype));
+    WEFT_TRY(find_whole(x, policy, call->dtype));
     keep(cache, key, x);
     return NULL;
 }

@@ -44,6 +44,7 @@ typedef struct finding {
     einsum_pair **core_pairs;
     einsum_pair *out_pairs;
     einsum_labels *out_sliced;
+    einsum_watch watch;
 } finding;
 
 static weft_status *reserve_pairs(finding *f)
@@ -127,6 +128,7 @@ static void set_budget(finding *f, double log2_seconds)
     f->search.seed = planner->seed;
     f->search.threads = threads;
     f->search.cancelled = planner->cancelled;
+    f->search.watch = &f->watch;
     f->search.deadline = planner->budget > 0 ? f->begin + seconds : INFINITY;
     f->search.moves = einsum_moves_of(moves);
 }
@@ -145,12 +147,29 @@ static weft_status *try_exact(finding *f, bool *out_found)
     uint64_t states = all < LEAST_STATES ? LEAST_STATES : all > EASY_STATES ? EASY_STATES : all;
     if (quarter > states && is_told_how_long(f)) states = quarter > MOST_STATES ? MOST_STATES : quarter;
     double seconds = search_end(f) - f->begin;
-    einsum_stop stop = {f->search.cancelled, f->begin + fmin(seconds / 2, fmax(seconds / 8, easy_seconds))};
+    einsum_stop stop = {f->search.cancelled, f->begin + fmin(seconds / 2, fmax(seconds / 8, easy_seconds)), &f->watch};
     *out_found = true;
     for (size_t i = 0; i < f->simple.core_count && *out_found; i++) {
         const einsum_core *core = &f->simple.cores[i];
         WEFT_TRY(einsum_exact_run(f->arena->allocator, core, &f->search.score, core->leaf_count <= OUTER_LIMIT,
                                   (size_t)states, &stop, f->core_pairs[i], out_found));
+    }
+    return NULL;
+}
+
+/* Fills what the watcher is told besides the core that is searched next: what all others cost. */
+static weft_status *look_around(finding *f, size_t searched)
+{
+    einsum_watch *watch = &f->watch;
+    if (watch->told == NULL) return NULL;
+    watch->log2_common = f->simple.log2_common;
+    watch->log2_rest = -INFINITY;
+    for (size_t i = 0; i < f->simple.core_count; i++) {
+        einsum_cost cost = {.major = INFINITY};
+        if (i == searched) continue;
+        if (i < searched || f->search.improve)
+            WEFT_TRY(einsum_core_cost(f->arena, &f->simple.cores[i], &watch->flops, f->core_pairs[i], &cost));
+        watch->log2_rest = einsum_log2_add(watch->log2_rest, cost.major + watch->log2_common);
     }
     return NULL;
 }
@@ -168,6 +187,7 @@ static weft_status *search(finding *f)
         einsum_search options = f->search;
         options.moves = einsum_moves_of((double)moves * share);
         options.deadline = end < INFINITY ? now + (end - now) * share : INFINITY;
+        WEFT_TRY(look_around(f, i));
         WEFT_TRY(einsum_search_run(f->arena->allocator, core, &options, f->core_pairs[i]));
         moves -= options.moves < moves ? options.moves : moves;
         leaves -= core->leaf_count;
@@ -187,7 +207,7 @@ static weft_status *search_growing(finding *f)
         WEFT_TRY(add_up(f, f->time, &seconds));
         spent += moves;
         enough = worth_moves(f, seconds);
-        if (einsum_stop_asked(&(einsum_stop){f->search.cancelled, INFINITY})) break;
+        if (einsum_stop_asked(&(einsum_stop){.cancelled = f->search.cancelled, .deadline = INFINITY})) break;
     }
     return NULL;
 }
@@ -243,7 +263,7 @@ static weft_status *slice(finding *f, uint64_t moves, cutting *out_cutting)
                               .moves = moves,
                               .threads = f->search.threads,
                               .random = einsum_random_start(f->search.seed, 0),
-                              .stop = {f->search.cancelled, f->search.deadline}};
+                              .stop = {f->search.cancelled, f->search.deadline, &f->watch}};
     einsum_simplify_part(f->problem, &c->plain, f->out_pairs, c->pairs);
     WEFT_TRY(einsum_slice_run(f->arena->allocator, core, &f->score, &options, c->pairs, &c->sliced));
     return NULL;
@@ -279,6 +299,7 @@ static weft_status *keep_limit(finding *f)
 {
     cutting best;
     WEFT_TRY(slice(f, einsum_moves_of((double)f->search.moves * (1 - searching)), &best));
+    if (!is_usable(&best)) WEFT_TRY(einsum_planner_check(f->arena->allocator, f->planner));
     if (!is_usable(&best)) return over_limit(f, &best.sliced);
     if (!f->exact && best.sliced.log2_slices == 0) WEFT_TRY(search_on(f, &best));
     return take(f, &best);
@@ -338,5 +359,12 @@ weft_status *einsum_plan_find(einsum_arena *arena, const einsum_problem *problem
                  .time = einsum_planner_score(planner, WEFT_EINSUM_TIME, dtype),
                  .out_pairs = out_pairs,
                  .out_sliced = out_sliced};
+    f.watch = (einsum_watch){.told = planner->watch,
+                             .thread = pthread_self(),
+                             .begin = f.begin,
+                             .budget = (double)planner->budget * 1e-9,
+                             .flops = einsum_planner_score(planner, WEFT_EINSUM_FLOPS, dtype),
+                             .log2_flops = INFINITY,
+                             .found_by = ""};
     return find(&f);
 }

@@ -198,6 +198,7 @@ static weft_status *fill_within(weft_einsum_plan *plan, const einsum_policy *pol
         WEFT_TRY(fill_plan(plan, &tried, dtype));
         double bytes = exp2(plan->log2_peak) * (double)weft_dtype_size(dtype);
         if (bytes <= limit) return NULL;
+        WEFT_TRY(einsum_planner_check(plan->expression.arena.allocator, &policy->planner));
         least = fmin(least, bytes);
         tried.planner.limit = (uint64_t)((double)tried.planner.limit * fmax(limit / bytes * less, least_part));
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "planner.h"
+#include "plan/methods.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,7 +64,8 @@ weft_status *einsum_planner_from_options(const einsum_arena *arena, const weft_e
                                     .budget = (uint64_t)ceil(seconds * 1e9),
                                     .limit = options->memory_limit,
                                     .threads = options->threads,
-                                    .cancelled = options->cancelled};
+                                    .cancelled = options->cancelled,
+                                    .watch = options->watch};
     if (options->machine != NULL) fill_machine(options->machine, out_planner->machine);
     return NULL;
 }
@@ -154,6 +156,13 @@ weft_status *einsum_planner_parse(const einsum_arena *arena, const char *text, e
         "einsum: the planner \"%.100s\" is not an objective (time, flops, size, write, combo) and "
         "settings such as seed=7; it cannot be read from \"%.40s\" on",
         text, at);
+}
+
+weft_status *einsum_planner_check(const weft_allocator *allocator, const einsum_planner *planner)
+{
+    if (!einsum_stop_asked(&(einsum_stop){.cancelled = planner->cancelled, .deadline = INFINITY})) return NULL;
+    return weft_status_create(allocator, WEFT_CANCELLED, "weft_einsum",
+                              "einsum: the search for an order was cancelled");
 }
 
 /* ---- limits ---- */

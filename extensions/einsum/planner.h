@@ -19,6 +19,7 @@ typedef struct einsum_planner {
     /* Not in the text: */
     size_t threads;                 /* 0: one for each processor */
     const volatile bool *cancelled; /* NULL: never */
+    const weft_einsum_watch *watch; /* NULL: nobody */
 } einsum_planner;
 
 weft_status *einsum_planner_from_options(const einsum_arena *arena, const weft_einsum_options *options,
@@ -29,6 +30,9 @@ bool einsum_planner_is_default(const einsum_planner *planner);
 void einsum_planner_print(const einsum_planner *planner, einsum_text *text);
 weft_status *einsum_planner_parse(const einsum_arena *arena, const char *text,
                                   einsum_planner *out_planner) WEFT_MUST_USE;
+
+/* CANCELLED, if it is. */
+weft_status *einsum_planner_check(const weft_allocator *allocator, const einsum_planner *planner) WEFT_MUST_USE;
 
 /* OVER_LIMIT for a limit in bytes, and a printf-style clause that says why. */
 weft_status *einsum_planner_over_limit(const weft_allocator *allocator, uint64_t limit, const char *format,

@@ -162,8 +162,11 @@ static weft_status *trace(compilation *c, weft_tensor *out_result)
     WEFT_TRY(trace_inputs(c, inputs, shapes));
     WEFT_TRY(c->call->read(c->call, &c->x, shapes, &policy));
     policy.planner.limit = c->call->room;
+    policy.planner.cancelled = c->call->cancelled;
+    policy.planner.watch = NULL;
     c->x.most_elements = (double)c->call->room / (double)weft_dtype_size(c->call->dtype);
     WEFT_TRY(find_order(c->state, c->call, c->key, &c->x, &policy));
+    WEFT_TRY(einsum_planner_check(c->state->allocator, &policy.planner));
     return einsum_lower(&c->x, inputs, out_result);
 }
 

@@ -42,6 +42,7 @@ static weft_status *fill_call(const weft_kernel_context *context, einsum_arena *
                               .operand_count = context->input_count,
                               .shapes = shapes,
                               .limit = planner.limit,
+                              .cancelled = context->cancelled,
                               .read = read_node,
                               .source = attrs};
     return NULL;

@@ -102,7 +102,7 @@ typedef struct weft_run {
     size_t extent_count;
     const weft_binding *extents;    /* values for symbols that no input binds; may repeat bound ones if equal */
     const bool *donated;            /* NULL or per input: its memory may be overwritten by outputs, see below */
-    const volatile bool *cancelled; /* read between steps; NULL: never */
+    const volatile bool *cancelled; /* read between steps and between kernels compiled; NULL: never */
     bool specialize;                /* build (and prefer) a variant for exactly these extents */
     weft_report *report;            /* filled in when not NULL */
     const weft_profile *profile;    /* told of each step when not NULL */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/support.h"
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -305,6 +307,46 @@ static void test_specialized_variants(void **state)
 }
 
 /* More shapes than a variant keeps bindings for. */
+static weft_status *fill_or_stop(const weft_build_request *request, weft_variant *variant)
+{
+    if (request->cancelled != NULL && *request->cancelled)
+        return weft_status_create(NULL, WEFT_CANCELLED, "fake", "the build was cancelled");
+    return fill_add(request, variant);
+}
+
+static void *run_cancelled(void *context)
+{
+    float data[4] = {0};
+    const volatile bool cancelled = true;
+    weft_array *x = row_major(data, 2, 2), *z = NULL;
+    weft_test_fails(run_with(context, x, x, &z, (weft_run){.cancelled = &cancelled}), WEFT_CANCELLED,
+                    "the build was cancelled");
+    weft_array_release(x);
+    return NULL;
+}
+
+/* Who waits for a variant that another run builds gets it, also where that one is cancelled. */
+static void test_cancelled_build(void **state)
+{
+    (void)state;
+    struct bench bench;
+    pthread_t thread;
+    float data[4] = {1, 2, 3, 4}, sum[4];
+    open_bench(&bench, &(weft_executor_options){.threads = 1});
+    bench.fake.fill = fill_or_stop;
+    bench.fake.delay_us = 100000;
+    assert_int_equal(pthread_create(&thread, NULL, run_cancelled, &bench), 0);
+    while (atomic_load(&bench.fake.builds) == 0) sched_yield();
+    weft_array *x = row_major(data, 2, 2), *z = row_major(sum, 2, 2);
+    weft_test_ok(run_plain(&bench, x, x, z));
+    check_sum(x, x, z);
+    assert_int_equal(atomic_load(&bench.fake.builds), 2);
+    pthread_join(thread, NULL);
+    weft_array_release(x);
+    weft_array_release(z);
+    close_bench(&bench);
+}
+
 static void test_many_shapes(void **state)
 {
     (void)state;
@@ -459,6 +501,7 @@ int main(void)
         cmocka_unit_test(test_extents_share_a_variant),
         cmocka_unit_test(test_repeated_call_allocates_nothing),
         cmocka_unit_test(test_specialized_variants),
+        cmocka_unit_test(test_cancelled_build),
         cmocka_unit_test(test_many_shapes),
         cmocka_unit_test(test_buffers_are_bounded),
         cmocka_unit_test(test_overlaps),

@@ -477,7 +477,7 @@ weft_status *einsum_exact_run(const weft_allocator *allocator, const einsum_core
                               bool outer, size_t most_states, const einsum_stop *stop, einsum_pair *out_pairs,
                               bool *out_found)
 {
-    static const einsum_stop never = {NULL, INFINITY};
+    static const einsum_stop never = {.deadline = INFINITY};
     size_t leaves = core->leaf_count;
     *out_found = leaves <= 2;
     if (leaves <= 2) einsum_order_left(leaves, out_pairs);

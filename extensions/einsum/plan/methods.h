@@ -8,13 +8,28 @@
  */
 #include "core.h"
 #include "random.h"
+#include <pthread.h>
+#include <weft/einsum.h>
+
+/* Who is told how a search goes, and what there is to tell. */
+typedef struct einsum_watch {
+    const weft_einsum_watch *told; /* NULL: nobody */
+    pthread_t thread;              /* on which it is told */
+    double begin, budget, next;    /* seconds */
+    einsum_score flops;
+    double log2_common, log2_rest; /* multiplications of each step for each of a core's; of all other cores */
+    double log2_flops;             /* of the best so far; INFINITY: there is none */
+    const char *found_by;
+} einsum_watch;
 
 /* Asked now and then by what takes long. */
 typedef struct einsum_stop {
     const volatile bool *cancelled; /* NULL: never */
     double deadline;                /* of CLOCK_MONOTONIC, in seconds; INFINITY: none */
+    einsum_watch *watch;            /* NULL: none */
 } einsum_stop;
 
+/* Also tells the watcher, where that is due. */
 bool einsum_stop_asked(const einsum_stop *stop);
 /* The clock of deadlines. */
 double einsum_stop_clock(void);

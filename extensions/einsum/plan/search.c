@@ -31,6 +31,7 @@ static const double first_beta = 0.5, last_beta = 20, least_warm = 1.5, most_war
 typedef struct candidate {
     einsum_pair *pairs;
     einsum_cost cost;
+    const char *found_by;
 } candidate;
 
 typedef struct searching {
@@ -42,6 +43,7 @@ typedef struct searching {
     einsum_stop stop;
     einsum_pair *result;
     candidate best;
+    einsum_cost noted; /* the best that the watcher knows of */
     candidate *starts, *chains;
     size_t sweep_count, start_count, chain_count;
     double coolness;      /* by which inverse temperatures are multiplied */
@@ -70,13 +72,33 @@ static bool candidate_init(searching *s, candidate *c)
 static void copy(const searching *s, const candidate *from, candidate *to)
 {
     to->cost = from->cost;
+    to->found_by = from->found_by;
     memcpy(to->pairs, from->pairs, order_size(s));
+}
+
+/* For the watcher, on its thread. What cannot be told for want of memory is not. */
+static void note(searching *s, const candidate *c)
+{
+    einsum_cost cost;
+    einsum_arena arena;
+    einsum_watch *watch = s->options->watch;
+    if (watch == NULL || watch->told == NULL || !pthread_equal(watch->thread, pthread_self())) return;
+    if (!einsum_cost_less(c->cost, s->noted)) return;
+    s->noted = c->cost;
+    einsum_arena_init(&arena, s->allocator);
+    weft_status *status = einsum_core_cost(&arena, s->core, &watch->flops, c->pairs, &cost);
+    if (status == NULL) watch->log2_flops = einsum_log2_add(watch->log2_rest, cost.major + watch->log2_common);
+    if (c->found_by != NULL) watch->found_by = c->found_by;
+    weft_status_destroy(status);
+    einsum_arena_finish(&arena);
 }
 
 /* Of equal ones the first stays. */
 static void keep(searching *s, const candidate *c)
 {
-    if (einsum_cost_less(c->cost, s->best.cost)) copy(s, c, &s->best);
+    if (!einsum_cost_less(c->cost, s->best.cost)) return;
+    copy(s, c, &s->best);
+    note(s, c);
 }
 
 static weft_status *price(const searching *s, candidate *c)
@@ -136,6 +158,14 @@ static weft_status *run_sweeps(const searching *s, const einsum_core *core, eins
     return status;
 }
 
+static const char *name_start(size_t index)
+{
+    static const char *const names[] = {
+        [GREEDY] = "greedy",          [NOISY] = "greedy",         [SWEEPS] = "sweeps",
+        [MIN_DEGREE] = "elimination", [MIN_FILL] = "elimination", [BISECTION] = "bisection"};
+    return names[starts[index].method];
+}
+
 static weft_status *make_start(const searching *s, size_t index, einsum_pair *pairs)
 {
     const start *which = &starts[index];
@@ -166,7 +196,10 @@ static weft_status *run_start(void *context, size_t index)
     candidate *c = &s->starts[index];
     if (is_too_large(s, index) || (index > 0 && einsum_stop_asked(&s->stop))) return NULL;
     WEFT_TRY(make_start(s, index, c->pairs));
-    return s->start_count > 1 ? polish(s, FEW_PARTS, c) : price(s, c);
+    c->found_by = name_start(index);
+    WEFT_TRY(s->start_count > 1 ? polish(s, FEW_PARTS, c) : price(s, c));
+    note(s, c);
+    return NULL;
 }
 
 static void sort(size_t count, candidate *c)
@@ -222,7 +255,10 @@ static weft_status *run_chain(void *context, size_t index)
                                    .seconds = s->chain_seconds};
     if (s->round == 0) begin_chain(s, index);
     WEFT_TRY(einsum_anneal_run(s->allocator, s->core, &s->options->score, &options, c->pairs, &c->cost));
-    return einsum_cost_less(c->cost, s->best.cost) ? polish(s, MORE_PARTS, c) : NULL;
+    c->found_by = "annealing";
+    if (einsum_cost_less(c->cost, s->best.cost)) WEFT_TRY(polish(s, MORE_PARTS, c));
+    note(s, c);
+    return NULL;
 }
 
 /* Where time counts, up to MOST_CHAINS threads shall each have one. */
@@ -308,7 +344,7 @@ static weft_status *anneal_seconds(searching *s)
 
 static weft_status *keep_result(searching *s)
 {
-    candidate given = {s->result, EINSUM_WORST_COST};
+    candidate given = {s->result, EINSUM_WORST_COST, NULL};
     WEFT_TRY(price(s, &given));
     keep(s, &given);
     return NULL;
@@ -354,7 +390,8 @@ weft_status *einsum_search_run(const weft_allocator *allocator, const einsum_cor
     searching s = {.allocator = allocator,
                    .core = core,
                    .options = options,
-                   .stop = {options->cancelled, options->deadline},
+                   .stop = {options->cancelled, options->deadline, options->watch},
+                   .noted = EINSUM_WORST_COST,
                    .result = out_pairs};
     if (!options->improve && has_few_moves(&s)) return make_start(&s, 0, out_pairs);
     einsum_arena_init(&s.arena, allocator);

@@ -11,6 +11,7 @@ typedef struct einsum_search {
     double deadline; /* of einsum_stop_clock, `moves` being a guess: not deterministic; INFINITY: moves count */
     size_t threads;  /* at least 1; the result does not depend on it, but for `seconds` */
     const volatile bool *cancelled; /* NULL: never */
+    einsum_watch *watch;            /* NULL: none */
     bool improve;                   /* the result is an order already, which shall get no worse */
 } einsum_search;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "methods.h"
+#include <math.h>
 #include <time.h>
 
 double einsum_stop_clock(void)
@@ -9,8 +10,24 @@ double einsum_stop_clock(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+static void tell(einsum_watch *watch)
+{
+    static const double interval = 0.1;
+    double now = einsum_stop_clock();
+    if (now < watch->next) return;
+    watch->next = now + interval;
+    const weft_einsum_progress progress = {.size = sizeof progress,
+                                           .seconds = now - watch->begin,
+                                           .budget = watch->budget,
+                                           .log10_flops = fmax(watch->log2_flops * log10(2), 0),
+                                           .found_by = watch->found_by};
+    watch->told->progress(watch->told->self, &progress);
+}
+
 bool einsum_stop_asked(const einsum_stop *stop)
 {
+    einsum_watch *watch = stop->watch;
+    if (watch != NULL && watch->told != NULL && pthread_equal(watch->thread, pthread_self())) tell(watch);
     if (stop->cancelled != NULL && __atomic_load_n(stop->cancelled, __ATOMIC_RELAXED)) return true;
     return stop->deadline != INFINITY && einsum_stop_clock() >= stop->deadline;
 }

@@ -56,9 +56,25 @@ weft_einsum_machine weft_einsum_machine_default(void);
 
 typedef struct weft_einsum_plan weft_einsum_plan;
 
+/* How far a search is. */
+typedef struct weft_einsum_progress {
+    size_t size;        /* of this struct, as the library knows it */
+    double seconds;     /* since it began */
+    double budget;      /* options.time_budget; 0 where moves count */
+    double log10_flops; /* weft_einsum_plan_log10_flops of the best order so far, without slices; INFINITY before there
+                         * is one */
+    const char *found_by; /* what found that: "greedy", "sweeps", "elimination", "bisection", "annealing"; "" before */
+} weft_einsum_progress;
+
+/* Called about ten times a second while a search goes on, on the thread that asked for the plan. */
+typedef struct weft_einsum_watch {
+    void *self;
+    void (*progress)(void *self, const weft_einsum_progress *progress);
+} weft_einsum_watch;
+
 /*
  * How to contract; zero-initialise for AUTO, which NULL stands for too. What the planner is told is part of the key of
- * its cache, but for `threads` and `cancelled`.
+ * its cache, except `threads`, `cancelled` and `watch`.
  */
 typedef struct weft_einsum_options {
     size_t size; /* sizeof(weft_einsum_options); 0 means that too */
@@ -81,18 +97,21 @@ typedef struct weft_einsum_options {
     double time_budget;
     size_t threads;                     /* 0: one for each processor */
     const weft_einsum_machine *machine; /* TIME; NULL: the default */
-    const volatile bool *cancelled;     /* the search ends when it becomes true, with the best so far; NULL: never.
-                                           Only weft_einsum_plan_create and its _labels read it */
-    weft_dtype dtype;                   /* of plans made without tensors; WEFT_BOOL, which is zero, means WEFT_F32 */
+    /* NULL: never. weft_einsum_plan_create and its _labels end the search when it becomes true, with the best order so
+     * far; CANCELLED where none keeps the limit of memory yet. weft_einsum_arrays is CANCELLED, as
+     * weft_executor_run is: no half-searched order is kept. Nodes do not read it: weft_run.cancelled is for them. */
+    const volatile bool *cancelled;
+    weft_dtype dtype; /* of plans made without tensors; WEFT_BOOL, which is zero, means WEFT_F32 */
     /* AUTO: bytes of intermediates, beside operands and result, that may live at once; 0: any. Labels are sliced to
      * keep it, see README.md. Arrays and nodes keep it to the byte, or are OVER_LIMIT and leave the result alone; plans
      * keep it or are OVER_LIMIT too, but count elements of intermediates, without the copies that steps may make of
-     * them. Where what was found takes more, the search begins again for less, a few times. Such a node is contracted at
-     * the run, also where its extents are known. */
+     * them. Where what was found takes more, the search begins again for less, a few times. Such a node is contracted
+     * at the run, also where its extents are known. */
     size_t memory_limit;
     /* Filled in by weft_einsum_arrays, as weft_run.report is; zeros where nothing was to run. Others do not read it.
      * NULL: none is wanted. */
     weft_report *report;
+    const weft_einsum_watch *watch; /* of plans, made as for `cancelled`: told how the search goes; NULL: nobody is */
 } weft_einsum_options;
 
 /* ---- tracing ---- */

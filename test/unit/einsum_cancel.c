@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Searches that would take for ever, ended from outside; and what is told while they go on. */
+#include "test/einsum/einsum.h"
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <weft/weft.h>
+
+enum { COUNT = 220, LINKS = COUNT * 3 / 2 };
+static const uint64_t for_ever = UINT64_MAX;
+
+static bool on_llvm;
+static int64_t label_items[COUNT][3], two[] = {2, 2, 2};
+static weft_ints labels[COUNT], shapes[COUNT];
+static volatile bool cancelled;
+
+/* A random graph in which each operand has three links. */
+static int set_up(void **state)
+{
+    (void)state;
+    int ends[2 * LINKS], used[COUNT] = {0};
+    uint64_t random = 88172645463325252u;
+    for (int i = 0; i < 2 * LINKS; i++) ends[i] = i / 3;
+    for (int i = 2 * LINKS - 1; i > 0; i--) {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        int j = (int)((random >> 33) % (unsigned)(i + 1)), end = ends[i];
+        ends[i] = ends[j];
+        ends[j] = end;
+    }
+    for (int i = 0; i < 2 * LINKS; i++) label_items[ends[i]][used[ends[i]]++] = i / 2;
+    for (int i = 0; i < COUNT; i++) {
+        labels[i] = (weft_ints){3, label_items[i]};
+        shapes[i] = (weft_ints){3, two};
+    }
+    return 0;
+}
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void *cancel_soon(void *argument)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+    __atomic_store_n(&cancelled, true, __ATOMIC_RELAXED);
+    *(double *)argument = now();
+    return NULL;
+}
+
+/* Ends what `body` does from another thread; how long it went on after that. */
+static double cancel(void (*body)(void *context), void *context)
+{
+    pthread_t thread;
+    double asked;
+    cancelled = false;
+    assert_int_equal(pthread_create(&thread, NULL, cancel_soon, &asked), 0);
+    body(context);
+    double ended = now();
+    pthread_join(thread, NULL);
+    return ended - asked;
+}
+
+/* Other processes may have the machine for a while; searches here would take days. */
+static const double at_once = 5;
+
+/* ---- plans ---- */
+
+static weft_einsum_plan *plan(weft_einsum_options options)
+{
+    weft_einsum_plan *made;
+    options.minimize = WEFT_EINSUM_FLOPS;
+    weft_test_ok(weft_einsum_plan_create_labels(NULL, COUNT, labels, (weft_ints){0}, shapes, &options, &made));
+    return made;
+}
+
+static void plan_for_ever(void *context)
+{
+    *(weft_einsum_plan **)context = plan((weft_einsum_options){.moves = for_ever, .cancelled = &cancelled});
+}
+
+static void plans_are_the_best_so_far(void **state)
+{
+    (void)state;
+    weft_einsum_plan *greedy = plan((weft_einsum_options){.moves = 1}), *found;
+    assert_true(cancel(plan_for_ever, &found) < at_once);
+    assert_true(weft_einsum_plan_log10_flops(found) < weft_einsum_plan_log10_flops(greedy));
+    weft_einsum_plan_destroy(found);
+    weft_einsum_plan_destroy(greedy);
+}
+
+static void a_plan_without_room_is_cancelled(void **state)
+{
+    (void)state;
+    weft_einsum_plan *made = NULL;
+    const weft_einsum_options options = {.moves = 1000, .memory_limit = 1, .cancelled = &cancelled};
+    for (int i = 0; i < 2; i++) {
+        cancelled = i == 1;
+        weft_test_fails(weft_einsum_plan_create_labels(NULL, COUNT, labels, (weft_ints){0}, shapes, &options, &made),
+                        cancelled ? WEFT_CANCELLED : WEFT_OVER_LIMIT,
+                        cancelled ? "einsum: the search for an order was cancelled" : "the memory limit is 1 byte");
+        assert_null(made);
+    }
+}
+
+/* ---- what is told ---- */
+
+typedef struct told {
+    pthread_t thread;
+    int orders;
+    weft_einsum_progress last;
+} told;
+
+static void take(void *self, const weft_einsum_progress *progress)
+{
+    static const char *const known[] = {"greedy", "sweeps", "elimination", "bisection", "annealing"};
+    told *log = self;
+    assert_int_equal(progress->size, sizeof *progress);
+    assert_true(pthread_equal(log->thread, pthread_self()));
+    assert_true(progress->seconds >= log->last.seconds);
+    assert_true(progress->log10_flops <= log->last.log10_flops);
+    bool found = progress->log10_flops < INFINITY;
+    size_t i = 0;
+    while (i < sizeof known / sizeof *known && strcmp(known[i], progress->found_by) != 0) i++;
+    assert_true(found ? i < sizeof known / sizeof *known : progress->found_by[0] == 0);
+    log->orders += found;
+    log->last = *progress;
+    if (log->orders == 3) cancelled = true;
+}
+
+static void a_watcher_sees_orders_get_better(void **state)
+{
+    (void)state;
+    for (size_t threads = 1; threads <= 3; threads += 2) {
+        told log = {.thread = pthread_self(), .last = {.log10_flops = INFINITY}};
+        const weft_einsum_watch watch = {&log, take};
+        cancelled = false;
+        bool timed = threads > 1;
+        weft_einsum_plan *found = plan((weft_einsum_options){.moves = timed ? 0 : 100000000,
+                                                             .time_budget = timed ? 30 : 0,
+                                                             .threads = threads,
+                                                             .cancelled = &cancelled,
+                                                             .watch = &watch});
+        assert_true(log.orders >= 3);
+        assert_true(fabs(log.last.budget - (timed ? 30 : 0)) < 1e-6);
+        assert_true(weft_einsum_plan_log10_flops(found) <= log.last.log10_flops + 1e-6);
+        weft_einsum_plan_destroy(found);
+    }
+}
+
+/* ---- runs ---- */
+
+typedef struct session {
+    weft_executor *executor;
+    weft_program *program;
+    weft_array *operands[COUNT], *result;
+    weft_status *status;
+} session;
+
+static float ones[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+
+static void session_init(session *s, const weft_einsum_options *options)
+{
+    weft_graph *graph;
+    weft_tensor inputs[COUNT];
+    *s = (session){.executor = weft_test_einsum_executor(on_llvm)};
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_extent n = weft_symbol(graph, "n", 1, 4);
+    for (int i = 0; i < COUNT; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "t%d", i);
+        inputs[i] = weft_input(graph, name, WEFT_F32, WEFT_SHAPE(n, n, n));
+        weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 3, two, NULL, ones, NULL, NULL, &s->operands[i]));
+    }
+    weft_tensor result = weft_einsum_labels((weft_tensors){COUNT, inputs}, labels, (weft_ints){0}, options);
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(result), NULL, &s->program));
+    weft_graph_destroy(graph);
+}
+
+static void session_finish(session *s)
+{
+    for (int i = 0; i < COUNT; i++) weft_array_release(s->operands[i]);
+    weft_array_release(s->result);
+    weft_program_release(s->program);
+    weft_executor_destroy(s->executor);
+}
+
+static size_t count_kept(const session *s)
+{
+    size_t kept = 0;
+    for (int cache = WEFT_EINSUM_PLANS; cache <= WEFT_EINSUM_ORDERS; cache++) {
+        weft_cache_counters counters;
+        weft_test_ok(weft_einsum_cache_read(s->executor, (weft_einsum_cache)cache, &counters));
+        kept += counters.entries;
+    }
+    return kept;
+}
+
+static void run(void *context)
+{
+    session *s = context;
+    const weft_run run = {
+        .input_count = COUNT, .inputs = s->operands, .output_count = 1, .outputs = &s->result, .cancelled = &cancelled};
+    s->status = weft_executor_run(s->executor, s->program, &run);
+}
+
+static void runs_end_while_they_plan(void **state)
+{
+    (void)state;
+    session s;
+    session_init(&s, &(weft_einsum_options){.moves = for_ever});
+    for (int i = 0; i < 2; i++) { /* also where a search is under way already */
+        assert_true(cancel(run, &s) < at_once);
+        weft_test_fails(s.status, WEFT_CANCELLED, "einsum: the search for an order was cancelled");
+        assert_null(s.result);
+        assert_int_equal(count_kept(&s), 0);
+    }
+    session_finish(&s);
+}
+
+static void contract_arrays(void *context)
+{
+    session *s = context;
+    static char text[COUNT * 20];
+    size_t used = 0;
+    for (int i = 0; i < COUNT; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s[%d %d %d]", i == 0 ? "" : ",",
+                                 (int)label_items[i][0], (int)label_items[i][1], (int)label_items[i][2]);
+    snprintf(text + used, sizeof text - used, "->[]");
+    const weft_einsum_options options = {.moves = for_ever, .cancelled = &cancelled};
+    s->status = weft_einsum_arrays(s->executor, text, COUNT, s->operands, &options, &s->result);
+}
+
+static void arrays_end_while_they_plan(void **state)
+{
+    (void)state;
+    session s;
+    session_init(&s, NULL);
+    assert_true(cancel(contract_arrays, &s) < at_once);
+    weft_test_fails(s.status, WEFT_CANCELLED, "einsum: the search for an order was cancelled");
+    assert_int_equal(count_kept(&s), 0);
+    session_finish(&s);
+}
+
+/* Nothing is compiled for who does not wait for it. */
+static void runs_end_while_they_compile(void **state)
+{
+    (void)state;
+    const volatile bool yes = true;
+    weft_graph *graph;
+    weft_program *program;
+    weft_array *x, *y = NULL;
+    weft_executor_counters counters;
+    weft_executor *executor = weft_test_einsum_executor(on_llvm);
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_tensor result = weft_exp(weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(2, 2, 2)));
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(result), NULL, &program));
+    weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 3, two, NULL, ones, NULL, NULL, &x));
+    const weft_run run = {.input_count = 1, .inputs = &x, .output_count = 1, .outputs = &y, .cancelled = &yes};
+    weft_test_fails(weft_executor_run(executor, program, &run), WEFT_CANCELLED,
+                    on_llvm ? "while its kernels were compiled" : "the run was cancelled");
+    weft_executor_counters_read(executor, &counters);
+    assert_int_equal(counters.kernels_compiled, 0);
+    weft_array_release(x);
+    weft_program_release(program);
+    weft_graph_destroy(graph);
+    weft_executor_destroy(executor);
+}
+
+int main(int argc, char **argv)
+{
+    on_llvm = argc > 1 && strcmp(argv[1], "llvm") == 0;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plans_are_the_best_so_far),        cmocka_unit_test(a_plan_without_room_is_cancelled),
+        cmocka_unit_test(a_watcher_sees_orders_get_better), cmocka_unit_test(runs_end_while_they_plan),
+        cmocka_unit_test(arrays_end_while_they_plan),       cmocka_unit_test(runs_end_while_they_compile),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}
