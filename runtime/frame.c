@@ -8,7 +8,9 @@
 static size_t frame_size(const weft_bound *bound)
 {
     size_t pointers = bound->output_count + bound->input_count + bound->variant->buffer_count + bound->pointer_count;
-    return sizeof(weft_frame) + pointers * sizeof(void *) + bound->view_count * sizeof(weft_view);
+    size_t intervals = bound->output_count + bound->input_count;
+    return sizeof(weft_frame) + pointers * sizeof(void *) + bound->view_count * sizeof(weft_view) +
+           intervals * sizeof(weft_interval);
 }
 
 weft_status *weft_frame_create(weft_bound *bound, weft_frame **out_frame)
@@ -22,6 +24,10 @@ weft_status *weft_frame_create(weft_bound *bound, weft_frame **out_frame)
     frame->pointers = frame->buffers + bound->variant->buffer_count;
     frame->views = (weft_view *)(frame->pointers + bound->pointer_count);
     memcpy(frame->views, bound->views, bound->view_count * sizeof(weft_view));
+    frame->output_intervals = (weft_interval *)(frame->views + bound->view_count);
+    frame->input_intervals = frame->output_intervals + bound->output_count;
+    for (size_t i = 0; i < bound->output_count; i++) frame->output_intervals[i].number = i;
+    for (size_t i = 0; i < bound->input_count; i++) frame->input_intervals[i].number = i;
     *out_frame = frame;
     return NULL;
 }
@@ -33,12 +39,18 @@ void weft_frame_destroy(weft_frame *frame)
 
 /* ---- overlaps ---- */
 
-static bool overlap(const weft_array *x, weft_span x_span, const weft_array *y, weft_span y_span)
+/* Up to so many pairs of arrays are compared one by one. */
+#define FEW_PAIRS 64
+
+static weft_interval input_interval(const weft_frame *frame, const weft_run *run, size_t input)
 {
-    uintptr_t a = (uintptr_t)weft_array_data(x), b = (uintptr_t)weft_array_data(y);
-    if (x_span.low == x_span.high || y_span.low == y_span.high) return false;
-    return a + (uintptr_t)x_span.low < b + (uintptr_t)y_span.high &&
-           b + (uintptr_t)y_span.low < a + (uintptr_t)x_span.high;
+    return weft_interval_of(run->inputs[input], frame->bound->input_spans[input], input);
+}
+
+/* Of the caller's array. */
+static weft_interval output_interval(const weft_frame *frame, const weft_run *run, size_t output)
+{
+    return weft_interval_of(run->outputs[output], frame->bound->output_spans[output], output);
 }
 
 /* All that a donated input's elements lie in, so that the views of it keep their strides. */
@@ -53,11 +65,16 @@ static weft_status *copy_input(weft_frame *frame, const weft_run *run, size_t in
     return NULL;
 }
 
+static bool is_donated(const weft_run *run, size_t input)
+{
+    return run->donated != NULL && run->donated[input];
+}
+
 /* Whether an output with the elements of an input may stay where it is, which spares the step that copies it. */
 static bool may_lie_over(const weft_frame *frame, const weft_run *run, size_t output, size_t input)
 {
     const uint32_t *over = frame->bound->variant->over;
-    return over != NULL && over[output] == input && run->donated != NULL && run->donated[input];
+    return over != NULL && over[output] == input && is_donated(run, input);
 }
 
 static bool is_same(const weft_array *x, const weft_array *y)
@@ -67,29 +84,82 @@ static bool is_same(const weft_array *x, const weft_array *y)
            memcmp(weft_array_strides(x), weft_array_strides(y), rank * sizeof(int64_t)) == 0;
 }
 
-static weft_status *check_input(weft_frame *frame, const weft_run *run, size_t output, size_t input)
+/* What follows from an output and an input that overlap. */
+static weft_status *settle_input(weft_frame *frame, const weft_run *run, size_t output, size_t input)
 {
     const weft_bound *bound = frame->bound;
-    if (!overlap(run->outputs[output], bound->output_spans[output], run->inputs[input], bound->input_spans[input]))
-        return NULL;
     if (may_lie_over(frame, run, output, input) && is_same(run->outputs[output], run->inputs[input])) return NULL;
-    if (run->donated != NULL && run->donated[input]) return copy_input(frame, run, input);
+    if (is_donated(run, input)) return copy_input(frame, run, input);
     return weft_status_create(&bound->executor->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_run",
                               "output \"%s\" overlaps input \"%s\", which is not donated",
                               bound->program->outputs[output].name, bound->program->inputs[input].name);
 }
 
-static weft_status *check_overlaps(weft_frame *frame, const weft_run *run, size_t output)
+/* One by one; the first pair that must not overlap is reported. */
+static weft_status *check_output(weft_frame *frame, const weft_run *run, size_t output)
 {
     const weft_bound *bound = frame->bound;
-    for (size_t i = 0; i < run->input_count; i++) WEFT_TRY(check_input(frame, run, output, i));
-    for (size_t i = 0; i < output; i++)
-        if (run->outputs[i] != NULL &&
-            overlap(run->outputs[output], bound->output_spans[output], run->outputs[i], bound->output_spans[i]))
+    weft_interval own = output_interval(frame, run, output), other;
+    for (size_t i = 0; i < run->input_count; i++) {
+        other = input_interval(frame, run, i);
+        if (weft_interval_meets(&own, &other)) WEFT_TRY(settle_input(frame, run, output, i));
+    }
+    for (size_t i = 0; i < output; i++) {
+        other = output_interval(frame, run, i);
+        if (weft_interval_meets(&own, &other))
             return weft_status_create(&bound->executor->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_run",
                                       "outputs \"%s\" and \"%s\" overlap", bound->program->outputs[i].name,
                                       bound->program->outputs[output].name);
+    }
     return NULL;
+}
+
+static weft_status *check_pairs(weft_frame *frame, const weft_run *run)
+{
+    for (size_t i = 0; i < run->output_count; i++)
+        if (run->outputs[i] != NULL) WEFT_TRY(check_output(frame, run, i));
+    return NULL;
+}
+
+/* They are sorted as they were in the run before, which mostly fits. */
+static void sort_outputs(weft_frame *frame, const weft_run *run)
+{
+    weft_interval *sorted = frame->output_intervals;
+    for (size_t i = 0; i < run->output_count; i++) sorted[i] = output_interval(frame, run, sorted[i].number);
+    weft_intervals_sort(run->output_count, sorted);
+}
+
+static void sort_inputs(weft_frame *frame, const weft_run *run)
+{
+    weft_interval *sorted = frame->input_intervals;
+    for (size_t i = 0; i < run->input_count; i++) sorted[i] = input_interval(frame, run, sorted[i].number);
+    weft_intervals_sort(run->input_count, sorted);
+}
+
+/* The outputs that an input overlaps, among sorted ones that do not overlap each other. False: it must not. */
+static weft_status *check_input(weft_frame *frame, const weft_run *run, size_t input, bool *out_fine)
+{
+    const weft_interval *sorted = frame->output_intervals;
+    weft_interval own = input_interval(frame, run, input);
+    if (own.high == 0) return NULL;
+    size_t at = weft_intervals_find(run->output_count, sorted, own.low);
+    if (at > 0 && sorted[at - 1].high > own.low) at--;
+    for (; at < run->output_count && sorted[at].low < own.high && frame->copies[input] == NULL; at++) {
+        *out_fine = is_donated(run, input);
+        if (!*out_fine) return NULL;
+        WEFT_TRY(settle_input(frame, run, sorted[at].number, input));
+    }
+    return NULL;
+}
+
+/* Which of many pairs must not overlap is found one by one, after it is known that there is one. */
+static weft_status *check_overlaps(weft_frame *frame, const weft_run *run)
+{
+    if (run->output_count * (run->input_count + run->output_count) <= FEW_PAIRS) return check_pairs(frame, run);
+    sort_outputs(frame, run);
+    bool fine = !weft_intervals_meet(run->output_count, frame->output_intervals);
+    for (size_t i = 0; i < run->input_count && fine; i++) WEFT_TRY(check_input(frame, run, i, &fine));
+    return fine ? NULL : check_pairs(frame, run);
 }
 
 /* ---- open ---- */
@@ -123,20 +193,21 @@ static weft_status *create_output(weft_frame *frame, size_t output)
     return status;
 }
 
+/* Whether one of the sorted intervals meets it, other than the array's own if that `is_among` them. */
+static bool meets_another(const weft_interval *own, size_t count, const weft_interval *sorted, bool is_among)
+{
+    size_t at = weft_intervals_find(count, sorted, own->low), next = at + is_among;
+    return (at > 0 && sorted[at - 1].reach > own->low) || (next < count && sorted[next].low < own->high);
+}
+
 /* Whether nobody else reads or writes a donated input, which is row-major like a new array. */
 static bool may_keep(const weft_frame *frame, const weft_run *run, size_t input)
 {
-    const weft_bound *bound = frame->bound;
     const weft_array *array = run->inputs[input];
     if (frame->copies[input] != NULL || !weft_array_is_contiguous(array)) return false;
-    for (size_t i = 0; i < run->input_count; i++)
-        if (i != input && overlap(array, bound->input_spans[input], run->inputs[i], bound->input_spans[i]))
-            return false;
-    for (size_t i = 0; i < run->output_count; i++)
-        if (run->outputs[i] != NULL &&
-            overlap(array, bound->input_spans[input], run->outputs[i], bound->output_spans[i]))
-            return false;
-    return true;
+    weft_interval own = input_interval(frame, run, input);
+    return own.high == 0 || (!meets_another(&own, run->input_count, frame->input_intervals, true) &&
+                             !meets_another(&own, run->output_count, frame->output_intervals, false));
 }
 
 /* A new array, or a donated one with the elements changed that differ. */
@@ -153,9 +224,15 @@ static weft_status *make_output(weft_frame *frame, const weft_run *run, size_t o
 
 static weft_status *open_outputs(weft_frame *frame, const weft_run *run)
 {
+    size_t given = 0;
     for (size_t i = 0; i < run->output_count; i++) {
         frame->outputs[i] = run->outputs[i];
-        if (run->outputs[i] != NULL) WEFT_TRY(check_overlaps(frame, run, i));
+        given += run->outputs[i] != NULL;
+    }
+    if (given > 0) WEFT_TRY(check_overlaps(frame, run));
+    if (given < run->output_count && run->donated != NULL && frame->bound->variant->over != NULL) {
+        sort_inputs(frame, run);
+        sort_outputs(frame, run);
     }
     for (size_t i = 0; i < run->output_count; i++)
         if (run->outputs[i] == NULL) WEFT_TRY(make_output(frame, run, i));

@@ -2,7 +2,7 @@
 #ifndef WEFT_RUNTIME_FRAME_H
 #define WEFT_RUNTIME_FRAME_H
 /* What one run under way writes to: pointer tables, views, arena. Kept with its binding for the next run. */
-#include "runtime/bound.h"
+#include "runtime/overlap.h"
 
 struct weft_frame {
     weft_frame *next;
@@ -12,11 +12,12 @@ struct weft_frame {
     size_t depth;                /* of the step under way, if somebody asks */
     size_t nested_bytes;         /* peak_bytes of the largest run that a step started */
     weft_block *arena_block;
-    weft_array **outputs; /* the caller's, or new ones */
-    weft_block **copies;  /* per input: of a donated one that an output overlaps */
-    void **buffers;       /* data of each buffer of the variant */
-    void **pointers;      /* of each buffer of each step */
-    weft_view *views;     /* of each buffer of each host step */
+    weft_array **outputs;                              /* the caller's, or new ones */
+    weft_block **copies;                               /* per input: of a donated one that an output overlaps */
+    void **buffers;                                    /* data of each buffer of the variant */
+    void **pointers;                                   /* of each buffer of each step */
+    weft_view *views;                                  /* of each buffer of each host step */
+    weft_interval *output_intervals, *input_intervals; /* each array once, as they were sorted last */
 };
 
 weft_status *weft_frame_create(weft_bound *bound, weft_frame **out_frame) WEFT_MUST_USE;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/support.h"
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,48 @@ void weft_test_fails(weft_status *status, weft_code code, const char *part)
         fail_msg("'%s' does not contain '%s'", weft_status_message(status), part);
     weft_status_destroy(status);
 }
+
+/* ---- counting instructions: the processor stops after each ---- */
+
+static volatile uint64_t counted;
+
+#if defined(__x86_64__)
+#define TRAP_FLAG 0x100ull
+
+static struct sigaction before_counting;
+
+static void count_one(int signal)
+{
+    (void)signal;
+    counted++;
+}
+
+void weft_test_count_begin(void)
+{
+    struct sigaction action = {.sa_handler = count_one};
+    counted = 0;
+    assert_int_equal(sigaction(SIGTRAP, &action, &before_counting), 0);
+    __builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() | TRAP_FLAG);
+}
+
+uint64_t weft_test_count_end(void)
+{
+    __builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() & ~TRAP_FLAG);
+    assert_int_equal(sigaction(SIGTRAP, &before_counting, NULL), 0);
+    return counted;
+}
+#else
+void weft_test_count_begin(void)
+{
+}
+
+uint64_t weft_test_count_end(void)
+{
+    return counted;
+}
+#endif
+
+/* ---- what the system says ---- */
 
 long weft_test_resident(void)
 {

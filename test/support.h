@@ -39,6 +39,11 @@ void weft_test_ok(weft_status *status);
 /* Fails the test unless `status` has `code` and its message contains `part` (may be ""). Destroys it. */
 void weft_test_fails(weft_status *status, weft_code code, const char *part);
 
+/* How many instructions this thread runs between the two calls; 0 where processors of this kind cannot say. Takes 1 to
+ * 20 us for each. */
+void weft_test_count_begin(void);
+uint64_t weft_test_count_end(void);
+
 /* Of this process: kilobytes resident, and how many mappings. */
 long weft_test_resident(void);
 size_t weft_test_mappings(void);

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test/support.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <weft/weft.h>
+
+/* What large programs cost, counted in instructions, requests or bytes: never in time. */
+
+static const char *runtime = "ref";
+
+/* ---- runs with many arrays ---- */
+
+enum { ELEMENTS = 4, MOST_ARRAYS = 128 };
+
+/* Outputs that are inputs with an element changed, so that an output may be its input's array. */
+typedef struct many {
+    weft_executor *executor;
+    weft_program *program;
+    size_t count;
+    float *data; /* all arrays lie in it */
+    weft_array *inputs[MOST_ARRAYS], *outputs[MOST_ARRAYS];
+    bool donated[MOST_ARRAYS];
+} many;
+
+static void many_open(many *m, size_t count)
+{
+    weft_graph *graph;
+    weft_tensor results[MOST_ARRAYS];
+    *m = (many){.count = count, .data = calloc(16 * count * ELEMENTS, sizeof(float))};
+    assert_non_null(m->data);
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_tensor row = weft_constant(graph, WEFT_F32, WEFT_INTS(1), (const float[]){5});
+    weft_tensor start = weft_constant(graph, WEFT_I64, WEFT_INTS(), (const int64_t[]){2});
+    for (size_t i = 0; i < count; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "x%zu", i);
+        weft_tensor x = weft_input(graph, name, WEFT_F32, WEFT_SHAPE(ELEMENTS));
+        results[i] = weft_dynamic_update_slice(x, row, WEFT_TENSORS(start), WEFT_INTS(0));
+    }
+    weft_test_ok(weft_compile(graph, (weft_tensors){count, results}, NULL, &m->program));
+    weft_graph_destroy(graph);
+    weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.threads = 1}, &m->executor));
+}
+
+static weft_array *array_at(const many *m, size_t element)
+{
+    weft_array *array;
+    weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 1, (const int64_t[]){ELEMENTS}, NULL, m->data + element, NULL, NULL,
+                                 &array));
+    return array;
+}
+
+static weft_status *many_run(many *m)
+{
+    return weft_executor_run(m->executor, m->program,
+                             &(weft_run){.runtime = runtime,
+                                         .input_count = m->count,
+                                         .inputs = m->inputs,
+                                         .output_count = m->count,
+                                         .outputs = m->outputs,
+                                         .donated = m->donated});
+}
+
+static void many_drop(many *m)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        weft_array_release(m->inputs[i]);
+        weft_array_release(m->outputs[i]);
+        m->inputs[i] = m->outputs[i] = NULL;
+    }
+}
+
+static void many_close(many *m)
+{
+    many_drop(m);
+    weft_program_release(m->program);
+    weft_executor_destroy(m->executor);
+    free(m->data);
+}
+
+/* Every output in its input's array, in an order that is not that of addresses. */
+static uint64_t run_in_place(size_t count, bool given)
+{
+    static many m;
+    uint64_t instructions = 0;
+    many_open(&m, count);
+    for (size_t i = 0; i < count; i++) {
+        m.inputs[i] = array_at(&m, (i * 7 % count) * ELEMENTS);
+        m.donated[i] = true;
+    }
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < count; i++) {
+            weft_array_release(m.outputs[i]);
+            m.outputs[i] = given ? weft_array_retain(m.inputs[i]) : NULL;
+        }
+        if (round > 0) weft_test_count_begin();
+        weft_status *status = many_run(&m);
+        if (round > 0) instructions = weft_test_count_end();
+        weft_test_ok(status);
+    }
+    for (size_t i = 0; i < count; i++) assert_true(((float *)weft_array_data(m.outputs[i]))[2] == 5);
+    many_close(&m);
+    return instructions;
+}
+
+static void test_runs_cost_what_they_have(void **state)
+{
+    (void)state;
+    if (strcmp(runtime, "ref") == 0) skip();
+    for (int given = 0; given < 2; given++) {
+        uint64_t few = run_in_place(16, given), more = run_in_place(48, given);
+        if (few == 0) skip();
+        if (more > 4 * few) fail_msg("16 arrays cost %zu instructions, 48 arrays %zu", (size_t)few, (size_t)more);
+    }
+}
+
+/* ---- overlaps ---- */
+
+static bool meet(size_t x, size_t y)
+{
+    return x < y + ELEMENTS && y < x + ELEMENTS;
+}
+
+/* What the first pair of arrays that must not overlap is said to be; empty if there is none. */
+static void expect(const many *m, const size_t *inputs, const size_t *outputs, char *out_text, size_t size)
+{
+    *out_text = '\0';
+    for (size_t o = 0; o < m->count; o++) {
+        for (size_t i = 0; i < m->count; i++) {
+            if (!meet(outputs[o], inputs[i]) || m->donated[i]) continue;
+            snprintf(out_text, size, "output \"out%zu\" overlaps input \"x%zu\", which is not donated", o, i);
+            return;
+        }
+        for (size_t i = 0; i < o; i++) {
+            if (!meet(outputs[o], outputs[i])) continue;
+            snprintf(out_text, size, "outputs \"out%zu\" and \"out%zu\" overlap", i, o);
+            return;
+        }
+    }
+}
+
+/* Random places, more or less crowded; results as if all inputs had been read before. */
+static void try_places(many *m, unsigned *seed, size_t room)
+{
+    size_t inputs[MOST_ARRAYS], outputs[MOST_ARRAYS];
+    float before[MOST_ARRAYS][ELEMENTS];
+    char expected[128];
+    bool crowded = rand_r(seed) % 2;
+    for (size_t i = 0; i < 16 * m->count * ELEMENTS; i++) m->data[i] = (float)i;
+    for (size_t i = 0; i < m->count; i++) {
+        m->donated[i] = rand_r(seed) % 8 != 0 || !crowded;
+        inputs[i] = (size_t)rand_r(seed) % room;
+        outputs[i] = crowded ? (size_t)rand_r(seed) % room : (m->count - i) * ELEMENTS;
+        if (rand_r(seed) % 4 == 0) inputs[i] = outputs[i];
+        m->inputs[i] = array_at(m, inputs[i]);
+        m->outputs[i] = array_at(m, outputs[i]);
+        memcpy(before[i], m->data + inputs[i], sizeof before[i]);
+        before[i][2] = 5;
+    }
+    expect(m, inputs, outputs, expected, sizeof expected);
+    weft_status *status = many_run(m);
+    if (*expected != '\0') weft_test_fails(status, WEFT_INVALID_ARGUMENT, expected);
+    else weft_test_ok(status);
+    for (size_t i = 0; *expected == '\0' && i < m->count; i++)
+        assert_memory_equal(m->data + outputs[i], before[i], sizeof before[i]);
+    many_drop(m);
+}
+
+static void test_overlaps(void **state)
+{
+    (void)state;
+    static many m;
+    unsigned seed = 1;
+    many_open(&m, 12);
+    for (int trial = 0; trial < 400; trial++) {
+        size_t room = trial % 2 == 0 ? 15 * m.count * ELEMENTS : 20 * ELEMENTS;
+        try_places(&m, &seed, room);
+    }
+    many_close(&m);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1) runtime = argv[1];
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_runs_cost_what_they_have),
+        cmocka_unit_test(test_overlaps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
