@@ -83,7 +83,8 @@ class Last(unittest.TestCase):
         code = f"import check, stage, signal\n{body}\nraise SystemExit(check.main())"
         with tempfile.TemporaryDirectory() as folder:
             process = subprocess.Popen([sys.executable, "-c", code], cwd=folder, stdout=subprocess.PIPE, text=True,
-                                       stderr=subprocess.STDOUT, env={"PYTHONPATH": SOURCE / "tools/check.d"})
+                                       stderr=subprocess.STDOUT, 
+                                       env={"PYTHONPATH": SOURCE / "tools/check.d", "PYTHONDONTWRITEBYTECODE": "1"})
             during(process)
             out = process.communicate(timeout=120)[0].splitlines()
         return process.returncode, out
