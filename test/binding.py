@@ -16,6 +16,12 @@ except ImportError:
 POINTER, SIZE, TEXT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p
 
 
+def shard(text):
+    """I/N as the slice that takes every Nth item, from the Ith on."""
+    first, step = map(int, text.split("/"))
+    return slice(first, None, step)
+
+
 def structure(name, /, **fields):
     return type(name, (ctypes.Structure,), {"_fields_": list(fields.items())})
 

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Composites on both runtimes against numpy, over random shapes, dtypes and options: numpy_random.py BUILD [CASE...].
+"""Composites on both runtimes against numpy, over random shapes, dtypes and options: numpy_random.py BUILD [--shard I/N]
+[CASE...].
 
 A CASE is the name of one, or NAME:NUMBER for a single trial; all by default. Every trial runs generated code and, with no
 pass run over the graph, the reference. Every second one has symbols for extents.
 """
+import argparse
 import pathlib
 import sys
 import warnings
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from binding import Failure, Weft, numpy
+from binding import Failure, Weft, numpy, shard
 from oracle import Draw, Tracer, differences
 import conv
 import elementwise
@@ -50,10 +52,16 @@ def check(weft, name, number):
 
 
 def main():
-    weft = Weft(pathlib.Path(sys.argv[1]) / "lib/libweft.so", ["llvm", "reference"])
-    chosen = sys.argv[2:] or list(CASES)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--shard", type=shard, default=slice(None))
+    parser.add_argument("chosen", nargs="*")
+    options = parser.parse_args()
+    weft = Weft(options.build / "lib/libweft.so", ["llvm", "reference"])
+    chosen = options.chosen or list(CASES)
     trials = [(name, int(number)) for name, _, number in (entry.partition(":") for entry in chosen) if number]
     trials += [(entry, number) for entry in chosen if ":" not in entry for number in range(TRIALS)]
+    trials = trials[options.shard]
     failed = sum(not check(weft, name, number) for name, number in trials)
     print(f"{len(trials)} trials of {len(chosen)} cases, {failed} of them wrong")
     weft.executor_destroy(weft.executor)

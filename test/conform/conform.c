@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conformance suite: conform FILE... [-k PART-OF-A-TITLE] [-a] [-c]. Every case of the files is run by the LLVM
- * backend and by the oracle, and compared, for every binding of its symbols
+ * The conformance suite: conform FILE... [-k PART-OF-A-TITLE] [--shard I/N] [-a] [-c]. Every case of the files is run by the
+ * LLVM backend and by the oracle, and compared, for every binding of its symbols
  *  - over layouts of the inputs and of the outputs, in memory that ends and in memory that begins at a page without
  * access;
  *  - with the symbols as they are, with a specialised variant, and with their values in place of the symbols.
  * All runs on the same data give the same bits, but for products, where the library may read another layout another
  * way. Layouts, specialised variants and static extents take turns from case to case; with -a every case has all of
- * them. With -c nothing runs: every built-in op must be in the files in every dtype it takes.
+ * them. With --shard only every Nth case is run, from the Ith on. With -c nothing runs: every built-in op must be in the
+ * files in every dtype it takes.
  */
 #include "test/conform/case.h"
 #include "test/conform/coverage.h"
@@ -23,7 +24,8 @@ typedef struct suite {
     const char *only;
     bool all;                                 /* no turns */
     bool covered;                             /* nothing is run */
-    size_t turn;                              /* counts subjects */
+    size_t turn;                              /* counts cases */
+    size_t shard, shards;
     weft_executor *executor, *crowds[CROWDS]; /* one thread; 2, 3 and 7 */
     weft_test_coverage coverage;
     size_t passed, failed;
@@ -335,7 +337,8 @@ static void run_case(void *context, const weft_test_case *given)
     weft_test_tolerance tolerance;
     weft_test_binding binding;
     weft_test_coverage_add(&all->coverage, given->text);
-    if (all->covered) return;
+    bool chosen = all->turn++ % all->shards == all->shard;
+    if (all->covered || !chosen) return;
     if (all->only != NULL && strstr(given->title, all->only) == NULL) return;
     if (!weft_test_tolerance_parse(given->tolerance, &tolerance)) {
         all->failed++;
@@ -346,7 +349,6 @@ static void run_case(void *context, const weft_test_case *given)
     const char *cursor = given->bind;
     size_t bindings = 1, number = 0;
     for (const char *at = cursor; *at != '\0'; at++) bindings += *at == '|';
-    all->turn++;
     do {
         char names[256];
         cursor = weft_test_binding_parse(cursor, &binding, names, sizeof names);
@@ -366,20 +368,27 @@ static bool make_executor(unsigned threads, weft_executor **out_executor)
     return false;
 }
 
+static bool read_shard(const char *text, suite *all)
+{
+    return sscanf(text, "%zu/%zu", &all->shard, &all->shards) == 2 && all->shard < all->shards;
+}
+
 int main(int argc, char **argv)
 {
     static const unsigned crowds[CROWDS] = {2, 3, 7};
-    suite all = {.only = NULL};
+    suite all = {.shards = 1};
     bool good = make_executor(1, &all.executor);
     for (size_t i = 0; i < CROWDS && good; i++) good = make_executor(crowds[i], &all.crowds[i]);
-    for (int i = 1; i + 1 < argc; i++)
+    for (int i = 1; i + 1 < argc; i++) {
         if (strcmp(argv[i], "-k") == 0) all.only = argv[i + 1];
+        if (strcmp(argv[i], "--shard") == 0) good &= read_shard(argv[i + 1], &all);
+    }
     for (int i = 1; i < argc; i++) {
         all.all |= strcmp(argv[i], "-a") == 0;
         all.covered |= strcmp(argv[i], "-c") == 0;
     }
     for (int i = 1; i < argc && good; i++) {
-        if (strcmp(argv[i], "-k") == 0) i++;
+        if (strcmp(argv[i], "-k") == 0 || strcmp(argv[i], "--shard") == 0) i++;
         else if (argv[i][0] != '-' && !weft_test_cases_read(argv[i], run_case, &all)) good = false;
     }
     if (good && all.covered) all.failed += weft_test_coverage_report(&all.coverage);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random einsum expressions on generated code against numpy.einsum: numpy_random.py BUILD [--count N] [NUMBER...].
+"""Random einsum expressions on generated code against numpy.einsum: numpy_random.py BUILD [--count N] [--shard I/N]
+[NUMBER...].
 
 Expressions have up to six operands and eight labels, repeated labels, ellipses, axes of one that broadcast, empty
 axes, implicit outputs, every dtype, and operands and results of any layout: axes in any order, backwards, with gaps,
@@ -15,7 +16,7 @@ import random
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-from binding import POINTER, SIZE, TEXT, Failure, Ints, Layout, Weft, ints, numpy, structure
+from binding import POINTER, SIZE, TEXT, Failure, Ints, Layout, Weft, ints, numpy, shard, structure
 
 ORDERS = {"auto": 0, "left": 1, "path": 2, "ssa": 5}  # weft_einsum_order
 BF16 = numpy.dtype("V2")
@@ -207,10 +208,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--count", type=int, default=600)
+    parser.add_argument("--shard", type=shard, default=slice(None))
     parser.add_argument("numbers", type=int, nargs="*")
     options = parser.parse_args()
     weft = Einsum(options.build)
-    numbers = options.numbers or range(options.count)
+    numbers = (options.numbers or range(options.count))[options.shard]
     failed = sum(not check(weft, number) for number in numbers)
     print(f"{len(numbers)} expressions, {failed} of them wrong")
     weft.executor_destroy(weft.executor)

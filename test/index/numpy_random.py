@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random index expressions against numpy: numpy_random.py BUILD [NUMBER...].
+"""Random index expressions against numpy: numpy_random.py BUILD [--shard I/N] [NUMBER...].
 
 Each reads x[...], or replaces, adds to or takes the maximum with x[...], on the reference and on generated code. Odd ones
 have symbolic extents, and bounds and indices that are expressions of them, and run a second time with other extents.
 What numpy refuses must be refused. What is wrong is printed with its number, which repeats it alone.
 """
+import argparse
 import ctypes
 import pathlib
 import random
@@ -12,7 +13,7 @@ import sys
 import warnings
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-from binding import SIZE, Extent, Failure, Layout, Tensor, Weft, items, numpy, structure
+from binding import SIZE, Extent, Failure, Layout, Tensor, Weft, items, numpy, shard, structure
 
 COUNT = 2000
 DTYPES = [numpy.float32, numpy.float64, numpy.int64, numpy.int32, numpy.uint8, numpy.bool_]
@@ -208,8 +209,13 @@ def check(weft, number):
 
 
 def main():
-    weft = Index(pathlib.Path(sys.argv[1]))
-    numbers = [int(number) for number in sys.argv[2:]] or range(COUNT)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--shard", type=shard, default=slice(None))
+    parser.add_argument("numbers", type=int, nargs="*")
+    options = parser.parse_args()
+    weft = Index(options.build)
+    numbers = (options.numbers or range(COUNT))[options.shard]
     failed = sum(not check(weft, number) for number in numbers)
     print(f"{len(numbers)} expressions, {failed} of them wrong")
     weft.executor_destroy(weft.executor)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every row of lib/op.def against numpy: numpy_ops.py BUILD [--rounds N] [--reference] [CHOICE...].
+"""Every row of lib/op.def against numpy: numpy_ops.py BUILD [--rounds N] [--reference] [--shard I/N] [CHOICE...].
 
 A CHOICE is OP, OP:DTYPE or OP:DTYPE:ROUND; all by default.
 A case is a text of one node. It runs on the reference with no pass and as generated code, unless --reference is given;
@@ -14,7 +14,7 @@ import sys
 import warnings
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-from binding import POINTER, SIZE, TEXT, Failure, Policy, Tensors, Weft, numpy, structure
+from binding import POINTER, SIZE, TEXT, Failure, Policy, Tensors, Weft, numpy, shard, structure
 import elementwise
 import index
 import leaf
@@ -169,6 +169,7 @@ def main():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--reference", action="store_true")
+    parser.add_argument("--shard", type=shard, default=slice(None))
     parser.add_argument("chosen", nargs="*")
     options = parser.parse_intermixed_args()
     weft = Oracle(options.build, ["reference", "llvm"][:1 if options.reference else 2])
@@ -179,7 +180,7 @@ def main():
         print(f"{op} has no entry" if op in table else f"the entry {op} is of no op")
     known = [choice for choice in options.chosen or table if choice.split(":")[0] in ENTRIES]
     results = [check(weft, table, trial, 1 if options.reference else 2)
-               for trial in trials(table, known, options.rounds)]
+               for trial in list(trials(table, known, options.rounds))[options.shard]]
     failed += sum(wrong for _, wrong in results)
     print(f"{sum(count for count, _ in results)} cases of {len(known)} ops, {failed} of them wrong")
     weft.executor_destroy(weft.executor)
