@@ -17,12 +17,10 @@
  * from a session, so those of unloaded images are used again.
  */
 
-enum { SLAB_SIZE = 256 << 20, MOST_SECTIONS = 32 };
-
-/* The sections of one object. */
+/* Memory of one object, whose sections lie one after another: code refers to data relative to itself. */
 typedef struct sections {
-    size_t count;
-    void *memory[MOST_SECTIONS];
+    char *memory;
+    size_t size, used;
 } sections;
 
 struct weft_image {
@@ -37,6 +35,8 @@ static struct {
     LLVMOrcLLJITRef jit;
     LLVMOrcExecutionSessionRef session;
     weft_slab slab;
+    sections *next;       /* for the object that is about to be loaded */
+    weft_status *refused; /* why it cannot be executed */
     weft_image *unused;
     size_t library_count;
 } loader = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -46,7 +46,9 @@ static struct {
 static void *create_sections(void *context)
 {
     (void)context;
-    return weft_allocate_zeroed(NULL, sizeof(sections));
+    sections *of_object = loader.next;
+    loader.next = NULL;
+    return of_object;
 }
 
 static void terminate(void *context)
@@ -54,12 +56,14 @@ static void terminate(void *context)
     (void)context;
 }
 
-static uint8_t *allocate_section(sections *of_object, size_t size, unsigned alignment)
+static uint8_t *allocate_section(sections *of_object, size_t size, size_t alignment)
 {
-    if (of_object == NULL || of_object->count == MOST_SECTIONS) return NULL;
-    void *memory = weft_slab_allocate(&loader.slab, size, alignment);
-    if (memory != NULL) of_object->memory[of_object->count++] = memory;
-    return memory;
+    if (of_object == NULL) return NULL;
+    if (alignment == 0) alignment = 1;
+    size_t begin = (of_object->used + alignment - 1) / alignment * alignment;
+    if (begin > of_object->size || size > of_object->size - begin) return NULL;
+    of_object->used = begin + size;
+    return (uint8_t *)of_object->memory + begin;
 }
 
 static uint8_t *allocate_code(void *of_object, uintptr_t size, unsigned alignment, unsigned id, const char *name)
@@ -78,19 +82,38 @@ static uint8_t *allocate_data(void *of_object, uintptr_t size, unsigned alignmen
     return allocate_section(of_object, size, alignment);
 }
 
-static LLVMBool finalize(void *of_object, char **message)
+static LLVMBool finalize(void *context, char **message)
 {
-    (void)of_object;
+    const sections *of_object = context;
     (void)message;
-    return 0;
+    loader.refused = weft_slab_seal(&loader.slab, of_object->memory, of_object->used);
+    return loader.refused != NULL;
 }
 
 static void destroy_sections(void *context)
 {
     sections *of_object = context;
     if (of_object == NULL) return;
-    for (size_t i = 0; i < of_object->count; i++) weft_slab_free(&loader.slab, of_object->memory[i]);
+    weft_slab_free(&loader.slab, of_object->memory);
     weft_free(NULL, of_object, sizeof *of_object);
+}
+
+/*
+ * Before LLVM sees the object, as it ends the process when a section gets no memory. What an object adds to its
+ * sections when it is loaded, for each of its relocations, is less than a relocation takes in the object.
+ */
+static weft_status *prepare_sections(size_t object_size)
+{
+    enum { ALIGNMENTS = 4096 };
+    sections *of_object = weft_allocate_zeroed(NULL, sizeof *of_object);
+    if (of_object == NULL) return weft_status_out_of_memory();
+    of_object->size = 2 * object_size + ALIGNMENTS;
+    void *memory = NULL;
+    weft_status *status = weft_slab_allocate(&loader.slab, of_object->size, &memory);
+    of_object->memory = memory;
+    if (status == NULL) loader.next = of_object;
+    else weft_free(NULL, of_object, sizeof *of_object);
+    return status;
 }
 
 /* ---- the session ---- */
@@ -123,7 +146,6 @@ static weft_status *start(void)
 {
     if (loader.started) return NULL;
     if (weft_processor_find() == NULL) return weft_status_out_of_memory();
-    if (loader.slab.writable == NULL) WEFT_TRY(weft_slab_create(SLAB_SIZE, &loader.slab));
     LLVMOrcLLJITBuilderRef builder = LLVMOrcCreateLLJITBuilder();
     LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator(builder, create_layer, NULL);
     WEFT_TRY(take(LLVMOrcCreateLLJIT(&loader.jit, builder), "LLVM's loader does not start"));
@@ -174,7 +196,8 @@ static void on_found(LLVMErrorRef error, LLVMOrcCSymbolMapPairs pairs, size_t co
     if (error == LLVMErrorSuccess && count == 1) result->address = pairs[0].Sym.Address;
 }
 
-static weft_status *find(const weft_image *image, const char *symbol, weft_kernel_function *out_function)
+static weft_status *find(const weft_image *image, const sections *of_object, const char *symbol,
+                         weft_kernel_function *out_function)
 {
     LLVMOrcCJITDylibSearchOrderElement order = {image->library, LLVMOrcJITDylibLookupFlagsMatchAllSymbols};
     LLVMOrcCLookupSetElement wanted = {LLVMOrcExecutionSessionIntern(loader.session, symbol),
@@ -182,9 +205,9 @@ static weft_status *find(const weft_image *image, const char *symbol, weft_kerne
     found result = {0};
     LLVMOrcExecutionSessionLookup(loader.session, LLVMOrcLookupKindStatic, &order, 1, &wanted, 1, on_found, &result);
     WEFT_TRY(take(result.error, "the object cannot be loaded"));
-    void *code = weft_slab_executable(&loader.slab, (void *)(uintptr_t)result.address);
-    if (code == NULL)
+    if (result.address - (uintptr_t)of_object->memory >= of_object->used)
         return weft_status_create(NULL, WEFT_COMPILE_FAILED, "llvm", "symbol '%s' lies outside of its object", symbol);
+    void *code = (void *)(uintptr_t)result.address;
     memcpy(out_function, &code, sizeof code);
     return NULL;
 }
@@ -195,14 +218,28 @@ static weft_status *add_object(const weft_image *image, const void *object, size
     return take(LLVMOrcLLJITAddObjectFileWithRT(loader.jit, image->tracker, copy), "the object cannot be loaded");
 }
 
+static weft_status *load_into(const weft_image *image, const void *object, size_t size, const char *symbol,
+                              weft_kernel_function *out_function)
+{
+    WEFT_TRY(prepare_sections(size));
+    const sections *of_object = loader.next;
+    weft_status *status = add_object(image, object, size);
+    if (status == NULL) status = find(image, of_object, symbol, out_function);
+    destroy_sections(create_sections(NULL)); /* unless the object has taken them */
+    if (loader.refused == NULL) return status;
+    weft_status_destroy(status);
+    status = loader.refused;
+    loader.refused = NULL;
+    return status;
+}
+
 static weft_status *load(const void *object, size_t size, const char *symbol, weft_image **out_image,
                          weft_kernel_function *out_function)
 {
     weft_image *image = NULL;
     WEFT_TRY(start());
     WEFT_TRY(create_image(&image));
-    weft_status *status = add_object(image, object, size);
-    if (status == NULL) status = find(image, symbol, out_function);
+    weft_status *status = load_into(image, object, size, symbol, out_function);
     if (status == NULL) *out_image = image;
     else destroy_image(image);
     return status;

@@ -1,54 +1,141 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* a lock that prefers writers */
 #include "backends/llvm/runtime.h"
 #include "lib/build.h"
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdatomic.h>
 
 /*
  * The half of the backend that lives in libweft: it loads the other half, libweft-llvm.so, when the first program has
  * to be compiled. Hits never pay for LLVM. Once loaded it stays: LLVM does not survive being unloaded.
+ *
+ * Whoever is inside of LLVM holds the gate; a fork waits until nobody is, so that a child finds LLVM as it is between
+ * two calls.
  */
 
 #define LIBRARY "libweft-llvm.so"
 
 static _Atomic(const weft_llvm_interface *) loaded;
 
-weft_status *weft_llvm_load(const weft_llvm_interface **out_interface)
+/* ---- the gate ---- */
+
+/* A fork goes before those who come after it. */
+static const pthread_rwlock_t open_gate = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+static pthread_rwlock_t gate = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+
+static void enter(void)
 {
-    const weft_llvm_interface *interface = atomic_load(&loaded);
-    if (interface == NULL) {
-        void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-        const weft_llvm_interface *(*query)(void) = NULL;
-        if (library != NULL) *(void **)&query = dlsym(library, "weft_llvm_query");
-        if (query == NULL) {
-            return weft_status_create(NULL, WEFT_NO_COMPILER, "llvm", "the LLVM code generator cannot be loaded: %s",
-                                      dlerror());
-        }
-        interface = query();
-        if (interface->size != sizeof *interface) {
-            return weft_status_create(NULL, WEFT_NO_COMPILER, "llvm", "%s is of another build than this library",
-                                      LIBRARY);
-        }
-        atomic_store(&loaded, interface);
-    }
-    *out_interface = interface;
-    return NULL;
+    pthread_rwlock_rdlock(&gate);
 }
+
+static void leave(void)
+{
+    pthread_rwlock_unlock(&gate);
+}
+
+static void before_fork(void)
+{
+    pthread_rwlock_wrlock(&gate);
+}
+
+/* Threads that waited at the gate are not in the child. */
+static void after_fork_in_child(void)
+{
+    gate = open_gate;
+}
+
+static bool watched;
+
+static void watch_forks(void)
+{
+    watched = pthread_atfork(before_fork, leave, after_fork_in_child) == 0;
+}
+
+/* ---- inside of it ---- */
 
 static const char *target(void)
 {
-    return atomic_load(&loaded)->target();
+    enter();
+    const char *name = atomic_load(&loaded)->target();
+    leave();
+    return name;
 }
 
 static void machine(weft_machine *out_machine)
 {
+    enter();
     atomic_load(&loaded)->machine(out_machine);
+    leave();
 }
+
+static weft_status *emit_format(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
+                                weft_llvm_format format, weft_bytes *out_bytes)
+{
+    enter();
+    weft_status *status = atomic_load(&loaded)->emit(allocator, kernel, symbol, format, out_bytes);
+    leave();
+    return status;
+}
+
+static weft_status *load_image(const void *object, size_t size, const char *symbol, weft_image **out_image,
+                               weft_kernel_function *out_function)
+{
+    enter();
+    weft_status *status = atomic_load(&loaded)->load(object, size, symbol, out_image, out_function);
+    leave();
+    return status;
+}
+
+static void unload_image(weft_image *image)
+{
+    enter();
+    atomic_load(&loaded)->unload(image);
+    leave();
+}
+
+static weft_status *open_library(void)
+{
+    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    const weft_llvm_interface *(*query)(void) = NULL;
+    if (library != NULL) *(void **)&query = dlsym(library, "weft_llvm_query");
+    if (query == NULL)
+        return weft_status_create(NULL, WEFT_NO_COMPILER, "llvm", "the LLVM code generator cannot be loaded: %s",
+                                  dlerror());
+    const weft_llvm_interface *interface = query();
+    if (interface->size != sizeof *interface)
+        return weft_status_create(NULL, WEFT_NO_COMPILER, "llvm", "%s is of another build than this library", LIBRARY);
+    atomic_store(&loaded, interface);
+    return NULL;
+}
+
+weft_status *weft_llvm_load(const weft_llvm_interface **out_interface)
+{
+    static const weft_llvm_interface gated = {.size = sizeof gated,
+                                              .target = target,
+                                              .machine = machine,
+                                              .emit = emit_format,
+                                              .load = load_image,
+                                              .unload = unload_image};
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (atomic_load(&loaded) == NULL) {
+        pthread_once(&once, watch_forks);
+        if (!watched) return weft_status_out_of_memory();
+        enter();
+        weft_status *status = open_library();
+        leave();
+        WEFT_TRY(status);
+    }
+    *out_interface = &gated;
+    return NULL;
+}
+
+/* ---- the runtime ---- */
 
 static weft_status *emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
                          weft_bytes *out_object)
 {
-    return atomic_load(&loaded)->emit(allocator, kernel, symbol, WEFT_LLVM_OBJECT, out_object);
+    return emit_format(allocator, kernel, symbol, WEFT_LLVM_OBJECT, out_object);
 }
 
 static weft_status *build(void *self, const weft_build_request *request, weft_variant **out_variant)
@@ -72,7 +159,7 @@ static weft_status *load(void *self, const void *object, size_t size, const char
 static void unload(void *self, weft_image *image)
 {
     (void)self;
-    if (image != NULL) atomic_load(&loaded)->unload(image);
+    if (image != NULL) unload_image(image);
 }
 
 const weft_runtime *weft_runtime_llvm(void)

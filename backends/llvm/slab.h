@@ -2,25 +2,24 @@
 #ifndef WEFT_BACKENDS_LLVM_SLAB_H
 #define WEFT_BACKENDS_LLVM_SLAB_H
 /*
- * Memory for loaded code: one region, mapped twice, once writable and once executable, so that nothing is ever both,
- * and loading and unloading change no mapping. Code refers to its data relative to itself, which is the same in both
- * views.
+ * Memory for loaded code, in whole pages: first writable, then, once it is sealed, executable; never both. All of it is
+ * private to the process, so a forked child has its own copy of the code, and what either loads or frees afterwards
+ * does not touch the other.
  */
 #include <weft/base.h>
 
-typedef struct weft_slab_block weft_slab_block;
+typedef struct weft_slab_chunk weft_slab_chunk;
 
+/* Zero-initialise. */
 typedef struct weft_slab {
-    char *writable, *executable;
-    size_t size;
-    weft_slab_block *blocks; /* in order of address, neighbours never both free */
+    weft_slab_chunk *chunks;
 } weft_slab;
 
-weft_status *weft_slab_create(size_t size, weft_slab *out_slab) WEFT_MUST_USE;
-/* In the writable view; NULL when full. */
-void *weft_slab_allocate(weft_slab *slab, size_t size, size_t alignment);
-/* Frees what weft_slab_allocate returned; whole pages go back to the system. */
+/* Writable zeros. OUT_OF_MEMORY says how much could not be had. */
+weft_status *weft_slab_allocate(weft_slab *slab, size_t size, void **out_memory) WEFT_MUST_USE;
+/* Makes what weft_slab_allocate returned executable, and frees its pages beyond the first `used` bytes. UNSUPPORTED
+ * where the system allows no executable memory. */
+weft_status *weft_slab_seal(weft_slab *slab, void *memory, size_t used) WEFT_MUST_USE;
+/* Frees what weft_slab_allocate returned, sealed or not; the pages go back to the system. NULL is fine. */
 void weft_slab_free(weft_slab *slab, void *memory);
-/* The executable view of an address in the writable one; NULL when it is none. */
-void *weft_slab_executable(const weft_slab *slab, const void *writable);
 #endif
