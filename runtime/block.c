@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 #include "runtime/cpu.h"
+#include "runtime/fork.h"
 #include "runtime/memory.h"
 
 enum { MOST_IDLE = 256 };
@@ -10,6 +11,7 @@ enum { MOST_IDLE = 256 };
 struct weft_block_store {
     weft_allocator allocator;
     pthread_mutex_t mutex;
+    weft_fork_guard guard;
     size_t capacity;   /* bytes */
     size_t references; /* the executor's and one per block in use */
     size_t idle_bytes, idle_count;
@@ -25,8 +27,10 @@ weft_status *weft_block_store_create(const weft_allocator *allocator, size_t cap
     store->capacity = capacity;
     store->references = 1;
     pthread_mutex_init(&store->mutex, NULL);
-    *out_store = store;
-    return NULL;
+    weft_status *status = weft_fork_guard_init(&store->guard, &store->mutex, NULL);
+    if (status == NULL) *out_store = store;
+    else weft_block_store_release(store);
+    return status;
 }
 
 /* ---- blocks ---- */
@@ -124,6 +128,7 @@ static void end_reference(weft_block_store *store)
     bool last = --store->references == 0;
     pthread_mutex_unlock(&store->mutex);
     if (!last) return;
+    weft_fork_guard_finish(&store->guard);
     pthread_mutex_destroy(&store->mutex);
     weft_allocator allocator = store->allocator;
     weft_free(&allocator, store, sizeof *store);

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include "runtime/fork.h"
 #include "runtime/map.h"
 #include "runtime/memory.h"
 
@@ -10,6 +11,7 @@
  * One entry per key, from the first call that misses until it is dropped or its making fails. The map finds entries in
  * either state; only ready ones are in the list by recency and count as kept. References: one for being found or kept,
  * one per handle, one per call that makes or waits. Only the count is touched without the lock once an entry is ready.
+ * What other threads were making when the process forked is made again in the child by the first call that wants it.
  */
 typedef enum entry_state { ENTRY_MAKING, ENTRY_READY, ENTRY_FAILED } entry_state;
 
@@ -20,6 +22,7 @@ struct weft_cache_handle {
     void *value;
     entry_state state;
     pthread_t maker;    /* while MAKING */
+    unsigned process;   /* that it is a thread of, by weft_fork_generation */
     size_t waiters;     /* calls that wait for the maker */
     weft_status *error; /* of FAILED, for the waiters to clone */
     weft_cache_handle *newer, *older;
@@ -34,6 +37,7 @@ struct weft_cache {
     size_t max_entries, max_bytes;
     pthread_mutex_t mutex;
     pthread_cond_t made; /* some entry left MAKING */
+    weft_fork_guard guard;
     weft_map map;
     weft_cache_handle *newest, *oldest;
     weft_cache_counters counters;
@@ -50,6 +54,7 @@ static weft_cache_handle *entry_create(weft_cache *cache, const void *key, size_
     entry->destroy = cache->destroy;
     entry->state = ENTRY_MAKING;
     entry->maker = pthread_self();
+    entry->process = weft_fork_generation();
     entry->key_size = key_size;
     if (key_size != 0) memcpy(entry->key, key, key_size);
     return entry;
@@ -164,11 +169,10 @@ static weft_status *finish_make(weft_cache *cache, weft_cache_handle *entry, wef
     return status;
 }
 
-/* Called with the lock held, returns without it. */
+/* Called with the lock held and a reference on the entry for the call; returns without the lock. */
 static weft_status *make_entry(weft_cache *cache, weft_cache_handle *entry, weft_cache_make make, void *context,
                                weft_cache_handle **out_handle)
 {
-    weft_cache_retain(entry);
     cache->counters.misses++;
     pthread_mutex_unlock(&cache->mutex);
     weft_status *status = make(context, &entry->value, &entry->bytes);
@@ -180,11 +184,27 @@ static weft_status *insert_and_make(weft_cache *cache, const void *key, size_t k
 {
     weft_cache_handle *entry = entry_create(cache, key, key_size);
     if (entry != NULL && weft_map_insert(&cache->map, key, key_size, entry))
-        return make_entry(cache, entry, make, context, out_handle);
+        return make_entry(cache, weft_cache_retain(entry), make, context, out_handle);
     cache->counters.misses++;
     pthread_mutex_unlock(&cache->mutex);
     weft_cache_release(entry);
     return weft_status_out_of_memory();
+}
+
+static bool is_orphan(const weft_cache_handle *entry)
+{
+    return entry->state == ENTRY_MAKING && entry->process != weft_fork_generation();
+}
+
+/* In place of a maker, and of calls that waited for it, in the process that this one was forked from. */
+static weft_status *adopt_and_make(weft_cache *cache, weft_cache_handle *entry, weft_cache_make make, void *context,
+                                   weft_cache_handle **out_handle)
+{
+    atomic_store(&entry->references, 2);
+    entry->waiters = 0;
+    entry->maker = pthread_self();
+    entry->process = weft_fork_generation();
+    return make_entry(cache, entry, make, context, out_handle);
 }
 
 /* ---- finding ---- */
@@ -226,11 +246,19 @@ weft_status *weft_cache_acquire(weft_cache *cache, const void *key, size_t key_s
 {
     pthread_mutex_lock(&cache->mutex);
     weft_cache_handle *entry = weft_map_find(&cache->map, key, key_size);
+    if (entry != NULL && is_orphan(entry)) return adopt_and_make(cache, entry, make, context, out_handle);
     if (entry != NULL) return join(cache, entry, out_handle);
     return insert_and_make(cache, key, key_size, make, context, out_handle);
 }
 
 /* ---- the cache ---- */
+
+/* Calls that waited for `made` in the process that this one was forked from do not wait here. */
+static void renew(weft_fork_guard *guard)
+{
+    weft_cache *cache = (weft_cache *)((char *)guard - offsetof(weft_cache, guard));
+    pthread_cond_init(&cache->made, NULL);
+}
 
 weft_status *weft_cache_create(const weft_allocator *allocator, size_t max_entries, size_t max_bytes,
                                void (*destroy)(void *value), weft_cache **out_cache)
@@ -245,13 +273,16 @@ weft_status *weft_cache_create(const weft_allocator *allocator, size_t max_entri
     pthread_mutex_init(&cache->mutex, NULL);
     pthread_cond_init(&cache->made, NULL);
     weft_map_init(&cache->map, &cache->allocator);
-    *out_cache = cache;
-    return NULL;
+    weft_status *status = weft_fork_guard_init(&cache->guard, &cache->mutex, renew);
+    if (status == NULL) *out_cache = cache;
+    else weft_cache_destroy(cache);
+    return status;
 }
 
 void weft_cache_destroy(weft_cache *cache)
 {
     if (cache == NULL) return;
+    weft_fork_guard_finish(&cache->guard);
     weft_cache_clear(cache);
     weft_map_finish(&cache->map, NULL);
     pthread_cond_destroy(&cache->made);

@@ -14,6 +14,13 @@ enum { DEFAULT_VARIANTS = 256, DEFAULT_KERNELS = 1024, DEFAULT_BUFFER_SHARE = 4 
 
 /* ---- create, destroy ---- */
 
+/* In a forked child: who was registering something there is not here, and the list was whole at any time. */
+static void renew(weft_fork_guard *guard)
+{
+    weft_executor *executor = (weft_executor *)((char *)guard - offsetof(weft_executor, guard));
+    pthread_mutex_init(&executor->registering, NULL);
+}
+
 static weft_status *create_parts(weft_executor *executor, const weft_executor_options *options)
 {
     const weft_allocator *allocator = &executor->allocator;
@@ -21,6 +28,7 @@ static weft_status *create_parts(weft_executor *executor, const weft_executor_op
     size_t kernels = options->kernel_capacity == 0 ? DEFAULT_KERNELS : options->kernel_capacity;
     size_t bytes = options->buffer_capacity;
     if (bytes == 0) bytes = weft_memory_size() / DEFAULT_BUFFER_SHARE;
+    WEFT_TRY(weft_fork_guard_init(&executor->guard, NULL, renew));
     WEFT_TRY(weft_pool_create(allocator, options->threads, &executor->pool));
     WEFT_TRY(weft_block_store_create(allocator, bytes, &executor->blocks));
     WEFT_TRY(weft_cache_create(allocator, kernels, SIZE_MAX, weft_kernel_code_destroy, &executor->kernels));
@@ -59,6 +67,7 @@ static void end_registrations(weft_executor *executor, weft_registration *regist
 void weft_executor_destroy(weft_executor *executor)
 {
     if (executor == NULL) return;
+    weft_fork_guard_finish(&executor->guard);
     weft_cache_destroy(executor->variants);
     end_registrations(executor, atomic_load(&executor->extensions), true);
     weft_cache_destroy(executor->kernels);

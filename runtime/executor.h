@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include "runtime/block.h"
 #include "runtime/cache.h"
+#include "runtime/fork.h"
 #include "runtime/pool.h"
 #include "runtime/program.h"
 
@@ -24,6 +25,7 @@ struct weft_executor {
     _Atomic uint64_t kernels_compiled;
     weft_block_store *blocks;
     pthread_mutex_t registering;
+    weft_fork_guard guard;
     _Atomic(weft_registration *) runtimes, extensions;
 };
 

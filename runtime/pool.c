@@ -10,6 +10,7 @@
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif
+#include "runtime/fork.h"
 #include "runtime/memory.h"
 
 enum {
@@ -40,7 +41,7 @@ typedef struct member {
 struct weft_pool {
     weft_allocator allocator;
     size_t size, threads; /* of them started: none until a region needs them */
-    pid_t process;        /* that they are threads of: a forked child has none */
+    weft_fork_guard guard;
     pthread_mutex_t busy; /* held by the thread whose region runs */
     struct region {
         weft_pool_task task;
@@ -177,7 +178,6 @@ static void start_threads(weft_pool *pool)
     sigset_t blocked, before;
     sigfillset(&blocked);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(&blocked, own[i]);
-    pool->process = getpid();
     if (pthread_sigmask(SIG_SETMASK, &blocked, &before) != 0) return;
     while (pool->threads < pool->size - 1) {
         member *next = &pool->members[pool->threads + 1];
@@ -189,7 +189,6 @@ static void start_threads(weft_pool *pool)
 
 static void end_threads(weft_pool *pool)
 {
-    if (pool->threads == 0 || pool->process != getpid()) return;
     for (size_t i = 1; i <= pool->threads; i++) {
         atomic_store(&pool->members[i].unclaimed, LEAVE);
         wake(&pool->members[i].bed);
@@ -220,6 +219,21 @@ static void init_members(weft_pool *pool)
     }
 }
 
+/* A forked child has none of the threads, and no region but that of the thread that forked, if it is inside of one. */
+static void renew(weft_fork_guard *guard)
+{
+    weft_pool *pool = (weft_pool *)((char *)guard - offsetof(weft_pool, guard));
+    pool->threads = 0;
+    if (inside_region) return;
+    pthread_mutex_init(&pool->busy, NULL);
+    atomic_store(&pool->pending, 0);
+    for (size_t i = 0; i < pool->size; i++) {
+        atomic_store(&pool->members[i].unclaimed, 0);
+        atomic_store(&pool->members[i].bed.taken, false);
+    }
+    init_members(pool);
+}
+
 weft_status *weft_pool_create(const weft_allocator *allocator, size_t threads, weft_pool **out_pool)
 {
     if (threads > WEFT_POOL_MAX_THREADS)
@@ -234,13 +248,16 @@ weft_status *weft_pool_create(const weft_allocator *allocator, size_t threads, w
     pool->size = threads;
     pthread_mutex_init(&pool->busy, NULL);
     init_members(pool);
-    *out_pool = pool;
-    return NULL;
+    weft_status *status = weft_fork_guard_init(&pool->guard, NULL, renew);
+    if (status == NULL) *out_pool = pool;
+    else weft_pool_destroy(pool);
+    return status;
 }
 
 void weft_pool_destroy(weft_pool *pool)
 {
     if (pool == NULL) return;
+    weft_fork_guard_finish(&pool->guard);
     end_threads(pool);
     for (size_t i = 0; i < pool->size; i++) sem_destroy(&pool->members[i].bed.call);
     pthread_mutex_destroy(&pool->busy);

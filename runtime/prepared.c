@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/prepared.h"
 #include <string.h>
+#include "runtime/fork.h"
 #include "runtime/memory.h"
 
 /*
@@ -14,6 +15,7 @@ struct weft_prepared {
     weft_executor *executor;
     weft_variant *variant;
     pthread_mutex_t mutex;
+    weft_fork_guard guard;
     weft_bound *newest;
     size_t count;
 };
@@ -28,14 +30,17 @@ weft_status *weft_prepared_create(weft_executor *executor, weft_variant *variant
     prepared->executor = executor;
     prepared->variant = variant;
     pthread_mutex_init(&prepared->mutex, NULL);
-    *out_prepared = prepared;
-    return NULL;
+    weft_status *status = weft_fork_guard_init(&prepared->guard, &prepared->mutex, NULL);
+    if (status == NULL) *out_prepared = prepared;
+    else weft_prepared_destroy(prepared);
+    return status;
 }
 
 void weft_prepared_destroy(void *argument)
 {
     weft_prepared *prepared = argument;
     if (prepared == NULL) return;
+    weft_fork_guard_finish(&prepared->guard);
     while (prepared->newest != NULL) {
         weft_bound *bound = prepared->newest;
         prepared->newest = bound->older;

@@ -34,11 +34,57 @@ static uint64_t hash_of(einsum_key key)
     return hash ^ hash >> 32;
 }
 
+/* ---- forks ---- */
+
+/* A fork waits until no cache is in use: no lock is held in the child, and what it protects is whole. */
+static struct {
+    pthread_once_t once;
+    bool watched;
+    pthread_mutex_t mutex; /* of the list; held before that of any cache */
+    einsum_cache *first;
+} all = {.once = PTHREAD_ONCE_INIT, .mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&all.mutex);
+    for (einsum_cache *cache = all.first; cache != NULL; cache = cache->next) pthread_mutex_lock(&cache->mutex);
+}
+
+static void after_fork(void)
+{
+    for (einsum_cache *cache = all.first; cache != NULL; cache = cache->next) pthread_mutex_unlock(&cache->mutex);
+    pthread_mutex_unlock(&all.mutex);
+}
+
+static void watch_forks(void)
+{
+    all.watched = pthread_atfork(before_fork, after_fork, after_fork) == 0;
+}
+
+static void link_cache(einsum_cache *cache)
+{
+    pthread_mutex_lock(&all.mutex);
+    cache->next = all.first;
+    if (all.first != NULL) all.first->previous = cache;
+    all.first = cache;
+    pthread_mutex_unlock(&all.mutex);
+}
+
+static void unlink_cache(einsum_cache *cache)
+{
+    pthread_mutex_lock(&all.mutex);
+    *(cache->previous == NULL ? &all.first : &cache->previous->next) = cache->next;
+    if (cache->next != NULL) cache->next->previous = cache->previous;
+    pthread_mutex_unlock(&all.mutex);
+}
+
 weft_status *einsum_cache_init(einsum_cache *cache, const weft_allocator *allocator)
 {
+    pthread_once(&all.once, watch_forks);
     *cache = (einsum_cache){.allocator = allocator, .capacity = EINSUM_CAPACITY};
-    if (pthread_mutex_init(&cache->mutex, NULL) == 0) return NULL;
-    return weft_status_out_of_memory();
+    if (!all.watched || pthread_mutex_init(&cache->mutex, NULL) != 0) return weft_status_out_of_memory();
+    link_cache(cache);
+    return NULL;
 }
 
 /* ---- under the lock ---- */
@@ -197,6 +243,7 @@ weft_cache_counters einsum_cache_read(einsum_cache *cache)
 
 void einsum_cache_finish(einsum_cache *cache)
 {
+    unlink_cache(cache);
     einsum_cache_clear(cache);
     pthread_mutex_destroy(&cache->mutex);
 }

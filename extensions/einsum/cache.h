@@ -3,7 +3,7 @@
 #define EINSUM_CACHE_H
 /*
  * A bounded map from byte strings to counted values; the least recently used entry goes first. Keys are hashed to find
- * and compared in full to decide. Any thread may use it at any time.
+ * and compared in full to decide. Any thread may use it at any time; a forked child has a copy of its own.
  */
 #include <weft/executor.h>
 #include <pthread.h>
@@ -31,6 +31,7 @@ typedef struct einsum_cache {
     weft_cache_counters counters;
     struct einsum_entry *first, *last; /* by last use, the latest first */
     struct einsum_entry *buckets[EINSUM_BUCKETS];
+    struct einsum_cache *previous, *next; /* of all caches of the process */
 } einsum_cache;
 
 weft_status *einsum_cache_init(einsum_cache *cache, const weft_allocator *allocator) WEFT_MUST_USE;

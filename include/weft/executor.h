@@ -5,6 +5,14 @@
  * Executors run programs: they bind the extents, check the guards, find or build the variant, and run its steps. An
  * executor owns the caches, the pooled buffers and the thread pool. Any number of threads may run programs on one
  * executor at the same time.
+ *
+ * A process may fork at any time, also while other threads compile and run. The child has executors, programs and
+ * arrays of its own, with all that was compiled: it may run, compile, release and destroy, and neither process sees
+ * what the other does. It starts threads of its own when it needs them. Fork waits until no thread is inside of LLVM,
+ * at most about as long as one kernel takes to compile. What runs of other threads held at the fork is not given back
+ * in the child. Callbacks (allocators, kernels and lowerings of extensions) must not fork, unless the child calls exec
+ * or _exit next; an allocator with fork handlers of its own must have registered them before the first executor is
+ * made. A child made by a bare system call, past the C library's fork, may only exec or _exit.
  */
 #include <weft/program.h>
 

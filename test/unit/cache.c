@@ -3,7 +3,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 #include "runtime/cache.h"
 #include "runtime/memory.h"
 
@@ -332,6 +334,73 @@ static void many_threads_share_one_error(void **state)
     close_source(&crowd.source);
 }
 
+/* Making takes as long as the pipe is open. */
+struct stalled {
+    struct source source;
+    int pipe[2];
+    atomic_int asking;
+};
+
+static weft_status *make_on_signal(void *context, void **out_value, size_t *out_bytes)
+{
+    struct stalled *stalled = context;
+    char byte;
+    atomic_fetch_add(&stalled->asking, 1);
+    if (read(stalled->pipe[0], &byte, 1) < 0) return weft_status_out_of_memory();
+    return make_int(&(struct request){&stalled->source, 7}, out_value, out_bytes);
+}
+
+static void *ask_stalled(void *argument)
+{
+    struct stalled *stalled = argument;
+    weft_cache_handle *handle = NULL;
+    weft_status *status = weft_cache_acquire(stalled->source.cache, "key", 3, make_on_signal, stalled, &handle);
+    weft_cache_release(handle);
+    return status;
+}
+
+/* Makes, finds and drops what another thread of its parent was making. */
+static bool take_over(struct stalled *stalled)
+{
+    alarm(20);
+    struct request request = {&stalled->source, 8};
+    weft_cache_handle *first = NULL, *second = NULL;
+    weft_status *status = weft_cache_acquire(stalled->source.cache, "key", 3, make_int, &request, &first);
+    if (status == NULL) status = weft_cache_acquire(stalled->source.cache, "key", 3, make_int, &request, &second);
+    bool right = status == NULL && first == second && *(int *)weft_cache_value(first) == 8;
+    weft_cache_release(first);
+    weft_cache_release(second);
+    weft_cache_destroy(stalled->source.cache);
+    return right && atomic_load(&alive) == 0;
+}
+
+static void a_child_makes_what_its_parent_was_making(void **state)
+{
+    (void)state;
+    struct stalled stalled = {.asking = 0};
+    pthread_t threads[2];
+    int result = -1;
+    open_source(&stalled.source, 4, SIZE_MAX);
+    assert_int_equal(pipe(stalled.pipe), 0);
+    for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&threads[i], NULL, ask_stalled, &stalled), 0);
+    while (atomic_load(&stalled.asking) == 0) sched_yield();
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); /* for the other one to wait */
+    pid_t child = fork();
+    if (child == 0) _exit(take_over(&stalled) ? 0 : 1);
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_int_equal(result, 0);
+    close(stalled.pipe[1]);
+    for (int i = 0; i < 2; i++) {
+        void *status;
+        pthread_join(threads[i], &status);
+        weft_test_ok(status);
+    }
+    close(stalled.pipe[0]);
+    check_counters(&stalled.source, 1, 1, 0, 1);
+    close_source(&stalled.source);
+}
+
 static void *wander(void *argument)
 {
     struct source *source = argument;
@@ -412,6 +481,7 @@ int main(void)
         cmocka_unit_test(a_key_that_needs_itself_is_an_error),
         cmocka_unit_test(many_threads_share_one_making),
         cmocka_unit_test(many_threads_share_one_error),
+        cmocka_unit_test(a_child_makes_what_its_parent_was_making),
         cmocka_unit_test(threads_may_do_anything_at_once),
         cmocka_unit_test(a_cache_survives_short_memory),
     };

@@ -300,6 +300,32 @@ static void a_busy_pool_is_not_waited_for(void **state)
     weft_pool_destroy(blocker.pool);
 }
 
+/* Though a region of another thread was under way. */
+static void a_child_has_a_pool_of_its_own(void **state)
+{
+    (void)state;
+    struct blocker blocker = {.pool = create(2)};
+    pthread_t thread;
+    int result = -1;
+    hold_meeting(blocker.pool);
+    assert_int_equal(pthread_create(&thread, NULL, hold, &blocker), 0);
+    while (!atomic_load(&blocker.running)) sched_yield();
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        for (int i = 0; i < 20; i++) hold_meeting(blocker.pool);
+        weft_pool_destroy(blocker.pool);
+        _exit(0);
+    }
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_int_equal(result, 0);
+    atomic_store(&blocker.stop, true);
+    pthread_join(thread, NULL);
+    hold_meeting(blocker.pool);
+    weft_pool_destroy(blocker.pool);
+}
+
 /* ---- making ---- */
 
 static weft_status *create_and_destroy(const weft_allocator *allocator, void *context)
@@ -338,6 +364,7 @@ int main(void)
         cmocka_unit_test(a_region_inside_a_region_is_serial),
         cmocka_unit_test(many_callers_share_one_pool),
         cmocka_unit_test(a_busy_pool_is_not_waited_for),
+        cmocka_unit_test(a_child_has_a_pool_of_its_own),
         cmocka_unit_test(workers_take_the_callers_control_word),
         cmocka_unit_test(sizes_are_checked),
     };
