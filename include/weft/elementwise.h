@@ -23,12 +23,24 @@ weft_tensor weft_logical_not(weft_tensor x);
 
 /* The same calls with the caller's place attached to errors. */
 #ifndef WEFT_NO_PLACES
-#define weft_clamp(...) WEFT_PLACED_(clamp, __VA_ARGS__)
-#define weft_lerp(...) WEFT_PLACED_(lerp, __VA_ARGS__)
+#define weft_clamp(...) WEFT_PLACED_THREE_(clamp, 0, __VA_ARGS__)
+#define weft_lerp(...) WEFT_PLACED_THREE_(lerp, 0, __VA_ARGS__)
+#if WEFT_TAKES_NUMBERS_
+static inline weft_tensor weft_is_close_(weft_operand a, weft_operand b, double relative, double absolute)
+{
+    weft_tensor tensors[2];
+    weft_operands_fill("is_close", 0, 2, (weft_operand[]){a, b}, tensors);
+    return weft_is_close(tensors[0], tensors[1], relative, absolute);
+}
+#define weft_is_close(...) WEFT_IS_CLOSE_(__VA_ARGS__)
+#define WEFT_IS_CLOSE_(a, b, ...)                                                                                      \
+    weft_tensor_place(weft_is_close_(WEFT_OPERAND_(a), WEFT_OPERAND_(b), __VA_ARGS__), "is_close", __FILE__, __LINE__)
+#else
 #define weft_is_close(...) WEFT_PLACED_(is_close, __VA_ARGS__)
-#define weft_logical_and(...) WEFT_PLACED_(logical_and, __VA_ARGS__)
-#define weft_logical_or(...) WEFT_PLACED_(logical_or, __VA_ARGS__)
-#define weft_logical_xor(...) WEFT_PLACED_(logical_xor, __VA_ARGS__)
+#endif
+#define weft_logical_and(...) WEFT_PLACED_TWO_(logical_and, __VA_ARGS__)
+#define weft_logical_or(...) WEFT_PLACED_TWO_(logical_or, __VA_ARGS__)
+#define weft_logical_xor(...) WEFT_PLACED_TWO_(logical_xor, __VA_ARGS__)
 #define weft_logical_not(...) WEFT_PLACED_(logical_not, __VA_ARGS__)
 #endif
 

@@ -130,7 +130,18 @@ static inline weft_index_item weft_index_number_(int64_t index)
 /* The same calls with the caller's place attached to errors. */
 #ifndef WEFT_NO_PLACES
 #define weft_index(...) WEFT_PLACED_(index, __VA_ARGS__)
+#if WEFT_TAKES_NUMBERS_
+static inline weft_tensor weft_index_update_(weft_tensor x, weft_operand value, weft_scatter_mode mode,
+                                             weft_index_items items)
+{
+    return weft_index_update(x, weft_operand_beside_("index_update", x, value), mode, items);
+}
+#define weft_index_update(...) WEFT_INDEX_UPDATE_(__VA_ARGS__)
+#define WEFT_INDEX_UPDATE_(x, value, ...)                                                                              \
+    weft_tensor_place(weft_index_update_(x, WEFT_OPERAND_(value), __VA_ARGS__), "index_update", __FILE__, __LINE__)
+#else
 #define weft_index_update(...) WEFT_PLACED_(index_update, __VA_ARGS__)
+#endif
 #endif
 
 #ifdef __cplusplus

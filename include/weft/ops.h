@@ -8,6 +8,7 @@
  *
  * Rules that hold throughout:
  *  - operands must belong to one graph and have equal dtypes unless stated; casts are explicit (WEFT_DTYPE_MISMATCH);
+ *  - elementwise functions of several operands take numbers for all of these but one: weft_mul(x, 2.5) (operand.h);
  *  - elementwise operands broadcast as in numpy: shapes are aligned at the right, an extent that is statically 1
  * stretches, other extents must be equal, which is checked when tracing where it can be decided and otherwise becomes a
  * guard;
@@ -17,6 +18,7 @@
  *    NaN are false, except ne.
  */
 #include <weft/graph.h>
+#include <weft/operand.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -56,24 +58,19 @@ weft_tensor weft_conj(weft_tensor x);
 /* atan2(im, re), of complex numbers only, as f32 or f64: in [-pi, pi], the zeros of both parts by their signs. */
 weft_tensor weft_angle(weft_tensor x);
 /*
- * exp, log, log2, log10, log1p, pow, sqrt, the circular and hyperbolic functions and their inverses take complex numbers
- * too. With z = x + yi:
- *   exp(z)  = exp(x) cos(y) + exp(x) sin(y) i
- *   log(z)  = log(|z|) + atan2(y, x) i               cut along the negative reals, where the sign of y decides
- *   sqrt(z)   the root with Re >= 0                  the same cut
- *   sinh(z) = sinh(x) cos(y) + cosh(x) sin(y) i      sin(z)  = -i sinh(iz)
- *   cosh(z) = cosh(x) cos(y) + sinh(x) sin(y) i      cos(z)  = cosh(iz)
- *   tanh(z) = (sinh(x) cosh(x) + sin(y) cos(y) i) / (sinh(x)^2 + cos(y)^2)      tan(z) = -i tanh(iz)
- *   log1p(z) = log(1 + z)                            log2, log10: log(z) over log(2), over log(10)
- *   asin(z), acos(z)  as Hull, Fairgrieve and Tang (1997), cut beyond -1 and 1 along the reals
- *   atanh(z) = log(1 + 4x / ((1 - x)^2 + y^2)) / 4 + atan2(2y, (1 - x) (1 + x) - y^2) / 2 i     the same cuts
- *   asinh(z) = -i asin(iz), atan(z) = -i atanh(iz)   cut beyond -i and i
- *   acosh(z) = +-i acos(z) with Re >= 0              cut below 1
- *   pow(a, b) = exp(b log(a)), the principal value   cut as log(a); the product is the plain formula
- * Each part is near its exact value: the bounds are in lib/loop/math.def, and hold where |z| is close to 1 (log), next
- * to poles (tan, tanh, atan, atanh) and to the ends of cuts, and where only a factor overflows (up to parts of 1300). The
- * error of pow is relative to the whole number and grows with |b log(a)|; it is no sharper for small integer exponents:
- * multiply instead.
+ * exp, log, log2, log10, log1p, pow, sqrt, the circular and hyperbolic functions and their inverses take complex
+ * numbers too. With z = x + yi: exp(z)  = exp(x) cos(y) + exp(x) sin(y) i log(z)  = log(|z|) + atan2(y, x) i cut along
+ * the negative reals, where the sign of y decides sqrt(z)   the root with Re >= 0                  the same cut sinh(z)
+ * = sinh(x) cos(y) + cosh(x) sin(y) i      sin(z)  = -i sinh(iz) cosh(z) = cosh(x) cos(y) + sinh(x) sin(y) i cos(z)  =
+ * cosh(iz) tanh(z) = (sinh(x) cosh(x) + sin(y) cos(y) i) / (sinh(x)^2 + cos(y)^2)      tan(z) = -i tanh(iz) log1p(z) =
+ * log(1 + z)                            log2, log10: log(z) over log(2), over log(10) asin(z), acos(z)  as Hull,
+ * Fairgrieve and Tang (1997), cut beyond -1 and 1 along the reals atanh(z) = log(1 + 4x / ((1 - x)^2 + y^2)) / 4 +
+ * atan2(2y, (1 - x) (1 + x) - y^2) / 2 i     the same cuts asinh(z) = -i asin(iz), atan(z) = -i atanh(iz)   cut beyond
+ * -i and i acosh(z) = +-i acos(z) with Re >= 0              cut below 1 pow(a, b) = exp(b log(a)), the principal value
+ * cut as log(a); the product is the plain formula Each part is near its exact value: the bounds are in
+ * lib/loop/math.def, and hold where |z| is close to 1 (log), next to poles (tan, tanh, atan, atanh) and to the ends of
+ * cuts, and where only a factor overflows (up to parts of 1300). The error of pow is relative to the whole number and
+ * grows with |b log(a)|; it is no sharper for small integer exponents: multiply instead.
  *
  * Special values of all but pow are those of C's Annex G; signs it leaves open are those of the formula. pow is no
  * number where the formula is; of b = 0 it is 1, of a = 0 it is 0 where Re(b) > 0 and else no number, as in numpy.
@@ -167,8 +164,8 @@ weft_tensor weft_gt(weft_tensor a, weft_tensor b);
 weft_tensor weft_ge(weft_tensor a, weft_tensor b);
 /* condition ? a : b; `condition` is bool. */
 weft_tensor weft_select(weft_tensor condition, weft_tensor a, weft_tensor b);
-/* To bool: x != 0 (NaN is true). Float to integer: toward zero, saturating, NaN gives 0. Integer to integer: the low bits.
- * To floats: nearest even, the largest number and half a place more is infinite, a NaN stays a NaN. */
+/* To bool: x != 0 (NaN is true). Float to integer: toward zero, saturating, NaN gives 0. Integer to integer: the low
+ * bits. To floats: nearest even, the largest number and half a place more is infinite, a NaN stays a NaN. */
 weft_tensor weft_cast(weft_tensor x, weft_dtype dtype);
 /* The same bits as another dtype of the same size: integers and floats. */
 weft_tensor weft_bitcast(weft_tensor x, weft_dtype dtype);
@@ -308,7 +305,7 @@ weft_tensor weft_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes);
 #define weft_tanh(...) WEFT_PLACED_(tanh, __VA_ARGS__)
 #define weft_real(...) WEFT_PLACED_(real, __VA_ARGS__)
 #define weft_imag(...) WEFT_PLACED_(imag, __VA_ARGS__)
-#define weft_complex(...) WEFT_PLACED_(complex, __VA_ARGS__)
+#define weft_complex(...) WEFT_PLACED_TWO_(complex, __VA_ARGS__)
 #define weft_conj(...) WEFT_PLACED_(conj, __VA_ARGS__)
 #define weft_angle(...) WEFT_PLACED_(angle, __VA_ARGS__)
 #define weft_exp2(...) WEFT_PLACED_(exp2, __VA_ARGS__)
@@ -338,35 +335,35 @@ weft_tensor weft_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes);
 #define weft_asin(...) WEFT_PLACED_(asin, __VA_ARGS__)
 #define weft_acos(...) WEFT_PLACED_(acos, __VA_ARGS__)
 #define weft_atan(...) WEFT_PLACED_(atan, __VA_ARGS__)
-#define weft_atan2(...) WEFT_PLACED_(atan2, __VA_ARGS__)
+#define weft_atan2(...) WEFT_PLACED_TWO_(atan2, __VA_ARGS__)
 #define weft_erf(...) WEFT_PLACED_(erf, __VA_ARGS__)
 #define weft_erfc(...) WEFT_PLACED_(erfc, __VA_ARGS__)
 #define weft_lgamma(...) WEFT_PLACED_(lgamma, __VA_ARGS__)
 #define weft_tgamma(...) WEFT_PLACED_(tgamma, __VA_ARGS__)
 #define weft_digamma(...) WEFT_PLACED_(digamma, __VA_ARGS__)
 #define weft_not(...) WEFT_PLACED_(not, __VA_ARGS__)
-#define weft_add(...) WEFT_PLACED_(add, __VA_ARGS__)
-#define weft_sub(...) WEFT_PLACED_(sub, __VA_ARGS__)
-#define weft_mul(...) WEFT_PLACED_(mul, __VA_ARGS__)
-#define weft_div(...) WEFT_PLACED_(div, __VA_ARGS__)
-#define weft_remainder(...) WEFT_PLACED_(remainder, __VA_ARGS__)
-#define weft_fmod(...) WEFT_PLACED_(fmod, __VA_ARGS__)
-#define weft_pow(...) WEFT_PLACED_(pow, __VA_ARGS__)
-#define weft_copysign(...) WEFT_PLACED_(copysign, __VA_ARGS__)
-#define weft_shift_left(...) WEFT_PLACED_(shift_left, __VA_ARGS__)
-#define weft_shift_right(...) WEFT_PLACED_(shift_right, __VA_ARGS__)
-#define weft_max(...) WEFT_PLACED_(max, __VA_ARGS__)
-#define weft_min(...) WEFT_PLACED_(min, __VA_ARGS__)
-#define weft_and(...) WEFT_PLACED_(and, __VA_ARGS__)
-#define weft_or(...) WEFT_PLACED_(or, __VA_ARGS__)
-#define weft_xor(...) WEFT_PLACED_(xor, __VA_ARGS__)
-#define weft_eq(...) WEFT_PLACED_(eq, __VA_ARGS__)
-#define weft_ne(...) WEFT_PLACED_(ne, __VA_ARGS__)
-#define weft_lt(...) WEFT_PLACED_(lt, __VA_ARGS__)
-#define weft_le(...) WEFT_PLACED_(le, __VA_ARGS__)
-#define weft_gt(...) WEFT_PLACED_(gt, __VA_ARGS__)
-#define weft_ge(...) WEFT_PLACED_(ge, __VA_ARGS__)
-#define weft_select(...) WEFT_PLACED_(select, __VA_ARGS__)
+#define weft_add(...) WEFT_PLACED_TWO_(add, __VA_ARGS__)
+#define weft_sub(...) WEFT_PLACED_TWO_(sub, __VA_ARGS__)
+#define weft_mul(...) WEFT_PLACED_TWO_(mul, __VA_ARGS__)
+#define weft_div(...) WEFT_PLACED_TWO_(div, __VA_ARGS__)
+#define weft_remainder(...) WEFT_PLACED_TWO_(remainder, __VA_ARGS__)
+#define weft_fmod(...) WEFT_PLACED_TWO_(fmod, __VA_ARGS__)
+#define weft_pow(...) WEFT_PLACED_TWO_(pow, __VA_ARGS__)
+#define weft_copysign(...) WEFT_PLACED_TWO_(copysign, __VA_ARGS__)
+#define weft_shift_left(...) WEFT_PLACED_TWO_(shift_left, __VA_ARGS__)
+#define weft_shift_right(...) WEFT_PLACED_TWO_(shift_right, __VA_ARGS__)
+#define weft_max(...) WEFT_PLACED_TWO_(max, __VA_ARGS__)
+#define weft_min(...) WEFT_PLACED_TWO_(min, __VA_ARGS__)
+#define weft_and(...) WEFT_PLACED_TWO_(and, __VA_ARGS__)
+#define weft_or(...) WEFT_PLACED_TWO_(or, __VA_ARGS__)
+#define weft_xor(...) WEFT_PLACED_TWO_(xor, __VA_ARGS__)
+#define weft_eq(...) WEFT_PLACED_TWO_(eq, __VA_ARGS__)
+#define weft_ne(...) WEFT_PLACED_TWO_(ne, __VA_ARGS__)
+#define weft_lt(...) WEFT_PLACED_TWO_(lt, __VA_ARGS__)
+#define weft_le(...) WEFT_PLACED_TWO_(le, __VA_ARGS__)
+#define weft_gt(...) WEFT_PLACED_TWO_(gt, __VA_ARGS__)
+#define weft_ge(...) WEFT_PLACED_TWO_(ge, __VA_ARGS__)
+#define weft_select(...) WEFT_PLACED_THREE_(select, 1, __VA_ARGS__)
 #define weft_cast(...) WEFT_PLACED_(cast, __VA_ARGS__)
 #define weft_bitcast(...) WEFT_PLACED_(bitcast, __VA_ARGS__)
 #define weft_reshape(...) WEFT_PLACED_(reshape, __VA_ARGS__)
@@ -375,7 +372,17 @@ weft_tensor weft_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes);
 #define weft_broadcast_in_dim(...) WEFT_PLACED_(broadcast_in_dim, __VA_ARGS__)
 #define weft_slice(...) WEFT_PLACED_(slice, __VA_ARGS__)
 #define weft_narrow(...) WEFT_PLACED_(narrow, __VA_ARGS__)
+#if WEFT_TAKES_NUMBERS_
+static inline weft_tensor weft_pad_(weft_tensor x, weft_operand value, weft_shape low, weft_shape high)
+{
+    return weft_pad(x, weft_operand_beside_("pad", x, value), low, high);
+}
+#define weft_pad(...) WEFT_PAD_(__VA_ARGS__)
+#define WEFT_PAD_(x, value, ...)                                                                                       \
+    weft_tensor_place(weft_pad_(x, WEFT_OPERAND_(value), __VA_ARGS__), "pad", __FILE__, __LINE__)
+#else
 #define weft_pad(...) WEFT_PLACED_(pad, __VA_ARGS__)
+#endif
 #define weft_flip(...) WEFT_PLACED_(flip, __VA_ARGS__)
 #define weft_window(...) WEFT_PLACED_(window, __VA_ARGS__)
 #define weft_concat(...) WEFT_PLACED_(concat, __VA_ARGS__)
