@@ -2,7 +2,14 @@
 #include "test/conform/subject.h"
 #include <stdio.h>
 #include <string.h>
+#include <weft/einsum.h>
 #include "runtime/program.h"
+
+weft_status *weft_test_parse(const char *name, const char *text, weft_module **out_module)
+{
+    const weft_extension *einsum = weft_einsum_extension();
+    return weft_graph_parse(name, text, strlen(text), NULL, 1, &einsum, out_module);
+}
 
 /* Destroys `status` and says what it said; true for success. */
 static bool fine(weft_status *status, const char *doing, char *out_problem, size_t size)
@@ -34,8 +41,7 @@ static bool check_again(const char *text, const weft_program *program, char *out
     weft_module *module = NULL;
     weft_program *again = NULL;
     char *printed = NULL;
-    bool good = fine(weft_graph_parse("printed", text, strlen(text), NULL, 0, NULL, &module),
-                     "parsing what was printed", out_problem, size) &&
+    bool good = fine(weft_test_parse("printed", text, &module), "parsing what was printed", out_problem, size) &&
                 fine(weft_graph_print(module->outputs, &printed), "printing again", out_problem, size) &&
                 same_text("the text", text, printed, out_problem, size) &&
                 compile(module, NULL, &again, out_problem, size) &&
@@ -59,8 +65,7 @@ bool weft_test_subject_create(const char *name, const char *text, weft_test_subj
                               size_t size)
 {
     weft_test_subject subject = {.module = NULL};
-    bool good = fine(weft_graph_parse(name, text, strlen(text), NULL, 0, NULL, &subject.module), "parsing", out_problem,
-                     size) &&
+    bool good = fine(weft_test_parse(name, text, &subject.module), "parsing", out_problem, size) &&
                 compile(subject.module, NULL, &subject.program, out_problem, size) &&
                 compile(subject.module, "", &subject.plain, out_problem, size) &&
                 check_text(&subject, out_problem, size);
@@ -145,10 +150,14 @@ weft_status *weft_test_run_program(const weft_test_run *run, size_t output_count
 {
     weft_program *program = (weft_program *)run->program;
     weft_array *arrays[WEFT_TEST_INPUTS] = {NULL};
+    bool donated[WEFT_TEST_INPUTS] = {false};
     weft_test_binding known = {.count = 0};
     for (size_t i = 0; i < program->input_count; i++)
         for (size_t j = 0; j < run->inputs->count; j++)
-            if (strcmp(program->inputs[i].name, run->inputs->names[j]) == 0) arrays[i] = run->inputs->places[j].array;
+            if (strcmp(program->inputs[i].name, run->inputs->names[j]) == 0) {
+                arrays[i] = run->inputs->places[j].array;
+                donated[i] = run->donated != NULL && run->donated[j];
+            }
     for (size_t i = 0; i < run->binding->count; i++)
         if (weft_formulas_find_symbol(&program->formulas, run->binding->items[i].name) != SIZE_MAX)
             known.items[known.count++] = run->binding->items[i];
@@ -160,5 +169,6 @@ weft_status *weft_test_run_program(const weft_test_run *run, size_t output_count
                                          .outputs = outputs,
                                          .extent_count = known.count,
                                          .extents = known.items,
+                                         .donated = donated,
                                          .specialize = run->specialize});
 }

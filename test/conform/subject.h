@@ -5,6 +5,9 @@
 #include <weft/weft.h>
 #include "test/conform/place.h"
 
+/* weft_graph_parse with the extensions that texts here may use: einsum. */
+weft_status *weft_test_parse(const char *name, const char *text, weft_module **out_module) WEFT_MUST_USE;
+
 enum { WEFT_TEST_INPUTS = 16, WEFT_TEST_OUTPUTS = 64, WEFT_TEST_SYMBOLS = 8 };
 
 typedef struct weft_test_subject {
@@ -50,6 +53,7 @@ typedef struct weft_test_run {
     const weft_test_binding *binding;
     const weft_test_inputs *inputs;
     bool specialize;
+    const bool *donated; /* NULL, or for each input of `inputs` */
 } weft_test_run;
 
 /* Runs; an entry of `outputs` that is not NULL is written to. */

@@ -6,14 +6,25 @@
 #include <string.h>
 #include "lib/loop/loop.h"
 #include "test/conform/number.h"
-
-/* Values beyond these are no longer told apart from failures. */
-#define MOST_VALUE 1e6
-#define MOST_ERROR 1e-2
+#include "test/conform/place.h"
 
 typedef weft_test_bound bound;
 
+/* What is known of the values of a graph that is looked at; NULL: nothing, as in regions. */
+typedef struct survey {
+    const weft_graph *graph;
+    const size_t *first; /* number of a node's result 0 among all values */
+    const bound *bounds; /* of these, as far as they are known */
+} survey;
+
 static const bound unknown = {.known = false};
+
+static void find_node(const survey *of, uint32_t n, const bound *seen, bound *out);
+
+static bound operand(const survey *of, const weft_node *node, uint32_t i)
+{
+    return of->bounds[of->first[node->inputs[i].node] + node->inputs[i].output];
+}
 
 static double size_of(bound x)
 {
@@ -41,9 +52,26 @@ static double count_limit(weft_dtype dtype)
     return is_exact(dtype) ? 0x1p53 : 2 / epsilon_of(dtype);
 }
 
+/* Larger ones may be infinite by another order of operations. */
+static double size_limit(weft_dtype dtype)
+{
+    if (is_exact(dtype)) return HUGE_VAL;
+    switch (weft_dtype_component(dtype)) {
+    case WEFT_F16: return 6e4;
+    case WEFT_F64: return 1e307;
+    default: return 1e38;
+    }
+}
+
+static double tiny(weft_dtype dtype)
+{
+    return is_exact(dtype) ? 0 : weft_test_least_normal(weft_dtype_component(dtype)) * epsilon_of(dtype);
+}
+
 static bound between(double low, double high, bool integral, double error)
 {
-    return (bound){.known = true, .integral = integral, .low = low, .high = high, .error = error};
+    double nearest = low > 0 ? low : high < 0 ? -high : 0;
+    return (bound){.known = true, .integral = integral, .finite = true, .low = low, .high = high, .nearest = nearest, .error = error};
 }
 
 /* An integer that leaves its dtype may come back anywhere in it. */
@@ -61,7 +89,7 @@ static bound rounded(weft_dtype dtype, bound x)
 {
     if (is_exact(dtype) || (x.integral && size_of(x) <= count_limit(dtype))) return x;
     x.integral = false;
-    if (x.error > 0 || dtype != WEFT_F32) x.error += 2 * epsilon_of(dtype) * size_of(x);
+    if (x.error > 0 || dtype != WEFT_F32) x.error += 2 * epsilon_of(dtype) * size_of(x) + tiny(dtype);
     return x;
 }
 
@@ -85,12 +113,15 @@ static bound product(weft_dtype dtype, bound a, bound b)
 static bound hull(bound a, bound b)
 {
     if (!a.known || !b.known) return unknown;
-    return between(fmin(a.low, b.low), fmax(a.high, b.high), a.integral && b.integral, fmax(a.error, b.error));
+    bound both = between(fmin(a.low, b.low), fmax(a.high, b.high), a.integral && b.integral, fmax(a.error, b.error));
+    both.finite = a.finite && b.finite;
+    both.nearest = fmin(a.nearest, b.nearest);
+    return both;
 }
 
 static bound quotient(bound a, bound b)
 {
-    double least = (b.low > 0 ? b.low : -b.high) - b.error;
+    double least = b.nearest - b.error;
     if (least <= 0) return unknown;
     double most = size_of(a) / least;
     return between(-most, most, false, (a.error + most * b.error) / least);
@@ -101,17 +132,18 @@ static bound quotient(bound a, bound b)
 /* exp, or a function that grows no faster. */
 static bound growing(weft_dtype dtype, bound x, double low)
 {
-    double most = exp(size_of(x));
-    if (size_of(x) > 12) return unknown;
-    return between(low * most, most * 1.01, false, most * (1.01 * x.error + 4 * epsilon_of(dtype)));
+    double most = exp(low == 0 ? x.high : size_of(x));
+    if (x.error > 0.01 || !(most < size_limit(dtype))) return unknown;
+    return between(low * most, most * 1.01, false, most * (1.02 * x.error + 4 * epsilon_of(dtype)));
 }
 
-/* A logarithm of x + 1 - `least`, whose argument is at least 1; to base 2 it is 1.45 times as large. */
+/* A logarithm of x + 1 - `least`; to base 2 it is 1.45 times as large. */
 static bound logarithm(weft_dtype dtype, bound x, double least)
 {
-    if (x.low - x.error < least) return unknown;
-    double most = 1.45 * log(x.high + 2 - least);
-    return between(0, most, false, 1.45 * x.error + 4 * epsilon_of(dtype) * fmax(most, 1));
+    double nearest = x.low - x.error + 1 - least;
+    if (nearest < 0.01) return unknown;
+    double most = 1.45 * fmax(log(x.high + 2 - least), -log(nearest));
+    return between(-most, most, false, 1.45 * x.error / nearest + 4 * epsilon_of(dtype) * fmax(most, 1));
 }
 
 /* A function with values in [low, high] that grows no faster than x. */
@@ -191,8 +223,8 @@ static bound function(weft_op_id op, weft_dtype dtype, bound x)
     case WEFT_OP_cbrt:
         return between(-cbrt(size), cbrt(size), false, (x.error == 0 ? 0 : 2 * cbrt(x.error)) + 4 * place * cbrt(size));
     case WEFT_OP_rsqrt:
-        if (least < 0.5) return unknown;
-        return between(0, 1.5, false, 1.5 * x.error + 8 * place);
+        if (least <= 0.1 * x.low) return unknown;
+        return between(0, 1 / sqrt(least), false, x.error / (least * sqrt(least)) + 8 * place / sqrt(least));
     case WEFT_OP_floor:
     case WEFT_OP_ceil:
     case WEFT_OP_round:
@@ -222,7 +254,7 @@ static bound unary(weft_op_id op, weft_dtype from, weft_dtype dtype, bound x)
     case WEFT_OP_not: return dtype == WEFT_BOOL ? x : between(-1 - size_of(x), 1 + size_of(x), true, 0);
     case WEFT_OP_sign: return x.error == 0 ? between(-1, 1, true, 0) : unknown;
     case WEFT_OP_is_nan:
-    case WEFT_OP_is_finite: return between(0, 1, true, 0);
+    case WEFT_OP_is_finite: return between(0, 1, true, 0); /* what is no number or infinite agrees */
     case WEFT_OP_population_count: return between(0, 64, true, 0);
     default: return function(op, dtype, x);
     }
@@ -313,9 +345,10 @@ static bound sum(weft_dtype wide, weft_dtype dtype, double most, bound x)
 {
     bound total = between(fmin(0, x.low * most), fmax(0, x.high * most), x.integral, x.error * most);
     if (is_exact(dtype)) return total;
+    if (!(size_of(total) < size_limit(wide))) return unknown;
     if (!total.integral || size_of(total) > count_limit(wide)) {
         total.integral = false;
-        total.error += 2 * (most + 1) * epsilon_of(wide) * size_of(total);
+        total.error += 2 * (most + 1) * (epsilon_of(wide) * size_of(total) + tiny(wide));
     }
     return wide == dtype ? total : rounded(dtype, total);
 }
@@ -326,6 +359,7 @@ static bound power(weft_dtype dtype, double most, bound x)
     double one = fmax(1, (is_complex(dtype) ? 2 : 1) * (size_of(x) + x.error));
     double size = pow(one, most), relative = x.error / fmax(size_of(x), 1);
     if (is_exact(dtype)) return between(-size, size, true, 0);
+    if (!(size < size_limit(dtype))) return unknown;
     if (x.integral && x.error == 0 && size <= count_limit(dtype)) return between(-size, size, true, 0);
     return between(-size, size, false, size * most * (relative + 2 * epsilon_of(dtype)));
 }
@@ -341,7 +375,7 @@ static bound reduction(const weft_graph *graph, const weft_node *node, bound a, 
     case WEFT_OP_reduce_prod: return power(dtype, most, a);
     case WEFT_OP_argmax:
     case WEFT_OP_argmin: return a.error == 0 ? between(0, most, true, 0) : unknown;
-    default: return least > 0 ? a : unknown;
+    default: (void)least; return a; /* of nothing it is the same infinity */
     }
 }
 
@@ -353,16 +387,16 @@ static bound scanned(const weft_graph *graph, const weft_node *node, bound a)
     switch (weft_op_id_of(node->op)) {
     case WEFT_OP_scan_sum: return sum(weft_accumulator_dtype(dtype), dtype, (double)high, a);
     case WEFT_OP_scan_prod: return power(dtype, (double)high, a);
-    default: return node->attrs[2].integer == 0 ? a : unknown;
+    default: return a;
     }
 }
 
-/* Of values that are not exact the order is not known. */
+/* Of values that are not exact the order is not known, but what is in each place is. */
 static bound sorted(const weft_graph *graph, const weft_node *node, bound a)
 {
     int64_t low, high;
-    if (a.error > 0) return unknown;
     if (weft_op_id_of(node->op) == WEFT_OP_sort) return a;
+    if (a.error > 0) return unknown;
     weft_extent_range(weft_value_type(graph, node->inputs[0])->shape.extents[node->attrs[0].integer], &low, &high);
     return between(0, (double)high, true, 0);
 }
@@ -379,121 +413,328 @@ static bound scattered(const weft_graph *graph, const weft_node *node, bound x, 
     }
     bool adds = strcmp(node->attrs[2].data, "add") == 0;
     weft_dtype dtype = node->types[0].dtype;
+    if (strcmp(node->attrs[2].data, "mul") == 0) return power(dtype, most + 1, hull(x, updates));
     return adds ? sum(dtype, dtype, most + 1, hull(x, updates)) : hull(x, updates);
 }
 
-static bound leaf(const weft_graph *graph, const weft_node *node)
+static bound number(double real)
+{
+    bound value = between(isfinite(real) ? real : 0, isfinite(real) ? real : 0, real == rint(real), 0);
+    value.finite = isfinite(real);
+    return value;
+}
+
+static bound leaf(const weft_node *node, const bound *seen)
 {
     weft_dtype dtype = node->types[0].dtype;
     int64_t low = 0, high = 0;
-    double real;
+    if (seen != NULL) return *seen;
     switch (weft_op_id_of(node->op)) {
-    case WEFT_OP_input:
-        if (dtype == WEFT_BOOL) return between(0, 1, true, 0);
-        return between(weft_dtype_info_of(dtype)->kind == WEFT_KIND_UNSIGNED ? 0 : -WEFT_TEST_INPUT_LIMIT,
-                       WEFT_TEST_INPUT_LIMIT, true, 0);
     case WEFT_OP_iota:
         weft_extent_range(node->types[0].shape.extents[node->attrs[2].integer], &low, &high);
-        return rounded(dtype, between(0, (double)high, true, 0));
+        return between(0, (double)high, true, 0);
     case WEFT_OP_extent:
         weft_extent_range(node->attrs[0].extents.extents[0], &low, &high);
         return between((double)low, (double)high, true, 0);
-    default: break;
+    case WEFT_OP_constant: break;
+    default: return unknown;
     }
-    (void)graph;
-    if (node->types[0].shape.rank > 0) return unknown;
+    if (node->types[0].shape.rank > 0 || node->attrs[2].size > 16) return unknown;
     if (is_exact(dtype)) {
         memcpy(&high, node->attrs[2].data, node->attrs[2].size);
-        real = (double)(dtype == WEFT_I32 ? (int32_t)high : high);
-        return between(real, real, true, 0);
+        return number((double)(dtype == WEFT_I32 ? (int32_t)high : high));
     }
-    real = weft_test_decode(weft_dtype_component(dtype), node->attrs[2].data);
-    bound value = between(real, real, real == rint(real), 0);
+    bound value = number(weft_test_decode(weft_dtype_component(dtype), node->attrs[2].data));
     return is_complex(dtype) ? hull(value, between(0, 0, true, 0)) : value;
 }
 
-/* Of result 0, given those of the parameters. */
-static bound of_region(const weft_region *region, const bound *parameters)
+/* ---- regions ---- */
+
+/* Of the results, given those of the parameters. */
+static void of_region(const weft_region *region, const bound *parameters, bound *out_results)
 {
     const weft_graph *graph = region->graph;
-    bound *bounds = malloc((graph->node_count + 1) * sizeof *bounds);
-    if (bounds == NULL) abort();
+    weft_test_bounds inside = {.first = NULL};
+    if (!weft_test_bounds_start(graph, &inside)) abort();
     for (uint32_t n = 0; n < graph->node_count; n++) {
         size_t parameter = 0;
         while (parameter < region->parameters.count && region->parameters.items[parameter].node != n) parameter++;
-        bounds[n] =
-            parameter < region->parameters.count ? parameters[parameter] : weft_test_bound_find(graph, n, bounds);
+        if (parameter < region->parameters.count) inside.items[inside.first[n]] = parameters[parameter];
+        else find_node(&(survey){graph, inside.first, inside.items}, n, NULL, inside.items + inside.first[n]);
     }
-    bound result = bounds[region->results.items[0].node];
-    free(bounds);
-    return result;
+    for (size_t i = 0; i < region->results.count; i++) {
+        weft_tensor result = region->results.items[i];
+        out_results[i] = inside.items[inside.first[result.node] + result.output];
+    }
+    weft_test_bounds_finish(&inside);
 }
 
-/* Loops carry one value here. Of one that may take fewer turns, every turn may be the last. */
-static bound fold(const weft_node *node, bound *operands)
+enum { MOST_OPERANDS = 64 };
+
+/* Of a loop that may take fewer iterations, each one may be the last. */
+static void fold(const weft_node *node, bound *operands, bound *out)
 {
     int64_t low, high;
+    uint32_t carried = node->output_count;
+    bound next[MOST_OPERANDS];
     weft_extent_range(node->attrs[0].extents.extents[0], &low, &high);
-    bound result = operands[1];
-    if (node->output_count != 1) return unknown;
+    memcpy(out, operands + 1, carried * sizeof *out);
+    if (high > 64) {
+        for (uint32_t k = 0; k < carried; k++) out[k] = unknown;
+        return;
+    }
     for (int64_t turn = 0; turn < high; turn++) {
         operands[0] = between((double)turn, (double)turn, true, 0);
-        operands[1] = of_region(&node->attrs[1].region, operands);
-        result = turn < low ? operands[1] : hull(result, operands[1]);
+        of_region(&node->attrs[1].region, operands, next);
+        memcpy(operands + 1, next, carried * sizeof *next);
+        for (uint32_t k = 0; k < carried; k++) out[k] = turn < low ? next[k] : hull(out[k], next[k]);
     }
+}
+
+/* What is exact in every iteration is exact at the end; of anything else nothing is known. */
+static void while_loop(const weft_node *node, bound *operands, bound *out)
+{
+    bool exact = true;
+    bound more;
+    for (uint32_t k = 0; k < node->output_count; k++) {
+        weft_dtype dtype = node->types[k].dtype;
+        exact &= operands[k].known && operands[k].error == 0;
+        operands[k] = wrapped(dtype, between(-DBL_MAX, DBL_MAX, is_exact(dtype), 0));
+        operands[k].finite = false;
+    }
+    if (exact) of_region(&node->attrs[1].region, operands, &more);
+    if (exact) of_region(&node->attrs[2].region, operands, out);
+    exact = exact && more.known && more.error == 0;
+    for (uint32_t k = 0; k < node->output_count && exact; k++) exact = out[k].known && out[k].error == 0;
+    for (uint32_t k = 0; k < node->output_count && !exact; k++) out[k] = unknown;
+}
+
+static void branches(const weft_node *node, const bound *operands, bound *out)
+{
+    bound otherwise[MOST_OPERANDS];
+    if (operands[0].error > 0) return;
+    of_region(&node->attrs[0].region, operands + 1, out);
+    of_region(&node->attrs[1].region, operands + 1, otherwise);
+    for (uint32_t k = 0; k < node->output_count; k++) out[k] = hull(out[k], otherwise[k]);
+}
+
+static void region_op(const survey *of, const weft_node *node, bound *out)
+{
+    bound operands[MOST_OPERANDS + 1];
+    if (node->input_count >= MOST_OPERANDS || node->output_count >= MOST_OPERANDS) return;
+    for (uint32_t i = 0; i < node->input_count; i++) operands[1 + i] = operand(of, node, i);
+    switch (weft_op_id_of(node->op)) {
+    case WEFT_OP_fold: fold(node, operands, out); break;
+    case WEFT_OP_while: while_loop(node, operands + 1, out); break;
+    default: branches(node, operands + 1, out);
+    }
+}
+
+/* ---- one node ---- */
+
+static bool is_function(weft_op_id op)
+{
+    switch (op) {
+    case WEFT_OP_neg:
+    case WEFT_OP_real:
+    case WEFT_OP_imag:
+    case WEFT_OP_not:
+    case WEFT_OP_sign:
+    case WEFT_OP_is_nan:
+    case WEFT_OP_is_finite:
+    case WEFT_OP_population_count: return false;
+    default: return true;
+    }
+}
+
+/* A function of what is exact, whose results are there: it is as near as functions are. */
+static bound exact_function(weft_op_id op, weft_dtype from, weft_dtype dtype, bound x, const bound *seen)
+{
+    bool jumps = op == WEFT_OP_floor || op == WEFT_OP_ceil || op == WEFT_OP_round || op == WEFT_OP_trunc;
+    bool rounds = op == WEFT_OP_sqrt || op == WEFT_OP_abs;
+    if (is_complex(from) && !x.finite) return unknown;
+    bound result = *seen;
+    result.error = (is_complex(from) ? 64 : 16) * epsilon_of(dtype) * size_of(*seen) + tiny(dtype);
+    if (jumps || is_exact(dtype)) result.error = 0;
+    if (rounds && !is_complex(from)) return rounded(dtype, *seen);
     return result;
 }
 
-static bound region_op(const weft_node *node, const bound *bounds)
+static bound bits_of(weft_dtype from, bound x)
 {
-    bound operands[64];
-    if (node->input_count >= 64) return unknown;
-    for (uint32_t i = 0; i < node->input_count; i++) operands[1 + i] = bounds[node->inputs[i].node];
-    if (weft_op_id_of(node->op) == WEFT_OP_fold) return fold(node, operands);
-    if (weft_op_id_of(node->op) == WEFT_OP_while || operands[1].error > 0) return unknown;
-    return hull(of_region(&node->attrs[0].region, operands + 2), of_region(&node->attrs[1].region, operands + 2));
+    if (!is_exact(from) && (x.error > 0 || !x.finite || x.loose_zeros)) return unknown;
+    return between(-DBL_MAX, DBL_MAX, false, 0);
 }
 
-static bound find(const weft_graph *graph, const weft_node *node, const bound *bounds)
+static bound elementwise(const survey *of, const weft_node *node, weft_dtype from, const bound *seen)
 {
     weft_op_id op = weft_op_id_of(node->op);
     weft_dtype dtype = node->types[0].dtype;
-    for (uint32_t i = 0; i < node->input_count; i++)
-        if (!bounds[node->inputs[i].node].known) return unknown;
-    if (node->input_count == 0) return leaf(graph, node);
-    bound a = bounds[node->inputs[0].node], b = bounds[node->inputs[node->input_count - 1].node];
-    weft_dtype from = weft_value_type(graph, node->inputs[0])->dtype;
+    bound a = operand(of, node, 0), b = operand(of, node, node->input_count - 1);
     if (op == WEFT_OP_cast) return cast(from, dtype, a);
-    if (op == WEFT_OP_select) return hull(bounds[node->inputs[1].node], b);
-    if (op == WEFT_OP_pad) return hull(a, b);
-    if (op == WEFT_OP_embed_diagonal) return hull(a, between(0, 0, true, 0));
-    if (op == WEFT_OP_scatter) return scattered(graph, node, a, bounds[node->inputs[1].node]);
-    if (op == WEFT_OP_dynamic_update_slice) return hull(a, bounds[node->inputs[1].node]);
-    if (op == WEFT_OP_concat) {
-        for (uint32_t i = 0; i < node->input_count; i++) a = hull(a, bounds[node->inputs[i].node]);
-        return a;
+    if (op == WEFT_OP_bitcast) return bits_of(from, a);
+    if (op == WEFT_OP_select) return a.error > 0 ? unknown : hull(operand(of, node, 1), b);
+    bool exact = a.error == 0 && b.error == 0, divides = op == WEFT_OP_div || op == WEFT_OP_pow || op == WEFT_OP_atan2;
+    bool zeros = op == WEFT_OP_rsqrt || op == WEFT_OP_tgamma || op == WEFT_OP_digamma || op == WEFT_OP_copysign || divides;
+    if ((zeros || is_complex(from)) && (a.loose_zeros || b.loose_zeros)) return unknown;
+    if (is_complex(from) && (op == WEFT_OP_pow || ((op == WEFT_OP_mul || op == WEFT_OP_div) && !(a.finite && b.finite)))) return unknown;
+    if (node->input_count == 1 && exact && seen != NULL && !is_exact(from) && is_function(op))
+        return exact_function(op, from, dtype, a, seen);
+    if (divides && exact && seen != NULL && !is_exact(from)) {
+        bound result = *seen;
+        if (op == WEFT_OP_div && !is_complex(from)) return rounded(dtype, result);
+        result.error = 16 * epsilon_of(dtype) * size_of(result) + tiny(dtype);
+        return result;
     }
-    if (node->op->op_class == WEFT_CLASS_REDUCE || node->op->op_class == WEFT_CLASS_PRODUCT)
-        return reduction(graph, node, a, b);
-    if (node->op->op_class == WEFT_CLASS_REGION) return region_op(node, bounds);
-    if (node->op->op_class == WEFT_CLASS_SCAN) return scanned(graph, node, a);
-    if (node->op->op_class == WEFT_CLASS_SORT) return sorted(graph, node, a);
-    if (node->op->op_class != WEFT_CLASS_ELEMENTWISE) return a;
     return node->input_count == 1 ? unary(op, from, dtype, a) : binary(op, from, a, b);
 }
 
-weft_test_bound weft_test_bound_find(const weft_graph *graph, uint32_t node, const weft_test_bound *bounds)
+static bound find(const survey *of, const weft_node *node, const bound *seen)
 {
-    bound found = find(graph, weft_graph_node(graph, node), bounds);
-    weft_dtype dtype = weft_graph_node(graph, node)->types[0].dtype;
-    if (found.known && is_exact(dtype)) found = wrapped(dtype, found);
-    return size_of(found) <= MOST_VALUE && found.error <= MOST_ERROR ? found : unknown;
+    weft_op_id op = weft_op_id_of(node->op);
+    const weft_graph *graph = of->graph;
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (!operand(of, node, i).known) return unknown;
+    if (node->input_count == 0) return leaf(node, seen);
+    bound a = operand(of, node, 0), b = operand(of, node, node->input_count - 1);
+    weft_dtype from = weft_value_type(graph, node->inputs[0])->dtype;
+    if (op == WEFT_OP_EXTENSION) return unknown;
+    if (op == WEFT_OP_pad) return hull(a, b);
+    if (op == WEFT_OP_embed_diagonal) return hull(a, between(0, 0, true, 0));
+    if (op == WEFT_OP_scatter) return b.error > 0 ? unknown : scattered(graph, node, a, operand(of, node, 1));
+    if (op == WEFT_OP_dynamic_update_slice) return hull(a, operand(of, node, 1));
+    if (op == WEFT_OP_gather && b.error > 0) return unknown;
+    if (op == WEFT_OP_concat) {
+        for (uint32_t i = 0; i < node->input_count; i++) a = hull(a, operand(of, node, i));
+        return a;
+    }
+    switch (node->op->op_class) {
+    case WEFT_CLASS_REDUCE:
+    case WEFT_CLASS_PRODUCT:
+        if (is_complex(from) && !(a.finite && b.finite)) return unknown;
+        return reduction(graph, node, a, b);
+    case WEFT_CLASS_SCAN: return scanned(graph, node, a);
+    case WEFT_CLASS_SORT: return sorted(graph, node, a);
+    case WEFT_CLASS_ELEMENTWISE: return elementwise(of, node, from, seen);
+    default: return a;
+    }
 }
 
-weft_test_bound *weft_test_bounds_create(const weft_graph *graph)
+/* Zeros of either sign may come out of these. */
+static bool loosens_zeros(const weft_node *node)
 {
-    weft_test_bound *bounds = calloc(graph->node_count + 1, sizeof *bounds);
-    if (bounds == NULL) abort();
-    for (uint32_t n = 0; n < graph->node_count; n++) bounds[n] = weft_test_bound_find(graph, n, bounds);
-    return bounds;
+    weft_op_id op = weft_op_id_of(node->op);
+    uint32_t op_class = node->op->op_class;
+    return op == WEFT_OP_max || op == WEFT_OP_min || op == WEFT_OP_scatter || op_class == WEFT_CLASS_REDUCE ||
+           op_class == WEFT_CLASS_PRODUCT || op_class == WEFT_CLASS_SCAN || op_class == WEFT_CLASS_SORT ||
+           op_class == WEFT_CLASS_REGION;
+}
+
+/* The calculus says how far off a value may be, its elements say how large they are. */
+static bound judged(const survey *of, const weft_node *node, uint32_t output, bound found, const bound *seen)
+{
+    weft_dtype dtype = node->types[output].dtype;
+    bool loose = loosens_zeros(node), inexact = false;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        loose |= operand(of, node, i).loose_zeros;
+        inexact |= operand(of, node, i).error > 0;
+    }
+    if (!found.known) return found;
+    if (is_exact(dtype)) found = wrapped(dtype, found);
+    bool large = !(size_of(found) < size_limit(dtype));
+    if (large && found.error > 0 && (seen == NULL || !seen->finite)) return unknown;
+    if (seen != NULL) {
+        double error = found.error;
+        bool functions = node->op->op_class == WEFT_CLASS_ELEMENTWISE && is_function(weft_op_id_of(node->op)) &&
+                         node->input_count == 1 && weft_op_id_of(node->op) != WEFT_OP_cast;
+        if (!seen->finite && inexact && functions) return unknown;
+        found = *seen;
+        found.error = error;
+    }
+    if (found.error >= size_limit(dtype) || isnan(found.error)) return unknown;
+    found.loose_zeros = loose && found.nearest == 0 && !is_exact(dtype);
+    return found;
+}
+
+static void find_node(const survey *of, uint32_t n, const bound *seen, bound *out)
+{
+    const weft_node *node = weft_graph_node(of->graph, n);
+    for (uint32_t k = 0; k < node->output_count; k++) out[k] = unknown;
+    if (node->op->op_class == WEFT_CLASS_REGION) region_op(of, node, out);
+    else if (node->output_count == 1) out[0] = find(of, node, seen);
+    for (uint32_t k = 0; k < node->output_count; k++) out[k] = judged(of, node, k, out[k], seen == NULL ? NULL : seen + k);
+}
+
+/* ---- a graph ---- */
+
+bool weft_test_bounds_start(const weft_graph *graph, weft_test_bounds *out)
+{
+    size_t count = 0;
+    out->first = malloc((graph->node_count + 1) * sizeof *out->first);
+    for (size_t n = 0; n < graph->node_count && out->first != NULL; n++) {
+        out->first[n] = count;
+        count += graph->nodes[n].output_count;
+    }
+    out->count = count;
+    out->items = calloc(count + 1, sizeof *out->items);
+    return out->first != NULL && out->items != NULL;
+}
+
+void weft_test_bounds_finish(weft_test_bounds *bounds)
+{
+    free(bounds->first);
+    free(bounds->items);
+}
+
+typedef struct census {
+    weft_dtype part;
+    size_t parts, size;
+    bound *seen;
+} census;
+
+static void count_element(void *context, int64_t number, void *element)
+{
+    const census *of = context;
+    (void)number;
+    for (size_t i = 0; i < of->parts; i++) {
+        double real = 0;
+        int64_t integer = 0;
+        const char *at = (const char *)element + i * of->size;
+        if (is_exact(of->part)) {
+            memcpy(&integer, at, of->size);
+            real = (double)(of->part == WEFT_I32 ? (int32_t)integer : integer);
+        } else real = weft_test_decode(of->part, at);
+        if (!isfinite(real)) {
+            of->seen->finite = false;
+            continue;
+        }
+        of->seen->low = fmin(of->seen->low, real);
+        of->seen->high = fmax(of->seen->high, real);
+        of->seen->nearest = fmin(of->seen->nearest, fabs(real));
+        of->seen->integral &= real == rint(real);
+    }
+}
+
+/* What the elements of an array are. */
+static bound see(const weft_array *array)
+{
+    weft_dtype dtype = weft_array_dtype(array), part = weft_dtype_component(dtype);
+    bound seen = {.known = true, .integral = true, .finite = true, .low = HUGE_VAL, .high = -HUGE_VAL, .nearest = HUGE_VAL};
+    census of = {part, is_complex(dtype) ? 2 : 1, weft_dtype_size(part), &seen};
+    weft_test_visit(array, count_element, &of);
+    if (seen.low > seen.high) seen.low = seen.high = seen.nearest = 0;
+    return seen;
+}
+
+bool weft_test_bounds_create(const weft_graph *graph, weft_array *const *values, weft_test_bounds *out)
+{
+    bound seen[MOST_OPERANDS];
+    if (!weft_test_bounds_start(graph, out)) return false;
+    survey of = {graph, out->first, out->items};
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        uint32_t outputs = graph->nodes[n].output_count;
+        for (uint32_t k = 0; k < outputs && k < MOST_OPERANDS; k++) seen[k] = see(values[out->first[n] + k]);
+        find_node(&of, n, seen, out->items + out->first[n]);
+    }
+    return true;
 }

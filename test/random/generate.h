@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_TEST_GENERATE_H
 #define WEFT_TEST_GENERATE_H
-/* Random programs whose results are known within bounds (bounds.h), and random values of their symbols. */
-#include "test/conform/subject.h"
+/* Random compositions of public calls. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-/* The program of that seed as .weft text, freed with weft_text_destroy. */
-char *weft_test_generate(uint64_t seed);
-
-/* Random numbers: the next of a sequence below `count`. */
-uint64_t weft_test_below(uint64_t *state, uint64_t count);
+/*
+ * The program of that seed as .weft text, freed with weft_text_destroy. False with a sentence where a call broke a
+ * promise while it was traced: an error that is INTERNAL, or one that compiling does not report.
+ */
+bool weft_test_generate(uint64_t seed, char **out_text, char *out_problem, size_t size);
 #endif

@@ -1,236 +1,392 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/random/trial.h"
-#include <float.h>
-#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "runtime/program.h"
+#include <weft/einsum.h>
+#include "runtime/executor.h"
 #include "test/conform/data.h"
+#include "test/conform/fix.h"
 #include "test/conform/number.h"
-#include "test/conform/subject.h"
 #include "test/random/bounds.h"
-#include "test/random/generate.h"
+#include "test/random/draw.h"
 
-static weft_executor *executor;
+enum { EXECUTORS = 3 };
+
+static weft_executor *executors[EXECUTORS]; /* of 1, 2 and 3 threads, which share what they compile */
+static weft_cache *own_kernels[EXECUTORS];
 
 typedef struct trial {
-    weft_test_subject subject;
-    weft_test_binding binding;
-    weft_test_bound *bounds;
-    weft_array *expected[WEFT_TEST_OUTPUTS];
-    weft_code expected_code;
     uint64_t state;
+    weft_test_subject subject; /* as it is given */
+    weft_test_binding binding;
+    weft_test_subject fixed; /* with values in place of symbols; module NULL: they do not fit */
+    weft_test_inputs inputs;
+    size_t output_count;
+    bool multiplies;        /* has products, where another layout may give other bits */
+    weft_test_bound bounds[WEFT_TEST_OUTPUTS];
+    weft_array *expected[WEFT_TEST_OUTPUTS];
+    weft_array *first[WEFT_TEST_OUTPUTS]; /* what the first run gave */
+    weft_code expected_code;
+    bool certain; /* whether data are bad is known */
     char *problem;
     size_t size;
 } trial;
 
-static size_t output_count(const trial *tried)
+/* One run. */
+typedef struct arrangement {
+    const char *name;
+    const weft_test_subject *subject;
+    bool plain, specialize, relaid, donated, same_bits;
+    size_t threads; /* 0: any */
+} arrangement;
+
+static bool chance(trial *t, size_t of)
 {
-    return tried->subject.module->outputs.count;
+    return weft_test_below(&t->state, of) == 0;
 }
 
-static bool fail(trial *tried, const char *what, weft_status *status)
+static WEFT_FORMAT(2, 3) bool fail(trial *t, const char *format, ...)
 {
-    snprintf(tried->problem, tried->size, "%s: %s: %s", what, weft_code_name(weft_status_code(status)),
-             status == NULL ? "no error" : weft_status_message(status));
-    weft_status_destroy(status);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(t->problem, t->size, format, arguments);
+    va_end(arguments);
     return false;
 }
 
-static void bind_symbols(trial *tried)
+static bool fail_by(trial *t, const char *what, weft_status *status)
 {
-    const weft_formulas *formulas = &tried->subject.plain->formulas;
-    for (size_t i = 0; i < formulas->symbol_count && i < WEFT_TEST_SYMBOLS; i++) {
-        const weft_symbol_info *symbol = &formulas->symbols[i];
-        int64_t value =
-            symbol->min + (int64_t)weft_test_below(&tried->state, (uint64_t)(symbol->max - symbol->min + 1));
-        tried->binding.items[tried->binding.count++] = (weft_binding){symbol->name, value};
-    }
+    fail(t, "%s: %s: %s", what, weft_code_name(weft_status_code(status)),
+         status == NULL ? "no error" : weft_status_message(status));
+    weft_status_destroy(status);
+    return false;
 }
 
 static void release_all(size_t count, weft_array **arrays)
 {
     for (size_t i = 0; i < count; i++) weft_array_release(arrays[i]);
+    memset(arrays, 0, count * sizeof *arrays);
 }
 
-static bool fill_inputs(const trial *tried, const weft_test_inputs *inputs, uint64_t seed)
+/* ---- inputs ---- */
+
+static void bind_symbols(trial *t)
 {
-    (void)tried;
-    for (unsigned i = 0; i < inputs->count; i++)
-        if (!weft_test_fill(inputs->places[i].array, "small", seed, i)) return false;
-    return true;
+    const weft_formulas *formulas = &t->subject.plain->formulas;
+    t->binding.count = 0;
+    for (size_t i = 0; i < formulas->symbol_count && i < WEFT_TEST_SYMBOLS; i++) {
+        const weft_symbol_info *symbol = &formulas->symbols[i];
+        uint64_t choices = (uint64_t)(symbol->max - symbol->min) + 1;
+        int64_t value = chance(t, 3) ? symbol->max : symbol->min + (int64_t)weft_test_below(&t->state, choices);
+        t->binding.items[t->binding.count++] = (weft_binding){symbol->name, value};
+    }
 }
 
-/* ---- one run ---- */
-
-static bool compare(trial *tried, const char *what, weft_array **found)
+/* By name, so that data stay as they are when a program shrinks. */
+static bool fill_inputs(const weft_test_inputs *inputs, uint64_t seed)
 {
-    char difference[256];
-    for (size_t i = 0; i < output_count(tried); i++) {
-        const weft_test_bound *bound = &tried->bounds[tried->subject.module->outputs.items[i].node];
-        weft_dtype dtype = weft_array_dtype(found[i]);
-        if (!bound->known) continue;
-        weft_test_tolerance tolerance = {
-            WEFT_TEST_WITHIN,
-            weft_test_parts(dtype) == 0 ? 0 : bound->error / weft_test_epsilon(weft_dtype_component(dtype))};
-        if (weft_test_compare(tried->expected[i], found[i], NULL, tolerance, difference, sizeof difference) < 0)
-            continue;
-        snprintf(tried->problem, tried->size, "%s: output %zu, %s (at most %g apart)", what, i, difference,
-                 bound->error);
-        return false;
+    static const char *const kinds[] = {"small", "small", "small", "small", "normal", "normal", "positive", "special", "wide", "ties"};
+    uint64_t state = seed;
+    const char *common = kinds[weft_test_below(&state, sizeof kinds / sizeof *kinds)];
+    bool mixed = weft_test_below(&state, 4) == 0;
+    for (unsigned i = 0; i < inputs->count; i++) {
+        uint64_t named = state;
+        for (const char *at = inputs->names[i]; *at != '\0'; at++) named = named * 31 + (unsigned char)*at;
+        const char *kind = mixed ? kinds[weft_test_below(&named, sizeof kinds / sizeof *kinds)] : common;
+        if (!weft_test_fill(inputs->places[i].array, kind, named, 0)) return false;
     }
     return true;
 }
 
-static bool run_judged(trial *tried, const char *what, weft_program *program, const weft_test_inputs *inputs,
-                       bool specialize, weft_array **outputs)
+static bool copy_array(const weft_array *from, weft_array *to)
 {
-    weft_test_run run = {executor, "llvm", program, &tried->binding, inputs, specialize};
-    weft_status *status = weft_test_run_program(&run, output_count(tried), outputs);
-    if (weft_status_code(status) != tried->expected_code) return fail(tried, what, status);
-    bool ran = status == NULL;
+    weft_status *status = weft_array_copy(to, from);
     weft_status_destroy(status);
-    return !ran || compare(tried, what, outputs);
+    return status == NULL;
 }
 
-/* Into the executor's outputs, then into strided ones between guard pages. */
-static bool run_layouts(trial *tried, const char *what, const weft_test_inputs *inputs, bool specialize,
-                        weft_test_layout layout)
+/* The same data in other memory: in another layout, or as they lie. */
+static bool copy_inputs(trial *t, bool relaid, weft_test_inputs *out)
 {
-    weft_array *outputs[WEFT_TEST_OUTPUTS] = {NULL};
-    weft_test_place places[WEFT_TEST_OUTPUTS] = {{.array = NULL}};
-    size_t count = output_count(tried);
-    for (size_t i = 0; i < count && layout != WEFT_TEST_CONTIGUOUS; i++) {
+    static const weft_test_layout layouts[] = {WEFT_TEST_TRANSPOSED, WEFT_TEST_STEPPED, WEFT_TEST_REVERSED, WEFT_TEST_CONTIGUOUS};
+    *out = (weft_test_inputs){.count = 0};
+    for (size_t i = 0; i < t->inputs.count; i++) {
+        const weft_array *from = t->inputs.places[i].array;
+        weft_test_layout layout = relaid && weft_array_rank(from) > 0 ? layouts[weft_test_below(&t->state, 4)] : WEFT_TEST_CONTIGUOUS;
+        out->names[i] = t->inputs.names[i];
+        if (!weft_test_place_create(weft_array_dtype(from), weft_array_rank(from), weft_array_shape(from), layout,
+                                    chance(t, 2), &out->places[i])) return false;
+        out->count++;
+        if (!copy_array(from, out->places[i].array)) return false;
+    }
+    return true;
+}
+
+/* ---- the reference ---- */
+
+/* What nobody can tell apart: data of bad indices that an inexact value makes. */
+static bool all_known(const weft_test_bounds *bounds)
+{
+    for (size_t i = 0; i < bounds->count; i++)
+        if (!bounds->items[i].known) return false;
+    return true;
+}
+
+static bool has_product(const weft_graph *graph)
+{
+    for (size_t n = 0; n < graph->node_count; n++) {
+        weft_op_id op = weft_op_id_of(graph->nodes[n].op);
+        if (op == WEFT_OP_dot || op == WEFT_OP_EXTENSION) return true;
+        for (size_t i = 0; i < graph->nodes[n].op->attr_count; i++)
+            if (graph->nodes[n].op->attrs[i].kind == WEFT_ATTR_REGION && has_product(graph->nodes[n].attrs[i].region.graph))
+                return true;
+    }
+    return false;
+}
+
+/* Everything that a graph without einsums computes, by the reference. */
+static weft_status *compute_all(trial *t, weft_module *module, const weft_test_bounds *numbers, weft_array **values)
+{
+    weft_program *program = NULL;
+    weft_tensor *all = calloc(numbers->count + 1, sizeof *all);
+    if (all == NULL) abort();
+    for (uint32_t n = 0; n < module->graph->node_count; n++)
+        for (uint32_t k = 0; k < module->graph->nodes[n].output_count; k++)
+            all[numbers->first[n] + k] = (weft_tensor){module->graph, n, k};
+    const weft_policy policy = {.size = sizeof policy, .passes = ""};
+    weft_status *status = weft_compile(module->graph, (weft_tensors){numbers->count, all}, &policy, &program);
+    weft_test_run run = {.executor = executors[0], .runtime = "ref", .program = program, .binding = &t->binding, .inputs = &t->inputs};
+    if (status == NULL) status = weft_test_run_program(&run, numbers->count, values);
+    weft_program_release(program);
+    free(all);
+    return status;
+}
+
+static bool ask_reference(trial *t, weft_module *module)
+{
+    weft_test_bounds numbers = {.first = NULL}, bounds = {.first = NULL};
+    if (!weft_test_bounds_start(module->graph, &numbers)) abort();
+    weft_array **values = calloc(numbers.count + 1, sizeof(weft_array *));
+    if (values == NULL) abort();
+    weft_status *status = compute_all(t, module, &numbers, values);
+    t->expected_code = weft_status_code(status);
+    if (status == NULL) {
+        if (!weft_test_bounds_create(module->graph, values, &bounds)) abort();
+        t->certain = all_known(&bounds);
+        for (size_t i = 0; i < t->output_count; i++) {
+            weft_tensor output = module->outputs.items[i];
+            size_t value = bounds.first[output.node] + output.output;
+            t->bounds[i] = bounds.items[value];
+            t->expected[i] = weft_array_retain(values[value]);
+        }
+        weft_test_bounds_finish(&bounds);
+    }
+    release_all(numbers.count, values);
+    free(values);
+    weft_test_bounds_finish(&numbers);
+    if (t->expected_code == WEFT_OK || t->expected_code == WEFT_DATA_ERROR) {
+        weft_status_destroy(status);
+        return true;
+    }
+    return fail_by(t, "the reference", status);
+}
+
+/* The reference's graph has no einsum that can be lowered. */
+static bool expect(trial *t)
+{
+    weft_program *lowered = NULL;
+    weft_module *module = NULL;
+    const weft_policy policy = {.size = sizeof policy, .passes = "lower"};
+    weft_status *status = weft_compile_named(t->fixed.module->graph, t->fixed.module->outputs, t->fixed.module->output_names, &policy, &lowered);
+    if (status == NULL) status = weft_test_parse("lowered", weft_program_text(lowered), &module);
+    bool good = status == NULL ? ask_reference(t, module) : fail_by(t, "lowering", status);
+    if (module != NULL) t->multiplies = has_product(module->graph);
+    weft_module_destroy(module);
+    weft_program_release(lowered);
+    return good;
+}
+
+/* ---- runs of generated code ---- */
+
+static bool compare(trial *t, const char *what, size_t i, const weft_array *found)
+{
+    char difference[256];
+    const weft_test_bound *bound = &t->bounds[i];
+    weft_dtype dtype = weft_array_dtype(found);
+    if (!bound->known) return true;
+    weft_test_tolerance tolerance = {WEFT_TEST_WITHIN,
+                                     weft_test_parts(dtype) == 0 ? 0 : bound->error / weft_test_epsilon(weft_dtype_component(dtype))};
+    if (weft_test_compare(t->expected[i], found, NULL, tolerance, difference, sizeof difference) < 0) return true;
+    return fail(t, "%s: output %zu, %s (at most %g apart)", what, i, difference, bound->error);
+}
+
+static bool compare_bits(trial *t, const char *what, size_t i, const weft_array *found)
+{
+    char difference[256];
+    weft_test_tolerance tolerance = {WEFT_TEST_EXACT, 0};
+    if (weft_test_compare(t->first[i], found, NULL, tolerance, difference, sizeof difference) < 0) return true;
+    return fail(t, "%s: output %zu, other bits than the first run: %s", what, i, difference);
+}
+
+/* Whether a run may end so. */
+static bool may_end(const trial *t, weft_code code)
+{
+    if (code == t->expected_code) return true;
+    /* Bad data that nothing depends on may go unnoticed. */
+    if (t->expected_code == WEFT_DATA_ERROR && code == WEFT_OK) return true;
+    return code == WEFT_DATA_ERROR && !t->certain;
+}
+
+/* Outputs of the caller's between guard pages, or none. */
+static void place_outputs(trial *t, const weft_program *program, weft_test_place *places, weft_array **outputs)
+{
+    for (size_t i = 0; i < t->output_count; i++) {
         int64_t shape[WEFT_MAX_RANK];
-        const weft_program *program = tried->subject.program;
-        if (weft_test_output_shape(program, i, &tried->binding, shape) &&
+        weft_test_layout layout = (weft_test_layout)weft_test_below(&t->state, WEFT_TEST_BROADCAST_FIRST);
+        if (chance(t, 2) && weft_test_output_shape(program, i, &t->binding, shape) &&
             weft_test_place_create(weft_program_output_dtype(program, i), weft_program_output_rank(program, i), shape,
                                    layout, i % 2 == 0, &places[i]))
             outputs[i] = weft_array_retain(places[i].array);
     }
-    bool good = run_judged(tried, what, tried->subject.program, inputs, specialize, outputs);
-    for (size_t i = 0; i < count; i++) {
-        if (good && places[i].array != NULL && !weft_test_place_is_clean(&places[i])) {
-            snprintf(tried->problem, tried->size, "%s: output %zu: written between its elements", what, i);
-            good = false;
-        }
-        weft_test_place_destroy(&places[i]);
-    }
-    release_all(count, outputs);
-    return good;
 }
 
-/* No pass is needed for a program to run. */
-static bool run_without_passes(trial *tried, const weft_test_inputs *inputs)
+static bool judge(trial *t, const arrangement *a, weft_status *status, weft_array **outputs)
+{
+    if (!may_end(t, weft_status_code(status))) return fail_by(t, a->name, status);
+    bool ran = status == NULL && t->expected_code == WEFT_OK;
+    weft_status_destroy(status);
+    for (size_t i = 0; i < t->output_count && ran; i++) {
+        if (!compare(t, a->name, i, outputs[i])) return false;
+        if (a->same_bits && t->first[i] != NULL && !compare_bits(t, a->name, i, outputs[i])) return false;
+        if (t->first[i] == NULL) t->first[i] = weft_array_retain(outputs[i]);
+    }
+    return true;
+}
+
+static bool run(trial *t, const arrangement *a)
 {
     weft_array *outputs[WEFT_TEST_OUTPUTS] = {NULL};
-    bool good = run_judged(tried, "without passes", tried->subject.plain, inputs, false, outputs);
-    release_all(output_count(tried), outputs);
-    return good;
-}
-
-static bool ask_oracle(trial *tried, const weft_test_inputs *inputs)
-{
-    weft_test_run run = {executor, "ref", tried->subject.plain, &tried->binding, inputs, false};
-    memset(tried->expected, 0, sizeof tried->expected);
-    weft_status *status = weft_test_run_program(&run, output_count(tried), tried->expected);
-    tried->expected_code = weft_status_code(status);
-    /* Shapes that the binding forbids, indices out of range after shrinking: the other runtime has to say so too. */
-    weft_status_destroy(status);
-    return tried->expected_code == WEFT_OK || tried->expected_code == WEFT_DATA_ERROR ||
-           tried->expected_code == WEFT_SHAPE_MISMATCH;
-}
-
-static bool run_rotated(trial *tried, unsigned rotation)
-{
-    weft_test_inputs inputs;
-    weft_test_layout layout =
-        rotation == 0 ? WEFT_TEST_CONTIGUOUS : (weft_test_layout)(1 + rotation % WEFT_TEST_REVERSED);
-    if (!weft_test_inputs_create(&tried->subject, &tried->binding, rotation, rotation % 2 == 0, &inputs, tried->problem,
-                                 tried->size))
-        return false;
-    bool good = fill_inputs(tried, &inputs, tried->state);
-    if (good && ask_oracle(tried, &inputs)) {
-        good = run_layouts(tried, rotation == 0 ? "contiguous" : "in other layouts", &inputs, false, layout);
-        if (good && rotation == 0) good = run_layouts(tried, "specialised", &inputs, true, layout);
-        if (good && rotation == 0 && tried->state % 4 == 0) good = run_without_passes(tried, &inputs);
+    weft_test_place places[WEFT_TEST_OUTPUTS] = {{.array = NULL}};
+    weft_test_inputs copies = {.count = 0};
+    bool donated[WEFT_TEST_INPUTS], copied = a->relaid || a->donated, good = !copied || copy_inputs(t, a->relaid, &copies);
+    const weft_program *program = a->plain ? a->subject->plain : a->subject->program;
+    size_t threads = a->threads > 0 ? a->threads : 1 + weft_test_below(&t->state, EXECUTORS);
+    for (size_t i = 0; i < WEFT_TEST_INPUTS; i++) donated[i] = a->donated && chance(t, 2);
+    if (a->relaid) place_outputs(t, program, places, outputs);
+    weft_test_run how = {executors[threads - 1], "llvm", program, &t->binding, copied ? &copies : &t->inputs, a->specialize, donated};
+    if (good) good = judge(t, a, weft_test_run_program(&how, t->output_count, outputs), outputs);
+    for (size_t i = 0; i < t->output_count; i++) {
+        if (good && places[i].array != NULL && !weft_test_place_is_clean(&places[i]))
+            good = fail(t, "%s: output %zu: written between its elements", a->name, i);
+        weft_array_release(outputs[i]);
+        weft_test_place_destroy(&places[i]);
     }
-    release_all(output_count(tried), tried->expected);
-    weft_test_inputs_destroy(&inputs);
+    weft_test_inputs_destroy(&copies);
     return good;
 }
 
-static bool is_program(const char *text)
+/* Which runs there are after the first one is drawn, so that they are few. */
+static bool run_all(trial *t)
 {
-    weft_module *module = NULL;
-    weft_status *status = weft_graph_parse("random", text, strlen(text), NULL, 0, NULL, &module);
-    bool good = status == NULL;
+    size_t first = 1 + weft_test_below(&t->state, EXECUTORS), other = 1 + first % EXECUTORS;
+    const arrangement runs[] = {
+        {"generated code", &t->subject, .threads = first},
+        {"another number of threads", &t->subject, .threads = other, .same_bits = true},
+        {"specialised", &t->subject, .specialize = true, .same_bits = true},
+        {"with static extents", &t->fixed, .same_bits = true},
+        {"in other layouts", &t->subject, .relaid = true, .same_bits = !t->multiplies},
+        {"donated", &t->subject, .donated = true, .same_bits = true},
+        {"without passes", &t->subject, .plain = true},
+    };
+    static const size_t chances[] = {1, 3, 5, 3, 4, 5, 8};
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        bool symbolic = t->binding.count > 0, wanted = chance(t, chances[i]);
+        if (!symbolic && (runs[i].subject == &t->fixed || runs[i].specialize)) continue;
+        if (wanted && !run(t, &runs[i])) return false;
+        if (t->expected_code != WEFT_OK) break;
+    }
+    return true;
+}
+
+/* Extents that do not fit each other: a run says so. */
+static bool run_unfit(trial *t)
+{
+    weft_array *outputs[WEFT_TEST_OUTPUTS] = {NULL};
+    weft_test_run how = {.executor = executors[0], .runtime = "llvm", .program = t->subject.program, .binding = &t->binding, .inputs = &t->inputs};
+    weft_status *status = weft_test_run_program(&how, t->output_count, outputs);
+    weft_code code = weft_status_code(status);
+    release_all(t->output_count, outputs);
+    if (code == WEFT_OK || code == WEFT_INTERNAL || code == WEFT_OUT_OF_MEMORY) return fail_by(t, "extents that do not fit", status);
     weft_status_destroy(status);
+    return true;
+}
+
+/* ---- one binding ---- */
+
+static bool try_binding(trial *t)
+{
+    char unfit[512];
+    bind_symbols(t);
+    uint64_t data = t->state;
+    unsigned rotation = chance(t, 2) ? 0 : 1 + (unsigned)weft_test_below(&t->state, WEFT_TEST_LAYOUT_COUNT);
+    if (!weft_test_inputs_create(&t->subject, &t->binding, rotation, rotation % 2 == 0, &t->inputs, unfit, sizeof unfit))
+        return true;
+    char *fixed = weft_test_fix_symbols(weft_program_text(t->subject.plain), &t->binding);
+    weft_module *module = NULL;
+    weft_status *status = weft_test_parse("fixed", fixed, &module);
     weft_module_destroy(module);
+    bool good = fill_inputs(&t->inputs, data);
+    if (status != NULL) good = good && run_unfit(t);
+    else good = good && weft_test_subject_create("fixed", fixed, &t->fixed, t->problem, t->size) && expect(t) && run_all(t);
+    weft_status_destroy(status);
+    free(fixed);
+    release_all(t->output_count, t->expected);
+    release_all(t->output_count, t->first);
+    weft_test_subject_destroy(&t->fixed);
+    weft_test_inputs_destroy(&t->inputs);
     return good;
 }
 
-static bool run_trial(uint64_t seed, const char *text, char *out_problem, size_t size)
+bool weft_test_try(uint64_t seed, const char *text, char *out_problem, size_t size)
 {
-    trial tried = {.state = seed, .problem = out_problem, .size = size};
-    if (!is_program(text)) return true;
-    if (!weft_test_subject_create("random", text, &tried.subject, out_problem, size)) return false;
-    tried.bounds = weft_test_bounds_create(tried.subject.module->graph);
-    bind_symbols(&tried);
-    bool good = run_rotated(&tried, 0) &&
-                run_rotated(&tried, 1 + (unsigned)weft_test_below(&tried.state, WEFT_TEST_LAYOUT_COUNT));
-    free(tried.bounds);
-    weft_test_subject_destroy(&tried.subject);
+    trial t = {.state = seed, .problem = out_problem, .size = size};
+    snprintf(out_problem, size, "no problem was named");
+    if (!weft_test_subject_create("random", text, &t.subject, out_problem, size)) return false;
+    t.output_count = t.subject.module->outputs.count;
+    bool good = t.output_count > WEFT_TEST_OUTPUTS || t.subject.plain->input_count > WEFT_TEST_INPUTS || try_binding(&t);
+    if (good && t.binding.count > 0 && chance(&t, 3)) good = try_binding(&t);
+    weft_test_subject_destroy(&t.subject);
     return good;
 }
 
-/* ---- apart ---- */
-
-/* Runs in the child: says what is wrong through the pipe. */
-static void run_child(int out, uint64_t seed, const char *text)
-{
-    char problem[512] = "";
-    bool good = run_trial(seed, text, problem, sizeof problem);
-    if (!good && write(out, problem, strlen(problem)) < 0) _exit(2);
-    _exit(good ? 0 : 1);
-}
-
-bool weft_test_try_apart(uint64_t seed, const char *text, char *out_problem, size_t size)
-{
-    int ends[2], outcome = -1;
-    fflush(stdout);
-    if (pipe(ends) != 0) return false;
-    pid_t child = fork();
-    if (child == 0) run_child(ends[1], seed, text);
-    close(ends[1]);
-    size_t used = 0;
-    for (ssize_t got = 1; got > 0 && used + 1 < size; used += got > 0 ? (size_t)got : 0)
-        got = read(ends[0], out_problem + used, size - 1 - used);
-    out_problem[used] = '\0';
-    close(ends[0]);
-    waitpid(child, &outcome, 0);
-    if (WIFSIGNALED(outcome)) snprintf(out_problem, size, "signal %d", WTERMSIG(outcome));
-    return WIFEXITED(outcome) && WEXITSTATUS(outcome) == 0;
-}
+/* ---- executors ---- */
 
 bool weft_test_trials_begin(void)
 {
-    static const char text[] =
-        "weft 0.1\ngraph {\n  %x = input() {name = \"x\", dtype = f32, shape = [3]}\n  %0 = neg(%x)\n  return %0\n}\n";
-    const weft_executor_options options = {
-        .allocator = weft_test_guarded_allocator(), .threads = 1, .buffer_capacity = 1};
-    char problem[512];
-    weft_status *status = weft_executor_create_standard(&options, &executor);
-    if (status == NULL && run_trial(0, text, problem, sizeof problem)) return true;
-    printf("%s\n", status == NULL ? problem : weft_status_message(status));
-    weft_status_destroy(status);
-    return false;
+    for (unsigned i = 0; i < EXECUTORS; i++) {
+        const weft_executor_options options = {.allocator = weft_test_guarded_allocator(), .threads = i + 1, .buffer_capacity = 1};
+        weft_status *status = weft_executor_create_standard(&options, &executors[i]);
+        if (status == NULL) status = weft_executor_register_extension(executors[i], weft_einsum_extension());
+        if (status != NULL) {
+            printf("%s\n", weft_status_message(status));
+            weft_status_destroy(status);
+            return false;
+        }
+        own_kernels[i] = executors[i]->kernels;
+        executors[i]->kernels = own_kernels[0];
+    }
+    return true;
 }
 
 void weft_test_trials_end(void)
 {
-    weft_executor_destroy(executor);
+    /* What one has compiled may be kept by the cache of another. */
+    for (unsigned i = 0; i < EXECUTORS; i++) weft_executor_clear(executors[i]);
+    for (unsigned i = 0; i < EXECUTORS; i++) {
+        executors[i]->kernels = own_kernels[i];
+        weft_executor_destroy(executors[i]);
+        executors[i] = NULL;
+    }
 }

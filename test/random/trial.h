@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_TEST_TRIAL_H
 #define WEFT_TEST_TRIAL_H
-/* One program, run by both runtimes and compared. */
+/*
+ * One program, run by both runtimes and compared: generated code on one to three threads, with symbols and with their
+ * values in place of them, specialised, in several layouts, with donated inputs and given outputs. All these give the
+ * same bits, and lie within the bounds (bounds.h) of what the reference gives.
+ */
 #include <weft/weft.h>
 
-/* Makes the executor that all trials use, with the code generator loaded. */
+/* Makes the executors that the trials of this process use. */
 bool weft_test_trials_begin(void);
 void weft_test_trials_end(void);
 
 /*
- * Whether the runtimes agree on the program, in a process of its own. `seed` chooses the values of symbols, the data
- * and the layouts. A text that is no program, or about whose results nothing is known, passes.
+ * Whether the runtimes agree on the program. `seed` chooses the values of symbols, the data, the layouts and what is
+ * run. Otherwise says in `out_problem` what differs.
  */
-bool weft_test_try_apart(uint64_t seed, const char *text, char *out_problem, size_t size);
+bool weft_test_try(uint64_t seed, const char *text, char *out_problem, size_t size);
 #endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loops and branches: their bodies are calls of any kind on what is carried and anything around. */
+#include "test/random/make.h"
+
+#define UNUSED (void)g, (void)call, (void)x
+
+typedef struct body {
+    generator *g;
+    size_t count;
+    weft_tensor limit; /* of a loop: the most iterations */
+    weft_tensor like[3];
+} body;
+
+/* What is in `x`'s place after calls on it and on what is around. */
+static weft_tensor change(generator *g, weft_tensor x)
+{
+    char problem[64];
+    size_t before = g->count;
+    weft_dtype dtype = weft_tensor_dtype(x);
+    weft_shape shape = weft_tensor_shape(x);
+    if (draw_chance(g, 8) || g->count + 8 > DRAW_TENSORS) return x;
+    draw_keep(g, x);
+    draw_grow(g, 1 + draw_below(g, 3), problem, sizeof problem);
+    weft_tensor made = g->tensors[g->count - 1];
+    g->count = before;
+    weft_shape found = weft_tensor_shape(made);
+    bool fits = found.rank == shape.rank;
+    for (size_t i = 0; i < shape.rank && fits; i++) fits = weft_extent_equal(found.extents[i], shape.extents[i]);
+    if (fits) return weft_tensor_dtype(made) == dtype ? made : weft_cast(made, dtype);
+    /* A scalar of it at least. */
+    drawn_ints axes = draw_order(g, found.rank);
+    weft_dtype_set kind = 1u << weft_tensor_dtype(made);
+    weft_tensor scalar = kind & DRAW_ORDERED ? weft_reduce_max(made, INTS(axes), false) : weft_reduce_sum(made, INTS(axes), false);
+    scalar = weft_cast(scalar, dtype);
+    weft_tensor mixed = dtype == WEFT_BOOL ? weft_xor(x, scalar) : weft_add(x, scalar);
+    return weft_tensor_is_valid(mixed) && weft_tensor_rank(mixed) == shape.rank ? mixed : x;
+}
+
+static void change_all(body *b, const weft_tensor *carried, weft_tensor *out_next)
+{
+    size_t before = b->g->count;
+    for (size_t k = 0; k < b->count; k++) draw_keep(b->g, carried[k]);
+    for (size_t k = 0; k < b->count; k++) out_next[k] = change(b->g, carried[draw_chance(b->g, 6) ? 0 : k]);
+    for (size_t k = 0; k < b->count; k++)
+        if (!weft_tensor_is_valid(out_next[k]) && !draw_mistake(b->g)) out_next[k] = carried[k];
+    b->g->count = before;
+}
+
+static void fold_body(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    body *b = context;
+    size_t before = b->g->count;
+    draw_keep(b->g, index);
+    change_all(b, carried, out_next);
+    b->g->count = before;
+}
+
+static size_t carried_by(generator *g, weft_tensor x, weft_tensor *out_carried)
+{
+    size_t count = 1 + draw_below(g, 3);
+    out_carried[0] = x;
+    for (size_t i = 1; i < count; i++) out_carried[i] = draw_tensor(g);
+    return count;
+}
+
+static void keep_results(generator *g, size_t count, const weft_tensor *results)
+{
+    for (size_t i = 1; i < count; i++) draw_keep(g, results[i]);
+}
+
+MAKE(fold)
+{
+    UNUSED;
+    body b = {.g = g};
+    weft_tensor carried[3], results[3] = {WEFT_NO_TENSOR, WEFT_NO_TENSOR, WEFT_NO_TENSOR};
+    if (g->depth >= 2) return WEFT_NO_TENSOR;
+    b.count = carried_by(g, x, carried);
+    weft_extent trips = weft_extent_of((int64_t)draw_below(g, 5));
+    if (draw_chance(g, 3)) trips = weft_extent_min(g->extents[0], weft_extent_of(3));
+    if (draw_mistake(g)) trips = weft_extent_of(-1);
+    g->depth++;
+    weft_tensor made = weft_fold(trips, (weft_tensors){b.count, carried}, fold_body, &b, draw_chance(g, 4) ? NULL : results);
+    g->depth--;
+    if (weft_tensor_is_valid(made)) keep_results(g, b.count, results);
+    return made;
+}
+
+/* carried[0] counts up to the limit. */
+static weft_tensor goes_on(void *context, const weft_tensor *carried)
+{
+    const body *b = context;
+    return weft_lt(carried[0], b->limit);
+}
+
+static void while_body(void *context, const weft_tensor *carried, weft_tensor *out_next)
+{
+    body *b = context;
+    change_all(b, carried, out_next);
+    out_next[0] = weft_add(carried[0], weft_scalar(carried[0].graph, WEFT_I64, 1));
+}
+
+MAKE(while)
+{
+    UNUSED;
+    body b = {.g = g};
+    weft_tensor carried[4] = {weft_scalar(g->graph, WEFT_I64, 0)}, results[4];
+    if (g->depth >= 2) return WEFT_NO_TENSOR;
+    b.count = 1 + carried_by(g, x, carried + 1);
+    if (b.count > 3) b.count = 3;
+    b.limit = weft_scalar(g->graph, WEFT_I64, (double)draw_below(g, 5));
+    if (draw_chance(g, 2)) {
+        weft_tensor from = draw_fit(g, draw_tensor(g), DRAW_BIT(I64));
+        drawn_ints axes = draw_order(g, weft_tensor_rank(from));
+        b.limit = weft_remainder(weft_reduce_max(from, INTS(axes), false), weft_scalar(g->graph, WEFT_I64, 4));
+    }
+    g->depth++;
+    weft_tensor made = weft_while((weft_tensors){b.count, carried}, goes_on, while_body, &b, results);
+    g->depth--;
+    if (weft_tensor_is_valid(made)) keep_results(g, b.count, results);
+    return made;
+}
+
+static void branch(void *context, weft_tensor *out_results)
+{
+    body *b = context;
+    change_all(b, b->like, out_results);
+}
+
+MAKE(cond)
+{
+    UNUSED;
+    body b = {.g = g};
+    weft_tensor results[3];
+    if (g->depth >= 2) return WEFT_NO_TENSOR;
+    b.count = carried_by(g, x, b.like);
+    weft_tensor from = draw_fit(g, draw_tensor(g), DRAW_ORDERED);
+    drawn_ints axes = draw_order(g, weft_tensor_rank(from));
+    from = weft_reduce_max(from, INTS(axes), false);
+    weft_tensor p = weft_tensor_dtype(from) == WEFT_BOOL ? from : weft_gt(from, draw_filled(from, 1));
+    g->depth++;
+    weft_tensor made = weft_cond(draw_mistake(g) ? x : p, b.count, branch, branch, &b, results);
+    g->depth--;
+    if (weft_tensor_is_valid(made)) keep_results(g, b.count, results);
+    return made;
+}
