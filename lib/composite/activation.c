@@ -7,7 +7,7 @@
 /* Whether `x` is well and of floats; then the widened x. */
 static bool begin(const char *function, weft_tensor x, weft_tensor *out_x)
 {
-    if (!weft_composite_begin(function, 1, &x) || !weft_composite_wants_float(function, "the operand", x)) return false;
+    if (!weft_composite_begin(function, 1, 1, &x) || !weft_composite_wants_float(function, "the operand", x)) return false;
     *out_x = weft_composite_widen(x);
     return true;
 }
@@ -58,7 +58,7 @@ weft_tensor weft_leaky_relu(weft_tensor x, double slope)
 weft_tensor weft_prelu(weft_tensor x, weft_tensor slope)
 {
     weft_tensor wide;
-    if (!weft_composite_begin("prelu", 2, (weft_tensor[]){x, slope}) || !begin("prelu", x, &wide) ||
+    if (!weft_composite_begin("prelu", 2, 2, (weft_tensor[]){x, slope}) || !begin("prelu", x, &wide) ||
         !weft_composite_join("prelu", "the slope", x, &slope) ||
         !weft_composite_wants_broadcast("prelu", (weft_named){"the slope", slope}, (weft_named){"the operand", x})) {
         return weft_tensor_failed(x.graph);

@@ -126,7 +126,7 @@ static bool check(weft_tensor q, weft_tensor k, weft_tensor v, weft_attention_op
 {
     size_t rank = weft_tensor_rank(q);
     weft_tensor operands[] = {q, k, v, options->mask};
-    bool fine = weft_composite_begin("attention", 4, operands) && weft_composite_wants_float("attention", "q", q) &&
+    bool fine = weft_composite_begin("attention", 3, 4, operands) && weft_composite_wants_float("attention", "q", q) &&
                 weft_composite_wants_rank("attention", "q", q, 2);
     if (fine && (weft_tensor_rank(k) != rank || weft_tensor_rank(v) != rank)) {
         weft_trace_fail(q.graph, WEFT_SHAPE_MISMATCH, "attention", "q has rank %zu but k has %zu and v has %zu", rank,
@@ -170,7 +170,7 @@ weft_tensor weft_attention(weft_tensor q, weft_tensor k, weft_tensor v, const we
 weft_tensor weft_embedding(weft_tensor table, weft_tensor indices, int64_t padding)
 {
     weft_tensor operands[] = {table, indices};
-    if (!weft_composite_begin("embedding", 2, operands) ||
+    if (!weft_composite_begin("embedding", 2, 2, operands) ||
         !weft_composite_wants_integer("embedding", "the index tensor", indices) ||
         !weft_composite_wants_rank("embedding", "the table", table, 1)) {
         return weft_tensor_failed(table.graph);

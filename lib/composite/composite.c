@@ -9,15 +9,16 @@ bool weft_composite_is_absent(weft_tensor x)
     return x.graph == NULL && x.node == 0;
 }
 
-bool weft_composite_begin(const char *function, size_t count, const weft_tensor *operands)
+bool weft_composite_begin(const char *function, size_t needed, size_t count, const weft_tensor *operands)
 {
     bool well = weft_tensor_is_valid(operands[0]);
     weft_graph *graph = weft_trace_graph((weft_tensors){1, operands});
     for (size_t i = 1; i < count; i++) {
-        if (weft_composite_is_absent(operands[i])) continue;
+        if (i >= needed && weft_composite_is_absent(operands[i])) continue;
         weft_tensor entered = operands[i];
         well = well && weft_tensor_is_valid(entered);
-        const char *fault = graph == NULL || entered.graph == NULL ? NULL : weft_tensor_enter(graph, &entered);
+        const char *fault = "is missing";
+        if (graph == NULL || entered.graph != NULL) fault = graph == NULL ? NULL : weft_tensor_enter(graph, &entered);
         if (fault == NULL) continue;
         weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "operand %zu %s", i, fault);
         return false;

@@ -4,9 +4,9 @@
 /* What tracing functions that are compositions of others share. Names of functions are those of messages. */
 #include "lib/trace.h"
 
-/* Whether all operands are well and of one graph, which every composition asks first. Those that are WEFT_NO_TENSOR
- * count as well but for the first. Foreign operands are an error of `function`. */
-bool weft_composite_begin(const char *function, size_t count, const weft_tensor *operands);
+/* Whether all operands are well and of one graph, which every composition asks first. After the first `needed` ones
+ * WEFT_NO_TENSOR counts as well. Missing and foreign operands are an error of `function`. */
+bool weft_composite_begin(const char *function, size_t needed, size_t count, const weft_tensor *operands);
 /* Whether `x`, called `name` in the error, is of floats, or of integers. */
 bool weft_composite_wants_float(const char *function, const char *name, weft_tensor x);
 bool weft_composite_wants_integer(const char *function, const char *name, weft_tensor x);

@@ -54,7 +54,7 @@ static bool divide(const char *function, const char *what, weft_graph *graph, we
 static bool begin(const char *function, weft_tensor x, weft_tensor w, weft_conv_options *options, convolution *out_c)
 {
     weft_tensor operands[] = {x, w, options->bias};
-    if (!weft_composite_begin(function, 3, operands) || !check_ranks(function, x, w) ||
+    if (!weft_composite_begin(function, 2, 3, operands) || !check_ranks(function, x, w) ||
         !weft_composite_wants_dtype(function, (weft_named){"the kernel", w}, (weft_named){"the operand", x})) {
         return false;
     }
@@ -243,7 +243,7 @@ weft_tensor weft_unfold(weft_tensor x, weft_ints size, const weft_conv_options *
     int64_t known[WEFT_MAX_RANK];
     weft_extent sizes[WEFT_MAX_RANK];
     weft_spatial spatial;
-    if (!weft_composite_begin("unfold", 1, &x) || !weft_composite_wants_rank("unfold", "the operand", x, 3) ||
+    if (!weft_composite_begin("unfold", 1, 1, &x) || !weft_composite_wants_rank("unfold", "the operand", x, 3) ||
         !weft_spatial_read(x.graph, "unfold", "size", size, count, 1, 1, known) ||
         !weft_spatial_fill(x.graph, "unfold", 2, count, o.stride, o.dilation, o.low, o.high, &spatial)) {
         return weft_tensor_failed(x.graph);

@@ -15,7 +15,7 @@ static bool meet(const char *function, size_t count, const weft_named *operands)
 weft_tensor weft_clamp(weft_tensor x, weft_tensor low, weft_tensor high)
 {
     weft_named named[] = {{"x", x}, {"low", low}, {"high", high}};
-    if (!weft_composite_begin("clamp", 3, (weft_tensor[]){x, low, high}) ||
+    if (!weft_composite_begin("clamp", 3, 3, (weft_tensor[]){x, low, high}) ||
         !weft_composite_wants_order("clamp", "x", x) || !weft_composite_wants_dtype("clamp", named[1], named[0]) ||
         !weft_composite_wants_dtype("clamp", named[2], named[0]) || !meet("clamp", 3, named)) {
         return weft_tensor_failed(x.graph);
@@ -26,7 +26,7 @@ weft_tensor weft_clamp(weft_tensor x, weft_tensor low, weft_tensor high)
 weft_tensor weft_lerp(weft_tensor a, weft_tensor b, weft_tensor t)
 {
     weft_named named[] = {{"a", a}, {"b", b}, {"t", t}};
-    if (!weft_composite_begin("lerp", 3, (weft_tensor[]){a, b, t}) || !weft_composite_wants_number("lerp", "a", a)) {
+    if (!weft_composite_begin("lerp", 3, 3, (weft_tensor[]){a, b, t}) || !weft_composite_wants_number("lerp", "a", a)) {
         return weft_tensor_failed(a.graph);
     }
     weft_dtype dtype = weft_tensor_dtype(a);
@@ -40,7 +40,7 @@ weft_tensor weft_lerp(weft_tensor a, weft_tensor b, weft_tensor t)
 
 weft_tensor weft_is_close(weft_tensor a, weft_tensor b, double relative, double absolute)
 {
-    if (!weft_composite_begin("is_close", 2, (weft_tensor[]){a, b}) ||
+    if (!weft_composite_begin("is_close", 2, 2, (weft_tensor[]){a, b}) ||
         !weft_composite_wants_float("is_close", "a", a) || !weft_composite_join("is_close", "b", a, &b) ||
         !meet("is_close", 2, (weft_named[]){{"a", a}, {"b", b}})) {
         return weft_tensor_failed(a.graph);
@@ -61,7 +61,7 @@ typedef weft_tensor (*connective)(weft_tensor a, weft_tensor b);
 
 static weft_tensor connect(const char *function, weft_tensor a, weft_tensor b, connective combine)
 {
-    if (!weft_composite_begin(function, 2, (weft_tensor[]){a, b}) ||
+    if (!weft_composite_begin(function, 2, 2, (weft_tensor[]){a, b}) ||
         !meet(function, 2, (weft_named[]){{"a", a}, {"b", b}})) {
         return weft_tensor_failed(a.graph);
     }

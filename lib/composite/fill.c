@@ -36,7 +36,7 @@ weft_tensor weft_full_like(weft_tensor x, double value)
 
 weft_tensor weft_broadcast_like(weft_tensor x, weft_tensor like)
 {
-    if (!weft_composite_begin("broadcast_like", 2, (weft_tensor[]){x, like})) return weft_tensor_failed(x.graph);
+    if (!weft_composite_begin("broadcast_like", 2, 2, (weft_tensor[]){x, like})) return weft_tensor_failed(x.graph);
     return weft_broadcast(x, weft_tensor_shape(like));
 }
 
@@ -90,7 +90,7 @@ weft_tensor weft_linspace(weft_graph *graph, weft_dtype dtype, double start, dou
 
 weft_tensor weft_one_hot(weft_tensor indices, weft_extent count, weft_dtype dtype)
 {
-    if (!weft_composite_begin("one_hot", 1, &indices) ||
+    if (!weft_composite_begin("one_hot", 1, 1, &indices) ||
         !weft_composite_wants_integer("one_hot", "the operand", indices)) {
         return weft_tensor_failed(indices.graph);
     }
@@ -119,7 +119,7 @@ weft_tensor weft_eye(weft_graph *graph, weft_dtype dtype, weft_extent rows, weft
 static weft_tensor keep_triangle(const char *function, weft_tensor x, int64_t diagonal,
                                  weft_tensor (*compare)(weft_tensor a, weft_tensor b))
 {
-    if (!weft_composite_begin(function, 1, &x) || !weft_composite_wants_rank(function, "the operand", x, 2)) {
+    if (!weft_composite_begin(function, 1, 1, &x) || !weft_composite_wants_rank(function, "the operand", x, 2)) {
         return weft_tensor_failed(x.graph);
     }
     weft_tensor limit = weft_constant(x.graph, WEFT_I64, (weft_ints){0, NULL}, &diagonal);
@@ -147,7 +147,7 @@ weft_tensor weft_diagonal(weft_tensor x, int64_t diagonal, int64_t axis_a, int64
 {
     int64_t a, b;
     size_t rank = weft_tensor_rank(x);
-    if (!weft_composite_begin("diagonal", 1, &x) || !weft_axis_normalize(x.graph, "diagonal", axis_a, rank, &a) ||
+    if (!weft_composite_begin("diagonal", 1, 1, &x) || !weft_axis_normalize(x.graph, "diagonal", axis_a, rank, &a) ||
         !weft_axis_normalize(x.graph, "diagonal", axis_b, rank, &b)) {
         return weft_tensor_failed(x.graph);
     }
@@ -168,7 +168,7 @@ weft_tensor weft_diagonal(weft_tensor x, int64_t diagonal, int64_t axis_a, int64
 weft_tensor weft_diag(weft_tensor x, int64_t diagonal)
 {
     size_t rank = weft_tensor_rank(x);
-    if (!weft_composite_begin("diag", 1, &x)) return weft_tensor_failed(x.graph);
+    if (!weft_composite_begin("diag", 1, 1, &x)) return weft_tensor_failed(x.graph);
     if (rank == 2) return weft_diagonal(x, diagonal, 0, 1);
     if (rank != 1) {
         return weft_trace_fail(x.graph, WEFT_SHAPE_MISMATCH, "diag", "the operand has rank %zu, not 1 or 2", rank);

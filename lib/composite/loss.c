@@ -8,7 +8,7 @@
 static bool begin(const char *function, weft_tensor *x, weft_tensor *target)
 {
     weft_tensor operands[] = {*x, *target};
-    if (!weft_composite_begin(function, 2, operands) || !weft_composite_wants_float(function, "the operand", *x) ||
+    if (!weft_composite_begin(function, 2, 2, operands) || !weft_composite_wants_float(function, "the operand", *x) ||
         !weft_composite_wants_broadcast(function, (weft_named){"the target", *target},
                                         (weft_named){"the operand", *x}) ||
         !weft_composite_join(function, "the target", *x, target)) {
@@ -79,7 +79,7 @@ weft_tensor weft_bce_with_logits(weft_tensor x, weft_tensor target, weft_tensor 
 {
     weft_dtype dtype = weft_tensor_dtype(x);
     weft_tensor operands[] = {x, target, positive};
-    if (!weft_composite_begin("bce_with_logits", 3, operands) ||
+    if (!weft_composite_begin("bce_with_logits", 2, 3, operands) ||
         !weft_composite_join("bce_with_logits", "the tensor of weights", x, &positive) ||
         !begin("bce_with_logits", &x, &target)) {
         return weft_tensor_failed(x.graph);
@@ -146,7 +146,7 @@ static bool begin_classes(const char *function, weft_tensor x, weft_tensor targe
     *out_c = (classification){.dtype = weft_tensor_dtype(x)};
     if (options != NULL) out_c->options = *options;
     weft_tensor operands[] = {x, targets, out_c->options.weights};
-    if (!weft_composite_begin(function, 3, operands) || !weft_composite_wants_float(function, "the operand", x) ||
+    if (!weft_composite_begin(function, 2, 3, operands) || !weft_composite_wants_float(function, "the operand", x) ||
         !weft_axis_normalize(x.graph, function, axis, weft_tensor_rank(x), &at) ||
         !weft_composite_join(function, "the tensor of weights", x, &out_c->options.weights)) {
         return false;

@@ -14,7 +14,7 @@ static bool begin(const char *function, weft_tensor x, const weft_norm_options *
     *out_options = options == NULL ? (weft_norm_options){.epsilon = 0} : *options;
     if (out_options->epsilon == 0) out_options->epsilon = DEFAULT_EPSILON;
     weft_tensor operands[] = {x, out_options->scale, out_options->bias};
-    bool fine = weft_composite_begin(function, 3, operands) && weft_composite_wants_float(function, "the operand", x) &&
+    bool fine = weft_composite_begin(function, 1, 3, operands) && weft_composite_wants_float(function, "the operand", x) &&
                 weft_composite_join(function, "the scale", x, &out_options->scale) &&
                 weft_composite_join(function, "the bias", x, &out_options->bias);
     if (fine) *out_x = weft_composite_widen(x);
@@ -152,7 +152,7 @@ weft_tensor weft_batch_norm(weft_tensor x, weft_tensor mean, weft_tensor varianc
 {
     weft_tensor wide, operands[] = {x, mean, variance};
     weft_norm_options o;
-    bool begun = weft_composite_begin("batch_norm", 3, operands);
+    bool begun = weft_composite_begin("batch_norm", 1, 3, operands);
     if (begun && (weft_composite_is_absent(mean) || weft_composite_is_absent(variance))) {
         return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "batch_norm", "%s is missing",
                                weft_composite_is_absent(mean) ? "the mean" : "the variance");

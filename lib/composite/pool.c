@@ -25,7 +25,7 @@ static weft_extent reach_beyond(const pooling *p, size_t i, weft_extent extent, 
 static bool begin(const char *function, weft_tensor x, const weft_pool_options *options, pooling *out_p)
 {
     int64_t sizes[WEFT_MAX_RANK];
-    if (!weft_composite_begin(function, 1, &x)) return false;
+    if (!weft_composite_begin(function, 1, 1, &x)) return false;
     if (options == NULL || options->size.count == 0) {
         weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, function, "%s", "the windows have no size");
         return false;
@@ -136,7 +136,7 @@ static weft_tensor gather_bins(weft_tensor x, size_t axis, int64_t size, weft_te
 static bool begin_adaptive(const char *function, weft_tensor x, weft_ints sizes)
 {
     int64_t known[WEFT_MAX_RANK];
-    return weft_composite_begin(function, 1, &x) &&
+    return weft_composite_begin(function, 1, 1, &x) &&
            weft_composite_wants_rank(function, "the operand", x, sizes.count) &&
            weft_spatial_read(x.graph, function, "size", sizes, sizes.count, 1, 1, known);
 }

@@ -26,7 +26,7 @@ static weft_tensor interpolate(weft_tensor a, weft_tensor b, weft_tensor t)
 static weft_tensor quantile(const char *function, weft_tensor x, double q, int64_t axis, bool keep)
 {
     int64_t at;
-    if (!weft_composite_begin(function, 1, &x) || !weft_composite_wants_float(function, "the operand", x) ||
+    if (!weft_composite_begin(function, 1, 1, &x) || !weft_composite_wants_float(function, "the operand", x) ||
         !weft_axis_normalize(x.graph, function, axis, weft_tensor_rank(x), &at)) {
         return weft_tensor_failed(x.graph);
     }
@@ -66,7 +66,7 @@ weft_tensor weft_top_k(weft_tensor x, int64_t axis, weft_extent k, bool smallest
     int64_t at;
     if (out_indices == NULL) out_indices = &unused;
     *out_indices = weft_tensor_failed(x.graph);
-    if (!weft_composite_begin("top_k", 1, &x) ||
+    if (!weft_composite_begin("top_k", 1, 1, &x) ||
         !weft_axis_normalize(x.graph, "top_k", axis, weft_tensor_rank(x), &at)) {
         return weft_tensor_failed(x.graph);
     }
@@ -130,7 +130,7 @@ weft_tensor weft_searchsorted(weft_tensor sorted, weft_tensor values, bool right
 {
     weft_tensor operands[] = {sorted, values};
     size_t rank = weft_tensor_rank(sorted);
-    if (!weft_composite_begin("searchsorted", 2, operands) ||
+    if (!weft_composite_begin("searchsorted", 2, 2, operands) ||
         !weft_composite_wants_rank("searchsorted", "the sorted operand", sorted, 1) ||
         !weft_composite_wants_order("searchsorted", "the sorted operand", sorted)) {
         return weft_tensor_failed(sorted.graph);
@@ -153,7 +153,7 @@ weft_tensor weft_searchsorted(weft_tensor sorted, weft_tensor values, bool right
 weft_tensor weft_bincount(weft_tensor x, weft_extent count, weft_tensor weights)
 {
     weft_tensor operands[] = {x, weights};
-    if (!weft_composite_begin("bincount", 2, operands) || !weft_composite_wants_integer("bincount", "the operand", x) ||
+    if (!weft_composite_begin("bincount", 1, 2, operands) || !weft_composite_wants_integer("bincount", "the operand", x) ||
         !weft_composite_wants_count(x.graph, "bincount", "the count", count)) {
         return weft_tensor_failed(x.graph);
     }
@@ -178,7 +178,7 @@ weft_tensor weft_bincount(weft_tensor x, weft_extent count, weft_tensor weights)
 
 weft_tensor weft_unique(weft_tensor x, weft_extent size, weft_tensor *out_counts)
 {
-    if (!weft_composite_begin("unique", 1, &x) || !weft_composite_wants_order("unique", "the operand", x) ||
+    if (!weft_composite_begin("unique", 1, 1, &x) || !weft_composite_wants_order("unique", "the operand", x) ||
         !weft_composite_wants_count(x.graph, "unique", "the size", size)) {
         return weft_tensor_failed(x.graph);
     }
@@ -205,7 +205,7 @@ static weft_tensor edge_of(weft_tensor i, int64_t bins, double low, double high)
 
 weft_tensor weft_histogram(weft_tensor x, int64_t bins, double low, double high)
 {
-    if (!weft_composite_begin("histogram", 1, &x) || !weft_composite_wants_float("histogram", "the operand", x)) {
+    if (!weft_composite_begin("histogram", 1, 1, &x) || !weft_composite_wants_float("histogram", "the operand", x)) {
         return weft_tensor_failed(x.graph);
     }
     if (bins < 1 || !(low < high) || !isfinite(high - low)) {

@@ -41,7 +41,7 @@ weft_tensor weft_moveaxis(weft_tensor x, weft_ints from, weft_ints to)
     weft_axis_list sources, targets, order = {.count = weft_tensor_rank(x)};
     bool moved[WEFT_MAX_RANK], taken[WEFT_MAX_RANK];
     size_t rank = order.count, next = 0;
-    if (!weft_composite_begin("moveaxis", 1, &x)) return weft_tensor_failed(x.graph);
+    if (!weft_composite_begin("moveaxis", 1, 1, &x)) return weft_tensor_failed(x.graph);
     if (from.count != to.count) {
         return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "moveaxis", "from has length %zu but to has %zu",
                                from.count, to.count);
@@ -95,7 +95,7 @@ weft_tensor weft_flatten(weft_tensor x, int64_t first, int64_t last)
 {
     int64_t from, to;
     size_t rank = weft_tensor_rank(x);
-    if (!weft_composite_begin("flatten", 1, &x)) return weft_tensor_failed(x.graph);
+    if (!weft_composite_begin("flatten", 1, 1, &x)) return weft_tensor_failed(x.graph);
     if (rank == 0) return weft_unsqueeze(x, 0);
     if (!weft_axis_normalize(x.graph, "flatten", first, rank, &from) ||
         !weft_axis_normalize(x.graph, "flatten", last, rank, &to)) {
@@ -133,7 +133,7 @@ weft_tensor weft_stack(weft_tensors operands, int64_t axis)
     int64_t at;
     if (operands.count == 0 || operands.items == NULL) return weft_tensor_failed(NULL);
     weft_tensor first = operands.items[0];
-    if (!weft_composite_begin("stack", operands.count, operands.items) ||
+    if (!weft_composite_begin("stack", operands.count, operands.count, operands.items) ||
         !weft_axis_normalize(first.graph, "stack", axis, weft_tensor_rank(first) + 1, &at)) {
         return weft_tensor_failed(first.graph);
     }
@@ -178,7 +178,7 @@ static weft_tensor cut(weft_tensor x, int64_t axis, weft_shape sizes, weft_tenso
 weft_tensor weft_split_at(weft_tensor x, int64_t axis, weft_shape sizes, weft_tensor *out_parts)
 {
     int64_t at;
-    if (!weft_composite_begin("split_at", 1, &x) ||
+    if (!weft_composite_begin("split_at", 1, 1, &x) ||
         !weft_axis_normalize(x.graph, "split_at", axis, weft_tensor_rank(x), &at) ||
         !wants_place(x.graph, "split_at", "out_parts", out_parts)) {
         return fail_parts(x, sizes.rank, out_parts);
@@ -196,7 +196,7 @@ weft_tensor weft_split_at(weft_tensor x, int64_t axis, weft_shape sizes, weft_te
 weft_tensor weft_split(weft_tensor x, int64_t axis, size_t parts, weft_tensor *out_parts)
 {
     int64_t at;
-    if (!weft_composite_begin("split", 1, &x) ||
+    if (!weft_composite_begin("split", 1, 1, &x) ||
         !weft_axis_normalize(x.graph, "split", axis, weft_tensor_rank(x), &at) ||
         !wants_place(x.graph, "split", "out_parts", out_parts)) {
         return fail_parts(x, parts, out_parts);
@@ -220,7 +220,7 @@ weft_tensor weft_chunk(weft_tensor x, int64_t axis, size_t parts, weft_tensor *o
 {
     int64_t at, extent;
     if (out_count != NULL) *out_count = 0;
-    if (!weft_composite_begin("chunk", 1, &x) ||
+    if (!weft_composite_begin("chunk", 1, 1, &x) ||
         !weft_axis_normalize(x.graph, "chunk", axis, weft_tensor_rank(x), &at) ||
         !wants_place(x.graph, "chunk", "out_parts", out_parts) ||
         !wants_place(x.graph, "chunk", "out_count", out_count)) {
@@ -250,7 +250,7 @@ weft_tensor weft_repeat(weft_tensor x, int64_t axis, weft_extent count)
     weft_extent extents[WEFT_MAX_RANK + 1];
     weft_shape shape = weft_tensor_shape(x);
     int64_t at;
-    if (!weft_composite_begin("repeat", 1, &x) || !weft_axis_normalize(x.graph, "repeat", axis, shape.rank, &at) ||
+    if (!weft_composite_begin("repeat", 1, 1, &x) || !weft_axis_normalize(x.graph, "repeat", axis, shape.rank, &at) ||
         !weft_composite_wants_count(x.graph, "repeat", "the count", count)) {
         return weft_tensor_failed(x.graph);
     }
@@ -264,7 +264,7 @@ weft_tensor weft_repeat(weft_tensor x, int64_t axis, weft_extent count)
 
 weft_tensor weft_tile(weft_tensor x, weft_shape counts)
 {
-    if (!weft_composite_begin("tile", 1, &x)) return weft_tensor_failed(x.graph);
+    if (!weft_composite_begin("tile", 1, 1, &x)) return weft_tensor_failed(x.graph);
     size_t given = weft_tensor_rank(x), rank = counts.rank > given ? counts.rank : given;
     if (2 * rank > WEFT_MAX_RANK) {
         return weft_trace_fail(x.graph, WEFT_UNSUPPORTED, "tile", "rank %zu is over %d", rank, WEFT_MAX_RANK / 2);
@@ -300,7 +300,7 @@ static weft_tensor roll(weft_tensor x, int64_t axis, int64_t shift)
 weft_tensor weft_roll(weft_tensor x, weft_ints shifts, weft_ints axes)
 {
     weft_axis_list list;
-    if (!weft_composite_begin("roll", 1, &x) ||
+    if (!weft_composite_begin("roll", 1, 1, &x) ||
         !weft_axes_normalize(x.graph, "roll", axes, weft_tensor_rank(x), &list)) {
         return weft_tensor_failed(x.graph);
     }
@@ -319,7 +319,7 @@ weft_tensor weft_meshgrid(weft_tensors axes, bool swap, weft_tensor *out_grids)
     weft_extent extents[WEFT_MAX_RANK];
     if (axes.count == 0 || axes.items == NULL) return weft_tensor_failed(NULL);
     weft_tensor first = axes.items[0];
-    if (!weft_composite_begin("meshgrid", axes.count, axes.items) ||
+    if (!weft_composite_begin("meshgrid", axes.count, axes.count, axes.items) ||
         !wants_place(first.graph, "meshgrid", "out_grids", out_grids)) {
         return fail_parts(first, axes.count, out_grids);
     }

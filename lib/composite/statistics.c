@@ -13,7 +13,7 @@ typedef struct subject {
 
 static bool begin(const char *function, weft_tensor x, weft_ints axes, subject *out_subject)
 {
-    bool fine = weft_composite_begin(function, 1, &x) && weft_composite_wants_float(function, "the operand", x) &&
+    bool fine = weft_composite_begin(function, 1, 1, &x) && weft_composite_wants_float(function, "the operand", x) &&
                 weft_axes_normalize(x.graph, function, axes, weft_tensor_rank(x), &out_subject->axes);
     if (!fine) return false;
     out_subject->x = weft_composite_widen(x);
@@ -117,7 +117,7 @@ weft_tensor weft_norm(weft_tensor x, weft_ints axes, double p, bool keep)
 weft_tensor weft_count_nonzero(weft_tensor x, weft_ints axes, bool keep)
 {
     weft_axis_list list;
-    if (!weft_composite_begin("count_nonzero", 1, &x) ||
+    if (!weft_composite_begin("count_nonzero", 1, 1, &x) ||
         !weft_axes_normalize(x.graph, "count_nonzero", axes, weft_tensor_rank(x), &list)) {
         return weft_tensor_failed(x.graph);
     }

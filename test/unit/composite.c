@@ -281,6 +281,8 @@ static void errors_name_the_arguments(void **state)
     REFUSED(weft_rms_norm(f.y, 0, &(weft_norm_options){.bias = weft_transpose(f.y, 0, 1)}), SHAPE_MISMATCH,
             "rms_norm: axis 1 of the bias has extent 3 but axis 1 of the operand has 4");
     REFUSED(weft_batch_norm(f.y, WEFT_NO_TENSOR, f.v, NULL), INVALID_ARGUMENT, "batch_norm: the mean is missing");
+    REFUSED(weft_nll_loss(f.y, WEFT_NO_TENSOR, 0, NULL), INVALID_ARGUMENT, "nll_loss: operand 1 is missing");
+    REFUSED(weft_attention(f.y, f.y, WEFT_NO_TENSOR, NULL), INVALID_ARGUMENT, "attention: operand 2 is missing");
     REFUSED(weft_batch_norm(f.y, u, f.v, NULL), SHAPE_MISMATCH,
             "batch_norm: the mean has extent 5 but there are 4 channels");
     REFUSED(weft_attention(f.y, f.d, f.y, NULL), DTYPE_MISMATCH,
