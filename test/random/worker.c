@@ -22,7 +22,7 @@ enum {
 /* What a process says of a seed: that it begins, or how it ended. */
 typedef struct message {
     uint64_t seed;
-    enum { BEGINS, GOOD, BAD } what;
+    enum { BEGINS, TRACED, GOOD, BAD } what;
     char problem[WEFT_TEST_PROBLEM];
 } message;
 
@@ -30,7 +30,7 @@ typedef struct worker {
     pid_t process;
     int pipe;
     uint64_t seed, last; /* the one it is at, and the one after its last */
-    bool busy;
+    bool busy, traced;
     double began, worked;
 } worker;
 
@@ -49,15 +49,6 @@ static double work_of(pid_t process)
 
 /* ---- in the process ---- */
 
-static bool try_one(uint64_t seed, const char *text, char *out_problem, size_t size)
-{
-    char *generated = NULL;
-    if (text == NULL && !weft_test_generate(seed, &generated, out_problem, size)) return false;
-    bool good = (text == NULL && generated == NULL) || weft_test_try(seed, text == NULL ? generated : text, out_problem, size);
-    weft_text_destroy(generated);
-    return good;
-}
-
 static void say(int out, uint64_t seed, int what, const char *problem)
 {
     message said;
@@ -68,13 +59,25 @@ static void say(int out, uint64_t seed, int what, const char *problem)
     if (write(out, &said, sizeof said) != (ssize_t)sizeof said) _exit(3);
 }
 
+static bool try_one(int out, uint64_t seed, const char *text, char *out_problem, size_t size)
+{
+    char *generated = NULL;
+    size_t used = (size_t)snprintf(out_problem, size, WEFT_TEST_TRACING);
+    if (text == NULL && !weft_test_generate(seed, &generated, out_problem + used, size - used)) return false;
+    say(out, seed, TRACED, "");
+    if (text == NULL) text = generated;
+    bool good = text == NULL || weft_test_try(seed, text, out_problem, size);
+    weft_text_destroy(generated);
+    return good;
+}
+
 static void work(int out, uint64_t first, uint64_t last, const char *text)
 {
     if (!weft_test_trials_begin()) _exit(2);
     for (uint64_t seed = first; seed < last; seed++) {
         char problem[WEFT_TEST_PROBLEM] = "";
         say(out, seed, BEGINS, "");
-        bool good = try_one(seed, text, problem, sizeof problem);
+        bool good = try_one(out, seed, text, problem, sizeof problem);
         say(out, seed, good ? GOOD : BAD, problem);
     }
     weft_test_trials_end();
@@ -107,9 +110,10 @@ static uint64_t finish(worker *w, const char *why, weft_test_finder find, void *
     close(w->pipe);
     waitpid(w->process, &outcome, 0);
     uint64_t next = w->busy ? w->seed + 1 : w->last;
-    if (why != NULL) snprintf(problem, sizeof problem, "%s", why);
-    else if (WIFSIGNALED(outcome)) snprintf(problem, sizeof problem, "signal %d", WTERMSIG(outcome));
-    else snprintf(problem, sizeof problem, "the process ended with status %d", WEXITSTATUS(outcome));
+    const char *phase = w->busy && !w->traced ? WEFT_TEST_TRACING : "";
+    if (why != NULL) snprintf(problem, sizeof problem, "%s%s", phase, why);
+    else if (WIFSIGNALED(outcome)) snprintf(problem, sizeof problem, "%ssignal %d", phase, WTERMSIG(outcome));
+    else snprintf(problem, sizeof problem, "%sthe process ended with status %d", phase, WEXITSTATUS(outcome));
     if (w->busy) find(context, w->seed, problem);
     else if (WIFSIGNALED(outcome) || WEXITSTATUS(outcome) != 0) find(context, w->last - 1, problem);
     w->process = 0;
@@ -133,8 +137,10 @@ static bool listen(worker *w, weft_test_finder find, void *context, uint64_t *tr
         if (got <= 0) return false;
         used += (size_t)got;
     }
-    w->busy = heard.what == BEGINS;
+    w->traced = heard.what != BEGINS;
     w->seed = heard.seed;
+    if (heard.what == TRACED) return true;
+    w->busy = heard.what == BEGINS;
     w->began = now(CLOCK_MONOTONIC);
     w->worked = w->busy ? work_of(w->process) : 0;
     *tried += heard.what != BEGINS;

@@ -24,4 +24,6 @@ uint64_t weft_test_run_batch(const weft_test_batch *batch);
 
 /* Whether one text does well, in a process of its own; NULL: the program of the seed. */
 bool weft_test_try_apart(uint64_t seed, const char *text, char *out_problem, size_t size);
+/* Begins the sentences of programs that no text was made of. */
+#define WEFT_TEST_TRACING "while tracing: "
 #endif
