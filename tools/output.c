@@ -20,6 +20,9 @@ typedef struct place {
     char temporary[LONGEST_PATH + 32];
 } place;
 
+/* The file that is written beside its target now, or NULL. */
+static const char *volatile under_way;
+
 static weft_status *refuse(const char *path, int error)
 {
     return weft_status_create(NULL, WEFT_BAD_FILE, NULL, "%s cannot be written: %s", path, strerror(error));
@@ -105,7 +108,14 @@ static int open_temporary(place *p)
         snprintf(p->temporary, sizeof p->temporary, "%.*s.weft-%ld-%d", folder, p->target, (long)getpid(), i);
         descriptor = open(p->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     }
+    if (descriptor >= 0) under_way = p->temporary;
     return descriptor;
+}
+
+void weft_output_abandon(void)
+{
+    const char *path = under_way;
+    if (path != NULL) unlink(path);
 }
 
 static int open_place(place *p)
@@ -123,6 +133,7 @@ weft_status *weft_output_check(const char *path)
     int descriptor = p.direct ? -1 : open_temporary(&p);
     if (descriptor < 0) return refuse(path, errno);
     close(descriptor);
+    under_way = NULL;
     unlink(p.temporary);
     return NULL;
 }
@@ -164,5 +175,6 @@ weft_status *weft_output_write(const char *path, weft_status *(*write)(const voi
     if (p.direct) return status;
     if (status == NULL) status = commit(&p);
     if (status != NULL) unlink(p.temporary);
+    under_way = NULL;
     return status;
 }

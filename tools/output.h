@@ -18,4 +18,6 @@ weft_status *weft_output_check(const char *path) WEFT_MUST_USE;
 /* Writes what `write` puts into `file`; what `write` returns is the error. `file` of a regular file can seek. */
 weft_status *weft_output_write(const char *path, weft_status *(*write)(const void *context, FILE *file),
                                const void *context) WEFT_MUST_USE;
+/* Removes what is being written, for a process that ends in a handler of a signal. */
+void weft_output_abandon(void);
 #endif

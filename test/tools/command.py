@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drives the command line on small files: command.py WEFT."""
 import json
+import os
+import subprocess
 import xml.etree.ElementTree
 
-from support import FAILED, MISUSED, OK, Command, load, main
+from support import FAILED, MISUSED, OK, WEFT, Command, load, main
 
 FORMATS = "graph|trees|loops|scheduled|llvm|asm|ptx"
 
@@ -29,7 +31,8 @@ class General(Command):
 
     def test_misuse(self):
         self.assertEqual(self.weft()[0], MISUSED)
-        self.assertEqual(self.weft("fly")[0], MISUSED)
+        self.assertEqual(self.weft("fly"), (MISUSED, "", "weft: there is no command 'fly'; 'weft help' lists them\n"))
+        self.assertEqual(self.weft("eisnum"), (MISUSED, "", "weft: there is no command 'eisnum'; is 'einsum' meant?\n"))
         self.assertEqual(self.weft("help", "fly")[0], MISUSED)
         self.refuses(MISUSED, "info: usage is 'weft info', not with 1 operand", "info", "x")
         self.refuses(MISUSED, "info: there is no option '--stats'", "info", "--stats")
@@ -68,6 +71,11 @@ class Einsum(Command):
                 with self.subTest(backend=backend, more=more):
                     self.prints(self.product, "einsum", "ij,jk->ik", "a.npy", "b.npy", "--backend", backend, *more)
         self.prints("21.\n", "einsum", "ij->", "a.npy")
+        self.save("s.npy", (), [3])
+        for expression in ["->", "", ",->", ",", " -> "]:
+            with self.subTest(expression):
+                self.prints("9.\n" if "," in expression else "3.\n", "einsum", expression,
+                            *["s.npy"] * (1 + expression.count(",")))
 
     def test_orders(self):
         expected = "[[ 552.  716.]\n [1236. 1598.]]\n"
@@ -139,7 +147,11 @@ class Run(Command):
         self.refuses(MISUSED, "run: input 'w' is missing; the graph's inputs: x, w", "run", "g.weft", "x=a.npy")
         self.refuses(MISUSED, "run: input 'x' is given twice", "run", "g.weft", "x=a.npy", "x=b.npy")
         self.refuses(MISUSED, "run: the graph has no input 'z'; its inputs: x, w", "run", "g.weft", "z=a.npy")
-        self.refuses(MISUSED, "run: inputs are given as NAME=FILE.npy or FILE.npz, not as 'a.npy'", "run", "g.weft", "a.npy")
+        self.refuses(MISUSED, "run: which input is 'a.npy'? Say it as NAME=a.npy; the graph's inputs: x, w",
+                     "run", "g.weft", "a.npy")
+        self.refuses(MISUSED, "run: input 'x' has no file behind '='", "run", "g.weft", "x=", "w=w.npy")
+        self.refuses(MISUSED, "run: which output is 'y.npy'? Say it as NAME=y.npy; the graph's outputs: y, total",
+                     "run", "g.weft", "x=a.npy", "w=w.npy", "-o", "y.npy")
         self.refuses(MISUSED, "run: the graph has no output 'z'; its outputs: y, total",
                      "run", "g.weft", "x=a.npy", "w=w.npy", "-o", "z=z.npy")
 
@@ -150,6 +162,89 @@ class Run(Command):
         (self.folder / "bad.weft").write_text("weft 0.1\ngraph {\n  %0 = fly()\n")
         self.assertRegex(self.weft("run", "bad.weft")[2], r"^weft run: bad\.weft:3:\d+: .*fly.*\n$")
         self.refuses(FAILED, "run: none.weft cannot be read: No such file or directory", "run", "none.weft")
+
+
+ROW = """weft 0.1
+symbol n in [1, 16]
+graph {
+  %x = input() {name = "x", dtype = f32, shape = [2, 3]}
+  %0 = iota() {dtype = f32, shape = [n], axis = 0}
+  %1 = reduce_sum(%x) {axes = [0, 1]}
+  %2 = broadcast(%1) {shape = [n], axes = []}
+  %3 = add(%2, %0)
+  return y = %3
+}
+"""
+
+
+class Single(Command):
+    """A graph of one input, one output and a symbol that no input has."""
+    def setUp(self):
+        super().setUp()
+        (self.folder / "row.weft").write_text(ROW)
+        self.save("a=b c.npy", (2, 3), [1, 2, 3, 4, 5, 6])
+
+    def test_names_may_be_left_out(self):
+        for given in ["a.npy", "x=a.npy", "x=a=b c.npy"]:
+            self.prints("y =\n[21. 22.]\n", "run", "row.weft", given, "--set", "n=2")
+            for out in ["o.npy", "y=o.npy"]:
+                self.prints("", "run", "row.weft", given, "--set=n=2", "-o", out)
+                self.assertEqual(load(self.folder / "o.npy"), ((2,), [21, 22]))
+        self.refuses(MISUSED, "run: the graph has no input 'a'; its inputs: x", "run", "row.weft", "a=b c.npy")
+        self.refuses(MISUSED, "run: input 'x' is given twice", "run", "row.weft", "a.npy", "a.npy")
+
+    def test_symbols(self):
+        run = ["run", "row.weft", "a.npy"]
+        self.prints("y =\n[21. 22. 23.]\n", *run, "--set", "n=3", "--set", "n=3")
+        for text in ["n", "n=", "=3", "n=3.5", "n=3 ", "n=99999999999999999999", ""]:
+            self.refuses(MISUSED, f"run: --set takes SYMBOL=INTEGER such as n=5, not '{text}'", *run, "--set", text)
+        self.refuses(FAILED, "run: symbol n is bound by no input and not given in extents; --set SYMBOL=N gives it a value",
+                     *run)
+        self.refuses(FAILED, 'run: extent "n" is given twice, as 3 and as 4', *run, "--set", "n=3", "--set", "n=4")
+        self.refuses(FAILED, 'run: the program has no symbol "m"', *run, "--set", "m=3")
+        self.refuses(FAILED, "run: symbol n = 17 is outside [1, 16] (given in extents)", *run, "--set", "n=17")
+
+    def test_standard_input_and_output(self):
+        array, graph = self.folder / "a.npy", self.folder / "row.weft"
+        expected = (OK, "y =\n[21. 22.]\n", "")
+        for source, arguments in [(array, ["row.weft", "-"]), (array, ["row.weft", "x=-"]), (graph, ["-", "a.npy"]),
+                                  (array, ["row.weft", "x=/dev/stdin"])]:
+            for piped in [False, True]:
+                with self.subTest(arguments, piped=piped), open(source, "rb") as file:
+                    feed = subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE) if piped else None
+                    self.assertEqual(self.weft("run", *arguments, "--set", "n=2", stdin=feed.stdout if piped else file),
+                                     expected)
+                    if piped:
+                        feed.stdout.close()
+                        feed.wait()
+        with open(array, "rb") as file:
+            done = subprocess.run([WEFT, "einsum", "ij->", "-", "-o", "-"], stdin=file, capture_output=True)
+        (self.folder / "o.npy").write_bytes(done.stdout)
+        self.assertEqual((load(self.folder / "o.npy"), done.stderr), (((), [21]), b""))
+        self.refuses(MISUSED, "einsum: '-' is given 2 times, but standard input is read once", "einsum", "i,i->", "-", "-")
+        for option in ["--stats", "--profile"]:
+            self.refuses(MISUSED, f"run: {option} prints to standard output, which gets an array by -o",
+                         "run", "row.weft", "a.npy", "-o", "y=-", option)
+        self.refuses(MISUSED, "einsum: --print-order prints to standard output, which gets an array by -o",
+                     "einsum", "ij->", "a.npy", "-o", "-", "--print-order", "path")
+        status, _, error = self.weft("run", "-", "a.npy", stdin=subprocess.DEVNULL)
+        self.assertEqual(status, FAILED)
+        self.assertRegex(error, r"^weft run: standard input:1:1: .+\n$")
+        self.refuses(FAILED, "einsum: standard input: the file ends inside the magic string and version",
+                     "einsum", "ij->", "-", stdin=subprocess.DEVNULL)
+
+    def test_closed_descriptors(self):
+        """A file that is opened does not take the place of a closed standard one."""
+        def close(number):
+            return lambda: os.close(number)
+        einsum = ["einsum", "ij->", "a.npy"]
+        self.refuses(FAILED, "einsum: standard input cannot be read: Bad file descriptor", "einsum", "ij->", "-",
+                     preexec_fn=close(0))
+        self.refuses(FAILED, "einsum: standard output cannot be written", *einsum, preexec_fn=close(1))
+        self.assertEqual(self.weft(*einsum, "-o", "o.npy", "--stats", preexec_fn=close(1))[0], FAILED)
+        self.assertEqual(load(self.folder / "o.npy"), ((), [21]))
+        self.assertEqual(self.weft(*einsum, preexec_fn=close(2))[:2], (OK, "21.\n"))
+        self.assertEqual(self.weft("einsum", "ij->", "none.npy", "-o", "o.npy", preexec_fn=close(2))[0], FAILED)
 
 
 class Opt(Command):

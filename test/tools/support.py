@@ -62,8 +62,8 @@ class Command(unittest.TestCase):
     def prints(self, expected, *arguments):
         self.assertEqual(self.weft(*arguments), (OK, expected, ""))
 
-    def refuses(self, status, sentence, *arguments):
-        found, _, error = self.weft(*arguments)
+    def refuses(self, status, sentence, *arguments, **options):
+        found, _, error = self.weft(*arguments, **options)
         self.assertEqual((found, error), (status, f"weft {sentence}\n"))
 
 

@@ -9,15 +9,18 @@
 #include "command.h"
 #include "contraction.h"
 #include "file.h"
+#include "interrupt.h"
 #include "machine.h"
 #include "order.h"
 #include "print.h"
+#include "progress.h"
 #include "random.h"
 #include "tree.h"
 
 typedef struct einsum_job {
     weft_contraction x;
     weft_order order;
+    bool interrupted; /* while it was planned: nothing is run */
 } einsum_job;
 
 static bool has(const einsum_job *job, const char *option)
@@ -29,6 +32,7 @@ static bool has(const einsum_job *job, const char *option)
 
 static weft_status *check_arguments(const einsum_job *job)
 {
+
     static const char *const with_instance[] = {"--dtype", "--check"};
     static const char *const with_run[] = {"-o", "--check", "--repeat", "--profile", "--trace", "--symbolic"};
     size_t count = job->x.arguments->operand_count;
@@ -40,6 +44,7 @@ static weft_status *check_arguments(const einsum_job *job)
     if (job->x.path == NULL && weft_file_ends_with(job->x.arguments->operands[0], ".npy"))
         return weft_misuse("the expression comes first, such as 'ij,jk->ik'; '%s' is a file",
                            job->x.arguments->operands[0]);
+    WEFT_TRY(weft_file_check_inputs(count, job->x.arguments->operands));
     for (size_t i = 0; i < sizeof with_instance / sizeof *with_instance; i++)
         if (job->x.path == NULL && has(job, with_instance[i]))
             return weft_misuse("%s goes with --instance", with_instance[i]);
@@ -79,18 +84,31 @@ static bool is_numbered(const weft_instance *x)
     return x->labels != NULL || strchr(x->text, '[') != NULL;
 }
 
+/* What ended the search for an order is told after the order is printed. */
+static weft_status *tell_interrupt(const einsum_job *job)
+{
+    return weft_status_create(NULL, WEFT_CANCELLED, NULL,
+                              "interrupted after %.1f s; the order is the best that was found until then%s",
+                              job->x.session.plan_ms * 1e-3, has(job, "--plan-only") ? "" : ", and nothing was run");
+}
+
 static weft_status *plan(einsum_job *job)
 {
+    weft_progress progress;
     WEFT_TRY(weft_planner_init(&job->x.planner, job->x.arguments));
     job->x.planner.options.dtype = job->x.instance.dtype;
     weft_order_subject subject = {job->x.instance.count, is_numbered(&job->x.instance), job->x.instance.order,
                                   job->x.path};
     WEFT_TRY(weft_order_init(&job->order, job->x.arguments, &subject));
     weft_einsum_options options = order_options(job);
+    options.watch = weft_progress_begin(&progress, job->x.arguments);
+    weft_interrupt_begin();
     double begin = weft_clock_ms();
-    WEFT_TRY(weft_contraction_plan(&job->x, &options, &job->x.plan));
+    weft_status *status = weft_contraction_plan(&job->x, &options, &job->x.plan);
     job->x.session.plan_ms = weft_clock_ms() - begin;
-    return NULL;
+    weft_progress_end(&progress);
+    job->interrupted = status == NULL && weft_interrupt_exit_status() != 0;
+    return status;
 }
 
 /* Whether the order is found at the run. */
@@ -112,7 +130,7 @@ static weft_einsum_options traced_options(const einsum_job *job)
 static weft_status *print_plan(const einsum_job *job)
 {
     const char *tree = weft_arguments_text(job->x.arguments, "--tree", NULL);
-    if (job->x.path != NULL || has(job, "--plan-only")) {
+    if (job->x.path != NULL || has(job, "--plan-only") || job->interrupted) {
         printf("operands            %zu\n", weft_einsum_plan_operand_count(job->x.plan));
         printf("labels              %zu\n", weft_einsum_plan_label_count(job->x.plan));
         printf("log10 multiplies    %.4f\n", weft_einsum_plan_log10_flops(job->x.plan));
@@ -125,7 +143,8 @@ static weft_status *print_plan(const einsum_job *job)
         }
         printf("predicted ms        %.4g\n", 1e3 * weft_einsum_plan_seconds(job->x.plan));
     }
-    WEFT_TRY(weft_order_print(job->x.plan, job->x.arguments));
+    const char *form = weft_arguments_text(job->x.arguments, "--print-order", job->interrupted ? "ssa" : NULL);
+    WEFT_TRY(weft_order_print(job->x.plan, form));
     fflush(stdout); /* what follows may take long */
     return tree == NULL ? NULL : weft_tree_save(job->x.plan, tree);
 }
@@ -204,9 +223,10 @@ static weft_status *run_job(einsum_job *job)
     cJSON *stats = cJSON_CreateObject();
     if (stats == NULL) return weft_status_out_of_memory();
     fill_stats(job, stats);
-    weft_status *status = has(job, "--plan-only") ? print_plan_stats(job, stats) : run_plan(job, stats);
-    if (status == NULL && !has(job, "--plan-only"))
-        return weft_session_print_stats(&job->x.session, job->x.arguments, stats);
+    bool planned = has(job, "--plan-only") || job->interrupted;
+    weft_status *status = planned ? print_plan_stats(job, stats) : run_plan(job, stats);
+    if (status == NULL && job->interrupted) status = tell_interrupt(job);
+    if (status == NULL && !planned) return weft_session_print_stats(&job->x.session, job->x.arguments, stats);
     cJSON_Delete(stats);
     return status;
 }
@@ -260,6 +280,7 @@ static const weft_option options[] = {
     {"--plan-only", WEFT_OPTION_FLAG, NULL, "find the order, and run nothing"},
     WEFT_ORDER_OPTIONS,
     WEFT_PLANNER_OPTIONS,
+    WEFT_PROGRESS_OPTION,
     {"--measure-machine", WEFT_OPTION_FLAG, NULL, "measure what --machine reads, print it, and write it to -o"},
     {"--tree", WEFT_OPTION_TEXT, "FILE.svg|FILE.dot|FILE.txt", "draw the contraction tree there"},
     {"--check", WEFT_OPTION_FLAG, NULL, "contract in another order too, and compare the results"},
@@ -276,14 +297,16 @@ const weft_command weft_command_einsum = {
         "names in each step two positions of a list that loses both and gets the result at its end; ssa names\n"
         "values, of which the steps make new ones. --order takes either as a list of steps, or a tree of operand\n"
         "numbers such as ((0, 1), 2), as --print-order writes them on its\n"
-        "last line. An operand may also be FILE.npz:ARRAY.\n\n"
+        "last line. An operand may also be FILE.npz:ARRAY, or '-', standard input; -o - is standard output.\n\n"
         "An instance is an object: it has \"inputs\" and \"output\", lists of labels, which are integers or letters,\n"
         "or a \"format_string\"; and \"sizes\", or \"size_dict\", an object with the extent of each label, {\"i\": 4} "
         "or\n"
         "{\"0\": 4}, or of integers a list with that of label i at place i, from 0. Beside a format string \"shapes\"\n"
         "will do too. It may have an \"order\" as files have it, and a \"dtype\".\n\n"
         "What is planned at the run, under --memory-limit and --symbolic, counts as the first run: --repeat tells\n"
-        "what the others take.",
+        "what the others take.\n\n"
+        "Ctrl-C ends the search for an order; what was found until then is printed as --plan-only and --print-order\n"
+        "do it (ssa if no form is named), nothing is run, and the exit status is 130. A second one ends at once.",
     .least = 0,
     .most = SIZE_MAX,
     .options = WEFT_OPTIONS(options),

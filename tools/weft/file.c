@@ -1,14 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "file.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "../npy.h"
 #include "../npz.h"
 #include "../output.h"
 #include "options.h"
 
 enum { LONGEST_PATH = 4096 };
+
+static bool is_standard(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+const char *weft_file_name(const char *path)
+{
+    return is_standard(path) ? "standard input" : path;
+}
 
 bool weft_file_ends_with(const char *path, const char *end)
 {
@@ -34,6 +46,42 @@ static weft_status *load_archive(const char *path, const char *name, weft_array 
     return status;
 }
 
+/* ---- what cannot seek: standard input, pipes ---- */
+
+typedef struct bytes {
+    const char *at;
+    size_t left;
+} bytes;
+
+static bool take_bytes(void *self, void *out_bytes, size_t size, const char **out_error)
+{
+    bytes *b = self;
+    (void)out_error;
+    if (size > b->left) return false;
+    memcpy(out_bytes, b->at, size);
+    b->at += size;
+    b->left -= size;
+    return true;
+}
+
+static weft_status *load_stream(const char *path, weft_array **out_array)
+{
+    char *text;
+    size_t length;
+    WEFT_TRY(weft_file_read(path, &text, &length));
+    bytes b = {text, length};
+    const weft_npy_source source = {.self = &b, .size = length, .read = take_bytes};
+    weft_status *status = weft_npy_read(NULL, &source, weft_file_name(path), out_array);
+    free(text);
+    return status;
+}
+
+static bool is_stream(const char *path)
+{
+    struct stat found;
+    return is_standard(path) || (stat(path, &found) == 0 && (S_ISFIFO(found.st_mode) || S_ISSOCK(found.st_mode)));
+}
+
 weft_status *weft_file_load(const char *text, const char *otherwise, weft_array **out_array)
 {
     char path[LONGEST_PATH];
@@ -42,6 +90,7 @@ weft_status *weft_file_load(const char *text, const char *otherwise, weft_array 
         snprintf(path, sizeof path, "%.*s", (int)(found + 4 - text), text);
         return load_archive(path, found + 5, out_array);
     }
+    if (is_stream(text)) return load_stream(text, out_array);
     if (!weft_file_ends_with(text, ".npz")) return weft_npy_load(NULL, text, out_array);
     if (otherwise == NULL) return weft_misuse("which array of %s is meant? Say it as %s:NAME", text, text);
     return load_archive(text, otherwise, out_array);
@@ -49,7 +98,8 @@ weft_status *weft_file_load(const char *text, const char *otherwise, weft_array 
 
 static weft_status *read_error(const char *path)
 {
-    return weft_status_create(NULL, WEFT_BAD_FILE, NULL, "%s cannot be read: %s", path, strerror(errno));
+    return weft_status_create(NULL, WEFT_BAD_FILE, NULL, "%s cannot be read: %s", weft_file_name(path),
+                              strerror(errno));
 }
 
 /* Appends what `file` holds to a text that is freed by the caller also on failure. */
@@ -74,10 +124,10 @@ weft_status *weft_file_read(const char *path, char **out_text, size_t *out_lengt
 {
     char *text = NULL;
     size_t length = 0;
-    FILE *file = fopen(path, "rb");
+    FILE *file = is_standard(path) ? stdin : fopen(path, "rb");
     if (file == NULL) return read_error(path);
     weft_status *status = read_text(path, file, &text, &length);
-    fclose(file);
+    if (file != stdin) fclose(file);
     if (status != NULL) {
         free(text);
         return status;
@@ -85,6 +135,13 @@ weft_status *weft_file_read(const char *path, char **out_text, size_t *out_lengt
     *out_text = text;
     *out_length = length;
     return NULL;
+}
+
+weft_status *weft_file_check_inputs(size_t count, const char *const *files)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) found += files[i] != NULL && is_standard(files[i]);
+    return found > 1 ? weft_misuse("'-' is given %zu times, but standard input is read once", found) : NULL;
 }
 
 weft_status *weft_file_check_single(const char *path)

@@ -9,8 +9,12 @@ bool weft_file_ends_with(const char *path, const char *end);
 /* Loads FILE.npy or FILE.npz:MEMBER; of FILE.npz alone the member called `otherwise`, which may be NULL: there is none
  * then. */
 weft_status *weft_file_load(const char *text, const char *otherwise, weft_array **out_array) WEFT_MUST_USE;
-/* The whole of a file with a NUL behind it, to be freed. */
+/* How messages call a file. */
+const char *weft_file_name(const char *path);
+/* The whole of a file with a NUL behind it, to be freed. Here and above "-" is the standard input. */
 weft_status *weft_file_read(const char *path, char **out_text, size_t *out_length) WEFT_MUST_USE;
+/* Refuses, as a misuse, two of `files` that are the standard input; entries may be NULL. */
+weft_status *weft_file_check_inputs(size_t count, const char *const *files) WEFT_MUST_USE;
 /* Refuses, as a misuse, what is no file for one array, and a file that cannot be written. */
 weft_status *weft_file_check_single(const char *path) WEFT_MUST_USE;
 #endif

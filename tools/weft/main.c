@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+#include "interrupt.h"
 
 enum { FAILED = 1, MISUSED = 2, OPTION_WIDTH = 48 };
 
@@ -42,6 +45,17 @@ static void print_help(const weft_command *command)
     if (command->detail[0] != 0) printf("\n%s\n", command->detail);
 }
 
+static int refuse_command(const char *who, const char *given)
+{
+    size_t length = strlen(given), least = length > 3 ? 3 : 2; /* with so many changes it is another word */
+    const char *nearest = NULL;
+    for (size_t i = 0; i < COMMAND_COUNT && length > 1; i++)
+        if (weft_option_is_nearer(commands[i]->name, given, length, &least)) nearest = commands[i]->name;
+    if (nearest != NULL) fprintf(stderr, "%s: there is no command '%s'; is '%s' meant?\n", who, given, nearest);
+    else fprintf(stderr, "%s: there is no command '%s'; 'weft help' lists them\n", who, given);
+    return MISUSED;
+}
+
 static int help(int argc, char **argv)
 {
     if (argc == 0) {
@@ -49,10 +63,7 @@ static int help(int argc, char **argv)
         return 0;
     }
     const weft_command *command = find_command(argv[0]);
-    if (command == NULL) {
-        fprintf(stderr, "weft help: there is no command '%s'\n", argv[0]);
-        return MISUSED;
-    }
+    if (command == NULL) return refuse_command("weft help", argv[0]);
     print_help(command);
     return 0;
 }
@@ -72,7 +83,8 @@ static int report(const char *name, weft_status *status)
         fprintf(stderr, "weft %s: standard output cannot be written\n", name);
         return FAILED;
     }
-    int exit_status = weft_status_is_misuse(status) ? MISUSED : FAILED;
+    bool interrupted = weft_status_code(status) == WEFT_CANCELLED && weft_interrupt_exit_status() != 0;
+    int exit_status = interrupted ? weft_interrupt_exit_status() : weft_status_is_misuse(status) ? MISUSED : FAILED;
     fprintf(stderr, "weft %s: %s\n", name, without_name(name, weft_status_message(status)));
     weft_status_destroy(status);
     return exit_status;
@@ -87,8 +99,18 @@ static weft_status *run(const weft_command *command, const weft_arguments *argum
     return command->run(arguments);
 }
 
+/* No file that is opened shall take the place of a standard one that is closed: what stands there can be neither read
+ * nor written. */
+static void fill_descriptors(void)
+{
+    static const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+    for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
+        if (fcntl(i, F_GETFD) < 0 && open("/dev/null", modes[i]) < 0) return;
+}
+
 int main(int argc, char **argv)
 {
+    fill_descriptors();
     if (argc < 2) {
         fprintf(stderr, "weft: a command is needed; 'weft help' lists them\n");
         return MISUSED;
@@ -99,10 +121,7 @@ int main(int argc, char **argv)
         return 0;
     }
     const weft_command *command = find_command(argv[1]);
-    if (command == NULL) {
-        fprintf(stderr, "weft: there is no command '%s'; 'weft help' lists them\n", argv[1]);
-        return MISUSED;
-    }
+    if (command == NULL) return refuse_command("weft", argv[1]);
     for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (asks_for_help(argv[i])) return help(1, argv + 1);
     weft_arguments arguments = {0};

@@ -8,7 +8,8 @@ weft_status *weft_module_load(const char *path, const weft_plugins *plugins, wef
     char *text;
     size_t length;
     WEFT_TRY(weft_file_read(path, &text, &length));
-    weft_status *status = weft_graph_parse(path, text, length, NULL, plugins->count, plugins->extensions, out_module);
+    weft_status *status =
+        weft_graph_parse(weft_file_name(path), text, length, NULL, plugins->count, plugins->extensions, out_module);
     free(text);
     return status;
 }

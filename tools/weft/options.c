@@ -51,16 +51,20 @@ static size_t count_changes(const char *name, const char *given, size_t length)
     return counts[length];
 }
 
+bool weft_option_is_nearer(const char *name, const char *given, size_t length, size_t *least)
+{
+    size_t changes = length <= LONGEST_NAME ? count_changes(name, given, length) : *least;
+    bool nearer = changes < *least;
+    if (nearer) *least = changes;
+    return nearer;
+}
+
 static weft_status *refuse_option(weft_option_table table, const char *given, size_t length)
 {
     const char *nearest = NULL;
     size_t least = 3; /* with so many changes it is another word */
-    for (size_t i = 0; i < table.count && length > 3 && length <= LONGEST_NAME; i++) {
-        size_t changes = count_changes(table.options[i].name, given, length);
-        if (changes >= least) continue;
-        least = changes;
-        nearest = table.options[i].name;
-    }
+    for (size_t i = 0; i < table.count && length > 3; i++)
+        if (weft_option_is_nearer(table.options[i].name, given, length, &least)) nearest = table.options[i].name;
     return weft_misuse("there is no option '%.*s'%s%s%s", (int)length, given, nearest == NULL ? "" : "; is '",
                        nearest == NULL ? "" : nearest, nearest == NULL ? "" : "' meant?");
 }
@@ -141,7 +145,7 @@ static weft_status *parse(weft_option_table table, int argc, char **argv, weft_a
     bool options = true;
     for (int i = 0; i < argc; i++) {
         if (options && strcmp(argv[i], "--") == 0) options = false;
-        else if (options && argv[i][0] == '-' && argv[i][1] != 0)
+        else if (options && argv[i][0] == '-' && argv[i][1] != 0 && argv[i][1] != '>')
             WEFT_TRY(parse_option(table, argc, argv, &i, arguments));
         else arguments->operands[arguments->operand_count++] = argv[i];
     }

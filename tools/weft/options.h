@@ -43,8 +43,12 @@ typedef struct weft_arguments {
 weft_status *weft_misuse(const char *format, ...) WEFT_MUST_USE WEFT_FORMAT(1, 2);
 bool weft_status_is_misuse(const weft_status *status);
 
-/* Options may stand anywhere, as `--name VALUE` or `--name=VALUE`; what follows `--` are operands. A misuse names the
- * option. */
+/* Whether fewer than `*least` letters must be changed to make `name` of the `length` first letters of `given`; writes
+ * how many. */
+bool weft_option_is_nearer(const char *name, const char *given, size_t length, size_t *least);
+
+/* Options may stand anywhere, as `--name VALUE` or `--name=VALUE`; what follows `--` are operands, as are "-" and what
+ * begins with "->". A misuse names the option. */
 weft_status *weft_arguments_parse(weft_option_table table, int argc, char **argv,
                                   weft_arguments *out_arguments) WEFT_MUST_USE;
 void weft_arguments_finish(weft_arguments *arguments);

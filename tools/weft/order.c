@@ -141,9 +141,9 @@ static void print_pairs(weft_ints pairs)
     printf("%s\n", pairs.count == 0 ? "[]" : "]");
 }
 
-weft_status *weft_order_print(const weft_einsum_plan *plan, const weft_arguments *arguments)
+weft_status *weft_order_print(const weft_einsum_plan *plan, const char *form)
 {
-    const char *form = weft_arguments_text(arguments, "--print-order", "");
+    if (form == NULL) return NULL;
     if (strcmp(form, "path") == 0) print_pairs(weft_einsum_plan_path(plan));
     if (strcmp(form, "ssa") == 0) print_pairs(weft_einsum_plan_ssa(plan));
     if (strcmp(form, "nested") == 0) printf("%s\n", weft_einsum_plan_nested(plan));

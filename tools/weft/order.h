@@ -37,6 +37,6 @@ weft_status *weft_order_init(weft_order *order, const weft_arguments *arguments,
                              const weft_order_subject *subject) WEFT_MUST_USE;
 void weft_order_finish(weft_order *order);
 
-/* Prints what --print-order asks for, if it is given; a tree has several lines, other forms one. */
-weft_status *weft_order_print(const weft_einsum_plan *plan, const weft_arguments *arguments) WEFT_MUST_USE;
+/* Prints the order in a form of --print-order; nothing for NULL. A tree has several lines, other forms one. */
+weft_status *weft_order_print(const weft_einsum_plan *plan, const char *form) WEFT_MUST_USE;
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "planner.h"
 #include <string.h>
+#include "interrupt.h"
 #include "machine.h"
 
 static weft_einsum_minimize find_objective(const char *text)
@@ -24,6 +25,7 @@ weft_status *weft_planner_init(weft_planner *planner, const weft_arguments *argu
                                   .seed = (uint64_t)weft_arguments_count(arguments, "--seed", 1),
                                   .moves = (uint64_t)weft_arguments_count(arguments, "--moves", 0),
                                   .time_budget = weft_arguments_number(arguments, "--time-budget", 0),
+                                  .cancelled = weft_interrupt_flag(),
                                   .threads = (size_t)weft_arguments_count(arguments, "--threads", 0),
                                   .memory_limit = (size_t)weft_arguments_count(arguments, "--memory-limit", 0),
                               }};

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,31 +33,45 @@ static void join_names(const file_list *list, char *out_text, size_t size)
     }
 }
 
-static size_t find_name(const file_list *list, const char *name, size_t length)
+/* The name that `text` begins with, before "=": names and files may have some of their own. Of several the longest. */
+static size_t find_name(const file_list *list, const char *text, size_t *out_length)
 {
-    size_t i = 0;
-    while (i < list->count) {
+    size_t found = list->count;
+    *out_length = 0;
+    for (size_t i = 0; i < list->count; i++) {
         const char *known = list->name(list->program, i);
-        if (strlen(known) == length && memcmp(known, name, length) == 0) break;
-        i++;
+        size_t length = strlen(known);
+        if (strncmp(known, text, length) != 0 || text[length] != '=' || length < *out_length) continue;
+        *out_length = length;
+        found = i;
     }
-    return i;
+    return found;
 }
 
-/* Takes "NAME=FILE" into the list. */
-static weft_status *add_file(file_list *list, const char *text)
+static weft_status *refuse_name(const file_list *list, const char *text)
 {
     char names[512];
-    const char *equals = strrchr(text, '=');
-    if (equals == NULL || equals[1] == 0)
-        return weft_misuse("%ss are given as NAME=FILE.npy or FILE.npz, not as '%s'", list->what, text);
-    size_t length = (size_t)(equals - text), found = find_name(list, text, length);
-    if (found == list->count) {
-        join_names(list, names, sizeof names);
-        return weft_misuse("the graph has no %s '%.*s'; its %ss: %s", list->what, (int)length, text, list->what, names);
-    }
-    if (list->files[found] != NULL) return weft_misuse("%s '%.*s' is given twice", list->what, (int)length, text);
-    list->files[found] = equals + 1;
+    const char *equals = strchr(text, '=');
+    join_names(list, names, sizeof names);
+    if (equals != NULL)
+        return weft_misuse("the graph has no %s '%.*s'; its %ss: %s", list->what, (int)(equals - text), text,
+                           list->what, names);
+    return weft_misuse("which %s is '%s'? Say it as NAME=%s; the graph's %ss: %s", list->what, text, text, list->what,
+                       names);
+}
+
+/* Takes "NAME=FILE" into the list, or "FILE" where there is one name only. */
+static weft_status *add_file(file_list *list, const char *text)
+{
+    size_t length, found = find_name(list, text, &length);
+    bool nameless = found == list->count && list->count == 1 && strchr(text, '=') == NULL;
+    const char *file = nameless ? text : text + length + 1;
+    if (nameless) found = 0;
+    if (found == list->count) return refuse_name(list, text);
+    const char *name = list->name(list->program, found);
+    if (file[0] == 0) return weft_misuse("%s '%s' has no file behind '='", list->what, name);
+    if (list->files[found] != NULL) return weft_misuse("%s '%s' is given twice", list->what, name);
+    list->files[found] = file;
     return NULL;
 }
 
@@ -64,6 +79,37 @@ static weft_status *add_file(file_list *list, const char *text)
 static bool is_archive(const char *text)
 {
     return strchr(text, '=') == NULL && weft_file_ends_with(text, ".npz");
+}
+
+/* ---- symbols ---- */
+
+static bool is_option(const weft_option_value *value, const char *name)
+{
+    return strcmp(value->option->name, name) == 0;
+}
+
+/* Splits "n=5". */
+static weft_status *parse_extent(const char *text, weft_binding *out_binding)
+{
+    char *end;
+    const char *equals = strrchr(text, '=');
+    errno = 0;
+    long long value = equals == NULL ? 0 : strtoll(equals + 1, &end, 10);
+    if (equals == NULL || equals == text || end == equals + 1 || *end != 0 || errno != 0)
+        return weft_misuse("--set takes SYMBOL=INTEGER such as n=5, not '%s'", text);
+    char *name = strndup(text, (size_t)(equals - text));
+    *out_binding = (weft_binding){name, value};
+    return name == NULL ? weft_status_out_of_memory() : NULL;
+}
+
+static weft_status *fill_extents(const weft_arguments *arguments, weft_session *session)
+{
+    session->extents = calloc(arguments->value_count + 1, sizeof *session->extents);
+    if (session->extents == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < arguments->value_count; i++)
+        if (is_option(&arguments->values[i], "--set"))
+            WEFT_TRY(parse_extent(arguments->values[i].text, &session->extents[session->extent_count++]));
+    return NULL;
 }
 
 /* ---- inputs ---- */
@@ -107,10 +153,23 @@ static weft_status *check_complete(const file_list *list, weft_array *const *arr
     return NULL;
 }
 
+/* The graph is a file too. */
+static weft_status *check_inputs(const weft_arguments *arguments, const file_list *list)
+{
+    const char **files = calloc(list->count + 1, sizeof *files);
+    if (files == NULL) return weft_status_out_of_memory();
+    files[0] = arguments->operands[0];
+    for (size_t i = 0; i < list->count; i++) files[1 + i] = list->files[i];
+    weft_status *status = weft_file_check_inputs(list->count + 1, files);
+    free(files);
+    return status;
+}
+
 static weft_status *load_inputs(const weft_arguments *arguments, file_list *list, weft_array **arrays)
 {
     for (size_t i = 1; i < arguments->operand_count; i++)
         if (!is_archive(arguments->operands[i])) WEFT_TRY(add_file(list, arguments->operands[i]));
+    WEFT_TRY(check_inputs(arguments, list));
     for (size_t i = 1; i < arguments->operand_count; i++)
         if (is_archive(arguments->operands[i])) WEFT_TRY(load_archive(list, arguments->operands[i], arrays));
     WEFT_TRY(check_complete(list, arrays));
@@ -123,7 +182,7 @@ static weft_status *load_inputs(const weft_arguments *arguments, file_list *list
 
 static bool is_output(const weft_option_value *value)
 {
-    return strcmp(value->option->name, "-o") == 0;
+    return is_option(value, "-o");
 }
 
 /* Refuses two results for one file. */
@@ -139,8 +198,7 @@ static weft_status *check_different(size_t count, const char *const *files)
 /* Files for results other than outputs that have names of their own. */
 static bool names_file(const weft_option_value *value)
 {
-    const char *name = value->option->name;
-    return strcmp(name, "--view") == 0 || strcmp(name, "--trace") == 0 || (is_output(value) && is_archive(value->text));
+    return is_option(value, "--view") || is_option(value, "--trace") || (is_output(value) && is_archive(value->text));
 }
 
 static weft_status *check_files(const weft_arguments *arguments, const file_list *list)
@@ -212,12 +270,24 @@ static weft_status *write_outputs(const weft_arguments *arguments, const weft_se
 
 /* ---- all ---- */
 
+/* What a symbol without a value is given by here. Takes `status`. */
+static weft_status *name_option(weft_status *status)
+{
+    if (strstr(weft_status_message(status), "is bound by no input") == NULL) return status;
+    weft_status *named = weft_status_create(NULL, weft_status_code(status), weft_status_where(status),
+                                            "%s; --set SYMBOL=N gives it a value", weft_status_message(status));
+    weft_status_destroy(status);
+    return named;
+}
+
 static weft_status *run_files(const weft_arguments *arguments, weft_session *session, file_list *inputs,
                               file_list *outputs)
 {
+    WEFT_TRY(weft_session_check(arguments));
+    WEFT_TRY(fill_extents(arguments, session));
     WEFT_TRY(fill_outputs(arguments, outputs));
     WEFT_TRY(load_inputs(arguments, inputs, session->inputs));
-    WEFT_TRY(weft_session_run(session, arguments));
+    WEFT_TRY(name_option(weft_session_run(session, arguments)));
     weft_status *first = write_outputs(arguments, session, outputs);
     keep_first(&first, weft_session_report(session, arguments));
     return first;
@@ -264,7 +334,9 @@ static weft_status *run(const weft_arguments *arguments)
 }
 
 static const weft_option options[] = {
-    {"-o", WEFT_OPTION_TEXT, "NAME=OUT.npy|OUT.npz", "write that output, or all, there; without any, all are printed"},
+    {"-o", WEFT_OPTION_TEXT, "[NAME=]OUT.npy|OUT.npz",
+     "write that output, or all, there; without any, all are printed"},
+    {"--set", WEFT_OPTION_TEXT, "SYMBOL=N", "the value of a symbol that no input has; as often as there are symbols"},
     {"--view", WEFT_OPTION_TEXT, "FILE.html", "draw it there as 'weft view' does, coloured by the time of each step"},
     {"--deflate", WEFT_OPTION_FLAG, NULL, "deflate what goes into OUT.npz"},
     WEFT_PLUGIN_OPTION,
@@ -273,11 +345,12 @@ static const weft_option options[] = {
 
 const weft_command weft_command_run = {
     .name = "run",
-    .operands = " GRAPH.weft NAME=IN.npy|IN.npz ... [OPTION ...]",
+    .operands = " GRAPH.weft [NAME=]IN.npy|IN.npz ... [OPTION ...]",
     .summary = "compile a graph and run it on arrays",
     .detail =
         "IN.npz gives each input that no other file is named for the array of its name; NAME=IN.npz:ARRAY takes one\n"
-        "array of an archive. OUT.npz gets all outputs, each under its name.",
+        "array of an archive. OUT.npz gets all outputs, each under its name. NAME= may be left out where there is one\n"
+        "input, or one output. '-' is standard input, for the graph or one .npy file, and standard output.",
     .least = 1,
     .most = SIZE_MAX,
     .options = WEFT_OPTIONS(options),

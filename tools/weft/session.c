@@ -2,8 +2,10 @@
 #include "session.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include "../output.h"
+#include "interrupt.h"
 
 double weft_clock_ms(void)
 {
@@ -12,8 +14,27 @@ double weft_clock_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
+static bool is_to_standard_output(const weft_option_value *value)
+{
+    const char *equals = strrchr(value->text == NULL ? "" : value->text, '=');
+    return strcmp(value->option->name, "-o") == 0 && weft_output_is_standard(equals == NULL ? value->text : equals + 1);
+}
+
+/* Standard output gets arrays or text. */
+static weft_status *check_standard_output(const weft_arguments *arguments)
+{
+    static const char *const printing[] = {"--stats", "--profile", "--print-order", "--instance"};
+    bool taken = false;
+    for (size_t i = 0; i < arguments->value_count && !taken; i++) taken = is_to_standard_output(&arguments->values[i]);
+    for (size_t i = 0; i < sizeof printing / sizeof *printing && taken; i++)
+        if (weft_arguments_find(arguments, printing[i]) != NULL)
+            return weft_misuse("%s prints to standard output, which gets an array by -o", printing[i]);
+    return NULL;
+}
+
 weft_status *weft_session_check(const weft_arguments *arguments)
 {
+    WEFT_TRY(check_standard_output(arguments));
     const char *trace = weft_arguments_text(arguments, "--trace", NULL);
     return trace == NULL ? NULL : weft_output_check(trace);
 }
@@ -33,6 +54,8 @@ void weft_session_finish(weft_session *session)
         weft_array_release(session->outputs[i]);
     free(session->inputs);
     free(session->outputs);
+    for (size_t i = 0; i < session->extent_count; i++) free((char *)session->extents[i].name);
+    free(session->extents);
     weft_profile_table_finish(&session->profile);
     weft_executor_destroy(session->executor);
     weft_program_release(session->program);
@@ -60,6 +83,9 @@ static weft_status *run_once(weft_session *session, const char *backend, double 
                     .inputs = session->inputs,
                     .output_count = session->output_count,
                     .outputs = session->outputs,
+                    .extent_count = session->extent_count,
+                    .extents = session->extents,
+                    .cancelled = weft_interrupt_flag(),
                     .report = &report,
                     .profile = session->profiled ? weft_profile_table_begin(&session->profile) : NULL};
     double begin = weft_clock_ms();
@@ -89,6 +115,7 @@ weft_status *weft_session_run(weft_session *session, const weft_arguments *argum
     size_t repeats = session->once ? 1 : (size_t)weft_arguments_count(arguments, "--repeat", 1);
     const char *backend = weft_arguments_text(arguments, "--backend", "llvm");
     double *times = calloc(repeats, sizeof *times);
+    weft_interrupt_begin();
     weft_status *status = times == NULL ? weft_status_out_of_memory() : NULL;
     if (weft_arguments_find(arguments, "--profile") != NULL || weft_arguments_find(arguments, "--trace") != NULL)
         session->profiled = !session->once;

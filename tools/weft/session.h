@@ -24,6 +24,8 @@ typedef struct weft_session {
     weft_program *program;
     size_t input_count, output_count;
     weft_array **inputs, **outputs; /* owned; entries may be NULL */
+    size_t extent_count;
+    weft_binding *extents; /* values of symbols; owned, as their names are */
     double plan_ms, compile_ms, run_ms;
     size_t peak_bytes;
     bool once; /* whatever --repeat, --profile and --trace say */
@@ -36,7 +38,7 @@ double weft_clock_ms(void);
 /* Sorts them; 0 of none. */
 double weft_median(size_t count, double *values);
 
-/* Whether there is a place for the file of --trace. */
+/* Whether there is a place for the file of --trace, and nothing printed between arrays. */
 weft_status *weft_session_check(const weft_arguments *arguments) WEFT_MUST_USE;
 weft_status *weft_session_init(weft_session *session, const weft_arguments *arguments,
                                const weft_plugins *plugins) WEFT_MUST_USE;
