@@ -361,18 +361,61 @@ static void finish_accumulators(machine *m, const weft_stage *stage)
 
 static void for_ranges(machine *m, const weft_range *ranges, uint32_t count, const weft_stage *stage);
 
+static void start_lanes(machine *m, const weft_stage *stage)
+{
+    for (uint32_t a = 0; a < stage->accumulator_count; a++)
+        for (uint32_t lane = 0; lane < lanes_of(stage); lane++)
+            memcpy(lane_of(m, stage, a, lane), m->kernel->accumulators[stage->accumulator_first + a].init,
+                   sizeof m->kernel->accumulators->init);
+}
+
 static void execute_stages(machine *m)
 {
     for (uint32_t s = 0; s < m->kernel->stage_count; s++) {
         const weft_stage *stage = &m->kernel->stages[s];
-        for (uint32_t a = 0; a < stage->accumulator_count; a++) {
-            const weft_accumulator *accumulator = &m->kernel->accumulators[stage->accumulator_first + a];
-            for (uint32_t lane = 0; lane < lanes_of(stage); lane++)
-                memcpy(lane_of(m, stage, a, lane), accumulator->init, sizeof accumulator->init);
-        }
+        start_lanes(m, stage);
         for_ranges(m, stage->ranges, stage->range_count, stage);
         finish_accumulators(m, stage);
     }
+}
+
+/* A reduced range, and what is inside of it. */
+typedef struct span {
+    const weft_range *ranges;
+    uint32_t count;
+    const weft_stage *stage;
+    size_t slot; /* of its variable */
+} span;
+
+static void for_blocks(machine *m, const span *s, int64_t begin, int64_t end);
+
+/* Elements [begin, end) by themselves; then what they give goes into what was there. */
+static void for_block(machine *m, const span *s, int64_t begin, int64_t end)
+{
+    uint32_t count = s->stage->accumulator_count * lanes_of(s->stage);
+    bits(*before)[WEFT_MAX_COMPONENTS] = malloc((count + 1) * sizeof *before);
+    assert_non_null(before);
+    memcpy(before, m->lanes, count * sizeof *before);
+    start_lanes(m, s->stage);
+    for_blocks(m, s, begin, end);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t accumulator = s->stage->accumulator_first + i / lanes_of(s->stage);
+        combine(&m->kernel->accumulators[accumulator], before[i], m->lanes[i]);
+        memcpy(m->lanes[i], before[i], sizeof before[i]);
+    }
+    free(before);
+}
+
+static void for_blocks(machine *m, const span *s, int64_t begin, int64_t end)
+{
+    int64_t size = s->ranges->blocks ? WEFT_ORDER_BLOCK * (int64_t)s->ranges->lanes : INT64_MAX;
+    for (int64_t i = begin; i < end && end - begin <= size; i++) {
+        m->variables[s->slot].value = i;
+        for_ranges(m, s->ranges + 1, s->count - 1, s->stage);
+    }
+    if (end - begin <= size) return;
+    while (size < (end - begin + WEFT_ORDER_BLOCK - 1) / WEFT_ORDER_BLOCK) size *= WEFT_ORDER_BLOCK;
+    for (int64_t i = begin; i < end; i += size) for_block(m, s, i, i + size < end ? i + size : end);
 }
 
 static void for_ranges(machine *m, const weft_range *ranges, uint32_t count, const weft_stage *stage)
@@ -383,12 +426,11 @@ static void for_ranges(machine *m, const weft_range *ranges, uint32_t count, con
         return;
     }
     int64_t extent = evaluate(m, ranges->extent);
-    size_t slot = m->variable_count++;
-    m->variables[slot].variable = ranges->variable;
-    for (int64_t i = 0; i < extent; i++) {
-        m->variables[slot].value = i;
-        for_ranges(m, ranges + 1, count - 1, stage);
-    }
+    span whole = {ranges, count, stage, m->variable_count++};
+    m->variables[whole.slot].variable = ranges->variable;
+    bool inside = ranges->blocks && ranges > stage->ranges && extent > WEFT_ORDER_SHORT * (int64_t)ranges->lanes;
+    if (inside) for_block(m, &whole, 0, extent);
+    else for_blocks(m, &whole, 0, extent);
     m->variable_count--;
 }
 

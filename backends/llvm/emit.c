@@ -81,32 +81,36 @@ static bool open_own_guard(weft_emitter *e, const nest *n, uint32_t i, LLVMValue
 
 /* ---- serial ranges ---- */
 
-static void emit_counted(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, LLVMValueRef extent,
-                         int64_t step)
+/* Elements [begin, end) of a range, at most `most`. */
+typedef struct span {
+    LLVMValueRef begin, end;
+    int64_t most;
+    LLVMValueRef afresh; /* whether they start from init; NULL: yes */
+} span;
+
+static void emit_counted(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, LLVMValueRef end, int64_t step)
 {
     weft_count_open(e, n->ranges[i].variable, start);
     emit_from(e, n, i + 1);
-    weft_count_close(e, extent, weft_int(e, step));
+    weft_count_close(e, end, weft_int(e, step));
 }
 
-static void emit_serial(weft_emitter *e, const nest *n, uint32_t i)
+static void emit_serial(weft_emitter *e, const nest *n, uint32_t i, const span *s)
 {
     const weft_range *range = &n->ranges[i];
-    int64_t constant = 0;
-    LLVMValueRef extent = weft_index_emit(e, range->extent, 0);
-    bool guarded = open_own_guard(e, n, i, extent);
     if (n->virtual_lane != NULL && i + 1 == n->count) {
-        weft_guard_open(e, is_less(e, n->virtual_lane, extent), false);
-        emit_counted(e, n, i, n->virtual_lane, extent, range->lanes);
+        weft_place_move(e, weft_place_top(e));
+        LLVMValueRef start = LLVMBuildAdd(e->builder, n->virtual_lane, s->begin, "");
+        weft_guard_open(e, is_less(e, start, s->end), false);
+        emit_counted(e, n, i, start, s->end, range->lanes);
         weft_guard_close(e);
-    } else if (weft_expr_is_constant(e->extents, range->extent, &constant) && constant == 1) {
-        weft_once_open(e, range->variable, weft_int(e, 0));
+    } else if (s->most == 1 && is_at_least(e, range->extent, 1)) {
+        weft_once_open(e, range->variable, s->begin);
         emit_from(e, n, i + 1);
         weft_once_close(e);
     } else {
-        emit_counted(e, n, i, weft_int(e, 0), extent, 1);
+        emit_counted(e, n, i, s->begin, s->end, 1);
     }
-    if (guarded) weft_guard_close(e);
 }
 
 /* ---- lane ranges ---- */
@@ -140,35 +144,35 @@ static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
     if (p->in_memory) weft_reduction_fetch(e, weft_int(e, 0));
 }
 
-static LLVMValueRef round_down(weft_emitter *e, LLVMValueRef extent, int64_t span)
+static LLVMValueRef round_down(weft_emitter *e, LLVMValueRef extent, int64_t round)
 {
     weft_place_move(e, weft_place_top(e));
-    return LLVMBuildAnd(e->builder, extent, weft_int(e, -span), "");
+    return LLVMBuildAnd(e->builder, extent, weft_int(e, -round), "");
 }
 
-static void emit_main_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef limit)
+static void emit_main_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, LLVMValueRef limit)
 {
     const weft_range *range = &n->ranges[i];
-    int64_t span = (int64_t)range->width * range->unroll;
-    bool once = LLVMIsAConstantInt(limit) != NULL && LLVMConstIntGetSExtValue(limit) == span;
-    weft_guard_open(e, is_less(e, weft_int(e, 0), limit), false);
-    emit_pass(e, n, i, &(pass){weft_int(e, 0), limit, range->unroll, .once = once});
+    int64_t round = (int64_t)range->width * range->unroll;
+    bool once = LLVMIsAConstantInt(limit) != NULL && LLVMConstIntGetSExtValue(limit) == round;
+    weft_guard_open(e, is_less(e, start, limit), false);
+    emit_pass(e, n, i, &(pass){start, limit, range->unroll, .once = once});
     weft_guard_close(e);
 }
 
 /* What the main pass leaves, vector by vector, the last one masked. */
-static void emit_tail_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, LLVMValueRef extent)
+static void emit_tail_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, LLVMValueRef end)
 {
     const weft_range *range = &n->ranges[i];
     bool whole = weft_expr_divisor(e->extents, range->extent) % range->width == 0;
     bool short_range = is_at_most(e, range->extent, range->width);
     bool reduces = n->stage != NULL && n->stage->accumulator_count != 0;
-    pass p = {start, extent, 1, .masked = !whole && range->width > 1};
-    LLVMValueRef left = LLVMBuildSub(e->builder, extent, start, "");
+    pass p = {start, end, 1, .masked = !whole && range->width > 1};
+    LLVMValueRef left = LLVMBuildSub(e->builder, end, start, "");
     if (LLVMIsAConstantInt(left) != NULL) short_range |= LLVMConstIntGetSExtValue(left) <= (int64_t)range->width;
     p.once = short_range || range->unroll == 1;
     p.in_memory = reduces && !p.once;
-    weft_guard_open(e, is_less(e, start, extent), false);
+    weft_guard_open(e, is_less(e, start, end), false);
     emit_pass(e, n, i, &p);
     weft_guard_close(e);
 }
@@ -191,34 +195,106 @@ static bool emit_short(weft_emitter *e, const nest *n, uint32_t i)
     return true;
 }
 
-static void emit_lanes(weft_emitter *e, const nest *n, uint32_t i)
+/* The beginning of the span is a multiple of a round. */
+static void emit_lanes(weft_emitter *e, const nest *n, uint32_t i, const span *s)
 {
     const weft_range *range = &n->ranges[i];
-    int64_t span = (int64_t)range->width * range->unroll;
-    if (emit_short(e, n, i)) return;
-    LLVMValueRef extent = weft_index_emit(e, range->extent, 0);
-    bool guarded = open_own_guard(e, n, i, extent);
-    bool needs_main = !is_at_most(e, range->extent, span - 1) && !is_at_most(e, range->extent, range->width);
-    LLVMValueRef limit = needs_main ? round_down(e, extent, span) : weft_int(e, 0);
-    if (needs_main) emit_main_pass(e, n, i, limit);
-    bool needs_tail = !needs_main || weft_expr_divisor(e->extents, range->extent) % span != 0;
-    if (needs_tail) emit_tail_pass(e, n, i, limit, extent);
-    if (guarded) weft_guard_close(e);
+    int64_t round = (int64_t)range->width * range->unroll;
+    bool needs_main = !is_at_most(e, range->extent, round - 1) && !is_at_most(e, range->extent, range->width);
+    LLVMValueRef limit = needs_main ? round_down(e, s->end, round) : s->begin;
+    if (needs_main) emit_main_pass(e, n, i, s->begin, limit);
+    bool needs_tail = !needs_main || weft_expr_divisor(e->extents, range->extent) % round != 0;
+    if (needs_tail) emit_tail_pass(e, n, i, limit, s->end);
 }
-
-/* ---- nests ---- */
 
 static bool runs_along_lanes(const weft_emitter *e, const weft_range *range)
 {
     return range->bind == WEFT_BIND_LANE && !e->gpu;
 }
 
+/* ---- blocks ---- */
+
+/* The greatest blocks that `most` elements of the range are cut into; 0: they are not. */
+static int64_t block_size(const weft_range *range, int64_t most)
+{
+    int64_t size = 0, next = (int64_t)range->lanes * WEFT_ORDER_BLOCK;
+    while (range->blocks && next < most) {
+        size = next;
+        if (__builtin_mul_overflow(size, WEFT_ORDER_BLOCK, &next)) next = INT64_MAX;
+    }
+    return size;
+}
+
+/* What was there, when accumulators start from init or go on with it. */
+static const LLVMValueRef *open_part(weft_emitter *e, LLVMValueRef afresh)
+{
+    const LLVMValueRef *before = weft_reduction_copy(e);
+    weft_reduction_restart(e);
+    if (afresh != NULL) weft_reduction_choose(e, afresh, before);
+    return before;
+}
+
+static void close_part(weft_emitter *e, LLVMValueRef afresh, const LLVMValueRef *before)
+{
+    const LLVMValueRef *after = weft_reduction_copy(e);
+    weft_reduction_join(e, before);
+    if (afresh != NULL) weft_reduction_choose(e, afresh, after);
+}
+
+/* Block by block, each a span of smaller blocks. */
+static void emit_blocks(weft_emitter *e, const nest *n, uint32_t i, const span *s)
+{
+    const weft_range *range = &n->ranges[i];
+    int64_t size = block_size(range, s->most);
+    if (size == 0) {
+        if (runs_along_lanes(e, range)) emit_lanes(e, n, i, s);
+        else emit_serial(e, n, i, s);
+        return;
+    }
+    span block = {.begin = weft_count_open(e, WEFT_EXPR_NONE, s->begin), .most = size, .afresh = s->afresh};
+    const LLVMValueRef *before = open_part(e, s->afresh);
+    weft_place_move(e, weft_place_top(e));
+    block.end = LLVMBuildAdd(e->builder, block.begin, weft_int(e, size), "");
+    if (weft_expr_divisor(e->extents, range->extent) % size != 0) {
+        LLVMValueRef cut = LLVMBuildICmp(e->builder, LLVMIntSLT, s->end, block.end, "");
+        block.end = LLVMBuildSelect(e->builder, cut, s->end, block.end, "");
+    }
+    emit_blocks(e, n, i, &block);
+    close_part(e, s->afresh, before);
+    weft_count_close(e, s->end, weft_int(e, size));
+}
+
+/* A range inside another reduced one: a short one goes on with what is there, and is no more than one block. */
+static void emit_run(weft_emitter *e, const nest *n, uint32_t i, span *s)
+{
+    int64_t most = (int64_t)n->ranges[i].lanes * WEFT_ORDER_SHORT;
+    if (!is_at_least(e, n->ranges[i].extent, most + 1)) s->afresh = is_less(e, weft_int(e, most), s->end);
+    const LLVMValueRef *before = open_part(e, s->afresh);
+    emit_blocks(e, n, i, s);
+    close_part(e, s->afresh, before);
+}
+
+static void emit_range(weft_emitter *e, const nest *n, uint32_t i)
+{
+    const weft_range *range = &n->ranges[i];
+    if (runs_along_lanes(e, range) && emit_short(e, n, i)) return;
+    int64_t least;
+    span whole = {.begin = weft_int(e, 0), .end = weft_index_emit(e, range->extent, 0)};
+    weft_expr_range(e->extents, range->extent, &least, &whole.most);
+    bool guarded = open_own_guard(e, n, i, whole.end);
+    bool inside = range->blocks && i > 0 && !is_at_most(e, range->extent, (int64_t)range->lanes * WEFT_ORDER_SHORT);
+    if (inside) emit_run(e, n, i, &whole);
+    else emit_blocks(e, n, i, &whole);
+    if (guarded) weft_guard_close(e);
+}
+
+/* ---- nests ---- */
+
 static void emit_from(weft_emitter *e, const nest *n, uint32_t i)
 {
     if (e->error != NULL) return;
     if (i < n->count) {
-        if (runs_along_lanes(e, &n->ranges[i])) emit_lanes(e, n, i);
-        else emit_serial(e, n, i);
+        emit_range(e, n, i);
     } else if (n->stage != NULL) {
         emit_point(e, n->stage);
     } else {
@@ -364,14 +440,27 @@ static weft_status *check_kernel(const weft_emitter *e)
 
 /* Upper bounds of what is open or carried at any time. */
 typedef struct sizes {
-    uint32_t ranges, slots, block;
+    uint32_t ranges, slots, block, levels;
 } sizes;
+
+/* Loops over blocks that the ranges of a stage have around them. */
+static uint32_t count_levels(const weft_kernel *kernel, const weft_stage *stage)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < stage->range_count; i++) {
+        int64_t least, most;
+        weft_expr_range(kernel->extents, stage->ranges[i].extent, &least, &most);
+        while ((most = block_size(&stage->ranges[i], most)) != 0) count++;
+    }
+    return count;
+}
 
 static sizes sizes_of(const weft_kernel *kernel)
 {
     sizes s = {0};
     for (uint32_t i = 0; i < kernel->stage_count; i++) {
         const weft_stage *stage = &kernel->stages[i];
+        s.levels = larger(s.levels, count_levels(kernel, stage));
         s.ranges = larger(s.ranges, stage->range_count);
         s.slots = larger(s.slots, stage->accumulator_count * WEFT_MAX_COMPONENTS);
     }
@@ -394,7 +483,7 @@ static weft_status *allocate_state(weft_emitter *e)
 {
     const weft_kernel *kernel = e->kernel;
     sizes s = sizes_of(kernel);
-    size_t places = 8 + 3 * (size_t)s.ranges, carried = 2 + (size_t)s.slots * WEFT_MAX_PARTS + s.ranges;
+    size_t places = 8 + 3 * (size_t)s.ranges + s.levels, carried = 2 + (size_t)s.slots * WEFT_MAX_PARTS + s.ranges;
     e->places = zeroed(e, places, sizeof *e->places);
     LLVMValueRef *phis = zeroed(e, 2 * places * carried, sizeof *phis);
     e->variables = zeroed(e, s.ranges + 1, sizeof *e->variables);

@@ -236,6 +236,12 @@ void weft_reduction_start(weft_emitter *e, const weft_stage *stage, uint32_t wid
 void weft_reduction_restart(weft_emitter *e);
 /* The accumulators take in the current point. */
 void weft_reduction_point(weft_emitter *e);
+/* A copy of what is carried. */
+const LLVMValueRef *weft_reduction_copy(weft_emitter *e);
+/* `copy` takes in what is carried, and is carried. */
+void weft_reduction_join(weft_emitter *e, const LLVMValueRef *copy);
+/* `copy` is carried where `condition` does not hold. */
+void weft_reduction_choose(weft_emitter *e, LLVMValueRef condition, const LLVMValueRef *copy);
 /* What component `component` of accumulator `accumulator` of the stage is now; fills value->parts. */
 void weft_reduction_running(weft_emitter *e, uint32_t accumulator, uint32_t component, weft_emitted *value);
 /* Makes `groups` groups of rows in memory, each with a row for every part; keep moves what is carried there, fetch

@@ -186,6 +186,45 @@ void weft_reduction_point(weft_emitter *e)
     }
 }
 
+/* ---- blocks ---- */
+
+const LLVMValueRef *weft_reduction_copy(weft_emitter *e)
+{
+    size_t size = (e->carried_count + 1) * sizeof *e->carried;
+    LLVMValueRef *copy = weft_arena_copy(&e->arena, e->carried, size);
+    if (copy != NULL) return copy;
+    weft_emitter_fail(e, weft_status_out_of_memory());
+    return e->carried;
+}
+
+void weft_reduction_join(weft_emitter *e, const LLVMValueRef *copy)
+{
+    uint32_t slot = 0, parts = e->reduction.parts;
+    weft_place_move(e, weft_place_top(e));
+    for (uint32_t a = 0; a < e->reduction.stage->accumulator_count; a++) {
+        const weft_accumulator *accumulator = accumulator_at(e, a);
+        for (uint32_t part = 0; part < parts; part++) {
+            LLVMValueRef left[WEFT_MAX_COMPONENTS], right[WEFT_MAX_COMPONENTS];
+            for (uint32_t c = 0; c < accumulator->width; c++) {
+                left[c] = copy[(slot + c) * parts + part];
+                right[c] = *carried_at(e, slot + c, part);
+            }
+            combine(e, accumulator, e->reduction.width, left, right, left);
+            for (uint32_t c = 0; c < accumulator->width; c++) *carried_at(e, slot + c, part) = left[c];
+        }
+        slot += accumulator->width;
+    }
+}
+
+void weft_reduction_choose(weft_emitter *e, LLVMValueRef condition, const LLVMValueRef *copy)
+{
+    weft_place_move(e, weft_place_top(e));
+    for (size_t i = 0; i < e->carried_count; i++)
+        e->carried[i] = LLVMBuildSelect(e->builder, condition, e->carried[i], copy[i], "");
+}
+
+/* ---- what accumulators are while they grow ---- */
+
 void weft_reduction_running(weft_emitter *e, uint32_t accumulator, uint32_t component, weft_emitted *value)
 {
     uint32_t slot = component;

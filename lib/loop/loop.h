@@ -29,13 +29,18 @@
  * Order of a reduction. It is part of the meaning, not of the schedule: a reduced range with `lanes` = L > 1 (only the
  * innermost one) sends element k to virtual lane k mod L, each lane combines its elements in increasing order starting
  * from init, and at the end lane i takes in lane i + h, for h = L/2, L/4, ..., 1. With L = 1 elements combine in order.
- * With L = 1 a stage may also look at its accumulators while they grow (`running`): instructions behind the first
- * `running` of a stage see what the accumulators are once they have taken in the point; what they take in comes before.
- * Outer reduced ranges run in order around it. The schedule may place the virtual lanes on vectors (width divides L;
- * unroll = L / width) or on separate accumulators, with equal bits.
+ * A range with `blocks` is cut into blocks of WEFT_ORDER_BLOCK * L elements if it is longer: each lane combines those
+ * of a block starting from init, then the results of the blocks in order; if there are more than WEFT_ORDER_BLOCK of
+ * them, those of so many blocks first, and so on. Inside another reduced range such a range starts from init each time,
+ * and what it gives is combined with what is there; one of up to WEFT_ORDER_SHORT * L elements goes on with what is
+ * there. Without lanes and blocks a stage may also look at its accumulators while they grow (`running`): instructions
+ * behind the first `running` of a stage see what the accumulators are once they have taken in the point; what they take
+ * in comes before. Outer reduced ranges run around it. The schedule may place the virtual lanes on vectors (width
+ * divides L; unroll = L / width) or on separate accumulators, with equal bits.
  */
 #include "lib/extent.h"
 #include <weft/dtype.h>
+#include "lib/loop/order.h"
 #include "lib/loop/table.h"
 
 typedef enum weft_scalar_op {
@@ -78,6 +83,7 @@ typedef struct weft_range {
     weft_expr extent;
     bool reduce;    /* inner ranges of a stage with accumulators */
     uint32_t lanes; /* virtual lanes of the reduction; 1 where that means nothing */
+    bool blocks;    /* reduced: its elements combine in blocks of blocks; otherwise one by one */
     weft_bind bind;
     uint32_t width, unroll; /* of LANE; 1 otherwise */
 } weft_range;

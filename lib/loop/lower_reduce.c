@@ -199,11 +199,22 @@ static void accumulate_values(lowerer *low, stage_plan *plan, const weft_inst_id
     plan->accumulator = weft_kernel_builder_accumulator(low->builder, &accumulator);
 }
 
-static void reduced_range(lowerer *low, weft_expr variable, weft_expr extent, uint32_t lanes)
+/* Elements for each lane up to which the range of a group has no blocks; 0: it never has. */
+static int64_t unbroken(const weft_reduction *reduction, uint32_t group)
 {
-    weft_kernel_builder_range(
-        low->builder,
-        (weft_range){.variable = variable, .extent = extent, .reduce = true, .lanes = lanes, .width = 1, .unroll = 1});
+    if (!reduction->blocks) return 0;
+    return group > 0 ? WEFT_ORDER_SHORT : WEFT_ORDER_BLOCK;
+}
+
+/* A range that is known to be too short for blocks has none, so that equal kernels have equal texts. */
+static void reduced_range(lowerer *low, weft_expr variable, weft_expr extent, uint32_t lanes, int64_t whole)
+{
+    weft_range range = {
+        .variable = variable, .extent = extent, .reduce = true, .lanes = lanes, .width = 1, .unroll = 1};
+    int64_t least, most;
+    weft_expr_range(low->extents, extent, &least, &most);
+    range.blocks = whole != 0 && most > whole * lanes;
+    weft_kernel_builder_range(low->builder, range);
 }
 
 /* An element of an operand, as the accumulator takes it. */
@@ -222,7 +233,7 @@ void weft_lowerer_accumulate(lowerer *low, stage_plan *plan)
     const weft_reduction *reduction = &plan->reduction;
     for (uint32_t g = 0; g < reduction->group_count; g++) {
         uint32_t lanes = g + 1 == reduction->group_count ? reduction->lanes : 1;
-        reduced_range(low, plan->variables[g], plan->extents[g], lanes);
+        reduced_range(low, plan->variables[g], plan->extents[g], lanes, unbroken(reduction, g));
     }
     weft_inst_id values[WEFT_MAX_COMPONENTS] = {operand_value(low, plan, 0)};
     weft_op_id op = weft_op_id_of(node->op);
@@ -252,7 +263,7 @@ void weft_lowerer_accumulate_partial(lowerer *low, stage_plan *plan, uint32_t fi
     uint32_t width = weft_reduction_components(low->graph, plan->node, dtypes);
     weft_expr chunks = weft_reduction_chunks(&low->space, plan->node, &plan->reduction);
     weft_expr variable = weft_lowerer_variable(low, chunks);
-    reduced_range(low, variable, chunks, plan->reduction.lanes);
+    reduced_range(low, variable, chunks, plan->reduction.lanes, unbroken(&plan->reduction, 0));
     weft_expr index = weft_expr_mul(x, weft_space_position(&low->space, &plan->point), chunks);
     weft_inst_id values[WEFT_MAX_COMPONENTS] = {0};
     for (uint32_t i = 0; i < width; i++) {
@@ -343,7 +354,7 @@ weft_inst_id weft_lowerer_accumulate_scan(lowerer *low, stage_plan *plan, const 
     int64_t only;
     weft_reduction_components(low->graph, plan->node, dtypes);
     if (!weft_expr_is_constant(low->extents, step, &only))
-        reduced_range(low, step, weft_expr_bound(low->extents, step), 1);
+        reduced_range(low, step, weft_expr_bound(low->extents, step), 1, 0);
     weft_inst_id value = weft_lowerer_value(low, read);
     value = weft_lowerer_cast(low, value, dtype, weft_accumulator_dtype(dtype));
     values[0] = is_complex(dtype) ? weft_lowerer_part(low, WEFT_SCALAR_real, dtype, value) : value;

@@ -404,6 +404,7 @@ static weft_status *parse_binding(parser *p, weft_range *range)
 {
     if (weft_lexer_accept(&p->lexer, "reduce")) range->reduce = true;
     if (weft_lexer_accept(&p->lexer, "lanes")) WEFT_TRY(parse_number(p, "the number of lanes", &range->lanes));
+    if (weft_lexer_accept(&p->lexer, "blocks")) range->blocks = true;
     if (weft_lexer_accept(&p->lexer, "thread")) range->bind = WEFT_BIND_THREAD;
     else if (weft_lexer_accept(&p->lexer, "grid")) range->bind = WEFT_BIND_GRID;
     else if (weft_lexer_accept(&p->lexer, "lane")) range->bind = WEFT_BIND_LANE;

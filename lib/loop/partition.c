@@ -25,17 +25,6 @@
 #define FEW_TERMS_ALONG 24
 #define LARGE_RESULT 65536
 #define LITTLE_BESIDE 16
-/* Elements one partial result of a long reduction covers. */
-#define REDUCTION_CHUNK 16384
-#define LONG_REDUCTION 65536
-/* From so many independent results on, a long reduction has enough parallelism without partial results. */
-#define ENOUGH_RESULTS 64
-/* Bytes of virtual lanes: four AVX vectors or two AVX-512 ones, enough to hide the latency of an addition. */
-#define LANE_BYTES 128u
-/* Products that sum fewer along their last axis, those of small windows, have lanes across the results. */
-#define FEWEST_IN_LANES 8
-/* Sixteen vectors of the widest elements that may come along: of the position of an argmax of bools, with AVX. */
-#define MOST_LANES 64u
 
 static weft_status *add_region(weft_partition *partition, uint32_t node, uint32_t number, const weft_region *region)
 {
@@ -157,8 +146,8 @@ static bool is_reduction(const weft_node *node)
 
 static uint32_t virtual_lanes(size_t element_size, int64_t bound)
 {
-    uint32_t lanes = LANE_BYTES / (uint32_t)element_size;
-    if (lanes > MOST_LANES) lanes = MOST_LANES;
+    uint32_t lanes = WEFT_ORDER_LANE_BYTES / (uint32_t)element_size;
+    if (lanes > WEFT_ORDER_MOST_LANES) lanes = WEFT_ORDER_MOST_LANES;
     while (lanes > 1 && (int64_t)lanes / 2 >= bound) lanes /= 2;
     return lanes < 1 ? 1 : lanes;
 }
@@ -178,13 +167,22 @@ static bool is_innermost(const weft_graph *graph, const weft_node *node, const w
     return free_b == 0;
 }
 
+/* Sums and products of floats, which round: bits of all others are the same in any order. */
+static bool has_order(const weft_graph *graph, const weft_node *node)
+{
+    weft_dtype_kind kind = weft_dtype_info_of(weft_value_type(graph, node->inputs[0])->dtype)->kind;
+    weft_op_id id = weft_op_id_of(node->op);
+    bool adds = id == WEFT_OP_reduce_sum || id == WEFT_OP_reduce_prod || id == WEFT_OP_dot;
+    return adds && (kind == WEFT_KIND_FLOAT || kind == WEFT_KIND_COMPLEX);
+}
+
 void weft_reduction_fill(const weft_graph *graph, uint32_t id, weft_reduction *out_reduction)
 {
     const weft_node *node = weft_graph_node(graph, id);
     weft_ints axes = weft_reduced_axes(node);
     bool is_dot = weft_op_id_of(node->op) == WEFT_OP_dot;
     weft_shape shape = weft_value_type(graph, node->inputs[0])->shape;
-    weft_reduction reduction = {.axis_count = (uint32_t)axes.count, .lanes = 1};
+    weft_reduction reduction = {.axis_count = (uint32_t)axes.count, .lanes = 1, .blocks = has_order(graph, node)};
     int64_t bound = 1, low, high;
     for (size_t i = 0; i < axes.count; i++) {
         reduction.axes[i] = axes.items[i];
@@ -196,12 +194,12 @@ void weft_reduction_fill(const weft_graph *graph, uint32_t id, weft_reduction *o
         extent_range(graph, shape.extents[axes.items[i]], &low, &high);
         bound = multiply_bound(bound, high);
     }
-    if (axes.count > 0 && is_innermost(graph, node, &reduction) && !(is_dot && bound < FEWEST_IN_LANES)) {
+    if (axes.count > 0 && is_innermost(graph, node, &reduction) && !(is_dot && bound < WEFT_ORDER_FEWEST_IN_LANES)) {
         weft_dtype dtype = weft_accumulator_dtype(weft_value_type(graph, node->inputs[0])->dtype);
         reduction.lanes = virtual_lanes(weft_dtype_size(dtype), bound);
     }
-    bool few = count_bound(graph, node->types[0].shape) < ENOUGH_RESULTS;
-    if (!is_dot && reduction.group_count == 1 && bound > LONG_REDUCTION && few) reduction.chunk = REDUCTION_CHUNK;
+    bool few = count_bound(graph, node->types[0].shape) < WEFT_ORDER_MANY;
+    if (!is_dot && reduction.group_count == 1 && bound > WEFT_ORDER_LONG && few) reduction.chunk = WEFT_ORDER_CHUNK;
     *out_reduction = reduction;
 }
 

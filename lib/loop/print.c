@@ -137,6 +137,7 @@ static void print_range(const printer *p, const weft_range *range, uint32_t numb
     print_expr(p, range->extent);
     if (range->reduce) weft_bytes_print(p->text, " reduce");
     if (range->lanes != 1) weft_bytes_print(p->text, " lanes %" PRIu32, range->lanes);
+    if (range->blocks) weft_bytes_print(p->text, " blocks");
     weft_bytes_print(p->text, "%s", bindings[range->bind]);
     if (range->bind == WEFT_BIND_LANE)
         weft_bytes_print(p->text, " %" PRIu32 " x %" PRIu32, range->width, range->unroll);

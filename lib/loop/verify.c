@@ -202,8 +202,8 @@ static weft_status *verify_running(const verifier *v)
     if (v->inst->buffer - first >= stage->accumulator_count)
         return broken(v, "accumulator a%" PRIu32 " is not of this stage", v->inst->buffer);
     for (uint32_t r = 0; r < stage->range_count; r++)
-        if (stage->ranges[r].lanes != 1)
-            return broken(v, "the stage has virtual lanes, whose order is not that of points");
+        if (stage->ranges[r].lanes != 1 || stage->ranges[r].blocks)
+            return broken(v, "the stage has virtual lanes or blocks, whose order is not that of points");
     for (uint32_t a = first; a < first + stage->accumulator_count; a++) {
         const weft_accumulator *accumulator = &v->kernel->accumulators[a];
         for (uint32_t c = 0; c < accumulator->width && c < WEFT_MAX_COMPONENTS; c++)
@@ -402,7 +402,8 @@ static weft_status *verify_outer_range(const verifier *v, uint32_t number)
     const char *name = weft_expr_name(kernel->extents, range->variable);
     if (has_variable(kernel->ranges, number, range->variable))
         return broken(v, "two ranges have the variable %s", name);
-    if (range->reduce || range->lanes != 1) return broken(v, "range %s is reduced, but only inner ranges can be", name);
+    if (range->reduce || range->lanes != 1 || range->blocks)
+        return broken(v, "range %s is reduced, but only inner ranges can be", name);
     if (range->bind == WEFT_BIND_LANE && number + 1 != kernel->range_count)
         return broken(v, "range %s is bound to lanes, but is not the last outer one", name);
     if (collapsed && number != 0 && range->bind != kernel->ranges[number - 1].bind)
@@ -422,6 +423,7 @@ static weft_status *verify_inner_range(const verifier *v, uint32_t number)
         return broken(v, "two ranges have the variable %s", name);
     if (range->reduce != (stage->accumulator_count != 0))
         return broken(v, "range %s has to be reduced if and only if the stage has accumulators", name);
+    if (range->blocks && !range->reduce) return broken(v, "range %s has blocks, but is not reduced", name);
     if (range->lanes != 1 && (!range->reduce || number + 1 != stage->range_count))
         return broken(v, "range %s has virtual lanes, but is not the innermost reduced one", name);
     if (range->bind == WEFT_BIND_THREAD || range->bind == WEFT_BIND_GRID)

@@ -454,6 +454,47 @@ static void test_sums(void **state)
     }
 }
 
+/* Columns or rows of m sums over r x n elements of x[r, n, m] or x[m, r, n], in blocks. */
+static const char sums_of_blocks_text[] =
+    "kernel scheduled {\n"
+    "  symbol m in [0, 1000]\n  symbol r in [0, 1000]\n  symbol n in [0, 10000000]\n"
+    "  buffer b0 : f32 out\n  buffer b1 : f32\n"
+    "  for i0 < m %s\n  stage {\n    for i1 < r reduce blocks\n    for i2 < %s reduce %s\n"
+    "    %%0 = load b1[%s] : f32\n    accumulate a0 (%%0) init (0.0) : f32 {\n      %%0 = param 0 : f32\n"
+    "      %%1 = param 1 : f32\n      %%2 = add %%0, %%1 : f32\n      yield %%2\n    }\n  }\n"
+    "  stage {\n    %%1 = result a0.0 : f32\n    store b0[i0] = %%1\n  }\n}\n";
+
+static void test_sums_in_blocks(void **state)
+{
+    (void)state;
+    static const char *const forms[][2] = {
+        {"thread", "lanes 8 blocks lane 8 x 1"},
+        {"thread", "lanes 4 blocks lane 2 x 2"},
+        {"thread", "lanes 4 blocks"},
+        {"thread", "blocks"},
+        {"lane 4 x 2", "blocks"},
+        {"lane 8 x 1", "lanes 2 blocks"},
+        {"lane 4 x 2", ""},
+    };
+    /* Around what is short, one block, blocks of blocks; the first is a number in the text, too. */
+    static const int64_t sizes[][3] = {{3, 2, 9},   {1, 1, 16390}, {1, 2, 1040}, {3, 130, 8}, {3, 3, 9},  {3, 129, 33},
+                                       {9, 1, 128}, {9, 2, 129},   {1, 3, 4097}, {0, 3, 4},   {3, 0, 40}, {3, 40, 0}};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        bool is_rows = strcmp(forms[i][0], "thread") == 0;
+        for (size_t k = 0; k <= sizeof sizes / sizeof *sizes; k++) {
+            const int64_t *size = sizes[k == 0 ? 0 : k - 1];
+            char text[1024];
+            snprintf(text, sizeof text, sums_of_blocks_text, forms[i][0], k == 0 ? "9" : "n", forms[i][1],
+                     is_rows ? "r*n*i0 + n*i1 + i2" : "m*n*i1 + m*i2 + i0");
+            example x = {.name = forms[i][1], .text = text, .scalars = {size[0], size[1], size[2]}};
+            x.buffers[0].after = size[0];
+            x.buffers[1].after = size[0] * size[1] * size[2];
+            if (k == 1) check_both(&x);
+            else check(&x);
+        }
+    }
+}
+
 static const char argmax_text[] =
     "kernel scheduled {\n"
     "  symbol n in [0, 10000]\n"
@@ -716,11 +757,11 @@ int main(void)
         cmocka_unit_test(test_tails),          cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_bytes),          cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_operations),     cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_argmax),         cmocka_unit_test(test_scan),
-        cmocka_unit_test(test_softmax),        cmocka_unit_test(test_gather),
-        cmocka_unit_test(test_refusals),       cmocka_unit_test(test_missing_symbol),
-        cmocka_unit_test(test_no_contraction), cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_sums_in_blocks), cmocka_unit_test(test_argmax),
+        cmocka_unit_test(test_scan),           cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_gather),         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_missing_symbol), cmocka_unit_test(test_no_contraction),
+        cmocka_unit_test(test_out_of_memory),  cmocka_unit_test(test_threads),
     };
     llvm = weft_llvm_query();
     have_ptxas = system("ptxas --version >/dev/null 2>&1") == 0;

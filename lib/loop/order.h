@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_LOOP_ORDER_H
+#define WEFT_LIB_LOOP_ORDER_H
+/*
+ * The constants of the order in which reductions combine: they decide bits, so they depend on nothing but the graph.
+ * loop.h and README.md have the order itself.
+ */
+
+/* Elements that combine one by one, as do results of so many, results of those, and so on: an error grows with the
+ * length of a chain, so no chain is longer. At each end of a chain all accumulators are combined once more, which costs
+ * under one part in a hundred. */
+#define WEFT_ORDER_BLOCK 128
+/* A reduced range inside another goes on with the accumulators around it up to so many elements for each lane: starting
+ * afresh would cost as much as the elements of a small window do. */
+#define WEFT_ORDER_SHORT 8
+
+/* Virtual lanes go along what lies innermost in memory. Their bytes: four AVX vectors or two AVX-512 ones, enough to
+ * hide the latency of an addition. */
+#define WEFT_ORDER_LANE_BYTES 128u
+/* Sixteen vectors of the widest elements that may come along: of the position of an argmax of bools, with AVX. */
+#define WEFT_ORDER_MOST_LANES 64u
+/* Products that sum fewer along their last axis, those of small windows, have lanes across the results. */
+#define WEFT_ORDER_FEWEST_IN_LANES 8
+
+/* Elements of one partial result of a reduction with more than LONG elements and fewer than MANY results, which alone
+ * would occupy too few threads. Blocks of blocks: where there are no lanes, partial results change no bits. */
+#define WEFT_ORDER_CHUNK (WEFT_ORDER_BLOCK * WEFT_ORDER_BLOCK)
+#define WEFT_ORDER_LONG 65536
+#define WEFT_ORDER_MANY 64
+#endif
