@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds weft in each way it is tested and runs the tests of each; tools/check calls it in the root of the tree.
+--quick is for every commit: one build, without what takes longest, in three minutes.
 
 A stage prints one line, with what passed, what failed and its time; the output of what failed follows. Everything it
 writes lies in build/. The last line is "N passed, N failed", whatever happens.
@@ -75,10 +76,21 @@ def print_coverage(stage, directory):
         print(f"covered  {folder:10} {lines} of lines {branches} of branches", flush=True)
 
 
-def plain(stage):
+def print_machine(stage):
+    """What everything else runs on: `weft info` without its table of ops."""
+    info = subprocess.run([BUILD / "tools/weft", "info"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    print(info.split("\n\n")[0], flush=True)
+
+
+def plain(stage, *selection):
     configure(stage, BUILD, ["--werror"])
     build(stage, BUILD)
-    meson_tests(stage, BUILD)
+    print_machine(stage)
+    meson_tests(stage, BUILD, *selection)
+
+
+def quick(stage):
+    plain(stage, "--no-suite", "long")
 
 
 def address(stage):
@@ -112,14 +124,14 @@ def fuzz(stage):
 
 
 # Each with the seconds after which it is broken off.
-STAGES = {"plain": (plain, 1800), "address": (address, 2400), "thread": (thread, 600), "fuzz": (fuzz, 900)}
+STAGES = {"plain": (plain, 1800), "address": (address, 1800), "thread": (thread, 600), "fuzz": (fuzz, 900)}
+QUICK = {"quick": (quick, 900)}
 
 
-def run_stage(name, environment):
+def run_stage(name, body, limit, environment):
     """How many passed and failed, and whether there is to be no other stage."""
     begin = time.monotonic()
     path = LOGS / f"{name}.log"
-    body, limit = STAGES[name]
     passed, failed, interrupted = runner.run(body, path, limit, environment)
     print(f"{name:8} {len(passed):4} passed {len(failed):3} failed {time.monotonic() - begin:6.1f} s", flush=True)
     if failed:
@@ -137,14 +149,14 @@ def check_programs():
     return not found
 
 
-def check(totals):
+def check(stages, totals):
     LOGS.mkdir(parents=True, exist_ok=True)
     if not check_programs():
         totals["failed"] += 1
         return
     environment = SANITIZERS | {"PATH": programs.link(LOGS / "programs")}
-    for name in STAGES:
-        passed, failed, interrupted = run_stage(name, environment)
+    for name, (body, limit) in stages.items():
+        passed, failed, interrupted = run_stage(name, body, limit, environment)
         totals["passed"] += passed
         totals["failed"] += failed
         if interrupted:
@@ -152,11 +164,13 @@ def check(totals):
 
 
 def main():
-    argparse.ArgumentParser(description=__doc__).parse_args()
+    parser = argparse.ArgumentParser(prog="tools/check", description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     totals = {"passed": 0, "failed": 0}
     try:
-        check(totals)
+        check(QUICK if options.quick else STAGES, totals)
     except (Exception, KeyboardInterrupt) as broken:
         totals["failed"] += 1
         print(f"broken off: {type(broken).__name__}: {broken}")
