@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs text cases: run FILE... A file is a sequence of cases, each
+ * Runs text cases: run [--rewrite] FILE... A file is a sequence of cases, each
  *     # case: what it shows
  *     # passes: a,b                       (none when missing; `kernels`: compiled, and the kernels that makes)
  *     graph text, or kernel text            (passes of kernels: complex, math, reuse, schedule, schedule_gpu)
  *     # expect                            and the text after the passes; or
  *     # error: part of the message
- * What is expected must also survive being printed again. Ops of einsum are known.
+ * What is expected must also survive being printed again. Ops of einsum are known. With --rewrite what a case expects
+ * becomes what it gives, where these differ: the differences are to be read before they are committed. A text does not
+ * become an error, nor an error a text.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,13 +18,22 @@
 #include "lib/build.h"
 #include "lib/rewrite.h"
 
+/* A part of the file, and what is to be there instead; NULL: nothing else. */
+typedef struct text_edit {
+    const char *begin, *end;
+    char *text;
+} text_edit;
+
 typedef struct text_case {
     const char *file;
     size_t line; /* of the first line */
     char title[128], passes[128], error[512];
     char *graph, *expected; /* NULL where there is none */
     size_t expected_line;
+    text_edit edit; /* of what is expected */
 } text_case;
+
+static bool rewriting;
 
 /* ---- reading ---- */
 
@@ -37,6 +48,14 @@ static char *read_file(const char *path)
     if (text != NULL && fread(text, 1, (size_t)size, file) != (size_t)size) text[0] = '\0';
     fclose(file);
     return text;
+}
+
+static bool write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "wb");
+    if (file == NULL) return false;
+    bool good = fputs(text, file) >= 0;
+    return fclose(file) == 0 && good;
 }
 
 /* Copies what follows `key` on the line, if it starts with that. */
@@ -76,9 +95,12 @@ static bool read_case(const char **cursor, size_t *line_number, text_case *c)
             started = true;
         } else if (take_directive(line, "# expect", ignored, sizeof ignored)) {
             c->expected_line = *line_number;
+            c->edit.begin = *cursor;
             append_line(&c->expected, "", 0);
-        } else if (started && !take_directive(line, "# passes:", c->passes, sizeof c->passes) &&
-                   !take_directive(line, "# error:", c->error, sizeof c->error)) {
+        } else if (take_directive(line, "# error: ", c->error, sizeof c->error)) {
+            c->edit.begin = line + strlen("# error: ");
+            c->edit.end = line + strcspn(line, "\n");
+        } else if (started && !take_directive(line, "# passes:", c->passes, sizeof c->passes)) {
             append_line(c->expected_line != 0 ? &c->expected : &c->graph, line, length);
         }
     }
@@ -190,9 +212,26 @@ static bool compare(const text_case *c, const char *actual)
     }
 }
 
-static bool check_error(const text_case *c, weft_status *status)
+static char *copy_text(const char *text)
 {
-    bool good = status != NULL && c->error[0] != '\0' && strstr(weft_status_message(status), c->error) != NULL;
+    char *copy = strdup(text);
+    if (copy == NULL) abort();
+    return copy;
+}
+
+/* Keeps what the case gives for its file. */
+static bool rewrite(text_case *c, const char *actual)
+{
+    c->edit.text = copy_text(actual);
+    printf("%s:%zu: %s: rewritten\n", c->file, c->line, c->title);
+    return true;
+}
+
+static bool check_error(text_case *c, weft_status *status)
+{
+    bool failed = status != NULL && c->error[0] != '\0';
+    bool good = failed && strstr(weft_status_message(status), c->error) != NULL;
+    if (failed && !good && rewriting) good = rewrite(c, weft_status_message(status));
     if (!good) report(c, status == NULL ? "no error was reported" : "error: ", weft_status_message(status));
     weft_status_destroy(status);
     return good;
@@ -211,7 +250,7 @@ static bool run_case(text_case *c)
         good = check_error(c, status);
     } else {
         trim_end(c->expected);
-        good = compare(c, text.data);
+        good = rewriting && strcmp(c->expected, text.data) != 0 ? rewrite(c, text.data) : compare(c, text.data);
         bool one_text = strcmp(c->passes, "kernels") != 0;
         if (one_text) status = transform("printed", text.data, "", &again);
         if (good && status != NULL) good = report(c, "what was printed does not parse: ", weft_status_message(status));
@@ -224,34 +263,67 @@ static bool run_case(text_case *c)
     return good;
 }
 
+/* Blank lines before the next case stay. */
+static void find_end(text_case *c, const char *end)
+{
+    if (c->expected == NULL) return;
+    while (end - c->edit.begin > 1 && end[-1] == '\n' && end[-2] == '\n') end--;
+    c->edit.end = end;
+}
+
+/* From `begin` to `end`, with the edit of the case there. */
+static void append_edited(char **text, const char *begin, const char *end, const text_edit *edit)
+{
+    if (edit->text != NULL) {
+        append_line(text, begin, (size_t)(edit->begin - begin));
+        append_line(text, edit->text, strlen(edit->text));
+        begin = edit->end;
+    }
+    append_line(text, begin, (size_t)(end - begin));
+}
+
+static size_t run_cases(const char *path, const char *cursor, size_t *count, char **out_edited)
+{
+    size_t failed = 0, line = 0;
+    for (bool found = true; found;) {
+        text_case c = {.file = path};
+        const char *begin = cursor;
+        found = read_case(&cursor, &line, &c);
+        if (found) {
+            find_end(&c, cursor);
+            *count += 1;
+            failed += !run_case(&c);
+        }
+        append_edited(out_edited, begin, cursor, &c.edit);
+        free(c.graph);
+        free(c.expected);
+        free(c.edit.text);
+    }
+    return failed;
+}
+
 static size_t run_file(const char *path, size_t *count)
 {
-    char *text = read_file(path);
+    char *text = read_file(path), *edited = NULL;
     if (text == NULL) {
         printf("%s cannot be read\n", path);
         return 1;
     }
-    size_t failed = 0, line = 0;
-    const char *cursor = text;
-    for (;;) {
-        text_case c = {.file = path};
-        bool found = read_case(&cursor, &line, &c);
-        if (found) {
-            *count += 1;
-            failed += !run_case(&c);
-        }
-        free(c.graph);
-        free(c.expected);
-        if (!found) break;
+    size_t failed = run_cases(path, text, count, &edited);
+    if (strcmp(text, edited) != 0 && !write_file(path, edited)) {
+        printf("%s cannot be written\n", path);
+        failed++;
     }
     free(text);
+    free(edited);
     return failed;
 }
 
 int main(int argc, char **argv)
 {
     size_t failed = 0, count = 0;
-    for (int i = 1; i < argc; i++) failed += run_file(argv[i], &count);
+    rewriting = argc > 1 && strcmp(argv[1], "--rewrite") == 0;
+    for (int i = 1 + rewriting; i < argc; i++) failed += run_file(argv[i], &count);
     printf("%zu cases, %zu failed\n", count, failed);
     return failed != 0 || count == 0;
 }
