@@ -127,7 +127,7 @@ static bool scan_stage(lowerer *low, const weft_point *point)
     stage_plan *known = weft_lowerer_find_stage(low, point->value.node);
     if (known != NULL && same_index(low, &known->point, point)) return true;
     if (known != NULL || !fits(low, point)) {
-        weft_partition_force(low->lowering->partition, point->value.node);
+        weft_partition_force_stage(low->lowering->partition, point->value.node);
         return false;
     }
     stage_plan *plan = weft_lowerer_plan(low, point);

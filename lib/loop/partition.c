@@ -2,6 +2,7 @@
 #include "lib/loop/partition.h"
 #include <string.h>
 #include "lib/indexing.h"
+#include "lib/loop/inner.h"
 #include "lib/loop/loop.h"
 #include "runtime/gemm.h"
 
@@ -25,6 +26,10 @@
 #define FEW_TERMS_ALONG 24
 #define LARGE_RESULT 65536
 #define LITTLE_BESIDE 16
+/* So many attempts find one stage each that does not fit; after that a long chain of them must come to an end. */
+#define PATIENCE 32
+/* So often roles are assigned with weights that know what was forced before. */
+#define MOST_ROUNDS 8
 
 static weft_status *add_region(weft_partition *partition, uint32_t node, uint32_t number, const weft_region *region)
 {
@@ -68,9 +73,10 @@ weft_status *weft_partition_init(weft_partition *partition, const weft_allocator
     partition->roots = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     partition->weights = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     partition->times = weft_allocate_zeroed(allocator, count * sizeof(double));
+    partition->inner = weft_allocate_zeroed(allocator, count * sizeof(uint64_t));
     bool fine = partition->roles != NULL && partition->forced != NULL && partition->looped != NULL;
     fine = fine && partition->follow != NULL && partition->roots != NULL && partition->weights != NULL;
-    fine = fine && partition->times != NULL;
+    fine = fine && partition->times != NULL && partition->inner != NULL;
     weft_status *status = fine ? add_regions(partition, partition->roles) : weft_status_out_of_memory();
     if (status != NULL) weft_partition_finish(partition);
     return status;
@@ -89,6 +95,7 @@ void weft_partition_finish(weft_partition *partition)
     weft_free(partition->allocator, partition->roots, count * sizeof(uint32_t));
     weft_free(partition->allocator, partition->weights, count * sizeof(uint32_t));
     weft_free(partition->allocator, partition->times, count * sizeof(double));
+    weft_free(partition->allocator, partition->inner, count * sizeof(uint64_t));
     *partition = (weft_partition){.compiled = partition->compiled, .next = partition->next};
 }
 
@@ -111,6 +118,17 @@ void weft_partition_force(weft_partition *partition, uint32_t node)
 {
     if (!partition->forced[node]) partition->changed = true;
     partition->forced[node] = 1;
+}
+
+void weft_partition_force_stage(weft_partition *partition, uint32_t node)
+{
+    uint32_t more = partition->fills <= PATIENCE ? 0 : partition->fills - PATIENCE;
+    size_t count = more < 31 ? (size_t)1 << more : SIZE_MAX;
+    for (uint32_t n = node + 1; n-- > 0 && count > 0;) {
+        if (partition->roles[n] != WEFT_ROLE_STAGE || partition->roots[n] != partition->roots[node]) continue;
+        weft_partition_force(partition, n);
+        count--;
+    }
 }
 
 static void extent_range(const weft_graph *graph, weft_extent extent, int64_t *out_min, int64_t *out_max)
@@ -402,8 +420,8 @@ static double repetitions(const weft_graph *graph, const weft_node *node, uint32
     return count > 0 ? (double)multiply_bound(size.batch, size.free) * (double)size.terms / count : 1;
 }
 
-/* Tells the operands of a node which root reads them, and how often that computes each of their elements; a stage does
- * once. */
+/* Tells the operands of a node which root reads them, how often that computes each of their elements (a stage does
+ * once), and along which axes it does so anew for each term of a reduction. */
 static void pass_root(weft_partition *partition, uint32_t n, bool own, bool shared, uint8_t *seen_by_many)
 {
     const weft_graph *graph = partition->compiled->graph;
@@ -417,6 +435,7 @@ static void pass_root(weft_partition *partition, uint32_t n, bool own, bool shar
         *known = root;
         double times = base * repetitions(graph, node, i);
         if (times > partition->times[operand]) partition->times[operand] = times;
+        partition->inner[operand] |= weft_inner_axes(graph, node, i, own ? 0 : partition->inner[n]);
     }
 }
 
@@ -482,18 +501,38 @@ static void demand(weft_partition *partition, uint32_t n)
     if (is_costly && !partition->follow[source]) partition->forced[source] = 1;
 }
 
-static void assign(weft_partition *partition, const uint8_t *live, uint8_t *shared)
+/* Descending. Returns whether nothing was forced that the weights do not know of. */
+static bool assign(weft_partition *partition, const uint8_t *live, uint8_t *shared)
 {
     const weft_graph *graph = partition->compiled->graph;
+    bool settled = true;
     for (uint32_t n = (uint32_t)graph->node_count; n-- > 0;) {
         if (!live[n]) continue;
         weft_role role = role_of(partition, n, partition->roots[n], shared[n]);
+        if (role == WEFT_ROLE_STAGE && partition->inner[n] != 0) {
+            role = WEFT_ROLE_KERNEL;
+            partition->forced[n] = 1;
+            settled = false;
+        }
         partition->roles[n] = (uint8_t)role;
         bool own = weft_role_has_memory((uint8_t)role);
         pass_root(partition, n, own, !own && shared[n], shared);
         if (shared[n]) partition->roots[n] = 0;
         demand(partition, n);
     }
+    return settled;
+}
+
+static bool fill_roles(weft_partition *partition, const uint8_t *live, uint8_t *shared)
+{
+    size_t count = partition->compiled->graph->node_count + 1;
+    memset(shared, 0, count);
+    memset(partition->roles, WEFT_ROLE_DEAD, count);
+    memset(partition->roots, 0, count * sizeof(uint32_t));
+    memset(partition->times, 0, count * sizeof(double));
+    memset(partition->inner, 0, count * sizeof(uint64_t));
+    weigh(partition, live);
+    return assign(partition, live, shared);
 }
 
 weft_status *weft_partition_fill(weft_partition *partition)
@@ -504,13 +543,11 @@ weft_status *weft_partition_fill(weft_partition *partition)
     uint8_t *live = weft_allocate_zeroed(partition->allocator, 2 * count);
     if (live == NULL) return weft_status_out_of_memory();
     weft_graph_mark(graph, compiled->output_count, compiled->outputs, live);
-    memset(partition->roles, WEFT_ROLE_DEAD, count);
-    memset(partition->roots, 0, count * sizeof(uint32_t));
-    memset(partition->times, 0, count * sizeof(double));
     partition->changed = false;
+    partition->fills++;
     for (size_t i = 0; i < compiled->output_count; i++) partition->forced[compiled->outputs[i].node] = 1;
-    weigh(partition, live);
-    assign(partition, live, live + count);
+    bool settled = false;
+    for (int round = 0; round < MOST_ROUNDS && !settled; round++) settled = fill_roles(partition, live, live + count);
     weft_free(partition->allocator, live, 2 * count);
     for (weft_partition *region = partition->regions; region != NULL; region = region->next)
         WEFT_TRY(weft_partition_fill(region));

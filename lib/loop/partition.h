@@ -31,6 +31,8 @@ typedef struct weft_partition {
     uint32_t *roots; /* for INLINE and STAGE: the one root that reads it, or none (0) when several do; root node + 1 */
     uint32_t *weights; /* about how many scalar operations recomputing an element costs */
     double *times;     /* how often a kernel that reads the node would compute each of its elements */
+    uint64_t *inner;   /* the axes of each node that are read along a reduction of the kernel that reads it */
+    uint32_t fills;    /* so far */
     bool changed;      /* something was forced since the last fill */
     weft_arena arena;
     struct weft_partition *regions; /* of all regions of the live nodes, linked through `next` */
@@ -49,6 +51,10 @@ bool weft_partition_has_changed(const weft_partition *partition);
 weft_partition *weft_partition_of_region(const weft_partition *partition, uint32_t node, uint32_t region);
 /* Demands memory for a node: whoever cannot place it asks, and fills again. */
 void weft_partition_force(weft_partition *partition, uint32_t node);
+
+/* The same for a STAGE. When the partition has been filled many times, for other stages of the same kernel too: twice
+ * as many with each fill. */
+void weft_partition_force_stage(weft_partition *partition, uint32_t node);
 
 static inline bool weft_role_has_memory(uint8_t role)
 {

@@ -46,8 +46,8 @@ static void many_open(many *m, size_t count)
 static weft_array *array_at(const many *m, size_t element)
 {
     weft_array *array;
-    weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 1, (const int64_t[]){ELEMENTS}, NULL, m->data + element, NULL, NULL,
-                                 &array));
+    weft_test_ok(
+        weft_array_wrap(NULL, WEFT_F32, 1, (const int64_t[]){ELEMENTS}, NULL, m->data + element, NULL, NULL, &array));
     return array;
 }
 
@@ -180,12 +180,90 @@ static void test_overlaps(void **state)
     many_close(&m);
 }
 
+/* ---- building long chains ---- */
+
+typedef weft_tensor (*link_function)(weft_tensor y, weft_tensor w);
+
+static weft_tensor product(weft_tensor y, weft_tensor w)
+{
+    return weft_matmul(y, w);
+}
+
+/* The same through changes of shape. */
+static weft_tensor folded_product(weft_tensor y, weft_tensor w)
+{
+    weft_tensor narrow = weft_narrow(w, 1, weft_extent_of(0), weft_extent_of(4));
+    weft_tensor square = weft_narrow(narrow, 0, weft_extent_of(0), weft_extent_of(4));
+    weft_tensor result = weft_matmul(weft_reshape(y, WEFT_SHAPE(2, 4)), square);
+    return weft_reshape(weft_permute(result, WEFT_INTS(1, 0)), WEFT_SHAPE(8));
+}
+
+static weft_tensor shifted(weft_tensor y, weft_tensor w)
+{
+    weft_tensor halves[] = {weft_narrow(y, 0, weft_extent_of(4), weft_extent_of(4)),
+                            weft_narrow(y, 0, weft_extent_of(0), weft_extent_of(4))};
+    (void)w;
+    return weft_concat((weft_tensors){2, halves}, 0);
+}
+
+static weft_tensor centred(weft_tensor y, weft_tensor w)
+{
+    (void)w;
+    return weft_sub(y, weft_reduce_max(y, WEFT_INTS(0), true));
+}
+
+/* Requests of a run that builds a chain of so many links. */
+static size_t build_chain(link_function function, size_t links)
+{
+    weft_test_allocator test;
+    weft_graph *graph;
+    weft_program *program;
+    weft_executor *executor;
+    weft_array *inputs[2], *output = NULL;
+    weft_test_allocator_init(&test, WEFT_TEST_NEVER);
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_tensor y = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(8));
+    weft_tensor w = weft_input(graph, "w", WEFT_F32, WEFT_SHAPE(8, 8));
+    y = weft_add(y, weft_reduce_sum(w, WEFT_INTS(0), false));
+    for (size_t i = 0; i < links; i++) y = function(y, w);
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(y), NULL, &program));
+    weft_graph_destroy(graph);
+    weft_executor_options options = {.allocator = &test.allocator, .threads = 1};
+    weft_test_ok(weft_executor_create_standard(&options, &executor));
+    weft_test_ok(weft_array_create(NULL, WEFT_F32, 1, (const int64_t[]){8}, &inputs[0]));
+    weft_test_ok(weft_array_create(NULL, WEFT_F32, 2, (const int64_t[]){8, 8}, &inputs[1]));
+    for (size_t i = 0; i < 2; i++)
+        memset(weft_array_data(inputs[i]), 0, (size_t)weft_array_count(inputs[i]) * sizeof(float));
+    weft_run run = {.runtime = runtime, .input_count = 2, .inputs = inputs, .output_count = 1, .outputs = &output};
+    weft_test_ok(weft_executor_run(executor, program, &run));
+    weft_array_release(output);
+    for (size_t i = 0; i < 2; i++) weft_array_release(inputs[i]);
+    weft_program_release(program);
+    weft_executor_destroy(executor);
+    weft_test_allocator_check(&test);
+    return atomic_load(&test.requests);
+}
+
+static void test_chains_are_built_at_once(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        link_function function;
+    } chains[] = {{"product", product}, {"folded", folded_product}, {"shifted", shifted}, {"centred", centred}};
+    for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
+        size_t few = build_chain(chains[i].function, 100), more = build_chain(chains[i].function, 400);
+        if (more > 6 * few) fail_msg("%s: 100 links take %zu requests, 400 take %zu", chains[i].name, few, more);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1) runtime = argv[1];
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_runs_cost_what_they_have),
         cmocka_unit_test(test_overlaps),
+        cmocka_unit_test(test_chains_are_built_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
