@@ -113,6 +113,42 @@ class Installed(unittest.TestCase):
     def test_plugin_out_of_tree(self):
         self.build("sample.so", "-shared", "-fPIC", SOURCE / "test/plugin/sample.c", *self.flags("weft"))
 
+    def test_documents(self):
+        """The guide, the grammar and the manual page are there, and say what is so."""
+        documents = self.prefix / "share/doc/weft"
+        for page in ["README.md", "extensions/README.md", "einsum/README.md",
+                     *(f"guide/{page.name}" for page in (SOURCE / "tools/doc/guide").glob("*.md"))]:
+            self.assertTrue((documents / page).is_file(), page)
+        grammar = (documents / "guide/text.md").read_text()
+        example = textwrap.dedent(re.search(r"^    weft 0\.1\n(?:    .*\n)+", grammar, re.MULTILINE).group())
+        printed = run(self.prefix / "bin/weft", "opt", "-", "--passes", "", input=example)
+        self.assertEqual(run(self.prefix / "bin/weft", "opt", "-", "--passes", "", input=printed), printed)
+        manual = run("man", "--warnings", "-l", self.prefix / "share/man/man1/weft.1",
+                     env=os.environ | {"MANWIDTH": "160"}) if shutil.which("man") else None
+        for command in ["einsum", "run", "opt", "view", "info"]:
+            said = run(self.prefix / "bin/weft", "help", command)
+            source = (self.prefix / "share/man/man1/weft.1").read_text()
+            self.assertIn(said.splitlines()[0], source.replace("\\-", "-"))
+            if manual is not None:
+                self.assertIn(said.splitlines()[2], manual)
+
+    def test_every_op_is_in_the_grammar(self):
+        kinds = {"INT": "integer", "STRING": "text", "DTYPE": "dtype", "EXTENTS": "extents", "INTS": "integers",
+                 "EXTENT": "extent", "DATA": "data", "BOOL": "bool", "REGION": "region", "FLOAT": "real"}
+        schemas = {name: ", ".join(f"`{attribute}` {kinds[kind]}"
+                                   for attribute, kind in re.findall(r'\{"(\w+)", WEFT_ATTR_(\w+)\}', rows))
+                   for name, rows in re.findall(r"^SCHEMA\((\w+), (.*?)SCHEMA_END\);", (SOURCE / "lib/op.c").read_text(),
+                                                re.MULTILINE | re.DOTALL)}
+        ops = {name: (count.replace("-1", "1 or more"), schemas[schema]) for name, count, schema in re.findall(
+            r"^WEFT_OP\((\w+), (-?\d+), (\w+),", (SOURCE / "lib/op.def").read_text(), re.MULTILINE)}
+        told = {}
+        for names, count, attributes in re.findall(r"^\| (`.*?) \| ([^|]*) \| (.*?) ?\|$",
+                                                   (SOURCE / "tools/doc/guide/text.md").read_text(), re.MULTILINE):
+            for name in re.findall(r"`(\w+)`", names):
+                self.assertNotIn(name, told)
+                told[name] = (count, attributes)
+        self.assertEqual(told, ops)
+
     def test_headers_alone(self):
         headers = sorted((self.prefix / "include/weft").glob("*.h"))
         self.assertGreater(len(headers), 10)
