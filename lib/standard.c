@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <weft/runtime.h>
+#include "runtime/status.h"
 
 weft_status *weft_executor_create_standard(const weft_executor_options *options, weft_executor **out_executor)
 {
     const weft_runtime *const runtimes[] = {weft_runtime_llvm(), weft_runtime_reference()};
+    WEFT_REQUIRE(out_executor);
     weft_executor *executor;
     WEFT_TRY(weft_executor_create(options, &executor));
     weft_status *status = NULL;

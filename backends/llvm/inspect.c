@@ -4,10 +4,12 @@
 #include "backends/llvm/runtime.h"
 #include "lib/build.h"
 #include "lib/text.h"
+#include "runtime/status.h"
 
 weft_status *weft_emit_target(const char **out_target)
 {
     const weft_llvm_interface *llvm;
+    WEFT_REQUIRE(out_target);
     WEFT_TRY(weft_llvm_load(&llvm));
     *out_target = llvm->target();
     return NULL;
@@ -69,8 +71,8 @@ static weft_status *emit(emission *e, const weft_program *program)
 
 weft_status *weft_program_emit(const weft_program *program, weft_emit_format format, char **out_text)
 {
-    if (program == NULL)
-        return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, "weft_program_emit", "program must not be NULL");
+    WEFT_REQUIRE(program);
+    WEFT_REQUIRE(out_text);
     if ((unsigned)format > WEFT_EMIT_PTX)
         return weft_status_create(program->allocator, WEFT_INVALID_ARGUMENT, "weft_program_emit",
                                   "format %u is none of the %zu formats", (unsigned)format,

@@ -11,7 +11,8 @@
 static weft_graph *graph_of(weft_tensors operands)
 {
     weft_graph *graph = NULL;
-    for (size_t i = 0; i < operands.count && graph == NULL; i++) graph = operands.items[i].graph;
+    for (size_t i = 0; operands.items != NULL && i < operands.count && graph == NULL; i++)
+        graph = operands.items[i].graph;
     return graph;
 }
 

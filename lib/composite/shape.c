@@ -264,7 +264,10 @@ weft_tensor weft_repeat(weft_tensor x, int64_t axis, weft_extent count)
 
 weft_tensor weft_tile(weft_tensor x, weft_shape counts)
 {
-    if (!weft_composite_begin("tile", 1, 1, &x)) return weft_tensor_failed(x.graph);
+    if (!weft_composite_begin("tile", 1, 1, &x) ||
+        !weft_composite_wants_list("tile", "counts", x.graph, counts.rank, counts.extents)) {
+        return weft_tensor_failed(x.graph);
+    }
     size_t given = weft_tensor_rank(x), rank = counts.rank > given ? counts.rank : given;
     if (2 * rank > WEFT_MAX_RANK) {
         return weft_trace_fail(x.graph, WEFT_UNSUPPORTED, "tile", "rank %zu is over %d", rank, WEFT_MAX_RANK / 2);

@@ -3,9 +3,13 @@
  * Loading and unloading leaves nothing behind: resident memory and the number of mappings stay where they were after
  * the first cycles. An argument N runs N loads and N / 10 compilations, each of a kernel of its own.
  */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "backends/llvm/llvm.h"
 #include "test/support.h"
 
@@ -109,12 +113,58 @@ static void test_many(void **state)
     weft_bytes_finish(&emitted);
 }
 
+/* Loads until there is no room for another image. */
+static int load_all(void)
+{
+    static weft_image *image;
+    weft_kernel_function function;
+    weft_status *status = NULL;
+    for (int i = 0; i < 10000 && status == NULL; i++)
+        status = weft_llvm_query()->load(emitted.data, emitted.size, "kernel", &image, &function);
+    bool right = weft_status_code(status) == WEFT_OUT_OF_MEMORY &&
+                 strstr(weft_status_message(status), "bytes of code: Cannot allocate memory") != NULL;
+    if (!right) fprintf(stderr, "%s\n", weft_status_message(status));
+    return right ? 0 : 1;
+}
+
+/* The heap keeps what it has, for LLVM, which ends the process without. */
+static void limit_space(void)
+{
+    enum { BLOCKS = 2000, BLOCK = 1 << 16 };
+    static void *blocks[BLOCKS];
+    mallopt(M_MMAP_THRESHOLD, 2 * BLOCK);
+    mallopt(M_TRIM_THRESHOLD, 2 * BLOCKS * BLOCK);
+    for (int i = 0; i < BLOCKS; i++) blocks[i] = malloc(BLOCK);
+    for (int i = 0; i < BLOCKS; i++) free(blocks[i]);
+    const struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_AS, &none);
+}
+
+static void test_no_room(void **state)
+{
+    (void)state;
+    if (SANITIZED) skip();
+    int result = -1;
+    emit(0, &emitted);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(100);
+        limit_space();
+        _exit(load_all());
+    }
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_int_equal(result, 0);
+    weft_bytes_finish(&emitted);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_loads),
         cmocka_unit_test(test_compilations),
         cmocka_unit_test(test_many),
+        cmocka_unit_test(test_no_room),
     };
     if (argc > 1) cycles = strtoul(argv[1], NULL, 10);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a process that the system gives little can still do, and what it is told otherwise. Each case has a process of
+ * its own, as limits cannot be taken back. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <weft/weft.h>
+#include "test/support.h"
+
+enum { COUNT = 1000, PATIENCE = 120 };
+
+/* ---- a program and a run of it ---- */
+
+static weft_status *compile(double factor, weft_program **out_program)
+{
+    weft_graph *graph;
+    WEFT_TRY(weft_graph_create(NULL, &graph));
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(weft_symbol(graph, "n", 1, 1 << 20)));
+    weft_tensor y = weft_mul(x, weft_scalar(graph, WEFT_F32, factor));
+    weft_status *status = weft_compile(graph, WEFT_TENSORS(y), NULL, out_program);
+    weft_graph_destroy(graph);
+    return status;
+}
+
+static weft_status *run(weft_executor *executor, weft_program *program)
+{
+    float in[COUNT] = {1, 2, 3}, out[COUNT] = {0};
+    weft_array *x, *y;
+    WEFT_TRY(weft_array_wrap(NULL, WEFT_F32, 1, (const int64_t[]){COUNT}, NULL, in, NULL, NULL, &x));
+    WEFT_TRY(weft_array_wrap(NULL, WEFT_F32, 1, (const int64_t[]){COUNT}, NULL, out, NULL, NULL, &y));
+    weft_status *status = weft_executor_run(
+        executor, program, &(weft_run){.input_count = 1, .inputs = &x, .output_count = 1, .outputs = &y});
+    weft_array_release(x);
+    weft_array_release(y);
+    if (status != NULL || (out[2] != 0 && out[2] == 3 * out[0])) return status;
+    return weft_status_create(NULL, WEFT_INTERNAL, "test", "the result is wrong");
+}
+
+/* Two programs, one of them twice: code is loaded beside code, and freed. */
+static weft_status *use(void)
+{
+    weft_executor *executor;
+    weft_program *first, *second;
+    WEFT_TRY(weft_executor_create_standard(&(weft_executor_options){.threads = 1}, &executor));
+    WEFT_TRY(compile(2, &first));
+    WEFT_TRY(compile(3, &second));
+    weft_status *status = run(executor, first);
+    if (status == NULL) status = run(executor, second);
+    if (status == NULL) status = run(executor, first);
+    weft_executor_clear(executor);
+    if (status == NULL) status = run(executor, second);
+    weft_program_release(first);
+    weft_program_release(second);
+    weft_executor_destroy(executor);
+    return status;
+}
+
+/* ---- processes ---- */
+
+/* 0 when the body's status is `code` and its message contains `part`. */
+static int judge(weft_status *status, weft_code code, const char *part)
+{
+    if (weft_status_code(status) == code && strstr(weft_status_message(status), part) != NULL) return 0;
+    fprintf(stderr, "%s: %s\n", weft_code_name(weft_status_code(status)), weft_status_message(status));
+    return 1;
+}
+
+static void check_process(void (*limit)(void), weft_code code, const char *part)
+{
+    int result = -1;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(PATIENCE);
+        limit();
+        _exit(judge(use(), code, part));
+    }
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_int_equal(result, 0);
+}
+
+/* ---- system calls that are refused ---- */
+
+#define SIZE_OF(list) (unsigned short)(sizeof(list) / sizeof *(list))
+#define RETURN(action) BPF_STMT(BPF_RET | BPF_K, (action))
+#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define SKIP_UNLESS(value, count) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (count))
+
+static void refuse(struct sock_filter *filter, unsigned short length)
+{
+    const struct sock_fprog program = {.len = length, .filter = filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        _exit(77);
+}
+
+static void refuse_files_in_memory(void)
+{
+    struct sock_filter filter[] = {LOAD(nr), SKIP_UNLESS(SYS_memfd_create, 1), RETURN(SECCOMP_RET_ERRNO | ENOSYS),
+                                   RETURN(SECCOMP_RET_ALLOW)};
+    refuse(filter, SIZE_OF(filter));
+}
+
+/* As systemd's MemoryDenyWriteExecute does, once the libraries are loaded. */
+static void refuse_new_code(void)
+{
+    struct sock_filter filter[] = {LOAD(nr),
+                                   SKIP_UNLESS(SYS_mprotect, 3),
+                                   LOAD(args[2]),
+                                   BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1),
+                                   RETURN(SECCOMP_RET_ERRNO | EPERM),
+                                   RETURN(SECCOMP_RET_ALLOW)};
+    refuse(filter, SIZE_OF(filter));
+}
+
+static void refuse_both(void)
+{
+    refuse_new_code();
+    refuse_files_in_memory();
+}
+
+static void code_needs_no_file_in_memory(void **state)
+{
+    (void)state;
+    check_process(refuse_files_in_memory, WEFT_OK, "");
+}
+
+static void code_needs_no_page_that_was_writable(void **state)
+{
+    (void)state;
+    check_process(refuse_new_code, WEFT_OK, "");
+}
+
+static void without_executable_memory_the_error_says_so(void **state)
+{
+    (void)state;
+    check_process(refuse_both, WEFT_UNSUPPORTED, "the system allows no executable memory: mprotect: ");
+}
+
+/* ---- address space ---- */
+
+/* What is mapped now, and `more` bytes. */
+static void limit_space(size_t more)
+{
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file == NULL || fscanf(file, "%ld", &pages) != 1) _exit(77);
+    fclose(file);
+    rlim_t bytes = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + more;
+    if (setrlimit(RLIMIT_AS, &(struct rlimit){bytes, bytes}) != 0) _exit(77);
+}
+
+static void leave_3_megabytes(void)
+{
+    weft_test_ok(use()); /* LLVM is there */
+    limit_space(3 << 20);
+}
+
+static void code_takes_little_room(void **state)
+{
+    (void)state;
+    check_process(leave_3_megabytes, WEFT_OK, "");
+}
+
+int main(void)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return 77; /* which need room and calls of their own */
+#endif
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(code_needs_no_file_in_memory),
+        cmocka_unit_test(code_needs_no_page_that_was_writable),
+        cmocka_unit_test(without_executable_memory_the_error_says_so),
+        cmocka_unit_test(code_takes_little_room),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
