@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "lib/describe.h"
 #include "lib/rewrite.h"
 #include "runtime/program.h"
 #include "runtime/status.h"
@@ -215,8 +216,8 @@ static weft_status *fill_value(const compiler *c, weft_value value, const char *
         if (e == WEFT_EXPR_NONE) return weft_status_clone(graph->allocator, weft_graph_error(graph));
         WEFT_TRY(weft_expr_compile(graph->extents, e, &c->program->formulas, &extents[i]));
     }
-    *out_value = (weft_program_value){name, type->dtype, (uint32_t)type->shape.rank, extents};
-    return NULL;
+    *out_value = (weft_program_value){name, type->dtype, (uint32_t)type->shape.rank, extents, NULL};
+    return weft_describe_axes(c->program, graph, type->shape, extents, &out_value->axes);
 }
 
 static weft_status *fill_interface(const compiler *c)
@@ -233,7 +234,7 @@ static weft_status *fill_interface(const compiler *c)
     for (size_t i = 0; i < c->output_count; i++)
         WEFT_TRY(fill_value(c, compiled->outputs[i], c->names[i], &program->outputs[i]));
     program->output_count = c->output_count;
-    return NULL;
+    return weft_describe_symbols(program);
 }
 
 static weft_status *fill_guards(const compiler *c)

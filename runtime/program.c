@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/program.h"
+#include <inttypes.h>
+#include <string.h>
+#include "runtime/status.h"
 
 weft_status *weft_program_create(const weft_allocator *allocator, weft_program **out_program)
 {
@@ -87,6 +90,134 @@ size_t weft_program_output_rank(const weft_program *program, size_t output)
 {
     const weft_program_value *value = output_of(program, output);
     return value == NULL ? 0 : value->rank;
+}
+
+static size_t find(const weft_program_value *values, size_t count, const char *name)
+{
+    for (size_t i = 0; name != NULL && i < count; i++)
+        if (strcmp(values[i].name, name) == 0) return i;
+    return SIZE_MAX;
+}
+
+size_t weft_program_find_input(const weft_program *program, const char *name)
+{
+    return find(program->inputs, program->input_count, name);
+}
+
+size_t weft_program_find_output(const weft_program *program, const char *name)
+{
+    return find(program->outputs, program->output_count, name);
+}
+
+/* ---- extents and symbols ---- */
+
+size_t weft_program_symbol_count(const weft_program *program)
+{
+    return program->formulas.symbol_count;
+}
+
+const weft_program_symbol *weft_program_symbol_at(const weft_program *program, size_t symbol)
+{
+    return symbol < program->formulas.symbol_count ? &program->symbols[symbol] : NULL;
+}
+
+const weft_program_axis *weft_program_input_axes(const weft_program *program, size_t input)
+{
+    const weft_program_value *value = input_of(program, input);
+    return value == NULL ? NULL : value->axes;
+}
+
+const weft_program_axis *weft_program_output_axes(const weft_program *program, size_t output)
+{
+    const weft_program_value *value = output_of(program, output);
+    return value == NULL ? NULL : value->axes;
+}
+
+static weft_status *shape_error(const weft_program *program, weft_code code, const char *format, ...) WEFT_FORMAT(3, 4);
+
+static weft_status *shape_error(const weft_program *program, weft_code code, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    weft_status *status =
+        weft_status_create_v(program->allocator, code, "weft_program_output_shape", format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+/* values[symbol] from a binding; `given` says which have one. */
+static weft_status *bind(const weft_program *program, const weft_binding *binding, bool *given, int64_t *values)
+{
+    const char *name = binding->name == NULL ? "" : binding->name;
+    size_t symbol = weft_formulas_find_symbol(&program->formulas, name);
+    if (symbol == SIZE_MAX)
+        return shape_error(program, WEFT_INVALID_ARGUMENT, "the program has no symbol \"%s\"", name);
+    const weft_symbol_info *info = &program->formulas.symbols[symbol];
+    if (given[symbol] && values[symbol] != binding->value)
+        return shape_error(program, WEFT_INVALID_ARGUMENT, "symbol %s is given twice, as %" PRId64 " and as %" PRId64,
+                           name, values[symbol], binding->value);
+    if (binding->value < info->min || binding->value > info->max)
+        return shape_error(program, WEFT_OUT_OF_RANGE, "symbol %s = %" PRId64 " is outside [%" PRId64 ", %" PRId64 "]",
+                           name, binding->value, info->min, info->max);
+    given[symbol] = true;
+    values[symbol] = binding->value;
+    return NULL;
+}
+
+static weft_status *check_given(const weft_program *program, const weft_program_axis *axis, const bool *given)
+{
+    for (size_t i = 0; i < axis->symbol_count; i++)
+        if (!given[axis->symbols[i]])
+            return shape_error(program, WEFT_INVALID_ARGUMENT, "symbol %s is not given",
+                               program->symbols[axis->symbols[i]].name);
+    return NULL;
+}
+
+static weft_status *fill_shape(const weft_program *program, const weft_program_value *output, const int64_t *values,
+                               int64_t *out_shape)
+{
+    WEFT_TRY(weft_formulas_check(&program->formulas, values, output->extents, output->rank));
+    for (size_t axis = 0; axis < output->rank; axis++)
+        if (values[output->extents[axis]] < 0)
+            return shape_error(program, WEFT_OUT_OF_RANGE, "axis %zu would have extent %s = %" PRId64, axis,
+                               output->axes[axis].extent, values[output->extents[axis]]);
+    for (size_t axis = 0; axis < output->rank; axis++) out_shape[axis] = values[output->extents[axis]];
+    return NULL;
+}
+
+/* The values of symbols and formulas, and which symbols are given, in `block`. */
+static weft_status *find_shape(const weft_program *program, size_t output, size_t count, const weft_binding *bindings,
+                               int64_t *block, int64_t *out_shape)
+{
+    size_t symbols = program->formulas.symbol_count;
+    int64_t *values = block + symbols;
+    bool *given = (bool *)(values + program->formulas.count);
+    for (size_t i = 0; i < count; i++) WEFT_TRY(bind(program, &bindings[i], given, block));
+    for (size_t axis = 0; axis < program->outputs[output].rank; axis++)
+        WEFT_TRY(check_given(program, &program->outputs[output].axes[axis], given));
+    /* What the shape does not hang on may be anything. */
+    for (size_t i = 0; i < symbols; i++)
+        if (!given[i]) block[i] = program->symbols[i].min;
+    weft_formulas_evaluate(&program->formulas, block, values);
+    return fill_shape(program, &program->outputs[output], values, out_shape);
+}
+
+weft_status *weft_program_output_shape(const weft_program *program, size_t output, size_t binding_count,
+                                       const weft_binding *bindings, int64_t *out_shape)
+{
+    WEFT_REQUIRE(program);
+    WEFT_REQUIRE(out_shape);
+    if (binding_count > 0) WEFT_REQUIRE(bindings);
+    if (output >= program->output_count)
+        return shape_error(program, WEFT_INVALID_ARGUMENT, "there is no output %zu; the program has %zu", output,
+                           program->output_count);
+    size_t symbols = program->formulas.symbol_count;
+    size_t size = (symbols + program->formulas.count) * sizeof(int64_t) + symbols * sizeof(bool);
+    int64_t *block = weft_allocate_zeroed(program->allocator, size);
+    if (block == NULL) return weft_status_out_of_memory();
+    weft_status *status = find_shape(program, output, binding_count, bindings, block, out_shape);
+    weft_free(program->allocator, block, size);
+    return status;
 }
 
 const char *weft_program_text(const weft_program *program)

@@ -12,6 +12,7 @@ typedef struct weft_program_value {
     weft_dtype dtype;
     uint32_t rank;
     const uint32_t *extents; /* slots of program->formulas */
+    const weft_program_axis *axes;
 } weft_program_value;
 
 typedef struct weft_program_guard {
@@ -36,6 +37,7 @@ struct weft_program {
     size_t family_count; /* extensions the remaining nodes need at a run */
     const weft_extension **families;
     const weft_op_def **family_ops; /* an op of each that the program has */
+    const weft_program_symbol *symbols; /* as many as formulas have */
     const char *text;
     void *graph; /* the compiler's; destroyed by destroy_graph */
     void (*destroy_graph)(void *graph);

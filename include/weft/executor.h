@@ -53,11 +53,6 @@ weft_status *weft_executor_register_runtime(weft_executor *executor, const weft_
 /* Makes an extension's kernels available. Registering the same table twice is fine. */
 weft_status *weft_executor_register_extension(weft_executor *executor, const weft_extension *extension) WEFT_MUST_USE;
 
-typedef struct weft_binding {
-    const char *name;
-    int64_t value;
-} weft_binding;
-
 /* What one run did; see weft_run.report. Times in nanoseconds. */
 typedef struct weft_report {
     int64_t compile_ns; /* building the variant; 0 on a hit */

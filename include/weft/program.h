@@ -38,6 +38,47 @@ weft_dtype weft_program_input_dtype(const weft_program *program, size_t input);
 weft_dtype weft_program_output_dtype(const weft_program *program, size_t output);
 size_t weft_program_input_rank(const weft_program *program, size_t input);
 size_t weft_program_output_rank(const weft_program *program, size_t output);
+/* The number of the input or output of that name; SIZE_MAX when there is none. */
+size_t weft_program_find_input(const weft_program *program, const char *name);
+size_t weft_program_find_output(const weft_program *program, const char *name);
+
+/* A symbol that extents of the program hang on. */
+typedef struct weft_program_symbol {
+    const char *name;
+    int64_t min, max; /* what its value may be */
+    size_t input;     /* the first input that has it as extent, on axis `axis`, and so says its value in a run; */
+    size_t axis;      /* SIZE_MAX: none, so weft_run.extents has to */
+} weft_program_symbol;
+
+/* One axis of an input or output. */
+typedef struct weft_program_axis {
+    int64_t size;          /* if it is the same in every run; otherwise -1 */
+    const char *extent;    /* as text: "784", "n", "(n + 3) / 4" */
+    size_t symbol_count;   /* that the extent hangs on */
+    const size_t *symbols; /* their numbers */
+} weft_program_axis;
+
+/* The symbols, in the order of their creation; NULL when out of range. */
+size_t weft_program_symbol_count(const weft_program *program);
+const weft_program_symbol *weft_program_symbol_at(const weft_program *program, size_t symbol);
+/* The axes of an input or output, as many as its rank; NULL when out of range. */
+const weft_program_axis *weft_program_input_axes(const weft_program *program, size_t input);
+const weft_program_axis *weft_program_output_axes(const weft_program *program, size_t output);
+
+/* The value of a symbol. */
+typedef struct weft_binding {
+    const char *name;
+    int64_t value;
+} weft_binding;
+
+/*
+ * The shape of an output for those values of symbols: out_shape[0 .. rank-1]. Those that its extents hang on must be
+ * given; guards are left to a run. INVALID_ARGUMENT for a symbol that is missing, unknown, or given twice with
+ * different values, OUT_OF_RANGE for one that is outside of its range and for an extent that overflows or is negative.
+ */
+weft_status *weft_program_output_shape(const weft_program *program, size_t output, size_t binding_count,
+                                       const weft_binding *bindings, int64_t *out_shape) WEFT_MUST_USE;
+
 /* The optimised graph as .weft text; lives as long as the program. */
 const char *weft_program_text(const weft_program *program);
 
