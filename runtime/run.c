@@ -3,6 +3,7 @@
 #include <xmmintrin.h>
 #endif
 #include "runtime/memory.h"
+#include "runtime/named.h"
 #include "runtime/prepared.h"
 #include "runtime/profile.h"
 #include "runtime/steps.h"
@@ -183,6 +184,7 @@ weft_status *weft_executor_run(weft_executor *executor, weft_program *program, c
                                   executor == NULL  ? "executor"
                                   : program == NULL ? "program"
                                                     : "run");
+    if (weft_run_is_named(run)) return weft_run_named(executor, program, run);
     weft_call call = {.program = program, .run = run};
     WEFT_TRY(find_runtime(executor, run->runtime, &call.runtime));
     WEFT_TRY(weft_call_check_arrays(&executor->allocator, &call));

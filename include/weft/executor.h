@@ -95,7 +95,29 @@ typedef struct weft_profile {
     void (*record)(void *self, const weft_profile_record *record);
 } weft_profile;
 
-/* One run; zero-initialise. Nothing in it is kept after the call. */
+/* An array under the name of its input or output. */
+typedef struct weft_named_array {
+    const char *name;
+    weft_array *array;
+} weft_named_array;
+
+typedef struct weft_named_arrays {
+    size_t count;
+    weft_named_array *items;
+} weft_named_arrays;
+
+/* A list in place: WEFT_NAMED({"x", x}, {"w", w}). C only. */
+#define WEFT_NAMED(...)                                                                                                \
+    ((weft_named_arrays){sizeof((weft_named_array[]){__VA_ARGS__}) / sizeof(weft_named_array),                         \
+                         (weft_named_array[]){__VA_ARGS__}})
+
+/*
+ * One run; zero-initialise. Nothing in it is kept after the call.
+ *
+ *     weft_named_array y = {"y", NULL};
+ *     status = weft_executor_run(executor, program, &(weft_run){.named_inputs = WEFT_NAMED({"w", w}, {"x", x}),
+ *                                                               .named_outputs = {1, &y}});
+ */
 typedef struct weft_run {
     const char *runtime; /* name of a registered runtime; NULL: the default */
     size_t input_count;
@@ -104,7 +126,7 @@ typedef struct weft_run {
     weft_array **outputs; /* entry not NULL: written to, any strides; NULL: a new array, released by the caller */
     size_t extent_count;
     const weft_binding *extents;    /* values for symbols that no input binds; may repeat bound ones if equal */
-    const bool *donated;            /* NULL or per input: its memory may be overwritten by outputs, see below */
+    const bool *donated;            /* NULL or per input as given: outputs may overwrite its memory, see below */
     const volatile bool *cancelled; /* read between steps and between kernels compiled; NULL: never */
     bool specialize;                /* build (and prefer) a variant for exactly these extents */
     weft_report *report;            /* filled in when not NULL */
@@ -113,11 +135,13 @@ typedef struct weft_run {
      * 0: any. New outputs, and runs that kernels of extensions start, do not count. Steps run side by side as far as
      * the limit allows; without one, as far as that needs a quarter and 1 MiB more than one step after another. */
     size_t memory_limit;
+    weft_named_arrays named_inputs;  /* instead of `inputs`: each of the program's once, in any order */
+    weft_named_arrays named_outputs; /* instead of `outputs`: those that are wanted; the others are dropped */
 } weft_run;
 
 /*
- * Runs `program`. Before anything runs: the counts, dtypes, ranks and extents of the arrays, the symbols' ranges and
- * the guards are checked (SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, NOT_REGISTERED). Outputs may overlap
+ * Runs `program`. Before anything runs: the names, counts, dtypes, ranks and extents of the arrays, the symbols' ranges
+ * and the guards are checked (SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, NOT_REGISTERED). Outputs may overlap
  * nothing but donated inputs; what lies between the elements of an array counts too. An output that is a donated input
  * but for elements that were updated (weft_scatter, weft_dynamic_update_slice), and that is given as the same array, is
  * updated in place if nothing reads the input after that; where none is given, it is an array in the memory of a
@@ -161,8 +185,8 @@ unsigned weft_executor_threads(const weft_executor *executor);
 /* Bytes of memory that this process may have: the machine's, or fewer where a control group or a limit of the process
  * says so. As the system says it at each call. */
 size_t weft_memory_size(void);
-/* Name of the BLIS configuration whose kernels matrix products use: "skx", "haswell", "penryn", or "portable" where none
- * fits. Static. */
+/* Name of the BLIS configuration whose kernels matrix products use: "skx", "haswell", "penryn", or "portable" where
+ * none fits. Static. */
 const char *weft_gemm_configuration(void);
 
 /* The state that `extension` keeps for this executor (weft_extension.state_create), or NULL; for an extension's own
