@@ -170,7 +170,9 @@ weft_tensor weft_ge(weft_tensor a, weft_tensor b);
 /* condition ? a : b; `condition` is bool. */
 weft_tensor weft_select(weft_tensor condition, weft_tensor a, weft_tensor b);
 /* To bool: x != 0 (NaN is true). Float to integer: toward zero, saturating, NaN gives 0. Integer to integer: the low
- * bits. To floats: nearest even, the largest number and half a place more is infinite, a NaN stays a NaN. */
+ * bits. To floats: nearest even, the largest number and half a place more is infinite, a NaN stays a NaN. Of a complex
+ * number the real part is converted so and the imaginary one dropped, except to complex, which converts both, and to
+ * bool: true where either is not 0. What was real gets 0 as its imaginary part. */
 weft_tensor weft_cast(weft_tensor x, weft_dtype dtype);
 /* The same bits as another dtype of the same size: integers and floats. */
 weft_tensor weft_bitcast(weft_tensor x, weft_dtype dtype);
