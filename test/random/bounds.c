@@ -576,7 +576,9 @@ static bound elementwise(const survey *of, const weft_node *node, weft_dtype fro
     if (op == WEFT_OP_select) return a.error > 0 ? unknown : hull(operand(of, node, 1), b);
     bool exact = a.error == 0 && b.error == 0, divides = op == WEFT_OP_div || op == WEFT_OP_pow || op == WEFT_OP_atan2;
     bool zeros = op == WEFT_OP_rsqrt || op == WEFT_OP_tgamma || op == WEFT_OP_digamma || op == WEFT_OP_copysign || divides;
-    if ((zeros || is_complex(from)) && (a.loose_zeros || b.loose_zeros)) return unknown;
+    bool loose = b.loose_zeros || (a.loose_zeros && op != WEFT_OP_div && op != WEFT_OP_copysign);
+    if (zeros && !is_complex(from) && loose) return unknown;
+    if (is_complex(from) && (a.loose_zeros || b.loose_zeros)) return unknown;
     if (is_complex(from) && (op == WEFT_OP_pow || ((op == WEFT_OP_mul || op == WEFT_OP_div) && !(a.finite && b.finite)))) return unknown;
     if (node->input_count == 1 && exact && seen != NULL && !is_exact(from) && is_function(op))
         return exact_function(op, from, dtype, a, seen);

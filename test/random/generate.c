@@ -17,6 +17,9 @@ const draw_call *draw_calls(void)
 
 /* ---- one call ---- */
 
+/* Beyond this the strides of an array without elements may overflow. */
+#define MOST_EXTENT INT32_MAX
+
 /* Whether what was made in `graph` since it had `first` nodes is not too much; then it is paid for. */
 static bool pay(generator *g, const weft_graph *graph, size_t first)
 {
@@ -25,7 +28,10 @@ static bool pay(generator *g, const weft_graph *graph, size_t first)
         for (uint32_t output = 0; output < graph->nodes[n].output_count; output++) {
             weft_shape shape = graph->nodes[n].types[output].shape;
             double count = 1;
-            for (size_t i = 0; i < shape.rank; i++) count *= (double)draw_most(shape.extents[i]);
+            for (size_t i = 0; i < shape.rank; i++) {
+                if (draw_most(shape.extents[i]) > MOST_EXTENT) return false;
+                count *= (double)draw_most(shape.extents[i]);
+            }
             cost += count;
         }
     if (cost > g->budget) return false;
