@@ -317,7 +317,7 @@ MAKE(grouped_attention)
 MAKE(moved)
 {
     static const draw_maker moves[] = {make_reshape, make_permute, make_slice, make_pad, make_flip, make_repeat, make_tile, make_roll, make_window, make_transpose, make_flatten, make_concat, make_broadcast_in_dim};
-    for (size_t i = 0; i < 2 && weft_tensor_is_valid(x); i++) x = moves[draw_below(g, sizeof moves / sizeof *moves)](g, call, x);
+    for (size_t i = 1 + draw_below(g, 3); i > 0 && weft_tensor_is_valid(x); i--) x = moves[draw_below(g, sizeof moves / sizeof *moves)](g, call, x);
     if (!weft_tensor_is_valid(x)) return x;
     weft_tensor y = draw_partner(g, x);
     weft_dtype_set dtype = 1u << weft_tensor_dtype(x);
