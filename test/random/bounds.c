@@ -71,7 +71,13 @@ static double tiny(weft_dtype dtype)
 static bound between(double low, double high, bool integral, double error)
 {
     double nearest = low > 0 ? low : high < 0 ? -high : 0;
-    return (bound){.known = true, .integral = integral, .finite = true, .low = low, .high = high, .nearest = nearest, .error = error};
+    return (bound){.known = true,
+                   .integral = integral,
+                   .finite = true,
+                   .low = low,
+                   .high = high,
+                   .nearest = nearest,
+                   .error = error};
 }
 
 /* An integer that leaves its dtype may come back anywhere in it. */
@@ -575,11 +581,14 @@ static bound elementwise(const survey *of, const weft_node *node, weft_dtype fro
     if (op == WEFT_OP_bitcast) return bits_of(from, a);
     if (op == WEFT_OP_select) return a.error > 0 ? unknown : hull(operand(of, node, 1), b);
     bool exact = a.error == 0 && b.error == 0, divides = op == WEFT_OP_div || op == WEFT_OP_pow || op == WEFT_OP_atan2;
-    bool zeros = op == WEFT_OP_rsqrt || op == WEFT_OP_tgamma || op == WEFT_OP_digamma || op == WEFT_OP_copysign || divides;
+    bool zeros =
+        op == WEFT_OP_rsqrt || op == WEFT_OP_tgamma || op == WEFT_OP_digamma || op == WEFT_OP_copysign || divides;
     bool loose = b.loose_zeros || (a.loose_zeros && op != WEFT_OP_div && op != WEFT_OP_copysign);
     if (zeros && !is_complex(from) && loose) return unknown;
     if (is_complex(from) && (a.loose_zeros || b.loose_zeros)) return unknown;
-    if (is_complex(from) && (op == WEFT_OP_pow || ((op == WEFT_OP_mul || op == WEFT_OP_div) && !(a.finite && b.finite)))) return unknown;
+    if (is_complex(from) &&
+        (op == WEFT_OP_pow || ((op == WEFT_OP_mul || op == WEFT_OP_div) && !(a.finite && b.finite))))
+        return unknown;
     if (node->input_count == 1 && exact && seen != NULL && !is_exact(from) && is_function(op))
         return exact_function(op, from, dtype, a, seen);
     if (divides && exact && seen != NULL && !is_exact(from)) {
@@ -664,7 +673,8 @@ static void find_node(const survey *of, uint32_t n, const bound *seen, bound *ou
     for (uint32_t k = 0; k < node->output_count; k++) out[k] = unknown;
     if (node->op->op_class == WEFT_CLASS_REGION) region_op(of, node, out);
     else if (node->output_count == 1) out[0] = find(of, node, seen);
-    for (uint32_t k = 0; k < node->output_count; k++) out[k] = judged(of, node, k, out[k], seen == NULL ? NULL : seen + k);
+    for (uint32_t k = 0; k < node->output_count; k++)
+        out[k] = judged(of, node, k, out[k], seen == NULL ? NULL : seen + k);
 }
 
 /* ---- a graph ---- */
@@ -721,7 +731,8 @@ static void count_element(void *context, int64_t number, void *element)
 static bound see(const weft_array *array)
 {
     weft_dtype dtype = weft_array_dtype(array), part = weft_dtype_component(dtype);
-    bound seen = {.known = true, .integral = true, .finite = true, .low = HUGE_VAL, .high = -HUGE_VAL, .nearest = HUGE_VAL};
+    bound seen = {
+        .known = true, .integral = true, .finite = true, .low = HUGE_VAL, .high = -HUGE_VAL, .nearest = HUGE_VAL};
     census of = {part, is_complex(dtype) ? 2 : 1, weft_dtype_size(part), &seen};
     weft_test_visit(array, count_element, &of);
     if (seen.low > seen.high) seen.low = seen.high = seen.nearest = 0;

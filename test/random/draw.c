@@ -72,8 +72,7 @@ weft_extent draw_extent(generator *g)
 drawn_shape draw_shape(generator *g, size_t most_rank)
 {
     drawn_shape shape = {.rank = draw_below(g, (most_rank < DRAW_AXES ? most_rank : DRAW_AXES) + 1)};
-    for (size_t i = 0; i < shape.rank; i++)
-        shape.extents[i] = draw_chance(g, 8) ? weft_extent_of(1) : draw_extent(g);
+    for (size_t i = 0; i < shape.rank; i++) shape.extents[i] = draw_chance(g, 8) ? weft_extent_of(1) : draw_extent(g);
     return shape;
 }
 
@@ -184,8 +183,7 @@ weft_tensor draw_like(generator *g, weft_dtype dtype, weft_shape shape, bool may
 {
     for (size_t tries = 0; tries < 6; tries++) {
         weft_tensor y = draw_tensor(g);
-        if (same_shape(weft_tensor_shape(y), shape))
-            return weft_tensor_dtype(y) == dtype ? y : weft_cast(y, dtype);
+        if (same_shape(weft_tensor_shape(y), shape)) return weft_tensor_dtype(y) == dtype ? y : weft_cast(y, dtype);
     }
     if (draw_mistake(g)) return draw_tensor(g);
     if (may_broadcast && draw_chance(g, 6)) return weft_scalar(g->graph, dtype, (double)draw_below(g, 4) + 1);

@@ -101,8 +101,8 @@ void draw_keep(generator *g, weft_tensor x);
 typedef struct draw_call draw_call;
 typedef weft_tensor (*draw_maker)(generator *g, const draw_call *call, weft_tensor x);
 struct draw_call {
-    const char *name;   /* without the prefix; NULL: a fragment of several calls */
-    draw_maker make;    /* one call on x and what else it takes */
+    const char *name;       /* without the prefix; NULL: a fragment of several calls */
+    draw_maker make;        /* one call on x and what else it takes */
     void (*function)(void); /* what the makers of one form call */
     weft_dtype_set dtypes;
     size_t weight;

@@ -8,7 +8,8 @@
 const draw_call *draw_calls(void)
 {
     static const draw_call calls[] = {
-#define WEFT_CALL(name, maker, dtypes, weight) {#name, make_##maker, (void (*)(void))weft_##name, DRAW_##dtypes, weight},
+#define WEFT_CALL(name, maker, dtypes, weight)                                                                         \
+    {#name, make_##maker, (void (*)(void))weft_##name, DRAW_##dtypes, weight},
 #define WEFT_FRAGMENT(name, dtypes, weight) {NULL, make_##name, NULL, DRAW_##dtypes, weight},
 #include "test/random/calls.def"
         {NULL, NULL, NULL, 0, 0}};
@@ -168,7 +169,8 @@ bool weft_test_generate(uint64_t seed, char **out_text, char *out_problem, size_
     *out_text = NULL;
     if (good && g.count > 0) status = print(&g, out_text);
     if (status != NULL) {
-        snprintf(out_problem, size, "printing: %s: %s", weft_code_name(weft_status_code(status)), weft_status_message(status));
+        snprintf(out_problem, size, "printing: %s: %s", weft_code_name(weft_status_code(status)),
+                 weft_status_message(status));
         good = false;
     }
     weft_status_destroy(status);

@@ -135,7 +135,7 @@ MAKE(fill)
     UNUSED;
     drawn_shape shape = draw_shape(g, g->most_axes);
     return ((weft_tensor(*)(weft_graph *, weft_dtype, weft_shape))call->function)(g->graph, draw_dtype(g, DRAW_ALL),
-                                                                                 SHAPE(shape));
+                                                                                  SHAPE(shape));
 }
 
 MAKE(iota)

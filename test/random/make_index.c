@@ -25,7 +25,8 @@ static weft_tensor indices_of(generator *g, weft_tensor x, size_t axis)
 
 MAKE(gather)
 {
-    weft_tensor (*function)(weft_tensor, weft_tensor, int64_t) = (weft_tensor(*)(weft_tensor, weft_tensor, int64_t))call->function;
+    weft_tensor (*function)(weft_tensor, weft_tensor, int64_t) =
+        (weft_tensor(*)(weft_tensor, weft_tensor, int64_t))call->function;
     if (weft_tensor_rank(x) == 0) return WEFT_NO_TENSOR;
     size_t axis = draw_below(g, weft_tensor_rank(x));
     weft_tensor indices = indices_of(g, x, axis);
@@ -99,7 +100,8 @@ MAKE(index_add)
     size_t axis = draw_below(g, weft_tensor_rank(x));
     weft_tensor indices = indices_of(g, x, axis), like = weft_gather(x, indices, (int64_t)axis);
     if (!weft_tensor_is_valid(like)) return like;
-    return weft_index_add(x, indices, draw_like(g, weft_tensor_dtype(x), weft_tensor_shape(like), false), (int64_t)axis);
+    return weft_index_add(x, indices, draw_like(g, weft_tensor_dtype(x), weft_tensor_shape(like), false),
+                          (int64_t)axis);
 }
 
 /* A number in [0, extent of the axis - size] that data make. */
@@ -152,10 +154,12 @@ static weft_index_item item_of(generator *g, weft_tensor x, size_t axis)
     int64_t steps[] = {1, 1, 1, 2, -1, -2, 3};
     switch (draw_below(g, 6)) {
     case 0:
-        return WEFT_INDEX(draw_least(extent) > 0 ? (int64_t)draw_below(g, (size_t)draw_least(extent)) - (draw_chance(g, 2) ? draw_least(extent) : 0)
+        return WEFT_INDEX(draw_least(extent) > 0 ? (int64_t)draw_below(g, (size_t)draw_least(extent)) -
+                                                       (draw_chance(g, 2) ? draw_least(extent) : 0)
                                                  : 0);
     case 1: {
-        weft_tensor from = draw_chance(g, 2) ? draw_tensor(g) : draw_like(g, WEFT_I64, WEFT_SHAPE(draw_extent(g)), false);
+        weft_tensor from =
+            draw_chance(g, 2) ? draw_tensor(g) : draw_like(g, WEFT_I64, WEFT_SHAPE(draw_extent(g)), false);
         weft_tensor indices = weft_tensor_rank(from) > 2 ? WEFT_NO_TENSOR : draw_indices(g, from, extent);
         return weft_tensor_is_valid(indices) ? WEFT_PICK(indices) : WEFT_ALL;
     }

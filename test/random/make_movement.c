@@ -180,7 +180,8 @@ MAKE(stack)
     weft_tensor operands[4];
     int64_t rank = (int64_t)weft_tensor_rank(x);
     size_t count = operands_for(g, x, 0, true, operands);
-    return weft_stack((weft_tensors){count, operands}, (int64_t)draw_below(g, (size_t)rank + 1) - (rank + 1) * draw_chance(g, 4));
+    return weft_stack((weft_tensors){count, operands},
+                      (int64_t)draw_below(g, (size_t)rank + 1) - (rank + 1) * draw_chance(g, 4));
 }
 
 MAKE(extract_diagonal)
@@ -203,7 +204,8 @@ MAKE(embed_diagonal)
 
 MAKE(diagonal)
 {
-    weft_tensor (*function)(weft_tensor, int64_t, int64_t, int64_t) = (weft_tensor(*)(weft_tensor, int64_t, int64_t, int64_t))call->function;
+    weft_tensor (*function)(weft_tensor, int64_t, int64_t, int64_t) =
+        (weft_tensor(*)(weft_tensor, int64_t, int64_t, int64_t))call->function;
     drawn_ints order = draw_order(g, weft_tensor_rank(x));
     if (order.count < 2) return WEFT_NO_TENSOR;
     return function(x, draw_small(g, 4) - 2, order.items[0], order.items[1]);
@@ -232,7 +234,8 @@ MAKE(unsqueeze)
 {
     UNUSED;
     int64_t rank = (int64_t)weft_tensor_rank(x);
-    return weft_unsqueeze(x, draw_mistake(g) ? rank + 2 : (int64_t)draw_below(g, (size_t)rank + 1) - (rank + 1) * draw_chance(g, 3));
+    return weft_unsqueeze(
+        x, draw_mistake(g) ? rank + 2 : (int64_t)draw_below(g, (size_t)rank + 1) - (rank + 1) * draw_chance(g, 3));
 }
 
 MAKE(squeeze)
@@ -293,7 +296,8 @@ MAKE(chunk)
     UNUSED;
     weft_tensor parts[DRAW_PARTS];
     size_t count = 0;
-    weft_tensor made = weft_chunk(x, draw_axis(g, x), draw_mistake(g) ? 0 : 1 + draw_below(g, DRAW_PARTS), parts, &count);
+    weft_tensor made =
+        weft_chunk(x, draw_axis(g, x), draw_mistake(g) ? 0 : 1 + draw_below(g, DRAW_PARTS), parts, &count);
     keep_all(g, count, parts);
     return made;
 }

@@ -67,10 +67,12 @@ MAKE(conv)
     int64_t outputs = (int64_t[]){1, 2, 4, 6, 16, 33}[draw_below(g, 6)];
     draw_conv(g, spatial, &made);
     made.options.groups = draw_groups(g, draw_extent_of(x, 1), outputs);
-    weft_extent channels = weft_extent_div(draw_extent_of(x, 1), weft_extent_of(made.options.groups > 0 ? made.options.groups : 1));
+    weft_extent channels =
+        weft_extent_div(draw_extent_of(x, 1), weft_extent_of(made.options.groups > 0 ? made.options.groups : 1));
     drawn_shape shape = kernel_shape(g, weft_extent_of(outputs), channels, spatial);
     if (draw_chance(g, 2)) made.options.bias = draw_like(g, weft_tensor_dtype(x), WEFT_SHAPE(outputs), false);
-    return weft_conv(x, draw_like(g, weft_tensor_dtype(x), SHAPE(shape), false), draw_chance(g, 6) ? NULL : &made.options);
+    return weft_conv(x, draw_like(g, weft_tensor_dtype(x), SHAPE(shape), false),
+                     draw_chance(g, 6) ? NULL : &made.options);
 }
 
 MAKE(conv_transpose)
@@ -110,8 +112,11 @@ MAKE(pool)
     size_t rank = weft_tensor_rank(x), spatial = 1 + draw_below(g, rank < 2 ? rank : 2);
     drawn_ints size = draw_ints(g, spatial, 1, 3);
     draw_conv(g, spatial, &made);
-    weft_pool_options options = {.size = INTS(size), .stride = made.options.stride, .dilation = made.options.dilation,
-                                 .low = made.options.low, .high = made.options.high};
+    weft_pool_options options = {.size = INTS(size),
+                                 .stride = made.options.stride,
+                                 .dilation = made.options.dilation,
+                                 .low = made.options.low,
+                                 .high = made.options.high};
     options.ceil_mode = draw_chance(g, 3);
     options.count_include_pad = draw_chance(g, 3);
     return ((weft_tensor(*)(weft_tensor, const weft_pool_options *))call->function)(x, &options);
@@ -192,7 +197,8 @@ MAKE(batch_norm_train)
     x = with_axes(g, x, 2, 4);
     if (!weft_tensor_is_valid(x)) return x;
     weft_norm_options options = draw_norm(g, x, draw_extent_of(x, 1));
-    weft_tensor made = weft_batch_norm_train(x, draw_chance(g, 4) ? NULL : &options, &mean, draw_chance(g, 3) ? NULL : &variance);
+    weft_tensor made =
+        weft_batch_norm_train(x, draw_chance(g, 4) ? NULL : &options, &mean, draw_chance(g, 3) ? NULL : &variance);
     draw_keep(g, mean);
     draw_keep(g, variance);
     return made;
@@ -227,7 +233,8 @@ MAKE(embedding)
     if (weft_tensor_rank(x) == 0) return WEFT_NO_TENSOR;
     weft_tensor from = draw_tensor(g);
     if (weft_tensor_rank(from) > 2) return WEFT_NO_TENSOR;
-    return weft_embedding(x, draw_indices(g, from, draw_extent_of(x, 0)), draw_chance(g, 2) ? WEFT_NO_PADDING : draw_small(g, 3));
+    return weft_embedding(x, draw_indices(g, from, draw_extent_of(x, 0)),
+                          draw_chance(g, 2) ? WEFT_NO_PADDING : draw_small(g, 3));
 }
 
 /* ---- losses ---- */
@@ -240,7 +247,7 @@ static weft_reduction_kind draw_reduction(generator *g)
 MAKE(loss)
 {
     return ((weft_tensor(*)(weft_tensor, weft_tensor, weft_reduction_kind))call->function)(x, draw_partner(g, x),
-                                                                                          draw_reduction(g));
+                                                                                           draw_reduction(g));
 }
 
 MAKE(huber_loss)
@@ -265,7 +272,8 @@ MAKE(class_loss)
     size_t axis = draw_below(g, shape.rank);
     for (size_t i = 0; i < shape.rank; i++)
         if (i != axis) rows.extents[rows.rank++] = shape.extents[i];
-    weft_class_options options = {.ignores = draw_chance(g, 3), .ignored = draw_small(g, 3), .reduction = draw_reduction(g)};
+    weft_class_options options = {
+        .ignores = draw_chance(g, 3), .ignored = draw_small(g, 3), .reduction = draw_reduction(g)};
     if (draw_chance(g, 3)) options.weights = vector_of(g, x, shape.extents[axis]);
     weft_tensor targets = draw_indices(g, draw_like(g, WEFT_I64, SHAPE(rows), false), shape.extents[axis]);
     if (draw_chance(g, 5)) targets = draw_like(g, weft_tensor_dtype(x), SHAPE(shape), false);
@@ -301,14 +309,19 @@ MAKE(grouped_attention)
     drawn_shape shape = draw_shape_of(x);
     int64_t times = 1 + (int64_t)draw_below(g, 3), heads = -3;
     weft_tensor keys = weft_repeat(x, heads, weft_extent_of(times));
-    if (draw_chance(g, 4)) keys = weft_flatten(weft_broadcast_in_dim(x, WEFT_SHAPE(shape.extents[0], times, shape.extents[1], shape.extents[2]), WEFT_INTS(0, 2, 3)), 0, 1);
+    if (draw_chance(g, 4))
+        keys = weft_flatten(
+            weft_broadcast_in_dim(x, WEFT_SHAPE(shape.extents[0], times, shape.extents[1], shape.extents[2]),
+                                  WEFT_INTS(0, 2, 3)),
+            0, 1);
     weft_tensor queries = draw_partner(g, keys);
     if (weft_tensor_rank(queries) < 2) queries = keys;
     weft_tensor scores = weft_matmul(queries, weft_transpose(keys, -1, -2));
     weft_shape of = weft_tensor_shape(scores);
     if (of.rank < 2) return scores;
     weft_tensor mask = draw_like(g, WEFT_BOOL, (weft_shape){2, of.extents + of.rank - 2}, true);
-    if (draw_chance(g, 2)) mask = weft_tril(weft_ones(g->graph, WEFT_BOOL, (weft_shape){2, of.extents + of.rank - 2}), 0);
+    if (draw_chance(g, 2))
+        mask = weft_tril(weft_ones(g->graph, WEFT_BOOL, (weft_shape){2, of.extents + of.rank - 2}), 0);
     weft_tensor low = draw_filled(scores, draw_chance(g, 2) ? -1e4 : -__builtin_inf());
     return weft_matmul(weft_softmax(weft_select(mask, scores, low), -1), keys);
 }
@@ -316,8 +329,11 @@ MAKE(grouped_attention)
 /* Moved twice, then an elementwise op that broadcasts, then a consumer. */
 MAKE(moved)
 {
-    static const draw_maker moves[] = {make_reshape, make_permute, make_slice, make_pad, make_flip, make_repeat, make_tile, make_roll, make_window, make_transpose, make_flatten, make_concat, make_broadcast_in_dim};
-    for (size_t i = 1 + draw_below(g, 3); i > 0 && weft_tensor_is_valid(x); i--) x = moves[draw_below(g, sizeof moves / sizeof *moves)](g, call, x);
+    static const draw_maker moves[] = {
+        make_reshape, make_permute, make_slice,     make_pad,     make_flip,   make_repeat,          make_tile,
+        make_roll,    make_window,  make_transpose, make_flatten, make_concat, make_broadcast_in_dim};
+    for (size_t i = 1 + draw_below(g, 3); i > 0 && weft_tensor_is_valid(x); i--)
+        x = moves[draw_below(g, sizeof moves / sizeof *moves)](g, call, x);
     if (!weft_tensor_is_valid(x)) return x;
     weft_tensor y = draw_partner(g, x);
     weft_dtype_set dtype = 1u << weft_tensor_dtype(x);
@@ -371,7 +387,8 @@ MAKE(repeated_heads)
 {
     UNUSED;
     if (weft_tensor_rank(x) == 0) return WEFT_NO_TENSOR;
-    weft_tensor y = weft_repeat(weft_mul(x, draw_partner(g, x)), draw_axis(g, x), weft_extent_of(2 + (int64_t)draw_below(g, 2)));
+    weft_tensor y =
+        weft_repeat(weft_mul(x, draw_partner(g, x)), draw_axis(g, x), weft_extent_of(2 + (int64_t)draw_below(g, 2)));
     if (!weft_tensor_is_valid(y)) return y;
     if (draw_chance(g, 2)) y = weft_tile(y, WEFT_SHAPE(2));
     if (draw_chance(g, 2)) y = weft_roll(y, WEFT_INTS(1), WEFT_INTS(-1));

@@ -56,7 +56,8 @@ MAKE(dot)
 
 MAKE(tensordot)
 {
-    weft_tensor (*function)(weft_tensor, weft_tensor, weft_ints, weft_ints) = (weft_tensor(*)(weft_tensor, weft_tensor, weft_ints, weft_ints))call->function;
+    weft_tensor (*function)(weft_tensor, weft_tensor, weft_ints, weft_ints) =
+        (weft_tensor(*)(weft_tensor, weft_tensor, weft_ints, weft_ints))call->function;
     weft_tensor y = factor(g, x);
     pairing p = pair_axes(g, x, y);
     return function(x, y, INTS(p.contract_a), INTS(p.contract_b));
@@ -77,7 +78,8 @@ MAKE(matmul)
     if (shape.rank == 0) return WEFT_NO_TENSOR;
     weft_extent k = shape.extents[shape.rank - 1];
     if (draw_chance(g, 3)) return weft_matmul(x, draw_like(g, dtype, WEFT_SHAPE(k), false));
-    if (draw_chance(g, 2) || shape.rank < 3) return weft_matmul(x, draw_like(g, dtype, WEFT_SHAPE(k, draw_extent(g)), false));
+    if (draw_chance(g, 2) || shape.rank < 3)
+        return weft_matmul(x, draw_like(g, dtype, WEFT_SHAPE(k, draw_extent(g)), false));
     shape.extents[shape.rank - 2] = k;
     shape.extents[shape.rank - 1] = draw_extent(g);
     if (draw_chance(g, 3)) shape.extents[0] = weft_extent_of(1);
@@ -135,7 +137,8 @@ static void write_labels(char *text, size_t size, const drawn_ints *labels)
 
 static weft_einsum_options draw_options(generator *g, const expression *e, int64_t *out_path)
 {
-    static const weft_einsum_order orders[] = {WEFT_EINSUM_AUTO, WEFT_EINSUM_AUTO, WEFT_EINSUM_LEFT, WEFT_EINSUM_PATH, WEFT_EINSUM_SSA};
+    static const weft_einsum_order orders[] = {WEFT_EINSUM_AUTO, WEFT_EINSUM_AUTO, WEFT_EINSUM_LEFT, WEFT_EINSUM_PATH,
+                                               WEFT_EINSUM_SSA};
     weft_einsum_options options = {.order = orders[draw_below(g, 5)], .moves = 1 + draw_below(g, 1000), .threads = 1};
     options.minimize = (weft_einsum_minimize)draw_below(g, 5);
     if (options.order == WEFT_EINSUM_PATH || options.order == WEFT_EINSUM_SSA) {
@@ -143,7 +146,8 @@ static weft_einsum_options draw_options(generator *g, const expression *e, int64
         for (size_t i = 0; i < steps; i++) {
             size_t left = e->count - i;
             out_path[2 * i] = options.order == WEFT_EINSUM_SSA ? (int64_t)(2 * i) : 0;
-            out_path[2 * i + 1] = options.order == WEFT_EINSUM_SSA ? (int64_t)(2 * i + 1) : 1 + (int64_t)draw_below(g, left - 1);
+            out_path[2 * i + 1] =
+                options.order == WEFT_EINSUM_SSA ? (int64_t)(2 * i + 1) : 1 + (int64_t)draw_below(g, left - 1);
         }
         options.path = (weft_ints){2 * steps, out_path};
     }

@@ -24,7 +24,7 @@ MAKE(along)
 MAKE(scan)
 {
     return ((weft_tensor(*)(weft_tensor, int64_t, bool, bool))call->function)(x, draw_axis(g, x), draw_chance(g, 2),
-                                                                             draw_chance(g, 3));
+                                                                              draw_chance(g, 3));
 }
 
 MAKE(sort)
@@ -36,7 +36,7 @@ MAKE(variance)
 {
     drawn_ints axes = draw_axes(g, x, true);
     return ((weft_tensor(*)(weft_tensor, weft_ints, int64_t, bool))call->function)(x, INTS(axes), draw_small(g, 2),
-                                                                                  draw_chance(g, 3));
+                                                                                   draw_chance(g, 3));
 }
 
 MAKE(norm)
@@ -60,7 +60,8 @@ MAKE(top_k)
     UNUSED;
     weft_tensor indices = WEFT_NO_TENSOR;
     int64_t axis = draw_axis(g, x), least = draw_least(weft_tensor_extent(x, axis));
-    weft_extent k = draw_mistake(g) ? draw_extent(g) : weft_extent_of((int64_t)draw_below(g, (size_t)(least > 0 ? least : 0) + 1));
+    weft_extent k =
+        draw_mistake(g) ? draw_extent(g) : weft_extent_of((int64_t)draw_below(g, (size_t)(least > 0 ? least : 0) + 1));
     weft_tensor made = weft_top_k(x, axis, k, draw_chance(g, 2), draw_chance(g, 3) ? NULL : &indices);
     draw_keep(g, indices);
     return made;

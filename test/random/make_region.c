@@ -30,7 +30,8 @@ static weft_tensor change(generator *g, weft_tensor x)
     /* A scalar of it at least. */
     drawn_ints axes = draw_order(g, found.rank);
     weft_dtype_set kind = 1u << weft_tensor_dtype(made);
-    weft_tensor scalar = kind & DRAW_ORDERED ? weft_reduce_max(made, INTS(axes), false) : weft_reduce_sum(made, INTS(axes), false);
+    weft_tensor scalar =
+        kind & DRAW_ORDERED ? weft_reduce_max(made, INTS(axes), false) : weft_reduce_sum(made, INTS(axes), false);
     scalar = weft_cast(scalar, dtype);
     weft_tensor mixed = dtype == WEFT_BOOL ? weft_xor(x, scalar) : weft_add(x, scalar);
     return weft_tensor_is_valid(mixed) && weft_tensor_rank(mixed) == shape.rank ? mixed : x;
@@ -79,7 +80,8 @@ MAKE(fold)
     if (draw_chance(g, 3)) trips = weft_extent_min(g->extents[0], weft_extent_of(3));
     if (draw_mistake(g)) trips = weft_extent_of(-1);
     g->depth++;
-    weft_tensor made = weft_fold(trips, (weft_tensors){b.count, carried}, fold_body, &b, draw_chance(g, 4) ? NULL : results);
+    weft_tensor made =
+        weft_fold(trips, (weft_tensors){b.count, carried}, fold_body, &b, draw_chance(g, 4) ? NULL : results);
     g->depth--;
     if (weft_tensor_is_valid(made)) keep_results(g, b.count, results);
     return made;

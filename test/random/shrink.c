@@ -115,7 +115,8 @@ static bool take(shrinker *s, char *changed)
     char found[WEFT_TEST_PROBLEM];
     changed = tidy(changed);
     if (changed == NULL) return false;
-    bool smaller = strlen(changed) < strlen(s->text) || (strlen(changed) == strlen(s->text) && strcmp(changed, s->text) < 0);
+    bool smaller =
+        strlen(changed) < strlen(s->text) || (strlen(changed) == strlen(s->text) && strcmp(changed, s->text) < 0);
     if (!smaller || time(NULL) > s->end || weft_test_try_apart(s->seed, changed, found, sizeof found)) {
         free(changed);
         return false;
@@ -169,7 +170,8 @@ static bool return_fewer(shrinker *s)
     size_t count = 0;
     split(s->text, &all);
     for (size_t i = 0; i < all.count; i++)
-        if (strncmp(all.start[i], "  return ", 9) == 0) snprintf(results, sizeof results, "%.*s", (int)all.length[i] - 10, all.start[i] + 9);
+        if (strncmp(all.start[i], "  return ", 9) == 0)
+            snprintf(results, sizeof results, "%.*s", (int)all.length[i] - 10, all.start[i] + 9);
     for (char *item = strtok(results, ","); item != NULL && count < 64; item = strtok(NULL, ",")) items[count++] = item;
     for (size_t skipped = 0; skipped < count && count > 1; skipped++) {
         char fewer[4096] = "";
@@ -191,7 +193,9 @@ static bool replace_by_inputs(shrinker *s)
     split(s->text, &all);
     for (size_t i = all.count; i-- > 0;) {
         char inputs[2048] = "";
-        if (!read_statement(&all, i, &found) || found.indent != 2 || strstr(all.start[i], " = input(") == all.start[i] + 2 + strlen(found.names[0])) continue;
+        if (!read_statement(&all, i, &found) || found.indent != 2 ||
+            strstr(all.start[i], " = input(") == all.start[i] + 2 + strlen(found.names[0]))
+            continue;
         for (size_t k = 0; k < found.count; k++) {
             size_t used = strlen(inputs), dtype = strcspn(found.types[k], "[");
             snprintf(inputs + used, sizeof inputs - used, "  %s = input() {name = \"s%s\", dtype = %.*s, shape = %s}\n",
@@ -255,7 +259,8 @@ static bool merge(shrinker *s)
         if (!read_statement(&all, i, &found) || found.count != 1) continue;
         for (size_t j = i; j-- > 0 && indent_of(&all, j) >= found.indent;) {
             if (indent_of(&all, j) != found.indent || !read_statement(&all, j, &other) || other.count != 1) continue;
-            if (strcmp(other.types[0], found.types[0]) == 0 && take(s, merged(&all, &found, other.names[0]))) return true;
+            if (strcmp(other.types[0], found.types[0]) == 0 && take(s, merged(&all, &found, other.names[0])))
+                return true;
         }
     }
     return false;

@@ -24,7 +24,7 @@ typedef struct trial {
     weft_test_subject fixed; /* with values in place of symbols; module NULL: they do not fit */
     weft_test_inputs inputs;
     size_t output_count;
-    bool multiplies;        /* has products, where another layout may give other bits */
+    bool multiplies; /* has products, where another layout may give other bits */
     weft_test_bound bounds[WEFT_TEST_OUTPUTS];
     weft_array *expected[WEFT_TEST_OUTPUTS];
     weft_array *first[WEFT_TEST_OUTPUTS]; /* what the first run gave */
@@ -87,7 +87,8 @@ static void bind_symbols(trial *t)
 /* By name, so that data stay as they are when a program shrinks. */
 static bool fill_inputs(const weft_test_inputs *inputs, uint64_t seed)
 {
-    static const char *const kinds[] = {"small", "small", "small", "small", "normal", "normal", "positive", "special", "wide", "ties"};
+    static const char *const kinds[] = {"small",  "small",    "small",   "small", "normal",
+                                        "normal", "positive", "special", "wide",  "ties"};
     uint64_t state = seed;
     const char *common = kinds[weft_test_below(&state, sizeof kinds / sizeof *kinds)];
     bool mixed = weft_test_below(&state, 4) == 0;
@@ -110,14 +111,17 @@ static bool copy_array(const weft_array *from, weft_array *to)
 /* The same data in other memory: in another layout, or as they lie. */
 static bool copy_inputs(trial *t, bool relaid, weft_test_inputs *out)
 {
-    static const weft_test_layout layouts[] = {WEFT_TEST_TRANSPOSED, WEFT_TEST_STEPPED, WEFT_TEST_REVERSED, WEFT_TEST_CONTIGUOUS};
+    static const weft_test_layout layouts[] = {WEFT_TEST_TRANSPOSED, WEFT_TEST_STEPPED, WEFT_TEST_REVERSED,
+                                               WEFT_TEST_CONTIGUOUS};
     *out = (weft_test_inputs){.count = 0};
     for (size_t i = 0; i < t->inputs.count; i++) {
         const weft_array *from = t->inputs.places[i].array;
-        weft_test_layout layout = relaid && weft_array_rank(from) > 0 ? layouts[weft_test_below(&t->state, 4)] : WEFT_TEST_CONTIGUOUS;
+        weft_test_layout layout =
+            relaid && weft_array_rank(from) > 0 ? layouts[weft_test_below(&t->state, 4)] : WEFT_TEST_CONTIGUOUS;
         out->names[i] = t->inputs.names[i];
         if (!weft_test_place_create(weft_array_dtype(from), weft_array_rank(from), weft_array_shape(from), layout,
-                                    chance(t, 2), &out->places[i])) return false;
+                                    chance(t, 2), &out->places[i]))
+            return false;
         out->count++;
         if (!copy_array(from, out->places[i].array)) return false;
     }
@@ -140,7 +144,8 @@ static bool has_product(const weft_graph *graph)
         weft_op_id op = weft_op_id_of(graph->nodes[n].op);
         if (op == WEFT_OP_dot || op == WEFT_OP_EXTENSION) return true;
         for (size_t i = 0; i < graph->nodes[n].op->attr_count; i++)
-            if (graph->nodes[n].op->attrs[i].kind == WEFT_ATTR_REGION && has_product(graph->nodes[n].attrs[i].region.graph))
+            if (graph->nodes[n].op->attrs[i].kind == WEFT_ATTR_REGION &&
+                has_product(graph->nodes[n].attrs[i].region.graph))
                 return true;
     }
     return false;
@@ -157,7 +162,8 @@ static weft_status *compute_all(trial *t, weft_module *module, const weft_test_b
             all[numbers->first[n] + k] = (weft_tensor){module->graph, n, k};
     const weft_policy policy = {.size = sizeof policy, .passes = ""};
     weft_status *status = weft_compile(module->graph, (weft_tensors){numbers->count, all}, &policy, &program);
-    weft_test_run run = {.executor = executors[0], .runtime = "ref", .program = program, .binding = &t->binding, .inputs = &t->inputs};
+    weft_test_run run = {
+        .executor = executors[0], .runtime = "ref", .program = program, .binding = &t->binding, .inputs = &t->inputs};
     if (status == NULL) status = weft_test_run_program(&run, numbers->count, values);
     weft_program_release(program);
     free(all);
@@ -199,7 +205,8 @@ static bool expect(trial *t)
     weft_program *lowered = NULL;
     weft_module *module = NULL;
     const weft_policy policy = {.size = sizeof policy, .passes = "lower"};
-    weft_status *status = weft_compile_named(t->fixed.module->graph, t->fixed.module->outputs, t->fixed.module->output_names, &policy, &lowered);
+    weft_status *status = weft_compile_named(t->fixed.module->graph, t->fixed.module->outputs,
+                                             t->fixed.module->output_names, &policy, &lowered);
     if (status == NULL) status = weft_test_parse("lowered", weft_program_text(lowered), &module);
     bool good = status == NULL ? ask_reference(t, module) : fail_by(t, "lowering", status);
     if (module != NULL) t->multiplies = has_product(module->graph);
@@ -216,8 +223,9 @@ static bool compare(trial *t, const char *what, size_t i, const weft_array *foun
     const weft_test_bound *bound = &t->bounds[i];
     weft_dtype dtype = weft_array_dtype(found);
     if (!bound->known) return true;
-    weft_test_tolerance tolerance = {WEFT_TEST_WITHIN,
-                                     weft_test_parts(dtype) == 0 ? 0 : bound->error / weft_test_epsilon(weft_dtype_component(dtype))};
+    weft_test_tolerance tolerance = {
+        WEFT_TEST_WITHIN,
+        weft_test_parts(dtype) == 0 ? 0 : bound->error / weft_test_epsilon(weft_dtype_component(dtype))};
     if (weft_test_compare(t->expected[i], found, NULL, tolerance, difference, sizeof difference) < 0) return true;
     return fail(t, "%s: output %zu, %s (at most %g apart)", what, i, difference, bound->error);
 }
@@ -270,12 +278,14 @@ static bool run(trial *t, const arrangement *a)
     weft_array *outputs[WEFT_TEST_OUTPUTS] = {NULL};
     weft_test_place places[WEFT_TEST_OUTPUTS] = {{.array = NULL}};
     weft_test_inputs copies = {.count = 0};
-    bool donated[WEFT_TEST_INPUTS], copied = a->relaid || a->donated, good = !copied || copy_inputs(t, a->relaid, &copies);
+    bool donated[WEFT_TEST_INPUTS], copied = a->relaid || a->donated,
+                                    good = !copied || copy_inputs(t, a->relaid, &copies);
     const weft_program *program = a->plain ? a->subject->plain : a->subject->program;
     size_t threads = a->threads > 0 ? a->threads : 1 + weft_test_below(&t->state, EXECUTORS);
     for (size_t i = 0; i < WEFT_TEST_INPUTS; i++) donated[i] = a->donated && chance(t, 2);
     if (a->relaid) place_outputs(t, program, places, outputs);
-    weft_test_run how = {executors[threads - 1], "llvm", program, &t->binding, copied ? &copies : &t->inputs, a->specialize, donated};
+    weft_test_run how = {executors[threads - 1],        "llvm",        program, &t->binding,
+                         copied ? &copies : &t->inputs, a->specialize, donated};
     if (good) good = judge(t, a, weft_test_run_program(&how, t->output_count, outputs), outputs);
     for (size_t i = 0; i < t->output_count; i++) {
         if (good && places[i].array != NULL && !weft_test_place_is_clean(&places[i]))
@@ -314,11 +324,16 @@ static bool run_all(trial *t)
 static bool run_unfit(trial *t)
 {
     weft_array *outputs[WEFT_TEST_OUTPUTS] = {NULL};
-    weft_test_run how = {.executor = executors[0], .runtime = "llvm", .program = t->subject.program, .binding = &t->binding, .inputs = &t->inputs};
+    weft_test_run how = {.executor = executors[0],
+                         .runtime = "llvm",
+                         .program = t->subject.program,
+                         .binding = &t->binding,
+                         .inputs = &t->inputs};
     weft_status *status = weft_test_run_program(&how, t->output_count, outputs);
     weft_code code = weft_status_code(status);
     release_all(t->output_count, outputs);
-    if (code == WEFT_OK || code == WEFT_INTERNAL || code == WEFT_OUT_OF_MEMORY) return fail_by(t, "extents that do not fit", status);
+    if (code == WEFT_OK || code == WEFT_INTERNAL || code == WEFT_OUT_OF_MEMORY)
+        return fail_by(t, "extents that do not fit", status);
     weft_status_destroy(status);
     return true;
 }
@@ -331,7 +346,8 @@ static bool try_binding(trial *t)
     bind_symbols(t);
     uint64_t data = t->state;
     unsigned rotation = chance(t, 2) ? 0 : 1 + (unsigned)weft_test_below(&t->state, WEFT_TEST_LAYOUT_COUNT);
-    if (!weft_test_inputs_create(&t->subject, &t->binding, rotation, rotation % 2 == 0, &t->inputs, unfit, sizeof unfit))
+    if (!weft_test_inputs_create(&t->subject, &t->binding, rotation, rotation % 2 == 0, &t->inputs, unfit,
+                                 sizeof unfit))
         return true;
     char *fixed = weft_test_fix_symbols(weft_program_text(t->subject.plain), &t->binding);
     weft_module *module = NULL;
@@ -339,7 +355,9 @@ static bool try_binding(trial *t)
     weft_module_destroy(module);
     bool good = fill_inputs(&t->inputs, data);
     if (status != NULL) good = good && run_unfit(t);
-    else good = good && weft_test_subject_create("fixed", fixed, &t->fixed, t->problem, t->size) && expect(t) && run_all(t);
+    else
+        good =
+            good && weft_test_subject_create("fixed", fixed, &t->fixed, t->problem, t->size) && expect(t) && run_all(t);
     weft_status_destroy(status);
     free(fixed);
     release_all(t->output_count, t->expected);
@@ -355,7 +373,8 @@ bool weft_test_try(uint64_t seed, const char *text, char *out_problem, size_t si
     snprintf(out_problem, size, "no problem was named");
     if (!weft_test_subject_create("random", text, &t.subject, out_problem, size)) return false;
     t.output_count = t.subject.module->outputs.count;
-    bool good = t.output_count > WEFT_TEST_OUTPUTS || t.subject.plain->input_count > WEFT_TEST_INPUTS || try_binding(&t);
+    bool good =
+        t.output_count > WEFT_TEST_OUTPUTS || t.subject.plain->input_count > WEFT_TEST_INPUTS || try_binding(&t);
     if (good && t.binding.count > 0 && chance(&t, 3)) good = try_binding(&t);
     weft_test_subject_destroy(&t.subject);
     return good;
@@ -366,7 +385,8 @@ bool weft_test_try(uint64_t seed, const char *text, char *out_problem, size_t si
 bool weft_test_trials_begin(void)
 {
     for (unsigned i = 0; i < EXECUTORS; i++) {
-        const weft_executor_options options = {.allocator = weft_test_guarded_allocator(), .threads = i + 1, .buffer_capacity = 1};
+        const weft_executor_options options = {
+            .allocator = weft_test_guarded_allocator(), .threads = i + 1, .buffer_capacity = 1};
         weft_status *status = weft_executor_create_standard(&options, &executors[i]);
         if (status == NULL) status = weft_executor_register_extension(executors[i], weft_einsum_extension());
         if (status != NULL) {

@@ -153,7 +153,8 @@ static bool attend(worker *w, int milliseconds, const weft_test_batch *batch, ui
 {
     struct pollfd ready = {.fd = w->pipe, .events = POLLIN};
     const char *stuck = is_stuck(w);
-    if (stuck == NULL && (poll(&ready, 1, milliseconds) <= 0 || listen(w, batch->find, batch->context, tried))) return true;
+    if (stuck == NULL && (poll(&ready, 1, milliseconds) <= 0 || listen(w, batch->find, batch->context, tried)))
+        return true;
     *tried += w->busy;
     *next = finish(w, stuck, batch->find, batch->context);
     return false;

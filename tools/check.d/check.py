@@ -7,6 +7,7 @@ writes lies in build/. The last line is "N passed, N failed", whatever happens.
 """
 import argparse
 import json
+import os
 import pathlib
 import signal
 import subprocess
@@ -21,6 +22,7 @@ BUILD = pathlib.Path("build")
 LOGS = BUILD / "check"
 CONCURRENT = ["cache", "concurrent", "executor", "lanes", "pool", "steps"]
 FUZZ_SECONDS = 5
+RANDOM_SECONDS = 120
 FUZZ_FLAGS = "-fsanitize=fuzzer-no-link,address,undefined"
 # use_tls: LeakSanitizer of gcc 12 takes the TLS block of a library loaded later, if it begins 16 bytes into a page, for
 # one of an old glibc, and ends with signal 11 on what it reads there.
@@ -123,8 +125,17 @@ def fuzz(stage):
         stage.note(name, stage.call(directory / "test" / name, *limits) == 0)
 
 
+def random(stage):
+    """New programs each time; build/test/random --seed takes one again."""
+    seed = time.time_ns() // 10**6 * 1000
+    print(f"random   seeds from {seed}", flush=True)
+    options = ["--seed", seed, "--seconds", RANDOM_SECONDS, "--jobs", os.cpu_count(), "--out", LOGS]
+    stage.note("random", stage.call(BUILD / "test/random", *options) == 0)
+
+
 # Each with the seconds after which it is broken off.
-STAGES = {"plain": (plain, 1800), "address": (address, 1800), "thread": (thread, 600), "fuzz": (fuzz, 900)}
+STAGES = {"plain": (plain, 1800), "random": (random, 900), "address": (address, 1800), "thread": (thread, 600),
+          "fuzz": (fuzz, 900)}
 QUICK = {"quick": (quick, 900)}
 
 
