@@ -34,7 +34,7 @@ static inline weft_tensor weft_is_close_(weft_operand a, weft_operand b, double 
 }
 #define weft_is_close(...) WEFT_IS_CLOSE_(__VA_ARGS__)
 #define WEFT_IS_CLOSE_(a, b, ...)                                                                                      \
-    weft_tensor_place(weft_is_close_(WEFT_OPERAND_(a), WEFT_OPERAND_(b), __VA_ARGS__), "is_close", __FILE__, __LINE__)
+    WEFT_PLACED("is_close", weft_is_close_(WEFT_OPERAND_(a), WEFT_OPERAND_(b), __VA_ARGS__))
 #else
 #define weft_is_close(...) WEFT_PLACED_(is_close, __VA_ARGS__)
 #endif

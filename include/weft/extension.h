@@ -214,7 +214,14 @@ const weft_allocator *weft_graph_allocator(const weft_graph *graph);
 /*
  * Makes a node and returns its output 0 (others: the same node, another output number). Errors stick to the graph. This
  * is how every tracing function ends; an extension's own tracing functions call it, passing attributes in the order of
- * the schema.
+ * the schema. A macro over each of them, with WEFT_PLACED, attaches the caller's place to its errors and guards:
+ *
+ *     weft_tensor mine_swish(weft_tensor x);
+ *     #ifndef WEFT_NO_PLACES
+ *     #define mine_swish(...) WEFT_PLACED("mine.swish", mine_swish(__VA_ARGS__))
+ *     #endif
+ *
+ * The source that defines them defines WEFT_NO_PLACES first: without that its own lines would be the places.
  */
 weft_tensor weft_trace(weft_graph *graph, const char *op, weft_tensors inputs, const weft_attr *attrs);
 /* Makes an error stick to the graph (takes `status`); returns a failed tensor of it. */

@@ -113,8 +113,15 @@ bool weft_require_at_most(weft_graph *graph, weft_extent a, weft_extent b, const
 
 /* Attaches the caller's place to the graph's error if that has none yet, and to what was traced since this was called
  * last, whose errors at a run name it; where the error names another function, of
- * which `function` is composed, it also gets " (in function)". The macros of ops.h call it. Returns `tensor`. */
+ * which `function` is composed, it also gets " (in function)". WEFT_PLACED calls it. Returns `tensor`. */
 weft_tensor weft_tensor_place(weft_tensor tensor, const char *function, const char *file, int line);
+/*
+ * A call of a tracing function with the place where it is written; `name` is what messages call the function, or the op
+ * that it traces. An extension's own tracing functions get their places like this (extension.h):
+ *
+ *     #define mine_swish(...) WEFT_PLACED("mine.swish", mine_swish(__VA_ARGS__))
+ */
+#define WEFT_PLACED(name, call) weft_tensor_place(call, name, __FILE__, __LINE__)
 /* The same for extents, and for what weft_require_* returned. */
 weft_extent weft_extent_place(weft_extent extent, const char *file, int line);
 bool weft_require_place(bool may_hold, weft_graph *graph, const char *file, int line);

@@ -138,7 +138,7 @@ static inline weft_tensor weft_index_update_(weft_tensor x, weft_operand value, 
 }
 #define weft_index_update(...) WEFT_INDEX_UPDATE_(__VA_ARGS__)
 #define WEFT_INDEX_UPDATE_(x, value, ...)                                                                              \
-    weft_tensor_place(weft_index_update_(x, WEFT_OPERAND_(value), __VA_ARGS__), "index_update", __FILE__, __LINE__)
+    WEFT_PLACED("index_update", weft_index_update_(x, WEFT_OPERAND_(value), __VA_ARGS__))
 #else
 #define weft_index_update(...) WEFT_PLACED_(index_update, __VA_ARGS__)
 #endif

@@ -114,12 +114,11 @@ static inline weft_tensor weft_operand_beside_(const char *name, weft_tensor x, 
 #define WEFT_TAKES_NUMBERS_ 1
 #define WEFT_PLACED_TWO_(name, ...) WEFT_PLACED_TWO_OF_(name, __VA_ARGS__)
 #define WEFT_PLACED_TWO_OF_(name, a, b)                                                                                \
-    weft_tensor_place(weft_call_two_(#name, weft_##name, WEFT_OPERAND_(a), WEFT_OPERAND_(b)), #name, __FILE__, __LINE__)
+    WEFT_PLACED(#name, weft_call_two_(#name, weft_##name, WEFT_OPERAND_(a), WEFT_OPERAND_(b)))
 #define WEFT_PLACED_THREE_(name, first, ...) WEFT_PLACED_THREE_OF_(name, first, __VA_ARGS__)
 #define WEFT_PLACED_THREE_OF_(name, first, a, b, c)                                                                    \
-    weft_tensor_place(                                                                                                 \
-        weft_call_three_(#name, weft_##name, first, WEFT_OPERAND_(a), WEFT_OPERAND_(b), WEFT_OPERAND_(c)), #name,      \
-        __FILE__, __LINE__)
+    WEFT_PLACED(#name,                                                                                                 \
+                weft_call_three_(#name, weft_##name, first, WEFT_OPERAND_(a), WEFT_OPERAND_(b), WEFT_OPERAND_(c)))
 #else
 #define WEFT_TAKES_NUMBERS_ 0
 #define WEFT_PLACED_TWO_(name, ...) WEFT_PLACED_(name, __VA_ARGS__)

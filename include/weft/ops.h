@@ -298,7 +298,7 @@ weft_tensor weft_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes);
 
 /* The same calls with the caller's place attached to errors. */
 #ifndef WEFT_NO_PLACES
-#define WEFT_PLACED_(name, ...) weft_tensor_place(weft_##name(__VA_ARGS__), #name, __FILE__, __LINE__)
+#define WEFT_PLACED_(name, ...) WEFT_PLACED(#name, weft_##name(__VA_ARGS__))
 #define weft_input(...) WEFT_PLACED_(input, __VA_ARGS__)
 #define weft_constant(...) WEFT_PLACED_(constant, __VA_ARGS__)
 #define weft_scalar(...) WEFT_PLACED_(scalar, __VA_ARGS__)
@@ -387,7 +387,7 @@ static inline weft_tensor weft_pad_(weft_tensor x, weft_operand value, weft_shap
 }
 #define weft_pad(...) WEFT_PAD_(__VA_ARGS__)
 #define WEFT_PAD_(x, value, ...)                                                                                       \
-    weft_tensor_place(weft_pad_(x, WEFT_OPERAND_(value), __VA_ARGS__), "pad", __FILE__, __LINE__)
+    WEFT_PLACED("pad", weft_pad_(x, WEFT_OPERAND_(value), __VA_ARGS__))
 #else
 #define weft_pad(...) WEFT_PLACED_(pad, __VA_ARGS__)
 #endif

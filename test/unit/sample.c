@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <weft/weft.h>
+#include "test/plugin/sample.h"
 #include "test/support.h"
 
 static const char *sample_path, *einsum_path;
@@ -54,8 +55,7 @@ static weft_program *compile_median_of_swish(const weft_extension *extension)
     weft_test_ok(weft_graph_register(graph, extension));
     weft_extent n = weft_symbol(graph, "n", 0, 1000), m = weft_symbol(graph, "m", 0, 1000);
     weft_tensor x = weft_input(graph, "x", WEFT_F64, WEFT_SHAPE(n, m));
-    weft_tensor y = weft_trace(graph, "sample.swish", WEFT_TENSORS(x), NULL);
-    weft_tensor z = weft_trace(graph, "sample.median", WEFT_TENSORS(y), NULL);
+    weft_tensor y = sample_swish(x), z = sample_median(y);
     weft_test_ok(weft_compile(graph, WEFT_TENSORS(weft_neg(z)), NULL, &program));
     weft_graph_destroy(graph);
     return program;
@@ -94,9 +94,29 @@ static void guard_what_the_sample_requires(void **state)
     weft_array *empty = columns(3, 0, &none), *result = NULL;
     weft_run call = {.input_count = 1, .inputs = &empty, .output_count = 1, .outputs = &result};
     weft_test_fails(weft_executor_run(executor, program, &call), WEFT_SHAPE_MISMATCH, "the last axis has no elements");
+    weft_test_fails(weft_executor_run(executor, program, &call), WEFT_SHAPE_MISMATCH, "sample.c:");
     weft_array_release(empty);
     weft_program_release(program);
     weft_executor_destroy(executor);
+    weft_plugin_destroy(plugin);
+}
+
+static void errors_name_the_line_of_the_call(void **state)
+{
+    (void)state;
+    weft_plugin *plugin = load(sample_path);
+    weft_graph *graph;
+    char place[32];
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_test_ok(weft_graph_register(graph, weft_plugin_extension(plugin)));
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE());
+    snprintf(place, sizeof place, "sample.c:%d", __LINE__ + 1);
+    assert_false(weft_tensor_is_valid(sample_median(x)));
+    const weft_status *error = weft_graph_error(graph);
+    assert_non_null(strstr(weft_status_where(error), place));
+    assert_string_equal(weft_status_message(error),
+                        "sample.median: the operand has rank 0, but the median is taken over its last axis");
+    weft_graph_destroy(graph);
     weft_plugin_destroy(plugin);
 }
 
@@ -113,7 +133,7 @@ static void fuse_the_sample(void **state)
     weft_test_ok(weft_graph_register(graph, weft_plugin_extension(plugin)));
     weft_extent n = weft_symbol(graph, "n", 0, 1000), m = weft_symbol(graph, "m", 0, 1000);
     weft_tensor x = weft_input(graph, "x", WEFT_F64, WEFT_SHAPE(n, m));
-    weft_tensor y = weft_trace(graph, "sample.swish", WEFT_TENSORS(weft_mul(x, weft_mul(x, x))), NULL);
+    weft_tensor y = sample_swish(weft_mul(x, weft_mul(x, x)));
     weft_test_ok(weft_compile(graph, WEFT_TENSORS(weft_neg(y)), NULL, &program));
     weft_test_ok(weft_executor_create(&(weft_executor_options){.threads = 1}, &executor));
     weft_test_ok(weft_executor_register_runtime(executor, weft_runtime_llvm()));
@@ -171,6 +191,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(use_the_sample),
         cmocka_unit_test(guard_what_the_sample_requires),
+        cmocka_unit_test(errors_name_the_line_of_the_call),
         cmocka_unit_test(fuse_the_sample),
         cmocka_unit_test(load_einsum),
     };

@@ -234,9 +234,9 @@ weft_status *weft_einsum_cache_clear(const weft_executor *executor) WEFT_MUST_US
 
 /* The same calls with the caller's place attached to errors. */
 #ifndef WEFT_NO_PLACES
-#define weft_einsum(...) WEFT_PLACED_(einsum, __VA_ARGS__)
-#define weft_einsum_labels(...) WEFT_PLACED_(einsum_labels, __VA_ARGS__)
-#define weft_einsum_tensordot(...) WEFT_PLACED_(einsum_tensordot, __VA_ARGS__)
+#define weft_einsum(...) WEFT_PLACED("einsum", weft_einsum(__VA_ARGS__))
+#define weft_einsum_labels(...) WEFT_PLACED("einsum_labels", weft_einsum_labels(__VA_ARGS__))
+#define weft_einsum_tensordot(...) WEFT_PLACED("einsum_tensordot", weft_einsum_tensordot(__VA_ARGS__))
 #endif
 
 #ifdef __cplusplus
