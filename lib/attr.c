@@ -103,6 +103,17 @@ static void encode_block(weft_bytes *key, const void *data, size_t size)
     weft_bytes_append(key, data, size);
 }
 
+/* A blob of the graph is known by its address. */
+static void encode_data(weft_bytes *key, const weft_attr *attr)
+{
+    if (attr->size < WEFT_BLOB_LEAST) {
+        encode_block(key, attr->data, attr->size);
+        return;
+    }
+    encode_size(key, attr->size);
+    weft_bytes_append(key, &attr->data, sizeof attr->data);
+}
+
 static void encode_shape(weft_graph *graph, weft_shape shape, weft_bytes *key)
 {
     encode_size(key, shape.rank);
@@ -205,8 +216,8 @@ static weft_status *encode_attr(weft_graph *graph, weft_attr_kind kind, const we
     case WEFT_ATTR_DTYPE: weft_bytes_append(key, &attr->integer, sizeof attr->integer); break;
     case WEFT_ATTR_BOOL: encode_size(key, attr->integer != 0); break;
     case WEFT_ATTR_FLOAT: weft_bytes_append(key, &attr->real, sizeof attr->real); break;
-    case WEFT_ATTR_STRING:
-    case WEFT_ATTR_DATA: encode_block(key, attr->data, attr->size); break;
+    case WEFT_ATTR_STRING: encode_block(key, attr->data, attr->size); break;
+    case WEFT_ATTR_DATA: encode_data(key, attr); break;
     case WEFT_ATTR_INTS: encode_block(key, attr->ints.items, attr->ints.count * sizeof *attr->ints.items); break;
     case WEFT_ATTR_EXTENT:
     case WEFT_ATTR_EXTENTS: encode_shape(graph, attr->extents, key); break;
@@ -255,7 +266,10 @@ static bool copy_attr(weft_graph *graph, weft_attr_kind kind, weft_attr *attr)
     case WEFT_ATTR_BOOL:
     case WEFT_ATTR_DTYPE: return true;
     case WEFT_ATTR_STRING: return (attr->data = weft_arena_string(&graph->arena, attr->data, attr->size)) != NULL;
-    case WEFT_ATTR_DATA: return (attr->data = weft_arena_copy(&graph->arena, attr->data, attr->size)) != NULL;
+    case WEFT_ATTR_DATA:
+        if (attr->size >= WEFT_BLOB_LEAST) return true;
+        attr->data = weft_arena_copy(&graph->arena, attr->data, attr->size);
+        return attr->data != NULL;
     case WEFT_ATTR_INTS:
         attr->ints.items =
             weft_arena_copy(&graph->arena, attr->ints.items, attr->ints.count * sizeof *attr->ints.items);
@@ -266,6 +280,28 @@ static bool copy_attr(weft_graph *graph, weft_attr_kind kind, weft_attr *attr)
         return copy_tensors(graph, &attr->region.parameters) && copy_tensors(graph, &attr->region.results);
     }
     return false;
+}
+
+/* Puts the graph's blob into `*attrs`, which is a copy in the graph's arena from then on. */
+static weft_status *place_data(weft_graph *graph, const weft_op_def *op, size_t number, const weft_attr **attrs)
+{
+    const weft_attr *attr = &(*attrs)[number];
+    const void *data;
+    WEFT_TRY(weft_blobs_add(&weft_graph_root(graph)->blobs, attr->data, attr->size, &data));
+    if (data == attr->data) return NULL;
+    weft_attr *copies = weft_arena_copy(&graph->arena, *attrs, op->attr_count * sizeof *copies);
+    if (copies == NULL) return weft_status_out_of_memory();
+    copies[number].data = data;
+    *attrs = copies;
+    return NULL;
+}
+
+weft_status *weft_attrs_place_data(weft_graph *graph, const weft_op_def *op, const weft_attr **attrs)
+{
+    for (size_t i = 0; i < op->attr_count; i++)
+        if (op->attrs[i].kind == WEFT_ATTR_DATA && (*attrs)[i].size >= WEFT_BLOB_LEAST)
+            WEFT_TRY(place_data(graph, op, i, attrs));
+    return NULL;
 }
 
 const weft_attr *weft_attrs_copy(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs)

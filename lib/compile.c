@@ -107,6 +107,19 @@ static weft_status *fill_outputs(compiler *c, weft_tensors outputs)
 
 /* ---- the program's graph ---- */
 
+static weft_status *print(const weft_program *program, weft_bytes *out_text)
+{
+    const weft_compiled *compiled = program->graph;
+    size_t size = compiled->output_count * sizeof(char *);
+    const char **names = weft_allocate(program->allocator, size);
+    if (names == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < compiled->output_count; i++) names[i] = program->outputs[i].name;
+    weft_status *status =
+        weft_graph_print_named(compiled->graph, compiled->output_count, compiled->outputs, names, out_text);
+    weft_free(program->allocator, names, size);
+    return status;
+}
+
 static weft_status *create_compiled(compiler *c)
 {
     const weft_allocator *allocator = c->source->allocator;
@@ -120,6 +133,7 @@ static weft_status *create_compiled(compiler *c)
     c->compiled = compiled;
     c->program->graph = compiled;
     c->program->destroy_graph = compiled_destroy;
+    c->program->print = print;
     return NULL;
 }
 
@@ -320,17 +334,11 @@ static weft_status *fill_families(compiler *c)
     return add_families(c, compiled->graph, compiled->output_count, compiled->outputs);
 }
 
-static weft_status *fill_text(const compiler *c)
+static void count_bytes(const compiler *c)
 {
-    const weft_compiled *compiled = c->compiled;
-    weft_bytes text;
-    weft_bytes_init(&text, c->source->allocator);
-    weft_status *status =
-        weft_graph_print_named(compiled->graph, compiled->output_count, compiled->outputs, c->names, &text);
-    if (status == NULL) c->program->text = weft_arena_string(&c->program->arena, text.data, text.size);
-    if (status == NULL && c->program->text == NULL) status = weft_status_out_of_memory();
-    weft_bytes_finish(&text);
-    return status;
+    const weft_graph *graph = c->compiled->graph;
+    c->program->bytes = sizeof *graph + graph->arena.used + graph->node_capacity * sizeof *graph->nodes +
+                        graph->blobs.bytes;
 }
 
 /* ---- all of it ---- */
@@ -345,7 +353,8 @@ static weft_status *compile(compiler *c, weft_tensors outputs, const char *const
     WEFT_TRY(fill_interface(c));
     WEFT_TRY(fill_guards(c));
     WEFT_TRY(fill_families(c));
-    return fill_text(c);
+    count_bytes(c);
+    return NULL;
 }
 
 /* `policy` as this version knows it: what an older caller's shorter struct lacks is zero. */

@@ -66,6 +66,14 @@ static weft_status *copy_region(graph_copier *copier, const weft_extent *trips, 
     return NULL;
 }
 
+/* Large data are shared. */
+static weft_status *copy_data(graph_copier *copier, weft_attr *attr)
+{
+    weft_graph *source = weft_graph_root(copier->source), *target = weft_graph_root(copier->target);
+    if (attr->size < WEFT_BLOB_LEAST || source == target) return NULL;
+    return weft_blobs_share(&target->blobs, &source->blobs, attr->data, &attr->data);
+}
+
 static weft_status *copy_attrs(graph_copier *copier, const weft_node *node, weft_attr **out_attrs)
 {
     const weft_op_def *op = node->op;
@@ -75,6 +83,7 @@ static weft_status *copy_attrs(graph_copier *copier, const weft_node *node, weft
         weft_attr_kind kind = op->attrs[i].kind;
         if (kind == WEFT_ATTR_EXTENT || kind == WEFT_ATTR_EXTENTS) WEFT_TRY(copy_shape(copier, &attrs[i].extents));
         const weft_extent *trips = weft_op_id_of(op) == WEFT_OP_fold ? attrs[0].extents.extents : NULL;
+        if (kind == WEFT_ATTR_DATA) WEFT_TRY(copy_data(copier, &attrs[i]));
         if (kind == WEFT_ATTR_REGION) WEFT_TRY(copy_region(copier, trips, &attrs[i].region));
     }
     *out_attrs = attrs;

@@ -15,6 +15,7 @@ static weft_graph *graph_allocate(const weft_allocator *allocator)
     weft_arena_init(&graph->arena, graph->allocator);
     weft_map_init(&graph->interned, graph->allocator);
     weft_map_init(&graph->inputs, graph->allocator);
+    weft_blobs_init(&graph->blobs, graph->allocator);
     return graph;
 }
 
@@ -53,6 +54,7 @@ void weft_graph_destroy(weft_graph *graph)
     if (graph->parent == NULL) weft_extents_destroy(graph->extents);
     weft_map_finish(&graph->interned, NULL);
     weft_map_finish(&graph->inputs, NULL);
+    weft_blobs_finish(&graph->blobs);
     weft_free(graph->allocator, graph->nodes, graph->node_capacity * sizeof *graph->nodes);
     weft_free(graph->allocator, graph->guards, graph->guard_capacity * sizeof *graph->guards);
     weft_free(graph->allocator, graph->extensions, graph->extension_capacity * sizeof *graph->extensions);

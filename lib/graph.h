@@ -5,6 +5,7 @@
  * Inside of a graph. Nodes are numbered in creation order, so operands always have lower numbers; equal nodes (op,
  * version, operands, attributes) are one node. Everything lives in the graph's arena.
  */
+#include "lib/blob.h"
 #include "lib/extent.h"
 #include "lib/op.h"
 #include "runtime/map.h"
@@ -73,6 +74,7 @@ struct weft_graph {
     size_t guard_count, guard_capacity, placed_guards;
     weft_origin origin; /* of what is made now, where that is known beforehand: from a node that is there already */
     const char *file;   /* the last one that weft_graph_origin copied */
+    weft_blobs blobs;   /* bytes of large constants */
     const weft_extension **extensions;
     size_t extension_count, extension_capacity;
     weft_status *error; /* sticky */

@@ -256,6 +256,7 @@ static weft_status *find_or_create(weft_graph *graph, node_draft *draft, weft_by
 {
     WEFT_TRY(check_inputs(graph, draft));
     WEFT_TRY(weft_attrs_check(graph, draft->op, draft->attrs));
+    WEFT_TRY(weft_attrs_place_data(graph, draft->op, &draft->attrs));
     WEFT_TRY(weft_node_encode(graph, draft->op, draft->input_count, draft->inputs, draft->attrs, key));
     size_t known = (size_t)(uintptr_t)weft_map_find(&graph->interned, key->data, key->size);
     if (known == 0 && !has_failed(graph, draft)) {

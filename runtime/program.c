@@ -26,9 +26,17 @@ weft_program *weft_program_retain(weft_program *program)
     return program;
 }
 
+static void text_destroy(const weft_program *program, weft_bytes *text)
+{
+    if (text == NULL) return;
+    weft_bytes_finish(text);
+    weft_free(program->allocator, text, sizeof *text);
+}
+
 void weft_program_release(weft_program *program)
 {
     if (program == NULL || atomic_fetch_sub_explicit(&program->references, 1, memory_order_acq_rel) != 1) return;
+    text_destroy(program, atomic_load_explicit(&program->text, memory_order_acquire));
     if (program->destroy_graph != NULL) program->destroy_graph(program->graph);
     weft_formulas_finish(&program->formulas);
     weft_arena_finish(&program->arena);
@@ -220,7 +228,32 @@ weft_status *weft_program_output_shape(const weft_program *program, size_t outpu
     return status;
 }
 
+size_t weft_program_bytes(const weft_program *program)
+{
+    return sizeof *program + program->arena.used + program->bytes;
+}
+
+static weft_bytes *text_create(const weft_program *program)
+{
+    weft_bytes *text = weft_allocate(program->allocator, sizeof *text);
+    if (text == NULL) return NULL;
+    weft_bytes_init(text, program->allocator);
+    weft_status *status = program->print(program, text);
+    if (status == NULL) return text;
+    weft_status_destroy(status);
+    text_destroy(program, text);
+    return NULL;
+}
+
+/* Of threads that ask for the first time at once each prints, and one keeps what it printed: no lock is held. */
 const char *weft_program_text(const weft_program *program)
 {
-    return program->text;
+    _Atomic(weft_bytes *) *kept = &((weft_program *)(uintptr_t)program)->text;
+    weft_bytes *text = atomic_load_explicit(kept, memory_order_acquire), *known = NULL;
+    if (text != NULL) return text->data;
+    if (program->print == NULL || (text = text_create(program)) == NULL) return NULL;
+    if (atomic_compare_exchange_strong_explicit(kept, &known, text, memory_order_acq_rel, memory_order_acquire))
+        return text->data;
+    text_destroy(program, text);
+    return known->data;
 }

@@ -38,9 +38,12 @@ struct weft_program {
     const weft_extension **families;
     const weft_op_def **family_ops; /* an op of each that the program has */
     const weft_program_symbol *symbols; /* as many as formulas have */
-    const char *text;
-    void *graph; /* the compiler's; destroyed by destroy_graph */
+    size_t bytes; /* of all that the compiler made */
+    void *graph;  /* the compiler's; destroyed by destroy_graph */
     void (*destroy_graph)(void *graph);
+    /* Prints the graph; any thread may call it. */
+    weft_status *(*print)(const struct weft_program *program, weft_bytes *out_text);
+    _Atomic(weft_bytes *) text; /* NULL until somebody asks for it */
 };
 
 /* An empty program with one reference; the compiler fills it in. */

@@ -223,7 +223,7 @@ static weft_status *find_keyed(einsum_state *state, const einsum_call *call, ein
     if (*out_program != NULL) return NULL;
     WEFT_TRY(compile(&(compilation){.state = state, .call = call, .key = key}, &program));
     WEFT_TRY(program_wrap(state->allocator, program, out_program));
-    einsum_cache_insert(cache, key, &(*out_program)->shared, key.size + strlen(weft_program_text(program)));
+    einsum_cache_insert(cache, key, &(*out_program)->shared, key.size + weft_program_bytes(program));
     return NULL;
 }
 

@@ -257,13 +257,113 @@ static void test_chains_are_built_at_once(void **state)
     }
 }
 
+/* ---- constants ---- */
+
+enum { ROWS = 1024, COLUMNS = 1024, CONSTANT_BYTES = ROWS * COLUMNS * sizeof(float) };
+
+static void fill_constant(float *data)
+{
+    for (size_t i = 0; i < ROWS * COLUMNS; i++) data[i] = (float)(i % 251);
+}
+
+/* A product with the constant, and its first elements, of a constant of another shape. */
+static weft_tensor use_constant(weft_graph *graph, const float *data)
+{
+    weft_tensor w = weft_constant(graph, WEFT_F32, WEFT_INTS(ROWS, COLUMNS), data);
+    weft_tensor again = weft_constant(graph, WEFT_F32, WEFT_INTS(ROWS, COLUMNS), data);
+    assert_int_equal(w.node, again.node);
+    weft_tensor column = weft_constant(graph, WEFT_F32, WEFT_INTS(ROWS * COLUMNS, 1), data);
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(COLUMNS));
+    return weft_add(weft_matmul(w, x), weft_narrow(weft_reshape(column, WEFT_SHAPE(ROWS * COLUMNS)), 0,
+                                                   weft_extent_of(0), weft_extent_of(ROWS)));
+}
+
+static void check_product(weft_executor *executor, weft_program *program)
+{
+    weft_array *x, *output = NULL;
+    weft_test_ok(weft_array_create(NULL, WEFT_F32, 1, (const int64_t[]){COLUMNS}, &x));
+    for (size_t i = 0; i < COLUMNS; i++) ((float *)weft_array_data(x))[i] = i == 3;
+    weft_run run = {.runtime = runtime, .input_count = 1, .inputs = &x, .output_count = 1, .outputs = &output};
+    weft_test_ok(weft_executor_run(executor, program, &run));
+    for (size_t i = 0; i < ROWS; i++)
+        assert_true(((float *)weft_array_data(output))[i] == (float)((i * COLUMNS + 3) % 251 + i % 251));
+    weft_array_release(output);
+    weft_array_release(x);
+}
+
+/* One copy of the bytes, from tracing to the end of the run; its text is parsed to the same program. */
+static void test_constants_are_one_copy(void **state)
+{
+    (void)state;
+    weft_test_allocator test;
+    weft_graph *graph;
+    weft_module *module;
+    weft_program *program, *second;
+    weft_executor *executor;
+    weft_test_allocator_init(&test, WEFT_TEST_NEVER);
+    float *data = malloc(CONSTANT_BYTES);
+    assert_non_null(data);
+    fill_constant(data);
+    weft_test_ok(weft_graph_create(&(weft_graph_options){.allocator = &test.allocator}, &graph));
+    weft_tensor y = use_constant(graph, data);
+    free(data);
+    assert_in_range(atomic_load(&test.most_bytes), CONSTANT_BYTES, CONSTANT_BYTES + CONSTANT_BYTES / 8);
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(y), NULL, &program));
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(y, y), NULL, &second));
+    weft_graph_destroy(graph);
+    weft_program_release(second);
+    weft_executor_options options = {.allocator = &test.allocator, .threads = 1};
+    weft_test_ok(weft_executor_create_standard(&options, &executor));
+    check_product(executor, program);
+    /* The reference runtime keeps every value. */
+    if (strcmp(runtime, "ref") != 0)
+        assert_in_range(atomic_load(&test.most_bytes), CONSTANT_BYTES, CONSTANT_BYTES + CONSTANT_BYTES / 4);
+    assert_in_range(weft_program_bytes(program), CONSTANT_BYTES, CONSTANT_BYTES + CONSTANT_BYTES / 8);
+    const char *text = weft_program_text(program);
+    assert_ptr_equal(text, weft_program_text(program));
+    weft_test_ok(weft_graph_parse("program", text, strlen(text), NULL, 0, NULL, &module));
+    weft_program_release(program);
+    weft_test_ok(weft_compile(module->graph, module->outputs, NULL, &program));
+    weft_module_destroy(module);
+    check_product(executor, program);
+    weft_program_release(program);
+    weft_executor_destroy(executor);
+    weft_test_allocator_check(&test);
+}
+
+/* Every allocation fails once. */
+static weft_status *compile_constant(const weft_allocator *allocator, void *context)
+{
+    weft_graph *graph;
+    weft_program *program = NULL;
+    (void)context;
+    float data[300];
+    for (size_t i = 0; i < 300; i++) data[i] = (float)i;
+    WEFT_TRY(weft_graph_create(&(weft_graph_options){.allocator = allocator}, &graph));
+    weft_tensor a = weft_constant(graph, WEFT_F32, WEFT_INTS(300), data);
+    weft_tensor b = weft_constant(graph, WEFT_F32, WEFT_INTS(3, 100), data);
+    weft_status *status =
+        weft_compile(graph, WEFT_TENSORS(weft_add(weft_reshape(b, WEFT_SHAPE(300)), a)), NULL, &program);
+    weft_graph_destroy(graph);
+    if (status == NULL && weft_program_text(program) == NULL)
+        status = weft_status_create(allocator, WEFT_OUT_OF_MEMORY, "test", "no text");
+    weft_program_release(program);
+    return status;
+}
+
+static void test_constants_without_memory(void **state)
+{
+    (void)state;
+    weft_test_fail_each(compile_constant, NULL);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1) runtime = argv[1];
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_runs_cost_what_they_have),
-        cmocka_unit_test(test_overlaps),
-        cmocka_unit_test(test_chains_are_built_at_once),
+        cmocka_unit_test(test_runs_cost_what_they_have), cmocka_unit_test(test_overlaps),
+        cmocka_unit_test(test_chains_are_built_at_once), cmocka_unit_test(test_constants_are_one_copy),
+        cmocka_unit_test(test_constants_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

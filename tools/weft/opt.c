@@ -16,9 +16,12 @@ static weft_status *emit(const weft_program *program, const char *format)
 {
     size_t i = 0;
     char *text;
+    const char *graph;
     while (i < sizeof formats / sizeof *formats && strcmp(formats[i], format) != 0) i++;
     if (i == sizeof formats / sizeof *formats) {
-        fputs(weft_program_text(program), stdout);
+        if ((graph = weft_program_text(program)) == NULL)
+            return weft_status_create(NULL, WEFT_OUT_OF_MEMORY, "weft", "there is no memory for the program's text");
+        fputs(graph, stdout);
         return NULL;
     }
     WEFT_TRY(weft_program_emit(program, (weft_emit_format)i, &text));
