@@ -69,7 +69,8 @@ static weft_status *builder_init(variant_builder *builder, const weft_build_requ
 static weft_status *lower_part(variant_builder *builder, uint32_t node, weft_lower_part part, uint32_t target)
 {
     planned_step *step = &builder->steps[builder->step_count++];
-    *step = (planned_step){.kind = WEFT_STEP_KERNEL, .node = node, .target = target};
+    *step = (planned_step){
+        .kind = WEFT_STEP_KERNEL, .node = node, .target = target, .updates = part == WEFT_LOWER_UPDATE};
     return weft_lower_root(&builder->lowering, node, part, target, &step->lowered);
 }
 

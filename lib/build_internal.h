@@ -19,6 +19,7 @@ typedef struct planned_step {
     weft_lowered lowered; /* KERNEL */
     bool copies;          /* KERNEL: `target` becomes what memory `source` holds, of the same shape, and that is all */
     uint32_t source;
+    bool updates; /* KERNEL: changes elements of `target` */
     weft_strides a, b, c; /* GEMM; SORT: from a to c */
     /* REGION */
     struct variant_builder *parts[2]; /* the second may be NULL */

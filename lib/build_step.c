@@ -341,7 +341,9 @@ static weft_status *scalar_slots(variant_builder *builder, const weft_kernel *ke
     uint32_t *slots = weft_arena_allocate(&builder->variant->arena, (count + 1) * sizeof *slots);
     if (slots == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < count; i++) {
-        weft_expr symbol = weft_expr_find(kernel->extents, weft_kernel_scalar_name(kernel, i));
+        const char *name = weft_kernel_scalar_name(kernel, i);
+        weft_expr symbol = weft_expr_find(kernel->extents, name);
+        if (strcmp(name, WEFT_WRITES_SYMBOL) == 0) out_step->update.writes = (uint32_t)i;
         WEFT_TRY(weft_expr_compile(kernel->extents, symbol, &builder->variant->formulas, &slots[i]));
     }
     out_step->scalars = slots;
@@ -362,6 +364,21 @@ static weft_status *fill_sites(variant_builder *builder, const weft_lowered *low
     return NULL;
 }
 
+/* Where an update writes an output that may lie on an input. */
+static void fill_update(const variant_builder *builder, const planned_step *planned, weft_step *out_step)
+{
+    const weft_variant *variant = builder->variant;
+    const weft_buffer *written = &variant->buffers[builder->buffers[planned->target]];
+    if (!planned->updates || written->place != WEFT_PLACE_OUTPUT) return;
+    uint32_t input = variant->over[written->number];
+    for (uint32_t b = 0; input != WEFT_OVER_NONE && b < variant->buffer_count; b++)
+        if (variant->buffers[b].place == WEFT_PLACE_INPUT && variant->buffers[b].number == input) {
+            out_step->update.over = b;
+            out_step->update.guarded = true;
+        }
+    out_step->update.all_iterations = planned->lowered.checks_values;
+}
+
 weft_status *weft_builder_fill_kernel(variant_builder *builder, const weft_machine *machine,
                                       const planned_step *planned, weft_step *out_step)
 {
@@ -376,5 +393,6 @@ weft_status *weft_builder_fill_kernel(variant_builder *builder, const weft_machi
     out_step->buffers = buffers;
     out_step->buffer_count = count;
     for (uint32_t i = 0; i < kernel->buffer_count; i++) out_step->written += kernel->buffers[i].written;
+    fill_update(builder, planned, out_step);
     return fill_sites(builder, &planned->lowered, out_step);
 }

@@ -49,6 +49,10 @@ static weft_status *fill_symbol(const weft_bound *bound, const weft_run *run, co
         *out_value = symbols[axis];
         return NULL;
     }
+    if (strcmp(name, WEFT_WRITES_SYMBOL) == 0) {
+        *out_value = 1;
+        return NULL;
+    }
     const weft_array *array = find_strided(run, name, &axis);
     if (array == NULL)
         return weft_status_create(&bound->executor->allocator, WEFT_INTERNAL, __func__,
@@ -146,6 +150,11 @@ static weft_status *bind_kernel(weft_bound *bound, weft_bound_step *bound_step)
     const weft_step *step = bound_step->step;
     bound_step->scalars = gather(bound, step->scalars, step->scalar_count);
     if (bound_step->scalars == NULL) return weft_status_out_of_memory();
+    if (step->update.guarded) {
+        bound_step->trial = gather(bound, step->scalars, step->scalar_count);
+        if (bound_step->trial == NULL) return weft_status_out_of_memory();
+        bound_step->trial[step->update.writes] = 0;
+    }
     int64_t work = weft_bound_estimate(bound, step->work);
     /* Where the first iteration has nothing to do, none has, and there may be many, with any strides. */
     if (work <= 0 || bound->values[step->iterations] == 0) return NULL;

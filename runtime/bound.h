@@ -31,6 +31,7 @@ typedef struct weft_bound_step {
     size_t first_pointer, first_view; /* of the step, in a frame */
     /* KERNEL */
     int64_t *scalars;
+    int64_t *trial; /* scalars with which it writes nothing; NULL: it is not guarded */
     int64_t iterations;
     int64_t grain; /* at least `iterations`: too little for the pool */
     /* GEMM */

@@ -302,6 +302,15 @@ weft_status *weft_frame_open(weft_frame *frame, const weft_run *run)
 
 /* ---- close ---- */
 
+/* After an error a donated input that an output lies on gets back what it held. */
+static void restore_input(const weft_frame *frame, const weft_run *run, size_t input)
+{
+    const weft_block *copy = frame->copies[input];
+    weft_span span = frame->bound->input_spans[input];
+    if (copy == NULL) return;
+    memcpy((char *)weft_array_data(run->inputs[input]) + span.low, copy->memory, (size_t)(span.high - span.low));
+}
+
 void weft_frame_close(weft_frame *frame, const weft_run *run, bool succeeded)
 {
     for (size_t i = 0; i < run->output_count; i++) {
@@ -310,6 +319,7 @@ void weft_frame_close(weft_frame *frame, const weft_run *run, bool succeeded)
         else weft_array_release(frame->outputs[i]);
     }
     for (size_t i = 0; i < run->input_count; i++) {
+        if (!succeeded) restore_input(frame, run, i);
         weft_block_release(frame->copies[i]);
         frame->copies[i] = NULL;
     }

@@ -39,19 +39,35 @@ static weft_status *data_error(const weft_bound *bound, const weft_step *step, c
                               error->value, error->position, extent);
 }
 
-static weft_status *run_kernel(weft_frame *frame, const weft_bound_step *bound_step)
+static weft_status *run_iterations(weft_frame *frame, const weft_bound_step *bound_step, const int64_t *scalars,
+                                   int64_t iterations)
 {
     const weft_bound *bound = frame->bound;
-    struct kernel_run run = {
-        .function = bound_step->step->function,
-        .frame = {.buffers = frame->pointers + bound_step->first_pointer, .scalars = bound_step->scalars},
-        .mutex = PTHREAD_MUTEX_INITIALIZER,
-        .error = {.position = INT64_MAX, .site = INT64_MAX}};
-    if (bound_step->iterations <= 0) return NULL;
-    if (bound_step->grain >= bound_step->iterations) run_range(&run, 0, bound_step->iterations);
-    else weft_pool_run(bound->executor->pool, bound_step->iterations, bound_step->grain, run_range, &run);
+    struct kernel_run run = {.function = bound_step->step->function,
+                             .frame = {.buffers = frame->pointers + bound_step->first_pointer, .scalars = scalars},
+                             .mutex = PTHREAD_MUTEX_INITIALIZER,
+                             .error = {.position = INT64_MAX, .site = INT64_MAX}};
+    if (bound_step->grain >= iterations) run_range(&run, 0, iterations);
+    else weft_pool_run(bound->executor->pool, iterations, bound_step->grain, run_range, &run);
     pthread_mutex_destroy(&run.mutex);
     return run.error.position == INT64_MAX ? NULL : data_error(bound, bound_step->step, &run.error);
+}
+
+/* What an update in place would lose is the caller's: bad data are found before anything is written. */
+static bool is_in_place(const weft_frame *frame, const weft_bound_step *bound_step)
+{
+    const weft_update *update = &bound_step->step->update;
+    return update->guarded && frame->pointers[bound_step->first_pointer] == frame->buffers[update->over];
+}
+
+static weft_status *run_kernel(weft_frame *frame, const weft_bound_step *bound_step)
+{
+    int64_t iterations = bound_step->iterations;
+    if (iterations <= 0) return NULL;
+    if (is_in_place(frame, bound_step))
+        WEFT_TRY(run_iterations(frame, bound_step, bound_step->trial,
+                                bound_step->step->update.all_iterations ? iterations : 1));
+    return run_iterations(frame, bound_step, bound_step->scalars, iterations);
 }
 
 /* ---- host steps ---- */

@@ -21,6 +21,12 @@ enum { WEFT_LAYOUT_CONTIGUOUS = 0, WEFT_LAYOUT_UNIT = 1, WEFT_LAYOUT_STRIDED = U
 
 #define WEFT_OVER_NONE UINT32_MAX
 
+/*
+ * A symbol of the variant that is 1. A kernel that updates elements whose places the data decide writes only where it is
+ * 1: run with 0 in its place, it checks the data and leaves the memory alone.
+ */
+#define WEFT_WRITES_SYMBOL "update.writes"
+
 typedef enum weft_place {
     WEFT_PLACE_INPUT,
     WEFT_PLACE_OUTPUT,
@@ -83,6 +89,14 @@ typedef struct weft_region_step {
     const weft_carried *carried;
 } weft_region_step;
 
+/* Of a kernel that updates elements of an output that may lie on an input. */
+typedef struct weft_update {
+    bool guarded;        /* where the memory is the input's, it is checked before anything is written: */
+    uint32_t over;       /* buffer of the input */
+    uint32_t writes;     /* which of the scalars is WEFT_WRITES_SYMBOL */
+    bool all_iterations; /* are to be run for that; otherwise the first one checks all there is */
+} weft_update;
+
 /* Rows of one buffer sorted into another; a row is one axis, rows run over the `rank` others. */
 typedef struct weft_sort_step {
     weft_dtype dtype; /* of what is sorted */
@@ -111,6 +125,7 @@ typedef struct weft_step {
     uint32_t work;           /* slot: about how many scalar operations one iteration costs; decides the grain */
     bool copies;             /* the one buffer written becomes what the other one holds; nothing is done where they are
                                 the same */
+    weft_update update;
     /* For profiles. Slots: how much arithmetic all iterations do, and how often they read or write an element of each
      * buffer; `accesses` NULL: neither is known. */
     uint32_t flops;

@@ -145,8 +145,14 @@ typedef struct weft_run {
  * nothing but donated inputs; what lies between the elements of an array counts too. An output that is a donated input
  * but for elements that were updated (weft_scatter, weft_dynamic_update_slice), and that is given as the same array, is
  * updated in place if nothing reads the input after that; where none is given, it is an array in the memory of a
- * row-major input. On a DATA_ERROR or CANCELLED the contents of caller's outputs are unspecified; entries that were
- * NULL stay NULL on any error.
+ * row-major input.
+ *
+ * After an error, whichever it is: entries of `outputs` that were NULL are NULL. Inputs hold what they held, donated ones
+ * included, except one that was being updated in place: it has those updates that were made before the error. An update
+ * is made as a whole: where an index or a start is out of range, or another of its data is bad, nothing of it is
+ * written. So of updates one after another, or in the iterations of a loop, those before the one that failed are made
+ * (in a loop that one may be made in part), and an update stays where a later step of the run fails or the run is
+ * cancelled. Outputs that the caller gave and that do not lie on inputs are unspecified.
  *
  * Kernels of a program that was not seen before are compiled on all threads; runs of other threads that come meanwhile
  * use one thread each. Independent steps that are too small for all threads each (branches of a graph, folds) run side

@@ -360,6 +360,7 @@ static weft_status *finish_kernel(lowerer *low, weft_lowered *out_lowered)
     lowered.memories = weft_arena_copy(low->lowering->arena, low->memories, (low->memory_count + 1) * sizeof(uint32_t));
     lowered.sites = weft_arena_copy(low->lowering->arena, low->sites, (low->site_count + 1) * sizeof(char *));
     lowered.site_count = low->site_count;
+    lowered.checks_values = low->checks_values;
     size_t size = (low->site_count + 1) * sizeof(weft_expr);
     lowered.site_extents = weft_arena_copy(low->lowering->arena, low->site_extents, size);
     if (lowered.memories == NULL || lowered.sites == NULL || lowered.site_extents == NULL)

@@ -35,6 +35,7 @@ typedef struct weft_lowered {
     const char **sites; /* sentence of each data check, as in weft_step */
     uint32_t site_count;
     weft_expr *site_extents; /* the extent in each sentence, of the kernel's extents */
+    bool checks_values;      /* an update: some checks are of what is written, not of where */
 } weft_lowered;
 
 /*

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include "lib/indexing.h"
 #include "lib/loop/lower_internal.h"
+#include "runtime/variant.h"
 
 /*
  * Elements whose place the data decide: the address is that of an element with zeros in place of what the data say, and
@@ -74,7 +75,7 @@ static bool start(lowerer *low, place *p)
 {
     size_t rank = data_shape(low, p).rank;
     p->base = weft_arena_allocate(&low->arena, (rank + 1) * sizeof *p->base);
-    p->predicates = weft_arena_allocate(&low->arena, (p->point->predicate_count + rank + 1) * sizeof *p->predicates);
+    p->predicates = weft_arena_allocate(&low->arena, (p->point->predicate_count + rank + 2) * sizeof *p->predicates);
     if (p->base == NULL || p->predicates == NULL) low->failed = true;
     if (low->failed) return false;
     for (uint32_t i = 0; i < p->point->predicate_count; i++)
@@ -226,20 +227,47 @@ bool weft_lowerer_update_operand(lowerer *low, const weft_point *point, uint32_t
     return out_point->index != NULL;
 }
 
+static weft_expr writes(lowerer *low)
+{
+    return weft_expr_sub(low->extents, weft_expr_symbol(low->extents, WEFT_WRITES_SYMBOL, 0, 1),
+                         weft_expr_constant(low->extents, 1));
+}
+
+/* The update itself: not read where nothing is written, unless it is computed here, with checks of its own, or is a
+ * single element for each place, where asking costs more than reading. */
+static weft_inst_id update_value(lowerer *low, const weft_point *point)
+{
+    uint32_t count = point->predicate_count;
+    if (low->outer == 0 || !weft_role_has_memory(low->partition->roles[point->value.node]))
+        return weft_lowerer_value(low, point);
+    weft_point read = *point;
+    weft_expr *predicates = weft_arena_allocate(&low->arena, (count + 1) * sizeof *predicates);
+    if (predicates == NULL) low->failed = true;
+    if (low->failed) return 0;
+    for (uint32_t i = 0; i < count; i++) predicates[i] = point->predicates[i];
+    predicates[count] = writes(low);
+    read.predicates = predicates;
+    read.predicate_count = count + 1;
+    return weft_lowerer_value(low, &read);
+}
+
 void weft_lowerer_store_update(lowerer *low, const weft_point *point, uint32_t target)
 {
     place p = {.node = weft_graph_node(low->graph, low->owner), .memory = target, .point = point};
     weft_op_id combine = WEFT_OP_COUNT;
-    weft_inst_id value = weft_lowerer_value(low, point);
+    weft_inst_id value = update_value(low, point);
+    low->checks_values = low->site_count > 0;
     bool found = is_scatter(p.node) ? find_indexed(low, &p)
                                     : find_started(low, &p, weft_value_type(low->graph, point->value)->shape);
     if (!found) return;
     if (is_scatter(p.node)) weft_scatter_mode_find(p.node->attrs[2].data, &combine);
+    if (low->outer != 0) require(low, &p, writes(low));
     if (combine != WEFT_OP_COUNT) {
         weft_inst_id old = load(low, &p);
         weft_dtype dtype = weft_value_type(low->graph, point->value)->dtype;
         value = weft_lowerer_binary(low, weft_lowerer_scalar(combine), dtype, old, value);
     }
+    if (low->outer == 0) require(low, &p, writes(low));
     weft_kernel_builder_store(low->builder, &(weft_store){.buffer = weft_lowerer_buffer(low, target, true),
                                                           .index = weft_lowerer_address(low, target, p.base),
                                                           .value = value,

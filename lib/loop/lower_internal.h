@@ -43,6 +43,7 @@ typedef struct lowerer {
     const char *sites[WEFT_LOWERER_LIMIT];
     weft_expr site_extents[WEFT_LOWERER_LIMIT];
     uint32_t site_count;
+    bool checks_values; /* see weft_lowered */
     uint32_t variable_count;
     bool failed; /* out of memory, or ... */
     bool too_large;

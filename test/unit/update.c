@@ -384,6 +384,106 @@ static void what_is_still_read_stays(void **state)
     close_bench(&b);
 }
 
+/* ---- updates that fail ---- */
+
+static weft_status *try_run(bench *b, const char *runtime)
+{
+    const bool flags[3] = {true, false, false};
+    return weft_executor_run(b->executor, b->program,
+                             &(weft_run){.runtime = runtime,
+                                         .input_count = 3,
+                                         .inputs = b->inputs,
+                                         .output_count = b->output_count,
+                                         .outputs = b->outputs,
+                                         .donated = flags});
+}
+
+/* With x donated, and given as the output or not: it is as it was. */
+static void check_failure(bench *b, int64_t at, const char *part)
+{
+    static const char *const runtimes[] = {"llvm", "ref"};
+    for (int way = 0; way < 4; way++) {
+        fill_inputs(b);
+        *(int64_t *)weft_array_data(b->inputs[2]) = at;
+        if (way / 2 == 1) b->outputs[0] = weft_array_retain(b->inputs[0]);
+        weft_test_fails(try_run(b, runtimes[way % 2]), WEFT_DATA_ERROR, part);
+        for (int i = 0; i < COUNT; i++) assert_true(b->data[i] == (float)(i % 97));
+        drop_arrays(b);
+    }
+}
+
+static weft_tensor rows_of(const bench *b, int64_t count)
+{
+    return weft_broadcast(b->row, WEFT_SHAPE(count, WIDTH));
+}
+
+/* Rows 3, 5 and `at`. */
+static weft_tensor places_of(const bench *b)
+{
+    weft_tensor constant = weft_constant(b->graph, WEFT_I64, WEFT_INTS(2), (const int64_t[]){3, 5});
+    return weft_concat(WEFT_TENSORS(constant, weft_reshape(b->at, WEFT_SHAPE(1))), 0);
+}
+
+static void what_is_out_of_range_changes_nothing(void **state)
+{
+    (void)state;
+    static const char start[] = "start 1000 on axis 0 is outside [0, 999]", index[] = "index -1001 at position 2";
+    bench b;
+    open_bench(&b);
+    compile(&b, WEFT_TENSORS(put_row(&b, b.x)));
+    check(&b, true);
+    check_failure(&b, ROWS, start);
+    close_bench(&b);
+    open_bench(&b);
+    compile(&b, WEFT_TENSORS(weft_index_add(b.x, places_of(&b), rows_of(&b, 3), 0)));
+    check(&b, true);
+    check_failure(&b, -ROWS - 1, index);
+    close_bench(&b);
+    open_bench(&b);
+    compile(&b, WEFT_TENSORS(weft_set_at(b.x, rows_of(&b, 3), places_of(&b))));
+    check_failure(&b, -ROWS - 1, index);
+    close_bench(&b);
+    open_bench(&b); /* read later: a copy of x is updated, in x itself where that is the output */
+    weft_tensor y = put_row(&b, b.x);
+    compile(&b, WEFT_TENSORS(y, weft_reduce_sum(weft_mul(b.x, y), WEFT_INTS(0, 1), false)));
+    check_failure(&b, ROWS, start);
+    close_bench(&b);
+}
+
+/* Divided by at: of all rows, in the last one first. */
+static void neither_do_bad_values(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b);
+    weft_tensor places = weft_iota(b.graph, WEFT_I64, WEFT_SHAPE(400), 0);
+    weft_tensor divisors = weft_add(weft_mul(b.at, weft_scalar(b.graph, WEFT_I64, 0)),
+                                    weft_sub(weft_scalar(b.graph, WEFT_I64, 399), places));
+    weft_tensor quotients = weft_cast(weft_div(places, divisors), WEFT_F32);
+    weft_tensor rows = weft_mul(weft_reshape(quotients, WEFT_SHAPE(400, 1)), rows_of(&b, 400));
+    compile(&b, WEFT_TENSORS(weft_index_add(b.x, places, rows, 0)));
+    check_failure(&b, 0, "division by 0");
+    close_bench(&b);
+}
+
+/* Of two updates the first one is made, and all of it, where the second one fails. */
+static void updates_are_whole(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b);
+    weft_tensor first =
+        weft_dynamic_update_slice(b.x, b.row, WEFT_TENSORS(weft_scalar(b.graph, WEFT_I64, 2)), WEFT_INTS(0));
+    compile(&b, WEFT_TENSORS(put_row(&b, first)));
+    fill_inputs(&b);
+    *(int64_t *)weft_array_data(b.inputs[2]) = -1;
+    weft_test_fails(try_run(&b, "llvm"), WEFT_DATA_ERROR, "start -1");
+    for (int i = 0; i < COUNT; i++)
+        assert_true(b.data[i] == (i / WIDTH == 2 ? (float)(1000 + i % WIDTH) : (float)(i % 97)));
+    drop_arrays(&b);
+    close_bench(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -396,6 +496,9 @@ int main(void)
         cmocka_unit_test(shared_memory_is_not_kept),
         cmocka_unit_test(strided_arrays_are_updated_in_place),
         cmocka_unit_test(loops_update_in_place),
+        cmocka_unit_test(what_is_out_of_range_changes_nothing),
+        cmocka_unit_test(neither_do_bad_values),
+        cmocka_unit_test(updates_are_whole),
         cmocka_unit_test(a_donated_input_may_be_carried),
         cmocka_unit_test(sums_are_added_where_they_are),
         cmocka_unit_test(what_is_still_read_stays),
