@@ -31,7 +31,7 @@ static int64_t zeros[512];
 #define IS_MISSING(i) ((missing & 1u << (i)) != 0)
 #include "nulls_table.h"
 
-enum { RIGHT = 0, ACCEPTED = 2, OTHER_CODE = 3, WATCH = 20 };
+enum { RIGHT = 0, ACCEPTED = 2, OTHER_CODE = 3, WATCH = 120 };
 
 static int judge(const function *f, unsigned missing, bool all)
 {

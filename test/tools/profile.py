@@ -4,7 +4,7 @@ import html.parser
 import json
 import random
 import re
-import time
+import resource
 
 from support import FAILED, MISUSED, OK, Command, main
 
@@ -149,9 +149,9 @@ class Profile(Command):
         sums = "".join(f"  %{i + 500} = add({values[i + 1]}, {'%499' if i == 0 else f'%{i + 499}'})\n"
                        for i in range(499))
         (self.folder / "large.weft").write_text(head + "".join(lines) + sums + "  return y = %998\n}\n")
-        begin = time.monotonic()
+        begin = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
         self.prints("", "view", "large.weft", "-o", "large.html")
-        self.assertLess(time.monotonic() - begin, 20)
+        self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - begin, 20)
         page = Page((self.folder / "large.html").read_text())
         self.assertGreater(len(page.nodes), 500)
         self.assertEqual(sorted(page.nodes), list(range(len(page.told["nodes"]))))

@@ -362,7 +362,7 @@ static void *ask_stalled(void *argument)
 /* Makes, finds and drops what another thread of its parent was making. */
 static bool take_over(struct stalled *stalled)
 {
-    alarm(20);
+    alarm(120);
     struct request request = {&stalled->source, 8};
     weft_cache_handle *first = NULL, *second = NULL;
     weft_status *status = weft_cache_acquire(stalled->source.cache, "key", 3, make_int, &request, &first);

@@ -160,7 +160,7 @@ static void threads_that_do_not_come_are_not_waited_for(void **state)
     hold_meeting(pool);
     pid_t child = fork();
     if (child == 0) {
-        alarm(20);
+        alarm(120);
         init_visits(&visits, pool, MOST, 1);
         weft_pool_run(pool, MOST, 1, visit, &visits);
         weft_pool_destroy(pool);
@@ -321,7 +321,7 @@ static void a_child_has_a_pool_of_its_own(void **state)
     while (!atomic_load(&blocker.running)) sched_yield();
     pid_t child = fork();
     if (child == 0) {
-        alarm(20);
+        alarm(120);
         for (int i = 0; i < 20; i++) hold_meeting(blocker.pool);
         weft_pool_destroy(blocker.pool);
         _exit(0);

@@ -28,13 +28,19 @@ class Stage:
         return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=self.log, stderr=subprocess.STDOUT,
                                 env=os.environ | self.environment | environment)
 
+    def call_all(self, commands, **environment):
+        """The exit statuses of programs that run at the same time, and end when the stage is told to."""
+        processes = [self.start(*command, **environment) for command in commands]
+        try:
+            return [process.wait() for process in processes]
+        finally:
+            for process in processes:
+                finish(process)
+
     def call(self, *command, **environment):
         """The exit status of a program, which ends when the stage is told to."""
-        process = self.start(*command, **environment)
-        try:
-            return process.wait()
-        finally:
-            finish(process)
+        status, = self.call_all([command], **environment)
+        return status
 
     def require(self, *command, **environment):
         if self.call(*command, **environment) != 0:
@@ -76,10 +82,12 @@ def work(body, path, environment, sender):
 
 
 def kill_group(process):
+    if process.pid is None:
+        return
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
-        pass
+        process.kill()  # it has no group yet, or has ended
     process.join()
 
 
@@ -105,10 +113,10 @@ def run(body, path, limit, environment):
     """Runs body(Stage) for `limit` seconds at most: the names of what passed and of what failed, and whether it was
     interrupted."""
     receiver, sender = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.Process(target=work, args=(body, path, environment, sender))
-    process.start()
-    sender.close()
+    process = multiprocessing.Process(target=work, args=(body, path, environment, sender), daemon=True)
     try:
+        process.start()
+        sender.close()
         passed, failed, why = wait(process, receiver, limit)
     finally:
         kill_group(process)
