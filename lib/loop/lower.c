@@ -122,11 +122,22 @@ static bool scan_operands(lowerer *low, const weft_point *point, const weft_expr
     return true;
 }
 
+/* Whether a value is known to have no elements. In ranges without a point indices say nothing of where it is needed. */
+static bool is_empty(lowerer *low, weft_value value)
+{
+    weft_shape shape = weft_value_type(low->graph, value)->shape;
+    int64_t extent;
+    for (size_t i = 0; i < shape.rank; i++)
+        if (weft_expr_is_constant(low->extents, weft_space_extent(&low->space, shape.extents[i]), &extent) && extent == 0)
+            return true;
+    return false;
+}
+
 static bool scan_stage(lowerer *low, const weft_point *point)
 {
     stage_plan *known = weft_lowerer_find_stage(low, point->value.node);
     if (known != NULL && same_index(low, &known->point, point)) return true;
-    if (known != NULL || !fits(low, point)) {
+    if (known != NULL || is_empty(low, point->value) || !fits(low, point)) {
         weft_partition_force_stage(low->lowering->partition, point->value.node);
         return false;
     }
