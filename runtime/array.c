@@ -446,3 +446,20 @@ weft_status *weft_array_copy(weft_array *destination, const weft_array *source)
     else copy_axes(&plan, 0, destination->data, source->data);
     return NULL;
 }
+
+weft_status *weft_array_retain_dense(const weft_allocator *allocator, weft_array *array, weft_array **out_dense)
+{
+    weft_array *dense;
+    WEFT_REQUIRE(array);
+    WEFT_REQUIRE(out_dense);
+    if (weft_array_is_contiguous(array)) {
+        *out_dense = weft_array_retain(array);
+        return NULL;
+    }
+    WEFT_TRY(
+        weft_array_create(allocator, weft_array_dtype(array), weft_array_rank(array), weft_array_shape(array), &dense));
+    weft_status *status = weft_array_copy(dense, array);
+    if (status == NULL) *out_dense = dense;
+    else weft_array_release(dense);
+    return status;
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <weft/dtype.h>
+#include <math.h>
 #include <string.h>
 
 static const weft_dtype_info infos[WEFT_DTYPE_COUNT] = {
@@ -40,4 +41,43 @@ size_t weft_dtype_size(weft_dtype dtype)
 {
     const weft_dtype_info *info = weft_dtype_info_of(dtype);
     return info == NULL ? 0 : info->size;
+}
+
+/* ---- elements ---- */
+
+static double half_value(uint16_t bits)
+{
+    int exponent = bits >> 10 & 31;
+    double fraction = bits & 1023, sign = bits >> 15 ? -1 : 1;
+    if (exponent == 31) return fraction != 0 ? (double)NAN : sign * (double)INFINITY;
+    return exponent == 0 ? sign * ldexp(fraction, -24) : sign * ldexp(1024 + fraction, exponent - 25);
+}
+
+static double bfloat_value(uint16_t bits)
+{
+    uint32_t wide = (uint32_t)bits << 16;
+    float value;
+    memcpy(&value, &wide, sizeof value);
+    return (double)value;
+}
+
+void weft_dtype_load(weft_dtype dtype, const void *element, double *out_real, double *out_imaginary)
+{
+    const float *f = element;
+    const double *d = element;
+    *out_real = *out_imaginary = 0;
+    switch (dtype) {
+    case WEFT_BOOL:
+    case WEFT_U8: *out_real = *(const uint8_t *)element; break;
+    case WEFT_I32: *out_real = *(const int32_t *)element; break;
+    case WEFT_U32: *out_real = *(const uint32_t *)element; break;
+    case WEFT_I64: *out_real = (double)*(const int64_t *)element; break;
+    case WEFT_BF16: *out_real = bfloat_value(*(const uint16_t *)element); break;
+    case WEFT_F16: *out_real = half_value(*(const uint16_t *)element); break;
+    case WEFT_C64: *out_imaginary = (double)f[1]; /* fall through */
+    case WEFT_F32: *out_real = (double)f[0]; break;
+    case WEFT_C128: *out_imaginary = d[1]; /* fall through */
+    case WEFT_F64: *out_real = d[0]; break;
+    case WEFT_DTYPE_COUNT: break;
+    }
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zip.h>
-#include "npy.h"
+#include <weft/npy.h>
 #include "output.h"
 
 struct weft_npz {
@@ -220,7 +220,7 @@ static weft_status *refuse_archive(const archive *a, zip_error_t *error)
 static weft_status *add_members(const archive *a, zip_t *zip)
 {
     for (size_t i = 0; i < a->count; i++) {
-        WEFT_TRY(weft_npy_find_dense(a->allocator, a->arrays[i], &a->members[i].dense));
+        WEFT_TRY(weft_array_retain_dense(a->allocator, a->arrays[i], &a->members[i].dense));
         if (!add_member(zip, a->names[i], &a->members[i], a->deflated)) return refuse_archive(a, zip_get_error(zip));
     }
     return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_TOOLS_NPZ_H
 #define WEFT_TOOLS_NPZ_H
-/* Arrays in numpy's .npz files: zip archives of .npy files, stored or deflated. Errors are as in npy.h. */
+/* Arrays in numpy's .npz files: zip archives of .npy files, stored or deflated. Errors are as in <weft/npy.h>. */
 #include <weft/array.h>
 
 typedef struct weft_npz weft_npz;

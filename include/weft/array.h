@@ -63,6 +63,21 @@ int64_t weft_array_count(const weft_array *array);
 /* Whether the elements lie row-major without gaps (always so for counts 0 and 1). */
 bool weft_array_is_contiguous(const weft_array *array);
 
+/* The same elements row-major without gaps: `array` itself, retained, or a copy. */
+weft_status *weft_array_retain_dense(const weft_allocator *allocator, weft_array *array,
+                                     weft_array **out_dense) WEFT_MUST_USE;
+
+/* ---- as text ---- */
+
+/*
+ * Writes the elements in nested brackets as numpy does, lines of at most 100 characters; from 1000 elements on, only
+ * the first and last three of each axis, with "..." between them. At most `size` bytes with the terminating NUL, like
+ * snprintf; returns the length of the whole text. The memory of the array is read: it is one of the CPU.
+ */
+size_t weft_array_print(const weft_array *array, char *out_text, size_t size);
+/* The same for dtype and shape: "f32[2, 3]". */
+size_t weft_array_print_type(const weft_array *array, char *out_text, size_t size);
+
 /* Copies element by element between two arrays of equal dtype and shape, whatever their strides. */
 weft_status *weft_array_copy(weft_array *destination, const weft_array *source) WEFT_MUST_USE;
 

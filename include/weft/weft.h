@@ -14,6 +14,7 @@
 #include <weft/inspect.h>
 #include <weft/linear.h>
 #include <weft/nn.h>
+#include <weft/npy.h>
 #include <weft/ops.h>
 #include <weft/program.h>
 #include <weft/region.h>

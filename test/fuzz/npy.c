@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes are an array or an error. */
-#include "tools/npy.h"
+#include <weft/npy.h>
 #include <string.h>
 
 typedef struct bytes {

@@ -337,6 +337,75 @@ static void arrays_survive_short_memory(void **state)
     assert_int_equal(weft_test_fail_each(use_all, NULL), 4);
 }
 
+/* ---- as text ---- */
+
+static void expect_text(weft_array *array, const char *type, const char *elements)
+{
+    char text[512];
+    assert_int_equal(weft_array_print_type(array, text, sizeof text), strlen(type));
+    assert_string_equal(text, type);
+    size_t length = weft_array_print(array, text, sizeof text);
+    assert_string_equal(text, elements);
+    assert_int_equal(length, strlen(elements));
+    assert_int_equal(weft_array_print(array, NULL, 0), length);
+    if (length > 3) {
+        assert_int_equal(weft_array_print(array, text, 4), length);
+        assert_true(strlen(text) == 3 && strncmp(text, elements, 3) == 0);
+    }
+    weft_array_release(array);
+}
+
+static weft_array *wrap(weft_dtype dtype, size_t rank, const int64_t *shape, const int64_t *strides, void *data)
+{
+    weft_array *array;
+    weft_test_ok(weft_array_wrap(NULL, dtype, rank, shape, strides, data, NULL, NULL, &array));
+    return array;
+}
+
+static void arrays_print_as_in_numpy(void **state)
+{
+    (void)state;
+    float reals[] = {1, -2.5f, 1024, 0}, parts[] = {1, 2, 0, -1};
+    uint16_t halves[] = {0x3c00, 0x7c00, 0xc000};
+    bool flags[] = {true, false};
+    expect_text(wrap(WEFT_F32, 2, (int64_t[]){2, 2}, NULL, reals), "f32[2, 2]", "[[   1.  -2.5]\n [1024.    0.]]");
+    expect_text(wrap(WEFT_F32, 2, (int64_t[]){2, 2}, (int64_t[]){-2, 1}, reals + 2), "f32[2, 2]",
+                "[[1024.    0.]\n [   1.  -2.5]]");
+    expect_text(wrap(WEFT_I64, 0, NULL, NULL, &(int64_t){INT64_MIN}), "i64[]", "-9223372036854775808");
+    expect_text(wrap(WEFT_F16, 1, (int64_t[]){3}, NULL, halves), "f16[3]", "[ 1. inf -2.]");
+    expect_text(wrap(WEFT_BOOL, 1, (int64_t[]){2}, NULL, flags), "bool[2]", "[ True False]");
+    expect_text(wrap(WEFT_C64, 1, (int64_t[]){2}, NULL, parts), "c64[2]", "[1.+2.j 0.-1.j]");
+    expect_text(wrap(WEFT_U8, 2, (int64_t[]){0, 3}, NULL, flags), "u8[0, 3]", "[]");
+}
+
+static void long_arrays_are_cut(void **state)
+{
+    (void)state;
+    static int32_t numbers[1000];
+    for (int i = 0; i < 1000; i++) numbers[i] = i;
+    expect_text(wrap(WEFT_I32, 1, (int64_t[]){1000}, NULL, numbers), "i32[1000]", "[  0   1   2 ... 997 998 999]");
+    expect_text(wrap(WEFT_I32, 2, (int64_t[]){250, 4}, NULL, numbers), "i32[250, 4]",
+                "[[  0   1   2   3]\n [  4   5   6   7]\n [  8   9  10  11]\n ...\n [988 989 990 991]\n"
+                " [992 993 994 995]\n [996 997 998 999]]");
+}
+
+static void dense_arrays_are_shared(void **state)
+{
+    (void)state;
+    float data[] = {1, 2, 3, 4};
+    weft_array *plain = wrap(WEFT_F32, 1, (int64_t[]){4}, NULL, data), *dense;
+    weft_test_ok(weft_array_retain_dense(NULL, plain, &dense));
+    assert_ptr_equal(dense, plain);
+    weft_array_release(dense);
+    weft_array_release(plain);
+    weft_array *flipped = wrap(WEFT_F32, 1, (int64_t[]){4}, (int64_t[]){-1}, data + 3);
+    weft_test_ok(weft_array_retain_dense(NULL, flipped, &dense));
+    assert_memory_equal(weft_array_data(dense), ((float[]){4, 3, 2, 1}), sizeof data);
+    weft_array_release(dense);
+    weft_array_release(flipped);
+    weft_test_fails(weft_array_retain_dense(NULL, NULL, &dense), WEFT_INVALID_ARGUMENT, "array");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -353,6 +422,9 @@ int main(void)
         cmocka_unit_test(foreign_tensors_are_refused_and_stay_the_callers),
         cmocka_unit_test(every_dtype_goes_out_and_in),
         cmocka_unit_test(arrays_survive_short_memory),
+        cmocka_unit_test(arrays_print_as_in_numpy),
+        cmocka_unit_test(long_arrays_are_cut),
+        cmocka_unit_test(dense_arrays_are_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/npy.h"
+#include <weft/npy.h>
+#include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "test/support.h"
 
@@ -313,6 +317,52 @@ static void writes_as_numpy_does(void **state)
     weft_array_release(array);
 }
 
+static size_t count_entries(const char *folder)
+{
+    size_t count = 0;
+    DIR *open = opendir(folder);
+    assert_non_null(open);
+    for (struct dirent *entry; (entry = readdir(open)) != NULL;) count += entry->d_name[0] != '.';
+    closedir(open);
+    return count;
+}
+
+/* What exists is replaced at once, behind a link too, with its permissions, or stays as it was. */
+static void replaces_what_exists(void **state)
+{
+    const struct temporary *temporary = *state;
+    char link[sizeof temporary->path + 8];
+    weft_array *array, *large, *back;
+    struct stat found;
+    weft_test_ok(weft_array_create(NULL, WEFT_U8, 1, (int64_t[]){1}, &array));
+    weft_test_ok(weft_array_create(NULL, WEFT_U8, 1, (int64_t[]){100000}, &large));
+    memset(weft_array_data(large), 0, 100000);
+    *(uint8_t *)weft_array_data(array) = 7;
+    weft_test_ok(weft_npy_save(NULL, temporary->path, large));
+    assert_int_equal(chmod(temporary->path, 0640), 0);
+    snprintf(link, sizeof link, "%s.link", temporary->path);
+    assert_int_equal(symlink(temporary->path, link), 0);
+    weft_test_ok(weft_npy_save(NULL, link, array));
+    assert_true(lstat(link, &found) == 0 && S_ISLNK(found.st_mode));
+    assert_true(lstat(temporary->path, &found) == 0 && (found.st_mode & 0777) == 0640);
+
+    struct rlimit before, small = {4096, 4096};
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before);
+    small.rlim_max = before.rlim_max;
+    setrlimit(RLIMIT_FSIZE, &small);
+    weft_test_fails(weft_npy_save(NULL, temporary->path, large), WEFT_BAD_FILE, "cannot be written: File too large");
+    setrlimit(RLIMIT_FSIZE, &before);
+    weft_test_ok(weft_npy_load(NULL, temporary->path, &back));
+    assert_int_equal(*(uint8_t *)weft_array_data(back), 7);
+    assert_int_equal(count_entries(temporary->folder), 2);
+    weft_test_fails(weft_npy_save(NULL, "/dev/full", array), WEFT_BAD_FILE, "/dev/full cannot be written: No space");
+    assert_true(stat("/dev/full", &found) == 0 && S_ISCHR(found.st_mode));
+    weft_array *arrays[] = {array, large, back};
+    for (size_t i = 0; i < 3; i++) weft_array_release(arrays[i]);
+    remove(link);
+}
+
 static void reports_where_it_cannot_write(void **state)
 {
     (void)state;
@@ -356,6 +406,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(writes_every_dtype, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(writes_strides_in_c_order, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(writes_as_numpy_does, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(replaces_what_exists, make_folder, remove_folder),
         cmocka_unit_test(reports_where_it_cannot_write),
         cmocka_unit_test(survives_failing_allocations),
     };

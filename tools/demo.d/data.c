@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <math.h>
-#include "../npy.h"
+#include <weft/npy.h>
 #include "demo.h"
 
 /* Writes the weights and one file of pictures for each batch size, the same on every run. */

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <weft/einsum.h>
 #include <weft/weft.h>
-#include "../npy.h"
+#include <weft/npy.h>
 #include "demo.h"
 
 /*

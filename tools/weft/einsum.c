@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "../npy.h"
 #include "../output.h"
 #include "command.h"
 #include "contraction.h"
@@ -12,7 +11,6 @@
 #include "interrupt.h"
 #include "machine.h"
 #include "order.h"
-#include "print.h"
 #include "progress.h"
 #include "random.h"
 #include "tree.h"
@@ -195,8 +193,8 @@ static weft_status *write_result(const einsum_job *job)
 {
     const char *out = weft_arguments_text(job->x.arguments, "-o", NULL);
     if (job->x.path != NULL) print_result(job);
-    if (out != NULL) return weft_npy_save(NULL, out, job->x.session.outputs[0]);
-    return job->x.path != NULL ? NULL : weft_array_print(stdout, job->x.session.outputs[0]);
+    if (out != NULL) return weft_file_save(out, job->x.session.outputs[0]);
+    return job->x.path != NULL ? NULL : weft_file_print(job->x.session.outputs[0]);
 }
 
 /* ---- all ---- */

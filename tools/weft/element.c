@@ -3,22 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-static double half_value(uint16_t bits)
-{
-    int exponent = bits >> 10 & 31;
-    double fraction = bits & 1023, sign = bits >> 15 ? -1 : 1;
-    if (exponent == 31) return fraction != 0 ? (double)NAN : sign * (double)INFINITY;
-    return exponent == 0 ? sign * ldexp(fraction, -24) : sign * ldexp(1024 + fraction, exponent - 25);
-}
-
-static double bfloat_value(uint16_t bits)
-{
-    uint32_t wide = (uint32_t)bits << 16;
-    float value;
-    memcpy(&value, &wide, sizeof value);
-    return (double)value;
-}
-
 /* Below the smallest normal number it becomes 0. */
 static uint16_t half_bits(double value)
 {
@@ -39,22 +23,9 @@ static uint16_t bfloat_bits(double value)
 
 weft_element weft_element_read(weft_dtype dtype, const void *data)
 {
-    const float *f = data;
-    const double *d = data;
-    switch (dtype) {
-    case WEFT_BOOL:
-    case WEFT_U8: return (weft_element){*(const uint8_t *)data, 0};
-    case WEFT_I32: return (weft_element){*(const int32_t *)data, 0};
-    case WEFT_U32: return (weft_element){*(const uint32_t *)data, 0};
-    case WEFT_I64: return (weft_element){(double)*(const int64_t *)data, 0};
-    case WEFT_BF16: return (weft_element){bfloat_value(*(const uint16_t *)data), 0};
-    case WEFT_F16: return (weft_element){half_value(*(const uint16_t *)data), 0};
-    case WEFT_F32: return (weft_element){(double)*f, 0};
-    case WEFT_F64: return (weft_element){*d, 0};
-    case WEFT_C64: return (weft_element){(double)f[0], (double)f[1]};
-    case WEFT_C128: return (weft_element){d[0], d[1]};
-    default: return (weft_element){0, 0};
-    }
+    weft_element element;
+    weft_dtype_load(dtype, data, &element.re, &element.im);
+    return element;
 }
 
 void weft_element_write(weft_dtype dtype, void *data, weft_element element)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "../npy.h"
+#include <weft/npy.h>
 #include "../npz.h"
 #include "../output.h"
 #include "options.h"
@@ -148,4 +148,35 @@ weft_status *weft_file_check_single(const char *path)
 {
     if (!weft_file_ends_with(path, ".npz")) return weft_output_check(path);
     return weft_misuse("a single array is written to an .npy file, not to '%s'", path);
+}
+
+/* ---- results ---- */
+
+static weft_status *print_npy(const void *context, FILE *file)
+{
+    const weft_array *dense = context;
+    char header[WEFT_NPY_HEADER_SIZE];
+    fwrite(header, 1, weft_npy_print_header(dense, header), file);
+    fwrite(weft_array_data(dense), weft_dtype_size(weft_array_dtype(dense)), (size_t)weft_array_count(dense), file);
+    return NULL;
+}
+
+weft_status *weft_file_save(const char *path, weft_array *array)
+{
+    weft_array *dense;
+    WEFT_TRY(weft_array_retain_dense(NULL, array, &dense));
+    weft_status *status = weft_output_write(path, print_npy, dense);
+    weft_array_release(dense);
+    return status;
+}
+
+weft_status *weft_file_print(const weft_array *array)
+{
+    size_t length = weft_array_print(array, NULL, 0);
+    char *text = malloc(length + 1);
+    if (text == NULL) return weft_status_out_of_memory();
+    weft_array_print(array, text, length + 1);
+    puts(text);
+    free(text);
+    return ferror(stdout) ? weft_status_create(NULL, WEFT_BAD_FILE, NULL, "standard output cannot be written") : NULL;
 }

@@ -9,6 +9,10 @@ bool weft_file_ends_with(const char *path, const char *end);
 /* Loads FILE.npy or FILE.npz:MEMBER; of FILE.npz alone the member called `otherwise`, which may be NULL: there is none
  * then. */
 weft_status *weft_file_load(const char *text, const char *otherwise, weft_array **out_array) WEFT_MUST_USE;
+/* Writes FILE.npy, as output.h says. */
+weft_status *weft_file_save(const char *path, weft_array *array) WEFT_MUST_USE;
+/* Prints the elements to the standard output. */
+weft_status *weft_file_print(const weft_array *array) WEFT_MUST_USE;
 /* How messages call a file. */
 const char *weft_file_name(const char *path);
 /* The whole of a file with a NUL behind it, to be freed. Here and above "-" is the standard input. */

@@ -3,14 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "../npy.h"
 #include "../npz.h"
 #include "../output.h"
 #include "command.h"
 #include "draw.h"
 #include "file.h"
 #include "module.h"
-#include "print.h"
 #include "session.h"
 
 /* Names of the inputs or of the outputs of a program, each with a file or NULL. */
@@ -241,7 +239,7 @@ static weft_status *print_outputs(const weft_session *session, const file_list *
 {
     for (size_t i = 0; i < list->count; i++) {
         printf("%s =\n", list->name(list->program, i));
-        WEFT_TRY(weft_array_print(stdout, session->outputs[i]));
+        WEFT_TRY(weft_file_print(session->outputs[i]));
     }
     return NULL;
 }
@@ -259,7 +257,7 @@ static weft_status *write_outputs(const weft_arguments *arguments, const weft_se
     if (weft_arguments_find(arguments, "-o") == NULL) return print_outputs(session, list);
     weft_status *first = NULL;
     for (size_t i = 0; i < list->count; i++)
-        if (list->files[i] != NULL) keep_first(&first, weft_npy_save(NULL, list->files[i], session->outputs[i]));
+        if (list->files[i] != NULL) keep_first(&first, weft_file_save(list->files[i], session->outputs[i]));
     for (size_t i = 0; i < arguments->value_count; i++) {
         const weft_option_value *value = &arguments->values[i];
         if (is_output(value) && is_archive(value->text))

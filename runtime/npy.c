@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "npy.h"
+#include <weft/npy.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "runtime/memory.h"
+#include "runtime/status.h"
 
 enum { MAGIC_SIZE = 6 };
 
@@ -329,6 +331,9 @@ static weft_status *read_array(struct reader *reader, weft_array **out_array)
 weft_status *weft_npy_read(const weft_allocator *allocator, const weft_npy_source *source, const char *name,
                            weft_array **out_array)
 {
+    WEFT_REQUIRE(source);
+    WEFT_REQUIRE(name);
+    WEFT_REQUIRE(out_array);
     struct reader reader = {
         .allocator = allocator == NULL ? weft_allocator_default() : allocator, .source = source, .name = name};
     return read_array(&reader, out_array);
@@ -357,6 +362,8 @@ static weft_status *read_open_file(const weft_allocator *allocator, FILE *file, 
 
 weft_status *weft_npy_load(const weft_allocator *allocator, const char *path, weft_array **out_array)
 {
+    WEFT_REQUIRE(path);
+    WEFT_REQUIRE(out_array);
     FILE *file = fopen(path, "rb");
     if (file == NULL)
         return weft_status_create(allocator, WEFT_BAD_FILE, NULL, "%s: cannot be opened: %s", path, strerror(errno));

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "print.h"
+/* Arrays as text, as numpy prints them. */
+#include <weft/array.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
-#include "element.h"
 
 enum { ABBREVIATED_FROM = 1000, EDGE = 3, LINE_WIDTH = 100 };
 
@@ -12,12 +13,27 @@ typedef struct element_text {
 } element_text;
 
 typedef struct printer {
-    FILE *file;
+    char *text; /* of `size` bytes, of which `length` would be needed so far */
+    size_t size, length;
     const weft_array *array;
     bool abbreviated;
     int width;  /* of the widest element; elements are aligned to it */
     int column; /* reached on the line */
 } printer;
+
+static int append(printer *p, const char *format, ...) WEFT_FORMAT(2, 3);
+
+/* The length of what is appended, as far as there is room. */
+static int append(printer *p, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    bool fits = p->length < p->size;
+    int length = vsnprintf(fits ? p->text + p->length : NULL, fits ? p->size - p->length : 0, format, arguments);
+    va_end(arguments);
+    p->length += (size_t)length;
+    return length;
+}
 
 static void print_real(char *out_text, size_t size, double value, int digits)
 {
@@ -30,7 +46,8 @@ static element_text describe(weft_dtype dtype, const void *data)
 {
     element_text out = {""};
     char re[32], im[32];
-    weft_element e = weft_element_read(dtype, data);
+    double real, imaginary;
+    weft_dtype_load(dtype, data, &real, &imaginary);
     size_t size = sizeof out.text;
     switch (dtype) {
     case WEFT_BOOL: snprintf(out.text, size, "%s", *(const uint8_t *)data ? "True" : "False"); break;
@@ -38,14 +55,14 @@ static element_text describe(weft_dtype dtype, const void *data)
     case WEFT_I32: snprintf(out.text, size, "%" PRId32, *(const int32_t *)data); break;
     case WEFT_U32: snprintf(out.text, size, "%" PRIu32, *(const uint32_t *)data); break;
     case WEFT_I64: snprintf(out.text, size, "%" PRId64, *(const int64_t *)data); break;
-    case WEFT_BF16: print_real(out.text, size, e.re, 4); break;
-    case WEFT_F16: print_real(out.text, size, e.re, 5); break;
-    case WEFT_F32: print_real(out.text, size, e.re, 8); break;
-    case WEFT_F64: print_real(out.text, size, e.re, 9); break;
+    case WEFT_BF16: print_real(out.text, size, real, 4); break;
+    case WEFT_F16: print_real(out.text, size, real, 5); break;
+    case WEFT_F32: print_real(out.text, size, real, 8); break;
+    case WEFT_F64: print_real(out.text, size, real, 9); break;
     case WEFT_C64:
     case WEFT_C128:
-        print_real(re, sizeof re, e.re, 8);
-        print_real(im, sizeof im, e.im, 8);
+        print_real(re, sizeof re, real, 8);
+        print_real(im, sizeof im, imaginary, 8);
         snprintf(out.text, size, "%s%s%sj", re, im[0] == '-' ? "" : "+", im);
         break;
     default: break;
@@ -80,7 +97,7 @@ static void measure(printer *p, size_t axis, int64_t offset)
 
 static void start_line(printer *p, size_t depth)
 {
-    fprintf(p->file, "\n%*s", (int)depth, "");
+    append(p, "\n%*s", (int)depth, "");
     p->column = (int)depth;
 }
 
@@ -89,43 +106,51 @@ static void print_gap(printer *p, size_t axis, bool omitted)
 {
     bool last = axis + 1 == weft_array_rank(p->array);
     if (omitted && last) {
-        fprintf(p->file, " ...");
+        append(p, " ...");
         p->column += 4;
     } else if (omitted) {
         start_line(p, axis + 1);
-        fprintf(p->file, "...");
+        append(p, "...");
     }
     if (!last || p->column + p->width + 1 > LINE_WIDTH) start_line(p, axis + 1);
-    else p->column += fprintf(p->file, " ");
+    else p->column += append(p, " ");
 }
 
 static void print(printer *p, size_t axis, int64_t offset)
 {
     if (axis == weft_array_rank(p->array)) {
         element_text found = describe(weft_array_dtype(p->array), element(p->array, offset));
-        p->column += fprintf(p->file, "%*s", axis == 0 ? 0 : p->width, found.text);
+        p->column += append(p, "%*s", axis == 0 ? 0 : p->width, found.text);
         return;
     }
     int64_t extent = weft_array_shape(p->array)[axis], stride = weft_array_strides(p->array)[axis];
-    p->column += fprintf(p->file, "[");
+    p->column += append(p, "[");
     for (int64_t i = 0; i < extent;) {
         print(p, axis + 1, offset + i * stride);
         int64_t next = following(p, i, extent);
         if (next < extent) print_gap(p, axis, next != i + 1);
         i = next;
     }
-    p->column += fprintf(p->file, "]");
+    p->column += append(p, "]");
 }
 
-weft_status *weft_array_print(FILE *file, const weft_array *array)
+size_t weft_array_print(const weft_array *array, char *out_text, size_t size)
 {
-    printer p = {.file = file, .array = array, .abbreviated = weft_array_count(array) >= ABBREVIATED_FROM};
-    if (weft_array_count(array) > 0) {
-        measure(&p, 0, 0);
-        print(&p, 0, 0);
-    } else {
-        fprintf(file, "[]");
-    }
-    fprintf(file, "\n");
-    return ferror(file) ? weft_status_create(NULL, WEFT_BAD_FILE, NULL, "standard output cannot be written") : NULL;
+    printer p = {.text = out_text, .size = size, .array = array};
+    p.abbreviated = weft_array_count(array) >= ABBREVIATED_FROM;
+    append(&p, "%s", "");
+    if (weft_array_count(array) == 0) append(&p, "[]");
+    if (weft_array_count(array) > 0) measure(&p, 0, 0);
+    if (weft_array_count(array) > 0) print(&p, 0, 0);
+    return p.length;
+}
+
+size_t weft_array_print_type(const weft_array *array, char *out_text, size_t size)
+{
+    printer p = {.text = out_text, .size = size};
+    append(&p, "%s[", weft_dtype_name(weft_array_dtype(array)));
+    for (size_t i = 0; i < weft_array_rank(array); i++)
+        append(&p, "%s%" PRId64, i == 0 ? "" : ", ", weft_array_shape(array)[i]);
+    append(&p, "]");
+    return p.length;
 }

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <weft/npy.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "runtime/status.h"
+
+enum { PREAMBLE = 10, PADDING = 64 };
+
+/* The dictionary, without what pads it. */
+static size_t print_dictionary(const weft_array *array, char *out_text, size_t size)
+{
+    const weft_dtype_info *info = weft_dtype_info_of(weft_array_dtype(array));
+    size_t rank = weft_array_rank(array);
+    int used = snprintf(out_text, size, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
+                        info->size > 1 ? '<' : '|', info->npy);
+    for (size_t i = 0; i < rank; i++)
+        used += snprintf(out_text + used, size - (size_t)used, i > 0 ? ", %" PRId64 : "%" PRId64,
+                         weft_array_shape(array)[i]);
+    used += snprintf(out_text + used, size - (size_t)used, rank == 1 ? ",), }" : "), }");
+    return (size_t)used;
+}
+
+size_t weft_npy_print_header(const weft_array *array, char out_bytes[WEFT_NPY_HEADER_SIZE])
+{
+    size_t used = PREAMBLE + print_dictionary(array, out_bytes + PREAMBLE, WEFT_NPY_HEADER_SIZE - PREAMBLE - PADDING);
+    size_t total = (used + 1 + PADDING - 1) / PADDING * PADDING, length = total - PREAMBLE;
+    memset(out_bytes + used, ' ', total - used);
+    out_bytes[total - 1] = '\n';
+    memcpy(out_bytes, "\x93NUMPY\1\0", PREAMBLE - 2);
+    out_bytes[PREAMBLE - 2] = (char)(length & 0xff);
+    out_bytes[PREAMBLE - 1] = (char)(length >> 8);
+    return total;
+}
+
+/* ---- files ---- */
+
+enum { LONGEST_PATH = 4096, MOST_TRIES = 1000 };
+
+/* Where a file is written: beside its place, or, where that is no regular file, there. */
+typedef struct output {
+    FILE *file;
+    char target[LONGEST_PATH], temporary[LONGEST_PATH + 32];
+    bool direct;
+} output;
+
+/* A new file beside the target, with the permissions that it has or would get. */
+static bool open_beside(output *o, const struct stat *old)
+{
+    for (int i = 0, descriptor = -1; i < MOST_TRIES; i++) {
+        snprintf(o->temporary, sizeof o->temporary, "%s.%ld-%d", o->target, (long)getpid(), i);
+        descriptor = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (descriptor < 0 && errno == EEXIST) continue;
+        if (descriptor < 0) return false;
+        if (old != NULL) (void)!fchmod(descriptor, old->st_mode & 0777);
+        o->file = fdopen(descriptor, "wb");
+        if (o->file != NULL) return true;
+        close(descriptor);
+        remove(o->temporary);
+        return false;
+    }
+    return false;
+}
+
+static bool open_output(output *o, const char *path)
+{
+    struct stat old;
+    bool exists = stat(path, &old) == 0;
+    if (!exists && errno != ENOENT) return false;
+    o->direct = exists && !S_ISREG(old.st_mode);
+    if (o->direct) return (o->file = fopen(path, "wb")) != NULL;
+    if (exists && access(path, W_OK) != 0) return false;
+    /* A link keeps pointing where it does. */
+    char *resolved = exists ? realpath(path, NULL) : NULL;
+    const char *target = resolved != NULL ? resolved : path;
+    bool fits = strlen(target) < LONGEST_PATH;
+    if (fits) strcpy(o->target, target);
+    else errno = ENAMETOOLONG;
+    free(resolved);
+    return fits && open_beside(o, exists ? &old : NULL);
+}
+
+/* Puts the file in its place, or removes it; errno is that of what went wrong first. */
+static bool close_output(output *o, bool good)
+{
+    int error = errno;
+    if (fclose(o->file) != 0 && good) {
+        error = errno;
+        good = false;
+    }
+    if (good && !o->direct && rename(o->temporary, o->target) != 0) {
+        error = errno;
+        good = false;
+    }
+    if (!good && !o->direct) remove(o->temporary);
+    errno = error;
+    return good;
+}
+
+static bool write_file(const char *path, const weft_array *dense)
+{
+    char header[WEFT_NPY_HEADER_SIZE];
+    output o;
+    if (!open_output(&o, path)) return false;
+    size_t length = weft_npy_print_header(dense, header);
+    size_t size = (size_t)weft_array_count(dense) * weft_dtype_size(weft_array_dtype(dense));
+    bool good = fwrite(header, 1, length, o.file) == length && fwrite(weft_array_data(dense), 1, size, o.file) == size;
+    return close_output(&o, good);
+}
+
+weft_status *weft_npy_save(const weft_allocator *allocator, const char *path, weft_array *array)
+{
+    weft_array *dense;
+    WEFT_REQUIRE(path);
+    WEFT_TRY(weft_array_retain_dense(allocator, array, &dense));
+    bool good = write_file(path, dense);
+    int error = errno;
+    weft_array_release(dense);
+    if (good) return NULL;
+    return weft_status_create(allocator, WEFT_BAD_FILE, NULL, "%s cannot be written: %s", path, strerror(error));
+}
