@@ -186,6 +186,7 @@ weft_status *weft_executor_run(weft_executor *executor, weft_program *program, c
                                                     : "run");
     if (weft_run_is_named(run)) return weft_run_named(executor, program, run);
     weft_call call = {.program = program, .run = run};
+    if (run->report != NULL) *run->report = (weft_report){0};
     WEFT_TRY(find_runtime(executor, run->runtime, &call.runtime));
     WEFT_TRY(weft_call_check_arrays(&executor->allocator, &call));
     WEFT_TRY(weft_executor_check_extensions(executor, program));

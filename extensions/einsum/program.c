@@ -177,7 +177,9 @@ static weft_status *compile(compilation *c, weft_program **out_program)
     einsum_expression_init(&c->x, c->state->allocator);
     weft_status *status = trace(c, &result);
     einsum_expression_finish(&c->x);
-    if (status == NULL) status = weft_compile(c->graph, (weft_tensors){1, &result}, NULL, out_program);
+    if (status == NULL)
+        status =
+            weft_compile_named(c->graph, (weft_tensors){1, &result}, (const char *[]){"result"}, NULL, out_program);
     weft_graph_destroy(c->graph);
     return status;
 }
@@ -270,12 +272,18 @@ static weft_status *run_within(einsum_state *state, einsum_call *call, weft_exec
         weft_status *status = run_once(state, call, executor, operands, inputs, run);
         if (weft_status_code(status) != WEFT_OVER_LIMIT || (i == 0 && *peak == 0)) return status;
         weft_status_destroy(status);
-        if (*peak > 0 && *peak < least) least = *peak;
-        double part = pow((double)call->limit / (double)*peak * less, i + 1);
-        call->room = (uint64_t)((double)call->room * fmax(part, least_part));
-        if (*peak == 0 || i + 1 == TRIES || call->room == 0)
-            return einsum_planner_over_limit(state->allocator, call->limit,
-                                             "the least that intermediates were found to take is %zu", least);
+        if (*peak > 0) {
+            double part = pow((double)call->limit / (double)*peak * less, i + 1);
+            call->room = (uint64_t)((double)call->room * fmax(part, least_part));
+            if (*peak < least) least = *peak;
+        }
+        if (*peak > 0 && i + 1 < TRIES && call->room > 0) continue;
+        *peak = least;
+        return einsum_planner_over_limit(
+            state->allocator, call->limit,
+            "the least that intermediates were found to take is %zu; what is found depends "
+            "on the limit, so that one of as much may be too small",
+            least);
     }
 }
 

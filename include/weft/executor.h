@@ -129,9 +129,9 @@ typedef struct weft_run {
     const bool *donated;            /* NULL or per input as given: outputs may overwrite its memory, see below */
     const volatile bool *cancelled; /* read between steps and between kernels compiled; NULL: never */
     bool specialize;                /* build (and prefer) a variant for exactly these extents */
-    weft_report *report;            /* filled in when not NULL */
+    weft_report *report;            /* when not NULL: what is known of the run, also of one that failed; else zeros */
     const weft_profile *profile;    /* told of each step when not NULL */
-    /* Bytes that the arena may have: a run that needs more is OVER_LIMIT before it begins, with the report filled in;
+    /* Bytes that the arena may have: a run that needs more is OVER_LIMIT before it begins, with what it needs in the report;
      * 0: any. New outputs, and runs that kernels of extensions start, do not count. Steps run side by side as far as
      * the limit allows; without one, as far as that needs a quarter and 1 MiB more than one step after another. */
     size_t memory_limit;

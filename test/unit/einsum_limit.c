@@ -354,6 +354,11 @@ static void name_what_is_wrong(void **state)
                     "the memory limit is 1 byte, but no order");
     assert_null(result);
     assert_int_equal(report.steps, 0);
+    weft_test_ok(weft_array_create(NULL, WEFT_F32, 3, (int64_t[]){1, 2, 3}, &result));
+    weft_test_fails(weft_einsum_arrays(executor, problems[0].text, count, operands, NULL, &result),
+                    WEFT_SHAPE_MISMATCH, "output \"result\"");
+    weft_array_release(result);
+    result = NULL;
     const int64_t extents[] = {(int64_t)1 << 40, (int64_t)1 << 40};
     const weft_ints huge[] = {{2, extents}, {2, extents}, {2, extents}};
     weft_einsum_plan *plan;

@@ -177,6 +177,10 @@ static void test_outputs_of_the_caller_and_new_ones(void **state)
     assert_int_equal(report.peak_bytes, 64);
     weft_test_ok(run_with(&bench, x, y, &fresh, (weft_run){.report = &report}));
     assert_true(report.hit && report.compile_ns == 0);
+    weft_test_fails(run_with(&bench, x, x, &z, (weft_run){.report = &report}), WEFT_SHAPE_MISMATCH, "");
+    assert_true(report.steps == 0 && report.run_ns == 0 && report.peak_bytes == 0 && !report.hit);
+    weft_test_fails(run_with(&bench, x, y, &z, (weft_run){.report = &report, .memory_limit = 1}), WEFT_OVER_LIMIT, "");
+    assert_true(report.steps == 2 && report.peak_bytes == 64 && report.hit);
     assert_int_equal(weft_array_shape(fresh)[1], 4);
     assert_true(weft_array_is_contiguous(fresh));
     check_sum(x, y, fresh);
@@ -185,7 +189,7 @@ static void test_outputs_of_the_caller_and_new_ones(void **state)
     weft_array_release(z);
     weft_array_release(fresh);
     assert_int_equal(atomic_load(&bench.fake.builds), 1);
-    assert_int_equal(counters(&bench).variants.hits, 1);
+    assert_int_equal(counters(&bench).variants.hits, 3);
     assert_true(counters(&bench).buffer_bytes > 0);
     close_bench(&bench);
 }

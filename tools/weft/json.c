@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "file.h"
 
 weft_status *weft_json_refuse(const char *path, const char *format, ...)
@@ -33,12 +34,25 @@ const char *weft_json_describe(const cJSON *item, char buffer[WEFT_JSON_ROOM])
     return buffer;
 }
 
+/* What is no JSON from `at` on. */
+static weft_status *refuse_text(const char *path, const char *text, size_t length, const char *at)
+{
+    bool ended = at == text + length;
+    size_t line = 1, column = 1;
+    for (const char *c = text; c < at; c++) {
+        column = *c == '\n' ? 1 : column + 1;
+        line += *c == '\n';
+    }
+    return weft_status_create(NULL, WEFT_BAD_FILE, NULL, "%s:%zu:%zu: %s", path, line, column,
+                              ended ? "the file ends before its JSON does" : "this is no JSON");
+}
+
 static weft_status *parse(const char *path, const char *text, cJSON **out_object)
 {
     char room[WEFT_JSON_ROOM];
     const char *end = NULL;
     cJSON *root = cJSON_ParseWithOpts(text, &end, true);
-    if (root == NULL) return weft_json_refuse(path, "byte %td is no JSON", end - text + 1);
+    if (root == NULL) return refuse_text(path, text, strlen(text), end);
     weft_status *status = NULL;
     if (cJSON_IsObject(root)) *out_object = root;
     else status = weft_json_refuse(path, "the file holds %s; it must be an object", weft_json_describe(root, room));
@@ -51,7 +65,8 @@ weft_status *weft_json_load(const char *path, cJSON **out_object)
     char *text;
     size_t length;
     WEFT_TRY(weft_file_read(path, &text, &length));
-    weft_status *status = parse(path, text, out_object);
+    weft_status *status =
+        strlen(text) == length ? parse(path, text, out_object) : refuse_text(path, text, length, text + strlen(text));
     free(text);
     return status;
 }

@@ -267,10 +267,22 @@ static weft_status *take_list_over(reader *r, bool path, int64_t *values)
     return status;
 }
 
+/* Whether a number is that of a result, which no position is as large as. */
+static bool names_result(const reader *r)
+{
+    bool found = false;
+    for (size_t i = 0; i < r->count && !found; i++) {
+        int64_t number = r->items[i].number;
+        found = number >= (int64_t)r->operand_count && number < 2 * (int64_t)r->operand_count - 1;
+    }
+    return found;
+}
+
 /* A list ends with all positions that are left, or with the value of the step before: no whole one is both but where
- * that is the same. A broken one is what it is for longer. */
+ * that is the same. A broken one that names no result is what it is for longer. */
 static weft_status *take_list(reader *r, int64_t *values)
 {
+    if (names_result(r)) return take_list_over(r, false, values);
     weft_status *path = take_list_over(r, true, values);
     size_t fault = r->fault;
     if (path == NULL) return NULL;
