@@ -14,7 +14,7 @@
 /* In multiplications: below SERIAL_WORK the pool is not worth waking; products below SMALL_WORK are never cut. */
 enum { SERIAL_WORK = 128 * 128 * 64, SMALL_WORK = 96 * 96 * 96 };
 /* Operands that fit are packed on the stack. */
-enum { STACK_BYTES = 16 << 10 };
+enum { STACK_BYTES = 8 << 10 };
 
 static size_t real_size(weft_dtype dtype)
 {

@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <unistd.h>
 #if defined(__SSE__)
@@ -12,6 +11,7 @@
 #endif
 #include "runtime/fork.h"
 #include "runtime/memory.h"
+#include "runtime/stack.h"
 
 enum {
     CHUNKS_PER_THREAD = 4,
@@ -170,21 +170,14 @@ static void *work(void *argument)
     }
 }
 
-/* As many as there are to be had; the shares of others are run by those. Signals are for the threads of the program,
- * but for what a thread brings upon itself, and profiling. */
+/* As many as there are to be had; the shares of others are run by those. */
 static void start_threads(weft_pool *pool)
 {
-    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
-    sigset_t blocked, before;
-    sigfillset(&blocked);
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(&blocked, own[i]);
-    if (pthread_sigmask(SIG_SETMASK, &blocked, &before) != 0) return;
     while (pool->threads < pool->size - 1) {
         member *next = &pool->members[pool->threads + 1];
-        if (pthread_create(&next->thread, NULL, work, next) != 0) break;
+        if (!weft_thread_start(work, next, &next->thread)) break;
         pool->threads++;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static void end_threads(weft_pool *pool)

@@ -6,6 +6,7 @@
 #include "runtime/named.h"
 #include "runtime/prepared.h"
 #include "runtime/profile.h"
+#include "runtime/stack.h"
 #include "runtime/steps.h"
 
 /* ---- the floating-point environment of every step: round to nearest, denormals kept, nothing trapped ---- */
@@ -41,6 +42,8 @@ struct build {
     const weft_call *call;
     bool built;
     int64_t elapsed;
+    weft_status *status;
+    weft_variant *variant;
 };
 
 static void fill_layouts(const weft_run *run, uint8_t *out_layouts)
@@ -83,21 +86,27 @@ static weft_status *build_variant(const struct build *build, weft_arena *arena, 
     return status;
 }
 
+static void build_on_stack(void *context)
+{
+    struct build *build = context;
+    weft_arena arena;
+    weft_arena_init(&arena, &build->executor->allocator);
+    build->status = build_variant(build, &arena, &build->variant);
+    weft_arena_finish(&arena);
+}
+
 static weft_status *make_prepared(void *context, void **out_value, size_t *out_bytes)
 {
     struct build *build = context;
-    weft_variant *variant;
     weft_prepared *prepared;
-    weft_arena arena;
     int64_t begin = weft_clock_now();
-    weft_arena_init(&arena, &build->executor->allocator);
-    weft_status *status = build_variant(build, &arena, &variant);
-    weft_arena_finish(&arena);
+    WEFT_TRY(weft_stack_call(&build->executor->allocator, build_on_stack, build));
+    const weft_variant *variant = build->variant;
     build->built = true;
     build->elapsed = weft_clock_now() - begin;
-    WEFT_TRY(status);
+    WEFT_TRY(build->status);
     size_t bytes = sizeof *variant + variant->arena.used + variant->formulas.count * sizeof(weft_formula);
-    WEFT_TRY(weft_prepared_create(build->executor, variant, &prepared));
+    WEFT_TRY(weft_prepared_create(build->executor, build->variant, &prepared));
     *out_value = prepared;
     *out_bytes = bytes;
     return NULL;

@@ -173,6 +173,70 @@ static void code_takes_little_room(void **state)
     check_process(leave_3_megabytes, WEFT_OK, "");
 }
 
+/* ---- stacks ---- */
+
+enum { SMALL_STACK = 32 << 10, SIDE = 40 };
+
+static weft_tensor trace(weft_graph *graph, int number)
+{
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(weft_symbol(graph, "n", 1, 1 << 20), SIDE));
+    weft_tensor y = x;
+    switch (number) {
+    case 0: return weft_sort(weft_softmax(x, -1), 0, false);
+    case 1: return weft_matmul(x, weft_permute(x, WEFT_INTS(1, 0)));
+    case 2: return weft_attention(x, x, x, NULL);
+    default:
+        for (int i = 0; i < 300; i++) y = weft_flip(weft_tanh(y), WEFT_INTS(i % 2));
+        return y;
+    }
+}
+
+static weft_status *use_program(weft_executor *executor, int number, const char *runtime)
+{
+    weft_graph *graph;
+    weft_program *program;
+    weft_array *x, *y = NULL;
+    WEFT_TRY(weft_graph_create(NULL, &graph));
+    weft_status *status = weft_compile(graph, WEFT_TENSORS(trace(graph, number)), NULL, &program);
+    weft_graph_destroy(graph);
+    WEFT_TRY(status);
+    WEFT_TRY(weft_array_create(NULL, WEFT_F32, 2, (const int64_t[]){SIDE, SIDE}, &x));
+    memset(weft_array_data(x), 0, SIDE * SIDE * sizeof(float));
+    weft_run call = {.runtime = runtime, .input_count = 1, .inputs = &x, .output_count = 1, .outputs = &y};
+    for (int i = 0; i < 2 && status == NULL; i++) status = weft_executor_run(executor, program, &call);
+    weft_array_release(x);
+    weft_array_release(y);
+    weft_program_release(program);
+    return status;
+}
+
+/* As large as a thread's stack may be in the documentation; below it nothing may be touched. */
+static void *use_on_small_stack(void *executor)
+{
+    for (int i = 0; i < 8; i++) {
+        weft_status *status = use_program(executor, i / 2, i % 2 == 0 ? "llvm" : "ref");
+        if (status != NULL) return status;
+    }
+    return NULL;
+}
+
+static void a_small_stack_is_enough(void **state)
+{
+    (void)state;
+    weft_executor *executor;
+    pthread_attr_t attributes;
+    pthread_t thread;
+    void *status;
+    weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.threads = 2}, &executor));
+    assert_int_equal(pthread_attr_init(&attributes), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, SMALL_STACK), 0);
+    assert_int_equal(pthread_create(&thread, &attributes, use_on_small_stack, executor), 0);
+    pthread_join(thread, &status);
+    weft_test_ok(status);
+    pthread_attr_destroy(&attributes);
+    weft_executor_destroy(executor);
+}
+
 int main(void)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -183,6 +247,7 @@ int main(void)
         cmocka_unit_test(code_needs_no_page_that_was_writable),
         cmocka_unit_test(without_executable_memory_the_error_says_so),
         cmocka_unit_test(code_takes_little_room),
+        cmocka_unit_test(a_small_stack_is_enough),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
