@@ -5,18 +5,26 @@
 #include "lib/graph.h"
 #include "test/random/make.h"
 
-const draw_call *draw_calls(void)
-{
-    static const draw_call calls[] = {
+static const draw_call calls[] = {
 #define WEFT_CALL(name, maker, dtypes, weight)                                                                         \
     {#name, make_##maker, (void (*)(void))weft_##name, DRAW_##dtypes, weight},
 #define WEFT_FRAGMENT(name, dtypes, weight) {NULL, make_##name, NULL, DRAW_##dtypes, weight},
 #include "test/random/calls.def"
-        {NULL, NULL, NULL, 0, 0}};
+    {NULL, NULL, NULL, 0, 0}};
+
+const draw_call *draw_calls(void)
+{
     return calls;
 }
 
 /* ---- one call ---- */
+
+static size_t times_made[sizeof calls / sizeof *calls];
+
+size_t weft_test_times_made(const draw_call *call)
+{
+    return times_made[call - calls];
+}
 
 /* Beyond this the strides of an array without elements may overflow. */
 #define MOST_EXTENT INT32_MAX
@@ -42,12 +50,12 @@ static bool pay(generator *g, const weft_graph *graph, size_t first)
 
 static const draw_call *draw_any_call(generator *g)
 {
-    const draw_call *calls = draw_calls();
+    const draw_call *call = calls;
     size_t total = 0;
-    for (const draw_call *call = calls; call->make != NULL; call++) total += call->weight;
+    for (; call->make != NULL; call++) total += call->weight;
     size_t at = draw_below(g, total);
-    while (at >= calls->weight) at -= calls++->weight;
-    return calls;
+    for (call = calls; at >= call->weight; call++) at -= call->weight;
+    return call;
 }
 
 /* The error of the graph, which compiling must report. */
@@ -87,7 +95,10 @@ static bool make_one(generator *g, char *out_problem, size_t size)
     weft_graph_clear_error(g->graph);
     if (failed || !weft_tensor_is_valid(made) || weft_tensor_rank(made) > DRAW_AXES || !pay(g, graph, first))
         g->count = before;
-    else draw_keep(g, made);
+    else {
+        draw_keep(g, made);
+        times_made[call - calls]++;
+    }
     return good;
 }
 
