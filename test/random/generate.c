@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/random/generate.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "lib/graph.h"
@@ -29,21 +30,36 @@ size_t weft_test_times_made(const draw_call *call)
 /* Beyond this the strides of an array without elements may overflow. */
 #define MOST_EXTENT INT32_MAX
 
+/* How many elements a shape has at most; HUGE_VAL for one that is not to be. */
+static double count_of(weft_shape shape)
+{
+    double count = 1;
+    for (size_t i = 0; i < shape.rank; i++) {
+        if (draw_most(shape.extents[i]) > MOST_EXTENT) return HUGE_VAL;
+        count *= (double)draw_most(shape.extents[i]);
+    }
+    return count;
+}
+
+/* What a node costs: the elements of its results, and of a product some of its multiplications. */
+static double cost_of(const weft_graph *graph, const weft_node *node)
+{
+    double cost = 0;
+    for (uint32_t output = 0; output < node->output_count; output++) cost += count_of(node->types[output].shape);
+    if (weft_op_id_of(node->op) != WEFT_OP_dot) return cost;
+    weft_shape shape = weft_value_type(graph, node->inputs[0])->shape;
+    weft_ints axes = weft_reduced_axes(node);
+    double terms = cost / 50;
+    for (size_t i = 0; i < axes.count; i++) terms *= (double)draw_most(shape.extents[axes.items[i]]);
+    return cost + terms;
+}
+
 /* Whether what was made in `graph` since it had `first` nodes is not too much; then it is paid for. */
 static bool pay(generator *g, const weft_graph *graph, size_t first)
 {
     double cost = 0;
-    for (size_t n = first; n < graph->node_count; n++)
-        for (uint32_t output = 0; output < graph->nodes[n].output_count; output++) {
-            weft_shape shape = graph->nodes[n].types[output].shape;
-            double count = 1;
-            for (size_t i = 0; i < shape.rank; i++) {
-                if (draw_most(shape.extents[i]) > MOST_EXTENT) return false;
-                count *= (double)draw_most(shape.extents[i]);
-            }
-            cost += count;
-        }
-    if (cost > g->budget) return false;
+    for (size_t n = first; n < graph->node_count; n++) cost += cost_of(graph, &graph->nodes[n]);
+    if (!(cost <= g->budget)) return false;
     g->budget -= cost;
     return true;
 }

@@ -125,7 +125,9 @@ static bool draw_expression(generator *g, weft_tensor x, expression *e)
     for (size_t i = 0; i < order.count && e->output.count < g->most_axes; i++)
         if (draw_chance(g, 2)) e->output.items[e->output.count++] = order.items[i];
     if (e->output.count > 0 && draw_mistake(g)) e->output.items[0] = 11;
-    return true;
+    double points = 1;
+    for (size_t i = 0; i < e->label_count; i++) points *= (double)draw_most(e->extents[i]);
+    return points < 20 * g->budget;
 }
 
 static void write_labels(char *text, size_t size, const drawn_ints *labels)
