@@ -172,6 +172,7 @@ static void begin_stage(lowerer *low)
 {
     weft_map_finish(&low->values, NULL);
     weft_map_init(&low->values, low->lowering->allocator);
+    low->placed_count = 0;
     weft_kernel_builder_stage(low->builder);
 }
 
@@ -342,6 +343,7 @@ static void lowerer_finish(lowerer *low)
 {
     weft_map_finish(&low->values, NULL);
     weft_map_finish(&low->visited, NULL);
+    weft_free(low->lowering->allocator, low->placed, low->placed_capacity * sizeof *low->placed);
     weft_kernel_builder_destroy(low->builder);
     weft_arena_finish(&low->arena);
 }

@@ -5,20 +5,51 @@
 #include "runtime/variant.h"
 
 /*
- * Elements whose place the data decide: the address is that of an element with zeros in place of what the data say, and
- * an offset that is computed, a checked index times a stride for each axis.
+ * Elements whose place the data decide. In the index of a point, a variable stands for each checked index; addresses
+ * are affine in it, and so are the indices of what an operand is computed from, if it has no memory: the instruction
+ * takes the variable's place where an address, or the index itself, is made.
  */
 
 typedef struct place {
     const weft_node *node;   /* gather, scatter, or a dynamic slice */
-    uint32_t memory;         /* of operand 0, or of the result that takes its place */
     const weft_point *point; /* of the result, or of the updates */
-    weft_expr *base;         /* index of the element without the offset */
-    weft_inst_id offset;
-    bool moved; /* there is an offset */
-    uint32_t predicate_count;
-    weft_expr *predicates;
+    weft_point read;         /* of operand 0 */
 } place;
+
+weft_expr weft_lowerer_place(lowerer *low, weft_inst_id value, weft_expr extent)
+{
+    weft_expr variable = weft_lowerer_variable(low, extent);
+    if (!weft_reserve(low->lowering->allocator, &low->placed, &low->placed_capacity, low->placed_count + 1,
+                      sizeof *low->placed)) {
+        low->failed = true;
+        return variable;
+    }
+    low->placed[low->placed_count++] = (placed_index){variable, value};
+    return variable;
+}
+
+/* The value times `step`. */
+static weft_inst_id scaled(lowerer *low, weft_inst_id value, weft_expr step)
+{
+    if (step == weft_expr_constant(low->extents, 1)) return value;
+    return weft_lowerer_binary(low, WEFT_SCALAR_mul, WEFT_I64, value, weft_lowerer_index(low, step));
+}
+
+bool weft_lowerer_displace(lowerer *low, weft_expr *expr, weft_inst_id *out_offset)
+{
+    bool moved = false;
+    for (size_t i = 0; i < low->placed_count && !low->failed; i++) {
+        weft_expr step, rest;
+        if (!weft_expr_uses(low->extents, *expr, low->placed[i].variable)) continue;
+        if (!weft_expr_affine(low->extents, *expr, low->placed[i].variable, &step, &rest)) low->failed = true;
+        if (low->failed) break;
+        weft_inst_id offset = scaled(low, low->placed[i].value, step);
+        *out_offset = moved ? weft_lowerer_binary(low, WEFT_SCALAR_add, WEFT_I64, *out_offset, offset) : offset;
+        *expr = rest;
+        moved = true;
+    }
+    return moved;
+}
 
 /* Copies `format`, and behind it what `tail` prints for `axis`, for as long as the variant lives. */
 static const char *sentence(lowerer *low, const char *name, const char *format, int64_t axis)
@@ -38,48 +69,32 @@ static weft_shape data_shape(const lowerer *low, const place *p)
     return weft_value_type(low->graph, p->node->inputs[0])->shape;
 }
 
-/* What a step along `axis` adds to the address. */
-static weft_expr stride_of(lowerer *low, const place *p, size_t axis)
-{
-    weft_expr kept = p->base[axis];
-    p->base[axis] = weft_expr_constant(low->extents, 0);
-    weft_expr zero = weft_lowerer_address(low, p->memory, p->base);
-    p->base[axis] = weft_expr_constant(low->extents, 1);
-    weft_expr one = weft_lowerer_address(low, p->memory, p->base);
-    p->base[axis] = kept;
-    return weft_expr_sub(low->extents, one, zero);
-}
-
 static void require(lowerer *low, place *p, weft_expr e)
 {
-    if (!weft_expr_always_nonnegative(low->extents, e)) p->predicates[p->predicate_count++] = e;
+    if (!weft_expr_always_nonnegative(low->extents, e)) p->read.predicates[p->read.predicate_count++] = e;
 }
 
-/* Adds the index or start `value`, which `check` checks, along `axis`. */
-static void add_offset(lowerer *low, place *p, size_t axis, weft_inst_id value, weft_inst check)
+/* Adds the index or start `value`, which `check` checks, to the index along `axis`. */
+static void add_index_value(lowerer *low, place *p, size_t axis, weft_inst_id value, weft_inst check)
 {
     check.dtype = WEFT_I64;
     check.arg_count = 1;
     check.args[0] = value;
     check.predicate_count = p->point->predicate_count;
     check.predicates = p->point->predicates;
-    weft_inst_id step = weft_kernel_builder_inst(low->builder, &check);
-    weft_expr stride = stride_of(low, p, axis);
-    if (stride != weft_expr_constant(low->extents, 1))
-        step = weft_lowerer_binary(low, WEFT_SCALAR_mul, WEFT_I64, step, weft_lowerer_index(low, stride));
-    p->offset = p->moved ? weft_lowerer_binary(low, WEFT_SCALAR_add, WEFT_I64, p->offset, step) : step;
-    p->moved = true;
+    weft_expr variable = weft_lowerer_place(low, weft_kernel_builder_inst(low->builder, &check), check.index);
+    p->read.index[axis] = weft_expr_add(low->extents, p->read.index[axis], variable);
 }
 
 static bool start(lowerer *low, place *p)
 {
-    size_t rank = data_shape(low, p).rank;
-    p->base = weft_arena_allocate(&low->arena, (rank + 1) * sizeof *p->base);
-    p->predicates = weft_arena_allocate(&low->arena, (p->point->predicate_count + rank + 2) * sizeof *p->predicates);
-    if (p->base == NULL || p->predicates == NULL) low->failed = true;
+    size_t rank = data_shape(low, p).rank, given = p->point->predicate_count;
+    weft_expr *index = weft_arena_allocate(&low->arena, (rank + 1) * sizeof *index);
+    weft_expr *predicates = weft_arena_allocate(&low->arena, (given + rank + 2) * sizeof *predicates);
+    if (index == NULL || predicates == NULL) low->failed = true;
     if (low->failed) return false;
-    for (uint32_t i = 0; i < p->point->predicate_count; i++)
-        p->predicates[p->predicate_count++] = p->point->predicates[i];
+    for (size_t i = 0; i < given; i++) predicates[i] = p->point->predicates[i];
+    p->read = (weft_point){p->node->inputs[0], index, p->point->predicate_count, predicates};
     return true;
 }
 
@@ -90,9 +105,9 @@ static void index_base(lowerer *low, place *p, size_t index_rank)
     weft_indexed_axis axes[2 * WEFT_MAX_RANK];
     size_t rank = data_shape(low, p).rank;
     size_t count = weft_indexing_fill(rank, p->node->attrs[0].ints, p->node->attrs[1].ints, index_rank, axes);
-    for (size_t i = 0; i < rank; i++) p->base[i] = weft_expr_constant(low->extents, 0);
+    for (size_t i = 0; i < rank; i++) p->read.index[i] = weft_expr_constant(low->extents, 0);
     for (size_t i = 0; i < count; i++) {
-        if (axes[i].data >= 0) p->base[axes[i].data] = p->point->index[i];
+        if (axes[i].data >= 0) p->read.index[axes[i].data] = p->point->index[i];
     }
 }
 
@@ -110,11 +125,11 @@ static void add_index(lowerer *low, place *p, uint32_t operand, size_t axis)
                                 (int64_t)axis);
     weft_inst_id index = weft_lowerer_value(low, &read);
     index = weft_lowerer_cast(low, index, weft_value_type(low->graph, read.value)->dtype, WEFT_I64);
-    add_offset(low, p, axis, index,
-               (weft_inst){.op = WEFT_SCALAR_check,
-                           .number = weft_lowerer_site(low, p->node, text, extent),
-                           .index = extent,
-                           .position = weft_space_position(&low->space, &read)});
+    add_index_value(low, p, axis, index,
+                    (weft_inst){.op = WEFT_SCALAR_check,
+                                .number = weft_lowerer_site(low, p->node, text, extent),
+                                .index = extent,
+                                .position = weft_space_position(&low->space, &read)});
     /* With an extent of zero every index is out of range and there is no element. */
     require(low, p, weft_expr_sub(low->extents, extent, weft_expr_constant(low->extents, 1)));
 }
@@ -144,18 +159,19 @@ static void add_start(lowerer *low, place *p, uint32_t operand, size_t axis, wef
     weft_expr last = weft_expr_sub(x, weft_space_extent(&low->space, data_shape(low, p).extents[axis]),
                                    weft_space_extent(&low->space, size));
     static const char text[] = "start %%" PRId64 " on axis %%" PRId64 " is outside [0, %%" PRId64 "]";
-    add_offset(low, p, axis, weft_lowerer_value(low, &read),
-               (weft_inst){.op = WEFT_SCALAR_within,
-                           .number = weft_lowerer_site(low, p->node, sentence(low, p->node->op->name, text, 0), last),
-                           .index = weft_expr_add(x, last, weft_expr_constant(x, 1)),
-                           .position = weft_expr_constant(x, (int64_t)axis)});
+    add_index_value(
+        low, p, axis, weft_lowerer_value(low, &read),
+        (weft_inst){.op = WEFT_SCALAR_within,
+                    .number = weft_lowerer_site(low, p->node, sentence(low, p->node->op->name, text, 0), last),
+                    .index = weft_expr_add(x, last, weft_expr_constant(x, 1)),
+                    .position = weft_expr_constant(x, (int64_t)axis)});
 }
 
 static bool find_started(lowerer *low, place *p, weft_shape sizes)
 {
     uint32_t first = weft_indexing_first(weft_op_id_of(p->node->op));
     if (!start(low, p)) return false;
-    for (size_t i = 0; i < data_shape(low, p).rank; i++) p->base[i] = p->point->index[i];
+    for (size_t i = 0; i < data_shape(low, p).rank; i++) p->read.index[i] = p->point->index[i];
     for (uint32_t i = first; i < p->node->input_count && !low->failed; i++) {
         size_t axis = (size_t)p->node->attrs[0].ints.items[i - first];
         add_start(low, p, i, axis, sizes.extents[axis]);
@@ -165,36 +181,17 @@ static bool find_started(lowerer *low, place *p, weft_shape sizes)
 
 /* ---- reading ---- */
 
-static weft_inst_id load(lowerer *low, const place *p)
-{
-    weft_inst inst = {.op = WEFT_SCALAR_load,
-                      .dtype = weft_value_type(low->graph, p->node->inputs[0])->dtype,
-                      .arg_count = p->moved,
-                      .args = {p->moved ? p->offset : 0},
-                      .buffer = weft_lowerer_buffer(low, p->memory, false),
-                      .index = weft_lowerer_address(low, p->memory, p->base),
-                      .predicate_count = p->predicate_count,
-                      .predicates = p->predicates};
-    return weft_kernel_builder_inst(low->builder, &inst);
-}
-
-static place place_of(const lowerer *low, const weft_point *point)
-{
-    const weft_node *node = weft_graph_node(low->graph, point->value.node);
-    uint32_t memory = low->lowering->first_memory[node->inputs[0].node] + node->inputs[0].output;
-    return (place){.node = node, .memory = memory, .point = point};
-}
-
 weft_inst_id weft_lowerer_gather(lowerer *low, const weft_point *point)
 {
-    place p = place_of(low, point);
-    return find_indexed(low, &p) ? load(low, &p) : 0;
+    place p = {.node = weft_graph_node(low->graph, point->value.node), .point = point};
+    return find_indexed(low, &p) ? weft_lowerer_value(low, &p.read) : 0;
 }
 
 weft_inst_id weft_lowerer_dynamic_slice(lowerer *low, const weft_point *point)
 {
-    place p = place_of(low, point);
-    return find_started(low, &p, weft_value_type(low->graph, point->value)->shape) ? load(low, &p) : 0;
+    place p = {.node = weft_graph_node(low->graph, point->value.node), .point = point};
+    bool found = find_started(low, &p, weft_value_type(low->graph, point->value)->shape);
+    return found ? weft_lowerer_value(low, &p.read) : 0;
 }
 
 /* ---- writing ---- */
@@ -253,7 +250,7 @@ static weft_inst_id update_value(lowerer *low, const weft_point *point)
 
 void weft_lowerer_store_update(lowerer *low, const weft_point *point, uint32_t target)
 {
-    place p = {.node = weft_graph_node(low->graph, low->owner), .memory = target, .point = point};
+    place p = {.node = weft_graph_node(low->graph, low->owner), .point = point};
     weft_op_id combine = WEFT_OP_COUNT;
     weft_inst_id value = update_value(low, point);
     low->checks_values = low->site_count > 0;
@@ -263,16 +260,16 @@ void weft_lowerer_store_update(lowerer *low, const weft_point *point, uint32_t t
     if (is_scatter(p.node)) weft_scatter_mode_find(p.node->attrs[2].data, &combine);
     if (low->outer != 0) require(low, &p, writes(low));
     if (combine != WEFT_OP_COUNT) {
-        weft_inst_id old = load(low, &p);
+        weft_inst_id old = weft_lowerer_load(low, target, &p.read);
         weft_dtype dtype = weft_value_type(low->graph, point->value)->dtype;
         value = weft_lowerer_binary(low, weft_lowerer_scalar(combine), dtype, old, value);
     }
     if (low->outer == 0) require(low, &p, writes(low));
-    weft_kernel_builder_store(low->builder, &(weft_store){.buffer = weft_lowerer_buffer(low, target, true),
-                                                          .index = weft_lowerer_address(low, target, p.base),
-                                                          .value = value,
-                                                          .moved = p.moved,
-                                                          .offset = p.offset,
-                                                          .predicate_count = p.predicate_count,
-                                                          .predicates = p.predicates});
+    weft_store store = {.buffer = weft_lowerer_buffer(low, target, true),
+                        .index = weft_lowerer_address(low, target, p.read.index),
+                        .value = value,
+                        .predicate_count = p.read.predicate_count,
+                        .predicates = p.read.predicates};
+    store.moved = weft_lowerer_displace(low, &store.index, &store.offset);
+    weft_kernel_builder_store(low->builder, &store);
 }

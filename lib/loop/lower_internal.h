@@ -21,6 +21,12 @@ typedef struct stage_plan {
     struct stage_plan *next;
 } stage_plan;
 
+/* An index that data decide: an instruction, and the variable that stands for it in expressions. */
+typedef struct placed_index {
+    weft_expr variable;
+    weft_inst_id value;
+} placed_index;
+
 typedef struct lowerer {
     weft_lowering *lowering;
     const weft_graph *graph;
@@ -37,6 +43,8 @@ typedef struct lowerer {
     bool outer_fixed;                   /* by the root's own reduction or the first stage found */
     stage_plan *stages, **last_stage;
     weft_map values; /* point -> instruction + 1, of the stage being made */
+    placed_index *placed; /* of that stage */
+    size_t placed_count, placed_capacity;
     weft_map visited;
     uint32_t memories[WEFT_LOWERER_LIMIT]; /* of each buffer */
     uint32_t memory_count;
@@ -62,6 +70,13 @@ stage_plan *weft_lowerer_find_stage(const lowerer *low, uint32_t node);
 weft_inst_id weft_lowerer_value(lowerer *low, const weft_point *point);
 /* The same for a node that is computed here although it has memory: the root. */
 weft_inst_id weft_lowerer_compute(lowerer *low, const weft_point *point);
+/* The element of `memory` at the point, whose index may have stand-ins. */
+weft_inst_id weft_lowerer_load(lowerer *low, uint32_t memory, const weft_point *point);
+/* What stands for the index `value`, which is below `extent`, in the index of a point. */
+weft_expr weft_lowerer_place(lowerer *low, weft_inst_id value, weft_expr extent);
+/* Takes what stands for indices out of an expression, which is affine in it. Whether there was any: `*out_offset` is
+ * what it adds. */
+bool weft_lowerer_displace(lowerer *low, weft_expr *expr, weft_inst_id *out_offset);
 /* The scalar operation of an elementwise op. */
 weft_scalar_op weft_lowerer_scalar(weft_op_id op);
 /* The value of an expression as an i64. */

@@ -196,6 +196,16 @@ static weft_inst_id elementwise(lowerer *low, const weft_point *point)
     return divides(inst.op, inst.dtype) ? division(low, point, &inst) : weft_kernel_builder_inst(low->builder, &inst);
 }
 
+/* The value of an index, which data may decide. */
+static weft_inst_id position_of(lowerer *low, weft_expr index)
+{
+    weft_inst_id offset = 0;
+    bool moved = weft_lowerer_displace(low, &index, &offset);
+    if (moved && index == weft_expr_constant(low->extents, 0)) return offset;
+    weft_inst_id value = weft_lowerer_index(low, index);
+    return moved ? weft_lowerer_binary(low, WEFT_SCALAR_add, WEFT_I64, value, offset) : value;
+}
+
 weft_inst_id weft_lowerer_compute(lowerer *low, const weft_point *point)
 {
     const weft_node *node = weft_graph_node(low->graph, point->value.node);
@@ -203,7 +213,7 @@ weft_inst_id weft_lowerer_compute(lowerer *low, const weft_point *point)
     switch (weft_op_id_of(node->op)) {
     case WEFT_OP_constant: return element_constant(low, dtype, node->attrs[2].data);
     case WEFT_OP_iota:
-        return weft_lowerer_cast(low, weft_lowerer_index(low, point->index[node->attrs[2].integer]), WEFT_I64, dtype);
+        return weft_lowerer_cast(low, position_of(low, point->index[node->attrs[2].integer]), WEFT_I64, dtype);
     case WEFT_OP_extent:
         return weft_lowerer_index(low, weft_space_extent(&low->space, node->attrs[0].extents.extents[0]));
     case WEFT_OP_concat: return concat(low, point);
@@ -216,15 +226,15 @@ weft_inst_id weft_lowerer_compute(lowerer *low, const weft_point *point)
     return node->op->op_class == WEFT_CLASS_MOVEMENT ? operand(low, point, 0, NULL) : elementwise(low, point);
 }
 
-static weft_inst_id load(lowerer *low, const weft_point *point)
+weft_inst_id weft_lowerer_load(lowerer *low, uint32_t memory, const weft_point *point)
 {
-    uint32_t memory = low->lowering->first_memory[point->value.node] + point->value.output;
     weft_inst inst = {.op = WEFT_SCALAR_load,
                       .dtype = weft_value_type(low->graph, point->value)->dtype,
                       .buffer = weft_lowerer_buffer(low, memory, false),
                       .index = weft_lowerer_address(low, memory, point->index),
                       .predicate_count = point->predicate_count,
                       .predicates = point->predicates};
+    inst.arg_count = weft_lowerer_displace(low, &inst.index, &inst.args[0]);
     return weft_kernel_builder_inst(low->builder, &inst);
 }
 
@@ -238,7 +248,7 @@ weft_inst_id weft_lowerer_value(lowerer *low, const weft_point *point)
     weft_role role = low->partition->roles[point->value.node];
     weft_inst_id value;
     if (weft_role_has_memory((uint8_t)role)) {
-        value = load(low, point);
+        value = weft_lowerer_load(low, low->lowering->first_memory[point->value.node] + point->value.output, point);
     } else if (role == WEFT_ROLE_STAGE) {
         value = weft_lowerer_outcome(low, weft_lowerer_find_stage(low, point->value.node));
     } else {
