@@ -16,18 +16,6 @@ typedef struct place {
     weft_point read;         /* of operand 0 */
 } place;
 
-weft_expr weft_lowerer_place(lowerer *low, weft_inst_id value, weft_expr extent)
-{
-    weft_expr variable = weft_lowerer_variable(low, extent);
-    if (!weft_reserve(low->lowering->allocator, &low->placed, &low->placed_capacity, low->placed_count + 1,
-                      sizeof *low->placed)) {
-        low->failed = true;
-        return variable;
-    }
-    low->placed[low->placed_count++] = (placed_index){variable, value};
-    return variable;
-}
-
 /* The value times `step`. */
 static weft_inst_id scaled(lowerer *low, weft_inst_id value, weft_expr step)
 {
@@ -41,8 +29,10 @@ bool weft_lowerer_displace(lowerer *low, weft_expr *expr, weft_inst_id *out_offs
     for (size_t i = 0; i < low->placed_count && !low->failed; i++) {
         weft_expr step, rest;
         if (!weft_expr_uses(low->extents, *expr, low->placed[i].variable)) continue;
-        if (!weft_expr_affine(low->extents, *expr, low->placed[i].variable, &step, &rest)) low->failed = true;
-        if (low->failed) break;
+        if (!weft_expr_affine(low->extents, *expr, low->placed[i].variable, &step, &rest)) {
+            weft_partition_force(low->lowering->partition, low->placed[i].source);
+            continue;
+        }
         weft_inst_id offset = scaled(low, low->placed[i].value, step);
         *out_offset = moved ? weft_lowerer_binary(low, WEFT_SCALAR_add, WEFT_I64, *out_offset, offset) : offset;
         *expr = rest;
@@ -74,6 +64,14 @@ static void require(lowerer *low, place *p, weft_expr e)
     if (!weft_expr_always_nonnegative(low->extents, e)) p->read.predicates[p->read.predicate_count++] = e;
 }
 
+static placed_index *add_placed(lowerer *low)
+{
+    bool room = weft_reserve(low->lowering->allocator, &low->placed, &low->placed_capacity, low->placed_count + 1,
+                             sizeof *low->placed);
+    if (!room) low->failed = true;
+    return room ? &low->placed[low->placed_count++] : NULL;
+}
+
 /* Adds the index or start `value`, which `check` checks, to the index along `axis`. */
 static void add_index_value(lowerer *low, place *p, size_t axis, weft_inst_id value, weft_inst check)
 {
@@ -82,8 +80,12 @@ static void add_index_value(lowerer *low, place *p, size_t axis, weft_inst_id va
     check.args[0] = value;
     check.predicate_count = p->point->predicate_count;
     check.predicates = p->point->predicates;
-    weft_expr variable = weft_lowerer_place(low, weft_kernel_builder_inst(low->builder, &check), check.index);
-    p->read.index[axis] = weft_expr_add(low->extents, p->read.index[axis], variable);
+    placed_index *placed = add_placed(low);
+    if (placed == NULL) return;
+    placed->variable = weft_lowerer_variable(low, check.index);
+    placed->value = weft_kernel_builder_inst(low->builder, &check);
+    placed->source = p->node->inputs[0].node;
+    p->read.index[axis] = weft_expr_add(low->extents, p->read.index[axis], placed->variable);
 }
 
 static bool start(lowerer *low, place *p)

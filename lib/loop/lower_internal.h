@@ -25,6 +25,7 @@ typedef struct stage_plan {
 typedef struct placed_index {
     weft_expr variable;
     weft_inst_id value;
+    uint32_t source; /* the node that is read there */
 } placed_index;
 
 typedef struct lowerer {
@@ -42,7 +43,7 @@ typedef struct lowerer {
     uint64_t outer;                     /* axes whose ranges are outer */
     bool outer_fixed;                   /* by the root's own reduction or the first stage found */
     stage_plan *stages, **last_stage;
-    weft_map values; /* point -> instruction + 1, of the stage being made */
+    weft_map values;      /* point -> instruction + 1, of the stage being made */
     placed_index *placed; /* of that stage */
     size_t placed_count, placed_capacity;
     weft_map visited;
@@ -72,10 +73,8 @@ weft_inst_id weft_lowerer_value(lowerer *low, const weft_point *point);
 weft_inst_id weft_lowerer_compute(lowerer *low, const weft_point *point);
 /* The element of `memory` at the point, whose index may have stand-ins. */
 weft_inst_id weft_lowerer_load(lowerer *low, uint32_t memory, const weft_point *point);
-/* What stands for the index `value`, which is below `extent`, in the index of a point. */
-weft_expr weft_lowerer_place(lowerer *low, weft_inst_id value, weft_expr extent);
-/* Takes what stands for indices out of an expression, which is affine in it. Whether there was any: `*out_offset` is
- * what it adds. */
+/* Takes what stands for indices out of an expression. Whether there was any: `*out_offset` is what it adds. Where the
+ * expression is not affine in it the source is forced into memory, and the kernel is thrown away. */
 bool weft_lowerer_displace(lowerer *low, weft_expr *expr, weft_inst_id *out_offset);
 /* The scalar operation of an elementwise op. */
 weft_scalar_op weft_lowerer_scalar(weft_op_id op);

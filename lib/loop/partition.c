@@ -15,6 +15,8 @@
 #define LARGEST_KERNEL 400u
 /* A transcendental function in operations. */
 #define FUNCTION_WEIGHT 12u
+/* What a gather reads so cheaply is computed even if it is computed more often than there are elements. */
+#define CHEAP_TO_PLACE 2u
 /* Products of up to this many multiplications are loops: the library's call costs more than they do. */
 #define SMALL_PRODUCT (24 * 24 * 24)
 /* The same for one of many, on real numbers that lie along the lanes. */
@@ -70,6 +72,8 @@ weft_status *weft_partition_init(weft_partition *partition, const weft_allocator
     partition->forced = weft_allocate_zeroed(allocator, count);
     partition->looped = weft_allocate_zeroed(allocator, count);
     partition->follow = weft_allocate_zeroed(allocator, count);
+    partition->reachable = weft_allocate_zeroed(allocator, count);
+    partition->placed = weft_allocate_zeroed(allocator, count);
     partition->roots = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     partition->weights = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     partition->times = weft_allocate_zeroed(allocator, count * sizeof(double));
@@ -77,6 +81,7 @@ weft_status *weft_partition_init(weft_partition *partition, const weft_allocator
     bool fine = partition->roles != NULL && partition->forced != NULL && partition->looped != NULL;
     fine = fine && partition->follow != NULL && partition->roots != NULL && partition->weights != NULL;
     fine = fine && partition->times != NULL && partition->inner != NULL;
+    fine = fine && partition->reachable != NULL && partition->placed != NULL;
     weft_status *status = fine ? add_regions(partition, partition->roles) : weft_status_out_of_memory();
     if (status != NULL) weft_partition_finish(partition);
     return status;
@@ -92,6 +97,8 @@ void weft_partition_finish(weft_partition *partition)
     weft_free(partition->allocator, partition->forced, count);
     weft_free(partition->allocator, partition->looped, count);
     weft_free(partition->allocator, partition->follow, count);
+    weft_free(partition->allocator, partition->reachable, count);
+    weft_free(partition->allocator, partition->placed, count);
     weft_free(partition->allocator, partition->roots, count * sizeof(uint32_t));
     weft_free(partition->allocator, partition->weights, count * sizeof(uint32_t));
     weft_free(partition->allocator, partition->times, count * sizeof(double));
@@ -332,6 +339,86 @@ static bool takes_stages(const weft_partition *partition, uint32_t root)
     return reduction.chunk == 0;
 }
 
+/* What reads operand 0 at places that data decide. */
+static bool is_gather(const weft_node *node)
+{
+    weft_op_id id = weft_op_id_of(node->op);
+    return weft_indexing_first(id) != 0 && !weft_indexing_updates(id);
+}
+
+/* Whether the op may report an error for an element, which every element then has to be computed for. */
+static bool may_fail(const weft_node *node)
+{
+    weft_op_id id = weft_op_id_of(node->op);
+    weft_dtype_kind kind = weft_dtype_info_of(node->types[0].dtype)->kind;
+    bool divides = id == WEFT_OP_div || id == WEFT_OP_remainder || id == WEFT_OP_fmod;
+    return divides && (kind == WEFT_KIND_SIGNED || kind == WEFT_KIND_UNSIGNED);
+}
+
+/* Whether a reshape only adds and removes extents of one. */
+static bool keeps_axes(const weft_graph *graph, const weft_node *node)
+{
+    weft_shape in = weft_value_type(graph, node->inputs[0])->shape, out = node->types[0].shape;
+    size_t i = 0, o = 0;
+    for (;;) {
+        while (i < in.rank && weft_extent_equal(in.extents[i], weft_extent_of(1))) i++;
+        while (o < out.rank && weft_extent_equal(out.extents[o], weft_extent_of(1))) o++;
+        if (i == in.rank || o == out.rank) return i == in.rank && o == out.rank;
+        if (!weft_extent_equal(in.extents[i++], out.extents[o++])) return false;
+    }
+}
+
+/* Whether the element of a result at a place is computed from elements of the operands whose places are affine in it.
+ */
+static bool is_local(const weft_graph *graph, const weft_node *node)
+{
+    switch (weft_op_id_of(node->op)) {
+    case WEFT_OP_permute:
+    case WEFT_OP_broadcast:
+    case WEFT_OP_slice:
+    case WEFT_OP_flip: return true;
+    case WEFT_OP_reshape: return keeps_axes(graph, node);
+    default: return node->op->op_class == WEFT_CLASS_ELEMENTWISE && !may_fail(node);
+    }
+}
+
+/* What has memory, or gets it where it is read so, or is local. */
+static bool is_reachable(const weft_partition *partition, uint32_t n)
+{
+    const weft_graph *graph = partition->compiled->graph;
+    const weft_node *node = weft_graph_node(graph, n);
+    bool has_memory = partition->forced[n] || is_reduction(node) || engine_of(partition, n) != WEFT_ROLE_KERNEL;
+    has_memory |= node->op->op_class == WEFT_CLASS_LEAF || node->op->op_class == WEFT_CLASS_SCAN;
+    if (has_memory || weft_indexing_updates(weft_op_id_of(node->op))) return true;
+    bool all = is_local(graph, node);
+    for (uint32_t i = 0; i < node->input_count; i++) all &= partition->reachable[node->inputs[i].node];
+    return all;
+}
+
+static weft_expr count_of(const weft_graph *graph, weft_shape shape)
+{
+    weft_expr count = weft_expr_constant(graph->extents, 1);
+    for (size_t i = 0; i < shape.rank; i++) {
+        weft_extent extent = shape.extents[i];
+        weft_expr e = extent.graph == NULL ? weft_expr_constant(graph->extents, extent.value) : (weft_expr)extent.value;
+        count = weft_expr_mul(graph->extents, count, e);
+    }
+    return count;
+}
+
+/* Whether a gather or dynamic slice computes the elements that it reads: where it is known to read no more than there
+ * are, or they cost little. */
+static bool computes_what_it_reads(const weft_partition *partition, const weft_node *node)
+{
+    const weft_graph *graph = partition->compiled->graph;
+    uint32_t source = node->inputs[0].node;
+    if (!partition->reachable[source]) return false;
+    if (partition->weights[source] <= CHEAP_TO_PLACE) return true;
+    weft_expr read = count_of(graph, node->types[0].shape);
+    weft_expr all = count_of(graph, weft_value_type(graph, node->inputs[0])->shape);
+    return weft_expr_always_nonnegative(graph->extents, weft_expr_sub(graph->extents, all, read));
+}
+
 /* Ascending: what recomputing costs, memory for what would make a kernel too large, and what follows stages. */
 static void weigh(weft_partition *partition, const uint8_t *live)
 {
@@ -351,6 +438,7 @@ static void weigh(weft_partition *partition, const uint8_t *live)
         bool is_step = is_reduction(node) || node->op->op_class == WEFT_CLASS_REGION || weft_indexing_updates(id);
         bool is_read = partition->forced[n] || is_leaf_memory(graph, node) || is_step;
         partition->weights[n] = is_read ? 1 : weight;
+        partition->reachable[n] = is_reachable(partition, n);
         partition->follow[n] = is_reduction(node) ? starts_row(partition, n) : follows && !is_read;
     }
 }
@@ -400,21 +488,22 @@ static weft_role role_of(const weft_partition *partition, uint32_t n, uint32_t r
     if (engine != WEFT_ROLE_KERNEL || partition->forced[n] || updates || scans) return engine;
     if (is_reduction(node)) {
         weft_reduction reduction;
-        bool fits = !shared && root != 0 && takes_stages(partition, root - 1);
+        bool fits = !shared && !partition->placed[n] && root != 0 && takes_stages(partition, root - 1);
         return fits && may_be_stage(partition, n, &reduction) ? WEFT_ROLE_STAGE : WEFT_ROLE_KERNEL;
     }
     if (is_repeated(partition, n)) return WEFT_ROLE_KERNEL;
     return shared && partition->weights[n] > CHEAP_TO_REPEAT ? WEFT_ROLE_KERNEL : WEFT_ROLE_INLINE;
 }
 
-/* How often the node computes an element of an operand for one of its own: more than once for a broadcast or a product,
- * as far as bounds tell. */
+/* How often the node computes an element of an operand for one of its own: more than once for a broadcast, a gather or
+ * a product, as far as bounds tell. */
 static double repetitions(const weft_graph *graph, const weft_node *node, uint32_t input)
 {
     weft_shape shape = weft_value_type(graph, node->inputs[input])->shape;
     double count = (double)count_bound(graph, shape), results = (double)count_bound(graph, node->types[0].shape);
     weft_op_id id = weft_op_id_of(node->op);
     if (id == WEFT_OP_broadcast) return count > 0 ? results / count : 1;
+    if (is_gather(node) && input == 0) return results > count && count > 0 ? results / count : 1;
     if (id != WEFT_OP_dot) return 1;
     product_size size = size_of(graph, node);
     return count > 0 ? (double)multiply_bound(size.batch, size.free) * (double)size.terms / count : 1;
@@ -433,6 +522,7 @@ static void pass_root(weft_partition *partition, uint32_t n, bool own, bool shar
         uint32_t *known = &partition->roots[operand];
         if (shared || (*known != 0 && *known != root)) seen_by_many[operand] = 1;
         *known = root;
+        if ((i == 0 && is_gather(node)) || (!own && partition->placed[n])) partition->placed[operand] = 1;
         double times = base * repetitions(graph, node, i);
         if (times > partition->times[operand]) partition->times[operand] = times;
         partition->inner[operand] |= weft_inner_axes(graph, node, i, own ? 0 : partition->inner[n]);
@@ -489,7 +579,7 @@ static void demand(weft_partition *partition, uint32_t n)
     bool is_step = partition->roles[n] == WEFT_ROLE_HOST || partition->roles[n] == WEFT_ROLE_REGION;
     bool reads_views = partition->roles[n] == WEFT_ROLE_GEMM || partition->roles[n] == WEFT_ROLE_SORT;
     if (is_step || reads_views) demand_operands(partition, node, reads_views);
-    if (weft_indexing_first(id) != 0 && !weft_indexing_updates(id)) partition->forced[node->inputs[0].node] = 1;
+    if (is_gather(node) && !computes_what_it_reads(partition, node)) partition->forced[node->inputs[0].node] = 1;
     if (id == WEFT_OP_window) demand_padded(partition, node);
     if (id == WEFT_OP_permute) demand_product(partition, node);
     if (id == WEFT_OP_dot && partition->roles[n] == WEFT_ROLE_KERNEL) demand_lanes(partition, node);
@@ -528,6 +618,7 @@ static bool fill_roles(weft_partition *partition, const uint8_t *live, uint8_t *
     size_t count = partition->compiled->graph->node_count + 1;
     memset(shared, 0, count);
     memset(partition->roles, WEFT_ROLE_DEAD, count);
+    memset(partition->placed, 0, count);
     memset(partition->roots, 0, count * sizeof(uint32_t));
     memset(partition->times, 0, count * sizeof(double));
     memset(partition->inner, 0, count * sizeof(uint64_t));
