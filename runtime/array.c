@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <weft/array.h>
-#include <dlpack/dlpack.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <weft/dlpack.h>
 #include "runtime/memory.h"
 #include "runtime/status.h"
 
-enum { DATA_ALIGNMENT = 64 };
+enum { DATA_ALIGNMENT = 64, DLPACK_MAJOR = 1 };
 
 struct weft_array {
     atomic_size_t references;
@@ -21,7 +21,7 @@ struct weft_array {
     weft_dtype dtype;
     size_t rank;
     int64_t count;
-    bool contiguous;
+    bool contiguous, read_only;
     int64_t extents[]; /* rank extents, then rank strides */
 };
 
@@ -250,6 +250,7 @@ weft_status *weft_array_view(weft_array *base, size_t rank, const int64_t *shape
     if (array == NULL) return weft_status_out_of_memory();
     array->base = weft_array_retain(base);
     array->device = base->device;
+    array->read_only = base->read_only;
     array->data = base->data;
     if (layout.count > 0) array->data = (char *)base->data + offset * (int64_t)weft_dtype_size(base->dtype);
     *out_array = array;
@@ -293,6 +294,11 @@ int64_t weft_array_count(const weft_array *array)
     return array->count;
 }
 
+bool weft_array_is_read_only(const weft_array *array)
+{
+    return array->read_only;
+}
+
 bool weft_array_is_contiguous(const weft_array *array)
 {
     return array->contiguous;
@@ -311,6 +317,36 @@ static bool find_dlpack_dtype(DLDataType type, weft_dtype *out_dtype)
     return false;
 }
 
+static weft_status *check_dlpack(const weft_allocator *allocator, const DLTensor *dl, weft_dtype *out_dtype)
+{
+    static const char where[] = "weft_array_import_dlpack";
+    if (!find_dlpack_dtype(dl->dtype, out_dtype))
+        return weft_status_create(allocator, WEFT_UNSUPPORTED, where,
+                                  "DLPack type code %u of %u bits and %u lanes is no dtype", (unsigned)dl->dtype.code,
+                                  (unsigned)dl->dtype.bits, (unsigned)dl->dtype.lanes);
+    if (dl->device.device_type != kDLCPU && dl->device.device_type != kDLCUDA)
+        return weft_status_create(allocator, WEFT_UNSUPPORTED, where, "DLPack device type %d is neither CPU nor CUDA",
+                                  (int)dl->device.device_type);
+    if (dl->ndim < 0)
+        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "DLPack rank %d is negative", dl->ndim);
+    return NULL;
+}
+
+/* An array of what `dl` says, which is part of `tensor`. */
+static weft_status *import(const weft_allocator *allocator, const DLTensor *dl, void (*release)(void *tensor),
+                           void *tensor, weft_array **out_array)
+{
+    weft_dtype dtype = WEFT_BOOL;
+    weft_array *array;
+    WEFT_TRY(check_dlpack(allocator, dl, &dtype));
+    void *data = dl->data == NULL ? NULL : (char *)dl->data + dl->byte_offset;
+    WEFT_TRY(
+        weft_array_wrap(allocator, dtype, (size_t)dl->ndim, dl->shape, dl->strides, data, release, tensor, &array));
+    array->device = (weft_device){(weft_device_kind)dl->device.device_type, dl->device.device_id};
+    *out_array = array;
+    return NULL;
+}
+
 static void release_dlpack(void *context)
 {
     DLManagedTensor *tensor = context;
@@ -321,24 +357,40 @@ weft_status *weft_array_import_dlpack(const weft_allocator *allocator, DLManaged
 {
     WEFT_REQUIRE(tensor);
     WEFT_REQUIRE(out_array);
-    const DLTensor *dl = &tensor->dl_tensor;
-    weft_dtype dtype;
-    if (!find_dlpack_dtype(dl->dtype, &dtype))
-        return weft_status_create(allocator, WEFT_UNSUPPORTED, __func__,
-                                  "DLPack type code %u of %u bits and %u lanes is no dtype", (unsigned)dl->dtype.code,
-                                  (unsigned)dl->dtype.bits, (unsigned)dl->dtype.lanes);
-    if (dl->device.device_type != kDLCPU && dl->device.device_type != kDLCUDA)
-        return weft_status_create(allocator, WEFT_UNSUPPORTED, __func__,
-                                  "DLPack device type %d is neither CPU nor CUDA", (int)dl->device.device_type);
-    if (dl->ndim < 0)
-        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, __func__, "DLPack rank %d is negative", dl->ndim);
-    void *data = dl->data == NULL ? NULL : (char *)dl->data + dl->byte_offset;
+    return import(allocator, &tensor->dl_tensor, release_dlpack, tensor, out_array);
+}
+
+static void release_versioned(void *context)
+{
+    DLManagedTensorVersioned *tensor = context;
+    if (tensor->deleter != NULL) tensor->deleter(tensor);
+}
+
+weft_status *weft_array_import_dlpack_versioned(const weft_allocator *allocator, DLManagedTensorVersioned *tensor,
+                                                weft_array **out_array)
+{
+    WEFT_REQUIRE(tensor);
+    WEFT_REQUIRE(out_array);
+    if (tensor->version.major != DLPACK_MAJOR)
+        return weft_status_create(allocator, WEFT_VERSION_MISMATCH, __func__,
+                                  "the tensor is of DLPack %" PRIu32 ".%" PRIu32 ", but this library knows %d.x",
+                                  tensor->version.major, tensor->version.minor, DLPACK_MAJOR);
     weft_array *array;
-    WEFT_TRY(weft_array_wrap(allocator, dtype, (size_t)dl->ndim, dl->shape, dl->strides, data, release_dlpack, tensor,
-                             &array));
-    array->device = (weft_device){(weft_device_kind)dl->device.device_type, dl->device.device_id};
+    WEFT_TRY(import(allocator, &tensor->dl_tensor, release_versioned, tensor, &array));
+    array->read_only = (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
     *out_array = array;
     return NULL;
+}
+
+static DLTensor describe(weft_array *array)
+{
+    const weft_dtype_info *info = weft_dtype_info_of(array->dtype);
+    return (DLTensor){.data = array->data,
+                      .device = {(DLDeviceType)array->device.kind, array->device.index},
+                      .ndim = (int)array->rank,
+                      .dtype = {info->dlpack_code, (uint8_t)(8 * info->size), 1},
+                      .shape = array->extents,
+                      .strides = strides_of(array)};
 }
 
 static void delete_dlpack(DLManagedTensor *tensor)
@@ -352,17 +404,35 @@ weft_status *weft_array_export_dlpack(weft_array *array, DLManagedTensor **out_t
 {
     WEFT_REQUIRE(array);
     WEFT_REQUIRE(out_tensor);
-    const weft_dtype_info *info = weft_dtype_info_of(array->dtype);
+    if (array->read_only)
+        return weft_status_create(&array->allocator, WEFT_INVALID_ARGUMENT, __func__,
+                                  "the array is read only, which only weft_array_export_dlpack_versioned can say");
     DLManagedTensor *tensor = weft_allocate(&array->allocator, sizeof *tensor);
     if (tensor == NULL) return weft_status_out_of_memory();
-    *tensor = (DLManagedTensor){.dl_tensor = {.data = array->data,
-                                              .device = {(DLDeviceType)array->device.kind, array->device.index},
-                                              .ndim = (int)array->rank,
-                                              .dtype = {info->dlpack_code, (uint8_t)(8 * info->size), 1},
-                                              .shape = array->extents,
-                                              .strides = strides_of(array)},
-                                .manager_ctx = weft_array_retain(array),
-                                .deleter = delete_dlpack};
+    *tensor = (DLManagedTensor){
+        .dl_tensor = describe(array), .manager_ctx = weft_array_retain(array), .deleter = delete_dlpack};
+    *out_tensor = tensor;
+    return NULL;
+}
+
+static void delete_versioned(DLManagedTensorVersioned *tensor)
+{
+    weft_array *array = tensor->manager_ctx;
+    weft_free(&array->allocator, tensor, sizeof *tensor);
+    weft_array_release(array);
+}
+
+weft_status *weft_array_export_dlpack_versioned(weft_array *array, DLManagedTensorVersioned **out_tensor)
+{
+    WEFT_REQUIRE(array);
+    WEFT_REQUIRE(out_tensor);
+    DLManagedTensorVersioned *tensor = weft_allocate(&array->allocator, sizeof *tensor);
+    if (tensor == NULL) return weft_status_out_of_memory();
+    *tensor = (DLManagedTensorVersioned){.version = {DLPACK_MAJOR, 0},
+                                         .manager_ctx = weft_array_retain(array),
+                                         .deleter = delete_versioned,
+                                         .flags = array->read_only ? DLPACK_FLAG_BITMASK_READ_ONLY : 0,
+                                         .dl_tensor = describe(array)};
     *out_tensor = tensor;
     return NULL;
 }
@@ -415,6 +485,8 @@ static weft_status *check_copy(const weft_array *destination, const weft_array *
     const weft_allocator *allocator = &destination->allocator;
     if (destination->device.kind != WEFT_DEVICE_CPU || source->device.kind != WEFT_DEVICE_CPU)
         return weft_status_create(allocator, WEFT_UNSUPPORTED, "weft_array_copy", "both arrays must be on the CPU");
+    if (destination->read_only)
+        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_array_copy", "the destination is read only");
     if (destination->dtype != source->dtype)
         return weft_status_create(allocator, WEFT_DTYPE_MISMATCH, "weft_array_copy",
                                   "destination is %s and source is %s", weft_dtype_name(destination->dtype),

@@ -332,6 +332,7 @@ weft_status *weft_npy_read(const weft_allocator *allocator, const weft_npy_sourc
                            weft_array **out_array)
 {
     WEFT_REQUIRE(source);
+    WEFT_REQUIRE(source->read);
     WEFT_REQUIRE(name);
     WEFT_REQUIRE(out_array);
     struct reader reader = {

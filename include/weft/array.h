@@ -12,7 +12,8 @@
 extern "C" {
 #endif
 
-struct DLManagedTensor; /* <dlpack/dlpack.h> */
+struct DLManagedTensor;          /* <dlpack/dlpack.h> */
+struct DLManagedTensorVersioned; /* <weft/dlpack.h> */
 
 typedef struct weft_array weft_array;
 
@@ -49,6 +50,21 @@ weft_status *weft_array_import_dlpack(const weft_allocator *allocator, struct DL
 /* A DLPack tensor that holds a reference on `array`; the consumer calls its deleter. No copy. */
 weft_status *weft_array_export_dlpack(weft_array *array, struct DLManagedTensor **out_tensor) WEFT_MUST_USE;
 
+/*
+ * The same for DLPack 1.x. A tensor whose flags say that it is read only becomes such an array, and such an array such
+ * a tensor, which weft_array_export_dlpack refuses (INVALID_ARGUMENT): the older struct cannot say so. The flag of a
+ * copy is not looked at, and not set. A tensor of another major version is VERSION_MISMATCH.
+ */
+weft_status *weft_array_import_dlpack_versioned(const weft_allocator *allocator,
+                                                struct DLManagedTensorVersioned *tensor,
+                                                weft_array **out_array) WEFT_MUST_USE;
+weft_status *weft_array_export_dlpack_versioned(weft_array *array,
+                                                struct DLManagedTensorVersioned **out_tensor) WEFT_MUST_USE;
+
+/* Whether the elements may not be written: the array, or what it is a view of, was imported so. A run takes no such
+ * array as an output or a donated input, weft_array_copy not as its destination (INVALID_ARGUMENT). */
+bool weft_array_is_read_only(const weft_array *array);
+
 weft_array *weft_array_retain(weft_array *array);
 void weft_array_release(weft_array *array);
 
@@ -56,6 +72,7 @@ weft_dtype weft_array_dtype(const weft_array *array);
 size_t weft_array_rank(const weft_array *array);
 const int64_t *weft_array_shape(const weft_array *array);
 const int64_t *weft_array_strides(const weft_array *array);
+/* Not to be written through where the array is read only. */
 void *weft_array_data(const weft_array *array);
 weft_device weft_array_device(const weft_array *array);
 /* Product of the shape. */

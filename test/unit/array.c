@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/support.h"
-#include <dlpack/dlpack.h>
+#include <weft/dlpack.h>
 #include <string.h>
 #include <weft/array.h>
 
@@ -313,6 +313,94 @@ static void every_dtype_goes_out_and_in(void **state)
     }
 }
 
+/* Where the specification has the fields, on machines with pointers of 8 bytes. */
+_Static_assert(offsetof(DLManagedTensorVersioned, version) == 0, "");
+_Static_assert(offsetof(DLManagedTensorVersioned, manager_ctx) == 8, "");
+_Static_assert(offsetof(DLManagedTensorVersioned, deleter) == 16, "");
+_Static_assert(offsetof(DLManagedTensorVersioned, flags) == 24, "");
+_Static_assert(offsetof(DLManagedTensorVersioned, dl_tensor) == 32, "");
+_Static_assert(DLPACK_FLAG_BITMASK_READ_ONLY == 1 && DLPACK_FLAG_BITMASK_IS_COPIED == 2, "");
+
+static void count_versioned(DLManagedTensorVersioned *tensor)
+{
+    (void)tensor;
+    deleted++;
+}
+
+static void versioned_tensors_may_be_read_only(void **state)
+{
+    (void)state;
+    float data[4] = {1, 2, 3, 4};
+    int64_t shape[] = {4};
+    DLManagedTensorVersioned tensor = {.version = {1, 9},
+                                       .deleter = count_versioned,
+                                       .flags = DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_COPIED | 1 << 9,
+                                       .dl_tensor = {data, {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, shape, NULL, 0}};
+    weft_array *array, *view, *copy;
+    DLManagedTensor *plain;
+    deleted = 0;
+    weft_test_ok(weft_array_import_dlpack_versioned(NULL, &tensor, &array));
+    weft_test_ok(weft_array_view(array, 1, DIMS(2), DIMS(-1), 3, &view));
+    weft_test_ok(weft_array_create(NULL, WEFT_F32, 1, DIMS(2), &copy));
+    assert_true(weft_array_is_read_only(array) && weft_array_is_read_only(view) && !weft_array_is_read_only(copy));
+    weft_test_fails(weft_array_copy(view, copy), WEFT_INVALID_ARGUMENT, "the destination is read only");
+    weft_test_ok(weft_array_copy(copy, view));
+    assert_true(((float *)weft_array_data(copy))[0] == 4);
+    weft_test_fails(weft_array_export_dlpack(view, &plain), WEFT_INVALID_ARGUMENT, "the array is read only");
+    weft_array_release(copy);
+    weft_array_release(array);
+    assert_int_equal(deleted, 0);
+    weft_array_release(view);
+    assert_int_equal(deleted, 1);
+
+    tensor.flags = 0;
+    tensor.deleter = NULL;
+    weft_test_ok(weft_array_import_dlpack_versioned(NULL, &tensor, &array));
+    assert_false(weft_array_is_read_only(array));
+    weft_array_release(array);
+}
+
+static void other_versions_stay_the_callers(void **state)
+{
+    (void)state;
+    DLManagedTensorVersioned tensor = {.version = {2, 0}, .deleter = count_versioned};
+    weft_array *array = NULL;
+    deleted = 0;
+    weft_test_fails(weft_array_import_dlpack_versioned(NULL, &tensor, &array), WEFT_VERSION_MISMATCH,
+                    "the tensor is of DLPack 2.0, but this library knows 1.x");
+    tensor.version.major = 0;
+    weft_test_fails(weft_array_import_dlpack_versioned(NULL, &tensor, &array), WEFT_VERSION_MISMATCH, "DLPack 0.0");
+    tensor.version.major = 1;
+    tensor.dl_tensor.dtype = (DLDataType){kDLFloat, 80, 1};
+    weft_test_fails(weft_array_import_dlpack_versioned(NULL, &tensor, &array), WEFT_UNSUPPORTED, "80 bits");
+    assert_null(array);
+    assert_int_equal(deleted, 0);
+}
+
+static void versioned_tensors_go_out_and_in(void **state)
+{
+    (void)state;
+    for (int read_only = 0; read_only < 2; read_only++) {
+        float data[6] = {0};
+        int64_t shape[] = {2, 3}, strides[] = {1, 2};
+        DLManagedTensorVersioned given = {.version = {1, 0},
+                                          .flags = (uint64_t)read_only,
+                                          .dl_tensor = {data, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, strides, 0}};
+        DLManagedTensorVersioned *tensor;
+        weft_array *array;
+        weft_test_ok(weft_array_import_dlpack_versioned(NULL, &given, &array));
+        weft_test_ok(weft_array_export_dlpack_versioned(array, &tensor));
+        weft_array_release(array);
+        assert_true(tensor->version.major == 1 && tensor->version.minor == 0);
+        assert_int_equal(tensor->flags, read_only);
+        assert_true(tensor->dl_tensor.data == data && tensor->dl_tensor.ndim == 2);
+        assert_memory_equal(tensor->dl_tensor.strides, strides, sizeof strides);
+        weft_test_ok(weft_array_import_dlpack_versioned(NULL, tensor, &array));
+        assert_int_equal(weft_array_is_read_only(array), read_only);
+        weft_array_release(array);
+    }
+}
+
 static weft_status *use_all(const weft_allocator *allocator, void *context)
 {
     (void)context;
@@ -328,13 +416,22 @@ static weft_status *use_all(const weft_allocator *allocator, void *context)
     status = weft_array_import_dlpack(allocator, tensor, &again);
     if (status != NULL) tensor->deleter(tensor);
     weft_array_release(again);
+    if (status != NULL) return status;
+    DLManagedTensorVersioned *versioned;
+    WEFT_TRY(weft_array_create(allocator, WEFT_F32, 1, DIMS(3), &base));
+    status = weft_array_export_dlpack_versioned(base, &versioned);
+    weft_array_release(base);
+    if (status != NULL) return status;
+    status = weft_array_import_dlpack_versioned(allocator, versioned, &again);
+    if (status != NULL) versioned->deleter(versioned);
+    else weft_array_release(again);
     return status;
 }
 
 static void arrays_survive_short_memory(void **state)
 {
     (void)state;
-    assert_int_equal(weft_test_fail_each(use_all, NULL), 4);
+    assert_int_equal(weft_test_fail_each(use_all, NULL), 7);
 }
 
 /* ---- as text ---- */
@@ -422,6 +519,9 @@ int main(void)
         cmocka_unit_test(foreign_tensors_are_refused_and_stay_the_callers),
         cmocka_unit_test(every_dtype_goes_out_and_in),
         cmocka_unit_test(arrays_survive_short_memory),
+        cmocka_unit_test(versioned_tensors_may_be_read_only),
+        cmocka_unit_test(other_versions_stay_the_callers),
+        cmocka_unit_test(versioned_tensors_go_out_and_in),
         cmocka_unit_test(arrays_print_as_in_numpy),
         cmocka_unit_test(long_arrays_are_cut),
         cmocka_unit_test(dense_arrays_are_shared),

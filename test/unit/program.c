@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a program tells of itself, and runs whose arrays are given by name. */
 #include <string.h>
+#include <weft/dlpack.h>
 #include <weft/weft.h>
 #include "test/support.h"
 
@@ -188,6 +189,33 @@ static void donation_follows_the_names(void **state)
     weft_program_release(adds);
 }
 
+/* What came in as read only is read, and nothing else. */
+static void read_only_arrays_are_only_read(void **state)
+{
+    (void)state;
+    float data[6] = {1, 1, 1, 1, 1, 1};
+    int64_t shape[] = {6, 1};
+    DLManagedTensorVersioned tensor = {.version = {1, 0},
+                                       .flags = DLPACK_FLAG_BITMASK_READ_ONLY,
+                                       .dl_tensor = {data, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, NULL, 0}};
+    arrays a = make_arrays();
+    weft_array *x, *results[3] = {NULL};
+    weft_test_ok(weft_array_import_dlpack_versioned(NULL, &tensor, &x));
+    weft_array *inputs[] = {x, a.w, a.k};
+    weft_test_ok(RUN(.input_count = 3, .inputs = inputs, .output_count = 3, .outputs = results,
+                     .donated = (const bool[]){false, true, false}));
+    for (int i = 0; i < 3; i++) weft_array_release(results[i]);
+    memset(results, 0, sizeof results);
+    weft_test_fails(RUN(.input_count = 3, .inputs = inputs, .output_count = 3, .outputs = results,
+                        .donated = (const bool[]){true, false, false}),
+                    WEFT_INVALID_ARGUMENT, "input \"x\" is read only and cannot be donated");
+    weft_named_array y = {"y", x};
+    weft_test_fails(RUN(.input_count = 3, .inputs = inputs, .named_outputs = {1, &y}), WEFT_INVALID_ARGUMENT,
+                    "output \"y\" is read only");
+    weft_array_release(x);
+    release(a);
+}
+
 static void wrong_names_are_named(void **state)
 {
     (void)state;
@@ -246,10 +274,10 @@ int main(void)
 {
 #define IN_FIXTURE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        IN_FIXTURE(axes_have_extents_and_symbols),   IN_FIXTURE(symbols_have_ranges_and_sources),
-        IN_FIXTURE(shapes_follow_from_symbols),      IN_FIXTURE(names_come_in_any_order),
-        IN_FIXTURE(donation_follows_the_names),      IN_FIXTURE(wrong_names_are_named),
-        cmocka_unit_test(every_allocation_may_fail),
+        IN_FIXTURE(axes_have_extents_and_symbols),  IN_FIXTURE(symbols_have_ranges_and_sources),
+        IN_FIXTURE(shapes_follow_from_symbols),     IN_FIXTURE(names_come_in_any_order),
+        IN_FIXTURE(read_only_arrays_are_only_read), IN_FIXTURE(donation_follows_the_names),
+        IN_FIXTURE(wrong_names_are_named),          cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
