@@ -31,7 +31,7 @@ weft_status *weft_array_create(const weft_allocator *allocator, weft_dtype dtype
 
 /*
  * Wraps `data`, which stays the caller's, without a copy. `strides` NULL means row-major. `release` (may be NULL) is
- * called with `context` once the last reference is gone.
+ * called with `context` once the last reference is gone, on the thread that ends it, and may use this library.
  */
 weft_status *weft_array_wrap(const weft_allocator *allocator, weft_dtype dtype, size_t rank, const int64_t *shape,
                              const int64_t *strides, void *data, void (*release)(void *context), void *context,

@@ -74,7 +74,8 @@ const char *weft_code_name(weft_code code);
  * and otherwise resizes, keeping the contents up to the smaller size. `old_size` and `alignment` are what the block
  * was asked with; `alignment` is a power of two. NULL means out of memory, and the old block is then still valid.
  * It is called from any thread that uses the object it was given to, those of an executor's pool included, from several
- * at the same time, and as long as anything made from that lives; the struct itself is copied.
+ * at the same time, and as long as anything made from that lives; the struct itself is copied. It must not call this
+ * library, which may hold a lock.
  */
 typedef struct weft_allocator {
     void *self;

@@ -345,6 +345,81 @@ static void static_strides_must_fit(void **state)
     weft_executor_destroy(executor);
 }
 
+/* ---- callbacks that use the executor ---- */
+
+typedef struct nested {
+    weft_executor *executor;
+    weft_program *program;
+    const char *runtime;
+    int depth, runs;
+} nested;
+
+static void run_nested(void *self, const weft_profile_record *record);
+
+/* Three iterations that double the input. */
+static void run_checked(nested *n)
+{
+    float data[4] = {0, 1, 2, 3};
+    weft_array *input, *output = NULL;
+    weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 1, (const int64_t[]){4}, NULL, data, NULL, NULL, &input));
+    weft_test_ok(weft_executor_run(n->executor, n->program,
+                                   &(weft_run){.runtime = n->runtime,
+                                               .input_count = 1,
+                                               .inputs = &input,
+                                               .output_count = 1,
+                                               .outputs = &output,
+                                               .profile = &(weft_profile){n, run_nested}}));
+    for (int i = 0; i < 4; i++) assert_true(((float *)weft_array_data(output))[i] == 8 * data[i]);
+    weft_array_release(input);
+    weft_array_release(output);
+    n->runs++;
+}
+
+static void run_nested(void *self, const weft_profile_record *record)
+{
+    nested *n = self;
+    (void)record;
+    if (n->depth == 3) return;
+    n->depth++;
+    run_checked(n);
+    weft_executor_clear(n->executor);
+    n->depth--;
+}
+
+static void run_released(void *context)
+{
+    run_checked(context);
+}
+
+static void callbacks_may_use_the_executor(void **state)
+{
+    (void)state;
+    static const char *const runtimes[] = {"llvm", "ref"};
+    for (size_t i = 0; i < 2; i++) {
+        nested n = {.program = compile("weft 0.1\n"
+                                       "graph {\n"
+                                       "  %a = input() {name = \"a\", dtype = f32, shape = [4]}\n"
+                                       "  %y = fold(%a) {trips = 3, carried = 1} body (%k : i64[], %x : f32[4]) {\n"
+                                       "    %0 = add(%x, %x)\n"
+                                       "    yield %0\n"
+                                       "  }\n"
+                                       "  return y = %y\n"
+                                       "}\n"),
+                    .runtime = runtimes[i]};
+        weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.threads = 2}, &n.executor));
+        run_checked(&n);
+        assert_true(n.runs > 3 && n.depth == 0);
+        weft_array *array;
+        float datum = 0;
+        int before = n.runs;
+        weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 0, NULL, NULL, &datum, run_released, &n, &array));
+        weft_array_release(array);
+        assert_true(n.runs > before);
+        weft_program_release(n.program);
+        weft_executor_destroy(n.executor);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +434,7 @@ int main(void)
         cmocka_unit_test(a_step_that_fails_is_not_told),
         cmocka_unit_test(nothing_may_have_any_shape),
         cmocka_unit_test(static_strides_must_fit),
+        cmocka_unit_test(callbacks_may_use_the_executor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
