@@ -371,26 +371,6 @@ void weft_ranges_emit(weft_emitter *e)
 
 /* ---- the emitter ---- */
 
-static weft_status *check_dtype(const weft_emitter *e, weft_dtype dtype)
-{
-    if (dtype != WEFT_F16 || e->gpu || weft_processor_has("+f16c")) return NULL;
-    return weft_status_create(e->allocator, WEFT_UNSUPPORTED, "llvm",
-                              "dtype f16 needs a processor with F16C instructions, which this one lacks");
-}
-
-static weft_status *check_dtypes(const weft_emitter *e)
-{
-    const weft_kernel *kernel = e->kernel;
-    for (uint32_t i = 0; i < kernel->buffer_count; i++) WEFT_TRY(check_dtype(e, kernel->buffers[i].dtype));
-    for (uint32_t i = 0; i < kernel->inst_count; i++) WEFT_TRY(check_dtype(e, kernel->insts[i].dtype));
-    for (uint32_t i = 0; i < kernel->accumulator_count; i++) {
-        const weft_accumulator *accumulator = &kernel->accumulators[i];
-        for (uint32_t k = 0; k < accumulator->combine_count; k++)
-            WEFT_TRY(check_dtype(e, accumulator->combine[k].dtype));
-    }
-    return NULL;
-}
-
 static bool is_power_of_two(uint32_t value)
 {
     return value != 0 && (value & (value - 1)) == 0;
@@ -428,7 +408,6 @@ static weft_status *check_kernel(const weft_emitter *e)
     const weft_kernel *kernel = e->kernel;
     if (!kernel->scheduled)
         return weft_status_create(e->allocator, WEFT_INTERNAL, "llvm", "the kernel has no schedule");
-    WEFT_TRY(check_dtypes(e));
     if (kernel->range_count > WEFT_MAX_THREADED)
         return weft_status_create(e->allocator, WEFT_UNSUPPORTED, "llvm",
                                   "a kernel of %u outer ranges: there may be %d", kernel->range_count,

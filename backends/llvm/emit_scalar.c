@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/emit.h"
+#include "runtime/isa.h"
 
 static weft_dtype_kind kind_of(weft_dtype dtype)
 {
@@ -91,11 +92,79 @@ static LLVMValueRef shift_right(weft_emitter *e, LLVMValueRef value, int64_t cou
     return LLVMBuildLShr(e->builder, value, weft_int_like(LLVMTypeOf(value), count), "");
 }
 
+static LLVMValueRef shift_left(weft_emitter *e, LLVMValueRef value, int64_t count)
+{
+    return LLVMBuildShl(e->builder, value, weft_int_like(LLVMTypeOf(value), count), "");
+}
+
+static LLVMValueRef mask(weft_emitter *e, LLVMValueRef value, int64_t bits)
+{
+    return LLVMBuildAnd(e->builder, value, weft_int_like(LLVMTypeOf(value), bits), "");
+}
+
+static LLVMValueRef add(weft_emitter *e, LLVMValueRef value, int64_t other)
+{
+    return LLVMBuildAdd(e->builder, value, weft_int_like(LLVMTypeOf(value), other), "");
+}
+
+/* Integers: value < bound ? yes : no. */
+static LLVMValueRef select_below(weft_emitter *e, LLVMValueRef value, int64_t bound, LLVMValueRef yes, LLVMValueRef no)
+{
+    LLVMValueRef below = LLVMBuildICmp(e->builder, LLVMIntULT, value, weft_int_like(LLVMTypeOf(value), bound), "");
+    return LLVMBuildSelect(e->builder, below, yes, no, "");
+}
+
+/* Without instructions for f16 LLVM calls a function for each conversion. */
+static bool has_half_instructions(const weft_emitter *e)
+{
+    return e->gpu || weft_isa_level() >= WEFT_ISA_V3;
+}
+
+/* As F16C does it. The exponent moves by 112, that of infinities and NaNs once more; subnormal numbers are counts of
+ * 2^-24; a NaN becomes quiet. */
+static LLVMValueRef single_from_half_bits(weft_emitter *e, LLVMValueRef value)
+{
+    enum { SUBNORMALS = 0x400, INFINITY_BITS = 0x7c00, MOVED = 112 << 23, QUIET = 1 << 22 };
+    LLVMTypeRef type = like(LLVMTypeOf(value), e->i32), single = like(type, e->f32);
+    LLVMValueRef bits = LLVMBuildZExt(e->builder, value, type, ""), size = mask(e, bits, 0x7fff);
+    LLVMValueRef normal = add(e, shift_left(e, size, 13), MOVED), large = add(e, normal, MOVED);
+    LLVMValueRef nan = LLVMBuildOr(e->builder, large, weft_int_like(type, QUIET), "");
+    LLVMValueRef unit = LLVMConstBitCast(weft_int_like(type, (127 - 24) << 23), single);
+    LLVMValueRef small = LLVMBuildFMul(e->builder, LLVMBuildSIToFP(e->builder, size, single, ""), unit, "");
+    large = select_below(e, size, INFINITY_BITS + 1, large, nan);
+    LLVMValueRef chosen = select_below(e, size, INFINITY_BITS, normal, large);
+    chosen = select_below(e, size, SUBNORMALS, LLVMBuildBitCast(e->builder, small, type, ""), chosen);
+    LLVMValueRef sign = shift_left(e, LLVMBuildXor(e->builder, bits, size, ""), 16);
+    return LLVMBuildBitCast(e->builder, LLVMBuildOr(e->builder, chosen, sign, ""), single, "");
+}
+
+/* As F16C does it, to nearest even. To add 1/2, whose last bit is 2^-24, rounds what becomes subnormal. */
+static LLVMValueRef half_from_single_bits(weft_emitter *e, LLVMValueRef value)
+{
+    enum { NORMAL = 113 << 23, OVERFLOW = 0x47800000, INFINITY_BITS = 0x7f800000, MOVED = 112 << 23, HALF = 126 << 23 };
+    LLVMTypeRef single = LLVMTypeOf(value), type = like(single, e->i32);
+    LLVMValueRef bits = LLVMBuildBitCast(e->builder, value, type, ""), size = mask(e, bits, 0x7fffffff);
+    LLVMValueRef last = mask(e, shift_right(e, size, 13), 1);
+    LLVMValueRef normal = LLVMBuildAdd(e->builder, add(e, size, 0xfff - MOVED), last, "");
+    LLVMValueRef half = LLVMConstBitCast(weft_int_like(type, HALF), single);
+    LLVMValueRef small = LLVMBuildFAdd(e->builder, LLVMBuildBitCast(e->builder, size, single, ""), half, "");
+    small = add(e, LLVMBuildBitCast(e->builder, small, type, ""), -HALF);
+    LLVMValueRef infinite = weft_int_like(type, 0x7c00);
+    LLVMValueRef nan = mask(e, shift_right(e, size, 13), 0x3ff);
+    nan = LLVMBuildOr(e->builder, nan, weft_int_like(type, 0x7e00), "");
+    LLVMValueRef large = select_below(e, size, INFINITY_BITS + 1, infinite, nan);
+    LLVMValueRef chosen = select_below(e, size, OVERFLOW, shift_right(e, normal, 13), large);
+    chosen = select_below(e, size, NORMAL, small, chosen);
+    LLVMValueRef sign = mask(e, shift_right(e, bits, 16), 0x8000);
+    return LLVMBuildTrunc(e->builder, LLVMBuildOr(e->builder, chosen, sign, ""), like(type, e->i16), "");
+}
+
 /* An intrinsic for single values on a processor: comparisons would move in front of an extension, and LLVM 19 calls the
  * C library for the lesser of two halves. */
 static LLVMValueRef single_from_half(weft_emitter *e, LLVMValueRef value)
 {
     LLVMTypeRef type = LLVMTypeOf(value), single = like(type, e->f32);
+    if (!has_half_instructions(e)) return single_from_half_bits(e, value);
     if (!e->gpu && LLVMGetTypeKind(type) != LLVMVectorTypeKind)
         return weft_intrinsic_call(e, "llvm.convert.from.fp16", 1, &single, 1, &value);
     return LLVMBuildFPExt(e->builder, LLVMBuildBitCast(e->builder, value, like(type, e->f16), ""), single, "");
@@ -129,6 +198,7 @@ static LLVMValueRef bf16_from_single(weft_emitter *e, LLVMValueRef value)
 static LLVMValueRef short_from_single(weft_emitter *e, weft_dtype to, LLVMValueRef value)
 {
     if (to == WEFT_BF16) return bf16_from_single(e, value);
+    if (!has_half_instructions(e)) return half_from_single_bits(e, value);
     LLVMValueRef half = LLVMBuildFPTrunc(e->builder, value, like(LLVMTypeOf(value), e->f16), "");
     return LLVMBuildBitCast(e->builder, half, like(LLVMTypeOf(value), e->i16), "");
 }

@@ -5,6 +5,7 @@
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
 #include <llvm-c/OrcEE.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,8 +14,9 @@
 
 /*
  * One ORC session for the process. Each image has a library of its own, so that symbols of different objects never meet
- * and nothing is searched but the object itself: a symbol it does not define fails to load. Libraries cannot be removed
- * from a session, so those of unloaded images are used again.
+ * and nothing is searched but the object itself and the two functions that LLVM calls where a processor has no fused
+ * multiplication: any other symbol that it does not define fails to load. Libraries cannot be removed from a session,
+ * so those of unloaded images are used again.
  */
 
 /* Memory of one object, whose sections lie one after another: code refers to data relative to itself. */
@@ -157,6 +159,30 @@ static weft_status *start(void)
 
 /* ---- images ---- */
 
+static LLVMOrcCSymbolMapPair symbol_at(const char *name, uintptr_t address)
+{
+    const LLVMJITSymbolFlags flags = {LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable, 0};
+    return (LLVMOrcCSymbolMapPair){LLVMOrcExecutionSessionIntern(loader.session, name), {address, flags}};
+}
+
+/* The C library's are exact: they round once. */
+static weft_status *define_functions(LLVMOrcJITDylibRef library)
+{
+    LLVMOrcCSymbolMapPair symbols[] = {symbol_at("fma", (uintptr_t)fma), symbol_at("fmaf", (uintptr_t)fmaf)};
+    LLVMOrcMaterializationUnitRef unit = LLVMOrcAbsoluteSymbols(symbols, sizeof symbols / sizeof *symbols);
+    LLVMErrorRef error = LLVMOrcJITDylibDefine(library, unit);
+    if (error != LLVMErrorSuccess) LLVMOrcDisposeMaterializationUnit(unit);
+    return take(error, "a library for code cannot be made");
+}
+
+static weft_status *create_library(LLVMOrcJITDylibRef *out_library)
+{
+    char name[32];
+    snprintf(name, sizeof name, "image%zu", loader.library_count++);
+    *out_library = LLVMOrcExecutionSessionCreateBareJITDylib(loader.session, name);
+    return define_functions(*out_library);
+}
+
 static weft_status *create_image(weft_image **out_image)
 {
     weft_image *image = loader.unused;
@@ -165,9 +191,11 @@ static weft_status *create_image(weft_image **out_image)
     } else {
         image = weft_allocate_zeroed(NULL, sizeof *image);
         if (image == NULL) return weft_status_out_of_memory();
-        char name[32];
-        snprintf(name, sizeof name, "image%zu", loader.library_count++);
-        image->library = LLVMOrcExecutionSessionCreateBareJITDylib(loader.session, name);
+        weft_status *status = create_library(&image->library);
+        if (status != NULL) {
+            weft_free(NULL, image, sizeof *image);
+            return status;
+        }
     }
     image->tracker = LLVMOrcJITDylibCreateResourceTracker(image->library);
     *out_image = image;

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 #include "backends/llvm/emit.h"
+#include "runtime/isa.h"
 
 #define PTX_TRIPLE "nvptx64-nvidia-cuda"
 #define PTX_CPU "sm_90"
@@ -14,17 +15,7 @@ static weft_processor host;
 static bool host_found;
 static pthread_once_t host_once = PTHREAD_ONCE_INIT;
 
-static bool has(const char *feature)
-{
-    size_t length = strlen(feature);
-    for (const char *at = strstr(host.features, feature); at != NULL; at = strstr(at + 1, feature)) {
-        bool starts = at == host.features || at[-1] == ',';
-        if (starts && (at[length] == ',' || at[length] == '\0')) return true;
-    }
-    return false;
-}
-
-/* "llvm 19.1.7 TRIPLE CPU +avx2,...": features the machine has, none that only tune. */
+/* "llvm 19.1.7 TRIPLE CPU +avx2,...": features the machine has, none that only tune; a level says them all. */
 static char *create_name(void)
 {
     unsigned major, minor, patch;
@@ -57,11 +48,15 @@ static void find_host(void)
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
     host.triple = LLVMGetDefaultTargetTriple();
-    host.cpu = LLVMGetHostCPUName();
-    host.features = LLVMGetHostCPUFeatures();
-    bool wide = has("+avx512f") && has("+avx512vl") && has("+avx512bw") && has("+avx512dq");
-    host.supported = has("+avx2") && has("+fma");
-    host.machine = (weft_machine){.vector_bytes = wide ? 64 : host.supported ? 32 : 16, .registers = wide ? 32 : 16};
+    weft_isa level = weft_isa_level();
+    bool forced = weft_isa_is_forced();
+    host.cpu = forced ? strdup(weft_isa_name(level)) : LLVMGetHostCPUName();
+    host.features = forced ? strdup("") : LLVMGetHostCPUFeatures();
+    host.machine = (weft_machine){.vector_bytes = level >= WEFT_ISA_V4   ? 64
+                                                  : level >= WEFT_ISA_V3 ? 32
+                                                                         : 16,
+                                  .registers = level >= WEFT_ISA_V4 ? 32 : 16};
+    if (host.cpu == NULL || host.features == NULL) return;
     host.name = create_name();
     host_found = host.name != NULL;
 }
@@ -72,18 +67,13 @@ const weft_processor *weft_processor_find(void)
     return host_found ? &host : NULL;
 }
 
-bool weft_processor_has(const char *feature)
-{
-    return weft_processor_find() != NULL && has(feature);
-}
-
 weft_status *weft_target_machine_create(const weft_allocator *allocator, bool gpu, LLVMTargetMachineRef *out_machine)
 {
     const weft_processor *found = weft_processor_find();
     if (found == NULL) return weft_status_out_of_memory();
-    if (!gpu && !found->supported)
+    if (!gpu && weft_isa_level() < WEFT_ISA_V2)
         return weft_status_create(allocator, WEFT_UNSUPPORTED, "llvm",
-                                  "the LLVM code generator needs AVX2 and FMA, and this processor (%s) lacks them",
+                                  "the LLVM code generator needs x86-64-v2, which this processor (%s) lacks",
                                   found->cpu);
     const char *triple = gpu ? PTX_TRIPLE : found->triple;
     LLVMTargetRef target;

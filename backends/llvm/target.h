@@ -9,14 +9,10 @@ typedef struct weft_processor {
     char *triple, *cpu, *features;
     char *name; /* what objects depend on */
     weft_machine machine;
-    bool supported; /* has AVX2 and FMA */
 } weft_processor;
 
-/* Found once, kept for the life of the process. NULL when out of memory. */
+/* The host, or the level that WEFT_ISA names. Found once, kept for the life of the process. NULL when out of memory. */
 const weft_processor *weft_processor_find(void);
-
-/* Whether the host has a feature, "+avx2". */
-bool weft_processor_has(const char *feature);
 
 /* A target machine of the caller's own, for the host or for sm_90. */
 weft_status *weft_target_machine_create(const weft_allocator *allocator, bool gpu,
