@@ -16,7 +16,7 @@
 #include <llvm-c/Core.h>
 #include "lib/loop/loop.h"
 
-#define WEFT_MAX_PARTS 16
+#define WEFT_MAX_PARTS WEFT_MAX_UNROLL
 #define WEFT_MAX_WIDTH 64
 #define WEFT_MAX_THREADED (2 * WEFT_MAX_RANK)
 

@@ -78,6 +78,9 @@ typedef struct weft_store {
 
 typedef enum weft_bind { WEFT_BIND_SERIAL, WEFT_BIND_THREAD, WEFT_BIND_LANE, WEFT_BIND_GRID } weft_bind;
 
+/* Most vectors of one round of lanes: as many has a value in a backend. */
+#define WEFT_MAX_UNROLL 16
+
 typedef struct weft_range {
     weft_expr variable; /* weft_expr_variable */
     weft_expr extent;
@@ -85,7 +88,7 @@ typedef struct weft_range {
     uint32_t lanes; /* virtual lanes of the reduction; 1 where that means nothing */
     bool blocks;    /* reduced: its elements combine in blocks of blocks; otherwise one by one */
     weft_bind bind;
-    uint32_t width, unroll; /* of LANE; 1 otherwise */
+    uint32_t width, unroll; /* of LANE, unroll up to WEFT_MAX_UNROLL; 1 otherwise */
 } weft_range;
 
 #define WEFT_MAX_COMPONENTS 4

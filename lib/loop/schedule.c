@@ -140,7 +140,8 @@ static bool is_ordered(const weft_stage *stage)
     return false;
 }
 
-/* The last inner range of each stage; where it has virtual lanes, exactly those. */
+/* The last inner range of each stage; where it has virtual lanes, exactly those. Vectors of several registers where
+ * there would be too many of one. */
 static void bind_inner(weft_kernel *kernel, uint32_t width)
 {
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
@@ -149,6 +150,7 @@ static void bind_inner(weft_kernel *kernel, uint32_t width)
         weft_range *last = &stage->ranges[stage->range_count - 1];
         if (last->reduce && last->lanes == 1) continue;
         uint32_t fitting = last->reduce && last->lanes < width ? last->lanes : width;
+        while (last->reduce && last->lanes / fitting > WEFT_MAX_UNROLL) fitting *= 2;
         bind_lanes(last, fitting,
                    last->reduce ? last->lanes / fitting : unroll_for(kernel, stage->inst_count, last->extent, fitting));
     }
