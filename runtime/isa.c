@@ -67,7 +67,18 @@ bool weft_isa_is_forced(void)
     return isa.forced;
 }
 
-const char *weft_isa_name(weft_isa level)
+const char *weft_isa_level_name(weft_isa level)
 {
     return names[level];
+}
+
+const char *weft_isa_name(void)
+{
+    return names[weft_isa_level()];
+}
+
+unsigned weft_isa_vector_bytes(void)
+{
+    static const unsigned bytes[LEVELS] = {16, 16, 32, 64};
+    return bytes[weft_isa_level()];
 }

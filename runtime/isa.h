@@ -17,5 +17,5 @@ weft_isa weft_isa_level(void);
 /* Whether WEFT_ISA named it. */
 bool weft_isa_is_forced(void);
 /* "x86-64-v3". Static. */
-const char *weft_isa_name(weft_isa level);
+const char *weft_isa_level_name(weft_isa level);
 #endif

@@ -4,6 +4,7 @@
 #include <llvm-c/Target.h>
 #include <pthread.h>
 #include <string.h>
+#include <weft/executor.h>
 #include "backends/llvm/emit.h"
 #include "runtime/isa.h"
 
@@ -48,14 +49,11 @@ static void find_host(void)
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
     host.triple = LLVMGetDefaultTargetTriple();
-    weft_isa level = weft_isa_level();
     bool forced = weft_isa_is_forced();
-    host.cpu = forced ? strdup(weft_isa_name(level)) : LLVMGetHostCPUName();
+    host.cpu = forced ? strdup(weft_isa_name()) : LLVMGetHostCPUName();
     host.features = forced ? strdup("") : LLVMGetHostCPUFeatures();
-    host.machine = (weft_machine){.vector_bytes = level >= WEFT_ISA_V4   ? 64
-                                                  : level >= WEFT_ISA_V3 ? 32
-                                                                         : 16,
-                                  .registers = level >= WEFT_ISA_V4 ? 32 : 16};
+    host.machine =
+        (weft_machine){.vector_bytes = weft_isa_vector_bytes(), .registers = weft_isa_level() >= WEFT_ISA_V4 ? 32 : 16};
     if (host.cpu == NULL || host.features == NULL) return;
     host.name = create_name();
     host_found = host.name != NULL;

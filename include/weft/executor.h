@@ -196,6 +196,10 @@ unsigned weft_executor_threads(const weft_executor *executor);
 /* Bytes of memory that this process may have: the machine's, or fewer where a control group or a limit of the process
  * says so. As the system says it at each call. */
 size_t weft_memory_size(void);
+/* The ISA level of this process, "x86-64-v3": what its processor has, or what WEFT_ISA names. Static. */
+const char *weft_isa_name(void);
+/* Bytes of the vectors that generated code computes with at that level. */
+unsigned weft_isa_vector_bytes(void);
 /* Name of the BLIS configuration whose kernels matrix products use: "skx", "haswell", "penryn", or "portable" where
  * none fits. Static. */
 const char *weft_gemm_configuration(void);

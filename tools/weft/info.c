@@ -14,6 +14,7 @@ static void print_machine(void)
     weft_status *status = weft_emit_target(&target);
     printf("weft        %d.%d.%d\n", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH);
     printf("target      %s\n", status == NULL ? target : weft_status_message(status));
+    printf("isa         %s, vectors of %u bits\n", weft_isa_name(), 8 * weft_isa_vector_bytes());
     printf("blis        %s\n", weft_gemm_configuration());
     printf("memory      %.1f GiB\n", (double)weft_memory_size() / (1 << 30));
     printf("runtimes    %s (default), %s\n", weft_runtime_llvm()->name, weft_runtime_reference()->name);
