@@ -145,3 +145,17 @@ bool weft_test_same_bits(const weft_array *expected, const weft_array *actual)
     char text[160];
     return weft_test_compare(expected, actual, NULL, (weft_test_tolerance){WEFT_TEST_BITS, 0}, text, sizeof text) < 0;
 }
+
+uint64_t weft_test_hash(const weft_array *array, uint64_t hash)
+{
+    char *elements = gather(array);
+    column c = column_of(weft_array_dtype(array), elements);
+    int64_t parts = c.parts == 2 ? 2 : 1, count = weft_array_count(array);
+    for (int64_t i = 0; i < count * parts; i++) {
+        const char *part = part_at(&c, i / parts, (size_t)(i % parts));
+        bool is_nan = c.parts > 0 && isnan(weft_test_decode(c.part, part));
+        for (size_t k = 0; k < c.size; k++) hash = (hash ^ (is_nan ? 0xff : (unsigned char)part[k])) * 0x100000001b3;
+    }
+    free(elements);
+    return hash;
+}

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conformance suite: conform FILE... [-k PART-OF-A-TITLE] [--shard I/N] [-a] [-c]. Every case of the files is run by the
- * LLVM backend and by the oracle, and compared, for every binding of its symbols
+ * The conformance suite: conform FILE... [-k PART-OF-A-TITLE] [--shard I/N] [-a] [-b] [-c]. Every case of the files is
+ * run by the LLVM backend and by the oracle, and compared, for every binding of its symbols
  *  - over layouts of the inputs and of the outputs, in memory that ends and in memory that begins at a page without
  * access;
  *  - with the symbols as they are, with a specialised variant, and with their values in place of the symbols.
- * All runs on the same data give the same bits, but for products, where the library may read another layout another
- * way. Layouts, specialised variants and static extents take turns from case to case; with -a every case has all of
- * them. With --shard only every Nth case is run, from the Ith on. With -c nothing runs: every built-in op must be in the
- * files in every dtype it takes.
+ * All runs on the same data give the same bits. Layouts, specialised variants and static extents take turns from case
+ * to case; with -a every case has all of them. With --shard only every Nth case is run, from the Ith on. With -b each
+ * case and binding runs once, and a line has a hash of its results and says whether the library for products took part.
+ * With -c nothing runs: every built-in op must be in the files in every dtype it takes.
  */
 #include "test/conform/case.h"
 #include "test/conform/coverage.h"
@@ -22,9 +22,10 @@ enum { CROWDS = 3 };
 
 typedef struct suite {
     const char *only;
-    bool all;                                 /* no turns */
-    bool covered;                             /* nothing is run */
-    size_t turn;                              /* counts cases */
+    bool all;     /* no turns */
+    bool covered; /* nothing is run */
+    bool hashed;  /* one run, whose hash is printed */
+    size_t turn;  /* counts cases */
     size_t shard, shards;
     weft_executor *executor, *crowds[CROWDS]; /* one thread; 2, 3 and 7 */
     weft_test_coverage coverage;
@@ -39,6 +40,7 @@ typedef struct trial {
     const weft_test_binding *binding;
     weft_test_tolerance tolerance;
     weft_test_place bits[WEFT_TEST_OUTPUTS]; /* results of the first run */
+    bool used_library;                       /* for products */
     char what[96];
     char problem[4096];
 } trial;
@@ -191,10 +193,18 @@ static bool compare_bits(trial *tried, const outputs *found)
     return true;
 }
 
+static void notice_library(void *self, const weft_profile_record *record)
+{
+    trial *tried = self;
+    tried->used_library |= record->kind == WEFT_PROFILE_PRODUCT;
+}
+
 static bool run_judged(trial *tried, weft_executor *executor, const arrangement *how, const weft_test_inputs *inputs,
                        outputs *found)
 {
+    const weft_profile profile = {tried, notice_library};
     weft_test_run run = {.executor = executor,
+                         .profile = tried->suite->hashed ? &profile : NULL,
                          .runtime = "llvm",
                          .program = tried->subject->program,
                          .binding = tried->binding,
@@ -214,23 +224,17 @@ static bool same_data(const trial *tried, const arrangement *how)
     return true;
 }
 
-static bool same_bits(const trial *tried, const arrangement *how)
-{
-    bool product = strstr(weft_program_text(tried->subject->program), " = dot(") != NULL;
-    return same_data(tried, how) && !(product && (how->rotation > 0 || how->output != WEFT_TEST_CONTIGUOUS));
-}
-
 static bool run_arranged(trial *tried, weft_executor *executor, const arrangement *how, weft_test_inputs *inputs)
 {
     outputs expected = {.count = 0}, scales = {.count = 0}, found = {.count = 0};
     bool fails = tried->given->fails[0] != '\0';
-    bool asked = fails || how->rotation > 0 || tried->bits[0].array == NULL;
+    bool asked = !tried->suite->hashed && (fails || how->rotation > 0 || tried->bits[0].array == NULL);
     bool good = fill_inputs(tried, inputs) &&
                 (!asked || (ask_oracle(tried, inputs, &expected) && ask_scales(tried, inputs, &scales))) &&
                 run_judged(tried, executor, how, inputs, &found);
     if (good && !fails)
         good = clean(tried, &found) && (!asked || compare(tried, &expected, &scales, &found)) &&
-               (!same_bits(tried, how) || compare_bits(tried, &found));
+               (!same_data(tried, how) || compare_bits(tried, &found));
     outputs_destroy(&expected);
     outputs_destroy(&scales);
     outputs_destroy(&found);
@@ -281,15 +285,41 @@ static bool is_due(const trial *tried, size_t i, bool special)
     return how->rotation == 0 || how->rotation == 1 + tried->suite->turn % WEFT_TEST_LAYOUT_COUNT;
 }
 
+/* Of the results of the first run. */
+static uint64_t hash_bits(const trial *tried)
+{
+    uint64_t hash = 0xcbf29ce484222325;
+    for (size_t i = 0; i < WEFT_TEST_OUTPUTS && tried->bits[i].array != NULL; i++)
+        hash = weft_test_hash(tried->bits[i].array, hash);
+    return hash;
+}
+
+static void tell_hash(trial *tried)
+{
+    if (run_arrangement(tried, tried->suite->executor, &arrangements[0], arrangements[0].name))
+        printf("%s [%s] %s %016llx\n", tried->given->title, tried->what, tried->used_library ? "product" : "generated",
+               (unsigned long long)hash_bits(tried));
+}
+
+static void finish_trial(trial *tried)
+{
+    for (size_t i = 0; i < WEFT_TEST_OUTPUTS; i++) weft_test_place_destroy(&tried->bits[i]);
+}
+
 /* After one failure the others of the same kind say nothing new. */
 static void run_trial(trial *tried, bool special)
 {
     bool good = true;
+    if (tried->suite->hashed) {
+        tell_hash(tried);
+        finish_trial(tried);
+        return;
+    }
     for (size_t i = 0; i < ARRANGEMENTS && good; i++)
         if (is_due(tried, i, special))
             good = run_arrangement(tried, tried->suite->executor, &arrangements[i], arrangements[i].name);
     if (good) run_crowds(tried);
-    for (size_t i = 0; i < WEFT_TEST_OUTPUTS; i++) weft_test_place_destroy(&tried->bits[i]);
+    finish_trial(tried);
 }
 
 static void describe_binding(const weft_test_binding *binding, const char *kind, char *out_text, size_t size)
@@ -315,7 +345,7 @@ static void run_bound(suite *all, const weft_test_case *given, const weft_test_s
     trial tried = {.suite = all, .given = given, .subject = subject, .binding = binding, .tolerance = tolerance};
     describe_binding(binding, "", tried.what, sizeof tried.what);
     run_trial(&tried, special);
-    if (binding->count == 0 || !(all->all || (special && all->turn % 2 == 1))) return;
+    if (all->hashed || binding->count == 0 || !(all->all || (special && all->turn % 2 == 1))) return;
     weft_test_subject fixed;
     char *text = weft_test_fix_symbols(given->text, binding);
     if (make_subject(all, given, text, &fixed)) {
@@ -385,6 +415,7 @@ int main(int argc, char **argv)
     }
     for (int i = 1; i < argc; i++) {
         all.all |= strcmp(argv[i], "-a") == 0;
+        all.hashed |= strcmp(argv[i], "-b") == 0;
         all.covered |= strcmp(argv[i], "-c") == 0;
     }
     for (int i = 1; i < argc && good; i++) {

@@ -49,4 +49,6 @@ int64_t weft_test_compare(const weft_array *expected, const weft_array *actual, 
                           weft_test_tolerance tolerance, char *out_text, size_t size);
 /* Whether `actual` has the same bytes in its elements. */
 bool weft_test_same_bits(const weft_array *expected, const weft_array *actual);
+/* FNV-1a over the elements, any NaN as the same one, after `hash`. */
+uint64_t weft_test_hash(const weft_array *array, uint64_t hash);
 #endif

@@ -170,5 +170,6 @@ weft_status *weft_test_run_program(const weft_test_run *run, size_t output_count
                                          .extent_count = known.count,
                                          .extents = known.items,
                                          .donated = donated,
-                                         .specialize = run->specialize});
+                                         .specialize = run->specialize,
+                                         .profile = run->profile});
 }

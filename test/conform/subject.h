@@ -54,6 +54,7 @@ typedef struct weft_test_run {
     const weft_test_inputs *inputs;
     bool specialize;
     const bool *donated; /* NULL, or for each input of `inputs` */
+    const weft_profile *profile;
 } weft_test_run;
 
 /* Runs; an entry of `outputs` that is not NULL is written to. */
