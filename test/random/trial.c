@@ -300,7 +300,7 @@ static bool run(trial *t, const arrangement *a)
     for (size_t i = 0; i < WEFT_TEST_INPUTS; i++) donated[i] = a->donated && chance(t, 2);
     if (a->relaid) place_outputs(t, program, places, outputs);
     weft_test_run how = {executors[threads - 1],        "llvm",        program, &t->binding,
-                         copied ? &copies : &t->inputs, a->specialize, donated};
+                         copied ? &copies : &t->inputs, a->specialize, donated, NULL};
     if (good) good = judge(t, a, weft_test_run_program(&how, t->output_count, outputs), outputs);
     for (size_t i = 0; i < t->output_count; i++) {
         if (good && places[i].array != NULL && !weft_test_place_is_clean(&places[i]))
