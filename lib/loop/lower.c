@@ -52,6 +52,14 @@ static bool stays_inside(lowerer *low, weft_expr variable, weft_extent extent)
     return weft_expr_always_nonnegative(x, rest);
 }
 
+/* Whether the extent is known to be at least one: the only index of an empty axis is 0, too. */
+static bool has_elements(lowerer *low, weft_extent extent)
+{
+    weft_extents *x = low->extents;
+    weft_expr rest = weft_expr_sub(x, weft_space_extent(&low->space, extent), weft_expr_constant(x, 1));
+    return weft_expr_always_nonnegative(x, rest);
+}
+
 /* Which of the root's axes the point uses, if its index is nothing but distinct axes and zeros. */
 static bool used_axes(lowerer *low, const weft_point *point, uint64_t *out_axes)
 {
@@ -60,7 +68,10 @@ static bool used_axes(lowerer *low, const weft_point *point, uint64_t *out_axes)
     uint64_t axes = 0;
     for (size_t i = 0; i < shape.rank; i++) {
         int64_t constant;
-        if (weft_expr_is_constant(low->extents, point->index[i], &constant) && constant == 0) continue;
+        if (weft_expr_is_constant(low->extents, point->index[i], &constant) && constant == 0) {
+            if (!has_elements(low, shape.extents[i])) return false;
+            continue;
+        }
         size_t axis = 0;
         while (axis < rank && low->variables[axis] != point->index[i]) axis++;
         if (axis == rank || (axes >> axis & 1) != 0) return false;
