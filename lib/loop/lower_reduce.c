@@ -44,6 +44,10 @@ stage_plan *weft_lowerer_plan(lowerer *low, const weft_point *point)
             plan->extents[g] = weft_expr_mul(x, plan->extents[g], extent);
         }
         plan->variables[g] = plan->positions[g] = weft_lowerer_variable(low, plan->extents[g]);
+        /* One element is no inner axis (inner.h): stages before this one may be made for it. */
+        int64_t count;
+        if (weft_expr_is_constant(x, plan->extents[g], &count) && count == 1)
+            plan->positions[g] = weft_expr_constant(x, 0);
     }
     weft_lowerer_split(low, plan);
     return plan;

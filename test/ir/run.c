@@ -2,7 +2,8 @@
 /*
  * Runs text cases: run [--rewrite] FILE... A file is a sequence of cases, each
  *     # case: what it shows
- *     # passes: a,b                       (none when missing; `kernels`: compiled, and the kernels that makes)
+ *     # passes: a,b                       (none when missing; `kernels`: compiled, and the kernels that
+ *                                       makes; `plain,kernels`: compiled by no pass)
  *     graph text, or kernel text            (passes of kernels: complex, math, reuse, schedule, schedule_gpu)
  *     # expect                            and the text after the passes; or
  *     # error: part of the message
@@ -144,14 +145,21 @@ static weft_status *print_kernel(void *context, const char *name, const weft_ker
 }
 
 /* Compiles the graph and prints its kernels, unscheduled, in the order of their steps. */
-static weft_status *print_kernels(const weft_module *module, weft_bytes *out_text)
+static weft_status *print_kernels(const weft_module *module, const char *passes, weft_bytes *out_text)
 {
     static const weft_machine cpu = {.vector_bytes = 32, .registers = 16};
     weft_program *program;
-    WEFT_TRY(weft_compile(module->graph, module->outputs, NULL, &program));
+    const weft_policy plain = {.size = sizeof plain, .passes = ""};
+    bool is_plain = strcmp(passes, "plain,kernels") == 0;
+    WEFT_TRY(weft_compile(module->graph, module->outputs, is_plain ? &plain : NULL, &program));
     weft_status *status = weft_program_visit_kernels(program, &cpu, print_kernel, out_text);
     weft_program_release(program);
     return status;
+}
+
+static bool makes_kernels(const char *passes)
+{
+    return strcmp(passes, "kernels") == 0 || strcmp(passes, "plain,kernels") == 0;
 }
 
 /* Parses, runs the passes and prints. */
@@ -161,8 +169,8 @@ static weft_status *transform(const char *name, const char *text, const char *pa
     const weft_extension *extensions[] = {weft_einsum_extension()};
     weft_module *module;
     WEFT_TRY(weft_graph_parse(name, text, strlen(text), NULL, 1, extensions, &module));
-    if (strcmp(passes, "kernels") == 0) {
-        weft_status *status = print_kernels(module, out_text);
+    if (makes_kernels(passes)) {
+        weft_status *status = print_kernels(module, passes, out_text);
         weft_module_destroy(module);
         return status;
     }
@@ -251,7 +259,7 @@ static bool run_case(text_case *c)
     } else {
         trim_end(c->expected);
         good = rewriting && strcmp(c->expected, text.data) != 0 ? rewrite(c, text.data) : compare(c, text.data);
-        bool one_text = strcmp(c->passes, "kernels") != 0;
+        bool one_text = !makes_kernels(c->passes);
         if (one_text) status = transform("printed", text.data, "", &again);
         if (good && status != NULL) good = report(c, "what was printed does not parse: ", weft_status_message(status));
         else if (good && one_text && strcmp(text.data, again.data) != 0)
