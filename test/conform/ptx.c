@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* memmem */
 /*
- * ptx FILE...: every kernel of the suite goes through the schedule for GPUs to PTX, and in batches through ptxas, if
- * there is one. Nothing is run.
+ * ptx [--shard I/N] FILE...: every kernel of the suite, or of every Nth case, goes through the schedule for GPUs to PTX,
+ * and in batches through ptxas, if there is one. Nothing is run.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +23,7 @@ typedef struct assembler {
     weft_map seen;       /* texts of kernels */
     char path[64];
     FILE *batch;
+    size_t cases, shard, shards;
     size_t kernels, failed;
 } assembler;
 
@@ -120,6 +121,7 @@ static void assemble_case(void *context, const weft_test_case *given)
     assembler *a = context;
     weft_module *module = NULL;
     weft_program *program = NULL;
+    if (a->cases++ % a->shards != a->shard) return;
     a->title = given->title;
     weft_status *status = weft_graph_parse(given->title, given->text, strlen(given->text), NULL, 0, NULL, &module);
     if (status == NULL)
@@ -144,12 +146,14 @@ static const char *find_assembler(void)
 
 int main(int argc, char **argv)
 {
-    assembler a = {.command = find_assembler(), .title = "loading", .path = "/tmp/weft-ptx-XXXXXX"};
+    assembler a = {.command = find_assembler(), .title = "loading", .path = "/tmp/weft-ptx-XXXXXX", .shards = 1};
+    bool sharded = argc > 2 && strcmp(argv[1], "--shard") == 0;
+    if (sharded && (sscanf(argv[2], "%zu/%zu", &a.shard, &a.shards) != 2 || a.shard >= a.shards)) return 1;
     int file = mkstemp(a.path);
     a.batch = file < 0 ? NULL : fdopen(file, "w");
     weft_map_init(&a.seen, weft_allocator_default());
     complain(&a, weft_llvm_load(&a.llvm));
-    for (int i = 1; i < argc && a.batch != NULL && a.llvm != NULL; i++)
+    for (int i = sharded ? 3 : 1; i < argc && a.batch != NULL && a.llvm != NULL; i++)
         a.failed += !weft_test_cases_read(argv[i], assemble_case, &a);
     if (a.batch != NULL) {
         end_batch(&a);
