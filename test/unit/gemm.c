@@ -240,7 +240,7 @@ static void test_same_bits_for_any_number_of_threads(void **state)
 
 /* ---- the borders of operands ---- */
 
-enum { BORDERED = 1 << 14 };
+enum { BORDERED = 1 << 19 };
 
 /* Memory between two pages that may not be touched. */
 static char *map_bordered(size_t page)
@@ -296,6 +296,109 @@ static void test_no_access_beyond_operands(void **state)
         for (size_t d = 0; d < 4; d++)
             check_forms(memory, dtypes[d], sizes[i % SIZES], sizes[i / SIZES % SIZES], sizes[i / SIZES / SIZES]);
     for (size_t i = 0; i < 3; i++) munmap(memory[i] - page, BORDERED + 2 * page);
+}
+
+/* Bits of `form`: which matrices lie by columns; reversed rows, reversed columns; gaps between rows, between all. */
+static struct product spread_product(weft_dtype dtype, int64_t m, int64_t n, int64_t k, int form)
+{
+    struct product product = product_of_form(dtype, m, n, k, form & 7);
+    weft_gemm_call *call = &product.call;
+    int64_t *strides[3][2] = {
+        {&call->a_row, &call->a_column}, {&call->b_row, &call->b_column}, {&call->c_row, &call->c_column}};
+    int64_t *offsets[3] = {&call->a_offset, &call->b_offset, &call->c_offset};
+    const int64_t extents[3][2] = {{m, k}, {k, n}, {m, n}};
+    for (int i = 0; i < 3; i++) {
+        int64_t spread = form & 64 ? 3 : 1, long_one = *strides[i][0] == 1 ? 1 : 0;
+        for (int s = 0; s < 2; s++) *strides[i][s] *= spread;
+        if (form & 32) *strides[i][long_one] += 2 * spread;
+        product.count[i] = 1;
+        for (int s = 0; s < 2; s++) product.count[i] += (size_t)((extents[i][s] - 1) * *strides[i][s]);
+        for (int s = 0; s < 2; s++) {
+            if (!(form & (s == 0 ? 8 : 16))) continue;
+            *offsets[i] += (extents[i][s] - 1) * *strides[i][s];
+            *strides[i][s] *= -1;
+        }
+    }
+    return product;
+}
+
+/* Whether all of C but its elements is what `before` holds. */
+static bool gaps_are_kept(const struct product *product, const char *before, char *after)
+{
+    const weft_gemm_call *call = &product->call;
+    size_t size = weft_dtype_size(call->dtype);
+    for (int64_t i = 0; i < call->m; i++)
+        for (int64_t j = 0; j < call->n; j++) {
+            size_t at = (size_t)(call->c_offset + i * call->c_row + j * call->c_column) * size;
+            memcpy(after + at, before + at, size);
+        }
+    return memcmp(before, after, product->count[2] * size) == 0;
+}
+
+static void check_spread(char *const *memory, char *before, weft_dtype dtype, int64_t m, int64_t n, int64_t k, int form)
+{
+    struct product product = spread_product(dtype, m, n, k, form);
+    for (size_t i = 0; i < 3; i++) {
+        size_t bytes = product.count[i] * weft_dtype_size(dtype);
+        assert_true(bytes <= BORDERED);
+        product.data[i] = memory[i] + ((form + (int)i) % 2 != 0 ? BORDERED - bytes : 0);
+    }
+    product_draw(&product);
+    memcpy(before, product.data[2], product.count[2] * weft_dtype_size(dtype));
+    product_run(&product, (size_t)(1 + form % 3));
+    check_product(&product);
+    assert_true(gaps_are_kept(&product, before, product.data[2]));
+}
+
+/* Every number of rows, columns and terms up to 70 meets, with some of the others, some of the ways to lie. */
+static void test_writes_only_elements(void **state)
+{
+    (void)state;
+    enum { MOST = 70, FORMS = 128 };
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *memory[3], *before = malloc(BORDERED);
+    assert_non_null(before);
+    for (size_t i = 0; i < 3; i++) memory[i] = map_bordered(page);
+    for (int i = 0; i < 7 * FORMS; i++) {
+        int64_t m = 1 + i * 11 % MOST, n = 1 + i * 29 % MOST, k = 1 + i * 17 % MOST;
+        for (size_t d = 0; d < 4; d++) check_spread(memory, before, dtypes[d], m, n, k, i % FORMS);
+    }
+    for (size_t d = 0; d < 4; d++)
+        for (int form = 0; form < FORMS; form += 5) check_spread(memory, before, dtypes[d], 7, 9, 530, form);
+    for (size_t i = 0; i < 3; i++) munmap(memory[i] - page, BORDERED + 2 * page);
+    free(before);
+}
+
+/* ---- without memory ---- */
+
+static weft_status *run_with(const weft_allocator *allocator, void *context)
+{
+    const struct product *product = context;
+    weft_pool *pool;
+    weft_block_store *store;
+    weft_test_ok(weft_pool_create(NULL, 1, &pool));
+    weft_status *status = weft_block_store_create(allocator, 0, &store);
+    if (status == NULL) {
+        status = weft_gemm_run(pool, store, &product->call, product->data[0], product->data[1], product->data[2]);
+        weft_block_store_release(store);
+    }
+    weft_pool_destroy(pool);
+    return status;
+}
+
+/* Small products need nothing but the store, others say that they get no memory. */
+static void test_out_of_memory(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {24, 150};
+    static const size_t requests[] = {1, 3};
+    for (size_t i = 0; i < 2; i++) {
+        struct product product = row_major(WEFT_F32, sizes[i], sizes[i], sizes[i]);
+        product_fill(&product);
+        assert_int_equal(weft_test_fail_each(run_with, &product), requests[i]);
+        check_product(&product);
+        product_finish(&product);
+    }
 }
 
 /* ---- the same sums in the same order ---- */
@@ -406,6 +509,8 @@ int main(void)
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_same_bits_for_any_number_of_threads),
         cmocka_unit_test(test_no_access_beyond_operands),
+        cmocka_unit_test(test_writes_only_elements),
+        cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_same_bits_for_any_layout_and_part),
         cmocka_unit_test(test_same_bits_for_small_sizes),
         cmocka_unit_test(test_dtypes),
