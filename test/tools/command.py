@@ -2,6 +2,7 @@
 """Drives the command line on small files: command.py WEFT."""
 import json
 import os
+import signal
 import subprocess
 import xml.etree.ElementTree
 
@@ -48,6 +49,28 @@ class General(Command):
         for count in ["0", "-1", "1.5", "", "99999999999999999999"]:
             sentence = f"run: --threads takes an integer from 1 to 1000000000, not '{count}'"
             self.refuses(MISUSED, sentence, "run", "g.weft", "--threads", count)
+
+    def test_results_given_twice(self):
+        for name, words in [("einsum", ["ij->", "a.npy", "-o", "x.npy", "-o", "y.npy"]),
+                            ("view", ["g.weft", "-o", "x.npy", "-o", "y.npy"]),
+                            ("einsum", ["ij->", "a.npy", "--tree", "x.npy", "--tree=y.npy"]),
+                            ("run", ["g.weft", "x=a.npy", "w=w.npy", "--trace", "x.npy", "--trace", "y.npy"])]:
+            self.refuses(MISUSED, f"{name}: {words[-2].partition('=')[0] if words[-2][0] == '-' else '--tree'} is given "
+                                  "twice, with 'x.npy' and 'y.npy'", name, *words)
+
+    def test_nobody_reads(self):
+        """What was asked for is done all the same, and nothing is said of it."""
+        (self.folder / "c.json").write_text('{"inputs": [[0, 1], [1, 2]], "output": [0, 2], "sizes": [2, 3, 4]}')
+        process = subprocess.Popen([WEFT, "einsum", "--instance", "c.json", "-o", "r.npy"], cwd=self.folder,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdout.close()
+        self.assertEqual(process.stderr.read(), b"")
+        process.stderr.close()
+        self.assertEqual(process.wait(), -signal.SIGPIPE)
+        self.assertEqual(load(self.folder / "r.npy")[0], (2, 4))
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([WEFT, "opt", "g.weft"], cwd=self.folder, stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual((done.returncode, done.stderr), (FAILED, "weft opt: standard output cannot be written\n"))
 
     def test_info(self):
         status, out, error = self.weft("info")

@@ -53,6 +53,9 @@ static weft_status *check_arguments(const einsum_job *job)
         return weft_misuse("--check needs an expression without parentheses, to contract it otherwise");
     const char *out = weft_arguments_text(job->x.arguments, "-o", NULL),
                *tree = weft_arguments_text(job->x.arguments, "--tree", NULL);
+    static const char *const files[] = {"-o", "--tree", "--trace"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        WEFT_TRY(weft_arguments_check_once(job->x.arguments, files[i]));
     if (tree != NULL) WEFT_TRY(weft_tree_check("--tree", tree));
     WEFT_TRY(weft_session_check(job->x.arguments));
     return out == NULL ? NULL : weft_file_check_single(out);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -76,9 +78,20 @@ static const char *without_name(const char *name, const char *message)
                                                                                           : message;
 }
 
+/* Where nobody reads standard output any more, all else is done now: ends by the signal that was ignored so far. */
+static void end_as_others_do(void)
+{
+    struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    if (poll(&output, 1, 0) != 1 || (output.revents & POLLERR) == 0) return;
+    signal(SIGPIPE, SIG_DFL);
+    raise(SIGPIPE);
+}
+
 static int report(const char *name, weft_status *status)
 {
-    if (status == NULL && fflush(stdout) == 0) return 0;
+    bool printed = fflush(stdout) == 0 && !ferror(stdout);
+    if (status == NULL && !printed) end_as_others_do();
+    if (status == NULL && printed) return 0;
     if (status == NULL) {
         fprintf(stderr, "weft %s: standard output cannot be written\n", name);
         return FAILED;
@@ -111,6 +124,7 @@ static void fill_descriptors(void)
 int main(int argc, char **argv)
 {
     fill_descriptors();
+    signal(SIGPIPE, SIG_IGN);
     if (argc < 2) {
         fprintf(stderr, "weft: a command is needed; 'weft help' lists them\n");
         return MISUSED;

@@ -178,6 +178,15 @@ const weft_option_value *weft_arguments_find(const weft_arguments *arguments, co
     return NULL;
 }
 
+weft_status *weft_arguments_check_once(const weft_arguments *arguments, const char *name)
+{
+    const weft_option_value *last = weft_arguments_find(arguments, name);
+    for (size_t i = 0; i < arguments->value_count; i++)
+        if (strcmp(arguments->values[i].option->name, name) == 0 && &arguments->values[i] != last)
+            return weft_misuse("%s is given twice, with '%s' and '%s'", name, arguments->values[i].text, last->text);
+    return NULL;
+}
+
 const char *weft_arguments_text(const weft_arguments *arguments, const char *name, const char *otherwise)
 {
     const weft_option_value *value = weft_arguments_find(arguments, name);

@@ -53,6 +53,8 @@ weft_status *weft_arguments_parse(weft_option_table table, int argc, char **argv
                                   weft_arguments *out_arguments) WEFT_MUST_USE;
 void weft_arguments_finish(weft_arguments *arguments);
 
+/* Refuses, as a misuse, an option that is given more than once: the last one would drop what the others ask for. */
+weft_status *weft_arguments_check_once(const weft_arguments *arguments, const char *name) WEFT_MUST_USE;
 /* The last value given for the option, or NULL. */
 const weft_option_value *weft_arguments_find(const weft_arguments *arguments, const char *name);
 const char *weft_arguments_text(const weft_arguments *arguments, const char *name, const char *otherwise);

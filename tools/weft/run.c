@@ -281,6 +281,8 @@ static weft_status *name_option(weft_status *status)
 static weft_status *run_files(const weft_arguments *arguments, weft_session *session, file_list *inputs,
                               file_list *outputs)
 {
+    WEFT_TRY(weft_arguments_check_once(arguments, "--view"));
+    WEFT_TRY(weft_arguments_check_once(arguments, "--trace"));
     WEFT_TRY(weft_session_check(arguments));
     WEFT_TRY(fill_extents(arguments, session));
     WEFT_TRY(fill_outputs(arguments, outputs));

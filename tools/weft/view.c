@@ -25,6 +25,7 @@ static weft_status *run(const weft_arguments *arguments)
 {
     const char *path = weft_arguments_text(arguments, "-o", NULL);
     weft_plugins plugins;
+    WEFT_TRY(weft_arguments_check_once(arguments, "-o"));
     if (path == NULL) return weft_misuse("-o is needed: a file that ends in .svg, .dot or .html");
     WEFT_TRY(weft_draw_check("-o", path));
     weft_status *status = weft_plugins_init(&plugins, arguments);
