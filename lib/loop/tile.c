@@ -265,6 +265,8 @@ static bool widen(tiling *t, const access *a)
     uint32_t next = closest(t, a, NULL, true);
     if (next == t->axis_count) return false;
     int64_t part = t->axes[next].extent;
+    /* No tile has more points, however long the axis is. */
+    if (part > LOCAL_BYTES) part = LOCAL_BYTES;
     while (part > 1 && (!fits(t, part) || t->axes[next].extent % part != 0)) part--;
     if (part == 1 || t->axis_count == MAX_AXES) return false;
     if (part != t->axes[next].extent) next = split(t, next, part);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <weft/inspect.h>
 #include <weft/weft.h>
 
 /* What large programs cost, counted in instructions, requests or bytes: never in time. */
@@ -357,13 +358,42 @@ static void test_constants_without_memory(void **state)
     weft_test_fail_each(compile_constant, NULL);
 }
 
+/* ---- many axes ---- */
+
+/* Kernels over 2^41 points, in an order that wants a tile: looking for one takes no step for each of them. */
+static void test_tiles_of_long_axes(void **state)
+{
+    enum { RANK = 41 };
+    weft_graph *graph;
+    weft_program *program;
+    weft_extent extents[RANK];
+    int64_t order[RANK];
+    char *text;
+    (void)state;
+    for (int i = 0; i < RANK; i++) {
+        extents[i] = weft_extent_of(2);
+        order[i] = (i * 7 + 3) % RANK;
+    }
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_tensor w = weft_input(graph, "w", WEFT_F32, WEFT_SHAPE(2, 2));
+    weft_tensor x =
+        weft_permute(weft_input(graph, "x", WEFT_F32, (weft_shape){RANK, extents}), (weft_ints){RANK, order});
+    x = weft_matmul(weft_reshape(x, WEFT_SHAPE((int64_t)1 << (RANK - 1), 2)), w);
+    x = weft_permute(weft_reshape(x, (weft_shape){RANK, extents}), (weft_ints){RANK, order});
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(x), NULL, &program));
+    weft_test_ok(weft_program_emit(program, WEFT_EMIT_SCHEDULED, &text));
+    weft_text_destroy(text);
+    weft_program_release(program);
+    weft_graph_destroy(graph);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1) runtime = argv[1];
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_runs_cost_what_they_have), cmocka_unit_test(test_overlaps),
-        cmocka_unit_test(test_chains_are_built_at_once), cmocka_unit_test(test_constants_are_one_copy),
-        cmocka_unit_test(test_constants_without_memory),
+        cmocka_unit_test(test_chains_are_built_at_once), cmocka_unit_test(test_tiles_of_long_axes),
+        cmocka_unit_test(test_constants_are_one_copy),   cmocka_unit_test(test_constants_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
