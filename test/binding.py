@@ -41,7 +41,8 @@ ExecutorOptions = structure("weft_executor_options", allocator=POINTER, threads=
                             kernel_capacity=SIZE, buffer_capacity=SIZE)
 Run = structure("weft_run", runtime=TEXT, input_count=SIZE, inputs=POINTER, output_count=SIZE, outputs=POINTER,
                 extent_count=SIZE, extents=POINTER, donated=POINTER, cancelled=POINTER, specialize=ctypes.c_bool,
-                report=POINTER, profile=POINTER, memory_limit=SIZE)
+                report=POINTER, profile=POINTER, memory_limit=SIZE, named_input_count=SIZE,
+                named_inputs=POINTER, named_output_count=SIZE, named_outputs=POINTER)
 
 RESULTS = {
     "weft_symbol": Extent, "weft_extent_of": Extent, "weft_extent_add": Extent, "weft_extent_sub": Extent,
