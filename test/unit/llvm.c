@@ -454,6 +454,57 @@ static void test_sums(void **state)
     }
 }
 
+/* ---- indices ---- */
+
+/* Appends a sum of digits of the ranges' variables, taken apart and put together as reshapes of repeated, rolled and
+ * merged axes do; `depth` says how often digits are digits of sums. */
+static void write_index(char *text, size_t size, int depth)
+{
+    static const int numbers[] = {1, 2, 3, 4, 6, 7, 12};
+    size_t used = strlen(text);
+    uint32_t terms = 1 + next_random() % 3;
+    for (uint32_t i = 0; i < terms; i++) {
+        char inner[512] = "";
+        int factor = numbers[next_random() % 7], divisor = numbers[1 + next_random() % 6];
+        if (depth > 0 && next_random() % 2 == 0) write_index(inner, sizeof inner, depth - 1);
+        else snprintf(inner, sizeof inner, "i%u", next_random() % 4);
+        const char *forms[] = {"%s%d*((%s) mod %d)", "%s%d*((%s)/%d)", "%s%d*(%s + %d)"};
+        used += (size_t)snprintf(text + used, size - used, forms[next_random() % 3], i == 0 ? "" : " + ", factor, inner,
+                                 divisor);
+        assert_true(used < size);
+    }
+}
+
+/* Values of random indices over threads, rows and lanes of extents that tables hold, do not hold, and are not numbers.
+ */
+static void test_indices(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {"for i0 < 3 thread for i1 < n thread for i2 < 5 for i3 < 12 lane 4 x 2",
+                                        "for i0 < n thread for i1 < 4 thread for i2 < 6 thread for i3 < 300 lane 8 x 1",
+                                        "for i0 < 2 thread for i1 < 3 thread for i2 < 7 thread for i3 < n thread"};
+    static const int64_t sizes[][4] = {{3, 0, 5, 12}, {0, 4, 6, 300}, {2, 3, 7, 0}};
+    for (uint32_t i = 0; i < 60; i++) {
+        char text[4096], first[1600] = "", second[1600] = "";
+        uint32_t form = i % 3;
+        random_state = 1000 + i;
+        write_index(first, sizeof first, 2);
+        write_index(second, sizeof second, 2);
+        int64_t n = 1 + next_random() % 9, count = 1, strides[4];
+        for (int k = 4; k-- > 0;) {
+            strides[k] = count;
+            count *= sizes[form][k] == 0 ? n : sizes[form][k];
+        }
+        snprintf(text, sizeof text,
+                 "kernel scheduled {\n  symbol n in [%d, 100]\n  buffer b0 : i64 out\n  %s\n  stage {\n"
+                 "    %%0 = index %s : i64\n    %%1 = index %s : i64\n    %%2 = mul %%0, %%1 : i64\n"
+                 "    store b0[%d*i0 + %d*i1 + %d*i2 + i3] = %%2\n  }\n}\n",
+                 (int)n, forms[form], first, second, (int)strides[0], (int)strides[1], (int)strides[2]);
+        example x = {.name = "index", .text = text, .scalars = {n}, .buffers = {{0, count}}};
+        check(&x);
+    }
+}
+
 /* Columns or rows of m sums over r x n elements of x[r, n, m] or x[m, r, n], in blocks. */
 static const char sums_of_blocks_text[] =
     "kernel scheduled {\n"
@@ -757,11 +808,12 @@ int main(void)
         cmocka_unit_test(test_tails),          cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_bytes),          cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_operations),     cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_sums_in_blocks), cmocka_unit_test(test_argmax),
-        cmocka_unit_test(test_scan),           cmocka_unit_test(test_softmax),
-        cmocka_unit_test(test_gather),         cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_missing_symbol), cmocka_unit_test(test_no_contraction),
-        cmocka_unit_test(test_out_of_memory),  cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_sums_in_blocks), cmocka_unit_test(test_indices),
+        cmocka_unit_test(test_argmax),         cmocka_unit_test(test_scan),
+        cmocka_unit_test(test_softmax),        cmocka_unit_test(test_gather),
+        cmocka_unit_test(test_refusals),       cmocka_unit_test(test_missing_symbol),
+        cmocka_unit_test(test_no_contraction), cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_threads),
     };
     llvm = weft_llvm_query();
     have_ptxas = system("ptxas --version >/dev/null 2>&1") == 0;
