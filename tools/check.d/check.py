@@ -55,7 +55,7 @@ def meson_tests(stage, directory, *selection):
     finally:
         for result in map(json.loads, report.read_text().splitlines() if report.exists() else ()):
             if result["result"] != "SKIP":
-                stage.note(result["name"], result["result"] in ("OK", "EXPECTEDFAIL"))
+                stage.note(result["name"].split(" / ")[-1], result["result"] in ("OK", "EXPECTEDFAIL"))
     if not report.exists():
         raise Broken(f"meson test -C {directory}")
 
