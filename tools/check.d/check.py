@@ -79,9 +79,12 @@ def print_coverage(stage, directory):
 
 
 def print_machine(stage):
-    """What everything else runs on: `weft info` without its table of ops."""
+    """What everything else runs on: the processor, and `weft info` without its lists of features and ops."""
+    lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+    names = {line.partition(": ")[2] for line in lines if line.startswith("model name")}
+    print(f"processor   {' and '.join(names)}, {len(os.sched_getaffinity(0))} cores")
     info = subprocess.run([BUILD / "tools/weft", "info"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    print(info.split("\n\n")[0], flush=True)
+    print("\n".join(line.split(" +")[0] for line in info.split("\n\n")[0].splitlines()), flush=True)
 
 
 def plain(stage, *selection):
