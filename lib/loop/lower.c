@@ -359,14 +359,32 @@ static void lowerer_finish(lowerer *low)
     weft_arena_finish(&low->arena);
 }
 
-/* A kernel that has grown too large is cut at the operands of its node. */
+/* Below an operand without memory, where about half of its work is done: cut there, a chain needs few kernels. */
+static uint32_t middle_of(const lowerer *low, uint32_t operand)
+{
+    const weft_partition *partition = low->partition;
+    uint32_t half = partition->weights[operand] / 2;
+    for (uint32_t found = operand;;) {
+        const weft_node *node = weft_graph_node(low->graph, found);
+        uint32_t next = found;
+        for (uint32_t i = 0; i < node->input_count; i++) {
+            uint32_t n = node->inputs[i].node;
+            bool inside = partition->roles[n] == WEFT_ROLE_INLINE && partition->weights[n] >= half;
+            if (inside && (next == found || partition->weights[n] > partition->weights[next])) next = n;
+        }
+        if (next == found) return found;
+        found = next;
+    }
+}
+
+/* A kernel that has grown too large is cut below the operands of its node. */
 static weft_status *cut(lowerer *low)
 {
     const weft_node *node = weft_graph_node(low->graph, low->owner);
     for (uint32_t i = 0; i < node->input_count; i++) {
         uint32_t operand = node->inputs[i].node;
         if (!weft_role_has_memory(low->partition->roles[operand]))
-            weft_partition_force(low->lowering->partition, operand);
+            weft_partition_force(low->lowering->partition, middle_of(low, operand));
     }
     if (low->lowering->partition->changed) return NULL;
     return weft_status_create(low->lowering->allocator, WEFT_UNSUPPORTED, node->op->name,

@@ -358,6 +358,40 @@ static void test_constants_without_memory(void **state)
     weft_test_fail_each(compile_constant, NULL);
 }
 
+/* A chain over many arrays is cut into a few kernels, each of as many arrays as fit. */
+static void test_chains_over_many_arrays(void **state)
+{
+    enum { COUNT = 1000 };
+    static weft_array *inputs[COUNT];
+    weft_graph *graph;
+    weft_program *program;
+    weft_executor *executor;
+    weft_array *output = NULL;
+    weft_report report;
+    (void)state;
+    if (strcmp(runtime, "ref") == 0) skip();
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_tensor sum = weft_scalar(graph, WEFT_F32, 1);
+    for (int i = 0; i < COUNT; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "x%d", i);
+        sum = weft_add(sum, weft_input(graph, name, WEFT_F32, WEFT_SHAPE(1)));
+        weft_test_ok(weft_array_create(NULL, WEFT_F32, 1, (const int64_t[]){1}, &inputs[i]));
+        *(float *)weft_array_data(inputs[i]) = 2;
+    }
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(sum), NULL, &program));
+    weft_graph_destroy(graph);
+    weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.threads = 1}, &executor));
+    weft_run run = {.input_count = COUNT, .inputs = inputs, .output_count = 1, .outputs = &output, .report = &report};
+    weft_test_ok(weft_executor_run(executor, program, &run));
+    assert_true(*(float *)weft_array_data(output) == 2 * COUNT + 1);
+    assert_in_range(report.steps, COUNT / 128, COUNT / 32);
+    for (int i = 0; i < COUNT; i++) weft_array_release(inputs[i]);
+    weft_array_release(output);
+    weft_program_release(program);
+    weft_executor_destroy(executor);
+}
+
 /* ---- many axes ---- */
 
 /* Kernels over 2^40 points, in an order that wants a tile: looking for one takes no step for each of them. */
@@ -396,7 +430,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_runs_cost_what_they_have), cmocka_unit_test(test_overlaps),
         cmocka_unit_test(test_chains_are_built_at_once), cmocka_unit_test(test_tiles_of_long_axes),
-        cmocka_unit_test(test_constants_are_one_copy),   cmocka_unit_test(test_constants_without_memory),
+        cmocka_unit_test(test_chains_over_many_arrays),  cmocka_unit_test(test_constants_are_one_copy),
+        cmocka_unit_test(test_constants_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
