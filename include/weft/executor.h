@@ -137,8 +137,9 @@ typedef struct weft_run {
     weft_report *report;            /* when not NULL: what is known of the run, also of one that failed; else zeros */
     const weft_profile *profile;    /* told of each step when not NULL */
     /* Bytes that the arena may have: a run that needs more is OVER_LIMIT before it begins, with what it needs in the report;
-     * 0: any. New outputs, and runs that kernels of extensions start, do not count. Steps run side by side as far as
-     * the limit allows; without one, as far as that needs a quarter and 1 MiB more than one step after another. */
+     * 0: any. Not counted: new outputs, what products pack of their operands (at most 2.5 MiB for each thread), and runs
+     * that kernels of extensions start. Steps run side by side as far as the limit allows; without one, as far as that
+     * needs a quarter and 1 MiB more than one step after another. */
     size_t memory_limit;
     weft_named_arrays named_inputs;  /* instead of `inputs`: each of the program's once, in any order */
     weft_named_arrays named_outputs; /* instead of `outputs`: those that are wanted; the others are dropped */
