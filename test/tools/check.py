@@ -136,6 +136,13 @@ class Programs(unittest.TestCase):
         packages = subprocess.run([SOURCE / "tools/setup", "--list"], capture_output=True, text=True, check=True)
         self.assertEqual(self.problems(packages.stdout.split()), [])
 
+    def test_stages_find_no_others(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = programs.link(pathlib.Path(folder) / "programs")
+            found = {file.name for file in pathlib.Path(path).iterdir()}
+        self.assertLessEqual({"cc", "meson", "python3", "sh", "rm", "cat", "bash"}, found)
+        self.assertFalse({"apt-get", "g++-12", "clang", "vi"} & found)
+
     def test_names_what_is_wrong(self):
         self.assertEqual(self.problems([], programs=["sh", "no-such-program"], modules=[]),
                          ["no-such-program is not there"])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The programs that the check starts, and whether tools/setup installs them.
 
-A stage finds no others: its PATH is a folder with links to these.
+A stage finds no others: its PATH is a folder with links to these, and to those of Debian's essential packages.
 """
 import os
 import pathlib
@@ -9,8 +9,8 @@ import shutil
 import subprocess
 
 # What check.py, meson and the tests start by name; and what compilers do.
-PROGRAMS = ["ar", "as", "cc", "clang-19", "doxygen", "env", "g++", "gcc", "gcov", "gcovr", "ld", "ldd", "llvm-config-19",
-            "meson", "ninja", "pkg-config", "protoc-c", "python3", "rm", "sh"]
+PROGRAMS = ["ar", "as", "cc", "clang-19", "doxygen", "g++", "gcc", "gcc-ar", "gcov", "gcovr", "ld", "llvm-config-19",
+            "meson", "ninja", "pkg-config", "protoc-c", "python3"]
 # Used where they are.
 OPTIONAL = ["ccache"]
 MODULES = ["numpy"]
@@ -70,11 +70,16 @@ def problems(packages, programs=PROGRAMS, modules=MODULES):
             yield f"{name} is of the package {owned[path]}, which tools/setup does not install"
 
 
+def essential_programs():
+    files = map(pathlib.PurePath, ask("dpkg-query", "--listfiles", *essential()).splitlines())
+    return {"sh"} | {file.name for file in files if str(file.parent) in SYSTEM.split(":")}
+
+
 def link(folder):
     """Fills `folder` with links to the programs; what PATH has to be then."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    for name in PROGRAMS + OPTIONAL:
+    for name in essential_programs().union(PROGRAMS, OPTIONAL):
         path = find(name)
         if path:
             (folder / name).symlink_to(path)
