@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/overlap.h"
 
-weft_interval weft_interval_of(const weft_array *array, weft_span span, size_t number)
-{
-    weft_interval interval = {.number = number};
-    if (array == NULL || span.low == span.high) return interval;
-    uintptr_t data = (uintptr_t)weft_array_data(array);
-    interval.low = data + (uintptr_t)span.low;
-    interval.high = data + (uintptr_t)span.high;
-    return interval;
-}
-
 /* ---- sorting: by heap, which takes no memory ---- */
 
 static void swap(weft_interval *x, weft_interval *y)
