@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <weft/array.h>
+#include "runtime/array.h"
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -450,6 +450,10 @@ static void copy_row(const copy_plan *plan, size_t axis, char *to, const char *f
     int64_t count = plan->shape[axis];
     ptrdiff_t to_step = plan->to_strides[axis] * (int64_t)plan->element;
     ptrdiff_t from_step = plan->from_strides[axis] * (int64_t)plan->element;
+    if (plan->to_strides[axis] == 1 && plan->from_strides[axis] == 1) {
+        memmove(to, from, (size_t)count * plan->element);
+        return;
+    }
     switch (plan->element) {
     case 1:
         for (int64_t i = 0; i < count; i++) to[i * to_step] = from[i * from_step];
@@ -517,6 +521,40 @@ weft_status *weft_array_copy(weft_array *destination, const weft_array *source)
         memmove(destination->data, source->data, (size_t)source->count * plan.element);
     else copy_axes(&plan, 0, destination->data, source->data);
     return NULL;
+}
+
+static int64_t minus_magnitude(int64_t stride)
+{
+    return stride < 0 ? stride : -stride;
+}
+
+/* The longest strides first, so that a permuted array is copied in the order of its memory. */
+static void sort_axes(size_t rank, int64_t *shape, int64_t *strides)
+{
+    for (size_t i = 1; i < rank; i++) {
+        int64_t extent = shape[i], stride = strides[i];
+        size_t at = i;
+        for (; at > 0 && minus_magnitude(strides[at - 1]) > minus_magnitude(stride); at--) {
+            shape[at] = shape[at - 1];
+            strides[at] = strides[at - 1];
+        }
+        shape[at] = extent;
+        strides[at] = stride;
+    }
+}
+
+void weft_array_copy_elements(const weft_array *array, void *to, const void *from)
+{
+    int64_t shape[WEFT_MAX_RANK], strides[WEFT_MAX_RANK];
+    size_t rank = array->rank, element = weft_dtype_size(array->dtype);
+    if (array->contiguous) {
+        memcpy(to, from, (size_t)array->count * element);
+        return;
+    }
+    memcpy(shape, array->extents, rank * sizeof *shape);
+    memcpy(strides, weft_array_strides(array), rank * sizeof *strides);
+    sort_axes(rank, shape, strides);
+    copy_axes(&(copy_plan){rank, element, shape, strides, strides}, 0, to, from);
 }
 
 weft_status *weft_array_retain_dense(const weft_allocator *allocator, weft_array *array, weft_array **out_dense)

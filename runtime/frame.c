@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/frame.h"
 #include <string.h>
+#include "runtime/array.h"
 #include "runtime/memory.h"
 
 /* ---- create, destroy ---- */
@@ -53,7 +54,14 @@ static weft_interval output_interval(const weft_frame *frame, const weft_run *ru
     return weft_interval_of(run->outputs[output], frame->bound->output_spans[output], output);
 }
 
-/* All that a donated input's elements lie in, so that the views of it keep their strides. */
+/* Where a donated input's first element lies in its copy. */
+static void *data_of_copy(const weft_frame *frame, size_t input)
+{
+    return (char *)frame->copies[input]->memory - frame->bound->input_spans[input].low;
+}
+
+/* The copy has room for what lies between the elements, so that the views of it keep their strides. That memory may be
+ * somebody else's: it is left alone. */
 static weft_status *copy_input(weft_frame *frame, const weft_run *run, size_t input)
 {
     const weft_bound *bound = frame->bound;
@@ -61,7 +69,8 @@ static weft_status *copy_input(weft_frame *frame, const weft_run *run, size_t in
     if (frame->copies[input] != NULL) return NULL;
     size_t bytes = (size_t)(span.high - span.low);
     WEFT_TRY(weft_block_acquire(bound->executor->blocks, bound->runtime, bytes, &frame->copies[input]));
-    memcpy(frame->copies[input]->memory, (char *)weft_array_data(run->inputs[input]) + span.low, bytes);
+    const weft_array *array = run->inputs[input];
+    weft_array_copy_elements(array, data_of_copy(frame, input), weft_array_data(array));
     return NULL;
 }
 
@@ -256,8 +265,7 @@ static void *data_of(const weft_frame *frame, const weft_run *run, size_t index)
     const weft_buffer *buffer = &bound->variant->buffers[index];
     switch (buffer->place) {
     case WEFT_PLACE_INPUT:
-        if (frame->copies[buffer->number] != NULL)
-            return (char *)frame->copies[buffer->number]->memory - bound->input_spans[buffer->number].low;
+        if (frame->copies[buffer->number] != NULL) return data_of_copy(frame, buffer->number);
         return weft_array_data(run->inputs[buffer->number]);
     case WEFT_PLACE_OUTPUT: return weft_array_data(frame->outputs[buffer->number]);
     case WEFT_PLACE_TEMPORARY: return frame->arena + bound->offsets[index];
@@ -305,10 +313,9 @@ weft_status *weft_frame_open(weft_frame *frame, const weft_run *run)
 /* After an error a donated input that an output lies on gets back what it held. */
 static void restore_input(const weft_frame *frame, const weft_run *run, size_t input)
 {
-    const weft_block *copy = frame->copies[input];
-    weft_span span = frame->bound->input_spans[input];
-    if (copy == NULL) return;
-    memcpy((char *)weft_array_data(run->inputs[input]) + span.low, copy->memory, (size_t)(span.high - span.low));
+    const weft_array *array = run->inputs[input];
+    if (frame->copies[input] == NULL) return;
+    weft_array_copy_elements(array, weft_array_data(array), data_of_copy(frame, input));
 }
 
 void weft_frame_close(weft_frame *frame, const weft_run *run, bool succeeded)

@@ -3,6 +3,7 @@
 #include <weft/dlpack.h>
 #include <string.h>
 #include <weft/array.h>
+#include "runtime/array.h"
 
 #define DIMS(...) ((const int64_t[]){__VA_ARGS__})
 
@@ -203,6 +204,28 @@ static void copies_follow_any_strides(void **state)
                        layouts[i % LAYOUTS].strides, layouts[i % LAYOUTS].offset);
     check_copy(WEFT_F32, layouts[0].strides, 0, DIMS(0, 1), 3);
     check_copy(WEFT_F32, layouts[1].strides, 2, DIMS(0, 0), 3);
+}
+
+/* To memory of the same layout: permuted, backwards, with and without gaps. */
+static void elements_are_copied_alone(void **state)
+{
+    (void)state;
+    static const int64_t strides[][3] = {{1, 3, 12}, {-20, 1, 5}, {12, -3, 1}, {12, 3, 1}, {40, 0, -2}, {-1, -24, -3}};
+    const int64_t shape[] = {3, 4, 2};
+    enum { SIZE = 200, FIRST = 100 };
+    for (size_t s = 0; s < sizeof strides / sizeof *strides; s++) {
+        int32_t from[SIZE], to[SIZE] = {0}, expected[SIZE] = {0};
+        weft_array *array;
+        for (int i = 0; i < SIZE; i++) from[i] = (int32_t)(i + 1);
+        for (int64_t i = 0; i < 24; i++) {
+            int64_t at = FIRST + i / 8 * strides[s][0] + i / 2 % 4 * strides[s][1] + i % 2 * strides[s][2];
+            expected[at] = from[at];
+        }
+        weft_test_ok(weft_array_wrap(NULL, WEFT_I32, 3, shape, strides[s], from + FIRST, NULL, NULL, &array));
+        weft_array_copy_elements(array, to + FIRST, from + FIRST);
+        assert_memory_equal(to, expected, sizeof to);
+        weft_array_release(array);
+    }
 }
 
 static void copies_of_unlike_arrays_are_refused(void **state)
@@ -514,6 +537,7 @@ int main(void)
         cmocka_unit_test(views_stay_inside_their_base),
         cmocka_unit_test(contiguity_ignores_axes_of_one),
         cmocka_unit_test(copies_follow_any_strides),
+        cmocka_unit_test(elements_are_copied_alone),
         cmocka_unit_test(copies_of_unlike_arrays_are_refused),
         cmocka_unit_test(imports_take_the_tensor),
         cmocka_unit_test(foreign_tensors_are_refused_and_stay_the_callers),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Updates in place: of donated inputs, and of values that nobody reads any more. */
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <weft/weft.h>
 #include "test/support.h"
 
@@ -484,6 +486,113 @@ static void updates_are_whole(void **state)
     close_bench(&b);
 }
 
+/* ---- between the elements of a donated input that an output lies on ---- */
+
+/* Somebody else who writes there while a run is under way. */
+typedef struct neighbour {
+    float *memory; /* f32[ROWS + 1, 2 WIDTH], of which the first half of each row is the run's */
+    size_t steps;
+    bool cancels;
+    volatile bool cancelled;
+} neighbour;
+
+static void fill_gaps(float *memory, float value)
+{
+    for (int row = 0; row <= ROWS; row++)
+        for (int i = WIDTH; i < 2 * WIDTH; i++) memory[row * 2 * WIDTH + i] = value;
+}
+
+static void write_between(void *self, const weft_profile_record *record)
+{
+    (void)record;
+    neighbour *n = self;
+    fill_gaps(n->memory, -7);
+    n->steps++;
+    n->cancelled = n->cancels;
+}
+
+static void wrap_rows(float *first, int64_t rows, int64_t stride, weft_array **out_array)
+{
+    weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 2, (const int64_t[]){rows, WIDTH}, (const int64_t[]){stride, 1}, first,
+                                 NULL, NULL, out_array));
+}
+
+/* The output is the input one row further on. */
+static weft_status *run_beside(bench *b, neighbour *n)
+{
+    const bool flags[3] = {true, false, false};
+    weft_profile profile = {.self = n, .record = write_between};
+    return weft_executor_run(b->executor, b->program,
+                             &(weft_run){.runtime = "llvm",
+                                         .input_count = 3,
+                                         .inputs = b->inputs,
+                                         .output_count = b->output_count,
+                                         .outputs = b->outputs,
+                                         .donated = flags,
+                                         .profile = &profile,
+                                         .cancelled = &n->cancelled});
+}
+
+static void check_neighbour(bench *b, int64_t at, bool cancels)
+{
+    static float memory[(ROWS + 1) * 2 * WIDTH];
+    neighbour n = {.memory = memory, .cancels = cancels};
+    fill_inputs(b);
+    *(int64_t *)weft_array_data(b->inputs[2]) = at;
+    weft_array_release(b->inputs[0]);
+    wrap_rows(memory, ROWS, 2 * WIDTH, &b->inputs[0]);
+    wrap_rows(memory + 2 * WIDTH, ROWS, 2 * WIDTH, &b->outputs[0]);
+    for (int i = 0; i < ROWS * 2 * WIDTH; i++) memory[i] = (float)(i % 97);
+    fill_gaps(memory, -5);
+    weft_test_fails(run_beside(b, &n), cancels ? WEFT_CANCELLED : WEFT_DATA_ERROR, "");
+    assert_true(n.steps > 0);
+    for (int i = 0; i < ROWS * 2 * WIDTH; i++)
+        assert_true(memory[i] == (i % (2 * WIDTH) < WIDTH ? (float)(i % 97) : -7));
+    drop_arrays(b);
+}
+
+static void what_lies_between_is_left_alone(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b);
+    compile(&b, WEFT_TENSORS(weft_neg(b.x), put_row(&b, weft_cumsum(b.x, 0, false, false))));
+    check_neighbour(&b, ROWS, false);
+    check_neighbour(&b, 0, true);
+    close_bench(&b);
+}
+
+/* Two rows with a page between them that may not be read or written. */
+static void what_lies_between_may_be_out_of_bounds(void **state)
+{
+    (void)state;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    int64_t stride = (int64_t)(2 * page / sizeof(float));
+    bench b;
+    float *memory = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    assert_int_equal(mprotect((char *)memory + page, page, PROT_NONE), 0);
+    open_bench(&b);
+    compile(&b, WEFT_TENSORS(weft_neg(b.x), put_row(&b, b.x)));
+    for (int64_t at = 1; at < 3; at++) {
+        fill_inputs(&b);
+        *(int64_t *)weft_array_data(b.inputs[2]) = at;
+        weft_array_release(b.inputs[0]);
+        wrap_rows(memory, 2, stride, &b.inputs[0]);
+        wrap_rows(memory + 4, 2, stride, &b.outputs[0]);
+        for (int i = 0; i < WIDTH; i++) memory[i] = memory[stride + i] = (float)i;
+        if (at == 1) weft_test_ok(try_run(&b, "llvm"));
+        else weft_test_fails(try_run(&b, "llvm"), WEFT_DATA_ERROR, "start 2");
+        for (int i = 0; i < WIDTH; i++) {
+            if (at == 1) assert_true(memory[4 + i] == (float)-i && memory[stride + 4 + i] == (float)-i);
+            else assert_true(memory[i] == (float)i && memory[stride + i] == (float)i);
+        }
+        drop_arrays(&b);
+    }
+    close_bench(&b);
+    munmap(memory, 3 * page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -499,6 +608,8 @@ int main(void)
         cmocka_unit_test(what_is_out_of_range_changes_nothing),
         cmocka_unit_test(neither_do_bad_values),
         cmocka_unit_test(updates_are_whole),
+        cmocka_unit_test(what_lies_between_is_left_alone),
+        cmocka_unit_test(what_lies_between_may_be_out_of_bounds),
         cmocka_unit_test(a_donated_input_may_be_carried),
         cmocka_unit_test(sums_are_added_where_they_are),
         cmocka_unit_test(what_is_still_read_stays),
