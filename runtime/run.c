@@ -193,9 +193,9 @@ weft_status *weft_executor_run(weft_executor *executor, weft_program *program, c
                                   executor == NULL  ? "executor"
                                   : program == NULL ? "program"
                                                     : "run");
+    if (run->report != NULL) *run->report = (weft_report){0};
     if (weft_run_is_named(run)) return weft_run_named(executor, program, run);
     weft_call call = {.program = program, .run = run};
-    if (run->report != NULL) *run->report = (weft_report){0};
     WEFT_TRY(find_runtime(executor, run->runtime, &call.runtime));
     WEFT_TRY(weft_call_check_arrays(&executor->allocator, &call));
     WEFT_TRY(weft_executor_check_extensions(executor, program));

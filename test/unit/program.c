@@ -240,7 +240,11 @@ static void wrong_names_are_named(void **state)
                     "the name of an output is NULL; the program has outputs y, counts, rest");
     weft_test_fails(RUN(.named_inputs = inputs, .input_count = 3, .inputs = &a.x), WEFT_INVALID_ARGUMENT,
                     "inputs are given both by name and in order");
-    weft_test_fails(RUN(.named_inputs = {3, NULL}), WEFT_INVALID_ARGUMENT, "the list of 3 named inputs is NULL");
+    weft_report report = {1, 1, 1, 1, true};
+    weft_test_fails(RUN(.named_inputs = {3, NULL}, .report = &report), WEFT_INVALID_ARGUMENT,
+                    "the list of 3 named inputs is NULL");
+    assert_true(report.compile_ns == 0 && report.run_ns == 0 && report.steps == 0 && report.peak_bytes == 0);
+    assert_false(report.hit);
     release(a);
 }
 
