@@ -40,7 +40,7 @@ static void leave_float_mode(unsigned saved)
 struct build {
     weft_executor *executor;
     const weft_call *call;
-    bool built;
+    bool built, cancelled; /* by this run */
     int64_t elapsed;
     weft_status *status;
     weft_variant *variant;
@@ -104,6 +104,7 @@ static weft_status *make_prepared(void *context, void **out_value, size_t *out_b
     const weft_variant *variant = build->variant;
     build->built = true;
     build->elapsed = weft_clock_now() - begin;
+    build->cancelled = weft_status_code(build->status) == WEFT_CANCELLED;
     WEFT_TRY(build->status);
     size_t bytes = sizeof *variant + variant->arena.used + variant->formulas.count * sizeof(weft_formula);
     WEFT_TRY(weft_prepared_create(build->executor, build->variant, &prepared));
@@ -141,11 +142,6 @@ static weft_status *run_reported(weft_frame *frame, const weft_run *run, const s
     return status;
 }
 
-static bool is_cancelled(const weft_run *run)
-{
-    return run->cancelled != NULL && __atomic_load_n(run->cancelled, __ATOMIC_RELAXED);
-}
-
 /* Another run that builds the variant may be cancelled, which concerns nobody else. */
 static weft_status *acquire(struct build *build, const weft_call_key *key, weft_cache_handle **out_handle)
 {
@@ -153,7 +149,7 @@ static weft_status *acquire(struct build *build, const weft_call_key *key, weft_
         weft_status *status =
             weft_cache_acquire(build->executor->variants, key->words, key->variant_count * sizeof *key->words,
                                make_prepared, build, out_handle);
-        bool others = weft_status_code(status) == WEFT_CANCELLED && !is_cancelled(build->call->run);
+        bool others = weft_status_code(status) == WEFT_CANCELLED && !build->cancelled;
         if (!others) return status;
         weft_status_destroy(status);
     }

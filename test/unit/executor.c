@@ -310,7 +310,6 @@ static void test_specialized_variants(void **state)
     close_bench(&bench);
 }
 
-/* More shapes than a variant keeps bindings for. */
 static weft_status *fill_or_stop(const weft_build_request *request, weft_variant *variant)
 {
     if (request->cancelled != NULL && *request->cancelled)
@@ -351,6 +350,33 @@ static void test_cancelled_build(void **state)
     close_bench(&bench);
 }
 
+static volatile bool taken_back;
+
+static weft_status *stop_once(const weft_build_request *request, weft_variant *variant)
+{
+    weft_status *status = fill_or_stop(request, variant);
+    taken_back = false;
+    return status;
+}
+
+/* A run that stopped is not tried again because its caller has set the flag back by now. */
+static void test_cancelled_build_is_not_repeated(void **state)
+{
+    (void)state;
+    struct bench bench;
+    float data[4] = {0};
+    open_bench(&bench, &(weft_executor_options){.threads = 1});
+    bench.fake.fill = stop_once;
+    taken_back = true;
+    weft_array *x = row_major(data, 2, 2), *z = NULL;
+    weft_test_fails(run_with(&bench, x, x, &z, (weft_run){.cancelled = &taken_back}), WEFT_CANCELLED,
+                    "the build was cancelled");
+    assert_int_equal(atomic_load(&bench.fake.builds), 1);
+    weft_array_release(x);
+    close_bench(&bench);
+}
+
+/* More shapes than a variant keeps bindings for. */
 static void test_many_shapes(void **state)
 {
     (void)state;
@@ -506,6 +532,7 @@ int main(void)
         cmocka_unit_test(test_repeated_call_allocates_nothing),
         cmocka_unit_test(test_specialized_variants),
         cmocka_unit_test(test_cancelled_build),
+        cmocka_unit_test(test_cancelled_build_is_not_repeated),
         cmocka_unit_test(test_many_shapes),
         cmocka_unit_test(test_buffers_are_bounded),
         cmocka_unit_test(test_overlaps),
