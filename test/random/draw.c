@@ -37,7 +37,7 @@ double draw_number(generator *g)
 
 int64_t draw_small(generator *g, int64_t most)
 {
-    if (draw_mistake(g)) return draw_chance(g, 2) ? -1 - (int64_t)draw_below(g, 3) : INT64_MAX;
+    if (draw_mistake(g)) return draw_chance(g, 2) ? -1 - (int64_t)draw_below(g, 3) : INT64_MAX - 8;
     return (int64_t)draw_below(g, (size_t)most + 1);
 }
 

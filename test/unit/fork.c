@@ -239,6 +239,9 @@ static weft_status *use_all(void *argument)
 static void forks_beside_threads(void **state)
 {
     (void)state;
+#if defined(__SANITIZE_ADDRESS__)
+    skip(); /* its allocator's locks stay as they are at the fork (gcc 12): a child may wait for one forever */
+#endif
     enum { THREADS = 5 };
     pthread_t threads[THREADS];
     int numbers[THREADS];

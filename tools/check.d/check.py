@@ -25,10 +25,10 @@ FUZZ_SECONDS = 5
 RANDOM_SECONDS = 120
 FUZZ_FLAGS = "-fsanitize=fuzzer-no-link,address,undefined"
 # use_tls: LeakSanitizer of gcc 12 takes the TLS block of a library loaded later, if it begins 16 bytes into a page, for
-# one of an old glibc, and ends with signal 11 on what it reads there.
+# one of an old glibc, and ends with signal 11 on what it reads there. leaks.txt then names what else only TLS refers to.
 SANITIZERS = {
     "ASAN_OPTIONS": "detect_stack_use_after_return=1",
-    "LSAN_OPTIONS": "use_tls=0:print_suppressions=0",
+    "LSAN_OPTIONS": f"use_tls=0:print_suppressions=0:suppressions={pathlib.Path(__file__).with_name('leaks.txt')}",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
     "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
 }
