@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* a lock that prefers writers */
 #include "backends/llvm/runtime.h"
 #include "lib/build.h"
+#include "runtime/isa.h"
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -118,6 +119,7 @@ weft_status *weft_llvm_load(const weft_llvm_interface **out_interface)
                                               .load = load_image,
                                               .unload = unload_image};
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    WEFT_TRY(weft_isa_check(NULL));
     if (atomic_load(&loaded) == NULL) {
         pthread_once(&once, watch_forks);
         if (!watched) return weft_status_out_of_memory();

@@ -71,7 +71,9 @@ weft_status *weft_target_machine_create(const weft_allocator *allocator, bool gp
     if (found == NULL) return weft_status_out_of_memory();
     if (!gpu && weft_isa_level() < WEFT_ISA_V2)
         return weft_status_create(allocator, WEFT_UNSUPPORTED, "llvm",
-                                  "the LLVM code generator needs x86-64-v2, which this processor (%s) lacks",
+                                  weft_isa_is_forced()
+                                      ? "the LLVM code generator needs x86-64-v2, but WEFT_ISA asks for %s"
+                                      : "the LLVM code generator needs x86-64-v2, which this processor (%s) lacks",
                                   found->cpu);
     const char *triple = gpu ? PTX_TRIPLE : found->triple;
     LLVMTargetRef target;

@@ -18,14 +18,15 @@ typedef enum weft_emit_format {
     WEFT_EMIT_PTX        /* PTX, scheduled for a GPU */
 } weft_emit_format;
 
-/* What kernels for this machine depend on: "llvm 19.1.7 x86_64-pc-linux-gnu znver3 +avx2,...". Static. NO_COMPILER. */
+/* What kernels for this machine depend on: "llvm 19.1.7 x86_64-pc-linux-gnu znver3 +avx2,...". Static. NO_COMPILER when
+ * the code generator cannot be loaded; INVALID_ARGUMENT and UNSUPPORTED for a bad WEFT_ISA, as weft_executor_create. */
 weft_status *weft_emit_target(const char **out_target) WEFT_MUST_USE;
 
 /*
  * The kernels of `program` as text, in the order in which they run, with row-major arrays and no specialisation; each
  * after a comment with its number and name. What a library or an extension computes is not among them. `*out_text` is
- * freed with weft_text_destroy. NO_COMPILER for all formats but LOOPS when the code generator cannot be loaded;
- * UNSUPPORTED names an op that no kernel computes.
+ * freed with weft_text_destroy. UNSUPPORTED names an op that no kernel computes. For all formats but
+ * LOOPS also what weft_emit_target fails with, and for LLVM and ASM UNSUPPORTED below level x86-64-v2.
  */
 weft_status *weft_program_emit(const weft_program *program, weft_emit_format format, char **out_text) WEFT_MUST_USE;
 

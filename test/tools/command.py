@@ -286,6 +286,23 @@ class Opt(Command):
                 self.assertEqual((status, error), (OK, ""))
                 self.assertIn(mark, out)
 
+    def test_emit_at_levels(self):
+        """What makes code, or tells of it, follows WEFT_ISA or refuses it; what makes none does not ask."""
+        bogus, base = ({**os.environ, "WEFT_ISA": level} for level in ["bogus", "x86-64"])
+        sentence = '"bogus" is no level: x86-64, x86-64-v2, x86-64-v3 and x86-64-v4 are'
+        for name in ["scheduled", "llvm", "asm", "ptx"]:
+            with self.subTest(name):
+                self.refuses(FAILED, f"opt: {sentence}", "opt", "g.weft", "--emit", name, env=bogus)
+        self.assertEqual(self.weft("info", env=bogus), (FAILED, "", f"weft info: {sentence}\n"))
+        sentence = "the LLVM code generator needs x86-64-v2, but WEFT_ISA asks for x86-64"
+        for name in ["llvm", "asm"]:
+            with self.subTest(name):
+                self.refuses(FAILED, f"opt: {sentence}", "opt", "g.weft", "--emit", name, env=base)
+        for name in ["loops", "scheduled", "ptx"]:
+            with self.subTest(name):
+                self.assertEqual(self.weft("opt", "g.weft", "--emit", name, env=base)[0::2], (OK, ""))
+        self.assertEqual(self.weft("opt", "g.weft", "--emit", "loops", env=bogus)[0::2], (OK, ""))
+
     def test_unknown_pass(self):
         self.refuses(FAILED, "opt: there is no pass 'foo'; the passes are lower, canonicalize, contract, simplify, arrange",
                      "opt", "g.weft", "--passes", "lower,foo")

@@ -57,9 +57,9 @@ static weft_status *run_plugins(const weft_plugins *plugins)
 {
     weft_executor_options options = {.threads = 1};
     weft_executor *executor;
+    WEFT_TRY(weft_executor_create_standard(&options, &executor));
     print_machine();
     for (size_t i = 0; i < plugins->count; i++) print_extension(plugins->extensions[i]);
-    WEFT_TRY(weft_executor_create_standard(&options, &executor));
     weft_status *status = print_matrix(executor);
     weft_executor_destroy(executor);
     return status;
