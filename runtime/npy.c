@@ -48,7 +48,7 @@ static void skip_space(struct reader *reader)
     while (reader->at < reader->end && memchr(" \t\r\n\f", *reader->at, 5) != NULL) reader->at++;
 }
 
-/* Whether the next character, behind space, is `c`, which then is consumed. */
+/* Whether the next character, after space, is `c`, which then is consumed. */
 static bool accept(struct reader *reader, char c)
 {
     skip_space(reader);
@@ -64,14 +64,16 @@ static weft_status *expect(struct reader *reader, char c, const char *where)
     return bad_file(reader, "the header has byte 0x%02x where '%c' is due %s", (unsigned char)*reader->at, c, where);
 }
 
-/* A quoted string without escapes, cut off at `size`. */
+/* A quoted string of printable ASCII without escapes, cut off at `size`. */
 static weft_status *parse_string(struct reader *reader, const char *what, size_t size, char *out_text)
 {
     skip_space(reader);
     char quote = reader->at < reader->end ? *reader->at : 0;
     if (quote != '\'' && quote != '"') return bad_file(reader, "%s in the header is not a string", what);
     const char *begin = ++reader->at;
-    while (reader->at < reader->end && *reader->at != quote) reader->at++;
+    for (; reader->at < reader->end && *reader->at != quote; reader->at++)
+        if (*reader->at < ' ' || *reader->at > '~')
+            return bad_file(reader, "%s in the header has byte 0x%02x", what, (unsigned char)*reader->at);
     if (reader->at == reader->end) return bad_file(reader, "%s in the header has no closing quote", what);
     size_t length = (size_t)(reader->at++ - begin);
     if (length >= size) length = size - 1;
@@ -128,7 +130,7 @@ static bool is_digit(const struct reader *reader)
     return reader->at < reader->end && *reader->at >= '0' && *reader->at <= '9';
 }
 
-/* Decimal digits; Python 2 wrote an L behind them. */
+/* Decimal digits; Python 2 wrote an L after them. */
 static weft_status *parse_extent(struct reader *reader, size_t axis, int64_t *out_extent)
 {
     skip_space(reader);
@@ -174,7 +176,7 @@ static weft_status *parse_field(struct reader *reader, struct header *header)
 {
     char key[32];
     WEFT_TRY(parse_string(reader, "a key", sizeof key, key));
-    WEFT_TRY(expect(reader, ':', "behind a key"));
+    WEFT_TRY(expect(reader, ':', "after a key"));
     for (size_t i = 0; i < FIELD_COUNT; i++) {
         if (strcmp(fields[i].name, key) != 0) continue;
         if (header->seen[i]) return bad_file(reader, "the header has %s twice", key);
@@ -272,7 +274,7 @@ static weft_status *check_bools(const struct reader *reader, const weft_array *a
     return NULL;
 }
 
-/* Turns each number around; a complex one is two. */
+/* Reverses the bytes of each number; a complex one is two numbers. */
 static void swap_bytes(weft_array *array)
 {
     const weft_dtype_info *info = weft_dtype_info_of(weft_array_dtype(array));

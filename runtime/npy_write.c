@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,7 +39,7 @@ size_t weft_npy_print_header(const weft_array *array, char out_bytes[WEFT_NPY_HE
 
 /* ---- files ---- */
 
-enum { LONGEST_PATH = 4096, MOST_TRIES = 1000 };
+enum { LONGEST_PATH = 4096, MOST_LINKS = 40, MOST_TRIES = 1000 };
 
 /* Where a file is written: beside its place, or, where that is no regular file, there. */
 typedef struct output {
@@ -49,11 +48,45 @@ typedef struct output {
     bool direct;
 } output;
 
-/* A new file beside the target, with the permissions that it has or would get. */
+/* Replaces the link `path` by what it names, seen from here. */
+static bool follow(char path[LONGEST_PATH])
+{
+    char text[LONGEST_PATH];
+    const char *slash = strrchr(path, '/');
+    ssize_t length = readlink(path, text, sizeof text);
+    if (length <= 0) return false;
+    size_t folder = slash == NULL || text[0] == '/' ? 0 : (size_t)(slash + 1 - path), size = folder + (size_t)length;
+    if (size >= LONGEST_PATH) errno = ENAMETOOLONG;
+    if (size >= LONGEST_PATH) return false;
+    memcpy(path + folder, text, (size_t)length);
+    path[size] = '\0';
+    return true;
+}
+
+/* Follows links, which keep pointing where they do, also to what does not exist. */
+static bool find_target(output *o, const char *path)
+{
+    struct stat found;
+    if (strlen(path) >= LONGEST_PATH) errno = ENAMETOOLONG;
+    if (strlen(path) >= LONGEST_PATH) return false;
+    strcpy(o->target, path);
+    for (int i = 0; i < MOST_LINKS; i++) {
+        if (lstat(o->target, &found) != 0) return errno == ENOENT;
+        if (!S_ISLNK(found.st_mode)) return true;
+        if (!follow(o->target)) return false;
+    }
+    errno = ELOOP;
+    return false;
+}
+
+/* A new file in the folder of the target, with the permissions that it has or would get. Its name is short: that of the
+ * target may have all the characters a name can have. */
 static bool open_beside(output *o, const struct stat *old)
 {
+    const char *slash = strrchr(o->target, '/');
+    int folder = slash == NULL ? 0 : (int)(slash + 1 - o->target);
     for (int i = 0, descriptor = -1; i < MOST_TRIES; i++) {
-        snprintf(o->temporary, sizeof o->temporary, "%s.%ld-%d", o->target, (long)getpid(), i);
+        snprintf(o->temporary, sizeof o->temporary, "%.*s.weft-%ld-%d", folder, o->target, (long)getpid(), i);
         descriptor = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (descriptor < 0 && errno == EEXIST) continue;
         if (descriptor < 0) return false;
@@ -75,14 +108,7 @@ static bool open_output(output *o, const char *path)
     o->direct = exists && !S_ISREG(old.st_mode);
     if (o->direct) return (o->file = fopen(path, "wb")) != NULL;
     if (exists && access(path, W_OK) != 0) return false;
-    /* A link keeps pointing where it does. */
-    char *resolved = exists ? realpath(path, NULL) : NULL;
-    const char *target = resolved != NULL ? resolved : path;
-    bool fits = strlen(target) < LONGEST_PATH;
-    if (fits) strcpy(o->target, target);
-    else errno = ENAMETOOLONG;
-    free(resolved);
-    return fits && open_beside(o, exists ? &old : NULL);
+    return find_target(o, path) && open_beside(o, exists ? &old : NULL);
 }
 
 /* Puts the file in its place, or removes it; errno is that of what went wrong first. */

@@ -3,8 +3,8 @@
 #define WEFT_NPY_H
 /*
  * Arrays in numpy's .npy files: formats 1.0, 2.0 and 3.0, every dtype of weft. bf16 is written as '<V2', as ml_dtypes
- * does, and read as that, as '|V2' and as 'bfloat16'. Big-endian numbers are turned around. What is wrong with a file
- * is WEFT_BAD_FILE, and the sentence names the file. Part of libweft-rt.
+ * does, and read as that, as '|V2' and as 'bfloat16'. Big-endian numbers are byte-swapped. What is wrong with a file is
+ * WEFT_BAD_FILE, and the sentence names the file. Part of libweft-rt.
  */
 #include <weft/array.h>
 
@@ -14,8 +14,10 @@ extern "C" {
 
 /* Reads the file; an array in Fortran order becomes one with such strides. */
 weft_status *weft_npy_load(const weft_allocator *allocator, const char *path, weft_array **out_array) WEFT_MUST_USE;
-/* Writes format 1.0 in C order, whatever the strides. A regular file is written beside its place and put there once it
- * is whole: one that was there stays as it was when anything goes wrong. Devices and pipes are written directly. */
+/* Writes format 1.0 in C order, whatever the strides. A regular file is written under another name in its folder, which
+ * must be writable, and renamed once it is whole: one that was there stays as it was when anything goes wrong, and
+ * other hard links to it keep the old contents. Symbolic links are followed, also to a file that does not exist yet.
+ * Devices and pipes are written directly. */
 weft_status *weft_npy_save(const weft_allocator *allocator, const char *path, weft_array *array) WEFT_MUST_USE;
 
 /* ---- for what holds such a file inside: archives, messages ---- */

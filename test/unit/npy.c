@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <weft/npy.h>
 #include <dirent.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,6 +182,10 @@ static void refuses_bad_headers(void **state)
         {"{'descr': 'f4'}", "descr 'f4' is no element type"},
         {"{'descr': ''}", "descr '' is no element type"},
         {"{'descr': '<q9'}", "descr '<q9' is no element type"},
+        {"{'descr': '<\033[31m'}", "descr in the header has byte 0x1b"},
+        {"{'descr': '<f4\303\244'}", "descr in the header has byte 0xc3"},
+        {"{'descr\177': '<f4'}", "a key in the header has byte 0x7f"},
+        {"{'descr'; '<f4'}", "byte 0x3b where ':' is due after a key"},
         {"{'descr': '>V2'}", "descr '>V2' is bf16 in big endian"},
         {"{'descr': '|f4'}", "descr '|f4' has no byte order"},
         {"{'descr': [('a', '<f4')]}", "structured types"},
@@ -322,22 +327,85 @@ static size_t count_entries(const char *folder)
     size_t count = 0;
     DIR *open = opendir(folder);
     assert_non_null(open);
-    for (struct dirent *entry; (entry = readdir(open)) != NULL;) count += entry->d_name[0] != '.';
+    while (readdir(open) != NULL) count++;
     closedir(open);
-    return count;
+    return count - 2; /* itself and its parent */
 }
 
-/* What exists is replaced at once, behind a link too, with its permissions, or stays as it was. */
+static weft_array *create_byte(uint8_t value)
+{
+    weft_array *array;
+    weft_test_ok(weft_array_create(NULL, WEFT_U8, 1, (int64_t[]){1}, &array));
+    *(uint8_t *)weft_array_data(array) = value;
+    return array;
+}
+
+static void expect_byte(const char *path, uint8_t value)
+{
+    weft_array *back;
+    weft_test_ok(weft_npy_load(NULL, path, &back));
+    assert_int_equal(*(uint8_t *)weft_array_data(back), value);
+    weft_array_release(back);
+}
+
+/* Links to files that do not exist yet, by relative and by absolute names, stay links. */
+static void makes_what_links_name(void **state)
+{
+    const struct temporary *temporary = *state;
+    const char *const targets[] = {"a.npy", temporary->path};
+    weft_array *array = create_byte(7);
+    struct stat found;
+    char first[64], second[64];
+    snprintf(first, sizeof first, "%s/first.npy", temporary->folder);
+    snprintf(second, sizeof second, "%s/second.npy", temporary->folder);
+    assert_int_equal(symlink("first.npy", second), 0);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(symlink(targets[i], first), 0);
+        weft_test_ok(weft_npy_save(NULL, second, array));
+        assert_true(lstat(first, &found) == 0 && S_ISLNK(found.st_mode));
+        assert_true(lstat(second, &found) == 0 && S_ISLNK(found.st_mode));
+        assert_true(lstat(temporary->path, &found) == 0 && S_ISREG(found.st_mode));
+        expect_byte(temporary->path, 7);
+        assert_int_equal(count_entries(temporary->folder), 3);
+        remove(first);
+        remove(temporary->path);
+    }
+    assert_int_equal(symlink("/nonexistent/x.npy", first), 0);
+    weft_test_fails(weft_npy_save(NULL, second, array), WEFT_BAD_FILE, "cannot be written: No such file");
+    assert_int_equal(count_entries(temporary->folder), 2);
+    weft_array_release(array);
+    remove(first);
+    remove(second);
+}
+
+/* As long as the system takes them. */
+static void takes_long_names(void **state)
+{
+    const struct temporary *temporary = *state;
+    weft_array *array = create_byte(9);
+    char path[400];
+    int used = snprintf(path, sizeof path, "%s/", temporary->folder);
+    memset(path + used, 'n', NAME_MAX + 1);
+    path[used + NAME_MAX] = '\0';
+    for (size_t i = 0; i < 2; i++) weft_test_ok(weft_npy_save(NULL, path, array));
+    expect_byte(path, 9);
+    assert_int_equal(count_entries(temporary->folder), 1);
+    remove(path);
+    path[used + NAME_MAX] = 'n';
+    path[used + NAME_MAX + 1] = '\0';
+    weft_test_fails(weft_npy_save(NULL, path, array), WEFT_BAD_FILE, "cannot be written: File name too long");
+    weft_array_release(array);
+}
+
+/* What exists is replaced at once, also through a link, with its permissions, or stays as it was. */
 static void replaces_what_exists(void **state)
 {
     const struct temporary *temporary = *state;
     char link[sizeof temporary->path + 8];
-    weft_array *array, *large, *back;
+    weft_array *array = create_byte(7), *large;
     struct stat found;
-    weft_test_ok(weft_array_create(NULL, WEFT_U8, 1, (int64_t[]){1}, &array));
     weft_test_ok(weft_array_create(NULL, WEFT_U8, 1, (int64_t[]){100000}, &large));
     memset(weft_array_data(large), 0, 100000);
-    *(uint8_t *)weft_array_data(array) = 7;
     weft_test_ok(weft_npy_save(NULL, temporary->path, large));
     assert_int_equal(chmod(temporary->path, 0640), 0);
     snprintf(link, sizeof link, "%s.link", temporary->path);
@@ -353,13 +421,12 @@ static void replaces_what_exists(void **state)
     setrlimit(RLIMIT_FSIZE, &small);
     weft_test_fails(weft_npy_save(NULL, temporary->path, large), WEFT_BAD_FILE, "cannot be written: File too large");
     setrlimit(RLIMIT_FSIZE, &before);
-    weft_test_ok(weft_npy_load(NULL, temporary->path, &back));
-    assert_int_equal(*(uint8_t *)weft_array_data(back), 7);
+    expect_byte(temporary->path, 7);
     assert_int_equal(count_entries(temporary->folder), 2);
     weft_test_fails(weft_npy_save(NULL, "/dev/full", array), WEFT_BAD_FILE, "/dev/full cannot be written: No space");
     assert_true(stat("/dev/full", &found) == 0 && S_ISCHR(found.st_mode));
-    weft_array *arrays[] = {array, large, back};
-    for (size_t i = 0; i < 3; i++) weft_array_release(arrays[i]);
+    weft_array_release(array);
+    weft_array_release(large);
     remove(link);
 }
 
@@ -406,6 +473,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(writes_every_dtype, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(writes_strides_in_c_order, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(writes_as_numpy_does, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(makes_what_links_name, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(takes_long_names, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(replaces_what_exists, make_folder, remove_folder),
         cmocka_unit_test(reports_where_it_cannot_write),
         cmocka_unit_test(survives_failing_allocations),
