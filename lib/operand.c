@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers in place of operands: constants of the dtype of what stands beside them. */
 #include <weft/operand.h>
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -51,14 +52,17 @@ static double real_of(const weft_operand *operand)
     }
 }
 
-/* Rounded once where a float has fewer places than a double. */
-static void store_float(weft_dtype dtype, const weft_operand *operand, void *out_element)
+/* As real_of, but an integer with more places than a double has is rounded to odd: its last place is set where anything
+ * is dropped. Rounded again to a narrower float that is what the integer itself is rounded to. */
+static double odd_of(const weft_operand *operand)
 {
-    float single = operand->kind == WEFT_OPERAND_SIGNED     ? (float)operand->number.integer
-                   : operand->kind == WEFT_OPERAND_UNSIGNED ? (float)operand->number.natural
-                                                            : (float)operand->number.real;
-    if (dtype == WEFT_F32 || dtype == WEFT_C64) memcpy(out_element, &single, sizeof single);
-    else weft_scalar_store(dtype, real_of(operand), out_element);
+    if (operand->kind == WEFT_OPERAND_REAL) return operand->number.real;
+    bool negative = operand->kind == WEFT_OPERAND_SIGNED && operand->number.integer < 0;
+    uint64_t size = negative ? -operand->number.natural : operand->number.natural;
+    int dropped = size >> DBL_MANT_DIG == 0 ? 0 : 64 - DBL_MANT_DIG - __builtin_clzll(size);
+    uint64_t kept = size >> dropped << dropped;
+    if (kept != size) kept |= (uint64_t)1 << dropped;
+    return negative ? -(double)kept : (double)kept;
 }
 
 /* False when the dtype cannot hold the number. */
@@ -68,7 +72,8 @@ static bool store(weft_dtype dtype, const weft_operand *operand, void *out_eleme
     if (!is_integer(dtype)) {
         double size = fabs(real_of(operand));
         if (isfinite(size) && size >= bounds[dtype]) return false;
-        store_float(dtype, operand, out_element);
+        weft_scalar_store(dtype, dtype == WEFT_F64 || dtype == WEFT_C128 ? real_of(operand) : odd_of(operand),
+                          out_element);
         return true;
     }
     if (!find_integer(operand, &integer) || integer < ranges[dtype].least || integer > ranges[dtype].most) return false;

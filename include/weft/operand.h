@@ -4,14 +4,14 @@
 /*
  * Numbers as operands: weft_mul(x, 2), weft_sub(1, x), weft_clamp(x, 0, 6), weft_select(mask, scores, -INFINITY).
  * Included by <weft/ops.h>. In C, with GCC or clang, and unless WEFT_NO_PLACES is defined, the macros of elementwise
- * functions of several operands take numbers of any arithmetic type in place of all of these but one; so do weft_pad
- * and the updates of index.h for their value.
+ * functions of several operands take numbers (integers of up to 64 bits, float and double) in place of all of these
+ * except one; so do weft_pad and the updates of index.h for their value.
  *
  * A number becomes a constant of rank 0 with the dtype of the first tensor beside it (weft_select: beside `a` and `b`;
- * its condition is a tensor). Integers keep every bit. Into an integer dtype goes what it can hold, 2.0 but not 2.5 or
- * NaN; into bool 0 and 1. Into a float goes what is not finite, and what does not become infinite by rounding; into a
- * complex dtype the same as the real part. Anything else is WEFT_OUT_OF_RANGE. Numbers alone have no dtype:
- * WEFT_INVALID_ARGUMENT, or without a graph a failed tensor.
+ * its condition is a tensor). Into an integer dtype goes what it can hold, with every bit: 2.0 but not 2.5 or NaN; into
+ * bool 0 and 1. Into a float goes what is not finite, and what does not become infinite by rounding, which is done once,
+ * to nearest even; into a complex dtype the same as the real part. Anything else is WEFT_OUT_OF_RANGE. Numbers alone
+ * have no dtype: WEFT_INVALID_ARGUMENT, or without a graph a failed tensor.
  */
 #include <weft/graph.h>
 

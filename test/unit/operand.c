@@ -123,6 +123,29 @@ static void integers_are_exact(void **state)
     EXPECT(double, weft_add(constant(WEFT_F64, &(double){0}), UINT64_MAX), 18446744073709551616.0);
 }
 
+/* The middle of two neighbours a little up or down, by less than a double of that size could say. */
+static void integers_are_rounded_once(void **state)
+{
+    (void)state;
+    const uint16_t zero = 0;
+    weft_tensor bf16 = constant(WEFT_BF16, &zero), f16 = constant(WEFT_F16, &zero);
+    const int64_t two_62 = INT64_C(1) << 62, half = INT64_C(1) << 54;
+    EXPECT(uint16_t, weft_add(bf16, two_62 + half), 0x5e80);
+    EXPECT(uint16_t, weft_add(bf16, two_62 + half + 1), 0x5e81);
+    EXPECT(uint16_t, weft_add(bf16, -(two_62 + half + 1)), 0xde81);
+    EXPECT(uint16_t, weft_add(bf16, two_62 + 3 * half), 0x5e82);
+    EXPECT(uint16_t, weft_add(bf16, two_62 + 3 * half - 1), 0x5e81);
+    EXPECT(uint16_t, weft_add(bf16, (UINT64_C(3) << 62) + 2 * (uint64_t)half + 1), 0x5f41);
+    EXPECT(uint16_t, weft_add(bf16, INT64_MIN), 0xdf00);
+    EXPECT(uint16_t, weft_add(f16, 2049), 0x6800);
+    EXPECT(uint16_t, weft_add(f16, -2051), 0xe802);
+    const int64_t small = INT64_C(1) << 38;
+    EXPECT(float, weft_add(f32(0), two_62 + small), 0x1p62f);
+    EXPECT(float, weft_add(f32(0), two_62 + small + 1), 0x1.000002p62f);
+    EXPECT(float, weft_add(f32(0), -(two_62 + 3 * small - 1)), -0x1.000002p62f);
+    EXPECT(double, weft_add(constant(WEFT_F64, &(double){0}), two_62 + 513), 0x1.0000000000001p62);
+}
+
 static void what_is_not_held_is_refused(void **state)
 {
     (void)state;
@@ -179,6 +202,7 @@ int main(void)
         IN_FIXTURE(numbers_stand_on_either_side),
         IN_FIXTURE(choices_take_the_dtype_of_the_chosen),
         IN_FIXTURE(integers_are_exact),
+        IN_FIXTURE(integers_are_rounded_once),
         IN_FIXTURE(what_is_not_held_is_refused),
         IN_FIXTURE(numbers_in_bodies),
         IN_FIXTURE(operands_are_evaluated_once),
