@@ -129,7 +129,7 @@ static bool is_row_major(const weft_array *array)
 
 /* ---- making and ending ---- */
 
-/* An array of `layout` with `extra` bytes behind it in the same block. */
+/* An array of `layout` with `extra` bytes after it in the same block. */
 static weft_array *array_allocate(const weft_allocator *allocator, const struct layout *layout, size_t extra)
 {
     allocator = weft_allocator_or_default(allocator);

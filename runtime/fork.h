@@ -5,7 +5,7 @@
  * What must be in order in a forked child, where only the thread that forked goes on: locks that other threads held,
  * and what they had not finished. Registered locks are taken before a fork, so that what they protect is whole in the
  * child, and free again on both sides after it. While one is held no other of them is taken, none is registered, and
- * nobody waits for another thread.
+ * no thread waits for another one.
  */
 #include <weft/base.h>
 #include <pthread.h>

@@ -5,8 +5,8 @@
 #include "runtime/gemm_block.h"
 
 /*
- * M and N are cut into a grid of blocks that the pool's threads take, K is not (gemm_block.c cuts it where nobody can
- * choose). Real products may be computed transposed, which changes nothing but which of two factors comes first.
+ * M and N are cut into a grid of blocks that the pool's threads take, K is not (gemm_block.c cuts it, always at the
+ * same places). Real products may be computed transposed, which changes nothing but which of two factors comes first.
  * Complex ones are not: the order of the four real products of two complex numbers depends on which operand is doubled,
  * so that is always B.
  */
@@ -159,8 +159,8 @@ static double padded(int64_t extent, int64_t unit)
     return (double)((extent + unit - 1) / unit * unit);
 }
 
-/* Vectors of the kernel along the rows of C, or along its columns: where less is computed in vain, or else where C can
- * be written directly. */
+/* Vectors of the kernel along the rows of C, or along its columns: where less padding is computed, or else where C
+ * can be written directly. */
 static bool has_row_vectors(const weft_gemm_call *call, const weft_gemm_kernel *kernel)
 {
     int64_t along = kernel->by_columns ? kernel->rows : kernel->columns;

@@ -4,7 +4,7 @@
 /* The innermost loops of products: micro-kernels of BLIS, for the ISA level of the process. */
 #include <weft/base.h>
 
-/* Room behind packed panels that a kernel may read. */
+/* Bytes after packed panels that a kernel may read. */
 #define WEFT_GEMM_READ_AHEAD 1024
 /* Most numbers of a tile, and its alignment. */
 #define WEFT_GEMM_TILE 512
@@ -23,8 +23,8 @@ const weft_gemm_kernel *weft_gemm_kernel_find(size_t size);
 
 /*
  * tile = left * right, or tile += left * right. `left` holds `rows` numbers for each term, `right` holds `columns`,
- * both aligned, with WEFT_GEMM_READ_AHEAD bytes behind. `stride` is the distance between columns (by_columns) or rows
- * of the tile, in numbers. Each number is c + (0 + x0 * y0 + x1 * y1 + ...), fused from level v3 on.
+ * both aligned, with WEFT_GEMM_READ_AHEAD bytes after them. `stride` is the distance between columns (by_columns) or
+ * rows of the tile, in numbers. Each number is c + (0 + x0 * y0 + x1 * y1 + ...), fused from level v3 on.
  */
 void weft_gemm_tile(const weft_gemm_kernel *kernel, int64_t terms, const void *left, const void *right, bool add,
                     void *tile, int64_t stride);

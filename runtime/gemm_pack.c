@@ -48,7 +48,7 @@ typedef uint32_t four __attribute__((vector_size(16)));
 typedef uint64_t two __attribute__((vector_size(16)));
 
 /* Terms adjacent in memory, four times four numbers at once. */
-static void turn_f32(const struct panel *p)
+static void transpose_f32(const struct panel *p)
 {
     enum { STEP = 4 };
     int64_t rows = p->count / STEP * STEP, terms = p->terms / STEP * STEP;
@@ -61,11 +61,11 @@ static void turn_f32(const struct panel *p)
             four low2 = __builtin_shufflevector(x[2], x[3], 0, 4, 1, 5);
             four high = __builtin_shufflevector(x[0], x[1], 2, 6, 3, 7);
             four high2 = __builtin_shufflevector(x[2], x[3], 2, 6, 3, 7);
-            const four turned[STEP] = {
+            const four column[STEP] = {
                 __builtin_shufflevector(low, low2, 0, 1, 4, 5), __builtin_shufflevector(low, low2, 2, 3, 6, 7),
                 __builtin_shufflevector(high, high2, 0, 1, 4, 5), __builtin_shufflevector(high, high2, 2, 3, 6, 7)};
             for (int r = 0; r < STEP; r++)
-                memcpy(p->out + (size_t)((t + r) * p->width + i) * sizeof(float), &turned[r], sizeof turned[r]);
+                memcpy(p->out + (size_t)((t + r) * p->width + i) * sizeof(float), &column[r], sizeof column[r]);
         }
     gather(p, sizeof(float), rows, 0);
     struct panel left = *p;
@@ -73,7 +73,7 @@ static void turn_f32(const struct panel *p)
     gather(&left, sizeof(float), 0, terms);
 }
 
-static void turn_f64(const struct panel *p)
+static void transpose_f64(const struct panel *p)
 {
     enum { STEP = 2 };
     int64_t rows = p->count / STEP * STEP, terms = p->terms / STEP * STEP;
@@ -82,10 +82,10 @@ static void turn_f64(const struct panel *p)
             two x[STEP];
             const char *from = p->data + i * p->stride + t * (int64_t)sizeof(double);
             for (int r = 0; r < STEP; r++) memcpy(&x[r], from + r * p->stride, sizeof x[r]);
-            const two turned[STEP] = {__builtin_shufflevector(x[0], x[1], 0, 2),
+            const two column[STEP] = {__builtin_shufflevector(x[0], x[1], 0, 2),
                                       __builtin_shufflevector(x[0], x[1], 1, 3)};
             for (int r = 0; r < STEP; r++)
-                memcpy(p->out + (size_t)((t + r) * p->width + i) * sizeof(double), &turned[r], sizeof turned[r]);
+                memcpy(p->out + (size_t)((t + r) * p->width + i) * sizeof(double), &column[r], sizeof column[r]);
         }
     gather(p, sizeof(double), rows, 0);
     struct panel left = *p;
@@ -99,10 +99,10 @@ static void pack_real(const struct panel *p, size_t size)
     if (whole && copy_whole(p, (size_t)p->width * size)) return;
     bool along = p->term_stride == (ptrdiff_t)size;
     if (size == sizeof(float)) {
-        if (along) turn_f32(p);
+        if (along) transpose_f32(p);
         else gather(p, sizeof(float), 0, 0);
     } else {
-        if (along) turn_f64(p);
+        if (along) transpose_f64(p);
         else gather(p, sizeof(double), 0, 0);
     }
 }
@@ -123,9 +123,9 @@ static inline void double_c64(const struct panel *p, int64_t t, int64_t i)
     float number[2];
     char *to = p->out + (size_t)(2 * t * p->width + 2 * i) * sizeof(float);
     memcpy(number, p->data + i * p->stride + t * p->term_stride, sizeof number);
-    const float turned[2] = {-number[1], number[0]};
+    const float times_i[2] = {-number[1], number[0]};
     memcpy(to, number, sizeof number);
-    memcpy(to + (size_t)p->width * sizeof(float), turned, sizeof turned);
+    memcpy(to + (size_t)p->width * sizeof(float), times_i, sizeof times_i);
 }
 
 static inline void double_c128(const struct panel *p, int64_t t, int64_t i)
@@ -133,9 +133,9 @@ static inline void double_c128(const struct panel *p, int64_t t, int64_t i)
     double number[2];
     char *to = p->out + (size_t)(2 * t * p->width + 2 * i) * sizeof(double);
     memcpy(number, p->data + i * p->stride + t * p->term_stride, sizeof number);
-    const double turned[2] = {-number[1], number[0]};
+    const double times_i[2] = {-number[1], number[0]};
     memcpy(to, number, sizeof number);
-    memcpy(to + (size_t)p->width * sizeof(double), turned, sizeof turned);
+    memcpy(to + (size_t)p->width * sizeof(double), times_i, sizeof times_i);
 }
 
 INLINE void pack_element(const struct panel *p, size_t size, bool doubled, int64_t t, int64_t i)

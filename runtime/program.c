@@ -203,7 +203,7 @@ static weft_status *find_shape(const weft_program *program, size_t output, size_
     for (size_t i = 0; i < count; i++) WEFT_TRY(bind(program, &bindings[i], given, block));
     for (size_t axis = 0; axis < program->outputs[output].rank; axis++)
         WEFT_TRY(check_given(program, &program->outputs[output].axes[axis], given));
-    /* What the shape does not hang on may be anything. */
+    /* What the shape does not depend on may be anything. */
     for (size_t i = 0; i < symbols; i++)
         if (!given[i]) block[i] = program->symbols[i].min;
     weft_formulas_evaluate(&program->formulas, block, values);

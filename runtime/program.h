@@ -43,7 +43,7 @@ struct weft_program {
     void (*destroy_graph)(void *graph);
     /* Prints the graph; any thread may call it. */
     weft_status *(*print)(const struct weft_program *program, weft_bytes *out_text);
-    _Atomic(weft_bytes *) text; /* NULL until somebody asks for it */
+    _Atomic(weft_bytes *) text; /* NULL until it is asked for */
 };
 
 /* An empty program with one reference; the compiler fills it in. */

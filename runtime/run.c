@@ -142,7 +142,7 @@ static weft_status *run_reported(weft_frame *frame, const weft_run *run, const s
     return status;
 }
 
-/* Another run that builds the variant may be cancelled, which concerns nobody else. */
+/* Another run that builds the variant may be cancelled, which concerns no other run. */
 static weft_status *acquire(struct build *build, const weft_call_key *key, weft_cache_handle **out_handle)
 {
     for (;;) {

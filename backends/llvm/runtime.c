@@ -11,8 +11,8 @@
  * The half of the backend that lives in libweft: it loads the other half, libweft-llvm.so, when the first program has
  * to be compiled. Hits never pay for LLVM. Once loaded it stays: LLVM does not survive being unloaded.
  *
- * Whoever is inside of LLVM holds the gate; a fork waits until nobody is, so that a child finds LLVM as it is between
- * two calls.
+ * A thread inside of LLVM holds the gate; a fork waits until none is, so that a child finds LLVM as it is between two
+ * calls.
  */
 
 #define LIBRARY "libweft-llvm.so"

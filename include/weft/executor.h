@@ -175,7 +175,7 @@ weft_status *weft_executor_run(weft_executor *executor, weft_program *program, c
 
 /* What one cache did and holds. */
 typedef struct weft_cache_counters {
-    uint64_t hits;      /* calls that got a value somebody else had made or was making */
+    uint64_t hits;      /* calls that got a value that another call had made or was making */
     uint64_t misses;    /* calls that made a value, or got an error */
     uint64_t evictions; /* values dropped for room, those too large to be kept included */
     size_t entries;     /* kept now */

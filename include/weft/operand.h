@@ -9,9 +9,9 @@
  *
  * A number becomes a constant of rank 0 with the dtype of the first tensor beside it (weft_select: beside `a` and `b`;
  * its condition is a tensor). Into an integer dtype goes what it can hold, with every bit: 2.0 but not 2.5 or NaN; into
- * bool 0 and 1. Into a float goes what is not finite, and what does not become infinite by rounding, which is done once,
- * to nearest even; into a complex dtype the same as the real part. Anything else is WEFT_OUT_OF_RANGE. Numbers alone
- * have no dtype: WEFT_INVALID_ARGUMENT, or without a graph a failed tensor.
+ * bool 0 and 1. Into a float goes what is not finite, and what does not become infinite by rounding, which is done
+ * once, to nearest even; into a complex dtype the same as the real part. Anything else is WEFT_OUT_OF_RANGE. Numbers
+ * alone have no dtype: WEFT_INVALID_ARGUMENT, or without a graph a failed tensor.
  */
 #include <weft/graph.h>
 

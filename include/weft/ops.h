@@ -212,7 +212,7 @@ weft_tensor weft_embed_diagonal(weft_tensor x, int64_t axis, int64_t new_axis);
 
 /* ---- indexing by data: indices are i64 or i32. Negative ones count from the end; one outside [-extent, extent) is an
  * error of the run (WEFT_DATA_ERROR) that names the index, its row-major position among the indices, the extent and the
- * axis. ---- */
+ * axis, where the result has elements. ---- */
 /* numpy's take: the result is x with `axis` replaced by the shape of `indices`. */
 weft_tensor weft_gather(weft_tensor x, weft_tensor indices, int64_t axis);
 /* Several axes at once, each with an index tensor of its own; these broadcast to one shape I. The result has x's shape

@@ -42,7 +42,7 @@ size_t weft_program_output_rank(const weft_program *program, size_t output);
 size_t weft_program_find_input(const weft_program *program, const char *name);
 size_t weft_program_find_output(const weft_program *program, const char *name);
 
-/* A symbol that extents of the program hang on. */
+/* A symbol that extents of the program depend on. */
 typedef struct weft_program_symbol {
     const char *name;
     int64_t min, max; /* what its value may be */
@@ -54,7 +54,7 @@ typedef struct weft_program_symbol {
 typedef struct weft_program_axis {
     int64_t size;          /* if it is the same in every run; otherwise -1 */
     const char *extent;    /* as text: "784", "n", "(n + 3) / 4" */
-    size_t symbol_count;   /* that the extent hangs on */
+    size_t symbol_count;   /* that the extent depends on */
     const size_t *symbols; /* their numbers */
 } weft_program_axis;
 
@@ -72,8 +72,8 @@ typedef struct weft_binding {
 } weft_binding;
 
 /*
- * The shape of an output for those values of symbols: out_shape[0 .. rank-1]. Those that its extents hang on must be
- * given; guards are left to a run. INVALID_ARGUMENT for a symbol that is missing, unknown, or given twice with
+ * The shape of an output for those values of symbols: out_shape[0 .. rank-1]. Those that its extents depend on must
+ * be given; guards are left to a run. INVALID_ARGUMENT for a symbol that is missing, unknown, or given twice with
  * different values, OUT_OF_RANGE for one that is outside of its range and for an extent that overflows or is negative.
  */
 weft_status *weft_program_output_shape(const weft_program *program, size_t output, size_t binding_count,

@@ -34,7 +34,7 @@
  * them, those of so many blocks first, and so on. Inside another reduced range such a range starts from init each time,
  * and what it gives is combined with what is there; one of up to WEFT_ORDER_SHORT * L elements goes on with what is
  * there. Without lanes and blocks a stage may also look at its accumulators while they grow (`running`): instructions
- * behind the first `running` of a stage see what the accumulators are once they have taken in the point; what they take
+ * after the first `running` of a stage see what the accumulators are once they have taken in the point; what they take
  * in comes before. Outer reduced ranges run around it. The schedule may place the virtual lanes on vectors (width
  * divides L; unroll = L / width) or on separate accumulators, with equal bits.
  */
