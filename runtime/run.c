@@ -192,6 +192,9 @@ weft_status *weft_executor_run(weft_executor *executor, weft_program *program, c
     if (run->report != NULL) *run->report = (weft_report){0};
     if (weft_run_is_named(run)) return weft_run_named(executor, program, run);
     weft_call call = {.program = program, .run = run};
+    if (run->profile != NULL && run->profile->record == NULL)
+        return weft_status_create(&executor->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_run",
+                                  "profile has no record function");
     WEFT_TRY(find_runtime(executor, run->runtime, &call.runtime));
     WEFT_TRY(weft_call_check_arrays(&executor->allocator, &call));
     WEFT_TRY(weft_executor_check_extensions(executor, program));

@@ -311,7 +311,12 @@ weft_tensor weft_roll(weft_tensor x, weft_ints shifts, weft_ints axes)
         return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "roll", "shifts has length %zu but axes has %zu",
                                shifts.count, axes.count);
     }
-    for (size_t i = 0; i < list.count && weft_tensor_is_valid(x); i++) x = roll(x, list.items[i], shifts.items[i]);
+    for (size_t i = 0; i < list.count && weft_tensor_is_valid(x); i++) {
+        if (shifts.items[i] == INT64_MIN)
+            return weft_trace_fail(x.graph, WEFT_OUT_OF_RANGE, "roll", "the shift of axis %" PRId64 " is out of range",
+                                   list.items[i]);
+        x = roll(x, list.items[i], shifts.items[i]);
+    }
     return x;
 }
 

@@ -68,9 +68,11 @@ class General(Command):
         process.stderr.close()
         self.assertEqual(process.wait(), -signal.SIGPIPE)
         self.assertEqual(load(self.folder / "r.npy")[0], (2, 4))
-        with open("/dev/full", "w") as full:
-            done = subprocess.run([WEFT, "opt", "g.weft"], cwd=self.folder, stdout=full, stderr=subprocess.PIPE, text=True)
-        self.assertEqual((done.returncode, done.stderr), (FAILED, "weft opt: standard output cannot be written\n"))
+        for what in (["opt", "g.weft"], ["--version"], ["help", "run"]):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([WEFT, *what], cwd=self.folder, stdout=full, stderr=subprocess.PIPE, text=True)
+            self.assertEqual((done.returncode, done.stderr),
+                             (FAILED, f"weft {what[0]}: standard output cannot be written\n"))
 
     def test_info(self):
         status, out, error = self.weft("info")

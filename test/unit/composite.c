@@ -218,6 +218,8 @@ static void shapes_refuse(void **state)
                  "split_at: the sizes add up to 2 but axis 0 has extent 3");
     expect_error(weft_chunk(f.x, 0, 2, parts, &count), WEFT_UNSUPPORTED,
                  "chunk: axis 0 has extent n but needs a static one");
+    expect_error(weft_roll(f.y, WEFT_INTS(INT64_MIN), WEFT_INTS(1)), WEFT_OUT_OF_RANGE,
+                 "roll: the shift of axis 1 is out of range");
     expect_error(weft_roll(f.y, WEFT_INTS(1), WEFT_INTS(0, 1)), WEFT_INVALID_ARGUMENT,
                  "roll: shifts has length 1 but axes has 2");
     expect_error(weft_meshgrid(WEFT_TENSORS(f.v, f.y), false, parts), WEFT_SHAPE_MISMATCH,

@@ -66,6 +66,10 @@ static weft_report run_twice(const char *text, int64_t extent, const char *runti
                         .profile = &profile};
         weft_test_ok(weft_executor_run(executor, program, &run));
         counts[round] = out_recorder->count;
+        run.profile = &(weft_profile){0};
+        run.report = NULL;
+        weft_test_fails(weft_executor_run(executor, program, &run), WEFT_INVALID_ARGUMENT,
+                        "profile has no record function");
         weft_array_release(output);
     }
     assert_int_equal(counts[0], counts[1]);

@@ -58,18 +58,6 @@ static int refuse_command(const char *who, const char *given)
     return MISUSED;
 }
 
-static int help(int argc, char **argv)
-{
-    if (argc == 0) {
-        print_commands(stdout);
-        return 0;
-    }
-    const weft_command *command = find_command(argv[0]);
-    if (command == NULL) return refuse_command("weft help", argv[0]);
-    print_help(command);
-    return 0;
-}
-
 /* What is behind "name: ", where a message begins so already. */
 static const char *without_name(const char *name, const char *message)
 {
@@ -103,6 +91,15 @@ static int report(const char *name, weft_status *status)
     return exit_status;
 }
 
+static int help(int argc, char **argv)
+{
+    const weft_command *command = argc == 0 ? NULL : find_command(argv[0]);
+    if (argc > 0 && command == NULL) return refuse_command("weft help", argv[0]);
+    if (command == NULL) print_commands(stdout);
+    else print_help(command);
+    return report("help", NULL);
+}
+
 static weft_status *run(const weft_command *command, const weft_arguments *arguments)
 {
     size_t count = arguments->operand_count;
@@ -132,7 +129,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "help") == 0 || asks_for_help(argv[1])) return help(argc - 2, argv + 2);
     if (strcmp(argv[1], "--version") == 0) {
         printf("weft %d.%d.%d\n", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH);
-        return 0;
+        return report("--version", NULL);
     }
     const weft_command *command = find_command(argv[1]);
     if (command == NULL) return refuse_command("weft", argv[1]);
