@@ -186,34 +186,17 @@ static bound complex_function(weft_op_id op, weft_dtype dtype, bound x)
     }
 }
 
-static bound function(weft_op_id op, weft_dtype dtype, bound x)
+/* Functions that have no values, or very large ones, outside of a part of the line. */
+static bound function_of_part(weft_op_id op, weft_dtype dtype, bound x)
 {
     double place = epsilon_of(dtype), least = x.low - x.error, size = size_of(x);
-    if (is_complex(dtype)) return complex_function(op, dtype, x);
     switch (op) {
-    case WEFT_OP_exp:
-    case WEFT_OP_exp2: return growing(dtype, x, 0);
-    case WEFT_OP_expm1:
-    case WEFT_OP_sinh:
-    case WEFT_OP_cosh: return growing(dtype, x, -1);
-    case WEFT_OP_log:
-    case WEFT_OP_log2:
-    case WEFT_OP_log10: return logarithm(dtype, x, 1);
-    case WEFT_OP_log1p: return logarithm(dtype, x, 0);
-    case WEFT_OP_asinh: return damped(dtype, x, -log(2 * size + 2), log(2 * size + 2));
     case WEFT_OP_acosh:
         if (least < 2) return unknown;
         return damped(dtype, x, 0, log(2 * size + 2));
     case WEFT_OP_atanh:
         if (size + x.error > 0.9) return unknown;
         return between(-2, 2, false, 6 * x.error + 8 * place);
-    case WEFT_OP_tanh:
-    case WEFT_OP_sigmoid: return damped(dtype, x, -1, 1);
-    case WEFT_OP_sin:
-    case WEFT_OP_cos: return damped(dtype, x, -1, 1);
-    case WEFT_OP_atan: return damped(dtype, x, -2, 2);
-    case WEFT_OP_erf:
-    case WEFT_OP_erfc: return between(-1, 2, false, 1.2 * x.error + 8 * place);
     case WEFT_OP_asin:
     case WEFT_OP_acos:
     case WEFT_OP_tan:
@@ -226,15 +209,9 @@ static bound function(weft_op_id op, weft_dtype dtype, bound x)
     case WEFT_OP_tgamma:
         if (least < 0.9 || size > 6) return unknown;
         return between(0, 121, false, 240 * x.error + 500 * place);
-    case WEFT_OP_cbrt:
-        return between(-cbrt(size), cbrt(size), false, (x.error == 0 ? 0 : 2 * cbrt(x.error)) + 4 * place * cbrt(size));
     case WEFT_OP_rsqrt:
         if (least <= 0.1 * x.low) return unknown;
         return between(0, 1 / sqrt(least), false, x.error / (least * sqrt(least)) + 8 * place / sqrt(least));
-    case WEFT_OP_floor:
-    case WEFT_OP_ceil:
-    case WEFT_OP_round:
-    case WEFT_OP_trunc: return x.error == 0 ? between(floor(x.low), ceil(x.high), true, 0) : unknown;
     case WEFT_OP_sqrt:
         if (least < 0) return unknown;
         return rounded(dtype, between(0, sqrt(x.high), false,
@@ -242,6 +219,38 @@ static bound function(weft_op_id op, weft_dtype dtype, bound x)
                                       : least > 0  ? x.error / sqrt(least)
                                                    : sqrt(x.error)));
     default: return unknown;
+    }
+}
+
+static bound function(weft_op_id op, weft_dtype dtype, bound x)
+{
+    double place = epsilon_of(dtype), size = size_of(x);
+    if (is_complex(dtype)) return complex_function(op, dtype, x);
+    switch (op) {
+    case WEFT_OP_exp:
+    case WEFT_OP_exp2: return growing(dtype, x, 0);
+    case WEFT_OP_expm1:
+    case WEFT_OP_sinh:
+    case WEFT_OP_cosh: return growing(dtype, x, -1);
+    case WEFT_OP_log:
+    case WEFT_OP_log2:
+    case WEFT_OP_log10: return logarithm(dtype, x, 1);
+    case WEFT_OP_log1p: return logarithm(dtype, x, 0);
+    case WEFT_OP_asinh: return damped(dtype, x, -log(2 * size + 2), log(2 * size + 2));
+    case WEFT_OP_tanh:
+    case WEFT_OP_sigmoid: return damped(dtype, x, -1, 1);
+    case WEFT_OP_sin:
+    case WEFT_OP_cos: return damped(dtype, x, -1, 1);
+    case WEFT_OP_atan: return damped(dtype, x, -2, 2);
+    case WEFT_OP_erf:
+    case WEFT_OP_erfc: return between(-1, 2, false, 1.2 * x.error + 8 * place);
+    case WEFT_OP_cbrt:
+        return between(-cbrt(size), cbrt(size), false, (x.error == 0 ? 0 : 2 * cbrt(x.error)) + 4 * place * cbrt(size));
+    case WEFT_OP_floor:
+    case WEFT_OP_ceil:
+    case WEFT_OP_round:
+    case WEFT_OP_trunc: return x.error == 0 ? between(floor(x.low), ceil(x.high), true, 0) : unknown;
+    default: return function_of_part(op, dtype, x);
     }
 }
 

@@ -234,15 +234,12 @@ static void shapes_refuse(void **state)
 }
 
 /* Errors speak of the arguments of the function that was called, not of those of its parts. */
-static void errors_name_the_arguments(void **state)
+#define REFUSED(call, code, sentence) expect_error(call, WEFT_##code, sentence)
+static void errors_name_arguments_of_products_and_movement(void **state)
 {
     (void)state;
-    weft_tensor c = weft_complex(f.y, f.y), b = weft_eq(f.y, f.y),
-                u = weft_input(f.graph, "u", WEFT_F32, WEFT_SHAPE(5));
-    weft_tensor x = weft_input(f.graph, "image", WEFT_F32, WEFT_SHAPE(1, 2, 5));
-    weft_tensor w = weft_input(f.graph, "kernel", WEFT_F32, WEFT_SHAPE(2, 2, 3));
+    weft_tensor u = weft_input(f.graph, "u", WEFT_F32, WEFT_SHAPE(5));
     weft_tensor q = weft_input(f.graph, "q", WEFT_F32, WEFT_SHAPE(2, 3, 4));
-#define REFUSED(call, code, sentence) expect_error(call, WEFT_##code, sentence)
     REFUSED(weft_matmul(f.y, f.v), SHAPE_MISMATCH, "matmul: axis 1 of a has extent 4 but axis 0 of b has 3");
     REFUSED(weft_matmul(f.y, f.d), DTYPE_MISMATCH, "matmul: b has dtype f64 but a has f32; cast explicitly");
     REFUSED(weft_matmul(q, weft_broadcast(f.y, WEFT_SHAPE(3, 3, 4))), SHAPE_MISMATCH,
@@ -261,6 +258,19 @@ static void errors_name_the_arguments(void **state)
             "stack: axis 0 of operand 1 has extent 5 but axis 0 of operand 0 has 3");
     REFUSED(weft_repeat(f.y, 0, N(-1)), OUT_OF_RANGE, "repeat: the count is -1, below 0");
     REFUSED(weft_tile(f.y, WEFT_SHAPE(2, -1)), OUT_OF_RANGE, "tile: a count is -1, below 0");
+    REFUSED(weft_mean(f.y, WEFT_INTS(0, 0), false), INVALID_ARGUMENT, "mean: axes names axis 0 twice");
+    REFUSED(weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(-1)), OUT_OF_RANGE,
+            "zeros: axis 0 of the result has extent -1, below 0");
+    REFUSED(weft_index_add(f.y, f.i, f.v, 0), SHAPE_MISMATCH, "index_add: the updates have rank 1, not 2");
+    REFUSED(weft_scatter_along_axis(f.y, weft_scalar(f.graph, WEFT_I64, 0), f.y, 0, WEFT_SCATTER_SET), SHAPE_MISMATCH,
+            "scatter_along_axis: the indices have rank 0 but x has 2");
+}
+
+static void errors_name_arguments_of_losses_and_norms(void **state)
+{
+    (void)state;
+    weft_tensor c = weft_complex(f.y, f.y), b = weft_eq(f.y, f.y);
+    weft_tensor u = weft_input(f.graph, "u", WEFT_F32, WEFT_SHAPE(5));
     REFUSED(weft_relu(c), DTYPE_MISMATCH,
             "relu: operand 0 has dtype c64 but the op takes bool, u8, i32, u32, i64, bf16, f16, f32, f64");
     REFUSED(weft_prelu(f.y, u), SHAPE_MISMATCH,
@@ -284,9 +294,18 @@ static void errors_name_the_arguments(void **state)
             "rms_norm: axis 1 of the bias has extent 3 but axis 1 of the operand has 4");
     REFUSED(weft_batch_norm(f.y, WEFT_NO_TENSOR, f.v, NULL), INVALID_ARGUMENT, "batch_norm: the mean is missing");
     REFUSED(weft_nll_loss(f.y, WEFT_NO_TENSOR, 0, NULL), INVALID_ARGUMENT, "nll_loss: operand 1 is missing");
-    REFUSED(weft_attention(f.y, f.y, WEFT_NO_TENSOR, NULL), INVALID_ARGUMENT, "attention: operand 2 is missing");
     REFUSED(weft_batch_norm(f.y, u, f.v, NULL), SHAPE_MISMATCH,
             "batch_norm: the mean has extent 5 but there are 4 channels");
+}
+
+static void errors_name_arguments_of_networks_and_searches(void **state)
+{
+    (void)state;
+    weft_tensor c = weft_complex(f.y, f.y), u = weft_input(f.graph, "u", WEFT_F32, WEFT_SHAPE(5));
+    weft_tensor x = weft_input(f.graph, "image", WEFT_F32, WEFT_SHAPE(1, 2, 5));
+    weft_tensor w = weft_input(f.graph, "kernel", WEFT_F32, WEFT_SHAPE(2, 2, 3));
+    weft_tensor q = weft_input(f.graph, "q", WEFT_F32, WEFT_SHAPE(2, 3, 4));
+    REFUSED(weft_attention(f.y, f.y, WEFT_NO_TENSOR, NULL), INVALID_ARGUMENT, "attention: operand 2 is missing");
     REFUSED(weft_attention(f.y, f.d, f.y, NULL), DTYPE_MISMATCH,
             "attention: k has dtype f64 but q has f32; cast explicitly");
     REFUSED(weft_attention(f.y, weft_transpose(f.y, 0, 1), f.y, NULL), SHAPE_MISMATCH,
@@ -312,14 +331,8 @@ static void errors_name_the_arguments(void **state)
     REFUSED(weft_bincount(f.i, N(3), u), SHAPE_MISMATCH,
             "bincount: axis 0 of the tensor of weights has extent 5 but axis 0 of the operand has 3");
     REFUSED(weft_bincount(f.i, N(-3), WEFT_NO_TENSOR), OUT_OF_RANGE, "bincount: the count is -3, below 0");
-    REFUSED(weft_mean(f.y, WEFT_INTS(0, 0), false), INVALID_ARGUMENT, "mean: axes names axis 0 twice");
-    REFUSED(weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(-1)), OUT_OF_RANGE,
-            "zeros: axis 0 of the result has extent -1, below 0");
-    REFUSED(weft_index_add(f.y, f.i, f.v, 0), SHAPE_MISMATCH, "index_add: the updates have rank 1, not 2");
-    REFUSED(weft_scatter_along_axis(f.y, weft_scalar(f.graph, WEFT_I64, 0), f.y, 0, WEFT_SCATTER_SET), SHAPE_MISMATCH,
-            "scatter_along_axis: the indices have rank 0 but x has 2");
-#undef REFUSED
 }
+#undef REFUSED
 
 /* Query heads that share a key head; a mask for each of them, and one for all. */
 static void heads_have_masks(void **state)
@@ -644,7 +657,9 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(queries_that_see_nothing_give_zeros, set_up, tear_down),
         cmocka_unit_test_setup_teardown(filling_refuses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(shapes_refuse, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(errors_name_the_arguments, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(errors_name_arguments_of_products_and_movement, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(errors_name_arguments_of_losses_and_norms, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(errors_name_arguments_of_networks_and_searches, set_up, tear_down),
         cmocka_unit_test_setup_teardown(long_lists_are_joined, set_up, tear_down),
         cmocka_unit_test_setup_teardown(heads_have_masks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(axes_are_inside, set_up, tear_down),
