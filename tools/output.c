@@ -33,7 +33,7 @@ bool weft_output_is_standard(const char *path)
     return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
 }
 
-/* The number behind one of the names that open descriptors have. */
+/* The number that ends one of the names that open descriptors have. */
 static int find_descriptor(const char *path)
 {
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};

@@ -47,7 +47,7 @@ const char *weft_dtype_name(weft_dtype dtype);
 /* The dtype of the two parts of a complex number (c64: f32); any other dtype is its own. */
 weft_dtype weft_dtype_component(weft_dtype dtype);
 
-/* One element as numbers, exactly but for large i64; `*out_imaginary` is 0 unless the dtype is complex. */
+/* One element as numbers, exactly except for large i64; `*out_imaginary` is 0 unless the dtype is complex. */
 void weft_dtype_load(weft_dtype dtype, const void *element, double *out_real, double *out_imaginary);
 
 /* Bytes of one element; 0 when it is no dtype. */

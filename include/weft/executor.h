@@ -150,8 +150,8 @@ typedef struct weft_run {
  * Runs `program`. Before anything runs: the names, counts, dtypes, ranks and extents of the arrays, the symbols' ranges
  * and the guards are checked (SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, NOT_REGISTERED). Outputs may overlap
  * nothing but donated inputs; what lies between the elements of an array counts too. An output that is a donated input
- * but for elements that were updated (weft_scatter, weft_dynamic_update_slice), and that is given as the same array, is
- * updated in place if nothing reads the input after that; where none is given, it is an array in the memory of a
+ * except for elements that were updated (weft_scatter, weft_dynamic_update_slice), and that is given as the same array,
+ * is updated in place if nothing reads the input after that; where none is given, it is an array in the memory of a
  * row-major input.
  *
  * After an error, whichever it is: entries of `outputs` that were NULL are NULL. Inputs hold what they held, donated ones

@@ -102,7 +102,7 @@ typedef struct weft_kernel_context {
     const weft_attr *attrs; /* extents in them are already numbers: constant extents */
     size_t input_count, output_count;
     const weft_view *inputs;
-    weft_view *outputs;    /* filled in but for the data the kernel writes */
+    weft_view *outputs;    /* filled in except for the data the kernel writes */
     void *scratch;         /* as many bytes as `scratch_size` asked for, 64-byte aligned */
     void *extension_state; /* of the executor and this extension: weft_extension.state_create */
     const weft_allocator *allocator;

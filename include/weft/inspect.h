@@ -54,7 +54,7 @@ typedef struct weft_outline_value {
 typedef struct weft_outline_node {
     const char *op;         /* "add", "family.op" */
     const char *name;       /* of the input, or given to the tensor; NULL: none */
-    const char *attributes; /* but for regions, as the text form has them: "{axes = [1]}"; long data are "..." */
+    const char *attributes; /* without regions, as the text form has them: "{axes = [1]}"; long data are "..." */
     size_t input_count;
     const weft_outline_value *inputs; /* of nodes before this one */
     size_t output_count;

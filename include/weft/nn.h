@@ -3,8 +3,8 @@
 #define WEFT_NN_H
 /*
  * What networks are made of, composed of the primitives of ops.h, whose rules hold here too. Operands are floats unless
- * the text says otherwise (WEFT_DTYPE_MISMATCH). f16 and bf16 compute in f32 and round once at the end, but for the
- * products inside, whose results are rounded too.
+ * the text says otherwise (WEFT_DTYPE_MISMATCH). f16 and bf16 compute in f32 and round once at the end, except for
+ * the products inside, whose results are rounded too.
  *
  * Optional operands are WEFT_NO_TENSOR where they are left out, which is what zero-initialised options have. Options
  * may be NULL, for all zeros.

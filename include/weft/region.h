@@ -4,7 +4,8 @@
 /*
  * Loops and branches. A body is traced once, by a function that is called before weft_fold and the like return. What is
  * traced during the call belongs to the body, and runs as often as the body runs; tensors of the graph around, and of
- * bodies around, may be used in it as they are. What no turn changes is better traced before: then it is computed once.
+ * bodies around, may be used in it as they are. What no iteration changes is better traced before: then it is
+ * computed once.
  *
  *     static void body(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
  *     {
@@ -18,7 +19,7 @@
  * extents, or they become guards. Errors in a body stick to the outermost graph, with the place in the body.
  *
  * All three return result 0 and write all results to `out_results`, which may be NULL. An error that data makes in a
- * loop names the iteration. Runs look for cancellation in every turn.
+ * loop names the iteration. Runs look for cancellation in every iteration.
  */
 #include <weft/ops.h>
 
@@ -26,7 +27,7 @@
 extern "C" {
 #endif
 
-/* Fills out_next[k] with what carried[k] is in the next turn. `index` is the number of the turn, i64 of rank 0. */
+/* Fills out_next[k] with what carried[k] is in the next iteration. `index` is the number of this one, i64 of rank 0. */
 typedef void (*weft_fold_body)(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next);
 
 /*
@@ -36,11 +37,11 @@ typedef void (*weft_fold_body)(void *context, weft_tensor index, const weft_tens
 weft_tensor weft_fold(weft_extent trips, weft_tensors initial, weft_fold_body body, void *context,
                       weft_tensor *out_results);
 
-/* Whether there is another turn: bool of rank 0. */
+/* Whether there is another iteration: bool of rank 0. */
 typedef weft_tensor (*weft_while_condition)(void *context, const weft_tensor *carried);
 typedef void (*weft_while_body)(void *context, const weft_tensor *carried, weft_tensor *out_next);
 
-/* What `initial` becomes while `condition`, computed before each turn, is true. At least one tensor is carried. */
+/* What `initial` becomes while `condition`, computed before each iteration, is true. At least one tensor is carried. */
 weft_tensor weft_while(weft_tensors initial, weft_while_condition condition, weft_while_body body, void *context,
                        weft_tensor *out_results);
 

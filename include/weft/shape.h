@@ -3,7 +3,7 @@
 #define WEFT_SHAPE_H
 /*
  * Filling, joining, splitting and repeating, composed of the primitives of ops.h, whose rules hold here too: dtypes are
- * any unless the text says otherwise, axes may be negative, extents may be symbolic. Views, but for what joins.
+ * any unless the text says otherwise, axes may be negative, extents may be symbolic. Views, except for what joins.
  */
 #include <weft/ops.h>
 

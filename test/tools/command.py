@@ -174,7 +174,7 @@ class Run(Command):
         self.refuses(MISUSED, "run: the graph has no input 'z'; its inputs: x, w", "run", "g.weft", "z=a.npy")
         self.refuses(MISUSED, "run: which input is 'a.npy'? Say it as NAME=a.npy; the graph's inputs: x, w",
                      "run", "g.weft", "a.npy")
-        self.refuses(MISUSED, "run: input 'x' has no file behind '='", "run", "g.weft", "x=", "w=w.npy")
+        self.refuses(MISUSED, "run: input 'x' has no file after '='", "run", "g.weft", "x=", "w=w.npy")
         self.refuses(MISUSED, "run: which output is 'y.npy'? Say it as NAME=y.npy; the graph's outputs: y, total",
                      "run", "g.weft", "x=a.npy", "w=w.npy", "-o", "y.npy")
         self.refuses(MISUSED, "run: the graph has no output 'z'; its outputs: y, total",

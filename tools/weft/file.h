@@ -15,7 +15,7 @@ weft_status *weft_file_save(const char *path, weft_array *array) WEFT_MUST_USE;
 weft_status *weft_file_print(const weft_array *array) WEFT_MUST_USE;
 /* How messages call a file. */
 const char *weft_file_name(const char *path);
-/* The whole of a file with a NUL behind it, to be freed. Here and above "-" is the standard input. */
+/* The whole of a file with a NUL after it, to be freed. Here and above "-" is the standard input. */
 weft_status *weft_file_read(const char *path, char **out_text, size_t *out_length) WEFT_MUST_USE;
 /* Refuses, as a misuse, two of `files` that are the standard input; entries may be NULL. */
 weft_status *weft_file_check_inputs(size_t count, const char *const *files) WEFT_MUST_USE;

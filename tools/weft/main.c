@@ -66,7 +66,7 @@ static const char *without_name(const char *name, const char *message)
                                                                                           : message;
 }
 
-/* Where nobody reads standard output any more, all else is done now: ends by the signal that was ignored so far. */
+/* Where standard output is not read any more, all else is done now: ends by the signal that was ignored so far. */
 static void end_as_others_do(void)
 {
     struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};

@@ -67,7 +67,7 @@ static weft_status *add_file(file_list *list, const char *text)
     if (nameless) found = 0;
     if (found == list->count) return refuse_name(list, text);
     const char *name = list->name(list->program, found);
-    if (file[0] == 0) return weft_misuse("%s '%s' has no file behind '='", list->what, name);
+    if (file[0] == 0) return weft_misuse("%s '%s' has no file after '='", list->what, name);
     if (list->files[found] != NULL) return weft_misuse("%s '%s' is given twice", list->what, name);
     list->files[found] = file;
     return NULL;
