@@ -68,8 +68,11 @@ def print_coverage(stage, directory):
     """What the tests reached of each folder; LOGS/coverage.txt has the lines they did not."""
     summary, folders = LOGS / "coverage.json", ["lib", "runtime", "backends", "extensions"]
     filters = [word for folder in folders for word in ("--filter", f"{folder}/")]
-    stage.require("gcovr", "-j", "2", "--root", ".", *filters, "--json-summary", summary, "--txt", LOGS / "coverage.txt",
-                  "--exclude-unreachable-branches", directory)
+    # Threads that count at the same time lose some, so that a line which gcov calculates may come out below zero. To count
+    # atomically takes ten times as long as everything else in C.
+    options = ["--exclude-unreachable-branches", "--gcov-ignore-parse-errors", "-j", "2"]
+    stage.require("gcovr", "--root", ".", *filters, "--json-summary", summary, "--txt", LOGS / "coverage.txt", *options,
+                  directory)
     files = json.loads(summary.read_text())["files"]
     for folder in folders:
         inside = [f for f in files if f["filename"].startswith(f"{folder}/")]
@@ -100,8 +103,7 @@ def quick(stage):
 
 def address(stage):
     directory = BUILD / "asan"
-    options = ["-Db_sanitize=address,undefined", "-Doptimization=1", "-Db_coverage=true"]
-    configure(stage, directory, [*options, "-Dc_args=-fprofile-update=atomic"])
+    configure(stage, directory, ["-Db_sanitize=address,undefined", "-Doptimization=1", "-Db_coverage=true"])
     for counts in directory.rglob("*.gcda"):
         counts.unlink()
     build(stage, directory)
