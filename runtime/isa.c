@@ -50,7 +50,7 @@ weft_status *weft_isa_check(const weft_allocator *allocator)
     if (isa.asked[0] == '\0' || isa.forced) return NULL;
     if (!isa.known)
         return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "WEFT_ISA",
-                                  "\"%s\" is no level: x86-64, x86-64-v2, x86-64-v3 and x86-64-v4 are", isa.asked);
+                                  "WEFT_ISA is \"%s\", not x86-64, x86-64-v2, x86-64-v3 or x86-64-v4", isa.asked);
     return weft_status_create(allocator, WEFT_UNSUPPORTED, "WEFT_ISA", "this processor has %s, not %s", names[isa.host],
                               isa.asked);
 }
