@@ -232,6 +232,11 @@ void weft_expr_range(const weft_extents *extents, weft_expr e, int64_t *out_min,
     *out_max = node->max;
 }
 
+bool weft_expr_is_total(const weft_extents *extents, weft_expr e)
+{
+    return weft_extent_node_of(extents, e)->total;
+}
+
 int64_t weft_expr_divisor(const weft_extents *extents, weft_expr e)
 {
     return weft_extent_node_of(extents, e)->divisor;

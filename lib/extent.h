@@ -67,6 +67,8 @@ weft_expr weft_expr_operand(const weft_extents *extents, weft_expr e, size_t i);
 int64_t weft_expr_coefficient_of(const weft_extents *extents, weft_expr e, size_t i); /* of term i of a SUM */
 /* Proven inclusive range; INT64_MIN / INT64_MAX where unbounded. */
 void weft_expr_range(const weft_extents *extents, weft_expr e, int64_t *out_min, int64_t *out_max);
+/* Whether it has a value, whatever its symbols are: no part of it overflows or divides by zero. */
+bool weft_expr_is_total(const weft_extents *extents, weft_expr e);
 /* The largest proven divisor (0 for the constant 0). */
 int64_t weft_expr_divisor(const weft_extents *extents, weft_expr e);
 bool weft_expr_uses(const weft_extents *extents, weft_expr e, weft_expr symbol);

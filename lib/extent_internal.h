@@ -25,6 +25,7 @@ typedef struct weft_extent_node {
     uint32_t count;  /* terms, factors or operands */
     uint32_t height; /* longest way down to a leaf */
     bool has_mod;    /* a MOD, a product with one, or a sum with such terms */
+    bool total;      /* it and its operands have a value whatever the symbols are */
     bool settled;    /* of a SUM: `better` is known */
     int8_t proof;    /* 1: never negative, -1: no proof found, 0: not tried */
     int64_t value;   /* of a CONSTANT; the offset of a SUM */

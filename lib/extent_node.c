@@ -119,6 +119,7 @@ weft_expr weft_extent_add_symbol(weft_extents *extents, const char *name, int64_
     *node = (weft_extent_node){.kind = WEFT_EXPR_SYMBOL,
                                .min = min,
                                .max = max,
+                               .total = true,
                                .divisor = min == max ? weft_extent_gcd(min, 0) : 1,
                                .name = copy,
                                .bound = bound,

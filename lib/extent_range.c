@@ -201,12 +201,25 @@ static bool unite_symbols(weft_extents *extents, weft_extent_node *node, const w
     return true;
 }
 
+/* Of a node whose range is known: nothing overflows and no divisor is zero. */
+static bool is_total(const weft_extents *extents, const weft_extent_node *node)
+{
+    bool total = node->count == 0 || (node->min != INT64_MIN && node->max != INT64_MAX);
+    for (uint32_t i = 0; i < node->count && total; i++) {
+        const weft_extent_node *operand = weft_extent_node_of(extents, (weft_expr)node->terms[i].expr);
+        bool divides = i == 1 && (node->kind == WEFT_EXPR_DIV || node->kind == WEFT_EXPR_MOD);
+        total = operand->total && !(divides && operand->min <= 0 && operand->max >= 0);
+    }
+    return total;
+}
+
 bool weft_extent_analyse(weft_extents *extents, weft_extent_node *node)
 {
     range r = node_range(extents, node);
     node->min = narrow(r.min);
     node->max = narrow(r.max);
     node->divisor = node_divisor(extents, node);
+    node->total = is_total(extents, node);
     node->has_mod = node->kind == WEFT_EXPR_MOD;
     for (uint32_t i = 0; i < node->count; i++) {
         const weft_extent_node *operand = weft_extent_node_of(extents, (weft_expr)node->terms[i].expr);

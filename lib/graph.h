@@ -102,7 +102,8 @@ const char *weft_tensor_enter(weft_graph *graph, weft_tensor *tensor);
 /* weft_trace with the op in hand. */
 weft_tensor weft_graph_trace(weft_graph *graph, const weft_op_def *op, weft_tensors inputs, const weft_attr *attrs);
 
-/* Whether a == b or a <= b is known for all values of the symbols. */
+/* Whether a == b or a <= b is known for all values of the symbols; a <= INT64_MAX where no part of `a` can overflow or
+ * divide by zero. */
 bool weft_guard_is_proven(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b);
 /*
  * For what is not proven: returns `otherwise` when it can never hold, records a guard with its sentence (NULL) when it

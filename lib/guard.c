@@ -2,10 +2,19 @@
 /* What must hold between extents: proven, refuted, or kept as a guard for the run. */
 #include "lib/graph.h"
 
+/* x <= INT64_MAX holds of all that can be computed. */
+static bool is_computed(weft_graph *graph, weft_extent x)
+{
+    if (x.graph == NULL) return weft_extent_is_valid(x);
+    weft_expr expr = weft_extent_expr(graph, x);
+    return expr != WEFT_EXPR_NONE && weft_expr_is_total(graph->extents, expr);
+}
+
 bool weft_guard_is_proven(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b)
 {
     if (weft_extent_equal(a, b)) return true;
     if (kind == WEFT_GUARD_EQUAL) return false;
+    if (weft_extent_equal(b, weft_extent_of(INT64_MAX))) return is_computed(graph, a);
     int64_t a_min, a_max, b_min, b_max;
     weft_extent_range(a, &a_min, &a_max);
     weft_extent_range(b, &b_min, &b_max);

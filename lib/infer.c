@@ -135,9 +135,9 @@ weft_status *weft_infer_iota(const weft_infer_context *context, weft_type *out_t
 
 weft_status *weft_infer_extent(const weft_infer_context *context, weft_type *out_types)
 {
-    (void)context;
     out_types[0] = (weft_type){WEFT_I64, {0, NULL}};
-    return NULL;
+    return weft_infer_require(context, WEFT_GUARD_AT_MOST, context->attrs[0].extents.extents[0],
+                              weft_extent_of(INT64_MAX), "the extent must fit an int64");
 }
 
 /* ---- elementwise ---- */

@@ -174,6 +174,46 @@ static void an_extent_that_cannot_be_computed_is_explained(void **state)
     weft_graph_destroy(graph);
 }
 
+/* A number made of extents has 64 bits like them, in each part. */
+static void check_number(weft_extent (*number)(weft_extent n, weft_extent m), int64_t n, int64_t m, const char *sentence)
+{
+    weft_graph *graph = graph_create();
+    weft_extent of_n = weft_symbol(graph, "n", 0, INT64_MAX), of_m = weft_symbol(graph, "m", 0, 10);
+    weft_program *program = compile(graph, weft_add(weft_extent_tensor(graph, number(of_n, of_m)), 1));
+    weft_executor *executor = executor_create();
+    const weft_binding few[] = {{"n", 6}, {"m", 3}}, values[] = {{"n", n}, {"m", m}};
+    weft_array *output = NULL;
+    weft_run run = {.extents = few, .extent_count = 2, .output_count = 1, .outputs = &output};
+    weft_test_ok(weft_executor_run(executor, program, &run));
+    assert_int_equal(*(const int64_t *)weft_array_data(output), number(weft_extent_of(6), weft_extent_of(3)).value + 1);
+    weft_array_release(output);
+    output = NULL;
+    run.extents = values;
+    weft_test_fails(weft_executor_run(executor, program, &run), WEFT_OUT_OF_RANGE, sentence);
+    weft_executor_destroy(executor);
+    weft_program_release(program);
+    weft_graph_destroy(graph);
+}
+
+static weft_extent square_times(weft_extent n, weft_extent m)
+{
+    return weft_extent_mul(weft_extent_mul(n, n), m);
+}
+
+static weft_extent square_modulo(weft_extent n, weft_extent m)
+{
+    (void)m;
+    return weft_extent_mod(weft_extent_mul(n, n), weft_extent_of(7));
+}
+
+static void a_number_of_extents_is_right_or_refused(void **state)
+{
+    (void)state;
+    check_number(square_times, INT64_C(1) << 31, 3, "n*n*m overflows 64 bits (m = 3 given in extents; n = 2147483648 given in extents)");
+    check_number(square_modulo, INT64_C(1) << 40, 1, "n*n overflows 64 bits (n = 1099511627776 given in extents)");
+    check_number(weft_extent_div, 5, 0, "n / m divides by zero (m = 0 given in extents; n = 5 given in extents)");
+}
+
 /* Two outputs of one run in one array, and more bytes than there are. */
 static void outputs_have_their_own_memory(void **state)
 {
@@ -412,6 +452,7 @@ int main(void)
         cmocka_unit_test(runtimes_must_be_whole),
         cmocka_unit_test(no_rank_is_too_high_to_be_refused),
         cmocka_unit_test(an_extent_that_cannot_be_computed_is_explained),
+        cmocka_unit_test(a_number_of_extents_is_right_or_refused),
         cmocka_unit_test(outputs_have_their_own_memory),
         cmocka_unit_test(symbols_may_have_any_name),
         cmocka_unit_test(dotted_names_are_those_of_strides),
