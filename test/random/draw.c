@@ -93,7 +93,7 @@ int64_t draw_least(weft_extent extent)
 {
     int64_t low, high;
     weft_extent_range(extent, &low, &high);
-    return low;
+    return low < 0 ? 0 : low;
 }
 
 int64_t draw_most(weft_extent extent)
