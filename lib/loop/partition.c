@@ -82,7 +82,8 @@ weft_status *weft_partition_init(weft_partition *partition, const weft_allocator
     fine = fine && partition->follow != NULL && partition->roots != NULL && partition->weights != NULL;
     fine = fine && partition->times != NULL && partition->inner != NULL;
     fine = fine && partition->reachable != NULL && partition->placed != NULL;
-    weft_status *status = fine ? add_regions(partition, partition->roles) : weft_status_out_of_memory();
+    weft_status *status = fine ? weft_extents_create(allocator, &partition->extents) : weft_status_out_of_memory();
+    if (status == NULL) status = add_regions(partition, partition->roles);
     if (status != NULL) weft_partition_finish(partition);
     return status;
 }
@@ -93,6 +94,7 @@ void weft_partition_finish(weft_partition *partition)
     for (weft_partition *region = partition->regions; region != NULL; region = region->next)
         weft_partition_finish(region);
     weft_arena_finish(&partition->arena);
+    weft_extents_destroy(partition->extents);
     weft_free(partition->allocator, partition->roles, count);
     weft_free(partition->allocator, partition->forced, count);
     weft_free(partition->allocator, partition->looped, count);
@@ -395,13 +397,16 @@ static bool is_reachable(const weft_partition *partition, uint32_t n)
     return all;
 }
 
-static weft_expr count_of(const weft_graph *graph, weft_shape shape)
+static weft_expr count_of(const weft_partition *partition, weft_shape shape)
 {
-    weft_expr count = weft_expr_constant(graph->extents, 1);
+    weft_extents *extents = partition->extents;
+    weft_expr count = weft_expr_constant(extents, 1);
     for (size_t i = 0; i < shape.rank; i++) {
         weft_extent extent = shape.extents[i];
-        weft_expr e = extent.graph == NULL ? weft_expr_constant(graph->extents, extent.value) : (weft_expr)extent.value;
-        count = weft_expr_mul(graph->extents, count, e);
+        weft_expr e = extent.graph == NULL ? weft_expr_constant(extents, extent.value)
+                                           : weft_expr_import(extents, partition->compiled->graph->extents,
+                                                              (weft_expr)extent.value);
+        count = weft_expr_mul(extents, count, e);
     }
     return count;
 }
@@ -414,9 +419,9 @@ static bool computes_what_it_reads(const weft_partition *partition, const weft_n
     uint32_t source = node->inputs[0].node;
     if (!partition->reachable[source]) return false;
     if (partition->weights[source] <= CHEAP_TO_PLACE) return true;
-    weft_expr read = count_of(graph, node->types[0].shape);
-    weft_expr all = count_of(graph, weft_value_type(graph, node->inputs[0])->shape);
-    return weft_expr_always_nonnegative(graph->extents, weft_expr_sub(graph->extents, all, read));
+    weft_expr read = count_of(partition, node->types[0].shape);
+    weft_expr all = count_of(partition, weft_value_type(graph, node->inputs[0])->shape);
+    return weft_expr_always_nonnegative(partition->extents, weft_expr_sub(partition->extents, all, read));
 }
 
 /* Ascending: what recomputing costs, memory for what would make a kernel too large, and what follows stages. */
@@ -591,6 +596,15 @@ static void demand(weft_partition *partition, uint32_t n)
     if (is_costly && !partition->follow[source]) partition->forced[source] = 1;
 }
 
+/* A size that overflows is merely unproven; without memory there is no telling. */
+static weft_status *check_extents(weft_partition *partition)
+{
+    weft_status *status = weft_extents_take_error(partition->extents);
+    if (weft_status_code(status) == WEFT_OUT_OF_MEMORY) return status;
+    weft_status_destroy(status);
+    return NULL;
+}
+
 /* Descending. Returns whether nothing was forced that the weights do not know of. */
 static bool assign(weft_partition *partition, const uint8_t *live, uint8_t *shared)
 {
@@ -640,6 +654,7 @@ weft_status *weft_partition_fill(weft_partition *partition)
     bool settled = false;
     for (int round = 0; round < MOST_ROUNDS && !settled; round++) settled = fill_roles(partition, live, live + count);
     weft_free(partition->allocator, live, 2 * count);
+    WEFT_TRY(check_extents(partition));
     for (weft_partition *region = partition->regions; region != NULL; region = region->next)
         WEFT_TRY(weft_partition_fill(region));
     return NULL;

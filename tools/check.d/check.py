@@ -18,9 +18,10 @@ import programs
 import stage as runner
 from stage import Broken
 
+FOLDER = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path("build")
 LOGS = BUILD / "check"
-CONCURRENT = ["cache", "concurrent", "executor", "lanes", "pool", "steps"]
+CONCURRENT = ["builds", "cache", "concurrent", "executor", "lanes", "pool", "steps"]
 FUZZ_SECONDS = 5
 RANDOM_SECONDS = 120
 FUZZ_FLAGS = "-fsanitize=fuzzer-no-link,address,undefined"
@@ -28,9 +29,9 @@ FUZZ_FLAGS = "-fsanitize=fuzzer-no-link,address,undefined"
 # one of an old glibc, and ends with signal 11 on what it reads there. leaks.txt then names what else only TLS refers to.
 SANITIZERS = {
     "ASAN_OPTIONS": "detect_stack_use_after_return=1",
-    "LSAN_OPTIONS": f"use_tls=0:print_suppressions=0:suppressions={pathlib.Path(__file__).with_name('leaks.txt')}",
+    "LSAN_OPTIONS": f"use_tls=0:print_suppressions=0:suppressions={FOLDER / 'leaks.txt'}",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
-    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+    "TSAN_OPTIONS": f"halt_on_error=1:second_deadlock_stack=1:suppressions={FOLDER / 'races.txt'}",
 }
 
 
@@ -114,7 +115,7 @@ def address(stage):
 def thread(stage):
     directory = BUILD / "tsan"
     configure(stage, directory, ["-Db_sanitize=thread"])
-    build(stage, directory, *(f"test/unit-{name}" for name in CONCURRENT))
+    build(stage, directory, "backends/llvm/libweft-llvm.so", *(f"test/unit-{name}" for name in CONCURRENT))
     meson_tests(stage, directory, *CONCURRENT)
 
 
