@@ -33,6 +33,15 @@ static bool is_refuted(weft_extents *extents, weft_guard_kind kind, weft_expr a,
     return kind == WEFT_GUARD_EQUAL ? weft_expr_never_equal(extents, a, b) : weft_expr_always_less(extents, b, a);
 }
 
+/* Whether a guard under this condition has to hold in some run. */
+static bool may_count(const weft_extents *extents, weft_expr when)
+{
+    int64_t least, most;
+    if (when == WEFT_EXPR_NONE) return true;
+    weft_expr_range(extents, when, &least, &most);
+    return most > 0;
+}
+
 /* A guard that asks for as much, and that goes only where the other one does. */
 static weft_guard *guard_find(weft_graph *root, const weft_guard *wanted)
 {
@@ -114,10 +123,14 @@ weft_status *weft_guard_settle_when(weft_graph *graph, weft_guard_kind kind, wef
                                     weft_expr when, weft_status *otherwise)
 {
     weft_expr x = weft_extent_expr(graph, a), y = weft_extent_expr(graph, b);
-    if (x == WEFT_EXPR_NONE || y == WEFT_EXPR_NONE || weft_status_code(otherwise) == WEFT_OUT_OF_MEMORY ||
-        is_refuted(graph->extents, kind, x, y)) {
+    if (x == WEFT_EXPR_NONE || y == WEFT_EXPR_NONE || weft_status_code(otherwise) == WEFT_OUT_OF_MEMORY) {
         return otherwise;
     }
+    if (!may_count(graph->extents, when)) {
+        weft_status_destroy(otherwise);
+        return NULL;
+    }
+    if (is_refuted(graph->extents, kind, x, y)) return otherwise;
     weft_guard guard = {.kind = kind, .a = x, .b = y, .when = when, .of_rule = graph->rule != NULL};
     weft_status *status = guard_record(graph, guard, weft_status_message(otherwise));
     weft_status_destroy(otherwise);

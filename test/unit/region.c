@@ -521,6 +521,28 @@ static void bodies_without_iterations_need_nothing(void **state)
     weft_module_destroy(module);
 }
 
+static weft_status *parse_with(const char *guard)
+{
+    char text[200];
+    weft_module *module = NULL;
+    snprintf(text, sizeof text,
+             "weft 0.1\n%s\ngraph {\n  %%x = input() {name = \"x\", dtype = f32, shape = [2]} : f32[2]\n"
+             "  return out0 = %%x\n}\n",
+             guard);
+    weft_status *status = weft_graph_parse("text", text, strlen(text), NULL, 0, NULL, &module);
+    weft_module_destroy(module);
+    return status;
+}
+
+/* As when a symbol's value takes its place in the text of a program. */
+static void known_extents_of_no_iterations_need_not_fit(void **state)
+{
+    (void)state;
+    weft_test_ok(parse_with("require 3 = 2 if 0 \"never asked\""));
+    weft_test_fails(parse_with("require 3 = 2 if 1 \"are unlike\""), WEFT_SHAPE_MISMATCH, "are unlike");
+    weft_test_fails(parse_with("require 3 <= 2 \"is larger\""), WEFT_OUT_OF_RANGE, "is larger");
+}
+
 /* ---- runs that end early ---- */
 
 static weft_tensor is_positive(void *context, const weft_tensor *carried)
@@ -639,6 +661,7 @@ int main(int argc, char **argv)
         IN_FIXTURE(errors_in_a_body_stick),
         IN_FIXTURE(extents_of_results_are_guarded),
         IN_FIXTURE(bodies_without_iterations_need_nothing),
+        IN_FIXTURE(known_extents_of_no_iterations_need_not_fit),
         IN_FIXTURE(endless_loops_can_be_cancelled),
         cmocka_unit_test(every_allocation_may_fail),
     };
