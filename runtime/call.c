@@ -97,14 +97,16 @@ static void add_all(weft_call_key *key, const int64_t *words, size_t count)
     for (size_t i = 0; i < count; i++) key->words[key->count++] = words[i];
 }
 
-/* An absent output counts as one word no extent can be. */
+/* What says whether an output is given stands before its extents, of which there may be none. */
 static void add_shapes(weft_call_key *key, const weft_run *run)
 {
     for (size_t i = 0; i < run->input_count; i++)
         add_all(key, weft_array_shape(run->inputs[i]), weft_array_rank(run->inputs[i]));
-    for (size_t i = 0; i < run->output_count; i++)
-        if (run->outputs[i] == NULL) add(key, -1);
-        else add_all(key, weft_array_shape(run->outputs[i]), weft_array_rank(run->outputs[i]));
+    for (size_t i = 0; i < run->output_count; i++) {
+        const weft_array *output = run->outputs[i];
+        add(key, output != NULL);
+        if (output != NULL) add_all(key, weft_array_shape(output), weft_array_rank(output));
+    }
 }
 
 static void add_strides(weft_call_key *key, const weft_array *array)

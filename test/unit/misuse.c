@@ -215,6 +215,40 @@ static void a_number_of_extents_is_right_or_refused(void **state)
     check_number(weft_extent_div, 5, 0, "n / m divides by zero (m = 0 given in extents; n = 5 given in extents)");
 }
 
+/* After a run with one of two outputs of rank 0 given, one with the other is checked for itself. */
+static void the_one_given_number_is_looked_at(void **state)
+{
+    (void)state;
+    float data[] = {1, 2, 3, 4}, other;
+    const int64_t count = 4;
+    weft_graph *graph = graph_create();
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(4)), results[2];
+    results[0] = weft_reduce_sum(x, WEFT_INTS(0), false);
+    results[1] = weft_reduce_prod(x, WEFT_INTS(0), false);
+    weft_program *program;
+    weft_executor *executor = executor_create();
+    weft_array *input, *inside, *beside, *outputs[2] = {NULL};
+    weft_test_ok(weft_compile(graph, (weft_tensors){2, results}, NULL, &program));
+    weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 1, &count, NULL, data, NULL, NULL, &input));
+    weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 0, NULL, NULL, data, NULL, NULL, &inside));
+    weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 0, NULL, NULL, &other, NULL, NULL, &beside));
+    weft_run run = {.input_count = 1, .inputs = &input, .output_count = 2, .outputs = outputs};
+    outputs[1] = beside;
+    weft_test_ok(weft_executor_run(executor, program, &run));
+    assert_true(other == 24 && *(float *)weft_array_data(outputs[0]) == 10);
+    weft_array_release(outputs[0]);
+    outputs[0] = inside;
+    outputs[1] = NULL;
+    weft_test_fails(weft_executor_run(executor, program, &run), INVALID, "output \"out0\" overlaps input \"x\"");
+    assert_true(data[0] == 1 && outputs[1] == NULL);
+    weft_array_release(input);
+    weft_array_release(inside);
+    weft_array_release(beside);
+    weft_executor_destroy(executor);
+    weft_program_release(program);
+    weft_graph_destroy(graph);
+}
+
 /* Two outputs of one run in one array, and more bytes than there are. */
 static void outputs_have_their_own_memory(void **state)
 {
@@ -454,6 +488,7 @@ int main(void)
         cmocka_unit_test(no_rank_is_too_high_to_be_refused),
         cmocka_unit_test(an_extent_that_cannot_be_computed_is_explained),
         cmocka_unit_test(a_number_of_extents_is_right_or_refused),
+        cmocka_unit_test(the_one_given_number_is_looked_at),
         cmocka_unit_test(outputs_have_their_own_memory),
         cmocka_unit_test(symbols_may_have_any_name),
         cmocka_unit_test(dotted_names_are_those_of_strides),
