@@ -103,10 +103,12 @@ static weft_status *is_good(einsum_expression *x, const einsum_planner *planner,
     return NULL;
 }
 
+/* What was judged by a search that was cancelled is not judged. */
 static weft_status *try_kept(const kept_order *kept, einsum_expression *x, const einsum_policy *policy,
                              weft_dtype dtype, bool *out_taken)
 {
     WEFT_TRY(is_good(x, &policy->planner, dtype, kept->pairs, out_taken));
+    WEFT_TRY(einsum_planner_check(x->arena.allocator, &policy->planner));
     if (!*out_taken) return NULL;
     x->pairs = einsum_arena_allocate(&x->arena, kept->count, sizeof *x->pairs);
     if (x->pairs == NULL) return weft_status_out_of_memory();

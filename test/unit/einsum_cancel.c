@@ -250,6 +250,44 @@ static void arrays_end_while_they_plan(void **state)
     session_finish(&s);
 }
 
+/* Contracts a chain of matrices, the first one over `batch`. */
+static weft_status *contract_chain(weft_executor *executor, int64_t batch, const volatile bool *flag)
+{
+    enum { CHAIN = 10 };
+    static const char text[] = "zab,bc,cd,de,ef,fg,gh,hi,ij,jk->zak";
+    weft_array *operands[CHAIN], *result = NULL;
+    for (int i = 0; i < CHAIN; i++) {
+        const int64_t shape[] = {batch, 2, 2};
+        weft_test_ok(weft_array_create(NULL, WEFT_F32, i == 0 ? 3 : 2, shape + (i > 0), &operands[i]));
+        memset(weft_array_data(operands[i]), 0, weft_array_count(operands[i]) * sizeof(float));
+    }
+    const weft_einsum_options options = {.cancelled = flag};
+    weft_status *status = weft_einsum_arrays(executor, text, CHAIN, operands, &options, &result);
+    for (int i = 0; i < CHAIN; i++) weft_array_release(operands[i]);
+    weft_array_release(result);
+    return status;
+}
+
+/* An order that was kept for other extents cannot be judged by a search that was cancelled. */
+static void nothing_is_kept_beside_kept_orders(void **state)
+{
+    (void)state;
+    const volatile bool yes = true;
+    weft_cache_counters orders;
+    session s = {.executor = weft_test_einsum_executor(on_llvm)};
+    weft_test_ok(contract_chain(s.executor, 2, NULL));
+    size_t kept = count_kept(&s);
+    assert_int_equal(kept, 2);
+    weft_test_fails(contract_chain(s.executor, 3, &yes), WEFT_CANCELLED,
+                    "einsum: the search for an order was cancelled");
+    assert_int_equal(count_kept(&s), kept);
+    weft_test_ok(weft_einsum_cache_read(s.executor, WEFT_EINSUM_ORDERS, &orders));
+    assert_int_equal(orders.hits, 0);
+    weft_test_ok(contract_chain(s.executor, 3, NULL));
+    assert_int_equal(count_kept(&s), kept + 1);
+    weft_executor_destroy(s.executor);
+}
+
 /* Nothing is compiled for who does not wait for it. */
 static void runs_end_while_they_compile(void **state)
 {
@@ -281,7 +319,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_are_the_best_so_far),        cmocka_unit_test(a_plan_without_room_is_cancelled),
         cmocka_unit_test(a_watcher_sees_orders_get_better), cmocka_unit_test(runs_end_while_they_plan),
-        cmocka_unit_test(arrays_end_while_they_plan),       cmocka_unit_test(runs_end_while_they_compile),
+        cmocka_unit_test(arrays_end_while_they_plan),       cmocka_unit_test(nothing_is_kept_beside_kept_orders),
+        cmocka_unit_test(runs_end_while_they_compile),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
