@@ -262,24 +262,34 @@ static bool gather(weft_space *space, const weft_node *node, size_t operand, con
     return true;
 }
 
-static void slice(weft_space *space, const weft_attr *attrs, size_t rank, const weft_expr *index, weft_expr *out_index)
+/* index * step within an axis of `in`: a step that leaves it at once is as good as one that leaves it just so, and
+ * takes no part in an overflow. */
+static weft_expr stepped(weft_space *space, weft_expr index, int64_t step, weft_extent in)
 {
-    weft_extents *x = space->extents;
-    for (size_t i = 0; i < rank; i++) {
-        weft_expr step = weft_expr_constant(x, attrs[2].ints.items[i]);
-        out_index[i] =
-            weft_expr_add(x, weft_space_extent(space, attrs[0].extents.extents[i]), weft_expr_mul(x, index[i], step));
+    int64_t least, most;
+    weft_extent_range(in, &least, &most);
+    if (step > most) step = most;
+    return weft_expr_mul(space->extents, index, weft_expr_constant(space->extents, step));
+}
+
+static void slice(weft_space *space, const weft_attr *attrs, weft_shape in, const weft_expr *index,
+                  weft_expr *out_index)
+{
+    for (size_t i = 0; i < in.rank; i++) {
+        weft_expr start = weft_space_extent(space, attrs[0].extents.extents[i]);
+        weft_expr inside = stepped(space, index[i], attrs[2].ints.items[i], in.extents[i]);
+        out_index[i] = weft_expr_add(space->extents, start, inside);
     }
 }
 
-static void window(weft_space *space, const weft_attr *attrs, size_t rank, const weft_expr *index, weft_expr *out_index)
+static void window(weft_space *space, const weft_attr *attrs, weft_shape in, const weft_expr *index,
+                   weft_expr *out_index)
 {
-    weft_extents *x = space->extents;
     size_t axis = (size_t)attrs[0].integer;
-    memcpy(out_index, index, rank * sizeof *index);
-    weft_expr start = weft_expr_mul(x, index[axis], weft_expr_constant(x, attrs[2].integer));
-    weft_expr inside = weft_expr_mul(x, index[rank], weft_expr_constant(x, attrs[3].integer));
-    out_index[axis] = weft_expr_add(x, start, inside);
+    memcpy(out_index, index, in.rank * sizeof *index);
+    weft_expr start = stepped(space, index[axis], attrs[2].integer, in.extents[axis]);
+    weft_expr inside = stepped(space, index[in.rank], attrs[3].integer, in.extents[axis]);
+    out_index[axis] = weft_expr_add(space->extents, start, inside);
 }
 
 static void flip(weft_space *space, const weft_node *node, weft_shape in, const weft_expr *index, weft_expr *out_index)
@@ -309,9 +319,9 @@ bool weft_space_operand(weft_space *space, const weft_point *point, size_t opera
         for (size_t i = 0; i < in.rank; i++) read.index[node->attrs[0].ints.items[i]] = index[i];
         break;
     case WEFT_OP_broadcast: broadcast(space, node->attrs, in, out, index, read.index); break;
-    case WEFT_OP_slice: slice(space, node->attrs, in.rank, index, read.index); break;
+    case WEFT_OP_slice: slice(space, node->attrs, in, index, read.index); break;
     case WEFT_OP_flip: flip(space, node, in, index, read.index); break;
-    case WEFT_OP_window: window(space, node->attrs, in.rank, index, read.index); break;
+    case WEFT_OP_window: window(space, node->attrs, in, index, read.index); break;
     case WEFT_OP_extract_diagonal: extract_diagonal(node, index, in.rank, read.index); break;
     case WEFT_OP_embed_diagonal: fine = embed_diagonal(space, node, index, in.rank, &read); break;
     case WEFT_OP_pad:

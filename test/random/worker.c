@@ -84,19 +84,23 @@ static void work(int out, uint64_t first, uint64_t last, const char *text)
     _exit(0);
 }
 
-static bool start(worker *w, uint64_t first, uint64_t last, const char *text)
+/* Without processes nothing is tried, which must not look as if all went well. */
+static void start(worker *w, uint64_t first, uint64_t last, const char *text)
 {
     int ends[2];
     fflush(stdout);
-    if (pipe(ends) != 0) return false;
-    pid_t process = fork();
+    bool piped = pipe(ends) == 0;
+    pid_t process = piped ? fork() : -1;
+    if (process < 0) {
+        perror("random: no process can be started");
+        exit(2);
+    }
     if (process == 0) {
         close(ends[0]);
         work(ends[1], first, last, text);
     }
     close(ends[1]);
     *w = (worker){.process = process, .pipe = ends[0], .seed = first, .last = last, .began = now(CLOCK_MONOTONIC)};
-    return process > 0;
 }
 
 /* ---- beside it ---- */
@@ -181,15 +185,18 @@ static void stop(worker *w)
 }
 
 /* What is left to a process that died before its last seed goes to another one. */
-static bool employ(crew *c, worker *w, uint64_t from)
+static void employ(crew *c, worker *w, uint64_t from)
 {
     const weft_test_batch *batch = c->batch;
     bool late = batch->seconds > 0 && now(CLOCK_MONOTONIC) >= c->end;
-    if (from < w->last && !late) return start(w, from, w->last, NULL);
-    if (is_over(c)) return false;
+    if (from < w->last && !late) {
+        start(w, from, w->last, NULL);
+        return;
+    }
+    if (is_over(c)) return;
     uint64_t count = batch->count - c->next < PER_PROCESS ? batch->count - c->next : PER_PROCESS;
     c->next += count;
-    return start(w, batch->first + c->next - count, batch->first + c->next, NULL);
+    start(w, batch->first + c->next - count, batch->first + c->next, NULL);
 }
 
 static bool wait_for_any(crew *c, unsigned jobs)
@@ -245,7 +252,7 @@ bool weft_test_try_apart(uint64_t seed, const char *text, char *out_problem, siz
     found f = {out_problem, size, true};
     weft_test_batch batch = {.find = take, .context = &f};
     uint64_t tried = 0, next;
-    if (!start(&w, seed, seed + 1, text)) return true;
+    start(&w, seed, seed + 1, text);
     while (attend(&w, 500, &batch, &tried, &next)) continue;
     return f.good;
 }

@@ -249,6 +249,35 @@ static void the_one_given_number_is_looked_at(void **state)
     weft_graph_destroy(graph);
 }
 
+/* Of an axis only the first element, or nothing, is as far from the next as such steps are. */
+static void steps_may_be_longer_than_any_axis(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_create();
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(3, 2));
+    weft_tensor sliced = weft_slice(x, WEFT_SHAPE(1, 0), WEFT_SHAPE(1, 1), WEFT_INTS(INT64_MAX, INT64_MAX));
+    weft_tensor windows = weft_window(x, 0, weft_extent_of(1), INT64_MAX, INT64_MAX);
+    weft_tensor none = weft_window(x, 1, weft_extent_of(3), INT64_MAX - 7, 2);
+    weft_program *program;
+    weft_executor *executor = executor_create();
+    weft_array *input = array_create(2, (const int64_t[]){3, 2}), *outputs[3] = {NULL};
+    for (int i = 0; i < 6; i++) ((float *)weft_array_data(input))[i] = (float)i;
+    weft_test_ok(
+        weft_compile(graph, WEFT_TENSORS(weft_neg(sliced), weft_neg(windows), weft_neg(none)), NULL, &program));
+    weft_run run = {.input_count = 1, .inputs = &input, .output_count = 3, .outputs = outputs};
+    weft_test_ok(weft_executor_run(executor, program, &run));
+    assert_int_equal(weft_array_count(outputs[0]), 1);
+    assert_true(*(const float *)weft_array_data(outputs[0]) == -2);
+    assert_int_equal(weft_array_count(outputs[1]), 2);
+    assert_memory_equal(weft_array_data(outputs[1]), ((const float[]){-0.0f, -1}), 2 * sizeof(float));
+    assert_int_equal(weft_array_count(outputs[2]), 0);
+    for (int i = 0; i < 3; i++) weft_array_release(outputs[i]);
+    weft_array_release(input);
+    weft_executor_destroy(executor);
+    weft_program_release(program);
+    weft_graph_destroy(graph);
+}
+
 /* Two outputs of one run in one array, and more bytes than there are. */
 static void outputs_have_their_own_memory(void **state)
 {
@@ -489,6 +518,7 @@ int main(void)
         cmocka_unit_test(an_extent_that_cannot_be_computed_is_explained),
         cmocka_unit_test(a_number_of_extents_is_right_or_refused),
         cmocka_unit_test(the_one_given_number_is_looked_at),
+        cmocka_unit_test(steps_may_be_longer_than_any_axis),
         cmocka_unit_test(outputs_have_their_own_memory),
         cmocka_unit_test(symbols_may_have_any_name),
         cmocka_unit_test(dotted_names_are_those_of_strides),
