@@ -13,7 +13,9 @@
 #include "runtime/memory.h"
 
 enum { SMALL_ALIGNMENT = 64, HUGE_PAGE = 2 << 20 };
-enum { CONTENTS = 8192 }; /* bytes read of a file of the system's */
+/* Bytes read of a file of the system's: of one that lists groups, and of one with a limit. What is asked here must fit
+ * the small stack that executor.h promises. */
+enum { LINES = 8192, NUMBER = 64 };
 
 /* ---- blocks ---- */
 
@@ -64,24 +66,24 @@ static size_t resource_limit(__typeof__(RLIMIT_AS) resource)
 }
 
 /* Not by stdio, which allocates. */
-static bool read_text(const char *path, char text[static CONTENTS])
+static bool read_text(const char *path, size_t size, char *text)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return false;
-    ssize_t length = read(file, text, CONTENTS - 1);
+    ssize_t length = read(file, text, size - 1);
     close(file);
     if (length < 0) return false;
     text[length] = 0;
     char *last = strrchr(text, '\n');
-    if (length == CONTENTS - 1 && last != NULL) last[1] = 0; /* whole lines */
+    if ((size_t)length == size - 1 && last != NULL) last[1] = 0; /* whole lines */
     return true;
 }
 
 /* Of the file named; SIZE_MAX for "max", or where there is none. */
 static size_t read_limit(const char *path)
 {
-    char text[CONTENTS], *end;
-    if (!read_text(path, text)) return SIZE_MAX;
+    char text[NUMBER], *end;
+    if (!read_text(path, sizeof text, text)) return SIZE_MAX;
     errno = 0;
     unsigned long long limit = strtoull(text, &end, 10);
     return end == text || errno != 0 || limit > SIZE_MAX ? SIZE_MAX : (size_t)limit;
@@ -90,15 +92,17 @@ static size_t read_limit(const char *path)
 /*
  * Of a control group and those around it, by the files named: folders below `base`. In a container the group may be
  * named as the system outside sees it; there is no such folder then, and that of the container is `base` itself.
+ * `path` is for names.
  */
-static size_t group_limit(const char *root, const char *base, char *group, const char *const *files)
+static size_t group_limit(const char *root, const char *base, char *group, const char *const *files,
+                          char path[static PATH_MAX])
 {
     size_t limit = SIZE_MAX;
-    char path[PATH_MAX], *slash;
+    char *slash;
     for (;;) {
         for (const char *const *file = files; *file != NULL; file++) {
-            int length = snprintf(path, sizeof path, "%s%s%s/%s", root, base, group, *file);
-            if (length > 0 && (size_t)length < sizeof path) limit = least(limit, read_limit(path));
+            int length = snprintf(path, PATH_MAX, "%s%s%s/%s", root, base, group, *file);
+            if (length > 0 && length < PATH_MAX) limit = least(limit, read_limit(path));
         }
         if ((slash = strrchr(group, '/')) == NULL) return limit;
         *slash = 0;
@@ -117,17 +121,17 @@ static size_t groups_limit(const char *root)
 {
     static const char *const old_files[] = {"memory.limit_in_bytes", NULL};
     static const char *const files[] = {"memory.max", "memory.high", NULL};
-    char path[PATH_MAX], text[CONTENTS], *rest = NULL;
+    char path[PATH_MAX], text[LINES], *rest = NULL;
     size_t limit = SIZE_MAX;
     int length = snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
-    if (length < 0 || (size_t)length >= sizeof path || !read_text(path, text)) return SIZE_MAX;
+    if (length < 0 || (size_t)length >= sizeof path || !read_text(path, sizeof text, text)) return SIZE_MAX;
     for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
         char *controllers = strchr(line, ':'), *group = controllers == NULL ? NULL : strchr(controllers + 1, ':');
         if (group == NULL) continue;
         *group++ = 0;
         if (names_memory(controllers + 1))
-            limit = least(limit, group_limit(root, "/sys/fs/cgroup/memory", group, old_files));
-        else if (controllers[1] == 0) limit = least(limit, group_limit(root, "/sys/fs/cgroup", group, files));
+            limit = least(limit, group_limit(root, "/sys/fs/cgroup/memory", group, old_files, path));
+        else if (controllers[1] == 0) limit = least(limit, group_limit(root, "/sys/fs/cgroup", group, files, path));
     }
     return limit;
 }

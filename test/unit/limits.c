@@ -219,31 +219,29 @@ static weft_status *use_program(weft_executor *executor, int number, const char 
 }
 
 /* As large as a thread's stack may be in the documentation; below it nothing may be touched. */
-static void *use_on_small_stack(void *executor)
+static void *use_on_small_stack(void *context)
 {
-    for (int i = 0; i < 8; i++) {
-        weft_status *status = use_program(executor, i / 2, i % 2 == 0 ? "llvm" : "ref");
-        if (status != NULL) return status;
-    }
-    return NULL;
+    weft_executor *executor = NULL;
+    (void)context;
+    weft_status *status = weft_executor_create_standard(&(weft_executor_options){.threads = 2}, &executor);
+    for (int i = 0; i < 8 && status == NULL; i++) status = use_program(executor, i / 2, i % 2 == 0 ? "llvm" : "ref");
+    weft_executor_destroy(executor);
+    return status;
 }
 
 static void a_small_stack_is_enough(void **state)
 {
     (void)state;
-    weft_executor *executor;
     pthread_attr_t attributes;
     pthread_t thread;
     void *status;
     if (SANITIZED) skip();
-    weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.threads = 2}, &executor));
     assert_int_equal(pthread_attr_init(&attributes), 0);
     assert_int_equal(pthread_attr_setstacksize(&attributes, SMALL_STACK), 0);
-    assert_int_equal(pthread_create(&thread, &attributes, use_on_small_stack, executor), 0);
+    assert_int_equal(pthread_create(&thread, &attributes, use_on_small_stack, NULL), 0);
     pthread_join(thread, &status);
     weft_test_ok(status);
     pthread_attr_destroy(&attributes);
-    weft_executor_destroy(executor);
 }
 
 int main(void)
