@@ -2,6 +2,7 @@
 #include "runtime/array.h"
 #include <inttypes.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <weft/dlpack.h>
 #include "runtime/memory.h"
@@ -33,6 +34,7 @@ static int64_t *strides_of(weft_array *array)
 /* ---- layouts ---- */
 
 struct layout {
+    const char *where; /* for errors */
     weft_dtype dtype;
     size_t rank;
     const int64_t *shape;
@@ -41,20 +43,20 @@ struct layout {
     int64_t low, high; /* least and greatest offset of an element, when count > 0 */
 };
 
-static weft_status *too_large(const weft_allocator *allocator, const char *what)
+static weft_status *too_large(const weft_allocator *allocator, const struct layout *layout, const char *what)
 {
-    return weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_array", "the %s of the array overflows 64 bits",
+    return weft_status_create(allocator, WEFT_OUT_OF_RANGE, layout->where, "the %s of the array overflows 64 bits",
                               what);
 }
 
-static weft_status *check_kind(const weft_allocator *allocator, weft_dtype dtype, size_t rank)
+static weft_status *check_kind(const weft_allocator *allocator, const struct layout *layout)
 {
-    if (weft_dtype_info_of(dtype) == NULL)
-        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_array", "dtype %d does not exist",
-                                  (int)dtype);
-    if (rank > WEFT_MAX_RANK)
-        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_array", "rank %zu is over the limit of %d",
-                                  rank, WEFT_MAX_RANK);
+    if (weft_dtype_info_of(layout->dtype) == NULL)
+        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, layout->where, "dtype %d does not exist",
+                                  (int)layout->dtype);
+    if (layout->rank > WEFT_MAX_RANK)
+        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, layout->where, "rank %zu is over the limit of %d",
+                                  layout->rank, WEFT_MAX_RANK);
     return NULL;
 }
 
@@ -66,13 +68,13 @@ static weft_status *fill_count(const weft_allocator *allocator, struct layout *l
     for (size_t axis = 0; axis < layout->rank; axis++) {
         int64_t extent = layout->shape[axis];
         if (extent < 0)
-            return weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_array",
+            return weft_status_create(allocator, WEFT_OUT_OF_RANGE, layout->where,
                                       "extent %" PRId64 " of axis %zu is negative", extent, axis);
         if (extent == 0) empty = true;
         else overflow |= __builtin_mul_overflow(layout->count, extent, &layout->count);
     }
     if (empty) layout->count = 0;
-    return overflow && !empty ? too_large(allocator, "element count") : NULL;
+    return overflow && !empty ? too_large(allocator, layout, "element count") : NULL;
 }
 
 /* Offsets the elements reach, and whether the bytes between them can be addressed. */
@@ -91,14 +93,14 @@ static weft_status *fill_span(const weft_allocator *allocator, struct layout *la
     overflow |= __builtin_sub_overflow(layout->high, layout->low, &bytes);
     overflow |= __builtin_add_overflow(bytes, 1, &bytes);
     overflow |= __builtin_mul_overflow(bytes, (int64_t)weft_dtype_size(layout->dtype), &bytes);
-    return overflow ? too_large(allocator, "byte size") : NULL;
+    return overflow ? too_large(allocator, layout, "byte size") : NULL;
 }
 
 static weft_status *layout_fill(const weft_allocator *allocator, struct layout *layout)
 {
-    WEFT_TRY(check_kind(allocator, layout->dtype, layout->rank));
+    WEFT_TRY(check_kind(allocator, layout));
     if (layout->rank > 0 && layout->shape == NULL)
-        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_array", "the shape of rank %zu is NULL",
+        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, layout->where, "the shape of rank %zu is NULL",
                                   layout->rank);
     WEFT_TRY(fill_count(allocator, layout));
     return fill_span(allocator, layout);
@@ -175,7 +177,7 @@ void weft_array_release(weft_array *array)
 weft_status *weft_array_create(const weft_allocator *allocator, weft_dtype dtype, size_t rank, const int64_t *shape,
                                weft_array **out_array)
 {
-    struct layout layout = {.dtype = dtype, .rank = rank, .shape = shape};
+    struct layout layout = {.where = __func__, .dtype = dtype, .rank = rank, .shape = shape};
     WEFT_REQUIRE(out_array);
     WEFT_TRY(layout_fill(allocator, &layout));
     /* At least one byte, so that the data of an empty array is a pointer of its own, aligned as promised. */
@@ -191,21 +193,18 @@ static weft_status *check_data(const weft_allocator *allocator, const struct lay
     const weft_dtype_info *info = weft_dtype_info_of(layout->dtype);
     if (layout->count == 0) return NULL;
     if (data == NULL)
-        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_array",
+        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, layout->where,
                                   "data of %" PRId64 " elements is NULL", layout->count);
     if ((uintptr_t)data % info->alignment != 0)
-        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_array",
+        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, layout->where,
                                   "data at %p is not aligned to the %zu bytes that %s needs", data, info->alignment,
                                   info->name);
     return NULL;
 }
 
-weft_status *weft_array_wrap(const weft_allocator *allocator, weft_dtype dtype, size_t rank, const int64_t *shape,
-                             const int64_t *strides, void *data, void (*release)(void *context), void *context,
-                             weft_array **out_array)
+static weft_status *wrap(const weft_allocator *allocator, struct layout layout, void *data,
+                         void (*release)(void *context), void *context, weft_array **out_array)
 {
-    struct layout layout = {.dtype = dtype, .rank = rank, .shape = shape, .strides = strides};
-    WEFT_REQUIRE(out_array);
     WEFT_TRY(layout_fill(allocator, &layout));
     WEFT_TRY(check_data(allocator, &layout, data));
     weft_array *array = array_allocate(allocator, &layout, 0);
@@ -215,6 +214,15 @@ weft_status *weft_array_wrap(const weft_allocator *allocator, weft_dtype dtype, 
     array->context = context;
     *out_array = array;
     return NULL;
+}
+
+weft_status *weft_array_wrap(const weft_allocator *allocator, weft_dtype dtype, size_t rank, const int64_t *shape,
+                             const int64_t *strides, void *data, void (*release)(void *context), void *context,
+                             weft_array **out_array)
+{
+    const struct layout layout = {__func__, dtype, rank, shape, strides, 0, 0, 0};
+    WEFT_REQUIRE(out_array);
+    return wrap(allocator, layout, data, release, context, out_array);
 }
 
 /* Whether a view that starts `offset` elements after `base`'s first stays inside what `base` addresses. */
@@ -243,7 +251,7 @@ weft_status *weft_array_view(weft_array *base, size_t rank, const int64_t *shape
 {
     WEFT_REQUIRE(base);
     WEFT_REQUIRE(out_array);
-    struct layout layout = {.dtype = base->dtype, .rank = rank, .shape = shape, .strides = strides};
+    struct layout layout = {.where = __func__, .dtype = base->dtype, .rank = rank, .shape = shape, .strides = strides};
     WEFT_TRY(layout_fill(&base->allocator, &layout));
     WEFT_TRY(check_inside(base, &layout, offset));
     weft_array *array = array_allocate(&base->allocator, &layout, 0);
@@ -304,6 +312,45 @@ bool weft_array_is_contiguous(const weft_array *array)
     return array->contiguous;
 }
 
+void weft_array_span(const weft_array *array, int64_t *out_low, int64_t *out_high)
+{
+    int64_t size = (int64_t)weft_dtype_size(array->dtype);
+    *out_low = *out_high = 0;
+    if (array->count == 0) return;
+    for (size_t axis = 0; axis < array->rank; axis++) {
+        int64_t reach = (array->extents[axis] - 1) * weft_array_strides(array)[axis] * size;
+        *(reach < 0 ? out_low : out_high) += reach;
+    }
+    *out_high += size;
+}
+
+static int compare_strides(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return x[0] < y[0] ? -1 : x[0] > y[0];
+}
+
+/* By increasing stride, each axis must step over all that the axes before it reach. */
+bool weft_array_repeats(const weft_array *array, size_t *out_axis)
+{
+    int64_t axes[WEFT_MAX_RANK][2], reach = 0; /* stride, axis */
+    size_t count = 0;
+    if (array->contiguous) return false;
+    for (size_t axis = 0; axis < array->rank; axis++) {
+        int64_t stride = weft_array_strides(array)[axis];
+        if (array->extents[axis] == 1) continue;
+        axes[count][0] = stride < 0 ? -stride : stride;
+        axes[count++][1] = (int64_t)axis;
+    }
+    qsort(axes, count, sizeof axes[0], compare_strides);
+    for (size_t i = 0; i < count; i++) {
+        *out_axis = (size_t)axes[i][1];
+        if (axes[i][0] <= reach) return true;
+        reach += axes[i][0] * (array->extents[*out_axis] - 1);
+    }
+    return false;
+}
+
 /* ---- DLPack ---- */
 
 static bool find_dlpack_dtype(DLDataType type, weft_dtype *out_dtype)
@@ -317,9 +364,9 @@ static bool find_dlpack_dtype(DLDataType type, weft_dtype *out_dtype)
     return false;
 }
 
-static weft_status *check_dlpack(const weft_allocator *allocator, const DLTensor *dl, weft_dtype *out_dtype)
+static weft_status *check_dlpack(const weft_allocator *allocator, const char *where, const DLTensor *dl,
+                                 weft_dtype *out_dtype)
 {
-    static const char where[] = "weft_array_import_dlpack";
     if (!find_dlpack_dtype(dl->dtype, out_dtype))
         return weft_status_create(allocator, WEFT_UNSUPPORTED, where,
                                   "DLPack type code %u of %u bits and %u lanes is no dtype", (unsigned)dl->dtype.code,
@@ -333,15 +380,15 @@ static weft_status *check_dlpack(const weft_allocator *allocator, const DLTensor
 }
 
 /* An array of what `dl` says, which is part of `tensor`. */
-static weft_status *import(const weft_allocator *allocator, const DLTensor *dl, void (*release)(void *tensor),
-                           void *tensor, weft_array **out_array)
+static weft_status *import(const weft_allocator *allocator, const char *where, const DLTensor *dl,
+                           void (*release)(void *tensor), void *tensor, weft_array **out_array)
 {
     weft_dtype dtype = WEFT_BOOL;
-    weft_array *array;
-    WEFT_TRY(check_dlpack(allocator, dl, &dtype));
+    weft_array *array = NULL;
+    WEFT_TRY(check_dlpack(allocator, where, dl, &dtype));
     void *data = dl->data == NULL ? NULL : (char *)dl->data + dl->byte_offset;
-    WEFT_TRY(
-        weft_array_wrap(allocator, dtype, (size_t)dl->ndim, dl->shape, dl->strides, data, release, tensor, &array));
+    const struct layout layout = {where, dtype, (size_t)dl->ndim, dl->shape, dl->strides, 0, 0, 0};
+    WEFT_TRY(wrap(allocator, layout, data, release, tensor, &array));
     array->device = (weft_device){(weft_device_kind)dl->device.device_type, dl->device.device_id};
     *out_array = array;
     return NULL;
@@ -357,7 +404,7 @@ weft_status *weft_array_import_dlpack(const weft_allocator *allocator, DLManaged
 {
     WEFT_REQUIRE(tensor);
     WEFT_REQUIRE(out_array);
-    return import(allocator, &tensor->dl_tensor, release_dlpack, tensor, out_array);
+    return import(allocator, __func__, &tensor->dl_tensor, release_dlpack, tensor, out_array);
 }
 
 static void release_versioned(void *context)
@@ -376,7 +423,7 @@ weft_status *weft_array_import_dlpack_versioned(const weft_allocator *allocator,
                                   "the tensor is of DLPack %" PRIu32 ".%" PRIu32 ", but this library knows %d.x",
                                   tensor->version.major, tensor->version.minor, DLPACK_MAJOR);
     weft_array *array;
-    WEFT_TRY(import(allocator, &tensor->dl_tensor, release_versioned, tensor, &array));
+    WEFT_TRY(import(allocator, __func__, &tensor->dl_tensor, release_versioned, tensor, &array));
     array->read_only = (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
     *out_array = array;
     return NULL;
@@ -503,7 +550,37 @@ static weft_status *check_copy(const weft_array *destination, const weft_array *
             return weft_status_create(allocator, WEFT_SHAPE_MISMATCH, "weft_array_copy",
                                       "axis %zu has extent %" PRId64 " in destination and %" PRId64 " in source", axis,
                                       destination->extents[axis], source->extents[axis]);
+    size_t axis;
+    if (weft_array_repeats(destination, &axis))
+        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_array_copy",
+                                  "stride %" PRId64 " of axis %zu over extent %" PRId64
+                                  " of the destination addresses elements twice",
+                                  weft_array_strides(destination)[axis], axis, destination->extents[axis]);
     return NULL;
+}
+
+static void copy_apart(weft_array *destination, const weft_array *source)
+{
+    copy_plan plan = {.rank = source->rank,
+                      .element = weft_dtype_size(source->dtype),
+                      .shape = source->extents,
+                      .to_strides = weft_array_strides(destination),
+                      .from_strides = weft_array_strides(source)};
+    if (source->contiguous && destination->contiguous)
+        memmove(destination->data, source->data, (size_t)source->count * plan.element);
+    else copy_axes(&plan, 0, destination->data, source->data);
+}
+
+/* Whether an element could be overwritten before it is read. Decided on spans: what interleaves counts as well. */
+static bool overlap(const weft_array *x, const weft_array *y)
+{
+    int64_t x_low, x_high, y_low, y_high;
+    if (x->contiguous && y->contiguous) return false; /* one move */
+    weft_array_span(x, &x_low, &x_high);
+    weft_array_span(y, &y_low, &y_high);
+    uintptr_t from_x = (uintptr_t)x->data, from_y = (uintptr_t)y->data;
+    return from_x + (uintptr_t)x_low < from_y + (uintptr_t)y_high &&
+           from_y + (uintptr_t)y_low < from_x + (uintptr_t)x_high;
 }
 
 weft_status *weft_array_copy(weft_array *destination, const weft_array *source)
@@ -511,15 +588,16 @@ weft_status *weft_array_copy(weft_array *destination, const weft_array *source)
     WEFT_REQUIRE(destination);
     WEFT_REQUIRE(source);
     WEFT_TRY(check_copy(destination, source));
-    copy_plan plan = {.rank = source->rank,
-                      .element = weft_dtype_size(source->dtype),
-                      .shape = source->extents,
-                      .to_strides = weft_array_strides(destination),
-                      .from_strides = weft_array_strides(source)};
     if (source->count == 0) return NULL;
-    if (source->contiguous && destination->contiguous)
-        memmove(destination->data, source->data, (size_t)source->count * plan.element);
-    else copy_axes(&plan, 0, destination->data, source->data);
+    if (!overlap(destination, source)) {
+        copy_apart(destination, source);
+        return NULL;
+    }
+    weft_array *dense;
+    WEFT_TRY(weft_array_create(&destination->allocator, source->dtype, source->rank, source->extents, &dense));
+    copy_apart(dense, source);
+    copy_apart(destination, dense);
+    weft_array_release(dense);
     return NULL;
 }
 

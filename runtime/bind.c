@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
+#include "runtime/array.h"
 #include "runtime/call.h"
 #include "runtime/memory.h"
 
@@ -267,37 +267,15 @@ static weft_status *check_not_negative(const struct binder *binder, const weft_p
     return NULL;
 }
 
-static int compare_strides(const void *a, const void *b)
-{
-    const int64_t *x = a, *y = b;
-    return x[0] < y[0] ? -1 : x[0] > y[0];
-}
-
-/* By increasing stride, each axis must step over all that the axes before it reach. Refuses a few odd layouts that
- * would be well. */
 static weft_status *check_distinct(const struct binder *binder, const weft_program_value *value,
                                    const weft_array *array)
 {
-    int64_t axes[WEFT_MAX_RANK][3]; /* stride, extent, axis */
-    size_t count = 0;
-    for (size_t axis = 0; axis < value->rank; axis++) {
-        int64_t stride = weft_array_strides(array)[axis], extent = weft_array_shape(array)[axis];
-        if (extent == 0) return NULL;
-        if (extent == 1) continue;
-        int64_t row[3] = {stride < 0 ? -stride : stride, extent, (int64_t)axis};
-        memcpy(axes[count++], row, sizeof row);
-    }
-    qsort(axes, count, sizeof axes[0], compare_strides);
-    int64_t reach = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (axes[i][0] <= reach)
-            return weft_status_create(binder->allocator, WEFT_INVALID_ARGUMENT, where,
-                                      "output \"%s\": stride %" PRId64 " of axis %" PRId64 " over extent %" PRId64
-                                      " addresses elements twice",
-                                      value->name, weft_array_strides(array)[axes[i][2]], axes[i][2], axes[i][1]);
-        reach += axes[i][0] * (axes[i][1] - 1);
-    }
-    return NULL;
+    size_t axis;
+    if (!weft_array_repeats(array, &axis)) return NULL;
+    return weft_status_create(binder->allocator, WEFT_INVALID_ARGUMENT, where,
+                              "output \"%s\": stride %" PRId64 " of axis %zu over extent %" PRId64
+                              " addresses elements twice",
+                              value->name, weft_array_strides(array)[axis], axis, weft_array_shape(array)[axis]);
 }
 
 static weft_status *check_guard(const struct binder *binder, const weft_program_guard *guard)

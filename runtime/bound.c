@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/array.h"
 #include "runtime/bound.h"
 #include <stdio.h>
 #include <string.h>
@@ -114,13 +115,7 @@ static weft_status *fill_values(weft_bound *bound, const weft_call *call)
 static weft_span span_of(const weft_array *array)
 {
     weft_span span = {0, 0};
-    if (array == NULL || weft_array_count(array) == 0) return span;
-    int64_t size = (int64_t)weft_dtype_size(weft_array_dtype(array));
-    for (size_t axis = 0; axis < weft_array_rank(array); axis++) {
-        int64_t reach = (weft_array_shape(array)[axis] - 1) * weft_array_strides(array)[axis] * size;
-        *(reach < 0 ? &span.low : &span.high) += reach;
-    }
-    span.high += size;
+    if (array != NULL) weft_array_span(array, &span.low, &span.high);
     return span;
 }
 

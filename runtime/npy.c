@@ -38,7 +38,7 @@ static weft_status *bad_file(const struct reader *reader, const char *format, ..
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    return weft_status_create(reader->allocator, WEFT_BAD_FILE, NULL, "%s: %s", reader->name, text);
+    return weft_status_create(reader->allocator, WEFT_BAD_FILE, "weft_npy_read", "%s: %s", reader->name, text);
 }
 
 /* ---- the header: a Python dictionary ---- */
@@ -358,7 +358,7 @@ static weft_status *read_open_file(const weft_allocator *allocator, FILE *file, 
     off_t size = -1;
     if (fseeko(file, 0, SEEK_END) == 0) size = ftello(file);
     if (size < 0 || fseeko(file, 0, SEEK_SET) != 0)
-        return weft_status_create(allocator, WEFT_BAD_FILE, NULL, "%s: the file cannot seek", path);
+        return weft_status_create(allocator, WEFT_BAD_FILE, "weft_npy_load", "%s: the file cannot seek", path);
     weft_npy_source source = {.self = file, .size = (uint64_t)size, .read = read_file};
     return weft_npy_read(allocator, &source, path, out_array);
 }
@@ -369,7 +369,8 @@ weft_status *weft_npy_load(const weft_allocator *allocator, const char *path, we
     WEFT_REQUIRE(out_array);
     FILE *file = fopen(path, "rb");
     if (file == NULL)
-        return weft_status_create(allocator, WEFT_BAD_FILE, NULL, "%s: cannot be opened: %s", path, strerror(errno));
+        return weft_status_create(allocator, WEFT_BAD_FILE, "weft_npy_load", "%s: cannot be opened: %s", path,
+                                  strerror(errno));
     weft_status *status = read_open_file(allocator, file, path, out_array);
     fclose(file);
     return status;

@@ -128,14 +128,32 @@ static bool close_output(output *o, bool good)
     return good;
 }
 
+/* As 0 and 1, whatever else than 0 stands for true. */
+static bool write_bools(FILE *file, size_t count, const unsigned char *bools)
+{
+    unsigned char part[1024];
+    for (size_t done = 0, length; done < count; done += length) {
+        length = count - done < sizeof part ? count - done : sizeof part;
+        for (size_t i = 0; i < length; i++) part[i] = bools[done + i] != 0;
+        if (fwrite(part, 1, length, file) != length) return false;
+    }
+    return true;
+}
+
+static bool write_elements(FILE *file, const weft_array *dense)
+{
+    size_t count = (size_t)weft_array_count(dense), size = weft_dtype_size(weft_array_dtype(dense));
+    if (weft_array_dtype(dense) == WEFT_BOOL) return write_bools(file, count, weft_array_data(dense));
+    return fwrite(weft_array_data(dense), size, count, file) == count;
+}
+
 static bool write_file(const char *path, const weft_array *dense)
 {
     char header[WEFT_NPY_HEADER_SIZE];
     output o;
     if (!open_output(&o, path)) return false;
     size_t length = weft_npy_print_header(dense, header);
-    size_t size = (size_t)weft_array_count(dense) * weft_dtype_size(weft_array_dtype(dense));
-    bool good = fwrite(header, 1, length, o.file) == length && fwrite(weft_array_data(dense), 1, size, o.file) == size;
+    bool good = fwrite(header, 1, length, o.file) == length && write_elements(o.file, dense);
     return close_output(&o, good);
 }
 
@@ -143,10 +161,13 @@ weft_status *weft_npy_save(const weft_allocator *allocator, const char *path, we
 {
     weft_array *dense;
     WEFT_REQUIRE(path);
+    WEFT_REQUIRE(array);
+    if (weft_array_device(array).kind != WEFT_DEVICE_CPU)
+        return weft_status_create(allocator, WEFT_UNSUPPORTED, __func__, "the array must be on the CPU");
     WEFT_TRY(weft_array_retain_dense(allocator, array, &dense));
     bool good = write_file(path, dense);
     int error = errno;
     weft_array_release(dense);
     if (good) return NULL;
-    return weft_status_create(allocator, WEFT_BAD_FILE, NULL, "%s cannot be written: %s", path, strerror(error));
+    return weft_status_create(allocator, WEFT_BAD_FILE, __func__, "%s cannot be written: %s", path, strerror(error));
 }

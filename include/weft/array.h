@@ -80,7 +80,15 @@ int64_t weft_array_count(const weft_array *array);
 /* Whether the elements lie row-major without gaps (always so for counts 0 and 1). */
 bool weft_array_is_contiguous(const weft_array *array);
 
-/* The same elements row-major without gaps: `array` itself, retained, or a copy. */
+/*
+ * Copies element by element between two arrays on the CPU of equal dtype and shape, whatever their strides. Where their
+ * memory overlaps all is as if the source had been read before, which may take memory for a copy of it.
+ * INVALID_ARGUMENT for a destination that is read only or whose strides address elements twice, as a run judges its
+ * outputs; UNSUPPORTED for another device, DTYPE_MISMATCH, SHAPE_MISMATCH.
+ */
+weft_status *weft_array_copy(weft_array *destination, const weft_array *source) WEFT_MUST_USE;
+/* The same elements row-major without gaps: `array` itself, retained, or a copy, which only one on the CPU can have
+ * (UNSUPPORTED). */
 weft_status *weft_array_retain_dense(const weft_allocator *allocator, weft_array *array,
                                      weft_array **out_dense) WEFT_MUST_USE;
 
@@ -94,9 +102,6 @@ weft_status *weft_array_retain_dense(const weft_allocator *allocator, weft_array
 size_t weft_array_print(const weft_array *array, char *out_text, size_t size);
 /* The same for dtype and shape: "f32[2, 3]". */
 size_t weft_array_print_type(const weft_array *array, char *out_text, size_t size);
-
-/* Copies element by element between two arrays of equal dtype and shape, whatever their strides. */
-weft_status *weft_array_copy(weft_array *destination, const weft_array *source) WEFT_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -17,7 +17,8 @@ weft_status *weft_npy_load(const weft_allocator *allocator, const char *path, we
 /* Writes format 1.0 in C order, whatever the strides. A regular file is written under another name in its folder, which
  * must be writable, and renamed once it is whole: one that was there stays as it was when anything goes wrong, and
  * other hard links to it keep the old contents. Symbolic links are followed, also to a file that does not exist yet.
- * Devices and pipes are written directly. */
+ * Devices and pipes are written directly. The elements of a bool are written as 0 and 1. UNSUPPORTED for an array that
+ * is not on the CPU. */
 weft_status *weft_npy_save(const weft_allocator *allocator, const char *path, weft_array *array) WEFT_MUST_USE;
 
 /* ---- for what holds such a file inside: archives, messages ---- */

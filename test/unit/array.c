@@ -228,6 +228,73 @@ static void elements_are_copied_alone(void **state)
     }
 }
 
+/* As if the source had been read before: each pair of views of one buffer, some of which are the same elements. */
+static void overlapping_arrays_are_copied(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t strides[2], offset;
+    } layouts[] = {{{4, 1}, 0}, {{4, 1}, 3}, {{-4, -1}, 11}, {{1, 3}, 0}, {{4, -1}, 3}, {{8, 2}, 0}, {{8, 2}, 1}};
+    enum { LAYOUTS = sizeof layouts / sizeof *layouts, SIZE = 24 };
+    for (int i = 0; i < LAYOUTS * LAYOUTS; i++) {
+        int32_t data[SIZE], expected[SIZE];
+        weft_array *whole, *to, *from;
+        const int64_t *into = layouts[i / LAYOUTS].strides, *out_of = layouts[i % LAYOUTS].strides;
+        for (int k = 0; k < SIZE; k++) data[k] = expected[k] = k;
+        for (int64_t k = 0; k < 12; k++)
+            expected[layouts[i / LAYOUTS].offset + k / 4 * into[0] + k % 4 * into[1]] =
+                (int32_t)(layouts[i % LAYOUTS].offset + k / 4 * out_of[0] + k % 4 * out_of[1]);
+        weft_test_ok(weft_array_wrap(NULL, WEFT_I32, 1, DIMS(SIZE), NULL, data, NULL, NULL, &whole));
+        weft_test_ok(weft_array_view(whole, 2, DIMS(3, 4), into, layouts[i / LAYOUTS].offset, &to));
+        weft_test_ok(weft_array_view(whole, 2, DIMS(3, 4), out_of, layouts[i % LAYOUTS].offset, &from));
+        weft_test_ok(weft_array_copy(to, from));
+        assert_memory_equal(data, expected, sizeof data);
+        weft_array_release(to);
+        weft_array_release(from);
+        weft_array_release(whole);
+    }
+}
+
+static void copies_into_repeated_elements_are_refused(void **state)
+{
+    (void)state;
+    static const int64_t strides[][2] = {{0, 1}, {4, 0}, {3, 1}, {1, -1}, {0, 0}};
+    weft_array *base = arange(1, DIMS(24)), *source = arange(2, DIMS(3, 4)), *to;
+    for (size_t i = 0; i < sizeof strides / sizeof *strides; i++) {
+        weft_test_ok(weft_array_view(base, 2, DIMS(3, 4), strides[i], 10, &to));
+        weft_test_fails(weft_array_copy(to, source), WEFT_INVALID_ARGUMENT,
+                        "of the destination addresses elements twice");
+        weft_array_release(to);
+    }
+    assert_int_equal(((int32_t *)weft_array_data(base))[10], 10);
+    weft_array_release(base);
+    weft_array_release(source);
+}
+
+/* A status of which the place is `where`. */
+static void fails_in(weft_status *status, const char *where)
+{
+    assert_string_equal(weft_status_where(status), where);
+    weft_status_destroy(status);
+}
+
+static void errors_name_the_function(void **state)
+{
+    (void)state;
+    int32_t data[2];
+    int64_t negative = -1;
+    weft_array *base = arange(1, DIMS(2)), *array;
+    DLManagedTensor tensor = {.dl_tensor = {data, {kDLCPU, 0}, 1, {kDLInt, 32, 1}, &negative, NULL, 0}};
+    DLManagedTensorVersioned versioned = {.version = {1, 0}, .dl_tensor = tensor.dl_tensor};
+    fails_in(weft_array_create(NULL, WEFT_I32, 1, &negative, &array), "weft_array_create");
+    fails_in(weft_array_wrap(NULL, WEFT_I32, 1, &negative, NULL, data, NULL, NULL, &array), "weft_array_wrap");
+    fails_in(weft_array_wrap(NULL, WEFT_I32, 1, DIMS(2), NULL, NULL, NULL, NULL, &array), "weft_array_wrap");
+    fails_in(weft_array_view(base, 1, &negative, NULL, 0, &array), "weft_array_view");
+    fails_in(weft_array_import_dlpack(NULL, &tensor, &array), "weft_array_import_dlpack");
+    fails_in(weft_array_import_dlpack_versioned(NULL, &versioned, &array), "weft_array_import_dlpack_versioned");
+    weft_array_release(base);
+}
+
 static void copies_of_unlike_arrays_are_refused(void **state)
 {
     (void)state;
@@ -539,6 +606,9 @@ int main(void)
         cmocka_unit_test(copies_follow_any_strides),
         cmocka_unit_test(elements_are_copied_alone),
         cmocka_unit_test(copies_of_unlike_arrays_are_refused),
+        cmocka_unit_test(overlapping_arrays_are_copied),
+        cmocka_unit_test(copies_into_repeated_elements_are_refused),
+        cmocka_unit_test(errors_name_the_function),
         cmocka_unit_test(imports_take_the_tensor),
         cmocka_unit_test(foreign_tensors_are_refused_and_stay_the_callers),
         cmocka_unit_test(every_dtype_goes_out_and_in),

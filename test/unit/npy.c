@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <weft/dlpack.h>
 #include "test/support.h"
 
 /* ---- making files in memory ---- */
@@ -284,6 +285,53 @@ static void writes_every_dtype(void **state)
     }
 }
 
+/* What stands for true in memory may be any byte but 0; in a file it is 1. More than are written at once. */
+static void writes_bools_as_0_and_1(void **state)
+{
+    const struct temporary *temporary = *state;
+    enum { COUNT = 3000 };
+    static unsigned char data[COUNT];
+    weft_array *array, *back;
+    for (size_t i = 0; i < COUNT; i++) data[i] = (unsigned char)i;
+    weft_test_ok(weft_array_wrap(NULL, WEFT_BOOL, 1, (int64_t[]){COUNT}, NULL, data, NULL, NULL, &array));
+    weft_test_ok(weft_npy_save(NULL, temporary->path, array));
+    weft_test_ok(weft_npy_load(NULL, temporary->path, &back));
+    for (size_t i = 0; i < COUNT; i++)
+        assert_int_equal(((unsigned char *)weft_array_data(back))[i], (unsigned char)i != 0);
+    weft_array_release(array);
+    weft_array_release(back);
+}
+
+static void arrays_of_devices_are_refused(void **state)
+{
+    const struct temporary *temporary = *state;
+    int64_t shape[] = {2, 3}, strides[] = {1, 2};
+    DLManagedTensor tensor = {.dl_tensor = {(void *)0x10000, {kDLCUDA, 0}, 2, {kDLFloat, 32, 1}, shape, NULL, 0}};
+    for (int i = 0; i < 2; i++) {
+        weft_array *array;
+        tensor.dl_tensor.strides = i == 0 ? NULL : strides;
+        weft_test_ok(weft_array_import_dlpack(NULL, &tensor, &array));
+        weft_test_fails(weft_npy_save(NULL, temporary->path, array), WEFT_UNSUPPORTED, "the array must be on the CPU");
+        weft_array_release(array);
+    }
+    assert_int_equal(access(temporary->path, F_OK), -1);
+}
+
+/* The sentence names the file, the place the function. */
+static void errors_name_the_function(void **state)
+{
+    (void)state;
+    weft_array *array = NULL;
+    weft_status *status[3] = {weft_npy_save(NULL, "x.npy", NULL), weft_npy_load(NULL, "/nonexistent", &array)};
+    struct image image = {.size = 0};
+    status[2] = read_image(NULL, &image, &array);
+    static const char *const names[] = {"weft_npy_save", "weft_npy_load", "weft_npy_read"};
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(weft_status_where(status[i]), names[i]);
+        weft_status_destroy(status[i]);
+    }
+}
+
 static void writes_strides_in_c_order(void **state)
 {
     const struct temporary *temporary = *state;
@@ -471,6 +519,9 @@ int main(void)
         cmocka_unit_test(refuses_truncated_files),
         cmocka_unit_test(refuses_foreign_files),
         cmocka_unit_test_setup_teardown(writes_every_dtype, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(writes_bools_as_0_and_1, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(arrays_of_devices_are_refused, make_folder, remove_folder),
+        cmocka_unit_test(errors_name_the_function),
         cmocka_unit_test_setup_teardown(writes_strides_in_c_order, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(writes_as_numpy_does, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(makes_what_links_name, make_folder, remove_folder),
