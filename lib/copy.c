@@ -173,6 +173,19 @@ static weft_status *copy_guard(const weft_graph *source, weft_graph *target, con
     return target_error(target);
 }
 
+static weft_status *copy_guards(const weft_graph *source, weft_graph *target, size_t count, const weft_value *outputs)
+{
+    const weft_graph *root = weft_graph_root(source);
+    uint8_t *live = source == root ? weft_allocate_zeroed(target->allocator, root->node_count) : NULL;
+    if (source == root && live == NULL) return weft_status_out_of_memory();
+    if (live != NULL) weft_graph_mark(source, count, outputs, live);
+    weft_status *status = NULL;
+    for (size_t i = 0; i < root->guard_count && status == NULL; i++)
+        if (weft_guard_is_needed(&root->guards[i], live)) status = copy_guard(source, target, &root->guards[i]);
+    weft_free(target->allocator, live, root->node_count);
+    return status;
+}
+
 weft_status *weft_graph_copy(const weft_graph *source, weft_graph *target, size_t count, const weft_value *outputs,
                              weft_value *out_copies)
 {
@@ -180,9 +193,7 @@ weft_status *weft_graph_copy(const weft_graph *source, weft_graph *target, size_
     for (size_t i = 0; i < root->extension_count; i++) WEFT_TRY(weft_graph_register(target, root->extensions[i]));
     if (source->extents != target->extents) {
         WEFT_TRY(copy_symbols(source, target, count, outputs));
-        for (size_t i = 0; i < root->guard_count; i++) {
-            if (!root->guards[i].of_rule) WEFT_TRY(copy_guard(source, target, &root->guards[i]));
-        }
+        WEFT_TRY(copy_guards(source, target, count, outputs));
     }
     return copy_into(source, target, count, outputs, out_copies);
 }

@@ -13,6 +13,7 @@ static weft_graph *graph_allocate(const weft_allocator *allocator)
     graph->own_allocator = *allocator;
     graph->allocator = &graph->own_allocator;
     weft_arena_init(&graph->arena, graph->allocator);
+    graph->composition = SIZE_MAX;
     weft_map_init(&graph->interned, graph->allocator);
     weft_map_init(&graph->inputs, graph->allocator);
     weft_blobs_init(&graph->blobs, graph->allocator);

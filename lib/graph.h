@@ -37,7 +37,9 @@ typedef struct weft_guard {
     weft_expr a, b;
     weft_expr when; /* it has to hold only where this is positive; WEFT_EXPR_NONE: always */
     const char *message;
-    bool of_rule; /* made by a type rule, and so made again wherever the node is copied to */
+    bool of_rule;  /* made by a type rule, and so made again wherever the node is copied to */
+    bool is_owned; /* it has to hold only where one of some nodes of the outermost graph is needed: */
+    uint32_t first_owner, last_owner; /* those from the first to the last result of a composition that asked for it */
     weft_origin origin;
 } weft_guard;
 
@@ -72,6 +74,7 @@ struct weft_graph {
     weft_graph *current; /* the region whose body is being traced; NULL: none */
     weft_guard *guards;
     size_t guard_count, guard_capacity, placed_guards;
+    size_t composition; /* the first guard of the innermost composition that is being traced; SIZE_MAX: none */
     weft_origin origin; /* of what is made now, where that is known beforehand: from a node that is there already */
     const char *file;   /* the last one that weft_graph_origin copied */
     weft_blobs blobs;   /* bytes of large constants */
@@ -114,6 +117,19 @@ weft_status *weft_guard_settle(weft_graph *graph, weft_guard_kind kind, weft_ext
 /* The same for a guard that has to hold only where `when`, an expression of `graph`, is positive. */
 weft_status *weft_guard_settle_when(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b,
                                     weft_expr when, weft_status *otherwise) WEFT_MUST_USE;
+/*
+ * What a composition requires between the two has to hold in programs that need one of its results, and not in all
+ * programs of the graph. The graph may be NULL; a scope that is open is the innermost one.
+ */
+typedef struct weft_guard_scope {
+    weft_graph *root;
+    size_t first, outer;
+} weft_guard_scope;
+weft_guard_scope weft_guards_open(weft_graph *graph);
+void weft_guards_close(weft_guard_scope scope, size_t count, const weft_tensor *results);
+/* Whether a program has the guard that needs the nodes marked in `live`, a byte for each node of the outermost graph;
+ * NULL: all. */
+bool weft_guard_is_needed(const weft_guard *guard, const uint8_t *live);
 /* Says that `region` is the body of a fold of so many iterations: its guards count where there are any. */
 void weft_graph_set_trips(weft_graph *region, weft_extent trips);
 

@@ -42,18 +42,93 @@ static bool may_count(const weft_extents *extents, weft_expr when)
     return most > 0;
 }
 
+static bool asks_the_same(const weft_guard *guard, const weft_guard *other)
+{
+    if (guard->kind != other->kind) return false;
+    if (guard->a == other->a && guard->b == other->b) return true;
+    return guard->kind == WEFT_GUARD_EQUAL && guard->a == other->b && guard->b == other->a;
+}
+
 /* A guard that asks for as much, and that goes only where the other one does. */
 static weft_guard *guard_find(weft_graph *root, const weft_guard *wanted)
 {
+    bool is_composed = root->composition != SIZE_MAX && !wanted->of_rule;
     for (size_t i = 0; i < root->guard_count; i++) {
         weft_guard *guard = &root->guards[i];
         bool stays = guard->when == wanted->when || (guard->when == WEFT_EXPR_NONE && !guard->of_rule);
-        if (guard->kind != wanted->kind || !stays) continue;
-        if (guard->a == wanted->a && guard->b == wanted->b) return guard;
-        if (guard->kind == WEFT_GUARD_EQUAL && guard->a == wanted->b && guard->b == wanted->a) return guard;
+        bool is_older = i < root->composition;
+        if (is_older && (guard->is_owned || (guard->of_rule && is_composed))) continue;
+        if (stays && asks_the_same(guard, wanted)) return guard;
     }
     return NULL;
 }
+
+/* ---- guards of compositions ---- */
+
+weft_guard_scope weft_guards_open(weft_graph *graph)
+{
+    if (graph == NULL) return (weft_guard_scope){NULL, 0, 0};
+    weft_graph *root = weft_graph_root(graph);
+    weft_guard_scope scope = {root, root->guard_count, root->composition};
+    root->composition = root->guard_count;
+    return scope;
+}
+
+/* The range of nodes that the results are; false where one is of a region, or there is none. */
+static bool find_owners(const weft_graph *root, size_t count, const weft_tensor *results, weft_guard *out_owned)
+{
+    *out_owned = (weft_guard){.first_owner = UINT32_MAX};
+    for (size_t i = 0; i < count; i++) {
+        if (!weft_tensor_is_valid(results[i]) || results[i].graph != root) return false;
+        uint32_t node = results[i].node;
+        if (node < out_owned->first_owner) out_owned->first_owner = node;
+        if (node > out_owned->last_owner) out_owned->last_owner = node;
+    }
+    return count > 0;
+}
+
+/* Whether the composition was traced before, with the same results. */
+static bool is_repeated(const weft_graph *root, size_t older, const weft_guard *guard)
+{
+    for (size_t i = 0; i < older; i++) {
+        const weft_guard *known = &root->guards[i];
+        if (known->is_owned && known->first_owner == guard->first_owner && known->last_owner == guard->last_owner &&
+            known->when == guard->when && asks_the_same(known, guard))
+            return true;
+    }
+    return false;
+}
+
+void weft_guards_close(weft_guard_scope scope, size_t count, const weft_tensor *results)
+{
+    weft_graph *root = scope.root;
+    weft_guard owners;
+    if (root == NULL) return;
+    root->composition = scope.outer;
+    if (!find_owners(root, count, results, &owners)) return;
+    size_t kept = scope.first;
+    for (size_t i = scope.first; i < root->guard_count; i++) {
+        weft_guard guard = root->guards[i];
+        if (!guard.of_rule && !guard.is_owned) {
+            guard.is_owned = true;
+            guard.first_owner = owners.first_owner;
+            guard.last_owner = owners.last_owner;
+        }
+        if (!guard.is_owned || !is_repeated(root, kept, &guard)) root->guards[kept++] = guard;
+    }
+    root->guard_count = kept;
+}
+
+bool weft_guard_is_needed(const weft_guard *guard, const uint8_t *live)
+{
+    if (guard->of_rule) return false;
+    if (!guard->is_owned || live == NULL) return true;
+    for (uint32_t n = guard->first_owner; n <= guard->last_owner; n++)
+        if (live[n]) return true;
+    return false;
+}
+
+/* ---- recording ---- */
 
 void weft_graph_set_trips(weft_graph *region, weft_extent trips)
 {

@@ -236,11 +236,12 @@ static weft_status *print_symbols(const weft_graph *graph, size_t count, const w
 }
 
 /* Guards that no type rule made; the others come back with the nodes. */
-static void print_guards(const weft_graph *graph, weft_bytes *text)
+/* `live` has a byte for each node. */
+static void print_guards(const weft_graph *graph, const uint8_t *live, weft_bytes *text)
 {
     for (size_t i = 0; i < graph->guard_count; i++) {
         const weft_guard *guard = &graph->guards[i];
-        if (guard->of_rule) continue;
+        if (!weft_guard_is_needed(guard, live)) continue;
         weft_bytes_append(text, "require ", 8);
         weft_expr_print(graph->extents, guard->a, text);
         weft_bytes_print(text, " %s ", guard->kind == WEFT_GUARD_EQUAL ? "=" : "<=");
@@ -274,12 +275,12 @@ weft_status *weft_graph_print_named(const weft_graph *graph, size_t count, const
 {
     weft_bytes_print(out_text, "weft " WEFT_TEXT_VERSION "\n");
     WEFT_TRY(print_symbols(graph, count, outputs, out_text));
-    print_guards(graph, out_text);
-    weft_bytes_append(out_text, "graph {\n", 8);
     printer p;
     weft_status *status = printer_init(&p, graph, out_text, 1);
     if (status == NULL) {
         weft_graph_mark(graph, count, outputs, p.live);
+        print_guards(graph, p.live, out_text);
+        weft_bytes_append(out_text, "graph {\n", 8);
         status = print_statements(&p);
     }
     if (status == NULL) print_return(&p, count, outputs, output_names);

@@ -125,7 +125,7 @@ static weft_tensor convolve(const char *function, const convolution *c, weft_ten
     return weft_add(result, weft_composite_align(bias, 1, weft_tensor_rank(result)));
 }
 
-weft_tensor weft_conv(weft_tensor x, weft_tensor w, const weft_conv_options *options)
+static weft_tensor conv(weft_tensor x, weft_tensor w, const weft_conv_options *options)
 {
     weft_conv_options o = options == NULL ? (weft_conv_options){.groups = 1} : *options;
     convolution c;
@@ -141,6 +141,14 @@ weft_tensor weft_conv(weft_tensor x, weft_tensor w, const weft_conv_options *opt
         return weft_tensor_failed(x.graph);
     }
     return convolve("conv", &c, o.bias);
+}
+
+weft_tensor weft_conv(weft_tensor x, weft_tensor w, const weft_conv_options *options)
+{
+    weft_guard_scope scope = weft_guards_open(x.graph);
+    weft_tensor result = conv(x, w, options);
+    weft_guards_close(scope, 1, &result);
+    return result;
 }
 
 /* ---- transposed ---- */
@@ -212,7 +220,7 @@ static bool turn_operand(convolution *c, const int64_t *more)
     return weft_tensor_is_valid(c->x);
 }
 
-weft_tensor weft_conv_transpose(weft_tensor x, weft_tensor w, const weft_conv_options *options)
+static weft_tensor conv_transpose(weft_tensor x, weft_tensor w, const weft_conv_options *options)
 {
     weft_conv_options o = options == NULL ? (weft_conv_options){.groups = 1} : *options;
     convolution c;
@@ -234,6 +242,14 @@ weft_tensor weft_conv_transpose(weft_tensor x, weft_tensor w, const weft_conv_op
     }
     c.w = turn_kernel(&c);
     return convolve("conv_transpose", &c, o.bias);
+}
+
+weft_tensor weft_conv_transpose(weft_tensor x, weft_tensor w, const weft_conv_options *options)
+{
+    weft_guard_scope scope = weft_guards_open(x.graph);
+    weft_tensor result = conv_transpose(x, w, options);
+    weft_guards_close(scope, 1, &result);
+    return result;
 }
 
 weft_tensor weft_unfold(weft_tensor x, weft_ints size, const weft_conv_options *options)

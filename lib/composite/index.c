@@ -300,13 +300,21 @@ static weft_tensor read_plan(const plan *p)
     return add_new_axes(p, reorder(y, count, order));
 }
 
-weft_tensor weft_index(weft_tensor x, weft_index_items items)
+static weft_tensor read_items(weft_tensor x, weft_index_items items)
 {
     plan p;
     weft_graph *graph = weft_trace_graph((weft_tensors){1, &x});
     if (graph == NULL || !weft_trace_enter(graph, function, 1, &x) || !make_plan(x, items, &p))
         return weft_tensor_failed(graph);
     return read_plan(&p);
+}
+
+weft_tensor weft_index(weft_tensor x, weft_index_items items)
+{
+    weft_guard_scope scope = weft_guards_open(x.graph);
+    weft_tensor result = read_items(x, items);
+    weft_guards_close(scope, 1, &result);
+    return result;
 }
 
 /* ---- writing ---- */
@@ -447,7 +455,7 @@ static weft_tensor combine(weft_scatter_mode mode, weft_tensor old, weft_tensor 
     }
 }
 
-weft_tensor weft_index_update(weft_tensor x, weft_tensor value, weft_scatter_mode mode, weft_index_items items)
+static weft_tensor write_items(weft_tensor x, weft_tensor value, weft_scatter_mode mode, weft_index_items items)
 {
     plan p;
     weft_tensor operands[] = {x, value};
@@ -462,4 +470,12 @@ weft_tensor weft_index_update(weft_tensor x, weft_tensor value, weft_scatter_mod
     value = shape_value(&p, value);
     if (!weft_tensor_is_valid(value)) return value;
     return is_block(&p) ? write_block(&p, value) : write_places(&p, value, mode);
+}
+
+weft_tensor weft_index_update(weft_tensor x, weft_tensor value, weft_scatter_mode mode, weft_index_items items)
+{
+    weft_guard_scope scope = weft_guards_open(x.graph);
+    weft_tensor result = write_items(x, value, mode, items);
+    weft_guards_close(scope, 1, &result);
+    return result;
 }

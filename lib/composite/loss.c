@@ -197,13 +197,21 @@ static weft_tensor end_classes(const char *function, const classification *c, we
     return weft_composite_cast(mean, c->dtype);
 }
 
-weft_tensor weft_nll_loss(weft_tensor x, weft_tensor targets, int64_t axis, const weft_class_options *options)
+static weft_tensor nll_loss(weft_tensor x, weft_tensor targets, int64_t axis, const weft_class_options *options)
 {
     classification c;
     if (!begin_classes("nll_loss", x, targets, axis, options, &c) || !begin_indices("nll_loss", targets, &c)) {
         return weft_tensor_failed(x.graph);
     }
     return end_classes("nll_loss", &c, weft_neg(pick(&c)));
+}
+
+weft_tensor weft_nll_loss(weft_tensor x, weft_tensor targets, int64_t axis, const weft_class_options *options)
+{
+    weft_guard_scope scope = weft_guards_open(x.graph);
+    weft_tensor result = nll_loss(x, targets, axis, options);
+    weft_guards_close(scope, 1, &result);
+    return result;
 }
 
 /* With a probability for every class. */
@@ -227,7 +235,7 @@ static weft_tensor cross_probabilities(const classification *c, weft_tensor x, w
     return end("cross_entropy", loss, c->options.reduction, c->dtype);
 }
 
-weft_tensor weft_cross_entropy(weft_tensor x, weft_tensor targets, int64_t axis, const weft_class_options *options)
+static weft_tensor cross_entropy(weft_tensor x, weft_tensor targets, int64_t axis, const weft_class_options *options)
 {
     classification c;
     if (!begin_classes("cross_entropy", x, targets, axis, options, &c)) return weft_tensor_failed(x.graph);
@@ -238,4 +246,12 @@ weft_tensor weft_cross_entropy(weft_tensor x, weft_tensor targets, int64_t axis,
     weft_tensor powers = weft_exp(weft_sub(c.x, weft_unsqueeze(greatest, -1)));
     weft_tensor sum = weft_reduce_sum(powers, WEFT_INTS(-1), false);
     return end_classes("cross_entropy", &c, weft_sub(weft_log(sum), weft_sub(pick(&c), greatest)));
+}
+
+weft_tensor weft_cross_entropy(weft_tensor x, weft_tensor targets, int64_t axis, const weft_class_options *options)
+{
+    weft_guard_scope scope = weft_guards_open(x.graph);
+    weft_tensor result = cross_entropy(x, targets, axis, options);
+    weft_guards_close(scope, 1, &result);
+    return result;
 }

@@ -14,7 +14,8 @@ static bool begin(const char *function, weft_tensor x, const weft_norm_options *
     *out_options = options == NULL ? (weft_norm_options){.epsilon = 0} : *options;
     if (out_options->epsilon == 0) out_options->epsilon = DEFAULT_EPSILON;
     weft_tensor operands[] = {x, out_options->scale, out_options->bias};
-    bool fine = weft_composite_begin(function, 1, 3, operands) && weft_composite_wants_float(function, "the operand", x) &&
+    bool fine = weft_composite_begin(function, 1, 3, operands) &&
+                weft_composite_wants_float(function, "the operand", x) &&
                 weft_composite_join(function, "the scale", x, &out_options->scale) &&
                 weft_composite_join(function, "the bias", x, &out_options->bias);
     if (fine) *out_x = weft_composite_widen(x);
@@ -118,7 +119,7 @@ static bool begin_channels(const char *function, weft_tensor x, const weft_norm_
            fits_channels(function, "the bias", out_options->bias, x);
 }
 
-weft_tensor weft_group_norm(weft_tensor x, int64_t groups, const weft_norm_options *options)
+static weft_tensor group_norm(weft_tensor x, int64_t groups, const weft_norm_options *options)
 {
     weft_tensor wide;
     weft_norm_options o;
@@ -141,6 +142,14 @@ weft_tensor weft_group_norm(weft_tensor x, int64_t groups, const weft_norm_optio
     return finish(weft_tensor_is_valid(normal) ? weft_reshape(normal, weft_tensor_shape(x)) : normal, &o, 1, x);
 }
 
+weft_tensor weft_group_norm(weft_tensor x, int64_t groups, const weft_norm_options *options)
+{
+    weft_guard_scope scope = weft_guards_open(x.graph);
+    weft_tensor result = group_norm(x, groups, options);
+    weft_guards_close(scope, 1, &result);
+    return result;
+}
+
 /* With statistics of the shape of a channel, aligned with x. */
 static weft_tensor normalize_channels(weft_tensor wide, weft_tensor mean, weft_tensor variance,
                                       const weft_norm_options *options, weft_tensor like)
@@ -148,7 +157,7 @@ static weft_tensor normalize_channels(weft_tensor wide, weft_tensor mean, weft_t
     return finish(weft_mul(weft_sub(wide, mean), inverse_root(variance, options->epsilon)), options, 1, like);
 }
 
-weft_tensor weft_batch_norm(weft_tensor x, weft_tensor mean, weft_tensor variance, const weft_norm_options *options)
+static weft_tensor batch_norm(weft_tensor x, weft_tensor mean, weft_tensor variance, const weft_norm_options *options)
 {
     weft_tensor wide, operands[] = {x, mean, variance};
     weft_norm_options o;
@@ -168,8 +177,16 @@ weft_tensor weft_batch_norm(weft_tensor x, weft_tensor mean, weft_tensor varianc
                               x);
 }
 
-weft_tensor weft_batch_norm_train(weft_tensor x, const weft_norm_options *options, weft_tensor *out_mean,
-                                  weft_tensor *out_variance)
+weft_tensor weft_batch_norm(weft_tensor x, weft_tensor mean, weft_tensor variance, const weft_norm_options *options)
+{
+    weft_guard_scope scope = weft_guards_open(x.graph);
+    weft_tensor result = batch_norm(x, mean, variance, options);
+    weft_guards_close(scope, 1, &result);
+    return result;
+}
+
+static weft_tensor batch_norm_train(weft_tensor x, const weft_norm_options *options, weft_tensor *out_mean,
+                                    weft_tensor *out_variance)
 {
     weft_tensor wide, unused[2];
     weft_norm_options o;
@@ -184,4 +201,13 @@ weft_tensor weft_batch_norm_train(weft_tensor x, const weft_norm_options *option
     *out_mean = weft_composite_cast(weft_mean(wide, along, false), dtype);
     *out_variance = weft_composite_cast(weft_variance(wide, along, 0, false), dtype);
     return normalize_channels(wide, weft_mean(wide, along, true), weft_variance(wide, along, 0, true), &o, x);
+}
+
+weft_tensor weft_batch_norm_train(weft_tensor x, const weft_norm_options *options, weft_tensor *out_mean,
+                                  weft_tensor *out_variance)
+{
+    weft_guard_scope scope = weft_guards_open(x.graph);
+    weft_tensor result = batch_norm_train(x, options, out_mean, out_variance);
+    weft_guards_close(scope, 1, &result);
+    return result;
 }

@@ -23,7 +23,7 @@ static weft_tensor interpolate(weft_tensor a, weft_tensor b, weft_tensor t)
     return weft_select(weft_eq(a, b), a, weft_select(is_first, from_a, from_b));
 }
 
-static weft_tensor quantile(const char *function, weft_tensor x, double q, int64_t axis, bool keep)
+static weft_tensor compute_quantile(const char *function, weft_tensor x, double q, int64_t axis, bool keep)
 {
     int64_t at;
     if (!weft_composite_begin(function, 1, 1, &x) || !weft_composite_wants_float(function, "the operand", x) ||
@@ -50,6 +50,14 @@ static weft_tensor quantile(const char *function, weft_tensor x, double q, int64
     return keep ? weft_unsqueeze(value, at) : value;
 }
 
+static weft_tensor quantile(const char *function, weft_tensor x, double q, int64_t axis, bool keep)
+{
+    weft_guard_scope scope = weft_guards_open(x.graph);
+    weft_tensor result = compute_quantile(function, x, q, axis, keep);
+    weft_guards_close(scope, 1, &result);
+    return result;
+}
+
 weft_tensor weft_quantile(weft_tensor x, double q, int64_t axis, bool keep)
 {
     return quantile("quantile", x, q, axis, keep);
@@ -60,11 +68,9 @@ weft_tensor weft_median(weft_tensor x, int64_t axis, bool keep)
     return quantile("median", x, 0.5, axis, keep);
 }
 
-weft_tensor weft_top_k(weft_tensor x, int64_t axis, weft_extent k, bool smallest, weft_tensor *out_indices)
+static weft_tensor top_k(weft_tensor x, int64_t axis, weft_extent k, bool smallest, weft_tensor *out_indices)
 {
-    weft_tensor unused;
     int64_t at;
-    if (out_indices == NULL) out_indices = &unused;
     *out_indices = weft_tensor_failed(x.graph);
     if (!weft_composite_begin("top_k", 1, 1, &x) ||
         !weft_axis_normalize(x.graph, "top_k", axis, weft_tensor_rank(x), &at)) {
@@ -79,6 +85,17 @@ weft_tensor weft_top_k(weft_tensor x, int64_t axis, weft_extent k, bool smallest
     }
     *out_indices = weft_narrow(weft_argsort(x, at, !smallest), at, weft_extent_of(0), k);
     return weft_take_along_axis(x, *out_indices, at);
+}
+
+weft_tensor weft_top_k(weft_tensor x, int64_t axis, weft_extent k, bool smallest, weft_tensor *out_indices)
+{
+    weft_tensor unused;
+    if (out_indices == NULL) out_indices = &unused;
+    weft_guard_scope scope = weft_guards_open(x.graph);
+    weft_tensor result = top_k(x, axis, k, smallest, out_indices);
+    weft_tensor results[] = {result, *out_indices};
+    weft_guards_close(scope, 2, results);
+    return result;
 }
 
 /* ---- searching ---- */
@@ -153,7 +170,8 @@ weft_tensor weft_searchsorted(weft_tensor sorted, weft_tensor values, bool right
 weft_tensor weft_bincount(weft_tensor x, weft_extent count, weft_tensor weights)
 {
     weft_tensor operands[] = {x, weights};
-    if (!weft_composite_begin("bincount", 1, 2, operands) || !weft_composite_wants_integer("bincount", "the operand", x) ||
+    if (!weft_composite_begin("bincount", 1, 2, operands) ||
+        !weft_composite_wants_integer("bincount", "the operand", x) ||
         !weft_composite_wants_count(x.graph, "bincount", "the count", count)) {
         return weft_tensor_failed(x.graph);
     }

@@ -175,7 +175,7 @@ static weft_tensor cut(weft_tensor x, int64_t axis, weft_shape sizes, weft_tenso
     return out_parts[0];
 }
 
-weft_tensor weft_split_at(weft_tensor x, int64_t axis, weft_shape sizes, weft_tensor *out_parts)
+static weft_tensor split_at(weft_tensor x, int64_t axis, weft_shape sizes, weft_tensor *out_parts)
 {
     int64_t at;
     if (!weft_composite_begin("split_at", 1, 1, &x) ||
@@ -193,7 +193,16 @@ weft_tensor weft_split_at(weft_tensor x, int64_t axis, weft_shape sizes, weft_te
     return cut(x, at, sizes, out_parts);
 }
 
-weft_tensor weft_split(weft_tensor x, int64_t axis, size_t parts, weft_tensor *out_parts)
+weft_tensor weft_split_at(weft_tensor x, int64_t axis, weft_shape sizes, weft_tensor *out_parts)
+{
+    weft_guard_scope scope = weft_guards_open(x.graph);
+    weft_tensor result = split_at(x, axis, sizes, out_parts);
+    if (weft_tensor_is_valid(result)) weft_guards_close(scope, sizes.rank, out_parts);
+    else weft_guards_close(scope, 0, NULL);
+    return result;
+}
+
+static weft_tensor split(weft_tensor x, int64_t axis, size_t parts, weft_tensor *out_parts)
 {
     int64_t at;
     if (!weft_composite_begin("split", 1, 1, &x) ||
@@ -214,6 +223,15 @@ weft_tensor weft_split(weft_tensor x, int64_t axis, size_t parts, weft_tensor *o
         if (!weft_tensor_is_valid(out_parts[i])) return fail_parts(x, parts, out_parts);
     }
     return out_parts[0];
+}
+
+weft_tensor weft_split(weft_tensor x, int64_t axis, size_t parts, weft_tensor *out_parts)
+{
+    weft_guard_scope scope = weft_guards_open(x.graph);
+    weft_tensor result = split(x, axis, parts, out_parts);
+    if (weft_tensor_is_valid(result)) weft_guards_close(scope, parts, out_parts);
+    else weft_guards_close(scope, 0, NULL);
+    return result;
 }
 
 weft_tensor weft_chunk(weft_tensor x, int64_t axis, size_t parts, weft_tensor *out_parts, size_t *out_count)
