@@ -217,7 +217,7 @@ static weft_status *search_growing(finding *f)
 static weft_status *over_limit(const finding *f, const einsum_sliced *sliced)
 {
     const weft_allocator *allocator = f->arena->allocator;
-    double bytes = exp2(sliced->log2_peak) * (double)weft_dtype_size(f->dtype);
+    double log2_bytes = sliced->log2_peak + log2((double)weft_dtype_size(f->dtype));
     if (sliced->fits)
         return einsum_planner_over_limit(allocator, f->planner->limit,
                                          "a loop over slices that keep it has 2^%.1f "
@@ -225,8 +225,8 @@ static weft_status *over_limit(const finding *f, const einsum_sliced *sliced)
                                          sliced->log2_slices);
     return einsum_planner_over_limit(allocator, f->planner->limit,
                                      "no order and slices were found that keep it; "
-                                     "without slices intermediates take %.10g at once",
-                                     bytes);
+                                     "without slices intermediates take %s at once",
+                                     einsum_planner_print_bytes(log2_bytes).text);
 }
 
 static weft_status *keep_labels(finding *f, const einsum_simple *simple, const uint64_t *labels)

@@ -37,6 +37,7 @@ typedef struct einsum_walk {
     einsum_arena *arena;
     size_t value_count;
     einsum_labels *values;
+    double *sizes;    /* by value: log2 of its elements */
     uint32_t *uses;   /* by label: live values that have it, and 1 if the output does */
     uint8_t *marks;   /* by label: zero between calls */
     einsum_step step; /* the last one */

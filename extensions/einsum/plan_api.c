@@ -149,8 +149,8 @@ static weft_status *add_steps(weft_einsum_plan *plan, einsum_walk *walk, bill *b
         add_step(b, einsum_slices_step(slices, value, walk->step), slices->inside[value] ? turns : 0);
         b->whole = einsum_log2_add(b->whole, walk->step.work);
     }
-    plan->log2_peak = einsum_expression_is_empty(x) ? -INFINITY : einsum_slices_peak(slices);
-    return NULL;
+    plan->log2_peak = -INFINITY;
+    return einsum_expression_is_empty(x) ? NULL : einsum_slices_peak(slices, &plan->log2_peak);
 }
 
 static weft_status *fill_values(weft_einsum_plan *plan, const einsum_planner *planner, weft_dtype dtype)
@@ -164,7 +164,7 @@ static weft_status *fill_values(weft_einsum_plan *plan, const einsum_planner *pl
     WEFT_TRY(einsum_walk_init(&walk, &x->arena, &x->problem));
     WEFT_TRY(add_steps(plan, &walk, &b));
     plan->values = walk.values;
-    plan->seconds = exp2(b.costs[0].major);
+    plan->log2_seconds = b.costs[0].major;
     plan->log10_flops = fmax(b.costs[1].major * log10(2), 0);
     plan->log2_size = fmax(b.costs[1].minor, 0);
     if (x->sliced.count > 0 && b.whole > -INFINITY) plan->log10_overhead = (b.costs[1].major - b.whole) * log10(2);
@@ -194,16 +194,18 @@ static weft_status *fill_within(weft_einsum_plan *plan, const einsum_policy *pol
     static const double less = 0.97, least_part = 0.5; /* of the room, from one try to the next */
     einsum_policy tried = *policy;
     double limit = (double)policy->planner.limit * (1 + 1e-9), least = INFINITY; /* logarithms are rounded */
+    double log2_size = log2((double)weft_dtype_size(dtype));
     for (int i = 0; i < TRIES && tried.planner.limit > 0; i++) {
         WEFT_TRY(fill_plan(plan, &tried, dtype));
-        double bytes = exp2(plan->log2_peak) * (double)weft_dtype_size(dtype);
+        double log2_bytes = plan->log2_peak + log2_size, bytes = exp2(log2_bytes);
         if (bytes <= limit) return NULL;
         WEFT_TRY(einsum_planner_check(plan->expression.arena.allocator, &policy->planner));
-        least = fmin(least, bytes);
+        least = fmin(least, log2_bytes);
         tried.planner.limit = (uint64_t)((double)tried.planner.limit * fmax(limit / bytes * less, least_part));
     }
     return einsum_planner_over_limit(plan->expression.arena.allocator, policy->planner.limit,
-                                     "intermediates of the orders that were found take %.10g at least", least);
+                                     "intermediates of the orders that were found take %s at least",
+                                     einsum_planner_print_bytes(least).text);
 }
 
 static weft_status *fill_limited(weft_einsum_plan *plan, const einsum_policy *policy, weft_dtype dtype)

@@ -7,7 +7,12 @@
 
 double weft_einsum_plan_seconds(const weft_einsum_plan *plan)
 {
-    return plan->seconds;
+    return exp2(plan->log2_seconds);
+}
+
+double weft_einsum_plan_log10_seconds(const weft_einsum_plan *plan)
+{
+    return plan->log2_seconds * log10(2);
 }
 
 double weft_einsum_plan_log10_flops(const weft_einsum_plan *plan)

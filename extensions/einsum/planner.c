@@ -167,6 +167,15 @@ weft_status *einsum_planner_check(const weft_allocator *allocator, const einsum_
 
 /* ---- limits ---- */
 
+einsum_bytes_text einsum_planner_print_bytes(double log2_bytes)
+{
+    enum { LARGEST = 1000 }; /* that a double holds */
+    einsum_bytes_text bytes;
+    if (log2_bytes > LARGEST) snprintf(bytes.text, sizeof bytes.text, "2^%.1f", log2_bytes);
+    else snprintf(bytes.text, sizeof bytes.text, "%.10g", exp2(log2_bytes));
+    return bytes;
+}
+
 weft_status *einsum_planner_over_limit(const weft_allocator *allocator, uint64_t limit, const char *format, ...)
 {
     char clause[192];

@@ -34,6 +34,13 @@ weft_status *einsum_planner_parse(const einsum_arena *arena, const char *text,
 /* CANCELLED, if it is. */
 weft_status *einsum_planner_check(const weft_allocator *allocator, const einsum_planner *planner) WEFT_MUST_USE;
 
+/* A number of bytes for a sentence, also where no double holds it. */
+typedef struct einsum_bytes_text {
+    char text[32];
+} einsum_bytes_text;
+
+einsum_bytes_text einsum_planner_print_bytes(double log2_bytes);
+
 /* OVER_LIMIT for a limit in bytes, and a printf-style clause that says why. */
 weft_status *einsum_planner_over_limit(const weft_allocator *allocator, uint64_t limit, const char *format,
                                        ...) WEFT_MUST_USE WEFT_FORMAT(3, 4);

@@ -14,7 +14,7 @@ struct weft_einsum_plan {
     const char *order, *nested;
     const einsum_labels *values; /* operands as the problem has them, then results */
     einsum_slices slices;        /* which steps are done in turns */
-    double seconds, log10_flops, log2_size, log2_peak, log10_overhead;
+    double log2_seconds, log10_flops, log2_size, log2_peak, log10_overhead;
 };
 
 typedef struct einsum_request {

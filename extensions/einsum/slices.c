@@ -73,27 +73,53 @@ einsum_step einsum_slices_step(const einsum_slices *slices, size_t value, einsum
 
 /* ---- what lives at once ---- */
 
-/* Elements of a value, of one turn if `part`. */
-static double count_elements(const einsum_slices *s, size_t value, bool part)
+/* log2 of the elements of a value, of one turn if `part`. */
+static double size_of(const einsum_slices *s, size_t value, bool part)
 {
     double size = 0;
     for (size_t i = 0; i < s->results[value].count; i++) {
         uint32_t label = s->results[value].items[i];
         if (!part || !has_label(s->sliced, label)) size += s->problem->log2_extents[label];
     }
-    return exp2(size);
+    return size;
 }
 
+static double count_elements(const einsum_slices *s, size_t value, bool part)
+{
+    return exp2(size_of(s, value, part));
+}
+
+/* Volumes, `live` and `peak` are elements times 2^-shift: 1 unless some are too many for a double. */
 typedef struct tide {
     const einsum_slices *slices;
-    double live, peak;
+    double *volumes; /* by value: of intermediates, of one turn if the loop makes them */
+    double whole;    /* of the value that the loop computes, of all turns */
+    double shift, live, peak;
 } tide;
 
+static weft_status *fill_volumes(tide *t)
+{
+    enum { LARGEST = 900 };
+    const einsum_slices *s = t->slices;
+    size_t operands = s->problem->operand_count, end = 2 * operands - 1;
+    double largest = t->whole = size_of(s, s->last, false);
+    t->volumes = einsum_arena_allocate(s->arena, end, sizeof *t->volumes);
+    if (t->volumes == NULL) return weft_status_out_of_memory();
+    for (size_t v = operands; v < end; v++) {
+        t->volumes[v] = size_of(s, v, s->inside[v]);
+        largest = fmax(largest, t->volumes[v]);
+    }
+    t->shift = fmax(largest - LARGEST, 0);
+    t->whole = exp2(t->whole - t->shift);
+    for (size_t v = operands; v < end; v++) t->volumes[v] = exp2(t->volumes[v] - t->shift);
+    return NULL;
+}
+
 /* The result of all is no intermediate. */
-static void make(tide *t, size_t value, bool part)
+static void make(tide *t, size_t value, double volume)
 {
     if (value + 2 == 2 * t->slices->problem->operand_count) return;
-    t->live += count_elements(t->slices, value, part);
+    t->live += volume;
     t->peak = fmax(t->peak, t->live);
 }
 
@@ -104,19 +130,20 @@ static void drop(tide *t, size_t value, bool in_turn)
     einsum_pair pair = s->pairs[value - s->problem->operand_count];
     const size_t read[] = {pair.a, pair.b};
     for (size_t i = 0; i < 2; i++) {
-        bool part = s->inside[read[i]] && read[i] != s->last;
-        if (read[i] >= s->problem->operand_count && part == in_turn) t->live -= count_elements(s, read[i], part);
+        bool inside = s->inside[read[i]], last = inside && read[i] == s->last;
+        if (read[i] < s->problem->operand_count || (inside && !last) != in_turn) continue;
+        t->live -= last ? t->whole : t->volumes[read[i]];
     }
 }
 
 static void run_loop(tide *t)
 {
     const einsum_slices *s = t->slices;
-    make(t, s->last, false);
+    make(t, s->last, t->whole);
     double between = t->live;
     for (size_t v = s->problem->operand_count; v <= s->last; v++) {
         if (!s->inside[v]) continue;
-        make(t, v, true);
+        make(t, v, t->volumes[v]);
         drop(t, v, true);
     }
     t->live = between;
@@ -124,17 +151,19 @@ static void run_loop(tide *t)
         if (s->inside[v]) drop(t, v, false);
 }
 
-double einsum_slices_peak(const einsum_slices *slices)
+weft_status *einsum_slices_peak(const einsum_slices *slices, double *out_log2_peak)
 {
     tide t = {.slices = slices};
     size_t operands = slices->problem->operand_count;
+    WEFT_TRY(fill_volumes(&t));
     for (size_t v = operands; v + 1 < 2 * operands; v++) {
         if (slices->inside[v] && v == slices->last) run_loop(&t);
         if (slices->inside[v]) continue;
-        make(&t, v, false);
+        make(&t, v, t.volumes[v]);
         drop(&t, v, false);
     }
-    return log2(t.peak);
+    *out_log2_peak = log2(t.peak) + t.shift;
+    return NULL;
 }
 
 einsum_labels einsum_slices_rest(const einsum_slices *slices, einsum_labels labels)

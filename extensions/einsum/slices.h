@@ -31,7 +31,7 @@ double einsum_slices_turns(const einsum_slices *slices);
 einsum_step einsum_slices_step(const einsum_slices *slices, size_t value, einsum_step step);
 /* log2 of the most elements of intermediates that live at once while the steps are taken in their order, each freed
  * after the step that reads it, those that the loop reads after the loop; -INFINITY for none. */
-double einsum_slices_peak(const einsum_slices *slices);
+weft_status *einsum_slices_peak(const einsum_slices *slices, double *out_log2_peak) WEFT_MUST_USE;
 /* `labels` without the sliced ones; items NULL when out of memory. */
 einsum_labels einsum_slices_rest(const einsum_slices *slices, einsum_labels labels);
 /* Traces the loop; `values` has the values from outside that it needs. */

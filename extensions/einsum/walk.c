@@ -4,6 +4,13 @@
 
 enum { IN_A = 1, IN_B = 2 };
 
+static double size_of(const einsum_problem *problem, einsum_labels labels)
+{
+    double size = 0;
+    for (size_t i = 0; i < labels.count; i++) size += problem->log2_extents[labels.items[i]];
+    return size;
+}
+
 static void count_uses(einsum_walk *walk, einsum_labels labels)
 {
     for (size_t i = 0; i < labels.count; i++) walk->uses[labels.items[i]]++;
@@ -15,11 +22,14 @@ weft_status *einsum_walk_init(einsum_walk *walk, einsum_arena *arena, const eins
                           .arena = arena,
                           .value_count = problem->operand_count,
                           .values = einsum_arena_allocate(arena, 2 * problem->operand_count, sizeof *walk->values),
+                          .sizes = einsum_arena_allocate(arena, 2 * problem->operand_count, sizeof *walk->sizes),
                           .uses = einsum_arena_allocate(arena, problem->label_count, sizeof *walk->uses),
                           .marks = einsum_arena_allocate(arena, problem->label_count, sizeof *walk->marks)};
-    if (walk->values == NULL || walk->uses == NULL || walk->marks == NULL) return weft_status_out_of_memory();
+    if (walk->values == NULL || walk->sizes == NULL || walk->uses == NULL || walk->marks == NULL)
+        return weft_status_out_of_memory();
     for (size_t i = 0; i < problem->operand_count; i++) {
         walk->values[i] = problem->operands[i];
+        walk->sizes[i] = size_of(problem, problem->operands[i]);
         count_uses(walk, problem->operands[i]);
     }
     count_uses(walk, problem->output);
@@ -71,13 +81,6 @@ static void keep_free(join *j, einsum_labels labels, uint8_t bit)
     }
 }
 
-static double size_of(const einsum_problem *problem, einsum_labels labels)
-{
-    double size = 0;
-    for (size_t i = 0; i < labels.count; i++) size += problem->log2_extents[labels.items[i]];
-    return size;
-}
-
 bool einsum_walk_join(einsum_walk *walk, einsum_pair pair)
 {
     einsum_labels a = walk->values[pair.a], b = walk->values[pair.b];
@@ -91,8 +94,8 @@ bool einsum_walk_join(einsum_walk *walk, einsum_pair pair)
     keep_free(&j, b, IN_B);
     unmark(walk, a);
     unmark(walk, b);
-    const einsum_problem *problem = walk->problem;
-    walk->step = (einsum_step){size_of(problem, a), size_of(problem, b), size_of(problem, j.result), j.work};
+    double size = walk->sizes[walk->value_count] = size_of(walk->problem, j.result);
+    walk->step = (einsum_step){walk->sizes[pair.a], walk->sizes[pair.b], size, j.work};
     walk->values[walk->value_count++] = j.result;
     return true;
 }

@@ -51,6 +51,18 @@ class Plan(Instances):
         self.assertAlmostEqual(stats["log10_flops"], math.log10(2 * 3 * 4 + 2 * 4 * 5 + 2 * 5 * 6), 9)
         self.assertGreaterEqual(stats["plan_ms"], 0)
 
+    def test_logarithms(self):
+        """A fold from the left keeps 2^1200 elements, which no double counts."""
+        labels = list(range(30))
+        large = {"inputs": [[x] for x in labels + labels], "output": [], "sizes": [2**40] * 30}
+        self.write("large.json", large)
+        out = self.plan("--optimize", "left", "--stats", name="large.json")
+        stats = json.loads(out.splitlines()[-1])
+        self.assertIn("\nlog2 live at once   1200.0000\n", out)
+        self.assertAlmostEqual(stats["log2_peak"], 1200, 6)
+        self.assertRegex(out, r'"predicted_ms":\d[0-9.]*e\+3\d\d,')
+        self.assertEqual([name for name in stats if stats[name] is None], [])
+
     def test_arrays(self):
         status, out, _ = self.weft("einsum", "ij,jk,kl->il", "a.npy", "b.npy", "c.npy", "--plan-only", "--optimize", "left")
         self.assertEqual((status, out.splitlines()[0]), (OK, "operands            3"))

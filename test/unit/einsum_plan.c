@@ -253,6 +253,42 @@ static void count_in_logarithms(void **state)
     free(n);
 }
 
+/* What a fold from the left keeps of labels that come again in the second half, 2^1200 elements, no double counts. */
+static void report_in_logarithms(void **state)
+{
+    enum { PAIRS = 30, BITS = 40 };
+    network *n = network_create();
+    (void)state;
+    clear(n, 2 * PAIRS);
+    for (size_t i = 0; i < n->count; i++) add_label(n, i, (int64_t)(i % PAIRS), INT64_C(1) << BITS);
+    weft_einsum_plan *made = plan(n, &(weft_einsum_options){.order = WEFT_EINSUM_LEFT});
+    assert_true(fabs(weft_einsum_plan_log2_size(made) - PAIRS * BITS) < 1e-9);
+    assert_true(fabs(weft_einsum_plan_log2_peak(made) - PAIRS * BITS) < 1e-9);
+    double steps = weft_einsum_plan_log10_flops(made), seconds = weft_einsum_plan_log10_seconds(made);
+    assert_true(seconds > steps - 13 && seconds < steps - 5);
+    assert_true(weft_einsum_plan_seconds(made) == INFINITY);
+    weft_einsum_plan_destroy(made);
+    free(n);
+}
+
+/* Every two of the operands have a label. */
+static void refuse_in_logarithms(void **state)
+{
+    enum { COUNT = 9 };
+    network *n = network_create();
+    weft_einsum_plan *made = NULL;
+    (void)state;
+    clear(n, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        for (size_t k = 0; k < COUNT; k++)
+            if (k != i) add_label(n, i, (int64_t)(i < k ? COUNT * i + k : COUNT * k + i), INT64_MAX);
+    const weft_einsum_options options = {.memory_limit = 1};
+    weft_test_fails(weft_einsum_plan_create_labels(NULL, COUNT, n->labels, n->output, n->shapes, &options, &made),
+                    WEFT_OVER_LIMIT, "without slices intermediates take 2^12");
+    assert_null(made);
+    free(n);
+}
+
 /* ---- memory ---- */
 
 static weft_status *plan_with(const weft_allocator *allocator, void *context)
@@ -280,7 +316,8 @@ int main(void)
         cmocka_unit_test(order_chains_best),   cmocka_unit_test(take_layers_together),
         cmocka_unit_test(spend_what_they_may), cmocka_unit_test(depend_on_the_seed_only),
         cmocka_unit_test(end_when_told),       cmocka_unit_test(take_any_network),
-        cmocka_unit_test(count_in_logarithms), cmocka_unit_test(survive_failed_allocations),
+        cmocka_unit_test(count_in_logarithms), cmocka_unit_test(report_in_logarithms),
+        cmocka_unit_test(refuse_in_logarithms), cmocka_unit_test(survive_failed_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

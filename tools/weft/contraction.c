@@ -58,11 +58,17 @@ typedef struct size_text {
     char text[24];
 } size_text;
 
-static size_text describe_bytes(double bytes)
+static size_text describe_bytes(double log2_bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    enum { LARGEST = 1000 }; /* that a double holds */
     size_text result;
     size_t unit = 0;
+    if (log2_bytes > LARGEST) {
+        snprintf(result.text, sizeof result.text, "2^%.1f B", log2_bytes);
+        return result;
+    }
+    double bytes = exp2(log2_bytes);
     for (; bytes >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++) bytes /= 1024;
     snprintf(result.text, sizeof result.text, "%.5g %s", bytes, units[unit]);
     return result;
@@ -80,15 +86,15 @@ weft_status *weft_contraction_check_memory(const weft_contraction *contraction, 
     const weft_instance *x = &contraction->instance;
     double most = (double)weft_memory_size(), arrays = bytes_of(x->dtype, weft_einsum_plan_shape(plan));
     for (size_t i = 0; i < x->count; i++) arrays += bytes_of(x->dtype, x->shapes[i]);
-    double live = (double)weft_dtype_size(x->dtype) * exp2(weft_einsum_plan_log2_peak(plan));
+    double live = log2((double)weft_dtype_size(x->dtype)) + weft_einsum_plan_log2_peak(plan);
     bool has_limit = weft_arguments_find(contraction->arguments, "--memory-limit") != NULL;
-    if (arrays + live <= most) return NULL;
+    if (arrays + exp2(live) <= most) return NULL;
     return weft_status_create(
         NULL, WEFT_OVER_LIMIT, NULL,
         "%s%sby the plan intermediates take %s at once, operands and result %s, but the process may "
         "have %s%s",
         contraction->path == NULL ? "" : contraction->path, contraction->path == NULL ? "" : ": ",
-        describe_bytes(live).text, describe_bytes(arrays).text, describe_bytes(most).text,
+        describe_bytes(live).text, describe_bytes(log2(arrays)).text, describe_bytes(log2(most)).text,
         arrays > most || has_limit ? "" : "; --memory-limit BYTES has intermediates sliced");
 }
 

@@ -142,7 +142,7 @@ static weft_status *print_plan(const einsum_job *job)
             printf("sliced labels       %zu\n", weft_einsum_plan_sliced(job->x.plan).count);
             printf("slicing multiplies  %.3g times as much\n", pow(10, weft_einsum_plan_log10_overhead(job->x.plan)));
         }
-        printf("predicted ms        %.4g\n", 1e3 * weft_einsum_plan_seconds(job->x.plan));
+        printf("predicted ms        %s\n", weft_planner_print_ms(job->x.plan, 4).text);
     }
     const char *form = weft_arguments_text(job->x.arguments, "--print-order", job->interrupted ? "ssa" : NULL);
     WEFT_TRY(weft_order_print(job->x.plan, form));
@@ -176,7 +176,7 @@ static void fill_stats(const einsum_job *job, cJSON *stats)
     cJSON_AddNumberToObject(stats, "log2_size", weft_einsum_plan_log2_size(job->x.plan));
     cJSON_AddNumberToObject(stats, "log2_peak", weft_einsum_plan_log2_peak(job->x.plan));
     cJSON_AddNumberToObject(stats, "log10_overhead", weft_einsum_plan_log10_overhead(job->x.plan));
-    cJSON_AddNumberToObject(stats, "predicted_ms", 1e3 * weft_einsum_plan_seconds(job->x.plan));
+    cJSON_AddRawToObject(stats, "predicted_ms", weft_planner_print_ms(job->x.plan, 15).text);
     cJSON_AddNumberToObject(stats, "sliced", (double)weft_einsum_plan_sliced(job->x.plan).count);
     cJSON_AddStringToObject(stats, "order", weft_einsum_plan_order(job->x.plan));
 }

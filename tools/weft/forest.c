@@ -4,6 +4,7 @@
 #include <string.h>
 #include <weft/inspect.h>
 #include "picture.h"
+#include "planner.h"
 
 /* Of the line above a tree; the characters of expressions that are shown. */
 enum { TITLE_HEIGHT = 28, EXPRESSION = 120 };
@@ -33,9 +34,9 @@ static void describe(weft_tensor tensor, const weft_einsum_plan *plan, char *out
     size_t count = weft_einsum_plan_sliced(plan).count;
     weft_tree_cut(weft_einsum_plan_equation(plan), EXPRESSION, expression);
     if (count > 0) snprintf(sliced, sizeof sliced, ", %zu label%s sliced", count, count == 1 ? "" : "s");
-    snprintf(out_text, size, "%.60s%s%s: multiplies 10^%.2f, largest 2^%.4g, predicted %.3g ms%s",
+    snprintf(out_text, size, "%.60s%s%s: multiplies 10^%.2f, largest 2^%.4g, predicted %s ms%s",
              name == NULL ? "" : name, name == NULL ? "" : " = ", expression, weft_einsum_plan_log10_flops(plan),
-             weft_einsum_plan_log2_size(plan), 1e3 * weft_einsum_plan_seconds(plan), sliced);
+             weft_einsum_plan_log2_size(plan), weft_planner_print_ms(plan, 3).text, sliced);
 }
 
 static weft_status *add_einsum(weft_forest *forest, weft_tensor tensor)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "planner.h"
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include "interrupt.h"
 #include "machine.h"
@@ -14,6 +16,17 @@ static weft_einsum_minimize find_objective(const char *text)
     unsigned i = 0;
     while (strcmp(names[i], text) != 0) i++;
     return (weft_einsum_minimize)i;
+}
+
+weft_ms_text weft_planner_print_ms(const weft_einsum_plan *plan, int digits)
+{
+    static const double most_digits = 300;
+    weft_ms_text ms;
+    double size = weft_einsum_plan_log10_seconds(plan) + 3, exponent = size > most_digits ? floor(size) : 0;
+    double number = exponent > 0 ? pow(10, size - exponent) : 1e3 * weft_einsum_plan_seconds(plan);
+    int length = snprintf(ms.text, sizeof ms.text, "%.*g", digits, number);
+    if (exponent > 0) snprintf(ms.text + length, sizeof ms.text - (size_t)length, "e+%.0f", exponent);
+    return ms;
 }
 
 weft_status *weft_planner_init(weft_planner *planner, const weft_arguments *arguments)

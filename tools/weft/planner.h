@@ -23,5 +23,12 @@ typedef struct weft_planner {
     weft_einsum_options options; /* all but the order; points to the machine if there is one */
 } weft_planner;
 
+/* What a plan is predicted to take, in milliseconds, as C and JSON write numbers; also where no double holds it. */
+typedef struct weft_ms_text {
+    char text[48];
+} weft_ms_text;
+
+weft_ms_text weft_planner_print_ms(const weft_einsum_plan *plan, int digits);
+
 weft_status *weft_planner_init(weft_planner *planner, const weft_arguments *arguments) WEFT_MUST_USE;
 #endif

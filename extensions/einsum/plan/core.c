@@ -15,6 +15,7 @@ double einsum_core_size(const einsum_core *core, const uint64_t *set)
 typedef struct pricing {
     const einsum_core *core;
     uint64_t *legs; /* by value */
+    double *sizes;  /* by value */
     uint32_t *uses; /* by label: live values that have it, and 1 if the output does */
 } pricing;
 
@@ -29,10 +30,14 @@ static bool pricing_init(pricing *p, einsum_arena *arena, const einsum_core *cor
     size_t values = 2 * (size_t)core->leaf_count;
     *p = (pricing){.core = core,
                    .legs = einsum_arena_allocate(arena, values * core->words, sizeof *p->legs),
+                   .sizes = einsum_arena_allocate(arena, values, sizeof *p->sizes),
                    .uses = einsum_arena_allocate(arena, core->label_count, sizeof *p->uses)};
-    if (p->legs == NULL || p->uses == NULL) return false;
+    if (p->legs == NULL || p->sizes == NULL || p->uses == NULL) return false;
     for (size_t i = 0; i < (size_t)core->leaf_count * core->words; i++) p->legs[i] = core->legs[i];
-    for (uint32_t leaf = 0; leaf < core->leaf_count; leaf++) count_uses(p, einsum_core_legs(core, leaf));
+    for (uint32_t leaf = 0; leaf < core->leaf_count; leaf++) {
+        count_uses(p, einsum_core_legs(core, leaf));
+        p->sizes[leaf] = einsum_core_size(core, einsum_core_legs(core, leaf));
+    }
     count_uses(p, core->output);
     return true;
 }
@@ -68,10 +73,10 @@ weft_status *einsum_core_cost(einsum_arena *arena, const einsum_core *core, cons
     if (!pricing_init(&p, arena, core)) return weft_status_out_of_memory();
     *out_cost = EINSUM_NO_COST;
     for (uint32_t k = 0; k + 1 < core->leaf_count; k++) {
-        uint64_t *result = legs_of(&p, (size_t)core->leaf_count + k);
-        double work = join(&p, pairs[k], result);
-        einsum_step step = {einsum_core_size(core, legs_of(&p, pairs[k].a)),
-                            einsum_core_size(core, legs_of(&p, pairs[k].b)), einsum_core_size(core, result), work};
+        size_t value = (size_t)core->leaf_count + k;
+        double work = join(&p, pairs[k], legs_of(&p, value)), size = einsum_core_size(core, legs_of(&p, value));
+        p.sizes[value] = size;
+        einsum_step step = {p.sizes[pairs[k].a], p.sizes[pairs[k].b], size, work};
         *out_cost = einsum_score_add(score, *out_cost, einsum_score_step(score, step));
     }
     return NULL;

@@ -157,8 +157,10 @@ weft_status *weft_einsum_plan_create_labels(const weft_allocator *allocator, siz
 weft_status *weft_einsum_plan_create_tensor(const weft_allocator *allocator, weft_tensor tensor,
                                             weft_einsum_plan **out_plan) WEFT_MUST_USE;
 void weft_einsum_plan_destroy(weft_einsum_plan *plan);
-/* Seconds that the model of the machine says the steps take. */
+/* Seconds that the model of the machine says the steps take; INFINITY for more than a double holds. */
 double weft_einsum_plan_seconds(const weft_einsum_plan *plan);
+/* Base-10 logarithm of the same, which is always finite except for -INFINITY where there is no step. */
+double weft_einsum_plan_log10_seconds(const weft_einsum_plan *plan);
 /* Base-10 logarithm of the scalar multiplications over all steps; 0 for at most one. Here and in sizes all
  * extents count as one where one is zero: nothing is multiplied then. */
 double weft_einsum_plan_log10_flops(const weft_einsum_plan *plan);
