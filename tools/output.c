@@ -1,36 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* fopencookie */
 #include "output.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "interrupt.h"
 
-enum { LONGEST_PATH = 4096, MOST_LINKS = 40, MOST_TRIES = 1000, NO_DESCRIPTOR = -1 };
+enum { LONGEST_PATH = 4096, MOST_LINKS = 40, MOST_TRIES = 1000, NO_DESCRIPTOR = -1, PATIENCE_MS = 50 };
 
 /* Where a file goes. */
 typedef struct place {
     const char *path;          /* as the user said it */
     int descriptor;            /* one that is open already, or NO_DESCRIPTOR */
     bool direct;               /* a device, a pipe, a descriptor */
+    bool pipe;                 /* one that has a name */
     bool exists;               /* a regular file that is to be replaced */
     mode_t mode;               /* of that */
     char target[LONGEST_PATH]; /* without symbolic links at its end */
     char temporary[LONGEST_PATH + 32];
+    int open; /* while it is written */
 } place;
-
-/* The file that is written beside its target now, or NULL. */
-static const char *volatile under_way;
-
-static weft_status *refuse(const char *path, int error)
-{
-    return weft_status_create(NULL, WEFT_BAD_FILE, NULL, "%s cannot be written: %s", path, strerror(error));
-}
 
 bool weft_output_is_standard(const char *path)
 {
     return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
+}
+
+static const char *describe(const char *path)
+{
+    return weft_output_is_standard(path) ? "standard output" : path;
+}
+
+static weft_status *refuse(const char *path, int error)
+{
+    return weft_status_create(NULL, WEFT_BAD_FILE, NULL, "%s cannot be written: %s", describe(path), strerror(error));
+}
+
+/* Ends what signals could interrupt. Takes what became of it. */
+static weft_status *end(weft_status *status, const char *path)
+{
+    if (!weft_interrupt_end()) return status;
+    weft_status_destroy(status);
+    return weft_status_create(NULL, WEFT_CANCELLED, NULL, "interrupted while %s was written", describe(path));
 }
 
 /* The number that ends one of the names that open descriptors have. */
@@ -92,58 +108,161 @@ static weft_status *find_place(const char *path, place *out_place)
     if (out_place->exists && S_ISDIR(found.st_mode)) return refuse(path, EISDIR);
     if (out_place->exists && access(path, W_OK) != 0) return refuse(path, errno);
     out_place->direct = out_place->exists && !S_ISREG(found.st_mode);
+    out_place->pipe = out_place->exists && S_ISFIFO(found.st_mode);
     if (out_place->direct) return NULL;
     if (out_place->exists) out_place->mode = found.st_mode & 0777;
     return find_target(out_place) ? NULL : refuse(path, errno);
 }
 
+/* The folder of the target, and its name there. */
+static bool find_folder(const place *p, struct stat *out_folder, const char **out_name)
+{
+    char folder[LONGEST_PATH] = ".";
+    const char *slash = strrchr(p->target, '/');
+    if (slash != NULL) snprintf(folder, sizeof folder, "%.*s", (int)(slash + 1 - p->target), p->target);
+    *out_name = slash == NULL ? p->target : slash + 1;
+    return stat(folder, out_folder) == 0;
+}
+
+/* Whether there is a place for a regular file. */
+static bool find_regular(const char *path, place *out_place)
+{
+    weft_status *status = find_place(path, out_place);
+    bool found = status == NULL && !out_place->direct;
+    weft_status_destroy(status);
+    return found;
+}
+
+bool weft_output_is_same(const char *first, const char *second)
+{
+    place places[2];
+    struct stat folders[2];
+    const char *names[2];
+    if (!find_regular(first, &places[0]) || !find_regular(second, &places[1])) return false;
+    for (int i = 0; i < 2; i++)
+        if (!find_folder(&places[i], &folders[i], &names[i])) return false;
+    return folders[0].st_dev == folders[1].st_dev && folders[0].st_ino == folders[1].st_ino &&
+           strcmp(names[0], names[1]) == 0;
+}
+
 /* ---- the file beside it ---- */
 
-/* Opens a new file in the folder of the target; -1 where there can be none. */
+static void remove_temporary(const place *p)
+{
+    unlink(p->temporary);
+    weft_interrupt_remove(NULL);
+}
+
+/* Opens a new file in the folder of the target; -1 where there can be none. From before it is there a second signal
+ * removes it. */
 static int open_temporary(place *p)
 {
     const char *slash = strrchr(p->target, '/');
     int folder = slash == NULL ? 0 : (int)(slash + 1 - p->target), descriptor = -1;
     for (int i = 0; i < MOST_TRIES && descriptor < 0 && (i == 0 || errno == EEXIST); i++) {
         snprintf(p->temporary, sizeof p->temporary, "%.*s.weft-%ld-%d", folder, p->target, (long)getpid(), i);
+        weft_interrupt_remove(p->temporary);
         descriptor = open(p->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     }
-    if (descriptor >= 0) under_way = p->temporary;
+    if (descriptor < 0) weft_interrupt_remove(NULL);
     return descriptor;
 }
 
-void weft_output_abandon(void)
+/* A pipe that nobody has opened to read yet is asked again and again, so that a signal ends the waiting. */
+static int open_direct(const place *p)
 {
-    const char *path = under_way;
-    if (path != NULL) unlink(path);
+    int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY, descriptor = open(p->path, flags | (p->pipe ? O_NONBLOCK : 0));
+    while (p->pipe && descriptor < 0 && errno == ENXIO) {
+        poll(NULL, 0, PATIENCE_MS);
+        errno = EINTR;
+        if (*weft_interrupt_flag()) return -1;
+        descriptor = open(p->path, flags | O_NONBLOCK);
+    }
+    if (p->pipe && descriptor >= 0) fcntl(descriptor, F_SETFL, O_WRONLY);
+    return descriptor;
 }
 
 static int open_place(place *p)
 {
     if (p->descriptor == STDOUT_FILENO) fflush(stdout); /* what was printed before comes before */
-    if (p->descriptor != NO_DESCRIPTOR) return dup(p->descriptor);
-    return p->direct ? open(p->path, O_WRONLY | O_CLOEXEC | O_NOCTTY) : open_temporary(p);
+    if (p->descriptor != NO_DESCRIPTOR) return fcntl(p->descriptor, F_DUPFD_CLOEXEC, 0);
+    return p->direct ? open_direct(p) : open_temporary(p);
+}
+
+static weft_status *check_descriptor(const place *p)
+{
+    int flags = fcntl(p->descriptor, F_GETFL);
+    if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY) errno = EBADF;
+    return flags < 0 || (flags & O_ACCMODE) == O_RDONLY ? refuse(p->path, errno) : NULL;
+}
+
+static weft_status *check_folder(place *p)
+{
+    int descriptor = open_temporary(p);
+    if (descriptor < 0) return refuse(p->path, errno);
+    close(descriptor);
+    remove_temporary(p);
+    return NULL;
 }
 
 weft_status *weft_output_check(const char *path)
 {
     place p;
     WEFT_TRY(find_place(path, &p));
-    if (p.direct && (p.descriptor == NO_DESCRIPTOR || fcntl(p.descriptor, F_GETFD) >= 0)) return NULL;
-    int descriptor = p.direct ? -1 : open_temporary(&p);
-    if (descriptor < 0) return refuse(path, errno);
-    close(descriptor);
-    under_way = NULL;
-    unlink(p.temporary);
-    return NULL;
+    if (p.direct) return p.descriptor == NO_DESCRIPTOR ? NULL : check_descriptor(&p);
+    weft_interrupt_begin();
+    return end(check_folder(&p), path);
 }
 
 /* ---- writing ---- */
 
-/* Fills and closes the file. */
-static weft_status *fill(const place *p, FILE *file, weft_status *(*write)(const void *context, FILE *file),
-                         const void *context)
+/* Waits until something can be written, which may be never; false with `errno`. */
+static bool wait_for(int descriptor)
 {
+    struct pollfd output = {.fd = descriptor, .events = POLLOUT};
+    while (!*weft_interrupt_flag()) {
+        int count = poll(&output, 1, PATIENCE_MS);
+        if (count > 0) return true;
+        if (count < 0 && errno != EINTR) return false;
+    }
+    errno = EINTR;
+    return false;
+}
+
+/* Pieces of a file are long; into a pipe that is ready so much goes without waiting. */
+static ssize_t put(void *self, const char *bytes, size_t size)
+{
+    const place *p = self;
+    size_t done = 0, most = p->direct ? PIPE_BUF : 1 << 20;
+    while (done < size) {
+        if (!wait_for(p->open)) return 0;
+        ssize_t count = write(p->open, bytes + done, size - done < most ? size - done : most);
+        if (count < 0 && errno != EINTR && errno != EAGAIN) return 0;
+        if (count > 0) done += (size_t)count;
+    }
+    return (ssize_t)size;
+}
+
+static int seek(void *self, off64_t *offset, int origin)
+{
+    const place *p = self;
+    off64_t found = lseek64(p->open, *offset, origin);
+    if (found >= 0) *offset = found;
+    return found >= 0 ? 0 : -1;
+}
+
+static int close_place(void *self)
+{
+    return close(((const place *)self)->open);
+}
+
+/* Fills and closes the file. */
+static weft_status *fill(place *p, weft_status *(*write)(const void *context, FILE *file), const void *context)
+{
+    const cookie_io_functions_t functions = {.write = put, .seek = seek, .close = close_place};
+    FILE *file = fopencookie(p, "w", functions);
+    if (file == NULL) close(p->open);
+    if (file == NULL) return weft_status_out_of_memory();
     errno = 0;
     weft_status *status = write(context, file);
     bool failed = ferror(file) || fflush(file) != 0;
@@ -162,19 +281,23 @@ static weft_status *commit(const place *p)
     return rename(p->temporary, p->target) == 0 ? NULL : refuse(p->path, errno);
 }
 
+static weft_status *write_place(place *p, weft_status *(*write)(const void *context, FILE *file), const void *context)
+{
+    p->open = open_place(p);
+    if (p->open < 0) return refuse(p->path, errno);
+    weft_status *status = fill(p, write, context);
+    if (p->direct) return status;
+    if (status == NULL) status = commit(p);
+    if (status != NULL) unlink(p->temporary);
+    weft_interrupt_remove(NULL);
+    return status;
+}
+
 weft_status *weft_output_write(const char *path, weft_status *(*write)(const void *context, FILE *file),
                                const void *context)
 {
     place p;
     WEFT_TRY(find_place(path, &p));
-    int descriptor = open_place(&p);
-    if (descriptor < 0) return refuse(path, errno);
-    FILE *file = fdopen(descriptor, "w");
-    weft_status *status = file == NULL ? weft_status_out_of_memory() : fill(&p, file, write, context);
-    if (file == NULL) close(descriptor);
-    if (p.direct) return status;
-    if (status == NULL) status = commit(&p);
-    if (status != NULL) unlink(p.temporary);
-    under_way = NULL;
-    return status;
+    weft_interrupt_begin();
+    return end(write_place(&p, write, context), path);
 }

@@ -6,18 +6,19 @@
  * whatever goes wrong before, it stays as it was, and it keeps its permissions. A symbolic link keeps pointing where it
  * does. Devices and pipes are written directly, as are "-" and "/dev/stdout", the standard output, and other
  * descriptors by their names in /dev. Nothing is removed but what was made here. Errors are WEFT_BAD_FILE, and the
- * sentence names the file.
+ * sentence names the file; a signal that interrupt.h takes ends the writing, also to a pipe that nobody reads, with
+ * WEFT_CANCELLED.
  */
 #include <stdio.h>
 #include <weft/base.h>
 
 /* Whether `path` names the standard output. */
 bool weft_output_is_standard(const char *path);
+/* Whether both name one regular file, which need not exist: its folder and its name there are the same. */
+bool weft_output_is_same(const char *first, const char *second);
 /* Finds out before the work whether there is a place for the file. */
 weft_status *weft_output_check(const char *path) WEFT_MUST_USE;
 /* Writes what `write` puts into `file`; what `write` returns is the error. `file` of a regular file can seek. */
 weft_status *weft_output_write(const char *path, weft_status *(*write)(const void *context, FILE *file),
                                const void *context) WEFT_MUST_USE;
-/* Removes what is being written, for a process that ends in a handler of a signal. */
-void weft_output_abandon(void);
 #endif

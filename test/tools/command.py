@@ -266,6 +266,8 @@ class Single(Command):
         self.refuses(FAILED, "einsum: standard input cannot be read: Bad file descriptor", "einsum", "ij->", "-",
                      preexec_fn=close(0))
         self.refuses(FAILED, "einsum: standard output cannot be written", *einsum, preexec_fn=close(1))
+        self.refuses(FAILED, "einsum: standard output cannot be written: Bad file descriptor", *einsum, "-o", "-",
+                     preexec_fn=close(1))
         self.assertEqual(self.weft(*einsum, "-o", "o.npy", "--stats", preexec_fn=close(1))[0], FAILED)
         self.assertEqual(load(self.folder / "o.npy"), ((), [21]))
         self.assertEqual(self.weft(*einsum, preexec_fn=close(2))[:2], (OK, "21.\n"))

@@ -9,6 +9,8 @@ import signal
 import subprocess
 import time
 
+import numpy
+
 from support import OK, WEFT, Command, main
 
 COUNT = 120
@@ -25,17 +27,21 @@ def regular(count):
     return {"inputs": inputs, "output": [], "size_dict": {str(i): 2 for i in range(3 * count // 2)}}
 
 
-class Interrupt(Command):
-    def setUp(self):
-        super().setUp()
-        (self.folder / "regular.json").write_text(json.dumps(regular(COUNT)))
-
+class Signals(Command):
     def start(self, *arguments, **options):
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         process = subprocess.Popen([WEFT, *arguments], cwd=self.folder, **{**pipes, **options})
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
+        for pipe in filter(None, [process.stdout, process.stderr]):
+            self.addCleanup(pipe.close)
         return process
+
+
+class Interrupt(Signals):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "regular.json").write_text(json.dumps(regular(COUNT)))
 
     def interrupt(self, number, *more):
         """Ends a search once it has an order; what it prints."""
@@ -77,19 +83,13 @@ class Interrupt(Command):
         self.assertEqual((self.folder / "r.npy").read_text(), "old")
 
     def test_second_signal_ends_at_once(self):
-        """Where nothing looks at the first: nobody reads the pipe that is to be written."""
-        os.mkfifo(self.folder / "pipe")
-        process = self.start("einsum", "ij->", "a.npy", "-o", "pipe", "--stats")
-        asleep = 0
-        while asleep < 10:
-            time.sleep(0.05)
-            state = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0]
-            asleep = asleep + 1 if state == "S" else 0
-        process.send_signal(signal.SIGINT)
-        with self.assertRaises(subprocess.TimeoutExpired):
-            process.wait(0.3)
-        process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(60), -signal.SIGINT)
+        """Both come before the search can look at the first."""
+        process = self.start("einsum", "--instance", "regular.json", *LONG, "--progress")
+        process.stderr.readline()
+        for number in [signal.SIGSTOP, signal.SIGINT, signal.SIGTERM, signal.SIGCONT]:
+            process.send_signal(number)
+        self.assertEqual(process.communicate(timeout=60)[0], "")
+        self.assertIn(process.returncode, [-signal.SIGINT, -signal.SIGTERM])
 
     def test_ignored_signals_stay_ignored(self):
         process = self.start("einsum", "--instance", "regular.json", "--plan-only", "--time-budget", "2", "--progress",
@@ -116,6 +116,79 @@ class Interrupt(Command):
         self.assertEqual(process.wait(60), OK)
         self.assertRegex(shown.decode(), r"^(\rsearching for \d+\.\d s of 1\.5 s(: 10\^\d+\.\d\d multiplies, by [a-z]+)? *)+"
                                          r"\r *\r$")
+
+
+PAIR = """weft 0.1
+graph {
+  %x = input() {name = "x", dtype = f32, shape = [COUNT]}
+  %y = neg(%x)
+  return y = %y, x = %x
+}
+"""
+
+
+class Writing(Signals):
+    """The first signal ends what is being written, and nothing of it stays."""
+    def setUp(self):
+        super().setUp()
+        count = 1 << 23
+        numpy.save(self.folder / "x.npy", numpy.random.default_rng(1).integers(0, 256, 4 * count, "u1").view("f4"))
+        (self.folder / "pair.weft").write_text(PAIR.replace("COUNT", str(count)))
+
+    def wait_asleep(self, process):
+        asleep = 0
+        while asleep < 10:
+            time.sleep(0.05)
+            state = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0]
+            asleep = asleep + 1 if state == "S" else 0
+
+    def end(self, process, number, name):
+        process.send_signal(number)
+        self.assertEqual(process.wait(20), 128 + number)
+        self.assertEqual(process.stderr.read(), f"weft {name} was written\n")
+
+    def test_blocked_pipes(self):
+        os.mkfifo(self.folder / "pipe")
+        run = ["run", "pair.weft", "x.npy", "-o"]
+        for number in [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]:
+            with self.subTest("nobody reads", number=number):
+                process = self.start("einsum", "i->i", "x.npy", "-o", "-")
+                self.wait_asleep(process)
+                self.end(process, number, "einsum: interrupted while standard output")
+                process = self.start(*run, "y=-", "-o", "x=late.npy", "--trace", "late.json")
+                self.wait_asleep(process)
+                self.end(process, number, "run: interrupted while standard output")
+            with self.subTest("nobody opens", number=number):
+                process = self.start(*run, "y=pipe")
+                self.wait_asleep(process)
+                self.end(process, number, "run: interrupted while pipe")
+            with self.subTest("a slow reader", number=number):
+                process = self.start(*run, "y=pipe")
+                with open(self.folder / "pipe", "rb") as pipe:
+                    pipe.read(1 << 20)
+                    self.wait_asleep(process)
+                    self.end(process, number, "run: interrupted while pipe")
+        self.assertEqual([name for name in os.listdir(self.folder) if name.startswith(("late", "."))], [])
+
+    def test_slow_readers_get_all(self):
+        os.mkfifo(self.folder / "pipe")
+        process = self.start("einsum", "i->i", "x.npy", "-o", "pipe")
+        self.wait_asleep(process)
+        self.assertEqual((self.folder / "pipe").read_bytes(), (self.folder / "x.npy").read_bytes())
+        self.assertEqual((process.wait(60), process.stderr.read()), (OK, ""))
+
+    def test_files(self):
+        before = sorted([*os.listdir(self.folder), "y.npz"])
+        (self.folder / "y.npz").write_text("old")
+        for number in [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]:
+            with self.subTest(number):
+                process = self.start("run", "pair.weft", "x.npy", "-o", "y.npz", "--deflate")
+                while not any(file.stat().st_size > 1 << 16 for file in self.folder.glob(".weft-*")):
+                    self.assertIsNone(process.poll())
+                    time.sleep(0.01)
+                self.end(process, number, "run: interrupted while y.npz")
+                self.assertEqual((self.folder / "y.npz").read_text(), "old")
+                self.assertEqual(sorted(os.listdir(self.folder)), before)
 
 
 if __name__ == "__main__":

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../interrupt.h"
 #include "../output.h"
 #include "command.h"
 #include "contraction.h"
 #include "file.h"
-#include "interrupt.h"
 #include "machine.h"
 #include "order.h"
 #include "progress.h"
@@ -56,6 +56,7 @@ static weft_status *check_arguments(const einsum_job *job)
     static const char *const files[] = {"-o", "--tree", "--trace"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         WEFT_TRY(weft_arguments_check_once(job->x.arguments, files[i]));
+    WEFT_TRY(weft_file_check_results(job->x.arguments, NULL, out != NULL, &out));
     if (tree != NULL) WEFT_TRY(weft_tree_check("--tree", tree));
     WEFT_TRY(weft_session_check(job->x.arguments));
     return out == NULL ? NULL : weft_file_check_single(out);
@@ -108,7 +109,7 @@ static weft_status *plan(einsum_job *job)
     weft_status *status = weft_contraction_plan(&job->x, &options, &job->x.plan);
     job->x.session.plan_ms = weft_clock_ms() - begin;
     weft_progress_end(&progress);
-    job->interrupted = status == NULL && weft_interrupt_exit_status() != 0;
+    job->interrupted = weft_interrupt_end() && status == NULL;
     return status;
 }
 

@@ -8,7 +8,6 @@
 #include <weft/npy.h>
 #include "../npz.h"
 #include "../output.h"
-#include "options.h"
 
 enum { LONGEST_PATH = 4096 };
 
@@ -142,6 +141,59 @@ weft_status *weft_file_check_inputs(size_t count, const char *const *files)
     size_t found = 0;
     for (size_t i = 0; i < count; i++) found += files[i] != NULL && is_standard(files[i]);
     return found > 1 ? weft_misuse("'-' is given %zu times, but standard input is read once", found) : NULL;
+}
+
+/* ---- which files there are ---- */
+
+/* Files that a command line names: what it writes, then what it reads as text. */
+typedef struct named_files {
+    size_t written, count;
+    const char **paths;
+} named_files;
+
+static void add_options(named_files *files, const weft_arguments *arguments, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        for (size_t i = 0; i < arguments->value_count; i++)
+            if (strcmp(arguments->values[i].option->name, *names) == 0)
+                files->paths[files->count++] = arguments->values[i].text;
+}
+
+/* Refuses what is written where `path`, number `i`, is written or read too. */
+static weft_status *check_pair(const named_files *files, size_t i, const char *path)
+{
+    if (!weft_output_is_same(path, files->paths[i])) return NULL;
+    if (i >= files->written)
+        return weft_misuse("a result in '%s' would replace '%s', which is read", path, files->paths[i]);
+    if (strcmp(path, files->paths[i]) == 0)
+        return weft_misuse("'%s' is to get two results; each needs a file of its own", path);
+    return weft_misuse("'%s' and '%s' are one file, which is to get two results; each needs a file of its own", path,
+                       files->paths[i]);
+}
+
+static weft_status *check_named(const named_files *files)
+{
+    for (size_t i = 0; i < files->count; i++)
+        for (size_t j = 0; j < i && j < files->written; j++) WEFT_TRY(check_pair(files, i, files->paths[j]));
+    return NULL;
+}
+
+weft_status *weft_file_check_results(const weft_arguments *arguments, const char *program, size_t count,
+                                     const char *const *files)
+{
+    static const char *const written[] = {"--trace", "--view", "--tree", NULL}, *const read[] = {"--instance",
+                                                                                                 "--order", "--machine",
+                                                                                                 "--plugin", NULL};
+    named_files all = {.count = count, .paths = calloc(count + arguments->value_count + 1, sizeof *all.paths)};
+    if (all.paths == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < count; i++) all.paths[i] = files[i];
+    add_options(&all, arguments, written);
+    all.written = all.count;
+    if (program != NULL) all.paths[all.count++] = program;
+    add_options(&all, arguments, read);
+    weft_status *status = check_named(&all);
+    free(all.paths);
+    return status;
 }
 
 weft_status *weft_file_check_single(const char *path)

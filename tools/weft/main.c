@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "interrupt.h"
+#include "../interrupt.h"
 
 enum { FAILED = 1, MISUSED = 2, OPTION_WIDTH = 48 };
 
@@ -122,6 +122,7 @@ int main(int argc, char **argv)
 {
     fill_descriptors();
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {
         fprintf(stderr, "weft: a command is needed; 'weft help' lists them\n");
         return MISUSED;

@@ -22,6 +22,6 @@ lines = [f'.TH WEFT 1 "" "weft {version}"', ".SH NAME", "weft \\- compile and ru
 for name in names:
     lines += [f".SH {name.upper()}", *plain(say(name))]
 lines += [".SH EXIT STATUS", "0 when all went well, 1 when something failed, 2 when the command was misused, 130 when it was",
-          "interrupted (143 by SIGTERM)."]
+          "interrupted by SIGINT (143 by SIGTERM, 129 by SIGHUP)."]
 with open(page, "w") as file:
     file.write("\n".join(lines) + "\n")

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "interrupt.h"
+#include "../interrupt.h"
 #include "machine.h"
 
 static weft_einsum_minimize find_objective(const char *text)

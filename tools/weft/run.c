@@ -183,22 +183,7 @@ static bool is_output(const weft_option_value *value)
     return is_option(value, "-o");
 }
 
-/* Refuses two results for one file. */
-static weft_status *check_different(size_t count, const char *const *files)
-{
-    for (size_t i = 0; i < count; i++)
-        for (size_t j = 0; j < i; j++)
-            if (strcmp(files[i], files[j]) == 0 && !weft_output_is_standard(files[i]))
-                return weft_misuse("'%s' is to get two results; each needs a file of its own", files[i]);
-    return NULL;
-}
-
-/* Files for results other than outputs that have names of their own. */
-static bool names_file(const weft_option_value *value)
-{
-    return is_option(value, "--view") || is_option(value, "--trace") || (is_output(value) && is_archive(value->text));
-}
-
+/* Files of outputs and archives; --view and --trace are checked elsewhere. */
 static weft_status *check_files(const weft_arguments *arguments, const file_list *list)
 {
     const char **files = calloc(list->count + arguments->value_count + 1, sizeof *files);
@@ -207,8 +192,9 @@ static weft_status *check_files(const weft_arguments *arguments, const file_list
     for (size_t i = 0; i < list->count; i++)
         if (list->files[i] != NULL) files[count++] = list->files[i];
     for (size_t i = 0; i < arguments->value_count; i++)
-        if (names_file(&arguments->values[i])) files[count++] = arguments->values[i].text;
-    weft_status *status = check_different(count, files);
+        if (is_output(&arguments->values[i]) && is_archive(arguments->values[i].text))
+            files[count++] = arguments->values[i].text;
+    weft_status *status = weft_file_check_results(arguments, arguments->operands[0], count, files);
     for (size_t i = 0; i < count && status == NULL; i++) status = weft_output_check(files[i]);
     free(files);
     return status;
@@ -244,11 +230,16 @@ static weft_status *print_outputs(const weft_session *session, const file_list *
     return NULL;
 }
 
-/* What fails does not keep the rest from being written; the first error is told. */
+/* What fails does not keep the rest from being written, except by a signal; the first error is told. */
 static void keep_first(weft_status **first, weft_status *status)
 {
     if (*first == NULL) *first = status;
     else weft_status_destroy(status);
+}
+
+static bool goes_on(const weft_status *first)
+{
+    return weft_status_code(first) != WEFT_CANCELLED;
 }
 
 static weft_status *write_outputs(const weft_arguments *arguments, const weft_session *session, const file_list *list)
@@ -256,9 +247,9 @@ static weft_status *write_outputs(const weft_arguments *arguments, const weft_se
     bool deflated = weft_arguments_find(arguments, "--deflate") != NULL;
     if (weft_arguments_find(arguments, "-o") == NULL) return print_outputs(session, list);
     weft_status *first = NULL;
-    for (size_t i = 0; i < list->count; i++)
+    for (size_t i = 0; i < list->count && goes_on(first); i++)
         if (list->files[i] != NULL) keep_first(&first, weft_file_save(list->files[i], session->outputs[i]));
-    for (size_t i = 0; i < arguments->value_count; i++) {
+    for (size_t i = 0; i < arguments->value_count && goes_on(first); i++) {
         const weft_option_value *value = &arguments->values[i];
         if (is_output(value) && is_archive(value->text))
             keep_first(&first, save_archive(value->text, session, list, deflated));
@@ -289,7 +280,7 @@ static weft_status *run_files(const weft_arguments *arguments, weft_session *ses
     WEFT_TRY(load_inputs(arguments, inputs, session->inputs));
     WEFT_TRY(name_option(weft_session_run(session, arguments)));
     weft_status *first = write_outputs(arguments, session, outputs);
-    keep_first(&first, weft_session_report(session, arguments));
+    if (goes_on(first)) keep_first(&first, weft_session_report(session, arguments));
     return first;
 }
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "../interrupt.h"
 #include "../output.h"
-#include "interrupt.h"
 
 double weft_clock_ms(void)
 {
@@ -121,6 +121,8 @@ weft_status *weft_session_run(weft_session *session, const weft_arguments *argum
         session->profiled = !session->once;
     weft_profile_table_init(&session->profile, repeats);
     for (size_t i = 0; i < repeats && status == NULL; i++) status = run_once(session, backend, &times[i]);
+    if (weft_interrupt_end() && status == NULL)
+        status = weft_status_create(NULL, WEFT_CANCELLED, NULL, "interrupted when the run was done");
     if (status == NULL) session->run_ms = weft_median(repeats, times);
     free(times);
     return status == NULL && session->profiled ? weft_profile_table_end(&session->profile) : status;

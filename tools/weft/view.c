@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
 #include "draw.h"
+#include "file.h"
 #include "module.h"
 
 static weft_status *draw_module(const weft_module *module, const char *path)
@@ -27,6 +28,7 @@ static weft_status *run(const weft_arguments *arguments)
     weft_plugins plugins;
     WEFT_TRY(weft_arguments_check_once(arguments, "-o"));
     if (path == NULL) return weft_misuse("-o is needed: a file that ends in .svg, .dot or .html");
+    WEFT_TRY(weft_file_check_results(arguments, arguments->operands[0], 1, &path));
     WEFT_TRY(weft_draw_check("-o", path));
     weft_status *status = weft_plugins_init(&plugins, arguments);
     if (status == NULL) status = draw(arguments->operands[0], &plugins, path);
