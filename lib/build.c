@@ -267,7 +267,6 @@ static weft_status *attempt_until_through(const weft_build_request *request, wef
         weft_variant *variant;
         WEFT_TRY(weft_variant_create(request->allocator, &variant));
         variant->driver = request->runtime != NULL ? request->runtime->driver : NULL;
-        variant->driver_self = request->runtime != NULL ? request->runtime->self : NULL;
         weft_status *status = attempt(request, partition, variant, end, context);
         if (status != NULL || weft_partition_has_changed(partition)) {
             weft_variant_destroy(variant);

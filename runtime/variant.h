@@ -165,7 +165,6 @@ struct weft_variant {
      * when the output gets other elements; WEFT_OVER_NONE; NULL for all. */
     uint32_t *over;
     const weft_driver *driver;
-    void *driver_self;
     void (*destroy_self)(void *self); /* the compiler's own data, with the variant */
     void *self;
 };

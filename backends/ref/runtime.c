@@ -172,7 +172,6 @@ static weft_status *fill_step(const weft_build_request *request, weft_variant *v
 static weft_status *fill_variant(const weft_build_request *request, weft_variant *variant)
 {
     variant->driver = request->runtime->driver;
-    variant->driver_self = request->runtime->self;
     WEFT_TRY(weft_formulas_copy(request->allocator, &request->program->formulas, &variant->formulas));
     WEFT_TRY(fill_buffers(request, variant));
     WEFT_TRY(create_reference(request, variant));
