@@ -90,6 +90,30 @@ weft_status *weft_attrs_check(weft_graph *graph, const weft_op_def *op, const we
     return NULL;
 }
 
+/* The first byte that is no bool; `size` when there is none. */
+static size_t find_no_bool(const unsigned char *bytes, size_t size)
+{
+    size_t i = 0;
+    while (i < size && bytes[i] <= 1) i++;
+    return i;
+}
+
+weft_status *weft_attrs_check_bools(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs)
+{
+    int64_t dtype = WEFT_U8;
+    for (size_t i = 0; attrs != NULL && i < op->attr_count; i++) {
+        if (op->attrs[i].kind == WEFT_ATTR_DTYPE) dtype = attrs[i].integer;
+        if (op->attrs[i].kind != WEFT_ATTR_DATA || dtype != WEFT_BOOL || attrs[i].data == NULL) continue;
+        const unsigned char *bytes = attrs[i].data;
+        size_t bad = find_no_bool(bytes, attrs[i].size);
+        if (bad < attrs[i].size)
+            return weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, op->name,
+                                      "%s: byte %zu of bool %s is %u, neither 0 nor 1", op->name, bad,
+                                      op->attrs[i].name, (unsigned)bytes[bad]);
+    }
+    return NULL;
+}
+
 /* ---- encoding ---- */
 
 static void encode_size(weft_bytes *key, size_t size)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <weft/inspect.h>
 #include <string.h>
+#include "lib/attr.h"
 #include "lib/text.h"
 
 weft_tensor weft_tensor_failed(weft_graph *graph)
@@ -241,6 +242,8 @@ static weft_tensor add_node(weft_graph *graph, const weft_op_def *op, size_t cou
                             weft_value *values, const weft_attr *attrs)
 {
     if (!weft_trace_enter(graph, op->name, count, operands)) return weft_tensor_failed(graph);
+    weft_status *status = weft_attrs_check_bools(graph, op, attrs);
+    if (status != NULL) return weft_trace_error(graph, status);
     for (size_t i = 0; i < count; i++) values[i] = (weft_value){operands[i].node, operands[i].output};
     return (weft_tensor){graph, weft_graph_add(graph, op, count, values, attrs), 0};
 }

@@ -78,13 +78,11 @@ static int64_t load_integer(weft_dtype dtype, const void *data)
     return dtype == WEFT_I32 ? (int32_t)bits : bits;
 }
 
-/* Whether printing and parsing gives the same bits: not so for a NaN with a payload of its own, or a bool that is
- * neither 0 nor 1. */
+/* Whether printing and parsing gives the same bits: not so for a NaN with a payload of its own. */
 static bool survives(weft_dtype dtype, const char *data)
 {
     weft_dtype_kind kind = weft_dtype_info_of(dtype)->kind;
     size_t size = weft_dtype_size(dtype);
-    if (kind == WEFT_KIND_BOOL) return *data == 0 || *data == 1;
     if (kind != WEFT_KIND_FLOAT) return true;
     char again[8];
     store_real(dtype, load_real(dtype, data), again);
@@ -203,7 +201,7 @@ static int digit_of(char c)
     return found == NULL ? -1 : (int)(found - digits);
 }
 
-static weft_status *parse_bytes(weft_lexer *lexer, weft_bytes *out_data)
+static weft_status *parse_bytes(weft_lexer *lexer, weft_dtype dtype, weft_bytes *out_data)
 {
     weft_token token;
     WEFT_TRY(weft_lexer_take(lexer, WEFT_TOKEN_STRING, "a string of hexadecimal digits", &token));
@@ -213,6 +211,8 @@ static weft_status *parse_bytes(weft_lexer *lexer, weft_bytes *out_data)
         if (high < 0 || low < 0)
             return weft_lexer_error(lexer, c, WEFT_PARSE_ERROR,
                                     "bytes are spelled by pairs of the digits 0 to 9 and a to f");
+        if (dtype == WEFT_BOOL && (high != 0 || low > 1))
+            return weft_lexer_error(lexer, c, WEFT_PARSE_ERROR, "a bool is the byte 00 or 01, not %.2s", c);
         char byte = (char)(high * 16 + low);
         weft_bytes_append(out_data, &byte, 1);
     }
@@ -222,7 +222,7 @@ static weft_status *parse_bytes(weft_lexer *lexer, weft_bytes *out_data)
 weft_status *weft_text_parse_data(weft_lexer *lexer, weft_dtype dtype, weft_bytes *out_data)
 {
     if (weft_lexer_accept(lexer, "bytes")) {
-        WEFT_TRY(parse_bytes(lexer, out_data));
+        WEFT_TRY(parse_bytes(lexer, dtype, out_data));
         return weft_bytes_status(out_data);
     }
     WEFT_TRY(weft_lexer_expect(lexer, "["));

@@ -23,6 +23,8 @@ typedef struct parser {
     weft_graph *graph;
     scope *scope;
     int depth;
+    const char *counted; /* the text before it has `lines` line ends */
+    int lines;
 } parser;
 
 /* An array that grows in the arena. */
@@ -73,6 +75,15 @@ static weft_status *placed(parser *p, const char *at, weft_status *status)
     weft_status *result = weft_lexer_error(&p->lexer, at, weft_status_code(status), "%s", weft_status_message(status));
     weft_status_destroy(status);
     return result;
+}
+
+/* Gives what has been made since the last call the line of `at` as its origin; lines of regions come before that of their
+ * node. */
+static void set_origin(parser *p, weft_graph *graph, const char *at)
+{
+    for (; p->counted < at; p->counted++) p->lines += *p->counted == '\n';
+    for (; p->counted > at; p->counted--) p->lines -= p->counted[-1] == '\n';
+    weft_graph_place(graph, weft_graph_origin(graph, p->lexer.name, p->lines + 1));
 }
 
 /* ---- scopes ---- */
@@ -451,6 +462,7 @@ static weft_status *parse_statement(parser *p)
     weft_tensors inputs = {s.inputs.count, s.inputs.items};
     weft_tensor first = weft_graph_trace(p->scope->graph, s.op, inputs, s.attrs);
     if (weft_graph_error(p->graph) != NULL) return graph_error(p, s.at);
+    set_origin(p, p->scope->graph, s.at);
     WEFT_TRY(define_results(p, &s, first));
     WEFT_TRY(parse_label(p, first));
     return weft_lexer_accept(&p->lexer, ":") ? check_types(p, first, s.results.count) : NULL;
@@ -575,7 +587,9 @@ static weft_status *parse_guard(parser *p)
     weft_expr condition = has_condition ? weft_extent_expr(p->graph, when) : WEFT_EXPR_NONE;
     status = weft_guard_settle_when(p->graph, kind, a, b, condition, status);
     if (status != NULL) weft_graph_fail(p->graph, status);
-    return status == NULL ? NULL : graph_error(p, at);
+    if (status != NULL) return graph_error(p, at);
+    set_origin(p, p->graph, at);
+    return NULL;
 }
 
 /* The name before an output, or "out" and its number when there is none. */
@@ -601,16 +615,37 @@ static weft_status *parse_output_name(parser *p, size_t number, const char **out
     return named ? weft_lexer_expect(&p->lexer, "=") : NULL;
 }
 
+/* Compiling refuses such names too, but knows no place. */
+static weft_status *check_output_name(parser *p, weft_map *seen, const char *at, const char *name)
+{
+    size_t length = strlen(name);
+    if (length == 0) return weft_lexer_error(&p->lexer, at, WEFT_PARSE_ERROR, "the name of an output is empty");
+    if (weft_map_find(seen, name, length) != NULL)
+        return weft_lexer_error(&p->lexer, at, WEFT_PARSE_ERROR, "two outputs are called '%s'", name);
+    return weft_map_insert(seen, name, length, (void *)name) ? NULL : weft_status_out_of_memory();
+}
+
+static weft_status *parse_output(parser *p, weft_map *seen, list *outputs, list *names)
+{
+    const char *at = p->lexer.token.start;
+    const char **name = list_add(p, names, sizeof *name);
+    weft_tensor *output = list_add(p, outputs, sizeof *output);
+    if (name == NULL || output == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(parse_output_name(p, outputs->count - 1, name));
+    WEFT_TRY(check_output_name(p, seen, at, *name));
+    return take_value(p, output);
+}
+
 static weft_status *parse_outputs(parser *p, list *outputs, list *names)
 {
+    weft_map seen;
+    weft_map_init(&seen, p->lexer.allocator);
+    weft_status *status;
     do {
-        const char **name = list_add(p, names, sizeof *name);
-        weft_tensor *output = list_add(p, outputs, sizeof *output);
-        if (name == NULL || output == NULL) return weft_status_out_of_memory();
-        WEFT_TRY(parse_output_name(p, outputs->count - 1, name));
-        WEFT_TRY(take_value(p, output));
-    } while (weft_lexer_accept(&p->lexer, ","));
-    return NULL;
+        status = parse_output(p, &seen, outputs, names);
+    } while (status == NULL && weft_lexer_accept(&p->lexer, ","));
+    weft_map_finish(&seen, NULL);
+    return status;
 }
 
 static weft_status *parse_text(parser *p, list *outputs, list *names)
@@ -670,6 +705,7 @@ static weft_status *module_parse(module *m, const char *name, const char *text, 
     weft_status *status = copy == NULL ? weft_status_out_of_memory() : NULL;
     if (status == NULL) {
         weft_lexer_init(&p.lexer, &m->allocator, name, copy);
+        p.counted = copy;
         scope_enter(&p, &outermost, p.graph);
         if (strlen(copy) != length)
             status = weft_lexer_error(&p.lexer, copy + strlen(copy), WEFT_PARSE_ERROR, "a text cannot hold a NUL byte");
@@ -696,8 +732,6 @@ weft_status *weft_graph_parse(const char *name, const char *text, size_t length,
     for (size_t i = 0; i < extension_count && status == NULL; i++)
         status = weft_graph_register(m->public.graph, extensions[i]);
     if (status == NULL) status = module_parse(m, name == NULL ? "text" : name, text, length);
-    /* What is traced later knows its origin, what was parsed has none. */
-    if (status == NULL) weft_graph_place(m->public.graph, (weft_origin){.file = NULL});
     if (status == NULL) *out_module = &m->public;
     else weft_module_destroy(&m->public);
     return status;

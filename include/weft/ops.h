@@ -27,7 +27,8 @@ extern "C" {
 /* ---- leaves ---- */
 /* An input of the program. The same name and type give the same input; another type is an error. */
 weft_tensor weft_input(weft_graph *graph, const char *name, weft_dtype dtype, weft_shape shape);
-/* A constant with a copy of `data`, row-major; `shape` must be static. */
+/* A constant with a copy of `data`, row-major; `shape` must be static. Bools are bytes 0 and 1; others are
+ * WEFT_INVALID_ARGUMENT. */
 weft_tensor weft_constant(weft_graph *graph, weft_dtype dtype, weft_ints shape, const void *data);
 /* `value` converted to `dtype`, rank 0. */
 weft_tensor weft_scalar(weft_graph *graph, weft_dtype dtype, double value);

@@ -418,7 +418,7 @@ static weft_status *run_empty(weft_tensor y, const char *runtime, int64_t at)
 {
     weft_program *program;
     weft_array *inputs[2], *output = NULL;
-    weft_test_ok(weft_compile(f.graph, WEFT_TENSORS(y), NULL, &program));
+    weft_test_ok(weft_compile(y.graph, WEFT_TENSORS(y), NULL, &program));
     weft_test_ok(weft_array_create(NULL, WEFT_F32, 2, (const int64_t[]){0, 4}, &inputs[0]));
     weft_test_ok(weft_array_create(NULL, WEFT_I64, 0, NULL, &inputs[1]));
     *(int64_t *)weft_array_data(inputs[1]) = at;
@@ -459,6 +459,42 @@ static void errors_of_runs_name_the_line(void **state)
     snprintf(own, sizeof own, "composite.c:%d", __LINE__ - 2);
     assert_non_null(strstr(weft_status_where(weft_graph_error(f.graph)), own));
     weft_graph_clear_error(f.graph);
+}
+
+static weft_module *parse_places(const char *guard)
+{
+    char text[1024];
+    weft_module *module;
+    snprintf(text, sizeof text,
+             "weft 0.1\nsymbol m in [0, 9]\n%s\ngraph {\n"
+             "  %%e = input() {name = \"e\", dtype = f32, shape = [m, 4]}\n"
+             "  %%at = input() {name = \"at\", dtype = i64, shape = []}\n"
+             "  %%f = fold(%%at) {trips = 2, carried = 1} body (%%i : i64[], %%a : i64[]) {\n"
+             "    %%0 = constant() {dtype = i64, shape = [], data = [7]}\n"
+             "    %%1 = sub(%%a, %%0)\n    %%2 = div(%%a,\n      %%1)\n    yield %%2\n  }\n"
+             "  %%r = reshape(\n    %%e) {shape = [4, 4]}\n"
+             "  %%s = reduce_sum(%%r) {axes = [0, 1]}\n  %%c = cast(%%s) {dtype = i64}\n"
+             "  %%k = slice(%%e) {starts = [0, 0], sizes = [m, 1], steps = [1, 1]}\n"
+             "  %%l = reduce_sum(%%k) {axes = [0, 1]}\n  %%n = cast(%%l) {dtype = i64}\n  %%o = add(%%n, %%f)\n"
+             "  %%p = add(%%c, %%f)\n  return o = %%o, p = %%p\n}\n",
+             guard);
+    weft_test_ok(weft_graph_parse("a.weft", text, strlen(text), NULL, 0, NULL, &module));
+    return module;
+}
+
+/* Of guards and of bad data in a program that was read: the line that names the op. */
+static void errors_of_runs_name_the_line_of_a_text(void **state)
+{
+    (void)state;
+    weft_module *plain = parse_places(""), *guarded = parse_places("require 3 <= m * m \"m is too small\"");
+    for (size_t r = 0; r < runtime_count; r++) {
+        weft_test_ok(run_empty(plain->outputs.items[0], runtimes[r], 8));
+        weft_test_fails(run_empty(plain->outputs.items[0], runtimes[r], 7), WEFT_DATA_ERROR, "(a.weft:10)");
+        weft_test_fails(run_empty(plain->outputs.items[1], runtimes[r], 8), WEFT_SHAPE_MISMATCH, "(a.weft:14)");
+        weft_test_fails(run_empty(guarded->outputs.items[0], runtimes[r], 8), WEFT_SHAPE_MISMATCH, "(a.weft:3)");
+    }
+    weft_module_destroy(plain);
+    weft_module_destroy(guarded);
 }
 
 static void statistics_refuse(void **state)
@@ -665,6 +701,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(axes_are_inside, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ranks_are_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(errors_of_runs_name_the_line, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(errors_of_runs_name_the_line_of_a_text, set_up, tear_down),
         cmocka_unit_test_setup_teardown(statistics_refuse, set_up, tear_down),
         cmocka_unit_test_setup_teardown(windows_refuse, set_up, tear_down),
         cmocka_unit_test_setup_teardown(networks_refuse, set_up, tear_down),

@@ -123,6 +123,8 @@ static void leaves_refuse(void **state)
                  "input: a result of type u8[4294967296, 2147483648] has more elements than an int64 counts");
     expect_error(weft_constant(g, WEFT_F32, WEFT_INTS(2), NULL), WEFT_INVALID_ARGUMENT,
                  "constant: data is NULL but not empty");
+    expect_error(weft_constant(g, WEFT_BOOL, WEFT_INTS(3), ((uint8_t[]){0, 1, 2})), WEFT_INVALID_ARGUMENT,
+                 "constant: byte 2 of bool data is 2, neither 0 nor 1");
     expect_error(weft_iota(g, WEFT_BOOL, WEFT_SHAPE(2), 0), WEFT_DTYPE_MISMATCH, "iota: dtype bool is not numeric");
     expect_error(weft_iota(g, WEFT_I64, WEFT_SHAPE(2), 1), WEFT_OUT_OF_RANGE,
                  "iota: axis 1 is out of range for rank 1");
