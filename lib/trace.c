@@ -15,6 +15,11 @@ weft_graph *weft_trace_graph(weft_tensors operands)
     return graph == NULL ? NULL : weft_graph_current(graph);
 }
 
+weft_tensor weft_trace_failed(weft_tensors operands)
+{
+    return weft_tensor_failed(weft_trace_graph(operands));
+}
+
 weft_tensor weft_trace_op(weft_graph *graph, weft_op_id op, weft_tensors inputs, const weft_attr *attrs)
 {
     if (graph == NULL) graph = weft_trace_graph(inputs);

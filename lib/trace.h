@@ -9,6 +9,8 @@
 weft_tensor weft_trace_op(weft_graph *graph, weft_op_id op, weft_tensors inputs, const weft_attr *attrs);
 /* The graph in which an op over the operands is traced now; NULL when none of them has a graph. */
 weft_graph *weft_trace_graph(weft_tensors operands);
+/* A failed tensor of the graph of the first operand that has one. */
+weft_tensor weft_trace_failed(weft_tensors operands);
 /* weft_tensor_enter for operands of `op`, which are replaced. False when one of them is no tensor for `graph`, with an
  * error, or a failed one. */
 bool weft_trace_enter(weft_graph *graph, const char *op, size_t count, weft_tensor *operands);

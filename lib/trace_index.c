@@ -41,7 +41,8 @@ static bool start_call(indexed_call *call, weft_op_id op, weft_tensors data, wef
 {
     const char *name = weft_op_table()[op].name,
                *what = op == WEFT_OP_gather || op == WEFT_OP_scatter ? "indices" : "start";
-    weft_graph *graph = weft_trace_graph((weft_tensors){1, data.items});
+    weft_graph *graph = weft_trace_graph(data);
+    if (graph == NULL) graph = weft_trace_graph(others);
     *call = (indexed_call){.graph = graph, .op = op, .first = data.count, .count = data.count};
     for (size_t i = 0; i < data.count; i++) {
         call->operands[i] = data.items[i];
@@ -83,7 +84,7 @@ weft_tensor weft_trace_gather(weft_tensor x, weft_tensors indices, weft_ints axe
     indexed_call call;
     bool fine = start_call(&call, WEFT_OP_gather, (weft_tensors){1, &x}, indices, axes) &&
                 weft_trace_broadcast(WEFT_OP_gather, call.first, call.count, call.operands);
-    if (!fine) return weft_tensor_failed(x.graph);
+    if (!fine) return weft_tensor_failed(call.graph);
     return finish_call(&call, (weft_attr[]){{.ints = axes_of(&call)}, {.ints = batch}});
 }
 
@@ -95,7 +96,7 @@ weft_tensor weft_trace_scatter(weft_tensor x, weft_tensor updates, weft_tensors 
     const char *name = weft_scatter_mode_name((size_t)mode);
     if (!start_call(&call, WEFT_OP_scatter, (weft_tensors){2, data}, indices, axes) ||
         !weft_trace_broadcast(WEFT_OP_scatter, call.first, call.count, call.operands)) {
-        return weft_tensor_failed(x.graph);
+        return weft_tensor_failed(call.graph);
     }
     if (name == NULL) {
         return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "scatter", "%d is no weft_scatter_mode", (int)mode);
@@ -127,7 +128,7 @@ weft_tensor weft_dynamic_slice(weft_tensor x, weft_tensors starts, weft_ints axe
     indexed_call call;
     weft_extent sorted[WEFT_MAX_RANK];
     if (!start_call(&call, WEFT_OP_dynamic_slice, (weft_tensors){1, &x}, starts, axes)) {
-        return weft_tensor_failed(x.graph);
+        return weft_tensor_failed(call.graph);
     }
     if (sizes.rank != axes.count || (sizes.extents == NULL && sizes.rank > 0)) {
         return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "dynamic_slice",
@@ -148,7 +149,7 @@ weft_tensor weft_dynamic_update_slice(weft_tensor x, weft_tensor update, weft_te
     indexed_call call;
     const weft_tensor data[] = {x, update};
     if (!start_call(&call, WEFT_OP_dynamic_update_slice, (weft_tensors){2, data}, starts, axes)) {
-        return weft_tensor_failed(x.graph);
+        return weft_tensor_failed(call.graph);
     }
     return finish_call(&call, &(weft_attr){.ints = axes_of(&call)});
 }

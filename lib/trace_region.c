@@ -246,6 +246,8 @@ weft_tensor weft_fold(weft_extent trips, weft_tensors initial, weft_fold_body bo
 {
     weft_graph *graph = weft_trace_graph(initial);
     region_trace trace;
+    if (graph == NULL && trips.graph != NULL)
+        weft_trace_fail(trips.graph, WEFT_INVALID_ARGUMENT, "fold", "no initial value is a tensor of a graph");
     if (graph == NULL) return fail_all(trips.graph, initial.count, out_results);
     trace_init(&trace, graph, "fold");
     return finish(&trace, trace_fold(&trace, trips, initial, body, context), initial.count, out_results);

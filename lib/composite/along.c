@@ -10,9 +10,12 @@ typedef struct along_call {
     int64_t batch[WEFT_MAX_RANK];
 } along_call;
 
-static bool start_along(const char *function, weft_tensor x, weft_tensor indices, int64_t axis, along_call *out_call)
+/* `operands` are x, the indices, and updates where there are some. */
+static bool start_along(const char *function, size_t count, const weft_tensor *operands, int64_t axis,
+                        along_call *out_call)
 {
-    if (!weft_tensor_is_valid(x) || !weft_tensor_is_valid(indices)) return false;
+    if (!weft_composite_begin(function, count, count, operands)) return false;
+    weft_tensor x = operands[0], indices = operands[1];
     size_t rank = weft_tensor_rank(x);
     if (weft_tensor_rank(indices) != rank) {
         weft_trace_fail(x.graph, WEFT_SHAPE_MISMATCH, function, "the indices have rank %zu but x has %zu",
@@ -42,7 +45,8 @@ static weft_tensor stretch_others(weft_tensor x, weft_tensor other, int64_t axis
 weft_tensor weft_take_along_axis(weft_tensor x, weft_tensor indices, int64_t axis)
 {
     along_call call;
-    if (!start_along("take_along_axis", x, indices, axis, &call)) return weft_tensor_failed(x.graph);
+    const weft_tensor operands[] = {x, indices};
+    if (!start_along("take_along_axis", 2, operands, axis, &call)) return weft_trace_failed(WEFT_TENSORS(x, indices));
     weft_tensor stretched = stretch_others(indices, x, call.axis);
     return weft_trace_gather(stretch_others(x, indices, call.axis), (weft_tensors){1, &stretched},
                              (weft_ints){1, &call.axis}, (weft_ints){call.batch_count, call.batch});
@@ -52,9 +56,11 @@ weft_tensor weft_scatter_along_axis(weft_tensor x, weft_tensor indices, weft_ten
                                     weft_scatter_mode mode)
 {
     along_call call;
-    if (!start_along("scatter_along_axis", x, indices, axis, &call)) return weft_tensor_failed(x.graph);
+    const weft_tensor operands[] = {x, indices, updates};
+    if (!start_along("scatter_along_axis", 3, operands, axis, &call))
+        return weft_trace_failed(WEFT_TENSORS(x, indices, updates));
     weft_tensor stretched = stretch_others(indices, x, call.axis);
-    if (!weft_tensor_is_valid(updates) || !weft_tensor_is_valid(stretched) ||
+    if (!weft_tensor_is_valid(stretched) ||
         !weft_composite_wants_fit("scatter_along_axis", (weft_named){"the tensor of updates", updates},
                                   (weft_named){"the index tensor", stretched})) {
         return weft_tensor_failed(x.graph);

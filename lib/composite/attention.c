@@ -156,7 +156,7 @@ weft_tensor weft_attention(weft_tensor q, weft_tensor k, weft_tensor v, const we
 {
     weft_attention_options o = options == NULL ? (weft_attention_options){.causal = false} : *options;
     heads h;
-    if (!check(q, k, v, &o) || !find_heads(q, k, &h)) return weft_tensor_failed(q.graph);
+    if (!check(q, k, v, &o) || !find_heads(q, k, &h)) return weft_trace_failed(WEFT_TENSORS(q, k, v));
     weft_dtype dtype = weft_tensor_dtype(q);
     /* Scaled before the product, so that scores of short floats stay in their range. */
     weft_tensor scaled = weft_composite_cast(weft_mul(weft_composite_widen(q), scale_of(q, o.scale)), dtype);
@@ -173,7 +173,7 @@ weft_tensor weft_embedding(weft_tensor table, weft_tensor indices, int64_t paddi
     if (!weft_composite_begin("embedding", 2, 2, operands) ||
         !weft_composite_wants_integer("embedding", "the index tensor", indices) ||
         !weft_composite_wants_rank("embedding", "the table", table, 1)) {
-        return weft_tensor_failed(table.graph);
+        return weft_trace_failed(WEFT_TENSORS(table, indices));
     }
     weft_tensor wide = weft_composite_cast(indices, WEFT_I64);
     weft_tensor rows = weft_gather(table, wide, 0);

@@ -11,14 +11,15 @@ bool weft_composite_is_absent(weft_tensor x)
 
 bool weft_composite_begin(const char *function, size_t needed, size_t count, const weft_tensor *operands)
 {
-    bool well = weft_tensor_is_valid(operands[0]);
-    weft_graph *graph = weft_trace_graph((weft_tensors){1, operands});
-    for (size_t i = 1; i < count; i++) {
+    bool well = true;
+    weft_graph *graph = weft_trace_graph((weft_tensors){count, operands});
+    for (size_t i = 0; i < count; i++) {
         if (i >= needed && weft_composite_is_absent(operands[i])) continue;
         weft_tensor entered = operands[i];
+        const char *fault = NULL;
         well = well && weft_tensor_is_valid(entered);
-        const char *fault = "is missing";
-        if (graph == NULL || entered.graph != NULL) fault = graph == NULL ? NULL : weft_tensor_enter(graph, &entered);
+        if (graph != NULL && entered.graph == NULL) fault = "is missing";
+        else if (graph != NULL && i > 0) fault = weft_tensor_enter(graph, &entered);
         if (fault == NULL) continue;
         weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "operand %zu %s", i, fault);
         return false;

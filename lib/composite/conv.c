@@ -133,7 +133,7 @@ static weft_tensor conv(weft_tensor x, weft_tensor w, const weft_conv_options *o
         !divide("conv", "of the operand", x.graph, weft_tensor_extent(x, 1), o.groups, &c.in) ||
         !divide("conv", "of the result", x.graph, weft_tensor_extent(w, 0), o.groups, &c.out) ||
         !check_bias("conv", o.bias, x, weft_tensor_extent(w, 0))) {
-        return weft_tensor_failed(x.graph);
+        return weft_trace_failed(WEFT_TENSORS(x, w));
     }
     weft_extent own = weft_tensor_extent(w, 1);
     if (!weft_require_equal(x.graph, own, c.in, "conv: the kernel has %s channels but each group of the operand %s",
@@ -230,7 +230,7 @@ static weft_tensor conv_transpose(weft_tensor x, weft_tensor w, const weft_conv_
         !divide("conv_transpose", "of the operand", x.graph, channels, o.groups, &c.in) ||
         !weft_spatial_read(x.graph, "conv_transpose", "output padding", o.output_padding, c.spatial.count, 0, 0,
                            more)) {
-        return weft_tensor_failed(x.graph);
+        return weft_trace_failed(WEFT_TENSORS(x, w));
     }
     weft_extent own = weft_tensor_extent(w, 0);
     c.out = weft_tensor_extent(w, 1);

@@ -18,7 +18,7 @@ weft_tensor weft_clamp(weft_tensor x, weft_tensor low, weft_tensor high)
     if (!weft_composite_begin("clamp", 3, 3, (weft_tensor[]){x, low, high}) ||
         !weft_composite_wants_order("clamp", "x", x) || !weft_composite_wants_dtype("clamp", named[1], named[0]) ||
         !weft_composite_wants_dtype("clamp", named[2], named[0]) || !meet("clamp", 3, named)) {
-        return weft_tensor_failed(x.graph);
+        return weft_trace_failed(WEFT_TENSORS(x, low, high));
     }
     return weft_min(weft_max(x, low), high);
 }
@@ -27,7 +27,7 @@ weft_tensor weft_lerp(weft_tensor a, weft_tensor b, weft_tensor t)
 {
     weft_named named[] = {{"a", a}, {"b", b}, {"t", t}};
     if (!weft_composite_begin("lerp", 3, 3, (weft_tensor[]){a, b, t}) || !weft_composite_wants_number("lerp", "a", a)) {
-        return weft_tensor_failed(a.graph);
+        return weft_trace_failed(WEFT_TENSORS(a, b, t));
     }
     weft_dtype dtype = weft_tensor_dtype(a);
     if (!weft_composite_join("lerp", "b", a, &b) || !weft_composite_join("lerp", "t", a, &t) ||
@@ -43,7 +43,7 @@ weft_tensor weft_is_close(weft_tensor a, weft_tensor b, double relative, double 
     if (!weft_composite_begin("is_close", 2, 2, (weft_tensor[]){a, b}) ||
         !weft_composite_wants_float("is_close", "a", a) || !weft_composite_join("is_close", "b", a, &b) ||
         !meet("is_close", 2, (weft_named[]){{"a", a}, {"b", b}})) {
-        return weft_tensor_failed(a.graph);
+        return weft_trace_failed(WEFT_TENSORS(a, b));
     }
     a = weft_composite_widen(a);
     weft_tensor size = weft_abs(b), limit = weft_mul(size, weft_scalar_like(a, relative));
@@ -63,7 +63,7 @@ static weft_tensor connect(const char *function, weft_tensor a, weft_tensor b, c
 {
     if (!weft_composite_begin(function, 2, 2, (weft_tensor[]){a, b}) ||
         !meet(function, 2, (weft_named[]){{"a", a}, {"b", b}})) {
-        return weft_tensor_failed(a.graph);
+        return weft_trace_failed(WEFT_TENSORS(a, b));
     }
     return combine(truth(a), truth(b));
 }

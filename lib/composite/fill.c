@@ -36,7 +36,8 @@ weft_tensor weft_full_like(weft_tensor x, double value)
 
 weft_tensor weft_broadcast_like(weft_tensor x, weft_tensor like)
 {
-    if (!weft_composite_begin("broadcast_like", 2, 2, (weft_tensor[]){x, like})) return weft_tensor_failed(x.graph);
+    if (!weft_composite_begin("broadcast_like", 2, 2, (weft_tensor[]){x, like}))
+        return weft_trace_failed(WEFT_TENSORS(x, like));
     return weft_broadcast(x, weft_tensor_shape(like));
 }
 

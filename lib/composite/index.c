@@ -300,10 +300,20 @@ static weft_tensor read_plan(const plan *p)
     return add_new_axes(p, reorder(y, count, order));
 }
 
+/* The graph of an operand or, where none has one, of an index tensor. */
+static weft_graph *find_graph(weft_tensors operands, weft_index_items items)
+{
+    weft_graph *graph = weft_trace_graph(operands);
+    for (size_t i = 0; graph == NULL && items.items != NULL && i < items.count; i++)
+        if (items.items[i].kind == WEFT_INDEX_TENSOR)
+            graph = weft_trace_graph((weft_tensors){1, &items.items[i].indices});
+    return graph;
+}
+
 static weft_tensor read_items(weft_tensor x, weft_index_items items)
 {
     plan p;
-    weft_graph *graph = weft_trace_graph((weft_tensors){1, &x});
+    weft_graph *graph = find_graph((weft_tensors){1, &x}, items);
     if (graph == NULL || !weft_trace_enter(graph, function, 1, &x) || !make_plan(x, items, &p))
         return weft_tensor_failed(graph);
     return read_plan(&p);
@@ -459,7 +469,7 @@ static weft_tensor write_items(weft_tensor x, weft_tensor value, weft_scatter_mo
 {
     plan p;
     weft_tensor operands[] = {x, value};
-    weft_graph *graph = weft_trace_graph((weft_tensors){2, operands});
+    weft_graph *graph = find_graph((weft_tensors){2, operands}, items);
     if (graph == NULL || !weft_trace_enter(graph, "index_update", 2, operands)) return weft_tensor_failed(graph);
     value = operands[1];
     if (!make_plan(operands[0], items, &p) || !fits_items(&p, value)) return weft_tensor_failed(graph);

@@ -83,7 +83,7 @@ weft_tensor weft_tensordot(weft_tensor a, weft_tensor b, weft_ints axes_a, weft_
 
 weft_tensor weft_outer(weft_tensor a, weft_tensor b)
 {
-    if (!weft_composite_begin("outer", 2, 2, (weft_tensor[]){a, b})) return weft_tensor_failed(a.graph);
+    if (!weft_composite_begin("outer", 2, 2, (weft_tensor[]){a, b})) return weft_trace_failed(WEFT_TENSORS(a, b));
     size_t rank = weft_tensor_rank(a) + weft_tensor_rank(b);
     if (rank > WEFT_MAX_RANK) {
         return weft_trace_fail(a.graph, WEFT_INVALID_ARGUMENT, "outer", "the result would have rank %zu, over %d", rank,
@@ -104,7 +104,7 @@ static weft_tensor interleave(weft_tensor x, size_t rank, size_t second)
 
 weft_tensor weft_kron(weft_tensor a, weft_tensor b)
 {
-    if (!weft_composite_begin("kron", 2, 2, (weft_tensor[]){a, b})) return weft_tensor_failed(a.graph);
+    if (!weft_composite_begin("kron", 2, 2, (weft_tensor[]){a, b})) return weft_trace_failed(WEFT_TENSORS(a, b));
     size_t a_rank = weft_tensor_rank(a), b_rank = weft_tensor_rank(b), rank = a_rank > b_rank ? a_rank : b_rank;
     if (2 * rank > WEFT_MAX_RANK) {
         return weft_trace_fail(a.graph, WEFT_UNSUPPORTED, "kron", "rank %zu is over %d", rank, WEFT_MAX_RANK / 2);

@@ -40,7 +40,7 @@ static weft_tensor end(const char *function, weft_tensor loss, weft_reduction_ki
 weft_tensor weft_mse_loss(weft_tensor x, weft_tensor target, weft_reduction_kind reduction)
 {
     weft_dtype dtype = weft_tensor_dtype(x);
-    if (!begin("mse_loss", &x, &target)) return weft_tensor_failed(x.graph);
+    if (!begin("mse_loss", &x, &target)) return weft_trace_failed(WEFT_TENSORS(x, target));
     weft_tensor distance = weft_sub(x, target);
     return end("mse_loss", weft_mul(distance, distance), reduction, dtype);
 }
@@ -48,14 +48,14 @@ weft_tensor weft_mse_loss(weft_tensor x, weft_tensor target, weft_reduction_kind
 weft_tensor weft_l1_loss(weft_tensor x, weft_tensor target, weft_reduction_kind reduction)
 {
     weft_dtype dtype = weft_tensor_dtype(x);
-    if (!begin("l1_loss", &x, &target)) return weft_tensor_failed(x.graph);
+    if (!begin("l1_loss", &x, &target)) return weft_trace_failed(WEFT_TENSORS(x, target));
     return end("l1_loss", weft_abs(weft_sub(x, target)), reduction, dtype);
 }
 
 weft_tensor weft_huber_loss(weft_tensor x, weft_tensor target, double delta, weft_reduction_kind reduction)
 {
     weft_dtype dtype = weft_tensor_dtype(x);
-    if (!begin("huber_loss", &x, &target)) return weft_tensor_failed(x.graph);
+    if (!begin("huber_loss", &x, &target)) return weft_trace_failed(WEFT_TENSORS(x, target));
     if (!(delta > 0)) {
         return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "huber_loss", "delta is %g, not positive", delta);
     }
@@ -69,7 +69,7 @@ weft_tensor weft_huber_loss(weft_tensor x, weft_tensor target, double delta, wef
 weft_tensor weft_kl_divergence(weft_tensor x, weft_tensor target, weft_reduction_kind reduction)
 {
     weft_dtype dtype = weft_tensor_dtype(x);
-    if (!begin("kl_divergence", &x, &target)) return weft_tensor_failed(x.graph);
+    if (!begin("kl_divergence", &x, &target)) return weft_trace_failed(WEFT_TENSORS(x, target));
     weft_tensor zero = weft_scalar_like(x, 0);
     weft_tensor loss = weft_mul(target, weft_sub(weft_log(target), x));
     return end("kl_divergence", weft_select(weft_eq(target, zero), zero, loss), reduction, dtype);
@@ -82,7 +82,7 @@ weft_tensor weft_bce_with_logits(weft_tensor x, weft_tensor target, weft_tensor 
     if (!weft_composite_begin("bce_with_logits", 2, 3, operands) ||
         !weft_composite_join("bce_with_logits", "the tensor of weights", x, &positive) ||
         !begin("bce_with_logits", &x, &target)) {
-        return weft_tensor_failed(x.graph);
+        return weft_trace_failed(WEFT_TENSORS(x, target, positive));
     }
     weft_named weights = {"the tensor of weights", positive};
     if (!weft_composite_is_absent(positive) &&
@@ -201,7 +201,7 @@ static weft_tensor nll_loss(weft_tensor x, weft_tensor targets, int64_t axis, co
 {
     classification c;
     if (!begin_classes("nll_loss", x, targets, axis, options, &c) || !begin_indices("nll_loss", targets, &c)) {
-        return weft_tensor_failed(x.graph);
+        return weft_trace_failed(WEFT_TENSORS(x, targets));
     }
     return end_classes("nll_loss", &c, weft_neg(pick(&c)));
 }
@@ -238,7 +238,8 @@ static weft_tensor cross_probabilities(const classification *c, weft_tensor x, w
 static weft_tensor cross_entropy(weft_tensor x, weft_tensor targets, int64_t axis, const weft_class_options *options)
 {
     classification c;
-    if (!begin_classes("cross_entropy", x, targets, axis, options, &c)) return weft_tensor_failed(x.graph);
+    if (!begin_classes("cross_entropy", x, targets, axis, options, &c))
+        return weft_trace_failed(WEFT_TENSORS(x, targets));
     bool indices = weft_dtype_info_of(weft_tensor_dtype(targets))->kind != WEFT_KIND_FLOAT;
     if (!indices) return cross_probabilities(&c, x, targets, axis);
     if (!begin_indices("cross_entropy", targets, &c)) return weft_tensor_failed(x.graph);

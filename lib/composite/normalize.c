@@ -22,6 +22,12 @@ static bool begin(const char *function, weft_tensor x, const weft_norm_options *
     return fine;
 }
 
+/* After that. */
+static weft_tensor failed(weft_tensor x, const weft_norm_options *options)
+{
+    return weft_trace_failed(WEFT_TENSORS(x, options->scale, options->bias));
+}
+
 static weft_tensor inverse_root(weft_tensor variance, double epsilon)
 {
     weft_tensor root = weft_sqrt(weft_add(variance, weft_scalar_like(variance, epsilon)));
@@ -77,7 +83,7 @@ weft_tensor weft_layer_norm(weft_tensor x, int64_t axis, const weft_norm_options
     weft_tensor wide;
     weft_norm_options o;
     weft_axis_list axes;
-    if (!begin_behind("layer_norm", x, axis, options, &wide, &o, &axes)) return weft_tensor_failed(x.graph);
+    if (!begin_behind("layer_norm", x, axis, options, &wide, &o, &axes)) return failed(x, &o);
     weft_ints along = weft_axis_list_ints(&axes);
     weft_tensor centered = weft_sub(wide, weft_mean(wide, along, true));
     weft_tensor factor = inverse_root(weft_variance(wide, along, 0, true), o.epsilon);
@@ -89,7 +95,7 @@ weft_tensor weft_rms_norm(weft_tensor x, int64_t axis, const weft_norm_options *
     weft_tensor wide;
     weft_norm_options o;
     weft_axis_list axes;
-    if (!begin_behind("rms_norm", x, axis, options, &wide, &o, &axes)) return weft_tensor_failed(x.graph);
+    if (!begin_behind("rms_norm", x, axis, options, &wide, &o, &axes)) return failed(x, &o);
     weft_tensor square = weft_mean(weft_mul(wide, wide), weft_axis_list_ints(&axes), true);
     return finish_behind(weft_mul(wide, inverse_root(square, o.epsilon)), &o, x);
 }
@@ -123,7 +129,7 @@ static weft_tensor group_norm(weft_tensor x, int64_t groups, const weft_norm_opt
 {
     weft_tensor wide;
     weft_norm_options o;
-    if (!begin_channels("group_norm", x, options, &wide, &o)) return weft_tensor_failed(x.graph);
+    if (!begin_channels("group_norm", x, options, &wide, &o)) return failed(x, &o);
     weft_extent channels = weft_tensor_extent(x, 1), count = weft_extent_of(groups);
     if (groups < 1) {
         return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "group_norm", "there are %" PRId64 " groups", groups);
@@ -170,7 +176,7 @@ static weft_tensor batch_norm(weft_tensor x, weft_tensor mean, weft_tensor varia
         !weft_composite_join("batch_norm", "the mean", x, &mean) || !fits_channels("batch_norm", "the mean", mean, x) ||
         !weft_composite_join("batch_norm", "the variance", x, &variance) ||
         !fits_channels("batch_norm", "the variance", variance, x)) {
-        return weft_tensor_failed(x.graph);
+        return weft_trace_failed(WEFT_TENSORS(x, mean, variance));
     }
     size_t rank = weft_tensor_rank(x);
     return normalize_channels(wide, weft_composite_align(mean, 1, rank), weft_composite_align(variance, 1, rank), &o,
@@ -193,7 +199,7 @@ static weft_tensor batch_norm_train(weft_tensor x, const weft_norm_options *opti
     if (out_mean == NULL) out_mean = &unused[0];
     if (out_variance == NULL) out_variance = &unused[1];
     *out_mean = *out_variance = weft_tensor_failed(x.graph);
-    if (!begin_channels("batch_norm_train", x, options, &wide, &o)) return weft_tensor_failed(x.graph);
+    if (!begin_channels("batch_norm_train", x, options, &wide, &o)) return failed(x, &o);
     weft_axis_list axes = weft_axis_range(1, weft_tensor_rank(x));
     axes.items[0] = 0;
     weft_ints along = weft_axis_list_ints(&axes);

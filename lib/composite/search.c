@@ -150,7 +150,7 @@ weft_tensor weft_searchsorted(weft_tensor sorted, weft_tensor values, bool right
     if (!weft_composite_begin("searchsorted", 2, 2, operands) ||
         !weft_composite_wants_rank("searchsorted", "the sorted operand", sorted, 1) ||
         !weft_composite_wants_order("searchsorted", "the sorted operand", sorted)) {
-        return weft_tensor_failed(sorted.graph);
+        return weft_trace_failed(WEFT_TENSORS(sorted, values));
     }
     if (weft_tensor_dtype(values) != weft_tensor_dtype(sorted)) {
         return weft_trace_fail(sorted.graph, WEFT_DTYPE_MISMATCH, "searchsorted",
@@ -173,7 +173,7 @@ weft_tensor weft_bincount(weft_tensor x, weft_extent count, weft_tensor weights)
     if (!weft_composite_begin("bincount", 1, 2, operands) ||
         !weft_composite_wants_integer("bincount", "the operand", x) ||
         !weft_composite_wants_count(x.graph, "bincount", "the count", count)) {
-        return weft_tensor_failed(x.graph);
+        return weft_trace_failed(WEFT_TENSORS(x, weights));
     }
     if (!weft_composite_is_absent(weights) &&
         (!weft_composite_wants_number("bincount", "the tensor of weights", weights) ||

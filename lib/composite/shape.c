@@ -135,7 +135,7 @@ weft_tensor weft_stack(weft_tensors operands, int64_t axis)
     weft_tensor first = operands.items[0];
     if (!weft_composite_begin("stack", operands.count, operands.count, operands.items) ||
         !weft_axis_normalize(first.graph, "stack", axis, weft_tensor_rank(first) + 1, &at)) {
-        return weft_tensor_failed(first.graph);
+        return weft_trace_failed(operands);
     }
     for (size_t i = 1; i < operands.count; i++)
         if (!fits_stack(operands, i)) return weft_tensor_failed(first.graph);
@@ -347,7 +347,7 @@ weft_tensor weft_meshgrid(weft_tensors axes, bool swap, weft_tensor *out_grids)
     weft_tensor first = axes.items[0];
     if (!weft_composite_begin("meshgrid", axes.count, axes.count, axes.items) ||
         !wants_place(first.graph, "meshgrid", "out_grids", out_grids)) {
-        return fail_parts(first, axes.count, out_grids);
+        return fail_parts(weft_trace_failed(axes), axes.count, out_grids);
     }
     if (axes.count > WEFT_MAX_RANK) {
         fail_parts(first, axes.count, out_grids);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every public function with NULL for each of its pointers, one at a time and all at once, also those inside of lists:
- * no call may crash, and one that returns a status has one when all are missing. nulls.py makes the table from the
- * headers.
+ * no call may crash, and one that returns a status has one when all are missing. One that traces leaves an error in the
+ * graph, with the caller's place, unless what is missing may be. nulls.py makes the table from the headers.
  */
 #include "nulls.h"
 #include <signal.h>
@@ -14,8 +14,9 @@
 typedef struct function {
     const char *name;
     weft_status *(*call)(unsigned missing);
-    unsigned count; /* of what can be missing */
-    enum { STATUS, ANY } kind;
+    unsigned count;  /* of what can be missing */
+    unsigned graphs; /* the bits of what has a graph */
+    enum { STATUS, TENSOR, ANY } kind;
 } function;
 
 /* What is not missing. */
@@ -26,16 +27,26 @@ static weft_array *array;
 static weft_module *module;
 static weft_einsum_plan *plan;
 static weft_tensor x;
-static int64_t zeros[512];
+static int64_t zeros[512], written[512];
+static weft_tensor traced; /* by the last call that did */
 
 #define IS_MISSING(i) ((missing & 1u << (i)) != 0)
 #include "nulls_table.h"
 
-enum { RIGHT = 0, ACCEPTED = 2, OTHER_CODE = 3, WATCH = 120 };
+enum { RIGHT = 0, ACCEPTED = 2, OTHER_CODE = 3, NO_ERROR = 4, NO_PLACE = 5, WATCH = 120 };
+
+static int judge_graph(void)
+{
+    const weft_status *error = weft_graph_error(graph);
+    if (weft_tensor_is_valid(traced)) return RIGHT;
+    if (error == NULL) return NO_ERROR;
+    return strstr(weft_status_where(error), "nulls_table.h:") == NULL ? NO_PLACE : RIGHT;
+}
 
 static int judge(const function *f, unsigned missing, bool all)
 {
     weft_status *status = f->call(missing);
+    if (f->kind == TENSOR && (f->graphs & ~missing) != 0) return judge_graph();
     if (f->kind != STATUS || !all || f->count == 0) return RIGHT;
     if (status == NULL) return ACCEPTED;
     return weft_status_code(status) == WEFT_INVALID_ARGUMENT ? RIGHT : OTHER_CODE;
@@ -43,7 +54,10 @@ static int judge(const function *f, unsigned missing, bool all)
 
 static bool passes(const function *f, unsigned missing, bool all)
 {
-    static const char *const faults[] = {[ACCEPTED] = "succeeds", [OTHER_CODE] = "is not INVALID_ARGUMENT"};
+    static const char *const faults[] = {[ACCEPTED] = "succeeds",
+                                         [OTHER_CODE] = "is not INVALID_ARGUMENT",
+                                         [NO_ERROR] = "leaves no error",
+                                         [NO_PLACE] = "leaves an error without place"};
     int result = -1;
     pid_t child = fork();
     if (child == 0) {
@@ -56,7 +70,7 @@ static bool passes(const function *f, unsigned missing, bool all)
     if (result == 0) return true;
     int code = WIFEXITED(result) ? WEXITSTATUS(result) : 0;
     print_error("%s without arguments 0x%x %s\n", f->name, missing,
-                code == ACCEPTED || code == OTHER_CODE ? faults[code] : "ends the process");
+                code >= ACCEPTED && code <= NO_PLACE ? faults[code] : "ends the process");
     return false;
 }
 
@@ -70,6 +84,23 @@ static void no_function_takes_null_badly(void **state)
         for (unsigned k = 0; k < f->count; k++) failures += !passes(f, 1u << k, f->count == 1);
         if (f->count != 1) failures += !passes(f, ~0u, true);
     }
+    assert_int_equal(failures, 0);
+}
+
+/* Whichever operands are missing as long as there is one with a graph. */
+static void an_error_sticks_wherever_there_is_a_graph(void **state)
+{
+    (void)state;
+    size_t failures = 0, calls = 0;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        const function *f = &functions[i];
+        for (unsigned missing = 1; f->kind == TENSOR && missing < f->graphs; missing++) {
+            if ((missing & ~f->graphs) != 0 || missing == f->graphs) continue;
+            failures += !passes(f, missing, false);
+            calls++;
+        }
+    }
+    assert_true(calls > 100);
     assert_int_equal(failures, 0);
 }
 
@@ -104,6 +135,7 @@ static int close_objects(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(no_function_takes_null_badly)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(no_function_takes_null_badly),
+                                       cmocka_unit_test(an_error_sticks_wherever_there_is_a_graph)};
     return cmocka_run_group_tests(tests, open_objects, close_objects);
 }

@@ -35,6 +35,8 @@ MISSING = {
     "weft_index_items": "(weft_index_items){1, NULL}",
     "weft_extent": "(weft_extent){0}",
 }
+# What has the graph that an error of tracing sticks to.
+GRAPHS = {"weft_graph *", "weft_tensor", "weft_tensors"}
 NUMBERS = {"_Bool", "int", "unsigned", "double", "float", "size_t", "int32_t", "int64_t", "uint32_t", "uint64_t"}
 
 
@@ -76,12 +78,13 @@ def type_of(parameter):
 
 
 def arguments(parameters):
-    """Expressions over `missing`, a set of bits, and how many of them can be."""
-    written, count = [], 0
+    """Expressions over `missing`, a set of bits, how many of them can be, and which of these have a graph."""
+    written, count, graphs = [], 0, 0
     for parameter in parameters:
         kind = type_of(parameter)
         pointer = kind.endswith("*")
-        valid = VALID.get(kind) or ("NULL" if kind == "function *" else "(void *)zeros" if pointer else None)
+        place = "zeros" if parameter.startswith("const ") else "written"
+        valid = VALID.get(kind) or ("NULL" if kind == "function *" else "(void *)%s" % place if pointer else None)
         missing = "NULL" if pointer and kind != "function *" else MISSING.get(kind)
         if valid is None:
             valid = "1" if kind in NUMBERS else "(%s){0}" % kind
@@ -89,13 +92,16 @@ def arguments(parameters):
             written.append(valid)
         else:
             written.append("IS_MISSING(%d) ? %s : %s" % (count, missing, valid))
+            graphs |= (kind in GRAPHS) << count
             count += 1
-    return ", ".join(written), count
+    return ", ".join(written), count, graphs
 
 
 def kind_of(result, name):
     if result == "weft_status *" and not name.startswith("weft_status_"):
         return "STATUS"
+    if result == "weft_tensor" and not name.startswith("weft_trace"):  # those know no caller's place
+        return "TENSOR"
     if name.endswith(("_destroy", "_release", "_retain")) or result in ("weft_tensor", "weft_extent"):
         return "ANY"
     return None  # functions that only read want an object
@@ -111,11 +117,12 @@ def main():
         kind = kind_of(result, name)
         if kind is None or "va_list" in " ".join(parameters):
             continue
-        written, count = arguments([p for p in parameters if p != "..."])
+        written, count, graphs = arguments([p for p in parameters if p != "..."])
         call = "%s(%s)" % (name, written)
-        body = "return %s;" % call if kind == "STATUS" else "(void)%s; return NULL;" % call
+        bodies = {"STATUS": "return %s;", "TENSOR": "traced = %s; return NULL;", "ANY": "(void)%s; return NULL;"}
+        body = bodies[kind] % call
         calls.append("static weft_status *call_%s(unsigned missing) { (void)missing; %s }" % (name, body))
-        rows.append('    {"%s", call_%s, %d, %s},' % (name, name, count, kind))
+        rows.append('    {"%s", call_%s, %d, %d, %s},' % (name, name, count, graphs, kind))
     with open(output, "w", encoding="utf-8") as file:
         file.write("\n".join(calls) + "\n\nstatic const function functions[] = {\n" + "\n".join(rows) + "\n};\n")
 

@@ -132,6 +132,34 @@ static void runtimes_must_be_whole(void **state)
     weft_executor_destroy(executor);
 }
 
+/* Wherever the operand with a graph stands: in a list, an option, an index, an extent. test/nulls has the others. */
+static void errors_stick_to_any_graph_given(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_create();
+    weft_extent n = weft_symbol(graph, "n", 0, 3);
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(3, 4)), none = WEFT_NO_TENSOR, parts[2];
+    weft_tensor index = weft_input(graph, "index", WEFT_I64, WEFT_SHAPE(2));
+    enum { CALLS = 7 };
+    for (int i = 0; i < CALLS; i++) {
+        weft_tensor failed;
+        switch (i) {
+        case 0: failed = weft_stack(WEFT_TENSORS(none, x), 0); break;
+        case 1: failed = weft_meshgrid(WEFT_TENSORS(none, x), false, parts); break;
+        case 2: failed = weft_layer_norm(none, 0, &(weft_norm_options){.scale = x}); break;
+        case 3: failed = weft_group_norm(none, 1, &(weft_norm_options){.bias = x}); break;
+        case 4: failed = weft_at(none, index); break;
+        case 5: failed = weft_fold(n, WEFT_TENSORS(none), NULL, NULL, NULL); break;
+        default: failed = weft_fold(n, (weft_tensors){1, NULL}, NULL, NULL, NULL); break;
+        }
+        assert_false(weft_tensor_is_valid(failed));
+        assert_non_null(weft_graph_error(graph));
+        assert_non_null(strstr(weft_status_where(weft_graph_error(graph)), "misuse.c:"));
+        weft_test_fails(graph_error(graph), INVALID, "");
+    }
+    weft_graph_destroy(graph);
+}
+
 /* ---- ranks and extents ---- */
 
 static void no_rank_is_too_high_to_be_refused(void **state)
@@ -514,6 +542,7 @@ int main(void)
         cmocka_unit_test(texts_and_programs_refuse_null),
         cmocka_unit_test(executors_refuse_null),
         cmocka_unit_test(runtimes_must_be_whole),
+        cmocka_unit_test(errors_stick_to_any_graph_given),
         cmocka_unit_test(no_rank_is_too_high_to_be_refused),
         cmocka_unit_test(an_extent_that_cannot_be_computed_is_explained),
         cmocka_unit_test(a_number_of_extents_is_right_or_refused),
