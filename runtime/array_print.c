@@ -101,22 +101,16 @@ static void start_line(printer *p, size_t depth)
     p->column = (int)depth;
 }
 
-/* Between two entries of an axis. */
-static void print_gap(printer *p, size_t axis, bool omitted)
+/* Between two entries of an axis; a line begins where `width` more characters after a space would not fit. */
+static void print_gap(printer *p, size_t axis, int width)
 {
     bool last = axis + 1 == weft_array_rank(p->array);
-    if (omitted && last) {
-        append(p, " ...");
-        p->column += 4;
-    } else if (omitted) {
-        start_line(p, axis + 1);
-        append(p, "...");
-    }
-    if (!last || p->column + p->width + 1 > LINE_WIDTH) start_line(p, axis + 1);
+    if (!last || p->column + 1 + width > LINE_WIDTH) start_line(p, axis + 1);
     else p->column += append(p, " ");
 }
 
-static void print(printer *p, size_t axis, int64_t offset)
+/* `closing` brackets follow on the line. */
+static void print(printer *p, size_t axis, int64_t offset, int closing)
 {
     if (axis == weft_array_rank(p->array)) {
         element_text found = describe(weft_array_dtype(p->array), element(p->array, offset));
@@ -126,9 +120,13 @@ static void print(printer *p, size_t axis, int64_t offset)
     int64_t extent = weft_array_shape(p->array)[axis], stride = weft_array_strides(p->array)[axis];
     p->column += append(p, "[");
     for (int64_t i = 0; i < extent;) {
-        print(p, axis + 1, offset + i * stride);
         int64_t next = following(p, i, extent);
-        if (next < extent) print_gap(p, axis, next != i + 1);
+        print(p, axis + 1, offset + i * stride, next < extent ? 0 : closing + 1);
+        if (next > i + 1) {
+            print_gap(p, axis, 3);
+            p->column += append(p, "...");
+        }
+        if (next < extent) print_gap(p, axis, p->width + (next + 1 < extent ? 0 : closing + 1));
         i = next;
     }
     p->column += append(p, "]");
@@ -141,7 +139,7 @@ size_t weft_array_print(const weft_array *array, char *out_text, size_t size)
     append(&p, "%s", "");
     if (weft_array_count(array) == 0) append(&p, "[]");
     if (weft_array_count(array) > 0) measure(&p, 0, 0);
-    if (weft_array_count(array) > 0) print(&p, 0, 0);
+    if (weft_array_count(array) > 0) print(&p, 0, 0, 0);
     return p.length;
 }
 

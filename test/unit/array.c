@@ -576,6 +576,37 @@ static void long_arrays_are_cut(void **state)
                 " [992 993 994 995]\n [996 997 998 999]]");
 }
 
+/* An array of `rank` axes, of extent 1 but for the last, whose elements are all `value`. */
+static void expect_short_lines(size_t rank, int64_t extent, int64_t value)
+{
+    int64_t shape[WEFT_MAX_RANK], strides[WEFT_MAX_RANK] = {0};
+    char text[4096];
+    for (size_t i = 0; i < rank; i++) shape[i] = i + 1 < rank ? 1 : extent;
+    weft_array *array = wrap(WEFT_I64, rank, shape, strides, &value);
+    assert_true(weft_array_print(array, text, sizeof text) < sizeof text);
+    weft_array_release(array);
+    size_t longest = 0;
+    for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strcspn(line, "\n") > longest) longest = strcspn(line, "\n");
+    }
+    if (longest > 100) fail_msg("%zu characters, rank %zu, extent %d: %s", longest, rank, (int)extent, text);
+}
+
+/* Whatever closes or is left out at their ends. */
+static void lines_are_short(void **state)
+{
+    (void)state;
+    int64_t value = 1;
+    for (int digits = 1; digits <= 18; digits++, value *= 10) {
+        for (size_t rank = 1; rank <= 20; rank++) {
+            for (int64_t extent = 1; extent <= 70; extent++) expect_short_lines(rank, extent, value);
+            expect_short_lines(rank, 1000, value);
+        }
+    }
+    for (size_t rank = 1; rank <= 20; rank++) expect_short_lines(rank, 1000, INT64_MIN);
+}
+
 static void dense_arrays_are_shared(void **state)
 {
     (void)state;
@@ -618,6 +649,7 @@ int main(void)
         cmocka_unit_test(versioned_tensors_go_out_and_in),
         cmocka_unit_test(arrays_print_as_in_numpy),
         cmocka_unit_test(long_arrays_are_cut),
+        cmocka_unit_test(lines_are_short),
         cmocka_unit_test(dense_arrays_are_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
