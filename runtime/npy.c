@@ -369,8 +369,8 @@ weft_status *weft_npy_load(const weft_allocator *allocator, const char *path, we
     WEFT_REQUIRE(out_array);
     FILE *file = fopen(path, "rb");
     if (file == NULL)
-        return weft_status_create(allocator, WEFT_BAD_FILE, "weft_npy_load", "%s: cannot be opened: %s", path,
-                                  strerror(errno));
+        return weft_status_create(allocator, WEFT_BAD_FILE, "weft_npy_load", "%s: cannot be opened: %s",
+                                  *path == '\0' ? "\"\"" : path, strerror(errno));
     weft_status *status = read_open_file(allocator, file, path, out_array);
     fclose(file);
     return status;

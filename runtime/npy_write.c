@@ -169,5 +169,6 @@ weft_status *weft_npy_save(const weft_allocator *allocator, const char *path, we
     int error = errno;
     weft_array_release(dense);
     if (good) return NULL;
-    return weft_status_create(allocator, WEFT_BAD_FILE, __func__, "%s cannot be written: %s", path, strerror(error));
+    return weft_status_create(allocator, WEFT_BAD_FILE, __func__, "%s cannot be written: %s",
+                              *path == '\0' ? "\"\"" : path, strerror(error));
 }

@@ -241,6 +241,7 @@ static void refuses_foreign_files(void **state)
     weft_test_fails(weft_npy_load(NULL, "/nonexistent/x.npy", &array), WEFT_BAD_FILE,
                     "/nonexistent/x.npy: cannot be opened");
     weft_test_fails(weft_npy_load(NULL, "/", &array), WEFT_BAD_FILE, "/: ");
+    weft_test_fails(weft_npy_load(NULL, "", &array), WEFT_BAD_FILE, "\"\": cannot be opened");
 }
 
 /* ---- writing ---- */
@@ -420,6 +421,7 @@ static void makes_what_links_name(void **state)
     }
     assert_int_equal(symlink("/nonexistent/x.npy", first), 0);
     weft_test_fails(weft_npy_save(NULL, second, array), WEFT_BAD_FILE, "cannot be written: No such file");
+    weft_test_fails(weft_npy_save(NULL, "", array), WEFT_BAD_FILE, "\"\" cannot be written: No such file");
     assert_int_equal(count_entries(temporary->folder), 2);
     weft_array_release(array);
     remove(first);
