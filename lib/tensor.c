@@ -269,10 +269,12 @@ weft_tensor weft_graph_trace(weft_graph *graph, const weft_op_def *op, weft_tens
 weft_tensor weft_trace(weft_graph *graph, const char *op, weft_tensors inputs, const weft_attr *attrs)
 {
     if (graph == NULL) return weft_tensor_failed(NULL);
+    if (op == NULL)
+        return weft_trace_error(graph, weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, "weft_trace",
+                                                          "the name of the op is NULL"));
     const weft_op_def *def = weft_graph_find_op(graph, op);
     if (def != NULL) return weft_graph_trace(graph, def, inputs, attrs);
-    const char *name = op == NULL ? "(null)" : op;
     char sentence[128];
-    snprintf(sentence, sizeof sentence, weft_graph_missing_op(graph, name), name);
-    return weft_trace_error(graph, weft_status_create(graph->allocator, WEFT_NOT_REGISTERED, name, "%s", sentence));
+    snprintf(sentence, sizeof sentence, weft_graph_missing_op(graph, op), op);
+    return weft_trace_error(graph, weft_status_create(graph->allocator, WEFT_NOT_REGISTERED, op, "%s", sentence));
 }

@@ -67,8 +67,18 @@ static weft_extent from_start(weft_extent bound, weft_extent extent)
 
 /* ---- what each item takes ---- */
 
+static bool check_bound(const plan *p, size_t axis, const char *what, weft_extent bound)
+{
+    bool valid = weft_extent_is_valid(bound);
+    if (valid && (bound.graph == NULL || weft_graph_root(bound.graph) == weft_graph_root(p->x.graph))) return true;
+    weft_trace_fail(p->x.graph, WEFT_INVALID_ARGUMENT, function, "the %s of axis %zu %s", what, axis,
+                    valid ? "belongs to another graph" : "is an invalid extent");
+    return false;
+}
+
 static bool take_range(plan *p, size_t axis, const weft_index_item *item)
 {
+    if (!check_bound(p, axis, "start", item->start) || !check_bound(p, axis, "stop", item->stop)) return false;
     weft_extent n = weft_tensor_extent(p->x, (int64_t)axis), start, stop, way;
     int64_t step = item->step == INT64_MIN ? -INT64_MAX : item->step;
     bool up = step > 0;
@@ -90,6 +100,7 @@ static bool take_range(plan *p, size_t axis, const weft_index_item *item)
 
 static bool take_one(plan *p, size_t axis, const weft_index_item *item)
 {
+    if (!check_bound(p, axis, "index", item->start)) return false;
     weft_extent n = weft_tensor_extent(p->x, (int64_t)axis), at = from_start(item->start, n);
     static const char sentence[] = "index: index %s is out of range for axis %zu of extent %s";
     weft_extent_text given = weft_extent_describe(item->start), extent = weft_extent_describe(n);

@@ -617,6 +617,9 @@ static void trace_checks_what_extensions_pass(void **state)
     assert_string_equal(weft_status_message(weft_graph_error(f.graph)),
                         "the op 'none.such' belongs to no extension registered");
     weft_graph_clear_error(f.graph);
+    assert_false(weft_tensor_is_valid(weft_trace(f.graph, NULL, WEFT_TENSORS(f.x), NULL)));
+    assert_string_equal(weft_status_message(weft_graph_error(f.graph)), "the name of the op is NULL");
+    weft_graph_clear_error(f.graph);
     assert_false(weft_tensor_is_valid(weft_trace(f.graph, "add", WEFT_TENSORS(f.x), NULL)));
     assert_string_equal(weft_status_message(weft_graph_error(f.graph)), "add: 1 operand is given but the op takes 2");
     weft_graph_clear_error(f.graph);
