@@ -6,6 +6,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <unistd.h>
+#include <weft/executor.h>
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif
@@ -229,11 +230,11 @@ static void renew(weft_fork_guard *guard)
 
 weft_status *weft_pool_create(const weft_allocator *allocator, size_t threads, weft_pool **out_pool)
 {
-    if (threads > WEFT_POOL_MAX_THREADS)
+    if (threads > WEFT_MAX_THREADS)
         return weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_pool_create",
-                                  "%zu threads are over the limit of %d", threads, WEFT_POOL_MAX_THREADS);
+                                  "%zu threads are over the limit of %d", threads, WEFT_MAX_THREADS);
     if (threads == 0) threads = online_threads();
-    if (threads > WEFT_POOL_MAX_THREADS) threads = WEFT_POOL_MAX_THREADS;
+    if (threads > WEFT_MAX_THREADS) threads = WEFT_MAX_THREADS;
     allocator = weft_allocator_or_default(allocator);
     weft_pool *pool = weft_allocate_zeroed(allocator, bytes_of(threads));
     if (pool == NULL) return weft_status_out_of_memory();

@@ -24,12 +24,14 @@
 extern "C" {
 #endif
 
+enum { WEFT_MAX_THREADS = 1024 }; /* of an executor */
+
 typedef struct weft_runtime weft_runtime; /* <weft/runtime.h> */
 
 /* Zero-initialise for the defaults. */
 typedef struct weft_executor_options {
     const weft_allocator *allocator;
-    unsigned threads;        /* 0: as many as the process may use processors */
+    unsigned threads;        /* at most WEFT_MAX_THREADS; 0: as many as the process may use processors */
     size_t variant_capacity; /* entries; 0: 256 */
     size_t kernel_capacity;  /* entries; 0: 1024 */
     /* Bytes of freed buffers that this executor keeps for reuse, the oldest of which go first; 0: a quarter of
