@@ -42,6 +42,8 @@ static weft_status *open_source(const weft_allocator *allocator, zip_source_t *s
     else if (source != NULL) zip = zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, error);
     if (zip == NULL) {
         if (source != NULL) zip_source_free(source);
+        if (zip_error_code_zip(error) == ZIP_ER_EXISTS)
+            return weft_status_create(allocator, WEFT_BAD_FILE, NULL, "%s: two members have the same name", name);
         return bad_file(allocator, name, "cannot be opened", error);
     }
     weft_npz *npz = calloc(1, sizeof *npz + strlen(name) + 1);
@@ -176,6 +178,18 @@ weft_status *weft_npz_load(const weft_npz *npz, size_t member, weft_array **out_
 
 /* ---- writing ---- */
 
+/* Whoever unpacks the archive gets a file of that name. */
+weft_status *weft_npz_check_name(const weft_allocator *allocator, const char *path, const char *name)
+{
+    bool is_path = strchr(name, '/') != NULL || strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+    if (is_path)
+        return weft_status_create(allocator, WEFT_BAD_FILE, NULL, "%s: '%s' is a path, which no member is called", path,
+                                  name);
+    if (strlen(name) + sizeof ".npy" <= LONGEST_NAME) return NULL;
+    return weft_status_create(allocator, WEFT_BAD_FILE, NULL, "%s: the name '%.20s...' is too long for a member", path,
+                              name);
+}
+
 typedef struct written {
     weft_array *dense;
     char header[WEFT_NPY_HEADER_SIZE];
@@ -220,6 +234,7 @@ static weft_status *refuse_archive(const archive *a, zip_error_t *error)
 static weft_status *add_members(const archive *a, zip_t *zip)
 {
     for (size_t i = 0; i < a->count; i++) {
+        WEFT_TRY(weft_npz_check_name(a->allocator, a->path, a->names[i]));
         WEFT_TRY(weft_array_retain_dense(a->allocator, a->arrays[i], &a->members[i].dense));
         if (!add_member(zip, a->names[i], &a->members[i], a->deflated)) return refuse_archive(a, zip_get_error(zip));
     }

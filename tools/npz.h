@@ -21,8 +21,10 @@ void weft_npz_list(const weft_npz *npz, char *out_text, size_t size);
 /* Reads a member and checks its sum. */
 weft_status *weft_npz_load(const weft_npz *npz, size_t member, weft_array **out_array) WEFT_MUST_USE;
 
-/* Writes arrays under different names, as the same bytes whenever that is, as output.h says. What cannot seek takes no
- * archive. */
+/* Refuses a name that would be a path in an archive ("a/b", ".."), or that is too long. */
+weft_status *weft_npz_check_name(const weft_allocator *allocator, const char *path, const char *name) WEFT_MUST_USE;
+/* Writes arrays under different names that were not refused, as the same bytes whenever that is, as output.h says. What
+ * cannot seek takes no archive. */
 weft_status *weft_npz_save(const weft_allocator *allocator, const char *path, size_t count, const char *const *names,
                            weft_array *const *arrays, bool deflated) WEFT_MUST_USE;
 #endif

@@ -21,6 +21,8 @@ class General(Command):
         _, out, _ = self.weft("help")
         commands = [line.split()[0] for line in out.splitlines() if line.startswith("  ")]
         self.assertEqual(commands, ["einsum", "run", "opt", "view", "info"])
+        for more in ["help", "--help", "-h"]:
+            self.prints(out, "help", more)
         for name in commands:
             with self.subTest(name):
                 long = self.weft("help", name)
@@ -46,9 +48,12 @@ class General(Command):
         self.refuses(MISUSED, f"opt: --emit needs a value: {FORMATS}", "opt", "g.weft", "--emit")
         self.refuses(MISUSED, f"opt: --emit takes one of {FORMATS}, not 'l'", "opt", "g.weft", "--emit=l")
         self.refuses(MISUSED, "run: --stats takes no value, but has 'yes'", "run", "g.weft", "--stats=yes")
-        for count in ["0", "-1", "1.5", "", "99999999999999999999"]:
-            sentence = f"run: --threads takes an integer from 1 to 1000000000, not '{count}'"
-            self.refuses(MISUSED, sentence, "run", "g.weft", "--threads", count)
+        for option, most, counts in [("--threads", 1024, ["0", "-1", "1.5", "", "1025", "99999999999999999999"]),
+                                     ("--repeat", 10**9, ["0", "1000000001"])]:
+            for count in counts:
+                self.refuses(MISUSED, f"run: {option} takes an integer from 1 to {most}, not '{count}'",
+                             "run", "g.weft", option, count)
+        self.assertIn("threads, at most 1024 ", self.weft("help", "run")[1])
 
     def test_results_given_twice(self):
         for name, words in [("einsum", ["ij->", "a.npy", "-o", "x.npy", "-o", "y.npy"]),
@@ -223,11 +228,12 @@ class Single(Command):
         self.prints("y =\n[21. 22. 23.]\n", *run, "--set", "n=3", "--set", "n=3")
         for text in ["n", "n=", "=3", "n=3.5", "n=3 ", "n=99999999999999999999", ""]:
             self.refuses(MISUSED, f"run: --set takes SYMBOL=INTEGER such as n=5, not '{text}'", *run, "--set", text)
-        self.refuses(FAILED, "run: symbol n is bound by no input and not given in extents; --set SYMBOL=N gives it a value",
-                     *run)
-        self.refuses(FAILED, 'run: extent "n" is given twice, as 3 and as 4', *run, "--set", "n=3", "--set", "n=4")
-        self.refuses(FAILED, 'run: the program has no symbol "m"', *run, "--set", "m=3")
-        self.refuses(FAILED, "run: symbol n = 17 is outside [1, 16] (given in extents)", *run, "--set", "n=17")
+        self.refuses(MISUSED, "run: no input says what the symbol 'n' is; --set n=N gives it a value", *run)
+        self.refuses(MISUSED, "run: --set gives 'n' twice, as 3 and as 4", *run, "--set", "n=3", "--set", "n=4")
+        self.refuses(MISUSED, "run: --set names 'm', but the graph has no such symbol", *run, "--set", "m=3", "--set", "n=3")
+        self.refuses(FAILED, "run: symbol n = 17 is outside [1, 16] (given by --set)", *run, "--set", "n=17")
+        self.refuses(FAILED, 'run: input "x": axis 0 has extent 2, but the program requires n = 5 (given by --set)',
+                     "run", "g.weft", "x=a.npy", "w=w.npy", "--set", "n=5")
 
     def test_standard_input_and_output(self):
         array, graph = self.folder / "a.npy", self.folder / "row.weft"
@@ -308,8 +314,13 @@ class Opt(Command):
         self.assertEqual(self.weft("opt", "g.weft", "--emit", "loops", env=bogus)[0::2], (OK, ""))
 
     def test_unknown_pass(self):
-        self.refuses(FAILED, "opt: there is no pass 'foo'; the passes are lower, canonicalize, contract, simplify, arrange",
+        self.refuses(MISUSED, "opt: there is no pass 'foo'; the passes are lower, canonicalize, contract, simplify, arrange",
                      "opt", "g.weft", "--passes", "lower,foo")
+        for passes in ["lower,", ",lower", ",", "lower,,arrange"]:
+            self.refuses(MISUSED, f"opt: --passes takes names with one comma between two of them, not '{passes}'",
+                         "opt", "g.weft", "--passes", passes)
+        self.refuses(MISUSED, "opt: --passes does nothing to the trees of --emit, which are those of the graph as it is given",
+                     "opt", "g.weft", "--passes", "lower", "--emit", "trees")
 
 
 class View(Command):
@@ -319,6 +330,22 @@ class View(Command):
         texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
         for text in ["x", "w", "y", "total", "mul", "reduce_sum", "f32[n, 3]", "f32[n]", "step 0: kernel"]:
             self.assertIn(text, texts)
+
+    def test_standard_output(self):
+        for name in ["svg", "dot", "html"]:
+            self.prints("", "view", "g.weft", "-o", f"g.{name}")
+            text = (self.folder / f"g.{name}").read_text()
+            self.prints(text, "view", "g.weft", "-o", "-", "--format", name)
+            self.prints("", "view", "g.weft", "-o", "other.svg", "--format", name)
+            self.assertEqual((self.folder / "other.svg").read_text(), text)
+        self.refuses(MISUSED, "view: what shall be drawn to standard output? --format svg, dot or html says it",
+                     "view", "g.weft", "-o", "-")
+
+    def test_run_draws_all_formats(self):
+        self.assertIn("--view FILE.html|FILE.svg|FILE.dot", self.weft("help", "run")[1])
+        for name, mark in [("html", "<svg"), ("svg", "<svg"), ("dot", "digraph")]:
+            self.prints("", "run", "g.weft", "x=a.npy", "w=w.npy", "-o", "total=t.npy", "--view", f"r.{name}")
+            self.assertIn(mark, (self.folder / f"r.{name}").read_text())
 
     def test_dot(self):
         self.prints("", "view", "g.weft", "-o", "g.dot")

@@ -94,6 +94,23 @@ class Plan(Instances):
         self.write("three.json", {**FORMAT, "format_string": "ij,jk,kl->il", "shapes": FORMAT["shapes"][:3]})
         self.assertEqual(self.last("--order", "order", "--print-order", "ssa", name="three.json"), "[[0, 1], [2, 3]]")
 
+    def test_printed_plans(self):
+        """All that is printed with an order is a file that --order takes."""
+        for form in ["path", "ssa", "nested"]:
+            for more in [["--plan-only"], ["--plan-only", "--stats"], []]:
+                with self.subTest(form, more=more):
+                    status, out, _ = self.weft("einsum", "--instance", "chain.json", "--optimize", "ssa:1-2,0-4,3-5",
+                                               "--print-order", form, *more)
+                    self.assertEqual(status, OK)
+                    self.write("order", out)
+                    self.assertEqual(self.last("--order", "order", "--print-order", "nested"), NESTED)
+        self.write("order", "operands            4\npredicted ms        1\n[[1, 2], [0, 4], [3, 7]]\nresult  f32[]\n")
+        self.refuses(FAILED, "einsum: order:3:22: step 2 takes value 7, but values go from 0 to 5 then",
+                     "einsum", "--instance", "chain.json", "--plan-only", "--order", "order")
+        self.write("order", "operands            4\nlabels              5\n")
+        self.refuses(FAILED, "einsum: order:3:1: the order is empty; that of one operand is [] or 0",
+                     "einsum", "--instance", "chain.json", "--plan-only", "--order", "order")
+
     def test_steps_of_any_size(self):
         """Of one operand, as of more than two, which opt_einsum writes too."""
         for text, nested in [("[(0, 1, 2, 3)]", "(3,(2,(0,1)))"), ("[(1, 2), (0, 1, 2)]", "((1,2),(0,3))"),
@@ -433,6 +450,38 @@ class Failures(Instances):
                 ("--optimize takes auto, left, nested, path:0-1,... or ssa:0-1,..., not 'paths:0-1'",
                  ["--instance", "chain.json", "--optimize", "paths:0-1"])]:
             self.refuses(MISUSED, f"einsum: {sentence}", "einsum", *arguments)
+
+    def test_search_without_a_search(self):
+        self.write("ordered.json", {**CHAIN, "order": PATH})
+        self.write("order", str(PATH))
+        chain = ["--instance", "chain.json", "--plan-only"]
+        for search in [["--moves", "10"], ["--time-budget", "0.1"], ["--objective", "flops"]]:
+            sentence = f"einsum: {search[0]} is about the search for an order, but the order is given"
+            for given in [[*chain, "--optimize", "left"], [*chain, "--order", "order"],
+                          ["ij,jk->ik", "a.npy", "b.npy", "--optimize", "path:0-1"]]:
+                self.refuses(MISUSED, sentence, "einsum", *given, *search)
+            self.refuses(MISUSED, f"{sentence} by the instance; --optimize auto searches all the same",
+                         "einsum", "--instance", "ordered.json", "--plan-only", *search)
+            for searched in [chain, ["--instance", "ordered.json", "--plan-only", "--optimize", "auto"],
+                             ["--instance", "chain.json", "--optimize", "left", "--check"]]:
+                self.assertEqual(self.weft("einsum", *searched, *search)[::2], (OK, ""))
+
+    def test_broken_members(self):
+        self.breaks(json.dumps(CHAIN)[:-1] + ', "inputs": [[0, 1]]}', '"inputs" is there twice')
+        self.breaks({**CHAIN, "size": [1, 2, 3, 4, 5]}, '"size" means nothing here; is "sizes" meant?')
+        self.breaks({**CHAIN, "Dtype": "f64"}, '"Dtype" means nothing here; is "dtype" meant?')
+        self.write("more.json", {"name": "chain", "found by": "hand", **CHAIN})
+        self.assertEqual(self.plan("--objective", "flops", name="more.json"), PLAN)
+        self.write("bad", '{"version": 1, "rates": [1e9, 1e9, 1e9, 1e9], "bandwidth": 1e9, "overhead": 1, "overhead": 0}')
+        self.refuses(FAILED, 'einsum: bad: "overhead" is there twice', "einsum", "--instance", "chain.json", "--plan-only",
+                     "--machine", "bad")
+
+    def test_deep_files(self):
+        for depth in [1001, 5000]:
+            self.write("bad.json", '{"a": "[\\"[", "inputs": ' + "[" * depth + "]" * depth + "}")
+            status, _, error = self.weft("einsum", "--instance", "bad.json", "--plan-only")
+            self.assertEqual(status, FAILED)
+            self.assertRegex(error, r"^weft einsum: bad\.json:1:\d+: lists and objects are nested over 1000 deep\n$")
 
     def test_broken_files(self):
         for text, place in [('{"inputs": [[0, 1],', "1:20: the file ends before its JSON does"), ("", None), ("{", None),

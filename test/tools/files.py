@@ -5,10 +5,12 @@ import resource
 import signal
 import stat
 import subprocess
+import warnings
+import zipfile
 
 import numpy
 
-from support import FAILED, MISUSED, OK, WEFT, Command, main
+from support import FAILED, GRAPH, MISUSED, OK, WEFT, Command, main
 
 DTYPES = {"bool": "?", "u8": "u1", "i32": "i4", "u32": "u4", "i64": "i8", "bf16": "V2", "f16": "f2", "f32": "f4",
           "f64": "f8", "c64": "c8", "c128": "c16"}
@@ -110,12 +112,38 @@ class Names(Command):
                      "run", "g.weft", "all.npz", "-o", "y=y.npz")
         self.refuses(MISUSED, "einsum: a single array is written to an .npy file, not to 'y.npz'",
                      "einsum", "i->i", "w.npy", "-o", "y.npz")
-        self.refuses(MISUSED, "einsum: which array of all.npz is meant? Say it as all.npz:NAME",
+        self.refuses(MISUSED, "einsum: which array of all.npz is meant? Say it as all.npz:NAME; its arrays: x, w",
                      "einsum", "i->i", "all.npz")
 
+        for arguments in [["run", "g.weft", "all.npz", "w=all.npz:v"], ["einsum", "i->i", "all.npz:v"]]:
+            self.refuses(MISUSED, f"{arguments[0]}: all.npz has no array 'v'; its arrays: x, w", *arguments)
+        for arguments in [[], ["-o", "y=y.npy", "-o", "total=t.npy"]]:
+            self.refuses(MISUSED, "run: --deflate is for what goes into an archive, but no -o names one: OUT.npz",
+                         "run", "g.weft", "all.npz", "--deflate", *arguments)
+
+    def test_names_of_members(self):
+        """No output is written where an archive that is unpacked would put it elsewhere."""
+        for name, sentence in [("../../up", "'../../up' is a path, which no member is called"),
+                               ("a/b", "'a/b' is a path, which no member is called"),
+                               ("..", "'..' is a path, which no member is called"),
+                               ("n" * 1020, f"the name '{'n' * 20}...' is too long for a member")]:
+            (self.folder / "named.weft").write_text(GRAPH.replace("return y =", f'return "{name}" ='))
+            with self.subTest(name):
+                self.refuses(FAILED, f"run: out.npz: {sentence}", "run", "named.weft", "none.npz", "-o", "out.npz")
+                self.assertFalse((self.folder / "out.npz").exists())
+                self.prints("", "run", "named.weft", "all.npz", "-o", f"{name}=out.npy")
+        (self.folder / "named.weft").write_text(GRAPH.replace("return y =", 'return ".a..b" ='))
+        self.prints("", "run", "named.weft", "all.npz", "-o", "out.npz")
+        self.assertEqual(numpy.load(self.folder / "out.npz").files, [".a..b", "total"])
+
+    def test_members_of_one_name(self):
+        with warnings.catch_warnings(), zipfile.ZipFile(self.folder / "dup.npz", "w") as file:
+            warnings.simplefilter("ignore")
+            for _ in range(2):
+                file.write(self.folder / "a.npy", "x.npy")
+        self.refuses(FAILED, "run: dup.npz: two members have the same name", "run", "g.weft", "dup.npz", "w=w.npy")
+
     def test_failures(self):
-        self.refuses(FAILED, "run: all.npz has no array 'v'; its arrays: x, w",
-                     "run", "g.weft", "all.npz", "w=all.npz:v")
         self.refuses(FAILED, 'run: input "x" is f64, but the program requires f32', "run", "g.weft", "wide.npz")
         self.refuses(FAILED, "run: none.npz: cannot be opened: No such file", "run", "g.weft", "none.npz")
         (self.folder / "g.npz").write_text("no archive at all, but long enough to hold one")

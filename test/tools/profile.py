@@ -57,7 +57,7 @@ class Profile(Command):
         self.save("square.npy", (64, 64), [0.5] * 4096)
 
     def run_profiled(self, *more):
-        status, out, error = self.weft("run", "p.weft", "a=square.npy", "-o", "o.npz", *more)
+        status, out, error = self.weft("run", "p.weft", "a=square.npy", "-o", "o.npy", *more)
         self.assertEqual((status, error), (OK, ""))
         return out
 
@@ -103,7 +103,7 @@ class Profile(Command):
 
     def test_failures(self):
         self.refuses(FAILED, "run: none/t.json cannot be written: No such file or directory",
-                     "run", "p.weft", "a=square.npy", "-o", "o.npz", "--trace", "none/t.json")
+                     "run", "p.weft", "a=square.npy", "-o", "o.npy", "--trace", "none/t.json")
         self.refuses(MISUSED, "run: --view takes a file that ends in .svg, .dot or .html, not 'p.png'",
                      "run", "p.weft", "a=square.npy", "--view", "p.png")
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_TOOLS_DRAW_H
 #define WEFT_TOOLS_DRAW_H
-/* Programs drawn into files, in the format that the end of a file's name says: .svg, .dot, .html. */
+/* Programs drawn into files, in a format that has a name, or else in that which the end of the file's name says: .svg,
+ * .dot, .html. */
 #include <weft/program.h>
 #include "profile.h"
 
-/* Refuses, as a misuse of `option`, a name that ends otherwise, and a file that cannot be written. */
+/* "svg", "dot" or "html"; NULL for a file's name that ends otherwise. */
+const char *weft_draw_format(const char *path);
+/* Refuses, as a misuse of `option`, a name that says no format, and a file that cannot be written. */
 weft_status *weft_draw_check(const char *option, const char *path) WEFT_MUST_USE;
 /* Draws into a file that was checked, with the contraction trees of the graph that `program` was compiled from.
  * `profile`, of runs of the same program, may be NULL; pages alone show it. */
 weft_status *weft_draw_save(const weft_program *program, const weft_module *module, const weft_profile_table *profile,
-                            const char *path) WEFT_MUST_USE;
+                            const char *format, const char *path) WEFT_MUST_USE;
 #endif

@@ -94,6 +94,19 @@ static weft_status *tell_interrupt(const einsum_job *job)
                               job->x.session.plan_ms * 1e-3, has(job, "--plan-only") ? "" : ", and nothing was run");
 }
 
+/* Refuses what a search is told where there is none: neither for the order nor for the second one of --check. */
+static weft_status *check_search(const einsum_job *job)
+{
+    static const char *const of_search[] = {"--moves", "--time-budget", "--objective"};
+    bool given = job->order.order != WEFT_EINSUM_AUTO && !has(job, "--check");
+    bool named = has(job, "--order") || has(job, "--optimize");
+    for (size_t i = 0; i < sizeof of_search / sizeof *of_search && given; i++)
+        if (has(job, of_search[i]))
+            return weft_misuse("%s is about the search for an order, but the order is given%s", of_search[i],
+                               named ? "" : " by the instance; --optimize auto searches all the same");
+    return NULL;
+}
+
 static weft_status *plan(einsum_job *job)
 {
     weft_progress progress;
@@ -102,6 +115,7 @@ static weft_status *plan(einsum_job *job)
     weft_order_subject subject = {job->x.instance.count, is_numbered(&job->x.instance), job->x.instance.order,
                                   job->x.path};
     WEFT_TRY(weft_order_init(&job->order, job->x.arguments, &subject));
+    WEFT_TRY(check_search(job));
     weft_einsum_options options = order_options(job);
     options.watch = weft_progress_begin(&progress, job->x.arguments);
     weft_interrupt_begin();
@@ -298,8 +312,9 @@ const weft_command weft_command_einsum = {
         "EXPR is as in numpy: 'ij,jk->ik'. With --optimize nested it has parentheses: '(ij,jk),kl->il'. A path\n"
         "names in each step two positions of a list that loses both and gets the result at its end; ssa names\n"
         "values, of which the steps make new ones. --order takes either as a list of steps, or a tree of operand\n"
-        "numbers such as ((0, 1), 2), as --print-order writes them on its\n"
-        "last line. An operand may also be FILE.npz:ARRAY, or '-', standard input; -o - is standard output.\n\n"
+        "numbers such as ((0, 1), 2): what --print-order prints as path, ssa or nested, with or without what\n"
+        "--plan-only prints before. An operand may also be FILE.npz:ARRAY, or '-', standard input; -o - is standard "
+        "output.\n\n"
         "An instance is an object: it has \"inputs\" and \"output\", lists of labels, which are integers or letters,\n"
         "or a \"format_string\"; and \"sizes\", or \"size_dict\", an object with the extent of each label, {\"i\": 4} "
         "or\n"

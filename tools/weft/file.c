@@ -27,20 +27,27 @@ bool weft_file_ends_with(const char *path, const char *end)
     return length > end_length && strcmp(path + length - end_length, end) == 0;
 }
 
+static weft_status *refuse_nameless(const weft_npz *npz, const char *path)
+{
+    char names[512];
+    weft_npz_list(npz, names, sizeof names);
+    return weft_misuse("which array of %s is meant? Say it as %s:NAME; its arrays: %s", path, path, names);
+}
+
 static weft_status *load_member(const weft_npz *npz, const char *path, const char *name, weft_array **out_array)
 {
     char names[512];
     size_t member;
     if (weft_npz_find(npz, name, &member)) return weft_npz_load(npz, member, out_array);
     weft_npz_list(npz, names, sizeof names);
-    return weft_status_create(NULL, WEFT_BAD_FILE, NULL, "%s has no array '%s'; its arrays: %s", path, name, names);
+    return weft_misuse("%s has no array '%s'; its arrays: %s", path, name, names);
 }
 
 static weft_status *load_archive(const char *path, const char *name, weft_array **out_array)
 {
     weft_npz *npz;
     WEFT_TRY(weft_npz_open(NULL, path, &npz));
-    weft_status *status = load_member(npz, path, name, out_array);
+    weft_status *status = name == NULL ? refuse_nameless(npz, path) : load_member(npz, path, name, out_array);
     weft_npz_close(npz);
     return status;
 }
@@ -91,7 +98,6 @@ weft_status *weft_file_load(const char *text, const char *otherwise, weft_array 
     }
     if (is_stream(text)) return load_stream(text, out_array);
     if (!weft_file_ends_with(text, ".npz")) return weft_npy_load(NULL, text, out_array);
-    if (otherwise == NULL) return weft_misuse("which array of %s is meant? Say it as %s:NAME", text, text);
     return load_archive(text, otherwise, out_array);
 }
 

@@ -306,6 +306,9 @@ static weft_status *read_order(const reader *r)
 
 static weft_status *read_root(const reader *r)
 {
+    static const char *const known[] = {"inputs",        "output", "sizes", "size_dict",
+                                        "format_string", "shapes", "order", "dtype"};
+    WEFT_TRY(weft_json_check_members(r->path, r->root, sizeof known / sizeof *known, known));
     bool labels = cJSON_HasObjectItem(r->root, "inputs"), format = cJSON_HasObjectItem(r->root, "format_string");
     if (labels && format)
         return weft_json_refuse(r->path, "\"inputs\" and \"format_string\" are two ways to say it; there must be one");

@@ -10,6 +10,10 @@ weft_status *weft_json_load(const char *path, cJSON **out_object) WEFT_MUST_USE;
 /* A printf-style sentence behind the file's name. */
 weft_status *weft_json_refuse(const char *path, const char *format, ...) WEFT_MUST_USE WEFT_FORMAT(2, 3);
 
+/* Refuses two members of a name that is known, and one whose name is nearly such a name; all others may be there. */
+weft_status *weft_json_check_members(const char *path, const cJSON *root, size_t count,
+                                     const char *const *known) WEFT_MUST_USE;
+
 /* "missing", "a list", "the text \"ij\"", "-3": what stands in the place of something else. Returns `buffer`. */
 enum { WEFT_JSON_ROOM = 64 };
 const char *weft_json_describe(const cJSON *item, char buffer[WEFT_JSON_ROOM]);

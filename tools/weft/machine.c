@@ -217,7 +217,7 @@ static weft_status *check_members(const char *path, const cJSON *root)
             return weft_json_refuse(path, "\"%.40s\" is no member of a machine: version, rates, bandwidth, overhead",
                                     item->string);
     }
-    return NULL;
+    return weft_json_check_members(path, root, sizeof known / sizeof *known, known);
 }
 
 static weft_status *read_machine(const char *path, const cJSON *root, weft_einsum_machine *out_machine)

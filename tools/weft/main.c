@@ -93,8 +93,9 @@ static int report(const char *name, weft_status *status)
 
 static int help(int argc, char **argv)
 {
-    const weft_command *command = argc == 0 ? NULL : find_command(argv[0]);
-    if (argc > 0 && command == NULL) return refuse_command("weft help", argv[0]);
+    bool general = argc == 0 || strcmp(argv[0], "help") == 0 || asks_for_help(argv[0]);
+    const weft_command *command = general ? NULL : find_command(argv[0]);
+    if (!general && command == NULL) return refuse_command("weft help", argv[0]);
     if (command == NULL) print_commands(stdout);
     else print_help(command);
     return report("help", NULL);

@@ -39,13 +39,34 @@ static weft_status *emit_trees(const weft_module *module)
     return status;
 }
 
+/* A pass that there is not was named on the command line. Takes `status`. */
+static weft_status *name_pass(weft_status *status)
+{
+    if (weft_status_code(status) != WEFT_NOT_FOUND) return status;
+    weft_status *misuse = weft_misuse("%s", weft_status_message(status));
+    weft_status_destroy(status);
+    return misuse;
+}
+
+/* Names with commas between them, or nothing at all. */
+static weft_status *check_passes(const char *passes, const char *format)
+{
+    size_t length = strlen(passes);
+    if (strcmp(format, "trees") == 0)
+        return weft_misuse("--passes does nothing to the trees of --emit, which are those of the graph as it is given");
+    if (length > 0 && (passes[0] == ',' || passes[length - 1] == ',' || strstr(passes, ",,") != NULL))
+        return weft_misuse("--passes takes names with one comma between two of them, not '%s'", passes);
+    return NULL;
+}
+
 static weft_status *run_module(const weft_arguments *arguments, const weft_module *module)
 {
     const char *passes = weft_arguments_text(arguments, "--passes", NULL);
     const char *format = weft_arguments_text(arguments, "--emit", "graph");
     weft_program *program;
+    if (passes != NULL) WEFT_TRY(check_passes(passes, format));
     if (strcmp(format, "trees") == 0) return emit_trees(module);
-    WEFT_TRY(weft_module_compile(module, passes, &program));
+    WEFT_TRY(name_pass(weft_module_compile(module, passes, &program)));
     weft_status *status = emit(program, format);
     weft_program_release(program);
     return status;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <weft/executor.h>
 
 static const char misuse_place[] = "usage";
 
@@ -97,13 +98,15 @@ static bool parse_bytes(const char *text, long *out_bytes)
 static weft_status *parse_value(weft_option_value *value)
 {
     const weft_option *option = value->option;
+    long most = option->kind == WEFT_OPTION_THREADS ? WEFT_MAX_THREADS : 1000000000;
     char *end;
     errno = 0;
     switch (option->kind) {
     case WEFT_OPTION_COUNT:
+    case WEFT_OPTION_THREADS:
         value->count = strtol(value->text, &end, 10);
-        if (end == value->text || *end != 0 || errno != 0 || value->count < 1 || value->count > 1000000000)
-            return weft_misuse("%s takes an integer from 1 to 1000000000, not '%s'", option->name, value->text);
+        if (end == value->text || *end != 0 || errno != 0 || value->count < 1 || value->count > most)
+            return weft_misuse("%s takes an integer from 1 to %ld, not '%s'", option->name, most, value->text);
         return NULL;
     case WEFT_OPTION_BYTES:
         if (parse_bytes(value->text, &value->count)) return NULL;

@@ -5,12 +5,13 @@
 #include <weft/base.h>
 
 typedef enum weft_option_kind {
-    WEFT_OPTION_FLAG,   /* no value */
-    WEFT_OPTION_TEXT,   /* any value */
-    WEFT_OPTION_COUNT,  /* an integer from 1 */
-    WEFT_OPTION_BYTES,  /* an integer from 1, of bytes or, with K, M, G or T behind it, of 2^10, 2^20, ... bytes */
-    WEFT_OPTION_NUMBER, /* a number above 0 */
-    WEFT_OPTION_CHOICE  /* one of those that `value` names: "llvm|ref" */
+    WEFT_OPTION_FLAG,    /* no value */
+    WEFT_OPTION_TEXT,    /* any value */
+    WEFT_OPTION_COUNT,   /* an integer from 1 */
+    WEFT_OPTION_THREADS, /* a count to WEFT_MAX_THREADS */
+    WEFT_OPTION_BYTES,   /* an integer from 1, of bytes or, with K, M, G or T behind it, of 2^10, 2^20, ... bytes */
+    WEFT_OPTION_NUMBER,  /* a number above 0 */
+    WEFT_OPTION_CHOICE   /* one of those that `value` names: "llvm|ref" */
 } weft_option_kind;
 
 typedef struct weft_option {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "order_text.h"
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,12 +144,27 @@ static weft_status *read_next(reader *r, cursor *c)
                   next);
 }
 
+/* Where the order begins, and where it ends: of what weft prints the line after those that begin with words. */
+static size_t find_order(const char *text, size_t *out_end)
+{
+    size_t begin = 0;
+    *out_end = strlen(text);
+    if (strncmp(text, "operands ", 9) != 0) return 0;
+    while (isalpha((unsigned char)text[begin])) {
+        begin += strcspn(text + begin, "\n");
+        begin += text[begin] == '\n';
+    }
+    *out_end = begin + strcspn(text + begin, "\n");
+    return begin;
+}
+
 static weft_status *read_text(reader *r)
 {
-    cursor c = {.group = NOWHERE, .wants = true};
+    size_t end;
+    cursor c = {.group = NOWHERE, .wants = true, .at = find_order(r->text, &end)};
     for (;;) {
         c.at += strspn(r->text + c.at, " \t\r\n");
-        if (r->text[c.at] == '\0') break;
+        if (c.at >= end) break;
         WEFT_TRY(read_next(r, &c));
     }
     if (r->count == 0) return refuse(r, c.at, "the order is empty; that of one operand is [] or 0");

@@ -5,7 +5,8 @@
  * Orders as other planners write them: a list of steps, [(0, 1), (0, 1)], over positions in a list that loses them and
  * gets the result at its end (opt_einsum, numpy), or over values, of which steps make new ones (cotengra's ssa); or a
  * tree of operand numbers, ((0, 1), 2). Brackets are round or square; a step or a group may have any number of members:
- * one is passed on, more than two are folded from the left.
+ * one is passed on, more than two are folded from the left. What weft prints of a plan may stand before the order, and
+ * other lines after it then.
  */
 #include <weft/graph.h>
 

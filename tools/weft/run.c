@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,13 +101,56 @@ static weft_status *parse_extent(const char *text, weft_binding *out_binding)
     return name == NULL ? weft_status_out_of_memory() : NULL;
 }
 
+/* What the options before say of a symbol, or NULL. */
+static const weft_binding *find_extent(const weft_session *session, const char *name)
+{
+    for (size_t i = 0; i < session->extent_count; i++)
+        if (strcmp(session->extents[i].name, name) == 0) return &session->extents[i];
+    return NULL;
+}
+
+static weft_status *check_extent(const weft_session *session, const weft_binding *extent)
+{
+    const weft_binding *former = find_extent(session, extent->name);
+    const weft_program_symbol *symbol = NULL;
+    for (size_t i = 0; i < weft_program_symbol_count(session->program) && symbol == NULL; i++) {
+        symbol = weft_program_symbol_at(session->program, i);
+        if (strcmp(symbol->name, extent->name) != 0) symbol = NULL;
+    }
+    if (symbol == NULL) return weft_misuse("--set names '%s', but the graph has no such symbol", extent->name);
+    if (former != NULL && former->value != extent->value)
+        return weft_misuse("--set gives '%s' twice, as %" PRId64 " and as %" PRId64, extent->name, former->value,
+                           extent->value);
+    return NULL;
+}
+
+static weft_status *add_extent(weft_session *session, const char *text)
+{
+    weft_binding *extent = &session->extents[session->extent_count];
+    WEFT_TRY(parse_extent(text, extent));
+    weft_status *status = check_extent(session, extent);
+    session->extent_count++;
+    return status;
+}
+
 static weft_status *fill_extents(const weft_arguments *arguments, weft_session *session)
 {
     session->extents = calloc(arguments->value_count + 1, sizeof *session->extents);
     if (session->extents == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < arguments->value_count; i++)
-        if (is_option(&arguments->values[i], "--set"))
-            WEFT_TRY(parse_extent(arguments->values[i].text, &session->extents[session->extent_count++]));
+        if (is_option(&arguments->values[i], "--set")) WEFT_TRY(add_extent(session, arguments->values[i].text));
+    return NULL;
+}
+
+/* Refuses to go on without the value of a symbol. */
+static weft_status *check_extents(const weft_session *session)
+{
+    for (size_t i = 0; i < weft_program_symbol_count(session->program); i++) {
+        const weft_program_symbol *symbol = weft_program_symbol_at(session->program, i);
+        if (symbol->input == SIZE_MAX && find_extent(session, symbol->name) == NULL)
+            return weft_misuse("no input says what the symbol '%s' is; --set %s=N gives it a value", symbol->name,
+                               symbol->name);
+    }
     return NULL;
 }
 
@@ -200,6 +244,18 @@ static weft_status *check_files(const weft_arguments *arguments, const file_list
     return status;
 }
 
+static weft_status *check_archives(const weft_arguments *arguments, const file_list *list)
+{
+    const char *archive = NULL;
+    for (size_t i = 0; i < arguments->value_count && archive == NULL; i++)
+        if (is_output(&arguments->values[i]) && is_archive(arguments->values[i].text))
+            archive = arguments->values[i].text;
+    for (size_t i = 0; i < list->count && archive != NULL; i++)
+        WEFT_TRY(weft_npz_check_name(NULL, archive, list->name(list->program, i)));
+    if (archive != NULL || weft_arguments_find(arguments, "--deflate") == NULL) return NULL;
+    return weft_misuse("--deflate is for what goes into an archive, but no -o names one: OUT.npz");
+}
+
 static weft_status *fill_outputs(const weft_arguments *arguments, file_list *list)
 {
     for (size_t i = 0; i < arguments->value_count; i++) {
@@ -208,6 +264,7 @@ static weft_status *fill_outputs(const weft_arguments *arguments, file_list *lis
     }
     for (size_t i = 0; i < list->count; i++)
         if (list->files[i] != NULL) WEFT_TRY(weft_file_check_single(list->files[i]));
+    WEFT_TRY(check_archives(arguments, list));
     return check_files(arguments, list);
 }
 
@@ -259,14 +316,17 @@ static weft_status *write_outputs(const weft_arguments *arguments, const weft_se
 
 /* ---- all ---- */
 
-/* What a symbol without a value is given by here. Takes `status`. */
+/* What gives symbols their values here. Takes `status`. */
 static weft_status *name_option(weft_status *status)
 {
-    if (strstr(weft_status_message(status), "is bound by no input") == NULL) return status;
-    weft_status *named = weft_status_create(NULL, weft_status_code(status), weft_status_where(status),
-                                            "%s; --set SYMBOL=N gives it a value", weft_status_message(status));
+    static const char given[] = "given in extents";
+    const char *message = weft_status_message(status), *found = status == NULL ? NULL : strstr(message, given);
+    if (found == NULL) return status;
+    weft_status *named =
+        weft_status_create(NULL, weft_status_code(status), weft_status_where(status), "%.*sgiven by --set%s",
+                           (int)(found - message), message, found + strlen(given));
     weft_status_destroy(status);
-    return named;
+    return name_option(named);
 }
 
 static weft_status *run_files(const weft_arguments *arguments, weft_session *session, file_list *inputs,
@@ -278,6 +338,7 @@ static weft_status *run_files(const weft_arguments *arguments, weft_session *ses
     WEFT_TRY(fill_extents(arguments, session));
     WEFT_TRY(fill_outputs(arguments, outputs));
     WEFT_TRY(load_inputs(arguments, inputs, session->inputs));
+    WEFT_TRY(check_extents(session));
     WEFT_TRY(name_option(weft_session_run(session, arguments)));
     weft_status *first = write_outputs(arguments, session, outputs);
     if (goes_on(first)) keep_first(&first, weft_session_report(session, arguments));
@@ -297,7 +358,8 @@ static weft_status *run_module(const weft_arguments *arguments, const weft_modul
     weft_status *status = fine ? run_files(arguments, session, &inputs, &outputs) : weft_status_out_of_memory();
     free(inputs.files);
     free(outputs.files);
-    if (status == NULL && view != NULL) status = weft_draw_save(session->program, module, &session->profile, view);
+    if (status == NULL && view != NULL)
+        status = weft_draw_save(session->program, module, &session->profile, weft_draw_format(view), view);
     return status == NULL ? weft_session_print_stats(session, arguments, NULL) : status;
 }
 
@@ -328,7 +390,8 @@ static const weft_option options[] = {
     {"-o", WEFT_OPTION_TEXT, "[NAME=]OUT.npy|OUT.npz",
      "write that output, or all, there; without any, all are printed"},
     {"--set", WEFT_OPTION_TEXT, "SYMBOL=N", "the value of a symbol that no input has; as often as there are symbols"},
-    {"--view", WEFT_OPTION_TEXT, "FILE.html", "draw it there as 'weft view' does, coloured by the time of each step"},
+    {"--view", WEFT_OPTION_TEXT, "FILE.html|FILE.svg|FILE.dot",
+     "draw it there as 'weft view' does, the page coloured by the time of each step"},
     {"--deflate", WEFT_OPTION_FLAG, NULL, "deflate what goes into OUT.npz"},
     WEFT_PLUGIN_OPTION,
     WEFT_SESSION_OPTIONS,
@@ -341,7 +404,9 @@ const weft_command weft_command_run = {
     .detail =
         "IN.npz gives each input that no other file is named for the array of its name; NAME=IN.npz:ARRAY takes one\n"
         "array of an archive. OUT.npz gets all outputs, each under its name. NAME= may be left out where there is one\n"
-        "input, or one output. '-' is standard input, for the graph or one .npy file, and standard output.",
+        "input, or one output. '-' is standard input, for the graph or one .npy file, and standard output. OUT.npz "
+        "takes\n"
+        "no output whose name is a path, such as 'a/b'. --view draws in the format that the name of the file ends in.",
     .least = 1,
     .most = SIZE_MAX,
     .options = WEFT_OPTIONS(options),

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../output.h"
 #include "command.h"
 #include "draw.h"
 #include "file.h"
 #include "module.h"
 
-static weft_status *draw_module(const weft_module *module, const char *path)
+static weft_status *draw_module(const weft_module *module, const char *format, const char *path)
 {
     weft_program *program;
     WEFT_TRY(weft_module_compile(module, NULL, &program));
-    weft_status *status = weft_draw_save(program, module, NULL, path);
+    weft_status *status = weft_draw_save(program, module, NULL, format, path);
     weft_program_release(program);
     return status;
 }
 
-static weft_status *draw(const char *graph, const weft_plugins *plugins, const char *path)
+static weft_status *draw(const char *graph, const weft_plugins *plugins, const char *format, const char *path)
 {
     weft_module *module;
     WEFT_TRY(weft_module_load(graph, plugins, &module));
-    weft_status *status = draw_module(module, path);
+    weft_status *status = draw_module(module, format, path);
     weft_module_destroy(module);
     return status;
 }
@@ -27,17 +28,21 @@ static weft_status *run(const weft_arguments *arguments)
     const char *path = weft_arguments_text(arguments, "-o", NULL);
     weft_plugins plugins;
     WEFT_TRY(weft_arguments_check_once(arguments, "-o"));
+    const char *format = path == NULL ? NULL : weft_arguments_text(arguments, "--format", weft_draw_format(path));
     if (path == NULL) return weft_misuse("-o is needed: a file that ends in .svg, .dot or .html");
     WEFT_TRY(weft_file_check_results(arguments, arguments->operands[0], 1, &path));
-    WEFT_TRY(weft_draw_check("-o", path));
+    if (format == NULL && weft_output_is_standard(path))
+        return weft_misuse("what shall be drawn to standard output? --format svg, dot or html says it");
+    WEFT_TRY(format == NULL ? weft_draw_check("-o", path) : weft_output_check(path));
     weft_status *status = weft_plugins_init(&plugins, arguments);
-    if (status == NULL) status = draw(arguments->operands[0], &plugins, path);
+    if (status == NULL) status = draw(arguments->operands[0], &plugins, format, path);
     weft_plugins_finish(&plugins);
     return status;
 }
 
 static const weft_option options[] = {
-    {"-o", WEFT_OPTION_TEXT, "FILE.svg|FILE.dot|FILE.html", "where the picture goes"},
+    {"-o", WEFT_OPTION_TEXT, "FILE.svg|FILE.dot|FILE.html", "where the picture goes; '-' is standard output"},
+    {"--format", WEFT_OPTION_CHOICE, "svg|dot|html", "what to draw (what the name of the file ends in)"},
     WEFT_PLUGIN_OPTION,
 };
 
