@@ -436,6 +436,8 @@ class Failures(Instances):
                  ["ij->", "a.npy", "--time-budget", "1", "--moves", "1"]),
                 ("--repeat asks for a run, which --plan-only leaves out",
                  ["ij->", "a.npy", "--plan-only", "--repeat", "2"]),
+                ("--backend asks for a run, which --plan-only leaves out",
+                 ["ij->", "a.npy", "--plan-only", "--backend", "ref"]),
                 ("--check goes with --instance", ["ij->", "a.npy", "--check"]),
                 ("--check needs an expression without parentheses, to contract it otherwise",
                  ["--instance", "chain.json", "--check", "--optimize", "nested"]),
@@ -450,6 +452,14 @@ class Failures(Instances):
                 ("--optimize takes auto, left, nested, path:0-1,... or ssa:0-1,..., not 'paths:0-1'",
                  ["--instance", "chain.json", "--optimize", "paths:0-1"])]:
             self.refuses(MISUSED, f"einsum: {sentence}", "einsum", *arguments)
+
+    def test_slice_without_the_label(self):
+        for given, labels in [(["ij,jk->ik", "a.npy", "b.npy"], ["z", "j,z", "\u0436"]),
+                              (["[0 1],[1 2]->[0 2]", "a.npy", "b.npy"], ["3", "1,12"]),
+                              (["--instance", "chain.json"], ["5", "1,7"])]:
+            for label in labels:
+                self.refuses(MISUSED, f"einsum: --slice {label} names a label that no operand has",
+                             "einsum", *given, "--optimize", "left", "--slice", label)
 
     def test_search_without_a_search(self):
         self.write("ordered.json", {**CHAIN, "order": PATH})

@@ -9,6 +9,7 @@
 #include "command.h"
 #include "contraction.h"
 #include "file.h"
+#include "label.h"
 #include "machine.h"
 #include "order.h"
 #include "progress.h"
@@ -32,7 +33,8 @@ static weft_status *check_arguments(const einsum_job *job)
 {
 
     static const char *const with_instance[] = {"--dtype", "--check"};
-    static const char *const with_run[] = {"-o", "--check", "--repeat", "--profile", "--trace", "--symbolic"};
+    static const char *const with_run[] = {"-o",      "--check",    "--repeat", "--profile",
+                                           "--trace", "--symbolic", "--backend"};
     size_t count = job->x.arguments->operand_count;
     if (job->x.path != NULL && count > 0)
         return weft_misuse("--instance says what is contracted; '%s' has no place beside it",
@@ -81,6 +83,29 @@ static weft_einsum_options order_options(const einsum_job *job)
     return options;
 }
 
+static bool has_label(const weft_instance *x, int64_t label)
+{
+    weft_label_cursor cursor = weft_label_begin(x->labels == NULL ? x->text : "");
+    while (weft_label_next(&cursor)) {
+        int64_t found = strtoll(cursor.label, NULL, 10);
+        if (!cursor.numbered) weft_label_decode(cursor.label, &found);
+        if (found == label) return true;
+    }
+    for (size_t i = 0; i < x->count && x->labels != NULL; i++)
+        for (size_t k = 0; k < x->labels[i].count; k++)
+            if (x->labels[i].items[k] == label) return true;
+    return false;
+}
+
+static weft_status *check_sliced(const einsum_job *job)
+{
+    for (size_t i = 0; i < job->order.sliced.count; i++)
+        if (!has_label(&job->x.instance, job->order.sliced.items[i]))
+            return weft_misuse("--slice %s names a label that no operand has",
+                               weft_arguments_text(job->x.arguments, "--slice", ""));
+    return NULL;
+}
+
 static bool is_numbered(const weft_instance *x)
 {
     return x->labels != NULL || strchr(x->text, '[') != NULL;
@@ -116,6 +141,7 @@ static weft_status *plan(einsum_job *job)
                                   job->x.path};
     WEFT_TRY(weft_order_init(&job->order, job->x.arguments, &subject));
     WEFT_TRY(check_search(job));
+    WEFT_TRY(check_sliced(job));
     weft_einsum_options options = order_options(job);
     options.watch = weft_progress_begin(&progress, job->x.arguments);
     weft_interrupt_begin();
