@@ -119,6 +119,11 @@ class Installed(unittest.TestCase):
         for page in ["README.md", "extensions/README.md", "einsum/README.md",
                      *(f"guide/{page.name}" for page in (SOURCE / "tools/doc/guide").glob("*.md"))]:
             self.assertTrue((documents / page).is_file(), page)
+        named = re.findall(r"`([a-z]+(?:/[\w.]+)*)`", (documents / "README.md").read_text())
+        self.assertGreater(len(named), 5)
+        for name in named:
+            self.assertTrue(any((self.prefix / place).exists() for place in [f"share/doc/weft/{name}", name]) or
+                            list(self.prefix.glob(f"lib/**/pkgconfig/{name}.pc")), name)
         grammar = (documents / "guide/text.md").read_text()
         example = textwrap.dedent(re.search(r"^    weft 0\.1\n(?:    .*\n)+", grammar, re.MULTILINE).group())
         printed = run(self.prefix / "bin/weft", "opt", "-", "--passes", "", input=example)
@@ -129,6 +134,8 @@ class Installed(unittest.TestCase):
             said = run(self.prefix / "bin/weft", "help", command)
             source = (self.prefix / "share/man/man1/weft.1").read_text()
             self.assertIn(said.splitlines()[0], source.replace("\\-", "-"))
+            for part in [".SH ENVIRONMENT", ".B WEFT_ISA", "512M, 4G"]:
+                self.assertIn(part, source)
             if manual is not None:
                 self.assertIn(said.splitlines()[2], manual)
 

@@ -12,7 +12,7 @@
          "search for so long: the order then depends on the load of the machine too"},                                 \
         {"--moves", WEFT_OPTION_COUNT, "N", "try so many changes of the order (as many as pay, for a minute)"},        \
         {"--memory-limit", WEFT_OPTION_BYTES, "BYTES",                                                                 \
-         "slice so that intermediates, beside operands and result, never take more at once"},                          \
+         "slice so that intermediates, beside operands and result, take no more at once: 512M, 4G"},                          \
         {"--seed", WEFT_OPTION_COUNT, "N", "of the search, and of operands made up (1)"},                              \
     {                                                                                                                  \
         "--machine", WEFT_OPTION_TEXT, "FILE.json", "what predicted times are for, as --measure-machine writes it"     \
