@@ -107,10 +107,11 @@ weft_status *weft_infer_constant(const weft_infer_context *context, weft_type *o
     size_t bytes = weft_dtype_size(dtype);
     for (size_t i = 0; i < shape.count; i++) {
         extents[i] = weft_extent_of(shape.items[i]);
-        if (shape.items[i] < 0 || __builtin_mul_overflow(bytes, (size_t)shape.items[i], &bytes)) {
+        if (shape.items[i] < 0)
             return weft_infer_error(context, WEFT_OUT_OF_RANGE, "axis %zu cannot have extent %" PRId64, i,
                                     shape.items[i]);
-        }
+        if (__builtin_mul_overflow(bytes, (size_t)shape.items[i], &bytes))
+            return weft_infer_error(context, WEFT_OUT_OF_RANGE, "the size of the data overflows 64 bits at axis %zu", i);
     }
     if (bytes != context->attrs[2].size) {
         return weft_infer_error(context, WEFT_INVALID_ARGUMENT,
