@@ -202,6 +202,24 @@ COMPARISON(le, <=)
 COMPARISON(gt, >)
 COMPARISON(ge, >=)
 
+/* One operation that f64 does not represent exactly: in long double it would be rounded twice. */
+#define DOUBLES(name, expression) FUNCTION(name, double, double, real, real, expression)
+#define PAIRS(name, expression) FUNCTION(name, pair, double _Complex, number, number, expression)
+
+static double rest_of_doubles(double a, double b)
+{
+    double rest = fmod(a, b);
+    if (rest == 0) return copysign(0, b);
+    return (rest < 0) == (b < 0) ? rest : rest + b;
+}
+
+DOUBLES(sqrt, sqrt(a))
+DOUBLES(add, a + b) PAIRS(add, a + b)
+DOUBLES(sub, a - b) PAIRS(sub, a - b)
+DOUBLES(mul, a * b)
+DOUBLES(div, a / b)
+DOUBLES(remainder, rest_of_doubles(a, b))
+
 /* The functions an op has follow from the dtypes it takes. */
 #define RULE_NUMERIC(name) {name##_integer, name##_real, name##_number}
 #define RULE_ALL(name) {name##_integer, name##_real, name##_number}
@@ -227,6 +245,17 @@ weft_element_function weft_element_function_of(weft_op_id op, weft_dtype_kind ki
 {
     if (kind == WEFT_KIND_FLOAT) return rules[op].real;
     return kind == WEFT_KIND_COMPLEX ? rules[op].number : rules[op].integer;
+}
+
+weft_element_function weft_element_rounded_of(weft_op_id op, weft_dtype dtype)
+{
+    static const weft_element_function doubles[WEFT_OP_COUNT] = {
+        [WEFT_OP_sqrt] = sqrt_double, [WEFT_OP_add] = add_double, [WEFT_OP_sub] = sub_double,
+        [WEFT_OP_mul] = mul_double,   [WEFT_OP_div] = div_double, [WEFT_OP_remainder] = remainder_double};
+    static const weft_element_function pairs[WEFT_OP_COUNT] = {[WEFT_OP_add] = add_pair, [WEFT_OP_sub] = sub_pair};
+    if (dtype == WEFT_F64 && doubles[op] != NULL) return doubles[op];
+    if (dtype == WEFT_C128 && pairs[op] != NULL) return pairs[op];
+    return weft_element_function_of(op, weft_element_kind(dtype));
 }
 
 /* ---- over tensors ---- */
@@ -256,7 +285,7 @@ static weft_status *check_divisors(const weft_reference_call *call, weft_op_id o
 static weft_status *map(const weft_reference_call *call, weft_op_id op)
 {
     const weft_view *a = &call->inputs[0], *b = &call->inputs[call->input_count - 1], *out = &call->outputs[0];
-    weft_element_function function = weft_element_function_of(op, weft_element_kind(a->dtype));
+    weft_element_function function = weft_element_rounded_of(op, a->dtype);
     if (function == NULL)
         return weft_reference_error(call, WEFT_DTYPE_MISMATCH, "%s is not taken", weft_dtype_name(a->dtype));
     WEFT_TRY(check_shapes(call));

@@ -41,11 +41,12 @@ static void find_element(const weft_reference_call *call, size_t first, const in
     }
 }
 
-/* The first position with an index out of range; of several there the one of the lowest axis. */
+/* The first position with an index out of range; of several there the one of the lowest axis. A result without elements
+ * has none. */
 static weft_status *check_indices(const weft_reference_call *call, size_t first)
 {
     weft_ints axes = call->attrs[0].ints;
-    int64_t count = weft_view_count(&call->inputs[first]);
+    int64_t count = weft_view_count(&call->outputs[0]) == 0 ? 0 : weft_view_count(&call->inputs[first]);
     for (int64_t i = 0; i < count; i++) {
         for (size_t k = 0; k < axes.count; k++) {
             const weft_view *indices = &call->inputs[first + k];
@@ -75,14 +76,14 @@ weft_status *weft_reference_gather(const weft_reference_call *call)
 }
 
 /* How a mode combines; NULL where the update takes the element's place. */
-static weft_element_function combination(const char *mode, weft_dtype_kind kind)
+static weft_element_function combination(const char *mode, weft_dtype dtype)
 {
     static const struct {
         const char *mode;
         weft_op_id op;
     } rows[] = {{"add", WEFT_OP_add}, {"mul", WEFT_OP_mul}, {"max", WEFT_OP_max}, {"min", WEFT_OP_min}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(mode, rows[i].mode) == 0) return weft_element_function_of(rows[i].op, kind);
+        if (strcmp(mode, rows[i].mode) == 0) return weft_element_rounded_of(rows[i].op, dtype);
     return NULL;
 }
 
@@ -90,7 +91,7 @@ weft_status *weft_reference_scatter(const weft_reference_call *call)
 {
     const weft_view *result = &call->outputs[0], *updates = &call->inputs[1];
     weft_dtype dtype = result->dtype;
-    weft_element_function combine = combination(call->attrs[2].data, weft_element_kind(dtype));
+    weft_element_function combine = combination(call->attrs[2].data, dtype);
     int64_t index[WEFT_MAX_RANK], element[WEFT_MAX_RANK], at[WEFT_MAX_RANK];
     WEFT_TRY(check_indices(call, 2));
     weft_view_copy(result, &call->inputs[0]);
@@ -133,6 +134,7 @@ static weft_status *part_of(const weft_reference_call *call, size_t first, const
 weft_status *weft_reference_dynamic_slice(const weft_reference_call *call)
 {
     weft_view part;
+    if (weft_view_count(&call->outputs[0]) == 0) return NULL;
     WEFT_TRY(part_of(call, 1, &call->inputs[0], call->outputs[0].shape, &part));
     weft_view_copy(&call->outputs[0], &part);
     return NULL;
@@ -141,8 +143,9 @@ weft_status *weft_reference_dynamic_slice(const weft_reference_call *call)
 weft_status *weft_reference_dynamic_update_slice(const weft_reference_call *call)
 {
     weft_view part;
-    WEFT_TRY(part_of(call, 2, &call->outputs[0], call->inputs[1].shape, &part));
     weft_view_copy(&call->outputs[0], &call->inputs[0]);
+    if (weft_view_count(&call->inputs[1]) == 0) return NULL;
+    WEFT_TRY(part_of(call, 2, &call->outputs[0], call->inputs[1].shape, &part));
     weft_view_copy(&part, &call->inputs[1]);
     return NULL;
 }

@@ -6,8 +6,9 @@
  * everything else is compared with, so it is written to be read, and shares no scalar code with the emitters.
  *
  * Every value is a dense row-major tensor of its own; the arrays of the caller, whatever their strides, are copied in
- * by `input` nodes and copied out at the end. Floats are computed in long double and rounded to their dtype once for
- * each op; integers wrap in their own width, and bool is the integer of one bit.
+ * by `input` nodes and copied out at the end. Floats are computed in long double, or in double where that would round
+ * twice, and rounded to their dtype once for each op; integers wrap in their own width, and bool is the integer of one
+ * bit.
  */
 #include "lib/compile.h"
 #include "runtime/variant.h"
@@ -35,9 +36,11 @@ weft_dtype_kind weft_element_kind(weft_dtype dtype);
  */
 typedef weft_element (*weft_element_function)(weft_element a, weft_element b);
 /* NULL where the op means nothing for that kind. */
+weft_element_function weft_element_function_of(weft_op_id op, weft_dtype_kind kind);
+/* The same where the result is stored as `dtype`: arithmetic of f64 is done in double, which rounds once. */
+weft_element_function weft_element_rounded_of(weft_op_id op, weft_dtype dtype);
 /* The derivative of log(gamma(x)): infinite at zeros, NaN at negative integers. */
 long double weft_digamma_evaluate(long double x);
-weft_element_function weft_element_function_of(weft_op_id op, weft_dtype_kind kind);
 
 /* ---- walking ---- */
 

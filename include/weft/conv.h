@@ -51,7 +51,7 @@ weft_tensor weft_max_pool(weft_tensor x, const weft_pool_options *options);
 /* The mean of each window: padding adds 0 and counts only if so asked. Floats; f16 and bf16 compute in f32. */
 weft_tensor weft_average_pool(weft_tensor x, const weft_pool_options *options);
 /* To given extents of the last axes (all from 1): output i takes elements floor(i * m / size) up to but without
- * ceil((i + 1) * m / size) of m. An extent of 0 is an error of the run. */
+ * ceil((i + 1) * m / size) of m. An extent m of 0 is an error of the run where the result has elements. */
 weft_tensor weft_adaptive_max_pool(weft_tensor x, weft_ints sizes);
 weft_tensor weft_adaptive_average_pool(weft_tensor x, weft_ints sizes);
 

@@ -89,13 +89,14 @@ static bound wrapped(weft_dtype dtype, bound x)
     return x.low >= low && x.high <= high ? x : between(low, high, true, 0);
 }
 
-/* The result of one rounded operation. The oracle rounds f64 twice, so that it may be one place off; products of short
- * floats and of complex numbers are rounded otherwise where they become part of a dot. */
+/* The result of one rounded operation. Products of short floats and of complex numbers are rounded otherwise where they
+ * become part of a dot. */
 static bound rounded(weft_dtype dtype, bound x)
 {
     if (is_exact(dtype) || (x.integral && size_of(x) <= count_limit(dtype))) return x;
     x.integral = false;
-    if (x.error > 0 || dtype != WEFT_F32) x.error += 2 * epsilon_of(dtype) * size_of(x) + tiny(dtype);
+    if (x.error > 0 || (dtype != WEFT_F32 && dtype != WEFT_F64))
+        x.error += 2 * epsilon_of(dtype) * size_of(x) + tiny(dtype);
     return x;
 }
 

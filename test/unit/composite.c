@@ -461,6 +461,31 @@ static void errors_of_runs_name_the_line(void **state)
     weft_graph_clear_error(f.graph);
 }
 
+/* Places decided by data that nothing is read from and nothing written to. */
+static void empty_results_have_no_bad_places(void **state)
+{
+    (void)state;
+    weft_extent m = weft_symbol(f.graph, "m", 0, 9);
+    weft_tensor x = weft_input(f.graph, "e", WEFT_F32, WEFT_SHAPE(m, 4)),
+                at = weft_input(f.graph, "at", WEFT_I64, WEFT_SHAPE());
+    weft_tensor one = weft_reshape(at, WEFT_SHAPE(1)), column = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(m, 1));
+    weft_tensor square = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(9, 4));
+    const weft_tensor results[] = {
+        weft_gather(x, one, 1),
+        weft_scatter(x, WEFT_TENSORS(one), WEFT_INTS(1), column, WEFT_SCATTER_SET),
+        weft_index_add(x, one, column, 1),
+        weft_take_along_axis(x, weft_reshape(at, WEFT_SHAPE(1, 1)), 1),
+        weft_dynamic_slice(x, WEFT_TENSORS(at), WEFT_INTS(1), WEFT_SHAPE(2)),
+        weft_dynamic_update_slice(x, column, WEFT_TENSORS(at), WEFT_INTS(1)),
+        weft_dynamic_update_slice(square, x, WEFT_TENSORS(at), WEFT_INTS(0)),
+        weft_adaptive_max_pool(weft_reshape(x, WEFT_SHAPE(0, 1, m, 4)), WEFT_INTS(2, 2)),
+    };
+    for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
+        for (size_t r = 0; r < runtime_count; r++)
+            weft_test_ok(run_empty(weft_add(results[i], weft_cast(at, WEFT_F32)), runtimes[r], 10));
+    }
+}
+
 static weft_module *parse_places(const char *guard)
 {
     char text[1024];
@@ -701,6 +726,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(axes_are_inside, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ranks_are_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(errors_of_runs_name_the_line, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(empty_results_have_no_bad_places, set_up, tear_down),
         cmocka_unit_test_setup_teardown(errors_of_runs_name_the_line_of_a_text, set_up, tear_down),
         cmocka_unit_test_setup_teardown(statistics_refuse, set_up, tear_down),
         cmocka_unit_test_setup_teardown(windows_refuse, set_up, tear_down),

@@ -251,6 +251,21 @@ static void integers_divide_to_the_floor(void **state)
     fails(world, weft_div(zeros, zeros), WEFT_DATA_ERROR, "div: division by 0 at position 4");
 }
 
+/* Next to the middle of two doubles, which a wider format would take it for. */
+static void doubles_are_rounded_once(void **state)
+{
+    struct world *world = *state;
+    const double p = 0x1.9dc550000008p+0, q = 0x1.9505a0000001ep+0, s = 0x1.fda81000000d9p+0, t = 0x1.e189b0000006p+0;
+    weft_tensor a = F64S(WEFT_INTS(2), 1, 0x1.fffffffffffffp+1023), b = F64S(WEFT_INTS(2), 0x1.0000000000001p-53, 1);
+    WANT_F64S(weft_add(a, b), WEFT_INTS(2), 0x1.0000000000001p+0, 0x1.fffffffffffffp+1023);
+    WANT_F64S(weft_sub(a, weft_mul(b, 0.5)), WEFT_INTS(2), 0x1.fffffffffffffp-1, 0x1.fffffffffffffp+1023);
+    WANT_F64S(weft_sqrt(a), WEFT_INTS(2), 1, 0x1.fffffffffffffp+511);
+    WANT_F64S(weft_remainder(weft_mul(b, -0.5), 1), WEFT_INTS(2), 0x1.fffffffffffffp-1, 0.5);
+    weft_tensor c = F64S(WEFT_INTS(2), p, s), d = F64S(WEFT_INTS(2), q, t);
+    WANT_F64S(weft_mul(c, d), WEFT_INTS(2), p * q, s * t);
+    WANT_F64S(weft_div(c, d), WEFT_INTS(2), p / q, s / t);
+}
+
 static void floats_follow_ieee(void **state)
 {
     struct world *world = *state;
@@ -935,6 +950,7 @@ int main(void)
         cmocka_unit_test(bf16_rounds_as_the_bits_of_f32_do),
         IN_WORLD(integers_wrap_in_their_width),
         IN_WORLD(integers_divide_to_the_floor),
+        IN_WORLD(doubles_are_rounded_once),
         IN_WORLD(floats_follow_ieee),
         IN_WORLD(special_functions_have_known_values),
         IN_WORLD(not_a_number_travels),
