@@ -64,8 +64,21 @@ static void push_memory(variant_builder *builder, const weft_memory *memory, uin
     builder->memories[builder->memory_count++] = *memory;
 }
 
+/* "add: " and " (file:line)" of a node around the sentence; NULL: it is of none. */
+static weft_status *strides_overflow(const variant_builder *builder, const weft_node *node, const weft_type *type)
+{
+    const char *origin = NULL;
+    if (node != NULL) WEFT_TRY(weft_origin_print(node->origin, builder->arena, &origin));
+    const char *name = node == NULL ? "" : node->name != NULL ? node->name : node->op->name;
+    return weft_status_create(builder->request->allocator, WEFT_OUT_OF_RANGE, NULL,
+                              "%s%sthe strides of an array of type %s overflow 64 bits%s%s%s", name,
+                              node == NULL ? "" : ": ", weft_type_describe(type).text, origin == NULL ? "" : " (",
+                              origin == NULL ? "" : origin, origin == NULL ? "" : ")");
+}
+
 /* Strides do not vanish where an extent of zero makes the elements vanish. */
-static weft_status *check_strides(const variant_builder *builder, weft_shape shape, weft_dtype dtype)
+static weft_status *check_strides(const variant_builder *builder, const weft_node *node, weft_shape shape,
+                                  weft_dtype dtype)
 {
     int64_t extent, stride = (int64_t)weft_dtype_size(dtype);
     weft_type type = {dtype, shape};
@@ -73,9 +86,7 @@ static weft_status *check_strides(const variant_builder *builder, weft_shape sha
     for (size_t i = 0; i < shape.rank; i++)
         if (weft_extent_is_static(shape.extents[i], &extent) && extent > 1)
             overflows = overflows || __builtin_mul_overflow(stride, extent, &stride);
-    if (!overflows) return NULL;
-    return weft_status_create(builder->request->allocator, WEFT_OUT_OF_RANGE, NULL,
-                              "the strides of an array of type %s overflow 64 bits", weft_type_describe(&type).text);
+    return overflows ? strides_overflow(builder, node, &type) : NULL;
 }
 
 /* Row-major, of so many times the elements of `shape`. */
@@ -85,7 +96,6 @@ static weft_status *fill_buffer(variant_builder *builder, weft_shape shape, weft
     weft_extents *x = builder->extents;
     weft_expr count = WEFT_EXPR_NONE, size = weft_expr_constant(x, (int64_t)weft_dtype_size(dtype));
     *out_buffer = (weft_buffer){.dtype = dtype, .rank = (uint32_t)shape.rank};
-    WEFT_TRY(check_strides(builder, shape, dtype));
     WEFT_TRY(extent_slots(builder, shape, &out_buffer->extents, &count));
     count = weft_expr_mul(x, weft_expr_mul(x, count, factor), size);
     return weft_builder_slot(builder, count, &out_buffer->bytes);
@@ -96,6 +106,7 @@ weft_status *weft_builder_buffer(variant_builder *builder, const weft_type *type
 {
     weft_buffer buffer;
     weft_expr one = weft_expr_constant(builder->extents, 1);
+    WEFT_TRY(check_strides(builder, NULL, type->shape, type->dtype));
     WEFT_TRY(fill_buffer(builder, type->shape, type->dtype, one, &buffer));
     buffer.place = place;
     return push_buffer(builder, &buffer, out_buffer);
@@ -108,6 +119,7 @@ static weft_status *place_temporary(variant_builder *builder, weft_value value, 
     weft_buffer buffer;
     uint32_t number;
     weft_shape shape = weft_value_type(builder->graph, value)->shape;
+    WEFT_TRY(check_strides(builder, weft_graph_node(builder->graph, value.node), shape, dtype));
     WEFT_TRY(fill_buffer(builder, shape, dtype, factor, &buffer));
     buffer.place = WEFT_PLACE_TEMPORARY;
     WEFT_TRY(push_buffer(builder, &buffer, &number));
@@ -132,6 +144,7 @@ static weft_status *place_array(variant_builder *builder, weft_value value, weft
     weft_memory memory = {.value = value, .dtype = type->dtype, .unit_axis = -1};
     weft_buffer buffer;
     uint32_t pushed;
+    WEFT_TRY(check_strides(builder, weft_graph_node(builder->graph, value.node), type->shape, type->dtype));
     WEFT_TRY(fill_buffer(builder, type->shape, type->dtype, weft_expr_constant(builder->extents, 1), &buffer));
     buffer.place = place;
     buffer.number = number;

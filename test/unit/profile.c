@@ -343,7 +343,8 @@ static void static_strides_must_fit(void **state)
         weft_array_create(NULL, WEFT_F32, 3, (const int64_t[]){0, INT64_C(1) << 40, INT64_C(1) << 40}, &input));
     weft_run run = {.input_count = 1, .inputs = &input, .output_count = 1, .outputs = &output};
     weft_test_fails(weft_executor_run(executor, program, &run), WEFT_OUT_OF_RANGE,
-                    "the strides of an array of type f32[0, 1099511627776, 1099511627776] overflow 64 bits");
+                    "x: the strides of an array of type f32[0, 1099511627776, 1099511627776] overflow 64 bits "
+                    "(profile:3)");
     weft_array_release(input);
     weft_program_release(program);
     weft_executor_destroy(executor);
