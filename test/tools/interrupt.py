@@ -134,7 +134,7 @@ class Writing(Signals):
     """The first signal ends what is being written, and nothing of it stays."""
     def setUp(self):
         super().setUp()
-        count = 1 << 23
+        count = 1 << 22
         numpy.save(self.folder / "x.npy", numpy.random.default_rng(1).integers(0, 256, 4 * count, "u1").view("f4"))
         (self.folder / "pair.weft").write_text(PAIR.replace("COUNT", str(count)))
 
