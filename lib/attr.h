@@ -6,8 +6,8 @@
 
 /* Checks `attrs` against the schema of `op`, and that extents and regions belong to `graph`. */
 weft_status *weft_attrs_check(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs) WEFT_MUST_USE;
-/* Refuses bytes other than 0 and 1 in data that are bools: those after a dtype attribute that says so. Reads all such data,
- * and so is for those that enter from outside. Other faults of `attrs` are left to weft_attrs_check. */
+/* Refuses bytes other than 0 and 1 in data that are bools: those after a dtype attribute that says so. Reads all such
+ * data, and so is for those that enter from outside. Other faults of `attrs` are left to weft_attrs_check. */
 weft_status *weft_attrs_check_bools(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs) WEFT_MUST_USE;
 /* Replaces checked attributes by ones whose large data are blobs of the graph, if they are not that already. */
 weft_status *weft_attrs_place_data(weft_graph *graph, const weft_op_def *op, const weft_attr **attrs) WEFT_MUST_USE;

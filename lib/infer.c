@@ -111,7 +111,8 @@ weft_status *weft_infer_constant(const weft_infer_context *context, weft_type *o
             return weft_infer_error(context, WEFT_OUT_OF_RANGE, "axis %zu cannot have extent %" PRId64, i,
                                     shape.items[i]);
         if (__builtin_mul_overflow(bytes, (size_t)shape.items[i], &bytes))
-            return weft_infer_error(context, WEFT_OUT_OF_RANGE, "the size of the data overflows 64 bits at axis %zu", i);
+            return weft_infer_error(context, WEFT_OUT_OF_RANGE, "the size of the data overflows 64 bits at axis %zu",
+                                    i);
     }
     if (bytes != context->attrs[2].size) {
         return weft_infer_error(context, WEFT_INVALID_ARGUMENT,

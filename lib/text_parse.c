@@ -77,8 +77,8 @@ static weft_status *placed(parser *p, const char *at, weft_status *status)
     return result;
 }
 
-/* Gives what has been made since the last call the line of `at` as its origin; lines of regions come before that of their
- * node. */
+/* Gives what has been made since the last call the line of `at` as its origin; lines of regions come before that of
+ * their node. */
 static void set_origin(parser *p, weft_graph *graph, const char *at)
 {
     for (; p->counted < at; p->counted++) p->lines += *p->counted == '\n';

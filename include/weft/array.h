@@ -96,8 +96,9 @@ weft_status *weft_array_retain_dense(const weft_allocator *allocator, weft_array
 
 /*
  * Writes the elements in nested brackets as numpy does, lines of at most 100 characters (longer only where one element
- * with its brackets is); from 1000 elements on, only the first and last three of each axis, with "..." between them. At most `size` bytes with the terminating NUL, like
- * snprintf; returns the length of the whole text. The memory of the array is read: it is one of the CPU.
+ * with its brackets is); from 1000 elements on, only the first and last three of each axis, with "..." between them. At
+ * most `size` bytes with the terminating NUL, like snprintf; returns the length of the whole text. The memory of the
+ * array is read: it is one of the CPU.
  */
 size_t weft_array_print(const weft_array *array, char *out_text, size_t size);
 /* The same for dtype and shape: "f32[2, 3]". */

@@ -25,16 +25,16 @@ extern "C" {
 #endif
 
 /* ---- leaves ---- */
-/* An input of the program. The same name and type give the same input; another type is an error. A name is a letter or _
- * followed by letters, digits, _ or dots. */
+/* An input of the program. The same name and type give the same input; another type is an error. A name is a letter or
+ * _ followed by letters, digits, _ or dots. */
 weft_tensor weft_input(weft_graph *graph, const char *name, weft_dtype dtype, weft_shape shape);
 /* A constant with a copy of `data`, row-major; `shape` must be static. Bools are bytes 0 and 1; others are
  * WEFT_INVALID_ARGUMENT. */
 weft_tensor weft_constant(weft_graph *graph, weft_dtype dtype, weft_ints shape, const void *data);
-/* `value` converted to `dtype`, rank 0, as weft_cast does from an f64: into integers it is cut off toward zero, what lies
- * beyond their range becomes the end of it (300 as u8 is 255) and NaN becomes 0; into bool it is false for 0 alone; into
- * floats it is rounded once, to nearest even, and may become infinite; into complex dtypes it is the real part. None of
- * this is an error, unlike for numbers as operands (operand.h), which must fit. */
+/* `value` converted to `dtype`, rank 0, as weft_cast does from an f64: into integers it is cut off toward zero, what
+ * lies beyond their range becomes the end of it (300 as u8 is 255) and NaN becomes 0; into bool it is false for 0
+ * alone; into floats it is rounded once, to nearest even, and may become infinite; into complex dtypes it is the real
+ * part. None of this is an error, unlike for numbers as operands (operand.h), which must fit. */
 weft_tensor weft_scalar(weft_graph *graph, weft_dtype dtype, double value);
 weft_tensor weft_full(weft_graph *graph, weft_dtype dtype, double value, weft_shape shape);
 /* The index along `axis`, converted to `dtype`. */
