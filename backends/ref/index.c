@@ -41,12 +41,14 @@ static void find_element(const weft_reference_call *call, size_t first, const in
     }
 }
 
-/* The first position with an index out of range; of several there the one of the lowest axis. A result without elements
- * has none. */
-static weft_status *check_indices(const weft_reference_call *call, size_t first)
+/*
+ * The first position with an index out of range; of several there the one of the lowest axis. `moved` are the elements
+ * that the indices place: where it has none, nothing is read.
+ */
+static weft_status *check_indices(const weft_reference_call *call, size_t first, const weft_view *moved)
 {
     weft_ints axes = call->attrs[0].ints;
-    int64_t count = weft_view_count(&call->outputs[0]) == 0 ? 0 : weft_view_count(&call->inputs[first]);
+    int64_t count = weft_view_count(moved) == 0 ? 0 : weft_view_count(&call->inputs[first]);
     for (int64_t i = 0; i < count; i++) {
         for (size_t k = 0; k < axes.count; k++) {
             const weft_view *indices = &call->inputs[first + k];
@@ -66,7 +68,7 @@ weft_status *weft_reference_gather(const weft_reference_call *call)
 {
     const weft_view *result = &call->outputs[0];
     int64_t index[WEFT_MAX_RANK], element[WEFT_MAX_RANK], at[WEFT_MAX_RANK];
-    WEFT_TRY(check_indices(call, 1));
+    WEFT_TRY(check_indices(call, 1, result));
     for (bool more = weft_index_start(result->rank, result->shape, index); more;
          more = weft_index_next(result->rank, result->shape, index)) {
         find_element(call, 1, index, element, at);
@@ -93,7 +95,7 @@ weft_status *weft_reference_scatter(const weft_reference_call *call)
     weft_dtype dtype = result->dtype;
     weft_element_function combine = combination(call->attrs[2].data, dtype);
     int64_t index[WEFT_MAX_RANK], element[WEFT_MAX_RANK], at[WEFT_MAX_RANK];
-    WEFT_TRY(check_indices(call, 2));
+    WEFT_TRY(check_indices(call, 2, updates));
     weft_view_copy(result, &call->inputs[0]);
     for (bool more = weft_index_start(updates->rank, updates->shape, index); more;
          more = weft_index_next(updates->rank, updates->shape, index)) {
