@@ -98,6 +98,8 @@ static weft_status *fill_outputs(compiler *c, weft_tensors outputs)
     for (size_t i = 0; i < outputs.count; i++) {
         weft_tensor output = outputs.items[i];
         if (output.graph == NULL) return invalid(c, "output %zu is no tensor of a graph", i);
+        if (output.graph != c->source && weft_graph_root(output.graph) == c->source)
+            return invalid(c, "output %zu was made in the body of a region, where alone it is known", i);
         if (output.graph != c->source) return invalid(c, "output %zu belongs to another graph", i);
         if (!weft_tensor_is_valid(output)) return invalid(c, "output %zu is a failed tensor", i);
         c->outputs[i] = (weft_value){output.node, output.output};

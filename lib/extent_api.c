@@ -56,10 +56,11 @@ weft_extent weft_symbol(weft_graph *graph, const char *name, int64_t min, int64_
 {
     if (graph == NULL) return weft_extent_invalid(NULL);
     weft_status *error = NULL;
-    if (name == NULL || !weft_text_is_identifier(name) || strchr(name, '.') != NULL) {
+    if (name == NULL) {
+        error = weft_status_null(__func__, "name");
+    } else if (!weft_text_is_identifier(name) || strchr(name, '.') != NULL) {
         error = weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, "weft_symbol",
-                                   "name \"%s\" must be a letter or _ followed by letters, digits or _",
-                                   name == NULL ? "" : name);
+                                   "name \"%s\" must be a letter or _ followed by letters, digits or _", name);
     } else if (min < 0 || max < min) {
         error = weft_status_create(graph->allocator, WEFT_OUT_OF_RANGE, "weft_symbol",
                                    "symbol %s cannot run over [%" PRId64 ", %" PRId64 "]: 0 <= min <= max must hold",

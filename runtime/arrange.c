@@ -178,7 +178,8 @@ static weft_status *check_sizes(const weft_bound *bound)
         for (size_t i = 0; i < step->buffer_count && !bound->steps[s].idle; i++) {
             const weft_buffer *buffer = &variant->buffers[step->buffers[i]];
             if (buffer->place == WEFT_PLACE_TEMPORARY)
-                WEFT_TRY(weft_formulas_check(&variant->formulas, bound->values, &buffer->bytes, 1));
+                WEFT_TRY(
+                    weft_formulas_check(&variant->formulas, "weft_executor_run", bound->values, &buffer->bytes, 1));
         }
     }
     return NULL;

@@ -77,7 +77,7 @@ static weft_status *evaluate(weft_bound *bound, const weft_run *run, const int64
 
 static weft_status *check(const weft_bound *bound, const uint32_t *slots, size_t count)
 {
-    return weft_formulas_check(&bound->variant->formulas, bound->values, slots, count);
+    return weft_formulas_check(&bound->variant->formulas, "weft_executor_run", bound->values, slots, count);
 }
 
 static weft_status *fill_output(weft_bound *bound, const weft_program_value *value, const int64_t *program_values,

@@ -221,18 +221,18 @@ uint32_t weft_formulas_find_cause(const weft_formulas *formulas, const int64_t *
     return slot;
 }
 
-weft_status *weft_formulas_check(const weft_formulas *formulas, const int64_t *values, const uint32_t *slots,
-                                 size_t count)
+weft_status *weft_formulas_check(const weft_formulas *formulas, const char *where, const int64_t *values,
+                                 const uint32_t *slots, size_t count)
 {
     size_t i = 0;
     while (i < count && values[slots[i]] != WEFT_FORMULA_NONE) i++;
     if (i == count) return NULL;
     const weft_formula *formula = &formulas->items[weft_formulas_find_cause(formulas, values, slots[i])];
     if (formula->op <= WEFT_FORMULA_CONSTANT)
-        return weft_status_create(formulas->allocator, WEFT_OUT_OF_RANGE, __func__, "%" PRId64 " is no extent",
+        return weft_status_create(formulas->allocator, WEFT_OUT_OF_RANGE, where, "%" PRId64 " is no extent",
                                   WEFT_FORMULA_NONE);
     int64_t a = values[formula->a], b = values[formula->b];
     bool divides = formula->op == WEFT_FORMULA_DIV || formula->op == WEFT_FORMULA_MOD;
-    return weft_status_create(formulas->allocator, WEFT_OUT_OF_RANGE, __func__, "%" PRId64 " %s %" PRId64 " %s", a,
+    return weft_status_create(formulas->allocator, WEFT_OUT_OF_RANGE, where, "%" PRId64 " %s %" PRId64 " %s", a,
                               op_names[formula->op], b, divides && b == 0 ? "divides by zero" : "overflows 64 bits");
 }

@@ -184,7 +184,8 @@ static weft_status *check_given(const weft_program *program, const weft_program_
 static weft_status *fill_shape(const weft_program *program, const weft_program_value *output, const int64_t *values,
                                int64_t *out_shape)
 {
-    WEFT_TRY(weft_formulas_check(&program->formulas, values, output->extents, output->rank));
+    WEFT_TRY(
+        weft_formulas_check(&program->formulas, "weft_program_output_shape", values, output->extents, output->rank));
     for (size_t axis = 0; axis < output->rank; axis++)
         if (values[output->extents[axis]] < 0)
             return shape_error(program, WEFT_OUT_OF_RANGE, "axis %zu would have extent %s = %" PRId64, axis,

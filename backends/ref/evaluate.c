@@ -31,9 +31,9 @@ weft_status *weft_reference_error(const weft_reference_call *call, weft_code cod
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     if (code != WEFT_DATA_ERROR || call->origin.file == NULL)
-        return weft_status_create(call->allocator, code, NULL, "%s: %s", call->op->name, text);
-    return weft_status_create(call->allocator, code, NULL, "%s: %s (%s:%d)", call->op->name, text, call->origin.file,
-                              call->origin.line);
+        return weft_status_create(call->allocator, code, call->op->name, "%s: %s", call->op->name, text);
+    return weft_status_create(call->allocator, code, call->op->name, "%s: %s (%s:%d)", call->op->name, text,
+                              call->origin.file, call->origin.line);
 }
 
 /* ---- preparation ---- */

@@ -103,7 +103,7 @@ static bool evaluate(const weft_program *program, const weft_test_binding *bindi
         symbols[i] = *bound;
     }
     weft_formulas_evaluate(formulas, symbols, slots);
-    weft_status *status = weft_formulas_check(formulas, slots, value->extents, value->rank);
+    weft_status *status = weft_formulas_check(formulas, "here", slots, value->extents, value->rank);
     bool good = status == NULL;
     weft_status_destroy(status);
     for (size_t i = 0; i < value->rank && good; i++) out_shape[i] = slots[value->extents[i]];

@@ -25,7 +25,7 @@ static weft_status *apply(weft_formula_op op, int64_t a, int64_t b, int64_t *out
     uint32_t slot = add(&formulas, op, x, y, 0);
     int64_t values[3];
     weft_formulas_evaluate(&formulas, NULL, values);
-    weft_status *status = weft_formulas_check(&formulas, values, &slot, 1);
+    weft_status *status = weft_formulas_check(&formulas, "here", values, &slot, 1);
     *out_value = values[slot];
     weft_formulas_finish(&formulas);
     return status;
@@ -91,9 +91,9 @@ static void nothing_times_too_much_is_nothing(void **state)
     assert_true(values[square] == WEFT_FORMULA_NONE && values[more] == WEFT_FORMULA_NONE);
     assert_int_equal(values[count], 0);
     assert_int_equal(weft_formulas_find_cause(&formulas, values, more), square);
-    weft_test_ok(weft_formulas_check(&formulas, values, &count, 1));
-    weft_test_fails(weft_formulas_check(&formulas, values, (const uint32_t[]){count, more}, 2), WEFT_OUT_OF_RANGE,
-                    "1099511627776 * 1099511627776 overflows 64 bits");
+    weft_test_ok(weft_formulas_check(&formulas, "here", values, &count, 1));
+    weft_test_fails(weft_formulas_check(&formulas, "here", values, (const uint32_t[]){count, more}, 2),
+                    WEFT_OUT_OF_RANGE, "1099511627776 * 1099511627776 overflows 64 bits");
     weft_formulas_finish(&formulas);
 }
 

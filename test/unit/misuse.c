@@ -160,6 +160,59 @@ static void errors_stick_to_any_graph_given(void **state)
     weft_graph_destroy(graph);
 }
 
+static weft_tensor made_inside;
+
+static void keep_inside(void *context, weft_tensor number, const weft_tensor *carried, weft_tensor *next)
+{
+    (void)context, (void)number;
+    made_inside = next[0] = weft_neg(carried[0]);
+}
+
+static void what_is_known_in_a_body_is_no_output(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_create(), *other = graph_create();
+    weft_program *program = NULL;
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(3)), y = weft_input(other, "x", WEFT_F32, WEFT_SHAPE());
+    weft_fold(weft_extent_of(2), WEFT_TENSORS(x), keep_inside, NULL, NULL);
+    weft_test_fails(weft_compile(graph, WEFT_TENSORS(x, made_inside), NULL, &program), INVALID,
+                    "output 1 was made in the body of a region, where alone it is known");
+    weft_test_fails(weft_compile(graph, WEFT_TENSORS(y), NULL, &program), INVALID, "output 0 belongs to another graph");
+    weft_symbol(graph, NULL, 0, 3);
+    weft_test_fails(graph_error(graph), INVALID, "name must not be NULL");
+    weft_graph_destroy(graph);
+    weft_graph_destroy(other);
+}
+
+/* Errors of a run name the function, or what the step computes. */
+static void errors_of_runs_have_a_place(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_create();
+    weft_extent n = weft_symbol(graph, "n", 0, 9);
+    weft_tensor index = weft_input(graph, "index", WEFT_I64, WEFT_SHAPE()),
+                x = weft_constant(graph, WEFT_F32, WEFT_INTS(2), (float[]){1, 2});
+    weft_program *program = compile(graph, weft_gather(x, index, 0));
+    weft_program *shaped =
+        compile(graph, weft_zeros(graph, WEFT_F32, WEFT_SHAPE(weft_extent_div(weft_extent_of(3), n))));
+    weft_executor *executor = executor_create();
+    weft_array *input, *output = NULL;
+    weft_test_ok(weft_array_create(NULL, WEFT_I64, 0, NULL, &input));
+    *(int64_t *)weft_array_data(input) = 7;
+    weft_status *status = run_one(executor, "ref", program, input, &output);
+    assert_string_equal(weft_status_where(status), "gather");
+    weft_test_fails(status, WEFT_DATA_ERROR, "gather: index 7");
+    int64_t shape[1];
+    status = weft_program_output_shape(shaped, 0, 1, &(weft_binding){"n", 0}, shape);
+    assert_string_equal(weft_status_where(status), "weft_program_output_shape");
+    weft_test_fails(status, WEFT_OUT_OF_RANGE, "3 / 0 divides by zero");
+    weft_array_release(input);
+    weft_executor_destroy(executor);
+    weft_program_release(program);
+    weft_program_release(shaped);
+    weft_graph_destroy(graph);
+}
+
 /* ---- ranks and extents ---- */
 
 static void no_rank_is_too_high_to_be_refused(void **state)
@@ -543,6 +596,8 @@ int main(void)
         cmocka_unit_test(executors_refuse_null),
         cmocka_unit_test(runtimes_must_be_whole),
         cmocka_unit_test(errors_stick_to_any_graph_given),
+        cmocka_unit_test(what_is_known_in_a_body_is_no_output),
+        cmocka_unit_test(errors_of_runs_have_a_place),
         cmocka_unit_test(no_rank_is_too_high_to_be_refused),
         cmocka_unit_test(an_extent_that_cannot_be_computed_is_explained),
         cmocka_unit_test(a_number_of_extents_is_right_or_refused),
