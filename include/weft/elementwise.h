@@ -13,7 +13,8 @@ extern "C" {
 weft_tensor weft_clamp(weft_tensor x, weft_tensor low, weft_tensor high);
 /* a + (b - a) * t; numeric. */
 weft_tensor weft_lerp(weft_tensor a, weft_tensor b, weft_tensor t);
-/* |a - b| <= absolute + relative * |b| as bool; infinities are close to themselves, NaN to nothing. Floats. */
+/* |a - b| <= absolute + relative * |b| as bool; infinities are close to themselves, NaN to nothing. Floats.
+ * Tolerances that are negative or NaN are INVALID_ARGUMENT. */
 weft_tensor weft_is_close(weft_tensor a, weft_tensor b, double relative, double absolute);
 /* Of any dtype, whose elements are true when not 0 (NaN is): bool. */
 weft_tensor weft_logical_and(weft_tensor a, weft_tensor b);

@@ -18,7 +18,7 @@ extern "C" {
 /* ---- activations ---- */
 /* max(x, 0); integers too. */
 weft_tensor weft_relu(weft_tensor x);
-/* x for x >= 0, slope * x below. */
+/* x for x >= 0, slope * x below. A slope that is NaN is INVALID_ARGUMENT. */
 weft_tensor weft_leaky_relu(weft_tensor x, double slope);
 /* The same with a slope from a tensor, which broadcasts. */
 weft_tensor weft_prelu(weft_tensor x, weft_tensor slope);

@@ -52,6 +52,7 @@ weft_tensor weft_leaky_relu(weft_tensor x, double slope)
 {
     weft_tensor wide;
     if (!begin("leaky_relu", x, &wide)) return weft_tensor_failed(x.graph);
+    if (isnan(slope)) return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "leaky_relu", "the slope is NaN");
     return end(leak(wide, weft_scalar_like(wide, slope)), x);
 }
 

@@ -45,6 +45,10 @@ weft_tensor weft_is_close(weft_tensor a, weft_tensor b, double relative, double 
         !meet("is_close", 2, (weft_named[]){{"a", a}, {"b", b}})) {
         return weft_trace_failed(WEFT_TENSORS(a, b));
     }
+    if (!(relative >= 0) || !(absolute >= 0)) {
+        return weft_trace_fail(a.graph, WEFT_INVALID_ARGUMENT, "is_close",
+                               "the tolerances are %g and %g, but may not be negative or NaN", relative, absolute);
+    }
     a = weft_composite_widen(a);
     weft_tensor size = weft_abs(b), limit = weft_mul(size, weft_scalar_like(a, relative));
     weft_tensor is_finite = weft_lt(size, weft_scalar_like(a, INFINITY));

@@ -65,7 +65,8 @@ weft_tensor weft_arange(weft_graph *graph, weft_dtype dtype, double start, doubl
     }
     if (!is_float(dtype) && !(is_whole(start) && is_whole(step))) {
         return weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, "arange",
-                               "start %g and step %g must be integers for dtype %s", start, step, info->name);
+                               "start %g and step %g must be integers of 64 bits for dtype %s", start, step,
+                               info->name);
     }
     weft_dtype wide = is_float(dtype) ? WEFT_F64 : WEFT_I64;
     weft_tensor index = weft_iota(graph, wide, (weft_shape){1, &count}, 0);
@@ -173,6 +174,10 @@ weft_tensor weft_diag(weft_tensor x, int64_t diagonal)
     if (rank == 2) return weft_diagonal(x, diagonal, 0, 1);
     if (rank != 1) {
         return weft_trace_fail(x.graph, WEFT_SHAPE_MISMATCH, "diag", "the operand has rank %zu, not 1 or 2", rank);
+    }
+    if (diagonal == INT64_MIN) {
+        return weft_trace_fail(x.graph, WEFT_OUT_OF_RANGE, "diag", "the diagonal is %" PRId64 ", below -(2^63 - 1)",
+                               diagonal);
     }
     weft_extent low = weft_extent_of(diagonal > 0 ? diagonal : 0), high = weft_extent_of(diagonal < 0 ? -diagonal : 0);
     weft_extent below[] = {high, low}, above[] = {low, high};

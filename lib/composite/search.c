@@ -226,8 +226,11 @@ weft_tensor weft_histogram(weft_tensor x, int64_t bins, double low, double high)
     if (!weft_composite_begin("histogram", 1, 1, &x) || !weft_composite_wants_float("histogram", "the operand", x)) {
         return weft_tensor_failed(x.graph);
     }
-    if (bins < 1 || !(low < high) || !isfinite(high - low)) {
-        return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "histogram", "there are %" PRId64 " bins from %g to %g",
+    if (bins < 1 || bins == INT64_MAX || !(low < high) || !isfinite(high - low)) {
+        return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "histogram",
+                               "there are %" PRId64
+                               " bins from %g to %g: 1 to 2^63 - 2 are possible, low must be below "
+                               "high, and their distance finite",
                                bins, low, high);
     }
     weft_tensor wide = weft_composite_cast(x, WEFT_F64), first = weft_scalar_like(wide, low);

@@ -331,8 +331,9 @@ weft_tensor weft_roll(weft_tensor x, weft_ints shifts, weft_ints axes)
     }
     for (size_t i = 0; i < list.count && weft_tensor_is_valid(x); i++) {
         if (shifts.items[i] == INT64_MIN)
-            return weft_trace_fail(x.graph, WEFT_OUT_OF_RANGE, "roll", "the shift of axis %" PRId64 " is out of range",
-                                   list.items[i]);
+            return weft_trace_fail(x.graph, WEFT_OUT_OF_RANGE, "roll",
+                                   "the shift of axis %" PRId64 " is %" PRId64 ", below -(2^63 - 1)", list.items[i],
+                                   shifts.items[i]);
         x = roll(x, list.items[i], shifts.items[i]);
     }
     return x;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Leaves and elementwise functions. */
+#include <math.h>
 #include <string.h>
 #include "test/random/make.h"
 
@@ -82,7 +83,7 @@ MAKE(lerp)
 MAKE(is_close)
 {
     UNUSED;
-    return weft_is_close(x, draw_partner(g, x), draw_number(g), draw_number(g));
+    return weft_is_close(x, draw_partner(g, x), fabs(draw_number(g)), fabs(draw_number(g)));
 }
 
 /* ---- leaves ---- */

@@ -189,7 +189,7 @@ static void filling_refuses(void **state)
     expect_error(weft_arange(f.graph, WEFT_BOOL, 0, 1, N(2)), WEFT_DTYPE_MISMATCH,
                  "arange: dtype bool is no dtype of real numbers");
     expect_error(weft_arange(f.graph, WEFT_I64, 0, .5, N(2)), WEFT_INVALID_ARGUMENT,
-                 "arange: start 0 and step 0.5 must be integers for dtype i64");
+                 "arange: start 0 and step 0.5 must be integers of 64 bits for dtype i64");
     expect_error(weft_linspace(f.graph, WEFT_I64, 0, 1, N(2)), WEFT_DTYPE_MISMATCH,
                  "linspace: dtype i64 is not a float");
     expect_error(weft_one_hot(f.v, N(3), WEFT_F32), WEFT_DTYPE_MISMATCH,
@@ -219,7 +219,7 @@ static void shapes_refuse(void **state)
     expect_error(weft_chunk(f.x, 0, 2, parts, &count), WEFT_UNSUPPORTED,
                  "chunk: axis 0 has extent n but needs a static one");
     expect_error(weft_roll(f.y, WEFT_INTS(INT64_MIN), WEFT_INTS(1)), WEFT_OUT_OF_RANGE,
-                 "roll: the shift of axis 1 is out of range");
+                 "roll: the shift of axis 1 is -9223372036854775808, below -(2^63 - 1)");
     expect_error(weft_roll(f.y, WEFT_INTS(1), WEFT_INTS(0, 1)), WEFT_INVALID_ARGUMENT,
                  "roll: shifts has length 1 but axes has 2");
     expect_error(weft_meshgrid(WEFT_TENSORS(f.v, f.y), false, parts), WEFT_SHAPE_MISMATCH,
@@ -679,7 +679,22 @@ static void searches_refuse(void **state)
                  "searchsorted: the sorted operand has rank 2 but the values have 1");
     expect_error(weft_bincount(f.v, N(3), WEFT_NO_TENSOR), WEFT_DTYPE_MISMATCH,
                  "bincount: the operand has dtype f32, not an integer");
-    expect_error(weft_histogram(f.v, 2, 1, 0), WEFT_INVALID_ARGUMENT, "histogram: there are 2 bins from 1 to 0");
+    expect_error(
+        weft_histogram(f.v, 2, 1, 0), WEFT_INVALID_ARGUMENT,
+        "histogram: there are 2 bins from 1 to 0: 1 to 2^63 - 2 are possible, low must be below high, and their "
+        "distance finite");
+    expect_error(weft_histogram(f.v, INT64_MAX, 0, 1), WEFT_INVALID_ARGUMENT,
+                 "histogram: there are 9223372036854775807 bins from 0 to 1: 1 to 2^63 - 2 are possible, low must be "
+                 "below high, and their distance finite");
+    expect_error(weft_diag(f.v, INT64_MIN), WEFT_OUT_OF_RANGE,
+                 "diag: the diagonal is -9223372036854775808, below -(2^63 - 1)");
+    expect_error(weft_arange(f.graph, WEFT_I64, 1e19, 1, N(2)), WEFT_INVALID_ARGUMENT,
+                 "arange: start 1e+19 and step 1 must be integers of 64 bits for dtype i64");
+    expect_error(weft_is_close(f.v, f.v, -1, 0), WEFT_INVALID_ARGUMENT,
+                 "is_close: the tolerances are -1 and 0, but may not be negative or NaN");
+    expect_error(weft_is_close(f.v, f.v, 0, NAN), WEFT_INVALID_ARGUMENT,
+                 "is_close: the tolerances are 0 and nan, but may not be negative or NaN");
+    expect_error(weft_leaky_relu(f.v, NAN), WEFT_INVALID_ARGUMENT, "leaky_relu: the slope is NaN");
     expect_error(weft_cross_entropy(f.y, f.i, 0, NULL), WEFT_SHAPE_MISMATCH,
                  "cross_entropy: axis 0 of the target has extent 3, not 4");
     expect_error(weft_nll_loss(f.y, f.v, 1, NULL), WEFT_DTYPE_MISMATCH,
