@@ -207,7 +207,7 @@ static weft_status *search_growing(finding *f)
         WEFT_TRY(add_up(f, f->time, &seconds));
         spent += moves;
         enough = worth_moves(f, seconds);
-        if (einsum_stop_asked(&(einsum_stop){.cancelled = f->search.cancelled, .deadline = INFINITY})) break;
+        if (einsum_stop_cancelled(f->search.cancelled)) break;
     }
     return NULL;
 }

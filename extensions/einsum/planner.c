@@ -160,7 +160,7 @@ weft_status *einsum_planner_parse(const einsum_arena *arena, const char *text, e
 
 weft_status *einsum_planner_check(const weft_allocator *allocator, const einsum_planner *planner)
 {
-    if (!einsum_stop_asked(&(einsum_stop){.cancelled = planner->cancelled, .deadline = INFINITY})) return NULL;
+    if (!einsum_stop_cancelled(planner->cancelled)) return NULL;
     return weft_status_create(allocator, WEFT_CANCELLED, "weft_einsum",
                               "einsum: the search for an order was cancelled");
 }

@@ -8,22 +8,24 @@
 #include <time.h>
 #include <weft/weft.h>
 
-enum { COUNT = 220, LINKS = COUNT * 3 / 2 };
+enum { COUNT = 220, MANY = 10000 };
 static const uint64_t for_ever = UINT64_MAX;
 
 static bool on_llvm;
 static int64_t label_items[COUNT][3], two[] = {2, 2, 2};
 static weft_ints labels[COUNT], shapes[COUNT];
+static int64_t many_items[MANY][3];
+static weft_ints many_labels[MANY], many_shapes[MANY];
 static volatile bool cancelled;
 
 /* A random graph in which each operand has three links. */
-static int set_up(void **state)
+static void draw_graph(int count, int64_t (*items)[3], weft_ints *out_labels, weft_ints *out_shapes)
 {
-    (void)state;
-    int ends[2 * LINKS], used[COUNT] = {0};
+    static int ends[3 * MANY], used[MANY];
     uint64_t random = 88172645463325252u;
-    for (int i = 0; i < 2 * LINKS; i++) ends[i] = i / 3;
-    for (int i = 2 * LINKS - 1; i > 0; i--) {
+    memset(used, 0, sizeof used);
+    for (int i = 0; i < 3 * count; i++) ends[i] = i / 3;
+    for (int i = 3 * count - 1; i > 0; i--) {
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
@@ -31,11 +33,18 @@ static int set_up(void **state)
         ends[i] = ends[j];
         ends[j] = end;
     }
-    for (int i = 0; i < 2 * LINKS; i++) label_items[ends[i]][used[ends[i]]++] = i / 2;
-    for (int i = 0; i < COUNT; i++) {
-        labels[i] = (weft_ints){3, label_items[i]};
-        shapes[i] = (weft_ints){3, two};
+    for (int i = 0; i < 3 * count; i++) items[ends[i]][used[ends[i]]++] = i / 2;
+    for (int i = 0; i < count; i++) {
+        out_labels[i] = (weft_ints){3, items[i]};
+        out_shapes[i] = (weft_ints){3, two};
     }
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    draw_graph(COUNT, label_items, labels, shapes);
+    draw_graph(MANY, many_items, many_labels, many_shapes);
     return 0;
 }
 
@@ -93,6 +102,38 @@ static void plans_are_the_best_so_far(void **state)
     weft_einsum_plan *greedy = plan((weft_einsum_options){.moves = 1}), *found;
     assert_true(cancel(plan_for_ever, &found) < at_once);
     assert_true(weft_einsum_plan_log10_flops(found) < weft_einsum_plan_log10_flops(greedy));
+    weft_einsum_plan_destroy(found);
+    weft_einsum_plan_destroy(greedy);
+}
+
+static weft_einsum_plan *plan_many(weft_einsum_options options)
+{
+    weft_einsum_plan *made;
+    options.threads = 1;
+    weft_test_ok(
+        weft_einsum_plan_create_labels(NULL, MANY, many_labels, (weft_ints){0}, many_shapes, &options, &made));
+    return made;
+}
+
+static void plan_many_for_ever(void *context)
+{
+    *(weft_einsum_plan **)context = plan_many((weft_einsum_options){.moves = for_ever, .cancelled = &cancelled});
+}
+
+/* No method goes on to its end, and nothing is tried after it: that takes many times as long as a greedy order and what
+ * is made of it. */
+static void searches_among_thousands_end_at_once(void **state)
+{
+    (void)state;
+    static const double budget = 0.3;
+    double begin = now();
+    weft_einsum_plan *greedy = plan_many((weft_einsum_options){.moves = 1}), *found;
+    double least = now() - begin;
+    assert_true(cancel(plan_many_for_ever, &found) < 4 * least);
+    weft_einsum_plan_destroy(found);
+    begin = now();
+    found = plan_many((weft_einsum_options){.time_budget = budget});
+    assert_true(now() - begin < budget + 4 * least);
     weft_einsum_plan_destroy(found);
     weft_einsum_plan_destroy(greedy);
 }
@@ -317,7 +358,8 @@ int main(int argc, char **argv)
 {
     on_llvm = argc > 1 && strcmp(argv[1], "llvm") == 0;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_are_the_best_so_far),        cmocka_unit_test(a_plan_without_room_is_cancelled),
+        cmocka_unit_test(plans_are_the_best_so_far),        cmocka_unit_test(searches_among_thousands_end_at_once),
+        cmocka_unit_test(a_plan_without_room_is_cancelled),
         cmocka_unit_test(a_watcher_sees_orders_get_better), cmocka_unit_test(runs_end_while_they_plan),
         cmocka_unit_test(arrays_end_while_they_plan),       cmocka_unit_test(nothing_is_kept_beside_kept_orders),
         cmocka_unit_test(runs_end_while_they_compile),

@@ -199,12 +199,12 @@ static weft_status *run_random_greedy(const weft_allocator *allocator, const ein
 
 static weft_status *run_degree(const weft_allocator *allocator, const einsum_core *core, einsum_pair *out_pairs)
 {
-    return einsum_eliminate_run(allocator, core, EINSUM_MIN_DEGREE, einsum_random_start(5, 6), out_pairs);
+    return einsum_eliminate_run(allocator, core, EINSUM_MIN_DEGREE, einsum_random_start(5, 6), NULL, out_pairs);
 }
 
 static weft_status *run_fill(const weft_allocator *allocator, const einsum_core *core, einsum_pair *out_pairs)
 {
-    return einsum_eliminate_run(allocator, core, EINSUM_MIN_FILL, einsum_random_start(5, 6), out_pairs);
+    return einsum_eliminate_run(allocator, core, EINSUM_MIN_FILL, einsum_random_start(5, 6), NULL, out_pairs);
 }
 
 static weft_status *run_bisect(const weft_allocator *allocator, const einsum_core *core, einsum_pair *out_pairs)
@@ -219,7 +219,7 @@ static weft_status *run_uneven(const weft_allocator *allocator, const einsum_cor
 
 static weft_status *run_sweep(const weft_allocator *allocator, const einsum_core *core, einsum_pair *out_pairs)
 {
-    return einsum_sweep_run(allocator, core, 3, einsum_random_start(2, 3), out_pairs);
+    return einsum_sweep_run(allocator, core, 3, einsum_random_start(2, 3), NULL, out_pairs);
 }
 
 static method *const methods[] = {run_exact, run_greedy, run_random_greedy, run_degree,
@@ -610,7 +610,8 @@ static void test_sweeps_follow_rows(void **state)
     for (uint64_t seed = 0; seed < 16; seed++) {
         einsum_arena arena;
         einsum_cost cost;
-        weft_test_ok(einsum_sweep_run(NULL, &b.core, seed % EINSUM_SWEEP_MANNERS, einsum_random_start(seed, 0), pairs));
+        weft_test_ok(einsum_sweep_run(NULL, &b.core, seed % EINSUM_SWEEP_MANNERS, einsum_random_start(seed, 0), NULL,
+                                      pairs));
         check_order(LEAVES, pairs);
         einsum_arena_init(&arena, NULL);
         weft_test_ok(einsum_core_cost(&arena, &b.core, &size, pairs, &cost));

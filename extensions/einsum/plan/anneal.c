@@ -21,7 +21,7 @@ typedef struct annealing {
     einsum_random random;
     einsum_heat heat;
     einsum_node *best;
-    einsum_cost best_cost;
+    einsum_cost first_cost, best_cost;
     bool stopped;
 } annealing;
 
@@ -89,7 +89,9 @@ static weft_status *run(annealing *s, const einsum_core *core, const einsum_scor
     einsum_tree_load(&s->tree, pairs);
     s->best_cost = EINSUM_WORST_COST;
     keep_best(s);
+    s->first_cost = s->best_cost;
     cool(s);
+    if (s->stopped && !einsum_cost_less(s->best_cost, s->first_cost)) return NULL;
     memcpy(s->tree.nodes, s->best, s->tree.node_count * sizeof *s->best);
     einsum_tree_refresh(&s->tree);
     einsum_tree_save(&s->tree, found);

@@ -15,6 +15,7 @@ typedef struct elimination {
     const einsum_core *core;
     einsum_elimination rule;
     einsum_random random;
+    const einsum_stop *stop;
     einsum_live live;
     einsum_heap labels, values; /* the latter: of one label, by size */
     uint64_t *near;             /* by label: those it has an edge to */
@@ -195,12 +196,12 @@ static bool eliminate(elimination *e, uint32_t label)
 
 static bool eliminate_all(elimination *e)
 {
-    for (uint32_t label = 0; label < e->core->label_count; label++) {
+    for (uint32_t label = 0; label < e->core->label_count && !einsum_stop_asked(e->stop); label++) {
         if (set_has(e->core->output, label)) continue;
         e->scores[label] = score_of(e, label);
         if (!queue(e, label)) return false;
     }
-    while (e->labels.size > 0) {
+    while (e->labels.size > 0 && !einsum_stop_asked(e->stop)) {
         einsum_candidate next = einsum_heap_pop(&e->labels);
         bool stale = next.score != e->scores[next.b] || e->live.uses[next.b] == 0;
         if (!stale && !eliminate(e, next.b)) return false;
@@ -229,12 +230,16 @@ static bool run(elimination *e, einsum_arena *arena, einsum_pair *out_pairs)
 }
 
 weft_status *einsum_eliminate_run(const weft_allocator *allocator, const einsum_core *core, einsum_elimination rule,
-                                  einsum_random random, einsum_pair *out_pairs)
+                                  einsum_random random, const einsum_stop *stop, einsum_pair *out_pairs)
 {
     einsum_arena arena;
     einsum_arena_init(&arena, allocator);
-    elimination e = {
-        .core = core, .rule = rule, .random = random, .labels = {.arena = &arena}, .values = {.arena = &arena}};
+    elimination e = {.core = core,
+                     .rule = rule,
+                     .random = random,
+                     .stop = stop,
+                     .labels = {.arena = &arena},
+                     .values = {.arena = &arena}};
     bool well = run(&e, &arena, out_pairs);
     einsum_arena_finish(&arena);
     return well ? NULL : weft_status_out_of_memory();

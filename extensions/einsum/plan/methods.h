@@ -29,8 +29,10 @@ typedef struct einsum_stop {
     einsum_watch *watch;            /* NULL: none */
 } einsum_stop;
 
-/* Also tells the watcher, where that is due. */
+/* NULL is never. Also tells the watcher, where that is due. */
 bool einsum_stop_asked(const einsum_stop *stop);
+/* The same for the first of them alone. */
+bool einsum_stop_cancelled(const volatile bool *cancelled);
 /* The clock of deadlines. */
 double einsum_stop_clock(void);
 
@@ -57,16 +59,18 @@ typedef struct einsum_greedy {
 weft_status *einsum_greedy_run(const weft_allocator *allocator, const einsum_core *core, const einsum_greedy *options,
                                einsum_pair *out_pairs) WEFT_MUST_USE;
 
-/* Elimination of labels one after the other, the next by a rule; ties are broken at random. */
+/* Elimination of labels one after the other, the next by a rule; ties are broken at random. The order is a whole one
+ * also where `stop` (NULL: never) ended it, but then nobody should want it. */
 typedef enum einsum_elimination { EINSUM_MIN_DEGREE, EINSUM_MIN_FILL } einsum_elimination;
 
 weft_status *einsum_eliminate_run(const weft_allocator *allocator, const einsum_core *core, einsum_elimination rule,
-                                  einsum_random random, einsum_pair *out_pairs) WEFT_MUST_USE;
+                                  einsum_random random, const einsum_stop *stop,
+                                  einsum_pair *out_pairs) WEFT_MUST_USE;
 
-/* A sweep from a random leaf, in one of some manners: one value takes in all others. */
+/* A sweep from a random leaf, in one of some manners: one value takes in all others. It ends as an elimination does. */
 enum { EINSUM_SWEEP_MANNERS = 4 };
 weft_status *einsum_sweep_run(const weft_allocator *allocator, const einsum_core *core, uint32_t manner,
-                              einsum_random random, einsum_pair *out_pairs) WEFT_MUST_USE;
+                              einsum_random random, const einsum_stop *stop, einsum_pair *out_pairs) WEFT_MUST_USE;
 
 /*
  * Recursive bisection of the hypergraph of leaves and labels. A leaf weighs 1, and 2 for each bit of what it shares

@@ -41,6 +41,7 @@ typedef struct reconfiguration {
     double largest; /* SIZE: of all volumes */
     double least;   /* SIZE: of volumes outside of the subtree; up to this, those inside are all the same */
     subtree cut;
+    bool changed;
 } reconfiguration;
 
 /* ---- cutting a subtree off ---- */
@@ -265,6 +266,7 @@ static bool improve(reconfiguration *r, uint32_t root)
     fill_entries(r);
     if (!is_better((einsum_cost){r->entries[full].major, r->entries[full].minor}, present)) return false;
     build(r, full, &next);
+    r->changed = true;
     if (r->tree.tariff.objective == WEFT_EINSUM_SIZE && r->entries[full].major < r->largest) {
         r->largest = r->entries[full].major;
         memset(r->settled, 0, r->tree.node_count * sizeof *r->settled);
@@ -303,7 +305,6 @@ static weft_status *reconfiguration_init(reconfiguration *r, const einsum_core *
 static weft_status *run(reconfiguration *r, const einsum_core *core, const einsum_score *score, einsum_pair *pairs)
 {
     einsum_cost before, after;
-    WEFT_TRY(einsum_core_cost(&r->arena, core, score, pairs, &before));
     einsum_pair *found = einsum_arena_allocate(&r->arena, core->leaf_count, sizeof *found);
     if (found == NULL) return weft_status_out_of_memory();
     WEFT_TRY(reconfiguration_init(r, core, score));
@@ -311,7 +312,9 @@ static weft_status *run(reconfiguration *r, const einsum_core *core, const einsu
     if (score->objective == WEFT_EINSUM_SIZE) r->largest = einsum_tree_cost(&r->tree).major;
     while (pass(r)) {
     }
+    if (!r->changed && einsum_stop_asked(r->stop)) return NULL;
     einsum_tree_save(&r->tree, found);
+    WEFT_TRY(einsum_core_cost(&r->arena, core, score, pairs, &before));
     WEFT_TRY(einsum_core_cost(&r->arena, core, score, found, &after));
     if (einsum_cost_less(after, before)) memcpy(pairs, found, (core->leaf_count - 1) * sizeof *pairs);
     return NULL;
@@ -320,7 +323,7 @@ static weft_status *run(reconfiguration *r, const einsum_core *core, const einsu
 weft_status *einsum_reconfigure_run(const weft_allocator *allocator, const einsum_core *core, const einsum_score *score,
                                     uint32_t leaves, const einsum_stop *stop, einsum_pair *pairs)
 {
-    if (core->leaf_count < 3) return NULL;
+    if (core->leaf_count < 3 || einsum_stop_asked(stop)) return NULL;
     reconfiguration r = {.stop = stop, .most_parts = leaves < MOST_PARTS ? leaves : MOST_PARTS};
     einsum_arena_init(&r.arena, allocator);
     weft_status *status = run(&r, core, score, pairs);

@@ -16,6 +16,7 @@ enum {
     START_MOVES = 1000,     /* for each leaf, before another start or chain pays; a start takes a third of them */
     PAIR_MOVES = 2,         /* for each pair of leaves, before another chain pays: deep trees take long to cool */
     MOST_ELIMINATED = 1000, /* leaves, for elimination and bisection */
+    MOST_HASTY = 1000,      /* leaves, for the first start to be polished whatever happens */
     MOST_SWEEPS = 16,       /* of which a start is the best */
     MOST_CHAINS = 16,
     FEW_CHAINS = 2, /* go on to the end */
@@ -111,9 +112,9 @@ static weft_status *price(const searching *s, candidate *c)
 }
 
 /* Gives subtrees of up to `parts` their best order, and fills the cost. */
-static weft_status *polish(const searching *s, uint32_t parts, candidate *c)
+static weft_status *polish(const searching *s, uint32_t parts, const einsum_stop *stop, candidate *c)
 {
-    WEFT_TRY(einsum_reconfigure_run(s->allocator, s->core, &s->options->score, parts, &s->stop, c->pairs));
+    WEFT_TRY(einsum_reconfigure_run(s->allocator, s->core, &s->options->score, parts, stop, c->pairs));
     return price(s, c);
 }
 
@@ -138,7 +139,7 @@ static const start starts[] = {
 };
 enum { STARTS = sizeof starts / sizeof *starts, LEAST_STARTS = 4 };
 
-/* The best of some, of which the first is made whatever happens. */
+/* The best of some. */
 static weft_status *run_sweeps(const searching *s, const einsum_core *core, einsum_random random, einsum_pair *pairs)
 {
     einsum_arena arena;
@@ -146,9 +147,10 @@ static weft_status *run_sweeps(const searching *s, const einsum_core *core, eins
     einsum_cost least = EINSUM_WORST_COST, cost;
     einsum_pair *found = einsum_arena_allocate(&arena, s->core->leaf_count, sizeof *found);
     weft_status *status = found == NULL ? weft_status_out_of_memory() : NULL;
-    for (uint32_t i = 0; i < s->sweep_count && status == NULL && (i == 0 || !einsum_stop_asked(&s->stop)); i++) {
+    for (uint32_t i = 0; i < s->sweep_count && status == NULL; i++) {
         status = einsum_sweep_run(s->allocator, core, i % EINSUM_SWEEP_MANNERS,
-                                  einsum_random_start(einsum_random_next(&random), i), found);
+                                  einsum_random_start(einsum_random_next(&random), i), &s->stop, found);
+        if (einsum_stop_asked(&s->stop)) break; /* it may have ended early */
         if (status == NULL) status = einsum_core_cost(&arena, s->core, &s->options->score, found, &cost);
         if (status != NULL || (i > 0 && !einsum_cost_less(cost, least))) continue;
         least = cost;
@@ -166,14 +168,15 @@ static const char *name_start(size_t index)
     return names[starts[index].method];
 }
 
+/* Other methods than GREEDY and BISECTION end early where the search is to stop. */
 static weft_status *make_start(const searching *s, size_t index, einsum_pair *pairs)
 {
     const start *which = &starts[index];
     einsum_random random = einsum_random_start(s->options->seed, index);
     einsum_greedy greedy = {.log2_factor = which->parameter, .random = random};
     switch (which->method) {
-    case MIN_DEGREE: return einsum_eliminate_run(s->allocator, s->core, EINSUM_MIN_DEGREE, random, pairs);
-    case MIN_FILL: return einsum_eliminate_run(s->allocator, s->core, EINSUM_MIN_FILL, random, pairs);
+    case MIN_DEGREE: return einsum_eliminate_run(s->allocator, s->core, EINSUM_MIN_DEGREE, random, &s->stop, pairs);
+    case MIN_FILL: return einsum_eliminate_run(s->allocator, s->core, EINSUM_MIN_FILL, random, &s->stop, pairs);
     case BISECTION: return einsum_bisect_run(s->allocator, s->core, which->parameter, random, pairs);
     case SWEEPS: return run_sweeps(s, which->parameter > 0 ? &s->alike : s->core, random, pairs);
     case NOISY:
@@ -196,8 +199,10 @@ static weft_status *run_start(void *context, size_t index)
     candidate *c = &s->starts[index];
     if (is_too_large(s, index) || (index > 0 && einsum_stop_asked(&s->stop))) return NULL;
     WEFT_TRY(make_start(s, index, c->pairs));
+    if (index > 0 && einsum_stop_asked(&s->stop)) return NULL;
     c->found_by = name_start(index);
-    WEFT_TRY(s->start_count > 1 ? polish(s, FEW_PARTS, c) : price(s, c));
+    const einsum_stop *stop = index == 0 && s->core->leaf_count <= MOST_HASTY ? NULL : &s->stop;
+    WEFT_TRY(s->start_count > 1 ? polish(s, FEW_PARTS, stop, c) : price(s, c));
     note(s, c);
     return NULL;
 }
@@ -254,9 +259,10 @@ static weft_status *run_chain(void *context, size_t index)
                                    .stop = s->stop,
                                    .seconds = s->chain_seconds};
     if (s->round == 0) begin_chain(s, index);
+    if (einsum_stop_asked(&s->stop)) return NULL;
     WEFT_TRY(einsum_anneal_run(s->allocator, s->core, &s->options->score, &options, c->pairs, &c->cost));
     c->found_by = "annealing";
-    if (einsum_cost_less(c->cost, s->best.cost)) WEFT_TRY(polish(s, MORE_PARTS, c));
+    if (einsum_cost_less(c->cost, s->best.cost)) WEFT_TRY(polish(s, MORE_PARTS, &s->stop, c));
     note(s, c);
     return NULL;
 }
@@ -326,7 +332,7 @@ static weft_status *measure(searching *s, double *out_rate)
 static weft_status *anneal_seconds(searching *s)
 {
     double rate, whole = s->stop.deadline - einsum_stop_clock();
-    if (whole <= 0) return NULL;
+    if (einsum_stop_asked(&s->stop)) return NULL;
     if (!candidate_init(s, &s->chains[0])) return weft_status_out_of_memory();
     WEFT_TRY(measure(s, &rate));
     WEFT_TRY(init_chains(s, einsum_moves_of(whole * rate * (double)s->options->threads)));
@@ -379,7 +385,7 @@ static weft_status *search(searching *s)
     if (s->options->improve) WEFT_TRY(keep_result(s));
     if (few) return NULL;
     WEFT_TRY(s->stop.deadline < INFINITY ? anneal_seconds(s) : anneal_moves(s, moves));
-    return polish(s, MORE_PARTS, &s->best);
+    return einsum_stop_asked(&s->stop) ? NULL : polish(s, MORE_PARTS, &s->stop, &s->best);
 }
 
 weft_status *einsum_search_run(const weft_allocator *allocator, const einsum_core *core, const einsum_search *options,

@@ -375,10 +375,13 @@ typedef struct slicings {
     chain *chains;
 } slicings;
 
+/* The first is run whatever happens. */
 static weft_status *run_one(void *context, size_t index)
 {
     slicings *all = context;
     chain *c = &all->chains[index];
+    c->sliced.total = EINSUM_WORST_COST;
+    if (index > 0 && einsum_stop_asked(&all->options->stop)) return NULL;
     slicing s = {.options = all->options,
                  .manner = &manners[index % MANNERS],
                  .random = einsum_random_start(all->seed, index),
@@ -402,7 +405,8 @@ static weft_status *plan_chains(slicings *all, einsum_arena *arena, const einsum
     if (whole < INFINITY) moves = whole * moves_per_second * (double)threads;
     double chains = moves / ((double)CHAIN_MOVES * all->core->leaf_count);
     all->count = chains < LEAST_CHAINS ? LEAST_CHAINS : chains > MOST_CHAINS ? MOST_CHAINS : (size_t)chains;
-    if (whole < INFINITY) all->count += (threads - all->count % threads) % threads;
+    if (einsum_stop_asked(&options->stop)) all->count = 1;
+    else if (whole < INFINITY) all->count += (threads - all->count % threads) % threads;
     all->seconds = whole * (double)threads / (double)all->count;
     all->moves = options->moves;
     all->chains = einsum_arena_allocate(arena, all->count, sizeof *all->chains);

@@ -24,10 +24,16 @@ static void tell(einsum_watch *watch)
     watch->told->progress(watch->told->self, &progress);
 }
 
+bool einsum_stop_cancelled(const volatile bool *cancelled)
+{
+    return cancelled != NULL && __atomic_load_n(cancelled, __ATOMIC_RELAXED);
+}
+
 bool einsum_stop_asked(const einsum_stop *stop)
 {
+    if (stop == NULL) return false;
     einsum_watch *watch = stop->watch;
     if (watch != NULL && watch->told != NULL && pthread_equal(watch->thread, pthread_self())) tell(watch);
-    if (stop->cancelled != NULL && __atomic_load_n(stop->cancelled, __ATOMIC_RELAXED)) return true;
+    if (einsum_stop_cancelled(stop->cancelled)) return true;
     return stop->deadline != INFINITY && einsum_stop_clock() >= stop->deadline;
 }

@@ -38,11 +38,11 @@ static uint32_t find_next(sweep *s, uint32_t value, uint32_t step)
 }
 
 /* From the leaf `end`, which becomes the one that is taken in last. */
-static bool run(sweep *s, uint32_t *end)
+static bool run(sweep *s, const einsum_stop *stop, uint32_t *end)
 {
     uint32_t value = *end;
     einsum_live_enter_leaves(&s->live);
-    for (uint32_t step = 1, next; (next = find_next(s, value, step)) != UINT32_MAX; step++) {
+    for (uint32_t step = 1, next; !einsum_stop_asked(stop) && (next = find_next(s, value, step)) != UINT32_MAX; step++) {
         if (!einsum_live_join(&s->live, value, next)) return false;
         value = einsum_live_latest(&s->live);
         einsum_live_enter(&s->live, value);
@@ -52,7 +52,7 @@ static bool run(sweep *s, uint32_t *end)
 }
 
 weft_status *einsum_sweep_run(const weft_allocator *allocator, const einsum_core *core, uint32_t manner,
-                              einsum_random random, einsum_pair *out_pairs)
+                              einsum_random random, const einsum_stop *stop, einsum_pair *out_pairs)
 {
     uint32_t end = einsum_random_below(&random, core->leaf_count);
     bool well = true;
@@ -60,7 +60,7 @@ weft_status *einsum_sweep_run(const weft_allocator *allocator, const einsum_core
         einsum_arena arena;
         einsum_arena_init(&arena, allocator);
         sweep s = {.last_met = manner & 1, .met = einsum_arena_allocate(&arena, core->leaf_count, sizeof *s.met)};
-        well = s.met != NULL && einsum_live_init_core(&s.live, &arena, core, out_pairs) && run(&s, &end);
+        well = s.met != NULL && einsum_live_init_core(&s.live, &arena, core, out_pairs) && run(&s, stop, &end);
         einsum_arena_finish(&arena);
     }
     return well ? NULL : weft_status_out_of_memory();
