@@ -110,8 +110,7 @@ static weft_einsum_plan *plan_many(weft_einsum_options options)
 {
     weft_einsum_plan *made;
     options.threads = 1;
-    weft_test_ok(
-        weft_einsum_plan_create_labels(NULL, MANY, many_labels, (weft_ints){0}, many_shapes, &options, &made));
+    weft_test_ok(weft_einsum_plan_create_labels(NULL, MANY, many_labels, (weft_ints){0}, many_shapes, &options, &made));
     return made;
 }
 
@@ -358,11 +357,10 @@ int main(int argc, char **argv)
 {
     on_llvm = argc > 1 && strcmp(argv[1], "llvm") == 0;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_are_the_best_so_far),        cmocka_unit_test(searches_among_thousands_end_at_once),
-        cmocka_unit_test(a_plan_without_room_is_cancelled),
-        cmocka_unit_test(a_watcher_sees_orders_get_better), cmocka_unit_test(runs_end_while_they_plan),
-        cmocka_unit_test(arrays_end_while_they_plan),       cmocka_unit_test(nothing_is_kept_beside_kept_orders),
-        cmocka_unit_test(runs_end_while_they_compile),
+        cmocka_unit_test(plans_are_the_best_so_far),          cmocka_unit_test(searches_among_thousands_end_at_once),
+        cmocka_unit_test(a_plan_without_room_is_cancelled),   cmocka_unit_test(a_watcher_sees_orders_get_better),
+        cmocka_unit_test(runs_end_while_they_plan),           cmocka_unit_test(arrays_end_while_they_plan),
+        cmocka_unit_test(nothing_is_kept_beside_kept_orders), cmocka_unit_test(runs_end_while_they_compile),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -610,8 +610,8 @@ static void test_sweeps_follow_rows(void **state)
     for (uint64_t seed = 0; seed < 16; seed++) {
         einsum_arena arena;
         einsum_cost cost;
-        weft_test_ok(einsum_sweep_run(NULL, &b.core, seed % EINSUM_SWEEP_MANNERS, einsum_random_start(seed, 0), NULL,
-                                      pairs));
+        weft_test_ok(
+            einsum_sweep_run(NULL, &b.core, seed % EINSUM_SWEEP_MANNERS, einsum_random_start(seed, 0), NULL, pairs));
         check_order(LEAVES, pairs);
         einsum_arena_init(&arena, NULL);
         weft_test_ok(einsum_core_cost(&arena, &b.core, &size, pairs, &cost));

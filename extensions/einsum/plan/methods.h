@@ -64,8 +64,7 @@ weft_status *einsum_greedy_run(const weft_allocator *allocator, const einsum_cor
 typedef enum einsum_elimination { EINSUM_MIN_DEGREE, EINSUM_MIN_FILL } einsum_elimination;
 
 weft_status *einsum_eliminate_run(const weft_allocator *allocator, const einsum_core *core, einsum_elimination rule,
-                                  einsum_random random, const einsum_stop *stop,
-                                  einsum_pair *out_pairs) WEFT_MUST_USE;
+                                  einsum_random random, const einsum_stop *stop, einsum_pair *out_pairs) WEFT_MUST_USE;
 
 /* A sweep from a random leaf, in one of some manners: one value takes in all others. It ends as an elimination does. */
 enum { EINSUM_SWEEP_MANNERS = 4 };

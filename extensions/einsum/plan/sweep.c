@@ -42,7 +42,8 @@ static bool run(sweep *s, const einsum_stop *stop, uint32_t *end)
 {
     uint32_t value = *end;
     einsum_live_enter_leaves(&s->live);
-    for (uint32_t step = 1, next; !einsum_stop_asked(stop) && (next = find_next(s, value, step)) != UINT32_MAX; step++) {
+    for (uint32_t step = 1, next; !einsum_stop_asked(stop) && (next = find_next(s, value, step)) != UINT32_MAX;
+         step++) {
         if (!einsum_live_join(&s->live, value, next)) return false;
         value = einsum_live_latest(&s->live);
         einsum_live_enter(&s->live, value);
