@@ -36,6 +36,11 @@ class Instances(Command):
         self.assertRegex(out, r"\npredicted ms        [0-9.e+-]+\n")
         return "".join(line for line in out.splitlines(True) if not line.startswith("predicted ms"))
 
+    def run_well(self, *arguments):
+        status, out, error = self.weft(*arguments)
+        self.assertEqual((status, error), (OK, ""))
+        return out
+
     def breaks(self, data, sentence, *arguments):
         self.write("bad.json", data)
         status, _, error = self.weft("einsum", "--instance", "bad.json", "--plan-only", *arguments)
@@ -171,7 +176,7 @@ class Plan(Instances):
         self.assertLess(stats["check_difference"], 1e-5)
         self.assertGreater(stats["sliced"], 0)
         self.assertLessEqual(stats["peak_bytes"], 8192)
-        self.assertRegex(out, r"\nsliced labels       [12]\nslicing multiplies  1 times as much\n")
+        self.assertRegex(out, r"\nsliced labels       ([12]): (\d(?:,\d)?)\nslicing multiplies  1 times as much\n")
         self.assertRegex(out, r"\nrunning ms          [0-9.]+, planning and compiling in it\n")
         status, _, error = self.weft("einsum", *whole, "--plan-only", "--memory-limit", "3")
         self.assertEqual(status, FAILED)
@@ -184,12 +189,64 @@ class Plan(Instances):
         """A sliced run gives what the whole one does; steps without a sliced label are done again in each turn."""
         for name, labels in [("chain.json", "2,3"), ("format.json", "k,l")]:
             sliced = self.plan("--optimize", "left", "--slice", labels, name=name).splitlines()
-            self.assertEqual(sliced[5], "sliced labels       2")
+            self.assertEqual(sliced[5], f"sliced labels       2: {labels}")
             self.assertEqual(sliced[2], f"log10 multiplies    {math.log10(2 * 3 * 4 * 5 + 2 * 4 * 5 + 2 * 4 * 5 * 6):.4f}")
             status, out, error = self.weft("einsum", "--instance", name, "--optimize", "left", "--slice", labels, "--check",
                                            "--stats")
             self.assertEqual((status, error), (OK, ""))
             self.assertLess(json.loads(out.splitlines()[-1])["check_difference"], 1e-5)
+
+    def test_sliced_plans_come_back(self):
+        """An order that was found under a limit of memory and its sliced labels: the same plan, without a search."""
+        ring = {"inputs": [[0, 1], [1, 2], [2, 3], [3, 0]], "output": [], "sizes": [64] * 4}
+        letters = {**ring, "inputs": ["\u03b1b", "bc", "c\U0001f600", "\U0001f600\u03b1"],
+                   "output": "", "sizes": dict.fromkeys("\u03b1bc\U0001f600", 64)}
+        large = (1 << 63) - 1
+        wide = {"format_string": f"[{large} 1],[1 2],[2 3],[3 {large}]->[]",
+                "sizes": {str(label): 64 for label in [large, 1, 2, 3]}}
+        dots = {"format_string": "...ij,...jk,...kl,...li->...", "shapes": [[3, 64, 64]] * 4}
+        for data, limit, form in [(ring, "8k", "ssa"), (letters, "8k", "path"), (wide, "8", "nested"), (dots, "2k", "ssa"),
+                                  (dots, "8", "path")]:
+            with self.subTest(data, limit=limit):
+                self.write("ring.json", data)
+                found = self.plan("--memory-limit", limit, "--print-order", form, "--stats", name="ring.json")
+                self.write("order", found)
+                again = self.plan("--order", "order", "--print-order", form, "--stats", name="ring.json")
+                stats = [json.loads(text.splitlines()[-1]) for text in [found, again]]
+                for of in stats:
+                    self.assertEqual(of["sliced_labels"].count(",") + 1, of["sliced"])
+                    of.pop("plan_ms")
+                self.assertEqual(stats[0], stats[1])
+                self.assertEqual(found.splitlines()[:-2], again.splitlines()[:-2])
+                self.assertEqual(unordered(ast.literal_eval(found.splitlines()[-2])),
+                                 unordered(ast.literal_eval(again.splitlines()[-2])))
+                labels = stats[0]["sliced_labels"]
+                self.assertIn(f"sliced labels       {stats[0]['sliced']}: {labels}\n", found)
+                self.write("order", found.splitlines()[-2])
+                self.assertEqual(self.plan("--order", "order", "--print-order", form, "--slice", labels, name="ring.json"),
+                                 "".join(again.splitlines(True)[:-1]))
+                status, out, error = self.weft("einsum", "--instance", "ring.json", "--order", "order", "--slice", labels,
+                                               "--check", "--stats")
+                self.assertEqual((status, error), (OK, ""))
+                self.assertLess(json.loads(out.splitlines()[-1])["check_difference"], 1e-5)
+        self.assertIn("...[0]", labels)
+
+    def test_sliced_labels_of_files(self):
+        """They stand before an order that is printed beside a result too; --slice has others done in their place."""
+        order = self.run_well("einsum", "ij,jk->ik", "a.npy", "b.npy", "--optimize", "left", "--slice", "j",
+                              "--print-order", "ssa", "-o", "c.npy")
+        self.assertEqual(order, "sliced labels       1: j\n[[0, 1]]\n")
+        self.write("order", order)
+        call = ["einsum", "ij,jk->ik", "a.npy", "b.npy", "--plan-only", "--print-order", "ssa", "--order", "order"]
+        self.assertIn("\nsliced labels       1: j\n", self.run_well(*call))
+        self.assertIn("\nsliced labels       2: i,k\n", self.run_well(*call, "--slice", "i,k"))
+        for line, sentence in [("sliced labels  1", "sliced labels are such as '2: i,j', not 'sliced labels  1'"),
+                               ("sliced labels  1: ij", "sliced labels are such as '2: i,j', not 'sliced labels  1: ij'"),
+                               ("sliced labels  1: ...[2", "sliced labels are such as '2: i,j', not 'sliced labels  1: ...[2'"),
+                               ("sliced labels  1: ...[0]", "the sliced labels are not all of operands"),
+                               ("sliced labels  1: z", "the sliced labels are not all of operands")]:
+            self.write("order", f"{line}\n[[0, 1]]\n")
+            self.refuses(FAILED, f"einsum: order: {sentence}", *call)
 
     def test_machine(self):
         """A step takes the overhead at least."""

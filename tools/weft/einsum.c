@@ -85,6 +85,7 @@ static weft_einsum_options order_options(const einsum_job *job)
 
 static bool has_label(const weft_instance *x, int64_t label)
 {
+    if (label < 0) return x->labels == NULL && strstr(x->text, "...") != NULL;
     weft_label_cursor cursor = weft_label_begin(x->labels == NULL ? x->text : "");
     while (weft_label_next(&cursor)) {
         int64_t found = strtoll(cursor.label, NULL, 10);
@@ -97,12 +98,18 @@ static bool has_label(const weft_instance *x, int64_t label)
     return false;
 }
 
+static weft_status *refuse_sliced(const einsum_job *job)
+{
+    const char *slice = weft_arguments_text(job->x.arguments, "--slice", NULL);
+    if (slice != NULL) return weft_misuse("--slice %s names a label that no operand has", slice);
+    return weft_status_create(NULL, WEFT_BAD_FILE, NULL, "%s: the sliced labels are not all of operands",
+                              weft_arguments_text(job->x.arguments, "--order", ""));
+}
+
 static weft_status *check_sliced(const einsum_job *job)
 {
     for (size_t i = 0; i < job->order.sliced.count; i++)
-        if (!has_label(&job->x.instance, job->order.sliced.items[i]))
-            return weft_misuse("--slice %s names a label that no operand has",
-                               weft_arguments_text(job->x.arguments, "--slice", ""));
+        if (!has_label(&job->x.instance, job->order.sliced.items[i])) return refuse_sliced(job);
     return NULL;
 }
 
@@ -172,6 +179,8 @@ static weft_einsum_options traced_options(const einsum_job *job)
 static weft_status *print_plan(const einsum_job *job)
 {
     const char *tree = weft_arguments_text(job->x.arguments, "--tree", NULL);
+    const char *form = weft_arguments_text(job->x.arguments, "--print-order", job->interrupted ? "ssa" : NULL);
+    bool numbered = is_numbered(&job->x.instance);
     if (job->x.path != NULL || has(job, "--plan-only") || job->interrupted) {
         printf("operands            %zu\n", weft_einsum_plan_operand_count(job->x.plan));
         printf("labels              %zu\n", weft_einsum_plan_label_count(job->x.plan));
@@ -180,12 +189,13 @@ static weft_status *print_plan(const einsum_job *job)
         if (weft_einsum_plan_log2_peak(job->x.plan) > -INFINITY)
             printf("log2 live at once   %.4f\n", weft_einsum_plan_log2_peak(job->x.plan));
         if (weft_einsum_plan_sliced(job->x.plan).count > 0) {
-            printf("sliced labels       %zu\n", weft_einsum_plan_sliced(job->x.plan).count);
+            WEFT_TRY(weft_order_print_sliced(job->x.plan, numbered));
             printf("slicing multiplies  %.3g times as much\n", pow(10, weft_einsum_plan_log10_overhead(job->x.plan)));
         }
         printf("predicted ms        %s\n", weft_planner_print_ms(job->x.plan, 4).text);
+    } else if (form != NULL) {
+        WEFT_TRY(weft_order_print_sliced(job->x.plan, numbered));
     }
-    const char *form = weft_arguments_text(job->x.arguments, "--print-order", job->interrupted ? "ssa" : NULL);
     WEFT_TRY(weft_order_print(job->x.plan, form));
     fflush(stdout); /* what follows may take long */
     return tree == NULL ? NULL : weft_tree_save(job->x.plan, tree);
@@ -209,8 +219,10 @@ static void print_result(const einsum_job *job)
     printf("\n");
 }
 
-static void fill_stats(const einsum_job *job, cJSON *stats)
+static weft_status *fill_stats(const einsum_job *job, cJSON *stats)
 {
+    char *sliced;
+    WEFT_TRY(weft_order_write_sliced(job->x.plan, is_numbered(&job->x.instance), &sliced));
     cJSON_AddNumberToObject(stats, "operands", (double)weft_einsum_plan_operand_count(job->x.plan));
     cJSON_AddNumberToObject(stats, "labels", (double)weft_einsum_plan_label_count(job->x.plan));
     cJSON_AddNumberToObject(stats, "log10_flops", weft_einsum_plan_log10_flops(job->x.plan));
@@ -219,7 +231,10 @@ static void fill_stats(const einsum_job *job, cJSON *stats)
     cJSON_AddNumberToObject(stats, "log10_overhead", weft_einsum_plan_log10_overhead(job->x.plan));
     cJSON_AddRawToObject(stats, "predicted_ms", weft_planner_print_ms(job->x.plan, 15).text);
     cJSON_AddNumberToObject(stats, "sliced", (double)weft_einsum_plan_sliced(job->x.plan).count);
+    cJSON_AddStringToObject(stats, "sliced_labels", sliced);
     cJSON_AddStringToObject(stats, "order", weft_einsum_plan_order(job->x.plan));
+    free(sliced);
+    return NULL;
 }
 
 static weft_status *print_plan_stats(const einsum_job *job, cJSON *stats)
@@ -264,9 +279,9 @@ static weft_status *run_job(einsum_job *job)
     WEFT_TRY(print_plan(job));
     cJSON *stats = cJSON_CreateObject();
     if (stats == NULL) return weft_status_out_of_memory();
-    fill_stats(job, stats);
     bool planned = has(job, "--plan-only") || job->interrupted;
-    weft_status *status = planned ? print_plan_stats(job, stats) : run_plan(job, stats);
+    weft_status *status = fill_stats(job, stats);
+    if (status == NULL) status = planned ? print_plan_stats(job, stats) : run_plan(job, stats);
     if (status == NULL && job->interrupted) status = tell_interrupt(job);
     if (status == NULL && !planned) return weft_session_print_stats(&job->x.session, job->x.arguments, stats);
     cJSON_Delete(stats);
@@ -339,8 +354,9 @@ const weft_command weft_command_einsum = {
         "names in each step two positions of a list that loses both and gets the result at its end; ssa names\n"
         "values, of which the steps make new ones. --order takes either as a list of steps, or a tree of operand\n"
         "numbers such as ((0, 1), 2): what --print-order prints as path, ssa or nested, with or without what\n"
-        "--plan-only prints before. An operand may also be FILE.npz:ARRAY, or '-', standard input; -o - is standard "
-        "output.\n\n"
+        "--plan-only prints before. The sliced labels among that are sliced again, unless --slice names others;\n"
+        "'...[0]' is the first axis of the ellipsis. An operand may also be FILE.npz:ARRAY, or '-', standard input;\n"
+        "-o - is standard output.\n\n"
         "An instance is an object: it has \"inputs\" and \"output\", lists of labels, which are integers or letters,\n"
         "or a \"format_string\"; and \"sizes\", or \"size_dict\", an object with the extent of each label, {\"i\": 4} "
         "or\n"

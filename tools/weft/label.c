@@ -22,6 +22,16 @@ size_t weft_label_decode(const char *text, int64_t *out_point)
     return length;
 }
 
+const char *weft_label_encode(int64_t point, char out_text[WEFT_LETTER_ROOM])
+{
+    static const unsigned char firsts[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    size_t length = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+    out_text[length] = '\0';
+    for (size_t i = length - 1; i > 0; i--, point >>= 6) out_text[i] = (char)(0x80 | (point & 0x3f));
+    out_text[0] = (char)(firsts[length] | point);
+    return out_text;
+}
+
 bool weft_label_check(const char *text, bool numbered)
 {
     int64_t point;

@@ -8,6 +8,9 @@
 
 /* One character of UTF-8: bytes it has; 0 for what is none, the end of the text among that. */
 size_t weft_label_decode(const char *text, int64_t *out_point);
+/* The inverse of it, which ends with 0. */
+enum { WEFT_LETTER_ROOM = 5 };
+const char *weft_label_encode(int64_t point, char out_text[WEFT_LETTER_ROOM]);
 /* Whether the text is one character that may be a label, or an integer from 0 if `numbered`. */
 bool weft_label_check(const char *text, bool numbered);
 /* The labels of the operands of an expression, one after the other. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "order.h"
+#include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +9,8 @@
 #include "label.h"
 #include "order_text.h"
 #include "tree.h"
+
+static const char sliced_name[] = "sliced labels", ellipsis[] = "...[";
 
 /* ---- --optimize ---- */
 
@@ -53,32 +57,94 @@ static weft_status *parse_named(weft_order *order, const char *text)
     return weft_misuse("--optimize takes auto, left, nested, path:0-1,... or ssa:0-1,..., not '%s'", text);
 }
 
-/* ---- --slice ---- */
+/* ---- sliced labels ---- */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
+/* Bytes of the label, or axis of the ellipsis, at `text`; 0 if there is none. */
 static size_t parse_label(const char *text, bool numbered, int64_t *out_label)
 {
-    int length = 0;
-    if (!numbered) return weft_label_decode(text, out_label);
-    return is_digit(*text) && sscanf(text, "%18" SCNd64 "%n", out_label, &length) == 1 ? (size_t)length : 0;
+    bool axis = strncmp(text, ellipsis, strlen(ellipsis)) == 0;
+    const char *digits = axis ? text + strlen(ellipsis) : text;
+    char *end;
+    if (!axis && !numbered) return weft_label_decode(text, out_label);
+    errno = 0;
+    *out_label = isdigit((unsigned char)*digits) ? strtoll(digits, &end, 10) : -1;
+    if (*out_label < 0 || errno != 0) return 0;
+    if (axis && *end != ']') return 0;
+    if (axis) *out_label = -1 - *out_label;
+    return (size_t)(end - text) + axis;
 }
 
-static weft_status *parse_sliced(weft_order *order, const char *text, bool numbered)
+/* `text` may go on in another line. */
+static bool parse_labels(const char *text, bool numbered, weft_ints *sliced)
 {
-    int64_t *labels = calloc(strlen(text) + 1, sizeof *labels);
-    if (labels == NULL) return weft_status_out_of_memory();
-    order->sliced.items = labels;
+    int64_t *labels = (int64_t *)sliced->items;
     for (const char *at = text;; at++) {
-        size_t length = parse_label(at, numbered, &labels[order->sliced.count++]);
+        size_t length = *at == '\n' ? 0 : parse_label(at, numbered, &labels[sliced->count++]);
         at += length;
-        if (length > 0 && *at == 0) return NULL;
-        if (length == 0 || *at != ',')
-            return weft_misuse("--slice takes labels such as %s, not '%s'", numbered ? "3,7" : "i,j", text);
+        if (length > 0 && (*at == 0 || *at == '\n')) return true;
+        if (length == 0 || *at != ',') return false;
     }
+}
+
+static weft_status *parse_sliced(weft_order *order, const char *text, const weft_order_subject *subject)
+{
+    order->sliced.items = calloc(strlen(text) + 1, sizeof *order->sliced.items);
+    if (order->sliced.items == NULL) return weft_status_out_of_memory();
+    if (parse_labels(text, subject->numbered, &order->sliced)) return NULL;
+    return weft_misuse("--slice takes labels such as %s, not '%s'", subject->numbered ? "3,7" : "i,j", text);
+}
+
+/* What weft_order_print_sliced wrote before the order, if anything. */
+static weft_status *load_sliced(weft_order *order, const char *path, const char *text,
+                                const weft_order_subject *subject)
+{
+    const char *line = weft_order_find_line(text, sliced_name);
+    if (line == NULL) return NULL;
+    size_t length = strcspn(line, ":\n");
+    order->sliced.items = calloc(strlen(line) + 1, sizeof *order->sliced.items);
+    if (order->sliced.items == NULL) return weft_status_out_of_memory();
+    if (strncmp(line + length, ": ", 2) == 0 && parse_labels(line + length + 2, subject->numbered, &order->sliced))
+        return NULL;
+    return weft_status_create(NULL, WEFT_BAD_FILE, NULL, "%s: %s are such as '2: %s', not '%.*s'", path, sliced_name,
+                              subject->numbered ? "3,7" : "i,j", (int)strcspn(line, "\n"), line);
+}
+
+static void print_label(FILE *text, int64_t label, bool numbered)
+{
+    char letter[WEFT_LETTER_ROOM];
+    if (label < 0) {
+        fprintf(text, "%s%" PRId64 "]", ellipsis, -1 - label);
+    } else if (numbered) {
+        fprintf(text, "%" PRId64, label);
+    } else {
+        fputs(weft_label_encode(label, letter), text);
+    }
+}
+
+weft_status *weft_order_write_sliced(const weft_einsum_plan *plan, bool numbered, char **out_text)
+{
+    size_t size;
+    weft_ints sliced = weft_einsum_plan_sliced(plan);
+    FILE *text = open_memstream(out_text, &size);
+    if (text == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < sliced.count; i++) {
+        if (i > 0) fputc(',', text);
+        print_label(text, sliced.items[i], numbered);
+    }
+    if (fclose(text) == 0) return NULL;
+    free(*out_text);
+    return weft_status_out_of_memory();
+}
+
+weft_status *weft_order_print_sliced(const weft_einsum_plan *plan, bool numbered)
+{
+    char *text;
+    size_t count = weft_einsum_plan_sliced(plan).count;
+    if (count == 0) return NULL;
+    WEFT_TRY(weft_order_write_sliced(plan, numbered, &text));
+    printf("%s       %zu: %s\n", sliced_name, count, text);
+    free(text);
+    return NULL;
 }
 
 /* ---- all ---- */
@@ -98,12 +164,13 @@ static weft_status *take_given(weft_order *order, const weft_order_subject *subj
     return take_text(order, name, subject->order, subject->operand_count);
 }
 
-static weft_status *load_order(weft_order *order, const char *path, size_t operand_count)
+static weft_status *load_order(weft_order *order, const char *path, const weft_order_subject *subject)
 {
     char *text;
     size_t length;
     WEFT_TRY(weft_file_read(path, &text, &length));
-    weft_status *status = take_text(order, path, text, operand_count);
+    weft_status *status = take_text(order, path, text, subject->operand_count);
+    if (status == NULL && order->sliced.count == 0) status = load_sliced(order, path, text, subject);
     free(text);
     return status;
 }
@@ -115,12 +182,12 @@ weft_status *weft_order_init(weft_order *order, const weft_arguments *arguments,
     const char *named = weft_arguments_text(arguments, "--optimize", NULL);
     *order = (weft_order){0};
     if (file != NULL && named != NULL) return weft_misuse("--optimize and --order both say in which order to contract");
-    if (slice != NULL) WEFT_TRY(parse_sliced(order, slice, subject->numbered));
+    if (slice != NULL) WEFT_TRY(parse_sliced(order, slice, subject));
     bool given = file != NULL || (named == NULL ? subject->order != NULL : strcmp(named, "auto") != 0);
     if (slice != NULL && !given)
         return weft_misuse(
             "--slice goes with an order that is given: --order, or --optimize left, path:, ssa: or nested");
-    if (file != NULL) return load_order(order, file, subject->operand_count);
+    if (file != NULL) return load_order(order, file, subject);
     if (named == NULL && subject->order != NULL) return take_given(order, subject);
     return parse_named(order, named == NULL ? "auto" : named);
 }

@@ -149,7 +149,7 @@ static size_t find_order(const char *text, size_t *out_end)
 {
     size_t begin = 0;
     *out_end = strlen(text);
-    if (strncmp(text, "operands ", 9) != 0) return 0;
+    if (strncmp(text, "operands ", 9) != 0 && strncmp(text, "sliced labels ", 14) != 0) return 0;
     while (isalpha((unsigned char)text[begin])) {
         begin += strcspn(text + begin, "\n");
         begin += text[begin] == '\n';
@@ -353,6 +353,14 @@ static weft_status *read_order(reader *r, int64_t *values)
     bool list = is_list(r, seen);
     free(seen);
     return list ? take_list(r, values) : take_tree(r, values);
+}
+
+const char *weft_order_find_line(const char *text, const char *name)
+{
+    size_t end, begin = find_order(text, &end);
+    const char *line = text;
+    while (line < text + begin && strncmp(line, name, strlen(name)) != 0) line += strcspn(line, "\n") + 1;
+    return line < text + begin ? line : NULL;
 }
 
 weft_status *weft_order_parse(const char *name, const char *text, size_t operand_count, weft_ints *out_values)

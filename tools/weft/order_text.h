@@ -14,4 +14,6 @@
  * in memory that is to be freed. A sentence of an error begins with `name`, line and column. */
 weft_status *weft_order_parse(const char *name, const char *text, size_t operand_count,
                               weft_ints *out_values) WEFT_MUST_USE;
+/* The line that begins with `name` among those before the order, to the end of the text; NULL if there is none. */
+const char *weft_order_find_line(const char *text, const char *name);
 #endif
