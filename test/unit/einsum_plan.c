@@ -282,7 +282,7 @@ static void refuse_in_logarithms(void **state)
     for (size_t i = 0; i < COUNT; i++)
         for (size_t k = 0; k < COUNT; k++)
             if (k != i) add_label(n, i, (int64_t)(i < k ? COUNT * i + k : COUNT * k + i), INT64_MAX);
-    const weft_einsum_options options = {.memory_limit = 1};
+    const weft_einsum_options options = {.memory_limit = 1, .moves = 1000};
     weft_test_fails(weft_einsum_plan_create_labels(NULL, COUNT, n->labels, n->output, n->shapes, &options, &made),
                     WEFT_OVER_LIMIT, "without slices intermediates take 2^12");
     assert_null(made);
