@@ -14,6 +14,7 @@ import sys
 import time
 
 import native
+import needs
 import peers
 
 SAMPLE_NS = 5_000_000  # a sample repeats short calls until it lasts about this long
@@ -228,6 +229,7 @@ def print_table(run):
 def main():
     options = parse_arguments()
     if options.worker:
+        needs.modules(*(PACKAGES if options.peers else []))
         try:
             work(options)
         except native.Failure as failure:

@@ -12,6 +12,7 @@ import sys
 
 import contestants
 import instance as forms
+import needs
 
 PATIENCE_S = 60  # for drawing operands and for the check
 
@@ -239,6 +240,7 @@ def main():
     if options.table:
         results = [json.loads(line) for path in options.table for line in pathlib.Path(path).read_text().splitlines()]
     else:
+        needs.modules("numpy")
         contestants.limit_threads(options.threads)
         results = measure(options)
     print_table(results)

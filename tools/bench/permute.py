@@ -14,6 +14,7 @@ import tempfile
 import time
 
 import contestants
+import needs
 
 DTYPES = {"f16": "float16", "f32": "float32", "f64": "float64", "c64": "complex64", "c128": "complex128"}
 RANKS = (2, 3, 5, 8, 12, 16, 20)
@@ -156,6 +157,7 @@ def print_table(rows, names):
 
 def main():
     options = parse_arguments()
+    needs.modules("numpy")
     contestants.limit_threads(options.threads)
     rows = []
     for dtype in options.dtypes.split(","):

@@ -12,6 +12,7 @@ import tempfile
 
 import generate
 import instance as forms
+import needs
 import planners
 
 SUITE = [*(f"regular_{count}_0" for count in (20, 50, 100, 200, 300)), "lattice_", "circuit_"]
@@ -158,6 +159,7 @@ def main():
     if options.table:
         rows = [json.loads(line) for path in options.table for line in pathlib.Path(path).read_text().splitlines()]
     else:
+        needs.modules(*sorted({name.partition("-")[0] for name in options.planners.split(",")} - {"weft"}))
         planners.limit_threads()
         with tempfile.TemporaryDirectory() as folder:
             rows = measure(options, folder)

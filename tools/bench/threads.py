@@ -13,6 +13,7 @@ import time
 import contestants
 import instance as forms
 import native
+import needs
 
 BATCHES = 9
 
@@ -96,6 +97,7 @@ def line(row):
 
 def main():
     options = parse_arguments()
+    needs.modules("numpy")
     contestants.limit_threads(options.threads)
     library, failed = native.Library(options.library), False
     print(f"| contraction | 1 thread, ms | {options.threads} threads, ms | times as fast [95 %] | rounds |")

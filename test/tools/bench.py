@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scripts that measure say what the interpreter lacks: bench.py SOURCE."""
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+SCRIPTS = pathlib.Path(sys.argv[1]).resolve() / "tools/bench"
+
+
+class Needs(unittest.TestCase):
+    """Without packages (-S) there is no numpy."""
+    def check_lacks(self, module, name, *arguments):
+        done = subprocess.run([sys.executable, "-S", "-B", SCRIPTS / name, *arguments], capture_output=True, text=True,
+                              env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"})
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertEqual(done.stderr, f"{sys.executable} has no module {module}; "
+                                      "$WEFT_BENCH_PYTHON may name an interpreter that has\n")
+
+    def test_numpy(self):
+        for name in ["threads.py", "contract.py"]:
+            self.check_lacks("numpy", name, "--library", "none")
+        self.check_lacks("numpy", "permute.py", "--weft", "none")
+        self.check_lacks("numpy and no jax and no onnxruntime and no onnx", "bench.py", "--worker", "--peers",
+                         "--library", "none")
+
+    def test_planners(self):
+        self.check_lacks("cotengra and no opt_einsum", "plan.py", "--weft", "none",
+                         "--planners", "weft-tenth,cotengra-greedy,opt_einsum-dp,cotengra")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
