@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random expressions against a loop over all values of all labels. Data are small integers: every order is exact. */
+/* Random expressions against a loop over all values of all labels. Data are small integers: every order is exact.
+ * Arguments: how many expressions, and the runtime. */
 #include "test/einsum/einsum.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { OPERANDS = 6, LABELS = 7, RANK = 4, EXPRESSIONS = 400, ELEMENTS = 4096 };
+enum { OPERANDS = 6, LABELS = 7, RANK = 4, ELEMENTS = 4096 };
 
 typedef struct operand {
     size_t rank;
@@ -27,6 +29,7 @@ typedef struct expression {
     char text[512];
 } expression;
 
+static int expressions = 400;
 static bool on_llvm;
 static size_t within, refused; /* calls with a limit of memory that was kept, or was not */
 static uint64_t random_state = 88172645463325252u;
@@ -220,7 +223,7 @@ static void agree_with_the_loop(void **state)
     static expression e;
     weft_executor *executor = weft_test_einsum_executor(on_llvm);
     (void)state;
-    for (int i = 0; i < EXPRESSIONS; i++) {
+    for (int i = 0; i < expressions; i++) {
         make(&e);
         run(executor, &e);
         for (size_t k = 0; k < e.count; k++) weft_array_release(e.operands[k].array);
@@ -259,7 +262,8 @@ static void add_many_terms(void **state)
 
 int main(int argc, char **argv)
 {
-    on_llvm = argc > 1 && strcmp(argv[1], "llvm") == 0;
+    if (argc > 1) expressions = atoi(argv[1]);
+    on_llvm = argc > 2 && strcmp(argv[2], "llvm") == 0;
     const struct CMUnitTest tests[] = {cmocka_unit_test(agree_with_the_loop), cmocka_unit_test(add_many_terms)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
