@@ -98,6 +98,15 @@ weft_status *weft_status_create(const weft_allocator *allocator, weft_code code,
     return status;
 }
 
+weft_status *weft_status_place(weft_status *status, const char *where)
+{
+    if (status == NULL || status == &out_of_memory || *status->where != '\0') return status;
+    weft_status *placed = weft_status_create(&status->allocator, status->code, where, "%s", status->message);
+    if (placed == &out_of_memory) return status;
+    weft_status_destroy(status);
+    return placed;
+}
+
 weft_status *weft_status_null(const char *where, const char *argument)
 {
     return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, where, "%s must not be NULL", argument);

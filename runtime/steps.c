@@ -4,6 +4,7 @@
 #include "runtime/lanes.h"
 #include "runtime/profile.h"
 #include "runtime/region.h"
+#include "runtime/status.h"
 
 /* ---- kernels ---- */
 
@@ -122,8 +123,8 @@ static weft_status *run_host(weft_frame *frame, const weft_bound_step *bound_ste
     size_t nested_bytes = 0;
     context.nested_bytes = &nested_bytes;
     if (bound_step->scratch_bytes > 0) context.scratch = frame->arena + bound_step->scratch_offset;
-    weft_status *status =
-        step->op != NULL ? step->op->kernel(&context) : step->host(step->host_self, &context, bound->values);
+    weft_status *status = step->op != NULL ? weft_status_place(step->op->kernel(&context), step->op->name)
+                                           : step->host(step->host_self, &context, bound->values);
     if (nested_bytes > frame->nested_bytes) frame->nested_bytes = nested_bytes;
     return status;
 }
@@ -165,13 +166,18 @@ static bool copies_onto_itself(const weft_frame *frame, const weft_bound_step *b
     return bound_step->step->copies && buffers[0] == buffers[1];
 }
 
+static weft_status *check_cancelled(const weft_bound *bound, size_t number, const volatile bool *cancelled)
+{
+    if (!is_set(cancelled)) return NULL;
+    return weft_status_create(&bound->executor->allocator, WEFT_CANCELLED, "weft_executor_run",
+                              "the run was cancelled before step %zu of %zu", number, bound->variant->step_count);
+}
+
 static weft_status *run_number(weft_frame *frame, size_t number, const volatile bool *cancelled)
 {
     const weft_bound *bound = frame->bound;
+    WEFT_TRY(check_cancelled(bound, number, cancelled));
     if (copies_onto_itself(frame, &bound->steps[number])) return NULL;
-    if (is_set(cancelled))
-        return weft_status_create(&bound->executor->allocator, WEFT_CANCELLED, "weft_executor_run",
-                                  "the run was cancelled before step %zu of %zu", number, bound->variant->step_count);
     if (frame->profile == NULL) return run_step(frame, &bound->steps[number], cancelled);
     return run_profiled(frame, number, cancelled);
 }
@@ -257,8 +263,8 @@ static weft_status *run_stages(weft_frame *frame, const weft_stages *stages, con
 weft_status *weft_steps_run(weft_frame *frame, size_t first, size_t count, const volatile bool *cancelled)
 {
     const weft_bound *bound = frame->bound;
-    if (count > 0 && bound->steps[first].stages != NULL)
-        return run_stages(frame, bound->steps[first].stages, cancelled);
+    if (count == 0) return check_cancelled(bound, first, cancelled); /* a loop of nothing ends too */
+    if (bound->steps[first].stages != NULL) return run_stages(frame, bound->steps[first].stages, cancelled);
     for (size_t i = first; i < first + count; i += 1 + weft_step_nested(bound->steps[i].step))
         WEFT_TRY(run_number(frame, i, cancelled));
     return NULL;

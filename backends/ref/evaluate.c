@@ -178,6 +178,13 @@ static void drop_inputs(struct scope *scope, const weft_node *node)
     }
 }
 
+/* A region begins with its inputs, which are no work that a person could know. */
+static weft_status *cancelled(const weft_reference_call *call, weft_op_id id)
+{
+    return weft_status_create(call->allocator, WEFT_CANCELLED, "weft_executor_run", "the run was cancelled before %s",
+                              id == WEFT_OP_input ? "the next op" : call->op->name);
+}
+
 static weft_status *evaluate_node(struct scope *scope, uint32_t number)
 {
     const weft_node *node = weft_graph_node(scope->body->graph, number);
@@ -189,9 +196,7 @@ static weft_status *evaluate_node(struct scope *scope, uint32_t number)
                                 .allocator = context->allocator,
                                 .input_count = node->input_count,
                                 .output_count = node->output_count};
-    if (context->is_cancelled != NULL && context->is_cancelled(context))
-        return weft_status_create(context->allocator, WEFT_CANCELLED, NULL, "the run was cancelled before %s",
-                                  call.op->name);
+    if (context->is_cancelled != NULL && context->is_cancelled(context)) return cancelled(&call, id);
     WEFT_TRY(evaluate_attrs(scope, node, &call.attrs));
     WEFT_TRY(id == WEFT_OP_input ? find_argument(scope, number, &call) : fill_inputs(scope, node, &call));
     WEFT_TRY(create_outputs(scope, number, &call));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/ref/ref.h"
+#include "runtime/status.h"
 
 enum { SCRATCH_ALIGNMENT = 64 };
 
@@ -40,5 +41,5 @@ weft_status *weft_reference_extension(const weft_reference_call *call)
     context.outputs = call->outputs;
     context.scratch = NULL;
     context.extension_state = weft_executor_extension_state(context.executor, extension);
-    return run_kernel(call, &context);
+    return weft_status_place(run_kernel(call, &context), call->op->name);
 }

@@ -583,6 +583,39 @@ static void endless_loops_can_be_cancelled(void **state)
     weft_program_release(program);
 }
 
+static weft_tensor same(void *context, const weft_tensor *carried)
+{
+    (void)context;
+    return carried[0];
+}
+
+static void keep(void *context, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)context;
+    out_next[0] = carried[0];
+}
+
+/* Their regions have inputs alone, which no sentence names. */
+static void so_can_those_that_do_nothing(void **state)
+{
+    (void)state;
+    weft_program *program;
+    pthread_t thread;
+    weft_array *result = NULL;
+    weft_tensor yes = weft_scalar(f.graph, WEFT_BOOL, 1);
+    weft_test_ok(
+        weft_compile(f.graph, WEFT_TENSORS(weft_while(WEFT_TENSORS(yes), same, keep, NULL, NULL)), NULL, &program));
+    weft_run run = {.runtime = runtime, .output_count = 1, .outputs = &result, .cancelled = &cancelled};
+    cancelled = false;
+    assert_int_equal(pthread_create(&thread, NULL, cancel_soon, NULL), 0);
+    weft_status *status = weft_executor_run(f.executor, program, &run);
+    pthread_join(thread, NULL);
+    assert_null(strstr(weft_status_message(status), "input"));
+    assert_string_equal(weft_status_where(status), "weft_executor_run");
+    weft_test_fails(status, WEFT_CANCELLED, "the run was cancelled before");
+    weft_program_release(program);
+}
+
 /* ---- out of memory ---- */
 
 typedef struct layer {
@@ -663,6 +696,7 @@ int main(int argc, char **argv)
         IN_FIXTURE(bodies_without_iterations_need_nothing),
         IN_FIXTURE(known_extents_of_no_iterations_need_not_fit),
         IN_FIXTURE(endless_loops_can_be_cancelled),
+        IN_FIXTURE(so_can_those_that_do_nothing),
         cmocka_unit_test(every_allocation_may_fail),
     };
     runtime = argc > 1 ? argv[1] : NULL;
