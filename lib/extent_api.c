@@ -161,6 +161,16 @@ weft_extent weft_extent_max(weft_extent a, weft_extent b)
     return combine(a, b, max, weft_expr_max);
 }
 
+weft_extent weft_extent_steps(weft_extent way, int64_t step)
+{
+    int64_t least, most;
+    weft_extent none = weft_extent_of(0), one = weft_extent_of(1);
+    weft_extent_range(way, &least, &most);
+    if (step >= most && most > INT64_MAX - step) return weft_extent_max(weft_extent_min(way, one), none);
+    weft_extent last = weft_extent_div(weft_extent_sub(way, one), weft_extent_of(step));
+    return weft_extent_max(weft_extent_add(last, one), none);
+}
+
 /* ---- reading ---- */
 
 bool weft_extent_is_static(weft_extent extent, int64_t *out_value)

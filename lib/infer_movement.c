@@ -192,16 +192,15 @@ weft_status *weft_infer_window(const weft_infer_context *context, weft_type *out
 {
     weft_shape shape = context->inputs[0].shape;
     weft_extent one = weft_extent_of(1), size = context->attrs[1].extents.extents[0];
-    weft_extent stride = weft_extent_of(context->attrs[2].integer),
-                dilation = weft_extent_of(context->attrs[3].integer);
+    weft_extent dilation = weft_extent_of(context->attrs[3].integer);
     WEFT_TRY(check_window(context));
     size_t axis = (size_t)context->attrs[0].integer;
     weft_extent *extents;
     WEFT_TRY(weft_infer_extents(context, shape.rank + 1, &extents));
     memcpy(extents, shape.extents, shape.rank * sizeof *extents);
     weft_extent span = weft_extent_add(weft_extent_mul(weft_extent_sub(size, one), dilation), one);
-    weft_extent last = weft_extent_div(weft_extent_sub(shape.extents[axis], span), stride);
-    extents[axis] = weft_extent_max(weft_extent_add(last, one), weft_extent_of(0));
+    weft_extent starts = weft_extent_add(weft_extent_sub(shape.extents[axis], span), one);
+    extents[axis] = weft_extent_steps(starts, context->attrs[2].integer);
     extents[shape.rank] = size;
     out_types[0] = (weft_type){context->inputs[0].dtype, {shape.rank + 1, extents}};
     return NULL;

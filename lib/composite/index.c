@@ -90,10 +90,9 @@ static bool take_range(plan *p, size_t axis, const weft_index_item *item)
     start = is_open(item->start) ? (up ? low : high) : clip(from_start(item->start, n), low, high);
     stop = is_open(item->stop) ? (up ? high : low) : clip(from_start(item->stop, n), low, high);
     way = weft_extent_max(up ? weft_extent_sub(stop, start) : weft_extent_sub(start, stop), constant(0));
-    weft_extent steps = weft_extent_div(weft_extent_sub(way, constant(1)), constant(up ? step : -step));
     taken_axis *taken = &p->axes[axis];
     *taken = (taken_axis){
-        .kind = WEFT_INDEX_RANGE, .start = start, .size = weft_extent_add(steps, constant(1)), .step = step};
+        .kind = WEFT_INDEX_RANGE, .start = start, .size = weft_extent_steps(way, up ? step : -step), .step = step};
     taken->whole = step == 1 && weft_extent_equal(taken->size, n);
     return true;
 }
