@@ -389,5 +389,7 @@ weft_status *weft_compile_named(weft_graph *graph, weft_tensors outputs, const c
 weft_status *weft_compile(weft_graph *graph, weft_tensors outputs, const weft_policy *policy,
                           weft_program **out_program)
 {
+    WEFT_REQUIRE(graph);
+    WEFT_REQUIRE(out_program);
     return weft_compile_named(graph, outputs, NULL, policy, out_program);
 }

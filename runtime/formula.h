@@ -56,7 +56,8 @@ size_t weft_formulas_find_symbol(const weft_formulas *formulas, const char *name
 void weft_formulas_evaluate(const weft_formulas *formulas, const int64_t *symbols, int64_t *out_values);
 /* The first slot to blame for `slot`, which has no value. */
 uint32_t weft_formulas_find_cause(const weft_formulas *formulas, const int64_t *values, uint32_t slot);
-/* WEFT_OUT_OF_RANGE where one of the slots has no value, naming the operation to blame and its operands. */
+/* WEFT_OUT_OF_RANGE of function `where` if one of the slots has no value, naming the operation to blame and its
+ * operands. */
 weft_status *weft_formulas_check(const weft_formulas *formulas, const char *where, const int64_t *values,
                                  const uint32_t *slots, size_t count) WEFT_MUST_USE;
 #endif

@@ -14,7 +14,7 @@ static const char magic[MAGIC_SIZE + 1] = "\x93NUMPY";
 struct reader {
     const weft_allocator *allocator;
     const weft_npy_source *source;
-    const char *name;
+    const char *where, *name; /* the function called, and the file */
     uint64_t data_begin;
     const char *at, *end; /* rest of the header */
 };
@@ -38,7 +38,7 @@ static weft_status *bad_file(const struct reader *reader, const char *format, ..
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    return weft_status_create(reader->allocator, WEFT_BAD_FILE, "weft_npy_read", "%s: %s", reader->name, text);
+    return weft_status_create(reader->allocator, WEFT_BAD_FILE, reader->where, "%s: %s", reader->name, text);
 }
 
 /* ---- the header: a Python dictionary ---- */
@@ -338,7 +338,7 @@ weft_status *weft_npy_read(const weft_allocator *allocator, const weft_npy_sourc
     WEFT_REQUIRE(name);
     WEFT_REQUIRE(out_array);
     struct reader reader = {
-        .allocator = allocator == NULL ? weft_allocator_default() : allocator, .source = source, .name = name};
+        .allocator = weft_allocator_or_default(allocator), .source = source, .where = __func__, .name = name};
     return read_array(&reader, out_array);
 }
 
@@ -360,7 +360,9 @@ static weft_status *read_open_file(const weft_allocator *allocator, FILE *file, 
     if (size < 0 || fseeko(file, 0, SEEK_SET) != 0)
         return weft_status_create(allocator, WEFT_BAD_FILE, "weft_npy_load", "%s: the file cannot seek", path);
     weft_npy_source source = {.self = file, .size = (uint64_t)size, .read = read_file};
-    return weft_npy_read(allocator, &source, path, out_array);
+    struct reader reader = {
+        .allocator = weft_allocator_or_default(allocator), .source = &source, .where = "weft_npy_load", .name = path};
+    return read_array(&reader, out_array);
 }
 
 weft_status *weft_npy_load(const weft_allocator *allocator, const char *path, weft_array **out_array)

@@ -231,7 +231,7 @@ static void renew(weft_fork_guard *guard)
 weft_status *weft_pool_create(const weft_allocator *allocator, size_t threads, weft_pool **out_pool)
 {
     if (threads > WEFT_MAX_THREADS)
-        return weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_pool_create",
+        return weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_executor_create",
                                   "%zu threads are over the limit of %d", threads, WEFT_MAX_THREADS);
     if (threads == 0) threads = online_threads();
     if (threads > WEFT_MAX_THREADS) threads = WEFT_MAX_THREADS;

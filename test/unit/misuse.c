@@ -184,6 +184,30 @@ static void what_is_known_in_a_body_is_no_output(void **state)
     weft_graph_destroy(other);
 }
 
+static void expect_place(weft_status *status, const char *where)
+{
+    assert_string_equal(weft_status_where(status), where);
+    weft_status_destroy(status);
+}
+
+/* Not the one inside that found it. */
+static void errors_name_the_public_function(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_create();
+    weft_program *program = NULL;
+    weft_executor *executor = NULL;
+    weft_array *array = NULL;
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(2));
+    expect_place(weft_compile(NULL, WEFT_TENSORS(x), NULL, &program), "weft_compile");
+    expect_place(weft_compile(graph, WEFT_TENSORS(x), NULL, NULL), "weft_compile");
+    expect_place(weft_compile_named(NULL, WEFT_TENSORS(x), NULL, NULL, &program), "weft_compile_named");
+    expect_place(weft_executor_create(&(weft_executor_options){.threads = WEFT_MAX_THREADS + 1}, &executor),
+                 "weft_executor_create");
+    expect_place(weft_npy_load(NULL, "/dev/null", &array), "weft_npy_load");
+    weft_graph_destroy(graph);
+}
+
 /* Errors of a run name the function, or what the step computes. */
 static void errors_of_runs_have_a_place(void **state)
 {
@@ -357,6 +381,32 @@ static void steps_may_be_longer_than_any_axis(void **state)
     weft_executor_destroy(executor);
     weft_program_release(program);
     weft_graph_destroy(graph);
+}
+
+/* The same where an extent is known to a run alone, from 0 on. */
+static void steps_may_be_longer_than_a_symbol(void **state)
+{
+    (void)state;
+    weft_executor *executor = executor_create();
+    for (int i = 0; i < 16; i++) {
+        weft_graph *graph = graph_create();
+        weft_extent k = weft_symbol(graph, "k", 0, i & 1 ? INT64_MAX : 100);
+        weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(k));
+        const weft_index_item back = WEFT_RANGE(WEFT_OPEN, WEFT_OPEN, -INT64_MAX);
+        weft_tensor y = i & 2 ? weft_window(x, 0, weft_extent_of(1), INT64_MAX, INT64_MAX) : weft_at(x, back);
+        weft_program *program = compile(graph, weft_neg(y));
+        int64_t extent = i & 4 ? 5 : 0;
+        weft_array *input = array_create(1, &extent), *output = NULL;
+        for (int64_t n = 0; n < extent; n++) ((float *)weft_array_data(input))[n] = (float)(n + 1);
+        weft_test_ok(run_one(executor, i & 8 ? "ref" : "llvm", program, input, &output));
+        assert_int_equal(weft_array_count(output), extent > 0);
+        if (extent > 0) assert_true(*(const float *)weft_array_data(output) == (i & 2 ? -1 : -5));
+        weft_array_release(input);
+        weft_array_release(output);
+        weft_program_release(program);
+        weft_graph_destroy(graph);
+    }
+    weft_executor_destroy(executor);
 }
 
 /* Two outputs of one run in one array, and more bytes than there are. */
@@ -588,6 +638,38 @@ static void a_lowering_stays_in_its_graph(void **state)
     weft_graph_destroy(graph);
 }
 
+static weft_status *say_no(const weft_kernel_context *context)
+{
+    return weft_status_create(context->allocator, WEFT_DATA_ERROR, NULL, "the kernel says no");
+}
+
+/* An error of a kernel that names no place has its op's name. */
+static void errors_of_kernels_have_a_place(void **state)
+{
+    (void)state;
+    weft_op_def op = stray_op();
+    const weft_op_def *const ops[] = {&op};
+    const weft_extension extension = stray(ops);
+    weft_graph *graph = graph_create();
+    weft_executor *executor = executor_create();
+    weft_array *input = array_create(1, (const int64_t[]){2}), *output = NULL;
+    op.lower = NULL;
+    op.kernel = say_no;
+    weft_test_ok(weft_graph_register(graph, &extension));
+    weft_test_ok(weft_executor_register_extension(executor, &extension));
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(2));
+    weft_program *program = compile(graph, weft_trace(graph, "stray.op", WEFT_TENSORS(x), NULL));
+    for (int i = 0; i < 2; i++) {
+        weft_status *status = run_one(executor, i == 0 ? "ref" : "llvm", program, input, &output);
+        assert_string_equal(weft_status_where(status), "stray.op");
+        weft_test_fails(status, WEFT_DATA_ERROR, "the kernel says no");
+    }
+    weft_array_release(input);
+    weft_program_release(program);
+    weft_executor_destroy(executor);
+    weft_graph_destroy(graph);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -610,6 +692,9 @@ int main(void)
         cmocka_unit_test(runtimes_do_not_share_code),
         cmocka_unit_test(tables_of_ops_must_make_sense),
         cmocka_unit_test(a_lowering_stays_in_its_graph),
+        cmocka_unit_test(errors_of_kernels_have_a_place),
+        cmocka_unit_test(errors_name_the_public_function),
+        cmocka_unit_test(steps_may_be_longer_than_a_symbol),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
