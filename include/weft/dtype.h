@@ -4,11 +4,12 @@
 /*
  * Element types. One table, dtype.def, defines them all:
  *
- *   bool                       one byte: 0 is false; any other value is read as true, and 1 is what is written
- *   u8, u32, i32, i64          integers of so many bits, those beginning with u without a sign, others in two's
- * complement f16, f32, f64              IEEE 754 binary16, binary32, binary64 bf16                       the upper half
- * of an f32: 1 bit of sign, 8 of exponent, 7 of fraction c64, c128                  the real and then the imaginary
- * part, each an f32 or an f64
+ * - bool: one byte. 0 is false; any other value is read as true, and 1 is what is written.
+ * - u8, u32: integers of so many bits without a sign.
+ * - i32, i64: integers of so many bits, in two's complement.
+ * - f16, f32, f64: IEEE 754 binary16, binary32, binary64.
+ * - bf16: the upper half of an f32: 1 bit of sign, 8 of exponent, 7 of fraction.
+ * - c64, c128: the real and then the imaginary part, each an f32 or an f64.
  *
  * All lie in memory as the processor has them; weft_dtype_info has sizes and alignments.
  */

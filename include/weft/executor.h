@@ -139,8 +139,9 @@ typedef struct weft_run {
     bool specialize;                /* build (and prefer) a variant for exactly these extents */
     weft_report *report;            /* when not NULL: what is known of the run, also of one that failed; else zeros */
     const weft_profile *profile;    /* told of each step when not NULL */
-    /* Bytes that the arena may have: a run that needs more is OVER_LIMIT before it begins, with what it needs in the report;
-     * 0: any. Not counted: new outputs, what products pack of their operands (at most 2.5 MiB for each thread), and runs
+    /* Bytes that the arena may have: a run that needs more is OVER_LIMIT before it begins, with what it needs in the
+     * report; 0: any. Runtime "ref" plans no arena: it takes what it needs under any limit, and its peak_bytes are 0.
+     * Not counted either: new outputs, what products pack of their operands (at most 2.5 MiB for each thread), and runs
      * that kernels of extensions start. Steps run side by side as far as the limit allows; without one, as far as that
      * needs a quarter and 1 MiB more than one step after another. */
     size_t memory_limit;
@@ -154,11 +155,12 @@ typedef struct weft_run {
  * nothing but donated inputs; what lies between the elements of an array counts too. An output that is a donated input
  * except for elements that were updated (weft_scatter, weft_dynamic_update_slice), and that is given as the same array,
  * is updated in place if nothing reads the input after that; where none is given, it is an array in the memory of a
- * row-major input.
+ * row-major input. Runtime "ref" updates a copy: the same array gets the result at the end, and where none is given
+ * the result is an array of its own.
  *
- * After an error, whichever it is: entries of `outputs` that were NULL are NULL. Inputs hold what they held, donated ones
- * included, except one that was being updated in place: it has those updates that were made before the error. An update
- * is made as a whole: where an index or a start is out of range, or another of its data is bad, nothing of it is
+ * After an error, whichever it is: entries of `outputs` that were NULL are NULL. Inputs hold what they held, donated
+ * ones included, except one that was being updated in place: it has those updates that were made before the error. An
+ * update is made as a whole: where an index or a start is out of range, or another of its data is bad, nothing of it is
  * written. So of updates one after another, or in the iterations of a loop, those before the one that failed are made
  * (in a loop that one may be made in part), and an update stays where a later step of the run fails or the run is
  * cancelled. Outputs that the caller gave and that do not lie on inputs are unspecified.

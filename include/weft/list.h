@@ -5,8 +5,10 @@
  * How lists are written in C: WEFT_SHAPE(n, 784), WEFT_INTS(0, -1), WEFT_TENSORS(x, y). All may be empty, and live as
  * long as the block they are written in. Included by <weft/graph.h>.
  *
- * A shape takes extents and integers of any type, at most 16 of them; longer ones are arrays of weft_extent. What is
- * neither an integer nor an extent does not compile; an unsigned number that no int64_t holds is the invalid extent.
+ * A shape takes extents and integers of any type, at most 16 of them; longer ones are arrays of weft_extent. More of
+ * them do not compile: WEFT_EXTENT_ is not declared, says the compiler, nor is WEFT_EACH_17_, or so with the 17th item
+ * in place of 17. What is neither an integer nor an extent does not compile; an unsigned number that no int64_t holds
+ * is the invalid extent.
  */
 #include <weft/graph.h>
 

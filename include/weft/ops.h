@@ -262,7 +262,8 @@ weft_tensor weft_dynamic_update_slice(weft_tensor x, weft_tensor update, weft_te
 /* ---- reductions: `axes` must be distinct; `keep` leaves extents of one. Of nothing: a sum is 0, a product 1, max and
  * min of floats -inf and +inf, of integers the least and greatest value, any is false, all is true, argmax and argmin
  * are 0. NaN: max and min return it, argmax and argmin return the place of the first. Floats add up and multiply in
- * blocks of blocks, along any axis, so that no chain is long; in which order depends on nothing but the graph. ---- */
+ * blocks of blocks, along any axis, so that no chain is long; in which order depends on nothing but the graph, except
+ * that runtime "ref" goes in row-major order. ---- */
 /* Numbers; integers wrap. */
 weft_tensor weft_reduce_sum(weft_tensor x, weft_ints axes, bool keep);
 weft_tensor weft_reduce_prod(weft_tensor x, weft_ints axes, bool keep);
