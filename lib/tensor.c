@@ -6,6 +6,7 @@
 #include <string.h>
 #include "lib/attr.h"
 #include "lib/text.h"
+#include "runtime/status.h"
 
 weft_tensor weft_tensor_failed(weft_graph *graph)
 {
@@ -90,11 +91,14 @@ void weft_tensor_set_name(weft_tensor tensor, const char *name)
     if (!weft_tensor_is_valid(tensor)) return;
     weft_graph *graph = tensor.graph;
     weft_node *node = &graph->nodes[tensor.node];
-    if (name == NULL || !weft_text_is_identifier(name)) {
-        weft_graph_fail(graph,
-                        weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, "weft_tensor_set_name",
-                                           "name \"%s\" must be a letter or _ followed by letters, digits, _ or .",
-                                           name == NULL ? "" : name));
+    if (name == NULL) {
+        weft_graph_fail(graph, weft_status_null(__func__, "name"));
+        return;
+    }
+    if (!weft_text_is_identifier(name)) {
+        weft_graph_fail(
+            graph, weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, "weft_tensor_set_name",
+                                      "name \"%s\" must be a letter or _ followed by letters, digits, _ or .", name));
         return;
     }
     if (weft_op_id_of(node->op) == WEFT_OP_input) return;

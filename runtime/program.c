@@ -156,7 +156,8 @@ static weft_status *shape_error(const weft_program *program, weft_code code, con
 /* values[symbol] from a binding; `given` says which have one. */
 static weft_status *bind(const weft_program *program, const weft_binding *binding, bool *given, int64_t *values)
 {
-    const char *name = binding->name == NULL ? "" : binding->name;
+    const char *name = binding->name;
+    if (name == NULL) return shape_error(program, WEFT_INVALID_ARGUMENT, "the name of a symbol is NULL");
     size_t symbol = weft_formulas_find_symbol(&program->formulas, name);
     if (symbol == SIZE_MAX)
         return shape_error(program, WEFT_INVALID_ARGUMENT, "the program has no symbol \"%s\"", name);

@@ -95,7 +95,8 @@ static weft_status *extent_value(const weft_reference_run *run, weft_extent exte
     weft_expr expr = (weft_expr)extent.value;
     *out_value = run->values[(uintptr_t)weft_map_find(&run->reference->slots, &expr, sizeof expr) - 1];
     if (*out_value != WEFT_FORMULA_NONE) return NULL;
-    return weft_status_create(run->context->allocator, WEFT_OUT_OF_RANGE, NULL, "an extent overflows 64 bits");
+    return weft_status_create(run->context->allocator, WEFT_OUT_OF_RANGE, "weft_executor_run",
+                              "an extent overflows 64 bits");
 }
 
 /* Numbers in place of expressions. */

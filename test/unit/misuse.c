@@ -205,6 +205,13 @@ static void errors_name_the_public_function(void **state)
     expect_place(weft_executor_create(&(weft_executor_options){.threads = WEFT_MAX_THREADS + 1}, &executor),
                  "weft_executor_create");
     expect_place(weft_npy_load(NULL, "/dev/null", &array), "weft_npy_load");
+    int64_t shape[1];
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(x), NULL, &program));
+    weft_test_fails(weft_program_output_shape(program, 0, 1, &(weft_binding){NULL, 3}, shape), INVALID,
+                    "the name of a symbol is NULL");
+    weft_program_release(program);
+    weft_tensor_set_name(x, NULL);
+    weft_test_fails(graph_error(graph), INVALID, "name must not be NULL");
     weft_graph_destroy(graph);
 }
 
