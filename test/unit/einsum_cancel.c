@@ -137,6 +137,24 @@ static void searches_among_thousands_end_at_once(void **state)
     weft_einsum_plan_destroy(greedy);
 }
 
+/* Here thousands of labels would be sliced, one after the other. */
+static void slices_of_thousands_end_at_once(void **state)
+{
+    (void)state;
+    const weft_einsum_options options = {.moves = 1, .memory_limit = 1 << 20, .threads = 1, .cancelled = &cancelled};
+    double begin = now();
+    weft_einsum_plan *greedy = plan_many((weft_einsum_options){.moves = 1}), *made = NULL;
+    double least = now() - begin;
+    cancelled = true;
+    begin = now();
+    weft_test_fails(
+        weft_einsum_plan_create_labels(NULL, MANY, many_labels, (weft_ints){0}, many_shapes, &options, &made),
+        WEFT_CANCELLED, "einsum: the search for an order was cancelled");
+    assert_true(now() - begin < 8 * least);
+    assert_null(made);
+    weft_einsum_plan_destroy(greedy);
+}
+
 static void a_plan_without_room_is_cancelled(void **state)
 {
     (void)state;
@@ -357,10 +375,11 @@ int main(int argc, char **argv)
 {
     on_llvm = argc > 1 && strcmp(argv[1], "llvm") == 0;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_are_the_best_so_far),          cmocka_unit_test(searches_among_thousands_end_at_once),
-        cmocka_unit_test(a_plan_without_room_is_cancelled),   cmocka_unit_test(a_watcher_sees_orders_get_better),
-        cmocka_unit_test(runs_end_while_they_plan),           cmocka_unit_test(arrays_end_while_they_plan),
-        cmocka_unit_test(nothing_is_kept_beside_kept_orders), cmocka_unit_test(runs_end_while_they_compile),
+        cmocka_unit_test(plans_are_the_best_so_far),        cmocka_unit_test(searches_among_thousands_end_at_once),
+        cmocka_unit_test(slices_of_thousands_end_at_once),  cmocka_unit_test(a_plan_without_room_is_cancelled),
+        cmocka_unit_test(a_watcher_sees_orders_get_better), cmocka_unit_test(runs_end_while_they_plan),
+        cmocka_unit_test(arrays_end_while_they_plan),       cmocka_unit_test(nothing_is_kept_beside_kept_orders),
+        cmocka_unit_test(runs_end_while_they_compile),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

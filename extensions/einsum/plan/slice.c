@@ -180,10 +180,11 @@ static bool keeps_limits(slicing *s)
     return limits->log2_peak == INFINITY || einsum_loop_peak(&s->loop) <= limits->log2_peak + tolerance;
 }
 
-/* False if no label is left that would help. */
+/* False if no label is left that would help, or nobody waits any more. */
 static bool slice_down(slicing *s)
 {
     for (einsum_loop_trace(&s->loop); !keeps_limits(s); einsum_loop_trace(&s->loop)) {
+        if (einsum_stop_cancelled(s->options->stop.cancelled)) return false;
         uint32_t node = find_worst(s), label = node == 0 ? UINT32_MAX : choose_label(s, node);
         if (label == UINT32_MAX) return false;
         einsum_loop_slice(&s->loop, label, true);
