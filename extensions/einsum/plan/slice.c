@@ -14,6 +14,7 @@
 #include <string.h>
 
 enum {
+    MOST_HASTY = 1000,   /* leaves, for slices that keep the limit although the search is cancelled */
     SWEEPS = 20,         /* of a round */
     CHAIN_MOVES = 20000, /* for each leaf, before another chain pays */
     LEAST_CHAINS = 2,
@@ -180,11 +181,11 @@ static bool keeps_limits(slicing *s)
     return limits->log2_peak == INFINITY || einsum_loop_peak(&s->loop) <= limits->log2_peak + tolerance;
 }
 
-/* False if no label is left that would help, or nobody waits any more. */
+/* False if no label is left that would help, or the search of a large network is cancelled. */
 static bool slice_down(slicing *s)
 {
     for (einsum_loop_trace(&s->loop); !keeps_limits(s); einsum_loop_trace(&s->loop)) {
-        if (einsum_stop_cancelled(s->options->stop.cancelled)) return false;
+        if (s->loop.tree.leaf_count > MOST_HASTY && einsum_stop_cancelled(s->options->stop.cancelled)) return false;
         uint32_t node = find_worst(s), label = node == 0 ? UINT32_MAX : choose_label(s, node);
         if (label == UINT32_MAX) return false;
         einsum_loop_slice(&s->loop, label, true);
