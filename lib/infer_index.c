@@ -23,7 +23,9 @@ static weft_status *check_indices(const weft_infer_context *context, size_t firs
 {
     weft_ints axes = context->attrs[0].ints, batch = context->attrs[1].ints;
     size_t given = context->input_count < first ? 0 : context->input_count - first;
-    if (axes.count == 0 || given != axes.count) {
+    if (axes.count == 0)
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%s", "there are no axes, but at least one is needed");
+    if (given != axes.count) {
         return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "the index tensors have length %zu but axes has %zu",
                                 given, axes.count);
     }

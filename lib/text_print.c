@@ -322,7 +322,7 @@ static weft_status *print_tensors(weft_tensors outputs, weft_value *values, weft
     weft_graph *graph = outputs.items[0].graph;
     for (size_t i = 0; i < outputs.count; i++) {
         if (!weft_tensor_is_valid(outputs.items[i]) || outputs.items[i].graph != graph)
-            return weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, __func__,
+            return weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, "weft_graph_print",
                                       "output %zu is %s; all must be tensors of one graph", i,
                                       weft_tensor_is_valid(outputs.items[i]) ? "of another graph" : "a failed tensor");
         values[i] = (weft_value){outputs.items[i].node, outputs.items[i].output};
@@ -333,7 +333,10 @@ static weft_status *print_tensors(weft_tensors outputs, weft_value *values, weft
 weft_status *weft_graph_print(weft_tensors outputs, char **out_text)
 {
     WEFT_REQUIRE(out_text);
-    if (outputs.count == 0 || outputs.items == NULL || outputs.items[0].graph == NULL)
+    if (outputs.count > 0 && outputs.items == NULL)
+        return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, "weft_graph_print",
+                                  "outputs is NULL, but its length is %zu", outputs.count);
+    if (outputs.count == 0 || outputs.items[0].graph == NULL)
         return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, "weft_graph_print",
                                   "at least one output is needed to print a graph, and it must belong to one");
     const weft_allocator *allocator = outputs.items[0].graph->allocator;

@@ -38,6 +38,13 @@ weft_tensor weft_trace_fail(weft_graph *graph, weft_code code, const char *funct
     return weft_trace_error(graph, status);
 }
 
+bool weft_trace_wants_list(const char *function, const char *name, weft_graph *graph, size_t count, const void *items)
+{
+    if (count == 0 || items != NULL) return true;
+    weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "%s is NULL, but its length is %zu", name, count);
+    return false;
+}
+
 bool weft_axis_normalize(weft_graph *graph, const char *function, int64_t axis, size_t rank, int64_t *out_axis)
 {
     if (axis < -(int64_t)rank || axis >= (int64_t)rank) {
@@ -73,7 +80,6 @@ weft_tensor weft_input(weft_graph *graph, const char *name, weft_dtype dtype, we
 static size_t data_size(weft_dtype dtype, weft_ints shape)
 {
     size_t size = weft_dtype_size(dtype);
-    if (shape.items == NULL) return shape.count == 0 ? size : SIZE_MAX;
     for (size_t i = 0; i < shape.count; i++) {
         if (shape.items[i] < 0 || __builtin_mul_overflow(size, (size_t)shape.items[i], &size)) return SIZE_MAX;
     }
@@ -82,12 +88,13 @@ static size_t data_size(weft_dtype dtype, weft_ints shape)
 
 weft_tensor weft_constant(weft_graph *graph, weft_dtype dtype, weft_ints shape, const void *data)
 {
+    if (graph == NULL) return weft_tensor_failed(NULL);
+    if (!weft_trace_wants_list("constant", "shape", graph, shape.count, shape.items)) return weft_tensor_failed(graph);
     size_t size = data_size(dtype, shape);
     weft_attr attrs[] = {{.integer = dtype}, {.ints = shape}, {.data = data, .size = size}};
-    if (graph == NULL) return weft_tensor_failed(NULL);
     if (size > PTRDIFF_MAX) {
         return weft_trace_fail(graph, WEFT_OUT_OF_RANGE, "constant", "%s",
-                               "the shape is NULL, has a negative extent, or its elements fit no memory");
+                               "the shape has a negative extent, or its elements fit no memory");
     }
     return weft_trace_op(graph, WEFT_OP_constant, (weft_tensors){0, NULL}, attrs);
 }

@@ -17,6 +17,8 @@ bool weft_trace_enter(weft_graph *graph, const char *op, size_t count, weft_tens
 /* An error of the tracing function called `function`: its name comes before the sentence. Returns a failed tensor. */
 weft_tensor weft_trace_fail(weft_graph *graph, weft_code code, const char *function, const char *format, ...)
     WEFT_FORMAT(4, 5);
+/* Whether a list of `count` that `function` calls `name` is not NULL; false with an error. */
+bool weft_trace_wants_list(const char *function, const char *name, weft_graph *graph, size_t count, const void *items);
 /* Broadcasts operands first .. count - 1, valid ones of one graph, to the shape they meet in; false, with an error of
  * `op`, when they never fit. */
 bool weft_trace_broadcast(weft_op_id op, size_t first, size_t count, weft_tensor *operands);

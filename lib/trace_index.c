@@ -36,11 +36,30 @@ static bool enter(const indexed_call *call, weft_tensor *tensor, const char *wha
     return false;
 }
 
+static bool takes_indices(weft_op_id op)
+{
+    return op == WEFT_OP_gather || op == WEFT_OP_scatter;
+}
+
+/* Whether there is an operand for each of the axes, of which x has as many. */
+static bool check_lists(const indexed_call *call, weft_tensors others, weft_ints axes, size_t rank)
+{
+    const char *name = weft_op_table()[call->op].name;
+    bool indices = takes_indices(call->op);
+    if (!weft_trace_wants_list(name, indices ? "indices" : "starts", call->graph, others.count, others.items) ||
+        !weft_trace_wants_list(name, "axes", call->graph, axes.count, axes.items))
+        return false;
+    if (others.count == axes.count && axes.count <= rank) return true;
+    weft_trace_fail(call->graph, WEFT_INVALID_ARGUMENT, name,
+                    "the %s have length %zu but axes has %zu, and x has rank %zu", indices ? "index tensors" : "starts",
+                    others.count, axes.count, rank);
+    return false;
+}
+
 /* `data` are the operands in front: x, and updates where there are some. */
 static bool start_call(indexed_call *call, weft_op_id op, weft_tensors data, weft_tensors others, weft_ints axes)
 {
-    const char *name = weft_op_table()[op].name,
-               *what = op == WEFT_OP_gather || op == WEFT_OP_scatter ? "indices" : "start";
+    const char *name = weft_op_table()[op].name, *what = takes_indices(op) ? "indices" : "start";
     weft_graph *graph = weft_trace_graph(data);
     if (graph == NULL) graph = weft_trace_graph(others);
     *call = (indexed_call){.graph = graph, .op = op, .first = data.count, .count = data.count};
@@ -49,14 +68,7 @@ static bool start_call(indexed_call *call, weft_op_id op, weft_tensors data, wef
         if (graph == NULL || !enter(call, &call->operands[i], "operand", i)) return false;
     }
     size_t rank = weft_tensor_rank(data.items[0]);
-    bool lists = (others.items != NULL || others.count == 0) && (axes.items != NULL || axes.count == 0);
-    if (!lists || others.count != axes.count || axes.count > rank) {
-        weft_trace_fail(call->graph, WEFT_INVALID_ARGUMENT, name,
-                        "the %s have length %zu but axes has %zu, and x has rank %zu",
-                        op == WEFT_OP_gather || op == WEFT_OP_scatter ? "index tensors" : "starts",
-                        lists ? others.count : 0, axes.count, rank);
-        return false;
-    }
+    if (!check_lists(call, others, axes, rank)) return false;
     for (size_t i = 0; i < axes.count; i++) {
         int64_t axis;
         weft_tensor operand = others.items[i];
@@ -130,10 +142,11 @@ weft_tensor weft_dynamic_slice(weft_tensor x, weft_tensors starts, weft_ints axe
     if (!start_call(&call, WEFT_OP_dynamic_slice, (weft_tensors){1, &x}, starts, axes)) {
         return weft_tensor_failed(call.graph);
     }
-    if (sizes.rank != axes.count || (sizes.extents == NULL && sizes.rank > 0)) {
+    if (!weft_trace_wants_list("dynamic_slice", "sizes", x.graph, sizes.rank, sizes.extents))
+        return weft_tensor_failed(x.graph);
+    if (sizes.rank != axes.count) {
         return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "dynamic_slice",
-                               "the sizes have length %zu but axes has %zu", sizes.extents == NULL ? 0 : sizes.rank,
-                               axes.count);
+                               "the sizes have length %zu but axes has %zu", sizes.rank, axes.count);
     }
     for (size_t i = 0; i < axes.count; i++) {
         int64_t axis = axes.items[i] < 0 ? axes.items[i] + (int64_t)weft_tensor_rank(x) : axes.items[i];

@@ -49,14 +49,6 @@ bool weft_composite_wants_number(const char *function, const char *name, weft_te
     return false;
 }
 
-bool weft_composite_wants_list(const char *function, const char *name, weft_graph *graph, size_t count,
-                               const void *items)
-{
-    if (count == 0 || items != NULL) return true;
-    weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "%s is NULL, but its length is %zu", name, count);
-    return false;
-}
-
 bool weft_composite_wants_dtype(const char *function, weft_named x, weft_named like)
 {
     weft_dtype dtype = weft_tensor_dtype(x.tensor), wanted = weft_tensor_dtype(like.tensor);

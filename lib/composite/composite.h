@@ -20,9 +20,6 @@ typedef struct weft_named {
     const char *name;
     weft_tensor tensor;
 } weft_named;
-/* Whether a list of `count` is not NULL. */
-bool weft_composite_wants_list(const char *function, const char *name, weft_graph *graph, size_t count,
-                               const void *items);
 /* Whether `x` has the dtype of `like`; whether an axis of x may have the extent of one of `like`. */
 bool weft_composite_wants_dtype(const char *function, weft_named x, weft_named like);
 bool weft_composite_wants_extent(const char *function, weft_named x, int64_t axis, weft_named like, int64_t like_axis);

@@ -68,7 +68,7 @@ weft_tensor weft_resize(weft_tensor x, weft_shape sizes, const weft_resize_optio
     weft_resize_options o = options == NULL ? (weft_resize_options){.scales = NULL} : *options;
     bool blends = o.mode == WEFT_RESIZE_LINEAR;
     if (!weft_composite_begin("resize", 1, 1, &x) || !weft_composite_wants_rank("resize", "the operand", x, sizes.rank) ||
-        !weft_composite_wants_list("resize", "sizes", x.graph, sizes.rank, sizes.extents) ||
+        !weft_trace_wants_list("resize", "sizes", x.graph, sizes.rank, sizes.extents) ||
         (blends && !weft_composite_wants_float("resize", "the operand", x))) {
         return weft_tensor_failed(x.graph);
     }

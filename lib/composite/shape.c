@@ -180,7 +180,8 @@ static weft_tensor split_at(weft_tensor x, int64_t axis, weft_shape sizes, weft_
     int64_t at;
     if (!weft_composite_begin("split_at", 1, 1, &x) ||
         !weft_axis_normalize(x.graph, "split_at", axis, weft_tensor_rank(x), &at) ||
-        !wants_place(x.graph, "split_at", "out_parts", out_parts)) {
+        !wants_place(x.graph, "split_at", "out_parts", out_parts) ||
+        !weft_trace_wants_list("split_at", "sizes", x.graph, sizes.rank, sizes.extents)) {
         return fail_parts(x, sizes.rank, out_parts);
     }
     if (sizes.rank == 0) return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "split_at", "%s", "there are no sizes");
@@ -283,7 +284,7 @@ weft_tensor weft_repeat(weft_tensor x, int64_t axis, weft_extent count)
 weft_tensor weft_tile(weft_tensor x, weft_shape counts)
 {
     if (!weft_composite_begin("tile", 1, 1, &x) ||
-        !weft_composite_wants_list("tile", "counts", x.graph, counts.rank, counts.extents)) {
+        !weft_trace_wants_list("tile", "counts", x.graph, counts.rank, counts.extents)) {
         return weft_tensor_failed(x.graph);
     }
     size_t given = weft_tensor_rank(x), rank = counts.rank > given ? counts.rank : given;
@@ -322,6 +323,7 @@ weft_tensor weft_roll(weft_tensor x, weft_ints shifts, weft_ints axes)
 {
     weft_axis_list list;
     if (!weft_composite_begin("roll", 1, 1, &x) ||
+        !weft_trace_wants_list("roll", "shifts", x.graph, shifts.count, shifts.items) ||
         !weft_axes_normalize(x.graph, "roll", axes, weft_tensor_rank(x), &list)) {
         return weft_tensor_failed(x.graph);
     }

@@ -5,6 +5,7 @@
 bool weft_spatial_read(weft_graph *graph, const char *function, const char *name, weft_ints given, size_t count,
                        int64_t least, int64_t value, int64_t *out_items)
 {
+    if (!weft_trace_wants_list(function, name, graph, given.count, given.items)) return false;
     if (given.count != 0 && given.count != count) {
         weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "%s has length %zu but the spatial rank is %zu", name,
                         given.count, count);

@@ -10,8 +10,8 @@ typedef struct weft_spatial {
     int64_t stride[WEFT_MAX_RANK], dilation[WEFT_MAX_RANK], low[WEFT_MAX_RANK], high[WEFT_MAX_RANK];
 } weft_spatial;
 
-/* Copies a list of an option, or repeats `value` where it is empty; false with an error when it is not as long as there
- * are axes or an entry is below `least`. */
+/* Copies a list of an option, or repeats `value` where it is empty; false with an error when it is NULL, not as
+ * long as there are axes, or has an entry below `least`. */
 bool weft_spatial_read(weft_graph *graph, const char *function, const char *name, weft_ints given, size_t count,
                        int64_t least, int64_t value, int64_t *out_items);
 /* Reads the four lists. */

@@ -147,7 +147,7 @@ static void refused_ops(void **state)
                  "gather_axes: axes names axis 0 twice");
     expect_error(weft_gather(f.x, f.i, 3), WEFT_OUT_OF_RANGE, "gather: axis 3 is out of range for rank 3");
     expect_error(weft_gather_axes(f.x, WEFT_TENSORS(), WEFT_INTS()), WEFT_INVALID_ARGUMENT,
-                 "gather_axes: the index tensors have length 0 but axes has 0");
+                 "gather_axes: there are no axes, but at least one is needed");
     expect_error(weft_scatter(f.x, WEFT_TENSORS(f.i), WEFT_INTS(1), f.x, WEFT_SCATTER_SET), WEFT_SHAPE_MISMATCH,
                  "scatter: the updates have rank 3, not 4");
     expect_error(weft_scatter(f.x, WEFT_TENSORS(f.j), WEFT_INTS(1), f.x, WEFT_SCATTER_SET), WEFT_SHAPE_MISMATCH,
