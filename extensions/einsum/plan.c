@@ -127,7 +127,7 @@ static void set_budget(finding *f, double log2_seconds)
     if (planner->moves > 0) moves = (double)planner->moves;
     f->search.seed = planner->seed;
     f->search.threads = threads;
-    f->search.cancelled = planner->cancelled;
+    f->search.cancel = planner->cancel;
     f->search.watch = &f->watch;
     f->search.deadline = planner->budget > 0 ? f->begin + seconds : INFINITY;
     f->search.moves = einsum_moves_of(moves);
@@ -147,7 +147,7 @@ static weft_status *try_exact(finding *f, bool *out_found)
     uint64_t states = all < LEAST_STATES ? LEAST_STATES : all > EASY_STATES ? EASY_STATES : all;
     if (quarter > states && is_told_how_long(f)) states = quarter > MOST_STATES ? MOST_STATES : quarter;
     double seconds = search_end(f) - f->begin;
-    einsum_stop stop = {f->search.cancelled, f->begin + fmin(seconds / 2, fmax(seconds / 8, easy_seconds)), &f->watch};
+    einsum_stop stop = {f->search.cancel, f->begin + fmin(seconds / 2, fmax(seconds / 8, easy_seconds)), &f->watch};
     *out_found = true;
     for (size_t i = 0; i < f->simple.core_count && *out_found; i++) {
         const einsum_core *core = &f->simple.cores[i];
@@ -207,7 +207,7 @@ static weft_status *search_growing(finding *f)
         WEFT_TRY(add_up(f, f->time, &seconds));
         spent += moves;
         enough = worth_moves(f, seconds);
-        if (einsum_stop_cancelled(f->search.cancelled)) break;
+        if (einsum_stop_cancelled(f->search.cancel)) break;
     }
     return NULL;
 }
@@ -263,7 +263,7 @@ static weft_status *slice(finding *f, uint64_t moves, cutting *out_cutting)
                               .moves = moves,
                               .threads = f->search.threads,
                               .random = einsum_random_start(f->search.seed, 0),
-                              .stop = {f->search.cancelled, f->search.deadline, &f->watch}};
+                              .stop = {f->search.cancel, f->search.deadline, &f->watch}};
     einsum_simplify_part(f->problem, &c->plain, f->out_pairs, c->pairs);
     WEFT_TRY(einsum_slice_run(f->arena->allocator, core, &f->score, &options, c->pairs, &c->sliced));
     return NULL;

@@ -210,7 +210,10 @@ static weft_status *fill_within(weft_einsum_plan *plan, const einsum_policy *pol
 
 static weft_status *fill_limited(weft_einsum_plan *plan, const einsum_policy *policy, weft_dtype dtype)
 {
-    return einsum_policy_has_limit(policy) ? fill_within(plan, policy, dtype) : fill_plan(plan, policy, dtype);
+    bool seen = false;
+    einsum_policy own = *policy;
+    own.planner.cancel.seen = &seen;
+    return einsum_policy_has_limit(&own) ? fill_within(plan, &own, dtype) : fill_plan(plan, &own, dtype);
 }
 
 /* What a plan is made from: a caller's request, or a node. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "planner.h"
-#include "plan/methods.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,7 +63,7 @@ weft_status *einsum_planner_from_options(const einsum_arena *arena, const weft_e
                                     .budget = (uint64_t)ceil(seconds * 1e9),
                                     .limit = options->memory_limit,
                                     .threads = options->threads,
-                                    .cancelled = options->cancelled,
+                                    .cancel = {.flag = options->cancelled},
                                     .watch = options->watch};
     if (options->machine != NULL) fill_machine(options->machine, out_planner->machine);
     return NULL;
@@ -160,7 +159,7 @@ weft_status *einsum_planner_parse(const einsum_arena *arena, const char *text, e
 
 weft_status *einsum_planner_check(const weft_allocator *allocator, const einsum_planner *planner)
 {
-    if (!einsum_stop_cancelled(planner->cancelled)) return NULL;
+    if (!einsum_stop_cancelled(planner->cancel)) return NULL;
     return weft_status_create(allocator, WEFT_CANCELLED, "weft_einsum",
                               "einsum: the search for an order was cancelled");
 }

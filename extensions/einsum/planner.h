@@ -7,8 +7,7 @@
  * Nothing at all is "time". All numbers are whole, so that the text holds them exactly.
  */
 #include "memory.h"
-#include "plan/score.h"
-#include <weft/einsum.h>
+#include "plan/stop.h"
 
 typedef struct einsum_planner {
     weft_einsum_minimize minimize;
@@ -17,8 +16,8 @@ typedef struct einsum_planner {
     uint64_t limit;                     /* bytes of intermediates that live at once; 0: any */
     uint64_t machine[EINSUM_RATES + 2]; /* rates, bytes in a second, picoseconds of overhead; all 0: the default */
     /* Not in the text: */
-    size_t threads;                 /* 0: one for each processor */
-    const volatile bool *cancelled; /* NULL: never */
+    size_t threads; /* 0: one for each processor */
+    einsum_cancel cancel;
     const weft_einsum_watch *watch; /* NULL: nobody */
 } einsum_planner;
 

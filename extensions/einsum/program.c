@@ -154,6 +154,7 @@ static weft_status *trace_inputs(compilation *c, weft_tensor *out_inputs, weft_s
 
 static weft_status *trace(compilation *c, weft_tensor *out_result)
 {
+    bool seen = false;
     einsum_policy policy;
     size_t count = c->call->operand_count;
     weft_tensor *inputs = einsum_arena_allocate(&c->x.arena, count, sizeof *inputs);
@@ -162,7 +163,7 @@ static weft_status *trace(compilation *c, weft_tensor *out_result)
     WEFT_TRY(trace_inputs(c, inputs, shapes));
     WEFT_TRY(c->call->read(c->call, &c->x, shapes, &policy));
     policy.planner.limit = c->call->room;
-    policy.planner.cancelled = c->call->cancelled;
+    policy.planner.cancel = (einsum_cancel){c->call->cancelled, &seen};
     policy.planner.watch = NULL;
     c->x.most_elements = (double)c->call->room / (double)weft_dtype_size(c->call->dtype);
     WEFT_TRY(find_order(c->state, c->call, c->key, &c->x, &policy));

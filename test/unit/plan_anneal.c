@@ -239,7 +239,7 @@ static void test_stopped(void **state)
     double before = cost_of(&net, &score, pairs).major;
     bool cancelled = true;
     einsum_anneal options = options_of(UINT64_C(1) << 60, 1);
-    options.stop.cancelled = &cancelled;
+    options.stop.cancel.flag = &cancelled;
     einsum_cost cost;
     weft_test_ok(einsum_anneal_run(NULL, &net.core, &score, &options, pairs, &cost));
     check_order(&net, pairs);
@@ -300,7 +300,7 @@ static void test_reconfigure_parts(void **state)
         einsum_pair pairs[MOST_LEAVES];
         weft_test_draw_order(net.core.leaf_count, &random, pairs);
         einsum_cost before = cost_of(&net, &score, pairs);
-        const einsum_stop stopped = {.cancelled = &cancelled, .deadline = INFINITY};
+        const einsum_stop stopped = {.cancel = {.flag = &cancelled}, .deadline = INFINITY};
         weft_test_ok(einsum_reconfigure_run(NULL, &net.core, &score, 4, i % 2 == 0 ? &stopped : &never, pairs));
         check_order(&net, pairs);
         einsum_cost after = cost_of(&net, &score, pairs);

@@ -339,7 +339,7 @@ static void test_stopped(void **state)
         weft_test_draw_order(net.core.leaf_count, &random, pairs);
         einsum_slicing options = options_of(UINT64_C(1) << 60, 1);
         options.log2_size = 8;
-        if (i == 0) options.stop.cancelled = &cancelled;
+        if (i == 0) options.stop.cancel.flag = &cancelled;
         else options.stop.deadline = einsum_stop_clock() + (i == 1 ? -1 : .05);
         uint64_t labels[WORDS];
         einsum_sliced out = {.labels = labels};

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "extensions/einsum/plan/methods.h"
+#include "extensions/einsum/plan/search.h"
 #include "extensions/einsum/plan/simplify.h"
 
 enum { MOST_OPERANDS = 8, MOST_LABELS = 12, MOST_VALUES = 2 * MOST_OPERANDS };
@@ -199,12 +199,14 @@ static weft_status *run_random_greedy(const weft_allocator *allocator, const ein
 
 static weft_status *run_degree(const weft_allocator *allocator, const einsum_core *core, einsum_pair *out_pairs)
 {
-    return einsum_eliminate_run(allocator, core, EINSUM_MIN_DEGREE, einsum_random_start(5, 6), NULL, out_pairs);
+    bool ended;
+    return einsum_eliminate_run(allocator, core, EINSUM_MIN_DEGREE, einsum_random_start(5, 6), NULL, out_pairs, &ended);
 }
 
 static weft_status *run_fill(const weft_allocator *allocator, const einsum_core *core, einsum_pair *out_pairs)
 {
-    return einsum_eliminate_run(allocator, core, EINSUM_MIN_FILL, einsum_random_start(5, 6), NULL, out_pairs);
+    bool ended;
+    return einsum_eliminate_run(allocator, core, EINSUM_MIN_FILL, einsum_random_start(5, 6), NULL, out_pairs, &ended);
 }
 
 static weft_status *run_bisect(const weft_allocator *allocator, const einsum_core *core, einsum_pair *out_pairs)
@@ -219,7 +221,8 @@ static weft_status *run_uneven(const weft_allocator *allocator, const einsum_cor
 
 static weft_status *run_sweep(const weft_allocator *allocator, const einsum_core *core, einsum_pair *out_pairs)
 {
-    return einsum_sweep_run(allocator, core, 3, einsum_random_start(2, 3), NULL, out_pairs);
+    bool ended;
+    return einsum_sweep_run(allocator, core, 3, einsum_random_start(2, 3), NULL, out_pairs, &ended);
 }
 
 static method *const methods[] = {run_exact, run_greedy, run_random_greedy, run_degree,
@@ -610,8 +613,10 @@ static void test_sweeps_follow_rows(void **state)
     for (uint64_t seed = 0; seed < 16; seed++) {
         einsum_arena arena;
         einsum_cost cost;
-        weft_test_ok(
-            einsum_sweep_run(NULL, &b.core, seed % EINSUM_SWEEP_MANNERS, einsum_random_start(seed, 0), NULL, pairs));
+        bool ended;
+        weft_test_ok(einsum_sweep_run(NULL, &b.core, seed % EINSUM_SWEEP_MANNERS, einsum_random_start(seed, 0), NULL,
+                                      pairs, &ended));
+        assert_false(ended);
         check_order(LEAVES, pairs);
         einsum_arena_init(&arena, NULL);
         weft_test_ok(einsum_core_cost(&arena, &b.core, &size, pairs, &cost));
@@ -620,6 +625,74 @@ static void test_sweeps_follow_rows(void **state)
     }
     assert_true(least <= COLUMNS + 1);
     big_destroy(&b);
+}
+
+/* ---- flags that are taken back ---- */
+
+/* Asks for an end from the `first` to before the `last` time that memory is asked for or given back. */
+typedef struct blip {
+    weft_allocator allocator;
+    volatile bool flag;
+    size_t count, first, last;
+} blip;
+
+static void *resize_and_ask(void *self, void *block, size_t old_size, size_t new_size, size_t alignment)
+{
+    blip *b = self;
+    const weft_allocator *plain = weft_allocator_default();
+    b->flag = b->count >= b->first && b->count < b->last;
+    b->count++;
+    return plain->resize(plain->self, block, old_size, new_size, alignment);
+}
+
+static void test_flags_are_remembered(void **state)
+{
+    (void)state;
+    bool flag = true, seen = false;
+    const einsum_stop stop = {.cancel = {&flag, &seen}, .deadline = INFINITY};
+    const einsum_stop other = {.cancel = {&flag, &seen}, .deadline = INFINITY};
+    assert_true(einsum_stop_asked(&stop));
+    flag = false;
+    assert_true(einsum_stop_asked(&stop));
+    assert_true(einsum_stop_asked(&other));
+    assert_true(einsum_stop_cancelled(stop.cancel));
+    seen = false;
+    assert_false(einsum_stop_asked(&stop));
+}
+
+/* Wherever it comes and however soon it goes, what is found is an order, and no worse than a greedy one. */
+static void test_searches_outlive_flags(void **state)
+{
+    (void)state;
+    enum { LEAVES = 12, LONGEST = 12 };
+    big net;
+    size_t count = SIZE_MAX, ended = 0;
+    einsum_cost greedy, cost;
+    einsum_arena arena;
+    einsum_pair pairs[LEAVES];
+    einsum_random random = einsum_random_start(11, 0);
+    big_generate(&net, &random, LEAVES);
+    einsum_search options = {.score = score_of(WEFT_EINSUM_FLOPS), .deadline = INFINITY, .threads = 1};
+    einsum_arena_init(&arena, NULL);
+    weft_test_ok(einsum_search_run(NULL, &net.core, &options, pairs));
+    weft_test_ok(einsum_core_cost(&arena, &net.core, &options.score, pairs, &greedy));
+    options.moves = 200 * LEAVES;
+    for (size_t length = 1; length <= LONGEST; length++)
+        for (size_t first = 0; first < count; first++) {
+            bool seen = false;
+            blip b = {.first = first, .last = first + length};
+            b.allocator = (weft_allocator){&b, resize_and_ask};
+            options.cancel = (einsum_cancel){&b.flag, &seen};
+            weft_test_ok(einsum_search_run(&b.allocator, &net.core, &options, pairs));
+            check_order(LEAVES, pairs);
+            weft_test_ok(einsum_core_cost(&arena, &net.core, &options.score, pairs, &cost));
+            assert_false(einsum_cost_less(greedy, cost));
+            if (b.count <= first) count = first;
+            ended += seen;
+        }
+    assert_true(ended > 0);
+    einsum_arena_finish(&arena);
+    big_destroy(&net);
 }
 
 /* ---- out of memory ---- */
@@ -672,6 +745,7 @@ int main(void)
         cmocka_unit_test(test_what_is_left),           cmocka_unit_test(test_methods_give_orders),
         cmocka_unit_test(test_chain_of_100),           cmocka_unit_test(test_sweeps_follow_rows),
         cmocka_unit_test(test_methods_without_memory), cmocka_unit_test(test_simplification_without_memory),
+        cmocka_unit_test(test_flags_are_remembered),   cmocka_unit_test(test_searches_outlive_flags),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@ typedef struct elimination {
     einsum_elimination rule;
     einsum_random random;
     const einsum_stop *stop;
+    bool ended; /* by it */
     einsum_live live;
     einsum_heap labels, values; /* the latter: of one label, by size */
     uint64_t *near;             /* by label: those it has an edge to */
@@ -194,14 +195,20 @@ static bool eliminate(elimination *e, uint32_t label)
     return queue_around(e);
 }
 
+static bool is_ended(elimination *e)
+{
+    e->ended = e->ended || einsum_stop_asked(e->stop);
+    return e->ended;
+}
+
 static bool eliminate_all(elimination *e)
 {
-    for (uint32_t label = 0; label < e->core->label_count && !einsum_stop_asked(e->stop); label++) {
+    for (uint32_t label = 0; label < e->core->label_count && !is_ended(e); label++) {
         if (set_has(e->core->output, label)) continue;
         e->scores[label] = score_of(e, label);
         if (!queue(e, label)) return false;
     }
-    while (e->labels.size > 0 && !einsum_stop_asked(e->stop)) {
+    while (e->labels.size > 0 && !is_ended(e)) {
         einsum_candidate next = einsum_heap_pop(&e->labels);
         bool stale = next.score != e->scores[next.b] || e->live.uses[next.b] == 0;
         if (!stale && !eliminate(e, next.b)) return false;
@@ -230,7 +237,8 @@ static bool run(elimination *e, einsum_arena *arena, einsum_pair *out_pairs)
 }
 
 weft_status *einsum_eliminate_run(const weft_allocator *allocator, const einsum_core *core, einsum_elimination rule,
-                                  einsum_random random, const einsum_stop *stop, einsum_pair *out_pairs)
+                                  einsum_random random, const einsum_stop *stop, einsum_pair *out_pairs,
+                                  bool *out_ended)
 {
     einsum_arena arena;
     einsum_arena_init(&arena, allocator);
@@ -241,6 +249,7 @@ weft_status *einsum_eliminate_run(const weft_allocator *allocator, const einsum_
                      .labels = {.arena = &arena},
                      .values = {.arena = &arena}};
     bool well = run(&e, &arena, out_pairs);
+    *out_ended = e.ended;
     einsum_arena_finish(&arena);
     return well ? NULL : weft_status_out_of_memory();
 }

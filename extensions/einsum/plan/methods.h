@@ -8,33 +8,7 @@
  */
 #include "core.h"
 #include "random.h"
-#include <pthread.h>
-#include <weft/einsum.h>
-
-/* Who is told how a search goes, and what there is to tell. */
-typedef struct einsum_watch {
-    const weft_einsum_watch *told; /* NULL: nobody */
-    pthread_t thread;              /* on which it is told */
-    double begin, budget, next;    /* seconds */
-    einsum_score flops;
-    double log2_common, log2_rest; /* multiplications of each step for each of a core's; of all other cores */
-    double log2_flops;             /* of the best so far; INFINITY: there is none */
-    const char *found_by;
-} einsum_watch;
-
-/* Asked now and then by what takes long. */
-typedef struct einsum_stop {
-    const volatile bool *cancelled; /* NULL: never */
-    double deadline;                /* of CLOCK_MONOTONIC, in seconds; INFINITY: none */
-    einsum_watch *watch;            /* NULL: none */
-} einsum_stop;
-
-/* NULL is never. Also tells the watcher, where that is due. */
-bool einsum_stop_asked(const einsum_stop *stop);
-/* The same for the first of them alone. */
-bool einsum_stop_cancelled(const volatile bool *cancelled);
-/* The clock of deadlines. */
-double einsum_stop_clock(void);
+#include "stop.h"
 
 /*
  * Exact: the best order there is, by dynamic programming over connected sets of leaves, pruned by the cost of an order
@@ -59,17 +33,19 @@ typedef struct einsum_greedy {
 weft_status *einsum_greedy_run(const weft_allocator *allocator, const einsum_core *core, const einsum_greedy *options,
                                einsum_pair *out_pairs) WEFT_MUST_USE;
 
-/* Elimination of labels one after the other, the next by a rule; ties are broken at random. The order is a whole one
- * also where `stop` (NULL: never) ended it, but then nobody should want it. */
+/* Elimination of labels one after the other, the next by a rule; ties are broken at random. `out_ended` says whether
+ * `stop` (NULL: never) ended it: then the order is an order still, but nobody should want it. */
 typedef enum einsum_elimination { EINSUM_MIN_DEGREE, EINSUM_MIN_FILL } einsum_elimination;
 
 weft_status *einsum_eliminate_run(const weft_allocator *allocator, const einsum_core *core, einsum_elimination rule,
-                                  einsum_random random, const einsum_stop *stop, einsum_pair *out_pairs) WEFT_MUST_USE;
+                                  einsum_random random, const einsum_stop *stop, einsum_pair *out_pairs,
+                                  bool *out_ended) WEFT_MUST_USE;
 
 /* A sweep from a random leaf, in one of some manners: one value takes in all others. It ends as an elimination does. */
 enum { EINSUM_SWEEP_MANNERS = 4 };
 weft_status *einsum_sweep_run(const weft_allocator *allocator, const einsum_core *core, uint32_t manner,
-                              einsum_random random, const einsum_stop *stop, einsum_pair *out_pairs) WEFT_MUST_USE;
+                              einsum_random random, const einsum_stop *stop, einsum_pair *out_pairs,
+                              bool *out_ended) WEFT_MUST_USE;
 
 /*
  * Recursive bisection of the hypergraph of leaves and labels. A leaf weighs 1, and 2 for each bit of what it shares

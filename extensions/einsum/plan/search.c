@@ -139,22 +139,26 @@ static const start starts[] = {
 };
 enum { STARTS = sizeof starts / sizeof *starts, LEAST_STARTS = 4 };
 
-/* The best of some. */
-static weft_status *run_sweeps(const searching *s, const einsum_core *core, einsum_random random, einsum_pair *pairs)
+/* The best of some, if one comes to its end. */
+static weft_status *run_sweeps(const searching *s, const einsum_core *core, einsum_random random, einsum_pair *pairs,
+                               bool *out_ended)
 {
     einsum_arena arena;
     einsum_arena_init(&arena, s->allocator);
     einsum_cost least = EINSUM_WORST_COST, cost;
     einsum_pair *found = einsum_arena_allocate(&arena, s->core->leaf_count, sizeof *found);
     weft_status *status = found == NULL ? weft_status_out_of_memory() : NULL;
+    bool ended = false;
+    *out_ended = true;
     for (uint32_t i = 0; i < s->sweep_count && status == NULL; i++) {
         status = einsum_sweep_run(s->allocator, core, i % EINSUM_SWEEP_MANNERS,
-                                  einsum_random_start(einsum_random_next(&random), i), &s->stop, found);
-        if (einsum_stop_asked(&s->stop)) break; /* it may have ended early */
+                                  einsum_random_start(einsum_random_next(&random), i), &s->stop, found, &ended);
+        if (ended) break;
         if (status == NULL) status = einsum_core_cost(&arena, s->core, &s->options->score, found, &cost);
         if (status != NULL || (i > 0 && !einsum_cost_less(cost, least))) continue;
         least = cost;
         memcpy(pairs, found, order_size(s));
+        *out_ended = false;
     }
     einsum_arena_finish(&arena);
     return status;
@@ -168,24 +172,27 @@ static const char *name_start(size_t index)
     return names[starts[index].method];
 }
 
-/* Other methods than GREEDY and BISECTION end early where the search is to stop. */
-static weft_status *make_start(const searching *s, size_t index, einsum_pair *pairs)
+/* Methods that ended early say so: then there is no order. GREEDY and BISECTION never do. */
+static weft_status *make_start(const searching *s, size_t index, einsum_pair *pairs, bool *out_ended)
 {
+    const einsum_core *core = s->core;
     const start *which = &starts[index];
     einsum_random random = einsum_random_start(s->options->seed, index);
     einsum_greedy greedy = {.log2_factor = which->parameter, .random = random};
+    *out_ended = false;
     switch (which->method) {
-    case MIN_DEGREE: return einsum_eliminate_run(s->allocator, s->core, EINSUM_MIN_DEGREE, random, &s->stop, pairs);
-    case MIN_FILL: return einsum_eliminate_run(s->allocator, s->core, EINSUM_MIN_FILL, random, &s->stop, pairs);
-    case BISECTION: return einsum_bisect_run(s->allocator, s->core, which->parameter, random, pairs);
-    case SWEEPS: return run_sweeps(s, which->parameter > 0 ? &s->alike : s->core, random, pairs);
+    case MIN_DEGREE:
+        return einsum_eliminate_run(s->allocator, core, EINSUM_MIN_DEGREE, random, &s->stop, pairs, out_ended);
+    case MIN_FILL: return einsum_eliminate_run(s->allocator, core, EINSUM_MIN_FILL, random, &s->stop, pairs, out_ended);
+    case BISECTION: return einsum_bisect_run(s->allocator, core, which->parameter, random, pairs);
+    case SWEEPS: return run_sweeps(s, which->parameter > 0 ? &s->alike : core, random, pairs, out_ended);
     case NOISY:
         greedy.log2_factor = 4 * einsum_random_unit(&greedy.random) - 2;
         greedy.temperature = which->parameter;
         break;
     case GREEDY: break;
     }
-    return einsum_greedy_run(s->allocator, s->core, &greedy, pairs);
+    return einsum_greedy_run(s->allocator, core, &greedy, pairs);
 }
 
 static bool is_too_large(const searching *s, size_t index)
@@ -197,9 +204,10 @@ static weft_status *run_start(void *context, size_t index)
 {
     searching *s = context;
     candidate *c = &s->starts[index];
+    bool ended;
     if (is_too_large(s, index) || (index > 0 && einsum_stop_asked(&s->stop))) return NULL;
-    WEFT_TRY(make_start(s, index, c->pairs));
-    if (index > 0 && einsum_stop_asked(&s->stop)) return NULL;
+    WEFT_TRY(make_start(s, index, c->pairs, &ended));
+    if (ended) return NULL;
     c->found_by = name_start(index);
     const einsum_stop *stop = index == 0 && s->core->leaf_count <= MOST_HASTY ? NULL : &s->stop;
     WEFT_TRY(s->start_count > 1 ? polish(s, FEW_PARTS, stop, c) : price(s, c));
@@ -396,10 +404,11 @@ weft_status *einsum_search_run(const weft_allocator *allocator, const einsum_cor
     searching s = {.allocator = allocator,
                    .core = core,
                    .options = options,
-                   .stop = {options->cancelled, options->deadline, options->watch},
+                   .stop = {options->cancel, options->deadline, options->watch},
                    .noted = EINSUM_WORST_COST,
                    .result = out_pairs};
-    if (!options->improve && has_few_moves(&s)) return make_start(&s, 0, out_pairs);
+    bool ended;
+    if (!options->improve && has_few_moves(&s)) return make_start(&s, 0, out_pairs, &ended);
     einsum_arena_init(&s.arena, allocator);
     weft_status *status = search(&s);
     if (status == NULL) memcpy(out_pairs, s.best.pairs, order_size(&s));

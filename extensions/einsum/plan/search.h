@@ -10,9 +10,9 @@ typedef struct einsum_search {
     uint64_t moves;  /* tried by all chains together; other methods get the time that so many moves take */
     double deadline; /* of einsum_stop_clock, `moves` being a guess: not deterministic; INFINITY: moves count */
     size_t threads;  /* at least 1; the result does not depend on it, but for `seconds` */
-    const volatile bool *cancelled; /* NULL: never */
-    einsum_watch *watch;            /* NULL: none */
-    bool improve;                   /* the result is an order already, which shall get no worse */
+    einsum_cancel cancel;
+    einsum_watch *watch; /* NULL: none */
+    bool improve;        /* the result is an order already, which shall get no worse */
 } einsum_search;
 
 /* More are as good as without end. */

@@ -185,7 +185,7 @@ static bool keeps_limits(slicing *s)
 static bool slice_down(slicing *s)
 {
     for (einsum_loop_trace(&s->loop); !keeps_limits(s); einsum_loop_trace(&s->loop)) {
-        if (s->loop.tree.leaf_count > MOST_HASTY && einsum_stop_cancelled(s->options->stop.cancelled)) return false;
+        if (s->loop.tree.leaf_count > MOST_HASTY && einsum_stop_cancelled(s->options->stop.cancel)) return false;
         uint32_t node = find_worst(s), label = node == 0 ? UINT32_MAX : choose_label(s, node);
         if (label == UINT32_MAX) return false;
         einsum_loop_slice(&s->loop, label, true);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "methods.h"
+#include "stop.h"
 #include <math.h>
 #include <time.h>
 
@@ -24,9 +24,13 @@ static void tell(einsum_watch *watch)
     watch->told->progress(watch->told->self, &progress);
 }
 
-bool einsum_stop_cancelled(const volatile bool *cancelled)
+bool einsum_stop_cancelled(einsum_cancel cancel)
 {
-    return cancelled != NULL && __atomic_load_n(cancelled, __ATOMIC_RELAXED);
+    if (cancel.flag == NULL) return false;
+    bool now = __atomic_load_n(cancel.flag, __ATOMIC_RELAXED);
+    if (cancel.seen == NULL) return now;
+    if (now) __atomic_store_n(cancel.seen, true, __ATOMIC_RELAXED);
+    return now || __atomic_load_n(cancel.seen, __ATOMIC_RELAXED);
 }
 
 bool einsum_stop_asked(const einsum_stop *stop)
@@ -34,6 +38,6 @@ bool einsum_stop_asked(const einsum_stop *stop)
     if (stop == NULL) return false;
     einsum_watch *watch = stop->watch;
     if (watch != NULL && watch->told != NULL && pthread_equal(watch->thread, pthread_self())) tell(watch);
-    if (einsum_stop_cancelled(stop->cancelled)) return true;
+    if (einsum_stop_cancelled(stop->cancel)) return true;
     return stop->deadline != INFINITY && einsum_stop_clock() >= stop->deadline;
 }

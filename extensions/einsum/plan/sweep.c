@@ -38,12 +38,14 @@ static uint32_t find_next(sweep *s, uint32_t value, uint32_t step)
 }
 
 /* From the leaf `end`, which becomes the one that is taken in last. */
-static bool run(sweep *s, const einsum_stop *stop, uint32_t *end)
+static bool run(sweep *s, const einsum_stop *stop, uint32_t *end, bool *ended)
 {
     uint32_t value = *end;
     einsum_live_enter_leaves(&s->live);
-    for (uint32_t step = 1, next; !einsum_stop_asked(stop) && (next = find_next(s, value, step)) != UINT32_MAX;
-         step++) {
+    for (uint32_t step = 1;; step++) {
+        *ended = *ended || einsum_stop_asked(stop);
+        uint32_t next = *ended ? UINT32_MAX : find_next(s, value, step);
+        if (next == UINT32_MAX) break;
         if (!einsum_live_join(&s->live, value, next)) return false;
         value = einsum_live_latest(&s->live);
         einsum_live_enter(&s->live, value);
@@ -53,15 +55,17 @@ static bool run(sweep *s, const einsum_stop *stop, uint32_t *end)
 }
 
 weft_status *einsum_sweep_run(const weft_allocator *allocator, const einsum_core *core, uint32_t manner,
-                              einsum_random random, const einsum_stop *stop, einsum_pair *out_pairs)
+                              einsum_random random, const einsum_stop *stop, einsum_pair *out_pairs, bool *out_ended)
 {
     uint32_t end = einsum_random_below(&random, core->leaf_count);
     bool well = true;
+    *out_ended = false;
     for (uint32_t i = 0; i < 1 + manner / 2 && well; i++) {
         einsum_arena arena;
         einsum_arena_init(&arena, allocator);
         sweep s = {.last_met = manner & 1, .met = einsum_arena_allocate(&arena, core->leaf_count, sizeof *s.met)};
-        well = s.met != NULL && einsum_live_init_core(&s.live, &arena, core, out_pairs) && run(&s, stop, &end);
+        well =
+            s.met != NULL && einsum_live_init_core(&s.live, &arena, core, out_pairs) && run(&s, stop, &end, out_ended);
         einsum_arena_finish(&arena);
     }
     return well ? NULL : weft_status_out_of_memory();
