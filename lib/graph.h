@@ -32,14 +32,19 @@ typedef struct weft_node {
 
 typedef enum weft_guard_kind { WEFT_GUARD_EQUAL, WEFT_GUARD_AT_MOST } weft_guard_kind;
 
+/* Values of which one has to be needed; of the outermost graph, or of a region that is being traced. */
+typedef struct weft_owners {
+    size_t count;
+    weft_tensor items[];
+} weft_owners;
+
 typedef struct weft_guard {
     weft_guard_kind kind;
     weft_expr a, b;
     weft_expr when; /* it has to hold only where this is positive; WEFT_EXPR_NONE: always */
     const char *message;
-    bool of_rule;  /* made by a type rule, and so made again wherever the node is copied to */
-    bool is_owned; /* it has to hold only where one of some nodes of the outermost graph is needed: */
-    uint32_t first_owner, last_owner; /* those from the first to the last result of a composition that asked for it */
+    bool of_rule;        /* made by a type rule, and so made again wherever the node is copied to */
+    weft_owners *owners; /* the results of the composition that asked for it; NULL: it has to hold in any case */
     weft_origin origin;
 } weft_guard;
 
@@ -118,8 +123,8 @@ weft_status *weft_guard_settle(weft_graph *graph, weft_guard_kind kind, weft_ext
 weft_status *weft_guard_settle_when(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b,
                                     weft_expr when, weft_status *otherwise) WEFT_MUST_USE;
 /*
- * What a composition requires between the two has to hold in programs that need one of its results, and not in all
- * programs of the graph. The graph may be NULL; a scope that is open is the innermost one.
+ * What a composition requires between the two has to hold in programs that need one of its results, and in no others;
+ * nowhere, where a result is a failed tensor. The graph may be NULL; a scope that is open is the innermost one.
  */
 typedef struct weft_guard_scope {
     weft_graph *root;
@@ -127,6 +132,11 @@ typedef struct weft_guard_scope {
 } weft_guard_scope;
 weft_guard_scope weft_guards_open(weft_graph *graph);
 void weft_guards_close(weft_guard_scope scope, size_t count, const weft_tensor *results);
+/* What compositions in a region required, of the guards from `first` on, now that `node` is made of the region: it has
+ * to hold where the node is needed, if the region itself needs their results, as `live` marks. A failed tensor:
+ * nowhere.
+ */
+void weft_guards_lift(const weft_graph *region, size_t first, const uint8_t *live, weft_tensor node);
 /* Whether a program has the guard that needs the nodes marked in `live`, a byte for each node of the outermost graph;
  * NULL: all. */
 bool weft_guard_is_needed(const weft_guard *guard, const uint8_t *live);

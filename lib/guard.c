@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What must hold between extents: proven, refuted, or kept as a guard for the run. */
 #include "lib/graph.h"
+#include <string.h>
 
 /* x <= INT64_MAX holds of all that can be computed. */
 static bool is_computed(weft_graph *graph, weft_extent x)
@@ -57,7 +58,7 @@ static weft_guard *guard_find(weft_graph *root, const weft_guard *wanted)
         weft_guard *guard = &root->guards[i];
         bool stays = guard->when == wanted->when || (guard->when == WEFT_EXPR_NONE && !guard->of_rule);
         bool is_older = i < root->composition;
-        if (is_older && (guard->is_owned || (guard->of_rule && is_composed))) continue;
+        if (guard->owners != NULL || (is_older && guard->of_rule && is_composed)) continue;
         if (stays && asks_the_same(guard, wanted)) return guard;
     }
     return NULL;
@@ -74,57 +75,116 @@ weft_guard_scope weft_guards_open(weft_graph *graph)
     return scope;
 }
 
-/* The range of nodes that the results are; false where one is of a region, or there is none. */
-static bool find_owners(const weft_graph *root, size_t count, const weft_tensor *results, weft_guard *out_owned)
+static bool are_valid(size_t count, const weft_tensor *results)
 {
-    *out_owned = (weft_guard){.first_owner = UINT32_MAX};
-    for (size_t i = 0; i < count; i++) {
-        if (!weft_tensor_is_valid(results[i]) || results[i].graph != root) return false;
-        uint32_t node = results[i].node;
-        if (node < out_owned->first_owner) out_owned->first_owner = node;
-        if (node > out_owned->last_owner) out_owned->last_owner = node;
-    }
+    for (size_t i = 0; i < count; i++)
+        if (!weft_tensor_is_valid(results[i])) return false;
     return count > 0;
 }
 
-/* Whether the composition was traced before, with the same results. */
-static bool is_repeated(const weft_graph *root, size_t older, const weft_guard *guard)
+static bool is_unowned(const weft_guard *guard)
 {
-    for (size_t i = 0; i < older; i++) {
-        const weft_guard *known = &root->guards[i];
-        if (known->is_owned && known->first_owner == guard->first_owner && known->last_owner == guard->last_owner &&
-            known->when == guard->when && asks_the_same(known, guard))
+    return !guard->of_rule && guard->owners == NULL;
+}
+
+/* Owners for the guards from `first` on that have none; NULL where there are no such guards, or no memory. */
+static weft_owners *owners_create(weft_graph *root, size_t first, size_t count, const weft_tensor *results)
+{
+    while (first < root->guard_count && !is_unowned(&root->guards[first])) first++;
+    if (first == root->guard_count) return NULL;
+    weft_owners *owners = weft_arena_allocate(&root->arena, sizeof *owners + count * sizeof *results);
+    if (owners == NULL) {
+        weft_graph_fail(root, weft_status_out_of_memory());
+        return NULL;
+    }
+    owners->count = count;
+    memcpy(owners->items, results, count * sizeof *results);
+    return owners;
+}
+
+static bool have_same_owners(const weft_owners *a, const weft_owners *b)
+{
+    if (a == NULL || b == NULL || a->count != b->count) return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (a->items[i].graph != b->items[i].graph || a->items[i].node != b->items[i].node) return false;
+    return true;
+}
+
+/* Whether what guard number `i` says was said before: the composition was traced again, with the same results. */
+static bool is_repeated(const weft_graph *root, size_t i)
+{
+    const weft_guard *guard = &root->guards[i];
+    for (size_t k = 0; k < i; k++) {
+        const weft_guard *known = &root->guards[k];
+        if (known->when == guard->when && asks_the_same(known, guard) && have_same_owners(known->owners, guard->owners))
             return true;
     }
     return false;
 }
 
+/* Takes those out, from number `first` on, that were left without a message. */
+static void drop_guards(weft_graph *root, size_t first)
+{
+    size_t kept = first, placed = root->placed_guards;
+    for (size_t i = first; i < root->guard_count; i++) {
+        bool stays = root->guards[i].message != NULL;
+        if (stays) root->guards[kept++] = root->guards[i];
+        else if (i < root->placed_guards) placed--;
+    }
+    root->guard_count = kept;
+    root->placed_guards = placed;
+}
+
 void weft_guards_close(weft_guard_scope scope, size_t count, const weft_tensor *results)
 {
     weft_graph *root = scope.root;
-    weft_guard owners;
     if (root == NULL) return;
     root->composition = scope.outer;
-    if (!find_owners(root, count, results, &owners)) return;
-    size_t kept = scope.first;
+    bool well = are_valid(count, results);
+    weft_owners *owners = well ? owners_create(root, scope.first, count, results) : NULL;
     for (size_t i = scope.first; i < root->guard_count; i++) {
-        weft_guard guard = root->guards[i];
-        if (!guard.of_rule && !guard.is_owned) {
-            guard.is_owned = true;
-            guard.first_owner = owners.first_owner;
-            guard.last_owner = owners.last_owner;
-        }
-        if (!guard.is_owned || !is_repeated(root, kept, &guard)) root->guards[kept++] = guard;
+        weft_guard *guard = &root->guards[i];
+        if (!is_unowned(guard)) continue;
+        guard->owners = owners;
+        if (!well || is_repeated(root, i)) guard->message = NULL;
     }
-    root->guard_count = kept;
+    drop_guards(root, scope.first);
+}
+
+/* Makes `node` the owner in place of those of `region` that are marked. Guards may share owners: those that were lifted
+ * already stay as they are. */
+static void lift_owners(weft_owners *owners, const weft_graph *region, const uint8_t *live, weft_tensor node)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < owners->count; i++) {
+        weft_tensor owner = owners->items[i];
+        bool is_inside = owner.graph == region;
+        bool stays = !is_inside || (weft_tensor_is_valid(node) && live[owner.node]);
+        if (stays) owners->items[kept++] = is_inside ? node : owner;
+    }
+    owners->count = kept;
+}
+
+void weft_guards_lift(const weft_graph *region, size_t first, const uint8_t *live, weft_tensor node)
+{
+    weft_graph *root = weft_graph_root(region);
+    for (size_t i = first; i < root->guard_count; i++) {
+        weft_guard *guard = &root->guards[i];
+        if (guard->owners == NULL) continue;
+        lift_owners(guard->owners, region, live, node);
+        if (guard->owners->count == 0 || is_repeated(root, i)) guard->message = NULL;
+    }
+    drop_guards(root, first);
 }
 
 bool weft_guard_is_needed(const weft_guard *guard, const uint8_t *live)
 {
     if (guard->of_rule) return false;
-    if (!guard->is_owned || live == NULL) return true;
-    for (uint32_t n = guard->first_owner; n <= guard->last_owner; n++)
-        if (live[n]) return true;
+    if (guard->owners == NULL || live == NULL) return true;
+    for (size_t i = 0; i < guard->owners->count; i++) {
+        weft_tensor owner = guard->owners->items[i];
+        if (owner.graph->parent == NULL && live[owner.node]) return true;
+    }
     return false;
 }
 

@@ -30,6 +30,7 @@ typedef struct region_trace {
     weft_arena arena;
     weft_captures captures;
     size_t region_count, own_count; /* parameters before what is captured */
+    size_t first_guard;             /* that a body may have made */
     weft_graph *bodies[2];
     weft_tensor *parameters[2]; /* those before what is captured */
     weft_tensors results[2];
@@ -115,6 +116,7 @@ static void trace_init(region_trace *trace, weft_graph *graph, const char *op)
 {
     *trace = (region_trace){.graph = graph, .op = op};
     trace->previous = weft_graph_root(graph)->current;
+    trace->first_guard = weft_graph_root(graph)->guard_count;
     weft_arena_init(&trace->arena, graph->allocator);
     trace->captures = (weft_captures){.arena = &trace->arena, .last = &trace->captures.first};
 }
@@ -198,10 +200,31 @@ static weft_tensor trace_node(region_trace *trace, weft_op_id op, weft_tensors f
     return weft_trace_op(trace->graph, op, (weft_tensors){count, operands}, attrs);
 }
 
+/* Guards of compositions in the bodies have to hold where the node is needed; false when out of memory. */
+static bool lift_guards(region_trace *trace, weft_tensor node)
+{
+    bool well = true;
+    for (size_t part = 0; part < trace->region_count; part++) {
+        const weft_graph *body = trace->bodies[part];
+        size_t count = weft_tensor_is_valid(node) ? trace->results[part].count : 0;
+        uint8_t *live = allocate(trace, body->node_count, sizeof *live);
+        weft_value *results = allocate(trace, count, sizeof *results);
+        well = well && live != NULL && results != NULL;
+        if (!well) node = weft_tensor_failed(trace->graph);
+        for (size_t i = 0; i < count && well; i++) {
+            weft_tensor result = trace->results[part].items[i];
+            results[i] = (weft_value){result.node, result.output};
+        }
+        if (well) weft_graph_mark(body, count, results, live);
+        weft_guards_lift(body, trace->first_guard, live, node);
+    }
+    return well;
+}
+
 /* Ends the tracing; the tensor of the node as the results, or failed ones. */
 static weft_tensor finish(region_trace *trace, weft_tensor node, size_t count, weft_tensor *out_results)
 {
-    bool valid = weft_tensor_is_valid(node);
+    bool valid = lift_guards(trace, node) && weft_tensor_is_valid(node);
     for (uint32_t i = 0; out_results != NULL && i < count; i++)
         out_results[i] = valid ? (weft_tensor){node.graph, node.node, i} : weft_tensor_failed(trace->graph);
     weft_arena_finish(&trace->arena);

@@ -3,6 +3,7 @@
 #include "test/support.h"
 #include <string.h>
 #include <weft/weft.h>
+#include "lib/graph.h"
 
 enum { PARTS = 3 };
 
@@ -146,11 +147,184 @@ static void requirements_of_callers_count_always(void **state)
     }
 }
 
+static void fail_conv(const scene *s)
+{
+    weft_tensor kernel = weft_input(s->graph, "kernel", WEFT_F32, WEFT_SHAPE(5, 2, 3));
+    assert_false(weft_tensor_is_valid(weft_conv(s->channels, kernel, &(weft_conv_options){.groups = 3})));
+}
+
+static void fail_at(const scene *s)
+{
+    assert_false(weft_tensor_is_valid(weft_at(s->x, 5, 4)));
+}
+
+static void fail_set_at(const scene *s)
+{
+    assert_false(weft_tensor_is_valid(weft_set_at(s->x, s->row, 5)));
+}
+
+static void fail_batch_norm(const scene *s)
+{
+    weft_tensor wrong = weft_input(s->graph, "wrong", WEFT_F32, WEFT_SHAPE(6, 2));
+    assert_false(weft_tensor_is_valid(weft_batch_norm(s->channels, s->row, wrong, NULL)));
+}
+
+/* What was asked before the failure is forgotten with it; what others asked stays. */
+static void failed_compositions_require_nothing(void **state)
+{
+    (void)state;
+    static void (*const failures[])(const scene *s) = {fail_conv, fail_at, fail_set_at, fail_batch_norm};
+    for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
+        scene s = scene_create();
+        weft_tensor result = split(&s);
+        failures[i](&s);
+        weft_graph_clear_error(s.graph);
+        assert_int_equal(guards_of(s.graph, weft_neg(s.x)), 0);
+        assert_int_equal(guards_of(s.graph, result), 1);
+        weft_extent n = weft_tensor_extent(s.x, 0);
+        assert_true(weft_require_at_most(s.graph, weft_extent_of(7), n, "n is less than 7"));
+        assert_int_equal(s.graph->placed_guards, s.graph->guard_count);
+        assert_int_equal(guards_of(s.graph, weft_neg(s.x)), 1);
+        weft_graph_destroy(s.graph);
+    }
+}
+
+/* Though a result may have been there before what is between. */
+static void nodes_between_results_require_nothing(void **state)
+{
+    (void)state;
+    scene s = scene_create();
+    weft_tensor parts[2], first = weft_narrow(s.x, 0, weft_extent_of(0), weft_extent_of(2)), other = weft_neg(s.x);
+    weft_split_at(s.x, 0, WEFT_SHAPE(2, 5), parts);
+    assert_int_equal(first.node, parts[0].node);
+    assert_int_equal(guards_of(s.graph, other), 0);
+    for (int i = 0; i < 2; i++) assert_int_not_equal(guards_of(s.graph, weft_neg(parts[i])), 0);
+    weft_graph_destroy(s.graph);
+}
+
+/* ---- in bodies ---- */
+
+static weft_tensor halve(weft_tensor x)
+{
+    weft_tensor parts[2];
+    weft_split(x, 0, 2, parts);
+    return weft_reduce_sum(parts[1], WEFT_INTS(0), true);
+}
+
+static void needs(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)context, (void)index;
+    out_next[0] = weft_add(carried[0], halve(carried[0]));
+}
+
+static void needs_not(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)context, (void)index;
+    halve(carried[0]);
+    out_next[0] = weft_neg(carried[0]);
+}
+
+static void nests(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)index;
+    out_next[0] = weft_fold(weft_extent_of(2), WEFT_TENSORS(carried[0]), needs, context, NULL);
+}
+
+static void fails(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    needs(context, index, carried, out_next);
+    out_next[0] = weft_at(out_next[0], -200);
+}
+
+static weft_tensor fold(const scene *s, weft_fold_body body)
+{
+    return weft_fold(weft_extent_of(2), WEFT_TENSORS(s->x), body, NULL, NULL);
+}
+
+static void then(void *context, weft_tensor *out_results)
+{
+    out_results[0] = halve(*(weft_tensor *)context);
+}
+
+static void otherwise(void *context, weft_tensor *out_results)
+{
+    out_results[0] = weft_reduce_sum(*(weft_tensor *)context, WEFT_INTS(0), true);
+}
+
+static weft_tensor branch(const scene *s, weft_tensor x)
+{
+    return weft_cond(weft_scalar(s->graph, WEFT_BOOL, 1), 1, then, otherwise, &x, NULL);
+}
+
+static void bodies_require_where_they_run(void **state)
+{
+    (void)state;
+    scene s = scene_create();
+    weft_tensor other = weft_neg(s.x);
+    for (int i = 0; i < 2; i++) { /* the second time all nodes are there already */
+        weft_tensor needed[] = {fold(&s, needs), fold(&s, nests), branch(&s, s.x)}, unneeded = fold(&s, needs_not);
+        assert_false(weft_tensor_is_valid(fold(&s, fails)));
+        weft_graph_clear_error(s.graph);
+        assert_int_equal(s.graph->guard_count, 3);
+        assert_int_equal(guards_of(s.graph, other), 0);
+        assert_int_equal(guards_of(s.graph, unneeded), 0);
+        for (size_t k = 0; k < 3; k++) assert_int_equal(guards_of(s.graph, weft_neg(needed[k])), 1);
+    }
+    weft_graph_destroy(s.graph);
+}
+
+/* ---- compositions of compositions ---- */
+
+static void require_six(const scene *s)
+{
+    weft_extent n = weft_tensor_extent(s->x, 0);
+    assert_true(weft_require_at_most(s->graph, weft_extent_of(6), n, "n is less than 6"));
+}
+
+/* What the inner one asked for is asked again. */
+static void outer_compositions_require_themselves(void **state)
+{
+    (void)state;
+    scene s = scene_create();
+    weft_guard_scope outer = weft_guards_open(s.graph), inner = weft_guards_open(s.graph);
+    require_six(&s);
+    weft_tensor low = weft_neg(s.x), high = weft_exp(s.x), other = weft_sin(s.x);
+    weft_guards_close(inner, 1, &low);
+    require_six(&s);
+    weft_guards_close(outer, 1, &high);
+    assert_int_equal(guards_of(s.graph, low), 1);
+    assert_int_equal(guards_of(s.graph, high), 1);
+    assert_int_equal(guards_of(s.graph, weft_add(low, high)), 1);
+    assert_int_equal(guards_of(s.graph, other), 0);
+    weft_graph_destroy(s.graph);
+}
+
+static weft_status *trace_all(const weft_allocator *allocator, void *context)
+{
+    (void)context;
+    scene s;
+    WEFT_TRY(weft_graph_create(&(weft_graph_options){allocator}, &s.graph));
+    s.x = weft_input(s.graph, "x", WEFT_F32, WEFT_SHAPE(weft_symbol(s.graph, "n", 0, 100), 4));
+    fold(&s, needs);
+    branch(&s, weft_at(s.x, 5));
+    weft_status *status = weft_status_clone(NULL, weft_graph_error(s.graph));
+    weft_graph_destroy(s.graph);
+    return status;
+}
+
+static void without_memory_there_is_an_error(void **state)
+{
+    (void)state;
+    assert_true(weft_test_fail_each(trace_all, NULL) > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unused_results_require_nothing),
-        cmocka_unit_test(requirements_of_callers_count_always),
+        cmocka_unit_test(unused_results_require_nothing),      cmocka_unit_test(requirements_of_callers_count_always),
+        cmocka_unit_test(failed_compositions_require_nothing), cmocka_unit_test(nodes_between_results_require_nothing),
+        cmocka_unit_test(bodies_require_where_they_run),       cmocka_unit_test(outer_compositions_require_themselves),
+        cmocka_unit_test(without_memory_there_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
