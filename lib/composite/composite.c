@@ -88,7 +88,10 @@ weft_extent weft_extent_times(weft_extent extent, int64_t value)
 
 weft_extent weft_extent_ceil_div(weft_extent extent, int64_t divisor)
 {
-    return weft_extent_div(weft_extent_plus(extent, divisor - 1), weft_extent_of(divisor));
+    weft_extent by = weft_extent_of(divisor);
+    /* The sum with such a divisor may not fit an int64. */
+    if (divisor > INT64_MAX / 2) return weft_extent_plus(weft_extent_div(weft_extent_plus(extent, -1), by), 1);
+    return weft_extent_div(weft_extent_plus(extent, divisor - 1), by);
 }
 
 weft_extent weft_extent_product(weft_shape shape, size_t first, size_t last)

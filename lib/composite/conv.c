@@ -174,16 +174,21 @@ static weft_tensor spread(weft_tensor x, size_t axis, int64_t stride)
 /* Negative paddings as elements cut off the ends of an axis. There must be as many, padded or not. */
 static weft_tensor cut(weft_tensor x, size_t axis, int64_t low, int64_t high)
 {
-    int64_t before = low < 0 ? -low : 0, after = high < 0 ? -high : 0;
+    int64_t before = low < 0 ? -low : 0, after = high < 0 ? -high : 0, both;
     if ((before == 0 && after == 0) || !weft_tensor_is_valid(x)) return x;
+    if (__builtin_add_overflow(before, after, &both)) {
+        return weft_trace_fail(x.graph, WEFT_OUT_OF_RANGE, "conv_transpose",
+                               "the padding cuts %" PRId64 " and %" PRId64 " elements off axis %zu, over 2^63 - 1",
+                               before, after, axis);
+    }
     weft_extent extent = weft_tensor_extent(x, (int64_t)axis);
-    if (!weft_require_at_most(x.graph, weft_extent_of(before + after), extent,
+    if (!weft_require_at_most(x.graph, weft_extent_of(both), extent,
                               "conv_transpose: the padding cuts %" PRId64
                               " elements off axis %zu, which has %s of them",
-                              before + after, axis, weft_extent_describe(extent).text)) {
+                              both, axis, weft_extent_describe(extent).text)) {
         return weft_tensor_failed(x.graph);
     }
-    return weft_narrow(x, (int64_t)axis, weft_extent_of(before), weft_extent_plus(extent, -before - after));
+    return weft_narrow(x, (int64_t)axis, weft_extent_of(before), weft_extent_plus(extent, -both));
 }
 
 /* The kernel [c, o / groups, k...] as one of a convolution, [o, c / groups, k...], from its other end. */
@@ -198,20 +203,37 @@ static weft_tensor turn_kernel(const convolution *c)
     return weft_composite_ravel(weft_permute(turned, weft_axis_list_ints(&order)), 0, 2);
 }
 
+/* The padding along spatial axis `i` of the convolution that is the transposed one; what is negative is cut off. */
+static bool turn_padding(const convolution *c, size_t i, int64_t size, int64_t more, int64_t *out_low,
+                         int64_t *out_high)
+{
+    const weft_spatial *s = &c->spatial;
+    int64_t reach;
+    if (!weft_spatial_reach(c->x.graph, "conv_transpose", s, i, size, &reach)) return false;
+    bool fits = !__builtin_sub_overflow(reach, s->low[i], out_low) &&
+                !__builtin_sub_overflow(reach, s->high[i], out_high) &&
+                !__builtin_add_overflow(*out_high, more, out_high) && *out_low != INT64_MIN && *out_high != INT64_MIN;
+    if (fits) return true;
+    weft_trace_fail(c->x.graph, WEFT_OUT_OF_RANGE, "conv_transpose",
+                    "along spatial axis %zu the kernel reaches over %" PRId64 " elements, low padding is %" PRId64
+                    ", high padding %" PRId64 " and output padding %" PRId64 ": their sum does not fit an int64",
+                    i, reach, s->low[i], s->high[i], more);
+    return false;
+}
+
 /* x and the padding of the convolution that is the transposed one. */
 static bool turn_operand(convolution *c, const int64_t *more)
 {
     weft_spatial *s = &c->spatial;
     for (size_t i = 0; i < s->count; i++) {
-        int64_t size;
+        int64_t size, low, high;
         if (!weft_extent_is_static(c->sizes[i], &size)) {
             weft_trace_fail(c->x.graph, WEFT_UNSUPPORTED, "conv_transpose",
                             "axis %zu of the kernel has extent %s but needs a static one", i + 2,
                             weft_extent_describe(c->sizes[i]).text);
             return false;
         }
-        int64_t reach = s->dilation[i] * (size - 1);
-        int64_t low = reach - s->low[i], high = reach - s->high[i] + more[i];
+        if (!turn_padding(c, i, size, more[i], &low, &high)) return false;
         c->x = cut(spread(c->x, i + 2, s->stride[i]), i + 2, low, high);
         s->low[i] = low < 0 ? 0 : low;
         s->high[i] = high < 0 ? 0 : high;

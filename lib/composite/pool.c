@@ -10,11 +10,10 @@ typedef struct pooling {
     weft_extent sizes[WEFT_MAX_RANK], more[WEFT_MAX_RANK]; /* what the last window needs beyond the padding */
 } pooling;
 
-/* How far the last window that begins before the high padding reaches beyond it. */
-static weft_extent reach_beyond(const pooling *p, size_t i, weft_extent extent, int64_t size)
+/* How far the last window, of `length`, that begins before the high padding reaches beyond it. */
+static weft_extent reach_beyond(const pooling *p, size_t i, weft_extent extent, int64_t length)
 {
     const weft_spatial *s = &p->spatial;
-    int64_t length = s->dilation[i] * (size - 1) + 1;
     weft_extent before = weft_extent_plus(extent, s->low[i]), all = weft_extent_plus(before, s->high[i]);
     weft_extent fitting = weft_extent_plus(weft_extent_ceil_div(weft_extent_plus(all, -length), s->stride[i]), 1);
     weft_extent count = weft_extent_min(fitting, weft_extent_ceil_div(before, s->stride[i]));
@@ -24,7 +23,7 @@ static weft_extent reach_beyond(const pooling *p, size_t i, weft_extent extent, 
 
 static bool begin(const char *function, weft_tensor x, const weft_pool_options *options, pooling *out_p)
 {
-    int64_t sizes[WEFT_MAX_RANK];
+    int64_t sizes[WEFT_MAX_RANK], reach;
     if (!weft_composite_begin(function, 1, 1, &x)) return false;
     if (options == NULL || options->size.count == 0) {
         weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, function, "%s", "the windows have no size");
@@ -46,7 +45,12 @@ static bool begin(const char *function, weft_tensor x, const weft_pool_options *
     for (size_t i = 0; i < count; i++) {
         weft_extent extent = weft_tensor_extent(x, (int64_t)(rank - count + i));
         out_p->sizes[i] = weft_extent_of(sizes[i]);
-        out_p->more[i] = options->ceil_mode ? reach_beyond(out_p, i, extent, sizes[i]) : weft_extent_of(0);
+        if (!weft_spatial_reach(x.graph, function, &out_p->spatial, i, sizes[i], &reach)) return false;
+        out_p->more[i] = options->ceil_mode ? reach_beyond(out_p, i, extent, reach + 1) : weft_extent_of(0);
+        if (weft_extent_is_valid(out_p->more[i])) continue;
+        weft_trace_fail(x.graph, WEFT_OUT_OF_RANGE, function,
+                        "where the last window along spatial axis %zu ends does not fit an int64", i);
+        return false;
     }
     return true;
 }
@@ -87,7 +91,7 @@ static weft_tensor count_along(weft_tensor x, const pooling *p, size_t i, bool i
                                 .high = {include_pad ? 0 : s->high[i]}},
                     .sizes = {p->sizes[i]},
                     .more = {p->more[i]}};
-    if (include_pad) extent = weft_extent_plus(extent, s->low[i] + s->high[i]);
+    if (include_pad) extent = weft_extent_plus(weft_extent_plus(extent, s->low[i]), s->high[i]);
     weft_tensor ones = weft_broadcast(weft_scalar_like(like, 1), WEFT_SHAPE(extent));
     weft_tensor counts = pool(ones, &line, weft_scalar_like(like, 0), weft_reduce_sum);
     return weft_composite_align(counts, s->first + i, weft_tensor_rank(x));

@@ -72,11 +72,12 @@ weft_tensor weft_resize(weft_tensor x, weft_shape sizes, const weft_resize_optio
         (blends && !weft_composite_wants_float("resize", "the operand", x))) {
         return weft_tensor_failed(x.graph);
     }
-    if ((unsigned)o.mode > WEFT_RESIZE_LINEAR || (unsigned)o.coordinates > WEFT_RESIZE_ASYMMETRIC) {
+    if ((unsigned)o.mode > WEFT_RESIZE_LINEAR)
+        return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "resize", "mode is %d, no weft_resize_mode",
+                               (int)o.mode);
+    if ((unsigned)o.coordinates > WEFT_RESIZE_ASYMMETRIC)
         return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "resize",
-                               "mode %d is no weft_resize_mode, or coordinates %d no weft_resize_coordinates",
-                               (int)o.mode, (int)o.coordinates);
-    }
+                               "coordinates is %d, no weft_resize_coordinates", (int)o.coordinates);
     weft_tensor result = blends ? weft_composite_widen(x) : x;
     for (size_t i = 0; i < sizes.rank; i++)
         if (!weft_composite_wants_count(x.graph, "resize", "a size", sizes.extents[i]))

@@ -32,6 +32,18 @@ bool weft_spatial_fill(weft_graph *graph, const char *function, size_t first, si
            weft_spatial_read(graph, function, "high padding", high, count, 0, 0, out_spatial->high);
 }
 
+bool weft_spatial_reach(weft_graph *graph, const char *function, const weft_spatial *spatial, size_t i, int64_t size,
+                        int64_t *out_reach)
+{
+    bool overflows = __builtin_mul_overflow(spatial->dilation[i], size - 1, out_reach);
+    if (!overflows && *out_reach < INT64_MAX) return true;
+    weft_trace_fail(graph, WEFT_OUT_OF_RANGE, function,
+                    "windows of size %" PRId64 " with dilation %" PRId64
+                    " are longer than 2^63 - 1 along spatial axis %zu",
+                    size, spatial->dilation[i], i);
+    return false;
+}
+
 weft_tensor weft_spatial_pad(weft_tensor x, weft_tensor value, const weft_spatial *spatial, const weft_extent *more)
 {
     weft_extent low[WEFT_MAX_RANK], high[WEFT_MAX_RANK];

@@ -17,6 +17,10 @@ bool weft_spatial_read(weft_graph *graph, const char *function, const char *name
 /* Reads the four lists. */
 bool weft_spatial_fill(weft_graph *graph, const char *function, size_t first, size_t count, weft_ints stride,
                        weft_ints dilation, weft_ints low, weft_ints high, weft_spatial *out_spatial);
+/* How far the last element of windows of `size` along spatial axis `i` lies from the first, below 2^63 - 1; false with an
+ * error when it is more. */
+bool weft_spatial_reach(weft_graph *graph, const char *function, const weft_spatial *spatial, size_t i, int64_t size,
+                        int64_t *out_reach);
 /* `x` with the padding of `spatial`, and `more` after each axis (NULL: none), of `value`. */
 weft_tensor weft_spatial_pad(weft_tensor x, weft_tensor value, const weft_spatial *spatial, const weft_extent *more);
 /* The windows of `sizes`: spatial axes become places, and the windows' own axes follow at the end. */

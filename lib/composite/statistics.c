@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Moments and norms. */
 #include <weft/statistics.h>
+#include <inttypes.h>
 #include <math.h>
 #include "lib/composite/composite.h"
 
@@ -45,11 +46,17 @@ static weft_tensor mean_of(const subject *s)
     return weft_div(sum, weft_extent_like(sum, weft_extent_along(s->x, s->along)));
 }
 
-static weft_tensor variance_of(const subject *s, int64_t correction)
+static weft_tensor variance_of(const char *function, const subject *s, int64_t correction)
 {
+    weft_extent count = weft_extent_along(s->x, s->along);
+    weft_extent freedom = weft_extent_sub(count, weft_extent_of(correction));
+    if (!weft_extent_is_valid(freedom)) {
+        return weft_trace_fail(s->x.graph, WEFT_OUT_OF_RANGE, function,
+                               "the correction is %" PRId64 ": %s elements less that many do not fit an int64",
+                               correction, weft_extent_describe(count).text);
+    }
     weft_tensor centered = weft_sub(s->x, mean_of(s));
     weft_tensor sum = weft_reduce_sum(weft_mul(centered, centered), s->along, true);
-    weft_extent freedom = weft_extent_plus(weft_extent_along(s->x, s->along), -correction);
     return weft_div(sum, weft_extent_like(sum, weft_extent_max(freedom, weft_extent_of(0))));
 }
 
@@ -64,14 +71,14 @@ weft_tensor weft_variance(weft_tensor x, weft_ints axes, int64_t correction, boo
 {
     subject s;
     if (!begin("variance", x, axes, &s)) return weft_tensor_failed(x.graph);
-    return end(&s, variance_of(&s, correction), keep, x);
+    return end(&s, variance_of("variance", &s, correction), keep, x);
 }
 
 weft_tensor weft_standard_deviation(weft_tensor x, weft_ints axes, int64_t correction, bool keep)
 {
     subject s;
     if (!begin("standard_deviation", x, axes, &s)) return weft_tensor_failed(x.graph);
-    return end(&s, weft_sqrt(variance_of(&s, correction)), keep, x);
+    return end(&s, weft_sqrt(variance_of("standard_deviation", &s, correction)), keep, x);
 }
 
 weft_tensor weft_logsumexp(weft_tensor x, weft_ints axes, bool keep)

@@ -527,6 +527,11 @@ static void statistics_refuse(void **state)
     (void)state;
     expect_error(weft_variance(f.i, WEFT_INTS(0), 0, false), WEFT_DTYPE_MISMATCH,
                  "variance: the operand has dtype i64, not a float");
+    expect_error(weft_variance(f.y, WEFT_INTS(0), INT64_MIN, false), WEFT_OUT_OF_RANGE,
+                 "variance: the correction is -9223372036854775808: 3 elements less that many do not fit an int64");
+    expect_error(weft_standard_deviation(f.y, WEFT_INTS(0), -INT64_MAX, false), WEFT_OUT_OF_RANGE,
+                 "standard_deviation: the correction is -9223372036854775807: 3 elements less that many do not fit an "
+                 "int64");
     expect_error(weft_logsumexp(f.y, WEFT_INTS(2), false), WEFT_OUT_OF_RANGE,
                  "logsumexp: axis 2 is out of range for rank 2");
     expect_error(weft_norm(f.y, WEFT_INTS(0), NAN, false), WEFT_INVALID_ARGUMENT, "norm: the order is NaN");
@@ -573,6 +578,46 @@ static void networks_refuse(void **state)
                  "mse_loss: 17 is no weft_reduction_kind");
 }
 
+/* Options as great as they can be: nothing overflows, and the error has them. */
+static void windows_are_longer_than_an_extent(void **state)
+{
+    (void)state;
+    const weft_ints most = WEFT_INTS(INT64_MAX), two = WEFT_INTS(2), three = WEFT_INTS(3);
+    weft_tensor x = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(1, 2, 5)),
+                w = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(2, 2, 3)),
+                none = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(2, 2, 0));
+    expect_error(
+        weft_conv_transpose(x, w, &(weft_conv_options){.output_padding = most}), WEFT_OUT_OF_RANGE,
+        "conv_transpose: along spatial axis 0 the kernel reaches over 2 elements, low padding is 0, high padding 0 "
+        "and output padding 9223372036854775807: their sum does not fit an int64");
+    expect_error(
+        weft_conv_transpose(x, none, &(weft_conv_options){.dilation = most, .low = three}), WEFT_OUT_OF_RANGE,
+        "conv_transpose: along spatial axis 0 the kernel reaches over -9223372036854775807 elements, low padding "
+        "is 3, high padding 0 and output padding 0: their sum does not fit an int64");
+    expect_error(weft_conv_transpose(x, w, &(weft_conv_options){.dilation = most}), WEFT_OUT_OF_RANGE,
+                 "conv_transpose: windows of size 3 with dilation 9223372036854775807 are longer than 2^63 - 1 along "
+                 "spatial axis 0");
+    expect_error(
+        weft_conv_transpose(x, w, &(weft_conv_options){.low = most, .high = most}), WEFT_OUT_OF_RANGE,
+        "conv_transpose: the padding cuts 9223372036854775805 and 9223372036854775805 elements off axis 2, over "
+        "2^63 - 1");
+    expect_error(weft_max_pool(x, &(weft_pool_options){.size = two, .dilation = most, .ceil_mode = true}),
+                 WEFT_OUT_OF_RANGE,
+                 "max_pool: windows of size 2 with dilation 9223372036854775807 are longer than 2^63 - 1 along spatial "
+                 "axis 0");
+    expect_error(
+        weft_average_pool(x, &(weft_pool_options){.size = most, .dilation = two, .ceil_mode = true}), WEFT_OUT_OF_RANGE,
+        "average_pool: windows of size 9223372036854775807 with dilation 2 are longer than 2^63 - 1 along spatial "
+        "axis 0");
+    expect_error(
+        weft_average_pool(
+            x,
+            &(weft_pool_options){.size = two, .low = most, .high = most, .ceil_mode = true, .count_include_pad = true}),
+        WEFT_OUT_OF_RANGE, "average_pool: where the last window along spatial axis 0 ends does not fit an int64");
+    weft_tensor first = weft_max_pool(x, &(weft_pool_options){.size = two, .stride = most, .ceil_mode = true});
+    assert_true(weft_extent_equal(weft_tensor_extent(first, 2), N(1)));
+}
+
 static void windows_refuse(void **state)
 {
     (void)state;
@@ -617,8 +662,9 @@ static void windows_refuse(void **state)
     expect_error(weft_resize(x, WEFT_SHAPE(3), &(weft_resize_options){.scales = (const double[]){-1}}),
                  WEFT_INVALID_ARGUMENT, "resize: scale 0 is -1, not positive");
     expect_error(weft_resize(x, WEFT_SHAPE(3), &(weft_resize_options){.mode = (weft_resize_mode)2}),
-                 WEFT_INVALID_ARGUMENT,
-                 "resize: mode 2 is no weft_resize_mode, or coordinates 0 no weft_resize_coordinates");
+                 WEFT_INVALID_ARGUMENT, "resize: mode is 2, no weft_resize_mode");
+    expect_error(weft_resize(x, WEFT_SHAPE(3), &(weft_resize_options){.coordinates = (weft_resize_coordinates)-7}),
+                 WEFT_INVALID_ARGUMENT, "resize: coordinates is -7, no weft_resize_coordinates");
 }
 
 static void activations_are_known(void **state)
@@ -744,6 +790,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(empty_results_have_no_bad_places, set_up, tear_down),
         cmocka_unit_test_setup_teardown(errors_of_runs_name_the_line_of_a_text, set_up, tear_down),
         cmocka_unit_test_setup_teardown(statistics_refuse, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(windows_are_longer_than_an_extent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(windows_refuse, set_up, tear_down),
         cmocka_unit_test_setup_teardown(networks_refuse, set_up, tear_down),
     };
