@@ -194,10 +194,8 @@ weft_tensor weft_batch_norm(weft_tensor x, weft_tensor mean, weft_tensor varianc
 static weft_tensor batch_norm_train(weft_tensor x, const weft_norm_options *options, weft_tensor *out_mean,
                                     weft_tensor *out_variance)
 {
-    weft_tensor wide, unused[2];
+    weft_tensor wide;
     weft_norm_options o;
-    if (out_mean == NULL) out_mean = &unused[0];
-    if (out_variance == NULL) out_variance = &unused[1];
     *out_mean = *out_variance = weft_tensor_failed(x.graph);
     if (!begin_channels("batch_norm_train", x, options, &wide, &o)) return failed(x, &o);
     weft_axis_list axes = weft_axis_range(1, weft_tensor_rank(x));
@@ -212,8 +210,12 @@ static weft_tensor batch_norm_train(weft_tensor x, const weft_norm_options *opti
 weft_tensor weft_batch_norm_train(weft_tensor x, const weft_norm_options *options, weft_tensor *out_mean,
                                   weft_tensor *out_variance)
 {
+    weft_tensor unused[2];
+    if (out_mean == NULL) out_mean = &unused[0];
+    if (out_variance == NULL) out_variance = &unused[1];
     weft_guard_scope scope = weft_guards_open(x.graph);
     weft_tensor result = batch_norm_train(x, options, out_mean, out_variance);
-    weft_guards_close(scope, 1, &result);
+    const weft_tensor results[] = {result, *out_mean, *out_variance};
+    weft_guards_close(scope, 3, results);
     return result;
 }

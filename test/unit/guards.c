@@ -76,6 +76,13 @@ static weft_tensor batch_norm_train(const scene *s)
     return weft_batch_norm_train(s->channels, &(weft_norm_options){.scale = s->row}, NULL, NULL);
 }
 
+static weft_tensor batch_mean(const scene *s)
+{
+    weft_tensor mean;
+    weft_batch_norm_train(s->channels, &(weft_norm_options){.scale = s->row}, &mean, NULL);
+    return mean;
+}
+
 static weft_tensor nll_loss(const scene *s)
 {
     return weft_nll_loss(weft_reduce_sum(s->x, WEFT_INTS(2), false), s->classes, 1, NULL);
@@ -99,8 +106,8 @@ static weft_tensor conv_transpose(const scene *s)
 }
 
 static weft_tensor (*const compositions[])(const scene *s) = {
-    at,         set_at,           split,    split_at,      top_k, median,         group_norm,
-    batch_norm, batch_norm_train, nll_loss, cross_entropy, conv,  conv_transpose,
+    at,         set_at,           split,      split_at, top_k,         median, group_norm,
+    batch_norm, batch_norm_train, batch_mean, nll_loss, cross_entropy, conv,   conv_transpose,
 };
 
 static size_t guards_of(weft_graph *graph, weft_tensor output)
