@@ -140,6 +140,17 @@ weft_status *weft_infer_flip(const weft_infer_context *context, weft_type *out_t
 
 /* ---- slice, window, pad ---- */
 
+/* From the first element to the last: (size - 1) * step. Of no elements the last lies a step before the first, or just
+ * one element where the step is so long that it might lie at no int64. */
+static weft_extent slice_way(weft_extent size, int64_t step)
+{
+    weft_extent one = weft_extent_of(1), by = weft_extent_of(step);
+    if (step >= -(INT64_MAX / 2) && step <= INT64_MAX / 2) return weft_extent_mul(weft_extent_sub(size, one), by);
+    weft_extent some = weft_extent_min(size, one), before = step > 0 ? weft_extent_of(-1) : one;
+    return weft_extent_add(weft_extent_mul(weft_extent_sub(size, some), by),
+                           weft_extent_mul(weft_extent_sub(one, some), before));
+}
+
 /* Every element start + i * step with 0 <= i < size lies in [0, extent). */
 static weft_status *check_slice(const weft_infer_context *context, size_t axis, int64_t step)
 {
@@ -148,8 +159,7 @@ static weft_status *check_slice(const weft_infer_context *context, size_t axis, 
     if (step == 0) return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "the step of axis %zu is 0", axis);
     WEFT_TRY(weft_infer_require(context, WEFT_GUARD_AT_MOST, weft_extent_of(0), size, "axis %zu has size %s, below 0",
                                 axis, weft_extent_describe(size).text));
-    weft_extent way = weft_extent_mul(weft_extent_sub(size, one), weft_extent_of(step));
-    weft_extent end = weft_extent_add(start, way);
+    weft_extent end = weft_extent_add(start, slice_way(size, step));
     weft_extent low = step > 0 ? start : end, high = step > 0 ? end : start;
     WEFT_TRY(weft_infer_require(context, WEFT_GUARD_AT_MOST, weft_extent_of(0), low,
                                 "axis %zu %s at element %s, before the first", axis, step > 0 ? "starts" : "ends",

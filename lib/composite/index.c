@@ -72,7 +72,9 @@ static bool check_bound(const plan *p, size_t axis, const char *what, weft_exten
     bool valid = weft_extent_is_valid(bound);
     if (valid && (bound.graph == NULL || weft_graph_root(bound.graph) == weft_graph_root(p->x.graph))) return true;
     weft_trace_fail(p->x.graph, WEFT_INVALID_ARGUMENT, function, "the %s of axis %zu %s", what, axis,
-                    valid ? "belongs to another graph" : "is an invalid extent");
+                    valid                 ? "belongs to another graph"
+                    : bound.graph == NULL ? "is -2^63, below -(2^63 - 1), or comes of constants that overflow 64 bits"
+                                          : "is an invalid extent");
     return false;
 }
 

@@ -416,6 +416,36 @@ static void steps_may_be_longer_than_a_symbol(void **state)
     weft_executor_destroy(executor);
 }
 
+/* Of no elements the last, a step before the first, may lie at no int64. */
+static void empty_ranges_may_have_any_step(void **state)
+{
+    (void)state;
+    static const int64_t steps[] = {-INT64_MAX, INT64_MIN, 2 - INT64_MAX, -(INT64_C(1) << 62) - 1, INT64_MAX};
+    weft_executor *executor = executor_create();
+    weft_array *input = array_create(1, (const int64_t[]){5});
+    for (size_t i = 0; i < 2 * sizeof steps / sizeof *steps; i++) {
+        int64_t step = steps[i / 2], first = step > 0 ? 4 : -1, stop = step > 0 ? 2 : 5;
+        weft_graph *graph = graph_create();
+        weft_extent n = i % 2 == 0 ? weft_extent_of(5) : weft_symbol(graph, "n", 0, INT64_MAX);
+        weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(n));
+        weft_tensor none = weft_at(x, WEFT_RANGE(first, stop, step)), one = weft_at(x, WEFT_RANGE(first, -3, step));
+        if (step > 0) one = weft_at(x, WEFT_RANGE(first, 5, step));
+        weft_program *program;
+        weft_array *outputs[2] = {NULL};
+        weft_test_ok(weft_compile(graph, WEFT_TENSORS(weft_neg(none), weft_neg(one)), NULL, &program));
+        const weft_run run = {
+            .runtime = "ref", .input_count = 1, .inputs = &input, .output_count = 2, .outputs = outputs};
+        weft_test_ok(weft_executor_run(executor, program, &run));
+        assert_int_equal(weft_array_count(outputs[0]), 0);
+        assert_int_equal(weft_array_count(outputs[1]), 1);
+        for (int k = 0; k < 2; k++) weft_array_release(outputs[k]);
+        weft_program_release(program);
+        weft_graph_destroy(graph);
+    }
+    weft_array_release(input);
+    weft_executor_destroy(executor);
+}
+
 /* Two outputs of one run in one array, and more bytes than there are. */
 static void outputs_have_their_own_memory(void **state)
 {
@@ -702,6 +732,7 @@ int main(void)
         cmocka_unit_test(errors_of_kernels_have_a_place),
         cmocka_unit_test(errors_name_the_public_function),
         cmocka_unit_test(steps_may_be_longer_than_a_symbol),
+        cmocka_unit_test(empty_ranges_may_have_any_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
