@@ -2,6 +2,7 @@
 #include "lib/graph.h"
 #include <stdio.h>
 #include <string.h>
+#include "runtime/extension.h"
 #include "runtime/status.h"
 
 /* ---- lifetime ---- */
@@ -149,12 +150,17 @@ static const weft_extension *extension_find(const weft_graph *root, const char *
 weft_status *weft_graph_register(weft_graph *graph, const weft_extension *extension)
 {
     WEFT_REQUIRE(graph);
-    WEFT_TRY(weft_extension_check(extension));
+    return weft_graph_register_for("weft_graph_register", graph, extension);
+}
+
+weft_status *weft_graph_register_for(const char *where, weft_graph *graph, const weft_extension *extension)
+{
+    WEFT_TRY(weft_extension_check_for(where, extension));
     weft_graph *root = weft_graph_root(graph);
     const weft_extension *known = extension_find(root, extension->family, strlen(extension->family));
     if (known == extension) return NULL;
     if (known != NULL) {
-        return weft_status_create(root->allocator, WEFT_INVALID_ARGUMENT, "weft_graph_register",
+        return weft_status_create(root->allocator, WEFT_INVALID_ARGUMENT, where,
                                   "family %s is registered already, with another table", extension->family);
     }
     if (!weft_reserve(root->allocator, &root->extensions, &root->extension_capacity, root->extension_count + 1,

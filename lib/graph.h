@@ -100,6 +100,9 @@ void weft_graph_place(weft_graph *graph, weft_origin origin);
 weft_graph *weft_graph_root(const weft_graph *graph);
 /* Makes `status` stick unless an error does already; takes it. */
 void weft_graph_fail(weft_graph *graph, weft_status *status);
+/* weft_graph_register for the public function `where`, which its errors name. */
+weft_status *weft_graph_register_for(const char *where, weft_graph *graph, const weft_extension *extension)
+    WEFT_MUST_USE;
 /* A failed tensor. */
 weft_tensor weft_tensor_failed(weft_graph *graph);
 /* Where a node of `graph` is made now: the region whose body is being traced if `graph` is around it, or `graph`. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/executor.h"
 #include <string.h>
+#include "runtime/extension.h"
 #include "runtime/isa.h"
 #include "runtime/memory.h"
 #include "runtime/prepared.h"
@@ -177,7 +178,7 @@ static weft_status *add_extension(weft_executor *executor, const weft_extension 
 weft_status *weft_executor_register_extension(weft_executor *executor, const weft_extension *extension)
 {
     WEFT_REQUIRE(executor);
-    WEFT_TRY(weft_extension_check(extension));
+    WEFT_TRY(weft_extension_check_for("weft_executor_register_extension", extension));
     pthread_mutex_lock(&executor->registering);
     weft_status *status = add_extension(executor, extension);
     pthread_mutex_unlock(&executor->registering);

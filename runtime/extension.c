@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of ops as strangers hand them in: nothing is read before it is known to be there. */
-#include <weft/extension.h>
+#include "runtime/extension.h"
 #include <string.h>
+#include "runtime/status.h"
 
 /* Where version 0.1 ends, the oldest layout there is: shorter tables are no tables of ours. */
 #define SIZE_THROUGH(type, member) (offsetof(type, member) + sizeof(((type *)0)->member))
@@ -14,7 +15,7 @@ static weft_status *refuse(weft_code code, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    weft_status *status = weft_status_create_v(NULL, code, "weft_extension_check", format, arguments);
+    weft_status *status = weft_status_create_v(NULL, code, NULL, format, arguments);
     va_end(arguments);
     return status;
 }
@@ -111,7 +112,7 @@ static weft_status *check_ops(const weft_extension *extension)
     return NULL;
 }
 
-weft_status *weft_extension_check(const weft_extension *extension)
+static weft_status *check(const weft_extension *extension)
 {
     WEFT_TRY(check_version(extension));
     if (extension->family == NULL || !is_word(extension->family)) {
@@ -125,4 +126,14 @@ weft_status *weft_extension_check(const weft_extension *extension)
                       extension->family);
     }
     return check_ops(extension);
+}
+
+weft_status *weft_extension_check_for(const char *where, const weft_extension *extension)
+{
+    return weft_status_place(check(extension), where);
+}
+
+weft_status *weft_extension_check(const weft_extension *extension)
+{
+    return weft_extension_check_for("weft_extension_check", extension);
 }

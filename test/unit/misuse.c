@@ -212,6 +212,19 @@ static void errors_name_the_public_function(void **state)
     weft_program_release(program);
     weft_tensor_set_name(x, NULL);
     weft_test_fails(graph_error(graph), INVALID, "name must not be NULL");
+    weft_module *module = NULL;
+    weft_extent extent;
+    char *text = NULL;
+    executor = executor_create();
+    expect_place(weft_graph_print(WEFT_TENSORS(x, WEFT_NO_TENSOR), &text), "weft_graph_print");
+    expect_place(weft_extension_check(NULL), "weft_extension_check");
+    expect_place(weft_executor_register_extension(executor, NULL), "weft_executor_register_extension");
+    expect_place(weft_graph_register(graph, NULL), "weft_graph_register");
+    expect_place(weft_graph_parse("t", "", 0, NULL, 1, &(const weft_extension *){NULL}, &module), "weft_graph_parse");
+    expect_place(weft_extent_parse(graph, "(1", &extent), "weft_extent_parse");
+    expect_place(weft_extent_parse(graph, "99999999999999999999", &extent), "weft_extent_parse");
+    expect_place(weft_extent_parse(graph, "n", &extent), "weft_extent_parse");
+    weft_executor_destroy(executor);
     weft_graph_destroy(graph);
 }
 
