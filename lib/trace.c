@@ -81,7 +81,7 @@ static size_t data_size(weft_dtype dtype, weft_ints shape)
 {
     size_t size = weft_dtype_size(dtype);
     for (size_t i = 0; i < shape.count; i++) {
-        if (shape.items[i] < 0 || __builtin_mul_overflow(size, (size_t)shape.items[i], &size)) return SIZE_MAX;
+        if (__builtin_mul_overflow(size, (size_t)shape.items[i], &size)) return SIZE_MAX;
     }
     return size;
 }
@@ -90,11 +90,15 @@ weft_tensor weft_constant(weft_graph *graph, weft_dtype dtype, weft_ints shape, 
 {
     if (graph == NULL) return weft_tensor_failed(NULL);
     if (!weft_trace_wants_list("constant", "shape", graph, shape.count, shape.items)) return weft_tensor_failed(graph);
+    for (size_t i = 0; i < shape.count; i++)
+        if (shape.items[i] < 0)
+            return weft_trace_fail(graph, WEFT_OUT_OF_RANGE, "constant", "axis %zu has extent %" PRId64 ", below 0", i,
+                                   shape.items[i]);
     size_t size = data_size(dtype, shape);
     weft_attr attrs[] = {{.integer = dtype}, {.ints = shape}, {.data = data, .size = size}};
     if (size > PTRDIFF_MAX) {
         return weft_trace_fail(graph, WEFT_OUT_OF_RANGE, "constant", "%s",
-                               "the shape has a negative extent, or its elements fit no memory");
+                               "the elements of the shape fit no memory");
     }
     return weft_trace_op(graph, WEFT_OP_constant, (weft_tensors){0, NULL}, attrs);
 }

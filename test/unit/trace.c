@@ -121,6 +121,10 @@ static void leaves_refuse(void **state)
                  "input: shape is NULL but not empty");
     expect_error(weft_input(g, "z", WEFT_U8, WEFT_SHAPE(INT64_C(1) << 32, INT64_C(1) << 31)), WEFT_OUT_OF_RANGE,
                  "input: a result of type u8[4294967296, 2147483648] has more elements than an int64 counts");
+    expect_error(weft_constant(g, WEFT_F32, WEFT_INTS(3, -2), "abc"), WEFT_OUT_OF_RANGE,
+                 "constant: axis 1 has extent -2, below 0");
+    expect_error(weft_constant(g, WEFT_F32, WEFT_INTS(INT64_MAX, 8), "abc"), WEFT_OUT_OF_RANGE,
+                 "constant: the elements of the shape fit no memory");
     expect_error(weft_constant(g, WEFT_F32, WEFT_INTS(2), NULL), WEFT_INVALID_ARGUMENT,
                  "constant: data is NULL but not empty");
     expect_error(weft_constant(g, WEFT_BOOL, WEFT_INTS(3), ((uint8_t[]){0, 1, 2})), WEFT_INVALID_ARGUMENT,
