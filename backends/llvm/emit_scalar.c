@@ -265,9 +265,13 @@ LLVMValueRef weft_floor_divide(weft_emitter *e, weft_dtype dtype, LLVMValueRef a
     return LLVMBuildSelect(builder, zero, none, floor, "");
 }
 
+/* The fence is for LLVM 19, which takes lanes that are 0 in both vectors for 0 in the quotient, where they are NaN. */
 static LLVMValueRef emit_divide(weft_emitter *e, weft_dtype dtype, LLVMValueRef a, LLVMValueRef b)
 {
-    return is_float(dtype) ? LLVMBuildFDiv(e->builder, a, b, "") : weft_floor_divide(e, dtype, a, b);
+    if (!is_float(dtype)) return weft_floor_divide(e, dtype, a, b);
+    bool known = LLVMIsConstant(a) || LLVMIsConstant(b);
+    bool vectors = LLVMGetTypeKind(LLVMTypeOf(b)) == LLVMVectorTypeKind;
+    return LLVMBuildFDiv(e->builder, a, vectors && !known ? call_same(e, "llvm.arithmetic.fence", 1, &b) : b, "");
 }
 
 static LLVMValueRef refuse(weft_emitter *e, const weft_inst *inst, const char *why)
