@@ -321,7 +321,8 @@ static bound binary(weft_op_id op, weft_dtype dtype, bound a, bound b)
     case WEFT_OP_atan2:
         if (b.low - b.error < 0.9) return unknown;
         return between(-2, 2, false, 1.3 * (a.error + b.error) + 8 * epsilon_of(dtype));
-    case WEFT_OP_copysign: return b.error > 0 ? unknown : between(-size_of(a), size_of(a), a.integral, a.error);
+    case WEFT_OP_copysign: /* the sign of what is no number is left open */
+        return b.error > 0 || !b.finite ? unknown : between(-size_of(a), size_of(a), a.integral, a.error);
     case WEFT_OP_shift_left: return between(-8 * size_of(a), 8 * size_of(a), true, 0);
     case WEFT_OP_shift_right: return between(-1 - size_of(a), size_of(a), true, 0);
     case WEFT_OP_and:
