@@ -147,6 +147,12 @@ static LLVMValueRef choose(weft_emitter *e, LLVMValueRef condition, LLVMValueRef
     return condition == NULL ? pointer : LLVMBuildSelect(e->builder, condition, pointer, instead, "");
 }
 
+/* From a first lane to a later one, in elements; wraps, as pointers do, where no such element is accessed. */
+static int64_t steps_to(const weft_access *access, uint64_t lane)
+{
+    return (int64_t)(lane * (uint64_t)access->step.step);
+}
+
 /* The pointer to the first lane of a part. */
 static LLVMValueRef part_pointer(weft_emitter *e, weft_access *access, uint32_t buffer, uint32_t part)
 {
@@ -157,7 +163,7 @@ static LLVMValueRef part_pointer(weft_emitter *e, weft_access *access, uint32_t 
     else if (pointer == NULL) pointer = access->first = weft_index_pointer(e, access->type, base, access->index, 0);
     weft_place_move(e, access->level);
     if (!constant || part == 0) return pointer;
-    return offset_pointer(e, access->type, pointer, weft_int(e, (int64_t)part * e->lane.width * access->step.step));
+    return offset_pointer(e, access->type, pointer, weft_int(e, steps_to(access, (uint64_t)part * e->lane.width)));
 }
 
 /* The terms of an index that differ from lane to lane. */
@@ -194,9 +200,8 @@ static void lane_pointers(weft_emitter *e, weft_access *access, uint32_t buffer,
     LLVMValueRef stride = constant ? NULL : weft_index_emit(e, access->step.stride, 0);
     out_pointers[0] = part_pointer(e, access, buffer, part);
     for (uint32_t i = 1; i < width; i++)
-        out_pointers[i] = constant
-                              ? offset_pointer(e, access->type, out_pointers[0], weft_int(e, i * access->step.step))
-                              : offset_pointer(e, access->type, out_pointers[i - 1], stride);
+        out_pointers[i] = constant ? offset_pointer(e, access->type, out_pointers[0], weft_int(e, steps_to(access, i)))
+                                   : offset_pointer(e, access->type, out_pointers[i - 1], stride);
 }
 
 /* The computed offset, added to the pointers. */

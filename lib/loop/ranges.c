@@ -98,5 +98,7 @@ weft_status *weft_kernel_cut_tiles(weft_kernel *kernel, uint32_t number, int64_t
     inside->variable = weft_kernel_fresh_variable(kernel, inside->extent);
     kernel->range_count++;
     weft_substitution s = {{cut.variable}, {weft_expr_add(x, start, inside->variable)}, 1};
-    return weft_kernel_substitute(kernel, &s) ? NULL : weft_status_out_of_memory();
+    if (weft_kernel_substitute(kernel, &s)) return NULL;
+    weft_status *error = weft_extents_take_error(x);
+    return error != NULL ? error : weft_status_out_of_memory();
 }

@@ -262,13 +262,14 @@ static bool gather(weft_space *space, const weft_node *node, size_t operand, con
     return true;
 }
 
-/* index * step within an axis of `in`: a step that leaves it at once is as good as one that leaves it just so, and
- * takes no part in an overflow. */
+/* index * step within an axis of `in`: a step that leaves it at once, in either direction, is as good as one that
+ * leaves it just so, and takes no part in an overflow. */
 static weft_expr stepped(weft_space *space, weft_expr index, int64_t step, weft_extent in)
 {
     int64_t least, most;
     weft_extent_range(in, &least, &most);
     if (step > most) step = most;
+    if (step < -most) step = -most;
     return weft_expr_mul(space->extents, index, weft_expr_constant(space->extents, step));
 }
 

@@ -459,6 +459,45 @@ static void empty_ranges_may_have_any_step(void **state)
     weft_executor_destroy(executor);
 }
 
+/* A place beyond 64 bits that no element has is out of range at the worst, and nothing else. */
+static void executor_refuses_what_overflows(weft_executor *executor)
+{
+    weft_graph *graph = graph_create();
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(weft_symbol(graph, "n", 0, INT64_MAX)));
+    weft_tensor none = weft_at(x, WEFT_RANGE(INT64_MIN + 2, INT64_MIN + 3, INT64_MAX));
+    weft_program *program = compile(graph, none);
+    weft_array *input = array_create(1, (const int64_t[]){5}), *output = NULL;
+    weft_test_fails(run_one(executor, "llvm", program, input, &output), WEFT_OUT_OF_RANGE, "does not fit in 64 bits");
+    weft_array_release(input);
+    weft_program_release(program);
+    weft_graph_destroy(graph);
+}
+
+/* And where other axes multiply what is left of the step. */
+static void steps_over_rows_may_be_longer(void **state)
+{
+    (void)state;
+    const int64_t steps[] = {-INT64_MAX / 4, -(INT64_C(1) << 62), INT64_C(1) << 62};
+    weft_executor *executor = executor_create();
+    for (int i = 0; i < 6; i++) {
+        weft_graph *graph = graph_create();
+        weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(weft_symbol(graph, "n", 0, 64), weft_extent_of(3)));
+        weft_tensor y = weft_at(x, WEFT_RANGE(WEFT_OPEN, WEFT_OPEN, steps[i % 3]));
+        weft_program *program = compile(graph, weft_neg(y));
+        weft_array *input = array_create(2, (const int64_t[]){5, 3}), *output = NULL;
+        for (int n = 0; n < 15; n++) ((float *)weft_array_data(input))[n] = (float)n;
+        weft_test_ok(run_one(executor, i < 3 ? "llvm" : "ref", program, input, &output));
+        assert_int_equal(weft_array_count(output), 3);
+        assert_true(((const float *)weft_array_data(output))[2] == (steps[i % 3] < 0 ? -14 : -2));
+        weft_array_release(input);
+        weft_array_release(output);
+        weft_program_release(program);
+        weft_graph_destroy(graph);
+    }
+    executor_refuses_what_overflows(executor);
+    weft_executor_destroy(executor);
+}
+
 /* Two outputs of one run in one array, and more bytes than there are. */
 static void outputs_have_their_own_memory(void **state)
 {
@@ -735,6 +774,7 @@ int main(void)
         cmocka_unit_test(a_number_of_extents_is_right_or_refused),
         cmocka_unit_test(the_one_given_number_is_looked_at),
         cmocka_unit_test(steps_may_be_longer_than_any_axis),
+        cmocka_unit_test(steps_over_rows_may_be_longer),
         cmocka_unit_test(outputs_have_their_own_memory),
         cmocka_unit_test(symbols_may_have_any_name),
         cmocka_unit_test(dotted_names_are_those_of_strides),
