@@ -317,9 +317,14 @@ static weft_expr intern_mod(weft_extents *extents, weft_expr x, weft_expr d)
     weft_extent_node *node = weft_extent_node_of(extents, e);
     if (e == WEFT_EXPR_NONE || extents->count == before || node->kind != WEFT_EXPR_MOD) return e;
     extents->speculating++;
+    node->learning = true;
     node->quotient = weft_expr_div(extents, x, d);
     node->whole = weft_expr_mul(extents, d, node->quotient);
+    node->learning = false;
     extents->speculating--;
+    weft_extent_view view = weft_extent_view_of(extents, node->quotient);
+    for (size_t i = 0; i < view.count; i++)
+        weft_extent_node_of(extents, (weft_expr)view.terms[i].expr)->in_quotient = true;
     return e;
 }
 

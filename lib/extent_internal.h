@@ -19,16 +19,28 @@ typedef struct weft_term {
     uint64_t expr;
 } weft_term;
 
+struct weft_extent_node;
+
+/* A term read as factor * (x mod d). */
+typedef struct weft_extent_reading {
+    const struct weft_extent_node *mod;
+    weft_expr factor;         /* the constant 1 where the term is the MOD */
+    weft_expr whole, x, next; /* the factor times d * (x div d), x and d; NONE where that does not exist */
+} weft_extent_reading;
+
 typedef struct weft_extent_node {
     weft_expr id;
     weft_expr_kind kind;
-    uint32_t count;  /* terms, factors or operands */
-    uint32_t height; /* longest way down to a leaf */
-    bool has_mod;    /* a MOD, a product with one, or a sum with such terms */
-    bool total;      /* it and its operands have a value whatever the symbols are */
-    bool settled;    /* of a SUM: `better` is known */
-    int8_t proof;    /* 1: never negative, -1: no proof found, 0: not tried */
-    int64_t value;   /* of a CONSTANT; the offset of a SUM */
+    uint32_t count;   /* terms, factors or operands */
+    uint32_t height;  /* longest way down to a leaf */
+    bool has_mod;     /* a MOD, a product with one, or a sum with such terms */
+    bool total;       /* it and its operands have a value whatever the symbols are */
+    bool settled;     /* of a SUM: `better` is known */
+    bool read;        /* of a term: `readings` are known */
+    bool learning;    /* of a MOD: `quotient` and `whole` are being found */
+    bool in_quotient; /* a term of the `quotient` of some MOD */
+    int8_t proof;     /* 1: never negative, -1: no proof found, 0: not tried */
+    int64_t value;    /* of a CONSTANT; the offset of a SUM */
     int64_t min, max, divisor;
     weft_term self; /* 1 * this, for reading any expression as a sum */
     const weft_term *terms;
@@ -39,6 +51,8 @@ typedef struct weft_extent_node {
     weft_expr bound, last;     /* of a loop variable: its extent, and extent - 1 unless that is beyond int64 */
     weft_expr quotient, whole; /* of MOD(x, d): x div d, and d * (x div d); NONE when they do not exist */
     weft_expr better;          /* of a SUM: what it simplifies to */
+    uint32_t reading_count;
+    const weft_extent_reading *readings; /* one for each MOD among the factors */
 } weft_extent_node;
 
 struct weft_extents {
@@ -104,6 +118,8 @@ weft_expr weft_extent_divide_term(weft_extents *extents, weft_expr term, weft_ex
 /* e = cofactor * atom + rest, where `rest` has no term with that factor. */
 void weft_extent_cofactor(weft_extents *extents, weft_expr e, weft_expr atom, weft_expr *out_cofactor,
                           weft_expr *out_rest);
+/* A sum made smaller by what is known of its MODs; `e` itself where nothing is. */
+weft_expr weft_extent_improve(weft_extents *extents, weft_expr e);
 /* x = d * quotient + rest by what is divisible term by term, for d > 0. False when nothing is, or out of int64. */
 bool weft_extent_split(weft_extents *extents, weft_expr x, weft_expr d, weft_expr *out_quotient, weft_expr *out_rest);
 

@@ -182,22 +182,36 @@ static bool covers(const weft_extent_node *node, const weft_extent_node *operand
     return true;
 }
 
-/* Shares the set of an operand where one holds all. */
-static bool unite_symbols(weft_extents *extents, weft_extent_node *node, const weft_extent_node *operand)
+/* Words of the longest set of an operand. */
+static uint32_t most_words(const weft_extents *extents, const weft_extent_node *node)
+{
+    uint32_t words = 0;
+    for (uint32_t i = 0; i < node->count; i++) {
+        const weft_extent_node *operand = weft_extent_node_of(extents, (weft_expr)node->terms[i].expr);
+        if (operand->words > words) words = operand->words;
+    }
+    return words;
+}
+
+/* Shares the set of an operand where one holds all; else makes one, which the later operands are added to. */
+static bool unite_symbols(weft_extents *extents, weft_extent_node *node, const weft_extent_node *operand,
+                          uint64_t **own)
 {
     if (covers(node, operand)) return true;
-    if (covers(operand, node)) {
+    if (*own == NULL && covers(operand, node)) {
         node->symbols = operand->symbols;
         node->words = operand->words;
         return true;
     }
-    uint32_t words = node->words > operand->words ? node->words : operand->words;
-    uint64_t *bits = weft_arena_allocate(&extents->arena, words * sizeof *bits);
-    if (bits == NULL) return false;
-    for (uint32_t w = 0; w < words; w++)
-        bits[w] = (w < node->words ? node->symbols[w] : 0) | (w < operand->words ? operand->symbols[w] : 0);
-    node->symbols = bits;
-    node->words = words;
+    if (*own == NULL) {
+        uint32_t words = most_words(extents, node);
+        *own = weft_arena_allocate(&extents->arena, words * sizeof **own);
+        if (*own == NULL) return false;
+        for (uint32_t w = 0; w < words; w++) (*own)[w] = w < node->words ? node->symbols[w] : 0;
+        node->symbols = *own;
+        node->words = words;
+    }
+    for (uint32_t w = 0; w < operand->words; w++) (*own)[w] |= operand->symbols[w];
     return true;
 }
 
@@ -221,11 +235,12 @@ bool weft_extent_analyse(weft_extents *extents, weft_extent_node *node)
     node->divisor = node_divisor(extents, node);
     node->total = is_total(extents, node);
     node->has_mod = node->kind == WEFT_EXPR_MOD;
+    uint64_t *own = NULL;
     for (uint32_t i = 0; i < node->count; i++) {
         const weft_extent_node *operand = weft_extent_node_of(extents, (weft_expr)node->terms[i].expr);
         if (operand->height + 1 > node->height) node->height = operand->height + 1;
         if (node->kind == WEFT_EXPR_SUM || node->kind == WEFT_EXPR_PRODUCT) node->has_mod |= operand->has_mod;
-        if (!unite_symbols(extents, node, operand)) {
+        if (!unite_symbols(extents, node, operand, &own)) {
             if (extents->error == NULL) extents->error = weft_status_out_of_memory();
             return false;
         }

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Sums, products, minima and maxima. A sum is brought together term by term; then every MOD in it is tried as
- * x mod d = x - d * (x div d), in the three places where that makes the sum smaller. Each of them replaces a MOD by
- * expressions that existed before it, so this ends.
- */
+/* Sums, products, minima and maxima. */
 #include "lib/extent_internal.h"
 
 #include <inttypes.h>
@@ -14,8 +10,6 @@ weft_expr weft_extent_settle(weft_extents *extents, weft_expr e)
     if (node->kind != WEFT_EXPR_SYMBOL || !weft_extent_is_point(node)) return e;
     return weft_expr_constant(extents, node->min);
 }
-
-static weft_expr improve(weft_extents *extents, weft_expr e);
 
 static void push_scaled(weft_extents *extents, weft_extent_list *list, weft_term term, int64_t factor)
 {
@@ -51,7 +45,7 @@ weft_expr weft_extent_combine(weft_extents *extents, weft_expr a, int64_t ca, we
         return weft_extent_overflow(extents);
     weft_extent_list list = weft_extent_begin(extents, WEFT_EXPR_SUM, offset);
     push_merged(extents, &list, va, ca, vb, cb);
-    return improve(extents, weft_extent_sum(extents, &list));
+    return weft_extent_improve(extents, weft_extent_sum(extents, &list));
 }
 
 weft_expr weft_expr_add(weft_extents *extents, weft_expr a, weft_expr b)
@@ -137,7 +131,7 @@ weft_expr weft_expr_mul(weft_extents *extents, weft_expr a, weft_expr b)
     weft_extent_list list = weft_extent_begin(extents, WEFT_EXPR_SUM, offset);
     for (size_t i = 0; i < va.count && !list.failed; i++) push_row(extents, &list, va.terms[i], vb);
     for (size_t j = 0; j < vb.count && va.offset != 0; j++) push_scaled(extents, &list, vb.terms[j], va.offset);
-    return improve(extents, weft_extent_sum(extents, &list));
+    return weft_extent_improve(extents, weft_extent_sum(extents, &list));
 }
 
 weft_expr weft_extent_divide_term(weft_extents *extents, weft_expr term, weft_expr divisor)
@@ -188,151 +182,6 @@ void weft_extent_cofactor(weft_extents *extents, weft_expr e, weft_expr atom, we
         if (!has_factor(extents, (weft_expr)view.terms[i].expr, atom))
             weft_extent_push(extents, &list, view.terms[i].coefficient, (weft_expr)view.terms[i].expr);
     *out_rest = weft_extent_sum(extents, &list);
-}
-
-/* ---- sums with MOD ---- */
-
-static int64_t coefficient_in(weft_extent_view view, uint64_t expr)
-{
-    size_t low = 0, high = view.count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (view.terms[middle].expr < expr) low = middle + 1;
-        else high = middle;
-    }
-    return low < view.count && view.terms[low].expr == expr ? view.terms[low].coefficient : 0;
-}
-
-/* Subtracting `part` only takes away from terms of `whole`, and adds none. */
-static bool contains(weft_extent_view whole, weft_extent_view part)
-{
-    for (size_t i = 0; i < part.count; i++) {
-        int64_t wanted = part.terms[i].coefficient, there = coefficient_in(whole, part.terms[i].expr);
-        if (wanted > 0 ? there < wanted : there > wanted) return false;
-    }
-    return part.count > 0;
-}
-
-/* Adding `part` removes terms of `whole`. */
-static bool cancels(weft_extent_view whole, weft_extent_view part)
-{
-    for (size_t i = 0; i < part.count; i++) {
-        int64_t there = coefficient_in(whole, part.terms[i].expr);
-        if (there == INT64_MIN || -there != part.terms[i].coefficient) return false;
-    }
-    return part.count > 0;
-}
-
-/* A term of a sum taken apart: factor * (x mod d). */
-typedef struct mod_term {
-    weft_expr term, factor;
-    const weft_extent_node *mod;
-} mod_term;
-
-static weft_expr replace(weft_extents *extents, weft_expr e, weft_expr out, weft_expr in)
-{
-    return weft_expr_add(extents, weft_expr_sub(extents, e, out), in);
-}
-
-/* c*d*(x div d) + c*(x mod d) becomes c*x, and c*x - c*(x mod d) becomes c*d*(x div d). */
-static weft_expr absorb(weft_extents *extents, weft_expr e, mod_term m)
-{
-    if (m.mod->whole == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
-    weft_extent_view view = weft_extent_view_of(extents, e);
-    weft_expr whole = weft_expr_mul(extents, m.factor, m.mod->whole);
-    weft_expr x = weft_expr_mul(extents, m.factor, (weft_expr)m.mod->terms[0].expr);
-    if (whole == WEFT_EXPR_NONE || x == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
-    bool absorbs = contains(view, weft_extent_view_of(extents, whole));
-    if (!absorbs && !cancels(view, weft_extent_view_of(extents, x))) return WEFT_EXPR_NONE;
-    weft_expr rest = weft_expr_sub(extents, e, m.term);
-    if (absorbs) return replace(extents, rest, whole, x);
-    return weft_expr_sub(extents, weft_expr_add(extents, rest, x), whole);
-}
-
-/* How x' = x + d*(z - x div d) continues: then x' mod d = x mod d and x' div d = z. */
-static weft_expr continued(weft_extents *extents, const weft_extent_node *mod, weft_expr z)
-{
-    if (mod->quotient == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
-    weft_expr more = weft_expr_sub(extents, z, mod->quotient);
-    weft_extent_view view = weft_extent_view_of(extents, z), left = weft_extent_view_of(extents, more);
-    if (more == WEFT_EXPR_NONE || left.count >= view.count) return WEFT_EXPR_NONE;
-    weft_expr x = (weft_expr)mod->terms[0].expr, d = (weft_expr)mod->terms[1].expr;
-    return weft_expr_add(extents, x, weft_expr_mul(extents, d, more));
-}
-
-/* c*d*((x div d) mod a) + c*(x mod d) becomes c*(x mod (a*d)). */
-static weft_expr join(weft_extents *extents, weft_expr e, mod_term low, mod_term high)
-{
-    weft_expr d = (weft_expr)low.mod->terms[1].expr, a = (weft_expr)high.mod->terms[1].expr;
-    if (low.mod == high.mod || high.factor != weft_expr_mul(extents, low.factor, d)) return WEFT_EXPR_NONE;
-    weft_expr x = continued(extents, low.mod, (weft_expr)high.mod->terms[0].expr);
-    if (x == WEFT_EXPR_NONE || !weft_extent_prove_positive(extents, d, e, WEFT_EXPR_NONE) ||
-        !weft_extent_prove_positive(extents, a, e, WEFT_EXPR_NONE))
-        return WEFT_EXPR_NONE;
-    weft_expr joined = weft_expr_mul(extents, low.factor, weft_expr_mod(extents, x, weft_expr_mul(extents, a, d)));
-    return replace(extents, replace(extents, e, low.term, joined), high.term, weft_expr_constant(extents, 0));
-}
-
-/* The i-th way to read a term as factor times MOD. */
-static bool read_mod(weft_extents *extents, weft_term term, size_t i, mod_term *out_mod)
-{
-    size_t count, seen = 0;
-    const weft_term *factors = weft_extent_factors(extents, (weft_expr)term.expr, &count);
-    for (size_t f = 0; f < count; f++) {
-        const weft_extent_node *node = weft_extent_node_of(extents, (weft_expr)factors[f].expr);
-        if (node->kind != WEFT_EXPR_MOD || seen++ != i) continue;
-        weft_expr one = weft_expr_constant(extents, 0);
-        weft_expr left = weft_extent_divide_term(extents, (weft_expr)term.expr, node->id);
-        *out_mod = (mod_term){weft_extent_combine(extents, (weft_expr)term.expr, term.coefficient, one, 0),
-                              weft_extent_combine(extents, left, term.coefficient, one, 0), node};
-        return out_mod->term != WEFT_EXPR_NONE && out_mod->factor != WEFT_EXPR_NONE;
-    }
-    return false;
-}
-
-static weft_expr join_any(weft_extents *extents, weft_expr e, mod_term low)
-{
-    weft_extent_view view = weft_extent_view_of(extents, e);
-    mod_term high;
-    for (size_t t = 0; t < view.count; t++) {
-        if (!weft_extent_node_of(extents, (weft_expr)view.terms[t].expr)->has_mod) continue;
-        for (size_t i = 0; read_mod(extents, view.terms[t], i, &high); i++) {
-            weft_expr joined = join(extents, e, low, high);
-            if (joined != WEFT_EXPR_NONE) return joined;
-        }
-    }
-    return WEFT_EXPR_NONE;
-}
-
-static weft_expr find_better(weft_extents *extents, weft_expr e)
-{
-    weft_extent_view view = weft_extent_view_of(extents, e);
-    mod_term mod;
-    for (size_t t = 0; t < view.count; t++) {
-        if (!weft_extent_node_of(extents, (weft_expr)view.terms[t].expr)->has_mod) continue;
-        for (size_t i = 0; read_mod(extents, view.terms[t], i, &mod); i++) {
-            weft_expr better = absorb(extents, e, mod);
-            if (better == WEFT_EXPR_NONE) better = join_any(extents, e, mod);
-            if (better != WEFT_EXPR_NONE) return better;
-        }
-    }
-    return e;
-}
-
-static weft_expr improve(weft_extents *extents, weft_expr e)
-{
-    weft_extent_node *node = weft_extent_node_of(extents, e);
-    if (node->kind != WEFT_EXPR_SUM || !node->has_mod) return e;
-    if (node->settled) return node->better;
-    if (extents->depth >= WEFT_EXTENT_MAX_DEPTH) return e;
-    node->settled = true;
-    node->better = e;
-    extents->depth++;
-    extents->speculating++;
-    node->better = find_better(extents, e);
-    extents->speculating--;
-    extents->depth--;
-    return node->better;
 }
 
 /* ---- minima and maxima ---- */

@@ -727,18 +727,90 @@ static void random_expressions_keep_their_meaning(void **state)
     }
 }
 
+/* ---- long sums ---- */
+
+enum { LONG_SUM = 1600 };
+
+/* factor * (symbol mod 2) + ... + factor * (symbol mod 1601), added one by one, from either end. */
+static weft_expr add_mods(weft_extents *extents, const char *symbol, const char *factor, bool back)
+{
+    weft_expr x = parse(extents, symbol), f = parse(extents, factor), sum = weft_expr_constant(extents, 0);
+    for (int64_t i = 0; i < LONG_SUM; i++) {
+        weft_expr d = weft_expr_constant(extents, 2 + (back ? LONG_SUM - 1 - i : i));
+        sum = weft_expr_add(extents, sum, weft_expr_mul(extents, f, weft_expr_mod(extents, x, d)));
+    }
+    return sum;
+}
+
+static weft_expr replaced(weft_extents *extents, weft_expr sum, const char *out, const char *in)
+{
+    return weft_expr_add(extents, weft_expr_sub(extents, sum, parse(extents, out)), parse(extents, in));
+}
+
+/* Each of them would take minutes if every sum on the way compared all its terms with each other. */
+static void long_sums_are_added_up(void **state)
+{
+    weft_extents *extents = *state;
+    weft_expr sum = add_mods(extents, "n", "1", false), products = add_mods(extents, "m", "k", false);
+    assert_int_equal(weft_expr_arity(extents, sum), LONG_SUM);
+    assert_int_equal(weft_expr_arity(extents, products), LONG_SUM);
+    assert_int_equal(add_mods(extents, "n", "1", true), sum);
+    assert_int_equal(add_mods(extents, "m", "k", true), products);
+    assert_int_equal(weft_expr_arity(extents, weft_expr_add(extents, sum, products)), 2 * LONG_SUM);
+    weft_expr more = weft_expr_add(extents, sum, parse(extents, "a"));
+    assert_true(weft_expr_always_less(extents, sum, more));
+    assert_true(weft_expr_never_equal(extents, more, sum));
+    assert_false(weft_expr_always_less(extents, sum, products));
+}
+
+/* What completes one of their terms is found among all others. */
+static void long_sums_are_simplified(void **state)
+{
+    weft_extents *extents = *state;
+    weft_expr sum = add_mods(extents, "n", "1", false), products = add_mods(extents, "m", "k", false);
+    assert_int_equal(weft_expr_add(extents, sum, parse(extents, "700*(n / 700)")),
+                     replaced(extents, sum, "n mod 700", "n"));
+    assert_int_equal(weft_expr_add(extents, sum, parse(extents, "700*((n / 700) mod 9)")),
+                     replaced(extents, sum, "n mod 700", "n mod 6300"));
+    assert_int_equal(weft_expr_add(extents, products, parse(extents, "700*k*(m / 700)")),
+                     replaced(extents, products, "k*(m mod 700)", "k*m"));
+    assert_int_equal(weft_expr_add(extents, products, parse(extents, "700*k*((m / 700) mod 9)")),
+                     replaced(extents, products, "k*(m mod 700)", "k*(m mod 6300)"));
+}
+
+/* A set of symbols is made once for a sum, not once for each of its terms. */
+static void sums_of_many_symbols_take_little_room(void **state)
+{
+    (void)state;
+    weft_test_allocator test;
+    weft_extents *extents;
+    char name[16];
+    weft_test_allocator_init(&test, WEFT_TEST_NEVER);
+    weft_test_ok(weft_extents_create(&test.allocator, &extents));
+    weft_expr sum = weft_expr_constant(extents, 0);
+    for (int i = 0; i < LONG_SUM; i++) {
+        snprintf(name, sizeof name, "s%d", i);
+        sum = weft_expr_add(extents, sum, weft_expr_symbol(extents, name, 0, 9));
+    }
+    assert_int_equal(weft_expr_arity(extents, sum), LONG_SUM);
+    assert_true(test.most_bytes < 64 << 20);
+    weft_test_ok(weft_extents_take_error(extents));
+    weft_extents_destroy(extents);
+    weft_test_allocator_check(&test);
+}
+
 /* ---- memory ---- */
 
 static weft_status *exercise(weft_extents *extents, weft_bytes *text, weft_formulas *formulas)
 {
     static const char *const texts[] = {"(a*b + 3) / 4 + min(a, b)", "(i*b + 7) mod 12 + 12*((i*b + 7) / 12)",
-                                        "a*a*b - 2*b + max(a, 9)"};
+                                        "a*a*b - 2*b + max(a, 9)", "b*(a mod 2) + 2*b*((a / 2) mod 3)"};
     uint32_t slot;
     weft_expr_symbol(extents, "a", 0, 100);
     weft_expr_symbol(extents, "b", 1, INT64_MAX);
     weft_expr_variable(extents, "i", weft_expr_find(extents, "a") == 0 ? 0 : weft_expr_find(extents, "a"));
     WEFT_TRY(weft_extents_take_error(extents));
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         const char *cursor = texts[i];
         weft_expr e;
         WEFT_TRY(weft_expr_parse(extents, &cursor, &e));
@@ -795,6 +867,9 @@ int main(void)
         ON_SYMBOLS(size_is_bounded),
         ON_SYMBOLS(affine_parts),
         ON_SYMBOLS(expressions_are_rewritten),
+        ON_SYMBOLS(long_sums_are_added_up),
+        ON_SYMBOLS(long_sums_are_simplified),
+        cmocka_unit_test(sums_of_many_symbols_take_little_room),
         cmocka_unit_test(random_expressions_keep_their_meaning),
         cmocka_unit_test(every_allocation_may_fail),
     };
