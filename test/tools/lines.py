@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Command lines in documents: lines.py WEFT SAMPLE.so."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+
+from support import OK, WEFT, Command, main
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+
+ROW = """weft 0.1
+symbol n in [1, 16]
+graph {
+  %x = input() {name = "x", dtype = f32, shape = [3, 4]}
+  %0 = reduce_sum(%x) {axes = [1]}
+  %1 = broadcast(%0) {shape = [3, 2], axes = [0]}
+  return y = %1
+}
+"""
+
+
+class Lines(Command):
+    """Every command line in the README and the guide works as it stands."""
+    def setUp(self):
+        super().setUp()
+        (self.folder / "graph.weft").write_text(ROW)
+        self.save("x.npy", (3, 4), range(12))
+        shutil.copy(sys.argv[2], self.folder / "libmine.so")
+        (self.folder / "network.json").write_text(json.dumps(
+            {"inputs": [[0, 1], [1, 2], [2, 3], [3, 4]], "output": [0, 4], "sizes": [2, 3, 4, 5, 6]}))
+        with zipfile.ZipFile(self.folder / "in.npz", "w") as archive:
+            archive.write(self.folder / "x.npy", "x.npy")
+
+    def test_documented(self):
+        pages = [SOURCE / "README.md", *sorted((SOURCE / "tools/doc/guide").glob("*.md"))]
+        lines = [(page, line) for page in pages
+                 for line in re.findall(r"^    ((?:cat .*\| )?weft .*?)(?:   .*)?$", page.read_text(), re.MULTILINE)]
+        lines = [(page, line) for page, line in lines if not line.startswith("weft 0.1")]
+        self.assertGreater(len(lines), 15)
+        for page, line in lines:
+            with self.subTest(line, page=page.name):
+                done = subprocess.run(["bash", "-o", "pipefail", "-c", line.replace("-budget 60", "-budget 0.1")],
+                                      cwd=self.folder, capture_output=True, text=True,
+                                      env=os.environ | {"PATH": f"{WEFT.parent}:{os.environ['PATH']}"})
+                self.assertEqual((done.returncode, done.stderr), (OK, ""))
+
+
+if __name__ == "__main__":
+    main()
