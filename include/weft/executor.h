@@ -14,9 +14,10 @@
  * or _exit next; an allocator with fork handlers of its own must have registered them before the first executor is
  * made. A child made by a bare system call, past the C library's fork, may only exec or _exit.
  *
- * A thread that makes an executor, traces, compiles and runs needs a stack of 32 KB, and what callbacks of its own take.
- * LLVM needs more: a first run builds its variant on a thread that is made for it where less than 1 MiB of stack is
- * left, or where the stack is not the thread's own (coroutines).
+ * A thread that makes an executor, traces, compiles and runs needs a stack of 32 KB, 2 KB more for each region (fold,
+ * while, cond) within another, up to 128 KB more where extents nest deep, and what callbacks of its own take. LLVM
+ * needs more: a first run builds its variant on a thread that is made for it where less than 1 MiB of stack is left, or
+ * where the stack is not the thread's own (coroutines).
  */
 #include <weft/program.h>
 

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <weft/weft.h>
+#include "runtime/memory.h"
 #include "test/support.h"
 
 enum { COUNT = 1000, PATIENCE = 120 };
@@ -183,7 +184,8 @@ static void code_takes_little_room(void **state)
 
 /* ---- stacks ---- */
 
-enum { SMALL_STACK = 32 << 10, SIDE = 40 };
+/* What the documentation says is enough: for calls, then for a region within another and for extents, and for texts. */
+enum { SMALL_STACK = 32 << 10, REGION_STACK = 2 << 10, EXTENT_STACK = 128 << 10, TEXT_STACK = 320 << 10, SIDE = 40 };
 
 static weft_tensor trace(weft_graph *graph, int number)
 {
@@ -229,19 +231,84 @@ static void *use_on_small_stack(void *context)
     return status;
 }
 
-static void a_small_stack_is_enough(void **state)
+static void check_thread(size_t stack, void *(*body)(void *context), void *context)
 {
-    (void)state;
     pthread_attr_t attributes;
     pthread_t thread;
     void *status;
-    if (SANITIZED) skip();
     assert_int_equal(pthread_attr_init(&attributes), 0);
-    assert_int_equal(pthread_attr_setstacksize(&attributes, SMALL_STACK), 0);
-    assert_int_equal(pthread_create(&thread, &attributes, use_on_small_stack, NULL), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, stack), 0);
+    assert_int_equal(pthread_create(&thread, &attributes, body, context), 0);
     pthread_join(thread, &status);
     weft_test_ok(status);
     pthread_attr_destroy(&attributes);
+}
+
+static void a_small_stack_is_enough(void **state)
+{
+    (void)state;
+    if (SANITIZED) skip();
+    check_thread(SMALL_STACK, use_on_small_stack, NULL);
+}
+
+static void repeat(weft_bytes *text, const char *part, int count)
+{
+    for (int i = 0; i < count; i++) weft_bytes_print(text, "%s", part);
+}
+
+/* Folds within folds, the innermost with an extent nested as deep as the engine allows. */
+static void print_nested(weft_bytes *text, int folds, int extents)
+{
+    weft_bytes_print(text, "weft 0.1\nsymbol n in [1, 9]\nsymbol m in [1, 9]\ngraph {\n%%x = input() {name = \"x\", "
+                           "dtype = f32, shape = [n]}\n"
+                           "%%y = fold(%%x) {trips = 1, carried = 1} ");
+    repeat(text, "body(%i: i64[], %a: f32[n]) { %b = fold(%a) {trips = 1, carried = 1} ", folds - 1);
+    weft_bytes_print(text, "body(%%i: i64[], %%a: f32[n]) { %%c = extent() {value = ");
+    repeat(text, "max(m, (n + ", extents);
+    weft_bytes_print(text, "n");
+    repeat(text, "))", extents);
+    weft_bytes_print(text, "} %%d = cast(%%c) {dtype = f32} %%e = broadcast(%%d) {shape = [n], axes = []} "
+                           "%%b = add(%%a, %%e) yield %%b }");
+    repeat(text, " yield %b }", folds - 1);
+    weft_bytes_print(text, " return y = %%y }");
+}
+
+static weft_status *compile_text(const weft_bytes *text, weft_program **out_program)
+{
+    weft_module *module;
+    char *printed;
+    WEFT_TRY(weft_graph_parse("nested", text->data, text->size, NULL, 0, NULL, &module));
+    weft_status *status = weft_graph_print(module->outputs, &printed);
+    if (status == NULL) weft_text_destroy(printed);
+    if (status == NULL) status = weft_compile(module->graph, module->outputs, NULL, out_program);
+    weft_module_destroy(module);
+    return status;
+}
+
+static void *compile_nested(void *context)
+{
+    weft_program *program;
+    weft_status *status = compile_text(context, &program);
+    if (status == NULL) weft_program_release(program);
+    return status;
+}
+
+static void what_nests_takes_the_stack_that_is_documented(void **state)
+{
+    static const struct nesting {
+        int folds, extents;
+        size_t stack;
+    } nestings[] = {
+        {17, 0, SMALL_STACK + 16 * REGION_STACK}, {1, 99, SMALL_STACK + EXTENT_STACK}, {64, 99, TEXT_STACK}};
+    (void)state;
+    if (SANITIZED) skip();
+    for (size_t i = 0; i < sizeof nestings / sizeof *nestings; i++) {
+        weft_bytes text;
+        weft_bytes_init(&text, NULL);
+        print_nested(&text, nestings[i].folds, nestings[i].extents);
+        check_thread(nestings[i].stack, compile_nested, &text);
+        weft_bytes_finish(&text);
+    }
 }
 
 int main(void)
@@ -252,6 +319,7 @@ int main(void)
         cmocka_unit_test(without_executable_memory_the_error_says_so),
         cmocka_unit_test(code_takes_little_room),
         cmocka_unit_test(a_small_stack_is_enough),
+        cmocka_unit_test(what_nests_takes_the_stack_that_is_documented),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
