@@ -151,9 +151,14 @@ static weft_status *read_open_member(const weft_npz *npz, zip_file_t *file, cons
     weft_npy_source source = {.self = file, .size = stat->size, .read = read_member};
     snprintf(name, sizeof name, "%s:%s", npz->name, stat->name);
     WEFT_TRY(weft_npy_read(npz->allocator, &source, name, out_array));
-    if (zip_fread(file, &rest, 1) == 0) return NULL;
+    zip_int64_t count = zip_fread(file, &rest, 1);
+    if (count == 0) return NULL;
     weft_array_release(*out_array);
     *out_array = NULL;
+    if (count > 0)
+        return weft_status_create(npz->allocator, WEFT_BAD_FILE, NULL,
+                                  "%s: more is packed in it than the %" PRIu64 " bytes that the archive tells of", name,
+                                  stat->size);
     return weft_status_create(npz->allocator, WEFT_BAD_FILE, NULL, "%s: reading the end failed: %s", name,
                               zip_file_strerror(file));
 }

@@ -160,6 +160,27 @@ static void refuses_sizes_that_cannot_be(void **state)
     weft_test_fails(load_all(bytes, size), WEFT_BAD_FILE, "member 'x.npy' cannot have 2139062143 bytes packed in");
 }
 
+/* What the directory says of a member may be less than what is packed in it. */
+static void refuses_members_that_do_not_end(void **state)
+{
+    static const char member[] =
+        "\x93NUMPY\1\0\72\0{'descr': '|u1', 'fortran_order': False, 'shape': (2,), } 12and more";
+    fixture *f = *state;
+    char bytes[LARGEST];
+    zip_t *zip = zip_open(f->path, ZIP_CREATE, NULL);
+    assert_non_null(zip);
+    assert_int_equal(zip_file_add(zip, "x.npy", zip_source_buffer(zip, member, sizeof member - 1, 0), 0), 0);
+    assert_int_equal(zip_set_file_compression(zip, 0, ZIP_CM_DEFLATE, 9), 0);
+    assert_int_equal(zip_close(zip), 0);
+    size_t size = read_file(f->path, bytes);
+    for (size_t i = 0; i + 4 < size; i++) {
+        if (memcmp(bytes + i, "PK\1\2", 4) == 0) bytes[i + 24] -= 8;
+        if (memcmp(bytes + i, "PK\3\4", 4) == 0) bytes[i + 22] -= 8;
+    }
+    weft_test_fails(load_all(bytes, size), WEFT_BAD_FILE,
+                    "cut.npz:x.npy: more is packed in it than the 70 bytes that the archive tells of");
+}
+
 static void refuses_other_files(void **state)
 {
     fixture *f = *state;
@@ -214,10 +235,15 @@ static void survives_failing_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(reads_what_it_writes),         CASE(writes_the_same_bytes_again),
-        CASE(finds_nothing_else),           CASE(refuses_truncated_archives),
-        CASE(refuses_corrupt_members),      CASE(refuses_sizes_that_cannot_be),
-        CASE(refuses_other_files),          CASE(refuses_members_that_are_no_arrays),
+        CASE(reads_what_it_writes),
+        CASE(writes_the_same_bytes_again),
+        CASE(finds_nothing_else),
+        CASE(refuses_truncated_archives),
+        CASE(refuses_corrupt_members),
+        CASE(refuses_sizes_that_cannot_be),
+        CASE(refuses_members_that_do_not_end),
+        CASE(refuses_other_files),
+        CASE(refuses_members_that_are_no_arrays),
         CASE(survives_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
