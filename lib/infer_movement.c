@@ -157,6 +157,9 @@ static weft_status *check_slice(const weft_infer_context *context, size_t axis, 
     weft_extent extent = context->inputs[0].shape.extents[axis], one = weft_extent_of(1);
     weft_extent start = context->attrs[0].extents.extents[axis], size = context->attrs[1].extents.extents[axis];
     if (step == 0) return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "the step of axis %zu is 0", axis);
+    if (step == INT64_MIN)
+        return weft_infer_error(context, WEFT_OUT_OF_RANGE, "the step of axis %zu is %" PRId64 ", below %" PRId64, axis,
+                                step, -INT64_MAX);
     WEFT_TRY(weft_infer_require(context, WEFT_GUARD_AT_MOST, weft_extent_of(0), size, "axis %zu has size %s, below 0",
                                 axis, weft_extent_describe(size).text));
     weft_extent end = weft_extent_add(start, slice_way(size, step));

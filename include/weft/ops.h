@@ -183,7 +183,9 @@ weft_tensor weft_cast(weft_tensor x, weft_dtype dtype);
 weft_tensor weft_bitcast(weft_tensor x, weft_dtype dtype);
 
 /* ---- movement: views, never copies by themselves ---- */
-/* The same elements in row-major order under another shape. One extent may be WEFT_INFER; the counts must agree. */
+/* The same elements in row-major order under another shape. One extent may be WEFT_INFER. The counts must agree, without
+ * the extents that both shapes have: [m, a] as [m, b] asks for a == b, and [m] as [m, 2] is refused although m might be
+ * 0. Only where each shape has an extent that is the constant 0 may the others be anything. */
 weft_tensor weft_reshape(weft_tensor x, weft_shape shape);
 #define WEFT_INFER (weft_extent_of(-1))
 /* Axis i of the result is axis axes[i] of x. */
@@ -194,8 +196,9 @@ weft_tensor weft_broadcast(weft_tensor x, weft_shape shape);
  * statically 1 it stretches, elsewhere it must equal the result's. */
 weft_tensor weft_broadcast_in_dim(weft_tensor x, weft_shape shape, weft_ints axes);
 /* Element i of an axis of the result is element starts + i * steps of x, for sizes elements; steps may be negative, not
- * 0. One entry for each axis. Every element addressed must lie inside x; of none, a start may be the extent, or -1
- * where the step is negative. */
+ * 0 or INT64_MIN. One entry for each axis. Every element addressed must lie inside x. Where sizes is 0, starts may lie
+ * up to a step outside: 0 <= starts < extent + steps where the step is positive, steps <= starts < extent where it is
+ * negative; a step beyond 2^62 counts as 1 or -1 in this. */
 weft_tensor weft_slice(weft_tensor x, weft_shape starts, weft_shape sizes, weft_ints steps);
 /* One axis: elements start .. start+size-1. */
 weft_tensor weft_narrow(weft_tensor x, int64_t axis, weft_extent start, weft_extent size);

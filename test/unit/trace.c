@@ -259,7 +259,11 @@ static void reshapes_count(void **state)
     expect_type(weft_reshape(f.x, WEFT_SHAPE(WEFT_INFER, 2, 2)), "f32[n, 2, 2]");
     expect_type(weft_reshape(f.y, WEFT_SHAPE(2, WEFT_INFER)), "f32[2, 6]");
     expect_type(weft_reshape(weft_input(f.graph, "e", WEFT_F32, WEFT_SHAPE(0, f.n)), WEFT_SHAPE(f.m, 0)), "f32[m, 0]");
+    expect_type(weft_reshape(weft_input(f.graph, "g", WEFT_F32, WEFT_SHAPE(f.m, 0)), WEFT_SHAPE(f.m, 2, 0)),
+                "f32[m, 2, 0]");
     assert_int_equal(f.graph->guard_count, 0);
+    expect_error(weft_reshape(weft_input(f.graph, "h", WEFT_F32, WEFT_SHAPE(f.m)), WEFT_SHAPE(f.m, 2)),
+                 WEFT_SHAPE_MISMATCH, "reshape: f32[m] and f32[m, 2] must have equally many elements");
     expect_error(weft_reshape(f.y, WEFT_SHAPE(5, 2)), WEFT_SHAPE_MISMATCH,
                  "reshape: f32[3, 4] and f32[5, 2] must have equally many elements");
     expect_error(weft_reshape(f.y, WEFT_SHAPE(5, WEFT_INFER)), WEFT_SHAPE_MISMATCH,
@@ -347,6 +351,35 @@ static void slices_stay_inside(void **state)
     expect_error(weft_slice(c, WEFT_SHAPE(0), WEFT_SHAPE(1, 1), WEFT_INTS(1, 1)), WEFT_INVALID_ARGUMENT,
                  "slice: starts has length 1, sizes 2 and steps 2, but the rank is 2");
     expect_error(weft_narrow(c, 2, N(0), N(1)), WEFT_OUT_OF_RANGE, "narrow: axis 2 is out of range for rank 2");
+}
+
+static weft_tensor slice_nothing(weft_tensor x, int64_t start, int64_t step)
+{
+    return weft_slice(x, WEFT_SHAPE(start), WEFT_SHAPE(0), WEFT_INTS(step));
+}
+
+/* 0 <= start < extent + step, or step <= start < extent where the step is negative. */
+static void slices_of_nothing_may_begin_a_step_outside(void **state)
+{
+    (void)state;
+    static const struct bounds {
+        int64_t step, least, most;
+    } bounds[] = {{1, 0, 4}, {3, 0, 6}, {-1, -1, 3}, {-3, -3, 3}, {INT64_MAX, 0, 4}, {-INT64_MAX, -1, 3}};
+    weft_tensor c = weft_input(f.graph, "c", WEFT_F32, WEFT_SHAPE(4));
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        bool forward = bounds[i].step > 0;
+        expect_type(slice_nothing(c, bounds[i].least, bounds[i].step), "f32[0]");
+        expect_type(slice_nothing(c, bounds[i].most, bounds[i].step), "f32[0]");
+        expect_error(slice_nothing(c, bounds[i].least - 1, bounds[i].step), WEFT_OUT_OF_RANGE,
+                     forward ? "slice: axis 0 starts at element -1, before the first"
+                             : "slice: axis 0 ends at element -1, before the first");
+        expect_error(slice_nothing(c, bounds[i].most + 1, bounds[i].step), WEFT_OUT_OF_RANGE,
+                     forward ? "slice: axis 0 ends at element 4 but its extent is 4"
+                             : "slice: axis 0 starts at element 4 but its extent is 4");
+    }
+    expect_error(slice_nothing(c, 0, INT64_MIN), WEFT_OUT_OF_RANGE,
+                 "slice: the step of axis 0 is -9223372036854775808, below -9223372036854775807");
+    assert_int_equal(f.graph->guard_count, 0);
 }
 
 static void overflows_are_errors(void **state)
@@ -727,6 +760,7 @@ int main(void)
         UNIT(axes_move),
         UNIT(broadcasts_stretch_ones_only),
         UNIT(slices_stay_inside),
+        UNIT(slices_of_nothing_may_begin_a_step_outside),
         UNIT(overflows_are_errors),
         UNIT(symbolic_slices_become_guards),
         UNIT(padding_grows),
