@@ -183,9 +183,9 @@ weft_tensor weft_cast(weft_tensor x, weft_dtype dtype);
 weft_tensor weft_bitcast(weft_tensor x, weft_dtype dtype);
 
 /* ---- movement: views, never copies by themselves ---- */
-/* The same elements in row-major order under another shape. One extent may be WEFT_INFER. The counts must agree, without
- * the extents that both shapes have: [m, a] as [m, b] asks for a == b, and [m] as [m, 2] is refused although m might be
- * 0. Only where each shape has an extent that is the constant 0 may the others be anything. */
+/* The same elements in row-major order under another shape. One extent may be WEFT_INFER. The counts must agree,
+ * without the extents that both shapes have: [m, a] as [m, b] asks for a == b, and [m] as [m, 2] is refused although m
+ * might be 0. Only where each shape has an extent that is the constant 0 may the others be anything. */
 weft_tensor weft_reshape(weft_tensor x, weft_shape shape);
 #define WEFT_INFER (weft_extent_of(-1))
 /* Axis i of the result is axis axes[i] of x. */
