@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/escape.h"
 
 /* ---- characters: not those of ctype.h, whose answers depend on the locale ---- */
 
@@ -297,15 +298,15 @@ weft_status *weft_lexer_take_string(weft_lexer *lexer, const char *what, weft_by
 
 void weft_text_print_string(weft_bytes *out_text, const void *data, size_t size)
 {
-    const unsigned char *bytes = data;
+    const char *text = data, *end = text + size;
     weft_bytes_append(out_text, "\"", 1);
-    for (size_t i = 0; i < size; i++) {
-        unsigned char c = bytes[i];
-        if (c == '"' || c == '\\') weft_bytes_print(out_text, "\\%c", c);
-        else if (c == '\n') weft_bytes_append(out_text, "\\n", 2);
-        else if (c == '\t') weft_bytes_append(out_text, "\\t", 2);
-        else if (c < ' ' || c == 127) weft_bytes_print(out_text, "\\x%02x", c);
-        else weft_bytes_append(out_text, &c, 1);
+    while (text < end) {
+        char escape[WEFT_ESCAPE_ROOM];
+        size_t length = weft_text_printable(text, (size_t)(end - text));
+        if (*text == '"' || *text == '\\') weft_bytes_append(out_text, "\\", 1);
+        if (length > 0) weft_bytes_append(out_text, text, length);
+        else weft_bytes_append(out_text, escape, weft_text_escape_byte((unsigned char)*text, escape));
+        text += length > 0 ? length : 1;
     }
     weft_bytes_append(out_text, "\"", 1);
 }

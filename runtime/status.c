@@ -52,23 +52,38 @@ weft_status *weft_status_out_of_memory(void)
     return &out_of_memory;
 }
 
-/* A status whose message has room for `length` characters behind a copy of `where`; NULL when out of memory. */
-static weft_status *status_allocate(const weft_allocator *allocator, weft_code code, const char *where, size_t length,
-                                    char **out_message)
+/* A status with room for texts of these lengths; NULL when out of memory. */
+static weft_status *status_allocate(const weft_allocator *allocator, weft_code code, size_t where_length,
+                                    size_t message_length, char **out_where, char **out_message)
 {
-    size_t where_size = strlen(where) + 1;
-    size_t size = sizeof(weft_status) + where_size + length + 1;
+    size_t size = sizeof(weft_status) + where_length + 1 + message_length + 1;
     weft_status *status = weft_allocate(allocator, size);
     if (status == NULL) return NULL;
-    char *text = (char *)(status + 1);
-    memcpy(text, where, where_size);
-    *out_message = text + where_size;
+    *out_where = (char *)(status + 1);
+    *out_message = *out_where + where_length + 1;
     *status = (weft_status){.allocator = *weft_allocator_or_default(allocator),
                             .size = size,
                             .code = code == WEFT_OK ? WEFT_INTERNAL : code,
-                            .where = text,
+                            .where = *out_where,
                             .message = *out_message};
     return status;
+}
+
+/* Takes `status`, whose texts are as they came; mostly there is nothing to escape. */
+static weft_status *escape(weft_status *status)
+{
+    char *where, *message;
+    size_t where_length = weft_text_escape(status->where, NULL, 0),
+           message_length = weft_text_escape(status->message, NULL, 0);
+    if (where_length == strlen(status->where) && message_length == strlen(status->message)) return status;
+    weft_status *escaped =
+        status_allocate(&status->allocator, status->code, where_length, message_length, &where, &message);
+    if (escaped != NULL) {
+        weft_text_escape(status->where, where, where_length + 1);
+        weft_text_escape(status->message, message, message_length + 1);
+    }
+    weft_status_destroy(status);
+    return escaped == NULL ? &out_of_memory : escaped;
 }
 
 weft_status *weft_status_create_v(const weft_allocator *allocator, weft_code code, const char *where,
@@ -78,14 +93,16 @@ weft_status *weft_status_create_v(const weft_allocator *allocator, weft_code cod
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
     size_t room = length < 0 ? 0 : (size_t)length;
-    char *message;
-    weft_status *status = status_allocate(allocator, code, where == NULL ? "" : where, room, &message);
+    char *place, *message;
+    if (where == NULL) where = "";
+    weft_status *status = status_allocate(allocator, code, strlen(where), room, &place, &message);
     if (status != NULL) {
+        strcpy(place, where);
         message[0] = '\0';
         if (length > 0) vsnprintf(message, room + 1, format, again);
     }
     va_end(again);
-    return status == NULL ? &out_of_memory : status;
+    return status == NULL ? &out_of_memory : escape(status);
 }
 
 weft_status *weft_status_create(const weft_allocator *allocator, weft_code code, const char *where, const char *format,
@@ -116,10 +133,11 @@ weft_status *weft_status_clone(const weft_allocator *allocator, const weft_statu
 {
     if (status == NULL) return NULL;
     if (status == &out_of_memory) return &out_of_memory;
-    size_t length = strlen(status->message);
-    char *message;
-    weft_status *clone = status_allocate(allocator, status->code, status->where, length, &message);
+    char *where, *message;
+    weft_status *clone =
+        status_allocate(allocator, status->code, strlen(status->where), strlen(status->message), &where, &message);
     if (clone == NULL) return &out_of_memory;
-    memcpy(message, status->message, length + 1);
+    strcpy(where, status->where);
+    strcpy(message, status->message);
     return clone;
 }

@@ -54,7 +54,8 @@ typedef struct weft_status weft_status;
 /* The code of `status`; WEFT_OK for NULL. */
 weft_code weft_status_code(const weft_status *status);
 
-/* One sentence for a person: what was wrong, with the argument, axis or label, the values and the rule. Never NULL. */
+/* One sentence for a person: what was wrong, with the argument, axis or label, the values and the rule. Never NULL. It
+ * is one line, escaped as weft_text_escape does it. */
 const char *weft_status_message(const weft_status *status);
 
 /* Where: the public function, the caller's "file:line" of an error of tracing, "file:line:column" of a text, or what
@@ -66,6 +67,14 @@ void weft_status_destroy(weft_status *status);
 
 /* Name of a code as written in the headers, without the prefix: "INVALID_ARGUMENT". "UNKNOWN" for anything else. */
 const char *weft_code_name(weft_code code);
+
+/*
+ * Text that comes from elsewhere, such as a name, as one line that a terminal can show: what is no printable character
+ * of UTF-8 becomes "\n", "\t" or, byte by byte, "\x1b"; a backslash stays, so that escaping twice changes nothing.
+ * Writes at most `size` bytes with the terminating NUL, like snprintf, but no part of a character; returns the length
+ * of the whole text. NULL stands for "".
+ */
+size_t weft_text_escape(const char *text, char *out_text, size_t size);
 
 /* ---- allocator --------------------------------------------------------------------------------------------- */
 

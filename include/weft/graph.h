@@ -103,7 +103,8 @@ weft_shape weft_tensor_shape(weft_tensor tensor);
 void weft_tensor_set_name(weft_tensor tensor, const char *name);
 
 /*
- * Records that a == b must hold when the graph runs; checked before anything runs, and `format` is the sentence then.
+ * Records that a == b must hold when the graph runs; checked before anything runs, and `format` is the sentence then,
+ * escaped as messages are.
  * Nothing is recorded when it is proven; when it can never hold the error is immediate, and false is returned. May be
  * used by `infer`.
  */

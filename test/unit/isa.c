@@ -31,7 +31,9 @@ static int create(const char *asked)
     weft_executor *executor = NULL;
     weft_status *status = weft_executor_create(NULL, &executor);
     int code = (int)weft_status_code(status);
-    bool named = status == NULL || strstr(weft_status_message(status), asked) != NULL;
+    char shown[64];
+    weft_text_escape(asked, shown, sizeof shown);
+    bool named = status == NULL || strstr(weft_status_message(status), shown) != NULL;
     bool clean = (status == NULL) == (executor != NULL);
     weft_status_destroy(status);
     weft_executor_destroy(executor);

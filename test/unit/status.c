@@ -91,6 +91,65 @@ static void short_memory_gives_the_shared_status(void **state)
     assert_string_equal(weft_status_message(weft_status_out_of_memory()), "out of memory");
 }
 
+/* What is no printable character of UTF-8 is escaped, in the sentence and in the place. */
+static void messages_are_one_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *given, *shown;
+    } cases[] = {
+        {"\n\t\r\x1b[31m\x7f", "\\n\\t\\x0d\\x1b[31m\\x7f"},
+        {"\xc3\xbc.npz \xd0\xb6 \xe6\xbc\xa2 \xf0\x9f\x98\x80 \\n",
+         "\xc3\xbc.npz \xd0\xb6 \xe6\xbc\xa2 \xf0\x9f\x98\x80 \\n"},
+        {"\xc2\x9bK", "\\xc2\\x9bK"},                                   /* U+009B: what a terminal takes for ESC [ */
+        {"\xe2\x80\xa8\xe2\x80\xae", "\\xe2\\x80\\xa8\\xe2\\x80\\xae"}, /* the end of a line, right to left */
+        {"\xff\xfe", "\\xff\\xfe"},
+        {"a\xc3", "a\\xc3"},                                                     /* cut */
+        {"\xc0\x8a\xe0\x80\x8a", "\\xc0\\x8a\\xe0\\x80\\x8a"},                   /* overlong */
+        {"\xed\xa0\x80\xf4\x90\x80\x80", "\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80"}, /* a surrogate, beyond U+10FFFF */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        weft_status *status = weft_status_create(NULL, WEFT_NOT_FOUND, cases[i].given, "%s", cases[i].given);
+        assert_string_equal(weft_status_message(status), cases[i].shown);
+        assert_string_equal(weft_status_where(status), cases[i].shown);
+        weft_status *again = weft_status_create(NULL, WEFT_NOT_FOUND, NULL, "%s", weft_status_message(status));
+        assert_string_equal(weft_status_message(again), cases[i].shown);
+        weft_status_destroy(status);
+        weft_status_destroy(again);
+    }
+}
+
+static weft_status *create_escaped(const weft_allocator *allocator, void *context)
+{
+    (void)context;
+    weft_status *status = weft_status_create(allocator, WEFT_NOT_FOUND, "a\nplace", "no\n%s", "such");
+    if (status == weft_status_out_of_memory()) return status;
+    assert_string_equal(weft_status_message(status), "no\\nsuch");
+    weft_status_destroy(status);
+    return NULL;
+}
+
+static void escaping_may_run_out_of_memory(void **state)
+{
+    (void)state;
+    assert_int_equal(weft_test_fail_each(create_escaped, NULL), 2);
+}
+
+static void text_is_cut_between_characters(void **state)
+{
+    (void)state;
+    static const char *const cuts[] = {"", "", "a", "a", "a", "a", "a\\x1b", "a\\x1b", "a\\x1b\xc3\xbc"};
+    for (size_t size = 1; size < sizeof cuts / sizeof *cuts; size++) {
+        char text[16];
+        memset(text, 'z', sizeof text);
+        assert_int_equal(weft_text_escape("a\x1b\xc3\xbc", text, size), 7);
+        assert_string_equal(text, cuts[size]);
+        assert_int_equal(text[size], 'z');
+    }
+    assert_int_equal(weft_text_escape("a\n", NULL, 0), 3);
+    assert_int_equal(weft_text_escape(NULL, NULL, 0), 0);
+}
+
 static weft_status *pass_on(weft_status *status, int *reached)
 {
     WEFT_TRY(status);
@@ -118,6 +177,9 @@ int main(void)
         cmocka_unit_test(one_block_holds_everything),
         cmocka_unit_test(a_status_outlives_its_allocator_struct),
         cmocka_unit_test(short_memory_gives_the_shared_status),
+        cmocka_unit_test(messages_are_one_line),
+        cmocka_unit_test(escaping_may_run_out_of_memory),
+        cmocka_unit_test(text_is_cut_between_characters),
         cmocka_unit_test(try_returns_errors_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
