@@ -667,7 +667,7 @@ static weft_status *parse_text(parser *p, list *outputs, list *names)
 typedef struct module {
     weft_module public;
     weft_allocator allocator;
-    weft_arena arena; /* outputs and their names */
+    weft_arena arena; /* outputs and their names, inputs */
 } module;
 
 void weft_module_destroy(weft_module *public)
@@ -680,8 +680,27 @@ void weft_module_destroy(weft_module *public)
     weft_free(&allocator, m, sizeof *m);
 }
 
+static bool is_input(const weft_graph *graph, uint32_t node)
+{
+    return weft_op_id_of(weft_graph_node(graph, node)->op) == WEFT_OP_input;
+}
+
+static weft_status *module_fill_inputs(module *m)
+{
+    weft_graph *graph = m->public.graph;
+    size_t count = 0, taken = 0;
+    for (uint32_t n = 0; n < graph->node_count; n++) count += is_input(graph, n);
+    weft_tensor *inputs = weft_arena_allocate(&m->arena, count * sizeof *inputs);
+    if (inputs == NULL) return weft_status_out_of_memory();
+    for (uint32_t n = 0; n < graph->node_count; n++)
+        if (is_input(graph, n)) inputs[taken++] = (weft_tensor){graph, n, 0};
+    m->public.inputs = (weft_tensors){count, inputs};
+    return NULL;
+}
+
 static weft_status *module_fill(module *m, const list *outputs, const list *names)
 {
+    WEFT_TRY(module_fill_inputs(m));
     const char *const *texts = names->items;
     const char **copies = weft_arena_allocate(&m->arena, names->count * sizeof *copies);
     weft_tensor *tensors = weft_arena_copy(&m->arena, outputs->items, outputs->count * sizeof *tensors);

@@ -157,6 +157,7 @@ typedef struct weft_module {
     weft_graph *graph;
     weft_tensors outputs;
     const char *const *output_names;
+    weft_tensors inputs; /* all that are declared, also those that no output needs; weft_tensor_name is their name */
 } weft_module;
 
 struct weft_extension;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/support.h"
 #include <string.h>
+#include <weft/inspect.h>
 #include <weft/weft.h>
 #include "lib/compile.h"
 #include "runtime/program.h"
@@ -318,7 +319,45 @@ static void extension_ops_have_text(void **state)
     weft_text_destroy(NULL);
 }
 
+static void all_inputs_that_are_declared_are_listed(void **state)
+{
+    (void)state;
+    static const char text[] = "weft 0.1\nsymbol n in [1, 9]\ngraph {\n"
+                               "  %u = input() {name = \"u\", dtype = i64, shape = [n]}\n"
+                               "  %x = input() {name = \"x\", dtype = f32, shape = [3]}\n"
+                               "  %y = neg(%x)\n"
+                               "  %z = input() {name = \"z\", dtype = f32, shape = []}\n"
+                               "  return y = %y\n}\n";
+    static const char *const names[] = {"u", "x", "z"};
+    weft_module *module;
+    weft_test_ok(weft_graph_parse("t", text, strlen(text), NULL, 0, NULL, &module));
+    assert_int_equal(module->inputs.count, 3);
+    for (size_t i = 0; i < 3; i++) assert_string_equal(weft_tensor_name(module->inputs.items[i]), names[i]);
+    assert_int_equal(weft_tensor_dtype(module->inputs.items[0]), WEFT_I64);
+    assert_int_equal(weft_tensor_rank(module->inputs.items[2]), 0);
+    weft_module_destroy(module);
+}
+
 /* ---- texts that a case file cannot hold ---- */
+
+/* What is no printable character comes as an escape, and back as what it was. */
+static void strings_are_printable(void **state)
+{
+    (void)state;
+    static const char text[] = "weft 0.1\ngraph {\n  %x = input() {name = \"x\", dtype = f32, shape = [3]} : f32[3]\n"
+                               "  return \"\\n\\x01\xff\xc2\x9b\xc3\xbc\" = %x\n}\n";
+    weft_module *module;
+    weft_program *program;
+    weft_test_ok(weft_graph_parse("t", text, strlen(text), NULL, 0, NULL, &module));
+    weft_test_ok(weft_compile_named(module->graph, module->outputs, module->output_names, NULL, &program));
+    weft_module_destroy(module);
+    const char *printed = weft_program_text(program);
+    assert_non_null(strstr(printed, "return \"\\n\\x01\\xff\\xc2\\x9b\xc3\xbc\" = %x"));
+    weft_test_ok(weft_graph_parse("t", printed, strlen(printed), NULL, 0, NULL, &module));
+    assert_string_equal(module->output_names[0], "\n\x01\xff\xc2\x9b\xc3\xbc");
+    weft_module_destroy(module);
+    weft_program_release(program);
+}
 
 static void text_is_bounded(void **state)
 {
@@ -495,6 +534,8 @@ int main(void)
         cmocka_unit_test(extensions_lower_or_stay),
         cmocka_unit_test(lowerings_make_no_inputs_in_bodies),
         cmocka_unit_test(extension_ops_have_text),
+        cmocka_unit_test(all_inputs_that_are_declared_are_listed),
+        cmocka_unit_test(strings_are_printable),
         cmocka_unit_test(text_is_bounded),
         cmocka_unit_test(large_constants_round_trip),
         cmocka_unit_test(modules_give_their_graph_away),
