@@ -41,10 +41,11 @@ static weft_status *refuse(const char *path, int error)
     return weft_status_create(NULL, WEFT_BAD_FILE, NULL, "%s cannot be written: %s", describe(path), strerror(error));
 }
 
-/* Ends what signals could interrupt. Takes what became of it. */
-static weft_status *end(weft_status *status, const char *path)
+/* Ends what signals could interrupt, `done` or not. What is done stays so: a signal that came too late for it is left
+ * to what comes next, if anything does. Takes what became of it. */
+static weft_status *end(weft_status *status, bool done, const char *path)
 {
-    if (!weft_interrupt_end()) return status;
+    if (done || !weft_interrupt_end()) return status;
     weft_status_destroy(status);
     return weft_status_create(NULL, WEFT_CANCELLED, NULL, "interrupted while %s was written", describe(path));
 }
@@ -211,7 +212,7 @@ weft_status *weft_output_check(const char *path)
     WEFT_TRY(find_place(path, &p));
     if (p.direct) return p.descriptor == NO_DESCRIPTOR ? NULL : check_descriptor(&p);
     weft_interrupt_begin();
-    return end(check_folder(&p), path);
+    return end(check_folder(&p), false, path);
 }
 
 /* ---- writing ---- */
@@ -299,5 +300,6 @@ weft_status *weft_output_write(const char *path, weft_status *(*write)(const voi
     place p;
     WEFT_TRY(find_place(path, &p));
     weft_interrupt_begin();
-    return end(write_place(&p, write, context), path);
+    weft_status *status = write_place(&p, write, context);
+    return end(status, status == NULL, path);
 }

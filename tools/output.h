@@ -7,7 +7,7 @@
  * does. Devices and pipes are written directly, as are "-" and "/dev/stdout", the standard output, and other
  * descriptors by their names in /dev. Nothing is removed but what was made here. Errors are WEFT_BAD_FILE, and the
  * sentence names the file; a signal that interrupt.h takes ends the writing, also to a pipe that nobody reads, with
- * WEFT_CANCELLED.
+ * WEFT_CANCELLED. One that comes when all is written changes nothing; the next thing that signals can end ends by it.
  */
 #include <stdio.h>
 #include <weft/base.h>

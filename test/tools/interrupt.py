@@ -198,6 +198,18 @@ class Writing(Signals):
                 self.assertEqual((self.folder / "y.npz").read_text(), "old")
                 self.assertEqual(sorted(os.listdir(self.folder)), before)
 
+    def test_signals_after_the_result(self):
+        """What has its name is a success, whatever comes while the process ends."""
+        result = self.folder / "late.npy"
+        for number in [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]:
+            process = self.start("einsum", "i->i", "x.npy", "-o", "late.npy")
+            while not result.exists() and process.poll() is None:
+                pass
+            process.send_signal(number)
+            self.assertEqual((process.wait(20), process.stderr.read()), (OK, ""))
+            self.assertEqual(result.read_bytes(), (self.folder / "x.npy").read_bytes())
+            result.unlink()
+
 
 if __name__ == "__main__":
     main()
