@@ -49,8 +49,9 @@ weft_status *weft_isa_check(const weft_allocator *allocator)
     ensure_found();
     if (isa.asked[0] == '\0' || isa.forced) return NULL;
     if (!isa.known)
-        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "WEFT_ISA",
-                                  "WEFT_ISA is \"%s\", not x86-64, x86-64-v2, x86-64-v3 or x86-64-v4", isa.asked);
+        return weft_status_create(
+            allocator, WEFT_INVALID_ARGUMENT, "WEFT_ISA",
+            "WEFT_ISA is \"%s\", not x86-64-v2, x86-64-v3, x86-64-v4 or, for runtime \"ref\" alone, x86-64", isa.asked);
     return weft_status_create(allocator, WEFT_UNSUPPORTED, "WEFT_ISA", "this processor has %s, not %s", names[isa.host],
                               isa.asked);
 }

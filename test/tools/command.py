@@ -299,7 +299,7 @@ class Opt(Command):
     def test_emit_at_levels(self):
         """What makes code, or tells of it, follows WEFT_ISA or refuses it; what makes none does not ask."""
         bogus, base = ({**os.environ, "WEFT_ISA": level} for level in ["bogus", "x86-64"])
-        sentence = 'WEFT_ISA is "bogus", not x86-64, x86-64-v2, x86-64-v3 or x86-64-v4'
+        sentence = 'WEFT_ISA is "bogus", not x86-64-v2, x86-64-v3, x86-64-v4 or, for runtime "ref" alone, x86-64'
         for name in ["scheduled", "llvm", "asm", "ptx"]:
             with self.subTest(name):
                 self.refuses(FAILED, f"opt: {sentence}", "opt", "g.weft", "--emit", name, env=bogus)

@@ -23,8 +23,8 @@ for name in names:
     lines += [f".SH {name.upper()}", *plain(say(name))]
 lines += [".SH BYTES", "Options in bytes take a number, alone or with K, M, G or T for powers of 1024: 512M, 4G.",
           ".SH ENVIRONMENT", ".TP", ".B WEFT_ISA",
-          "The most of the processor's instructions that code may use: x86\\-64, x86\\-64\\-v2, x86\\-64\\-v3 or",
-          "x86\\-64\\-v4. Without it all that the processor has are used."]
+          "The most of the processor's instructions that code may use: x86\\-64\\-v2, x86\\-64\\-v3, x86\\-64\\-v4 or, for",
+          "\\-\\-backend ref alone, x86\\-64. Without it all that the processor has are used."]
 lines += [".SH EXIT STATUS", "0 when all went well, 1 when something failed, 2 when the command was misused, 130 when it was",
           "interrupted by SIGINT (143 by SIGTERM, 129 by SIGHUP)."]
 with open(page, "w") as file:
