@@ -2,11 +2,12 @@
 """Drives the command line on small files: command.py WEFT."""
 import json
 import os
+import re
 import signal
 import subprocess
 import xml.etree.ElementTree
 
-from support import FAILED, MISUSED, OK, WEFT, Command, load, main
+from support import FAILED, GRAPH, MISUSED, OK, WEFT, Command, load, main
 
 FORMATS = "graph|trees|loops|scheduled|llvm|asm|ptx"
 
@@ -54,6 +55,58 @@ class General(Command):
                 self.refuses(MISUSED, f"run: {option} takes an integer from 1 to {most}, not '{count}'",
                              "run", "g.weft", option, count)
         self.assertIn("threads, at most 1024 ", self.weft("help", "run")[1])
+
+    def test_operands_that_mean_nothing(self):
+        self.refuses(MISUSED, "--version: usage is 'weft --version', not with 1 operand", "--version", "extra")
+        for words in [["help", "run", "extra"], ["--help", "run", "extra"], ["help", "help", "run"]]:
+            self.refuses(MISUSED, "help: usage is 'weft help [COMMAND]', not with 2 operands", *words)
+
+    def test_options_given_twice(self):
+        """Each may be given once, except those whose help says how often."""
+        self.assertIn("An option is given\nonce, except ", self.weft("help")[1])
+        lists = set()
+        for name in ["einsum", "run", "opt", "view", "info"]:
+            text = self.weft("help", name)[1].split("\n\n")[2]
+            for option, value, told in re.findall(r"^  (-\S+) (\S*)\s+(\S.*)$", text, re.M):
+                if "as often as" in told:
+                    lists.add((name, option))
+                    continue
+                one, two = value.split("|")[:2] if "|" in value and "." not in value else ("1", "2")
+                words = [option, one, option, two] if value else [option, option]
+                tail = f", with '{one}' and '{two}'" if value else ""
+                with self.subTest(name, option=option):
+                    self.refuses(MISUSED, f"{name}: {option} is given twice{tail}", name, *words)
+        plugins = {(name, "--plugin") for name in ["run", "opt", "view", "info"]}
+        self.assertEqual(lists, {("run", "-o"), ("run", "--set")} | plugins)
+
+    def test_names_that_are_empty(self):
+        (self.folder / "row.weft").write_text(ROW)
+        for name, option in [("einsum", "-o"), ("einsum", "--tree"), ("einsum", "--order"), ("einsum", "--instance"),
+                             ("einsum", "--machine"), ("run", "-o"), ("run", "--trace"), ("run", "--view"),
+                             ("view", "-o"), ("opt", "--plugin")]:
+            self.refuses(MISUSED, f"{name}: {option} takes the name of a file, not ''", name, option, "")
+        for words in [["run", ""], ["opt", ""], ["view", "", "-o", "g.svg"], ["run", "row.weft", "", "--set", "n=2"],
+                      ["einsum", "i->", ""]]:
+            self.refuses(MISUSED, f"{words[0]}: the name of a file to read is empty", *words)
+
+    def test_foreign_text_is_escaped(self):
+        """An error is one line that a terminal can show, whatever the input holds; what is readable stays so."""
+        bad, shown = "\x1b[31m\n\x7f\u009b\u202eü\u0436", r"\x1b[31m\n\x7f\xc2\x9b\xe2\x80\xae" + "ü\u0436"
+        self.assertEqual(self.weft(bad)[2], f"weft: there is no command '{shown}'; 'weft help' lists them\n")
+        self.refuses(MISUSED, f"run: there is no option '-{shown}'", "run", f"-{bad}")
+        self.refuses(FAILED, f"run: {shown}.weft cannot be read: No such file or directory", "run", f"{bad}.weft")
+        self.refuses(FAILED, "einsum: ü.npz: cannot be opened: No such file", "einsum", "i->", "ü.npz:x")
+        (self.folder / "text.weft").write_text(GRAPH.replace("[n, 3]", "[n, +]", 1))
+        status, _, error = self.weft("run", "text.weft")
+        self.assertEqual((status, error.count("\n")), (FAILED, 1))
+        self.assertIn(r"at '+]}\n  %w = input", error)
+        (self.folder / "key.json").write_text('{"inputs": [[0]], "output": [], "size\\u001b": [2]}')
+        self.refuses(FAILED, r'einsum: key.json: "size\x1b" means nothing here; is "sizes" meant?',
+                     "einsum", "--instance", "key.json")
+        (self.folder / "name.weft").write_text(ROW.replace("return y", 'return "y\\x1b[31m\\n\u0436"'))
+        self.prints("y\\x1b[31m\\n\u0436 =\n[21. 22.]\n", "run", "name.weft", "a.npy", "--set", "n=2")
+        self.refuses(MISUSED, "run: the graph has no output 'z'; its outputs: y\\x1b[31m\\n\u0436",
+                     "run", "name.weft", "a.npy", "--set", "n=2", "-o", "z=z.npy")
 
     def test_results_given_twice(self):
         for name, words in [("einsum", ["ij->", "a.npy", "-o", "x.npy", "-o", "y.npy"]),
@@ -184,6 +237,23 @@ class Run(Command):
                      "run", "g.weft", "x=a.npy", "w=w.npy", "-o", "y.npy")
         self.refuses(MISUSED, "run: the graph has no output 'z'; its outputs: y, total",
                      "run", "g.weft", "x=a.npy", "w=w.npy", "-o", "z=z.npy")
+
+    def test_inputs_that_no_output_needs(self):
+        """They may be given, and are not read."""
+        unneeded = '  %u = input() {name = "u", dtype = f32, shape = [n]}\n  %v = exp(%u)\n'
+        (self.folder / "u.weft").write_text(ROW.replace("  %0 =", unneeded + "  %0 =", 1))
+        run, known = ["run", "u.weft", "--set", "n=2"], "; the graph's inputs: x, u"
+        for given in [["a.npy"], ["x=a.npy", "u=w.npy"], ["u=none.npy", "x=a.npy"], ["a.npy", "u=-"]]:
+            self.prints("y =\n[21. 22.]\n", *run, *given)
+        self.refuses(MISUSED, f"run: input 'x' is missing{known}", *run, "u=w.npy")
+        self.refuses(MISUSED, "run: input 'u' is given twice", *run, "x=a.npy", "u=w.npy", "u=w.npy")
+        self.refuses(MISUSED, "run: input 'u' has no file after '='", *run, "x=a.npy", "u=")
+        self.refuses(MISUSED, "run: the graph has no input 'z'; its inputs: x, u", *run, "x=a.npy", "z=w.npy")
+        (self.folder / "c.weft").write_text(ROW.replace("%1 = reduce_sum(%x) {axes = [0, 1]}",
+                                                        "%1 = constant() {dtype = f32, shape = [], data = [4]}"))
+        for given in [[], ["a.npy"], ["x=a.npy"]]:
+            self.prints("y =\n[4. 5.]\n", "run", "c.weft", "--set", "n=2", *given)
+        self.refuses(MISUSED, "run: the graph has no input 'z'; its inputs: x", "run", "c.weft", "--set", "n=2", "z=w.npy")
 
     def test_failures(self):
         status, _, error = self.weft("run", "g.weft", "x=b.npy", "w=w.npy")

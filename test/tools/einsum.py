@@ -522,16 +522,25 @@ class Failures(Instances):
         self.write("ordered.json", {**CHAIN, "order": PATH})
         self.write("order", str(PATH))
         chain = ["--instance", "chain.json", "--plan-only"]
-        for search in [["--moves", "10"], ["--time-budget", "0.1"], ["--objective", "flops"]]:
-            sentence = f"einsum: {search[0]} is about the search for an order, but the order is given"
+        drawn, checked = ["--instance", "chain.json", "--optimize", "left"], ["--check"]
+        for search in [["--moves", "10"], ["--time-budget", "0.1"], ["--objective", "flops"], ["--seed", "2"],
+                       ["--memory-limit", "1G"]]:
+            sentence = f"einsum: {search[0]} is about the search for an order, but the order is given by"
             for given in [[*chain, "--optimize", "left"], [*chain, "--order", "order"],
                           ["ij,jk->ik", "a.npy", "b.npy", "--optimize", "path:0-1"]]:
-                self.refuses(MISUSED, sentence, "einsum", *given, *search)
-            self.refuses(MISUSED, f"{sentence} by the instance; --optimize auto searches all the same",
+                self.refuses(MISUSED, f"{sentence} {given[3 if given[0] == '--instance' else -2]}",
+                             "einsum", *given, *search)
+            self.refuses(MISUSED, f"{sentence} the instance; --optimize auto searches all the same",
                          "einsum", "--instance", "ordered.json", "--plan-only", *search)
-            for searched in [chain, ["--instance", "ordered.json", "--plan-only", "--optimize", "auto"],
-                             ["--instance", "chain.json", "--optimize", "left", "--check"]]:
+            for searched in [chain, ["--instance", "ordered.json", "--plan-only", "--optimize", "auto"]]:
                 self.assertEqual(self.weft("einsum", *searched, *search)[::2], (OK, ""))
+            found = self.weft("einsum", *drawn, *checked, *search)
+            if search[0] == "--memory-limit":
+                self.assertEqual(found, (MISUSED, "", f"weft {sentence} --optimize\n"))
+            else:
+                self.assertEqual(found[::2], (OK, ""))
+        sums = {self.weft("einsum", *drawn, "--seed", seed)[1].splitlines()[-1] for seed in "123"}
+        self.assertEqual(len(sums), 3)
 
     def test_broken_members(self):
         self.breaks(json.dumps(CHAIN)[:-1] + ', "inputs": [[0, 1]]}', '"inputs" is there twice')

@@ -269,7 +269,7 @@ class Outputs(Command):
             with self.subTest(path):
                 self.refuses(FAILED, f"run: {path} cannot be written: {error}", *run, f"y={path}")
                 self.refuses(FAILED, f"einsum: {path} cannot be written: {error}", *einsum, path)
-        self.refuses(FAILED, "einsum: the name of the file to write is empty", *einsum, "")
+        self.refuses(MISUSED, "einsum: -o takes the name of a file, not ''", *einsum, "")
         for more in [["--trace", "none/t.json"], ["--view", "none/t.html"], ["-o", "none/t.npz"]]:
             self.refuses(FAILED, f"run: {more[1]} cannot be written: No such file or directory", *run[:-1], *more)
         for more in [["--trace", "none/t.json"], ["--tree", "none/t.svg"]]:

@@ -31,7 +31,6 @@ static bool has(const einsum_job *job, const char *option)
 
 static weft_status *check_arguments(const einsum_job *job)
 {
-
     static const char *const with_instance[] = {"--dtype", "--check"};
     static const char *const with_run[] = {"-o",      "--check",    "--repeat", "--profile",
                                            "--trace", "--symbolic", "--backend"};
@@ -55,9 +54,6 @@ static weft_status *check_arguments(const einsum_job *job)
         return weft_misuse("--check needs an expression without parentheses, to contract it otherwise");
     const char *out = weft_arguments_text(job->x.arguments, "-o", NULL),
                *tree = weft_arguments_text(job->x.arguments, "--tree", NULL);
-    static const char *const files[] = {"-o", "--tree", "--trace"};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        WEFT_TRY(weft_arguments_check_once(job->x.arguments, files[i]));
     WEFT_TRY(weft_file_check_results(job->x.arguments, NULL, out != NULL, &out));
     if (tree != NULL) WEFT_TRY(weft_tree_check("--tree", tree));
     WEFT_TRY(weft_session_check(job->x.arguments));
@@ -126,16 +122,25 @@ static weft_status *tell_interrupt(const einsum_job *job)
                               job->x.session.plan_ms * 1e-3, has(job, "--plan-only") ? "" : ", and nothing was run");
 }
 
-/* Refuses what a search is told where there is none: neither for the order nor for the second one of --check. */
+/* Whether an option for the search has something to say: to that for the order, or for the second one of --check. A
+ * seed is also that of operands made up. */
+static bool applies(const einsum_job *job, const char *option)
+{
+    if (job->order.order == WEFT_EINSUM_AUTO) return true;
+    if (strcmp(option, "--seed") == 0) return job->x.path != NULL && !has(job, "--plan-only");
+    return has(job, "--check") && strcmp(option, "--memory-limit") != 0;
+}
+
+/* Refuses what a search is told where there is none. */
 static weft_status *check_search(const einsum_job *job)
 {
-    static const char *const of_search[] = {"--moves", "--time-budget", "--objective"};
-    bool given = job->order.order != WEFT_EINSUM_AUTO && !has(job, "--check");
-    bool named = has(job, "--order") || has(job, "--optimize");
-    for (size_t i = 0; i < sizeof of_search / sizeof *of_search && given; i++)
-        if (has(job, of_search[i]))
-            return weft_misuse("%s is about the search for an order, but the order is given%s", of_search[i],
-                               named ? "" : " by the instance; --optimize auto searches all the same");
+    static const char *const of_search[] = {"--moves", "--time-budget", "--objective", "--seed", "--memory-limit"};
+    const char *by = has(job, "--order")      ? "--order"
+                     : has(job, "--optimize") ? "--optimize"
+                                              : "the instance; --optimize auto searches all the same";
+    for (size_t i = 0; i < sizeof of_search / sizeof *of_search; i++)
+        if (has(job, of_search[i]) && !applies(job, of_search[i]))
+            return weft_misuse("%s is about the search for an order, but the order is given by %s", of_search[i], by);
     return NULL;
 }
 
@@ -331,15 +336,15 @@ static weft_status *run(const weft_arguments *arguments)
 }
 
 static const weft_option options[] = {
-    {"-o", WEFT_OPTION_TEXT, "OUT.npy|MACHINE.json", "write the result there instead of printing it"},
-    {"--instance", WEFT_OPTION_TEXT, "FILE.json", "contract what the file describes, on operands made up"},
+    {"-o", WEFT_OPTION_FILE, "OUT.npy|MACHINE.json", "write the result there instead of printing it"},
+    {"--instance", WEFT_OPTION_FILE, "FILE.json", "contract what the file describes, on operands made up"},
     {"--dtype", WEFT_OPTION_TEXT, "f32|f64|c64|...", "of these operands (the file's, or f32)"},
     {"--plan-only", WEFT_OPTION_FLAG, NULL, "find the order, and run nothing"},
     WEFT_ORDER_OPTIONS,
     WEFT_PLANNER_OPTIONS,
     WEFT_PROGRESS_OPTION,
     {"--measure-machine", WEFT_OPTION_FLAG, NULL, "measure what --machine reads, print it, and write it to -o"},
-    {"--tree", WEFT_OPTION_TEXT, "FILE.svg|FILE.dot|FILE.txt", "draw the contraction tree there"},
+    {"--tree", WEFT_OPTION_FILE, "FILE.svg|FILE.dot|FILE.txt", "draw the contraction tree there"},
     {"--check", WEFT_OPTION_FLAG, NULL, "contract in another order too, and compare the results"},
     {"--symbolic", WEFT_OPTION_FLAG, NULL, "leave extents open until the run, but for those of one"},
     WEFT_SESSION_OPTIONS,

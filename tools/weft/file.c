@@ -88,9 +88,15 @@ static bool is_stream(const char *path)
     return is_standard(path) || (stat(path, &found) == 0 && (S_ISFIFO(found.st_mode) || S_ISSOCK(found.st_mode)));
 }
 
+static weft_status *check_name(const char *path)
+{
+    return path[0] == 0 ? weft_misuse("the name of a file to read is empty") : NULL;
+}
+
 weft_status *weft_file_load(const char *text, const char *otherwise, weft_array **out_array)
 {
     char path[LONGEST_PATH];
+    WEFT_TRY(check_name(text));
     const char *found = strstr(text, ".npz:");
     if (found != NULL) {
         snprintf(path, sizeof path, "%.*s", (int)(found + 4 - text), text);
@@ -129,6 +135,7 @@ weft_status *weft_file_read(const char *path, char **out_text, size_t *out_lengt
 {
     char *text = NULL;
     size_t length = 0;
+    WEFT_TRY(check_name(path));
     FILE *file = is_standard(path) ? stdin : fopen(path, "rb");
     if (file == NULL) return read_error(path);
     weft_status *status = read_text(path, file, &text, &length);

@@ -8,7 +8,7 @@
 /* Whether `path` ends in `end`, behind something. */
 bool weft_file_ends_with(const char *path, const char *end);
 /* Loads FILE.npy or FILE.npz:MEMBER; of FILE.npz alone the member called `otherwise`, which may be NULL: there is none
- * then. */
+ * then. Here and below an empty name is a misuse. */
 weft_status *weft_file_load(const char *text, const char *otherwise, weft_array **out_array) WEFT_MUST_USE;
 /* Writes FILE.npy, as output.h says. */
 weft_status *weft_file_save(const char *path, weft_array *array) WEFT_MUST_USE;

@@ -31,7 +31,9 @@ static void print_commands(FILE *file)
 {
     fprintf(file, "weft compiles and runs tensor programs.\n\nusage: weft COMMAND ...\n\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++) fprintf(file, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
-    fprintf(file, "\n'weft help COMMAND' tells more about one of them, 'weft --version' the version.\n");
+    fprintf(file,
+            "\n'weft help COMMAND' tells more about one of them, 'weft --version' the version. An option is given\n"
+            "once, except where its help says otherwise.\n");
 }
 
 static void print_help(const weft_command *command)
@@ -45,17 +47,6 @@ static void print_help(const weft_command *command)
         printf("%*s%s\n", OPTION_WIDTH + 1 - width, "", option->help);
     }
     if (command->detail[0] != 0) printf("\n%s\n", command->detail);
-}
-
-static int refuse_command(const char *who, const char *given)
-{
-    size_t length = strlen(given), least = length > 3 ? 3 : 2; /* with so many changes it is another word */
-    const char *nearest = NULL;
-    for (size_t i = 0; i < COMMAND_COUNT && length > 1; i++)
-        if (weft_option_is_nearer(commands[i]->name, given, length, &least)) nearest = commands[i]->name;
-    if (nearest != NULL) fprintf(stderr, "%s: there is no command '%s'; is '%s' meant?\n", who, given, nearest);
-    else fprintf(stderr, "%s: there is no command '%s'; 'weft help' lists them\n", who, given);
-    return MISUSED;
 }
 
 /* What is behind "name: ", where a message begins so already. */
@@ -75,6 +66,7 @@ static void end_as_others_do(void)
     raise(SIGPIPE);
 }
 
+/* `name` is "" where no command is known. */
 static int report(const char *name, weft_status *status)
 {
     bool printed = fflush(stdout) == 0 && !ferror(stdout);
@@ -86,28 +78,63 @@ static int report(const char *name, weft_status *status)
     }
     bool interrupted = weft_status_code(status) == WEFT_CANCELLED && weft_interrupt_exit_status() != 0;
     int exit_status = interrupted ? weft_interrupt_exit_status() : weft_status_is_misuse(status) ? MISUSED : FAILED;
-    fprintf(stderr, "weft %s: %s\n", name, without_name(name, weft_status_message(status)));
+    fprintf(stderr, "weft%s%s: %s\n", name[0] == 0 ? "" : " ", name, without_name(name, weft_status_message(status)));
     weft_status_destroy(status);
     return exit_status;
 }
 
-static int help(int argc, char **argv)
+/* ---- what may be asked for ---- */
+
+static weft_status *check_count(const char *name, const char *operands, size_t count, size_t least, size_t most)
 {
-    bool general = argc == 0 || strcmp(argv[0], "help") == 0 || asks_for_help(argv[0]);
-    const weft_command *command = general ? NULL : find_command(argv[0]);
-    if (!general && command == NULL) return refuse_command("weft help", argv[0]);
-    if (command == NULL) print_commands(stdout);
-    else print_help(command);
-    return report("help", NULL);
+    if (count >= least && count <= most) return NULL;
+    return weft_misuse("usage is 'weft %s%s', not with %zu operand%s", name, operands, count, count == 1 ? "" : "s");
 }
 
-static weft_status *run(const weft_command *command, const weft_arguments *arguments)
+static weft_status *find_named(const char *given, const weft_command **out_command)
 {
-    size_t count = arguments->operand_count;
-    if (count < command->least || count > command->most)
-        return weft_misuse("usage is 'weft %s%s', not with %zu operand%s", command->name, command->operands, count,
-                           count == 1 ? "" : "s");
-    return command->run(arguments);
+    size_t length = strlen(given), least = length > 3 ? 3 : 2; /* with so many changes it is another word */
+    const char *nearest = NULL;
+    *out_command = find_command(given);
+    if (*out_command != NULL) return NULL;
+    for (size_t i = 0; i < COMMAND_COUNT && length > 1; i++)
+        if (weft_option_is_nearer(commands[i]->name, given, length, &least)) nearest = commands[i]->name;
+    if (nearest != NULL) return weft_misuse("there is no command '%s'; is '%s' meant?", given, nearest);
+    return weft_misuse("there is no command '%s'; 'weft help' lists them", given);
+}
+
+static weft_status *help(size_t count, char **operands)
+{
+    const weft_command *command = NULL;
+    WEFT_TRY(check_count("help", " [COMMAND]", count, 0, 1));
+    bool general = count == 0 || strcmp(operands[0], "help") == 0 || asks_for_help(operands[0]);
+    if (!general) WEFT_TRY(find_named(operands[0], &command));
+    if (command == NULL) print_commands(stdout);
+    else print_help(command);
+    return NULL;
+}
+
+static weft_status *print_version(size_t count)
+{
+    WEFT_TRY(check_count("--version", "", count, 0, 0));
+    printf("weft %d.%d.%d\n", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH);
+    return NULL;
+}
+
+static weft_status *run(const weft_command *command, size_t count, char **texts)
+{
+    weft_arguments arguments = {0};
+    for (size_t i = 0; i < count && strcmp(texts[i], "--") != 0; i++)
+        if (asks_for_help(texts[i])) {
+            print_help(command);
+            return NULL;
+        }
+    WEFT_TRY(weft_arguments_parse(command->options, (int)count, texts, &arguments));
+    weft_status *status =
+        check_count(command->name, command->operands, arguments.operand_count, command->least, command->most);
+    if (status == NULL) status = command->run(&arguments);
+    weft_arguments_finish(&arguments);
+    return status;
 }
 
 /* No file that is opened shall take the place of a standard one that is closed: what stands there can be neither read
@@ -124,22 +151,13 @@ int main(int argc, char **argv)
     fill_descriptors();
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
-    if (argc < 2) {
-        fprintf(stderr, "weft: a command is needed; 'weft help' lists them\n");
-        return MISUSED;
-    }
-    if (strcmp(argv[1], "help") == 0 || asks_for_help(argv[1])) return help(argc - 2, argv + 2);
-    if (strcmp(argv[1], "--version") == 0) {
-        printf("weft %d.%d.%d\n", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH);
-        return report("--version", NULL);
-    }
-    const weft_command *command = find_command(argv[1]);
-    if (command == NULL) return refuse_command("weft", argv[1]);
-    for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (asks_for_help(argv[i])) return help(1, argv + 1);
-    weft_arguments arguments = {0};
-    weft_status *status = weft_arguments_parse(command->options, argc - 2, argv + 2, &arguments);
-    if (status == NULL) status = run(command, &arguments);
-    weft_arguments_finish(&arguments);
-    return report(command->name, status);
+    if (argc < 2) return report("", weft_misuse("a command is needed; 'weft help' lists them"));
+    const char *name = argv[1];
+    size_t count = (size_t)argc - 2;
+    const weft_command *command = NULL;
+    if (strcmp(name, "help") == 0 || asks_for_help(name)) return report("help", help(count, argv + 2));
+    if (strcmp(name, "--version") == 0) return report(name, print_version(count));
+    weft_status *status = find_named(name, &command);
+    if (status != NULL) return report("", status);
+    return report(name, run(command, count, argv + 2));
 }

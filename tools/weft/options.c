@@ -120,8 +120,22 @@ static weft_status *parse_value(weft_option_value *value)
         if (!is_choice(option->value, value->text))
             return weft_misuse("%s takes one of %s, not '%s'", option->name, option->value, value->text);
         return NULL;
+    case WEFT_OPTION_FILE:
+    case WEFT_OPTION_FILES:
+        if (value->text[0] != 0) return NULL;
+        return weft_misuse("%s takes the name of a file, not ''", option->name);
     default: return NULL;
     }
+}
+
+static weft_status *check_once(const weft_arguments *arguments, const weft_option_value *value)
+{
+    const char *name = value->option->name;
+    const weft_option_value *former = weft_arguments_find(arguments, name);
+    bool repeats = value->option->kind == WEFT_OPTION_TEXTS || value->option->kind == WEFT_OPTION_FILES;
+    if (former == NULL || repeats) return NULL;
+    if (value->text == NULL) return weft_misuse("%s is given twice", name);
+    return weft_misuse("%s is given twice, with '%s' and '%s'", name, former->text, value->text);
 }
 
 /* Parses the option argv[*at], and moves *at onto its value. */
@@ -139,6 +153,7 @@ static weft_status *parse_option(weft_option_table table, int argc, char **argv,
         value.text = equals != NULL ? equals + 1 : argv[++*at];
         WEFT_TRY(parse_value(&value));
     }
+    WEFT_TRY(check_once(arguments, &value));
     arguments->values[arguments->value_count++] = value;
     return NULL;
 }
@@ -178,15 +193,6 @@ const weft_option_value *weft_arguments_find(const weft_arguments *arguments, co
 {
     for (size_t i = arguments->value_count; i-- > 0;)
         if (strcmp(arguments->values[i].option->name, name) == 0) return &arguments->values[i];
-    return NULL;
-}
-
-weft_status *weft_arguments_check_once(const weft_arguments *arguments, const char *name)
-{
-    const weft_option_value *last = weft_arguments_find(arguments, name);
-    for (size_t i = 0; i < arguments->value_count; i++)
-        if (strcmp(arguments->values[i].option->name, name) == 0 && &arguments->values[i] != last)
-            return weft_misuse("%s is given twice, with '%s' and '%s'", name, arguments->values[i].text, last->text);
     return NULL;
 }
 

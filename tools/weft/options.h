@@ -7,6 +7,9 @@
 typedef enum weft_option_kind {
     WEFT_OPTION_FLAG,    /* no value */
     WEFT_OPTION_TEXT,    /* any value */
+    WEFT_OPTION_TEXTS,   /* the same, and it may be given more than once */
+    WEFT_OPTION_FILE,    /* a name that is not empty */
+    WEFT_OPTION_FILES,   /* the same, and it may be given more than once */
     WEFT_OPTION_COUNT,   /* an integer from 1 */
     WEFT_OPTION_THREADS, /* a count to WEFT_MAX_THREADS */
     WEFT_OPTION_BYTES,   /* an integer from 1, of bytes or, with K, M, G or T behind it, of 2^10, 2^20, ... bytes */
@@ -49,13 +52,12 @@ bool weft_status_is_misuse(const weft_status *status);
 bool weft_option_is_nearer(const char *name, const char *given, size_t length, size_t *least);
 
 /* Options may stand anywhere, as `--name VALUE` or `--name=VALUE`; what follows `--` are operands, as are "-" and what
- * begins with "->". A misuse names the option. */
+ * begins with "->". An option that is given twice is a misuse, except for TEXTS and FILES: the last one would drop what
+ * the first asks for. A misuse names the option. */
 weft_status *weft_arguments_parse(weft_option_table table, int argc, char **argv,
                                   weft_arguments *out_arguments) WEFT_MUST_USE;
 void weft_arguments_finish(weft_arguments *arguments);
 
-/* Refuses, as a misuse, an option that is given more than once: the last one would drop what the others ask for. */
-weft_status *weft_arguments_check_once(const weft_arguments *arguments, const char *name) WEFT_MUST_USE;
 /* The last value given for the option, or NULL. */
 const weft_option_value *weft_arguments_find(const weft_arguments *arguments, const char *name);
 const char *weft_arguments_text(const weft_arguments *arguments, const char *name, const char *otherwise);

@@ -15,7 +15,7 @@
          "slice so that intermediates, beside operands and result, take no more at once: 512M, 4G"},                          \
         {"--seed", WEFT_OPTION_COUNT, "N", "of the search, and of operands made up (1)"},                              \
     {                                                                                                                  \
-        "--machine", WEFT_OPTION_TEXT, "FILE.json", "what predicted times are for, as --measure-machine writes it"     \
+        "--machine", WEFT_OPTION_FILE, "FILE.json", "what predicted times are for, as --measure-machine writes it"     \
     }
 
 typedef struct weft_planner {

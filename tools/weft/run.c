@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <weft/inspect.h>
 #include "../npz.h"
 #include "../output.h"
 #include "command.h"
@@ -12,12 +13,11 @@
 #include "module.h"
 #include "session.h"
 
-/* Names of the inputs or of the outputs of a program, each with a file or NULL. */
+/* Names of the inputs or of the outputs, each with a file or NULL. */
 typedef struct file_list {
-    const char *what; /* "input" */
-    size_t count;
-    const char *(*name)(const weft_program *program, size_t i);
-    const weft_program *program;
+    const char *what;    /* "input" */
+    size_t count, known; /* of the program, and with inputs after those that the outputs do not need */
+    const char **names;
     const char **files;
 } file_list;
 
@@ -26,8 +26,8 @@ static void join_names(const file_list *list, char *out_text, size_t size)
 {
     size_t used = 0;
     snprintf(out_text, size, "none");
-    for (size_t i = 0; i < list->count && used < size; i++) {
-        int length = snprintf(out_text + used, size - used, "%s%s", i == 0 ? "" : ", ", list->name(list->program, i));
+    for (size_t i = 0; i < list->known && used < size; i++) {
+        int length = snprintf(out_text + used, size - used, "%s%s", i == 0 ? "" : ", ", list->names[i]);
         used += (size_t)length;
     }
 }
@@ -35,10 +35,10 @@ static void join_names(const file_list *list, char *out_text, size_t size)
 /* The name that `text` begins with, before "=": names and files may have some of their own. Of several the longest. */
 static size_t find_name(const file_list *list, const char *text, size_t *out_length)
 {
-    size_t found = list->count;
+    size_t found = list->known;
     *out_length = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        const char *known = list->name(list->program, i);
+    for (size_t i = 0; i < list->known; i++) {
+        const char *known = list->names[i];
         size_t length = strlen(known);
         if (strncmp(known, text, length) != 0 || text[length] != '=' || length < *out_length) continue;
         *out_length = length;
@@ -63,12 +63,13 @@ static weft_status *refuse_name(const file_list *list, const char *text)
 static weft_status *add_file(file_list *list, const char *text)
 {
     size_t length, found = find_name(list, text, &length);
-    bool nameless = found == list->count && list->count == 1 && strchr(text, '=') == NULL;
+    bool single = list->count == 1 || list->known == 1;
+    bool nameless = found == list->known && single && strchr(text, '=') == NULL;
     const char *file = nameless ? text : text + length + 1;
     if (nameless) found = 0;
-    if (found == list->count) return refuse_name(list, text);
-    const char *name = list->name(list->program, found);
-    if (file[0] == 0) return weft_misuse("%s '%s' has no file after '='", list->what, name);
+    if (found == list->known) return refuse_name(list, text);
+    const char *name = list->names[found];
+    if (file[0] == 0 && !nameless) return weft_misuse("%s '%s' has no file after '='", list->what, name);
     if (list->files[found] != NULL) return weft_misuse("%s '%s' is given twice", list->what, name);
     list->files[found] = file;
     return NULL;
@@ -156,16 +157,16 @@ static weft_status *check_extents(const weft_session *session)
 
 /* ---- inputs ---- */
 
-/* Loads from an archive what no other file is named for. */
+/* Loads from an archive what is needed and no other file is named for. */
 static weft_status *load_members(const weft_npz *npz, const file_list *list, const char *path, weft_array **arrays)
 {
     size_t member, taken = 0;
     char names[512];
-    for (size_t i = 0; i < list->count; i++) {
-        const char *name = list->name(list->program, i);
+    for (size_t i = 0; i < list->known; i++) {
+        const char *name = list->names[i];
         if (!weft_npz_find(npz, name, &member)) continue;
         taken++;
-        if (list->files[i] != NULL) continue;
+        if (list->files[i] != NULL || i >= list->count) continue;
         if (arrays[i] != NULL) return weft_misuse("input '%s' is given by two archives", name);
         WEFT_TRY(weft_npz_load(npz, member, &arrays[i]));
     }
@@ -189,8 +190,7 @@ static weft_status *check_complete(const file_list *list, weft_array *const *arr
     for (size_t i = 0; i < list->count; i++) {
         if (list->files[i] != NULL || arrays[i] != NULL) continue;
         join_names(list, names, sizeof names);
-        return weft_misuse("%s '%s' is missing; the graph's %ss: %s", list->what, list->name(list->program, i),
-                           list->what, names);
+        return weft_misuse("%s '%s' is missing; the graph's %ss: %s", list->what, list->names[i], list->what, names);
     }
     return NULL;
 }
@@ -216,7 +216,7 @@ static weft_status *load_inputs(const weft_arguments *arguments, file_list *list
         if (is_archive(arguments->operands[i])) WEFT_TRY(load_archive(list, arguments->operands[i], arrays));
     WEFT_TRY(check_complete(list, arrays));
     for (size_t i = 0; i < list->count; i++)
-        if (list->files[i] != NULL) WEFT_TRY(weft_file_load(list->files[i], list->name(list->program, i), &arrays[i]));
+        if (list->files[i] != NULL) WEFT_TRY(weft_file_load(list->files[i], list->names[i], &arrays[i]));
     return NULL;
 }
 
@@ -251,7 +251,7 @@ static weft_status *check_archives(const weft_arguments *arguments, const file_l
         if (is_output(&arguments->values[i]) && is_archive(arguments->values[i].text))
             archive = arguments->values[i].text;
     for (size_t i = 0; i < list->count && archive != NULL; i++)
-        WEFT_TRY(weft_npz_check_name(NULL, archive, list->name(list->program, i)));
+        WEFT_TRY(weft_npz_check_name(NULL, archive, list->names[i]));
     if (archive != NULL || weft_arguments_find(arguments, "--deflate") == NULL) return NULL;
     return weft_misuse("--deflate is for what goes into an archive, but no -o names one: OUT.npz");
 }
@@ -270,18 +270,24 @@ static weft_status *fill_outputs(const weft_arguments *arguments, file_list *lis
 
 static weft_status *save_archive(const char *path, const weft_session *session, const file_list *list, bool deflated)
 {
-    const char **names = calloc(list->count + 1, sizeof *names);
-    if (names == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < list->count; i++) names[i] = list->name(list->program, i);
-    weft_status *status = weft_npz_save(NULL, path, list->count, names, session->outputs, deflated);
-    free(names);
-    return status;
+    return weft_npz_save(NULL, path, list->count, list->names, session->outputs, deflated);
+}
+
+static weft_status *print_name(const char *name)
+{
+    size_t size = weft_text_escape(name, NULL, 0) + 1;
+    char *text = malloc(size);
+    if (text == NULL) return weft_status_out_of_memory();
+    weft_text_escape(name, text, size);
+    printf("%s =\n", text);
+    free(text);
+    return NULL;
 }
 
 static weft_status *print_outputs(const weft_session *session, const file_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
-        printf("%s =\n", list->name(list->program, i));
+        WEFT_TRY(print_name(list->names[i]));
         WEFT_TRY(weft_file_print(session->outputs[i]));
     }
     return NULL;
@@ -332,8 +338,6 @@ static weft_status *name_option(weft_status *status)
 static weft_status *run_files(const weft_arguments *arguments, weft_session *session, file_list *inputs,
                               file_list *outputs)
 {
-    WEFT_TRY(weft_arguments_check_once(arguments, "--view"));
-    WEFT_TRY(weft_arguments_check_once(arguments, "--trace"));
     WEFT_TRY(weft_session_check(arguments));
     WEFT_TRY(fill_extents(arguments, session));
     WEFT_TRY(fill_outputs(arguments, outputs));
@@ -345,19 +349,44 @@ static weft_status *run_files(const weft_arguments *arguments, weft_session *ses
     return first;
 }
 
+static weft_status *file_list_init(file_list *list, const char *what, size_t most)
+{
+    *list = (file_list){
+        .what = what, .names = calloc(most + 1, sizeof *list->names), .files = calloc(most + 1, sizeof *list->files)};
+    return list->names == NULL || list->files == NULL ? weft_status_out_of_memory() : NULL;
+}
+
+static void file_list_finish(file_list *list)
+{
+    free(list->names);
+    free(list->files);
+}
+
+static void fill_names(const weft_program *program, weft_tensors declared, file_list *inputs, file_list *outputs)
+{
+    inputs->count = weft_program_input_count(program);
+    outputs->count = outputs->known = weft_program_output_count(program);
+    for (; inputs->known < inputs->count; inputs->known++)
+        inputs->names[inputs->known] = weft_program_input_name(program, inputs->known);
+    for (size_t i = 0; i < declared.count; i++) {
+        const char *name = weft_tensor_name(declared.items[i]);
+        if (weft_program_find_input(program, name) == SIZE_MAX) inputs->names[inputs->known++] = name;
+    }
+    for (size_t i = 0; i < outputs->count; i++) outputs->names[i] = weft_program_output_name(program, i);
+}
+
 static weft_status *run_module(const weft_arguments *arguments, const weft_module *module, weft_session *session)
 {
-    WEFT_TRY(weft_session_compile(session, module->graph, module->outputs, module->output_names));
-    file_list inputs = {"input", session->input_count, weft_program_input_name, session->program, NULL};
-    file_list outputs = {"output", session->output_count, weft_program_output_name, session->program, NULL};
-    inputs.files = calloc(inputs.count + 1, sizeof *inputs.files);
-    outputs.files = calloc(outputs.count + 1, sizeof *outputs.files);
-    bool fine = inputs.files != NULL && outputs.files != NULL;
+    file_list inputs, outputs = {0};
     const char *view = weft_arguments_text(arguments, "--view", NULL);
+    WEFT_TRY(weft_session_compile(session, module->graph, module->outputs, module->output_names));
+    weft_status *status = file_list_init(&inputs, "input", module->inputs.count);
+    if (status == NULL) status = file_list_init(&outputs, "output", session->output_count);
+    if (status == NULL) fill_names(session->program, module->inputs, &inputs, &outputs);
     session->profiled = view != NULL;
-    weft_status *status = fine ? run_files(arguments, session, &inputs, &outputs) : weft_status_out_of_memory();
-    free(inputs.files);
-    free(outputs.files);
+    if (status == NULL) status = run_files(arguments, session, &inputs, &outputs);
+    file_list_finish(&inputs);
+    file_list_finish(&outputs);
     if (status == NULL && view != NULL)
         status = weft_draw_save(session->program, module, &session->profile, weft_draw_format(view), view);
     return status == NULL ? weft_session_print_stats(session, arguments, NULL) : status;
@@ -387,10 +416,10 @@ static weft_status *run(const weft_arguments *arguments)
 }
 
 static const weft_option options[] = {
-    {"-o", WEFT_OPTION_TEXT, "[NAME=]OUT.npy|OUT.npz",
-     "write that output, or all, there; without any, all are printed"},
-    {"--set", WEFT_OPTION_TEXT, "SYMBOL=N", "the value of a symbol that no input has; as often as there are symbols"},
-    {"--view", WEFT_OPTION_TEXT, "FILE.html|FILE.svg|FILE.dot",
+    {"-o", WEFT_OPTION_FILES, "[NAME=]OUT.npy|OUT.npz",
+     "write that output, or all, there, as often as there are files; without any, all are printed"},
+    {"--set", WEFT_OPTION_TEXTS, "SYMBOL=N", "the value of a symbol that no input has; as often as there are symbols"},
+    {"--view", WEFT_OPTION_FILE, "FILE.html|FILE.svg|FILE.dot",
      "draw it there as 'weft view' does, the page coloured by the time of each step"},
     {"--deflate", WEFT_OPTION_FLAG, NULL, "deflate what goes into OUT.npz"},
     WEFT_PLUGIN_OPTION,
@@ -404,9 +433,9 @@ const weft_command weft_command_run = {
     .detail =
         "IN.npz gives each input that no other file is named for the array of its name; NAME=IN.npz:ARRAY takes one\n"
         "array of an archive. OUT.npz gets all outputs, each under its name. NAME= may be left out where there is one\n"
-        "input, or one output. '-' is standard input, for the graph or one .npy file, and standard output. OUT.npz "
-        "takes\n"
-        "no output whose name is a path, such as 'a/b'. --view draws in the format that the name of the file ends in.",
+        "input, or one output. A file for an input that no output needs is not read. '-' is standard input, for the\n"
+        "graph or one .npy file, and standard output. OUT.npz takes no output whose name is a path, such as 'a/b'.\n"
+        "--view draws in the format that the name of the file ends in.",
     .least = 1,
     .most = SIZE_MAX,
     .options = WEFT_OPTIONS(options),

@@ -14,7 +14,7 @@
         {"--threads", WEFT_OPTION_THREADS, "N", "threads, at most 1024 (as many as there are processors)"},            \
         {"--repeat", WEFT_OPTION_COUNT, "N", "run it so many times and report the median (1)"},                        \
         {"--profile", WEFT_OPTION_FLAG, NULL, "print what each step took and did"},                                    \
-        {"--trace", WEFT_OPTION_TEXT, "FILE.json", "write the last run as a trace for Perfetto or chrome://tracing"},  \
+        {"--trace", WEFT_OPTION_FILE, "FILE.json", "write the last run as a trace for Perfetto or chrome://tracing"},  \
     {                                                                                                                  \
         "--stats", WEFT_OPTION_FLAG, NULL, "print one JSON object as the last line"                                    \
     }

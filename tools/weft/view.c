@@ -27,7 +27,6 @@ static weft_status *run(const weft_arguments *arguments)
 {
     const char *path = weft_arguments_text(arguments, "-o", NULL);
     weft_plugins plugins;
-    WEFT_TRY(weft_arguments_check_once(arguments, "-o"));
     const char *format = path == NULL ? NULL : weft_arguments_text(arguments, "--format", weft_draw_format(path));
     if (path == NULL) return weft_misuse("-o is needed: a file that ends in .svg, .dot or .html");
     WEFT_TRY(weft_file_check_results(arguments, arguments->operands[0], 1, &path));
@@ -41,7 +40,7 @@ static weft_status *run(const weft_arguments *arguments)
 }
 
 static const weft_option options[] = {
-    {"-o", WEFT_OPTION_TEXT, "FILE.svg|FILE.dot|FILE.html", "where the picture goes; '-' is standard output"},
+    {"-o", WEFT_OPTION_FILE, "FILE.svg|FILE.dot|FILE.html", "where the picture goes; '-' is standard output"},
     {"--format", WEFT_OPTION_CHOICE, "svg|dot|html", "what to draw (what the name of the file ends in)"},
     WEFT_PLUGIN_OPTION,
 };
