@@ -126,6 +126,12 @@ static bound hull(bound a, bound b)
     return both;
 }
 
+/* Whether a product may be infinite or, where `a` is 0 except for rounding, NaN. */
+static bool is_open_product(bound a, bound b)
+{
+    return a.error > 0 && a.nearest <= a.error && !b.finite;
+}
+
 static bound quotient(bound a, bound b)
 {
     double least = b.nearest - b.error;
@@ -600,6 +606,7 @@ static bound elementwise(const survey *of, const weft_node *node, weft_dtype fro
     if (is_complex(from) &&
         (op == WEFT_OP_pow || ((op == WEFT_OP_mul || op == WEFT_OP_div) && !(a.finite && b.finite))))
         return unknown;
+    if (op == WEFT_OP_mul && (is_open_product(a, b) || is_open_product(b, a))) return unknown;
     if (node->input_count == 1 && exact && seen != NULL && !is_exact(from) && is_function(op))
         return exact_function(op, from, dtype, a, seen);
     if (divides && exact && seen != NULL && !is_exact(from)) {
@@ -634,6 +641,7 @@ static bound find(const survey *of, const weft_node *node, const bound *seen)
     case WEFT_CLASS_REDUCE:
     case WEFT_CLASS_PRODUCT:
         if (is_complex(from) && !(a.finite && b.finite)) return unknown;
+        if (node->op->op_class == WEFT_CLASS_PRODUCT && (is_open_product(a, b) || is_open_product(b, a))) return unknown;
         return reduction(graph, node, a, b);
     case WEFT_CLASS_SCAN: return scanned(graph, node, a);
     case WEFT_CLASS_SORT: return sorted(graph, node, a);
