@@ -244,7 +244,7 @@ static bool expect(trial *t)
                                              t->fixed.module->output_names, &policy, &lowered);
     if (status == NULL) status = weft_test_parse("lowered", weft_program_text(lowered), &module);
     bool good = status == NULL ? ask_reference(t, module) : fail_by(t, "lowering", status);
-    if (module != NULL) t->is_ordered = has(module->graph, is_ordered);
+    if (module != NULL) t->is_ordered = has(module->graph, is_ordered) || has(t->subject.module->graph, is_einsum);
     if (module != NULL) t->sees_bits = has(module->graph, sees_bits);
     if (module != NULL) t->is_split = has(module->graph, is_split);
     weft_module_destroy(module);
