@@ -104,9 +104,8 @@ void weft_tensor_set_name(weft_tensor tensor, const char *name);
 
 /*
  * Records that a == b must hold when the graph runs; checked before anything runs, and `format` is the sentence then,
- * escaped as messages are.
- * Nothing is recorded when it is proven; when it can never hold the error is immediate, and false is returned. May be
- * used by `infer`.
+ * escaped as messages are. Nothing is recorded when it is proven; when it can never hold the error is immediate, and
+ * false is returned. May be used by `infer`.
  */
 bool weft_require_equal(weft_graph *graph, weft_extent a, weft_extent b, const char *format, ...) WEFT_FORMAT(4, 5);
 /* The same for a <= b. */
