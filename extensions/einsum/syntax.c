@@ -87,6 +87,8 @@ static weft_status *parse_point(parser *p, int64_t *out_label)
 {
     size_t length = decode((const unsigned char *)p->at, out_label);
     if (length == 0) return refuse(p, p->at, "the bytes from 0x%02x on are not UTF-8", (unsigned char)*p->at);
+    if (*out_label < ' ' || (*out_label >= 0x7f && *out_label < 0xa0))
+        return refuse(p, p->at, "the control character 0x%02x is no label", (unsigned)*out_label);
     p->at += length;
     return NULL;
 }

@@ -157,6 +157,8 @@ static void report_mistakes(void **state)
         {"\xf4\x90\x80\x80->", SHAPES(DIMS(2)), {0}, WEFT_PARSE_ERROR, "byte 1 of the expression"},
         {"ij\xe5\xad->", SHAPES(DIMS(2)), {0}, WEFT_PARSE_ERROR, "byte 3 of the expression"},
         {"[0 1],ij->", SHAPES(DIMS(2, 3), DIMS(3, 2)), {0}, WEFT_PARSE_ERROR, "byte 7 of the expression: expected '['"},
+        {"i\x01->i", SHAPES(DIMS(2, 3)), {0}, WEFT_PARSE_ERROR, "byte 2 of the expression: the control character 0x01"},
+        {"i\xc2\x9b->i", SHAPES(DIMS(2, 3)), {0}, WEFT_PARSE_ERROR, "the control character 0x9b is no label"},
         {"[0 x]->", SHAPES(DIMS(2, 3)), {0}, WEFT_PARSE_ERROR, "byte 4 of the expression: expected a number"},
         {"[0 1->", SHAPES(DIMS(2, 3)), {0}, WEFT_PARSE_ERROR, "byte 5 of the expression: expected a number"},
         {"[9223372036854775808]->",
