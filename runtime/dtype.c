@@ -67,7 +67,7 @@ void weft_dtype_load(weft_dtype dtype, const void *element, double *out_real, do
     const double *d = element;
     *out_real = *out_imaginary = 0;
     switch (dtype) {
-    case WEFT_BOOL:
+    case WEFT_BOOL: *out_real = *(const uint8_t *)element != 0; break;
     case WEFT_U8: *out_real = *(const uint8_t *)element; break;
     case WEFT_I32: *out_real = *(const int32_t *)element; break;
     case WEFT_U32: *out_real = *(const uint32_t *)element; break;

@@ -8,8 +8,8 @@
  * word or two, and no dtype in any algorithm: short rows are sorted by insertion and merging, long ones digit by digit
  * from the low end (radix).
  *
- * Keys of integers give their elements back. Those of floats do, but for two: all NaNs share one key, and both zeros.
- * Such elements come out of the row itself, in its order.
+ * Keys of integers give their elements back, those of bools 0 or 1. Those of floats do, but for two: all NaNs share one
+ * key, and both zeros. Such elements come out of the row itself, in its order.
  */
 
 enum {
@@ -32,6 +32,7 @@ typedef struct key_map {
     uint64_t sign;     /* its sign bit; 0: unsigned */
     uint64_t infinity; /* of a float, what is greater (but for the sign) is NaN; 0: an integer */
     uint64_t flip;     /* turns the direction round */
+    bool truth;        /* of a bool, any byte but 0 is 1 */
 } key_map;
 
 static key_map key_map_of(weft_dtype dtype, bool descending)
@@ -42,11 +43,13 @@ static key_map key_map_of(weft_dtype dtype, bool descending)
     weft_dtype_kind kind = weft_dtype_info_of(dtype)->kind;
     uint64_t mask = UINT64_MAX >> (WORD_BITS - 8 * size);
     bool is_signed = kind == WEFT_KIND_SIGNED || kind == WEFT_KIND_FLOAT;
-    return (key_map){size, mask, is_signed ? mask ^ mask >> 1 : 0, infinities[dtype], descending ? mask : 0};
+    return (key_map){
+        size, mask, is_signed ? mask ^ mask >> 1 : 0, infinities[dtype], descending ? mask : 0, kind == WEFT_KIND_BOOL};
 }
 
 static inline uint64_t key_of(const key_map *map, uint64_t bits)
 {
+    if (map->truth) bits = bits != 0;
     if (map->infinity == 0) return bits ^ map->sign ^ map->flip;
     uint64_t magnitude = bits & ~map->sign;
     if (magnitude > map->infinity) return map->mask;

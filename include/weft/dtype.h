@@ -4,7 +4,8 @@
 /*
  * Element types. One table, dtype.def, defines them all:
  *
- * - bool: one byte. 0 is false; any other value is read as true, and 1 is what is written.
+ * - bool: one byte. 0 is false; any other value is read as true by every op: 2 equals 1 and sorts as 1 does. What is
+ *   computed is 0 or 1. What only moves elements (weft_gather, weft_sort, weft_array_copy) may keep the byte or write 1.
  * - u8, u32: integers of so many bits without a sign.
  * - i32, i64: integers of so many bits, in two's complement.
  * - f16, f32, f64: IEEE 754 binary16, binary32, binary64.

@@ -104,6 +104,14 @@ static void fill_normal(void *context, int64_t number, void *element)
     store(fill->dtype, 4 * fraction(random) - 2, integer, element);
 }
 
+static void fill_bytes(void *context, int64_t number, void *element)
+{
+    const filling *fill = context;
+    fill_normal(context, number, element);
+    if (fill->dtype == WEFT_BOOL)
+        *(uint8_t *)element = (uint8_t[]){0, 1, 2, 255}[mix(fill->seed + (uint64_t)number) >> 62];
+}
+
 static void fill_small(void *context, int64_t number, void *element)
 {
     const filling *fill = context;
@@ -233,6 +241,7 @@ bool weft_test_fill(weft_array *array, const char *kind, uint64_t seed, unsigned
         {"normal", fill_normal}, {"small", fill_small},     {"positive", fill_positive}, {"nonzero", fill_nonzero},
         {"wide", fill_wide},     {"special", fill_special}, {"divisor", fill_divisor},   {"below", fill_below},
         {"around", fill_around}, {"at", fill_at},           {"zero-at", fill_dividing},  {"ties", fill_ties},
+        {"bytes", fill_bytes},
     };
     weft_dtype dtype = weft_array_dtype(array);
     filling fill = {.dtype = weft_dtype_component(dtype), .seed = mix(seed + 977 * input), .input = input};

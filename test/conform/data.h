@@ -16,6 +16,7 @@
  *   below:K    integers in [0, K)
  *   around:K   integers in [-K, K)
  *   at:P:V     zeros, but V at position P
+ *   bytes      bools of the bytes 0, 1, 2 and 255; normal in other dtypes
  *   ties       half way between two numbers of f16 or bf16, or one place off, in any dtype
  * Both parts of a complex number are of the kind. False when there is no such kind.
  */

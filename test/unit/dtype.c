@@ -44,12 +44,24 @@ static void others_are_no_dtype(void **state)
     assert_false(weft_dtype_find("", &found));
 }
 
+static void bools_read_as_0_or_1(void **state)
+{
+    (void)state;
+    for (unsigned byte = 0; byte < 256; byte++) {
+        uint8_t element = (uint8_t)byte;
+        double real, imaginary;
+        weft_dtype_load(WEFT_BOOL, &element, &real, &imaginary);
+        assert_true(real == (byte != 0) && imaginary == 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_is_whole),
         cmocka_unit_test(sizes_are_those_of_c),
         cmocka_unit_test(others_are_no_dtype),
+        cmocka_unit_test(bools_read_as_0_or_1),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,6 +34,7 @@ static long double value_of(weft_dtype dtype, const void *element)
     uint16_t code;
     float single;
     switch (dtype) {
+    case WEFT_BOOL: return *(const uint8_t *)element != 0;
     case WEFT_I32: return *(const int32_t *)element;
     case WEFT_U32: return *(const uint32_t *)element;
     case WEFT_I64: return *(const int64_t *)element;
@@ -55,7 +56,7 @@ static void fill(weft_dtype dtype, int64_t count, char *data)
     size_t size = weft_dtype_size(dtype);
     for (int64_t i = 0; i < count; i++) {
         uint64_t bits = random_bits();
-        if (dtype == WEFT_BOOL) bits &= 1;
+        if (dtype == WEFT_BOOL) bits &= bits >> 8;
         else if (bits % 4 == 0) bits = random_bits() % 2 << (8 * size - 1) | random_bits() % 3;
         else if (bits % 5 == 0) bits = UINT64_MAX << (8 * size - 4 - random_bits() % (size > 1 ? 12 : 4));
         memcpy(data + (size_t)i * size, &bits, size);
@@ -97,7 +98,8 @@ static void check_row(const struct example *x, int64_t row)
         assert_true(position >= 0 && position < call->length && !seen[position]);
         seen[position] = true;
         const char *element = x->in + element_of(call, row, position) * (int64_t)size;
-        assert_memory_equal(x->elements + at * (int64_t)size, element, size);
+        if (call->dtype == WEFT_BOOL) assert_int_equal(x->elements[at], *element != 0);
+        else assert_memory_equal(x->elements + at * (int64_t)size, element, size);
         if (i == 0) continue;
         int64_t before = x->positions[at - call->out_step];
         long double a = value_of(call->dtype, x->in + element_of(call, row, before) * (int64_t)size);
