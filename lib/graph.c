@@ -35,8 +35,12 @@ weft_status *weft_graph_create(const weft_graph_options *options, weft_graph **o
 
 weft_status *weft_graph_create_region(weft_graph *parent, weft_graph **out_region)
 {
+    if (parent->depth == WEFT_MOST_NESTED)
+        return weft_status_create(parent->allocator, WEFT_UNSUPPORTED, NULL, "regions nest more than %d deep",
+                                  WEFT_MOST_NESTED);
     weft_graph *region = graph_allocate(parent->allocator);
     if (region == NULL) return weft_status_out_of_memory();
+    region->depth = parent->depth + 1;
     region->extents = parent->extents;
     region->parent = parent;
     region->when = parent->when;

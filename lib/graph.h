@@ -56,6 +56,9 @@ typedef struct weft_rule_site {
 
 #define WEFT_NODE_INVALID UINT32_MAX
 
+/* Regions may nest this deep: what follows them is recursive. */
+enum { WEFT_MOST_NESTED = 64 };
+
 struct weft_graph {
     weft_allocator own_allocator;    /* a copy: the caller need not keep the struct */
     const weft_allocator *allocator; /* that copy */
@@ -64,6 +67,7 @@ struct weft_graph {
     weft_graph *parent;         /* of a region's graph; NULL otherwise */
     struct weft_graph *regions; /* region graphs owned by this one, linked through `sibling` */
     struct weft_graph *sibling;
+    uint32_t depth; /* 0; of a region, that of its parent and 1 */
     weft_expr when; /* of a region: it runs only where this is positive; WEFT_EXPR_NONE: always, or as data say */
     weft_node *nodes;
     size_t node_count, node_capacity;
@@ -101,8 +105,8 @@ weft_graph *weft_graph_root(const weft_graph *graph);
 /* Makes `status` stick unless an error does already; takes it. */
 void weft_graph_fail(weft_graph *graph, weft_status *status);
 /* weft_graph_register for the public function `where`, which its errors name. */
-weft_status *weft_graph_register_for(const char *where, weft_graph *graph, const weft_extension *extension)
-    WEFT_MUST_USE;
+weft_status *weft_graph_register_for(const char *where, weft_graph *graph,
+                                     const weft_extension *extension) WEFT_MUST_USE;
 /* A failed tensor. */
 weft_tensor weft_tensor_failed(weft_graph *graph);
 /* Where a node of `graph` is made now: the region whose body is being traced if `graph` is around it, or `graph`. */
@@ -193,7 +197,8 @@ const char *weft_graph_missing_op(const weft_graph *graph, const char *name);
 uint32_t weft_graph_add(weft_graph *graph, const weft_op_def *op, size_t input_count, const weft_value *inputs,
                         const weft_attr *attrs);
 
-/* A graph for the regions of `parent`'s nodes: shares its extents, extensions, guards and error, is freed with it. */
+/* A graph for the regions of `parent`'s nodes: shares its extents, extensions, guards and error, is freed with it.
+ * UNSUPPORTED when more than WEFT_MOST_NESTED would nest. */
 weft_status *weft_graph_create_region(weft_graph *parent, weft_graph **out_region) WEFT_MUST_USE;
 
 /*

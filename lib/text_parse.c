@@ -7,9 +7,6 @@
 #include "lib/text.h"
 #include "runtime/status.h"
 
-/* Regions may nest this deep: parsing them is the only recursion here. */
-enum { MOST_NESTED = 64 };
-
 /* The values of a graph or region by name. */
 typedef struct scope {
     struct scope *outer;
@@ -22,7 +19,6 @@ typedef struct parser {
     weft_arena arena; /* of what is needed while parsing */
     weft_graph *graph;
     scope *scope;
-    int depth;
     const char *counted; /* the text before it has `lines` line ends */
     int lines;
 } parser;
@@ -93,14 +89,12 @@ static void scope_enter(parser *p, scope *inner, weft_graph *graph)
     *inner = (scope){.outer = p->scope, .graph = graph};
     weft_map_init(&inner->values, p->lexer.allocator);
     p->scope = inner;
-    p->depth++;
 }
 
 static void scope_leave(parser *p)
 {
     weft_map_finish(&p->scope->values, NULL);
     p->scope = p->scope->outer;
-    p->depth--;
 }
 
 static weft_status *define(parser *p, weft_token name, weft_tensor value)
@@ -524,12 +518,9 @@ static weft_status *parse_region_body(parser *p, weft_region *out_region)
 
 static weft_status *parse_region(parser *p, const statement *s, weft_region *out_region)
 {
-    if (p->depth > MOST_NESTED)
-        return weft_lexer_error(&p->lexer, p->lexer.token.start, WEFT_PARSE_ERROR, "regions nest more than %d deep",
-                                MOST_NESTED);
     weft_graph *graph;
     scope inner;
-    WEFT_TRY(weft_graph_create_region(p->scope->graph, &graph));
+    WEFT_TRY(placed(p, p->lexer.token.start, weft_graph_create_region(p->scope->graph, &graph)));
     if (weft_op_id_of(s->op) == WEFT_OP_fold) weft_graph_set_trips(graph, s->attrs[0].extents.extents[0]);
     scope_enter(p, &inner, graph);
     weft_status *status = parse_region_body(p, out_region);

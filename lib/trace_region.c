@@ -121,6 +121,13 @@ static void trace_init(region_trace *trace, weft_graph *graph, const char *op)
     trace->captures = (weft_captures){.arena = &trace->arena, .last = &trace->captures.first};
 }
 
+/* Makes `status`, of what knows no op, stick as an error of this one; takes it. */
+static void fail_with(region_trace *trace, weft_status *status)
+{
+    weft_trace_fail(trace->graph, weft_status_code(status), trace->op, "%s", weft_status_message(status));
+    weft_status_destroy(status);
+}
+
 /* Begins the next region, with parameters like `carried`, in a fold of `trips` (NULL elsewhere) after an index; false
  * with an error. */
 static bool begin_body(region_trace *trace, const weft_extent *trips, weft_tensors carried)
@@ -128,7 +135,7 @@ static bool begin_body(region_trace *trace, const weft_extent *trips, weft_tenso
     size_t part = trace->region_count, next = 0;
     weft_status *status = weft_graph_create_region(trace->graph, &trace->bodies[part]);
     if (status != NULL) {
-        weft_graph_fail(trace->graph, status);
+        fail_with(trace, status);
         return false;
     }
     weft_graph *body = trace->bodies[part];

@@ -2,18 +2,14 @@
 #include "lib/attr.h"
 #include <inttypes.h>
 
-/* Regions may nest this deep before the verifier stops following them. */
-enum { MOST_NESTED = 256 };
-
 typedef struct verifier {
     weft_infer_context base; /* what type rules see; first, so that it leads back here */
     weft_arena arena;
     weft_graph *graph;
     uint32_t number;
-    int depth;
 } verifier;
 
-static weft_status *verify_graph(weft_graph *graph, size_t count, const weft_value *outputs, int depth);
+static weft_status *verify_graph(weft_graph *graph, size_t count, const weft_value *outputs);
 
 static const weft_node *node_of(const verifier *v)
 {
@@ -139,8 +135,7 @@ static weft_status *verify_region(verifier *v, const weft_region *region)
     if (results == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < count; i++)
         results[i] = (weft_value){region->results.items[i].node, region->results.items[i].output};
-    if (v->depth == MOST_NESTED) return broken(v, "regions nest more than %d deep", MOST_NESTED);
-    return recast(v, verify_graph(region->graph, count, results, v->depth + 1));
+    return recast(v, verify_graph(region->graph, count, results));
 }
 
 static weft_status *verify_node(verifier *v)
@@ -172,9 +167,9 @@ static weft_status *verify_live(verifier *v, size_t count, const weft_value *out
     return NULL;
 }
 
-static weft_status *verify_graph(weft_graph *graph, size_t count, const weft_value *outputs, int depth)
+static weft_status *verify_graph(weft_graph *graph, size_t count, const weft_value *outputs)
 {
-    verifier v = {.graph = graph, .depth = depth};
+    verifier v = {.graph = graph};
     weft_arena_init(&v.arena, graph->allocator);
     weft_status *status = verify_live(&v, count, outputs);
     weft_arena_finish(&v.arena);
@@ -183,7 +178,7 @@ static weft_status *verify_graph(weft_graph *graph, size_t count, const weft_val
 
 weft_status *weft_graph_verify(weft_graph *graph, size_t count, const weft_value *outputs)
 {
-    weft_status *status = verify_graph(graph, count, outputs, 0);
+    weft_status *status = verify_graph(graph, count, outputs);
     if (status != NULL || weft_graph_error(graph) == NULL) return status;
     /* A rule may also have raised its error through weft_require. */
     return weft_status_create(graph->allocator, WEFT_INTERNAL, "weft_graph_verify", "%s",

@@ -18,6 +18,9 @@
  * types of what they follow: dtypes and ranks are compared at once (DTYPE_MISMATCH, SHAPE_MISMATCH), and so are
  * extents, or they become guards. Errors in a body stick to the outermost graph, with the place in the body.
  *
+ * Regions nest at most 64 deep, those of functions that trace loops counted; of one deeper, which is UNSUPPORTED, no
+ * body is called.
+ *
  * All three return result 0 and write all results to `out_results`, which may be NULL. An error that data makes in a
  * loop names the iteration. Runs look for cancellation in every iteration.
  */

@@ -407,6 +407,97 @@ static void errors_in_a_body_stick(void **state)
     expect_i64(weft_neg(number(3)), -1, -3);
 }
 
+/* ---- nesting ---- */
+
+typedef enum innermost { FOLD, WHILE, COND, SUM } innermost;
+
+typedef struct nesting {
+    int folds; /* still to be traced */
+    innermost last;
+    int line; /* of the last */
+    bool called;
+} nesting;
+
+static weft_tensor trace_nested(nesting *n, weft_tensor x);
+
+static void nest(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)index;
+    out_next[0] = trace_nested(context, carried[0]);
+}
+
+static void call_body(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)index;
+    ((nesting *)context)->called = true;
+    out_next[0] = carried[0];
+}
+
+static weft_tensor call_condition(void *context, const weft_tensor *carried)
+{
+    ((nesting *)context)->called = true;
+    return weft_ne(carried[0], carried[0]);
+}
+
+static void call_while(void *context, const weft_tensor *carried, weft_tensor *out_next)
+{
+    call_body(context, carried[0], carried, out_next);
+}
+
+static void call_branch(void *context, weft_tensor *out_results)
+{
+    ((nesting *)context)->called = true;
+    out_results[0] = number(1);
+}
+
+static weft_tensor trace_last(nesting *n, weft_tensor x)
+{
+    weft_tensor is_so = weft_eq(x, x);
+    n->line = __LINE__ + 1 + n->last;
+    if (n->last == FOLD) return weft_fold(N(1), WEFT_TENSORS(x), call_body, n, NULL);
+    if (n->last == WHILE) return weft_while(WEFT_TENSORS(x), call_condition, call_while, n, NULL);
+    if (n->last == COND) return weft_cond(is_so, 1, call_branch, call_branch, n, NULL);
+    return weft_add(x, x);
+}
+
+static weft_tensor trace_nested(nesting *n, weft_tensor x)
+{
+    if (n->folds-- == 0) return trace_last(n, x);
+    return weft_fold(N(1), WEFT_TENSORS(x), nest, n, NULL);
+}
+
+/* Prints, parses and prints again. */
+static void expect_same_text(weft_tensor output)
+{
+    char *text, *again;
+    weft_module *module;
+    weft_test_ok(weft_graph_print(WEFT_TENSORS(output), &text));
+    weft_test_ok(weft_graph_parse("nested", text, strlen(text), NULL, 0, NULL, &module));
+    weft_test_ok(weft_graph_print(module->outputs, &again));
+    assert_string_equal(text, again);
+    weft_text_destroy(text);
+    weft_text_destroy(again);
+    weft_module_destroy(module);
+}
+
+static void regions_nest_64_deep(void **state)
+{
+    static const char *const names[] = {"fold", "while", "cond"};
+    (void)state;
+    for (innermost last = FOLD; last <= COND; last++) {
+        char sentence[64], place[32];
+        expect_same_text(trace_nested(&(nesting){.folds = 63, .last = last}, number(3)));
+        nesting n = {.folds = 64, .last = last};
+        weft_tensor refused = trace_nested(&n, number(3));
+        assert_false(n.called);
+        snprintf(place, sizeof place, "region.c:%d", n.line);
+        assert_non_null(strstr(weft_status_where(weft_graph_error(f.graph)), place));
+        snprintf(sentence, sizeof sentence, "%s: regions nest more than 64 deep", names[last]);
+        expect_error(refused, WEFT_UNSUPPORTED, sentence);
+    }
+    expect_i64(trace_nested(&(nesting){.folds = 64, .last = SUM}, number(3)), -1, 6);
+}
+
 static void slice_first(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
 {
     const scene *s = context;
@@ -692,6 +783,7 @@ int main(int argc, char **argv)
         IN_FIXTURE(mistakes_are_named),
         IN_FIXTURE(functions_must_be_given),
         IN_FIXTURE(errors_in_a_body_stick),
+        IN_FIXTURE(regions_nest_64_deep),
         IN_FIXTURE(extents_of_results_are_guarded),
         IN_FIXTURE(bodies_without_iterations_need_nothing),
         IN_FIXTURE(known_extents_of_no_iterations_need_not_fit),
