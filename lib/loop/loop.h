@@ -43,6 +43,10 @@
 #include "lib/loop/order.h"
 #include "lib/loop/table.h"
 
+/* So many operands at most of concats does a kernel look at for one element: it asks each of them. Longer lists are joined
+ * in groups that have memory. */
+#define WEFT_MOST_JOINED 8
+
 typedef enum weft_scalar_op {
 #define WEFT_SCALAR(name, operands, kinds, result) WEFT_SCALAR_##name,
 #include "lib/loop/scalar.def"

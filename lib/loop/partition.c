@@ -424,6 +424,28 @@ static bool computes_what_it_reads(const weft_partition *partition, const weft_n
     return weft_expr_always_nonnegative(partition->extents, weft_expr_sub(partition->extents, all, read));
 }
 
+/* Ascending: memory for what is joined of many before it is joined with more. `joined` has, for each node, how many
+ * operands of concats a kernel that computes an element of it looks at. */
+static void part_joins(weft_partition *partition, const uint8_t *live, uint8_t *joined)
+{
+    const weft_graph *graph = partition->compiled->graph;
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        if (!live[n]) continue;
+        const weft_node *node = weft_graph_node(graph, n);
+        bool joins = weft_op_id_of(node->op) == WEFT_OP_concat;
+        uint32_t most = 1, sum = 0;
+        for (uint32_t i = 0; i < node->input_count; i++) {
+            uint32_t operand = node->inputs[i].node, count = partition->forced[operand] ? 1 : joined[operand];
+            if (count > most) most = count;
+            sum += count;
+        }
+        for (uint32_t i = 0; i < node->input_count && joins && sum > WEFT_MOST_JOINED; i++)
+            if (joined[node->inputs[i].node] > 1) partition->forced[node->inputs[i].node] = 1;
+        if (joins) most = sum > WEFT_MOST_JOINED ? node->input_count : sum;
+        joined[n] = most < UINT8_MAX ? (uint8_t)most : UINT8_MAX;
+    }
+}
+
 /* Ascending: what recomputing costs, memory for what would make a kernel too large, and what follows stages. */
 static void weigh(weft_partition *partition, const uint8_t *live)
 {
@@ -645,15 +667,16 @@ weft_status *weft_partition_fill(weft_partition *partition)
     const weft_compiled *compiled = partition->compiled;
     const weft_graph *graph = compiled->graph;
     size_t count = graph->node_count + 1;
-    uint8_t *live = weft_allocate_zeroed(partition->allocator, 2 * count);
+    uint8_t *live = weft_allocate_zeroed(partition->allocator, 3 * count);
     if (live == NULL) return weft_status_out_of_memory();
     weft_graph_mark(graph, compiled->output_count, compiled->outputs, live);
     partition->changed = false;
     partition->fills++;
     for (size_t i = 0; i < compiled->output_count; i++) partition->forced[compiled->outputs[i].node] = 1;
+    part_joins(partition, live, live + 2 * count);
     bool settled = false;
     for (int round = 0; round < MOST_ROUNDS && !settled; round++) settled = fill_roles(partition, live, live + count);
-    weft_free(partition->allocator, live, 2 * count);
+    weft_free(partition->allocator, live, 3 * count);
     WEFT_TRY(check_extents(partition));
     for (weft_partition *region = partition->regions; region != NULL; region = region->next)
         WEFT_TRY(weft_partition_fill(region));

@@ -565,13 +565,30 @@ static weft_status *apply(tiling *t)
     return NULL;
 }
 
-/* Whether the last range alone is long enough for the lanes, and no load jumps. */
+/* Whether every access runs along rows, and one of them under predicates that all points of a row share, but not those of
+ * a tile. */
+static bool has_row_predicates(const tiling *t)
+{
+    uint32_t last = t->kernel->range_count - 1;
+    weft_expr variable = t->kernel->ranges[last].variable;
+    bool found = false;
+    for (uint32_t i = 0; i < t->access_count; i++) {
+        const access *a = &t->accesses[i];
+        for (uint32_t k = 0; k < t->axis_count; k++)
+            if (t->axes[k].of == last && t->axes[k].scale == 1 && magnitude(a->strides[k]) > 1) return false;
+        for (uint32_t k = 0; a->inst != NULL && k < a->inst->predicate_count; k++)
+            found |= !weft_expr_uses(t->extents, a->inst->predicates[k], variable);
+    }
+    return found;
+}
+
+/* Whether no load jumps, and the last range alone is long enough for the lanes or decides less. */
 static bool is_needless(const tiling *t)
 {
     int64_t last = 0;
     const weft_range *range = &t->kernel->ranges[t->kernel->range_count - 1];
     weft_expr_is_constant(t->extents, range->extent, &last);
-    return t->staged_count == 0 && last >= 2 * (int64_t)t->width;
+    return t->staged_count == 0 && (last >= 2 * (int64_t)t->width || has_row_predicates(t));
 }
 
 weft_status *weft_kernel_tile(weft_kernel *kernel, uint32_t width, uint32_t unroll, bool *out_tiled)

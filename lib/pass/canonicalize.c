@@ -7,9 +7,10 @@
  * maintains: the bits of every output, guards
  * breaks: nothing
  */
+#include "lib/loop/loop.h"
 #include "lib/pass/pass.h"
 
-enum { MOST_SWEEPS = 8, MOST_JOINED = 64 };
+enum { MOST_SWEEPS = 8 };
 
 static weft_tensor input_of(const weft_rewrite_site *site)
 {
@@ -165,15 +166,14 @@ static weft_tensor drop_concat(const weft_rewrite_site *site)
     return site->inputs.count == 1 ? input_of(site) : weft_site_leave();
 }
 
-/* A kernel reads only so many buffers; longer lists are joined in groups. */
 static weft_tensor split_concat(const weft_rewrite_site *site)
 {
-    weft_tensor groups[MOST_JOINED];
-    size_t left = site->inputs.count, size = (left - 1) / MOST_JOINED + 1, count = 0;
+    weft_tensor groups[WEFT_MOST_JOINED];
+    size_t left = site->inputs.count, size = (left - 1) / WEFT_MOST_JOINED + 1, count = 0;
     const weft_tensor *operands = site->inputs.items;
     int64_t axis = site->node->attrs[0].integer;
-    if (left <= MOST_JOINED) return weft_site_leave();
-    if (size < MOST_JOINED) size = MOST_JOINED;
+    if (left <= WEFT_MOST_JOINED) return weft_site_leave();
+    if (size < WEFT_MOST_JOINED) size = WEFT_MOST_JOINED;
     for (; left > 0; left -= size, operands += size) {
         if (size > left) size = left;
         groups[count++] = weft_concat((weft_tensors){size, operands}, axis);
