@@ -86,25 +86,22 @@ const char *weft_tensor_name(weft_tensor tensor)
     return node == NULL ? NULL : node->name;
 }
 
-void weft_tensor_set_name(weft_tensor tensor, const char *name)
+weft_tensor weft_tensor_set_name(weft_tensor tensor, const char *name)
 {
-    if (!weft_tensor_is_valid(tensor)) return;
+    if (!weft_tensor_is_valid(tensor)) return tensor;
     weft_graph *graph = tensor.graph;
     weft_node *node = &graph->nodes[tensor.node];
-    if (name == NULL) {
-        weft_graph_fail(graph, weft_status_null(__func__, "name"));
-        return;
-    }
+    if (name == NULL) return weft_trace_error(graph, weft_status_null(__func__, "name"));
     if (!weft_text_is_identifier(name)) {
-        weft_graph_fail(
-            graph, weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, "weft_tensor_set_name",
+        return weft_trace_error(
+            graph, weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, __func__,
                                       "name \"%s\" must be a letter or _ followed by letters, digits, _ or .", name));
-        return;
     }
-    if (weft_op_id_of(node->op) == WEFT_OP_input) return;
+    if (weft_op_id_of(node->op) == WEFT_OP_input) return tensor;
     const char *copy = weft_arena_string(&graph->arena, name, strlen(name));
-    if (copy != NULL) node->name = copy;
-    else weft_graph_fail(graph, weft_status_out_of_memory());
+    if (copy == NULL) return weft_trace_error(graph, weft_status_out_of_memory());
+    node->name = copy;
+    return tensor;
 }
 
 /* Whether `message` begins with "function: ". */

@@ -58,8 +58,8 @@ weft_code weft_status_code(const weft_status *status);
  * is one line, escaped as weft_text_escape does it. */
 const char *weft_status_message(const weft_status *status);
 
-/* Where: the public function, the caller's "file:line" of an error of tracing, "file:line:column" of a text, or what
- * the step computes that met bad data, as in a profile. May be "". */
+/* Where: the public function, the caller's "file:line" of an error of tracing, "name:line:column" of a text, with which
+ * the message begins too, or what the step computes that met bad data, as in a profile. May be "". */
 const char *weft_status_where(const weft_status *status);
 
 /* Frees `status`. NULL is fine. */

@@ -99,8 +99,10 @@ size_t weft_tensor_rank(weft_tensor tensor);
 weft_extent weft_tensor_extent(weft_tensor tensor, int64_t axis);
 /* The whole shape; lives as long as the graph. */
 weft_shape weft_tensor_shape(weft_tensor tensor);
-/* Name in text forms and profiles; copies. */
-void weft_tensor_set_name(weft_tensor tensor, const char *name);
+/* Name in text forms and profiles, of the node that has `tensor` as an output; copies. It is a letter or _ followed by
+ * letters, digits, _ or dots: another one, or NULL, sticks to the graph as INVALID_ARGUMENT. An input keeps the name it
+ * was made with, and a failed tensor gets none. Returns `tensor`, or a failed one where the name is refused. */
+weft_tensor weft_tensor_set_name(weft_tensor tensor, const char *name);
 
 /*
  * Records that a == b must hold when the graph runs; checked before anything runs, and `format` is the sentence then,
@@ -137,6 +139,7 @@ bool weft_require_place(bool may_hold, weft_graph *graph, const char *file, int 
 #define weft_extent_mod(...) WEFT_EXTENT_PLACED_(extent_mod, __VA_ARGS__)
 #define weft_extent_min(...) WEFT_EXTENT_PLACED_(extent_min, __VA_ARGS__)
 #define weft_extent_max(...) WEFT_EXTENT_PLACED_(extent_max, __VA_ARGS__)
+#define weft_tensor_set_name(...) WEFT_PLACED("tensor_set_name", weft_tensor_set_name(__VA_ARGS__))
 #define weft_require_equal(graph, ...)                                                                                 \
     weft_require_place(weft_require_equal(graph, __VA_ARGS__), graph, __FILE__, __LINE__)
 #define weft_require_at_most(graph, ...)                                                                               \
@@ -163,8 +166,8 @@ struct weft_extension;
 /*
  * Parses .weft text of `length` bytes. `name` is used in messages ("name:line:column: ..."), and errors of a run name
  * the line of the text that they are about ("... (name:line)"). Ops of families other than the built-in one need their
- * `extensions`. WEFT_PARSE_ERROR, NOT_REGISTERED, UNSUPPORTED for regions that nest too deep (region.h), or what the op's
- * rule says.
+ * `extensions`. WEFT_PARSE_ERROR, NOT_REGISTERED, UNSUPPORTED for regions that nest too deep (region.h), or what the
+ * op's rule says.
  */
 weft_status *weft_graph_parse(const char *name, const char *text, size_t length, const weft_graph_options *options,
                               size_t extension_count, const struct weft_extension *const *extensions,

@@ -124,9 +124,21 @@ static void names_are_given(void **state)
     assert_string_equal(weft_graph_node(graph, x.node)->name, "x");
     weft_tensor_set_name((weft_tensor){0}, "nothing");
     assert_null(weft_graph_error(graph));
-    weft_tensor_set_name(y, "two words");
-    assert_string_equal(error_message(),
-                        "name \"two words\" must be a letter or _ followed by letters, digits, _ or .");
+    static const char *const refused[] = {"", "two words", "layer 1/out", "1st", ".x", "caf\xc3\xa9"};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        char place[32];
+        snprintf(place, sizeof place, "graph.c:%d", __LINE__ + 1);
+        assert_false(weft_tensor_is_valid(weft_tensor_set_name(y, refused[i])));
+        const weft_status *error = weft_graph_error(graph);
+        assert_int_equal(weft_status_code(error), WEFT_INVALID_ARGUMENT);
+        assert_non_null(strstr(weft_status_where(error), place));
+        assert_non_null(
+            strstr(weft_status_message(error), "must be a letter or _ followed by letters, digits, _ or ."));
+        assert_string_equal(weft_graph_node(graph, y.node)->name, "layer.1");
+        weft_graph_clear_error(graph);
+    }
+    weft_tensor_set_name(y, NULL);
+    assert_string_equal(error_message(), "name must not be NULL (in tensor_set_name)");
 }
 
 /* ---- guards of callers ---- */
