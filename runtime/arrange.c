@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/arrange.h"
+#include <inttypes.h>
 #include <string.h>
 #include "runtime/lanes.h"
 #include "runtime/memory.h"
@@ -170,6 +171,27 @@ static weft_status *arrange(arrangement *a, size_t limit)
     return NULL;
 }
 
+/* The bytes of a temporary that `step` uses have no value. */
+static weft_status *too_large(const weft_bound *bound, const weft_step *step, uint32_t number)
+{
+    const weft_allocator *allocator = &bound->executor->allocator;
+    const weft_buffer *buffer = &bound->variant->buffers[number];
+    weft_bytes text;
+    weft_bytes_init(&text, allocator);
+    for (size_t axis = 0; axis < buffer->rank; axis++) {
+        int64_t extent = bound->values[buffer->extents[axis]];
+        if (extent == WEFT_FORMULA_NONE) weft_bytes_print(&text, "%s?", axis > 0 ? ", " : "");
+        else weft_bytes_print(&text, "%s%" PRId64, axis > 0 ? ", " : "", extent);
+    }
+    weft_status *status =
+        text.failed ? weft_status_out_of_memory()
+                    : weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_executor_run",
+                                         "%s: temporary %" PRIu32 ", %s[%s], has more bytes than 64 bits count",
+                                         step->name, number, weft_dtype_name(buffer->dtype), text.data);
+    weft_bytes_finish(&text);
+    return status;
+}
+
 static weft_status *check_sizes(const weft_bound *bound)
 {
     const weft_variant *variant = bound->variant;
@@ -177,9 +199,8 @@ static weft_status *check_sizes(const weft_bound *bound)
         const weft_step *step = &variant->steps[s];
         for (size_t i = 0; i < step->buffer_count && !bound->steps[s].idle; i++) {
             const weft_buffer *buffer = &variant->buffers[step->buffers[i]];
-            if (buffer->place == WEFT_PLACE_TEMPORARY)
-                WEFT_TRY(
-                    weft_formulas_check(&variant->formulas, "weft_executor_run", bound->values, &buffer->bytes, 1));
+            if (buffer->place == WEFT_PLACE_TEMPORARY && bound->values[buffer->bytes] == WEFT_FORMULA_NONE)
+                return too_large(bound, step, step->buffers[i]);
         }
     }
     return NULL;

@@ -75,9 +75,16 @@ static weft_status *evaluate(weft_bound *bound, const weft_run *run, const int64
     return NULL;
 }
 
-static weft_status *check(const weft_bound *bound, const uint32_t *slots, size_t count)
+/* Whether the slots, which `step` needs, have values. */
+static weft_status *check(const weft_bound *bound, const weft_step *step, const uint32_t *slots, size_t count)
 {
-    return weft_formulas_check(&bound->variant->formulas, "weft_executor_run", bound->values, slots, count);
+    const char *where = "weft_executor_run";
+    weft_status *plain = weft_formulas_check(&bound->variant->formulas, where, bound->values, slots, count);
+    if (plain == NULL || weft_status_code(plain) == WEFT_OUT_OF_MEMORY) return plain;
+    weft_status *status = weft_status_create(&bound->executor->allocator, weft_status_code(plain), where, "%s: %s",
+                                             step->name, weft_status_message(plain));
+    weft_status_destroy(plain);
+    return status;
 }
 
 static weft_status *fill_output(weft_bound *bound, const weft_program_value *value, const int64_t *program_values,
@@ -153,8 +160,8 @@ static weft_status *bind_kernel(weft_bound *bound, weft_bound_step *bound_step)
     int64_t work = weft_bound_estimate(bound, step->work);
     /* Where the first iteration has nothing to do, none has, and there may be many, with any strides. */
     if (work <= 0 || bound->values[step->iterations] == 0) return NULL;
-    WEFT_TRY(check(bound, &step->iterations, 1));
-    WEFT_TRY(check(bound, step->scalars, step->scalar_count));
+    WEFT_TRY(check(bound, step, &step->iterations, 1));
+    WEFT_TRY(check(bound, step, step->scalars, step->scalar_count));
     bound_step->iterations = bound->values[step->iterations];
     bound_step->grain = grain_of(bound_step->iterations, work);
     return NULL;
@@ -167,17 +174,18 @@ static bool has_zero(const int64_t *extents, size_t count)
     return i < count;
 }
 
-static weft_status *check_gemm(const weft_bound *bound, const weft_gemm *gemm, const weft_gemm_call *call)
+static weft_status *check_gemm(const weft_bound *bound, const weft_step *step, const weft_gemm_call *call)
 {
+    const weft_gemm *gemm = &step->gemm;
     const uint32_t slots[] = {gemm->m,        gemm->n,        gemm->k,        gemm->a_row,
                               gemm->a_column, gemm->b_row,    gemm->b_column, gemm->c_row,
                               gemm->c_column, gemm->a_offset, gemm->b_offset, gemm->c_offset};
     if (call->m == 0 || call->n == 0 || has_zero(call->batch, call->batch_rank)) return NULL;
-    WEFT_TRY(check(bound, slots, sizeof slots / sizeof *slots));
-    WEFT_TRY(check(bound, gemm->batch, gemm->batch_rank));
-    WEFT_TRY(check(bound, gemm->a_batch, gemm->batch_rank));
-    WEFT_TRY(check(bound, gemm->b_batch, gemm->batch_rank));
-    return check(bound, gemm->c_batch, gemm->batch_rank);
+    WEFT_TRY(check(bound, step, slots, sizeof slots / sizeof *slots));
+    WEFT_TRY(check(bound, step, gemm->batch, gemm->batch_rank));
+    WEFT_TRY(check(bound, step, gemm->a_batch, gemm->batch_rank));
+    WEFT_TRY(check(bound, step, gemm->b_batch, gemm->batch_rank));
+    return check(bound, step, gemm->c_batch, gemm->batch_rank);
 }
 
 static weft_status *bind_gemm(weft_bound *bound, weft_bound_step *bound_step)
@@ -204,18 +212,19 @@ static weft_status *bind_gemm(weft_bound *bound, weft_bound_step *bound_step)
                              .b_offset = values[gemm->b_offset],
                              .c_offset = values[gemm->c_offset]};
     bool failed = call->batch == NULL || call->a_batch == NULL || call->b_batch == NULL || call->c_batch == NULL;
-    return failed ? weft_status_out_of_memory() : check_gemm(bound, gemm, call);
+    return failed ? weft_status_out_of_memory() : check_gemm(bound, bound_step->step, call);
 }
 
-static weft_status *check_sort(const weft_bound *bound, const weft_sort_step *sort, weft_sort_call *call)
+static weft_status *check_sort(const weft_bound *bound, const weft_step *step, weft_sort_call *call)
 {
+    const weft_sort_step *sort = &step->sort;
     const uint32_t slots[] = {sort->length, sort->in_step, sort->out_step, sort->in_offset, sort->out_offset};
     if (call->length == 0 || has_zero(call->rows, call->rank)) call->length = 0;
     if (call->length == 0) return NULL;
-    WEFT_TRY(check(bound, slots, sizeof slots / sizeof *slots));
-    WEFT_TRY(check(bound, sort->rows, sort->rank));
-    WEFT_TRY(check(bound, sort->in_strides, sort->rank));
-    return check(bound, sort->out_strides, sort->rank);
+    WEFT_TRY(check(bound, step, slots, sizeof slots / sizeof *slots));
+    WEFT_TRY(check(bound, step, sort->rows, sort->rank));
+    WEFT_TRY(check(bound, step, sort->in_strides, sort->rank));
+    return check(bound, step, sort->out_strides, sort->rank);
 }
 
 static weft_status *bind_sort(weft_bound *bound, weft_bound_step *bound_step)
@@ -236,18 +245,18 @@ static weft_status *bind_sort(weft_bound *bound, weft_bound_step *bound_step)
                              .in_offset = values[sort->in_offset],
                              .out_offset = values[sort->out_offset]};
     if (call->rows == NULL || call->in_strides == NULL || call->out_strides == NULL) return weft_status_out_of_memory();
-    WEFT_TRY(check_sort(bound, sort, call));
+    WEFT_TRY(check_sort(bound, bound_step->step, call));
     bound_step->scratch_bytes = weft_sort_scratch(bound->executor->pool, call);
     return NULL;
 }
 
-static weft_status *bind_view(weft_bound *bound, const weft_buffer *buffer, weft_view *out_view)
+static weft_status *bind_view(weft_bound *bound, const weft_step *step, const weft_buffer *buffer, weft_view *out_view)
 {
     int64_t *shape = gather(bound, buffer->extents, buffer->rank);
     int64_t *strides = buffer->strides != NULL ? gather(bound, buffer->strides, buffer->rank)
                                                : take(bound, buffer->rank, sizeof *strides);
     if (shape == NULL || strides == NULL) return weft_status_out_of_memory();
-    WEFT_TRY(check(bound, buffer->extents, buffer->rank));
+    WEFT_TRY(check(bound, step, buffer->extents, buffer->rank));
     int64_t stride = 1;
     for (size_t axis = buffer->rank; buffer->strides == NULL && axis-- > 0;) {
         strides[axis] = stride;
@@ -258,7 +267,7 @@ static weft_status *bind_view(weft_bound *bound, const weft_buffer *buffer, weft
 }
 
 /* The attribute with the slots in it replaced by their values. */
-static weft_status *bind_attr(weft_bound *bound, weft_attr_kind kind, weft_attr *attr)
+static weft_status *bind_attr(weft_bound *bound, const weft_step *step, weft_attr_kind kind, weft_attr *attr)
 {
     if (kind != WEFT_ATTR_EXTENT && kind != WEFT_ATTR_EXTENTS) return NULL;
     weft_extent *extents = take(bound, attr->extents.rank, sizeof *extents);
@@ -268,7 +277,7 @@ static weft_status *bind_attr(weft_bound *bound, weft_attr_kind kind, weft_attr 
         if (slot < 0 || (uint64_t)slot >= bound->variant->formulas.count)
             return weft_status_create(&bound->executor->allocator, WEFT_INTERNAL, __func__,
                                       "an attribute names slot %lld, which does not exist", (long long)slot);
-        WEFT_TRY(check(bound, &(uint32_t){(uint32_t)slot}, 1));
+        WEFT_TRY(check(bound, step, &(uint32_t){(uint32_t)slot}, 1));
         extents[i] = (weft_extent){.value = bound->values[slot]};
     }
     attr->extents.extents = extents;
@@ -283,7 +292,8 @@ static weft_status *bind_attrs(weft_bound *bound, weft_bound_step *bound_step)
     weft_attr *attrs = take(bound, step->op->attr_count, sizeof *attrs);
     if (attrs == NULL) return weft_status_out_of_memory();
     memcpy(attrs, step->attrs, step->op->attr_count * sizeof *attrs);
-    for (size_t i = 0; i < step->op->attr_count; i++) WEFT_TRY(bind_attr(bound, step->op->attrs[i].kind, &attrs[i]));
+    for (size_t i = 0; i < step->op->attr_count; i++)
+        WEFT_TRY(bind_attr(bound, step, step->op->attrs[i].kind, &attrs[i]));
     bound_step->attrs = attrs;
     return NULL;
 }
@@ -309,8 +319,8 @@ static weft_status *bind_host(weft_bound *bound, weft_bound_step *bound_step)
 {
     const weft_step *step = bound_step->step;
     for (size_t i = 0; i < step->buffer_count; i++)
-        WEFT_TRY(
-            bind_view(bound, &bound->variant->buffers[step->buffers[i]], &bound->views[bound_step->first_view + i]));
+        WEFT_TRY(bind_view(bound, step, &bound->variant->buffers[step->buffers[i]],
+                           &bound->views[bound_step->first_view + i]));
     WEFT_TRY(bind_attrs(bound, bound_step));
     return find_scratch(bound, bound_step);
 }
@@ -344,7 +354,7 @@ static size_t find_uses(const weft_bound_step *bound_step, weft_alias_use *out_u
 static weft_status *bind_region(weft_bound *bound, weft_bound_step *bound_step)
 {
     const weft_region_step *region = &bound_step->step->region;
-    if (region->control == WEFT_CONTROL_FOLD) WEFT_TRY(check(bound, &region->trips, 1));
+    if (region->control == WEFT_CONTROL_FOLD) WEFT_TRY(check(bound, bound_step->step, &region->trips, 1));
     bound_step->use_count = find_uses(bound_step, NULL);
     bound_step->uses = take(bound, bound_step->use_count, sizeof *bound_step->uses);
     if (bound_step->uses == NULL) return weft_status_out_of_memory();

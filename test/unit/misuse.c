@@ -340,6 +340,39 @@ static void a_number_of_extents_is_right_or_refused(void **state)
     check_number(weft_extent_div, 5, 0, "n / m divides by zero (m = 0 given in extents; n = 5 given in extents)");
 }
 
+/* What no memory holds is named: elements of a broadcast are many at no cost, but those computed from them lie in a
+ * temporary. */
+static void a_temporary_too_large_is_named(void **state)
+{
+    static const struct example {
+        int64_t n;
+        const char *sentence;
+    } examples[] = {{INT64_MAX / 4, "add: temporary 1, i64[2305843009213693951], has more bytes than 64 bits count"},
+                    {INT64_MAX / 8, "temporary 1 of 9223372036854775800 bytes"}};
+    (void)state;
+    weft_graph *graph = graph_create();
+    weft_extent n = weft_symbol(graph, "n", 0, INT64_MAX / 4);
+    weft_tensor x = weft_broadcast(weft_input(graph, "x", WEFT_F32, WEFT_SHAPE()), WEFT_SHAPE(n));
+    weft_tensor sum = weft_add(weft_cast(x, WEFT_I64), weft_iota(graph, WEFT_I64, WEFT_SHAPE(n), 0));
+    weft_program *program =
+        compile(graph, weft_gather(sum, weft_constant(graph, WEFT_I64, WEFT_INTS(2), (const int64_t[]){5, -1}), 0));
+    weft_executor *executor = executor_create();
+    weft_array *input = array_create(0, NULL), *output = NULL;
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+        weft_run run = {.input_count = 1,
+                        .inputs = &input,
+                        .output_count = 1,
+                        .outputs = &output,
+                        .extent_count = 1,
+                        .extents = &(weft_binding){"n", examples[i].n}};
+        weft_test_fails(weft_executor_run(executor, program, &run), WEFT_OUT_OF_RANGE, examples[i].sentence);
+    }
+    weft_array_release(input);
+    weft_executor_destroy(executor);
+    weft_program_release(program);
+    weft_graph_destroy(graph);
+}
+
 /* After a run with one of two outputs of rank 0 given, one with the other is checked for itself. */
 static void the_one_given_number_is_looked_at(void **state)
 {
@@ -772,6 +805,7 @@ int main(void)
         cmocka_unit_test(no_rank_is_too_high_to_be_refused),
         cmocka_unit_test(an_extent_that_cannot_be_computed_is_explained),
         cmocka_unit_test(a_number_of_extents_is_right_or_refused),
+        cmocka_unit_test(a_temporary_too_large_is_named),
         cmocka_unit_test(the_one_given_number_is_looked_at),
         cmocka_unit_test(steps_may_be_longer_than_any_axis),
         cmocka_unit_test(steps_over_rows_may_be_longer),
