@@ -340,6 +340,40 @@ static void a_number_of_extents_is_right_or_refused(void **state)
     check_number(weft_extent_div, 5, 0, "n / m divides by zero (m = 0 given in extents; n = 5 given in extents)");
 }
 
+/* Elements of a mask as other libraries have them, in the order of their truth: on both runtimes. */
+static void bytes_other_than_0_are_equally_true(void **state)
+{
+    static const int64_t shape[] = {5}, order[] = {1, 2, 4, 0, 3};
+    uint8_t mask[] = {0, 1, 255, 0, 7};
+    (void)state;
+    weft_graph *graph = graph_create();
+    weft_executor *executor = executor_create();
+    weft_program *program;
+    weft_array *input;
+    weft_test_ok(weft_array_wrap(NULL, WEFT_BOOL, 1, shape, NULL, mask, NULL, NULL, &input));
+    weft_tensor x = weft_input(graph, "x", WEFT_BOOL, WEFT_SHAPE(5)), best;
+    weft_top_k(x, 0, weft_extent_of(5), false, &best);
+    weft_tensors outputs = WEFT_TENSORS(weft_argsort(x, 0, true), best, weft_sort(x, 0, true));
+    weft_test_ok(weft_compile(graph, outputs, NULL, &program));
+    for (int i = 0; i < 2; i++) {
+        weft_array *results[3] = {NULL};
+        weft_test_ok(weft_executor_run(executor, program,
+                                       &(weft_run){.runtime = i == 0 ? "llvm" : "ref",
+                                                   .input_count = 1,
+                                                   .inputs = &input,
+                                                   .output_count = 3,
+                                                   .outputs = results}));
+        assert_memory_equal(weft_array_data(results[0]), order, sizeof order);
+        assert_memory_equal(weft_array_data(results[1]), order, sizeof order);
+        for (int k = 0; k < 5; k++) assert_int_equal(((uint8_t *)weft_array_data(results[2]))[k] != 0, k < 3);
+        for (int k = 0; k < 3; k++) weft_array_release(results[k]);
+    }
+    weft_array_release(input);
+    weft_program_release(program);
+    weft_executor_destroy(executor);
+    weft_graph_destroy(graph);
+}
+
 /* What no memory holds is named: elements of a broadcast are many at no cost, but those computed from them lie in a
  * temporary. */
 static void a_temporary_too_large_is_named(void **state)
@@ -805,6 +839,7 @@ int main(void)
         cmocka_unit_test(no_rank_is_too_high_to_be_refused),
         cmocka_unit_test(an_extent_that_cannot_be_computed_is_explained),
         cmocka_unit_test(a_number_of_extents_is_right_or_refused),
+        cmocka_unit_test(bytes_other_than_0_are_equally_true),
         cmocka_unit_test(a_temporary_too_large_is_named),
         cmocka_unit_test(the_one_given_number_is_looked_at),
         cmocka_unit_test(steps_may_be_longer_than_any_axis),
