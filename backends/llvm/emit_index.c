@@ -277,6 +277,10 @@ static LLVMValueRef emit_terms(weft_emitter *e, weft_expr sum, uint32_t level, u
     return add_terms(e, sum, level, NULL, part, total);
 }
 
+/* What no loop changes of a longer sum is frozen, which makes it one value: LLVM's loop strength reduction tries ways to
+ * put the terms of addresses together, in time that explodes with their number. */
+#define LONG_SUM 8
+
 static LLVMValueRef emit_sum(weft_emitter *e, weft_expr expr, uint32_t part)
 {
     LLVMValueRef total = weft_int(e, weft_expr_offset(e->extents, expr));
@@ -284,6 +288,7 @@ static LLVMValueRef emit_sum(weft_emitter *e, weft_expr expr, uint32_t part)
         LLVMValueRef terms = emit_terms(e, expr, level, part);
         if (terms == NULL) continue;
         weft_place_move(e, level);
+        if (level == 0 && weft_expr_arity(e->extents, expr) > LONG_SUM) terms = LLVMBuildFreeze(e->builder, terms, "");
         total = LLVMBuildAdd(e->builder, terms, total, "");
     }
     return total;
