@@ -56,6 +56,7 @@ MAKE(slice);
 MAKE(narrow);
 MAKE(pad);
 MAKE(flip);
+MAKE(name);
 MAKE(window);
 MAKE(concat);
 MAKE(extract_diagonal);

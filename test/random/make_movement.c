@@ -133,6 +133,14 @@ MAKE(pad)
     return weft_pad(x, draw_filled(x, (double)draw_below(g, 3)), SHAPE(low), SHAPE(high));
 }
 
+/* Names of inputs and outputs, and one of many, are names like any other. */
+MAKE(name)
+{
+    static const char *const names[] = {"x0", "out0", "many", "_.9"};
+    (void)call;
+    return weft_tensor_set_name(x, names[draw_below(g, sizeof names / sizeof *names)]);
+}
+
 MAKE(flip)
 {
     UNUSED;

@@ -27,10 +27,16 @@ def regular(count):
     return {"inputs": inputs, "output": [], "size_dict": {str(i): 2 for i in range(3 * count // 2)}}
 
 
+def take_signals():
+    """Whoever began this may ignore some."""
+    for number in [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]:
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Signals(Command):
     def start(self, *arguments, **options):
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        process = subprocess.Popen([WEFT, *arguments], cwd=self.folder, **{**pipes, **options})
+        usual = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "preexec_fn": take_signals}
+        process = subprocess.Popen([WEFT, *arguments], cwd=self.folder, **{**usual, **options})
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         for pipe in filter(None, [process.stdout, process.stderr]):

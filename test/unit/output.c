@@ -32,6 +32,10 @@ static int set_up(void **state)
     snprintf(f.first, sizeof f.first, "%s/first", f.folder);
     snprintf(f.second, sizeof f.second, "%s/second", f.folder);
     late_signal = 0;
+    /* Whoever began this may ignore some. */
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGHUP, SIG_DFL);
     *state = &f;
     return 0;
 }
