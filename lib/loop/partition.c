@@ -30,6 +30,8 @@
 #define LITTLE_BESIDE 16
 /* So many attempts find one stage each that does not fit; after that a long chain of them must come to an end. */
 #define PATIENCE 32
+/* The places of an element after more reshapes than this, one of another, are expressions that no kernel can bear. */
+#define MOST_RESHAPED 4
 /* So often roles are assigned with weights that know what was forced before. */
 #define MOST_ROUNDS 8
 
@@ -446,6 +448,25 @@ static void part_joins(weft_partition *partition, const uint8_t *live, uint8_t *
     }
 }
 
+/* Ascending: memory for what has been reshaped often before it is again. `reshaped` has, for each node, how often an
+ * element has been since memory. */
+static void part_reshapes(weft_partition *partition, const uint8_t *live, uint8_t *reshaped)
+{
+    const weft_graph *graph = partition->compiled->graph;
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        if (!live[n]) continue;
+        const weft_node *node = weft_graph_node(graph, n);
+        bool reshapes = weft_op_id_of(node->op) == WEFT_OP_reshape && !keeps_axes(graph, node);
+        uint8_t most = 0;
+        for (uint32_t i = 0; i < node->input_count; i++) {
+            uint32_t operand = node->inputs[i].node;
+            if (reshapes && reshaped[operand] == MOST_RESHAPED) partition->forced[operand] = 1;
+            if (!partition->forced[operand] && reshaped[operand] > most) most = reshaped[operand];
+        }
+        reshaped[n] = most + reshapes;
+    }
+}
+
 /* Ascending: what recomputing costs, memory for what would make a kernel too large, and what follows stages. */
 static void weigh(weft_partition *partition, const uint8_t *live)
 {
@@ -667,16 +688,17 @@ weft_status *weft_partition_fill(weft_partition *partition)
     const weft_compiled *compiled = partition->compiled;
     const weft_graph *graph = compiled->graph;
     size_t count = graph->node_count + 1;
-    uint8_t *live = weft_allocate_zeroed(partition->allocator, 3 * count);
+    uint8_t *live = weft_allocate_zeroed(partition->allocator, 4 * count);
     if (live == NULL) return weft_status_out_of_memory();
     weft_graph_mark(graph, compiled->output_count, compiled->outputs, live);
     partition->changed = false;
     partition->fills++;
     for (size_t i = 0; i < compiled->output_count; i++) partition->forced[compiled->outputs[i].node] = 1;
     part_joins(partition, live, live + 2 * count);
+    part_reshapes(partition, live, live + 3 * count);
     bool settled = false;
     for (int round = 0; round < MOST_ROUNDS && !settled; round++) settled = fill_roles(partition, live, live + count);
-    weft_free(partition->allocator, live, 3 * count);
+    weft_free(partition->allocator, live, 4 * count);
     WEFT_TRY(check_extents(partition));
     for (weft_partition *region = partition->regions; region != NULL; region = region->next)
         WEFT_TRY(weft_partition_fill(region));
