@@ -119,8 +119,9 @@ static void print_sum(const weft_extents *extents, const weft_extent_node *node,
     parts_init(&list, extents, node, LEVEL_PRODUCT, text);
     for (size_t i = 0; i < list.count; i++) print_term(extents, &list, i, node->terms[list.items[i].operand], text);
     parts_finish(&list, node, text);
-    if (node->value > 0) weft_bytes_print(text, " + %" PRId64, node->value);
-    if (node->value < 0) weft_bytes_print(text, " - %" PRIu64, 0 - (uint64_t)node->value);
+    bool minus = node->value < 0 && node->value != INT64_MIN; /* that one is no number without its sign */
+    if (node->value != 0) weft_bytes_print(text, minus ? " - " : " + ");
+    if (node->value != 0) weft_bytes_print(text, "%" PRId64, minus ? -node->value : node->value);
 }
 
 /* Operands whose order means nothing, with `separator` between them. */

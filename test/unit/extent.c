@@ -275,14 +275,16 @@ static void far_ranges_are_bounds_too(void **state)
 
 static void text_is_as_written(void **state)
 {
-    static const char *const cases[] = {"10*s + 89",       "(n + 3) / 4",
-                                        "n mod 128",       "min(x, y)",
-                                        "-(x / 3) + n",    "x - 1",
-                                        "(x + y) / (a*b)", "4*(x / 3)",
-                                        "x*y / a",         "-9223372036854775808",
-                                        "-x / 3",          "max(x, y + 1) mod (n + 2)",
-                                        "x / 3 mod n",     "x / (y / 3)",
-                                        "y - x",           "-2*x"};
+    static const char *const cases[] = {"10*s + 89", "(n + 3) / 4", "n mod 128", "min(x, y)", "-(x / 3) + n", "x - 1",
+                                        "(x + y) / (a*b)", "4*(x / 3)", "x*y / a", "-9223372036854775808", "-x / 3",
+                                        "max(x, y + 1) mod (n + 2)", "x / 3 mod n", "x / (y / 3)", "y - x", "-2*x",
+                                        /* the least number */
+                                        "k + -9223372036854775808", "x + -9223372036854775808*y - 9223372036854775807",
+                                        "-9223372036854775808*x + -9223372036854775808", "-9223372036854775808*(x / 3)",
+                                        "x + -9223372036854775808*(y / 3)", "min(k + -9223372036854775808, x*y)",
+                                        "max(x, y) + -9223372036854775808", "(s + -9223372036854775808) / 3",
+                                        "x mod (k + -9223372036854775808)",
+                                        "-9223372036854775807*k + k*k + -9223372036854775808"};
     weft_extents *extents = *state;
     weft_bytes text;
     weft_bytes_init(&text, NULL);
