@@ -125,13 +125,33 @@ static bool find_folder(const place *p, struct stat *out_folder, const char **ou
     return stat(folder, out_folder) == 0;
 }
 
-/* Whether there is a place for a regular file. */
+static bool find_file(const place *p, struct stat *out_file)
+{
+    return (p->descriptor == NO_DESCRIPTOR ? stat(p->path, out_file) : fstat(p->descriptor, out_file)) == 0;
+}
+
+/* Whether there is a place for a regular file, or a descriptor of one. */
 static bool find_regular(const char *path, place *out_place)
 {
+    struct stat file;
     weft_status *status = find_place(path, out_place);
     bool found = status == NULL && !out_place->direct;
     weft_status_destroy(status);
-    return found;
+    if (out_place->descriptor == NO_DESCRIPTOR) return found;
+    return find_file(out_place, &file) && S_ISREG(file.st_mode);
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Of descriptors the file counts, under whatever name it was opened. */
+static bool is_same_open(const place *a, const place *b)
+{
+    struct stat files[2];
+    return a->descriptor != b->descriptor && find_file(a, &files[0]) && find_file(b, &files[1]) &&
+           is_same(&files[0], &files[1]);
 }
 
 bool weft_output_is_same(const char *first, const char *second)
@@ -140,10 +160,10 @@ bool weft_output_is_same(const char *first, const char *second)
     struct stat folders[2];
     const char *names[2];
     if (!find_regular(first, &places[0]) || !find_regular(second, &places[1])) return false;
+    if (places[0].direct || places[1].direct) return is_same_open(&places[0], &places[1]);
     for (int i = 0; i < 2; i++)
         if (!find_folder(&places[i], &folders[i], &names[i])) return false;
-    return folders[0].st_dev == folders[1].st_dev && folders[0].st_ino == folders[1].st_ino &&
-           strcmp(names[0], names[1]) == 0;
+    return is_same(&folders[0], &folders[1]) && strcmp(names[0], names[1]) == 0;
 }
 
 /* ---- the file beside it ---- */

@@ -329,6 +329,51 @@ class Outputs(Command):
         self.prints("", "run", "g.weft", "x=x.npy", "w=w.npy", "-o", "y=x.npy")
         self.prints("", "einsum", "ij->", "x.npy", "-o", "x.npy")
 
+    def test_texts_that_are_redirected_stay(self):
+        (self.folder / "i.json").write_text('{"inputs": [[0, 1], [1, 2]], "output": [0, 2], "sizes": [2, 3, 4]}')
+        (self.folder / "link").symlink_to("g.weft")
+        run, view, einsum = ["run", "-", "all.npz", "-o"], ["view", "-", "--format", "svg", "-o"], ["einsum", "--instance", "-"]
+        for read, path, arguments in [("g.weft", "g.weft", [*run, "y=g.weft"]), ("g.weft", "link", [*run, "y=link"]),
+                                      ("link", "g.weft", [*run, "y=y.npy", "--trace", "g.weft"]),
+                                      ("g.weft", "./g.weft", [*view, "./g.weft"]),
+                                      ("i.json", "i.json", [*einsum, "-o", "i.json"])]:
+            with self.subTest(arguments), open(self.folder / read) as file:
+                text = (self.folder / read).read_text()
+                self.refuses(MISUSED, f"{arguments[0]}: a result in '{path}' would replace '-', which is read", *arguments,
+                             stdin=file)
+                self.assertEqual((self.folder / read).read_text(), text)
+        with open(self.folder / "g.weft") as file:
+            self.assertEqual(self.weft(*run, "y=y.npy", stdin=file), (OK, "", ""))
+        for program, read in [("-", "-"), ("g.weft", "g.weft")]:
+            with open(self.folder / "g.weft") as source, open(self.folder / "g.weft", "a") as file:
+                done = subprocess.run([WEFT, "run", program, "all.npz", "-o", "y=-"], cwd=self.folder, text=True,
+                                      stdin=source, stdout=file, stderr=subprocess.PIPE)
+            self.assertEqual((done.returncode, done.stderr),
+                             (MISUSED, f"weft run: a result in '-' would replace '{read}', which is read\n"))
+            self.assertEqual((self.folder / "g.weft").read_text(), GRAPH)
+
+    def redirected(self, name, *arguments):
+        with open(self.folder / name, "wb") as file:
+            done = subprocess.run([WEFT, *arguments], cwd=self.folder, stdout=file, stderr=subprocess.PIPE, text=True)
+        return done.returncode, done.stderr
+
+    def test_a_result_that_is_redirected_stays(self):
+        run = ["run", "g.weft", "all.npz", "-o"]
+        for path in ["-", "/dev/stdout", "/dev/fd/1"]:
+            for other, arguments in [("o.npy", ["-o", "total=o.npy"]), ("./o.npy", ["-o", "total=./o.npy"]),
+                                     ("o.npy", ["--trace", "o.npy"])]:
+                with self.subTest(path, arguments=arguments):
+                    status, error = self.redirected("o.npy", *run, f"y={path}", *arguments)
+                    self.assertEqual(status, MISUSED)
+                    self.assertRegex(error, f"'({path}|{other})' and '({path}|{other})' are one file, which is to get two "
+                                            "results; each needs a file of its own\n$")
+        self.assertEqual(self.redirected("o.npy", *run, "y=-", "-o", "total=t.npy"), (OK, ""))
+        self.assertEqual(numpy.load(self.folder / "o.npy").shape, (2, 3))
+        self.assertEqual(numpy.load(self.folder / "t.npy").tolist(), [12, 12])
+        self.assertEqual(self.redirected("both", *run, "y=-", "-o", "total=-"), (OK, ""))  # one after the other
+        with open(self.folder / "both", "rb") as file:
+            self.assertEqual([numpy.load(file).shape for _ in range(2)], [(2, 3), (2,)])
+
     def test_one_of_two_fails(self):
         (self.folder / "y.npy").symlink_to("/dev/full")
         (self.folder / "total.npy").write_text("old")

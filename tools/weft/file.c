@@ -175,7 +175,8 @@ static void add_options(named_files *files, const weft_arguments *arguments, con
 /* Refuses what is written where `path`, number `i`, is written or read too. */
 static weft_status *check_pair(const named_files *files, size_t i, const char *path)
 {
-    if (!weft_output_is_same(path, files->paths[i])) return NULL;
+    bool from_input = i >= files->written && is_standard(files->paths[i]);
+    if (!weft_output_is_same(path, from_input ? "/dev/fd/0" : files->paths[i])) return NULL;
     if (i >= files->written)
         return weft_misuse("a result in '%s' would replace '%s', which is read", path, files->paths[i]);
     if (strcmp(path, files->paths[i]) == 0)

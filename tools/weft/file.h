@@ -21,7 +21,8 @@ weft_status *weft_file_read(const char *path, char **out_text, size_t *out_lengt
 /* Refuses, as a misuse, two of `files` that are the standard input; entries may be NULL. */
 weft_status *weft_file_check_inputs(size_t count, const char *const *files) WEFT_MUST_USE;
 /* Refuses, as a misuse, two results for one file, and a result in the place of a text that the command reads:
- * `program`, which may be NULL, or what an option names. `files` are results beside those of options other than -o. */
+ * `program`, which may be NULL, or what an option names. `files` are results beside those of options other than -o. "-"
+ * is the file that the standard output, or input, of the command is. */
 weft_status *weft_file_check_results(const weft_arguments *arguments, const char *program, size_t count,
                                      const char *const *files) WEFT_MUST_USE;
 /* Refuses, as a misuse, what is no file for one array, and a file that cannot be written. */
