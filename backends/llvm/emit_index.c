@@ -277,8 +277,8 @@ static LLVMValueRef emit_terms(weft_emitter *e, weft_expr sum, uint32_t level, u
     return add_terms(e, sum, level, NULL, part, total);
 }
 
-/* What no loop changes of a longer sum is frozen, which makes it one value: LLVM's loop strength reduction tries ways to
- * put the terms of addresses together, in time that explodes with their number. */
+/* What no loop changes of a longer sum is frozen, which makes it one value: LLVM's loop strength reduction tries ways
+ * to put the terms of addresses together, in time that explodes with their number. */
 #define LONG_SUM 8
 
 static LLVMValueRef emit_sum(weft_emitter *e, weft_expr expr, uint32_t part)

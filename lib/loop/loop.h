@@ -43,8 +43,8 @@
 #include "lib/loop/order.h"
 #include "lib/loop/table.h"
 
-/* So many operands at most of concats does a kernel look at for one element: it asks each of them. Longer lists are joined
- * in groups that have memory. */
+/* Of so many operands of concats at most does a kernel choose one for an element: it asks each of them. Longer lists are
+ * joined in groups that have memory. */
 #define WEFT_MOST_JOINED 8
 
 typedef enum weft_scalar_op {

@@ -2,6 +2,7 @@
 #include "lib/loop/partition.h"
 #include <string.h>
 #include "lib/indexing.h"
+#include "lib/loop/chains.h"
 #include "lib/loop/inner.h"
 #include "lib/loop/loop.h"
 #include "runtime/gemm.h"
@@ -30,8 +31,6 @@
 #define LITTLE_BESIDE 16
 /* So many attempts find one stage each that does not fit; after that a long chain of them must come to an end. */
 #define PATIENCE 32
-/* The places of an element after more reshapes than this, one of another, are expressions that no kernel can bear. */
-#define MOST_RESHAPED 4
 /* So often roles are assigned with weights that know what was forced before. */
 #define MOST_ROUNDS 8
 
@@ -359,19 +358,6 @@ static bool may_fail(const weft_node *node)
     return divides && (kind == WEFT_KIND_SIGNED || kind == WEFT_KIND_UNSIGNED);
 }
 
-/* Whether a reshape only adds and removes extents of one. */
-static bool keeps_axes(const weft_graph *graph, const weft_node *node)
-{
-    weft_shape in = weft_value_type(graph, node->inputs[0])->shape, out = node->types[0].shape;
-    size_t i = 0, o = 0;
-    for (;;) {
-        while (i < in.rank && weft_extent_equal(in.extents[i], weft_extent_of(1))) i++;
-        while (o < out.rank && weft_extent_equal(out.extents[o], weft_extent_of(1))) o++;
-        if (i == in.rank || o == out.rank) return i == in.rank && o == out.rank;
-        if (!weft_extent_equal(in.extents[i++], out.extents[o++])) return false;
-    }
-}
-
 /* Whether the element of a result at a place is computed from elements of the operands whose places are affine in it.
  */
 static bool is_local(const weft_graph *graph, const weft_node *node)
@@ -381,7 +367,7 @@ static bool is_local(const weft_graph *graph, const weft_node *node)
     case WEFT_OP_broadcast:
     case WEFT_OP_slice:
     case WEFT_OP_flip: return true;
-    case WEFT_OP_reshape: return keeps_axes(graph, node);
+    case WEFT_OP_reshape: return weft_reshape_keeps_axes(graph, node);
     default: return node->op->op_class == WEFT_CLASS_ELEMENTWISE && !may_fail(node);
     }
 }
@@ -424,47 +410,6 @@ static bool computes_what_it_reads(const weft_partition *partition, const weft_n
     weft_expr read = count_of(partition, node->types[0].shape);
     weft_expr all = count_of(partition, weft_value_type(graph, node->inputs[0])->shape);
     return weft_expr_always_nonnegative(partition->extents, weft_expr_sub(partition->extents, all, read));
-}
-
-/* Ascending: memory for what is joined of many before it is joined with more. `joined` has, for each node, how many
- * operands of concats a kernel that computes an element of it looks at. */
-static void part_joins(weft_partition *partition, const uint8_t *live, uint8_t *joined)
-{
-    const weft_graph *graph = partition->compiled->graph;
-    for (uint32_t n = 0; n < graph->node_count; n++) {
-        if (!live[n]) continue;
-        const weft_node *node = weft_graph_node(graph, n);
-        bool joins = weft_op_id_of(node->op) == WEFT_OP_concat;
-        uint32_t most = 1, sum = 0;
-        for (uint32_t i = 0; i < node->input_count; i++) {
-            uint32_t operand = node->inputs[i].node, count = partition->forced[operand] ? 1 : joined[operand];
-            if (count > most) most = count;
-            sum += count;
-        }
-        for (uint32_t i = 0; i < node->input_count && joins && sum > WEFT_MOST_JOINED; i++)
-            if (joined[node->inputs[i].node] > 1) partition->forced[node->inputs[i].node] = 1;
-        if (joins) most = sum > WEFT_MOST_JOINED ? node->input_count : sum;
-        joined[n] = most < UINT8_MAX ? (uint8_t)most : UINT8_MAX;
-    }
-}
-
-/* Ascending: memory for what has been reshaped often before it is again. `reshaped` has, for each node, how often an
- * element has been since memory. */
-static void part_reshapes(weft_partition *partition, const uint8_t *live, uint8_t *reshaped)
-{
-    const weft_graph *graph = partition->compiled->graph;
-    for (uint32_t n = 0; n < graph->node_count; n++) {
-        if (!live[n]) continue;
-        const weft_node *node = weft_graph_node(graph, n);
-        bool reshapes = weft_op_id_of(node->op) == WEFT_OP_reshape && !keeps_axes(graph, node);
-        uint8_t most = 0;
-        for (uint32_t i = 0; i < node->input_count; i++) {
-            uint32_t operand = node->inputs[i].node;
-            if (reshapes && reshaped[operand] == MOST_RESHAPED) partition->forced[operand] = 1;
-            if (!partition->forced[operand] && reshaped[operand] > most) most = reshaped[operand];
-        }
-        reshaped[n] = most + reshapes;
-    }
 }
 
 /* Ascending: what recomputing costs, memory for what would make a kernel too large, and what follows stages. */
@@ -688,17 +633,16 @@ weft_status *weft_partition_fill(weft_partition *partition)
     const weft_compiled *compiled = partition->compiled;
     const weft_graph *graph = compiled->graph;
     size_t count = graph->node_count + 1;
-    uint8_t *live = weft_allocate_zeroed(partition->allocator, 4 * count);
+    uint8_t *live = weft_allocate_zeroed(partition->allocator, 3 * count);
     if (live == NULL) return weft_status_out_of_memory();
     weft_graph_mark(graph, compiled->output_count, compiled->outputs, live);
     partition->changed = false;
     partition->fills++;
     for (size_t i = 0; i < compiled->output_count; i++) partition->forced[compiled->outputs[i].node] = 1;
-    part_joins(partition, live, live + 2 * count);
-    part_reshapes(partition, live, live + 3 * count);
+    weft_chains_cut(graph, live, partition->forced, live + 2 * count);
     bool settled = false;
     for (int round = 0; round < MOST_ROUNDS && !settled; round++) settled = fill_roles(partition, live, live + count);
-    weft_free(partition->allocator, live, 4 * count);
+    weft_free(partition->allocator, live, 3 * count);
     WEFT_TRY(check_extents(partition));
     for (weft_partition *region = partition->regions; region != NULL; region = region->next)
         WEFT_TRY(weft_partition_fill(region));

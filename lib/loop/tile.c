@@ -565,8 +565,8 @@ static weft_status *apply(tiling *t)
     return NULL;
 }
 
-/* Whether every access runs along rows, and one of them under predicates that all points of a row share, but not those of
- * a tile. */
+/* Whether every access runs along rows, and one of them under predicates that all points of a row share, but not those
+ * of a tile. */
 static bool has_row_predicates(const tiling *t)
 {
     uint32_t last = t->kernel->range_count - 1;

@@ -641,7 +641,8 @@ static bound find(const survey *of, const weft_node *node, const bound *seen)
     case WEFT_CLASS_REDUCE:
     case WEFT_CLASS_PRODUCT:
         if (is_complex(from) && !(a.finite && b.finite)) return unknown;
-        if (node->op->op_class == WEFT_CLASS_PRODUCT && (is_open_product(a, b) || is_open_product(b, a))) return unknown;
+        if (node->op->op_class == WEFT_CLASS_PRODUCT && (is_open_product(a, b) || is_open_product(b, a)))
+            return unknown;
         return reduction(graph, node, a, b);
     case WEFT_CLASS_SCAN: return scanned(graph, node, a);
     case WEFT_CLASS_SORT: return sorted(graph, node, a);
