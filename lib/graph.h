@@ -141,8 +141,7 @@ weft_guard_scope weft_guards_open(weft_graph *graph);
 void weft_guards_close(weft_guard_scope scope, size_t count, const weft_tensor *results);
 /* What compositions in a region required, of the guards from `first` on, now that `node` is made of the region: it has
  * to hold where the node is needed, if the region itself needs their results, as `live` marks. A failed tensor:
- * nowhere.
- */
+ * nowhere. */
 void weft_guards_lift(const weft_graph *region, size_t first, const uint8_t *live, weft_tensor node);
 /* Whether a program has the guard that needs the nodes marked in `live`, a byte for each node of the outermost graph;
  * NULL: all. */
