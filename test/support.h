@@ -11,6 +11,15 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+/* What the test is built with: sanitizers take memory, stacks and time of their own. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { WEFT_TEST_ADDRESS = 1, WEFT_TEST_THREAD = 0 };
+#elif defined(__SANITIZE_THREAD__)
+enum { WEFT_TEST_ADDRESS = 0, WEFT_TEST_THREAD = 1 };
+#else
+enum { WEFT_TEST_ADDRESS = 0, WEFT_TEST_THREAD = 0 };
+#endif
+
 #define WEFT_TEST_NEVER SIZE_MAX
 
 /*

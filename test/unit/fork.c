@@ -239,9 +239,8 @@ static weft_status *use_all(void *argument)
 static void forks_beside_threads(void **state)
 {
     (void)state;
-#if defined(__SANITIZE_ADDRESS__)
-    skip(); /* its allocator's locks stay as they are at the fork (gcc 12): a child may wait for one forever */
-#endif
+    /* The locks of that sanitizer's allocator stay as they are at the fork (gcc 12): a child may wait for one forever. */
+    if (WEFT_TEST_ADDRESS) skip();
     enum { THREADS = 5 };
     pthread_t threads[THREADS];
     int numbers[THREADS];
@@ -274,9 +273,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(both_sides_compile_in_turn),
         cmocka_unit_test(children_have_children),
     };
-#if defined(__SANITIZE_THREAD__)
-    return 77; /* which follows no threads of forked children */
-#endif
+    if (WEFT_TEST_THREAD) return 77; /* the sanitizer follows no threads of forked children */
     if (argc > 1) forks = atoi(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

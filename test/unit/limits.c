@@ -21,12 +21,7 @@
 
 enum { COUNT = 1000, PATIENCE = 120 };
 
-/* Which take room and stack of their own. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
+enum { SANITIZED = WEFT_TEST_ADDRESS || WEFT_TEST_THREAD };
 
 /* ---- a program and a run of it ---- */
 

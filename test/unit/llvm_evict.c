@@ -15,13 +15,6 @@
 
 static size_t cycles = 2000;
 
-/* Sanitizers keep freed memory, and map for themselves. */
-#if defined(__SANITIZE_ADDRESS__)
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
-
 static const char text[] =
     "kernel scheduled {\n  symbol n in [0, 1000000]\n  buffer b0 : f32 out\n  buffer b1 : f32\n"
     "  for i0 < n lane 8 x 4\n  stage {\n    %%0 = load b1[i0] : f32\n    %%1 = const 0x1.%05zxp+0 : f32\n"
@@ -61,8 +54,8 @@ static void check_flat(void (*cycle)(size_t number), size_t count)
     for (size_t i = count / 10; i < count; i++) cycle(i);
     print_message("%zu cycles: %ld KB, then %ld KB; %zu mappings, then %zu\n", count, kilobytes, weft_test_resident(),
                   maps, weft_test_mappings());
-    assert_true(SANITIZED || weft_test_resident() - kilobytes < 2048);
-    assert_true(SANITIZED || weft_test_mappings() <= maps + 4);
+    assert_true(WEFT_TEST_ADDRESS || weft_test_resident() - kilobytes < 2048);
+    assert_true(WEFT_TEST_ADDRESS || weft_test_mappings() <= maps + 4);
 }
 
 static weft_bytes emitted;
@@ -107,7 +100,7 @@ static void test_many(void **state)
     for (size_t round = 0; round < 3; round++) {
         for (size_t i = 0; i < MANY; i++)
             weft_test_ok(weft_llvm_query()->load(emitted.data, emitted.size, "kernel", &images[i], &function));
-        assert_true(SANITIZED || weft_test_mappings() <= maps + chunks + 4);
+        assert_true(WEFT_TEST_ADDRESS || weft_test_mappings() <= maps + chunks + 4);
         for (size_t i = 0; i < MANY; i++) weft_llvm_query()->unload(images[i * 7 % MANY]);
     }
     weft_bytes_finish(&emitted);
@@ -143,7 +136,7 @@ static void limit_space(void)
 static void test_no_room(void **state)
 {
     (void)state;
-    if (SANITIZED) skip();
+    if (WEFT_TEST_ADDRESS) skip();
     int result = -1;
     emit(0, &emitted);
     pid_t child = fork();
