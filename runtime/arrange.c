@@ -2,12 +2,12 @@
 #include "runtime/arrange.h"
 #include <inttypes.h>
 #include <string.h>
-#include "runtime/lanes.h"
+#include "runtime/branches.h"
 #include "runtime/memory.h"
 #include "runtime/plan.h"
 
-/* Lanes for each thread at first, so that one that is late has others do its part. */
-enum { LANES_PER_THREAD = 4 };
+/* Branches for each thread at first, so that one that is late has others do its part. */
+enum { BRANCHES_PER_THREAD = 4 };
 
 /* When a step begins, and when all that belongs to it has ended. */
 typedef struct step_time {
@@ -39,24 +39,24 @@ static void time_step(arrangement *a, size_t number)
     a->times[number].end = (weft_plan_time){.phase = a->phase++};
 }
 
-/* A step in a lane and those that belong to it, in order: `*at` is the time of the next. */
-static void time_in_lane(arrangement *a, size_t number, weft_plan_time *at)
+/* A step in a branch and those that belong to it, in order: `*at` is the time of the next. */
+static void time_in_branch(arrangement *a, size_t number, weft_plan_time *at)
 {
     size_t end = number + 1 + weft_step_nested(a->bound->steps[number].step);
     a->times[number].begin = *at;
     at->step++;
-    for (size_t i = number + 1; i < end; i += 1 + weft_step_nested(a->bound->steps[i].step)) time_in_lane(a, i, at);
+    for (size_t i = number + 1; i < end; i += 1 + weft_step_nested(a->bound->steps[i].step)) time_in_branch(a, i, at);
     a->times[number].end = *at;
     at->step++;
 }
 
-static void time_stage(arrangement *a, const weft_stage *stage)
+static void time_phase(arrangement *a, const weft_phase *phase)
 {
-    for (size_t lane = 0; lane < stage->lane_count; lane++) {
-        weft_plan_time at = {.phase = a->phase, .lane = (uint32_t)lane};
-        for (size_t i = 0; i < stage->lanes[lane].count; i++) {
-            if (stage->lane_count == 1) time_step(a, stage->lanes[lane].steps[i]);
-            else time_in_lane(a, stage->lanes[lane].steps[i], &at);
+    for (size_t branch = 0; branch < phase->branch_count; branch++) {
+        weft_plan_time at = {.phase = a->phase, .branch = (uint32_t)branch};
+        for (size_t i = 0; i < phase->branches[branch].count; i++) {
+            if (phase->branch_count == 1) time_step(a, phase->branches[branch].steps[i]);
+            else time_in_branch(a, phase->branches[branch].steps[i], &at);
         }
     }
     a->phase++;
@@ -65,9 +65,9 @@ static void time_stage(arrangement *a, const weft_stage *stage)
 static void time_sequence(arrangement *a, size_t first, size_t count)
 {
     const weft_bound *bound = a->bound;
-    const weft_stages *stages = count > 0 ? bound->steps[first].stages : NULL;
-    for (size_t i = 0; stages != NULL && i < stages->count; i++) time_stage(a, &stages->stages[i]);
-    for (size_t i = first; stages == NULL && i < first + count; i += 1 + weft_step_nested(bound->steps[i].step))
+    const weft_phases *phases = count > 0 ? bound->steps[first].phases : NULL;
+    for (size_t i = 0; phases != NULL && i < phases->count; i++) time_phase(a, &phases->phases[i]);
+    for (size_t i = first; phases == NULL && i < first + count; i += 1 + weft_step_nested(bound->steps[i].step))
         time_step(a, i);
 }
 
@@ -99,7 +99,7 @@ static void fill_items(arrangement *a, bool *known)
     }
 }
 
-/* Offsets for the stages as they are. */
+/* Offsets for the phases as they are. */
 static weft_status *place(arrangement *a, int64_t *out_bytes)
 {
     bool *known = weft_arena_allocate(&a->scratch, a->bound->variant->buffer_count + 1);
@@ -110,7 +110,7 @@ static weft_status *place(arrangement *a, int64_t *out_bytes)
     return weft_plan_fill(&a->bound->executor->allocator, a->item_count, a->items, out_bytes);
 }
 
-/* ---- stages ---- */
+/* ---- phases ---- */
 
 static int64_t most_bytes(int64_t alone, size_t limit)
 {
@@ -119,34 +119,34 @@ static int64_t most_bytes(int64_t alone, size_t limit)
     return __builtin_add_overflow(alone, alone / 4 + WEFT_ARRANGE_ROOM, &most) ? INT64_MAX : most;
 }
 
-/* Fewer lanes first; then steps stay nearer to their order. */
-static bool tighten(weft_lanes_limits *limits, size_t threads)
+/* Fewer branches first; then steps stay nearer to their order. */
+static bool tighten(weft_branches_limits *limits, size_t threads)
 {
-    if (limits->lanes > threads) {
-        limits->lanes = limits->lanes / 2 > threads ? limits->lanes / 2 : threads;
+    if (limits->branches > threads) {
+        limits->branches = limits->branches / 2 > threads ? limits->branches / 2 : threads;
         return true;
     }
     limits->window /= 4;
     return limits->window > threads;
 }
 
-/* The widest stages whose memory is within `limit`; `alone`: bytes without any. */
-static weft_status *fill_stages(arrangement *a, size_t limit, int64_t alone)
+/* The widest phases whose memory is within `limit`; `alone`: bytes without any. */
+static weft_status *fill_phases(arrangement *a, size_t limit, int64_t alone)
 {
     weft_bound *bound = a->bound;
     size_t threads = weft_pool_size(bound->executor->pool);
-    weft_lanes_limits limits = {LANES_PER_THREAD * threads, bound->variant->step_count};
+    weft_branches_limits limits = {BRANCHES_PER_THREAD * threads, bound->variant->step_count};
     int64_t most = most_bytes(alone, limit);
     bool found;
-    WEFT_TRY(weft_lanes_fill(bound, limits, &found));
+    WEFT_TRY(weft_branches_fill(bound, limits, &found));
     if (!found) return NULL;
     while (found) {
         WEFT_TRY(place(a, &bound->arena_bytes));
         if (bound->arena_bytes <= most) return NULL;
         found = tighten(&limits, threads);
-        if (found) WEFT_TRY(weft_lanes_fill(bound, limits, &found));
+        if (found) WEFT_TRY(weft_branches_fill(bound, limits, &found));
     }
-    for (size_t i = 0; i < bound->variant->step_count; i++) bound->steps[i].stages = NULL;
+    for (size_t i = 0; i < bound->variant->step_count; i++) bound->steps[i].phases = NULL;
     return place(a, &bound->arena_bytes);
 }
 
@@ -162,9 +162,9 @@ static weft_status *arrange(arrangement *a, size_t limit)
     bound->offsets = weft_arena_allocate(&bound->arena, (variant->buffer_count + 1) * sizeof *bound->offsets);
     if (a->items == NULL || a->times == NULL || bound->offsets == NULL) return weft_status_out_of_memory();
     WEFT_TRY(place(a, &bound->arena_bytes));
-    /* In lanes the steps may need less memory; but what is over the limit must not hang on the number of threads. */
+    /* In branches the steps may need less memory; but what is over the limit must not hang on the number of threads. */
     bool fits = limit == 0 || (uint64_t)bound->arena_bytes <= limit;
-    if (fits && weft_pool_size(bound->executor->pool) > 1) WEFT_TRY(fill_stages(a, limit, bound->arena_bytes));
+    if (fits && weft_pool_size(bound->executor->pool) > 1) WEFT_TRY(fill_phases(a, limit, bound->arena_bytes));
     for (size_t i = 0; i < variant->buffer_count; i++) bound->offsets[i] = a->items[i].offset;
     for (size_t s = 0; s < variant->step_count; s++)
         bound->steps[s].scratch_offset = a->items[variant->buffer_count + s].offset;

@@ -5,7 +5,7 @@
 #include "runtime/bound.h"
 
 /*
- * Fills stages, offsets, scratch_offsets and arena_bytes of a binding with all else in place. Steps side by side need
+ * Fills phases, offsets, scratch_offsets and arena_bytes of a binding with all else in place. Steps side by side need
  * more memory: at most `limit` bytes, or, for 0, a quarter and WEFT_ARRANGE_ROOM more than one after another. Where
  * steps one after another need more than `limit`, that is how they are left, with any number of threads.
  */

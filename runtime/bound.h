@@ -22,12 +22,12 @@ typedef struct weft_alias_use {
     size_t pointer, view;
 } weft_alias_use;
 
-struct weft_stages;
+struct weft_phases;
 
 typedef struct weft_bound_step {
     const weft_step *step;
     bool idle; /* of a fold without iterations: never runs, and its extents may be anything */
-    const struct weft_stages *stages; /* of the sequence of steps that begins here; NULL: one after another */
+    const struct weft_phases *phases; /* of the sequence of steps that begins here; NULL: one after another */
     size_t first_pointer, first_view; /* of the step, in a frame */
     /* KERNEL */
     int64_t *scalars;

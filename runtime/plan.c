@@ -18,20 +18,20 @@ static int64_t round_up(int64_t bytes)
 static bool is_before(weft_plan_time x, weft_plan_time y)
 {
     if (x.phase != y.phase) return x.phase < y.phase;
-    return x.lane == y.lane && x.lane != WEFT_PLAN_SEVERAL && x.step < y.step;
+    return x.branch == y.branch && x.branch != WEFT_PLAN_SEVERAL && x.step < y.step;
 }
 
 weft_plan_time weft_plan_earlier(weft_plan_time x, weft_plan_time y)
 {
     if (x.phase != y.phase) return x.phase < y.phase ? x : y;
-    if (x.lane != y.lane) return (weft_plan_time){x.phase, WEFT_PLAN_SEVERAL, 0};
+    if (x.branch != y.branch) return (weft_plan_time){x.phase, WEFT_PLAN_SEVERAL, 0};
     return x.step < y.step ? x : y;
 }
 
 weft_plan_time weft_plan_later(weft_plan_time x, weft_plan_time y)
 {
     if (x.phase != y.phase) return x.phase < y.phase ? y : x;
-    if (x.lane != y.lane) return (weft_plan_time){x.phase, WEFT_PLAN_SEVERAL, 0};
+    if (x.branch != y.branch) return (weft_plan_time){x.phase, WEFT_PLAN_SEVERAL, 0};
     return x.step < y.step ? y : x;
 }
 

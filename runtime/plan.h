@@ -6,12 +6,12 @@
 #include <weft/base.h>
 
 #define WEFT_PLAN_ALIGNMENT 64
-/* The lane of what happens in several. */
+/* The branch of what happens in several. */
 #define WEFT_PLAN_SEVERAL UINT32_MAX
 
-/* When something happens: phases follow each other; within one its lanes run side by side, each step by step. */
+/* When something happens: phases follow each other; within one its branches run side by side, each step by step. */
 typedef struct weft_plan_time {
-    uint32_t phase, lane, step;
+    uint32_t phase, branch, step;
 } weft_plan_time;
 
 typedef struct weft_plan_item {
@@ -20,7 +20,7 @@ typedef struct weft_plan_item {
     int64_t offset;             /* filled in; a multiple of WEFT_PLAN_ALIGNMENT */
 } weft_plan_item;
 
-/* The time from which on, or up to which, what happens at both times is over; of one phase and several lanes, all of
+/* The time from which on, or up to which, what happens at both times is over; of one phase and several branches, all of
  * that phase. */
 weft_plan_time weft_plan_earlier(weft_plan_time x, weft_plan_time y);
 weft_plan_time weft_plan_later(weft_plan_time x, weft_plan_time y);

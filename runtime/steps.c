@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/steps.h"
 #include <inttypes.h>
-#include "runtime/lanes.h"
+#include "runtime/branches.h"
 #include "runtime/profile.h"
 #include "runtime/region.h"
 #include "runtime/status.h"
@@ -182,7 +182,7 @@ static weft_status *run_number(weft_frame *frame, size_t number, const volatile 
     return run_profiled(frame, number, cancelled);
 }
 
-/* ---- stages ---- */
+/* ---- phases ---- */
 
 /* The first step that failed, in the order of their numbers; `step` is SIZE_MAX while none did. */
 typedef struct failure {
@@ -190,11 +190,11 @@ typedef struct failure {
     weft_status *status;
 } failure;
 
-struct stage_run {
+struct phase_run {
     weft_frame *frame;
-    const weft_stage *stage;
+    const weft_phase *phase;
     const volatile bool *cancelled;
-    size_t end; /* number of the step that failed before the stage */
+    size_t end; /* number of the step that failed before the phase */
     pthread_mutex_t mutex;
     failure failure;
 };
@@ -210,21 +210,21 @@ static void keep_first(failure *kept, failure other)
  * Steps run in another order than that of their numbers. After one failed, those of lower numbers run still, which need
  * nothing of it: so the one that is reported is the one that would have failed first.
  */
-static void run_lane(weft_frame *frame, const weft_lane *lane, const volatile bool *cancelled, failure *failed)
+static void run_branch(weft_frame *frame, const weft_branch *branch, const volatile bool *cancelled, failure *failed)
 {
-    for (size_t i = 0; i < lane->count; i++) {
-        if (lane->steps[i] >= failed->step) continue;
-        weft_status *status = run_number(frame, lane->steps[i], cancelled);
-        if (status != NULL) keep_first(failed, (failure){lane->steps[i], status});
+    for (size_t i = 0; i < branch->count; i++) {
+        if (branch->steps[i] >= failed->step) continue;
+        weft_status *status = run_number(frame, branch->steps[i], cancelled);
+        if (status != NULL) keep_first(failed, (failure){branch->steps[i], status});
     }
 }
 
-static void run_lanes(void *context, int64_t begin, int64_t end)
+static void run_branches(void *context, int64_t begin, int64_t end)
 {
-    struct stage_run *run = context;
+    struct phase_run *run = context;
     for (int64_t i = begin; i < end; i++) {
         failure failed = {.step = run->end};
-        run_lane(run->frame, &run->stage->lanes[i], run->cancelled, &failed);
+        run_branch(run->frame, &run->phase->branches[i], run->cancelled, &failed);
         if (failed.status == NULL) continue;
         pthread_mutex_lock(&run->mutex);
         keep_first(&run->failure, failed);
@@ -232,30 +232,30 @@ static void run_lanes(void *context, int64_t begin, int64_t end)
     }
 }
 
-static void run_side_by_side(weft_frame *frame, const weft_stage *stage, const volatile bool *cancelled,
+static void run_side_by_side(weft_frame *frame, const weft_phase *phase, const volatile bool *cancelled,
                              failure *failed)
 {
-    struct stage_run run = {.frame = frame,
-                            .stage = stage,
+    struct phase_run run = {.frame = frame,
+                            .phase = phase,
                             .cancelled = cancelled,
                             .end = failed->step,
                             .mutex = PTHREAD_MUTEX_INITIALIZER,
                             .failure = *failed};
-    weft_pool_run(frame->bound->executor->pool, (int64_t)stage->lane_count, 1, run_lanes, &run);
+    weft_pool_run(frame->bound->executor->pool, (int64_t)phase->branch_count, 1, run_branches, &run);
     pthread_mutex_destroy(&run.mutex);
     *failed = run.failure;
 }
 
 /* Of a run that is profiled each step has all threads, and its time is its own. */
-static weft_status *run_stages(weft_frame *frame, const weft_stages *stages, const volatile bool *cancelled)
+static weft_status *run_phases(weft_frame *frame, const weft_phases *phases, const volatile bool *cancelled)
 {
     failure failed = {.step = SIZE_MAX};
-    for (size_t i = 0; i < stages->count; i++) {
-        const weft_stage *stage = &stages->stages[i];
-        if (stage->lane_count > 1 && frame->profile == NULL) run_side_by_side(frame, stage, cancelled, &failed);
+    for (size_t i = 0; i < phases->count; i++) {
+        const weft_phase *phase = &phases->phases[i];
+        if (phase->branch_count > 1 && frame->profile == NULL) run_side_by_side(frame, phase, cancelled, &failed);
         else
-            for (size_t lane = 0; lane < stage->lane_count; lane++)
-                run_lane(frame, &stage->lanes[lane], cancelled, &failed);
+            for (size_t branch = 0; branch < phase->branch_count; branch++)
+                run_branch(frame, &phase->branches[branch], cancelled, &failed);
     }
     return failed.status;
 }
@@ -264,7 +264,7 @@ weft_status *weft_steps_run(weft_frame *frame, size_t first, size_t count, const
 {
     const weft_bound *bound = frame->bound;
     if (count == 0) return check_cancelled(bound, first, cancelled); /* a loop of nothing ends too */
-    if (bound->steps[first].stages != NULL) return run_stages(frame, bound->steps[first].stages, cancelled);
+    if (bound->steps[first].phases != NULL) return run_phases(frame, bound->steps[first].phases, cancelled);
     for (size_t i = first; i < first + count; i += 1 + weft_step_nested(bound->steps[i].step))
         WEFT_TRY(run_number(frame, i, cancelled));
     return NULL;

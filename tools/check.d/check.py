@@ -21,7 +21,7 @@ from stage import Broken
 FOLDER = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path("build")
 LOGS = BUILD / "check"
-CONCURRENT = ["builds", "cache", "concurrent", "executor", "lanes", "pool", "steps"]
+CONCURRENT = ["builds", "cache", "concurrent", "executor", "branches", "pool", "steps"]
 FUZZ_SECONDS = 5
 RANDOM_SECONDS = 120
 # Of what debuggers read, backtraces need the lines alone, which take a quarter less to compile.

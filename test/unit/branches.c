@@ -60,7 +60,7 @@ static int64_t mix(int64_t was, const int64_t *scalars, void *const *operands, s
 static atomic_int waiting; /* steps that meet */
 static volatile bool cancelled;
 
-/* Two steps of this salt in different lanes end only when both have begun. */
+/* Two steps of this salt in different branches end only when both have begun. */
 #define MEETS INT64_C(-1)
 /* The data of this one are in error, and this one cancels the run. */
 #define FAILS INT64_C(-2)
@@ -402,29 +402,29 @@ static void test_random_programs(void **state)
 
 /* ---- programs by hand ---- */
 
-/* `lanes` chains of `length` steps from input a, their ends mixed in pairs into output x. */
-static void chains(uint32_t lanes, uint32_t length, int64_t work)
+/* `branches` chains of `length` steps from input a, their ends mixed in pairs into output x. */
+static void chains(uint32_t branches, uint32_t length, int64_t work)
 {
     uint32_t ends[MOST_VALUES];
     memset(&subject, 0, sizeof subject);
     subject.work = work;
     for (uint32_t i = 0; i < INPUTS + OUTPUTS; i++) new_value(40 + i);
-    for (uint32_t lane = 0; lane < lanes; lane++) {
-        ends[lane] = 0;
+    for (uint32_t branch = 0; branch < branches; branch++) {
+        ends[branch] = 0;
         for (uint32_t i = 0; i < length; i++) {
-            uint32_t target = new_value(50 + lane);
+            uint32_t target = new_value(50 + branch);
             subject.steps[subject.step_count++] =
-                (test_step){.target = target, .operand_count = 1, .operands = {ends[lane]}, .salt = 100 * lane + i};
-            ends[lane] = target;
+                (test_step){.target = target, .operand_count = 1, .operands = {ends[branch]}, .salt = 100 * branch + i};
+            ends[branch] = target;
         }
     }
-    for (uint32_t count = lanes; count > 1; count--) {
+    for (uint32_t count = branches; count > 1; count--) {
         uint32_t target = count == 2 ? INPUTS : new_value(60);
         subject.steps[subject.step_count++] = (test_step){
             .target = target, .operand_count = 2, .operands = {ends[count - 1], ends[count - 2]}, .salt = count};
         ends[count - 2] = target;
     }
-    for (uint32_t i = INPUTS + (lanes > 1); i < INPUTS + OUTPUTS; i++)
+    for (uint32_t i = INPUTS + (branches > 1); i < INPUTS + OUTPUTS; i++)
         subject.steps[subject.step_count++] =
             (test_step){.target = i, .operand_count = 1, .operands = {ends[0]}, .salt = i};
 }
@@ -444,7 +444,7 @@ static void test_branches_run_side_by_side(void **state)
     session_close(&s);
 }
 
-/* Folds have no threads for their steps, so that they are steps of a lane. */
+/* Folds have no threads for their steps, so that they are steps of a branch. */
 static void test_folds_run_side_by_side(void **state)
 {
     (void)state;
@@ -458,7 +458,7 @@ static void test_folds_run_side_by_side(void **state)
     for (unsigned threads = 1; threads <= 4; threads++) run_and_compare(threads, (weft_run){0});
 }
 
-/* Work too small for a lane, or a chain: memory is that of one thread, to the byte. */
+/* Work too small for a branch, or a chain: memory is that of one thread, to the byte. */
 static void test_nothing_to_gain(void **state)
 {
     (void)state;
@@ -484,18 +484,18 @@ static void test_memory_limit(void **state)
     assert_int_equal(run_and_compare(2, (weft_run){.memory_limit = least}), least);
 }
 
-/* Chains step by step, all at once: in lanes they need less memory. A run is over its limit with any threads, or none. */
+/* Chains step by step, all at once: in branches they need less memory. A run is over its limit with any threads, or
+ * none. */
 static void test_limit_is_that_of_one_thread(void **state)
 {
-    enum { LANES = 40, LENGTH = 2 };
-    test_step depth_first[LANES * LENGTH];
+    enum { BRANCHES = 40, LENGTH = 2 };
+    test_step depth_first[BRANCHES * LENGTH];
     (void)state;
-    chains(LANES, LENGTH, WORK);
-    for (uint32_t i = INPUTS + OUTPUTS; i < INPUTS + OUTPUTS + LANES * LENGTH; i++)
+    chains(BRANCHES, LENGTH, WORK);
+    for (uint32_t i = INPUTS + OUTPUTS; i < INPUTS + OUTPUTS + BRANCHES * LENGTH; i++)
         subject.counts[i] = i % LENGTH == 0 ? 8 : MOST_COUNT;
     memcpy(depth_first, subject.steps, sizeof depth_first);
-    for (size_t i = 0; i < LANES * LENGTH; i++)
-        subject.steps[i % LENGTH * LANES + i / LENGTH] = depth_first[i];
+    for (size_t i = 0; i < BRANCHES * LENGTH; i++) subject.steps[i % LENGTH * BRANCHES + i / LENGTH] = depth_first[i];
     run_oracle();
     size_t least = run_and_compare(1, (weft_run){0});
     assert_true(run_and_compare(2, (weft_run){0}) < least);
@@ -536,7 +536,7 @@ static void test_first_error(void **state)
     }
 }
 
-static void test_cancelled_in_a_lane(void **state)
+static void test_cancelled_in_a_branch(void **state)
 {
     (void)state;
     session s;
@@ -604,11 +604,16 @@ static void test_out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_programs),        cmocka_unit_test(test_branches_run_side_by_side),
-        cmocka_unit_test(test_folds_run_side_by_side), cmocka_unit_test(test_nothing_to_gain),
-        cmocka_unit_test(test_memory_limit),           cmocka_unit_test(test_limit_is_that_of_one_thread),
-        cmocka_unit_test(test_first_error),            cmocka_unit_test(test_cancelled_in_a_lane),
-        cmocka_unit_test(test_profile),                cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_random_programs),
+        cmocka_unit_test(test_branches_run_side_by_side),
+        cmocka_unit_test(test_folds_run_side_by_side),
+        cmocka_unit_test(test_nothing_to_gain),
+        cmocka_unit_test(test_memory_limit),
+        cmocka_unit_test(test_limit_is_that_of_one_thread),
+        cmocka_unit_test(test_first_error),
+        cmocka_unit_test(test_cancelled_in_a_branch),
+        cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/lanes.h"
+#include "runtime/branches.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +8,10 @@
 #include "runtime/memory.h"
 
 /*
- * A stage is found by growing components over the steps that are left, in order. A step that needs steps of one
+ * A phase is found by growing components over the steps that are left, in order. A step that needs steps of one
  * component joins it; one that needs several joins them into one as long as that stays under a cap, else it waits for a
- * later stage, and with it all that needs it. Of a tree that leaves subtrees of about equal time. The components are
- * dealt to lanes, the longest first. Several caps are tried; the stage that saves most is taken, if it saves enough.
+ * later phase, and with it all that needs it. Of a tree that leaves subtrees of about equal time. The components are
+ * dealt to branches, the longest first. Several caps are tried; the phase that saves most is taken, if it saves enough.
  * Where none does, the steps up to the next one that several need, or that uses all threads well by itself, are left to
  * run in sequence, and the search goes on behind it. What waited is searched again.
  *
@@ -25,19 +25,19 @@ enum {
     VISITS = 24         /* of each step, on average, before the search ends */
 };
 
-/* In ns: least work for a lane; what a stage saves at least, also as a part of what its steps take in sequence. */
-static const double LEAST_LANE = 20000, LEAST_SAVED = 10000, LEAST_SHARE = 0.15;
-/* Of a step that uses all threads so well, compared with the best there could be, nothing is gained in a lane. */
+/* In ns: least work for a branch; what a phase saves at least, also as a part of what its steps take in sequence. */
+static const double LEAST_BRANCH = 20000, LEAST_SAVED = 10000, LEAST_SHARE = 0.15;
+/* Of a step that uses all threads so well, compared with the best there could be, nothing is gained in a branch. */
 static const double WELL = 1.2;
 
 typedef struct component {
     double time;
-    uint32_t root, lane, size, next;
+    uint32_t root, branch, size, next;
 } component;
 
 typedef struct finder {
     weft_bound *bound;
-    weft_lanes_limits limits;
+    weft_branches_limits limits;
     weft_arena scratch;
     const uint32_t *memories;
     bool found;
@@ -50,26 +50,26 @@ typedef struct node {
     uint32_t seen;   /* of a root: the place that saw it last */
     uint32_t index;  /* of a root: of the component */
     uint32_t uses;   /* by later places */
-    bool narrow;     /* may gain in a lane */
+    bool narrow;     /* may gain in a branch */
     bool done;       /* has run before what is looked at */
 } node;
 
 /* The search in one sequence. */
 typedef struct search {
-    weft_lanes_limits limits;
+    weft_branches_limits limits;
     size_t threads;
     weft_depend depend;
     node *nodes;
-    uint32_t *left; /* places that are in no stage yet, in order */
+    uint32_t *left; /* places that are in no phase yet, in order */
     size_t left_count;
     size_t visits; /* still allowed */
     component *components;
     size_t component_count;
-    double *loads; /* of lanes; of threads */
+    double *loads; /* of branches; of threads */
     uint32_t *order;
-    weft_lane *lanes;
-    weft_stage *stages;
-    size_t order_count, lane_count, stage_count;
+    weft_branch *branches;
+    weft_phase *phases;
+    size_t order_count, branch_count, phase_count;
 } search;
 
 /* ---- components ---- */
@@ -142,7 +142,7 @@ static double grow(search *s, size_t from, size_t to, double cap)
     return together;
 }
 
-/* ---- lanes ---- */
+/* ---- branches ---- */
 
 static size_t least_of(const double *loads, size_t count)
 {
@@ -152,36 +152,37 @@ static size_t least_of(const double *loads, size_t count)
     return least;
 }
 
-/* Gives each component a lane; how long all lanes take on the threads there are, INFINITY where there are no two. */
+/* Gives each component a branch; how long all branches take on the threads there are, INFINITY where there are no two.
+ */
 static double deal(search *s)
 {
     double total = 0, longest = 0;
-    double *loads = s->loads, *threads = s->loads + s->limits.lanes;
+    double *loads = s->loads, *threads = s->loads + s->limits.branches;
     for (size_t i = 0; i < s->component_count; i++) total += s->components[i].time;
-    size_t lanes = s->component_count < s->limits.lanes ? s->component_count : s->limits.lanes;
-    while (lanes > 1 && total < LEAST_LANE * (double)lanes) lanes--;
-    if (lanes < 2) return HUGE_VAL;
-    memset(s->loads, 0, (s->limits.lanes + s->threads) * sizeof *s->loads);
+    size_t branches = s->component_count < s->limits.branches ? s->component_count : s->limits.branches;
+    while (branches > 1 && total < LEAST_BRANCH * (double)branches) branches--;
+    if (branches < 2) return HUGE_VAL;
+    memset(s->loads, 0, (s->limits.branches + s->threads) * sizeof *s->loads);
     for (size_t i = 0; i < s->component_count; i++) {
-        s->components[i].lane = (uint32_t)least_of(loads, lanes);
-        loads[s->components[i].lane] += s->components[i].time;
+        s->components[i].branch = (uint32_t)least_of(loads, branches);
+        loads[s->components[i].branch] += s->components[i].time;
     }
-    for (size_t lane = 0; lane < lanes; lane++) {
+    for (size_t branch = 0; branch < branches; branch++) {
         double *thread = &threads[least_of(threads, s->threads)];
-        *thread += loads[lane];
+        *thread += loads[branch];
         if (*thread > longest) longest = *thread;
     }
     return longest + WEFT_POOL_REGION_NS;
 }
 
-/* The cap that saves most in a stage from left[from] on; false where none saves enough. */
+/* The cap that saves most in a phase from left[from] on; false where none saves enough. */
 static bool find_cap(search *s, size_t from, size_t to, double *out_cap)
 {
     double most = 0, cap = 0;
     for (size_t i = from; i < to; i++) cap += s->nodes[s->left[i]].estimate.alone;
     cap /= (double)s->threads;
     for (int i = 0; i < CAPS; i++, cap /= CAP_FACTOR) {
-        if (i == CAPS - 1 || cap < LEAST_LANE) cap = 0;
+        if (i == CAPS - 1 || cap < LEAST_BRANCH) cap = 0;
         double together = grow(s, from, to, cap), saved = together - deal(s);
         if (saved >= LEAST_SAVED && saved >= LEAST_SHARE * together && saved > most) {
             most = saved;
@@ -192,19 +193,19 @@ static bool find_cap(search *s, size_t from, size_t to, double *out_cap)
     return most > 0;
 }
 
-/* ---- stages ---- */
+/* ---- phases ---- */
 
-static int compare_lanes(const void *a, const void *b)
+static int compare_branches(const void *a, const void *b)
 {
     const component *x = a, *y = b;
-    if (x->lane != y->lane) return x->lane < y->lane ? -1 : 1;
+    if (x->branch != y->branch) return x->branch < y->branch ? -1 : 1;
     return x->root < y->root ? -1 : x->root > y->root;
 }
 
-static void end_lane(search *s, weft_stage *stage, size_t first)
+static void end_branch(search *s, weft_phase *phase, size_t first)
 {
-    s->lanes[s->lane_count++] = (weft_lane){s->order_count - first, s->order + first};
-    stage->lane_count++;
+    s->branches[s->branch_count++] = (weft_branch){s->order_count - first, s->order + first};
+    phase->branch_count++;
 }
 
 static void take(search *s, uint32_t place)
@@ -223,20 +224,20 @@ static void drop_done(search *s)
 
 static void add_sequence(search *s, size_t count)
 {
-    weft_stage *stage = &s->stages[s->stage_count];
+    weft_phase *phase = &s->phases[s->phase_count];
     size_t first = s->order_count;
     if (count == 0) return;
-    *stage = (weft_stage){.lanes = s->lanes + s->lane_count};
+    *phase = (weft_phase){.branches = s->branches + s->branch_count};
     for (size_t i = 0; i < count; i++) take(s, s->left[i]);
-    end_lane(s, stage, first);
-    s->stage_count++;
+    end_branch(s, phase, first);
+    s->phase_count++;
 }
 
-/* Steps lie by lane, in it by component, in that in order. */
+/* Steps lie by branch, in it by component, in that in order. */
 static void sort_places(search *s, size_t from, size_t to)
 {
     uint32_t next = 0;
-    qsort(s->components, s->component_count, sizeof *s->components, compare_lanes);
+    qsort(s->components, s->component_count, sizeof *s->components, compare_branches);
     for (size_t i = 0; i < s->component_count; i++) s->nodes[s->components[i].root].index = (uint32_t)i;
     for (size_t i = from; i < to; i++)
         if (s->nodes[s->left[i]].parent != WAITS) s->components[s->nodes[root_of(s, s->left[i])].index].size++;
@@ -250,17 +251,17 @@ static void sort_places(search *s, size_t from, size_t to)
             order[s->components[s->nodes[root_of(s, s->left[i])].index].next++] = s->left[i];
 }
 
-static void add_lanes(search *s, size_t from, size_t to)
+static void add_branches(search *s, size_t from, size_t to)
 {
-    weft_stage *stage = &s->stages[s->stage_count++];
-    *stage = (weft_stage){.lanes = s->lanes + s->lane_count};
+    weft_phase *phase = &s->phases[s->phase_count++];
+    *phase = (weft_phase){.branches = s->branches + s->branch_count};
     sort_places(s, from, to);
     for (size_t i = 0; i < s->component_count;) {
-        uint32_t lane = s->components[i].lane;
+        uint32_t branch = s->components[i].branch;
         size_t first = s->order_count, end = first;
-        for (; i < s->component_count && s->components[i].lane == lane; i++) end += s->components[i].size;
+        for (; i < s->component_count && s->components[i].branch == branch; i++) end += s->components[i].size;
         while (s->order_count < end) take(s, s->order[s->order_count]);
-        end_lane(s, stage, first);
+        end_branch(s, phase, first);
     }
 }
 
@@ -269,7 +270,8 @@ static size_t window_end(const search *s, size_t from)
     return s->left_count - from < s->limits.window ? s->left_count : from + s->limits.window;
 }
 
-/* Leaves out the steps up to the first one that several need, or that is not for lanes: they run before the others. */
+/* Leaves out the steps up to the first one that several need, or that is not for branches: they run before the others.
+ */
 static size_t next_start(search *s, size_t from)
 {
     bool last = false;
@@ -297,7 +299,7 @@ static void cut(search *s)
         if (found) {
             grow(s, from, end, cap);
             deal(s);
-            add_lanes(s, from, end);
+            add_branches(s, from, end);
         }
         drop_done(s);
     }
@@ -324,12 +326,12 @@ static weft_status *search_init(finder *f, search *s, size_t first, size_t count
     s->nodes = take_array(f, places, sizeof *s->nodes);
     s->left = take_array(f, places, sizeof *s->left);
     s->components = take_array(f, places, sizeof *s->components);
-    s->loads = take_array(f, s->limits.lanes + s->threads, sizeof *s->loads);
+    s->loads = take_array(f, s->limits.branches + s->threads, sizeof *s->loads);
     s->order = take_array(f, places, sizeof *s->order);
-    s->lanes = take_array(f, places, sizeof *s->lanes);
-    s->stages = take_array(f, places, sizeof *s->stages);
+    s->branches = take_array(f, places, sizeof *s->branches);
+    s->phases = take_array(f, places, sizeof *s->phases);
     bool fine = s->nodes != NULL && s->left != NULL && s->components != NULL && s->loads != NULL;
-    return fine && s->order != NULL && s->lanes != NULL && s->stages != NULL ? NULL : weft_status_out_of_memory();
+    return fine && s->order != NULL && s->branches != NULL && s->phases != NULL ? NULL : weft_status_out_of_memory();
 }
 
 static void fill_places(const finder *f, search *s)
@@ -344,19 +346,19 @@ static void fill_places(const finder *f, search *s)
     }
 }
 
-/* The stages found, in the memory of the binding. */
+/* The phases found, in the memory of the binding. */
 static weft_status *keep(finder *f, search *s, size_t first)
 {
     weft_arena *arena = &f->bound->arena;
     uint32_t *order = weft_arena_copy(arena, s->order, s->order_count * sizeof *order);
-    weft_lane *lanes = weft_arena_copy(arena, s->lanes, s->lane_count * sizeof *lanes);
-    weft_stage *stages = weft_arena_copy(arena, s->stages, s->stage_count * sizeof *stages);
-    weft_stages *kept = weft_arena_allocate(arena, sizeof *kept);
-    if (order == NULL || lanes == NULL || stages == NULL || kept == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < s->lane_count; i++) lanes[i].steps = order + (s->lanes[i].steps - s->order);
-    for (size_t i = 0; i < s->stage_count; i++) stages[i].lanes = lanes + (s->stages[i].lanes - s->lanes);
-    *kept = (weft_stages){s->stage_count, stages};
-    f->bound->steps[first].stages = kept;
+    weft_branch *branches = weft_arena_copy(arena, s->branches, s->branch_count * sizeof *branches);
+    weft_phase *phases = weft_arena_copy(arena, s->phases, s->phase_count * sizeof *phases);
+    weft_phases *kept = weft_arena_allocate(arena, sizeof *kept);
+    if (order == NULL || branches == NULL || phases == NULL || kept == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < s->branch_count; i++) branches[i].steps = order + (s->branches[i].steps - s->order);
+    for (size_t i = 0; i < s->phase_count; i++) phases[i].branches = branches + (s->phases[i].branches - s->branches);
+    *kept = (weft_phases){s->phase_count, phases};
+    f->bound->steps[first].phases = kept;
     f->found = true;
     return NULL;
 }
@@ -371,7 +373,7 @@ static weft_status *fill_parts(finder *f, size_t number)
     return fill_sequence(f, number + 1 + step->region.parts[0], step->region.parts[1]);
 }
 
-/* Less than two lanes of work, or than two steps. */
+/* Less than two branches of work, or than two steps. */
 static bool is_small(const weft_bound *bound, size_t first, size_t count)
 {
     double time = 0;
@@ -381,10 +383,10 @@ static bool is_small(const weft_bound *bound, size_t first, size_t count)
         if (estimate.known) time += estimate.alone;
         steps++;
     }
-    return steps < 2 || time < 2 * LEAST_LANE;
+    return steps < 2 || time < 2 * LEAST_BRANCH;
 }
 
-/* Of what is in lanes itself no part has lanes. */
+/* Of what is in branches itself no part has branches. */
 static weft_status *fill_sequence(finder *f, size_t first, size_t count)
 {
     search s = {.left_count = 0};
@@ -393,22 +395,22 @@ static weft_status *fill_sequence(finder *f, size_t first, size_t count)
         fill_places(f, &s);
         cut(&s);
     }
-    if (s.stage_count > 1 || (s.stage_count == 1 && s.stages[0].lane_count > 1)) WEFT_TRY(keep(f, &s, first));
-    else s.stage_count = 0;
-    for (size_t i = first; s.stage_count == 0 && i < first + count; i += 1 + weft_step_nested(f->bound->steps[i].step))
+    if (s.phase_count > 1 || (s.phase_count == 1 && s.phases[0].branch_count > 1)) WEFT_TRY(keep(f, &s, first));
+    else s.phase_count = 0;
+    for (size_t i = first; s.phase_count == 0 && i < first + count; i += 1 + weft_step_nested(f->bound->steps[i].step))
         WEFT_TRY(fill_parts(f, i));
-    for (size_t i = 0; i < s.stage_count; i++)
-        for (size_t j = 0; s.stages[i].lane_count == 1 && j < s.stages[i].lanes->count; j++)
-            WEFT_TRY(fill_parts(f, s.stages[i].lanes->steps[j]));
+    for (size_t i = 0; i < s.phase_count; i++)
+        for (size_t j = 0; s.phases[i].branch_count == 1 && j < s.phases[i].branches->count; j++)
+            WEFT_TRY(fill_parts(f, s.phases[i].branches->steps[j]));
     return NULL;
 }
 
-weft_status *weft_lanes_fill(weft_bound *bound, weft_lanes_limits limits, bool *out_found)
+weft_status *weft_branches_fill(weft_bound *bound, weft_branches_limits limits, bool *out_found)
 {
     finder f = {.bound = bound, .limits = limits};
     size_t count = bound->variant->step_count;
     weft_arena_init(&f.scratch, &bound->executor->allocator);
-    for (size_t i = 0; i < count; i++) bound->steps[i].stages = NULL;
+    for (size_t i = 0; i < count; i++) bound->steps[i].phases = NULL;
     weft_status *status = weft_pool_size(bound->executor->pool) > 1 ? fill_sequence(&f, 0, count) : NULL;
     weft_arena_finish(&f.scratch);
     *out_found = f.found;
