@@ -36,7 +36,7 @@ typedef struct component {
 } component;
 
 typedef struct finder {
-    weft_bound *bound;
+    weft_bound_variant *bound;
     weft_branches_limits limits;
     weft_arena scratch;
     const uint32_t *memories;
@@ -374,7 +374,7 @@ static weft_status *fill_parts(finder *f, size_t number)
 }
 
 /* Less than two branches of work, or than two steps. */
-static bool is_small(const weft_bound *bound, size_t first, size_t count)
+static bool is_small(const weft_bound_variant *bound, size_t first, size_t count)
 {
     double time = 0;
     size_t steps = 0;
@@ -405,7 +405,7 @@ static weft_status *fill_sequence(finder *f, size_t first, size_t count)
     return NULL;
 }
 
-weft_status *weft_branches_fill(weft_bound *bound, weft_branches_limits limits, bool *out_found)
+weft_status *weft_branches_fill(weft_bound_variant *bound, weft_branches_limits limits, bool *out_found)
 {
     finder f = {.bound = bound, .limits = limits};
     size_t count = bound->variant->step_count;

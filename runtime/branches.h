@@ -5,7 +5,7 @@
  * Steps that run side by side. A sequence of steps (the program's, or a region's) is cut into phases that follow each
  * other; a phase has branches that need nothing of each other, each of them runs its steps one after another.
  */
-#include "runtime/bound.h"
+#include "runtime/bound_variant.h"
 
 typedef struct weft_branch {
     size_t count;
@@ -30,5 +30,5 @@ typedef struct weft_branches_limits {
 
 /* Sets `phases` of the first step of every sequence that gains from branches, NULL for the others; *out_found: some do.
  */
-weft_status *weft_branches_fill(weft_bound *bound, weft_branches_limits limits, bool *out_found) WEFT_MUST_USE;
+weft_status *weft_branches_fill(weft_bound_variant *bound, weft_branches_limits limits, bool *out_found) WEFT_MUST_USE;
 #endif

@@ -14,7 +14,7 @@ typedef struct reader {
 } reader;
 
 typedef struct tracker {
-    const weft_bound *bound;
+    const weft_bound_variant *bound;
     const uint32_t *memories;
     uint32_t *writers, *last_readers; /* per buffer; NONE */
     reader *readers;
@@ -32,7 +32,7 @@ static void join_over(const weft_variant *variant, uint32_t output, uint32_t *me
         if (buffers[i].place == WEFT_PLACE_INPUT && buffers[i].number == input) memories[output] = i;
 }
 
-const uint32_t *weft_depend_memories(const weft_bound *bound, weft_arena *scratch)
+const uint32_t *weft_depend_memories(const weft_bound_variant *bound, weft_arena *scratch)
 {
     const weft_variant *variant = bound->variant;
     uint32_t *memories = weft_arena_allocate(scratch, (variant->buffer_count + 1) * sizeof *memories);
@@ -105,7 +105,7 @@ static weft_status *init(tracker *t, size_t accesses, weft_arena *scratch)
     return NULL;
 }
 
-weft_status *weft_depend_fill(const weft_bound *bound, const uint32_t *memories, size_t first, size_t count,
+weft_status *weft_depend_fill(const weft_bound_variant *bound, const uint32_t *memories, size_t first, size_t count,
                               weft_arena *scratch, weft_depend *out_depend)
 {
     const weft_step *steps = bound->variant->steps;

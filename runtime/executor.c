@@ -4,7 +4,7 @@
 #include "runtime/extension.h"
 #include "runtime/isa.h"
 #include "runtime/memory.h"
-#include "runtime/prepared.h"
+#include "runtime/variant_entry.h"
 #include "runtime/status.h"
 #include "runtime/variant.h"
 
@@ -33,7 +33,7 @@ static weft_status *create_parts(weft_executor *executor, const weft_executor_op
     WEFT_TRY(weft_pool_create(allocator, options->threads, &executor->pool));
     WEFT_TRY(weft_block_store_create(allocator, bytes, &executor->blocks));
     WEFT_TRY(weft_cache_create(allocator, kernels, SIZE_MAX, weft_kernel_code_destroy, &executor->kernels));
-    return weft_cache_create(allocator, variants, SIZE_MAX, weft_prepared_destroy, &executor->variants);
+    return weft_cache_create(allocator, variants, SIZE_MAX, weft_variant_entry_destroy, &executor->variants);
 }
 
 weft_status *weft_executor_create(const weft_executor_options *options, weft_executor **out_executor)

@@ -20,7 +20,7 @@ typedef struct weft_registration {
 struct weft_executor {
     weft_allocator allocator;
     weft_pool *pool;
-    weft_cache *variants; /* of weft_prepared, by the variant's part of a weft_call_key */
+    weft_cache *variants; /* of weft_variant_entry, by the variant's part of a weft_call_key */
     weft_cache *kernels;
     _Atomic uint64_t kernels_compiled;
     weft_block_store *blocks;

@@ -6,7 +6,7 @@
 
 /* ---- create, destroy ---- */
 
-static size_t frame_size(const weft_bound *bound)
+static size_t frame_size(const weft_bound_variant *bound)
 {
     size_t pointers = bound->output_count + bound->input_count + bound->variant->buffer_count + bound->pointer_count;
     size_t intervals = bound->output_count + bound->input_count;
@@ -14,7 +14,7 @@ static size_t frame_size(const weft_bound *bound)
            intervals * sizeof(weft_interval);
 }
 
-weft_status *weft_frame_create(weft_bound *bound, weft_frame **out_frame)
+weft_status *weft_frame_create(weft_bound_variant *bound, weft_frame **out_frame)
 {
     weft_frame *frame = weft_allocate_zeroed(&bound->executor->allocator, frame_size(bound));
     if (frame == NULL) return weft_status_out_of_memory();
@@ -64,7 +64,7 @@ static void *data_of_copy(const weft_frame *frame, size_t input)
  * somebody else's: it is left alone. */
 static weft_status *copy_input(weft_frame *frame, const weft_run *run, size_t input)
 {
-    const weft_bound *bound = frame->bound;
+    const weft_bound_variant *bound = frame->bound;
     weft_span span = bound->input_spans[input];
     if (frame->copies[input] != NULL) return NULL;
     size_t bytes = (size_t)(span.high - span.low);
@@ -96,7 +96,7 @@ static bool is_same(const weft_array *x, const weft_array *y)
 /* What follows from an output and an input that overlap. */
 static weft_status *settle_input(weft_frame *frame, const weft_run *run, size_t output, size_t input)
 {
-    const weft_bound *bound = frame->bound;
+    const weft_bound_variant *bound = frame->bound;
     if (may_lie_over(frame, run, output, input) && is_same(run->outputs[output], run->inputs[input])) return NULL;
     if (is_donated(run, input)) return copy_input(frame, run, input);
     return weft_status_create(&bound->executor->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_run",
@@ -107,7 +107,7 @@ static weft_status *settle_input(weft_frame *frame, const weft_run *run, size_t 
 /* One by one; the first pair that must not overlap is reported. */
 static weft_status *check_output(weft_frame *frame, const weft_run *run, size_t output)
 {
-    const weft_bound *bound = frame->bound;
+    const weft_bound_variant *bound = frame->bound;
     weft_interval own = output_interval(frame, run, output), other;
     for (size_t i = 0; i < run->input_count; i++) {
         other = input_interval(frame, run, i);
@@ -186,7 +186,7 @@ static weft_status *tell_what_for(const weft_frame *frame, weft_status *status, 
 
 static weft_status *create_output(weft_frame *frame, size_t output)
 {
-    const weft_bound *bound = frame->bound;
+    const weft_bound_variant *bound = frame->bound;
     const weft_output_shape *shape = &bound->outputs[output];
     const weft_allocator *allocator = &bound->executor->allocator;
     if (shape->bytes == SIZE_MAX)
@@ -250,7 +250,7 @@ static weft_status *open_outputs(weft_frame *frame, const weft_run *run)
 
 static weft_status *open_arena(weft_frame *frame)
 {
-    const weft_bound *bound = frame->bound;
+    const weft_bound_variant *bound = frame->bound;
     size_t bytes = (size_t)bound->arena_bytes;
     if (bytes == 0) return NULL;
     weft_status *status = weft_block_acquire(bound->executor->blocks, bound->runtime, bytes, &frame->arena_block);
@@ -261,7 +261,7 @@ static weft_status *open_arena(weft_frame *frame)
 
 static void *data_of(const weft_frame *frame, const weft_run *run, size_t index)
 {
-    const weft_bound *bound = frame->bound;
+    const weft_bound_variant *bound = frame->bound;
     const weft_buffer *buffer = &bound->variant->buffers[index];
     switch (buffer->place) {
     case WEFT_PLACE_INPUT:

@@ -6,7 +6,7 @@
 
 struct weft_frame {
     weft_frame *next;
-    weft_bound *bound;
+    weft_bound_variant *bound;
     char *arena;                 /* of this run */
     const weft_profile *profile; /* of this run; NULL: nobody asks */
     size_t depth;                /* of the step under way, if somebody asks */
@@ -20,7 +20,7 @@ struct weft_frame {
     weft_interval *output_intervals, *input_intervals; /* each array once, as they were sorted last */
 };
 
-weft_status *weft_frame_create(weft_bound *bound, weft_frame **out_frame) WEFT_MUST_USE;
+weft_status *weft_frame_create(weft_bound_variant *bound, weft_frame **out_frame) WEFT_MUST_USE;
 void weft_frame_destroy(weft_frame *frame);
 
 /* Checks that nothing overlaps that must not, makes the outputs that are missing, and puts all pointers in place. */

@@ -2,7 +2,7 @@
 #ifndef WEFT_RUNTIME_OVERLAP_H
 #define WEFT_RUNTIME_OVERLAP_H
 /* Which arrays of a run share memory, decided on the spans of bytes between the lowest and highest element. */
-#include "runtime/bound.h"
+#include "runtime/bound_variant.h"
 
 /* The bytes [low, high) of array `number`; both are 0 for an array that touches none, or is not given. */
 typedef struct weft_interval {

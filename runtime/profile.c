@@ -10,14 +10,14 @@ int64_t weft_clock_now(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-static double count_elements(const weft_bound *bound, const weft_buffer *buffer)
+static double count_elements(const weft_bound_variant *bound, const weft_buffer *buffer)
 {
     double count = 1;
     for (uint32_t i = 0; i < buffer->rank; i++) count *= (double)bound->values[buffer->extents[i]];
     return count;
 }
 
-static double buffer_bytes(const weft_bound *bound, const weft_step *step, size_t i, double accesses)
+static double buffer_bytes(const weft_bound_variant *bound, const weft_step *step, size_t i, double accesses)
 {
     const weft_buffer *buffer = &bound->variant->buffers[step->buffers[i]];
     double count = count_elements(bound, buffer);
@@ -25,13 +25,14 @@ static double buffer_bytes(const weft_bound *bound, const weft_step *step, size_
 }
 
 /* A kernel that reads a few rows of a table moves no more than it reads. */
-static void estimate_kernel(const weft_bound *bound, const weft_bound_step *bound_step, weft_profile_record *record)
+static void estimate_kernel(const weft_bound_variant *bound, const weft_bound_step *bound_step,
+                            weft_profile_record *record)
 {
     const weft_step *step = bound_step->step;
     if (step->accesses == NULL || bound_step->iterations <= 0) return;
-    record->flops = (double)weft_bound_estimate(bound, step->flops);
+    record->flops = (double)weft_bound_variant_estimate(bound, step->flops);
     for (size_t i = 0; i < step->buffer_count; i++)
-        record->bytes += buffer_bytes(bound, step, i, (double)weft_bound_estimate(bound, step->accesses[i]));
+        record->bytes += buffer_bytes(bound, step, i, (double)weft_bound_variant_estimate(bound, step->accesses[i]));
 }
 
 static void estimate_gemm(const weft_gemm_call *gemm, weft_profile_record *record)
@@ -43,12 +44,13 @@ static void estimate_gemm(const weft_gemm_call *gemm, weft_profile_record *recor
     record->bytes = batch * (m * k + k * n + m * n) * (double)weft_dtype_size(gemm->dtype);
 }
 
-static void estimate_buffers(const weft_bound *bound, const weft_step *step, weft_profile_record *record)
+static void estimate_buffers(const weft_bound_variant *bound, const weft_step *step, weft_profile_record *record)
 {
     for (size_t i = 0; i < step->buffer_count; i++) record->bytes += buffer_bytes(bound, step, i, HUGE_VAL);
 }
 
-void weft_profile_estimate(const weft_bound *bound, const weft_bound_step *bound_step, weft_profile_record *out_record)
+void weft_profile_estimate(const weft_bound_variant *bound, const weft_bound_step *bound_step,
+                           weft_profile_record *out_record)
 {
     *out_record = (weft_profile_record){.size = sizeof *out_record, .name = bound_step->step->name};
     switch (bound_step->step->kind) {

@@ -27,7 +27,7 @@ static void point_uses(weft_frame *frame, const weft_bound_step *bound_step)
 
 static void copy_to_result(weft_frame *frame, const weft_carried *carried, const void *value)
 {
-    const weft_bound *bound = frame->bound;
+    const weft_bound_variant *bound = frame->bound;
     void *result = frame->buffers[carried->result];
     int64_t bytes = bound->values[bound->variant->buffers[carried->result].bytes];
     if (value != result && bytes > 0) memcpy(result, value, (size_t)bytes);

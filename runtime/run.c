@@ -4,7 +4,7 @@
 #endif
 #include "runtime/memory.h"
 #include "runtime/named.h"
-#include "runtime/prepared.h"
+#include "runtime/variant_entry.h"
 #include "runtime/profile.h"
 #include "runtime/stack.h"
 #include "runtime/steps.h"
@@ -95,10 +95,10 @@ static void build_on_stack(void *context)
     weft_arena_finish(&arena);
 }
 
-static weft_status *make_prepared(void *context, void **out_value, size_t *out_bytes)
+static weft_status *make_entry(void *context, void **out_value, size_t *out_bytes)
 {
     struct build *build = context;
-    weft_prepared *prepared;
+    weft_variant_entry *entry;
     int64_t begin = weft_clock_now();
     WEFT_TRY(weft_stack_call(&build->executor->allocator, build_on_stack, build));
     const weft_variant *variant = build->variant;
@@ -107,8 +107,8 @@ static weft_status *make_prepared(void *context, void **out_value, size_t *out_b
     build->cancelled = weft_status_code(build->status) == WEFT_CANCELLED;
     WEFT_TRY(build->status);
     size_t bytes = sizeof *variant + variant->arena.used + variant->formulas.count * sizeof(weft_formula);
-    WEFT_TRY(weft_prepared_create(build->executor, build->variant, &prepared));
-    *out_value = prepared;
+    WEFT_TRY(weft_variant_entry_create(build->executor, build->variant, &entry));
+    *out_value = entry;
     *out_bytes = bytes;
     return NULL;
 }
@@ -148,7 +148,7 @@ static weft_status *acquire(struct build *build, const weft_call_key *key, weft_
     for (;;) {
         weft_status *status =
             weft_cache_acquire(build->executor->variants, key->words, key->variant_count * sizeof *key->words,
-                               make_prepared, build, out_handle);
+                               make_entry, build, out_handle);
         bool others = weft_status_code(status) == WEFT_CANCELLED && !build->cancelled;
         if (!others) return status;
         weft_status_destroy(status);
@@ -161,11 +161,11 @@ static weft_status *run_key(weft_executor *executor, const weft_call *call, cons
     weft_cache_handle *handle;
     weft_frame *frame;
     WEFT_TRY(acquire(&build, key, &handle));
-    weft_prepared *prepared = weft_cache_value(handle);
-    weft_status *status = weft_prepared_acquire(prepared, call, key, &frame);
+    weft_variant_entry *entry = weft_cache_value(handle);
+    weft_status *status = weft_variant_entry_acquire(entry, call, key, &frame);
     if (status == NULL) {
         status = run_reported(frame, call->run, &build);
-        weft_prepared_release(prepared, frame);
+        weft_variant_entry_release(entry, frame);
     }
     weft_cache_release(handle);
     return status;

@@ -33,7 +33,7 @@ static void run_range(void *context, int64_t begin, int64_t end)
     pthread_mutex_unlock(&run->mutex);
 }
 
-static weft_status *data_error(const weft_bound *bound, const weft_step *step, const weft_error_slot *error)
+static weft_status *data_error(const weft_bound_variant *bound, const weft_step *step, const weft_error_slot *error)
 {
     int64_t extent = step->site_extents == NULL ? 0 : bound->values[step->site_extents[error->site]];
     return weft_status_create(&bound->executor->allocator, WEFT_DATA_ERROR, step->name, step->sites[error->site],
@@ -43,7 +43,7 @@ static weft_status *data_error(const weft_bound *bound, const weft_step *step, c
 static weft_status *run_iterations(weft_frame *frame, const weft_bound_step *bound_step, const int64_t *scalars,
                                    int64_t iterations)
 {
-    const weft_bound *bound = frame->bound;
+    const weft_bound_variant *bound = frame->bound;
     struct kernel_run run = {.function = bound_step->step->function,
                              .frame = {.buffers = frame->pointers + bound_step->first_pointer, .scalars = scalars},
                              .mutex = PTHREAD_MUTEX_INITIALIZER,
@@ -92,8 +92,8 @@ static bool context_is_cancelled(const weft_kernel_context *context)
     return is_set(host->cancelled);
 }
 
-weft_kernel_context weft_steps_context(const weft_bound *bound, const weft_bound_step *bound_step, weft_view *views,
-                                       weft_host_call *host)
+weft_kernel_context weft_steps_context(const weft_bound_variant *bound, const weft_bound_step *bound_step,
+                                       weft_view *views, weft_host_call *host)
 {
     const weft_step *step = bound_step->step;
     size_t input_count = step->buffer_count - step->written;
@@ -116,7 +116,7 @@ weft_kernel_context weft_steps_context(const weft_bound *bound, const weft_bound
 
 static weft_status *run_host(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
 {
-    const weft_bound *bound = frame->bound;
+    const weft_bound_variant *bound = frame->bound;
     const weft_step *step = bound_step->step;
     weft_host_call host = {.executor = bound->executor, .cancelled = cancelled};
     weft_kernel_context context = weft_steps_context(bound, bound_step, frame->views + bound_step->first_view, &host);
@@ -166,7 +166,7 @@ static bool copies_onto_itself(const weft_frame *frame, const weft_bound_step *b
     return bound_step->step->copies && buffers[0] == buffers[1];
 }
 
-static weft_status *check_cancelled(const weft_bound *bound, size_t number, const volatile bool *cancelled)
+static weft_status *check_cancelled(const weft_bound_variant *bound, size_t number, const volatile bool *cancelled)
 {
     if (!is_set(cancelled)) return NULL;
     return weft_status_create(&bound->executor->allocator, WEFT_CANCELLED, "weft_executor_run",
@@ -175,7 +175,7 @@ static weft_status *check_cancelled(const weft_bound *bound, size_t number, cons
 
 static weft_status *run_number(weft_frame *frame, size_t number, const volatile bool *cancelled)
 {
-    const weft_bound *bound = frame->bound;
+    const weft_bound_variant *bound = frame->bound;
     WEFT_TRY(check_cancelled(bound, number, cancelled));
     if (copies_onto_itself(frame, &bound->steps[number])) return NULL;
     if (frame->profile == NULL) return run_step(frame, &bound->steps[number], cancelled);
@@ -262,7 +262,7 @@ static weft_status *run_phases(weft_frame *frame, const weft_phases *phases, con
 
 weft_status *weft_steps_run(weft_frame *frame, size_t first, size_t count, const volatile bool *cancelled)
 {
-    const weft_bound *bound = frame->bound;
+    const weft_bound_variant *bound = frame->bound;
     if (count == 0) return check_cancelled(bound, first, cancelled); /* a loop of nothing ends too */
     if (bound->steps[first].phases != NULL) return run_phases(frame, bound->steps[first].phases, cancelled);
     for (size_t i = first; i < first + count; i += 1 + weft_step_nested(bound->steps[i].step))

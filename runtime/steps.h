@@ -16,6 +16,6 @@ typedef struct weft_host_call {
 } weft_host_call;
 
 /* The context of host step `step`, without scratch. */
-weft_kernel_context weft_steps_context(const weft_bound *bound, const weft_bound_step *step, weft_view *views,
+weft_kernel_context weft_steps_context(const weft_bound_variant *bound, const weft_bound_step *step, weft_view *views,
                                        weft_host_call *host);
 #endif

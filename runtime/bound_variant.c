@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/array.h"
-#include "runtime/bound.h"
+#include "runtime/bound_variant.h"
 #include <stdio.h>
 #include <string.h>
-#include "runtime/arrange.h"
+#include "runtime/place_temporaries.h"
 #include "runtime/memory.h"
 #include "runtime/steps.h"
 
@@ -11,7 +11,7 @@
  * another one may take longer; no thread is given less than CHUNK_WORK. */
 enum { SERIAL_WORK = 131072, CHUNK_WORK = 32768 };
 
-static void *take(weft_bound *bound, size_t count, size_t size)
+static void *take(weft_bound_variant *bound, size_t count, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes)) return NULL;
@@ -20,7 +20,7 @@ static void *take(weft_bound *bound, size_t count, size_t size)
 }
 
 /* values[slots[0 .. count-1]] in the arena; NULL when out of memory. */
-static int64_t *gather(weft_bound *bound, const uint32_t *slots, size_t count)
+static int64_t *gather(weft_bound_variant *bound, const uint32_t *slots, size_t count)
 {
     int64_t *items = take(bound, count, sizeof *items);
     for (size_t i = 0; items != NULL && i < count; i++) items[i] = bound->values[slots[i]];
@@ -42,8 +42,8 @@ static const weft_array *find_strided(const weft_run *run, const char *name, siz
     return array != NULL && *out_axis < weft_array_rank(array) ? array : NULL;
 }
 
-static weft_status *fill_symbol(const weft_bound *bound, const weft_run *run, const char *name, const int64_t *symbols,
-                                int64_t *out_value)
+static weft_status *fill_symbol(const weft_bound_variant *bound, const weft_run *run, const char *name,
+                                const int64_t *symbols, int64_t *out_value)
 {
     size_t axis = weft_formulas_find_symbol(&bound->program->formulas, name);
     if (axis != SIZE_MAX) {
@@ -63,7 +63,7 @@ static weft_status *fill_symbol(const weft_bound *bound, const weft_run *run, co
     return NULL;
 }
 
-static weft_status *evaluate(weft_bound *bound, const weft_run *run, const int64_t *program_symbols)
+static weft_status *evaluate(weft_bound_variant *bound, const weft_run *run, const int64_t *program_symbols)
 {
     const weft_formulas *formulas = &bound->variant->formulas;
     int64_t *symbols = take(bound, formulas->symbol_count, sizeof *symbols);
@@ -76,7 +76,7 @@ static weft_status *evaluate(weft_bound *bound, const weft_run *run, const int64
 }
 
 /* Whether the slots, which `step` needs, have values. */
-static weft_status *check(const weft_bound *bound, const weft_step *step, const uint32_t *slots, size_t count)
+static weft_status *check(const weft_bound_variant *bound, const weft_step *step, const uint32_t *slots, size_t count)
 {
     const char *where = "weft_executor_run";
     weft_status *plain = weft_formulas_check(&bound->variant->formulas, where, bound->values, slots, count);
@@ -87,8 +87,8 @@ static weft_status *check(const weft_bound *bound, const weft_step *step, const 
     return status;
 }
 
-static weft_status *fill_output(weft_bound *bound, const weft_program_value *value, const int64_t *program_values,
-                                weft_output_shape *out_shape)
+static weft_status *fill_output(weft_bound_variant *bound, const weft_program_value *value,
+                                const int64_t *program_values, weft_output_shape *out_shape)
 {
     *out_shape =
         (weft_output_shape){.dtype = value->dtype, .rank = value->rank, .bytes = weft_dtype_size(value->dtype)};
@@ -104,7 +104,7 @@ static weft_status *fill_output(weft_bound *bound, const weft_program_value *val
     return NULL;
 }
 
-static weft_status *fill_values(weft_bound *bound, const weft_call *call)
+static weft_status *fill_values(weft_bound_variant *bound, const weft_call *call)
 {
     const weft_formulas *formulas = &call->program->formulas;
     int64_t *symbols = take(bound, formulas->symbol_count, sizeof *symbols);
@@ -126,7 +126,7 @@ static weft_span span_of(const weft_array *array)
     return span;
 }
 
-static weft_status *fill_spans(weft_bound *bound, const weft_run *run)
+static weft_status *fill_spans(weft_bound_variant *bound, const weft_run *run)
 {
     bound->input_spans = take(bound, run->input_count, sizeof(weft_span));
     bound->output_spans = take(bound, run->output_count, sizeof(weft_span));
@@ -147,7 +147,7 @@ static int64_t grain_of(int64_t iterations, int64_t work)
     return total < SERIAL_WORK ? iterations : (CHUNK_WORK + work - 1) / work;
 }
 
-static weft_status *bind_kernel(weft_bound *bound, weft_bound_step *bound_step)
+static weft_status *bind_kernel(weft_bound_variant *bound, weft_bound_step *bound_step)
 {
     const weft_step *step = bound_step->step;
     bound_step->scalars = gather(bound, step->scalars, step->scalar_count);
@@ -157,7 +157,7 @@ static weft_status *bind_kernel(weft_bound *bound, weft_bound_step *bound_step)
         if (bound_step->trial == NULL) return weft_status_out_of_memory();
         bound_step->trial[step->update.writes] = 0;
     }
-    int64_t work = weft_bound_estimate(bound, step->work);
+    int64_t work = weft_bound_variant_estimate(bound, step->work);
     /* Where the first iteration has nothing to do, none has, and there may be many, with any strides. */
     if (work <= 0 || bound->values[step->iterations] == 0) return NULL;
     WEFT_TRY(check(bound, step, &step->iterations, 1));
@@ -174,7 +174,7 @@ static bool has_zero(const int64_t *extents, size_t count)
     return i < count;
 }
 
-static weft_status *check_gemm(const weft_bound *bound, const weft_step *step, const weft_gemm_call *call)
+static weft_status *check_gemm(const weft_bound_variant *bound, const weft_step *step, const weft_gemm_call *call)
 {
     const weft_gemm *gemm = &step->gemm;
     const uint32_t slots[] = {gemm->m,        gemm->n,        gemm->k,        gemm->a_row,
@@ -188,7 +188,7 @@ static weft_status *check_gemm(const weft_bound *bound, const weft_step *step, c
     return check(bound, step, gemm->c_batch, gemm->batch_rank);
 }
 
-static weft_status *bind_gemm(weft_bound *bound, weft_bound_step *bound_step)
+static weft_status *bind_gemm(weft_bound_variant *bound, weft_bound_step *bound_step)
 {
     const weft_gemm *gemm = &bound_step->step->gemm;
     const int64_t *values = bound->values;
@@ -215,7 +215,7 @@ static weft_status *bind_gemm(weft_bound *bound, weft_bound_step *bound_step)
     return failed ? weft_status_out_of_memory() : check_gemm(bound, bound_step->step, call);
 }
 
-static weft_status *check_sort(const weft_bound *bound, const weft_step *step, weft_sort_call *call)
+static weft_status *check_sort(const weft_bound_variant *bound, const weft_step *step, weft_sort_call *call)
 {
     const weft_sort_step *sort = &step->sort;
     const uint32_t slots[] = {sort->length, sort->in_step, sort->out_step, sort->in_offset, sort->out_offset};
@@ -227,7 +227,7 @@ static weft_status *check_sort(const weft_bound *bound, const weft_step *step, w
     return check(bound, step, sort->out_strides, sort->rank);
 }
 
-static weft_status *bind_sort(weft_bound *bound, weft_bound_step *bound_step)
+static weft_status *bind_sort(weft_bound_variant *bound, weft_bound_step *bound_step)
 {
     const weft_sort_step *sort = &bound_step->step->sort;
     const int64_t *values = bound->values;
@@ -250,7 +250,8 @@ static weft_status *bind_sort(weft_bound *bound, weft_bound_step *bound_step)
     return NULL;
 }
 
-static weft_status *bind_view(weft_bound *bound, const weft_step *step, const weft_buffer *buffer, weft_view *out_view)
+static weft_status *bind_view(weft_bound_variant *bound, const weft_step *step, const weft_buffer *buffer,
+                              weft_view *out_view)
 {
     int64_t *shape = gather(bound, buffer->extents, buffer->rank);
     int64_t *strides = buffer->strides != NULL ? gather(bound, buffer->strides, buffer->rank)
@@ -267,7 +268,7 @@ static weft_status *bind_view(weft_bound *bound, const weft_step *step, const we
 }
 
 /* The attribute with the slots in it replaced by their values. */
-static weft_status *bind_attr(weft_bound *bound, const weft_step *step, weft_attr_kind kind, weft_attr *attr)
+static weft_status *bind_attr(weft_bound_variant *bound, const weft_step *step, weft_attr_kind kind, weft_attr *attr)
 {
     if (kind != WEFT_ATTR_EXTENT && kind != WEFT_ATTR_EXTENTS) return NULL;
     weft_extent *extents = take(bound, attr->extents.rank, sizeof *extents);
@@ -284,7 +285,7 @@ static weft_status *bind_attr(weft_bound *bound, const weft_step *step, weft_att
     return NULL;
 }
 
-static weft_status *bind_attrs(weft_bound *bound, weft_bound_step *bound_step)
+static weft_status *bind_attrs(weft_bound_variant *bound, weft_bound_step *bound_step)
 {
     const weft_step *step = bound_step->step;
     bound_step->attrs = step->attrs;
@@ -298,7 +299,7 @@ static weft_status *bind_attrs(weft_bound *bound, weft_bound_step *bound_step)
     return NULL;
 }
 
-static weft_status *find_scratch(weft_bound *bound, weft_bound_step *bound_step)
+static weft_status *find_scratch(weft_bound_variant *bound, weft_bound_step *bound_step)
 {
     const weft_op_def *op = bound_step->step->op;
     if (op == NULL || op->size < offsetof(weft_op_def, scratch_size) + sizeof op->scratch_size ||
@@ -315,7 +316,7 @@ static weft_status *find_scratch(weft_bound *bound, weft_bound_step *bound_step)
     return NULL;
 }
 
-static weft_status *bind_host(weft_bound *bound, weft_bound_step *bound_step)
+static weft_status *bind_host(weft_bound_variant *bound, weft_bound_step *bound_step)
 {
     const weft_step *step = bound_step->step;
     for (size_t i = 0; i < step->buffer_count; i++)
@@ -351,7 +352,7 @@ static size_t find_uses(const weft_bound_step *bound_step, weft_alias_use *out_u
     return count;
 }
 
-static weft_status *bind_region(weft_bound *bound, weft_bound_step *bound_step)
+static weft_status *bind_region(weft_bound_variant *bound, weft_bound_step *bound_step)
 {
     const weft_region_step *region = &bound_step->step->region;
     if (region->control == WEFT_CONTROL_FOLD) WEFT_TRY(check(bound, bound_step->step, &region->trips, 1));
@@ -362,7 +363,7 @@ static weft_status *bind_region(weft_bound *bound, weft_bound_step *bound_step)
     return NULL;
 }
 
-static weft_status *bind_step(weft_bound *bound, weft_bound_step *bound_step)
+static weft_status *bind_step(weft_bound_variant *bound, weft_bound_step *bound_step)
 {
     switch (bound_step->step->kind) {
     case WEFT_STEP_KERNEL: return bind_kernel(bound, bound_step);
@@ -374,13 +375,13 @@ static weft_status *bind_step(weft_bound *bound, weft_bound_step *bound_step)
     return NULL;
 }
 
-static bool is_empty_fold(const weft_bound *bound, const weft_step *step)
+static bool is_empty_fold(const weft_bound_variant *bound, const weft_step *step)
 {
     return step->kind == WEFT_STEP_REGION && step->region.control == WEFT_CONTROL_FOLD &&
            bound->values[step->region.trips] <= 0;
 }
 
-static weft_status *bind_steps(weft_bound *bound)
+static weft_status *bind_steps(weft_bound_variant *bound)
 {
     const weft_variant *variant = bound->variant;
     bound->steps = take(bound, variant->step_count, sizeof *bound->steps);
@@ -408,7 +409,7 @@ static weft_status *bind_steps(weft_bound *bound)
 
 /* ---- binding ---- */
 
-static weft_status *bound_fill(weft_bound *bound, const weft_call *call, const int64_t *key, size_t key_count)
+static weft_status *bound_fill(weft_bound_variant *bound, const weft_call *call, const int64_t *key, size_t key_count)
 {
     bound->key = weft_arena_copy(&bound->arena, key, key_count * sizeof *key);
     bound->key_count = key_count;
@@ -416,13 +417,13 @@ static weft_status *bound_fill(weft_bound *bound, const weft_call *call, const i
     WEFT_TRY(fill_values(bound, call));
     WEFT_TRY(fill_spans(bound, call->run));
     WEFT_TRY(bind_steps(bound));
-    return weft_bound_arrange(bound, call->run->memory_limit);
+    return weft_place_temporaries(bound, call->run->memory_limit);
 }
 
-weft_status *weft_bound_create(weft_executor *executor, const weft_variant *variant, const weft_call *call,
-                               const int64_t *key, size_t key_count, weft_bound **out_bound)
+weft_status *weft_bound_variant_create(weft_executor *executor, const weft_variant *variant, const weft_call *call,
+                                       const int64_t *key, size_t key_count, weft_bound_variant **out_bound)
 {
-    weft_bound *bound = weft_allocate_zeroed(&executor->allocator, sizeof *bound);
+    weft_bound_variant *bound = weft_allocate_zeroed(&executor->allocator, sizeof *bound);
     if (bound == NULL) return weft_status_out_of_memory();
     bound->executor = executor;
     bound->runtime = call->runtime;
@@ -433,11 +434,11 @@ weft_status *weft_bound_create(weft_executor *executor, const weft_variant *vari
     weft_arena_init(&bound->arena, &executor->allocator);
     weft_status *status = bound_fill(bound, call, key, key_count);
     if (status == NULL) *out_bound = bound;
-    else weft_bound_destroy(bound);
+    else weft_bound_variant_destroy(bound);
     return status;
 }
 
-void weft_bound_destroy(weft_bound *bound)
+void weft_bound_variant_destroy(weft_bound_variant *bound)
 {
     if (bound == NULL) return;
     while (bound->frames != NULL) {

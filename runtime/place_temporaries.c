@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/arrange.h"
+#include "runtime/place_temporaries.h"
 #include <inttypes.h>
 #include <string.h>
 #include "runtime/branches.h"
@@ -14,21 +14,21 @@ typedef struct step_time {
     weft_plan_time begin, end;
 } step_time;
 
-typedef struct arrangement {
-    weft_bound *bound;
+typedef struct placement {
+    weft_bound_variant *bound;
     size_t item_count;
     weft_plan_item *items; /* of each buffer, of which only temporaries take room; then of each step's scratch */
     step_time *times;      /* of each step */
     uint32_t phase;        /* under way */
     weft_arena scratch;
-} arrangement;
+} placement;
 
 /* ---- when ---- */
 
-static void time_sequence(arrangement *a, size_t first, size_t count);
+static void time_sequence(placement *a, size_t first, size_t count);
 
 /* A step that has all threads: phases of its own. */
-static void time_step(arrangement *a, size_t number)
+static void time_step(placement *a, size_t number)
 {
     const weft_step *step = a->bound->steps[number].step;
     a->times[number].begin = (weft_plan_time){.phase = a->phase++};
@@ -40,7 +40,7 @@ static void time_step(arrangement *a, size_t number)
 }
 
 /* A step in a branch and those that belong to it, in order: `*at` is the time of the next. */
-static void time_in_branch(arrangement *a, size_t number, weft_plan_time *at)
+static void time_in_branch(placement *a, size_t number, weft_plan_time *at)
 {
     size_t end = number + 1 + weft_step_nested(a->bound->steps[number].step);
     a->times[number].begin = *at;
@@ -50,7 +50,7 @@ static void time_in_branch(arrangement *a, size_t number, weft_plan_time *at)
     at->step++;
 }
 
-static void time_phase(arrangement *a, const weft_phase *phase)
+static void time_phase(placement *a, const weft_phase *phase)
 {
     for (size_t branch = 0; branch < phase->branch_count; branch++) {
         weft_plan_time at = {.phase = a->phase, .branch = (uint32_t)branch};
@@ -62,9 +62,9 @@ static void time_phase(arrangement *a, const weft_phase *phase)
     a->phase++;
 }
 
-static void time_sequence(arrangement *a, size_t first, size_t count)
+static void time_sequence(placement *a, size_t first, size_t count)
 {
-    const weft_bound *bound = a->bound;
+    const weft_bound_variant *bound = a->bound;
     const weft_phases *phases = count > 0 ? bound->steps[first].phases : NULL;
     for (size_t i = 0; phases != NULL && i < phases->count; i++) time_phase(a, &phases->phases[i]);
     for (size_t i = first; phases == NULL && i < first + count; i += 1 + weft_step_nested(bound->steps[i].step))
@@ -81,9 +81,9 @@ static void cover(weft_plan_item *item, const step_time *time, bool *known)
     *known = true;
 }
 
-static void fill_items(arrangement *a, bool *known)
+static void fill_items(placement *a, bool *known)
 {
-    const weft_bound *bound = a->bound;
+    const weft_bound_variant *bound = a->bound;
     const weft_variant *variant = bound->variant;
     memset(known, 0, variant->buffer_count * sizeof *known);
     for (size_t s = 0; s < variant->step_count; s++) {
@@ -100,7 +100,7 @@ static void fill_items(arrangement *a, bool *known)
 }
 
 /* Offsets for the phases as they are. */
-static weft_status *place(arrangement *a, int64_t *out_bytes)
+static weft_status *place(placement *a, int64_t *out_bytes)
 {
     bool *known = weft_arena_allocate(&a->scratch, a->bound->variant->buffer_count + 1);
     if (known == NULL) return weft_status_out_of_memory();
@@ -116,7 +116,7 @@ static int64_t most_bytes(int64_t alone, size_t limit)
 {
     int64_t most;
     if (limit != 0) return limit < INT64_MAX ? (int64_t)limit : INT64_MAX;
-    return __builtin_add_overflow(alone, alone / 4 + WEFT_ARRANGE_ROOM, &most) ? INT64_MAX : most;
+    return __builtin_add_overflow(alone, alone / 4 + WEFT_PLACE_ROOM, &most) ? INT64_MAX : most;
 }
 
 /* Fewer branches first; then steps stay nearer to their order. */
@@ -131,9 +131,9 @@ static bool tighten(weft_branches_limits *limits, size_t threads)
 }
 
 /* The widest phases whose memory is within `limit`; `alone`: bytes without any. */
-static weft_status *fill_phases(arrangement *a, size_t limit, int64_t alone)
+static weft_status *fill_phases(placement *a, size_t limit, int64_t alone)
 {
-    weft_bound *bound = a->bound;
+    weft_bound_variant *bound = a->bound;
     size_t threads = weft_pool_size(bound->executor->pool);
     weft_branches_limits limits = {BRANCHES_PER_THREAD * threads, bound->variant->step_count};
     int64_t most = most_bytes(alone, limit);
@@ -152,9 +152,9 @@ static weft_status *fill_phases(arrangement *a, size_t limit, int64_t alone)
 
 /* ---- all ---- */
 
-static weft_status *arrange(arrangement *a, size_t limit)
+static weft_status *place_within(placement *a, size_t limit)
 {
-    weft_bound *bound = a->bound;
+    weft_bound_variant *bound = a->bound;
     const weft_variant *variant = bound->variant;
     a->item_count = variant->buffer_count + variant->step_count;
     a->items = weft_arena_allocate(&a->scratch, (a->item_count + 1) * sizeof *a->items);
@@ -172,7 +172,7 @@ static weft_status *arrange(arrangement *a, size_t limit)
 }
 
 /* The bytes of a temporary that `step` uses have no value. */
-static weft_status *too_large(const weft_bound *bound, const weft_step *step, uint32_t number)
+static weft_status *too_large(const weft_bound_variant *bound, const weft_step *step, uint32_t number)
 {
     const weft_allocator *allocator = &bound->executor->allocator;
     const weft_buffer *buffer = &bound->variant->buffers[number];
@@ -192,7 +192,7 @@ static weft_status *too_large(const weft_bound *bound, const weft_step *step, ui
     return status;
 }
 
-static weft_status *check_sizes(const weft_bound *bound)
+static weft_status *check_sizes(const weft_bound_variant *bound)
 {
     const weft_variant *variant = bound->variant;
     for (size_t s = 0; s < variant->step_count; s++) {
@@ -206,12 +206,12 @@ static weft_status *check_sizes(const weft_bound *bound)
     return NULL;
 }
 
-weft_status *weft_bound_arrange(weft_bound *bound, size_t limit)
+weft_status *weft_place_temporaries(weft_bound_variant *bound, size_t limit)
 {
-    arrangement a = {.bound = bound};
+    placement a = {.bound = bound};
     WEFT_TRY(check_sizes(bound));
     weft_arena_init(&a.scratch, &bound->executor->allocator);
-    weft_status *status = arrange(&a, limit);
+    weft_status *status = place_within(&a, limit);
     weft_arena_finish(&a.scratch);
     return status;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_BOUND_H
-#define WEFT_RUNTIME_BOUND_H
+#ifndef WEFT_RUNTIME_BOUND_VARIANT_H
+#define WEFT_RUNTIME_BOUND_VARIANT_H
 /*
  * A variant bound to one set of shapes and strides: every formula evaluated, every size known, memory planned. What is
- * left for a run is to put pointers in place. Immutable once made, but for what prepared.c says.
+ * left for a run is to put pointers in place. Immutable once made, but for what variant_entry.c says.
  */
 #include "runtime/call.h"
 #include "runtime/executor.h"
@@ -26,7 +26,7 @@ struct weft_phases;
 
 typedef struct weft_bound_step {
     const weft_step *step;
-    bool idle; /* of a fold without iterations: never runs, and its extents may be anything */
+    bool idle;                        /* of a fold without iterations: never runs, and its extents may be anything */
     const struct weft_phases *phases; /* of the sequence of steps that begins here; NULL: one after another */
     size_t first_pointer, first_view; /* of the step, in a frame */
     /* KERNEL */
@@ -56,7 +56,7 @@ typedef struct weft_output_shape {
 
 typedef struct weft_frame weft_frame;
 
-typedef struct weft_bound {
+typedef struct weft_bound_variant {
     weft_executor *executor;
     const weft_runtime *runtime;
     const weft_program *program; /* lives during runs only */
@@ -73,20 +73,21 @@ typedef struct weft_bound {
     weft_output_shape *outputs;
     size_t pointer_count, view_count; /* of a frame */
     weft_view *views;                 /* of the host steps, without data */
-    /* prepared.c, under its lock */
-    struct weft_bound *older;
+    /* variant_entry.c, under its lock */
+    struct weft_bound_variant *older;
     weft_frame *frames; /* idle */
     size_t running;
     bool kept;
-} weft_bound;
+} weft_bound_variant;
 
 /* Checks the call (weft_call_bind) and binds `variant` to it. `key` is copied. */
-weft_status *weft_bound_create(weft_executor *executor, const weft_variant *variant, const weft_call *call,
-                               const int64_t *key, size_t key_count, weft_bound **out_bound) WEFT_MUST_USE;
-void weft_bound_destroy(weft_bound *bound);
+weft_status *weft_bound_variant_create(weft_executor *executor, const weft_variant *variant, const weft_call *call,
+                                       const int64_t *key, size_t key_count,
+                                       weft_bound_variant **out_bound) WEFT_MUST_USE;
+void weft_bound_variant_destroy(weft_bound_variant *bound);
 
 /* The value of a slot that nothing depends on but time: the largest where it overflows. */
-static inline int64_t weft_bound_estimate(const weft_bound *bound, uint32_t slot)
+static inline int64_t weft_bound_variant_estimate(const weft_bound_variant *bound, uint32_t slot)
 {
     return bound->values[slot] == WEFT_FORMULA_NONE ? INT64_MAX : bound->values[slot];
 }
