@@ -26,12 +26,12 @@ static void emit_point(weft_emitter *e, const weft_stage *stage)
     bool waiting = stage->accumulator_count != 0;
     for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count && e->error == NULL; i++) {
         bool runs = e->kernel->insts[i].op == WEFT_SCALAR_running;
-        if (waiting && runs) weft_reduction_point(e);
+        if (waiting && runs) weft_reduce_point(e);
         waiting &= !runs;
         weft_inst_emit(e, i);
     }
     if (e->error != NULL) return;
-    if (waiting) weft_reduction_point(e);
+    if (waiting) weft_reduce_point(e);
     for (uint32_t i = 0; i < stage->store_count; i++) weft_store_emit(e, &stage->stores[i]);
 }
 
@@ -49,7 +49,7 @@ static bool is_at_most(weft_emitter *e, weft_expr expr, int64_t value)
 
 static LLVMValueRef is_less(weft_emitter *e, LLVMValueRef a, LLVMValueRef b)
 {
-    weft_place_move(e, weft_place_top(e));
+    weft_scope_move(e, weft_scope_top(e));
     return LLVMBuildICmp(e->builder, LLVMIntSLT, a, b, "");
 }
 
@@ -99,7 +99,7 @@ static void emit_serial(weft_emitter *e, const nest *n, uint32_t i, const span *
 {
     const weft_range *range = &n->ranges[i];
     if (n->virtual_lane != NULL && i + 1 == n->count) {
-        weft_place_move(e, weft_place_top(e));
+        weft_scope_move(e, weft_scope_top(e));
         LLVMValueRef start = LLVMBuildAdd(e->builder, n->virtual_lane, s->begin, "");
         weft_guard_open(e, is_less(e, start, s->end), false);
         emit_counted(e, n, i, start, s->end, range->lanes);
@@ -125,12 +125,12 @@ typedef struct pass {
 static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
 {
     const weft_range *range = &n->ranges[i];
-    if (p->in_memory) weft_reduction_keep(e, weft_int(e, 0));
+    if (p->in_memory) weft_reduce_keep(e, weft_int(e, 0));
     if (p->once) weft_once_open(e, range->variable, p->start);
     else weft_count_open(e, range->variable, p->start);
     LLVMValueRef first = weft_index_emit(e, range->variable, 0);
-    weft_place_move(e, weft_place_top(e));
-    e->lane = (weft_lane_state){range->variable, weft_place_top(e), range->width, p->parts, NULL};
+    weft_scope_move(e, weft_scope_top(e));
+    e->lane = (weft_lane_state){range->variable, weft_scope_top(e), range->width, p->parts, NULL};
     if (p->masked) e->lane.mask = weft_mask_below(e, LLVMBuildSub(e->builder, p->limit, first, ""));
     if (p->in_memory) {
         LLVMValueRef done = LLVMBuildSub(e->builder, first, p->start, "");
@@ -141,12 +141,12 @@ static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
     e->lane = (weft_lane_state){.variable = WEFT_EXPR_NONE};
     if (p->once) weft_once_close(e);
     else weft_count_close(e, p->limit, weft_int(e, (int64_t)range->width * p->parts));
-    if (p->in_memory) weft_reduction_fetch(e, weft_int(e, 0));
+    if (p->in_memory) weft_reduce_fetch(e, weft_int(e, 0));
 }
 
 static LLVMValueRef round_down(weft_emitter *e, LLVMValueRef extent, int64_t round)
 {
-    weft_place_move(e, weft_place_top(e));
+    weft_scope_move(e, weft_scope_top(e));
     return LLVMBuildAnd(e->builder, extent, weft_int(e, -round), "");
 }
 
@@ -228,17 +228,17 @@ static int64_t block_size(const weft_range *range, int64_t most)
 /* What was there, when accumulators start from init or go on with it. */
 static const LLVMValueRef *open_part(weft_emitter *e, LLVMValueRef afresh)
 {
-    const LLVMValueRef *before = weft_reduction_copy(e);
-    weft_reduction_restart(e);
-    if (afresh != NULL) weft_reduction_choose(e, afresh, before);
+    const LLVMValueRef *before = weft_reduce_copy(e);
+    weft_reduce_restart(e);
+    if (afresh != NULL) weft_reduce_choose(e, afresh, before);
     return before;
 }
 
 static void close_part(weft_emitter *e, LLVMValueRef afresh, const LLVMValueRef *before)
 {
-    const LLVMValueRef *after = weft_reduction_copy(e);
-    weft_reduction_join(e, before);
-    if (afresh != NULL) weft_reduction_choose(e, afresh, after);
+    const LLVMValueRef *after = weft_reduce_copy(e);
+    weft_reduce_join(e, before);
+    if (afresh != NULL) weft_reduce_choose(e, afresh, after);
 }
 
 /* Block by block, each a span of smaller blocks. */
@@ -253,7 +253,7 @@ static void emit_blocks(weft_emitter *e, const nest *n, uint32_t i, const span *
     }
     span block = {.begin = weft_count_open(e, WEFT_EXPR_NONE, s->begin), .most = size, .afresh = s->afresh};
     const LLVMValueRef *before = open_part(e, s->afresh);
-    weft_place_move(e, weft_place_top(e));
+    weft_scope_move(e, weft_scope_top(e));
     block.end = LLVMBuildAdd(e->builder, block.begin, weft_int(e, size), "");
     if (weft_expr_divisor(e->extents, range->extent) % size != 0) {
         LLVMValueRef cut = LLVMBuildICmp(e->builder, LLVMIntSLT, s->end, block.end, "");
@@ -312,14 +312,14 @@ static void emit_nest(weft_emitter *e, const nest *n)
 /* Virtual lanes that no vector holds: one after the other. */
 static void emit_virtual_lanes(weft_emitter *e, nest *n, uint32_t lanes)
 {
-    weft_reduction_rows(e, lanes);
+    weft_reduce_rows(e, lanes);
     e->carried_count = 0;
     LLVMValueRef lane = n->virtual_lane = weft_count_open(e, WEFT_EXPR_NONE, weft_int(e, 0));
-    weft_reduction_restart(e);
+    weft_reduce_restart(e);
     emit_nest(e, n);
-    weft_reduction_keep(e, lane);
+    weft_reduce_keep(e, lane);
     weft_count_close(e, weft_int(e, lanes), weft_int(e, 1));
-    weft_reduction_fold(e, lanes);
+    weft_reduce_fold(e, lanes);
 }
 
 static void emit_reduction(weft_emitter *e, nest *n)
@@ -329,14 +329,14 @@ static void emit_reduction(weft_emitter *e, nest *n)
     bool outer = e->lane.variable != WEFT_EXPR_NONE;
     uint32_t width = along ? last->width : outer ? e->lane.width : 1;
     uint32_t parts = along ? last->unroll : outer ? e->lane.parts : 1;
-    weft_reduction_start(e, n->stage, width, parts, along);
+    weft_reduce_start(e, n->stage, width, parts, along);
     if (last != NULL && last->lanes > 1 && !along) {
         emit_virtual_lanes(e, n, last->lanes);
     } else {
-        if (along && parts > 1) weft_reduction_rows(e, 1);
+        if (along && parts > 1) weft_reduce_rows(e, 1);
         emit_nest(e, n);
     }
-    weft_reduction_finish(e);
+    weft_reduce_finish(e);
 }
 
 static void emit_stages(weft_emitter *e)
@@ -462,9 +462,9 @@ static weft_status *allocate_state(weft_emitter *e)
 {
     const weft_kernel *kernel = e->kernel;
     sizes s = sizes_of(kernel);
-    size_t places = 8 + 3 * (size_t)s.ranges + s.levels, carried = 2 + (size_t)s.slots * WEFT_MAX_PARTS + s.ranges;
-    e->places = zeroed(e, places, sizeof *e->places);
-    LLVMValueRef *phis = zeroed(e, 2 * places * carried, sizeof *phis);
+    size_t scopes = 8 + 3 * (size_t)s.ranges + s.levels, carried = 2 + (size_t)s.slots * WEFT_MAX_PARTS + s.ranges;
+    e->scopes = zeroed(e, scopes, sizeof *e->scopes);
+    LLVMValueRef *phis = zeroed(e, 2 * scopes * carried, sizeof *phis);
     e->variables = zeroed(e, s.ranges + 1, sizeof *e->variables);
     e->values = zeroed(e, kernel->inst_count + 1, sizeof *e->values);
     e->results = zeroed(e, (size_t)kernel->accumulator_count * WEFT_MAX_COMPONENTS + 1, sizeof *e->results);
@@ -475,9 +475,9 @@ static weft_status *allocate_state(weft_emitter *e)
     e->block = zeroed(e, s.block + 1, sizeof(LLVMValueRef));
     e->reduction.memory = zeroed(e, s.slots + 1, sizeof(LLVMValueRef));
     if (e->error != NULL) return e->error;
-    for (size_t i = 0; i < places; i++) {
-        e->places[i].phis = phis + 2 * i * carried;
-        e->places[i].initial = phis + (2 * i + 1) * carried;
+    for (size_t i = 0; i < scopes; i++) {
+        e->scopes[i].phis = phis + 2 * i * carried;
+        e->scopes[i].initial = phis + (2 * i + 1) * carried;
     }
     return NULL;
 }

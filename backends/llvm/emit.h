@@ -4,9 +4,9 @@
 /*
  * The emitter: one scheduled kernel to one LLVM function, for the CPU (vectors) and for NVPTX (scalars).
  *
- * Places. Code is emitted into a stack of open places: the function's entry, guards (code that runs under a condition)
- * and loop bodies. Every value belongs to the place it was emitted at and can be used while that place is open. An
- * expression or instruction goes to the outermost place where everything it needs is available; code for a place that
+ * Scopes. Code is emitted into a stack of open scopes: the function's entry, guards (code that runs under a condition)
+ * and loop bodies. Every value belongs to the scope it was emitted at and can be used while that scope is open. An
+ * expression or instruction goes to the outermost scope where everything it needs is available; code for a scope that
  * has inner ones open goes in front of the jump into them. What touches memory or reports errors never leaves a guard
  * that decides whether there are any points at all.
  *
@@ -21,23 +21,23 @@
 #define WEFT_MAX_THREADED (2 * WEFT_MAX_RANK)
 
 typedef struct weft_emitted {
-    uint32_t level, serial; /* the place */
+    uint32_t level, serial; /* the scope */
     bool varying;
     uint32_t splat_width; /* of `splat`; 0: none yet */
     LLVMValueRef splat;
     LLVMValueRef parts[WEFT_MAX_PARTS]; /* the scalar is parts[0] */
 } weft_emitted;
 
-typedef struct weft_place {
+typedef struct weft_scope {
     uint32_t serial;
-    uint32_t effects;         /* the outermost place that effects inside this one may move to */
+    uint32_t effects;         /* the outermost scope that effects inside this one may move to */
     LLVMBasicBlockRef block;  /* where its code goes */
-    LLVMValueRef terminator;  /* of `block`, while an inner place is open */
+    LLVMValueRef terminator;  /* of `block`, while an inner scope is open */
     LLVMBasicBlockRef header; /* of a loop */
     LLVMBasicBlockRef after;  /* of a guard that may be skipped */
     size_t phi_count;
     LLVMValueRef *phis, *initial; /* loops: carried values; guards: `initial` keeps those from before */
-} weft_place;
+} weft_scope;
 
 /* A range variable that is bound now. */
 typedef struct weft_variable {
@@ -59,14 +59,14 @@ typedef struct weft_index_memo {
 } weft_index_memo;
 
 /* The accumulators of the stage being emitted: each component is a slot. */
-typedef struct weft_reduction {
+typedef struct weft_reduce_state {
     const weft_stage *stage;
     uint32_t width, parts; /* a slot is `parts` vectors */
     bool along_lanes;      /* the lanes are virtual lanes of the reduction */
     uint32_t rows;         /* of each slot in memory */
     LLVMValueRef *memory;  /* for each slot */
     LLVMValueRef row;      /* the row that points combine into; NULL: `carried` */
-} weft_reduction;
+} weft_reduce_state;
 
 typedef struct weft_emitter {
     const weft_allocator *allocator;
@@ -81,7 +81,7 @@ typedef struct weft_emitter {
     LLVMValueRef function;
     LLVMTypeRef i1, i8, i16, i32, i64, f16, f32, f64, pointer, nothing;
 
-    weft_place *places;
+    weft_scope *scopes;
     uint32_t depth, capacity, serial;
     weft_variable *variables;
     uint32_t variable_count;
@@ -100,18 +100,18 @@ typedef struct weft_emitter {
     size_t carried_count;
     LLVMValueRef *scratch; /* one more than may be carried */
     LLVMValueRef *block;   /* values of a combine block */
-    weft_reduction reduction;
+    weft_reduce_state reduction;
 } weft_emitter;
 
-/* ---- emit_place.c ---- */
+/* ---- emit_scope.c ---- */
 /* Opens the entry. */
-void weft_place_start(weft_emitter *e);
-static inline uint32_t weft_place_top(const weft_emitter *e)
+void weft_scope_start(weft_emitter *e);
+static inline uint32_t weft_scope_top(const weft_emitter *e)
 {
     return e->depth - 1;
 }
 /* The builder continues at `level`. */
-void weft_place_move(weft_emitter *e, uint32_t level);
+void weft_scope_move(weft_emitter *e, uint32_t level);
 /* Code that runs where `condition` holds. `decides`: whether there are any points depends on it. */
 void weft_guard_open(weft_emitter *e, LLVMValueRef condition, bool decides);
 void weft_guard_close(weft_emitter *e);
@@ -164,28 +164,28 @@ LLVMValueRef weft_intrinsic_call(weft_emitter *e, const char *name, size_t overl
                                  unsigned count, LLVMValueRef *args);
 
 /* ---- emit_index.c: integer expressions ---- */
-/* The outermost place where it is available. */
+/* The outermost scope where it is available. */
 uint32_t weft_index_level(weft_emitter *e, weft_expr expr);
 /* Its i64 value at the first lane of part `part`. */
 LLVMValueRef weft_index_emit(weft_emitter *e, weft_expr expr, uint32_t part);
-/* Its values along the lanes of part `part`: a vector. Leaves the builder at the expression's place. */
+/* Its values along the lanes of part `part`: a vector. Leaves the builder at the expression's scope. */
 LLVMValueRef weft_index_lanes(weft_emitter *e, weft_expr expr, uint32_t part);
 bool weft_index_varies(const weft_emitter *e, weft_expr expr);
 
-typedef enum weft_step_kind {
-    WEFT_STEP_CONSTANT, /* from lane to lane of a vector it grows by `step` */
-    WEFT_STEP_STRIDE,   /* ... by the value of `stride` */
-    WEFT_STEP_ANY
-} weft_step_kind;
+typedef enum weft_lane_stride_kind {
+    WEFT_LANE_STRIDE_CONSTANT, /* from lane to lane of a vector it grows by `step` */
+    WEFT_LANE_STRIDE_SYMBOLIC, /* ... by the value of `stride` */
+    WEFT_LANE_STRIDE_ANY
+} weft_lane_stride_kind;
 
-typedef struct weft_step {
-    weft_step_kind kind;
+typedef struct weft_lane_stride {
+    weft_lane_stride_kind kind;
     bool exact; /* the same between the vectors of all parts */
     int64_t step;
     weft_expr stride;
-} weft_step;
+} weft_lane_stride;
 
-weft_step weft_index_step(weft_emitter *e, weft_expr expr);
+weft_lane_stride weft_index_lane_stride(weft_emitter *e, weft_expr expr);
 /* `base` + expr elements of `type` at the first lane of `part`, each term added where it is available. */
 LLVMValueRef weft_index_pointer(weft_emitter *e, LLVMTypeRef type, LLVMValueRef base, weft_expr expr, uint32_t part);
 
@@ -206,7 +206,7 @@ bool weft_predicates_vary(weft_emitter *e, uint32_t count, const weft_expr *pred
 LLVMValueRef weft_mask_below(weft_emitter *e, LLVMValueRef count);
 /* Fills value->parts at `level`. */
 void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft_emitted *value);
-/* At the top place. */
+/* At the top scope. */
 void weft_store_emit(weft_emitter *e, const weft_store *store);
 
 /* ---- emit_scalar.c ---- */
@@ -227,39 +227,39 @@ LLVMValueRef weft_lookup_emit(weft_emitter *e, const weft_inst *inst, LLVMValueR
 void weft_inst_emit(weft_emitter *e, weft_inst_id id);
 /* The value of an instruction as part `part` is to use it: a vector while a lane range is open and `vector`. */
 LLVMValueRef weft_value_part(weft_emitter *e, weft_emitted *value, uint32_t part, bool vector);
-/* Moves `*out_level` inwards to the last place that has to be open for effects. */
+/* Moves `*out_level` inwards to the last scope that has to be open for effects. */
 uint32_t weft_effect_level(const weft_emitter *e, uint32_t level);
 
 /* ---- emit_reduce.c: accumulators ---- */
 /* Sets e->carried to the inits; `along_lanes`: the lanes are virtual lanes of the reduction. */
-void weft_reduction_start(weft_emitter *e, const weft_stage *stage, uint32_t width, uint32_t parts, bool along_lanes);
-void weft_reduction_restart(weft_emitter *e);
+void weft_reduce_start(weft_emitter *e, const weft_stage *stage, uint32_t width, uint32_t parts, bool along_lanes);
+void weft_reduce_restart(weft_emitter *e);
 /* The accumulators take in the current point. */
-void weft_reduction_point(weft_emitter *e);
+void weft_reduce_point(weft_emitter *e);
 /* A copy of what is carried. */
-const LLVMValueRef *weft_reduction_copy(weft_emitter *e);
+const LLVMValueRef *weft_reduce_copy(weft_emitter *e);
 /* `copy` takes in what is carried, and is carried. */
-void weft_reduction_join(weft_emitter *e, const LLVMValueRef *copy);
+void weft_reduce_join(weft_emitter *e, const LLVMValueRef *copy);
 /* `copy` is carried where `condition` does not hold. */
-void weft_reduction_choose(weft_emitter *e, LLVMValueRef condition, const LLVMValueRef *copy);
+void weft_reduce_choose(weft_emitter *e, LLVMValueRef condition, const LLVMValueRef *copy);
 /* What component `component` of accumulator `accumulator` of the stage is now; fills value->parts. */
-void weft_reduction_running(weft_emitter *e, uint32_t accumulator, uint32_t component, weft_emitted *value);
+void weft_reduce_running(weft_emitter *e, uint32_t accumulator, uint32_t component, weft_emitted *value);
 /* Makes `groups` groups of rows in memory, each with a row for every part; keep moves what is carried there, fetch
  * takes it back. */
-void weft_reduction_rows(weft_emitter *e, uint32_t groups);
-void weft_reduction_keep(weft_emitter *e, LLVMValueRef group);
-void weft_reduction_fetch(weft_emitter *e, LLVMValueRef group);
+void weft_reduce_rows(weft_emitter *e, uint32_t groups);
+void weft_reduce_keep(weft_emitter *e, LLVMValueRef group);
+void weft_reduce_fetch(weft_emitter *e, LLVMValueRef group);
 /* The tree by halves over `lanes` groups; what is left is carried. */
-void weft_reduction_fold(weft_emitter *e, uint32_t lanes);
+void weft_reduce_fold(weft_emitter *e, uint32_t lanes);
 /* What is carried, along lanes combined to one, becomes the results. Nothing is carried after it. */
-void weft_reduction_finish(weft_emitter *e);
+void weft_reduce_finish(weft_emitter *e);
 
 /* ---- emit.c ---- */
 weft_status *weft_kernel_emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol, bool gpu,
                               LLVMModuleRef module) WEFT_MUST_USE;
 /* Leading outer ranges that the iterations [begin, end) run through. */
 uint32_t weft_threaded_count(const weft_emitter *e);
-/* The other outer ranges, and the stages inside of them, at the top place. */
+/* The other outer ranges, and the stages inside of them, at the top scope. */
 void weft_ranges_emit(weft_emitter *e);
 
 /* ---- entry.c: parameters, and the loop over iterations ---- */

@@ -59,10 +59,10 @@ static LLVMValueRef mask_from(weft_emitter *e, LLVMValueRef first)
 /* Where a predicate that depends on the lane holds. Steps of one need no vectors of 64-bit integers. */
 static LLVMValueRef predicate_mask(weft_emitter *e, uint32_t level, weft_expr predicate, uint32_t part)
 {
-    weft_step step = weft_index_step(e, predicate);
-    bool unit = step.kind == WEFT_STEP_CONSTANT && step.step >= -1 && step.step <= 1;
+    weft_lane_stride step = weft_index_lane_stride(e, predicate);
+    bool unit = step.kind == WEFT_LANE_STRIDE_CONSTANT && step.step >= -1 && step.step <= 1;
     LLVMValueRef value = unit ? weft_index_emit(e, predicate, part) : weft_index_lanes(e, predicate, part);
-    weft_place_move(e, level);
+    weft_scope_move(e, level);
     if (unit && step.step == 1) return mask_from(e, value);
     if (unit && step.step == -1)
         return weft_mask_below(e, clamp(e, LLVMBuildAdd(e->builder, value, weft_int(e, 1), ""), 0, e->lane.width));
@@ -78,7 +78,7 @@ void weft_condition_emit(weft_emitter *e, uint32_t level, uint32_t count, const 
         if (holds_always(e, predicates[i])) continue;
         if (!weft_index_varies(e, predicates[i])) {
             LLVMValueRef value = weft_index_emit(e, predicates[i], 0);
-            weft_place_move(e, level);
+            weft_scope_move(e, level);
             LLVMValueRef holds = LLVMBuildICmp(e->builder, LLVMIntSGE, value, weft_int(e, 0), "");
             out_condition->scalar = both(e, out_condition->scalar, holds);
             continue;
@@ -119,7 +119,7 @@ typedef struct weft_access {
     LLVMTypeRef type; /* of an element in memory */
     weft_expr index;
     const weft_emitted *offset; /* computed, added to the index; or NULL */
-    weft_step step;
+    weft_lane_stride step;
     uint32_t level;
     LLVMValueRef instead;
     weft_condition condition;
@@ -129,7 +129,7 @@ typedef struct weft_access {
 static LLVMValueRef buffer_pointer(weft_emitter *e, uint32_t buffer)
 {
     if (e->buffers[buffer] == NULL) {
-        weft_place_move(e, 0);
+        weft_scope_move(e, 0);
         LLVMValueRef index = weft_int(e, buffer);
         LLVMValueRef address = LLVMBuildGEP2(e->builder, e->pointer, e->buffer_array, &index, 1, "");
         e->buffers[buffer] = LLVMBuildLoad2(e->builder, e->pointer, address, "");
@@ -158,10 +158,10 @@ static LLVMValueRef part_pointer(weft_emitter *e, weft_access *access, uint32_t 
 {
     LLVMValueRef base = buffer_pointer(e, buffer);
     LLVMValueRef pointer = access->first;
-    bool constant = access->step.exact && access->step.kind == WEFT_STEP_CONSTANT;
+    bool constant = access->step.exact && access->step.kind == WEFT_LANE_STRIDE_CONSTANT;
     if (!constant) pointer = weft_index_pointer(e, access->type, base, access->index, part);
     else if (pointer == NULL) pointer = access->first = weft_index_pointer(e, access->type, base, access->index, 0);
-    weft_place_move(e, access->level);
+    weft_scope_move(e, access->level);
     if (!constant || part == 0) return pointer;
     return offset_pointer(e, access->type, pointer, weft_int(e, steps_to(access, (uint64_t)part * e->lane.width)));
 }
@@ -185,18 +185,18 @@ static void lane_pointers(weft_emitter *e, weft_access *access, uint32_t buffer,
                           LLVMValueRef *out_pointers)
 {
     uint32_t width = e->lane.width;
-    if (access->step.kind == WEFT_STEP_ANY) {
+    if (access->step.kind == WEFT_LANE_STRIDE_ANY) {
         weft_expr moving = varying_terms(e, access->index), still = weft_expr_sub(e->extents, access->index, moving);
         if (access->first == NULL)
             access->first = weft_index_pointer(e, access->type, buffer_pointer(e, buffer), still, 0);
         LLVMValueRef base = access->first;
         LLVMValueRef lanes = weft_index_lanes(e, moving, part);
-        weft_place_move(e, access->level);
+        weft_scope_move(e, access->level);
         for (uint32_t i = 0; i < width; i++)
             out_pointers[i] = offset_pointer(e, access->type, base, weft_element(e, lanes, width, i));
         return;
     }
-    bool constant = access->step.kind == WEFT_STEP_CONSTANT;
+    bool constant = access->step.kind == WEFT_LANE_STRIDE_CONSTANT;
     LLVMValueRef stride = constant ? NULL : weft_index_emit(e, access->step.stride, 0);
     out_pointers[0] = part_pointer(e, access, buffer, part);
     for (uint32_t i = 1; i < width; i++)
@@ -210,7 +210,7 @@ static void add_offset(weft_emitter *e, weft_access *access, uint32_t part, uint
     if (access->offset == NULL) return;
     for (uint32_t i = 0; i < count; i++) {
         LLVMValueRef value = access->offset->parts[access->offset->varying ? part : 0];
-        weft_place_move(e, access->level);
+        weft_scope_move(e, access->level);
         if (access->offset->varying) value = weft_element(e, value, e->lane.width, i);
         pointers[i] = offset_pointer(e, access->type, pointers[i], value);
     }
@@ -243,7 +243,7 @@ static uint32_t known_lanes(const weft_emitter *e, const weft_access *access)
 /* Masked vector instructions exist for elements of four and eight bytes. */
 static bool is_contiguous(const weft_emitter *e, const weft_access *access)
 {
-    if (access->step.kind != WEFT_STEP_CONSTANT || offset_varies(access)) return false;
+    if (access->step.kind != WEFT_LANE_STRIDE_CONSTANT || offset_varies(access)) return false;
     if (access->step.step == 1 && known_lanes(e, access) != 0) return true;
     bool masked = e->lane.mask != NULL || access->condition.varying;
     bool maskable = e->lane.width > 1 && weft_dtype_size(access->dtype) >= 4;
@@ -349,7 +349,7 @@ static LLVMValueRef load_elements(weft_emitter *e, weft_access *access, uint32_t
 static LLVMValueRef load_uniform(weft_emitter *e, weft_access *access, uint32_t buffer)
 {
     LLVMValueRef pointer = weft_index_pointer(e, access->type, buffer_pointer(e, buffer), access->index, 0);
-    weft_place_move(e, access->level);
+    weft_scope_move(e, access->level);
     add_offset(e, access, 0, 1, &pointer);
     pointer = choose(e, access->condition.scalar, pointer, access->instead);
     return aligned(LLVMBuildLoad2(e->builder, access->type, pointer, ""), access->dtype);
@@ -359,11 +359,11 @@ static void access_start(weft_emitter *e, weft_access *access, uint32_t level, u
                          const weft_expr *predicates, bool is_store)
 {
     access->level = level;
-    access->step = weft_index_step(e, access->index);
+    access->step = weft_index_lane_stride(e, access->index);
     weft_condition_emit(e, level, count, predicates, &access->condition);
     bool elementwise = !is_contiguous(e, access) && (e->lane.mask != NULL || access->condition.varying);
     if (access->condition.scalar != NULL || elementwise) access->instead = is_store ? scrap(e) : zeros(e);
-    weft_place_move(e, level);
+    weft_scope_move(e, level);
 }
 
 void weft_load_emit(weft_emitter *e, const weft_inst *inst, uint32_t level, weft_emitted *value)
@@ -425,7 +425,7 @@ static void store_elements(weft_emitter *e, weft_access *access, uint32_t buffer
 static void store_uniform(weft_emitter *e, weft_access *access, uint32_t buffer, LLVMValueRef value)
 {
     LLVMValueRef pointer = weft_index_pointer(e, access->type, buffer_pointer(e, buffer), access->index, 0);
-    weft_place_move(e, access->level);
+    weft_scope_move(e, access->level);
     add_offset(e, access, 0, 1, &pointer);
     pointer = choose(e, access->condition.scalar, pointer, access->instead);
     aligned(LLVMBuildStore(e->builder, value, pointer), access->dtype);
@@ -435,7 +435,7 @@ void weft_store_emit(weft_emitter *e, const weft_store *store)
 {
     weft_dtype dtype = e->kernel->buffers[store->buffer].dtype;
     weft_emitted *value = &e->values[store->value];
-    uint32_t level = weft_place_top(e);
+    uint32_t level = weft_scope_top(e);
     weft_access access = {.dtype = dtype,
                           .type = weft_memory_type(e, dtype),
                           .index = store->index,
@@ -445,7 +445,7 @@ void weft_store_emit(weft_emitter *e, const weft_store *store)
     access_start(e, &access, level, store->predicate_count, store->predicates, true);
     for (uint32_t part = 0; part < (varying ? e->lane.parts : 1); part++) {
         LLVMValueRef register_value = weft_value_part(e, value, part, varying);
-        weft_place_move(e, level);
+        weft_scope_move(e, level);
         LLVMValueRef stored = weft_to_memory(e, dtype, register_value);
         if (!varying) store_uniform(e, &access, store->buffer, stored);
         else if (is_contiguous(e, &access)) store_contiguous(e, &access, store->buffer, part, stored);

@@ -38,7 +38,7 @@ static LLVMValueRef load_scalar(weft_emitter *e, weft_expr symbol)
         return weft_int(e, 0);
     }
     if (e->scalars[i] == NULL) {
-        weft_place_move(e, 0);
+        weft_scope_move(e, 0);
         LLVMValueRef index = weft_int(e, (int64_t)i);
         LLVMValueRef address = LLVMBuildGEP2(e->builder, e->i64, e->scalar_array, &index, 1, "");
         e->scalars[i] = LLVMBuildLoad2(e->builder, e->i64, address, "");
@@ -51,7 +51,7 @@ static LLVMValueRef emit_symbol(weft_emitter *e, weft_expr symbol, uint32_t part
     const weft_variable *variable = find_variable(e, symbol);
     if (variable == NULL) return load_scalar(e, symbol);
     if (part == 0 || symbol != e->lane.variable) return variable->value;
-    weft_place_move(e, variable->level);
+    weft_scope_move(e, variable->level);
     return LLVMBuildAdd(e->builder, variable->value, weft_int(e, (int64_t)part * e->lane.width), "");
 }
 
@@ -218,7 +218,7 @@ static LLVMValueRef emit_table(weft_emitter *e, weft_expr expr, const weft_varia
     int64_t extent = 0;
     weft_expr_is_constant(e->extents, weft_expr_bound(e->extents, variable->variable), &extent);
     LLVMValueRef table = create_table(e, expr, (uint64_t)extent), index = variable->value;
-    weft_place_move(e, variable->level);
+    weft_scope_move(e, variable->level);
     LLVMValueRef address = LLVMBuildGEP2(e->builder, e->i64, table, &index, 1, "");
     return LLVMBuildLoad2(e->builder, e->i64, address, "");
 }
@@ -247,7 +247,7 @@ static LLVMValueRef add_terms(weft_emitter *e, weft_expr sum, uint32_t level, co
         weft_expr operand = weft_expr_operand(e->extents, sum, i);
         if (weft_index_level(e, operand) != level || table_variable(e, operand) != variable) continue;
         LLVMValueRef term = weft_index_emit(e, operand, part);
-        weft_place_move(e, level);
+        weft_scope_move(e, level);
         term = scaled(e, term, weft_expr_coefficient_of(e->extents, sum, i));
         total = total == NULL ? term : LLVMBuildAdd(e->builder, total, term, "");
     }
@@ -256,7 +256,7 @@ static LLVMValueRef add_terms(weft_emitter *e, weft_expr sum, uint32_t level, co
 
 /*
  * The terms of a sum that become available at `level`, added up there; NULL if there are none. Several variables may be
- * bound at one place: what depends on one of them alone is a table of that one, or comes term by term. A table needs no
+ * bound at one scope: what depends on one of them alone is a table of that one, or comes term by term. A table needs no
  * other expression, and a term is smaller than the sum, so this comes to an end.
  */
 static LLVMValueRef emit_terms(weft_emitter *e, weft_expr sum, uint32_t level, uint32_t part)
@@ -271,7 +271,7 @@ static LLVMValueRef emit_terms(weft_emitter *e, weft_expr sum, uint32_t level, u
             continue;
         }
         LLVMValueRef loaded = weft_index_emit(e, table, 0);
-        weft_place_move(e, level);
+        weft_scope_move(e, level);
         total = total == NULL ? loaded : LLVMBuildAdd(e->builder, total, loaded, "");
     }
     return add_terms(e, sum, level, NULL, part, total);
@@ -287,7 +287,7 @@ static LLVMValueRef emit_sum(weft_emitter *e, weft_expr expr, uint32_t part)
     for (uint32_t level = 0; level <= weft_index_level(e, expr); level++) {
         LLVMValueRef terms = emit_terms(e, expr, level, part);
         if (terms == NULL) continue;
-        weft_place_move(e, level);
+        weft_scope_move(e, level);
         if (level == 0 && weft_expr_arity(e->extents, expr) > LONG_SUM) terms = LLVMBuildFreeze(e->builder, terms, "");
         total = LLVMBuildAdd(e->builder, terms, total, "");
     }
@@ -303,7 +303,7 @@ static LLVMValueRef emit_product(weft_emitter *e, weft_expr expr, uint32_t part)
             weft_expr operand = weft_expr_operand(e->extents, expr, i);
             if (weft_index_level(e, operand) != level) continue;
             LLVMValueRef factor = weft_index_emit(e, operand, part);
-            weft_place_move(e, level);
+            weft_scope_move(e, level);
             total = total == NULL ? factor : LLVMBuildMul(e->builder, total, factor, "");
         }
     }
@@ -315,7 +315,7 @@ static LLVMValueRef emit_binary(weft_emitter *e, weft_expr expr, uint32_t part)
     LLVMValueRef a = weft_index_emit(e, weft_expr_operand(e->extents, expr, 0), part);
     LLVMValueRef b = weft_index_emit(e, weft_expr_operand(e->extents, expr, 1), part);
     operands o = operands_of(e, expr, a, b);
-    weft_place_move(e, weft_index_level(e, expr));
+    weft_scope_move(e, weft_index_level(e, expr));
     return build_binary(e, weft_expr_kind_of(e->extents, expr), &o);
 }
 
@@ -357,7 +357,7 @@ LLVMValueRef weft_index_emit(weft_emitter *e, weft_expr expr, uint32_t part)
     LLVMValueRef value = emit_scalar(e, expr, 0);
     uint32_t level = weft_index_level(e, expr);
     memo = memo_of(e, expr);
-    if (memo != NULL) *memo = (weft_index_memo){level, e->places[level].serial, value};
+    if (memo != NULL) *memo = (weft_index_memo){level, e->scopes[level].serial, value};
     return value;
 }
 
@@ -416,17 +416,17 @@ static bool vector_step(weft_emitter *e, weft_expr expr, int64_t *out_step)
     }
 }
 
-weft_step weft_index_step(weft_emitter *e, weft_expr expr)
+weft_lane_stride weft_index_lane_stride(weft_emitter *e, weft_expr expr)
 {
-    if (!weft_index_varies(e, expr)) return (weft_step){.kind = WEFT_STEP_CONSTANT, .exact = true};
+    if (!weft_index_varies(e, expr)) return (weft_lane_stride){.kind = WEFT_LANE_STRIDE_CONSTANT, .exact = true};
     weft_expr coefficient, rest;
     if (weft_expr_affine(e->extents, expr, e->lane.variable, &coefficient, &rest)) {
-        weft_step step = {.kind = WEFT_STEP_STRIDE, .exact = true, .stride = coefficient};
-        if (weft_expr_is_constant(e->extents, coefficient, &step.step)) step.kind = WEFT_STEP_CONSTANT;
+        weft_lane_stride step = {.kind = WEFT_LANE_STRIDE_SYMBOLIC, .exact = true, .stride = coefficient};
+        if (weft_expr_is_constant(e->extents, coefficient, &step.step)) step.kind = WEFT_LANE_STRIDE_CONSTANT;
         return step;
     }
-    weft_step step = {.kind = WEFT_STEP_ANY};
-    if (vector_step(e, expr, &step.step)) step.kind = WEFT_STEP_CONSTANT;
+    weft_lane_stride step = {.kind = WEFT_LANE_STRIDE_ANY};
+    if (vector_step(e, expr, &step.step)) step.kind = WEFT_LANE_STRIDE_CONSTANT;
     return step;
 }
 
@@ -437,7 +437,7 @@ static LLVMValueRef lanes_of_sum(weft_emitter *e, weft_expr expr, uint32_t part)
     LLVMValueRef total = NULL;
     for (size_t i = 0; i < weft_expr_arity(e->extents, expr); i++) {
         LLVMValueRef term = weft_index_lanes(e, weft_expr_operand(e->extents, expr, i), part);
-        weft_place_move(e, weft_index_level(e, expr));
+        weft_scope_move(e, weft_index_level(e, expr));
         term = scaled(e, term, weft_expr_coefficient_of(e->extents, expr, i));
         total = total == NULL ? term : LLVMBuildAdd(e->builder, total, term, "");
     }
@@ -449,7 +449,7 @@ static LLVMValueRef lanes_of_product(weft_emitter *e, weft_expr expr, uint32_t p
     LLVMValueRef total = NULL;
     for (size_t i = 0; i < weft_expr_arity(e->extents, expr); i++) {
         LLVMValueRef factor = weft_index_lanes(e, weft_expr_operand(e->extents, expr, i), part);
-        weft_place_move(e, weft_index_level(e, expr));
+        weft_scope_move(e, weft_index_level(e, expr));
         total = total == NULL ? factor : LLVMBuildMul(e->builder, total, factor, "");
     }
     return total;
@@ -474,7 +474,7 @@ static LLVMValueRef lanes_of_wrap(weft_emitter *e, weft_expr expr, uint32_t part
     LLVMValueRef first = weft_index_emit(e, weft_expr_mod(e->extents, a, b), part),
                  period = weft_index_emit(e, b, part);
     LLVMValueRef quotient = weft_index_emit(e, weft_expr_div(e->extents, a, b), part);
-    weft_place_move(e, weft_index_level(e, expr));
+    weft_scope_move(e, weft_index_level(e, expr));
     LLVMValueRef lanes = LLVMBuildAdd(e->builder, weft_splat(e, first, width), weft_lane_steps(e->i64, width, 1), "");
     LLVMValueRef periods = weft_splat(e, period, width);
     LLVMValueRef wraps = LLVMBuildICmp(e->builder, LLVMIntSGE, lanes, periods, "");
@@ -490,18 +490,18 @@ static LLVMValueRef lanes_of_binary(weft_emitter *e, weft_expr expr, uint32_t pa
     LLVMValueRef a = weft_index_lanes(e, weft_expr_operand(e->extents, expr, 0), part);
     LLVMValueRef b = weft_index_lanes(e, weft_expr_operand(e->extents, expr, 1), part);
     operands o = operands_of(e, expr, a, b);
-    weft_place_move(e, weft_index_level(e, expr));
+    weft_scope_move(e, weft_index_level(e, expr));
     return build_binary(e, weft_expr_kind_of(e->extents, expr), &o);
 }
 
 LLVMValueRef weft_index_lanes(weft_emitter *e, weft_expr expr, uint32_t part)
 {
-    weft_step step = weft_index_step(e, expr);
+    weft_lane_stride step = weft_index_lane_stride(e, expr);
     uint32_t width = e->lane.width;
-    if (step.kind != WEFT_STEP_ANY) {
+    if (step.kind != WEFT_LANE_STRIDE_ANY) {
         LLVMValueRef first = weft_index_emit(e, expr, part);
-        LLVMValueRef stride = step.kind == WEFT_STEP_STRIDE ? weft_index_emit(e, step.stride, part) : NULL;
-        weft_place_move(e, weft_index_level(e, expr));
+        LLVMValueRef stride = step.kind == WEFT_LANE_STRIDE_SYMBOLIC ? weft_index_emit(e, step.stride, part) : NULL;
+        weft_scope_move(e, weft_index_level(e, expr));
         LLVMValueRef offsets = weft_lane_steps(e->i64, width, stride == NULL ? step.step : 1);
         if (stride != NULL) offsets = LLVMBuildMul(e->builder, offsets, weft_splat(e, stride, width), "");
         return LLVMBuildAdd(e->builder, weft_splat(e, first, width), offsets, "");
@@ -530,14 +530,14 @@ LLVMValueRef weft_index_pointer(weft_emitter *e, LLVMTypeRef type, LLVMValueRef 
         offset = weft_expr_offset(e->extents, expr);
         for (uint32_t level = 0; level <= last; level++) {
             LLVMValueRef terms = emit_terms(e, expr, level, part);
-            weft_place_move(e, level);
+            weft_scope_move(e, level);
             if (terms != NULL) pointer = advance(e, type, pointer, terms);
         }
     } else if (!weft_expr_is_constant(e->extents, expr, &offset)) {
         LLVMValueRef index = weft_index_emit(e, expr, part);
-        weft_place_move(e, last);
+        weft_scope_move(e, last);
         return advance(e, type, pointer, index);
     }
-    weft_place_move(e, last);
+    weft_scope_move(e, last);
     return offset == 0 ? pointer : advance(e, type, pointer, weft_int(e, offset));
 }

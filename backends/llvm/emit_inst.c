@@ -8,7 +8,7 @@ LLVMValueRef weft_value_part(weft_emitter *e, weft_emitted *value, uint32_t part
     if (value->varying) return value->parts[part];
     if (!vector || e->lane.width == 1) return value->parts[0];
     if (value->splat_width != e->lane.width) {
-        weft_place_move(e, value->level);
+        weft_scope_move(e, value->level);
         value->splat = weft_splat(e, value->parts[0], e->lane.width);
         value->splat_width = e->lane.width;
     }
@@ -17,7 +17,7 @@ LLVMValueRef weft_value_part(weft_emitter *e, weft_emitted *value, uint32_t part
 
 uint32_t weft_effect_level(const weft_emitter *e, uint32_t level)
 {
-    uint32_t effects = e->places[weft_place_top(e)].effects;
+    uint32_t effects = e->scopes[weft_scope_top(e)].effects;
     return level > effects ? level : effects;
 }
 
@@ -37,7 +37,7 @@ static void include(weft_emitter *e, weft_emitted *value, weft_expr expr)
     value->varying |= weft_index_varies(e, expr);
 }
 
-/* The outermost place where operands and expressions are available. */
+/* The outermost scope where operands and expressions are available. */
 static weft_emitted place_of(weft_emitter *e, const weft_inst *inst)
 {
     weft_emitted value = {.level = weft_predicates_level(e, inst->predicate_count, inst->predicates),
@@ -50,10 +50,10 @@ static weft_emitted place_of(weft_emitter *e, const weft_inst *inst)
         value.varying |= arg->varying;
     }
     if (is_effect(inst)) value.level = weft_effect_level(e, value.level);
-    if (inst->op == WEFT_SCALAR_running) value.level = weft_place_top(e);
+    if (inst->op == WEFT_SCALAR_running) value.level = weft_scope_top(e);
     /* What the kernel itself writes may be another value at every point. */
-    if (inst->op == WEFT_SCALAR_load && e->kernel->buffers[inst->buffer].written) value.level = weft_place_top(e);
-    value.serial = e->places[value.level].serial;
+    if (inst->op == WEFT_SCALAR_load && e->kernel->buffers[inst->buffer].written) value.level = weft_scope_top(e);
+    value.serial = e->scopes[value.level].serial;
     return value;
 }
 
@@ -72,7 +72,7 @@ static void emit_inside(weft_emitter *e, const weft_inst *inst, weft_emitted *va
 {
     weft_condition condition;
     weft_condition_emit(e, value->level, inst->predicate_count, inst->predicates, &condition);
-    weft_place_move(e, value->level);
+    weft_scope_move(e, value->level);
     LLVMValueRef scalar = condition.scalar == NULL ? LLVMConstInt(e->i1, 1, false) : condition.scalar;
     value->parts[0] = scalar;
     if (!value->varying) return;
@@ -147,24 +147,24 @@ static LLVMValueRef first_lane(weft_emitter *e, LLVMValueRef bits, uint32_t widt
 }
 
 /* Reports `bad` of one part: for lanes the first that is set, which has the lowest position. */
-static void report_part(weft_emitter *e, const weft_inst *inst, const weft_emitted *place, uint32_t part,
+static void report_part(weft_emitter *e, const weft_inst *inst, const weft_emitted *scope, uint32_t part,
                         LLVMValueRef bad, LLVMValueRef offending)
 {
-    uint32_t width = place->varying ? e->lane.width : 1;
+    uint32_t width = scope->varying ? e->lane.width : 1;
     LLVMValueRef position =
         width == 1 ? weft_index_emit(e, inst->position, part) : weft_index_lanes(e, inst->position, part);
-    weft_place_move(e, place->level);
+    weft_scope_move(e, scope->level);
     LLVMTypeRef bits_type = LLVMIntTypeInContext(e->context, width);
     LLVMValueRef bits = width == 1 ? bad : LLVMBuildBitCast(e->builder, bad, bits_type, "");
     LLVMValueRef any = width == 1 ? bad : LLVMBuildICmp(e->builder, LLVMIntNE, bits, LLVMConstNull(bits_type), "");
-    weft_branch_open(e, place->level, any);
+    weft_branch_open(e, scope->level, any);
     if (width > 1) {
         LLVMValueRef lane = first_lane(e, bits, width);
         position = LLVMBuildExtractElement(e->builder, position, lane, "");
         offending = LLVMBuildExtractElement(e->builder, offending, lane, "");
     }
     call_report(e, position, LLVMBuildIntCast2(e->builder, offending, e->i64, true, ""), inst->number);
-    weft_branch_close(e, place->level);
+    weft_branch_close(e, scope->level);
 }
 
 static bool is_never(LLVMValueRef condition)
@@ -173,20 +173,20 @@ static bool is_never(LLVMValueRef condition)
 }
 
 /* Reports `bad`, one for each part, where the instruction's predicates hold and the lane is valid. */
-static void report_parts(weft_emitter *e, const weft_inst *inst, const weft_emitted *place, LLVMValueRef *bad,
+static void report_parts(weft_emitter *e, const weft_inst *inst, const weft_emitted *scope, LLVMValueRef *bad,
                          LLVMValueRef *offending)
 {
     weft_condition condition;
-    weft_condition_emit(e, place->level, inst->predicate_count, inst->predicates, &condition);
-    for (uint32_t part = 0; part < (place->varying ? e->lane.parts : 1); part++) {
+    weft_condition_emit(e, scope->level, inst->predicate_count, inst->predicates, &condition);
+    for (uint32_t part = 0; part < (scope->varying ? e->lane.parts : 1); part++) {
         if (is_never(bad[part])) continue;
-        weft_place_move(e, place->level);
-        uint32_t width = place->varying ? e->lane.width : 1;
-        LLVMValueRef masks[3] = {place->varying ? e->lane.mask : NULL, condition.masks[part], condition.scalar};
+        weft_scope_move(e, scope->level);
+        uint32_t width = scope->varying ? e->lane.width : 1;
+        LLVMValueRef masks[3] = {scope->varying ? e->lane.mask : NULL, condition.masks[part], condition.scalar};
         if (masks[2] != NULL) masks[2] = weft_splat(e, masks[2], width);
         for (int i = 0; i < 3; i++)
             if (masks[i] != NULL) bad[part] = LLVMBuildAnd(e->builder, bad[part], masks[i], "");
-        report_part(e, inst, place, part, bad[part], offending[part]);
+        report_part(e, inst, scope, part, bad[part], offending[part]);
     }
 }
 
@@ -195,7 +195,7 @@ static void emit_check(weft_emitter *e, const weft_inst *inst, weft_emitted *val
     LLVMValueRef extent = weft_index_emit(e, inst->index, 0), bad[WEFT_MAX_PARTS], given[WEFT_MAX_PARTS];
     for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++) {
         LLVMValueRef o = given[part] = weft_value_part(e, &e->values[inst->args[0]], part, value->varying);
-        weft_place_move(e, value->level);
+        weft_scope_move(e, value->level);
         LLVMValueRef none = LLVMConstNull(LLVMTypeOf(o));
         LLVMValueRef limit = value->varying ? weft_splat(e, extent, e->lane.width) : extent;
         LLVMValueRef negative = LLVMBuildICmp(e->builder, LLVMIntSLT, o, none, "");
@@ -213,7 +213,7 @@ static void emit_division(weft_emitter *e, const weft_inst *inst, weft_emitted *
     for (uint32_t part = 0; part < (value->varying ? e->lane.parts : 1); part++) {
         LLVMValueRef a = weft_value_part(e, &e->values[inst->args[0]], part, value->varying);
         LLVMValueRef b = divisors[part] = weft_value_part(e, &e->values[inst->args[1]], part, value->varying);
-        weft_place_move(e, value->level);
+        weft_scope_move(e, value->level);
         bad[part] = LLVMBuildICmp(e->builder, LLVMIntEQ, b, LLVMConstNull(LLVMTypeOf(b)), "");
         value->parts[part] = weft_floor_divide(e, inst->dtype, a, b);
     }
@@ -229,7 +229,7 @@ static void emit_arithmetic(weft_emitter *e, const weft_inst *inst, weft_emitted
         LLVMValueRef args[3];
         for (uint32_t i = 0; i < inst->arg_count; i++)
             args[i] = weft_value_part(e, &e->values[inst->args[i]], part, value->varying);
-        weft_place_move(e, value->level);
+        weft_scope_move(e, value->level);
         value->parts[part] = weft_scalar_emit(e, inst, from, args);
     }
 }
@@ -240,14 +240,14 @@ void weft_inst_emit(weft_emitter *e, weft_inst_id id)
     weft_emitted *value = &e->values[id];
     if (value->serial != 0 && weft_value_is_open(e, value->level, value->serial)) return;
     *value = place_of(e, inst);
-    weft_place_move(e, value->level);
+    weft_scope_move(e, value->level);
     switch (inst->op) {
     case WEFT_SCALAR_const: value->parts[0] = weft_constant_emit(e, inst->dtype, inst->bits); break;
     case WEFT_SCALAR_index: emit_index(e, inst, value); break;
     case WEFT_SCALAR_inside: emit_inside(e, inst, value); break;
     case WEFT_SCALAR_load: weft_load_emit(e, inst, value->level, value); break;
     case WEFT_SCALAR_result: emit_result(e, inst, value); break;
-    case WEFT_SCALAR_running: weft_reduction_running(e, inst->buffer, inst->number, value); break;
+    case WEFT_SCALAR_running: weft_reduce_running(e, inst->buffer, inst->number, value); break;
     case WEFT_SCALAR_check:
     case WEFT_SCALAR_within: emit_check(e, inst, value); break;
     default:

@@ -45,15 +45,15 @@ static void start_slot(weft_emitter *e, uint32_t slot, weft_dtype dtype, uint64_
     e->carried_count += e->reduction.parts;
 }
 
-void weft_reduction_start(weft_emitter *e, const weft_stage *stage, uint32_t width, uint32_t parts, bool along_lanes)
+void weft_reduce_start(weft_emitter *e, const weft_stage *stage, uint32_t width, uint32_t parts, bool along_lanes)
 {
     LLVMValueRef *memory = e->reduction.memory;
-    e->reduction =
-        (weft_reduction){.stage = stage, .width = width, .parts = parts, .along_lanes = along_lanes, .memory = memory};
-    weft_reduction_restart(e);
+    e->reduction = (weft_reduce_state){
+        .stage = stage, .width = width, .parts = parts, .along_lanes = along_lanes, .memory = memory};
+    weft_reduce_restart(e);
 }
 
-void weft_reduction_restart(weft_emitter *e)
+void weft_reduce_restart(weft_emitter *e)
 {
     e->carried_count = 0;
     for_each_slot(e, start_slot);
@@ -83,11 +83,11 @@ static void create_rows(weft_emitter *e, uint32_t slot, weft_dtype dtype, uint64
     e->reduction.memory[slot] = weft_local_create(e, row_type(e, dtype), e->reduction.rows);
 }
 
-void weft_reduction_rows(weft_emitter *e, uint32_t rows)
+void weft_reduce_rows(weft_emitter *e, uint32_t rows)
 {
     e->reduction.rows = rows * e->reduction.parts;
     for_each_slot(e, create_rows);
-    weft_place_move(e, weft_place_top(e));
+    weft_scope_move(e, weft_scope_top(e));
 }
 
 /* The row of a part within the group of rows `group`. */
@@ -112,18 +112,18 @@ static void fetch_slot(weft_emitter *e, uint32_t slot, weft_dtype dtype, uint64_
     e->carried_count += e->reduction.parts;
 }
 
-void weft_reduction_keep(weft_emitter *e, LLVMValueRef group)
+void weft_reduce_keep(weft_emitter *e, LLVMValueRef group)
 {
-    weft_place_move(e, weft_place_top(e));
+    weft_scope_move(e, weft_scope_top(e));
     e->reduction.row = group;
     for_each_slot(e, keep_slot);
     e->reduction.row = NULL;
     e->carried_count = 0;
 }
 
-void weft_reduction_fetch(weft_emitter *e, LLVMValueRef group)
+void weft_reduce_fetch(weft_emitter *e, LLVMValueRef group)
 {
-    weft_place_move(e, weft_place_top(e));
+    weft_scope_move(e, weft_scope_top(e));
     e->reduction.row = group;
     e->carried_count = 0;
     for_each_slot(e, fetch_slot);
@@ -159,12 +159,12 @@ static void combine(weft_emitter *e, const weft_accumulator *accumulator, uint32
 /* The accumulator of one part takes in the current point, in registers or in its row. */
 static void combine_part(weft_emitter *e, const weft_accumulator *accumulator, uint32_t slot, uint32_t part)
 {
-    const weft_reduction *reduction = &e->reduction;
+    const weft_reduce_state *reduction = &e->reduction;
     LLVMValueRef left[WEFT_MAX_COMPONENTS], right[WEFT_MAX_COMPONENTS], out[WEFT_MAX_COMPONENTS];
     LLVMValueRef mask = reduction->along_lanes ? e->lane.mask : NULL;
     for (uint32_t c = 0; c < accumulator->width; c++)
         right[c] = weft_value_part(e, &e->values[accumulator->values[c]], part, reduction->width > 1);
-    weft_place_move(e, weft_place_top(e));
+    weft_scope_move(e, weft_scope_top(e));
     for (uint32_t c = 0; c < accumulator->width; c++)
         left[c] = reduction->row != NULL ? load_row(e, slot + c, accumulator->dtypes[c], reduction->row)
                                          : *carried_at(e, slot + c, part);
@@ -176,7 +176,7 @@ static void combine_part(weft_emitter *e, const weft_accumulator *accumulator, u
     }
 }
 
-void weft_reduction_point(weft_emitter *e)
+void weft_reduce_point(weft_emitter *e)
 {
     uint32_t slot = 0, parts = e->lane.variable == WEFT_EXPR_NONE ? 1 : e->lane.parts;
     for (uint32_t a = 0; a < e->reduction.stage->accumulator_count; a++) {
@@ -188,7 +188,7 @@ void weft_reduction_point(weft_emitter *e)
 
 /* ---- blocks ---- */
 
-const LLVMValueRef *weft_reduction_copy(weft_emitter *e)
+const LLVMValueRef *weft_reduce_copy(weft_emitter *e)
 {
     size_t size = (e->carried_count + 1) * sizeof *e->carried;
     LLVMValueRef *copy = weft_arena_copy(&e->arena, e->carried, size);
@@ -197,10 +197,10 @@ const LLVMValueRef *weft_reduction_copy(weft_emitter *e)
     return e->carried;
 }
 
-void weft_reduction_join(weft_emitter *e, const LLVMValueRef *copy)
+void weft_reduce_join(weft_emitter *e, const LLVMValueRef *copy)
 {
     uint32_t slot = 0, parts = e->reduction.parts;
-    weft_place_move(e, weft_place_top(e));
+    weft_scope_move(e, weft_scope_top(e));
     for (uint32_t a = 0; a < e->reduction.stage->accumulator_count; a++) {
         const weft_accumulator *accumulator = accumulator_at(e, a);
         for (uint32_t part = 0; part < parts; part++) {
@@ -216,16 +216,16 @@ void weft_reduction_join(weft_emitter *e, const LLVMValueRef *copy)
     }
 }
 
-void weft_reduction_choose(weft_emitter *e, LLVMValueRef condition, const LLVMValueRef *copy)
+void weft_reduce_choose(weft_emitter *e, LLVMValueRef condition, const LLVMValueRef *copy)
 {
-    weft_place_move(e, weft_place_top(e));
+    weft_scope_move(e, weft_scope_top(e));
     for (size_t i = 0; i < e->carried_count; i++)
         e->carried[i] = LLVMBuildSelect(e->builder, condition, e->carried[i], copy[i], "");
 }
 
 /* ---- what accumulators are while they grow ---- */
 
-void weft_reduction_running(weft_emitter *e, uint32_t accumulator, uint32_t component, weft_emitted *value)
+void weft_reduce_running(weft_emitter *e, uint32_t accumulator, uint32_t component, weft_emitted *value)
 {
     uint32_t slot = component;
     for (uint32_t a = e->reduction.stage->accumulator_first; a < accumulator; a++)
@@ -276,7 +276,7 @@ static void reduce_lanes(weft_emitter *e, const weft_accumulator *accumulator, u
     for (uint32_t width = e->reduction.width; width > 1; width /= 2) halve_vector(e, accumulator, slot, width);
 }
 
-void weft_reduction_fold(weft_emitter *e, uint32_t lanes)
+void weft_reduce_fold(weft_emitter *e, uint32_t lanes)
 {
     uint32_t slot = 0;
     LLVMValueRef count = weft_count_open(e, WEFT_EXPR_NONE, weft_int(e, 1));
@@ -301,20 +301,20 @@ void weft_reduction_fold(weft_emitter *e, uint32_t lanes)
         slot += accumulator->width;
     }
     weft_count_close(e, weft_int(e, lanes), weft_int(e, 1));
-    weft_reduction_fetch(e, weft_int(e, 0));
+    weft_reduce_fetch(e, weft_int(e, 0));
 }
 
-void weft_reduction_finish(weft_emitter *e)
+void weft_reduce_finish(weft_emitter *e)
 {
     uint32_t slot = 0;
-    weft_place_move(e, weft_place_top(e));
+    weft_scope_move(e, weft_scope_top(e));
     for (uint32_t a = 0; a < e->reduction.stage->accumulator_count; a++) {
         const weft_accumulator *accumulator = accumulator_at(e, a);
         uint32_t number = e->reduction.stage->accumulator_first + a;
         if (e->reduction.along_lanes) reduce_lanes(e, accumulator, slot);
         for (uint32_t c = 0; c < accumulator->width; c++) {
             weft_emitted *result = &e->results[(size_t)number * WEFT_MAX_COMPONENTS + c];
-            *result = (weft_emitted){.level = weft_place_top(e), .serial = e->places[weft_place_top(e)].serial};
+            *result = (weft_emitted){.level = weft_scope_top(e), .serial = e->scopes[weft_scope_top(e)].serial};
             result->varying = e->lane.variable != WEFT_EXPR_NONE;
             for (uint32_t part = 0; part < (result->varying ? e->lane.parts : 1); part++)
                 result->parts[part] = *carried_at(e, slot + c, part);

@@ -8,7 +8,7 @@ static void decode(weft_emitter *e, uint32_t count, LLVMValueRef t, LLVMValueRef
 {
     for (uint32_t i = count; i-- > 1;) {
         LLVMValueRef extent = weft_index_emit(e, e->kernel->ranges[i].extent, 0);
-        weft_place_move(e, weft_place_top(e));
+        weft_scope_move(e, weft_scope_top(e));
         LLVMValueRef quotient = LLVMBuildUDiv(e->builder, t, extent, "");
         out_values[i] = LLVMBuildSub(e->builder, t, LLVMBuildMul(e->builder, quotient, extent, ""), "");
         t = quotient;
@@ -20,7 +20,7 @@ static void bind_values(weft_emitter *e, uint32_t count, const LLVMValueRef *val
 {
     for (uint32_t i = 0; i < count; i++)
         e->variables[e->variable_count++] =
-            (weft_variable){e->kernel->ranges[i].variable, weft_place_top(e), values[i]};
+            (weft_variable){e->kernel->ranges[i].variable, weft_scope_top(e), values[i]};
 }
 
 /* The next point of the first `count` threaded ranges: the innermost goes up, what reaches its extent carries. */
@@ -32,7 +32,7 @@ static void advance(weft_emitter *e, uint32_t count, LLVMValueRef *values)
         values[i] = next;
         if (i == 0) return;
         LLVMValueRef extent = weft_index_emit(e, e->kernel->ranges[i].extent, 0);
-        weft_place_move(e, weft_place_top(e));
+        weft_scope_move(e, weft_scope_top(e));
         LLVMValueRef wraps = LLVMBuildICmp(e->builder, LLVMIntEQ, next, extent, "");
         values[i] = LLVMBuildSelect(e->builder, wraps, weft_int(e, 0), next, "");
         carry = LLVMBuildZExt(e->builder, wraps, e->i64, "");
@@ -112,7 +112,7 @@ void weft_entry_emit_cpu(weft_emitter *e, const char *symbol)
     weft_function_decorate(e, e->function);
     LLVMValueRef frame = LLVMGetParam(e->function, 0), begin = LLVMGetParam(e->function, 1),
                  end = LLVMGetParam(e->function, 2);
-    weft_place_start(e);
+    weft_scope_start(e);
     e->buffer_array = load_field(e, frame, 0);
     e->scalar_array = load_field(e, frame, 1);
     e->error_slot = load_field(e, frame, 2);
@@ -156,7 +156,7 @@ void weft_entry_emit_gpu(weft_emitter *e, const char *symbol)
     }
     uint32_t parameters = LLVMCountParams(e->function), count = weft_threaded_count(e);
     LLVMValueRef begin = LLVMGetParam(e->function, parameters - 2), end = LLVMGetParam(e->function, parameters - 1);
-    weft_place_start(e);
+    weft_scope_start(e);
     LLVMValueRef block = special_register(e, "llvm.nvvm.read.ptx.sreg.ctaid.x");
     LLVMValueRef size = special_register(e, "llvm.nvvm.read.ptx.sreg.ntid.x");
     LLVMValueRef thread = special_register(e, "llvm.nvvm.read.ptx.sreg.tid.x");

@@ -10,14 +10,14 @@ void weft_emitter_fail(weft_emitter *e, weft_status *status)
 
 bool weft_value_is_open(const weft_emitter *e, uint32_t level, uint32_t serial)
 {
-    return level < e->depth && e->places[level].serial == serial;
+    return level < e->depth && e->scopes[level].serial == serial;
 }
 
-void weft_place_move(weft_emitter *e, uint32_t level)
+void weft_scope_move(weft_emitter *e, uint32_t level)
 {
-    const weft_place *place = &e->places[level];
-    if (place->terminator != NULL) LLVMPositionBuilderBefore(e->builder, place->terminator);
-    else LLVMPositionBuilderAtEnd(e->builder, place->block);
+    const weft_scope *scope = &e->scopes[level];
+    if (scope->terminator != NULL) LLVMPositionBuilderBefore(e->builder, scope->terminator);
+    else LLVMPositionBuilderAtEnd(e->builder, scope->block);
 }
 
 static LLVMBasicBlockRef new_block(weft_emitter *e)
@@ -25,28 +25,28 @@ static LLVMBasicBlockRef new_block(weft_emitter *e)
     return LLVMAppendBasicBlockInContext(e->context, e->function, "");
 }
 
-/* Places nest no deeper than weft_kernel_emit made room for. */
-static weft_place *push(weft_emitter *e, LLVMBasicBlockRef block)
+/* Scopes nest no deeper than weft_kernel_emit made room for. */
+static weft_scope *push(weft_emitter *e, LLVMBasicBlockRef block)
 {
-    weft_place *place = &e->places[e->depth];
-    LLVMValueRef *phis = place->phis, *initial = place->initial;
-    uint32_t effects = e->depth == 0 ? 0 : e->places[e->depth - 1].effects;
-    *place = (weft_place){.serial = ++e->serial, .effects = effects, .block = block, .phis = phis, .initial = initial};
+    weft_scope *scope = &e->scopes[e->depth];
+    LLVMValueRef *phis = scope->phis, *initial = scope->initial;
+    uint32_t effects = e->depth == 0 ? 0 : e->scopes[e->depth - 1].effects;
+    *scope = (weft_scope){.serial = ++e->serial, .effects = effects, .block = block, .phis = phis, .initial = initial};
     e->depth++;
-    return place;
+    return scope;
 }
 
-void weft_place_start(weft_emitter *e)
+void weft_scope_start(weft_emitter *e)
 {
     push(e, new_block(e));
-    weft_place_move(e, 0);
+    weft_scope_move(e, 0);
 }
 
-/* The place around continues in `block`. */
+/* The scope around continues in `block`. */
 static void pop(weft_emitter *e, LLVMBasicBlockRef block)
 {
     e->depth--;
-    weft_place *outer = &e->places[weft_place_top(e)];
+    weft_scope *outer = &e->scopes[weft_scope_top(e)];
     outer->block = block;
     outer->terminator = NULL;
     while (e->variable_count > 0 && e->variables[e->variable_count - 1].level == e->depth) e->variable_count--;
@@ -61,20 +61,20 @@ static bool is_true(LLVMValueRef condition)
 void weft_guard_open(weft_emitter *e, LLVMValueRef condition, bool decides)
 {
     bool always = is_true(condition);
-    weft_place *outer = &e->places[weft_place_top(e)];
+    weft_scope *outer = &e->scopes[weft_scope_top(e)];
     LLVMBasicBlockRef inner = new_block(e), after = always ? NULL : new_block(e);
-    weft_place_move(e, weft_place_top(e));
+    weft_scope_move(e, weft_scope_top(e));
     outer->terminator = always ? LLVMBuildBr(e->builder, inner) : LLVMBuildCondBr(e->builder, condition, inner, after);
-    weft_place *place = push(e, inner);
-    place->after = after;
-    place->phi_count = e->carried_count;
-    if (e->carried_count != 0) memcpy(place->initial, e->carried, e->carried_count * sizeof *e->carried);
-    if (decides && !always) place->effects = weft_place_top(e);
-    weft_place_move(e, weft_place_top(e));
+    weft_scope *scope = push(e, inner);
+    scope->after = after;
+    scope->phi_count = e->carried_count;
+    if (e->carried_count != 0) memcpy(scope->initial, e->carried, e->carried_count * sizeof *e->carried);
+    if (decides && !always) scope->effects = weft_scope_top(e);
+    weft_scope_move(e, weft_scope_top(e));
 }
 
 /* What was carried past the guard and what comes out of it meet again. */
-static void merge_carried(weft_emitter *e, const weft_place *guard, LLVMBasicBlockRef skipped)
+static void merge_carried(weft_emitter *e, const weft_scope *guard, LLVMBasicBlockRef skipped)
 {
     for (size_t i = 0; i < guard->phi_count; i++) {
         if (guard->initial[i] == e->carried[i]) continue;
@@ -88,13 +88,13 @@ static void merge_carried(weft_emitter *e, const weft_place *guard, LLVMBasicBlo
 
 void weft_guard_close(weft_emitter *e)
 {
-    const weft_place *guard = &e->places[weft_place_top(e)];
-    LLVMBasicBlockRef skipped = e->places[weft_place_top(e) - 1].block;
+    const weft_scope *guard = &e->scopes[weft_scope_top(e)];
+    LLVMBasicBlockRef skipped = e->scopes[weft_scope_top(e) - 1].block;
     if (guard->after == NULL) {
         pop(e, guard->block);
         return;
     }
-    weft_place_move(e, weft_place_top(e));
+    weft_scope_move(e, weft_scope_top(e));
     LLVMBuildBr(e->builder, guard->after);
     pop(e, guard->after);
     merge_carried(e, guard, skipped);
@@ -103,23 +103,23 @@ void weft_guard_close(weft_emitter *e)
 void weft_loop_open(weft_emitter *e, size_t count, const LLVMValueRef *initial, LLVMValueRef *out_phis)
 {
     LLVMBasicBlockRef header = new_block(e);
-    weft_place_move(e, weft_place_top(e));
-    e->places[weft_place_top(e)].terminator = LLVMBuildBr(e->builder, header);
-    weft_place *place = push(e, header);
-    place->header = header;
-    place->phi_count = count;
-    weft_place_move(e, weft_place_top(e));
+    weft_scope_move(e, weft_scope_top(e));
+    e->scopes[weft_scope_top(e)].terminator = LLVMBuildBr(e->builder, header);
+    weft_scope *scope = push(e, header);
+    scope->header = header;
+    scope->phi_count = count;
+    weft_scope_move(e, weft_scope_top(e));
     for (size_t i = 0; i < count; i++) {
-        place->initial[i] = initial[i];
-        place->phis[i] = out_phis[i] = LLVMBuildPhi(e->builder, LLVMTypeOf(initial[i]), "");
+        scope->initial[i] = initial[i];
+        scope->phis[i] = out_phis[i] = LLVMBuildPhi(e->builder, LLVMTypeOf(initial[i]), "");
     }
 }
 
 void weft_loop_close(weft_emitter *e, LLVMValueRef again, const LLVMValueRef *next)
 {
-    weft_place *loop = &e->places[weft_place_top(e)];
-    LLVMBasicBlockRef exit = new_block(e), entry = e->places[weft_place_top(e) - 1].block;
-    weft_place_move(e, weft_place_top(e));
+    weft_scope *loop = &e->scopes[weft_scope_top(e)];
+    LLVMBasicBlockRef exit = new_block(e), entry = e->scopes[weft_scope_top(e) - 1].block;
+    weft_scope_move(e, weft_scope_top(e));
     LLVMBuildCondBr(e->builder, again, loop->header, exit);
     for (size_t i = 0; i < loop->phi_count; i++) {
         LLVMValueRef values[2] = {loop->initial[i], next[i]};
@@ -132,7 +132,7 @@ void weft_loop_close(weft_emitter *e, LLVMValueRef again, const LLVMValueRef *ne
 static void bind(weft_emitter *e, weft_expr variable, LLVMValueRef value)
 {
     if (variable == WEFT_EXPR_NONE) return;
-    e->variables[e->variable_count++] = (weft_variable){variable, weft_place_top(e), value};
+    e->variables[e->variable_count++] = (weft_variable){variable, weft_scope_top(e), value};
 }
 
 LLVMValueRef weft_count_open(weft_emitter *e, weft_expr variable, LLVMValueRef start)
@@ -148,8 +148,8 @@ LLVMValueRef weft_count_open(weft_emitter *e, weft_expr variable, LLVMValueRef s
 
 void weft_count_close(weft_emitter *e, LLVMValueRef limit, LLVMValueRef step)
 {
-    const weft_place *loop = &e->places[weft_place_top(e)];
-    weft_place_move(e, weft_place_top(e));
+    const weft_scope *loop = &e->scopes[weft_scope_top(e)];
+    weft_scope_move(e, weft_scope_top(e));
     e->scratch[0] = LLVMBuildAdd(e->builder, loop->phis[0], step, "");
     if (e->carried_count != 0) memcpy(e->scratch + 1, e->carried, e->carried_count * sizeof *e->carried);
     LLVMValueRef again = LLVMBuildICmp(e->builder, LLVMIntSLT, e->scratch[0], limit, "");
@@ -159,40 +159,40 @@ void weft_count_close(weft_emitter *e, LLVMValueRef limit, LLVMValueRef step)
 void weft_once_open(weft_emitter *e, weft_expr variable, LLVMValueRef value)
 {
     LLVMBasicBlockRef block = new_block(e);
-    weft_place_move(e, weft_place_top(e));
-    e->places[weft_place_top(e)].terminator = LLVMBuildBr(e->builder, block);
+    weft_scope_move(e, weft_scope_top(e));
+    e->scopes[weft_scope_top(e)].terminator = LLVMBuildBr(e->builder, block);
     push(e, block);
     bind(e, variable, value);
-    weft_place_move(e, weft_place_top(e));
+    weft_scope_move(e, weft_scope_top(e));
 }
 
 void weft_once_close(weft_emitter *e)
 {
-    pop(e, e->places[weft_place_top(e)].block);
+    pop(e, e->scopes[weft_scope_top(e)].block);
 }
 
 void weft_branch_open(weft_emitter *e, uint32_t level, LLVMValueRef condition)
 {
-    weft_place *place = &e->places[level];
+    weft_scope *scope = &e->scopes[level];
     LLVMBasicBlockRef rare = new_block(e), rest = new_block(e);
-    if (place->terminator != NULL) LLVMInstructionRemoveFromParent(place->terminator);
-    LLVMPositionBuilderAtEnd(e->builder, place->block);
+    if (scope->terminator != NULL) LLVMInstructionRemoveFromParent(scope->terminator);
+    LLVMPositionBuilderAtEnd(e->builder, scope->block);
     LLVMBuildCondBr(e->builder, condition, rare, rest);
-    place->block = rest;
+    scope->block = rest;
     LLVMPositionBuilderAtEnd(e->builder, rest);
-    if (place->terminator != NULL) LLVMInsertIntoBuilder(e->builder, place->terminator);
+    if (scope->terminator != NULL) LLVMInsertIntoBuilder(e->builder, scope->terminator);
     LLVMPositionBuilderAtEnd(e->builder, rare);
 }
 
 void weft_branch_close(weft_emitter *e, uint32_t level)
 {
-    LLVMBuildBr(e->builder, e->places[level].block);
-    weft_place_move(e, level);
+    LLVMBuildBr(e->builder, e->scopes[level].block);
+    weft_scope_move(e, level);
 }
 
 LLVMValueRef weft_local_create(weft_emitter *e, LLVMTypeRef type, uint64_t count)
 {
-    weft_place_move(e, 0);
+    weft_scope_move(e, 0);
     LLVMValueRef local = LLVMBuildArrayAlloca(e->builder, type, weft_int(e, (int64_t)count), "");
     LLVMSetAlignment(local, 64);
     return local;
