@@ -115,7 +115,7 @@ static void force_operand(variant_builder *builder, const planned_step *step, si
     if (!weft_role_has_memory(builder->partition->roles[operand])) {
         weft_partition_force(builder->partition, operand);
     } else {
-        builder->partition->looped[step->node] = 1;
+        builder->partition->no_library[step->node] = 1;
         builder->partition->changed = true;
     }
 }

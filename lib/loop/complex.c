@@ -261,5 +261,5 @@ static weft_status *expand(weft_inst_list *list, const weft_inst *inst, weft_ins
 weft_status *weft_kernel_expand_complex(weft_kernel *kernel)
 {
     WEFT_TRY(weft_kernel_rewrite(kernel, expand));
-    return weft_kernel_sweep(kernel);
+    return weft_kernel_dce(kernel);
 }

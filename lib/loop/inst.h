@@ -65,6 +65,6 @@ typedef weft_status *(*weft_inst_rule)(weft_inst_list *list, const weft_inst *in
 /* Makes all instructions of the kernel again, those of combine blocks too. When it fails the kernel can only be
  * destroyed. */
 weft_status *weft_kernel_rewrite(weft_kernel *kernel, weft_inst_rule rule) WEFT_MUST_USE;
-/* Drops instructions that nobody needs (sweep.c). */
-weft_status *weft_kernel_sweep(weft_kernel *kernel) WEFT_MUST_USE;
+/* Drops instructions that nobody needs (dce.c). */
+weft_status *weft_kernel_dce(weft_kernel *kernel) WEFT_MUST_USE;
 #endif

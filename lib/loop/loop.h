@@ -188,17 +188,18 @@ weft_dtype weft_accumulator_dtype(weft_dtype dtype);
 /* Pass: arithmetic on complex numbers becomes arithmetic on their parts (complex.c). Same state in and out. */
 weft_status *weft_kernel_expand_complex(weft_kernel *kernel) WEFT_MUST_USE;
 
-/* Pass: arithmetic on short floats becomes arithmetic on f32 between casts (narrow.c). Same state in and out. */
-weft_status *weft_kernel_narrow(weft_kernel *kernel) WEFT_MUST_USE;
+/* Pass: arithmetic on short floats becomes arithmetic on f32 between casts (legalize_float16.c). Same state in and out.
+ */
+weft_status *weft_kernel_legalize_float16(weft_kernel *kernel) WEFT_MUST_USE;
 
 /* Whether `op` is a function that weft_kernel_lower_math does away with. */
 bool weft_scalar_is_math(weft_scalar_op op);
 /* Pass: functions of math.def become arithmetic, fma, select and integer operations (math.c). Same state in and out. */
 weft_status *weft_kernel_lower_math(weft_kernel *kernel) WEFT_MUST_USE;
 
-/* Pass: a costly value that a reducing stage and the last one both compute is computed once (reuse.c). Unscheduled,
+/* Pass: a costly value that a reducing stage and the last one both compute is computed once (stage_cse.c). Unscheduled,
  * before lower_math. */
-weft_status *weft_kernel_reuse_values(weft_kernel *kernel) WEFT_MUST_USE;
+weft_status *weft_kernel_stage_cse(weft_kernel *kernel) WEFT_MUST_USE;
 
 /* What a schedule is made for. */
 typedef struct weft_machine {

@@ -71,17 +71,17 @@ weft_status *weft_partition_init(weft_partition *partition, const weft_allocator
     weft_arena_init(&partition->arena, allocator);
     partition->roles = weft_allocate_zeroed(allocator, count);
     partition->forced = weft_allocate_zeroed(allocator, count);
-    partition->looped = weft_allocate_zeroed(allocator, count);
-    partition->follow = weft_allocate_zeroed(allocator, count);
+    partition->no_library = weft_allocate_zeroed(allocator, count);
+    partition->fused_row = weft_allocate_zeroed(allocator, count);
     partition->reachable = weft_allocate_zeroed(allocator, count);
     partition->placed = weft_allocate_zeroed(allocator, count);
     partition->roots = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     partition->weights = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
-    partition->times = weft_allocate_zeroed(allocator, count * sizeof(double));
+    partition->recompute_count = weft_allocate_zeroed(allocator, count * sizeof(double));
     partition->inner = weft_allocate_zeroed(allocator, count * sizeof(uint64_t));
-    bool fine = partition->roles != NULL && partition->forced != NULL && partition->looped != NULL;
-    fine = fine && partition->follow != NULL && partition->roots != NULL && partition->weights != NULL;
-    fine = fine && partition->times != NULL && partition->inner != NULL;
+    bool fine = partition->roles != NULL && partition->forced != NULL && partition->no_library != NULL;
+    fine = fine && partition->fused_row != NULL && partition->roots != NULL && partition->weights != NULL;
+    fine = fine && partition->recompute_count != NULL && partition->inner != NULL;
     fine = fine && partition->reachable != NULL && partition->placed != NULL;
     weft_status *status = fine ? weft_extents_create(allocator, &partition->extents) : weft_status_out_of_memory();
     if (status == NULL) status = add_regions(partition, partition->roles);
@@ -98,13 +98,13 @@ void weft_partition_finish(weft_partition *partition)
     weft_extents_destroy(partition->extents);
     weft_free(partition->allocator, partition->roles, count);
     weft_free(partition->allocator, partition->forced, count);
-    weft_free(partition->allocator, partition->looped, count);
-    weft_free(partition->allocator, partition->follow, count);
+    weft_free(partition->allocator, partition->no_library, count);
+    weft_free(partition->allocator, partition->fused_row, count);
     weft_free(partition->allocator, partition->reachable, count);
     weft_free(partition->allocator, partition->placed, count);
     weft_free(partition->allocator, partition->roots, count * sizeof(uint32_t));
     weft_free(partition->allocator, partition->weights, count * sizeof(uint32_t));
-    weft_free(partition->allocator, partition->times, count * sizeof(double));
+    weft_free(partition->allocator, partition->recompute_count, count * sizeof(double));
     weft_free(partition->allocator, partition->inner, count * sizeof(uint64_t));
     *partition = (weft_partition){.compiled = partition->compiled, .next = partition->next};
 }
@@ -311,7 +311,7 @@ static weft_role engine_of(const weft_partition *partition, uint32_t n)
     if (node->op->op_class == WEFT_CLASS_REGION) return WEFT_ROLE_REGION;
     if (node->op->op_class == WEFT_CLASS_SORT) return WEFT_ROLE_SORT;
     bool is_dot = weft_op_id_of(node->op) == WEFT_OP_dot;
-    if (is_dot && !partition->looped[n] && is_gemm(graph, node)) return WEFT_ROLE_GEMM;
+    if (is_dot && !partition->no_library[n] && is_gemm(graph, node)) return WEFT_ROLE_GEMM;
     return WEFT_ROLE_KERNEL;
 }
 
@@ -423,7 +423,7 @@ static void weigh(weft_partition *partition, const uint8_t *live)
         bool follows = false;
         for (uint32_t i = 0; i < node->input_count; i++) {
             weight = saturating_add(weight, partition->weights[node->inputs[i].node]);
-            follows |= partition->follow[node->inputs[i].node];
+            follows |= partition->fused_row[node->inputs[i].node];
         }
         bool computed = node->op->op_class != WEFT_CLASS_LEAF;
         if (computed && weight > LARGEST_KERNEL) partition->forced[n] = 1;
@@ -432,7 +432,7 @@ static void weigh(weft_partition *partition, const uint8_t *live)
         bool is_read = partition->forced[n] || is_leaf_memory(graph, node) || is_step;
         partition->weights[n] = is_read ? 1 : weight;
         partition->reachable[n] = is_reachable(partition, n);
-        partition->follow[n] = is_reduction(node) ? starts_row(partition, n) : follows && !is_read;
+        partition->fused_row[n] = is_reduction(node) ? starts_row(partition, n) : follows && !is_read;
     }
 }
 
@@ -463,9 +463,10 @@ static bool is_repeated(const weft_partition *partition, uint32_t n)
 {
     const weft_graph *graph = partition->compiled->graph;
     const weft_node *node = weft_graph_node(graph, n);
-    if (node->op->op_class != WEFT_CLASS_ELEMENTWISE || partition->follow[n]) return false;
+    if (node->op->op_class != WEFT_CLASS_ELEMENTWISE || partition->fused_row[n]) return false;
     double more = (double)count_bound(graph, node->types[0].shape) * ((double)partition->weights[n] - 1);
-    return partition->times[n] >= OFTEN_REPEATED && more * (partition->times[n] - 1) >= LARGE_REPETITION;
+    return partition->recompute_count[n] >= OFTEN_REPEATED &&
+           more * (partition->recompute_count[n] - 1) >= LARGE_REPETITION;
 }
 
 static weft_role role_of(const weft_partition *partition, uint32_t n, uint32_t root, bool shared)
@@ -509,7 +510,7 @@ static void pass_root(weft_partition *partition, uint32_t n, bool own, bool shar
     const weft_graph *graph = partition->compiled->graph;
     const weft_node *node = weft_graph_node(graph, n);
     uint32_t root = own ? n + 1 : partition->roots[n];
-    double base = own || partition->roles[n] == WEFT_ROLE_STAGE ? 1 : partition->times[n];
+    double base = own || partition->roles[n] == WEFT_ROLE_STAGE ? 1 : partition->recompute_count[n];
     for (uint32_t i = 0; i < node->input_count; i++) {
         uint32_t operand = node->inputs[i].node;
         uint32_t *known = &partition->roots[operand];
@@ -517,7 +518,7 @@ static void pass_root(weft_partition *partition, uint32_t n, bool own, bool shar
         *known = root;
         if ((i == 0 && is_gather(node)) || (!own && partition->placed[n])) partition->placed[operand] = 1;
         double times = base * repetitions(graph, node, i);
-        if (times > partition->times[operand]) partition->times[operand] = times;
+        if (times > partition->recompute_count[operand]) partition->recompute_count[operand] = times;
         partition->inner[operand] |= weft_inner_axes(graph, node, i, own ? 0 : partition->inner[n]);
     }
 }
@@ -581,7 +582,7 @@ static void demand(weft_partition *partition, uint32_t n)
     uint32_t source = node->inputs[0].node;
     bool is_costly = partition->weights[source] > FUNCTION_WEIGHT &&
                      weft_graph_node(graph, source)->op->op_class == WEFT_CLASS_ELEMENTWISE;
-    if (is_costly && !partition->follow[source]) partition->forced[source] = 1;
+    if (is_costly && !partition->fused_row[source]) partition->forced[source] = 1;
 }
 
 /* A size that overflows is merely unproven; without memory there is no telling. */
@@ -622,7 +623,7 @@ static bool fill_roles(weft_partition *partition, const uint8_t *live, uint8_t *
     memset(partition->roles, WEFT_ROLE_DEAD, count);
     memset(partition->placed, 0, count);
     memset(partition->roots, 0, count * sizeof(uint32_t));
-    memset(partition->times, 0, count * sizeof(double));
+    memset(partition->recompute_count, 0, count * sizeof(double));
     memset(partition->inner, 0, count * sizeof(uint64_t));
     weigh(partition, live);
     return assign(partition, live, shared);

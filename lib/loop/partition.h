@@ -26,13 +26,13 @@ typedef struct weft_partition {
     const weft_compiled *compiled;
     uint8_t *roles;     /* weft_role of each node */
     uint8_t *forced;    /* nodes that must have memory; grows, see weft_partition_force */
-    uint8_t *looped;    /* products the library cannot read as they lie: done by loops */
-    uint8_t *follow;    /* nodes computed, without memory between, from a reduction along memory that may be a stage */
+    uint8_t *no_library; /* products the library cannot read as they lie: done by loops */
+    uint8_t *fused_row;  /* nodes computed, without memory between, from a reduction along memory that may be a stage */
     uint8_t *reachable; /* nodes of which one element can be computed at a place that data decide */
     uint8_t *placed;    /* nodes of which that is done */
     uint32_t *roots; /* for INLINE and STAGE: the one root that reads it, or none (0) when several do; root node + 1 */
     uint32_t *weights; /* about how many scalar operations recomputing an element costs */
-    double *times;     /* how often a kernel that reads the node would compute each of its elements */
+    double *recompute_count; /* how often a kernel that reads the node would compute each of its elements */
     uint64_t *inner;   /* the axes of each node that are read along a reduction of the kernel that reads it */
     uint32_t fills;    /* so far */
     bool changed;      /* something was forced since the last fill */

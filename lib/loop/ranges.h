@@ -32,20 +32,20 @@ weft_status *weft_kernel_cut_tiles(weft_kernel *kernel, uint32_t number, int64_t
 weft_status *weft_kernel_tile(weft_kernel *kernel, uint32_t width, uint32_t unroll, bool *out_tiled) WEFT_MUST_USE;
 
 /*
- * Products (jam.c). Makes several points of one outer range one point, where reductions of them share what they read;
- * not done (false) where none do. `vectors` is how many accumulators the registers hold, of one vector each.
+ * Products (unroll_and_jam.c). Makes several points of one outer range one point, where reductions of them share what
+ * they read; not done (false) where none do. `vectors` is how many accumulators the registers hold, of one vector each.
  */
-weft_status *weft_kernel_jam(weft_kernel *kernel, uint32_t vectors, bool *out_jammed) WEFT_MUST_USE;
+weft_status *weft_kernel_unroll_and_jam(weft_kernel *kernel, uint32_t vectors, bool *out_jammed) WEFT_MUST_USE;
 
 /*
- * Transpositions (crossing.c). The outer range, not the last, along which a load walks memory element by element while
- * it jumps along the last; range_count when there is none. Only for kernels of one stage without inner ranges.
+ * Transpositions (transpose_tile.c). The outer range, not the last, along which a load walks memory element by element
+ * while it jumps along the last; range_count when there is none. Only for kernels of one stage without inner ranges.
  */
 /* Elements along each side of a tile: two cache lines of floats, and tiles of a few loads still fit the cache. */
-#define WEFT_CROSSING_TILE 32
-uint32_t weft_kernel_find_crossing(const weft_kernel *kernel);
+#define WEFT_TRANSPOSE_TILE 32
+uint32_t weft_kernel_find_transposition(const weft_kernel *kernel);
 /* Cuts both ranges into tiles; each tile is first read along the one into local buffers, then computed along the last,
  * from them. */
-weft_status *weft_kernel_stage_crossing(weft_kernel *kernel, uint32_t crossing, uint32_t width,
+weft_status *weft_kernel_transpose_tile(weft_kernel *kernel, uint32_t across, uint32_t width,
                                         uint32_t unroll) WEFT_MUST_USE;
 #endif

@@ -188,13 +188,13 @@ static weft_status *bind_row(weft_kernel *kernel, uint32_t width)
     return NULL;
 }
 
-/* Whether a load crosses two ranges (`crossing` and the last) that are whole tiles, so that they need no others. */
-static bool crosses_evenly(const weft_kernel *kernel, uint32_t crossing)
+/* Whether a load transposes two ranges (`across` and the last) that are whole tiles, so that they need no others. */
+static bool transposes_evenly(const weft_kernel *kernel, uint32_t across)
 {
-    if (crossing >= kernel->range_count) return false;
+    if (across >= kernel->range_count) return false;
     const weft_range *last = &kernel->ranges[kernel->range_count - 1];
-    return weft_expr_divisor(kernel->extents, kernel->ranges[crossing].extent) % WEFT_CROSSING_TILE == 0 &&
-           weft_expr_divisor(kernel->extents, last->extent) % WEFT_CROSSING_TILE == 0;
+    return weft_expr_divisor(kernel->extents, kernel->ranges[across].extent) % WEFT_TRANSPOSE_TILE == 0 &&
+           weft_expr_divisor(kernel->extents, last->extent) % WEFT_TRANSPOSE_TILE == 0;
 }
 
 /* Reductions: tiles of one round, or rows side by side in place of all but two of its vectors; a quarter of the
@@ -203,7 +203,7 @@ static weft_status *bind_reductions(weft_kernel *kernel, uint32_t width, uint32_
 {
     bool jammed;
     uint32_t vectors = unroll < MOST_JAMMED_VECTORS ? unroll : MOST_JAMMED_VECTORS;
-    WEFT_TRY(weft_kernel_jam(kernel, registers * 3 / 4 / vectors, &jammed));
+    WEFT_TRY(weft_kernel_unroll_and_jam(kernel, registers * 3 / 4 / vectors, &jammed));
     if (!jammed) WEFT_TRY(weft_kernel_cut_tiles(kernel, kernel->range_count - 1, (int64_t)width * unroll));
     bind_lanes(&kernel->ranges[kernel->range_count - 1], width, jammed ? vectors : unroll);
     return NULL;
@@ -221,13 +221,13 @@ static weft_status *bind_outer(weft_kernel *kernel, uint32_t width, uint32_t reg
         loops |= kernel->stages[s].range_count > 0 || kernel->stages[s].accumulator_count > 0;
     }
     uint32_t unroll = unroll_for(kernel, body, kernel->ranges[last].extent, width),
-             crossing = loops ? last + 1 : weft_kernel_find_crossing(kernel);
-    if (!loops && !crosses_evenly(kernel, crossing)) {
+             across = loops ? last + 1 : weft_kernel_find_transposition(kernel);
+    if (!loops && !transposes_evenly(kernel, across)) {
         bool tiled;
         WEFT_TRY(weft_kernel_tile(kernel, width, unroll_of(body), &tiled));
         if (tiled) return NULL;
     }
-    if (crossing < last) return weft_kernel_stage_crossing(kernel, crossing, width, unroll);
+    if (across < last) return weft_kernel_transpose_tile(kernel, across, width, unroll);
     if (loops) return bind_reductions(kernel, width, unroll, registers);
     WEFT_TRY(weft_kernel_cut_tiles(kernel, last, TILE));
     bind_lanes(&kernel->ranges[kernel->range_count - 1], width, unroll);
@@ -266,9 +266,9 @@ weft_status *weft_kernel_schedule(weft_kernel *kernel, const weft_machine *machi
 
 weft_status *weft_kernel_prepare(weft_kernel *kernel, const weft_machine *machine)
 {
-    WEFT_TRY(weft_kernel_reuse_values(kernel));
+    WEFT_TRY(weft_kernel_stage_cse(kernel));
     WEFT_TRY(weft_kernel_expand_complex(kernel));
-    WEFT_TRY(weft_kernel_narrow(kernel));
+    WEFT_TRY(weft_kernel_legalize_float16(kernel));
     WEFT_TRY(weft_kernel_lower_math(kernel));
     return weft_kernel_schedule(kernel, machine);
 }

@@ -8,7 +8,7 @@
  * until they make a run of memory, and those of each load that would jump along that run. Ranges of a tile become two,
  * rows and lanes, whose variables are taken apart into digits; code generators know what becomes of short lanes
  * (constants) and of digits of a short range (a table). Loads that jump are read along their own runs into a local
- * buffer first, as in crossing.c.
+ * buffer first, as in transpose_tile.c.
  */
 
 /* Bytes of a run: two cache lines at best, half of one at worst. */

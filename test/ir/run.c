@@ -4,10 +4,9 @@
  *     # case: what it shows
  *     # passes: a,b                       (none when missing; `kernels`: compiled, and the kernels that
  *                                       makes; `plain,kernels`: compiled by no pass)
- *     graph text, or kernel text            (passes of kernels: complex, math, reuse, schedule, schedule_gpu)
- *     # expect                            and the text after the passes; or
- *     # error: part of the message
- * What is expected must also survive being printed again. Ops of einsum are known. With --rewrite what a case expects
+ *     graph text, or kernel text            (passes of kernels: complex, math, stage_cse, legalize_float16, schedule,
+ * schedule_gpu) # expect                            and the text after the passes; or # error: part of the message What
+ * is expected must also survive being printed again. Ops of einsum are known. With --rewrite what a case expects
  * becomes what it gives, where these differ: the differences are to be read before they are committed. A text does not
  * become an error, nor an error a text.
  */
@@ -115,8 +114,8 @@ static weft_status *run_kernel_pass(weft_kernel *kernel, const char *pass, size_
     static const weft_machine cpu = {.vector_bytes = 32, .registers = 16}, gpu = {.gpu = true};
     if (strncmp(pass, "complex", length) == 0) return weft_kernel_expand_complex(kernel);
     if (strncmp(pass, "math", length) == 0) return weft_kernel_lower_math(kernel);
-    if (strncmp(pass, "narrow", length) == 0) return weft_kernel_narrow(kernel);
-    if (strncmp(pass, "reuse", length) == 0) return weft_kernel_reuse_values(kernel);
+    if (strncmp(pass, "legalize_float16", length) == 0) return weft_kernel_legalize_float16(kernel);
+    if (strncmp(pass, "stage_cse", length) == 0) return weft_kernel_stage_cse(kernel);
     return weft_kernel_schedule(kernel, strncmp(pass, "schedule", length) == 0 ? &cpu : &gpu);
 }
 

@@ -78,7 +78,7 @@ static weft_status *store_early(const stage_pair *p, weft_inst_id id, weft_inst_
 /* ---- the pass ---- */
 
 /* Looks for a twin of one costly instruction; *out_done when it was found. */
-static weft_status *reuse(weft_kernel *kernel, weft_inst_id id, bool *out_done)
+static weft_status *share(weft_kernel *kernel, weft_inst_id id, bool *out_done)
 {
     weft_stage *last = &kernel->stages[kernel->stage_count - 1];
     for (uint32_t s = 0; s + 1 < kernel->stage_count; s++) {
@@ -87,7 +87,7 @@ static weft_status *reuse(weft_kernel *kernel, weft_inst_id id, bool *out_done)
         if (!same_points(&p) || !find_twin(&p, id, &twin)) continue;
         *out_done = true;
         WEFT_TRY(store_early(&p, id, twin));
-        return weft_kernel_sweep(kernel);
+        return weft_kernel_dce(kernel);
     }
     return NULL;
 }
@@ -97,7 +97,7 @@ static weft_status *reuse(weft_kernel *kernel, weft_inst_id id, bool *out_done)
  * maintains  what is stored in the end, bit for bit
  * breaks     that written buffers are never read: a last stage may load what an earlier one stored
  */
-weft_status *weft_kernel_reuse_values(weft_kernel *kernel)
+weft_status *weft_kernel_stage_cse(weft_kernel *kernel)
 {
     if (kernel->stage_count < 2) return NULL;
     const weft_stage *last = &kernel->stages[kernel->stage_count - 1];
@@ -107,7 +107,7 @@ weft_status *weft_kernel_reuse_values(weft_kernel *kernel)
     for (uint32_t i = last->inst_count; fits && !done && i-- > 0;) {
         const weft_inst *inst = &kernel->insts[last->inst_first + i];
         if (!weft_scalar_is_math(inst->op) || inst->dtype != kernel->buffers[last->stores[0].buffer].dtype) continue;
-        WEFT_TRY(reuse(kernel, last->inst_first + i, &done));
+        WEFT_TRY(share(kernel, last->inst_first + i, &done));
     }
     WEFT_TRY(weft_extents_take_error(kernel->extents));
     return done ? weft_kernel_verify(kernel) : NULL;

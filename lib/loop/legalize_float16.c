@@ -72,7 +72,7 @@ static weft_inst_id widen_source(weft_inst_list *list, weft_inst_id x, weft_dtyp
     return round_to_odd(list, from == WEFT_I64 ? wide_integer(list, x) : cast(list, x, WEFT_F64));
 }
 
-static weft_inst_id narrow_cast(weft_inst_list *list, const weft_inst *inst, weft_dtype from)
+static weft_inst_id legalize_cast(weft_inst_list *list, const weft_inst *inst, weft_dtype from)
 {
     weft_inst_id x = inst->args[0];
     if (from == inst->dtype) return x;
@@ -81,12 +81,12 @@ static weft_inst_id narrow_cast(weft_inst_list *list, const weft_inst *inst, wef
     return list->failed || list->items[x].dtype == inst->dtype ? x : cast(list, x, inst->dtype);
 }
 
-static weft_status *narrow(weft_inst_list *list, const weft_inst *inst, weft_inst_id *out_id)
+static weft_status *legalize(weft_inst_list *list, const weft_inst *inst, weft_inst_id *out_id)
 {
     if (inst->arg_count == 0 || inst->op == WEFT_SCALAR_select || inst->op == WEFT_SCALAR_bitcast) return NULL;
     weft_dtype from = list->items[inst->args[inst->arg_count - 1]].dtype;
     if (inst->op == WEFT_SCALAR_cast && (weft_dtype_is_short(from) || weft_dtype_is_short(inst->dtype))) {
-        *out_id = narrow_cast(list, inst, from);
+        *out_id = legalize_cast(list, inst, from);
     } else if (inst->op != WEFT_SCALAR_cast && weft_dtype_is_short(from)) {
         weft_inst wide = *inst;
         for (uint32_t i = 0; i < wide.arg_count; i++) wide.args[i] = cast(list, inst->args[i], WEFT_F32);
@@ -97,7 +97,7 @@ static weft_status *narrow(weft_inst_list *list, const weft_inst *inst, weft_ins
     return NULL;
 }
 
-weft_status *weft_kernel_narrow(weft_kernel *kernel)
+weft_status *weft_kernel_legalize_float16(weft_kernel *kernel)
 {
-    return weft_kernel_rewrite(kernel, narrow);
+    return weft_kernel_rewrite(kernel, legalize);
 }

@@ -56,7 +56,7 @@ static void compact(weft_kernel *kernel, uint32_t *number)
     }
 }
 
-weft_status *weft_kernel_sweep(weft_kernel *kernel)
+weft_status *weft_kernel_dce(weft_kernel *kernel)
 {
     uint32_t *number = weft_arena_allocate(&kernel->arena, (kernel->inst_count + 1) * sizeof *number);
     if (number == NULL) return weft_status_out_of_memory();

@@ -244,7 +244,7 @@ static weft_status *block_last(weft_kernel *kernel)
  * maintains  what is computed, and the order of every reduction
  * breaks     that an iteration stores each element once
  */
-weft_status *weft_kernel_jam(weft_kernel *kernel, uint32_t vectors, bool *out_jammed)
+weft_status *weft_kernel_unroll_and_jam(weft_kernel *kernel, uint32_t vectors, bool *out_jammed)
 {
     uint32_t components = 0, number = may_jam(kernel) ? find_range(kernel) : kernel->range_count;
     *out_jammed = false;

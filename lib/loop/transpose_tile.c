@@ -9,11 +9,11 @@
  * padding a row keeps columns out of one cache set.
  */
 
-#define TILE WEFT_CROSSING_TILE
+#define TILE WEFT_TRANSPOSE_TILE
 #define PITCH (TILE + 1)
 #define READ_UNROLL 2
 
-static bool is_crossing(const weft_kernel *kernel, const weft_inst *inst, weft_expr across, weft_expr along)
+static bool is_transposed(const weft_kernel *kernel, const weft_inst *inst, weft_expr across, weft_expr along)
 {
     weft_extents *x = kernel->extents;
     weft_expr one = weft_expr_constant(x, 1), coefficient, rest;
@@ -24,12 +24,12 @@ static bool is_crossing(const weft_kernel *kernel, const weft_inst *inst, weft_e
     return weft_expr_affine(x, inst->index, across, &coefficient, &rest) && coefficient == one;
 }
 
-uint32_t weft_kernel_find_crossing(const weft_kernel *kernel)
+uint32_t weft_kernel_find_transposition(const weft_kernel *kernel)
 {
     uint32_t last = kernel->range_count - 1;
     for (uint32_t i = 0; i < kernel->inst_count; i++) {
         for (uint32_t r = 0; r < last; r++) {
-            if (is_crossing(kernel, &kernel->insts[i], kernel->ranges[r].variable, kernel->ranges[last].variable))
+            if (is_transposed(kernel, &kernel->insts[i], kernel->ranges[r].variable, kernel->ranges[last].variable))
                 return r;
         }
     }
@@ -70,7 +70,7 @@ static weft_status *copy_predicates(weft_kernel *kernel, const tile *t, weft_ins
     return NULL;
 }
 
-/* Moves the crossing loads into the reading stage: `reads` gets them, the kernel's own read the local buffers from
+/* Moves the transposed loads into the reading stage: `reads` gets them, the kernel's own read the local buffers from
  * `first_local` on. */
 static weft_status *divert_loads(weft_kernel *kernel, const tile *t, uint32_t first_local, weft_inst *reads,
                                  weft_store *stores)
@@ -79,7 +79,7 @@ static weft_status *divert_loads(weft_kernel *kernel, const tile *t, uint32_t fi
     uint32_t count = 0;
     for (uint32_t i = 0; i < kernel->inst_count; i++) {
         weft_inst *inst = &kernel->insts[i];
-        if (!is_crossing(kernel, inst, t->across.variable, t->along.variable)) continue;
+        if (!is_transposed(kernel, inst, t->across.variable, t->along.variable)) continue;
         reads[count] = *inst;
         reads[count].index = substitute(x, t, inst->index);
         WEFT_TRY(copy_predicates(kernel, t, &reads[count]));
@@ -93,11 +93,11 @@ static weft_status *divert_loads(weft_kernel *kernel, const tile *t, uint32_t fi
     return NULL;
 }
 
-static uint32_t count_crossing(const weft_kernel *kernel, const tile *t)
+static uint32_t count_transposed(const weft_kernel *kernel, const tile *t)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < kernel->inst_count; i++) {
-        count += is_crossing(kernel, &kernel->insts[i], t->across.variable, t->along.variable);
+        count += is_transposed(kernel, &kernel->insts[i], t->across.variable, t->along.variable);
     }
     return count;
 }
@@ -110,7 +110,7 @@ static weft_status *add_locals(weft_kernel *kernel, const tile *t, uint32_t coun
     memcpy(buffers, kernel->buffers, kernel->buffer_count * sizeof *buffers);
     for (uint32_t i = 0; i < kernel->inst_count; i++) {
         const weft_inst *inst = &kernel->insts[i];
-        if (!is_crossing(kernel, inst, t->across.variable, t->along.variable)) continue;
+        if (!is_transposed(kernel, inst, t->across.variable, t->along.variable)) continue;
         buffers[kernel->buffer_count++] = (weft_kernel_buffer){.dtype = inst->dtype, .local = TILE * PITCH};
     }
     kernel->buffers = buffers;
@@ -160,17 +160,17 @@ static void bind_lanes(weft_range *range, uint32_t width, uint32_t unroll)
     range->unroll = unroll;
 }
 
-weft_status *weft_kernel_stage_crossing(weft_kernel *kernel, uint32_t crossing, uint32_t width, uint32_t unroll)
+weft_status *weft_kernel_transpose_tile(weft_kernel *kernel, uint32_t across, uint32_t width, uint32_t unroll)
 {
     uint32_t count = kernel->range_count, last = count - 1;
-    WEFT_TRY(weft_kernel_cut_tiles(kernel, crossing, TILE));
+    WEFT_TRY(weft_kernel_cut_tiles(kernel, across, TILE));
     WEFT_TRY(weft_kernel_cut_tiles(kernel, kernel->range_count == count ? last - 1 : last, TILE));
     tile t = {.across = kernel->ranges[kernel->range_count - 2], .along = kernel->ranges[kernel->range_count - 1]};
     kernel->range_count -= 2;
     t.rows = same_range(kernel, &t.along);
     t.row = same_range(kernel, &t.across);
     t.reading = (weft_substitution){{t.across.variable, t.along.variable}, {t.row.variable, t.rows.variable}, 2};
-    uint32_t loads = count_crossing(kernel, &t), first_local = kernel->buffer_count;
+    uint32_t loads = count_transposed(kernel, &t), first_local = kernel->buffer_count;
     weft_inst *reads = weft_arena_allocate(&kernel->arena, loads * sizeof *reads);
     weft_store *stores = weft_arena_allocate(&kernel->arena, loads * sizeof *stores);
     if (reads == NULL || stores == NULL) return weft_status_out_of_memory();
