@@ -100,8 +100,9 @@ const weft_command weft_command_opt = {
     .name = "opt",
     .operands = " GRAPH.weft [OPTION ...]",
     .summary = "optimise a graph and print it, or the code made from it",
-    .detail = "The passes are lower, canonicalize, contract, simplify and arrange, the pipeline in this order.\n"
-              "Trees are those of the einsums of the graph as it is given, with sizes.",
+    .detail =
+        "The passes are lower, canonicalize, match_dot, simplify and canonicalize_dot, the pipeline in this order.\n"
+        "Trees are those of the einsums of the graph as it is given, with sizes.",
     .least = 1,
     .most = 1,
     .options = WEFT_OPTIONS(options),

@@ -30,7 +30,7 @@ typedef struct side {
     int64_t batch[WEFT_MAX_RANK], contract[WEFT_MAX_RANK];
 } side;
 
-static side arrange_side(weft_tensor operand, weft_ints batch, weft_ints contract, bool contract_last)
+static side canonical_side(weft_tensor operand, weft_ints batch, weft_ints contract, bool contract_last)
 {
     side s = {.operand = operand};
     int64_t order[WEFT_MAX_RANK];
@@ -51,8 +51,8 @@ static side arrange_side(weft_tensor operand, weft_ints batch, weft_ints contrac
 
 static weft_tensor arranged_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes)
 {
-    side left = arrange_side(a, axes.batch_a, axes.contract_a, true);
-    side right = arrange_side(b, axes.batch_b, axes.contract_b, false);
+    side left = canonical_side(a, axes.batch_a, axes.contract_a, true);
+    side right = canonical_side(b, axes.batch_b, axes.contract_b, false);
     return weft_dot(left.operand, right.operand,
                     (weft_dot_axes){{axes.batch_a.count, left.batch},
                                     {axes.batch_b.count, right.batch},
@@ -120,7 +120,7 @@ static weft_tensor swap(const weft_rewrite_site *site)
     return arranged_dot(b, a, (weft_dot_axes){axes.batch_b, axes.batch_a, axes.contract_b, axes.contract_a});
 }
 
-static weft_status *arrange(const weft_rewrite_site *site, weft_tensor *out_values, bool *out_replaced)
+static weft_status *canonicalize_dot(const weft_rewrite_site *site, weft_tensor *out_values, bool *out_replaced)
 {
     weft_tensor value = weft_site_leave();
     weft_op_id op = weft_op_id_of(site->node->op);
@@ -170,13 +170,13 @@ static weft_status *count_uses(usages *all, const weft_graph *graph, size_t coun
     return NULL;
 }
 
-weft_status *weft_pass_arrange(weft_graph *graph, const weft_policy *policy, size_t count, weft_value *outputs)
+weft_status *weft_pass_canonicalize_dot(weft_graph *graph, const weft_policy *policy, size_t count, weft_value *outputs)
 {
     usages all = {.first = NULL};
     (void)policy;
     weft_arena_init(&all.arena, graph->allocator);
     weft_status *status = count_uses(&all, graph, count, outputs);
-    if (status == NULL) status = weft_rewrite_run(graph, count, outputs, arrange, &all);
+    if (status == NULL) status = weft_rewrite_run(graph, count, outputs, canonicalize_dot, &all);
     weft_arena_finish(&all.arena);
     return status;
 }

@@ -362,7 +362,7 @@ static weft_tensor expand_dot(const weft_rewrite_site *site)
 
 static const weft_rewrite_row rows[] = {{WEFT_OP_reduce_sum, contract_sum}, {WEFT_OP_dot, expand_dot}};
 
-weft_status *weft_pass_contract(weft_graph *graph, const weft_policy *policy, size_t count, weft_value *outputs)
+weft_status *weft_pass_match_dot(weft_graph *graph, const weft_policy *policy, size_t count, weft_value *outputs)
 {
     (void)policy;
     weft_rewrite_table table = {WEFT_COUNT_OF(rows), rows};
