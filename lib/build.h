@@ -19,18 +19,18 @@ typedef struct weft_code_generator {
 weft_status *weft_variant_build(const weft_build_request *request, const weft_code_generator *generator,
                                 weft_variant **out_variant) WEFT_MUST_USE;
 
-typedef struct weft_step_outline {
+typedef struct weft_step_view {
     weft_step_kind kind;
     uint32_t node;
-    const struct weft_steps_outline *parts[2]; /* of a REGION: its regions; the second may be NULL */
-} weft_step_outline;
+    const struct weft_steps_view *parts[2]; /* of a REGION: its regions; the second may be NULL */
+} weft_step_view;
 
 /* The partition of a program or region and its steps: the node that each computes and how. */
-typedef struct weft_steps_outline {
+typedef struct weft_steps_view {
     const weft_partition *partition;
     size_t step_count;
-    const weft_step_outline *steps;
-} weft_steps_outline;
+    const weft_step_view *steps;
+} weft_steps_view;
 
 /* Called with every kernel of a program, unscheduled and scheduled, in the order of its steps; for tools and tests. */
 typedef weft_status *(*weft_kernel_visitor)(void *context, const char *name, const weft_kernel *unscheduled,
@@ -40,7 +40,7 @@ typedef weft_status *(*weft_kernel_visitor)(void *context, const char *name, con
 weft_status *weft_program_visit_kernels(const weft_program *program, const weft_machine *machine,
                                         weft_kernel_visitor visit, void *context) WEFT_MUST_USE;
 
-typedef weft_status *(*weft_steps_visitor)(void *context, const weft_steps_outline *outline);
+typedef weft_status *(*weft_steps_visitor)(void *context, const weft_steps_view *view);
 weft_status *weft_program_visit_steps(const weft_program *program, weft_steps_visitor visit,
                                       void *context) WEFT_MUST_USE;
 #endif

@@ -44,27 +44,27 @@ typedef struct step_visit {
     void *context;
 } step_visit;
 
-static weft_status *outline(const variant_builder *builder, const weft_steps_outline **out_outline)
+static weft_status *view(const variant_builder *builder, const weft_steps_view **out_view)
 {
-    weft_steps_outline *made = weft_arena_allocate(builder->arena, sizeof *made);
-    weft_step_outline *steps = weft_arena_allocate(builder->arena, (builder->step_count + 1) * sizeof *steps);
+    weft_steps_view *made = weft_arena_allocate(builder->arena, sizeof *made);
+    weft_step_view *steps = weft_arena_allocate(builder->arena, (builder->step_count + 1) * sizeof *steps);
     if (made == NULL || steps == NULL) return weft_status_out_of_memory();
     for (uint32_t i = 0; i < builder->step_count; i++) {
         const planned_step *step = &builder->steps[i];
-        steps[i] = (weft_step_outline){.kind = step->kind, .node = step->node};
+        steps[i] = (weft_step_view){.kind = step->kind, .node = step->node};
         for (size_t part = 0; part < 2; part++)
-            if (step->parts[part] != NULL) WEFT_TRY(outline(step->parts[part], &steps[i].parts[part]));
+            if (step->parts[part] != NULL) WEFT_TRY(view(step->parts[part], &steps[i].parts[part]));
     }
-    *made = (weft_steps_outline){builder->partition, builder->step_count, steps};
-    *out_outline = made;
+    *made = (weft_steps_view){builder->partition, builder->step_count, steps};
+    *out_view = made;
     return NULL;
 }
 
 static weft_status *visit_steps(variant_builder *builder, const void *context)
 {
     const step_visit *request = context;
-    const weft_steps_outline *made;
-    WEFT_TRY(outline(builder, &made));
+    const weft_steps_view *made;
+    WEFT_TRY(view(builder, &made));
     return request->visit(request->context, made);
 }
 

@@ -32,69 +32,69 @@ weft_status *weft_program_emit(const weft_program *program, weft_emit_format for
 
 /* ---- what is computed where ---- */
 
-typedef enum weft_outline_engine {
+typedef enum weft_program_view_engine {
     WEFT_ENGINE_KERNEL,    /* generated code */
     WEFT_ENGINE_PRODUCT,   /* the library of matrix products */
     WEFT_ENGINE_SORT,      /* the run time's sorting */
     WEFT_ENGINE_EXTENSION, /* an extension's own kernel */
     WEFT_ENGINE_REGION     /* a fold, while or cond around the steps of its regions */
-} weft_outline_engine;
+} weft_program_view_engine;
 
-typedef enum weft_outline_place {
-    WEFT_OUTLINE_GIVEN,   /* an input or a constant: has memory before the run */
-    WEFT_OUTLINE_STEP,    /* computed by one step, `step` */
-    WEFT_OUTLINE_REPEATED /* computed again in every step that reads it */
-} weft_outline_place;
+typedef enum weft_program_view_place {
+    WEFT_VIEW_GIVEN,   /* an input or a constant: has memory before the run */
+    WEFT_VIEW_STEP,    /* computed by one step, `step` */
+    WEFT_VIEW_REPEATED /* computed again in every step that reads it */
+} weft_program_view_place;
 
 /* Output `output` of node `node`. */
-typedef struct weft_outline_value {
+typedef struct weft_program_view_value {
     uint32_t node, output;
-} weft_outline_value;
+} weft_program_view_value;
 
-typedef struct weft_outline_node {
+typedef struct weft_program_view_node {
     const char *op;         /* "add", "family.op" */
     const char *name;       /* of the input, or given to the tensor; NULL: none */
     const char *attributes; /* without regions, as the text form has them: "{axes = [1]}"; long data are "..." */
     size_t input_count;
-    const weft_outline_value *inputs; /* of nodes before this one */
+    const weft_program_view_value *inputs; /* of nodes before this one */
     size_t output_count;
     const char *const *types; /* of each output: "f32[n, 4]" */
-    weft_outline_place place;
+    weft_program_view_place place;
     uint32_t step;
     size_t region_count;
-    const struct weft_outline_region *regions; /* of a fold, while or cond */
-} weft_outline_node;
+    const struct weft_program_view_region *regions; /* of a fold, while or cond */
+} weft_program_view_node;
 
-typedef struct weft_outline_step {
-    weft_outline_engine engine;
+typedef struct weft_program_view_step {
+    weft_program_view_engine engine;
     uint32_t node; /* whose value it writes; a long reduction takes two steps, an output that is also another value one
                       to copy it */
-} weft_outline_step;
+} weft_program_view_step;
 
-typedef struct weft_outline_output {
+typedef struct weft_program_view_output {
     const char *name;
-    weft_outline_value value;
-} weft_outline_output;
+    weft_program_view_value value;
+} weft_program_view_output;
 
 /* A program as the "llvm" runtime runs it, with row-major arrays and no specialisation. Read only. */
-typedef struct weft_outline {
+typedef struct weft_program_view {
     size_t node_count;
-    const weft_outline_node *nodes; /* in order: operands first */
+    const weft_program_view_node *nodes; /* in order: operands first */
     size_t step_count;
-    const weft_outline_step *steps; /* in order of execution */
+    const weft_program_view_step *steps; /* in order of execution */
     size_t output_count;
-    const weft_outline_output *outputs;
-} weft_outline;
+    const weft_program_view_output *outputs;
+} weft_program_view;
 
 /* "body", "condition", "then", "else". Its inputs are nodes "input"; its outputs have their number as name. */
-typedef struct weft_outline_region {
+typedef struct weft_program_view_region {
     const char *name;
-    weft_outline outline;
-} weft_outline_region;
+    weft_program_view view;
+} weft_program_view_region;
 
 /* UNSUPPORTED names an op that no engine computes. */
-weft_status *weft_outline_create(const weft_program *program, const weft_outline **out_outline) WEFT_MUST_USE;
-void weft_outline_destroy(const weft_outline *outline);
+weft_status *weft_program_view_create(const weft_program *program, const weft_program_view **out_view) WEFT_MUST_USE;
+void weft_program_view_destroy(const weft_program_view *view);
 
 /* ---- graphs as they are traced ---- */
 

@@ -97,7 +97,7 @@ static void texts_and_programs_refuse_null(void **state)
     weft_test_fails(weft_graph_parse("t", "weft", 4, NULL, 1, NULL, &module), INVALID, "extensions");
     weft_test_fails(weft_graph_parse("t", "weft", 4, NULL, 0, NULL, NULL), INVALID, "out_module");
     weft_test_fails(weft_extent_parse(graph, "1", NULL), INVALID, "out_extent");
-    weft_test_fails(weft_outline_create(NULL, &(const weft_outline *){NULL}), INVALID, "program");
+    weft_test_fails(weft_program_view_create(NULL, &(const weft_program_view *){NULL}), INVALID, "program");
     weft_graph_destroy(graph);
 }
 
@@ -653,7 +653,7 @@ static void the_struct_of_an_allocator_is_copied(void **state)
                                "  %0 = exp(%x)\n  return %0\n}\n";
     weft_module *module = NULL;
     weft_program *program = NULL;
-    const weft_outline *outline = NULL;
+    const weft_program_view *view = NULL;
     const weft_graph_options options = {.allocator = passing};
     weft_test_ok(weft_graph_parse("t", text, sizeof text - 1, &options, 0, NULL, &module));
     memset(passing, 0, sizeof *passing);
@@ -661,9 +661,9 @@ static void the_struct_of_an_allocator_is_copied(void **state)
     weft_tensor y = weft_neg(module->outputs.items[0]);
     weft_test_ok(weft_compile(module->graph, WEFT_TENSORS(y), NULL, &program));
     weft_module_destroy(module);
-    weft_test_ok(weft_outline_create(program, &outline));
+    weft_test_ok(weft_program_view_create(program, &view));
     weft_program_release(program);
-    weft_outline_destroy(outline);
+    weft_program_view_destroy(view);
     weft_test_allocator_check(&test);
 }
 

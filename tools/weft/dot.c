@@ -13,9 +13,9 @@ void weft_picture_print_quoted(const char *text, FILE *file)
 
 static void print_node(const weft_picture *picture, const char *prefix, size_t n, FILE *file)
 {
-    const weft_outline *outline = picture->outline;
-    bool boundary = n >= outline->node_count || outline->nodes[n].place == WEFT_OUTLINE_GIVEN;
-    bool repeated = !boundary && outline->nodes[n].place == WEFT_OUTLINE_REPEATED;
+    const weft_program_view *view = picture->view;
+    bool boundary = n >= view->node_count || view->nodes[n].place == WEFT_VIEW_GIVEN;
+    bool repeated = !boundary && view->nodes[n].place == WEFT_VIEW_REPEATED;
     char label[160];
     weft_picture_label(picture, n, label, sizeof label);
     fprintf(file, "    %sn%zu [shape=%s%s, label=", prefix, n, boundary ? "oval" : "box",

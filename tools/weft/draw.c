@@ -55,11 +55,11 @@ weft_status *weft_draw_check(const char *option, const char *path)
     return weft_misuse("%s takes a file that ends in .svg, .dot or .html, not '%s'", option, path);
 }
 
-static weft_status *save(drawing *d, const weft_outline *outline, weft_tensors outputs, const char *format,
+static weft_status *save(drawing *d, const weft_program_view *view, weft_tensors outputs, const char *format,
                          const char *path)
 {
     weft_forest forest;
-    WEFT_TRY(weft_picture_init(&d->picture, outline));
+    WEFT_TRY(weft_picture_init(&d->picture, view));
     weft_status *status = weft_forest_init(&forest, outputs);
     d->picture.forest = &forest;
     if (status == NULL) status = weft_output_write(path, find_format(format)->print, d);
@@ -70,11 +70,11 @@ static weft_status *save(drawing *d, const weft_outline *outline, weft_tensors o
 weft_status *weft_draw_save(const weft_program *program, const weft_module *module, const weft_profile_table *profile,
                             const char *format, const char *path)
 {
-    const weft_outline *outline;
+    const weft_program_view *view;
     drawing d = {.profile = profile};
-    WEFT_TRY(weft_outline_create(program, &outline));
-    weft_status *status = save(&d, outline, module->outputs, format, path);
+    WEFT_TRY(weft_program_view_create(program, &view));
+    weft_status *status = save(&d, view, module->outputs, format, path);
     weft_picture_finish(&d.picture);
-    weft_outline_destroy(outline);
+    weft_program_view_destroy(view);
     return status;
 }

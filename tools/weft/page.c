@@ -32,16 +32,16 @@ static bool append_text(cJSON *array, const char *text)
     return false;
 }
 
-static bool add_region(cJSON *regions, const weft_outline_region *region)
+static bool add_region(cJSON *regions, const weft_program_view_region *region)
 {
     cJSON *object = append_object(regions), *ops = object == NULL ? NULL : cJSON_AddArrayToObject(object, "ops");
     if (ops == NULL || !add_text(object, "name", region->name)) return false;
-    for (size_t i = 0; i < region->outline.node_count; i++)
-        if (!append_text(ops, region->outline.nodes[i].op)) return false;
+    for (size_t i = 0; i < region->view.node_count; i++)
+        if (!append_text(ops, region->view.nodes[i].op)) return false;
     return true;
 }
 
-static bool add_node(cJSON *nodes, const weft_outline_node *node)
+static bool add_node(cJSON *nodes, const weft_program_view_node *node)
 {
     cJSON *object = append_object(nodes), *types = object == NULL ? NULL : cJSON_AddArrayToObject(object, "types");
     if (types == NULL || !add_text(object, "op", node->op) || !add_text(object, "name", node->name)) return false;
@@ -51,25 +51,25 @@ static bool add_node(cJSON *nodes, const weft_outline_node *node)
     cJSON *regions = node->region_count > 0 ? cJSON_AddArrayToObject(object, "regions") : NULL;
     for (size_t i = 0; i < node->region_count; i++)
         if (regions == NULL || !add_region(regions, &node->regions[i])) return false;
-    if (node->place == WEFT_OUTLINE_STEP) return cJSON_AddNumberToObject(object, "step", node->step) != NULL;
-    return node->place == WEFT_OUTLINE_GIVEN || cJSON_AddTrueToObject(object, "repeated") != NULL;
+    if (node->place == WEFT_VIEW_STEP) return cJSON_AddNumberToObject(object, "step", node->step) != NULL;
+    return node->place == WEFT_VIEW_GIVEN || cJSON_AddTrueToObject(object, "repeated") != NULL;
 }
 
-static bool add_output(cJSON *nodes, const weft_outline *outline, const weft_outline_output *output)
+static bool add_output(cJSON *nodes, const weft_program_view *view, const weft_program_view_output *output)
 {
     cJSON *object = append_object(nodes), *types = object == NULL ? NULL : cJSON_AddArrayToObject(object, "types");
-    const char *type = outline->nodes[output->value.node].types[output->value.output];
+    const char *type = view->nodes[output->value.node].types[output->value.output];
     return types != NULL && add_text(object, "op", "output") && add_text(object, "name", output->name) &&
            append_text(types, type);
 }
 
 /* Whether the runs had the steps that are drawn: arrays that are not row-major may make others. */
-static bool is_same(const weft_outline *outline, const weft_profile_table *profile)
+static bool is_same(const weft_program_view *view, const weft_profile_table *profile)
 {
     size_t count = 0;
     for (size_t i = 0; i < profile->step_count; i++)
         count += profile->steps[i].name != NULL && profile->steps[i].depth == 0;
-    return count == outline->step_count;
+    return count == view->step_count;
 }
 
 /* The step that the runs had in place of `number` here: one at depth 0, as many in order. */
@@ -84,12 +84,12 @@ static const weft_profile_step *find_timed(const weft_profile_table *profile, si
 
 static bool add_step(cJSON *steps, const weft_picture *picture, const weft_profile_table *profile, size_t number)
 {
-    const weft_outline *outline = picture->outline;
-    const weft_outline_node *node = &outline->nodes[outline->steps[number].node];
+    const weft_program_view *view = picture->view;
+    const weft_program_view_node *node = &view->nodes[view->steps[number].node];
     const weft_profile_step *timed = find_timed(profile, number);
     cJSON *object = append_object(steps);
     bool added = object != NULL && cJSON_AddNumberToObject(object, "number", (double)number) != NULL &&
-                 add_text(object, "kind", weft_picture_engine_name(outline->steps[number].engine)) &&
+                 add_text(object, "kind", weft_picture_engine_name(view->steps[number].engine)) &&
                  add_text(object, "name", node->name != NULL ? node->name : node->op);
     if (!added || timed == NULL) return added;
     double share = profile->total_ms > 0 ? timed->ms / profile->total_ms : 0;
@@ -101,17 +101,16 @@ static bool add_step(cJSON *steps, const weft_picture *picture, const weft_profi
 
 static bool fill_data(cJSON *data, const weft_picture *picture, const weft_profile_table *profile)
 {
-    const weft_outline *outline = picture->outline;
+    const weft_program_view *view = picture->view;
     cJSON *nodes = cJSON_AddArrayToObject(data, "nodes"), *steps = cJSON_AddArrayToObject(data, "steps");
     bool filled = nodes != NULL && steps != NULL;
-    if (filled && profile != NULL && !is_same(outline, profile)) {
+    if (filled && profile != NULL && !is_same(view, profile)) {
         profile = NULL;
         filled = add_text(data, "note", "The runs had other steps than these, which are those for row-major arrays.");
     }
-    for (size_t i = 0; filled && i < outline->node_count; i++) filled = add_node(nodes, &outline->nodes[i]);
-    for (size_t i = 0; filled && i < outline->output_count; i++)
-        filled = add_output(nodes, outline, &outline->outputs[i]);
-    for (size_t i = 0; filled && i < outline->step_count; i++) filled = add_step(steps, picture, profile, i);
+    for (size_t i = 0; filled && i < view->node_count; i++) filled = add_node(nodes, &view->nodes[i]);
+    for (size_t i = 0; filled && i < view->output_count; i++) filled = add_output(nodes, view, &view->outputs[i]);
+    for (size_t i = 0; filled && i < view->step_count; i++) filled = add_step(steps, picture, profile, i);
     return filled;
 }
 

@@ -13,28 +13,28 @@ enum { GAP = 18, ROW_GAP = 34, BOX_GAP = 48, PADDING = 14, TITLE = 20, MARGIN = 
 
 bool weft_picture_edge_find(const weft_picture *picture, uint32_t to, size_t i, weft_picture_edge *out_edge)
 {
-    const weft_outline *outline = picture->outline;
-    bool output = to >= outline->node_count;
-    if (i >= (output ? 1 : outline->nodes[to].input_count)) return false;
-    weft_outline_value value = output ? outline->outputs[to - outline->node_count].value : outline->nodes[to].inputs[i];
-    *out_edge = (weft_picture_edge){value.node, to, outline->nodes[value.node].types[value.output]};
+    const weft_program_view *view = picture->view;
+    bool output = to >= view->node_count;
+    if (i >= (output ? 1 : view->nodes[to].input_count)) return false;
+    weft_program_view_value value = output ? view->outputs[to - view->node_count].value : view->nodes[to].inputs[i];
+    *out_edge = (weft_picture_edge){value.node, to, view->nodes[value.node].types[value.output]};
     return true;
 }
 
 void weft_picture_label(const weft_picture *picture, size_t node, char *out_text, size_t size)
 {
-    const weft_outline *outline = picture->outline;
-    if (node >= outline->node_count) {
-        snprintf(out_text, size, "%.60s", outline->outputs[node - outline->node_count].name);
+    const weft_program_view *view = picture->view;
+    if (node >= view->node_count) {
+        snprintf(out_text, size, "%.60s", view->outputs[node - view->node_count].name);
         return;
     }
-    const weft_outline_node *found = &outline->nodes[node];
+    const weft_program_view_node *found = &view->nodes[node];
     if (found->name == NULL) snprintf(out_text, size, "%.60s", found->op);
     else if (strcmp(found->op, "input") == 0) snprintf(out_text, size, "%.60s", found->name);
     else snprintf(out_text, size, "%.60s: %.60s", found->op, found->name);
 }
 
-const char *weft_picture_engine_name(weft_outline_engine engine)
+const char *weft_picture_engine_name(weft_program_view_engine engine)
 {
     static const char *const names[] = {[WEFT_ENGINE_KERNEL] = "kernel",
                                         [WEFT_ENGINE_PRODUCT] = "matrix product",
@@ -46,16 +46,16 @@ const char *weft_picture_engine_name(weft_outline_engine engine)
 
 void weft_picture_box_label(const weft_picture *picture, size_t box, char *out_text, size_t size)
 {
-    snprintf(out_text, size, "step %zu: %s", box, weft_picture_engine_name(picture->outline->steps[box].engine));
+    snprintf(out_text, size, "step %zu: %s", box, weft_picture_engine_name(picture->view->steps[box].engine));
 }
 
 /* ---- which box a node is in ---- */
 
 static weft_status *allocate(weft_picture *picture)
 {
-    const weft_outline *outline = picture->outline;
-    picture->node_count = outline->node_count + outline->output_count;
-    picture->box_count = outline->step_count + picture->node_count;
+    const weft_program_view *view = picture->view;
+    picture->node_count = view->node_count + view->output_count;
+    picture->box_count = view->step_count + picture->node_count;
     picture->nodes = calloc(picture->node_count + 1, sizeof *picture->nodes);
     picture->boxes = calloc(picture->box_count + 1, sizeof *picture->boxes);
     return picture->nodes == NULL || picture->boxes == NULL ? weft_status_out_of_memory() : NULL;
@@ -64,14 +64,14 @@ static weft_status *allocate(weft_picture *picture)
 /* Boxes are those of steps, then one for each node, which holds it unless a step computes it. */
 static void assign_boxes(weft_picture *picture)
 {
-    const weft_outline *outline = picture->outline;
+    const weft_program_view *view = picture->view;
     for (uint32_t n = 0; n < picture->node_count; n++) {
-        bool in_step = n < outline->node_count && outline->nodes[n].place == WEFT_OUTLINE_STEP;
-        picture->nodes[n].box = in_step ? outline->nodes[n].step : (uint32_t)outline->step_count + n;
+        bool in_step = n < view->node_count && view->nodes[n].place == WEFT_VIEW_STEP;
+        picture->nodes[n].box = in_step ? view->nodes[n].step : (uint32_t)view->step_count + n;
         weft_picture_box *box = &picture->boxes[picture->nodes[n].box];
         box->drawn = in_step;
         box->rows = 1;
-        if (in_step) box->step = outline->nodes[n].step;
+        if (in_step) box->step = view->nodes[n].step;
     }
 }
 
@@ -115,10 +115,9 @@ static void assign_box_rows(weft_picture *picture)
 static void lower_sources(weft_picture *picture)
 {
     weft_picture_edge edge;
-    for (uint32_t source = 0; source < picture->outline->node_count; source++) {
+    for (uint32_t source = 0; source < picture->view->node_count; source++) {
         uint32_t first = UINT32_MAX;
-        if (picture->outline->nodes[source].input_count > 0 || picture->boxes[picture->nodes[source].box].drawn)
-            continue;
+        if (picture->view->nodes[source].input_count > 0 || picture->boxes[picture->nodes[source].box].drawn) continue;
         for (uint32_t n = 0; n < picture->node_count; n++) {
             uint32_t row = picture->boxes[picture->nodes[n].box].row;
             for (size_t i = 0; weft_picture_edge_find(picture, n, i, &edge); i++)
@@ -265,16 +264,16 @@ static void place_nodes(weft_picture *picture, size_t b)
 
 static weft_status *init_regions(weft_picture *picture)
 {
-    const weft_outline *outline = picture->outline;
+    const weft_program_view *view = picture->view;
     size_t count = 0;
-    for (size_t n = 0; n < outline->node_count; n++) count += outline->nodes[n].region_count;
+    for (size_t n = 0; n < view->node_count; n++) count += view->nodes[n].region_count;
     picture->regions = calloc(count + 1, sizeof *picture->regions);
     if (picture->regions == NULL) return weft_status_out_of_memory();
-    for (size_t n = 0; n < outline->node_count; n++) {
-        const weft_outline_node *node = &outline->nodes[n];
+    for (size_t n = 0; n < view->node_count; n++) {
+        const weft_program_view_node *node = &view->nodes[n];
         for (size_t r = 0; r < node->region_count; r++) {
             weft_picture *region = &picture->regions[picture->region_count++];
-            WEFT_TRY(weft_picture_init(region, &node->regions[r].outline));
+            WEFT_TRY(weft_picture_init(region, &node->regions[r].view));
             snprintf(region->title, sizeof region->title, "%s of step %u: %.60s", node->regions[r].name,
                      (unsigned)node->step, node->op);
         }
@@ -282,9 +281,9 @@ static weft_status *init_regions(weft_picture *picture)
     return NULL;
 }
 
-weft_status *weft_picture_init(weft_picture *picture, const weft_outline *outline)
+weft_status *weft_picture_init(weft_picture *picture, const weft_program_view *view)
 {
-    *picture = (weft_picture){.outline = outline};
+    *picture = (weft_picture){.view = view};
     WEFT_TRY(allocate(picture));
     assign_boxes(picture);
     assign_inner_rows(picture);

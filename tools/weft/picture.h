@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_TOOLS_PICTURE_H
 #define WEFT_TOOLS_PICTURE_H
-/* Pictures of programs: the nodes of an outline in boxes, one for each kernel, product, extension's op or region op. */
+/* Pictures of programs: the nodes of a view in boxes, one for each kernel, product, extension's op or region op. */
 #include <stdio.h>
 #include <weft/inspect.h>
 #include "forest.h"
 
-/* A node of the outline, or, from node_count on, an output. */
+/* A node of the view, or, from node_count on, an output. */
 typedef struct weft_picture_node {
     uint32_t box;
     uint32_t row;       /* in the box, from the top */
@@ -15,7 +15,7 @@ typedef struct weft_picture_node {
 
 typedef struct weft_picture_box {
     bool drawn;                 /* one that holds what no step computes is only a place */
-    uint32_t step;              /* of the outline, if drawn */
+    uint32_t step;              /* of the view, if drawn */
     uint32_t row;               /* of the picture */
     uint32_t rows;              /* of nodes in it */
     double x, y, width, height; /* of the centre */
@@ -23,7 +23,7 @@ typedef struct weft_picture_box {
 } weft_picture_box;
 
 typedef struct weft_picture {
-    const weft_outline *outline;
+    const weft_program_view *view;
     size_t node_count, box_count;
     weft_picture_node *nodes;
     weft_picture_box *boxes; /* those of steps first, by their number */
@@ -38,11 +38,11 @@ typedef struct weft_picture {
 enum { WEFT_PICTURE_NODE_HEIGHT = 26, WEFT_PICTURE_CHARACTER = 7, WEFT_PICTURE_BOW = 30 };
 
 /* Decides where everything goes. */
-weft_status *weft_picture_init(weft_picture *picture, const weft_outline *outline) WEFT_MUST_USE;
+weft_status *weft_picture_init(weft_picture *picture, const weft_program_view *view) WEFT_MUST_USE;
 void weft_picture_finish(weft_picture *picture);
 
 /* "kernel", "matrix product". */
-const char *weft_picture_engine_name(weft_outline_engine engine);
+const char *weft_picture_engine_name(weft_program_view_engine engine);
 /* What is written on a node, and on a box that is drawn. */
 void weft_picture_label(const weft_picture *picture, size_t node, char *out_text, size_t size);
 void weft_picture_box_label(const weft_picture *picture, size_t box, char *out_text, size_t size);

@@ -53,7 +53,7 @@ static void print_box(const weft_picture *picture, size_t number, FILE *file)
             "<rect%s x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"8\" fill=\"%s\" "
             "stroke=\"#8899aa\"/>\n",
             mark(picture, "step", box->step).text, left, top, box->width, box->height,
-            fills[picture->outline->steps[box->step].engine]);
+            fills[picture->view->steps[box->step].engine]);
     weft_picture_box_label(picture, number, label, sizeof label);
     print_text(left + 8, top + 16, "title", label, file);
 }
@@ -96,9 +96,9 @@ static void print_edge_label(const weft_picture *picture, const weft_picture_edg
 static void print_node(const weft_picture *picture, size_t n, FILE *file)
 {
     const weft_picture_node *node = &picture->nodes[n];
-    bool output = n >= picture->outline->node_count;
-    bool given = !output && picture->outline->nodes[n].place == WEFT_OUTLINE_GIVEN;
-    bool repeated = !output && picture->outline->nodes[n].place == WEFT_OUTLINE_REPEATED;
+    bool output = n >= picture->view->node_count;
+    bool given = !output && picture->view->nodes[n].place == WEFT_VIEW_GIVEN;
+    bool repeated = !output && picture->view->nodes[n].place == WEFT_VIEW_REPEATED;
     char label[160];
     fprintf(file,
             "<rect%s x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"%d\" fill=\"%s\" "
