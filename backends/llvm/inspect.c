@@ -2,8 +2,8 @@
 #include <weft/inspect.h>
 #include <stdio.h>
 #include "backends/llvm/runtime.h"
-#include "lib/build.h"
-#include "lib/text.h"
+#include "lib/build/build.h"
+#include "lib/text/text.h"
 #include "runtime/status.h"
 
 weft_status *weft_emit_target(const char **out_target)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* a lock that prefers writers */
 #include "backends/llvm/runtime.h"
-#include "lib/build.h"
+#include "lib/build/build.h"
 #include "runtime/isa.h"
 #include <dlfcn.h>
 #include <pthread.h>

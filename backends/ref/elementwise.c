@@ -214,11 +214,9 @@ static double rest_of_doubles(double a, double b)
 }
 
 DOUBLES(sqrt, sqrt(a))
-DOUBLES(add, a + b) PAIRS(add, a + b)
-DOUBLES(sub, a - b) PAIRS(sub, a - b)
-DOUBLES(mul, a * b)
-DOUBLES(div, a / b)
-DOUBLES(remainder, rest_of_doubles(a, b))
+DOUBLES(add, a + b)
+PAIRS(add, a + b) DOUBLES(sub, a - b) PAIRS(sub, a - b) DOUBLES(mul, a *b) DOUBLES(div, a / b)
+    DOUBLES(remainder, rest_of_doubles(a, b))
 
 /* The functions an op has follow from the dtypes it takes. */
 #define RULE_NUMERIC(name) {name##_integer, name##_real, name##_number}
@@ -236,9 +234,9 @@ DOUBLES(remainder, rest_of_doubles(a, b))
 #define RULE_3_none(name, dtypes)
 #define RULE_1_cast(name, dtypes)
 
-static const rule rules[WEFT_OP_COUNT] = {
+        static const rule rules[WEFT_OP_COUNT] = {
 #define WEFT_ELEMENTWISE(name, inputs, attributes, dtypes) RULE_##inputs##_##attributes(name, dtypes)
-#include "lib/elementwise.def"
+#include "lib/graph/elementwise.def"
 };
 
 weft_element_function weft_element_function_of(weft_op_id op, weft_dtype_kind kind)
@@ -310,7 +308,7 @@ static weft_status *map(const weft_reference_call *call, weft_op_id op)
 #define MAPPED_3_none(name)
 #define MAPPED_1_cast(name)
 #define WEFT_ELEMENTWISE(name, inputs, attributes, dtypes) MAPPED_##inputs##_##attributes(name)
-#include "lib/elementwise.def"
+#include "lib/graph/elementwise.def"
 
 weft_status *weft_reference_select(const weft_reference_call *call)
 {

@@ -5,7 +5,7 @@
 
 static const weft_reference_function functions[] = {
 #define WEFT_OP(name, inputs, attributes, dtypes, op_class, infer) [WEFT_OP_##name] = weft_reference_##name,
-#include "lib/op.def"
+#include "lib/graph/op.def"
 #undef WEFT_OP
     [WEFT_OP_EXTENSION] = weft_reference_extension,
 };

@@ -10,7 +10,7 @@
  * twice, and rounded to their dtype once for each op; integers wrap in their own width, and bool is the integer of one
  * bit.
  */
-#include "lib/compile.h"
+#include "lib/pass/compile.h"
 #include "runtime/variant.h"
 
 /* ---- elements ---- */
@@ -103,7 +103,7 @@ typedef weft_status *(*weft_reference_function)(const weft_reference_call *call)
 
 #define WEFT_OP(name, inputs, attributes, dtypes, op_class, infer)                                                     \
     weft_status *weft_reference_##name(const weft_reference_call *call);
-#include "lib/op.def"
+#include "lib/graph/op.def"
 #undef WEFT_OP
 
 /* An op that is not built in: its own kernel. */

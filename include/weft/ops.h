@@ -63,30 +63,25 @@ weft_tensor weft_conj(weft_tensor x);
 /* atan2(im, re), of complex numbers only, as f32 or f64: in [-pi, pi], the zeros of both parts by their signs. */
 weft_tensor weft_angle(weft_tensor x);
 /*
- * exp, log, log2, log10, log1p, pow, sqrt, the circular and hyperbolic functions and their inverses take complex numbers
- * too. With z = x + yi:
- *   exp(z)  = exp(x) cos(y) + exp(x) sin(y) i
- *   log(z)  = log(|z|) + atan2(y, x) i               cut along the negative reals, where the sign of y decides
- *   sqrt(z)   the root with Re >= 0                  the same cut
- *   sinh(z) = sinh(x) cos(y) + cosh(x) sin(y) i      sin(z)  = -i sinh(iz)
- *   cosh(z) = cosh(x) cos(y) + sinh(x) sin(y) i      cos(z)  = cosh(iz)
- *   tanh(z) = (sinh(x) cosh(x) + sin(y) cos(y) i) / (sinh(x)^2 + cos(y)^2)      tan(z) = -i tanh(iz)
- *   log1p(z) = log(1 + z)                            log2, log10: log(z) over log(2), over log(10)
- *   asin(z), acos(z)  as Hull, Fairgrieve and Tang (1997), cut beyond -1 and 1 along the reals
- *   atanh(z) = log(1 + 4x / ((1 - x)^2 + y^2)) / 4 + atan2(2y, (1 - x) (1 + x) - y^2) / 2 i     the same cuts
- *   asinh(z) = -i asin(iz), atan(z) = -i atanh(iz)   cut beyond -i and i
- *   acosh(z) = +-i acos(z) with Re >= 0              cut below 1
- *   pow(a, b) = exp(b log(a)), the principal value   cut as log(a); the product is the plain formula
- * Each part is near its exact value: the bounds are in lib/loop/math.def, and hold where |z| is close to 1 (log), next
- * to poles (tan, tanh, atan, atanh) and to the ends of cuts, and where only a factor overflows (up to parts of 1300). The
- * error of pow is relative to the whole number and grows with |b log(a)|; it is no sharper for small integer exponents:
- * multiply instead.
+ * exp, log, log2, log10, log1p, pow, sqrt, the circular and hyperbolic functions and their inverses take complex
+ * numbers too. With z = x + yi: exp(z)  = exp(x) cos(y) + exp(x) sin(y) i log(z)  = log(|z|) + atan2(y, x) i cut along
+ * the negative reals, where the sign of y decides sqrt(z)   the root with Re >= 0                  the same cut sinh(z)
+ * = sinh(x) cos(y) + cosh(x) sin(y) i      sin(z)  = -i sinh(iz) cosh(z) = cosh(x) cos(y) + sinh(x) sin(y) i cos(z)  =
+ * cosh(iz) tanh(z) = (sinh(x) cosh(x) + sin(y) cos(y) i) / (sinh(x)^2 + cos(y)^2)      tan(z) = -i tanh(iz) log1p(z) =
+ * log(1 + z)                            log2, log10: log(z) over log(2), over log(10) asin(z), acos(z)  as Hull,
+ * Fairgrieve and Tang (1997), cut beyond -1 and 1 along the reals atanh(z) = log(1 + 4x / ((1 - x)^2 + y^2)) / 4 +
+ * atan2(2y, (1 - x) (1 + x) - y^2) / 2 i     the same cuts asinh(z) = -i asin(iz), atan(z) = -i atanh(iz)   cut beyond
+ * -i and i acosh(z) = +-i acos(z) with Re >= 0              cut below 1 pow(a, b) = exp(b log(a)), the principal value
+ * cut as log(a); the product is the plain formula Each part is near its exact value: the bounds are in
+ * lib/math/math.def, and hold where |z| is close to 1 (log), next to poles (tan, tanh, atan, atanh) and to the ends of
+ * cuts, and where only a factor overflows (up to parts of 1300). The error of pow is relative to the whole number and
+ * grows with |b log(a)|; it is no sharper for small integer exponents: multiply instead.
  *
  * Special values of all but pow are those of C's Annex G; signs it leaves open are those of the formula. pow is no
  * number where the formula is; of b = 0 it is 1, of a = 0 it is 0 where Re(b) > 0 and else no number, as in numpy.
  */
 /*
- * Functions of floats. Their errors are at most 1 unit of the last place in f32 and 1.5 in f64; lib/loop/math.def in
+ * Functions of floats. Their errors are at most 1 unit of the last place in f32 and 1.5 in f64; lib/math/math.def in
  * the sources has the bound of each. Signed zeros, infinities and NaN are as Annex F of the C standard has them.
  */
 weft_tensor weft_exp2(weft_tensor x);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/composite/composite.h"
-#include "lib/scalar.h"
+#include "lib/graph/scalar.h"
 
 /* ---- arguments ---- */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_LIB_COMPOSITE_H
-#define WEFT_LIB_COMPOSITE_H
+#ifndef WEFT_LIB_COMPOSITE_COMPOSITE_H
+#define WEFT_LIB_COMPOSITE_COMPOSITE_H
 /* What tracing functions that are compositions of others share. Names of functions are those of messages. */
-#include "lib/trace.h"
+#include "lib/trace/trace.h"
 
 /* Whether all operands are well and of one graph, which every composition asks first. After the first `needed` ones
  * WEFT_NO_TENSOR counts as well. Missing and foreign operands are an error of `function`. */

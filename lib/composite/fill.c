@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include "lib/composite/composite.h"
-#include "lib/scalar.h"
+#include "lib/graph/scalar.h"
 
 weft_tensor weft_scalar(weft_graph *graph, weft_dtype dtype, double value)
 {

@@ -10,7 +10,7 @@
  * ranges, and (`result`) accumulators of earlier stages. So softmax over rows is: for row; stage max over k; stage sum
  * over k; stage store over k.
  *
- * Addresses are integer expressions (lib/extent.h) over the variables of the ranges and the kernel's symbols, in
+ * Addresses are integer expressions (lib/expr/expr.h) over the variables of the ranges and the kernel's symbols, in
  * elements from the buffer's element (0, ..., 0).
  *
  * Two states. Unscheduled: no range is bound. Scheduled: THREAD binds the leading outer ranges, which collapse in
@@ -38,7 +38,7 @@
  * in comes before. Outer reduced ranges run around it. The schedule may place the virtual lanes on vectors (width
  * divides L; unroll = L / width) or on separate accumulators, with equal bits.
  */
-#include "lib/extent.h"
+#include "lib/expr/expr.h"
 #include <weft/dtype.h>
 #include "lib/loop/order.h"
 #include "lib/loop/table.h"

@@ -3,7 +3,7 @@
 #include "lib/loop/inst.h"
 #include <inttypes.h>
 #include <string.h>
-#include "lib/text.h"
+#include "lib/text/text.h"
 #include "runtime/map.h"
 
 typedef struct parser {

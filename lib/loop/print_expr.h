@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_LOOP_PRINT_EXPR_H
 #define WEFT_LIB_LOOP_PRINT_EXPR_H
-/* Expressions in an order of their own: lib/extent.h sorts terms by id, and ids depend on who made what first. */
+/* Expressions in an order of their own: lib/expr/expr.h sorts terms by id, and ids depend on who made what first. */
 #include "lib/loop/loop.h"
 
 /* How loop variables are called: "i" and the number of their range, with more of that letter where a symbol has such a

@@ -2,7 +2,7 @@
 #ifndef WEFT_LIB_PASS_PASS_H
 #define WEFT_LIB_PASS_PASS_H
 /* What the passes share. */
-#include "lib/rewrite.h"
+#include "lib/pass/rewrite.h"
 
 #define WEFT_PASS(name, text)                                                                                          \
     weft_status *weft_pass_##name(weft_graph *graph, const weft_policy *policy, size_t count, weft_value *outputs)     \

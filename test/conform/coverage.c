@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/conform/coverage.h"
-#include "lib/graph.h"
+#include "lib/graph/graph.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef WEFT_TEST_COVERAGE_H
 #define WEFT_TEST_COVERAGE_H
 /* Which built-in ops the cases of the suite use, and in which dtypes. */
-#include "lib/op.h"
+#include "lib/graph/op.h"
 
 typedef struct weft_test_coverage {
     weft_dtype_set seen[WEFT_OP_COUNT];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/conform/data.h"
-#include "lib/scalar.h"
+#include "lib/graph/scalar.h"
 #include "test/conform/number.h"
 #include "test/conform/place.h"
 #include <float.h>

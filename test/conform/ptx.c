@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <weft/weft.h>
 #include "backends/llvm/runtime.h"
-#include "lib/build.h"
+#include "lib/build/build.h"
 #include "runtime/map.h"
 #include "test/conform/case.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <weft/weft.h>
-#include "lib/graph.h"
+#include "lib/graph/graph.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

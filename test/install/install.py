@@ -144,10 +144,10 @@ class Installed(unittest.TestCase):
                  "EXTENT": "extent", "DATA": "data", "BOOL": "bool", "REGION": "region", "FLOAT": "real"}
         schemas = {name: ", ".join(f"`{attribute}` {kinds[kind]}"
                                    for attribute, kind in re.findall(r'\{"(\w+)", WEFT_ATTR_(\w+)\}', rows))
-                   for name, rows in re.findall(r"^SCHEMA\((\w+), (.*?)SCHEMA_END\);", (SOURCE / "lib/op.c").read_text(),
+                   for name, rows in re.findall(r"^SCHEMA\((\w+), (.*?)SCHEMA_END\);", (SOURCE / "lib/graph/op.c").read_text(),
                                                 re.MULTILINE | re.DOTALL)}
         ops = {name: (count.replace("-1", "1 or more"), schemas[schema]) for name, count, schema in re.findall(
-            r"^WEFT_OP\((\w+), (-?\d+), (\w+),", (SOURCE / "lib/op.def").read_text(), re.MULTILINE)}
+            r"^WEFT_OP\((\w+), (-?\d+), (\w+),", (SOURCE / "lib/graph/op.def").read_text(), re.MULTILINE)}
         told = {}
         for names, count, attributes in re.findall(r"^\| (`.*?) \| ([^|]*) \| (.*?) ?\|$",
                                                    (SOURCE / "tools/doc/guide/text.md").read_text(), re.MULTILINE):

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <weft/einsum.h>
 #include <weft/weft.h>
-#include "lib/build.h"
-#include "lib/rewrite.h"
+#include "lib/build/build.h"
+#include "lib/pass/rewrite.h"
 
 /* A part of the file, and what is to be there instead; NULL: nothing else. */
 typedef struct text_edit {

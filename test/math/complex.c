@@ -418,7 +418,7 @@ static const row rows[] = {
 #define WEFT_MATH(name, dtype, ulp)
 #define WEFT_MATH_EMITTED(name, dtype, ulp)
 #define WEFT_MATH_COMPLEX(name, dtype, ulp) {#name, WEFT_##dtype, ulp},
-#include "lib/loop/math.def"
+#include "lib/math/math.def"
 #undef WEFT_MATH
 #undef WEFT_MATH_EMITTED
 };

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 #include <weft/weft.h>
-#include "lib/op.h"
+#include "lib/graph/op.h"
 #include "test/conform/number.h"
 #include "test/math/clones.h"
 #include "test/math/judge.h"
@@ -132,7 +132,7 @@ typedef struct row {
 static const row rows[] = {
 #define WEFT_MATH(name, dtype, ulp) {#name, WEFT_##dtype, ulp},
 #define WEFT_MATH_EMITTED WEFT_MATH
-#include "lib/loop/math.def"
+#include "lib/math/math.def"
 #undef WEFT_MATH
 #undef WEFT_MATH_EMITTED
 };
@@ -142,7 +142,7 @@ static const row floors[] = {
 #define WEFT_MATH(name, dtype, ulp)
 #define WEFT_MATH_EMITTED(name, dtype, ulp)
 #define WEFT_MATH_FLOOR(name, dtype, least) {#name, WEFT_##dtype, least},
-#include "lib/loop/math.def"
+#include "lib/math/math.def"
 #undef WEFT_MATH
 #undef WEFT_MATH_EMITTED
 };

@@ -7,7 +7,7 @@ import gamma
 from binding import numpy
 from number import COMPLEX, DTYPES, FORMATS, LONG, PARTS, REAL, Case, epsilon, format_of, kind_of, specials, wide
 
-MATH = pathlib.Path(__file__).parents[2] / "lib/loop/math.def"
+MATH = pathlib.Path(__file__).parents[2] / "lib/math/math.def"
 NOISE = 0.01  # of what long double rounds, in units of an f64
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every row of lib/op.def against numpy: numpy_ops.py BUILD [--rounds N] [--reference] [--shard I/N] [CHOICE...].
+"""Every row of lib/graph/op.def against numpy: numpy_ops.py BUILD [--rounds N] [--reference] [--shard I/N] [CHOICE...].
 
 A CHOICE is OP, OP:DTYPE or OP:DTYPE:ROUND; all by default.
 A case is a text of one node. It runs on the reference with no pass and as generated code, unless --reference is given;

@@ -8,7 +8,7 @@
  * nothing is said about it. Of a known value, what is infinite or no number is so in every computation.
  */
 #include <weft/array.h>
-#include "lib/graph.h"
+#include "lib/graph/graph.h"
 
 typedef struct weft_test_bound {
     bool known;

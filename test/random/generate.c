@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "lib/graph.h"
+#include "lib/graph/graph.h"
 #include "test/random/make.h"
 
 static const draw_call calls[] = {

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <weft/inspect.h>
 #include <weft/weft.h>
-#include "lib/compile.h"
+#include "lib/pass/compile.h"
 #include "runtime/program.h"
 
 static weft_graph *graph_of(const weft_allocator *allocator)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/extent.h"
+#include "lib/expr/expr.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include <weft/ops.h>
 #include <stdio.h>
 #include <string.h>
-#include "lib/graph.h"
+#include "lib/graph/graph.h"
 #include "test/support.h"
 
 #define N(value) weft_extent_of(value)

@@ -3,7 +3,7 @@
 #include "test/support.h"
 #include <string.h>
 #include <weft/weft.h>
-#include "lib/graph.h"
+#include "lib/graph/graph.h"
 
 enum { PARTS = 3 };
 

@@ -3,7 +3,7 @@
  * test/index/numpy_random.py. */
 #include <weft/weft.h>
 #include <string.h>
-#include "lib/graph.h"
+#include "lib/graph/graph.h"
 #include "test/support.h"
 
 #define N(value) weft_extent_of(value)

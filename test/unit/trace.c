@@ -3,8 +3,8 @@
 #include <weft/weft.h>
 #include <stdio.h>
 #include <string.h>
-#include "lib/graph.h"
-#include "lib/scalar.h"
+#include "lib/graph/graph.h"
+#include "lib/graph/scalar.h"
 #include "test/support.h"
 
 #define N(value) weft_extent_of(value)

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/build/build.h"
+#include "lib/build/internal.h"
+#include "lib/graph/indexing.h"
+#include <string.h>
+
+/*
+ * A variant is built in attempts. Each fills in the partition, gives memory to values, lowers every kernel and looks
+ * for every product's operands; whoever finds that a value cannot be had without memory of its own says so in the
+ * partition, and then the next attempt begins with that. Code is generated for the attempt that went through. Attempts
+ * end because each adds a value.
+ */
+
+static void drop_kernels(variant_builder *builder)
+{
+    for (uint32_t i = 0; i < builder->step_count; i++) {
+        planned_step *step = &builder->steps[i];
+        weft_kernel_destroy(step->lowered.kernel);
+        step->lowered.kernel = NULL;
+        for (size_t part = 0; part < 2; part++)
+            if (step->parts[part] != NULL) drop_kernels(step->parts[part]);
+    }
+}
+
+static void builder_finish(variant_builder *builder)
+{
+    drop_kernels(builder);
+    weft_extents_destroy(builder->extents);
+    weft_arena_finish(&builder->own_arena);
+}
+
+/* Names and values of the symbols that are constants in this variant. */
+static weft_status *fix_symbols(variant_builder *builder)
+{
+    const weft_build_request *request = builder->request;
+    size_t count = request->specialized_count;
+    builder->fixed_names = weft_arena_allocate(builder->arena, (count + 1) * sizeof(char *));
+    if (builder->fixed_names == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < count; i++) builder->fixed_names[i] = request->program->formulas.symbols[i].name;
+    return NULL;
+}
+
+static void init_space(variant_builder *builder)
+{
+    const weft_build_request *request = builder->request;
+    builder->space = (weft_space){.graph = builder->graph,
+                                  .extents = builder->extents,
+                                  .arena = builder->arena,
+                                  .fixed_count = request->specialized_count,
+                                  .fixed_names = builder->fixed_names,
+                                  .fixed_values = request->specialized};
+}
+
+static weft_status *builder_init(variant_builder *builder, const weft_build_request *request, weft_partition *partition,
+                                 weft_variant *variant)
+{
+    const weft_compiled *compiled = request->program->graph;
+    *builder = (variant_builder){
+        .request = request, .compiled = compiled, .graph = compiled->graph, .partition = partition, .variant = variant};
+    weft_arena_init(&builder->own_arena, request->allocator);
+    builder->arena = &builder->own_arena;
+    builder->root = builder;
+    WEFT_TRY(weft_extents_create(request->allocator, &builder->extents));
+    WEFT_TRY(fix_symbols(builder));
+    init_space(builder);
+    return NULL;
+}
+
+static weft_status *lower_part(variant_builder *builder, uint32_t node, weft_lower_part part, uint32_t target)
+{
+    planned_step *step = &builder->steps[builder->step_count++];
+    *step =
+        (planned_step){.kind = WEFT_STEP_KERNEL, .node = node, .target = target, .updates = part == WEFT_LOWER_UPDATE};
+    return weft_lower_root(&builder->lowering, node, part, target, &step->lowered);
+}
+
+static weft_status *plan_kernel(variant_builder *builder, uint32_t n)
+{
+    const weft_node *node = weft_graph_node(builder->graph, n);
+    uint32_t target = builder->first_memory[n];
+    weft_reduction reduction = {.chunk = 0};
+    if (node->op->op_class == WEFT_CLASS_REDUCE) weft_reduction_fill(builder->graph, n, &reduction);
+    if (weft_indexing_updates(weft_op_id_of(node->op))) {
+        planned_step *base = &builder->steps[builder->step_count];
+        WEFT_TRY(lower_part(builder, n, WEFT_LOWER_BASE, target));
+        base->copies = builder->first_memory[node->inputs[0].node] != WEFT_MEMORY_NONE;
+        if (base->copies) base->source = weft_builder_memory(builder, node->inputs[0]);
+        return lower_part(builder, n, WEFT_LOWER_UPDATE, target);
+    }
+    if (reduction.chunk == 0) return lower_part(builder, n, WEFT_LOWER_WHOLE, target);
+    WEFT_TRY(lower_part(builder, n, WEFT_LOWER_PARTIAL, target + 1));
+    return lower_part(builder, n, WEFT_LOWER_FINAL, target);
+}
+
+static weft_status *plan_node(variant_builder *builder, uint32_t n)
+{
+    weft_role role = builder->partition->roles[n];
+    if (role == WEFT_ROLE_KERNEL) return plan_kernel(builder, n);
+    if (role == WEFT_ROLE_REGION) return weft_builder_plan_region(builder, n);
+    if (role < WEFT_ROLE_GEMM) return NULL;
+    static const weft_step_kind kinds[] = {
+        [WEFT_ROLE_GEMM] = WEFT_STEP_GEMM, [WEFT_ROLE_SORT] = WEFT_STEP_SORT, [WEFT_ROLE_HOST] = WEFT_STEP_HOST};
+    planned_step *step = &builder->steps[builder->step_count++];
+    *step = (planned_step){.kind = kinds[role], .node = n, .target = builder->first_memory[n]};
+    if (role == WEFT_ROLE_GEMM) return weft_builder_plan_gemm(builder, step);
+    return role == WEFT_ROLE_SORT ? weft_builder_plan_sort(builder, step) : NULL;
+}
+
+weft_status *weft_builder_plan_copy(variant_builder *builder, uint32_t source, uint32_t target)
+{
+    planned_step *step = &builder->steps[builder->step_count++];
+    *step = (planned_step){.kind = WEFT_STEP_KERNEL,
+                           .node = builder->memories[source].value.node,
+                           .target = target,
+                           .copies = true,
+                           .source = source};
+    return weft_lower_copy(&builder->lowering, source, target, &step->lowered);
+}
+
+/* Most steps there can be: two for a long reduction or an update, one for each copy. */
+static size_t step_bound(const variant_builder *builder)
+{
+    size_t bound = 2 * builder->graph->node_count + builder->compiled->output_count + 1;
+    for (size_t n = 0; n < builder->graph->node_count; n++)
+        if (builder->partition->roles[n] == WEFT_ROLE_REGION) bound += builder->graph->nodes[n].input_count;
+    return bound;
+}
+
+/* Operands that products cannot read as they are: found before kernels are lowered, which takes longer. */
+static weft_status *check_products(variant_builder *builder)
+{
+    for (uint32_t n = 0; n < builder->graph->node_count; n++) {
+        planned_step unused = {.kind = WEFT_STEP_GEMM, .node = n};
+        if (builder->partition->roles[n] == WEFT_ROLE_GEMM) WEFT_TRY(weft_builder_plan_gemm(builder, &unused));
+    }
+    return NULL;
+}
+
+/* Every step but its code. */
+static weft_status *plan_steps(variant_builder *builder)
+{
+    WEFT_TRY(check_products(builder));
+    if (builder->partition->changed) return NULL;
+    builder->steps = weft_arena_allocate(builder->arena, step_bound(builder) * sizeof *builder->steps);
+    if (builder->steps == NULL) return weft_status_out_of_memory();
+    builder->lowering = (weft_lowering){.allocator = builder->request->allocator,
+                                        .arena = &builder->variant->arena,
+                                        .partition = builder->partition,
+                                        .memories = builder->memories,
+                                        .first_memory = builder->first_memory,
+                                        .fixed_count = builder->request->specialized_count,
+                                        .fixed_names = builder->fixed_names,
+                                        .fixed_values = builder->request->specialized};
+    for (uint32_t n = 0; n < builder->graph->node_count; n++) WEFT_TRY(plan_node(builder, n));
+    for (uint32_t i = 0; i < builder->copy_count; i++)
+        WEFT_TRY(weft_builder_plan_copy(builder, builder->copies[i].source, builder->copies[i].target));
+    weft_builder_drop_copies(builder);
+    return NULL;
+}
+
+weft_status *weft_builder_open(variant_builder *builder, uint32_t node, uint32_t region,
+                               const region_interface *interface, variant_builder **out_inner)
+{
+    variant_builder *inner = weft_arena_allocate(builder->arena, sizeof *inner);
+    if (inner == NULL) return weft_status_out_of_memory();
+    weft_partition *partition = weft_partition_of_region(builder->partition, node, region);
+    *inner = (variant_builder){.root = builder->root,
+                               .interface = interface,
+                               .request = builder->request,
+                               .compiled = partition->compiled,
+                               .graph = partition->compiled->graph,
+                               .partition = partition,
+                               .variant = builder->variant,
+                               .arena = builder->arena,
+                               .extents = builder->extents,
+                               .fixed_names = builder->fixed_names};
+    init_space(inner);
+    *out_inner = inner;
+    WEFT_TRY(weft_builder_place(inner));
+    return plan_steps(inner);
+}
+
+size_t weft_builder_step_count(const variant_builder *builder)
+{
+    size_t count = builder->step_count;
+    for (uint32_t i = 0; i < builder->step_count; i++)
+        for (size_t part = 0; part < 2; part++)
+            if (builder->steps[i].parts[part] != NULL) count += weft_builder_step_count(builder->steps[i].parts[part]);
+    return count;
+}
+
+static weft_status *fill_steps(variant_builder *builder, const weft_machine *machine, weft_step **next);
+
+/* The steps of its parts follow it. */
+static weft_status *fill_region(const weft_machine *machine, const planned_step *planned, weft_step *out_step,
+                                weft_step **next)
+{
+    out_step->region = planned->region;
+    out_step->buffers = planned->buffers;
+    out_step->buffer_count = planned->buffer_count;
+    for (size_t part = 0; part < 2 && planned->parts[part] != NULL; part++) {
+        out_step->region.parts[part] = (uint32_t)weft_builder_step_count(planned->parts[part]);
+        WEFT_TRY(fill_steps(planned->parts[part], machine, next));
+    }
+    return NULL;
+}
+
+static weft_status *fill_step(variant_builder *builder, const weft_machine *machine, const planned_step *planned,
+                              weft_step **next)
+{
+    weft_step *step = (*next)++;
+    const weft_node *node = weft_graph_node(builder->graph, planned->node);
+    const char *name = node->name != NULL ? node->name : node->op->name;
+    step->kind = planned->kind;
+    step->name = weft_arena_string(&builder->variant->arena, name, strlen(name));
+    if (step->name == NULL) return weft_status_out_of_memory();
+    switch (planned->kind) {
+    case WEFT_STEP_GEMM: return weft_builder_fill_gemm(builder, planned, step);
+    case WEFT_STEP_SORT: return weft_builder_fill_sort(builder, planned, step);
+    case WEFT_STEP_HOST: return weft_builder_fill_host(builder, planned, step);
+    case WEFT_STEP_REGION: step->written = node->output_count; return fill_region(machine, planned, step, next);
+    default: step->copies = planned->copies; return weft_builder_fill_kernel(builder, machine, planned, step);
+    }
+}
+
+static weft_status *fill_steps(variant_builder *builder, const weft_machine *machine, weft_step **next)
+{
+    for (uint32_t i = 0; i < builder->step_count; i++) WEFT_TRY(fill_step(builder, machine, &builder->steps[i], next));
+    return NULL;
+}
+
+static weft_status *fill_variant(variant_builder *builder, const weft_code_generator *generator)
+{
+    weft_variant *variant = builder->variant;
+    size_t count = weft_builder_step_count(builder);
+    variant->steps = weft_arena_allocate(&variant->arena, (count + 1) * sizeof(weft_step));
+    if (variant->steps == NULL) return weft_status_out_of_memory();
+    memset(variant->steps, 0, (count + 1) * sizeof(weft_step));
+    variant->step_count = count;
+    weft_step *next = variant->steps;
+    WEFT_TRY(weft_builder_fill_over(builder));
+    weft_machine machine;
+    generator->machine(&machine);
+    WEFT_TRY(fill_steps(builder, &machine, &next));
+    return weft_builder_make_code(builder, generator);
+}
+
+static weft_status *attempt(const weft_build_request *request, weft_partition *partition, weft_variant *variant,
+                            weft_attempt_end end, const void *context)
+{
+    variant_builder builder;
+    weft_status *status = builder_init(&builder, request, partition, variant);
+    if (status == NULL)
+        status = weft_formulas_copy(request->allocator, &request->program->formulas, &variant->formulas);
+    if (status == NULL) status = weft_partition_fill(partition);
+    if (status == NULL) status = weft_builder_place(&builder);
+    if (status == NULL) status = plan_steps(&builder);
+    if (status == NULL && !weft_partition_has_changed(partition)) status = end(&builder, context);
+    builder_finish(&builder);
+    return status;
+}
+
+static weft_status *attempt_until_through(const weft_build_request *request, weft_partition *partition,
+                                          weft_attempt_end end, const void *context, weft_variant **out_variant)
+{
+    do {
+        weft_variant *variant;
+        WEFT_TRY(weft_variant_create(request->allocator, &variant));
+        variant->driver = request->runtime != NULL ? request->runtime->driver : NULL;
+        weft_status *status = attempt(request, partition, variant, end, context);
+        if (status != NULL || weft_partition_has_changed(partition)) {
+            weft_variant_destroy(variant);
+            if (status != NULL) return status;
+        } else {
+            *out_variant = variant;
+        }
+    } while (weft_partition_has_changed(partition));
+    return NULL;
+}
+
+static weft_status *stop(variant_builder *builder, const void *context)
+{
+    (void)builder;
+    (void)context;
+    return NULL;
+}
+
+/* With values for the symbols more axes can be walked as one. What has memory, and which engine computes it, is decided
+ * without them, so that a specialised variant computes the bits of the generic one. */
+static weft_status *decide(const weft_build_request *request, weft_partition *partition)
+{
+    weft_build_request generic = *request;
+    weft_variant *variant = NULL;
+    generic.specialized_count = 0;
+    WEFT_TRY(attempt_until_through(&generic, partition, stop, NULL, &variant));
+    weft_variant_destroy(variant);
+    return NULL;
+}
+
+weft_status *weft_builder_run(const weft_build_request *request, weft_attempt_end end, const void *context,
+                              weft_variant **out_variant)
+{
+    weft_partition partition;
+    WEFT_TRY(weft_partition_init(&partition, request->allocator, request->program->graph));
+    weft_status *status = request->specialized_count > 0 ? decide(request, &partition) : NULL;
+    if (status == NULL) status = attempt_until_through(request, &partition, end, context, out_variant);
+    weft_partition_finish(&partition);
+    return status;
+}
+
+static weft_status *generate(variant_builder *builder, const void *context)
+{
+    return fill_variant(builder, context);
+}
+
+weft_status *weft_variant_build(const weft_build_request *request, const weft_code_generator *generator,
+                                weft_variant **out_variant)
+{
+    return weft_builder_run(request, generate, generator, out_variant);
+}

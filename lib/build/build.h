@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_BUILD_BUILD_H
+#define WEFT_LIB_BUILD_BUILD_H
+/* Building variants: program -> partition -> kernels -> code -> table of steps. Knows no particular code generator. */
+#include "lib/loop/loop.h"
+#include "lib/lower/partition.h"
+#include "runtime/variant.h"
+
+/* What turns a scheduled kernel into an object that the runtime's driver loads. */
+typedef struct weft_code_generator {
+    /* What objects depend on; part of the key of every kernel. */
+    const char *(*target)(void);
+    void (*machine)(weft_machine *out_machine);
+    weft_status *(*emit)(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
+                         weft_bytes *out_object);
+} weft_code_generator;
+
+/* Builds the variant `request` describes. UNSUPPORTED names an op that no engine here runs. */
+weft_status *weft_variant_build(const weft_build_request *request, const weft_code_generator *generator,
+                                weft_variant **out_variant) WEFT_MUST_USE;
+
+typedef struct weft_step_view {
+    weft_step_kind kind;
+    uint32_t node;
+    const struct weft_steps_view *parts[2]; /* of a REGION: its regions; the second may be NULL */
+} weft_step_view;
+
+/* The partition of a program or region and its steps: the node that each computes and how. */
+typedef struct weft_steps_view {
+    const weft_partition *partition;
+    size_t step_count;
+    const weft_step_view *steps;
+} weft_steps_view;
+
+/* Called with every kernel of a program, unscheduled and scheduled, in the order of its steps; for tools and tests. */
+typedef weft_status *(*weft_kernel_visitor)(void *context, const char *name, const weft_kernel *unscheduled,
+                                            const weft_kernel *scheduled);
+/* Lowers and schedules `program`, with contiguous arrays and no specialisation, and visits its kernels without
+ * generating code. */
+weft_status *weft_program_visit_kernels(const weft_program *program, const weft_machine *machine,
+                                        weft_kernel_visitor visit, void *context) WEFT_MUST_USE;
+
+typedef weft_status *(*weft_steps_visitor)(void *context, const weft_steps_view *view);
+weft_status *weft_program_visit_steps(const weft_program *program, weft_steps_visitor visit,
+                                      void *context) WEFT_MUST_USE;
+#endif

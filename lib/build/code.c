@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/build/internal.h"
+#include <string.h>
+#include "runtime/pool.h"
+
+/*
+ * Code of kernels: from the executor's cache, or made and loaded, on all threads of its pool. Some may wait in the
+ * cache for a kernel that another is making. Nobody waits in a circle, because whoever makes one takes nothing else
+ * from the cache and starts no region.
+ */
+
+typedef struct code_request {
+    const weft_build_request *request;
+    const weft_code_generator *generator;
+    const weft_kernel *kernel;
+} code_request;
+
+static weft_status *make_code(void *context, void **out_value, size_t *out_bytes)
+{
+    code_request *code = context;
+    const weft_build_request *request = code->request;
+    weft_kernel_code *made = weft_allocate_zeroed(request->allocator, sizeof *made);
+    if (made == NULL) return weft_status_out_of_memory();
+    *made = (weft_kernel_code){.allocator = request->allocator, .runtime = request->runtime};
+    weft_bytes object;
+    weft_bytes_init(&object, request->allocator);
+    weft_status *status = code->generator->emit(request->allocator, code->kernel, "weft_kernel", &object);
+    if (status == NULL) {
+        const weft_runtime *runtime = request->runtime;
+        status = runtime->driver->load(runtime->self, object.data, object.size, "weft_kernel", &made->image,
+                                       &made->function);
+    }
+    *out_bytes = object.size;
+    weft_bytes_finish(&object);
+    if (status != NULL) {
+        weft_free(request->allocator, made, sizeof *made);
+        return status;
+    }
+    atomic_fetch_add(request->kernels_compiled, 1);
+    *out_value = made;
+    return NULL;
+}
+
+static weft_status *find_code(const code_request *wanted, weft_step *step)
+{
+    const weft_build_request *request = wanted->request;
+    weft_bytes key;
+    weft_bytes_init(&key, request->allocator);
+    const char *target = wanted->generator->target();
+    /* Code belongs to the driver that loaded it. */
+    weft_bytes_append(&key, &request->runtime, sizeof request->runtime);
+    weft_bytes_append(&key, target, strlen(target) + 1);
+    weft_status *status = weft_kernel_print(wanted->kernel, &key);
+    if (status == NULL) status = weft_bytes_status(&key);
+    if (status == NULL)
+        status = weft_cache_acquire(request->kernels, key.data, key.size, make_code, (void *)wanted, &step->code);
+    weft_bytes_finish(&key);
+    if (status == NULL) step->function = ((weft_kernel_code *)weft_cache_value(step->code))->function;
+    return status;
+}
+
+static weft_status *check_cancelled(const weft_build_request *request)
+{
+    if (request->cancelled == NULL || !__atomic_load_n(request->cancelled, __ATOMIC_RELAXED)) return NULL;
+    return weft_status_create(request->allocator, WEFT_CANCELLED, "weft_executor_run",
+                              "the run was cancelled while its kernels were compiled");
+}
+
+/* A step and its kernel. */
+typedef struct code_job {
+    const weft_kernel *kernel;
+    weft_step *step;
+    weft_status *status;
+} code_job;
+
+typedef struct code_jobs {
+    const weft_build_request *request;
+    const weft_code_generator *generator;
+    code_job *items;
+    size_t count;
+} code_jobs;
+
+static void run_jobs(void *context, int64_t begin, int64_t end)
+{
+    const code_jobs *jobs = context;
+    for (int64_t i = begin; i < end; i++) {
+        code_job *job = &jobs->items[i];
+        const code_request wanted = {jobs->request, jobs->generator, job->kernel};
+        job->status = check_cancelled(jobs->request);
+        if (job->status == NULL) job->status = find_code(&wanted, job->step);
+    }
+}
+
+/* The first failure; the others are forgotten. */
+static weft_status *take_failure(const code_jobs *jobs)
+{
+    weft_status *first = NULL;
+    for (size_t i = 0; i < jobs->count; i++) {
+        if (first == NULL) first = jobs->items[i].status;
+        else weft_status_destroy(jobs->items[i].status);
+    }
+    return first;
+}
+
+/* In the order in which they were filled in. */
+static void collect(const variant_builder *builder, weft_step **next, code_jobs *jobs)
+{
+    for (uint32_t i = 0; i < builder->step_count; i++) {
+        const planned_step *planned = &builder->steps[i];
+        weft_step *step = (*next)++;
+        if (planned->kind == WEFT_STEP_KERNEL)
+            jobs->items[jobs->count++] = (code_job){.kernel = planned->lowered.kernel, .step = step};
+        for (size_t part = 0; part < 2; part++)
+            if (planned->parts[part] != NULL) collect(planned->parts[part], next, jobs);
+    }
+}
+
+weft_status *weft_builder_make_code(variant_builder *builder, const weft_code_generator *generator)
+{
+    const weft_variant *variant = builder->variant;
+    code_jobs jobs = {.request = builder->request, .generator = generator};
+    jobs.items = weft_arena_allocate(builder->arena, (variant->step_count + 1) * sizeof *jobs.items);
+    if (jobs.items == NULL) return weft_status_out_of_memory();
+    weft_step *next = variant->steps;
+    collect(builder, &next, &jobs);
+    weft_pool_run(builder->request->pool, (int64_t)jobs.count, 1, run_jobs, &jobs);
+    return take_failure(&jobs);
+}

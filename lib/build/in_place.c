@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/build/internal.h"
+#include <string.h>
+
+/*
+ * A value that a loop carries and that one step reads and writes, element by element, is written where it is read.
+ * A value that is another one but for some elements (a scatter, a dynamic update slice) is planned as a copy and an
+ * update of the copy. Where nobody reads the other one after that the copy is left out: the other one is computed in
+ * the memory of the update to begin with. An input's memory is the caller's: there the run time leaves the copy out if
+ * the output is given the same memory.
+ */
+
+bool weft_builder_step_reads(const variant_builder *builder, const planned_step *step, uint32_t buffer)
+{
+    const weft_node *node = weft_graph_node(builder->graph, step->node);
+    bool found = false;
+    if (step->kind == WEFT_STEP_KERNEL) {
+        for (uint32_t i = 0; i < weft_kernel_argument_count(step->lowered.kernel); i++)
+            found |= builder->buffers[step->lowered.memories[i]] == buffer;
+    } else if (step->kind == WEFT_STEP_GEMM || step->kind == WEFT_STEP_SORT) {
+        found = builder->buffers[step->a.memory] == buffer;
+        found |= step->kind == WEFT_STEP_GEMM && builder->buffers[step->b.memory] == buffer;
+    } else {
+        for (uint32_t i = 0; i < node->input_count; i++)
+            found |= builder->buffers[weft_builder_memory(builder, node->inputs[i])] == buffer;
+    }
+    return found;
+}
+
+bool weft_builder_read_after(const variant_builder *builder, uint32_t number, uint32_t buffer)
+{
+    for (uint32_t s = number + 1; s < builder->step_count; s++)
+        if (weft_builder_step_reads(builder, &builder->steps[s], buffer)) return true;
+    return false;
+}
+
+/* Whether `kernel` has one store, to buffer `written`, and reads `read` only where it then stores: each element is read
+ * before it is written, and no other point reads it. */
+static bool reads_where_it_writes(const weft_kernel *kernel, uint32_t read, uint32_t written)
+{
+    const weft_store *store = NULL;
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        const weft_stage *stage = &kernel->stages[s];
+        if (stage->store_count > 1 || (stage->store_count == 1 && store != NULL)) return false;
+        if (stage->store_count == 1) store = stage->stores;
+    }
+    if (store == NULL || store->buffer != written || store->moved) return false;
+    for (uint32_t i = 0; i < kernel->inst_count; i++) {
+        const weft_inst *inst = &kernel->insts[i];
+        if (inst->op != WEFT_SCALAR_load || inst->buffer != read) continue;
+        if (inst->index != store->index || inst->arg_count > 0) return false;
+    }
+    return true;
+}
+
+/* The number of `buffer` among those of the kernel of `step`; UINT32_MAX where it is none or several of them. */
+static uint32_t number_in_kernel(const variant_builder *builder, const planned_step *step, uint32_t buffer)
+{
+    uint32_t found = UINT32_MAX, count = 0;
+    for (uint32_t i = 0; i < weft_kernel_argument_count(step->lowered.kernel); i++) {
+        if (builder->buffers[step->lowered.memories[i]] != buffer) continue;
+        found = i;
+        count++;
+    }
+    return count == 1 ? found : UINT32_MAX;
+}
+
+bool weft_builder_can_share(const variant_builder *builder, uint32_t read, uint32_t written)
+{
+    const planned_step *reader = NULL;
+    for (uint32_t s = 0; s < builder->step_count; s++) {
+        const planned_step *step = &builder->steps[s];
+        if (!weft_builder_step_reads(builder, step, read)) continue;
+        if (reader != NULL || step->kind != WEFT_STEP_KERNEL) return false;
+        reader = step;
+    }
+    if (reader == NULL) return false;
+    uint32_t from = number_in_kernel(builder, reader, read), to = number_in_kernel(builder, reader, written);
+    return from != UINT32_MAX && to != UINT32_MAX && reads_where_it_writes(reader->lowered.kernel, from, to);
+}
+
+void weft_builder_drop_step(variant_builder *builder, uint32_t number)
+{
+    planned_step *steps = builder->steps;
+    weft_kernel_destroy(steps[number].lowered.kernel);
+    builder->step_count--;
+    memmove(&steps[number], &steps[number + 1], (builder->step_count - number) * sizeof *steps);
+}
+
+static bool is_output(const variant_builder *builder, weft_value value)
+{
+    const weft_compiled *compiled = builder->compiled;
+    for (size_t i = 0; i < compiled->output_count; i++)
+        if (compiled->outputs[i].node == value.node && compiled->outputs[i].output == value.output) return true;
+    return false;
+}
+
+/* The step of a region op knows the buffers of its operands already. */
+static bool has_region_reader(const variant_builder *builder, uint32_t node)
+{
+    for (uint32_t n = node + 1; n < builder->graph->node_count; n++) {
+        const weft_node *reader = weft_graph_node(builder->graph, n);
+        if (builder->partition->roles[n] != WEFT_ROLE_REGION) continue;
+        for (uint32_t i = 0; i < reader->input_count; i++)
+            if (reader->inputs[i].node == node) return true;
+    }
+    return false;
+}
+
+/* Whether what step `number` copies can be computed in the memory that it is copied to. */
+static bool can_move(const variant_builder *builder, uint32_t number)
+{
+    const planned_step *step = &builder->steps[number];
+    weft_value value = builder->memories[step->source].value;
+    weft_role role = builder->partition->roles[value.node];
+    if (role <= WEFT_ROLE_LEAF || role == WEFT_ROLE_REGION || is_output(builder, value)) return false;
+    if (builder->memories[step->target].stride_prefix != NULL || has_region_reader(builder, value.node)) return false;
+    return !weft_builder_read_after(builder, number, builder->buffers[step->source]);
+}
+
+void weft_builder_drop_copies(variant_builder *builder)
+{
+    if (weft_partition_has_changed(builder->partition)) return;
+    /* From the last one back, so that of a chain of updates all end up in the memory of the last. */
+    for (uint32_t s = builder->step_count; s-- > 0;) {
+        if (!builder->steps[s].copies || !can_move(builder, s)) continue;
+        builder->buffers[builder->steps[s].source] = builder->buffers[builder->steps[s].target];
+        weft_builder_drop_step(builder, s);
+    }
+}
+
+/* Output on input, where step `number` is what makes the one of the other. */
+static void put_over(const variant_builder *builder, uint32_t number, uint32_t source, uint32_t target, uint32_t *over)
+{
+    const weft_buffer *input = &builder->variant->buffers[source], *output = &builder->variant->buffers[target];
+    if (input->place != WEFT_PLACE_INPUT || output->place != WEFT_PLACE_OUTPUT) return;
+    if (!weft_builder_read_after(builder, number, source)) over[output->number] = input->number;
+}
+
+/* A loop that changes a value in place begins with a copy of it, which its regions must not know as an operand too. */
+static void put_carried_over(const variant_builder *builder, uint32_t number, uint32_t *over)
+{
+    const planned_step *step = &builder->steps[number];
+    for (size_t i = 0; i < step->region.carried_count; i++) {
+        const weft_carried *carried = &step->region.carried[i];
+        size_t uses = 0;
+        for (size_t b = 0; b < step->buffer_count; b++) uses += step->buffers[b] == carried->initial;
+        if (carried->in_place && uses == 1) put_over(builder, number, carried->initial, carried->result, over);
+    }
+}
+
+weft_status *weft_builder_fill_over(variant_builder *builder)
+{
+    size_t count = builder->compiled->output_count;
+    uint32_t *over = weft_arena_allocate(&builder->variant->arena, (count + 1) * sizeof *over);
+    if (over == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < count; i++) over[i] = WEFT_OVER_NONE;
+    for (uint32_t s = 0; s < builder->step_count; s++) {
+        const planned_step *step = &builder->steps[s];
+        if (step->copies) put_over(builder, s, builder->buffers[step->source], builder->buffers[step->target], over);
+        if (step->kind == WEFT_STEP_REGION) put_carried_over(builder, s, over);
+    }
+    builder->variant->over = over;
+    return NULL;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_BUILD_INTERNAL_H
+#define WEFT_LIB_BUILD_INTERNAL_H
+/* Shared by build.c (what steps there are), build_memory.c (what memory), build_region.c (regions), build_reuse.c
+ * (updates in place), build_step.c and build_sort.c (filling the steps in), build_cost.c (how much they do) and
+ * build_visit.c (looking at them). */
+#include "lib/build/build.h"
+#include "lib/pass/compile.h"
+#include "lib/lower/lower.h"
+#include "lib/lower/view.h"
+
+struct variant_builder;
+
+/* A step before its code is made. */
+typedef struct planned_step {
+    weft_step_kind kind;
+    uint32_t node;
+    uint32_t target;      /* memory */
+    weft_lowered lowered; /* KERNEL */
+    bool copies;          /* KERNEL: `target` becomes what memory `source` holds, of the same shape, and that is all */
+    uint32_t source;
+    bool updates;         /* KERNEL: changes elements of `target` */
+    weft_strides a, b, c; /* GEMM; SORT: from a to c */
+    /* REGION */
+    struct variant_builder *parts[2]; /* the second may be NULL */
+    weft_region_step region;          /* but for the sizes of its parts */
+    const uint32_t *buffers;
+    size_t buffer_count;
+} planned_step;
+
+/* What a region is given and where it puts its results. */
+typedef struct region_interface {
+    const weft_memory *parameters;
+    const uint32_t *parameter_buffers; /* of the variant */
+    const uint32_t *result_buffers;    /* row-major; NULL: wherever they come out */
+} region_interface;
+
+/* What becomes of one graph: the program's, or that of a region. All add to one variant. */
+typedef struct variant_builder {
+    struct variant_builder *root;      /* the program's; what belongs to the whole attempt is there */
+    const region_interface *interface; /* of a region; NULL: the program */
+    const weft_build_request *request;
+    const weft_compiled *compiled;
+    const weft_graph *graph;
+    weft_partition *partition;
+    weft_variant *variant;
+    weft_arena own_arena;   /* of the root */
+    weft_arena *arena;      /* of the attempt */
+    weft_extents *extents;  /* sizes and strides outside of kernels */
+    size_t buffer_capacity; /* of the root */
+    weft_space space;
+    weft_lowering lowering;
+    const char **fixed_names;
+    weft_memory *memories;
+    uint32_t *buffers; /* of the variant, for each memory */
+    uint32_t memory_count;
+    uint32_t *first_memory;
+    planned_step *steps;
+    uint32_t step_count;
+    struct {
+        uint32_t source, target;
+    } * copies; /* outputs that are also something else */
+    uint32_t copy_count;
+} variant_builder;
+
+/* What is done with an attempt that went through. */
+typedef weft_status *(*weft_attempt_end)(variant_builder *builder, const void *context);
+/* Makes attempts until one goes through. */
+weft_status *weft_builder_run(const weft_build_request *request, weft_attempt_end end, const void *context,
+                              weft_variant **out_variant) WEFT_MUST_USE;
+
+/* Gives memory to every value that needs it; buffers of the variant. */
+weft_status *weft_builder_place(variant_builder *builder) WEFT_MUST_USE;
+/* A row-major buffer of a type. */
+weft_status *weft_builder_buffer(variant_builder *builder, const weft_type *type, weft_place place,
+                                 uint32_t *out_buffer) WEFT_MUST_USE;
+/* Row-major memory of its own for another copy of `value`. */
+weft_status *weft_builder_spare(variant_builder *builder, weft_value value, uint32_t *out_memory) WEFT_MUST_USE;
+/* The memory of a value that has some. */
+uint32_t weft_builder_memory(const variant_builder *builder, weft_value value);
+
+/* The builder of region number `region` of node `node`, with all of its steps planned. */
+weft_status *weft_builder_open(variant_builder *builder, uint32_t node, uint32_t region,
+                               const region_interface *interface, variant_builder **out_inner) WEFT_MUST_USE;
+/* Plans the step of node `node`, a region op, and all that belong to it. */
+weft_status *weft_builder_plan_region(variant_builder *builder, uint32_t node) WEFT_MUST_USE;
+/* Plans a step that copies memory `source` to memory `target`. */
+weft_status *weft_builder_plan_copy(variant_builder *builder, uint32_t source, uint32_t target) WEFT_MUST_USE;
+/* Steps planned, with those of regions. */
+size_t weft_builder_step_count(const variant_builder *builder);
+/* Whether the step reads the buffer, or one behind step `number` does. */
+bool weft_builder_step_reads(const variant_builder *builder, const planned_step *step, uint32_t buffer);
+bool weft_builder_read_after(const variant_builder *builder, uint32_t number, uint32_t buffer);
+/* Whether two buffers of the same shape can be one: a single step reads `read`, each element right before it writes
+ * that of `written`. */
+bool weft_builder_can_share(const variant_builder *builder, uint32_t read, uint32_t written);
+void weft_builder_drop_step(variant_builder *builder, uint32_t number);
+/* Leaves out copies of what can be computed in the place that it is copied to. */
+void weft_builder_drop_copies(variant_builder *builder);
+/* Fills in which outputs may lie exactly on an input. */
+weft_status *weft_builder_fill_over(variant_builder *builder) WEFT_MUST_USE;
+/* Slot of an expression of builder->extents. */
+weft_status *weft_builder_slot(variant_builder *builder, weft_expr expr, uint32_t *out_slot) WEFT_MUST_USE;
+/* Fills in views for a GEMM step; forces in the partition what cannot be read as it lies. */
+weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step) WEFT_MUST_USE;
+weft_status *weft_builder_fill_gemm(variant_builder *builder, const planned_step *planned,
+                                    weft_step *out_step) WEFT_MUST_USE;
+/* The same for a SORT step. */
+weft_status *weft_builder_plan_sort(variant_builder *builder, planned_step *step) WEFT_MUST_USE;
+weft_status *weft_builder_fill_sort(variant_builder *builder, const planned_step *planned,
+                                    weft_step *out_step) WEFT_MUST_USE;
+weft_status *weft_builder_fill_host(variant_builder *builder, const planned_step *planned,
+                                    weft_step *out_step) WEFT_MUST_USE;
+/* Fills in the slots that say how much a scheduled kernel does. */
+weft_status *weft_builder_fill_cost(variant_builder *builder, const weft_kernel *kernel,
+                                    weft_step *out_step) WEFT_MUST_USE;
+/* Schedules the kernel and fills in all but its code. */
+weft_status *weft_builder_fill_kernel(variant_builder *builder, const weft_machine *machine,
+                                      const planned_step *planned, weft_step *out_step) WEFT_MUST_USE;
+/* Finds or makes the code of all steps that were filled in. */
+weft_status *weft_builder_make_code(variant_builder *builder, const weft_code_generator *generator) WEFT_MUST_USE;
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <weft/inspect.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/build/build.h"
+#include "runtime/status.h"
+
+const weft_op_def *weft_op_builtin(size_t index)
+{
+    return index < WEFT_OP_COUNT ? &weft_op_table()[index] : NULL;
+}
+
+typedef struct kept_view {
+    weft_program_view view;
+    weft_allocator allocator; /* a copy: a view may outlive its program */
+    weft_arena arena;
+} kept_view;
+
+/* One graph: the program's, or that of a region. */
+typedef struct viewer {
+    weft_arena *arena;
+    weft_program_view *view;
+    const weft_program *program; /* NULL for a region */
+    const weft_steps_view *source;
+    uint32_t *numbers; /* in the view, by node of the graph */
+    weft_program_view_node *nodes;
+    weft_program_view_step *steps;
+} viewer;
+
+static void *allocate(const viewer *o, size_t count, size_t size)
+{
+    return weft_arena_allocate(o->arena, (count + 1) * size);
+}
+
+/* The node whose steps compute node `n`, or WEFT_NODE_INVALID. */
+static uint32_t root_of(const weft_partition *partition, uint32_t n)
+{
+    uint8_t role = partition->roles[n];
+    if (role == WEFT_ROLE_INLINE || role == WEFT_ROLE_STAGE)
+        return partition->roots[n] == 0 ? WEFT_NODE_INVALID : partition->roots[n] - 1;
+    return role == WEFT_ROLE_LEAF ? WEFT_NODE_INVALID : n;
+}
+
+static void fill_place(const viewer *o, uint32_t n, weft_program_view_node *out_node)
+{
+    uint32_t root = root_of(o->source->partition, n);
+    out_node->place = o->source->partition->roles[n] == WEFT_ROLE_LEAF ? WEFT_VIEW_GIVEN : WEFT_VIEW_REPEATED;
+    if (root == WEFT_NODE_INVALID) return;
+    for (uint32_t s = 0; s < o->view->step_count; s++) {
+        if (o->steps[s].node != root) continue;
+        out_node->place = WEFT_VIEW_STEP;
+        out_node->step = s;
+        return;
+    }
+}
+
+static const char *copy_text(const viewer *o, const char *text, size_t length)
+{
+    return weft_arena_string(o->arena, text, length);
+}
+
+static weft_status *fill_names(const viewer *o, const weft_node *node, weft_program_view_node *out_node)
+{
+    bool input = weft_op_id_of(node->op) == WEFT_OP_input;
+    out_node->op = copy_text(o, node->op->name, strlen(node->op->name));
+    if (input) out_node->name = copy_text(o, node->attrs[0].data, node->attrs[0].size);
+    else if (node->name != NULL) out_node->name = copy_text(o, node->name, strlen(node->name));
+    bool named = input || node->name != NULL;
+    return out_node->op == NULL || (named && out_node->name == NULL) ? weft_status_out_of_memory() : NULL;
+}
+
+static weft_status *fill_attributes(const viewer *o, const weft_node *node, weft_program_view_node *out_node)
+{
+    enum { LONGEST_DATA = 256 };
+    weft_bytes text;
+    weft_bytes_init(&text, o->arena->allocator);
+    weft_node_print_attributes(o->source->partition->compiled->graph, node, LONGEST_DATA, &text);
+    weft_status *status = weft_bytes_status(&text);
+    size_t space = text.size > 0 ? 1 : 0;
+    if (status == NULL) out_node->attributes = copy_text(o, text.size > 0 ? text.data + space : "", text.size - space);
+    weft_bytes_finish(&text);
+    return status == NULL && out_node->attributes == NULL ? weft_status_out_of_memory() : status;
+}
+
+static weft_status *fill_values(const viewer *o, const weft_node *node, weft_program_view_node *out_node)
+{
+    weft_program_view_value *inputs = allocate(o, node->input_count, sizeof *inputs);
+    const char **types = allocate(o, node->output_count, sizeof *types);
+    if (inputs == NULL || types == NULL) return weft_status_out_of_memory();
+    for (uint32_t i = 0; i < node->input_count; i++)
+        inputs[i] = (weft_program_view_value){o->numbers[node->inputs[i].node], node->inputs[i].output};
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        weft_type_text text = weft_type_describe(&node->types[i]);
+        types[i] = copy_text(o, text.text, strlen(text.text));
+        if (types[i] == NULL) return weft_status_out_of_memory();
+    }
+    out_node->input_count = node->input_count;
+    out_node->inputs = inputs;
+    out_node->output_count = node->output_count;
+    out_node->types = types;
+    return NULL;
+}
+
+static weft_status *fill_graph(viewer *o);
+
+static weft_status *fill_region(const viewer *o, const weft_attr_def *def, const weft_steps_view *source,
+                                weft_program_view_region *out_region)
+{
+    *out_region = (weft_program_view_region){.name = copy_text(o, def->name, strlen(def->name))};
+    if (out_region->name == NULL) return weft_status_out_of_memory();
+    viewer inner = {.arena = o->arena, .view = &out_region->view, .source = source};
+    return fill_graph(&inner);
+}
+
+static weft_status *fill_regions(const viewer *o, const weft_node *node, weft_program_view_node *out_node)
+{
+    const weft_op_def *op = node->op;
+    if (op->op_class != WEFT_CLASS_REGION) return NULL;
+    const weft_step_view *step = &o->source->steps[out_node->step];
+    weft_program_view_region *regions = allocate(o, op->attr_count, sizeof *regions);
+    if (regions == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < op->attr_count; i++) {
+        if (op->attrs[i].kind != WEFT_ATTR_REGION) continue;
+        size_t part = out_node->region_count++;
+        WEFT_TRY(fill_region(o, &op->attrs[i], step->parts[part], &regions[part]));
+    }
+    out_node->regions = regions;
+    return NULL;
+}
+
+static weft_status *fill_nodes(viewer *o, const weft_compiled *compiled)
+{
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < compiled->graph->node_count; n++) {
+        const weft_node *node = weft_graph_node(compiled->graph, n);
+        if (o->source->partition->roles[n] == WEFT_ROLE_DEAD) continue;
+        o->nodes[count] = (weft_program_view_node){.op = NULL};
+        WEFT_TRY(fill_names(o, node, &o->nodes[count]));
+        WEFT_TRY(fill_attributes(o, node, &o->nodes[count]));
+        WEFT_TRY(fill_values(o, node, &o->nodes[count]));
+        fill_place(o, n, &o->nodes[count]);
+        WEFT_TRY(fill_regions(o, node, &o->nodes[count]));
+        o->numbers[n] = count++;
+    }
+    o->view->node_count = count;
+    return NULL;
+}
+
+static weft_status *fill_outputs(const viewer *o, const weft_compiled *compiled)
+{
+    weft_program_view_output *outputs = allocate(o, compiled->output_count, sizeof *outputs);
+    if (outputs == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < compiled->output_count; i++) {
+        char number[24];
+        snprintf(number, sizeof number, "%zu", i);
+        const char *name = o->program != NULL ? o->program->outputs[i].name : number;
+        weft_value value = compiled->outputs[i];
+        outputs[i] =
+            (weft_program_view_output){copy_text(o, name, strlen(name)), {o->numbers[value.node], value.output}};
+        if (outputs[i].name == NULL) return weft_status_out_of_memory();
+    }
+    o->view->outputs = outputs;
+    o->view->output_count = compiled->output_count;
+    return NULL;
+}
+
+static weft_status *fill_graph(viewer *o)
+{
+    static const weft_program_view_engine engines[] = {[WEFT_STEP_KERNEL] = WEFT_ENGINE_KERNEL,
+                                                       [WEFT_STEP_GEMM] = WEFT_ENGINE_PRODUCT,
+                                                       [WEFT_STEP_SORT] = WEFT_ENGINE_SORT,
+                                                       [WEFT_STEP_HOST] = WEFT_ENGINE_EXTENSION,
+                                                       [WEFT_STEP_REGION] = WEFT_ENGINE_REGION};
+    const weft_compiled *compiled = o->source->partition->compiled;
+    const weft_step_view *steps = o->source->steps;
+    size_t step_count = o->source->step_count;
+    o->numbers = allocate(o, compiled->graph->node_count, sizeof *o->numbers);
+    o->nodes = allocate(o, compiled->graph->node_count, sizeof *o->nodes);
+    o->steps = allocate(o, step_count, sizeof *o->steps);
+    if (o->numbers == NULL || o->nodes == NULL || o->steps == NULL) return weft_status_out_of_memory();
+    for (size_t s = 0; s < step_count; s++)
+        o->steps[s] = (weft_program_view_step){engines[steps[s].kind], steps[s].node};
+    o->view->nodes = o->nodes;
+    o->view->steps = o->steps;
+    o->view->step_count = step_count;
+    WEFT_TRY(fill_nodes(o, compiled));
+    for (size_t s = 0; s < step_count; s++) o->steps[s].node = o->numbers[o->steps[s].node];
+    return fill_outputs(o, compiled);
+}
+
+typedef struct view_request {
+    kept_view *made;
+    const weft_program *program;
+} view_request;
+
+static weft_status *fill_view(void *context, const weft_steps_view *source)
+{
+    const view_request *request = context;
+    viewer o = {
+        .arena = &request->made->arena, .view = &request->made->view, .program = request->program, .source = source};
+    return fill_graph(&o);
+}
+
+weft_status *weft_program_view_create(const weft_program *program, const weft_program_view **out_view)
+{
+    WEFT_REQUIRE(program);
+    WEFT_REQUIRE(out_view);
+    kept_view *made = weft_allocate_zeroed(program->allocator, sizeof *made);
+    if (made == NULL) return weft_status_out_of_memory();
+    made->allocator = *program->allocator;
+    weft_arena_init(&made->arena, &made->allocator);
+    view_request request = {made, program};
+    weft_status *status = weft_program_visit_steps(program, fill_view, &request);
+    if (status == NULL) *out_view = &made->view;
+    else weft_program_view_destroy(&made->view);
+    return status;
+}
+
+void weft_program_view_destroy(const weft_program_view *view)
+{
+    if (view == NULL) return;
+    kept_view *made = (kept_view *)(uintptr_t)view;
+    weft_arena_finish(&made->arena);
+    weft_allocator allocator = made->allocator;
+    weft_free(&allocator, made, sizeof *made);
+}

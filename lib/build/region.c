@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/build/internal.h"
+#include <string.h>
+#include "lib/graph/indexing.h"
+
+/*
+ * A region op becomes a step with the steps of its regions behind it, in the same variant: its values are planned
+ * together with all others, and its extents are slots like theirs. What a loop carries is known to its steps as two
+ * ALIAS buffers, `current` and `next`, which stand for other memory from turn to turn.
+ */
+
+/* A region op on its way to a planned step. */
+typedef struct region_plan {
+    variant_builder *builder;
+    const weft_node *node;
+    uint32_t number; /* of the node */
+    planned_step step;
+    size_t carried_count;
+    weft_carried *carried;
+    weft_memory *operands; /* as the regions know them */
+    uint32_t *operand_buffers;
+} region_plan;
+
+static void *allocate(const region_plan *plan, size_t count, size_t size)
+{
+    return weft_arena_allocate(plan->builder->arena, (count + 1) * size);
+}
+
+/* ---- operands ---- */
+
+/* What a loop starts from is row-major like what follows it. */
+static weft_status *find_operand(region_plan *plan, uint32_t i)
+{
+    variant_builder *builder = plan->builder;
+    uint32_t memory = weft_builder_memory(builder, plan->node->inputs[i]);
+    if (i < plan->carried_count && builder->memories[memory].stride_prefix != NULL) {
+        uint32_t copy;
+        WEFT_TRY(weft_builder_spare(builder, plan->node->inputs[i], &copy));
+        WEFT_TRY(weft_builder_plan_copy(builder, memory, copy));
+        memory = copy;
+    }
+    plan->operands[i] = builder->memories[memory];
+    plan->operand_buffers[i] = builder->buffers[memory];
+    return NULL;
+}
+
+static weft_status *find_operands(region_plan *plan)
+{
+    plan->operands = allocate(plan, plan->node->input_count, sizeof *plan->operands);
+    plan->operand_buffers = allocate(plan, plan->node->input_count, sizeof *plan->operand_buffers);
+    if (plan->operands == NULL || plan->operand_buffers == NULL) return weft_status_out_of_memory();
+    for (uint32_t i = 0; i < plan->node->input_count; i++) WEFT_TRY(find_operand(plan, i));
+    return NULL;
+}
+
+static uint32_t result_buffer(const region_plan *plan, uint32_t output)
+{
+    const variant_builder *builder = plan->builder;
+    return builder->buffers[weft_builder_memory(builder, (weft_value){plan->number, output})];
+}
+
+/* ---- what is carried ---- */
+
+static weft_status *make_carried(region_plan *plan)
+{
+    variant_builder *builder = plan->builder;
+    plan->carried = weft_arena_allocate(&builder->variant->arena, (plan->carried_count + 1) * sizeof *plan->carried);
+    if (plan->carried == NULL) return weft_status_out_of_memory();
+    for (uint32_t i = 0; i < plan->carried_count; i++) {
+        weft_carried *carried = &plan->carried[i];
+        const weft_type *type = &plan->node->types[i];
+        *carried = (weft_carried){.initial = plan->operand_buffers[i], .result = result_buffer(plan, i)};
+        WEFT_TRY(weft_builder_buffer(builder, type, WEFT_PLACE_ALIAS, &carried->current));
+        WEFT_TRY(weft_builder_buffer(builder, type, WEFT_PLACE_ALIAS, &carried->next));
+    }
+    plan->step.region.carried_count = plan->carried_count;
+    plan->step.region.carried = plan->carried;
+    return NULL;
+}
+
+/* The copy of what is carried that comes before its updates, if nobody reads the parameter after that: finds it among
+ * the steps of the body. */
+static bool find_copy(const variant_builder *body, const weft_carried *carried, uint32_t *out_step)
+{
+    for (uint32_t s = 0; s < body->step_count; s++) {
+        const planned_step *step = &body->steps[s];
+        if (!step->copies || body->buffers[step->source] != carried->current) continue;
+        if (body->buffers[step->target] != carried->next || weft_builder_read_after(body, s, carried->current))
+            continue;
+        *out_step = s;
+        return true;
+    }
+    return false;
+}
+
+/* How often operands of nodes and outputs are the value. */
+static size_t count_uses(const variant_builder *builder, weft_value value)
+{
+    size_t count = 0;
+    for (uint32_t n = value.node + 1; n < builder->graph->node_count; n++) {
+        const weft_node *reader = weft_graph_node(builder->graph, n);
+        bool dead = builder->partition->roles[n] == WEFT_ROLE_DEAD;
+        for (uint32_t i = 0; !dead && i < reader->input_count; i++)
+            count += reader->inputs[i].node == value.node && reader->inputs[i].output == value.output;
+    }
+    const weft_compiled *compiled = builder->compiled;
+    for (size_t i = 0; i < compiled->output_count; i++)
+        count += compiled->outputs[i].node == value.node && compiled->outputs[i].output == value.output;
+    return count;
+}
+
+/* What a loop changes in place and nothing else reads is computed where the loop changes it. */
+static void start_in_place(region_plan *plan, uint32_t i)
+{
+    variant_builder *builder = plan->builder;
+    weft_carried *carried = &plan->carried[i];
+    weft_value value = plan->node->inputs[i];
+    weft_role role = builder->partition->roles[value.node];
+    if (role <= WEFT_ROLE_LEAF || role == WEFT_ROLE_REGION || count_uses(builder, value) > 1) return;
+    uint32_t memory = weft_builder_memory(builder, value);
+    if (builder->buffers[memory] != carried->initial) return;
+    if (builder->variant->buffers[carried->result].place == WEFT_PLACE_ALIAS) return;
+    builder->buffers[memory] = plan->operand_buffers[i] = carried->initial = carried->result;
+}
+
+/* Decides which carried values are changed in place, and gives the others a second buffer. */
+static weft_status *make_spares(region_plan *plan, variant_builder *body)
+{
+    if (weft_partition_has_changed(body->partition)) return NULL;
+    for (uint32_t i = 0; i < plan->carried_count; i++) {
+        weft_carried *carried = &plan->carried[i];
+        uint32_t copy;
+        bool copied = find_copy(body, carried, &copy);
+        carried->in_place = copied || weft_builder_can_share(body, carried->current, carried->next);
+        carried->spare = carried->result;
+        if (copied) weft_builder_drop_step(body, copy);
+        if (carried->in_place) {
+            start_in_place(plan, i);
+        } else {
+            const weft_type *type = &plan->node->types[i];
+            WEFT_TRY(weft_builder_buffer(plan->builder, type, WEFT_PLACE_TEMPORARY, &carried->spare));
+        }
+    }
+    return NULL;
+}
+
+/* The index of the turn. */
+static weft_status *make_index(region_plan *plan)
+{
+    variant_builder *builder = plan->builder;
+    const weft_partition *body = weft_partition_of_region(builder->partition, plan->number, 0);
+    const weft_type *type = weft_value_type(body->compiled->graph, (weft_value){body->compiled->inputs[0], 0});
+    return weft_builder_buffer(builder, type, WEFT_PLACE_TEMPORARY, &plan->step.region.scalar);
+}
+
+/* ---- regions ---- */
+
+/* Plans region number `region`: its parameters are `first` (an index) if there is one, what is carried, and the
+ * operands from number `skipped` on. */
+static weft_status *open_part(region_plan *plan, uint32_t region, const uint32_t *index, uint32_t skipped,
+                              const uint32_t *results)
+{
+    uint32_t count = plan->node->input_count + 1, next = 0;
+    weft_memory *parameters = allocate(plan, count, sizeof *parameters);
+    uint32_t *buffers = allocate(plan, count, sizeof *buffers);
+    region_interface *interface = allocate(plan, 1, sizeof *interface);
+    if (parameters == NULL || buffers == NULL || interface == NULL) return weft_status_out_of_memory();
+    if (index != NULL) {
+        parameters[next] = (weft_memory){.dtype = WEFT_I64, .unit_axis = -1};
+        buffers[next++] = *index;
+    }
+    for (uint32_t i = skipped; i < plan->node->input_count; i++) {
+        parameters[next] = plan->operands[i];
+        buffers[next++] = i < plan->carried_count ? plan->carried[i].current : plan->operand_buffers[i];
+    }
+    *interface = (region_interface){parameters, buffers, results};
+    return weft_builder_open(plan->builder, plan->number, region, interface, &plan->step.parts[region]);
+}
+
+static weft_status *next_buffers(const region_plan *plan, const uint32_t **out_buffers)
+{
+    uint32_t *buffers = allocate(plan, plan->carried_count, sizeof *buffers);
+    if (buffers == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < plan->carried_count; i++) buffers[i] = plan->carried[i].next;
+    *out_buffers = buffers;
+    return NULL;
+}
+
+static weft_status *plan_fold(region_plan *plan)
+{
+    const uint32_t *results;
+    weft_region_step *region = &plan->step.region;
+    variant_builder *builder = plan->builder;
+    region->control = WEFT_CONTROL_FOLD;
+    weft_expr trips = weft_space_extent(&builder->space, plan->node->attrs[0].extents.extents[0]);
+    WEFT_TRY(weft_builder_slot(builder, trips, &region->trips));
+    WEFT_TRY(make_carried(plan));
+    WEFT_TRY(make_index(plan));
+    WEFT_TRY(next_buffers(plan, &results));
+    WEFT_TRY(open_part(plan, 0, &region->scalar, 0, results));
+    return make_spares(plan, plan->step.parts[0]);
+}
+
+static weft_status *plan_while(region_plan *plan)
+{
+    const uint32_t *results;
+    plan->step.region.control = WEFT_CONTROL_WHILE;
+    WEFT_TRY(make_carried(plan));
+    WEFT_TRY(next_buffers(plan, &results));
+    WEFT_TRY(open_part(plan, 0, NULL, 0, NULL));
+    const variant_builder *condition = plan->step.parts[0];
+    plan->step.region.scalar = condition->buffers[weft_builder_memory(condition, condition->compiled->outputs[0])];
+    WEFT_TRY(open_part(plan, 1, NULL, 0, results));
+    return make_spares(plan, plan->step.parts[1]);
+}
+
+static weft_status *plan_cond(region_plan *plan)
+{
+    uint32_t *results = allocate(plan, plan->node->output_count, sizeof *results);
+    if (results == NULL) return weft_status_out_of_memory();
+    for (uint32_t i = 0; i < plan->node->output_count; i++) results[i] = result_buffer(plan, i);
+    plan->step.region.control = WEFT_CONTROL_COND;
+    plan->step.region.scalar = plan->operand_buffers[0];
+    WEFT_TRY(open_part(plan, 0, NULL, 1, results));
+    return open_part(plan, 1, NULL, 1, results);
+}
+
+/* All that must keep its memory while the steps of the regions run: operands, spare memory, the scalar, results. */
+static weft_status *list_buffers(region_plan *plan)
+{
+    size_t count = 0, inputs = plan->node->input_count, outputs = plan->node->output_count;
+    size_t bound = inputs + plan->carried_count + outputs + 1;
+    uint32_t *buffers = weft_arena_allocate(&plan->builder->variant->arena, bound * sizeof *buffers);
+    if (buffers == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < inputs; i++) buffers[count++] = plan->operand_buffers[i];
+    for (size_t i = 0; i < plan->carried_count; i++) buffers[count++] = plan->carried[i].spare;
+    buffers[count++] = plan->step.region.scalar;
+    for (uint32_t i = 0; i < outputs; i++) buffers[count++] = result_buffer(plan, i);
+    plan->step.buffers = buffers;
+    plan->step.buffer_count = count;
+    return NULL;
+}
+
+weft_status *weft_builder_plan_region(variant_builder *builder, uint32_t n)
+{
+    region_plan plan = {.builder = builder, .node = weft_graph_node(builder->graph, n), .number = n};
+    weft_op_id id = weft_op_id_of(plan.node->op);
+    plan.step = (planned_step){.kind = WEFT_STEP_REGION, .node = n, .target = builder->first_memory[n]};
+    if (id != WEFT_OP_cond) plan.carried_count = plan.node->output_count;
+    WEFT_TRY(find_operands(&plan));
+    weft_status *status = id == WEFT_OP_fold    ? plan_fold(&plan)
+                          : id == WEFT_OP_while ? plan_while(&plan)
+                                                : plan_cond(&plan);
+    if (status == NULL) status = list_buffers(&plan);
+    /* Also when it failed: what its regions have planned so far ends with the builder. */
+    builder->steps[builder->step_count++] = plan.step;
+    return status;
+}

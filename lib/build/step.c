@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/build/internal.h"
+#include <string.h>
+
+/* ---- products ---- */
+
+/* An axis of a product as A, B and C have it: extents that a guard makes equal may be different expressions. */
+typedef struct product_axis {
+    weft_expr extents[3], strides[3];
+} product_axis;
+
+typedef struct axis_list {
+    product_axis items[WEFT_MAX_RANK];
+    uint32_t count;
+} axis_list;
+
+typedef struct product {
+    axis_list batch, m, n, k;
+} product;
+
+static bool contains(weft_ints list, size_t value)
+{
+    for (size_t i = 0; i < list.count; i++) {
+        if ((size_t)list.items[i] == value) return true;
+    }
+    return false;
+}
+
+/* Whether a step of `outer` is as long as all of `inner`, in all three. */
+static bool adjacent(weft_extents *x, const product_axis *outer, const product_axis *inner)
+{
+    for (int i = 0; i < 3; i++) {
+        if (outer->strides[i] != weft_expr_mul(x, inner->strides[i], inner->extents[i])) return false;
+    }
+    return true;
+}
+
+/* Appends an axis, or merges it with the one before. */
+static void add_axis(weft_extents *x, axis_list *list, product_axis axis)
+{
+    int64_t extent;
+    if (weft_expr_is_constant(x, axis.extents[0], &extent) && extent == 1) return;
+    product_axis *last = list->count > 0 ? &list->items[list->count - 1] : NULL;
+    if (last != NULL && adjacent(x, last, &axis)) {
+        for (int i = 0; i < 3; i++) axis.extents[i] = weft_expr_mul(x, last->extents[i], axis.extents[i]);
+        *last = axis;
+    } else {
+        list->items[list->count++] = axis;
+    }
+}
+
+/* The free axes of one side, which follow each other in the result from axis `next` on. */
+static void add_free(variant_builder *builder, const weft_node *node, size_t side, const weft_strides *view,
+                     const weft_strides *result, size_t next, axis_list *list)
+{
+    weft_shape shape = weft_value_type(builder->graph, node->inputs[side])->shape;
+    weft_expr zero = weft_expr_constant(builder->extents, 0);
+    for (size_t i = 0; i < shape.rank; i++) {
+        if (contains(node->attrs[side].ints, i) || contains(node->attrs[2 + side].ints, i)) continue;
+        weft_expr extent = weft_space_extent(&builder->space, shape.extents[i]);
+        product_axis axis = {{extent, extent, extent}, {zero, zero, result->strides[next++]}};
+        axis.strides[side] = view->strides[i];
+        add_axis(builder->extents, list, axis);
+    }
+}
+
+/* An axis that A and B share; `c_stride` is its stride in C. */
+static product_axis shared_axis(variant_builder *builder, const planned_step *step, size_t a, size_t b,
+                                weft_expr c_stride)
+{
+    const weft_node *node = weft_graph_node(builder->graph, step->node);
+    weft_shape a_shape = weft_value_type(builder->graph, node->inputs[0])->shape;
+    weft_shape b_shape = weft_value_type(builder->graph, node->inputs[1])->shape;
+    weft_expr a_extent = weft_space_extent(&builder->space, a_shape.extents[a]);
+    weft_expr b_extent = weft_space_extent(&builder->space, b_shape.extents[b]);
+    return (product_axis){{a_extent, b_extent, a_extent}, {step->a.strides[a], step->b.strides[b], c_stride}};
+}
+
+static void find_axes(variant_builder *builder, const planned_step *step, product *out_product)
+{
+    const weft_node *node = weft_graph_node(builder->graph, step->node);
+    weft_extents *x = builder->extents;
+    size_t a_rank = weft_value_type(builder->graph, node->inputs[0])->shape.rank;
+    const weft_ints *batch = &node->attrs[0].ints, *contract = &node->attrs[2].ints;
+    weft_ints batch_b = node->attrs[1].ints, contract_b = node->attrs[3].ints;
+    memset(out_product, 0, sizeof *out_product);
+    for (size_t i = 0; i < batch->count; i++) {
+        add_axis(x, &out_product->batch,
+                 shared_axis(builder, step, (size_t)batch->items[i], (size_t)batch_b.items[i], step->c.strides[i]));
+    }
+    size_t free_a = a_rank - batch->count - contract->count;
+    add_free(builder, node, 0, &step->a, &step->c, batch->count, &out_product->m);
+    add_free(builder, node, 1, &step->b, &step->c, batch->count + free_a, &out_product->n);
+    for (size_t i = 0; i < contract->count; i++) {
+        add_axis(x, &out_product->k,
+                 shared_axis(builder, step, (size_t)contract->items[i], (size_t)contract_b.items[i],
+                             weft_expr_constant(x, 0)));
+    }
+}
+
+/* Whether the library can walk the operand: along an axis of the product it must move. */
+static bool is_repeated(weft_extents *x, const axis_list *list, int operand)
+{
+    int64_t stride;
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (weft_expr_is_constant(x, list->items[i].strides[operand], &stride) && stride == 0) return true;
+    }
+    return false;
+}
+
+/* Gives the operand memory of its own; where it has that already, the product is done by loops. */
+static void force_operand(variant_builder *builder, const planned_step *step, size_t side)
+{
+    uint32_t operand = weft_graph_node(builder->graph, step->node)->inputs[side].node;
+    if (!weft_role_has_memory(builder->partition->roles[operand])) {
+        weft_partition_force(builder->partition, operand);
+    } else {
+        builder->partition->no_library[step->node] = 1;
+        builder->partition->changed = true;
+    }
+}
+
+/* Whether the contracted (or the free) axes of one side follow each other in its memory like one. */
+static bool is_one_axis(variant_builder *builder, const planned_step *step, size_t side, bool contracted)
+{
+    const weft_node *node = weft_graph_node(builder->graph, step->node);
+    weft_ints batch = node->attrs[side].ints, contract = node->attrs[2 + side].ints;
+    weft_shape shape = weft_value_type(builder->graph, node->inputs[side])->shape;
+    const weft_strides *view = side == 0 ? &step->a : &step->b;
+    axis_list axes = {.count = 0};
+    size_t count = contracted ? contract.count : shape.rank;
+    for (size_t i = 0; i < count; i++) {
+        size_t axis = contracted ? (size_t)contract.items[i] : i;
+        if (!contracted && (contains(batch, axis) || contains(contract, axis))) continue;
+        weft_expr stride = view->strides[axis], extent = weft_space_extent(&builder->space, shape.extents[axis]);
+        add_axis(builder->extents, &axes, (product_axis){{extent, extent, extent}, {stride, stride, stride}});
+    }
+    return axes.count <= 1;
+}
+
+/* Fewer multiplications in one call of the library are not worth it, where copying an operand makes more of them. */
+#define SMALL_CALL (32 * 32 * 32)
+/* An axis below this makes calls that are slow for that reason. */
+#define SHORT_AXIS 16
+
+/* Of an axis; SMALL_CALL stands for more and for what is not known. */
+static int64_t short_extent(weft_extents *x, const product_axis *axis)
+{
+    int64_t extent;
+    return weft_expr_is_constant(x, axis->extents[0], &extent) && extent < SMALL_CALL ? extent : SMALL_CALL;
+}
+
+static bool is_dense(weft_extents *x, const product_axis *axis, size_t operand)
+{
+    int64_t stride;
+    return weft_expr_is_constant(x, axis->strides[operand], &stride) && stride == 1;
+}
+
+/*
+ * Which free axis of a side is the product's; the others are batch axes. The library goes through an operand without an
+ * axis of stride one element by element, several times as slowly: then it is one that has it, unless that is short.
+ * Else it is the last.
+ */
+static uint32_t choose_axis(weft_extents *x, const axis_list *list, const axis_list *k, size_t side)
+{
+    if (k->count > 0 && is_dense(x, &k->items[k->count - 1], side)) return list->count - 1;
+    for (uint32_t i = list->count; i-- > 0;)
+        if (is_dense(x, &list->items[i], side) && short_extent(x, &list->items[i]) >= SHORT_AXIS) return i;
+    return list->count - 1;
+}
+
+static int64_t chosen_extent(weft_extents *x, const product *p, size_t side)
+{
+    const axis_list *list = side == 0 ? &p->m : &p->n;
+    return list->count == 0 ? 1 : short_extent(x, &list->items[choose_axis(x, list, &p->k, side)]);
+}
+
+/*
+ * Whether the free axes of one side, not being one, make the product into many small or narrow ones, each of which goes
+ * through all of the other operand, and a copy mends that. Never where it would become a loop instead: known extents
+ * must not change the bits of a product.
+ */
+static bool is_cut_up(variant_builder *builder, const planned_step *step, const product *p, size_t side)
+{
+    weft_extents *x = builder->extents;
+    uint32_t operand = weft_graph_node(builder->graph, step->node)->inputs[side].node;
+    if (weft_role_has_memory(builder->partition->roles[operand])) return false;
+    if (is_one_axis(builder, step, side, false)) return false;
+    int64_t k = p->k.count == 0 ? 1 : short_extent(x, &p->k.items[p->k.count - 1]);
+    int64_t own = chosen_extent(x, p, side), other = chosen_extent(x, p, 1 - side);
+    return own * other * k < SMALL_CALL || (own < SHORT_AXIS && other >= SHORT_AXIS);
+}
+
+weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step)
+{
+    const weft_node *node = weft_graph_node(builder->graph, step->node);
+    weft_strides *views[2] = {&step->a, &step->b};
+    for (size_t side = 0; side < 2; side++) {
+        bool found = weft_view_find(&builder->space, builder->partition, builder->memories, builder->first_memory,
+                                    node->inputs[side], views[side]);
+        WEFT_TRY(weft_extents_take_error(builder->extents));
+        if (!found) force_operand(builder, step, side);
+    }
+    if (builder->partition->changed) return NULL;
+    weft_view_find(&builder->space, builder->partition, builder->memories, builder->first_memory,
+                   (weft_value){step->node, 0}, &step->c);
+    product p;
+    find_axes(builder, step, &p);
+    if (!is_one_axis(builder, step, 0, true) || is_repeated(builder->extents, &p.m, 0) ||
+        is_repeated(builder->extents, &p.k, 0) || is_cut_up(builder, step, &p, 0)) {
+        force_operand(builder, step, 0);
+    }
+    if (!is_one_axis(builder, step, 1, true) || is_repeated(builder->extents, &p.n, 1) ||
+        is_repeated(builder->extents, &p.k, 1) || is_cut_up(builder, step, &p, 1)) {
+        force_operand(builder, step, 1);
+    }
+    return weft_extents_take_error(builder->extents);
+}
+
+static weft_status *slots_of(variant_builder *builder, const axis_list *list, int strides, const uint32_t **out_slots)
+{
+    uint32_t *slots = weft_arena_allocate(&builder->variant->arena, (list->count + 1) * sizeof *slots);
+    if (slots == NULL) return weft_status_out_of_memory();
+    for (uint32_t i = 0; i < list->count; i++) {
+        const product_axis *axis = &list->items[i];
+        WEFT_TRY(weft_builder_slot(builder, strides < 0 ? axis->extents[0] : axis->strides[strides], &slots[i]));
+    }
+    *out_slots = slots;
+    return NULL;
+}
+
+/* Axis `chosen` of a list, for the product itself; the others are batch axes. */
+static product_axis take_axis(variant_builder *builder, const axis_list *list, uint32_t chosen, axis_list *batch)
+{
+    weft_expr one = weft_expr_constant(builder->extents, 1);
+    if (list->count == 0) return (product_axis){{one, one, one}, {one, one, one}};
+    for (uint32_t i = 0; i < list->count; i++)
+        if (i != chosen) batch->items[batch->count++] = list->items[i];
+    return list->items[chosen];
+}
+
+static weft_status *fill_slots(variant_builder *builder, const weft_expr *exprs, uint32_t *const *slots, size_t count)
+{
+    for (size_t i = 0; i < count; i++) WEFT_TRY(weft_builder_slot(builder, exprs[i], slots[i]));
+    return NULL;
+}
+
+weft_status *weft_builder_fill_gemm(variant_builder *builder, const planned_step *planned, weft_step *out_step)
+{
+    product p;
+    find_axes(builder, planned, &p);
+    product_axis m = take_axis(builder, &p.m, choose_axis(builder->extents, &p.m, &p.k, 0), &p.batch);
+    product_axis n = take_axis(builder, &p.n, choose_axis(builder->extents, &p.n, &p.k, 1), &p.batch);
+    product_axis k = take_axis(builder, &p.k, p.k.count - 1, &p.batch);
+    weft_gemm *gemm = &out_step->gemm;
+    gemm->dtype = weft_graph_node(builder->graph, planned->node)->types[0].dtype;
+    gemm->batch_rank = p.batch.count;
+    WEFT_TRY(slots_of(builder, &p.batch, -1, &gemm->batch));
+    WEFT_TRY(slots_of(builder, &p.batch, 0, &gemm->a_batch));
+    WEFT_TRY(slots_of(builder, &p.batch, 1, &gemm->b_batch));
+    WEFT_TRY(slots_of(builder, &p.batch, 2, &gemm->c_batch));
+    const weft_expr exprs[] = {m.extents[0], n.extents[0],      k.extents[0],      m.strides[0],
+                               k.strides[0], k.strides[1],      n.strides[1],      m.strides[2],
+                               n.strides[2], planned->a.offset, planned->b.offset, planned->c.offset};
+    uint32_t *const slots[] = {&gemm->m,        &gemm->n,        &gemm->k,        &gemm->a_row,
+                               &gemm->a_column, &gemm->b_row,    &gemm->b_column, &gemm->c_row,
+                               &gemm->c_column, &gemm->a_offset, &gemm->b_offset, &gemm->c_offset};
+    WEFT_TRY(fill_slots(builder, exprs, slots, sizeof exprs / sizeof *exprs));
+    const uint32_t buffers[] = {builder->buffers[planned->a.memory], builder->buffers[planned->b.memory],
+                                builder->buffers[planned->target]};
+    out_step->buffers = weft_arena_copy(&builder->variant->arena, buffers, sizeof buffers);
+    out_step->buffer_count = 3;
+    out_step->written = 1;
+    return out_step->buffers == NULL ? weft_status_out_of_memory() : NULL;
+}
+
+/* ---- extension kernels ---- */
+
+static const weft_extension *extension_of(const weft_program *program, const weft_op_def *op)
+{
+    for (size_t i = 0; i < program->family_count; i++) {
+        const weft_extension *extension = program->families[i];
+        for (size_t j = 0; j < extension->op_count; j++) {
+            if (extension->ops[j] == op) return extension;
+        }
+    }
+    return NULL;
+}
+
+/* The attributes with slots in place of extents. */
+static weft_status *attr_template(variant_builder *builder, const weft_node *node, const weft_attr **out_attrs)
+{
+    weft_arena *arena = &builder->variant->arena;
+    weft_attr *attrs = weft_arena_copy(arena, node->attrs, node->op->attr_count * sizeof *attrs);
+    if (attrs == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < node->op->attr_count; i++) {
+        weft_attr_kind kind = node->op->attrs[i].kind;
+        if (kind != WEFT_ATTR_EXTENT && kind != WEFT_ATTR_EXTENTS) continue;
+        weft_shape shape = attrs[i].extents;
+        weft_extent *slots = weft_arena_allocate(arena, (shape.rank + 1) * sizeof *slots);
+        if (slots == NULL) return weft_status_out_of_memory();
+        for (size_t j = 0; j < shape.rank; j++) {
+            uint32_t slot;
+            WEFT_TRY(weft_builder_slot(builder, weft_space_extent(&builder->space, shape.extents[j]), &slot));
+            slots[j] = weft_extent_of(slot);
+        }
+        attrs[i].extents.extents = slots;
+    }
+    *out_attrs = attrs;
+    return NULL;
+}
+
+weft_status *weft_builder_fill_host(variant_builder *builder, const planned_step *planned, weft_step *out_step)
+{
+    const weft_node *node = weft_graph_node(builder->graph, planned->node);
+    if (node->op->kernel == NULL) {
+        return weft_status_create(builder->request->allocator, WEFT_UNSUPPORTED, node->op->name,
+                                  "%s was not lowered for these operands and has no kernel", node->op->name);
+    }
+    uint32_t count = node->input_count + node->output_count;
+    uint32_t *buffers = weft_arena_allocate(&builder->variant->arena, (count + 1) * sizeof *buffers);
+    if (buffers == NULL) return weft_status_out_of_memory();
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        buffers[i] = builder->buffers[weft_builder_memory(builder, node->inputs[i])];
+    }
+    for (uint32_t i = 0; i < node->output_count; i++)
+        buffers[node->input_count + i] = builder->buffers[planned->target + i];
+    out_step->buffers = buffers;
+    out_step->buffer_count = count;
+    out_step->written = node->output_count;
+    out_step->op = node->op;
+    out_step->extension = extension_of(builder->request->program, node->op);
+    return attr_template(builder, node, &out_step->attrs);
+}
+
+/* ---- generated kernels ---- */
+
+static weft_status *scalar_slots(variant_builder *builder, const weft_kernel *kernel, weft_step *out_step)
+{
+    size_t count = weft_kernel_scalar_count(kernel);
+    uint32_t *slots = weft_arena_allocate(&builder->variant->arena, (count + 1) * sizeof *slots);
+    if (slots == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < count; i++) {
+        const char *name = weft_kernel_scalar_name(kernel, i);
+        weft_expr symbol = weft_expr_find(kernel->extents, name);
+        if (strcmp(name, WEFT_WRITES_SYMBOL) == 0) out_step->update.writes = (uint32_t)i;
+        WEFT_TRY(weft_expr_compile(kernel->extents, symbol, &builder->variant->formulas, &slots[i]));
+    }
+    out_step->scalars = slots;
+    out_step->scalar_count = count;
+    return NULL;
+}
+
+static weft_status *fill_sites(variant_builder *builder, const weft_lowered *lowered, weft_step *out_step)
+{
+    uint32_t *slots = weft_arena_allocate(&builder->variant->arena, (lowered->site_count + 1) * sizeof *slots);
+    if (slots == NULL) return weft_status_out_of_memory();
+    for (uint32_t i = 0; i < lowered->site_count; i++) {
+        WEFT_TRY(weft_expr_compile(lowered->kernel->extents, lowered->site_extents[i], &builder->variant->formulas,
+                                   &slots[i]));
+    }
+    out_step->sites = lowered->sites;
+    out_step->site_extents = slots;
+    return NULL;
+}
+
+/* Where an update writes an output that may lie on an input. */
+static void fill_update(const variant_builder *builder, const planned_step *planned, weft_step *out_step)
+{
+    const weft_variant *variant = builder->variant;
+    const weft_buffer *written = &variant->buffers[builder->buffers[planned->target]];
+    if (!planned->updates || written->place != WEFT_PLACE_OUTPUT) return;
+    uint32_t input = variant->over[written->number];
+    for (uint32_t b = 0; input != WEFT_OVER_NONE && b < variant->buffer_count; b++)
+        if (variant->buffers[b].place == WEFT_PLACE_INPUT && variant->buffers[b].number == input) {
+            out_step->update.over = b;
+            out_step->update.guarded = true;
+        }
+    out_step->update.all_iterations = planned->lowered.checks_values;
+}
+
+weft_status *weft_builder_fill_kernel(variant_builder *builder, const weft_machine *machine,
+                                      const planned_step *planned, weft_step *out_step)
+{
+    weft_kernel *kernel = planned->lowered.kernel;
+    WEFT_TRY(weft_kernel_prepare(kernel, machine));
+    WEFT_TRY(weft_builder_fill_cost(builder, kernel, out_step));
+    WEFT_TRY(scalar_slots(builder, kernel, out_step));
+    size_t count = weft_kernel_argument_count(kernel);
+    uint32_t *buffers = weft_arena_allocate(&builder->variant->arena, (count + 1) * sizeof *buffers);
+    if (buffers == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < count; i++) buffers[i] = builder->buffers[planned->lowered.memories[i]];
+    out_step->buffers = buffers;
+    out_step->buffer_count = count;
+    for (uint32_t i = 0; i < kernel->buffer_count; i++) out_step->written += kernel->buffers[i].written;
+    fill_update(builder, planned, out_step);
+    return fill_sites(builder, &planned->lowered, out_step);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/build/internal.h"
+
+/* ---- kernels ---- */
+
+typedef struct kernel_visit {
+    const weft_machine *machine;
+    weft_kernel_visitor visit;
+    void *context;
+} kernel_visit;
+
+static weft_status *visit_kernel(const kernel_visit *request, const char *name, weft_kernel *kernel)
+{
+    weft_bytes text;
+    weft_kernel *unscheduled = NULL;
+    weft_bytes_init(&text, kernel->arena.allocator);
+    weft_status *status = weft_kernel_print(kernel, &text);
+    if (status == NULL) status = weft_bytes_status(&text);
+    if (status == NULL) status = weft_kernel_parse(kernel->arena.allocator, name, text.data, text.size, &unscheduled);
+    weft_bytes_finish(&text);
+    if (status == NULL) status = weft_kernel_prepare(kernel, request->machine);
+    if (status == NULL) status = request->visit(request->context, name, unscheduled, kernel);
+    weft_kernel_destroy(unscheduled);
+    return status;
+}
+
+static weft_status *visit_kernels(variant_builder *builder, const void *context)
+{
+    for (uint32_t i = 0; i < builder->step_count; i++) {
+        planned_step *step = &builder->steps[i];
+        const weft_node *node = weft_graph_node(builder->graph, step->node);
+        const char *name = node->name != NULL ? node->name : node->op->name;
+        if (step->kind == WEFT_STEP_KERNEL) WEFT_TRY(visit_kernel(context, name, step->lowered.kernel));
+        for (size_t part = 0; part < 2; part++)
+            if (step->parts[part] != NULL) WEFT_TRY(visit_kernels(step->parts[part], context));
+    }
+    return NULL;
+}
+
+/* ---- steps ---- */
+
+typedef struct step_visit {
+    weft_steps_visitor visit;
+    void *context;
+} step_visit;
+
+static weft_status *view(const variant_builder *builder, const weft_steps_view **out_view)
+{
+    weft_steps_view *made = weft_arena_allocate(builder->arena, sizeof *made);
+    weft_step_view *steps = weft_arena_allocate(builder->arena, (builder->step_count + 1) * sizeof *steps);
+    if (made == NULL || steps == NULL) return weft_status_out_of_memory();
+    for (uint32_t i = 0; i < builder->step_count; i++) {
+        const planned_step *step = &builder->steps[i];
+        steps[i] = (weft_step_view){.kind = step->kind, .node = step->node};
+        for (size_t part = 0; part < 2; part++)
+            if (step->parts[part] != NULL) WEFT_TRY(view(step->parts[part], &steps[i].parts[part]));
+    }
+    *made = (weft_steps_view){builder->partition, builder->step_count, steps};
+    *out_view = made;
+    return NULL;
+}
+
+static weft_status *visit_steps(variant_builder *builder, const void *context)
+{
+    const step_visit *request = context;
+    const weft_steps_view *made;
+    WEFT_TRY(view(builder, &made));
+    return request->visit(request->context, made);
+}
+
+/* ---- plans of programs that nobody runs ---- */
+
+static weft_status *visit(const weft_program *program, weft_attempt_end end, const void *context)
+{
+    size_t arrays = program->input_count + program->output_count + 1;
+    uint8_t *layouts = weft_allocate_zeroed(program->allocator, arrays);
+    if (layouts == NULL) return weft_status_out_of_memory();
+    weft_build_request request = {.allocator = program->allocator,
+                                  .program = program,
+                                  .input_layouts = layouts,
+                                  .output_layouts = layouts + program->input_count};
+    weft_variant *variant = NULL;
+    weft_status *status = weft_builder_run(&request, end, context, &variant);
+    weft_variant_destroy(variant);
+    weft_free(program->allocator, layouts, arrays);
+    return status;
+}
+
+weft_status *weft_program_visit_kernels(const weft_program *program, const weft_machine *machine,
+                                        weft_kernel_visitor visitor, void *context)
+{
+    return visit(program, visit_kernels, &(kernel_visit){machine, visitor, context});
+}
+
+weft_status *weft_program_visit_steps(const weft_program *program, weft_steps_visitor visitor, void *context)
+{
+    return visit(program, visit_steps, &(step_visit){visitor, context});
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/expr/expr.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/expr/internal.h"
+
+weft_status *weft_extents_create(const weft_allocator *allocator, weft_extents **out_extents)
+{
+    allocator = weft_allocator_or_default(allocator);
+    weft_extents *extents = weft_allocate_zeroed(allocator, sizeof *extents);
+    if (extents == NULL) return weft_status_out_of_memory();
+    extents->allocator = allocator;
+    weft_arena_init(&extents->arena, allocator);
+    weft_map_init(&extents->by_key, allocator);
+    weft_map_init(&extents->by_name, allocator);
+    extents->none = (weft_extent_node){.kind = WEFT_EXPR_CONSTANT, .min = INT64_MIN, .max = INT64_MAX, .divisor = 1};
+    extents->count = 1;
+    *out_extents = extents;
+    return NULL;
+}
+
+void weft_extents_destroy(weft_extents *extents)
+{
+    if (extents == NULL) return;
+    const weft_allocator *allocator = extents->allocator;
+    weft_map_finish(&extents->by_key, NULL);
+    weft_map_finish(&extents->by_name, NULL);
+    weft_arena_finish(&extents->arena);
+    weft_free(allocator, extents->nodes, extents->capacity * sizeof *extents->nodes);
+    weft_free(allocator, extents->symbols, extents->symbol_capacity * sizeof *extents->symbols);
+    weft_free(allocator, extents->scratch, extents->scratch_capacity * sizeof *extents->scratch);
+    weft_status_destroy(extents->error);
+    weft_free(allocator, extents, sizeof *extents);
+}
+
+weft_status *weft_extents_take_error(weft_extents *extents)
+{
+    weft_status *error = extents->error;
+    extents->error = NULL;
+    return error;
+}
+
+weft_expr weft_extent_fail(weft_extents *extents, weft_code code, const char *format, ...)
+{
+    if (extents->error != NULL) return WEFT_EXPR_NONE;
+    va_list arguments;
+    va_start(arguments, format);
+    extents->error = weft_status_create_v(extents->allocator, code, "extent", format, arguments);
+    va_end(arguments);
+    return WEFT_EXPR_NONE;
+}
+
+weft_expr weft_extent_overflow(weft_extents *extents)
+{
+    if (extents->speculating > 0) return WEFT_EXPR_NONE;
+    return weft_extent_fail(extents, WEFT_OUT_OF_RANGE,
+                            "an extent expression has a coefficient that does not fit in 64 bits");
+}
+
+weft_extent_node *weft_extent_node_of(const weft_extents *extents, weft_expr e)
+{
+    return e == WEFT_EXPR_NONE ? (weft_extent_node *)&extents->none : extents->nodes[e];
+}
+
+weft_extent_view weft_extent_view_of(const weft_extents *extents, weft_expr e)
+{
+    const weft_extent_node *node = weft_extent_node_of(extents, e);
+    if (node->kind == WEFT_EXPR_CONSTANT) return (weft_extent_view){node->value, NULL, 0};
+    if (node->kind == WEFT_EXPR_SUM) return (weft_extent_view){node->value, node->terms, node->count};
+    return (weft_extent_view){0, &node->self, 1};
+}
+
+bool weft_extent_is_point(const weft_extent_node *node)
+{
+    if (node->kind == WEFT_EXPR_CONSTANT) return node->id != WEFT_EXPR_NONE;
+    return node->min == node->max && node->min != INT64_MIN && node->max != INT64_MAX;
+}
+
+/* ---- symbols ---- */
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_symbol_name(const char *name)
+{
+    if (!is_letter(name[0])) return false;
+    for (const char *c = name; *c != '\0'; c++)
+        if (!is_letter(*c) && !(*c >= '0' && *c <= '9') && *c != '.') return false;
+    return strcmp(name, "mod") != 0 && strcmp(name, "min") != 0 && strcmp(name, "max") != 0;
+}
+
+static bool check_name(weft_extents *extents, const char *name)
+{
+    if (name != NULL && is_symbol_name(name)) return true;
+    weft_extent_fail(
+        extents, WEFT_INVALID_ARGUMENT,
+        "'%s' is no name for a symbol: it takes letters, digits and '_', no digit first, and not mod, min or max",
+        name == NULL ? "(null)" : name);
+    return false;
+}
+
+/* "a symbol in [1, 4]" or "a loop variable below n". */
+static void describe(const weft_extents *extents, const weft_extent_node *node, weft_bytes *text)
+{
+    if (node->bound != WEFT_EXPR_NONE) {
+        weft_bytes_print(text, "a loop variable below ");
+        weft_expr_print(extents, node->bound, text);
+    } else {
+        weft_bytes_print(text, "a symbol in [%" PRId64 ", %" PRId64 "]", node->min, node->max);
+    }
+}
+
+static weft_expr fail_redeclared(weft_extents *extents, weft_expr old, weft_extent_node wanted)
+{
+    const weft_extent_node *node = weft_extent_node_of(extents, old);
+    weft_bytes text;
+    weft_bytes_init(&text, extents->allocator);
+    weft_bytes_print(&text, "'%s' is declared as ", node->name);
+    describe(extents, &wanted, &text);
+    weft_bytes_print(&text, ", but it already is ");
+    describe(extents, node, &text);
+    if (text.failed) weft_extent_fail(extents, WEFT_OUT_OF_MEMORY, "out of memory");
+    else weft_extent_fail(extents, WEFT_INVALID_ARGUMENT, "%s", text.data);
+    weft_bytes_finish(&text);
+    return WEFT_EXPR_NONE;
+}
+
+static weft_expr declare(weft_extents *extents, const char *name, int64_t min, int64_t max, weft_expr bound)
+{
+    weft_expr old = weft_expr_find(extents, name);
+    if (old == WEFT_EXPR_NONE) return weft_extent_add_symbol(extents, name, min, max, bound);
+    const weft_extent_node *node = weft_extent_node_of(extents, old);
+    if (node->min == min && node->max == max && node->bound == bound) return old;
+    return fail_redeclared(extents, old, (weft_extent_node){.min = min, .max = max, .bound = bound});
+}
+
+weft_expr weft_expr_symbol(weft_extents *extents, const char *name, int64_t min, int64_t max)
+{
+    if (!check_name(extents, name)) return WEFT_EXPR_NONE;
+    if (min > max)
+        return weft_extent_fail(extents, WEFT_INVALID_ARGUMENT,
+                                "symbol '%s' has the range [%" PRId64 ", %" PRId64 "], which is empty", name, min, max);
+    return declare(extents, name, min, max, WEFT_EXPR_NONE);
+}
+
+weft_expr weft_expr_variable(weft_extents *extents, const char *name, weft_expr extent)
+{
+    if (extent == WEFT_EXPR_NONE || !check_name(extents, name)) return WEFT_EXPR_NONE;
+    int64_t least = weft_extent_node_of(extents, extent)->min, most = weft_extent_node_of(extents, extent)->max;
+    /* Were its only value 0, it would turn into that, and a range that may be empty could not be told from one of 1. */
+    int64_t max = most == INT64_MAX ? INT64_MAX : most > 1 || least == 1 ? most - 1 : 1;
+    weft_expr variable = declare(extents, name, 0, max, extent);
+    if (variable == WEFT_EXPR_NONE) return variable;
+    extents->speculating++;
+    weft_extent_node_of(extents, variable)->last = weft_expr_sub(extents, extent, weft_expr_constant(extents, 1));
+    extents->speculating--;
+    return variable;
+}
+
+weft_expr weft_expr_find(const weft_extents *extents, const char *name)
+{
+    const weft_extent_node *node = weft_map_find(&extents->by_name, name, strlen(name));
+    return node == NULL ? WEFT_EXPR_NONE : node->id;
+}
+
+size_t weft_extents_symbol_count(const weft_extents *extents)
+{
+    return extents->symbol_count;
+}
+
+weft_expr weft_extents_symbol(const weft_extents *extents, size_t i)
+{
+    return i < extents->symbol_count ? extents->symbols[i] : WEFT_EXPR_NONE;
+}
+
+/* ---- reading ---- */
+
+weft_expr_kind weft_expr_kind_of(const weft_extents *extents, weft_expr e)
+{
+    return weft_extent_node_of(extents, e)->kind;
+}
+
+bool weft_expr_is_constant(const weft_extents *extents, weft_expr e, int64_t *out_value)
+{
+    const weft_extent_node *node = weft_extent_node_of(extents, e);
+    if (!weft_extent_is_point(node)) return false;
+    if (out_value != NULL) *out_value = node->min;
+    return true;
+}
+
+const char *weft_expr_name(const weft_extents *extents, weft_expr e)
+{
+    return weft_extent_node_of(extents, e)->name;
+}
+
+weft_expr weft_expr_bound(const weft_extents *extents, weft_expr e)
+{
+    return weft_extent_node_of(extents, e)->bound;
+}
+
+int64_t weft_expr_offset(const weft_extents *extents, weft_expr e)
+{
+    return weft_extent_view_of(extents, e).offset;
+}
+
+size_t weft_expr_arity(const weft_extents *extents, weft_expr e)
+{
+    return weft_extent_node_of(extents, e)->count;
+}
+
+weft_expr weft_expr_operand(const weft_extents *extents, weft_expr e, size_t i)
+{
+    const weft_extent_node *node = weft_extent_node_of(extents, e);
+    return i < node->count ? (weft_expr)node->terms[i].expr : WEFT_EXPR_NONE;
+}
+
+int64_t weft_expr_coefficient_of(const weft_extents *extents, weft_expr e, size_t i)
+{
+    const weft_extent_node *node = weft_extent_node_of(extents, e);
+    return i < node->count ? node->terms[i].coefficient : 0;
+}
+
+void weft_expr_range(const weft_extents *extents, weft_expr e, int64_t *out_min, int64_t *out_max)
+{
+    const weft_extent_node *node = weft_extent_node_of(extents, e);
+    *out_min = node->min;
+    *out_max = node->max;
+}
+
+bool weft_expr_is_total(const weft_extents *extents, weft_expr e)
+{
+    return weft_extent_node_of(extents, e)->total;
+}
+
+int64_t weft_expr_divisor(const weft_extents *extents, weft_expr e)
+{
+    return weft_extent_node_of(extents, e)->divisor;
+}
+
+bool weft_expr_uses(const weft_extents *extents, weft_expr e, weft_expr symbol)
+{
+    const weft_extent_node *node = weft_extent_node_of(extents, e);
+    const weft_extent_node *leaf = weft_extent_node_of(extents, symbol);
+    if (leaf->kind != WEFT_EXPR_SYMBOL || leaf->symbol / 64 >= node->words) return false;
+    return (node->symbols[leaf->symbol / 64] >> (leaf->symbol % 64) & 1) != 0;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_EXPR_INTERNAL_H
+#define WEFT_LIB_EXPR_INTERNAL_H
+/* What the files of the extent engine share; nobody else includes this. */
+#include "lib/expr/expr.h"
+
+#include "runtime/map.h"
+
+/* Bounds of a single expression; beyond them an operation is an error, so every recursion and every product is bounded.
+ */
+#define WEFT_EXTENT_MAX_HEIGHT 200
+#define WEFT_EXTENT_MAX_TERMS 4096
+/* How deep divisions may nest while they simplify each other; below that they are kept as written. */
+#define WEFT_EXTENT_MAX_DEPTH 24
+
+/* Both members have eight bytes: arrays of terms are keys, compared byte by byte. */
+typedef struct weft_term {
+    int64_t coefficient;
+    uint64_t expr;
+} weft_term;
+
+struct weft_extent_node;
+
+/* A term read as factor * (x mod d). */
+typedef struct weft_extent_reading {
+    const struct weft_extent_node *mod;
+    weft_expr factor;         /* the constant 1 where the term is the MOD */
+    weft_expr whole, x, next; /* the factor times d * (x div d), x and d; NONE where that does not exist */
+} weft_extent_reading;
+
+typedef struct weft_extent_node {
+    weft_expr id;
+    weft_expr_kind kind;
+    uint32_t count;   /* terms, factors or operands */
+    uint32_t height;  /* longest way down to a leaf */
+    bool has_mod;     /* a MOD, a product with one, or a sum with such terms */
+    bool total;       /* it and its operands have a value whatever the symbols are */
+    bool settled;     /* of a SUM: `better` is known */
+    bool read;        /* of a term: `readings` are known */
+    bool learning;    /* of a MOD: `quotient` and `whole` are being found */
+    bool in_quotient; /* a term of the `quotient` of some MOD */
+    int8_t proof;     /* 1: never negative, -1: no proof found, 0: not tried */
+    int64_t value;    /* of a CONSTANT; the offset of a SUM */
+    int64_t min, max, divisor;
+    weft_term self; /* 1 * this, for reading any expression as a sum */
+    const weft_term *terms;
+    const uint64_t *symbols; /* bit set by symbol index */
+    uint32_t words;
+    uint32_t symbol; /* index, of a SYMBOL */
+    const char *name;
+    weft_expr bound, last;     /* of a loop variable: its extent, and extent - 1 unless that is beyond int64 */
+    weft_expr quotient, whole; /* of MOD(x, d): x div d, and d * (x div d); NONE when they do not exist */
+    weft_expr better;          /* of a SUM: what it simplifies to */
+    uint32_t reading_count;
+    const weft_extent_reading *readings; /* one for each MOD among the factors */
+} weft_extent_node;
+
+struct weft_extents {
+    const weft_allocator *allocator;
+    weft_arena arena;
+    weft_map by_key, by_name;
+    weft_extent_node none; /* what NONE reads as */
+    weft_extent_node **nodes;
+    size_t count, capacity;
+    weft_expr *symbols;
+    size_t symbol_count, symbol_capacity;
+    weft_term *scratch; /* a stack of lists under construction */
+    size_t scratch_count, scratch_capacity;
+    weft_status *error;
+    unsigned speculating; /* while positive, overflow gives NONE but no error */
+    unsigned depth;
+};
+
+/* Any expression read as offset + sum of terms. */
+typedef struct weft_extent_view {
+    int64_t offset;
+    const weft_term *terms;
+    size_t count;
+} weft_extent_view;
+
+/* Terms being gathered on the scratch stack; lists nest, and each ends by sum or intern. */
+typedef struct weft_extent_list {
+    size_t mark;
+    bool failed;
+} weft_extent_list;
+
+weft_extent_node *weft_extent_node_of(const weft_extents *extents, weft_expr e);
+weft_extent_view weft_extent_view_of(const weft_extents *extents, weft_expr e);
+/* One value only; a bound that means "unbounded" is not one. */
+bool weft_extent_is_point(const weft_extent_node *node);
+/* Keeps the error unless there is one already, and returns NONE. */
+weft_expr weft_extent_fail(weft_extents *extents, weft_code code, const char *format, ...) WEFT_FORMAT(3, 4);
+weft_expr weft_extent_overflow(weft_extents *extents);
+
+weft_extent_list weft_extent_begin(weft_extents *extents, weft_expr_kind kind, int64_t offset);
+void weft_extent_push(weft_extents *extents, weft_extent_list *list, int64_t coefficient, weft_expr e);
+/* The node of exactly that list, or a constant when its range is one value. */
+weft_expr weft_extent_intern(weft_extents *extents, weft_extent_list *list);
+/* The canonical sum of the list's terms, which come in any order. */
+weft_expr weft_extent_sum(weft_extents *extents, weft_extent_list *list);
+/* A new symbol node under a name that must be free. */
+weft_expr weft_extent_add_symbol(weft_extents *extents, const char *name, int64_t min, int64_t max, weft_expr bound);
+/* Fills range, divisor, height and symbols of a node from its operands; false when out of memory or too high. */
+bool weft_extent_analyse(weft_extents *extents, weft_extent_node *node);
+int64_t weft_extent_gcd(int64_t a, int64_t b);
+/* Floor division and remainder; `b` is not 0, and not -1 where `a` is INT64_MIN. */
+int64_t weft_extent_floor_div(int64_t a, int64_t b);
+
+/* A symbol with only one possible value as that value. */
+weft_expr weft_extent_settle(weft_extents *extents, weft_expr e);
+/* ca * a + cb * b. */
+weft_expr weft_extent_combine(weft_extents *extents, weft_expr a, int64_t ca, weft_expr b, int64_t cb);
+/* The factors of a term, a term being neither constant nor sum. */
+const weft_term *weft_extent_factors(const weft_extents *extents, weft_expr term, size_t *out_count);
+/* `term` without the factors of `divisor` (NONE stands for 1); the constant 1 when nothing is left, NONE if not
+ * divisible. */
+weft_expr weft_extent_divide_term(weft_extents *extents, weft_expr term, weft_expr divisor);
+/* e = cofactor * atom + rest, where `rest` has no term with that factor. */
+void weft_extent_cofactor(weft_extents *extents, weft_expr e, weft_expr atom, weft_expr *out_cofactor,
+                          weft_expr *out_rest);
+/* A sum made smaller by what is known of its MODs; `e` itself where nothing is. */
+weft_expr weft_extent_improve(weft_extents *extents, weft_expr e);
+/* x = d * quotient + rest by what is divisible term by term, for d > 0. False when nothing is, or out of int64. */
+bool weft_extent_split(weft_extents *extents, weft_expr x, weft_expr d, weft_expr *out_quotient, weft_expr *out_rest);
+
+/* Proof that `e` >= 0 whenever the loop variables in `e`, `context` and `other` (both may be NONE) are inside their
+ * loops. */
+bool weft_extent_prove(weft_extents *extents, weft_expr e, weft_expr context, weft_expr other);
+bool weft_extent_prove_positive(weft_extents *extents, weft_expr e, weft_expr context, weft_expr other);
+#endif

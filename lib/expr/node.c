@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Interning: the scratch lists that expressions are built from, and the table that makes equal ones one node. */
+#include "lib/expr/internal.h"
+
+#include <string.h>
+
+static weft_expr out_of_memory(weft_extents *extents)
+{
+    if (extents->error == NULL) extents->error = weft_status_out_of_memory();
+    return WEFT_EXPR_NONE;
+}
+
+static bool push(weft_extents *extents, weft_term term)
+{
+    if (!weft_reserve(extents->allocator, &extents->scratch, &extents->scratch_capacity, extents->scratch_count + 1,
+                      sizeof *extents->scratch)) {
+        out_of_memory(extents);
+        return false;
+    }
+    extents->scratch[extents->scratch_count++] = term;
+    return true;
+}
+
+/* The header is a term of its own, so that a whole list is the key of its node. */
+weft_extent_list weft_extent_begin(weft_extents *extents, weft_expr_kind kind, int64_t offset)
+{
+    weft_extent_list list = {.mark = extents->scratch_count};
+    list.failed = !push(extents, (weft_term){offset, (uint64_t)kind});
+    return list;
+}
+
+void weft_extent_push(weft_extents *extents, weft_extent_list *list, int64_t coefficient, weft_expr e)
+{
+    if (e == WEFT_EXPR_NONE || list->failed || !push(extents, (weft_term){coefficient, e})) list->failed = true;
+}
+
+static weft_expr abandon(weft_extents *extents, const weft_extent_list *list)
+{
+    extents->scratch_count = list->mark;
+    return WEFT_EXPR_NONE;
+}
+
+/* An unregistered node of the list, its facts filled in; NULL with an error kept. */
+static weft_extent_node *build(weft_extents *extents, const weft_extent_list *list)
+{
+    const weft_term *header = extents->scratch + list->mark;
+    size_t count = extents->scratch_count - list->mark - 1;
+    weft_extent_node *node = weft_arena_allocate(&extents->arena, sizeof *node);
+    const weft_term *terms = count == 0 ? NULL : weft_arena_copy(&extents->arena, header + 1, count * sizeof *terms);
+    if (node == NULL || (count > 0 && terms == NULL)) {
+        out_of_memory(extents);
+        return NULL;
+    }
+    *node = (weft_extent_node){
+        .kind = (weft_expr_kind)header->expr, .value = header->coefficient, .count = (uint32_t)count, .terms = terms};
+    return weft_extent_analyse(extents, node) ? node : NULL;
+}
+
+static bool register_node(weft_extents *extents, weft_extent_node *node)
+{
+    if (!weft_reserve(extents->allocator, &extents->nodes, &extents->capacity, extents->count + 1,
+                      sizeof *extents->nodes)) {
+        out_of_memory(extents);
+        return false;
+    }
+    node->id = (weft_expr)extents->count;
+    node->self = (weft_term){1, node->id};
+    extents->nodes[extents->count++] = node;
+    return true;
+}
+
+weft_expr weft_extent_intern(weft_extents *extents, weft_extent_list *list)
+{
+    if (list->failed) return abandon(extents, list);
+    const weft_term *key = extents->scratch + list->mark;
+    size_t key_size = (extents->scratch_count - list->mark) * sizeof *key;
+    weft_extent_node *node = weft_map_find(&extents->by_key, key, key_size);
+    if (node != NULL) {
+        extents->scratch_count = list->mark;
+        return node->id;
+    }
+    node = build(extents, list);
+    if (node == NULL) return abandon(extents, list);
+    if (node->kind != WEFT_EXPR_CONSTANT && weft_extent_is_point(node))
+        node = weft_extent_node_of(extents, weft_expr_constant(extents, node->min));
+    else if (!register_node(extents, node)) return abandon(extents, list);
+    if (node == &extents->none) return abandon(extents, list);
+    if (!weft_map_insert(&extents->by_key, extents->scratch + list->mark, key_size, node)) {
+        out_of_memory(extents);
+        return abandon(extents, list);
+    }
+    extents->scratch_count = list->mark;
+    return node->id;
+}
+
+weft_expr weft_expr_constant(weft_extents *extents, int64_t value)
+{
+    weft_extent_list list = weft_extent_begin(extents, WEFT_EXPR_CONSTANT, value);
+    return weft_extent_intern(extents, &list);
+}
+
+static const uint64_t *single_bit(weft_extents *extents, size_t index)
+{
+    size_t words = index / 64 + 1;
+    uint64_t *bits = weft_arena_allocate(&extents->arena, words * sizeof *bits);
+    if (bits == NULL) return NULL;
+    memset(bits, 0, words * sizeof *bits);
+    bits[index / 64] = UINT64_C(1) << (index % 64);
+    return bits;
+}
+
+weft_expr weft_extent_add_symbol(weft_extents *extents, const char *name, int64_t min, int64_t max, weft_expr bound)
+{
+    size_t index = extents->symbol_count, length = strlen(name);
+    weft_extent_node *node = weft_arena_allocate(&extents->arena, sizeof *node);
+    char *copy = weft_arena_string(&extents->arena, name, length);
+    const uint64_t *bits = single_bit(extents, index);
+    if (node == NULL || copy == NULL || bits == NULL) return out_of_memory(extents);
+    *node = (weft_extent_node){.kind = WEFT_EXPR_SYMBOL,
+                               .min = min,
+                               .max = max,
+                               .total = true,
+                               .divisor = min == max ? weft_extent_gcd(min, 0) : 1,
+                               .name = copy,
+                               .bound = bound,
+                               .symbol = (uint32_t)index,
+                               .symbols = bits,
+                               .words = (uint32_t)(index / 64 + 1)};
+    if (!weft_reserve(extents->allocator, &extents->symbols, &extents->symbol_capacity, index + 1,
+                      sizeof *extents->symbols) ||
+        !weft_map_insert(&extents->by_name, name, length, node))
+        return out_of_memory(extents);
+    if (!register_node(extents, node)) {
+        weft_map_remove(&extents->by_name, name, length);
+        return WEFT_EXPR_NONE;
+    }
+    extents->symbols[extents->symbol_count++] = node->id;
+    return node->id;
+}
+
+/* ---- sums ---- */
+
+static void sort_terms(weft_term *terms, size_t count)
+{
+    static const size_t gaps[] = {1750, 701, 301, 132, 57, 23, 10, 4, 1};
+    for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++) {
+        size_t gap = gaps[g];
+        for (size_t i = gap; i < count; i++) {
+            weft_term term = terms[i];
+            size_t j = i;
+            for (; j >= gap && terms[j - gap].expr > term.expr; j -= gap) terms[j] = terms[j - gap];
+            terms[j] = term;
+        }
+    }
+}
+
+/* Adds up equal neighbours and drops zeros; false on overflow. */
+static bool merge_terms(weft_term *terms, size_t *count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < *count;) {
+        weft_term term = terms[i++];
+        for (; i < *count && terms[i].expr == term.expr; i++)
+            if (__builtin_add_overflow(term.coefficient, terms[i].coefficient, &term.coefficient)) return false;
+        if (term.coefficient != 0) terms[kept++] = term;
+    }
+    *count = kept;
+    return true;
+}
+
+weft_expr weft_extent_sum(weft_extents *extents, weft_extent_list *list)
+{
+    if (list->failed) return abandon(extents, list);
+    weft_term *terms = extents->scratch + list->mark + 1;
+    size_t count = extents->scratch_count - list->mark - 1;
+    sort_terms(terms, count);
+    if (!merge_terms(terms, &count)) {
+        abandon(extents, list);
+        return weft_extent_overflow(extents);
+    }
+    extents->scratch_count = list->mark + 1 + count;
+    int64_t offset = extents->scratch[list->mark].coefficient;
+    if (count == 0) {
+        abandon(extents, list);
+        return weft_expr_constant(extents, offset);
+    }
+    if (count == 1 && offset == 0 && terms[0].coefficient == 1) {
+        weft_expr only = (weft_expr)terms[0].expr;
+        abandon(extents, list);
+        return only;
+    }
+    return weft_extent_intern(extents, list);
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Proofs of e >= 0. The latest leaf or operation A among the factors of e is taken out, e = C*A + R, and bounded point
+ * by point: where C >= 0, C*A is at least C times any lower bound of A, and where C <= 0, C times any upper bound. The
+ * bounds of A are older expressions (0 and extent-1 of a loop variable, the operands of a minimum, x/d of a division),
+ * so this ends at constants. Where the sign of C is open, e >= 0 at both ends is enough, e being linear in between. A
+ * loop variable that is inside its loop also tells that its extent is at least 1.
+ */
+#include "lib/expr/internal.h"
+
+#define MAX_POSITIVE 24
+#define MAX_FACTS 6
+#define MAX_STEPS 96
+#define MAX_NESTING 32
+#define MAX_ACTIVE 256
+
+typedef struct prover {
+    weft_extents *extents;
+    weft_expr positive[MAX_POSITIVE]; /* at least 1 */
+    size_t positive_count;
+    weft_expr facts[MAX_FACTS]; /* at least 0 */
+    size_t fact_count;
+    uint64_t active[MAX_ACTIVE / 64]; /* symbols whose loops are running, by index; later ones tell nothing */
+    int steps, nesting;
+} prover;
+
+static bool nonnegative(prover *p, weft_expr e);
+
+/* ---- what running loop variables tell ---- */
+
+static void assume_nonnegative(prover *p, weft_expr f, int nesting);
+
+static void assume_positive_factors(prover *p, weft_expr term)
+{
+    size_t count;
+    const weft_term *factors = weft_extent_factors(p->extents, term, &count);
+    for (size_t i = 0; i < count; i++)
+        if (weft_extent_node_of(p->extents, (weft_expr)factors[i].expr)->min < 0) return;
+    for (size_t i = 0; i < count && p->positive_count < MAX_POSITIVE; i++)
+        p->positive[p->positive_count++] = (weft_expr)factors[i].expr;
+}
+
+static bool is_positive(const prover *p, weft_expr atom)
+{
+    for (size_t i = 0; i < p->positive_count; i++)
+        if (p->positive[i] == atom) return true;
+    return weft_extent_node_of(p->extents, atom)->min > 0;
+}
+
+/* From A >= 1: both operands of a minimum are, and a division reaches its divisor. */
+static void assume_operands(prover *p, const weft_extent_node *atom, int nesting)
+{
+    weft_expr one = weft_expr_constant(p->extents, 1);
+    if (atom->kind != WEFT_EXPR_MIN && atom->kind != WEFT_EXPR_DIV) return;
+    weft_expr a = (weft_expr)atom->terms[0].expr, b = (weft_expr)atom->terms[1].expr;
+    if (atom->kind == WEFT_EXPR_MIN) {
+        assume_nonnegative(p, weft_expr_sub(p->extents, a, one), nesting - 1);
+        assume_nonnegative(p, weft_expr_sub(p->extents, b, one), nesting - 1);
+    } else if (weft_extent_node_of(p->extents, b)->min > 0) {
+        assume_nonnegative(p, weft_expr_sub(p->extents, a, b), nesting - 1);
+    }
+}
+
+static void assume_nonnegative(prover *p, weft_expr f, int nesting)
+{
+    weft_extent_view view = weft_extent_view_of(p->extents, f);
+    if (f == WEFT_EXPR_NONE || nesting == 0 || weft_extent_node_of(p->extents, f)->min >= 0) return;
+    if (view.count == 1 && view.terms[0].coefficient > 0 && view.offset < 0) {
+        weft_expr term = (weft_expr)view.terms[0].expr;
+        assume_positive_factors(p, term);
+        assume_operands(p, weft_extent_node_of(p->extents, term), nesting);
+    } else if (p->fact_count < MAX_FACTS) {
+        p->facts[p->fact_count++] = f;
+    }
+}
+
+static void mark_active(prover *p, const weft_extent_node *node)
+{
+    for (uint32_t w = 0; w < node->words && w < MAX_ACTIVE / 64; w++) p->active[w] |= node->symbols[w];
+}
+
+/* Bounds are older than their variables, so going down meets every variable whose loop must be running too. */
+static void use_active(prover *p)
+{
+    for (size_t index = MAX_ACTIVE; index-- > 0;) {
+        if (p->active[index / 64] == 0) index &= ~(size_t)63;
+        if ((p->active[index / 64] >> (index % 64) & 1) == 0) continue;
+        const weft_extent_node *symbol = weft_extent_node_of(p->extents, p->extents->symbols[index]);
+        if (symbol->bound == WEFT_EXPR_NONE) continue;
+        assume_nonnegative(p, symbol->last, 8);
+        mark_active(p, weft_extent_node_of(p->extents, symbol->bound));
+    }
+}
+
+/* ---- one step ---- */
+
+/* The youngest factor of the terms of e; NONE for a constant. */
+static weft_expr youngest(const weft_extents *extents, weft_expr e)
+{
+    weft_extent_view view = weft_extent_view_of(extents, e);
+    uint64_t atom = WEFT_EXPR_NONE;
+    for (size_t i = 0; i < view.count; i++) {
+        size_t count;
+        const weft_term *factors = weft_extent_factors(extents, (weft_expr)view.terms[i].expr, &count);
+        if (factors[count - 1].expr > atom) atom = factors[count - 1].expr;
+    }
+    return (weft_expr)atom;
+}
+
+/* e = cofactor * atom + rest, with the proven sign of the cofactor; 0 is unknown. */
+typedef struct linear {
+    weft_expr cofactor, rest;
+    int sign;
+} linear;
+
+static bool at(prover *p, const linear *form, weft_expr value)
+{
+    if (value == WEFT_EXPR_NONE) return false;
+    return nonnegative(p, weft_expr_add(p->extents, form->rest, weft_expr_mul(p->extents, form->cofactor, value)));
+}
+
+/* Pointwise low <= atom <= high; NONE where there is no such bound. */
+static bool between(prover *p, const linear *form, weft_expr low, weft_expr high)
+{
+    if (form->sign > 0) return at(p, form, low);
+    if (form->sign < 0) return at(p, form, high);
+    return low != WEFT_EXPR_NONE && high != WEFT_EXPR_NONE && at(p, form, low) && at(p, form, high);
+}
+
+static weft_expr constant_low(prover *p, const weft_extent_node *atom)
+{
+    int64_t low = atom->min < 1 && is_positive(p, atom->id) ? 1 : atom->min;
+    return low == INT64_MIN ? WEFT_EXPR_NONE : weft_expr_constant(p->extents, low);
+}
+
+static weft_expr constant_high(prover *p, const weft_extent_node *atom)
+{
+    return atom->max == INT64_MAX ? WEFT_EXPR_NONE : weft_expr_constant(p->extents, atom->max);
+}
+
+static bool by_constants(prover *p, const linear *form, const weft_extent_node *atom)
+{
+    return between(p, form, constant_low(p, atom), constant_high(p, atom));
+}
+
+static bool by_symbol(prover *p, const linear *form, const weft_extent_node *atom)
+{
+    if (atom->bound == WEFT_EXPR_NONE) return by_constants(p, form, atom);
+    return between(p, form, constant_low(p, atom), atom->last);
+}
+
+static bool by_choice(prover *p, const linear *form, const weft_extent_node *atom)
+{
+    bool either = atom->kind == WEFT_EXPR_MIN ? form->sign < 0 : form->sign > 0;
+    weft_expr a = (weft_expr)atom->terms[0].expr, b = (weft_expr)atom->terms[1].expr;
+    if (either) return at(p, form, a) || at(p, form, b);
+    return at(p, form, a) && at(p, form, b);
+}
+
+static bool by_mod(prover *p, const linear *form, const weft_extent_node *atom)
+{
+    weft_extents *extents = p->extents;
+    weft_expr x = (weft_expr)atom->terms[0].expr, d = (weft_expr)atom->terms[1].expr;
+    if (!nonnegative(p, weft_expr_sub(extents, d, weft_expr_constant(extents, 1)))) return by_constants(p, form, atom);
+    if (between(p, form, constant_low(p, atom), weft_expr_sub(extents, d, weft_expr_constant(extents, 1)))) return true;
+    return form->sign < 0 && nonnegative(p, x) && at(p, form, x);
+}
+
+/* For d > 0: x-d+1 <= d*A <= x. The whole form is taken d times, unless d divides the cofactor. */
+static bool by_div(prover *p, const linear *form, const weft_extent_node *atom)
+{
+    weft_extents *extents = p->extents;
+    weft_expr x = (weft_expr)atom->terms[0].expr, d = (weft_expr)atom->terms[1].expr,
+              one = weft_expr_constant(extents, 1);
+    if (by_constants(p, form, atom)) return true;
+    if (!nonnegative(p, weft_expr_sub(extents, d, one))) return false;
+    weft_expr low = weft_expr_add(extents, weft_expr_sub(extents, x, d), one), quotient, none;
+    linear scaled = {form->cofactor, weft_expr_mul(extents, form->rest, d), form->sign};
+    if (weft_extent_split(extents, form->cofactor, d, &quotient, &none) && none == weft_expr_constant(extents, 0))
+        scaled = (linear){quotient, form->rest, form->sign};
+    return between(p, &scaled, low, x);
+}
+
+static int sign_of(prover *p, weft_expr e)
+{
+    if (nonnegative(p, e)) return 1;
+    weft_expr negated = weft_expr_sub(p->extents, weft_expr_constant(p->extents, 0), e);
+    return nonnegative(p, negated) ? -1 : 0;
+}
+
+static bool eliminate(prover *p, weft_expr e, const weft_extent_node *atom)
+{
+    linear form;
+    weft_extent_cofactor(p->extents, e, atom->id, &form.cofactor, &form.rest);
+    if (form.cofactor == WEFT_EXPR_NONE || form.rest == WEFT_EXPR_NONE) return false;
+    form.sign = sign_of(p, form.cofactor);
+    switch (atom->kind) {
+    case WEFT_EXPR_SYMBOL: return by_symbol(p, &form, atom);
+    case WEFT_EXPR_MIN:
+    case WEFT_EXPR_MAX: return by_choice(p, &form, atom);
+    case WEFT_EXPR_MOD: return by_mod(p, &form, atom);
+    case WEFT_EXPR_DIV: return by_div(p, &form, atom);
+    default: return false;
+    }
+}
+
+static bool nonnegative(prover *p, weft_expr e)
+{
+    const weft_extent_node *node = weft_extent_node_of(p->extents, e);
+    if (e == WEFT_EXPR_NONE || node->max < 0) return false;
+    if (node->min >= 0) return true;
+    if (p->nesting == 0 || p->steps == 0) return false;
+    p->steps--;
+    p->nesting--;
+    bool proven = eliminate(p, e, weft_extent_node_of(p->extents, youngest(p->extents, e)));
+    p->nesting++;
+    return proven;
+}
+
+bool weft_extent_prove(weft_extents *extents, weft_expr e, weft_expr context, weft_expr other)
+{
+    const weft_extent_node *node = weft_extent_node_of(extents, e);
+    if (e == WEFT_EXPR_NONE || node->max < 0) return false;
+    if (node->min >= 0) return true;
+    extents->speculating++;
+    prover p = {.extents = extents, .steps = MAX_STEPS, .nesting = MAX_NESTING};
+    mark_active(&p, node);
+    mark_active(&p, weft_extent_node_of(extents, context));
+    mark_active(&p, weft_extent_node_of(extents, other));
+    use_active(&p);
+    bool proven = nonnegative(&p, e);
+    for (size_t i = 0; i < p.fact_count && !proven; i++)
+        proven = nonnegative(&p, weft_expr_sub(extents, e, p.facts[i]));
+    extents->speculating--;
+    return proven;
+}
+
+bool weft_extent_prove_positive(weft_extents *extents, weft_expr e, weft_expr context, weft_expr other)
+{
+    if (e == WEFT_EXPR_NONE || weft_extent_node_of(extents, e)->min > 0) return e != WEFT_EXPR_NONE;
+    extents->speculating++;
+    weft_expr less = weft_expr_sub(extents, e, weft_expr_constant(extents, 1));
+    bool proven = weft_extent_prove(extents, less, context == WEFT_EXPR_NONE ? e : context, other);
+    extents->speculating--;
+    return proven;
+}
+
+bool weft_expr_always_nonnegative(weft_extents *extents, weft_expr e)
+{
+    weft_extent_node *node = weft_extent_node_of(extents, e);
+    if (e == WEFT_EXPR_NONE) return false;
+    if (node->proof == 0) node->proof = weft_extent_prove(extents, e, WEFT_EXPR_NONE, WEFT_EXPR_NONE) ? 1 : -1;
+    return node->proof > 0;
+}
+
+static bool always_less(weft_extents *extents, weft_expr a, weft_expr b)
+{
+    weft_expr gap = weft_expr_sub(extents, b, a);
+    return weft_extent_prove(extents, weft_expr_sub(extents, gap, weft_expr_constant(extents, 1)), a, b);
+}
+
+bool weft_expr_always_less(weft_extents *extents, weft_expr a, weft_expr b)
+{
+    if (a == WEFT_EXPR_NONE || b == WEFT_EXPR_NONE) return false;
+    extents->speculating++;
+    bool less = always_less(extents, a, b);
+    extents->speculating--;
+    return less;
+}
+
+/* Also by divisors: 2*x and 2*y + 1 never meet. */
+bool weft_expr_never_equal(weft_extents *extents, weft_expr a, weft_expr b)
+{
+    if (a == b || a == WEFT_EXPR_NONE || b == WEFT_EXPR_NONE) return false;
+    extents->speculating++;
+    weft_expr gap = weft_expr_sub(extents, b, a);
+    weft_extent_view view = weft_extent_view_of(extents, gap);
+    int64_t step = 0;
+    for (size_t i = 0; i < view.count; i++) {
+        int64_t d = weft_extent_node_of(extents, (weft_expr)view.terms[i].expr)->divisor,
+                each = view.terms[i].coefficient;
+        if (__builtin_mul_overflow(each, d, &each)) each = 1;
+        step = weft_extent_gcd(step, each);
+    }
+    bool apart = gap != WEFT_EXPR_NONE && (step == 0 ? view.offset != 0 : view.offset % step != 0);
+    apart = apart || always_less(extents, a, b) || always_less(extents, b, a);
+    extents->speculating--;
+    return apart;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums, products, minima and maxima. */
+#include "lib/expr/internal.h"
+
+#include <inttypes.h>
+
+weft_expr weft_extent_settle(weft_extents *extents, weft_expr e)
+{
+    const weft_extent_node *node = weft_extent_node_of(extents, e);
+    if (node->kind != WEFT_EXPR_SYMBOL || !weft_extent_is_point(node)) return e;
+    return weft_expr_constant(extents, node->min);
+}
+
+static void push_scaled(weft_extents *extents, weft_extent_list *list, weft_term term, int64_t factor)
+{
+    int64_t coefficient;
+    if (__builtin_mul_overflow(term.coefficient, factor, &coefficient)) {
+        weft_extent_overflow(extents);
+        list->failed = true;
+        return;
+    }
+    weft_extent_push(extents, list, coefficient, (weft_expr)term.expr);
+}
+
+/* Terms in order of both views, so that sorting them costs nothing. */
+static void push_merged(weft_extents *extents, weft_extent_list *list, weft_extent_view a, int64_t ca,
+                        weft_extent_view b, int64_t cb)
+{
+    size_t i = 0, j = 0;
+    while (i < a.count || j < b.count) {
+        bool first = j == b.count || (i < a.count && a.terms[i].expr <= b.terms[j].expr);
+        push_scaled(extents, list, first ? a.terms[i++] : b.terms[j++], first ? ca : cb);
+    }
+}
+
+weft_expr weft_extent_combine(weft_extents *extents, weft_expr a, int64_t ca, weft_expr b, int64_t cb)
+{
+    a = weft_extent_settle(extents, a);
+    b = weft_extent_settle(extents, b);
+    if (a == WEFT_EXPR_NONE || b == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
+    weft_extent_view va = weft_extent_view_of(extents, a), vb = weft_extent_view_of(extents, b);
+    int64_t oa, ob, offset;
+    if (__builtin_mul_overflow(va.offset, ca, &oa) || __builtin_mul_overflow(vb.offset, cb, &ob) ||
+        __builtin_add_overflow(oa, ob, &offset))
+        return weft_extent_overflow(extents);
+    weft_extent_list list = weft_extent_begin(extents, WEFT_EXPR_SUM, offset);
+    push_merged(extents, &list, va, ca, vb, cb);
+    return weft_extent_improve(extents, weft_extent_sum(extents, &list));
+}
+
+weft_expr weft_expr_add(weft_extents *extents, weft_expr a, weft_expr b)
+{
+    return weft_extent_combine(extents, a, 1, b, 1);
+}
+
+weft_expr weft_expr_sub(weft_extents *extents, weft_expr a, weft_expr b)
+{
+    return weft_extent_combine(extents, a, 1, b, -1);
+}
+
+/* ---- products ---- */
+
+const weft_term *weft_extent_factors(const weft_extents *extents, weft_expr term, size_t *out_count)
+{
+    const weft_extent_node *node = weft_extent_node_of(extents, term);
+    bool product = node->kind == WEFT_EXPR_PRODUCT;
+    *out_count = product ? node->count : 1;
+    return product ? node->terms : &node->self;
+}
+
+static weft_expr mul_terms(weft_extents *extents, weft_expr a, weft_expr b)
+{
+    size_t na, nb, i = 0, j = 0;
+    const weft_term *fa = weft_extent_factors(extents, a, &na), *fb = weft_extent_factors(extents, b, &nb);
+    weft_extent_list list = weft_extent_begin(extents, WEFT_EXPR_PRODUCT, 0);
+    while (i < na || j < nb) {
+        bool first = j == nb || (i < na && fa[i].expr <= fb[j].expr);
+        weft_extent_push(extents, &list, 1, (weft_expr)(first ? fa[i++] : fb[j++]).expr);
+    }
+    return weft_extent_intern(extents, &list);
+}
+
+/* A product whose only possible value is one number comes back as that constant. */
+static void push_product(weft_extents *extents, weft_extent_list *list, int64_t coefficient, weft_expr product)
+{
+    const weft_extent_node *node = weft_extent_node_of(extents, product);
+    if (product == WEFT_EXPR_NONE || node->kind != WEFT_EXPR_CONSTANT) {
+        weft_extent_push(extents, list, coefficient, product);
+        return;
+    }
+    int64_t value;
+    if (!list->failed && !__builtin_mul_overflow(coefficient, node->value, &value) &&
+        !__builtin_add_overflow(extents->scratch[list->mark].coefficient, value, &value)) {
+        extents->scratch[list->mark].coefficient = value;
+        return;
+    }
+    weft_extent_overflow(extents);
+    list->failed = true;
+}
+
+static void push_row(weft_extents *extents, weft_extent_list *list, weft_term term, weft_extent_view b)
+{
+    if (b.offset != 0) push_scaled(extents, list, term, b.offset);
+    for (size_t j = 0; j < b.count && !list->failed; j++) {
+        int64_t coefficient;
+        if (__builtin_mul_overflow(term.coefficient, b.terms[j].coefficient, &coefficient)) {
+            weft_extent_overflow(extents);
+            list->failed = true;
+            return;
+        }
+        push_product(extents, list, coefficient, mul_terms(extents, (weft_expr)term.expr, (weft_expr)b.terms[j].expr));
+    }
+}
+
+weft_expr weft_expr_mul(weft_extents *extents, weft_expr a, weft_expr b)
+{
+    a = weft_extent_settle(extents, a);
+    b = weft_extent_settle(extents, b);
+    if (a == WEFT_EXPR_NONE || b == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
+    weft_extent_view va = weft_extent_view_of(extents, a), vb = weft_extent_view_of(extents, b);
+    if (va.count == 0) return weft_extent_combine(extents, b, va.offset, a, 0);
+    if (vb.count == 0) return weft_extent_combine(extents, a, vb.offset, b, 0);
+    if (va.count * vb.count > WEFT_EXTENT_MAX_TERMS) {
+        if (extents->speculating > 0) return WEFT_EXPR_NONE;
+        return weft_extent_fail(extents, WEFT_OUT_OF_RANGE,
+                                "a product of extent expressions has %zu terms, where %d are the most",
+                                va.count * vb.count, WEFT_EXTENT_MAX_TERMS);
+    }
+    int64_t offset;
+    if (__builtin_mul_overflow(va.offset, vb.offset, &offset)) return weft_extent_overflow(extents);
+    weft_extent_list list = weft_extent_begin(extents, WEFT_EXPR_SUM, offset);
+    for (size_t i = 0; i < va.count && !list.failed; i++) push_row(extents, &list, va.terms[i], vb);
+    for (size_t j = 0; j < vb.count && va.offset != 0; j++) push_scaled(extents, &list, vb.terms[j], va.offset);
+    return weft_extent_improve(extents, weft_extent_sum(extents, &list));
+}
+
+weft_expr weft_extent_divide_term(weft_extents *extents, weft_expr term, weft_expr divisor)
+{
+    if (divisor == WEFT_EXPR_NONE) return term;
+    size_t nt, nd, i = 0, j = 0, left = 0;
+    const weft_term *ft = weft_extent_factors(extents, term, &nt), *fd = weft_extent_factors(extents, divisor, &nd);
+    if (nd > nt) return WEFT_EXPR_NONE;
+    uint64_t last = 0;
+    weft_extent_list list = weft_extent_begin(extents, WEFT_EXPR_PRODUCT, 0);
+    for (; i < nt; i++) {
+        if (j < nd && ft[i].expr == fd[j].expr) {
+            j++;
+            continue;
+        }
+        weft_extent_push(extents, &list, 1, (weft_expr)ft[i].expr);
+        last = ft[i].expr;
+        left++;
+    }
+    if (j == nd && left > 1) return weft_extent_intern(extents, &list);
+    list.failed = true;
+    weft_extent_intern(extents, &list);
+    if (j < nd) return WEFT_EXPR_NONE;
+    return left == 1 ? (weft_expr)last : weft_expr_constant(extents, 1);
+}
+
+static bool has_factor(const weft_extents *extents, weft_expr term, weft_expr atom)
+{
+    size_t count;
+    const weft_term *factors = weft_extent_factors(extents, term, &count);
+    for (size_t i = 0; i < count; i++)
+        if (factors[i].expr == atom) return true;
+    return false;
+}
+
+void weft_extent_cofactor(weft_extents *extents, weft_expr e, weft_expr atom, weft_expr *out_cofactor,
+                          weft_expr *out_rest)
+{
+    weft_extent_view view = weft_extent_view_of(extents, e);
+    weft_extent_list list = weft_extent_begin(extents, WEFT_EXPR_SUM, 0);
+    for (size_t i = 0; i < view.count; i++)
+        if (has_factor(extents, (weft_expr)view.terms[i].expr, atom))
+            push_product(extents, &list, view.terms[i].coefficient,
+                         weft_extent_divide_term(extents, (weft_expr)view.terms[i].expr, atom));
+    *out_cofactor = weft_extent_sum(extents, &list);
+    list = weft_extent_begin(extents, WEFT_EXPR_SUM, view.offset);
+    for (size_t i = 0; i < view.count; i++)
+        if (!has_factor(extents, (weft_expr)view.terms[i].expr, atom))
+            weft_extent_push(extents, &list, view.terms[i].coefficient, (weft_expr)view.terms[i].expr);
+    *out_rest = weft_extent_sum(extents, &list);
+}
+
+/* ---- minima and maxima ---- */
+
+static weft_expr intern_pair(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
+{
+    weft_extent_list list = weft_extent_begin(extents, kind, 0);
+    weft_extent_push(extents, &list, 1, a < b ? a : b);
+    weft_extent_push(extents, &list, 1, a < b ? b : a);
+    return weft_extent_intern(extents, &list);
+}
+
+static bool never_above(weft_extents *extents, weft_expr a, weft_expr b)
+{
+    const weft_extent_node *na = weft_extent_node_of(extents, a), *nb = weft_extent_node_of(extents, b);
+    if (na->max <= nb->min && na->max != INT64_MAX && nb->min != INT64_MIN) return true;
+    if (na->min > nb->max) return false;
+    extents->speculating++;
+    bool proven = weft_extent_prove(extents, weft_expr_sub(extents, b, a), a, b);
+    extents->speculating--;
+    return proven;
+}
+
+/* The greatest number that divides every coefficient and offset of e. */
+static int64_t content(const weft_extents *extents, weft_expr e)
+{
+    weft_extent_view view = weft_extent_view_of(extents, e);
+    int64_t divisor = weft_extent_gcd(view.offset, 0);
+    for (size_t i = 0; i < view.count; i++) divisor = weft_extent_gcd(divisor, view.terms[i].coefficient);
+    return divisor;
+}
+
+static weft_expr choose(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
+{
+    a = weft_extent_settle(extents, a);
+    b = weft_extent_settle(extents, b);
+    if (a == WEFT_EXPR_NONE || b == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
+    if (a == b || never_above(extents, a, b)) return kind == WEFT_EXPR_MIN ? a : b;
+    if (never_above(extents, b, a)) return kind == WEFT_EXPR_MIN ? b : a;
+    int64_t common = weft_extent_gcd(content(extents, a), content(extents, b));
+    if (common <= 1) return intern_pair(extents, kind, a, b);
+    weft_expr g = weft_expr_constant(extents, common);
+    weft_expr x = weft_expr_div(extents, a, g), y = weft_expr_div(extents, b, g);
+    return weft_expr_mul(extents, g, choose(extents, kind, x, y));
+}
+
+weft_expr weft_expr_min(weft_extents *extents, weft_expr a, weft_expr b)
+{
+    return choose(extents, WEFT_EXPR_MIN, a, b);
+}
+
+weft_expr weft_expr_max(weft_extents *extents, weft_expr a, weft_expr b)
+{
+    return choose(extents, WEFT_EXPR_MAX, a, b);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public face of extents: values that carry their graph, over the expressions of lib/expr/expr.h. */
+#include "lib/graph/graph.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/text/text.h"
+#include "runtime/status.h"
+
+/* Without a graph there is nobody to own an error: this constant stands for the invalid extent. */
+#define INVALID_CONSTANT INT64_MIN
+
+weft_extent weft_extent_invalid(weft_graph *graph)
+{
+    return (weft_extent){graph, graph == NULL ? INVALID_CONSTANT : (int64_t)WEFT_EXPR_NONE};
+}
+
+weft_extent weft_extent_of(int64_t value)
+{
+    return (weft_extent){NULL, value};
+}
+
+bool weft_extent_is_valid(weft_extent extent)
+{
+    return extent.value != (extent.graph == NULL ? INVALID_CONSTANT : (int64_t)WEFT_EXPR_NONE);
+}
+
+weft_expr weft_extent_expr(weft_graph *graph, weft_extent extent)
+{
+    const char *wrong = NULL;
+    if (!weft_extent_is_valid(extent)) wrong = "an extent is invalid";
+    else if (extent.graph != NULL && extent.graph->extents != graph->extents)
+        wrong = "an extent belongs to another graph";
+    if (wrong != NULL) {
+        weft_graph_fail(graph, weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, NULL, "%s", wrong));
+        return WEFT_EXPR_NONE;
+    }
+    if (extent.graph != NULL) return (weft_expr)extent.value;
+    weft_expr expr = weft_expr_constant(graph->extents, extent.value);
+    if (expr == WEFT_EXPR_NONE) weft_graph_fail(graph, weft_extents_take_error(graph->extents));
+    return expr;
+}
+
+weft_extent weft_extent_from(weft_graph *graph, weft_expr expr)
+{
+    int64_t value;
+    if (expr == WEFT_EXPR_NONE) {
+        weft_graph_fail(graph, weft_extents_take_error(graph->extents));
+        return weft_extent_invalid(graph);
+    }
+    if (weft_expr_is_constant(graph->extents, expr, &value)) return weft_extent_of(value);
+    return (weft_extent){graph, expr};
+}
+
+weft_extent weft_symbol(weft_graph *graph, const char *name, int64_t min, int64_t max)
+{
+    if (graph == NULL) return weft_extent_invalid(NULL);
+    weft_status *error = NULL;
+    if (name == NULL) {
+        error = weft_status_null(__func__, "name");
+    } else if (!weft_text_is_identifier(name) || strchr(name, '.') != NULL) {
+        error = weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, "weft_symbol",
+                                   "name \"%s\" must be a letter or _ followed by letters, digits or _", name);
+    } else if (min < 0 || max < min) {
+        error = weft_status_create(graph->allocator, WEFT_OUT_OF_RANGE, "weft_symbol",
+                                   "symbol %s cannot run over [%" PRId64 ", %" PRId64 "]: 0 <= min <= max must hold",
+                                   name, min, max);
+    }
+    if (error == NULL) return weft_extent_from(graph, weft_expr_symbol(graph->extents, name, min, max));
+    weft_graph_fail(graph, error);
+    return weft_extent_invalid(graph);
+}
+
+/* ---- arithmetic ---- */
+
+static bool divide(int64_t a, int64_t b, int64_t *out_quotient)
+{
+    if (b == 0 || (a == INT64_MIN && b == -1)) return false;
+    *out_quotient = a / b - (a % b != 0 && (a < 0) != (b < 0));
+    return true;
+}
+
+static bool add(int64_t a, int64_t b, int64_t *out_result)
+{
+    return !__builtin_add_overflow(a, b, out_result);
+}
+static bool sub(int64_t a, int64_t b, int64_t *out_result)
+{
+    return !__builtin_sub_overflow(a, b, out_result);
+}
+static bool mul(int64_t a, int64_t b, int64_t *out_result)
+{
+    return !__builtin_mul_overflow(a, b, out_result);
+}
+
+static bool mod(int64_t a, int64_t b, int64_t *out_result)
+{
+    if (b == 0) return false;
+    int64_t rest = b == -1 ? 0 : a % b;
+    *out_result = rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+    return true;
+}
+
+static bool min(int64_t a, int64_t b, int64_t *out_result)
+{
+    *out_result = a < b ? a : b;
+    return true;
+}
+
+static bool max(int64_t a, int64_t b, int64_t *out_result)
+{
+    *out_result = a > b ? a : b;
+    return true;
+}
+
+typedef bool constant_function(int64_t a, int64_t b, int64_t *out_result);
+typedef weft_expr expr_function(weft_extents *extents, weft_expr a, weft_expr b);
+
+/* Constants need no graph; anything else is done by the first graph at hand. */
+static weft_extent combine(weft_extent a, weft_extent b, constant_function *constants, expr_function *exprs)
+{
+    weft_graph *graph = a.graph != NULL ? a.graph : b.graph;
+    if (graph == NULL) {
+        weft_extent result = weft_extent_invalid(NULL);
+        int64_t value;
+        if (weft_extent_is_valid(a) && weft_extent_is_valid(b) && constants(a.value, b.value, &value))
+            result.value = value;
+        return result;
+    }
+    weft_expr x = weft_extent_expr(graph, a), y = weft_extent_expr(graph, b);
+    if (x == WEFT_EXPR_NONE || y == WEFT_EXPR_NONE) return weft_extent_invalid(graph);
+    return weft_extent_from(graph, exprs(graph->extents, x, y));
+}
+
+weft_extent weft_extent_add(weft_extent a, weft_extent b)
+{
+    return combine(a, b, add, weft_expr_add);
+}
+weft_extent weft_extent_sub(weft_extent a, weft_extent b)
+{
+    return combine(a, b, sub, weft_expr_sub);
+}
+weft_extent weft_extent_mul(weft_extent a, weft_extent b)
+{
+    return combine(a, b, mul, weft_expr_mul);
+}
+weft_extent weft_extent_div(weft_extent a, weft_extent b)
+{
+    return combine(a, b, divide, weft_expr_div);
+}
+weft_extent weft_extent_mod(weft_extent a, weft_extent b)
+{
+    return combine(a, b, mod, weft_expr_mod);
+}
+weft_extent weft_extent_min(weft_extent a, weft_extent b)
+{
+    return combine(a, b, min, weft_expr_min);
+}
+weft_extent weft_extent_max(weft_extent a, weft_extent b)
+{
+    return combine(a, b, max, weft_expr_max);
+}
+
+weft_extent weft_extent_steps(weft_extent way, int64_t step)
+{
+    int64_t least, most;
+    weft_extent none = weft_extent_of(0), one = weft_extent_of(1);
+    weft_extent_range(way, &least, &most);
+    if (step >= most && most > INT64_MAX - step) return weft_extent_max(weft_extent_min(way, one), none);
+    weft_extent last = weft_extent_div(weft_extent_sub(way, one), weft_extent_of(step));
+    return weft_extent_max(weft_extent_add(last, one), none);
+}
+
+/* ---- reading ---- */
+
+bool weft_extent_is_static(weft_extent extent, int64_t *out_value)
+{
+    if (extent.graph != NULL || !weft_extent_is_valid(extent)) return false;
+    if (out_value != NULL) *out_value = extent.value;
+    return true;
+}
+
+bool weft_extent_equal(weft_extent a, weft_extent b)
+{
+    if (!weft_extent_is_valid(a) || a.value != b.value || (a.graph == NULL) != (b.graph == NULL)) return false;
+    return a.graph == b.graph || a.graph->extents == b.graph->extents;
+}
+
+bool weft_extent_never_equal(weft_graph *graph, weft_extent a, weft_extent b)
+{
+    weft_expr x = weft_extent_expr(graph, a), y = weft_extent_expr(graph, b);
+    return x != WEFT_EXPR_NONE && y != WEFT_EXPR_NONE && weft_expr_never_equal(graph->extents, x, y);
+}
+
+void weft_extent_range(weft_extent extent, int64_t *out_min, int64_t *out_max)
+{
+    if (weft_extent_is_static(extent, out_min)) {
+        *out_max = *out_min;
+    } else if (weft_extent_is_valid(extent)) {
+        weft_expr_range(extent.graph->extents, (weft_expr)extent.value, out_min, out_max);
+    } else {
+        *out_min = INT64_MIN;
+        *out_max = INT64_MAX;
+    }
+}
+
+size_t weft_extent_print(weft_extent extent, char *out_text, size_t size)
+{
+    int64_t value;
+    if (weft_extent_is_static(extent, &value)) return (size_t)snprintf(out_text, size, "%" PRId64, value);
+    if (!weft_extent_is_valid(extent)) return (size_t)snprintf(out_text, size, "?");
+    weft_bytes text;
+    weft_bytes_init(&text, extent.graph->allocator);
+    weft_expr_print(extent.graph->extents, (weft_expr)extent.value, &text);
+    int length = snprintf(out_text, size, "%s", text.failed || text.data == NULL ? "?" : text.data);
+    weft_bytes_finish(&text);
+    return (size_t)length;
+}
+
+weft_extent_text weft_extent_describe(weft_extent extent)
+{
+    weft_extent_text text;
+    weft_extent_print(extent, text.text, sizeof text.text);
+    return text;
+}
+
+weft_type_text weft_type_describe(const weft_type *type)
+{
+    weft_type_text text;
+    char *cursor = text.text, *end = text.text + sizeof text.text;
+    cursor += snprintf(cursor, sizeof text.text, "%s[", weft_dtype_name(type->dtype));
+    for (size_t i = 0; i < type->shape.rank && end - cursor > (ptrdiff_t)sizeof(weft_extent_text) + 4; i++) {
+        cursor += snprintf(cursor, (size_t)(end - cursor), "%s%s", i == 0 ? "" : ", ",
+                           weft_extent_describe(type->shape.extents[i]).text);
+    }
+    snprintf(cursor, (size_t)(end - cursor), "]");
+    return text;
+}
+
+weft_status *weft_extent_parse(weft_graph *graph, const char *text, weft_extent *out_extent)
+{
+    WEFT_REQUIRE(graph);
+    WEFT_REQUIRE(text);
+    WEFT_REQUIRE(out_extent);
+    const char *cursor = text;
+    weft_expr expr;
+    weft_status *status = weft_expr_parse(graph->extents, &cursor, &expr);
+    if (status != NULL && weft_status_code(status) != WEFT_OUT_OF_MEMORY) {
+        weft_status *placed = weft_status_create(graph->allocator, weft_status_code(status), "weft_extent_parse", "%s",
+                                                 weft_status_message(status));
+        weft_status_destroy(status);
+        status = placed;
+    }
+    WEFT_TRY(status);
+    cursor += strspn(cursor, " \t\r\n");
+    if (*cursor != '\0') {
+        return weft_status_create(graph->allocator, WEFT_PARSE_ERROR, "weft_extent_parse",
+                                  "\"%s\" has \"%s\" behind a complete expression", text, cursor);
+    }
+    *out_extent = weft_extent_from(graph, expr);
+    return NULL;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/graph/graph.h"
+#include <stdio.h>
+#include <string.h>
+#include "runtime/extension.h"
+#include "runtime/status.h"
+
+/* ---- lifetime ---- */
+
+static weft_graph *graph_allocate(const weft_allocator *allocator)
+{
+    weft_graph *graph = weft_allocate_zeroed(allocator, sizeof *graph);
+    if (graph == NULL) return NULL;
+    graph->own_allocator = *allocator;
+    graph->allocator = &graph->own_allocator;
+    weft_arena_init(&graph->arena, graph->allocator);
+    graph->composition = SIZE_MAX;
+    weft_map_init(&graph->interned, graph->allocator);
+    weft_map_init(&graph->inputs, graph->allocator);
+    weft_blobs_init(&graph->blobs, graph->allocator);
+    return graph;
+}
+
+weft_status *weft_graph_create(const weft_graph_options *options, weft_graph **out_graph)
+{
+    WEFT_REQUIRE(out_graph);
+    const weft_allocator *allocator = weft_allocator_or_default(options == NULL ? NULL : options->allocator);
+    weft_graph *graph = graph_allocate(allocator);
+    if (graph == NULL) return weft_status_out_of_memory();
+    weft_status *status = weft_extents_create(graph->allocator, &graph->extents);
+    if (status == NULL) *out_graph = graph;
+    else weft_graph_destroy(graph);
+    return status;
+}
+
+weft_status *weft_graph_create_region(weft_graph *parent, weft_graph **out_region)
+{
+    if (parent->depth == WEFT_MOST_NESTED)
+        return weft_status_create(parent->allocator, WEFT_UNSUPPORTED, NULL, "regions nest more than %d deep",
+                                  WEFT_MOST_NESTED);
+    weft_graph *region = graph_allocate(parent->allocator);
+    if (region == NULL) return weft_status_out_of_memory();
+    region->depth = parent->depth + 1;
+    region->extents = parent->extents;
+    region->parent = parent;
+    region->when = parent->when;
+    region->sibling = parent->regions;
+    parent->regions = region;
+    *out_region = region;
+    return NULL;
+}
+
+void weft_graph_destroy(weft_graph *graph)
+{
+    if (graph == NULL) return;
+    for (weft_graph *region = graph->regions, *next; region != NULL; region = next) {
+        next = region->sibling;
+        weft_graph_destroy(region);
+    }
+    if (graph->parent == NULL) weft_extents_destroy(graph->extents);
+    weft_map_finish(&graph->interned, NULL);
+    weft_map_finish(&graph->inputs, NULL);
+    weft_blobs_finish(&graph->blobs);
+    weft_free(graph->allocator, graph->nodes, graph->node_capacity * sizeof *graph->nodes);
+    weft_free(graph->allocator, graph->guards, graph->guard_capacity * sizeof *graph->guards);
+    weft_free(graph->allocator, graph->extensions, graph->extension_capacity * sizeof *graph->extensions);
+    weft_status_destroy(graph->error);
+    weft_arena_finish(&graph->arena);
+    weft_allocator allocator = graph->own_allocator;
+    weft_free(&allocator, graph, sizeof *graph);
+}
+
+weft_graph *weft_graph_root(const weft_graph *graph)
+{
+    while (graph->parent != NULL) graph = graph->parent;
+    return (weft_graph *)graph;
+}
+
+const weft_allocator *weft_graph_allocator(const weft_graph *graph)
+{
+    return graph == NULL ? weft_allocator_default() : graph->allocator;
+}
+
+/* ---- origins ---- */
+
+weft_origin weft_graph_origin(weft_graph *graph, const char *file, int line)
+{
+    weft_graph *root = weft_graph_root(graph);
+    if (file != NULL && (root->file == NULL || strcmp(root->file, file) != 0))
+        root->file = weft_arena_string(&root->arena, file, strlen(file));
+    return (weft_origin){file == NULL ? NULL : root->file, line};
+}
+
+weft_status *weft_origin_print(weft_origin origin, weft_arena *arena, const char **out_text)
+{
+    *out_text = NULL;
+    if (origin.file == NULL) return NULL;
+    size_t size = strlen(origin.file) + 16;
+    char *text = weft_arena_allocate(arena, size);
+    if (text == NULL) return weft_status_out_of_memory();
+    snprintf(text, size, "%s:%d", origin.file, origin.line);
+    *out_text = text;
+    return NULL;
+}
+
+void weft_graph_place(weft_graph *graph, weft_origin origin)
+{
+    weft_graph *root = weft_graph_root(graph);
+    for (; graph->placed_nodes < graph->node_count; graph->placed_nodes++)
+        graph->nodes[graph->placed_nodes].origin = origin;
+    for (; root->placed_guards < root->guard_count; root->placed_guards++)
+        root->guards[root->placed_guards].origin = origin;
+}
+
+/* ---- the sticky error ---- */
+
+void weft_graph_fail(weft_graph *graph, weft_status *status)
+{
+    if (status == NULL) return;
+    weft_graph *root = weft_graph_root(graph);
+    root->failures++;
+    if (root->error != NULL) {
+        weft_status_destroy(status);
+        return;
+    }
+    root->error = status;
+    root->error_placed = false;
+}
+
+const weft_status *weft_graph_error(const weft_graph *graph)
+{
+    return graph == NULL ? NULL : weft_graph_root(graph)->error;
+}
+
+void weft_graph_clear_error(weft_graph *graph)
+{
+    if (graph == NULL) return;
+    weft_graph *root = weft_graph_root(graph);
+    weft_status_destroy(root->error);
+    root->error = NULL;
+}
+
+/* ---- ops ---- */
+
+static const weft_extension *extension_find(const weft_graph *root, const char *family, size_t length)
+{
+    for (size_t i = 0; i < root->extension_count; i++) {
+        const weft_extension *extension = root->extensions[i];
+        if (strncmp(extension->family, family, length) == 0 && extension->family[length] == '\0') return extension;
+    }
+    return NULL;
+}
+
+weft_status *weft_graph_register(weft_graph *graph, const weft_extension *extension)
+{
+    WEFT_REQUIRE(graph);
+    return weft_graph_register_for("weft_graph_register", graph, extension);
+}
+
+weft_status *weft_graph_register_for(const char *where, weft_graph *graph, const weft_extension *extension)
+{
+    WEFT_TRY(weft_extension_check_for(where, extension));
+    weft_graph *root = weft_graph_root(graph);
+    const weft_extension *known = extension_find(root, extension->family, strlen(extension->family));
+    if (known == extension) return NULL;
+    if (known != NULL) {
+        return weft_status_create(root->allocator, WEFT_INVALID_ARGUMENT, where,
+                                  "family %s is registered already, with another table", extension->family);
+    }
+    if (!weft_reserve(root->allocator, &root->extensions, &root->extension_capacity, root->extension_count + 1,
+                      sizeof *root->extensions)) {
+        return weft_status_out_of_memory();
+    }
+    root->extensions[root->extension_count++] = extension;
+    return NULL;
+}
+
+static const weft_op_def *builtin_find(const char *name)
+{
+    const weft_op_def *table = weft_op_table();
+    for (size_t i = 0; i < WEFT_OP_COUNT; i++) {
+        if (strcmp(table[i].name, name) == 0) return &table[i];
+    }
+    return NULL;
+}
+
+const weft_op_def *weft_graph_find_op(const weft_graph *graph, const char *name)
+{
+    if (graph == NULL || name == NULL) return NULL;
+    const char *dot = strchr(name, '.');
+    if (dot == NULL) return builtin_find(name);
+    const weft_extension *extension = extension_find(weft_graph_root(graph), name, (size_t)(dot - name));
+    for (size_t i = 0; extension != NULL && i < extension->op_count; i++) {
+        if (strcmp(extension->ops[i]->name, name) == 0) return extension->ops[i];
+    }
+    return NULL;
+}
+
+const char *weft_graph_missing_op(const weft_graph *graph, const char *name)
+{
+    const char *dot = strchr(name, '.');
+    if (dot == NULL) return "there is no op '%s'";
+    bool known = extension_find(weft_graph_root(graph), name, (size_t)(dot - name)) != NULL;
+    return known ? "its extension has no op '%s'" : "the op '%s' belongs to no extension registered";
+}
+
+/* ---- liveness ---- */
+
+void weft_graph_mark(const weft_graph *graph, size_t count, const weft_value *outputs, uint8_t *out_live)
+{
+    if (graph->node_count > 0) memset(out_live, 0, graph->node_count);
+    for (size_t i = 0; i < count; i++) out_live[outputs[i].node] = 1;
+    for (size_t n = graph->node_count; n-- > 0;) {
+        if (!out_live[n]) continue;
+        const weft_node *node = &graph->nodes[n];
+        for (size_t i = 0; i < node->input_count; i++) out_live[node->inputs[i].node] = 1;
+    }
+}

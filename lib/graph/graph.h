@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_GRAPH_GRAPH_H
+#define WEFT_LIB_GRAPH_GRAPH_H
+/*
+ * Inside of a graph. Nodes are numbered in creation order, so operands always have lower numbers; equal nodes (op,
+ * version, operands, attributes) are one node. Everything lives in the graph's arena.
+ */
+#include "lib/graph/blob.h"
+#include "lib/expr/expr.h"
+#include "lib/graph/op.h"
+#include "runtime/map.h"
+
+typedef struct weft_value {
+    uint32_t node, output;
+} weft_value;
+
+/* The line of the caller's that asked for something; `file` is NULL where nobody said. */
+typedef struct weft_origin {
+    const char *file;
+    int line;
+} weft_origin;
+
+typedef struct weft_node {
+    const weft_op_def *op;
+    uint32_t input_count, output_count;
+    const weft_value *inputs;
+    const weft_attr *attrs; /* op->attr_count */
+    const weft_type *types; /* per output; extents are constants, or `weft_expr` ids of graph->extents */
+    const char *name;       /* or NULL */
+    weft_origin origin;
+} weft_node;
+
+typedef enum weft_guard_kind { WEFT_GUARD_EQUAL, WEFT_GUARD_AT_MOST } weft_guard_kind;
+
+/* Values of which one has to be needed; of the outermost graph, or of a region that is being traced. */
+typedef struct weft_owners {
+    size_t count;
+    weft_tensor items[];
+} weft_owners;
+
+typedef struct weft_guard {
+    weft_guard_kind kind;
+    weft_expr a, b;
+    weft_expr when; /* it has to hold only where this is positive; WEFT_EXPR_NONE: always */
+    const char *message;
+    bool of_rule;        /* made by a type rule, and so made again wherever the node is copied to */
+    weft_owners *owners; /* the results of the composition that asked for it; NULL: it has to hold in any case */
+    weft_origin origin;
+} weft_guard;
+
+/* The node whose type rule is running, for the messages of guards. */
+typedef struct weft_rule_site {
+    size_t input_count;
+    const weft_value *inputs;
+} weft_rule_site;
+
+#define WEFT_NODE_INVALID UINT32_MAX
+
+/* Regions may nest this deep: what follows them is recursive. */
+enum { WEFT_MOST_NESTED = 64 };
+
+struct weft_graph {
+    weft_allocator own_allocator;    /* a copy: the caller need not keep the struct */
+    const weft_allocator *allocator; /* that copy */
+    weft_arena arena;
+    weft_extents *extents;      /* a region's graph shares its parent's */
+    weft_graph *parent;         /* of a region's graph; NULL otherwise */
+    struct weft_graph *regions; /* region graphs owned by this one, linked through `sibling` */
+    struct weft_graph *sibling;
+    uint32_t depth; /* 0; of a region, that of its parent and 1 */
+    weft_expr when; /* of a region: it runs only where this is positive; WEFT_EXPR_NONE: always, or as data say */
+    weft_node *nodes;
+    size_t node_count, node_capacity;
+    weft_map interned;          /* node encoding -> node number + 1 */
+    weft_map inputs;            /* name of an `input` node -> node number + 1 */
+    const weft_rule_site *rule; /* while a type rule runs */
+    /* Of a region that is traced by a body: */
+    struct weft_captures *captures; /* what it uses of the graphs around; not NULL until its op is made */
+    uint32_t part;                  /* which region of its op it is */
+    bool sealed;                    /* the body is done: nothing more is traced into it */
+    size_t placed_nodes;            /* so many from the first have their origin, if any */
+    /* What follows belongs to the root: regions use that of the outermost graph. */
+    weft_graph *current; /* the region whose body is being traced; NULL: none */
+    weft_guard *guards;
+    size_t guard_count, guard_capacity, placed_guards;
+    size_t composition; /* the first guard of the innermost composition that is being traced; SIZE_MAX: none */
+    weft_origin origin; /* of what is made now, where that is known beforehand: from a node that is there already */
+    const char *file;   /* the last one that weft_graph_origin copied */
+    weft_blobs blobs;   /* bytes of large constants */
+    const weft_extension **extensions;
+    size_t extension_count, extension_capacity;
+    weft_status *error; /* sticky */
+    bool error_placed;  /* the caller's place is attached */
+    size_t failures;    /* errors ever raised, kept or not */
+};
+
+/* An origin with a copy of `file`, which may be NULL. */
+weft_origin weft_graph_origin(weft_graph *graph, const char *file, int line);
+/* "file:line" in the arena, or NULL where there is none. */
+weft_status *weft_origin_print(weft_origin origin, weft_arena *arena, const char **out_text) WEFT_MUST_USE;
+/* Gives an origin to what has been made in `graph` since this was called last. */
+void weft_graph_place(weft_graph *graph, weft_origin origin);
+/* The outermost graph around `graph`. */
+weft_graph *weft_graph_root(const weft_graph *graph);
+/* Makes `status` stick unless an error does already; takes it. */
+void weft_graph_fail(weft_graph *graph, weft_status *status);
+/* weft_graph_register for the public function `where`, which its errors name. */
+weft_status *weft_graph_register_for(const char *where, weft_graph *graph,
+                                     const weft_extension *extension) WEFT_MUST_USE;
+/* A failed tensor. */
+weft_tensor weft_tensor_failed(weft_graph *graph);
+/* Where a node of `graph` is made now: the region whose body is being traced if `graph` is around it, or `graph`. */
+weft_graph *weft_graph_current(weft_graph *graph);
+/* Makes `*tensor` one of `graph`, a region being traced that captures it, if it is of a graph around. Otherwise returns
+ * what is wrong: "belongs to another graph". Failed tensors stay failed. */
+const char *weft_tensor_enter(weft_graph *graph, weft_tensor *tensor);
+/* weft_trace with the op in hand. */
+weft_tensor weft_graph_trace(weft_graph *graph, const weft_op_def *op, weft_tensors inputs, const weft_attr *attrs);
+
+/* Whether a == b or a <= b is known for all values of the symbols; a <= INT64_MAX where no part of `a` can overflow or
+ * divide by zero. */
+bool weft_guard_is_proven(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b);
+/*
+ * For what is not proven: returns `otherwise` when it can never hold, records a guard with its sentence (NULL) when it
+ * may. Takes `otherwise`.
+ */
+weft_status *weft_guard_settle(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b,
+                               weft_status *otherwise) WEFT_MUST_USE;
+/* The same for a guard that has to hold only where `when`, an expression of `graph`, is positive. */
+weft_status *weft_guard_settle_when(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b,
+                                    weft_expr when, weft_status *otherwise) WEFT_MUST_USE;
+/*
+ * What a composition requires between the two has to hold in programs that need one of its results, and in no others;
+ * nowhere, where a result is a failed tensor. The graph may be NULL; a scope that is open is the innermost one.
+ */
+typedef struct weft_guard_scope {
+    weft_graph *root;
+    size_t first, outer;
+} weft_guard_scope;
+weft_guard_scope weft_guards_open(weft_graph *graph);
+void weft_guards_close(weft_guard_scope scope, size_t count, const weft_tensor *results);
+/* What compositions in a region required, of the guards from `first` on, now that `node` is made of the region: it has
+ * to hold where the node is needed, if the region itself needs their results, as `live` marks. A failed tensor:
+ * nowhere. */
+void weft_guards_lift(const weft_graph *region, size_t first, const uint8_t *live, weft_tensor node);
+/* Whether a program has the guard that needs the nodes marked in `live`, a byte for each node of the outermost graph;
+ * NULL: all. */
+bool weft_guard_is_needed(const weft_guard *guard, const uint8_t *live);
+/* Says that `region` is the body of a fold of so many iterations: its guards count where there are any. */
+void weft_graph_set_trips(weft_graph *region, weft_extent trips);
+
+/* The expression of an extent in `graph`'s context; WEFT_EXPR_NONE (with a sticky error) for an invalid one or another
+ * graph's. */
+weft_expr weft_extent_expr(weft_graph *graph, weft_extent extent);
+/* The extent of an expression of `graph`. Constants become extents without a graph. */
+weft_extent weft_extent_from(weft_graph *graph, weft_expr expr);
+/* {graph, NONE}, or without a graph the one constant that stands for it. */
+weft_extent weft_extent_invalid(weft_graph *graph);
+/* Whether a == b holds for no values of the symbols. */
+/* How many of 0, step, 2 * step, ... are below `way`, for a step of at least 1; nothing overflows where the step is
+ * longer than any way. */
+weft_extent weft_extent_steps(weft_extent way, int64_t step);
+bool weft_extent_never_equal(weft_graph *graph, weft_extent a, weft_extent b);
+
+/* Texts for messages, by value; long ones are cut. */
+typedef struct weft_extent_text {
+    char text[64];
+} weft_extent_text;
+typedef struct weft_type_text {
+    char text[256];
+} weft_type_text;
+weft_extent_text weft_extent_describe(weft_extent extent);
+/* "f32[n, 4]" */
+weft_type_text weft_type_describe(const weft_type *type);
+
+static inline const weft_node *weft_graph_node(const weft_graph *graph, uint32_t node)
+{
+    return &graph->nodes[node];
+}
+static inline const weft_type *weft_value_type(const weft_graph *graph, weft_value value)
+{
+    return &graph->nodes[value.node].types[value.output];
+}
+
+/* The axes of operand 0 that a reduction or dot does away with. */
+static inline weft_ints weft_reduced_axes(const weft_node *node)
+{
+    if (weft_op_id_of(node->op) == WEFT_OP_dot) return node->attrs[2].ints;
+    return node->op->attrs[0].kind == WEFT_ATTR_INT ? (weft_ints){1, &node->attrs[0].integer} : node->attrs[0].ints;
+}
+
+/* Why weft_graph_find_op has no op of that name: a format for the name. */
+const char *weft_graph_missing_op(const weft_graph *graph, const char *name);
+
+/* Makes or finds the node; runs the type rule. On failure the error sticks and WEFT_NODE_INVALID is returned. */
+uint32_t weft_graph_add(weft_graph *graph, const weft_op_def *op, size_t input_count, const weft_value *inputs,
+                        const weft_attr *attrs);
+
+/* A graph for the regions of `parent`'s nodes: shares its extents, extensions, guards and error, is freed with it.
+ * UNSUPPORTED when more than WEFT_MOST_NESTED would nest. */
+weft_status *weft_graph_create_region(weft_graph *parent, weft_graph **out_region) WEFT_MUST_USE;
+
+/*
+ * Copies what `outputs` need from `source` into `target`: symbols by name, regions deeply, type rules (and with them
+ * guards) run again; then maps outputs to the copies; guards that no type rule made are copied first. The extensions of
+ * `source` are registered with `target`.
+ */
+weft_status *weft_graph_copy(const weft_graph *source, weft_graph *target, size_t count, const weft_value *outputs,
+                             weft_value *out_copies) WEFT_MUST_USE;
+
+/* Sets out_live[n] to 1 for every node n that `outputs` need and to 0 for the others; one byte for each node of the
+ * graph. */
+void weft_graph_mark(const weft_graph *graph, size_t count, const weft_value *outputs, uint8_t *out_live);
+
+/* Sets byte i of `out_used` for every symbol i of the graph's extents that the types and attributes of those nodes, or
+ * a guard, mention. */
+weft_status *weft_graph_mark_symbols(const weft_graph *graph, size_t count, const weft_value *outputs,
+                                     uint8_t *out_used) WEFT_MUST_USE;
+
+/*
+ * Checks every node that `outputs` need: operand numbers, attributes and dtypes against the schema, types against the
+ * type rule, regions (parameter and result types against the op), hash-consing. WEFT_INTERNAL names the node and the
+ * rule.
+ */
+weft_status *weft_graph_verify(weft_graph *graph, size_t count, const weft_value *outputs) WEFT_MUST_USE;
+
+/* The attributes of a node but for regions as statements have them, " {axes = [1]}", or nothing. Data of more bytes
+ * than `longest_data` are "...". */
+void weft_node_print_attributes(const weft_graph *graph, const weft_node *node, size_t longest_data,
+                                weft_bytes *out_text);
+/* Prints into `out_text`; see weft_graph_print. `output_names` may be NULL. */
+weft_status *weft_graph_print_named(const weft_graph *graph, size_t count, const weft_value *outputs,
+                                    const char *const *output_names, weft_bytes *out_text) WEFT_MUST_USE;
+#endif

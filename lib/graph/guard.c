@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What must hold between extents: proven, refuted, or kept as a guard for the run. */
+#include "lib/graph/graph.h"
+#include <string.h>
+
+/* x <= INT64_MAX holds of all that can be computed. */
+static bool is_computed(weft_graph *graph, weft_extent x)
+{
+    if (x.graph == NULL) return weft_extent_is_valid(x);
+    weft_expr expr = weft_extent_expr(graph, x);
+    return expr != WEFT_EXPR_NONE && weft_expr_is_total(graph->extents, expr);
+}
+
+bool weft_guard_is_proven(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b)
+{
+    if (weft_extent_equal(a, b)) return true;
+    if (kind == WEFT_GUARD_EQUAL) return false;
+    if (weft_extent_equal(b, weft_extent_of(INT64_MAX))) return is_computed(graph, a);
+    int64_t a_min, a_max, b_min, b_max;
+    weft_extent_range(a, &a_min, &a_max);
+    weft_extent_range(b, &b_min, &b_max);
+    if (weft_extent_is_valid(a) && weft_extent_is_valid(b) && a_max <= b_min) return true;
+    weft_expr x = weft_extent_expr(graph, a), y = weft_extent_expr(graph, b);
+    if (x == WEFT_EXPR_NONE || y == WEFT_EXPR_NONE) return false;
+    weft_expr difference = weft_expr_sub(graph->extents, y, x);
+    if (difference != WEFT_EXPR_NONE) return weft_expr_always_nonnegative(graph->extents, difference);
+    /* A difference that overflows proves nothing, and is no error of the caller's. */
+    weft_status_destroy(weft_extents_take_error(graph->extents));
+    return false;
+}
+
+static bool is_refuted(weft_extents *extents, weft_guard_kind kind, weft_expr a, weft_expr b)
+{
+    return kind == WEFT_GUARD_EQUAL ? weft_expr_never_equal(extents, a, b) : weft_expr_always_less(extents, b, a);
+}
+
+/* Whether a guard under this condition has to hold in some run. */
+static bool may_count(const weft_extents *extents, weft_expr when)
+{
+    int64_t least, most;
+    if (when == WEFT_EXPR_NONE) return true;
+    weft_expr_range(extents, when, &least, &most);
+    return most > 0;
+}
+
+static bool asks_the_same(const weft_guard *guard, const weft_guard *other)
+{
+    if (guard->kind != other->kind) return false;
+    if (guard->a == other->a && guard->b == other->b) return true;
+    return guard->kind == WEFT_GUARD_EQUAL && guard->a == other->b && guard->b == other->a;
+}
+
+/* A guard that asks for as much, and that goes only where the other one does. */
+static weft_guard *guard_find(weft_graph *root, const weft_guard *wanted)
+{
+    bool is_composed = root->composition != SIZE_MAX && !wanted->of_rule;
+    for (size_t i = 0; i < root->guard_count; i++) {
+        weft_guard *guard = &root->guards[i];
+        bool stays = guard->when == wanted->when || (guard->when == WEFT_EXPR_NONE && !guard->of_rule);
+        bool is_older = i < root->composition;
+        if (guard->owners != NULL || (is_older && guard->of_rule && is_composed)) continue;
+        if (stays && asks_the_same(guard, wanted)) return guard;
+    }
+    return NULL;
+}
+
+/* ---- guards of compositions ---- */
+
+weft_guard_scope weft_guards_open(weft_graph *graph)
+{
+    if (graph == NULL) return (weft_guard_scope){NULL, 0, 0};
+    weft_graph *root = weft_graph_root(graph);
+    weft_guard_scope scope = {root, root->guard_count, root->composition};
+    root->composition = root->guard_count;
+    return scope;
+}
+
+static bool are_valid(size_t count, const weft_tensor *results)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!weft_tensor_is_valid(results[i])) return false;
+    return count > 0;
+}
+
+static bool is_unowned(const weft_guard *guard)
+{
+    return !guard->of_rule && guard->owners == NULL;
+}
+
+/* Owners for the guards from `first` on that have none; NULL where there are no such guards, or no memory. */
+static weft_owners *owners_create(weft_graph *root, size_t first, size_t count, const weft_tensor *results)
+{
+    while (first < root->guard_count && !is_unowned(&root->guards[first])) first++;
+    if (first == root->guard_count) return NULL;
+    weft_owners *owners = weft_arena_allocate(&root->arena, sizeof *owners + count * sizeof *results);
+    if (owners == NULL) {
+        weft_graph_fail(root, weft_status_out_of_memory());
+        return NULL;
+    }
+    owners->count = count;
+    memcpy(owners->items, results, count * sizeof *results);
+    return owners;
+}
+
+static bool have_same_owners(const weft_owners *a, const weft_owners *b)
+{
+    if (a == NULL || b == NULL || a->count != b->count) return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (a->items[i].graph != b->items[i].graph || a->items[i].node != b->items[i].node) return false;
+    return true;
+}
+
+/* Whether what guard number `i` says was said before: the composition was traced again, with the same results. */
+static bool is_repeated(const weft_graph *root, size_t i)
+{
+    const weft_guard *guard = &root->guards[i];
+    for (size_t k = 0; k < i; k++) {
+        const weft_guard *known = &root->guards[k];
+        if (known->when == guard->when && asks_the_same(known, guard) && have_same_owners(known->owners, guard->owners))
+            return true;
+    }
+    return false;
+}
+
+/* Takes those out, from number `first` on, that were left without a message. */
+static void drop_guards(weft_graph *root, size_t first)
+{
+    size_t kept = first, placed = root->placed_guards;
+    for (size_t i = first; i < root->guard_count; i++) {
+        bool stays = root->guards[i].message != NULL;
+        if (stays) root->guards[kept++] = root->guards[i];
+        else if (i < root->placed_guards) placed--;
+    }
+    root->guard_count = kept;
+    root->placed_guards = placed;
+}
+
+void weft_guards_close(weft_guard_scope scope, size_t count, const weft_tensor *results)
+{
+    weft_graph *root = scope.root;
+    if (root == NULL) return;
+    root->composition = scope.outer;
+    bool well = are_valid(count, results);
+    weft_owners *owners = well ? owners_create(root, scope.first, count, results) : NULL;
+    for (size_t i = scope.first; i < root->guard_count; i++) {
+        weft_guard *guard = &root->guards[i];
+        if (!is_unowned(guard)) continue;
+        guard->owners = owners;
+        if (!well || is_repeated(root, i)) guard->message = NULL;
+    }
+    drop_guards(root, scope.first);
+}
+
+/* Makes `node` the owner in place of those of `region` that are marked. Guards may share owners: those that were lifted
+ * already stay as they are. */
+static void lift_owners(weft_owners *owners, const weft_graph *region, const uint8_t *live, weft_tensor node)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < owners->count; i++) {
+        weft_tensor owner = owners->items[i];
+        bool is_inside = owner.graph == region;
+        bool stays = !is_inside || (weft_tensor_is_valid(node) && live[owner.node]);
+        if (stays) owners->items[kept++] = is_inside ? node : owner;
+    }
+    owners->count = kept;
+}
+
+void weft_guards_lift(const weft_graph *region, size_t first, const uint8_t *live, weft_tensor node)
+{
+    weft_graph *root = weft_graph_root(region);
+    for (size_t i = first; i < root->guard_count; i++) {
+        weft_guard *guard = &root->guards[i];
+        if (guard->owners == NULL) continue;
+        lift_owners(guard->owners, region, live, node);
+        if (guard->owners->count == 0 || is_repeated(root, i)) guard->message = NULL;
+    }
+    drop_guards(root, first);
+}
+
+bool weft_guard_is_needed(const weft_guard *guard, const uint8_t *live)
+{
+    if (guard->of_rule) return false;
+    if (guard->owners == NULL || live == NULL) return true;
+    for (size_t i = 0; i < guard->owners->count; i++) {
+        weft_tensor owner = guard->owners->items[i];
+        if (owner.graph->parent == NULL && live[owner.node]) return true;
+    }
+    return false;
+}
+
+/* ---- recording ---- */
+
+void weft_graph_set_trips(weft_graph *region, weft_extent trips)
+{
+    int64_t least, most;
+    bool known = trips.graph == NULL || trips.graph->extents == region->extents;
+    weft_extent_range(trips, &least, &most);
+    if (!known || !weft_extent_is_valid(trips) || least >= 1) return;
+    weft_expr own = weft_extent_expr(region, trips);
+    region->when = region->when == WEFT_EXPR_NONE ? own : weft_expr_min(region->extents, region->when, own);
+    if (region->when == WEFT_EXPR_NONE) weft_graph_fail(region, weft_extents_take_error(region->extents));
+}
+
+/* The name behind a value: its own, or that of the tensor it is a view of; NULL when there is none. */
+static const char *value_name(const weft_graph *graph, weft_value value)
+{
+    const weft_node *node = weft_graph_node(graph, value.node);
+    while (node->name == NULL && node->op->op_class == WEFT_CLASS_MOVEMENT && node->input_count > 0) {
+        node = weft_graph_node(graph, node->inputs[0].node);
+    }
+    return node->name;
+}
+
+/* `sentence`, and which operands of the node at hand are known by which names: "... (operand 0 is x, operand 1 is w)".
+ */
+static char *message_create(weft_graph *graph, const char *sentence)
+{
+    weft_graph *root = weft_graph_root(graph);
+    weft_bytes text;
+    weft_bytes_init(&text, root->allocator);
+    weft_bytes_print(&text, "%s", sentence);
+    size_t named = 0;
+    for (size_t i = 0; graph->rule != NULL && i < graph->rule->input_count; i++) {
+        const char *name = value_name(graph, graph->rule->inputs[i]);
+        if (name != NULL) weft_bytes_print(&text, "%soperand %zu is %s", named++ == 0 ? " (" : ", ", i, name);
+    }
+    if (named > 0) weft_bytes_print(&text, ")");
+    char *message = text.failed ? NULL : weft_arena_string(&root->arena, text.data, text.size);
+    weft_bytes_finish(&text);
+    return message;
+}
+
+static weft_status *guard_record(weft_graph *graph, weft_guard guard, const char *sentence)
+{
+    weft_graph *root = weft_graph_root(graph);
+    weft_guard *known = guard_find(root, &guard);
+    if (known != NULL) {
+        known->of_rule &= guard.of_rule;
+        return NULL;
+    }
+    guard.message = message_create(graph, sentence);
+    if (guard.message == NULL || !weft_reserve(root->allocator, &root->guards, &root->guard_capacity,
+                                               root->guard_count + 1, sizeof *root->guards)) {
+        return weft_status_out_of_memory();
+    }
+    guard.origin = root->origin;
+    root->guards[root->guard_count++] = guard;
+    return NULL;
+}
+
+weft_status *weft_guard_settle(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b,
+                               weft_status *otherwise)
+{
+    return weft_guard_settle_when(graph, kind, a, b, graph->when, otherwise);
+}
+
+weft_status *weft_guard_settle_when(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b,
+                                    weft_expr when, weft_status *otherwise)
+{
+    weft_expr x = weft_extent_expr(graph, a), y = weft_extent_expr(graph, b);
+    if (x == WEFT_EXPR_NONE || y == WEFT_EXPR_NONE || weft_status_code(otherwise) == WEFT_OUT_OF_MEMORY) {
+        return otherwise;
+    }
+    if (!may_count(graph->extents, when)) {
+        weft_status_destroy(otherwise);
+        return NULL;
+    }
+    if (is_refuted(graph->extents, kind, x, y)) return otherwise;
+    weft_guard guard = {.kind = kind, .a = x, .b = y, .when = when, .of_rule = graph->rule != NULL};
+    weft_status *status = guard_record(graph, guard, weft_status_message(otherwise));
+    weft_status_destroy(otherwise);
+    return status;
+}
+
+static bool require(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b, const char *format,
+                    va_list arguments)
+{
+    if (graph == NULL) return false;
+    if (graph->rule == NULL) graph = weft_graph_current(graph);
+    if (weft_guard_is_proven(graph, kind, a, b)) return true;
+    weft_code code = kind == WEFT_GUARD_EQUAL ? WEFT_SHAPE_MISMATCH : WEFT_OUT_OF_RANGE;
+    weft_status *otherwise = weft_status_create_v(graph->allocator, code, NULL, format, arguments);
+    weft_status *status = weft_guard_settle(graph, kind, a, b, otherwise);
+    if (status == NULL) return true;
+    weft_graph_fail(graph, status);
+    return false;
+}
+
+bool weft_require_equal(weft_graph *graph, weft_extent a, weft_extent b, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    bool may_hold = require(graph, WEFT_GUARD_EQUAL, a, b, format, arguments);
+    va_end(arguments);
+    return may_hold;
+}
+
+bool weft_require_at_most(weft_graph *graph, weft_extent a, weft_extent b, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    bool may_hold = require(graph, WEFT_GUARD_AT_MOST, a, b, format, arguments);
+    va_end(arguments);
+    return may_hold;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/lower/chains.h"
+#include <string.h>
+#include "lib/loop/loop.h"
+
+/* The places of an element after more reshapes than this, one of another, are expressions that no kernel can bear. */
+#define MOST_RESHAPED 4
+
+bool weft_reshape_keeps_axes(const weft_graph *graph, const weft_node *node)
+{
+    weft_shape in = weft_value_type(graph, node->inputs[0])->shape, out = node->types[0].shape;
+    size_t i = 0, o = 0;
+    for (;;) {
+        while (i < in.rank && weft_extent_equal(in.extents[i], weft_extent_of(1))) i++;
+        while (o < out.rank && weft_extent_equal(out.extents[o], weft_extent_of(1))) o++;
+        if (i == in.rank || o == out.rank) return i == in.rank && o == out.rank;
+        if (!weft_extent_equal(in.extents[i++], out.extents[o++])) return false;
+    }
+}
+
+/* Ascending: memory for what is joined of many before it is joined with more. `joined` has, for each node, how many
+ * operands of concats a kernel that computes an element of it looks at. */
+static void cut_joins(const weft_graph *graph, const uint8_t *live, uint8_t *forced, uint8_t *joined)
+{
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        if (!live[n]) continue;
+        const weft_node *node = weft_graph_node(graph, n);
+        bool joins = weft_op_id_of(node->op) == WEFT_OP_concat;
+        uint32_t most = 1, sum = 0;
+        for (uint32_t i = 0; i < node->input_count; i++) {
+            uint32_t operand = node->inputs[i].node, count = forced[operand] ? 1 : joined[operand];
+            if (count > most) most = count;
+            sum += count;
+        }
+        for (uint32_t i = 0; i < node->input_count && joins && sum > WEFT_MOST_JOINED; i++)
+            if (joined[node->inputs[i].node] > 1) forced[node->inputs[i].node] = 1;
+        if (joins) most = sum > WEFT_MOST_JOINED ? node->input_count : sum;
+        joined[n] = most < UINT8_MAX ? (uint8_t)most : UINT8_MAX;
+    }
+}
+
+/* Ascending: memory for what has been reshaped often before it is again. `reshaped` has, for each node, how often an
+ * element has been since memory. */
+static void cut_reshapes(const weft_graph *graph, const uint8_t *live, uint8_t *forced, uint8_t *reshaped)
+{
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        if (!live[n]) continue;
+        const weft_node *node = weft_graph_node(graph, n);
+        bool reshapes = weft_op_id_of(node->op) == WEFT_OP_reshape && !weft_reshape_keeps_axes(graph, node);
+        uint8_t most = 0;
+        for (uint32_t i = 0; i < node->input_count; i++) {
+            uint32_t operand = node->inputs[i].node;
+            if (reshapes && reshaped[operand] == MOST_RESHAPED) forced[operand] = 1;
+            if (!forced[operand] && reshaped[operand] > most) most = reshaped[operand];
+        }
+        reshaped[n] = most + reshapes;
+    }
+}
+
+void weft_chains_cut(const weft_graph *graph, const uint8_t *live, uint8_t *forced, uint8_t *room)
+{
+    cut_joins(graph, live, forced, room);
+    memset(room, 0, graph->node_count);
+    cut_reshapes(graph, live, forced, room);
+}

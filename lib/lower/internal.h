@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_LOWER_INTERNAL_H
+#define WEFT_LIB_LOWER_INTERNAL_H
+/* Shared by lower.c (ranges and stages), lower_value.c (instructions), lower_index.c (places decided by data)
+ * and lower_reduce.c (accumulators). */
+#include "lib/lower/lower.h"
+
+/* Most buffers, and most data checks, of one kernel. */
+#define WEFT_LOWERER_LIMIT 128
+
+/* A reduction that is a stage of the kernel. */
+typedef struct stage_plan {
+    uint32_t node;
+    weft_reduction reduction;
+    weft_expr variables[WEFT_MAX_RANK]; /* of each group */
+    weft_expr extents[WEFT_MAX_RANK];
+    weft_expr positions[WEFT_MAX_RANK]; /* in each group; the variables but for partial results */
+    weft_expr *reduced;                 /* index of each reduced axis */
+    weft_point point;                   /* of the result, over the outer ranges */
+    uint32_t accumulator;
+    struct stage_plan *next;
+} stage_plan;
+
+/* An index that data decide: an instruction, and the variable that stands for it in expressions. */
+typedef struct placed_index {
+    weft_expr variable;
+    weft_inst_id value;
+    uint32_t source; /* the node that is read there */
+} placed_index;
+
+typedef struct lowerer {
+    weft_lowering *lowering;
+    const weft_graph *graph;
+    const weft_partition *partition;
+    weft_arena arena; /* of this kernel */
+    weft_kernel_builder *builder;
+    weft_extents *extents; /* the builder's */
+    weft_space space;
+    uint32_t root;
+    weft_value value;                   /* whose axes the kernel runs over: of the root */
+    uint32_t owner;                     /* the node whose kernel it is: the root, or what the root is an operand of */
+    weft_expr variables[WEFT_MAX_RANK]; /* of the root's axes; constant 0 where the extent is one */
+    uint64_t outer;                     /* axes whose ranges are outer */
+    bool outer_fixed;                   /* by the root's own reduction or the first stage found */
+    stage_plan *stages, **last_stage;
+    weft_map values;      /* point -> instruction + 1, of the stage being made */
+    placed_index *placed; /* of that stage */
+    size_t placed_count, placed_capacity;
+    weft_map visited;
+    uint32_t memories[WEFT_LOWERER_LIMIT]; /* of each buffer */
+    uint32_t memory_count;
+    const char *sites[WEFT_LOWERER_LIMIT];
+    weft_expr site_extents[WEFT_LOWERER_LIMIT];
+    uint32_t site_count;
+    bool checks_values; /* see weft_lowered */
+    uint32_t variable_count;
+    bool failed; /* out of memory, or ... */
+    bool too_large;
+} lowerer;
+
+weft_expr weft_lowerer_variable(lowerer *low, weft_expr extent);
+/* The kernel's buffer for `memory`. */
+uint32_t weft_lowerer_buffer(lowerer *low, uint32_t memory, bool written);
+/* Offset of element `index` in `memory`. */
+weft_expr weft_lowerer_address(lowerer *low, uint32_t memory, const weft_expr *index);
+/* The key of a point for `values` and `visited`: words in the arena. */
+const uint32_t *weft_lowerer_key(lowerer *low, const weft_point *point, size_t *out_size);
+stage_plan *weft_lowerer_find_stage(const lowerer *low, uint32_t node);
+
+/* The instruction that has the element; loads what has memory. */
+weft_inst_id weft_lowerer_value(lowerer *low, const weft_point *point);
+/* The same for a node that is computed here although it has memory: the root. */
+weft_inst_id weft_lowerer_compute(lowerer *low, const weft_point *point);
+/* The element of `memory` at the point, whose index may have stand-ins. */
+weft_inst_id weft_lowerer_load(lowerer *low, uint32_t memory, const weft_point *point);
+/* Takes what stands for indices out of an expression. Whether there was any: `*out_offset` is what it adds. Where the
+ * expression is not affine in it the source is forced into memory, and the kernel is thrown away. */
+bool weft_lowerer_displace(lowerer *low, weft_expr *expr, weft_inst_id *out_offset);
+/* The scalar operation of an elementwise op. */
+weft_scalar_op weft_lowerer_scalar(weft_op_id op);
+/* The value of an expression as an i64. */
+weft_inst_id weft_lowerer_index(lowerer *low, weft_expr expr);
+weft_inst_id weft_lowerer_cast(lowerer *low, weft_inst_id value, weft_dtype from, weft_dtype to);
+weft_inst_id weft_lowerer_binary(lowerer *low, weft_scalar_op op, weft_dtype dtype, weft_inst_id a, weft_inst_id b);
+/* The number of a new data check. */
+uint32_t weft_lowerer_site(lowerer *low, const weft_node *node, const char *sentence, weft_expr extent);
+weft_inst_id weft_lowerer_gather(lowerer *low, const weft_point *point);
+weft_inst_id weft_lowerer_dynamic_slice(lowerer *low, const weft_point *point);
+/* Of a scatter: the axes of its updates along which two may meet in one element. */
+uint64_t weft_lowerer_meeting_axes(lowerer *low);
+/* Point of the update's operand `operand`, an index tensor or a start, for a point of the updates; false when out of
+ * memory. */
+bool weft_lowerer_update_operand(lowerer *low, const weft_point *point, uint32_t operand, weft_point *out_point);
+/* Stores the update at `point` in its place in memory `target`, combined with what is there. */
+void weft_lowerer_store_update(lowerer *low, const weft_point *point, uint32_t target);
+/* A complex number from its parts, and one of its parts: `which` is real or imag. */
+weft_inst_id weft_lowerer_complex(lowerer *low, weft_dtype dtype, weft_inst_id re, weft_inst_id im);
+weft_inst_id weft_lowerer_part(lowerer *low, weft_scalar_op which, weft_dtype dtype, weft_inst_id z);
+weft_inst_id weft_lowerer_constant(lowerer *low, weft_dtype dtype, uint64_t bits);
+
+/* Fills in a plan for reduction `node`: groups, variables, the index of each reduced axis. NULL when out of memory. */
+stage_plan *weft_lowerer_plan(lowerer *low, const weft_point *point);
+/* Fills in the index of each reduced axis from the position in each group. */
+void weft_lowerer_split(lowerer *low, stage_plan *plan);
+/* Makes the reduced ranges and the accumulator of a stage, in the stage just begun. */
+void weft_lowerer_accumulate(lowerer *low, stage_plan *plan);
+/* Where a scan takes in its operand at position `step` of its axis, counted in the scan's direction. */
+bool weft_lowerer_scan_operand(lowerer *low, const weft_point *point, weft_expr step, weft_point *out_read);
+/* Makes the range of a scan and its accumulator, in the stage just begun; the result at each point. */
+weft_inst_id weft_lowerer_accumulate_scan(lowerer *low, stage_plan *plan, const weft_point *read, weft_expr step);
+/* The reduction's value from its accumulator. */
+weft_inst_id weft_lowerer_outcome(lowerer *low, const stage_plan *plan);
+/* Component `component` of the accumulator of `plan`. */
+weft_inst_id weft_lowerer_component(lowerer *low, const stage_plan *plan, uint32_t component);
+/* Accumulates partial results that lie in memories first, first + 1, ... */
+void weft_lowerer_accumulate_partial(lowerer *low, stage_plan *plan, uint32_t first_memory);
+#endif

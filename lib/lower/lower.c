@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/lower/lower.h"
+#include "lib/graph/indexing.h"
+#include "lib/lower/internal.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * A root's axes are ranges. Reductions that vanish into the kernel become stages: their results depend on some of those
+ * axes, which are then the outer ranges; the remaining axes are inner ranges of the last stage, which stores. All
+ * stages must agree on the outer axes; one that does not is forced into memory, and the partition starts over.
+ */
+
+weft_expr weft_lowerer_variable(lowerer *low, weft_expr extent)
+{
+    char name[16];
+    do snprintf(name, sizeof name, "i%" PRIu32, low->variable_count++);
+    while (weft_expr_find(low->graph->extents, name) != WEFT_EXPR_NONE);
+    return weft_expr_variable(low->extents, name, extent);
+}
+
+uint32_t weft_lowerer_buffer(lowerer *low, uint32_t memory, bool written)
+{
+    for (uint32_t i = 0; i < low->memory_count; i++) {
+        if (low->memories[i] == memory) return i;
+    }
+    if (low->memory_count == WEFT_LOWERER_LIMIT) low->failed = low->too_large = true;
+    if (low->failed) return 0;
+    low->memories[low->memory_count++] = memory;
+    return weft_kernel_builder_buffer(low->builder, low->lowering->memories[memory].dtype, written);
+}
+
+weft_expr weft_lowerer_address(lowerer *low, uint32_t memory, const weft_expr *index)
+{
+    return weft_space_address(&low->space, &low->lowering->memories[memory], index);
+}
+
+stage_plan *weft_lowerer_find_stage(const lowerer *low, uint32_t node)
+{
+    stage_plan *plan = low->stages;
+    while (plan != NULL && plan->node != node) plan = plan->next;
+    return plan;
+}
+
+/* Whether running over the root's axis stays inside the extent: a concat or pad reads its operands on a part of its own
+ * axis. */
+static bool stays_inside(lowerer *low, weft_expr variable, weft_extent extent)
+{
+    weft_extents *x = low->extents;
+    weft_expr rest = weft_expr_sub(x, weft_space_extent(&low->space, extent), weft_expr_bound(x, variable));
+    return weft_expr_always_nonnegative(x, rest);
+}
+
+/* Whether the extent is known to be at least one: the only index of an empty axis is 0, too. */
+static bool has_elements(lowerer *low, weft_extent extent)
+{
+    weft_extents *x = low->extents;
+    weft_expr rest = weft_expr_sub(x, weft_space_extent(&low->space, extent), weft_expr_constant(x, 1));
+    return weft_expr_always_nonnegative(x, rest);
+}
+
+/* Which of the root's axes the point uses, if its index is nothing but distinct axes and zeros. */
+static bool used_axes(lowerer *low, const weft_point *point, uint64_t *out_axes)
+{
+    weft_shape shape = weft_value_type(low->graph, point->value)->shape;
+    size_t rank = weft_value_type(low->graph, low->value)->shape.rank;
+    uint64_t axes = 0;
+    for (size_t i = 0; i < shape.rank; i++) {
+        int64_t constant;
+        if (weft_expr_is_constant(low->extents, point->index[i], &constant) && constant == 0) {
+            if (!has_elements(low, shape.extents[i])) return false;
+            continue;
+        }
+        size_t axis = 0;
+        while (axis < rank && low->variables[axis] != point->index[i]) axis++;
+        if (axis == rank || (axes >> axis & 1) != 0) return false;
+        if (!stays_inside(low, point->index[i], shape.extents[i])) return false;
+        axes |= UINT64_C(1) << axis;
+    }
+    *out_axes = axes;
+    return true;
+}
+
+/* The axes of the root that are ranges at all: those not statically one. */
+static uint64_t all_axes(const lowerer *low)
+{
+    size_t rank = weft_value_type(low->graph, low->value)->shape.rank;
+    uint64_t axes = 0;
+    for (size_t i = 0; i < rank; i++) {
+        int64_t constant;
+        if (!weft_expr_is_constant(low->extents, low->variables[i], &constant)) axes |= UINT64_C(1) << i;
+    }
+    return axes;
+}
+
+static bool same_index(const lowerer *low, const weft_point *a, const weft_point *b)
+{
+    size_t rank = weft_value_type(low->graph, a->value)->shape.rank;
+    return rank == 0 || memcmp(a->index, b->index, rank * sizeof *a->index) == 0;
+}
+
+static void add_stage(lowerer *low, stage_plan *plan)
+{
+    plan->next = NULL;
+    *low->last_stage = plan;
+    low->last_stage = &plan->next;
+}
+
+/* Whether a reduction read at this point can be a stage: on the outer axes, and where outer axes are left to run in
+ * parallel. */
+static bool fits(lowerer *low, const weft_point *point)
+{
+    uint64_t axes;
+    if (!used_axes(low, point, &axes)) return false;
+    if (low->outer_fixed) return axes == low->outer;
+    if (axes == 0 && all_axes(low) != 0) return false;
+    low->outer = axes;
+    low->outer_fixed = true;
+    return true;
+}
+
+static bool scan(lowerer *low, const weft_point *point);
+
+static bool scan_operands(lowerer *low, const weft_point *point, const weft_expr *reduced)
+{
+    const weft_node *node = weft_graph_node(low->graph, point->value.node);
+    for (uint32_t i = weft_indexing_first(weft_op_id_of(node->op)); i < node->input_count; i++) {
+        weft_point read;
+        if (!weft_space_operand(&low->space, point, i, reduced, &read)) low->failed = true;
+        if (low->failed || !scan(low, &read)) return false;
+    }
+    return true;
+}
+
+/* Whether a value is known to have no elements. In ranges without a point indices say nothing of where it is needed. */
+static bool is_empty(lowerer *low, weft_value value)
+{
+    weft_shape shape = weft_value_type(low->graph, value)->shape;
+    int64_t extent;
+    for (size_t i = 0; i < shape.rank; i++)
+        if (weft_expr_is_constant(low->extents, weft_space_extent(&low->space, shape.extents[i]), &extent) &&
+            extent == 0)
+            return true;
+    return false;
+}
+
+static bool scan_stage(lowerer *low, const weft_point *point)
+{
+    stage_plan *known = weft_lowerer_find_stage(low, point->value.node);
+    if (known != NULL && same_index(low, &known->point, point)) return true;
+    if (known != NULL || is_empty(low, point->value) || !fits(low, point)) {
+        weft_partition_force_stage(low->lowering->partition, point->value.node);
+        return false;
+    }
+    stage_plan *plan = weft_lowerer_plan(low, point);
+    if (plan == NULL) low->failed = true;
+    if (low->failed || !scan_operands(low, point, plan->reduced)) return false;
+    add_stage(low, plan);
+    return true;
+}
+
+/* Finds the stages behind a point, innermost first. False: the kernel cannot be made so. */
+static bool scan(lowerer *low, const weft_point *point)
+{
+    weft_role role = low->partition->roles[point->value.node];
+    if (weft_role_has_memory((uint8_t)role)) return true;
+    size_t key_size = 0;
+    const uint32_t *key = weft_lowerer_key(low, point, &key_size);
+    if (low->failed) return false;
+    if (weft_map_find(&low->visited, key, key_size) != NULL) return true;
+    if (!weft_map_insert(&low->visited, key, key_size, low)) low->failed = true;
+    if (low->failed) return false;
+    return role == WEFT_ROLE_STAGE ? scan_stage(low, point) : scan_operands(low, point, NULL);
+}
+
+static weft_range plain_range(lowerer *low, weft_expr variable)
+{
+    return (weft_range){
+        .variable = variable, .extent = weft_expr_bound(low->extents, variable), .lanes = 1, .width = 1, .unroll = 1};
+}
+
+static void begin_stage(lowerer *low)
+{
+    weft_map_finish(&low->values, NULL);
+    weft_map_init(&low->values, low->lowering->allocator);
+    low->placed_count = 0;
+    weft_kernel_builder_stage(low->builder);
+}
+
+/* Ranges for the root's axes in `axes`, in order. */
+static void make_ranges(lowerer *low, uint64_t axes)
+{
+    for (uint32_t i = 0; axes >> i != 0 && i < WEFT_MAX_RANK; i++) {
+        if ((axes >> i & 1) != 0) weft_kernel_builder_range(low->builder, plain_range(low, low->variables[i]));
+    }
+}
+
+static void store(lowerer *low, uint32_t buffer, weft_expr index, weft_inst_id value)
+{
+    weft_kernel_builder_store(low->builder, &(weft_store){.buffer = buffer, .index = index, .value = value});
+}
+
+/*
+ * A scan is one stage that stores while it accumulates. `reverse` turns the axis round; `exclusive` takes in what lies
+ * one step back, and before the first element what the scan begins with.
+ */
+static void lower_scan(lowerer *low, const weft_point *point, uint32_t target)
+{
+    const weft_node *node = weft_graph_node(low->graph, low->root);
+    weft_extents *x = low->extents;
+    size_t axis = (size_t)node->attrs[0].integer;
+    weft_expr step = low->variables[axis], extent = weft_space_extent(&low->space, node->types[0].shape.extents[axis]);
+    weft_expr last = weft_expr_sub(x, extent, weft_expr_constant(x, 1));
+    stage_plan plan = {.node = low->root};
+    weft_point read;
+    low->outer = all_axes(low) & ~(UINT64_C(1) << axis);
+    low->outer_fixed = true;
+    if (!weft_lowerer_scan_operand(low, point, step, &read)) low->failed = true;
+    if (low->failed || !scan(low, &read)) return;
+    if (node->attrs[1].integer != 0) point->index[axis] = weft_expr_sub(x, last, step);
+    uint32_t buffer = weft_lowerer_buffer(low, target, true);
+    make_ranges(low, low->outer);
+    for (stage_plan *stage = low->stages; stage != NULL; stage = stage->next) {
+        begin_stage(low);
+        weft_lowerer_accumulate(low, stage);
+    }
+    begin_stage(low);
+    weft_inst_id value = weft_lowerer_accumulate_scan(low, &plan, &read, step);
+    store(low, buffer, weft_lowerer_address(low, target, point->index), value);
+}
+
+static bool root_is_reduction(const lowerer *low)
+{
+    uint32_t op_class = weft_graph_node(low->graph, low->root)->op->op_class;
+    return op_class == WEFT_CLASS_REDUCE || op_class == WEFT_CLASS_PRODUCT;
+}
+
+/* The whole root in one kernel. */
+static void lower_whole(lowerer *low, const weft_point *point, uint32_t target)
+{
+    stage_plan *own = NULL;
+    if (weft_graph_node(low->graph, low->root)->op->op_class == WEFT_CLASS_SCAN) {
+        lower_scan(low, point, target);
+        return;
+    }
+    low->outer = all_axes(low);
+    if (root_is_reduction(low)) {
+        low->outer_fixed = true;
+        own = weft_lowerer_plan(low, point);
+        if (own == NULL) low->failed = true;
+        if (low->failed || !scan_operands(low, point, own->reduced)) return;
+        add_stage(low, own);
+    } else if (!scan_operands(low, point, NULL)) {
+        return;
+    }
+    uint32_t buffer = weft_lowerer_buffer(low, target, true);
+    make_ranges(low, low->outer);
+    for (stage_plan *plan = low->stages; plan != NULL; plan = plan->next) {
+        begin_stage(low);
+        weft_lowerer_accumulate(low, plan);
+    }
+    begin_stage(low);
+    make_ranges(low, all_axes(low) & ~low->outer);
+    weft_inst_id value = own != NULL ? weft_lowerer_outcome(low, own) : weft_lowerer_compute(low, point);
+    store(low, buffer, weft_lowerer_address(low, target, point->index), value);
+}
+
+/* One partial result for each chunk of a long reduction. */
+static void lower_partial(lowerer *low, const weft_point *point, uint32_t target)
+{
+    weft_extents *x = low->extents;
+    stage_plan *plan = weft_lowerer_plan(low, point);
+    if (plan == NULL) low->failed = true;
+    if (low->failed) return;
+    low->outer = all_axes(low);
+    low->outer_fixed = true;
+    weft_expr chunks = weft_reduction_chunks(&low->space, low->root, &plan->reduction);
+    weft_expr chunk = weft_lowerer_variable(low, chunks);
+    weft_expr size = weft_expr_constant(x, plan->reduction.chunk);
+    weft_expr start = weft_expr_mul(x, chunk, size);
+    plan->extents[0] = weft_expr_min(x, size, weft_expr_sub(x, plan->extents[0], start));
+    plan->variables[0] = weft_lowerer_variable(low, plan->extents[0]);
+    plan->positions[0] = weft_expr_add(x, start, plan->variables[0]);
+    weft_lowerer_split(low, plan);
+    if (!scan_operands(low, point, plan->reduced)) return;
+    weft_dtype dtypes[WEFT_MAX_COMPONENTS];
+    uint32_t width = weft_reduction_components(low->graph, low->root, dtypes);
+    for (uint32_t i = 0; i < width; i++) weft_lowerer_buffer(low, target + i, true);
+    weft_kernel_builder_range(low->builder, plain_range(low, chunk));
+    make_ranges(low, low->outer);
+    begin_stage(low);
+    weft_lowerer_accumulate(low, plan);
+    begin_stage(low);
+    weft_expr index = weft_expr_mul(x, weft_space_position(&low->space, point), chunks);
+    index = weft_expr_add(x, index, chunk);
+    for (uint32_t i = 0; i < width; i++) store(low, i, index, weft_lowerer_component(low, plan, i));
+}
+
+static void lower_final(lowerer *low, const weft_point *point, uint32_t target)
+{
+    stage_plan *plan = weft_lowerer_plan(low, point);
+    if (plan == NULL) low->failed = true;
+    if (low->failed) return;
+    uint32_t buffer = weft_lowerer_buffer(low, target, true);
+    make_ranges(low, all_axes(low));
+    begin_stage(low);
+    weft_lowerer_accumulate_partial(low, plan, low->lowering->first_memory[low->root] + 1);
+    begin_stage(low);
+    store(low, buffer, weft_lowerer_address(low, target, point->index), weft_lowerer_outcome(low, plan));
+}
+
+/* The point that runs over a whole value: a variable for each axis, zero where the extent is one. */
+static weft_point whole_point(lowerer *low, weft_value value)
+{
+    weft_point point = weft_space_point(&low->space, value);
+    if (point.index == NULL) {
+        low->failed = true;
+        return point;
+    }
+    weft_shape shape = weft_value_type(low->graph, value)->shape;
+    for (size_t i = 0; i < shape.rank; i++) {
+        weft_expr extent = weft_space_extent(&low->space, shape.extents[i]);
+        int64_t constant;
+        bool one = weft_expr_is_constant(low->extents, extent, &constant) && constant == 1;
+        point.index[i] = one ? weft_expr_constant(low->extents, 0) : weft_lowerer_variable(low, extent);
+        low->variables[i] = point.index[i];
+    }
+    return point;
+}
+
+static weft_status *lowerer_init(lowerer *low, weft_lowering *lowering, weft_value value)
+{
+    *low = (lowerer){.lowering = lowering,
+                     .graph = lowering->partition->compiled->graph,
+                     .partition = lowering->partition,
+                     .root = value.node,
+                     .value = value};
+    low->last_stage = &low->stages;
+    weft_arena_init(&low->arena, lowering->allocator);
+    weft_map_init(&low->values, lowering->allocator);
+    weft_map_init(&low->visited, lowering->allocator);
+    WEFT_TRY(weft_kernel_builder_create(lowering->allocator, &low->builder));
+    low->extents = weft_kernel_builder_extents(low->builder);
+    low->space = (weft_space){.graph = low->graph,
+                              .extents = low->extents,
+                              .arena = &low->arena,
+                              .fixed_count = lowering->fixed_count,
+                              .fixed_names = lowering->fixed_names,
+                              .fixed_values = lowering->fixed_values};
+    return NULL;
+}
+
+static void lowerer_finish(lowerer *low)
+{
+    weft_map_finish(&low->values, NULL);
+    weft_map_finish(&low->visited, NULL);
+    weft_free(low->lowering->allocator, low->placed, low->placed_capacity * sizeof *low->placed);
+    weft_kernel_builder_destroy(low->builder);
+    weft_arena_finish(&low->arena);
+}
+
+/* Below an operand without memory, where about half of its work is done: cut there, a chain needs few kernels. */
+static uint32_t middle_of(const lowerer *low, uint32_t operand)
+{
+    const weft_partition *partition = low->partition;
+    uint32_t half = partition->weights[operand] / 2;
+    for (uint32_t found = operand;;) {
+        const weft_node *node = weft_graph_node(low->graph, found);
+        uint32_t next = found;
+        for (uint32_t i = 0; i < node->input_count; i++) {
+            uint32_t n = node->inputs[i].node;
+            bool inside = partition->roles[n] == WEFT_ROLE_INLINE && partition->weights[n] >= half;
+            if (inside && (next == found || partition->weights[n] > partition->weights[next])) next = n;
+        }
+        if (next == found) return found;
+        found = next;
+    }
+}
+
+/* A kernel that has grown too large is cut below the operands of its node. */
+static weft_status *cut(lowerer *low)
+{
+    const weft_node *node = weft_graph_node(low->graph, low->owner);
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        uint32_t operand = node->inputs[i].node;
+        if (!weft_role_has_memory(low->partition->roles[operand]))
+            weft_partition_force(low->lowering->partition, middle_of(low, operand));
+    }
+    if (low->lowering->partition->changed) return NULL;
+    return weft_status_create(low->lowering->allocator, WEFT_UNSUPPORTED, node->op->name,
+                              "%s with %" PRIu32 " operands needs more than %d buffers in one kernel", node->op->name,
+                              node->input_count, WEFT_LOWERER_LIMIT);
+}
+
+static weft_status *finish_kernel(lowerer *low, weft_lowered *out_lowered)
+{
+    weft_kernel_builder_sites(low->builder, low->site_count);
+    WEFT_TRY(weft_extents_take_error(low->extents));
+    if (low->too_large) return cut(low);
+    if (low->failed) return weft_status_out_of_memory();
+    weft_lowered lowered = {0};
+    lowered.memories = weft_arena_copy(low->lowering->arena, low->memories, (low->memory_count + 1) * sizeof(uint32_t));
+    lowered.sites = weft_arena_copy(low->lowering->arena, low->sites, (low->site_count + 1) * sizeof(char *));
+    lowered.site_count = low->site_count;
+    lowered.checks_values = low->checks_values;
+    size_t size = (low->site_count + 1) * sizeof(weft_expr);
+    lowered.site_extents = weft_arena_copy(low->lowering->arena, low->site_extents, size);
+    if (lowered.memories == NULL || lowered.sites == NULL || lowered.site_extents == NULL)
+        return weft_status_out_of_memory();
+    WEFT_TRY(weft_kernel_builder_finish(low->builder, &lowered.kernel));
+    *out_lowered = lowered;
+    return NULL;
+}
+
+typedef void (*lower_function)(lowerer *low, const weft_point *point, uint32_t target);
+
+static weft_status *lower(weft_lowering *lowering, weft_value value, lower_function function, uint32_t target,
+                          uint32_t owner, weft_lowered *out_lowered)
+{
+    lowerer low;
+    weft_status *status = lowerer_init(&low, lowering, value);
+    low.owner = owner;
+    *out_lowered = (weft_lowered){0};
+    if (status == NULL) {
+        weft_point point = whole_point(&low, value);
+        if (!low.failed) function(&low, &point, target);
+        if (!lowering->partition->changed) status = finish_kernel(&low, out_lowered);
+    }
+    lowerer_finish(&low);
+    return status;
+}
+
+static void copy(lowerer *low, const weft_point *point, uint32_t target)
+{
+    uint32_t written = weft_lowerer_buffer(low, target, true);
+    make_ranges(low, all_axes(low));
+    begin_stage(low);
+    store(low, written, weft_lowerer_address(low, target, point->index), weft_lowerer_value(low, point));
+}
+
+static bool scan_update(lowerer *low, const weft_point *point)
+{
+    const weft_node *node = weft_graph_node(low->graph, low->owner);
+    for (uint32_t i = weft_indexing_first(weft_op_id_of(node->op)); i < node->input_count; i++) {
+        weft_point read;
+        if (!weft_lowerer_update_operand(low, point, i, &read)) low->failed = true;
+        if (low->failed || !scan(low, &read)) return false;
+    }
+    return scan(low, point);
+}
+
+/* Threads and lanes run where updates do not meet; where they may, they are applied in order. */
+static void lower_update(lowerer *low, const weft_point *point, uint32_t target)
+{
+    uint64_t meeting = weft_lowerer_meeting_axes(low);
+    low->outer = all_axes(low) & ~meeting;
+    low->outer_fixed = true;
+    if (!scan_update(low, point)) return;
+    weft_lowerer_buffer(low, target, true);
+    make_ranges(low, low->outer);
+    for (stage_plan *plan = low->stages; plan != NULL; plan = plan->next) {
+        begin_stage(low);
+        weft_lowerer_accumulate(low, plan);
+    }
+    begin_stage(low);
+    make_ranges(low, all_axes(low) & meeting);
+    weft_lowerer_store_update(low, point, target);
+}
+
+static weft_status *lower_operand(weft_lowering *lowering, uint32_t root, weft_lower_part part, uint32_t target,
+                                  weft_lowered *out_lowered)
+{
+    const weft_graph *graph = lowering->partition->compiled->graph;
+    weft_value value = weft_graph_node(graph, root)->inputs[part == WEFT_LOWER_BASE ? 0 : 1];
+    bool has_memory = weft_role_has_memory(lowering->partition->roles[value.node]);
+    lower_function function = part == WEFT_LOWER_UPDATE ? lower_update : has_memory ? copy : lower_whole;
+    return lower(lowering, value, function, target, root, out_lowered);
+}
+
+weft_status *weft_lower_root(weft_lowering *lowering, uint32_t root, weft_lower_part part, uint32_t target,
+                             weft_lowered *out_lowered)
+{
+    static const lower_function functions[] = {lower_whole, lower_partial, lower_final};
+    if (part == WEFT_LOWER_BASE || part == WEFT_LOWER_UPDATE)
+        return lower_operand(lowering, root, part, target, out_lowered);
+    return lower(lowering, (weft_value){root, 0}, functions[part], target, root, out_lowered);
+}
+
+weft_status *weft_lower_copy(weft_lowering *lowering, uint32_t source, uint32_t target, weft_lowered *out_lowered)
+{
+    weft_value value = lowering->memories[source].value;
+    return lower(lowering, value, copy, target, value.node, out_lowered);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_LOWER_LOWER_H
+#define WEFT_LIB_LOWER_LOWER_H
+/* Lowering: a root of the partition, with everything that vanishes into it, becomes one unscheduled kernel. */
+#include "lib/loop/loop.h"
+#include "lib/lower/partition.h"
+#include "lib/lower/space.h"
+
+#define WEFT_MEMORY_NONE UINT32_MAX
+
+/* What all kernels of one program share. */
+typedef struct weft_lowering {
+    const weft_allocator *allocator;
+    weft_arena *arena; /* outlives the kernels: sentences, tables */
+    weft_partition *partition;
+    const weft_memory *memories;
+    const uint32_t
+        *first_memory;  /* of each node with memory: its output 0; partial results of a long reduction follow */
+    size_t fixed_count; /* specialised symbols */
+    const char *const *fixed_names;
+    const int64_t *fixed_values;
+} weft_lowering;
+
+typedef enum weft_lower_part {
+    WEFT_LOWER_WHOLE,
+    WEFT_LOWER_PARTIAL, /* of a long reduction: partial results, one for each chunk */
+    WEFT_LOWER_FINAL,   /* ... and their combination */
+    WEFT_LOWER_BASE,    /* of a scatter or dynamic update slice: operand 0, into the memory of the result */
+    WEFT_LOWER_UPDATE   /* ... and what is stored over that */
+} weft_lower_part;
+
+typedef struct weft_lowered {
+    weft_kernel *kernel;
+    uint32_t *memories; /* of each buffer of the kernel */
+    const char **sites; /* sentence of each data check, as in weft_step */
+    uint32_t site_count;
+    weft_expr *site_extents; /* the extent in each sentence, of the kernel's extents */
+    bool checks_values;      /* an update: some checks are of what is written, not of where */
+} weft_lowered;
+
+/*
+ * Lowers `root` into the memory `target`: its own, or another for a copy. When a reduction cannot be a stage here it is
+ * forced in the partition (partition->changed is then true), and the result is empty: fill the partition again and
+ * start over.
+ */
+weft_status *weft_lower_root(weft_lowering *lowering, uint32_t root, weft_lower_part part, uint32_t target,
+                             weft_lowered *out_lowered) WEFT_MUST_USE;
+/* Copies memory `source` to memory `target` of equal shape. */
+weft_status *weft_lower_copy(weft_lowering *lowering, uint32_t source, uint32_t target,
+                             weft_lowered *out_lowered) WEFT_MUST_USE;
+
+/* Components of the accumulator of reduction `node` and their dtypes; returns the number. */
+uint32_t weft_reduction_components(const weft_graph *graph, uint32_t node, weft_dtype *out_dtypes);
+/* Number of chunks of a long reduction, over the extents of `space`. */
+weft_expr weft_reduction_chunks(weft_space *space, uint32_t node, const weft_reduction *reduction);
+#endif

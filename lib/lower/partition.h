@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_LOWER_PARTITION_H
+#define WEFT_LIB_LOWER_PARTITION_H
+/*
+ * Partition: which nodes of a program get memory, which engine computes each of those, and which vanish into the
+ * kernels that read them. It depends on the graph alone, never on layouts, threads or specialised extents, so that
+ * every variant of a program computes the same bits; but for a product whose operands lie so that the library cannot
+ * read them, which is done by loops.
+ */
+#include "lib/pass/compile.h"
+
+typedef enum weft_role {
+    WEFT_ROLE_DEAD,
+    WEFT_ROLE_INLINE, /* computed where it is read */
+    WEFT_ROLE_STAGE,  /* a reduction inside the one kernel that reads it */
+    WEFT_ROLE_LEAF,   /* an input or a constant of many elements: has memory already */
+    WEFT_ROLE_KERNEL, /* root of a generated kernel */
+    WEFT_ROLE_GEMM,   /* a dot for the library */
+    WEFT_ROLE_SORT,   /* sorted by the runtime */
+    WEFT_ROLE_HOST,   /* an extension's kernel */
+    WEFT_ROLE_REGION  /* fold, while or cond: a step around those of its regions */
+} weft_role;
+
+typedef struct weft_partition {
+    const weft_allocator *allocator;
+    const weft_compiled *compiled;
+    uint8_t *roles;      /* weft_role of each node */
+    uint8_t *forced;     /* nodes that must have memory; grows, see weft_partition_force */
+    uint8_t *no_library; /* products the library cannot read as they lie: done by loops */
+    uint8_t *fused_row;  /* nodes computed, without memory between, from a reduction along memory that may be a stage */
+    uint8_t *reachable;  /* nodes of which one element can be computed at a place that data decide */
+    uint8_t *placed;     /* nodes of which that is done */
+    uint32_t *roots; /* for INLINE and STAGE: the one root that reads it, or none (0) when several do; root node + 1 */
+    uint32_t *weights;       /* about how many scalar operations recomputing an element costs */
+    double *recompute_count; /* how often a kernel that reads the node would compute each of its elements */
+    uint64_t *inner;         /* the axes of each node that are read along a reduction of the kernel that reads it */
+    uint32_t fills;          /* so far */
+    bool changed;            /* something was forced since the last fill */
+    weft_arena arena;
+    weft_extents *extents;          /* for sizes: those of the graph are read by other threads */
+    struct weft_partition *regions; /* of all regions of the live nodes, linked through `next` */
+    struct weft_partition *next;
+    uint32_t node, region; /* of a region's partition: the node, and which of its regions, counted from 0 */
+} weft_partition;
+
+weft_status *weft_partition_init(weft_partition *partition, const weft_allocator *allocator,
+                                 const weft_compiled *compiled) WEFT_MUST_USE;
+void weft_partition_finish(weft_partition *partition);
+/* Assigns the roles, in regions too. */
+weft_status *weft_partition_fill(weft_partition *partition) WEFT_MUST_USE;
+/* Whether something was forced since the last fill, in regions too. */
+bool weft_partition_has_changed(const weft_partition *partition);
+/* That of region number `region` of node `node`. */
+weft_partition *weft_partition_of_region(const weft_partition *partition, uint32_t node, uint32_t region);
+/* Demands memory for a node: whoever cannot place it asks, and fills again. */
+void weft_partition_force(weft_partition *partition, uint32_t node);
+
+/* The same for a STAGE. When the partition has been filled many times, for other stages of the same kernel too: twice
+ * as many with each fill. */
+void weft_partition_force_stage(weft_partition *partition, uint32_t node);
+
+static inline bool weft_role_has_memory(uint8_t role)
+{
+    return role >= WEFT_ROLE_LEAF;
+}
+
+/* A reduction (or a dot done by loops) as loops see it: groups of adjacent reduced axes, each one range. */
+typedef struct weft_reduction {
+    uint32_t axis_count; /* reduced axes, in the order of weft_space_operand's `reduced` */
+    uint32_t group_count;
+    uint32_t group_first[WEFT_MAX_RANK]; /* first axis of each group, as a position in that order */
+    int64_t axes[WEFT_MAX_RANK];         /* of operand 0 */
+    uint32_t lanes;                      /* virtual lanes of the innermost range */
+    bool blocks;                         /* of all ranges */
+    int64_t chunk;                       /* 0, or the reduction is done in partial results of so many elements */
+} weft_reduction;
+
+/* Describes reduction node `node`; from the graph's own extents, so that it holds for all variants. */
+void weft_reduction_fill(const weft_graph *graph, uint32_t node, weft_reduction *out_reduction);
+#endif

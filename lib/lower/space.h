@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_LOWER_SPACE_H
+#define WEFT_LIB_LOWER_SPACE_H
+/*
+ * Index spaces: the elements of a graph's values addressed by expressions of one kernel. Movement ops disappear here:
+ * reading their result at a point is reading their operand at another point.
+ */
+#include "lib/graph/graph.h"
+
+typedef struct weft_space {
+    const weft_graph *graph;
+    weft_extents *extents; /* the kernel's */
+    weft_arena *arena;
+    size_t fixed_count; /* symbols of the graph that are constants here: specialisation */
+    const char *const *fixed_names;
+    const int64_t *fixed_values;
+    weft_expr *imported; /* graph expression -> kernel expression */
+    size_t imported_count;
+} weft_space;
+
+/* An element of a value; where a predicate is negative there is none. */
+typedef struct weft_point {
+    weft_value value;
+    weft_expr *index; /* one for each axis of the value */
+    uint32_t predicate_count;
+    weft_expr *predicates;
+} weft_point;
+
+/* Where a value lies, as kernels address it. */
+typedef struct weft_memory {
+    weft_value value; /* its extents are the memory's */
+    weft_dtype dtype;
+    const char *stride_prefix; /* strides are symbols "<prefix>.s<axis>"; NULL: row-major */
+    int32_t unit_axis;         /* of strided memory: the axis whose stride is 1, or -1 */
+} weft_memory;
+
+/* An extent of the graph as an expression of the kernel. */
+weft_expr weft_space_extent(weft_space *space, weft_extent extent);
+/* Row-major position of the element in its value. */
+weft_expr weft_space_position(weft_space *space, const weft_point *point);
+/* Offset of element `index` in `memory`, in elements. */
+weft_expr weft_space_address(weft_space *space, const weft_memory *memory, const weft_expr *index);
+/* A point of `value` with room for its index, without predicates; index is NULL when out of memory. */
+weft_point weft_space_point(weft_space *space, weft_value value);
+/* Where index tensor `operand` of gather or scatter `node` is read for an element of the result or of the updates. */
+bool weft_space_indices(weft_space *space, const weft_node *node, size_t operand, const weft_expr *index,
+                        weft_point *out_point);
+/*
+ * Where operand `operand` of the point's node is read to compute the point. Elementwise and movement ops, concat, pad,
+ * the indices of gather, the starts of a dynamic slice; for reductions and dot, `reduced` has the index of each reduced
+ * or contracted axis. False when out of memory.
+ */
+bool weft_space_operand(weft_space *space, const weft_point *point, size_t operand, const weft_expr *reduced,
+                        weft_point *out_point);
+#endif

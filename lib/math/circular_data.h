@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_MATH_CIRCULAR_DATA_H
+#define WEFT_LIB_MATH_CIRCULAR_DATA_H
+/*
+ * Polynomials, written by constants.py, constant first. Those called single are for floats, and are evaluated in double
+ * too. `error` is relative, of the function built on the polynomial.
+ */
+
+/* (sin(r) / r - 1) / r^2 over r^2, |r| <= 0.884: error 2^-34.1. */
+static const double single_sin[] = {-0x1.55555552d9b8dp-3, 0x1.11110ab6133e2p-7, -0x1.a00fd4eb6ce44p-13,
+                                    0x1.6ca61fca0701ep-19};
+
+/* The same, |r| <= 0.786: error 2^-57.3. */
+static const double double_sin[] = {-0x1.5555555555555p-3, 0x1.111111111111p-7,    -0x1.a01a01a019926p-13,
+                                    0x1.71de3a545e704p-19, -0x1.ae64540f0c1bcp-26, 0x1.61217c18c5ad8p-33,
+                                    -0x1.ab161790d481ep-41};
+
+/* (cos(r) - 1 + r^2 / 2) / r^4 over r^2, |r| <= 0.884: error 2^-38.0. */
+static const double single_cos[] = {0x1.555555548128dp-5, -0x1.6c16bd2de5f3dp-10, 0x1.a01336eac198ep-16,
+                                    -0x1.24695ee960f08p-22};
+
+/* The same, |r| <= 0.786: error 2^-60.0. */
+static const double double_cos[] = {0x1.5555555555555p-5,   -0x1.6c16c16c1696p-10, 0x1.a01a019f4d0fp-16,
+                                    -0x1.27e4fa15bdc69p-22, 0x1.1eeb66b6cb12cp-29, -0x1.907c0e977e8bdp-37};
+#endif

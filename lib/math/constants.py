@@ -1,0 +1,338 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the polynomials and tables of the math lowerings, *_data.h next to itself and table_data.h of loop.
+
+Polynomials interpolate at the Chebyshev points of the interval, in 400-bit arithmetic; the rest of a row behind its
+first coefficient is fitted as (f(center + t) - f(center)) / t, so that the first coefficient stays exact.
+"""
+import os
+import sys
+
+from mpmath import mp, mpf, pi, cos, sin, atan, asin, erf, erfc, exp, log, loggamma, digamma, sqrt, matrix, lu_solve, nint, ldexp, floor
+
+mp.prec = 400
+SMALL = mpf(10) ** -40
+WIDE = mpf("0.102")
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def double(value):
+    """The nearest double."""
+    return float(mpf(value))
+
+
+def chopped(value, bits_below_one):
+    """The nearest multiple of 2^-bits_below_one."""
+    return nint(ldexp(value, bits_below_one)) / mpf(2) ** bits_below_one
+
+
+def interpolate(f, low, high, count):
+    """Coefficients, constant first, of the polynomial of `count` terms through f at Chebyshev points."""
+    low, high = mpf(low), mpf(high)
+    xs = [(low + high) / 2 + (high - low) / 2 * cos(pi * (2 * i + 1) / (2 * count)) for i in range(count)]
+    # Newton's divided differences, then expanded.
+    table = [f(x) for x in xs]
+    newton = []
+    for level in range(count):
+        newton.append(table[0])
+        table = [(table[i + 1] - table[i]) / (xs[i + level + 1] - xs[i]) for i in range(len(table) - 1)]
+    coefficients = [mpf(0)]
+    for i in reversed(range(count)):
+        shifted = [mpf(0)] + coefficients
+        coefficients = [s - xs[i] * c for s, c in zip(shifted, coefficients + [mpf(0)])]
+        coefficients[0] += newton[i]
+    return coefficients[:count]
+
+
+def fitted(f, low, high, count, weight):
+    """The same by least squares of the error times `weight`, where that varies a lot."""
+    low, high, points = mpf(low), mpf(high), 8 * count
+    xs = [(low + high) / 2 + (high - low) / 2 * cos(pi * (2 * i + 1) / (2 * points)) for i in range(points)]
+    powers = matrix([[weight(x) * x ** k for k in range(count)] for x in xs])
+    return list(lu_solve(powers, matrix([weight(x) * f(x) for x in xs])))
+
+
+def evaluate(coefficients, x):
+    total = mpf(0)
+    for c in reversed(coefficients):
+        total = total * x + mpf(c)
+    return total
+
+
+def error_bits(f, coefficients, low, high, weight):
+    worst = mpf(0)
+    for i in range(201):
+        x = mpf(low) + (mpf(high) - mpf(low)) * i / 200
+        if abs(x) < SMALL:
+            continue
+        worst = max(worst, abs((evaluate(coefficients, x) - f(x)) * weight(x)))
+    return float(log(worst, 2)) if worst else -999.0
+
+
+def hexadecimal(value):
+    text = float(value).hex()
+    if "." not in text:
+        return text
+    head, tail = text.split("p")
+    head = head.rstrip("0")
+    return head.rstrip(".") + ("" if "." in head and not head.endswith(".") else ".0") + "p" + tail
+
+
+def wrapped(values):
+    lines, line = [], "   "
+    for text in [hexadecimal(v) for v in values]:
+        if len(line) + len(text) + 2 > 118:
+            lines.append(line)
+            line = "   "
+        line += " " + text + ","
+    return lines + [line]
+
+
+class Writer:
+    def __init__(self, name, prologue):
+        self.path = os.path.join(HERE, name)
+        folder = "LOOP" if name.startswith("../loop/") else "MATH"
+        guard = f"WEFT_LIB_{folder}_" + os.path.basename(name).upper().replace(".", "_")
+        self.lines = ["/* SPDX-License-Identifier: Apache-2.0 */", "#ifndef " + guard, "#define " + guard, prologue]
+
+    def array(self, name, values, comment=None):
+        if comment:
+            self.lines += ["", "/* " + comment + " */"]
+        body = wrapped(values)
+        self.lines.append("static const double %s[] = {" % name)
+        self.lines += body
+        self.lines[-1] = self.lines[-1].rstrip(",") + "};"
+
+    def table(self, name, rows, size, comment):
+        self.lines += ["", "/* " + comment + " */"]
+        self.lines.append("static const double %s_table[%d][%d] = {" % (name, size, len(rows[0])))
+        for row in rows:
+            body = wrapped(row)
+            body[0] = "    {" + body[0].lstrip()
+            body[-1] = body[-1].rstrip(",") + "},"
+            self.lines += [body[0]] + ["     " + line.lstrip() for line in body[1:]]
+        self.lines[-1] = self.lines[-1].rstrip(",") + "};"
+
+    def write(self):
+        with open(self.path, "w") as out:
+            out.write("\n".join(self.lines + ["#endif"]) + "\n")
+
+
+def root(f):
+    return lambda z: f(sqrt(z))
+
+
+def expanded(f, center, half, count):
+    """f(center) in two doubles and the rest of the Taylor-like row."""
+    middle = f(mpf(center))
+    first = double(middle)
+    def slope(t):
+        t = t if abs(t) > SMALL else SMALL
+        return (f(center + t) - middle) / t
+    rest = interpolate(slope, -half, half, count)
+    return [first, double(middle - mpf(first))] + [double(c) for c in rest]
+
+
+def row_bits(f, center, half, row, relative):
+    worst = mpf(0)
+    for i in range(41):
+        t = mpf(half) * (i - 20) / 20
+        if t == 0:
+            continue
+        exact = f(center + t)
+        found = mpf(row[0]) + mpf(row[1]) + t * evaluate(row[2:], t)
+        worst = max(worst, abs(found - exact) / (abs(exact) if relative else 1))
+    return float(log(worst, 2)) if worst else -999.0
+
+
+def rows_of(name, f, centers, halves, count, relative=True):
+    rows, worst = [], (-999.0, 0)
+    for center, half in zip(centers, halves):
+        row = expanded(f, mpf(center), mpf(half), count)
+        worst = max(worst, (row_bits(f, mpf(center), mpf(half), row, relative), float(center)))
+        rows.append(row)
+    print("%-24s %d rows of %d, 2^%.1f at %g" % (name, len(rows), count + 2, *worst))
+    return rows
+
+
+def pieces(value, widths):
+    """`value` as a sum of doubles; the first ones cut to multiples of the given powers of two."""
+    found = []
+    for width in widths:
+        piece = double(value) if width is None else double(chopped(value, width))
+        found.append(piece)
+        value -= mpf(piece)
+    return found
+
+
+def scaled(values, exponent):
+    return [double(mpf(value) * mpf(2) ** exponent) for value in values]
+
+
+def turns(exponent):
+    """2/pi 2^exponent modulo 4, nearest to zero."""
+    mp.prec = 1600
+    value = 2 / pi * mpf(2) ** exponent
+    value -= 4 * nint(value / 4)
+    return value
+
+
+def fit(out, prefix, name, f, low, high, count, weight, what, weighted=False):
+    values = [double(c) for c in (fitted(f, low, high, count, weight) if weighted else interpolate(f, low, high, count))]
+    bits = error_bits(f, values, low, high, weight)
+    print("%-24s %2d terms 2^%.1f" % (prefix + "_" + name, count, bits))
+    out.array(prefix + "_" + name, values, "%s: error 2^%.1f." % (what, bits))
+
+
+def fit_both(out, name, f, low, high, counts, weight, what):
+    fit(out, "single", name, f, low, high, counts[0], weight, what)
+    fit(out, "double", name, f, low, high, counts[1], weight, "The same")
+
+
+def write_circular():
+    out = Writer("circular_data.h", PROLOGUE)
+    quarter, wide = (pi / 4) ** 2 * mpf("1.002"), mpf("0.884") ** 2
+    sin_rest = root(lambda r: (sin(r) / r - 1) / r ** 2)
+    cos_rest = root(lambda r: (cos(r) - 1 + r ** 2 / 2) / r ** 4)
+    fit(out, "single", "sin", sin_rest, 0, wide, 4, lambda z: z, "(sin(r) / r - 1) / r^2 over r^2, |r| <= 0.884")
+    fit(out, "double", "sin", sin_rest, 0, quarter, 7, lambda z: z, "The same, |r| <= 0.786")
+    fit(out, "single", "cos", cos_rest, 0, wide, 4, lambda z: z ** 2, "(cos(r) - 1 + r^2 / 2) / r^4 over r^2, |r| <= 0.884")
+    fit(out, "double", "cos", cos_rest, 0, quarter, 6, lambda z: z ** 2, "The same, |r| <= 0.786")
+    out.write()
+
+
+def write_inverse():
+    out = Writer("inverse_data.h", PROLOGUE)
+    fit_both(out, "atan", root(lambda r: (atan(r) / r - 1) / r ** 2), 0, 1, (11, 22), lambda z: z * mpf("1.28"),
+             "(atan(r) / r - 1) / r^2 over r^2, |r| <= 1")
+    fit_both(out, "asin", root(lambda r: (asin(r) / r - 1) / r ** 2), 0, mpf(1) / 4, (6, 13), lambda z: z,
+             "(asin(r) / r - 1) / r^2 over r^2, |r| <= 1/2")
+    out.write()
+
+
+def write_extended():
+    out = Writer("extended_data.h", PROLOGUE)
+    half = mpf("0.3467")
+    fit_both(out, "growth", lambda r: (exp(r) - 1 - r) / r ** 2, -half, half, (6, 10), lambda r: r * r,
+             "(exp(r) - 1 - r) / r^2, |r| <= 0.3467")
+    half = mpf("0.0125")
+
+    def log_rest(r):
+        r = r if abs(r) > SMALL else SMALL
+        return (log(1 + r) - r + r ** 2 / 2) / r ** 3
+    fit_both(out, "log_rest", log_rest, -half, half, (2, 8), lambda r: r ** 3,
+             "(log(1 + r) - r + r^2 / 2) / r^3, |r| <= 0.0125, absolute")
+    out.write()
+
+
+def write_gamma():
+    out = Writer("gamma_data.h", PROLOGUE)
+    quarter = mpf(1) / 4
+    first = -pi ** 2 / 6
+    print("sinpi", hexadecimal(double(first)), hexadecimal(double(first - mpf(double(first)))))
+    fit_both(out, "sinpi", root(lambda r: ((sin(pi * r) / (pi * r) - 1) / r ** 2 - first) / r ** 2), SMALL, quarter,
+             (4, 8), lambda z: z * z * pi / 2, "((sin(pi r) / (pi r) - 1) / r^2 + pi^2 / 6) / r^2 over r^2, |r| <= 1/2")
+    least, most = mpf(10) ** -12, mpf("7.4") ** -2
+
+    def stirling(s):
+        z = 1 / sqrt(s)
+        return (loggamma(1 + z) - (z + mpf(1) / 2) * log(z) + z - log(2 * pi) / 2) * z
+
+    def asymptotic(s):
+        z = 1 / sqrt(s)
+        return (digamma(1 + z) - log(z) - 1 / (2 * z)) / s
+    fit_both(out, "stirling", stirling, least, most, (3, 8), sqrt,
+             "z (log(z!) - (z + 1/2) log(z) + z - log(2 pi) / 2) over z^-2, z >= 7.4, absolute")
+    fit_both(out, "asymptotic", asymptotic, least, most, (3, 8), lambda s: s,
+             "z^2 (digamma(1 + z) - log(z) - 1 / (2 z)) over z^-2, z >= 7.4, absolute")
+    out.write()
+
+
+def write_error():
+    out = Writer("error_data.h", """\
+/*
+ * Polynomials, written by constants.py, constant first, evaluated in single precision. `error` is absolute, of erf.
+ */""")
+    fit(out, "single", "erf_rest", root(lambda a: erf(a) / a - 1), SMALL, mpf(49) / 64, 7, lambda z: sqrt(z),
+        "erf(a) / a - 1 over a^2, a <= 7/8")
+    def tail(t):
+        return sqrt(erfc(mpf(7) / 8 + t))
+    fit(out, "single", "erf_tail", tail, 0, mpf(25) / 8, 12, lambda t: 2 * tail(t),
+        "erfc(7/8 + t)^(1/2), t <= 25/8", weighted=True)
+    out.write()
+
+
+PROLOGUE = """\
+/*
+ * Polynomials, written by constants.py, constant first. Those called single are for floats, and are evaluated in double
+ * too. `error` is relative, of the function built on the polynomial.
+ */"""
+
+
+def write_tables():
+    out = Writer("../loop/table_data.h", """\
+/*
+ * The tables of table.def, written by constants.py. In tables of polynomials a row is f(c) in two doubles and the
+ * coefficients of (f(c + t) - f(c)) / t, constant first. Rows that are not given are zero and never used.
+ */""")
+    rows = [scaled(pieces(2 / pi if e == 0 else turns(e), (27, None)), -e) for e in range(105)]
+    out.table("single_turns", rows, 128, "(2/pi 2^row modulo 4) / 2^row: a multiple of 2^-27 and the rest, before the division")
+    mp.prec = 1600
+    rows = [scaled(pieces(2 / pi if e == 0 else turns(32 * e), (None,) * 4), 512 - 32 * e) for e in range(31)]
+    mp.prec = 400
+    out.table("double_turns", rows, 32, "(2/pi 2^(32 row) modulo 4) / 2^(32 row - 512) in four doubles")
+    out.table("erf", rows_of("erf", erf, [mpf(k) / 8 for k in range(49)], [mpf(1) / 16] * 49, 10), 64,
+              "erf at c = row / 8, |t| <= 1/16")
+    centers, halves = [], []
+    for k in range(80):
+        octave, part = divmod(k, 16)
+        centers.append(mpf(2) ** octave * (1 + (mpf(part) + mpf(1) / 2) / 16) - 1)
+        halves.append(mpf(2) ** octave / 32)
+    out.table("scaled_erfc", rows_of("scaled_erfc", lambda x: erfc(x) * exp(x * x), centers, halves, 9), 128,
+              "erfc(x) exp(x^2) at the middle of the row-th of 16 parts of each octave of x + 1")
+    out.table("log_gamma", rows_of("log_gamma", lambda z: loggamma(1 + z), [mpf(k) / 8 for k in range(64)],
+                                   [mpf(1) / 16] * 64, 12), 64, "log(gamma(1 + z)) at c = row / 8, |t| <= 1/16")
+    zero = mp.findroot(lambda z: digamma(1 + z), mpf("0.4616"))
+    print("digamma zero", hexadecimal(double(zero)), hexadecimal(double(zero - mpf(double(zero)))))
+    centers = [mpf(k) / 8 for k in range(64)]
+    halves = [mpf(1) / 16] * 64
+    rows = rows_of("digamma", lambda z: digamma(1 + z), centers, halves, 12)
+    f = lambda z: digamma(1 + z)
+    zero = mpf(double(zero))
+    rest = interpolate(lambda t: (f(zero + t) - f(zero)) / t, -WIDE, WIDE, 12)
+    rows[4] = [0.0, double(f(zero))] + [double(c) for c in rest]
+    worst = mpf(0)
+    for i in range(101):
+        t = WIDE * (2 * i - 99) / 100
+        worst = max(worst, abs((rows[4][1] + t * evaluate(rows[4][2:], t)) / f(zero + t) - 1))
+    print("digamma zero row 2^%.1f" % float(log(worst, 2)))
+    out.table("digamma", rows, 64, "digamma(1 + z) at c = row / 8, |t| <= 1/16; row 4 at the double next to the zero with 0 + f(c), |t| <= 0.102")
+    rows = []
+    start = mpf(float.fromhex("0x1.6a09e667f3bcdp-1"))
+    worst = 0
+    for k in range(128):
+        # Rows divide [sqrt(1/2), sqrt(2)) by significand bits: twice as long behind 1.
+        def place(i):
+            m = start + mpf(i) / 256
+            return m if m < 1 else 1 + (m - 1) * 2
+        low, high = place(k), place(k + 1)
+        middle = (low + high) / 2
+        inverse = chopped(1 / middle, 7 if middle < 1 else 8)
+        if abs(middle - 1) < mpf(1) / 100:
+            inverse = mpf(1)
+        worst = max(worst, abs(low * inverse - 1), abs(high * inverse - 1))
+        value = -log(inverse)
+        head = chopped(value, 42)
+        rows.append([double(inverse), double(head), double(value - head)])
+    print("logarithm |r| <=", float(worst), "bound .0125")
+    out.table("logarithm", rows, 128, "of [sqrt(1/2), sqrt(2)) by bits of the significand: c near 1 / m, -log(c) as a multiple of 2^-42 and the rest")
+    out.write()
+
+
+if __name__ == "__main__":
+    write_circular()
+    write_inverse()
+    write_extended()
+    write_gamma()
+    write_error()
+    write_tables()

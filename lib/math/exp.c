@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* exp, exp2, expm1, sigmoid */
+#include "lib/math/lower.h"
+
+/* exp(r) on |r| <= 0.3467, 1 and r kept: error 2^-28.2. */
+static const double single_exp[] = {0x1.0p+0,      0x1.0p+0,      0x1.fffffcp-2, 0x1.555492p-3,
+                                    0x1.5558a8p-5, 0x1.12398ap-7, 0x1.6a55e6p-10};
+
+/* The same, error 2^-57.9. */
+static const double double_exp[] = {0x1.0p+0,
+                                    0x1.0p+0,
+                                    0x1.000000000000ap-1,
+                                    0x1.5555555555505p-3,
+                                    0x1.55555555506a7p-5,
+                                    0x1.1111111124f2fp-7,
+                                    0x1.6c16c1847efa8p-10,
+                                    0x1.a01a013974a19p-13,
+                                    0x1.a019994327bd2p-16,
+                                    0x1.71df03977a49fp-19,
+                                    0x1.28ae1aa639038p-22,
+                                    0x1.adb4c563d6e85p-26};
+
+const math_exp_constants weft_math_exp_constants[MATH_FORMATS] = {
+    [MATH_F32] = {.log2_e = 0x1.715476p+0,
+                  .ln2 = 0x1.62e43p-1,
+                  .ln2_high = 0x1.62e4p-1,
+                  .ln2_low = 0x1.7f7d1cp-20,
+                  .least = -104.0,
+                  .most = 89.0,
+                  .least_expm1 = -18.0,
+                  .series = single_exp,
+                  .count = sizeof single_exp / sizeof *single_exp},
+    [MATH_F64] = {.log2_e = 0x1.71547652b82fep+0,
+                  .ln2 = 0x1.62e42fefa39efp-1,
+                  .ln2_high = 0x1.62e42fefa38p-1,
+                  .ln2_low = 0x1.ef35793c7673p-45,
+                  .least = -746.0,
+                  .most = 710.0,
+                  .least_expm1 = -38.0,
+                  .series = double_exp,
+                  .count = sizeof double_exp / sizeof *double_exp},
+};
+
+/* 2^r on |r| <= 1/2, 1 kept: error 2^-28.3. */
+static const double single_exp2[] = {0x1.0p+0,      0x1.62e43p-1,  0x1.ebfbdcp-3, 0x1.c6af7ap-5,
+                                     0x1.3b2dd2p-7, 0x1.5f094p-10, 0x1.417afep-13};
+
+/* The same, error 2^-57.8. */
+static const double double_exp2[] = {0x1.0p+0,
+                                     0x1.62e42fefa39efp-1,
+                                     0x1.ebfbdff82c59cp-3,
+                                     0x1.c6b08d704a0d5p-5,
+                                     0x1.3b2ab6fba11f4p-7,
+                                     0x1.5d87fe78b3689p-10,
+                                     0x1.4309130c01929p-13,
+                                     0x1.ffcbfbfab3a0dp-17,
+                                     0x1.62bfcddd201d2p-20,
+                                     0x1.b5260918e9cdap-24,
+                                     0x1.e611a2875e5f1p-28,
+                                     0x1.e8163363c2016p-32};
+
+const math_exp2_constants weft_math_exp2_constants[MATH_FORMATS] = {
+    [MATH_F32] = {.least = -151.0,
+                  .most = 129.0,
+                  .series = single_exp2,
+                  .count = sizeof single_exp2 / sizeof *single_exp2},
+    [MATH_F64] = {.least = -1076.0,
+                  .most = 1025.0,
+                  .series = double_exp2,
+                  .count = sizeof double_exp2 / sizeof *double_exp2},
+};
+
+weft_inst_id weft_math_round_scaled(const writer *w, weft_inst_id x, double scale, int shift, weft_inst_id *out_shifted)
+{
+    weft_inst_id magic = real(w, 1.5 * (double)((uint64_t)1 << w->format->fraction) + shift);
+    *out_shifted = fma3(w, x, real(w, scale), magic);
+    return sub(w, *out_shifted, magic);
+}
+
+weft_inst_id weft_math_power(const writer *w, weft_inst_id exponent)
+{
+    return as_real(w, binary(w, WEFT_SCALAR_shl, exponent, integer(w, w->format->fraction)));
+}
+
+weft_inst_id weft_math_scale(const writer *w, weft_inst_id significand, weft_inst_id shifted)
+{
+    weft_inst_id both = as_integer(w, shifted);
+    weft_inst_id half = binary(w, WEFT_SCALAR_shr, both, integer(w, 1));
+    weft_inst_id rest = sub(w, both, half);
+    weft_inst_id scaled = mul(w, significand, weft_math_power(w, half));
+    return mul(w, scaled, weft_math_power(w, rest));
+}
+
+/* exp(x) = 2^n exp(r), |r| <= ln(2) / 2. */
+weft_inst_id weft_math_exp(const writer *w, const weft_inst_id *x)
+{
+    const math_exp_constants *c = &weft_math_exp_constants[w->number];
+    weft_inst_id shifted;
+    weft_inst_id within = at_least(w, at_most(w, x[0], c->most), c->least);
+    weft_inst_id n = weft_math_round_scaled(w, within, c->log2_e, 2 * w->format->bias, &shifted);
+    weft_inst_id r = fma3(w, n, real(w, -c->ln2_high), within);
+    r = fma3(w, n, real(w, -c->ln2_low), r);
+    return weft_math_scale(w, polynomial(w, r, c->series, c->count), shifted);
+}
+
+/* ---- exp2 ---- */
+
+weft_inst_id weft_math_exp2(const writer *w, const weft_inst_id *x)
+{
+    const math_exp2_constants *c = &weft_math_exp2_constants[w->number];
+    weft_inst_id shifted;
+    weft_inst_id within = at_least(w, at_most(w, x[0], c->most), c->least);
+    weft_inst_id n = weft_math_round_scaled(w, within, 1.0, 2 * w->format->bias, &shifted);
+    return weft_math_scale(w, polynomial(w, sub(w, within, n), c->series, c->count), shifted);
+}
+
+/* ---- functions of exp that cancel ---- */
+
+math_reduced weft_math_reduce(const writer *w, weft_inst_id x, int shift)
+{
+    const math_exp_constants *c = &weft_math_exp_constants[w->number];
+    math_reduced reduced;
+    reduced.n = weft_math_round_scaled(w, x, c->log2_e, shift, &reduced.shifted);
+    weft_inst_id exact = fma3(w, reduced.n, real(w, -c->ln2_high), x), rest = mul(w, reduced.n, real(w, -c->ln2_low));
+    reduced.high = add(w, exact, rest);
+    reduced.low = sum_error(w, reduced.high, exact, rest);
+    return reduced;
+}
+
+/* exp(high + low) - 1 - high, which is small beside high. */
+static weft_inst_id tail_of(const writer *w, const math_reduced *reduced)
+{
+    const math_exp_constants *c = &weft_math_exp_constants[w->number];
+    weft_inst_id r = reduced->high, low = fma3(w, r, reduced->low, reduced->low), square = mul(w, r, r);
+    return fma3(w, square, polynomial(w, r, c->series + 2, c->count - 2), low);
+}
+
+/*
+ * expm1(x) = 2 ((h - 1/2) + h (exp(r) - 1)), where h = 2^(n - 1), so that nothing overflows before the end. The sum of
+ * h - 1/2 and h r is kept together with its rounding errors. Tiny numbers are their own values.
+ */
+weft_inst_id weft_math_expm1(const writer *w, const weft_inst_id *x)
+{
+    const math_exp_constants *c = &weft_math_exp_constants[w->number];
+    weft_inst_id within = at_least(w, at_most(w, x[0], c->most), c->least_expm1);
+    math_reduced reduced = weft_math_reduce(w, within, w->format->bias - 1);
+    weft_inst_id h = weft_math_power(w, as_integer(w, reduced.shifted)), half = real(w, 0.5);
+    weft_inst_id base = sub(w, h, half), base_error = sub(w, sub(w, h, base), half);
+    weft_inst_id high = fma3(w, h, reduced.high, base), gap = sub(w, base, high);
+    weft_inst_id error = fma3(w, h, reduced.high, gap);
+    weft_inst_id low = fma3(w, h, tail_of(w, &reduced), add(w, error, base_error));
+    weft_inst_id y = add(w, high, low);
+    weft_inst_id tiny = less(w, absolute(w, x[0]), real(w, 0.25 * w->format->epsilon));
+    return choose(w, tiny, x[0], add(w, y, y));
+}
+
+/*
+ * sigmoid(x) = 1 / (1 + t) for x >= 0, t / (1 + t) below, where t = exp(-|x|) = 2^n (high + low). The denominator is
+ * such a pair too; what the quotient leaves is divided once more. 2^n is applied last: t may be denormal.
+ */
+weft_inst_id weft_math_sigmoid(const writer *w, const weft_inst_id *x)
+{
+    const math_exp_constants *c = &weft_math_exp_constants[w->number];
+    weft_inst_id negative = less(w, x[0], real(w, 0.0)), one = real(w, 1.0), zero = real(w, 0.0);
+    weft_inst_id a = at_least(w, negative_of(w, absolute(w, x[0])), c->least);
+    math_reduced reduced = weft_math_reduce(w, a, 2 * w->format->bias);
+    weft_inst_id start = add(w, one, reduced.high), start_error = sum_error(w, start, one, reduced.high);
+    weft_inst_id tail = tail_of(w, &reduced), high = add(w, start, tail);
+    weft_inst_id low = add(w, sum_error(w, high, start, tail), start_error);
+    weft_inst_id t_high = weft_math_scale(w, high, reduced.shifted), t_low = weft_math_scale(w, low, reduced.shifted);
+    weft_inst_id d_high = add(w, one, t_high);
+    weft_inst_id d_low = add(w, sum_error(w, d_high, one, t_high), t_low);
+    weft_inst_id top = choose(w, negative, high, one), top_low = choose(w, negative, low, zero);
+    weft_inst_id inverse = quotient(w, one, d_high), q = mul(w, top, inverse);
+    weft_inst_id minus = negative_of(w, q);
+    weft_inst_id left = fma3(w, minus, d_high, top), less_low = fma3(w, minus, d_low, top_low);
+    q = fma3(w, add(w, left, less_low), inverse, q);
+    return choose(w, negative, weft_math_scale(w, q, reduced.shifted), q);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tanh, sinh, cosh and their inverses */
+#include "lib/math/lower.h"
+
+typedef struct constants {
+    double small, most;   /* up to the one the polynomial, beyond the other tanh is 1 */
+    double tiny;          /* below it a function is a term or two of its series */
+    double most_sinh;     /* beyond it sinh and cosh are infinite */
+    double large;         /* beyond it a^2 + 1 is a^2 */
+    const double *series; /* (tanh(sqrt(z)) / sqrt(z) - 1) / z */
+    size_t count;
+} constants;
+
+/* (tanh(sqrt(z)) / sqrt(z) - 1) / z on [0, 0.9375^2]: error 2^-28.3. */
+static const double single_tanh[] = {-0x1.55554ap-2, 0x1.110e6p-3,  -0x1.b9ad0ap-5, 0x1.620ceap-6,
+                                     -0x1.0b59ap-7,  0x1.454f6ap-9, -0x1.b67952p-12};
+
+/* The same on [0, 0.55^2], error 2^-55.5. */
+static const double double_tanh[] = {-0x1.555555555549ep-2,  0x1.11111111029bap-3,  -0x1.ba1ba1ad73f5fp-5,
+                                     0x1.664f45c33bbf2p-6,   -0x1.226ddd50c7a9ep-7, 0x1.d6c61eac68ap-9,
+                                     -0x1.7cf3c6389acb7p-10, 0x1.2fa2b78aa2c5dp-11, -0x1.b90ad12048702p-13,
+                                     0x1.ac03d34ff2a52p-15};
+
+static const constants constants_of[MATH_FORMATS] = {
+    [MATH_F32] = {0.9375, 9.5, 0x1p-13, 89.5, 0x1p13, single_tanh, sizeof single_tanh / sizeof *single_tanh},
+    [MATH_F64] = {0.55, 20.0, 0x1p-27, 710.5, 0x1p28, double_tanh, sizeof double_tanh / sizeof *double_tanh},
+};
+
+/*
+ * For a >= 0: 1 - 1 / d, where d = (exp(2 a) + 1) / 2 and exp(2 a) = 2^n exp(2 u). With s = 2^(n - 1) that is
+ * d = (s + 1/2) + (s u) g(u), where the terms in brackets are exact: only g and the sum are rounded.
+ */
+static weft_inst_id large_tanh(const writer *w, weft_inst_id a)
+{
+    const math_exp_constants *exp = &weft_math_exp_constants[w->number];
+    weft_inst_id shifted;
+    a = at_most(w, a, constants_of[w->number].most);
+    weft_inst_id n = weft_math_round_scaled(w, a, 2.0 * exp->log2_e, w->format->bias - 1, &shifted);
+    weft_inst_id u = fma3(w, n, real(w, -0.5 * exp->ln2), a);
+    double doubled[MATH_MOST_EXP];
+    for (size_t i = 1; i < exp->count; i++) doubled[i - 1] = exp->series[i] * (double)((uint64_t)1 << i);
+    weft_inst_id g = polynomial(w, u, doubled, exp->count - 1);
+    weft_inst_id s = weft_math_power(w, as_integer(w, shifted));
+    weft_inst_id base = add(w, s, real(w, 0.5));
+    weft_inst_id d = fma3(w, mul(w, s, u), g, base);
+    weft_inst_id one = real(w, 1.0);
+    return sub(w, one, quotient(w, one, d));
+}
+
+/* a + a^3 p(a^2) */
+static weft_inst_id small_tanh(const writer *w, weft_inst_id a)
+{
+    const constants *c = &constants_of[w->number];
+    weft_inst_id square = mul(w, a, a);
+    weft_inst_id p = polynomial(w, square, c->series, c->count);
+    return fma3(w, mul(w, a, square), p, a);
+}
+
+weft_inst_id weft_math_tanh(const writer *w, const weft_inst_id *x)
+{
+    weft_inst_id a = absolute(w, x[0]);
+    weft_inst_id small = less(w, a, real(w, constants_of[w->number].small));
+    weft_inst_id near = small_tanh(w, a);
+    return with_sign(w, choose(w, small, near, large_tanh(w, a)), x[0]);
+}
+
+/* ---- sinh and cosh ---- */
+
+/* x = n ln(2) + u: both are 2 ((h + g) cosh(u) + (h - g) sinh(u)) with h = 2^(n - 2) and g = 2^(-n - 2), sinh with the
+ * sign of g turned. */
+typedef struct halves {
+    math_reduced u;
+    weft_inst_id h, g; /* g is 0 where it does not matter */
+    weft_inst_id even; /* cosh(u) - 1 */
+    weft_inst_id odd;  /* sinh(u) - u.high */
+} halves;
+
+/* cosh(u) - 1 and (sinh(u) - u) / u from the even and odd terms of exp's series, divided by u^2. */
+static weft_inst_id terms(const writer *w, weft_inst_id square, size_t first)
+{
+    const math_exp_constants *c = &weft_math_exp_constants[w->number];
+    double series[MATH_MOST_EXP];
+    size_t count = 0;
+    for (size_t i = first; i < c->count; i += 2) series[count++] = c->series[i];
+    return polynomial(w, square, series, count);
+}
+
+static halves halve(const writer *w, weft_inst_id a)
+{
+    halves parts;
+    parts.u = weft_math_reduce(w, a, w->format->bias - 2);
+    weft_inst_id bits = as_integer(w, parts.u.shifted);
+    parts.h = weft_math_power(w, bits);
+    weft_inst_id mirrored = sub(w, integer(w, 2 * (uint64_t)w->format->bias - 4), bits);
+    weft_inst_id matters = less(w, parts.u.n, real(w, w->format->fraction + 2.0));
+    weft_inst_id power = weft_math_power(w, mirrored);
+    parts.g = choose(w, matters, power, real(w, 0.0));
+    weft_inst_id u = parts.u.high, square = mul(w, u, u);
+    parts.even = mul(w, square, terms(w, square, 2));
+    weft_inst_id cubic = mul(w, square, terms(w, square, 3));
+    parts.odd = fma3(w, u, cubic, parts.u.low);
+    return parts;
+}
+
+/* (h + g) (1 + even) + (h - g) (high + odd): the leading terms with their rounding errors, then the rest. */
+static weft_inst_id join(const writer *w, const halves *parts, weft_inst_id g)
+{
+    weft_inst_id high = parts->u.high, minus = negative_of(w, g);
+    weft_inst_id a = add(w, parts->h, g), a_error = sum_error(w, a, parts->h, g), b = add(w, parts->h, minus);
+    weft_inst_id sum = fma3(w, b, high, a), gap = sub(w, a, sum);
+    weft_inst_id low = fma3(w, b, high, gap);
+    low = fma3(w, a, parts->even, add(w, low, a_error));
+    low = fma3(w, b, parts->odd, low);
+    weft_inst_id half = add(w, sum, low);
+    return add(w, half, half);
+}
+
+weft_inst_id weft_math_cosh(const writer *w, const weft_inst_id *x)
+{
+    weft_inst_id a = at_most(w, absolute(w, x[0]), constants_of[w->number].most_sinh);
+    halves parts = halve(w, a);
+    return join(w, &parts, parts.g);
+}
+
+weft_inst_id weft_math_sinh(const writer *w, const weft_inst_id *x)
+{
+    weft_inst_id a = absolute(w, x[0]), within = at_most(w, a, constants_of[w->number].most_sinh);
+    halves parts = halve(w, within);
+    weft_inst_id result = join(w, &parts, negative_of(w, parts.g));
+    weft_inst_id tiny = less(w, a, real(w, constants_of[w->number].tiny));
+    return with_sign(w, choose(w, tiny, a, result), x[0]);
+}
+
+/* ---- inverses: logarithms of a sum of two numbers, of which the second is small ---- */
+
+/* sqrt(high + low), where low is small; *out_low is what the root lacks. */
+static weft_inst_id root(const writer *w, weft_inst_id high, weft_inst_id low, weft_inst_id *out_low)
+{
+    weft_inst_id r = unary(w, WEFT_SCALAR_sqrt, high), minus = negative_of(w, r);
+    weft_inst_id left = add(w, fma3(w, minus, r, high), low);
+    *out_low = quotient(w, left, add(w, r, r));
+    return r;
+}
+
+/* log(a + sqrt(a^2 + shift)); for large a it is log(2 a). */
+static weft_inst_id log_of_sum(const writer *w, weft_inst_id a, double shift)
+{
+    weft_inst_id square = mul(w, a, a), square_low = product_error(w, square, a, a), constant = real(w, shift);
+    weft_inst_id sum = add(w, square, constant), part = sub(w, sum, square), other = sub(w, sum, part);
+    weft_inst_id lost = sub(w, square, other), lost_too = sub(w, constant, part), r_low;
+    weft_inst_id r = root(w, sum, add(w, add(w, lost, lost_too), square_low), &r_low);
+    /* The larger one first. */
+    weft_inst_id greater = shift > 0 ? r : a, lesser = shift > 0 ? a : r, y = add(w, a, r);
+    weft_inst_id y_low = add(w, sum_error(w, y, greater, lesser), r_low);
+    weft_inst_id large = less(w, real(w, constants_of[w->number].large), a), zero = real(w, 0.0);
+    y = choose(w, large, a, y);
+    weft_inst_id correction = choose(w, large, zero, quotient(w, y_low, y));
+    return weft_math_log_corrected(w, y, choose_real(w, large, 1.0, 0.0), correction);
+}
+
+/* a + a^3 * coefficient for tiny a */
+static weft_inst_id cubic(const writer *w, weft_inst_id a, double coefficient)
+{
+    weft_inst_id cube = mul(w, mul(w, a, a), a);
+    return fma3(w, cube, real(w, coefficient), a);
+}
+
+weft_inst_id weft_math_asinh(const writer *w, const weft_inst_id *x)
+{
+    weft_inst_id a = absolute(w, x[0]), tiny = less(w, a, real(w, constants_of[w->number].tiny));
+    weft_inst_id near = cubic(w, a, -1.0 / 6.0);
+    return with_sign(w, choose(w, tiny, near, log_of_sum(w, a, 1.0)), x[0]);
+}
+
+weft_inst_id weft_math_acosh(const writer *w, const weft_inst_id *x)
+{
+    weft_inst_id one = real(w, 1.0), beyond = less(w, one, x[0]), at_one = binary(w, WEFT_SCALAR_eq, x[0], one);
+    weft_inst_id outside = choose_real(w, at_one, 0.0, (double)NAN);
+    return choose(w, beyond, log_of_sum(w, x[0], -1.0), outside);
+}
+
+/*
+ * atanh(a) = log(q) / 2, q = (1 + a) / (1 - a); numerator and denominator are sums with their rounding errors, and what
+ * the quotient leaves is, relative to it, the correction.
+ */
+weft_inst_id weft_math_atanh(const writer *w, const weft_inst_id *x)
+{
+    weft_inst_id a = absolute(w, x[0]), one = real(w, 1.0), minus = negative_of(w, a);
+    weft_inst_id top = add(w, one, a), bottom = add(w, one, minus), q = quotient(w, top, bottom);
+    weft_inst_id top_low = sum_error(w, top, one, a), bottom_low = sum_error(w, bottom, one, minus);
+    weft_inst_id less_q = negative_of(w, q), left = fma3(w, less_q, bottom, top);
+    left = add(w, left, fma3(w, less_q, bottom_low, top_low));
+    weft_inst_id correction = quotient(w, left, top);
+    weft_inst_id result = weft_math_log_corrected(w, q, real(w, 0.0), correction);
+    result = mul(w, result, real(w, 0.5));
+    weft_inst_id tiny = less(w, a, real(w, constants_of[w->number].tiny));
+    result = choose(w, tiny, cubic(w, a, 1.0 / 3.0), result);
+    weft_inst_id at_one = binary(w, WEFT_SCALAR_eq, a, one), outside = choose_real(w, at_one, HUGE_VAL, (double)NAN);
+    return with_sign(w, choose(w, less(w, a, one), result, outside), x[0]);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* log, log2, log10, log1p */
+#include "lib/math/lower.h"
+
+typedef struct constants {
+    double ln2_high, ln2_low; /* as of exp */
+    const double *series;     /* (log(1 + f) - f) / f^2 */
+    size_t count;
+} constants;
+
+/* (log(1 + f) - f) / f^2 on [sqrt(1/2) - 1, sqrt(2) - 1]: error 2^-27.8. */
+static const double single_log[] = {-0x1.fffff8p-2, 0x1.55555p-2,   -0x1.00043p-2, 0x1.99a3dap-3, -0x1.5425f2p-3,
+                                    0x1.22756p-3,   -0x1.0f46fap-3, 0x1.082c92p-3, -0x1.3794f8p-4};
+
+/* The same, error 2^-56.6. */
+static const double double_log[] = {
+    -0x1.0000000000003p-1, 0x1.5555555555521p-2,  -0x1.fffffffffdedep-3, 0x1.99999999a0dfap-3,  -0x1.55555556e24a7p-3,
+    0x1.2492492281972p-3,  -0x1.fffffef6fe6c4p-4, 0x1.c71c71c1a67dp-4,   -0x1.9999c8ee07304p-4, 0x1.745d4792ec754p-4,
+    -0x1.5550788a02a02p-4, 0x1.3b0aa10ca81dcp-4,  -0x1.24dbf23082a63p-4, 0x1.11d9987299bd4p-4,  -0x1.fb76baabb8408p-5,
+    0x1.cfaa7a676b4b5p-5,  -0x1.d124e50dd817ap-5, 0x1.0b55743120c41p-4,  -0x1.ebd0089183e32p-5, 0x1.accf2924f17bp-6};
+
+static const constants constants_of[MATH_FORMATS] = {
+    [MATH_F32] = {.ln2_high = 0x1.62e4p-1,
+                  .ln2_low = 0x1.7f7d1cp-20,
+                  .series = single_log,
+                  .count = sizeof single_log / sizeof *single_log},
+    [MATH_F64] = {.ln2_high = 0x1.62e42fefa38p-1,
+                  .ln2_low = 0x1.ef35793c7673p-45,
+                  .series = double_log,
+                  .count = sizeof double_log / sizeof *double_log},
+};
+
+void weft_math_split(const writer *w, weft_inst_id x, weft_inst_id *out_m, weft_inst_id *out_k)
+{
+    const math_format *format = w->format;
+    double lift = (double)((uint64_t)1 << format->fraction), bias = lift + format->bias;
+    weft_inst_id tiny = less(w, x, real(w, format->smallest_normal));
+    x = mul(w, x, choose_real(w, tiny, lift, 1.0));
+    weft_inst_id bits = as_integer(w, x);
+    weft_inst_id moved = add(w, bits, integer(w, format->one - format->sqrt_half));
+    weft_inst_id exponent = binary(w, WEFT_SCALAR_shr, moved, integer(w, format->fraction));
+    exponent = as_real(w, binary(w, WEFT_SCALAR_or, exponent, as_integer(w, real(w, lift))));
+    *out_k = sub(w, exponent, choose_real(w, tiny, bias + format->fraction, bias));
+    weft_inst_id fraction = binary(w, WEFT_SCALAR_and, moved, integer(w, ((uint64_t)1 << format->fraction) - 1));
+    *out_m = as_real(w, add(w, fraction, integer(w, format->sqrt_half)));
+}
+
+/* `result` with the special values of a logarithm: infinity and NaN are their own, of zero it is -infinity, of what is
+ * below NaN. */
+static weft_inst_id with_specials(const writer *w, weft_inst_id x, weft_inst_id result)
+{
+    result = choose(w, less(w, x, real(w, HUGE_VAL)), result, x);
+    weft_inst_id zero = real(w, 0.0), negative = less(w, x, zero);
+    weft_inst_id outside = choose_real(w, negative, (double)NAN, -HUGE_VAL);
+    return choose(w, binary(w, WEFT_SCALAR_le, x, zero), outside, result);
+}
+
+/*
+ * log(x) = k ln(2) + f + f^2 p(f), f = m - 1. The sum of k ln2_high (exact, larger than f or zero) and f is kept
+ * together with its rounding error (Dekker's Fast2Sum), because for |k| = 1 it cancels.
+ */
+static weft_inst_id natural(const writer *w, weft_inst_id m, weft_inst_id k, weft_inst_id *out_low)
+{
+    const constants *c = &constants_of[w->number];
+    weft_inst_id f = sub(w, m, real(w, 1.0));
+    weft_inst_id high = fma3(w, k, real(w, c->ln2_high), f);
+    weft_inst_id taken = fma3(w, k, real(w, -c->ln2_high), high);
+    weft_inst_id error = sub(w, f, taken);
+    weft_inst_id low = fma3(w, k, real(w, c->ln2_low), error);
+    weft_inst_id p = polynomial(w, f, c->series, c->count);
+    *out_low = fma3(w, p, mul(w, f, f), low);
+    return high;
+}
+
+weft_inst_id weft_math_log(const writer *w, const weft_inst_id *x)
+{
+    weft_inst_id m, k, low;
+    weft_math_split(w, x[0], &m, &k);
+    weft_inst_id high = natural(w, m, k, &low);
+    return with_specials(w, x[0], add(w, high, low));
+}
+
+weft_inst_id weft_math_log_corrected(const writer *w, weft_inst_id x, weft_inst_id more, weft_inst_id correction)
+{
+    weft_inst_id m, k, low;
+    weft_math_split(w, x, &m, &k);
+    weft_inst_id high = natural(w, m, add(w, k, more), &low);
+    return with_specials(w, x, add(w, high, add(w, low, correction)));
+}
+
+/* 1 + x is rounded; what that lost, relative to the sum, is the correction. */
+weft_inst_id weft_math_log1p(const writer *w, const weft_inst_id *x)
+{
+    weft_inst_id one = real(w, 1.0), y = add(w, x[0], one), part = sub(w, y, x[0]), other = sub(w, y, part);
+    weft_inst_id lost = sub(w, x[0], other), lost_too = sub(w, one, part);
+    weft_inst_id correction = quotient(w, add(w, lost, lost_too), y);
+    weft_inst_id result = weft_math_log_corrected(w, y, real(w, 0.0), correction);
+    weft_inst_id tiny = less(w, absolute(w, x[0]), real(w, 0.25 * w->format->epsilon));
+    return choose(w, tiny, x[0], result);
+}
+
+/* ---- other bases ---- */
+
+/* One over the logarithm of the base, and log(2) to the base, each as a sum. */
+typedef struct base {
+    double scale_high, scale_low;
+    double two_high, two_low; /* two_high times any exponent is exact */
+} base;
+
+/*
+ * log(x) / log(base) = k log(2) / log(base) + (f + f^2 p(f)) / log(base). f and the first term of f^2 p(f) are summed
+ * with their rounding error before the product with 1 / log(base), which is taken with its own.
+ */
+static weft_inst_id to_base(const writer *w, weft_inst_id x, const base *b)
+{
+    const constants *c = &constants_of[w->number];
+    weft_inst_id m, k, scale = real(w, b->scale_high), first = real(w, c->series[0]);
+    weft_math_split(w, x, &m, &k);
+    weft_inst_id f = sub(w, m, real(w, 1.0)), square = mul(w, f, f), cube = mul(w, square, f);
+    weft_inst_id g = fma3(w, square, first, f), difference = sub(w, f, g), g_low = fma3(w, square, first, difference);
+    g_low = fma3(w, cube, polynomial(w, f, c->series + 1, c->count - 1), g_low);
+    weft_inst_id start = mul(w, k, real(w, b->two_high)), high = fma3(w, g, scale, start), gap = sub(w, start, high);
+    weft_inst_id low = fma3(w, g, scale, gap);
+    low = fma3(w, k, real(w, b->two_low), low);
+    low = fma3(w, g, real(w, b->scale_low), low);
+    low = fma3(w, g_low, scale, low);
+    return with_specials(w, x, add(w, high, low));
+}
+
+weft_inst_id weft_math_log2(const writer *w, const weft_inst_id *x)
+{
+    static const base two[MATH_FORMATS] = {
+        [MATH_F32] = {0x1.715476p+0, 0x1.4ae0cp-26, 1.0, 0.0},
+        [MATH_F64] = {0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56, 1.0, 0.0},
+    };
+    return to_base(w, x[0], &two[w->number]);
+}
+
+weft_inst_id weft_math_log10(const writer *w, const weft_inst_id *x)
+{
+    static const base ten[MATH_FORMATS] = {
+        [MATH_F32] = {0x1.bcb7b2p-2, -0x1.5b235ep-27, 0x1.344p-2, 0x1.3509f8p-18},
+        [MATH_F64] = {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57, 0x1.34413509f8p-2, -0x1.80433b83b532ap-44},
+    };
+    return to_base(w, x[0], &ten[w->number]);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_MATH_LOWER_H
+#define WEFT_LIB_MATH_LOWER_H
+/* The lowerings, one function for each function of math.def, and what they share. */
+#include "lib/math/write.h"
+
+/* From the operands of the operation to its value. */
+typedef weft_inst_id weft_math_lowering(const writer *w, const weft_inst_id *x);
+
+#define WEFT_MATH(name, dtype, ulp) weft_math_lowering weft_math_##name;
+#define WEFT_MATH_EMITTED(name, dtype, ulp)
+#include "lib/math/math.def"
+#undef WEFT_MATH
+#undef WEFT_MATH_EMITTED
+
+/* ---- of math_exact.c ---- */
+weft_math_lowering weft_math_sign, weft_math_copysign, weft_math_is_nan, weft_math_is_finite, weft_math_shift_left,
+    weft_math_shift_right;
+
+/* ---- of math_exp.c ---- */
+
+/* exp(r) on |r| <= 0.3467: coefficients, constant first; 1 and r have the coefficient 1. */
+typedef struct math_exp_constants {
+    double log2_e, ln2;
+    double ln2_high, ln2_low; /* ln2_high times any exponent is exact; the sum is ln(2) */
+    double least, most;       /* beyond them exp is 0 and infinity */
+    double least_expm1;       /* beyond it exp(x) - 1 is -1 */
+    const double *series;
+    size_t count;
+} math_exp_constants;
+
+enum { MATH_MOST_EXP = 12 };
+extern const math_exp_constants weft_math_exp_constants[MATH_FORMATS];
+
+/*
+ * x * scale rounded to an integer n; *out_shifted has n + shift in the low bits of its significand: a number of the
+ * size of 1.5 * 2^fraction has no bits below one.
+ */
+weft_inst_id weft_math_round_scaled(const writer *w, weft_inst_id x, double scale, int shift,
+                                    weft_inst_id *out_shifted);
+/* The power of two whose biased exponent is in the low bits of the integer `exponent`. */
+weft_inst_id weft_math_power(const writer *w, weft_inst_id exponent);
+/* `significand` * 2^n as two factors of about 2^(n/2), so that overflow and gradual underflow happen in the last
+ * multiplication, rounded once; `shifted` is of weft_math_round_scaled with a shift of twice the bias. */
+weft_inst_id weft_math_scale(const writer *w, weft_inst_id significand, weft_inst_id shifted);
+
+/* x = n ln(2) + high + low, |high| <= 0.3467, low is its rounding error; `shifted` as of weft_math_round_scaled. */
+typedef struct math_reduced {
+    weft_inst_id n, high, low, shifted;
+} math_reduced;
+
+math_reduced weft_math_reduce(const writer *w, weft_inst_id x, int shift);
+
+/* 2^r on |r| <= 1/2; beyond least and most 2^x is 0 and infinity. */
+typedef struct math_exp2_constants {
+    double least, most;
+    const double *series;
+    size_t count;
+} math_exp2_constants;
+
+extern const math_exp2_constants weft_math_exp2_constants[MATH_FORMATS];
+
+/* ---- of math_log.c ---- */
+/* x = 2^k * m, sqrt(1/2) <= m < sqrt(2), for positive finite x; k as a float. */
+void weft_math_split(const writer *w, weft_inst_id x, weft_inst_id *out_m, weft_inst_id *out_k);
+/* log(2^more * x * (1 + correction)) for positive finite x and a correction of a few units of the last place. */
+weft_inst_id weft_math_log_corrected(const writer *w, weft_inst_id x, weft_inst_id more, weft_inst_id correction);
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pow, roots, remainder */
+#include "lib/math/lower.h"
+
+/* ---- roots ---- */
+
+/* 1 / sqrt(x), corrected by what 1 - x y^2 says, for which x y is taken with its rounding error. */
+weft_inst_id weft_math_rsqrt(const writer *w, const weft_inst_id *x)
+{
+    weft_inst_id one = real(w, 1.0), zero = real(w, 0.0), y = quotient(w, one, unary(w, WEFT_SCALAR_sqrt, x[0]));
+    weft_inst_id product = mul(w, x[0], y), low = product_error(w, product, x[0], y), minus = negative_of(w, y);
+    weft_inst_id left = fma3(w, minus, low, fma3(w, minus, product, one));
+    weft_inst_id refined = fma3(w, mul(w, y, real(w, 0.5)), left, y);
+    weft_inst_id finite = less(w, x[0], real(w, HUGE_VAL)), positive = less(w, zero, x[0]);
+    return choose(w, binary(w, WEFT_SCALAR_and, finite, positive), refined, y);
+}
+
+/* m^(-1/3) on [sqrt(1/2), sqrt(2)]: error 2^-14.6. */
+static const double inverse_root[] = {0x1.dfd594p+0, -0x1.dc784cp+0, 0x1.8f7a38p+0, -0x1.675d52p-1, 0x1.06ad0cp-3};
+
+/* cbrt(m), m = 2^third s with s in [sqrt(1/2), sqrt(2)), third -1, 0 or 1: z ~ m^(-1/3) by Newton's method, then
+ * y = m z^2 corrected by what m - y^3 says. */
+static weft_inst_id small_cbrt(const writer *w, weft_inst_id s, weft_inst_id third)
+{
+    weft_inst_id zero = real(w, 0.0), below = less(w, third, zero), above = less(w, zero, third);
+    weft_inst_id z = polynomial(w, s, inverse_root, sizeof inverse_root / sizeof *inverse_root);
+    weft_inst_id up = choose_real(w, above, 2.0, 1.0), factor = choose(w, below, real(w, 0.5), up);
+    weft_inst_id z_up = choose_real(w, above, 0x1.965fea53d6e3dp-1, 1.0);
+    weft_inst_id z_factor = choose(w, below, real(w, 0x1.428a2f98d728bp+0), z_up);
+    weft_inst_id m = mul(w, s, factor), square;
+    z = mul(w, z, z_factor);
+    for (unsigned correct = 14; correct < w->format->fraction; correct *= 2) {
+        square = mul(w, z, z);
+        weft_inst_id product = mul(w, m, square), minus = negative_of(w, z);
+        weft_inst_id left = fma3(w, minus, product, real(w, 1.0));
+        z = fma3(w, mul(w, z, real(w, 1.0 / 3.0)), left, z);
+    }
+    square = mul(w, z, z);
+    weft_inst_id y = mul(w, m, square), y2 = mul(w, y, y), y2_low = product_error(w, y2, y, y);
+    weft_inst_id minus = negative_of(w, y), left = fma3(w, minus, y2, m);
+    left = fma3(w, minus, y2_low, left);
+    return fma3(w, mul(w, square, real(w, 1.0 / 3.0)), left, y);
+}
+
+weft_inst_id weft_math_cbrt(const writer *w, const weft_inst_id *x)
+{
+    weft_inst_id a = absolute(w, x[0]), m, k, shifted;
+    weft_math_split(w, a, &m, &k);
+    weft_inst_id n = weft_math_round_scaled(w, k, 1.0 / 3.0, w->format->bias, &shifted);
+    weft_inst_id root = small_cbrt(w, m, fma3(w, n, real(w, -3.0), k));
+    weft_inst_id result = mul(w, root, weft_math_power(w, as_integer(w, shifted)));
+    weft_inst_id finite = less(w, a, real(w, HUGE_VAL)), positive = less(w, real(w, 0.0), a);
+    result = choose(w, binary(w, WEFT_SCALAR_and, finite, positive), result, a);
+    return with_sign(w, result, x[0]);
+}
+
+/* ---- pow: 2^(y log2|x|), where the logarithm is a sum high + low ---- */
+
+/* Values of f64 have their logarithm in twice the precision: log(m) = 2 s (1 + T/3 + T^2 R(T)), s = (m - 1) / (m + 1),
+ * T = s^2. R on [0, 0.0295]: error 2^-54, which is 2^-66 of the logarithm. */
+static const double pow_series[] = {0x1.999999999999ap-3, 0x1.2492492491fadp-3, 0x1.c71c71c855373p-4,
+                                    0x1.745d165e9d8cbp-4, 0x1.3b14001ad1ac5p-4, 0x1.11044f323b52dp-4,
+                                    0x1.e367b008da267p-5, 0x1.ba6e20d1720cp-5};
+
+/* For values of f32 log2(m) = s Q(T): error 2^-37.8; and 2^r on |r| <= 1/2: error 2^-34.3. */
+static const double single_log2[] = {0x1.71547652bedefp+1, 0x1.ec709d12d907fp-1, 0x1.27777fe09fe53p-1,
+                                     0x1.a58d8c7b93f82p-2, 0x1.5ce81245f8c01p-2};
+static const double single_exp2[] = {0x1p+0,
+                                     0x1.62e42ff0d92ecp-1,
+                                     0x1.ebfbe0775d443p-3,
+                                     0x1.c6b08ad313a88p-5,
+                                     0x1.3b29f3c048b14p-7,
+                                     0x1.5d8a72c2ba007p-10,
+                                     0x1.445c686b5f814p-13,
+                                     0x1.fdfc0561bdd1ap-17};
+
+/* A number in twice the precision. */
+typedef struct pair {
+    weft_inst_id high, low;
+} pair;
+
+static pair product(const writer *w, pair a, pair b)
+{
+    pair p = {.high = mul(w, a.high, b.high)};
+    weft_inst_id error = product_error(w, p.high, a.high, b.high);
+    error = fma3(w, a.high, b.low, error);
+    p.low = fma3(w, a.low, b.high, error);
+    return p;
+}
+
+/* a + b for |a| >= |b|, or a = 0 */
+static pair sum(const writer *w, pair a, pair b)
+{
+    pair s = {.high = add(w, a.high, b.high)};
+    weft_inst_id error = sum_error(w, s.high, a.high, b.high);
+    s.low = add(w, error, add(w, a.low, b.low));
+    return s;
+}
+
+static pair constant_pair(const writer *w, double high, double low)
+{
+    pair p = {.high = real(w, high)};
+    p.low = real(w, low);
+    return p;
+}
+
+static pair log2_of_f64(const writer *w, weft_inst_id m, weft_inst_id k)
+{
+    weft_inst_id one = real(w, 1.0), f = sub(w, m, one), d = add(w, m, one), d_low = sub(w, m, sub(w, d, one));
+    weft_inst_id inverse = quotient(w, one, d), zero = real(w, 0.0);
+    pair s = {.high = mul(w, f, inverse)};
+    weft_inst_id minus = negative_of(w, s.high), left = fma3(w, minus, d, f);
+    s.low = mul(w, fma3(w, minus, d_low, left), inverse);
+    pair square = product(w, s, s);
+    weft_inst_id r = polynomial(w, square.high, pow_series, sizeof pow_series / sizeof *pow_series);
+    pair third = constant_pair(w, 0x1.5555555555555p-2, 0x1.5555555555555p-56);
+    pair series = sum(w, third, product(w, square, (pair){r, zero}));
+    pair rest = product(w, s, product(w, square, series));
+    pair log2 = product(w, sum(w, s, rest), constant_pair(w, 0x1.71547652b82fep+1, 0x1.777d0ffda0d24p-55));
+    return sum(w, (pair){k, zero}, log2);
+}
+
+static pair log2_of_f32(const writer *w, weft_inst_id m, weft_inst_id k)
+{
+    weft_inst_id one = real(w, 1.0), f = sub(w, m, one), s = quotient(w, f, add(w, m, one));
+    weft_inst_id q = polynomial(w, mul(w, s, s), single_log2, sizeof single_log2 / sizeof *single_log2);
+    pair log2 = {.high = fma3(w, s, q, k)};
+    log2.low = real(w, 0.0);
+    return log2;
+}
+
+/* y log2(a) with the values of zero, infinity and one: where a is 1 or y is 0 it is 0. */
+static pair exponent_of(const writer *w, weft_inst_id a, weft_inst_id y, pair log2)
+{
+    weft_inst_id zero = real(w, 0.0), infinity = real(w, HUGE_VAL), finite = less(w, a, infinity);
+    weft_inst_id high = choose(w, finite, log2.high, a);
+    high = choose(w, binary(w, WEFT_SCALAR_eq, a, zero), real(w, -HUGE_VAL), high);
+    weft_inst_id at_one = binary(w, WEFT_SCALAR_eq, a, real(w, 1.0)), none = binary(w, WEFT_SCALAR_eq, y, zero);
+    weft_inst_id nothing = binary(w, WEFT_SCALAR_or, at_one, none);
+    pair e = product(w, (pair){high, log2.low}, (pair){y, zero});
+    weft_inst_id small = less(w, absolute(w, e.high), real(w, 0x1p12));
+    e.high = choose(w, nothing, zero, e.high);
+    e.low = choose(w, small, e.low, zero);
+    e.low = choose(w, nothing, zero, e.low);
+    return e;
+}
+
+/* `result` = |x|^y with the sign, or NaN, that a negative x gives. */
+static weft_inst_id of_negative(const writer *w, weft_inst_id x, weft_inst_id y, weft_inst_id result)
+{
+    weft_inst_id half = mul(w, y, real(w, 0.5));
+    weft_inst_id integral = binary(w, WEFT_SCALAR_eq, unary(w, WEFT_SCALAR_trunc, y), y);
+    weft_inst_id odd = binary(w, WEFT_SCALAR_ne, unary(w, WEFT_SCALAR_trunc, half), half);
+    odd = binary(w, WEFT_SCALAR_and, odd, integral);
+    weft_inst_id zero = real(w, 0.0), negative = less(w, x, zero), finite = less(w, real(w, -HUGE_VAL), x);
+    weft_inst_id fractional = unary(w, WEFT_SCALAR_not, integral);
+    weft_inst_id undefined = binary(w, WEFT_SCALAR_and, negative, finite);
+    undefined = binary(w, WEFT_SCALAR_and, undefined, fractional);
+    result = choose(w, undefined, real(w, (double)NAN), result);
+    return choose(w, odd, with_sign(w, result, x), result);
+}
+
+static weft_inst_id pow_f64(const writer *w, weft_inst_id x, weft_inst_id y, bool of_f32)
+{
+    const math_exp2_constants *c = &weft_math_exp2_constants[w->number];
+    weft_inst_id a = absolute(w, x), m, k, shifted;
+    weft_math_split(w, a, &m, &k);
+    pair e = exponent_of(w, a, y, of_f32 ? log2_of_f32(w, m, k) : log2_of_f64(w, m, k));
+    weft_inst_id within = at_least(w, at_most(w, e.high, c->most), c->least);
+    weft_inst_id n = weft_math_round_scaled(w, within, 1.0, 2 * w->format->bias, &shifted);
+    weft_inst_id r = add(w, sub(w, within, n), e.low);
+    weft_inst_id significand = of_f32 ? polynomial(w, r, single_exp2, sizeof single_exp2 / sizeof *single_exp2)
+                                      : polynomial(w, r, c->series, c->count);
+    return of_negative(w, x, y, weft_math_scale(w, significand, shifted));
+}
+
+/* f32 is computed in f64, which has bits enough. */
+weft_inst_id weft_math_pow(const writer *w, const weft_inst_id *x)
+{
+    if (w->dtype == WEFT_F64) return pow_f64(w, x[0], x[1], false);
+    writer wide = {w->list, WEFT_F64, MATH_F64, &weft_math_formats[MATH_F64]};
+    weft_inst_id base = given(w, WEFT_SCALAR_cast, WEFT_F64, x[0]);
+    weft_inst_id exponent = given(w, WEFT_SCALAR_cast, WEFT_F64, x[1]);
+    return given(w, WEFT_SCALAR_cast, WEFT_F32, pow_f64(&wide, base, exponent, true));
+}
+
+/* ---- remainder ---- */
+
+/* What fmod leaves, with b added where its sign is the other one; a zero has the sign of b. */
+weft_inst_id weft_math_remainder(const writer *w, const weft_inst_id *x)
+{
+    weft_inst_id zero = real(w, 0.0), rest = binary(w, WEFT_SCALAR_fmod, x[0], x[1]);
+    weft_inst_id below = less(w, rest, zero), divisor_below = less(w, x[1], zero);
+    weft_inst_id differ = binary(w, WEFT_SCALAR_xor, below, divisor_below);
+    weft_inst_id result = choose(w, differ, add(w, rest, x[1]), rest);
+    weft_inst_id none = binary(w, WEFT_SCALAR_eq, rest, zero);
+    return choose(w, none, with_sign(w, zero, x[1]), result);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/schedule/ranges.h"
+#include <stdio.h>
+#include <string.h>
+
+static bool visit_predicates(weft_kernel *kernel, uint32_t count, const weft_expr **predicates, weft_expr_visit visit,
+                             void *context)
+{
+    if (count == 0) return true;
+    weft_expr *copy = weft_arena_copy(&kernel->arena, *predicates, count * sizeof *copy);
+    if (copy == NULL) return false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!visit(context, kernel->extents, &copy[i])) return false;
+    }
+    *predicates = copy;
+    return true;
+}
+
+static bool visit_ranges(weft_kernel *kernel, uint32_t count, weft_range *ranges, weft_expr_visit visit, void *context)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!visit(context, kernel->extents, &ranges[i].extent)) return false;
+    }
+    return true;
+}
+
+static bool visit_optional(weft_kernel *kernel, weft_expr *expr, weft_expr_visit visit, void *context)
+{
+    return *expr == WEFT_EXPR_NONE || visit(context, kernel->extents, expr);
+}
+
+bool weft_kernel_visit_exprs(weft_kernel *kernel, weft_expr_visit visit, void *context)
+{
+    if (!visit_ranges(kernel, kernel->range_count, kernel->ranges, visit, context)) return false;
+    for (uint32_t i = 0; i < kernel->inst_count; i++) {
+        weft_inst *inst = &kernel->insts[i];
+        if (!visit_optional(kernel, &inst->index, visit, context)) return false;
+        if (!visit_optional(kernel, &inst->position, visit, context)) return false;
+        if (!visit_predicates(kernel, inst->predicate_count, &inst->predicates, visit, context)) return false;
+    }
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        weft_stage *stage = &kernel->stages[s];
+        if (!visit_ranges(kernel, stage->range_count, stage->ranges, visit, context)) return false;
+        for (uint32_t i = 0; i < stage->store_count; i++) {
+            weft_store *store = &stage->stores[i];
+            if (!visit(context, kernel->extents, &store->index)) return false;
+            if (!visit_predicates(kernel, store->predicate_count, &store->predicates, visit, context)) return false;
+        }
+    }
+    return true;
+}
+
+static bool substitute(void *context, weft_extents *extents, weft_expr *expr)
+{
+    const weft_substitution *s = context;
+    *expr = weft_expr_substitute(extents, *expr, s->count, s->variables, s->values);
+    return *expr != WEFT_EXPR_NONE;
+}
+
+bool weft_kernel_substitute(weft_kernel *kernel, const weft_substitution *substitution)
+{
+    return weft_kernel_visit_exprs(kernel, substitute, (void *)(uintptr_t)substitution);
+}
+
+weft_expr weft_kernel_fresh_variable(weft_kernel *kernel, weft_expr extent)
+{
+    char name[24];
+    size_t number = weft_extents_symbol_count(kernel->extents);
+    do snprintf(name, sizeof name, "t%zu", number++);
+    while (weft_expr_find(kernel->extents, name) != WEFT_EXPR_NONE);
+    return weft_expr_variable(kernel->extents, name, extent);
+}
+
+/*
+ * Cuts outer range `number` into tiles of `tile` elements: the range becomes one of tiles, and one inside the tile is
+ * added behind the last range. A range known to fit one tile only moves to the end.
+ */
+weft_status *weft_kernel_cut_tiles(weft_kernel *kernel, uint32_t number, int64_t tile)
+{
+    weft_extents *x = kernel->extents;
+    weft_range *ranges = weft_arena_allocate(&kernel->arena, (kernel->range_count + 1) * sizeof *ranges);
+    if (ranges == NULL) return weft_status_out_of_memory();
+    memcpy(ranges, kernel->ranges, kernel->range_count * sizeof *ranges);
+    weft_range cut = ranges[number];
+    weft_expr size = weft_expr_constant(x, tile);
+    kernel->ranges = ranges;
+    if (weft_expr_always_nonnegative(x, weft_expr_sub(x, size, cut.extent))) {
+        memmove(&ranges[number], &ranges[number + 1], (kernel->range_count - number - 1) * sizeof *ranges);
+        ranges[kernel->range_count - 1] = cut;
+        return NULL;
+    }
+    weft_range *tiles = &ranges[number], *inside = &ranges[kernel->range_count];
+    tiles->extent = weft_expr_div(x, weft_expr_add(x, cut.extent, weft_expr_constant(x, tile - 1)), size);
+    tiles->variable = weft_kernel_fresh_variable(kernel, tiles->extent);
+    weft_expr start = weft_expr_mul(x, tiles->variable, size);
+    *inside = cut;
+    inside->extent = weft_expr_min(x, size, weft_expr_sub(x, cut.extent, start));
+    inside->variable = weft_kernel_fresh_variable(kernel, inside->extent);
+    kernel->range_count++;
+    weft_substitution s = {{cut.variable}, {weft_expr_add(x, start, inside->variable)}, 1};
+    if (weft_kernel_substitute(kernel, &s)) return NULL;
+    weft_status *error = weft_extents_take_error(x);
+    return error != NULL ? error : weft_status_out_of_memory();
+}

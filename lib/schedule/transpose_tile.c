@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/schedule/ranges.h"
+#include <string.h>
+
+/*
+ * A load that walks memory along one range and jumps along the one that has the lanes would fetch a cache line for
+ * every element. So both ranges are cut into square tiles, and a stage in front reads each tile along the memory into a
+ * local buffer; the kernel's own stage then reads columns of that, which lies in the first-level cache. One element of
+ * padding a row keeps columns out of one cache set.
+ */
+
+#define TILE WEFT_TRANSPOSE_TILE
+#define PITCH (TILE + 1)
+#define READ_UNROLL 2
+
+static bool is_transposed(const weft_kernel *kernel, const weft_inst *inst, weft_expr across, weft_expr along)
+{
+    weft_extents *x = kernel->extents;
+    weft_expr one = weft_expr_constant(x, 1), coefficient, rest;
+    if (inst->op != WEFT_SCALAR_load || inst->arg_count != 0) return false;
+    if (!weft_expr_affine(x, inst->index, along, &coefficient, &rest)) return false;
+    if (coefficient == one || coefficient == weft_expr_constant(x, 0) || coefficient == weft_expr_constant(x, -1))
+        return false;
+    return weft_expr_affine(x, inst->index, across, &coefficient, &rest) && coefficient == one;
+}
+
+uint32_t weft_kernel_find_transposition(const weft_kernel *kernel)
+{
+    uint32_t last = kernel->range_count - 1;
+    for (uint32_t i = 0; i < kernel->inst_count; i++) {
+        for (uint32_t r = 0; r < last; r++) {
+            if (is_transposed(kernel, &kernel->insts[i], kernel->ranges[r].variable, kernel->ranges[last].variable))
+                return r;
+        }
+    }
+    return kernel->range_count;
+}
+
+/* The tile that two stages walk, each with variables of its own. */
+typedef struct tile {
+    weft_range across, along;  /* of the kernel's own stage */
+    weft_range rows, row;      /* of the reading stage: along, across */
+    weft_substitution reading; /* from the former to the latter */
+} tile;
+
+static weft_expr substitute(weft_extents *x, const tile *t, weft_expr e)
+{
+    return weft_expr_substitute(x, e, t->reading.count, t->reading.variables, t->reading.values);
+}
+
+static weft_range same_range(weft_kernel *kernel, const weft_range *range)
+{
+    weft_range copy = *range;
+    copy.variable = weft_kernel_fresh_variable(kernel, range->extent);
+    return copy;
+}
+
+static weft_expr local_index(weft_extents *x, weft_expr along, weft_expr across)
+{
+    return weft_expr_add(x, weft_expr_mul(x, along, weft_expr_constant(x, PITCH)), across);
+}
+
+static weft_status *copy_predicates(weft_kernel *kernel, const tile *t, weft_inst *inst)
+{
+    if (inst->predicate_count == 0) return NULL;
+    weft_expr *copy = weft_arena_copy(&kernel->arena, inst->predicates, inst->predicate_count * sizeof *copy);
+    if (copy == NULL) return weft_status_out_of_memory();
+    for (uint32_t i = 0; i < inst->predicate_count; i++) copy[i] = substitute(kernel->extents, t, copy[i]);
+    inst->predicates = copy;
+    return NULL;
+}
+
+/* Moves the transposed loads into the reading stage: `reads` gets them, the kernel's own read the local buffers from
+ * `first_local` on. */
+static weft_status *divert_loads(weft_kernel *kernel, const tile *t, uint32_t first_local, weft_inst *reads,
+                                 weft_store *stores)
+{
+    weft_extents *x = kernel->extents;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < kernel->inst_count; i++) {
+        weft_inst *inst = &kernel->insts[i];
+        if (!is_transposed(kernel, inst, t->across.variable, t->along.variable)) continue;
+        reads[count] = *inst;
+        reads[count].index = substitute(x, t, inst->index);
+        WEFT_TRY(copy_predicates(kernel, t, &reads[count]));
+        stores[count] = (weft_store){
+            .buffer = first_local + count, .index = local_index(x, t->rows.variable, t->row.variable), .value = count};
+        inst->buffer = first_local + count++;
+        inst->index = local_index(x, t->along.variable, t->across.variable);
+        inst->predicate_count = 0;
+        inst->predicates = NULL;
+    }
+    return NULL;
+}
+
+static uint32_t count_transposed(const weft_kernel *kernel, const tile *t)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < kernel->inst_count; i++) {
+        count += is_transposed(kernel, &kernel->insts[i], t->across.variable, t->along.variable);
+    }
+    return count;
+}
+
+static weft_status *add_locals(weft_kernel *kernel, const tile *t, uint32_t count)
+{
+    size_t total = kernel->buffer_count + count;
+    weft_kernel_buffer *buffers = weft_arena_allocate(&kernel->arena, total * sizeof *buffers);
+    if (buffers == NULL) return weft_status_out_of_memory();
+    memcpy(buffers, kernel->buffers, kernel->buffer_count * sizeof *buffers);
+    for (uint32_t i = 0; i < kernel->inst_count; i++) {
+        const weft_inst *inst = &kernel->insts[i];
+        if (!is_transposed(kernel, inst, t->across.variable, t->along.variable)) continue;
+        buffers[kernel->buffer_count++] = (weft_kernel_buffer){.dtype = inst->dtype, .local = TILE * PITCH};
+    }
+    kernel->buffers = buffers;
+    return NULL;
+}
+
+static weft_range *two_ranges(weft_kernel *kernel, weft_range outer, weft_range inner)
+{
+    const weft_range ranges[2] = {outer, inner};
+    return weft_arena_copy(&kernel->arena, ranges, sizeof ranges);
+}
+
+/* Puts the reading stage, with `count` loads, in front of the kernel's own. */
+static weft_status *add_stage(weft_kernel *kernel, const tile *t, uint32_t count, const weft_inst *reads,
+                              weft_store *stores)
+{
+    weft_inst *insts = weft_arena_allocate(&kernel->arena, (count + kernel->inst_count) * sizeof *insts);
+    weft_stage *stages = weft_arena_allocate(&kernel->arena, 2 * sizeof *stages);
+    if (insts == NULL || stages == NULL) return weft_status_out_of_memory();
+    memcpy(insts, reads, count * sizeof *insts);
+    memcpy(insts + count, kernel->insts, kernel->inst_count * sizeof *insts);
+    for (uint32_t i = count; i < count + kernel->inst_count; i++) {
+        for (uint32_t a = 0; a < insts[i].arg_count; a++) insts[i].args[a] += count;
+    }
+    stages[0] = (weft_stage){.range_count = 2, .inst_count = count, .store_count = count, .stores = stores};
+    stages[1] = kernel->stages[0];
+    stages[1].inst_first = count;
+    stages[1].range_count = 2;
+    for (uint32_t i = 0; i < stages[1].store_count; i++) {
+        stages[1].stores[i].value += count;
+        if (stages[1].stores[i].moved) stages[1].stores[i].offset += count;
+    }
+    stages[0].ranges = two_ranges(kernel, t->rows, t->row);
+    stages[1].ranges = two_ranges(kernel, t->across, t->along);
+    if (stages[0].ranges == NULL || stages[1].ranges == NULL) return weft_status_out_of_memory();
+    kernel->insts = insts;
+    kernel->inst_count += count;
+    kernel->stages = stages;
+    kernel->stage_count = 2;
+    return NULL;
+}
+
+static void bind_lanes(weft_range *range, uint32_t width, uint32_t unroll)
+{
+    range->bind = WEFT_BIND_LANE;
+    range->width = width;
+    range->unroll = unroll;
+}
+
+weft_status *weft_kernel_transpose_tile(weft_kernel *kernel, uint32_t across, uint32_t width, uint32_t unroll)
+{
+    uint32_t count = kernel->range_count, last = count - 1;
+    WEFT_TRY(weft_kernel_cut_tiles(kernel, across, TILE));
+    WEFT_TRY(weft_kernel_cut_tiles(kernel, kernel->range_count == count ? last - 1 : last, TILE));
+    tile t = {.across = kernel->ranges[kernel->range_count - 2], .along = kernel->ranges[kernel->range_count - 1]};
+    kernel->range_count -= 2;
+    t.rows = same_range(kernel, &t.along);
+    t.row = same_range(kernel, &t.across);
+    t.reading = (weft_substitution){{t.across.variable, t.along.variable}, {t.row.variable, t.rows.variable}, 2};
+    uint32_t loads = count_transposed(kernel, &t), first_local = kernel->buffer_count;
+    weft_inst *reads = weft_arena_allocate(&kernel->arena, loads * sizeof *reads);
+    weft_store *stores = weft_arena_allocate(&kernel->arena, loads * sizeof *stores);
+    if (reads == NULL || stores == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(add_locals(kernel, &t, loads));
+    WEFT_TRY(divert_loads(kernel, &t, first_local, reads, stores));
+    bind_lanes(&t.row, width, READ_UNROLL);
+    bind_lanes(&t.along, width, unroll < TILE / width ? unroll : TILE / width);
+    return add_stage(kernel, &t, loads, reads, stores);
+}

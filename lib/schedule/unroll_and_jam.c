@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include "lib/loop/inst.h"
+#include "lib/schedule/ranges.h"
+
+/*
+ * A product reads each element of an operand once for every row or column of the other. So several points of an outer
+ * range become one, whose reductions run side by side: what they read alike is one load, and no sum waits for another.
+ * Where the range is no multiple of them, the last point has its last row more than once, with equal values.
+ */
+
+enum { MOST_ROWS = 8, UNKNOWN_ROWS = 4, MOST_INSTRUCTIONS = 20 };
+/* Lanes that all rows are computed for before the next ones are: what they read meanwhile stays in the cache. */
+enum { BLOCK = 256 };
+
+/* Rows that are computed side by side. */
+typedef struct jam {
+    weft_kernel *kernel;
+    weft_expr variable;
+    uint32_t count;
+    weft_expr rows[MOST_ROWS]; /* values of the variable */
+    weft_inst_list list;
+    weft_inst_id *new_ids; /* by row, by old instruction */
+} jam;
+
+static weft_expr translate(const jam *j, uint32_t row, weft_expr e)
+{
+    return weft_expr_substitute(j->kernel->extents, e, 1, &j->variable, &j->rows[row]);
+}
+
+static weft_status *translate_all(const jam *j, uint32_t row, uint32_t count, const weft_expr **exprs)
+{
+    if (count == 0) return NULL;
+    weft_expr *copy = weft_arena_copy(&j->kernel->arena, *exprs, count * sizeof *copy);
+    if (copy == NULL) return weft_status_out_of_memory();
+    for (uint32_t i = 0; i < count; i++) copy[i] = translate(j, row, copy[i]);
+    *exprs = copy;
+    return NULL;
+}
+
+static weft_inst_id new_id(const jam *j, uint32_t row, weft_inst_id id)
+{
+    return j->new_ids[row * j->kernel->inst_count + id];
+}
+
+/* Accumulators of a stage come row by row. */
+static uint32_t new_accumulator(const jam *j, uint32_t row, uint32_t number)
+{
+    const weft_stage *stage = j->kernel->stages;
+    while (number >= stage->accumulator_first + stage->accumulator_count) stage++;
+    return j->count * stage->accumulator_first + row * stage->accumulator_count + number - stage->accumulator_first;
+}
+
+static weft_status *jam_inst(jam *j, uint32_t row, weft_inst_id id)
+{
+    weft_inst inst = j->kernel->insts[id];
+    for (uint32_t a = 0; a < inst.arg_count; a++) inst.args[a] = new_id(j, row, inst.args[a]);
+    if (inst.index != WEFT_EXPR_NONE) inst.index = translate(j, row, inst.index);
+    if (inst.position != WEFT_EXPR_NONE) inst.position = translate(j, row, inst.position);
+    if (inst.op == WEFT_SCALAR_result) inst.buffer = new_accumulator(j, row, inst.buffer);
+    WEFT_TRY(translate_all(j, row, inst.predicate_count, &inst.predicates));
+    j->new_ids[row * j->kernel->inst_count + id] = weft_inst_list_add(&j->list, &inst);
+    return NULL;
+}
+
+static weft_status *jam_stores(jam *j, weft_stage *stage)
+{
+    uint32_t count = stage->store_count;
+    weft_store *stores = weft_arena_allocate(&j->kernel->arena, j->count * (count + 1) * sizeof *stores);
+    if (stores == NULL) return weft_status_out_of_memory();
+    for (uint32_t i = 0; i < j->count * count; i++) {
+        uint32_t row = i / count;
+        stores[i] = stage->stores[i % count];
+        stores[i].index = translate(j, row, stores[i].index);
+        stores[i].value = new_id(j, row, stores[i].value);
+        WEFT_TRY(translate_all(j, row, stores[i].predicate_count, &stores[i].predicates));
+    }
+    stage->stores = stores;
+    stage->store_count = j->count * count;
+    return NULL;
+}
+
+static weft_status *jam_insts(jam *j, weft_stage *stage)
+{
+    uint32_t first = j->list.visible = j->list.count;
+    for (uint32_t row = 0; row < j->count; row++)
+        for (uint32_t i = 0; i < stage->inst_count; i++) WEFT_TRY(jam_inst(j, row, stage->inst_first + i));
+    stage->inst_first = first;
+    stage->inst_count = j->list.count - first;
+    return jam_stores(j, stage);
+}
+
+static weft_status *jam_accumulators(jam *j)
+{
+    weft_kernel *kernel = j->kernel;
+    uint32_t count = kernel->accumulator_count;
+    weft_accumulator *all = weft_arena_allocate(&kernel->arena, j->count * (count + 1) * sizeof *all);
+    if (all == NULL) return weft_status_out_of_memory();
+    for (uint32_t i = 0; i < j->count * count; i++) {
+        uint32_t row = i / count, number = i % count;
+        weft_accumulator accumulator = kernel->accumulators[number];
+        for (uint32_t c = 0; c < accumulator.width; c++) accumulator.values[c] = new_id(j, row, accumulator.values[c]);
+        all[new_accumulator(j, row, number)] = accumulator;
+    }
+    kernel->accumulators = all;
+    kernel->accumulator_count = j->count * count;
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        kernel->stages[s].accumulator_first *= j->count;
+        kernel->stages[s].accumulator_count *= j->count;
+    }
+    return NULL;
+}
+
+static weft_status *jam_range(weft_kernel *kernel, uint32_t number, uint32_t rows)
+{
+    weft_extents *x = kernel->extents;
+    weft_range *range = &kernel->ranges[number];
+    jam j = {.kernel = kernel, .variable = range->variable, .count = rows, .list = {.arena = &kernel->arena}};
+    j.new_ids = weft_arena_allocate(&kernel->arena, rows * (kernel->inst_count + 1) * sizeof *j.new_ids);
+    if (j.new_ids == NULL) return weft_status_out_of_memory();
+    weft_expr size = weft_expr_constant(x, rows), last = weft_expr_sub(x, range->extent, weft_expr_constant(x, 1));
+    range->extent = weft_expr_div(x, weft_expr_add(x, range->extent, weft_expr_constant(x, rows - 1)), size);
+    range->variable = weft_kernel_fresh_variable(kernel, range->extent);
+    for (uint32_t r = 0; r < rows; r++) {
+        weft_expr row = weft_expr_add(x, weft_expr_mul(x, range->variable, size), weft_expr_constant(x, r));
+        j.rows[r] = weft_expr_min(x, row, last);
+    }
+    for (uint32_t s = 0; s < kernel->stage_count; s++) WEFT_TRY(jam_insts(&j, &kernel->stages[s]));
+    if (j.list.failed) return weft_status_out_of_memory();
+    WEFT_TRY(jam_accumulators(&j));
+    kernel->insts = j.list.items;
+    kernel->inst_count = j.list.count;
+    return NULL;
+}
+
+/* ---- where it pays ---- */
+
+/* What loads of reductions have to do with a range. */
+typedef struct sharing {
+    uint32_t shared; /* a load that does not depend on it is worth one, along the lanes two */
+    uint32_t own;    /* loads that do depend on it */
+    uint32_t dense;  /* of these, those that walk memory along it */
+} sharing;
+
+static void add_load(const weft_kernel *kernel, weft_expr index, weft_expr variable, weft_expr lanes, sharing *s)
+{
+    weft_extents *x = kernel->extents;
+    weft_expr step, rest;
+    if (!weft_expr_uses(x, index, variable)) {
+        s->shared += weft_expr_uses(x, index, lanes) ? 2 : 1;
+        return;
+    }
+    s->own++;
+    s->dense += weft_expr_affine(x, index, variable, &step, &rest) && step == weft_expr_constant(x, 1);
+}
+
+static sharing find_sharing(const weft_kernel *kernel, weft_expr variable, weft_expr lanes)
+{
+    sharing found = {0};
+    for (uint32_t s = 0; s < kernel->stage_count; s++) {
+        const weft_stage *stage = &kernel->stages[s];
+        for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count; i++) {
+            const weft_inst *inst = &kernel->insts[i];
+            if (stage->range_count > 0 && inst->op == WEFT_SCALAR_load)
+                add_load(kernel, inst->index, variable, lanes, &found);
+        }
+    }
+    if (found.own == 0) found.shared = 0;
+    return found;
+}
+
+/* Stages that reduce in order, straight from memory, and no more than a few instructions. */
+static bool may_jam(const weft_kernel *kernel)
+{
+    bool fits = kernel->accumulator_count > 0 && kernel->inst_count <= MOST_INSTRUCTIONS;
+    for (uint32_t i = 0; i < kernel->buffer_count; i++) fits &= kernel->buffers[i].local == 0;
+    for (uint32_t i = 0; i < kernel->inst_count; i++) fits &= kernel->insts[i].op != WEFT_SCALAR_running;
+    for (uint32_t s = 0; s < kernel->stage_count; s++)
+        for (uint32_t i = 0; i < kernel->stages[s].store_count; i++) fits &= !kernel->stages[s].stores[i].moved;
+    return fits;
+}
+
+static bool bounds_inner(const weft_kernel *kernel, weft_expr variable)
+{
+    bool found = false;
+    for (uint32_t s = 0; s < kernel->stage_count; s++)
+        for (uint32_t i = 0; i < kernel->stages[s].range_count; i++)
+            found |= weft_expr_uses(kernel->extents, kernel->stages[s].ranges[i].extent, variable);
+    return found;
+}
+
+/* The outer range, not the last, along which most is shared; of equal ones one that walks memory, and the innermost.
+ * range_count: none. */
+static uint32_t find_range(const weft_kernel *kernel)
+{
+    uint32_t best = kernel->range_count, most = 0, last = kernel->range_count - 1;
+    for (uint32_t r = 0; r < last; r++) {
+        int64_t least, most_points;
+        const weft_range *range = &kernel->ranges[r];
+        weft_expr_range(kernel->extents, range->extent, &least, &most_points);
+        if (most_points < 2) continue;
+        sharing found = find_sharing(kernel, range->variable, kernel->ranges[last].variable);
+        uint32_t worth = 2 * found.shared + (found.dense > 0);
+        if (found.shared == 0 || worth < most || bounds_inner(kernel, range->variable)) continue;
+        best = r;
+        most = worth;
+    }
+    return best;
+}
+
+/* As many as the registers hold, but that few are computed twice: a point costs half a row beside its rows. Fewer where
+ * nobody knows how many there are. */
+static uint32_t choose_rows(const weft_kernel *kernel, uint32_t number, uint32_t most)
+{
+    uint32_t best = 1;
+    int64_t extent;
+    double least = 0;
+    if (!weft_expr_is_constant(kernel->extents, kernel->ranges[number].extent, &extent)) extent = UNKNOWN_ROWS;
+    for (uint32_t rows = 1; rows <= most && rows <= MOST_ROWS && (int64_t)rows <= extent; rows++) {
+        double cost = (double)((extent + rows - 1) / rows) * (rows + 0.5);
+        if (rows > 1 && cost > least) continue;
+        best = rows;
+        least = cost;
+    }
+    return best;
+}
+
+/* The last range in blocks, in front of all ranges along which a block is read again. */
+static weft_status *block_last(weft_kernel *kernel)
+{
+    uint32_t last = kernel->range_count - 1, first = last;
+    weft_expr lanes = kernel->ranges[last].variable;
+    while (first > 0 && find_sharing(kernel, kernel->ranges[first - 1].variable, lanes).shared > 1) first--;
+    WEFT_TRY(weft_kernel_cut_tiles(kernel, last, BLOCK));
+    if (kernel->range_count == last + 1) return NULL;
+    weft_range blocks = kernel->ranges[last];
+    memmove(&kernel->ranges[first + 1], &kernel->ranges[first], (last - first) * sizeof blocks);
+    kernel->ranges[first] = blocks;
+    return NULL;
+}
+
+/*
+ * requires   an unscheduled kernel
+ * maintains  what is computed, and the order of every reduction
+ * breaks     that an iteration stores each element once
+ */
+weft_status *weft_kernel_unroll_and_jam(weft_kernel *kernel, uint32_t vectors, bool *out_jammed)
+{
+    uint32_t components = 0, number = may_jam(kernel) ? find_range(kernel) : kernel->range_count;
+    *out_jammed = false;
+    if (number == kernel->range_count) return NULL;
+    for (uint32_t i = 0; i < kernel->accumulator_count; i++) components += kernel->accumulators[i].width;
+    uint32_t rows = choose_rows(kernel, number, vectors / components);
+    if (rows == 1) return NULL;
+    *out_jammed = true;
+    WEFT_TRY(jam_range(kernel, number, rows));
+    return block_last(kernel);
+}
