@@ -76,6 +76,14 @@ weft_graph *weft_graph_root(const weft_graph *graph)
     return (weft_graph *)graph;
 }
 
+weft_graph *weft_graph_current(weft_graph *graph)
+{
+    weft_graph *current = weft_graph_root(graph)->current;
+    for (weft_graph *around = current; around != NULL; around = around->parent)
+        if (around == graph) return current;
+    return graph;
+}
+
 const weft_allocator *weft_graph_allocator(const weft_graph *graph)
 {
     return graph == NULL ? weft_allocator_default() : graph->allocator;

@@ -111,11 +111,6 @@ weft_status *weft_graph_register_for(const char *where, weft_graph *graph,
 weft_tensor weft_tensor_failed(weft_graph *graph);
 /* Where a node of `graph` is made now: the region whose body is being traced if `graph` is around it, or `graph`. */
 weft_graph *weft_graph_current(weft_graph *graph);
-/* Makes `*tensor` one of `graph`, a region being traced that captures it, if it is of a graph around. Otherwise returns
- * what is wrong: "belongs to another graph". Failed tensors stay failed. */
-const char *weft_tensor_enter(weft_graph *graph, weft_tensor *tensor);
-/* weft_trace with the op in hand. */
-weft_tensor weft_graph_trace(weft_graph *graph, const weft_op_def *op, weft_tensors inputs, const weft_attr *attrs);
 
 /* Whether a == b or a <= b is known for all values of the symbols; a <= INT64_MAX where no part of `a` can overflow or
  * divide by zero. */

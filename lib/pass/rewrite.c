@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/pass/rewrite.h"
+#include "lib/trace/trace.h"
 #include <string.h>
 
 /* How often a rule is tried again on what it made of one node; rules that go on longer are left for the next sweep. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "lib/graph/graph.h"
 #include "lib/text/text.h"
+#include "lib/trace/trace.h"
 #include "runtime/status.h"
 
 /* The values of a graph or region by name. */

@@ -2,25 +2,8 @@
 #include <weft/region.h>
 #include <stdio.h>
 #include <string.h>
+#include "lib/trace/capture.h"
 #include "lib/trace/trace.h"
-
-/*
- * A body is traced into a graph of its own, which is root->current meanwhile. A tensor from around it that it uses is
- * captured: an operand of the node more, and a parameter of the region. All regions of one op have the same parameters,
- * so they share the list; what only one of them uses is an unused parameter of the other.
- */
-
-typedef struct weft_capture {
-    weft_tensor outer;    /* of the graph around */
-    weft_tensor inner[2]; /* of each region; without a graph where it does not use it */
-    struct weft_capture *next;
-} weft_capture;
-
-typedef struct weft_captures {
-    weft_arena *arena;
-    weft_capture *first, **last;
-    size_t count;
-} weft_captures;
 
 /* One region op on its way. */
 typedef struct region_trace {
@@ -35,72 +18,6 @@ typedef struct region_trace {
     weft_tensor *parameters[2]; /* those before what is captured */
     weft_tensors results[2];
 } region_trace;
-
-/* ---- captures ---- */
-
-static weft_tensor add_parameter(weft_graph *body, const char *name, weft_dtype dtype, weft_shape shape)
-{
-    weft_attr attrs[] = {{.data = name, .size = strlen(name)}, {.integer = dtype}, {.extents = shape}};
-    return (weft_tensor){body, weft_graph_add(body, &weft_op_table()[WEFT_OP_input], 0, NULL, attrs), 0};
-}
-
-static weft_tensor add_numbered(weft_graph *body, const char *prefix, size_t number, weft_tensor like)
-{
-    char name[48];
-    snprintf(name, sizeof name, "%s%zu", prefix, number);
-    return add_parameter(body, name, weft_tensor_dtype(like), weft_tensor_shape(like));
-}
-
-/* The entry of a tensor of the graph around; NULL when out of memory. */
-static weft_capture *find_capture(weft_captures *captures, weft_tensor outer)
-{
-    for (weft_capture *known = captures->first; known != NULL; known = known->next)
-        if (known->outer.node == outer.node && known->outer.output == outer.output) return known;
-    weft_capture *made = weft_arena_allocate(captures->arena, sizeof *made);
-    if (made == NULL) return NULL;
-    *made = (weft_capture){.outer = outer};
-    *captures->last = made;
-    captures->last = &made->next;
-    captures->count++;
-    return made;
-}
-
-static size_t number_of(const weft_captures *captures, const weft_capture *wanted)
-{
-    size_t number = 0;
-    for (const weft_capture *at = captures->first; at != wanted; at = at->next) number++;
-    return number;
-}
-
-static weft_tensor capture(weft_graph *body, weft_tensor outer)
-{
-    weft_capture *found = find_capture(body->captures, outer);
-    if (found == NULL) return weft_trace_error(body, weft_status_out_of_memory());
-    weft_tensor *inner = &found->inner[body->part];
-    if (inner->graph == NULL) *inner = add_numbered(body, "captured", number_of(body->captures, found), outer);
-    return *inner;
-}
-
-weft_graph *weft_graph_current(weft_graph *graph)
-{
-    weft_graph *current = weft_graph_root(graph)->current;
-    for (weft_graph *around = current; around != NULL; around = around->parent)
-        if (around == graph) return current;
-    return graph;
-}
-
-const char *weft_tensor_enter(weft_graph *graph, weft_tensor *tensor)
-{
-    static const char gone[] = "was made in the body of a region, where alone it is known";
-    if (tensor->graph == NULL) return "is no tensor of a graph";
-    if (tensor->graph == graph) return graph->sealed ? gone : NULL;
-    if (graph->captures == NULL)
-        return weft_graph_root(tensor->graph) == weft_graph_root(graph) ? gone : "belongs to another graph";
-    weft_tensor outer = *tensor;
-    const char *fault = weft_tensor_enter(graph->parent, &outer);
-    if (fault == NULL) *tensor = weft_tensor_is_valid(outer) ? capture(graph, outer) : weft_tensor_failed(graph);
-    return fault;
-}
 
 /* ---- bodies ---- */
 
@@ -143,8 +60,9 @@ static bool begin_body(region_trace *trace, const weft_extent *trips, weft_tenso
     weft_tensor *parameters = allocate(trace, 1 + carried.count, sizeof *parameters);
     if (parameters == NULL) return false;
     trace->region_count++;
-    if (trips != NULL) parameters[next++] = add_parameter(body, "index", WEFT_I64, (weft_shape){0, NULL});
-    for (size_t i = 0; i < carried.count; i++) parameters[next++] = add_numbered(body, "carried", i, carried.items[i]);
+    if (trips != NULL) parameters[next++] = weft_region_add_parameter(body, "index", WEFT_I64, (weft_shape){0, NULL});
+    for (size_t i = 0; i < carried.count; i++)
+        parameters[next++] = weft_region_add_numbered(body, "carried", i, carried.items[i]);
     for (size_t i = 0; i < next; i++)
         if (!weft_tensor_is_valid(parameters[i])) return false;
     trace->own_count = next;
@@ -185,7 +103,7 @@ static bool fill_region(region_trace *trace, size_t part, weft_region *out_regio
     for (weft_capture *at = trace->captures.first; at != NULL; at = at->next) {
         weft_tensor *inner = &at->inner[part];
         if (inner->graph == NULL)
-            *inner = add_numbered(trace->bodies[part], "captured", count - trace->own_count, at->outer);
+            *inner = weft_region_add_numbered(trace->bodies[part], "captured", count - trace->own_count, at->outer);
         if (!weft_tensor_is_valid(*inner)) return false;
         parameters[count++] = *inner;
     }

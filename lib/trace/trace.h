@@ -5,13 +5,18 @@
 #include <weft/ops.h>
 #include "lib/graph/graph.h"
 
+/* weft_trace with the op in hand. */
+weft_tensor weft_graph_trace(weft_graph *graph, const weft_op_def *op, weft_tensors inputs, const weft_attr *attrs);
 /* Traces a built-in op; where `graph` is NULL, in the graph of the first operand that has one. */
 weft_tensor weft_trace_op(weft_graph *graph, weft_op_id op, weft_tensors inputs, const weft_attr *attrs);
 /* The graph in which an op over the operands is traced now; NULL when none of them has a graph. */
 weft_graph *weft_trace_graph(weft_tensors operands);
 /* A failed tensor of the graph of the first operand that has one. */
 weft_tensor weft_trace_failed(weft_tensors operands);
-/* weft_tensor_enter for operands of `op`, which are replaced. False when one of them is no tensor for `graph`, with an
+/* Makes `*tensor` one of `graph`, a region being traced that captures it, if it is of a graph around. Otherwise returns
+ * what is wrong: "belongs to another graph". Failed tensors stay failed. */
+const char *weft_tensor_enter(weft_graph *graph, weft_tensor *tensor);
+/* The same for operands of `op`, which are replaced. False when one of them is no tensor for `graph`, with an
  * error, or a failed one. */
 bool weft_trace_enter(weft_graph *graph, const char *op, size_t count, weft_tensor *operands);
 /* An error of the tracing function called `function`: its name comes before the sentence. Returns a failed tensor. */
