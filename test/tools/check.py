@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The check itself: stages that break off are failures, programs of unknown packages are named: check.py SOURCE."""
+"""The check itself, and tools/layers: check.py SOURCE. Stages that break off are failures; programs of unknown packages
+and includes that point up are named."""
 import pathlib
 import signal
 import subprocess
@@ -150,6 +151,25 @@ class Programs(unittest.TestCase):
             "cc is of the package gcc, which tools/setup does not install",
             "the module numpy of python3 is of the package python3-numpy, which tools/setup does not install",
             "the module no_such_module of python3 is not there"])
+
+
+class Layers(unittest.TestCase):
+    FILES = {"lib/text/low.c": '#include "lib/build/high.h"\n', "lib/build/high.h": '#include "lib/build/other.h"\n',
+             "lib/build/other.h": '#include "lib/build/high.h"\n', "runtime/run.c": '#include "lib/text/low.h"\n',
+             "lib/text/low.h": "", "lib/attic/old.h": "", "lib/README.md": "", "lib/build/fine.c": '#include "lib/text/low.h"\n'}
+    FAULTS = ["runtime/run.c includes lib/text/low.h: runtime may not include lib",
+              "lib/text/low.c includes lib/build/high.h: lib/text stands below lib/build",
+              "headers include each other: lib/build/high.h lib/build/other.h lib/build/high.h",
+              "lib/attic has no floor", "the table in lib/README.md is not what tools/layers --draw prints"]
+
+    def test_names_what_points_up(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in self.FILES.items():
+                path = pathlib.Path(folder) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            done = subprocess.run([SOURCE / "tools/layers"], cwd=folder, stdout=subprocess.PIPE, text=True)
+        self.assertEqual((done.returncode, done.stdout.splitlines()), (1, self.FAULTS))
 
 
 if __name__ == "__main__":
