@@ -35,6 +35,8 @@ typedef struct weft_extents weft_extents; /* the context */
 
 weft_status *weft_extents_create(const weft_allocator *allocator, weft_extents **out_extents) WEFT_MUST_USE;
 void weft_extents_destroy(weft_extents *extents);
+/* Another context with the same expressions under the same ids; without the sticky error. */
+weft_status *weft_extents_clone(const weft_extents *extents, weft_extents **out_clone) WEFT_MUST_USE;
 /* Moves the sticky error, if any, to the caller. */
 weft_status *weft_extents_take_error(weft_extents *extents) WEFT_MUST_USE;
 

@@ -138,6 +138,8 @@ typedef struct weft_kernel {
 /* ---- building: a kernel is made stage by stage, instructions appended to the last stage ---- */
 weft_status *weft_kernel_create(const weft_allocator *allocator, weft_kernel **out_kernel) WEFT_MUST_USE;
 void weft_kernel_destroy(weft_kernel *kernel);
+/* Another kernel that is the same, in the state this one is in; neither knows of the other. */
+weft_status *weft_kernel_clone(const weft_kernel *kernel, weft_kernel **out_clone) WEFT_MUST_USE;
 
 /* What a builder appends to. The first failure sticks: later calls do nothing, finish reports it. */
 typedef struct weft_kernel_builder weft_kernel_builder;

@@ -119,6 +119,28 @@ static weft_status *run_kernel_pass(weft_kernel *kernel, const char *pass, size_
     return weft_kernel_schedule(kernel, strncmp(pass, "schedule", length) == 0 ? &cpu : &gpu);
 }
 
+/* Replaces the kernel by a clone that the pass has changed, if the kernel prints after it as it did before. */
+static weft_status *run_on_clone(weft_kernel **kernel, const char *pass, size_t length)
+{
+    weft_kernel *clone;
+    weft_bytes before, after;
+    WEFT_TRY(weft_kernel_clone(*kernel, &clone));
+    weft_bytes_init(&before, NULL);
+    weft_bytes_init(&after, NULL);
+    weft_status *status = weft_kernel_print(*kernel, &before);
+    if (status == NULL) status = run_kernel_pass(clone, pass, length);
+    if (status == NULL) status = weft_kernel_verify(clone);
+    if (status == NULL) status = weft_kernel_print(*kernel, &after);
+    if (status == NULL && strcmp(before.data, after.data) != 0)
+        status =
+            weft_status_create(NULL, WEFT_INTERNAL, NULL, "a pass over a clone changed the kernel:\n%s", after.data);
+    weft_bytes_finish(&before);
+    weft_bytes_finish(&after);
+    weft_kernel_destroy(status == NULL ? *kernel : clone);
+    if (status == NULL) *kernel = clone;
+    return status;
+}
+
 static weft_status *transform_kernel(const char *name, const char *text, const char *passes, weft_bytes *out_text)
 {
     weft_kernel *kernel;
@@ -126,8 +148,7 @@ static weft_status *transform_kernel(const char *name, const char *text, const c
     weft_status *status = NULL;
     for (const char *pass = passes; *pass != '\0' && status == NULL; pass += strspn(pass, ",")) {
         size_t length = strcspn(pass, ",");
-        status = run_kernel_pass(kernel, pass, length);
-        if (status == NULL) status = weft_kernel_verify(kernel);
+        status = run_on_clone(&kernel, pass, length);
         pass += length;
     }
     if (status == NULL) status = weft_kernel_print(kernel, out_text);

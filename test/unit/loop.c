@@ -231,6 +231,28 @@ static void test_parse_length(void **state)
                     "part:1:10: the text has a NUL");
 }
 
+/* A clone needs nothing of the kernel that it was made from, and finds the expressions that it has. */
+static weft_status *replace_by_clone(weft_kernel **kernel)
+{
+    weft_kernel *clone;
+    weft_bytes text;
+    WEFT_TRY(weft_kernel_clone(*kernel, &clone));
+    weft_expr row = (*kernel)->ranges[0].variable, n = (*kernel)->ranges[0].extent;
+    weft_kernel_destroy(*kernel);
+    *kernel = clone;
+    assert_int_equal(weft_expr_find(clone->extents, "n"), n);
+    assert_int_equal(weft_expr_bound(clone->extents, row), n);
+    weft_expr index =
+        weft_expr_add(clone->extents, weft_expr_mul(clone->extents, row, n), clone->stages[0].ranges[0].variable);
+    WEFT_TRY(weft_extents_take_error(clone->extents));
+    assert_int_equal(index, clone->insts[0].index);
+    weft_bytes_init(&text, clone->arena.allocator);
+    weft_status *status = weft_kernel_print(clone, &text);
+    if (status == NULL) assert_string_equal(text.data, sample);
+    weft_bytes_finish(&text);
+    return status;
+}
+
 static weft_status *walk(const weft_allocator *allocator, void *context)
 {
     (void)context;
@@ -240,6 +262,7 @@ static weft_status *walk(const weft_allocator *allocator, void *context)
     weft_status *status = weft_kernel_parse(allocator, "sample", sample, strlen(sample), &kernel);
     if (status == NULL) status = weft_kernel_print(kernel, &text);
     if (status == NULL) assert_string_equal(text.data, sample);
+    if (status == NULL) status = replace_by_clone(&kernel);
     if (status == NULL) status = weft_kernel_lower_math(kernel);
     if (status == NULL) status = weft_kernel_verify(kernel);
     weft_bytes_finish(&text);
