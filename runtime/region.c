@@ -40,8 +40,10 @@ static void begin_turn(weft_frame *frame, const weft_bound_step *bound_step, boo
     for (size_t i = 0; i < region->carried_count; i++) {
         const weft_carried *carried = &region->carried[i];
         if (carried->in_place) {
-            if (first) copy_to_result(frame, carried, frame->buffers[carried->initial]);
-            frame->buffers[carried->current] = frame->buffers[carried->next] = frame->buffers[carried->result];
+            if (first && carried->updated) copy_to_result(frame, carried, frame->buffers[carried->initial]);
+            bool is_apart = first && !carried->updated;
+            frame->buffers[carried->current] = frame->buffers[is_apart ? carried->initial : carried->result];
+            frame->buffers[carried->next] = frame->buffers[carried->result];
             continue;
         }
         frame->buffers[carried->current] = frame->buffers[first ? carried->initial : carried->next];

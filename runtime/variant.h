@@ -71,12 +71,14 @@ typedef enum weft_control { WEFT_CONTROL_FOLD, WEFT_CONTROL_WHILE, WEFT_CONTROL_
 /*
  * A value that flows around a loop. Its steps read `current` and write `next`, which are ALIASes: `current` is
  * `initial` in the first turn and then what the turn before wrote; `next` is `result` and `spare` in turn, so that
- * nothing is copied while the loop runs. In place, both are `result`, which begins as a copy of `initial`. All of them
- * are row-major.
+ * nothing is copied while the loop runs. In place, `next` is `result` always, and so is `current` after the first
+ * iteration; where iterations update elements, also in the first, before which `initial` is copied there. All of them are
+ * row-major.
  */
 typedef struct weft_carried {
     uint32_t initial, current, next, result, spare; /* buffers */
     bool in_place;                                  /* turns overwrite what they read; `spare` is `result` */
+    bool updated;                                   /* in place: elements that the iteration does not write stay */
 } weft_carried;
 
 /* The steps of its one or two parts follow the region step: body; condition, body; then, else. */

@@ -154,17 +154,18 @@ typedef struct weft_run {
  * Runs `program`. Before anything runs: the names, counts, dtypes, ranks and extents of the arrays, the symbols' ranges
  * and the guards are checked (SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, NOT_REGISTERED). Outputs may overlap
  * nothing but donated inputs; what lies between the elements of an array counts too. An output that is a donated input
- * except for elements that were updated (weft_scatter, weft_dynamic_update_slice), and that is given as the same array,
- * is updated in place if nothing reads the input after that; where none is given, it is an array in the memory of a
- * row-major input. Runtime "ref" updates a copy: the same array gets the result at the end, and where none is given
- * the result is an array of its own.
+ * except for elements that were updated (weft_scatter, weft_dynamic_update_slice, or a loop that carries the input and
+ * does nothing else to it), and that is given as the same array, is updated in place if nothing reads the input after
+ * that; where none is given, it is an array in the memory of a row-major input. Nothing else is made in the memory of a
+ * donated input: one that any other output overlaps is copied before the first step. Runtime "ref" updates a copy: the
+ * same array gets the result at the end, and where none is given the result is an array of its own.
  *
- * After an error, whichever it is: entries of `outputs` that were NULL are NULL. Inputs hold what they held, donated
- * ones included, except one that was being updated in place: it has those updates that were made before the error. An
- * update is made as a whole: where an index or a start is out of range, or another of its data is bad, nothing of it is
- * written. So of updates one after another, or in the iterations of a loop, those before the one that failed are made
- * (in a loop that one may be made in part), and an update stays where a later step of the run fails or the run is
- * cancelled. Outputs that the caller gave and that do not lie on inputs are unspecified.
+ * After an error, whichever it is, CANCELLED too: entries of `outputs` that were NULL are NULL. Inputs hold what they
+ * held, donated ones included, except one that was being updated in place: it has those updates that were made before
+ * the error, and nothing else. An update is made as a whole: where an index or a start is out of range, or another of
+ * its data is bad, nothing of it is written. So of updates one after another, or in the iterations of a loop, those
+ * before the one that failed are made (in a loop that one may be made in part), and an update stays where a later step
+ * of the run fails or the run is cancelled. Outputs that the caller gave and that do not lie on inputs are unspecified.
  *
  * Kernels of a program that was not seen before are compiled on all threads; runs of other threads that come meanwhile
  * use one thread each. Independent steps that are too small for all threads each (branches of a graph, folds) run side

@@ -129,15 +129,28 @@ void weft_builder_drop_copies(variant_builder *builder)
     }
 }
 
-/* Output on input, where step `number` is what makes the one of the other. */
+/* Whether a loop after step `number` writes all of buffer `target`, whose first value the step put there. */
+static bool is_rewritten(const variant_builder *builder, uint32_t number, uint32_t target)
+{
+    for (uint32_t s = number + 1; s < builder->step_count; s++) {
+        const weft_region_step *region = &builder->steps[s].region;
+        for (size_t i = 0; i < region->carried_count; i++)
+            if (region->carried[i].result == target && !region->carried[i].updated) return true;
+    }
+    return false;
+}
+
+/* Output on input, where step `number` is what makes the one of the other, and what follows updates it alone: after an
+ * error the input has nothing but updates. */
 static void put_over(const variant_builder *builder, uint32_t number, uint32_t source, uint32_t target, uint32_t *over)
 {
     const weft_buffer *input = &builder->variant->buffers[source], *output = &builder->variant->buffers[target];
     if (input->place != WEFT_PLACE_INPUT || output->place != WEFT_PLACE_OUTPUT) return;
-    if (!weft_builder_read_after(builder, number, source)) over[output->number] = input->number;
+    if (weft_builder_read_after(builder, number, source) || is_rewritten(builder, number, target)) return;
+    over[output->number] = input->number;
 }
 
-/* A loop that changes a value in place begins with a copy of it, which its regions must not know as an operand too. */
+/* A loop that updates a value in place begins with a copy of it, which its regions must not know as an operand too. */
 static void put_carried_over(const variant_builder *builder, uint32_t number, uint32_t *over)
 {
     const planned_step *step = &builder->steps[number];
@@ -145,7 +158,7 @@ static void put_carried_over(const variant_builder *builder, uint32_t number, ui
         const weft_carried *carried = &step->region.carried[i];
         size_t uses = 0;
         for (size_t b = 0; b < step->buffer_count; b++) uses += step->buffers[b] == carried->initial;
-        if (carried->in_place && uses == 1) put_over(builder, number, carried->initial, carried->result, over);
+        if (carried->updated && uses == 1) put_over(builder, number, carried->initial, carried->result, over);
     }
 }
 

@@ -131,6 +131,7 @@ static weft_status *make_spares(region_plan *plan, variant_builder *body)
         weft_carried *carried = &plan->carried[i];
         uint32_t copy;
         bool copied = find_copy(body, carried, &copy);
+        carried->updated = copied;
         carried->in_place = copied || weft_builder_can_share(body, carried->current, carried->next);
         carried->spare = carried->result;
         if (copied) weft_builder_drop_step(body, copy);

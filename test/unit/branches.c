@@ -158,7 +158,7 @@ static weft_status *add_fold(weft_variant *variant, const test_step *step)
         buffer->strides = NULL;
         buffer->bytes = variant->buffers[spare].bytes;
     }
-    *carried = (weft_carried){initial, current, next, result, spare, false};
+    *carried = (weft_carried){initial, current, next, result, spare, false, false};
     uint32_t named[MOST_OPERANDS + 3] = {0}, used = 0;
     for (uint32_t i = 0; i < step->operand_count; i++) named[used++] = step->operands[i];
     named[used++] = spare;

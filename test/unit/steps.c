@@ -412,7 +412,7 @@ static void advance_kernel(const weft_kernel_frame *frame, int64_t begin, int64_
 
 /* Buffers of the fold that is made by hand. */
 enum { X, OUT, SPARE, INDEX, CURRENT, NEXT };
-static bool in_place;
+static bool in_place, updated;
 static uint32_t missing_steps;
 
 static weft_status *fill_fold(const weft_build_request *request, weft_variant *variant)
@@ -431,7 +431,7 @@ static weft_status *fill_fold(const weft_build_request *request, weft_variant *v
         variant->buffers[i].strides = NULL;
         variant->buffers[i].bytes = alias.bytes;
     }
-    carried = (weft_carried){X, CURRENT, NEXT, OUT, in_place ? OUT : SPARE, in_place};
+    carried = (weft_carried){X, CURRENT, NEXT, OUT, in_place ? OUT : SPARE, in_place, updated};
     WEFT_TRY(weft_fake_step(variant, (weft_step){.kind = WEFT_STEP_REGION,
                                                  .name = "fold",
                                                  .buffer_count = 4,
@@ -468,8 +468,9 @@ static void test_fold(void **state)
 {
     static float x[50000], out[50000];
     (void)state;
-    for (int place = 0; place < 2; place++) {
-        in_place = place == 1;
+    for (int place = 0; place < 3; place++) {
+        in_place = place > 0;
+        updated = place > 1;
         open_executor(fill_fold);
         weft_program *program = fold_program();
         for (int i = 0; i < 50000; i++) x[i] = (float)(i % 7);
@@ -487,7 +488,7 @@ static void test_fold(void **state)
         weft_program_release(program);
         weft_executor_destroy(executor);
     }
-    in_place = false;
+    in_place = updated = false;
 }
 
 static void test_region_without_its_steps(void **state)

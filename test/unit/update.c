@@ -486,6 +486,116 @@ static void updates_are_whole(void **state)
     close_bench(&b);
 }
 
+/* ---- what is no update leaves a donated input as it was, whenever the run ends ---- */
+
+/* The row over a number that is 0 where `number` is `at`. */
+static weft_tensor share_of_row(const bench *b, weft_tensor number)
+{
+    weft_tensor one = weft_scalar(b->graph, WEFT_I64, 1);
+    return weft_mul(b->row, weft_cast(weft_div(one, weft_sub(b->at, number)), WEFT_F32));
+}
+
+static void add_share(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
+{
+    out_next[0] = weft_add(carried[0], weft_add(share_of_row(context, turn), weft_full_like(carried[0], 1)));
+}
+
+static weft_tensor is_below_five(void *context, const weft_tensor *carried)
+{
+    (void)context;
+    return weft_lt(carried[1], weft_full_like(carried[1], 5));
+}
+
+static void add_and_count(void *context, const weft_tensor *carried, weft_tensor *out_next)
+{
+    add_share(context, carried[1], carried, out_next);
+    out_next[1] = weft_add(carried[1], weft_full_like(carried[1], 1));
+}
+
+typedef struct countdown {
+    size_t left;
+    volatile bool is_over;
+} countdown;
+
+static void count_down(void *self, const weft_profile_record *record)
+{
+    countdown *c = self;
+    (void)record;
+    c->is_over = c->left-- <= 1;
+}
+
+static weft_status *run_for_steps(bench *b, size_t steps)
+{
+    const bool flags[3] = {true, false, false};
+    countdown c = {.left = steps};
+    return weft_executor_run(b->executor, b->program,
+                             &(weft_run){.input_count = 3,
+                                         .inputs = b->inputs,
+                                         .output_count = b->output_count,
+                                         .outputs = b->outputs,
+                                         .donated = flags,
+                                         .cancelled = &c.is_over,
+                                         .profile = &(weft_profile){.self = &c, .record = count_down}});
+}
+
+/* After each number of steps that does not end the run; the reference is one step. Returns how many there are. */
+static size_t check_cancelled(bench *b, bool given)
+{
+    for (size_t steps = 1;; steps++) {
+        fill_inputs(b);
+        if (given) b->outputs[0] = weft_array_retain(b->inputs[0]);
+        weft_status *status = run_for_steps(b, steps);
+        bool cancelled = weft_status_code(status) == WEFT_CANCELLED;
+        if (cancelled) weft_status_destroy(status);
+        else weft_test_ok(status);
+        for (int i = 0; i < COUNT && cancelled; i++) assert_true(b->data[i] == (float)(i % 97));
+        drop_arrays(b);
+        if (!cancelled) return steps - 1;
+    }
+}
+
+static void check_kept(bench *b, weft_tensors outputs, int64_t at, const char *part)
+{
+    compile(b, outputs);
+    check(b, false);
+    check_failure(b, at, part);
+    assert_true(check_cancelled(b, false) > 0);
+    assert_true(check_cancelled(b, true) > 0);
+    close_bench(b);
+}
+
+static void loops_keep_what_they_do_not_update(void **state)
+{
+    (void)state;
+    bench b;
+    weft_tensor results[2];
+    open_bench(&b);
+    check_kept(&b, WEFT_TENSORS(weft_fold(weft_extent_of(5), WEFT_TENSORS(b.x), add_share, &b, NULL)), 3,
+               "division by 0 at position 0");
+    open_bench(&b);
+    weft_while(WEFT_TENSORS(b.x, weft_scalar(b.graph, WEFT_I64, 0)), is_below_five, add_and_count, &b, results);
+    check_kept(&b, WEFT_TENSORS(results[0]), 4, "(iteration 4 of while)");
+    open_bench(&b); /* an update whose result is carried */
+    weft_tensor first =
+        weft_dynamic_update_slice(b.x, b.row, WEFT_TENSORS(weft_scalar(b.graph, WEFT_I64, 2)), WEFT_INTS(0));
+    check_kept(&b, WEFT_TENSORS(weft_fold(weft_extent_of(5), WEFT_TENSORS(first), add_share, &b, NULL)), 3,
+               "(iteration 3 of fold)");
+}
+
+/* The second step of each fails. */
+static void later_failures_change_nothing(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        bench b;
+        open_bench(&b);
+        weft_tensor y = weft_add(b.x, b.row);
+        if (kind == 1) y = weft_sort(weft_neg(y), 0, false);
+        if (kind == 2) y = weft_fold(weft_extent_of(3), WEFT_TENSORS(b.x), add_row, &b, NULL);
+        check_kept(&b, WEFT_TENSORS(y, weft_gather(y, b.at, 0)), ROWS, "index 1000");
+    }
+}
+
 /* ---- between the elements of a donated input that an output lies on ---- */
 
 /* Somebody else who writes there while a run is under way. */
@@ -613,6 +723,8 @@ int main(void)
         cmocka_unit_test(a_donated_input_may_be_carried),
         cmocka_unit_test(sums_are_added_where_they_are),
         cmocka_unit_test(what_is_still_read_stays),
+        cmocka_unit_test(loops_keep_what_they_do_not_update),
+        cmocka_unit_test(later_failures_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
