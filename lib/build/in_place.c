@@ -27,6 +27,15 @@ bool weft_builder_step_reads(const variant_builder *builder, const planned_step 
     return found;
 }
 
+/* Whether the step reads or writes the buffer. */
+static bool uses(const variant_builder *builder, const planned_step *step, uint32_t buffer)
+{
+    uint32_t outputs = step->kind == WEFT_STEP_KERNEL ? 1 : weft_graph_node(builder->graph, step->node)->output_count;
+    bool found = weft_builder_step_reads(builder, step, buffer);
+    for (uint32_t i = 0; i < outputs; i++) found |= builder->buffers[step->target + i] == buffer;
+    return found;
+}
+
 bool weft_builder_read_after(const variant_builder *builder, uint32_t number, uint32_t buffer)
 {
     for (uint32_t s = number + 1; s < builder->step_count; s++)
@@ -70,7 +79,10 @@ bool weft_builder_can_share(const variant_builder *builder, uint32_t read, uint3
     const planned_step *reader = NULL;
     for (uint32_t s = 0; s < builder->step_count; s++) {
         const planned_step *step = &builder->steps[s];
-        if (!weft_builder_step_reads(builder, step, read)) continue;
+        bool reads = weft_builder_step_reads(builder, step, read);
+        /* An update has a step before that: the copy of its operand 0, which would be written over `read`. */
+        if (!reads && reader == NULL && uses(builder, step, written)) return false;
+        if (!reads) continue;
         if (reader != NULL || step->kind != WEFT_STEP_KERNEL) return false;
         reader = step;
     }

@@ -346,6 +346,30 @@ static void sums_are_added_where_they_are(void **state)
     close_bench(&b);
 }
 
+static void put_over_row(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const bench *b = context;
+    (void)turn;
+    weft_tensor other = weft_add(weft_mul(b->x, weft_scalar(b->graph, WEFT_F32, 2)), b->row);
+    weft_tensor zero = weft_scalar(b->graph, WEFT_I64, 0);
+    out_next[0] = weft_dynamic_update_slice(other, weft_neg(carried[0]), WEFT_TENSORS(zero), WEFT_INTS(0));
+    out_next[1] = weft_dynamic_update_slice(b->x, weft_neg(carried[1]), WEFT_TENSORS(zero), WEFT_INTS(0));
+}
+
+/* The update reads what is carried after the other value was put where the result is to be. */
+static void updates_read_after_the_copy(void **state)
+{
+    (void)state;
+    bench b;
+    weft_tensor results[2];
+    open_bench(&b);
+    weft_tensor first = weft_mul(b.x, weft_cast(b.at, WEFT_F32));
+    weft_fold(weft_extent_of(3), WEFT_TENSORS(first, b.x), put_over_row, &b, results);
+    compile(&b, WEFT_TENSORS(results[0], results[1]));
+    check(&b, false);
+    close_bench(&b);
+}
+
 static void add_reversed(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
 {
     (void)context;
@@ -725,6 +749,7 @@ int main(void)
         cmocka_unit_test(what_is_still_read_stays),
         cmocka_unit_test(loops_keep_what_they_do_not_update),
         cmocka_unit_test(later_failures_change_nothing),
+        cmocka_unit_test(updates_read_after_the_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
