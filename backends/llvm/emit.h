@@ -1,107 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_BACKENDS_LLVM_EMIT_H
 #define WEFT_BACKENDS_LLVM_EMIT_H
-/*
- * The emitter: one scheduled kernel to one LLVM function, for the CPU (vectors) and for NVPTX (scalars).
- *
- * Scopes. Code is emitted into a stack of open scopes: the function's entry, guards (code that runs under a condition)
- * and loop bodies. Every value belongs to the scope it was emitted at and can be used while that scope is open. An
- * expression or instruction goes to the outermost scope where everything it needs is available; code for a scope that
- * has inner ones open goes in front of the jump into them. What touches memory or reports errors never leaves a guard
- * that decides whether there are any points at all.
- *
- * Lanes. At most one range at a time runs along vector lanes: a value that depends on it has one vector for each part
- * (unroll), any other value is one scalar, splat where vectors need it. A masked pass has one part and a mask.
- */
-#include <llvm-c/Core.h>
-#include "lib/loop/loop.h"
-
-#define WEFT_MAX_PARTS WEFT_MAX_UNROLL
-#define WEFT_MAX_WIDTH 64
-#define WEFT_MAX_THREADED (2 * WEFT_MAX_RANK)
-
-typedef struct weft_emitted {
-    uint32_t level, serial; /* the scope */
-    bool varying;
-    uint32_t splat_width; /* of `splat`; 0: none yet */
-    LLVMValueRef splat;
-    LLVMValueRef parts[WEFT_MAX_PARTS]; /* the scalar is parts[0] */
-} weft_emitted;
-
-typedef struct weft_scope {
-    uint32_t serial;
-    uint32_t effects;         /* the outermost scope that effects inside this one may move to */
-    LLVMBasicBlockRef block;  /* where its code goes */
-    LLVMValueRef terminator;  /* of `block`, while an inner scope is open */
-    LLVMBasicBlockRef header; /* of a loop */
-    LLVMBasicBlockRef after;  /* of a guard that may be skipped */
-    size_t phi_count;
-    LLVMValueRef *phis, *initial; /* loops: carried values; guards: `initial` keeps those from before */
-} weft_scope;
-
-/* A range variable that is bound now. */
-typedef struct weft_variable {
-    weft_expr variable;
-    uint32_t level;
-    LLVMValueRef value; /* of the first lane, if it is the lane range's */
-} weft_variable;
-
-typedef struct weft_lane_state {
-    weft_expr variable; /* NONE: no lane range is open */
-    uint32_t level;     /* of its loop */
-    uint32_t width, parts;
-    LLVMValueRef mask; /* NULL: all lanes are valid */
-} weft_lane_state;
-
-typedef struct weft_index_memo {
-    uint32_t level, serial;
-    LLVMValueRef value;
-} weft_index_memo;
-
-/* The accumulators of the stage being emitted: each component is a slot. */
-typedef struct weft_reduce_state {
-    const weft_stage *stage;
-    uint32_t width, parts; /* a slot is `parts` vectors */
-    bool along_lanes;      /* the lanes are virtual lanes of the reduction */
-    uint32_t rows;         /* of each slot in memory */
-    LLVMValueRef *memory;  /* for each slot */
-    LLVMValueRef row;      /* the row that points combine into; NULL: `carried` */
-} weft_reduce_state;
-
-typedef struct weft_emitter {
-    const weft_allocator *allocator;
-    const weft_kernel *kernel;
-    weft_extents *extents;
-    bool gpu;
-    weft_arena arena;
-    weft_status *error; /* the first one; what is emitted after it is thrown away */
-    LLVMContextRef context;
-    LLVMModuleRef module;
-    LLVMBuilderRef builder;
-    LLVMValueRef function;
-    LLVMTypeRef i1, i8, i16, i32, i64, f16, f32, f64, pointer, nothing;
-
-    weft_scope *scopes;
-    uint32_t depth, capacity, serial;
-    weft_variable *variables;
-    uint32_t variable_count;
-    weft_lane_state lane;
-    weft_emitted *values;  /* of instructions */
-    weft_emitted *results; /* of accumulators, WEFT_MAX_COMPONENTS each */
-    weft_index_memo *memo; /* of expressions */
-    size_t memo_capacity;
-    LLVMValueRef buffer_array, scalar_array,
-        error_slot;                  /* of the frame; arrays are NULL where the entry fills `buffers` and `scalars` */
-    LLVMValueRef *buffers, *scalars; /* NULL until used */
-    LLVMValueRef zeros, scrap;       /* what loads and stores that are masked off touch instead; NULL until used */
-    LLVMValueRef report;             /* the function that fills the error slot; NULL until used */
-
-    LLVMValueRef *carried; /* values that open loops hand from one iteration to the next */
-    size_t carried_count;
-    LLVMValueRef *scratch; /* one more than may be carried */
-    LLVMValueRef *block;   /* values of a combine block */
-    weft_reduce_state reduction;
-} weft_emitter;
+/* What the files of the emitter do, each on what those before it do. */
+#include "backends/llvm/emitter.h"
 
 /* ---- emit_scope.c ---- */
 /* Opens the entry. */
@@ -132,6 +33,11 @@ bool weft_value_is_open(const weft_emitter *e, uint32_t level, uint32_t serial);
 /* An array of `count` elements in the stack frame. */
 LLVMValueRef weft_local_create(weft_emitter *e, LLVMTypeRef type, uint64_t count);
 void weft_emitter_fail(weft_emitter *e, weft_status *status);
+
+/* The value of an instruction as part `part` is to use it: a vector while a lane range is open and `vector`. */
+LLVMValueRef weft_value_part(weft_emitter *e, weft_emitted *value, uint32_t part, bool vector);
+/* Moves `*out_level` inwards to the last scope that has to be open for effects. */
+uint32_t weft_effect_level(const weft_emitter *e, uint32_t level);
 
 /* ---- types and small constants, emit_type.c ---- */
 LLVMTypeRef weft_register_type(const weft_emitter *e, weft_dtype dtype);
@@ -225,10 +131,6 @@ LLVMValueRef weft_lookup_emit(weft_emitter *e, const weft_inst *inst, LLVMValueR
 
 /* ---- emit_inst.c: instructions of a stage ---- */
 void weft_inst_emit(weft_emitter *e, weft_inst_id id);
-/* The value of an instruction as part `part` is to use it: a vector while a lane range is open and `vector`. */
-LLVMValueRef weft_value_part(weft_emitter *e, weft_emitted *value, uint32_t part, bool vector);
-/* Moves `*out_level` inwards to the last scope that has to be open for effects. */
-uint32_t weft_effect_level(const weft_emitter *e, uint32_t level);
 
 /* ---- emit_reduce.c: accumulators ---- */
 /* Sets e->carried to the inits; `along_lanes`: the lanes are virtual lanes of the reduction. */
@@ -254,13 +156,17 @@ void weft_reduce_fold(weft_emitter *e, uint32_t lanes);
 /* What is carried, along lanes combined to one, becomes the results. Nothing is carried after it. */
 void weft_reduce_finish(weft_emitter *e);
 
-/* ---- emit.c ---- */
-weft_status *weft_kernel_emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol, bool gpu,
-                              LLVMModuleRef module) WEFT_MUST_USE;
+/* ---- emit_range.c ---- */
+/* The greatest blocks that `most` elements of the range are cut into; 0: they are not. */
+int64_t weft_block_size(const weft_range *range, int64_t most);
 /* Leading outer ranges that the iterations [begin, end) run through. */
 uint32_t weft_threaded_count(const weft_emitter *e);
 /* The other outer ranges, and the stages inside of them, at the top scope. */
 void weft_ranges_emit(weft_emitter *e);
+
+/* ---- emit.c ---- */
+weft_status *weft_kernel_emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol, bool gpu,
+                              LLVMModuleRef module) WEFT_MUST_USE;
 
 /* ---- entry.c: parameters, and the loop over iterations ---- */
 void weft_entry_emit_cpu(weft_emitter *e, const char *symbol);

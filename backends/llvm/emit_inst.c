@@ -3,24 +3,6 @@
 #include "lib/loop/inst.h"
 #include <string.h>
 
-LLVMValueRef weft_value_part(weft_emitter *e, weft_emitted *value, uint32_t part, bool vector)
-{
-    if (value->varying) return value->parts[part];
-    if (!vector || e->lane.width == 1) return value->parts[0];
-    if (value->splat_width != e->lane.width) {
-        weft_scope_move(e, value->level);
-        value->splat = weft_splat(e, value->parts[0], e->lane.width);
-        value->splat_width = e->lane.width;
-    }
-    return value->splat;
-}
-
-uint32_t weft_effect_level(const weft_emitter *e, uint32_t level)
-{
-    uint32_t effects = e->scopes[weft_scope_top(e)].effects;
-    return level > effects ? level : effects;
-}
-
 /* ---- where an instruction belongs ---- */
 
 static bool is_effect(const weft_inst *inst)

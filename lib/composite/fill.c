@@ -4,14 +4,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include "lib/composite/composite.h"
-#include "lib/graph/scalar.h"
-
-weft_tensor weft_scalar(weft_graph *graph, weft_dtype dtype, double value)
-{
-    unsigned char element[16] = {0};
-    if (weft_dtype_info_of(dtype) != NULL) weft_scalar_store(dtype, value, element);
-    return weft_constant(graph, dtype, (weft_ints){0, NULL}, element);
-}
 
 weft_tensor weft_full(weft_graph *graph, weft_dtype dtype, double value, weft_shape shape)
 {

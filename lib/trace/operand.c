@@ -9,6 +9,13 @@
 #include "lib/graph/scalar.h"
 #include "lib/trace/trace.h"
 
+weft_tensor weft_scalar(weft_graph *graph, weft_dtype dtype, double value)
+{
+    unsigned char element[16] = {0};
+    if (weft_dtype_info_of(dtype) != NULL) weft_scalar_store(dtype, value, element);
+    return weft_constant(graph, dtype, (weft_ints){0, NULL}, element);
+}
+
 typedef struct integer_range {
     int64_t least, most;
 } integer_range;

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backends/llvm/emit.h"
+
+/* Ranges to run through, and what to do at each point: one stage, or (NULL) all of them. */
+typedef struct nest {
+    const weft_range *ranges;
+    uint32_t count;
+    const weft_stage *stage;
+    LLVMValueRef virtual_lane; /* the last range runs over elements virtual_lane + i * lanes; NULL: over all */
+} nest;
+
+static void emit_from(weft_emitter *e, const nest *n, uint32_t i);
+static void emit_stages(weft_emitter *e);
+
+static void emit_point(weft_emitter *e, const weft_stage *stage)
+{
+    bool waiting = stage->accumulator_count != 0;
+    for (uint32_t i = stage->inst_first; i < stage->inst_first + stage->inst_count && e->error == NULL; i++) {
+        bool runs = e->kernel->insts[i].op == WEFT_SCALAR_running;
+        if (waiting && runs) weft_reduce_point(e);
+        waiting &= !runs;
+        weft_inst_emit(e, i);
+    }
+    if (e->error != NULL) return;
+    if (waiting) weft_reduce_point(e);
+    for (uint32_t i = 0; i < stage->store_count; i++) weft_store_emit(e, &stage->stores[i]);
+}
+
+static bool is_at_least(weft_emitter *e, weft_expr expr, int64_t value)
+{
+    weft_expr least = weft_expr_constant(e->extents, value);
+    return weft_expr_always_nonnegative(e->extents, weft_expr_sub(e->extents, expr, least));
+}
+
+static bool is_at_most(weft_emitter *e, weft_expr expr, int64_t value)
+{
+    weft_expr most = weft_expr_constant(e->extents, value);
+    return weft_expr_always_nonnegative(e->extents, weft_expr_sub(e->extents, most, expr));
+}
+
+static LLVMValueRef is_less(weft_emitter *e, LLVMValueRef a, LLVMValueRef b)
+{
+    weft_scope_move(e, weft_scope_top(e));
+    return LLVMBuildICmp(e->builder, LLVMIntSLT, a, b, "");
+}
+
+/* Opens a guard that all ranges of the nest whose extents are known here have points. */
+static void open_points_guard(weft_emitter *e, const nest *n)
+{
+    LLVMValueRef all = LLVMConstInt(e->i1, 1, false);
+    for (uint32_t i = 0; i < n->count; i++) {
+        bool known_here = true;
+        for (uint32_t k = 0; k < i; k++)
+            known_here &= !weft_expr_uses(e->extents, n->ranges[i].extent, n->ranges[k].variable);
+        if (!known_here || is_at_least(e, n->ranges[i].extent, 1)) continue;
+        LLVMValueRef some = is_less(e, weft_int(e, 0), weft_index_emit(e, n->ranges[i].extent, 0));
+        all = LLVMBuildAnd(e->builder, all, some, "");
+    }
+    weft_guard_open(e, all, true);
+}
+
+/* The guard of one range whose extent depends on others of its nest. */
+static bool open_own_guard(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef extent)
+{
+    bool dependent = false;
+    for (uint32_t k = 0; k < i; k++)
+        dependent |= weft_expr_uses(e->extents, n->ranges[i].extent, n->ranges[k].variable);
+    if (!dependent || is_at_least(e, n->ranges[i].extent, 1)) return false;
+    weft_guard_open(e, is_less(e, weft_int(e, 0), extent), true);
+    return true;
+}
+
+/* ---- serial ranges ---- */
+
+/* Elements [begin, end) of a range, at most `most`. */
+typedef struct span {
+    LLVMValueRef begin, end;
+    int64_t most;
+    LLVMValueRef afresh; /* whether they start from init; NULL: yes */
+} span;
+
+static void emit_counted(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, LLVMValueRef end, int64_t step)
+{
+    weft_count_open(e, n->ranges[i].variable, start);
+    emit_from(e, n, i + 1);
+    weft_count_close(e, end, weft_int(e, step));
+}
+
+static void emit_serial(weft_emitter *e, const nest *n, uint32_t i, const span *s)
+{
+    const weft_range *range = &n->ranges[i];
+    if (n->virtual_lane != NULL && i + 1 == n->count) {
+        weft_scope_move(e, weft_scope_top(e));
+        LLVMValueRef start = LLVMBuildAdd(e->builder, n->virtual_lane, s->begin, "");
+        weft_guard_open(e, is_less(e, start, s->end), false);
+        emit_counted(e, n, i, start, s->end, range->lanes);
+        weft_guard_close(e);
+    } else if (s->most == 1 && is_at_least(e, range->extent, 1)) {
+        weft_once_open(e, range->variable, s->begin);
+        emit_from(e, n, i + 1);
+        weft_once_close(e);
+    } else {
+        emit_counted(e, n, i, s->begin, s->end, 1);
+    }
+}
+
+/* ---- lane ranges ---- */
+
+typedef struct pass {
+    LLVMValueRef start, limit;
+    uint32_t parts;
+    bool masked, once;
+    bool in_memory; /* accumulators */
+} pass;
+
+static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
+{
+    const weft_range *range = &n->ranges[i];
+    if (p->in_memory) weft_reduce_keep(e, weft_int(e, 0));
+    if (p->once) weft_once_open(e, range->variable, p->start);
+    else weft_count_open(e, range->variable, p->start);
+    LLVMValueRef first = weft_index_emit(e, range->variable, 0);
+    weft_scope_move(e, weft_scope_top(e));
+    e->lane = (weft_lane_state){range->variable, weft_scope_top(e), range->width, p->parts, NULL};
+    if (p->masked) e->lane.mask = weft_mask_below(e, LLVMBuildSub(e->builder, p->limit, first, ""));
+    if (p->in_memory) {
+        LLVMValueRef done = LLVMBuildSub(e->builder, first, p->start, "");
+        e->reduction.row = LLVMBuildUDiv(e->builder, done, weft_int(e, range->width), "");
+    }
+    emit_from(e, n, i + 1);
+    e->reduction.row = NULL;
+    e->lane = (weft_lane_state){.variable = WEFT_EXPR_NONE};
+    if (p->once) weft_once_close(e);
+    else weft_count_close(e, p->limit, weft_int(e, (int64_t)range->width * p->parts));
+    if (p->in_memory) weft_reduce_fetch(e, weft_int(e, 0));
+}
+
+static LLVMValueRef round_down(weft_emitter *e, LLVMValueRef extent, int64_t round)
+{
+    weft_scope_move(e, weft_scope_top(e));
+    return LLVMBuildAnd(e->builder, extent, weft_int(e, -round), "");
+}
+
+static void emit_main_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, LLVMValueRef limit)
+{
+    const weft_range *range = &n->ranges[i];
+    int64_t round = (int64_t)range->width * range->unroll;
+    bool once = LLVMIsAConstantInt(limit) != NULL && LLVMConstIntGetSExtValue(limit) == round;
+    weft_guard_open(e, is_less(e, start, limit), false);
+    emit_pass(e, n, i, &(pass){start, limit, range->unroll, .once = once});
+    weft_guard_close(e);
+}
+
+/* What the main pass leaves, vector by vector, the last one masked. */
+static void emit_tail_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, LLVMValueRef end)
+{
+    const weft_range *range = &n->ranges[i];
+    bool whole = weft_expr_divisor(e->extents, range->extent) % range->width == 0;
+    bool short_range = is_at_most(e, range->extent, range->width);
+    bool reduces = n->stage != NULL && n->stage->accumulator_count != 0;
+    pass p = {start, end, 1, .masked = !whole && range->width > 1};
+    LLVMValueRef left = LLVMBuildSub(e->builder, end, start, "");
+    if (LLVMIsAConstantInt(left) != NULL) short_range |= LLVMConstIntGetSExtValue(left) <= (int64_t)range->width;
+    p.once = short_range || range->unroll == 1;
+    p.in_memory = reduces && !p.once;
+    weft_guard_open(e, is_less(e, start, end), false);
+    emit_pass(e, n, i, &p);
+    weft_guard_close(e);
+}
+
+/* A range of two rounds or less: no loop, every lane is a constant. */
+static bool emit_short(weft_emitter *e, const nest *n, uint32_t i)
+{
+    const weft_range *range = &n->ranges[i];
+    int64_t extent, start = 0, width = range->width;
+    bool reduces = n->stage != NULL && n->stage->accumulator_count != 0;
+    if (reduces || !weft_expr_is_constant(e->extents, range->extent, &extent)) return false;
+    if (extent > 2 * width * range->unroll) return false;
+    while (start < extent) {
+        int64_t whole = (extent - start) / width, parts = whole < range->unroll ? whole : range->unroll;
+        pass p = {weft_int(e, start), weft_int(e, extent), .parts = parts == 0 ? 1 : (uint32_t)parts, .once = true};
+        p.masked = parts == 0 && width > 1;
+        emit_pass(e, n, i, &p);
+        start += width * p.parts;
+    }
+    return true;
+}
+
+/* The beginning of the span is a multiple of a round. */
+static void emit_lanes(weft_emitter *e, const nest *n, uint32_t i, const span *s)
+{
+    const weft_range *range = &n->ranges[i];
+    int64_t round = (int64_t)range->width * range->unroll;
+    bool needs_main = !is_at_most(e, range->extent, round - 1) && !is_at_most(e, range->extent, range->width);
+    LLVMValueRef limit = needs_main ? round_down(e, s->end, round) : s->begin;
+    if (needs_main) emit_main_pass(e, n, i, s->begin, limit);
+    bool needs_tail = !needs_main || weft_expr_divisor(e->extents, range->extent) % round != 0;
+    if (needs_tail) emit_tail_pass(e, n, i, limit, s->end);
+}
+
+static bool runs_along_lanes(const weft_emitter *e, const weft_range *range)
+{
+    return range->bind == WEFT_BIND_LANE && !e->gpu;
+}
+
+/* ---- blocks ---- */
+
+int64_t weft_block_size(const weft_range *range, int64_t most)
+{
+    int64_t size = 0, next = (int64_t)range->lanes * WEFT_ORDER_BLOCK;
+    while (range->blocks && next < most) {
+        size = next;
+        if (__builtin_mul_overflow(size, WEFT_ORDER_BLOCK, &next)) next = INT64_MAX;
+    }
+    return size;
+}
+
+/* What was there, when accumulators start from init or go on with it. */
+static const LLVMValueRef *open_part(weft_emitter *e, LLVMValueRef afresh)
+{
+    const LLVMValueRef *before = weft_reduce_copy(e);
+    weft_reduce_restart(e);
+    if (afresh != NULL) weft_reduce_choose(e, afresh, before);
+    return before;
+}
+
+static void close_part(weft_emitter *e, LLVMValueRef afresh, const LLVMValueRef *before)
+{
+    const LLVMValueRef *after = weft_reduce_copy(e);
+    weft_reduce_join(e, before);
+    if (afresh != NULL) weft_reduce_choose(e, afresh, after);
+}
+
+/* Block by block, each a span of smaller blocks. */
+static void emit_blocks(weft_emitter *e, const nest *n, uint32_t i, const span *s)
+{
+    const weft_range *range = &n->ranges[i];
+    int64_t size = weft_block_size(range, s->most);
+    if (size == 0) {
+        if (runs_along_lanes(e, range)) emit_lanes(e, n, i, s);
+        else emit_serial(e, n, i, s);
+        return;
+    }
+    span block = {.begin = weft_count_open(e, WEFT_EXPR_NONE, s->begin), .most = size, .afresh = s->afresh};
+    const LLVMValueRef *before = open_part(e, s->afresh);
+    weft_scope_move(e, weft_scope_top(e));
+    block.end = LLVMBuildAdd(e->builder, block.begin, weft_int(e, size), "");
+    if (weft_expr_divisor(e->extents, range->extent) % size != 0) {
+        LLVMValueRef cut = LLVMBuildICmp(e->builder, LLVMIntSLT, s->end, block.end, "");
+        block.end = LLVMBuildSelect(e->builder, cut, s->end, block.end, "");
+    }
+    emit_blocks(e, n, i, &block);
+    close_part(e, s->afresh, before);
+    weft_count_close(e, s->end, weft_int(e, size));
+}
+
+/* A range inside another reduced one: a short one goes on with what is there, and is no more than one block. */
+static void emit_run(weft_emitter *e, const nest *n, uint32_t i, span *s)
+{
+    int64_t most = (int64_t)n->ranges[i].lanes * WEFT_ORDER_SHORT;
+    if (!is_at_least(e, n->ranges[i].extent, most + 1)) s->afresh = is_less(e, weft_int(e, most), s->end);
+    const LLVMValueRef *before = open_part(e, s->afresh);
+    emit_blocks(e, n, i, s);
+    close_part(e, s->afresh, before);
+}
+
+static void emit_range(weft_emitter *e, const nest *n, uint32_t i)
+{
+    const weft_range *range = &n->ranges[i];
+    if (runs_along_lanes(e, range) && emit_short(e, n, i)) return;
+    int64_t least;
+    span whole = {.begin = weft_int(e, 0), .end = weft_index_emit(e, range->extent, 0)};
+    weft_expr_range(e->extents, range->extent, &least, &whole.most);
+    bool guarded = open_own_guard(e, n, i, whole.end);
+    bool inside = range->blocks && i > 0 && !is_at_most(e, range->extent, (int64_t)range->lanes * WEFT_ORDER_SHORT);
+    if (inside) emit_run(e, n, i, &whole);
+    else emit_blocks(e, n, i, &whole);
+    if (guarded) weft_guard_close(e);
+}
+
+/* ---- nests ---- */
+
+static void emit_from(weft_emitter *e, const nest *n, uint32_t i)
+{
+    if (e->error != NULL) return;
+    if (i < n->count) {
+        emit_range(e, n, i);
+    } else if (n->stage != NULL) {
+        emit_point(e, n->stage);
+    } else {
+        emit_stages(e);
+    }
+}
+
+static void emit_nest(weft_emitter *e, const nest *n)
+{
+    open_points_guard(e, n);
+    emit_from(e, n, 0);
+    weft_guard_close(e);
+}
+
+/* Virtual lanes that no vector holds: one after the other. */
+static void emit_virtual_lanes(weft_emitter *e, nest *n, uint32_t lanes)
+{
+    weft_reduce_rows(e, lanes);
+    e->carried_count = 0;
+    LLVMValueRef lane = n->virtual_lane = weft_count_open(e, WEFT_EXPR_NONE, weft_int(e, 0));
+    weft_reduce_restart(e);
+    emit_nest(e, n);
+    weft_reduce_keep(e, lane);
+    weft_count_close(e, weft_int(e, lanes), weft_int(e, 1));
+    weft_reduce_fold(e, lanes);
+}
+
+static void emit_reduction(weft_emitter *e, nest *n)
+{
+    const weft_range *last = n->count == 0 ? NULL : &n->ranges[n->count - 1];
+    bool along = last != NULL && runs_along_lanes(e, last);
+    bool outer = e->lane.variable != WEFT_EXPR_NONE;
+    uint32_t width = along ? last->width : outer ? e->lane.width : 1;
+    uint32_t parts = along ? last->unroll : outer ? e->lane.parts : 1;
+    weft_reduce_start(e, n->stage, width, parts, along);
+    if (last != NULL && last->lanes > 1 && !along) {
+        emit_virtual_lanes(e, n, last->lanes);
+    } else {
+        if (along && parts > 1) weft_reduce_rows(e, 1);
+        emit_nest(e, n);
+    }
+    weft_reduce_finish(e);
+}
+
+static void emit_stages(weft_emitter *e)
+{
+    for (uint32_t s = 0; s < e->kernel->stage_count && e->error == NULL; s++) {
+        const weft_stage *stage = &e->kernel->stages[s];
+        nest n = {stage->ranges, stage->range_count, stage, NULL};
+        if (stage->accumulator_count != 0) emit_reduction(e, &n);
+        else if (stage->range_count == 0) emit_point(e, stage);
+        else emit_nest(e, &n);
+    }
+}
+
+static bool is_threaded(const weft_range *range)
+{
+    return range->bind == WEFT_BIND_THREAD || range->bind == WEFT_BIND_GRID;
+}
+
+uint32_t weft_threaded_count(const weft_emitter *e)
+{
+    uint32_t count = 0;
+    while (count < e->kernel->range_count && is_threaded(&e->kernel->ranges[count])) count++;
+    return count;
+}
+
+void weft_ranges_emit(weft_emitter *e)
+{
+    uint32_t threaded = weft_threaded_count(e);
+    nest n = {e->kernel->ranges + threaded, e->kernel->range_count - threaded, NULL, NULL};
+    emit_nest(e, &n);
+}
