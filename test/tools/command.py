@@ -277,6 +277,18 @@ graph {
 """
 
 
+DEAD = """weft 0.1
+symbol n in [0, 100]
+symbol m in [7, 7]
+graph {
+  %x = input() {name = "x", dtype = f32, shape = [3]}
+  %d = iota() {dtype = f32, shape = [n], axis = 0}
+  %y = neg(%x)
+  return y = %y
+}
+"""
+
+
 class Single(Command):
     """A graph of one input, one output and a symbol that no input has."""
     def setUp(self):
@@ -304,6 +316,16 @@ class Single(Command):
         self.refuses(FAILED, "run: symbol n = 17 is outside [1, 16] (given by --set)", *run, "--set", "n=17")
         self.refuses(FAILED, 'run: input "x": axis 0 has extent 2, but the program requires n = 5 (given by --set)',
                      "run", "g.weft", "x=a.npy", "w=w.npy", "--set", "n=5")
+
+    def test_symbols_that_no_output_needs(self):
+        (self.folder / "dead.weft").write_text(DEAD)
+        run = ["run", "dead.weft", "w.npy"]
+        for more in [[], ["--set", "n=3"], ["--set", "n=100", "--set", "n=100"], ["--set", "m=7", "--set", "n=0"]]:
+            self.prints("y =\n[  -1.  -10. -100.]\n", *run, *more)
+        self.refuses(FAILED, "run: symbol n = 101 is outside [0, 100] (given by --set)", *run, "--set", "n=101")
+        self.refuses(MISUSED, "run: --set gives 'n' twice, as 3 and as 4", *run, "--set", "n=3", "--set", "n=4")
+        for text in ["k", "N", "3", "n+0", " n", "min"]:
+            self.refuses(MISUSED, f"run: --set names '{text}', but the graph has no such symbol", *run, "--set", f"{text}=3")
 
     def test_standard_input_and_output(self):
         array, graph = self.folder / "a.npy", self.folder / "row.weft"

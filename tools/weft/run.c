@@ -110,36 +110,73 @@ static const weft_binding *find_extent(const weft_session *session, const char *
     return NULL;
 }
 
-static weft_status *check_extent(const weft_session *session, const weft_binding *extent)
+static bool is_needed(const weft_program *program, const char *name)
+{
+    for (size_t i = 0; i < weft_program_symbol_count(program); i++)
+        if (strcmp(weft_program_symbol_at(program, i)->name, name) == 0) return true;
+    return false;
+}
+
+static bool is_name(const char *text)
+{
+    static const char all[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+    return text[strspn(text, all)] == 0 && (text[0] < '0' || text[0] > '9');
+}
+
+/* Says of a symbol that no output needs what a run says of the others. */
+static weft_status *check_unneeded(weft_graph *graph, const weft_binding *extent)
+{
+    int64_t least, most;
+    weft_extent symbol;
+    weft_status *status = weft_extent_parse(graph, extent->name, &symbol);
+    bool unknown = status != NULL || !is_name(extent->name);
+    if (weft_status_code(status) == WEFT_OUT_OF_MEMORY) return status;
+    weft_status_destroy(status);
+    if (unknown) return weft_misuse("--set names '%s', but the graph has no such symbol", extent->name);
+    weft_extent_range(symbol, &least, &most);
+    if (extent->value >= least && extent->value <= most) return NULL;
+    return weft_status_create(NULL, WEFT_OUT_OF_RANGE, NULL,
+                              "symbol %s = %" PRId64 " is outside [%" PRId64 ", %" PRId64 "] (given by --set)",
+                              extent->name, extent->value, least, most);
+}
+
+static weft_status *check_extent(const weft_session *session, weft_graph *graph, const weft_binding *extent)
 {
     const weft_binding *former = find_extent(session, extent->name);
-    const weft_program_symbol *symbol = NULL;
-    for (size_t i = 0; i < weft_program_symbol_count(session->program) && symbol == NULL; i++) {
-        symbol = weft_program_symbol_at(session->program, i);
-        if (strcmp(symbol->name, extent->name) != 0) symbol = NULL;
-    }
-    if (symbol == NULL) return weft_misuse("--set names '%s', but the graph has no such symbol", extent->name);
+    if (!is_needed(session->program, extent->name)) WEFT_TRY(check_unneeded(graph, extent));
     if (former != NULL && former->value != extent->value)
         return weft_misuse("--set gives '%s' twice, as %" PRId64 " and as %" PRId64, extent->name, former->value,
                            extent->value);
     return NULL;
 }
 
-static weft_status *add_extent(weft_session *session, const char *text)
+static weft_status *add_extent(weft_session *session, weft_graph *graph, const char *text)
 {
     weft_binding *extent = &session->extents[session->extent_count];
     WEFT_TRY(parse_extent(text, extent));
-    weft_status *status = check_extent(session, extent);
+    weft_status *status = check_extent(session, graph, extent);
     session->extent_count++;
     return status;
 }
 
-static weft_status *fill_extents(const weft_arguments *arguments, weft_session *session)
+/* A run takes the values of those symbols alone that it needs. */
+static void drop_unneeded(weft_session *session)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < session->extent_count; i++) {
+        if (is_needed(session->program, session->extents[i].name)) session->extents[count++] = session->extents[i];
+        else free((char *)session->extents[i].name);
+    }
+    session->extent_count = count;
+}
+
+static weft_status *fill_extents(const weft_arguments *arguments, weft_graph *graph, weft_session *session)
 {
     session->extents = calloc(arguments->value_count + 1, sizeof *session->extents);
     if (session->extents == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < arguments->value_count; i++)
-        if (is_option(&arguments->values[i], "--set")) WEFT_TRY(add_extent(session, arguments->values[i].text));
+        if (is_option(&arguments->values[i], "--set")) WEFT_TRY(add_extent(session, graph, arguments->values[i].text));
+    drop_unneeded(session);
     return NULL;
 }
 
@@ -335,11 +372,11 @@ static weft_status *name_option(weft_status *status)
     return name_option(named);
 }
 
-static weft_status *run_files(const weft_arguments *arguments, weft_session *session, file_list *inputs,
-                              file_list *outputs)
+static weft_status *run_files(const weft_arguments *arguments, weft_graph *graph, weft_session *session,
+                              file_list *inputs, file_list *outputs)
 {
     WEFT_TRY(weft_session_check(arguments));
-    WEFT_TRY(fill_extents(arguments, session));
+    WEFT_TRY(fill_extents(arguments, graph, session));
     WEFT_TRY(fill_outputs(arguments, outputs));
     WEFT_TRY(load_inputs(arguments, inputs, session->inputs));
     WEFT_TRY(check_extents(session));
@@ -384,7 +421,7 @@ static weft_status *run_module(const weft_arguments *arguments, const weft_modul
     if (status == NULL) status = file_list_init(&outputs, "output", session->output_count);
     if (status == NULL) fill_names(session->program, module->inputs, &inputs, &outputs);
     session->profiled = view != NULL;
-    if (status == NULL) status = run_files(arguments, session, &inputs, &outputs);
+    if (status == NULL) status = run_files(arguments, module->graph, session, &inputs, &outputs);
     file_list_finish(&inputs);
     file_list_finish(&outputs);
     if (status == NULL && view != NULL)
