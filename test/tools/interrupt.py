@@ -133,6 +133,18 @@ graph {
 """
 
 
+LOOP = """weft 0.1
+graph {
+  %x = constant() {dtype = i64, shape = [], data = [0]}
+  %t = fold(%x) {trips = 900000, carried = 1} body (%i : i64[], %a : i64[]) {
+    %b = add(%a, %i)
+    yield %b
+  }
+  return t = %t
+}
+"""
+
+
 QUIET = ["--backend", "ref", "--threads", "1"]  # asleep means that it waits for who reads
 
 
@@ -183,6 +195,27 @@ class Writing(Signals):
                 self.wait_asleep(process)
                 self.end(process, signal.SIGINT, "run: interrupted while pipe")
         self.assertEqual([name for name in os.listdir(self.folder) if name.startswith(("late", "."))], [])
+
+    def count_seconds(self, process):
+        """The processor's, of the process until now."""
+        fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def test_nothing_is_made_after_the_signal(self):
+        """Of a trace that is long: most of it was not yet text when nobody read on."""
+        os.mkfifo(self.folder / "pipe")
+        (self.folder / "loop.weft").write_text(LOOP)
+        process = self.start("run", "loop.weft", "--trace", "pipe", "--threads", "1")
+        with open(self.folder / "pipe", "rb") as pipe:
+            pipe.read(1 << 16)
+            self.wait_asleep(process)
+            before = self.count_seconds(process)
+            process.send_signal(signal.SIGTERM)
+            _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+        self.assertEqual(process.stderr.read(), "weft run: interrupted while pipe was written\n")
+        self.assertLess(usage.ru_utime + usage.ru_stime - before, 0.5)
 
     def test_slow_readers_get_all(self):
         os.mkfifo(self.folder / "pipe")

@@ -2,11 +2,13 @@
 """Profiles, traces and pages: profile.py WEFT."""
 import html.parser
 import json
+import os
 import random
 import re
 import resource
+import subprocess
 
-from support import FAILED, MISUSED, OK, Command, main
+from support import FAILED, MISUSED, OK, WEFT, Command, main
 
 LINE = re.compile(r"^ *([\d.]+) +([\d.]+)% +(\S+) +(\S+) +(\S+) +(\S+)  ( *)(.+)$")
 
@@ -21,6 +23,18 @@ graph {
     yield %0
   }
   return "y </script> \\" <" = %2
+}
+"""
+
+
+LOOP = """weft 0.1
+graph {
+  %x = constant() {dtype = i64, shape = [], data = [0]}
+  %t = fold(%x) {trips = TRIPS, carried = 1} body (%i : i64[], %a : i64[]) {
+    %b = add(%a, %i)
+    yield %b
+  }
+  return t = %t
 }
 """
 
@@ -92,6 +106,34 @@ class Profile(Command):
         self.assertTrue(events[5]["ts"] <= events[2]["ts"] and ends[4] <= ends[5] + 0.01)
         self.assertEqual(events[0]["args"]["flops"], 64 * 64)
         self.assertEqual(min(event["ts"] for event in events), 0)
+
+    def peak(self, *more):
+        """Bytes of memory that a run of the loop takes at most."""
+        with open(self.folder / "out", "w") as out:
+            process = subprocess.Popen([WEFT, "run", "loop.weft", *more], cwd=self.folder, stdout=out, stderr=out)
+            _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, OK)
+        return 1024 * usage.ru_maxrss
+
+    def test_sums_need_no_calls(self):
+        (self.folder / "loop.weft").write_text(LOOP.replace("TRIPS", str(2_000_000)))
+        plain = self.peak()
+        self.assertLess(self.peak("--profile") - plain, 16 << 20)
+        self.assertIn("1 kernel add (2000000 times)", (self.folder / "out").read_text())
+
+    def test_long_trace(self):
+        """A million calls, and what is outside of the loop."""
+        (self.folder / "loop.weft").write_text(LOOP.replace("TRIPS", str(1_000_007)))
+        found, out, error = self.weft("run", "loop.weft", "--trace", "t.json")
+        self.assertEqual((found, error), (OK, "the trace has 1000001 calls of steps; 7 later ones in loops and branches "
+                                              "are left out\n"))
+        with open(self.folder / "t.json") as trace:
+            lines = trace.read().splitlines()
+        self.assertIn('"calls_left_out":7', lines[0])
+        events = [line for line in lines if '"ph":"X"' in line]
+        self.assertEqual(len(events), 1_000_001)
+        self.assertEqual(json.loads(events[-1])["name"], "fold")
 
     def test_einsum(self):
         status, out, _ = self.weft("einsum", "ij,jk->ik", "a.npy", "b.npy", "-o", "o.npy", "--profile")

@@ -34,8 +34,18 @@ static weft_profile_step *find_step(weft_profile_table *table, const weft_profil
     return step->name == NULL ? NULL : step;
 }
 
+/* Steps outside of regions are few, and come after those that they run: there is always room for them. */
+static bool is_left_out(const weft_profile_table *table, const weft_profile_record *record)
+{
+    return record->depth > 0 && table->event_count >= WEFT_PROFILE_MOST_EVENTS;
+}
+
 static void add_event(weft_profile_table *table, const weft_profile_record *record)
 {
+    if (is_left_out(table, record)) {
+        table->left_out++;
+        return;
+    }
     if (!grow((void **)&table->events, &table->event_capacity, table->event_count + 1, sizeof *table->events)) {
         table->failed = true;
         return;
@@ -59,12 +69,13 @@ static void take_record(void *self, const weft_profile_record *record)
     step->calls++;
     step->bytes += record->bytes;
     step->flops += record->flops;
-    if (table->run == table->run_count) add_event(table, record);
+    if (table->traced && table->run == table->run_count) add_event(table, record);
 }
 
-void weft_profile_table_init(weft_profile_table *table, size_t run_count)
+void weft_profile_table_init(weft_profile_table *table, size_t run_count, bool traced)
 {
-    *table = (weft_profile_table){.run_count = run_count, .hook = {.self = table, .record = take_record}};
+    *table = (weft_profile_table){
+        .run_count = run_count, .traced = traced, .hook = {.self = table, .record = take_record}};
 }
 
 void weft_profile_table_finish(weft_profile_table *table)
@@ -197,16 +208,22 @@ static weft_status *write_trace(const void *context, FILE *file)
 {
     const weft_profile_table *table = context;
     int64_t origin = find_begin(table);
-    fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
-          "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":{\"name\":\"weft\"}},\n"
-          "{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":1,\"args\":{\"name\":\"steps\"}}",
-          file);
-    for (size_t i = 0; i < table->event_count; i++) WEFT_TRY(write_event(table, &table->events[i], origin, file));
+    fprintf(file,
+            "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"calls_left_out\":%zu},\"traceEvents\":[\n"
+            "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":{\"name\":\"weft\"}},\n"
+            "{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":1,\"args\":{\"name\":\"steps\"}}",
+            table->left_out);
+    for (size_t i = 0; i < table->event_count && !ferror(file); i++)
+        WEFT_TRY(write_event(table, &table->events[i], origin, file));
     fputs("\n]}\n", file);
     return NULL;
 }
 
 weft_status *weft_profile_table_save(const weft_profile_table *table, const char *path)
 {
-    return weft_output_write(path, write_trace, table);
+    WEFT_TRY(weft_output_write(path, write_trace, table));
+    if (table->left_out > 0)
+        fprintf(stderr, "the trace has %zu calls of steps; %zu later ones in loops and branches are left out\n",
+                table->event_count, table->left_out);
+    return NULL;
 }

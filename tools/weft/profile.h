@@ -16,7 +16,7 @@ typedef struct weft_profile_step {
     double *runs;        /* the same of each run */
 } weft_profile_step;
 
-/* One call of the last run. */
+/* One call of the last run, for the trace. */
 typedef struct weft_profile_event {
     size_t step;
     int64_t begin_ns, end_ns;
@@ -29,12 +29,18 @@ typedef struct weft_profile_table {
     weft_profile_step *steps; /* by number */
     size_t event_count, event_capacity;
     weft_profile_event *events;
+    size_t left_out; /* calls that are no events */
+    bool traced;     /* events are kept */
     double total_ms; /* of the steps at depth 0 */
     bool failed;     /* memory was short */
     weft_profile hook;
 } weft_profile_table;
 
-void weft_profile_table_init(weft_profile_table *table, size_t run_count);
+/* When there are so many events, further calls of steps in loops and branches are only counted. */
+enum { WEFT_PROFILE_MOST_EVENTS = 1000000 };
+
+/* Sums by step are always made; `traced`: events too. */
+void weft_profile_table_init(weft_profile_table *table, size_t run_count, bool traced);
 void weft_profile_table_finish(weft_profile_table *table);
 /* What goes into the next run, weft_run.profile. */
 const weft_profile *weft_profile_table_begin(weft_profile_table *table);
@@ -43,6 +49,7 @@ weft_status *weft_profile_table_end(weft_profile_table *table) WEFT_MUST_USE;
 
 const char *weft_profile_kind_name(weft_profile_kind kind);
 void weft_profile_table_print(const weft_profile_table *table, FILE *file);
-/* Writes the last run in the Trace Event Format (JSON Object Format), which Perfetto and chrome://tracing open. */
+/* Writes the last run in the Trace Event Format (JSON Object Format), which Perfetto and chrome://tracing open, and says
+ * on the standard error stream how many calls are left out, if any. */
 weft_status *weft_profile_table_save(const weft_profile_table *table, const char *path) WEFT_MUST_USE;
 #endif

@@ -117,9 +117,9 @@ weft_status *weft_session_run(weft_session *session, const weft_arguments *argum
     double *times = calloc(repeats, sizeof *times);
     weft_interrupt_begin();
     weft_status *status = times == NULL ? weft_status_out_of_memory() : NULL;
-    if (weft_arguments_find(arguments, "--profile") != NULL || weft_arguments_find(arguments, "--trace") != NULL)
-        session->profiled = !session->once;
-    weft_profile_table_init(&session->profile, repeats);
+    bool traced = weft_arguments_find(arguments, "--trace") != NULL;
+    if (traced || weft_arguments_find(arguments, "--profile") != NULL) session->profiled = !session->once;
+    weft_profile_table_init(&session->profile, repeats, traced);
     for (size_t i = 0; i < repeats && status == NULL; i++) status = run_once(session, backend, &times[i]);
     if (weft_interrupt_end() && status == NULL)
         status = weft_status_create(NULL, WEFT_CANCELLED, NULL, "interrupted when the run was done");
