@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_LOWER_INTERNAL_H
 #define WEFT_LIB_LOWER_INTERNAL_H
-/* Shared by lower.c (ranges and stages), lower_value.c (instructions), lower_index.c (places decided by data)
- * and lower_reduce.c (accumulators). */
+/* Shared, each on those before it, by lowerer.c (memories, instructions), reduction.c (accumulators), index.c (places
+ * that data decide), value.c (elements), update.c and reduce.c (what a root stores and takes in), and lower.c (ranges
+ * and stages). */
 #include "lib/lower/lower.h"
 
 /* Most buffers, and most data checks, of one kernel. */
@@ -84,8 +85,23 @@ weft_inst_id weft_lowerer_cast(lowerer *low, weft_inst_id value, weft_dtype from
 weft_inst_id weft_lowerer_binary(lowerer *low, weft_scalar_op op, weft_dtype dtype, weft_inst_id a, weft_inst_id b);
 /* The number of a new data check. */
 uint32_t weft_lowerer_site(lowerer *low, const weft_node *node, const char *sentence, weft_expr extent);
-weft_inst_id weft_lowerer_gather(lowerer *low, const weft_point *point);
-weft_inst_id weft_lowerer_dynamic_slice(lowerer *low, const weft_point *point);
+
+/* An element of operand 0 of a gather, a dynamic slice or an update, whose place the data decide. */
+typedef struct placed_read {
+    const weft_node *node;
+    const weft_point *point; /* of the result, or of the updates */
+    weft_point read;         /* of operand 0 */
+} placed_read;
+
+/* Starts `read`, to which the operands that decide are to be added; false when out of memory. */
+bool weft_placed_begin(lowerer *low, placed_read *place);
+/* Where operand `operand` is read, and what its value there adds. */
+bool weft_placed_operand(lowerer *low, const placed_read *place, uint32_t operand, weft_point *out_read);
+void weft_placed_add(lowerer *low, placed_read *place, uint32_t operand, const weft_point *read, weft_inst_id value);
+/* The element is there only where `e` >= 0. */
+void weft_placed_require(lowerer *low, placed_read *place, weft_expr e);
+/* All of that; false when out of memory. */
+bool weft_lowerer_find_place(lowerer *low, placed_read *place);
 /* Of a scatter: the axes of its updates along which two may meet in one element. */
 uint64_t weft_lowerer_meeting_axes(lowerer *low);
 /* Point of the update's operand `operand`, an index tensor or a start, for a point of the updates; false when out of
@@ -108,6 +124,12 @@ void weft_lowerer_accumulate(lowerer *low, stage_plan *plan);
 bool weft_lowerer_scan_operand(lowerer *low, const weft_point *point, weft_expr step, weft_point *out_read);
 /* Makes the range of a scan and its accumulator, in the stage just begun; the result at each point. */
 weft_inst_id weft_lowerer_accumulate_scan(lowerer *low, stage_plan *plan, const weft_point *read, weft_expr step);
+/* Makes the accumulator of a stage from what it takes in at each point. */
+void weft_lowerer_accumulate_values(lowerer *low, stage_plan *plan, const weft_inst_id *values);
+/* The bits from which component `number` starts. */
+uint64_t weft_reduction_start(const weft_graph *graph, uint32_t node, uint32_t number);
+/* The value so far of a scan. */
+weft_inst_id weft_lowerer_running(lowerer *low, const stage_plan *plan);
 /* The reduction's value from its accumulator. */
 weft_inst_id weft_lowerer_outcome(lowerer *low, const stage_plan *plan);
 /* Component `component` of the accumulator of `plan`. */

@@ -3,7 +3,6 @@
 #include "lib/graph/indexing.h"
 #include "lib/lower/internal.h"
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 /*
@@ -11,37 +10,6 @@
  * axes, which are then the outer ranges; the remaining axes are inner ranges of the last stage, which stores. All
  * stages must agree on the outer axes; one that does not is forced into memory, and the partition starts over.
  */
-
-weft_expr weft_lowerer_variable(lowerer *low, weft_expr extent)
-{
-    char name[16];
-    do snprintf(name, sizeof name, "i%" PRIu32, low->variable_count++);
-    while (weft_expr_find(low->graph->extents, name) != WEFT_EXPR_NONE);
-    return weft_expr_variable(low->extents, name, extent);
-}
-
-uint32_t weft_lowerer_buffer(lowerer *low, uint32_t memory, bool written)
-{
-    for (uint32_t i = 0; i < low->memory_count; i++) {
-        if (low->memories[i] == memory) return i;
-    }
-    if (low->memory_count == WEFT_LOWERER_LIMIT) low->failed = low->too_large = true;
-    if (low->failed) return 0;
-    low->memories[low->memory_count++] = memory;
-    return weft_kernel_builder_buffer(low->builder, low->lowering->memories[memory].dtype, written);
-}
-
-weft_expr weft_lowerer_address(lowerer *low, uint32_t memory, const weft_expr *index)
-{
-    return weft_space_address(&low->space, &low->lowering->memories[memory], index);
-}
-
-stage_plan *weft_lowerer_find_stage(const lowerer *low, uint32_t node)
-{
-    stage_plan *plan = low->stages;
-    while (plan != NULL && plan->node != node) plan = plan->next;
-    return plan;
-}
 
 /* Whether running over the root's axis stays inside the extent: a concat or pad reads its operands on a part of its own
  * axis. */

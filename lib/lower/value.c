@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/lower/internal.h"
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
+#include "lib/graph/indexing.h"
+#include "lib/lower/internal.h"
 
 /* Elementwise ops of the graph and scalar operations go by the same names. */
 static const weft_scalar_op scalar_of[WEFT_OP_COUNT] = {
@@ -15,41 +15,6 @@ weft_scalar_op weft_lowerer_scalar(weft_op_id op)
     return scalar_of[op];
 }
 
-const uint32_t *weft_lowerer_key(lowerer *low, const weft_point *point, size_t *out_size)
-{
-    size_t rank = weft_value_type(low->graph, point->value)->shape.rank;
-    size_t count = 3 + rank + point->predicate_count;
-    uint32_t *key = weft_arena_allocate(&low->arena, count * sizeof *key);
-    if (key == NULL) {
-        low->failed = true;
-        return NULL;
-    }
-    key[0] = point->value.node;
-    key[1] = point->value.output;
-    key[2] = point->predicate_count;
-    memcpy(key + 3, point->index, rank * sizeof *key);
-    if (point->predicate_count > 0) memcpy(key + 3 + rank, point->predicates, point->predicate_count * sizeof *key);
-    *out_size = count * sizeof *key;
-    return key;
-}
-
-weft_inst_id weft_lowerer_constant(lowerer *low, weft_dtype dtype, uint64_t bits)
-{
-    return weft_kernel_builder_inst(low->builder, &(weft_inst){.op = WEFT_SCALAR_const, .dtype = dtype, .bits = bits});
-}
-
-weft_inst_id weft_lowerer_complex(lowerer *low, weft_dtype dtype, weft_inst_id re, weft_inst_id im)
-{
-    weft_inst inst = {.op = WEFT_SCALAR_complex, .dtype = dtype, .arg_count = 2, .args = {re, im}};
-    return weft_kernel_builder_inst(low->builder, &inst);
-}
-
-weft_inst_id weft_lowerer_part(lowerer *low, weft_scalar_op which, weft_dtype dtype, weft_inst_id z)
-{
-    weft_inst inst = {.op = which, .dtype = weft_dtype_component(dtype), .arg_count = 1, .args = {z}};
-    return weft_kernel_builder_inst(low->builder, &inst);
-}
-
 /* The constant with the bytes of an element; NULL: zeros. */
 static weft_inst_id element_constant(lowerer *low, weft_dtype dtype, const char *data)
 {
@@ -59,25 +24,6 @@ static weft_inst_id element_constant(lowerer *low, weft_dtype dtype, const char 
     for (size_t i = 0; i < parts && data != NULL; i++) memcpy(&bits[i], data + i * size, size);
     weft_inst_id re = weft_lowerer_constant(low, part, bits[0]);
     return parts == 1 ? re : weft_lowerer_complex(low, dtype, re, weft_lowerer_constant(low, part, bits[1]));
-}
-
-weft_inst_id weft_lowerer_index(lowerer *low, weft_expr expr)
-{
-    return weft_kernel_builder_inst(low->builder,
-                                    &(weft_inst){.op = WEFT_SCALAR_index, .dtype = WEFT_I64, .index = expr});
-}
-
-weft_inst_id weft_lowerer_cast(lowerer *low, weft_inst_id value, weft_dtype from, weft_dtype to)
-{
-    if (from == to) return value;
-    weft_inst inst = {.op = WEFT_SCALAR_cast, .dtype = to, .arg_count = 1, .args = {value}};
-    return weft_kernel_builder_inst(low->builder, &inst);
-}
-
-weft_inst_id weft_lowerer_binary(lowerer *low, weft_scalar_op op, weft_dtype dtype, weft_inst_id a, weft_inst_id b)
-{
-    weft_inst inst = {.op = op, .dtype = dtype, .arg_count = 2, .args = {a, b}};
-    return weft_kernel_builder_inst(low->builder, &inst);
 }
 
 static weft_inst_id operand(lowerer *low, const weft_point *point, size_t i, const weft_expr *reduced)
@@ -116,30 +62,6 @@ static weft_inst_id concat(lowerer *low, const weft_point *point)
     weft_inst_id value = operand(low, point, node->input_count - 1, NULL);
     for (uint32_t i = node->input_count - 1; i-- > 0;) value = guarded_operand(low, point, i, value);
     return value;
-}
-
-/* The sentence, which is a format, and behind it the origin of the node. */
-static const char *add_origin(lowerer *low, const weft_node *node, const char *sentence)
-{
-    if (node->origin.file == NULL) return sentence;
-    weft_bytes text;
-    weft_bytes_init(&text, low->lowering->allocator);
-    weft_bytes_print(&text, "%s (", sentence);
-    for (const char *c = node->origin.file; *c != '\0'; c++) weft_bytes_print(&text, *c == '%' ? "%%%%" : "%c", *c);
-    weft_bytes_print(&text, ":%d)", node->origin.line);
-    const char *kept = text.failed ? NULL : weft_arena_string(low->lowering->arena, text.data, text.size);
-    weft_bytes_finish(&text);
-    if (kept == NULL) low->failed = true;
-    return kept;
-}
-
-uint32_t weft_lowerer_site(lowerer *low, const weft_node *node, const char *sentence, weft_expr extent)
-{
-    if (low->site_count == WEFT_LOWERER_LIMIT) low->failed = low->too_large = true;
-    if (low->failed) return 0;
-    low->sites[low->site_count] = add_origin(low, node, sentence);
-    low->site_extents[low->site_count] = extent;
-    return low->site_count++;
 }
 
 static bool divides(weft_scalar_op op, weft_dtype dtype)
@@ -206,6 +128,25 @@ static weft_inst_id position_of(lowerer *low, weft_expr index)
     return moved ? weft_lowerer_binary(low, WEFT_SCALAR_add, WEFT_I64, value, offset) : value;
 }
 
+bool weft_lowerer_find_place(lowerer *low, placed_read *place)
+{
+    if (!weft_placed_begin(low, place)) return false;
+    uint32_t first = weft_indexing_first(weft_op_id_of(place->node->op));
+    for (uint32_t i = first; i < place->node->input_count && !low->failed; i++) {
+        weft_point read;
+        if (!weft_placed_operand(low, place, i, &read)) return false;
+        weft_placed_add(low, place, i, &read, weft_lowerer_value(low, &read));
+    }
+    return !low->failed;
+}
+
+/* The element of a gather or dynamic slice. */
+static weft_inst_id placed(lowerer *low, const weft_point *point)
+{
+    placed_read place = {.node = weft_graph_node(low->graph, point->value.node), .point = point};
+    return weft_lowerer_find_place(low, &place) ? weft_lowerer_value(low, &place.read) : 0;
+}
+
 weft_inst_id weft_lowerer_compute(lowerer *low, const weft_point *point)
 {
     const weft_node *node = weft_graph_node(low->graph, point->value.node);
@@ -217,25 +158,13 @@ weft_inst_id weft_lowerer_compute(lowerer *low, const weft_point *point)
     case WEFT_OP_extent:
         return weft_lowerer_index(low, weft_space_extent(&low->space, node->attrs[0].extents.extents[0]));
     case WEFT_OP_concat: return concat(low, point);
-    case WEFT_OP_gather: return weft_lowerer_gather(low, point);
-    case WEFT_OP_dynamic_slice: return weft_lowerer_dynamic_slice(low, point);
+    case WEFT_OP_gather:
+    case WEFT_OP_dynamic_slice: return placed(low, point);
     case WEFT_OP_pad: return guarded_operand(low, point, 0, operand(low, point, 1, NULL));
     case WEFT_OP_embed_diagonal: return guarded_operand(low, point, 0, element_constant(low, dtype, NULL));
     default: break;
     }
     return node->op->op_class == WEFT_CLASS_MOVEMENT ? operand(low, point, 0, NULL) : elementwise(low, point);
-}
-
-weft_inst_id weft_lowerer_load(lowerer *low, uint32_t memory, const weft_point *point)
-{
-    weft_inst inst = {.op = WEFT_SCALAR_load,
-                      .dtype = weft_value_type(low->graph, point->value)->dtype,
-                      .buffer = weft_lowerer_buffer(low, memory, false),
-                      .index = weft_lowerer_address(low, memory, point->index),
-                      .predicate_count = point->predicate_count,
-                      .predicates = point->predicates};
-    inst.arg_count = weft_lowerer_displace(low, &inst.index, &inst.args[0]);
-    return weft_kernel_builder_inst(low->builder, &inst);
 }
 
 weft_inst_id weft_lowerer_value(lowerer *low, const weft_point *point)

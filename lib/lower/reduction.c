@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How each reduction combines: accumulators from the values that they take in, and values from accumulators. */
+#include <math.h>
+#include <string.h>
+#include "lib/graph/scalar.h"
+#include "lib/lower/internal.h"
+
+typedef enum start { ZERO, ONE, LEAST, GREATEST } start;
+
+/* How a reduction or scan combines two values, and from which it starts. */
+static const struct reduction_row {
+    weft_scalar_op combine;
+    start from;
+    bool is_arg; /* the position comes along, and `combine` says whether the right one is better */
+} rows[WEFT_OP_COUNT] = {
+    [WEFT_OP_dot] = {WEFT_SCALAR_add, ZERO, false},
+    [WEFT_OP_reduce_sum] = {WEFT_SCALAR_add, ZERO, false},
+    [WEFT_OP_reduce_prod] = {WEFT_SCALAR_mul, ONE, false},
+    [WEFT_OP_reduce_max] = {WEFT_SCALAR_max, LEAST, false},
+    [WEFT_OP_reduce_min] = {WEFT_SCALAR_min, GREATEST, false},
+    [WEFT_OP_reduce_any] = {WEFT_SCALAR_or, ZERO, false},
+    [WEFT_OP_reduce_all] = {WEFT_SCALAR_and, ONE, false},
+    [WEFT_OP_argmax] = {WEFT_SCALAR_gt, LEAST, true},
+    [WEFT_OP_argmin] = {WEFT_SCALAR_lt, GREATEST, true},
+    [WEFT_OP_scan_sum] = {WEFT_SCALAR_add, ZERO, false},
+    [WEFT_OP_scan_prod] = {WEFT_SCALAR_mul, ONE, false},
+    [WEFT_OP_scan_max] = {WEFT_SCALAR_max, LEAST, false},
+    [WEFT_OP_scan_min] = {WEFT_SCALAR_min, GREATEST, false},
+};
+
+/* A product of bools is whether any pair of them is true. */
+static const struct reduction_row *row_of(const weft_graph *graph, uint32_t id)
+{
+    const weft_node *node = weft_graph_node(graph, id);
+    weft_op_id op = weft_op_id_of(node->op);
+    bool is_truth = op == WEFT_OP_dot && node->types[0].dtype == WEFT_BOOL;
+    return &rows[is_truth ? WEFT_OP_reduce_any : op];
+}
+
+/* The bits of what a combination starts from: of floats, least and greatest are infinities. */
+static uint64_t start_bits(weft_dtype dtype, start from)
+{
+    static const double values[] = {[ZERO] = 0, [ONE] = 1, [LEAST] = -INFINITY, [GREATEST] = INFINITY};
+    uint64_t bits = 0;
+    bool is_false = dtype == WEFT_BOOL && from == LEAST;
+    weft_scalar_store(dtype, is_false ? 0 : values[from], &bits);
+    return bits;
+}
+
+static bool is_complex(weft_dtype dtype)
+{
+    return weft_dtype_info_of(dtype)->kind == WEFT_KIND_COMPLEX;
+}
+
+uint32_t weft_reduction_components(const weft_graph *graph, uint32_t id, weft_dtype *out_dtypes)
+{
+    const weft_node *node = weft_graph_node(graph, id);
+    weft_dtype dtype = weft_accumulator_dtype(weft_value_type(graph, node->inputs[0])->dtype);
+    bool is_arg = row_of(graph, id)->is_arg;
+    out_dtypes[0] = weft_dtype_component(dtype);
+    out_dtypes[1] = is_arg ? WEFT_I64 : out_dtypes[0];
+    return is_arg || is_complex(dtype) ? 2 : 1;
+}
+
+weft_expr weft_reduction_chunks(weft_space *space, uint32_t id, const weft_reduction *reduction)
+{
+    weft_extents *x = space->extents;
+    weft_shape shape = weft_value_type(space->graph, weft_graph_node(space->graph, id)->inputs[0])->shape;
+    weft_expr count = weft_expr_constant(x, 1);
+    for (uint32_t i = 0; i < reduction->axis_count; i++) {
+        count = weft_expr_mul(x, count, weft_space_extent(space, shape.extents[reduction->axes[i]]));
+    }
+    weft_expr rounded = weft_expr_add(x, count, weft_expr_constant(x, reduction->chunk - 1));
+    return weft_expr_div(x, rounded, weft_expr_constant(x, reduction->chunk));
+}
+
+/* A combine block under construction. */
+typedef struct block {
+    weft_inst insts[24];
+    uint32_t count;
+} block;
+
+static weft_inst_id append(block *b, weft_scalar_op op, weft_dtype dtype, uint32_t count, weft_inst_id x,
+                           weft_inst_id y, weft_inst_id z)
+{
+    b->insts[b->count] = (weft_inst){.op = op, .dtype = dtype, .arg_count = count, .args = {x, y, z}};
+    return b->count++;
+}
+
+static weft_inst_id param(block *b, weft_dtype dtype, uint32_t number)
+{
+    weft_inst_id id = append(b, WEFT_SCALAR_param, dtype, 0, 0, 0, 0);
+    b->insts[id].number = number;
+    return id;
+}
+
+/* The right one is better as `order` says, or the first of equals, where NaN is better than all others. */
+static void combine_arg(block *b, weft_scalar_op order, weft_dtype dtype, weft_accumulator *accumulator)
+{
+    weft_inst_id a = param(b, dtype, 0), ai = param(b, WEFT_I64, 1), c = param(b, dtype, 2), ci = param(b, WEFT_I64, 3);
+    weft_inst_id ahead = append(b, order, WEFT_BOOL, 2, c, a, 0);
+    weft_inst_id equal = append(b, WEFT_SCALAR_eq, WEFT_BOOL, 2, c, a, 0);
+    if (weft_dtype_info_of(dtype)->kind == WEFT_KIND_FLOAT) {
+        weft_inst_id a_nan = append(b, WEFT_SCALAR_ne, WEFT_BOOL, 2, a, a, 0);
+        weft_inst_id c_nan = append(b, WEFT_SCALAR_ne, WEFT_BOOL, 2, c, c, 0);
+        weft_inst_id both = append(b, WEFT_SCALAR_and, WEFT_BOOL, 2, a_nan, c_nan, 0);
+        weft_inst_id a_number = append(b, WEFT_SCALAR_not, WEFT_BOOL, 1, a_nan, 0, 0);
+        weft_inst_id only_c = append(b, WEFT_SCALAR_and, WEFT_BOOL, 2, c_nan, a_number, 0);
+        ahead = append(b, WEFT_SCALAR_or, WEFT_BOOL, 2, ahead, only_c, 0);
+        equal = append(b, WEFT_SCALAR_or, WEFT_BOOL, 2, equal, both, 0);
+    }
+    weft_inst_id earlier = append(b, WEFT_SCALAR_lt, WEFT_BOOL, 2, ci, ai, 0);
+    weft_inst_id first = append(b, WEFT_SCALAR_and, WEFT_BOOL, 2, equal, earlier, 0);
+    weft_inst_id better = append(b, WEFT_SCALAR_or, WEFT_BOOL, 2, ahead, first, 0);
+    accumulator->outcomes[0] = append(b, WEFT_SCALAR_select, dtype, 3, better, c, a);
+    accumulator->outcomes[1] = append(b, WEFT_SCALAR_select, WEFT_I64, 3, better, ci, ai);
+}
+
+/* Sums and products of complex numbers, in parts. */
+static void combine_complex(block *b, weft_scalar_op op, weft_dtype part, weft_accumulator *accumulator)
+{
+    weft_inst_id re = param(b, part, 0), im = param(b, part, 1), c = param(b, part, 2), d = param(b, part, 3);
+    if (op == WEFT_SCALAR_add) {
+        accumulator->outcomes[0] = append(b, WEFT_SCALAR_add, part, 2, re, c, 0);
+        accumulator->outcomes[1] = append(b, WEFT_SCALAR_add, part, 2, im, d, 0);
+        return;
+    }
+    weft_inst_id rc = append(b, op, part, 2, re, c, 0), id = append(b, op, part, 2, im, d, 0);
+    weft_inst_id rd = append(b, op, part, 2, re, d, 0), ic = append(b, op, part, 2, im, c, 0);
+    accumulator->outcomes[0] = append(b, WEFT_SCALAR_sub, part, 2, rc, id, 0);
+    accumulator->outcomes[1] = append(b, WEFT_SCALAR_add, part, 2, rd, ic, 0);
+}
+
+void weft_lowerer_accumulate_values(lowerer *low, stage_plan *plan, const weft_inst_id *values)
+{
+    const struct reduction_row *row = row_of(low->graph, plan->node);
+    weft_accumulator accumulator = {0};
+    accumulator.width = weft_reduction_components(low->graph, plan->node, accumulator.dtypes);
+    memcpy(accumulator.values, values, accumulator.width * sizeof *values);
+    weft_dtype dtype = accumulator.dtypes[0];
+    block b = {.count = 0};
+    accumulator.init[0] = start_bits(dtype, row->from);
+    if (row->is_arg) {
+        accumulator.init[1] = (uint64_t)INT64_MAX;
+        combine_arg(&b, row->combine, dtype, &accumulator);
+    } else if (accumulator.width == 2) {
+        accumulator.init[1] = start_bits(dtype, ZERO);
+        combine_complex(&b, row->combine, dtype, &accumulator);
+    } else {
+        weft_inst_id left = param(&b, dtype, 0), right = param(&b, dtype, 1);
+        accumulator.outcomes[0] = append(&b, row->combine, dtype, 2, left, right, 0);
+    }
+    accumulator.combine = b.insts;
+    accumulator.combine_count = b.count;
+    plan->accumulator = weft_kernel_builder_accumulator(low->builder, &accumulator);
+}
+
+uint64_t weft_reduction_start(const weft_graph *graph, uint32_t id, uint32_t number)
+{
+    weft_dtype dtypes[WEFT_MAX_COMPONENTS];
+    weft_reduction_components(graph, id, dtypes);
+    return start_bits(dtypes[number], number == 0 ? row_of(graph, id)->from : ZERO);
+}
+
+/* Component `number` of the accumulator: `view` is result or running. */
+static weft_inst_id component(lowerer *low, const stage_plan *plan, weft_scalar_op view, uint32_t number)
+{
+    weft_dtype dtypes[WEFT_MAX_COMPONENTS];
+    weft_reduction_components(low->graph, plan->node, dtypes);
+    weft_inst inst = {.op = view, .dtype = dtypes[number], .buffer = plan->accumulator, .number = number};
+    return weft_kernel_builder_inst(low->builder, &inst);
+}
+
+weft_inst_id weft_lowerer_component(lowerer *low, const stage_plan *plan, uint32_t number)
+{
+    return component(low, plan, WEFT_SCALAR_result, number);
+}
+
+/* What the accumulator has, in the dtype of the node. */
+static weft_inst_id whole(lowerer *low, const stage_plan *plan, weft_scalar_op view)
+{
+    weft_dtype dtype = weft_graph_node(low->graph, plan->node)->types[0].dtype;
+    weft_inst_id first = component(low, plan, view, 0);
+    if (is_complex(dtype)) return weft_lowerer_complex(low, dtype, first, component(low, plan, view, 1));
+    return weft_lowerer_cast(low, first, weft_accumulator_dtype(dtype), dtype);
+}
+
+weft_inst_id weft_lowerer_outcome(lowerer *low, const stage_plan *plan)
+{
+    if (!row_of(low->graph, plan->node)->is_arg) return whole(low, plan, WEFT_SCALAR_result);
+    /* Nothing was seen: the position in nothing is 0. */
+    weft_inst_id index = weft_lowerer_component(low, plan, 1);
+    weft_inst_id none = weft_lowerer_constant(low, WEFT_I64, (uint64_t)INT64_MAX);
+    weft_inst_id zero = weft_lowerer_constant(low, WEFT_I64, 0);
+    weft_inst empty = {.op = WEFT_SCALAR_eq, .dtype = WEFT_BOOL, .arg_count = 2, .args = {index, none}};
+    weft_inst pick = {.op = WEFT_SCALAR_select, .dtype = WEFT_I64, .arg_count = 3, .args = {0, zero, index}};
+    pick.args[0] = weft_kernel_builder_inst(low->builder, &empty);
+    return weft_kernel_builder_inst(low->builder, &pick);
+}
+
+weft_inst_id weft_lowerer_running(lowerer *low, const stage_plan *plan)
+{
+    return whole(low, plan, WEFT_SCALAR_running);
+}
