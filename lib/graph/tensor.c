@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors as values: what can be asked of them. */
 #include "lib/graph/graph.h"
-#include <string.h>
 #include <weft/inspect.h>
-#include "lib/text/text.h"
-#include "runtime/status.h"
 
 weft_tensor weft_tensor_failed(weft_graph *graph)
 {
@@ -89,22 +86,4 @@ const char *weft_tensor_name(weft_tensor tensor)
 {
     const weft_node *node = node_of(tensor);
     return node == NULL ? NULL : node->name;
-}
-
-weft_tensor weft_tensor_set_name(weft_tensor tensor, const char *name)
-{
-    if (!weft_tensor_is_valid(tensor)) return tensor;
-    weft_graph *graph = tensor.graph;
-    weft_node *node = &graph->nodes[tensor.node];
-    if (name == NULL) return weft_trace_error(graph, weft_status_null(__func__, "name"));
-    if (!weft_text_is_identifier(name)) {
-        return weft_trace_error(
-            graph, weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, __func__,
-                                      "name \"%s\" must be a letter or _ followed by letters, digits, _ or .", name));
-    }
-    if (weft_op_id_of(node->op) == WEFT_OP_input) return tensor;
-    const char *copy = weft_arena_string(&graph->arena, name, strlen(name));
-    if (copy == NULL) return weft_trace_error(graph, weft_status_out_of_memory());
-    node->name = copy;
-    return tensor;
 }

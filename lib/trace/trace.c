@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/graph/attr.h"
+#include "lib/text/text.h"
 #include "runtime/status.h"
 
 /* ---- one node ---- */
@@ -63,6 +64,24 @@ weft_tensor weft_trace(weft_graph *graph, const char *op, weft_tensors inputs, c
     char sentence[128];
     snprintf(sentence, sizeof sentence, weft_graph_missing_op(graph, op), op);
     return weft_trace_error(graph, weft_status_create(graph->allocator, WEFT_NOT_REGISTERED, op, "%s", sentence));
+}
+
+weft_tensor weft_tensor_set_name(weft_tensor tensor, const char *name)
+{
+    if (!weft_tensor_is_valid(tensor)) return tensor;
+    weft_graph *graph = tensor.graph;
+    weft_node *node = &graph->nodes[tensor.node];
+    if (name == NULL) return weft_trace_error(graph, weft_status_null(__func__, "name"));
+    if (!weft_text_is_identifier(name)) {
+        return weft_trace_error(
+            graph, weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, __func__,
+                                      "name \"%s\" must be a letter or _ followed by letters, digits, _ or .", name));
+    }
+    if (weft_op_id_of(node->op) == WEFT_OP_input) return tensor;
+    const char *copy = weft_arena_string(&graph->arena, name, strlen(name));
+    if (copy == NULL) return weft_trace_error(graph, weft_status_out_of_memory());
+    node->name = copy;
+    return tensor;
 }
 
 /* ---- for tracing functions ---- */
