@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/array.h"
 #include "runtime/bound_variant.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "runtime/place_temporaries.h"
@@ -87,20 +88,39 @@ static weft_status *check(const weft_bound_variant *bound, const weft_step *step
     return status;
 }
 
+weft_status *weft_bound_variant_too_large(const weft_bound_variant *bound, const char *before, const char *name,
+                                          const char *after, weft_output_shape shape)
+{
+    const weft_allocator *allocator = &bound->executor->allocator;
+    weft_bytes text;
+    weft_bytes_init(&text, allocator);
+    for (size_t axis = 0; axis < shape.rank; axis++) {
+        const char *separator = axis > 0 ? ", " : "";
+        if (shape.shape[axis] == WEFT_FORMULA_NONE) weft_bytes_print(&text, "%s?", separator);
+        else weft_bytes_print(&text, "%s%" PRId64, separator, shape.shape[axis]);
+    }
+    weft_status *status = text.failed ? weft_status_out_of_memory()
+                                      : weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_executor_run",
+                                                           "%s%s%s, %s[%s], has more bytes than 64 bits count", before,
+                                                           name, after, weft_dtype_name(shape.dtype), text.data);
+    weft_bytes_finish(&text);
+    return status;
+}
+
 static weft_status *fill_output(weft_bound_variant *bound, const weft_program_value *value,
                                 const int64_t *program_values, weft_output_shape *out_shape)
 {
-    *out_shape =
-        (weft_output_shape){.dtype = value->dtype, .rank = value->rank, .bytes = weft_dtype_size(value->dtype)};
+    *out_shape = (weft_output_shape){.dtype = value->dtype, .rank = value->rank};
     out_shape->shape = take(bound, value->rank, sizeof *out_shape->shape);
     if (out_shape->shape == NULL) return weft_status_out_of_memory();
-    bool overflow = false;
+    int64_t bytes = (int64_t)weft_dtype_size(value->dtype);
+    bool overflow = false, empty = false;
     for (size_t axis = 0; axis < value->rank; axis++) {
-        out_shape->shape[axis] = program_values[value->extents[axis]];
-        overflow |= __builtin_mul_overflow(out_shape->bytes, (size_t)out_shape->shape[axis], &out_shape->bytes);
+        int64_t extent = out_shape->shape[axis] = program_values[value->extents[axis]];
+        if (extent == 0) empty = true;
+        else overflow |= __builtin_mul_overflow(bytes, extent, &bytes);
     }
-    /* An extent of zero after an overflow makes the product zero, as it should. */
-    if (overflow && out_shape->bytes != 0) out_shape->bytes = SIZE_MAX;
+    out_shape->bytes = empty ? 0 : overflow ? SIZE_MAX : (size_t)bytes;
     return NULL;
 }
 

@@ -85,6 +85,10 @@ weft_status *weft_bound_variant_create(weft_executor *executor, const weft_varia
                                        const int64_t *key, size_t key_count,
                                        weft_bound_variant **out_bound) WEFT_MUST_USE;
 void weft_bound_variant_destroy(weft_bound_variant *bound);
+/* OUT_OF_RANGE: what three strings name, of that type, has too many bytes. An extent without a value is
+ * WEFT_FORMULA_NONE. */
+weft_status *weft_bound_variant_too_large(const weft_bound_variant *bound, const char *before, const char *name,
+                                          const char *after, weft_output_shape shape) WEFT_MUST_USE;
 
 /* The value of a slot that nothing depends on but time: the largest where it overflows. */
 static inline int64_t weft_bound_variant_estimate(const weft_bound_variant *bound, uint32_t slot)

@@ -190,8 +190,7 @@ static weft_status *create_output(weft_frame *frame, size_t output)
     const weft_output_shape *shape = &bound->outputs[output];
     const weft_allocator *allocator = &bound->executor->allocator;
     if (shape->bytes == SIZE_MAX)
-        return weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_executor_run",
-                                  "the bytes of output \"%s\" overflow", bound->program->outputs[output].name);
+        return weft_bound_variant_too_large(bound, "output \"", bound->program->outputs[output].name, "\"", *shape);
     weft_block *block;
     weft_status *status = weft_block_acquire(bound->executor->blocks, bound->runtime, shape->bytes, &block);
     if (status != NULL)

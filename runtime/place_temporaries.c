@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/place_temporaries.h"
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include "runtime/branches.h"
 #include "runtime/memory.h"
@@ -174,22 +175,13 @@ static weft_status *place_within(placement *a, size_t limit)
 /* The bytes of a temporary that `step` uses have no value. */
 static weft_status *too_large(const weft_bound_variant *bound, const weft_step *step, uint32_t number)
 {
-    const weft_allocator *allocator = &bound->executor->allocator;
     const weft_buffer *buffer = &bound->variant->buffers[number];
-    weft_bytes text;
-    weft_bytes_init(&text, allocator);
-    for (size_t axis = 0; axis < buffer->rank; axis++) {
-        int64_t extent = bound->values[buffer->extents[axis]];
-        if (extent == WEFT_FORMULA_NONE) weft_bytes_print(&text, "%s?", axis > 0 ? ", " : "");
-        else weft_bytes_print(&text, "%s%" PRId64, axis > 0 ? ", " : "", extent);
-    }
-    weft_status *status =
-        text.failed ? weft_status_out_of_memory()
-                    : weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_executor_run",
-                                         "%s: temporary %" PRIu32 ", %s[%s], has more bytes than 64 bits count",
-                                         step->name, number, weft_dtype_name(buffer->dtype), text.data);
-    weft_bytes_finish(&text);
-    return status;
+    int64_t shape[WEFT_MAX_RANK];
+    char what[32];
+    for (size_t axis = 0; axis < buffer->rank; axis++) shape[axis] = bound->values[buffer->extents[axis]];
+    snprintf(what, sizeof what, ": temporary %" PRIu32, number);
+    weft_output_shape type = {.dtype = buffer->dtype, .rank = buffer->rank, .shape = shape};
+    return weft_bound_variant_too_large(bound, "", step->name, what, type);
 }
 
 static weft_status *check_sizes(const weft_bound_variant *bound)

@@ -407,6 +407,38 @@ static void a_temporary_too_large_is_named(void **state)
     weft_graph_destroy(graph);
 }
 
+/* Also where the product of 64 bits is 0, or fits if it has no sign. */
+static void an_output_too_large_is_named(void **state)
+{
+    static const struct example {
+        int64_t n;
+        const char *sentence;
+    } examples[] = {
+        {INT64_C(1) << 31, "output \"out0\", f32[2147483648, 2147483648], has more bytes than 64 bits count"},
+        {INT64_C(1) << 30, "output \"out0\", f32[1073741824, 2147483648], has more bytes than 64 bits count"}};
+    (void)state;
+    weft_graph *graph = graph_create();
+    weft_extent n = weft_symbol(graph, "n", 0, INT64_C(1) << 31);
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE());
+    weft_program *program = compile(graph, weft_broadcast(x, WEFT_SHAPE(n, INT64_C(1) << 31)));
+    weft_executor *executor = executor_create();
+    weft_array *input = array_create(0, NULL), *output = NULL;
+    for (size_t i = 0; i < 2 * sizeof examples / sizeof *examples; i++) {
+        weft_run run = {.runtime = i % 2 == 0 ? "llvm" : "ref",
+                        .input_count = 1,
+                        .inputs = &input,
+                        .output_count = 1,
+                        .outputs = &output,
+                        .extent_count = 1,
+                        .extents = &(weft_binding){"n", examples[i / 2].n}};
+        weft_test_fails(weft_executor_run(executor, program, &run), WEFT_OUT_OF_RANGE, examples[i / 2].sentence);
+    }
+    weft_array_release(input);
+    weft_executor_destroy(executor);
+    weft_program_release(program);
+    weft_graph_destroy(graph);
+}
+
 /* After a run with one of two outputs of rank 0 given, one with the other is checked for itself. */
 static void the_one_given_number_is_looked_at(void **state)
 {
@@ -841,6 +873,7 @@ int main(void)
         cmocka_unit_test(a_number_of_extents_is_right_or_refused),
         cmocka_unit_test(bytes_other_than_0_are_equally_true),
         cmocka_unit_test(a_temporary_too_large_is_named),
+        cmocka_unit_test(an_output_too_large_is_named),
         cmocka_unit_test(the_one_given_number_is_looked_at),
         cmocka_unit_test(steps_may_be_longer_than_any_axis),
         cmocka_unit_test(steps_over_rows_may_be_longer),
