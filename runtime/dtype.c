@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <weft/dtype.h>
-#include <math.h>
 #include <string.h>
+#include "runtime/float_bits.h"
 
 static const weft_dtype_info infos[WEFT_DTYPE_COUNT] = {
 #define WEFT_DTYPE(enumerator, name, bytes, alignment, kind, dlpack, npy)                                              \
@@ -45,26 +45,16 @@ size_t weft_dtype_size(weft_dtype dtype)
 
 /* ---- elements ---- */
 
-static double half_value(uint16_t bits)
+static double load_float(weft_dtype dtype, const void *element, size_t index)
 {
-    int exponent = bits >> 10 & 31;
-    double fraction = bits & 1023, sign = bits >> 15 ? -1 : 1;
-    if (exponent == 31) return fraction != 0 ? (double)NAN : sign * (double)INFINITY;
-    return exponent == 0 ? sign * ldexp(fraction, -24) : sign * ldexp(1024 + fraction, exponent - 25);
-}
-
-static double bfloat_value(uint16_t bits)
-{
-    uint32_t wide = (uint32_t)bits << 16;
-    float value;
-    memcpy(&value, &wide, sizeof value);
-    return (double)value;
+    uint64_t bits = 0;
+    size_t size = weft_dtype_size(dtype);
+    memcpy(&bits, (const char *)element + index * size, size);
+    return weft_float_decode(dtype, bits);
 }
 
 void weft_dtype_load(weft_dtype dtype, const void *element, double *out_real, double *out_imaginary)
 {
-    const float *f = element;
-    const double *d = element;
     *out_real = *out_imaginary = 0;
     switch (dtype) {
     case WEFT_BOOL: *out_real = *(const uint8_t *)element != 0; break;
@@ -72,12 +62,12 @@ void weft_dtype_load(weft_dtype dtype, const void *element, double *out_real, do
     case WEFT_I32: *out_real = *(const int32_t *)element; break;
     case WEFT_U32: *out_real = *(const uint32_t *)element; break;
     case WEFT_I64: *out_real = (double)*(const int64_t *)element; break;
-    case WEFT_BF16: *out_real = bfloat_value(*(const uint16_t *)element); break;
-    case WEFT_F16: *out_real = half_value(*(const uint16_t *)element); break;
-    case WEFT_C64: *out_imaginary = (double)f[1]; /* fall through */
-    case WEFT_F32: *out_real = (double)f[0]; break;
-    case WEFT_C128: *out_imaginary = d[1]; /* fall through */
-    case WEFT_F64: *out_real = d[0]; break;
+    case WEFT_C64:
+    case WEFT_C128: *out_imaginary = load_float(weft_dtype_component(dtype), element, 1); /* fall through */
+    case WEFT_BF16:
+    case WEFT_F16:
+    case WEFT_F32:
+    case WEFT_F64: *out_real = load_float(weft_dtype_component(dtype), element, 0); break;
     case WEFT_DTYPE_COUNT: break;
     }
 }

@@ -10,6 +10,7 @@
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif
+#include "runtime/float_mode.h"
 #include "runtime/fork.h"
 #include "runtime/memory.h"
 #include "runtime/stack.h"
@@ -49,7 +50,7 @@ struct weft_pool {
         void *context;
         int64_t count, step;
         size_t chunks, shares;
-        unsigned control;
+        weft_float_mode mode;
     } region;
     char apart[APART];
     atomic_size_t pending; /* chunks that are not done */
@@ -59,26 +60,6 @@ struct weft_pool {
 
 /* Whether this thread runs a chunk of a region, of any pool. */
 static _Thread_local bool inside_region;
-
-/* ---- floating-point control word ---- */
-
-static unsigned control_word(void)
-{
-#if defined(__SSE__)
-    return _mm_getcsr();
-#else
-    return 0;
-#endif
-}
-
-static void set_control_word(unsigned control)
-{
-#if defined(__SSE__)
-    _mm_setcsr(control);
-#else
-    (void)control;
-#endif
-}
 
 /* ---- waiting ---- */
 
@@ -149,7 +130,7 @@ static void run_chunks(weft_pool *pool, size_t own)
     for (size_t i = 0; i < pool->size; i++) {
         size_t share = (own + i) % pool->size, left;
         while (claim(&pool->members[share].unclaimed, &left)) {
-            set_control_word(pool->region.control);
+            weft_float_mode_set(pool->region.mode);
             run_chunk(&pool->region, find_share(&pool->region, share + 1) - left);
             if (atomic_fetch_sub(&pool->pending, 1) == 1) wake(&pool->members->bed);
         }
@@ -282,7 +263,7 @@ static void run_parallel(weft_pool *pool, struct region region)
 {
     region.chunks = (size_t)divide_up(region.count, region.step);
     region.shares = region.chunks < pool->size ? region.chunks : pool->size;
-    region.control = control_word();
+    region.mode = weft_float_mode_get();
     pool->region = region;
     atomic_store(&pool->pending, region.chunks);
     for (size_t i = region.shares; i-- > 0;) {

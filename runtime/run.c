@@ -1,39 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#if defined(__SSE__)
-#include <xmmintrin.h>
-#endif
+#include "runtime/float_mode.h"
 #include "runtime/memory.h"
 #include "runtime/named.h"
 #include "runtime/variant_entry.h"
 #include "runtime/profile.h"
 #include "runtime/stack.h"
 #include "runtime/steps.h"
-
-/* ---- the floating-point environment of every step: round to nearest, denormals kept, nothing trapped ---- */
-
-#if defined(__SSE__)
-static unsigned enter_float_mode(void)
-{
-    unsigned saved = _mm_getcsr();
-    _mm_setcsr(0x1f80);
-    return saved;
-}
-
-static void leave_float_mode(unsigned saved)
-{
-    _mm_setcsr(saved);
-}
-#else
-static unsigned enter_float_mode(void)
-{
-    return 0;
-}
-
-static void leave_float_mode(unsigned saved)
-{
-    (void)saved;
-}
-#endif
 
 /* ---- building ---- */
 
@@ -119,11 +91,9 @@ static weft_status *run_frame(weft_frame *frame, const weft_run *run)
 {
     weft_status *status = weft_frame_open(frame, run);
     if (status == NULL) {
-        unsigned saved = enter_float_mode();
         frame->profile = run->profile;
         frame->nested_bytes = 0;
         status = weft_steps_run(frame, 0, frame->bound->variant->step_count, run->cancelled);
-        leave_float_mode(saved);
     }
     weft_frame_close(frame, run, status == NULL);
     return status;
@@ -200,7 +170,9 @@ weft_status *weft_executor_run(weft_executor *executor, weft_program *program, c
     WEFT_TRY(weft_executor_check_extensions(executor, program));
     weft_call_key key;
     WEFT_TRY(weft_call_key_init(&key, &executor->allocator, &call));
+    weft_float_mode saved = weft_float_mode_enter();
     weft_status *status = run_key(executor, &call, &key);
+    weft_float_mode_leave(saved);
     weft_call_key_finish(&key);
     return status;
 }

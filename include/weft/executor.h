@@ -170,7 +170,8 @@ typedef struct weft_run {
  * Kernels of a program that was not seen before are compiled on all threads; runs of other threads that come meanwhile
  * use one thread each. Independent steps that are too small for all threads each (branches of a graph, folds) run side
  * by side, each on one thread, where that saves time. Neither this nor the number of threads changes a bit of any
- * result.
+ * result, nor does what the thread does with floats otherwise: rounding, denormals, traps. After the run that is as it
+ * was, flags included.
  *
  * Bad data that no output depends on may go unnoticed: code is only made for what is read. Of several errors one is
  * reported, the same for any number of threads and on every run. Runtime "ref" goes by op: the first that fails in the

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/build/internal.h"
+#include "runtime/float_mode.h"
 
 /* ---- kernels ---- */
 
@@ -80,7 +81,9 @@ static weft_status *visit(const weft_program *program, weft_attempt_end end, con
                                   .input_layouts = layouts,
                                   .output_layouts = layouts + program->input_count};
     weft_variant *variant = NULL;
+    weft_float_mode saved = weft_float_mode_enter();
     weft_status *status = weft_builder_run(&request, end, context, &variant);
+    weft_float_mode_leave(saved);
     weft_variant_destroy(variant);
     weft_free(program->allocator, layouts, arrays);
     return status;

@@ -3,42 +3,10 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include "runtime/float_bits.h"
 
 /* A constant with more elements is spelled as bytes: shorter, and quick to read and write. */
 enum { MOST_SPELLED_OUT = 256 };
-
-/* ---- floats of 16 bits ---- */
-
-typedef struct small_float {
-    int fraction; /* stored bits of the significand */
-    int bias;
-} small_float;
-
-static const small_float half = {10, 15}, brain = {7, 127};
-
-static double small_decode(small_float format, uint16_t bits)
-{
-    int exponent = (bits & 0x7fff) >> format.fraction, fraction = bits & ((1 << format.fraction) - 1);
-    double sign = (bits & 0x8000) != 0 ? -1.0 : 1.0;
-    if (exponent == 2 * format.bias + 1) return fraction != 0 ? copysign((double)NAN, sign) : sign * HUGE_VAL;
-    if (exponent == 0) return sign * ldexp(fraction, 1 - format.bias - format.fraction);
-    return sign * ldexp(fraction + (1 << format.fraction), exponent - format.bias - format.fraction);
-}
-
-/* Rounds to nearest even, as the rounding mode of the thread that parses is by default. */
-static uint16_t small_encode(small_float format, double value)
-{
-    uint16_t sign = signbit(value) ? 0x8000 : 0;
-    int infinity = (2 * format.bias + 1) << format.fraction;
-    if (isnan(value)) return (uint16_t)(sign | infinity | 1 << (format.fraction - 1));
-    if (isinf(value)) return (uint16_t)(sign | infinity);
-    int least = 1 - format.bias, exponent = value == 0.0 ? least : ilogb(value);
-    int scale = (exponent > least ? exponent : least) - format.fraction;
-    long significand = lrint(ldexp(fabs(value), -scale));
-    /* Adding the significand with its leading bit carries into the exponent where rounding reached the next power. */
-    long bits = ((long)(scale + format.fraction + format.bias - 1) << format.fraction) + significand;
-    return (uint16_t)(sign | (bits > infinity ? infinity : bits));
-}
 
 /* ---- elements ---- */
 
@@ -51,24 +19,15 @@ static uint64_t load_bits(const void *data, size_t size)
 
 static double load_real(weft_dtype dtype, const void *data)
 {
-    if (dtype == WEFT_F16) return small_decode(half, (uint16_t)load_bits(data, 2));
-    if (dtype == WEFT_BF16) return small_decode(brain, (uint16_t)load_bits(data, 2));
-    float single;
-    double value;
-    memcpy(&single, data, sizeof single);
-    if (dtype == WEFT_F32) return single;
-    memcpy(&value, data, sizeof value);
-    return value;
+    return weft_float_decode(dtype, load_bits(data, weft_dtype_size(dtype)));
 }
 
 /* Writes `value` as an element; returns its bytes. */
 static size_t store_real(weft_dtype dtype, double value, void *out_data)
 {
     size_t size = weft_dtype_size(dtype);
-    if (size == sizeof(double)) memcpy(out_data, &value, size);
-    if (size == sizeof(float)) memcpy(out_data, &(float){(float)value}, size);
-    if (size == sizeof(uint16_t))
-        memcpy(out_data, &(uint16_t){small_encode(dtype == WEFT_F16 ? half : brain, value)}, size);
+    uint64_t bits = weft_float_encode(dtype, value);
+    memcpy(out_data, &bits, size);
     return size;
 }
 

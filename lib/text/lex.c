@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/escape.h"
+#include "runtime/float_mode.h"
 
 /* ---- characters: not those of ctype.h, whose answers depend on the locale ---- */
 
@@ -218,26 +219,33 @@ weft_status *weft_lexer_take_integer(weft_lexer *lexer, const char *what, int64_
     return NULL;
 }
 
-/* strtod and printf spell the decimal point as the thread's locale does; in here it is a point. */
-static locale_t enter_locale(locale_t *out_old)
+/* strtod and printf spell the decimal point as the thread's locale does, and round as the thread does: in here it is a
+ * point, and the nearest. */
+typedef struct spelling {
+    locale_t plain, old;
+    weft_float_mode mode;
+} spelling;
+
+static spelling enter_spelling(void)
 {
-    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    *out_old = plain == (locale_t)0 ? (locale_t)0 : uselocale(plain);
-    return plain;
+    spelling s = {.plain = newlocale(LC_ALL_MASK, "C", (locale_t)0), .mode = weft_float_mode_enter()};
+    if (s.plain != (locale_t)0) s.old = uselocale(s.plain);
+    return s;
 }
 
-static void leave_locale(locale_t plain, locale_t old)
+static void leave_spelling(spelling s)
 {
-    if (plain == (locale_t)0) return;
-    uselocale(old);
-    freelocale(plain);
+    weft_float_mode_leave(s.mode);
+    if (s.plain == (locale_t)0) return;
+    uselocale(s.old);
+    freelocale(s.plain);
 }
 
 static double read_real(const char *text, char **out_end)
 {
-    locale_t old, plain = enter_locale(&old);
+    spelling s = enter_spelling();
     double value = strtod(text, out_end);
-    leave_locale(plain, old);
+    leave_spelling(s);
     return value;
 }
 
@@ -324,12 +332,12 @@ void weft_text_print_real(weft_bytes *out_text, double value, bool single)
         weft_bytes_print(out_text, "%s%s", signbit(value) ? "-" : "", isnan(value) ? "nan" : "inf");
         return;
     }
-    locale_t old, plain = enter_locale(&old);
+    spelling s = enter_spelling();
     char text[40];
     int precision = single ? 6 : 15;
     do snprintf(text, sizeof text, "%.*g", precision++, value);
     while (!reads_back(text, value, single) && precision <= 17);
-    leave_locale(plain, old);
+    leave_spelling(s);
     weft_bytes_append(out_text, text, strlen(text));
 }
 

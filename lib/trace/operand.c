@@ -39,37 +39,33 @@ static bool is_integer(weft_dtype dtype)
 /* The number as an integer; false when it is none, or none of 64 bits. */
 static bool find_integer(const weft_operand *operand, int64_t *out_value)
 {
-    double real = operand->number.real;
+    double real = operand->number.real, whole;
     switch (operand->kind) {
     case WEFT_OPERAND_SIGNED: *out_value = operand->number.integer; return true;
     case WEFT_OPERAND_UNSIGNED: *out_value = (int64_t)operand->number.natural; return *out_value >= 0;
     default:
-        if (!(real >= -0x1p63 && real < 0x1p63) || floor(real) != real) return false;
+        whole = floor(real);
+        /* Where the thread takes denormals for 0, they equal it, too. */
+        if (!(real >= -0x1p63 && real < 0x1p63) || memcmp(&whole, &real, sizeof real) != 0) return false;
         *out_value = (int64_t)real;
         return true;
     }
 }
 
-static double real_of(const weft_operand *operand)
-{
-    switch (operand->kind) {
-    case WEFT_OPERAND_SIGNED: return (double)operand->number.integer;
-    case WEFT_OPERAND_UNSIGNED: return (double)operand->number.natural;
-    default: return operand->number.real;
-    }
-}
-
-/* As real_of, but an integer with more places than a double has is rounded to odd: its last place is set where anything
- * is dropped. Rounded again to a narrower float that is what the integer itself is rounded to. */
-static double odd_of(const weft_operand *operand)
+/* The nearest double, ties to even, whichever way the thread rounds. With `odd`, an integer with more places than a
+ * double has is rounded to odd: its last place is set where anything is dropped. Rounded again to a narrower float that
+ * is what the integer itself is rounded to. */
+static double real_of(const weft_operand *operand, bool odd)
 {
     if (operand->kind == WEFT_OPERAND_REAL) return operand->number.real;
     bool negative = operand->kind == WEFT_OPERAND_SIGNED && operand->number.integer < 0;
     uint64_t size = negative ? -operand->number.natural : operand->number.natural;
     int dropped = size >> DBL_MANT_DIG == 0 ? 0 : 64 - DBL_MANT_DIG - __builtin_clzll(size);
-    uint64_t kept = size >> dropped << dropped;
-    if (kept != size) kept |= (uint64_t)1 << dropped;
-    return negative ? -(double)kept : (double)kept;
+    uint64_t kept = size >> dropped, last = (uint64_t)1 << dropped, rest = size & (last - 1);
+    if (odd) kept |= rest != 0;
+    else kept += 2 * rest > last || (2 * rest == last && (kept & 1) != 0);
+    double value = ldexp((double)kept, dropped); /* exact */
+    return negative ? -value : value;
 }
 
 /* False when the dtype cannot hold the number. */
@@ -77,10 +73,9 @@ static bool store(weft_dtype dtype, const weft_operand *operand, void *out_eleme
 {
     int64_t integer;
     if (!is_integer(dtype)) {
-        double size = fabs(real_of(operand));
+        double size = fabs(real_of(operand, false));
         if (isfinite(size) && size >= bounds[dtype]) return false;
-        weft_scalar_store(dtype, dtype == WEFT_F64 || dtype == WEFT_C128 ? real_of(operand) : odd_of(operand),
-                          out_element);
+        weft_scalar_store(dtype, real_of(operand, dtype != WEFT_F64 && dtype != WEFT_C128), out_element);
         return true;
     }
     if (!find_integer(operand, &integer) || integer < ranges[dtype].least || integer > ranges[dtype].most) return false;

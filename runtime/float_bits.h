@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_FLOAT_BITS_H
+#define WEFT_RUNTIME_FLOAT_BITS_H
+#include <weft/dtype.h>
+
+/* The element of F16, BF16, F32 or F64 nearest to `value`, ties to even, in the low bytes; NaN has its sign and no
+ * payload. Whatever the thread does with floats. */
+uint64_t weft_float_encode(weft_dtype dtype, double value);
+/* The value of such an element. */
+double weft_float_decode(weft_dtype dtype, uint64_t bits);
+#endif

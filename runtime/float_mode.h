@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_FLOAT_MODE_H
+#define WEFT_RUNTIME_FLOAT_MODE_H
+#include <stdint.h>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+/* How the thread computes floats: rounding, denormals, what is trapped, and what it has met so far. */
+typedef struct weft_float_mode {
+    uint32_t sse;            /* control and flags */
+    uint16_t x87, x87_flags; /* for long double */
+} weft_float_mode;
+
+/* Round to nearest, to all bits, denormals kept, nothing trapped. */
+#define WEFT_FLOAT_MODE_PLAIN ((weft_float_mode){.sse = 0x1f80, .x87 = 0x037f})
+
+#if defined(__x86_64__)
+static inline weft_float_mode weft_float_mode_get(void)
+{
+    weft_float_mode mode = {.sse = _mm_getcsr()};
+    __asm__ volatile("fnstcw %0\n\tfnstsw %1" : "=m"(mode.x87), "=m"(mode.x87_flags));
+    return mode;
+}
+
+/* The flags of long double stay. */
+static inline void weft_float_mode_set(weft_float_mode mode)
+{
+    _mm_setcsr(mode.sse);
+    __asm__ volatile("fldcw %0" : : "m"(mode.x87));
+}
+
+/* What was met meanwhile is forgotten: a flag would be a trap later, when the caller asks for traps. */
+static inline void weft_float_mode_leave(weft_float_mode saved)
+{
+    enum { FLAGS = 0x3f };
+    uint16_t flags, environment[14];
+    __asm__ volatile("fnstsw %0" : "=m"(flags));
+    if (((flags ^ saved.x87_flags) & FLAGS) != 0) {
+        __asm__ volatile("fnstenv %0" : "=m"(environment));
+        environment[2] = (uint16_t)((environment[2] & ~FLAGS) | (saved.x87_flags & FLAGS));
+        __asm__ volatile("fldenv %0" : : "m"(environment));
+    }
+    weft_float_mode_set(saved);
+}
+#else
+static inline weft_float_mode weft_float_mode_get(void)
+{
+    return WEFT_FLOAT_MODE_PLAIN;
+}
+
+static inline void weft_float_mode_set(weft_float_mode mode)
+{
+    (void)mode;
+}
+
+static inline void weft_float_mode_leave(weft_float_mode saved)
+{
+    (void)saved;
+}
+#endif
+
+/* Computes plainly until weft_float_mode_leave gets what this returns. What is to be computed so must be in a function
+ * that is called in between, as compilers move arithmetic. */
+static inline weft_float_mode weft_float_mode_enter(void)
+{
+    weft_float_mode saved = weft_float_mode_get();
+    weft_float_mode_set(WEFT_FLOAT_MODE_PLAIN);
+    return saved;
+}
+#endif
