@@ -2,6 +2,7 @@
 #include "lib/build/build.h"
 #include "lib/build/internal.h"
 #include "lib/graph/indexing.h"
+#include "lib/lower/in_place.h"
 #include <string.h>
 
 /*
@@ -136,6 +137,16 @@ static weft_status *check_products(variant_builder *builder)
     return NULL;
 }
 
+static weft_status *plan_nodes(variant_builder *builder)
+{
+    size_t count = builder->graph->node_count;
+    uint32_t *order = weft_arena_allocate(builder->arena, (count + 1) * sizeof *order);
+    if (order == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(weft_in_place_order(builder->partition, order));
+    for (size_t i = 0; i < count; i++) WEFT_TRY(plan_node(builder, order[i]));
+    return NULL;
+}
+
 /* Every step but its code. */
 static weft_status *plan_steps(variant_builder *builder)
 {
@@ -151,7 +162,7 @@ static weft_status *plan_steps(variant_builder *builder)
                                         .fixed_count = builder->request->specialized_count,
                                         .fixed_names = builder->fixed_names,
                                         .fixed_values = builder->request->specialized};
-    for (uint32_t n = 0; n < builder->graph->node_count; n++) WEFT_TRY(plan_node(builder, n));
+    WEFT_TRY(plan_nodes(builder));
     for (uint32_t i = 0; i < builder->copy_count; i++)
         WEFT_TRY(weft_builder_plan_copy(builder, builder->copies[i].source, builder->copies[i].target));
     weft_builder_drop_copies(builder);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "lib/graph/indexing.h"
 #include "lib/lower/chains.h"
+#include "lib/lower/in_place.h"
 #include "lib/lower/inner.h"
 #include "lib/loop/loop.h"
 #include "runtime/gemm.h"
@@ -385,7 +386,7 @@ static bool is_reachable(const weft_partition *partition, uint32_t n)
     return all;
 }
 
-static weft_expr count_of(const weft_partition *partition, weft_shape shape)
+weft_expr weft_partition_count(const weft_partition *partition, weft_shape shape)
 {
     weft_extents *extents = partition->extents;
     weft_expr count = weft_expr_constant(extents, 1);
@@ -407,8 +408,8 @@ static bool computes_what_it_reads(const weft_partition *partition, const weft_n
     uint32_t source = node->inputs[0].node;
     if (!partition->reachable[source]) return false;
     if (partition->weights[source] <= CHEAP_TO_PLACE) return true;
-    weft_expr read = count_of(partition, node->types[0].shape);
-    weft_expr all = count_of(partition, weft_value_type(graph, node->inputs[0])->shape);
+    weft_expr read = weft_partition_count(partition, node->types[0].shape);
+    weft_expr all = weft_partition_count(partition, weft_value_type(graph, node->inputs[0])->shape);
     return weft_expr_always_nonnegative(partition->extents, weft_expr_sub(partition->extents, all, read));
 }
 
@@ -629,6 +630,18 @@ static bool fill_roles(weft_partition *partition, const uint8_t *live, uint8_t *
     return assign(partition, live, shared);
 }
 
+/* Roles, and those that what they lead to calls for. */
+static weft_status *assign_all(weft_partition *partition, const uint8_t *live, uint8_t *shared)
+{
+    bool forced = true;
+    while (forced) {
+        bool settled = false;
+        for (int round = 0; round < MOST_ROUNDS && !settled; round++) settled = fill_roles(partition, live, shared);
+        WEFT_TRY(weft_in_place_force(partition, &forced));
+    }
+    return NULL;
+}
+
 weft_status *weft_partition_fill(weft_partition *partition)
 {
     const weft_compiled *compiled = partition->compiled;
@@ -637,13 +650,13 @@ weft_status *weft_partition_fill(weft_partition *partition)
     uint8_t *live = weft_allocate_zeroed(partition->allocator, 3 * count);
     if (live == NULL) return weft_status_out_of_memory();
     weft_graph_mark(graph, compiled->output_count, compiled->outputs, live);
-    partition->changed = false;
     partition->fills++;
     for (size_t i = 0; i < compiled->output_count; i++) partition->forced[compiled->outputs[i].node] = 1;
     weft_chains_cut(graph, live, partition->forced, live + 2 * count);
-    bool settled = false;
-    for (int round = 0; round < MOST_ROUNDS && !settled; round++) settled = fill_roles(partition, live, live + count);
+    weft_status *status = assign_all(partition, live, live + count);
     weft_free(partition->allocator, live, 3 * count);
+    WEFT_TRY(status);
+    partition->changed = false;
     WEFT_TRY(check_extents(partition));
     for (weft_partition *region = partition->regions; region != NULL; region = region->next)
         WEFT_TRY(weft_partition_fill(region));

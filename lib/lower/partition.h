@@ -59,6 +59,9 @@ void weft_partition_force(weft_partition *partition, uint32_t node);
  * as many with each fill. */
 void weft_partition_force_stage(weft_partition *partition, uint32_t node);
 
+/* How many elements a shape has, over partition->extents. */
+weft_expr weft_partition_count(const weft_partition *partition, weft_shape shape);
+
 static inline bool weft_role_has_memory(uint8_t role)
 {
     return role >= WEFT_ROLE_LEAF;

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/lower/in_place.h"
+#include "lib/graph/indexing.h"
+
+typedef struct updates {
+    weft_partition *partition;
+    const weft_graph *graph;
+    uint32_t *bases;   /* of each node: what a chain of updates began with; itself where it is no update */
+    uint8_t *kept;     /* nodes that are outputs, or updated until they are */
+    uint32_t *latest;  /* of each node: the last one with memory whose kernel reads it */
+    uint32_t *before;  /* of an update: the last that reads what it, or one of its chain before it, changes */
+    uint32_t *waiting; /* updates that come later than their number says, ascending */
+    uint8_t *waits;    /* those that still do */
+    uint32_t *visited; /* by the walk of that number */
+    uint32_t *stack;   /* of the walk */
+    uint32_t walk;
+} updates;
+
+static bool is_update(const weft_node *node)
+{
+    return weft_indexing_updates(weft_op_id_of(node->op));
+}
+
+static bool is_live(const updates *u, uint32_t n)
+{
+    return u->partition->roles[n] != WEFT_ROLE_DEAD;
+}
+
+/* ---- chains ---- */
+
+static bool find_bases(updates *u)
+{
+    bool any = false;
+    for (uint32_t n = 0; n < u->graph->node_count; n++) {
+        const weft_node *node = weft_graph_node(u->graph, n);
+        bool changes = is_live(u, n) && is_update(node);
+        u->bases[n] = changes ? u->bases[node->inputs[0].node] : n;
+        any |= changes;
+    }
+    return any;
+}
+
+static void find_kept(updates *u)
+{
+    const weft_compiled *compiled = u->partition->compiled;
+    for (size_t i = 0; i < compiled->output_count; i++) u->kept[compiled->outputs[i].node] = 1;
+    for (uint32_t n = (uint32_t)u->graph->node_count; n-- > 0;) {
+        const weft_node *node = weft_graph_node(u->graph, n);
+        if (is_live(u, n) && is_update(node) && u->kept[n]) u->kept[node->inputs[0].node] = 1;
+    }
+}
+
+/* Whether the update could be made in the memory of what its chain began with: never in a constant's, and in an
+ * input's only if that is what comes out. */
+static bool may_be_in_place(const updates *u, uint32_t n)
+{
+    uint32_t base = u->bases[n];
+    if (u->partition->roles[base] != WEFT_ROLE_LEAF) return true;
+    return u->kept[n] && weft_op_id_of(weft_graph_node(u->graph, base)->op) == WEFT_OP_input;
+}
+
+/* ---- operands ---- */
+
+static void push(updates *u, uint32_t n, size_t *depth)
+{
+    if (u->visited[n] == u->walk) return;
+    u->visited[n] = u->walk;
+    u->stack[(*depth)++] = n;
+}
+
+/* Whether `operand`, computed in the kernel that reads it, is computed from a value of the chain that began with
+ * `base`. */
+static bool reads(updates *u, uint32_t operand, uint32_t base)
+{
+    size_t depth = 0;
+    bool found = false;
+    u->walk++;
+    if (!weft_role_has_memory(u->partition->roles[operand])) push(u, operand, &depth);
+    while (depth > 0 && !found) {
+        const weft_node *node = weft_graph_node(u->graph, u->stack[--depth]);
+        for (uint32_t i = 0; i < node->input_count; i++) {
+            uint32_t input = node->inputs[i].node;
+            if (!weft_role_has_memory(u->partition->roles[input])) push(u, input, &depth);
+            else found |= u->bases[input] == base;
+        }
+    }
+    return found;
+}
+
+static bool is_smaller(const updates *u, weft_value operand, weft_value whole)
+{
+    weft_extents *x = u->partition->extents;
+    weft_expr some = weft_partition_count(u->partition, weft_value_type(u->graph, operand)->shape);
+    weft_expr all = weft_partition_count(u->partition, weft_value_type(u->graph, whole)->shape);
+    return !weft_expr_always_nonnegative(x, weft_expr_sub(x, some, all));
+}
+
+static bool separate(updates *u, uint32_t n)
+{
+    const weft_node *node = weft_graph_node(u->graph, n);
+    bool forced = false;
+    for (uint32_t i = 1; i < node->input_count; i++) {
+        uint32_t operand = node->inputs[i].node;
+        if (u->partition->forced[operand] || !is_smaller(u, node->inputs[i], node->inputs[0])) continue;
+        if (!reads(u, operand, u->bases[n])) continue;
+        weft_partition_force(u->partition, operand);
+        forced = true;
+    }
+    return forced;
+}
+
+static bool separate_all(updates *u)
+{
+    bool forced = false;
+    if (!find_bases(u)) return false;
+    find_kept(u);
+    for (uint32_t n = 0; n < u->graph->node_count; n++) {
+        bool changes = is_live(u, n) && is_update(weft_graph_node(u->graph, n));
+        if (changes && may_be_in_place(u, n)) forced |= separate(u, n);
+    }
+    return forced;
+}
+
+/* ---- order ---- */
+
+/* Descending. What is updated is not read by that. */
+static void find_latest(updates *u)
+{
+    const uint8_t *roles = u->partition->roles;
+    for (uint32_t n = (uint32_t)u->graph->node_count; n-- > 0;) {
+        const weft_node *node = weft_graph_node(u->graph, n);
+        uint32_t reader = weft_role_has_memory(roles[n]) ? n : u->latest[n];
+        for (uint32_t i = is_update(node); i < node->input_count && roles[n] != WEFT_ROLE_DEAD; i++)
+            if (u->latest[node->inputs[i].node] < reader) u->latest[node->inputs[i].node] = reader;
+    }
+}
+
+/* Whether a value that update `n`, or one of its chain before it, changes is read by a later node. */
+static bool is_read_later(updates *u, uint32_t n)
+{
+    const weft_node *node = weft_graph_node(u->graph, n);
+    uint32_t whole = node->inputs[0].node;
+    u->before[n] = u->latest[whole] > u->before[whole] ? u->latest[whole] : u->before[whole];
+    return u->before[n] > n;
+}
+
+/* The last of the updates that wait which node `n` needs; 0 for none. */
+static uint32_t last_needed(updates *u, uint32_t n)
+{
+    size_t depth = 0;
+    uint32_t last = 0;
+    u->walk++;
+    push(u, n, &depth);
+    while (depth > 0) {
+        const weft_node *node = weft_graph_node(u->graph, u->stack[--depth]);
+        for (uint32_t i = 0; i < node->input_count; i++) {
+            uint32_t input = node->inputs[i].node;
+            if (!weft_role_has_memory(u->partition->roles[input])) push(u, input, &depth);
+            else if (u->waits[input] && input > last) last = input;
+        }
+    }
+    return last;
+}
+
+static void order_all(updates *u, uint32_t *out_order)
+{
+    size_t first = 0, count = 0, done = 0;
+    for (uint32_t n = 0; n < u->graph->node_count; n++) {
+        bool computed = weft_role_has_memory(u->partition->roles[n]);
+        if (computed && is_update(weft_graph_node(u->graph, n)) && is_read_later(u, n)) {
+            u->waits[n] = 1;
+            u->waiting[count++] = n;
+            continue;
+        }
+        uint32_t last = computed && first < count ? last_needed(u, n) : 0;
+        while (first < count && u->waiting[first] <= last) {
+            u->waits[u->waiting[first]] = 0;
+            out_order[done++] = u->waiting[first++];
+        }
+        out_order[done++] = n;
+    }
+    while (first < count) out_order[done++] = u->waiting[first++];
+}
+
+/* ---- */
+
+#define WORDS 6
+#define BYTES 2
+
+static weft_status *open_updates(weft_partition *partition, updates *out_updates)
+{
+    const weft_graph *graph = partition->compiled->graph;
+    size_t count = graph->node_count + 1;
+    uint32_t *room = weft_allocate_zeroed(partition->allocator, count * (WORDS * sizeof(uint32_t) + BYTES));
+    if (room == NULL) return weft_status_out_of_memory();
+    *out_updates = (updates){.partition = partition,
+                             .graph = graph,
+                             .bases = room,
+                             .visited = room + count,
+                             .stack = room + 2 * count,
+                             .latest = room + 3 * count,
+                             .before = room + 4 * count,
+                             .waiting = room + 5 * count,
+                             .kept = (uint8_t *)(room + WORDS * count),
+                             .waits = (uint8_t *)(room + WORDS * count) + count};
+    return NULL;
+}
+
+static void close_updates(updates *u)
+{
+    size_t count = u->graph->node_count + 1;
+    weft_free(u->partition->allocator, u->bases, count * (WORDS * sizeof(uint32_t) + BYTES));
+}
+
+weft_status *weft_in_place_force(weft_partition *partition, bool *out_forced)
+{
+    updates u;
+    WEFT_TRY(open_updates(partition, &u));
+    *out_forced = separate_all(&u);
+    close_updates(&u);
+    return NULL;
+}
+
+weft_status *weft_in_place_order(weft_partition *partition, uint32_t *out_order)
+{
+    updates u;
+    WEFT_TRY(open_updates(partition, &u));
+    find_latest(&u);
+    order_all(&u, out_order);
+    close_updates(&u);
+    return NULL;
+}
