@@ -74,8 +74,8 @@ static void take_record(void *self, const weft_profile_record *record)
 
 void weft_profile_table_init(weft_profile_table *table, size_t run_count, bool traced)
 {
-    *table = (weft_profile_table){
-        .run_count = run_count, .traced = traced, .hook = {.self = table, .record = take_record}};
+    *table =
+        (weft_profile_table){.run_count = run_count, .traced = traced, .hook = {.self = table, .record = take_record}};
 }
 
 void weft_profile_table_finish(weft_profile_table *table)

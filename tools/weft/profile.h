@@ -49,7 +49,7 @@ weft_status *weft_profile_table_end(weft_profile_table *table) WEFT_MUST_USE;
 
 const char *weft_profile_kind_name(weft_profile_kind kind);
 void weft_profile_table_print(const weft_profile_table *table, FILE *file);
-/* Writes the last run in the Trace Event Format (JSON Object Format), which Perfetto and chrome://tracing open, and says
- * on the standard error stream how many calls are left out, if any. */
+/* Writes the last run in the Trace Event Format (JSON Object Format), which Perfetto and chrome://tracing open, and
+ * says on the standard error stream how many calls are left out, if any. */
 weft_status *weft_profile_table_save(const weft_profile_table *table, const char *path) WEFT_MUST_USE;
 #endif
