@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/sort.h"
 #include <string.h>
+#include "runtime/cancel.h"
 
 /*
  * A row is taken out of the array as unsigned keys in the order of its elements, sorted, and put back. A key has the
@@ -19,7 +20,8 @@ enum {
     WIDE_LEAST = 1 << 15, /* from so many elements on, wide digits pay for their larger table */
     NARROW_DIGIT = 8,     /* bits */
     WIDE_DIGIT = 11,
-    SERIAL_ELEMENTS = 8192, /* the pool is not woken for fewer */
+    CANCEL_ELEMENTS = 1 << 18, /* moved from one look at the flag to the next */
+    SERIAL_ELEMENTS = 8192,    /* the pool is not woken for fewer */
     SCRATCH_ALIGNMENT = 64
 };
 
@@ -160,7 +162,9 @@ static inline uint64_t *merge_sort(uint64_t *items, uint64_t *other, int64_t cou
     return items;
 }
 
-static inline uint64_t *radix_sort(uint64_t *items, uint64_t *other, int64_t count, size_t words, int bits)
+/* NULL when cancelled. */
+static inline uint64_t *radix_sort(uint64_t *items, uint64_t *other, int64_t count, size_t words, int bits,
+                                   const volatile bool *cancelled)
 {
     int64_t counts[1 << WIDE_DIGIT];
     int digit = count < WIDE_LEAST ? NARROW_DIGIT : WIDE_DIGIT, values = 1 << digit;
@@ -175,8 +179,12 @@ static inline uint64_t *radix_sort(uint64_t *items, uint64_t *other, int64_t cou
             next += counts[value];
             counts[value] = first;
         }
-        for (int64_t i = 0; i < count; i++)
-            move(other + counts[items[i * words] >> shift & mask]++ * words, items + i * words, words);
+        for (int64_t first = 0, end; first < count; first = end) {
+            if (weft_is_cancelled(cancelled)) return NULL;
+            end = count - first < CANCEL_ELEMENTS ? count : first + CANCEL_ELEMENTS;
+            for (int64_t i = first; i < end; i++)
+                move(other + counts[items[i * words] >> shift & mask]++ * words, items + i * words, words);
+        }
         uint64_t *sorted = other;
         other = items;
         items = sorted;
@@ -184,11 +192,13 @@ static inline uint64_t *radix_sort(uint64_t *items, uint64_t *other, int64_t cou
     return items;
 }
 
-/* Sorts `count` items with the help of room for as many; returns which of the two has them in the end. */
-static inline uint64_t *sort_items(uint64_t *items, uint64_t *other, int64_t count, size_t words, size_t key_size)
+/* Sorts `count` items with the help of room for as many; returns which of the two has them in the end, or NULL when
+ * cancelled. */
+static inline uint64_t *sort_items(uint64_t *items, uint64_t *other, int64_t count, size_t words, size_t key_size,
+                                   const volatile bool *cancelled)
 {
     if (count < (int64_t)(RADIX_LEAST * key_size)) return merge_sort(items, other, count, words);
-    return radix_sort(items, other, count, words, (int)(8 * key_size));
+    return radix_sort(items, other, count, words, (int)(8 * key_size), cancelled);
 }
 
 /* ---- rows ---- */
@@ -200,6 +210,8 @@ typedef struct sorter {
     int64_t row_count, part_count, part_bytes;
     const char *in;
     char *out, *scratch;
+    const volatile bool *cancelled;
+    bool *stopped; /* a row was left as it was */
 } sorter;
 
 static void take_row(const sorter *s, const char *in, uint64_t *items)
@@ -230,16 +242,19 @@ static void put_elements(const sorter *s, const uint64_t *keys, const char *in, 
     }
 }
 
-static void sort_row(const sorter *s, const char *in, char *out, uint64_t *items)
+/* False when cancelled. */
+static bool sort_row(const sorter *s, const char *in, char *out, uint64_t *items)
 {
     int64_t length = s->call->length;
     uint64_t *other = items + (size_t)length * s->words;
+    if (weft_is_cancelled(s->cancelled)) return false;
     take_row(s, in, items);
-    if (s->words == 2) {
-        put_positions(s, sort_items(items, other, length, 2, s->map.size), out);
-    } else {
-        put_elements(s, sort_items(items, other, length, 1, s->map.size), in, out);
-    }
+    uint64_t *sorted = s->words == 2 ? sort_items(items, other, length, 2, s->map.size, s->cancelled)
+                                     : sort_items(items, other, length, 1, s->map.size, s->cancelled);
+    if (sorted == NULL) return false;
+    if (s->words == 2) put_positions(s, sorted, out);
+    else put_elements(s, sorted, in, out);
+    return true;
 }
 
 /* Elements from the first one of the array to the first one of row `row`. */
@@ -263,7 +278,9 @@ static void run_parts(void *context, int64_t begin, int64_t end)
         for (int64_t row = first; row < first + count; row++) {
             const char *in = s->in + row_offset(call, call->in_strides, row) * (int64_t)s->map.size;
             char *out = s->out + row_offset(call, call->out_strides, row) * out_size;
-            sort_row(s, in, out, (uint64_t *)(s->scratch + part * s->part_bytes));
+            if (sort_row(s, in, out, (uint64_t *)(s->scratch + part * s->part_bytes))) continue;
+            __atomic_store_n(s->stopped, true, __ATOMIC_RELAXED);
+            return;
         }
     }
 }
@@ -301,12 +318,17 @@ int64_t weft_sort_scratch(const weft_pool *pool, const weft_sort_call *call)
     return saturating_product(s.part_bytes, s.part_count);
 }
 
-void weft_sort_run(weft_pool *pool, const weft_sort_call *call, const void *in, void *out, void *scratch)
+bool weft_sort_run(weft_pool *pool, const weft_sort_call *call, const void *in, void *out, void *scratch,
+                   const volatile bool *cancelled)
 {
+    bool stopped = false;
     sorter s = prepare(pool, call);
     s.in = (const char *)in + call->in_offset * (int64_t)s.map.size;
     s.out = (char *)out + call->out_offset * (int64_t)(call->positions ? sizeof(int64_t) : s.map.size);
     s.scratch = scratch;
+    s.cancelled = cancelled;
+    s.stopped = &stopped;
     if (s.part_count == 1) run_parts(&s, 0, 1);
     else if (s.part_count > 1) weft_pool_run(pool, s.part_count, 1, run_parts, &s);
+    return !stopped;
 }

@@ -2,6 +2,7 @@
 #include "runtime/steps.h"
 #include <inttypes.h>
 #include "runtime/branches.h"
+#include "runtime/cancel.h"
 #include "runtime/profile.h"
 #include "runtime/region.h"
 #include "runtime/status.h"
@@ -80,16 +81,10 @@ static void context_parallel(const weft_kernel_context *context, int64_t count, 
     weft_pool_run(host->executor->pool, count, grain, task, argument);
 }
 
-/* Another thread may set the flag at any time. */
-static bool is_set(const volatile bool *flag)
-{
-    return flag != NULL && __atomic_load_n(flag, __ATOMIC_RELAXED);
-}
-
 static bool context_is_cancelled(const weft_kernel_context *context)
 {
     const weft_host_call *host = context->host;
-    return is_set(host->cancelled);
+    return weft_is_cancelled(host->cancelled);
 }
 
 weft_kernel_context weft_steps_context(const weft_bound_variant *bound, const weft_bound_step *bound_step,
@@ -131,6 +126,22 @@ static weft_status *run_host(weft_frame *frame, const weft_bound_step *bound_ste
 
 /* ---- all ---- */
 
+/* `when` is "before" or "in". */
+static weft_status *report_cancelled(const weft_bound_variant *bound, const char *when, size_t number)
+{
+    return weft_status_create(&bound->executor->allocator, WEFT_CANCELLED, "weft_executor_run",
+                              "the run was cancelled %s step %zu of %zu", when, number, bound->variant->step_count);
+}
+
+static weft_status *run_sort(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
+{
+    const weft_bound_variant *bound = frame->bound;
+    void *const *buffers = frame->pointers + bound_step->first_pointer;
+    bool done = weft_sort_run(bound->executor->pool, &bound_step->sort, buffers[0], buffers[1],
+                              frame->arena + bound_step->scratch_offset, cancelled);
+    return done ? NULL : report_cancelled(bound, "in", (size_t)(bound_step - bound->steps));
+}
+
 static weft_status *run_step(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
 {
     void *const *buffers = frame->pointers + bound_step->first_pointer;
@@ -139,10 +150,7 @@ static weft_status *run_step(weft_frame *frame, const weft_bound_step *bound_ste
     case WEFT_STEP_GEMM:
         return weft_gemm_run(frame->bound->executor->pool, frame->bound->executor->blocks, &bound_step->gemm,
                              buffers[0], buffers[1], buffers[2]);
-    case WEFT_STEP_SORT:
-        weft_sort_run(frame->bound->executor->pool, &bound_step->sort, buffers[0], buffers[1],
-                      frame->arena + bound_step->scratch_offset);
-        return NULL;
+    case WEFT_STEP_SORT: return run_sort(frame, bound_step, cancelled);
     case WEFT_STEP_HOST: return run_host(frame, bound_step, cancelled);
     case WEFT_STEP_REGION: return weft_region_run(frame, bound_step, cancelled);
     }
@@ -168,9 +176,7 @@ static bool copies_onto_itself(const weft_frame *frame, const weft_bound_step *b
 
 static weft_status *check_cancelled(const weft_bound_variant *bound, size_t number, const volatile bool *cancelled)
 {
-    if (!is_set(cancelled)) return NULL;
-    return weft_status_create(&bound->executor->allocator, WEFT_CANCELLED, "weft_executor_run",
-                              "the run was cancelled before step %zu of %zu", number, bound->variant->step_count);
+    return weft_is_cancelled(cancelled) ? report_cancelled(bound, "before", number) : NULL;
 }
 
 static weft_status *run_number(weft_frame *frame, size_t number, const volatile bool *cancelled)

@@ -136,7 +136,7 @@ typedef struct weft_run {
     size_t extent_count;
     const weft_binding *extents;    /* values for symbols that no input binds; may repeat bound ones if equal */
     const bool *donated;            /* NULL or per input as given: outputs may overwrite its memory, see below */
-    const volatile bool *cancelled; /* read between steps and between kernels compiled; NULL: never */
+    const volatile bool *cancelled; /* read between steps and kernels compiled, and while rows sort; NULL: never */
     bool specialize;                /* build (and prefer) a variant for exactly these extents */
     weft_report *report;            /* when not NULL: what is known of the run, also of one that failed; else zeros */
     const weft_profile *profile;    /* told of each step when not NULL */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/build/internal.h"
 #include <string.h>
+#include "runtime/cancel.h"
 #include "runtime/pool.h"
 
 /*
@@ -61,7 +62,7 @@ static weft_status *find_code(const code_request *wanted, weft_step *step)
 
 static weft_status *check_cancelled(const weft_build_request *request)
 {
-    if (request->cancelled == NULL || !__atomic_load_n(request->cancelled, __ATOMIC_RELAXED)) return NULL;
+    if (!weft_is_cancelled(request->cancelled)) return NULL;
     return weft_status_create(request->allocator, WEFT_CANCELLED, "weft_executor_run",
                               "the run was cancelled while its kernels were compiled");
 }

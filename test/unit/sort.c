@@ -116,7 +116,7 @@ static void run(weft_pool *pool, weft_sort_call call, const void *in, void *out,
     size_t bytes = (size_t)weft_sort_scratch(pool, &call);
     void *scratch = malloc(bytes + 1);
     assert_non_null(scratch);
-    weft_sort_run(pool, &call, in, out, scratch);
+    assert_true(weft_sort_run(pool, &call, in, out, scratch, NULL));
     free(scratch);
 }
 
@@ -193,9 +193,47 @@ static void scratch_that_cannot_be_counted(void **unused)
     weft_pool_destroy(pool);
 }
 
+/* Of two rows of ones. The flag is a byte that the sorting itself sets, `at` bytes into the result or the scratch. */
+static void cancel(bool in_scratch, size_t at, int64_t length, size_t done)
+{
+    weft_pool *pool;
+    weft_test_ok(weft_pool_create(NULL, 1, &pool));
+    const int64_t rows = 2;
+    weft_sort_call call = {.dtype = WEFT_I64,
+                           .length = length,
+                           .rank = 1,
+                           .rows = &rows,
+                           .in_strides = &length,
+                           .out_strides = &length,
+                           .in_step = 1,
+                           .out_step = 1};
+    size_t count = (size_t)(rows * length), scratch_bytes = (size_t)weft_sort_scratch(pool, &call);
+    int64_t *in = calloc(count, sizeof *in), *out = calloc(count, sizeof *out);
+    char *scratch = calloc(scratch_bytes, 1);
+    assert_true(in != NULL && out != NULL && scratch != NULL);
+    for (size_t i = 0; i < count; i++) in[i] = 1 + (int64_t)(i % 2 << 40);
+    const volatile bool *flag = (const volatile bool *)(in_scratch ? scratch : (char *)out) + at;
+    assert_false(weft_sort_run(pool, &call, in, out, scratch, flag));
+    for (size_t i = 0; i < count; i++) assert_true((out[i] != 0) == (i < done));
+    free(in);
+    free(out);
+    free(scratch);
+    weft_pool_destroy(pool);
+}
+
+static void cancelled(void **unused)
+{
+    (void)unused;
+    const int64_t length = 1 << 20;
+    cancel(false, 0, 4, 4);
+    cancel(false, 0, length, (size_t)length);
+    /* What follows the first room of a row, to which the first digits are dealt. */
+    cancel(true, (size_t)length * sizeof(int64_t), length, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rows_of_every_dtype_and_length), cmocka_unit_test(no_rows),
-                                       cmocka_unit_test(scratch_that_cannot_be_counted)};
+                                       cmocka_unit_test(cancelled), cmocka_unit_test(scratch_that_cannot_be_counted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
