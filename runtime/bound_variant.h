@@ -3,7 +3,7 @@
 #define WEFT_RUNTIME_BOUND_VARIANT_H
 /*
  * A variant bound to one set of shapes and strides: every formula evaluated, every size known, memory planned. What is
- * left for a run is to put pointers in place. Immutable once made, but for what variant_entry.c says.
+ * left for a run is to put pointers in place. Immutable once made, except for what variant_entry.c says.
  */
 #include "runtime/call.h"
 #include "runtime/executor.h"
@@ -16,7 +16,7 @@ typedef struct weft_span {
     int64_t low, high;
 } weft_span;
 
-/* A place in a frame that has the pointer of an ALIAS; `view` is SIZE_MAX but for host steps. */
+/* A place in a frame that has the pointer of an ALIAS; `view` is SIZE_MAX except for host steps. */
 typedef struct weft_alias_use {
     uint32_t buffer;
     size_t pointer, view;

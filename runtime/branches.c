@@ -13,7 +13,7 @@
  * later phase, and with it all that needs it. Of a tree that leaves subtrees of about equal time. The components are
  * dealt to branches, the longest first. Several caps are tried; the phase that saves most is taken, if it saves enough.
  * Where none does, the steps up to the next one that several need, or that uses all threads well by itself, are left to
- * run in sequence, and the search goes on behind it. What waited is searched again.
+ * run in sequence, and the search goes on after it. What waited is searched again.
  *
  * Only time hangs on all this: any order that respects what steps need computes the same.
  */

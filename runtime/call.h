@@ -14,7 +14,7 @@ typedef struct weft_call {
 enum { WEFT_CALL_INLINE_WORDS = 128 };
 
 /*
- * All that may decide how a call runs, but for the data: two calls with equal words pass the same checks and run the
+ * All that may decide how a call runs, except for the data: two calls with equal words pass the same checks and run the
  * same way. The first `variant_count` words say which variant, the rest which binding of it.
  */
 typedef struct weft_call_key {

@@ -7,7 +7,7 @@
 
 /*
  * Greedy by size: the largest item first, each into the smallest gap that fits between the items already placed that
- * live at the same time, or behind them. `placed` is kept in order of offsets.
+ * live at the same time, or after them. `placed` is kept in order of offsets.
  */
 
 static int64_t round_up(int64_t bytes)

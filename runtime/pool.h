@@ -24,9 +24,9 @@ size_t weft_pool_size(const weft_pool *pool);
 size_t weft_pool_width(const weft_pool *pool);
 
 /*
- * Calls `task` over disjoint ranges that cover [0, count), each of at least `grain` but for the last, and returns when
- * all are done. Every call of it sees the caller's floating-point control word. Which ranges there are depends on the
- * pool: a result must not.
+ * Calls `task` over disjoint ranges that cover [0, count), each of at least `grain` except for the last, and returns
+ * when all are done. Every call of it sees the caller's floating-point control word. Which ranges there are depends on
+ * the pool: a result must not.
  */
 void weft_pool_run(weft_pool *pool, int64_t count, int64_t grain, weft_pool_task task, void *context);
 #endif

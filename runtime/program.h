@@ -29,7 +29,7 @@ struct weft_program {
     weft_allocator own_allocator;    /* a copy: a program outlives the graph it is made from */
     const weft_allocator *allocator; /* that copy */
     uint64_t serial;                 /* distinct for every program of the process */
-    weft_arena arena;                /* everything below lives here, but for formulas */
+    weft_arena arena;                /* everything below lives here, except for formulas */
     weft_formulas formulas;          /* symbols, in the order of their creation, and every extent named below */
     size_t input_count, output_count, guard_count;
     weft_program_value *inputs, *outputs;

@@ -9,8 +9,8 @@
  * word or two, and no dtype in any algorithm: short rows are sorted by insertion and merging, long ones digit by digit
  * from the low end (radix).
  *
- * Keys of integers give their elements back, those of bools 0 or 1. Those of floats do, but for two: all NaNs share one
- * key, and both zeros. Such elements come out of the row itself, in its order.
+ * Keys of integers give their elements back, those of bools 0 or 1. Those of floats do, except for two: all NaNs share
+ * one key, and both zeros. Such elements come out of the row itself, in its order.
  */
 
 enum {
@@ -32,7 +32,7 @@ typedef struct key_map {
     size_t size;       /* bytes of an element */
     uint64_t mask;     /* of its bits */
     uint64_t sign;     /* its sign bit; 0: unsigned */
-    uint64_t infinity; /* of a float, what is greater (but for the sign) is NaN; 0: an integer */
+    uint64_t infinity; /* of a float, what is greater (except for the sign) is NaN; 0: an integer */
     uint64_t flip;     /* turns the direction round */
     bool truth;        /* of a bool, any byte but 0 is 1 */
 } key_map;
@@ -59,7 +59,7 @@ static inline uint64_t key_of(const key_map *map, uint64_t bits)
     return ((bits & map->sign) != 0 ? bits ^ map->mask : bits ^ map->sign) ^ map->flip;
 }
 
-/* The inverse, but for keys that are shared. */
+/* The inverse, except for keys that are shared. */
 static inline uint64_t bits_of(const key_map *map, uint64_t key)
 {
     key ^= map->flip;
@@ -108,7 +108,7 @@ static inline void store(char *at, size_t size, uint64_t bits)
 }
 #undef STORE
 
-/* ---- items: a key, and a position behind it where `words` is 2 ---- */
+/* ---- items: a key, and a position after it where `words` is 2 ---- */
 
 static inline void move(uint64_t *to, const uint64_t *from, size_t words)
 {

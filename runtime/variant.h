@@ -52,7 +52,7 @@ typedef enum weft_step_kind {
     WEFT_STEP_GEMM,   /* batched matrix product through the library */
     WEFT_STEP_SORT,   /* rows sorted by the runtime itself */
     WEFT_STEP_HOST,   /* a C function: an extension's kernel, the reference backend */
-    WEFT_STEP_REGION  /* fold, while or cond: runs the steps behind it, many times or some of them */
+    WEFT_STEP_REGION  /* fold, while or cond: runs the steps after it, many times or some of them */
 } weft_step_kind;
 
 /* C[b] = A[b] * B[b] with any strides; b runs over `batch_rank` axes. All fields are slots. */
@@ -158,7 +158,7 @@ static inline size_t weft_step_nested(const weft_step *step)
 
 struct weft_variant {
     const weft_allocator *allocator;
-    weft_arena arena;       /* everything below lives here, but for formulas */
+    weft_arena arena;       /* everything below lives here, except for formulas */
     weft_formulas formulas; /* symbols: the program's, by name, and strides, as layouts say */
     size_t buffer_count, step_count;
     weft_buffer *buffers;

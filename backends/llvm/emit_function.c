@@ -160,7 +160,7 @@ static LLVMValueRef is_value(body *b, LLVMValueRef x, int64_t value)
     return LLVMBuildICmp(b->builder, LLVMIntEQ, x, weft_int_like(b->type, value), "");
 }
 
-/* By squares. 1 / x^n cut off is 0 but for 1 and -1, where only n mod 2 counts. */
+/* By squares. 1 / x^n cut off is 0 except for 1 and -1, where only n mod 2 counts. */
 static LLVMValueRef write_power(body *b, LLVMValueRef x, LLVMValueRef n, bool is_signed)
 {
     LLVMBuilderRef builder = b->builder;

@@ -283,7 +283,7 @@ static LLVMValueRef refuse(weft_emitter *e, const weft_inst *inst, const char *w
 
 /* ---- complex numbers ---- */
 
-/* Lanes first, first + step, ... of a vector, or of two, one behind the other. */
+/* Lanes first, first + step, ... of a vector, or of two, one after the other. */
 static LLVMValueRef shuffle(weft_emitter *e, LLVMValueRef a, LLVMValueRef b, uint32_t count, const uint32_t *lanes)
 {
     LLVMValueRef numbers[2 * WEFT_MAX_WIDTH];

@@ -18,7 +18,7 @@ static int64_t floor_divide(int64_t a, int64_t b)
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-/* By multiplication, wrapping; 1 / a^n cut off is 0 but for 1 and -1. */
+/* By multiplication, wrapping; 1 / a^n cut off is 0 except for 1 and -1. */
 static int64_t integer_power(int64_t a, int64_t n)
 {
     if (n < 0) return a == 1 || (a == -1 && n % 2 == 0) ? 1 : a == -1 ? -1 : 0;

@@ -46,7 +46,7 @@ long double weft_digamma_evaluate(long double x);
 
 /* Sets index[0 .. rank-1] to zeros; false when a tensor of that shape has no elements. */
 bool weft_index_start(size_t rank, const int64_t *shape, int64_t *out_index);
-/* The next index in row-major order; false behind the last. */
+/* The next index in row-major order; false past the last. */
 bool weft_index_next(size_t rank, const int64_t *shape, int64_t *index);
 /* Address of an element: the strides decide, with any sign. */
 char *weft_view_at(const weft_view *view, const int64_t *index);
@@ -95,7 +95,7 @@ typedef struct weft_reference_call {
     const weft_allocator *allocator;
     const weft_attr *attrs; /* extents in them are constants */
     size_t input_count, output_count;
-    const weft_view *inputs; /* dense, but for those of `input` */
+    const weft_view *inputs; /* dense, except for those of `input` */
     weft_view *outputs;      /* dense */
 } weft_reference_call;
 

@@ -185,7 +185,7 @@ static void put(room *r, const char *format, ...)
     va_end(arguments);
 }
 
-/* A name of a label behind others, or the first of them. */
+/* A name of a label after others, or the first of them. */
 static void put_label(room *r, const einsum_network *network, uint32_t label)
 {
     char name[EINSUM_LABEL_SIZE];

@@ -56,7 +56,7 @@ static inline weft_extent weft_extent_of_unsigned_(uint64_t value)
 #define WEFT_SEVENTEENTH_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, count, ...) count
 
 /* 1, or 0 for an argument of no tokens: between the name of a macro and () only that leaves a call, which gives a
- * comma. So does an argument in parentheses, but that needs no () behind it. */
+ * comma. So does an argument in parentheses, but that needs no () after it. */
 #define WEFT_ONE_(...) WEFT_ONE_OF_(WEFT_MANY_(WEFT_COMMA_ __VA_ARGS__), WEFT_MANY_(WEFT_COMMA_ __VA_ARGS__()))
 #define WEFT_ONE_OF_(called, called_behind) WEFT_ONE_IF_(called, called_behind)
 #define WEFT_ONE_IF_(called, called_behind) WEFT_ONE_##called##called_behind##_

@@ -62,7 +62,7 @@ typedef struct weft_norm_options {
 weft_tensor weft_layer_norm(weft_tensor x, int64_t axis, const weft_norm_options *options);
 /* The same without a mean: x / sqrt(mean(x^2) + epsilon) * scale + bias. */
 weft_tensor weft_rms_norm(weft_tensor x, int64_t axis, const weft_norm_options *options);
-/* x is [n, c, ...]; channels go in `groups` of neighbours, which must divide c, each normalised with all axes behind
+/* x is [n, c, ...]; channels go in `groups` of neighbours, which must divide c, each normalised with all axes after
  * it. Scale and bias are [c]. groups = c normalises every channel by itself ("instance norm"). */
 weft_tensor weft_group_norm(weft_tensor x, int64_t groups, const weft_norm_options *options);
 /* x is [n, c, ...], the others are [c]: with statistics given, and with those of x over all axes but c, which are also

@@ -95,7 +95,7 @@ static weft_expr first_iteration(const kernel_cost *cost, weft_expr sum)
     return sum;
 }
 
-/* What all iterations do, where those of a range are alike but for the last one, which a block may end early. */
+/* What all iterations do, where those of a range are alike except for the last one, which a block may end early. */
 static weft_expr all_iterations(const kernel_cost *cost, weft_expr sum)
 {
     weft_extents *x = cost->extents;

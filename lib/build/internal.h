@@ -23,7 +23,7 @@ typedef struct planned_step {
     weft_strides a, b, c; /* GEMM; SORT: from a to c */
     /* REGION */
     struct variant_builder *parts[2]; /* the second may be NULL */
-    weft_region_step region;          /* but for the sizes of its parts */
+    weft_region_step region;          /* except for the sizes of its parts */
     const uint32_t *buffers;
     size_t buffer_count;
 } planned_step;
@@ -88,7 +88,7 @@ weft_status *weft_builder_plan_region(variant_builder *builder, uint32_t node) W
 weft_status *weft_builder_plan_copy(variant_builder *builder, uint32_t source, uint32_t target) WEFT_MUST_USE;
 /* Steps planned, with those of regions. */
 size_t weft_builder_step_count(const variant_builder *builder);
-/* Whether the step reads the buffer, or one behind step `number` does. */
+/* Whether the step reads the buffer, or one after step `number` does. */
 bool weft_builder_step_reads(const variant_builder *builder, const planned_step *step, uint32_t buffer);
 bool weft_builder_read_after(const variant_builder *builder, uint32_t number, uint32_t buffer);
 /* Whether two buffers of the same shape can be one: a single step reads `read`, each element right before it writes

@@ -4,7 +4,7 @@
 #include "lib/graph/indexing.h"
 
 /*
- * A region op becomes a step with the steps of its regions behind it, in the same variant: its values are planned
+ * A region op becomes a step with the steps of its regions after it, in the same variant: its values are planned
  * together with all others, and its extents are slots like theirs. What a loop carries is known to its steps as two
  * ALIAS buffers, `current` and `next`, which stand for other memory from turn to turn.
  */

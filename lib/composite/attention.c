@@ -105,7 +105,7 @@ static bool check_shapes(weft_named q, weft_named k, weft_named v)
            weft_composite_wants_extent("attention", v, -2, k, -2);
 }
 
-/* Whether the mask broadcasts to the scores: the axes of q, but for the keys in the place of the last. */
+/* Whether the mask broadcasts to the scores: the axes of q, except for the keys in the place of the last. */
 static bool check_mask(weft_named mask, weft_named q, weft_named k)
 {
     int64_t rank = (int64_t)weft_tensor_rank(mask.tensor);

@@ -7,7 +7,8 @@
 
 /* ---- matmul ---- */
 
-/* The leading axes of both operands but for the last two, broadcast together; false with an error when they never fit.
+/* The leading axes of both operands except for the last two, broadcast together; false with an error when they never
+ * fit.
  */
 static bool meet_batches(weft_tensor a, weft_tensor b, size_t batch_rank, weft_extent *out_extents)
 {

@@ -117,7 +117,7 @@ weft_tensor weft_average_pool(weft_tensor x, const weft_pool_options *options)
 
 /* ---- adaptive ---- */
 
-/* The elements of each output along `axis` as a new axis behind it: gathered, with `padding` after the last. */
+/* The elements of each output along `axis` as a new axis after it: gathered, with `padding` after the last. */
 static weft_tensor gather_bins(weft_tensor x, size_t axis, int64_t size, weft_tensor padding, weft_tensor *out_counts)
 {
     weft_extent extent = weft_tensor_extent(x, (int64_t)axis);

@@ -187,7 +187,7 @@ weft_tensor weft_bincount(weft_tensor x, weft_extent count, weft_tensor weights)
     weft_tensor one = weft_scalar_like(index, 1);
     weft_tensor updates = weft_broadcast_like(weft_composite_is_absent(weights) ? one : weights, x);
     if (!weft_tensor_is_valid(updates)) return updates;
-    /* What is outside goes to a place of its own behind the others. */
+    /* What is outside goes to a place of its own after the others. */
     weft_tensor bins = weft_zeros(x.graph, weft_tensor_dtype(updates), WEFT_SHAPE(weft_extent_plus(count, 1)));
     weft_tensor places = weft_select(inside, index, limit);
     weft_tensor sums = weft_scatter(bins, WEFT_TENSORS(places), WEFT_INTS(0), updates, WEFT_SCATTER_ADD);
@@ -206,7 +206,7 @@ weft_tensor weft_unique(weft_tensor x, weft_extent size, weft_tensor *out_counts
     weft_tensor index = weft_sub(weft_cumsum(weft_cast(is_first, WEFT_I64), 0, false, false), one);
     weft_tensor limit = weft_extent_like(index, size);
     if (out_counts != NULL) *out_counts = weft_bincount(index, size, WEFT_NO_TENSOR);
-    /* What there is no room for goes to a place of its own behind the others. */
+    /* What there is no room for goes to a place of its own after the others. */
     weft_tensor room = weft_zeros(x.graph, weft_tensor_dtype(x), WEFT_SHAPE(weft_extent_plus(size, 1)));
     weft_tensor values =
         weft_scatter(room, WEFT_TENSORS(weft_min(index, limit)), WEFT_INTS(0), sorted, WEFT_SCATTER_SET);

@@ -96,7 +96,7 @@ weft_expr weft_expr_import(weft_extents *extents, const weft_extents *source, we
 
 /* ---- text: "10*s + 89", "(n + 3) / 4", "n mod 128", "min(a, b)"; precedence as usual, mod like / ---- */
 void weft_expr_print(const weft_extents *extents, weft_expr e, weft_bytes *out_text);
-/* Parses the longest expression at `*cursor`, over symbols that exist; moves the cursor behind it. */
+/* Parses the longest expression at `*cursor`, over symbols that exist; moves the cursor after it. */
 weft_status *weft_expr_parse(weft_extents *extents, const char **cursor, weft_expr *out_expr) WEFT_MUST_USE;
 
 /* Appends what computes e to `formulas` (see runtime/formula.h), sharing what is there; symbols are found there by name

@@ -99,7 +99,7 @@ static void print_part(const parts *list, size_t i, weft_bytes *text)
 
 /* ---- expressions ---- */
 
-/* A leading minus binds tighter than a division, so that one is bracketed behind it. */
+/* A leading minus binds tighter than a division, so that one is bracketed after it. */
 static void print_term(const weft_extents *extents, const parts *list, size_t i, weft_term term, weft_bytes *text)
 {
     bool first = i == 0, minus = term.coefficient < 0 && (first || term.coefficient != INT64_MIN);
@@ -301,7 +301,7 @@ static weft_status *parse_factor(parser *p, weft_expr *out_expr)
     return status;
 }
 
-/* '*', '/', '%' for mod, or 0; the cursor moves behind an operator. */
+/* '*', '/', '%' for mod, or 0; the cursor moves after an operator. */
 static char next_product_operator(parser *p)
 {
     const char *before = p->cursor;

@@ -255,7 +255,7 @@ weft_status *weft_extent_parse(weft_graph *graph, const char *text, weft_extent 
     cursor += strspn(cursor, " \t\r\n");
     if (*cursor != '\0') {
         return weft_status_create(graph->allocator, WEFT_PARSE_ERROR, "weft_extent_parse",
-                                  "\"%s\" has \"%s\" behind a complete expression", text, cursor);
+                                  "\"%s\" has \"%s\" after a complete expression", text, cursor);
     }
     *out_extent = weft_extent_from(graph, expr);
     return NULL;

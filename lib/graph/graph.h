@@ -219,7 +219,7 @@ weft_status *weft_graph_mark_symbols(const weft_graph *graph, size_t count, cons
  */
 weft_status *weft_graph_verify(weft_graph *graph, size_t count, const weft_value *outputs) WEFT_MUST_USE;
 
-/* The attributes of a node but for regions as statements have them, " {axes = [1]}", or nothing. Data of more bytes
+/* The attributes of a node except for regions as statements have them, " {axes = [1]}", or nothing. Data of more bytes
  * than `longest_data` are "...". */
 void weft_node_print_attributes(const weft_graph *graph, const weft_node *node, size_t longest_data,
                                 weft_bytes *out_text);

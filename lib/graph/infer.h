@@ -4,7 +4,7 @@
 /*
  * Type rules of the built-in ops. A rule may trust that operands and attributes are as many and of the kinds the schema
  * says, that attribute extents belong to the graph and operand dtypes to the op's set; that extents are not negative is
- * checked behind it.
+ * checked after it.
  */
 #include "lib/graph/graph.h"
 

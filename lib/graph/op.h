@@ -25,7 +25,7 @@ weft_op_id weft_op_id_of(const weft_op_def *op);
  *   extent     value EXTENT
  *   cast       dtype DTYPE                                      (cast, bitcast)
  *   shape      shape EXTENTS                                     (reshape)
- *   axes       axes INTS                                         (permute, flip, reduce_*: increasing but for permute;
+ *   axes       axes INTS                                  (permute, flip, reduce_*: increasing except for permute;
  *                                                               dynamic_update_slice: x, update, starts)
  *   broadcast  shape EXTENTS, axes INTS
  *   slice      starts EXTENTS, sizes EXTENTS, steps INTS

@@ -34,7 +34,7 @@ weft_scalar_result weft_scalar_result_of(weft_scalar_op op);
 /* Operands of `op`; -1: none or one. */
 int weft_scalar_operands(weft_scalar_op op);
 
-/* `items` with room for one more behind `count`, perhaps moved within the arena; NULL when out of memory. */
+/* `items` with room for one more after `count`, perhaps moved within the arena; NULL when out of memory. */
 void *weft_loop_grow(weft_arena *arena, void *items, uint32_t count, size_t item_size);
 
 /* A list that shares equal instructions. */

@@ -329,7 +329,7 @@ static weft_status *parse_contributions(parser *p, weft_accumulator *accumulator
     WEFT_TRY(weft_lexer_expect(&p->lexer, "("));
     do {
         if (accumulator->width == WEFT_MAX_COMPONENTS)
-            return weft_lexer_unexpected(&p->lexer, "')' behind 4 components");
+            return weft_lexer_unexpected(&p->lexer, "')' after 4 components");
         WEFT_TRY(parse_value(p, &accumulator->values[accumulator->width]));
         accumulator->width++;
     } while (weft_lexer_accept(&p->lexer, ","));

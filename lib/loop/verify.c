@@ -208,7 +208,7 @@ static weft_status *verify_running(const verifier *v)
         const weft_accumulator *accumulator = &v->kernel->accumulators[a];
         for (uint32_t c = 0; c < accumulator->width && c < WEFT_MAX_COMPONENTS; c++)
             if (accumulator->values[c] >= v->id)
-                return broken(v, "accumulator a%" PRIu32 " takes in %%%" PRIu32 ", which comes behind it", a,
+                return broken(v, "accumulator a%" PRIu32 " takes in %%%" PRIu32 ", which comes after it", a,
                               accumulator->values[c]);
     }
     return verify_component(v);
@@ -322,7 +322,7 @@ static weft_status *verify_value(const verifier *v, weft_inst_id id, weft_dtype 
                   weft_dtype_name(needed));
 }
 
-/* `v` is behind the instructions of the stage. */
+/* `v` is after the instructions of the stage. */
 static weft_status *verify_accumulator(verifier v, const weft_accumulator *accumulator)
 {
     v.accumulator = accumulator;
@@ -407,7 +407,7 @@ static weft_status *verify_outer_range(const verifier *v, uint32_t number)
     if (range->bind == WEFT_BIND_LANE && number + 1 != kernel->range_count)
         return broken(v, "range %s is bound to lanes, but is not the last outer one", name);
     if (collapsed && number != 0 && range->bind != kernel->ranges[number - 1].bind)
-        return broken(v, "range %s is bound to threads or the grid behind one that is not", name);
+        return broken(v, "range %s is bound to threads or the grid after one that is not", name);
     return verify_vectors(v, range, name);
 }
 
@@ -482,9 +482,9 @@ static weft_status *verify_buffers(const verifier *v)
         if (weft_dtype_info_of(kernel->buffers[b].dtype) == NULL)
             return broken(v, "buffer b%" PRIu32 " has no dtype", b);
         if (b != 0 && kernel->buffers[b].written && !kernel->buffers[b - 1].written)
-            return broken(v, "buffer b%" PRIu32 " is written, but comes behind one that is not", b);
+            return broken(v, "buffer b%" PRIu32 " is written, but comes after one that is not", b);
         if (b != 0 && kernel->buffers[b].local == 0 && kernel->buffers[b - 1].local != 0)
-            return broken(v, "buffer b%" PRIu32 " comes behind a local one", b);
+            return broken(v, "buffer b%" PRIu32 " comes after a local one", b);
     }
     return NULL;
 }

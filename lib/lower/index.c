@@ -9,7 +9,7 @@
  * takes the variable's place where an address, or the index itself, is made.
  */
 
-/* Copies `format`, and behind it what `tail` prints for `axis`, for as long as the variant lives. */
+/* Copies `format`, and after it what `tail` prints for `axis`, for as long as the variant lives. */
 static const char *sentence(lowerer *low, const char *name, const char *format, int64_t axis)
 {
     weft_bytes text;

@@ -15,7 +15,7 @@ typedef struct stage_plan {
     weft_reduction reduction;
     weft_expr variables[WEFT_MAX_RANK]; /* of each group */
     weft_expr extents[WEFT_MAX_RANK];
-    weft_expr positions[WEFT_MAX_RANK]; /* in each group; the variables but for partial results */
+    weft_expr positions[WEFT_MAX_RANK]; /* in each group; the variables except for partial results */
     weft_expr *reduced;                 /* index of each reduced axis */
     weft_point point;                   /* of the result, over the outer ranges */
     uint32_t accumulator;

@@ -128,7 +128,7 @@ weft_inst_id weft_lowerer_load(lowerer *low, uint32_t memory, const weft_point *
     return weft_kernel_builder_inst(low->builder, &inst);
 }
 
-/* The sentence, which is a format, and behind it the origin of the node. */
+/* The sentence, which is a format, and after it the origin of the node. */
 static const char *add_origin(lowerer *low, const weft_node *node, const char *sentence)
 {
     if (node->origin.file == NULL) return sentence;

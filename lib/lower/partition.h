@@ -4,7 +4,7 @@
 /*
  * Partition: which nodes of a program get memory, which engine computes each of those, and which vanish into the
  * kernels that read them. It depends on the graph alone, never on layouts, threads or specialised extents, so that
- * every variant of a program computes the same bits; but for a product whose operands lie so that the library cannot
+ * every variant of a program computes the same bits; except for a product whose operands lie so that the library cannot
  * read them, which is done by loops.
  */
 #include "lib/pass/compile.h"

@@ -17,7 +17,7 @@ typedef struct reduced {
  * 2^e, so 2/pi 2^e modulo 4 serves as well as 2/pi: its row of the table is chosen by the exponent, and x / 2^e taken
  * in its place; both scalings are in the table.
  *
- * For floats a row is a chunk of so few bits that its product is exact, and the 53 bits behind it: no float comes
+ * For floats a row is a chunk of so few bits that its product is exact, and the 53 bits after it: no float comes
  * nearer to a multiple of pi/2 than 2^-30.
  */
 static reduced reduce_single(const writer *w, weft_inst_id x)

@@ -3,7 +3,7 @@
  * exp, log, pow, circular and hyperbolic functions of complex numbers, in f64, by real functions of their parts.
  *
  * Special values are those of C's Annex G; where that leaves a sign open, zeros and infinities have the one that the
- * formula gives. pow is exp(b log a), as C has it, but for zeros.
+ * formula gives. pow is exp(b log a), as C has it, except for zeros.
  */
 #include "lib/math/complex_write.h"
 #include "lib/math/lower.h"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the polynomials and tables of the math lowerings, *_data.h next to itself and table_data.h of loop.
 
-Polynomials interpolate at the Chebyshev points of the interval, in 400-bit arithmetic; the rest of a row behind its
+Polynomials interpolate at the Chebyshev points of the interval, in 400-bit arithmetic; the rest of a row after its
 first coefficient is fitted as (f(center + t) - f(center)) / t, so that the first coefficient stays exact.
 """
 import os
@@ -311,7 +311,7 @@ def write_tables():
     start = mpf(float.fromhex("0x1.6a09e667f3bcdp-1"))
     worst = 0
     for k in range(128):
-        # Rows divide [sqrt(1/2), sqrt(2)) by significand bits: twice as long behind 1.
+        # Rows divide [sqrt(1/2), sqrt(2)) by significand bits: twice as long after 1.
         def place(i):
             m = start + mpf(i) / 256
             return m if m < 1 else 1 + (m - 1) * 2

@@ -148,7 +148,7 @@ pair weft_math_ratio(const writer *w, pair a, pair b);
 /* The sum of terms[i] * x^i in a tree of pairs: short chains, that vectors may overlap. */
 weft_inst_id weft_math_series(const writer *w, weft_inst_id x, const series *of_formats);
 /* The row of a table of polynomials (table_data.h) at distance t from its center. `count` is that of the coefficients
- * behind the first one. */
+ * after the first one. */
 pair weft_math_row(const writer *w, weft_table_id table, weft_inst_id row, weft_inst_id t, const uint32_t *counts);
 /* For a table whose rows have centers at multiples of 1/8: the row of 0 <= x < rows / 8, and the distance. */
 weft_inst_id weft_math_eighth(const writer *w, weft_inst_id x, weft_inst_id *out_distance);

@@ -4,8 +4,8 @@
  *
  * requires: nothing
  * maintains: the outputs as the ops' definitions give them, guards
- * breaks: flip is gone, and so are extension nodes with a lowering, but for those that decline and those over symbolic
- *     extents that the policy keeps
+ * breaks: flip is gone, and so are extension nodes with a lowering, except for those that decline and those over
+ * symbolic extents that the policy keeps
  */
 #include "lib/pass/pass.h"
 

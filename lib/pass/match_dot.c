@@ -14,7 +14,7 @@
  *   contracted  in both bases and summed,
  *   batch       in both bases and kept,
  *   free        in one base and kept,
- *   repeated    in no base and kept: a broadcast behind the dot.
+ *   repeated    in no base and kept: a broadcast after the dot.
  *
  * An axis of one base, or of none, that is summed and longer than one leaves the node alone. So does a product without
  * contracted axes, and one without free axes, which is no matrix product: a long sum is added up in blocks, and in many
@@ -72,7 +72,7 @@ static bool through_permute(factor *f)
     return true;
 }
 
-/* False, with nothing changed, unless the shapes are the same but for extents of one. */
+/* False, with nothing changed, unless the shapes are the same except for extents of one. */
 static bool through_reshape(factor *f)
 {
     weft_tensor inner = weft_tensor_operand(f->base, 0);

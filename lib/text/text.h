@@ -26,7 +26,7 @@ typedef struct weft_token {
     size_t length;
 } weft_token;
 
-/* Reads a text that is NUL-terminated behind its last byte and has no other NUL. `#` starts a comment that ends with
+/* Reads a text that is NUL-terminated after its last byte and has no other NUL. `#` starts a comment that ends with
  * the line. */
 typedef struct weft_lexer {
     const weft_allocator *allocator; /* of the errors */

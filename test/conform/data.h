@@ -27,7 +27,7 @@ void weft_test_make_absolute(weft_array *array);
 typedef enum weft_test_tolerance_kind {
     WEFT_TEST_EXACT,  /* the same value, any NaN being another; zeros with their sign */
     WEFT_TEST_BITS,   /* the same bytes */
-    WEFT_TEST_VALUE,  /* exact, but for the sign of zeros */
+    WEFT_TEST_VALUE,  /* exact, except for the sign of zeros */
     WEFT_TEST_ULP,    /* `amount` representable values apart at most */
     WEFT_TEST_NEAR,   /* `amount` epsilons of the greatest of the result */
     WEFT_TEST_WITHIN, /* `amount` epsilons */

@@ -15,7 +15,7 @@ sys.path.insert(0, str(SOURCE / "tools/doc"))
 import filter as reference  # noqa: E402
 
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-# A program in a page, and behind it, perhaps after how to compile it, what it prints.
+# A program in a page, and after it, perhaps after how to compile it, what it prints.
 PROGRAM = re.compile(r"^```c\n(.*?)^```\n\n(?:    .*\n\n)?```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # What an example prints, in the comment at its end.
 PRINTS = re.compile(r"^/\* prints\n(.*?)^\*/$", re.MULTILINE | re.DOTALL)

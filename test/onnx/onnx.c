@@ -57,7 +57,7 @@ static weft_status *read_arrays(const char *folder, const char *what, size_t cou
 
 /* ---- comparing ---- */
 
-/* Element i as a complex number, whatever the dtype; exact but for integers beyond 2^53. */
+/* Element i as a complex number, whatever the dtype; exact except for integers beyond 2^53. */
 static weft_status *widen(weft_executor *executor, const weft_array *array, weft_array **out_wide)
 {
     weft_graph *graph;

@@ -17,7 +17,7 @@ typedef struct weft_test_bound {
     bool loose_zeros; /* there are zeros that may have either sign */
     double low, high; /* of finite elements */
     double nearest;   /* of these, the least absolute value */
-    double error;     /* absolute; 0: equal bits but for the sign of zeros */
+    double error;     /* absolute; 0: equal bits except for the sign of zeros */
 } weft_test_bound;
 
 /* Of all values of a graph, in order of nodes and their outputs. */

@@ -576,7 +576,7 @@ static void long_arrays_are_cut(void **state)
                 " [992 993 994 995]\n [996 997 998 999]]");
 }
 
-/* An array of `rank` axes, of extent 1 but for the last, whose elements are all `value`. */
+/* An array of `rank` axes, of extent 1 except for the last, whose elements are all `value`. */
 static void expect_short_lines(size_t rank, int64_t extent, int64_t value)
 {
     int64_t shape[WEFT_MAX_RANK], strides[WEFT_MAX_RANK] = {0};

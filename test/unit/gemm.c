@@ -11,7 +11,7 @@
 /* One product with its operands; element (0, 0) lies at the offset of the call. */
 struct product {
     weft_gemm_call call;
-    size_t count[3]; /* elements behind a, b, c */
+    size_t count[3]; /* elements after a, b, c */
     void *data[3];
 };
 

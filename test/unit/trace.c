@@ -695,7 +695,7 @@ static void extents_of_a_graph(void **state)
     weft_test_ok(weft_extent_parse(f.graph, " m + n + n ", &parsed));
     assert_true(weft_extent_equal(e, parsed));
     weft_test_fails(weft_extent_parse(f.graph, "m + n)", &parsed), WEFT_PARSE_ERROR,
-                    "\")\" behind a complete expression");
+                    "\")\" after a complete expression");
     assert_true(weft_extent_equal(weft_extent_sub(e, e), N(0)));
     assert_true(weft_extent_is_static(weft_extent_sub(e, e), NULL));
     assert_false(weft_extent_is_valid(weft_symbol(f.graph, "q", 3, 2)));

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shows doxygen a header of weft: filter.py EXAMPLES HEADER prints it with comments in the form that doxygen reads.
 
-A comment in the first column documents what follows, one behind a member documents that member, the first one of a
+A comment in the first column documents what follows, one after a member documents that member, the first one of a
 file the file. `/* ---- title: text ---- */` opens a group that lasts to the next. EXAMPLES/HEADER.c is shown with the
 file, EXAMPLES/HEADER_TITLE.c with the group, where there is one.
 """
@@ -58,7 +58,7 @@ def convert(header, examples):
 
 
 def is_file_first(text):
-    """Whether the first comment stands right behind the include guard, where it speaks of the whole file."""
+    """Whether the first comment stands right after the include guard, where it speaks of the whole file."""
     return re.match(r"#ifndef \w+\n#define \w+\n/\*\* ", text) is not None
 
 

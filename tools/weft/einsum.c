@@ -346,7 +346,7 @@ static const weft_option options[] = {
     {"--measure-machine", WEFT_OPTION_FLAG, NULL, "measure what --machine reads, print it, and write it to -o"},
     {"--tree", WEFT_OPTION_FILE, "FILE.svg|FILE.dot|FILE.txt", "draw the contraction tree there"},
     {"--check", WEFT_OPTION_FLAG, NULL, "contract in another order too, and compare the results"},
-    {"--symbolic", WEFT_OPTION_FLAG, NULL, "leave extents open until the run, but for those of one"},
+    {"--symbolic", WEFT_OPTION_FLAG, NULL, "leave extents open until the run, except for those of one"},
     WEFT_SESSION_OPTIONS,
 };
 

@@ -5,7 +5,7 @@
 #include <weft/array.h>
 #include "options.h"
 
-/* Whether `path` ends in `end`, behind something. */
+/* Whether `path` ends in `end`, after something. */
 bool weft_file_ends_with(const char *path, const char *end);
 /* Loads FILE.npy or FILE.npz:MEMBER; of FILE.npz alone the member called `otherwise`, which may be NULL: there is none
  * then. Here and below an empty name is a misuse. */

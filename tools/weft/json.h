@@ -7,7 +7,7 @@
 
 /* The object that a file holds, to be deleted. */
 weft_status *weft_json_load(const char *path, cJSON **out_object) WEFT_MUST_USE;
-/* A printf-style sentence behind the file's name. */
+/* A printf-style sentence after the file's name. */
 weft_status *weft_json_refuse(const char *path, const char *format, ...) WEFT_MUST_USE WEFT_FORMAT(2, 3);
 
 /* Refuses two members of a name that is known, and one whose name is nearly such a name; all others may be there. */

@@ -23,6 +23,6 @@ typedef struct weft_label_cursor {
 } weft_label_cursor;
 
 weft_label_cursor weft_label_begin(const char *text);
-/* Goes to the next label; false behind the last. What is neither a label nor a comma is passed over. */
+/* Goes to the next label; false past the last. What is neither a label nor a comma is passed over. */
 bool weft_label_next(weft_label_cursor *cursor);
 #endif

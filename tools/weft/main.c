@@ -49,7 +49,7 @@ static void print_help(const weft_command *command)
     if (command->detail[0] != 0) printf("\n%s\n", command->detail);
 }
 
-/* What is behind "name: ", where a message begins so already. */
+/* What follows "name: ", where a message begins so already. */
 static const char *without_name(const char *name, const char *message)
 {
     size_t length = strlen(name);

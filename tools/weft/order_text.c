@@ -247,7 +247,7 @@ static weft_status *take_number(reader *r, left *l, bool path, size_t step, size
     return refuse(r, r->items[i].offset, "step %zu takes %s %" PRId64 ", which was taken before", step, what, number);
 }
 
-/* Positions close up behind a step, numbers of values stay. */
+/* Positions close up after a step, numbers of values stay. */
 static void close_gaps(left *l)
 {
     size_t count = 0;

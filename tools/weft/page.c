@@ -136,7 +136,7 @@ static weft_status *print_data(const weft_picture *picture, const weft_profile_t
     return status;
 }
 
-/* Prints the template up to `mark`, and returns what is behind it. */
+/* Prints the template up to `mark`, and returns what follows it. */
 static const char *print_until(const char *at, const char *mark, FILE *file)
 {
     const char *end = strstr(at, mark);

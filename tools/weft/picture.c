@@ -6,7 +6,7 @@
 /*
  * Layout in two levels. Inside a box a node stands one row below the lowest of its operands there; then a box stands
  * one row below the lowest box it reads from, and what no step computes one row above its first reader. Boxes of a row
- * are sorted by the mean place of their neighbours in the rows before and behind, a few times in turn.
+ * are sorted by the mean place of their neighbours in the rows before and after, a few times in turn.
  */
 
 enum { GAP = 18, ROW_GAP = 34, BOX_GAP = 48, PADDING = 14, TITLE = 20, MARGIN = 16, SWEEPS = 8 };

@@ -168,7 +168,7 @@ void weft_profile_table_print(const weft_profile_table *table, FILE *file)
 
 /* ---- the trace ---- */
 
-/* A step that runs others comes behind them, but begins before. */
+/* A step that runs others comes after them, but begins before. */
 static int64_t find_begin(const weft_profile_table *table)
 {
     int64_t begin = INT64_MAX;

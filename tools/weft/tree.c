@@ -89,7 +89,7 @@ static void end_text(char *text, size_t size, size_t length)
     strcpy(text + end, "...");
 }
 
-/* "10^1.78", ", sliced jk" behind it where the step does these one element at a time. */
+/* "10^1.78", ", sliced jk" after it where the step does these one element at a time. */
 static void describe_step(const weft_tree *l, size_t value, const weft_einsum_value *v, value_text *text)
 {
     char sliced[LABELS + 8];

@@ -9,7 +9,7 @@ typedef struct einsum_candidate {
     uint32_t a, b;
 } einsum_candidate;
 
-/* Zero-initialise but for the arena. */
+/* Zero-initialise except for the arena. */
 typedef struct einsum_heap {
     einsum_arena *arena;
     einsum_candidate *items;

@@ -9,7 +9,7 @@ typedef struct einsum_search {
     uint64_t seed;
     uint64_t moves;  /* tried by all chains together; other methods get the time that so many moves take */
     double deadline; /* of einsum_stop_clock, `moves` being a guess: not deterministic; INFINITY: moves count */
-    size_t threads;  /* at least 1; the result does not depend on it, but for `seconds` */
+    size_t threads;  /* at least 1; the result does not depend on it, except for `seconds` */
     einsum_cancel cancel;
     einsum_watch *watch; /* NULL: none */
     bool improve;        /* the result is an order already, which shall get no worse */

@@ -3,7 +3,7 @@
 #define EINSUM_PLAN_SLICE_H
 /*
  * Slicing: an order and labels that the steps are done for one element of at a time, so that what is live stays under a
- * limit. A step that depends on no sliced label is done once, before; a step after all that do is done once, behind, on
+ * limit. A step that depends on no sliced label is done once, before; a step after all that do is done once, after, on
  * results that have all their labels. The core need not be connected.
  */
 #include "methods.h"
@@ -12,7 +12,7 @@ typedef struct einsum_slicing {
     double log2_size; /* of the largest result, leaves left out; INFINITY: any */
     double log2_peak; /* elements of results live at once: see einsum_loop_peak; INFINITY: any */
     uint64_t moves;   /* of annealing, in all; with a deadline a guess: rounds go on until then */
-    size_t threads;   /* 0 as 1; the result does not depend on it, but for a deadline */
+    size_t threads;   /* 0 as 1; the result does not depend on it, except for a deadline */
     einsum_random random;
     einsum_stop stop;
 } einsum_slicing;

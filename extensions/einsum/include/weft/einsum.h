@@ -151,9 +151,9 @@ weft_status *weft_einsum_plan_create_labels(const weft_allocator *allocator, siz
                                             const weft_einsum_options *options,
                                             weft_einsum_plan **out_plan) WEFT_MUST_USE;
 /* What contracts `tensor`, which weft_einsum or a .weft text made, and with what it costs. The order of AUTO is the one
- * that compiling finds, but for one with a time budget; UNSUPPORTED where it is found at the run: of three operands or
- * more, some of symbolic extents. With other orders a symbolic extent counts as one element, and is -1 in shapes. The
- * graph must outlive the plan. INVALID_ARGUMENT for what is no einsum. */
+ * that compiling finds, except for one with a time budget; UNSUPPORTED where it is found at the run: of three operands
+ * or more, some of symbolic extents. With other orders a symbolic extent counts as one element, and is -1 in shapes.
+ * The graph must outlive the plan. INVALID_ARGUMENT for what is no einsum. */
 weft_status *weft_einsum_plan_create_tensor(const weft_allocator *allocator, weft_tensor tensor,
                                             weft_einsum_plan **out_plan) WEFT_MUST_USE;
 void weft_einsum_plan_destroy(weft_einsum_plan *plan);
