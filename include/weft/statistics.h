@@ -58,7 +58,14 @@ weft_tensor weft_bincount(weft_tensor x, weft_extent count, weft_tensor weights)
  * zeros that are there 0 times.
  */
 weft_tensor weft_unique(weft_tensor x, weft_extent size, weft_tensor *out_counts);
-/* How many elements lie in each of `bins` equal bins from `low` to `high`, the last one closed; numpy's rule. i64. */
+/*
+ * How many elements of x (integers or floats of any shape) lie in each of `bins` equal bins from `low` to `high`, as i64
+ * [bins]. Bin i is from edge i up to edge i + 1, which only the last bin includes. As in numpy edge i is
+ * low + i * ((high - low) / bins), computed in f64 and rounded to the dtype of x, the last one is `high` so rounded, and
+ * where low == high the bins are from low - 0.5 to high + 0.5. Of integers the edges stay f64, and of short floats they
+ * are f32 (or f64) where `low` or `high` would be infinite; x is compared as an f64. Other elements, NaN among them, are
+ * not counted.
+ */
 weft_tensor weft_histogram(weft_tensor x, int64_t bins, double low, double high);
 
 /* The same calls with the caller's place attached to errors. */

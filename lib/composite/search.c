@@ -5,6 +5,7 @@
 #include <math.h>
 #include <weft/shape.h>
 #include "lib/composite/composite.h"
+#include "lib/graph/scalar.h"
 
 /* ---- order statistics ---- */
 
@@ -213,38 +214,111 @@ weft_tensor weft_unique(weft_tensor x, weft_extent size, weft_tensor *out_counts
     return weft_narrow(values, 0, weft_extent_of(0), size);
 }
 
-/* The lower edge of bin number `i` (f64), or the upper one of the last. */
-static weft_tensor edge_of(weft_tensor i, int64_t bins, double low, double high)
+/* Bins of equal width, with edges that are rounded to `dtype`. */
+typedef struct bin_row {
+    int64_t count;
+    double low, high;
+    weft_dtype dtype;
+} bin_row;
+
+/* The number as an element of the dtype. */
+static double rounded(weft_dtype dtype, double value)
 {
-    weft_tensor edge =
-        weft_add(weft_mul(i, weft_scalar_like(i, (high - low) / (double)bins)), weft_scalar_like(i, low));
-    return weft_select(weft_eq(i, weft_scalar_like(i, (double)bins)), weft_scalar_like(i, high), edge);
+    unsigned char element[16];
+    double real, imaginary;
+    weft_scalar_store(dtype, value, element);
+    weft_dtype_load(dtype, element, &real, &imaginary);
+    return real;
+}
+
+/* That of x; a wider one where it has no room for the range; of integers f64. */
+static weft_dtype edge_dtype(weft_dtype x, double low, double high)
+{
+    if (weft_dtype_info_of(x)->kind != WEFT_KIND_FLOAT) return WEFT_F64;
+    const weft_dtype dtypes[] = {x, WEFT_F32};
+    for (size_t i = 0; i < 2; i++)
+        if (isfinite(rounded(dtypes[i], low)) && isfinite(rounded(dtypes[i], high))) return dtypes[i];
+    return WEFT_F64;
+}
+
+/* How far it is from `low` to `high` (f64); traced, so that it does not hang on how the caller's thread rounds. */
+static weft_tensor size_of(const bin_row *bins, weft_tensor like)
+{
+    return weft_sub(weft_scalar_like(like, bins->high), weft_scalar_like(like, bins->low));
+}
+
+/* The lower edge of bin number `i` (f64), as an f64; numpy's linspace. */
+static weft_tensor lower_edge(const bin_row *bins, weft_tensor i)
+{
+    bool has_step = (bins->high - bins->low) / (double)bins->count != 0;
+    weft_tensor size = size_of(bins, i), count = weft_scalar_like(i, (double)bins->count);
+    weft_tensor way = has_step ? weft_mul(i, weft_div(size, count)) : weft_mul(weft_div(i, count), size);
+    weft_tensor edge = weft_add(way, weft_scalar_like(i, bins->low));
+    return weft_composite_cast(weft_composite_cast(edge, bins->dtype), WEFT_F64);
+}
+
+/* Whether edges are where they are before they are rounded, but for less than half a bin: so that an element is at most
+ * one bin beside what division says. */
+static bool are_wide(const bin_row *bins)
+{
+    static const struct precision {
+        double relative, absolute;
+    } precisions[WEFT_DTYPE_COUNT] = {[WEFT_BF16] = {0x1p-8, 0x1p-134},
+                                      [WEFT_F16] = {0x1p-11, 0x1p-25},
+                                      [WEFT_F32] = {0x1p-24, 0x1p-150},
+                                      [WEFT_F64] = {0x1p-53, 0x1p-1074}};
+    struct precision p = precisions[bins->dtype];
+    double size = fmax(fabs(bins->low), fabs(bins->high)), width = (bins->high - bins->low) / (double)bins->count;
+    return width > 2 * (size * (p.relative + 0x1p-49) + p.absolute);
+}
+
+/* By division. Rounding may put an element beside its bin; the edges decide. */
+static weft_tensor divide_into(const bin_row *bins, weft_tensor wide)
+{
+    weft_tensor one = weft_scalar_like(wide, 1), count = weft_scalar_like(wide, (double)bins->count);
+    weft_tensor last = weft_scalar_like(wide, (double)(bins->count - 1));
+    weft_tensor way = weft_sub(wide, weft_scalar_like(wide, bins->low));
+    weft_tensor scaled = weft_mul(weft_div(way, size_of(bins, wide)), count);
+    weft_tensor bin = weft_min(weft_cast(weft_cast(scaled, WEFT_I64), WEFT_F64), last);
+    bin = weft_select(weft_lt(wide, lower_edge(bins, bin)), weft_sub(bin, one), bin);
+    weft_tensor next = weft_add(bin, one);
+    weft_tensor above = weft_and(weft_ge(wide, lower_edge(bins, next)), weft_lt(bin, last));
+    return weft_cast(weft_select(above, next, bin), WEFT_I64);
+}
+
+/* By the edges alone. */
+static weft_tensor search_among(const bin_row *bins, weft_tensor wide)
+{
+    weft_tensor numbers = weft_iota(wide.graph, WEFT_F64, WEFT_SHAPE(bins->count), 0);
+    weft_tensor place = weft_searchsorted(lower_edge(bins, numbers), wide, true);
+    return weft_sub(place, weft_scalar_like(place, 1));
+}
+
+static weft_tensor count_in(const bin_row *bins, weft_tensor x)
+{
+    weft_tensor wide = weft_composite_cast(x, WEFT_F64);
+    weft_tensor index = are_wide(bins) ? divide_into(bins, wide) : search_among(bins, wide);
+    weft_tensor first = weft_scalar_like(wide, rounded(bins->dtype, bins->low));
+    weft_tensor last = weft_scalar_like(wide, rounded(bins->dtype, bins->high));
+    weft_tensor inside = weft_and(weft_ge(wide, first), weft_le(wide, last));
+    index = weft_select(inside, index, weft_scalar_like(index, -1));
+    return weft_bincount(index, weft_extent_of(bins->count), WEFT_NO_TENSOR);
 }
 
 weft_tensor weft_histogram(weft_tensor x, int64_t bins, double low, double high)
 {
-    if (!weft_composite_begin("histogram", 1, 1, &x) || !weft_composite_wants_float("histogram", "the operand", x)) {
+    if (!weft_composite_begin("histogram", 1, 1, &x) || !weft_composite_wants_number("histogram", "the operand", x) ||
+        !weft_composite_wants_order("histogram", "the operand", x)) {
         return weft_tensor_failed(x.graph);
     }
-    if (bins < 1 || bins == INT64_MAX || !(low < high) || !isfinite(high - low)) {
+    bin_row row = {.count = bins, .low = low == high ? low - 0.5 : low, .high = low == high ? high + 0.5 : high};
+    if (bins < 1 || bins == INT64_MAX || !(row.low < row.high) || !isfinite(row.high - row.low)) {
         return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "histogram",
                                "there are %" PRId64
-                               " bins from %g to %g: 1 to 2^63 - 2 are possible, low must be below "
+                               " bins from %g to %g: 1 to 2^63 - 2 are possible, low must not be above "
                                "high, and their distance finite",
                                bins, low, high);
     }
-    weft_tensor wide = weft_composite_cast(x, WEFT_F64), first = weft_scalar_like(wide, low);
-    weft_tensor last = weft_scalar_like(wide, (double)(bins - 1)), one = weft_scalar_like(wide, 1);
-    weft_tensor share = weft_div(weft_sub(wide, first), weft_scalar_like(wide, high - low));
-    weft_tensor scaled = weft_mul(share, weft_scalar_like(wide, (double)bins));
-    weft_tensor bin = weft_min(weft_cast(weft_cast(scaled, WEFT_I64), WEFT_F64), last);
-    /* Rounding may put an element beside its bin; the edges decide. */
-    weft_tensor zero = weft_scalar_like(wide, 0);
-    weft_tensor below = weft_lt(wide, edge_of(bin, bins, low, high));
-    bin = weft_select(below, weft_sub(bin, one), bin);
-    weft_tensor above = weft_and(weft_ge(wide, edge_of(weft_add(bin, one), bins, low, high)), weft_lt(bin, last));
-    bin = weft_select(above, weft_add(bin, one), bin);
-    weft_tensor inside = weft_and(weft_ge(wide, first), weft_le(wide, weft_scalar_like(wide, high)));
-    weft_tensor index = weft_cast(weft_select(inside, bin, weft_sub(zero, one)), WEFT_I64);
-    return weft_bincount(index, weft_extent_of(bins), WEFT_NO_TENSOR);
+    row.dtype = edge_dtype(weft_tensor_dtype(x), row.low, row.high);
+    return count_in(&row, x);
 }

@@ -140,6 +140,52 @@ def unique(draw):
     return draw.trial(trace, values, counts)
 
 
+def beside(points):
+    """Floats, and those next to them."""
+    return numpy.concatenate([points, *(numpy.nextafter(points, points.dtype.type(way)) for way in (-numpy.inf, numpy.inf))])
+
+
+def edge_dtype(dtype, low, high):
+    if dtype.kind != "f":
+        return numpy.dtype(float)
+    wide = [numpy.dtype(name) for name in (dtype, numpy.float32, float)]
+    return next(name for name in wide if numpy.isfinite(numpy.asarray([low, high]).astype(name)).all())
+
+
+def binned(values, bins, low, high):
+    """numpy's rule: an element is in the bin between whose edges it is, which have its dtype."""
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    edges = numpy.linspace(low, high, bins + 1).astype(edge_dtype(values.dtype, low, high)).astype(float)
+    return numpy.histogram(values.astype(float), edges)[0]
+
+
+@case
+def histogram_edges(draw):
+    """Elements on edges and next to them, in bins that are wide, and narrower than elements are apart."""
+    dtype = numpy.dtype(draw.choice([numpy.float16, numpy.float32, float, numpy.int32, numpy.uint8, numpy.int64]))
+    bins = draw.choice([1, 2, 3, 7, 10, 49, 100, 333, 1000])
+    low, high = draw.choice([(0.0, 1.0), (-1.0, 1.0), (0.1, 0.7), (-2.0, 3.5), (5.0, 5.0), (0.0, 1e-40), (1000.0, 1001.0),
+                             (-3e4, 6e4), (0.0, 1e5), (0.0, 5e-324), (1.0, 1.0 + 2**-20), (-0.3, 100.1)])
+    kind = edge_dtype(dtype, low, high)
+    edges = numpy.linspace(low, high, bins + 1).astype(dtype if kind == dtype else float)
+    if dtype.kind == "f":
+        special = numpy.array([0.0, -0.0, 5e-324, -1e-45, 6e-8, numpy.nan, numpy.inf, -numpy.inf]).astype(dtype)
+        values = numpy.concatenate([beside(edges.astype(dtype)), draw.values.uniform(low - 1, high + 1, 500).astype(dtype),
+                                    draw.values.uniform(low, high, 500).astype(dtype), special])
+    else:
+        limits = numpy.iinfo(dtype)
+        values = numpy.concatenate([numpy.clip(numpy.floor(edges), limits.min, 2.0**31 - 1 if limits.max > 255 else 255),
+                                    draw.values.integers(0, 200, 500)]).astype(dtype)
+    expected = binned(values, bins, low, high)
+    wide = dtype.kind != "f" or kind == dtype and (high - low or 1) / bins > 4 * numpy.finfo(dtype).eps * max(-low, high)
+    if wide and dtype != numpy.float16 and high - low not in (1e-40, 5e-324):
+        assert (expected == numpy.histogram(values, bins, (low, high))[0]).all()
+    operand = draw.operand(values.shape, dtype)
+    operand[:] = values
+    return draw.trial(lambda t, a: [t.histogram(a, bins, low, high)], expected)
+
+
 @case
 def counting(draw):
     count, bins = draw.extents(1, least=1)[0], draw.randint(1, 20)

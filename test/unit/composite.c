@@ -697,6 +697,11 @@ static void searches_are_known(void **state)
     EXPECT(weft_searchsorted(F32((4), 1, 2, 2, 3), F32((4), 2, 0, NAN, 3), true), (4), 3, 0, 4, 4);
     EXPECT(weft_bincount(I64((5), 1, 0, 1, 7, -1), N(3), WEFT_NO_TENSOR), (3), 1, 2, 0);
     EXPECT(weft_histogram(F32((5), 0, 1, 2, NAN, 3), 2, 0, 2), (2), 1, 2);
+    EXPECT(weft_histogram(F32((3), 0, 7, 7.5), 1, 7, 7), (1), 2);
+    weft_tensor tenths = F32((11), 0, .1f, .2f, .3f, .4f, .5f, .6f, .7f, .8f, .9f, 1);
+    EXPECT(weft_histogram(tenths, 10, 0, 1), (10), 1, 1, 1, 1, 1, 1, 1, 1, 1, 2);
+    EXPECT(weft_histogram(weft_cast(tenths, WEFT_F16), 10, 0, 1), (10), 1, 1, 1, 1, 1, 1, 1, 1, 1, 2);
+    EXPECT(weft_histogram(weft_cast(tenths, WEFT_BF16), 10, 0, 1), (10), 1, 1, 1, 1, 1, 1, 1, 1, 1, 2);
 }
 
 static void class_losses_are_known(void **state)
@@ -727,11 +732,12 @@ static void searches_refuse(void **state)
                  "bincount: the operand has dtype f32, not an integer");
     expect_error(
         weft_histogram(f.v, 2, 1, 0), WEFT_INVALID_ARGUMENT,
-        "histogram: there are 2 bins from 1 to 0: 1 to 2^63 - 2 are possible, low must be below high, and their "
+        "histogram: there are 2 bins from 1 to 0: 1 to 2^63 - 2 are possible, low must not be above high, and their "
         "distance finite");
-    expect_error(weft_histogram(f.v, INT64_MAX, 0, 1), WEFT_INVALID_ARGUMENT,
-                 "histogram: there are 9223372036854775807 bins from 0 to 1: 1 to 2^63 - 2 are possible, low must be "
-                 "below high, and their distance finite");
+    expect_error(
+        weft_histogram(f.v, INT64_MAX, 0, 1), WEFT_INVALID_ARGUMENT,
+        "histogram: there are 9223372036854775807 bins from 0 to 1: 1 to 2^63 - 2 are possible, low must not be "
+        "above high, and their distance finite");
     expect_error(weft_diag(f.v, INT64_MIN), WEFT_OUT_OF_RANGE,
                  "diag: the diagonal is -9223372036854775808, below -(2^63 - 1)");
     expect_error(weft_arange(f.graph, WEFT_I64, 1e19, 1, N(2)), WEFT_INVALID_ARGUMENT,
@@ -756,8 +762,10 @@ static void searches_refuse(void **state)
                  "cross_entropy: the tensor of weights has dtype f64 but the operand has f32");
     expect_error(weft_searchsorted(weft_scalar(f.graph, WEFT_F32, 1), f.v, false), WEFT_SHAPE_MISMATCH,
                  "searchsorted: the sorted operand has rank 0 but needs at least 1");
-    expect_error(weft_histogram(f.i, 2, 0, 1), WEFT_DTYPE_MISMATCH,
-                 "histogram: the operand has dtype i64, not a float");
+    expect_error(weft_histogram(weft_lt(f.v, f.v), 2, 0, 1), WEFT_DTYPE_MISMATCH,
+                 "histogram: the operand has dtype bool, which is no number");
+    expect_error(weft_histogram(weft_scalar(f.graph, WEFT_C64, 1), 2, 0, 1), WEFT_DTYPE_MISMATCH,
+                 "histogram: the operand has dtype c64, which has no order");
     expect_error(weft_is_close(f.i, f.i, 0, 0), WEFT_DTYPE_MISMATCH, "is_close: a has dtype i64, not a float");
 }
 
