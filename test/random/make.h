@@ -116,4 +116,5 @@ MAKE(rotated);
 MAKE(perceptron);
 MAKE(outer_reduction);
 MAKE(repeated_heads);
+MAKE(updated_tables);
 #endif
