@@ -99,6 +99,58 @@ void weft_builder_drop_step(variant_builder *builder, uint32_t number)
     memmove(&steps[number], &steps[number + 1], (builder->step_count - number) * sizeof *steps);
 }
 
+/* ---- updates through regions ---- */
+
+/* Whether the loop begins with `read` and updates it in its result `written`, and knows it in no other way. */
+static bool loop_updates(const planned_step *step, uint32_t read, uint32_t written)
+{
+    size_t uses = 0;
+    bool found = false;
+    for (size_t b = 0; b < step->buffer_count; b++) uses += step->buffers[b] == read;
+    for (size_t i = 0; i < step->region.carried_count; i++) {
+        const weft_carried *carried = &step->region.carried[i];
+        found |= carried->updated && carried->initial == read && carried->result == written;
+    }
+    return found && uses == 1;
+}
+
+/* Whether step `number` begins what becomes of `read` in `written`: by a copy, or in all of its regions. */
+static bool begins_update(const variant_builder *builder, uint32_t number, uint32_t read, uint32_t written)
+{
+    const planned_step *step = &builder->steps[number];
+    if (weft_builder_read_after(builder, number, read)) return false;
+    if (step->copies) return builder->buffers[step->source] == read && builder->buffers[step->target] == written;
+    if (step->kind != WEFT_STEP_REGION) return false;
+    if (step->region.control != WEFT_CONTROL_COND) return loop_updates(step, read, written);
+    return weft_builder_can_update(step->parts[0], read, written) &&
+           weft_builder_can_update(step->parts[1], read, written);
+}
+
+/* The first step that uses `buffer`, of those that may write it. */
+static uint32_t first_use(const variant_builder *builder, uint32_t buffer)
+{
+    uint32_t s = 0;
+    while (s < builder->step_count && !uses(builder, &builder->steps[s], buffer)) s++;
+    return s;
+}
+
+bool weft_builder_can_update(const variant_builder *builder, uint32_t read, uint32_t written)
+{
+    uint32_t s = first_use(builder, written);
+    return s < builder->step_count && begins_update(builder, s, read, written);
+}
+
+void weft_builder_begin_updated(variant_builder *builder, uint32_t read, uint32_t written)
+{
+    uint32_t s = first_use(builder, written);
+    planned_step *step = &builder->steps[s];
+    if (step->copies) {
+        weft_builder_drop_step(builder, s);
+    } else if (step->region.control == WEFT_CONTROL_COND) {
+        for (size_t part = 0; part < 2; part++) weft_builder_begin_updated(step->parts[part], read, written);
+    }
+}
+
 static bool is_output(const variant_builder *builder, weft_value value)
 {
     const weft_compiled *compiled = builder->compiled;

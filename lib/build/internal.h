@@ -94,6 +94,12 @@ bool weft_builder_read_after(const variant_builder *builder, uint32_t number, ui
 /* Whether two buffers of the same shape can be one: a single step reads `read`, each element right before it writes
  * that of `written`. */
 bool weft_builder_can_share(const variant_builder *builder, uint32_t read, uint32_t written);
+/* Whether a body can have `read`, which it is given, and `written`, its result, in one buffer: the result begins as a
+ * copy of what is given, which nothing reads after that. In a branch the copy may be in both parts, and it may be that
+ * of a loop, which then updates what it is given. */
+bool weft_builder_can_update(const variant_builder *builder, uint32_t read, uint32_t written);
+/* Leaves out that copy. */
+void weft_builder_begin_updated(variant_builder *builder, uint32_t read, uint32_t written);
 void weft_builder_drop_step(variant_builder *builder, uint32_t number);
 /* Leaves out copies of what can be computed in the place that it is copied to. */
 void weft_builder_drop_copies(variant_builder *builder);

@@ -78,21 +78,6 @@ static weft_status *make_carried(region_plan *plan)
     return NULL;
 }
 
-/* The copy of what is carried that comes before its updates, if nobody reads the parameter after that: finds it among
- * the steps of the body. */
-static bool find_copy(const variant_builder *body, const weft_carried *carried, uint32_t *out_step)
-{
-    for (uint32_t s = 0; s < body->step_count; s++) {
-        const planned_step *step = &body->steps[s];
-        if (!step->copies || body->buffers[step->source] != carried->current) continue;
-        if (body->buffers[step->target] != carried->next || weft_builder_read_after(body, s, carried->current))
-            continue;
-        *out_step = s;
-        return true;
-    }
-    return false;
-}
-
 /* How often operands of nodes and outputs are the value. */
 static size_t count_uses(const variant_builder *builder, weft_value value)
 {
@@ -129,12 +114,10 @@ static weft_status *make_spares(region_plan *plan, variant_builder *body)
     if (weft_partition_has_changed(body->partition)) return NULL;
     for (uint32_t i = 0; i < plan->carried_count; i++) {
         weft_carried *carried = &plan->carried[i];
-        uint32_t copy;
-        bool copied = find_copy(body, carried, &copy);
-        carried->updated = copied;
-        carried->in_place = copied || weft_builder_can_share(body, carried->current, carried->next);
+        carried->updated = weft_builder_can_update(body, carried->current, carried->next);
+        carried->in_place = carried->updated || weft_builder_can_share(body, carried->current, carried->next);
         carried->spare = carried->result;
-        if (copied) weft_builder_drop_step(body, copy);
+        if (carried->updated) weft_builder_begin_updated(body, carried->current, carried->next);
         if (carried->in_place) {
             start_in_place(plan, i);
         } else {
