@@ -524,6 +524,13 @@ static void add_share(void *context, weft_tensor turn, const weft_tensor *carrie
     out_next[0] = weft_add(carried[0], weft_add(share_of_row(context, turn), weft_full_like(carried[0], 1)));
 }
 
+/* Updates in a loop of its own first. */
+static void update_and_add_share(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
+{
+    weft_tensor updated = weft_fold(weft_extent_of(2), WEFT_TENSORS(carried[0]), put_once, context, NULL);
+    add_share(context, turn, &updated, out_next);
+}
+
 static weft_tensor is_below_five(void *context, const weft_tensor *carried)
 {
     (void)context;
@@ -599,6 +606,9 @@ static void loops_keep_what_they_do_not_update(void **state)
     open_bench(&b);
     weft_while(WEFT_TENSORS(b.x, weft_scalar(b.graph, WEFT_I64, 0)), is_below_five, add_and_count, &b, results);
     check_kept(&b, WEFT_TENSORS(results[0]), 4, "(iteration 4 of while)");
+    open_bench(&b);
+    check_kept(&b, WEFT_TENSORS(weft_fold(weft_extent_of(5), WEFT_TENSORS(b.x), update_and_add_share, &b, NULL)), 2,
+               "(iteration 2 of fold)");
     open_bench(&b); /* an update whose result is carried */
     weft_tensor first =
         weft_dynamic_update_slice(b.x, b.row, WEFT_TENSORS(weft_scalar(b.graph, WEFT_I64, 2)), WEFT_INTS(0));
