@@ -177,9 +177,28 @@ static bool can_move(const variant_builder *builder, uint32_t number)
     const planned_step *step = &builder->steps[number];
     weft_value value = builder->memories[step->source].value;
     weft_role role = builder->partition->roles[value.node];
-    if (role <= WEFT_ROLE_LEAF || role == WEFT_ROLE_REGION || is_output(builder, value)) return false;
+    bool is_branch = weft_op_id_of(weft_graph_node(builder->graph, value.node)->op) == WEFT_OP_cond;
+    if (role <= WEFT_ROLE_LEAF || is_branch || is_output(builder, value)) return false;
     if (builder->memories[step->target].stride_prefix != NULL || has_region_reader(builder, value.node)) return false;
     return !weft_builder_read_after(builder, number, builder->buffers[step->source]);
+}
+
+/* The result of a loop may have begun as another value in the same buffer. */
+static void replace_buffer(variant_builder *builder, uint32_t from, uint32_t to)
+{
+    for (uint32_t m = 0; m < builder->memory_count; m++)
+        if (builder->buffers[m] == from) builder->buffers[m] = to;
+    for (uint32_t s = 0; s < builder->step_count; s++) {
+        planned_step *step = &builder->steps[s];
+        for (size_t b = 0; b < step->buffer_count; b++)
+            if (step->buffers[b] == from) step->buffers[b] = to;
+        for (size_t i = 0; i < step->region.carried_count; i++) {
+            weft_carried *carried = &step->carried[i];
+            uint32_t *const known[] = {&carried->initial, &carried->result, &carried->spare};
+            for (size_t k = 0; k < 3; k++)
+                if (*known[k] == from) *known[k] = to;
+        }
+    }
 }
 
 void weft_builder_drop_copies(variant_builder *builder)
@@ -188,7 +207,7 @@ void weft_builder_drop_copies(variant_builder *builder)
     /* From the last one back, so that of a chain of updates all end up in the memory of the last. */
     for (uint32_t s = builder->step_count; s-- > 0;) {
         if (!builder->steps[s].copies || !can_move(builder, s)) continue;
-        builder->buffers[builder->steps[s].source] = builder->buffers[builder->steps[s].target];
+        replace_buffer(builder, builder->buffers[builder->steps[s].source], builder->buffers[builder->steps[s].target]);
         weft_builder_drop_step(builder, s);
     }
 }

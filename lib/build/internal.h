@@ -24,7 +24,8 @@ typedef struct planned_step {
     /* REGION */
     struct variant_builder *parts[2]; /* the second may be NULL */
     weft_region_step region;          /* except for the sizes of its parts */
-    const uint32_t *buffers;
+    weft_carried *carried;            /* of `region` */
+    uint32_t *buffers;
     size_t buffer_count;
 } planned_step;
 

@@ -74,7 +74,7 @@ static weft_status *make_carried(region_plan *plan)
         WEFT_TRY(weft_builder_buffer(builder, type, WEFT_PLACE_ALIAS, &carried->next));
     }
     plan->step.region.carried_count = plan->carried_count;
-    plan->step.region.carried = plan->carried;
+    plan->step.region.carried = plan->step.carried = plan->carried;
     return NULL;
 }
 
@@ -104,7 +104,6 @@ static void start_in_place(region_plan *plan, uint32_t i)
     if (role <= WEFT_ROLE_LEAF || role == WEFT_ROLE_REGION || count_uses(builder, value) > 1) return;
     uint32_t memory = weft_builder_memory(builder, value);
     if (builder->buffers[memory] != carried->initial) return;
-    if (builder->variant->buffers[carried->result].place == WEFT_PLACE_ALIAS) return;
     builder->buffers[memory] = plan->operand_buffers[i] = carried->initial = carried->result;
 }
 
