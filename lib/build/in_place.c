@@ -159,46 +159,38 @@ static bool is_output(const variant_builder *builder, weft_value value)
     return false;
 }
 
-/* The step of a region op knows the buffers of its operands already. */
-static bool has_region_reader(const variant_builder *builder, uint32_t node)
-{
-    for (uint32_t n = node + 1; n < builder->graph->node_count; n++) {
-        const weft_node *reader = weft_graph_node(builder->graph, n);
-        if (builder->partition->roles[n] != WEFT_ROLE_REGION) continue;
-        for (uint32_t i = 0; i < reader->input_count; i++)
-            if (reader->inputs[i].node == node) return true;
-    }
-    return false;
-}
-
 /* Whether what step `number` copies can be computed in the memory that it is copied to. */
 static bool can_move(const variant_builder *builder, uint32_t number)
 {
     const planned_step *step = &builder->steps[number];
     weft_value value = builder->memories[step->source].value;
     weft_role role = builder->partition->roles[value.node];
-    bool is_branch = weft_op_id_of(weft_graph_node(builder->graph, value.node)->op) == WEFT_OP_cond;
-    if (role <= WEFT_ROLE_LEAF || is_branch || is_output(builder, value)) return false;
-    if (builder->memories[step->target].stride_prefix != NULL || has_region_reader(builder, value.node)) return false;
+    if (role <= WEFT_ROLE_LEAF || is_output(builder, value)) return false;
+    if (builder->memories[step->target].stride_prefix != NULL) return false;
     return !weft_builder_read_after(builder, number, builder->buffers[step->source]);
 }
 
-/* The result of a loop may have begun as another value in the same buffer. */
-static void replace_buffer(variant_builder *builder, uint32_t from, uint32_t to)
+static void replace_in_step(planned_step *step, uint32_t from, uint32_t to)
+{
+    if (step->kind != WEFT_STEP_REGION) return;
+    if (step->region.scalar == from) step->region.scalar = to;
+    for (size_t b = 0; b < step->buffer_count; b++)
+        if (step->buffers[b] == from) step->buffers[b] = to;
+    for (size_t i = 0; i < step->region.carried_count; i++) {
+        weft_carried *carried = &step->carried[i];
+        uint32_t *const known[] = {&carried->initial, &carried->result, &carried->spare};
+        for (size_t k = 0; k < 3; k++)
+            if (*known[k] == from) *known[k] = to;
+    }
+    for (size_t part = 0; part < 2; part++)
+        if (step->parts[part] != NULL) weft_builder_replace_buffer(step->parts[part], from, to);
+}
+
+void weft_builder_replace_buffer(variant_builder *builder, uint32_t from, uint32_t to)
 {
     for (uint32_t m = 0; m < builder->memory_count; m++)
         if (builder->buffers[m] == from) builder->buffers[m] = to;
-    for (uint32_t s = 0; s < builder->step_count; s++) {
-        planned_step *step = &builder->steps[s];
-        for (size_t b = 0; b < step->buffer_count; b++)
-            if (step->buffers[b] == from) step->buffers[b] = to;
-        for (size_t i = 0; i < step->region.carried_count; i++) {
-            weft_carried *carried = &step->carried[i];
-            uint32_t *const known[] = {&carried->initial, &carried->result, &carried->spare};
-            for (size_t k = 0; k < 3; k++)
-                if (*known[k] == from) *known[k] = to;
-        }
-    }
+    for (uint32_t s = 0; s < builder->step_count; s++) replace_in_step(&builder->steps[s], from, to);
 }
 
 void weft_builder_drop_copies(variant_builder *builder)
@@ -207,7 +199,8 @@ void weft_builder_drop_copies(variant_builder *builder)
     /* From the last one back, so that of a chain of updates all end up in the memory of the last. */
     for (uint32_t s = builder->step_count; s-- > 0;) {
         if (!builder->steps[s].copies || !can_move(builder, s)) continue;
-        replace_buffer(builder, builder->buffers[builder->steps[s].source], builder->buffers[builder->steps[s].target]);
+        const planned_step *step = &builder->steps[s];
+        weft_builder_replace_buffer(builder, builder->buffers[step->source], builder->buffers[step->target]);
         weft_builder_drop_step(builder, s);
     }
 }

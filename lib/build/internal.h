@@ -102,6 +102,8 @@ bool weft_builder_can_update(const variant_builder *builder, uint32_t read, uint
 /* Leaves out that copy. */
 void weft_builder_begin_updated(variant_builder *builder, uint32_t read, uint32_t written);
 void weft_builder_drop_step(variant_builder *builder, uint32_t number);
+/* Puts what was to be in one buffer into another, in regions too. */
+void weft_builder_replace_buffer(variant_builder *builder, uint32_t from, uint32_t to);
 /* Leaves out copies of what can be computed in the place that it is copied to. */
 void weft_builder_drop_copies(variant_builder *builder);
 /* Fills in which outputs may lie exactly on an input. */

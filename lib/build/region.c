@@ -94,17 +94,22 @@ static size_t count_uses(const variant_builder *builder, weft_value value)
     return count;
 }
 
-/* What a loop changes in place and nothing else reads is computed where the loop changes it. */
-static void start_in_place(region_plan *plan, uint32_t i)
+/* Whether operand `i` could be computed in the buffer where the regions change it: nothing else reads it. */
+static bool can_start_in_place(const region_plan *plan, uint32_t i)
 {
-    variant_builder *builder = plan->builder;
-    weft_carried *carried = &plan->carried[i];
+    const variant_builder *builder = plan->builder;
     weft_value value = plan->node->inputs[i];
-    weft_role role = builder->partition->roles[value.node];
-    if (role <= WEFT_ROLE_LEAF || role == WEFT_ROLE_REGION || count_uses(builder, value) > 1) return;
-    uint32_t memory = weft_builder_memory(builder, value);
-    if (builder->buffers[memory] != carried->initial) return;
-    builder->buffers[memory] = plan->operand_buffers[i] = carried->initial = carried->result;
+    if (builder->partition->roles[value.node] <= WEFT_ROLE_LEAF || count_uses(builder, value) > 1) return false;
+    return builder->buffers[weft_builder_memory(builder, value)] == plan->operand_buffers[i];
+}
+
+static void start_in_place(region_plan *plan, uint32_t i, uint32_t result)
+{
+    uint32_t buffer = plan->operand_buffers[i];
+    weft_builder_replace_buffer(plan->builder, buffer, result);
+    for (size_t part = 0; part < 2; part++)
+        if (plan->step.parts[part] != NULL) weft_builder_replace_buffer(plan->step.parts[part], buffer, result);
+    plan->operand_buffers[i] = result;
 }
 
 /* Decides which carried values are changed in place, and gives the others a second buffer. */
@@ -118,7 +123,9 @@ static weft_status *make_spares(region_plan *plan, variant_builder *body)
         carried->spare = carried->result;
         if (carried->updated) weft_builder_begin_updated(body, carried->current, carried->next);
         if (carried->in_place) {
-            start_in_place(plan, i);
+            if (!can_start_in_place(plan, i)) continue;
+            start_in_place(plan, i, carried->result);
+            carried->initial = carried->result;
         } else {
             const weft_type *type = &plan->node->types[i];
             WEFT_TRY(weft_builder_buffer(plan->builder, type, WEFT_PLACE_TEMPORARY, &carried->spare));
@@ -197,6 +204,21 @@ static weft_status *plan_while(region_plan *plan)
     return make_spares(plan, plan->step.parts[1]);
 }
 
+/* What both branches update, and nothing else reads, is computed where they do. */
+static void update_branches(region_plan *plan, uint32_t result)
+{
+    variant_builder *const *parts = plan->step.parts;
+    if (weft_partition_has_changed(parts[0]->partition) || weft_partition_has_changed(parts[1]->partition)) return;
+    for (uint32_t i = 1; i < plan->node->input_count; i++) {
+        uint32_t operand = plan->operand_buffers[i];
+        if (!weft_builder_can_update(parts[0], operand, result)) continue;
+        if (!weft_builder_can_update(parts[1], operand, result) || !can_start_in_place(plan, i)) continue;
+        for (size_t part = 0; part < 2; part++) weft_builder_begin_updated(parts[part], operand, result);
+        start_in_place(plan, i, result);
+        return;
+    }
+}
+
 static weft_status *plan_cond(region_plan *plan)
 {
     uint32_t *results = allocate(plan, plan->node->output_count, sizeof *results);
@@ -205,7 +227,9 @@ static weft_status *plan_cond(region_plan *plan)
     plan->step.region.control = WEFT_CONTROL_COND;
     plan->step.region.scalar = plan->operand_buffers[0];
     WEFT_TRY(open_part(plan, 0, NULL, 1, results));
-    return open_part(plan, 1, NULL, 1, results);
+    WEFT_TRY(open_part(plan, 1, NULL, 1, results));
+    for (uint32_t i = 0; i < plan->node->output_count; i++) update_branches(plan, results[i]);
+    return NULL;
 }
 
 /* All that must keep its memory while the steps of the regions run: operands, spare memory, the scalar, results. */

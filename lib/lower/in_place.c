@@ -6,7 +6,7 @@ typedef struct updates {
     weft_partition *partition;
     const weft_graph *graph;
     uint32_t *bases;   /* of each node: what a chain of updates began with; itself where it is no update */
-    uint8_t *kept;     /* nodes that are outputs, or updated until they are */
+    uint8_t *kept;     /* nodes that are outputs, or updated, in regions too, until they are */
     uint32_t *latest;  /* of each node: the last one with memory whose kernel reads it */
     uint32_t *before;  /* of an update: the last that reads what it, or one of its chain before it, changes */
     uint32_t *waiting; /* updates that come later than their number says, ascending */
@@ -46,7 +46,8 @@ static void find_kept(updates *u)
     for (size_t i = 0; i < compiled->output_count; i++) u->kept[compiled->outputs[i].node] = 1;
     for (uint32_t n = (uint32_t)u->graph->node_count; n-- > 0;) {
         const weft_node *node = weft_graph_node(u->graph, n);
-        if (is_live(u, n) && is_update(node) && u->kept[n]) u->kept[node->inputs[0].node] = 1;
+        uint32_t count = is_update(node) ? 1 : node->op->op_class == WEFT_CLASS_REGION ? node->input_count : 0;
+        for (uint32_t i = 0; i < count && u->kept[n]; i++) u->kept[node->inputs[i].node] = 1;
     }
 }
 

@@ -848,122 +848,6 @@ static void two_tables_are_updated_from_each_other(void **state)
     close_bench(&b);
 }
 
-/* ---- updates in regions of a loop ---- */
-
-/* What the regions of an iteration know: the table, and which iteration it is. */
-typedef struct nested {
-    const bench *b;
-    weft_tensor x, turn;
-} nested;
-
-static void update_inner(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
-{
-    const nested *n = context;
-    out_next[0] = move_on(n->b, carried[0], weft_add(turn, n->turn));
-}
-
-static void update_branch(void *context, weft_tensor *out_results)
-{
-    const nested *n = context;
-    out_results[0] = move_on(n->b, n->x, n->turn);
-}
-
-static void keep_branch(void *context, weft_tensor *out_results)
-{
-    const nested *n = context;
-    out_results[0] = n->x;
-}
-
-static void loop_branch(void *context, weft_tensor *out_results)
-{
-    nested *n = context;
-    out_results[0] = weft_fold(weft_extent_of(3), WEFT_TENSORS(n->x), update_inner, n, NULL);
-}
-
-static void update_by_a_loop(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
-{
-    nested n = {context, carried[0], turn};
-    loop_branch(&n, out_next);
-}
-
-static weft_tensor is_even(weft_tensor turn)
-{
-    return weft_eq(weft_remainder(turn, weft_scalar(turn.graph, WEFT_I64, 2)), weft_scalar(turn.graph, WEFT_I64, 0));
-}
-
-static void update_at_times(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
-{
-    nested n = {context, carried[0], turn};
-    weft_cond(is_even(turn), 1, update_branch, keep_branch, &n, out_next);
-}
-
-static void update_in_two_ways(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
-{
-    nested n = {context, carried[0], turn};
-    weft_cond(is_even(turn), 1, loop_branch, update_branch, &n, out_next);
-}
-
-typedef void (*iteration)(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next);
-
-static tally check_iterations(iteration body, bool keeps_memory)
-{
-    bench b;
-    open_bench(&b);
-    compile(&b, WEFT_TENSORS(weft_fold(weft_extent_of(7), WEFT_TENSORS(put_row(&b, b.x)), body, &b, NULL)));
-    tally t = check(&b, keeps_memory);
-    close_bench(&b);
-    return t;
-}
-
-static void regions_update_what_a_loop_carries(void **state)
-{
-    (void)state;
-    assert_true(check_iterations(update_by_a_loop, true).bytes < 3 * COUNT);
-    assert_true(check_iterations(update_at_times, true).bytes < 2 * COUNT);
-    assert_true(check_iterations(update_in_two_ways, true).bytes < 3 * COUNT);
-}
-
-static void negate_branch(void *context, weft_tensor *out_results)
-{
-    const nested *n = context;
-    out_results[0] = weft_neg(weft_flip(n->x, WEFT_INTS(0)));
-}
-
-static void update_or_negate(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
-{
-    nested n = {context, carried[0], turn};
-    weft_cond(is_even(turn), 1, update_branch, negate_branch, &n, out_next);
-}
-
-static void add_old_row(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
-{
-    const nested *n = context;
-    out_next[0] = put(carried[0], weft_add(row_of(n->x, turn), row_of(carried[0], n->turn)), turn);
-}
-
-/* The inner loop reads the table as it was too. */
-static void update_from_old_rows(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
-{
-    const bench *b = context;
-    nested n = {b, carried[0], next_row(turn)};
-    out_next[0] = weft_fold(weft_extent_of(4), WEFT_TENSORS(put_row(b, carried[0])), add_old_row, &n, NULL);
-}
-
-static void carry_twice(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
-{
-    nested n = {context, carried[0], turn};
-    loop_branch(&n, out_next);
-    out_next[0] = weft_add(out_next[0], carried[0]);
-}
-
-static void old_tables_that_regions_read_stay(void **state)
-{
-    (void)state;
-    check_iterations(update_or_negate, false);
-    check_iterations(update_from_old_rows, false);
-    check_iterations(carry_twice, false);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -989,8 +873,6 @@ int main(void)
         cmocka_unit_test(updates_read_after_the_copy),
         cmocka_unit_test(what_updates_read_is_read_before),
         cmocka_unit_test(two_tables_are_updated_from_each_other),
-        cmocka_unit_test(regions_update_what_a_loop_carries),
-        cmocka_unit_test(old_tables_that_regions_read_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
