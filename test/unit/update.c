@@ -821,7 +821,8 @@ static void what_updates_read_is_read_before(void **state)
         close_bench(&b);
         open_bench(&b);
         updating u = {&b, updaters[k]};
-        compile(&b, WEFT_TENSORS(weft_fold(weft_extent_of(7), WEFT_TENSORS(put_row(&b, b.x)), update_carried, &u, NULL)));
+        compile(&b,
+                WEFT_TENSORS(weft_fold(weft_extent_of(7), WEFT_TENSORS(put_row(&b, b.x)), update_carried, &u, NULL)));
         assert_true(check(&b, true).bytes < 2 * COUNT);
         close_bench(&b);
     }
