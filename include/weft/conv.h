@@ -23,15 +23,16 @@ typedef struct weft_conv_options {
 /*
  * The convolution of networks (a correlation): x is [n, c, spatial...], w [o, c / groups, kernel...], the result
  * [n, o, spatial'...] with y[n, o, i...] = bias[o] + the sum over c and k... of
- * w[o, c, k...] * x[n, g + c, (i * stride + k * dilation - low)...], where g is the first channel of o's group; groups must divide c and o. A spatial extent of m becomes
- * floor((m + low + high - dilation * (k - 1) - 1) / stride) + 1, and 0 where the kernel does not fit. Any numeric
- * dtype; sums as by weft_dot.
+ * w[o, c, k...] * x[n, g + c, (i * stride + k * dilation - low)...], where g is the first channel of o's group; groups
+ * must divide c and o. A spatial extent of m becomes floor((m + low + high - dilation * (k - 1) - 1) / stride) + 1, and
+ * 0 where the kernel does not fit. Any numeric dtype; sums as by weft_dot.
  */
 weft_tensor weft_conv(weft_tensor x, weft_tensor w, const weft_conv_options *options);
 /*
  * Its transpose: x is [n, c, spatial...], w [c, o / groups, kernel...] with a static kernel. x[n, c, i] * w[c, o, k]
  * adds to y[n, o, i * stride + k * dilation - low]; `low` and `high` elements are cut off the ends and output_padding
- * more kept at the high one: m becomes (m - 1) * stride + dilation * (k - 1) + 1 - low - high + output_padding.
+ * more kept at the high one: m becomes (m - 1) * stride + dilation * (k - 1) + 1 - low - high + output_padding, or 0
+ * where that is less. Neither end may cut off more than there is.
  */
 weft_tensor weft_conv_transpose(weft_tensor x, weft_tensor w, const weft_conv_options *options);
 /* The windows that a convolution with a kernel of `size` multiplies: x [n, c, spatial...] becomes [n, c * kernel

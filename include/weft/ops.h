@@ -10,8 +10,7 @@
  *  - operands must belong to one graph and have equal dtypes unless stated; casts are explicit (WEFT_DTYPE_MISMATCH);
  *  - elementwise functions of several operands take numbers for all of these but one: weft_mul(x, 2.5) (operand.h);
  *  - elementwise operands broadcast as in numpy: shapes are aligned at the right, an extent that is statically 1
- * stretches, other extents must be equal, which is checked when tracing where it can be decided and otherwise becomes a
- * guard;
+ *    stretches, others must be equal, which is checked while tracing where it can be and otherwise becomes a guard;
  *  - axes may be negative, counting from the end; out of range is WEFT_OUT_OF_RANGE;
  *  - integer arithmetic wraps; integer division is floor division and division by zero is an error of the run;
  *  - max and min return NaN when either operand is NaN, and either zero of two that differ in sign; comparisons with
@@ -63,19 +62,24 @@ weft_tensor weft_conj(weft_tensor x);
 /* atan2(im, re), of complex numbers only, as f32 or f64: in [-pi, pi], the zeros of both parts by their signs. */
 weft_tensor weft_angle(weft_tensor x);
 /*
- * exp, log, log2, log10, log1p, pow, sqrt, the circular and hyperbolic functions and their inverses take complex
- * numbers too. With z = x + yi: exp(z)  = exp(x) cos(y) + exp(x) sin(y) i log(z)  = log(|z|) + atan2(y, x) i cut along
- * the negative reals, where the sign of y decides sqrt(z)   the root with Re >= 0                  the same cut sinh(z)
- * = sinh(x) cos(y) + cosh(x) sin(y) i      sin(z)  = -i sinh(iz) cosh(z) = cosh(x) cos(y) + sinh(x) sin(y) i cos(z)  =
- * cosh(iz) tanh(z) = (sinh(x) cosh(x) + sin(y) cos(y) i) / (sinh(x)^2 + cos(y)^2)      tan(z) = -i tanh(iz) log1p(z) =
- * log(1 + z)                            log2, log10: log(z) over log(2), over log(10) asin(z), acos(z)  as Hull,
- * Fairgrieve and Tang (1997), cut beyond -1 and 1 along the reals atanh(z) = log(1 + 4x / ((1 - x)^2 + y^2)) / 4 +
- * atan2(2y, (1 - x) (1 + x) - y^2) / 2 i     the same cuts asinh(z) = -i asin(iz), atan(z) = -i atanh(iz)   cut beyond
- * -i and i acosh(z) = +-i acos(z) with Re >= 0              cut below 1 pow(a, b) = exp(b log(a)), the principal value
- * cut as log(a); the product is the plain formula Each part is near its exact value: the bounds are in
- * lib/math/math.def, and hold where |z| is close to 1 (log), next to poles (tan, tanh, atan, atanh) and to the ends of
- * cuts, and where only a factor overflows (up to parts of 1300). The error of pow is relative to the whole number and
- * grows with |b log(a)|; it is no sharper for small integer exponents: multiply instead.
+ * exp, log, log2, log10, log1p, pow, sqrt, the circular and hyperbolic functions and their inverses take complex numbers
+ * too. With z = x + yi:
+ *  - exp(z)  = exp(x) cos(y) + exp(x) sin(y) i
+ *  - log(z)  = log(|z|) + atan2(y, x) i               cut along the negative reals, where the sign of y decides
+ *  - sqrt(z)   the root with Re >= 0                  the same cut
+ *  - sinh(z) = sinh(x) cos(y) + cosh(x) sin(y) i      sin(z)  = -i sinh(iz)
+ *  - cosh(z) = cosh(x) cos(y) + sinh(x) sin(y) i      cos(z)  = cosh(iz)
+ *  - tanh(z) = (sinh(x) cosh(x) + sin(y) cos(y) i) / (sinh(x)^2 + cos(y)^2)      tan(z) = -i tanh(iz)
+ *  - log1p(z) = log(1 + z)                            log2, log10: log(z) over log(2), over log(10)
+ *  - asin(z), acos(z)  as Hull, Fairgrieve and Tang (1997), cut beyond -1 and 1 along the reals
+ *  - atanh(z) = log(1 + 4x / ((1 - x)^2 + y^2)) / 4 + atan2(2y, (1 - x) (1 + x) - y^2) / 2 i     the same cuts
+ *  - asinh(z) = -i asin(iz), atan(z) = -i atanh(iz)   cut beyond -i and i
+ *  - acosh(z) = +-i acos(z) with Re >= 0              cut below 1
+ *  - pow(a, b) = exp(b log(a)), the principal value   cut as log(a); the product is the plain formula
+ * Each part is near its exact value: the bounds are in lib/math/math.def, and hold where |z| is close to 1 (log), next
+ * to poles (tan, tanh, atan, atanh) and to the ends of cuts, and where only a factor overflows (up to parts of 1300). The
+ * error of pow is relative to the whole number and grows with |b log(a)|; it is no sharper for small integer exponents:
+ * multiply instead.
  *
  * Special values of all but pow are those of C's Annex G; signs it leaves open are those of the formula. pow is no
  * number where the formula is; of b = 0 it is 1, of a = 0 it is 0 where Re(b) > 0 and else no number, as in numpy.

@@ -116,7 +116,7 @@ weft_status *weft_infer_constant(const weft_infer_context *context, weft_type *o
     }
     if (bytes != context->attrs[2].size) {
         return weft_infer_error(context, WEFT_INVALID_ARGUMENT,
-                                "the shape takes data of size %zu but that given has %zu", bytes,
+                                "the shape takes %zu bytes of data but there are %zu", bytes,
                                 context->attrs[2].size);
     }
     out_types[0] = (weft_type){dtype, {shape.count, extents}};

@@ -19,30 +19,33 @@ weft_op_id weft_op_id_of(const weft_op_def *op);
 
 /*
  * Positions of attributes in the schemas of op.def:
- *   leaf       name STRING, dtype DTYPE, shape EXTENTS          (input)
- *   constant   dtype DTYPE, shape INTS, data DATA
- *   iota       dtype DTYPE, shape EXTENTS, axis INT
- *   extent     value EXTENT
- *   cast       dtype DTYPE                                      (cast, bitcast)
- *   shape      shape EXTENTS                                     (reshape)
- *   axes       axes INTS                                  (permute, flip, reduce_*: increasing except for permute;
- *                                                               dynamic_update_slice: x, update, starts)
- *   broadcast  shape EXTENTS, axes INTS
- *   slice      starts EXTENTS, sizes EXTENTS, steps INTS
- *   pad        low EXTENTS, high EXTENTS
- *   window     axis INT, size EXTENT, stride INT, dilation INT
- *   axis       axis INT                                          (concat, argmax, argmin)
- *   gather     axes INTS, batch INTS            inputs: x, then i32 or i64 indices for each axis; see
- * lib/graph/indexing.h scatter    axes INTS, batch INTS, mode STRING                 inputs: x, updates, then indices
- * for each axis dynamic_slice  axes INTS, sizes EXTENTS                       inputs: x, then an i64[] start for each
- * axis scan       axis INT, reverse BOOL, exclusive BOOL            (scan_*) sort       axis INT, descending BOOL
- * (sort, argsort) diagonal   axis_a INT, axis_b INT                            (extract_diagonal) embed      axis INT,
- * new_axis INT                            (embed_diagonal) dot        batch_a INTS, batch_b INTS, contract_a INTS,
- * contract_b INTS fold       trips EXTENT, body REGION, carried INT inputs: carried, then invariants; body: (index
- * i64[], carried..., invariants...) -> carried... while      carried INT, condition REGION, body REGION inputs and body
- * as for fold, without the index; condition: (carried..., invariants...) -> bool[] cond       then REGION, else REGION
- * inputs: predicate bool[], then operands of both regions Axes in attributes are non-negative: tracing normalises them.
- * Elementwise nodes have operands of equal shape: tracing inserts broadcasts.
+ *  - leaf: name STRING, dtype DTYPE, shape EXTENTS  (input)
+ *  - constant: dtype DTYPE, shape INTS, data DATA
+ *  - iota: dtype DTYPE, shape EXTENTS, axis INT
+ *  - extent: value EXTENT
+ *  - cast: dtype DTYPE  (cast, bitcast)
+ *  - shape: shape EXTENTS  (reshape)
+ *  - axes: axes INTS  (permute, flip, reduce_*: increasing except for permute; dynamic_update_slice: x, update, starts)
+ *  - broadcast: shape EXTENTS, axes INTS
+ *  - slice: starts EXTENTS, sizes EXTENTS, steps INTS
+ *  - pad: low EXTENTS, high EXTENTS
+ *  - window: axis INT, size EXTENT, stride INT, dilation INT
+ *  - axis: axis INT  (concat, argmax, argmin)
+ *  - gather: axes INTS, batch INTS  inputs: x, then i32 or i64 indices for each axis; see indexing.h
+ *  - scatter: axes INTS, batch INTS, mode STRING  inputs: x, updates, then indices for each axis
+ *  - dynamic_slice: axes INTS, sizes EXTENTS  inputs: x, then an i64[] start for each axis
+ *  - scan: axis INT, reverse BOOL, exclusive BOOL  (scan_*)
+ *  - sort: axis INT, descending BOOL  (sort, argsort)
+ *  - diagonal: axis_a INT, axis_b INT  (extract_diagonal)
+ *  - embed: axis INT, new_axis INT  (embed_diagonal)
+ *  - dot: batch_a INTS, batch_b INTS, contract_a INTS, contract_b INTS
+ *  - fold: trips EXTENT, body REGION, carried INT  inputs: carried, then invariants;
+ *    body: (index i64[], carried..., invariants...) -> carried...
+ *  - while: carried INT, condition REGION, body REGION  inputs and body as for fold, without the index;
+ *    condition: (carried..., invariants...) -> bool[]
+ *  - cond: then REGION, else REGION  inputs: predicate bool[], then operands of both regions
+ * Axes in attributes are non-negative: tracing normalises them. Elementwise nodes have operands of equal shape: tracing
+ * inserts broadcasts.
  */
 
 /* The number of outputs of a region op depends on its regions; for all others it is op->output_count. */

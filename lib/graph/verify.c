@@ -180,7 +180,7 @@ weft_status *weft_graph_verify(weft_graph *graph, size_t count, const weft_value
 {
     weft_status *status = verify_graph(graph, count, outputs);
     if (status != NULL || weft_graph_error(graph) == NULL) return status;
-    /* A rule may also have raised its error through weft_require. */
+    /* A rule may also have raised its error through weft_require_equal and its like. */
     return weft_status_create(graph->allocator, WEFT_INTERNAL, "weft_graph_verify", "%s",
                               weft_status_message(weft_graph_error(graph)));
 }

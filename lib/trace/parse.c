@@ -109,14 +109,24 @@ static weft_status *define(parser *p, weft_token name, weft_tensor value)
     return NULL;
 }
 
+/* A region sees its parameters and its own values alone. */
+static weft_status *fail_value(parser *p, const weft_token *name)
+{
+    bool around = false;
+    for (const scope *outer = p->scope->outer; outer != NULL && !around; outer = outer->outer)
+        around = weft_map_find(&outer->values, name->start, name->length) != NULL;
+    return weft_lexer_error(&p->lexer, name->start, WEFT_PARSE_ERROR,
+                            around ? "the value '%.*s' is of the graph around the region: pass it as an operand"
+                                   : "the value '%.*s' is not defined before its use",
+                            (int)name->length, name->start);
+}
+
 static weft_status *take_value(parser *p, weft_tensor *out_value)
 {
     weft_token name;
     WEFT_TRY(weft_lexer_take(&p->lexer, WEFT_TOKEN_VALUE, "a value such as %0", &name));
     const weft_tensor *value = weft_map_find(&p->scope->values, name.start, name.length);
-    if (value == NULL)
-        return weft_lexer_error(&p->lexer, name.start, WEFT_PARSE_ERROR,
-                                "the value '%.*s' is not defined before its use", (int)name.length, name.start);
+    if (value == NULL) return fail_value(p, &name);
     *out_value = *value;
     return NULL;
 }
