@@ -442,9 +442,9 @@ class View(Command):
     def test_dot(self):
         self.prints("", "view", "g.weft", "-o", "g.dot")
         text = (self.folder / "g.dot").read_text()
-        self.assertIn("subgraph cluster_0", text)
+        self.assertIn("subgraph cluster_s0", text)
         self.assertEqual(text.count("{"), text.count("}"))
-        self.assertRegex(text, r'n0 -> n\d+ \[label="f32\[n, 3\]"\]')
+        self.assertRegex(text, r'n0 -> n\d+ \[label="f32\[n, 3\]" class="from0 to\d+"\]')
 
     def test_regions(self):
         (self.folder / "loop.weft").write_text("""weft 0.1
@@ -465,7 +465,7 @@ graph {
         self.prints("", "view", "loop.weft", "-o", "loop.dot")
         text = (self.folder / "loop.dot").read_text()
         self.assertIn('label="body of step 0: fold"', text)
-        self.assertRegex(text, r'r0_n\d+ -> r0_n\d+ \[label="f32\[3\]"\]')
+        self.assertRegex(text, r'r0_n\d+ -> r0_n\d+ \[label="f32\[3\]" \]')
 
     def test_misuse(self):
         self.refuses(MISUSED, "view: -o is needed: a file that ends in .svg, .dot or .html", "view", "g.weft")

@@ -40,11 +40,11 @@ graph {
 
 
 class Page(html.parser.HTMLParser):
-    """The rectangles of a page, and what its script is told."""
+    """The boxes of a page, and what its script is told."""
 
     def __init__(self, text):
         super().__init__()
-        self.nodes, self.steps, self.reading, self.data, self.foreign = [], {}, False, "", []
+        self.nodes, self.steps, self.reading, self.data, self.foreign = set(), set(), False, "", []
         self.feed(text)
         self.told = json.loads(self.data)
 
@@ -52,10 +52,10 @@ class Page(html.parser.HTMLParser):
         attrs = dict(attrs)
         self.reading = tag == "script" and attrs.get("type") == "application/json"
         self.foreign += [attrs[name] for name in ("src", "href") if name in attrs]
-        if tag == "rect" and "data-node" in attrs:
-            self.nodes.append(int(attrs["data-node"]))
-        if tag == "rect" and "data-step" in attrs:
-            self.steps[int(attrs["data-step"])] = attrs["fill"]
+        kinds = attrs.get("class", "").split() if tag == "g" else []
+        self.nodes.update(int(kind[1:]) for kind in kinds if kinds[0] == "node" and re.fullmatch(r"n\d+", kind))
+        self.nodes.update(int(kind[2:]) for kind in kinds if kinds[0] == "edge" and re.fullmatch(r"by\d+", kind))
+        self.steps.update(int(kind[1:]) for kind in kinds if kinds[0] == "cluster" and re.fullmatch(r"s\d+", kind))
 
     def handle_endtag(self, tag):
         self.reading = False

@@ -7,13 +7,15 @@
 #include "page.h"
 
 typedef struct drawing {
+    const weft_program_view *view;
     weft_picture picture;
     const weft_profile_table *profile;
+    weft_layout layout; /* for formats that have it */
 } drawing;
 
 static weft_status *print_svg(const void *context, FILE *file)
 {
-    weft_picture_print_svg(&((const drawing *)context)->picture, file);
+    weft_layout_print(&((const drawing *)context)->layout, file);
     return NULL;
 }
 
@@ -26,13 +28,14 @@ static weft_status *print_dot(const void *context, FILE *file)
 static weft_status *print_page(const void *context, FILE *file)
 {
     const drawing *d = context;
-    return weft_picture_print_page(&d->picture, d->profile, file);
+    return weft_page_print(d->view, &d->layout, d->profile, file);
 }
 
 static const struct format {
     const char *end;
     weft_status *(*print)(const void *context, FILE *file);
-} formats[] = {{".svg", print_svg}, {".dot", print_dot}, {".html", print_page}};
+    bool drawn;
+} formats[] = {{".svg", print_svg, true}, {".dot", print_dot, false}, {".html", print_page, true}};
 
 const char *weft_draw_format(const char *path)
 {
@@ -55,26 +58,26 @@ weft_status *weft_draw_check(const char *option, const char *path)
     return weft_misuse("%s takes a file that ends in .svg, .dot or .html, not '%s'", option, path);
 }
 
-static weft_status *save(drawing *d, const weft_program_view *view, weft_tensors outputs, const char *format,
-                         const char *path)
+static weft_status *save(drawing *d, const weft_forest *forest, const weft_draw_options *options)
 {
-    weft_forest forest;
-    WEFT_TRY(weft_picture_init(&d->picture, view));
-    weft_status *status = weft_forest_init(&forest, outputs);
-    d->picture.forest = &forest;
-    if (status == NULL) status = weft_output_write(path, find_format(format)->print, d);
-    weft_forest_finish(&forest);
+    const struct format *format = find_format(options->format);
+    weft_status *status = weft_picture_init(&d->picture, d->view, forest, options->every_op);
+    if (status == NULL && format->drawn) status = weft_picture_draw(&d->picture, &d->layout);
+    if (status == NULL) status = weft_output_write(options->path, format->print, d);
+    weft_layout_finish(&d->layout);
+    weft_picture_finish(&d->picture);
     return status;
 }
 
 weft_status *weft_draw_save(const weft_program *program, const weft_module *module, const weft_profile_table *profile,
-                            const char *format, const char *path)
+                            const weft_draw_options *options)
 {
-    const weft_program_view *view;
+    weft_forest forest;
     drawing d = {.profile = profile};
-    WEFT_TRY(weft_program_view_create(program, &view));
-    weft_status *status = save(&d, view, module->outputs, format, path);
-    weft_picture_finish(&d.picture);
-    weft_program_view_destroy(view);
+    WEFT_TRY(weft_program_view_create(program, &d.view));
+    weft_status *status = weft_forest_init(&forest, module->outputs);
+    if (status == NULL) status = save(&d, &forest, options);
+    weft_forest_finish(&forest);
+    weft_program_view_destroy(d.view);
     return status;
 }

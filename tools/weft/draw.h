@@ -10,8 +10,17 @@
 const char *weft_draw_format(const char *path);
 /* Refuses, as a misuse of `option`, a name that says no format, and a file that cannot be written. */
 weft_status *weft_draw_check(const char *option, const char *path) WEFT_MUST_USE;
-/* Draws into a file that was checked, with the contraction trees of the graph that `program` was compiled from.
- * `profile`, of runs of the same program, may be NULL; pages alone show it. */
+/* Asks for a picture with every op in a box of its own. */
+#define WEFT_DRAW_OPTION "--every-op"
+
+typedef struct weft_draw_options {
+    const char *format; /* one that there is */
+    const char *path;   /* one that was checked */
+    bool every_op;      /* broadcasts, permutes and reshapes too */
+} weft_draw_options;
+
+/* Draws with the contraction trees of the graph that `program` was compiled from. `profile`, of runs of the same
+ * program, may be NULL; pages alone show it. */
 weft_status *weft_draw_save(const weft_program *program, const weft_module *module, const weft_profile_table *profile,
-                            const char *format, const char *path) WEFT_MUST_USE;
+                            const weft_draw_options *options) WEFT_MUST_USE;
 #endif

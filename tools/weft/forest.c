@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <weft/inspect.h>
-#include "picture.h"
+#include "dot.h"
 #include "planner.h"
 
-/* Of the line above a tree; the characters of expressions that are shown. */
-enum { TITLE_HEIGHT = 28, EXPRESSION = 120 };
+/* The characters of expressions that are shown. */
+enum { EXPRESSION = 120 };
 
 /* ---- which nodes ---- */
 
@@ -120,54 +120,37 @@ weft_status *weft_forest_print_text(const weft_forest *forest, FILE *file)
     return NULL;
 }
 
-void weft_forest_print_dot(const weft_forest *forest, FILE *file)
+void weft_forest_print_dot(const weft_forest *forest, size_t item, FILE *file)
 {
-    for (size_t i = 0; i < forest->count; i++) {
-        const weft_forest_item *item = &forest->items[i];
-        char prefix[32];
-        snprintf(prefix, sizeof prefix, "t%zu_", i);
-        fprintf(file, "  subgraph cluster_t%zu {\n    label=", i);
-        weft_picture_print_quoted(item->title, file);
-        fputc('\n', file);
-        if (item->plan != NULL) weft_tree_print_dot(&item->tree, prefix, file);
-        else fprintf(file, "  %snone [shape=plaintext, label=\"\"]\n", prefix);
-        fputs("  }\n", file);
-    }
+    const weft_forest_item *found = &forest->items[item];
+    char prefix[32];
+    snprintf(prefix, sizeof prefix, "t%zu_", item);
+    fprintf(file, "  subgraph cluster_t%zu {\n    class=tree\n    pencolor=none\n    label=\"", item);
+    weft_dot_print(found->title, file);
+    fputs("\"\n", file);
+    if (found->plan != NULL) weft_tree_print_dot(&found->tree, prefix, file);
+    else fprintf(file, "    %snone [style=invis]\n", prefix);
+    fputs("  }\n", file);
 }
 
-void weft_forest_print_svg(const weft_forest *forest, double top, FILE *file)
+typedef struct numbered {
+    const weft_forest *forest;
+    size_t item;
+} numbered;
+
+static void print_digraph(const void *context, FILE *file)
 {
-    for (size_t i = 0; i < forest->count; i++) {
-        const weft_forest_item *item = &forest->items[i];
-        fprintf(file, "<text x=\"16\" y=\"%.1f\" class=\"title\">", top + TITLE_HEIGHT / 2.0);
-        weft_picture_print_xml(item->title, file);
-        fputs("</text>\n", file);
-        top += TITLE_HEIGHT;
-        if (item->plan == NULL) continue;
-        fprintf(file, "<g transform=\"translate(0 %.1f)\">\n", top);
-        weft_tree_print_svg(&item->tree, file);
-        fputs("</g>\n", file);
-        top += weft_tree_height(&item->tree);
-    }
+    const numbered *tree = context;
+    char id[32];
+    snprintf(id, sizeof id, "t%zu", tree->item);
+    weft_dot_begin("LR", id, file);
+    weft_forest_print_dot(tree->forest, tree->item, file);
+    fputs("}\n", file);
 }
 
-double weft_forest_width(const weft_forest *forest)
+weft_status *weft_forest_draw(const weft_forest *forest, weft_layout *layout)
 {
-    double widest = 0;
-    for (size_t i = 0; i < forest->count; i++) {
-        const weft_forest_item *item = &forest->items[i];
-        double title = (double)strlen(item->title) * WEFT_PICTURE_CHARACTER + 32;
-        double tree = item->plan == NULL ? 0 : weft_tree_width(&item->tree);
-        if (title > widest) widest = title;
-        if (tree > widest) widest = tree;
-    }
-    return widest;
-}
-
-double weft_forest_height(const weft_forest *forest)
-{
-    double height = 0;
     for (size_t i = 0; i < forest->count; i++)
-        height += TITLE_HEIGHT + (forest->items[i].plan == NULL ? 0 : weft_tree_height(&forest->items[i].tree));
-    return height;
+        WEFT_TRY(weft_layout_add(layout, WEFT_TREE_SECONDS, print_digraph, &(numbered){forest, i}));
+    return NULL;
 }

@@ -2,6 +2,7 @@
 #ifndef WEFT_TOOLS_FOREST_H
 #define WEFT_TOOLS_FOREST_H
 /* The contraction trees of all einsum nodes that the outputs of a graph need, those of its regions too. */
+#include "layout.h"
 #include "tree.h"
 
 typedef struct weft_forest_item {
@@ -20,10 +21,8 @@ weft_status *weft_forest_init(weft_forest *forest, weft_tensors outputs) WEFT_MU
 void weft_forest_finish(weft_forest *forest);
 
 weft_status *weft_forest_print_text(const weft_forest *forest, FILE *file) WEFT_MUST_USE;
-/* Clusters of a digraph. */
-void weft_forest_print_dot(const weft_forest *forest, FILE *file);
-/* Groups, one below the other from `top` on; text in them has class "title". */
-void weft_forest_print_svg(const weft_forest *forest, double top, FILE *file);
-double weft_forest_width(const weft_forest *forest);
-double weft_forest_height(const weft_forest *forest);
+/* Prints tree number `item`, a cluster of a digraph. */
+void weft_forest_print_dot(const weft_forest *forest, size_t item, FILE *file);
+/* Adds a drawing of each tree. */
+weft_status *weft_forest_draw(const weft_forest *forest, weft_layout *layout) WEFT_MUST_USE;
 #endif

@@ -82,9 +82,8 @@ static const weft_profile_step *find_timed(const weft_profile_table *profile, si
     return NULL;
 }
 
-static bool add_step(cJSON *steps, const weft_picture *picture, const weft_profile_table *profile, size_t number)
+static bool add_step(cJSON *steps, const weft_program_view *view, const weft_profile_table *profile, size_t number)
 {
-    const weft_program_view *view = picture->view;
     const weft_program_view_node *node = &view->nodes[view->steps[number].node];
     const weft_profile_step *timed = find_timed(profile, number);
     cJSON *object = append_object(steps);
@@ -99,9 +98,8 @@ static bool add_step(cJSON *steps, const weft_picture *picture, const weft_profi
            cJSON_AddNumberToObject(object, "flops", timed->flops) != NULL;
 }
 
-static bool fill_data(cJSON *data, const weft_picture *picture, const weft_profile_table *profile)
+static bool fill_data(cJSON *data, const weft_program_view *view, const weft_profile_table *profile)
 {
-    const weft_program_view *view = picture->view;
     cJSON *nodes = cJSON_AddArrayToObject(data, "nodes"), *steps = cJSON_AddArrayToObject(data, "steps");
     bool filled = nodes != NULL && steps != NULL;
     if (filled && profile != NULL && !is_same(view, profile)) {
@@ -110,7 +108,7 @@ static bool fill_data(cJSON *data, const weft_picture *picture, const weft_profi
     }
     for (size_t i = 0; filled && i < view->node_count; i++) filled = add_node(nodes, &view->nodes[i]);
     for (size_t i = 0; filled && i < view->output_count; i++) filled = add_output(nodes, view, &view->outputs[i]);
-    for (size_t i = 0; filled && i < view->step_count; i++) filled = add_step(steps, picture, profile, i);
+    for (size_t i = 0; filled && i < view->step_count; i++) filled = add_step(steps, view, profile, i);
     return filled;
 }
 
@@ -125,10 +123,10 @@ static void print_script_text(const char *text, FILE *file)
     }
 }
 
-static weft_status *print_data(const weft_picture *picture, const weft_profile_table *profile, FILE *file)
+static weft_status *print_data(const weft_program_view *view, const weft_profile_table *profile, FILE *file)
 {
     cJSON *data = cJSON_CreateObject();
-    char *text = data != NULL && fill_data(data, picture, profile) ? cJSON_PrintUnformatted(data) : NULL;
+    char *text = data != NULL && fill_data(data, view, profile) ? cJSON_PrintUnformatted(data) : NULL;
     if (text != NULL) print_script_text(text, file);
     weft_status *status = text == NULL ? weft_status_out_of_memory() : NULL;
     cJSON_free(text);
@@ -144,12 +142,13 @@ static const char *print_until(const char *at, const char *mark, FILE *file)
     return end + strlen(mark);
 }
 
-weft_status *weft_picture_print_page(const weft_picture *picture, const weft_profile_table *profile, FILE *file)
+weft_status *weft_page_print(const weft_program_view *view, const weft_layout *layout,
+                             const weft_profile_table *profile, FILE *file)
 {
     const char *at = print_until(template, "@PICTURE@", file);
-    weft_picture_print_svg(picture, file);
+    weft_layout_print(layout, file);
     at = print_until(at, "@DATA@", file);
-    WEFT_TRY(print_data(picture, profile, file));
+    WEFT_TRY(print_data(view, profile, file));
     fputs(at, file);
     return NULL;
 }

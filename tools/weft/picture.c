@@ -1,38 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "picture.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "dot.h"
 
-/*
- * Layout in two levels. Inside a box a node stands one row below the lowest of its operands there; then a box stands
- * one row below the lowest box it reads from, and what no step computes one row above its first reader. Boxes of a row
- * are sorted by the mean place of their neighbours in the rows before and after, a few times in turn.
- */
+/* Where the statements of a part go. */
+typedef struct drawing {
+    const weft_program_view *view;
+    const weft_picture_part *part;
+    bool plain;
+    FILE *file;
+} drawing;
 
-enum { GAP = 18, ROW_GAP = 34, BOX_GAP = 48, PADDING = 14, TITLE = 20, MARGIN = 16, SWEEPS = 8 };
-
-bool weft_picture_edge_find(const weft_picture *picture, uint32_t to, size_t i, weft_picture_edge *out_edge)
-{
-    const weft_program_view *view = picture->view;
-    bool output = to >= view->node_count;
-    if (i >= (output ? 1 : view->nodes[to].input_count)) return false;
-    weft_program_view_value value = output ? view->outputs[to - view->node_count].value : view->nodes[to].inputs[i];
-    *out_edge = (weft_picture_edge){value.node, to, view->nodes[value.node].types[value.output]};
-    return true;
-}
-
-void weft_picture_label(const weft_picture *picture, size_t node, char *out_text, size_t size)
-{
-    const weft_program_view *view = picture->view;
-    if (node >= view->node_count) {
-        snprintf(out_text, size, "%.60s", view->outputs[node - view->node_count].name);
-        return;
-    }
-    const weft_program_view_node *found = &view->nodes[node];
-    if (found->name == NULL) snprintf(out_text, size, "%.60s", found->op);
-    else if (strcmp(found->op, "input") == 0) snprintf(out_text, size, "%.60s", found->name);
-    else snprintf(out_text, size, "%.60s: %.60s", found->op, found->name);
-}
+/* No reader: a node that is drawn once. */
+#define SHARED SIZE_MAX
 
 const char *weft_picture_engine_name(weft_program_view_engine engine)
 {
@@ -44,265 +26,435 @@ const char *weft_picture_engine_name(weft_program_view_engine engine)
     return names[engine];
 }
 
-void weft_picture_box_label(const weft_picture *picture, size_t box, char *out_text, size_t size)
+static const char *fill_of(weft_program_view_engine engine)
 {
-    snprintf(out_text, size, "step %zu: %s", box, weft_picture_engine_name(picture->view->steps[box].engine));
+    static const char *const fills[] = {[WEFT_ENGINE_KERNEL] = "#e3eefb",
+                                        [WEFT_ENGINE_PRODUCT] = "#fdecd8",
+                                        [WEFT_ENGINE_SORT] = "#fbe6ea",
+                                        [WEFT_ENGINE_EXTENSION] = "#e4f4e2",
+                                        [WEFT_ENGINE_REGION] = "#f0e6f7"};
+    return fills[engine];
 }
 
-/* ---- which box a node is in ---- */
+/* ---- which nodes are drawn, and where ---- */
 
-static weft_status *allocate(weft_picture *picture)
+static bool only_moves(const char *op)
 {
-    const weft_program_view *view = picture->view;
-    picture->node_count = view->node_count + view->output_count;
-    picture->box_count = view->step_count + picture->node_count;
-    picture->nodes = calloc(picture->node_count + 1, sizeof *picture->nodes);
-    picture->boxes = calloc(picture->box_count + 1, sizeof *picture->boxes);
-    return picture->nodes == NULL || picture->boxes == NULL ? weft_status_out_of_memory() : NULL;
+    return strcmp(op, "broadcast") == 0 || strcmp(op, "permute") == 0 || strcmp(op, "reshape") == 0;
 }
 
-/* Boxes are those of steps, then one for each node, which holds it unless a step computes it. */
-static void assign_boxes(weft_picture *picture)
+/* Whether a node is part of arrows. */
+static bool is_folded(const weft_picture_part *part, size_t n)
 {
-    const weft_program_view *view = picture->view;
-    for (uint32_t n = 0; n < picture->node_count; n++) {
-        bool in_step = n < view->node_count && view->nodes[n].place == WEFT_VIEW_STEP;
-        picture->nodes[n].box = in_step ? view->nodes[n].step : (uint32_t)view->step_count + n;
-        weft_picture_box *box = &picture->boxes[picture->nodes[n].box];
-        box->drawn = in_step;
-        box->rows = 1;
-        if (in_step) box->step = view->nodes[n].step;
+    const weft_program_view *view = part->view;
+    if (part->every_op || n >= view->node_count || !only_moves(view->nodes[n].op)) return false;
+    const weft_program_view_node *node = &view->nodes[n];
+    if (node->place == WEFT_VIEW_STEP) return view->steps[node->step].node != n;
+    return node->place == WEFT_VIEW_REPEATED;
+}
+
+/* What the arrow begins at that brings `value`. */
+static weft_program_view_value find_origin(const weft_picture_part *part, weft_program_view_value value)
+{
+    while (is_folded(part, value.node)) value = part->view->nodes[value.node].inputs[0];
+    return value;
+}
+
+/* Whether a node is drawn at each of its readers. */
+static bool is_copied(const weft_picture_part *part, size_t n)
+{
+    const weft_program_view_node *node = n < part->view->node_count ? &part->view->nodes[n] : NULL;
+    if (node == NULL || node->place != WEFT_VIEW_REPEATED || node->input_count > 1) return false;
+    return node->input_count == 0 || is_copied(part, find_origin(part, node->inputs[0]).node);
+}
+
+static bool is_in_step(const weft_picture_part *part, size_t n, size_t step)
+{
+    const weft_program_view_node *node = &part->view->nodes[n];
+    return n < part->view->node_count && node->place == WEFT_VIEW_STEP && node->step == step && !is_folded(part, n);
+}
+
+/* What goes into a node, or into an output, which come after the nodes. */
+static const weft_program_view_value *inputs_of(const weft_picture_part *part, size_t n, size_t *out_count)
+{
+    const weft_program_view *view = part->view;
+    *out_count = n < view->node_count ? view->nodes[n].input_count : 1;
+    return n < view->node_count ? view->nodes[n].inputs : &view->outputs[n - view->node_count].value;
+}
+
+/* ---- nodes ---- */
+
+static void print_id(const drawing *d, size_t n, size_t reader)
+{
+    fprintf(d->file, "%sn%zu", d->part->prefix, n);
+    if (reader != SHARED) fprintf(d->file, "_%zu", reader);
+}
+
+static void print_class(const drawing *d, const char *letter, size_t number)
+{
+    if (d->part->prefix[0] == 0) fprintf(d->file, ", class=%s%zu", letter, number);
+}
+
+static void print_output(const drawing *d, size_t n)
+{
+    fputs("    ", d->file);
+    print_id(d, n, SHARED);
+    fputs(" [style=\"rounded,filled\", fillcolor=\"#dddddd\", label=\"", d->file);
+    weft_dot_print(d->view->outputs[n - d->view->node_count].name, d->file);
+    fputc('"', d->file);
+    print_class(d, "n", n);
+    fputs("]\n", d->file);
+}
+
+static void print_label(const drawing *d, const weft_program_view_node *node)
+{
+    bool input = strcmp(node->op, "input") == 0;
+    if (!input) fprintf(d->file, "%s%s", node->op, node->name == NULL ? "" : ": ");
+    if (node->name != NULL) weft_dot_print(node->name, d->file);
+    fputc('"', d->file);
+}
+
+/* What plain pictures leave out is shown under the pointer. */
+static void print_tooltip(const drawing *d, const weft_program_view_node *node)
+{
+    fputs(", tooltip=\"", d->file);
+    if (node->place == WEFT_VIEW_STEP) fprintf(d->file, "step %u: ", (unsigned)node->step);
+    for (size_t i = 0; i < node->output_count; i++) fprintf(d->file, "%s%s", i > 0 ? ", " : "", node->types[i]);
+    fputc('"', d->file);
+}
+
+static void print_node(const drawing *d, size_t n, size_t reader)
+{
+    static const char *const styles[] = {
+        [WEFT_VIEW_GIVEN] = "rounded,filled", [WEFT_VIEW_STEP] = "filled", [WEFT_VIEW_REPEATED] = "dashed,filled"};
+    const weft_program_view_node *node = &d->view->nodes[n];
+    const char *fill = node->place == WEFT_VIEW_GIVEN ? "#f2f2f2" : "#ffffff";
+    if (d->plain && node->place == WEFT_VIEW_STEP) fill = fill_of(d->view->steps[node->step].engine);
+    fputs("    ", d->file);
+    print_id(d, n, reader);
+    fprintf(d->file, " [style=\"%s\", fillcolor=\"%s\", label=\"", styles[node->place], fill);
+    print_label(d, node);
+    if (d->plain) print_tooltip(d, node);
+    print_class(d, "n", n);
+    fputs("]\n", d->file);
+}
+
+/* Prints what is drawn for `reader` alone of what goes into `n`. */
+static void print_copies(const drawing *d, size_t n, size_t reader)
+{
+    size_t count;
+    const weft_program_view_value *inputs = inputs_of(d->part, n, &count);
+    for (size_t i = 0; i < count; i++) {
+        size_t from = find_origin(d->part, inputs[i]).node;
+        if (!is_copied(d->part, from)) continue;
+        print_node(d, from, reader);
+        print_copies(d, from, reader);
     }
 }
 
-/* ---- rows ---- */
-
-static void at_least(uint32_t *row, uint32_t least)
+/* Prints a node with its copies, or nothing where there is nothing to draw. */
+static void print_shared(const drawing *d, size_t n)
 {
-    if (*row < least) *row = least;
+    if (is_folded(d->part, n) || is_copied(d->part, n)) return;
+    if (n < d->view->node_count) print_node(d, n, SHARED);
+    else print_output(d, n);
+    print_copies(d, n, n);
 }
 
-static void assign_inner_rows(weft_picture *picture)
+/* ---- steps ---- */
+
+/* The title is a node, above the others, so that no arrow runs through it. */
+static void print_title(const drawing *d, size_t step)
 {
-    weft_picture_edge edge;
-    for (uint32_t n = 0; n < picture->node_count; n++) {
-        weft_picture_node *node = &picture->nodes[n];
-        for (size_t i = 0; weft_picture_edge_find(picture, n, i, &edge); i++)
-            if (picture->nodes[edge.from].box == node->box) at_least(&node->row, picture->nodes[edge.from].row + 1);
-        at_least(&picture->boxes[node->box].rows, node->row + 1);
-    }
+    const char *prefix = d->part->prefix;
+    weft_program_view_engine engine = d->view->steps[step].engine;
+    fprintf(d->file, "  subgraph cluster_%ss%zu {\n    style=\"rounded,filled\"\n    color=\"#8899aa\"\n", prefix,
+            step);
+    fprintf(d->file, "    fillcolor=\"%s\"\n", fill_of(engine));
+    if (prefix[0] == 0) fprintf(d->file, "    class=s%zu\n", step);
+    fprintf(d->file, "    %ss%zu [shape=plaintext, margin=0, height=0.2, label=\"step %zu: %s\"", prefix, step, step,
+            weft_picture_engine_name(engine));
+    print_class(d, "s", step);
+    fputs("]\n", d->file);
 }
 
-/* Nodes come operands first, but a box as a whole may get its row late: so until nothing moves. */
-static void assign_box_rows(weft_picture *picture)
+/* A step that computes nothing of its own, but copies an output, is not drawn. */
+static void print_step(const drawing *d, size_t step)
 {
-    weft_picture_edge edge;
-    for (bool moved = true; moved;) {
-        moved = false;
-        for (uint32_t n = 0; n < picture->node_count; n++) {
-            for (size_t i = 0; weft_picture_edge_find(picture, n, i, &edge); i++) {
-                const weft_picture_box *from = &picture->boxes[picture->nodes[edge.from].box];
-                weft_picture_box *to = &picture->boxes[picture->nodes[n].box];
-                if (from == to || to->row > from->row) continue;
-                to->row = from->row + 1;
-                moved = true;
-            }
-        }
-    }
-}
-
-/* Moves what reads nothing down to the row above its first reader. */
-static void lower_sources(weft_picture *picture)
-{
-    weft_picture_edge edge;
-    for (uint32_t source = 0; source < picture->view->node_count; source++) {
-        uint32_t first = UINT32_MAX;
-        if (picture->view->nodes[source].input_count > 0 || picture->boxes[picture->nodes[source].box].drawn) continue;
-        for (uint32_t n = 0; n < picture->node_count; n++) {
-            uint32_t row = picture->boxes[picture->nodes[n].box].row;
-            for (size_t i = 0; weft_picture_edge_find(picture, n, i, &edge); i++)
-                if (edge.from == source && row < first) first = row;
-        }
-        if (first != UINT32_MAX) picture->boxes[picture->nodes[source].box].row = first - 1;
-    }
-}
-
-/* ---- places ---- */
-
-static double row_width(const weft_picture *picture, size_t box, uint32_t row)
-{
-    double width = -GAP;
-    for (size_t n = 0; n < picture->node_count; n++)
-        if (picture->nodes[n].box == box && picture->nodes[n].row == row) width += picture->nodes[n].width + GAP;
-    return width;
-}
-
-static void measure(weft_picture *picture)
-{
-    char label[160];
-    for (size_t n = 0; n < picture->node_count; n++) {
-        weft_picture_label(picture, n, label, sizeof label);
-        picture->nodes[n].width = 16 + (double)strlen(label) * WEFT_PICTURE_CHARACTER;
-    }
-    for (size_t b = 0; b < picture->box_count; b++) {
-        weft_picture_box *box = &picture->boxes[b];
-        double frame = box->drawn ? 2 * PADDING : 0;
-        if (box->rows == 0) continue;
-        if (box->drawn) {
-            frame += box->rows > 2 ? 2 * WEFT_PICTURE_BOW : 0;
-            weft_picture_box_label(picture, b, label, sizeof label);
-            box->width = 16 + (double)strlen(label) * WEFT_PICTURE_CHARACTER;
-        }
-        for (uint32_t row = 0; row < box->rows; row++) {
-            double width = row_width(picture, b, row) + frame;
-            if (width > box->width) box->width = width;
-        }
-        box->height =
-            box->rows * WEFT_PICTURE_NODE_HEIGHT + (box->rows - 1) * ROW_GAP + (box->drawn ? 2 * PADDING + TITLE : 0);
-    }
-}
-
-/* Puts the boxes of a row side by side in their order; returns the width. */
-static double place_row(weft_picture *picture, uint32_t row)
-{
-    double width = 0, last = -1e300;
-    for (;;) {
-        weft_picture_box *next = NULL;
-        for (size_t b = 0; b < picture->box_count; b++) {
-            weft_picture_box *box = &picture->boxes[b];
-            bool later = box->rows > 0 && box->row == row && box->order > last;
-            if (later && (next == NULL || box->order < next->order)) next = box;
-        }
-        if (next == NULL) return width - GAP;
-        last = next->order;
-        next->x = width + next->width / 2;
-        width += next->width + GAP;
-    }
-}
-
-static void centre_row(weft_picture *picture, uint32_t row, double shift)
-{
-    for (size_t b = 0; b < picture->box_count; b++)
-        if (picture->boxes[b].row == row) picture->boxes[b].x += shift;
-}
-
-static uint32_t row_count(const weft_picture *picture)
-{
-    uint32_t count = 0;
-    for (size_t b = 0; b < picture->box_count; b++)
-        if (picture->boxes[b].rows > 0) at_least(&count, picture->boxes[b].row + 1);
-    return count;
-}
-
-static void place_rows(weft_picture *picture)
-{
-    double widest = 0;
-    uint32_t rows = row_count(picture);
-    for (uint32_t row = 0; row < rows; row++) {
-        double width = place_row(picture, row);
-        if (width > widest) widest = width;
-    }
-    for (uint32_t row = 0; row < rows; row++) centre_row(picture, row, (widest - place_row(picture, row)) / 2 + MARGIN);
-    picture->width = widest + 2 * MARGIN;
-}
-
-/* Gives each box the mean place of those it reads (`down`) or of its readers as its order. */
-static weft_status *sort_rows(weft_picture *picture, bool down)
-{
-    double *sums = calloc(2 * picture->box_count + 1, sizeof *sums), *counts = sums + picture->box_count;
-    weft_picture_edge edge;
-    if (sums == NULL) return weft_status_out_of_memory();
-    for (uint32_t n = 0; n < picture->node_count; n++) {
-        for (size_t i = 0; weft_picture_edge_find(picture, n, i, &edge); i++) {
-            uint32_t from = picture->nodes[edge.from].box, to = picture->nodes[n].box;
-            uint32_t moving = down ? to : from, still = down ? from : to;
-            sums[moving] += picture->boxes[still].x;
-            counts[moving]++;
-        }
-    }
-    for (size_t b = 0; b < picture->box_count; b++) {
-        double place = counts[b] > 0 ? sums[b] / counts[b] : picture->boxes[b].x;
-        picture->boxes[b].order = place + 1e-6 * (double)b;
-    }
-    free(sums);
-    place_rows(picture);
-    return NULL;
-}
-
-static void place_lines(weft_picture *picture)
-{
-    double y = MARGIN;
-    uint32_t rows = row_count(picture);
-    for (uint32_t row = 0; row < rows; row++) {
-        double height = 0;
-        for (size_t b = 0; b < picture->box_count; b++) {
-            const weft_picture_box *box = &picture->boxes[b];
-            if (box->rows > 0 && box->row == row && box->height > height) height = box->height;
-        }
-        for (size_t b = 0; b < picture->box_count; b++)
-            if (picture->boxes[b].row == row) picture->boxes[b].y = y + height / 2;
-        y += height + BOX_GAP;
-    }
-    picture->height = y - BOX_GAP + MARGIN;
-}
-
-static void place_nodes(weft_picture *picture, size_t b)
-{
-    const weft_picture_box *box = &picture->boxes[b];
-    double top = box->y - box->height / 2 + (box->drawn ? PADDING + TITLE : 0);
-    for (uint32_t row = 0; row < box->rows; row++) {
-        double x = box->x - row_width(picture, b, row) / 2;
-        for (size_t n = 0; n < picture->node_count; n++) {
-            weft_picture_node *node = &picture->nodes[n];
-            if (node->box != b || node->row != row) continue;
-            node->x = x + node->width / 2;
-            node->y = top + row * (WEFT_PICTURE_NODE_HEIGHT + ROW_GAP) + WEFT_PICTURE_NODE_HEIGHT / 2.0;
-            x += node->width + GAP;
-        }
-    }
-}
-
-static weft_status *init_regions(weft_picture *picture)
-{
-    const weft_program_view *view = picture->view;
     size_t count = 0;
-    for (size_t n = 0; n < view->node_count; n++) count += view->nodes[n].region_count;
-    picture->regions = calloc(count + 1, sizeof *picture->regions);
-    if (picture->regions == NULL) return weft_status_out_of_memory();
+    for (size_t n = 0; n < d->view->node_count; n++) {
+        if (!is_in_step(d->part, n, step)) continue;
+        if (count++ == 0 && !d->plain) print_title(d, step);
+        print_shared(d, n);
+    }
+    if (count > 0 && !d->plain) fputs("  }\n", d->file);
+}
+
+/* ---- arrows ---- */
+
+/* Prints "f32[4]", and for each node on the way a line such as "broadcast f32[3, 4]". */
+static void print_way(const drawing *d, weft_program_view_value from, weft_program_view_value to)
+{
+    const weft_program_view_node *node = &d->view->nodes[to.node];
+    if (from.node != to.node) {
+        print_way(d, from, node->inputs[0]);
+        fprintf(d->file, "\\n%s ", node->op);
+    }
+    fputs(node->types[to.output], d->file);
+}
+
+/* The attributes of the arrow that brings `value`, which comes of `from`, `times` over. */
+static void print_attributes(const drawing *d, weft_program_view_value from, weft_program_view_value value, size_t to,
+                             size_t times)
+{
+    if (!d->plain) {
+        fputs("label=\"", d->file);
+        print_way(d, from, value);
+        if (times > 1) fprintf(d->file, "\\n%zu times", times);
+        fputs("\" ", d->file);
+    }
+    if (d->part->prefix[0] != 0) return;
+    fprintf(d->file, "class=\"from%u to%zu", (unsigned)from.node, to);
+    for (; value.node != from.node; value = d->view->nodes[value.node].inputs[0])
+        fprintf(d->file, " by%u", (unsigned)value.node);
+    fputc('"', d->file);
+}
+
+static bool is_same(weft_program_view_value a, weft_program_view_value b)
+{
+    return a.node == b.node && a.output == b.output;
+}
+
+/* How often a node reads input `i`; 0 where an earlier input is the same. */
+static size_t count_times(const weft_program_view_value *inputs, size_t count, size_t i)
+{
+    size_t times = 0;
+    for (size_t j = 0; j < count; j++) {
+        if (!is_same(inputs[i], inputs[j])) continue;
+        if (j < i) return 0;
+        times++;
+    }
+    return times;
+}
+
+/* The arrows into a node, or into its copy for `reader`. */
+static void print_edges(const drawing *d, size_t to, size_t reader)
+{
+    size_t count, copy = reader == SHARED ? to : reader;
+    const weft_program_view_value *inputs = inputs_of(d->part, to, &count);
+    for (size_t i = 0; i < count; i++) {
+        weft_program_view_value from = find_origin(d->part, inputs[i]);
+        bool copied = is_copied(d->part, from.node);
+        size_t times = count_times(inputs, count, i);
+        if (times == 0) continue;
+        fputs("  ", d->file);
+        print_id(d, from.node, copied ? copy : SHARED);
+        fputs(" -> ", d->file);
+        print_id(d, to, reader);
+        fputs(" [", d->file);
+        print_attributes(d, from, inputs[i], to, times);
+        fputs("]\n", d->file);
+        if (copied) print_edges(d, from.node, copy);
+    }
+}
+
+/* Prints that the title of its step stands above node `n`, and below what that reads from elsewhere. */
+static void print_ranks(const drawing *d, size_t n)
+{
+    const weft_program_view_node *node = &d->view->nodes[n];
+    const char *prefix = d->part->prefix;
+    size_t step = node->step;
+    bool first = true;
+    for (size_t i = 0; i < node->input_count; i++) {
+        size_t from = find_origin(d->part, node->inputs[i]).node;
+        if (is_in_step(d->part, from, step)) first = false;
+        else if (!is_copied(d->part, from))
+            fprintf(d->file, "  %sn%zu -> %ss%zu [style=invis, weight=0]\n", prefix, from, prefix, step);
+    }
+    if (first) fprintf(d->file, "  %ss%zu -> %sn%zu [style=invis]\n", prefix, step, prefix, n);
+}
+
+/* ---- the whole ---- */
+
+static void print_part(const weft_picture_part *part, bool plain, FILE *file)
+{
+    drawing d = {part->view, part, plain, file};
+    size_t nodes = d.view->node_count, count = nodes + d.view->output_count;
+    if (part->title[0] != 0) {
+        fprintf(file, "  subgraph cluster_%s {\n    style=rounded\n    color=\"#8899aa\"\n    label=\"", part->prefix);
+        weft_dot_print(part->title, file);
+        fputs("\"\n", file);
+    }
+    for (size_t s = 0; s < d.view->step_count; s++) print_step(&d, s);
+    for (size_t n = 0; n < count; n++)
+        if (n >= nodes || d.view->nodes[n].place != WEFT_VIEW_STEP) print_shared(&d, n);
+    for (size_t n = 0; n < count; n++)
+        if (!is_folded(part, n) && !is_copied(part, n)) print_edges(&d, n, SHARED);
+    for (size_t n = 0; n < nodes && !plain; n++)
+        if (d.view->nodes[n].place == WEFT_VIEW_STEP && !is_folded(part, n)) print_ranks(&d, n);
+    if (part->title[0] != 0) fputs("  }\n", file);
+}
+
+void weft_picture_print_dot(const weft_picture *picture, FILE *file)
+{
+    weft_dot_begin("TB", "", file);
+    for (size_t i = 0; i < picture->count; i++) print_part(&picture->parts[i], false, file);
+    for (size_t i = 0; i < picture->forest->count; i++) weft_forest_print_dot(picture->forest, i, file);
+    fputs("}\n", file);
+}
+
+/* ---- drawings ---- */
+
+static void print_digraph(const weft_picture_part *part, const char *attributes, bool plain, FILE *file)
+{
+    weft_dot_begin("TB", part->prefix, file);
+    fprintf(file, "  graph [%s]\n", attributes);
+    print_part(part, plain, file);
+    fputs("}\n", file);
+}
+
+static void print_fine(const void *part, FILE *file)
+{
+    print_digraph(part, "", false, file);
+}
+
+static void print_straight(const void *part, FILE *file)
+{
+    print_digraph(part, "splines=line, nslimit=0.5, nslimit1=0.5, mclimit=0.3", false, file);
+}
+
+static void print_plain(const void *part, FILE *file)
+{
+    print_digraph(part, "newrank=false, splines=line, nslimit=0.1, nslimit1=0.1, mclimit=0.1", true, file);
+}
+
+/* From the best to the fastest, with the crossings up to which each is tried and how long Graphviz may compute. */
+static const struct manner {
+    void (*print)(const void *part, FILE *file);
+    double crossings;
+    unsigned seconds;
+} manners[] = {{print_fine, 1500, 20}, {print_straight, 20000, 20}, {print_plain, HUGE_VAL, 60}};
+
+static weft_status *draw_part(const weft_picture_part *part, weft_layout *layout)
+{
+    weft_status *status = NULL;
+    for (size_t i = 0; i < sizeof manners / sizeof *manners; i++) {
+        if (part->crossings > manners[i].crossings) continue;
+        weft_status_destroy(status);
+        status = weft_layout_add(layout, manners[i].seconds, manners[i].print, part);
+        if (status == NULL || weft_status_code(status) == WEFT_CANCELLED) return status;
+    }
+    return status;
+}
+
+weft_status *weft_picture_draw(const weft_picture *picture, weft_layout *layout)
+{
+    for (size_t i = 0; i < picture->count; i++) WEFT_TRY(draw_part(&picture->parts[i], layout));
+    return weft_forest_draw(picture->forest, layout);
+}
+
+/* ---- parts ---- */
+
+/* What input `i` of a node begins at; SIZE_MAX where the arrow has no length of its own: of what is part of an arrow,
+ * and from what is drawn at its readers. */
+static size_t find_from(const weft_picture_part *part, size_t n, size_t i)
+{
+    size_t from = find_origin(part, part->view->nodes[n].inputs[i]).node;
+    return is_folded(part, n) || is_copied(part, from) ? SIZE_MAX : from;
+}
+
+/* Gives each node the level below those of what it reads, and then what reads nothing that above its first reader. */
+static void fill_levels(const weft_picture_part *part, uint32_t *levels)
+{
+    const weft_program_view *view = part->view;
     for (size_t n = 0; n < view->node_count; n++) {
-        const weft_program_view_node *node = &view->nodes[n];
-        for (size_t r = 0; r < node->region_count; r++) {
-            weft_picture *region = &picture->regions[picture->region_count++];
-            WEFT_TRY(weft_picture_init(region, &node->regions[r].view));
-            snprintf(region->title, sizeof region->title, "%s of step %u: %.60s", node->regions[r].name,
-                     (unsigned)node->step, node->op);
+        levels[n] = 1;
+        for (size_t i = 0; i < view->nodes[n].input_count; i++) {
+            size_t from = find_from(part, n, i);
+            if (from != SIZE_MAX && levels[from] >= levels[n]) levels[n] = levels[from] + 1;
         }
     }
+    for (size_t n = 0; n < view->node_count; n++)
+        if (view->nodes[n].input_count == 0) levels[n] = UINT32_MAX;
+    for (size_t n = 0; n < view->node_count; n++) {
+        for (size_t i = 0; i < view->nodes[n].input_count; i++) {
+            size_t from = find_from(part, n, i);
+            if (from != SIZE_MAX && view->nodes[from].input_count == 0 && levels[from] >= levels[n])
+                levels[from] = levels[n] - 1;
+        }
+    }
+}
+
+static weft_status *measure(weft_picture_part *part)
+{
+    const weft_program_view *view = part->view;
+    uint32_t *levels = calloc(view->node_count + 1, sizeof *levels);
+    if (levels == NULL) return weft_status_out_of_memory();
+    fill_levels(part, levels);
+    for (size_t n = 0; n < view->node_count; n++) {
+        for (size_t i = 0; i < view->nodes[n].input_count; i++) {
+            size_t from = find_from(part, n, i);
+            if (from != SIZE_MAX) part->crossings += levels[n] - levels[from];
+        }
+    }
+    free(levels);
     return NULL;
 }
 
-weft_status *weft_picture_init(weft_picture *picture, const weft_program_view *view)
+/* NULL when out of memory. */
+static weft_picture_part *add_part(weft_picture *picture, const weft_program_view *view)
 {
-    *picture = (weft_picture){.view = view};
-    WEFT_TRY(allocate(picture));
-    assign_boxes(picture);
-    assign_inner_rows(picture);
-    assign_box_rows(picture);
-    lower_sources(picture);
-    measure(picture);
-    for (size_t b = 0; b < picture->box_count; b++) picture->boxes[b].order = (double)b;
-    place_rows(picture);
-    for (int sweep = 0; sweep < SWEEPS; sweep++) WEFT_TRY(sort_rows(picture, sweep % 2 == 0));
-    place_lines(picture);
-    for (size_t b = 0; b < picture->box_count; b++) place_nodes(picture, b);
-    return init_regions(picture);
+    if (picture->count == picture->capacity) {
+        size_t capacity = 2 * picture->capacity + 4;
+        weft_picture_part *parts = realloc(picture->parts, capacity * sizeof *parts);
+        if (parts == NULL) return NULL;
+        picture->parts = parts;
+        picture->capacity = capacity;
+    }
+    weft_picture_part *part = &picture->parts[picture->count++];
+    *part = (weft_picture_part){.view = view, .every_op = picture->every_op};
+    return part;
+}
+
+static weft_status *add_regions(weft_picture *picture, const weft_program_view *view, const char *within);
+
+/* `title`: of what it is in, with what comes between the two. */
+static weft_status *add_region(weft_picture *picture, const weft_program_view_node *node, size_t region,
+                               const char *within)
+{
+    const weft_program_view_region *r = &node->regions[region];
+    char title[sizeof picture->parts->title];
+    snprintf(title, sizeof title, "%s of step %u: %.60s%.150s", r->name, (unsigned)node->step, node->op, within);
+    weft_picture_part *part = add_part(picture, &r->view);
+    if (part == NULL) return weft_status_out_of_memory();
+    strcpy(part->title, title);
+    snprintf(part->prefix, sizeof part->prefix, "r%zu_", picture->count - 2);
+    WEFT_TRY(measure(part));
+    char inner[sizeof title + 8];
+    snprintf(inner, sizeof inner, " in %s", title);
+    return add_regions(picture, &r->view, inner);
+}
+
+static weft_status *add_regions(weft_picture *picture, const weft_program_view *view, const char *within)
+{
+    for (size_t n = 0; n < view->node_count; n++)
+        for (size_t r = 0; r < view->nodes[n].region_count; r++)
+            WEFT_TRY(add_region(picture, &view->nodes[n], r, within));
+    return NULL;
+}
+
+weft_status *weft_picture_init(weft_picture *picture, const weft_program_view *view, const weft_forest *forest,
+                               bool every_op)
+{
+    *picture = (weft_picture){.forest = forest, .every_op = every_op};
+    weft_picture_part *part = add_part(picture, view);
+    if (part == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(measure(part));
+    return add_regions(picture, view, "");
 }
 
 void weft_picture_finish(weft_picture *picture)
 {
-    for (size_t i = 0; i < picture->region_count; i++) weft_picture_finish(&picture->regions[i]);
-    free(picture->regions);
-    free(picture->nodes);
-    free(picture->boxes);
+    free(picture->parts);
     *picture = (weft_picture){0};
 }

@@ -1,64 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_TOOLS_PICTURE_H
 #define WEFT_TOOLS_PICTURE_H
-/* Pictures of programs: the nodes of a view in boxes, one for each kernel, product, extension's op or region op. */
-#include <stdio.h>
+/*
+ * Pictures of programs: a digraph of the nodes of a view, those of a step in a cluster, others for its regions, and the
+ * trees of einsum nodes. What only moves what it reads, without memory of its own, is part of an arrow's label; a
+ * constant that is computed again by whatever reads it is drawn at each of its readers.
+ *
+ * For a script, what belongs to the program, but not to its regions, has classes: node 3 "n3", output 0 that of the
+ * node after the last, step 2 "s2", an arrow "from3", "to5" and, for each node that is part of its label, "by4".
+ */
 #include <weft/inspect.h>
 #include "forest.h"
+#include "layout.h"
 
-/* A node of the view, or, from node_count on, an output. */
-typedef struct weft_picture_node {
-    uint32_t box;
-    uint32_t row;       /* in the box, from the top */
-    double x, y, width; /* of the centre; of the whole */
-} weft_picture_node;
-
-typedef struct weft_picture_box {
-    bool drawn;                 /* one that holds what no step computes is only a place */
-    uint32_t step;              /* of the view, if drawn */
-    uint32_t row;               /* of the picture */
-    uint32_t rows;              /* of nodes in it */
-    double x, y, width, height; /* of the centre */
-    double order;               /* in its row */
-} weft_picture_box;
+/* The program, or a region of it. */
+typedef struct weft_picture_part {
+    const weft_program_view *view;
+    char prefix[24];  /* of the names of nodes; "" for the program */
+    char title[256];  /* "body of step 2: fold"; "" for the program */
+    double crossings; /* of arrows with the levels of nodes between their ends */
+    bool every_op;
+} weft_picture_part;
 
 typedef struct weft_picture {
-    const weft_program_view *view;
-    size_t node_count, box_count;
-    weft_picture_node *nodes;
-    weft_picture_box *boxes; /* those of steps first, by their number */
-    double width, height;
-    char title[160];              /* of a region: "body of step 2: fold"; empty for the program */
-    size_t region_count;          /* of all folds, whiles and conds */
-    struct weft_picture *regions; /* each a picture of its own, to be put below */
-    const weft_forest *forest;    /* trees to be put below these; NULL: none */
+    size_t count, capacity;
+    weft_picture_part *parts;
+    const weft_forest *forest;
+    bool every_op; /* draws what only moves in boxes too */
 } weft_picture;
 
-/* In pixels; BOW is how far an arrow goes aside that passes by nodes of its box. */
-enum { WEFT_PICTURE_NODE_HEIGHT = 26, WEFT_PICTURE_CHARACTER = 7, WEFT_PICTURE_BOW = 30 };
-
-/* Decides where everything goes. */
-weft_status *weft_picture_init(weft_picture *picture, const weft_program_view *view) WEFT_MUST_USE;
+/* `view` and `forest` must outlive the picture, which is to be finished also on failure. */
+weft_status *weft_picture_init(weft_picture *picture, const weft_program_view *view, const weft_forest *forest,
+                               bool every_op) WEFT_MUST_USE;
 void weft_picture_finish(weft_picture *picture);
 
 /* "kernel", "matrix product". */
 const char *weft_picture_engine_name(weft_program_view_engine engine);
-/* What is written on a node, and on a box that is drawn. */
-void weft_picture_label(const weft_picture *picture, size_t node, char *out_text, size_t size);
-void weft_picture_box_label(const weft_picture *picture, size_t box, char *out_text, size_t size);
-
-/* An arrow between two nodes with the type of what flows. */
-typedef struct weft_picture_edge {
-    uint32_t from, to;
-    const char *type;
-} weft_picture_edge;
-/* Arrow number `i` into node `to`; false past the last. */
-bool weft_picture_edge_find(const weft_picture *picture, uint32_t to, size_t i, weft_picture_edge *out_edge);
-
+/* Prints one digraph, all but the program in clusters. */
 void weft_picture_print_dot(const weft_picture *picture, FILE *file);
-void weft_picture_print_svg(const weft_picture *picture, FILE *file);
-/* Prints `text` as a string of the DOT language. */
-void weft_picture_print_quoted(const char *text, FILE *file);
-/* Prints `text` with `&`, `<`, `>` and `"` as XML writes them. */
-void weft_picture_print_xml(const char *text, FILE *file);
+/* Adds a drawing of each part. Arrows are straight, whatever lies in their way, where a part is large; where it is
+ * larger, or Graphviz fails at it, steps have no frames, and types are shown under the pointer. */
+weft_status *weft_picture_draw(const weft_picture *picture, weft_layout *layout) WEFT_MUST_USE;
 #endif

@@ -424,8 +424,11 @@ static weft_status *run_module(const weft_arguments *arguments, const weft_modul
     if (status == NULL) status = run_files(arguments, module->graph, session, &inputs, &outputs);
     file_list_finish(&inputs);
     file_list_finish(&outputs);
-    if (status == NULL && view != NULL)
-        status = weft_draw_save(session->program, module, &session->profile, weft_draw_format(view), view);
+    if (status == NULL && view != NULL) {
+        bool every_op = weft_arguments_find(arguments, WEFT_DRAW_OPTION) != NULL;
+        weft_draw_options how = {weft_draw_format(view), view, every_op};
+        status = weft_draw_save(session->program, module, &session->profile, &how);
+    }
     return status == NULL ? weft_session_print_stats(session, arguments, NULL) : status;
 }
 
@@ -434,6 +437,8 @@ static weft_status *run_session(const weft_arguments *arguments, const weft_plug
     weft_module *module;
     const char *view = weft_arguments_text(arguments, "--view", NULL);
     if (view != NULL) WEFT_TRY(weft_draw_check("--view", view));
+    if (view == NULL && weft_arguments_find(arguments, WEFT_DRAW_OPTION) != NULL)
+        return weft_misuse(WEFT_DRAW_OPTION " goes with --view");
     WEFT_TRY(weft_module_load(arguments->operands[0], plugins, &module));
     weft_status *status = weft_session_init(session, arguments, plugins);
     if (status == NULL) status = run_module(arguments, module, session);
@@ -458,6 +463,8 @@ static const weft_option options[] = {
     {"--set", WEFT_OPTION_TEXTS, "SYMBOL=N", "the value of a symbol that no input has; as often as there are symbols"},
     {"--view", WEFT_OPTION_FILE, "FILE.html|FILE.svg|FILE.dot",
      "draw it there as 'weft view' does, the page coloured by the time of each step"},
+    {WEFT_DRAW_OPTION, WEFT_OPTION_FLAG, NULL,
+     "with --view: broadcasts, permutes and reshapes as ops, not as part of arrows"},
     {"--deflate", WEFT_OPTION_FLAG, NULL, "deflate what goes into OUT.npz"},
     WEFT_PLUGIN_OPTION,
     WEFT_SESSION_OPTIONS,

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tree.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "../output.h"
+#include "dot.h"
 #include "file.h"
+#include "layout.h"
 #include "options.h"
-#include "picture.h"
 
-/* In pixels: between levels, between leaves, around all; and the characters of labels that are shown. */
-enum { LEVEL = 130, ROW = 20, MARGIN = 24, LABELS = 24 };
+/* The characters of labels that are shown. */
+enum { LABELS = 24 };
 
 typedef struct weft_tree_place {
     size_t depth; /* of the root: 0 */
     bool last;    /* of the two below its parent */
-    double row;   /* leaves count from 0 */
 } place;
 
 static bool is_result(const weft_tree *l, size_t value)
@@ -22,20 +21,16 @@ static bool is_result(const weft_tree *l, size_t value)
     return value >= l->operands;
 }
 
-/* Walks down, and gives leaves their rows. */
 static void fill_order(weft_tree *l, size_t *stack)
 {
-    size_t top = 0, leaf = 0;
+    size_t top = 0;
     stack[top++] = l->count - 1;
     for (size_t i = 0; i < l->count; i++) {
         size_t value = l->values[i] = stack[--top], depth = l->places[value].depth;
         weft_einsum_value v = weft_einsum_plan_value(l->plan, value);
         if (depth > l->depth) l->depth = depth;
         if (v.log2_size > l->largest) l->largest = v.log2_size;
-        if (!is_result(l, value)) {
-            l->places[value].row = (double)leaf++;
-            continue;
-        }
+        if (!is_result(l, value)) continue;
         l->places[v.a] = (place){.depth = depth + 1};
         l->places[v.b] = (place){.depth = depth + 1, .last = true};
         stack[top++] = v.b;
@@ -53,10 +48,6 @@ weft_status *weft_tree_init(weft_tree *tree, const weft_einsum_plan *plan)
     bool well = tree->places != NULL && tree->values != NULL && stack != NULL;
     if (well) fill_order(tree, stack);
     free(stack);
-    for (size_t value = operands; well && value < count; value++) {
-        weft_einsum_value v = weft_einsum_plan_value(plan, value);
-        tree->places[value].row = (tree->places[v.a].row + tree->places[v.b].row) / 2;
-    }
     return well ? NULL : weft_status_out_of_memory();
 }
 
@@ -140,83 +131,42 @@ weft_status *weft_tree_print_text(const weft_tree *l, FILE *file)
 
 /* ---- dot ---- */
 
+/* The size of a value beside that of the largest, from 0 to 1. */
+static double share(const weft_tree *l, size_t value)
+{
+    return l->largest > 0 ? weft_einsum_plan_value(l->plan, value).log2_size / l->largest : 0;
+}
+
+static void print_value(const weft_tree *l, const char *prefix, size_t value, FILE *file)
+{
+    value_text text = describe(l, value);
+    bool result = is_result(l, value);
+    fprintf(file, "    %sv%zu [label=\"", prefix, value);
+    if (!result) fprintf(file, "%zu: ", value);
+    weft_dot_print(text.short_labels, file);
+    fprintf(file, "\\n%s%s%s\", tooltip=\"%s %zu: ", text.size, result ? ", " : "", text.work,
+            result ? "result of step" : "operand", result ? value - l->operands : value);
+    weft_dot_print(text.labels, file);
+    fprintf(file, ", size %s%s%s\", style=filled, fillcolor=\"%.2f 0.4 1\"]\n", text.size,
+            result ? ", multiplies " : "", text.work, 0.58 * (1 - share(l, value)));
+}
+
+/* The larger the operand, the wider. */
+static void print_branch(const weft_tree *l, const char *prefix, size_t from, size_t to, FILE *file)
+{
+    fprintf(file, "    %sv%zu -> %sv%zu [dir=none, penwidth=%.1f]\n", prefix, from, prefix, to, 1 + 4 * share(l, to));
+}
+
 void weft_tree_print_dot(const weft_tree *l, const char *prefix, FILE *file)
 {
     for (size_t i = 0; i < l->count; i++) {
         size_t value = l->values[i];
-        value_text text = describe(l, value);
-        fprintf(file, "  %sv%zu [shape = box, label = \"", prefix, value);
-        if (!is_result(l, value)) fprintf(file, "%zu: ", value);
-        for (const char *c = text.short_labels; *c != 0; c++) fprintf(file, "%s%c", strchr("\"\\", *c) ? "\\" : "", *c);
-        fprintf(file, "\\n%s%s%s\"];\n", text.size, is_result(l, value) ? ", " : "", text.work);
+        print_value(l, prefix, value, file);
         if (!is_result(l, value)) continue;
         weft_einsum_value v = weft_einsum_plan_value(l->plan, value);
-        fprintf(file, "  %sv%zu -> {%sv%zu %sv%zu};\n", prefix, value, prefix, v.a, prefix, v.b);
+        print_branch(l, prefix, value, v.a, file);
+        print_branch(l, prefix, value, v.b, file);
     }
-}
-
-/* ---- svg ---- */
-
-static double x_of(const weft_tree *l, size_t value)
-{
-    return MARGIN + LEVEL * (double)l->places[value].depth;
-}
-
-static double y_of(const weft_tree *l, size_t value)
-{
-    return MARGIN + ROW * l->places[value].row;
-}
-
-static void print_branch(const weft_tree *l, size_t from, size_t to, FILE *file)
-{
-    double width = 1 + 5 * weft_einsum_plan_value(l->plan, to).log2_size / (l->largest > 0 ? l->largest : 1);
-    fprintf(file, "<path d=\"M%.1f %.1fV%.1fH%.1f\" stroke-width=\"%.1f\"/>\n", x_of(l, from), y_of(l, from),
-            y_of(l, to), x_of(l, to), width);
-}
-
-static void print_node(const weft_tree *l, size_t value, FILE *file)
-{
-    value_text text = describe(l, value);
-    double share = l->largest > 0 ? weft_einsum_plan_value(l->plan, value).log2_size / l->largest : 0;
-    fprintf(file, "<g><title>%s %zu: ", is_result(l, value) ? "result of step" : "operand",
-            is_result(l, value) ? value - l->operands : value);
-    weft_picture_print_xml(text.labels, file);
-    fprintf(file, ", size %s%s%s</title>\n", text.size, is_result(l, value) ? ", multiplies " : "", text.work);
-    fprintf(file, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"hsl(%.0f 80%% 55%%)\"/>\n", x_of(l, value),
-            y_of(l, value), 210 * (1 - share));
-    fprintf(file, "<text x=\"%.1f\" y=\"%.1f\">", x_of(l, value) + 7, y_of(l, value) - (is_result(l, value) ? 4 : -4));
-    if (is_result(l, value)) fprintf(file, "%s, %s", text.size, text.work);
-    else {
-        fprintf(file, "%zu: ", value);
-        weft_picture_print_xml(text.short_labels, file);
-        fprintf(file, " %s", text.size);
-    }
-    fputs("</text></g>\n", file);
-}
-
-const char weft_tree_style[] = ".tree text{font:11px monospace;fill:#112233}.tree path{fill:none;stroke:#8899aa}"
-                               ".tree circle{stroke:#334455}";
-
-double weft_tree_width(const weft_tree *tree)
-{
-    return 2 * MARGIN + LEVEL * (double)(tree->depth + 2);
-}
-
-double weft_tree_height(const weft_tree *tree)
-{
-    return 2 * MARGIN + ROW * (double)(tree->operands - 1);
-}
-
-void weft_tree_print_svg(const weft_tree *l, FILE *file)
-{
-    fputs("<g class=\"tree\">\n", file);
-    for (size_t value = l->operands; value < l->count; value++) {
-        weft_einsum_value v = weft_einsum_plan_value(l->plan, value);
-        print_branch(l, value, v.a, file);
-        print_branch(l, value, v.b, file);
-    }
-    for (size_t i = 0; i < l->count; i++) print_node(l, l->values[i], file);
-    fputs("</g>\n", file);
 }
 
 /* ---- files ---- */
@@ -230,24 +180,16 @@ weft_status *weft_tree_print(const weft_einsum_plan *plan, FILE *file)
     return status;
 }
 
-static weft_status *print_svg(const void *context, FILE *file)
+static void print_digraph(const void *context, FILE *file)
 {
-    const weft_tree *tree = context;
-    double width = weft_tree_width(tree), height = weft_tree_height(tree);
-    fprintf(file,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\">\n"
-            "<style>%s</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
-            width, height, width, height, weft_tree_style);
-    weft_tree_print_svg(tree, file);
-    fputs("</svg>\n", file);
-    return NULL;
+    weft_dot_begin("LR", "", file);
+    weft_tree_print_dot(context, "", file);
+    fputs("}\n", file);
 }
 
 static weft_status *print_dot(const void *context, FILE *file)
 {
-    fputs("digraph tree {\n  rankdir = LR;\n  node [fontname = monospace];\n", file);
-    weft_tree_print_dot(context, "", file);
-    fputs("}\n", file);
+    print_digraph(context, file);
     return NULL;
 }
 
@@ -256,10 +198,35 @@ static weft_status *print_text(const void *context, FILE *file)
     return weft_tree_print_text(context, file);
 }
 
+static weft_status *print_svg(const void *context, FILE *file)
+{
+    weft_layout_print(context, file);
+    return NULL;
+}
+
+static weft_status *save_svg(const weft_tree *tree, const char *path)
+{
+    weft_layout layout = {0};
+    WEFT_TRY(weft_layout_add(&layout, WEFT_TREE_SECONDS, print_digraph, tree));
+    weft_status *status = weft_output_write(path, print_svg, &layout);
+    weft_layout_finish(&layout);
+    return status;
+}
+
+static weft_status *save_dot(const weft_tree *tree, const char *path)
+{
+    return weft_output_write(path, print_dot, tree);
+}
+
+static weft_status *save_text(const weft_tree *tree, const char *path)
+{
+    return weft_output_write(path, print_text, tree);
+}
+
 static const struct format {
     const char *end;
-    weft_status *(*print)(const void *context, FILE *file);
-} formats[] = {{".svg", print_svg}, {".dot", print_dot}, {".txt", print_text}};
+    weft_status *(*save)(const weft_tree *tree, const char *path);
+} formats[] = {{".svg", save_svg}, {".dot", save_dot}, {".txt", save_text}};
 
 static const struct format *find_format(const char *path)
 {
@@ -278,7 +245,7 @@ weft_status *weft_tree_save(const weft_einsum_plan *plan, const char *path)
 {
     weft_tree tree;
     weft_status *status = weft_tree_init(&tree, plan);
-    if (status == NULL) status = weft_output_write(path, find_format(path)->print, &tree);
+    if (status == NULL) status = find_format(path)->save(&tree, path);
     weft_tree_finish(&tree);
     return status;
 }

@@ -22,11 +22,8 @@ void weft_tree_finish(weft_tree *tree);
 weft_status *weft_tree_print_text(const weft_tree *tree, FILE *file) WEFT_MUST_USE;
 /* Statements of a digraph; names of nodes begin with `prefix`. */
 void weft_tree_print_dot(const weft_tree *tree, const char *prefix, FILE *file);
-/* A group with its left upper corner at the origin, in pixels; the style that it needs. */
-void weft_tree_print_svg(const weft_tree *tree, FILE *file);
-double weft_tree_width(const weft_tree *tree);
-double weft_tree_height(const weft_tree *tree);
-extern const char weft_tree_style[];
+/* How long Graphviz may compute for a tree. */
+enum { WEFT_TREE_SECONDS = 60 };
 
 /* Copies `text`, cut between two characters where it is longer than `length`. */
 void weft_tree_cut(const char *text, size_t length, char *out_text);

@@ -5,20 +5,20 @@
 #include "file.h"
 #include "module.h"
 
-static weft_status *draw_module(const weft_module *module, const char *format, const char *path)
+static weft_status *draw_module(const weft_module *module, const weft_draw_options *how)
 {
     weft_program *program;
     WEFT_TRY(weft_module_compile(module, NULL, &program));
-    weft_status *status = weft_draw_save(program, module, NULL, format, path);
+    weft_status *status = weft_draw_save(program, module, NULL, how);
     weft_program_release(program);
     return status;
 }
 
-static weft_status *draw(const char *graph, const weft_plugins *plugins, const char *format, const char *path)
+static weft_status *draw(const char *graph, const weft_plugins *plugins, const weft_draw_options *how)
 {
     weft_module *module;
     WEFT_TRY(weft_module_load(graph, plugins, &module));
-    weft_status *status = draw_module(module, format, path);
+    weft_status *status = draw_module(module, how);
     weft_module_destroy(module);
     return status;
 }
@@ -34,7 +34,9 @@ static weft_status *run(const weft_arguments *arguments)
         return weft_misuse("what shall be drawn to standard output? --format svg, dot or html says it");
     WEFT_TRY(format == NULL ? weft_draw_check("-o", path) : weft_output_check(path));
     weft_status *status = weft_plugins_init(&plugins, arguments);
-    if (status == NULL) status = draw(arguments->operands[0], &plugins, format, path);
+    bool every_op = weft_arguments_find(arguments, WEFT_DRAW_OPTION) != NULL;
+    weft_draw_options how = {format, path, every_op};
+    if (status == NULL) status = draw(arguments->operands[0], &plugins, &how);
     weft_plugins_finish(&plugins);
     return status;
 }
@@ -42,6 +44,7 @@ static weft_status *run(const weft_arguments *arguments)
 static const weft_option options[] = {
     {"-o", WEFT_OPTION_FILE, "FILE.svg|FILE.dot|FILE.html", "where the picture goes; '-' is standard output"},
     {"--format", WEFT_OPTION_CHOICE, "svg|dot|html", "what to draw (what the name of the file ends in)"},
+    {WEFT_DRAW_OPTION, WEFT_OPTION_FLAG, NULL, "draw broadcasts, permutes and reshapes as ops, not as part of arrows"},
     WEFT_PLUGIN_OPTION,
 };
 
@@ -50,11 +53,14 @@ const weft_command weft_command_view = {
     .operands = " GRAPH.weft -o FILE",
     .summary = "draw a graph as it is computed",
     .detail =
-        "Boxes are the steps of a run: kernels around the ops they fuse, matrix products, extensions' ops. Arrows\n"
-        "carry types. Dashed ops are computed again by every step that reads them. Regions are drawn below, then\n"
-        "the tree of each einsum whose order is known, with the sizes of its values and what its steps multiply. A "
-        "page\n"
-        "(.html) needs no network; it zooms, and tells more of what is under the pointer.",
+        "Frames are the steps of a run: kernels around the ops they fuse, matrix products, extensions' ops. Arrows "
+        "carry\n"
+        "types, and what broadcasts, permutes and reshapes without memory of its own makes of them. Dashed ops are\n"
+        "computed again by every step that reads them. Regions are drawn below, then the tree of each einsum whose "
+        "order\n"
+        "is known, with the sizes of its values and what its steps multiply. Large programs have straight arrows, or "
+        "no\n"
+        "frames. A page (.html) needs no network; it zooms, and tells more of what is under the pointer.",
     .least = 1,
     .most = 1,
     .options = WEFT_OPTIONS(options),
