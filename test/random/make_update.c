@@ -169,7 +169,8 @@ MAKE(updated_tables)
     for (size_t k = 0; k < t.near_count; k++) {
         t.near[k] = k == 0 ? x : draw_like(g, weft_tensor_dtype(x), weft_tensor_shape(x), false);
         if (draw_chance(g, 5)) t.near[k] = weft_full(g->graph, weft_tensor_dtype(x), 3, weft_tensor_shape(x));
-        if (!weft_tensor_is_valid(t.near[k])) return WEFT_NO_TENSOR;
+        /* A mistake may have drawn another shape. */
+        if (!weft_tensor_is_valid(t.near[k]) || weft_tensor_rank(t.near[k]) != weft_tensor_rank(x)) return WEFT_NO_TENSOR;
     }
     if (draw_chance(g, 4)) change_tables(&t, t.turn, t.near, results);
     else repeat(&t, results);
