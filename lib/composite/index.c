@@ -53,13 +53,22 @@ static bool is_open(weft_extent bound)
     return weft_extent_is_static(bound, &value) && value == -INT64_MAX;
 }
 
-/* A bound counted from the start: what is negative has the extent added. */
+/* Of two extents of which one is symbolic. */
+static bool is_proven(weft_extent low, weft_extent high)
+{
+    weft_graph *graph = low.graph != NULL ? low.graph : high.graph;
+    return weft_guard_is_proven(graph, WEFT_GUARD_AT_MOST, low, high);
+}
+
+/* A bound counted from the start: what is negative has the extent added. One that is negative only where there are no
+ * elements stays. */
 static weft_extent from_start(weft_extent bound, weft_extent extent)
 {
     int64_t low, high;
     weft_extent_range(bound, &low, &high);
     if (low >= 0) return bound;
     if (high < 0) return weft_extent_add(bound, extent);
+    if (is_proven(constant(0), bound) || is_proven(weft_extent_add(extent, constant(-1)), bound)) return bound;
     weft_extent opposite = weft_extent_sub(constant(0), bound);
     weft_extent is_negative = clip(opposite, constant(0), constant(1));
     return weft_extent_add(bound, weft_extent_mul(extent, is_negative));

@@ -298,6 +298,7 @@ static weft_expr finish_div(weft_extents *extents, const division *s)
 {
     if (!weft_extent_prove_positive(extents, s->d, s->x0, s->d0)) return WEFT_EXPR_NONE;
     weft_expr e = div_of_div(extents, s->x, s->d);
+    if (e == WEFT_EXPR_NONE) e = weft_extent_divide_choice(extents, s->x, s->d);
     return e != WEFT_EXPR_NONE ? e : div_of_mod(extents, s->x, s->d);
 }
 

@@ -242,6 +242,11 @@ int64_t weft_expr_divisor(const weft_extents *extents, weft_expr e)
     return weft_extent_node_of(extents, e)->divisor;
 }
 
+uint32_t weft_expr_parts(const weft_extents *extents, weft_expr e)
+{
+    return weft_extent_node_of(extents, e)->parts;
+}
+
 bool weft_expr_uses(const weft_extents *extents, weft_expr e, weft_expr symbol)
 {
     const weft_extent_node *node = weft_extent_node_of(extents, e);

@@ -73,6 +73,8 @@ void weft_expr_range(const weft_extents *extents, weft_expr e, int64_t *out_min,
 bool weft_expr_is_total(const weft_extents *extents, weft_expr e);
 /* The largest proven divisor (0 for the constant 0). */
 int64_t weft_expr_divisor(const weft_extents *extents, weft_expr e);
+/* How many constants, symbols and operations its text has, where shared ones count each time; UINT32_MAX for more. */
+uint32_t weft_expr_parts(const weft_extents *extents, weft_expr e);
 bool weft_expr_uses(const weft_extents *extents, weft_expr e, weft_expr symbol);
 /* Number of symbols ever made, and the i-th in order of creation. */
 size_t weft_extents_symbol_count(const weft_extents *extents);

@@ -33,6 +33,8 @@ typedef struct weft_extent_node {
     weft_expr_kind kind;
     uint32_t count;   /* terms, factors or operands */
     uint32_t height;  /* longest way down to a leaf */
+    uint32_t parts;   /* nodes, each as often as it is written; UINT32_MAX from there on */
+    bool has_choice;  /* of a SUM: a term is a MIN or MAX */
     bool has_mod;     /* a MOD, a product with one, or a sum with such terms */
     bool total;       /* it and its operands have a value whatever the symbols are */
     bool settled;     /* of a SUM: `better` is known */
@@ -51,6 +53,8 @@ typedef struct weft_extent_node {
     weft_expr bound, last;     /* of a loop variable: its extent, and extent - 1 unless that is beyond int64 */
     weft_expr quotient, whole; /* of MOD(x, d): x div d, and d * (x div d); NONE when they do not exist */
     weft_expr better;          /* of a SUM: what it simplifies to */
+    weft_expr absorbed;        /* of a SUM: what it is once its MINs and MAXs take in terms; NONE: not tried */
+    weft_expr gaps[2]; /* of a MIN or MAX: first operand minus second, and second minus first; NONE: not tried */
     uint32_t reading_count;
     const weft_extent_reading *readings; /* one for each MOD among the factors */
 } weft_extent_node;
@@ -69,6 +73,8 @@ struct weft_extents {
     weft_status *error;
     unsigned speculating; /* while positive, overflow gives NONE but no error */
     unsigned depth;
+    unsigned choosing, effort; /* work on MINs and MAXs: how deep it nests, and how much of it may still be done */
+    unsigned proving;          /* while positive, sums are left as they come */
 };
 
 /* Any expression read as offset + sum of terms. */
@@ -88,6 +94,7 @@ weft_extent_node *weft_extent_node_of(const weft_extents *extents, weft_expr e);
 weft_extent_view weft_extent_view_of(const weft_extents *extents, weft_expr e);
 /* One value only; a bound that means "unbounded" is not one. */
 bool weft_extent_is_point(const weft_extent_node *node);
+bool weft_extent_is_choice(const weft_extent_node *node); /* MIN or MAX */
 /* Keeps the error unless there is one already, and returns NONE. */
 weft_expr weft_extent_fail(weft_extents *extents, weft_code code, const char *format, ...) WEFT_FORMAT(3, 4);
 weft_expr weft_extent_overflow(weft_extents *extents);
@@ -96,6 +103,10 @@ weft_extent_list weft_extent_begin(weft_extents *extents, weft_expr_kind kind, i
 void weft_extent_push(weft_extents *extents, weft_extent_list *list, int64_t coefficient, weft_expr e);
 /* The node of exactly that list, or a constant when its range is one value. */
 weft_expr weft_extent_intern(weft_extents *extents, weft_extent_list *list);
+/* What the MIN or MAX (`kind`) of two operands was found to be; NONE where it is not known. */
+weft_expr weft_extent_recall(const weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b);
+/* Returns e, or NONE out of memory. */
+weft_expr weft_extent_remember(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b, weft_expr e);
 /* The canonical sum of the list's terms, which come in any order. */
 weft_expr weft_extent_sum(weft_extents *extents, weft_extent_list *list);
 /* A new symbol node under a name that must be free. */
@@ -120,6 +131,10 @@ void weft_extent_cofactor(weft_extents *extents, weft_expr e, weft_expr atom, we
                           weft_expr *out_rest);
 /* A sum made smaller by what is known of its MODs; `e` itself where nothing is. */
 weft_expr weft_extent_improve(weft_extents *extents, weft_expr e);
+/* A sum whose MINs and MAXs take in what makes them smaller; `e` itself where nothing does. */
+weft_expr weft_extent_absorb(weft_extents *extents, weft_expr e);
+/* x div d for x = c * M + o, M a MIN or MAX, and a constant d > 0: M of the operands' quotients. NONE for another x. */
+weft_expr weft_extent_divide_choice(weft_extents *extents, weft_expr x, weft_expr d);
 /* x = d * quotient + rest by what is divisible term by term, for d > 0. False when nothing is, or out of int64. */
 bool weft_extent_split(weft_extents *extents, weft_expr x, weft_expr d, weft_expr *out_quotient, weft_expr *out_rest);
 

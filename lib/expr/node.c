@@ -93,6 +93,26 @@ weft_expr weft_extent_intern(weft_extents *extents, weft_extent_list *list)
     return node->id;
 }
 
+/* What a pair comes to is kept beside the nodes, under kinds that none has. */
+enum { CHOSEN = WEFT_EXPR_MAX + 1 };
+
+weft_expr weft_extent_recall(const weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
+{
+    weft_term key[] = {{0, (uint64_t)CHOSEN + kind}, {1, a < b ? a : b}, {1, a < b ? b : a}};
+    const weft_extent_node *node = weft_map_find(&extents->by_key, key, sizeof key);
+    return node == NULL ? WEFT_EXPR_NONE : node->id;
+}
+
+weft_expr weft_extent_remember(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b, weft_expr e)
+{
+    weft_term key[] = {{0, (uint64_t)CHOSEN + kind}, {1, a < b ? a : b}, {1, a < b ? b : a}};
+    bool known = weft_map_find(&extents->by_key, key, sizeof key) != NULL;
+    if (e == WEFT_EXPR_NONE || known ||
+        weft_map_insert(&extents->by_key, key, sizeof key, weft_extent_node_of(extents, e)))
+        return e;
+    return out_of_memory(extents);
+}
+
 weft_expr weft_expr_constant(weft_extents *extents, int64_t value)
 {
     weft_extent_list list = weft_extent_begin(extents, WEFT_EXPR_CONSTANT, value);
@@ -117,6 +137,7 @@ weft_expr weft_extent_add_symbol(weft_extents *extents, const char *name, int64_
     const uint64_t *bits = single_bit(extents, index);
     if (node == NULL || copy == NULL || bits == NULL) return out_of_memory(extents);
     *node = (weft_extent_node){.kind = WEFT_EXPR_SYMBOL,
+                               .parts = 1,
                                .min = min,
                                .max = max,
                                .total = true,

@@ -166,14 +166,54 @@ static bool by_mod(prover *p, const linear *form, const weft_extent_node *atom)
     return form->sign < 0 && nonnegative(p, x) && at(p, form, x);
 }
 
+/* A term of `rest` that divides the same as `atom` does, but for a constant `gap`, by what divides its divisor: then
+ * with y = x - gap, b the other's divisor and times * b that of A, y div b + gap div b - (times - 1) <= times * A
+ * <= y div b - (-gap div b). */
+static weft_expr related_div(prover *p, weft_expr rest, const weft_extent_node *atom, int64_t *out_times,
+                             int64_t *out_b, int64_t *out_gap)
+{
+    weft_extent_view view = weft_extent_view_of(p->extents, rest);
+    int64_t d, b;
+    if (!weft_expr_is_constant(p->extents, (weft_expr)atom->terms[1].expr, &d) || d <= 0) return WEFT_EXPR_NONE;
+    for (size_t i = 0; i < view.count; i++) {
+        const weft_extent_node *other = weft_extent_node_of(p->extents, (weft_expr)view.terms[i].expr);
+        if (other->kind != WEFT_EXPR_DIV || other == atom) continue;
+        if (!weft_expr_is_constant(p->extents, (weft_expr)other->terms[1].expr, &b) || b <= 0 || d % b != 0) continue;
+        weft_expr gap = weft_expr_sub(p->extents, (weft_expr)atom->terms[0].expr, (weft_expr)other->terms[0].expr);
+        if (!weft_expr_is_constant(p->extents, gap, out_gap) || *out_gap == INT64_MIN) continue;
+        *out_times = d / b;
+        *out_b = b;
+        return other->id;
+    }
+    return WEFT_EXPR_NONE;
+}
+
+static bool by_related_div(prover *p, const linear *form, const weft_extent_node *atom)
+{
+    int64_t times, b, gap;
+    weft_extents *extents = p->extents;
+    weft_expr other = related_div(p, form->rest, atom, &times, &b, &gap), quotient, none;
+    if (other == WEFT_EXPR_NONE) return false;
+    weft_expr by = weft_expr_constant(extents, times);
+    linear scaled = {form->cofactor, weft_expr_mul(extents, form->rest, by), form->sign};
+    if (weft_extent_split(extents, form->cofactor, by, &quotient, &none) && none == weft_expr_constant(extents, 0))
+        scaled = (linear){quotient, form->rest, form->sign};
+    int64_t low = weft_extent_floor_div(gap, b), high = -weft_extent_floor_div(-gap, b);
+    if (__builtin_sub_overflow(low, times - 1, &low)) return false;
+    return between(p, &scaled, weft_expr_add(extents, other, weft_expr_constant(extents, low)),
+                   weft_expr_add(extents, other, weft_expr_constant(extents, high)));
+}
+
 /* For d > 0: x-d+1 <= d*A <= x. The whole form is taken d times, unless d divides the cofactor. */
 static bool by_div(prover *p, const linear *form, const weft_extent_node *atom)
 {
     weft_extents *extents = p->extents;
     weft_expr x = (weft_expr)atom->terms[0].expr, d = (weft_expr)atom->terms[1].expr,
               one = weft_expr_constant(extents, 1);
-    if (by_constants(p, form, atom)) return true;
+    if (by_constants(p, form, atom) || by_related_div(p, form, atom)) return true;
     if (!nonnegative(p, weft_expr_sub(extents, d, one))) return false;
+    if (form->sign > 0 && atom->min < 0 && at(p, form, weft_expr_constant(extents, 0)) && nonnegative(p, x))
+        return true;
     weft_expr low = weft_expr_add(extents, weft_expr_sub(extents, x, d), one), quotient, none;
     linear scaled = {form->cofactor, weft_expr_mul(extents, form->rest, d), form->sign};
     if (weft_extent_split(extents, form->cofactor, d, &quotient, &none) && none == weft_expr_constant(extents, 0))
@@ -223,6 +263,7 @@ bool weft_extent_prove(weft_extents *extents, weft_expr e, weft_expr context, we
     if (e == WEFT_EXPR_NONE || node->max < 0) return false;
     if (node->min >= 0) return true;
     extents->speculating++;
+    extents->proving++;
     prover p = {.extents = extents, .steps = MAX_STEPS, .nesting = MAX_NESTING};
     mark_active(&p, node);
     mark_active(&p, weft_extent_node_of(extents, context));
@@ -231,6 +272,7 @@ bool weft_extent_prove(weft_extents *extents, weft_expr e, weft_expr context, we
     bool proven = nonnegative(&p, e);
     for (size_t i = 0; i < p.fact_count && !proven; i++)
         proven = nonnegative(&p, weft_expr_sub(extents, e, p.facts[i]));
+    extents->proving--;
     extents->speculating--;
     return proven;
 }

@@ -235,11 +235,14 @@ bool weft_extent_analyse(weft_extents *extents, weft_extent_node *node)
     node->divisor = node_divisor(extents, node);
     node->total = is_total(extents, node);
     node->has_mod = node->kind == WEFT_EXPR_MOD;
+    node->parts = 1;
     uint64_t *own = NULL;
     for (uint32_t i = 0; i < node->count; i++) {
         const weft_extent_node *operand = weft_extent_node_of(extents, (weft_expr)node->terms[i].expr);
         if (operand->height + 1 > node->height) node->height = operand->height + 1;
+        if (__builtin_add_overflow(node->parts, operand->parts, &node->parts)) node->parts = UINT32_MAX;
         if (node->kind == WEFT_EXPR_SUM || node->kind == WEFT_EXPR_PRODUCT) node->has_mod |= operand->has_mod;
+        node->has_choice |= node->kind == WEFT_EXPR_SUM && weft_extent_is_choice(operand);
         if (!unite_symbols(extents, node, operand, &own)) {
             if (extents->error == NULL) extents->error = weft_status_out_of_memory();
             return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums, products, minima and maxima. */
+/* Sums and products. */
 #include "lib/expr/internal.h"
 
 #include <inttypes.h>
@@ -33,6 +33,11 @@ static void push_merged(weft_extents *extents, weft_extent_list *list, weft_exte
     }
 }
 
+static weft_expr finish_sum(weft_extents *extents, weft_extent_list *list)
+{
+    return weft_extent_absorb(extents, weft_extent_improve(extents, weft_extent_sum(extents, list)));
+}
+
 weft_expr weft_extent_combine(weft_extents *extents, weft_expr a, int64_t ca, weft_expr b, int64_t cb)
 {
     a = weft_extent_settle(extents, a);
@@ -45,7 +50,7 @@ weft_expr weft_extent_combine(weft_extents *extents, weft_expr a, int64_t ca, we
         return weft_extent_overflow(extents);
     weft_extent_list list = weft_extent_begin(extents, WEFT_EXPR_SUM, offset);
     push_merged(extents, &list, va, ca, vb, cb);
-    return weft_extent_improve(extents, weft_extent_sum(extents, &list));
+    return finish_sum(extents, &list);
 }
 
 weft_expr weft_expr_add(weft_extents *extents, weft_expr a, weft_expr b)
@@ -131,7 +136,7 @@ weft_expr weft_expr_mul(weft_extents *extents, weft_expr a, weft_expr b)
     weft_extent_list list = weft_extent_begin(extents, WEFT_EXPR_SUM, offset);
     for (size_t i = 0; i < va.count && !list.failed; i++) push_row(extents, &list, va.terms[i], vb);
     for (size_t j = 0; j < vb.count && va.offset != 0; j++) push_scaled(extents, &list, vb.terms[j], va.offset);
-    return weft_extent_improve(extents, weft_extent_sum(extents, &list));
+    return finish_sum(extents, &list);
 }
 
 weft_expr weft_extent_divide_term(weft_extents *extents, weft_expr term, weft_expr divisor)
@@ -182,58 +187,4 @@ void weft_extent_cofactor(weft_extents *extents, weft_expr e, weft_expr atom, we
         if (!has_factor(extents, (weft_expr)view.terms[i].expr, atom))
             weft_extent_push(extents, &list, view.terms[i].coefficient, (weft_expr)view.terms[i].expr);
     *out_rest = weft_extent_sum(extents, &list);
-}
-
-/* ---- minima and maxima ---- */
-
-static weft_expr intern_pair(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
-{
-    weft_extent_list list = weft_extent_begin(extents, kind, 0);
-    weft_extent_push(extents, &list, 1, a < b ? a : b);
-    weft_extent_push(extents, &list, 1, a < b ? b : a);
-    return weft_extent_intern(extents, &list);
-}
-
-static bool never_above(weft_extents *extents, weft_expr a, weft_expr b)
-{
-    const weft_extent_node *na = weft_extent_node_of(extents, a), *nb = weft_extent_node_of(extents, b);
-    if (na->max <= nb->min && na->max != INT64_MAX && nb->min != INT64_MIN) return true;
-    if (na->min > nb->max) return false;
-    extents->speculating++;
-    bool proven = weft_extent_prove(extents, weft_expr_sub(extents, b, a), a, b);
-    extents->speculating--;
-    return proven;
-}
-
-/* The greatest number that divides every coefficient and offset of e. */
-static int64_t content(const weft_extents *extents, weft_expr e)
-{
-    weft_extent_view view = weft_extent_view_of(extents, e);
-    int64_t divisor = weft_extent_gcd(view.offset, 0);
-    for (size_t i = 0; i < view.count; i++) divisor = weft_extent_gcd(divisor, view.terms[i].coefficient);
-    return divisor;
-}
-
-static weft_expr choose(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
-{
-    a = weft_extent_settle(extents, a);
-    b = weft_extent_settle(extents, b);
-    if (a == WEFT_EXPR_NONE || b == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
-    if (a == b || never_above(extents, a, b)) return kind == WEFT_EXPR_MIN ? a : b;
-    if (never_above(extents, b, a)) return kind == WEFT_EXPR_MIN ? b : a;
-    int64_t common = weft_extent_gcd(content(extents, a), content(extents, b));
-    if (common <= 1) return intern_pair(extents, kind, a, b);
-    weft_expr g = weft_expr_constant(extents, common);
-    weft_expr x = weft_expr_div(extents, a, g), y = weft_expr_div(extents, b, g);
-    return weft_expr_mul(extents, g, choose(extents, kind, x, y));
-}
-
-weft_expr weft_expr_min(weft_extents *extents, weft_expr a, weft_expr b)
-{
-    return choose(extents, WEFT_EXPR_MIN, a, b);
-}
-
-weft_expr weft_expr_max(weft_extents *extents, weft_expr a, weft_expr b)
-{
-    return choose(extents, WEFT_EXPR_MAX, a, b);
 }

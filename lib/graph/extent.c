@@ -10,6 +10,10 @@
 /* Without a graph there is nobody to own an error: this constant stands for the invalid extent. */
 #define INVALID_CONSTANT INT64_MIN
 
+/* Of an extent: its text is in graphs and messages. Shared parts are written each time, so it may be far longer than
+ * what was done to make it. */
+#define MAX_PARTS 32768
+
 weft_extent weft_extent_invalid(weft_graph *graph)
 {
     return (weft_extent){graph, graph == NULL ? INVALID_CONSTANT : (int64_t)WEFT_EXPR_NONE};
@@ -49,6 +53,13 @@ weft_extent weft_extent_from(weft_graph *graph, weft_expr expr)
         return weft_extent_invalid(graph);
     }
     if (weft_expr_is_constant(graph->extents, expr, &value)) return weft_extent_of(value);
+    if (weft_expr_parts(graph->extents, expr) > MAX_PARTS) {
+        weft_graph_fail(graph, weft_status_create(graph->allocator, WEFT_UNSUPPORTED, NULL,
+                                                  "an extent, written out, has more than %d numbers, symbols and "
+                                                  "operations",
+                                                  MAX_PARTS));
+        return weft_extent_invalid(graph);
+    }
     return (weft_extent){graph, expr};
 }
 

@@ -149,6 +149,25 @@ static void equal_expressions_are_one(void **state)
         {"min(s, 127)", "s"},
         {"max(s, 127)", "127"},
         {"min(min(x, y), y)", "min(y, x)"},
+        {"n - min(n, 1)", "max(n - 1, 0)"},
+        {"max(n - 1, 0) + min(n, 1)", "n"},
+        {"max(n - m, 0) + min(n, m)", "n"},
+        {"x - min(x, y)", "max(x - y, 0)"},
+        {"x + y - min(x, y)", "max(x, y)"},
+        {"max(max(n - 1, 0) - 1, 0)", "max(n - 2, 0)"},
+        {"n - min(n, 1) - min(n - min(n, 1), 1)", "max(n - 2, 0)"},
+        {"min(n + 3, 5)", "min(n, 2) + 3"},
+        {"min(n + x, n + y)", "n + min(x, y)"},
+        {"min(2*n, n + 1)", "n + min(n, 1)"},
+        {"min(1, n + 2*min(n, 1))", "min(n, 1)"},
+        {"min(3, 8*n)", "3*min(n, 1)"},
+        {"min(3, 2*n + 8*m)", "min(3, 2*n + 3*m)"},
+        {"max(n - 3, -1) / 3 + 1", "n / 3"},
+        {"min(n, 5) / 2", "min(n / 2, 2)"},
+        {"min(n - m, 2) + max(m - n, -2)", "0"},
+        {"min((n + 2) / 4, n / 4)", "n / 4"},
+        {"min(n / 2, 2*(n / 4))", "2*(n / 4)"},
+        {"min(x, min(y, min(z, x + 1)))", "min(z, min(y, x))"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_same(*state, cases[i][0], cases[i][1]);
 }
@@ -729,6 +748,92 @@ static void random_expressions_keep_their_meaning(void **state)
     }
 }
 
+/* ---- chains of slices ---- */
+
+/* What slices of n elements have, as tracing makes it. */
+static weft_expr clip(weft_extents *extents, weft_expr e, weft_expr n)
+{
+    return weft_expr_min(extents, weft_expr_max(extents, e, weft_expr_constant(extents, 0)), n);
+}
+
+static weft_expr cut(weft_extents *extents, weft_expr n, int64_t start, int64_t stop)
+{
+    weft_expr first = clip(extents, weft_expr_constant(extents, start), n), zero = weft_expr_constant(extents, 0);
+    weft_expr end = clip(extents, weft_expr_add(extents, n, weft_expr_constant(extents, stop)), n);
+    return weft_expr_max(extents, weft_expr_sub(extents, end, first), zero);
+}
+
+static weft_expr cut_by_one(weft_extents *extents, weft_expr n)
+{
+    weft_expr e = cut(extents, n, 1, 0);
+    assert_int_equal(e, cut(extents, n, 0, -1));
+    return e;
+}
+
+static weft_expr cut_both_ends(weft_extents *extents, weft_expr n)
+{
+    return cut(extents, n, 1, -1);
+}
+
+static weft_expr every_third(weft_extents *extents, weft_expr n)
+{
+    weft_expr one = weft_expr_constant(extents, 1), three = weft_expr_constant(extents, 3);
+    weft_expr last = weft_expr_div(extents, weft_expr_sub(extents, cut(extents, n, 2, 0), one), three);
+    return weft_expr_max(extents, weft_expr_add(extents, last, one), weft_expr_constant(extents, 0));
+}
+
+static weft_expr add_last(weft_extents *extents, weft_expr n)
+{
+    weft_expr start = clip(extents, weft_expr_sub(extents, n, weft_expr_constant(extents, 1)), n);
+    return weft_expr_add(extents, n, weft_expr_sub(extents, n, start));
+}
+
+static weft_expr add_last_three(weft_extents *extents, weft_expr n)
+{
+    weft_expr start = clip(extents, weft_expr_sub(extents, n, weft_expr_constant(extents, 3)), n);
+    return weft_expr_add(extents, n, weft_expr_sub(extents, n, start));
+}
+
+/* Those at odd places of an even number. */
+static weft_expr odd_half(weft_extents *extents, weft_expr n)
+{
+    weft_expr two = weft_expr_constant(extents, 2), one = weft_expr_constant(extents, 1);
+    weft_expr even = weft_expr_mul(extents, weft_expr_div(extents, n, two), two);
+    weft_expr way = weft_expr_sub(extents, clip(extents, even, n), clip(extents, one, n));
+    weft_expr last = weft_expr_max(extents, way, weft_expr_constant(extents, 0));
+    return weft_expr_add(extents, weft_expr_div(extents, weft_expr_sub(extents, last, one), two), one);
+}
+
+static void chains_of_slices_stay_short(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        weft_expr (*link)(weft_extents *extents, weft_expr n);
+        const char *after_five;
+    } chains[] = {{"y[1:], y[:-1]", cut_by_one, "max(n - 5, 0)"},
+                  {"y[1:-1]", cut_both_ends, "max(n - 10, 0)"},
+                  {"y[2::3]", every_third, "n / 243"},
+                  {"[y, y[-1:]]", add_last, "n + 5*min(n, 1)"},
+                  {"[y, y[-3:]]", add_last_three, "n + min(n, 3) + min(2*n, 3) + 9*min(n, 1)"},
+                  {"y[1:2*h:2]", odd_half, "n / 32"}};
+    for (size_t c = 0; c < sizeof chains / sizeof *chains; c++) {
+        weft_extents *extents;
+        weft_test_ok(weft_extents_create(NULL, &extents));
+        weft_expr n = weft_expr_symbol(extents, "n", 0, 1 << 30), e = n;
+        for (int i = 0; i < 200; i++) {
+            e = chains[c].link(extents, e);
+            if (weft_expr_parts(extents, e) > 24)
+                fail_msg("%s: %u parts after %d", chains[c].name, weft_expr_parts(extents, e), i);
+            if (i == 4) assert_int_equal(e, parse(extents, chains[c].after_five));
+        }
+        size_t nodes = weft_expr_constant(extents, -987654321);
+        if (nodes > 200 * 200) fail_msg("%s: %zu nodes", chains[c].name, nodes);
+        weft_test_ok(weft_extents_take_error(extents));
+        weft_extents_destroy(extents);
+    }
+}
+
 /* ---- long sums ---- */
 
 enum { LONG_SUM = 1600 };
@@ -869,6 +974,7 @@ int main(void)
         ON_SYMBOLS(size_is_bounded),
         ON_SYMBOLS(affine_parts),
         ON_SYMBOLS(expressions_are_rewritten),
+        cmocka_unit_test(chains_of_slices_stay_short),
         ON_SYMBOLS(long_sums_are_added_up),
         ON_SYMBOLS(long_sums_are_simplified),
         cmocka_unit_test(sums_of_many_symbols_take_little_room),

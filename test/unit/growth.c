@@ -258,6 +258,97 @@ static void test_chains_are_built_at_once(void **state)
     }
 }
 
+/* ---- chains of slices of a symbolic extent, which may be 0 ---- */
+
+static weft_tensor differences(weft_tensor y)
+{
+    return weft_sub(weft_at(y, WEFT_RANGE(1, WEFT_OPEN)), weft_at(y, WEFT_RANGE(WEFT_OPEN, -1)));
+}
+
+static weft_tensor inner(weft_tensor y)
+{
+    return weft_neg(weft_at(y, WEFT_RANGE(1, -1)));
+}
+
+static weft_tensor rolled(weft_tensor y)
+{
+    return weft_roll(weft_at(y, WEFT_RANGE(1, WEFT_OPEN)), WEFT_INTS(1), WEFT_INTS(0));
+}
+
+static weft_tensor thirds(weft_tensor y)
+{
+    return weft_neg(weft_at(y, WEFT_RANGE(2, WEFT_OPEN, 3)));
+}
+
+static weft_tensor repeated_last(weft_tensor y)
+{
+    return weft_concat(WEFT_TENSORS(y, weft_at(y, WEFT_RANGE(-1, WEFT_OPEN))), 0);
+}
+
+static weft_tensor all_but_last(weft_tensor y)
+{
+    weft_extent n = weft_tensor_extent(y, 0);
+    return weft_neg(weft_at(y, WEFT_RANGE(0, weft_extent_sub(n, weft_extent_of(1)))));
+}
+
+static weft_tensor pairs(weft_tensor y)
+{
+    weft_extent two = weft_extent_of(2), half = weft_extent_div(weft_tensor_extent(y, 0), two);
+    weft_extent even = weft_extent_mul(half, two);
+    return weft_add(weft_at(y, WEFT_RANGE(0, even, 2)), weft_at(y, WEFT_RANGE(1, even, 2)));
+}
+
+/* Requests for memory of tracing and compiling that many links, and the length of the extent's text. */
+static size_t slice_chain(weft_tensor (*link)(weft_tensor y), size_t links, size_t *out_length)
+{
+    weft_test_allocator test;
+    weft_graph *graph;
+    weft_program *program;
+    weft_test_allocator_init(&test, WEFT_TEST_NEVER);
+    weft_test_ok(weft_graph_create(&(weft_graph_options){.allocator = &test.allocator}, &graph));
+    weft_tensor y = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(weft_symbol(graph, "n", 0, 1 << 30)));
+    for (size_t i = 0; i < links; i++) y = link(y);
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(y), NULL, &program));
+    *out_length = weft_extent_print(weft_tensor_extent(y, 0), NULL, 0);
+    weft_program_release(program);
+    weft_graph_destroy(graph);
+    weft_test_allocator_check(&test);
+    return atomic_load(&test.requests);
+}
+
+static void test_chains_of_slices(void **state)
+{
+    (void)state;
+    if (strcmp(runtime, "ref") != 0) skip();
+    static const struct {
+        const char *name;
+        weft_tensor (*link)(weft_tensor y);
+    } chains[] = {{"differences", differences},     {"inner", inner},   {"rolled", rolled},
+                  {"thirds", thirds},               {"pairs", pairs},   {"all but last", all_but_last},
+                  {"repeated last", repeated_last}};
+    for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
+        size_t short_length, length;
+        size_t few = slice_chain(chains[i].link, 12, &short_length);
+        size_t more = slice_chain(chains[i].link, 96, &length);
+        if (length > 24 || short_length > 24)
+            fail_msg("%s: extents of %zu and %zu characters", chains[i].name, short_length, length);
+        if (more > 32 * few) fail_msg("%s: 12 links take %zu requests, 96 take %zu", chains[i].name, few, more);
+    }
+}
+
+/* An extent that has no short form is refused where its text gets too long. */
+static void test_long_extents_are_refused(void **state)
+{
+    (void)state;
+    weft_graph *graph;
+    weft_program *program = NULL;
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_tensor y = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(weft_symbol(graph, "n", 0, 1 << 30)));
+    for (size_t i = 0; i < 100; i++) y = weft_concat(WEFT_TENSORS(y, weft_at(y, WEFT_RANGE(0, WEFT_OPEN, 2))), 0);
+    weft_test_fails(weft_compile(graph, WEFT_TENSORS(y), NULL, &program), WEFT_UNSUPPORTED, "written out");
+    weft_graph_destroy(graph);
+}
+
 /* ---- constants ---- */
 
 enum { ROWS = 1024, COLUMNS = 1024, CONSTANT_BYTES = ROWS * COLUMNS * sizeof(float) };
@@ -429,6 +520,8 @@ int main(int argc, char **argv)
     if (argc > 1) runtime = argv[1];
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_runs_cost_what_they_have), cmocka_unit_test(test_overlaps),
+        cmocka_unit_test(test_chains_of_slices),
+        cmocka_unit_test(test_long_extents_are_refused),
         cmocka_unit_test(test_chains_are_built_at_once), cmocka_unit_test(test_tiles_of_long_axes),
         cmocka_unit_test(test_chains_over_many_arrays),  cmocka_unit_test(test_constants_are_one_copy),
         cmocka_unit_test(test_constants_without_memory),

@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Minima and maxima. A sum rest + c * M, M being the MIN or MAX of a and b, can be written in many ways: what is in
+ * `rest` may be added to both operands, and what both have may be taken out. Of a term with u of it where a is chosen
+ * and v where b is, the normal form has outside
+ *     what both have, where u and v have the same sign: the smaller of them
+ *     nothing, where they do not
+ * so that n + m - min(n, m) is max(n, m). Where c does not divide what would have to go inside, the smaller of u and v
+ * stays outside. Where all signs inside are positive, the lesser offset is 0, whatever is outside: n - min(n, 1) is
+ * max(n, 1) - 1.
+ *
+ * A minimum of minima, or of sums with minima, is one list, from which all goes that another operand is never above;
+ * likewise maxima. The list is built from pairs again, in order of ids. What is once known of a pair is remembered, so
+ * that the cost of a chain is that of its nodes.
+ */
+#include "lib/expr/internal.h"
+
+#define MAX_OPERANDS 16
+#define MAX_OFFSET (UINT64_C(1) << 40)
+#define MAX_EFFORT 320 /* proofs and sums that one operation, with all that it leads to, may take */
+
+/* rest + coefficient * (MIN or MAX of a and b). */
+typedef struct choice {
+    weft_expr rest, a, b;
+    int64_t coefficient;
+    weft_expr_kind kind;
+} choice;
+
+static weft_expr choose(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b);
+
+bool weft_extent_is_choice(const weft_extent_node *node)
+{
+    return node->kind == WEFT_EXPR_MIN || node->kind == WEFT_EXPR_MAX;
+}
+
+static weft_expr_kind opposite(weft_expr_kind kind)
+{
+    return kind == WEFT_EXPR_MIN ? WEFT_EXPR_MAX : WEFT_EXPR_MIN;
+}
+
+static weft_expr scaled(weft_extents *extents, weft_expr e, int64_t factor)
+{
+    return weft_extent_combine(extents, e, factor, e, 0);
+}
+
+/* The sum without one of its terms. */
+static weft_expr without(weft_extents *extents, weft_expr sum, weft_expr term)
+{
+    weft_extent_view view = weft_extent_view_of(extents, sum);
+    weft_extent_list list = weft_extent_begin(extents, WEFT_EXPR_SUM, view.offset);
+    for (size_t i = 0; i < view.count; i++)
+        if (view.terms[i].expr != term)
+            weft_extent_push(extents, &list, view.terms[i].coefficient, (weft_expr)view.terms[i].expr);
+    return weft_extent_sum(extents, &list);
+}
+
+/* ---- the normal form of one choice in a sum ---- */
+
+/* Three views walked together, term by term in order of ids. */
+typedef struct walk {
+    weft_extent_view views[3];
+    size_t at[3];
+} walk;
+
+/* The next term, and its coefficient in each view; NONE at the end. */
+static weft_expr walk_next(walk *w, int64_t coefficients[3])
+{
+    uint64_t term = UINT64_MAX;
+    for (int i = 0; i < 3; i++)
+        if (w->at[i] < w->views[i].count && w->views[i].terms[w->at[i]].expr < term)
+            term = w->views[i].terms[w->at[i]].expr;
+    if (term == UINT64_MAX) return WEFT_EXPR_NONE;
+    for (int i = 0; i < 3; i++) {
+        bool has = w->at[i] < w->views[i].count && w->views[i].terms[w->at[i]].expr == term;
+        coefficients[i] = has ? w->views[i].terms[w->at[i]++].coefficient : 0;
+    }
+    return (weft_expr)term;
+}
+
+static uint64_t size_of(int64_t v)
+{
+    return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+}
+
+/* What of a term goes outside that is there u times with a and v times with b. */
+static int64_t outside(int64_t u, int64_t v, int64_t coefficient)
+{
+    int64_t smaller = size_of(u) < size_of(v) || (size_of(u) == size_of(v) && u > v) ? u : v;
+    if ((u > 0 && v > 0) || (u < 0 && v < 0)) return smaller;
+    return coefficient == -1 || u % coefficient == 0 ? 0 : smaller;
+}
+
+/* Of one term, {outside, with a, with b}: how it is split in the normal form. False where that is beyond int64. */
+static bool split_term(int64_t c, int64_t k[3], bool is_offset)
+{
+    int64_t u, v, a, b;
+    if (__builtin_mul_overflow(c, k[1], &u) || __builtin_mul_overflow(c, k[2], &v) ||
+        __builtin_add_overflow(u, k[0], &u) || __builtin_add_overflow(v, k[0], &v))
+        return false;
+    int64_t out = is_offset ? ((u < v) == (c > 0) ? u : v) : outside(u, v, c);
+    if (__builtin_sub_overflow(u, out, &a) || __builtin_sub_overflow(v, out, &b)) return false;
+    if (c == -1 && (a == INT64_MIN || b == INT64_MIN)) return false;
+    k[0] = out;
+    k[1] = a / c;
+    k[2] = b / c;
+    return true;
+}
+
+/* Adds `term` to what is outside and in both operands, NONE standing for 1. */
+static bool put_term(weft_extents *extents, choice *m, weft_expr term, const int64_t by[3])
+{
+    weft_expr one = weft_expr_constant(extents, 1), t = term == WEFT_EXPR_NONE ? one : term;
+    if (by[0] != 0) m->rest = weft_extent_combine(extents, m->rest, 1, t, by[0]);
+    if (by[1] != 0) m->a = weft_extent_combine(extents, m->a, 1, t, by[1]);
+    if (by[2] != 0) m->b = weft_extent_combine(extents, m->b, 1, t, by[2]);
+    return m->rest != WEFT_EXPR_NONE && m->a != WEFT_EXPR_NONE && m->b != WEFT_EXPR_NONE;
+}
+
+/* Whether all terms of both operands have coefficients of that sign. */
+static bool has_sign(const weft_extents *extents, const choice *m, bool positive)
+{
+    weft_extent_view views[2] = {weft_extent_view_of(extents, m->a), weft_extent_view_of(extents, m->b)};
+    for (int v = 0; v < 2; v++)
+        for (size_t i = 0; i < views[v].count; i++)
+            if ((views[v].terms[i].coefficient > 0) != positive) return false;
+    return true;
+}
+
+/* Moves one term where it belongs; `moved` tells whether it was elsewhere. */
+static bool move_term(weft_extents *extents, choice *m, weft_expr term, const int64_t have[3], bool *moved)
+{
+    int64_t want[3] = {have[0], have[1], have[2]}, by[3];
+    if (have[1] == 0 && have[2] == 0) return true;
+    if (!split_term(m->coefficient, want, term == WEFT_EXPR_NONE)) return false;
+    if (want[0] == have[0]) return true;
+    *moved = true;
+    for (int i = 0; i < 3; i++)
+        if (__builtin_sub_overflow(want[i], have[i], &by[i])) return false;
+    return put_term(extents, m, term, by);
+}
+
+/* Where signs are mixed, what has moved gets a positive coefficient and what was written so stays so. */
+static bool orient(weft_extents *extents, choice *m, bool moved)
+{
+    if (!moved || has_sign(extents, m, true)) return true;
+    if (!has_sign(extents, m, false) && m->coefficient > 0) return true;
+    m->a = scaled(extents, m->a, -1);
+    m->b = scaled(extents, m->b, -1);
+    m->kind = opposite(m->kind);
+    return m->a != WEFT_EXPR_NONE && m->b != WEFT_EXPR_NONE &&
+           !__builtin_mul_overflow(m->coefficient, -1, &m->coefficient);
+}
+
+/* What is bounded from above by a constant, as the rest of a tile is, stays as it was written; so do offsets that would
+ * bring sums near the ends of int64. */
+static bool move_offset(weft_extents *extents, choice *m, bool *moved)
+{
+    int64_t have[3] = {weft_extent_view_of(extents, m->rest).offset, weft_extent_view_of(extents, m->a).offset,
+                       weft_extent_view_of(extents, m->b).offset};
+    for (int i = 0; i < 3; i++)
+        if (size_of(have[i]) > MAX_OFFSET) return true;
+    return !has_sign(extents, m, true) || move_term(extents, m, WEFT_EXPR_NONE, have, moved);
+}
+
+static bool move_terms(weft_extents *extents, choice *m, bool *moved)
+{
+    walk w = {.views = {weft_extent_view_of(extents, m->rest), weft_extent_view_of(extents, m->a),
+                        weft_extent_view_of(extents, m->b)}};
+    int64_t have[3];
+    for (weft_expr term; (term = walk_next(&w, have)) != WEFT_EXPR_NONE;)
+        if (!move_term(extents, m, term, have, moved)) return false;
+    return orient(extents, m, *moved) && move_offset(extents, m, moved);
+}
+
+/* False where the normal form is beyond int64; nothing `moved` where m has it. */
+static bool normalise(weft_extents *extents, choice *m, bool *moved)
+{
+    *moved = false;
+    extents->proving++;
+    bool fits = move_terms(extents, m, moved);
+    extents->proving--;
+    m->rest = weft_extent_absorb(extents, m->rest);
+    m->a = weft_extent_absorb(extents, m->a);
+    m->b = weft_extent_absorb(extents, m->b);
+    return fits;
+}
+
+/* ---- work ---- */
+
+/* Work on choices nests; what the outermost operation may spend is given out anew for each. */
+static void begin_work(weft_extents *extents)
+{
+    if (extents->choosing++ == 0) extents->effort = MAX_EFFORT;
+    extents->speculating++;
+    extents->depth++;
+}
+
+static void end_work(weft_extents *extents)
+{
+    extents->depth--;
+    extents->speculating--;
+    extents->choosing--;
+}
+
+static bool spend(weft_extents *extents)
+{
+    if (extents->choosing == 0) return true;
+    if (extents->effort == 0) return false;
+    extents->effort--;
+    return true;
+}
+
+static bool never_above(weft_extents *extents, weft_expr a, weft_expr b)
+{
+    const weft_extent_node *na = weft_extent_node_of(extents, a), *nb = weft_extent_node_of(extents, b);
+    if (na->max <= nb->min && na->max != INT64_MAX && nb->min != INT64_MIN) return true;
+    if (na->min > nb->max || !spend(extents)) return false;
+    extents->speculating++;
+    extents->proving++;
+    bool proven = weft_extent_prove(extents, weft_expr_sub(extents, b, a), a, b);
+    extents->proving--;
+    extents->speculating--;
+    return proven;
+}
+
+/* Whether `e` is never chosen where `other` is an operand. */
+static bool is_idle(weft_extents *extents, weft_expr_kind kind, weft_expr e, weft_expr other)
+{
+    if (e == other) return true;
+    return kind == WEFT_EXPR_MIN ? never_above(extents, other, e) : never_above(extents, e, other);
+}
+
+/* ---- pairs ---- */
+
+static weft_expr intern_pair(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
+{
+    weft_extent_list list = weft_extent_begin(extents, kind, 0);
+    weft_extent_push(extents, &list, 1, a < b ? a : b);
+    weft_extent_push(extents, &list, 1, a < b ? b : a);
+    return weft_extent_intern(extents, &list);
+}
+
+/* The greatest number that divides every coefficient and offset of e. */
+static int64_t content(const weft_extents *extents, weft_expr e)
+{
+    weft_extent_view view = weft_extent_view_of(extents, e);
+    int64_t divisor = weft_extent_gcd(view.offset, 0);
+    for (size_t i = 0; i < view.count; i++) divisor = weft_extent_gcd(divisor, view.terms[i].coefficient);
+    return divisor;
+}
+
+/* e with no coefficient above `most`. min(most, e) is the same, if no term of e is below 0: NONE if one may be. */
+static weft_expr limit_coefficients(weft_extents *extents, weft_expr e, int64_t most)
+{
+    weft_extent_view view = weft_extent_view_of(extents, e);
+    weft_extent_list list = weft_extent_begin(extents, WEFT_EXPR_SUM, view.offset);
+    for (size_t i = 0; i < view.count; i++) {
+        weft_term term = view.terms[i];
+        list.failed |= term.coefficient < 0 || weft_extent_node_of(extents, (weft_expr)term.expr)->min < 0;
+        weft_extent_push(extents, &list, term.coefficient < most ? term.coefficient : most, (weft_expr)term.expr);
+    }
+    return weft_extent_sum(extents, &list);
+}
+
+/* min(3, 8*n) is min(3, 3*n), for n >= 0. */
+static weft_expr limited(weft_extents *extents, weft_expr e, weft_expr limit)
+{
+    int64_t most;
+    if (!weft_expr_is_constant(extents, limit, &most)) return e;
+    if (__builtin_sub_overflow(most, weft_extent_view_of(extents, e).offset, &most) || most <= 0) return e;
+    weft_expr less = limit_coefficients(extents, e, most);
+    return less == WEFT_EXPR_NONE ? e : less;
+}
+
+static weft_expr make_pair(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
+{
+    weft_expr x = kind == WEFT_EXPR_MIN ? limited(extents, a, b) : a;
+    weft_expr y = kind == WEFT_EXPR_MIN ? limited(extents, b, x) : b;
+    int64_t common = weft_extent_gcd(content(extents, x), content(extents, y));
+    if (common > 1) {
+        weft_expr g = weft_expr_constant(extents, common);
+        x = weft_expr_div(extents, x, g);
+        y = weft_expr_div(extents, y, g);
+    }
+    bool same = x == a && y == b;
+    weft_expr e = !same && is_idle(extents, kind, x, y)   ? y
+                  : !same && is_idle(extents, kind, y, x) ? x
+                                                          : intern_pair(extents, kind, x, y);
+    return common > 1 ? scaled(extents, e, common) : e;
+}
+
+static bool is_total(const weft_extents *extents, weft_expr e)
+{
+    return weft_extent_node_of(extents, e)->total;
+}
+
+/* Of two operands of which each may be the one. */
+static weft_expr pair(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
+{
+    choice m = {weft_expr_constant(extents, 0), a, b, 1, kind};
+    bool moved;
+    extents->speculating++;
+    weft_expr e = normalise(extents, &m, &moved) ? make_pair(extents, m.kind, m.a, m.b) : WEFT_EXPR_NONE;
+    if (e != WEFT_EXPR_NONE) e = weft_extent_combine(extents, m.rest, 1, e, m.coefficient);
+    bool safe = is_total(extents, e) || !is_total(extents, a) || !is_total(extents, b);
+    extents->speculating--;
+    return e != WEFT_EXPR_NONE && safe ? e : intern_pair(extents, kind, a, b);
+}
+
+/* ---- lists ---- */
+
+typedef struct operands {
+    weft_expr_kind kind;
+    weft_expr items[MAX_OPERANDS];
+    size_t count;
+    bool full;
+} operands;
+
+/* The first term of e that is a choice between operands of the list; NULL if there is none. */
+static const weft_term *find_inner(const weft_extents *extents, weft_expr_kind kind, weft_expr e)
+{
+    weft_extent_view view = weft_extent_view_of(extents, e);
+    for (size_t i = 0; i < view.count; i++) {
+        const weft_extent_node *node = weft_extent_node_of(extents, (weft_expr)view.terms[i].expr);
+        weft_expr_kind wanted = view.terms[i].coefficient > 0 ? kind : opposite(kind);
+        if (node->kind == wanted) return &view.terms[i];
+    }
+    return NULL;
+}
+
+/* e with operand `i` in place of the choice that `term` is. */
+static weft_expr with_operand(weft_extents *extents, weft_expr e, weft_term term, int i)
+{
+    const weft_extent_node *node = weft_extent_node_of(extents, (weft_expr)term.expr);
+    weft_expr rest = without(extents, e, node->id);
+    return weft_extent_combine(extents, rest, 1, (weft_expr)node->terms[i].expr, term.coefficient);
+}
+
+static void put(weft_extents *extents, operands *list, weft_expr e);
+
+static void put_leaf(weft_extents *extents, operands *list, weft_expr e)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (!is_idle(extents, list->kind, list->items[i], e)) list->items[kept++] = list->items[i];
+    list->count = kept;
+    list->full |= kept == MAX_OPERANDS;
+    if (!list->full) list->items[list->count++] = e;
+}
+
+static void put(weft_extents *extents, operands *list, weft_expr e)
+{
+    list->full |= e == WEFT_EXPR_NONE || !spend(extents);
+    for (size_t i = 0; i < list->count && !list->full; i++)
+        if (is_idle(extents, list->kind, e, list->items[i])) return;
+    if (list->full) return;
+    const weft_term *inner = find_inner(extents, list->kind, e);
+    if (inner == NULL) {
+        put_leaf(extents, list, e);
+        return;
+    }
+    weft_term term = *inner;
+    put(extents, list, with_operand(extents, e, term, 0));
+    put(extents, list, with_operand(extents, e, term, 1));
+}
+
+/* Takes the least offset out of all, so that their order is that of what differs; false beyond int64. */
+static bool take_offset(weft_extents *extents, operands *list, int64_t *out_offset)
+{
+    *out_offset = INT64_MAX;
+    for (size_t i = 0; i < list->count; i++) {
+        int64_t offset = weft_extent_view_of(extents, list->items[i]).offset;
+        if (offset < *out_offset) *out_offset = offset;
+    }
+    if (*out_offset == INT64_MIN) return false;
+    weft_expr less = weft_expr_constant(extents, -*out_offset);
+    for (size_t i = 0; i < list->count; i++) {
+        list->items[i] = weft_expr_add(extents, list->items[i], less);
+        if (list->items[i] == WEFT_EXPR_NONE) return false;
+    }
+    return true;
+}
+
+static void sort(operands *list)
+{
+    for (size_t i = 1; i < list->count; i++) {
+        weft_expr e = list->items[i];
+        size_t at = i;
+        for (; at > 0 && list->items[at - 1] > e; at--) list->items[at] = list->items[at - 1];
+        list->items[at] = e;
+    }
+}
+
+/* NONE where there are too many operands for a list. */
+static weft_expr choose_from_list(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
+{
+    operands list = {.kind = kind};
+    put(extents, &list, a);
+    put(extents, &list, b);
+    int64_t offset;
+    if (list.full || !take_offset(extents, &list, &offset)) return WEFT_EXPR_NONE;
+    sort(&list);
+    weft_expr e = list.items[0];
+    for (size_t i = 1; i < list.count; i++) e = pair(extents, kind, e, list.items[i]);
+    e = weft_expr_add(extents, e, weft_expr_constant(extents, offset));
+    return is_total(extents, e) || !is_total(extents, a) || !is_total(extents, b) ? e : WEFT_EXPR_NONE;
+}
+
+static weft_expr choose_anew(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
+{
+    if (is_idle(extents, kind, b, a)) return a;
+    if (is_idle(extents, kind, a, b)) return b;
+    if (extents->depth >= WEFT_EXTENT_MAX_DEPTH) return intern_pair(extents, kind, a, b);
+    if (find_inner(extents, kind, a) == NULL && find_inner(extents, kind, b) == NULL) return pair(extents, kind, a, b);
+    begin_work(extents);
+    weft_expr e = choose_from_list(extents, kind, a, b);
+    end_work(extents);
+    return e != WEFT_EXPR_NONE ? e : pair(extents, kind, a, b);
+}
+
+static weft_expr choose(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
+{
+    a = weft_extent_settle(extents, a);
+    b = weft_extent_settle(extents, b);
+    if (a == WEFT_EXPR_NONE || b == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
+    weft_expr e = weft_extent_recall(extents, kind, a, b);
+    if (e != WEFT_EXPR_NONE) return e;
+    e = choose_anew(extents, kind, a, b);
+    return weft_extent_remember(extents, kind, a, b, e);
+}
+
+weft_expr weft_expr_min(weft_extents *extents, weft_expr a, weft_expr b)
+{
+    return choose(extents, WEFT_EXPR_MIN, a, b);
+}
+
+weft_expr weft_expr_max(weft_extents *extents, weft_expr a, weft_expr b)
+{
+    return choose(extents, WEFT_EXPR_MAX, a, b);
+}
+
+/* ---- sums ---- */
+
+/* The sum with one choice in normal form; NONE where it has it. */
+static weft_expr absorb_into(weft_extents *extents, weft_expr sum, weft_term term)
+{
+    const weft_extent_node *node = weft_extent_node_of(extents, (weft_expr)term.expr);
+    choice m = {WEFT_EXPR_NONE, (weft_expr)node->terms[0].expr, (weft_expr)node->terms[1].expr, term.coefficient,
+                node->kind};
+    bool moved;
+    m.rest = without(extents, sum, node->id);
+    if (m.rest == WEFT_EXPR_NONE || !normalise(extents, &m, &moved) || !moved) return WEFT_EXPR_NONE;
+    return weft_extent_combine(extents, m.rest, 1, choose(extents, m.kind, m.a, m.b), m.coefficient);
+}
+
+static void find_gaps(weft_extents *extents, weft_extent_node *node)
+{
+    if (node->gaps[0] != WEFT_EXPR_NONE) return;
+    weft_expr a = (weft_expr)node->terms[0].expr, b = (weft_expr)node->terms[1].expr;
+    node->gaps[0] = weft_expr_sub(extents, a, b);
+    node->gaps[1] = weft_expr_sub(extents, b, a);
+}
+
+/* n as +m or -m and what both do not share: max(n - 1, 0) is n - min(n, 1). NONE where they have nothing in common. */
+static weft_expr as_other(weft_extents *extents, const weft_extent_node *m, const weft_extent_node *n)
+{
+    bool same = m->gaps[0] == n->gaps[0], crossed = m->gaps[1] == n->gaps[0];
+    if (n->gaps[0] == WEFT_EXPR_NONE || (!same && !crossed)) return WEFT_EXPR_NONE;
+    weft_expr above = weft_expr_sub(extents, m->id, (weft_expr)m->terms[same ? 0 : 1].expr);
+    if (m->kind == n->kind) return weft_expr_add(extents, above, (weft_expr)n->terms[0].expr);
+    return weft_expr_sub(extents, (weft_expr)n->terms[1].expr, above);
+}
+
+/* The sum with the second choice put as the first one; NONE where that cannot be. */
+static weft_expr unite(weft_extents *extents, weft_expr sum, weft_term first, weft_term second)
+{
+    weft_extent_node *m = weft_extent_node_of(extents, (weft_expr)first.expr),
+                     *n = weft_extent_node_of(extents, (weft_expr)second.expr);
+    extents->proving++;
+    find_gaps(extents, m);
+    find_gaps(extents, n);
+    weft_expr e = as_other(extents, m, n);
+    if (e != WEFT_EXPR_NONE) e = weft_extent_combine(extents, without(extents, sum, n->id), 1, e, second.coefficient);
+    extents->proving--;
+    return weft_extent_absorb(extents, e);
+}
+
+static weft_expr absorb_once(weft_extents *extents, weft_expr sum)
+{
+    weft_extent_view view = weft_extent_view_of(extents, sum);
+    weft_expr e = WEFT_EXPR_NONE;
+    for (size_t i = 0; i < view.count && e == WEFT_EXPR_NONE; i++) {
+        if (!weft_extent_is_choice(weft_extent_node_of(extents, (weft_expr)view.terms[i].expr))) continue;
+        e = absorb_into(extents, sum, view.terms[i]);
+        for (size_t j = 0; j < i && e == WEFT_EXPR_NONE; j++)
+            if (weft_extent_is_choice(weft_extent_node_of(extents, (weft_expr)view.terms[j].expr)))
+                e = unite(extents, sum, view.terms[j], view.terms[i]);
+    }
+    bool safe = is_total(extents, e) || !is_total(extents, sum);
+    return e != WEFT_EXPR_NONE && safe ? e : sum;
+}
+
+weft_expr weft_extent_absorb(weft_extents *extents, weft_expr e)
+{
+    weft_extent_node *node = weft_extent_node_of(extents, e);
+    if (node->kind != WEFT_EXPR_SUM || !node->has_choice || extents->proving > 0) return e;
+    if (node->absorbed != WEFT_EXPR_NONE) return node->absorbed;
+    if (extents->depth >= WEFT_EXTENT_MAX_DEPTH) return e;
+    node->absorbed = e;
+    begin_work(extents);
+    node->absorbed = absorb_once(extents, e);
+    end_work(extents);
+    return node->absorbed;
+}
+
+/* ---- division ---- */
+
+weft_expr weft_extent_divide_choice(weft_extents *extents, weft_expr x, weft_expr d)
+{
+    weft_extent_view view = weft_extent_view_of(extents, x);
+    if (view.count != 1 || !weft_expr_is_constant(extents, d, NULL)) return WEFT_EXPR_NONE;
+    const weft_extent_node *node = weft_extent_node_of(extents, (weft_expr)view.terms[0].expr);
+    if (!weft_extent_is_choice(node)) return WEFT_EXPR_NONE;
+    weft_expr a = with_operand(extents, x, view.terms[0], 0), b = with_operand(extents, x, view.terms[0], 1);
+    if (is_total(extents, x) && !(is_total(extents, a) && is_total(extents, b))) return WEFT_EXPR_NONE;
+    if (a == WEFT_EXPR_NONE || b == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
+    weft_expr_kind kind = view.terms[0].coefficient > 0 ? node->kind : opposite(node->kind);
+    return choose(extents, kind, weft_expr_div(extents, a, d), weft_expr_div(extents, b, d));
+}
