@@ -183,7 +183,7 @@ static void order_all(updates *u, uint32_t *out_order)
     while (first < count) out_order[done++] = u->waiting[first++];
 }
 
-/* ---- */
+/* ---- the two passes ---- */
 
 #define WORDS 6
 #define BYTES 2

@@ -115,21 +115,28 @@ static bool take(pid_t child, int pipe, answer *out_answer)
     return taken;
 }
 
+static weft_status *fail_process(void)
+{
+    return weft_status_create(NULL, WEFT_OUT_OF_MEMORY, NULL, "there is no process for Graphviz: %s", strerror(errno));
+}
+
 static weft_status *ask(const char *dot, unsigned seconds, answer *out_answer)
 {
     int ends[2];
-    if (pipe(ends) != 0) return weft_status_out_of_memory();
+    if (pipe(ends) != 0) return fail_process();
     weft_interrupt_begin();
     pid_t child = fork();
     if (child == 0) {
         close(ends[0]);
         work(dot, seconds, ends[1]);
     }
+    weft_status *status = child < 0 ? fail_process() : NULL;
     close(ends[1]);
-    bool taken = child > 0 && take(child, ends[0], out_answer);
+    if (child > 0 && !take(child, ends[0], out_answer)) status = weft_status_out_of_memory();
     close(ends[0]);
-    if (weft_interrupt_end()) return weft_status_create(NULL, WEFT_CANCELLED, NULL, "interrupted while it was drawn");
-    return taken ? NULL : weft_status_out_of_memory();
+    if (!weft_interrupt_end()) return status;
+    weft_status_destroy(status);
+    return weft_status_create(NULL, WEFT_CANCELLED, NULL, "interrupted while it was drawn");
 }
 
 static weft_status *judge(const answer *a, unsigned seconds)
