@@ -5,9 +5,10 @@
  * A variant bound to one set of shapes and strides: every formula evaluated, every size known, memory planned. What is
  * left for a run is to put pointers in place. Immutable once made, except for what variant_entry.c says.
  */
-#include "runtime/call.h"
-#include "runtime/executor.h"
+#include <weft/executor.h>
+#include "runtime/block.h"
 #include "runtime/gemm.h"
+#include "runtime/pool.h"
 #include "runtime/sort.h"
 #include "runtime/variant.h"
 
@@ -22,12 +23,29 @@ typedef struct weft_alias_use {
     size_t pointer, view;
 } weft_alias_use;
 
-struct weft_phases;
+/*
+ * Steps that run side by side. A sequence of steps (the program's, or a region's) is cut into phases that follow each
+ * other; a phase has branches that need nothing of each other, each of them runs its steps one after another.
+ */
+typedef struct weft_branch {
+    size_t count;
+    const uint32_t *steps; /* numbers, in the order in which they run */
+} weft_branch;
+
+typedef struct weft_phase {
+    size_t branch_count; /* one: its steps have all threads; more: each has one */
+    const weft_branch *branches;
+} weft_phase;
+
+typedef struct weft_phases {
+    size_t count;
+    const weft_phase *phases;
+} weft_phases;
 
 typedef struct weft_bound_step {
     const weft_step *step;
     bool idle;                        /* of a fold without iterations: never runs, and its extents may be anything */
-    const struct weft_phases *phases; /* of the sequence of steps that begins here; NULL: one after another */
+    const weft_phases *phases;        /* of the sequence of steps that begins here; NULL: one after another */
     size_t first_pointer, first_view; /* of the step, in a frame */
     /* KERNEL */
     int64_t *scalars;
@@ -57,7 +75,10 @@ typedef struct weft_output_shape {
 typedef struct weft_frame weft_frame;
 
 typedef struct weft_bound_variant {
-    weft_executor *executor;
+    const weft_allocator *allocator; /* this and the next two are the executor's */
+    weft_pool *pool;
+    weft_block_store *blocks;
+    weft_executor *executor; /* for host steps */
     const weft_runtime *runtime;
     const weft_program *program; /* lives during runs only */
     size_t input_count, output_count;
@@ -80,15 +101,26 @@ typedef struct weft_bound_variant {
     bool kept;
 } weft_bound_variant;
 
-/* Checks the call (weft_call_bind) and binds `variant` to it. `key` is copied. */
-weft_status *weft_bound_variant_create(weft_executor *executor, const weft_variant *variant, const weft_call *call,
-                                       const int64_t *key, size_t key_count,
-                                       weft_bound_variant **out_bound) WEFT_MUST_USE;
 void weft_bound_variant_destroy(weft_bound_variant *bound);
 /* OUT_OF_RANGE: what three strings name, of that type, has too many bytes. An extent without a value is
  * WEFT_FORMULA_NONE. */
 weft_status *weft_bound_variant_too_large(const weft_bound_variant *bound, const char *before, const char *name,
                                           const char *after, weft_output_shape shape) WEFT_MUST_USE;
+
+static inline bool weft_has_zero(const int64_t *extents, size_t count)
+{
+    size_t i = 0;
+    while (i < count && extents[i] != 0) i++;
+    return i < count;
+}
+
+/* Zeroed memory that lives as long as the binding; NULL: out of memory. */
+void *weft_bound_take(weft_bound_variant *bound, size_t count, size_t size);
+/* Values of slots, in such memory. */
+int64_t *weft_bound_gather(weft_bound_variant *bound, const uint32_t *slots, size_t count);
+/* OUT_OF_RANGE with the name of `step` unless the slots, which it needs, have values. */
+weft_status *weft_bound_check(const weft_bound_variant *bound, const weft_step *step, const uint32_t *slots,
+                              size_t count) WEFT_MUST_USE;
 
 /* The value of a slot that nothing depends on but time: the largest where it overflows. */
 static inline int64_t weft_bound_variant_estimate(const weft_bound_variant *bound, uint32_t slot)

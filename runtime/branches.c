@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/depend.h"
-#include "runtime/estimate.h"
 #include "runtime/memory.h"
+#include "runtime/step.h"
 
 /*
  * A phase is found by growing components over the steps that are left, in order. A step that needs steps of one
@@ -44,7 +44,7 @@ typedef struct finder {
 } finder;
 
 typedef struct node {
-    weft_estimate estimate;
+    weft_step_cost cost;
     double time;     /* of the component of which it is the root */
     uint32_t parent; /* in the component, or WAITS */
     uint32_t seen;   /* of a root: the place that saw it last */
@@ -84,7 +84,7 @@ static uint32_t root_of(const search *s, uint32_t number)
 /* Whether the place has to wait: for one that waits, or because it would make too large a component. */
 static bool has_to_wait(const search *s, uint32_t place, double cap)
 {
-    double time = s->nodes[place].estimate.alone;
+    double time = s->nodes[place].cost.alone;
     size_t joined = 0;
     if (!s->nodes[place].narrow) return true;
     for (uint32_t i = s->depend.first[place]; i < s->depend.first[place + 1]; i++) {
@@ -107,7 +107,7 @@ static void join(search *s, uint32_t place, double cap)
         return;
     }
     s->nodes[place].parent = s->nodes[place].seen = place;
-    s->nodes[place].time = s->nodes[place].estimate.alone;
+    s->nodes[place].time = s->nodes[place].cost.alone;
     for (uint32_t i = s->depend.first[place]; i < s->depend.first[place + 1]; i++) {
         uint32_t needed = s->depend.before[i];
         uint32_t root = s->nodes[needed].done ? place : root_of(s, needed);
@@ -134,7 +134,7 @@ static double grow(search *s, size_t from, size_t to, double cap)
     for (size_t i = from; i < to; i++) {
         uint32_t place = s->left[i];
         if (s->nodes[place].parent == WAITS) continue;
-        together += s->nodes[place].estimate.together;
+        together += s->nodes[place].cost.together;
         if (s->nodes[place].parent == place)
             s->components[s->component_count++] = (component){.time = s->nodes[place].time, .root = place};
     }
@@ -179,7 +179,7 @@ static double deal(search *s)
 static bool find_cap(search *s, size_t from, size_t to, double *out_cap)
 {
     double most = 0, cap = 0;
-    for (size_t i = from; i < to; i++) cap += s->nodes[s->left[i]].estimate.alone;
+    for (size_t i = from; i < to; i++) cap += s->nodes[s->left[i]].cost.alone;
     cap /= (double)s->threads;
     for (int i = 0; i < CAPS; i++, cap /= CAP_FACTOR) {
         if (i == CAPS - 1 || cap < LEAST_BRANCH) cap = 0;
@@ -320,7 +320,7 @@ static weft_status *search_init(finder *f, search *s, size_t first, size_t count
     WEFT_TRY(weft_depend_fill(f->bound, f->memories, first, count, &f->scratch, &s->depend));
     size_t places = s->depend.count;
     s->limits = f->limits;
-    s->threads = weft_pool_size(f->bound->executor->pool);
+    s->threads = weft_pool_size(f->bound->pool);
     s->visits = VISITS * places;
     s->left_count = places;
     s->nodes = take_array(f, places, sizeof *s->nodes);
@@ -338,9 +338,9 @@ static void fill_places(const finder *f, search *s)
 {
     const weft_depend *depend = &s->depend;
     for (uint32_t i = 0; i < depend->count; i++) {
-        weft_estimate estimate = weft_estimate_step(f->bound, depend->steps[i]);
-        bool narrow = estimate.known && estimate.together * (double)s->threads >= WELL * estimate.alone;
-        s->nodes[i] = (node){.estimate = estimate, .narrow = narrow};
+        weft_step_cost cost = weft_steps_cost(f->bound, depend->steps[i]);
+        bool narrow = cost.is_timed && cost.together * (double)s->threads >= WELL * cost.alone;
+        s->nodes[i] = (node){.cost = cost, .narrow = narrow};
         s->left[i] = i;
         for (uint32_t j = depend->first[i]; j < depend->first[i + 1]; j++) s->nodes[depend->before[j]].uses++;
     }
@@ -379,8 +379,8 @@ static bool is_small(const weft_bound_variant *bound, size_t first, size_t count
     double time = 0;
     size_t steps = 0;
     for (size_t i = first; i < first + count; i += 1 + weft_step_nested(bound->steps[i].step)) {
-        weft_estimate estimate = weft_estimate_step(bound, i);
-        if (estimate.known) time += estimate.alone;
+        weft_step_cost cost = weft_steps_cost(bound, i);
+        if (cost.is_timed) time += cost.alone;
         steps++;
     }
     return steps < 2 || time < 2 * LEAST_BRANCH;
@@ -409,9 +409,9 @@ weft_status *weft_branches_fill(weft_bound_variant *bound, weft_branches_limits 
 {
     finder f = {.bound = bound, .limits = limits};
     size_t count = bound->variant->step_count;
-    weft_arena_init(&f.scratch, &bound->executor->allocator);
+    weft_arena_init(&f.scratch, bound->allocator);
     for (size_t i = 0; i < count; i++) bound->steps[i].phases = NULL;
-    weft_status *status = weft_pool_size(bound->executor->pool) > 1 ? fill_sequence(&f, 0, count) : NULL;
+    weft_status *status = weft_pool_size(bound->pool) > 1 ? fill_sequence(&f, 0, count) : NULL;
     weft_arena_finish(&f.scratch);
     *out_found = f.found;
     return status;

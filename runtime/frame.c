@@ -16,7 +16,7 @@ static size_t frame_size(const weft_bound_variant *bound)
 
 weft_status *weft_frame_create(weft_bound_variant *bound, weft_frame **out_frame)
 {
-    weft_frame *frame = weft_allocate_zeroed(&bound->executor->allocator, frame_size(bound));
+    weft_frame *frame = weft_allocate_zeroed(bound->allocator, frame_size(bound));
     if (frame == NULL) return weft_status_out_of_memory();
     frame->bound = bound;
     frame->outputs = (weft_array **)(frame + 1);
@@ -35,7 +35,7 @@ weft_status *weft_frame_create(weft_bound_variant *bound, weft_frame **out_frame
 
 void weft_frame_destroy(weft_frame *frame)
 {
-    if (frame != NULL) weft_free(&frame->bound->executor->allocator, frame, frame_size(frame->bound));
+    if (frame != NULL) weft_free(frame->bound->allocator, frame, frame_size(frame->bound));
 }
 
 /* ---- overlaps ---- */
@@ -68,7 +68,7 @@ static weft_status *copy_input(weft_frame *frame, const weft_run *run, size_t in
     weft_span span = bound->input_spans[input];
     if (frame->copies[input] != NULL) return NULL;
     size_t bytes = (size_t)(span.high - span.low);
-    WEFT_TRY(weft_block_acquire(bound->executor->blocks, bound->runtime, bytes, &frame->copies[input]));
+    WEFT_TRY(weft_block_acquire(bound->blocks, bound->runtime, bytes, &frame->copies[input]));
     const weft_array *array = run->inputs[input];
     weft_array_copy_elements(array, data_of_copy(frame, input), weft_array_data(array));
     return NULL;
@@ -99,7 +99,7 @@ static weft_status *settle_input(weft_frame *frame, const weft_run *run, size_t 
     const weft_bound_variant *bound = frame->bound;
     if (may_lie_over(frame, run, output, input) && is_same(run->outputs[output], run->inputs[input])) return NULL;
     if (is_donated(run, input)) return copy_input(frame, run, input);
-    return weft_status_create(&bound->executor->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_run",
+    return weft_status_create(bound->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_run",
                               "output \"%s\" overlaps input \"%s\", which is not donated",
                               bound->program->outputs[output].name, bound->program->inputs[input].name);
 }
@@ -116,7 +116,7 @@ static weft_status *check_output(weft_frame *frame, const weft_run *run, size_t 
     for (size_t i = 0; i < output; i++) {
         other = output_interval(frame, run, i);
         if (weft_interval_meets(&own, &other))
-            return weft_status_create(&bound->executor->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_run",
+            return weft_status_create(bound->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_run",
                                       "outputs \"%s\" and \"%s\" overlap", bound->program->outputs[i].name,
                                       bound->program->outputs[output].name);
     }
@@ -179,7 +179,7 @@ static weft_status *tell_what_for(const weft_frame *frame, weft_status *status, 
 {
     if (weft_status_code(status) != WEFT_OUT_OF_MEMORY) return status;
     weft_status_destroy(status);
-    return weft_status_create(&frame->bound->executor->allocator, WEFT_OUT_OF_MEMORY, "weft_executor_run",
+    return weft_status_create(frame->bound->allocator, WEFT_OUT_OF_MEMORY, "weft_executor_run",
                               "there is no memory for the %zu bytes of %s%s%s%s", bytes, what,
                               name == NULL ? "" : " \"", name == NULL ? "" : name, name == NULL ? "" : "\"");
 }
@@ -188,11 +188,11 @@ static weft_status *create_output(weft_frame *frame, size_t output)
 {
     const weft_bound_variant *bound = frame->bound;
     const weft_output_shape *shape = &bound->outputs[output];
-    const weft_allocator *allocator = &bound->executor->allocator;
+    const weft_allocator *allocator = bound->allocator;
     if (shape->bytes == SIZE_MAX)
         return weft_bound_variant_too_large(bound, "output \"", bound->program->outputs[output].name, "\"", *shape);
     weft_block *block;
-    weft_status *status = weft_block_acquire(bound->executor->blocks, bound->runtime, shape->bytes, &block);
+    weft_status *status = weft_block_acquire(bound->blocks, bound->runtime, shape->bytes, &block);
     if (status != NULL)
         return tell_what_for(frame, status, "output", bound->program->outputs[output].name, shape->bytes);
     status = weft_array_wrap(allocator, shape->dtype, shape->rank, shape->shape, NULL, block->memory,
@@ -252,7 +252,7 @@ static weft_status *open_arena(weft_frame *frame)
     const weft_bound_variant *bound = frame->bound;
     size_t bytes = (size_t)bound->arena_bytes;
     if (bytes == 0) return NULL;
-    weft_status *status = weft_block_acquire(bound->executor->blocks, bound->runtime, bytes, &frame->arena_block);
+    weft_status *status = weft_block_acquire(bound->blocks, bound->runtime, bytes, &frame->arena_block);
     if (status != NULL) return tell_what_for(frame, status, "intermediates", NULL, bytes);
     frame->arena = frame->arena_block->memory;
     return NULL;
@@ -293,7 +293,7 @@ static weft_status *check_limit(const weft_frame *frame, const weft_run *run)
 {
     size_t bytes = (size_t)frame->bound->arena_bytes;
     if (run->memory_limit == 0 || bytes <= run->memory_limit) return NULL;
-    return weft_status_create(&frame->bound->executor->allocator, WEFT_OVER_LIMIT, "weft_executor_run",
+    return weft_status_create(frame->bound->allocator, WEFT_OVER_LIMIT, "weft_executor_run",
                               "intermediates take %zu bytes, but the memory limit is %zu", bytes, run->memory_limit);
 }
 

@@ -108,7 +108,7 @@ static weft_status *place(placement *a, int64_t *out_bytes)
     a->phase = 0;
     time_sequence(a, 0, a->bound->variant->step_count);
     fill_items(a, known);
-    return weft_plan_fill(&a->bound->executor->allocator, a->item_count, a->items, out_bytes);
+    return weft_plan_fill(a->bound->allocator, a->item_count, a->items, out_bytes);
 }
 
 /* ---- phases ---- */
@@ -135,7 +135,7 @@ static bool tighten(weft_branches_limits *limits, size_t threads)
 static weft_status *fill_phases(placement *a, size_t limit, int64_t alone)
 {
     weft_bound_variant *bound = a->bound;
-    size_t threads = weft_pool_size(bound->executor->pool);
+    size_t threads = weft_pool_size(bound->pool);
     weft_branches_limits limits = {BRANCHES_PER_THREAD * threads, bound->variant->step_count};
     int64_t most = most_bytes(alone, limit);
     bool found;
@@ -165,7 +165,7 @@ static weft_status *place_within(placement *a, size_t limit)
     WEFT_TRY(place(a, &bound->arena_bytes));
     /* In branches the steps may need less memory; but what is over the limit must not hang on the number of threads. */
     bool fits = limit == 0 || (uint64_t)bound->arena_bytes <= limit;
-    if (fits && weft_pool_size(bound->executor->pool) > 1) WEFT_TRY(fill_phases(a, limit, bound->arena_bytes));
+    if (fits && weft_pool_size(bound->pool) > 1) WEFT_TRY(fill_phases(a, limit, bound->arena_bytes));
     for (size_t i = 0; i < variant->buffer_count; i++) bound->offsets[i] = a->items[i].offset;
     for (size_t s = 0; s < variant->step_count; s++)
         bound->steps[s].scratch_offset = a->items[variant->buffer_count + s].offset;
@@ -202,7 +202,7 @@ weft_status *weft_place_temporaries(weft_bound_variant *bound, size_t limit)
 {
     placement a = {.bound = bound};
     WEFT_TRY(check_sizes(bound));
-    weft_arena_init(&a.scratch, &bound->executor->allocator);
+    weft_arena_init(&a.scratch, bound->allocator);
     weft_status *status = place_within(&a, limit);
     weft_arena_finish(&a.scratch);
     return status;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/clock.h"
+#include "runtime/executor.h"
 #include "runtime/float_mode.h"
 #include "runtime/memory.h"
 #include "runtime/named.h"
 #include "runtime/variant_entry.h"
-#include "runtime/profile.h"
 #include "runtime/stack.h"
-#include "runtime/steps.h"
+#include "runtime/step.h"
 
 /* ---- building ---- */
 
@@ -53,7 +54,7 @@ static weft_status *build_variant(const struct build *build, weft_arena *arena, 
                                   .kernels_compiled = &build->executor->kernels_compiled,
                                   .cancelled = run->cancelled};
     WEFT_TRY(call->runtime->compiler->build(call->runtime->self, &request, out_variant));
-    weft_status *status = weft_variant_check(*out_variant, call->program);
+    weft_status *status = weft_steps_check(*out_variant, call->program);
     if (status != NULL) weft_variant_destroy(*out_variant);
     return status;
 }

@@ -174,8 +174,8 @@ struct weft_variant {
 weft_status *weft_variant_create(const weft_allocator *allocator, weft_variant **out_variant) WEFT_MUST_USE;
 /* Accepts a half-built one. Releases the code its steps hold. */
 void weft_variant_destroy(weft_variant *variant);
-/* WEFT_INTERNAL when a step or buffer names what does not exist. */
-weft_status *weft_variant_check(const weft_variant *variant, const weft_program *program) WEFT_MUST_USE;
+/* Whether the variant has all of `slots`. */
+bool weft_slots_exist(const weft_variant *variant, const uint32_t *slots, size_t count);
 
 /* Value of an executor's kernel cache: loaded code. Made by a compiler, from the executor's allocator. */
 typedef struct weft_kernel_code {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/variant_entry.h"
 #include <string.h>
+#include "runtime/bind_variant.h"
+#include "runtime/executor.h"
 #include "runtime/fork.h"
 #include "runtime/memory.h"
 

@@ -2,6 +2,7 @@
 #ifndef WEFT_RUNTIME_VARIANT_ENTRY_H
 #define WEFT_RUNTIME_VARIANT_ENTRY_H
 /* A variant in the executor's cache, with its most recently used bindings. */
+#include "runtime/call.h"
 #include "runtime/frame.h"
 
 typedef struct weft_variant_entry weft_variant_entry;
