@@ -4,7 +4,7 @@
 /* A runtime whose compiler is a C function of the test and whose kernels are written by hand, and the parts to make
  * programs without a graph. */
 #include <stdatomic.h>
-#include "runtime/variant.h"
+#include "runtime/program/variant.h"
 
 /* Fills a variant whose formulas are a copy of the program's and whose first buffers are its inputs, then its outputs.
  */

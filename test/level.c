@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "runtime/isa.h"
+#include "runtime/base/isa.h"
 
 enum { BAD_CALL = 2, SKIPPED = 77 };
 

@@ -4,7 +4,7 @@
 #include "backends/llvm/runtime.h"
 #include "lib/build/build.h"
 #include "lib/text/text.h"
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 weft_status *weft_emit_target(const char **out_target)
 {

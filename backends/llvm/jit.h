@@ -3,7 +3,7 @@
 #define WEFT_BACKENDS_LLVM_JIT_H
 /* Loading objects: see weft_driver. Thread-safe. */
 #include <weft/runtime.h>
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 weft_status *weft_image_load(const void *object, size_t size, const char *symbol, weft_image **out_image,
                              weft_kernel_function *out_function) WEFT_MUST_USE;

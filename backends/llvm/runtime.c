@@ -2,7 +2,7 @@
 #define _GNU_SOURCE /* a lock that prefers writers */
 #include "backends/llvm/runtime.h"
 #include "lib/build/build.h"
-#include "runtime/isa.h"
+#include "runtime/base/isa.h"
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 /*
  * Chunks are mapped as they are needed and go back when nothing is left in them. Blocks of one chunk lie next to each

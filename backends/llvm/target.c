@@ -6,7 +6,7 @@
 #include <string.h>
 #include <weft/executor.h>
 #include "backends/llvm/emit.h"
-#include "runtime/isa.h"
+#include "runtime/base/isa.h"
 
 #define PTX_TRIPLE "nvptx64-nvidia-cuda"
 #define PTX_CPU "sm_90"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/ref/ref.h"
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 enum { SCRATCH_ALIGNMENT = 64 };
 

@@ -11,7 +11,7 @@
  * bit.
  */
 #include "lib/pass/compile.h"
-#include "runtime/variant.h"
+#include "runtime/program/variant.h"
 
 /* ---- elements ---- */
 

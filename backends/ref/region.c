@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/ref/ref.h"
-#include "runtime/region.h"
+#include "runtime/step/region.h"
 
 /* ---- loops ---- */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/build/internal.h"
 #include <string.h>
-#include "runtime/cancel.h"
-#include "runtime/pool.h"
+#include "runtime/base/cancel.h"
+#include "runtime/base/pool.h"
 
 /*
  * Code of kernels: from the executor's cache, or made and loaded, on all threads of its pool. Some may wait in the

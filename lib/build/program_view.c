@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/build/build.h"
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 const weft_op_def *weft_op_builtin(size_t index)
 {

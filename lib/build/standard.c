@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <weft/runtime.h>
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 weft_status *weft_executor_create_standard(const weft_executor_options *options, weft_executor **out_executor)
 {

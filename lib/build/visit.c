@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/build/internal.h"
-#include "runtime/float_mode.h"
+#include "runtime/base/float_mode.h"
 
 /* ---- kernels ---- */
 

@@ -14,8 +14,8 @@
  * function given WEFT_EXPR_NONE returns it again.
  */
 #include <weft/base.h>
-#include "runtime/formula.h"
-#include "runtime/memory.h"
+#include "runtime/program/formula.h"
+#include "runtime/base/memory.h"
 
 typedef uint32_t weft_expr;
 #define WEFT_EXPR_NONE 0u
@@ -101,8 +101,8 @@ void weft_expr_print(const weft_extents *extents, weft_expr e, weft_bytes *out_t
 /* Parses the longest expression at `*cursor`, over symbols that exist; moves the cursor after it. */
 weft_status *weft_expr_parse(weft_extents *extents, const char **cursor, weft_expr *out_expr) WEFT_MUST_USE;
 
-/* Appends what computes e to `formulas` (see runtime/formula.h), sharing what is there; symbols are found there by name
- * and added when absent. */
+/* Appends what computes e to `formulas` (see runtime/program/formula.h), sharing what is there; symbols are found there
+ * by name and added when absent. */
 weft_status *weft_expr_compile(const weft_extents *extents, weft_expr e, weft_formulas *formulas,
                                uint32_t *out_slot) WEFT_MUST_USE;
 #endif

@@ -4,7 +4,7 @@
 /* What the files of the extent engine share; nobody else includes this. */
 #include "lib/expr/expr.h"
 
-#include "runtime/map.h"
+#include "runtime/base/map.h"
 
 /* Bounds of a single expression; beyond them an operation is an error, so every recursion and every product is bounded.
  */

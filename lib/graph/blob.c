@@ -3,7 +3,7 @@
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <string.h>
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 typedef struct blob {
     weft_allocator allocator; /* a copy: the graph that made it may go first */

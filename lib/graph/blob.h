@@ -6,7 +6,7 @@
  * bytes are one blob, so that their address stands for them in keys: hashed to find, compared in full to decide, once,
  * when they come in.
  */
-#include "runtime/map.h"
+#include "runtime/base/map.h"
 
 /* Data of so many bytes are kept as blobs; fewer are copied. */
 #define WEFT_BLOB_LEAST 512

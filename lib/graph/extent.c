@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/text/text.h"
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 /* Without a graph there is nobody to own an error: this constant stands for the invalid extent. */
 #define INVALID_CONSTANT INT64_MIN

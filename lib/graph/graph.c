@@ -2,7 +2,7 @@
 #include "lib/graph/graph.h"
 #include <stdio.h>
 #include <string.h>
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 /* ---- lifetime ---- */
 

@@ -8,7 +8,7 @@
 #include "lib/graph/blob.h"
 #include "lib/expr/expr.h"
 #include "lib/graph/op.h"
-#include "runtime/map.h"
+#include "runtime/base/map.h"
 
 typedef struct weft_value {
     uint32_t node, output;

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "lib/graph/graph.h"
 #include "lib/text/text.h"
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 /* A graph or region being printed. */
 typedef struct printer {

@@ -2,8 +2,8 @@
 /* The ops that a graph knows: built-in ones, and those of the extensions registered with it. */
 #include <string.h>
 #include "lib/graph/graph.h"
-#include "runtime/extension.h"
-#include "runtime/status.h"
+#include "runtime/program/extension.h"
+#include "runtime/base/status.h"
 
 static const weft_extension *extension_find(const weft_graph *root, const char *family, size_t length)
 {

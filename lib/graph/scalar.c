@@ -3,7 +3,7 @@
 #include "lib/graph/scalar.h"
 #include <math.h>
 #include <string.h>
-#include "runtime/float_bits.h"
+#include "runtime/base/float_bits.h"
 
 static int64_t to_integer(double value, double least, double most, int64_t if_most)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/loop/loop.h"
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 /* Copies into the arena of a clone; `failed` when it ran out of memory. */
 typedef struct cloner {

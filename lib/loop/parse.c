@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "lib/text/text.h"
-#include "runtime/map.h"
+#include "runtime/base/map.h"
 
 typedef struct parser {
     weft_lexer lexer;

@@ -6,7 +6,7 @@
 #include "lib/lower/in_place.h"
 #include "lib/lower/inner.h"
 #include "lib/loop/loop.h"
-#include "runtime/gemm.h"
+#include "runtime/engine/gemm.h"
 
 /* Recomputing up to this many operations in several kernels is cheaper than a trip through memory. */
 #define CHEAP_TO_REPEAT 16u

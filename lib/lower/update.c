@@ -2,7 +2,7 @@
 /* What a scatter or dynamic update slice stores over its operand 0. */
 #include "lib/graph/indexing.h"
 #include "lib/lower/internal.h"
-#include "runtime/variant.h"
+#include "runtime/program/variant.h"
 
 static bool is_scatter(const weft_node *node)
 {

@@ -5,8 +5,8 @@
 #include <string.h>
 #include "lib/pass/describe.h"
 #include "lib/pass/rewrite.h"
-#include "runtime/program.h"
-#include "runtime/status.h"
+#include "runtime/program/program.h"
+#include "runtime/base/status.h"
 
 /* One compilation. */
 typedef struct compiler {

@@ -2,7 +2,7 @@
 #ifndef WEFT_LIB_PASS_DESCRIBE_H
 #define WEFT_LIB_PASS_DESCRIBE_H
 #include "lib/graph/graph.h"
-#include "runtime/program.h"
+#include "runtime/program/program.h"
 
 /* The axes of an input or output of `shape`, whose extents are `slots` of the program's formulas. */
 weft_status *weft_describe_axes(weft_program *program, weft_graph *graph, weft_shape shape, const uint32_t *slots,

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include "runtime/float_bits.h"
+#include "runtime/base/float_bits.h"
 
 /* A constant with more elements is spelled as bytes: shorter, and quick to read and write. */
 enum { MOST_SPELLED_OUT = 256 };

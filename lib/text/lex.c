@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "runtime/escape.h"
-#include "runtime/float_mode.h"
+#include "runtime/base/escape.h"
+#include "runtime/base/float_mode.h"
 
 /* ---- characters: not those of ctype.h, whose answers depend on the locale ---- */
 

@@ -4,7 +4,7 @@
 /* What the text forms of graphs and of kernels share: a lexer with errors that say where, and spelling of strings and
  * numbers. */
 #include <weft/dtype.h>
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 /* Of the grammar; the first line of a text names it. */
 #define WEFT_TEXT_VERSION "0.1"

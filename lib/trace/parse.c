@@ -6,7 +6,7 @@
 #include "lib/graph/graph.h"
 #include "lib/text/text.h"
 #include "lib/trace/trace.h"
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 /* The values of a graph or region by name. */
 typedef struct scope {

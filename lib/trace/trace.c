@@ -6,7 +6,7 @@
 #include <string.h>
 #include "lib/graph/attr.h"
 #include "lib/text/text.h"
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 /* ---- one node ---- */
 

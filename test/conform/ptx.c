@@ -11,7 +11,7 @@
 #include <weft/weft.h>
 #include "backends/llvm/runtime.h"
 #include "lib/build/build.h"
-#include "runtime/map.h"
+#include "runtime/base/map.h"
 #include "test/conform/case.h"
 
 enum { BATCH = 256 };

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <weft/einsum.h>
-#include "runtime/program.h"
+#include "runtime/program/program.h"
 
 weft_status *weft_test_parse(const char *name, const char *text, weft_module **out_module)
 {

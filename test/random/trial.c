@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <weft/einsum.h>
-#include "runtime/executor.h"
+#include "runtime/run/executor.h"
 #include "test/conform/data.h"
 #include "test/conform/fix.h"
 #include "test/conform/number.h"

@@ -3,7 +3,7 @@
 #include <weft/dlpack.h>
 #include <string.h>
 #include <weft/array.h>
-#include "runtime/array.h"
+#include "runtime/data/array.h"
 
 #define DIMS(...) ((const int64_t[]){__VA_ARGS__})
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/support.h"
 #include <stdlib.h>
-#include "runtime/block.h"
+#include "runtime/data/block.h"
 
 /* A store of `capacity` bytes on an allocator that counts, and two devices: the CPU and one with its own memory. */
 struct bench {

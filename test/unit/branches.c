@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 #include "test/fake.h"
 
 /*

@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "runtime/cache.h"
-#include "runtime/memory.h"
+#include "runtime/base/cache.h"
+#include "runtime/base/memory.h"
 
 /* What the values of a test are made from; a value is an int of the same allocator. */
 struct source {

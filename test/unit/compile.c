@@ -4,7 +4,7 @@
 #include <weft/inspect.h>
 #include <weft/weft.h>
 #include "lib/pass/compile.h"
-#include "runtime/program.h"
+#include "runtime/program/program.h"
 
 static weft_graph *graph_of(const weft_allocator *allocator)
 {

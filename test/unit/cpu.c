@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <weft/executor.h>
-#include "runtime/cpu.h"
+#include "runtime/data/cpu.h"
 
 enum { PATH = 512 };
 

@@ -4,7 +4,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 #include "test/fake.h"
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Floats between formats, against what is next to them and what the compiler's own conversion gives. */
-#include "runtime/float_bits.h"
+#include "runtime/base/float_bits.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whatever the caller's thread does with floats, the library computes the same, and leaves that as it was. */
 #define _GNU_SOURCE
-#include "runtime/float_mode.h"
+#include "runtime/base/float_mode.h"
 #include <fenv.h>
 #include <string.h>
 #include <weft/weft.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/support.h"
-#include "runtime/formula.h"
+#include "runtime/program/formula.h"
 
 static uint32_t add(weft_formulas *formulas, weft_formula_op op, uint32_t a, uint32_t b, int64_t constant)
 {

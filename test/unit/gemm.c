@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "runtime/gemm.h"
+#include "runtime/engine/gemm.h"
 
 /* One product with its operands; element (0, 0) lies at the offset of the call. */
 struct product {

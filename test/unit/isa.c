@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <weft/executor.h>
-#include "runtime/isa.h"
+#include "runtime/base/isa.h"
 
 /* The level is read once, so each value is tried by a child, which says by its exit status what became of it. */
 enum { FINE = 0, FAILED = 1 };

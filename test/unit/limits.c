@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <weft/weft.h>
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 #include "test/support.h"
 
 enum { COUNT = 1000, PATIENCE = 120 };

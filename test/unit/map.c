@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/support.h"
 #include <string.h>
-#include "runtime/map.h"
+#include "runtime/base/map.h"
 
 enum { COUNT = 2000 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/support.h"
 #include <string.h>
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 static void the_default_allocator_keeps_alignment_and_contents(void **state)
 {

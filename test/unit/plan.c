@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/support.h"
 #include <stdlib.h>
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 static bool live_together(const weft_plan_item *x, const weft_plan_item *y)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "runtime/pool.h"
+#include "runtime/base/pool.h"
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "runtime/sort.h"
+#include "runtime/engine/sort.h"
 
 static const weft_dtype dtypes[] = {WEFT_BOOL, WEFT_U8,  WEFT_I32, WEFT_U32, WEFT_I64,
                                     WEFT_BF16, WEFT_F16, WEFT_F32, WEFT_F64};

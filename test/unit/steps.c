@@ -5,7 +5,7 @@
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 #include "test/fake.h"
 
 /* Each kind of step, as the loop that runs them sees it. */

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* sched_getaffinity */
+#include "runtime/base/pool.h"
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <unistd.h>
+#include <weft/executor.h>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
+#include "runtime/base/float_mode.h"
+#include "runtime/base/fork.h"
+#include "runtime/base/memory.h"
+#include "runtime/base/stack.h"
+
+enum {
+    CHUNKS_PER_THREAD = 4,
+    LOOKS = 10000, /* before a thread sleeps: 275 us on Zen 3 */
+    APART = 128,   /* bytes between what different threads write: lines are fetched in pairs */
+};
+
+/* In place of a count of chunks: the thread is to end. */
+static const size_t LEAVE = SIZE_MAX;
+
+/* Where one thread sleeps, and others wake it. */
+typedef struct bed {
+    atomic_bool taken;
+    sem_t call;
+} bed;
+
+/* A thread of the pool; the first one is the caller of the region. */
+typedef struct member {
+    atomic_size_t unclaimed; /* chunks of its share that nobody runs yet */
+    bed bed;
+    weft_pool *pool;
+    pthread_t thread;
+    char apart[APART];
+} member;
+
+/* Whoever has claimed a chunk may read `region`: it lasts until all chunks are done. */
+struct weft_pool {
+    weft_allocator allocator;
+    size_t size, threads; /* of them started: none until a region needs them */
+    weft_fork_guard guard;
+    pthread_mutex_t busy; /* held by the thread whose region runs */
+    struct region {
+        weft_pool_task task;
+        void *context;
+        int64_t count, step;
+        size_t chunks, shares;
+        weft_float_mode mode;
+    } region;
+    char apart[APART];
+    atomic_size_t pending; /* chunks that are not done */
+    char apart_too[APART];
+    member members[];
+};
+
+/* Whether this thread runs a chunk of a region, of any pool. */
+static _Thread_local bool inside_region;
+
+/* ---- waiting ---- */
+
+static void pause_thread(void)
+{
+#if defined(__SSE__)
+    _mm_pause();
+#endif
+}
+
+static bool is_zero(atomic_size_t *count)
+{
+    return atomic_load(count) == 0;
+}
+
+static void sleep_in(bed *where)
+{
+    while (sem_wait(&where->call) != 0) continue; /* interrupted */
+}
+
+/* After `count` has changed. Whoever takes the bed back first, this thread or the one that lies down, owns the call. */
+static void wake(bed *where)
+{
+    if (atomic_load(&where->taken) && atomic_exchange(&where->taken, false)) sem_post(&where->call);
+}
+
+/* Until `count` is zero, or is not, or somebody calls. All accesses are in one order: either the sleeper sees the
+ * count, or who changes it sees the sleeper. */
+static void wait_until(atomic_size_t *count, bool zero, bed *where)
+{
+    for (int i = 0; i < LOOKS; i++) {
+        if (is_zero(count) == zero) return;
+        pause_thread();
+    }
+    atomic_store(&where->taken, true);
+    if (is_zero(count) != zero || !atomic_exchange(&where->taken, false)) sleep_in(where);
+}
+
+/* ---- chunks ---- */
+
+static bool claim(atomic_size_t *unclaimed, size_t *out_left)
+{
+    size_t left = atomic_load_explicit(unclaimed, memory_order_relaxed);
+    while (left != 0 && left != LEAVE)
+        if (atomic_compare_exchange_weak(unclaimed, &left, left - 1)) {
+            *out_left = left;
+            return true;
+        }
+    return false;
+}
+
+/* The first chunk of a share. */
+static size_t find_share(const struct region *region, size_t share)
+{
+    return region->chunks * share / region->shares;
+}
+
+static void run_chunk(const struct region *region, size_t chunk)
+{
+    int64_t begin = (int64_t)chunk * region->step;
+    int64_t end = region->count - begin < region->step ? region->count : begin + region->step;
+    region->task(region->context, begin, end);
+}
+
+/* All chunks that nobody has claimed, those of `own` first; none when the region is over already. */
+static void run_chunks(weft_pool *pool, size_t own)
+{
+    for (size_t i = 0; i < pool->size; i++) {
+        size_t share = (own + i) % pool->size, left;
+        while (claim(&pool->members[share].unclaimed, &left)) {
+            weft_float_mode_set(pool->region.mode);
+            run_chunk(&pool->region, find_share(&pool->region, share + 1) - left);
+            if (atomic_fetch_sub(&pool->pending, 1) == 1) wake(&pool->members->bed);
+        }
+    }
+}
+
+/* ---- threads ---- */
+
+/* Whose own chunks were taken by others before it woke helps with the rest. */
+static void *work(void *argument)
+{
+    member *self = argument;
+    weft_pool *pool = self->pool;
+    inside_region = true;
+    for (;;) {
+        wait_until(&self->unclaimed, false, &self->bed);
+        if (atomic_load(&self->unclaimed) == LEAVE) return NULL;
+        run_chunks(pool, (size_t)(self - pool->members));
+    }
+}
+
+/* As many as there are to be had; the shares of others are run by those. */
+static void start_threads(weft_pool *pool)
+{
+    while (pool->threads < pool->size - 1) {
+        member *next = &pool->members[pool->threads + 1];
+        if (!weft_thread_start(work, next, &next->thread)) break;
+        pool->threads++;
+    }
+}
+
+static void end_threads(weft_pool *pool)
+{
+    for (size_t i = 1; i <= pool->threads; i++) {
+        atomic_store(&pool->members[i].unclaimed, LEAVE);
+        wake(&pool->members[i].bed);
+    }
+    for (size_t i = 1; i <= pool->threads; i++) pthread_join(pool->members[i].thread, NULL);
+}
+
+/* ---- pool ---- */
+
+static size_t online_threads(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) return (size_t)CPU_COUNT(&set);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online < 1 ? 1 : (size_t)online;
+}
+
+static size_t bytes_of(size_t threads)
+{
+    return sizeof(weft_pool) + threads * sizeof(member);
+}
+
+static void init_members(weft_pool *pool)
+{
+    for (size_t i = 0; i < pool->size; i++) {
+        pool->members[i].pool = pool;
+        sem_init(&pool->members[i].bed.call, 0, 0);
+    }
+}
+
+/* A forked child has none of the threads, and no region but that of the thread that forked, if it is inside of one. */
+static void renew(weft_fork_guard *guard)
+{
+    weft_pool *pool = (weft_pool *)((char *)guard - offsetof(weft_pool, guard));
+    pool->threads = 0;
+    if (inside_region) return;
+    pthread_mutex_init(&pool->busy, NULL);
+    atomic_store(&pool->pending, 0);
+    for (size_t i = 0; i < pool->size; i++) {
+        atomic_store(&pool->members[i].unclaimed, 0);
+        atomic_store(&pool->members[i].bed.taken, false);
+    }
+    init_members(pool);
+}
+
+weft_status *weft_pool_create(const weft_allocator *allocator, size_t threads, weft_pool **out_pool)
+{
+    if (threads > WEFT_MAX_THREADS)
+        return weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_executor_create",
+                                  "%zu threads are over the limit of %d", threads, WEFT_MAX_THREADS);
+    if (threads == 0) threads = online_threads();
+    if (threads > WEFT_MAX_THREADS) threads = WEFT_MAX_THREADS;
+    allocator = weft_allocator_or_default(allocator);
+    weft_pool *pool = weft_allocate_zeroed(allocator, bytes_of(threads));
+    if (pool == NULL) return weft_status_out_of_memory();
+    pool->allocator = *allocator;
+    pool->size = threads;
+    pthread_mutex_init(&pool->busy, NULL);
+    init_members(pool);
+    weft_status *status = weft_fork_guard_init(&pool->guard, NULL, renew);
+    if (status == NULL) *out_pool = pool;
+    else weft_pool_destroy(pool);
+    return status;
+}
+
+void weft_pool_destroy(weft_pool *pool)
+{
+    if (pool == NULL) return;
+    weft_fork_guard_finish(&pool->guard);
+    end_threads(pool);
+    for (size_t i = 0; i < pool->size; i++) sem_destroy(&pool->members[i].bed.call);
+    pthread_mutex_destroy(&pool->busy);
+    weft_allocator allocator = pool->allocator;
+    weft_free(&allocator, pool, bytes_of(pool->size));
+}
+
+size_t weft_pool_size(const weft_pool *pool)
+{
+    return pool->size;
+}
+
+size_t weft_pool_width(const weft_pool *pool)
+{
+    return inside_region ? 1 : pool->size;
+}
+
+/* ---- regions ---- */
+
+static int64_t divide_up(int64_t a, int64_t b)
+{
+    return (a - 1) / b + 1;
+}
+
+/* With the pool's lock held. The last one to finish wakes the caller; threads that come later find nothing to do, and
+ * nobody waits for them. */
+static void run_parallel(weft_pool *pool, struct region region)
+{
+    region.chunks = (size_t)divide_up(region.count, region.step);
+    region.shares = region.chunks < pool->size ? region.chunks : pool->size;
+    region.mode = weft_float_mode_get();
+    pool->region = region;
+    atomic_store(&pool->pending, region.chunks);
+    for (size_t i = region.shares; i-- > 0;) {
+        atomic_store(&pool->members[i].unclaimed, find_share(&region, i + 1) - find_share(&region, i));
+        wake(&pool->members[i].bed);
+    }
+    inside_region = true;
+    run_chunks(pool, 0);
+    while (!is_zero(&pool->pending)) wait_until(&pool->pending, true, &pool->members->bed);
+    inside_region = false;
+}
+
+void weft_pool_run(weft_pool *pool, int64_t count, int64_t grain, weft_pool_task task, void *context)
+{
+    if (count <= 0) return;
+    if (grain < 1) grain = 1;
+    if (count <= grain || pool->size == 1 || inside_region || pthread_mutex_trylock(&pool->busy) != 0) {
+        task(context, 0, count);
+        return;
+    }
+    if (pool->threads == 0) start_threads(pool);
+    int64_t step = divide_up(count, CHUNKS_PER_THREAD * (int64_t)pool->size);
+    run_parallel(
+        pool, (struct region){.task = task, .context = context, .count = count, .step = step < grain ? grain : step});
+    pthread_mutex_unlock(&pool->busy);
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/engine/gemm.h"
+#include <stdatomic.h>
+#include <string.h>
+#include "runtime/engine/gemm_block.h"
+
+/*
+ * M and N are cut into a grid of blocks that the pool's threads take, K is not (gemm_block.c cuts it, always at the
+ * same places). Real products may be computed transposed, which changes nothing but which of two factors comes first.
+ * Complex ones are not: the order of the four real products of two complex numbers depends on which operand is doubled,
+ * so that is always B.
+ */
+
+/* In multiplications: below SERIAL_WORK the pool is not worth waking; products below SMALL_WORK are never cut. */
+enum { SERIAL_WORK = 128 * 128 * 64, SMALL_WORK = 96 * 96 * 96 };
+/* Operands that fit are packed on the stack. */
+enum { STACK_BYTES = 8 << 10 };
+
+static size_t real_size(weft_dtype dtype)
+{
+    const weft_dtype_info *info = weft_dtype_info_of(dtype);
+    return info->kind == WEFT_KIND_COMPLEX ? info->size / 2 : info->size;
+}
+
+static bool is_complex(weft_dtype dtype)
+{
+    return weft_dtype_info_of(dtype)->kind == WEFT_KIND_COMPLEX;
+}
+
+bool weft_gemm_supports(weft_dtype dtype)
+{
+    return dtype == WEFT_F32 || dtype == WEFT_F64 || dtype == WEFT_C64 || dtype == WEFT_C128;
+}
+
+/* Multiplications of one product, as a double: only thresholds look at it. */
+static double product_work(const weft_gemm_call *call)
+{
+    return (double)call->m * (double)call->n * (double)call->k;
+}
+
+/* ---- the grid ---- */
+
+struct grid {
+    const weft_gemm_call *call;
+    const weft_gemm_kernel *kernel;
+    bool transposed;       /* C' = B' * A' is computed */
+    int64_t batch;         /* product of the batch extents */
+    int64_t units[2];      /* blocks begin at multiples of these rows and columns */
+    int64_t rows, columns; /* blocks along M and N */
+    size_t bytes;          /* to pack the operands of a block */
+    const char *a, *b;
+    char *c;
+    weft_block_store *store;
+    atomic_bool failed; /* for want of memory */
+};
+
+/* Element offset of product `index` of the batch. */
+static int64_t batch_offset(const weft_gemm_call *call, const int64_t *strides, int64_t index)
+{
+    int64_t offset = 0;
+    for (size_t axis = call->batch_rank; axis-- > 0; index /= call->batch[axis])
+        offset += index % call->batch[axis] * strides[axis];
+    return offset;
+}
+
+/* First row or column of block `index` of `count` over `extent`. */
+static int64_t block_begin(int64_t extent, int64_t unit, int64_t count, int64_t index)
+{
+    int64_t units = (extent + unit - 1) / unit;
+    int64_t begin = (units / count * index + units % count * index / count) * unit;
+    return begin < extent ? begin : extent;
+}
+
+/* Product `product`, rows and columns [begin, end) of C. */
+static weft_gemm_block block_of(const struct grid *grid, int64_t product, const int64_t *begin, const int64_t *end)
+{
+    const weft_gemm_call *call = grid->call;
+    bool complex = is_complex(call->dtype);
+    int64_t size = (int64_t)weft_dtype_size(call->dtype);
+    int64_t a = call->a_offset + batch_offset(call, call->a_batch, product) + begin[0] * call->a_row;
+    int64_t b = call->b_offset + batch_offset(call, call->b_batch, product) + begin[1] * call->b_column;
+    int64_t c = call->c_offset + batch_offset(call, call->c_batch, product) + begin[0] * call->c_row +
+                begin[1] * call->c_column;
+    weft_gemm_side sides[2] = {{.data = grid->a + a * size,
+                                .count = end[0] - begin[0],
+                                .stride = call->a_row,
+                                .term_stride = call->a_column,
+                                .complex = complex,
+                                .size = real_size(call->dtype)},
+                               {.data = grid->b + b * size,
+                                .count = end[1] - begin[1],
+                                .stride = call->b_column,
+                                .term_stride = call->b_row,
+                                .complex = complex,
+                                .doubled = complex,
+                                .size = real_size(call->dtype)}};
+    return (weft_gemm_block){.kernel = grid->kernel,
+                             .left = sides[grid->transposed],
+                             .right = sides[!grid->transposed],
+                             .terms = call->k,
+                             .c = grid->c + c * size,
+                             .c_left = grid->transposed ? call->c_column : call->c_row,
+                             .c_right = grid->transposed ? call->c_row : call->c_column};
+}
+
+/* Block (row, column) of the grid. */
+static weft_gemm_block find_block(const struct grid *grid, int64_t product, int64_t row, int64_t column)
+{
+    const weft_gemm_call *call = grid->call;
+    int64_t begin[2] = {block_begin(call->m, grid->units[0], grid->rows, row),
+                        block_begin(call->n, grid->units[1], grid->columns, column)};
+    int64_t end[2] = {block_begin(call->m, grid->units[0], grid->rows, row + 1),
+                      block_begin(call->n, grid->units[1], grid->columns, column + 1)};
+    return block_of(grid, product, begin, end);
+}
+
+static void clear(const weft_gemm_block *block, size_t size)
+{
+    for (int64_t i = 0; i < block->left.count; i++)
+        for (int64_t j = 0; j < block->right.count; j++)
+            memset(block->c + (i * block->c_left + j * block->c_right) * (int64_t)size, 0, size);
+}
+
+static void run_range(const struct grid *grid, int64_t begin, int64_t end, char *memory)
+{
+    for (int64_t t = begin; t < end; t++) {
+        int64_t place = t % (grid->rows * grid->columns);
+        weft_gemm_block block =
+            find_block(grid, t / (grid->rows * grid->columns), place / grid->columns, place % grid->columns);
+        if (block.left.count <= 0 || block.right.count <= 0) continue;
+        if (block.terms == 0) clear(&block, weft_dtype_size(grid->call->dtype));
+        else weft_gemm_block_run(&block, memory);
+    }
+}
+
+static void run_blocks(void *context, int64_t begin, int64_t end)
+{
+    struct grid *grid = context;
+    if (grid->bytes <= STACK_BYTES) {
+        _Alignas(WEFT_GEMM_ALIGNMENT) char memory[STACK_BYTES];
+        run_range(grid, begin, end, memory);
+        return;
+    }
+    weft_block *packed;
+    weft_status *status = weft_block_acquire(grid->store, NULL, grid->bytes, &packed);
+    if (status == NULL) {
+        run_range(grid, begin, end, packed->memory);
+        weft_block_release(packed);
+    } else {
+        atomic_store(&grid->failed, true);
+        weft_status_destroy(status);
+    }
+}
+
+/* ---- how it is cut ---- */
+
+static double padded(int64_t extent, int64_t unit)
+{
+    return (double)((extent + unit - 1) / unit * unit);
+}
+
+/* Vectors of the kernel along the rows of C, or along its columns: where less padding is computed, or else where C
+ * can be written directly. */
+static bool has_row_vectors(const weft_gemm_call *call, const weft_gemm_kernel *kernel)
+{
+    int64_t along = kernel->by_columns ? kernel->rows : kernel->columns;
+    int64_t across = kernel->by_columns ? kernel->columns : kernel->rows;
+    double by_rows = padded(call->n, along) * padded(call->m, across);
+    double by_columns = padded(call->m, along) * padded(call->n, across);
+    if (is_complex(call->dtype)) return true;
+    return by_rows != by_columns ? by_rows < by_columns : call->c_row != 1;
+}
+
+static void find_units(struct grid *grid)
+{
+    const weft_gemm_call *call = grid->call;
+    const weft_gemm_kernel *kernel = grid->kernel;
+    grid->transposed = has_row_vectors(call, kernel) == kernel->by_columns;
+    grid->units[grid->transposed] = kernel->rows;
+    grid->units[!grid->transposed] = kernel->columns;
+    if (is_complex(call->dtype)) grid->units[1] /= 2;
+}
+
+/* Cuts one product into `parts` blocks so that as little as possible is packed twice. */
+static void cut(struct grid *grid, int64_t parts)
+{
+    const weft_gemm_call *call = grid->call;
+    double least = 0;
+    for (int64_t rows = 1; rows <= parts; rows++) {
+        if (parts % rows != 0) continue;
+        double packed = (double)call->m * (double)(parts / rows) + (double)call->n * (double)rows;
+        if (rows > 1 && packed >= least) continue;
+        least = packed;
+        grid->rows = rows;
+        grid->columns = parts / rows;
+    }
+}
+
+/* Of the whole batch. */
+static double work_of(const weft_gemm_call *call)
+{
+    double work = product_work(call);
+    for (size_t axis = 0; axis < call->batch_rank; axis++) work *= (double)call->batch[axis];
+    return work;
+}
+
+/* Of the blocks that block_begin makes. */
+static int64_t largest_block(int64_t extent, int64_t unit, int64_t count)
+{
+    int64_t units = (extent + unit - 1) / unit;
+    int64_t largest = (units + count - 1) / count * unit;
+    return largest < extent ? largest : extent;
+}
+
+static void find_bytes(struct grid *grid)
+{
+    const weft_gemm_call *call = grid->call;
+    const int64_t begin[2] = {0, 0};
+    const int64_t end[2] = {largest_block(call->m, grid->units[0], grid->rows),
+                            largest_block(call->n, grid->units[1], grid->columns)};
+    weft_gemm_block block = block_of(grid, 0, begin, end);
+    grid->bytes = call->k == 0 ? 0 : weft_gemm_block_bytes(&block);
+}
+
+double weft_gemm_estimate(const weft_gemm_call *call, size_t threads)
+{
+    const weft_dtype_info *info = weft_dtype_info_of(call->dtype);
+    double call_ns = 300; /* for each block */
+    double per_ns = (info->kind == WEFT_KIND_COMPLEX ? 72.0 : 128.0) / (double)info->size;
+    double work = work_of(call), blocks = 1;
+    for (size_t axis = 0; axis < call->batch_rank; axis++) blocks *= (double)call->batch[axis];
+    double alone = blocks * call_ns + work / per_ns;
+    if (threads == 1 || work < SERIAL_WORK) return alone;
+    double share = blocks > (double)threads ? blocks / (double)threads : 1;
+    double parts = product_work(call) < SMALL_WORK && blocks < (double)threads ? blocks : (double)threads;
+    return share * call_ns + work / per_ns / parts + WEFT_POOL_REGION_NS;
+}
+
+weft_status *weft_gemm_run(weft_pool *pool, weft_block_store *store, const weft_gemm_call *call, const void *a,
+                           const void *b, void *c)
+{
+    struct grid grid = {.call = call, .batch = 1, .a = a, .b = b, .c = c, .store = store};
+    for (size_t axis = 0; axis < call->batch_rank; axis++) grid.batch *= call->batch[axis];
+    if (grid.batch == 0 || call->m == 0 || call->n == 0) return NULL;
+    grid.kernel = weft_gemm_kernel_find(real_size(call->dtype));
+    find_units(&grid);
+    int64_t threads = (int64_t)weft_pool_width(pool);
+    bool serial = threads == 1 || work_of(call) < SERIAL_WORK;
+    bool whole = serial || grid.batch >= threads || product_work(call) < SMALL_WORK;
+    cut(&grid, whole ? 1 : (threads + grid.batch - 1) / grid.batch);
+    int64_t tasks = grid.batch * grid.rows * grid.columns;
+    find_bytes(&grid);
+    if (serial) run_blocks(&grid, 0, tasks);
+    else weft_pool_run(pool, tasks, 1, run_blocks, &grid);
+    return atomic_load(&grid.failed) ? weft_status_out_of_memory() : NULL;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_GEMM_H
+#define WEFT_RUNTIME_GEMM_H
+/* Batched matrix products with BLIS's kernels, over our own thread pool. */
+#include <weft/executor.h>
+#include "runtime/data/block.h"
+#include "runtime/base/pool.h"
+
+/* weft_gemm with every slot resolved. Strides and offsets count elements and may have any sign; those of A and B may be
+ * 0. */
+typedef struct weft_gemm_call {
+    weft_dtype dtype;
+    int64_t m, n, k;
+    size_t batch_rank;
+    const int64_t *batch;                       /* extents */
+    const int64_t *a_batch, *b_batch, *c_batch; /* strides */
+    int64_t a_row, a_column, b_row, b_column, c_row, c_column;
+    int64_t a_offset, b_offset, c_offset;
+} weft_gemm_call;
+
+/* f32, f64, c64, c128. */
+bool weft_gemm_supports(weft_dtype dtype);
+/* About how many nanoseconds weft_gemm_run takes with so many threads. */
+double weft_gemm_estimate(const weft_gemm_call *call, size_t threads);
+/*
+ * C[b] = A[b] * B[b]; C is only written. With k = 0 it becomes zero. Each element's bits depend on its row of A, its
+ * column of B and the engine, not on strides, m, n or the pool. No byte but those of the elements is touched. Operands
+ * are packed into blocks of `store`; WEFT_OUT_OF_MEMORY without them, and C is unspecified then.
+ */
+weft_status *weft_gemm_run(weft_pool *pool, weft_block_store *store, const weft_gemm_call *call, const void *a,
+                           const void *b, void *c) WEFT_MUST_USE;
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_GEMM_BLOCK_H
+#define WEFT_RUNTIME_GEMM_BLOCK_H
+/* One product on one thread, in blocks that fit the caches. */
+#include "runtime/engine/gemm_kernel.h"
+#include "runtime/engine/gemm_pack.h"
+
+typedef struct weft_gemm_block {
+    const weft_gemm_kernel *kernel;
+    weft_gemm_side left, right; /* of a complex product, the one along the kernel's vectors is doubled */
+    int64_t terms;              /* > 0 */
+    char *c;                    /* first element */
+    int64_t c_left, c_right;    /* elements from one row of the left operand to the next, one column of the right one */
+} weft_gemm_block;
+
+/* Bytes that weft_gemm_block_run needs to pack operands. */
+size_t weft_gemm_block_bytes(const weft_gemm_block *block);
+/* C = left * right. `memory` is aligned to WEFT_GEMM_ALIGNMENT. Touches the elements of the operands and no others. */
+void weft_gemm_block_run(const weft_gemm_block *block, char *memory);
+#endif

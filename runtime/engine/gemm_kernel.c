@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/engine/gemm_kernel.h"
+#include <blis.h>
+#include <weft/executor.h>
+#include "runtime/base/isa.h"
+
+/*
+ * BLIS's kernels are called directly, for whole tiles on panels that we pack: what lies around them in BLIS writes
+ * between the elements of C and reads beyond operands on some processors, gives other bits for other layouts, and ends
+ * the process when it gets no memory.
+ */
+
+/* ---- for processors that none of BLIS's kernels fits ---- */
+
+enum { ROWS = 4, COLUMNS = 8 };
+
+static void multiply_f32(dim_t m, dim_t n, dim_t terms, float *alpha, float *left, float *right, float *beta, float *c,
+                         inc_t row, inc_t column, auxinfo_t *info, cntx_t *context)
+{
+    (void)m, (void)n, (void)alpha, (void)column, (void)info, (void)context;
+    float sums[ROWS][COLUMNS] = {{0}};
+    for (dim_t p = 0; p < terms; p++, left += ROWS, right += COLUMNS)
+        for (int i = 0; i < ROWS; i++)
+            for (int j = 0; j < COLUMNS; j++) sums[i][j] += left[i] * right[j];
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < COLUMNS; j++) c[i * row + j] = *beta == 0 ? sums[i][j] : c[i * row + j] + sums[i][j];
+}
+
+static void multiply_f64(dim_t m, dim_t n, dim_t terms, double *alpha, double *left, double *right, double *beta,
+                         double *c, inc_t row, inc_t column, auxinfo_t *info, cntx_t *context)
+{
+    (void)m, (void)n, (void)alpha, (void)column, (void)info, (void)context;
+    double sums[ROWS][COLUMNS] = {{0}};
+    for (dim_t p = 0; p < terms; p++, left += ROWS, right += COLUMNS)
+        for (int i = 0; i < ROWS; i++)
+            for (int j = 0; j < COLUMNS; j++) sums[i][j] += left[i] * right[j];
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < COLUMNS; j++) c[i * row + j] = *beta == 0 ? sums[i][j] : c[i * row + j] + sums[i][j];
+}
+
+/* ---- the table ---- */
+
+typedef struct kernel_set {
+    const char *name; /* as BLIS calls the configuration */
+    weft_gemm_kernel f32, f64;
+} kernel_set;
+
+#define KERNEL(rows, columns, by_columns, terms, function)                                                             \
+    {                                                                                                                  \
+        rows, columns, by_columns, terms, (void (*)(void))function                                                     \
+    }
+
+/* By level. */
+static const kernel_set sets[] = {
+    [WEFT_ISA_BASE] = {"portable", KERNEL(ROWS, COLUMNS, false, 256, multiply_f32),
+                       KERNEL(ROWS, COLUMNS, false, 256, multiply_f64)},
+    [WEFT_ISA_V2] = {"penryn", KERNEL(8, 4, true, 256, bli_sgemm_penryn_asm_8x4),
+                     KERNEL(4, 4, true, 256, bli_dgemm_penryn_asm_4x4)},
+    [WEFT_ISA_V3] = {"haswell", KERNEL(6, 16, false, 256, bli_sgemm_haswell_asm_6x16),
+                     KERNEL(6, 8, false, 256, bli_dgemm_haswell_asm_6x8)},
+    [WEFT_ISA_V4] = {"skx", KERNEL(32, 12, true, 256, bli_sgemm_skx_asm_32x12_l2),
+                     KERNEL(16, 14, true, 256, bli_dgemm_skx_asm_16x14)},
+};
+
+static bool is_f32(const weft_gemm_kernel *kernel)
+{
+    return kernel == &sets[weft_isa_level()].f32;
+}
+
+const weft_gemm_kernel *weft_gemm_kernel_find(size_t size)
+{
+    const kernel_set *set = &sets[weft_isa_level()];
+    return size == sizeof(float) ? &set->f32 : &set->f64;
+}
+
+const char *weft_gemm_configuration(void)
+{
+    return sets[weft_isa_level()].name;
+}
+
+/* ---- one tile ---- */
+
+void weft_gemm_tile(const weft_gemm_kernel *kernel, int64_t terms, const void *left, const void *right, bool add,
+                    void *tile, int64_t stride)
+{
+    auxinfo_t info = {0};
+    bli_auxinfo_set_next_ab((void *)left, (void *)right, &info);
+    inc_t row = kernel->by_columns ? 1 : stride, column = kernel->by_columns ? stride : 1;
+    if (is_f32(kernel)) {
+        float one = 1, beta = add;
+        ((sgemm_ukr_ft)kernel->function)(kernel->rows, kernel->columns, terms, &one, (float *)left, (float *)right,
+                                         &beta, tile, row, column, &info, NULL);
+    } else {
+        double one = 1, beta = add;
+        ((dgemm_ukr_ft)kernel->function)(kernel->rows, kernel->columns, terms, &one, (double *)left, (double *)right,
+                                         &beta, tile, row, column, &info, NULL);
+    }
+}

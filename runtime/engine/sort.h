@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_SORT_H
+#define WEFT_RUNTIME_SORT_H
+/* Stable sorting of rows, over our own thread pool. */
+#include <weft/dtype.h>
+#include "runtime/base/pool.h"
+
+/* weft_sort_step with every slot resolved. Strides, steps and offsets count elements and may have any sign. */
+typedef struct weft_sort_call {
+    weft_dtype dtype; /* of what is sorted */
+    bool positions;   /* the result is where each element was, in i64; otherwise the elements */
+    bool descending;
+    int64_t length; /* of a row */
+    size_t rank;    /* of the rows: all axes but the sorted one */
+    const int64_t *rows, *in_strides, *out_strides;
+    int64_t in_step, out_step; /* along a row */
+    int64_t in_offset, out_offset;
+} weft_sort_call;
+
+/* Everything that is ordered: all but complex numbers. */
+bool weft_sort_supports(weft_dtype dtype);
+/* Bytes of scratch that weft_sort_run needs with that pool; INT64_MAX when they cannot be counted. */
+int64_t weft_sort_scratch(const weft_pool *pool, const weft_sort_call *call);
+/*
+ * Sorts every row. Equal elements keep their order in both directions, so do -0 and +0, which are equal, and NaNs,
+ * which come last in both. `in` and `out` do not overlap. The result does not depend on the pool. False when
+ * `*cancelled`, which may be NULL, was found true before all was done: the rows of `out` that are left are as they
+ * were. It is read before each row, and while a long one is sorted.
+ */
+bool weft_sort_run(weft_pool *pool, const weft_sort_call *call, const void *in, void *out, void *scratch,
+                   const volatile bool *cancelled);
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of ops as strangers hand them in: nothing is read before it is known to be there. */
+#include "runtime/program/extension.h"
+#include <string.h>
+#include "runtime/base/status.h"
+
+/* Where version 0.1 ends, the oldest layout there is: shorter tables are no tables of ours. */
+#define SIZE_THROUGH(type, member) (offsetof(type, member) + sizeof(((type *)0)->member))
+#define OLDEST_EXTENSION_SIZE SIZE_THROUGH(weft_extension, state_destroy)
+#define OLDEST_OP_SIZE SIZE_THROUGH(weft_op_def, scratch_size)
+
+static weft_status *refuse(weft_code code, const char *format, ...) WEFT_FORMAT(2, 3);
+
+static weft_status *refuse(weft_code code, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    weft_status *status = weft_status_create_v(NULL, code, NULL, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+static weft_status *check_version(const weft_extension *extension)
+{
+    if (extension == NULL) return refuse(WEFT_INVALID_ARGUMENT, "the extension table is NULL");
+    if (extension->size < SIZE_THROUGH(weft_extension, abi_minor)) {
+        return refuse(WEFT_INVALID_ARGUMENT, "the extension table says it has %zu bytes, too few for a version",
+                      extension->size);
+    }
+    if (extension->abi_major != WEFT_ABI_MAJOR) {
+        return refuse(WEFT_VERSION_MISMATCH, "the extension is built for version %u.%u of the interface, this is %d.%d",
+                      extension->abi_major, extension->abi_minor, WEFT_ABI_MAJOR, WEFT_ABI_MINOR);
+    }
+    if (extension->size >= OLDEST_EXTENSION_SIZE) return NULL;
+    return refuse(WEFT_INVALID_ARGUMENT, "the extension table has %zu bytes but version 0.1 of it has %zu",
+                  extension->size, OLDEST_EXTENSION_SIZE);
+}
+
+static bool is_word(const char *text)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    return text[0] != '\0' && text[strspn(text, letters)] == '\0' && strchr("0123456789", text[0]) == NULL;
+}
+
+static weft_status *check_name(const char *family, const char *name)
+{
+    size_t length = strlen(family);
+    if (strncmp(name, family, length) == 0 && name[length] == '.' && is_word(name + length + 1)) return NULL;
+    return refuse(WEFT_INVALID_ARGUMENT, "op \"%s\" must be called \"%s.\" and a word of letters, digits and _", name,
+                  family);
+}
+
+static weft_status *check_attrs(const weft_op_def *op)
+{
+    if (op->attr_count > 0 && op->attrs == NULL) {
+        return refuse(WEFT_INVALID_ARGUMENT, "op %s has %zu attributes but attrs is NULL", op->name, op->attr_count);
+    }
+    for (size_t i = 0; i < op->attr_count; i++) {
+        if (op->attrs[i].name == NULL || !is_word(op->attrs[i].name)) {
+            return refuse(WEFT_INVALID_ARGUMENT, "attribute %zu of op %s has no name of letters, digits and _", i,
+                          op->name);
+        }
+        for (size_t j = 0; j < i; j++) {
+            if (strcmp(op->attrs[j].name, op->attrs[i].name) != 0) continue;
+            return refuse(WEFT_INVALID_ARGUMENT, "op %s has two attributes called %s", op->name, op->attrs[i].name);
+        }
+        if ((unsigned)op->attrs[i].kind > WEFT_ATTR_REGION) {
+            return refuse(WEFT_INVALID_ARGUMENT, "attribute %s of op %s is of kind %u, which is unknown here",
+                          op->attrs[i].name, op->name, (unsigned)op->attrs[i].kind);
+        }
+    }
+    return NULL;
+}
+
+static weft_status *check_op(const char *family, const weft_op_def *op, size_t number)
+{
+    if (op == NULL) return refuse(WEFT_INVALID_ARGUMENT, "op %zu of family %s is NULL", number, family);
+    if (op->size < OLDEST_OP_SIZE) {
+        return refuse(WEFT_INVALID_ARGUMENT, "op %zu of family %s has %zu bytes but version 0.1 of it has %zu", number,
+                      family, op->size, OLDEST_OP_SIZE);
+    }
+    if (op->name == NULL) return refuse(WEFT_INVALID_ARGUMENT, "op %zu of family %s has no name", number, family);
+    WEFT_TRY(check_name(family, op->name));
+    if (op->input_count < -1 || op->output_count == 0) {
+        return refuse(WEFT_INVALID_ARGUMENT, "op %s has %d inputs and %u outputs but needs -1 or more and at least 1",
+                      op->name, (int)op->input_count, (unsigned)op->output_count);
+    }
+    if (op->op_class != WEFT_CLASS_OPAQUE) {
+        return refuse(WEFT_INVALID_ARGUMENT, "op %s has class %u, but an extension's ops are WEFT_CLASS_OPAQUE",
+                      op->name, (unsigned)op->op_class);
+    }
+    if (op->infer == NULL) return refuse(WEFT_INVALID_ARGUMENT, "op %s has no infer function", op->name);
+    if (op->lower == NULL && op->kernel == NULL) {
+        return refuse(WEFT_INVALID_ARGUMENT, "op %s has neither a lower nor a kernel function", op->name);
+    }
+    return check_attrs(op);
+}
+
+static weft_status *check_ops(const weft_extension *extension)
+{
+    if (extension->op_count > 0 && extension->ops == NULL) {
+        return refuse(WEFT_INVALID_ARGUMENT, "family %s has %zu ops but ops is NULL", extension->family,
+                      extension->op_count);
+    }
+    for (size_t i = 0; i < extension->op_count; i++) {
+        WEFT_TRY(check_op(extension->family, extension->ops[i], i));
+        for (size_t j = 0; j < i; j++) {
+            if (strcmp(extension->ops[j]->name, extension->ops[i]->name) != 0) continue;
+            return refuse(WEFT_INVALID_ARGUMENT, "op %s is defined twice", extension->ops[i]->name);
+        }
+    }
+    return NULL;
+}
+
+static weft_status *check(const weft_extension *extension)
+{
+    WEFT_TRY(check_version(extension));
+    if (extension->family == NULL || !is_word(extension->family)) {
+        return refuse(WEFT_INVALID_ARGUMENT, "family \"%s\" must be a word of letters, digits and _",
+                      extension->family == NULL ? "" : extension->family);
+    }
+    if (extension->version == NULL)
+        return refuse(WEFT_INVALID_ARGUMENT, "family %s has no version text", extension->family);
+    if ((extension->state_create == NULL) != (extension->state_destroy == NULL)) {
+        return refuse(WEFT_INVALID_ARGUMENT, "family %s has only one of state_create and state_destroy",
+                      extension->family);
+    }
+    return check_ops(extension);
+}
+
+weft_status *weft_extension_check_for(const char *where, const weft_extension *extension)
+{
+    return weft_status_place(check(extension), where);
+}
+
+weft_status *weft_extension_check(const weft_extension *extension)
+{
+    return weft_extension_check_for("weft_extension_check", extension);
+}

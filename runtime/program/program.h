@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_PROGRAM_H
+#define WEFT_RUNTIME_PROGRAM_H
+/* Inside of a program: what the run time needs, filled in by the compiler, and the graph, which only compilers read. */
+#include <weft/program.h>
+#include <stdatomic.h>
+#include "runtime/program/formula.h"
+#include "runtime/base/memory.h"
+
+typedef struct weft_program_value {
+    const char *name;
+    weft_dtype dtype;
+    uint32_t rank;
+    const uint32_t *extents; /* slots of program->formulas */
+    const weft_program_axis *axes;
+} weft_program_value;
+
+typedef struct weft_program_guard {
+    bool equal;    /* a == b; otherwise a <= b */
+    uint32_t a, b; /* slots */
+    const char *message;
+    const char *origin; /* "file:line" of who asked for it, or NULL */
+    bool conditional;   /* it has to hold only where slot `when` is positive */
+    uint32_t when;
+} weft_program_guard;
+
+struct weft_program {
+    atomic_size_t references;
+    weft_allocator own_allocator;    /* a copy: a program outlives the graph it is made from */
+    const weft_allocator *allocator; /* that copy */
+    uint64_t serial;                 /* distinct for every program of the process */
+    weft_arena arena;                /* everything below lives here, except for formulas */
+    weft_formulas formulas;          /* symbols, in the order of their creation, and every extent named below */
+    size_t input_count, output_count, guard_count;
+    weft_program_value *inputs, *outputs;
+    weft_program_guard *guards;
+    size_t family_count; /* extensions the remaining nodes need at a run */
+    const weft_extension **families;
+    const weft_op_def **family_ops;     /* an op of each that the program has */
+    const weft_program_symbol *symbols; /* as many as formulas have */
+    size_t bytes;                       /* of all that the compiler made */
+    void *graph;                        /* the compiler's; destroyed by destroy_graph */
+    void (*destroy_graph)(void *graph);
+    /* Prints the graph; any thread may call it. */
+    weft_status *(*print)(const struct weft_program *program, weft_bytes *out_text);
+    _Atomic(weft_bytes *) text; /* NULL until it is asked for */
+};
+
+/* An empty program with one reference; the compiler fills it in. */
+weft_status *weft_program_create(const weft_allocator *allocator, weft_program **out_program) WEFT_MUST_USE;
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/program/variant.h"
+
+weft_status *weft_variant_create(const weft_allocator *allocator, weft_variant **out_variant)
+{
+    allocator = weft_allocator_or_default(allocator);
+    weft_variant *variant = weft_allocate_zeroed(allocator, sizeof *variant);
+    if (variant == NULL) return weft_status_out_of_memory();
+    variant->allocator = allocator;
+    weft_arena_init(&variant->arena, allocator);
+    weft_formulas_init(&variant->formulas, allocator);
+    *out_variant = variant;
+    return NULL;
+}
+
+void weft_variant_destroy(weft_variant *variant)
+{
+    if (variant == NULL) return;
+    if (variant->destroy_self != NULL) variant->destroy_self(variant->self);
+    for (size_t i = 0; variant->steps != NULL && i < variant->step_count; i++)
+        weft_cache_release(variant->steps[i].code);
+    weft_formulas_finish(&variant->formulas);
+    weft_arena_finish(&variant->arena);
+    weft_free(variant->allocator, variant, sizeof *variant);
+}
+
+void weft_kernel_code_destroy(void *argument)
+{
+    weft_kernel_code *code = argument;
+    if (code == NULL) return;
+    if (code->image != NULL) code->runtime->driver->unload(code->runtime->self, code->image);
+    weft_free(code->allocator, code, sizeof *code);
+}
+
+bool weft_slots_exist(const weft_variant *variant, const uint32_t *slots, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (slots == NULL || slots[i] >= variant->formulas.count) return false;
+    return true;
+}

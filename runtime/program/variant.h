@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_VARIANT_H
+#define WEFT_RUNTIME_VARIANT_H
+/*
+ * A variant: the flat table of steps that runs one program on one runtime for one class of layouts. Built by a
+ * compiler, run by the executor. All sizes are slots of `formulas`, so that one variant serves every binding of the
+ * symbols.
+ */
+#include <weft/runtime.h>
+#include "runtime/base/cache.h"
+#include "runtime/program/formula.h"
+#include "runtime/base/pool.h"
+#include "runtime/program/program.h"
+
+/*
+ * How the strides of one input or output array are known to the code: a byte. Unless they are row-major, strides are
+ * symbols of the variant, "in0.s1" or "out0.s1" (array, axis), of any sign; WEFT_LAYOUT_UNIT + a says that the stride
+ * of axis a is known to be 1.
+ */
+enum { WEFT_LAYOUT_CONTIGUOUS = 0, WEFT_LAYOUT_UNIT = 1, WEFT_LAYOUT_STRIDED = UINT8_MAX };
+
+#define WEFT_OVER_NONE UINT32_MAX
+
+/*
+ * A symbol of the variant that is 1. A kernel that updates elements whose places the data decide writes only where it
+ * is 1: run with 0 in its place, it checks the data and leaves the memory alone.
+ */
+#define WEFT_WRITES_SYMBOL "update.writes"
+
+typedef enum weft_place {
+    WEFT_PLACE_INPUT,
+    WEFT_PLACE_OUTPUT,
+    WEFT_PLACE_TEMPORARY,
+    WEFT_PLACE_CONSTANT,
+    WEFT_PLACE_ALIAS /* the memory of other buffers in turn, as the region step says that carries it */
+} weft_place;
+
+/* A value in memory. */
+typedef struct weft_buffer {
+    weft_place place;
+    uint32_t number; /* of the input or output */
+    weft_dtype dtype;
+    uint32_t rank;
+    const uint32_t *extents; /* slots */
+    const uint32_t *strides; /* slots, in elements; NULL: row-major, as temporaries and constants always are */
+    uint32_t bytes;          /* slot; TEMPORARY: size to plan; carried: size to copy */
+    const void *data;        /* CONSTANT */
+} weft_buffer;
+
+typedef enum weft_step_kind {
+    WEFT_STEP_KERNEL, /* generated code */
+    WEFT_STEP_GEMM,   /* batched matrix product through the library */
+    WEFT_STEP_SORT,   /* rows sorted by the runtime itself */
+    WEFT_STEP_HOST,   /* a C function: an extension's kernel, the reference backend */
+    WEFT_STEP_REGION  /* fold, while or cond: runs the steps after it, many times or some of them */
+} weft_step_kind;
+
+/* C[b] = A[b] * B[b] with any strides; b runs over `batch_rank` axes. All fields are slots. */
+typedef struct weft_gemm {
+    weft_dtype dtype;
+    uint32_t m, n, k;
+    uint32_t batch_rank;
+    const uint32_t *batch;                                      /* extents */
+    const uint32_t *a_batch, *b_batch, *c_batch;                /* strides */
+    uint32_t a_row, a_column, b_row, b_column, c_row, c_column; /* strides */
+    uint32_t a_offset, b_offset, c_offset;                      /* of element (0, 0), in elements */
+} weft_gemm;
+
+typedef enum weft_control { WEFT_CONTROL_FOLD, WEFT_CONTROL_WHILE, WEFT_CONTROL_COND } weft_control;
+
+/*
+ * A value that flows around a loop. Its steps read `current` and write `next`, which are ALIASes: `current` is
+ * `initial` in the first turn and then what the turn before wrote; `next` is `result` and `spare` in turn, so that
+ * nothing is copied while the loop runs. In place, `next` is `result` always, and so is `current` after the first
+ * iteration; where iterations update elements, also in the first, before which `initial` is copied there. All of them
+ * are row-major.
+ */
+typedef struct weft_carried {
+    uint32_t initial, current, next, result, spare; /* buffers */
+    bool in_place;                                  /* turns overwrite what they read; `spare` is `result` */
+    bool updated;                                   /* in place: elements that the iteration does not write stay */
+} weft_carried;
+
+/* The steps of its one or two parts follow the region step: body; condition, body; then, else. */
+typedef struct weft_region_step {
+    weft_control control;
+    uint32_t trips;       /* FOLD: slot */
+    uint32_t scalar;      /* buffer; FOLD: the i64 index of the turn; WHILE: the verdict; COND: the predicate */
+    uint32_t parts[2];    /* steps of each, nested ones included */
+    size_t carried_count; /* of a loop */
+    const weft_carried *carried;
+} weft_region_step;
+
+/* Of a kernel that updates elements of an output that may lie on an input. */
+typedef struct weft_update {
+    bool guarded;        /* where the memory is the input's, it is checked before anything is written: */
+    uint32_t over;       /* buffer of the input */
+    uint32_t writes;     /* which of the scalars is WEFT_WRITES_SYMBOL */
+    bool all_iterations; /* are to be run for that; otherwise the first one checks all there is */
+} weft_update;
+
+/* Rows of one buffer sorted into another; a row is one axis, rows run over the `rank` others. */
+typedef struct weft_sort_step {
+    weft_dtype dtype; /* of what is sorted */
+    bool positions;   /* the result is where elements were, in i64 */
+    bool descending;
+    uint32_t rank;
+    const uint32_t *rows;                     /* slots: extents */
+    const uint32_t *in_strides, *out_strides; /* slots */
+    uint32_t length, in_step, out_step;       /* slots: of a row, and along it */
+    uint32_t in_offset, out_offset;           /* slots: of the first element, in elements */
+} weft_sort_step;
+
+typedef struct weft_step {
+    weft_step_kind kind;
+    const char *name; /* for reports and pictures */
+    size_t buffer_count;
+    const uint32_t *buffers; /* of the variant; KERNEL: written ones first; GEMM: A, B, C; SORT, HOST: inputs, outputs;
+                                REGION: all that keep their values while it runs, results last */
+    size_t written;          /* how many of them are written: the first for KERNEL, else the last */
+    /* KERNEL */
+    struct weft_cache_handle *code; /* of a weft_kernel_code, keeps it loaded; NULL when the variant does not own it */
+    weft_kernel_function function;
+    size_t scalar_count;
+    const uint32_t *scalars; /* slots */
+    uint32_t iterations;     /* slot: extent of the thread range */
+    uint32_t work;           /* slot: about how many scalar operations one iteration costs; decides the grain */
+    bool copies;             /* the one buffer written becomes what the other one holds; nothing is done where they are
+                                the same */
+    weft_update update;
+    /* For profiles. Slots: how much arithmetic all iterations do, and how often they read or write an element of each
+     * buffer; `accesses` NULL: neither is known. */
+    uint32_t flops;
+    const uint32_t *accesses;
+    const char *const
+        *sites; /* sentence of each data check: printf format of value, position and extent (all PRId64) */
+    const uint32_t *site_extents; /* slot of the extent in each sentence; NULL: no sentence has one */
+    /* GEMM */
+    weft_gemm gemm;
+    /* SORT */
+    weft_sort_step sort;
+    /* HOST: either an extension's op, whose kernel and scratch_size are called ... */
+    const weft_op_def *op;
+    const weft_extension *extension;
+    const weft_attr *attrs; /* template: every extent in it is a constant extent whose value is a slot of `formulas` */
+    /* ... or, where op is NULL, a function of the compiler; `values` are the evaluated formulas. */
+    weft_status *(*host)(void *self, const weft_kernel_context *context, const int64_t *values);
+    void *host_self;
+    /* REGION */
+    weft_region_step region;
+} weft_step;
+
+/* Steps that belong to a region step and follow it. */
+static inline size_t weft_step_nested(const weft_step *step)
+{
+    return step->kind == WEFT_STEP_REGION ? (size_t)step->region.parts[0] + step->region.parts[1] : 0;
+}
+
+struct weft_variant {
+    const weft_allocator *allocator;
+    weft_arena arena;       /* everything below lives here, except for formulas */
+    weft_formulas formulas; /* symbols: the program's, by name, and strides, as layouts say */
+    size_t buffer_count, step_count;
+    weft_buffer *buffers;
+    weft_step *steps;
+    /* Per output: the input on which it may lie exactly, if that is donated, because nobody reads the input any more
+     * when the output gets other elements; WEFT_OVER_NONE; NULL for all. */
+    uint32_t *over;
+    const weft_driver *driver;
+    void (*destroy_self)(void *self); /* the compiler's own data, with the variant */
+    void *self;
+};
+
+weft_status *weft_variant_create(const weft_allocator *allocator, weft_variant **out_variant) WEFT_MUST_USE;
+/* Accepts a half-built one. Releases the code its steps hold. */
+void weft_variant_destroy(weft_variant *variant);
+/* Whether the variant has all of `slots`. */
+bool weft_slots_exist(const weft_variant *variant, const uint32_t *slots, size_t count);
+
+/* Value of an executor's kernel cache: loaded code. Made by a compiler, from the executor's allocator. */
+typedef struct weft_kernel_code {
+    const weft_allocator *allocator;
+    const weft_runtime *runtime; /* whose driver loaded it */
+    weft_image *image;
+    weft_kernel_function function;
+} weft_kernel_code;
+
+/* Unloads; what the kernel cache does with a value. */
+void weft_kernel_code_destroy(void *code);
+
+/* What a compiler is asked for. */
+struct weft_build_request {
+    const weft_allocator *allocator;
+    const weft_program *program;
+    const weft_runtime *runtime;
+    const uint8_t *input_layouts, *output_layouts; /* layout of each */
+    size_t specialized_count;                      /* 0, or one value for each symbol of the program */
+    const int64_t *specialized;
+    weft_pool *pool;                    /* the executor's */
+    weft_cache *kernels;                /* the executor's: weft_kernel_code by canonical text and target */
+    _Atomic uint64_t *kernels_compiled; /* counted up for each kernel that went through the code generator */
+    const volatile bool *cancelled;     /* read between kernels, WEFT_CANCELLED when it is set; NULL: never */
+};
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_BIND_VARIANT_H
+#define WEFT_RUNTIME_BIND_VARIANT_H
+#include "runtime/step/bound_variant.h"
+#include "runtime/run/call.h"
+
+/* Checks the call (weft_call_bind) and binds `variant` to it. `key` is copied. */
+weft_status *weft_bound_variant_create(weft_executor *executor, const weft_variant *variant, const weft_call *call,
+                                       const int64_t *key, size_t key_count,
+                                       weft_bound_variant **out_bound) WEFT_MUST_USE;
+void weft_bound_variant_destroy(weft_bound_variant *bound);
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_CALL_H
+#define WEFT_RUNTIME_CALL_H
+/* What one run asks for: its key, and the checks that the arrays of the call fit the program. */
+#include <weft/runtime.h>
+#include "runtime/program/program.h"
+
+typedef struct weft_call {
+    const weft_runtime *runtime;
+    weft_program *program;
+    const weft_run *run;
+} weft_call;
+
+enum { WEFT_CALL_INLINE_WORDS = 128 };
+
+/*
+ * All that may decide how a call runs, except for the data: two calls with equal words pass the same checks and run the
+ * same way. The first `variant_count` words say which variant, the rest which binding of it.
+ */
+typedef struct weft_call_key {
+    const weft_allocator *allocator;
+    size_t variant_count, count, capacity;
+    int64_t *words;
+    int64_t room[WEFT_CALL_INLINE_WORDS];
+} weft_call_key;
+
+/* Whether counts, dtypes, ranks and devices are the program's. Everything below takes this for granted. */
+weft_status *weft_call_check_arrays(const weft_allocator *allocator, const weft_call *call) WEFT_MUST_USE;
+
+/* No allocation unless there are many or very high-ranked arrays. */
+weft_status *weft_call_key_init(weft_call_key *key, const weft_allocator *allocator,
+                                const weft_call *call) WEFT_MUST_USE;
+void weft_call_key_finish(weft_call_key *key);
+
+/*
+ * Binds the program's symbols from the explicit extents and the inputs' axes, then checks ranges, every axis of every
+ * array, and the guards. Fills symbols[0 .. symbol_count-1] and the values of the program's formulas.
+ */
+weft_status *weft_call_bind(const weft_allocator *allocator, const weft_call *call, int64_t *out_symbols,
+                            int64_t *out_values) WEFT_MUST_USE;
+
+/* WEFT_LAYOUT_CONTIGUOUS for NULL. */
+uint8_t weft_call_layout(const weft_array *array);
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/run/executor.h"
+#include <string.h>
+#include "runtime/program/extension.h"
+#include "runtime/base/isa.h"
+#include "runtime/base/memory.h"
+#include "runtime/run/variant_entry.h"
+#include "runtime/base/status.h"
+#include "runtime/program/variant.h"
+
+enum { DEFAULT_VARIANTS = 256, DEFAULT_KERNELS = 1024, DEFAULT_BUFFER_SHARE = 4 };
+
+/* What is missing at the end of a struct from an older header counts as zero. */
+#define HAS_FIELD(table, field) ((table)->size >= offsetof(__typeof__(*(table)), field) + sizeof((table)->field))
+
+/* ---- create, destroy ---- */
+
+/* In a forked child: who was registering something there is not here, and the list was whole at any time. */
+static void renew(weft_fork_guard *guard)
+{
+    weft_executor *executor = (weft_executor *)((char *)guard - offsetof(weft_executor, guard));
+    pthread_mutex_init(&executor->registering, NULL);
+}
+
+static weft_status *create_parts(weft_executor *executor, const weft_executor_options *options)
+{
+    const weft_allocator *allocator = &executor->allocator;
+    size_t variants = options->variant_capacity == 0 ? DEFAULT_VARIANTS : options->variant_capacity;
+    size_t kernels = options->kernel_capacity == 0 ? DEFAULT_KERNELS : options->kernel_capacity;
+    size_t bytes = options->buffer_capacity;
+    if (bytes == 0) bytes = weft_memory_size() / DEFAULT_BUFFER_SHARE;
+    WEFT_TRY(weft_fork_guard_init(&executor->guard, NULL, renew));
+    WEFT_TRY(weft_pool_create(allocator, options->threads, &executor->pool));
+    WEFT_TRY(weft_block_store_create(allocator, bytes, &executor->blocks));
+    WEFT_TRY(weft_cache_create(allocator, kernels, SIZE_MAX, weft_kernel_code_destroy, &executor->kernels));
+    return weft_cache_create(allocator, variants, SIZE_MAX, weft_variant_entry_destroy, &executor->variants);
+}
+
+weft_status *weft_executor_create(const weft_executor_options *options, weft_executor **out_executor)
+{
+    const weft_executor_options defaults = {0};
+    WEFT_REQUIRE(out_executor);
+    if (options == NULL) options = &defaults;
+    const weft_allocator *allocator = weft_allocator_or_default(options->allocator);
+    WEFT_TRY(weft_isa_check(allocator));
+    weft_executor *executor = weft_allocate_zeroed(allocator, sizeof *executor);
+    if (executor == NULL) return weft_status_out_of_memory();
+    executor->allocator = *allocator;
+    pthread_mutex_init(&executor->registering, NULL);
+    weft_status *status = create_parts(executor, options);
+    if (status == NULL) *out_executor = executor;
+    else weft_executor_destroy(executor);
+    return status;
+}
+
+static void end_registrations(weft_executor *executor, weft_registration *registration, bool extensions)
+{
+    while (registration != NULL) {
+        weft_registration *next = atomic_load(&registration->next);
+        const weft_extension *extension = extensions ? registration->table : NULL;
+        if (extension != NULL && HAS_FIELD(extension, state_destroy) && extension->state_destroy != NULL)
+            extension->state_destroy(registration->state);
+        weft_free(&executor->allocator, registration, sizeof *registration);
+        registration = next;
+    }
+}
+
+void weft_executor_destroy(weft_executor *executor)
+{
+    if (executor == NULL) return;
+    weft_fork_guard_finish(&executor->guard);
+    weft_cache_destroy(executor->variants);
+    end_registrations(executor, atomic_load(&executor->extensions), true);
+    weft_cache_destroy(executor->kernels);
+    weft_block_store_release(executor->blocks);
+    weft_pool_destroy(executor->pool);
+    end_registrations(executor, atomic_load(&executor->runtimes), false);
+    pthread_mutex_destroy(&executor->registering);
+    weft_allocator allocator = executor->allocator;
+    weft_free(&allocator, executor, sizeof *executor);
+}
+
+/* ---- registering ---- */
+
+static weft_registration *registration_create(weft_executor *executor, const void *table)
+{
+    weft_registration *registration = weft_allocate_zeroed(&executor->allocator, sizeof *registration);
+    if (registration != NULL) registration->table = table;
+    return registration;
+}
+
+static void append(_Atomic(weft_registration *) *list, weft_registration *registration)
+{
+    weft_registration *last = atomic_load(list);
+    if (last == NULL) {
+        atomic_store(list, registration);
+        return;
+    }
+    for (weft_registration *next = last; next != NULL; next = atomic_load(&last->next)) last = next;
+    atomic_store(&last->next, registration);
+}
+
+const weft_runtime *weft_executor_find_runtime(const weft_executor *executor, const char *name)
+{
+    const weft_registration *registration = atomic_load(&executor->runtimes);
+    for (; registration != NULL; registration = atomic_load(&registration->next)) {
+        const weft_runtime *runtime = registration->table;
+        if (name == NULL || strcmp(runtime->name, name) == 0) return runtime;
+    }
+    return NULL;
+}
+
+static weft_status *add_runtime(weft_executor *executor, const weft_runtime *runtime)
+{
+    if (weft_executor_find_runtime(executor, runtime->name) != NULL)
+        return weft_status_create(&executor->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_register_runtime",
+                                  "a runtime \"%s\" is registered already", runtime->name);
+    weft_registration *registration = registration_create(executor, runtime);
+    if (registration == NULL) return weft_status_out_of_memory();
+    append(&executor->runtimes, registration);
+    return NULL;
+}
+
+/* What is wrong with the table of a runtime; NULL when nothing is. */
+static const char *runtime_fault(const weft_runtime *runtime)
+{
+    if (!HAS_FIELD(runtime, compiler) || runtime->name == NULL || runtime->driver == NULL)
+        return "it needs its size, a name and a driver";
+    const weft_driver *driver = runtime->driver;
+    const weft_compiler *compiler = runtime->compiler;
+    if (!HAS_FIELD(driver, unload)) return "its driver says it is shorter than version 0.1 of the table";
+    if ((driver->allocate == NULL) != (driver->release == NULL)) return "its driver has one of allocate and release";
+    if ((driver->load == NULL) != (driver->unload == NULL)) return "its driver has one of load and unload";
+    if (compiler != NULL && (!HAS_FIELD(compiler, build) || compiler->build == NULL))
+        return "its compiler has no build function";
+    return NULL;
+}
+
+weft_status *weft_executor_register_runtime(weft_executor *executor, const weft_runtime *runtime)
+{
+    WEFT_REQUIRE(executor);
+    WEFT_REQUIRE(runtime);
+    const char *fault = runtime_fault(runtime);
+    if (fault != NULL)
+        return weft_status_create(&executor->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_register_runtime",
+                                  "the runtime cannot be used: %s", fault);
+    pthread_mutex_lock(&executor->registering);
+    weft_status *status = add_runtime(executor, runtime);
+    pthread_mutex_unlock(&executor->registering);
+    return status;
+}
+
+static const weft_registration *find_family(const weft_executor *executor, const char *family)
+{
+    const weft_registration *registration = atomic_load(&executor->extensions);
+    for (; registration != NULL; registration = atomic_load(&registration->next))
+        if (strcmp(((const weft_extension *)registration->table)->family, family) == 0) return registration;
+    return NULL;
+}
+
+static weft_status *add_extension(weft_executor *executor, const weft_extension *extension)
+{
+    const weft_registration *same = find_family(executor, extension->family);
+    if (same != NULL && same->table == extension) return NULL;
+    if (same != NULL)
+        return weft_status_create(&executor->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_register_extension",
+                                  "another extension of family \"%s\" is registered already", extension->family);
+    weft_registration *registration = registration_create(executor, extension);
+    if (registration == NULL) return weft_status_out_of_memory();
+    weft_status *status = NULL;
+    if (HAS_FIELD(extension, state_destroy) && extension->state_create != NULL)
+        status = extension->state_create(&executor->allocator, &registration->state);
+    if (status == NULL) append(&executor->extensions, registration);
+    else weft_free(&executor->allocator, registration, sizeof *registration);
+    return status;
+}
+
+weft_status *weft_executor_register_extension(weft_executor *executor, const weft_extension *extension)
+{
+    WEFT_REQUIRE(executor);
+    WEFT_TRY(weft_extension_check_for("weft_executor_register_extension", extension));
+    pthread_mutex_lock(&executor->registering);
+    weft_status *status = add_extension(executor, extension);
+    pthread_mutex_unlock(&executor->registering);
+    return status;
+}
+
+void *weft_executor_extension_state(const weft_executor *executor, const weft_extension *extension)
+{
+    if (extension == NULL) return NULL;
+    const weft_registration *registration = find_family(executor, extension->family);
+    return registration != NULL && registration->table == extension ? registration->state : NULL;
+}
+
+weft_status *weft_executor_check_extensions(const weft_executor *executor, const weft_program *program)
+{
+    for (size_t i = 0; i < program->family_count; i++) {
+        const weft_extension *extension = program->families[i];
+        const weft_registration *registration = find_family(executor, extension->family);
+        if (registration == NULL)
+            return weft_status_create(&executor->allocator, WEFT_NOT_REGISTERED, "weft_executor_run",
+                                      "op %s of the program needs extension \"%s\"; register it with this executor",
+                                      program->family_ops[i]->name, extension->family);
+        if (registration->table != extension)
+            return weft_status_create(
+                &executor->allocator, WEFT_NOT_REGISTERED, "weft_executor_run",
+                "op %s of the program was traced with another extension \"%s\" than this executor has registered",
+                program->family_ops[i]->name, extension->family);
+    }
+    return NULL;
+}
+
+/* ---- counters ---- */
+
+void weft_executor_counters_read(const weft_executor *executor, weft_executor_counters *out_counters)
+{
+    *out_counters = (weft_executor_counters){.variants = weft_cache_counters_of(executor->variants),
+                                             .kernels = weft_cache_counters_of(executor->kernels),
+                                             .kernels_compiled = atomic_load(&executor->kernels_compiled),
+                                             .buffer_bytes = weft_block_store_idle(executor->blocks)};
+}
+
+void weft_executor_clear(weft_executor *executor)
+{
+    weft_cache_clear(executor->variants);
+    weft_cache_clear(executor->kernels);
+    weft_block_store_clear(executor->blocks);
+}
+
+unsigned weft_executor_threads(const weft_executor *executor)
+{
+    return (unsigned)weft_pool_size(executor->pool);
+}

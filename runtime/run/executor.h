@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_EXECUTOR_H
+#define WEFT_RUNTIME_EXECUTOR_H
+/* Inside of an executor. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include "runtime/data/block.h"
+#include "runtime/base/cache.h"
+#include "runtime/base/fork.h"
+#include "runtime/base/pool.h"
+#include "runtime/program/program.h"
+
+/* A registered table. Lists only grow, at the end: they are read without a lock. */
+typedef struct weft_registration {
+    const void *table; /* weft_runtime or weft_extension */
+    void *state;       /* of an extension */
+    _Atomic(struct weft_registration *) next;
+} weft_registration;
+
+struct weft_executor {
+    weft_allocator allocator;
+    weft_pool *pool;
+    weft_cache *variants; /* of weft_variant_entry, by the variant's part of a weft_call_key */
+    weft_cache *kernels;
+    _Atomic uint64_t kernels_compiled;
+    weft_block_store *blocks;
+    pthread_mutex_t registering;
+    weft_fork_guard guard;
+    _Atomic(weft_registration *) runtimes, extensions;
+};
+
+/* The runtime of that name, or the first for NULL; NULL when there is none. */
+const weft_runtime *weft_executor_find_runtime(const weft_executor *executor, const char *name);
+/* NOT_REGISTERED unless every extension the program needs is registered. */
+weft_status *weft_executor_check_extensions(const weft_executor *executor, const weft_program *program) WEFT_MUST_USE;
+#endif

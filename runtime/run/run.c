@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/base/clock.h"
+#include "runtime/run/executor.h"
+#include "runtime/base/float_mode.h"
+#include "runtime/base/memory.h"
+#include "runtime/run/named.h"
+#include "runtime/run/variant_entry.h"
+#include "runtime/base/stack.h"
+#include "runtime/step/step.h"
+
+/* ---- building ---- */
+
+struct build {
+    weft_executor *executor;
+    const weft_call *call;
+    bool built, cancelled; /* by this run */
+    int64_t elapsed;
+    weft_status *status;
+    weft_variant *variant;
+};
+
+static void fill_layouts(const weft_run *run, uint8_t *out_layouts)
+{
+    for (size_t i = 0; i < run->input_count; i++) out_layouts[i] = weft_call_layout(run->inputs[i]);
+    for (size_t i = 0; i < run->output_count; i++)
+        out_layouts[run->input_count + i] = weft_call_layout(run->outputs[i]);
+}
+
+/* Nothing is built for a call that fails its checks. */
+static weft_status *build_variant(const struct build *build, weft_arena *arena, weft_variant **out_variant)
+{
+    const weft_call *call = build->call;
+    const weft_formulas *formulas = &call->program->formulas;
+    const weft_run *run = call->run;
+    int64_t *symbols = weft_arena_allocate(arena, formulas->symbol_count * sizeof *symbols);
+    int64_t *values = weft_arena_allocate(arena, formulas->count * sizeof *values);
+    uint8_t *layouts = weft_arena_allocate(arena, run->input_count + run->output_count);
+    if (symbols == NULL || values == NULL || layouts == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(weft_call_bind(&build->executor->allocator, call, symbols, values));
+    if (call->runtime->compiler == NULL)
+        return weft_status_create(&build->executor->allocator, WEFT_NO_COMPILER, "weft_executor_run",
+                                  "runtime \"%s\" has no compiler, and nothing compiled fits the program",
+                                  call->runtime->name);
+    fill_layouts(run, layouts);
+    weft_build_request request = {.allocator = &build->executor->allocator,
+                                  .program = call->program,
+                                  .runtime = call->runtime,
+                                  .input_layouts = layouts,
+                                  .output_layouts = layouts + run->input_count,
+                                  .specialized_count = run->specialize ? formulas->symbol_count : 0,
+                                  .specialized = symbols,
+                                  .pool = build->executor->pool,
+                                  .kernels = build->executor->kernels,
+                                  .kernels_compiled = &build->executor->kernels_compiled,
+                                  .cancelled = run->cancelled};
+    WEFT_TRY(call->runtime->compiler->build(call->runtime->self, &request, out_variant));
+    weft_status *status = weft_steps_check(*out_variant, call->program);
+    if (status != NULL) weft_variant_destroy(*out_variant);
+    return status;
+}
+
+static void build_on_stack(void *context)
+{
+    struct build *build = context;
+    weft_arena arena;
+    weft_arena_init(&arena, &build->executor->allocator);
+    build->status = build_variant(build, &arena, &build->variant);
+    weft_arena_finish(&arena);
+}
+
+static weft_status *make_entry(void *context, void **out_value, size_t *out_bytes)
+{
+    struct build *build = context;
+    weft_variant_entry *entry;
+    int64_t begin = weft_clock_now();
+    WEFT_TRY(weft_stack_call(&build->executor->allocator, build_on_stack, build));
+    const weft_variant *variant = build->variant;
+    build->built = true;
+    build->elapsed = weft_clock_now() - begin;
+    build->cancelled = weft_status_code(build->status) == WEFT_CANCELLED;
+    WEFT_TRY(build->status);
+    size_t bytes = sizeof *variant + variant->arena.used + variant->formulas.count * sizeof(weft_formula);
+    WEFT_TRY(weft_variant_entry_create(build->executor, build->variant, &entry));
+    *out_value = entry;
+    *out_bytes = bytes;
+    return NULL;
+}
+
+/* ---- running ---- */
+
+static weft_status *run_frame(weft_frame *frame, const weft_run *run)
+{
+    weft_status *status = weft_frame_open(frame, run);
+    if (status == NULL) {
+        frame->profile = run->profile;
+        frame->nested_bytes = 0;
+        status = weft_steps_run(frame, 0, frame->bound->variant->step_count, run->cancelled);
+    }
+    weft_frame_close(frame, run, status == NULL);
+    return status;
+}
+
+static weft_status *run_reported(weft_frame *frame, const weft_run *run, const struct build *build)
+{
+    if (run->report == NULL) return run_frame(frame, run);
+    int64_t begin = weft_clock_now();
+    weft_status *status = run_frame(frame, run);
+    *run->report = (weft_report){.compile_ns = build->elapsed,
+                                 .run_ns = weft_clock_now() - begin,
+                                 .steps = frame->bound->variant->step_count,
+                                 .peak_bytes = (size_t)frame->bound->arena_bytes + frame->nested_bytes,
+                                 .hit = !build->built};
+    return status;
+}
+
+/* Another run that builds the variant may be cancelled, which concerns no other run. */
+static weft_status *acquire(struct build *build, const weft_call_key *key, weft_cache_handle **out_handle)
+{
+    for (;;) {
+        weft_status *status =
+            weft_cache_acquire(build->executor->variants, key->words, key->variant_count * sizeof *key->words,
+                               make_entry, build, out_handle);
+        bool others = weft_status_code(status) == WEFT_CANCELLED && !build->cancelled;
+        if (!others) return status;
+        weft_status_destroy(status);
+    }
+}
+
+static weft_status *run_key(weft_executor *executor, const weft_call *call, const weft_call_key *key)
+{
+    struct build build = {.executor = executor, .call = call};
+    weft_cache_handle *handle;
+    weft_frame *frame;
+    WEFT_TRY(acquire(&build, key, &handle));
+    weft_variant_entry *entry = weft_cache_value(handle);
+    weft_status *status = weft_variant_entry_acquire(entry, call, key, &frame);
+    if (status == NULL) {
+        status = run_reported(frame, call->run, &build);
+        weft_variant_entry_release(entry, frame);
+    }
+    weft_cache_release(handle);
+    return status;
+}
+
+static weft_status *find_runtime(const weft_executor *executor, const char *name, const weft_runtime **out_runtime)
+{
+    *out_runtime = weft_executor_find_runtime(executor, name);
+    if (*out_runtime != NULL) return NULL;
+    if (name == NULL)
+        return weft_status_create(&executor->allocator, WEFT_NOT_REGISTERED, "weft_executor_run",
+                                  "no runtime is registered with this executor");
+    return weft_status_create(&executor->allocator, WEFT_NOT_REGISTERED, "weft_executor_run",
+                              "runtime \"%s\" is not registered with this executor", name);
+}
+
+weft_status *weft_executor_run(weft_executor *executor, weft_program *program, const weft_run *run)
+{
+    if (executor == NULL || program == NULL || run == NULL)
+        return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, "weft_executor_run", "%s is NULL",
+                                  executor == NULL  ? "executor"
+                                  : program == NULL ? "program"
+                                                    : "run");
+    if (run->report != NULL) *run->report = (weft_report){0};
+    if (weft_run_is_named(run)) return weft_run_named(executor, program, run);
+    weft_call call = {.program = program, .run = run};
+    if (run->profile != NULL && run->profile->record == NULL)
+        return weft_status_create(&executor->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_run",
+                                  "profile has no record function");
+    WEFT_TRY(find_runtime(executor, run->runtime, &call.runtime));
+    WEFT_TRY(weft_call_check_arrays(&executor->allocator, &call));
+    WEFT_TRY(weft_executor_check_extensions(executor, program));
+    weft_call_key key;
+    WEFT_TRY(weft_call_key_init(&key, &executor->allocator, &call));
+    weft_float_mode saved = weft_float_mode_enter();
+    weft_status *status = run_key(executor, &call, &key);
+    weft_float_mode_leave(saved);
+    weft_call_key_finish(&key);
+    return status;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_VARIANT_ENTRY_H
+#define WEFT_RUNTIME_VARIANT_ENTRY_H
+/* A variant in the executor's cache, with its most recently used bindings. */
+#include "runtime/run/call.h"
+#include "runtime/step/frame.h"
+
+typedef struct weft_variant_entry weft_variant_entry;
+
+/* Takes `variant`, also when it fails. */
+weft_status *weft_variant_entry_create(weft_executor *executor, weft_variant *variant,
+                                       weft_variant_entry **out_entry) WEFT_MUST_USE;
+/* Takes a weft_variant_entry, as a cache hands it over; no frame of it may be out. */
+void weft_variant_entry_destroy(void *entry);
+/* A frame of the binding of `key`, which is made when there is none. */
+weft_status *weft_variant_entry_acquire(weft_variant_entry *entry, const weft_call *call, const weft_call_key *key,
+                                        weft_frame **out_frame) WEFT_MUST_USE;
+void weft_variant_entry_release(weft_variant_entry *entry, weft_frame *frame);
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_BOUND_VARIANT_H
+#define WEFT_RUNTIME_BOUND_VARIANT_H
+/*
+ * A variant bound to one set of shapes and strides: every formula evaluated, every size known, memory planned. What is
+ * left for a run is to put pointers in place. Immutable once made, except for what variant_entry.c says.
+ */
+#include <weft/executor.h>
+#include "runtime/data/block.h"
+#include "runtime/engine/gemm.h"
+#include "runtime/base/pool.h"
+#include "runtime/engine/sort.h"
+#include "runtime/program/variant.h"
+
+/* Bytes that an array touches, counted from its data pointer; low == high when there are none. */
+typedef struct weft_span {
+    int64_t low, high;
+} weft_span;
+
+/* A place in a frame that has the pointer of an ALIAS; `view` is SIZE_MAX except for host steps. */
+typedef struct weft_alias_use {
+    uint32_t buffer;
+    size_t pointer, view;
+} weft_alias_use;
+
+/*
+ * Steps that run side by side. A sequence of steps (the program's, or a region's) is cut into phases that follow each
+ * other; a phase has branches that need nothing of each other, each of them runs its steps one after another.
+ */
+typedef struct weft_branch {
+    size_t count;
+    const uint32_t *steps; /* numbers, in the order in which they run */
+} weft_branch;
+
+typedef struct weft_phase {
+    size_t branch_count; /* one: its steps have all threads; more: each has one */
+    const weft_branch *branches;
+} weft_phase;
+
+typedef struct weft_phases {
+    size_t count;
+    const weft_phase *phases;
+} weft_phases;
+
+typedef struct weft_bound_step {
+    const weft_step *step;
+    bool idle;                        /* of a fold without iterations: never runs, and its extents may be anything */
+    const weft_phases *phases;        /* of the sequence of steps that begins here; NULL: one after another */
+    size_t first_pointer, first_view; /* of the step, in a frame */
+    /* KERNEL */
+    int64_t *scalars;
+    int64_t *trial; /* scalars with which it writes nothing; NULL: it is not guarded */
+    int64_t iterations;
+    int64_t grain; /* at least `iterations`: too little for the pool */
+    /* GEMM */
+    weft_gemm_call gemm;
+    /* SORT */
+    weft_sort_call sort;
+    /* HOST */
+    const weft_attr *attrs;
+    /* SORT, HOST */
+    int64_t scratch_bytes, scratch_offset;
+    /* REGION */
+    weft_alias_use *uses; /* of what it carries, in the steps that belong to it */
+    size_t use_count;
+} weft_bound_step;
+
+typedef struct weft_output_shape {
+    weft_dtype dtype;
+    size_t rank;
+    int64_t *shape;
+    size_t bytes;
+} weft_output_shape;
+
+typedef struct weft_frame weft_frame;
+
+typedef struct weft_bound_variant {
+    const weft_allocator *allocator; /* this and the next two are the executor's */
+    weft_pool *pool;
+    weft_block_store *blocks;
+    weft_executor *executor; /* for host steps */
+    const weft_runtime *runtime;
+    const weft_program *program; /* lives during runs only */
+    size_t input_count, output_count;
+    const weft_variant *variant;
+    weft_arena arena; /* everything below */
+    int64_t *key;
+    size_t key_count;
+    int64_t *values; /* of the variant's formulas */
+    weft_bound_step *steps;
+    int64_t *offsets; /* of each buffer that is a temporary, in the arena of a run */
+    int64_t arena_bytes;
+    weft_span *input_spans, *output_spans;
+    weft_output_shape *outputs;
+    size_t pointer_count, view_count; /* of a frame */
+    weft_view *views;                 /* of the host steps, without data */
+    /* variant_entry.c, under its lock */
+    struct weft_bound_variant *older;
+    weft_frame *frames; /* idle */
+    size_t running;
+    bool kept;
+} weft_bound_variant;
+
+/* OUT_OF_RANGE: what three strings name, of that type, has too many bytes. An extent without a value is
+ * WEFT_FORMULA_NONE. */
+weft_status *weft_bound_variant_too_large(const weft_bound_variant *bound, const char *before, const char *name,
+                                          const char *after, weft_output_shape shape) WEFT_MUST_USE;
+
+/* The run was cancelled `when` ("before", "in") step `number`. */
+weft_status *weft_bound_cancelled(const weft_bound_variant *bound, const char *when, size_t number) WEFT_MUST_USE;
+
+static inline bool weft_has_zero(const int64_t *extents, size_t count)
+{
+    size_t i = 0;
+    while (i < count && extents[i] != 0) i++;
+    return i < count;
+}
+
+/* Zeroed memory that lives as long as the binding; NULL: out of memory. */
+void *weft_bound_take(weft_bound_variant *bound, size_t count, size_t size);
+/* Values of slots, in such memory. */
+int64_t *weft_bound_gather(weft_bound_variant *bound, const uint32_t *slots, size_t count);
+/* OUT_OF_RANGE with the name of `step` unless the slots, which it needs, have values. */
+weft_status *weft_bound_check(const weft_bound_variant *bound, const weft_step *step, const uint32_t *slots,
+                              size_t count) WEFT_MUST_USE;
+
+/* The value of a slot that nothing depends on but time: the largest where it overflows. */
+static inline int64_t weft_bound_variant_estimate(const weft_bound_variant *bound, uint32_t slot)
+{
+    return bound->values[slot] == WEFT_FORMULA_NONE ? INT64_MAX : bound->values[slot];
+}
+#endif

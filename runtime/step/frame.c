@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/step/frame.h"
+#include <string.h>
+#include "runtime/data/array.h"
+#include "runtime/base/memory.h"
+
+/* ---- create, destroy ---- */
+
+static size_t frame_size(const weft_bound_variant *bound)
+{
+    size_t pointers = bound->output_count + bound->input_count + bound->variant->buffer_count + bound->pointer_count;
+    size_t intervals = bound->output_count + bound->input_count;
+    return sizeof(weft_frame) + pointers * sizeof(void *) + bound->view_count * sizeof(weft_view) +
+           intervals * sizeof(weft_interval);
+}
+
+weft_status *weft_frame_create(weft_bound_variant *bound, weft_frame **out_frame)
+{
+    weft_frame *frame = weft_allocate_zeroed(bound->allocator, frame_size(bound));
+    if (frame == NULL) return weft_status_out_of_memory();
+    frame->bound = bound;
+    frame->outputs = (weft_array **)(frame + 1);
+    frame->copies = (weft_block **)(frame->outputs + bound->output_count);
+    frame->buffers = (void **)(frame->copies + bound->input_count);
+    frame->pointers = frame->buffers + bound->variant->buffer_count;
+    frame->views = (weft_view *)(frame->pointers + bound->pointer_count);
+    memcpy(frame->views, bound->views, bound->view_count * sizeof(weft_view));
+    frame->output_intervals = (weft_interval *)(frame->views + bound->view_count);
+    frame->input_intervals = frame->output_intervals + bound->output_count;
+    for (size_t i = 0; i < bound->output_count; i++) frame->output_intervals[i].number = i;
+    for (size_t i = 0; i < bound->input_count; i++) frame->input_intervals[i].number = i;
+    *out_frame = frame;
+    return NULL;
+}
+
+void weft_frame_destroy(weft_frame *frame)
+{
+    if (frame != NULL) weft_free(frame->bound->allocator, frame, frame_size(frame->bound));
+}
+
+/* ---- overlaps ---- */
+
+/* Up to so many pairs of arrays are compared one by one. */
+#define FEW_PAIRS 64
+
+static weft_interval input_interval(const weft_frame *frame, const weft_run *run, size_t input)
+{
+    return weft_interval_of(run->inputs[input], frame->bound->input_spans[input], input);
+}
+
+/* Of the caller's array. */
+static weft_interval output_interval(const weft_frame *frame, const weft_run *run, size_t output)
+{
+    return weft_interval_of(run->outputs[output], frame->bound->output_spans[output], output);
+}
+
+/* Where a donated input's first element lies in its copy. */
+static void *data_of_copy(const weft_frame *frame, size_t input)
+{
+    return (char *)frame->copies[input]->memory - frame->bound->input_spans[input].low;
+}
+
+/* The copy has room for what lies between the elements, so that the views of it keep their strides. That memory may be
+ * somebody else's: it is left alone. */
+static weft_status *copy_input(weft_frame *frame, const weft_run *run, size_t input)
+{
+    const weft_bound_variant *bound = frame->bound;
+    weft_span span = bound->input_spans[input];
+    if (frame->copies[input] != NULL) return NULL;
+    size_t bytes = (size_t)(span.high - span.low);
+    WEFT_TRY(weft_block_acquire(bound->blocks, bound->runtime, bytes, &frame->copies[input]));
+    const weft_array *array = run->inputs[input];
+    weft_array_copy_elements(array, data_of_copy(frame, input), weft_array_data(array));
+    return NULL;
+}
+
+static bool is_donated(const weft_run *run, size_t input)
+{
+    return run->donated != NULL && run->donated[input];
+}
+
+/* Whether an output with the elements of an input may stay where it is, which spares the step that copies it. */
+static bool may_lie_over(const weft_frame *frame, const weft_run *run, size_t output, size_t input)
+{
+    const uint32_t *over = frame->bound->variant->over;
+    return over != NULL && over[output] == input && is_donated(run, input);
+}
+
+static bool is_same(const weft_array *x, const weft_array *y)
+{
+    size_t rank = weft_array_rank(x);
+    return weft_array_data(x) == weft_array_data(y) &&
+           memcmp(weft_array_strides(x), weft_array_strides(y), rank * sizeof(int64_t)) == 0;
+}
+
+/* What follows from an output and an input that overlap. */
+static weft_status *settle_input(weft_frame *frame, const weft_run *run, size_t output, size_t input)
+{
+    const weft_bound_variant *bound = frame->bound;
+    if (may_lie_over(frame, run, output, input) && is_same(run->outputs[output], run->inputs[input])) return NULL;
+    if (is_donated(run, input)) return copy_input(frame, run, input);
+    return weft_status_create(bound->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_run",
+                              "output \"%s\" overlaps input \"%s\", which is not donated",
+                              bound->program->outputs[output].name, bound->program->inputs[input].name);
+}
+
+/* One by one; the first pair that must not overlap is reported. */
+static weft_status *check_output(weft_frame *frame, const weft_run *run, size_t output)
+{
+    const weft_bound_variant *bound = frame->bound;
+    weft_interval own = output_interval(frame, run, output), other;
+    for (size_t i = 0; i < run->input_count; i++) {
+        other = input_interval(frame, run, i);
+        if (weft_interval_meets(&own, &other)) WEFT_TRY(settle_input(frame, run, output, i));
+    }
+    for (size_t i = 0; i < output; i++) {
+        other = output_interval(frame, run, i);
+        if (weft_interval_meets(&own, &other))
+            return weft_status_create(bound->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_run",
+                                      "outputs \"%s\" and \"%s\" overlap", bound->program->outputs[i].name,
+                                      bound->program->outputs[output].name);
+    }
+    return NULL;
+}
+
+static weft_status *check_pairs(weft_frame *frame, const weft_run *run)
+{
+    for (size_t i = 0; i < run->output_count; i++)
+        if (run->outputs[i] != NULL) WEFT_TRY(check_output(frame, run, i));
+    return NULL;
+}
+
+/* They are sorted as they were in the run before, which mostly fits. */
+static void sort_outputs(weft_frame *frame, const weft_run *run)
+{
+    weft_interval *sorted = frame->output_intervals;
+    for (size_t i = 0; i < run->output_count; i++) sorted[i] = output_interval(frame, run, sorted[i].number);
+    weft_intervals_sort(run->output_count, sorted);
+}
+
+static void sort_inputs(weft_frame *frame, const weft_run *run)
+{
+    weft_interval *sorted = frame->input_intervals;
+    for (size_t i = 0; i < run->input_count; i++) sorted[i] = input_interval(frame, run, sorted[i].number);
+    weft_intervals_sort(run->input_count, sorted);
+}
+
+/* The outputs that an input overlaps, among sorted ones that do not overlap each other. False: it must not. */
+static weft_status *check_input(weft_frame *frame, const weft_run *run, size_t input, bool *out_fine)
+{
+    const weft_interval *sorted = frame->output_intervals;
+    weft_interval own = input_interval(frame, run, input);
+    if (own.high == 0) return NULL;
+    size_t at = weft_intervals_find(run->output_count, sorted, own.low);
+    if (at > 0 && sorted[at - 1].high > own.low) at--;
+    for (; at < run->output_count && sorted[at].low < own.high && frame->copies[input] == NULL; at++) {
+        *out_fine = is_donated(run, input);
+        if (!*out_fine) return NULL;
+        WEFT_TRY(settle_input(frame, run, sorted[at].number, input));
+    }
+    return NULL;
+}
+
+/* Which of many pairs must not overlap is found one by one, after it is known that there is one. */
+static weft_status *check_overlaps(weft_frame *frame, const weft_run *run)
+{
+    if (run->output_count * (run->input_count + run->output_count) <= FEW_PAIRS) return check_pairs(frame, run);
+    sort_outputs(frame, run);
+    bool fine = !weft_intervals_meet(run->output_count, frame->output_intervals);
+    for (size_t i = 0; i < run->input_count && fine; i++) WEFT_TRY(check_input(frame, run, i, &fine));
+    return fine ? NULL : check_pairs(frame, run);
+}
+
+/* ---- open ---- */
+
+/* The status of a block that was not to be had, with a sentence of what it was for. */
+static weft_status *tell_what_for(const weft_frame *frame, weft_status *status, const char *what, const char *name,
+                                  size_t bytes)
+{
+    if (weft_status_code(status) != WEFT_OUT_OF_MEMORY) return status;
+    weft_status_destroy(status);
+    return weft_status_create(frame->bound->allocator, WEFT_OUT_OF_MEMORY, "weft_executor_run",
+                              "there is no memory for the %zu bytes of %s%s%s%s", bytes, what,
+                              name == NULL ? "" : " \"", name == NULL ? "" : name, name == NULL ? "" : "\"");
+}
+
+static weft_status *create_output(weft_frame *frame, size_t output)
+{
+    const weft_bound_variant *bound = frame->bound;
+    const weft_output_shape *shape = &bound->outputs[output];
+    const weft_allocator *allocator = bound->allocator;
+    if (shape->bytes == SIZE_MAX)
+        return weft_bound_variant_too_large(bound, "output \"", bound->program->outputs[output].name, "\"", *shape);
+    weft_block *block;
+    weft_status *status = weft_block_acquire(bound->blocks, bound->runtime, shape->bytes, &block);
+    if (status != NULL)
+        return tell_what_for(frame, status, "output", bound->program->outputs[output].name, shape->bytes);
+    status = weft_array_wrap(allocator, shape->dtype, shape->rank, shape->shape, NULL, block->memory,
+                             weft_block_release, block, &frame->outputs[output]);
+    if (status != NULL) weft_block_release(block);
+    return status;
+}
+
+/* Whether one of the sorted intervals meets it, other than the array's own if that `is_among` them. */
+static bool meets_another(const weft_interval *own, size_t count, const weft_interval *sorted, bool is_among)
+{
+    size_t at = weft_intervals_find(count, sorted, own->low), next = at + is_among;
+    return (at > 0 && sorted[at - 1].reach > own->low) || (next < count && sorted[next].low < own->high);
+}
+
+/* Whether nobody else reads or writes a donated input, which is row-major like a new array. */
+static bool may_keep(const weft_frame *frame, const weft_run *run, size_t input)
+{
+    const weft_array *array = run->inputs[input];
+    if (frame->copies[input] != NULL || !weft_array_is_contiguous(array)) return false;
+    weft_interval own = input_interval(frame, run, input);
+    return own.high == 0 || (!meets_another(&own, run->input_count, frame->input_intervals, true) &&
+                             !meets_another(&own, run->output_count, frame->output_intervals, false));
+}
+
+/* A new array, or a donated one with the elements changed that differ. */
+static weft_status *make_output(weft_frame *frame, const weft_run *run, size_t output)
+{
+    const uint32_t *over = frame->bound->variant->over;
+    if (over == NULL || over[output] == WEFT_OVER_NONE) return create_output(frame, output);
+    size_t input = over[output];
+    if (!may_lie_over(frame, run, output, input) || !may_keep(frame, run, input)) return create_output(frame, output);
+    weft_array *array = run->inputs[input];
+    return weft_array_view(array, weft_array_rank(array), weft_array_shape(array), weft_array_strides(array), 0,
+                           &frame->outputs[output]);
+}
+
+static weft_status *open_outputs(weft_frame *frame, const weft_run *run)
+{
+    size_t given = 0;
+    for (size_t i = 0; i < run->output_count; i++) {
+        frame->outputs[i] = run->outputs[i];
+        given += run->outputs[i] != NULL;
+    }
+    if (given > 0) WEFT_TRY(check_overlaps(frame, run));
+    if (given < run->output_count && run->donated != NULL && frame->bound->variant->over != NULL) {
+        sort_inputs(frame, run);
+        sort_outputs(frame, run);
+    }
+    for (size_t i = 0; i < run->output_count; i++)
+        if (run->outputs[i] == NULL) WEFT_TRY(make_output(frame, run, i));
+    return NULL;
+}
+
+static weft_status *open_arena(weft_frame *frame)
+{
+    const weft_bound_variant *bound = frame->bound;
+    size_t bytes = (size_t)bound->arena_bytes;
+    if (bytes == 0) return NULL;
+    weft_status *status = weft_block_acquire(bound->blocks, bound->runtime, bytes, &frame->arena_block);
+    if (status != NULL) return tell_what_for(frame, status, "intermediates", NULL, bytes);
+    frame->arena = frame->arena_block->memory;
+    return NULL;
+}
+
+static void *data_of(const weft_frame *frame, const weft_run *run, size_t index)
+{
+    const weft_bound_variant *bound = frame->bound;
+    const weft_buffer *buffer = &bound->variant->buffers[index];
+    switch (buffer->place) {
+    case WEFT_PLACE_INPUT:
+        if (frame->copies[buffer->number] != NULL) return data_of_copy(frame, buffer->number);
+        return weft_array_data(run->inputs[buffer->number]);
+    case WEFT_PLACE_OUTPUT: return weft_array_data(frame->outputs[buffer->number]);
+    case WEFT_PLACE_TEMPORARY: return frame->arena + bound->offsets[index];
+    case WEFT_PLACE_CONSTANT: return (void *)buffer->data;
+    case WEFT_PLACE_ALIAS: return NULL;
+    }
+    return NULL;
+}
+
+static void fill_pointers(weft_frame *frame, const weft_run *run)
+{
+    const weft_variant *variant = frame->bound->variant;
+    for (size_t i = 0; i < variant->buffer_count; i++) frame->buffers[i] = data_of(frame, run, i);
+    for (size_t s = 0; s < variant->step_count; s++) {
+        const weft_bound_step *bound_step = &frame->bound->steps[s];
+        const weft_step *step = bound_step->step;
+        for (size_t i = 0; step->kind != WEFT_STEP_REGION && i < step->buffer_count; i++) {
+            void *data = frame->buffers[step->buffers[i]];
+            frame->pointers[bound_step->first_pointer + i] = data;
+            if (step->kind == WEFT_STEP_HOST) frame->views[bound_step->first_view + i].data = data;
+        }
+    }
+}
+
+static weft_status *check_limit(const weft_frame *frame, const weft_run *run)
+{
+    size_t bytes = (size_t)frame->bound->arena_bytes;
+    if (run->memory_limit == 0 || bytes <= run->memory_limit) return NULL;
+    return weft_status_create(frame->bound->allocator, WEFT_OVER_LIMIT, "weft_executor_run",
+                              "intermediates take %zu bytes, but the memory limit is %zu", bytes, run->memory_limit);
+}
+
+weft_status *weft_frame_open(weft_frame *frame, const weft_run *run)
+{
+    for (size_t i = 0; i < run->output_count; i++) frame->outputs[i] = NULL;
+    WEFT_TRY(check_limit(frame, run));
+    WEFT_TRY(open_outputs(frame, run));
+    WEFT_TRY(open_arena(frame));
+    fill_pointers(frame, run);
+    return NULL;
+}
+
+/* ---- close ---- */
+
+/* After an error a donated input that an output lies on gets back what it held. */
+static void restore_input(const weft_frame *frame, const weft_run *run, size_t input)
+{
+    const weft_array *array = run->inputs[input];
+    if (frame->copies[input] == NULL) return;
+    weft_array_copy_elements(array, weft_array_data(array), data_of_copy(frame, input));
+}
+
+void weft_frame_close(weft_frame *frame, const weft_run *run, bool succeeded)
+{
+    for (size_t i = 0; i < run->output_count; i++) {
+        if (run->outputs[i] != NULL) continue;
+        if (succeeded) run->outputs[i] = frame->outputs[i];
+        else weft_array_release(frame->outputs[i]);
+    }
+    for (size_t i = 0; i < run->input_count; i++) {
+        if (!succeeded) restore_input(frame, run, i);
+        weft_block_release(frame->copies[i]);
+        frame->copies[i] = NULL;
+    }
+    weft_block_release(frame->arena_block);
+    frame->arena_block = NULL;
+    frame->arena = NULL;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_FRAME_H
+#define WEFT_RUNTIME_FRAME_H
+/* What one run under way writes to: pointer tables, views, arena. Kept with its binding for the next run. */
+#include "runtime/step/overlap.h"
+
+struct weft_frame {
+    weft_frame *next;
+    weft_bound_variant *bound;
+    char *arena;                 /* of this run */
+    const weft_profile *profile; /* of this run; NULL: nobody asks */
+    size_t depth;                /* of the step under way, if somebody asks */
+    size_t nested_bytes;         /* peak_bytes of the largest run that a step started */
+    weft_block *arena_block;
+    weft_array **outputs;                              /* the caller's, or new ones */
+    weft_block **copies;                               /* per input: of a donated one that an output overlaps */
+    void **buffers;                                    /* data of each buffer of the variant */
+    void **pointers;                                   /* of each buffer of each step */
+    weft_view *views;                                  /* of each buffer of each host step */
+    weft_interval *output_intervals, *input_intervals; /* each array once, as they were sorted last */
+};
+
+weft_status *weft_frame_create(weft_bound_variant *bound, weft_frame **out_frame) WEFT_MUST_USE;
+void weft_frame_destroy(weft_frame *frame);
+
+/* Checks that nothing overlaps that must not, makes the outputs that are missing, and puts all pointers in place. */
+weft_status *weft_frame_open(weft_frame *frame, const weft_run *run) WEFT_MUST_USE;
+/* Gives back what weft_frame_open took; hands the new outputs over when `succeeded`, else releases them. */
+void weft_frame_close(weft_frame *frame, const weft_run *run, bool succeeded);
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* C functions: an extension's kernel, the reference backend. */
+#include "runtime/step/step.h"
+#include <string.h>
+#include "runtime/base/cancel.h"
+#include "runtime/base/memory.h"
+#include "runtime/base/status.h"
+
+/* ---- context ---- */
+
+/* What only the run time knows of a kernel's context; what its `host` points to. */
+typedef struct host_call {
+    weft_pool *pool;
+    const volatile bool *cancelled;
+} host_call;
+
+static void context_parallel(const weft_kernel_context *context, int64_t count, int64_t grain,
+                             void (*task)(void *argument, int64_t begin, int64_t end), void *argument)
+{
+    const host_call *host = context->host;
+    weft_pool_run(host->pool, count, grain, task, argument);
+}
+
+static bool context_is_cancelled(const weft_kernel_context *context)
+{
+    const host_call *host = context->host;
+    return weft_is_cancelled(host->cancelled);
+}
+
+static weft_kernel_context make_context(const weft_bound_variant *bound, const weft_bound_step *bound_step,
+                                        weft_view *views, host_call *host)
+{
+    const weft_step *step = bound_step->step;
+    size_t input_count = step->buffer_count - step->written;
+    return (weft_kernel_context){.size = sizeof(weft_kernel_context),
+                                 .op = step->op,
+                                 .attrs = bound_step->attrs,
+                                 .input_count = input_count,
+                                 .output_count = step->written,
+                                 .inputs = views,
+                                 .outputs = views + input_count,
+                                 .extension_state = weft_executor_extension_state(bound->executor, step->extension),
+                                 .allocator = bound->allocator,
+                                 .executor = bound->executor,
+                                 .runtime = bound->runtime->name,
+                                 .parallel = context_parallel,
+                                 .is_cancelled = context_is_cancelled,
+                                 .host = host,
+                                 .cancelled = host->cancelled};
+}
+
+/* ---- binding ---- */
+
+static bool is_sound(const weft_variant *variant, const weft_step *step)
+{
+    (void)variant;
+    return step->op != NULL ? step->op->kernel != NULL : step->host != NULL;
+}
+
+static weft_status *bind_view(weft_bound_variant *bound, const weft_step *step, const weft_buffer *buffer,
+                              weft_view *out_view)
+{
+    int64_t *shape = weft_bound_gather(bound, buffer->extents, buffer->rank);
+    int64_t *strides = buffer->strides != NULL ? weft_bound_gather(bound, buffer->strides, buffer->rank)
+                                               : weft_bound_take(bound, buffer->rank, sizeof *strides);
+    if (shape == NULL || strides == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(weft_bound_check(bound, step, buffer->extents, buffer->rank));
+    int64_t stride = 1;
+    for (size_t axis = buffer->rank; buffer->strides == NULL && axis-- > 0;) {
+        strides[axis] = stride;
+        if (shape[axis] > 1 && __builtin_mul_overflow(stride, shape[axis], &stride)) stride = 0;
+    }
+    *out_view = (weft_view){.dtype = buffer->dtype, .rank = buffer->rank, .shape = shape, .strides = strides};
+    return NULL;
+}
+
+/* The attribute with the slots in it replaced by their values. */
+static weft_status *bind_attr(weft_bound_variant *bound, const weft_step *step, weft_attr_kind kind, weft_attr *attr)
+{
+    if (kind != WEFT_ATTR_EXTENT && kind != WEFT_ATTR_EXTENTS) return NULL;
+    weft_extent *extents = weft_bound_take(bound, attr->extents.rank, sizeof *extents);
+    if (extents == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < attr->extents.rank; i++) {
+        int64_t slot = attr->extents.extents[i].value;
+        if (slot < 0 || (uint64_t)slot >= bound->variant->formulas.count)
+            return weft_status_create(bound->allocator, WEFT_INTERNAL, __func__,
+                                      "an attribute names slot %lld, which does not exist", (long long)slot);
+        WEFT_TRY(weft_bound_check(bound, step, &(uint32_t){(uint32_t)slot}, 1));
+        extents[i] = (weft_extent){.value = bound->values[slot]};
+    }
+    attr->extents.extents = extents;
+    return NULL;
+}
+
+static weft_status *bind_attrs(weft_bound_variant *bound, weft_bound_step *bound_step)
+{
+    const weft_step *step = bound_step->step;
+    bound_step->attrs = step->attrs;
+    if (step->op == NULL || step->op->attr_count == 0) return NULL;
+    weft_attr *attrs = weft_bound_take(bound, step->op->attr_count, sizeof *attrs);
+    if (attrs == NULL) return weft_status_out_of_memory();
+    memcpy(attrs, step->attrs, step->op->attr_count * sizeof *attrs);
+    for (size_t i = 0; i < step->op->attr_count; i++)
+        WEFT_TRY(bind_attr(bound, step, step->op->attrs[i].kind, &attrs[i]));
+    bound_step->attrs = attrs;
+    return NULL;
+}
+
+static weft_status *find_scratch(weft_bound_variant *bound, weft_bound_step *bound_step)
+{
+    const weft_op_def *op = bound_step->step->op;
+    if (op == NULL || op->size < offsetof(weft_op_def, scratch_size) + sizeof op->scratch_size ||
+        op->scratch_size == NULL)
+        return NULL;
+    host_call host = {.pool = bound->pool};
+    weft_kernel_context context = make_context(bound, bound_step, bound->views + bound_step->first_view, &host);
+    size_t bytes = 0;
+    WEFT_TRY(op->scratch_size(&context, &bytes));
+    if (bytes > INT64_MAX)
+        return weft_status_create(bound->allocator, WEFT_OUT_OF_RANGE, "weft_executor_run",
+                                  "op %s asks for %zu bytes of scratch", op->name, bytes);
+    bound_step->scratch_bytes = (int64_t)bytes;
+    return NULL;
+}
+
+static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
+{
+    const weft_step *step = bound_step->step;
+    for (size_t i = 0; i < step->buffer_count; i++)
+        WEFT_TRY(bind_view(bound, step, &bound->variant->buffers[step->buffers[i]],
+                           &bound->views[bound_step->first_view + i]));
+    WEFT_TRY(bind_attrs(bound, bound_step));
+    return find_scratch(bound, bound_step);
+}
+
+/* ---- cost, running ---- */
+
+static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_step *bound_step)
+{
+    return (weft_step_cost){.bytes = weft_step_bytes(bound, bound_step->step)};
+}
+
+static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
+{
+    const weft_bound_variant *bound = frame->bound;
+    const weft_step *step = bound_step->step;
+    host_call host = {.pool = bound->pool, .cancelled = cancelled};
+    weft_kernel_context context = make_context(bound, bound_step, frame->views + bound_step->first_view, &host);
+    size_t nested_bytes = 0;
+    context.nested_bytes = &nested_bytes;
+    if (bound_step->scratch_bytes > 0) context.scratch = frame->arena + bound_step->scratch_offset;
+    weft_status *status = step->op != NULL ? weft_status_place(step->op->kernel(&context), step->op->name)
+                                           : step->host(step->host_self, &context, bound->values);
+    if (nested_bytes > frame->nested_bytes) frame->nested_bytes = nested_bytes;
+    return status;
+}
+
+const weft_step_methods weft_step_host = {WEFT_PROFILE_HOST, is_sound, bind, cost, run};

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Generated code. */
+#include "runtime/step/step.h"
+#include <pthread.h>
+#include "runtime/base/status.h"
+
+/* In scalar operations: below SERIAL_WORK, ten microseconds or so, a kernel stays on the caller's thread, as waking
+ * another one may take longer; no thread is given less than CHUNK_WORK. */
+enum { SERIAL_WORK = 131072, CHUNK_WORK = 32768 };
+
+/* Of a core of the year 2020, right within a factor of two. */
+static const double OPERATIONS_PER_NS = 32, BYTES_PER_NS = 40;
+
+/* ---- binding ---- */
+
+static bool is_sound(const weft_variant *variant, const weft_step *step)
+{
+    const uint32_t range[] = {step->iterations, step->work};
+    return (!step->copies || step->buffer_count == 2) && step->function != NULL &&
+           weft_slots_exist(variant, range, 2) && weft_slots_exist(variant, step->scalars, step->scalar_count) &&
+           (step->accesses == NULL || (weft_slots_exist(variant, step->accesses, step->buffer_count) &&
+                                       weft_slots_exist(variant, &step->flops, 1)));
+}
+
+static int64_t grain_of(int64_t iterations, int64_t work)
+{
+    int64_t total;
+    if (work >= CHUNK_WORK) return 1;
+    if (work < 1) work = 1;
+    if (__builtin_mul_overflow(iterations, work, &total)) total = INT64_MAX;
+    return total < SERIAL_WORK ? iterations : (CHUNK_WORK + work - 1) / work;
+}
+
+static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
+{
+    const weft_step *step = bound_step->step;
+    bound_step->scalars = weft_bound_gather(bound, step->scalars, step->scalar_count);
+    if (bound_step->scalars == NULL) return weft_status_out_of_memory();
+    if (step->update.guarded) {
+        bound_step->trial = weft_bound_gather(bound, step->scalars, step->scalar_count);
+        if (bound_step->trial == NULL) return weft_status_out_of_memory();
+        bound_step->trial[step->update.writes] = 0;
+    }
+    int64_t work = weft_bound_variant_estimate(bound, step->work);
+    /* Where the first iteration has nothing to do, none has, and there may be many, with any strides. */
+    if (work <= 0 || bound->values[step->iterations] == 0) return NULL;
+    WEFT_TRY(weft_bound_check(bound, step, &step->iterations, 1));
+    WEFT_TRY(weft_bound_check(bound, step, step->scalars, step->scalar_count));
+    bound_step->iterations = bound->values[step->iterations];
+    bound_step->grain = grain_of(bound_step->iterations, work);
+    return NULL;
+}
+
+/* ---- cost ---- */
+
+static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_step *bound_step)
+{
+    const weft_step *step = bound_step->step;
+    weft_step_cost cost = {.is_timed = true};
+    if (bound_step->iterations <= 0) return cost;
+    /* A kernel that reads a few rows of a table moves no more than it reads. */
+    for (size_t i = 0; step->accesses != NULL && i < step->buffer_count; i++) {
+        double accesses = (double)weft_bound_variant_estimate(bound, step->accesses[i]);
+        cost.bytes += weft_step_buffer_bytes(bound, step, i, accesses);
+    }
+    if (step->accesses != NULL) cost.flops = (double)weft_bound_variant_estimate(bound, step->flops);
+    double iterations = (double)bound_step->iterations, moved = cost.bytes / BYTES_PER_NS;
+    double computed = iterations * (double)weft_bound_variant_estimate(bound, step->work) / OPERATIONS_PER_NS;
+    weft_step_cost_cut(&cost, bound, WEFT_STEP_CALL_NS + (computed > moved ? computed : moved),
+                       iterations / (double)bound_step->grain);
+    return cost;
+}
+
+/* ---- running ---- */
+
+struct kernel_run {
+    weft_kernel_function function;
+    weft_kernel_frame frame;
+    pthread_mutex_t mutex;
+    weft_error_slot error;
+};
+
+static bool comes_before(const weft_error_slot *x, const weft_error_slot *y)
+{
+    return x->position != y->position ? x->position < y->position : x->site < y->site;
+}
+
+/* Chunks have error slots of their own: which of them comes first is decided by position, not by time. */
+static void run_range(void *context, int64_t begin, int64_t end)
+{
+    struct kernel_run *run = context;
+    weft_error_slot error = {.position = INT64_MAX};
+    weft_kernel_frame frame = {.buffers = run->frame.buffers, .scalars = run->frame.scalars, .error = &error};
+    run->function(&frame, begin, end);
+    if (error.position == INT64_MAX) return;
+    pthread_mutex_lock(&run->mutex);
+    if (comes_before(&error, &run->error)) run->error = error;
+    pthread_mutex_unlock(&run->mutex);
+}
+
+static weft_status *data_error(const weft_bound_variant *bound, const weft_step *step, const weft_error_slot *error)
+{
+    int64_t extent = step->site_extents == NULL ? 0 : bound->values[step->site_extents[error->site]];
+    return weft_status_create(bound->allocator, WEFT_DATA_ERROR, step->name, step->sites[error->site], error->value,
+                              error->position, extent);
+}
+
+static weft_status *run_iterations(weft_frame *frame, const weft_bound_step *bound_step, const int64_t *scalars,
+                                   int64_t iterations)
+{
+    const weft_bound_variant *bound = frame->bound;
+    struct kernel_run run = {.function = bound_step->step->function,
+                             .frame = {.buffers = frame->pointers + bound_step->first_pointer, .scalars = scalars},
+                             .mutex = PTHREAD_MUTEX_INITIALIZER,
+                             .error = {.position = INT64_MAX, .site = INT64_MAX}};
+    if (bound_step->grain >= iterations) run_range(&run, 0, iterations);
+    else weft_pool_run(bound->pool, iterations, bound_step->grain, run_range, &run);
+    pthread_mutex_destroy(&run.mutex);
+    return run.error.position == INT64_MAX ? NULL : data_error(bound, bound_step->step, &run.error);
+}
+
+/* What an update in place would lose is the caller's: bad data are found before anything is written. */
+static bool is_in_place(const weft_frame *frame, const weft_bound_step *bound_step)
+{
+    const weft_update *update = &bound_step->step->update;
+    return update->guarded && frame->pointers[bound_step->first_pointer] == frame->buffers[update->over];
+}
+
+static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
+{
+    (void)cancelled;
+    int64_t iterations = bound_step->iterations;
+    if (iterations <= 0) return NULL;
+    if (is_in_place(frame, bound_step))
+        WEFT_TRY(run_iterations(frame, bound_step, bound_step->trial,
+                                bound_step->step->update.all_iterations ? iterations : 1));
+    return run_iterations(frame, bound_step, bound_step->scalars, iterations);
+}
+
+const weft_step_methods weft_step_kernel = {WEFT_PROFILE_KERNEL, is_sound, bind, cost, run};

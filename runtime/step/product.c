@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Batched matrix products. */
+#include "runtime/step/step.h"
+
+/* ---- binding ---- */
+
+static bool is_sound(const weft_variant *variant, const weft_step *step)
+{
+    const weft_gemm *gemm = &step->gemm;
+    const uint32_t slots[] = {gemm->m,        gemm->n,        gemm->k,        gemm->a_row,
+                              gemm->a_column, gemm->b_row,    gemm->b_column, gemm->c_row,
+                              gemm->c_column, gemm->a_offset, gemm->b_offset, gemm->c_offset};
+    return step->buffer_count == 3 && weft_gemm_supports(gemm->dtype) &&
+           weft_slots_exist(variant, slots, sizeof slots / sizeof *slots) &&
+           weft_slots_exist(variant, gemm->batch, gemm->batch_rank) &&
+           weft_slots_exist(variant, gemm->a_batch, gemm->batch_rank) &&
+           weft_slots_exist(variant, gemm->b_batch, gemm->batch_rank) &&
+           weft_slots_exist(variant, gemm->c_batch, gemm->batch_rank);
+}
+
+static weft_status *check_slots(const weft_bound_variant *bound, const weft_step *step, const weft_gemm_call *call)
+{
+    const weft_gemm *gemm = &step->gemm;
+    const uint32_t slots[] = {gemm->m,        gemm->n,        gemm->k,        gemm->a_row,
+                              gemm->a_column, gemm->b_row,    gemm->b_column, gemm->c_row,
+                              gemm->c_column, gemm->a_offset, gemm->b_offset, gemm->c_offset};
+    if (call->m == 0 || call->n == 0 || weft_has_zero(call->batch, call->batch_rank)) return NULL;
+    WEFT_TRY(weft_bound_check(bound, step, slots, sizeof slots / sizeof *slots));
+    WEFT_TRY(weft_bound_check(bound, step, gemm->batch, gemm->batch_rank));
+    WEFT_TRY(weft_bound_check(bound, step, gemm->a_batch, gemm->batch_rank));
+    WEFT_TRY(weft_bound_check(bound, step, gemm->b_batch, gemm->batch_rank));
+    return weft_bound_check(bound, step, gemm->c_batch, gemm->batch_rank);
+}
+
+static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
+{
+    const weft_gemm *gemm = &bound_step->step->gemm;
+    const int64_t *values = bound->values;
+    weft_gemm_call *call = &bound_step->gemm;
+    *call = (weft_gemm_call){.dtype = gemm->dtype,
+                             .m = values[gemm->m],
+                             .n = values[gemm->n],
+                             .k = values[gemm->k],
+                             .batch_rank = gemm->batch_rank,
+                             .batch = weft_bound_gather(bound, gemm->batch, gemm->batch_rank),
+                             .a_batch = weft_bound_gather(bound, gemm->a_batch, gemm->batch_rank),
+                             .b_batch = weft_bound_gather(bound, gemm->b_batch, gemm->batch_rank),
+                             .c_batch = weft_bound_gather(bound, gemm->c_batch, gemm->batch_rank),
+                             .a_row = values[gemm->a_row],
+                             .a_column = values[gemm->a_column],
+                             .b_row = values[gemm->b_row],
+                             .b_column = values[gemm->b_column],
+                             .c_row = values[gemm->c_row],
+                             .c_column = values[gemm->c_column],
+                             .a_offset = values[gemm->a_offset],
+                             .b_offset = values[gemm->b_offset],
+                             .c_offset = values[gemm->c_offset]};
+    bool failed = call->batch == NULL || call->a_batch == NULL || call->b_batch == NULL || call->c_batch == NULL;
+    return failed ? weft_status_out_of_memory() : check_slots(bound, bound_step->step, call);
+}
+
+/* ---- cost, running ---- */
+
+static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_step *bound_step)
+{
+    const weft_gemm_call *gemm = &bound_step->gemm;
+    double m = (double)gemm->m, n = (double)gemm->n, k = (double)gemm->k, batch = 1;
+    bool complex = weft_dtype_info_of(gemm->dtype)->kind == WEFT_KIND_COMPLEX;
+    for (size_t i = 0; i < gemm->batch_rank; i++) batch *= (double)gemm->batch[i];
+    return (weft_step_cost){.bytes = batch * (m * k + k * n + m * n) * (double)weft_dtype_size(gemm->dtype),
+                            .flops = batch * m * n * k * (complex ? 8 : 2),
+                            .is_timed = true,
+                            .alone = weft_gemm_estimate(gemm, 1),
+                            .together = weft_gemm_estimate(gemm, weft_pool_size(bound->pool))};
+}
+
+static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
+{
+    (void)cancelled;
+    const weft_bound_variant *bound = frame->bound;
+    void *const *buffers = frame->pointers + bound_step->first_pointer;
+    return weft_gemm_run(bound->pool, bound->blocks, &bound_step->gemm, buffers[0], buffers[1], buffers[2]);
+}
+
+const weft_step_methods weft_step_product = {WEFT_PROFILE_PRODUCT, is_sound, bind, cost, run};

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/step/region.h"
+#include <inttypes.h>
+#include <string.h>
+#include "runtime/step/step.h"
+
+weft_status *weft_region_error(const weft_allocator *allocator, const char *op, int64_t iteration, weft_status *status)
+{
+    if (weft_status_code(status) != WEFT_DATA_ERROR) return status;
+    weft_status *placed =
+        weft_status_create(allocator, WEFT_DATA_ERROR, weft_status_where(status), "%s (iteration %" PRId64 " of %s)",
+                           weft_status_message(status), iteration, op);
+    weft_status_destroy(status);
+    return placed;
+}
+
+/* ---- binding ---- */
+
+/* What is carried has row-major memory of a known size, and aliases that stand for nothing else. */
+static bool carried_is_sound(const weft_variant *variant, const weft_carried *carried)
+{
+    const uint32_t buffers[] = {carried->initial, carried->current, carried->next, carried->result, carried->spare};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
+        if (buffers[i] >= variant->buffer_count || variant->buffers[buffers[i]].strides != NULL) return false;
+        if (variant->buffers[buffers[i]].bytes >= variant->formulas.count) return false;
+    }
+    return variant->buffers[carried->current].place == WEFT_PLACE_ALIAS &&
+           variant->buffers[carried->next].place == WEFT_PLACE_ALIAS && carried->current != carried->next;
+}
+
+static bool is_sound(const weft_variant *variant, const weft_step *step)
+{
+    const weft_region_step *region = &step->region;
+    if (weft_step_nested(step) >= variant->step_count - (size_t)(step - variant->steps)) return false;
+    if (region->scalar >= variant->buffer_count) return false;
+    if (region->control == WEFT_CONTROL_FOLD && !weft_slots_exist(variant, &region->trips, 1)) return false;
+    for (size_t i = 0; i < region->carried_count; i++)
+        if (!carried_is_sound(variant, &region->carried[i])) return false;
+    return true;
+}
+
+static bool is_carried(const weft_region_step *region, uint32_t buffer)
+{
+    for (size_t i = 0; i < region->carried_count; i++)
+        if (region->carried[i].current == buffer || region->carried[i].next == buffer) return true;
+    return false;
+}
+
+/* Where steps that belong to the region step use what it carries; NULL counts them. */
+static size_t find_uses(const weft_bound_step *bound_step, weft_alias_use *out_uses)
+{
+    const weft_step *step = bound_step->step;
+    size_t count = 0, nested = weft_step_nested(step);
+    for (size_t s = 1; s <= nested; s++) {
+        const weft_bound_step *inner = bound_step + s;
+        const weft_step *inner_step = inner->step;
+        for (size_t i = 0; inner_step->kind != WEFT_STEP_REGION && i < inner_step->buffer_count; i++) {
+            if (!is_carried(&step->region, inner_step->buffers[i])) continue;
+            size_t view = inner_step->kind == WEFT_STEP_HOST ? inner->first_view + i : SIZE_MAX;
+            if (out_uses != NULL)
+                out_uses[count] = (weft_alias_use){inner_step->buffers[i], inner->first_pointer + i, view};
+            count++;
+        }
+    }
+    return count;
+}
+
+static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
+{
+    const weft_region_step *region = &bound_step->step->region;
+    if (region->control == WEFT_CONTROL_FOLD) WEFT_TRY(weft_bound_check(bound, bound_step->step, &region->trips, 1));
+    bound_step->use_count = find_uses(bound_step, NULL);
+    bound_step->uses = weft_bound_take(bound, bound_step->use_count, sizeof *bound_step->uses);
+    if (bound_step->uses == NULL) return weft_status_out_of_memory();
+    find_uses(bound_step, bound_step->uses);
+    return NULL;
+}
+
+/* ---- cost ---- */
+
+static weft_step_cost cost_of_part(const weft_bound_variant *bound, size_t first, size_t count)
+{
+    weft_step_cost sum = {.is_timed = true};
+    for (size_t i = first; i < first + count; i += 1 + weft_step_nested(bound->steps[i].step)) {
+        weft_step_cost step = weft_steps_cost(bound, i);
+        sum.is_timed = sum.is_timed && step.is_timed;
+        sum.alone += step.alone;
+        sum.together += step.together;
+    }
+    return sum;
+}
+
+/* What its steps move and compute is theirs. */
+static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_step *bound_step)
+{
+    const weft_region_step *region = &bound_step->step->region;
+    size_t number = (size_t)(bound_step - bound->steps);
+    int64_t trips = region->control == WEFT_CONTROL_FOLD ? bound->values[region->trips] : 1;
+    if (trips <= 0) return (weft_step_cost){.is_timed = true};
+    weft_step_cost part = cost_of_part(bound, number + 1, region->parts[0]);
+    weft_step_cost other = cost_of_part(bound, number + 1 + region->parts[0], region->parts[1]);
+    bool is_timed = part.is_timed && other.is_timed && region->control != WEFT_CONTROL_WHILE;
+    if (other.alone > part.alone) part = other;
+    return (weft_step_cost){
+        .is_timed = is_timed, .alone = (double)trips * part.alone, .together = (double)trips * part.together};
+}
+
+/* ---- what is carried ---- */
+
+static void point_uses(weft_frame *frame, const weft_bound_step *bound_step)
+{
+    for (size_t i = 0; i < bound_step->use_count; i++) {
+        const weft_alias_use *use = &bound_step->uses[i];
+        void *data = frame->buffers[use->buffer];
+        frame->pointers[use->pointer] = data;
+        if (use->view != SIZE_MAX) frame->views[use->view].data = data;
+    }
+}
+
+static void copy_to_result(weft_frame *frame, const weft_carried *carried, const void *value)
+{
+    const weft_bound_variant *bound = frame->bound;
+    void *result = frame->buffers[carried->result];
+    int64_t bytes = bound->values[bound->variant->buffers[carried->result].bytes];
+    if (value != result && bytes > 0) memcpy(result, value, (size_t)bytes);
+}
+
+/* What was written is read now; the iteration writes `result` or `spare`. */
+static void begin_iteration(weft_frame *frame, const weft_bound_step *bound_step, bool first, bool to_result)
+{
+    const weft_region_step *region = &bound_step->step->region;
+    for (size_t i = 0; i < region->carried_count; i++) {
+        const weft_carried *carried = &region->carried[i];
+        if (carried->in_place) {
+            if (first && carried->updated) copy_to_result(frame, carried, frame->buffers[carried->initial]);
+            bool is_apart = first && !carried->updated;
+            frame->buffers[carried->current] = frame->buffers[is_apart ? carried->initial : carried->result];
+            frame->buffers[carried->next] = frame->buffers[carried->result];
+            continue;
+        }
+        frame->buffers[carried->current] = frame->buffers[first ? carried->initial : carried->next];
+        frame->buffers[carried->next] = frame->buffers[to_result ? carried->result : carried->spare];
+    }
+    point_uses(frame, bound_step);
+}
+
+/* Copies to `result` what came out somewhere else: the initial values of a loop without iterations, a spare one of
+ * `while`.
+ */
+static void finish_carried(weft_frame *frame, const weft_region_step *region, bool is_current)
+{
+    for (size_t i = 0; i < region->carried_count; i++) {
+        const weft_carried *carried = &region->carried[i];
+        copy_to_result(frame, carried, frame->buffers[is_current ? carried->current : carried->initial]);
+    }
+}
+
+/* ---- ops ---- */
+
+static weft_status *run_part(weft_frame *frame, const weft_bound_step *bound_step, int part,
+                             const volatile bool *cancelled)
+{
+    const weft_region_step *region = &bound_step->step->region;
+    size_t first = (size_t)(bound_step - frame->bound->steps) + 1 + (part > 0 ? region->parts[0] : 0);
+    return weft_steps_run(frame, first, region->parts[part], cancelled);
+}
+
+static weft_status *run_fold(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
+{
+    const weft_region_step *region = &bound_step->step->region;
+    int64_t trips = frame->bound->values[region->trips], *index = frame->buffers[region->scalar];
+    if (trips <= 0) finish_carried(frame, region, false);
+    for (int64_t iteration = 0; iteration < trips; iteration++) {
+        begin_iteration(frame, bound_step, iteration == 0, (trips - iteration) % 2 == 1);
+        *index = iteration;
+        weft_status *status = run_part(frame, bound_step, 0, cancelled);
+        if (status != NULL) return weft_region_error(frame->bound->allocator, "fold", iteration, status);
+    }
+    return NULL;
+}
+
+static weft_status *run_while(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
+{
+    const weft_region_step *region = &bound_step->step->region;
+    for (int64_t iteration = 0;; iteration++) {
+        begin_iteration(frame, bound_step, iteration == 0, iteration % 2 == 0);
+        weft_status *status = run_part(frame, bound_step, 0, cancelled);
+        bool again = status == NULL && *(const uint8_t *)frame->buffers[region->scalar] != 0;
+        if (again) status = run_part(frame, bound_step, 1, cancelled);
+        if (status != NULL) return weft_region_error(frame->bound->allocator, "while", iteration, status);
+        if (!again) break;
+    }
+    finish_carried(frame, region, true);
+    return NULL;
+}
+
+static weft_status *run_cond(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
+{
+    bool chosen = *(const uint8_t *)frame->buffers[bound_step->step->region.scalar] != 0;
+    return run_part(frame, bound_step, chosen ? 0 : 1, cancelled);
+}
+
+static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
+{
+    switch (bound_step->step->region.control) {
+    case WEFT_CONTROL_FOLD: return run_fold(frame, bound_step, cancelled);
+    case WEFT_CONTROL_WHILE: return run_while(frame, bound_step, cancelled);
+    case WEFT_CONTROL_COND: return run_cond(frame, bound_step, cancelled);
+    }
+    return NULL;
+}
+
+const weft_step_methods weft_step_region = {WEFT_PROFILE_REGION, is_sound, bind, cost, run};

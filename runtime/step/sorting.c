@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows that the runtime sorts itself. */
+#include "runtime/step/step.h"
+
+/* Of a core of the year 2020, right within a factor of two. */
+static const double SORTED_PER_NS = 0.1;
+
+/* ---- binding ---- */
+
+static bool is_sound(const weft_variant *variant, const weft_step *step)
+{
+    const weft_sort_step *sort = &step->sort;
+    const uint32_t slots[] = {sort->length, sort->in_step, sort->out_step, sort->in_offset, sort->out_offset};
+    return step->buffer_count == 2 && weft_sort_supports(sort->dtype) &&
+           weft_slots_exist(variant, slots, sizeof slots / sizeof *slots) &&
+           weft_slots_exist(variant, sort->rows, sort->rank) &&
+           weft_slots_exist(variant, sort->in_strides, sort->rank) &&
+           weft_slots_exist(variant, sort->out_strides, sort->rank);
+}
+
+static weft_status *check_slots(const weft_bound_variant *bound, const weft_step *step, weft_sort_call *call)
+{
+    const weft_sort_step *sort = &step->sort;
+    const uint32_t slots[] = {sort->length, sort->in_step, sort->out_step, sort->in_offset, sort->out_offset};
+    if (call->length == 0 || weft_has_zero(call->rows, call->rank)) call->length = 0;
+    if (call->length == 0) return NULL;
+    WEFT_TRY(weft_bound_check(bound, step, slots, sizeof slots / sizeof *slots));
+    WEFT_TRY(weft_bound_check(bound, step, sort->rows, sort->rank));
+    WEFT_TRY(weft_bound_check(bound, step, sort->in_strides, sort->rank));
+    return weft_bound_check(bound, step, sort->out_strides, sort->rank);
+}
+
+static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
+{
+    const weft_sort_step *sort = &bound_step->step->sort;
+    const int64_t *values = bound->values;
+    weft_sort_call *call = &bound_step->sort;
+    *call = (weft_sort_call){.dtype = sort->dtype,
+                             .positions = sort->positions,
+                             .descending = sort->descending,
+                             .length = values[sort->length],
+                             .rank = sort->rank,
+                             .rows = weft_bound_gather(bound, sort->rows, sort->rank),
+                             .in_strides = weft_bound_gather(bound, sort->in_strides, sort->rank),
+                             .out_strides = weft_bound_gather(bound, sort->out_strides, sort->rank),
+                             .in_step = values[sort->in_step],
+                             .out_step = values[sort->out_step],
+                             .in_offset = values[sort->in_offset],
+                             .out_offset = values[sort->out_offset]};
+    if (call->rows == NULL || call->in_strides == NULL || call->out_strides == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(check_slots(bound, bound_step->step, call));
+    bound_step->scratch_bytes = weft_sort_scratch(bound->pool, call);
+    return NULL;
+}
+
+/* ---- cost, running ---- */
+
+static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_step *bound_step)
+{
+    const weft_sort_call *call = &bound_step->sort;
+    weft_step_cost cost = {.bytes = weft_step_bytes(bound, bound_step->step), .is_timed = true};
+    double rows = call->length > 0;
+    for (size_t i = 0; i < call->rank; i++) rows *= (double)call->rows[i];
+    weft_step_cost_cut(&cost, bound, WEFT_STEP_CALL_NS + rows * (double)call->length / SORTED_PER_NS, rows);
+    return cost;
+}
+
+static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
+{
+    const weft_bound_variant *bound = frame->bound;
+    void *const *buffers = frame->pointers + bound_step->first_pointer;
+    bool done = weft_sort_run(bound->pool, &bound_step->sort, buffers[0], buffers[1],
+                              frame->arena + bound_step->scratch_offset, cancelled);
+    return done ? NULL : weft_bound_cancelled(bound, "in", (size_t)(bound_step - bound->steps));
+}
+
+const weft_step_methods weft_step_sort = {WEFT_PROFILE_SORT, is_sound, bind, cost, run};

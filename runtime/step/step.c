@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/step/step.h"
+#include <pthread.h>
+#include "runtime/base/cancel.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/status.h"
+
+static const weft_step_methods *const METHODS[] = {[WEFT_STEP_KERNEL] = &weft_step_kernel,
+                                                   [WEFT_STEP_GEMM] = &weft_step_product,
+                                                   [WEFT_STEP_SORT] = &weft_step_sort,
+                                                   [WEFT_STEP_HOST] = &weft_step_host,
+                                                   [WEFT_STEP_REGION] = &weft_step_region};
+
+/* ---- check ---- */
+
+static bool buffer_is_sound(const weft_variant *variant, const weft_program *program, const weft_buffer *buffer)
+{
+    if (!weft_slots_exist(variant, buffer->extents, buffer->rank)) return false;
+    if (buffer->strides != NULL && !weft_slots_exist(variant, buffer->strides, buffer->rank)) return false;
+    switch (buffer->place) {
+    case WEFT_PLACE_INPUT: return buffer->number < program->input_count;
+    case WEFT_PLACE_OUTPUT: return buffer->number < program->output_count;
+    case WEFT_PLACE_TEMPORARY: return buffer->bytes < variant->formulas.count;
+    case WEFT_PLACE_CONSTANT: return true;
+    case WEFT_PLACE_ALIAS: return buffer->bytes < variant->formulas.count;
+    }
+    return false;
+}
+
+static bool step_is_sound(const weft_variant *variant, const weft_step *step)
+{
+    if ((size_t)step->kind >= sizeof METHODS / sizeof *METHODS || step->written > step->buffer_count) return false;
+    for (size_t i = 0; i < step->buffer_count; i++)
+        if (step->buffers[i] >= variant->buffer_count) return false;
+    return METHODS[step->kind]->is_sound(variant, step);
+}
+
+weft_status *weft_steps_check(const weft_variant *variant, const weft_program *program)
+{
+    for (size_t i = 0; i < variant->buffer_count; i++)
+        if (!buffer_is_sound(variant, program, &variant->buffers[i]))
+            return weft_status_create(variant->allocator, WEFT_INTERNAL, __func__,
+                                      "buffer %zu of the variant names an array or a slot that does not exist", i);
+    for (size_t i = 0; variant->over != NULL && i < program->output_count; i++)
+        if (variant->over[i] != WEFT_OVER_NONE && variant->over[i] >= program->input_count)
+            return weft_status_create(variant->allocator, WEFT_INTERNAL, __func__,
+                                      "output %zu of the variant lies over an input that does not exist", i);
+    for (size_t i = 0; i < variant->step_count; i++)
+        if (!step_is_sound(variant, &variant->steps[i]))
+            return weft_status_create(
+                variant->allocator, WEFT_INTERNAL, __func__,
+                "step %zu of the variant lacks its function or names a buffer or slot that does not exist", i);
+    return NULL;
+}
+
+/* ---- binding ---- */
+
+static bool is_empty_fold(const weft_bound_variant *bound, const weft_step *step)
+{
+    return step->kind == WEFT_STEP_REGION && step->region.control == WEFT_CONTROL_FOLD &&
+           bound->values[step->region.trips] <= 0;
+}
+
+weft_status *weft_steps_bind(weft_bound_variant *bound)
+{
+    const weft_variant *variant = bound->variant;
+    bound->steps = weft_bound_take(bound, variant->step_count, sizeof *bound->steps);
+    if (bound->steps == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < variant->step_count; i++) {
+        const weft_step *step = &variant->steps[i];
+        bound->steps[i].step = step;
+        bound->steps[i].first_pointer = bound->pointer_count;
+        bound->steps[i].first_view = bound->view_count;
+        if (step->kind != WEFT_STEP_REGION) bound->pointer_count += step->buffer_count;
+        if (step->kind == WEFT_STEP_HOST) bound->view_count += step->buffer_count;
+    }
+    bound->views = weft_bound_take(bound, bound->view_count, sizeof *bound->views);
+    if (bound->views == NULL) return weft_status_out_of_memory();
+    size_t idle_end = 0;
+    for (size_t i = 0; i < variant->step_count; i++) {
+        const weft_step *step = &variant->steps[i];
+        weft_bound_step *bound_step = &bound->steps[i];
+        bound_step->idle = i < idle_end;
+        if (bound_step->idle) continue;
+        WEFT_TRY(METHODS[step->kind]->bind(bound, bound_step));
+        if (is_empty_fold(bound, step)) idle_end = i + 1 + weft_step_nested(step);
+    }
+    return NULL;
+}
+
+/* ---- cost ---- */
+
+weft_step_cost weft_steps_cost(const weft_bound_variant *bound, size_t number)
+{
+    const weft_bound_step *bound_step = &bound->steps[number];
+    return METHODS[bound_step->step->kind]->cost(bound, bound_step);
+}
+
+/* ---- one step ---- */
+
+static weft_status *run_step(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
+{
+    return METHODS[bound_step->step->kind]->run(frame, bound_step, cancelled);
+}
+
+/* Hands the record of a step that ran to frame->profile. */
+static void record(const weft_frame *frame, size_t number, int64_t begin, int64_t end)
+{
+    const weft_step *step = frame->bound->steps[number].step;
+    weft_step_cost cost = weft_steps_cost(frame->bound, number);
+    weft_profile_record record = {.size = sizeof record,
+                                  .kind = METHODS[step->kind]->kind,
+                                  .name = step->name,
+                                  .step = number,
+                                  .depth = frame->depth,
+                                  .bytes = cost.bytes,
+                                  .flops = cost.flops,
+                                  .begin_ns = begin,
+                                  .end_ns = end};
+    frame->profile->record(frame->profile->self, &record);
+}
+
+/* Steps that a step runs report before it, one deeper. */
+static weft_status *run_profiled(weft_frame *frame, size_t number, const volatile bool *cancelled)
+{
+    int64_t begin = weft_clock_now();
+    frame->depth++;
+    weft_status *status = run_step(frame, &frame->bound->steps[number], cancelled);
+    frame->depth--;
+    if (status == NULL) record(frame, number, begin, weft_clock_now());
+    return status;
+}
+
+static bool copies_onto_itself(const weft_frame *frame, const weft_bound_step *bound_step)
+{
+    void *const *buffers = frame->pointers + bound_step->first_pointer;
+    return bound_step->step->copies && buffers[0] == buffers[1];
+}
+
+static weft_status *check_cancelled(const weft_bound_variant *bound, size_t number, const volatile bool *cancelled)
+{
+    return weft_is_cancelled(cancelled) ? weft_bound_cancelled(bound, "before", number) : NULL;
+}
+
+static weft_status *run_number(weft_frame *frame, size_t number, const volatile bool *cancelled)
+{
+    const weft_bound_variant *bound = frame->bound;
+    WEFT_TRY(check_cancelled(bound, number, cancelled));
+    if (copies_onto_itself(frame, &bound->steps[number])) return NULL;
+    if (frame->profile == NULL) return run_step(frame, &bound->steps[number], cancelled);
+    return run_profiled(frame, number, cancelled);
+}
+
+/* ---- phases ---- */
+
+/* The first step that failed, in the order of their numbers; `step` is SIZE_MAX while none did. */
+typedef struct failure {
+    size_t step;
+    weft_status *status;
+} failure;
+
+struct phase_run {
+    weft_frame *frame;
+    const weft_phase *phase;
+    const volatile bool *cancelled;
+    size_t end; /* number of the step that failed before the phase */
+    pthread_mutex_t mutex;
+    failure failure;
+};
+
+static void keep_first(failure *kept, failure other)
+{
+    bool is_first = other.step < kept->step;
+    weft_status_destroy(is_first ? kept->status : other.status);
+    if (is_first) *kept = other;
+}
+
+/*
+ * Steps run in another order than that of their numbers. After one failed, those of lower numbers run still, which need
+ * nothing of it: so the one that is reported is the one that would have failed first.
+ */
+static void run_branch(weft_frame *frame, const weft_branch *branch, const volatile bool *cancelled, failure *failed)
+{
+    for (size_t i = 0; i < branch->count; i++) {
+        if (branch->steps[i] >= failed->step) continue;
+        weft_status *status = run_number(frame, branch->steps[i], cancelled);
+        if (status != NULL) keep_first(failed, (failure){branch->steps[i], status});
+    }
+}
+
+static void run_branches(void *context, int64_t begin, int64_t end)
+{
+    struct phase_run *run = context;
+    for (int64_t i = begin; i < end; i++) {
+        failure failed = {.step = run->end};
+        run_branch(run->frame, &run->phase->branches[i], run->cancelled, &failed);
+        if (failed.status == NULL) continue;
+        pthread_mutex_lock(&run->mutex);
+        keep_first(&run->failure, failed);
+        pthread_mutex_unlock(&run->mutex);
+    }
+}
+
+static void run_side_by_side(weft_frame *frame, const weft_phase *phase, const volatile bool *cancelled,
+                             failure *failed)
+{
+    struct phase_run run = {.frame = frame,
+                            .phase = phase,
+                            .cancelled = cancelled,
+                            .end = failed->step,
+                            .mutex = PTHREAD_MUTEX_INITIALIZER,
+                            .failure = *failed};
+    weft_pool_run(frame->bound->pool, (int64_t)phase->branch_count, 1, run_branches, &run);
+    pthread_mutex_destroy(&run.mutex);
+    *failed = run.failure;
+}
+
+/* Of a run that is profiled each step has all threads, and its time is its own. */
+static weft_status *run_phases(weft_frame *frame, const weft_phases *phases, const volatile bool *cancelled)
+{
+    failure failed = {.step = SIZE_MAX};
+    for (size_t i = 0; i < phases->count; i++) {
+        const weft_phase *phase = &phases->phases[i];
+        if (phase->branch_count > 1 && frame->profile == NULL) run_side_by_side(frame, phase, cancelled, &failed);
+        else
+            for (size_t branch = 0; branch < phase->branch_count; branch++)
+                run_branch(frame, &phase->branches[branch], cancelled, &failed);
+    }
+    return failed.status;
+}
+
+weft_status *weft_steps_run(weft_frame *frame, size_t first, size_t count, const volatile bool *cancelled)
+{
+    const weft_bound_variant *bound = frame->bound;
+    if (count == 0) return check_cancelled(bound, first, cancelled); /* a loop of nothing ends too */
+    if (bound->steps[first].phases != NULL) return run_phases(frame, bound->steps[first].phases, cancelled);
+    for (size_t i = first; i < first + count; i += 1 + weft_step_nested(bound->steps[i].step))
+        WEFT_TRY(run_number(frame, i, cancelled));
+    return NULL;
+}

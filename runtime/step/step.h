@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_STEP_H
+#define WEFT_RUNTIME_STEP_H
+/* Steps of any kind: what a kind has to say of itself, and the loop that runs them. */
+#include "runtime/step/cost.h"
+#include "runtime/step/frame.h"
+
+/* A kind of step. */
+typedef struct weft_step_methods {
+    weft_profile_kind kind; /* in a profile */
+    /* Whether what the step names exists, as far as its kind alone knows. */
+    bool (*is_sound)(const weft_variant *variant, const weft_step *step);
+    /* Resolves the slots of a step that is not idle. */
+    weft_status *(*bind)(weft_bound_variant *bound, weft_bound_step *bound_step);
+    weft_step_cost (*cost)(const weft_bound_variant *bound, const weft_bound_step *bound_step);
+    weft_status *(*run)(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled);
+} weft_step_methods;
+
+extern const weft_step_methods weft_step_kernel, weft_step_product, weft_step_sort, weft_step_host, weft_step_region;
+
+/* WEFT_INTERNAL when a step or buffer of a new variant names what does not exist. */
+weft_status *weft_steps_check(const weft_variant *variant, const weft_program *program) WEFT_MUST_USE;
+/* Fills bound->steps and bound->views. */
+weft_status *weft_steps_bind(weft_bound_variant *bound) WEFT_MUST_USE;
+/* Of step `number` and all that belong to it. */
+weft_step_cost weft_steps_cost(const weft_bound_variant *bound, size_t number);
+/* Runs `count` steps from number `first` on, in order; DATA_ERROR, CANCELLED, or what a host step returns. `cancelled`
+ * may be NULL. */
+weft_status *weft_steps_run(weft_frame *frame, size_t first, size_t count,
+                            const volatile bool *cancelled) WEFT_MUST_USE;
+#endif
