@@ -156,11 +156,14 @@ class Programs(unittest.TestCase):
 class Layers(unittest.TestCase):
     FILES = {"lib/text/low.c": '#include "lib/build/high.h"\n', "lib/build/high.h": '#include "lib/build/other.h"\n',
              "lib/build/other.h": '#include "lib/build/high.h"\n', "runtime/run/run.c": '#include "lib/text/low.h"\n',
-             "lib/text/low.h": "", "lib/attic/old.h": "", "lib/README.md": "", "lib/build/fine.c": '#include "lib/text/low.h"\n'}
-    FAULTS = ["runtime/run/run.c includes lib/text/low.h: runtime may not include lib",
+             "lib/text/low.h": "", "lib/attic/old.h": "", "lib/README.md": "", "lib/build/fine.c": '#include "lib/text/low.h"\n',
+             "runtime/base/low.c": '#include "runtime/run/high.h"\n', "runtime/run/high.h": "", "runtime/README.md": ""}
+    FAULTS = ["runtime/base/low.c includes runtime/run/high.h: runtime/base stands below runtime/run",
+              "runtime/run/run.c includes lib/text/low.h: runtime may not include lib",
               "lib/text/low.c includes lib/build/high.h: lib/text stands below lib/build",
               "headers include each other: lib/build/high.h lib/build/other.h lib/build/high.h",
-              "lib/attic has no floor", "the table in lib/README.md is not what tools/layers --draw prints"]
+              "lib/attic has no floor", "the table in lib/README.md is not what tools/layers --draw prints",
+              "the table in runtime/README.md is not what tools/layers --draw prints"]
 
     def test_names_what_points_up(self):
         with tempfile.TemporaryDirectory() as folder:
