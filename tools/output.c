@@ -146,21 +146,15 @@ static bool is_same(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Of descriptors the file counts, under whatever name it was opened. */
-static bool is_same_open(const place *a, const place *b)
-{
-    struct stat files[2];
-    return a->descriptor != b->descriptor && find_file(a, &files[0]) && find_file(b, &files[1]) &&
-           is_same(&files[0], &files[1]);
-}
-
 bool weft_output_is_same(const char *first, const char *second)
 {
     place places[2];
-    struct stat folders[2];
+    struct stat files[2], folders[2];
     const char *names[2];
     if (!find_regular(first, &places[0]) || !find_regular(second, &places[1])) return false;
-    if (places[0].direct || places[1].direct) return is_same_open(&places[0], &places[1]);
+    if (places[0].direct && places[0].descriptor == places[1].descriptor) return false;
+    if (find_file(&places[0], &files[0]) && find_file(&places[1], &files[1])) return is_same(&files[0], &files[1]);
+    if (places[0].direct || places[1].direct) return false;
     for (int i = 0; i < 2; i++)
         if (!find_folder(&places[i], &folders[i], &names[i])) return false;
     return is_same(&folders[0], &folders[1]) && strcmp(names[0], names[1]) == 0;

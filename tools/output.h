@@ -14,9 +14,9 @@
 
 /* Whether `path` names the standard output. */
 bool weft_output_is_standard(const char *path);
-/* Whether both name one regular file, which need not exist: its folder and its name there are the same. A descriptor
- * names the file that is open there. What goes to one descriptor twice stands there one after the other: that is not
- * the same. */
+/* Whether both name one regular file: that which is there, by whatever links, or one that is to be made, where its folder
+ * and its name there are the same. A descriptor names the file that is open there. What goes to one descriptor twice
+ * stands there one after the other: that is not the same. */
 bool weft_output_is_same(const char *first, const char *second);
 /* Finds out before the work whether there is a place for the file. */
 weft_status *weft_output_check(const char *path) WEFT_MUST_USE;

@@ -300,12 +300,15 @@ class Outputs(Command):
                         self.assertRegex(error, "are one file, which is to get two results; each needs a file of its own\n$")
                         self.assertEqual((self.folder / "y.npy").exists(), exists)
         self.prints("", *run, "-o", "total=y.npy", "-o", "y=far/y.npy")
-        self.prints("", *run, "-o", "total=y.npy", "-o", "y=hard.npy")  # another name of the same, which takes the new one
         self.assertEqual(numpy.load(self.folder / "y.npy").tolist(), [12, 12])
+        (self.folder / "hard.npy").unlink()
+        os.link(self.folder / "y.npy", self.folder / "hard.npy")
+        self.refuses(MISUSED, "run: 'hard.npy' and 'y.npy' are one file, which is to get two results; each needs a file of "
+                     "its own", *run, "-o", "total=y.npy", "-o", "y=hard.npy")
         self.prints("", *run, "-o", "total=/dev/null", "-o", "y=/dev/null")
 
     def test_texts_that_are_read_stay(self):
-        """A program, an instance, an order, a machine; arrays may be replaced by results."""
+        """A program, an instance, an order, a machine."""
         (self.folder / "i.json").write_text('{"inputs": [[0, 1], [1, 2]], "output": [0, 2], "sizes": [2, 3, 4]}')
         (self.folder / "o").write_text("[(0, 1)]")
         (self.folder / "m.json").write_text('{"version": 1, "rates": [1e9, 1e9, 1e9, 1e9], "bandwidth": 1e9, "overhead": 1e-6}')
@@ -321,13 +324,44 @@ class Outputs(Command):
                                       ("i.json", "link", [*einsum, "-o", "link"]),
                                       ("o", "o", [*einsum, "-o", "o"]), ("m.json", "m.json", [*einsum, "--trace", "m.json"])]:
             with self.subTest(arguments):
-                text = (self.folder / read).read_text()
-                self.refuses(MISUSED, f"{arguments[0]}: a result in '{path}' would replace '{read}', which is read",
-                             *arguments)
-                self.assertEqual((self.folder / read).read_text(), text)
+                self.keeps(read, path, arguments)
+
+    def keeps(self, read, path, arguments, text=None, stdin=None):
+        """Refuses to write to `path`, the file of a result that is `read`, which the command calls `text`."""
+        option = [a for a, b in zip(arguments, arguments[1:]) if b == path or b.endswith("=" + path)][-1]
+        before = (self.folder / read).read_bytes()
+        self.refuses(MISUSED, f"{arguments[0]}: a result of {option} in '{path}' would replace '{text or read}', which is read",
+                     *arguments, stdin=stdin)
+        self.assertEqual((self.folder / read).read_bytes(), before)
+
+    def test_arrays_that_are_read_stay(self):
+        """Alone, in archives and from standard input, by whatever name; also what no output needs."""
         numpy.save(self.folder / "x.npy", numpy.ones((2, 3), "f4"))
-        self.prints("", "run", "g.weft", "x=x.npy", "w=w.npy", "-o", "y=x.npy")
-        self.prints("", "einsum", "ij->", "x.npy", "-o", "x.npy")
+        (self.folder / "near.svg").symlink_to("x.npy")
+        os.link(self.folder / "x.npy", self.folder / "hard.npy")
+        (self.folder / "one.weft").write_text(GRAPH.replace(", total = %3", ""))
+        (self.folder / "less.weft").write_text(GRAPH.replace("return y = %2, total = %3", "return y = %x"))
+        one, npz = ["run", "one.weft", "x=x.npy", "w=w.npy"], ["run", "g.weft", "all.npz"]
+        member = ["run", "g.weft", "x=x.npy", "w=all.npz:w"]
+        einsum, tree = ["einsum", "ij,jk->ik", "x.npy", "b.npy"], ["einsum", "ij->", "x.npy", "--plan-only", "--tree"]
+        for read, path, arguments, *text in [
+                ("x.npy", "x.npy", [*one, "-o", "x.npy"]), ("x.npy", "./x.npy", [*one, "-o", "y=./x.npy"]),
+                ("x.npy", "hard.npy", [*one, "-o", "y=hard.npy"]), ("x.npy", "near.svg", [*one, "--view", "near.svg"]),
+                ("x.npy", "x.npy", [*one, "--trace", "x.npy"]), ("w.npy", "w.npy", [*one, "--trace", "w.npy", "-o", "y.npy"]),
+                ("x.npy", str(self.folder / "x.npy"), [*one, "-o", str(self.folder / "x.npy")]),
+                ("w.npy", "w.npy", ["run", "less.weft", "x=x.npy", "w=w.npy", "-o", "w.npy"]),
+                ("all.npz", "all.npz", [*npz, "-o", "all.npz"]), ("all.npz", "all.npz", [*npz, "--trace", "all.npz"]),
+                ("all.npz", "./all.npz", [*member, "-o", "./all.npz"], "all.npz:w"),
+                ("x.npy", "x.npy", [*einsum, "-o", "x.npy"]), ("b.npy", "./b.npy", [*einsum, "--trace", "./b.npy"]),
+                ("all.npz", "all.npz", ["einsum", "ij->", "all.npz:x", "--trace", "all.npz"], "all.npz:x"),
+                ("x.npy", "x.npy", [*tree, "x.npy"]), ("x.npy", "near.svg", [*tree, "near.svg"])]:
+            with self.subTest(arguments):
+                self.keeps(read, path, arguments, *text)
+        for arguments in [["run", "one.weft", "x=-", "w=w.npy", "-o", "x.npy"], ["einsum", "ij->", "-", "-o", "x.npy"]]:
+            with self.subTest(arguments), open(self.folder / "x.npy") as file:
+                self.keeps("x.npy", "x.npy", arguments, "-", file)
+        self.prints("", *one, "-o", "y.npy", "--trace", "/dev/null")
+        self.prints("", *one, "-o", "y.npy")  # a result of the last call
 
     def test_texts_that_are_redirected_stay(self):
         (self.folder / "i.json").write_text('{"inputs": [[0, 1], [1, 2]], "output": [0, 2], "sizes": [2, 3, 4]}')
@@ -338,10 +372,7 @@ class Outputs(Command):
                                       ("g.weft", "./g.weft", [*view, "./g.weft"]),
                                       ("i.json", "i.json", [*einsum, "-o", "i.json"])]:
             with self.subTest(arguments), open(self.folder / read) as file:
-                text = (self.folder / read).read_text()
-                self.refuses(MISUSED, f"{arguments[0]}: a result in '{path}' would replace '-', which is read", *arguments,
-                             stdin=file)
-                self.assertEqual((self.folder / read).read_text(), text)
+                self.keeps(read, path, arguments, "-", file)
         with open(self.folder / "g.weft") as file:
             self.assertEqual(self.weft(*run, "y=y.npy", stdin=file), (OK, "", ""))
         for program, read in [("-", "-"), ("g.weft", "g.weft")]:
@@ -349,7 +380,7 @@ class Outputs(Command):
                 done = subprocess.run([WEFT, "run", program, "all.npz", "-o", "y=-"], cwd=self.folder, text=True,
                                       stdin=source, stdout=file, stderr=subprocess.PIPE)
             self.assertEqual((done.returncode, done.stderr),
-                             (MISUSED, f"weft run: a result in '-' would replace '{read}', which is read\n"))
+                             (MISUSED, f"weft run: a result of -o in '-' would replace '{read}', which is read\n"))
             self.assertEqual((self.folder / "g.weft").read_text(), GRAPH)
 
     def redirected(self, name, *arguments):

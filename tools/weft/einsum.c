@@ -54,7 +54,9 @@ static weft_status *check_arguments(const einsum_job *job)
         return weft_misuse("--check needs an expression without parentheses, to contract it otherwise");
     const char *out = weft_arguments_text(job->x.arguments, "-o", NULL),
                *tree = weft_arguments_text(job->x.arguments, "--tree", NULL);
-    WEFT_TRY(weft_file_check_results(job->x.arguments, NULL, out != NULL, &out));
+    size_t text = count > 0; /* the expression */
+    WEFT_TRY(
+        weft_file_check_results(job->x.arguments, count - text, job->x.arguments->operands + text, out != NULL, &out));
     if (tree != NULL) WEFT_TRY(weft_tree_check("--tree", tree));
     WEFT_TRY(weft_session_check(job->x.arguments));
     return out == NULL ? NULL : weft_file_check_single(out);

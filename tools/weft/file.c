@@ -93,15 +93,21 @@ static weft_status *check_name(const char *path)
     return path[0] == 0 ? weft_misuse("the name of a file to read is empty") : NULL;
 }
 
+/* The member that FILE.npz:MEMBER names, and the file; NULL for another text. */
+static const char *split_member(const char *text, char out_path[LONGEST_PATH])
+{
+    const char *found = strstr(text, ".npz:");
+    if (found == NULL) return NULL;
+    snprintf(out_path, LONGEST_PATH, "%.*s", (int)(found + 4 - text), text);
+    return found + 5;
+}
+
 weft_status *weft_file_load(const char *text, const char *otherwise, weft_array **out_array)
 {
     char path[LONGEST_PATH];
     WEFT_TRY(check_name(text));
-    const char *found = strstr(text, ".npz:");
-    if (found != NULL) {
-        snprintf(path, sizeof path, "%.*s", (int)(found + 4 - text), text);
-        return load_archive(path, found + 5, out_array);
-    }
+    const char *member = split_member(text, path);
+    if (member != NULL) return load_archive(path, member, out_array);
     if (is_stream(text)) return load_stream(text, out_array);
     if (!weft_file_ends_with(text, ".npz")) return weft_npy_load(NULL, text, out_array);
     return load_archive(text, otherwise, out_array);
@@ -158,55 +164,77 @@ weft_status *weft_file_check_inputs(size_t count, const char *const *files)
 
 /* ---- which files there are ---- */
 
-/* Files that a command line names: what it writes, then what it reads as text. */
+/* A file that a command line names, and the option that does, or NULL. */
+typedef struct named_file {
+    const char *option, *path;
+} named_file;
+
+/* What is written, then what is read. */
 typedef struct named_files {
     size_t written, count;
-    const char **paths;
+    named_file *items;
 } named_files;
+
+static void add_files(named_files *files, const char *option, size_t count, const char *const *paths)
+{
+    for (size_t i = 0; i < count; i++) files->items[files->count++] = (named_file){option, paths[i]};
+}
 
 static void add_options(named_files *files, const weft_arguments *arguments, const char *const *names)
 {
     for (; *names != NULL; names++)
         for (size_t i = 0; i < arguments->value_count; i++)
             if (strcmp(arguments->values[i].option->name, *names) == 0)
-                files->paths[files->count++] = arguments->values[i].text;
+                add_files(files, *names, 1, &arguments->values[i].text);
 }
 
-/* Refuses what is written where `path`, number `i`, is written or read too. */
-static weft_status *check_pair(const named_files *files, size_t i, const char *path)
+/* The name that the file has to be opened by: an array may be a member of it. */
+static const char *read_path(const char *text, char path[LONGEST_PATH])
 {
-    bool from_input = i >= files->written && is_standard(files->paths[i]);
-    if (!weft_output_is_same(path, from_input ? "/dev/fd/0" : files->paths[i])) return NULL;
-    if (i >= files->written)
-        return weft_misuse("a result in '%s' would replace '%s', which is read", path, files->paths[i]);
-    if (strcmp(path, files->paths[i]) == 0)
-        return weft_misuse("'%s' is to get two results; each needs a file of its own", path);
+    if (is_standard(text)) return "/dev/fd/0";
+    return split_member(text, path) == NULL ? text : path;
+}
+
+static weft_status *check_read(const named_file *result, const char *read)
+{
+    char path[LONGEST_PATH];
+    if (!weft_output_is_same(result->path, read_path(read, path))) return NULL;
+    return weft_misuse("a result of %s in '%s' would replace '%s', which is read", result->option, result->path, read);
+}
+
+static weft_status *check_written(const char *path, const char *other)
+{
+    if (!weft_output_is_same(path, other)) return NULL;
+    if (strcmp(path, other) == 0) return weft_misuse("'%s' is to get two results; each needs a file of its own", path);
     return weft_misuse("'%s' and '%s' are one file, which is to get two results; each needs a file of its own", path,
-                       files->paths[i]);
+                       other);
 }
 
 static weft_status *check_named(const named_files *files)
 {
-    for (size_t i = 0; i < files->count; i++)
-        for (size_t j = 0; j < i && j < files->written; j++) WEFT_TRY(check_pair(files, i, files->paths[j]));
+    for (size_t i = 0; i < files->written; i++) {
+        for (size_t k = i + 1; k < files->written; k++)
+            WEFT_TRY(check_written(files->items[i].path, files->items[k].path));
+        for (size_t k = files->written; k < files->count; k++)
+            WEFT_TRY(check_read(&files->items[i], files->items[k].path));
+    }
     return NULL;
 }
 
-weft_status *weft_file_check_results(const weft_arguments *arguments, const char *program, size_t count,
-                                     const char *const *files)
+weft_status *weft_file_check_results(const weft_arguments *arguments, size_t read_count, const char *const *read,
+                                     size_t count, const char *const *files)
 {
-    static const char *const written[] = {"--trace", "--view", "--tree", NULL}, *const read[] = {"--instance",
-                                                                                                 "--order", "--machine",
-                                                                                                 "--plugin", NULL};
-    named_files all = {.count = count, .paths = calloc(count + arguments->value_count + 1, sizeof *all.paths)};
-    if (all.paths == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < count; i++) all.paths[i] = files[i];
+    static const char *const written[] = {"--trace", "--view", "--tree", NULL};
+    static const char *const texts[] = {"--instance", "--order", "--machine", "--plugin", NULL};
+    named_files all = {.items = calloc(read_count + count + arguments->value_count + 1, sizeof *all.items)};
+    if (all.items == NULL) return weft_status_out_of_memory();
+    add_files(&all, "-o", count, files);
     add_options(&all, arguments, written);
     all.written = all.count;
-    if (program != NULL) all.paths[all.count++] = program;
-    add_options(&all, arguments, read);
+    add_files(&all, NULL, read_count, read);
+    add_options(&all, arguments, texts);
     weft_status *status = check_named(&all);
-    free(all.paths);
+    free(all.items);
     return status;
 }
 

@@ -20,11 +20,11 @@ const char *weft_file_name(const char *path);
 weft_status *weft_file_read(const char *path, char **out_text, size_t *out_length) WEFT_MUST_USE;
 /* Refuses, as a misuse, two of `files` that are the standard input; entries may be NULL. */
 weft_status *weft_file_check_inputs(size_t count, const char *const *files) WEFT_MUST_USE;
-/* Refuses, as a misuse, two results for one file, and a result in the place of a text that the command reads:
- * `program`, which may be NULL, or what an option names. `files` are results beside those of options other than -o. "-"
- * is the file that the standard output, or input, of the command is. */
-weft_status *weft_file_check_results(const weft_arguments *arguments, const char *program, size_t count,
-                                     const char *const *files) WEFT_MUST_USE;
+/* Refuses, as a misuse, two results for one file, and a result in the place of what the command reads: the files `read`,
+ * texts and arrays, or what an option names. `files` are the results of -o, besides those of other options. "-" is the
+ * file that the standard output, or input, of the command is. */
+weft_status *weft_file_check_results(const weft_arguments *arguments, size_t read_count, const char *const *read,
+                                     size_t count, const char *const *files) WEFT_MUST_USE;
 /* Refuses, as a misuse, what is no file for one array, and a file that cannot be written. */
 weft_status *weft_file_check_single(const char *path) WEFT_MUST_USE;
 #endif

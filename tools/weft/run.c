@@ -244,11 +244,15 @@ static weft_status *check_inputs(const weft_arguments *arguments, const file_lis
     return status;
 }
 
-static weft_status *load_inputs(const weft_arguments *arguments, file_list *list, weft_array **arrays)
+static weft_status *fill_inputs(const weft_arguments *arguments, file_list *list)
 {
     for (size_t i = 1; i < arguments->operand_count; i++)
         if (!is_archive(arguments->operands[i])) WEFT_TRY(add_file(list, arguments->operands[i]));
-    WEFT_TRY(check_inputs(arguments, list));
+    return check_inputs(arguments, list);
+}
+
+static weft_status *load_inputs(const weft_arguments *arguments, const file_list *list, weft_array **arrays)
+{
     for (size_t i = 1; i < arguments->operand_count; i++)
         if (is_archive(arguments->operands[i])) WEFT_TRY(load_archive(list, arguments->operands[i], arrays));
     WEFT_TRY(check_complete(list, arrays));
@@ -262,23 +266,6 @@ static weft_status *load_inputs(const weft_arguments *arguments, file_list *list
 static bool is_output(const weft_option_value *value)
 {
     return is_option(value, "-o");
-}
-
-/* Files of outputs and archives; --view and --trace are checked elsewhere. */
-static weft_status *check_files(const weft_arguments *arguments, const file_list *list)
-{
-    const char **files = calloc(list->count + arguments->value_count + 1, sizeof *files);
-    size_t count = 0;
-    if (files == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < list->count; i++)
-        if (list->files[i] != NULL) files[count++] = list->files[i];
-    for (size_t i = 0; i < arguments->value_count; i++)
-        if (is_output(&arguments->values[i]) && is_archive(arguments->values[i].text))
-            files[count++] = arguments->values[i].text;
-    weft_status *status = weft_file_check_results(arguments, arguments->operands[0], count, files);
-    for (size_t i = 0; i < count && status == NULL; i++) status = weft_output_check(files[i]);
-    free(files);
-    return status;
 }
 
 static weft_status *check_archives(const weft_arguments *arguments, const file_list *list)
@@ -301,8 +288,48 @@ static weft_status *fill_outputs(const weft_arguments *arguments, file_list *lis
     }
     for (size_t i = 0; i < list->count; i++)
         if (list->files[i] != NULL) WEFT_TRY(weft_file_check_single(list->files[i]));
-    WEFT_TRY(check_archives(arguments, list));
-    return check_files(arguments, list);
+    return check_archives(arguments, list);
+}
+
+static size_t add_known(const file_list *list, const char **files)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < list->known; i++)
+        if (list->files[i] != NULL) files[count++] = list->files[i];
+    return count;
+}
+
+/* The graph, arrays and archives. */
+static size_t fill_read(const weft_arguments *arguments, const file_list *inputs, const char **files)
+{
+    size_t count = add_known(inputs, files);
+    for (size_t i = 0; i < arguments->operand_count; i++)
+        if (i == 0 || is_archive(arguments->operands[i])) files[count++] = arguments->operands[i];
+    return count;
+}
+
+/* Those of -o. */
+static size_t fill_written(const weft_arguments *arguments, const file_list *outputs, const char **files)
+{
+    size_t count = add_known(outputs, files);
+    for (size_t i = 0; i < arguments->value_count; i++)
+        if (is_output(&arguments->values[i]) && is_archive(arguments->values[i].text))
+            files[count++] = arguments->values[i].text;
+    return count;
+}
+
+static weft_status *check_files(const weft_arguments *arguments, const file_list *inputs, const file_list *outputs)
+{
+    const char **read = calloc(inputs->known + arguments->operand_count, sizeof *read);
+    const char **files = calloc(outputs->known + arguments->value_count + 1, sizeof *files);
+    weft_status *status = read == NULL || files == NULL ? weft_status_out_of_memory() : NULL;
+    size_t read_count = status == NULL ? fill_read(arguments, inputs, read) : 0;
+    size_t count = status == NULL ? fill_written(arguments, outputs, files) : 0;
+    if (status == NULL) status = weft_file_check_results(arguments, read_count, read, count, files);
+    for (size_t i = 0; i < count && status == NULL; i++) status = weft_output_check(files[i]);
+    free(read);
+    free(files);
+    return status;
 }
 
 static weft_status *save_archive(const char *path, const weft_session *session, const file_list *list, bool deflated)
@@ -377,7 +404,9 @@ static weft_status *run_files(const weft_arguments *arguments, weft_graph *graph
 {
     WEFT_TRY(weft_session_check(arguments));
     WEFT_TRY(fill_extents(arguments, graph, session));
+    WEFT_TRY(fill_inputs(arguments, inputs));
     WEFT_TRY(fill_outputs(arguments, outputs));
+    WEFT_TRY(check_files(arguments, inputs, outputs));
     WEFT_TRY(load_inputs(arguments, inputs, session->inputs));
     WEFT_TRY(check_extents(session));
     WEFT_TRY(name_option(weft_session_run(session, arguments)));

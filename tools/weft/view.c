@@ -29,7 +29,7 @@ static weft_status *run(const weft_arguments *arguments)
     weft_plugins plugins;
     const char *format = path == NULL ? NULL : weft_arguments_text(arguments, "--format", weft_draw_format(path));
     if (path == NULL) return weft_misuse("-o is needed: a file that ends in .svg, .dot or .html");
-    WEFT_TRY(weft_file_check_results(arguments, arguments->operands[0], 1, &path));
+    WEFT_TRY(weft_file_check_results(arguments, 1, arguments->operands, 1, &path));
     if (format == NULL && weft_output_is_standard(path))
         return weft_misuse("what shall be drawn to standard output? --format svg, dot or html says it");
     WEFT_TRY(format == NULL ? weft_draw_check("-o", path) : weft_output_check(path));
