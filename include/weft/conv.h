@@ -31,8 +31,8 @@ weft_tensor weft_conv(weft_tensor x, weft_tensor w, const weft_conv_options *opt
 /*
  * Its transpose: x is [n, c, spatial...], w [c, o / groups, kernel...] with a static kernel. x[n, c, i] * w[c, o, k]
  * adds to y[n, o, i * stride + k * dilation - low]; `low` and `high` elements are cut off the ends and output_padding
- * more kept at the high one: m becomes (m - 1) * stride + dilation * (k - 1) + 1 - low - high + output_padding, or 0
- * where that is less. Neither end may cut off more than there is.
+ * more kept at the high one: m becomes e = max((m - 1) * stride + 1, 0) + dilation * (k - 1) without them, and
+ * e - low - high + output_padding with them, or 0 where that is less. Neither end may cut off more than e.
  */
 weft_tensor weft_conv_transpose(weft_tensor x, weft_tensor w, const weft_conv_options *options);
 /* The windows that a convolution with a kernel of `size` multiplies: x [n, c, spatial...] becomes [n, c * kernel

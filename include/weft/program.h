@@ -19,7 +19,8 @@ typedef struct weft_policy {
  * Compiles the graph that `outputs` need. The program does not refer to the graph afterwards. `output_names` may be
  * NULL, and so may single names: then outputs are called "out0", "out1", ... Names must differ and not be empty
  * (INVALID_ARGUMENT). Inputs are those that the outputs need as traced, also where a pass finds that they do not
- * matter, in the order in which they were made. Reports the graph's sticky error if there is one.
+ * matter, in the order in which they were made; not those whose shape or dtype alone is asked for, as weft_full_like
+ * does. Reports the graph's sticky error if there is one.
  */
 weft_status *weft_compile_named(weft_graph *graph, weft_tensors outputs, const char *const *output_names,
                                 const weft_policy *policy, weft_program **out_program) WEFT_MUST_USE;

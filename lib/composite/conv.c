@@ -6,6 +6,7 @@
  */
 #include <weft/conv.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include "lib/composite/spatial.h"
 
 typedef struct convolution {
@@ -50,6 +51,18 @@ static bool divide(const char *function, const char *what, weft_graph *graph, we
                               weft_extent_describe(channels).text, what, groups);
 }
 
+/* Whether no axis of the kernel is known to be empty. */
+static bool check_sizes(const char *function, const convolution *c)
+{
+    int64_t size;
+    for (size_t i = 2; i < weft_tensor_rank(c->w); i++) {
+        if (!weft_extent_is_static(c->sizes[i - 2], &size) || size > 0) continue;
+        weft_trace_fail(c->x.graph, WEFT_OUT_OF_RANGE, function, "axis %zu of the kernel has extent 0, below 1", i);
+        return false;
+    }
+    return true;
+}
+
 /* Everything but the channels. */
 static bool begin(const char *function, weft_tensor x, weft_tensor w, weft_conv_options *options, convolution *out_c)
 {
@@ -67,7 +80,8 @@ static bool begin(const char *function, weft_tensor x, weft_tensor w, weft_conv_
     out_c->w = w;
     out_c->groups = weft_extent_of(options->groups);
     for (size_t i = 2; i < weft_tensor_rank(w); i++) out_c->sizes[i - 2] = weft_tensor_extent(w, (int64_t)i);
-    return weft_spatial_fill(x.graph, function, 2, weft_tensor_rank(x) - 2, options->stride, options->dilation,
+    return check_sizes(function, out_c) &&
+           weft_spatial_fill(x.graph, function, 2, weft_tensor_rank(x) - 2, options->stride, options->dilation,
                              options->low, options->high, &out_c->spatial);
 }
 
@@ -171,24 +185,43 @@ static weft_tensor spread(weft_tensor x, size_t axis, int64_t stride)
                        weft_extent_max(last, weft_extent_of(0)));
 }
 
-/* Negative paddings as elements cut off the ends of an axis. There must be as many, padded or not. */
-static weft_tensor cut(weft_tensor x, size_t axis, int64_t low, int64_t high)
+/* Along a spatial axis: how far the kernel reaches, what output_padding adds, and the padding of the convolution that
+ * is the transposed one. Where that is negative, elements are cut off. */
+typedef struct turned_axis {
+    int64_t reach, more, low, high;
+} turned_axis;
+
+/* Whether the end of an axis of the spread operand that has such a padding has as many elements. `given` says what the
+ * caller cuts off. */
+static bool check_end(const convolution *c, size_t axis, const turned_axis *turned, int64_t padding, const char *given)
 {
-    int64_t before = low < 0 ? -low : 0, after = high < 0 ? -high : 0, both;
-    if ((before == 0 && after == 0) || !weft_tensor_is_valid(x)) return x;
-    if (__builtin_add_overflow(before, after, &both)) {
-        return weft_trace_fail(x.graph, WEFT_OUT_OF_RANGE, "conv_transpose",
-                               "the padding cuts %" PRId64 " and %" PRId64 " elements off axis %zu, over 2^63 - 1",
-                               before, after, axis);
-    }
-    weft_extent extent = weft_tensor_extent(x, (int64_t)axis);
-    if (!weft_require_at_most(x.graph, weft_extent_of(both), extent,
-                              "conv_transpose: the padding cuts %" PRId64
-                              " elements off axis %zu, which has %s of them",
-                              both, axis, weft_extent_describe(extent).text)) {
-        return weft_tensor_failed(x.graph);
-    }
-    return weft_narrow(x, (int64_t)axis, weft_extent_of(before), weft_extent_plus(extent, -both));
+    weft_extent extent = weft_tensor_extent(c->x, (int64_t)axis);
+    if (padding >= 0) return true;
+    return weft_require_at_most(c->x.graph, weft_extent_of(-padding), extent,
+                                "conv_transpose: %s, but without padding axis %zu of the result has extent %s", given,
+                                axis, weft_extent_describe(weft_extent_plus(extent, turned->reach)).text);
+}
+
+static bool check_ends(const convolution *c, size_t i, const turned_axis *turned)
+{
+    char low[64], high[128];
+    int64_t given = c->spatial.high[i];
+    snprintf(low, sizeof low, "low[%zu] is %" PRId64, i, c->spatial.low[i]);
+    if (turned->more == 0) snprintf(high, sizeof high, "high[%zu] is %" PRId64, i, given);
+    else snprintf(high, sizeof high, "high[%zu] less output_padding[%zu] is %" PRId64, i, i, given - turned->more);
+    return check_end(c, i + 2, turned, turned->low, low) && check_end(c, i + 2, turned, turned->high, high);
+}
+
+/* The spread operand without what is cut off spatial axis `i`. */
+static weft_tensor cut(const convolution *c, size_t i, const turned_axis *turned)
+{
+    size_t axis = i + 2;
+    int64_t before = turned->low < 0 ? -turned->low : 0, after = turned->high < 0 ? -turned->high : 0;
+    if ((before == 0 && after == 0) || !weft_tensor_is_valid(c->x)) return c->x;
+    if (!check_ends(c, i, turned)) return weft_tensor_failed(c->x.graph);
+    weft_extent extent = weft_tensor_extent(c->x, (int64_t)axis);
+    weft_extent left = weft_extent_plus(weft_extent_plus(extent, -before), -after);
+    return weft_narrow(c->x, (int64_t)axis, weft_extent_of(before), weft_extent_max(left, weft_extent_of(0)));
 }
 
 /* The kernel [c, o / groups, k...] as one of a convolution, [o, c / groups, k...], from its other end. */
@@ -203,21 +236,20 @@ static weft_tensor turn_kernel(const convolution *c)
     return weft_composite_ravel(weft_permute(turned, weft_axis_list_ints(&order)), 0, 2);
 }
 
-/* The padding along spatial axis `i` of the convolution that is the transposed one; what is negative is cut off. */
-static bool turn_padding(const convolution *c, size_t i, int64_t size, int64_t more, int64_t *out_low,
-                         int64_t *out_high)
+static bool turn_axis(const convolution *c, size_t i, int64_t size, int64_t more, turned_axis *out_turned)
 {
     const weft_spatial *s = &c->spatial;
-    int64_t reach;
-    if (!weft_spatial_reach(c->x.graph, "conv_transpose", s, i, size, &reach)) return false;
-    bool fits = !__builtin_sub_overflow(reach, s->low[i], out_low) &&
-                !__builtin_sub_overflow(reach, s->high[i], out_high) &&
-                !__builtin_add_overflow(*out_high, more, out_high) && *out_low != INT64_MIN && *out_high != INT64_MIN;
+    turned_axis t = {.more = more};
+    if (!weft_spatial_reach(c->x.graph, "conv_transpose", s, i, size, &t.reach)) return false;
+    bool fits = !__builtin_sub_overflow(t.reach, s->low[i], &t.low) &&
+                !__builtin_sub_overflow(t.reach, s->high[i], &t.high) &&
+                !__builtin_add_overflow(t.high, more, &t.high) && t.low != INT64_MIN && t.high != INT64_MIN;
+    *out_turned = t;
     if (fits) return true;
     weft_trace_fail(c->x.graph, WEFT_OUT_OF_RANGE, "conv_transpose",
-                    "along spatial axis %zu the kernel reaches over %" PRId64 " elements, low padding is %" PRId64
-                    ", high padding %" PRId64 " and output padding %" PRId64 ": their sum does not fit an int64",
-                    i, reach, s->low[i], s->high[i], more);
+                    "along spatial axis %zu the kernel reaches over %" PRId64 " elements, low is %" PRId64
+                    ", high %" PRId64 " and output_padding %" PRId64 ": their sum does not fit an int64",
+                    i, t.reach, s->low[i], s->high[i], more);
     return false;
 }
 
@@ -226,17 +258,19 @@ static bool turn_operand(convolution *c, const int64_t *more)
 {
     weft_spatial *s = &c->spatial;
     for (size_t i = 0; i < s->count; i++) {
-        int64_t size, low, high;
+        int64_t size;
+        turned_axis turned;
         if (!weft_extent_is_static(c->sizes[i], &size)) {
             weft_trace_fail(c->x.graph, WEFT_UNSUPPORTED, "conv_transpose",
                             "axis %zu of the kernel has extent %s but needs a static one", i + 2,
                             weft_extent_describe(c->sizes[i]).text);
             return false;
         }
-        if (!turn_padding(c, i, size, more[i], &low, &high)) return false;
-        c->x = cut(spread(c->x, i + 2, s->stride[i]), i + 2, low, high);
-        s->low[i] = low < 0 ? 0 : low;
-        s->high[i] = high < 0 ? 0 : high;
+        if (!turn_axis(c, i, size, more[i], &turned)) return false;
+        c->x = spread(c->x, i + 2, s->stride[i]);
+        c->x = cut(c, i, &turned);
+        s->low[i] = turned.low < 0 ? 0 : turned.low;
+        s->high[i] = turned.high < 0 ? 0 : turned.high;
         s->stride[i] = 1;
     }
     return weft_tensor_is_valid(c->x);
@@ -250,7 +284,7 @@ static weft_tensor conv_transpose(weft_tensor x, weft_tensor w, const weft_conv_
     weft_extent channels = weft_tensor_extent(x, 1);
     if (!begin("conv_transpose", x, w, &o, &c) ||
         !divide("conv_transpose", "of the operand", x.graph, channels, o.groups, &c.in) ||
-        !weft_spatial_read(x.graph, "conv_transpose", "output padding", o.output_padding, c.spatial.count, 0, 0,
+        !weft_spatial_read(x.graph, "conv_transpose", "output_padding", o.output_padding, c.spatial.count, 0, 0,
                            more)) {
         return weft_trace_failed(WEFT_TENSORS(x, w));
     }

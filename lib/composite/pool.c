@@ -142,8 +142,7 @@ static bool begin_adaptive(const char *function, weft_tensor x, weft_ints sizes)
     int64_t known[WEFT_MAX_RANK];
     return weft_composite_begin(function, 1, 1, &x) &&
            weft_composite_wants_rank(function, "the operand", x, sizes.count) &&
-           weft_trace_wants_list(function, "sizes", x.graph, sizes.count, sizes.items) &&
-           weft_spatial_read(x.graph, function, "size", sizes, sizes.count, 1, 1, known);
+           weft_spatial_read(x.graph, function, "sizes", sizes, sizes.count, 1, 1, known);
 }
 
 /* One axis after the other, also the means: all windows along one axis have as many elements as the others. */

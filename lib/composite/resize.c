@@ -86,7 +86,7 @@ weft_tensor weft_resize(weft_tensor x, weft_shape sizes, const weft_resize_optio
         size_t axis = weft_tensor_rank(x) - sizes.rank + i;
         target t = {weft_tensor_extent(x, (int64_t)axis), sizes.extents[i], o.scales == NULL ? NULL : &o.scales[i], &o};
         if (t.scale != NULL && !(*t.scale > 0)) {
-            return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "resize", "scale %zu is %g, not positive", i,
+            return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "resize", "scales[%zu] is %g, not positive", i,
                                    *t.scale);
         }
         if (weft_extent_equal(t.from, t.to) && t.scale == NULL) continue;

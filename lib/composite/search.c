@@ -122,7 +122,8 @@ static weft_tensor pad_row(weft_tensor sorted)
     return weft_pad(sorted, weft_scalar_like(sorted, 0), (weft_shape){rank, low}, (weft_shape){rank, high});
 }
 
-/* Halves the row: adds powers of two to the place for as long as what lies before it comes before the value. */
+/* Halves the row: adds powers of two to the place for as long as what lies before it comes before the value. One at
+ * least, so that the operands take part also where there is nothing to search. */
 static weft_tensor search_rows(weft_tensor sorted, weft_tensor values, bool right)
 {
     int64_t least, most;
@@ -134,7 +135,7 @@ static weft_tensor search_rows(weft_tensor sorted, weft_tensor values, bool righ
     weft_tensor one = weft_scalar_like(count, 1), place = weft_cast(weft_full_like(values, 0), WEFT_I64);
     for (int bit = 62; bit >= 0; bit--) {
         int64_t step = INT64_C(1) << bit;
-        if (step > most) continue;
+        if (step > most && bit > 0) continue;
         weft_tensor next = weft_add(place, weft_scalar_like(place, (double)step));
         weft_tensor index = weft_sub(weft_min(next, count), one);
         weft_tensor element = rank == 1 ? weft_gather(sorted, index, 0) : weft_take_along_axis(sorted, index, -1);
@@ -144,10 +145,26 @@ static weft_tensor search_rows(weft_tensor sorted, weft_tensor values, bool righ
     return place;
 }
 
+/* Whether the leading axes fit; a row goes with values of any shape. */
+static bool fits_rows(weft_named values, weft_named sorted)
+{
+    size_t rank = weft_tensor_rank(sorted.tensor), own = weft_tensor_rank(values.tensor);
+    if (rank != 1 && own != rank) {
+        weft_trace_fail(sorted.tensor.graph, WEFT_SHAPE_MISMATCH, "searchsorted", "%s has rank %zu but %s have %zu",
+                        sorted.name, rank, values.name, own);
+        return false;
+    }
+    for (int64_t axis = 0; axis + 1 < (int64_t)rank; axis++) {
+        bool stretches = weft_extent_is_value(weft_tensor_extent(values.tensor, axis), 1) ||
+                         weft_extent_is_value(weft_tensor_extent(sorted.tensor, axis), 1);
+        if (!stretches && !weft_composite_wants_extent("searchsorted", values, axis, sorted, axis)) return false;
+    }
+    return true;
+}
+
 weft_tensor weft_searchsorted(weft_tensor sorted, weft_tensor values, bool right)
 {
     weft_tensor operands[] = {sorted, values};
-    size_t rank = weft_tensor_rank(sorted);
     if (!weft_composite_begin("searchsorted", 2, 2, operands) ||
         !weft_composite_wants_rank("searchsorted", "the sorted operand", sorted, 1) ||
         !weft_composite_wants_order("searchsorted", "the sorted operand", sorted)) {
@@ -158,11 +175,8 @@ weft_tensor weft_searchsorted(weft_tensor sorted, weft_tensor values, bool right
                                "the sorted operand has dtype %s but the values have %s",
                                weft_dtype_name(weft_tensor_dtype(sorted)), weft_dtype_name(weft_tensor_dtype(values)));
     }
-    if (rank != 1 && weft_tensor_rank(values) != rank) {
-        return weft_trace_fail(sorted.graph, WEFT_SHAPE_MISMATCH, "searchsorted",
-                               "the sorted operand has rank %zu but the values have %zu", rank,
-                               weft_tensor_rank(values));
-    }
+    if (!fits_rows((weft_named){"the values", values}, (weft_named){"the sorted operand", sorted}))
+        return weft_tensor_failed(sorted.graph);
     return search_rows(sorted, values, right);
 }
 

@@ -14,7 +14,7 @@ bool weft_spatial_read(weft_graph *graph, const char *function, const char *name
     for (size_t i = 0; i < count; i++) {
         out_items[i] = given.count == 0 ? value : given.items[i];
         if (out_items[i] >= least) continue;
-        weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "%s %zu is %" PRId64 ", below %" PRId64, name, i,
+        weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "%s[%zu] is %" PRId64 ", below %" PRId64, name, i,
                         out_items[i], least);
         return false;
     }
@@ -28,8 +28,8 @@ bool weft_spatial_fill(weft_graph *graph, const char *function, size_t first, si
     out_spatial->count = count;
     return weft_spatial_read(graph, function, "stride", stride, count, 1, 1, out_spatial->stride) &&
            weft_spatial_read(graph, function, "dilation", dilation, count, 1, 1, out_spatial->dilation) &&
-           weft_spatial_read(graph, function, "low padding", low, count, 0, 0, out_spatial->low) &&
-           weft_spatial_read(graph, function, "high padding", high, count, 0, 0, out_spatial->high);
+           weft_spatial_read(graph, function, "low", low, count, 0, 0, out_spatial->low) &&
+           weft_spatial_read(graph, function, "high", high, count, 0, 0, out_spatial->high);
 }
 
 bool weft_spatial_reach(weft_graph *graph, const char *function, const weft_spatial *spatial, size_t i, int64_t size,

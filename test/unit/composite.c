@@ -321,7 +321,7 @@ static void errors_name_arguments_of_networks_and_searches(void **state)
     REFUSED(weft_conv(x, w, &(weft_conv_options){.bias = weft_cast(weft_narrow(f.v, 0, N(0), N(2)), WEFT_F64)}),
             DTYPE_MISMATCH, "conv: the bias has dtype f64 but the operand has f32; cast explicitly");
     REFUSED(weft_conv_transpose(x, w, &(weft_conv_options){.low = WEFT_INTS(9)}), OUT_OF_RANGE,
-            "conv_transpose: the padding cuts 7 elements off axis 2, which has 5 of them");
+            "conv_transpose: low[0] is 9, but without padding axis 2 of the result has extent 7");
     REFUSED(weft_resize(x, WEFT_SHAPE(-1), NULL), OUT_OF_RANGE, "resize: a size is -1, below 0");
     REFUSED(weft_top_k(f.y, 0, N(-1), false, NULL), OUT_OF_RANGE, "top_k: k is -1, below 0");
     REFUSED(weft_top_k(c, 0, N(1), false, NULL), DTYPE_MISMATCH,
@@ -582,25 +582,22 @@ static void networks_refuse(void **state)
 static void windows_are_longer_than_an_extent(void **state)
 {
     (void)state;
-    const weft_ints most = WEFT_INTS(INT64_MAX), two = WEFT_INTS(2), three = WEFT_INTS(3);
+    const weft_ints most = WEFT_INTS(INT64_MAX), two = WEFT_INTS(2);
     weft_tensor x = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(1, 2, 5)),
                 w = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(2, 2, 3)),
                 none = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(2, 2, 0));
-    expect_error(
-        weft_conv_transpose(x, w, &(weft_conv_options){.output_padding = most}), WEFT_OUT_OF_RANGE,
-        "conv_transpose: along spatial axis 0 the kernel reaches over 2 elements, low padding is 0, high padding 0 "
-        "and output padding 9223372036854775807: their sum does not fit an int64");
-    expect_error(
-        weft_conv_transpose(x, none, &(weft_conv_options){.dilation = most, .low = three}), WEFT_OUT_OF_RANGE,
-        "conv_transpose: along spatial axis 0 the kernel reaches over -9223372036854775807 elements, low padding "
-        "is 3, high padding 0 and output padding 0: their sum does not fit an int64");
+    expect_error(weft_conv_transpose(x, w, &(weft_conv_options){.output_padding = most}), WEFT_OUT_OF_RANGE,
+                 "conv_transpose: along spatial axis 0 the kernel reaches over 2 elements, low is 0, high 0 and "
+                 "output_padding 9223372036854775807: their sum does not fit an int64");
+    expect_error(weft_conv_transpose(x, none, NULL), WEFT_OUT_OF_RANGE,
+                 "conv_transpose: axis 2 of the kernel has extent 0, below 1");
+    expect_error(weft_conv(x, none, NULL), WEFT_OUT_OF_RANGE, "conv: axis 2 of the kernel has extent 0, below 1");
     expect_error(weft_conv_transpose(x, w, &(weft_conv_options){.dilation = most}), WEFT_OUT_OF_RANGE,
                  "conv_transpose: windows of size 3 with dilation 9223372036854775807 are longer than 2^63 - 1 along "
                  "spatial axis 0");
     expect_error(
         weft_conv_transpose(x, w, &(weft_conv_options){.low = most, .high = most}), WEFT_OUT_OF_RANGE,
-        "conv_transpose: the padding cuts 9223372036854775805 and 9223372036854775805 elements off axis 2, over "
-        "2^63 - 1");
+        "conv_transpose: low[0] is 9223372036854775807, but without padding axis 2 of the result has extent 7");
     expect_error(weft_max_pool(x, &(weft_pool_options){.size = two, .dilation = most, .ceil_mode = true}),
                  WEFT_OUT_OF_RANGE,
                  "max_pool: windows of size 2 with dilation 9223372036854775807 are longer than 2^63 - 1 along spatial "
@@ -637,12 +634,12 @@ static void windows_refuse(void **state)
     expect_error(weft_conv(x, w, &(weft_conv_options){.groups = 2, .bias = f.y}), WEFT_SHAPE_MISMATCH,
                  "conv: the bias has rank 2, not 1");
     expect_error(weft_conv_transpose(x, w, &(weft_conv_options){.output_padding = WEFT_INTS(1, 1)}),
-                 WEFT_INVALID_ARGUMENT, "conv_transpose: output padding has length 2 but the spatial rank is 1");
-    expect_error(weft_unfold(x, WEFT_INTS(0), NULL), WEFT_INVALID_ARGUMENT, "unfold: size 0 is 0, below 1");
+                 WEFT_INVALID_ARGUMENT, "conv_transpose: output_padding has length 2 but the spatial rank is 1");
+    expect_error(weft_unfold(x, WEFT_INTS(0), NULL), WEFT_INVALID_ARGUMENT, "unfold: size[0] is 0, below 1");
     expect_error(weft_conv(x, w, &(weft_conv_options){.groups = 2, .stride = WEFT_INTS(1, 1)}), WEFT_INVALID_ARGUMENT,
                  "conv: stride has length 2 but the spatial rank is 1");
     expect_error(weft_conv(x, w, &(weft_conv_options){.groups = 2, .low = WEFT_INTS(-1)}), WEFT_INVALID_ARGUMENT,
-                 "conv: low padding 0 is -1, below 0");
+                 "conv: low[0] is -1, below 0");
     expect_error(weft_conv_transpose(x, w, NULL), WEFT_SHAPE_MISMATCH,
                  "conv_transpose: the kernel has 6 channels but the operand 4");
     expect_error(weft_conv_transpose(x, open, NULL), WEFT_UNSUPPORTED,
@@ -651,20 +648,54 @@ static void windows_refuse(void **state)
     expect_error(weft_average_pool(f.i, &(weft_pool_options){.size = WEFT_INTS(2)}), WEFT_DTYPE_MISMATCH,
                  "average_pool: the operand has dtype i64, not a float");
     expect_error(weft_max_pool(x, &(weft_pool_options){.size = WEFT_INTS(0)}), WEFT_INVALID_ARGUMENT,
-                 "max_pool: size 0 is 0, below 1");
+                 "max_pool: size[0] is 0, below 1");
     weft_tensor whole = weft_zeros(f.graph, WEFT_I64, WEFT_SHAPE(2, 4, 9));
     expect_error(weft_adaptive_average_pool(whole, WEFT_INTS(3)), WEFT_DTYPE_MISMATCH,
                  "adaptive_average_pool: the operand has dtype i64, not a float");
     expect_error(weft_resize(whole, WEFT_SHAPE(3), &(weft_resize_options){.mode = WEFT_RESIZE_LINEAR}),
                  WEFT_DTYPE_MISMATCH, "resize: the operand has dtype i64, not a float");
     expect_error(weft_adaptive_max_pool(x, WEFT_INTS(0)), WEFT_INVALID_ARGUMENT,
-                 "adaptive_max_pool: size 0 is 0, below 1");
+                 "adaptive_max_pool: sizes[0] is 0, below 1");
     expect_error(weft_resize(x, WEFT_SHAPE(3), &(weft_resize_options){.scales = (const double[]){-1}}),
-                 WEFT_INVALID_ARGUMENT, "resize: scale 0 is -1, not positive");
+                 WEFT_INVALID_ARGUMENT, "resize: scales[0] is -1, not positive");
     expect_error(weft_resize(x, WEFT_SHAPE(3), &(weft_resize_options){.mode = (weft_resize_mode)2}),
                  WEFT_INVALID_ARGUMENT, "resize: mode is 2, no weft_resize_mode");
     expect_error(weft_resize(x, WEFT_SHAPE(3), &(weft_resize_options){.coordinates = (weft_resize_coordinates)-7}),
                  WEFT_INVALID_ARGUMENT, "resize: coordinates is -7, no weft_resize_coordinates");
+}
+
+/* What is cut off counts in elements of the result, as options do. */
+static void transposes_are_cut_to_nothing(void **state)
+{
+    (void)state;
+    const struct cut {
+        int64_t low, high, more, size; /* -1: refused */
+        const char *sentence;
+    } cuts[] = {{1, 1, 0, 1, NULL},
+                {3, 0, 0, 0, NULL},
+                {0, 3, 0, 0, NULL},
+                {2, 2, 0, 0, NULL},
+                {3, 3, 0, 0, NULL},
+                {0, 4, 1, 0, NULL},
+                {3, 0, 2, 2, NULL},
+                {4, 0, 0, -1, "conv_transpose: low[0] is 4, but without padding axis 2 of the result has extent 3"},
+                {0, 4, 0, -1, "conv_transpose: high[0] is 4, but without padding axis 2 of the result has extent 3"},
+                {0, 5, 1, -1,
+                 "conv_transpose: high[0] less output_padding[0] is 4, but without padding axis 2 of the result has "
+                 "extent 3"}};
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        weft_conv_options options = {
+            .low = WEFT_INTS(cuts[i].low), .high = WEFT_INTS(cuts[i].high), .output_padding = WEFT_INTS(cuts[i].more)};
+        weft_tensor y = weft_conv_transpose(F32((1, 1, 2), 1, 2), F32((1, 1, 2), 1, 10), &options);
+        if (cuts[i].size < 0) expect_error(y, WEFT_OUT_OF_RANGE, cuts[i].sentence);
+        else assert_true(weft_extent_equal(weft_tensor_extent(y, 2), N(cuts[i].size)));
+    }
+    weft_conv_options both = {.low = WEFT_INTS(2), .high = WEFT_INTS(2)},
+                      one = {.low = WEFT_INTS(1), .high = WEFT_INTS(1)};
+    EXPECT(weft_conv_transpose(F32((1, 1, 2), 1, 2), F32((1, 1, 2), 1, 10), &both), (1, 1, 0), 0);
+    EXPECT(weft_conv_transpose(F32((1, 1, 2), 1, 2), F32((1, 1, 2), 1, 10), &one), (1, 1, 1), 12);
+    weft_tensor none = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(1, 1, 0)), w = F32((1, 1, 3), 1, 1, 1);
+    EXPECT(weft_conv_transpose(none, w, &(weft_conv_options){.stride = WEFT_INTS(2)}), (1, 1, 2), 0, 0);
 }
 
 static void activations_are_known(void **state)
@@ -702,6 +733,22 @@ static void searches_are_known(void **state)
     EXPECT(weft_histogram(tenths, 10, 0, 1), (10), 1, 1, 1, 1, 1, 1, 1, 1, 1, 2);
     EXPECT(weft_histogram(weft_cast(tenths, WEFT_F16), 10, 0, 1), (10), 1, 1, 1, 1, 1, 1, 1, 1, 1, 2);
     EXPECT(weft_histogram(weft_cast(tenths, WEFT_BF16), 10, 0, 1), (10), 1, 1, 1, 1, 1, 1, 1, 1, 1, 2);
+}
+
+/* What a search is given stays an input of the program, and has to fit, where there is nothing to search. */
+static void empty_rows_are_searched(void **state)
+{
+    (void)state;
+    weft_tensor row = weft_input(f.graph, "row", WEFT_F32, WEFT_SHAPE(0)),
+                rows = weft_input(f.graph, "rows", WEFT_F32, WEFT_SHAPE(2, 0));
+    weft_program *program;
+    weft_test_ok(weft_compile(f.graph, WEFT_TENSORS(weft_searchsorted(row, f.v, false)), NULL, &program));
+    assert_int_equal(weft_program_input_count(program), 2);
+    weft_program_release(program);
+    EXPECT(weft_searchsorted(weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(0)), F32((2), 1, NAN), true), (2), 0, 0);
+    EXPECT(weft_searchsorted(weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(2, 0)), F32((1, 1), 1), true), (2, 1), 0, 0);
+    expect_error(weft_searchsorted(rows, f.y, false), WEFT_SHAPE_MISMATCH,
+                 "searchsorted: axis 0 of the values has extent 3 but axis 0 of the sorted operand has 2");
 }
 
 static void class_losses_are_known(void **state)
@@ -781,6 +828,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(windows_are_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(activations_are_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(searches_are_known, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(empty_rows_are_searched, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(transposes_are_cut_to_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(class_losses_are_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(searches_refuse, set_up, tear_down),
         cmocka_unit_test_setup_teardown(triangles_are_known, set_up, tear_down),
