@@ -326,12 +326,15 @@ weft_tensor weft_histogram(weft_tensor x, int64_t bins, double low, double high)
         return weft_tensor_failed(x.graph);
     }
     bin_row row = {.count = bins, .low = low == high ? low - 0.5 : low, .high = low == high ? high + 0.5 : high};
-    if (bins < 1 || bins == INT64_MAX || !(row.low < row.high) || !isfinite(row.high - row.low)) {
+    const char *fault = NULL;
+    if (bins < 1 || bins == INT64_MAX) fault = "there may be 1 to 2^63 - 2";
+    else if (!(low <= high)) fault = "low must not be above high, and neither may be NaN";
+    else if (!isfinite(row.high - row.low)) fault = "their distance must be finite";
+    else if (row.low == row.high)
+        fault = "where they are equal, bins go 0.5 beyond both, which f64 does not tell apart here";
+    if (fault != NULL) {
         return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "histogram",
-                               "there are %" PRId64
-                               " bins from %g to %g: 1 to 2^63 - 2 are possible, low must not be above "
-                               "high, and their distance finite",
-                               bins, low, high);
+                               "there are %" PRId64 " bins from %g to %g: %s", bins, low, high, fault);
     }
     row.dtype = edge_dtype(weft_tensor_dtype(x), row.low, row.high);
     return count_in(&row, x);

@@ -777,14 +777,17 @@ static void searches_refuse(void **state)
                  "searchsorted: the sorted operand has rank 2 but the values have 1");
     expect_error(weft_bincount(f.v, N(3), WEFT_NO_TENSOR), WEFT_DTYPE_MISMATCH,
                  "bincount: the operand has dtype f32, not an integer");
-    expect_error(
-        weft_histogram(f.v, 2, 1, 0), WEFT_INVALID_ARGUMENT,
-        "histogram: there are 2 bins from 1 to 0: 1 to 2^63 - 2 are possible, low must not be above high, and their "
-        "distance finite");
-    expect_error(
-        weft_histogram(f.v, INT64_MAX, 0, 1), WEFT_INVALID_ARGUMENT,
-        "histogram: there are 9223372036854775807 bins from 0 to 1: 1 to 2^63 - 2 are possible, low must not be "
-        "above high, and their distance finite");
+    expect_error(weft_histogram(f.v, 2, 1, 0), WEFT_INVALID_ARGUMENT,
+                 "histogram: there are 2 bins from 1 to 0: low must not be above high, and neither may be NaN");
+    expect_error(weft_histogram(f.v, INT64_MAX, 0, 1), WEFT_INVALID_ARGUMENT,
+                 "histogram: there are 9223372036854775807 bins from 0 to 1: there may be 1 to 2^63 - 2");
+    expect_error(weft_histogram(f.v, 2, -1e308, 1e308), WEFT_INVALID_ARGUMENT,
+                 "histogram: there are 2 bins from -1e+308 to 1e+308: their distance must be finite");
+    expect_error(weft_histogram(f.v, 2, INFINITY, INFINITY), WEFT_INVALID_ARGUMENT,
+                 "histogram: there are 2 bins from inf to inf: their distance must be finite");
+    expect_error(weft_histogram(f.v, 2, 1e17, 1e17), WEFT_INVALID_ARGUMENT,
+                 "histogram: there are 2 bins from 1e+17 to 1e+17: where they are equal, bins go 0.5 beyond both, which "
+                 "f64 does not tell apart here");
     expect_error(weft_diag(f.v, INT64_MIN), WEFT_OUT_OF_RANGE,
                  "diag: the diagonal is -9223372036854775808, below -(2^63 - 1)");
     expect_error(weft_arange(f.graph, WEFT_I64, 1e19, 1, N(2)), WEFT_INVALID_ARGUMENT,
