@@ -2,6 +2,7 @@
 /* Plans as callers see them. */
 #include "labels.h"
 #include "op.h"
+#include "plain.h"
 #include "request.h"
 #include <inttypes.h>
 #include <math.h>
@@ -270,7 +271,9 @@ static weft_status *check_source(const weft_allocator *allocator, const plan_sou
     return NULL;
 }
 
-static weft_status *create(const weft_allocator *allocator, const plan_source *source, weft_einsum_plan **out_plan)
+static EINSUM_PLAIN_FUNCTION(weft_status *, create,
+                             (const weft_allocator *allocator, const plan_source *source, weft_einsum_plan **out_plan),
+                             (allocator, source, out_plan))
 {
     WEFT_TRY(check_source(allocator, source, out_plan != NULL));
     einsum_expression expression;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a plan tells its caller. */
+#include "plain.h"
 #include "request.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-double weft_einsum_plan_seconds(const weft_einsum_plan *plan)
+EINSUM_PLAIN_FUNCTION(double, weft_einsum_plan_seconds, (const weft_einsum_plan *plan), (plan))
 {
     return exp2(plan->log2_seconds);
 }
 
-double weft_einsum_plan_log10_seconds(const weft_einsum_plan *plan)
+EINSUM_PLAIN_FUNCTION(double, weft_einsum_plan_log10_seconds, (const weft_einsum_plan *plan), (plan))
 {
     return plan->log2_seconds * log10(2);
 }
@@ -83,7 +84,7 @@ size_t weft_einsum_plan_label_count(const weft_einsum_plan *plan)
     return count;
 }
 
-double weft_einsum_plan_log2_points(const weft_einsum_plan *plan)
+EINSUM_PLAIN_FUNCTION(double, weft_einsum_plan_log2_points, (const weft_einsum_plan *plan), (plan))
 {
     const einsum_problem *problem = &plan->expression.problem;
     double points = 0;
@@ -147,7 +148,8 @@ static size_t open_labels(const einsum_expression *x, einsum_labels labels)
     return count;
 }
 
-weft_einsum_value weft_einsum_plan_value(const weft_einsum_plan *plan, size_t value)
+EINSUM_PLAIN_FUNCTION(weft_einsum_value, weft_einsum_plan_value, (const weft_einsum_plan *plan, size_t value),
+                      (plan, value))
 {
     const einsum_expression *x = &plan->expression;
     size_t operands = x->problem.operand_count;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "planner.h"
+#include "plain.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,24 +50,33 @@ static void fill_machine(const weft_einsum_machine *machine, uint64_t *out_numbe
     out_numbers[EINSUM_RATES + 1] = (uint64_t)(machine->overhead * 1e12);
 }
 
-weft_status *einsum_planner_from_options(const einsum_arena *arena, const weft_einsum_options *options,
-                                         einsum_planner *out_planner)
+/* The options that are floats, of which a call has none as a rule: it is spared what being plain costs. */
+static EINSUM_PLAIN_FUNCTION(weft_status *, read_floats,
+                             (const einsum_arena *arena, const weft_einsum_options *options,
+                              einsum_planner *out_planner),
+                             (arena, options, out_planner))
 {
     double seconds = options->time_budget;
-    if ((unsigned)options->minimize >= OBJECTIVES) return refuse(arena, "minimize is none of weft_einsum_minimize");
     if (!(seconds >= 0 && seconds <= most_seconds)) return refuse_budget(arena, seconds);
     if (seconds > 0 && options->moves > 0) return refuse(arena, "time_budget and moves exclude each other");
     if (options->machine != NULL) WEFT_TRY(check_machine(arena, options->machine));
+    out_planner->budget = (uint64_t)ceil(seconds * 1e9);
+    if (options->machine != NULL) fill_machine(options->machine, out_planner->machine);
+    return NULL;
+}
+
+weft_status *einsum_planner_from_options(const einsum_arena *arena, const weft_einsum_options *options,
+                                         einsum_planner *out_planner)
+{
+    if ((unsigned)options->minimize >= OBJECTIVES) return refuse(arena, "minimize is none of weft_einsum_minimize");
     *out_planner = (einsum_planner){.minimize = options->minimize,
                                     .seed = options->seed,
                                     .moves = options->moves,
-                                    .budget = (uint64_t)ceil(seconds * 1e9),
                                     .limit = options->memory_limit,
                                     .threads = options->threads,
                                     .cancel = {.flag = options->cancelled},
                                     .watch = options->watch};
-    if (options->machine != NULL) fill_machine(options->machine, out_planner->machine);
-    return NULL;
+    return options->time_budget == 0 && options->machine == NULL ? NULL : read_floats(arena, options, out_planner);
 }
 
 /* ---- text ---- */

@@ -3,6 +3,7 @@
 #include "program.h"
 #include "lower.h"
 #include "orders.h"
+#include "plain.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,7 +172,7 @@ static weft_status *trace(compilation *c, weft_tensor *out_result)
     return einsum_lower(&c->x, inputs, out_result);
 }
 
-static weft_status *compile(compilation *c, weft_program **out_program)
+static EINSUM_PLAIN_FUNCTION(weft_status *, compile, (compilation *c, weft_program **out_program), (c, out_program))
 {
     weft_tensor result = {0};
     WEFT_TRY(weft_graph_create(&(weft_graph_options){.allocator = c->state->allocator}, &c->graph));
@@ -258,13 +259,21 @@ static weft_status *run_once(einsum_state *state, const einsum_call *call, weft_
     return status;
 }
 
+/* What there is room for in the next try, after one that took `peak` bytes and `tries` before it. */
+static EINSUM_PLAIN_FUNCTION(uint64_t, less_room, (const einsum_call *call, size_t peak, int tries),
+                             (call, peak, tries))
+{
+    static const double less = 0.97, least_part = 0.5; /* of the room, from one try to the next */
+    double part = pow((double)call->limit / (double)peak * less, tries + 1);
+    return (uint64_t)((double)call->room * fmax(part, least_part));
+}
+
 /* The planner does not know what is copied, nor what lies between intermediates: where a program takes too much, it is
  * told so. */
 static weft_status *run_within(einsum_state *state, einsum_call *call, weft_executor *executor,
                                weft_array *const *operands, weft_array **inputs, weft_run *run)
 {
     enum { TRIES = 10 };
-    static const double less = 0.97, least_part = 0.5; /* of the room, from one try to the next */
     size_t least = SIZE_MAX;
     size_t *peak = &run->report->peak_bytes;
     run->memory_limit = call->limit;
@@ -274,8 +283,7 @@ static weft_status *run_within(einsum_state *state, einsum_call *call, weft_exec
         if (weft_status_code(status) != WEFT_OVER_LIMIT || (i == 0 && *peak == 0)) return status;
         weft_status_destroy(status);
         if (*peak > 0) {
-            double part = pow((double)call->limit / (double)*peak * less, i + 1);
-            call->room = (uint64_t)((double)call->room * fmax(part, least_part));
+            call->room = less_room(call, *peak, i);
             if (*peak < least) least = *peak;
         }
         if (*peak > 0 && i + 1 < TRIES && call->room > 0) continue;
