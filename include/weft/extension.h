@@ -137,6 +137,8 @@ typedef enum weft_op_class {
 
 typedef enum weft_op_trait { WEFT_TRAIT_COMMUTATIVE = 1u << 0 } weft_op_trait;
 
+/* Its functions are called with floats as a thread has them at its start, rounded to nearest and nothing trapped,
+ * whatever the user's thread does with them. */
 typedef struct weft_op_def {
     size_t size;         /* sizeof(weft_op_def) */
     const char *name;    /* "family.op" for an extension's */

@@ -8,6 +8,9 @@
  * traced from a failed tensor fails silently, so that expressions compose, and weft_compile reports the error. A call
  * that is given no graph, neither as an argument nor by a tensor (an empty list, WEFT_NO_TENSOR), has none to stick an
  * error to: it returns a failed tensor, of which weft_compile says so.
+ *
+ * What the calling thread does with floats, its rounding, denormals and traps, changes nothing that is traced, parsed,
+ * planned, compiled, printed or run, and traps nothing in there. After each call it is as it was, flags included.
  */
 #include <weft/dtype.h>
 

@@ -3,6 +3,7 @@
 #include <weft/nn.h>
 #include <math.h>
 #include "lib/composite/composite.h"
+#include "runtime/base/float_mode.h"
 
 /* Whether `x` is well and of floats; then the widened x. */
 static bool begin(const char *function, weft_tensor x, weft_tensor *out_x)
@@ -100,7 +101,7 @@ weft_tensor weft_gelu_tanh(weft_tensor x)
     weft_tensor wide;
     if (!begin("gelu_tanh", x, &wide)) return weft_tensor_failed(x.graph);
     weft_tensor cube = weft_mul(weft_mul(wide, wide), wide);
-    weft_tensor inner = times(weft_add(wide, times(cube, 0.044715)), sqrt(M_2_PI));
+    weft_tensor inner = times(weft_add(wide, times(cube, 0.044715)), 0.79788456080286536);
     return end(weft_mul(times(wide, 0.5), plus(weft_tanh(inner), 1)), x);
 }
 
@@ -152,7 +153,7 @@ weft_tensor weft_elu(weft_tensor x, double alpha)
     return end(bend(wide, alpha, 1), x);
 }
 
-weft_tensor weft_celu(weft_tensor x, double alpha)
+WEFT_PLAIN_FUNCTION(weft_tensor, weft_celu, (weft_tensor x, double alpha), (x, alpha))
 {
     weft_tensor wide;
     if (!begin("celu", x, &wide)) return weft_tensor_failed(x.graph);

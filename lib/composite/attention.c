@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include "lib/composite/composite.h"
+#include "runtime/base/float_mode.h"
 
 /*
  * Where several query heads share a key head, axis -3 of q is split into key heads and the query heads of each: that
@@ -152,7 +153,9 @@ static weft_tensor scale_of(weft_tensor q, double scale)
     return weft_div(weft_scalar_like(like, 1), weft_sqrt(weft_extent_like(like, extent)));
 }
 
-weft_tensor weft_attention(weft_tensor q, weft_tensor k, weft_tensor v, const weft_attention_options *options)
+WEFT_PLAIN_FUNCTION(weft_tensor, weft_attention,
+                    (weft_tensor q, weft_tensor k, weft_tensor v, const weft_attention_options *options),
+                    (q, k, v, options))
 {
     weft_attention_options o = options == NULL ? (weft_attention_options){.causal = false} : *options;
     heads h;

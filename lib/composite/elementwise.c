@@ -2,6 +2,7 @@
 #include <weft/elementwise.h>
 #include <math.h>
 #include "lib/composite/composite.h"
+#include "runtime/base/float_mode.h"
 
 /* Whether all of them broadcast together. */
 static bool meet(const char *function, size_t count, const weft_named *operands)
@@ -38,7 +39,8 @@ weft_tensor weft_lerp(weft_tensor a, weft_tensor b, weft_tensor t)
     return weft_composite_cast(weft_add(a, weft_mul(weft_sub(b, a), t)), dtype);
 }
 
-weft_tensor weft_is_close(weft_tensor a, weft_tensor b, double relative, double absolute)
+WEFT_PLAIN_FUNCTION(weft_tensor, weft_is_close, (weft_tensor a, weft_tensor b, double relative, double absolute),
+                    (a, b, relative, absolute))
 {
     if (!weft_composite_begin("is_close", 2, 2, (weft_tensor[]){a, b}) ||
         !weft_composite_wants_float("is_close", "a", a) || !weft_composite_join("is_close", "b", a, &b) ||

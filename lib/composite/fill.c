@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include "lib/composite/composite.h"
+#include "runtime/base/float_mode.h"
 
 weft_tensor weft_full(weft_graph *graph, weft_dtype dtype, double value, weft_shape shape)
 {
@@ -47,7 +48,9 @@ static bool is_whole(double value)
     return floor(value) == value && value >= -0x1p63 && value < 0x1p63;
 }
 
-weft_tensor weft_arange(weft_graph *graph, weft_dtype dtype, double start, double step, weft_extent count)
+WEFT_PLAIN_FUNCTION(weft_tensor, weft_arange,
+                    (weft_graph *graph, weft_dtype dtype, double start, double step, weft_extent count),
+                    (graph, dtype, start, step, count))
 {
     const weft_dtype_info *info = weft_dtype_info_of(dtype);
     if (graph == NULL) return weft_tensor_failed(NULL);
@@ -66,7 +69,9 @@ weft_tensor weft_arange(weft_graph *graph, weft_dtype dtype, double start, doubl
     return weft_composite_cast(weft_add(weft_scalar(graph, wide, start), way), dtype);
 }
 
-weft_tensor weft_linspace(weft_graph *graph, weft_dtype dtype, double start, double stop, weft_extent count)
+WEFT_PLAIN_FUNCTION(weft_tensor, weft_linspace,
+                    (weft_graph *graph, weft_dtype dtype, double start, double stop, weft_extent count),
+                    (graph, dtype, start, stop, count))
 {
     if (graph == NULL) return weft_tensor_failed(NULL);
     if (!is_float(dtype)) {

@@ -3,6 +3,7 @@
 #include <weft/nn.h>
 #include <weft/shape.h>
 #include "lib/composite/composite.h"
+#include "runtime/base/float_mode.h"
 
 /* Both operands widened. */
 static bool begin(const char *function, weft_tensor *x, weft_tensor *target)
@@ -52,7 +53,9 @@ weft_tensor weft_l1_loss(weft_tensor x, weft_tensor target, weft_reduction_kind 
     return end("l1_loss", weft_abs(weft_sub(x, target)), reduction, dtype);
 }
 
-weft_tensor weft_huber_loss(weft_tensor x, weft_tensor target, double delta, weft_reduction_kind reduction)
+WEFT_PLAIN_FUNCTION(weft_tensor, weft_huber_loss,
+                    (weft_tensor x, weft_tensor target, double delta, weft_reduction_kind reduction),
+                    (x, target, delta, reduction))
 {
     weft_dtype dtype = weft_tensor_dtype(x);
     if (!begin("huber_loss", &x, &target)) return weft_trace_failed(WEFT_TENSORS(x, target));

@@ -4,15 +4,22 @@
 #include <inttypes.h>
 #include <weft/statistics.h>
 #include "lib/composite/composite.h"
+#include "runtime/base/float_mode.h"
 
 #define DEFAULT_EPSILON 1e-5
+
+/* Computed plainly, as a thread may take denormals for 0. */
+static WEFT_PLAIN_FUNCTION(double, epsilon_of, (const weft_norm_options *options), (options))
+{
+    return options->epsilon == 0 ? DEFAULT_EPSILON : options->epsilon;
+}
 
 /* What all of them begin with: x and the options' operands are well, floats, and widened. */
 static bool begin(const char *function, weft_tensor x, const weft_norm_options *options, weft_tensor *out_x,
                   weft_norm_options *out_options)
 {
     *out_options = options == NULL ? (weft_norm_options){.epsilon = 0} : *options;
-    if (out_options->epsilon == 0) out_options->epsilon = DEFAULT_EPSILON;
+    out_options->epsilon = epsilon_of(out_options);
     weft_tensor operands[] = {x, out_options->scale, out_options->bias};
     bool fine = weft_composite_begin(function, 1, 3, operands) &&
                 weft_composite_wants_float(function, "the operand", x) &&

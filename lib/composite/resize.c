@@ -2,6 +2,7 @@
 /* Resizing, one axis after the other: which elements each output takes does not depend on the other axes. */
 #include <weft/conv.h>
 #include "lib/composite/composite.h"
+#include "runtime/base/float_mode.h"
 
 typedef struct target {
     weft_extent from, to;
@@ -63,7 +64,8 @@ static weft_tensor linear(weft_tensor x, size_t axis, const target *t)
     return weft_add(a, weft_mul(weft_sub(b, a), aligned));
 }
 
-weft_tensor weft_resize(weft_tensor x, weft_shape sizes, const weft_resize_options *options)
+WEFT_PLAIN_FUNCTION(weft_tensor, weft_resize,
+                    (weft_tensor x, weft_shape sizes, const weft_resize_options *options), (x, sizes, options))
 {
     weft_resize_options o = options == NULL ? (weft_resize_options){.scales = NULL} : *options;
     bool blends = o.mode == WEFT_RESIZE_LINEAR;

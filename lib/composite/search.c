@@ -6,6 +6,7 @@
 #include <weft/shape.h>
 #include "lib/composite/composite.h"
 #include "lib/graph/scalar.h"
+#include "runtime/base/float_mode.h"
 
 /* ---- order statistics ---- */
 
@@ -59,7 +60,7 @@ static weft_tensor quantile(const char *function, weft_tensor x, double q, int64
     return result;
 }
 
-weft_tensor weft_quantile(weft_tensor x, double q, int64_t axis, bool keep)
+WEFT_PLAIN_FUNCTION(weft_tensor, weft_quantile, (weft_tensor x, double q, int64_t axis, bool keep), (x, q, axis, keep))
 {
     return quantile("quantile", x, q, axis, keep);
 }
@@ -255,7 +256,7 @@ static weft_dtype edge_dtype(weft_dtype x, double low, double high)
     return WEFT_F64;
 }
 
-/* How far it is from `low` to `high` (f64); traced, so that it does not hang on how the caller's thread rounds. */
+/* How far it is from `low` to `high` (f64). */
 static weft_tensor size_of(const bin_row *bins, weft_tensor like)
 {
     return weft_sub(weft_scalar_like(like, bins->high), weft_scalar_like(like, bins->low));
@@ -319,7 +320,8 @@ static weft_tensor count_in(const bin_row *bins, weft_tensor x)
     return weft_bincount(index, weft_extent_of(bins->count), WEFT_NO_TENSOR);
 }
 
-weft_tensor weft_histogram(weft_tensor x, int64_t bins, double low, double high)
+WEFT_PLAIN_FUNCTION(weft_tensor, weft_histogram, (weft_tensor x, int64_t bins, double low, double high),
+                    (x, bins, low, high))
 {
     if (!weft_composite_begin("histogram", 1, 1, &x) || !weft_composite_wants_number("histogram", "the operand", x) ||
         !weft_composite_wants_order("histogram", "the operand", x)) {

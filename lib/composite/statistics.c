@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include "lib/composite/composite.h"
+#include "runtime/base/float_mode.h"
 
 /* What such a function begins with: an operand of floats, widened, and its axes. */
 typedef struct subject {
@@ -106,7 +107,7 @@ static weft_tensor norm_of_order(weft_tensor sizes, weft_ints axes, double p)
     return weft_pow(sum, weft_scalar_like(sum, 1 / p));
 }
 
-weft_tensor weft_norm(weft_tensor x, weft_ints axes, double p, bool keep)
+WEFT_PLAIN_FUNCTION(weft_tensor, weft_norm, (weft_tensor x, weft_ints axes, double p, bool keep), (x, axes, p, keep))
 {
     subject s;
     if (!begin("norm", x, axes, &s)) return weft_tensor_failed(x.graph);

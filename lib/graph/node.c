@@ -3,6 +3,7 @@
 #include "lib/graph/attr.h"
 #include <inttypes.h>
 #include <string.h>
+#include "runtime/base/float_mode.h"
 
 /* A node on its way into the graph. */
 typedef struct node_draft {
@@ -114,7 +115,12 @@ static weft_status *run_rule(weft_graph *graph, node_draft *draft, weft_arena *s
                                      .attrs = draft->attrs,
                                      .allocate = rule_allocate},
                             .scratch = scratch};
-    return draft->op->infer(&context.base, draft->types);
+    /* Rules of built-in ops compute no floats. */
+    if (weft_op_id_of(draft->op) != WEFT_OP_EXTENSION) return draft->op->infer(&context.base, draft->types);
+    weft_float_mode saved = weft_float_mode_enter();
+    weft_status *status = draft->op->infer(&context.base, draft->types);
+    weft_float_mode_leave(saved);
+    return status;
 }
 
 /* ---- what any result must be ---- */

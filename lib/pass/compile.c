@@ -5,6 +5,7 @@
 #include <string.h>
 #include "lib/pass/describe.h"
 #include "lib/pass/rewrite.h"
+#include "runtime/base/float_mode.h"
 #include "runtime/program/program.h"
 #include "runtime/base/status.h"
 
@@ -345,7 +346,8 @@ static void count_bytes(const compiler *c)
 
 /* ---- all of it ---- */
 
-static weft_status *compile(compiler *c, weft_tensors outputs, const char *const *names)
+static WEFT_PLAIN_FUNCTION(weft_status *, compile, (compiler *c, weft_tensors outputs, const char *const *names),
+                           (c, outputs, names))
 {
     WEFT_TRY(fill_outputs(c, outputs));
     WEFT_TRY(fill_names(c, names));

@@ -8,8 +8,10 @@
 #include <string.h>
 #include "lib/graph/scalar.h"
 #include "lib/trace/trace.h"
+#include "runtime/base/float_mode.h"
 
-weft_tensor weft_scalar(weft_graph *graph, weft_dtype dtype, double value)
+WEFT_PLAIN_FUNCTION(weft_tensor, weft_scalar, (weft_graph *graph, weft_dtype dtype, double value),
+                    (graph, dtype, value))
 {
     unsigned char element[16] = {0};
     if (weft_dtype_info_of(dtype) != NULL) weft_scalar_store(dtype, value, element);
@@ -45,16 +47,15 @@ static bool find_integer(const weft_operand *operand, int64_t *out_value)
     case WEFT_OPERAND_UNSIGNED: *out_value = (int64_t)operand->number.natural; return *out_value >= 0;
     default:
         whole = floor(real);
-        /* Where the thread takes denormals for 0, they equal it, too. */
-        if (!(real >= -0x1p63 && real < 0x1p63) || memcmp(&whole, &real, sizeof real) != 0) return false;
+        if (!(real >= -0x1p63 && real < 0x1p63) || whole != real) return false;
         *out_value = (int64_t)real;
         return true;
     }
 }
 
-/* The nearest double, ties to even, whichever way the thread rounds. With `odd`, an integer with more places than a
- * double has is rounded to odd: its last place is set where anything is dropped. Rounded again to a narrower float that
- * is what the integer itself is rounded to. */
+/* The nearest double, ties to even. With `odd`, an integer with more places than a double has is rounded to odd: its
+ * last place is set where anything is dropped. Rounded again to a narrower float that is what the integer itself is
+ * rounded to. */
 static double real_of(const weft_operand *operand, bool odd)
 {
     if (operand->kind == WEFT_OPERAND_REAL) return operand->number.real;
@@ -92,7 +93,9 @@ static void describe(const weft_operand *operand, char *out_text, size_t size)
     }
 }
 
-static weft_tensor make_constant(const char *function, size_t number, const weft_operand *operand, weft_tensor like)
+static WEFT_PLAIN_FUNCTION(weft_tensor, make_constant,
+                           (const char *function, size_t number, const weft_operand *operand, weft_tensor like),
+                           (function, number, operand, like))
 {
     unsigned char element[16] = {0};
     char text[40];

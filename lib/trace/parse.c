@@ -6,6 +6,7 @@
 #include "lib/graph/graph.h"
 #include "lib/text/text.h"
 #include "lib/trace/trace.h"
+#include "runtime/base/float_mode.h"
 #include "runtime/base/status.h"
 
 /* The values of a graph or region by name. */
@@ -716,7 +717,8 @@ static weft_status *module_fill(module *m, const list *outputs, const list *name
     return NULL;
 }
 
-static weft_status *module_parse(module *m, const char *name, const char *text, size_t length)
+static WEFT_PLAIN_FUNCTION(weft_status *, module_parse,
+                           (module *m, const char *name, const char *text, size_t length), (m, name, text, length))
 {
     parser p = {.graph = m->public.graph};
     scope outermost;

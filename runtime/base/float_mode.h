@@ -68,4 +68,17 @@ static inline weft_float_mode weft_float_mode_enter(void)
     weft_float_mode_set(WEFT_FLOAT_MODE_PLAIN);
     return saved;
 }
+
+/* Begins the definition of a function that computes plainly; its body follows. `static` may stand before. */
+#define WEFT_PLAIN_FUNCTION(type, name, parameters, arguments)                                                         \
+    type name parameters;                                                                                              \
+    static __attribute__((noinline)) type plain_##name parameters;                                                     \
+    type name parameters                                                                                               \
+    {                                                                                                                  \
+        weft_float_mode saved_ = weft_float_mode_enter();                                                              \
+        type result_ = plain_##name arguments;                                                                         \
+        weft_float_mode_leave(saved_);                                                                                 \
+        return result_;                                                                                                \
+    }                                                                                                                  \
+    static type plain_##name parameters
 #endif

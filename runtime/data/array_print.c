@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "runtime/base/float_mode.h"
 
 enum { ABBREVIATED_FROM = 1000, EDGE = 3, LINE_WIDTH = 100 };
 
@@ -132,7 +133,8 @@ static void print(printer *p, size_t axis, int64_t offset, int closing)
     p->column += append(p, "]");
 }
 
-size_t weft_array_print(const weft_array *array, char *out_text, size_t size)
+WEFT_PLAIN_FUNCTION(size_t, weft_array_print, (const weft_array *array, char *out_text, size_t size),
+                    (array, out_text, size))
 {
     printer p = {.text = out_text, .size = size, .array = array};
     p.abbreviated = weft_array_count(array) >= ABBREVIATED_FROM;
