@@ -10,7 +10,7 @@ import subprocess
 
 # What check.py, meson and the tests start by name; and what compilers do.
 PROGRAMS = ["ar", "as", "cc", "clang-19", "doxygen", "g++", "gcc", "gcc-ar", "gcov", "gcovr", "ld", "llvm-config-19",
-            "meson", "ninja", "pkg-config", "protoc-c", "python3"]
+            "meson", "ninja", "nm", "pkg-config", "protoc-c", "python3"]
 # Used where they are.
 OPTIONAL = ["ccache"]
 MODULES = ["numpy"]
