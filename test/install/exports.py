@@ -19,15 +19,16 @@ def declared(compiler, headers):
     """Which header declares each function, as the compiler sees it."""
     with tempfile.TemporaryDirectory() as folder:
         source, list_ = pathlib.Path(folder, "all.c"), pathlib.Path(folder, "list")
-        source.write_text("".join(f'#include "{header}"\n' for header in headers if header.endswith(".h")))
+        paths = [pathlib.Path(header).resolve() for header in headers if header.endswith(".h")]
+        source.write_text("".join(f'#include "{path}"\n' for path in paths))
         subprocess.run([*compiler, "-std=c17", "-fsyntax-only", "-aux-info", list_, source], check=True)
         return {name: header for header, name in PROTOTYPE.findall(list_.read_text())}
 
 
 def exported(library):
     """Name and version of each symbol of a library."""
-    lines = subprocess.run(["nm", "-D", "--defined-only", library], stdout=subprocess.PIPE, text=True, check=True).stdout
-    for line in lines.splitlines():
+    done = subprocess.run(["nm", "-D", "--defined-only", library], stdout=subprocess.PIPE, text=True, check=True)
+    for line in done.stdout.splitlines():
         _, kind, name = line.split()
         if kind != "A":
             yield tuple(re.split("@+", name)) if "@" in name else (name, None)
@@ -39,7 +40,8 @@ def main():
     wanted = set(declared(compiler, headers))
     assert len(wanted) > 300, wanted
     found = {library: list(exported(library)) for library in libraries}
-    public = [name for symbols in found.values() for name, version in symbols if version != "WEFT_PRIVATE" and name != ENTRY]
+    public = [name for symbols in found.values() for name, version in symbols
+              if version != "WEFT_PRIVATE" and name != ENTRY]
     faults = [f"{name} is declared and not exported" for name in sorted(wanted - set(public))]
     faults += [f"{name} is exported and not declared" for name in sorted(set(public) - wanted)]
     faults += [f"{name} is exported twice" for name in sorted(set(public)) if public.count(name) > 1]
