@@ -28,11 +28,6 @@ typedef struct choice {
 
 static weft_expr choose(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b);
 
-bool weft_extent_is_choice(const weft_extent_node *node)
-{
-    return node->kind == WEFT_EXPR_MIN || node->kind == WEFT_EXPR_MAX;
-}
-
 static weft_expr_kind opposite(weft_expr_kind kind)
 {
     return kind == WEFT_EXPR_MIN ? WEFT_EXPR_MAX : WEFT_EXPR_MIN;

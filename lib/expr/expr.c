@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/expr/expr.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "lib/expr/internal.h"
@@ -79,88 +77,12 @@ bool weft_extent_is_point(const weft_extent_node *node)
     return node->min == node->max && node->min != INT64_MIN && node->max != INT64_MAX;
 }
 
-/* ---- symbols ---- */
-
-static bool is_letter(char c)
+bool weft_extent_is_choice(const weft_extent_node *node)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    return node->kind == WEFT_EXPR_MIN || node->kind == WEFT_EXPR_MAX;
 }
 
-static bool is_symbol_name(const char *name)
-{
-    if (!is_letter(name[0])) return false;
-    for (const char *c = name; *c != '\0'; c++)
-        if (!is_letter(*c) && !(*c >= '0' && *c <= '9') && *c != '.') return false;
-    return strcmp(name, "mod") != 0 && strcmp(name, "min") != 0 && strcmp(name, "max") != 0;
-}
-
-static bool check_name(weft_extents *extents, const char *name)
-{
-    if (name != NULL && is_symbol_name(name)) return true;
-    weft_extent_fail(
-        extents, WEFT_INVALID_ARGUMENT,
-        "'%s' is no name for a symbol: it takes letters, digits and '_', no digit first, and not mod, min or max",
-        name == NULL ? "(null)" : name);
-    return false;
-}
-
-/* "a symbol in [1, 4]" or "a loop variable below n". */
-static void describe(const weft_extents *extents, const weft_extent_node *node, weft_bytes *text)
-{
-    if (node->bound != WEFT_EXPR_NONE) {
-        weft_bytes_print(text, "a loop variable below ");
-        weft_expr_print(extents, node->bound, text);
-    } else {
-        weft_bytes_print(text, "a symbol in [%" PRId64 ", %" PRId64 "]", node->min, node->max);
-    }
-}
-
-static weft_expr fail_redeclared(weft_extents *extents, weft_expr old, weft_extent_node wanted)
-{
-    const weft_extent_node *node = weft_extent_node_of(extents, old);
-    weft_bytes text;
-    weft_bytes_init(&text, extents->allocator);
-    weft_bytes_print(&text, "'%s' is declared as ", node->name);
-    describe(extents, &wanted, &text);
-    weft_bytes_print(&text, ", but it already is ");
-    describe(extents, node, &text);
-    if (text.failed) weft_extent_fail(extents, WEFT_OUT_OF_MEMORY, "out of memory");
-    else weft_extent_fail(extents, WEFT_INVALID_ARGUMENT, "%s", text.data);
-    weft_bytes_finish(&text);
-    return WEFT_EXPR_NONE;
-}
-
-static weft_expr declare(weft_extents *extents, const char *name, int64_t min, int64_t max, weft_expr bound)
-{
-    weft_expr old = weft_expr_find(extents, name);
-    if (old == WEFT_EXPR_NONE) return weft_extent_add_symbol(extents, name, min, max, bound);
-    const weft_extent_node *node = weft_extent_node_of(extents, old);
-    if (node->min == min && node->max == max && node->bound == bound) return old;
-    return fail_redeclared(extents, old, (weft_extent_node){.min = min, .max = max, .bound = bound});
-}
-
-weft_expr weft_expr_symbol(weft_extents *extents, const char *name, int64_t min, int64_t max)
-{
-    if (!check_name(extents, name)) return WEFT_EXPR_NONE;
-    if (min > max)
-        return weft_extent_fail(extents, WEFT_INVALID_ARGUMENT,
-                                "symbol '%s' has the range [%" PRId64 ", %" PRId64 "], which is empty", name, min, max);
-    return declare(extents, name, min, max, WEFT_EXPR_NONE);
-}
-
-weft_expr weft_expr_variable(weft_extents *extents, const char *name, weft_expr extent)
-{
-    if (extent == WEFT_EXPR_NONE || !check_name(extents, name)) return WEFT_EXPR_NONE;
-    int64_t least = weft_extent_node_of(extents, extent)->min, most = weft_extent_node_of(extents, extent)->max;
-    /* Were its only value 0, it would turn into that, and a range that may be empty could not be told from one of 1. */
-    int64_t max = most == INT64_MAX ? INT64_MAX : most > 1 || least == 1 ? most - 1 : 1;
-    weft_expr variable = declare(extents, name, 0, max, extent);
-    if (variable == WEFT_EXPR_NONE) return variable;
-    extents->speculating++;
-    weft_extent_node_of(extents, variable)->last = weft_expr_sub(extents, extent, weft_expr_constant(extents, 1));
-    extents->speculating--;
-    return variable;
-}
+/* ---- reading ---- */
 
 weft_expr weft_expr_find(const weft_extents *extents, const char *name)
 {
@@ -177,8 +99,6 @@ weft_expr weft_extents_symbol(const weft_extents *extents, size_t i)
 {
     return i < extents->symbol_count ? extents->symbols[i] : WEFT_EXPR_NONE;
 }
-
-/* ---- reading ---- */
 
 weft_expr_kind weft_expr_kind_of(const weft_extents *extents, weft_expr e)
 {
