@@ -61,7 +61,7 @@ weft_tensor weft_prelu(weft_tensor x, weft_tensor slope)
 {
     weft_tensor wide;
     if (!weft_composite_begin("prelu", 2, 2, (weft_tensor[]){x, slope}) || !begin("prelu", x, &wide) ||
-        !weft_composite_join("prelu", "the slope", x, &slope) ||
+        !weft_composite_join("prelu", "the slope", (weft_named){"the operand", x}, &slope) ||
         !weft_composite_wants_broadcast("prelu", (weft_named){"the slope", slope}, (weft_named){"the operand", x})) {
         return weft_trace_failed(WEFT_TENSORS(x, slope));
     }

@@ -2,6 +2,7 @@
 /* What compositions want of their arguments, asked before anything is traced: errors speak of what the caller gave.
  * What may hold is left to the ops inside, whose guards come and go with them. */
 #include <inttypes.h>
+#include <stdio.h>
 #include "lib/composite/composite.h"
 
 static bool is_kind(weft_tensor x, weft_dtype_kind first, weft_dtype_kind last)
@@ -96,11 +97,35 @@ bool weft_composite_wants_fit(const char *function, weft_named x, weft_named in)
     return true;
 }
 
+bool weft_composite_wants_own(weft_graph *graph, const char *function, const char *name, weft_extent extent)
+{
+    bool valid = weft_extent_is_valid(extent);
+    if (valid && (extent.graph == NULL || weft_graph_root(extent.graph) == weft_graph_root(graph))) return true;
+    weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "%s %s", name,
+                    valid ? "belongs to another graph"
+                    : extent.graph == NULL
+                        ? "is -2^63, below -(2^63 - 1), or comes of constants that overflow 64 bits or divide by 0"
+                        : "is an invalid extent");
+    return false;
+}
+
 bool weft_composite_wants_count(weft_graph *graph, const char *function, const char *name, weft_extent count)
 {
     int64_t least, most;
+    if (!weft_composite_wants_own(graph, function, name, count)) return false;
     weft_extent_range(count, &least, &most);
     if (most >= 0) return true;
     weft_trace_fail(graph, WEFT_OUT_OF_RANGE, function, "%s is %s, below 0", name, weft_extent_describe(count).text);
     return false;
+}
+
+bool weft_composite_wants_counts(weft_graph *graph, const char *function, const char *name, weft_shape counts)
+{
+    char each[64];
+    if (!weft_trace_wants_list(function, name, graph, counts.rank, counts.extents)) return false;
+    for (size_t i = 0; i < counts.rank; i++) {
+        snprintf(each, sizeof each, "%s[%zu]", name, i);
+        if (!weft_composite_wants_count(graph, function, each, counts.extents[i])) return false;
+    }
+    return true;
 }

@@ -127,8 +127,11 @@ static bool check(weft_tensor q, weft_tensor k, weft_tensor v, weft_attention_op
 {
     size_t rank = weft_tensor_rank(q);
     weft_tensor operands[] = {q, k, v, options->mask};
-    bool fine = weft_composite_begin("attention", 3, 4, operands) && weft_composite_wants_float("attention", "q", q) &&
-                weft_composite_wants_rank("attention", "q", q, 2);
+    static const char *const names[] = {"q", "k", "v", "the mask"};
+    bool fine = weft_composite_begin_named("attention", 3, 4, operands, names) &&
+                weft_composite_wants_own(weft_trace_graph((weft_tensors){4, operands}), "attention", "causal_offset",
+                                         options->causal_offset) &&
+                weft_composite_wants_float("attention", "q", q) && weft_composite_wants_rank("attention", "q", q, 2);
     if (fine && (weft_tensor_rank(k) != rank || weft_tensor_rank(v) != rank)) {
         weft_trace_fail(q.graph, WEFT_SHAPE_MISMATCH, "attention", "q has rank %zu but k has %zu and v has %zu", rank,
                         weft_tensor_rank(k), weft_tensor_rank(v));
@@ -139,7 +142,7 @@ static bool check(weft_tensor q, weft_tensor k, weft_tensor v, weft_attention_op
            weft_composite_wants_dtype("attention", named[2], named[0]) && check_shapes(named[0], named[1], named[2]);
     if (!fine || weft_composite_is_absent(options->mask)) return fine;
     bool is_bool = weft_tensor_dtype(options->mask) == WEFT_BOOL;
-    return (is_bool || weft_composite_join("attention", "the mask", q, &options->mask)) &&
+    return (is_bool || weft_composite_join("attention", "the mask", named[0], &options->mask)) &&
            check_mask(named[3], named[0], named[1]);
 }
 

@@ -9,7 +9,8 @@ bool weft_composite_is_absent(weft_tensor x)
     return x.graph == NULL && x.node == 0;
 }
 
-bool weft_composite_begin(const char *function, size_t needed, size_t count, const weft_tensor *operands)
+bool weft_composite_begin_named(const char *function, size_t needed, size_t count, const weft_tensor *operands,
+                                const char *const *names)
 {
     bool well = true;
     weft_graph *graph = weft_trace_graph((weft_tensors){count, operands});
@@ -21,10 +22,16 @@ bool weft_composite_begin(const char *function, size_t needed, size_t count, con
         if (graph != NULL && entered.graph == NULL) fault = "is missing";
         else if (graph != NULL && i > 0) fault = weft_tensor_enter(graph, &entered);
         if (fault == NULL) continue;
-        weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "operand %zu %s", i, fault);
+        if (names == NULL) weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "operand %zu %s", i, fault);
+        else weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "%s %s", names[i], fault);
         return false;
     }
     return well;
+}
+
+bool weft_composite_begin(const char *function, size_t needed, size_t count, const weft_tensor *operands)
+{
+    return weft_composite_begin_named(function, needed, count, operands, NULL);
 }
 
 /* ---- dtypes ---- */
@@ -45,13 +52,13 @@ weft_tensor weft_composite_widen(weft_tensor x)
     return weft_composite_cast(x, weft_composite_dtype(weft_tensor_dtype(x)));
 }
 
-bool weft_composite_join(const char *function, const char *name, weft_tensor x, weft_tensor *operand)
+bool weft_composite_join(const char *function, const char *name, weft_named x, weft_tensor *operand)
 {
     if (weft_composite_is_absent(*operand)) return true;
-    weft_dtype own = weft_tensor_dtype(x), wide = weft_composite_dtype(own), dtype = weft_tensor_dtype(*operand);
+    weft_dtype own = weft_tensor_dtype(x.tensor), wide = weft_composite_dtype(own), dtype = weft_tensor_dtype(*operand);
     if (dtype != own && dtype != wide) {
-        weft_trace_fail(x.graph, WEFT_DTYPE_MISMATCH, function, "%s has dtype %s but the operand has %s", name,
-                        weft_dtype_name(dtype), weft_dtype_name(own));
+        weft_trace_fail(x.tensor.graph, WEFT_DTYPE_MISMATCH, function, "%s has dtype %s but %s has %s", name,
+                        weft_dtype_name(dtype), x.name, weft_dtype_name(own));
         return false;
     }
     *operand = weft_composite_cast(*operand, wide);

@@ -7,6 +7,9 @@
 /* Whether all operands are well and of one graph, which every composition asks first. After the first `needed` ones
  * WEFT_NO_TENSOR counts as well. Missing and foreign operands are an error of `function`. */
 bool weft_composite_begin(const char *function, size_t needed, size_t count, const weft_tensor *operands);
+/* The same where messages have `names` instead of numbers. */
+bool weft_composite_begin_named(const char *function, size_t needed, size_t count, const weft_tensor *operands,
+                                const char *const *names);
 /* Whether `x`, called `name` in the error, is of floats, or of integers. */
 bool weft_composite_wants_float(const char *function, const char *name, weft_tensor x);
 bool weft_composite_wants_integer(const char *function, const char *name, weft_tensor x);
@@ -26,8 +29,11 @@ bool weft_composite_wants_extent(const char *function, weft_named x, int64_t axi
 /* Whether both broadcast together; whether `x` broadcasts to the shape of `in`. */
 bool weft_composite_wants_broadcast(const char *function, weft_named x, weft_named y);
 bool weft_composite_wants_fit(const char *function, weft_named x, weft_named in);
-/* Whether a number of something is none below 0. */
+/* Whether an extent is valid and of `graph`. */
+bool weft_composite_wants_own(weft_graph *graph, const char *function, const char *name, weft_extent extent);
+/* Whether a number of something is so, and none below 0; whether each of a list is. */
 bool weft_composite_wants_count(weft_graph *graph, const char *function, const char *name, weft_extent count);
+bool weft_composite_wants_counts(weft_graph *graph, const char *function, const char *name, weft_shape counts);
 bool weft_composite_is_absent(weft_tensor x);
 
 /* The dtype in which a composition of floats computes: f32 for shorter ones. */
@@ -39,7 +45,7 @@ weft_tensor weft_composite_widen(weft_tensor x);
 
 /* An optional operand that goes with `x`, of its dtype or of the one it is widened to: cast to the latter. False with
  * an error. WEFT_NO_TENSOR stays that. */
-bool weft_composite_join(const char *function, const char *name, weft_tensor x, weft_tensor *operand);
+bool weft_composite_join(const char *function, const char *name, weft_named x, weft_tensor *operand);
 
 /* A scalar of the dtype of `x`. */
 weft_tensor weft_scalar_like(weft_tensor x, double value);

@@ -51,12 +51,14 @@ static bool divide(const char *function, const char *what, weft_graph *graph, we
                               weft_extent_describe(channels).text, what, groups);
 }
 
-/* Whether no axis of the kernel is known to be empty. */
+/* Whether no axis of the kernel is known to be empty, or to reach too far. */
 static bool check_sizes(const char *function, const convolution *c)
 {
-    int64_t size;
+    int64_t size, reach;
     for (size_t i = 2; i < weft_tensor_rank(c->w); i++) {
-        if (!weft_extent_is_static(c->sizes[i - 2], &size) || size > 0) continue;
+        if (!weft_extent_is_static(c->sizes[i - 2], &size)) continue;
+        if (size > 0 && weft_spatial_reach(c->x.graph, function, &c->spatial, i - 2, size, &reach)) continue;
+        if (size > 0) return false;
         weft_trace_fail(c->x.graph, WEFT_OUT_OF_RANGE, function, "axis %zu of the kernel has extent 0, below 1", i);
         return false;
     }
@@ -67,7 +69,8 @@ static bool check_sizes(const char *function, const convolution *c)
 static bool begin(const char *function, weft_tensor x, weft_tensor w, weft_conv_options *options, convolution *out_c)
 {
     weft_tensor operands[] = {x, w, options->bias};
-    if (!weft_composite_begin(function, 2, 3, operands) || !check_ranks(function, x, w) ||
+    static const char *const names[] = {"the operand", "the kernel", "the bias"};
+    if (!weft_composite_begin_named(function, 2, 3, operands, names) || !check_ranks(function, x, w) ||
         !weft_composite_wants_dtype(function, (weft_named){"the kernel", w}, (weft_named){"the operand", x})) {
         return false;
     }
@@ -80,9 +83,9 @@ static bool begin(const char *function, weft_tensor x, weft_tensor w, weft_conv_
     out_c->w = w;
     out_c->groups = weft_extent_of(options->groups);
     for (size_t i = 2; i < weft_tensor_rank(w); i++) out_c->sizes[i - 2] = weft_tensor_extent(w, (int64_t)i);
-    return check_sizes(function, out_c) &&
-           weft_spatial_fill(x.graph, function, 2, weft_tensor_rank(x) - 2, options->stride, options->dilation,
-                             options->low, options->high, &out_c->spatial);
+    return weft_spatial_fill(x.graph, function, 2, weft_tensor_rank(x) - 2, options->stride, options->dilation,
+                             options->low, options->high, &out_c->spatial) &&
+           check_sizes(function, out_c);
 }
 
 /* ---- the product ---- */
@@ -143,7 +146,7 @@ static weft_tensor conv(weft_tensor x, weft_tensor w, const weft_conv_options *o
 {
     weft_conv_options o = options == NULL ? (weft_conv_options){.groups = 1} : *options;
     convolution c;
-    if (!begin("conv", x, w, &o, &c) ||
+    if (!begin("conv", x, w, &o, &c) || !weft_spatial_wants_room("conv", x, &c.spatial) ||
         !divide("conv", "of the operand", x.graph, weft_tensor_extent(x, 1), o.groups, &c.in) ||
         !divide("conv", "of the result", x.graph, weft_tensor_extent(w, 0), o.groups, &c.out) ||
         !check_bias("conv", o.bias, x, weft_tensor_extent(w, 0))) {
@@ -317,10 +320,15 @@ weft_tensor weft_unfold(weft_tensor x, weft_ints size, const weft_conv_options *
     weft_spatial spatial;
     if (!weft_composite_begin("unfold", 1, 1, &x) || !weft_composite_wants_rank("unfold", "the operand", x, 3) ||
         !weft_spatial_read(x.graph, "unfold", "size", size, count, 1, 1, known) ||
-        !weft_spatial_fill(x.graph, "unfold", 2, count, o.stride, o.dilation, o.low, o.high, &spatial)) {
+        !weft_spatial_fill(x.graph, "unfold", 2, count, o.stride, o.dilation, o.low, o.high, &spatial) ||
+        !weft_spatial_wants_room("unfold", x, &spatial)) {
         return weft_tensor_failed(x.graph);
     }
-    for (size_t i = 0; i < count; i++) sizes[i] = weft_extent_of(known[i]);
+    int64_t reach;
+    for (size_t i = 0; i < count; i++) {
+        sizes[i] = weft_extent_of(known[i]);
+        if (!weft_spatial_reach(x.graph, "unfold", &spatial, i, known[i], &reach)) return weft_tensor_failed(x.graph);
+    }
     weft_tensor padded = weft_spatial_pad(x, weft_scalar_like(x, 0), &spatial, NULL);
     weft_tensor windows = weft_spatial_windows_first(padded, sizes, &spatial);
     return weft_composite_ravel(weft_composite_ravel(windows, 2 + count, 2 + 2 * count), 1, 2 + count);

@@ -31,7 +31,7 @@ weft_tensor weft_lerp(weft_tensor a, weft_tensor b, weft_tensor t)
         return weft_trace_failed(WEFT_TENSORS(a, b, t));
     }
     weft_dtype dtype = weft_tensor_dtype(a);
-    if (!weft_composite_join("lerp", "b", a, &b) || !weft_composite_join("lerp", "t", a, &t) ||
+    if (!weft_composite_join("lerp", "b", named[0], &b) || !weft_composite_join("lerp", "t", named[0], &t) ||
         !meet("lerp", 3, named)) {
         return weft_tensor_failed(a.graph);
     }
@@ -43,7 +43,8 @@ WEFT_PLAIN_FUNCTION(weft_tensor, weft_is_close, (weft_tensor a, weft_tensor b, d
                     (a, b, relative, absolute))
 {
     if (!weft_composite_begin("is_close", 2, 2, (weft_tensor[]){a, b}) ||
-        !weft_composite_wants_float("is_close", "a", a) || !weft_composite_join("is_close", "b", a, &b) ||
+        !weft_composite_wants_float("is_close", "a", a) ||
+        !weft_composite_join("is_close", "b", (weft_named){"a", a}, &b) ||
         !meet("is_close", 2, (weft_named[]){{"a", a}, {"b", b}})) {
         return weft_trace_failed(WEFT_TENSORS(a, b));
     }

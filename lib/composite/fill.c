@@ -90,7 +90,8 @@ WEFT_PLAIN_FUNCTION(weft_tensor, weft_linspace,
 weft_tensor weft_one_hot(weft_tensor indices, weft_extent count, weft_dtype dtype)
 {
     if (!weft_composite_begin("one_hot", 1, 1, &indices) ||
-        !weft_composite_wants_integer("one_hot", "the operand", indices)) {
+        !weft_composite_wants_integer("one_hot", "the operand", indices) ||
+        !weft_composite_wants_count(indices.graph, "one_hot", "the count", count)) {
         return weft_tensor_failed(indices.graph);
     }
     weft_tensor wide = weft_composite_cast(indices, WEFT_I64);

@@ -5,8 +5,10 @@
  */
 #include <weft/index.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include "lib/composite/composite.h"
+#include "lib/graph/indexing.h"
 
 /* What is taken along an axis of x. */
 typedef struct taken_axis {
@@ -78,13 +80,9 @@ static weft_extent from_start(weft_extent bound, weft_extent extent)
 
 static bool check_bound(const plan *p, size_t axis, const char *what, weft_extent bound)
 {
-    bool valid = weft_extent_is_valid(bound);
-    if (valid && (bound.graph == NULL || weft_graph_root(bound.graph) == weft_graph_root(p->x.graph))) return true;
-    weft_trace_fail(p->x.graph, WEFT_INVALID_ARGUMENT, function, "the %s of axis %zu %s", what, axis,
-                    valid                 ? "belongs to another graph"
-                    : bound.graph == NULL ? "is -2^63, below -(2^63 - 1), or comes of constants that overflow 64 bits"
-                                          : "is an invalid extent");
-    return false;
+    char name[64];
+    snprintf(name, sizeof name, "the %s of axis %zu", what, axis);
+    return weft_composite_wants_own(p->x.graph, function, name, bound);
 }
 
 static bool take_range(plan *p, size_t axis, const weft_index_item *item)
@@ -493,6 +491,8 @@ static weft_tensor write_items(weft_tensor x, weft_tensor value, weft_scatter_mo
     weft_graph *graph = find_graph((weft_tensors){2, operands}, items);
     if (graph == NULL || !weft_trace_enter(graph, "index_update", 2, operands)) return weft_tensor_failed(graph);
     value = operands[1];
+    if (weft_scatter_mode_name((size_t)mode) == NULL)
+        return weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, "index_update", "%d is no weft_scatter_mode", (int)mode);
     if (!make_plan(operands[0], items, &p) || !fits_items(&p, value)) return weft_tensor_failed(graph);
     if (is_block(&p)) {
         value = combine(mode, read_plan(&p), value);

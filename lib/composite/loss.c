@@ -12,7 +12,7 @@ static bool begin(const char *function, weft_tensor *x, weft_tensor *target)
     if (!weft_composite_begin(function, 2, 2, operands) || !weft_composite_wants_float(function, "the operand", *x) ||
         !weft_composite_wants_broadcast(function, (weft_named){"the target", *target},
                                         (weft_named){"the operand", *x}) ||
-        !weft_composite_join(function, "the target", *x, target)) {
+        !weft_composite_join(function, "the target", (weft_named){"the operand", *x}, target)) {
         return false;
     }
     *x = weft_composite_widen(*x);
@@ -82,8 +82,9 @@ weft_tensor weft_bce_with_logits(weft_tensor x, weft_tensor target, weft_tensor 
 {
     weft_dtype dtype = weft_tensor_dtype(x);
     weft_tensor operands[] = {x, target, positive};
-    if (!weft_composite_begin("bce_with_logits", 2, 3, operands) ||
-        !weft_composite_join("bce_with_logits", "the tensor of weights", x, &positive) ||
+    static const char *const names[] = {"the operand", "the target", "the tensor of weights"};
+    if (!weft_composite_begin_named("bce_with_logits", 2, 3, operands, names) ||
+        !weft_composite_join("bce_with_logits", names[2], (weft_named){names[0], x}, &positive) ||
         !begin("bce_with_logits", &x, &target)) {
         return weft_trace_failed(WEFT_TENSORS(x, target, positive));
     }
@@ -149,9 +150,11 @@ static bool begin_classes(const char *function, weft_tensor x, weft_tensor targe
     *out_c = (classification){.dtype = weft_tensor_dtype(x)};
     if (options != NULL) out_c->options = *options;
     weft_tensor operands[] = {x, targets, out_c->options.weights};
-    if (!weft_composite_begin(function, 2, 3, operands) || !weft_composite_wants_float(function, "the operand", x) ||
+    static const char *const names[] = {"the operand", "the target", "the tensor of weights"};
+    if (!weft_composite_begin_named(function, 2, 3, operands, names) ||
+        !weft_composite_wants_float(function, names[0], x) ||
         !weft_axis_normalize(x.graph, function, axis, weft_tensor_rank(x), &at) ||
-        !weft_composite_join(function, "the tensor of weights", x, &out_c->options.weights)) {
+        !weft_composite_join(function, names[2], (weft_named){names[0], x}, &out_c->options.weights)) {
         return false;
     }
     out_c->x = weft_moveaxis(weft_composite_widen(x), WEFT_INTS(at), WEFT_INTS(-1));
@@ -220,7 +223,8 @@ weft_tensor weft_nll_loss(weft_tensor x, weft_tensor targets, int64_t axis, cons
 /* With a probability for every class. */
 static weft_tensor cross_probabilities(const classification *c, weft_tensor x, weft_tensor targets, int64_t axis)
 {
-    if (!weft_composite_join("cross_entropy", "the target", x, &targets)) return weft_tensor_failed(c->x.graph);
+    if (!weft_composite_join("cross_entropy", "the target", (weft_named){"the operand", x}, &targets))
+        return weft_tensor_failed(c->x.graph);
     if (weft_tensor_rank(targets) != weft_tensor_rank(c->x)) {
         return weft_trace_fail(c->x.graph, WEFT_SHAPE_MISMATCH, "cross_entropy",
                                "the target has rank %zu but the operand %zu", weft_tensor_rank(targets),

@@ -21,10 +21,12 @@ static bool begin(const char *function, weft_tensor x, const weft_norm_options *
     *out_options = options == NULL ? (weft_norm_options){.epsilon = 0} : *options;
     out_options->epsilon = epsilon_of(out_options);
     weft_tensor operands[] = {x, out_options->scale, out_options->bias};
-    bool fine = weft_composite_begin(function, 1, 3, operands) &&
-                weft_composite_wants_float(function, "the operand", x) &&
-                weft_composite_join(function, "the scale", x, &out_options->scale) &&
-                weft_composite_join(function, "the bias", x, &out_options->bias);
+    static const char *const names[] = {"the operand", "the scale", "the bias"};
+    weft_named operand = {names[0], x};
+    bool fine = weft_composite_begin_named(function, 1, 3, operands, names) &&
+                weft_composite_wants_float(function, names[0], x) &&
+                weft_composite_join(function, names[1], operand, &out_options->scale) &&
+                weft_composite_join(function, names[2], operand, &out_options->bias);
     if (fine) *out_x = weft_composite_widen(x);
     return fine;
 }
@@ -174,14 +176,13 @@ static weft_tensor batch_norm(weft_tensor x, weft_tensor mean, weft_tensor varia
 {
     weft_tensor wide, operands[] = {x, mean, variance};
     weft_norm_options o;
-    bool begun = weft_composite_begin("batch_norm", 1, 3, operands);
-    if (begun && (weft_composite_is_absent(mean) || weft_composite_is_absent(variance))) {
-        return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "batch_norm", "%s is missing",
-                               weft_composite_is_absent(mean) ? "the mean" : "the variance");
-    }
-    if (!begun || !begin_channels("batch_norm", x, options, &wide, &o) ||
-        !weft_composite_join("batch_norm", "the mean", x, &mean) || !fits_channels("batch_norm", "the mean", mean, x) ||
-        !weft_composite_join("batch_norm", "the variance", x, &variance) ||
+    static const char *const names[] = {"the operand", "the mean", "the variance"};
+    weft_named operand = {names[0], x};
+    if (!weft_composite_begin_named("batch_norm", 3, 3, operands, names) ||
+        !begin_channels("batch_norm", x, options, &wide, &o) ||
+        !weft_composite_join("batch_norm", names[1], operand, &mean) ||
+        !fits_channels("batch_norm", "the mean", mean, x) ||
+        !weft_composite_join("batch_norm", names[2], operand, &variance) ||
         !fits_channels("batch_norm", "the variance", variance, x)) {
         return weft_trace_failed(WEFT_TENSORS(x, mean, variance));
     }

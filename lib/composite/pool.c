@@ -39,7 +39,8 @@ static bool begin(const char *function, weft_tensor x, const weft_pool_options *
     weft_ints stride = options->stride.count == 0 ? options->size : options->stride;
     if (!weft_spatial_read(x.graph, function, "size", options->size, count, 1, 1, sizes) ||
         !weft_spatial_fill(x.graph, function, rank - count, count, stride, options->dilation, options->low,
-                           options->high, &out_p->spatial)) {
+                           options->high, &out_p->spatial) ||
+        !weft_spatial_wants_room(function, x, &out_p->spatial)) {
         return false;
     }
     for (size_t i = 0; i < count; i++) {

@@ -70,7 +70,7 @@ WEFT_PLAIN_FUNCTION(weft_tensor, weft_resize,
     weft_resize_options o = options == NULL ? (weft_resize_options){.scales = NULL} : *options;
     bool blends = o.mode == WEFT_RESIZE_LINEAR;
     if (!weft_composite_begin("resize", 1, 1, &x) || !weft_composite_wants_rank("resize", "the operand", x, sizes.rank) ||
-        !weft_trace_wants_list("resize", "sizes", x.graph, sizes.rank, sizes.extents) ||
+        !weft_composite_wants_counts(x.graph, "resize", "sizes", sizes) ||
         (blends && !weft_composite_wants_float("resize", "the operand", x))) {
         return weft_tensor_failed(x.graph);
     }
@@ -81,9 +81,6 @@ WEFT_PLAIN_FUNCTION(weft_tensor, weft_resize,
         return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "resize",
                                "coordinates is %d, no weft_resize_coordinates", (int)o.coordinates);
     weft_tensor result = blends ? weft_composite_widen(x) : x;
-    for (size_t i = 0; i < sizes.rank; i++)
-        if (!weft_composite_wants_count(x.graph, "resize", "a size", sizes.extents[i]))
-            return weft_tensor_failed(x.graph);
     for (size_t i = 0; i < sizes.rank && weft_tensor_is_valid(result); i++) {
         size_t axis = weft_tensor_rank(x) - sizes.rank + i;
         target t = {weft_tensor_extent(x, (int64_t)axis), sizes.extents[i], o.scales == NULL ? NULL : &o.scales[i], &o};

@@ -186,7 +186,8 @@ weft_tensor weft_searchsorted(weft_tensor sorted, weft_tensor values, bool right
 weft_tensor weft_bincount(weft_tensor x, weft_extent count, weft_tensor weights)
 {
     weft_tensor operands[] = {x, weights};
-    if (!weft_composite_begin("bincount", 1, 2, operands) ||
+    static const char *const names[] = {"the operand", "the tensor of weights"};
+    if (!weft_composite_begin_named("bincount", 1, 2, operands, names) ||
         !weft_composite_wants_integer("bincount", "the operand", x) ||
         !weft_composite_wants_count(x.graph, "bincount", "the count", count)) {
         return weft_trace_failed(WEFT_TENSORS(x, weights));

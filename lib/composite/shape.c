@@ -181,7 +181,7 @@ static weft_tensor split_at(weft_tensor x, int64_t axis, weft_shape sizes, weft_
     if (!weft_composite_begin("split_at", 1, 1, &x) ||
         !weft_axis_normalize(x.graph, "split_at", axis, weft_tensor_rank(x), &at) ||
         !wants_place(x.graph, "split_at", "out_parts", out_parts) ||
-        !weft_trace_wants_list("split_at", "sizes", x.graph, sizes.rank, sizes.extents)) {
+        !weft_composite_wants_counts(x.graph, "split_at", "sizes", sizes)) {
         return fail_parts(x, sizes.rank, out_parts);
     }
     if (sizes.rank == 0) return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "split_at", "%s", "there are no sizes");
@@ -283,17 +283,13 @@ weft_tensor weft_repeat(weft_tensor x, int64_t axis, weft_extent count)
 
 weft_tensor weft_tile(weft_tensor x, weft_shape counts)
 {
-    if (!weft_composite_begin("tile", 1, 1, &x) ||
-        !weft_trace_wants_list("tile", "counts", x.graph, counts.rank, counts.extents)) {
+    if (!weft_composite_begin("tile", 1, 1, &x) || !weft_composite_wants_counts(x.graph, "tile", "counts", counts)) {
         return weft_tensor_failed(x.graph);
     }
     size_t given = weft_tensor_rank(x), rank = counts.rank > given ? counts.rank : given;
     if (2 * rank > WEFT_MAX_RANK) {
         return weft_trace_fail(x.graph, WEFT_UNSUPPORTED, "tile", "rank %zu is over %d", rank, WEFT_MAX_RANK / 2);
     }
-    for (size_t i = 0; i < counts.rank; i++)
-        if (!weft_composite_wants_count(x.graph, "tile", "a count", counts.extents[i]))
-            return weft_tensor_failed(x.graph);
     weft_extent apart[WEFT_MAX_RANK], repeated[WEFT_MAX_RANK], whole[WEFT_MAX_RANK];
     weft_shape shape = weft_tensor_shape(x);
     for (size_t i = 0; i < rank; i++) {

@@ -32,6 +32,21 @@ bool weft_spatial_fill(weft_graph *graph, const char *function, size_t first, si
            weft_spatial_read(graph, function, "high", high, count, 0, 0, out_spatial->high);
 }
 
+bool weft_spatial_wants_room(const char *function, weft_tensor x, const weft_spatial *spatial)
+{
+    for (size_t i = 0; i < spatial->count; i++) {
+        weft_extent extent = weft_tensor_extent(x, (int64_t)(spatial->first + i));
+        weft_extent padded = weft_extent_plus(weft_extent_plus(extent, spatial->low[i]), spatial->high[i]);
+        if (weft_extent_is_valid(padded)) continue;
+        weft_trace_fail(x.graph, WEFT_OUT_OF_RANGE, function,
+                        "low[%zu] is %" PRId64 " and high[%zu] %" PRId64
+                        ", whose sum with extent %s of axis %zu does not fit an int64",
+                        i, spatial->low[i], i, spatial->high[i], weft_extent_describe(extent).text, spatial->first + i);
+        return false;
+    }
+    return true;
+}
+
 bool weft_spatial_reach(weft_graph *graph, const char *function, const weft_spatial *spatial, size_t i, int64_t size,
                         int64_t *out_reach)
 {

@@ -257,7 +257,7 @@ static void errors_name_arguments_of_products_and_movement(void **state)
     REFUSED(weft_stack(WEFT_TENSORS(f.v, u), 0), SHAPE_MISMATCH,
             "stack: axis 0 of operand 1 has extent 5 but axis 0 of operand 0 has 3");
     REFUSED(weft_repeat(f.y, 0, N(-1)), OUT_OF_RANGE, "repeat: the count is -1, below 0");
-    REFUSED(weft_tile(f.y, WEFT_SHAPE(2, -1)), OUT_OF_RANGE, "tile: a count is -1, below 0");
+    REFUSED(weft_tile(f.y, WEFT_SHAPE(2, -1)), OUT_OF_RANGE, "tile: counts[1] is -1, below 0");
     REFUSED(weft_mean(f.y, WEFT_INTS(0, 0), false), INVALID_ARGUMENT, "mean: axes names axis 0 twice");
     REFUSED(weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(-1)), OUT_OF_RANGE,
             "zeros: axis 0 of the result has extent -1, below 0");
@@ -293,7 +293,7 @@ static void errors_name_arguments_of_losses_and_norms(void **state)
     REFUSED(weft_rms_norm(f.y, 0, &(weft_norm_options){.bias = weft_transpose(f.y, 0, 1)}), SHAPE_MISMATCH,
             "rms_norm: axis 1 of the bias has extent 3 but axis 1 of the operand has 4");
     REFUSED(weft_batch_norm(f.y, WEFT_NO_TENSOR, f.v, NULL), INVALID_ARGUMENT, "batch_norm: the mean is missing");
-    REFUSED(weft_nll_loss(f.y, WEFT_NO_TENSOR, 0, NULL), INVALID_ARGUMENT, "nll_loss: operand 1 is missing");
+    REFUSED(weft_nll_loss(f.y, WEFT_NO_TENSOR, 0, NULL), INVALID_ARGUMENT, "nll_loss: the target is missing");
     REFUSED(weft_batch_norm(f.y, u, f.v, NULL), SHAPE_MISMATCH,
             "batch_norm: the mean has extent 5 but there are 4 channels");
 }
@@ -305,7 +305,7 @@ static void errors_name_arguments_of_networks_and_searches(void **state)
     weft_tensor x = weft_input(f.graph, "image", WEFT_F32, WEFT_SHAPE(1, 2, 5));
     weft_tensor w = weft_input(f.graph, "kernel", WEFT_F32, WEFT_SHAPE(2, 2, 3));
     weft_tensor q = weft_input(f.graph, "q", WEFT_F32, WEFT_SHAPE(2, 3, 4));
-    REFUSED(weft_attention(f.y, f.y, WEFT_NO_TENSOR, NULL), INVALID_ARGUMENT, "attention: operand 2 is missing");
+    REFUSED(weft_attention(f.y, f.y, WEFT_NO_TENSOR, NULL), INVALID_ARGUMENT, "attention: v is missing");
     REFUSED(weft_attention(f.y, f.d, f.y, NULL), DTYPE_MISMATCH,
             "attention: k has dtype f64 but q has f32; cast explicitly");
     REFUSED(weft_attention(f.y, weft_transpose(f.y, 0, 1), f.y, NULL), SHAPE_MISMATCH,
@@ -322,7 +322,7 @@ static void errors_name_arguments_of_networks_and_searches(void **state)
             DTYPE_MISMATCH, "conv: the bias has dtype f64 but the operand has f32; cast explicitly");
     REFUSED(weft_conv_transpose(x, w, &(weft_conv_options){.low = WEFT_INTS(9)}), OUT_OF_RANGE,
             "conv_transpose: low[0] is 9, but without padding axis 2 of the result has extent 7");
-    REFUSED(weft_resize(x, WEFT_SHAPE(-1), NULL), OUT_OF_RANGE, "resize: a size is -1, below 0");
+    REFUSED(weft_resize(x, WEFT_SHAPE(-1), NULL), OUT_OF_RANGE, "resize: sizes[0] is -1, below 0");
     REFUSED(weft_top_k(f.y, 0, N(-1), false, NULL), OUT_OF_RANGE, "top_k: k is -1, below 0");
     REFUSED(weft_top_k(c, 0, N(1), false, NULL), DTYPE_MISMATCH,
             "top_k: the operand has dtype c64, which has no order");
@@ -573,7 +573,7 @@ static void networks_refuse(void **state)
                  "mse_loss: the target has dtype f64 but the operand has f32");
     expect_error(weft_bce_with_logits(f.y, f.y, f.d, WEFT_REDUCTION_MEAN), WEFT_DTYPE_MISMATCH,
                  "bce_with_logits: the tensor of weights has dtype f64 but the operand has f32");
-    expect_error(weft_lerp(f.y, f.d, f.y), WEFT_DTYPE_MISMATCH, "lerp: b has dtype f64 but the operand has f32");
+    expect_error(weft_lerp(f.y, f.d, f.y), WEFT_DTYPE_MISMATCH, "lerp: b has dtype f64 but a has f32");
     expect_error(weft_mse_loss(f.y, f.y, (weft_reduction_kind)17), WEFT_INVALID_ARGUMENT,
                  "mse_loss: 17 is no weft_reduction_kind");
 }
@@ -610,9 +610,65 @@ static void windows_are_longer_than_an_extent(void **state)
         weft_average_pool(
             x,
             &(weft_pool_options){.size = two, .low = most, .high = most, .ceil_mode = true, .count_include_pad = true}),
-        WEFT_OUT_OF_RANGE, "average_pool: where the last window along spatial axis 0 ends does not fit an int64");
+        WEFT_OUT_OF_RANGE,
+        "average_pool: low[0] is 9223372036854775807 and high[0] 9223372036854775807, whose sum with extent 5 of axis "
+        "2 "
+        "does not fit an int64");
     weft_tensor first = weft_max_pool(x, &(weft_pool_options){.size = two, .stride = most, .ceil_mode = true});
     assert_true(weft_extent_equal(weft_tensor_extent(first, 2), N(1)));
+}
+
+/* Optional operands, extents and entries of lists are called by their names. */
+static void errors_name_what_was_given(void **state)
+{
+    (void)state;
+    weft_tensor x = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(1, 2, 5)),
+                w = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(2, 2, 3)), parts[2];
+    weft_extent k = weft_symbol(f.other, "k", 0, 9);
+    const weft_ints most = WEFT_INTS(INT64_MAX);
+    expect_error(weft_conv(x, w, &(weft_conv_options){.bias = f.foreign}), WEFT_INVALID_ARGUMENT,
+                 "conv: the bias belongs to another graph");
+    expect_error(weft_conv(x, f.foreign, NULL), WEFT_INVALID_ARGUMENT, "conv: the kernel belongs to another graph");
+    expect_error(weft_layer_norm(f.y, 1, &(weft_norm_options){.bias = f.foreign}), WEFT_INVALID_ARGUMENT,
+                 "layer_norm: the bias belongs to another graph");
+    expect_error(weft_batch_norm(f.y, f.v, f.foreign, NULL), WEFT_INVALID_ARGUMENT,
+                 "batch_norm: the variance belongs to another graph");
+    expect_error(weft_attention(f.y, f.y, f.y, &(weft_attention_options){.mask = f.foreign}), WEFT_INVALID_ARGUMENT,
+                 "attention: the mask belongs to another graph");
+    expect_error(weft_attention(f.y, f.y, f.y, &(weft_attention_options){.mask = f.d}), WEFT_DTYPE_MISMATCH,
+                 "attention: the mask has dtype f64 but q has f32");
+    expect_error(weft_attention(f.y, f.y, f.y, &(weft_attention_options){.causal = true, .causal_offset = k}),
+                 WEFT_INVALID_ARGUMENT, "attention: causal_offset belongs to another graph");
+    expect_error(weft_bce_with_logits(f.y, f.y, f.foreign, WEFT_REDUCTION_MEAN), WEFT_INVALID_ARGUMENT,
+                 "bce_with_logits: the tensor of weights belongs to another graph");
+    expect_error(weft_cross_entropy(f.y, f.i, 1, &(weft_class_options){.weights = f.foreign}), WEFT_INVALID_ARGUMENT,
+                 "cross_entropy: the tensor of weights belongs to another graph");
+    expect_error(weft_bincount(f.i, N(3), f.foreign), WEFT_INVALID_ARGUMENT,
+                 "bincount: the tensor of weights belongs to another graph");
+    expect_error(weft_bincount(f.i, k, WEFT_NO_TENSOR), WEFT_INVALID_ARGUMENT,
+                 "bincount: the count belongs to another graph");
+    expect_error(weft_top_k(f.y, 0, k, false, NULL), WEFT_INVALID_ARGUMENT, "top_k: k belongs to another graph");
+    expect_error(weft_one_hot(f.i, N(-1), WEFT_F32), WEFT_OUT_OF_RANGE, "one_hot: the count is -1, below 0");
+    expect_error(weft_split_at(f.y, 1, WEFT_SHAPE(5, -1), parts), WEFT_OUT_OF_RANGE,
+                 "split_at: sizes[1] is -1, below 0");
+    expect_error(weft_resize(x, WEFT_SHAPE(2, k), NULL), WEFT_INVALID_ARGUMENT,
+                 "resize: sizes[1] belongs to another graph");
+    expect_error(weft_index_update(f.y, f.y, (weft_scatter_mode)99, WEFT_ITEMS(WEFT_ALL)), WEFT_INVALID_ARGUMENT,
+                 "index_update: 99 is no weft_scatter_mode");
+    expect_error(weft_conv(x, w, &(weft_conv_options){.low = most}), WEFT_OUT_OF_RANGE,
+                 "conv: low[0] is 9223372036854775807 and high[0] 0, whose sum with extent 5 of axis 2 does not fit an "
+                 "int64");
+    expect_error(
+        weft_max_pool(x, &(weft_pool_options){.size = WEFT_INTS(2), .high = most}), WEFT_OUT_OF_RANGE,
+        "max_pool: low[0] is 0 and high[0] 9223372036854775807, whose sum with extent 5 of axis 2 does not fit "
+        "an int64");
+    expect_error(
+        weft_conv(x, w, &(weft_conv_options){.dilation = most}), WEFT_OUT_OF_RANGE,
+        "conv: windows of size 3 with dilation 9223372036854775807 are longer than 2^63 - 1 along spatial axis "
+        "0");
+    expect_error(weft_unfold(x, most, &(weft_conv_options){.dilation = WEFT_INTS(2)}), WEFT_OUT_OF_RANGE,
+                 "unfold: windows of size 9223372036854775807 with dilation 2 are longer than 2^63 - 1 along spatial "
+                 "axis 0");
 }
 
 static void windows_refuse(void **state)
@@ -851,6 +907,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(errors_of_runs_name_the_line_of_a_text, set_up, tear_down),
         cmocka_unit_test_setup_teardown(statistics_refuse, set_up, tear_down),
         cmocka_unit_test_setup_teardown(windows_are_longer_than_an_extent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(errors_name_what_was_given, set_up, tear_down),
         cmocka_unit_test_setup_teardown(windows_refuse, set_up, tear_down),
         cmocka_unit_test_setup_teardown(networks_refuse, set_up, tear_down),
     };

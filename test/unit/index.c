@@ -109,11 +109,14 @@ static void refused_items(void **state)
     expect_error(weft_at(f.x, WEFT_ELLIPSIS, WEFT_INDEX(-6)), WEFT_OUT_OF_RANGE,
                  "index: index -6 is out of range for axis 2 of extent 5");
     expect_error(weft_at(f.x, WEFT_ALL, WEFT_RANGE(0, INT64_MIN)), WEFT_INVALID_ARGUMENT,
-                 "index: the stop of axis 1 is -2^63, below -(2^63 - 1), or comes of constants that overflow 64 bits");
+                 "index: the stop of axis 1 is -2^63, below -(2^63 - 1), or comes of constants that overflow 64 bits "
+                 "or divide by 0");
     expect_error(weft_at(f.x, WEFT_RANGE(INT64_MIN, 1)), WEFT_INVALID_ARGUMENT,
-                 "index: the start of axis 0 is -2^63, below -(2^63 - 1), or comes of constants that overflow 64 bits");
+                 "index: the start of axis 0 is -2^63, below -(2^63 - 1), or comes of constants that overflow 64 bits "
+                 "or divide by 0");
     expect_error(weft_at(f.x, WEFT_INDEX(INT64_MIN)), WEFT_INVALID_ARGUMENT,
-                 "index: the index of axis 0 is -2^63, below -(2^63 - 1), or comes of constants that overflow 64 bits");
+                 "index: the index of axis 0 is -2^63, below -(2^63 - 1), or comes of constants that overflow 64 bits "
+                 "or divide by 0");
     expect_error(weft_at(f.x, WEFT_RANGE(0, 2, 0)), WEFT_INVALID_ARGUMENT, "index: the range of axis 0 has step 0");
     expect_error(weft_at(f.y, WEFT_ALL, WEFT_ALL, WEFT_INDEX(0)), WEFT_INVALID_ARGUMENT,
                  "index: 3 items for axes, 0 new axes and 0 ellipses are given for a tensor of rank 2: at most 2 axes "
