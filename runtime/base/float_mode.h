@@ -23,11 +23,11 @@ static inline weft_float_mode weft_float_mode_get(void)
     return mode;
 }
 
-/* The flags of long double stay. */
+/* The flags of long double stay. What reads memory stays on its side of the call. */
 static inline void weft_float_mode_set(weft_float_mode mode)
 {
     _mm_setcsr(mode.sse);
-    __asm__ volatile("fldcw %0" : : "m"(mode.x87));
+    __asm__ volatile("fldcw %0" : : "m"(mode.x87) : "memory");
 }
 
 /* What was met meanwhile is forgotten: a flag would be a trap later, when the caller asks for traps. */

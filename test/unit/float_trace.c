@@ -173,7 +173,7 @@ enum { COUNT = sizeof calls / sizeof *calls };
 /* ---- what comes of it ---- */
 
 typedef struct outcome {
-    char text[8192];
+    char text[1 << 17];
 } outcome;
 
 static sigjmp_buf on_trap;
@@ -222,10 +222,10 @@ static void keep(outcome *out_found, const char *text)
     snprintf(out_found->text, sizeof out_found->text, "%s", text);
 }
 
-/* The error; or the graph, and the program. */
+/* The error; or the graph, the program, and its loops. */
 static void find_program(size_t number, outcome *out_found)
 {
-    char *text;
+    char *text, *loops;
     weft_program *program;
     fixture f = fixture_create();
     weft_tensor y = calls[number].trace(&f);
@@ -233,7 +233,9 @@ static void find_program(size_t number, outcome *out_found)
     if (status != NULL) keep(out_found, weft_status_message(status));
     else {
         weft_test_ok(weft_graph_print(WEFT_TENSORS(y), &text));
-        snprintf(out_found->text, sizeof out_found->text, "%s\n%s", text, weft_program_text(program));
+        weft_test_ok(weft_program_emit(program, WEFT_EMIT_LOOPS, &loops));
+        snprintf(out_found->text, sizeof out_found->text, "%s\n%s\n%s", text, weft_program_text(program), loops);
+        weft_text_destroy(loops);
         weft_text_destroy(text);
         weft_program_release(program);
     }
