@@ -23,9 +23,9 @@ static weft_view *fill_arguments(const weft_reference_call *call, weft_arena *ar
     return arguments;
 }
 
-static weft_status *in_turn(const weft_reference_call *call, int64_t turn, weft_status *status)
+static weft_status *in_iteration(const weft_reference_call *call, int64_t iteration, weft_status *status)
 {
-    return weft_region_error(call->allocator, call->op->name, turn, status);
+    return weft_region_error(call->allocator, call->op->name, iteration, status);
 }
 
 typedef weft_status *(*region_function)(const weft_reference_call *call, weft_arena *arena);
@@ -52,8 +52,8 @@ static weft_status *fold(const weft_reference_call *call, weft_arena *arena)
     int64_t trip;
     arguments[0] = (weft_view){.dtype = WEFT_I64, .data = &trip};
     for (trip = 0; trip < trips; trip++)
-        WEFT_TRY(in_turn(call, trip,
-                         weft_reference_evaluate(call->run, &body, 1 + call->input_count, arguments, call->outputs)));
+        WEFT_TRY(in_iteration(
+            call, trip, weft_reference_evaluate(call->run, &body, 1 + call->input_count, arguments, call->outputs)));
     return NULL;
 }
 
@@ -67,11 +67,11 @@ static weft_status *loop(const weft_reference_call *call, weft_arena *arena)
     if (arguments == NULL) return weft_status_out_of_memory();
     uint8_t again;
     weft_view verdict = {.dtype = WEFT_BOOL, .data = &again};
-    for (int64_t turn = 0;; turn++) {
+    for (int64_t iteration = 0;; iteration++) {
         weft_status *status = weft_reference_evaluate(call->run, &condition, call->input_count, arguments, &verdict);
         if (status == NULL && again)
             status = weft_reference_evaluate(call->run, &body, call->input_count, arguments, call->outputs);
-        WEFT_TRY(in_turn(call, turn, status));
+        WEFT_TRY(in_iteration(call, iteration, status));
         if (!again) return NULL;
     }
 }

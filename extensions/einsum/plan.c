@@ -221,7 +221,7 @@ static weft_status *over_limit(const finding *f, const einsum_sliced *sliced)
     if (sliced->fits)
         return einsum_planner_over_limit(allocator, f->planner->limit,
                                          "a loop over slices that keep it has 2^%.1f "
-                                         "turns, more than an int64 counts",
+                                         "iterations, more than an int64 counts",
                                          sliced->log2_slices);
     return einsum_planner_over_limit(allocator, f->planner->limit,
                                      "no order and slices were found that keep it; "
@@ -269,7 +269,7 @@ static weft_status *slice(finding *f, uint64_t moves, cutting *out_cutting)
     return NULL;
 }
 
-/* Whether it keeps the limit and an int64 counts its turns, for which nobody would wait anyway. */
+/* Whether it keeps the limit and an int64 counts its iterations, for which nobody would wait anyway. */
 static bool is_usable(const cutting *c)
 {
     return c->sliced.fits && einsum_core_size(&c->plain.cores[0], c->sliced.labels) < 62;

@@ -116,18 +116,18 @@ static weft_status *fill_sliced(weft_einsum_plan *plan)
     return NULL;
 }
 
-/* What the steps cost, all turns of the loop together. */
+/* What the steps cost, all iterations of the loop together. */
 typedef struct bill {
     einsum_score scores[2]; /* TIME, FLOPS */
     einsum_cost costs[2];
     double whole; /* log2 of the multiplications without slices */
 } bill;
 
-static void add_step(bill *b, einsum_step step, double turns)
+static void add_step(bill *b, einsum_step step, double iterations)
 {
     for (size_t i = 0; i < 2; i++) {
         einsum_cost cost = einsum_score_step(&b->scores[i], step);
-        cost.major += turns;
+        cost.major += iterations;
         b->costs[i] = einsum_score_add(&b->scores[i], b->costs[i], cost);
     }
 }
@@ -143,11 +143,11 @@ static weft_status *add_steps(weft_einsum_plan *plan, einsum_walk *walk, bill *b
                               .extents = x->extents,
                               .sliced = x->sliced};
     WEFT_TRY(einsum_slices_init(slices));
-    double turns = einsum_slices_turns(slices);
+    double iterations = einsum_slices_iterations(slices);
     for (size_t k = 0; k + 1 < x->problem.operand_count; k++) {
         size_t value = walk->value_count;
         if (!einsum_walk_join(walk, x->pairs[k])) return weft_status_out_of_memory();
-        add_step(b, einsum_slices_step(slices, value, walk->step), slices->inside[value] ? turns : 0);
+        add_step(b, einsum_slices_step(slices, value, walk->step), slices->inside[value] ? iterations : 0);
         b->whole = einsum_log2_add(b->whole, walk->step.work);
     }
     plan->log2_peak = -INFINITY;

@@ -162,11 +162,11 @@ EINSUM_PLAIN_FUNCTION(weft_einsum_value, weft_einsum_plan_value, (const weft_ein
     step.work = work_of(plan, pair);
     step = einsum_slices_step(&plan->slices, value, step);
     for (size_t i = 0; i < x->sliced.count; i++) result.sliced += is_sliced(plan, value, i);
-    double turns = plan->slices.inside[value] ? einsum_slices_turns(&plan->slices) : 0;
+    double iterations = plan->slices.inside[value] ? einsum_slices_iterations(&plan->slices) : 0;
     result.a = pair.a;
     result.b = pair.b;
     result.log2_size = step.result;
-    result.log10_flops = (step.work + turns) * log10(2);
+    result.log10_flops = (step.work + iterations) * log10(2);
     return result;
 }
 

@@ -13,7 +13,7 @@ struct weft_einsum_plan {
     weft_ints path, ssa, sliced, shape;
     const char *order, *nested;
     const einsum_labels *values; /* operands as the problem has them, then results */
-    einsum_slices slices;        /* which steps are done in turns */
+    einsum_slices slices;        /* which labels are sliced, and the steps that a loop over them does */
     double log2_seconds, log10_flops, log2_size, log2_peak, log10_overhead;
 };
 

@@ -43,11 +43,12 @@ weft_status *einsum_slices_init(einsum_slices *slices)
     return NULL;
 }
 
-double einsum_slices_turns(const einsum_slices *slices)
+double einsum_slices_iterations(const einsum_slices *slices)
 {
-    double turns = 0;
-    for (size_t i = 0; i < slices->sliced.count; i++) turns += slices->problem->log2_extents[slices->sliced.items[i]];
-    return turns;
+    double iterations = 0;
+    for (size_t i = 0; i < slices->sliced.count; i++)
+        iterations += slices->problem->log2_extents[slices->sliced.items[i]];
+    return iterations;
 }
 
 static bool has_label(einsum_labels labels, uint32_t label)
@@ -73,7 +74,7 @@ einsum_step einsum_slices_step(const einsum_slices *slices, size_t value, einsum
 
 /* ---- what lives at once ---- */
 
-/* log2 of the elements of a value, of one turn if `part`. */
+/* log2 of the elements of a value, of one iteration if `part`. */
 static double size_of(const einsum_slices *s, size_t value, bool part)
 {
     double size = 0;
@@ -92,8 +93,8 @@ static double count_elements(const einsum_slices *s, size_t value, bool part)
 /* Volumes, `live` and `peak` are elements times 2^-shift: 1 unless some are too many for a double. */
 typedef struct tide {
     const einsum_slices *slices;
-    double *volumes; /* by value: of intermediates, of one turn if the loop makes them */
-    double whole;    /* of the value that the loop computes, of all turns */
+    double *volumes; /* by value: of intermediates, of one iteration if the loop makes them */
+    double whole;    /* of the value that the loop computes, of all iterations */
     double shift, live, peak;
 } tide;
 
@@ -123,15 +124,15 @@ static void make(tide *t, size_t value, double volume)
     t->peak = fmax(t->peak, t->live);
 }
 
-/* Frees what the step that made `value` read, of what lives in one turn or of the rest. */
-static void drop(tide *t, size_t value, bool in_turn)
+/* Frees what the step that made `value` read, of what lives in one iteration or of the rest. */
+static void drop(tide *t, size_t value, bool in_iteration)
 {
     const einsum_slices *s = t->slices;
     einsum_pair pair = s->pairs[value - s->problem->operand_count];
     const size_t read[] = {pair.a, pair.b};
     for (size_t i = 0; i < 2; i++) {
         bool inside = s->inside[read[i]], last = inside && read[i] == s->last;
-        if (read[i] < s->problem->operand_count || (inside && !last) != in_turn) continue;
+        if (read[i] < s->problem->operand_count || (inside && !last) != in_iteration) continue;
         t->live -= last ? t->whole : t->volumes[read[i]];
     }
 }
@@ -175,18 +176,18 @@ einsum_labels einsum_slices_rest(const einsum_slices *slices, einsum_labels labe
     return rest;
 }
 
-/* ---- one turn ---- */
+/* ---- one iteration ---- */
 
-typedef struct turn {
+typedef struct iteration {
     const einsum_slices *slices;
-    einsum_value *values; /* by value: those from outside, whole, and what this turn computes */
+    einsum_value *values; /* by value: those from outside, whole, and what this iteration computes */
     weft_tensor *places;  /* by sliced label: i64 of rank 0 */
-    int64_t first;        /* number of the loop's first turn */
+    int64_t first;        /* number of the loop's first iteration */
     weft_status *status;
-} turn;
+} iteration;
 
-/* The turn's number as one place for each sliced label, the last label fastest. */
-static void fill_places(turn *t, weft_tensor index)
+/* The iteration's number as one place for each sliced label, the last label fastest. */
+static void fill_places(iteration *t, weft_tensor index)
 {
     weft_graph *graph = index.graph;
     if (t->first > 0) index = weft_add(index, weft_constant(graph, WEFT_I64, (weft_ints){0, NULL}, &t->first));
@@ -206,7 +207,7 @@ typedef struct window {
     weft_extent ones[WEFT_MAX_RANK];
 } window;
 
-static void fill_window(const turn *t, einsum_labels labels, window *out_window)
+static void fill_window(const iteration *t, einsum_labels labels, window *out_window)
 {
     for (size_t i = 0; i < labels.count; i++) {
         size_t at = einsum_labels_find(t->slices->sliced, labels.items[i]);
@@ -217,14 +218,14 @@ static void fill_window(const turn *t, einsum_labels labels, window *out_window)
     }
 }
 
-/* `x` over `labels` where this turn is, with axes of extent one for sliced labels. */
+/* `x` over `labels` where this iteration is, with axes of extent one for sliced labels. */
 static weft_tensor read_window(weft_tensor x, const window *w)
 {
     weft_tensors starts = {w->axes.count, w->starts};
     return weft_dynamic_slice(x, starts, einsum_axes_list(&w->axes), (weft_shape){w->axes.count, w->ones});
 }
 
-static weft_tensor slice(const turn *t, einsum_value value, einsum_labels rest)
+static weft_tensor slice(const iteration *t, einsum_value value, einsum_labels rest)
 {
     window w = {.axes = {0}};
     weft_extent extents[WEFT_MAX_RANK];
@@ -232,8 +233,8 @@ static weft_tensor slice(const turn *t, einsum_value value, einsum_labels rest)
     return weft_reshape(read_window(value.tensor, &w), einsum_labels_shape(rest, t->slices->extents, extents));
 }
 
-/* The value as this turn has it: what lies outside of the loop in part, sliced where it is needed, not before. */
-static weft_status *find_value(const turn *t, size_t v, einsum_value *out_value)
+/* The value as this iteration has it: what lies outside of the loop in part, sliced where it is needed, not before. */
+static weft_status *find_value(const iteration *t, size_t v, einsum_value *out_value)
 {
     const einsum_slices *s = t->slices;
     *out_value = t->values[v];
@@ -244,7 +245,7 @@ static weft_status *find_value(const turn *t, size_t v, einsum_value *out_value)
     return NULL;
 }
 
-static weft_status *contract(turn *t)
+static weft_status *contract(iteration *t)
 {
     const einsum_slices *s = t->slices;
     for (size_t k = 0; s->problem->operand_count + k <= s->last; k++) {
@@ -261,8 +262,8 @@ static weft_status *contract(turn *t)
     return NULL;
 }
 
-/* Adds the turn's result to what the accumulator has in its place. */
-static weft_tensor accumulate(const turn *t, weft_tensor sum)
+/* Adds the iteration's result to what the accumulator has in its place. */
+static weft_tensor accumulate(const iteration *t, weft_tensor sum)
 {
     window w = {.axes = {0}};
     weft_tensor added = weft_cast(t->values[t->slices->last].tensor, weft_tensor_dtype(sum));
@@ -271,14 +272,14 @@ static weft_tensor accumulate(const turn *t, weft_tensor sum)
     weft_tensor part = read_window(sum, &w);
     weft_tensors starts = {w.axes.count, w.starts};
     added = weft_reshape(added, weft_tensor_shape(part));
-    /* Where every sliced label is left each turn has a place of its own. */
+    /* Where every sliced label is left each iteration has a place of its own. */
     if (w.axes.count < t->slices->sliced.count) added = einsum_value_add(part, added);
     return weft_dynamic_update_slice(sum, added, starts, einsum_axes_list(&w.axes));
 }
 
 static void body(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
 {
-    turn *t = context;
+    iteration *t = context;
     out_next[0] = carried[0];
     fill_places(t, index);
     t->status = contract(t);
@@ -287,13 +288,13 @@ static void body(void *context, weft_tensor index, const weft_tensor *carried, w
 
 /* ---- the loop ---- */
 
-static weft_status *count_turns(const einsum_slices *s, int64_t *out_turns)
+static weft_status *count_iterations(const einsum_slices *s, int64_t *out_iterations)
 {
-    *out_turns = 1;
+    *out_iterations = 1;
     for (size_t i = 0; i < s->sliced.count; i++) {
         int64_t extent = 1;
         weft_extent_is_static(s->extents[s->sliced.items[i]], &extent);
-        if (!__builtin_mul_overflow(*out_turns, extent, out_turns)) continue;
+        if (!__builtin_mul_overflow(*out_iterations, extent, out_iterations)) continue;
         return weft_status_create(s->arena->allocator, WEFT_OUT_OF_RANGE, "weft_einsum",
                                   "einsum: the %zu sliced labels have more slices than an int64 counts",
                                   s->sliced.count);
@@ -301,7 +302,7 @@ static weft_status *count_turns(const einsum_slices *s, int64_t *out_turns)
     return NULL;
 }
 
-/* Multiplications of a step in one turn. */
+/* Multiplications of a step in one iteration. */
 static double count_products(const einsum_slices *s, size_t value)
 {
     einsum_pair pair = s->pairs[value - s->problem->operand_count];
@@ -314,11 +315,11 @@ static double count_products(const einsum_slices *s, size_t value)
 }
 
 /*
- * How many loops share the turns, each with an accumulator, so that they run side by side. One where steps are large
- * enough to be cut themselves, where there is little to do, or where memory does not allow more. It depends on nothing
- * but extents and the limit, as the order of the sum does.
+ * How many loops share the iterations, each with an accumulator, so that they run side by side. One where steps are
+ * large enough to be cut themselves, where there is little to do, or where memory does not allow more. It depends on
+ * nothing but extents and the limit, as the order of the sum does.
  */
-static int64_t count_parts(const einsum_slices *s, int64_t turns)
+static int64_t count_parts(const einsum_slices *s, int64_t iterations)
 {
     static const double small = 0x1p15, much = 0x1p20; /* elements of results; multiplications */
     size_t operands = s->problem->operand_count;
@@ -328,14 +329,14 @@ static int64_t count_parts(const einsum_slices *s, int64_t turns)
         live += count_elements(s, v, true);
         work += count_products(s, v);
     }
-    if (live > small || work * (double)turns < much) return 1;
+    if (live > small || work * (double)iterations < much) return 1;
     int64_t parts = MOST_PARTS;
-    while (parts > 1 && (turns < 2 * parts || (double)parts * live > s->most_elements)) parts /= 2;
+    while (parts > 1 && (iterations < 2 * parts || (double)parts * live > s->most_elements)) parts /= 2;
     return parts;
 }
 
-/* The sum over turns from `first` on, before `end`. */
-static weft_tensor sum_turns(turn *t, weft_tensor zeros, int64_t first, int64_t end)
+/* The sum over iterations from `first` on, before `end`. */
+static weft_tensor sum_iterations(iteration *t, weft_tensor zeros, int64_t first, int64_t end)
 {
     t->first = first;
     return weft_fold(weft_extent_of(end - first), (weft_tensors){1, &zeros}, body, t, NULL);
@@ -343,24 +344,24 @@ static weft_tensor sum_turns(turn *t, weft_tensor zeros, int64_t first, int64_t 
 
 weft_status *einsum_slices_trace(const einsum_slices *slices, const einsum_value *values, weft_tensor *out_tensor)
 {
-    int64_t turns;
+    int64_t iterations;
     weft_extent extents[WEFT_MAX_RANK];
     size_t count = 2 * slices->problem->operand_count;
-    turn t = {.slices = slices,
-              .values = einsum_arena_allocate(slices->arena, count, sizeof *t.values),
-              .places = einsum_arena_allocate(slices->arena, slices->sliced.count, sizeof *t.places)};
+    iteration t = {.slices = slices,
+                   .values = einsum_arena_allocate(slices->arena, count, sizeof *t.values),
+                   .places = einsum_arena_allocate(slices->arena, slices->sliced.count, sizeof *t.places)};
     if (t.values == NULL || t.places == NULL) return weft_status_out_of_memory();
-    WEFT_TRY(count_turns(slices, &turns));
+    WEFT_TRY(count_iterations(slices, &iterations));
     memcpy(t.values, values, count * sizeof *values);
     weft_tensor operand = values[0].tensor;
     weft_dtype dtype = weft_tensor_dtype(operand);
     weft_shape shape = einsum_labels_shape(slices->results[slices->last], slices->extents, extents);
     weft_tensor zeros = weft_zeros(operand.graph, einsum_value_sum_dtype(dtype), shape);
-    int64_t parts = count_parts(slices, turns);
-    weft_tensor sum = sum_turns(&t, zeros, 0, turns / parts);
+    int64_t parts = count_parts(slices, iterations);
+    weft_tensor sum = sum_iterations(&t, zeros, 0, iterations / parts);
     for (int64_t i = 1; i < parts && t.status == NULL; i++)
-        sum = einsum_value_add(
-            sum, sum_turns(&t, zeros, turns / parts * i, i + 1 < parts ? turns / parts * (i + 1) : turns));
+        sum = einsum_value_add(sum, sum_iterations(&t, zeros, iterations / parts * i,
+                                                   i + 1 < parts ? iterations / parts * (i + 1) : iterations));
     *out_tensor = weft_cast(sum, dtype);
     return t.status;
 }

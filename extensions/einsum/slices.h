@@ -18,16 +18,16 @@ typedef struct einsum_slices {
     const einsum_labels *results;    /* by value: its labels, the sliced ones included */
     const weft_extent *extents;      /* by label; those of sliced labels are numbers */
     einsum_labels sliced;            /* none: there is no loop */
-    double most_elements;            /* of intermediates, where turns are traced; INFINITY: any number */
+    double most_elements;            /* of intermediates, where iterations are traced; INFINITY: any number */
     bool *inside;                    /* by value: it depends on a sliced label */
     size_t last;                     /* the value that the loop computes */
 } einsum_slices;
 
 /* Fills `inside` and `last` from what is set. */
 weft_status *einsum_slices_init(einsum_slices *slices) WEFT_MUST_USE;
-/* log2 of the number of turns of the loop. */
-double einsum_slices_turns(const einsum_slices *slices);
-/* A step that makes `value`, as one turn takes it if it is inside. */
+/* log2 of the number of iterations of the loop. */
+double einsum_slices_iterations(const einsum_slices *slices);
+/* A step that makes `value`, as one iteration takes it if it is inside. */
 einsum_step einsum_slices_step(const einsum_slices *slices, size_t value, einsum_step step);
 /* log2 of the most elements of intermediates that live at once while the steps are taken in their order, each freed
  * after the step that reads it, those that the loop reads after the loop; -INFINITY for none. */

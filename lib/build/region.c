@@ -6,7 +6,7 @@
 /*
  * A region op becomes a step with the steps of its regions after it, in the same variant: its values are planned
  * together with all others, and its extents are slots like theirs. What a loop carries is known to its steps as two
- * ALIAS buffers, `current` and `next`, which stand for other memory from turn to turn.
+ * ALIAS buffers, `current` and `next`, which stand for other memory from one iteration to the next.
  */
 
 /* A region op on its way to a planned step. */
@@ -134,7 +134,7 @@ static weft_status *make_spares(region_plan *plan, variant_builder *body)
     return NULL;
 }
 
-/* The index of the turn. */
+/* The index of the iteration. */
 static weft_status *make_index(region_plan *plan)
 {
     variant_builder *builder = plan->builder;

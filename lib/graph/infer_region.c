@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Type rules of the ops that hold regions. Parameters have the types of operands exactly; extents of results may be
- * equal through a guard: they do not change from turn to turn. */
+ * equal through a guard: they do not change from one iteration to the next. */
 #include "lib/graph/infer.h"
 
 static weft_type tensor_type(weft_tensor tensor)

@@ -70,14 +70,14 @@ typedef enum weft_control { WEFT_CONTROL_FOLD, WEFT_CONTROL_WHILE, WEFT_CONTROL_
 
 /*
  * A value that flows around a loop. Its steps read `current` and write `next`, which are ALIASes: `current` is
- * `initial` in the first turn and then what the turn before wrote; `next` is `result` and `spare` in turn, so that
- * nothing is copied while the loop runs. In place, `next` is `result` always, and so is `current` after the first
+ * `initial` in the first iteration and then what the iteration before wrote; `next` is `result` and `spare` in turn, so
+ * that nothing is copied while the loop runs. In place, `next` is `result` always, and so is `current` after the first
  * iteration; where iterations update elements, also in the first, before which `initial` is copied there. All of them
  * are row-major.
  */
 typedef struct weft_carried {
     uint32_t initial, current, next, result, spare; /* buffers */
-    bool in_place;                                  /* turns overwrite what they read; `spare` is `result` */
+    bool in_place;                                  /* iterations overwrite what they read; `spare` is `result` */
     bool updated;                                   /* in place: elements that the iteration does not write stay */
 } weft_carried;
 
@@ -85,7 +85,7 @@ typedef struct weft_carried {
 typedef struct weft_region_step {
     weft_control control;
     uint32_t trips;       /* FOLD: slot */
-    uint32_t scalar;      /* buffer; FOLD: the i64 index of the turn; WHILE: the verdict; COND: the predicate */
+    uint32_t scalar;      /* buffer; FOLD: the i64 index of the iteration; WHILE: the verdict; COND: the predicate */
     uint32_t parts[2];    /* steps of each, nested ones included */
     size_t carried_count; /* of a loop */
     const weft_carried *carried;

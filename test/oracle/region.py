@@ -12,7 +12,7 @@ def joined(dtype):
 
 
 def folds(draw, dtype):
-    """Each turn adds the last two: what is carried passes by."""
+    """Each iteration adds the last two: what is carried passes by."""
     op, join = joined(dtype)
     for trips in (0, 1, draw.randint(2, 9)):
         a, b = (draw.small(dtype, draw.shape(0, 3)) for _ in range(2))

@@ -506,11 +506,11 @@ static void fold(const weft_node *node, bound *operands, bound *out)
         for (uint32_t k = 0; k < carried; k++) out[k] = unknown;
         return;
     }
-    for (int64_t turn = 0; turn < high; turn++) {
-        operands[0] = between((double)turn, (double)turn, true, 0);
+    for (int64_t iteration = 0; iteration < high; iteration++) {
+        operands[0] = between((double)iteration, (double)iteration, true, 0);
         of_region(&node->attrs[1].region, operands, next);
         memcpy(operands + 1, next, carried * sizeof *next);
-        for (uint32_t k = 0; k < carried; k++) out[k] = turn < low ? next[k] : hull(out[k], next[k]);
+        for (uint32_t k = 0; k < carried; k++) out[k] = iteration < low ? next[k] : hull(out[k], next[k]);
     }
 }
 

@@ -9,7 +9,7 @@ typedef struct tables {
     generator *g;
     size_t count, near_count;
     weft_tensor near[MOST_NEAR]; /* the first `count` are carried */
-    weft_tensor turn;            /* a number from 0 on */
+    weft_tensor iteration;       /* a number from 0 on */
     size_t depth, axis;
     int64_t trips;
 } tables;
@@ -22,7 +22,7 @@ static weft_tensor any_of(const tables *t)
 /* A start of `size` elements along the axis: 0, or what iterations and data make. */
 static weft_tensor start_in(const tables *t, weft_tensor x, weft_extent size)
 {
-    weft_tensor zero = weft_scalar(x.graph, WEFT_I64, 0), from = t->turn;
+    weft_tensor zero = weft_scalar(x.graph, WEFT_I64, 0), from = t->iteration;
     if (draw_chance(t->g, 3)) return zero;
     if (draw_chance(t->g, 3)) from = weft_add(from, weft_scalar(x.graph, WEFT_I64, (double)draw_below(t->g, 3)));
     if (draw_chance(t->g, 4) && 1u << weft_tensor_dtype(x) & DRAW_INTEGER) {
@@ -82,12 +82,13 @@ static weft_tensor update(const tables *t, weft_tensor base)
 static void repeat(const tables *t, weft_tensor *out_results);
 
 /* One iteration: of each table some updates, of itself or of another. */
-static void change_tables(const tables *around, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
+static void change_tables(const tables *around, weft_tensor iteration, const weft_tensor *carried,
+                          weft_tensor *out_next)
 {
     tables t = *around;
     generator *g = t.g;
     t.depth++;
-    t.turn = turn;
+    t.iteration = iteration;
     for (size_t k = 0; k < t.count; k++) t.near[k] = carried[k];
     if (t.depth < 3 && draw_chance(g, 5)) repeat(&t, t.near);
     for (size_t k = 0; k < t.count; k++) {
@@ -129,7 +130,7 @@ static void while_tables(void *context, const weft_tensor *carried, weft_tensor 
 static void branch_tables(void *context, weft_tensor *out_results)
 {
     const tables *t = context;
-    if (!draw_chance(t->g, 3)) change_tables(t, t->turn, t->near, out_results);
+    if (!draw_chance(t->g, 3)) change_tables(t, t->iteration, t->near, out_results);
     else
         for (size_t k = 0; k < t->count; k++) out_results[k] = t->near[k];
 }
@@ -150,8 +151,8 @@ static void repeat(const tables *around, weft_tensor *out_results)
         for (size_t k = 0; k < t.count; k++) out_results[k] = results[k + 1];
         break;
     default:
-        weft_cond(weft_gt(t.turn, weft_scalar(graph, WEFT_I64, (double)draw_below(t.g, 2))), t.count, branch_tables,
-                  branch_tables, &t, out_results);
+        weft_cond(weft_gt(t.iteration, weft_scalar(graph, WEFT_I64, (double)draw_below(t.g, 2))), t.count,
+                  branch_tables, branch_tables, &t, out_results);
     }
 }
 
@@ -160,7 +161,7 @@ MAKE(updated_tables)
     (void)call;
     tables t = {.g = g,
                 .count = draw_chance(g, 2) ? 1 : 1 + draw_below(g, MOST_TABLES),
-                .turn = weft_scalar(g->graph, WEFT_I64, 0)};
+                .iteration = weft_scalar(g->graph, WEFT_I64, 0)};
     weft_tensor results[MOST_TABLES];
     if (weft_tensor_rank(x) == 0 || g->depth >= 2) return WEFT_NO_TENSOR;
     t.axis = draw_below(g, weft_tensor_rank(x));
@@ -172,7 +173,7 @@ MAKE(updated_tables)
         /* A mistake may have drawn another shape. */
         if (!weft_tensor_is_valid(t.near[k]) || weft_tensor_rank(t.near[k]) != weft_tensor_rank(x)) return WEFT_NO_TENSOR;
     }
-    if (draw_chance(g, 4)) change_tables(&t, t.turn, t.near, results);
+    if (draw_chance(g, 4)) change_tables(&t, t.iteration, t.near, results);
     else repeat(&t, results);
     for (size_t k = 1; k < t.count; k++) draw_keep(g, results[k]);
     return results[0];

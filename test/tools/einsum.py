@@ -186,7 +186,7 @@ class Plan(Instances):
         self.assertIn("--memory-limit takes bytes, such as 1048576, 512M or 4G, not '3Q'", error)
 
     def test_slices(self):
-        """A sliced run gives what the whole one does; steps without a sliced label are done again in each turn."""
+        """A sliced run gives what the whole one does; steps without a sliced label are done again in each iteration."""
         for name, labels in [("chain.json", "2,3"), ("format.json", "k,l")]:
             sliced = self.plan("--optimize", "left", "--slice", labels, name=name).splitlines()
             self.assertEqual(sliced[5], f"sliced labels       2: {labels}")

@@ -26,7 +26,8 @@ enum {
 
 typedef enum step_kind { MIX, UPDATE, FOLD } step_kind;
 
-/* value[target] = f(operands), elsewise combined with what it was (UPDATE), or so in each of `trips` turns (FOLD). */
+/* value[target] = f(operands), elsewise combined with what it was (UPDATE), or so in each of `trips` iterations (FOLD).
+ */
 typedef struct test_step {
     step_kind kind;
     uint32_t target, operand_count, operands[MOST_OPERANDS];
@@ -138,7 +139,7 @@ static weft_status *add_kernel(weft_variant *variant, const test_step *step, con
                                                .sites = sites});
 }
 
-/* Carries its first operand, which has the elements of the target; the others are read in each turn. */
+/* Carries its first operand, which has the elements of the target; the others are read in each iteration. */
 static weft_status *add_fold(weft_variant *variant, const test_step *step)
 {
     uint32_t count, index, spare, trips;
@@ -218,7 +219,7 @@ static int64_t oracle[MOST_VALUES][MOST_COUNT];
 
 static void run_alone(const test_step *step)
 {
-    static int64_t turns[2][MOST_COUNT];
+    static int64_t iterations[2][MOST_COUNT];
     int64_t scalars[3 + MOST_OPERANDS] = {step->salt, subject.counts[step->target], step->kind == UPDATE};
     void *operands[MOST_OPERANDS] = {NULL};
     int64_t *target = oracle[step->target];
@@ -228,8 +229,8 @@ static void run_alone(const test_step *step)
     }
     size_t bytes = (size_t)scalars[1] * sizeof *target;
     if (step->kind == FOLD) memcpy(target, operands[0], bytes);
-    for (int64_t turn = 0; turn < (step->kind == FOLD ? step->trips : 1); turn++) {
-        if (step->kind == FOLD) operands[0] = memcpy(turns[0], target, bytes);
+    for (int64_t iteration = 0; iteration < (step->kind == FOLD ? step->trips : 1); iteration++) {
+        if (step->kind == FOLD) operands[0] = memcpy(iterations[0], target, bytes);
         for (int64_t t = 0; t < scalars[1]; t++) target[t] = mix(target[t], scalars, operands, step->operand_count, t);
     }
 }

@@ -143,7 +143,7 @@ static size_t bytes_of_call(weft_executor *executor, const problem *p, size_t co
     return atomic_load(&counter.most_bytes) - before;
 }
 
-/* Lowers the limit until it cannot be kept, or a few times where turns are slow; returns how many were. */
+/* Lowers the limit until it cannot be kept, or a few times where iterations are slow; returns how many were. */
 static size_t lower_limit(weft_executor *executor, const problem *p, weft_dtype dtype)
 {
     weft_array *operands[MOST], *whole = NULL, *result = NULL;
@@ -373,7 +373,7 @@ static void name_what_is_wrong(void **state)
     const weft_ints huge[] = {{2, extents}, {2, extents}, {2, extents}};
     weft_einsum_plan *plan;
     weft_test_fails(weft_einsum_plan_create(NULL, "ij,jk,ki->", 3, huge, &slices, &plan), WEFT_OVER_LIMIT,
-                    "a loop over slices that keep it has 2^80.0 turns");
+                    "a loop over slices that keep it has 2^80.0 iterations");
     release(count, operands);
     weft_executor_destroy(executor);
 }

@@ -78,7 +78,7 @@ static bool is_needed(const network *net, uint64_t leaves, uint32_t label)
     return inside && outside;
 }
 
-/* log2 of what the results of some leaves and of others have together; `part`: in one turn. */
+/* log2 of what the results of some leaves and of others have together; `part`: in one iteration. */
 static double size_of(const simulation *s, uint64_t leaves, uint64_t others, bool part)
 {
     double size = 0;
@@ -122,7 +122,7 @@ static void find_inside(simulation *s)
     }
 }
 
-static void run_turns(simulation *s)
+static void run_iterations(simulation *s)
 {
     uint32_t leaves = s->net->core.leaf_count;
     grow(s, elements(s, s->last, false));
@@ -149,7 +149,7 @@ static void run_step(simulation *s, size_t v)
     double *sum = s->inside[v] ? &s->slice : &s->outside;
     *sum = einsum_log2_add(*sum, size_of(s, s->below[pair.a], s->below[pair.b], s->inside[v]));
     s->size = fmax(s->size, size_of(s, s->below[v], 0, s->inside[v] && v != s->last));
-    if (v == s->last) run_turns(s);
+    if (v == s->last) run_iterations(s);
     if (s->inside[v]) return;
     grow(s, elements(s, v, false));
     s->live -= elements(s, pair.a, false) + elements(s, pair.b, false);

@@ -258,7 +258,7 @@ static void matrix_power(void **state)
     }
 }
 
-/* An extension's own step inside, whose views move from turn to turn. */
+/* An extension's own step inside, whose views move from one iteration to the next. */
 static void contract(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
 {
     const scene *s = context;

@@ -510,7 +510,7 @@ static weft_program *fold_program(void)
     return program;
 }
 
-/* Whatever the number of turns, the input stays as it is and the output has the last value. */
+/* Whatever the number of iterations, the input stays as it is and the output has the last value. */
 static void test_fold(void **state)
 {
     static float x[50000], out[50000];

@@ -286,33 +286,33 @@ static void strided_arrays_are_updated_in_place(void **state)
     close_bench(&b);
 }
 
-static void put_twice(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
+static void put_twice(void *context, weft_tensor iteration, const weft_tensor *carried, weft_tensor *out_next)
 {
     const bench *b = context;
-    weft_tensor first = weft_dynamic_update_slice(carried[0], b->row, WEFT_TENSORS(turn), WEFT_INTS(0));
-    out_next[0] = put_row(b, weft_index_add(first, turn, weft_neg(weft_reshape(b->row, WEFT_SHAPE(WIDTH))), 0));
+    weft_tensor first = weft_dynamic_update_slice(carried[0], b->row, WEFT_TENSORS(iteration), WEFT_INTS(0));
+    out_next[0] = put_row(b, weft_index_add(first, iteration, weft_neg(weft_reshape(b->row, WEFT_SHAPE(WIDTH))), 0));
     out_next[1] = carried[1];
 }
 
-/* In every turn two rows and what never changes. */
+/* In every iteration two rows and what never changes. */
 static void loops_update_in_place(void **state)
 {
     (void)state;
-    enum { TURNS = 10, MOVED = 12 * WIDTH * sizeof(float) };
+    enum { ITERATIONS = 10, MOVED = 12 * WIDTH * sizeof(float) };
     bench b;
     open_bench(&b);
     weft_tensor results[2];
-    weft_fold(weft_extent_of(TURNS), WEFT_TENSORS(b.x, weft_sort(b.x, 0, false)), put_twice, &b, results);
+    weft_fold(weft_extent_of(ITERATIONS), WEFT_TENSORS(b.x, weft_sort(b.x, 0, false)), put_twice, &b, results);
     compile(&b, WEFT_TENSORS(results[0], results[1]));
     tally t = check(&b, true);
-    assert_true(t.bytes < 4.1 * COUNT * sizeof(float) + TURNS * MOVED);
+    assert_true(t.bytes < 4.1 * COUNT * sizeof(float) + ITERATIONS * MOVED);
     close_bench(&b);
 }
 
-static void put_once(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
+static void put_once(void *context, weft_tensor iteration, const weft_tensor *carried, weft_tensor *out_next)
 {
     const bench *b = context;
-    out_next[0] = put_row(b, weft_dynamic_update_slice(carried[0], b->row, WEFT_TENSORS(turn), WEFT_INTS(0)));
+    out_next[0] = put_row(b, weft_dynamic_update_slice(carried[0], b->row, WEFT_TENSORS(iteration), WEFT_INTS(0)));
 }
 
 static void a_donated_input_may_be_carried(void **state)
@@ -326,14 +326,14 @@ static void a_donated_input_may_be_carried(void **state)
     close_bench(&b);
 }
 
-static void add_row(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
+static void add_row(void *context, weft_tensor iteration, const weft_tensor *carried, weft_tensor *out_next)
 {
     const bench *b = context;
-    weft_tensor scale = weft_cast(turn, WEFT_F32);
+    weft_tensor scale = weft_cast(iteration, WEFT_F32);
     out_next[0] = weft_add(carried[0], weft_mul(weft_neg(carried[0]), weft_mul(b->row, scale)));
 }
 
-/* Nothing is as large as what is carried: neither the first value nor what turns make. */
+/* Nothing is as large as what is carried: neither the first value nor what iterations make. */
 static void sums_are_added_where_they_are(void **state)
 {
     (void)state;
@@ -346,10 +346,10 @@ static void sums_are_added_where_they_are(void **state)
     close_bench(&b);
 }
 
-static void put_over_row(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
+static void put_over_row(void *context, weft_tensor iteration, const weft_tensor *carried, weft_tensor *out_next)
 {
     const bench *b = context;
-    (void)turn;
+    (void)iteration;
     weft_tensor other = weft_add(weft_mul(b->x, weft_scalar(b->graph, WEFT_F32, 2)), b->row);
     weft_tensor zero = weft_scalar(b->graph, WEFT_I64, 0);
     out_next[0] = weft_dynamic_update_slice(other, weft_neg(carried[0]), WEFT_TENSORS(zero), WEFT_INTS(0));
@@ -370,24 +370,24 @@ static void updates_read_after_the_copy(void **state)
     close_bench(&b);
 }
 
-static void add_reversed(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
+static void add_reversed(void *context, weft_tensor iteration, const weft_tensor *carried, weft_tensor *out_next)
 {
     (void)context;
-    (void)turn;
+    (void)iteration;
     out_next[0] = weft_add(carried[0], weft_flip(carried[0], WEFT_INTS(0)));
 }
 
-static void add_total(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
+static void add_total(void *context, weft_tensor iteration, const weft_tensor *carried, weft_tensor *out_next)
 {
     (void)context;
-    (void)turn;
+    (void)iteration;
     out_next[0] = weft_add(carried[0], weft_reduce_max(carried[0], WEFT_INTS(0), true));
 }
 
-static void take_turns(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
+static void add_and_subtract(void *context, weft_tensor iteration, const weft_tensor *carried, weft_tensor *out_next)
 {
     (void)context;
-    (void)turn;
+    (void)iteration;
     out_next[0] = weft_add(carried[0], carried[1]);
     out_next[1] = weft_sub(carried[0], carried[1]);
 }
@@ -400,7 +400,7 @@ static void what_is_still_read_stays(void **state)
     weft_tensor results[2];
     open_bench(&b);
     weft_tensor first = weft_mul(b.x, weft_cast(b.at, WEFT_F32));
-    weft_fold(weft_extent_of(3), WEFT_TENSORS(first, b.x), take_turns, &b, results);
+    weft_fold(weft_extent_of(3), WEFT_TENSORS(first, b.x), add_and_subtract, &b, results);
     weft_tensor sum = weft_fold(weft_extent_of(3), WEFT_TENSORS(first), add_row, &b, NULL);
     compile(&b,
             WEFT_TENSORS(
@@ -519,16 +519,17 @@ static weft_tensor share_of_row(const bench *b, weft_tensor number)
     return weft_mul(b->row, weft_cast(weft_div(one, weft_sub(b->at, number)), WEFT_F32));
 }
 
-static void add_share(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
+static void add_share(void *context, weft_tensor iteration, const weft_tensor *carried, weft_tensor *out_next)
 {
-    out_next[0] = weft_add(carried[0], weft_add(share_of_row(context, turn), weft_full_like(carried[0], 1)));
+    out_next[0] = weft_add(carried[0], weft_add(share_of_row(context, iteration), weft_full_like(carried[0], 1)));
 }
 
 /* Updates in a loop of its own first. */
-static void update_and_add_share(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
+static void update_and_add_share(void *context, weft_tensor iteration, const weft_tensor *carried,
+                                 weft_tensor *out_next)
 {
     weft_tensor updated = weft_fold(weft_extent_of(2), WEFT_TENSORS(carried[0]), put_once, context, NULL);
-    add_share(context, turn, &updated, out_next);
+    add_share(context, iteration, &updated, out_next);
 }
 
 static weft_tensor is_below_five(void *context, const weft_tensor *carried)
@@ -739,9 +740,9 @@ static void what_lies_between_may_be_out_of_bounds(void **state)
 
 /* ---- updates made of what they update ---- */
 
-static weft_tensor next_row(weft_tensor turn)
+static weft_tensor next_row(weft_tensor iteration)
 {
-    return weft_add(turn, weft_scalar(turn.graph, WEFT_I64, 1));
+    return weft_add(iteration, weft_scalar(iteration.graph, WEFT_I64, 1));
 }
 
 static weft_tensor row_of(weft_tensor x, weft_tensor at)
@@ -754,46 +755,46 @@ static weft_tensor put(weft_tensor x, weft_tensor row, weft_tensor at)
     return weft_dynamic_update_slice(x, row, WEFT_TENSORS(at), WEFT_INTS(0));
 }
 
-static weft_tensor move_on(const bench *b, weft_tensor x, weft_tensor turn)
+static weft_tensor move_on(const bench *b, weft_tensor x, weft_tensor iteration)
 {
-    return put(x, weft_add(row_of(x, turn), b->row), next_row(turn));
+    return put(x, weft_add(row_of(x, iteration), b->row), next_row(iteration));
 }
 
-static weft_tensor add_where_it_is(const bench *b, weft_tensor x, weft_tensor turn)
+static weft_tensor add_where_it_is(const bench *b, weft_tensor x, weft_tensor iteration)
 {
-    return put(x, weft_add(row_of(x, turn), b->row), turn);
+    return put(x, weft_add(row_of(x, iteration), b->row), iteration);
 }
 
-static weft_tensor add_gathered(const bench *b, weft_tensor x, weft_tensor turn)
+static weft_tensor add_gathered(const bench *b, weft_tensor x, weft_tensor iteration)
 {
-    weft_tensor row = weft_neg(weft_gather(x, weft_sub(b->at, turn), 0));
-    return weft_index_add(x, next_row(turn), row, 0);
+    weft_tensor row = weft_neg(weft_gather(x, weft_sub(b->at, iteration), 0));
+    return weft_index_add(x, next_row(iteration), row, 0);
 }
 
-static weft_tensor set_gathered(const bench *b, weft_tensor x, weft_tensor turn)
+static weft_tensor set_gathered(const bench *b, weft_tensor x, weft_tensor iteration)
 {
-    weft_tensor rows = weft_reshape(next_row(turn), WEFT_SHAPE(1));
+    weft_tensor rows = weft_reshape(next_row(iteration), WEFT_SHAPE(1));
     weft_tensor row = weft_mul(weft_gather(x, rows, 0), b->row);
-    return weft_scatter(x, WEFT_TENSORS(weft_reshape(turn, WEFT_SHAPE(1))), WEFT_INTS(0), row, WEFT_SCATTER_SET);
+    return weft_scatter(x, WEFT_TENSORS(weft_reshape(iteration, WEFT_SHAPE(1))), WEFT_INTS(0), row, WEFT_SCATTER_SET);
 }
 
 /* The place is read there too, and the maximum of the row is a reduction that a kernel could have as a stage. */
-static weft_tensor find_place(const bench *b, weft_tensor x, weft_tensor turn)
+static weft_tensor find_place(const bench *b, weft_tensor x, weft_tensor iteration)
 {
-    weft_tensor most = weft_reduce_max(row_of(x, turn), WEFT_INTS(1), true);
-    weft_tensor first = weft_gather(weft_reshape(row_of(x, turn), WEFT_SHAPE(WIDTH)), b->at, 0);
+    weft_tensor most = weft_reduce_max(row_of(x, iteration), WEFT_INTS(1), true);
+    weft_tensor first = weft_gather(weft_reshape(row_of(x, iteration), WEFT_SHAPE(WIDTH)), b->at, 0);
     weft_tensor place = weft_remainder(weft_cast(first, WEFT_I64), weft_scalar(b->graph, WEFT_I64, 50));
     return put(x, weft_broadcast(most, WEFT_SHAPE(1, WIDTH)), weft_abs(place));
 }
 
 /* Both are read before either is written. */
-static weft_tensor swap_rows(const bench *b, weft_tensor x, weft_tensor turn)
+static weft_tensor swap_rows(const bench *b, weft_tensor x, weft_tensor iteration)
 {
-    weft_tensor one = row_of(x, turn), other = row_of(x, b->at);
-    return put(put(x, other, turn), one, b->at);
+    weft_tensor one = row_of(x, iteration), other = row_of(x, b->at);
+    return put(put(x, other, iteration), one, b->at);
 }
 
-typedef weft_tensor (*updater)(const bench *b, weft_tensor x, weft_tensor turn);
+typedef weft_tensor (*updater)(const bench *b, weft_tensor x, weft_tensor iteration);
 
 static const updater updaters[] = {move_on, add_where_it_is, add_gathered, set_gathered, find_place, swap_rows};
 enum { UPDATERS = sizeof updaters / sizeof *updaters };
@@ -803,10 +804,10 @@ typedef struct updating {
     updater update;
 } updating;
 
-static void update_carried(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
+static void update_carried(void *context, weft_tensor iteration, const weft_tensor *carried, weft_tensor *out_next)
 {
     const updating *u = context;
-    out_next[0] = u->update(u->b, carried[0], turn);
+    out_next[0] = u->update(u->b, carried[0], iteration);
 }
 
 /* Once, and in every iteration of a loop: nothing as large as x is moved, and x's memory is the result's. */
@@ -828,12 +829,12 @@ static void what_updates_read_is_read_before(void **state)
     }
 }
 
-static void update_two(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
+static void update_two(void *context, weft_tensor iteration, const weft_tensor *carried, weft_tensor *out_next)
 {
     const bench *b = context;
-    weft_tensor row = weft_sub(row_of(carried[1], turn), row_of(carried[0], b->at));
-    out_next[0] = put(carried[0], weft_neg(row), turn);
-    out_next[1] = put(carried[1], weft_mul(row, b->row), next_row(turn));
+    weft_tensor row = weft_sub(row_of(carried[1], iteration), row_of(carried[0], b->at));
+    out_next[0] = put(carried[0], weft_neg(row), iteration);
+    out_next[1] = put(carried[1], weft_mul(row, b->row), next_row(iteration));
 }
 
 /* Two tables, of each of which a part goes into the other. */

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <weft/weft.h>
 
-enum { LEAVES = 65, TURNS = 64, SAMPLE_NS = 5000000, CALM_NS = 50000000 };
+enum { LEAVES = 65, ITERATIONS = 64, SAMPLE_NS = 5000000, CALM_NS = 50000000 };
 
 typedef struct branches_case {
     const char *name;
@@ -51,21 +51,21 @@ static weft_tensor trace_chain(weft_graph *graph, int64_t n)
     return product;
 }
 
-/* carried + a[turn] b */
-static void add_product(void *context, weft_tensor turn, const weft_tensor *carried, weft_tensor *out_next)
+/* carried + a[iteration] b */
+static void add_product(void *context, weft_tensor iteration, const weft_tensor *carried, weft_tensor *out_next)
 {
     const weft_tensor *operands = context;
     weft_shape size = WEFT_SHAPE(weft_extent_of(1));
-    weft_tensor a = weft_squeeze(weft_dynamic_slice(operands[0], WEFT_TENSORS(turn), WEFT_INTS(0), size), 0);
+    weft_tensor a = weft_squeeze(weft_dynamic_slice(operands[0], WEFT_TENSORS(iteration), WEFT_INTS(0), size), 0);
     out_next[0] = weft_add(carried[0], weft_matmul(a, operands[1]));
 }
 
 static weft_tensor fold_products(weft_graph *graph, const char *name, int64_t n)
 {
-    weft_shape shape = WEFT_SHAPE(weft_extent_of(TURNS), weft_extent_of(n), weft_extent_of(n));
+    weft_shape shape = WEFT_SHAPE(weft_extent_of(ITERATIONS), weft_extent_of(n), weft_extent_of(n));
     weft_tensor operands[] = {weft_input(graph, name, WEFT_F32, shape), square(graph, 0, n)};
     weft_tensor zeros = weft_zeros(graph, WEFT_F32, WEFT_SHAPE(weft_extent_of(n), weft_extent_of(n)));
-    return weft_fold(weft_extent_of(TURNS), WEFT_TENSORS(zeros), add_product, operands, NULL);
+    return weft_fold(weft_extent_of(ITERATIONS), WEFT_TENSORS(zeros), add_product, operands, NULL);
 }
 
 static weft_tensor trace_folds(weft_graph *graph, int64_t n)
@@ -108,7 +108,7 @@ static void fill(weft_array *array, uint64_t seed)
 
 static weft_status *create_inputs(subject *s, int64_t n)
 {
-    const int64_t shape[] = {TURNS, n, n};
+    const int64_t shape[] = {ITERATIONS, n, n};
     s->input_count = weft_program_input_count(s->program);
     for (size_t i = 0; i < s->input_count; i++) {
         size_t rank = weft_program_input_rank(s->program, i);

@@ -5,7 +5,7 @@ weft_status *einsum_loop_init(einsum_loop *loop, einsum_arena *arena, const eins
                               const einsum_score *score)
 {
     WEFT_TRY(einsum_tree_init(&loop->tree, arena, core, score));
-    loop->log2_turns = 0;
+    loop->log2_iterations = 0;
     loop->sliced = einsum_arena_allocate(arena, core->words, sizeof *loop->sliced);
     loop->counts = einsum_arena_allocate(arena, loop->tree.node_count, sizeof *loop->counts);
     return loop->sliced != NULL && loop->counts != NULL ? NULL : weft_status_out_of_memory();
@@ -15,7 +15,7 @@ void einsum_loop_slice(einsum_loop *loop, uint32_t label, bool sliced)
 {
     if (sliced == einsum_loop_slices(loop, label)) return;
     loop->sliced[label / 64] ^= UINT64_C(1) << label % 64;
-    loop->log2_turns += sliced ? loop->tree.core->extents[label] : -loop->tree.core->extents[label];
+    loop->log2_iterations += sliced ? loop->tree.core->extents[label] : -loop->tree.core->extents[label];
     einsum_tree_slice(&loop->tree, label, sliced);
 }
 
@@ -73,29 +73,31 @@ static double step_cost(const einsum_tree *tree, uint32_t node)
     }
 }
 
-einsum_turns einsum_loop_measure(const einsum_loop *loop)
+einsum_iterations einsum_loop_measure(const einsum_loop *loop)
 {
     const einsum_tree *tree = &loop->tree;
-    einsum_turns turns = {.log2_size = -INFINITY};
+    einsum_iterations iterations = {.log2_size = -INFINITY};
     double outside = 0;
     for (uint32_t node = tree->leaf_count; node < tree->node_count; node++) {
-        *(einsum_loop_holds(loop, node) ? &turns.slice : &outside) += step_cost(tree, node);
-        turns.log2_size = fmax(turns.log2_size, einsum_loop_size(loop, node));
+        *(einsum_loop_holds(loop, node) ? &iterations.slice : &outside) += step_cost(tree, node);
+        iterations.log2_size = fmax(iterations.log2_size, einsum_loop_size(loop, node));
     }
-    if (loop->last == 0) turns.slice = outside, outside = 0;
-    turns.log2_total = einsum_log2_add(log2(turns.slice) + loop->log2_turns, log2(outside)) + tree->shift;
-    return turns;
+    if (loop->last == 0) iterations.slice = outside, outside = 0;
+    iterations.log2_total =
+        einsum_log2_add(log2(iterations.slice) + loop->log2_iterations, log2(outside)) + tree->shift;
+    return iterations;
 }
 
 /* ---- what is live ---- */
 
-/* What stays of a child while its sibling is made; in a turn what is kept for all turns counts for the loop. */
+/* What stays of a child while its sibling is made; in an iteration what is kept for all iterations counts for the loop.
+ */
 static double stays(const einsum_loop *loop, uint32_t node, uint32_t child)
 {
     return einsum_loop_holds(loop, node) && loop->counts[child] == 0 ? 0 : einsum_loop_stored(loop, child);
 }
 
-/* `peaks` of a node made in a turn are those of the turn. */
+/* `peaks` of a node made in an iteration are those of the iteration. */
 static void arrange_node(einsum_loop *loop, uint32_t node, double result)
 {
     einsum_tree *tree = &loop->tree;
@@ -108,7 +110,7 @@ static void arrange_node(einsum_loop *loop, uint32_t node, double result)
     tree->peaks[node] = fmax(einsum_tree_arrange(tree, node, peaks, left), left[0] + left[1] + result);
 }
 
-/* Makes the peak of the last turn's node that of the whole loop. */
+/* Makes the peak of the last iteration's node that of the whole loop. */
 static void add_kept(einsum_loop *loop)
 {
     einsum_tree *tree = &loop->tree;

@@ -3,16 +3,16 @@
 #define EINSUM_PLAN_LOOP_H
 /*
  * A tree some of whose labels are sliced: what is under the lowest node that all leaves with such a label are under, or
- * under the root if the output has such a label, is one turn of a loop, where a leaf with such a label is under it;
- * other subtrees there are computed before the first turn and kept for all. Each turn adds its part to the result of
- * that node, the last one of the loop, which has all its labels.
+ * under the root if the output has such a label, is one iteration of a loop, where a leaf with such a label is under
+ * it; other subtrees there are computed before the first iteration and kept for all. Each iteration adds its part to
+ * the result of that node, the last one of the loop, which has all its labels.
  */
 #include "tree.h"
 
 typedef struct einsum_loop {
     einsum_tree tree;
     uint64_t *sliced; /* as the core has labels */
-    double log2_turns;
+    double log2_iterations;
     /* Since einsum_loop_trace: */
     uint32_t *counts;  /* by node: leaves under it that have a sliced label */
     uint32_t last;     /* the node that the loop makes; 0: there is no loop */
@@ -20,11 +20,11 @@ typedef struct einsum_loop {
 } einsum_loop;
 
 /* Plain numbers are 2^-shift of what they stand for. */
-typedef struct einsum_turns {
-    double slice;      /* the sum that is minimised, of one turn; of all if there is no loop; of SIZE the work */
+typedef struct einsum_iterations {
+    double slice;      /* the sum that is minimised, of one iteration; of all if there is no loop; of SIZE the work */
     double log2_total; /* of the whole */
     double log2_size;  /* of the largest result */
-} einsum_turns;
+} einsum_iterations;
 
 weft_status *einsum_loop_init(einsum_loop *loop, einsum_arena *arena, const einsum_core *core,
                               const einsum_score *score) WEFT_MUST_USE;
@@ -48,7 +48,7 @@ static inline bool einsum_loop_follows(const einsum_loop *loop, uint32_t node)
            loop->counts[node] == loop->counts[loop->last];
 }
 
-/* The node is made in each turn. */
+/* The node is made in each iteration. */
 static inline bool einsum_loop_holds(const einsum_loop *loop, uint32_t node)
 {
     return loop->counts[node] > 0 && !einsum_loop_follows(loop, node);
@@ -66,9 +66,9 @@ static inline double einsum_loop_stored(const einsum_loop *loop, uint32_t node)
     return node < loop->tree.leaf_count || node + 1 == loop->tree.node_count ? 0 : loop->tree.measures[node].volume;
 }
 
-einsum_turns einsum_loop_measure(const einsum_loop *loop);
-/* Log2 of the most elements of results live at once: those of a turn, the one of the loop, those kept for it or for
- * after it; that of all is left out. Children are put in the order that makes it low. */
+einsum_iterations einsum_loop_measure(const einsum_loop *loop);
+/* Log2 of the most elements of results live at once: those of an iteration, the one of the loop, those kept for it or
+ * for after it; that of all is left out. Children are put in the order that makes it low. */
 double einsum_loop_peak(einsum_loop *loop);
 /* To an order, as einsum_loop_peak leaves it. */
 void einsum_loop_save(einsum_loop *loop, einsum_pair *out_pairs);

@@ -170,8 +170,8 @@ double weft_einsum_plan_log2_size(const weft_einsum_plan *plan);
 /* Base-2 logarithm of the most elements of intermediates, copies of them and the result left out, that live at once;
  * -INFINITY where there are none. */
 double weft_einsum_plan_log2_peak(const weft_einsum_plan *plan);
-/* Base-10 logarithm of how many times the multiplications of the same order without slices all turns together do; 0
- * without slices. */
+/* Base-10 logarithm of how many times the multiplications of the same order without slices all iterations together do;
+ * 0 without slices. */
 double weft_einsum_plan_log10_overhead(const weft_einsum_plan *plan);
 /* The path as text, "0-1,0-1"; "" for one operand. */
 const char *weft_einsum_plan_order(const weft_einsum_plan *plan);
@@ -184,7 +184,7 @@ const char *weft_einsum_plan_nested(const weft_einsum_plan *plan);
 /* The expression as it was understood: "ij,jk->ik". */
 const char *weft_einsum_plan_equation(const weft_einsum_plan *plan);
 /* Labels that are done one element at a time, as options take them; none unless options asked for them, or for a limit
- * of memory that the order would not keep without. Costs of steps are those of all turns together, sizes those of
+ * of memory that the order would not keep without. Costs of steps are those of all iterations together, sizes those of
  * one. */
 weft_ints weft_einsum_plan_sliced(const weft_einsum_plan *plan);
 /* The shape of the result. */
@@ -197,8 +197,8 @@ typedef struct weft_einsum_value {
     size_t rank;        /* labels it has */
     size_t open;        /* of them, those of symbolic extent */
     size_t sliced;      /* labels that its step does one element at a time, summed ones among them */
-    double log2_size;   /* of its elements, of one turn if there are sliced labels */
-    double log10_flops; /* of the multiplications of its step, of all turns; 0 of an operand */
+    double log2_size;   /* of its elements, of one iteration if there are sliced labels */
+    double log10_flops; /* of the multiplications of its step, of all iterations; 0 of an operand */
 } weft_einsum_value;
 
 size_t weft_einsum_plan_operand_count(const weft_einsum_plan *plan);
