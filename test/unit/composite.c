@@ -791,16 +791,75 @@ static void searches_are_known(void **state)
     EXPECT(weft_histogram(weft_cast(tenths, WEFT_BF16), 10, 0, 1), (10), 1, 1, 1, 1, 1, 1, 1, 1, 1, 2);
 }
 
+static void expect_inputs(weft_tensor y, size_t count)
+{
+    weft_program *program;
+    weft_test_ok(weft_compile(y.graph, WEFT_TENSORS(y), NULL, &program));
+    assert_int_equal(weft_program_input_count(program), count);
+    weft_program_release(program);
+}
+
+static void expect_operands(int64_t extent)
+{
+    weft_graph *graph = NULL;
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(extent, extent)),
+                y = weft_input(graph, "y", WEFT_F32, WEFT_SHAPE(extent, extent)),
+                v = weft_input(graph, "v", WEFT_F32, WEFT_SHAPE(extent)),
+                i = weft_input(graph, "i", WEFT_I64, WEFT_SHAPE(extent)),
+                q = weft_input(graph, "q", WEFT_F32, WEFT_SHAPE(extent, extent, extent)),
+                w = weft_input(graph, "w", WEFT_F32, WEFT_SHAPE(extent, extent, 1)), counts, indices;
+    const weft_class_options weighted = {.weights = v};
+    const weft_norm_options scaled = {.scale = v};
+    weft_tensor values = weft_unique(v, N(0), &counts), best = weft_top_k(v, 0, N(0), false, &indices);
+    const struct made {
+        weft_tensor tensor;
+        size_t inputs;
+    } made[] = {{weft_searchsorted(x, y, false), 2},
+                {values, 1},
+                {counts, 1},
+                {best, 1},
+                {indices, 1},
+                {weft_bincount(i, N(0), v), 2},
+                {weft_histogram(v, 1, 0, 1), 1},
+                {weft_variance(v, WEFT_INTS(0), 1, false), 1},
+                {weft_norm(v, WEFT_INTS(0), 0, false), 1},
+                {weft_one_hot(i, N(0), WEFT_F32), 1},
+                {weft_tile(v, WEFT_SHAPE(0)), 1},
+                {weft_kron(x, v), 2},
+                {weft_matmul(x, v), 2},
+                {weft_lerp(x, y, v), 3},
+                {weft_layer_norm(x, 1, &scaled), 2},
+                {weft_attention(q, q, w, NULL), 2},
+                {weft_embedding(x, i, 0), 2},
+                {weft_cross_entropy(x, i, 1, &weighted), 3},
+                {weft_cross_entropy(x, y, 1, &weighted), 3},
+                {weft_conv(q, w, &(weft_conv_options){.bias = v}), 3},
+                {weft_conv_transpose(q, w, &(weft_conv_options){.bias = v}), 3},
+                {weft_resize(q, WEFT_SHAPE(0), NULL), 1},
+                {weft_at(x, i), 2},
+                {weft_set_at(x, y, WEFT_ALL), 2},
+                {weft_set_at(x, y, WEFT_RANGE(1, 1)), 2},
+                {weft_index_add(x, i, y, 0), 3}};
+    for (size_t k = 0; k < sizeof made / sizeof *made; k++) expect_inputs(made[k].tensor, made[k].inputs);
+    weft_graph_destroy(graph);
+}
+
+/* Whatever the extents: callers give arrays in the order of the inputs. */
+static void operands_stay_inputs(void **state)
+{
+    (void)state;
+    expect_operands(0);
+    expect_operands(1);
+}
+
 /* What a search is given stays an input of the program, and has to fit, where there is nothing to search. */
 static void empty_rows_are_searched(void **state)
 {
     (void)state;
     weft_tensor row = weft_input(f.graph, "row", WEFT_F32, WEFT_SHAPE(0)),
                 rows = weft_input(f.graph, "rows", WEFT_F32, WEFT_SHAPE(2, 0));
-    weft_program *program;
-    weft_test_ok(weft_compile(f.graph, WEFT_TENSORS(weft_searchsorted(row, f.v, false)), NULL, &program));
-    assert_int_equal(weft_program_input_count(program), 2);
-    weft_program_release(program);
+    expect_inputs(weft_searchsorted(row, f.v, false), 2);
     EXPECT(weft_searchsorted(weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(0)), F32((2), 1, NAN), true), (2), 0, 0);
     EXPECT(weft_searchsorted(weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(2, 0)), F32((1, 1), 1), true), (2, 1), 0, 0);
     expect_error(weft_searchsorted(rows, f.y, false), WEFT_SHAPE_MISMATCH,
@@ -841,9 +900,10 @@ static void searches_refuse(void **state)
                  "histogram: there are 2 bins from -1e+308 to 1e+308: their distance must be finite");
     expect_error(weft_histogram(f.v, 2, INFINITY, INFINITY), WEFT_INVALID_ARGUMENT,
                  "histogram: there are 2 bins from inf to inf: their distance must be finite");
-    expect_error(weft_histogram(f.v, 2, 1e17, 1e17), WEFT_INVALID_ARGUMENT,
-                 "histogram: there are 2 bins from 1e+17 to 1e+17: where they are equal, bins go 0.5 beyond both, which "
-                 "f64 does not tell apart here");
+    expect_error(
+        weft_histogram(f.v, 2, 1e17, 1e17), WEFT_INVALID_ARGUMENT,
+        "histogram: there are 2 bins from 1e+17 to 1e+17: where they are equal, bins go 0.5 beyond both, which "
+        "f64 does not tell apart here");
     expect_error(weft_diag(f.v, INT64_MIN), WEFT_OUT_OF_RANGE,
                  "diag: the diagonal is -9223372036854775808, below -(2^63 - 1)");
     expect_error(weft_arange(f.graph, WEFT_I64, 1e19, 1, N(2)), WEFT_INVALID_ARGUMENT,
@@ -887,6 +947,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(windows_are_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(activations_are_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(searches_are_known, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(operands_stay_inputs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(empty_rows_are_searched, set_up, tear_down),
         cmocka_unit_test_setup_teardown(transposes_are_cut_to_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(class_losses_are_known, set_up, tear_down),

@@ -33,7 +33,7 @@ static void print_commands(FILE *file)
     for (size_t i = 0; i < COMMAND_COUNT; i++) fprintf(file, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
     fprintf(file,
             "\n'weft help COMMAND' tells more about one of them, 'weft --version' the version. An option is given\n"
-            "once, except where its help says otherwise.\n");
+            "once, except where its help says otherwise. No result replaces a file that the same call reads.\n");
 }
 
 static void print_help(const weft_command *command)
