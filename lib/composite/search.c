@@ -334,7 +334,7 @@ WEFT_PLAIN_FUNCTION(weft_tensor, weft_histogram, (weft_tensor x, int64_t bins, d
     else if (!(low <= high)) fault = "low must not be above high, and neither may be NaN";
     else if (!isfinite(row.high - row.low)) fault = "their distance must be finite";
     else if (row.low == row.high)
-        fault = "where they are equal, bins go 0.5 beyond both, which f64 does not tell apart here";
+        fault = "low and high are equal, and so are low - 0.5 and high + 0.5 in f64";
     if (fault != NULL) {
         return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "histogram",
                                "there are %" PRId64 " bins from %g to %g: %s", bins, low, high, fault);
