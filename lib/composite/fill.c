@@ -49,7 +49,7 @@ static bool is_whole(double value)
 }
 
 WEFT_PLAIN_FUNCTION(weft_tensor, weft_arange,
-                    (weft_graph *graph, weft_dtype dtype, double start, double step, weft_extent count),
+                    (weft_graph * graph, weft_dtype dtype, double start, double step, weft_extent count),
                     (graph, dtype, start, step, count))
 {
     const weft_dtype_info *info = weft_dtype_info_of(dtype);
@@ -70,7 +70,7 @@ WEFT_PLAIN_FUNCTION(weft_tensor, weft_arange,
 }
 
 WEFT_PLAIN_FUNCTION(weft_tensor, weft_linspace,
-                    (weft_graph *graph, weft_dtype dtype, double start, double stop, weft_extent count),
+                    (weft_graph * graph, weft_dtype dtype, double start, double stop, weft_extent count),
                     (graph, dtype, start, stop, count))
 {
     if (graph == NULL) return weft_tensor_failed(NULL);
@@ -176,6 +176,12 @@ weft_tensor weft_diag(weft_tensor x, int64_t diagonal)
     if (diagonal == INT64_MIN) {
         return weft_trace_fail(x.graph, WEFT_OUT_OF_RANGE, "diag", "the diagonal is %" PRId64 ", below -(2^63 - 1)",
                                diagonal);
+    }
+    weft_extent own = weft_tensor_extent(x, 0);
+    if (!weft_extent_is_valid(weft_extent_plus(own, diagonal < 0 ? -diagonal : diagonal))) {
+        return weft_trace_fail(x.graph, WEFT_OUT_OF_RANGE, "diag",
+                               "the diagonal is %" PRId64 ", whose sum with extent %s does not fit an int64", diagonal,
+                               weft_extent_describe(own).text);
     }
     weft_extent low = weft_extent_of(diagonal > 0 ? diagonal : 0), high = weft_extent_of(diagonal < 0 ? -diagonal : 0);
     weft_extent below[] = {high, low}, above[] = {low, high};

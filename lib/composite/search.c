@@ -183,13 +183,23 @@ weft_tensor weft_searchsorted(weft_tensor sorted, weft_tensor values, bool right
 
 /* ---- counting ---- */
 
+/* Whether there may be so many bins, and one more for what is in none of them. */
+static bool wants_bins(weft_graph *graph, const char *function, const char *name, weft_extent count)
+{
+    if (!weft_composite_wants_count(graph, function, name, count)) return false;
+    if (weft_extent_is_valid(weft_extent_plus(count, 1))) return true;
+    weft_trace_fail(graph, WEFT_OUT_OF_RANGE, function, "%s is %s, above 2^63 - 2", name,
+                    weft_extent_describe(count).text);
+    return false;
+}
+
 weft_tensor weft_bincount(weft_tensor x, weft_extent count, weft_tensor weights)
 {
     weft_tensor operands[] = {x, weights};
     static const char *const names[] = {"the operand", "the tensor of weights"};
     if (!weft_composite_begin_named("bincount", 1, 2, operands, names) ||
         !weft_composite_wants_integer("bincount", "the operand", x) ||
-        !weft_composite_wants_count(x.graph, "bincount", "the count", count)) {
+        !wants_bins(x.graph, "bincount", "the count", count)) {
         return weft_trace_failed(WEFT_TENSORS(x, weights));
     }
     if (!weft_composite_is_absent(weights) &&
@@ -214,7 +224,7 @@ weft_tensor weft_bincount(weft_tensor x, weft_extent count, weft_tensor weights)
 weft_tensor weft_unique(weft_tensor x, weft_extent size, weft_tensor *out_counts)
 {
     if (!weft_composite_begin("unique", 1, 1, &x) || !weft_composite_wants_order("unique", "the operand", x) ||
-        !weft_composite_wants_count(x.graph, "unique", "the size", size)) {
+        !wants_bins(x.graph, "unique", "the size", size)) {
         return weft_tensor_failed(x.graph);
     }
     weft_tensor sorted = weft_sort(weft_reshape(x, WEFT_SHAPE(WEFT_INFER)), 0, false);

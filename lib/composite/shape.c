@@ -22,12 +22,12 @@ weft_tensor weft_transpose(weft_tensor x, int64_t axis_a, int64_t axis_b)
 }
 
 /* Marks the axes of a list; false with an error when one comes twice. */
-static bool mark_once(weft_graph *graph, const weft_axis_list *axes, bool *out_marks)
+static bool mark_once(weft_graph *graph, const char *name, const weft_axis_list *axes, bool *out_marks)
 {
     for (size_t i = 0; i < WEFT_MAX_RANK; i++) out_marks[i] = false;
     for (size_t i = 0; i < axes->count; i++) {
         if (out_marks[axes->items[i]]) {
-            weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, "moveaxis", "axis %" PRId64 " is given twice",
+            weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, "moveaxis", "%s names axis %" PRId64 " twice", name,
                             axes->items[i]);
             return false;
         }
@@ -46,8 +46,11 @@ weft_tensor weft_moveaxis(weft_tensor x, weft_ints from, weft_ints to)
         return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "moveaxis", "from has length %zu but to has %zu",
                                from.count, to.count);
     }
-    if (!weft_axes_normalize(x.graph, "moveaxis", from, rank, &sources) || !mark_once(x.graph, &sources, moved) ||
-        !weft_axes_normalize(x.graph, "moveaxis", to, rank, &targets) || !mark_once(x.graph, &targets, taken)) {
+    if (!weft_trace_wants_list("moveaxis", "from", x.graph, from.count, from.items) ||
+        !weft_trace_wants_list("moveaxis", "to", x.graph, to.count, to.items) ||
+        !weft_axes_normalize(x.graph, "moveaxis", from, rank, &sources) ||
+        !mark_once(x.graph, "from", &sources, moved) || !weft_axes_normalize(x.graph, "moveaxis", to, rank, &targets) ||
+        !mark_once(x.graph, "to", &targets, taken)) {
         return weft_tensor_failed(x.graph);
     }
     for (size_t i = 0; i < rank; i++) {

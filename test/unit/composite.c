@@ -208,7 +208,7 @@ static void shapes_refuse(void **state)
     expect_error(weft_moveaxis(f.y, WEFT_INTS(0, 1), WEFT_INTS(0)), WEFT_INVALID_ARGUMENT,
                  "moveaxis: from has length 2 but to has 1");
     expect_error(weft_moveaxis(f.y, WEFT_INTS(0, -2), WEFT_INTS(0, 1)), WEFT_INVALID_ARGUMENT,
-                 "moveaxis: axis 0 is given twice");
+                 "moveaxis: from names axis 0 twice");
     expect_error(weft_flatten(f.y, 1, 0), WEFT_INVALID_ARGUMENT, "flatten: the first axis, 1, comes after the last, 0");
     expect_error(weft_stack(WEFT_TENSORS(f.y, f.foreign), 0), WEFT_INVALID_ARGUMENT,
                  "stack: operand 1 belongs to another graph");
@@ -619,13 +619,12 @@ static void windows_are_longer_than_an_extent(void **state)
 }
 
 /* Optional operands, extents and entries of lists are called by their names. */
-static void errors_name_what_was_given(void **state)
+static void errors_name_optional_operands(void **state)
 {
     (void)state;
     weft_tensor x = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(1, 2, 5)),
-                w = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(2, 2, 3)), parts[2];
+                w = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(2, 2, 3));
     weft_extent k = weft_symbol(f.other, "k", 0, 9);
-    const weft_ints most = WEFT_INTS(INT64_MAX);
     expect_error(weft_conv(x, w, &(weft_conv_options){.bias = f.foreign}), WEFT_INVALID_ARGUMENT,
                  "conv: the bias belongs to another graph");
     expect_error(weft_conv(x, f.foreign, NULL), WEFT_INVALID_ARGUMENT, "conv: the kernel belongs to another graph");
@@ -645,8 +644,27 @@ static void errors_name_what_was_given(void **state)
                  "cross_entropy: the tensor of weights belongs to another graph");
     expect_error(weft_bincount(f.i, N(3), f.foreign), WEFT_INVALID_ARGUMENT,
                  "bincount: the tensor of weights belongs to another graph");
+}
+
+static void errors_name_extents_and_options(void **state)
+{
+    (void)state;
+    weft_tensor x = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(1, 2, 5)),
+                w = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(2, 2, 3)), parts[2];
+    weft_extent k = weft_symbol(f.other, "k", 0, 9);
+    const weft_ints most = WEFT_INTS(INT64_MAX);
     expect_error(weft_bincount(f.i, k, WEFT_NO_TENSOR), WEFT_INVALID_ARGUMENT,
                  "bincount: the count belongs to another graph");
+    expect_error(weft_bincount(f.i, N(INT64_MAX), WEFT_NO_TENSOR), WEFT_OUT_OF_RANGE,
+                 "bincount: the count is 9223372036854775807, above 2^63 - 2");
+    expect_error(weft_unique(f.i, N(INT64_MAX), NULL), WEFT_OUT_OF_RANGE,
+                 "unique: the size is 9223372036854775807, above 2^63 - 2");
+    expect_error(weft_diag(f.v, INT64_MAX), WEFT_OUT_OF_RANGE,
+                 "diag: the diagonal is 9223372036854775807, whose sum with extent 3 does not fit an int64");
+    expect_error(weft_moveaxis(f.y, WEFT_INTS(0, 1), WEFT_INTS(1, 1)), WEFT_INVALID_ARGUMENT,
+                 "moveaxis: to names axis 1 twice");
+    expect_error(weft_moveaxis(f.y, WEFT_INTS(0), (weft_ints){1, NULL}), WEFT_INVALID_ARGUMENT,
+                 "moveaxis: to is NULL, but its length is 1");
     expect_error(weft_top_k(f.y, 0, k, false, NULL), WEFT_INVALID_ARGUMENT, "top_k: k belongs to another graph");
     expect_error(weft_one_hot(f.i, N(-1), WEFT_F32), WEFT_OUT_OF_RANGE, "one_hot: the count is -1, below 0");
     expect_error(weft_split_at(f.y, 1, WEFT_SHAPE(5, -1), parts), WEFT_OUT_OF_RANGE,
@@ -967,7 +985,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(errors_of_runs_name_the_line_of_a_text, set_up, tear_down),
         cmocka_unit_test_setup_teardown(statistics_refuse, set_up, tear_down),
         cmocka_unit_test_setup_teardown(windows_are_longer_than_an_extent, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(errors_name_what_was_given, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(errors_name_optional_operands, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(errors_name_extents_and_options, set_up, tear_down),
         cmocka_unit_test_setup_teardown(windows_refuse, set_up, tear_down),
         cmocka_unit_test_setup_teardown(networks_refuse, set_up, tear_down),
     };
