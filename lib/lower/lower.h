@@ -3,6 +3,7 @@
 #define WEFT_LIB_LOWER_LOWER_H
 /* Lowering: a root of the partition, with everything that vanishes into it, becomes one unscheduled kernel. */
 #include "lib/loop/loop.h"
+#include "lib/lower/bits.h"
 #include "lib/lower/partition.h"
 #include "lib/lower/space.h"
 

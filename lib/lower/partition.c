@@ -2,11 +2,11 @@
 #include "lib/lower/partition.h"
 #include <string.h>
 #include "lib/graph/indexing.h"
+#include "lib/lower/bits.h"
 #include "lib/lower/chains.h"
 #include "lib/lower/in_place.h"
 #include "lib/lower/inner.h"
 #include "lib/loop/loop.h"
-#include "runtime/engine/gemm.h"
 
 /* Recomputing up to this many operations in several kernels is cheaper than a trip through memory. */
 #define CHEAP_TO_REPEAT 16u
@@ -19,16 +19,7 @@
 #define FUNCTION_WEIGHT 12u
 /* What a gather reads so cheaply is computed even if it is computed more often than there are elements. */
 #define CHEAP_TO_PLACE 2u
-/* Products of up to this many multiplications are loops: the library's call costs more than they do. */
-#define SMALL_PRODUCT (24 * 24 * 24)
-/* The same for one of many, on real numbers that lie along the lanes. */
-#define MEDIUM_PRODUCT (64 * 1024)
-#define MANY_PRODUCTS 8
-/* Sums of so few terms are no work for the library, which copies operands for more; so many of real numbers that lie
- * along the lanes. Only for results of a size that is worth a kernel. */
-#define FEW_TERMS 4
-#define FEW_TERMS_ALONG 24
-#define LARGE_RESULT 65536
+/* A copy that is so many times smaller than a result costs little beside it. */
 #define LITTLE_BESIDE 16
 /* So many attempts find one stage each that does not fit; after that a long chain of them must come to an end. */
 #define PATIENCE 32
@@ -142,133 +133,9 @@ void weft_partition_force_stage(weft_partition *partition, uint32_t node)
     }
 }
 
-static void extent_range(const weft_graph *graph, weft_extent extent, int64_t *out_min, int64_t *out_max)
-{
-    if (extent.graph == NULL) {
-        *out_min = *out_max = extent.value;
-    } else {
-        weft_expr_range(graph->extents, (weft_expr)extent.value, out_min, out_max);
-    }
-}
-
-/* Upper bound of a product of extents, saturating. */
-static int64_t multiply_bound(int64_t a, int64_t b)
-{
-    int64_t product;
-    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
-}
-
-static int64_t count_bound(const weft_graph *graph, weft_shape shape)
-{
-    int64_t bound = 1, low, high;
-    for (size_t i = 0; i < shape.rank; i++) {
-        extent_range(graph, shape.extents[i], &low, &high);
-        bound = multiply_bound(bound, high);
-    }
-    return bound;
-}
-
 static bool is_reduction(const weft_node *node)
 {
     return node->op->op_class == WEFT_CLASS_REDUCE || node->op->op_class == WEFT_CLASS_PRODUCT;
-}
-
-static uint32_t virtual_lanes(size_t element_size, int64_t bound)
-{
-    uint32_t lanes = WEFT_ORDER_LANE_BYTES / (uint32_t)element_size;
-    if (lanes > WEFT_ORDER_MOST_LANES) lanes = WEFT_ORDER_MOST_LANES;
-    while (lanes > 1 && (int64_t)lanes / 2 >= bound) lanes /= 2;
-    return lanes < 1 ? 1 : lanes;
-}
-
-/* Whether the reduction runs along what is innermost in its operand: then lanes go along it, otherwise across the
- * results. */
-static bool is_innermost(const weft_graph *graph, const weft_node *node, const weft_reduction *reduction)
-{
-    int64_t last = reduction->axes[reduction->axis_count - 1];
-    weft_shape shape = weft_value_type(graph, node->inputs[0])->shape;
-    size_t rank = shape.rank;
-    while (rank > 0 && (int64_t)rank - 1 > last && weft_extent_equal(shape.extents[rank - 1], weft_extent_of(1)))
-        rank--;
-    if (weft_op_id_of(node->op) != WEFT_OP_dot) return (size_t)last == rank - 1;
-    size_t free_b =
-        weft_value_type(graph, node->inputs[1])->shape.rank - node->attrs[1].ints.count - node->attrs[3].ints.count;
-    return free_b == 0;
-}
-
-/* Sums and products of floats, which round: bits of all others are the same in any order. */
-static bool has_order(const weft_graph *graph, const weft_node *node)
-{
-    weft_dtype_kind kind = weft_dtype_info_of(weft_value_type(graph, node->inputs[0])->dtype)->kind;
-    weft_op_id id = weft_op_id_of(node->op);
-    bool adds = id == WEFT_OP_reduce_sum || id == WEFT_OP_reduce_prod || id == WEFT_OP_dot;
-    return adds && (kind == WEFT_KIND_FLOAT || kind == WEFT_KIND_COMPLEX);
-}
-
-void weft_reduction_fill(const weft_graph *graph, uint32_t id, weft_reduction *out_reduction)
-{
-    const weft_node *node = weft_graph_node(graph, id);
-    weft_ints axes = weft_reduced_axes(node);
-    bool is_dot = weft_op_id_of(node->op) == WEFT_OP_dot;
-    weft_shape shape = weft_value_type(graph, node->inputs[0])->shape;
-    weft_reduction reduction = {.axis_count = (uint32_t)axes.count, .lanes = 1, .blocks = has_order(graph, node)};
-    int64_t bound = 1, low, high;
-    for (size_t i = 0; i < axes.count; i++) {
-        reduction.axes[i] = axes.items[i];
-        bool adjacent = !is_dot && i > 0 && axes.items[i] == axes.items[i - 1] + 1;
-        if (!adjacent) {
-            reduction.group_first[reduction.group_count++] = (uint32_t)i;
-            bound = 1;
-        }
-        extent_range(graph, shape.extents[axes.items[i]], &low, &high);
-        bound = multiply_bound(bound, high);
-    }
-    if (axes.count > 0 && is_innermost(graph, node, &reduction) && !(is_dot && bound < WEFT_ORDER_FEWEST_IN_LANES)) {
-        weft_dtype dtype = weft_accumulator_dtype(weft_value_type(graph, node->inputs[0])->dtype);
-        reduction.lanes = virtual_lanes(weft_dtype_size(dtype), bound);
-    }
-    bool few = count_bound(graph, node->types[0].shape) < WEFT_ORDER_MANY;
-    if (!is_dot && reduction.group_count == 1 && bound > WEFT_ORDER_LONG && few) reduction.chunk = WEFT_ORDER_CHUNK;
-    *out_reduction = reduction;
-}
-
-/* The sizes of a product, and whether lanes run along what is innermost in B: real numbers one by one. */
-typedef struct product_size {
-    int64_t batch, free, terms;
-    bool along;
-} product_size;
-
-static product_size size_of(const weft_graph *graph, const weft_node *node)
-{
-    weft_shape a = weft_value_type(graph, node->inputs[0])->shape, b = weft_value_type(graph, node->inputs[1])->shape;
-    weft_shape batch = node->types[0].shape, free_axes = batch;
-    batch.rank = node->attrs[0].ints.count;
-    free_axes.rank -= batch.rank;
-    free_axes.extents += batch.rank;
-    product_size size = {count_bound(graph, batch), count_bound(graph, free_axes), 1, true};
-    for (size_t i = 0; i < node->attrs[2].ints.count; i++) {
-        int64_t low, high;
-        extent_range(graph, a.extents[node->attrs[2].ints.items[i]], &low, &high);
-        size.terms = multiply_bound(size.terms, high);
-        size.along &= (size_t)node->attrs[3].ints.items[i] + 1 != b.rank;
-    }
-    for (size_t i = 0; i < batch.rank; i++) size.along &= (size_t)node->attrs[1].ints.items[i] + 1 != b.rank;
-    size.along &= weft_dtype_info_of(node->types[0].dtype)->kind != WEFT_KIND_COMPLEX;
-    return size;
-}
-
-/* Whether the product is the library's: of its dtypes, of which enough are multiplied in both directions. */
-static bool is_gemm(const weft_graph *graph, const weft_node *node)
-{
-    if (!weft_gemm_supports(node->types[0].dtype)) return false;
-    weft_shape a = weft_value_type(graph, node->inputs[0])->shape, b = weft_value_type(graph, node->inputs[1])->shape;
-    size_t batch = node->attrs[0].ints.count, contract = node->attrs[2].ints.count;
-    if (contract == 0 || a.rank == batch + contract || b.rank == batch + contract) return false;
-    product_size size = size_of(graph, node);
-    bool large = multiply_bound(size.batch, size.free) >= LARGE_RESULT;
-    if (large && size.terms <= (size.along ? FEW_TERMS_ALONG : FEW_TERMS)) return false;
-    int64_t small = large && size.along && size.batch >= MANY_PRODUCTS ? MEDIUM_PRODUCT : SMALL_PRODUCT;
-    return multiply_bound(size.free, size.terms) > small;
 }
 
 static uint32_t saturating_add(uint32_t a, uint32_t b)
@@ -301,7 +168,7 @@ static uint32_t own_weight(const weft_node *node)
 static bool is_leaf_memory(const weft_graph *graph, const weft_node *node)
 {
     weft_op_id id = weft_op_id_of(node->op);
-    return id == WEFT_OP_input || (id == WEFT_OP_constant && count_bound(graph, node->types[0].shape) != 1);
+    return id == WEFT_OP_input || (id == WEFT_OP_constant && weft_count_bound(graph, node->types[0].shape) != 1);
 }
 
 static weft_role engine_of(const weft_partition *partition, uint32_t n)
@@ -312,7 +179,7 @@ static weft_role engine_of(const weft_partition *partition, uint32_t n)
     if (node->op->op_class == WEFT_CLASS_REGION) return WEFT_ROLE_REGION;
     if (node->op->op_class == WEFT_CLASS_SORT) return WEFT_ROLE_SORT;
     bool is_dot = weft_op_id_of(node->op) == WEFT_OP_dot;
-    if (is_dot && !partition->no_library[n] && is_gemm(graph, node)) return WEFT_ROLE_GEMM;
+    if (is_dot && !partition->no_library[n] && weft_product_is_library(graph, node)) return WEFT_ROLE_GEMM;
     return WEFT_ROLE_KERNEL;
 }
 
@@ -465,7 +332,7 @@ static bool is_repeated(const weft_partition *partition, uint32_t n)
     const weft_graph *graph = partition->compiled->graph;
     const weft_node *node = weft_graph_node(graph, n);
     if (node->op->op_class != WEFT_CLASS_ELEMENTWISE || partition->fused_row[n]) return false;
-    double more = (double)count_bound(graph, node->types[0].shape) * ((double)partition->weights[n] - 1);
+    double more = (double)weft_count_bound(graph, node->types[0].shape) * ((double)partition->weights[n] - 1);
     return partition->recompute_count[n] >= OFTEN_REPEATED &&
            more * (partition->recompute_count[n] - 1) >= LARGE_REPETITION;
 }
@@ -495,13 +362,14 @@ static weft_role role_of(const weft_partition *partition, uint32_t n, uint32_t r
 static double repetitions(const weft_graph *graph, const weft_node *node, uint32_t input)
 {
     weft_shape shape = weft_value_type(graph, node->inputs[input])->shape;
-    double count = (double)count_bound(graph, shape), results = (double)count_bound(graph, node->types[0].shape);
+    double count = (double)weft_count_bound(graph, shape),
+           results = (double)weft_count_bound(graph, node->types[0].shape);
     weft_op_id id = weft_op_id_of(node->op);
     if (id == WEFT_OP_broadcast) return count > 0 ? results / count : 1;
     if (is_gather(node) && input == 0) return results > count && count > 0 ? results / count : 1;
     if (id != WEFT_OP_dot) return 1;
-    product_size size = size_of(graph, node);
-    return count > 0 ? (double)multiply_bound(size.batch, size.free) * (double)size.terms / count : 1;
+    weft_product_size size = weft_product_size_of(graph, node);
+    return count > 0 ? (double)size.results * (double)size.terms / count : 1;
 }
 
 /* Tells the operands of a node which root reads them, how often that computes each of their elements (a stage does
@@ -545,9 +413,8 @@ static void demand_product(weft_partition *partition, const weft_node *permute)
     weft_ints order = permute->attrs[0].ints;
     if (weft_op_id_of(node->op) != WEFT_OP_dot || order.count == 0) return;
     if (order.items[order.count - 1] == (int64_t)order.count - 1) return;
-    product_size size = size_of(graph, node);
-    bool large = multiply_bound(size.batch, size.free) >= LARGE_RESULT;
-    if (large && size.along && size.terms > FEW_TERMS) partition->forced[n] = 1;
+    weft_product_size size = weft_product_size_of(graph, node);
+    if (size.is_large && size.along && size.terms > WEFT_PRODUCT_FEW_TERMS) partition->forced[n] = 1;
 }
 
 /* Lanes of a large product run along what is innermost in its second operand: where that comes in another order, a copy
@@ -557,11 +424,10 @@ static void demand_lanes(weft_partition *partition, const weft_node *dot)
     const weft_graph *graph = partition->compiled->graph;
     uint32_t operand = dot->inputs[1].node;
     const weft_node *node = weft_graph_node(graph, operand);
-    product_size size = size_of(graph, dot);
-    int64_t results = multiply_bound(size.batch, size.free);
-    bool is_little = count_bound(graph, node->types[0].shape) <= results / LITTLE_BESIDE;
-    bool is_large = results >= LARGE_RESULT && size.along;
-    if (weft_op_id_of(node->op) == WEFT_OP_permute && is_large && is_little) partition->forced[operand] = 1;
+    weft_product_size size = weft_product_size_of(graph, dot);
+    bool is_little = weft_count_bound(graph, node->types[0].shape) <= size.results / LITTLE_BESIDE;
+    if (weft_op_id_of(node->op) == WEFT_OP_permute && size.is_large && size.along && is_little)
+        partition->forced[operand] = 1;
 }
 
 /* What an engine or an op with random access reads must be in memory, and so must a costly value that a broadcast would

@@ -66,18 +66,4 @@ static inline bool weft_role_has_memory(uint8_t role)
 {
     return role >= WEFT_ROLE_LEAF;
 }
-
-/* A reduction (or a dot done by loops) as loops see it: groups of adjacent reduced axes, each one range. */
-typedef struct weft_reduction {
-    uint32_t axis_count; /* reduced axes, in the order of weft_space_operand's `reduced` */
-    uint32_t group_count;
-    uint32_t group_first[WEFT_MAX_RANK]; /* first axis of each group, as a position in that order */
-    int64_t axes[WEFT_MAX_RANK];         /* of operand 0 */
-    uint32_t lanes;                      /* virtual lanes of the innermost range */
-    bool blocks;                         /* of all ranges */
-    int64_t chunk;                       /* 0, or the reduction is done in partial results of so many elements */
-} weft_reduction;
-
-/* Describes reduction node `node`; from the graph's own extents, so that it holds for all variants. */
-void weft_reduction_fill(const weft_graph *graph, uint32_t node, weft_reduction *out_reduction);
 #endif

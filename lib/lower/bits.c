@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/lower/bits.h"
+#include "lib/loop/loop.h"
+#include "runtime/engine/gemm.h"
+
+/* Products of up to this many multiplications are loops: the library's call costs more than they do. */
+#define SMALL_PRODUCT (24 * 24 * 24)
+/* The same for one of many, on real numbers that lie along the lanes. */
+#define MEDIUM_PRODUCT (64 * 1024)
+#define MANY_PRODUCTS 8
+/* WEFT_PRODUCT_FEW_TERMS of real numbers that lie along the lanes. */
+#define FEW_TERMS_ALONG 24
+/* Results that are worth a kernel. */
+#define LARGE_RESULT 65536
+
+static void extent_range(const weft_graph *graph, weft_extent extent, int64_t *out_min, int64_t *out_max)
+{
+    if (extent.graph == NULL) {
+        *out_min = *out_max = extent.value;
+    } else {
+        weft_expr_range(graph->extents, (weft_expr)extent.value, out_min, out_max);
+    }
+}
+
+/* Upper bound of a product of extents, saturating. */
+static int64_t multiply_bound(int64_t a, int64_t b)
+{
+    int64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
+int64_t weft_count_bound(const weft_graph *graph, weft_shape shape)
+{
+    int64_t bound = 1, low, high;
+    for (size_t i = 0; i < shape.rank; i++) {
+        extent_range(graph, shape.extents[i], &low, &high);
+        bound = multiply_bound(bound, high);
+    }
+    return bound;
+}
+
+static uint32_t virtual_lanes(size_t element_size, int64_t bound)
+{
+    uint32_t lanes = WEFT_ORDER_LANE_BYTES / (uint32_t)element_size;
+    if (lanes > WEFT_ORDER_MOST_LANES) lanes = WEFT_ORDER_MOST_LANES;
+    while (lanes > 1 && (int64_t)lanes / 2 >= bound) lanes /= 2;
+    return lanes < 1 ? 1 : lanes;
+}
+
+/* Whether the reduction runs along what is innermost in its operand: then lanes go along it, otherwise across the
+ * results. */
+static bool is_innermost(const weft_graph *graph, const weft_node *node, const weft_reduction *reduction)
+{
+    int64_t last = reduction->axes[reduction->axis_count - 1];
+    weft_shape shape = weft_value_type(graph, node->inputs[0])->shape;
+    size_t rank = shape.rank;
+    while (rank > 0 && (int64_t)rank - 1 > last && weft_extent_equal(shape.extents[rank - 1], weft_extent_of(1)))
+        rank--;
+    if (weft_op_id_of(node->op) != WEFT_OP_dot) return (size_t)last == rank - 1;
+    size_t free_b =
+        weft_value_type(graph, node->inputs[1])->shape.rank - node->attrs[1].ints.count - node->attrs[3].ints.count;
+    return free_b == 0;
+}
+
+/* Sums and products of floats, which round: bits of all others are the same in any order. */
+static bool has_order(const weft_graph *graph, const weft_node *node)
+{
+    weft_dtype_kind kind = weft_dtype_info_of(weft_value_type(graph, node->inputs[0])->dtype)->kind;
+    weft_op_id id = weft_op_id_of(node->op);
+    bool adds = id == WEFT_OP_reduce_sum || id == WEFT_OP_reduce_prod || id == WEFT_OP_dot;
+    return adds && (kind == WEFT_KIND_FLOAT || kind == WEFT_KIND_COMPLEX);
+}
+
+void weft_reduction_fill(const weft_graph *graph, uint32_t id, weft_reduction *out_reduction)
+{
+    const weft_node *node = weft_graph_node(graph, id);
+    weft_ints axes = weft_reduced_axes(node);
+    bool is_dot = weft_op_id_of(node->op) == WEFT_OP_dot;
+    weft_shape shape = weft_value_type(graph, node->inputs[0])->shape;
+    weft_reduction reduction = {.axis_count = (uint32_t)axes.count, .lanes = 1, .blocks = has_order(graph, node)};
+    int64_t bound = 1, low, high;
+    for (size_t i = 0; i < axes.count; i++) {
+        reduction.axes[i] = axes.items[i];
+        bool adjacent = !is_dot && i > 0 && axes.items[i] == axes.items[i - 1] + 1;
+        if (!adjacent) {
+            reduction.group_first[reduction.group_count++] = (uint32_t)i;
+            bound = 1;
+        }
+        extent_range(graph, shape.extents[axes.items[i]], &low, &high);
+        bound = multiply_bound(bound, high);
+    }
+    if (axes.count > 0 && is_innermost(graph, node, &reduction) && !(is_dot && bound < WEFT_ORDER_FEWEST_IN_LANES)) {
+        weft_dtype dtype = weft_accumulator_dtype(weft_value_type(graph, node->inputs[0])->dtype);
+        reduction.lanes = virtual_lanes(weft_dtype_size(dtype), bound);
+    }
+    bool few = weft_count_bound(graph, node->types[0].shape) < WEFT_ORDER_MANY;
+    if (!is_dot && reduction.group_count == 1 && bound > WEFT_ORDER_LONG && few) reduction.chunk = WEFT_ORDER_CHUNK;
+    *out_reduction = reduction;
+}
+
+weft_product_size weft_product_size_of(const weft_graph *graph, const weft_node *node)
+{
+    weft_shape a = weft_value_type(graph, node->inputs[0])->shape, b = weft_value_type(graph, node->inputs[1])->shape;
+    weft_shape batch = node->types[0].shape, free_axes = batch;
+    batch.rank = node->attrs[0].ints.count;
+    free_axes.rank -= batch.rank;
+    free_axes.extents += batch.rank;
+    weft_product_size size = {
+        .batch = weft_count_bound(graph, batch), .free = weft_count_bound(graph, free_axes), .terms = 1, .along = true};
+    size.results = multiply_bound(size.batch, size.free);
+    size.is_large = size.results >= LARGE_RESULT;
+    for (size_t i = 0; i < node->attrs[2].ints.count; i++) {
+        int64_t low, high;
+        extent_range(graph, a.extents[node->attrs[2].ints.items[i]], &low, &high);
+        size.terms = multiply_bound(size.terms, high);
+        size.along &= (size_t)node->attrs[3].ints.items[i] + 1 != b.rank;
+    }
+    for (size_t i = 0; i < batch.rank; i++) size.along &= (size_t)node->attrs[1].ints.items[i] + 1 != b.rank;
+    size.along &= weft_dtype_info_of(node->types[0].dtype)->kind != WEFT_KIND_COMPLEX;
+    return size;
+}
+
+bool weft_product_is_library(const weft_graph *graph, const weft_node *node)
+{
+    if (!weft_gemm_supports(node->types[0].dtype)) return false;
+    weft_shape a = weft_value_type(graph, node->inputs[0])->shape, b = weft_value_type(graph, node->inputs[1])->shape;
+    size_t batch = node->attrs[0].ints.count, contract = node->attrs[2].ints.count;
+    if (contract == 0 || a.rank == batch + contract || b.rank == batch + contract) return false;
+    weft_product_size size = weft_product_size_of(graph, node);
+    if (size.is_large && size.terms <= (size.along ? FEW_TERMS_ALONG : WEFT_PRODUCT_FEW_TERMS)) return false;
+    int64_t small = size.is_large && size.along && size.batch >= MANY_PRODUCTS ? MEDIUM_PRODUCT : SMALL_PRODUCT;
+    return multiply_bound(size.free, size.terms) > small;
+}
