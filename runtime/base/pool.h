@@ -11,9 +11,6 @@
 typedef struct weft_pool weft_pool;
 typedef void (*weft_pool_task)(void *context, int64_t begin, int64_t end);
 
-/* About what a region costs beside its work. */
-#define WEFT_POOL_REGION_NS 2000.0
-
 /* A pool that uses `threads` threads, the caller's included; 0: as many as this process may run on. They start with the
  * first region that needs them. WEFT_OUT_OF_RANGE over WEFT_MAX_THREADS (<weft/executor.h>). */
 weft_status *weft_pool_create(const weft_allocator *allocator, size_t threads, weft_pool **out_pool) WEFT_MUST_USE;

@@ -2,6 +2,7 @@
 #include "runtime/engine/gemm.h"
 #include <stdatomic.h>
 #include <string.h>
+#include "runtime/base/machine.h"
 #include "runtime/engine/gemm_block.h"
 
 /*
@@ -11,8 +12,6 @@
  * so that is always B.
  */
 
-/* In multiplications: below SERIAL_WORK the pool is not worth waking; products below SMALL_WORK are never cut. */
-enum { SERIAL_WORK = 128 * 128 * 64, SMALL_WORK = 96 * 96 * 96 };
 /* Operands that fit are packed on the stack. */
 enum { STACK_BYTES = 8 << 10 };
 
@@ -225,15 +224,17 @@ static void find_bytes(struct grid *grid)
 double weft_gemm_estimate(const weft_gemm_call *call, size_t threads)
 {
     const weft_dtype_info *info = weft_dtype_info_of(call->dtype);
-    double call_ns = 300; /* for each block */
-    double per_ns = (info->kind == WEFT_KIND_COMPLEX ? 72.0 : 128.0) / (double)info->size;
+    double bytes_per_ns =
+        info->kind == WEFT_KIND_COMPLEX ? WEFT_MACHINE_COMPLEX_PRODUCT_BYTES_PER_NS : WEFT_MACHINE_PRODUCT_BYTES_PER_NS;
+    double per_ns = bytes_per_ns / (double)info->size;
     double work = work_of(call), blocks = 1;
     for (size_t axis = 0; axis < call->batch_rank; axis++) blocks *= (double)call->batch[axis];
-    double alone = blocks * call_ns + work / per_ns;
-    if (threads == 1 || work < SERIAL_WORK) return alone;
+    double alone = blocks * WEFT_MACHINE_PRODUCT_NS + work / per_ns;
+    if (threads == 1 || work < WEFT_MACHINE_SERIAL_PRODUCT) return alone;
     double share = blocks > (double)threads ? blocks / (double)threads : 1;
-    double parts = product_work(call) < SMALL_WORK && blocks < (double)threads ? blocks : (double)threads;
-    return share * call_ns + work / per_ns / parts + WEFT_POOL_REGION_NS;
+    double parts =
+        product_work(call) < WEFT_MACHINE_WHOLE_PRODUCT && blocks < (double)threads ? blocks : (double)threads;
+    return share * WEFT_MACHINE_PRODUCT_NS + work / per_ns / parts + WEFT_MACHINE_REGION_NS;
 }
 
 weft_status *weft_gemm_run(weft_pool *pool, weft_block_store *store, const weft_gemm_call *call, const void *a,
@@ -245,8 +246,8 @@ weft_status *weft_gemm_run(weft_pool *pool, weft_block_store *store, const weft_
     grid.kernel = weft_gemm_kernel_find(real_size(call->dtype));
     find_units(&grid);
     int64_t threads = (int64_t)weft_pool_width(pool);
-    bool serial = threads == 1 || work_of(call) < SERIAL_WORK;
-    bool whole = serial || grid.batch >= threads || product_work(call) < SMALL_WORK;
+    bool serial = threads == 1 || work_of(call) < WEFT_MACHINE_SERIAL_PRODUCT;
+    bool whole = serial || grid.batch >= threads || product_work(call) < WEFT_MACHINE_WHOLE_PRODUCT;
     cut(&grid, whole ? 1 : (threads + grid.batch - 1) / grid.batch);
     int64_t tasks = grid.batch * grid.rows * grid.columns;
     find_bytes(&grid);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/plan/depend.h"
+#include "runtime/base/machine.h"
 #include "runtime/base/memory.h"
 #include "runtime/step/step.h"
 
@@ -172,7 +173,7 @@ static double deal(search *s)
         *thread += loads[branch];
         if (*thread > longest) longest = *thread;
     }
-    return longest + WEFT_POOL_REGION_NS;
+    return longest + WEFT_MACHINE_REGION_NS;
 }
 
 /* The cap that saves most in a phase from left[from] on; false where none saves enough. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/step/cost.h"
 #include <math.h>
+#include "runtime/base/machine.h"
 
 static double count_elements(const weft_bound_variant *bound, const weft_buffer *buffer)
 {
@@ -28,5 +29,5 @@ void weft_step_cost_cut(weft_step_cost *cost, const weft_bound_variant *bound, d
     double threads = (double)weft_pool_size(bound->pool);
     double parts = pieces < threads ? pieces : threads;
     cost->alone = alone;
-    cost->together = parts > 1 ? alone / parts + WEFT_POOL_REGION_NS : alone;
+    cost->together = parts > 1 ? alone / parts + WEFT_MACHINE_REGION_NS : alone;
 }

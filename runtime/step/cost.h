@@ -10,8 +10,6 @@ typedef struct weft_step_cost {
     double alone, together; /* ns on one thread, and with all threads of the pool */
 } weft_step_cost;
 
-/* Of a core of the year 2020, right within a factor of two. */
-#define WEFT_STEP_CALL_NS 150.0
 /* Sets the times of a step that is cut into `pieces` at most. */
 void weft_step_cost_cut(weft_step_cost *cost, const weft_bound_variant *bound, double alone, double pieces);
 /* Bytes of buffer `i` of the step, of which so many elements are accessed at most. */

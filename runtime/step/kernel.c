@@ -2,14 +2,8 @@
 /* Generated code. */
 #include "runtime/step/step.h"
 #include <pthread.h>
+#include "runtime/base/machine.h"
 #include "runtime/base/status.h"
-
-/* In scalar operations: below SERIAL_WORK, ten microseconds or so, a kernel stays on the caller's thread, as waking
- * another one may take longer; no thread is given less than CHUNK_WORK. */
-enum { SERIAL_WORK = 131072, CHUNK_WORK = 32768 };
-
-/* Of a core of the year 2020, right within a factor of two. */
-static const double OPERATIONS_PER_NS = 32, BYTES_PER_NS = 40;
 
 /* ---- binding ---- */
 
@@ -25,10 +19,10 @@ static bool is_sound(const weft_variant *variant, const weft_step *step)
 static int64_t grain_of(int64_t iterations, int64_t work)
 {
     int64_t total;
-    if (work >= CHUNK_WORK) return 1;
+    if (work >= WEFT_MACHINE_CHUNK_OPERATIONS) return 1;
     if (work < 1) work = 1;
     if (__builtin_mul_overflow(iterations, work, &total)) total = INT64_MAX;
-    return total < SERIAL_WORK ? iterations : (CHUNK_WORK + work - 1) / work;
+    return total < WEFT_MACHINE_SERIAL_OPERATIONS ? iterations : (WEFT_MACHINE_CHUNK_OPERATIONS + work - 1) / work;
 }
 
 static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
@@ -64,9 +58,10 @@ static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_ste
         cost.bytes += weft_step_buffer_bytes(bound, step, i, accesses);
     }
     if (step->accesses != NULL) cost.flops = (double)weft_bound_variant_estimate(bound, step->flops);
-    double iterations = (double)bound_step->iterations, moved = cost.bytes / BYTES_PER_NS;
-    double computed = iterations * (double)weft_bound_variant_estimate(bound, step->work) / OPERATIONS_PER_NS;
-    weft_step_cost_cut(&cost, bound, WEFT_STEP_CALL_NS + (computed > moved ? computed : moved),
+    double iterations = (double)bound_step->iterations, moved = cost.bytes / WEFT_MACHINE_BYTES_PER_NS;
+    double computed =
+        iterations * (double)weft_bound_variant_estimate(bound, step->work) / WEFT_MACHINE_OPERATIONS_PER_NS;
+    weft_step_cost_cut(&cost, bound, WEFT_MACHINE_CALL_NS + (computed > moved ? computed : moved),
                        iterations / (double)bound_step->grain);
     return cost;
 }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows that the runtime sorts itself. */
 #include "runtime/step/step.h"
-
-/* Of a core of the year 2020, right within a factor of two. */
-static const double SORTED_PER_NS = 0.1;
+#include "runtime/base/machine.h"
 
 /* ---- binding ---- */
 
@@ -61,7 +59,8 @@ static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_ste
     weft_step_cost cost = {.bytes = weft_step_bytes(bound, bound_step->step), .is_timed = true};
     double rows = call->length > 0;
     for (size_t i = 0; i < call->rank; i++) rows *= (double)call->rows[i];
-    weft_step_cost_cut(&cost, bound, WEFT_STEP_CALL_NS + rows * (double)call->length / SORTED_PER_NS, rows);
+    weft_step_cost_cut(&cost, bound, WEFT_MACHINE_CALL_NS + rows * (double)call->length / WEFT_MACHINE_SORTED_PER_NS,
+                       rows);
     return cost;
 }
 
