@@ -13,6 +13,11 @@
  *  - a NULL that the text does not allow is WEFT_INVALID_ARGUMENT where a status is returned; functions that only read
  *    want an object.
  *
+ * Structs that begin with `size` may be longer or shorter than this header's, as a plugin or a runtime built with
+ * another version has them: their maker sets it to sizeof, and fields beyond it count as zero; in options 0 stands for
+ * sizeof. All other structs are laid out as here in every library of the same major version, the number that its file
+ * name ends with. Fields are set by name; those that are not are zero, which is the default.
+ *
  * A library function never prints, aborts or exits. Where the text names no error, WEFT_OUT_OF_MEMORY is still one.
  */
 #include <stdarg.h>
