@@ -181,7 +181,7 @@ static weft_status *copy_guards(const weft_graph *source, weft_graph *target, si
     if (live != NULL) weft_graph_mark(source, count, outputs, live);
     weft_status *status = NULL;
     for (size_t i = 0; i < root->guard_count && status == NULL; i++)
-        if (weft_guard_is_needed(&root->guards[i], live)) status = copy_guard(source, target, &root->guards[i]);
+        if (weft_guard_is_needed(root, i, live)) status = copy_guard(source, target, &root->guards[i]);
     weft_free(target->allocator, live, root->node_count);
     return status;
 }

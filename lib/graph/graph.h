@@ -138,9 +138,9 @@ void weft_guards_close(weft_guard_scope scope, size_t count, const weft_tensor *
  * to hold where the node is needed, if the region itself needs their results, as `live` marks. A failed tensor:
  * nowhere. */
 void weft_guards_lift(const weft_graph *region, size_t first, const uint8_t *live, weft_tensor node);
-/* Whether a program has the guard that needs the nodes marked in `live`, a byte for each node of the outermost graph;
- * NULL: all. */
-bool weft_guard_is_needed(const weft_guard *guard, const uint8_t *live);
+/* Whether a program that needs the nodes marked in `live`, a byte for each node of the outermost graph (NULL: all), has
+ * the guard of that number: it has one guard where several compositions asked for the same. */
+bool weft_guard_is_needed(const weft_graph *root, size_t number, const uint8_t *live);
 /* Says that `region` is the body of a fold of so many iterations: its guards count where there are any. */
 void weft_graph_set_trips(weft_graph *region, weft_extent trips);
 

@@ -50,16 +50,22 @@ static bool asks_the_same(const weft_guard *guard, const weft_guard *other)
     return guard->kind == WEFT_GUARD_EQUAL && guard->a == other->b && guard->b == other->a;
 }
 
+/* Whether a guard that stays asks for as much as another one, wherever that counts. */
+static bool covers(const weft_guard *guard, const weft_guard *other)
+{
+    bool stays = guard->when == other->when || (guard->when == WEFT_EXPR_NONE && !guard->of_rule);
+    return stays && asks_the_same(guard, other);
+}
+
 /* A guard that asks for as much, and that goes only where the other one does. */
 static weft_guard *guard_find(weft_graph *root, const weft_guard *wanted)
 {
     bool is_composed = root->composition != SIZE_MAX && !wanted->of_rule;
     for (size_t i = 0; i < root->guard_count; i++) {
         weft_guard *guard = &root->guards[i];
-        bool stays = guard->when == wanted->when || (guard->when == WEFT_EXPR_NONE && !guard->of_rule);
         bool is_older = i < root->composition;
         if (guard->owners != NULL || (is_older && guard->of_rule && is_composed)) continue;
-        if (stays && asks_the_same(guard, wanted)) return guard;
+        if (covers(guard, wanted)) return guard;
     }
     return NULL;
 }
@@ -177,7 +183,8 @@ void weft_guards_lift(const weft_graph *region, size_t first, const uint8_t *liv
     drop_guards(root, first);
 }
 
-bool weft_guard_is_needed(const weft_guard *guard, const uint8_t *live)
+/* Whether the program of what is marked in `live` has to keep what this one says. */
+static bool counts(const weft_guard *guard, const uint8_t *live)
 {
     if (guard->of_rule) return false;
     if (guard->owners == NULL || live == NULL) return true;
@@ -186,6 +193,15 @@ bool weft_guard_is_needed(const weft_guard *guard, const uint8_t *live)
         if (owner.graph->parent == NULL && live[owner.node]) return true;
     }
     return false;
+}
+
+bool weft_guard_is_needed(const weft_graph *root, size_t number, const uint8_t *live)
+{
+    const weft_guard *guard = &root->guards[number];
+    if (!counts(guard, live)) return false;
+    for (size_t i = 0; i < number; i++)
+        if (covers(&root->guards[i], guard) && counts(&root->guards[i], live)) return false;
+    return true;
 }
 
 /* ---- recording ---- */

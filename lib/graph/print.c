@@ -241,7 +241,7 @@ static void print_guards(const weft_graph *graph, const uint8_t *live, weft_byte
 {
     for (size_t i = 0; i < graph->guard_count; i++) {
         const weft_guard *guard = &graph->guards[i];
-        if (!weft_guard_is_needed(guard, live)) continue;
+        if (!weft_guard_is_needed(graph, i, live)) continue;
         weft_bytes_append(text, "require ", 8);
         weft_expr_print(graph->extents, guard->a, text);
         weft_bytes_print(text, " %s ", guard->kind == WEFT_GUARD_EQUAL ? "=" : "<=");

@@ -63,7 +63,7 @@ weft_status *weft_graph_mark_symbols(const weft_graph *graph, size_t count, cons
     for (uint32_t n = 0; n < nodes && status == NULL; n++)
         if (live[n]) status = count_node(&c, weft_graph_node(graph, n));
     for (size_t i = 0; i < graph->guard_count; i++) {
-        if (!weft_guard_is_needed(&graph->guards[i], live)) continue;
+        if (!weft_guard_is_needed(graph, i, live)) continue;
         count_expr(&c, graph->guards[i].a);
         count_expr(&c, graph->guards[i].b);
         if (graph->guards[i].when != WEFT_EXPR_NONE) count_expr(&c, graph->guards[i].when);

@@ -306,6 +306,57 @@ static void outer_compositions_require_themselves(void **state)
     weft_graph_destroy(s.graph);
 }
 
+/* What is printed of the outputs comes back as it is, with so many guards. */
+static void check_print(weft_graph *graph, weft_tensors outputs, size_t guards)
+{
+    char *text, *again;
+    weft_module *module;
+    weft_test_ok(weft_graph_print(outputs, &text));
+    weft_test_ok(weft_graph_parse("text", text, strlen(text), NULL, 0, NULL, &module));
+    weft_test_ok(weft_graph_print(module->outputs, &again));
+    assert_string_equal(again, text);
+    size_t count = 0;
+    for (const char *at = strstr(text, "\nrequire "); at != NULL; at = strstr(at + 1, "\nrequire ")) count++;
+    assert_int_equal(count, guards);
+    assert_ptr_equal(outputs.items[0].graph, graph);
+    weft_text_destroy(text);
+    weft_text_destroy(again);
+    weft_module_destroy(module);
+    weft_graph_destroy(graph);
+}
+
+/* Compositions that ask for the same, and a caller who does so too, before or after, whatever the sentence. */
+static void what_is_asked_again_is_printed_once(void **state)
+{
+    (void)state;
+    scene s = scene_create();
+    check_print(s.graph, WEFT_TENSORS(weft_set_at(s.x, weft_at(s.x, -2), -2)), 1);
+    s = scene_create();
+    check_print(s.graph, WEFT_TENSORS(weft_add_at(weft_add_at(s.x, 1, -2), 2, -2)), 1);
+    for (int before = 0; before < 2; before++) {
+        s = scene_create();
+        weft_tensor read = before ? at(&s) : s.x;
+        weft_require_at_most(s.graph, weft_extent_of(6), weft_tensor_extent(s.x, 0), "six");
+        weft_require_equal(s.graph, weft_extent_of(6), weft_tensor_extent(s.x, 0), "just six");
+        if (!before) read = at(&s);
+        check_print(s.graph, WEFT_TENSORS(read), 2);
+    }
+}
+
+/* One that counts always is enough, for a body that may not run too. */
+static void conditions_follow_what_counts_always(void **state)
+{
+    (void)state;
+    for (int before = 0; before < 2; before++) {
+        scene s = scene_create();
+        weft_extent k = weft_symbol(s.graph, "k", 0, 9);
+        weft_tensor always = before ? halve(s.x) : s.x;
+        weft_tensor folded = weft_fold(k, WEFT_TENSORS(s.x), needs, NULL, NULL);
+        if (!before) always = halve(s.x);
+        check_print(s.graph, WEFT_TENSORS(always, folded), before ? 1 : 2);
+    }
+}
+
 static weft_status *trace_all(const weft_allocator *allocator, void *context)
 {
     (void)context;
@@ -331,6 +382,7 @@ int main(void)
         cmocka_unit_test(unused_results_require_nothing),      cmocka_unit_test(requirements_of_callers_count_always),
         cmocka_unit_test(failed_compositions_require_nothing), cmocka_unit_test(nodes_between_results_require_nothing),
         cmocka_unit_test(bodies_require_where_they_run),       cmocka_unit_test(outer_compositions_require_themselves),
+        cmocka_unit_test(what_is_asked_again_is_printed_once), cmocka_unit_test(conditions_follow_what_counts_always),
         cmocka_unit_test(without_memory_there_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
