@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "lib/graph/graph.h"
+#include "test/conform/subject.h"
 #include "test/random/make.h"
 
 static const draw_call calls[] = {
@@ -180,6 +181,34 @@ static weft_status *print(generator *g, char **out_text)
     return weft_graph_print((weft_tensors){count, outputs}, out_text);
 }
 
+/* The text of what the text says. */
+static weft_status *print_again(const char *text, char **out_text)
+{
+    weft_module *module;
+    WEFT_TRY(weft_test_parse("printed", text, &module));
+    weft_status *status = weft_graph_print(module->outputs, out_text);
+    weft_module_destroy(module);
+    return status;
+}
+
+/* Whether the text is a fixed point; otherwise says where it is not. */
+static bool check_text(const char *text, char *out_problem, size_t size)
+{
+    char *again = NULL;
+    weft_status *status = print_again(text, &again);
+    size_t same = 0;
+    while (again != NULL && again[same] != 0 && again[same] == text[same]) same++;
+    bool good = again != NULL && again[same] == text[same];
+    while (same > 0 && text[same - 1] != '\n') same--;
+    if (!good)
+        snprintf(out_problem, size, "%s: %.200s where the first text has %.200s",
+                 status != NULL ? weft_status_message(status) : "printed again", again != NULL ? again + same : "none",
+                 text + same);
+    weft_text_destroy(again);
+    weft_status_destroy(status);
+    return good;
+}
+
 bool weft_test_generate(uint64_t seed, char **out_text, char *out_problem, size_t size)
 {
     generator g = {.state = seed};
@@ -200,6 +229,7 @@ bool weft_test_generate(uint64_t seed, char **out_text, char *out_problem, size_
                  weft_status_message(status));
         good = false;
     }
+    good = good && (*out_text == NULL || check_text(*out_text, out_problem, size));
     weft_status_destroy(status);
     weft_graph_destroy(g.graph);
     return good;
