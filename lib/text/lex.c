@@ -160,6 +160,14 @@ weft_status *weft_lexer_error(const weft_lexer *lexer, const char *at, weft_code
     return status;
 }
 
+/* A '%' before what begins no name. */
+static void describe_nameless(char next, char *out_text, size_t size)
+{
+    if (next == '\0' || strchr(" \t\r\n", next) != NULL) snprintf(out_text, size, "'%%' without a name");
+    else if (next > ' ' && next < 127) snprintf(out_text, size, "'%%' with '%c' after it", next);
+    else snprintf(out_text, size, "'%%' with the byte 0x%02x after it", (unsigned char)next);
+}
+
 /* What a token is to a reader; at most 40 bytes of it. */
 static void describe(const weft_token *token, char *out_text, size_t size)
 {
@@ -168,8 +176,11 @@ static void describe(const weft_token *token, char *out_text, size_t size)
     if (token->kind == WEFT_TOKEN_END) snprintf(out_text, size, "the end of the text");
     else if (token->kind == WEFT_TOKEN_STRING)
         snprintf(out_text, size, "the string %.*s%s", length, token->start, more);
+    else if (token->kind == WEFT_TOKEN_PUNCTUATION && *token->start == '%')
+        describe_nameless(token->start[1], out_text, size);
     else if (token->kind != WEFT_TOKEN_BAD) snprintf(out_text, size, "'%.*s%s'", length, token->start, more);
     else if (*token->start == '"') snprintf(out_text, size, "a string without its closing quote");
+    else if (strncmp(token->start, "\xef\xbb\xbf", 3) == 0) snprintf(out_text, size, "a byte order mark");
     else snprintf(out_text, size, "the byte 0x%02x", (unsigned char)*token->start);
 }
 

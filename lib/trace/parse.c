@@ -441,8 +441,8 @@ static weft_status *define_results(parser *p, const statement *s, weft_tensor fi
     const weft_token *names = s->results.items;
     size_t count = weft_graph_node(first.graph, first.node)->output_count;
     if (count != s->results.count)
-        return weft_lexer_error(&p->lexer, names[0].start, WEFT_PARSE_ERROR, "'%s' has %zu results, not %zu",
-                                s->op->name, count, s->results.count);
+        return weft_lexer_error(&p->lexer, names[0].start, WEFT_PARSE_ERROR, "'%s' has %zu result%s, not %zu",
+                                s->op->name, count, count == 1 ? "" : "s", s->results.count);
     for (uint32_t i = 0; i < count; i++) WEFT_TRY(define(p, names[i], (weft_tensor){first.graph, first.node, i}));
     return NULL;
 }
