@@ -92,7 +92,8 @@ static bool find_npy_dtype(const char *text, weft_dtype *out_dtype)
     return false;
 }
 
-/* A byte order and a type; for bf16 also the name, which numpy takes where ml_dtypes is loaded. */
+/* A type after a byte order: that of the machine for '=', '|' and none, as numpy has it. For bf16 also the name, which
+ * numpy takes where ml_dtypes is loaded. */
 static weft_status *parse_descr(struct reader *reader, struct header *header)
 {
     char text[32];
@@ -100,12 +101,12 @@ static weft_status *parse_descr(struct reader *reader, struct header *header)
     WEFT_TRY(parse_string(reader, "descr", sizeof text, text));
     header->dtype = WEFT_BF16;
     if (strcmp(text, "bfloat16") == 0) return NULL;
-    if (text[0] == 0 || strchr("<>|=", text[0]) == NULL || !find_npy_dtype(text + 1, &header->dtype))
+    size_t order = strspn(text, "<>|=") > 0;
+    if (!find_npy_dtype(text + order, &header->dtype))
         return bad_file(reader, "descr '%s' is no element type of weft", text);
     if (weft_dtype_size(header->dtype) == 1) return NULL;
     header->big_endian = text[0] == '>';
     if (header->big_endian && text[1] == 'V') return bad_file(reader, "descr '%s' is bf16 in big endian", text);
-    if (text[0] == '|' && text[1] != 'V') return bad_file(reader, "descr '%s' has no byte order", text);
     return NULL;
 }
 
