@@ -150,8 +150,7 @@ static weft_status *add_steps(weft_einsum_plan *plan, einsum_walk *walk, bill *b
         add_step(b, einsum_slices_step(slices, value, walk->step), slices->inside[value] ? iterations : 0);
         b->whole = einsum_log2_add(b->whole, walk->step.work);
     }
-    plan->log2_peak = -INFINITY;
-    return einsum_expression_is_empty(x) ? NULL : einsum_slices_peak(slices, &plan->log2_peak);
+    return einsum_slices_peak(slices, &plan->log2_peak);
 }
 
 static weft_status *fill_values(weft_einsum_plan *plan, const einsum_planner *planner, weft_dtype dtype)
@@ -214,7 +213,8 @@ static weft_status *fill_limited(weft_einsum_plan *plan, const einsum_policy *po
     bool seen = false;
     einsum_policy own = *policy;
     own.planner.cancel.seen = &seen;
-    return einsum_policy_has_limit(&own) ? fill_within(plan, &own, dtype) : fill_plan(plan, &own, dtype);
+    bool limited = einsum_policy_has_limit(&own) && !einsum_expression_is_empty(&plan->expression);
+    return limited ? fill_within(plan, &own, dtype) : fill_plan(plan, &own, dtype);
 }
 
 /* What a plan is made from: a caller's request, or a node. */

@@ -341,9 +341,13 @@ static void plan_what_is_empty(void **state)
     weft_einsum_plan *plan;
     (void)state;
     weft_test_ok(weft_einsum_plan_create(NULL, "ij,jk,kl->il", 3, shapes, &limited, &plan));
-    assert_true(weft_einsum_plan_log2_peak(plan) == -INFINITY);
+    assert_true(weft_einsum_plan_log2_peak(plan) == 0);
+    assert_true(weft_einsum_plan_log10_overhead(plan) == 0);
     assert_true(weft_einsum_plan_log10_flops(plan) < 1 && weft_einsum_plan_log2_size(plan) == 0);
     assert_int_equal(weft_einsum_plan_sliced(plan).count, 0);
+    weft_einsum_plan_destroy(plan);
+    weft_test_ok(weft_einsum_plan_create(NULL, "jk,kl->jl", 2, shapes + 1, &limited, &plan));
+    assert_true(weft_einsum_plan_log2_peak(plan) == -INFINITY); /* there is no intermediate */
     weft_einsum_plan_destroy(plan);
 }
 

@@ -161,8 +161,9 @@ void weft_einsum_plan_destroy(weft_einsum_plan *plan);
 double weft_einsum_plan_seconds(const weft_einsum_plan *plan);
 /* Base-10 logarithm of the same, which is always finite except for -INFINITY where there is no step. */
 double weft_einsum_plan_log10_seconds(const weft_einsum_plan *plan);
-/* Base-10 logarithm of the scalar multiplications over all steps; 0 for at most one. Here and in sizes all
- * extents count as one where one is zero: nothing is multiplied then. */
+/* Base-10 logarithm of the scalar multiplications over all steps; 0 for at most one. Here, in
+ * sizes and in what lives at once all extents count as one where one is zero: nothing is multiplied then, and no limit
+ * of memory is too small. */
 double weft_einsum_plan_log10_flops(const weft_einsum_plan *plan);
 /* Base-2 logarithm of the elements of the largest result of a step, the last included; of the output when there is no
  * step. */
