@@ -240,6 +240,11 @@ weft_status *weft_file_check_results(const weft_arguments *arguments, size_t rea
 
 weft_status *weft_file_check_single(const char *path)
 {
+    char archive[LONGEST_PATH];
+    if (split_member(path, archive) != NULL)
+        return weft_misuse("'%s' names an array of an archive, which inputs do; one result is written to OUT.npy, all "
+                           "of 'weft run' to OUT.npz",
+                           path);
     if (!weft_file_ends_with(path, ".npz")) return weft_output_check(path);
     return weft_misuse("a single array is written to an .npy file, not to '%s'", path);
 }
