@@ -50,7 +50,7 @@ class General(Command):
         self.refuses(MISUSED, f"opt: --emit takes one of {FORMATS}, not 'l'", "opt", "g.weft", "--emit=l")
         self.refuses(MISUSED, "run: --stats takes no value, but has 'yes'", "run", "g.weft", "--stats=yes")
         for option, most, counts in [("--threads", 1024, ["0", "-1", "1.5", "", "1025", "99999999999999999999"]),
-                                     ("--repeat", 10**9, ["0", "1000000001"])]:
+                                     ("--repeat", 10**9, ["0", "1000000001", " 3", "+3", "3 ", "0x3", "--3"])]:
             for count in counts:
                 self.refuses(MISUSED, f"run: {option} takes an integer from 1 to {most}, not '{count}'",
                              "run", "g.weft", option, count)
@@ -303,12 +303,23 @@ class Single(Command):
                 self.prints("", "run", "row.weft", given, "--set=n=2", "-o", out)
                 self.assertEqual(load(self.folder / "o.npy"), ((2,), [21, 22]))
         self.refuses(MISUSED, "run: the graph has no input 'a'; its inputs: x", "run", "row.weft", "a=b c.npy")
+
+    def test_results_are_no_members(self):
+        """What an input names as a member of an archive is no file of a result, which could not be read back."""
+        rule = "which inputs do; one result is written to OUT.npy, all of 'weft run' to OUT.npz"
+        for given in ["o.npz:y", "o.npz:", "o.npz:a/o.npy"]:
+            for out in [given, f"y={given}"]:
+                self.refuses(MISUSED, f"run: '{given}' names an array of an archive, {rule}",
+                             "run", "row.weft", "a.npy", "--set", "n=2", "-o", out)
+            self.refuses(MISUSED, f"einsum: '{given}' names an array of an archive, {rule}",
+                         "einsum", "ij->j", "w.npy", "-o", given)
+        self.assertEqual(list(self.folder.glob("o.npz*")), [])
         self.refuses(MISUSED, "run: input 'x' is given twice", "run", "row.weft", "a.npy", "a.npy")
 
     def test_symbols(self):
         run = ["run", "row.weft", "a.npy"]
         self.prints("y =\n[21. 22. 23.]\n", *run, "--set", "n=3", "--set", "n=3")
-        for text in ["n", "n=", "=3", "n=3.5", "n=3 ", "n=99999999999999999999", ""]:
+        for text in ["n", "n=", "=3", "n=3.5", "n=3 ", "n= 3", "n=+3", "n=--3", "n=99999999999999999999", ""]:
             self.refuses(MISUSED, f"run: --set takes SYMBOL=INTEGER such as n=5, not '{text}'", *run, "--set", text)
         self.refuses(MISUSED, "run: no input says what the symbol 'n' is; --set n=N gives it a value", *run)
         self.refuses(MISUSED, "run: --set gives 'n' twice, as 3 and as 4", *run, "--set", "n=3", "--set", "n=4")

@@ -487,6 +487,13 @@ class Failures(Instances):
                 ("--time-budget takes a number above 0, not '0'", ["ij->", "a.npy", "--time-budget", "0"]),
                 ("--time-budget takes a number above 0, not 'nan'", ["ij->", "a.npy", "--time-budget", "nan"]),
                 ("--time-budget takes a number above 0, not '1s'", ["ij->", "a.npy", "--time-budget", "1s"]),
+                *[(f"--time-budget takes a number above 0, not '{number}'", ["ij->", "a.npy", "--time-budget", number])
+                  for number in [" 1", "+1", "1 ", "0x1p1", "inf", ".", "1e"]],
+                *[(f"--memory-limit takes bytes, such as 1048576, 512M or 4G, not '{bytes}'",
+                   ["ij->", "a.npy", "--memory-limit", bytes]) for bytes in [" 1", "+1", "-1", "1 k", "k", "1kk"]],
+                *[(f"--optimize path: takes pairs such as 0-1,0-1, not '{pairs}'",
+                   ["ij->", "a.npy", "--optimize", f"path:{pairs}"])
+                  for pairs in [" 0-1", "0- 1", "+0-1", "0--1", "0-1,", "0-1,0", "0", "0,1", "0-1 ", ""]],
                 ("--objective takes one of time|flops|size|write|combo, not 'speed'",
                  ["ij->", "a.npy", "--objective", "speed"]),
                 ("--time-budget and --moves both say how long to search",

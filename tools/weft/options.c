@@ -80,16 +80,36 @@ static bool is_choice(const char *choices, const char *text)
     return false;
 }
 
+bool weft_option_read_integer(const char **at, bool negative, int64_t *out_value)
+{
+    const char *digits = *at + (negative && **at == '-');
+    char *end;
+    if (!isdigit((unsigned char)*digits)) return false; /* strtoll skips white space and takes a '+' */
+    errno = 0;
+    *out_value = strtoll(*at, &end, 10);
+    *at = end;
+    return errno == 0;
+}
+
+/* "2", "0.5", ".5", "1e-3"; strtod takes more: white space, signs, hexadecimal, "inf". */
+static bool parse_number(const char *text, double *out_number)
+{
+    char *end;
+    size_t length = strspn(text, "0123456789.eE+-");
+    if (!isdigit((unsigned char)*text) && *text != '.') return false;
+    *out_number = strtod(text, &end);
+    return end == text + length && *end == 0;
+}
+
 /* "4096", "512M", "512m"; false for what is none, and for 2^60 or more. */
-static bool parse_bytes(const char *text, long *out_bytes)
+static bool parse_bytes(const char *text, int64_t *out_bytes)
 {
     static const char units[] = "KMGT";
-    char *end;
-    errno = 0;
-    long count = strtol(text, &end, 10);
-    const char *unit = *end == 0 ? NULL : strchr(units, toupper((unsigned char)*end));
+    int64_t count;
+    if (!weft_option_read_integer(&text, false, &count)) return false;
+    const char *unit = *text == 0 ? NULL : strchr(units, toupper((unsigned char)*text));
     int shift = unit == NULL ? 0 : (int)(unit - units + 1) * 10;
-    if (end == text || (unit == NULL ? *end : end[1]) != 0 || errno != 0) return false;
+    if ((unit == NULL ? *text : text[1]) != 0) return false;
     if (count < 1 || count >> (60 - shift) != 0) return false;
     *out_bytes = count << shift;
     return true;
@@ -99,21 +119,19 @@ static weft_status *parse_value(weft_option_value *value)
 {
     const weft_option *option = value->option;
     long most = option->kind == WEFT_OPTION_THREADS ? WEFT_MAX_THREADS : 1000000000;
-    char *end;
-    errno = 0;
+    const char *end = value->text;
     switch (option->kind) {
     case WEFT_OPTION_COUNT:
     case WEFT_OPTION_THREADS:
-        value->count = strtol(value->text, &end, 10);
-        if (end == value->text || *end != 0 || errno != 0 || value->count < 1 || value->count > most)
+        if (!weft_option_read_integer(&end, false, &value->count) || *end != 0 || value->count < 1 ||
+            value->count > most)
             return weft_misuse("%s takes an integer from 1 to %ld, not '%s'", option->name, most, value->text);
         return NULL;
     case WEFT_OPTION_BYTES:
         if (parse_bytes(value->text, &value->count)) return NULL;
         return weft_misuse("%s takes bytes, such as 1048576, 512M or 4G, not '%s'", option->name, value->text);
     case WEFT_OPTION_NUMBER:
-        value->number = strtod(value->text, &end);
-        if (end == value->text || *end != 0 || !(value->number > 0) || !(value->number < 1e300))
+        if (!parse_number(value->text, &value->number) || !(value->number > 0) || !(value->number < 1e300))
             return weft_misuse("%s takes a number above 0, not '%s'", option->name, value->text);
         return NULL;
     case WEFT_OPTION_CHOICE:

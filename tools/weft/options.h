@@ -32,7 +32,7 @@ typedef struct weft_option_table {
 typedef struct weft_option_value {
     const weft_option *option;
     const char *text;
-    long count;
+    int64_t count;
     double number;
 } weft_option_value;
 
@@ -50,6 +50,10 @@ bool weft_status_is_misuse(const weft_status *status);
 /* Whether fewer than `*least` letters must be changed to make `name` of the `length` first letters of `given`; writes
  * how many. */
 bool weft_option_is_nearer(const char *name, const char *given, size_t length, size_t *least);
+
+/* Reads decimal digits, which one '-' may stand before if `negative`, from `*at`, and moves that past them; false if
+ * there are none, or too many for an int64. */
+bool weft_option_read_integer(const char **at, bool negative, int64_t *out_value);
 
 /* Options may stand anywhere, as `--name VALUE` or `--name=VALUE`; what follows `--` are operands, as are "-" and what
  * begins with "->". An option that is given twice is a misuse, except for TEXTS and FILES: the last one would drop what

@@ -17,18 +17,14 @@ static const char sliced_name[] = "sliced labels", ellipsis[] = "...[";
 /* "0-1,0-1" as pairs. */
 static weft_status *parse_pairs(const char *name, const char *text, int64_t *path, size_t *out_count)
 {
-    const char *at = text;
     size_t count = 0;
-    for (bool more = true; more; count += 2) {
-        int length = 0;
-        if (sscanf(at, "%9" SCNd64 "-%9" SCNd64 "%n", &path[count], &path[count + 1], &length) != 2) break;
-        at += length;
-        more = *at == ',';
-        at += more;
-        if (!more && *at == 0) {
-            *out_count = count + 2;
+    for (const char *at = text; weft_option_read_integer(&at, false, &path[count++]); at++) {
+        bool whole = count % 2 == 0;
+        if (whole && *at == 0) {
+            *out_count = count;
             return NULL;
         }
+        if (*at != (whole ? ',' : '-')) break;
     }
     return weft_misuse("--optimize %s: takes pairs such as 0-1,0-1, not '%s'", name, text);
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,11 +90,9 @@ static bool is_option(const weft_option_value *value, const char *name)
 /* Splits "n=5". */
 static weft_status *parse_extent(const char *text, weft_binding *out_binding)
 {
-    char *end;
-    const char *equals = strrchr(text, '=');
-    errno = 0;
-    long long value = equals == NULL ? 0 : strtoll(equals + 1, &end, 10);
-    if (equals == NULL || equals == text || end == equals + 1 || *end != 0 || errno != 0)
+    int64_t value;
+    const char *equals = strrchr(text, '='), *at = equals == NULL ? NULL : equals + 1;
+    if (at == NULL || equals == text || !weft_option_read_integer(&at, true, &value) || *at != 0)
         return weft_misuse("--set takes SYMBOL=INTEGER such as n=5, not '%s'", text);
     char *name = strndup(text, (size_t)(equals - text));
     *out_binding = (weft_binding){name, value};
