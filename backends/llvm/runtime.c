@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 
 /*
  * The half of the backend that lives in libweft: it loads the other half, libweft-llvm.so, when the first program has
@@ -53,6 +54,21 @@ static void watch_forks(void)
     watched = pthread_atfork(before_fork, leave, after_fork_in_child) == 0;
 }
 
+/* ---- memory ---- */
+
+/* LLVM ends the process where it gets no memory, so it is not entered without more than it takes: 12 MiB for kernels of
+ * hundreds of functions, 6 to begin with. Another thread may be faster, though. */
+static weft_status *check_memory(void)
+{
+    enum { ENOUGH = 16 << 20 };
+    void *memory = mmap(NULL, ENOUGH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return weft_status_create(NULL, WEFT_OUT_OF_MEMORY, "llvm", "compiling takes up to %d MiB, which are not there",
+                                  ENOUGH >> 20);
+    munmap(memory, ENOUGH);
+    return NULL;
+}
+
 /* ---- inside of it ---- */
 
 static const char *target(void)
@@ -73,6 +89,7 @@ static void machine(weft_machine *out_machine)
 static weft_status *emit_format(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
                                 weft_llvm_format format, weft_bytes *out_bytes)
 {
+    WEFT_TRY(check_memory());
     enter();
     weft_status *status = atomic_load(&loaded)->emit(allocator, kernel, symbol, format, out_bytes);
     leave();
@@ -129,7 +146,7 @@ weft_status *weft_llvm_load(const weft_llvm_interface **out_interface)
         WEFT_TRY(status);
     }
     *out_interface = &gated;
-    return NULL;
+    return check_memory();
 }
 
 /* ---- the runtime ---- */

@@ -32,7 +32,7 @@ weft_tensor weft_conv(weft_tensor x, weft_tensor w, const weft_conv_options *opt
  * Its transpose: x is [n, c, spatial...], w [c, o / groups, kernel...] with a static kernel. x[n, c, i] * w[c, o, k]
  * adds to y[n, o, i * stride + k * dilation - low]; `low` and `high` elements are cut off the ends and output_padding
  * more kept at the high one: m becomes e = max((m - 1) * stride + 1, 0) + dilation * (k - 1) without them, and
- * e - low - high + output_padding with them, or 0 where that is less. Neither end may cut off more than e.
+ * e - low - high + output_padding with them, or 0 where that is less. `low` is at most e, `high` e + output_padding.
  */
 weft_tensor weft_conv_transpose(weft_tensor x, weft_tensor w, const weft_conv_options *options);
 /* The windows that a convolution with a kernel of `size` multiplies: x [n, c, spatial...] becomes [n, c * kernel
@@ -43,10 +43,14 @@ typedef struct weft_pool_options {
     weft_ints size;             /* of the windows, from 1; as many spatial axes, the last ones of x */
     weft_ints stride, dilation; /* from 1; default: stride = size, dilation 1 */
     weft_ints low, high;        /* padding, from 0; default 0 */
-    bool ceil_mode;             /* a last window may reach beyond the padding if it begins before the high one */
+    bool ceil_mode;             /* a last window may reach beyond the padding; see below */
     bool count_include_pad;     /* averages count padding, though nothing beyond it, as elements */
 } weft_pool_options;
 
+/*
+ * An extent of m has floor((m + low + high - dilation * (size - 1) - 1) / stride) + 1 windows, with ceil_mode rounded
+ * up, but no more than begin before the high padding; 0 where that is less.
+ */
 /* The greatest of each window; padding does not take part. NaN as for weft_max. */
 weft_tensor weft_max_pool(weft_tensor x, const weft_pool_options *options);
 /* The mean of each window: padding adds 0 and counts only if so asked. Floats; f16 and bf16 compute in f32. */

@@ -35,7 +35,8 @@ weft_tensor weft_count_nonzero(weft_tensor x, weft_ints axes, bool keep);
 
 /* ---- order ---- */
 /* The element that share q in [0, 1] of the others along `axis` do not exceed, between neighbours by their distance
- * (numpy's "linear"). NaN where there is one; at least one element. */
+ * (numpy's "linear"); where that is infinite, low * (1 - t) + high * t. NaN where there is one; at least one element.
+ */
 weft_tensor weft_quantile(weft_tensor x, double q, int64_t axis, bool keep);
 /* quantile 1/2. */
 weft_tensor weft_median(weft_tensor x, int64_t axis, bool keep);

@@ -21,8 +21,13 @@ static weft_tensor interpolate(weft_tensor a, weft_tensor b, weft_tensor t)
     weft_tensor way = weft_sub(b, a), one = weft_scalar_like(t, 1);
     weft_tensor from_a = weft_add(a, weft_mul(way, t)), from_b = weft_sub(b, weft_mul(way, weft_sub(one, t)));
     weft_tensor is_first = weft_lt(t, weft_scalar_like(t, 0.5));
-    /* Equal infinities have no way between them. */
-    return weft_select(weft_eq(a, b), a, weft_select(is_first, from_a, from_b));
+    weft_tensor near = weft_select(is_first, from_a, from_b);
+    /* Where one is infinite, or the way between them is. */
+    weft_tensor far = weft_add(weft_mul(a, weft_sub(one, t)), weft_mul(b, t));
+    weft_tensor value = weft_select(weft_is_finite(way), near, far);
+    /* Equal infinities have no way between them, and what is not taken at all may be one. */
+    weft_tensor is_a = weft_or(weft_eq(a, b), weft_eq(t, weft_scalar_like(t, 0)));
+    return weft_select(is_a, a, value);
 }
 
 static weft_tensor compute_quantile(const char *function, weft_tensor x, double q, int64_t axis, bool keep)

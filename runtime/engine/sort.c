@@ -323,12 +323,13 @@ bool weft_sort_run(weft_pool *pool, const weft_sort_call *call, const void *in, 
 {
     bool stopped = false;
     sorter s = prepare(pool, call);
+    if (s.part_count == 0) return true;
     s.in = (const char *)in + call->in_offset * (int64_t)s.map.size;
     s.out = (char *)out + call->out_offset * (int64_t)(call->positions ? sizeof(int64_t) : s.map.size);
     s.scratch = scratch;
     s.cancelled = cancelled;
     s.stopped = &stopped;
     if (s.part_count == 1) run_parts(&s, 0, 1);
-    else if (s.part_count > 1) weft_pool_run(pool, s.part_count, 1, run_parts, &s);
+    else weft_pool_run(pool, s.part_count, 1, run_parts, &s);
     return !stopped;
 }

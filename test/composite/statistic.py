@@ -86,9 +86,12 @@ def quantile(draw):
     x = draw.operand(shape, draw.float(), special=draw.random() < 0.3)
     axis, keep, q = draw.axis(len(shape)), draw.random() < 0.5, draw.choice([0.0, 0.25, 0.5, 0.9, 1.0, draw.random()])
     wide = x.astype(numpy.float64)
-    # Between equal infinities numpy gives NaN.
+    # Beside an infinity numpy gives NaN, also where that takes no part.
     low, high = (numpy.quantile(wide, q, axis, keepdims=keep, method=name) for name in ("lower", "higher"))
-    expected = numpy.where(low == high, low, numpy.quantile(wide, q, axis, keepdims=keep))
+    part = q * (shape[axis] - 1) % 1
+    far = low * (1 - part) + high * part
+    expected = numpy.where(numpy.isfinite(high - low), numpy.quantile(wide, q, axis, keepdims=keep), far)
+    expected = numpy.where((low == high) | (part == 0), low, expected)
     middle = numpy.median(wide, axis, keepdims=keep)
     return draw.trial(lambda t, a: [t.quantile(a, q, axis, keep), t.median(a, axis, keep)], expected, middle,
                       scale=numpy.where(numpy.isfinite(expected), 1e2, 0))

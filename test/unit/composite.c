@@ -798,6 +798,9 @@ static void searches_are_known(void **state)
     EXPECT(weft_median(x, 1, false), (2), 3, 2);
     EXPECT(weft_quantile(F32((4), 1, 2, 3, 5), .5, 0, false), (), 2.5);
     EXPECT(weft_median(F32((3), 1, NAN, 3), 0, true), (1), NAN);
+    EXPECT(weft_median(F32((2, 3), 2, INFINITY, 1, -INFINITY, INFINITY, 5), 1, false), (2), 2, 5);
+    EXPECT(weft_median(F32((3, 2), 1, INFINITY, -3e38F, 3e38F, -INFINITY, INFINITY), 1, false), (3), INFINITY, 0, NAN);
+    EXPECT(weft_quantile(F32((2, 2), -INFINITY, 1, -3e38F, 3e38F), 0, 1, false), (2), -INFINITY, -3e38F);
     EXPECT(weft_searchsorted(F32((4), 1, 2, 2, 3), F32((4), 2, 0, NAN, 3), false), (4), 1, 0, 4, 3);
     EXPECT(weft_searchsorted(F32((4), 1, 2, 2, 3), F32((4), 2, 0, NAN, 3), true), (4), 3, 0, 4, 4);
     EXPECT(weft_bincount(I64((5), 1, 0, 1, 7, -1), N(3), WEFT_NO_TENSOR), (3), 1, 2, 0);

@@ -164,17 +164,25 @@ static void limit_space(size_t more)
     if (setrlimit(RLIMIT_AS, &(struct rlimit){bytes, bytes}) != 0) _exit(77);
 }
 
-static void leave_3_megabytes(void)
+static void leave_20_megabytes(void)
 {
     weft_test_ok(use()); /* LLVM is there */
+    limit_space(20 << 20);
+}
+
+static void leave_3_megabytes(void)
+{
+    weft_test_ok(use());
     limit_space(3 << 20);
 }
 
+/* LLVM would end the process where there is none. */
 static void code_takes_little_room(void **state)
 {
     (void)state;
     if (SANITIZED) skip();
-    check_process(leave_3_megabytes, WEFT_OK, "");
+    check_process(leave_20_megabytes, WEFT_OK, "");
+    check_process(leave_3_megabytes, WEFT_OUT_OF_MEMORY, "compiling takes up to 16 MiB, which are not there");
 }
 
 /* ---- stacks ---- */

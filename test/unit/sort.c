@@ -171,6 +171,9 @@ static void no_rows(void **unused)
     weft_pool *pool;
     weft_test_ok(weft_pool_create(NULL, 2, &pool));
     check(pool, WEFT_F64, 0, 100, false, false);
+    /* Read backwards from where there is nothing. */
+    weft_sort_call reversed = {.dtype = WEFT_F64, .in_step = -1, .out_step = 1, .in_offset = -1};
+    assert_true(weft_sort_run(pool, &reversed, NULL, NULL, NULL, NULL));
     weft_pool_destroy(pool);
     assert_true(weft_sort_supports(WEFT_F16));
     assert_false(weft_sort_supports(WEFT_C64));
