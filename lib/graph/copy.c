@@ -108,7 +108,8 @@ static weft_status *copy_node(graph_copier *copier, uint32_t number)
     root->origin = (weft_origin){.file = NULL};
     if (copy == WEFT_NODE_INVALID) return target_error(copier->target);
     copier->numbers[number] = copy;
-    if (node->name != NULL) weft_tensor_set_name((weft_tensor){copier->target, copy, 0}, node->name);
+    if (node->name != NULL && weft_op_id_of(node->op) != WEFT_OP_input)
+        weft_tensor_set_name((weft_tensor){copier->target, copy, 0}, node->name);
     return NULL;
 }
 

@@ -87,12 +87,13 @@ weft_status *weft_infer_axes(const weft_infer_context *context, const char *name
 
 /* ---- leaves ---- */
 
+/* A parameter of a region may have the name of any value in a text. */
 weft_status *weft_infer_input(const weft_infer_context *context, weft_type *out_types)
 {
-    if (!weft_text_is_identifier(context->attrs[0].data)) {
+    const char *name = context->attrs[0].data;
+    if (context->graph->parent == NULL ? !weft_text_is_identifier(name) : !weft_text_is_word(name)) {
         return weft_infer_error(context, WEFT_INVALID_ARGUMENT,
-                                "name \"%s\" must be a letter or _ followed by letters, digits, _ or .",
-                                (const char *)context->attrs[0].data);
+                                "name \"%s\" must be a letter or _ followed by letters, digits, _ or .", name);
     }
     out_types[0] = (weft_type){(weft_dtype)context->attrs[1].integer, context->attrs[2].extents};
     return NULL;

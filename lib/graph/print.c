@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <weft/graph.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include "lib/graph/graph.h"
 #include "lib/text/text.h"
@@ -31,7 +32,7 @@ static void print_indent(const printer *p)
     weft_bytes_print(p->text, "%*s", 2 * p->depth, "");
 }
 
-/* Inputs go by their names, which no other value of the graph can have: those are numbers. */
+/* Inputs go by their names, which no other value of the graph has: those are numbers. */
 static void print_value(const printer *p, weft_value value)
 {
     const weft_node *node = weft_graph_node(p->graph, value.node);
@@ -119,11 +120,26 @@ void weft_node_print_attributes(const weft_graph *graph, const weft_node *node, 
     print_attrs(&p, node);
 }
 
+static bool is_parameter(const printer *p, uint32_t number)
+{
+    char name[16];
+    int length = snprintf(name, sizeof name, "%" PRIu32, number);
+    return weft_map_find(&p->graph->inputs, name, (size_t)length) != NULL;
+}
+
+/* As many numbers in a row as the node has results, without those that parameters are called. */
+static void number_results(printer *p, uint32_t node)
+{
+    uint32_t count = weft_graph_node(p->graph, node)->output_count;
+    p->numbers[node] = p->next;
+    while (p->next - p->numbers[node] < count)
+        if (is_parameter(p, p->next++)) p->numbers[node] = p->next;
+}
+
 static weft_status *print_statement(printer *p, uint32_t number)
 {
     const weft_node *node = weft_graph_node(p->graph, number);
-    p->numbers[number] = p->next;
-    p->next += is_input(node) ? 0 : node->output_count;
+    if (!is_input(node)) number_results(p, number);
     print_indent(p);
     for (uint32_t i = 0; i < node->output_count; i++) {
         if (i != 0) weft_bytes_append(p->text, ", ", 2);

@@ -352,6 +352,11 @@ void weft_text_print_real(weft_bytes *out_text, double value, bool single)
     weft_bytes_append(out_text, text, strlen(text));
 }
 
+bool weft_text_is_word(const char *text)
+{
+    return is_word(*text) && *skip_word(text) == '\0';
+}
+
 bool weft_text_is_identifier(const char *text)
 {
     return is_letter(*text) && *skip_word(text) == '\0';

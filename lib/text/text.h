@@ -70,6 +70,8 @@ weft_status *weft_text_create(const weft_allocator *allocator, const char *text,
 void weft_text_print_string(weft_bytes *out_text, const void *data, size_t size);
 /* A decimal that reads back as the same `value`; `single`: as the same float. */
 void weft_text_print_real(weft_bytes *out_text, double value, bool single);
+/* Whether `text` is spelled like a value token without its %: letters, digits, underscores and dots. */
+bool weft_text_is_word(const char *text);
 /* Whether `text` is spelled like an identifier token. */
 bool weft_text_is_identifier(const char *text);
 

@@ -144,10 +144,15 @@ static weft_status *take_expr(parser *p, weft_expr *out_expr)
 
 static weft_status *take_extent(parser *p, weft_extent *out_extent)
 {
+    const char *at = p->lexer.token.start;
     weft_expr expr;
     WEFT_TRY(take_expr(p, &expr));
     *out_extent = weft_extent_from(p->graph, expr);
-    return NULL;
+    if (weft_extent_is_valid(*out_extent)) return NULL;
+    if (weft_graph_error(p->graph) != NULL) return graph_error(p, at);
+    return weft_lexer_error(&p->lexer, at, WEFT_OUT_OF_RANGE,
+                            "%" PRId64 " is beyond the range of an extent, which begins at %" PRId64, INT64_MIN,
+                            -INT64_MAX);
 }
 
 /* Whether another item of a list that `close` ends follows; consumes the bracket or comma between. */
@@ -582,7 +587,11 @@ static weft_status *parse_guard(parser *p)
     WEFT_TRY(take_extent(p, &b));
     bool has_condition = weft_lexer_accept(&p->lexer, "if");
     if (has_condition) WEFT_TRY(take_extent(p, &when));
+    const char *sentence = p->lexer.token.start;
     WEFT_TRY(take_string(p, "the sentence of the guard in quotes", &message));
+    if (message.size != strlen(message.data))
+        return weft_lexer_error(&p->lexer, sentence, WEFT_PARSE_ERROR,
+                                "the sentence of a guard cannot hold a NUL byte");
     weft_guard_kind kind = at_most ? WEFT_GUARD_AT_MOST : WEFT_GUARD_EQUAL;
     if (weft_guard_is_proven(p->graph, kind, a, b)) return NULL;
     weft_code code = at_most ? WEFT_OUT_OF_RANGE : WEFT_SHAPE_MISMATCH;
