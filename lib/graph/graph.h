@@ -141,6 +141,10 @@ void weft_guards_lift(const weft_graph *region, size_t first, const uint8_t *liv
 /* Whether a program that needs the nodes marked in `live`, a byte for each node of the outermost graph (NULL: all), has
  * the guard of that number: it has one guard where several compositions asked for the same. */
 bool weft_guard_is_needed(const weft_graph *root, size_t number, const uint8_t *live);
+/* Takes out the guards from number `first` on. */
+void weft_guards_drop(weft_graph *root, size_t first);
+/* Guards from number `first` on have to hold whether or not the results that they belong to are needed. */
+void weft_guards_keep(weft_graph *root, size_t first);
 /* Says that `region` is the body of a fold of so many iterations: its guards count where there are any. */
 void weft_graph_set_trips(weft_graph *region, weft_extent trips);
 
@@ -190,6 +194,19 @@ const char *weft_graph_missing_op(const weft_graph *graph, const char *name);
 /* Makes or finds the node; runs the type rule. On failure the error sticks and WEFT_NODE_INVALID is returned. */
 uint32_t weft_graph_add(weft_graph *graph, const weft_op_def *op, size_t input_count, const weft_value *inputs,
                         const weft_attr *attrs);
+
+/* Where `graph` and the graphs around it stand before something is traced that may not be taken. */
+typedef struct weft_trial {
+    weft_graph *graph;
+    size_t guard_count;
+    size_t node_counts[WEFT_MOST_NESTED + 1]; /* by depth */
+} weft_trial;
+weft_trial weft_trial_begin(weft_graph *graph);
+/* What was traced since is taken: its guards have to hold, whatever becomes of its nodes. */
+void weft_trial_accept(const weft_trial *trial);
+/* Takes back the guards made since. Where there were any, the nodes made since stay behind but are not found again: an
+ * equal one is a new one, with its guards. */
+weft_status *weft_trial_reject(const weft_trial *trial) WEFT_MUST_USE;
 
 /* A graph for the regions of `parent`'s nodes: shares its extents, extensions, guards and error, is freed with it.
  * UNSUPPORTED when more than WEFT_MOST_NESTED would nest. */

@@ -141,6 +141,17 @@ static void drop_guards(weft_graph *root, size_t first)
     root->placed_guards = placed;
 }
 
+void weft_guards_drop(weft_graph *root, size_t first)
+{
+    for (size_t i = first; i < root->guard_count; i++) root->guards[i].message = NULL;
+    drop_guards(root, first);
+}
+
+void weft_guards_keep(weft_graph *root, size_t first)
+{
+    for (size_t i = first; i < root->guard_count; i++) root->guards[i].owners = NULL;
+}
+
 void weft_guards_close(weft_guard_scope scope, size_t count, const weft_tensor *results)
 {
     weft_graph *root = scope.root;

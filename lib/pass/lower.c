@@ -8,6 +8,8 @@
  * symbolic extents that the policy keeps
  */
 #include "lib/pass/pass.h"
+#include <inttypes.h>
+#include <stdio.h>
 
 /* A lowering may use ops that are lowered themselves; one that never ends is an error. */
 enum { MOST_SWEEPS = 32 };
@@ -53,6 +55,53 @@ static weft_status *check_made(const weft_graph *graph, size_t first, const weft
     return NULL;
 }
 
+/* " as result 1"; nothing where there is one alone. */
+typedef struct result_text {
+    char text[32];
+} result_text;
+
+static result_text describe_result(const weft_node *node, uint32_t number)
+{
+    result_text text = {""};
+    if (node->output_count > 1) snprintf(text.text, sizeof text.text, " as result %" PRIu32, number);
+    return text;
+}
+
+static weft_status *wrong_value(const weft_rewrite_site *site, uint32_t number, const char *what)
+{
+    const weft_node *node = site->node;
+    return weft_status_create(site->graph->allocator, WEFT_INVALID_ARGUMENT, node->op->name,
+                              "the lowering of '%s' gave %s%s where its type rule says %s", node->op->name, what,
+                              describe_result(node, number).text, weft_type_describe(&node->types[number]).text);
+}
+
+/* Whether result `number` can be of the type that the rule promised, of another by a guard at most; then with that
+ * type. A graph's error says why not, or the status. */
+static weft_status *check_value(const weft_rewrite_site *site, uint32_t number, weft_tensor *value)
+{
+    const weft_type *promised = &site->node->types[number];
+    if (!weft_tensor_is_valid(*value)) return wrong_value(site, number, "no tensor");
+    if (value->graph != site->graph) return wrong_value(site, number, "a tensor of another graph");
+    weft_type made = *weft_value_type(value->graph, (weft_value){value->node, value->output});
+    weft_type_text text = weft_type_describe(&made);
+    if (made.dtype != promised->dtype || made.shape.rank != promised->shape.rank)
+        return wrong_value(site, number, text.text);
+    bool is_same = true, may_be = true;
+    int64_t axes[WEFT_MAX_RANK];
+    for (size_t i = 0; i < made.shape.rank && may_be; i++) {
+        weft_extent a = made.shape.extents[i], b = promised->shape.extents[i];
+        axes[i] = (int64_t)i;
+        is_same = is_same && weft_extent_equal(a, b);
+        may_be = weft_require_equal(
+            site->graph, a, b,
+            "the lowering of '%s' gave %s%s where its type rule says %s: axis %zu has extent %s, not %s",
+            site->node->op->name, text.text, describe_result(site->node, number).text,
+            weft_type_describe(promised).text, i, weft_extent_describe(a).text, weft_extent_describe(b).text);
+    }
+    if (may_be && !is_same) *value = weft_broadcast_in_dim(*value, promised->shape, (weft_ints){made.shape.rank, axes});
+    return NULL;
+}
+
 static weft_status *lower_extension(const weft_rewrite_site *site, weft_tensor *out_values)
 {
     const weft_op_def *op = site->node->op;
@@ -60,7 +109,10 @@ static weft_status *lower_extension(const weft_rewrite_site *site, weft_tensor *
     size_t first = site->graph->node_count, root_first = root->node_count;
     WEFT_TRY(op->lower(site->graph, op, site->node->attrs, site->inputs, out_values));
     WEFT_TRY(check_made(site->graph, first, op));
-    return check_made(root, root_first, op);
+    WEFT_TRY(check_made(root, root_first, op));
+    if (!weft_tensor_is_valid(out_values[0])) return NULL;
+    for (uint32_t i = 0; i < site->node->output_count; i++) WEFT_TRY(check_value(site, i, &out_values[i]));
+    return NULL;
 }
 
 static weft_status *lower_node(const weft_rewrite_site *site, weft_tensor *out_values, bool *out_replaced)

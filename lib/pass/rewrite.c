@@ -56,15 +56,19 @@ static weft_status *check_values(weft_graph *graph, const weft_node *node, const
     return NULL;
 }
 
-/* Applies the rule once to `node` over `inputs`. */
+/* Applies the rule once to `node` over `inputs`. A rule that leaves the node alone leaves no guard either. */
 static weft_status *apply(sweep *s, const weft_node *node, weft_tensors inputs, weft_tensor *out_values,
                           bool *out_replaced)
 {
     *out_replaced = false;
+    weft_trial trial = weft_trial_begin(s->graph);
     weft_rewrite_site site = {s->graph, node, inputs, s->context};
     WEFT_TRY(s->rule(&site, out_values, out_replaced));
     WEFT_TRY(take_error(s->graph));
-    return *out_replaced ? check_values(s->graph, node, out_values, out_replaced) : NULL;
+    if (*out_replaced) WEFT_TRY(check_values(s->graph, node, out_values, out_replaced));
+    if (!*out_replaced) return weft_trial_reject(&trial);
+    weft_trial_accept(&trial);
+    return NULL;
 }
 
 /* Gives the rule another go at a node it made, over the operands that one has. */

@@ -22,7 +22,8 @@ typedef weft_status *(*weft_rewrite_rule)(const weft_rewrite_site *site, weft_te
 
 /*
  * One sweep. A rule is tried again on what it made. Regions are swept too, each as a graph of its own. A replacement
- * whose extents equal the node's only through a guard is dropped; one of another dtype or rank is WEFT_INTERNAL.
+ * whose extents equal the node's only through a guard is dropped; one of another dtype or rank is WEFT_INTERNAL. The
+ * guards of what is not taken are dropped too.
  */
 weft_status *weft_rewrite_run(weft_graph *graph, size_t count, weft_value *outputs, weft_rewrite_rule rule,
                               void *context) WEFT_MUST_USE;

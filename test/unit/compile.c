@@ -301,6 +301,221 @@ static void lowerings_make_no_inputs_in_bodies(void **state)
     weft_graph_destroy(graph);
 }
 
+/* ---- what lowerings leave in the graph, and what they give ---- */
+
+/* Of a vector with 4 elements. */
+static weft_tensor dot_of_four(weft_tensor x)
+{
+    return weft_matmul(x, weft_ones(x.graph, WEFT_F32, WEFT_SHAPE(4)));
+}
+
+static weft_status *lower_try(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
+                              weft_tensor *out_tensors)
+{
+    (void)graph, (void)op, (void)attrs, (void)out_tensors;
+    dot_of_four(inputs.items[0]);
+    return NULL;
+}
+
+static weft_status *lower_scale(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
+                                weft_tensor *out_tensors)
+{
+    (void)graph, (void)op, (void)attrs;
+    out_tensors[0] = weft_mul(inputs.items[0], dot_of_four(inputs.items[0]));
+    return NULL;
+}
+
+static weft_status *lower_last(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
+                               weft_tensor *out_tensors)
+{
+    (void)graph, (void)op, (void)attrs;
+    out_tensors[0] = weft_mul(inputs.items[0], weft_at(inputs.items[0], 5));
+    return NULL;
+}
+
+static weft_dtype given_dtype;
+static weft_shape given_shape;
+
+static weft_status *lower_given(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
+                                weft_tensor *out_tensors)
+{
+    (void)op, (void)attrs, (void)inputs;
+    out_tensors[0] = weft_zeros(graph, given_dtype, given_shape);
+    return NULL;
+}
+
+static weft_status *infer_twice(const weft_infer_context *context, weft_type *out_types)
+{
+    out_types[0] = out_types[1] = context->inputs[0];
+    return NULL;
+}
+
+static const weft_op_def trial_try = SAMPLE_OP("try", lower_try);
+static const weft_op_def trial_scale = SAMPLE_OP("scale", lower_scale);
+static const weft_op_def trial_last = SAMPLE_OP("last", lower_last);
+static const weft_op_def trial_given = SAMPLE_OP("given", lower_given);
+static const weft_op_def trial_twice = {.size = sizeof(weft_op_def),
+                                        .name = "sample.twice",
+                                        .version = 1,
+                                        .input_count = 1,
+                                        .output_count = 2,
+                                        .op_class = WEFT_CLASS_OPAQUE,
+                                        .infer = infer_twice,
+                                        .lower = lower_double};
+static const weft_op_def *const trial_ops[] = {&trial_try, &trial_scale, &trial_last, &trial_given, &trial_twice};
+static const weft_extension trials = {.size = sizeof(weft_extension),
+                                      .abi_major = WEFT_ABI_MAJOR,
+                                      .abi_minor = WEFT_ABI_MINOR,
+                                      .family = "sample",
+                                      .version = "1",
+                                      .op_count = sizeof trial_ops / sizeof *trial_ops,
+                                      .ops = trial_ops};
+
+/* x: f32[n] */
+static weft_tensor trial_input(void)
+{
+    weft_graph *graph = graph_of(NULL);
+    weft_test_ok(weft_graph_register(graph, &trials));
+    return weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(weft_symbol(graph, "n", 1, 100)));
+}
+
+static weft_tensor trace_trial(const char *op, weft_tensor x)
+{
+    return weft_trace(x.graph, op, WEFT_TENSORS(x), NULL);
+}
+
+/* How many guards the program has, its text too, and that `sentence` is in it. Destroys the graph. */
+static void check_guards(weft_tensors outputs, size_t count, const char *sentence)
+{
+    weft_program *program;
+    weft_test_ok(weft_compile(outputs.items[0].graph, outputs, NULL, &program));
+    assert_int_equal(program->guard_count, count);
+    size_t printed = 0;
+    const char *text = weft_program_text(program);
+    for (const char *at = strstr(text, "\nrequire "); at != NULL; at = strstr(at + 1, "\nrequire ")) printed++;
+    assert_int_equal(printed, count);
+    if (sentence != NULL) assert_non_null(strstr(text, sentence));
+    weft_program_release(program);
+    weft_graph_destroy(outputs.items[0].graph);
+}
+
+static void trace_try(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    (void)context, (void)index;
+    out_next[0] = trace_trial("sample.try", carried[0]);
+}
+
+static void branch_try(void *context, weft_tensor *out_results)
+{
+    out_results[0] = trace_trial("sample.try", *(weft_tensor *)context);
+}
+
+static void branch_scale(void *context, weft_tensor *out_results)
+{
+    out_results[0] = trace_trial("sample.scale", *(weft_tensor *)context);
+}
+
+static void lowerings_that_decline_require_nothing(void **state)
+{
+    (void)state;
+    weft_tensor x = trial_input();
+    check_guards(WEFT_TENSORS(trace_trial("sample.try", x)), 0, NULL);
+    x = trial_input();
+    check_guards(WEFT_TENSORS(weft_fold(weft_extent_of(2), WEFT_TENSORS(x), trace_try, NULL, NULL)), 0, NULL);
+    x = trial_input();
+    weft_tensor p = weft_input(x.graph, "p", WEFT_BOOL, WEFT_SHAPE());
+    check_guards(WEFT_TENSORS(weft_cond(p, 1, branch_try, branch_try, &x, NULL)), 0, NULL);
+}
+
+/* What a lowering that declined has traced may be traced again by one that is taken. */
+static void lowerings_that_are_taken_require_what_they_need(void **state)
+{
+    (void)state;
+    static const char sentence[] = "contracted axis 0 of a has extent n but axis 0 of b has 4";
+    weft_tensor x = trial_input(), tried = trace_trial("sample.try", x);
+    check_guards(WEFT_TENSORS(tried, trace_trial("sample.scale", x)), 1, sentence);
+    x = trial_input();
+    weft_tensor scaled = trace_trial("sample.scale", x);
+    check_guards(WEFT_TENSORS(scaled, trace_trial("sample.try", x)), 1, sentence);
+    x = trial_input();
+    weft_tensor p = weft_input(x.graph, "p", WEFT_BOOL, WEFT_SHAPE());
+    check_guards(WEFT_TENSORS(weft_cond(p, 1, branch_try, branch_scale, &x, NULL)), 1, sentence);
+    x = trial_input();
+    check_guards(WEFT_TENSORS(trace_trial("sample.last", x)), 1, "require 6 <= n");
+}
+
+static void refuse_given(weft_dtype dtype, weft_shape shape, weft_code code, const char *sentence)
+{
+    weft_graph *graph = graph_of(NULL);
+    weft_program *program;
+    weft_test_ok(weft_graph_register(graph, &trials));
+    given_dtype = dtype;
+    given_shape = shape;
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(3, 5));
+    weft_test_fails(weft_compile(graph, WEFT_TENSORS(trace_trial("sample.given", x)), NULL, &program), code, sentence);
+    weft_graph_destroy(graph);
+}
+
+static void lowerings_give_what_type_rules_promise(void **state)
+{
+    (void)state;
+    refuse_given(WEFT_F32, WEFT_SHAPE(3, 77), WEFT_SHAPE_MISMATCH,
+                 "the lowering of 'sample.given' gave f32[3, 77] where its type rule says f32[3, 5]: axis 1 has extent "
+                 "77, not 5");
+    refuse_given(WEFT_F64, WEFT_SHAPE(3, 5), WEFT_INVALID_ARGUMENT,
+                 "the lowering of 'sample.given' gave f64[3, 5] where its type rule says f32[3, 5]");
+    refuse_given(WEFT_F32, WEFT_SHAPE(5), WEFT_INVALID_ARGUMENT,
+                 "the lowering of 'sample.given' gave f32[5] where its type rule says f32[3, 5]");
+    weft_program *program;
+    weft_tensor x = trial_input();
+    weft_test_fails(weft_compile(x.graph, WEFT_TENSORS(trace_trial("sample.twice", x)), NULL, &program),
+                    WEFT_INVALID_ARGUMENT,
+                    "the lowering of 'sample.twice' gave no tensor as result 1 where its type rule says f32[n]");
+    weft_graph_destroy(x.graph);
+}
+
+/* Extents that may be equal are a guard, and the op is lowered. */
+static void lowerings_of_symbols_leave_guards(void **state)
+{
+    (void)state;
+    weft_tensor x = trial_input();
+    given_dtype = WEFT_F32;
+    given_shape = WEFT_SHAPE(7);
+    weft_tensor y = trace_trial("sample.given", x);
+    check_guards(WEFT_TENSORS(y), 1,
+                 "the lowering of 'sample.given' gave f32[7] where its type rule says f32[n]: axis 0 has extent 7");
+    x = trial_input();
+    weft_program *program;
+    weft_test_ok(weft_compile(x.graph, WEFT_TENSORS(trace_trial("sample.given", x)), NULL, &program));
+    assert_int_equal(program->family_count, 0);
+    weft_program_release(program);
+    weft_graph_destroy(x.graph);
+}
+
+static weft_status *compile_trials(const weft_allocator *allocator, void *context)
+{
+    (void)context;
+    weft_graph *graph;
+    weft_program *program;
+    WEFT_TRY(weft_graph_create(&(weft_graph_options){.allocator = allocator}, &graph));
+    weft_status *status = weft_graph_register(graph, &trials);
+    if (status == NULL) {
+        weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(weft_symbol(graph, "n", 1, 100)));
+        weft_tensor y = trace_trial("sample.scale", trace_trial("sample.try", x));
+        status = weft_status_clone(NULL, weft_graph_error(graph));
+        if (status == NULL) status = weft_compile(graph, WEFT_TENSORS(y), NULL, &program);
+        if (status == NULL) weft_program_release(program);
+    }
+    weft_graph_destroy(graph);
+    return status;
+}
+
+static void trials_without_memory_are_an_error(void **state)
+{
+    (void)state;
+    assert_true(weft_test_fail_each(compile_trials, NULL) > 0);
+}
+
 static void extension_ops_have_text(void **state)
 {
     (void)state;
@@ -533,6 +748,11 @@ int main(void)
         cmocka_unit_test(misuse_is_said),
         cmocka_unit_test(extensions_lower_or_stay),
         cmocka_unit_test(lowerings_make_no_inputs_in_bodies),
+        cmocka_unit_test(lowerings_that_decline_require_nothing),
+        cmocka_unit_test(lowerings_that_are_taken_require_what_they_need),
+        cmocka_unit_test(lowerings_give_what_type_rules_promise),
+        cmocka_unit_test(lowerings_of_symbols_leave_guards),
+        cmocka_unit_test(trials_without_memory_are_an_error),
         cmocka_unit_test(extension_ops_have_text),
         cmocka_unit_test(all_inputs_that_are_declared_are_listed),
         cmocka_unit_test(strings_are_printable),
