@@ -21,6 +21,11 @@ typedef struct generator {
     size_t most_axes;
     size_t mistakes; /* one of so many arguments is wrong; 0: none */
     size_t depth;    /* of bodies around */
+    struct {
+        const weft_graph *graph;
+        size_t first, end;
+    } refused[32]; /* nodes that were too much, but are still there, so that making them again costs nothing */
+    size_t refused_count;
     double budget;   /* elements that may still be made */
 } generator;
 

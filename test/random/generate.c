@@ -55,14 +55,42 @@ static double cost_of(const weft_graph *graph, const weft_node *node)
     return cost + terms;
 }
 
-/* Whether what was made in `graph` since it had `first` nodes is not too much; then it is paid for. */
-static bool pay(generator *g, const weft_graph *graph, size_t first)
+static bool was_refused(const generator *g, const weft_graph *graph, size_t node)
 {
-    double cost = 0;
+    for (size_t i = 0; i < g->refused_count; i++)
+        if (g->refused[i].graph == graph && g->refused[i].first <= node && node < g->refused[i].end) return true;
+    return false;
+}
+
+/* Whether `made` is computed from a node that was too much before. */
+static bool uses_refused(const generator *g, const weft_graph *graph, uint32_t made)
+{
+    bool *used = calloc((size_t)made + 1, sizeof *used), found = false;
+    if (used == NULL) abort();
+    used[made] = true;
+    for (size_t n = (size_t)made + 1; n-- > 0 && !found;) {
+        const weft_node *node = &graph->nodes[n];
+        found = used[n] && was_refused(g, graph, n);
+        for (size_t i = 0; used[n] && i < node->input_count; i++) used[node->inputs[i].node] = true;
+    }
+    free(used);
+    return found;
+}
+
+/* Whether what was made in `graph` since it had `first` nodes is not too much; then it is paid for. */
+static bool pay(generator *g, const weft_graph *graph, size_t first, weft_tensor made)
+{
+    double cost = made.graph == graph && uses_refused(g, graph, made.node) ? HUGE_VAL : 0;
     for (size_t n = first; n < graph->node_count; n++) cost += cost_of(graph, &graph->nodes[n]);
-    if (!(cost <= g->budget)) return false;
-    g->budget -= cost;
-    return true;
+    bool is_fine = cost <= g->budget;
+    if (is_fine) {
+        g->budget -= cost;
+    } else if (g->refused_count < sizeof g->refused / sizeof *g->refused) {
+        g->refused[g->refused_count].graph = graph;
+        g->refused[g->refused_count].first = first;
+        g->refused[g->refused_count++].end = graph->node_count;
+    }
+    return is_fine;
 }
 
 static const draw_call *draw_any_call(generator *g)
@@ -110,7 +138,7 @@ static bool make_one(generator *g, char *out_problem, size_t size)
     bool failed = weft_graph_error(g->graph) != NULL;
     if (failed) good = error_is_fine(g, call, out_problem, size);
     weft_graph_clear_error(g->graph);
-    if (failed || !weft_tensor_is_valid(made) || weft_tensor_rank(made) > DRAW_AXES || !pay(g, graph, first))
+    if (failed || !weft_tensor_is_valid(made) || weft_tensor_rank(made) > DRAW_AXES || !pay(g, graph, first, made))
         g->count = before;
     else {
         draw_keep(g, made);
