@@ -10,7 +10,7 @@
  * max(n, 1) - 1.
  *
  * A minimum of minima, or of sums with minima, is one list, from which all goes that another operand is never above;
- * likewise maxima. The list is built from pairs again, in order of ids. What is once known of a pair is remembered, so
+ * likewise maxima. The list is built from pairs again, in order of what the operands are. What is once known of a pair is remembered, so
  * that the cost of a chain is that of its nodes.
  */
 #include "lib/expr/internal.h"
@@ -230,8 +230,9 @@ static bool is_idle(weft_extents *extents, weft_expr_kind kind, weft_expr e, wef
 static weft_expr intern_pair(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
 {
     weft_extent_list list = weft_extent_begin(extents, kind, 0);
-    weft_extent_push(extents, &list, 1, a < b ? a : b);
-    weft_extent_push(extents, &list, 1, a < b ? b : a);
+    bool in_order = weft_extent_precedes(extents, a, b);
+    weft_extent_push(extents, &list, 1, in_order ? a : b);
+    weft_extent_push(extents, &list, 1, in_order ? b : a);
     return weft_extent_intern(extents, &list);
 }
 
@@ -311,16 +312,18 @@ typedef struct operands {
     bool full;
 } operands;
 
-/* The first term of e that is a choice between operands of the list; NULL if there is none. */
+/* The first term of e, whatever its id, that is a choice between operands of the list; NULL if there is none. */
 static const weft_term *find_inner(const weft_extents *extents, weft_expr_kind kind, weft_expr e)
 {
     weft_extent_view view = weft_extent_view_of(extents, e);
+    const weft_term *first = NULL;
     for (size_t i = 0; i < view.count; i++) {
         const weft_extent_node *node = weft_extent_node_of(extents, (weft_expr)view.terms[i].expr);
         weft_expr_kind wanted = view.terms[i].coefficient > 0 ? kind : opposite(kind);
-        if (node->kind == wanted) return &view.terms[i];
+        if (node->kind != wanted) continue;
+        if (first == NULL || weft_extent_precedes(extents, node->id, (weft_expr)first->expr)) first = &view.terms[i];
     }
-    return NULL;
+    return first;
 }
 
 /* e with operand `i` in place of the choice that `term` is. */
@@ -359,29 +362,52 @@ static void put(weft_extents *extents, operands *list, weft_expr e)
     put(extents, list, with_operand(extents, e, term, 1));
 }
 
-/* Takes the least offset out of all, so that their order is that of what differs; false beyond int64. */
-static bool take_offset(weft_extents *extents, operands *list, int64_t *out_offset)
+/* How often all operands have the term: 0 where the signs differ. */
+static int64_t shared_times(const weft_extents *extents, const operands *list, weft_term term)
 {
-    *out_offset = INT64_MAX;
-    for (size_t i = 0; i < list->count; i++) {
-        int64_t offset = weft_extent_view_of(extents, list->items[i]).offset;
-        if (offset < *out_offset) *out_offset = offset;
+    int64_t times = term.coefficient;
+    for (size_t i = 1; i < list->count && times != 0; i++) {
+        int64_t other = weft_extent_coefficient(weft_extent_view_of(extents, list->items[i]), term.expr);
+        if ((times > 0) != (other > 0) || other == 0) return 0;
+        if (size_of(other) < size_of(times)) times = other;
     }
-    if (*out_offset == INT64_MIN) return false;
-    weft_expr less = weft_expr_constant(extents, -*out_offset);
-    for (size_t i = 0; i < list->count; i++) {
-        list->items[i] = weft_expr_add(extents, list->items[i], less);
-        if (list->items[i] == WEFT_EXPR_NONE) return false;
-    }
-    return true;
+    return times;
 }
 
-static void sort(operands *list)
+/* The terms and the least offset of what all operands have. */
+static weft_expr find_shared(weft_extents *extents, const operands *list)
+{
+    weft_extent_view first = weft_extent_view_of(extents, list->items[0]);
+    int64_t least = first.offset;
+    for (size_t i = 1; i < list->count; i++) {
+        int64_t offset = weft_extent_view_of(extents, list->items[i]).offset;
+        if (offset < least) least = offset;
+    }
+    weft_extent_list sum = weft_extent_begin(extents, WEFT_EXPR_SUM, least);
+    for (size_t t = 0; t < first.count; t++) {
+        int64_t times = shared_times(extents, list, first.terms[t]);
+        if (times != 0) weft_extent_push(extents, &sum, times, (weft_expr)first.terms[t].expr);
+    }
+    return weft_extent_sum(extents, &sum);
+}
+
+/* Takes it out of all, so that their order is that of what differs; NONE beyond int64. */
+static weft_expr take_shared(weft_extents *extents, operands *list)
+{
+    weft_expr shared = find_shared(extents, list);
+    for (size_t i = 0; i < list->count && shared != WEFT_EXPR_NONE; i++) {
+        list->items[i] = weft_expr_sub(extents, list->items[i], shared);
+        if (list->items[i] == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
+    }
+    return shared;
+}
+
+static void sort(const weft_extents *extents, operands *list)
 {
     for (size_t i = 1; i < list->count; i++) {
         weft_expr e = list->items[i];
         size_t at = i;
-        for (; at > 0 && list->items[at - 1] > e; at--) list->items[at] = list->items[at - 1];
+        for (; at > 0 && weft_extent_precedes(extents, e, list->items[at - 1]); at--) list->items[at] = list->items[at - 1];
         list->items[at] = e;
     }
 }
@@ -392,12 +418,12 @@ static weft_expr choose_from_list(weft_extents *extents, weft_expr_kind kind, we
     operands list = {.kind = kind};
     put(extents, &list, a);
     put(extents, &list, b);
-    int64_t offset;
-    if (list.full || !take_offset(extents, &list, &offset)) return WEFT_EXPR_NONE;
-    sort(&list);
+    weft_expr shared = list.full ? WEFT_EXPR_NONE : take_shared(extents, &list);
+    if (shared == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
+    sort(extents, &list);
     weft_expr e = list.items[0];
     for (size_t i = 1; i < list.count; i++) e = pair(extents, kind, e, list.items[i]);
-    e = weft_expr_add(extents, e, weft_expr_constant(extents, offset));
+    e = weft_expr_add(extents, e, shared);
     return is_total(extents, e) || !is_total(extents, a) || !is_total(extents, b) ? e : WEFT_EXPR_NONE;
 }
 

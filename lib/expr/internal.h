@@ -44,6 +44,7 @@ typedef struct weft_extent_node {
     int8_t proof;     /* 1: never negative, -1: no proof found, 0: not tried */
     int64_t value;    /* of a CONSTANT; the offset of a SUM */
     int64_t min, max, divisor;
+    uint64_t shape; /* hash of what it is: the same in all contexts and whatever was made before */
     weft_term self; /* 1 * this, for reading any expression as a sum */
     const weft_term *terms;
     const uint64_t *symbols; /* bit set by symbol index */
@@ -111,7 +112,10 @@ weft_expr weft_extent_remember(weft_extents *extents, weft_expr_kind kind, weft_
 weft_expr weft_extent_sum(weft_extents *extents, weft_extent_list *list);
 /* A new symbol node under a name that must be free. */
 weft_expr weft_extent_add_symbol(weft_extents *extents, const char *name, int64_t min, int64_t max, weft_expr bound);
-/* Fills range, divisor, height and symbols of a node from its operands; false when out of memory or too high. */
+/* Whether a comes before b in an order of what they are: symbols as they were made, then by kind, small ones first,
+ * constants last. That of ids would depend on what was made first. */
+bool weft_extent_precedes(const weft_extents *extents, weft_expr a, weft_expr b);
+/* Fills range, divisor, height, shape and symbols of a node from its operands; false when out of memory or too high. */
 bool weft_extent_analyse(weft_extents *extents, weft_extent_node *node);
 int64_t weft_extent_gcd(int64_t a, int64_t b);
 /* Floor division and remainder; `b` is not 0, and not -1 where `a` is INT64_MIN. */
@@ -119,6 +123,8 @@ int64_t weft_extent_floor_div(int64_t a, int64_t b);
 
 /* A symbol with only one possible value as that value. */
 weft_expr weft_extent_settle(weft_extents *extents, weft_expr e);
+/* That of the term with `expr`; 0 where there is none. */
+int64_t weft_extent_coefficient(weft_extent_view view, uint64_t expr);
 /* ca * a + cb * b. */
 weft_expr weft_extent_combine(weft_extents *extents, weft_expr a, int64_t ca, weft_expr b, int64_t cb);
 /* The factors of a term, a term being neither constant nor sum. */

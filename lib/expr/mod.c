@@ -62,22 +62,11 @@ static const weft_extent_node *read_term(weft_extents *extents, weft_expr term)
 
 /* ---- one MOD ---- */
 
-static int64_t coefficient_in(weft_extent_view view, uint64_t expr)
-{
-    size_t low = 0, high = view.count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (view.terms[middle].expr < expr) low = middle + 1;
-        else high = middle;
-    }
-    return low < view.count && view.terms[low].expr == expr ? view.terms[low].coefficient : 0;
-}
-
 /* Subtracting c * part only takes away from terms of `whole`, and adds none. */
 static bool contains(weft_extent_view whole, weft_extent_view part, int64_t c)
 {
     for (size_t i = 0; i < part.count; i++) {
-        int64_t wanted, there = coefficient_in(whole, part.terms[i].expr);
+        int64_t wanted, there = weft_extent_coefficient(whole, part.terms[i].expr);
         if (__builtin_mul_overflow(part.terms[i].coefficient, c, &wanted)) return false;
         if (wanted > 0 ? there < wanted : there > wanted) return false;
     }
@@ -88,7 +77,7 @@ static bool contains(weft_extent_view whole, weft_extent_view part, int64_t c)
 static bool cancels(weft_extent_view whole, weft_extent_view part, int64_t c)
 {
     for (size_t i = 0; i < part.count; i++) {
-        int64_t added, there = coefficient_in(whole, part.terms[i].expr);
+        int64_t added, there = weft_extent_coefficient(whole, part.terms[i].expr);
         if (__builtin_mul_overflow(part.terms[i].coefficient, c, &added)) return false;
         if (there == INT64_MIN || -there != added) return false;
     }

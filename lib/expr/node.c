@@ -142,6 +142,7 @@ weft_expr weft_extent_add_symbol(weft_extents *extents, const char *name, int64_
                                .max = max,
                                .total = true,
                                .divisor = min == max ? weft_extent_gcd(min, 0) : 1,
+                               .shape = weft_hash(copy, length),
                                .name = copy,
                                .bound = bound,
                                .symbol = (uint32_t)index,

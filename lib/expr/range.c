@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of a node from its operands: range, divisor, height, symbols. */
+/* What is known of a node from its operands: range, divisor, height, shape, symbols; and the order that follows from it. */
 #include "lib/expr/internal.h"
 
 #include <string.h>
@@ -200,13 +200,27 @@ static bool unite_symbols(weft_extents *extents, weft_extent_node *node, const w
 /* Of a node whose range is known: nothing overflows and no divisor is zero. */
 static bool is_total(const weft_extents *extents, const weft_extent_node *node)
 {
-    bool total = node->count == 0 || (node->min != INT64_MIN && node->max != INT64_MAX);
+    bool total = node->count == 0 || weft_extent_is_choice(node) || (node->min != INT64_MIN && node->max != INT64_MAX);
     for (uint32_t i = 0; i < node->count && total; i++) {
         const weft_extent_node *operand = weft_extent_node_of(extents, (weft_expr)node->terms[i].expr);
         bool divides = i == 1 && (node->kind == WEFT_EXPR_DIV || node->kind == WEFT_EXPR_MOD);
         total = operand->total && !(divides && operand->min <= 0 && operand->max >= 0);
     }
     return total;
+}
+
+/* Sums, products and choices have their operands in any order. */
+static uint64_t shape_of(const weft_extents *extents, const weft_extent_node *node)
+{
+    bool ordered = node->kind == WEFT_EXPR_DIV || node->kind == WEFT_EXPR_MOD;
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < node->count; i++) {
+        uint64_t operand = weft_extent_node_of(extents, (weft_expr)node->terms[i].expr)->shape;
+        uint64_t part[] = {ordered ? i : 0, (uint64_t)node->terms[i].coefficient, operand};
+        all += weft_hash(part, sizeof part);
+    }
+    uint64_t whole[] = {(uint64_t)node->kind, (uint64_t)node->value, all};
+    return weft_hash(whole, sizeof whole);
 }
 
 bool weft_extent_analyse(weft_extents *extents, weft_extent_node *node)
@@ -216,6 +230,7 @@ bool weft_extent_analyse(weft_extents *extents, weft_extent_node *node)
     node->max = narrow(r.max);
     node->divisor = node_divisor(extents, node);
     node->total = is_total(extents, node);
+    node->shape = shape_of(extents, node);
     node->has_mod = node->kind == WEFT_EXPR_MOD;
     node->parts = 1;
     uint64_t *own = NULL;
@@ -236,4 +251,34 @@ bool weft_extent_analyse(weft_extents *extents, weft_extent_node *node)
                          "an extent expression has %u terms and is nested %u deep, where %d and %d are the most",
                          node->count, node->height, WEFT_EXTENT_MAX_TERMS, WEFT_EXTENT_MAX_HEIGHT);
     return false;
+}
+
+/* ---- the order of operands ---- */
+
+static size_t rank_of(const weft_extent_node *node)
+{
+    if (node->kind == WEFT_EXPR_SYMBOL) return node->symbol;
+    return node->kind == WEFT_EXPR_CONSTANT ? SIZE_MAX : SIZE_MAX / 2 + (size_t)node->kind;
+}
+
+/* The symbol made first that one of them has and the other not decides: negative where `a` has it. */
+static int compare_symbols(const weft_extent_node *a, const weft_extent_node *b)
+{
+    for (uint32_t w = 0; w < a->words || w < b->words; w++) {
+        uint64_t x = w < a->words ? a->symbols[w] : 0, y = w < b->words ? b->symbols[w] : 0, apart = x ^ y;
+        if (apart != 0) return (x & apart & (0 - apart)) != 0 ? -1 : 1;
+    }
+    return 0;
+}
+
+bool weft_extent_precedes(const weft_extents *extents, weft_expr a, weft_expr b)
+{
+    const weft_extent_node *x = weft_extent_node_of(extents, a), *y = weft_extent_node_of(extents, b);
+    size_t rank = rank_of(x), other = rank_of(y);
+    if (rank != other) return rank < other;
+    if (x->parts != y->parts) return x->parts < y->parts;
+    int order = compare_symbols(x, y);
+    if (order != 0) return order < 0;
+    if (x->value != y->value) return x->value < y->value;
+    return x->shape != y->shape ? x->shape < y->shape : a < b;
 }

@@ -11,6 +11,17 @@ weft_expr weft_extent_settle(weft_extents *extents, weft_expr e)
     return weft_expr_constant(extents, node->min);
 }
 
+int64_t weft_extent_coefficient(weft_extent_view view, uint64_t expr)
+{
+    size_t low = 0, high = view.count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (view.terms[middle].expr < expr) low = middle + 1;
+        else high = middle;
+    }
+    return low < view.count && view.terms[low].expr == expr ? view.terms[low].coefficient : 0;
+}
+
 static void push_scaled(weft_extents *extents, weft_extent_list *list, weft_term term, int64_t factor)
 {
     int64_t coefficient;
