@@ -10,8 +10,8 @@
  * max(n, 1) - 1.
  *
  * A minimum of minima, or of sums with minima, is one list, from which all goes that another operand is never above;
- * likewise maxima. The list is built from pairs again, in order of what the operands are. What is once known of a pair is remembered, so
- * that the cost of a chain is that of its nodes.
+ * likewise maxima. The list is built from pairs again, in order of what the operands are. What is once known of a pair
+ * is remembered, so that the cost of a chain is that of its nodes.
  */
 #include "lib/expr/internal.h"
 
@@ -407,7 +407,8 @@ static void sort(const weft_extents *extents, operands *list)
     for (size_t i = 1; i < list->count; i++) {
         weft_expr e = list->items[i];
         size_t at = i;
-        for (; at > 0 && weft_extent_precedes(extents, e, list->items[at - 1]); at--) list->items[at] = list->items[at - 1];
+        for (; at > 0 && weft_extent_precedes(extents, e, list->items[at - 1]); at--)
+            list->items[at] = list->items[at - 1];
         list->items[at] = e;
     }
 }

@@ -94,15 +94,26 @@ static void use_active(prover *p)
 
 /* ---- one step ---- */
 
-/* The youngest factor of the terms of e; NONE for a constant. */
-static weft_expr youngest(const weft_extents *extents, weft_expr e)
+/* Whether e >= 0 says no less than that of both operands, so that nothing is lost by looking at them first. */
+static bool needs_both(const weft_extents *extents, weft_term term)
+{
+    return weft_extent_node_of(extents, (weft_expr)term.expr)->kind ==
+           (term.coefficient > 0 ? WEFT_EXPR_MIN : WEFT_EXPR_MAX);
+}
+
+/* The youngest factor of the terms of e, of those that need both operands if there are any; NONE for a constant. */
+static weft_expr next_atom(const weft_extents *extents, weft_expr e)
 {
     weft_extent_view view = weft_extent_view_of(extents, e);
     uint64_t atom = WEFT_EXPR_NONE;
+    bool found = false;
     for (size_t i = 0; i < view.count; i++) {
         size_t count;
         const weft_term *factors = weft_extent_factors(extents, (weft_expr)view.terms[i].expr, &count);
-        if (factors[count - 1].expr > atom) atom = factors[count - 1].expr;
+        bool first = needs_both(extents, view.terms[i]);
+        if (found && !first) continue;
+        if ((first && !found) || factors[count - 1].expr > atom) atom = factors[count - 1].expr;
+        found |= first;
     }
     return (weft_expr)atom;
 }
@@ -252,7 +263,7 @@ static bool nonnegative(prover *p, weft_expr e)
     if (p->nesting == 0 || p->steps == 0) return false;
     p->steps--;
     p->nesting--;
-    bool proven = eliminate(p, e, weft_extent_node_of(p->extents, youngest(p->extents, e)));
+    bool proven = eliminate(p, e, weft_extent_node_of(p->extents, next_atom(p->extents, e)));
     p->nesting++;
     return proven;
 }
