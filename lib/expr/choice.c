@@ -413,6 +413,16 @@ static void sort(const weft_extents *extents, operands *list)
     }
 }
 
+/* The greatest number that divides all operands, which are divided by it. */
+static int64_t take_content(weft_extents *extents, operands *list)
+{
+    int64_t common = 0;
+    for (size_t i = 0; i < list->count; i++) common = weft_extent_gcd(common, content(extents, list->items[i]));
+    weft_expr by = weft_expr_constant(extents, common);
+    for (size_t i = 0; i < list->count && common > 1; i++) list->items[i] = weft_expr_div(extents, list->items[i], by);
+    return common > 1 ? common : 1;
+}
+
 /* NONE where there are too many operands for a list. */
 static weft_expr choose_from_list(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
 {
@@ -421,10 +431,11 @@ static weft_expr choose_from_list(weft_extents *extents, weft_expr_kind kind, we
     put(extents, &list, b);
     weft_expr shared = list.full ? WEFT_EXPR_NONE : take_shared(extents, &list);
     if (shared == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
+    int64_t common = take_content(extents, &list);
     sort(extents, &list);
     weft_expr e = list.items[0];
     for (size_t i = 1; i < list.count; i++) e = pair(extents, kind, e, list.items[i]);
-    e = weft_expr_add(extents, e, shared);
+    e = weft_extent_combine(extents, e, common, shared, 1);
     return is_total(extents, e) || !is_total(extents, a) || !is_total(extents, b) ? e : WEFT_EXPR_NONE;
 }
 
