@@ -256,7 +256,7 @@ bool weft_extent_analyse(weft_extents *extents, weft_extent_node *node)
 
 /* ---- the order of operands ---- */
 
-static size_t rank_of(const weft_extent_node *node)
+size_t weft_extent_rank(const weft_extent_node *node)
 {
     if (node->kind == WEFT_EXPR_SYMBOL) return node->symbol;
     return node->kind == WEFT_EXPR_CONSTANT ? SIZE_MAX : SIZE_MAX / 2 + (size_t)node->kind;
@@ -275,7 +275,7 @@ static int compare_symbols(const weft_extent_node *a, const weft_extent_node *b)
 bool weft_extent_precedes(const weft_extents *extents, weft_expr a, weft_expr b)
 {
     const weft_extent_node *x = weft_extent_node_of(extents, a), *y = weft_extent_node_of(extents, b);
-    size_t rank = rank_of(x), other = rank_of(y);
+    size_t rank = weft_extent_rank(x), other = weft_extent_rank(y);
     if (rank != other) return rank < other;
     if (x->parts != y->parts) return x->parts < y->parts;
     int order = compare_symbols(x, y);

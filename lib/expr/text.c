@@ -52,12 +52,6 @@ typedef struct parts {
     weft_bytes text;
 } parts;
 
-static size_t rank_of(const weft_extent_node *node)
-{
-    if (node->kind == WEFT_EXPR_SYMBOL) return node->symbol;
-    return node->kind == WEFT_EXPR_CONSTANT ? SIZE_MAX : SIZE_MAX / 2 + (size_t)node->kind;
-}
-
 static bool comes_before(const parts *list, const part *a, const part *b)
 {
     if (a->rank != b->rank) return a->rank < b->rank;
@@ -82,7 +76,7 @@ static void parts_init(parts *list, const weft_extents *extents, const weft_exte
     list->text.failed = list->items == NULL;
     for (uint32_t i = 0; i < node->count && !list->text.failed; i++) {
         weft_expr e = (weft_expr)node->terms[i].expr;
-        part made = {.rank = rank_of(weft_extent_node_of(extents, e)), .start = list->text.size, .operand = i};
+        part made = {.rank = weft_extent_rank(weft_extent_node_of(extents, e)), .start = list->text.size, .operand = i};
         print(extents, e, wanted, &list->text);
         made.length = list->text.size - made.start;
         size_t at = list->text.failed ? 0 : list->count++;
