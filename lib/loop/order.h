@@ -7,8 +7,10 @@
  */
 
 /* Elements that combine one by one, as do results of so many, results of those, and so on: an error grows with the
- * length of a chain, so no chain is longer. At each end of a chain all accumulators are combined once more, which costs
- * under one part in a hundred. */
+ * length of a chain, so no chain is longer. Blocks need nothing of each other: lanes of blocks may be computed anywhere
+ * and combined later, with the same bits. So a GPU has a thread for every 128 elements of a row, a warp at 4096 and 16
+ * warps at 65536, as many as row reductions there want; half the block would have more, and on a CPU cost more. At each
+ * end of a chain all accumulators are combined once more, which costs under one part in a hundred. */
 #define WEFT_ORDER_BLOCK 128
 /* A reduced range inside another goes on with the accumulators around it up to so many elements for each lane: starting
  * afresh would cost as much as the elements of a small window do. */
