@@ -240,13 +240,76 @@ class Plan(Instances):
         call = ["einsum", "ij,jk->ik", "a.npy", "b.npy", "--plan-only", "--print-order", "ssa", "--order", "order"]
         self.assertIn("\nsliced labels       1: j\n", self.run_well(*call))
         self.assertIn("\nsliced labels       2: i,k\n", self.run_well(*call, "--slice", "i,k"))
-        for line, sentence in [("sliced labels  1", "sliced labels are such as '2: i,j', not 'sliced labels  1'"),
-                               ("sliced labels  1: ij", "sliced labels are such as '2: i,j', not 'sliced labels  1: ij'"),
-                               ("sliced labels  1: ...[2", "sliced labels are such as '2: i,j', not 'sliced labels  1: ...[2'"),
-                               ("sliced labels  1: ...[0]", "the sliced labels are not all of operands"),
-                               ("sliced labels  1: z", "the sliced labels are not all of operands")]:
+        form = ":1:1: sliced labels are such as '2: i,j', not "
+        for line, sentence in [("sliced labels  1", form + "'sliced labels  1'"),
+                               ("sliced labels  1: ij", form + "'sliced labels  1: ij'"),
+                               ("sliced labels  : i", form + "'sliced labels  : i'"),
+                               ("sliced labels  1: ...[2", form + "'sliced labels  1: ...[2'"),
+                               ("sliced labels  2: j", ":1:1: 2 sliced labels are said, but 1 named in 'sliced labels  2: j'"),
+                               ("sliced labels  1: i,j", ":1:1: 1 sliced labels are said, but 2 named in "
+                                                         "'sliced labels  1: i,j'"),
+                               ("sliced labels  1: ...[0]", ": the sliced labels are not all of operands"),
+                               ("sliced labels  1: z", ": the sliced labels are not all of operands")]:
             self.write("order", f"{line}\n[[0, 1]]\n")
-            self.refuses(FAILED, f"einsum: order: {sentence}", *call)
+            self.refuses(FAILED, f"einsum: order{sentence}", *call)
+
+    def test_damaged_plans(self):
+        """No line before the order is passed over."""
+        letters = {"inputs": ["ab", "bc", "cd", "de"], "output": "ae", "sizes": {"a": 3, "b": 4, "c": 5, "d": 6, "e": 7}}
+        self.write("letters.json", letters)
+        good = self.weft("einsum", "--instance", "letters.json", "--plan-only", "--optimize", "left", "--slice", "e",
+                         "--print-order", "ssa")[1]
+        call = ["einsum", "--instance", "letters.json", "--plan-only", "--print-order", "ssa", "--order", "order"]
+        self.write("order", good)
+        self.assertEqual(self.run_well(*call).splitlines()[:-1], good.splitlines()[:-1])
+        unknown = ("is no line of a plan, and no order, which is a list of steps such as [(0, 1), (0, 1)] or a tree such as "
+                   "((0, 1), 2)")
+        slicing = "slicing multiplies  1 times as much"
+        self.assertIn(slicing, good)
+        for was, now, sentence in [
+                ("operands            4", "operands 77", "1:1: the plan is of 77 operands, but there are 4"),
+                ("operands            4", "operands", "1:1: 'operands' is to end with a count"),
+                ("operands            4", "operands            4x", "1:1: 'operands            4x' is to end with a count"),
+                ("operands            4", "foo bar", f"1:1: 'foo bar' {unknown}"),
+                ("labels              5", "labels 77", "2:1: the plan is of 77 labels, but there are 5"),
+                ("labels              5", "labels -5", "2:1: 'labels -5' is to end with a count"),
+                ("labels              5", "operands 4", "2:1: 'operands 4' is the second line of its kind"),
+                ("log10 multiplies    ", "log10 multiplies    x", r"3:1: 'log10 multiplies    x[0-9.]+' is to end with a number"),
+                ("sliced labels       1: e", "sliced label        1: e", f"6:1: 'sliced label        1: e' {unknown}"),
+                ("sliced labels       1: e", "foo bar", f"6:1: 'foo bar' {unknown}"),
+                ("sliced labels       1: e", "s" * 300, f"6:1: '{'s' * 80}...' {unknown}"),
+                ("sliced labels       1: e\n", "",
+                 f"6:1: '{slicing}' is said of slices, but no line has the sliced labels"),
+                ("sliced labels       1: e", "sliced labels       2: e",
+                 "6:1: 2 sliced labels are said, but 1 named in 'sliced labels       2: e'"),
+                (slicing, "slicing multiplies  1", "7:1: 'slicing multiplies  1' is to end with a number and 'times as much'"),
+                ("predicted", "labels              5\npredicted", "8:1: 'labels              5' is the second line of its kind"),
+                ("]]\n", "]]\nsliced labels       1: d\n",
+                 "10:1: 'sliced labels       1: d' stands after the order, but belongs before it")]:
+            with self.subTest(now):
+                self.write("order", good.replace(was, now, 1))
+                status, out, error = self.weft(*call)
+                self.assertEqual((status, out), (FAILED, ""))
+                expected = sentence if "[0-9" in sentence else re.escape(sentence)
+                self.assertRegex(error, f"^weft einsum: order:{expected}\n$")
+
+    def test_plans_for_other_extents(self):
+        """The labels of a plan are those of extents over one, of which there may be others where it is taken."""
+        for planned, taken in [(3, 1), (1, 3)]:
+            for name, size in [("planned.json", planned), ("taken.json", taken)]:
+                self.write(name, {"format_string": "b...i,ij,...jk->b...k", "shapes": [[size, 3, 4], [4, 5], [3, 5, 6]]})
+            order = self.last("--print-order", "ssa", name="planned.json")
+            self.write("order", self.plan("--print-order", "ssa", name="planned.json"))
+            self.assertEqual(self.last("--order", "order", "--print-order", "ssa", name="taken.json"), order)
+
+    def test_line_ends(self):
+        """Of Windows."""
+        self.write("ring.json", {"inputs": [[0, 1], [1, 2], [2, 3], [3, 0]], "output": [], "sizes": [64] * 4})
+        call = ["einsum", "--instance", "ring.json", "--plan-only", "--print-order", "ssa"]
+        good = self.run_well(*call, "--optimize", "left", "--slice", "1,2")
+        for text in [good, good.replace("labels       2", "labels\t2"), "\n" + good.replace("predicted", " \n predicted")]:
+            (self.folder / "order").write_bytes(text.replace("\n", "\r\n").encode())
+            self.assertEqual(self.run_well(*call, "--order", "order").splitlines()[:-1], good.splitlines()[:-1])
 
     def test_machine(self):
         """A step takes the overhead at least."""

@@ -9,7 +9,6 @@
 #include "command.h"
 #include "contraction.h"
 #include "file.h"
-#include "label.h"
 #include "machine.h"
 #include "order.h"
 #include "progress.h"
@@ -18,6 +17,7 @@
 
 typedef struct einsum_job {
     weft_contraction x;
+    weft_ints labels; /* of the operands, as weft_instance_list_labels has them */
     weft_order order;
     bool interrupted; /* while it was planned: nothing is run */
 } einsum_job;
@@ -81,21 +81,6 @@ static weft_einsum_options order_options(const einsum_job *job)
     return options;
 }
 
-static bool has_label(const weft_instance *x, int64_t label)
-{
-    if (label < 0) return x->labels == NULL && strstr(x->text, "...") != NULL;
-    weft_label_cursor cursor = weft_label_begin(x->labels == NULL ? x->text : "");
-    while (weft_label_next(&cursor)) {
-        int64_t found = strtoll(cursor.label, NULL, 10);
-        if (!cursor.numbered) weft_label_decode(cursor.label, &found);
-        if (found == label) return true;
-    }
-    for (size_t i = 0; i < x->count && x->labels != NULL; i++)
-        for (size_t k = 0; k < x->labels[i].count; k++)
-            if (x->labels[i].items[k] == label) return true;
-    return false;
-}
-
 static weft_status *refuse_sliced(const einsum_job *job)
 {
     const char *slice = weft_arguments_text(job->x.arguments, "--slice", NULL);
@@ -106,8 +91,12 @@ static weft_status *refuse_sliced(const einsum_job *job)
 
 static weft_status *check_sliced(const einsum_job *job)
 {
-    for (size_t i = 0; i < job->order.sliced.count; i++)
-        if (!has_label(&job->x.instance, job->order.sliced.items[i])) return refuse_sliced(job);
+    weft_ints labels = job->labels, sliced = job->order.sliced;
+    for (size_t i = 0; i < sliced.count; i++) {
+        size_t k = 0;
+        while (k < labels.count && labels.items[k] != sliced.items[i]) k++;
+        if (k == labels.count) return refuse_sliced(job);
+    }
     return NULL;
 }
 
@@ -151,8 +140,11 @@ static weft_status *plan(einsum_job *job)
     weft_progress progress;
     WEFT_TRY(weft_planner_init(&job->x.planner, job->x.arguments));
     job->x.planner.options.dtype = job->x.instance.dtype;
-    weft_order_subject subject = {job->x.instance.count, is_numbered(&job->x.instance), job->x.instance.order,
-                                  job->x.path};
+    WEFT_TRY(weft_instance_list_labels(&job->x.instance, &job->labels));
+    weft_order_subject subject = {.counts = {job->x.instance.count, job->labels.count},
+                                  .numbered = is_numbered(&job->x.instance),
+                                  .order = job->x.instance.order,
+                                  .path = job->x.path};
     WEFT_TRY(weft_order_init(&job->order, job->x.arguments, &subject));
     WEFT_TRY(check_search(job));
     WEFT_TRY(check_sliced(job));
@@ -189,17 +181,18 @@ static weft_status *print_plan(const einsum_job *job)
     const char *form = weft_arguments_text(job->x.arguments, "--print-order", job->interrupted ? "ssa" : NULL);
     bool numbered = is_numbered(&job->x.instance);
     if (job->x.path != NULL || has(job, "--plan-only") || job->interrupted) {
-        printf("operands            %zu\n", weft_einsum_plan_operand_count(job->x.plan));
-        printf("labels              %zu\n", weft_einsum_plan_label_count(job->x.plan));
-        printf("log10 multiplies    %.4f\n", weft_einsum_plan_log10_flops(job->x.plan));
-        printf("log2 largest result %.4f\n", weft_einsum_plan_log2_size(job->x.plan));
+        printf(WEFT_LINE_OPERANDS "%zu\n", weft_einsum_plan_operand_count(job->x.plan));
+        printf(WEFT_LINE_LABELS "%zu\n", weft_einsum_plan_label_count(job->x.plan));
+        printf(WEFT_LINE_FLOPS "%.4f\n", weft_einsum_plan_log10_flops(job->x.plan));
+        printf(WEFT_LINE_SIZE "%.4f\n", weft_einsum_plan_log2_size(job->x.plan));
         if (weft_einsum_plan_log2_peak(job->x.plan) > -INFINITY)
-            printf("log2 live at once   %.4f\n", weft_einsum_plan_log2_peak(job->x.plan));
+            printf(WEFT_LINE_PEAK "%.4f\n", weft_einsum_plan_log2_peak(job->x.plan));
         if (weft_einsum_plan_sliced(job->x.plan).count > 0) {
             WEFT_TRY(weft_order_print_sliced(job->x.plan, numbered));
-            printf("slicing multiplies  %.3g times as much\n", pow(10, weft_einsum_plan_log10_overhead(job->x.plan)));
+            printf(WEFT_LINE_OVERHEAD "%.3g" WEFT_LINE_TIMES "\n",
+                   pow(10, weft_einsum_plan_log10_overhead(job->x.plan)));
         }
-        printf("predicted ms        %s\n", weft_planner_print_ms(job->x.plan, 4).text);
+        printf(WEFT_LINE_SECONDS "%s\n", weft_planner_print_ms(job->x.plan, 4).text);
     } else if (form != NULL) {
         WEFT_TRY(weft_order_print_sliced(job->x.plan, numbered));
     }
@@ -334,6 +327,7 @@ static weft_status *run(const weft_arguments *arguments)
     weft_status *status = run_job(&job);
     weft_contraction_finish(&job.x);
     weft_order_finish(&job.order);
+    free((void *)job.labels.items);
     return status;
 }
 
@@ -361,9 +355,9 @@ const weft_command weft_command_einsum = {
         "names in each step two positions of a list that loses both and gets the result at its end; ssa names\n"
         "values, of which the steps make new ones. --order takes either as a list of steps, or a tree of operand\n"
         "numbers such as ((0, 1), 2): what --print-order prints as path, ssa or nested, with or without what\n"
-        "--plan-only prints before. The sliced labels among that are sliced again, unless --slice names others;\n"
-        "'...[0]' is the first axis of the ellipsis. An operand may also be FILE.npz:ARRAY, or '-', standard input;\n"
-        "-o - is standard output.\n\n"
+        "--plan-only prints before, which must fit what is contracted. The sliced labels among that are sliced\n"
+        "again, unless --slice names others; '...[0]' is the first axis of the ellipsis. An operand may also be\n"
+        "FILE.npz:ARRAY, or '-', standard input; -o - is standard output.\n\n"
         "An instance is an object: it has \"inputs\" and \"output\", lists of labels, which are integers or letters,\n"
         "or a \"format_string\"; and \"sizes\", or \"size_dict\", an object with the extent of each label, {\"i\": 4} "
         "or\n"

@@ -346,3 +346,50 @@ void weft_instance_finish(weft_instance *instance)
     free_lists(instance->count, instance->shapes);
     *instance = (weft_instance){0};
 }
+
+/* ---- labels ---- */
+
+/* What an operand has beside `named` labels is under the ellipsis. */
+static size_t count_axes(const weft_instance *x, size_t operand, size_t named)
+{
+    size_t rank = operand < x->count ? x->shapes[operand].count : 0;
+    return rank > named ? rank - named : 0;
+}
+
+static size_t add_text(const weft_instance *x, int64_t *all)
+{
+    size_t count = 0, operand = 0, first = 0, most = 0, axes;
+    weft_label_cursor cursor = weft_label_begin(x->text);
+    for (bool more = true; more;) {
+        more = weft_label_next(&cursor);
+        for (; operand < (more ? cursor.operand : x->count); operand++, first = count)
+            if ((axes = count_axes(x, operand, count - first)) > most) most = axes;
+        if (more && cursor.numbered) all[count++] = strtoll(cursor.label, NULL, 10);
+        else if (more) weft_label_decode(cursor.label, &all[count++]);
+    }
+    for (size_t i = 0; i < most; i++) all[count++] = -1 - (int64_t)i;
+    return count;
+}
+
+static size_t add_lists(const weft_instance *x, int64_t *all)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < x->count; i++)
+        for (size_t k = 0; k < x->labels[i].count; k++) all[count++] = x->labels[i].items[k];
+    return count;
+}
+
+weft_status *weft_instance_list_labels(const weft_instance *instance, weft_ints *out_labels)
+{
+    size_t room = 1 + (instance->labels == NULL ? strlen(instance->text) : 0), distinct = 0;
+    for (size_t i = 0; i < instance->count; i++) room += instance->shapes[i].count;
+    int64_t *all = calloc(room, sizeof *all);
+    *out_labels = (weft_ints){0, all};
+    if (all == NULL) return weft_status_out_of_memory();
+    size_t count = instance->labels == NULL ? add_text(instance, all) : add_lists(instance, all);
+    qsort(all, count, sizeof *all, compare);
+    for (size_t i = 0; i < count; i++)
+        if (distinct == 0 || all[distinct - 1] != all[i]) all[distinct++] = all[i];
+    out_labels->count = distinct;
+    return NULL;
+}

@@ -29,4 +29,7 @@ typedef struct weft_instance {
  * be finished also on failure. */
 weft_status *weft_instance_load(const char *path, weft_instance *out_instance) WEFT_MUST_USE;
 void weft_instance_finish(weft_instance *instance);
+/* The labels that operands have, each once, ascending; axis i of the ellipsis is -1 - i. In memory that is to be freed.
+ */
+weft_status *weft_instance_list_labels(const weft_instance *instance, weft_ints *out_labels) WEFT_MUST_USE;
 #endif

@@ -10,7 +10,7 @@
 #include "order_text.h"
 #include "tree.h"
 
-static const char sliced_name[] = "sliced labels", ellipsis[] = "...[";
+static const char ellipsis[] = "...[";
 
 /* ---- --optimize ---- */
 
@@ -70,14 +70,19 @@ static size_t parse_label(const char *text, bool numbered, int64_t *out_label)
     return (size_t)(end - text) + axis;
 }
 
+static bool ends_line(const char *text)
+{
+    return *text == 0 || *text == '\n' || (text[0] == '\r' && text[1] == '\n');
+}
+
 /* `text` may go on in another line. */
 static bool parse_labels(const char *text, bool numbered, weft_ints *sliced)
 {
     int64_t *labels = (int64_t *)sliced->items;
     for (const char *at = text;; at++) {
-        size_t length = *at == '\n' ? 0 : parse_label(at, numbered, &labels[sliced->count++]);
+        size_t length = ends_line(at) ? 0 : parse_label(at, numbered, &labels[sliced->count++]);
         at += length;
-        if (length > 0 && (*at == 0 || *at == '\n')) return true;
+        if (length > 0 && ends_line(at)) return true;
         if (length == 0 || *at != ',') return false;
     }
 }
@@ -90,19 +95,21 @@ static weft_status *parse_sliced(weft_order *order, const char *text, const weft
     return weft_misuse("--slice takes labels such as %s, not '%s'", subject->numbered ? "3,7" : "i,j", text);
 }
 
-/* What weft_order_print_sliced wrote before the order, if anything. */
-static weft_status *load_sliced(weft_order *order, const char *path, const char *text,
-                                const weft_order_subject *subject)
+/* What weft_order_print_sliced wrote before the order of `text`. */
+static weft_status *read_sliced(weft_order *order, const char *name, const char *text, const char *line, bool numbered)
 {
-    const char *line = weft_order_find_line(text, sliced_name);
-    if (line == NULL) return NULL;
-    size_t length = strcspn(line, ":\n");
+    int64_t count;
+    const char *at = weft_order_line_value(line, WEFT_LINE_SLICED);
+    size_t offset = (size_t)(line - text);
     order->sliced.items = calloc(strlen(line) + 1, sizeof *order->sliced.items);
     if (order->sliced.items == NULL) return weft_status_out_of_memory();
-    if (strncmp(line + length, ": ", 2) == 0 && parse_labels(line + length + 2, subject->numbered, &order->sliced))
-        return NULL;
-    return weft_status_create(NULL, WEFT_BAD_FILE, NULL, "%s: %s are such as '2: %s', not '%.*s'", path, sliced_name,
-                              subject->numbered ? "3,7" : "i,j", (int)strcspn(line, "\n"), line);
+    if (!weft_option_read_integer(&at, false, &count) || strncmp(at, ": ", 2) != 0 ||
+        !parse_labels(at + 2, numbered, &order->sliced))
+        return weft_order_refuse(name, text, offset, "sliced labels are such as '2: %s', not '%.*s'",
+                                 numbered ? "3,7" : "i,j", (int)strcspn(line, "\r\n"), line);
+    if ((size_t)count == order->sliced.count) return NULL;
+    return weft_order_refuse(name, text, offset, "%" PRId64 " sliced labels are said, but %zu named in '%.*s'", count,
+                             order->sliced.count, (int)strcspn(line, "\r\n"), line);
 }
 
 static void print_label(FILE *text, int64_t label, bool numbered)
@@ -138,26 +145,29 @@ weft_status *weft_order_print_sliced(const weft_einsum_plan *plan, bool numbered
     size_t count = weft_einsum_plan_sliced(plan).count;
     if (count == 0) return NULL;
     WEFT_TRY(weft_order_write_sliced(plan, numbered, &text));
-    printf("%s       %zu: %s\n", sliced_name, count, text);
+    printf(WEFT_LINE_SLICED "%zu: %s\n", count, text);
     free(text);
     return NULL;
 }
 
 /* ---- all ---- */
 
-static weft_status *take_text(weft_order *order, const char *name, const char *text, size_t operand_count)
+static weft_status *take_text(weft_order *order, const char *name, const char *text, const weft_order_subject *subject)
 {
+    weft_order_lines lines;
     order->order = WEFT_EINSUM_SSA;
-    WEFT_TRY(weft_order_parse(name, text, operand_count, &order->path));
+    WEFT_TRY(weft_order_lines_read(name, text, &subject->counts, &lines));
+    WEFT_TRY(weft_order_parse(name, text, &lines, subject->counts.operands, &order->path));
     order->positions = (int64_t *)order->path.items;
-    return NULL;
+    if (order->sliced.count > 0 || lines.sliced == NULL) return NULL;
+    return read_sliced(order, name, text, lines.sliced, subject->numbered);
 }
 
 static weft_status *take_given(weft_order *order, const weft_order_subject *subject)
 {
     char name[512];
     snprintf(name, sizeof name, "%s: \"order\"", subject->path);
-    return take_text(order, name, subject->order, subject->operand_count);
+    return take_text(order, name, subject->order, subject);
 }
 
 static weft_status *load_order(weft_order *order, const char *path, const weft_order_subject *subject)
@@ -165,8 +175,7 @@ static weft_status *load_order(weft_order *order, const char *path, const weft_o
     char *text;
     size_t length;
     WEFT_TRY(weft_file_read(path, &text, &length));
-    weft_status *status = take_text(order, path, text, subject->operand_count);
-    if (status == NULL && order->sliced.count == 0) status = load_sliced(order, path, text, subject);
+    weft_status *status = take_text(order, path, text, subject);
     free(text);
     return status;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <weft/einsum.h>
 #include "options.h"
+#include "order_lines.h"
 
 /* Rows of an option table. */
 #define WEFT_ORDER_OPTIONS                                                                                             \
@@ -18,7 +19,7 @@
 
 /* What is ordered. */
 typedef struct weft_order_subject {
-    size_t operand_count;
+    weft_order_counts counts;
     bool numbered;     /* labels are numbers, or else letters */
     const char *order; /* the one that comes with it, as order_text.h reads it, or NULL */
     const char *path;  /* of the file that it comes from */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "order_text.h"
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@ typedef struct item {
 
 typedef struct reader {
     const char *name, *text;
+    const weft_order_lines *lines;
     size_t operand_count, count;
     item *items;
     size_t *closed; /* groups in the order in which they end */
@@ -31,18 +31,12 @@ static weft_status *refuse(reader *r, size_t offset, const char *format, ...) WE
 
 static weft_status *refuse(reader *r, size_t offset, const char *format, ...)
 {
-    size_t line = 1, column = 1;
-    char sentence[400];
-    for (size_t i = 0; i < offset; i++) {
-        column = r->text[i] == '\n' ? 1 : column + 1;
-        line += r->text[i] == '\n';
-    }
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(sentence, sizeof sentence, format, arguments);
+    weft_status *status = weft_order_refuse_v(r->name, r->text, offset, format, arguments);
     va_end(arguments);
     r->fault = offset;
-    return weft_status_create(NULL, WEFT_BAD_FILE, NULL, "%s:%zu:%zu: %s", r->name, line, column, sentence);
+    return status;
 }
 
 /* ---- text ---- */
@@ -144,24 +138,10 @@ static weft_status *read_next(reader *r, cursor *c)
                   next);
 }
 
-/* Where the order begins, and where it ends: of what weft prints the line after those that begin with words. */
-static size_t find_order(const char *text, size_t *out_end)
-{
-    size_t begin = 0;
-    *out_end = strlen(text);
-    if (strncmp(text, "operands ", 9) != 0 && strncmp(text, "sliced labels ", 14) != 0) return 0;
-    while (isalpha((unsigned char)text[begin])) {
-        begin += strcspn(text + begin, "\n");
-        begin += text[begin] == '\n';
-    }
-    *out_end = begin + strcspn(text + begin, "\n");
-    return begin;
-}
-
 static weft_status *read_text(reader *r)
 {
-    size_t end;
-    cursor c = {.group = NOWHERE, .wants = true, .at = find_order(r->text, &end)};
+    size_t end = r->lines->end;
+    cursor c = {.group = NOWHERE, .wants = true, .at = r->lines->begin};
     for (;;) {
         c.at += strspn(r->text + c.at, " \t\r\n");
         if (c.at >= end) break;
@@ -355,18 +335,12 @@ static weft_status *read_order(reader *r, int64_t *values)
     return list ? take_list(r, values) : take_tree(r, values);
 }
 
-const char *weft_order_find_line(const char *text, const char *name)
-{
-    size_t end, begin = find_order(text, &end);
-    const char *line = text;
-    while (line < text + begin && strncmp(line, name, strlen(name)) != 0) line += strcspn(line, "\n") + 1;
-    return line < text + begin ? line : NULL;
-}
-
-weft_status *weft_order_parse(const char *name, const char *text, size_t operand_count, weft_ints *out_values)
+weft_status *weft_order_parse(const char *name, const char *text, const weft_order_lines *lines, size_t operand_count,
+                              weft_ints *out_values)
 {
     size_t room = strlen(text) + 1;
-    reader r = {.name = name, .text = text, .operand_count = operand_count, .pair_limit = operand_count - 1};
+    reader r = {
+        .name = name, .text = text, .lines = lines, .operand_count = operand_count, .pair_limit = operand_count - 1};
     r.items = calloc(room, sizeof *r.items);
     r.closed = calloc(room, sizeof *r.closed);
     r.pairs = calloc(2 * operand_count, sizeof *r.pairs);

@@ -9,11 +9,11 @@
  * other lines after it then.
  */
 #include <weft/graph.h>
+#include "order_lines.h"
 
-/* Reads the order of `operand_count` operands from `text`: the two values of each step, as einsum takes them for SSA,
- * in memory that is to be freed. A sentence of an error begins with `name`, line and column. */
-weft_status *weft_order_parse(const char *name, const char *text, size_t operand_count,
+/* Reads the order of `operand_count` operands from where `lines` says it is in `text`: the two values of each step, as
+ * einsum takes them for SSA, in memory that is to be freed. A sentence of an error begins with `name`, line and column.
+ */
+weft_status *weft_order_parse(const char *name, const char *text, const weft_order_lines *lines, size_t operand_count,
                               weft_ints *out_values) WEFT_MUST_USE;
-/* The line that begins with `name` among those before the order, to the end of the text; NULL if there is none. */
-const char *weft_order_find_line(const char *text, const char *name);
 #endif
