@@ -439,6 +439,16 @@ static weft_expr choose_from_list(weft_extents *extents, weft_expr_kind kind, we
     return is_total(extents, e) || !is_total(extents, a) || !is_total(extents, b) ? e : WEFT_EXPR_NONE;
 }
 
+/* What two operands share is outside; NONE where they share nothing. */
+static weft_expr choose_apart(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
+{
+    operands two = {.kind = kind, .items = {a, b}, .count = 2};
+    weft_expr shared = take_shared(extents, &two);
+    if (shared == WEFT_EXPR_NONE || weft_extent_view_of(extents, shared).count == 0) return WEFT_EXPR_NONE;
+    weft_expr e = weft_expr_add(extents, choose(extents, kind, two.items[0], two.items[1]), shared);
+    return is_total(extents, e) || !is_total(extents, a) || !is_total(extents, b) ? e : WEFT_EXPR_NONE;
+}
+
 static weft_expr choose_anew(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
 {
     if (is_idle(extents, kind, b, a)) return a;
@@ -446,7 +456,8 @@ static weft_expr choose_anew(weft_extents *extents, weft_expr_kind kind, weft_ex
     if (extents->depth >= WEFT_EXTENT_MAX_DEPTH) return intern_pair(extents, kind, a, b);
     if (find_inner(extents, kind, a) == NULL && find_inner(extents, kind, b) == NULL) return pair(extents, kind, a, b);
     begin_work(extents);
-    weft_expr e = choose_from_list(extents, kind, a, b);
+    weft_expr e = choose_apart(extents, kind, a, b);
+    if (e == WEFT_EXPR_NONE) e = choose_from_list(extents, kind, a, b);
     end_work(extents);
     return e != WEFT_EXPR_NONE ? e : pair(extents, kind, a, b);
 }

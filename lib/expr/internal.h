@@ -114,7 +114,8 @@ weft_expr weft_extent_sum(weft_extents *extents, weft_extent_list *list);
 weft_expr weft_extent_add_symbol(weft_extents *extents, const char *name, int64_t min, int64_t max, weft_expr bound);
 /* Symbols as they were made, then others by kind, constants last. */
 size_t weft_extent_rank(const weft_extent_node *node);
-/* Whether a comes before b in an order of what they are: by rank, small ones first. That of ids would depend on what was made first. */
+/* Whether a comes before b in an order of what they are: by rank, small ones first. That of ids would depend on what was
+ * made first. */
 bool weft_extent_precedes(const weft_extents *extents, weft_expr a, weft_expr b);
 /* Fills range, divisor, height, shape and symbols of a node from its operands; false when out of memory or too high. */
 bool weft_extent_analyse(weft_extents *extents, weft_extent_node *node);
