@@ -423,12 +423,40 @@ static int64_t take_content(weft_extents *extents, operands *list)
     return common > 1 ? common : 1;
 }
 
+/* Whether `e`, a part of operand number `own`, is never chosen where the other operands are, each part of it being
+ * never chosen next to some of them. */
+static bool is_covered(weft_extents *extents, const operands *list, size_t own, weft_expr e)
+{
+    if (e == WEFT_EXPR_NONE || !spend(extents)) return false;
+    for (size_t i = 0; i < list->count; i++)
+        if (i != own && is_idle(extents, list->kind, e, list->items[i])) return true;
+    const weft_term *both = find_inner(extents, list->kind, e);
+    const weft_term *inner = both != NULL ? both : find_inner(extents, opposite(list->kind), e);
+    if (inner == NULL) return false;
+    weft_term term = *inner;
+    bool first = is_covered(extents, list, own, with_operand(extents, e, term, 0));
+    if (first != (both != NULL)) return first;
+    return is_covered(extents, list, own, with_operand(extents, e, term, 1));
+}
+
+/* Takes out what no single operand shows to be idle, but all together do: max(min(a, b), 4) next to a and b. */
+static void drop_covered(weft_extents *extents, operands *list)
+{
+    for (size_t i = list->count; i-- > 0 && list->count > 2;) {
+        if (find_inner(extents, opposite(list->kind), list->items[i]) == NULL) continue;
+        if (!is_covered(extents, list, i, list->items[i])) continue;
+        list->count--;
+        for (size_t k = i; k < list->count; k++) list->items[k] = list->items[k + 1];
+    }
+}
+
 /* NONE where there are too many operands for a list. */
 static weft_expr choose_from_list(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
 {
     operands list = {.kind = kind};
     put(extents, &list, a);
     put(extents, &list, b);
+    if (!list.full) drop_covered(extents, &list);
     weft_expr shared = list.full ? WEFT_EXPR_NONE : take_shared(extents, &list);
     if (shared == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
     int64_t common = take_content(extents, &list);

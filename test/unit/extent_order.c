@@ -76,12 +76,13 @@ static void check_chain(bool least, const char *const operands[3], const size_t 
 static void nested_choices_have_one_form(void **state)
 {
     (void)state;
-    static const char *const operands[] = {"a + 1", "b", "3"};
+    static const char *const operands[] = {"a + 1", "b", "3"}, *const dominated[] = {"a", "b", "max(min(a, b), 4)"};
     static const size_t orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
         for (int last = 0; last < 2; last++) {
             check_chain(true, operands, orders[i], last != 0, "min(min(b, a + 1), 3)");
             check_chain(false, operands, orders[i], last != 0, "max(max(b, a + 1), 3)");
+            check_chain(true, dominated, orders[i], last != 0, "min(a, b)");
         }
 }
 
@@ -108,13 +109,14 @@ static size_t draw(program *p, size_t below)
 static void program_init(program *p, uint64_t seed)
 {
     static const int64_t constants[] = {1, 2, 3, 4, 5, -1, 8, 0};
-    static const char ops[] = "+-*/%<><>+-";
+    static const char all[] = "+-*/%<><>+-", choices[] = "<<>>+-<<>>+";
+    const char *ops = seed % 2 == 0 ? all : choices;
     *p = (program){.seed = seed * UINT64_C(0x9e3779b97f4a7c15)};
     p->range = draw(p, sizeof ranges / sizeof *ranges);
     for (size_t i = SYMBOLS; i < NODES; i++) {
         p->nodes[i].constant = constants[draw(p, sizeof constants / sizeof *constants)];
         if (i < SYMBOLS + CONSTANTS) continue;
-        p->nodes[i].op = ops[draw(p, sizeof ops - 1)];
+        p->nodes[i].op = ops[draw(p, sizeof all - 1)];
         p->nodes[i].a = draw(p, 2) == 0 ? i - 1 : draw(p, i);
         p->nodes[i].b = draw(p, i);
     }
