@@ -230,9 +230,8 @@ static bool is_idle(weft_extents *extents, weft_expr_kind kind, weft_expr e, wef
 static weft_expr intern_pair(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
 {
     weft_extent_list list = weft_extent_begin(extents, kind, 0);
-    bool in_order = weft_extent_precedes(extents, a, b);
-    weft_extent_push(extents, &list, 1, in_order ? a : b);
-    weft_extent_push(extents, &list, 1, in_order ? b : a);
+    weft_extent_push(extents, &list, 1, a < b ? a : b);
+    weft_extent_push(extents, &list, 1, a < b ? b : a);
     return weft_extent_intern(extents, &list);
 }
 
