@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_BUILD_INTERNAL_H
 #define WEFT_LIB_BUILD_INTERNAL_H
-/* Shared by build.c (what steps there are), build_memory.c (what memory), build_region.c (regions), build_reuse.c
- * (updates in place), build_step.c and build_sort.c (filling the steps in), build_cost.c (how much they do) and
- * build_visit.c (looking at them). */
+/* Shared by build.c (what steps there are), memory.c (what memory), region.c (regions), in_place.c (updates in
+ * place), step.c and sort.c (filling the steps in), cost.c (how much they do) and visit.c (looking at them). */
 #include "lib/build/build.h"
 #include "lib/pass/compile.h"
 #include "lib/lower/lower.h"

@@ -155,10 +155,10 @@ weft_expr weft_extent_expr(weft_graph *graph, weft_extent extent);
 weft_extent weft_extent_from(weft_graph *graph, weft_expr expr);
 /* {graph, NONE}, or without a graph the one constant that stands for it. */
 weft_extent weft_extent_invalid(weft_graph *graph);
-/* Whether a == b holds for no values of the symbols. */
 /* How many of 0, step, 2 * step, ... are below `way`, for a step of at least 1; nothing overflows where the step is
  * longer than any way. */
 weft_extent weft_extent_steps(weft_extent way, int64_t step);
+/* Whether a == b holds for no values of the symbols. */
 bool weft_extent_never_equal(weft_graph *graph, weft_extent a, weft_extent b);
 
 /* Texts for messages, by value; long ones are cut. */

@@ -16,8 +16,7 @@
  * Two states. Unscheduled: no range is bound. Scheduled: THREAD binds the leading outer ranges, which collapse in
  * row-major order into the iterations [begin, end) that one call of the kernel runs; LANE binds at most one range of
  * each stage (an inner one of its own, or the last outer one, shared by all stages) to vector lanes, `width` lanes
- * times `unroll` vectors, the tail masked; GRID and BLOCK are THREAD for a GPU: the collapsed iteration number is block
- * * block size + thread.
+ * times `unroll` vectors, the tail masked; on a GPU the iteration number is block * block size + thread.
  *
  * Local buffers carry values from one stage to a later one, in another order of access: a transposition reads rows into
  * one and columns out of it.

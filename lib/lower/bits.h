@@ -4,8 +4,9 @@
 /*
  * What decides bits: in which order a reduction combines, and whether a product is the library's, which combines in an
  * order of its own. Both are read off the graph's own extents and the constants here and in order.h, never off the
- * machine, layouts, threads or specialised extents, so that every variant of a program computes the same bits. The
- * constants are costs of a processor of the year 2020; changing one changes bits.
+ * machine, layouts, threads or specialised extents, so that every variant of a program computes the same bits; except
+ * for a product whose operands the library cannot read as they lie (partition.h). The constants are costs of a
+ * processor of the year 2020; changing one changes bits.
  */
 #include "lib/graph/graph.h"
 

@@ -13,11 +13,11 @@ typedef weft_inst_id weft_math_lowering(const writer *w, const weft_inst_id *x);
 #undef WEFT_MATH
 #undef WEFT_MATH_EMITTED
 
-/* ---- of math_exact.c ---- */
+/* ---- of exact.c ---- */
 weft_math_lowering weft_math_sign, weft_math_copysign, weft_math_is_nan, weft_math_is_finite, weft_math_shift_left,
     weft_math_shift_right;
 
-/* ---- of math_exp.c ---- */
+/* ---- of exp.c ---- */
 
 /* exp(r) on |r| <= 0.3467: coefficients, constant first; 1 and r have the coefficient 1. */
 typedef struct math_exp_constants {
@@ -60,7 +60,7 @@ typedef struct math_exp2_constants {
 
 extern const math_exp2_constants weft_math_exp2_constants[MATH_FORMATS];
 
-/* ---- of math_log.c ---- */
+/* ---- of log.c ---- */
 /* x = 2^k * m, sqrt(1/2) <= m < sqrt(2), for positive finite x; k as a float. */
 void weft_math_split(const writer *w, weft_inst_id x, weft_inst_id *out_m, weft_inst_id *out_k);
 /* log(2^more * x * (1 + correction)) for positive finite x and a correction of a few units of the last place. */

@@ -2,8 +2,8 @@
 #ifndef WEFT_LIB_MATH_WRITE_H
 #define WEFT_LIB_MATH_WRITE_H
 /*
- * The notation of the math lowerings; only math*.c include this. Of the arguments of a call at most one emits code,
- * for their order is the C compiler's choice.
+ * The notation of the math lowerings; only files of this folder include this. Of the arguments of a call at most one
+ * emits code, for their order is the C compiler's choice.
  */
 #include "lib/loop/inst.h"
 #include <math.h>
