@@ -15,6 +15,7 @@ static weft_graph *graph_allocate(const weft_allocator *allocator)
     weft_arena_init(&graph->arena, graph->allocator);
     graph->composition = SIZE_MAX;
     weft_map_init(&graph->interned, graph->allocator);
+    weft_map_init(&graph->guards_between, graph->allocator);
     weft_map_init(&graph->inputs, graph->allocator);
     weft_blobs_init(&graph->blobs, graph->allocator);
     return graph;
@@ -58,6 +59,7 @@ void weft_graph_destroy(weft_graph *graph)
     }
     if (graph->parent == NULL) weft_extents_destroy(graph->extents);
     weft_map_finish(&graph->interned, NULL);
+    weft_map_finish(&graph->guards_between, NULL);
     weft_map_finish(&graph->inputs, NULL);
     weft_blobs_finish(&graph->blobs);
     weft_free(graph->allocator, graph->nodes, graph->node_capacity * sizeof *graph->nodes);

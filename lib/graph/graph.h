@@ -46,6 +46,8 @@ typedef struct weft_guard {
     bool of_rule;        /* made by a type rule, and so made again wherever the node is copied to */
     weft_owners *owners; /* the results of the composition that asked for it; NULL: it has to hold in any case */
     weft_origin origin;
+    size_t before; /* number + 1 of the last one before it between the same two, 0: none */
+    size_t *last;  /* number + 1 of the last of all those */
 } weft_guard;
 
 /* The node whose type rule is running, for the messages of guards. */
@@ -83,6 +85,7 @@ struct weft_graph {
     weft_graph *current; /* the region whose body is being traced; NULL: none */
     weft_guard *guards;
     size_t guard_count, guard_capacity, placed_guards;
+    weft_map guards_between; /* kind and extents -> `last` of those guards, in the arena */
     size_t composition; /* the first guard of the innermost composition that is being traced; SIZE_MAX: none */
     weft_origin origin; /* of what is made now, where that is known beforehand: from a node that is there already */
     const char *file;   /* the last one that weft_graph_origin copied */

@@ -43,31 +43,63 @@ static bool may_count(const weft_extents *extents, weft_expr when)
     return most > 0;
 }
 
-static bool asks_the_same(const weft_guard *guard, const weft_guard *other)
+/* What guards that ask the same share. */
+typedef struct guard_key {
+    uint64_t kind, a, b;
+} guard_key;
+
+static guard_key key_of(const weft_guard *guard)
 {
-    if (guard->kind != other->kind) return false;
-    if (guard->a == other->a && guard->b == other->b) return true;
-    return guard->kind == WEFT_GUARD_EQUAL && guard->a == other->b && guard->b == other->a;
+    bool swaps = guard->kind == WEFT_GUARD_EQUAL && guard->b < guard->a;
+    return (guard_key){guard->kind, swaps ? guard->b : guard->a, swaps ? guard->a : guard->b};
 }
 
-/* Whether a guard that stays asks for as much as another one, wherever that counts. */
+/* The number + 1 of the last guard that asks the same, 0: none so far; NULL where none ever did. */
+static size_t *last_find(const weft_graph *root, const weft_guard *guard)
+{
+    guard_key key = key_of(guard);
+    return weft_map_find(&root->guards_between, &key, sizeof key);
+}
+
+/* The same, made where there is none; NULL when out of memory. */
+static size_t *last_create(weft_graph *root, const weft_guard *guard)
+{
+    guard_key key = key_of(guard);
+    size_t *last = last_find(root, guard);
+    if (last != NULL) return last;
+    last = weft_arena_allocate(&root->arena, sizeof *last);
+    if (last == NULL) return NULL;
+    *last = 0;
+    return weft_map_insert(&root->guards_between, &key, sizeof key, last) ? last : NULL;
+}
+
+/* Puts a guard, whose `last` is known, at place `number`, which no later one has. */
+static void guard_place(weft_graph *root, size_t number, weft_guard guard)
+{
+    guard.before = *guard.last;
+    *guard.last = number + 1;
+    root->guards[number] = guard;
+}
+
+/* Whether a guard that stays asks for as much as another one between the same two, wherever that counts. */
 static bool covers(const weft_guard *guard, const weft_guard *other)
 {
-    bool stays = guard->when == other->when || (guard->when == WEFT_EXPR_NONE && !guard->of_rule);
-    return stays && asks_the_same(guard, other);
+    return guard->when == other->when || (guard->when == WEFT_EXPR_NONE && !guard->of_rule);
 }
 
-/* A guard that asks for as much, and that goes only where the other one does. */
+/* The first guard that asks for as much, and that goes only where the other one does. */
 static weft_guard *guard_find(weft_graph *root, const weft_guard *wanted)
 {
     bool is_composed = root->composition != SIZE_MAX && !wanted->of_rule;
-    for (size_t i = 0; i < root->guard_count; i++) {
+    const size_t *last = last_find(root, wanted);
+    weft_guard *found = NULL;
+    for (size_t i = last == NULL ? 0 : *last; i-- > 0; i = root->guards[i].before) {
         weft_guard *guard = &root->guards[i];
         bool is_older = i < root->composition;
         if (guard->owners != NULL || (is_older && guard->of_rule && is_composed)) continue;
-        if (covers(guard, wanted)) return guard;
+        if (covers(guard, wanted)) found = guard;
     }
-    return NULL;
+    return found;
 }
 
 /* ---- guards of compositions ---- */
@@ -120,10 +152,9 @@ static bool have_same_owners(const weft_owners *a, const weft_owners *b)
 static bool is_repeated(const weft_graph *root, size_t i)
 {
     const weft_guard *guard = &root->guards[i];
-    for (size_t k = 0; k < i; k++) {
+    for (size_t k = guard->before; k-- > 0; k = root->guards[k].before) {
         const weft_guard *known = &root->guards[k];
-        if (known->when == guard->when && asks_the_same(known, guard) && have_same_owners(known->owners, guard->owners))
-            return true;
+        if (known->when == guard->when && have_same_owners(known->owners, guard->owners)) return true;
     }
     return false;
 }
@@ -132,9 +163,10 @@ static bool is_repeated(const weft_graph *root, size_t i)
 static void drop_guards(weft_graph *root, size_t first)
 {
     size_t kept = first, placed = root->placed_guards;
+    for (size_t i = root->guard_count; i-- > first;) *root->guards[i].last = root->guards[i].before;
     for (size_t i = first; i < root->guard_count; i++) {
         bool stays = root->guards[i].message != NULL;
-        if (stays) root->guards[kept++] = root->guards[i];
+        if (stays) guard_place(root, kept++, root->guards[i]);
         else if (i < root->placed_guards) placed--;
     }
     root->guard_count = kept;
@@ -210,7 +242,7 @@ bool weft_guard_is_needed(const weft_graph *root, size_t number, const uint8_t *
 {
     const weft_guard *guard = &root->guards[number];
     if (!counts(guard, live)) return false;
-    for (size_t i = 0; i < number; i++)
+    for (size_t i = guard->before; i-- > 0; i = root->guards[i].before)
         if (covers(&root->guards[i], guard) && counts(&root->guards[i], live)) return false;
     return true;
 }
@@ -266,12 +298,14 @@ static weft_status *guard_record(weft_graph *graph, weft_guard guard, const char
         return NULL;
     }
     guard.message = message_create(graph, sentence);
-    if (guard.message == NULL || !weft_reserve(root->allocator, &root->guards, &root->guard_capacity,
-                                               root->guard_count + 1, sizeof *root->guards)) {
+    guard.last = last_create(root, &guard);
+    if (guard.message == NULL || guard.last == NULL ||
+        !weft_reserve(root->allocator, &root->guards, &root->guard_capacity, root->guard_count + 1,
+                      sizeof *root->guards)) {
         return weft_status_out_of_memory();
     }
     guard.origin = root->origin;
-    root->guards[root->guard_count++] = guard;
+    guard_place(root, root->guard_count++, guard);
     return NULL;
 }
 

@@ -122,6 +122,25 @@ static size_t guards_of(weft_graph *graph, weft_tensor output)
     return count;
 }
 
+/* Guards between the same two know the one before, and the last. */
+static void check_chains(const weft_graph *graph)
+{
+    for (size_t i = 0; i < graph->guard_count; i++) {
+        const weft_guard *guard = &graph->guards[i];
+        size_t before = 0, last = 0;
+        for (size_t k = 0; k < graph->guard_count; k++) {
+            const weft_guard *other = &graph->guards[k];
+            bool straight = guard->a == other->a && guard->b == other->b;
+            bool across = guard->kind == WEFT_GUARD_EQUAL && guard->a == other->b && guard->b == other->a;
+            if (guard->kind != other->kind || (!straight && !across)) continue;
+            if (k < i) before = k + 1;
+            last = k + 1;
+        }
+        assert_int_equal(guard->before, before);
+        assert_int_equal(*guard->last, last);
+    }
+}
+
 static void unused_results_require_nothing(void **state)
 {
     (void)state;
@@ -133,6 +152,7 @@ static void unused_results_require_nothing(void **state)
         size_t count = guards_of(s.graph, result);
         assert_int_not_equal(count, 0);
         compositions[i](&s);
+        check_chains(s.graph);
         assert_int_equal(guards_of(s.graph, weft_neg(result)), count);
         assert_int_equal(guards_of(s.graph, weft_neg(other)), 0);
         weft_graph_destroy(s.graph);
@@ -185,6 +205,7 @@ static void failed_compositions_require_nothing(void **state)
         scene s = scene_create();
         weft_tensor result = split(&s);
         failures[i](&s);
+        check_chains(s.graph);
         weft_graph_clear_error(s.graph);
         assert_int_equal(guards_of(s.graph, weft_neg(s.x)), 0);
         assert_int_equal(guards_of(s.graph, result), 1);
