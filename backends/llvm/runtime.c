@@ -56,16 +56,20 @@ static void watch_forks(void)
 
 /* ---- memory ---- */
 
-/* LLVM ends the process where it gets no memory, so it is not entered without more than it takes: 12 MiB for kernels of
- * hundreds of functions, 6 to begin with. Another thread may be faster, though. */
-static weft_status *check_memory(void)
+/* LLVM ends the process where it gets no memory, and so does the loader for its threads' data, so neither is entered
+ * without more than it takes: to be loaded 200 MiB of addresses, then 12 MiB for kernels of hundreds of functions, 6 to
+ * begin with. Another thread may be faster, though. */
+enum { TO_LOAD = 224, TO_COMPILE = 16 }; /* MiB */
+
+static weft_status *check_memory(const char *task, size_t megabytes)
 {
-    enum { ENOUGH = 16 << 20 };
-    void *memory = mmap(NULL, ENOUGH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    size_t size = megabytes << 20;
+    int protection = megabytes == TO_LOAD ? PROT_NONE : PROT_READ | PROT_WRITE;
+    void *memory = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
-        return weft_status_create(NULL, WEFT_OUT_OF_MEMORY, "llvm", "compiling takes up to %d MiB, which are not there",
-                                  ENOUGH >> 20);
-    munmap(memory, ENOUGH);
+        return weft_status_create(NULL, WEFT_OUT_OF_MEMORY, "llvm", "%s takes up to %zu MiB, which are not there", task,
+                                  megabytes);
+    munmap(memory, size);
     return NULL;
 }
 
@@ -89,7 +93,7 @@ static void machine(weft_machine *out_machine)
 static weft_status *emit_format(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
                                 weft_llvm_format format, weft_bytes *out_bytes)
 {
-    WEFT_TRY(check_memory());
+    WEFT_TRY(check_memory("compiling", TO_COMPILE));
     enter();
     weft_status *status = atomic_load(&loaded)->emit(allocator, kernel, symbol, format, out_bytes);
     leave();
@@ -140,13 +144,14 @@ weft_status *weft_llvm_load(const weft_llvm_interface **out_interface)
     if (atomic_load(&loaded) == NULL) {
         pthread_once(&once, watch_forks);
         if (!watched) return weft_status_out_of_memory();
+        WEFT_TRY(check_memory("loading the code generator", TO_LOAD));
         enter();
         weft_status *status = open_library();
         leave();
         WEFT_TRY(status);
     }
     *out_interface = &gated;
-    return check_memory();
+    return check_memory("compiling", TO_COMPILE);
 }
 
 /* ---- the runtime ---- */

@@ -174,9 +174,11 @@ static bool normalise(weft_extents *extents, choice *m, bool *moved)
     extents->proving++;
     bool fits = move_terms(extents, m, moved);
     extents->proving--;
-    m->rest = weft_extent_absorb(extents, m->rest);
-    m->a = weft_extent_absorb(extents, m->a);
-    m->b = weft_extent_absorb(extents, m->b);
+    if (*moved) {
+        m->rest = weft_extent_absorb(extents, m->rest);
+        m->a = weft_extent_absorb(extents, m->a);
+        m->b = weft_extent_absorb(extents, m->b);
+    }
     return fits;
 }
 
@@ -519,7 +521,10 @@ static weft_expr absorb_into(weft_extents *extents, weft_expr sum, weft_term ter
     choice m = {WEFT_EXPR_NONE, (weft_expr)node->terms[0].expr, (weft_expr)node->terms[1].expr, term.coefficient,
                 node->kind};
     bool moved;
+    /* As it is: each part of the sum in normal form would be each subset of its choices. */
+    extents->proving++;
     m.rest = without(extents, sum, node->id);
+    extents->proving--;
     if (m.rest == WEFT_EXPR_NONE || !normalise(extents, &m, &moved) || !moved) return WEFT_EXPR_NONE;
     return weft_extent_combine(extents, m.rest, 1, choose(extents, m.kind, m.a, m.b), m.coefficient);
 }

@@ -336,6 +336,39 @@ static void test_chains_of_slices(void **state)
     }
 }
 
+/* Requests for memory until two sums of so many minima and maxima are compared and compiled. */
+static size_t compare_sums(int count)
+{
+    weft_test_allocator test;
+    weft_graph *graph;
+    weft_program *program;
+    char name[24];
+    weft_test_allocator_init(&test, WEFT_TEST_NEVER);
+    weft_test_ok(weft_graph_create(&(weft_graph_options){.allocator = &test.allocator}, &graph));
+    weft_extent before = weft_symbol(graph, "first", 0, 1000), low = before, high = before;
+    for (int i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "s%d", i);
+        weft_extent next = weft_symbol(graph, name, 0, 1000);
+        high = weft_extent_add(high, weft_extent_max(next, before));
+        low = weft_extent_add(low, weft_extent_min(next, before));
+        before = next;
+    }
+    assert_true(weft_require_at_most(graph, low, high, "low <= high"));
+    assert_true(weft_require_at_most(graph, high, weft_extent_mul(low, weft_extent_of(2)), "high <= 2 low"));
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(weft_extent_tensor(graph, high)), NULL, &program));
+    weft_program_release(program);
+    weft_graph_destroy(graph);
+    return atomic_load(&test.requests);
+}
+
+/* Each term of a sum is looked at with the others as they are, not in each form that their subsets have. */
+static void test_sums_of_minima(void **state)
+{
+    (void)state;
+    size_t few = compare_sums(4), more = compare_sums(16);
+    if (more > 32 * few) fail_msg("4 terms take %zu requests, 16 take %zu", few, more);
+}
+
 /* An extent that has no short form is refused where its text gets too long. */
 static void test_long_extents_are_refused(void **state)
 {
@@ -520,11 +553,10 @@ int main(int argc, char **argv)
     if (argc > 1) runtime = argv[1];
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_runs_cost_what_they_have), cmocka_unit_test(test_overlaps),
-        cmocka_unit_test(test_chains_of_slices),
-        cmocka_unit_test(test_long_extents_are_refused),
-        cmocka_unit_test(test_chains_are_built_at_once), cmocka_unit_test(test_tiles_of_long_axes),
-        cmocka_unit_test(test_chains_over_many_arrays),  cmocka_unit_test(test_constants_are_one_copy),
-        cmocka_unit_test(test_constants_without_memory),
+        cmocka_unit_test(test_chains_of_slices),         cmocka_unit_test(test_long_extents_are_refused),
+        cmocka_unit_test(test_sums_of_minima),           cmocka_unit_test(test_chains_are_built_at_once),
+        cmocka_unit_test(test_tiles_of_long_axes),       cmocka_unit_test(test_chains_over_many_arrays),
+        cmocka_unit_test(test_constants_are_one_copy),   cmocka_unit_test(test_constants_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
