@@ -329,6 +329,11 @@ weft_status *weft_builder_fill_host(variant_builder *builder, const planned_step
     out_step->buffer_count = count;
     out_step->written = node->output_count;
     out_step->op = node->op;
+    if (node->origin.file != NULL) {
+        out_step->line = node->origin.line;
+        out_step->file = weft_arena_string(&builder->variant->arena, node->origin.file, strlen(node->origin.file));
+        if (out_step->file == NULL) return weft_status_out_of_memory();
+    }
     out_step->extension = extension_of(builder->request->program, node->op);
     return attr_template(builder, node, &out_step->attrs);
 }

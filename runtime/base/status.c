@@ -124,6 +124,16 @@ weft_status *weft_status_place(weft_status *status, const char *where)
     return placed;
 }
 
+weft_status *weft_status_of_op(weft_status *status, const char *op, const char *file, int line)
+{
+    status = weft_status_place(status, op);
+    if (file == NULL || status == NULL || status == &out_of_memory || status->code == WEFT_CANCELLED) return status;
+    weft_status *located =
+        weft_status_create(&status->allocator, status->code, status->where, "%s (%s:%d)", status->message, file, line);
+    weft_status_destroy(status);
+    return located;
+}
+
 weft_status *weft_status_null(const char *where, const char *argument)
 {
     return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, where, "%s must not be NULL", argument);

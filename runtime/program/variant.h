@@ -139,8 +139,11 @@ typedef struct weft_step {
     weft_gemm gemm;
     /* SORT */
     weft_sort_step sort;
-    /* HOST: either an extension's op, whose kernel and scratch_size are called ... */
+    /* HOST: either an extension's op, whose kernel and scratch_size are called, and the line that asked for it (file
+     * NULL: not known) ... */
     const weft_op_def *op;
+    const char *file;
+    int line;
     const weft_extension *extension;
     const weft_attr *attrs; /* template: every extent in it is a constant extent whose value is a slot of `formulas` */
     /* ... or, where op is NULL, a function of the compiler; `values` are the evaluated formulas. */

@@ -149,8 +149,9 @@ static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, co
     size_t nested_bytes = 0;
     context.nested_bytes = &nested_bytes;
     if (bound_step->scratch_bytes > 0) context.scratch = frame->arena + bound_step->scratch_offset;
-    weft_status *status = step->op != NULL ? weft_status_place(step->op->kernel(&context), step->op->name)
-                                           : step->host(step->host_self, &context, bound->values);
+    weft_status *status = step->op != NULL
+                              ? weft_status_of_op(step->op->kernel(&context), step->op->name, step->file, step->line)
+                              : step->host(step->host_self, &context, bound->values);
     if (nested_bytes > frame->nested_bytes) frame->nested_bytes = nested_bytes;
     return status;
 }

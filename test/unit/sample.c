@@ -120,6 +120,58 @@ static void errors_name_the_line_of_the_call(void **state)
     weft_plugin_destroy(plugin);
 }
 
+static weft_status *infer_same(const weft_infer_context *context, weft_type *out_types)
+{
+    out_types[0] = context->inputs[0];
+    return NULL;
+}
+
+static weft_status *refuse(const weft_kernel_context *context)
+{
+    return weft_status_create(context->allocator, WEFT_DATA_ERROR, NULL, "t.refuse: no");
+}
+
+static void errors_of_kernels_end_with_the_line(void **state)
+{
+    (void)state;
+    static const weft_op_def op = {.size = sizeof op,
+                                   .name = "t.refuse",
+                                   .version = 1,
+                                   .input_count = 1,
+                                   .output_count = 1,
+                                   .op_class = WEFT_CLASS_OPAQUE,
+                                   .infer = infer_same,
+                                   .kernel = refuse};
+    static const weft_op_def *const ops[] = {&op};
+    static const weft_extension extension = {.size = sizeof extension,
+                                             .abi_major = WEFT_ABI_MAJOR,
+                                             .abi_minor = WEFT_ABI_MINOR,
+                                             .family = "t",
+                                             .version = "1",
+                                             .op_count = 1,
+                                             .ops = ops};
+    weft_executor *executor = executor_with(&extension);
+    weft_graph *graph;
+    weft_program *program;
+    weft_array *result = NULL;
+    char place[48];
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_test_ok(weft_graph_register(graph, &extension));
+    weft_tensor x = weft_scalar(graph, WEFT_F64, 1);
+    snprintf(place, sizeof place, "sample.c:%d)", __LINE__ + 1);
+    weft_tensor y = WEFT_PLACED("t.refuse", weft_trace(graph, "t.refuse", WEFT_TENSORS(x), NULL));
+    weft_test_ok(weft_compile(graph, WEFT_TENSORS(y), NULL, &program));
+    weft_status *status = weft_executor_run(executor, program, &(weft_run){.output_count = 1, .outputs = &result});
+    assert_int_equal(weft_status_code(status), WEFT_DATA_ERROR);
+    assert_string_equal(weft_status_where(status), "t.refuse");
+    assert_non_null(strstr(weft_status_message(status), "t.refuse: no ("));
+    assert_non_null(strstr(weft_status_message(status), place));
+    weft_status_destroy(status);
+    weft_program_release(program);
+    weft_graph_destroy(graph);
+    weft_executor_destroy(executor);
+}
+
 /* Two products, the sample's op and a negation: one kernel. */
 static void fuse_the_sample(void **state)
 {
@@ -192,6 +244,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(use_the_sample),
         cmocka_unit_test(guard_what_the_sample_requires),
         cmocka_unit_test(errors_name_the_line_of_the_call),
+        cmocka_unit_test(errors_of_kernels_end_with_the_line),
         cmocka_unit_test(fuse_the_sample),
         cmocka_unit_test(load_einsum),
     };
