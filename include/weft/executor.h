@@ -96,9 +96,9 @@ typedef struct weft_profile_record {
     double bytes, flops;
 } weft_profile_record;
 
-/* Called after each step that went well, on the thread that called weft_executor_run; steps that another one runs come
- * before it, as often as they ran. Steps run one after another, also those that otherwise run side by side. The callback
- * may use the executor for runs of its own, also of the same program, but not destroy it. */
+/* Called after each step that succeeded, on the thread that called weft_executor_run; steps that another one runs come
+ * before it, as often as they ran. Steps run one after another, also those that otherwise run side by side. The
+ * callback may use the executor for runs of its own, also of the same program, but not destroy it. */
 typedef struct weft_profile {
     void *self;
     void (*record)(void *self, const weft_profile_record *record);

@@ -29,7 +29,7 @@ weft_status *weft_graph_create(const weft_graph_options *options, weft_graph **o
 void weft_graph_destroy(weft_graph *graph);
 /* The first error of tracing, or NULL; stays the graph's. */
 const weft_status *weft_graph_error(const weft_graph *graph);
-/* Forgets the error, so that tracing can go on from the tensors that are well. */
+/* Forgets the error, so that tracing can go on from the tensors that are valid. */
 void weft_graph_clear_error(weft_graph *graph);
 
 /* ---- extents ----------------------------------------------------------------------------------------------- */

@@ -177,7 +177,7 @@ static int64_t chosen_extent(weft_extents *x, const product *p, size_t side)
 
 /*
  * Whether the free axes of one side, not being one, make the product into many small or narrow ones, each of which goes
- * through all of the other operand, and a copy mends that. Never where it would become a loop instead: known extents
+ * through all of the other operand, and a copy fixes that. Never where it would become a loop instead: known extents
  * must not change the bits of a product.
  */
 static bool is_cut_up(variant_builder *builder, const planned_step *step, const product *p, size_t side)

@@ -4,7 +4,7 @@
 /* What tracing functions that are compositions of others share. Names of functions are those of messages. */
 #include "lib/trace/trace.h"
 
-/* Whether all operands are well and of one graph, which every composition asks first. After the first `needed` ones
+/* Whether all operands are valid and of one graph, which every composition asks first. After the first `needed` ones
  * WEFT_NO_TENSOR counts as well. Missing and foreign operands are an error of `function`. */
 bool weft_composite_begin(const char *function, size_t needed, size_t count, const weft_tensor *operands);
 /* The same where messages have `names` instead of numbers. */

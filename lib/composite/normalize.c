@@ -14,7 +14,7 @@ static WEFT_PLAIN_FUNCTION(double, epsilon_of, (const weft_norm_options *options
     return options->epsilon == 0 ? DEFAULT_EPSILON : options->epsilon;
 }
 
-/* What all of them begin with: x and the options' operands are well, floats, and widened. */
+/* What all of them begin with: x and the options' operands are valid, floats, and widened. */
 static bool begin(const char *function, weft_tensor x, const weft_norm_options *options, weft_tensor *out_x,
                   weft_norm_options *out_options)
 {

@@ -184,7 +184,7 @@ static inline const weft_type *weft_value_type(const weft_graph *graph, weft_val
     return &graph->nodes[value.node].types[value.output];
 }
 
-/* The axes of operand 0 that a reduction or dot does away with. */
+/* The axes of operand 0 that a reduction or dot reduces. */
 static inline weft_ints weft_reduced_axes(const weft_node *node)
 {
     if (weft_op_id_of(node->op) == WEFT_OP_dot) return node->attrs[2].ints;

@@ -42,8 +42,8 @@
 #include "lib/loop/order.h"
 #include "lib/loop/table.h"
 
-/* Of so many operands of concats at most does a kernel choose one for an element: it asks each of them. Longer lists are
- * joined in groups that have memory. */
+/* Most operands of concats that one kernel selects from: each element asks all of them. Longer concats are materialised
+ * in groups. */
 #define WEFT_MOST_JOINED 8
 
 typedef enum weft_scalar_op {
@@ -81,7 +81,7 @@ typedef struct weft_store {
 
 typedef enum weft_bind { WEFT_BIND_SERIAL, WEFT_BIND_THREAD, WEFT_BIND_LANE, WEFT_BIND_GRID } weft_bind;
 
-/* Most vectors of one round of lanes: as many has a value in a backend. */
+/* Most vectors of one round of lanes: a backend keeps that many for each value. */
 #define WEFT_MAX_UNROLL 16
 
 typedef struct weft_range {
@@ -193,7 +193,7 @@ weft_status *weft_kernel_expand_complex(weft_kernel *kernel) WEFT_MUST_USE;
  */
 weft_status *weft_kernel_legalize_float16(weft_kernel *kernel) WEFT_MUST_USE;
 
-/* Whether `op` is a function that weft_kernel_lower_math does away with. */
+/* Whether `op` is a function that weft_kernel_lower_math expands. */
 bool weft_scalar_is_math(weft_scalar_op op);
 /* Pass: functions of math.def become arithmetic, fma, select and integer operations (math.c). Same state in and out. */
 weft_status *weft_kernel_lower_math(weft_kernel *kernel) WEFT_MUST_USE;

@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * A root's axes are ranges. Reductions that vanish into the kernel become stages: their results depend on some of those
- * axes, which are then the outer ranges; the remaining axes are inner ranges of the last stage, which stores. All
+ * A root's axes are ranges. Reductions that are fused into the kernel become stages: their results depend on some of
+ * those axes, which are then the outer ranges; the remaining axes are inner ranges of the last stage, which stores. All
  * stages must agree on the outer axes; one that does not is forced into memory, and the partition starts over.
  */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_LOWER_LOWER_H
 #define WEFT_LIB_LOWER_LOWER_H
-/* Lowering: a root of the partition, with everything that vanishes into it, becomes one unscheduled kernel. */
+/* Lowering: a root of the partition, with everything that is fused into it, becomes one unscheduled kernel. */
 #include "lib/loop/loop.h"
 #include "lib/lower/bits.h"
 #include "lib/lower/partition.h"

@@ -2,7 +2,7 @@
 #ifndef WEFT_LIB_LOWER_PARTITION_H
 #define WEFT_LIB_LOWER_PARTITION_H
 /*
- * Partition: which nodes of a program get memory, which engine computes each of those, and which vanish into the
+ * Partition: which nodes of a program get memory, which engine computes each of those, and which are fused into the
  * kernels that read them. It depends on the graph alone, never on layouts, threads or specialised extents, so that
  * every variant of a program computes the same bits; except for a product whose operands lie so that the library cannot
  * read them, which is done by loops.

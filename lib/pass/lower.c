@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Turns ops that are defined by others into those others.
+ * Expands ops by their lowerings.
  *
  * requires: nothing
  * maintains: the outputs as the ops' definitions give them, guards

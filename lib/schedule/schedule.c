@@ -11,7 +11,7 @@
 
 /* Elements of a tile: large against the cost of an iteration, small against the first-level cache. */
 #define TILE 8192
-/* The same for rows that a scatter runs through many times: what is left of a row is another thread's. */
+/* The same for rows that a scatter runs through many times: the rest of the row goes to other threads. */
 #define ROW_TILE 256
 /* Instructions up to which vectors are emitted eight, four or two times per round: more would spill. */
 #define SMALL_BODY 6u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_MEMORY_H
 #define WEFT_RUNTIME_MEMORY_H
-/* Allocation in the three lifetimes of the house: counted objects, one arena per compilation, embedded init/finish. */
+/* Allocation in three lifetimes: counted objects, one arena per compilation, embedded init/finish. */
 #include <weft/base.h>
 
 /* `size` bytes aligned for any scalar, uninitialised / zeroed; NULL when out of memory. `size` 0 gives a valid block

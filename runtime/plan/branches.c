@@ -16,7 +16,7 @@
  * Where none does, the steps up to the next one that several need, or that uses all threads well by itself, are left to
  * run in sequence, and the search goes on after it. What waited is searched again.
  *
- * Only time hangs on all this: any order that respects what steps need computes the same.
+ * Only time depends on all this: any order that respects what steps need computes the same.
  */
 
 enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of ops as strangers hand them in: nothing is read before it is known to be there. */
+/* Tables of ops as third parties hand them in: nothing is read before it is known to be there. */
 #include "runtime/program/extension.h"
 #include <string.h>
 #include "runtime/base/status.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plugin as a stranger writes it, against the public headers alone. sample.swish is defined by what it lowers to;
+ * A plugin as a third party writes it, against the public headers alone. sample.swish is defined by what it lowers to;
  * sample.median has a kernel, which uses scratch memory and the executor's threads.
  */
 #include <weft/extension.h>

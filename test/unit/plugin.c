@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of strangers and the shared objects they come in. The folder of the plugins is the first argument. */
+/* Tables of third parties and the shared objects they come in. The folder of the plugins is the first argument. */
 #include <weft/extension.h>
 #include <stdio.h>
 #include <stdlib.h>
