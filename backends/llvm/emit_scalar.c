@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/emit.h"
+#include "lib/math/math.h"
 #include "runtime/base/isa.h"
 
 static weft_dtype_kind kind_of(weft_dtype dtype)

@@ -7,6 +7,7 @@
  */
 #include <weft/runtime.h>
 #include "lib/loop/loop.h"
+#include "lib/schedule/schedule.h"
 
 typedef enum weft_llvm_format {
     WEFT_LLVM_OBJECT, /* ELF object for the host */

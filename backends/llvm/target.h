@@ -4,6 +4,7 @@
 /* What code is made for, and the machine that makes it. */
 #include <llvm-c/TargetMachine.h>
 #include "lib/loop/loop.h"
+#include "lib/schedule/schedule.h"
 
 typedef struct weft_processor {
     char *triple, *cpu, *features;

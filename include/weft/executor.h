@@ -162,10 +162,10 @@ typedef struct weft_run {
  *
  * After an error, whichever it is, CANCELLED too: entries of `outputs` that were NULL are NULL. Inputs hold what they
  * held, donated ones included, except one that was being updated in place: it has those updates that were made before
- * the error. An update outside of loops is made as a whole: where an index or a start is out of range, or another of its
- * data is bad, nothing of it is written. In a loop the one that fails may be made in part, with what it has in place of
- * bad data, and at index 0 where its own is out of range. An update stays where a later step of the run fails or the
- * run is cancelled. Outputs that the caller gave and that do not lie on inputs are unspecified.
+ * the error. An update outside of loops is made as a whole: where an index or a start is out of range, or another of
+ * its data is bad, nothing of it is written. In a loop the one that fails may be made in part, with what it has in
+ * place of bad data, and at index 0 where its own is out of range. An update stays where a later step of the run fails
+ * or the run is cancelled. Outputs that the caller gave and that do not lie on inputs are unspecified.
  *
  * Kernels of a program that was not seen before are compiled on all threads; runs of other threads that come meanwhile
  * use one thread each. Independent steps that are too small for all threads each (branches of a graph, folds) run side

@@ -4,6 +4,7 @@
 /* Building variants: program -> partition -> kernels -> code -> table of steps. Knows no particular code generator. */
 #include "lib/loop/loop.h"
 #include "lib/lower/partition.h"
+#include "lib/schedule/schedule.h"
 #include "runtime/program/variant.h"
 
 /* What turns a scheduled kernel into an object that the runtime's driver loads. */

@@ -185,32 +185,4 @@ const char *weft_scalar_name(weft_scalar_op op);
 bool weft_dtype_is_short(weft_dtype dtype);
 /* What sums and products of `dtype` are kept in until they are complete. */
 weft_dtype weft_accumulator_dtype(weft_dtype dtype);
-
-/* Pass: arithmetic on complex numbers becomes arithmetic on their parts (complex.c). Same state in and out. */
-weft_status *weft_kernel_expand_complex(weft_kernel *kernel) WEFT_MUST_USE;
-
-/* Pass: arithmetic on short floats becomes arithmetic on f32 between casts (legalize_float16.c). Same state in and out.
- */
-weft_status *weft_kernel_legalize_float16(weft_kernel *kernel) WEFT_MUST_USE;
-
-/* Whether `op` is a function that weft_kernel_lower_math expands. */
-bool weft_scalar_is_math(weft_scalar_op op);
-/* Pass: functions of math.def become arithmetic, fma, select and integer operations (math.c). Same state in and out. */
-weft_status *weft_kernel_lower_math(weft_kernel *kernel) WEFT_MUST_USE;
-
-/* Pass: a costly value that a reducing stage and the last one both compute is computed once (stage_cse.c). Unscheduled,
- * before lower_math. */
-weft_status *weft_kernel_stage_cse(weft_kernel *kernel) WEFT_MUST_USE;
-
-/* What a schedule is made for. */
-typedef struct weft_machine {
-    bool gpu;
-    uint32_t vector_bytes; /* 32 with AVX2, 64 with AVX-512, 16 otherwise */
-    uint32_t registers;    /* vector registers: 16 or 32 */
-} weft_machine;
-
-/* All passes in order: what a kernel as lowered goes through before code is generated (schedule.c). */
-weft_status *weft_kernel_prepare(weft_kernel *kernel, const weft_machine *machine) WEFT_MUST_USE;
-/* Pass: unscheduled to scheduled for `machine` (schedule.c). */
-weft_status *weft_kernel_schedule(weft_kernel *kernel, const weft_machine *machine) WEFT_MUST_USE;
 #endif

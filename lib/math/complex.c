@@ -14,6 +14,7 @@
  * c128 on operands that are scaled first.
  */
 #include "lib/math/complex_write.h"
+#include "lib/math/math.h"
 
 static bool is_complex(weft_dtype dtype)
 {

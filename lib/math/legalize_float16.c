@@ -10,6 +10,7 @@
  * else. Sums and products keep f32 in their accumulators from the start (weft_accumulator_dtype).
  */
 #include "lib/loop/inst.h"
+#include "lib/math/math.h"
 
 static weft_inst_id binary(weft_inst_list *list, weft_scalar_op op, weft_inst_id a, weft_inst_id b)
 {

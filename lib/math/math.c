@@ -15,6 +15,7 @@
  * error of the function built on the rounded polynomial in exact arithmetic.
  */
 #include "lib/math/lower.h"
+#include "lib/math/math.h"
 
 static weft_math_lowering *const lowerings[WEFT_SCALAR_COUNT][MATH_FORMATS] = {
 #define WEFT_MATH(name, dtype, ulp) [WEFT_SCALAR_##name][MATH_##dtype] = weft_math_##name,

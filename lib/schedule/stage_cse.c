@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/loop/inst.h"
+#include "lib/math/math.h"
+#include "lib/schedule/schedule.h"
 #include <string.h>
 
 /*

@@ -16,7 +16,9 @@
 #include <weft/einsum.h>
 #include <weft/weft.h>
 #include "lib/build/build.h"
+#include "lib/math/math.h"
 #include "lib/pass/rewrite.h"
+#include "lib/schedule/schedule.h"
 
 /* A part of the file, and what is to be there instead; NULL: nothing else. */
 typedef struct text_edit {

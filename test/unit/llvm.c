@@ -2,6 +2,7 @@
 /* Generated code against the interpreter of the loop IR, every buffer ending at, and again beginning at, a page that
  * traps. */
 #include <math.h>
+#include "lib/math/math.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
  * the first cycles. An argument N runs N loads and N / 10 compilations, each of a kernel of its own.
  */
 #include <malloc.h>
+#include "lib/math/math.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 /* What text cases of the loop IR cannot reach: the order in which expressions are made, broken kernels, little memory.
  */
 #include "lib/loop/inst.h"
+#include "lib/math/math.h"
 #include <string.h>
 #include "test/support.h"
 

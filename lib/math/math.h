@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_LIB_MATH_MATH_H
+#define WEFT_LIB_MATH_MATH_H
+/* Passes over kernels that leave arithmetic which every backend has. */
+#include "lib/loop/loop.h"
+
+/* Pass: arithmetic on complex numbers becomes arithmetic on their parts (complex.c). Same state in and out. */
+weft_status *weft_kernel_expand_complex(weft_kernel *kernel) WEFT_MUST_USE;
+
+/* Pass: arithmetic on short floats becomes arithmetic on f32 between casts (legalize_float16.c). Same state in and out.
+ */
+weft_status *weft_kernel_legalize_float16(weft_kernel *kernel) WEFT_MUST_USE;
+
+/* Whether `op` is a function that weft_kernel_lower_math expands. */
+bool weft_scalar_is_math(weft_scalar_op op);
+/* Pass: functions of math.def become arithmetic, fma, select and integer operations (math.c). Same state in and out. */
+weft_status *weft_kernel_lower_math(weft_kernel *kernel) WEFT_MUST_USE;
+#endif
