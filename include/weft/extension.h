@@ -160,7 +160,8 @@ typedef struct weft_op_def {
      * Traces the op as other ops of `graph`; fills `out_tensors`. May leave out_tensors[0] invalid without an error to
      * say "not for these operands now": the node then stays, and the guards of what was traced are dropped. It makes no
      * inputs (INVALID_ARGUMENT). The tensors have the types of `infer`: another dtype or rank is INVALID_ARGUMENT,
-     * another extent SHAPE_MISMATCH; one that may be equal, as the symbols say, is a guard. NULL: never lowered.
+     * another extent SHAPE_MISMATCH; one that may be equal, as the symbols say, is a guard. Once what it traces has
+     * failed the error is known, and any tensors and any return are fine. NULL: never lowered.
      */
     weft_status *(*lower)(weft_graph *graph, const struct weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
                           weft_tensor *out_tensors);

@@ -26,6 +26,16 @@ static weft_status *take_error(weft_graph *graph)
     return status;
 }
 
+/* An error of the graph is what failed first, and the cause of what a rule says of its results. */
+static weft_status *run_rule(sweep *s, const weft_rewrite_site *site, weft_tensor *out_values, bool *out_replaced)
+{
+    weft_status *status = s->rule(site, out_values, out_replaced);
+    weft_status *error = take_error(s->graph);
+    if (error == NULL) return status;
+    weft_status_destroy(status);
+    return error;
+}
+
 static weft_status *wrong_type(weft_graph *graph, const weft_node *node, weft_tensor value)
 {
     if (weft_tensor_is_valid(value) && value.graph != graph)
@@ -63,8 +73,7 @@ static weft_status *apply(sweep *s, const weft_node *node, weft_tensors inputs, 
     *out_replaced = false;
     weft_trial trial = weft_trial_begin(s->graph);
     weft_rewrite_site site = {s->graph, node, inputs, s->context};
-    WEFT_TRY(s->rule(&site, out_values, out_replaced));
-    WEFT_TRY(take_error(s->graph));
+    WEFT_TRY(run_rule(s, &site, out_values, out_replaced));
     if (*out_replaced) WEFT_TRY(check_values(s->graph, node, out_values, out_replaced));
     if (!*out_replaced) return weft_trial_reject(&trial);
     weft_trial_accept(&trial);

@@ -350,19 +350,40 @@ static weft_status *infer_twice(const weft_infer_context *context, weft_type *ou
     return NULL;
 }
 
+static uint32_t failing_result;
+
+/* One of two results fails while it is traced. */
+static weft_status *lower_half(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs, weft_tensors inputs,
+                               weft_tensor *out_tensors)
+{
+    (void)op, (void)attrs;
+    weft_tensor x = inputs.items[0];
+    out_tensors[1 - failing_result] = x;
+    out_tensors[failing_result] = weft_matmul(x, weft_ones(graph, WEFT_F32, WEFT_SHAPE(200)));
+    return NULL;
+}
+
+static weft_status *lower_half_with_status(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs,
+                                           weft_tensors inputs, weft_tensor *out_tensors)
+{
+    WEFT_TRY(lower_half(graph, op, attrs, inputs, out_tensors));
+    return weft_status_create(NULL, WEFT_INTERNAL, op->name, "a result failed");
+}
+
 static const weft_op_def trial_try = SAMPLE_OP("try", lower_try);
 static const weft_op_def trial_scale = SAMPLE_OP("scale", lower_scale);
 static const weft_op_def trial_last = SAMPLE_OP("last", lower_last);
 static const weft_op_def trial_given = SAMPLE_OP("given", lower_given);
-static const weft_op_def trial_twice = {.size = sizeof(weft_op_def),
-                                        .name = "sample.twice",
-                                        .version = 1,
-                                        .input_count = 1,
-                                        .output_count = 2,
-                                        .op_class = WEFT_CLASS_OPAQUE,
-                                        .infer = infer_twice,
-                                        .lower = lower_double};
-static const weft_op_def *const trial_ops[] = {&trial_try, &trial_scale, &trial_last, &trial_given, &trial_twice};
+#define TWO_RESULTS(op, lowering)                                                                                      \
+    {                                                                                                                  \
+        .size = sizeof(weft_op_def), .name = "sample." op, .version = 1, .input_count = 1, .output_count = 2,          \
+        .op_class = WEFT_CLASS_OPAQUE, .infer = infer_twice, .lower = lowering                                         \
+    }
+static const weft_op_def trial_twice = TWO_RESULTS("twice", lower_double);
+static const weft_op_def trial_half = TWO_RESULTS("half", lower_half);
+static const weft_op_def trial_half_status = TWO_RESULTS("half_with_status", lower_half_with_status);
+static const weft_op_def *const trial_ops[] = {&trial_try,   &trial_scale, &trial_last,       &trial_given,
+                                               &trial_twice, &trial_half,  &trial_half_status};
 static const weft_extension trials = {.size = sizeof(weft_extension),
                                       .abi_major = WEFT_ABI_MAJOR,
                                       .abi_minor = WEFT_ABI_MINOR,
@@ -472,6 +493,21 @@ static void lowerings_give_what_type_rules_promise(void **state)
                     WEFT_INVALID_ARGUMENT,
                     "the lowering of 'sample.twice' gave no tensor as result 1 where its type rule says f32[n]");
     weft_graph_destroy(x.graph);
+}
+
+/* Whichever result it is, and whatever the lowering gives or says after it. */
+static void errors_of_lowerings_are_what_failed_first(void **state)
+{
+    (void)state;
+    const char *const ops[] = {"sample.half", "sample.half_with_status"};
+    for (int i = 0; i < 2; i++)
+        for (failing_result = 0; failing_result < 2; failing_result++) {
+            weft_tensor x = trial_input();
+            weft_program *program;
+            weft_test_fails(weft_compile(x.graph, WEFT_TENSORS(trace_trial(ops[i], x)), NULL, &program),
+                            WEFT_SHAPE_MISMATCH, "matmul: ");
+            weft_graph_destroy(x.graph);
+        }
 }
 
 /* Extents that may be equal are a guard, and the op is lowered. */
@@ -751,6 +787,7 @@ int main(void)
         cmocka_unit_test(lowerings_that_decline_require_nothing),
         cmocka_unit_test(lowerings_that_are_taken_require_what_they_need),
         cmocka_unit_test(lowerings_give_what_type_rules_promise),
+        cmocka_unit_test(errors_of_lowerings_are_what_failed_first),
         cmocka_unit_test(lowerings_of_symbols_leave_guards),
         cmocka_unit_test(trials_without_memory_are_an_error),
         cmocka_unit_test(extension_ops_have_text),
