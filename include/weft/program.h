@@ -82,9 +82,9 @@ weft_status *weft_program_output_shape(const weft_program *program, size_t outpu
                                        const weft_binding *bindings, int64_t *out_shape) WEFT_MUST_USE;
 
 /* The optimised graph as .weft text; lives as long as the program. It is a graph like any other: weft_graph_parse reads
- * it, with the extensions whose ops are in it, and what is compiled from that computes the same bits. Printed when it
- * is asked for the first time, with all constants: of large ones that is twice their bytes. NULL when there is no
- * memory for it. */
+ * it, with the extensions whose ops are in it, unless a guard of it can never hold, and what is compiled from that
+ * computes the same bits. Printed when it is asked for the first time, with all constants: of large ones that is twice
+ * their bytes. NULL when there is no memory for it. */
 const char *weft_program_text(const weft_program *program);
 /* About how many bytes the program takes, without its text. Large constants are one copy that the graph it was made
  * from and all of its programs share; here they count in full. */
