@@ -50,7 +50,7 @@ typedef struct weft_region {
 typedef struct weft_attr {
     int64_t integer;    /* INT, BOOL, DTYPE */
     double real;        /* FLOAT */
-    const void *data;   /* STRING, DATA: bytes */
+    const void *data;   /* STRING: bytes without a NUL among them; DATA: bytes */
     size_t size;        /* STRING, DATA: their number */
     weft_ints ints;     /* INTS */
     weft_shape extents; /* EXTENT (one), EXTENTS */
@@ -225,9 +225,14 @@ const weft_allocator *weft_graph_allocator(const weft_graph *graph);
  *     #define mine_swish(...) WEFT_PLACED("mine.swish", mine_swish(__VA_ARGS__))
  *     #endif
  *
- * The source that defines them defines WEFT_NO_PLACES first: without that its own lines would be the places.
+ * The source that defines them defines WEFT_NO_PLACES first: without that its own lines would be the places. An inline
+ * function in a header calls (weft_trace)(...) instead. A weft_trace(...) that a user writes has its own place.
  */
 weft_tensor weft_trace(weft_graph *graph, const char *op, weft_tensors inputs, const weft_attr *attrs);
+#ifndef WEFT_NO_PLACES
+/* The messages of an op begin with its name. */
+#define weft_trace(...) WEFT_PLACED(NULL, weft_trace(__VA_ARGS__))
+#endif
 /* Makes an error stick to the graph (takes `status`); returns a failed tensor of it. */
 weft_tensor weft_trace_error(weft_graph *graph, weft_status *status);
 

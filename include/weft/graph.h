@@ -118,7 +118,8 @@ bool weft_require_at_most(weft_graph *graph, weft_extent a, weft_extent b, const
 
 /* Attaches the caller's place to the graph's error if that has none yet, and to what was traced since this was called
  * last, whose errors at a run name it; where the error names another function, of
- * which `function` is composed, it also gets " (in function)". WEFT_PLACED calls it. Returns `tensor`. */
+ * which `function` is composed, it also gets " (in function)", unless `function` is NULL. WEFT_PLACED calls it.
+ * Returns `tensor`. */
 weft_tensor weft_tensor_place(weft_tensor tensor, const char *function, const char *file, int line);
 /*
  * A call of a tracing function with the place where it is written; `name` is what messages call the function, or the op

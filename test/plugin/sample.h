@@ -7,12 +7,12 @@
 /* x / (1 + exp(-x)); f32 or f64. */
 static inline weft_tensor sample_swish(weft_tensor x)
 {
-    return weft_trace(x.graph, "sample.swish", WEFT_TENSORS(x), NULL);
+    return (weft_trace)(x.graph, "sample.swish", WEFT_TENSORS(x), NULL);
 }
 /* The median of the last axis, which must not be empty. */
 static inline weft_tensor sample_median(weft_tensor x)
 {
-    return weft_trace(x.graph, "sample.median", WEFT_TENSORS(x), NULL);
+    return (weft_trace)(x.graph, "sample.median", WEFT_TENSORS(x), NULL);
 }
 
 /* The same calls with the caller's place attached to errors and guards. */

@@ -116,6 +116,14 @@ static void errors_name_the_line_of_the_call(void **state)
     assert_non_null(strstr(weft_status_where(error), place));
     assert_string_equal(weft_status_message(error),
                         "sample.median: the operand has rank 0, but the median is taken over its last axis");
+    weft_graph_clear_error(graph);
+    snprintf(place, sizeof place, "sample.c:%d", __LINE__ + 1);
+    weft_tensor failed = weft_trace(graph, "sample.median", WEFT_TENSORS(x), NULL);
+    assert_false(weft_tensor_is_valid(weft_mul(failed, 2)));
+    error = weft_graph_error(graph);
+    assert_non_null(strstr(weft_status_where(error), place));
+    assert_string_equal(weft_status_message(error),
+                        "sample.median: the operand has rank 0, but the median is taken over its last axis");
     weft_graph_destroy(graph);
     weft_plugin_destroy(plugin);
 }
