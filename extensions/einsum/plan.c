@@ -157,18 +157,49 @@ static weft_status *try_exact(finding *f, bool *out_found)
     return NULL;
 }
 
+static bool is_watched(const finding *f)
+{
+    return f->watch.told != NULL;
+}
+
+/* What is told from now on: the orders of all cores. */
+static weft_status *announce(finding *f, const char *found_by)
+{
+    double log2_flops = -INFINITY;
+    if (!is_watched(f)) return NULL;
+    for (size_t i = 0; i < f->simple.core_count; i++) {
+        einsum_cost cost;
+        WEFT_TRY(einsum_core_cost(f->arena, &f->simple.cores[i], &f->watch.flops, f->core_pairs[i], &cost));
+        log2_flops = einsum_log2_add(log2_flops, cost.major + f->simple.log2_common);
+    }
+    f->watch.log2_flops = log2_flops;
+    f->watch.found_by = found_by;
+    return NULL;
+}
+
+/* The search begins with the same orders, and takes no worse ones, so they are told before it does. */
+static weft_status *announce_greedy(finding *f)
+{
+    finding first = *f;
+    if (!is_watched(f)) return NULL;
+    WEFT_TRY(simplify(&first, EINSUM_DEPTH_FULL));
+    WEFT_TRY(run_greedy(&first));
+    WEFT_TRY(announce(&first, "greedy"));
+    f->watch = first.watch;
+    return NULL;
+}
+
 /* Fills what the watcher is told besides the core that is searched next: what all others cost. */
 static weft_status *look_around(finding *f, size_t searched)
 {
     einsum_watch *watch = &f->watch;
-    if (watch->told == NULL) return NULL;
+    if (!is_watched(f)) return NULL;
     watch->log2_common = f->simple.log2_common;
     watch->log2_rest = -INFINITY;
     for (size_t i = 0; i < f->simple.core_count; i++) {
-        einsum_cost cost = {.major = INFINITY};
+        einsum_cost cost;
         if (i == searched) continue;
-        if (i < searched || f->search.improve)
-            WEFT_TRY(einsum_core_cost(f->arena, &f->simple.cores[i], &watch->flops, f->core_pairs[i], &cost));
+        WEFT_TRY(einsum_core_cost(f->arena, &f->simple.cores[i], &watch->flops, f->core_pairs[i], &cost));
         watch->log2_rest = einsum_log2_add(watch->log2_rest, cost.major + watch->log2_common);
     }
     return NULL;
@@ -181,6 +212,7 @@ static weft_status *search(finding *f)
     for (size_t i = 0; i < f->simple.core_count; i++) leaves += f->simple.cores[i].leaf_count;
     uint64_t moves = einsum_moves_of((double)f->search.moves * f->share);
     double end = search_end(f);
+    if (is_watched(f) && !f->search.improve) WEFT_TRY(run_greedy(f));
     for (size_t i = 0; i < f->simple.core_count; i++) {
         const einsum_core *core = &f->simple.cores[i];
         double share = (double)core->leaf_count / (double)leaves, now = einsum_stop_clock();
@@ -315,6 +347,7 @@ static weft_status *find_few(finding *f)
     WEFT_TRY(try_exact(f, &f->exact));
     f->exact = true; /* or as good as it gets */
     set_budget(f, -INFINITY);
+    WEFT_TRY(announce(f, "exact"));
     return join(f);
 }
 
@@ -327,8 +360,12 @@ static weft_status *find_many(finding *f)
         WEFT_TRY(add_up(f, f->time, &log2_seconds));
     }
     set_budget(f, log2_seconds);
+    WEFT_TRY(announce_greedy(f));
     WEFT_TRY(try_exact(f, &f->exact));
-    if (f->exact) return join(f);
+    if (f->exact) {
+        WEFT_TRY(announce(f, "exact"));
+        return join(f);
+    }
     WEFT_TRY(simplify(f, EINSUM_DEPTH_FULL));
     WEFT_TRY(is_told_how_long(f) ? search(f) : search_growing(f));
     return join(f);

@@ -179,7 +179,7 @@ typedef struct told {
 
 static void take(void *self, const weft_einsum_progress *progress)
 {
-    static const char *const known[] = {"greedy", "sweeps", "elimination", "bisection", "annealing"};
+    static const char *const known[] = {"greedy", "sweeps", "elimination", "bisection", "annealing", "exact"};
     told *log = self;
     assert_int_equal(progress->size, sizeof *progress);
     assert_true(pthread_equal(log->thread, pthread_self()));
@@ -211,6 +211,31 @@ static void a_watcher_sees_orders_get_better(void **state)
         assert_true(fabs(log.last.budget - (timed ? 5 : 0)) < 1e-6);
         assert_true(weft_einsum_plan_log10_flops(found) <= log.last.log10_flops + 1e-6);
         weft_einsum_plan_destroy(found);
+    }
+}
+
+/* Parts that are not connected are planned one after the other; what all have is told from the first call on. */
+static void a_watcher_always_has_an_order(void **state)
+{
+    (void)state;
+    static int64_t items[COUNT][3];
+    weft_ints all[2 * COUNT], extents[2 * COUNT];
+    weft_einsum_plan *made;
+    for (int i = 0; i < 2 * COUNT; i++) {
+        for (int k = 0; k < 3 && i < COUNT; k++) items[i][k] = label_items[i][k] + 1000;
+        all[i] = i < COUNT ? labels[i] : (weft_ints){3, items[i - COUNT]};
+        extents[i] = (weft_ints){3, two};
+    }
+    for (int cancel_first = 0; cancel_first < 2; cancel_first++) {
+        told log = {.thread = pthread_self(), .last = {.log10_flops = 300}};
+        const weft_einsum_watch watch = {&log, take};
+        cancelled = cancel_first == 1;
+        const weft_einsum_options options = {
+            .minimize = WEFT_EINSUM_FLOPS, .time_budget = 5, .threads = 1, .cancelled = &cancelled, .watch = &watch};
+        weft_test_ok(weft_einsum_plan_create_labels(NULL, 2 * COUNT, all, (weft_ints){0}, extents, &options, &made));
+        assert_true(log.orders >= 1);
+        assert_true(weft_einsum_plan_log10_flops(made) <= log.last.log10_flops + 1e-6);
+        weft_einsum_plan_destroy(made);
     }
 }
 
@@ -375,11 +400,11 @@ int main(int argc, char **argv)
 {
     on_llvm = argc > 1 && strcmp(argv[1], "llvm") == 0;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_are_the_best_so_far),        cmocka_unit_test(searches_among_thousands_end_at_once),
-        cmocka_unit_test(slices_of_thousands_end_at_once),  cmocka_unit_test(a_plan_without_room_is_cancelled),
-        cmocka_unit_test(a_watcher_sees_orders_get_better), cmocka_unit_test(runs_end_while_they_plan),
-        cmocka_unit_test(arrays_end_while_they_plan),       cmocka_unit_test(nothing_is_kept_beside_kept_orders),
-        cmocka_unit_test(runs_end_while_they_compile),
+        cmocka_unit_test(plans_are_the_best_so_far),          cmocka_unit_test(searches_among_thousands_end_at_once),
+        cmocka_unit_test(slices_of_thousands_end_at_once),    cmocka_unit_test(a_plan_without_room_is_cancelled),
+        cmocka_unit_test(a_watcher_sees_orders_get_better),   cmocka_unit_test(a_watcher_always_has_an_order),
+        cmocka_unit_test(runs_end_while_they_plan),           cmocka_unit_test(arrays_end_while_they_plan),
+        cmocka_unit_test(nothing_is_kept_beside_kept_orders), cmocka_unit_test(runs_end_while_they_compile),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

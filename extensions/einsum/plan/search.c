@@ -77,19 +77,26 @@ static void copy(const searching *s, const candidate *from, candidate *to)
     memcpy(to->pairs, from->pairs, order_size(s));
 }
 
+static bool is_watched(const searching *s)
+{
+    return s->options->watch != NULL && s->options->watch->told != NULL;
+}
+
 /* For the watcher, on its thread. What cannot be told for want of memory is not. */
 static void note(searching *s, const candidate *c)
 {
     einsum_cost cost;
     einsum_arena arena;
     einsum_watch *watch = s->options->watch;
-    if (watch == NULL || watch->told == NULL || !pthread_equal(watch->thread, pthread_self())) return;
+    if (c->found_by == NULL || !is_watched(s) || !pthread_equal(watch->thread, pthread_self())) return;
     if (!einsum_cost_less(c->cost, s->noted)) return;
-    s->noted = c->cost;
     einsum_arena_init(&arena, s->allocator);
     weft_status *status = einsum_core_cost(&arena, s->core, &watch->flops, c->pairs, &cost);
-    if (status == NULL) watch->log2_flops = einsum_log2_add(watch->log2_rest, cost.major + watch->log2_common);
-    if (c->found_by != NULL) watch->found_by = c->found_by;
+    if (status == NULL) {
+        s->noted = c->cost;
+        watch->log2_flops = einsum_log2_add(watch->log2_rest, cost.major + watch->log2_common);
+        watch->found_by = c->found_by;
+    }
     weft_status_destroy(status);
     einsum_arena_finish(&arena);
 }
@@ -356,6 +363,16 @@ static weft_status *anneal_seconds(searching *s)
 
 /* ---- all ---- */
 
+/* What the watcher knows of already is the order that the result holds. */
+static weft_status *price_noted(searching *s)
+{
+    candidate given = {s->result, EINSUM_WORST_COST, NULL};
+    if (!is_watched(s)) return NULL;
+    WEFT_TRY(price(s, &given));
+    s->noted = given.cost;
+    return NULL;
+}
+
 static weft_status *keep_result(searching *s)
 {
     candidate given = {s->result, EINSUM_WORST_COST, NULL};
@@ -399,8 +416,10 @@ static weft_status *search(searching *s)
 weft_status *einsum_search_run(const weft_allocator *allocator, const einsum_core *core, const einsum_search *options,
                                einsum_pair *out_pairs)
 {
-    if (!options->improve) einsum_order_left(core->leaf_count, out_pairs);
-    if (core->leaf_count < 3) return NULL;
+    if (core->leaf_count < 3) {
+        einsum_order_left(core->leaf_count, out_pairs);
+        return NULL;
+    }
     searching s = {.allocator = allocator,
                    .core = core,
                    .options = options,
@@ -410,7 +429,8 @@ weft_status *einsum_search_run(const weft_allocator *allocator, const einsum_cor
     bool ended;
     if (!options->improve && has_few_moves(&s)) return make_start(&s, 0, out_pairs, &ended);
     einsum_arena_init(&s.arena, allocator);
-    weft_status *status = search(&s);
+    weft_status *status = price_noted(&s);
+    if (status == NULL) status = search(&s);
     if (status == NULL) memcpy(out_pairs, s.best.pairs, order_size(&s));
     einsum_arena_finish(&s.arena);
     return status;

@@ -11,7 +11,7 @@ typedef struct einsum_search {
     double deadline; /* of einsum_stop_clock, `moves` being a guess: not deterministic; INFINITY: moves count */
     size_t threads;  /* at least 1; the result does not depend on it, except for `seconds` */
     einsum_cancel cancel;
-    einsum_watch *watch; /* NULL: none */
+    einsum_watch *watch; /* NULL: none; else who is told knows of the order that the result holds already */
     bool improve;        /* the result is an order already, which shall get no worse */
 } einsum_search;
 

@@ -63,7 +63,11 @@ typedef struct weft_einsum_progress {
     double budget;      /* options.time_budget; 0 where moves count */
     double log10_flops; /* weft_einsum_plan_log10_flops of the best order so far, without slices; INFINITY before there
                          * is one */
-    const char *found_by; /* what found that: "greedy", "sweeps", "elimination", "bisection", "annealing"; "" before */
+    /* What found that: "greedy", "sweeps", "elimination", "bisection", "annealing", or "exact" where slices are chosen
+     * for a best order; "" before. A greedy order is there at the first call. What another thread finds counts when its
+     * round ends, the longest of which takes half of the budget; a method that has not come to its end counts as none,
+     * so that a search that is cancelled may give a better order than the last that was told */
+    const char *found_by;
 } weft_einsum_progress;
 
 /* Called about ten times a second while a search goes on, on the thread that asked for the plan. */
