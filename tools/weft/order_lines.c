@@ -126,11 +126,24 @@ static weft_status *read_line(reader *r, const char *line)
 
 /* ---- all ---- */
 
+/* An array is printed without the line of the operands only, statistics begin with them. */
+static bool is_order(const reader *r, const char *line)
+{
+    static const char statistics[] = "{\"operands\":", member[] = "\"order\"";
+    line += strspn(line, blanks);
+    if (*line == '[' || *line == '(') return r->lines[OPERANDS] != NULL;
+    if (*line != '{' || strncmp(line, statistics, strlen(statistics)) == 0) return false;
+    const char *found = strstr(line, member);
+    return found != NULL && found < line + strcspn(line, "\n");
+}
+
 /* What stands after the order is said of its run. */
 static weft_status *check_rest(const reader *r, const char *text)
 {
-    for (const char *line = text; *line != 0; line += strcspn(line, "\n"), line += *line == '\n')
+    for (const char *line = text; *line != 0; line += strcspn(line, "\n"), line += *line == '\n') {
         if (find_name(line) < LINES) return refuse(r, line, "stands after the order, but belongs before it");
+        if (is_order(r, line)) return refuse(r, line, "is a second order");
+    }
     return NULL;
 }
 

@@ -35,7 +35,7 @@ weft_status *weft_order_refuse_v(const char *name, const char *text, size_t offs
 
 /* Finds the order in `text`: all of it, or the line after those of a plan. These are checked: each is known and there
  * once, has a number, and what it counts is what `counts` says. A plan has as many labels as had extents over one when
- * it was made, so at most all. */
+ * it was made, so at most all. Of what stands after the order, a line of a plan and a second order are refused. */
 weft_status *weft_order_lines_read(const char *name, const char *text, const weft_order_counts *counts,
                                    weft_order_lines *out_lines) WEFT_MUST_USE;
 /* Goes past the name of the line and the blanks after it. */

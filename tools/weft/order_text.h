@@ -6,7 +6,7 @@
  * gets the result at its end (opt_einsum, numpy), or over values, of which steps make new ones (cotengra's ssa); or a
  * tree of operand numbers, ((0, 1), 2). Brackets are round or square; a step or a group may have any number of members:
  * one is passed on, more than two are folded from the left. What weft prints of a plan may stand before the order, and
- * other lines after it then.
+ * what a run prints after it then.
  */
 #include <weft/graph.h>
 #include "order_lines.h"
