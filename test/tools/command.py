@@ -49,10 +49,11 @@ class General(Command):
         self.refuses(MISUSED, f"opt: --emit needs a value: {FORMATS}", "opt", "g.weft", "--emit")
         self.refuses(MISUSED, f"opt: --emit takes one of {FORMATS}, not 'l'", "opt", "g.weft", "--emit=l")
         self.refuses(MISUSED, "run: --stats takes no value, but has 'yes'", "run", "g.weft", "--stats=yes")
-        for option, most, counts in [("--threads", 1024, ["0", "-1", "1.5", "", "1025", "99999999999999999999"]),
-                                     ("--repeat", 10**9, ["0", "1000000001", " 3", "+3", "3 ", "0x3", "--3"])]:
+        for option, least, most, counts in [
+                ("--threads", 0, 1024, ["-1", "1.5", "", "1025", "99999999999999999999"]),
+                ("--repeat", 1, 10**9, ["0", "1000000001", " 3", "+3", "3 ", "0x3", "--3"])]:
             for count in counts:
-                self.refuses(MISUSED, f"run: {option} takes an integer from 1 to {most}, not '{count}'",
+                self.refuses(MISUSED, f"run: {option} takes an integer from {least} to {most}, not '{count}'",
                              "run", "g.weft", option, count)
         self.assertIn("threads, at most 1024 ", self.weft("help", "run")[1])
 

@@ -116,6 +116,31 @@ class Plan(Instances):
         self.refuses(FAILED, "einsum: order:3:1: the order is empty; that of one operand is [] or 0",
                      "einsum", "--instance", "chain.json", "--plan-only", "--order", "order")
 
+    def test_second_orders(self):
+        """Nothing that a run prints after an order is one."""
+        call = ["einsum", "--instance", "chain.json", "--plan-only", "--print-order", "ssa", "--order", "order"]
+        good = self.plan("--optimize", "left", "--print-order", "ssa", "--stats")
+        order = good.splitlines()[-2]
+        count = len(good.splitlines())
+        for second in ["[[0, 1], [0, 1], [0, 1]]", order, " [(2, 3), (1, 2), (0, 1)]", "((0, 1), (2, 3))",
+                       "['einsum_path', (0, 1)]", '{"order":"0-1"}', '{"x":1,"order":"0-1,0-1,0-1"}']:
+            with self.subTest(second):
+                self.write("order", f"{good}hello\n{second}\n")
+                self.refuses(FAILED, f"einsum: order:{count + 2}:1: '{second}' is a second order", *call)
+        self.write("order", good)
+        read = self.run_well(*call).splitlines()[-1]
+        self.write("order", f'{good}hello {order}\n{{"x":1}}\n')
+        self.assertEqual(self.run_well(*call).splitlines()[-1], read)
+        self.write("order", "sliced labels       1: j\n[[0, 1]]\n[[0, 1]]\n")
+        self.run_well("einsum", "ij,jk->ik", "a.npy", "b.npy", "--plan-only", "--order", "order")
+
+    def test_defaults_of_c(self):
+        """Zero is a seed, and stands for all processors."""
+        for option, most in [("--seed", 10**9), ("--threads", 1024)]:
+            self.assertEqual(self.last(option, "0", "--print-order", "nested"), self.last("--print-order", "nested"))
+            self.refuses(MISUSED, f"einsum: {option} takes an integer from 0 to {most}, not '-1'",
+                         "einsum", "--instance", "chain.json", option, "-1")
+
     def test_steps_of_any_size(self):
         """Of one operand, as of more than two, which opt_einsum writes too."""
         for text, nested in [("[(0, 1, 2, 3)]", "(3,(2,(0,1)))"), ("[(1, 2), (0, 1, 2)]", "((1,2),(0,3))"),

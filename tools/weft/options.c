@@ -115,18 +115,24 @@ static bool parse_bytes(const char *text, int64_t *out_bytes)
     return true;
 }
 
+static weft_status *parse_count(weft_option_value *value)
+{
+    weft_option_kind kind = value->option->kind;
+    long least = kind == WEFT_OPTION_COUNT, most = kind == WEFT_OPTION_THREADS ? WEFT_MAX_THREADS : 1000000000;
+    const char *end = value->text;
+    if (weft_option_read_integer(&end, false, &value->count) && *end == 0 && value->count >= least &&
+        value->count <= most)
+        return NULL;
+    return weft_misuse("%s takes an integer from %ld to %ld, not '%s'", value->option->name, least, most, value->text);
+}
+
 static weft_status *parse_value(weft_option_value *value)
 {
     const weft_option *option = value->option;
-    long most = option->kind == WEFT_OPTION_THREADS ? WEFT_MAX_THREADS : 1000000000;
-    const char *end = value->text;
     switch (option->kind) {
     case WEFT_OPTION_COUNT:
-    case WEFT_OPTION_THREADS:
-        if (!weft_option_read_integer(&end, false, &value->count) || *end != 0 || value->count < 1 ||
-            value->count > most)
-            return weft_misuse("%s takes an integer from 1 to %ld, not '%s'", option->name, most, value->text);
-        return NULL;
+    case WEFT_OPTION_SEED:
+    case WEFT_OPTION_THREADS: return parse_count(value);
     case WEFT_OPTION_BYTES:
         if (parse_bytes(value->text, &value->count)) return NULL;
         return weft_misuse("%s takes bytes, such as 1048576, 512M or 4G, not '%s'", option->name, value->text);

@@ -11,7 +11,8 @@ typedef enum weft_option_kind {
     WEFT_OPTION_FILE,    /* a name that is not empty */
     WEFT_OPTION_FILES,   /* the same, and it may be given more than once */
     WEFT_OPTION_COUNT,   /* an integer from 1 */
-    WEFT_OPTION_THREADS, /* a count to WEFT_MAX_THREADS */
+    WEFT_OPTION_SEED,    /* an integer from 0 */
+    WEFT_OPTION_THREADS, /* an integer from 0 to WEFT_MAX_THREADS */
     WEFT_OPTION_BYTES,   /* an integer from 1, of bytes or, with K, M, G or T after it, of 2^10, 2^20, ... bytes */
     WEFT_OPTION_NUMBER,  /* a number above 0 */
     WEFT_OPTION_CHOICE   /* one of those that `value` names: "llvm|ref" */

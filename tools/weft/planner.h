@@ -13,7 +13,7 @@
         {"--moves", WEFT_OPTION_COUNT, "N", "try so many changes of the order (as many as pay, for a minute)"},        \
         {"--memory-limit", WEFT_OPTION_BYTES, "BYTES",                                                                 \
          "slice so that intermediates, beside operands and result, take no more at once: 512M, 4G"},                          \
-        {"--seed", WEFT_OPTION_COUNT, "N", "of the search, and of operands made up (1)"},                              \
+        {"--seed", WEFT_OPTION_SEED, "N", "of the search, and of operands made up, from 0 (1)"},                       \
     {                                                                                                                  \
         "--machine", WEFT_OPTION_FILE, "FILE.json", "what predicted times are for, as --measure-machine writes it"     \
     }

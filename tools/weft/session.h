@@ -11,7 +11,7 @@
 /* Rows of an option table. */
 #define WEFT_SESSION_OPTIONS                                                                                           \
     {"--backend", WEFT_OPTION_CHOICE, "llvm|ref", "what runs it (llvm)"},                                              \
-        {"--threads", WEFT_OPTION_THREADS, "N", "threads, at most 1024 (as many as there are processors)"},            \
+        {"--threads", WEFT_OPTION_THREADS, "N", "threads, at most 1024 (0: as many as processors)"},            \
         {"--repeat", WEFT_OPTION_COUNT, "N", "run it so many times and report the median (1)"},                        \
         {"--profile", WEFT_OPTION_FLAG, NULL, "print what each step took and did"},                                    \
         {"--trace", WEFT_OPTION_FILE, "FILE.json", "write the last run as a trace for Perfetto or chrome://tracing"},  \
