@@ -535,7 +535,7 @@ static void while_loop(const weft_node *node, bound *operands, bound *out)
 static void branches(const weft_node *node, const bound *operands, bound *out)
 {
     bound otherwise[MOST_OPERANDS];
-    if (operands[0].error > 0) return;
+    if (!operands[0].known || operands[0].error > 0) return;
     of_region(&node->attrs[0].region, operands + 1, out);
     of_region(&node->attrs[1].region, operands + 1, otherwise);
     for (uint32_t k = 0; k < node->output_count; k++) out[k] = hull(out[k], otherwise[k]);
