@@ -95,11 +95,12 @@ weft_tensor weft_bce_with_logits(weft_tensor x, weft_tensor target, weft_tensor 
         return weft_tensor_failed(x.graph);
     }
     weft_tensor zero = weft_scalar_like(x, 0), one = weft_scalar_like(x, 1);
-    /* -log(sigmoid(x)), whose mirror image -log(1 - sigmoid(x)) is x more. */
-    weft_tensor loss = weft_add(weft_log1p(weft_exp(weft_neg(weft_abs(x)))), weft_max(weft_neg(x), zero));
-    weft_tensor weight = weft_composite_is_absent(positive) ? one : positive;
-    weft_tensor share = weft_add(one, weft_mul(weft_sub(weight, one), target));
-    loss = weft_add(weft_mul(weft_sub(one, target), x), weft_mul(share, loss));
+    /* -log(sigmoid(x)) and -log(1 - sigmoid(x)), each a sum without cancellation, share a term. */
+    weft_tensor tail = weft_log1p(weft_exp(weft_neg(weft_abs(x))));
+    weft_tensor if_positive = weft_add(tail, weft_max(weft_neg(x), zero));
+    weft_tensor if_negative = weft_add(tail, weft_max(x, zero));
+    weft_tensor share = weft_composite_is_absent(positive) ? target : weft_mul(positive, target);
+    weft_tensor loss = weft_add(weft_mul(share, if_positive), weft_mul(weft_sub(one, target), if_negative));
     return end("bce_with_logits", loss, reduction, dtype);
 }
 

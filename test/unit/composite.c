@@ -786,6 +786,12 @@ static void activations_are_known(void **state)
     EXPECT(weft_hard_tanh(small, -1, 0.5), (2), 0.00390625, 0.5);
     weft_tensor target = F32((3), 0, 1, 1);
     EXPECT_NEAR(weft_bce_with_logits(x, target, WEFT_NO_TENSOR, WEFT_REDUCTION_SUM), (), 1e-6, 0.3132617);
+    /* Small losses keep their digits on both sides, large ones do not overflow. */
+    weft_tensor sure = F32((5), -20, 20, -20, -INFINITY, -3e38F), truth = F32((5), 0, 1, 1e-8F, 1, 0.5F);
+    weft_tensor losses = weft_bce_with_logits(sure, truth, F32((1), 2),
+                                              WEFT_REDUCTION_NONE);
+    EXPECT_NEAR(weft_mul(losses, F32((1), 1e9F)), (5), 1e-4, 2.0611537, 4.1223073, 402.06114, INFINITY, INFINITY);
+    EXPECT_NEAR(losses, (5), 1e33, 0, 0, 0, INFINITY, 3e38F);
 }
 
 static void searches_are_known(void **state)
