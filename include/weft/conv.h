@@ -48,8 +48,8 @@ typedef struct weft_pool_options {
 } weft_pool_options;
 
 /*
- * An extent of m has floor((m + low + high - dilation * (size - 1) - 1) / stride) + 1 windows, with ceil_mode rounded
- * up, but no more than begin before the high padding; 0 where that is less.
+ * An extent of m has floor((m + low + high - dilation * (size - 1) - 1) / stride) + 1 windows; 0 where that is less.
+ * With ceil_mode it is rounded up unless the window that this adds begins in the high padding.
  */
 /* The greatest of each window; padding does not take part. NaN as for weft_max. */
 weft_tensor weft_max_pool(weft_tensor x, const weft_pool_options *options);

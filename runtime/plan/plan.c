@@ -79,9 +79,9 @@ static weft_status *check_sizes(const weft_allocator *allocator, size_t count, c
         if (items[i].bytes >= 0 && !__builtin_add_overflow(sum, items[i].bytes, &sum) &&
             !__builtin_add_overflow(sum, WEFT_PLAN_ALIGNMENT, &sum))
             continue;
-        return weft_status_create(allocator, WEFT_OUT_OF_RANGE, __func__,
-                                  "temporary %zu of %" PRId64 " bytes is negative or makes the arena overflow", i,
-                                  items[i].bytes);
+        return weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_executor_run",
+                                  "intermediate %zu has %" PRId64 " bytes, with which their sum does not fit an int64",
+                                  i, items[i].bytes);
     }
     return NULL;
 }

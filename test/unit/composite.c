@@ -150,6 +150,9 @@ static void windows_are_known(void **state)
     EXPECT(weft_max_pool(x, &(weft_pool_options){.size = WEFT_INTS(2)}), (1, 1, 2), 2, 4);
     weft_pool_options ceiling = {.size = WEFT_INTS(2), .ceil_mode = true};
     EXPECT(weft_average_pool(x, &ceiling), (1, 1, 3), 1.5, 3.5, 5);
+    /* The window that ceil_mode adds begins at 6, in the padding; the one at 4 is there without it. */
+    weft_pool_options wide = {.size = WEFT_INTS(1), .stride = WEFT_INTS(2), .high = WEFT_INTS(3), .ceil_mode = true};
+    EXPECT(weft_max_pool(F32((1, 1, 3), 1, 2, 3), &wide), (1, 1, 3), 1, 3, -INFINITY);
     EXPECT(weft_resize(F32((2), 0, 3), WEFT_SHAPE(4), &(weft_resize_options){.coordinates = 1, .mode = 1}), (4), 0, 1,
            2, 3);
 }

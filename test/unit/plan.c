@@ -73,7 +73,7 @@ static void test_sizes_that_cannot_be(void **state)
     weft_plan_item huge[] = {{.bytes = INT64_MAX / 2}, {.bytes = INT64_MAX / 2}};
     int64_t total;
     weft_test_fails(weft_plan_fill(NULL, 1, &negative, &total), WEFT_OUT_OF_RANGE, "-1 bytes");
-    weft_test_fails(weft_plan_fill(NULL, 2, huge, &total), WEFT_OUT_OF_RANGE, "overflow");
+    weft_test_fails(weft_plan_fill(NULL, 2, huge, &total), WEFT_OUT_OF_RANGE, "their sum does not fit an int64");
 }
 
 static void test_random(void **state)
