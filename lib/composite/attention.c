@@ -69,6 +69,7 @@ static weft_tensor causal_mask(weft_tensor scores, weft_extent offset)
     size_t rank = weft_tensor_rank(scores);
     if (!weft_tensor_is_valid(scores)) return scores;
     weft_tensor query = weft_composite_positions(scores, rank - 2), key = weft_composite_positions(scores, rank - 1);
+    offset = weft_extent_min(offset, weft_tensor_extent(scores, -1)); /* so that the sum does not overflow */
     return weft_le(key, weft_add(query, weft_extent_like(query, offset)));
 }
 

@@ -797,6 +797,20 @@ static void activations_are_known(void **state)
     EXPECT_NEAR(losses, (5), 1e33, 0, 0, 0, INFINITY, 3e38F);
 }
 
+static void causal_offsets_have_any_size(void **state)
+{
+    (void)state;
+    weft_tensor q = F32((2, 1), 0, 0), k = F32((3, 1), 1, 2, 3), v = F32((3, 1), 1, 2, 6);
+    weft_attention_options options = {.causal = true, .causal_offset = N(1)};
+    EXPECT(weft_attention(q, k, v, &options), (2, 1), 1.5, 3);
+    options.causal_offset = N(INT64_MAX);
+    EXPECT(weft_attention(q, k, v, &options), (2, 1), 3, 3);
+    options.causal_offset = N(-1);
+    EXPECT(weft_attention(q, k, v, &options), (2, 1), 0, 1);
+    options.causal_offset = N(-INT64_MAX);
+    EXPECT(weft_attention(q, k, v, &options), (2, 1), 0, 0);
+}
+
 static void searches_are_known(void **state)
 {
     (void)state;
@@ -975,6 +989,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(moments_are_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(windows_are_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(activations_are_known, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(causal_offsets_have_any_size, set_up, tear_down),
         cmocka_unit_test_setup_teardown(searches_are_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(operands_stay_inputs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(empty_rows_are_searched, set_up, tear_down),
