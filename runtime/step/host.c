@@ -109,9 +109,7 @@ static weft_status *bind_attrs(weft_bound_variant *bound, weft_bound_step *bound
 static weft_status *find_scratch(weft_bound_variant *bound, weft_bound_step *bound_step)
 {
     const weft_op_def *op = bound_step->step->op;
-    if (op == NULL || op->size < offsetof(weft_op_def, scratch_size) + sizeof op->scratch_size ||
-        op->scratch_size == NULL)
-        return NULL;
+    if (op == NULL || op->scratch_size == NULL) return NULL;
     host_call host = {.pool = bound->pool};
     weft_kernel_context context = make_context(bound, bound_step, bound->views + bound_step->first_view, &host);
     size_t bytes = 0;
