@@ -5,43 +5,10 @@
 #include <fenv.h>
 #include <string.h>
 #include <weft/weft.h>
+#include "test/float_modes.h"
 #include "test/support.h"
 
-enum { COUNT = 4, OUTPUTS = 12, TRAPS = FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW | FE_UNDERFLOW };
-
-static void do_nothing(void) {}
-
-static void flush_denormals(void)
-{
-    weft_float_mode mode = weft_float_mode_get();
-    mode.sse |= 0x8040;
-    weft_float_mode_set(mode);
-}
-
-static void round_up(void)
-{
-    assert_int_equal(fesetround(FE_UPWARD), 0);
-}
-
-static void round_to_zero(void)
-{
-    assert_int_equal(fesetround(FE_TOWARDZERO), 0);
-}
-
-static void trap(void)
-{
-    assert_int_not_equal(feenableexcept(TRAPS), -1);
-}
-
-static void round_long_doubles_to_singles(void)
-{
-    weft_float_mode mode = weft_float_mode_get();
-    mode.x87 &= (uint16_t)~0x300;
-    weft_float_mode_set(mode);
-}
-
-static void (*const modes[])(void) = {
-    do_nothing, flush_denormals, round_up, round_to_zero, trap, round_long_doubles_to_singles};
+enum { COUNT = 4, OUTPUTS = 12 };
 
 /* Numbers of all kinds become elements, in tracing and in text; functions of numbers, some of which are not finite. */
 static weft_program *make_program(void)
@@ -100,11 +67,11 @@ static void results_are_the_same(void **state)
     for (size_t r = 0; r < 2; r++) {
         char expected[1024], bytes[1024];
         size_t size = run_all(runtimes[r], expected);
-        for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) {
+        for (size_t m = 0; m < WEFT_TEST_FLOAT_MODES; m++) {
             fenv_t saved;
             assert_int_equal(fegetenv(&saved), 0);
             feclearexcept(FE_ALL_EXCEPT);
-            modes[m]();
+            weft_test_float_modes[m].set();
             weft_float_mode before = weft_float_mode_get();
             size_t found = run_all(runtimes[r], bytes);
             weft_float_mode after = weft_float_mode_get();
@@ -145,10 +112,10 @@ static void text_is_the_same(void **state)
 {
     (void)state;
     char *expected = print_again();
-    for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) {
+    for (size_t m = 0; m < WEFT_TEST_FLOAT_MODES; m++) {
         fenv_t saved;
         assert_int_equal(fegetenv(&saved), 0);
-        modes[m]();
+        weft_test_float_modes[m].set();
         char *text = print_again();
         assert_int_equal(fesetenv(&saved), 0);
         assert_string_equal(text, expected);

@@ -9,46 +9,8 @@
 #include <string.h>
 #include <weft/einsum.h>
 #include <weft/weft.h>
-#include "runtime/base/float_mode.h"
+#include "test/float_modes.h"
 #include "test/support.h"
-
-/* ---- what threads do ---- */
-
-static void do_nothing(void) {}
-
-static void flush_denormals(void)
-{
-    weft_float_mode mode = weft_float_mode_get();
-    mode.sse |= 0x8040;
-    weft_float_mode_set(mode);
-}
-
-static void round_up(void)
-{
-    assert_int_equal(fesetround(FE_UPWARD), 0);
-}
-
-static void round_down(void)
-{
-    assert_int_equal(fesetround(FE_DOWNWARD), 0);
-}
-
-static void trap_errors(void)
-{
-    assert_int_not_equal(feenableexcept(FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW), -1);
-}
-
-static void trap_all(void)
-{
-    assert_int_not_equal(feenableexcept(FE_ALL_EXCEPT), -1);
-}
-
-static const struct mode {
-    const char *name;
-    void (*set)(void);
-} modes[] = {{"plainly", do_nothing},       {"without denormals", flush_denormals}, {"rounding up", round_up},
-             {"rounding down", round_down}, {"trapping errors", trap_errors},       {"trapping all", trap_all}};
-enum { MODES = sizeof modes / sizeof *modes };
 
 /* ---- what is traced ---- */
 
@@ -185,7 +147,7 @@ static void catch_trap(int signal)
 }
 
 /* What `find` writes about `number` while the thread does `mode`. */
-static void find_in(const struct mode *mode, void (*find)(size_t number, outcome *out_found), size_t number,
+static void find_in(const weft_test_float_mode *mode, void (*find)(size_t number, outcome *out_found), size_t number,
                     outcome *out_found)
 {
     fenv_t saved;
@@ -206,11 +168,12 @@ static void compare(size_t count, void (*find)(size_t number, outcome *out_found
     size_t faults = 0;
     assert_int_equal(sigaction(SIGFPE, &(struct sigaction){.sa_handler = catch_trap}, NULL), 0);
     for (size_t i = 0; i < count; i++) {
-        find_in(&modes[0], find, i, &expected);
-        for (size_t m = 0; m < MODES; m++) {
-            find_in(&modes[m], find, i, &found);
+        find_in(&weft_test_float_modes[0], find, i, &expected);
+        for (size_t m = 0; m < WEFT_TEST_FLOAT_MODES; m++) {
+            find_in(&weft_test_float_modes[m], find, i, &found);
             if (memcmp(&found, &expected, sizeof found) == 0) continue;
-            print_error("%s, %s: %.400s\ninstead of: %.400s\n", name(i), modes[m].name, found.text, expected.text);
+            print_error("%s, %s: %.400s\ninstead of: %.400s\n", name(i), weft_test_float_modes[m].name,
+                        found.text, expected.text);
             faults++;
         }
     }
