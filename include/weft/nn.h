@@ -32,7 +32,8 @@ weft_tensor weft_hard_tanh(weft_tensor x, double low, double high);
 weft_tensor weft_softsign(weft_tensor x);
 /* x * sigmoid(x). */
 weft_tensor weft_silu(weft_tensor x);
-/* x / 2 * (1 + erf(x / sqrt(2))). Hendrycks and Gimpel, "Gaussian error linear units". */
+/* x / 2 * (1 + erf(x / sqrt(2))). Hendrycks and Gimpel, "Gaussian error linear units". Below -1 the sum cancels: here and
+ * in weft_gelu_tanh the error is about an ulp of x, however small the result. */
 weft_tensor weft_gelu(weft_tensor x);
 /* log(1 + exp(x)), as max(x, 0) + log1p(exp(-|x|)). */
 weft_tensor weft_softplus(weft_tensor x);
@@ -76,7 +77,7 @@ typedef struct weft_attention_options {
     weft_tensor mask; /* bool: where queries may look; or of q's dtype: added to the scores. Broadcasts to them */
     bool causal;      /* query i looks at keys up to i + causal_offset */
     weft_extent causal_offset; /* s - l where the queries are the last of the keys */
-    double scale;              /* 0 stands for 1 / sqrt(d) */
+    double scale;              /* 0 stands for 1 / sqrt(d); where d is 0 scores are 0 */
 } weft_attention_options;
 /*
  * softmax(q k^T * scale) v. q is [..., h, l, d], k [..., g, s, d], v [..., g, s, e], the result [..., h, l, e]; leading

@@ -130,8 +130,8 @@ static bool check(weft_tensor q, weft_tensor k, weft_tensor v, weft_attention_op
     weft_tensor operands[] = {q, k, v, options->mask};
     static const char *const names[] = {"q", "k", "v", "the mask"};
     bool fine = weft_composite_begin_named("attention", 3, 4, operands, names) &&
-                weft_composite_wants_own(weft_trace_graph((weft_tensors){4, operands}), "attention", "causal_offset",
-                                         options->causal_offset) &&
+                (!options->causal || weft_composite_wants_own(weft_trace_graph((weft_tensors){4, operands}),
+                                                              "attention", "causal_offset", options->causal_offset)) &&
                 weft_composite_wants_float("attention", "q", q) && weft_composite_wants_rank("attention", "q", q, 2);
     if (fine && (weft_tensor_rank(k) != rank || weft_tensor_rank(v) != rank)) {
         weft_trace_fail(q.graph, WEFT_SHAPE_MISMATCH, "attention", "q has rank %zu but k has %zu and v has %zu", rank,
