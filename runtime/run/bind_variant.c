@@ -127,6 +127,7 @@ weft_status *weft_bound_variant_create(weft_executor *executor, const weft_varia
     bound->pool = executor->pool;
     bound->blocks = executor->blocks;
     bound->executor = executor;
+    bound->extensions = &executor->extensions;
     bound->runtime = call->runtime;
     bound->program = call->program;
     bound->input_count = call->program->input_count;

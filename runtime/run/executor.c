@@ -53,15 +53,12 @@ weft_status *weft_executor_create(const weft_executor_options *options, weft_exe
     return status;
 }
 
-static void end_registrations(weft_executor *executor, weft_registration *registration, bool extensions)
+static void destroy_states(const weft_registry *extensions)
 {
-    while (registration != NULL) {
-        weft_registration *next = atomic_load(&registration->next);
-        const weft_extension *extension = extensions ? registration->table : NULL;
-        if (extension != NULL && HAS_FIELD(extension, state_destroy) && extension->state_destroy != NULL)
-            extension->state_destroy(registration->state);
-        weft_free(&executor->allocator, registration, sizeof *registration);
-        registration = next;
+    const weft_registration *at = weft_registry_first(extensions);
+    for (; at != NULL; at = weft_registry_next(at)) {
+        const weft_extension *extension = at->table;
+        if (extension->state_destroy != NULL) extension->state_destroy(at->state);
     }
 }
 
@@ -70,41 +67,24 @@ void weft_executor_destroy(weft_executor *executor)
     if (executor == NULL) return;
     weft_fork_guard_finish(&executor->guard);
     weft_cache_destroy(executor->variants);
-    end_registrations(executor, atomic_load(&executor->extensions), true);
+    destroy_states(&executor->extensions);
     weft_cache_destroy(executor->kernels);
     weft_block_store_release(executor->blocks);
     weft_pool_destroy(executor->pool);
-    end_registrations(executor, atomic_load(&executor->runtimes), false);
     pthread_mutex_destroy(&executor->registering);
     weft_allocator allocator = executor->allocator;
+    weft_registry_finish(&executor->extensions, &allocator);
+    weft_registry_finish(&executor->runtimes, &allocator);
     weft_free(&allocator, executor, sizeof *executor);
 }
 
 /* ---- registering ---- */
 
-static weft_registration *registration_create(weft_executor *executor, const void *table)
-{
-    weft_registration *registration = weft_allocate_zeroed(&executor->allocator, sizeof *registration);
-    if (registration != NULL) registration->table = table;
-    return registration;
-}
-
-static void append(_Atomic(weft_registration *) *list, weft_registration *registration)
-{
-    weft_registration *last = atomic_load(list);
-    if (last == NULL) {
-        atomic_store(list, registration);
-        return;
-    }
-    for (weft_registration *next = last; next != NULL; next = atomic_load(&last->next)) last = next;
-    atomic_store(&last->next, registration);
-}
-
 const weft_runtime *weft_executor_find_runtime(const weft_executor *executor, const char *name)
 {
-    const weft_registration *registration = atomic_load(&executor->runtimes);
-    for (; registration != NULL; registration = atomic_load(&registration->next)) {
-        const weft_runtime *runtime = registration->table;
+    const weft_registration *at = weft_registry_first(&executor->runtimes);
+    for (; at != NULL; at = weft_registry_next(at)) {
+        const weft_runtime *runtime = at->table;
         if (name == NULL || strcmp(runtime->name, name) == 0) return runtime;
     }
     return NULL;
@@ -115,10 +95,8 @@ static weft_status *add_runtime(weft_executor *executor, const weft_runtime *run
     if (weft_executor_find_runtime(executor, runtime->name) != NULL)
         return weft_status_create(&executor->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_register_runtime",
                                   "a runtime \"%s\" is registered already", runtime->name);
-    weft_registration *registration = registration_create(executor, runtime);
-    if (registration == NULL) return weft_status_out_of_memory();
-    append(&executor->runtimes, registration);
-    return NULL;
+    bool added = weft_registry_add(&executor->runtimes, &executor->allocator, runtime, NULL);
+    return added ? NULL : weft_status_out_of_memory();
 }
 
 /* What is wrong with the table of a runtime; NULL when nothing is. */
@@ -150,29 +128,28 @@ weft_status *weft_executor_register_runtime(weft_executor *executor, const weft_
     return status;
 }
 
-static const weft_registration *find_family(const weft_executor *executor, const char *family)
+static const weft_extension *find_family(const weft_executor *executor, const char *family)
 {
-    const weft_registration *registration = atomic_load(&executor->extensions);
-    for (; registration != NULL; registration = atomic_load(&registration->next))
-        if (strcmp(((const weft_extension *)registration->table)->family, family) == 0) return registration;
+    const weft_registration *at = weft_registry_first(&executor->extensions);
+    for (; at != NULL; at = weft_registry_next(at)) {
+        const weft_extension *extension = at->table;
+        if (strcmp(extension->family, family) == 0) return extension;
+    }
     return NULL;
 }
 
 static weft_status *add_extension(weft_executor *executor, const weft_extension *extension)
 {
-    const weft_registration *same = find_family(executor, extension->family);
-    if (same != NULL && same->table == extension) return NULL;
+    const weft_extension *same = find_family(executor, extension->family);
+    if (same == extension) return NULL;
     if (same != NULL)
         return weft_status_create(&executor->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_register_extension",
                                   "another extension of family \"%s\" is registered already", extension->family);
-    weft_registration *registration = registration_create(executor, extension);
-    if (registration == NULL) return weft_status_out_of_memory();
-    weft_status *status = NULL;
-    if (HAS_FIELD(extension, state_destroy) && extension->state_create != NULL)
-        status = extension->state_create(&executor->allocator, &registration->state);
-    if (status == NULL) append(&executor->extensions, registration);
-    else weft_free(&executor->allocator, registration, sizeof *registration);
-    return status;
+    void *state = NULL;
+    if (extension->state_create != NULL) WEFT_TRY(extension->state_create(&executor->allocator, &state));
+    if (weft_registry_add(&executor->extensions, &executor->allocator, extension, state)) return NULL;
+    if (extension->state_destroy != NULL) extension->state_destroy(state);
+    return weft_status_out_of_memory();
 }
 
 weft_status *weft_executor_register_extension(weft_executor *executor, const weft_extension *extension)
@@ -187,21 +164,19 @@ weft_status *weft_executor_register_extension(weft_executor *executor, const wef
 
 void *weft_executor_extension_state(const weft_executor *executor, const weft_extension *extension)
 {
-    if (extension == NULL) return NULL;
-    const weft_registration *registration = find_family(executor, extension->family);
-    return registration != NULL && registration->table == extension ? registration->state : NULL;
+    return weft_registry_state(&executor->extensions, extension);
 }
 
 weft_status *weft_executor_check_extensions(const weft_executor *executor, const weft_program *program)
 {
     for (size_t i = 0; i < program->family_count; i++) {
         const weft_extension *extension = program->families[i];
-        const weft_registration *registration = find_family(executor, extension->family);
-        if (registration == NULL)
+        const weft_extension *registered = find_family(executor, extension->family);
+        if (registered == NULL)
             return weft_status_create(&executor->allocator, WEFT_NOT_REGISTERED, "weft_executor_run",
                                       "op %s of the program needs extension \"%s\"; register it with this executor",
                                       program->family_ops[i]->name, extension->family);
-        if (registration->table != extension)
+        if (registered != extension)
             return weft_status_create(
                 &executor->allocator, WEFT_NOT_REGISTERED, "weft_executor_run",
                 "op %s of the program was traced with another extension \"%s\" than this executor has registered",

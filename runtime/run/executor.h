@@ -9,13 +9,7 @@
 #include "runtime/base/fork.h"
 #include "runtime/base/pool.h"
 #include "runtime/program/program.h"
-
-/* A registered table. Lists only grow, at the end: they are read without a lock. */
-typedef struct weft_registration {
-    const void *table; /* weft_runtime or weft_extension */
-    void *state;       /* of an extension */
-    _Atomic(struct weft_registration *) next;
-} weft_registration;
+#include "runtime/program/registry.h"
 
 struct weft_executor {
     weft_allocator allocator;
@@ -26,7 +20,7 @@ struct weft_executor {
     weft_block_store *blocks;
     pthread_mutex_t registering;
     weft_fork_guard guard;
-    _Atomic(weft_registration *) runtimes, extensions;
+    weft_registry runtimes, extensions;
 };
 
 /* The runtime of that name, or the first for NULL; NULL when there is none. */

@@ -10,6 +10,7 @@
 #include "runtime/engine/gemm.h"
 #include "runtime/base/pool.h"
 #include "runtime/engine/sort.h"
+#include "runtime/program/registry.h"
 #include "runtime/program/variant.h"
 
 /* Bytes that an array touches, counted from its data pointer; low == high when there are none. */
@@ -78,7 +79,8 @@ typedef struct weft_bound_variant {
     const weft_allocator *allocator; /* this and the next two are the executor's */
     weft_pool *pool;
     weft_block_store *blocks;
-    weft_executor *executor; /* for host steps */
+    weft_executor *executor;         /* for host steps, as the next one */
+    const weft_registry *extensions;
     const weft_runtime *runtime;
     const weft_program *program; /* lives during runs only */
     size_t input_count, output_count;

@@ -39,7 +39,7 @@ static weft_kernel_context make_context(const weft_bound_variant *bound, const w
                                  .output_count = step->written,
                                  .inputs = views,
                                  .outputs = views + input_count,
-                                 .extension_state = weft_executor_extension_state(bound->executor, step->extension),
+                                 .extension_state = weft_registry_state(bound->extensions, step->extension),
                                  .allocator = bound->allocator,
                                  .executor = bound->executor,
                                  .runtime = bound->runtime->name,

@@ -382,7 +382,7 @@ static void a_temporary_too_large_is_named(void **state)
         int64_t n;
         const char *sentence;
     } examples[] = {{INT64_MAX / 4, "add: temporary 1, i64[2305843009213693951], has more bytes than 64 bits count"},
-                    {INT64_MAX / 8, "temporary 1 of 9223372036854775800 bytes"}};
+                    {INT64_MAX / 8, "intermediate 1 has 9223372036854775800 bytes"}};
     (void)state;
     weft_graph *graph = graph_create();
     weft_extent n = weft_symbol(graph, "n", 0, INT64_MAX / 4);
