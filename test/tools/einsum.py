@@ -724,7 +724,7 @@ class Failures(Instances):
                 ({"format_string": "i...,j->", "sizes": {"i": 2, "j": 3}},
                  'sizes of labels do not say what the ellipsis stands for; there must be "shapes"'),
                 ({**letters, "output": ["k"], "sizes": {"i": 2, "j": 3}},
-                 "label 'k' of the output, at byte 7, is in no operand")]:
+                 "label 'k' of \"output\" is in none of the operands, of which there are 2")]:
             with self.subTest(what):
                 self.breaks(what, sentence)
 

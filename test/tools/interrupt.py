@@ -88,6 +88,20 @@ class Interrupt(Signals):
         self.check_order(out.splitlines()[-1])
         self.assertEqual((self.folder / "r.npy").read_text(), "old")
 
+    def test_long_runs(self):
+        """A matrix for each pair of twelve labels, of which a small memory takes few at once."""
+        pairs = [[i, j] for j in range(12) for i in range(j)]
+        (self.folder / "long.json").write_text(json.dumps({"inputs": pairs, "output": [], "sizes": {
+            str(i): 64 for i in range(12)}}))
+        for symbolic in [[], ["--symbolic"]]:
+            process = self.start("einsum", "--instance", "long.json", "--memory-limit", "1M", "--moves", "100",
+                                 *symbolic)
+            self.assertRegex(process.stderr.readline(), r"^weft einsum: the run is predicted to take \d\S* hours; "
+                                                        r"slicing multiplies \d\S* times as much\n$")
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=60)
+            self.assertNotEqual(process.returncode, OK)
+
     def test_second_signal_ends_at_once(self):
         """Both come before the search can look at the first."""
         process = self.start("einsum", "--instance", "regular.json", *LONG, "--progress")

@@ -258,10 +258,22 @@ static weft_status *write_result(const einsum_job *job)
 
 /* ---- all ---- */
 
+/* A run of more than an hour is said to be one. */
+static void tell_duration(const einsum_job *job)
+{
+    double hours = pow(10, weft_einsum_plan_log10_seconds(job->x.plan)) / 3600;
+    if (hours <= 1) return;
+    fprintf(stderr, "weft einsum: the run is predicted to take %.3g hours", hours);
+    if (weft_einsum_plan_sliced(job->x.plan).count > 0)
+        fprintf(stderr, "; slicing multiplies %.3g times as much", pow(10, weft_einsum_plan_log10_overhead(job->x.plan)));
+    fprintf(stderr, "\n");
+}
+
 static weft_status *run_plan(einsum_job *job, cJSON *stats)
 {
     weft_einsum_options options = traced_options(job);
     WEFT_TRY(weft_contraction_check_memory(&job->x, job->x.plan));
+    tell_duration(job);
     if (job->x.path != NULL) WEFT_TRY(weft_contraction_draw_arrays(&job->x));
     WEFT_TRY(weft_contraction_run(&job->x, &options, &job->x.session));
     WEFT_TRY(write_result(job));

@@ -237,6 +237,22 @@ static weft_status *write_text(const reader *r, FILE *text)
     return write_term(r, cJSON_GetObjectItemCaseSensitive(r->root, "output"), "\"output\"", text);
 }
 
+/* Whether each letter of the output is one of an operand. */
+static weft_status *check_letters(const reader *r)
+{
+    const char *arrow = strstr(r->out->text, "->");
+    char letter[8] = "";
+    int64_t point;
+    for (const char *at = arrow + 2; *at != '\0'; at += strlen(letter)) {
+        snprintf(letter, sizeof letter, "%.*s", (int)weft_label_decode(at, &point), at);
+        if (strstr(r->out->text, letter) > arrow)
+            return weft_json_refuse(r->path,
+                                    "label '%s' of \"output\" is in none of the operands, of which there are %d",
+                                    letter, cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(r->root, "inputs")));
+    }
+    return NULL;
+}
+
 static weft_status *read_letters(const reader *r)
 {
     size_t size;
@@ -246,6 +262,7 @@ static weft_status *read_letters(const reader *r)
     bool failed = ferror(text) != 0;
     failed = fclose(text) != 0 || failed;
     if (status == NULL && failed) return weft_status_out_of_memory();
+    if (status == NULL) status = check_letters(r);
     return status == NULL ? measure_text(r) : status;
 }
 
