@@ -211,9 +211,15 @@ weft_status *weft_infer_window(const weft_infer_context *context, weft_type *out
     weft_extent *extents;
     WEFT_TRY(weft_infer_extents(context, shape.rank + 1, &extents));
     memcpy(extents, shape.extents, shape.rank * sizeof *extents);
-    weft_extent span = weft_extent_add(weft_extent_mul(weft_extent_sub(size, one), dilation), one);
-    weft_extent starts = weft_extent_add(weft_extent_sub(shape.extents[axis], span), one);
-    extents[axis] = weft_extent_steps(starts, context->attrs[2].integer);
+    int64_t count, reach;
+    if (weft_extent_is_static(size, &count) &&
+        __builtin_mul_overflow(count - 1, context->attrs[3].integer, &reach)) { /* longer than any axis */
+        extents[axis] = weft_extent_of(0);
+    } else {
+        weft_extent span = weft_extent_add(weft_extent_mul(weft_extent_sub(size, one), dilation), one);
+        weft_extent starts = weft_extent_add(weft_extent_sub(shape.extents[axis], span), one);
+        extents[axis] = weft_extent_steps(starts, context->attrs[2].integer);
+    }
     extents[shape.rank] = size;
     out_types[0] = (weft_type){context->inputs[0].dtype, {shape.rank + 1, extents}};
     return NULL;

@@ -246,14 +246,30 @@ static weft_status *commit(weft_graph *graph, const node_draft *draft, const wef
     return NULL;
 }
 
+/* What went wrong in the arithmetic of extents inside a rule begins with the op's name as well. */
+static void name_error(weft_graph *root, const weft_op_def *op)
+{
+    size_t length = strlen(op->name);
+    const char *message = weft_status_message(root->error);
+    bool named = strncmp(message, op->name, length) == 0 && message[length] == ':';
+    if (named || weft_status_code(root->error) == WEFT_OUT_OF_MEMORY) return;
+    weft_status *error = weft_status_create(root->allocator, weft_status_code(root->error), op->name, "%s: %s",
+                                            op->name, message);
+    weft_status_destroy(root->error);
+    root->error = error;
+}
+
 static weft_status *create(weft_graph *graph, node_draft *draft, const weft_bytes *key, weft_arena *scratch)
 {
+    weft_graph *root = weft_graph_root(graph);
+    bool clean = root->error == NULL;
     draft->attrs = weft_attrs_copy(graph, draft->op, draft->attrs);
     if (draft->attrs == NULL) return weft_status_out_of_memory();
     weft_rule_site site = {draft->input_count, draft->inputs};
     graph->rule = &site;
     weft_status *status = infer(graph, draft, scratch);
     graph->rule = NULL;
+    if (clean && root->error != NULL) name_error(root, draft->op);
     return status == NULL && !has_failed(graph, draft) ? commit(graph, draft, key) : status;
 }
 

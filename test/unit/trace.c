@@ -459,6 +459,14 @@ static void windows(void **state)
     expect_type(weft_window(f.y, 0, N(1), 2, 5), "f32[2, 4, 1]");
     expect_type(weft_window(f.y, 1, N(9), 1, 1), "f32[3, 0, 9]");
     expect_type(weft_window(f.x, 0, N(1), 1, 1), "f32[n, 4, 1]");
+    expect_type(weft_window(f.x, 0, N(3), 1, INT64_MAX / 2 + 1), "f32[0, 4, 3]");
+    expect_type(weft_window(f.y, 1, N(3), 1, INT64_MAX), "f32[3, 0, 3]");
+    weft_tensor far = weft_window(f.x, 0, N(3), INT64_MAX, INT64_MAX / 2);
+    expect_type(far, "f32[0, 4, 3]");
+    weft_extent large = weft_extent_mul(weft_extent_of(INT64_MAX / 2 + 1), f.n);
+    weft_tensor zero = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE());
+    expect_error(weft_pad(f.v, zero, WEFT_SHAPE(large), WEFT_SHAPE(large)), WEFT_OUT_OF_RANGE,
+                 "pad: an extent expression has a coefficient that does not fit in 64 bits");
     assert_int_equal(f.graph->guard_count, 0);
     weft_extent k = weft_symbol(f.graph, "k", 0, 5);
     assert_int_equal(weft_tensor_rank(weft_window(f.x, 0, k, 2, 1)), 3);
