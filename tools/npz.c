@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <zip.h>
 #include <weft/npy.h>
 #include "output.h"
@@ -61,6 +62,9 @@ static weft_status *open_source(const weft_allocator *allocator, zip_source_t *s
 weft_status *weft_npz_open(const weft_allocator *allocator, const char *path, weft_npz **out_npz)
 {
     zip_error_t error;
+    struct stat info;
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) /* the library says that this is not supported */
+        return weft_status_create(allocator, WEFT_BAD_FILE, NULL, "%s: cannot be opened: %s", path, strerror(EISDIR));
     zip_error_init(&error);
     weft_status *status = open_source(allocator, zip_source_file_create(path, 0, -1, &error), &error, path, out_npz);
     zip_error_fini(&error);

@@ -612,6 +612,8 @@ class Failures(Instances):
             for label in labels:
                 self.refuses(MISUSED, f"einsum: --slice {label} names a label that no operand has",
                              "einsum", *given, "--optimize", "left", "--slice", label)
+        self.refuses(MISUSED, "einsum: --slice 0,1,0 names a label twice",
+                     "einsum", "--instance", "chain.json", "--optimize", "left", "--slice", "0,1,0")
 
     def test_search_without_a_search(self):
         self.write("ordered.json", {**CHAIN, "order": PATH})

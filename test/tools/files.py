@@ -259,6 +259,12 @@ class Outputs(Command):
                     self.assertEqual((self.folder / name).stat().st_mode & 0o777, 0o666 & ~mask)
                     (self.folder / name).unlink()
 
+    def test_directories_are_no_files(self):
+        for name, error in [("folder.npy", "reading the magic string and version failed"),
+                            ("folder.npz", "cannot be opened")]:
+            (self.folder / name).mkdir()
+            self.refuses(FAILED, f"run: {name}: {error}: Is a directory", "run", "g.weft", f"x={name}", "w=w.npy")
+
     def test_places_are_found_before_the_work(self):
         (self.folder / "folder.npy").mkdir()
         (self.folder / "loop.npy").symlink_to("loop.npy")

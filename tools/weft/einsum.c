@@ -92,8 +92,11 @@ static weft_status *refuse_sliced(const einsum_job *job)
 static weft_status *check_sliced(const einsum_job *job)
 {
     weft_ints labels = job->labels, sliced = job->order.sliced;
+    const char *slice = weft_arguments_text(job->x.arguments, "--slice", NULL);
     for (size_t i = 0; i < sliced.count; i++) {
         size_t k = 0;
+        for (size_t j = 0; j < i && slice != NULL; j++)
+            if (sliced.items[j] == sliced.items[i]) return weft_misuse("--slice %s names a label twice", slice);
         while (k < labels.count && labels.items[k] != sliced.items[i]) k++;
         if (k == labels.count) return refuse_sliced(job);
     }
