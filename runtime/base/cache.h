@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_CACHE_H
-#define WEFT_RUNTIME_CACHE_H
+#ifndef WEFT_RUNTIME_BASE_CACHE_H
+#define WEFT_RUNTIME_BASE_CACHE_H
 /*
  * A shared, bounded cache from byte keys to values: variants, kernels, plans, inner programs. Keys compare in full. Any
  * thread may use it at any time.

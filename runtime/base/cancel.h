@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_CANCEL_H
-#define WEFT_RUNTIME_CANCEL_H
+#ifndef WEFT_RUNTIME_BASE_CANCEL_H
+#define WEFT_RUNTIME_BASE_CANCEL_H
 /* The flag that ends a run: weft_run.cancelled. */
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_CLOCK_H
-#define WEFT_RUNTIME_CLOCK_H
+#ifndef WEFT_RUNTIME_BASE_CLOCK_H
+#define WEFT_RUNTIME_BASE_CLOCK_H
 #include <stdint.h>
 #include <time.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_ESCAPE_H
-#define WEFT_RUNTIME_ESCAPE_H
+#ifndef WEFT_RUNTIME_BASE_ESCAPE_H
+#define WEFT_RUNTIME_BASE_ESCAPE_H
 #include <weft/base.h>
 
 /*

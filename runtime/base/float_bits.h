@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_FLOAT_BITS_H
-#define WEFT_RUNTIME_FLOAT_BITS_H
+#ifndef WEFT_RUNTIME_BASE_FLOAT_BITS_H
+#define WEFT_RUNTIME_BASE_FLOAT_BITS_H
 #include <weft/dtype.h>
 
 /* The element of F16, BF16, F32 or F64 nearest to `value`, ties to even, in the low bytes; NaN has its sign and no

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_FLOAT_MODE_H
-#define WEFT_RUNTIME_FLOAT_MODE_H
+#ifndef WEFT_RUNTIME_BASE_FLOAT_MODE_H
+#define WEFT_RUNTIME_BASE_FLOAT_MODE_H
 #include <stdint.h>
 #if defined(__x86_64__)
 #include <xmmintrin.h>

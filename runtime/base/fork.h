@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_FORK_H
-#define WEFT_RUNTIME_FORK_H
+#ifndef WEFT_RUNTIME_BASE_FORK_H
+#define WEFT_RUNTIME_BASE_FORK_H
 /*
  * What must be in order in a forked child, where only the thread that forked goes on: locks that other threads held,
  * and what they had not finished. Registered locks are taken before a fork, so that what they protect is whole in the

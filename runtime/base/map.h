@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_MAP_H
-#define WEFT_RUNTIME_MAP_H
+#ifndef WEFT_RUNTIME_BASE_MAP_H
+#define WEFT_RUNTIME_BASE_MAP_H
 /*
  * A map from byte keys to pointers: hash to find, bytes to decide. The only file that knows uthash is map.c. Not
  * thread-safe; see cache.h for the shared, bounded form.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_MEMORY_H
-#define WEFT_RUNTIME_MEMORY_H
+#ifndef WEFT_RUNTIME_BASE_MEMORY_H
+#define WEFT_RUNTIME_BASE_MEMORY_H
 /* Allocation in three lifetimes: counted objects, one arena per compilation, embedded init/finish. */
 #include <weft/base.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_POOL_H
-#define WEFT_RUNTIME_POOL_H
+#ifndef WEFT_RUNTIME_BASE_POOL_H
+#define WEFT_RUNTIME_BASE_POOL_H
 /*
  * The one thread pool of an executor. One parallel region at a time: whoever finds the pool busy, or is inside a region
  * already, runs its range alone, on its own thread. Nobody ever waits for the pool, nor for a thread of it that has not

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_STACK_H
-#define WEFT_RUNTIME_STACK_H
+#ifndef WEFT_RUNTIME_BASE_STACK_H
+#define WEFT_RUNTIME_BASE_STACK_H
 /* Stacks that are large enough for what compiles. */
 #include <weft/base.h>
 #include <pthread.h>

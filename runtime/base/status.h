@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_STATUS_H
-#define WEFT_RUNTIME_STATUS_H
+#ifndef WEFT_RUNTIME_BASE_STATUS_H
+#define WEFT_RUNTIME_BASE_STATUS_H
 #include <weft/base.h>
 
 /* `status`, which it takes, with `where` if it has none of its own. */

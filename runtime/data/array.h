@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_ARRAY_H
-#define WEFT_RUNTIME_ARRAY_H
+#ifndef WEFT_RUNTIME_DATA_ARRAY_H
+#define WEFT_RUNTIME_DATA_ARRAY_H
 #include <weft/array.h>
 
 /* Bytes that the elements lie in, from the data pointer on: [low, high), both 0 where there are none. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_BLOCK_H
-#define WEFT_RUNTIME_BLOCK_H
+#ifndef WEFT_RUNTIME_DATA_BLOCK_H
+#define WEFT_RUNTIME_DATA_BLOCK_H
 /*
  * Blocks of device memory for arenas and new outputs, kept for reuse when released, within a bound; the oldest go
  * first. A new block has its room in the bound before it is made, and what is idle goes before an allocation fails. Any

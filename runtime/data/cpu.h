@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_CPU_H
-#define WEFT_RUNTIME_CPU_H
+#ifndef WEFT_RUNTIME_DATA_CPU_H
+#define WEFT_RUNTIME_DATA_CPU_H
 /* Memory of the CPU: large blocks are aligned to huge pages and ask for them; and how much there is. */
 #include <weft/base.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_GEMM_H
-#define WEFT_RUNTIME_GEMM_H
+#ifndef WEFT_RUNTIME_ENGINE_GEMM_H
+#define WEFT_RUNTIME_ENGINE_GEMM_H
 /* Batched matrix products with BLIS's kernels, over our own thread pool. */
 #include <weft/executor.h>
 #include "runtime/data/block.h"

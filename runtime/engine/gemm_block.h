@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_GEMM_BLOCK_H
-#define WEFT_RUNTIME_GEMM_BLOCK_H
+#ifndef WEFT_RUNTIME_ENGINE_GEMM_BLOCK_H
+#define WEFT_RUNTIME_ENGINE_GEMM_BLOCK_H
 /* One product on one thread, in blocks that fit the caches. */
 #include "runtime/engine/gemm_kernel.h"
 #include "runtime/engine/gemm_pack.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_GEMM_KERNEL_H
-#define WEFT_RUNTIME_GEMM_KERNEL_H
+#ifndef WEFT_RUNTIME_ENGINE_GEMM_KERNEL_H
+#define WEFT_RUNTIME_ENGINE_GEMM_KERNEL_H
 /* The innermost loops of products: micro-kernels of BLIS, for the ISA level of the process. */
 #include <weft/base.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_GEMM_PACK_H
-#define WEFT_RUNTIME_GEMM_PACK_H
+#ifndef WEFT_RUNTIME_ENGINE_GEMM_PACK_H
+#define WEFT_RUNTIME_ENGINE_GEMM_PACK_H
 /* Operands of products, copied into the panels that kernels read. */
 #include <weft/base.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_SORT_H
-#define WEFT_RUNTIME_SORT_H
+#ifndef WEFT_RUNTIME_ENGINE_SORT_H
+#define WEFT_RUNTIME_ENGINE_SORT_H
 /* Stable sorting of rows, over our own thread pool. */
 #include <weft/dtype.h>
 #include "runtime/base/pool.h"

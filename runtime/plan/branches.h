@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_BRANCHES_H
-#define WEFT_RUNTIME_BRANCHES_H
+#ifndef WEFT_RUNTIME_PLAN_BRANCHES_H
+#define WEFT_RUNTIME_PLAN_BRANCHES_H
 /* Which steps of a binding run side by side. */
 #include "runtime/step/bound_variant.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_DEPEND_H
-#define WEFT_RUNTIME_DEPEND_H
+#ifndef WEFT_RUNTIME_PLAN_DEPEND_H
+#define WEFT_RUNTIME_PLAN_DEPEND_H
 /* Which steps must have run before a step, by what they read and write. */
 #include "runtime/step/bound_variant.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_PLACE_TEMPORARIES_H
-#define WEFT_RUNTIME_PLACE_TEMPORARIES_H
+#ifndef WEFT_RUNTIME_PLAN_PLACE_TEMPORARIES_H
+#define WEFT_RUNTIME_PLAN_PLACE_TEMPORARIES_H
 /* Which steps of a binding run side by side, and where its temporaries lie. */
 #include "runtime/step/bound_variant.h"
 

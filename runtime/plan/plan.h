@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_PLAN_H
-#define WEFT_RUNTIME_PLAN_H
+#ifndef WEFT_RUNTIME_PLAN_PLAN_H
+#define WEFT_RUNTIME_PLAN_PLAN_H
 /* The memory planner: places what lives for some time into one arena, so that what may live at the same time does not
  * overlap. */
 #include <weft/base.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_EXTENSION_H
-#define WEFT_RUNTIME_EXTENSION_H
+#ifndef WEFT_RUNTIME_PROGRAM_EXTENSION_H
+#define WEFT_RUNTIME_PROGRAM_EXTENSION_H
 #include <weft/extension.h>
 
 /* weft_extension_check for the public function `where`, which its errors name. */

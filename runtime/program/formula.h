@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_FORMULA_H
-#define WEFT_RUNTIME_FORMULA_H
+#ifndef WEFT_RUNTIME_PROGRAM_FORMULA_H
+#define WEFT_RUNTIME_PROGRAM_FORMULA_H
 /*
  * Extents at run time: a straight-line table of integer formulas. A slot is a symbol, whose value the caller gives, a
  * constant, or computed from lower slots; one pass over the table computes all.

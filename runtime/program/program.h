@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_PROGRAM_H
-#define WEFT_RUNTIME_PROGRAM_H
+#ifndef WEFT_RUNTIME_PROGRAM_PROGRAM_H
+#define WEFT_RUNTIME_PROGRAM_PROGRAM_H
 /* Inside of a program: what the run time needs, filled in by the compiler, and the graph, which only compilers read. */
 #include <weft/program.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_VARIANT_H
-#define WEFT_RUNTIME_VARIANT_H
+#ifndef WEFT_RUNTIME_PROGRAM_VARIANT_H
+#define WEFT_RUNTIME_PROGRAM_VARIANT_H
 /*
  * A variant: the flat table of steps that runs one program on one runtime for one class of layouts. Built by a
  * compiler, run by the executor. All sizes are slots of `formulas`, so that one variant serves every binding of the

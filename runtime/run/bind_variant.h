@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_BIND_VARIANT_H
-#define WEFT_RUNTIME_BIND_VARIANT_H
+#ifndef WEFT_RUNTIME_RUN_BIND_VARIANT_H
+#define WEFT_RUNTIME_RUN_BIND_VARIANT_H
 #include "runtime/step/bound_variant.h"
 #include "runtime/run/call.h"
 

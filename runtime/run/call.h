@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_CALL_H
-#define WEFT_RUNTIME_CALL_H
+#ifndef WEFT_RUNTIME_RUN_CALL_H
+#define WEFT_RUNTIME_RUN_CALL_H
 /* What one run asks for: its key, and the checks that the arrays of the call fit the program. */
 #include <weft/runtime.h>
 #include "runtime/program/program.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_EXECUTOR_H
-#define WEFT_RUNTIME_EXECUTOR_H
+#ifndef WEFT_RUNTIME_RUN_EXECUTOR_H
+#define WEFT_RUNTIME_RUN_EXECUTOR_H
 /* Inside of an executor. */
 #include <pthread.h>
 #include <stdatomic.h>

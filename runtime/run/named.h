@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_NAMED_H
-#define WEFT_RUNTIME_NAMED_H
+#ifndef WEFT_RUNTIME_RUN_NAMED_H
+#define WEFT_RUNTIME_RUN_NAMED_H
 #include <weft/executor.h>
 
 /* Whether the run names inputs or outputs. */

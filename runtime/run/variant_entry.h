@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_VARIANT_ENTRY_H
-#define WEFT_RUNTIME_VARIANT_ENTRY_H
+#ifndef WEFT_RUNTIME_RUN_VARIANT_ENTRY_H
+#define WEFT_RUNTIME_RUN_VARIANT_ENTRY_H
 /* A variant in the executor's cache, with its most recently used bindings. */
 #include "runtime/run/call.h"
 #include "runtime/step/frame.h"

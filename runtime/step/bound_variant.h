@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_BOUND_VARIANT_H
-#define WEFT_RUNTIME_BOUND_VARIANT_H
+#ifndef WEFT_RUNTIME_STEP_BOUND_VARIANT_H
+#define WEFT_RUNTIME_STEP_BOUND_VARIANT_H
 /*
  * A variant bound to one set of shapes and strides: every formula evaluated, every size known, memory planned. What is
  * left for a run is to put pointers in place. Immutable once made, except for what variant_entry.c says.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_FRAME_H
-#define WEFT_RUNTIME_FRAME_H
+#ifndef WEFT_RUNTIME_STEP_FRAME_H
+#define WEFT_RUNTIME_STEP_FRAME_H
 /* What one run under way writes to: pointer tables, views, arena. Kept with its binding for the next run. */
 #include "runtime/step/overlap.h"
 

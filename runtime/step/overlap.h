@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_OVERLAP_H
-#define WEFT_RUNTIME_OVERLAP_H
+#ifndef WEFT_RUNTIME_STEP_OVERLAP_H
+#define WEFT_RUNTIME_STEP_OVERLAP_H
 /* Which arrays of a run share memory, decided on the spans of bytes between the lowest and highest element. */
 #include "runtime/step/bound_variant.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_REGION_H
-#define WEFT_RUNTIME_REGION_H
+#ifndef WEFT_RUNTIME_STEP_REGION_H
+#define WEFT_RUNTIME_STEP_REGION_H
 /* What fold, while and cond say of a fault in a part of them. */
 #include <weft/base.h>
 

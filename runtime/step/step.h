@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_STEP_H
-#define WEFT_RUNTIME_STEP_H
+#ifndef WEFT_RUNTIME_STEP_STEP_H
+#define WEFT_RUNTIME_STEP_STEP_H
 /* Steps of any kind: what a kind has to say of itself, and the loop that runs them. */
 #include "runtime/step/cost.h"
 #include "runtime/step/frame.h"
