@@ -81,15 +81,18 @@ static weft_inst_id expand_abs(const writer *w, pair z)
 
 /* ---- arithmetic ---- */
 
-/* a conj(b) / |b|^2 of f64 pairs; by zero and by infinities each part is divided by |b|. */
-static pair divide(const writer *w, pair a, pair b)
+/*
+ * a conj(b) / |b|^2 of f64 pairs; by zero and by infinities each part of `whole` is divided by |b|. That is `a` before it
+ * was scaled, which may have made a part zero.
+ */
+static pair divide(const writer *w, pair whole, pair a, pair b)
 {
     weft_inst_id size = sum_of_squares(w, b);
     weft_inst_id bd = mul(w, a.im, b.im), ad = mul(w, a.re, b.im);
     weft_inst_id re = add(w, mul(w, a.re, b.re), bd);
     pair product = {re, sub(w, mul(w, a.im, b.re), ad)};
     weft_inst_id none = binary(w, WEFT_SCALAR_eq, size, real(w, 0));
-    pair top = choose_pair(w, either(w, none, is_infinite(w, size)), a, product);
+    pair top = choose_pair(w, either(w, none, is_infinite(w, size)), whole, product);
     re = quotient(w, top.re, size);
     return (pair){re, quotient(w, top.im, size)};
 }
@@ -97,9 +100,9 @@ static pair divide(const writer *w, pair a, pair b)
 /* The scales are taken back in two steps, so that what can be represented is reached. */
 static pair quotient_of(const writer *w, pair a, pair b, bool scaled)
 {
-    if (!scaled) return divide(w, a, b);
+    if (!scaled) return divide(w, a, a, b);
     weft_inst_id of_a = exponent_of(w, a), of_b = exponent_of(w, b);
-    pair small = divide(w, reduce(w, a, of_a), reduce(w, b, of_b));
+    pair small = divide(w, a, reduce(w, a, of_a), reduce(w, b, of_b));
     weft_inst_id both = sub(w, of_a, of_b), half = binary(w, WEFT_SCALAR_sar, both, integer(w, 1));
     weft_inst_id bias = integer(w, (uint64_t)w->format->bias), rest = sub(w, both, half);
     pair first = scale(w, small, power(w, add(w, half, bias)));
