@@ -36,7 +36,7 @@ weft_tensor weft_moveaxis(weft_tensor x, weft_ints from, weft_ints to);
 /* Inserts an axis of extent one at position `axis` of the result / removes one, requiring that its extent is one. */
 weft_tensor weft_unsqueeze(weft_tensor x, int64_t axis);
 weft_tensor weft_squeeze(weft_tensor x, int64_t axis);
-/* Axes first .. last become one. A tensor of rank 0 becomes [1]. */
+/* Axes first .. last become one. A tensor of rank 0 counts as [1], and becomes that. */
 weft_tensor weft_flatten(weft_tensor x, int64_t first, int64_t last);
 /* weft_broadcast to the shape of `like`. */
 weft_tensor weft_broadcast_like(weft_tensor x, weft_tensor like);
@@ -45,12 +45,12 @@ weft_tensor weft_broadcast_like(weft_tensor x, weft_tensor like);
 /* A new axis at position `axis` of the result, along which the operands follow each other; their shapes must agree. */
 weft_tensor weft_stack(weft_tensors operands, int64_t axis);
 /* `parts` equal pieces along `axis`, whose extent must be divisible. Writes them all and returns the first; after an
- * error all are failed. */
+ * error all are failed, in all `parts` places of `out_parts`. */
 weft_tensor weft_split(weft_tensor x, int64_t axis, size_t parts, weft_tensor *out_parts);
 /* Pieces of the given extents, which must add up to that of `axis`: as many as `sizes` has. */
 weft_tensor weft_split_at(weft_tensor x, int64_t axis, weft_shape sizes, weft_tensor *out_parts);
 /* Pieces of ceil(extent / parts), the last one shorter, and none empty: at most `parts`; writes their number, 1 for an
- * empty axis. The extent must be static. */
+ * empty axis. The extent must be static. After an error there are none, and all `parts` places are failed. */
 weft_tensor weft_chunk(weft_tensor x, int64_t axis, size_t parts, weft_tensor *out_parts, size_t *out_count);
 
 /* ---- repeating and shifting ---- */

@@ -97,10 +97,10 @@ weft_tensor weft_squeeze(weft_tensor x, int64_t axis)
 weft_tensor weft_flatten(weft_tensor x, int64_t first, int64_t last)
 {
     int64_t from, to;
-    size_t rank = weft_tensor_rank(x);
     if (!weft_composite_begin("flatten", 1, 1, &x)) return weft_tensor_failed(x.graph);
-    if (rank == 0) return weft_unsqueeze(x, 0);
-    if (!weft_axis_normalize(x.graph, "flatten", first, rank, &from) ||
+    if (weft_tensor_rank(x) == 0) x = weft_unsqueeze(x, 0);
+    size_t rank = weft_tensor_rank(x);
+    if (!weft_tensor_is_valid(x) || !weft_axis_normalize(x.graph, "flatten", first, rank, &from) ||
         !weft_axis_normalize(x.graph, "flatten", last, rank, &to)) {
         return weft_tensor_failed(x.graph);
     }
@@ -255,7 +255,7 @@ weft_tensor weft_chunk(weft_tensor x, int64_t axis, size_t parts, weft_tensor *o
                                "axis %" PRId64 " has extent %s but needs a static one", at,
                                weft_extent_describe(weft_tensor_extent(x, at)).text);
     }
-    int64_t size = extent == 0 ? 0 : (extent - 1) / (int64_t)parts + 1, start = 0;
+    int64_t size = extent == 0 ? 0 : (int64_t)((uint64_t)(extent - 1) / parts) + 1, start = 0;
     do {
         int64_t rest = extent - start;
         out_parts[*out_count] = weft_narrow(x, at, weft_extent_of(start), weft_extent_of(rest < size ? rest : size));

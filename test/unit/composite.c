@@ -213,6 +213,8 @@ static void shapes_refuse(void **state)
     expect_error(weft_moveaxis(f.y, WEFT_INTS(0, -2), WEFT_INTS(0, 1)), WEFT_INVALID_ARGUMENT,
                  "moveaxis: from names axis 0 twice");
     expect_error(weft_flatten(f.y, 1, 0), WEFT_INVALID_ARGUMENT, "flatten: the first axis, 1, comes after the last, 0");
+    expect_error(weft_flatten(weft_reduce_sum(f.y, WEFT_INTS(0, 1), false), 1, 0), WEFT_OUT_OF_RANGE,
+                 "flatten: axis 1 is out of range for rank 1");
     expect_error(weft_stack(WEFT_TENSORS(f.y, f.foreign), 0), WEFT_INVALID_ARGUMENT,
                  "stack: operand 1 belongs to another graph");
     expect_error(weft_split(f.y, 1, 3, parts), WEFT_SHAPE_MISMATCH, "split: axis 1 has extent 4, no multiple of 3");
@@ -234,6 +236,17 @@ static void shapes_refuse(void **state)
     expect_error(weft_chunk(f.y, 1, 2, parts, NULL), WEFT_INVALID_ARGUMENT, "chunk: out_count is NULL");
     expect_error(weft_meshgrid(WEFT_TENSORS(f.v, f.v), false, NULL), WEFT_INVALID_ARGUMENT,
                  "meshgrid: out_grids is NULL");
+}
+
+/* More pieces than an int64 counts are as many as there are elements. */
+static void chunks_of_one(void **state)
+{
+    (void)state;
+    weft_tensor parts[4];
+    size_t count;
+    assert_true(weft_tensor_is_valid(weft_chunk(f.y, 1, SIZE_MAX, parts, &count)));
+    assert_int_equal(count, 4);
+    assert_true(weft_extent_equal(weft_tensor_extent(parts[3], 1), N(1)));
 }
 
 /* Errors speak of the arguments of the function that was called, not of those of its parts. */
@@ -1000,6 +1013,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(queries_that_see_nothing_give_zeros, set_up, tear_down),
         cmocka_unit_test_setup_teardown(filling_refuses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(shapes_refuse, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(chunks_of_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(errors_name_arguments_of_products_and_movement, set_up, tear_down),
         cmocka_unit_test_setup_teardown(errors_name_arguments_of_losses_and_norms, set_up, tear_down),
         cmocka_unit_test_setup_teardown(errors_name_arguments_of_networks_and_searches, set_up, tear_down),
