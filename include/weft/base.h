@@ -59,8 +59,8 @@ typedef struct weft_status weft_status;
 /* The code of `status`; WEFT_OK for NULL. */
 weft_code weft_status_code(const weft_status *status);
 
-/* One sentence for a person: what was wrong, with the argument, axis or label, the values and the rule. Never NULL. It
- * is one line, escaped as weft_text_escape does it. */
+/* One line for a person: what was wrong, with the argument, axis or label, the values and the rule. Never NULL;
+ * escaped as weft_text_escape does it. */
 const char *weft_status_message(const weft_status *status);
 
 /* Where: the public function, the caller's "file:line" of an error of tracing, "name:line:column" of a text, with which
@@ -102,7 +102,7 @@ const weft_allocator *weft_allocator_default(void);
 /* ---- making a status (for extensions and runtimes) ---------------------------------------------------------- */
 
 /*
- * Makes a status of `code` with a printf-style sentence. `where` may be NULL. `allocator` NULL is the default one.
+ * Makes a status of `code` with a printf-style message. `where` may be NULL. `allocator` NULL is the default one.
  * Never returns NULL: when memory is short it returns a shared WEFT_OUT_OF_MEMORY status, which weft_status_destroy
  * accepts.
  */

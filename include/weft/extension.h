@@ -151,7 +151,7 @@ typedef struct weft_op_def {
     size_t attr_count;
     const weft_attr_def *attrs;
     /*
-     * Fills `out_types[0 .. output_count-1]`, or says what is wrong in a sentence that starts with the op's name.
+     * Fills `out_types[0 .. output_count-1]`, or says what is wrong in a message that starts with the op's name.
      * Once weft_require_* returned false the error is known, and any return is fine. The shapes may be parts of
      * inputs and attrs. Required.
      */

@@ -47,7 +47,7 @@ typedef struct weft_extent {
 /* A symbol of `graph` that runs over [min, max], 0 <= min <= max. The same name gives the same symbol; another range is
  * an error. A name is letters, digits and _, no digit first, and not mod, min or max. */
 weft_extent weft_symbol(weft_graph *graph, const char *name, int64_t min, int64_t max);
-/* A constant. */
+/* A constant; INT64_MIN is none, and gives the invalid extent. */
 weft_extent weft_extent_of(int64_t value);
 weft_extent weft_extent_add(weft_extent a, weft_extent b);
 weft_extent weft_extent_sub(weft_extent a, weft_extent b);
@@ -108,7 +108,7 @@ weft_shape weft_tensor_shape(weft_tensor tensor);
 weft_tensor weft_tensor_set_name(weft_tensor tensor, const char *name);
 
 /*
- * Records that a == b must hold when the graph runs; checked before anything runs, and `format` is the sentence then,
+ * Records that a == b must hold when the graph runs; checked before anything runs, and `format` is the message then,
  * escaped as messages are. Nothing is recorded when it is proven; when it can never hold the error is immediate, and
  * false is returned. May be used by `infer`.
  */

@@ -587,11 +587,11 @@ static weft_status *parse_guard(parser *p)
     WEFT_TRY(take_extent(p, &b));
     bool has_condition = weft_lexer_accept(&p->lexer, "if");
     if (has_condition) WEFT_TRY(take_extent(p, &when));
-    const char *sentence = p->lexer.token.start;
-    WEFT_TRY(take_string(p, "the sentence of the guard in quotes", &message));
+    const char *start = p->lexer.token.start;
+    WEFT_TRY(take_string(p, "the message of the guard in quotes", &message));
     if (message.size != strlen(message.data))
-        return weft_lexer_error(&p->lexer, sentence, WEFT_PARSE_ERROR,
-                                "the sentence of a guard cannot hold a NUL byte");
+        return weft_lexer_error(&p->lexer, start, WEFT_PARSE_ERROR,
+                                "the message of a guard cannot hold a NUL byte");
     weft_guard_kind kind = at_most ? WEFT_GUARD_AT_MOST : WEFT_GUARD_EQUAL;
     if (weft_guard_is_proven(p->graph, kind, a, b)) return NULL;
     weft_code code = at_most ? WEFT_OUT_OF_RANGE : WEFT_SHAPE_MISMATCH;
