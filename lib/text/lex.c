@@ -2,13 +2,13 @@
 #include "lib/text/text.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/base/escape.h"
 #include "runtime/base/float_mode.h"
+#include "runtime/base/spelling.h"
 
 /* ---- characters: not those of ctype.h, whose answers depend on the locale ---- */
 
@@ -230,26 +230,21 @@ weft_status *weft_lexer_take_integer(weft_lexer *lexer, const char *what, int64_
     return NULL;
 }
 
-/* strtod and printf spell the decimal point as the thread's locale does, and round as the thread does: in here it is a
- * point, and the nearest. */
+/* strtod and printf round as the thread does: in here to the nearest. */
 typedef struct spelling {
-    locale_t plain, old;
+    weft_spelling point;
     weft_float_mode mode;
 } spelling;
 
 static spelling enter_spelling(void)
 {
-    spelling s = {.plain = newlocale(LC_ALL_MASK, "C", (locale_t)0), .mode = weft_float_mode_enter()};
-    if (s.plain != (locale_t)0) s.old = uselocale(s.plain);
-    return s;
+    return (spelling){weft_spelling_enter(), weft_float_mode_enter()};
 }
 
 static void leave_spelling(spelling s)
 {
     weft_float_mode_leave(s.mode);
-    if (s.plain == (locale_t)0) return;
-    uselocale(s.old);
-    freelocale(s.plain);
+    weft_spelling_leave(s.point);
 }
 
 static double read_real(const char *text, char **out_end)

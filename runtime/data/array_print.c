@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "runtime/base/float_mode.h"
+#include "runtime/base/spelling.h"
 
 enum { ABBREVIATED_FROM = 1000, EDGE = 3, LINE_WIDTH = 100 };
 
@@ -137,11 +138,13 @@ WEFT_PLAIN_FUNCTION(size_t, weft_array_print, (const weft_array *array, char *ou
                     (array, out_text, size))
 {
     printer p = {.text = out_text, .size = size, .array = array};
+    weft_spelling spelling = weft_spelling_enter();
     p.abbreviated = weft_array_count(array) >= ABBREVIATED_FROM;
     append(&p, "%s", "");
     if (weft_array_count(array) == 0) append(&p, "[]");
     if (weft_array_count(array) > 0) measure(&p, 0, 0);
     if (weft_array_count(array) > 0) print(&p, 0, 0, 0);
+    weft_spelling_leave(spelling);
     return p.length;
 }
 

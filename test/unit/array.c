@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/support.h"
 #include <weft/dlpack.h>
+#include <locale.h>
+#include <stdio.h>
 #include <string.h>
 #include <weft/array.h>
 #include "runtime/data/array.h"
@@ -565,6 +567,24 @@ static void arrays_print_as_in_numpy(void **state)
     expect_text(wrap(WEFT_U8, 2, (int64_t[]){0, 3}, NULL, flags), "u8[0, 3]", "[]");
 }
 
+/* Skipped where no locale with another decimal point is installed. */
+static void arrays_print_alike_in_any_locale(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "fr_FR.utf8", "de_DE", "fr_FR"};
+    float reals[] = {0.5f, 2};
+    char text[8];
+    size_t i = 0;
+    while (i < sizeof names / sizeof *names && setlocale(LC_NUMERIC, names[i]) == NULL) i++;
+    snprintf(text, sizeof text, "%.1f", 0.5);
+    bool other = strcmp(text, "0.5") != 0;
+    if (other) expect_text(wrap(WEFT_C64, 0, NULL, NULL, reals), "c64[]", "0.5+2.j");
+    snprintf(text, sizeof text, "%.1f", 0.5);
+    assert_true(other == (strcmp(text, "0.5") != 0));
+    setlocale(LC_NUMERIC, "C");
+    if (!other) skip();
+}
+
 static void long_arrays_are_cut(void **state)
 {
     (void)state;
@@ -648,6 +668,7 @@ int main(void)
         cmocka_unit_test(other_versions_stay_the_callers),
         cmocka_unit_test(versioned_tensors_go_out_and_in),
         cmocka_unit_test(arrays_print_as_in_numpy),
+        cmocka_unit_test(arrays_print_alike_in_any_locale),
         cmocka_unit_test(long_arrays_are_cut),
         cmocka_unit_test(lines_are_short),
         cmocka_unit_test(dense_arrays_are_shared),
