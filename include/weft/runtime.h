@@ -42,7 +42,7 @@ typedef struct weft_driver {
     weft_status *(*allocate)(void *self, size_t bytes, void **out_memory);
     void (*release)(void *self, void *memory, size_t bytes);
     /* Loads an object made for this device and finds `symbol` in it; called from several threads at the same time.
-     * Loaded code is freed by unload. */
+     * Loaded code is freed by unload. Both may be NULL: a runtime whose compiler needs them is UNSUPPORTED then. */
     weft_status *(*load)(void *self, const void *object, size_t size, const char *symbol, weft_image **out_image,
                          weft_kernel_function *out_function);
     void (*unload)(void *self, weft_image *image);

@@ -119,7 +119,11 @@ static void collect(const variant_builder *builder, weft_step **next, code_jobs 
 weft_status *weft_builder_make_code(variant_builder *builder, const weft_code_generator *generator)
 {
     const weft_variant *variant = builder->variant;
+    const weft_runtime *runtime = builder->request->runtime;
     code_jobs jobs = {.request = builder->request, .generator = generator};
+    if (runtime->driver->load == NULL)
+        return weft_status_create(builder->request->allocator, WEFT_UNSUPPORTED, "weft_executor_run",
+                                  "the driver of runtime \"%s\" loads no code", runtime->name);
     jobs.items = weft_arena_allocate(builder->arena, (variant->step_count + 1) * sizeof *jobs.items);
     if (jobs.items == NULL) return weft_status_out_of_memory();
     weft_step *next = variant->steps;

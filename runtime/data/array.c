@@ -265,6 +265,11 @@ weft_device weft_array_device(const weft_array *array)
     return array->device;
 }
 
+void weft_array_set_device(weft_array *array, weft_device device)
+{
+    array->device = device;
+}
+
 int64_t weft_array_count(const weft_array *array)
 {
     return array->count;

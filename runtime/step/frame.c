@@ -197,7 +197,8 @@ static weft_status *create_output(weft_frame *frame, size_t output)
         return tell_what_for(frame, status, "output", bound->program->outputs[output].name, shape->bytes);
     status = weft_array_wrap(allocator, shape->dtype, shape->rank, shape->shape, NULL, block->memory,
                              weft_block_release, block, &frame->outputs[output]);
-    if (status != NULL) weft_block_release(block);
+    if (status == NULL) weft_array_set_device(frame->outputs[output], bound->runtime->driver->device);
+    else weft_block_release(block);
     return status;
 }
 

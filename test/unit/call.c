@@ -240,6 +240,12 @@ static weft_status *fill_bad_symbol(const weft_build_request *request, weft_vari
     return weft_formulas_add_symbol(&variant->formulas, "in9.s0", 0, 1, &slot);
 }
 
+static weft_status *build_nothing(void *self, const weft_build_request *request, weft_variant **out_variant)
+{
+    (void)self, (void)request, (void)out_variant;
+    return NULL;
+}
+
 static void test_broken_variants(void **state)
 {
     (void)state;
@@ -248,8 +254,38 @@ static void test_broken_variants(void **state)
     weft_test_fails(run(p, ARRAY(2, 4), ARRAY(7, 2), NULL, (weft_run){0}), WEFT_INTERNAL, "buffer 0");
     fake.fill = fill_bad_step;
     weft_test_fails(run(p, ARRAY(2, 4), ARRAY(7, 2), NULL, (weft_run){0}), WEFT_INTERNAL, "step 0");
+    const weft_compiler compiler = fake.compiler;
+    fake.compiler.build = build_nothing;
+    weft_test_fails(run(p, ARRAY(2, 4), ARRAY(7, 2), NULL, (weft_run){0}), WEFT_INTERNAL,
+                    "the compiler of runtime \"fake\" made no variant");
+    fake.compiler = compiler;
     fake.fill = fill_bad_symbol;
     weft_test_fails(run(p, ARRAY(2, 4), ARRAY(7, 2), NULL, (weft_run){0}), WEFT_INTERNAL, "in9.s0");
+    weft_program_release(p);
+}
+
+/* ---- results ---- */
+
+static void test_outputs_are_on_the_device(void **state)
+{
+    (void)state;
+    weft_program *p = weft_fake_program();
+    const uint32_t extents[] = {weft_fake_constant(p, 3)};
+    weft_fake_output(p, "z", WEFT_F32, 1, extents);
+    weft_array *z = NULL, *again = NULL;
+    fake.driver.device.index = 1;
+    weft_test_ok(weft_executor_run(executor, p, &(weft_run){.output_count = 1, .outputs = &z}));
+    assert_int_equal(weft_array_device(z).kind, WEFT_DEVICE_CPU);
+    assert_int_equal(weft_array_device(z).index, 1);
+    weft_program_release(p);
+    p = weft_fake_program();
+    const uint32_t same[] = {weft_fake_constant(p, 3)};
+    weft_fake_input(p, "x", WEFT_F32, 1, same);
+    weft_fake_output(p, "z", WEFT_F32, 1, same);
+    weft_test_ok(weft_executor_run(
+        executor, p, &(weft_run){.input_count = 1, .inputs = &z, .output_count = 1, .outputs = &again}));
+    weft_array_release(z);
+    weft_array_release(again);
     weft_program_release(p);
 }
 
@@ -264,6 +300,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_formulas_in_sentences, open_executor, close_executor),
         cmocka_unit_test_setup_teardown(test_registering, open_executor, close_executor),
         cmocka_unit_test_setup_teardown(test_broken_variants, open_executor, close_executor),
+        cmocka_unit_test_setup_teardown(test_outputs_are_on_the_device, open_executor, close_executor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
