@@ -14,12 +14,12 @@ typedef struct copy_plan {
 static void copy_row(const copy_plan *plan, size_t axis, char *to, const char *from)
 {
     int64_t count = plan->shape[axis];
-    ptrdiff_t to_step = plan->to_strides[axis] * (int64_t)plan->element;
-    ptrdiff_t from_step = plan->from_strides[axis] * (int64_t)plan->element;
-    if (plan->to_strides[axis] == 1 && plan->from_strides[axis] == 1) {
+    if (count == 1 || (plan->to_strides[axis] == 1 && plan->from_strides[axis] == 1)) {
         memmove(to, from, (size_t)count * plan->element);
         return;
     }
+    ptrdiff_t to_step = plan->to_strides[axis] * (int64_t)plan->element;
+    ptrdiff_t from_step = plan->from_strides[axis] * (int64_t)plan->element;
     switch (plan->element) {
     case 1:
         for (int64_t i = 0; i < count; i++) to[i * to_step] = from[i * from_step];

@@ -40,7 +40,8 @@ static weft_status *fill_symbol(const weft_bound_variant *bound, const weft_run 
         return weft_status_create(bound->allocator, WEFT_INTERNAL, __func__,
                                   "the variant's symbol \"%s\" is neither one of the program nor a stride of an array",
                                   name);
-    *out_value = weft_array_strides(array)[axis];
+    /* Nothing is stepped over on an axis of one element: its stride may be any number, also one that has no formula. */
+    *out_value = weft_array_shape(array)[axis] == 1 ? 0 : weft_array_strides(array)[axis];
     return NULL;
 }
 

@@ -54,6 +54,9 @@ static weft_status *build_variant(const struct build *build, weft_arena *arena, 
                                   .kernels_compiled = &build->executor->kernels_compiled,
                                   .cancelled = run->cancelled};
     WEFT_TRY(call->runtime->compiler->build(call->runtime->self, &request, out_variant));
+    if (*out_variant == NULL)
+        return weft_status_create(&build->executor->allocator, WEFT_INTERNAL, "weft_executor_run",
+                                  "the compiler of runtime \"%s\" made no variant", call->runtime->name);
     weft_status *status = weft_steps_check(*out_variant, call->program);
     if (status != NULL) weft_variant_destroy(*out_variant);
     return status;
@@ -90,12 +93,10 @@ static weft_status *make_entry(void *context, void **out_value, size_t *out_byte
 
 static weft_status *run_frame(weft_frame *frame, const weft_run *run)
 {
+    frame->profile = run->profile;
+    frame->nested_bytes = 0;
     weft_status *status = weft_frame_open(frame, run);
-    if (status == NULL) {
-        frame->profile = run->profile;
-        frame->nested_bytes = 0;
-        status = weft_steps_run(frame, 0, frame->bound->variant->step_count, run->cancelled);
-    }
+    if (status == NULL) status = weft_steps_run(frame, 0, frame->bound->variant->step_count, run->cancelled);
     weft_frame_close(frame, run, status == NULL);
     return status;
 }

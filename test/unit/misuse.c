@@ -473,6 +473,40 @@ static void the_one_given_number_is_looked_at(void **state)
     weft_graph_destroy(graph);
 }
 
+static void an_axis_of_one_may_have_any_stride(void **state)
+{
+    (void)state;
+    static const int64_t odd[] = {INT64_MIN, INT64_MAX, INT64_MIN / 4};
+    weft_graph *graph = graph_create();
+    weft_extent n = weft_symbol(graph, "n", 0, 9);
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(n, 2)), y = weft_matmul(x, weft_transpose(x, 0, 1));
+    weft_program *sums = compile(graph, weft_reduce_sum(x, WEFT_INTS(1), false)), *products = compile(graph, y);
+    weft_executor *executor = executor_create();
+    float data[] = {1, 0, 3}, result[2];
+    for (size_t i = 0; i < 2 * sizeof odd / sizeof *odd; i++) {
+        const int64_t shape[] = {1, 2}, strides[] = {odd[i / 2], 2}, turned[] = {2, 1}, other[] = {2, odd[i / 2]};
+        const char *runtime = i % 2 == 0 ? "llvm" : "ref";
+        weft_array *input, *outputs[2] = {NULL}, *from, *to;
+        weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 2, shape, strides, data, NULL, NULL, &input));
+        weft_test_ok(run_one(executor, runtime, sums, input, &outputs[0]));
+        weft_test_ok(run_one(executor, runtime, products, input, &outputs[1]));
+        assert_true(*(const float *)weft_array_data(outputs[0]) == 4);
+        assert_true(*(const float *)weft_array_data(outputs[1]) == 10);
+        weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 2, turned, other, data, NULL, NULL, &from));
+        weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 2, turned, NULL, result, NULL, NULL, &to));
+        weft_test_ok(weft_array_copy(to, from));
+        assert_true(result[0] == 1 && result[1] == 3);
+        for (int k = 0; k < 2; k++) weft_array_release(outputs[k]);
+        weft_array_release(input);
+        weft_array_release(from);
+        weft_array_release(to);
+    }
+    weft_program_release(sums);
+    weft_program_release(products);
+    weft_executor_destroy(executor);
+    weft_graph_destroy(graph);
+}
+
 /* Of an axis only the first element, or nothing, is as far from the next as such steps are. */
 static void steps_may_be_longer_than_any_axis(void **state)
 {
@@ -701,6 +735,27 @@ static void the_struct_of_an_allocator_is_copied(void **state)
 
 /* ---- runtimes side by side ---- */
 
+static void a_driver_may_load_no_code(void **state)
+{
+    (void)state;
+    static const weft_driver driver = {.size = sizeof driver, .device = {WEFT_DEVICE_CPU, 0}};
+    const weft_runtime runtime = {.size = sizeof runtime,
+                                  .name = "bare",
+                                  .driver = &driver,
+                                  .compiler = weft_runtime_llvm()->compiler};
+    weft_program *program = transposed_product("n");
+    weft_array *input = array_create(2, (const int64_t[]){2, 3}), *output = NULL;
+    weft_executor *executor = executor_create();
+    weft_test_ok(weft_executor_register_runtime(executor, &runtime));
+    weft_status *status = run_one(executor, "bare", program, input, &output);
+    if (weft_status_code(status) == WEFT_NO_COMPILER) weft_status_destroy(status);
+    else weft_test_fails(status, WEFT_UNSUPPORTED, "the driver of runtime \"bare\" loads no code");
+    assert_null(output);
+    weft_array_release(input);
+    weft_executor_destroy(executor);
+    weft_program_release(program);
+}
+
 static int loads[2];
 
 static weft_status *count_load(void *self, const void *object, size_t size, const char *symbol, weft_image **out_image,
@@ -876,12 +931,14 @@ int main(void)
         cmocka_unit_test(a_temporary_too_large_is_named),
         cmocka_unit_test(an_output_too_large_is_named),
         cmocka_unit_test(the_one_given_number_is_looked_at),
+        cmocka_unit_test(an_axis_of_one_may_have_any_stride),
         cmocka_unit_test(steps_may_be_longer_than_any_axis),
         cmocka_unit_test(steps_over_rows_may_be_longer),
         cmocka_unit_test(outputs_have_their_own_memory),
         cmocka_unit_test(symbols_may_have_any_name),
         cmocka_unit_test(dotted_names_are_those_of_strides),
         cmocka_unit_test(the_struct_of_an_allocator_is_copied),
+        cmocka_unit_test(a_driver_may_load_no_code),
         cmocka_unit_test(runtimes_do_not_share_code),
         cmocka_unit_test(tables_of_ops_must_make_sense),
         cmocka_unit_test(a_lowering_stays_in_its_graph),

@@ -219,6 +219,7 @@ static weft_status *nested(const weft_kernel_context *context)
     weft_run nested_run = {
         .runtime = context->runtime, .input_count = 1, .inputs = &input, .output_count = 1, .outputs = &output};
     weft_status *status = weft_executor_run(context->executor, program, &nested_run);
+    *context->nested_bytes = 1000;
     weft_array_release(input);
     weft_array_release(output);
     return status;
@@ -312,7 +313,10 @@ static void test_extension_kernel(void **state)
     for (int i = 0; i < 1000; i++) assert_true(out[i] == 2 * x[i]);
     assert_int_equal(report.peak_bytes, 4032);
     memset(out, 0xff, sizeof out);
-    weft_test_ok(run(program, 1, small, small[1], (weft_run){0}));
+    weft_test_ok(run(program, 1, small, small[1], (weft_run){.report = &report}));
+    assert_int_equal(report.peak_bytes, 64 + 1000);
+    weft_test_fails(run(program, 1, small, small[0], (weft_run){.report = &report}), WEFT_INVALID_ARGUMENT, "overlaps");
+    assert_int_equal(report.peak_bytes, 64); /* nothing ran */
     for (int i = 0; i < 5; i++) assert_true(out[i] == 2 * x[i]);
     assert_int_equal(*(int *)weft_executor_extension_state(executor, &sample), 1 + 4);
     assert_int_equal(atomic_load(&fake.builds), 1);
