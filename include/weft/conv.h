@@ -61,7 +61,8 @@ weft_tensor weft_adaptive_max_pool(weft_tensor x, weft_ints sizes);
 weft_tensor weft_adaptive_average_pool(weft_tensor x, weft_ints sizes);
 
 typedef enum weft_resize_mode { WEFT_RESIZE_NEAREST, WEFT_RESIZE_LINEAR } weft_resize_mode;
-/* Where output element i of s lies among m elements, with r = m / s or 1 / scale. */
+/* Where output element i of s lies among m elements, with r = m / s or 1 / scale: products of r are divisions that
+ * round once, i * m / s or i / scale, so that whole numbers and halves are exact. */
 typedef enum weft_resize_coordinates {
     WEFT_RESIZE_HALF_PIXEL,    /* (i + 1/2) * r - 1/2 */
     WEFT_RESIZE_ALIGN_CORNERS, /* i * (m - 1) / (s - 1), 0 where s is 1 */

@@ -11,10 +11,10 @@ extern "C" {
 
 /* min(max(x, low), high), so `high` where low > high; anything ordered. */
 weft_tensor weft_clamp(weft_tensor x, weft_tensor low, weft_tensor high);
-/* a + (b - a) * t; numeric. */
+/* a + (b - a) * t; numeric. Of floats b - (b - a) * (1 - t) from t = 1/2 on, so that t = 1 gives b. */
 weft_tensor weft_lerp(weft_tensor a, weft_tensor b, weft_tensor t);
-/* |a - b| <= absolute + relative * |b| as bool; infinities are close to themselves, NaN to nothing. Floats.
- * Tolerances that are negative or NaN are INVALID_ARGUMENT. */
+/* |a - b| <= absolute + relative * |b| as bool; infinities are close to themselves alone, NaN to nothing.
+ * Floats. Tolerances that are negative or NaN are INVALID_ARGUMENT. */
 weft_tensor weft_is_close(weft_tensor a, weft_tensor b, double relative, double absolute);
 /* Of any dtype, whose elements are true when not 0 (NaN is): bool. */
 weft_tensor weft_logical_and(weft_tensor a, weft_tensor b);

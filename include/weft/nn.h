@@ -39,7 +39,7 @@ weft_tensor weft_gelu(weft_tensor x);
 weft_tensor weft_softplus(weft_tensor x);
 /* x * tanh(softplus(x)). */
 weft_tensor weft_mish(weft_tensor x);
-/* x for x > 0, alpha * (exp(x) - 1) elsewhere; the same with exp(x / alpha). */
+/* x for x >= 0, alpha * (exp(x) - 1) below; the same with exp(x / alpha). */
 weft_tensor weft_elu(weft_tensor x, double alpha);
 weft_tensor weft_celu(weft_tensor x, double alpha);
 /* scale * elu(x, alpha) with scale = 1.0507009873554805 and alpha = 1.6732632423543772. Klambauer et al.,
@@ -88,7 +88,8 @@ typedef struct weft_attention_options {
 weft_tensor weft_attention(weft_tensor q, weft_tensor k, weft_tensor v, const weft_attention_options *options);
 
 /* Rows of `table` [v, ...]: the result has the shape of `indices` (integers) in place of v. Rules as for weft_gather;
- * any dtype. Where an index is `padding` the row is zeros, without one use WEFT_NO_PADDING. */
+ * any dtype. Where an index is `padding`, which need be no row of the table, the row is zeros; without one use
+ * WEFT_NO_PADDING. */
 weft_tensor weft_embedding(weft_tensor table, weft_tensor indices, int64_t padding);
 #define WEFT_NO_PADDING INT64_MIN
 

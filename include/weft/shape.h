@@ -65,8 +65,8 @@ weft_tensor weft_roll(weft_tensor x, weft_ints shifts, weft_ints axes);
 /* The last two axes as matrices with zeros above / below diagonal k. */
 weft_tensor weft_tril(weft_tensor x, int64_t diagonal);
 weft_tensor weft_triu(weft_tensor x, int64_t diagonal);
-/* The elements of diagonal k of the matrices over axes a (rows) and b (columns), as a new last axis in place of both.
- */
+/* The elements of diagonal k of the matrices over axes a (rows) and b (columns), as a new last axis in place of both;
+ * none of a diagonal outside. */
 weft_tensor weft_diagonal(weft_tensor x, int64_t diagonal, int64_t axis_a, int64_t axis_b);
 /* Of rank 1: the square matrix with x on diagonal k and zeros elsewhere. Of rank 2: its diagonal k. */
 weft_tensor weft_diag(weft_tensor x, int64_t diagonal);

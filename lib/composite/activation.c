@@ -111,11 +111,11 @@ static weft_tensor softplus(weft_tensor x)
     return weft_add(weft_max(x, weft_scalar_like(x, 0)), rest);
 }
 
-/* x above 0, factor * (exp(x / divisor) - 1) below. */
+/* x from 0 on, factor * (exp(x / divisor) - 1) below. */
 static weft_tensor bend(weft_tensor x, double factor, double divisor)
 {
     weft_tensor below = times(weft_expm1(times(x, 1 / divisor)), factor);
-    return weft_select(weft_gt(x, weft_scalar_like(x, 0)), x, below);
+    return weft_select(weft_ge(x, weft_scalar_like(x, 0)), x, below);
 }
 
 weft_tensor weft_silu(weft_tensor x)

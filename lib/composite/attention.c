@@ -64,10 +64,20 @@ static weft_tensor forbid(weft_tensor scores, weft_tensor allowed)
     return weft_select(allowed, scores, weft_scalar_like(scores, -INFINITY));
 }
 
+/* Where the sum of `offset` and a place might wrap, an offset that is still beyond all keys, or before them. */
+static weft_extent within_reach(weft_extent offset)
+{
+    const int64_t most = INT64_C(1) << 62;
+    int64_t known;
+    if (!weft_extent_is_static(offset, &known)) return offset;
+    return weft_extent_of(known > most ? most : known < -most ? -most : known);
+}
+
 static weft_tensor causal_mask(weft_tensor scores, weft_extent offset)
 {
     size_t rank = weft_tensor_rank(scores);
     if (!weft_tensor_is_valid(scores)) return scores;
+    offset = within_reach(offset);
     weft_tensor query = weft_composite_positions(scores, rank - 2), key = weft_composite_positions(scores, rank - 1);
     offset = weft_extent_min(offset, weft_tensor_extent(scores, -1)); /* so that the sum does not overflow */
     return weft_le(key, weft_add(query, weft_extent_like(query, offset)));
@@ -183,9 +193,10 @@ weft_tensor weft_embedding(weft_tensor table, weft_tensor indices, int64_t paddi
         return weft_trace_failed(WEFT_TENSORS(table, indices));
     }
     weft_tensor wide = weft_composite_cast(indices, WEFT_I64);
-    weft_tensor rows = weft_gather(table, wide, 0);
-    if (padding == WEFT_NO_PADDING || !weft_tensor_is_valid(rows)) return rows;
-    weft_tensor pad = weft_constant(table.graph, WEFT_I64, (weft_ints){0, NULL}, &padding);
-    weft_tensor is_padding = weft_composite_align(weft_eq(wide, pad), 0, weft_tensor_rank(rows));
-    return weft_select(is_padding, weft_scalar_like(rows, 0), rows);
+    if (padding == WEFT_NO_PADDING) return weft_gather(table, wide, 0);
+    weft_tensor is_padding = weft_eq(wide, weft_constant(table.graph, WEFT_I64, (weft_ints){0, NULL}, &padding));
+    /* The padding itself may be no row. */
+    weft_tensor rows = weft_gather(table, weft_select(is_padding, weft_scalar_like(wide, 0), wide), 0);
+    if (!weft_tensor_is_valid(rows)) return rows;
+    return weft_select(weft_composite_align(is_padding, 0, weft_tensor_rank(rows)), weft_scalar_like(rows, 0), rows);
 }

@@ -4,7 +4,8 @@
 
 weft_tensor weft_conj(weft_tensor x)
 {
-    return weft_complex(weft_real(x), weft_neg(weft_imag(x)));
+    weft_tensor re = weft_real(x), im = weft_imag(x);
+    return weft_complex(re, weft_neg(im));
 }
 
 weft_tensor weft_angle(weft_tensor x)

@@ -81,6 +81,13 @@ weft_tensor weft_extent_like(weft_tensor x, weft_extent extent)
     return weft_composite_cast(weft_extent_tensor(x.graph, extent), weft_tensor_dtype(x));
 }
 
+weft_tensor weft_composite_between(weft_tensor a, weft_tensor b, weft_tensor t)
+{
+    weft_tensor way = weft_sub(b, a), rest = weft_sub(weft_scalar_like(t, 1), t);
+    weft_tensor from_a = weft_add(a, weft_mul(way, t)), from_b = weft_sub(b, weft_mul(way, rest));
+    return weft_select(weft_lt(t, weft_scalar_like(t, 0.5)), from_a, from_b);
+}
+
 /* ---- extents and axes ---- */
 
 weft_extent weft_extent_plus(weft_extent extent, int64_t value)

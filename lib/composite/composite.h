@@ -47,6 +47,8 @@ weft_tensor weft_composite_widen(weft_tensor x);
  * an error. WEFT_NO_TENSOR stays that. */
 bool weft_composite_join(const char *function, const char *name, weft_named x, weft_tensor *operand);
 
+/* a + (b - a) * t of floats, from the nearer end: t = 1 gives b. */
+weft_tensor weft_composite_between(weft_tensor a, weft_tensor b, weft_tensor t);
 /* A scalar of the dtype of `x`. */
 weft_tensor weft_scalar_like(weft_tensor x, double value);
 weft_tensor weft_extent_like(weft_tensor x, weft_extent extent);

@@ -18,10 +18,20 @@ typedef struct convolution {
 
 /* ---- arguments ---- */
 
-static bool check_ranks(const char *function, weft_tensor x, weft_tensor w)
+/* Whether there are spatial axes, and room for those of windows as well. */
+static bool check_rank(const char *function, weft_tensor x)
 {
     size_t rank = weft_tensor_rank(x);
     if (!weft_composite_wants_rank(function, "the operand", x, 3)) return false;
+    if (rank * 2 <= WEFT_MAX_RANK) return true;
+    weft_trace_fail(x.graph, WEFT_UNSUPPORTED, function, "the operand has rank %zu, over %d", rank, WEFT_MAX_RANK / 2);
+    return false;
+}
+
+static bool check_ranks(const char *function, weft_tensor x, weft_tensor w)
+{
+    size_t rank = weft_tensor_rank(x);
+    if (!check_rank(function, x)) return false;
     if (weft_tensor_rank(w) == rank) return true;
     weft_trace_fail(x.graph, WEFT_SHAPE_MISMATCH, function, "the operand has rank %zu but the kernel has %zu", rank,
                     weft_tensor_rank(w));
@@ -71,6 +81,7 @@ static bool begin(const char *function, weft_tensor x, weft_tensor w, weft_conv_
     weft_tensor operands[] = {x, w, options->bias};
     static const char *const names[] = {"the operand", "the kernel", "the bias"};
     if (!weft_composite_begin_named(function, 2, 3, operands, names) || !check_ranks(function, x, w) ||
+        !weft_composite_wants_number(function, "the operand", x) ||
         !weft_composite_wants_dtype(function, (weft_named){"the kernel", w}, (weft_named){"the operand", x})) {
         return false;
     }
@@ -94,10 +105,11 @@ static bool begin(const char *function, weft_tensor x, weft_tensor w, weft_conv_
 static weft_tensor multiply_depthwise(const convolution *c, weft_tensor padded)
 {
     weft_axis_list axes = weft_axis_range(2, 2 + c->spatial.count);
-    weft_tensor windows = weft_spatial_windows_first(padded, c->sizes, &c->spatial);
-    weft_tensor kernel = weft_composite_ravel(c->w, 0, 2);
+    weft_tensor windows = weft_composite_widen(weft_spatial_windows_first(padded, c->sizes, &c->spatial));
+    weft_tensor kernel = weft_composite_widen(weft_composite_ravel(c->w, 0, 2));
     weft_tensor products = weft_mul(windows, weft_composite_align(kernel, 1, weft_tensor_rank(windows)));
-    return weft_reduce_sum(products, weft_axis_list_ints(&axes), false);
+    weft_tensor sum = weft_reduce_sum(products, weft_axis_list_ints(&axes), false);
+    return weft_composite_cast(sum, weft_tensor_dtype(c->x));
 }
 
 /*
@@ -129,12 +141,8 @@ static weft_tensor multiply_groups(const convolution *c, weft_tensor padded)
     return batch == 1 ? result : weft_composite_ravel(result, 1, 3);
 }
 
-static weft_tensor convolve(const char *function, const convolution *c, weft_tensor bias)
+static weft_tensor convolve(const convolution *c, weft_tensor bias)
 {
-    if (weft_tensor_rank(c->x) * 2 > WEFT_MAX_RANK) {
-        return weft_trace_fail(c->x.graph, WEFT_UNSUPPORTED, function, "the operand has rank %zu, over %d",
-                               weft_tensor_rank(c->x), WEFT_MAX_RANK / 2);
-    }
     weft_tensor padded = weft_spatial_pad(c->x, weft_scalar_like(c->x, 0), &c->spatial, NULL);
     bool depthwise = weft_extent_is_value(c->in, 1) && weft_extent_is_value(c->out, 1);
     weft_tensor result = depthwise ? multiply_depthwise(c, padded) : multiply_groups(c, padded);
@@ -157,7 +165,7 @@ static weft_tensor conv(weft_tensor x, weft_tensor w, const weft_conv_options *o
                             weft_extent_describe(own).text, weft_extent_describe(c.in).text)) {
         return weft_tensor_failed(x.graph);
     }
-    return convolve("conv", &c, o.bias);
+    return convolve(&c, o.bias);
 }
 
 weft_tensor weft_conv(weft_tensor x, weft_tensor w, const weft_conv_options *options)
@@ -300,7 +308,7 @@ static weft_tensor conv_transpose(weft_tensor x, weft_tensor w, const weft_conv_
         return weft_tensor_failed(x.graph);
     }
     c.w = turn_kernel(&c);
-    return convolve("conv_transpose", &c, o.bias);
+    return convolve(&c, o.bias);
 }
 
 weft_tensor weft_conv_transpose(weft_tensor x, weft_tensor w, const weft_conv_options *options)
@@ -318,7 +326,7 @@ weft_tensor weft_unfold(weft_tensor x, weft_ints size, const weft_conv_options *
     int64_t known[WEFT_MAX_RANK];
     weft_extent sizes[WEFT_MAX_RANK];
     weft_spatial spatial;
-    if (!weft_composite_begin("unfold", 1, 1, &x) || !weft_composite_wants_rank("unfold", "the operand", x, 3) ||
+    if (!weft_composite_begin("unfold", 1, 1, &x) || !check_rank("unfold", x) ||
         !weft_spatial_read(x.graph, "unfold", "size", size, count, 1, 1, known) ||
         !weft_spatial_fill(x.graph, "unfold", 2, count, o.stride, o.dilation, o.low, o.high, &spatial) ||
         !weft_spatial_wants_room("unfold", x, &spatial)) {

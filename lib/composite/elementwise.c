@@ -36,7 +36,9 @@ weft_tensor weft_lerp(weft_tensor a, weft_tensor b, weft_tensor t)
         return weft_tensor_failed(a.graph);
     }
     a = weft_composite_widen(a);
-    return weft_composite_cast(weft_add(a, weft_mul(weft_sub(b, a), t)), dtype);
+    if (weft_dtype_info_of(dtype)->kind == WEFT_KIND_FLOAT)
+        return weft_composite_cast(weft_composite_between(a, b, t), dtype);
+    return weft_add(a, weft_mul(weft_sub(b, a), t));
 }
 
 WEFT_PLAIN_FUNCTION(weft_tensor, weft_is_close, (weft_tensor a, weft_tensor b, double relative, double absolute),
@@ -54,7 +56,8 @@ WEFT_PLAIN_FUNCTION(weft_tensor, weft_is_close, (weft_tensor a, weft_tensor b, d
     }
     a = weft_composite_widen(a);
     weft_tensor size = weft_abs(b), limit = weft_mul(size, weft_scalar_like(a, relative));
-    weft_tensor is_finite = weft_lt(size, weft_scalar_like(a, INFINITY));
+    /* Also of a: its infinite distance is within an infinite limit. */
+    weft_tensor is_finite = weft_lt(weft_max(weft_abs(a), size), weft_scalar_like(a, INFINITY));
     weft_tensor is_near = weft_le(weft_abs(weft_sub(a, b)), weft_add(limit, weft_scalar_like(a, absolute)));
     return weft_or(weft_eq(a, b), weft_and(is_near, is_finite));
 }

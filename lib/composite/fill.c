@@ -155,11 +155,9 @@ weft_tensor weft_diagonal(weft_tensor x, int64_t diagonal, int64_t axis_a, int64
         return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "diagonal", "rows and columns are both axis %" PRId64,
                                a);
     }
-    if (diagonal < -INT32_MAX || diagonal > INT32_MAX) {
-        return weft_trace_fail(x.graph, WEFT_OUT_OF_RANGE, "diagonal", "there is no diagonal %" PRId64, diagonal);
-    }
     weft_extent rows = weft_tensor_extent(x, a), columns = weft_tensor_extent(x, b);
-    weft_extent row = begin_of(rows, -diagonal), column = begin_of(columns, diagonal);
+    weft_extent row = begin_of(rows, diagonal == INT64_MIN ? INT64_MAX : -diagonal);
+    weft_extent column = begin_of(columns, diagonal);
     weft_extent count = weft_extent_min(weft_extent_sub(rows, row), weft_extent_sub(columns, column));
     weft_tensor square = weft_narrow(weft_narrow(x, a, row, count), b, column, count);
     return weft_moveaxis(weft_extract_diagonal(square, a, b), WEFT_INTS(a < b ? a : b), WEFT_INTS(-1));

@@ -31,7 +31,7 @@ static weft_tensor end(const char *function, weft_tensor loss, weft_reduction_ki
     weft_axis_list axes = weft_axis_range(0, shape.rank);
     weft_tensor sum = weft_reduce_sum(loss, weft_axis_list_ints(&axes), false);
     bool by_batch = reduction == WEFT_REDUCTION_BATCH_MEAN;
-    if (by_batch && !weft_composite_wants_rank(function, "the operand", loss, 1)) return weft_tensor_failed(loss.graph);
+    if (by_batch && !weft_composite_wants_rank(function, "the loss", loss, 1)) return weft_tensor_failed(loss.graph);
     if (reduction != WEFT_REDUCTION_SUM) {
         sum = weft_div(sum, weft_extent_like(sum, weft_extent_product(shape, 0, by_batch ? 1 : shape.rank)));
     }

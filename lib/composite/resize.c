@@ -15,10 +15,10 @@ static weft_tensor real(weft_graph *graph, double value)
     return weft_scalar(graph, WEFT_F64, value);
 }
 
-/* a / b in f64. */
-static weft_tensor ratio(weft_tensor like, weft_extent a, weft_extent b)
+/* i * a / b in f64: the product is exact, so that where the quotient is whole or a half it is so to the bit. */
+static weft_tensor share_of(weft_tensor i, weft_extent a, weft_extent b)
 {
-    return weft_div(weft_extent_like(like, a), weft_extent_like(like, b));
+    return weft_div(weft_mul(i, weft_extent_like(i, a)), weft_extent_like(i, b));
 }
 
 /* Where each output lies, as f64[to]; may be outside. */
@@ -27,11 +27,12 @@ static weft_tensor coordinates(weft_graph *graph, const target *t)
     weft_tensor i = weft_iota(graph, WEFT_F64, (weft_shape){1, &t->to}, 0), half = real(graph, 0.5);
     if (t->options->coordinates == WEFT_RESIZE_ALIGN_CORNERS) {
         weft_extent gaps = weft_extent_max(weft_extent_plus(t->to, -1), weft_extent_of(1));
-        return weft_mul(i, ratio(i, weft_extent_plus(t->from, -1), gaps));
+        return share_of(i, weft_extent_plus(t->from, -1), gaps);
     }
-    weft_tensor step = t->scale != NULL ? real(graph, 1 / *t->scale) : ratio(i, t->from, t->to);
-    if (t->options->coordinates == WEFT_RESIZE_ASYMMETRIC) return weft_mul(i, step);
-    return weft_sub(weft_mul(weft_add(i, half), step), half);
+    bool centers = t->options->coordinates == WEFT_RESIZE_HALF_PIXEL;
+    if (centers) i = weft_add(i, half);
+    weft_tensor place = t->scale != NULL ? weft_div(i, real(graph, *t->scale)) : share_of(i, t->from, t->to);
+    return centers ? weft_sub(place, half) : place;
 }
 
 /* Between 0 and the last element. */

@@ -18,13 +18,9 @@ static weft_tensor element_at(weft_tensor sorted, int64_t axis, weft_tensor plac
 
 static weft_tensor interpolate(weft_tensor a, weft_tensor b, weft_tensor t)
 {
-    weft_tensor way = weft_sub(b, a), one = weft_scalar_like(t, 1);
-    weft_tensor from_a = weft_add(a, weft_mul(way, t)), from_b = weft_sub(b, weft_mul(way, weft_sub(one, t)));
-    weft_tensor is_first = weft_lt(t, weft_scalar_like(t, 0.5));
-    weft_tensor near = weft_select(is_first, from_a, from_b);
     /* Where one is infinite, or the way between them is. */
-    weft_tensor far = weft_add(weft_mul(a, weft_sub(one, t)), weft_mul(b, t));
-    weft_tensor value = weft_select(weft_is_finite(way), near, far);
+    weft_tensor far = weft_add(weft_mul(a, weft_sub(weft_scalar_like(t, 1), t)), weft_mul(b, t));
+    weft_tensor value = weft_select(weft_is_finite(weft_sub(b, a)), weft_composite_between(a, b, t), far);
     /* Equal infinities have no way between them, and what is not taken at all may be one. */
     weft_tensor is_a = weft_or(weft_eq(a, b), weft_eq(t, weft_scalar_like(t, 0)));
     return weft_select(is_a, a, value);
@@ -228,6 +224,7 @@ weft_tensor weft_bincount(weft_tensor x, weft_extent count, weft_tensor weights)
 
 weft_tensor weft_unique(weft_tensor x, weft_extent size, weft_tensor *out_counts)
 {
+    if (out_counts != NULL) *out_counts = weft_tensor_failed(x.graph);
     if (!weft_composite_begin("unique", 1, 1, &x) || !weft_composite_wants_order("unique", "the operand", x) ||
         !wants_bins(x.graph, "unique", "the size", size)) {
         return weft_tensor_failed(x.graph);

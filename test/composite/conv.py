@@ -203,10 +203,12 @@ def adaptive_pool(draw):
 # ---- resizing ----
 
 def places_of(m, size, coordinates, scale):
-    i, ratio = numpy.arange(size), 1 / scale if scale else m / size
+    i = numpy.arange(size)
     if coordinates == 1:
-        return i * ((m - 1) / max(size - 1, 1))
-    return i * ratio if coordinates == 2 else (i + 0.5) * ratio - 0.5
+        return i * (m - 1) / max(size - 1, 1)
+    part = i if coordinates == 2 else i + 0.5
+    at = part / scale if scale else part * m / size
+    return at if coordinates == 2 else at - 0.5
 
 
 def resized(x, sizes, mode, coordinates, scales, down):
