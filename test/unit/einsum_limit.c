@@ -228,6 +228,21 @@ static void plan_within_limits(void **state)
     }
 }
 
+/* What an iteration adds to the output is sliced too, where it is larger than all intermediates. */
+static void slice_large_outputs(void **state)
+{
+    const weft_ints shapes[] = {WEFT_INTS(10, 1000), WEFT_INTS(1000, 10), WEFT_INTS(10, 500)};
+    (void)state;
+    for (size_t limit = 399; limit >= 8; limit /= 2) {
+        weft_einsum_plan *plan;
+        const weft_einsum_options options = {.memory_limit = limit};
+        weft_test_ok(weft_einsum_plan_create(NULL, "ij,jk,kl->il", 3, shapes, &options, &plan));
+        assert_true(weft_einsum_plan_log2_peak(plan) + 2 <= log2((double)limit) + 1e-9);
+        assert_true(weft_einsum_plan_sliced(plan).count > 1);
+        weft_einsum_plan_destroy(plan);
+    }
+}
+
 /* A plan keeps its slices where it is taken as a tree, which is lowered. */
 static void run_a_sliced_tree(void **state)
 {
@@ -406,6 +421,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(keep_limits),
         cmocka_unit_test(keep_limits_in_graphs),
         cmocka_unit_test(plan_within_limits),
+        cmocka_unit_test(slice_large_outputs),
         cmocka_unit_test(run_a_sliced_tree),
         cmocka_unit_test(plans_keep_limits),
         cmocka_unit_test(name_what_is_wrong),

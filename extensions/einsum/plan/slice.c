@@ -162,6 +162,15 @@ static uint32_t choose_label(slicing *s, uint32_t node)
     return best;
 }
 
+/* Whether what an iteration adds to the output takes half of the limit or more. */
+static bool output_is_large(const slicing *s)
+{
+    const einsum_tree *tree = &s->loop.tree;
+    uint32_t root = tree->node_count - 1;
+    double size = tree->measures[root].size;
+    return s->loop.last == root && size > tolerance && size >= s->options->log2_peak - 1;
+}
+
 /* The result that is most over a limit, or nearest to one, and has a label; 0: none. */
 static uint32_t find_worst(const slicing *s)
 {
@@ -171,7 +180,7 @@ static uint32_t find_worst(const slicing *s)
         excess e = excess_of(s, node);
         if (e.bits > worst.bits && e.node + 1 < tree->node_count && tree->measures[e.node].size > tolerance) worst = e;
     }
-    return worst.node;
+    return worst.bits <= 0 && output_is_large(s) ? tree->node_count - 1 : worst.node;
 }
 
 static bool keeps_limits(slicing *s)
