@@ -69,6 +69,8 @@ weft_status *einsum_planner_from_options(const einsum_arena *arena, const weft_e
                                          einsum_planner *out_planner)
 {
     if ((unsigned)options->minimize >= OBJECTIVES) return refuse(arena, "minimize is none of weft_einsum_minimize");
+    if (options->watch != NULL && options->watch->progress == NULL)
+        return refuse(arena, "progress of the watch is NULL");
     *out_planner = (einsum_planner){.minimize = options->minimize,
                                     .seed = options->seed,
                                     .moves = options->moves,

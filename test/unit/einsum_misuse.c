@@ -94,6 +94,7 @@ static void plans_refuse_options(void **state)
         {{.order = (weft_einsum_order)77}, INVALID, "order is none of weft_einsum_order"},
         {{.minimize = (weft_einsum_minimize)77}, INVALID, "minimize is none of weft_einsum_minimize"},
         {{.dtype = (weft_dtype)77}, INVALID, "dtype is none of weft_dtype"},
+        {{.watch = &(weft_einsum_watch){0}}, INVALID, "progress of the watch is NULL"},
         {{.order = WEFT_EINSUM_TREE}, INVALID, "order TREE needs a tree"},
         {{.order = WEFT_EINSUM_LEFT, .nested = "(0,1),2"}, INVALID, "nested goes with order NESTED only"},
         {{.order = WEFT_EINSUM_PATH, .path = {4, NULL}}, INVALID, "the path is NULL but not empty"},

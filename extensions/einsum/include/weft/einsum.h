@@ -73,7 +73,7 @@ typedef struct weft_einsum_progress {
 /* Called about ten times a second while a search goes on, on the thread that asked for the plan. */
 typedef struct weft_einsum_watch {
     void *self;
-    void (*progress)(void *self, const weft_einsum_progress *progress);
+    void (*progress)(void *self, const weft_einsum_progress *progress); /* not NULL */
 } weft_einsum_watch;
 
 /*
