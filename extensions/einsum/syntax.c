@@ -295,7 +295,7 @@ weft_status *einsum_syntax_parse(einsum_arena *arena, const char *text, bool nes
 static weft_status *parse_leaf(parser *p, size_t operand_count, bool *seen)
 {
     const char *start = (skip_spaces(p), p->at);
-    int64_t number;
+    int64_t number = 0;
     if (*start < '0' || *start > '9') return refuse(p, start, "expected '(' or the number of an operand");
     WEFT_TRY(parse_number(p, &number));
     if ((uint64_t)number >= operand_count)

@@ -178,7 +178,7 @@ static weft_status *next_buffers(const region_plan *plan, const uint32_t **out_b
 
 static weft_status *plan_fold(region_plan *plan)
 {
-    const uint32_t *results;
+    const uint32_t *results = NULL;
     weft_region_step *region = &plan->step.region;
     variant_builder *builder = plan->builder;
     region->control = WEFT_CONTROL_FOLD;
@@ -193,7 +193,7 @@ static weft_status *plan_fold(region_plan *plan)
 
 static weft_status *plan_while(region_plan *plan)
 {
-    const uint32_t *results;
+    const uint32_t *results = NULL;
     plan->step.region.control = WEFT_CONTROL_WHILE;
     WEFT_TRY(make_carried(plan));
     WEFT_TRY(next_buffers(plan, &results));

@@ -268,6 +268,12 @@ weft_status *weft_extent_parse(weft_graph *graph, const char *text, weft_extent 
         return weft_status_create(graph->allocator, WEFT_PARSE_ERROR, "weft_extent_parse",
                                   "\"%s\" has \"%s\" after a complete expression", text, cursor);
     }
-    *out_extent = weft_extent_from(graph, expr);
+    weft_extent extent = weft_extent_from(graph, expr);
+    if (!weft_extent_is_valid(extent) && weft_graph_error(graph) == NULL) {
+        return weft_status_create(graph->allocator, WEFT_OUT_OF_RANGE, "weft_extent_parse",
+                                  "\"%s\" is %" PRId64 ", beyond the range of an extent, which begins at %" PRId64, text,
+                                  INT64_MIN, -INT64_MAX);
+    }
+    *out_extent = extent;
     return NULL;
 }

@@ -19,8 +19,9 @@
  * Only time depends on all this: any order that respects what steps need computes the same.
  */
 
+#define WAITS UINT32_MAX /* instead of a component */
+
 enum {
-    WAITS = UINT32_MAX, /* instead of a component */
     CAPS = 5,           /* that are tried */
     CAP_FACTOR = 4,     /* between one and the next */
     VISITS = 24         /* of each step, on average, before the search ends */

@@ -7,7 +7,7 @@
  * needs that writer, who writes it needs those readers, too.
  */
 
-enum { NONE = UINT32_MAX };
+#define NONE UINT32_MAX
 
 typedef struct reader {
     uint32_t place, next;

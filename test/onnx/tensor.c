@@ -60,7 +60,7 @@ static size_t listed_count(const Onnx__TensorProto *tensor, weft_dtype dtype)
 
 weft_status *onnx_array(const Onnx__TensorProto *tensor, weft_array **out_array)
 {
-    weft_dtype dtype;
+    weft_dtype dtype = WEFT_F32;
     WEFT_TRY(onnx_dtype(tensor->data_type, &dtype));
     WEFT_TRY(weft_array_create(NULL, dtype, tensor->n_dims, tensor->dims, out_array));
     size_t count = (size_t)weft_array_count(*out_array), size = weft_dtype_size(dtype);

@@ -52,8 +52,6 @@ static int tear_down(void **state)
 /* A constant; `values` are converted to the dtype. */
 static weft_tensor constant(weft_dtype dtype, weft_ints shape, const double *values)
 {
-    int64_t count = 1;
-    for (size_t i = 0; i < shape.count; i++) count *= shape.items[i];
     weft_tensor wide = weft_constant(f.graph, WEFT_F64, shape, values);
     return weft_cast(wide, dtype);
 }

@@ -702,6 +702,9 @@ static void extents_of_a_graph(void **state)
     assert_int_equal(most, 2050);
     weft_test_ok(weft_extent_parse(f.graph, " m + n + n ", &parsed));
     assert_true(weft_extent_equal(e, parsed));
+    weft_test_fails(weft_extent_parse(f.graph, "n - n - 9223372036854775807 - 1", &parsed), WEFT_OUT_OF_RANGE,
+                    "\"n - n - 9223372036854775807 - 1\" is -9223372036854775808, beyond the range of an extent, which "
+                    "begins at -9223372036854775807");
     weft_test_fails(weft_extent_parse(f.graph, "m + n)", &parsed), WEFT_PARSE_ERROR,
                     "\")\" after a complete expression");
     assert_true(weft_extent_equal(weft_extent_sub(e, e), N(0)));

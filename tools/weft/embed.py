@@ -4,4 +4,4 @@ import pathlib
 import sys
 
 data = pathlib.Path(sys.argv[1]).read_bytes()
-pathlib.Path(sys.argv[2]).write_text("".join(f"{byte}," + "\n" * (i % 32 == 31) for i, byte in enumerate(data)))
+pathlib.Path(sys.argv[2]).write_text("".join(f"{byte}," + "\n" * (i % 32 == 31) for i, byte in enumerate(data)) + "\n")
