@@ -108,12 +108,13 @@ static weft_status *bind_attrs(weft_bound_variant *bound, weft_bound_step *bound
 
 static weft_status *find_scratch(weft_bound_variant *bound, weft_bound_step *bound_step)
 {
-    const weft_op_def *op = bound_step->step->op;
+    const weft_step *step = bound_step->step;
+    const weft_op_def *op = step->op;
     if (op == NULL || op->scratch_size == NULL) return NULL;
     host_call host = {.pool = bound->pool};
     weft_kernel_context context = make_context(bound, bound_step, bound->views + bound_step->first_view, &host);
     size_t bytes = 0;
-    WEFT_TRY(op->scratch_size(&context, &bytes));
+    WEFT_TRY(weft_status_of_op(op->scratch_size(&context, &bytes), op->name, step->file, step->line));
     if (bytes > INT64_MAX)
         return weft_status_create(bound->allocator, WEFT_OUT_OF_RANGE, "weft_executor_run",
                                   "op %s asks for %zu bytes of scratch", op->name, bytes);

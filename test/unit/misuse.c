@@ -739,10 +739,8 @@ static void a_driver_may_load_no_code(void **state)
 {
     (void)state;
     static const weft_driver driver = {.size = sizeof driver, .device = {WEFT_DEVICE_CPU, 0}};
-    const weft_runtime runtime = {.size = sizeof runtime,
-                                  .name = "bare",
-                                  .driver = &driver,
-                                  .compiler = weft_runtime_llvm()->compiler};
+    const weft_runtime runtime = {
+        .size = sizeof runtime, .name = "bare", .driver = &driver, .compiler = weft_runtime_llvm()->compiler};
     weft_program *program = transposed_product("n");
     weft_array *input = array_create(2, (const int64_t[]){2, 3}), *output = NULL;
     weft_executor *executor = executor_create();
@@ -887,7 +885,39 @@ static weft_status *say_no(const weft_kernel_context *context)
     return weft_status_create(context->allocator, WEFT_DATA_ERROR, NULL, "the kernel says no");
 }
 
-/* An error of a kernel that names no place has its op's name. */
+static weft_status *have_no_scratch(const weft_kernel_context *context, size_t *out_size)
+{
+    (void)out_size;
+    return weft_status_create(context->allocator, WEFT_DATA_ERROR, NULL, "the kernel says no");
+}
+
+static weft_status *have_no_state(const weft_allocator *allocator, void **out_state)
+{
+    (void)out_state;
+    return weft_status_create(allocator, WEFT_DATA_ERROR, NULL, "the state says no");
+}
+
+static void end_no_state(void *state)
+{
+    (void)state;
+}
+
+static void errors_of_states_have_a_place(void **state)
+{
+    (void)state;
+    const weft_op_def op = stray_op();
+    const weft_op_def *const ops[] = {&op};
+    weft_extension extension = stray(ops);
+    weft_executor *executor = executor_create();
+    extension.state_create = have_no_state;
+    extension.state_destroy = end_no_state;
+    weft_status *status = weft_executor_register_extension(executor, &extension);
+    assert_string_equal(weft_status_where(status), "weft_executor_register_extension");
+    weft_test_fails(status, WEFT_DATA_ERROR, "the state says no");
+    weft_executor_destroy(executor);
+}
+
+/* An error of a kernel, or of what it asks for, that names no place has its op's name. */
 static void errors_of_kernels_have_a_place(void **state)
 {
     (void)state;
@@ -903,8 +933,10 @@ static void errors_of_kernels_have_a_place(void **state)
     weft_test_ok(weft_executor_register_extension(executor, &extension));
     weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(2));
     weft_program *program = compile(graph, weft_trace(graph, "stray.op", WEFT_TENSORS(x), NULL));
-    for (int i = 0; i < 2; i++) {
-        weft_status *status = run_one(executor, i == 0 ? "ref" : "llvm", program, input, &output);
+    for (int i = 0; i < 4; i++) {
+        if (i == 2) op.scratch_size = have_no_scratch;
+        weft_executor_clear(executor);
+        weft_status *status = run_one(executor, i % 2 == 0 ? "ref" : "llvm", program, input, &output);
         assert_string_equal(weft_status_where(status), "stray.op");
         weft_test_fails(status, WEFT_DATA_ERROR, "the kernel says no");
     }
@@ -943,6 +975,7 @@ int main(void)
         cmocka_unit_test(tables_of_ops_must_make_sense),
         cmocka_unit_test(a_lowering_stays_in_its_graph),
         cmocka_unit_test(errors_of_kernels_have_a_place),
+        cmocka_unit_test(errors_of_states_have_a_place),
         cmocka_unit_test(errors_name_the_public_function),
         cmocka_unit_test(steps_may_be_longer_than_a_symbol),
         cmocka_unit_test(empty_ranges_may_have_any_step),
