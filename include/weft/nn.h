@@ -57,7 +57,7 @@ weft_tensor weft_log_softmax(weft_tensor x, int64_t axis);
 /* All of them give (x - mean) / sqrt(variance + epsilon) * scale + bias, with the variance of the whole. */
 typedef struct weft_norm_options {
     weft_tensor scale, bias; /* of x's dtype or f32 for a short one; default 1 and 0 */
-    double epsilon;          /* 0 stands for 1e-5 */
+    double epsilon;          /* 0 stands for 1e-5; negative or NaN is INVALID_ARGUMENT */
 } weft_norm_options;
 /* Over axes axis .. rank - 1; scale and bias broadcast to these. */
 weft_tensor weft_layer_norm(weft_tensor x, int64_t axis, const weft_norm_options *options);

@@ -26,8 +26,8 @@ weft_tensor weft_standard_deviation(weft_tensor x, weft_ints axes, int64_t corre
 weft_tensor weft_logsumexp(weft_tensor x, weft_ints axes, bool keep);
 
 /* The vector norm of order p over `axes`: 1, 2, INFINITY (greatest absolute value), -INFINITY (least), 0 (how many are
- * not 0), otherwise sum(|x|^p)^(1/p). No scaling: the squares of p = 2 may overflow. Of nothing it is 0, of a negative
- * order inf. */
+ * not 0), otherwise sum(|x|^p)^(1/p). No scaling: the squares of p = 2 may overflow, or vanish. Of nothing it is 0, of
+ * a negative order inf. */
 weft_tensor weft_norm(weft_tensor x, weft_ints axes, double p, bool keep);
 
 /* How many elements are not 0 (NaN is not 0), as i64; any dtype. */

@@ -64,20 +64,10 @@ static weft_tensor forbid(weft_tensor scores, weft_tensor allowed)
     return weft_select(allowed, scores, weft_scalar_like(scores, -INFINITY));
 }
 
-/* Where the sum of `offset` and a place might wrap, an offset that is still beyond all keys, or before them. */
-static weft_extent within_reach(weft_extent offset)
-{
-    const int64_t most = INT64_C(1) << 62;
-    int64_t known;
-    if (!weft_extent_is_static(offset, &known)) return offset;
-    return weft_extent_of(known > most ? most : known < -most ? -most : known);
-}
-
 static weft_tensor causal_mask(weft_tensor scores, weft_extent offset)
 {
     size_t rank = weft_tensor_rank(scores);
     if (!weft_tensor_is_valid(scores)) return scores;
-    offset = within_reach(offset);
     weft_tensor query = weft_composite_positions(scores, rank - 2), key = weft_composite_positions(scores, rank - 1);
     offset = weft_extent_min(offset, weft_tensor_extent(scores, -1)); /* so that the sum does not overflow */
     return weft_le(key, weft_add(query, weft_extent_like(query, offset)));

@@ -81,8 +81,11 @@ WEFT_PLAIN_FUNCTION(weft_tensor, weft_linspace,
     weft_tensor index = weft_iota(graph, WEFT_F64, (weft_shape){1, &count}, 0);
     weft_tensor last = weft_extent_like(index, weft_extent_plus(count, -1));
     weft_tensor gaps = weft_extent_like(index, weft_extent_max(weft_extent_plus(count, -1), weft_extent_of(1)));
-    weft_tensor step = weft_div(weft_scalar(graph, WEFT_F64, stop - start), gaps);
-    weft_tensor value = weft_add(weft_mul(index, step), weft_scalar(graph, WEFT_F64, start));
+    /* In halves where the way between finite ends would be infinite. */
+    double unit = isfinite(start) && isfinite(stop) && !isfinite(stop - start) ? 2 : 1;
+    weft_tensor step = weft_div(weft_scalar(graph, WEFT_F64, stop / unit - start / unit), gaps);
+    weft_tensor value = weft_add(weft_mul(index, step), weft_scalar(graph, WEFT_F64, start / unit));
+    if (unit > 1) value = weft_mul(value, weft_scalar(graph, WEFT_F64, unit));
     weft_tensor is_last = weft_and(weft_eq(index, last), weft_gt(last, weft_scalar(graph, WEFT_F64, 0)));
     return weft_composite_cast(weft_select(is_last, weft_scalar(graph, WEFT_F64, stop), value), dtype);
 }

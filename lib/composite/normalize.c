@@ -14,6 +14,15 @@ static WEFT_PLAIN_FUNCTION(double, epsilon_of, (const weft_norm_options *options
     return options->epsilon == 0 ? DEFAULT_EPSILON : options->epsilon;
 }
 
+/* The sum with a variance may not be negative. */
+static WEFT_PLAIN_FUNCTION(bool, wants_epsilon, (weft_graph * graph, const char *function, double epsilon),
+                           (graph, function, epsilon))
+{
+    if (epsilon > 0) return true;
+    weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "epsilon is %g, but may not be negative or NaN", epsilon);
+    return false;
+}
+
 /* What all of them begin with: x and the options' operands are valid, floats, and widened. */
 static bool begin(const char *function, weft_tensor x, const weft_norm_options *options, weft_tensor *out_x,
                   weft_norm_options *out_options)
@@ -25,6 +34,7 @@ static bool begin(const char *function, weft_tensor x, const weft_norm_options *
     weft_named operand = {names[0], x};
     bool fine = weft_composite_begin_named(function, 1, 3, operands, names) &&
                 weft_composite_wants_float(function, names[0], x) &&
+                wants_epsilon(x.graph, function, out_options->epsilon) &&
                 weft_composite_join(function, names[1], operand, &out_options->scale) &&
                 weft_composite_join(function, names[2], operand, &out_options->bias);
     if (fine) *out_x = weft_composite_widen(x);

@@ -255,13 +255,13 @@ weft_tensor weft_chunk(weft_tensor x, int64_t axis, size_t parts, weft_tensor *o
                                "axis %" PRId64 " has extent %s but needs a static one", at,
                                weft_extent_describe(weft_tensor_extent(x, at)).text);
     }
-    int64_t size = extent == 0 ? 0 : (int64_t)((uint64_t)(extent - 1) / parts) + 1, start = 0;
+    int64_t size = extent == 0 ? 0 : (int64_t)((uint64_t)(extent - 1) / parts) + 1, rest = extent;
     do {
-        int64_t rest = extent - start;
-        out_parts[*out_count] = weft_narrow(x, at, weft_extent_of(start), weft_extent_of(rest < size ? rest : size));
+        int64_t taken = rest < size ? rest : size;
+        out_parts[*out_count] = weft_narrow(x, at, weft_extent_of(extent - rest), weft_extent_of(taken));
         *out_count += 1;
-        start += size;
-    } while (start < extent);
+        rest -= taken;
+    } while (rest > 0);
     return out_parts[0];
 }
 
