@@ -265,7 +265,7 @@ static weft_status *check_size(const struct reader *reader, const struct header 
     return NULL;
 }
 
-/* Compiled code relies on bools that are 0 or 1. */
+/* Whoever writes bools writes 0 and 1: other bytes are no bools, or a damaged file. */
 static weft_status *check_bools(const struct reader *reader, const weft_array *array)
 {
     const unsigned char *bytes = weft_array_data(array);
