@@ -27,7 +27,7 @@ struct binder {
     int64_t *values;
 };
 
-/* ---- sentences ---- */
+/* ---- messages ---- */
 
 enum { LONGEST_FORMULA = 200 };
 
@@ -45,15 +45,35 @@ static int tightness(weft_formula_op op)
 
 static void print_formula(weft_bytes *text, const weft_formulas *formulas, uint32_t slot, int outer);
 
+/* The constant, or constant factor, that a term begins with, or 1. */
+static int64_t factor_of(const weft_formulas *formulas, uint32_t slot)
+{
+    const weft_formula *term = &formulas->items[slot];
+    if (term->op == WEFT_FORMULA_MUL) term = &formulas->items[term->a];
+    return term->op == WEFT_FORMULA_CONSTANT ? term->constant : 1;
+}
+
+/* A term whose factor is negative, without its sign. */
+static void print_negated(weft_bytes *text, const weft_formulas *formulas, uint32_t slot)
+{
+    const weft_formula *term = &formulas->items[slot];
+    uint64_t factor = 0 - (uint64_t)factor_of(formulas, slot);
+    bool product = term->op == WEFT_FORMULA_MUL;
+    if (!product || factor != 1) weft_bytes_print(text, product ? "%" PRIu64 "*" : "%" PRIu64, factor);
+    if (product) print_formula(text, formulas, term->b, tightness(WEFT_FORMULA_MUL) + 1);
+}
+
 static void print_operator(weft_bytes *text, const weft_formulas *formulas, const weft_formula *formula, int outer)
 {
     static const char *const between[] = {
         [WEFT_FORMULA_ADD] = " + ", [WEFT_FORMULA_MUL] = "*", [WEFT_FORMULA_DIV] = " / ", [WEFT_FORMULA_MOD] = " mod "};
     int own = tightness(formula->op);
+    bool minus = formula->op == WEFT_FORMULA_ADD && factor_of(formulas, formula->b) < 0;
     if (own < outer) weft_bytes_print(text, "(");
     print_formula(text, formulas, formula->a, own);
-    weft_bytes_print(text, "%s", between[formula->op]);
-    print_formula(text, formulas, formula->b, own + 1);
+    weft_bytes_print(text, "%s", minus ? " - " : between[formula->op]);
+    if (minus) print_negated(text, formulas, formula->b);
+    else print_formula(text, formulas, formula->b, own + 1);
     if (own < outer) weft_bytes_print(text, ")");
 }
 

@@ -145,7 +145,7 @@ static void test_explicit_extents(void **state)
     weft_test_fails(run(p, ARRAY(5), ARRAY(5), NULL, (weft_run){.extent_count = 1, .extents = high}),
                     WEFT_SHAPE_MISMATCH, "symbol k = 10 is outside [0, 9] (given in extents)");
     weft_test_fails(run(p, ARRAY(2), ARRAY(2), NULL, (weft_run){.extent_count = 1, .extents = k3}), WEFT_SHAPE_MISMATCH,
-                    "output \"z\": axis 1 would have a negative extent, n + -3 = -1");
+                    "output \"z\": axis 1 would have a negative extent, n - 3 = -1");
     weft_program_release(p);
 }
 
@@ -171,6 +171,27 @@ static void test_guards(void **state)
     weft_test_ok(run(p, ARRAY(3, 3), ARRAY(3, 3), NULL, (weft_run){0}));
     weft_test_fails(run(p, ARRAY(3, 3), ARRAY(4, 3), NULL, (weft_run){0}), WEFT_SHAPE_MISMATCH, "must equal");
     assert_int_equal(atomic_load(&fake.builds), 1);
+    weft_program_release(p);
+}
+
+/* A term with a negative factor is taken away, not added. */
+static void test_differences(void **state)
+{
+    (void)state;
+    weft_program *p = weft_fake_program();
+    uint32_t n = weft_fake_symbol(p, "n", 0, 100), k = weft_fake_symbol(p, "k", 0, 100);
+    uint32_t once = weft_fake_formula(p, WEFT_FORMULA_MUL, weft_fake_constant(p, -1), k);
+    uint32_t twice = weft_fake_formula(p, WEFT_FORMULA_MUL, weft_fake_constant(p, -2), n);
+    uint32_t sum = weft_fake_formula(p, WEFT_FORMULA_ADD, weft_fake_formula(p, WEFT_FORMULA_ADD, n, once), twice);
+    weft_fake_input(p, "x", WEFT_F32, 2, (uint32_t[]){n, k});
+    weft_fake_guard(p, true, weft_fake_formula(p, WEFT_FORMULA_ADD, sum, weft_fake_constant(p, -INT64_MAX)), n, NULL);
+    weft_fake_output(p, "y", WEFT_F32, 1, (uint32_t[]){n});
+    const weft_run one = {.input_count = 1,
+                          .inputs = (weft_array *[]){ARRAY(5, 3)},
+                          .output_count = 1,
+                          .outputs = (weft_array *[]){NULL}};
+    weft_test_fails(weft_executor_run(executor, p, &one), WEFT_OUT_OF_RANGE, "n - k - 2*n - 9223372036854775807");
+    weft_array_release(one.inputs[0]);
     weft_program_release(p);
 }
 
@@ -297,6 +318,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_arrays, open_executor, close_executor),
         cmocka_unit_test_setup_teardown(test_explicit_extents, open_executor, close_executor),
         cmocka_unit_test_setup_teardown(test_guards, open_executor, close_executor),
+        cmocka_unit_test_setup_teardown(test_differences, open_executor, close_executor),
         cmocka_unit_test_setup_teardown(test_formulas_in_sentences, open_executor, close_executor),
         cmocka_unit_test_setup_teardown(test_registering, open_executor, close_executor),
         cmocka_unit_test_setup_teardown(test_broken_variants, open_executor, close_executor),
