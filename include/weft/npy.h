@@ -5,7 +5,7 @@
  * Arrays in numpy's .npy files: formats 1.0, 2.0 and 3.0, every dtype of weft. bf16 is written as '<V2', as ml_dtypes
  * does, and read as that, as '|V2' and as 'bfloat16'. Big-endian numbers are byte-swapped; a descr without a byte order
  * ('f4') is of the machine's, as '=f4'. What is wrong with a file, a bool other than 0 and 1 included, is
- * WEFT_BAD_FILE, and the sentence names the file. Part of libweft-rt.
+ * WEFT_BAD_FILE, and the message names the file. Part of libweft-rt.
  */
 #include <weft/array.h>
 
