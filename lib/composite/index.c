@@ -493,6 +493,13 @@ static weft_tensor write_items(weft_tensor x, weft_tensor value, weft_scatter_mo
     value = operands[1];
     if (weft_scatter_mode_name((size_t)mode) == NULL)
         return weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, "index_update", "%d is no weft_scatter_mode", (int)mode);
+    weft_op_id op;
+    weft_dtype dtype = weft_tensor_dtype(operands[0]);
+    weft_scatter_mode_find(weft_scatter_mode_name((size_t)mode), &op);
+    if (!weft_scatter_op_takes(op, dtype)) {
+        return weft_trace_fail(graph, WEFT_DTYPE_MISMATCH, "index_update", "mode %s does not take dtype %s",
+                               weft_scatter_mode_name((size_t)mode), weft_dtype_name(dtype));
+    }
     if (!make_plan(operands[0], items, &p) || !fits_items(&p, value)) return weft_tensor_failed(graph);
     if (is_block(&p)) {
         value = combine(mode, read_plan(&p), value);

@@ -62,3 +62,8 @@ bool weft_scatter_mode_find(const char *name, weft_op_id *out_op)
     }
     return false;
 }
+
+bool weft_scatter_op_takes(weft_op_id op, weft_dtype dtype)
+{
+    return op == WEFT_OP_COUNT || (weft_op_table()[op].dtypes >> dtype & 1) != 0;
+}

@@ -33,4 +33,6 @@ bool weft_indexing_updates(weft_op_id op);
 const char *weft_scatter_mode_name(size_t mode);
 /* The op of a mode; WEFT_OP_COUNT for "set", where the update takes the element's place. False for no mode. */
 bool weft_scatter_mode_find(const char *name, weft_op_id *out_op);
+/* Whether that op, which may be WEFT_OP_COUNT, takes elements of `dtype`. */
+bool weft_scatter_op_takes(weft_op_id op, weft_dtype dtype);
 #endif

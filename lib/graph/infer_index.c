@@ -122,7 +122,7 @@ static weft_status *check_mode(const weft_infer_context *context)
     if (!weft_scatter_mode_find(name, &op)) {
         return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "mode \"%s\" is none of set, add, mul, max, min", name);
     }
-    if (op == WEFT_OP_COUNT || (weft_op_table()[op].dtypes >> dtype & 1) != 0) return NULL;
+    if (weft_scatter_op_takes(op, dtype)) return NULL;
     return weft_infer_error(context, WEFT_DTYPE_MISMATCH, "mode %s does not take dtype %s", name,
                             weft_dtype_name(dtype));
 }

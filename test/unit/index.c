@@ -138,6 +138,7 @@ static void refused_items(void **state)
                  "index_update: axis 1 of the value has extent 4 but axis 1 of x[items] has 5");
     expect_error(weft_set_at(f.x, f.k, WEFT_ALL), WEFT_DTYPE_MISMATCH,
                  "index_update: the value has dtype i64 but x has f32; cast explicitly");
+    expect_error(weft_add_at(f.p, f.p, WEFT_ALL), WEFT_DTYPE_MISMATCH, "index_update: mode add does not take dtype bool");
 }
 
 static void refused_ops(void **state)
