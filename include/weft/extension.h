@@ -135,7 +135,9 @@ typedef enum weft_op_class {
     WEFT_CLASS_OPAQUE /* an extension's: lowered, or run as a step of its own */
 } weft_op_class;
 
-typedef enum weft_op_trait { WEFT_TRAIT_COMMUTATIVE = 1u << 0 } weft_op_trait;
+typedef enum weft_op_trait {
+    WEFT_TRAIT_COMMUTATIVE = 1u << 0 /* of two operands: op(b, a) is op(a, b), and one node if that was traced before */
+} weft_op_trait;
 
 /* Its functions are called with floats as a thread has them at its start, rounded to nearest and nothing trapped,
  * whatever the user's thread does with them. */

@@ -250,12 +250,26 @@ static weft_status *encode_attr(weft_graph *graph, weft_attr_kind kind, const we
     return NULL;
 }
 
+/* Two operands that may be exchanged have one order. */
+static void encode_inputs(const weft_op_def *op, size_t count, const weft_value *inputs, weft_bytes *key)
+{
+    weft_value pair[2];
+    if ((op->traits & WEFT_TRAIT_COMMUTATIVE) != 0 && count == 2) {
+        bool is_ordered = inputs[0].node < inputs[1].node ||
+                          (inputs[0].node == inputs[1].node && inputs[0].output <= inputs[1].output);
+        pair[0] = inputs[!is_ordered];
+        pair[1] = inputs[is_ordered];
+        inputs = pair;
+    }
+    encode_block(key, inputs, count * sizeof *inputs);
+}
+
 weft_status *weft_node_encode(weft_graph *graph, const weft_op_def *op, size_t input_count, const weft_value *inputs,
                               const weft_attr *attrs, weft_bytes *out_key)
 {
     encode_block(out_key, op->name, strlen(op->name));
     weft_bytes_append(out_key, &op->version, sizeof op->version);
-    encode_block(out_key, inputs, input_count * sizeof *inputs);
+    encode_inputs(op, input_count, inputs, out_key);
     for (size_t i = 0; i < op->attr_count; i++) {
         WEFT_TRY(encode_attr(graph, op->attrs[i].kind, &attrs[i], out_key));
     }
