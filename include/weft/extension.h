@@ -39,7 +39,7 @@ typedef enum weft_attr_kind {
 } weft_attr_kind;
 
 /* A region: a closed sub-computation with parameters, in a graph of its own that shares the symbols of the graph around
- * it. */
+ * it. Those of weft_fold and its kin are traced; one of an extension's op comes from .weft text. */
 typedef struct weft_region {
     weft_graph *graph;
     weft_tensors parameters;
@@ -155,7 +155,8 @@ typedef struct weft_op_def {
     /*
      * Fills `out_types[0 .. output_count-1]`, or says what is wrong in a message that starts with the op's name.
      * Once weft_require_* returned false the error is known, and any return is fine. The shapes may be parts of
-     * inputs and attrs. Required.
+     * inputs and attrs. Called again whenever the node is made in another graph, so nothing but its arguments may
+     * decide what it says, and it traces nothing. Required.
      */
     weft_status *(*infer)(const weft_infer_context *context, weft_type *out_types);
     /*

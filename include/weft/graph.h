@@ -76,7 +76,11 @@ typedef struct weft_tensor {
 } weft_tensor;
 
 /* An optional operand that is left out. */
+#ifdef __cplusplus
+#define WEFT_NO_TENSOR (weft_tensor{0, 0, 0})
+#else
 #define WEFT_NO_TENSOR ((weft_tensor){0, 0, 0})
+#endif
 
 /* Lists, by value; the items stay the caller's and need to live for the call only. */
 typedef struct weft_shape {

@@ -105,12 +105,17 @@ static inline weft_index_item weft_index_number_(int64_t index)
 {
     return weft_index_extent_(weft_extent_of(index));
 }
+static inline weft_index_item weft_index_unsigned_(uint64_t index)
+{
+    return weft_index_extent_(weft_extent_of_unsigned_(index));
+}
 
 #define WEFT_ITEM_(value)                                                                                              \
     _Generic((value), weft_index_item                                                                                  \
              : weft_index_same_, weft_tensor                                                                           \
              : weft_index_pick_, weft_extent                                                                           \
-             : weft_index_extent_, char                                                                                \
+             : weft_index_extent_, _Bool                                                                               \
+             : weft_index_number_, char                                                                                \
              : weft_index_number_, signed char                                                                         \
              : weft_index_number_, short                                                                               \
              : weft_index_number_, int                                                                                 \
@@ -119,7 +124,9 @@ static inline weft_index_item weft_index_number_(int64_t index)
              : weft_index_number_, unsigned char                                                                       \
              : weft_index_number_, unsigned short                                                                      \
              : weft_index_number_, unsigned                                                                            \
-             : weft_index_number_)(value)
+             : weft_index_number_, unsigned long                                                                       \
+             : weft_index_unsigned_, unsigned long long                                                                \
+             : weft_index_unsigned_)(value)
 
 /* x[...] */
 #define weft_at(x, ...) weft_index(x, WEFT_ITEMS(__VA_ARGS__))

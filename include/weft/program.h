@@ -12,7 +12,7 @@ extern "C" {
 typedef struct weft_policy {
     size_t size;                   /* sizeof(weft_policy); 0 stands for it */
     bool keep_symbolic_extensions; /* do not lower extension nodes whose extents are symbolic */
-    const char *passes;            /* comma-separated names in order; NULL is the standard pipeline (weft_pass_names) */
+    const char *passes;            /* names in order, between commas or blanks; NULL: the standard pipeline (weft_pass_names) */
 } weft_policy;
 
 /*

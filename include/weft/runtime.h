@@ -37,8 +37,8 @@ typedef struct weft_image weft_image;
 typedef struct weft_driver {
     size_t size;
     weft_device device;
-    /* Device memory, 64-byte aligned at least. Both NULL on the CPU: memory then comes from the executor's allocator.
-     */
+    /* Device memory, 64-byte aligned at least. Where it is OUT_OF_MEMORY the executor gives back what it keeps, asks
+     * again, and then says so itself. Both NULL on the CPU: memory then comes from the executor's allocator. */
     weft_status *(*allocate)(void *self, size_t bytes, void **out_memory);
     void (*release)(void *self, void *memory, size_t bytes);
     /* Loads an object made for this device and finds `symbol` in it; called from several threads at the same time.

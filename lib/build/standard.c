@@ -4,7 +4,11 @@
 
 weft_status *weft_executor_create_standard(const weft_executor_options *options, weft_executor **out_executor)
 {
+#ifdef WEFT_WITHOUT_LLVM
+    const weft_runtime *const runtimes[] = {weft_runtime_reference(), weft_runtime_llvm()};
+#else
     const weft_runtime *const runtimes[] = {weft_runtime_llvm(), weft_runtime_reference()};
+#endif
     WEFT_REQUIRE(out_executor);
     weft_executor *executor;
     WEFT_TRY(weft_executor_create(options, &executor));

@@ -65,6 +65,16 @@ static weft_tensor linear(weft_tensor x, size_t axis, const target *t)
     return weft_add(a, weft_mul(weft_sub(b, a), aligned));
 }
 
+/* Where the axis is to have some. */
+static bool has_elements(weft_graph *graph, size_t axis, const target *t)
+{
+    int64_t least, most;
+    weft_extent_range(t->to, &least, &most);
+    return least < 1 || weft_require_at_most(graph, weft_extent_of(1), t->from,
+                                             "resize: axis %zu of the operand has extent %s, which cannot become %s", axis,
+                                             weft_extent_describe(t->from).text, weft_extent_describe(t->to).text);
+}
+
 WEFT_PLAIN_FUNCTION(weft_tensor, weft_resize,
                     (weft_tensor x, weft_shape sizes, const weft_resize_options *options), (x, sizes, options))
 {
@@ -90,6 +100,7 @@ WEFT_PLAIN_FUNCTION(weft_tensor, weft_resize,
                                    *t.scale);
         }
         if (weft_extent_equal(t.from, t.to) && t.scale == NULL) continue;
+        if (!has_elements(x.graph, axis, &t)) return weft_tensor_failed(x.graph);
         result = blends ? linear(result, axis, &t) : nearest(result, axis, &t);
     }
     return weft_composite_cast(result, weft_tensor_dtype(x));

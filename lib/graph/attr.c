@@ -301,8 +301,8 @@ static bool copy_attr(weft_graph *graph, weft_attr_kind kind, weft_attr *attr)
     switch (kind) {
     case WEFT_ATTR_INT:
     case WEFT_ATTR_FLOAT:
-    case WEFT_ATTR_BOOL:
     case WEFT_ATTR_DTYPE: return true;
+    case WEFT_ATTR_BOOL: attr->integer = attr->integer != 0; return true;
     case WEFT_ATTR_STRING: return (attr->data = weft_arena_string(&graph->arena, attr->data, attr->size)) != NULL;
     case WEFT_ATTR_DATA:
         if (attr->size >= WEFT_BLOB_LEAST) return true;

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -54,8 +55,8 @@ class Installed(unittest.TestCase):
 
     def flags(self, package):
         """What pkg-config alone says, with the prefix where it lies for the moment."""
-        return run("pkg-config", f"--define-variable=prefix={self.prefix}", "--cflags", "--libs", package,
-                   env=self.environment).split()
+        return shlex.split(run("pkg-config", f"--define-variable=prefix={self.prefix}", "--cflags", "--libs", package,
+                               env=self.environment))
 
     def build(self, output, *arguments):
         run("cc", "-std=c17", "-O1", *STRICT, "-o", self.root / output, *arguments)

@@ -877,6 +877,17 @@ static void activations_are_known(void **state)
     EXPECT_NEAR(losses, (5), 1e33, 0, 0, 0, INFINITY, 3e38F);
 }
 
+static void resizing_needs_elements(void **state)
+{
+    (void)state;
+    weft_extent n = weft_symbol(f.graph, "maybe", 0, 9);
+    weft_tensor empty = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(2, 0)), x = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(n));
+    EXPECT(weft_resize(empty, WEFT_SHAPE(0), NULL), (2, 0), 0);
+    expect_error(weft_resize(empty, WEFT_SHAPE(3), NULL), WEFT_OUT_OF_RANGE,
+                 "resize: axis 1 of the operand has extent 0, which cannot become 3");
+    assert_true(weft_tensor_is_valid(weft_resize(x, WEFT_SHAPE(3), NULL)));
+}
+
 static void causal_offsets_have_any_size(void **state)
 {
     (void)state;
@@ -1069,6 +1080,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(moments_are_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(windows_are_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(activations_are_known, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(resizing_needs_elements, set_up, tear_down),
         cmocka_unit_test_setup_teardown(causal_offsets_have_any_size, set_up, tear_down),
         cmocka_unit_test_setup_teardown(searches_are_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(operands_stay_inputs, set_up, tear_down),

@@ -66,6 +66,12 @@ static void shapes_of_items(void **state)
     expect_type(weft_at(f.x, WEFT_ALL), "f32[3, 4, 5]");
     expect_type(weft_at(f.x, WEFT_RANGE(1, 3), WEFT_INDEX(-1)), "f32[2, 5]");
     expect_type(weft_at(f.x, WEFT_RANGE(1, 3), -1), "f32[2, 5]");
+    const size_t two = 2;
+    const bool one = true;
+    expect_type(weft_at(f.x, two, 1ull, one), "f32[]");
+    expect_error(weft_at(f.x, SIZE_MAX), WEFT_INVALID_ARGUMENT,
+                 "index: the index of axis 0 is -2^63, below -(2^63 - 1), or comes of constants that overflow 64 bits or "
+                 "divide by 0");
     expect_type(weft_at(f.y, weft_extent_sub(f.n, N(1))), "f32[4]");
     expect_type(weft_at(f.x, 0, WEFT_ALL, f.j), "f32[3, 4]");
     expect_type(weft_at(f.x, WEFT_ELLIPSIS, WEFT_RANGE(WEFT_OPEN, WEFT_OPEN, -2)), "f32[3, 4, 3]");

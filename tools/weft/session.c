@@ -113,7 +113,7 @@ double weft_median(size_t count, double *values)
 weft_status *weft_session_run(weft_session *session, const weft_arguments *arguments)
 {
     size_t repeats = session->once ? 1 : (size_t)weft_arguments_count(arguments, "--repeat", 1);
-    const char *backend = weft_arguments_text(arguments, "--backend", "llvm");
+    const char *backend = weft_arguments_text(arguments, "--backend", NULL);
     double *times = calloc(repeats, sizeof *times);
     weft_interrupt_begin();
     weft_status *status = times == NULL ? weft_status_out_of_memory() : NULL;

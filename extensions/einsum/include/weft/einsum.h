@@ -97,7 +97,7 @@ typedef struct weft_einsum_options {
     uint64_t seed;
     uint64_t moves; /* changes of the order that are tried; 0: in proportion to the time that contracting takes, for a
                      * minute at most */
-    /* Seconds, above 0, in place of moves: the order then depends on the machine and its load too. */
+    /* Seconds, above 0 and up to 1e9, in place of moves: the order then depends on the machine and its load too. */
     double time_budget;
     size_t threads;                     /* 0: one for each processor */
     const weft_einsum_machine *machine; /* TIME; NULL: the default */
