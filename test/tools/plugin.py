@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ops of a plugin on the command line: plugin.py WEFT SAMPLE.so."""
 import pathlib
+import shutil
 import sys
 
-from support import FAILED, OK, Command, main
+from support import FAILED, MISUSED, OK, Command, main
 
 SAMPLE = str(pathlib.Path(sys.argv[2]).resolve())
 
@@ -43,6 +44,9 @@ class Plugin(Command):
         status, _, error = self.weft("run", "p.weft", "x=a.npy", "--plugin", "none.so")
         self.assertEqual(status, FAILED)
         self.assertRegex(error, r"^weft run: .*none\.so.*\n$")
+        shutil.copy(SAMPLE, self.folder / "other.so")
+        self.refuses(MISUSED, "run: --plugin ./other.so has ops of family sample, which others have already",
+                     "run", "p.weft", "x=a.npy", "--plugin", SAMPLE, "--plugin", "./other.so")
 
 
 if __name__ == "__main__":

@@ -8,8 +8,12 @@ static weft_status *add_plugin(weft_plugins *plugins, const char *path)
 {
     weft_plugin *plugin;
     WEFT_TRY(weft_plugin_load(NULL, path, &plugin));
+    const weft_extension *extension = weft_plugin_extension(plugin);
     plugins->plugins[plugins->plugin_count++] = plugin;
-    plugins->extensions[plugins->count++] = weft_plugin_extension(plugin);
+    for (size_t i = 0; i < plugins->count; i++)
+        if (plugins->extensions[i] != extension && strcmp(plugins->extensions[i]->family, extension->family) == 0)
+            return weft_misuse("--plugin %s has ops of family %s, which others have already", path, extension->family);
+    plugins->extensions[plugins->count++] = extension;
     return NULL;
 }
 
