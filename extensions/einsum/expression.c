@@ -209,10 +209,12 @@ static weft_status *fill_pairs(einsum_expression *x, const einsum_policy *policy
 
 static weft_status *wrong_label(const einsum_expression *x, int64_t name, const char *fault)
 {
-    char text[EINSUM_LABEL_SIZE];
-    einsum_label_print(x->network.numbered || (name >= 0 && name <= ' ') || name > LAST_CODE_POINT, name, text);
-    return weft_status_create(x->arena.allocator, WEFT_INVALID_ARGUMENT, "weft_einsum", "einsum: sliced label %s %s",
-                              text, fault);
+    char text[EINSUM_LABEL_SIZE] = "";
+    bool numbered = x->network.numbered && name >= 0, named = name < 0 || (name > ' ' && name <= LAST_CODE_POINT);
+    if (!numbered && named) einsum_label_print(false, name, text);
+    return weft_status_create(x->arena.allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
+                              "einsum: sliced label %" PRId64 "%s%s%s %s%s", name, *text == '\0' ? "" : " (", text,
+                              *text == '\0' ? "" : ")", fault, numbered || named ? "" : ", whose labels are code points");
 }
 
 static void mark(einsum_labels labels, bool *marks)

@@ -162,6 +162,20 @@ static weft_status *make(sweep *s, uint32_t number, const weft_node *node, weft_
     return node->output_count == 1 ? apply_again(s, &out_values[0]) : NULL;
 }
 
+/* `status` with the place where the caller traced the node; takes it. */
+static weft_status *add_origin(sweep *s, const weft_node *node, weft_status *status)
+{
+    weft_code code = weft_status_code(status);
+    if (status == NULL || code == WEFT_OUT_OF_MEMORY || node->origin.file == NULL) return status;
+    const char *origin;
+    weft_status *result = weft_origin_print(node->origin, &s->arena, &origin);
+    if (result == NULL)
+        result = weft_status_create(s->graph->allocator, code, weft_status_where(status), "%s (%s)",
+                                    weft_status_message(status), origin);
+    weft_status_destroy(status);
+    return result;
+}
+
 static weft_status *visit(sweep *s, uint32_t number)
 {
     weft_node node = *weft_graph_node(s->graph, number); /* a copy: tracing moves the array */
@@ -177,7 +191,7 @@ static weft_status *visit(sweep *s, uint32_t number)
     root->origin = node.origin;
     weft_status *status = make(s, number, &node, list, values);
     root->origin = before;
-    WEFT_TRY(status);
+    WEFT_TRY(add_origin(s, &node, status));
     s->made[number] = values;
     return keep_name(s, &node, values[0]);
 }

@@ -246,7 +246,7 @@ static weft_status *compile_sample(const char *op, bool symbolic, const weft_pol
     weft_test_ok(weft_graph_register(graph, &sample));
     weft_extent extent = symbolic ? weft_symbol(graph, "n", 1, 9) : weft_extent_of(3);
     weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(extent));
-    weft_tensor y = weft_trace(graph, op, WEFT_TENSORS(x), NULL);
+    weft_tensor y = weft_tensor_place((weft_trace)(graph, op, WEFT_TENSORS(x), NULL), NULL, "user.c", 7);
     weft_status *status = weft_compile(graph, WEFT_TENSORS(y), policy, out_program);
     weft_graph_destroy(graph);
     return status;
@@ -277,15 +277,16 @@ static void extensions_lower_or_stay(void **state)
     weft_test_fails(compile_sample("sample.forever", false, NULL, &program), WEFT_INTERNAL,
                     "lowering goes on after 32 sweeps: the lowering of sample.forever needs that op again");
     weft_test_fails(compile_sample("sample.fail", false, NULL, &program), WEFT_UNSUPPORTED,
-                    "this lowering of graph x fails");
+                    "this lowering of graph x fails (user.c:7)");
     weft_test_fails(compile_sample("sample.input", false, NULL, &program), WEFT_INVALID_ARGUMENT,
-                    "sample.input: its lowering makes an input, \"more\", but may only use the op's operands");
+                    "sample.input: its lowering makes an input, \"more\", but may only use the op's operands (user.c:7)");
 }
 
 static void trace_sample_input(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
 {
     (void)context;
-    out_next[0] = weft_trace(index.graph, "sample.input", WEFT_TENSORS(carried[0]), NULL);
+    weft_tensor y = (weft_trace)(index.graph, "sample.input", WEFT_TENSORS(carried[0]), NULL);
+    out_next[0] = weft_tensor_place(y, NULL, "body.c", 4);
 }
 
 static void lowerings_make_no_inputs_in_bodies(void **state)
@@ -297,7 +298,7 @@ static void lowerings_make_no_inputs_in_bodies(void **state)
     weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(3));
     weft_tensor y = weft_fold(weft_extent_of(2), WEFT_TENSORS(x), trace_sample_input, NULL, NULL);
     weft_test_fails(weft_compile(graph, WEFT_TENSORS(y), NULL, &program), WEFT_INVALID_ARGUMENT,
-                    "sample.input: its lowering makes an input, \"more\"");
+                    "sample.input: its lowering makes an input, \"more\", but may only use the op's operands (body.c:4)");
     weft_graph_destroy(graph);
 }
 
