@@ -214,7 +214,8 @@ static weft_status *wrong_label(const einsum_expression *x, int64_t name, const 
     if (!numbered && named) einsum_label_print(false, name, text);
     return weft_status_create(x->arena.allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
                               "einsum: sliced label %" PRId64 "%s%s%s %s%s", name, *text == '\0' ? "" : " (", text,
-                              *text == '\0' ? "" : ")", fault, numbered || named ? "" : ", whose labels are code points");
+                              *text == '\0' ? "" : ")", fault,
+                              numbered || named ? "" : ", whose labels are code points");
 }
 
 static void mark(einsum_labels labels, bool *marks)

@@ -34,7 +34,7 @@ typedef enum weft_index_kind {
 /* What is taken along one axis. Made by the macros below. */
 typedef struct weft_index_item {
     weft_index_kind kind;
-    int64_t step;            /* RANGE */
+    int64_t step; /* RANGE; ONE with an invalid start: the bits of an unsigned number that no int64_t holds */
     weft_extent start, stop; /* RANGE; ONE: start */
     weft_tensor indices;     /* TENSOR: i64 or i32 */
 } weft_index_item;
@@ -107,7 +107,9 @@ static inline weft_index_item weft_index_number_(int64_t index)
 }
 static inline weft_index_item weft_index_unsigned_(uint64_t index)
 {
-    return weft_index_extent_(weft_extent_of_unsigned_(index));
+    weft_index_item item = weft_index_extent_(weft_extent_of_unsigned_(index));
+    item.step = (int64_t)index;
+    return item;
 }
 
 #define WEFT_ITEM_(value)                                                                                              \

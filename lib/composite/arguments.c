@@ -101,11 +101,12 @@ bool weft_composite_wants_own(weft_graph *graph, const char *function, const cha
 {
     bool valid = weft_extent_is_valid(extent);
     if (valid && (extent.graph == NULL || weft_graph_root(extent.graph) == weft_graph_root(graph))) return true;
-    weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, function, "%s %s", name,
-                    valid ? "belongs to another graph"
-                    : extent.graph == NULL
-                        ? "is -2^63, below -(2^63 - 1), or comes of constants that overflow 64 bits or divide by 0"
-                        : "is an invalid extent");
+    weft_trace_fail(
+        graph, WEFT_INVALID_ARGUMENT, function, "%s %s", name,
+        valid ? "belongs to another graph"
+        : extent.graph == NULL
+            ? "is below -(2^63 - 1) or above 2^63 - 1, or comes of constants that overflow 64 bits or divide by 0"
+            : "is an invalid extent");
     return false;
 }
 

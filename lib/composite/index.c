@@ -108,10 +108,14 @@ static bool take_range(plan *p, size_t axis, const weft_index_item *item)
 
 static bool take_one(plan *p, size_t axis, const weft_index_item *item)
 {
-    if (!check_bound(p, axis, "index", item->start)) return false;
-    weft_extent n = weft_tensor_extent(p->x, (int64_t)axis), at = from_start(item->start, n);
     static const char sentence[] = "index: index %s is out of range for axis %zu of extent %s";
+    weft_extent n = weft_tensor_extent(p->x, (int64_t)axis);
     weft_extent_text given = weft_extent_describe(item->start), extent = weft_extent_describe(n);
+    bool natural = item->start.graph == NULL && !weft_extent_is_valid(item->start) && item->step < 0;
+    if (natural) snprintf(given.text, sizeof given.text, "%" PRIu64, (uint64_t)item->step);
+    else if (!check_bound(p, axis, "index", item->start)) return false;
+    bool beyond = natural || weft_extent_is_value(item->start, INT64_MAX); /* of any extent */
+    weft_extent at = beyond ? constant(-1) : from_start(item->start, n);
     p->axes[axis] = (taken_axis){.kind = WEFT_INDEX_ONE, .start = at, .size = constant(1), .step = 1};
     return weft_require_at_most(p->x.graph, constant(0), at, sentence, given.text, axis, extent.text) &&
            weft_require_at_most(p->x.graph, weft_extent_add(at, constant(1)), n, sentence, given.text, axis,

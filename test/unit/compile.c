@@ -278,8 +278,9 @@ static void extensions_lower_or_stay(void **state)
                     "lowering goes on after 32 sweeps: the lowering of sample.forever needs that op again");
     weft_test_fails(compile_sample("sample.fail", false, NULL, &program), WEFT_UNSUPPORTED,
                     "this lowering of graph x fails (user.c:7)");
-    weft_test_fails(compile_sample("sample.input", false, NULL, &program), WEFT_INVALID_ARGUMENT,
-                    "sample.input: its lowering makes an input, \"more\", but may only use the op's operands (user.c:7)");
+    weft_test_fails(
+        compile_sample("sample.input", false, NULL, &program), WEFT_INVALID_ARGUMENT,
+        "sample.input: its lowering makes an input, \"more\", but may only use the op's operands (user.c:7)");
 }
 
 static void trace_sample_input(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
@@ -297,8 +298,9 @@ static void lowerings_make_no_inputs_in_bodies(void **state)
     weft_test_ok(weft_graph_register(graph, &sample));
     weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(3));
     weft_tensor y = weft_fold(weft_extent_of(2), WEFT_TENSORS(x), trace_sample_input, NULL, NULL);
-    weft_test_fails(weft_compile(graph, WEFT_TENSORS(y), NULL, &program), WEFT_INVALID_ARGUMENT,
-                    "sample.input: its lowering makes an input, \"more\", but may only use the op's operands (body.c:4)");
+    weft_test_fails(
+        weft_compile(graph, WEFT_TENSORS(y), NULL, &program), WEFT_INVALID_ARGUMENT,
+        "sample.input: its lowering makes an input, \"more\", but may only use the op's operands (body.c:4)");
     weft_graph_destroy(graph);
 }
 
