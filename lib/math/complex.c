@@ -97,16 +97,24 @@ static pair divide(const writer *w, pair whole, pair a, pair b)
     return (pair){re, quotient(w, top.im, size)};
 }
 
-/* The scales are taken back in two steps, so that what can be represented is reached. */
+/*
+ * The dividend is scaled to 2^HIGH at most, so that a small part beside a great one is not lost: sums of two products
+ * with parts of the divisor, which are below 4 then, are below 2^1024. The scales are taken back in two steps, so that
+ * what can be represented is reached.
+ */
 static pair quotient_of(const writer *w, pair a, pair b, bool scaled)
 {
+    enum { HIGH = 1019 };
     if (!scaled) return divide(w, a, a, b);
-    weft_inst_id of_a = exponent_of(w, a), of_b = exponent_of(w, b);
-    pair small = divide(w, a, reduce(w, a, of_a), reduce(w, b, of_b));
+    uint64_t bias = (uint64_t)w->format->bias, back = 2 * bias - HIGH;
+    weft_inst_id of_a = binary(w, WEFT_SCALAR_max, greatest_exponent(w, a), integer(w, HIGH + 1));
+    weft_inst_id of_b = exponent_of(w, b);
+    pair high = scale(w, a, power(w, sub(w, integer(w, 2 * bias + HIGH), of_a)));
+    pair small = divide(w, a, high, reduce(w, b, of_b));
     weft_inst_id both = sub(w, of_a, of_b), half = binary(w, WEFT_SCALAR_sar, both, integer(w, 1));
-    weft_inst_id bias = integer(w, (uint64_t)w->format->bias), rest = sub(w, both, half);
-    pair first = scale(w, small, power(w, add(w, half, bias)));
-    return scale(w, first, power(w, add(w, rest, bias)));
+    weft_inst_id rest = sub(w, both, half);
+    pair first = scale(w, small, power(w, add(w, half, integer(w, back - back / 2))));
+    return scale(w, first, power(w, add(w, rest, integer(w, back / 2))));
 }
 
 static pair by_parts(const writer *w, weft_scalar_op op, pair a, pair b)

@@ -42,13 +42,17 @@ static inline weft_inst_id is_infinite(const writer *w, weft_inst_id size)
 
 /* ---- scaling by powers of two, in f64 ---- */
 
-/* The biased exponent of the greater part, 1 to 2045: what divides both into numbers around one. */
-static inline weft_inst_id exponent_of(const writer *w, pair z)
+/* The biased exponent of the greater part, 0 to 2047. */
+static inline weft_inst_id greatest_exponent(const writer *w, pair z)
 {
     weft_inst_id a = as_integer(w, absolute(w, z.re)), b = as_integer(w, absolute(w, z.im));
-    weft_inst_id greater = binary(w, WEFT_SCALAR_max, a, b);
-    weft_inst_id exponent = binary(w, WEFT_SCALAR_shr, greater, integer(w, w->format->fraction));
-    exponent = binary(w, WEFT_SCALAR_min, exponent, integer(w, 2045));
+    return binary(w, WEFT_SCALAR_shr, binary(w, WEFT_SCALAR_max, a, b), integer(w, w->format->fraction));
+}
+
+/* The same from 1 to 2045: what divides both parts into numbers around one. */
+static inline weft_inst_id exponent_of(const writer *w, pair z)
+{
+    weft_inst_id exponent = binary(w, WEFT_SCALAR_min, greatest_exponent(w, z), integer(w, 2045));
     return binary(w, WEFT_SCALAR_max, exponent, integer(w, 1));
 }
 
