@@ -175,12 +175,6 @@ typedef struct parser {
 
 static weft_status *parse_sum(parser *p, weft_expr *out_expr);
 
-static weft_status *fail(const parser *p, weft_code code, const char *what, const char *at, size_t length)
-{
-    int shown = (int)(length < 40 ? length : 40);
-    return weft_status_create(p->extents->allocator, code, "extent", "an extent expression %s '%.*s'", what, shown, at);
-}
-
 static void skip_space(parser *p)
 {
     while (*p->cursor == ' ' || *p->cursor == '\t' || *p->cursor == '\n' || *p->cursor == '\r') p->cursor++;
@@ -196,6 +190,17 @@ static size_t name_length(const char *text)
     size_t length = 0;
     while (is_name_character(text[length])) length++;
     return length;
+}
+
+/* What is wrong with the word, or else the character, at `at`. */
+static weft_status *fail(const parser *p, weft_code code, const char *what, const char *at)
+{
+    const weft_allocator *allocator = p->extents->allocator;
+    if (*at == '\0')
+        return weft_status_create(allocator, code, "extent", "an extent expression %s the end of the text", what);
+    size_t length = name_length(at);
+    int shown = length == 0 ? 1 : length < 40 ? (int)length : 40;
+    return weft_status_create(allocator, code, "extent", "an extent expression %s '%.*s'", what, shown, at);
 }
 
 /* What an operation gave; its error, when there is none. */
@@ -214,7 +219,7 @@ static weft_status *expect(parser *p, char c)
     skip_space(p);
     char what[] = "needs ' ' before";
     what[7] = c;
-    if (*p->cursor != c) return fail(p, WEFT_PARSE_ERROR, what, p->cursor, strlen(p->cursor));
+    if (*p->cursor != c) return fail(p, WEFT_PARSE_ERROR, what, p->cursor);
     p->cursor++;
     return NULL;
 }
@@ -225,12 +230,10 @@ static weft_status *parse_integer(parser *p, bool minus, weft_expr *out_expr)
     uint64_t value = 0, limit = minus ? UINT64_C(1) << 63 : INT64_MAX;
     for (; *p->cursor >= '0' && *p->cursor <= '9'; p->cursor++) {
         uint64_t digit = (uint64_t)(*p->cursor - '0');
-        if (value > (limit - digit) / 10)
-            return fail(p, WEFT_OUT_OF_RANGE, "has a number beyond 64 bits:", start, name_length(start));
+        if (value > (limit - digit) / 10) return fail(p, WEFT_OUT_OF_RANGE, "has a number beyond 64 bits:", start);
         value = value * 10 + digit;
     }
-    if (is_name_character(*p->cursor))
-        return fail(p, WEFT_PARSE_ERROR, "has a malformed number:", start, name_length(start));
+    if (is_name_character(*p->cursor)) return fail(p, WEFT_PARSE_ERROR, "has a malformed number:", start);
     int64_t number = !minus ? (int64_t)value : value == limit ? INT64_MIN : -(int64_t)value;
     return take(p, weft_expr_constant(p->extents, number), out_expr);
 }
@@ -254,7 +257,7 @@ static weft_status *parse_name(parser *p, weft_expr *out_expr)
     p->cursor += length;
     if (min || max) return parse_call(p, min, out_expr);
     const weft_extent_node *node = weft_map_find(&p->extents->by_name, start, length);
-    if (node == NULL) return fail(p, WEFT_NOT_FOUND, "names a symbol that does not exist:", start, length);
+    if (node == NULL) return fail(p, WEFT_NOT_FOUND, "names a symbol that does not exist:", start);
     *out_expr = node->id;
     return NULL;
 }
@@ -281,14 +284,13 @@ static weft_status *parse_open_factor(parser *p, weft_expr *out_expr)
         return expect(p, ')');
     }
     if (is_name_character(c) && c != '.') return parse_name(p, out_expr);
-    return fail(p, WEFT_PARSE_ERROR, "needs a number, a symbol or '(' at", p->cursor, strlen(p->cursor));
+    return fail(p, WEFT_PARSE_ERROR, "needs a number, a symbol or '(' at", p->cursor);
 }
 
 static weft_status *parse_factor(parser *p, weft_expr *out_expr)
 {
     skip_space(p);
-    if (p->nesting == MAX_NESTING)
-        return fail(p, WEFT_PARSE_ERROR, "is nested too deep at", p->cursor, strlen(p->cursor));
+    if (p->nesting == MAX_NESTING) return fail(p, WEFT_PARSE_ERROR, "is nested too deep at", p->cursor);
     p->nesting++;
     weft_status *status = parse_open_factor(p, out_expr);
     p->nesting--;

@@ -44,8 +44,8 @@ static weft_status *check_tensors(const weft_infer_context *context, const char 
 {
     const char *what = results ? "result" : "parameter";
     if (tensors.count != count) {
-        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%s has %zu %ss but needs %zu", region, tensors.count,
-                                what, count);
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "%s has %zu %s%s but needs %zu", region, tensors.count,
+                                what, tensors.count == 1 ? "" : "s", count);
     }
     for (size_t i = 0; i < count; i++) {
         weft_type type = tensor_type(tensors.items[i]);

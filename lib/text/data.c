@@ -185,9 +185,9 @@ weft_status *weft_text_parse_data(weft_lexer *lexer, weft_dtype dtype, weft_byte
         return weft_bytes_status(out_data);
     }
     WEFT_TRY(weft_lexer_expect(lexer, "["));
-    while (!weft_lexer_accept(lexer, "]")) {
+    for (size_t count = 0; !weft_lexer_accept(lexer, "]"); count++) {
+        if (count > 0) WEFT_TRY(weft_lexer_expect(lexer, ","));
         WEFT_TRY(parse_element(lexer, dtype, out_data));
-        if (!weft_lexer_at(lexer, "]")) WEFT_TRY(weft_lexer_expect(lexer, ","));
     }
     return weft_bytes_status(out_data);
 }

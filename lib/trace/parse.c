@@ -576,6 +576,18 @@ static weft_status *parse_symbol(parser *p)
     return weft_graph_error(p->graph) == NULL ? NULL : graph_error(p, token.start);
 }
 
+/* `refusal` of a guard that cannot hold, with what it compares; takes it. */
+static weft_status *add_extents(weft_status *refusal, weft_guard_kind kind, weft_extent a, weft_extent b)
+{
+    weft_code code = weft_status_code(refusal);
+    if (code == WEFT_OUT_OF_MEMORY) return refusal;
+    weft_status *status = weft_status_create(
+        NULL, code, NULL, "%s: %s must %s %s", weft_status_message(refusal), weft_extent_describe(a).text,
+        kind == WEFT_GUARD_EQUAL ? "equal" : "be at most", weft_extent_describe(b).text);
+    weft_status_destroy(refusal);
+    return status;
+}
+
 static weft_status *parse_guard(parser *p)
 {
     const char *at = p->lexer.token.start;
@@ -598,7 +610,7 @@ static weft_status *parse_guard(parser *p)
     weft_status *status = weft_status_create(p->graph->allocator, code, NULL, "%s", (const char *)message.data);
     weft_expr condition = has_condition ? weft_extent_expr(p->graph, when) : WEFT_EXPR_NONE;
     status = weft_guard_settle_when(p->graph, kind, a, b, condition, status);
-    if (status != NULL) weft_graph_fail(p->graph, status);
+    if (status != NULL) weft_graph_fail(p->graph, add_extents(status, kind, a, b));
     if (status != NULL) return graph_error(p, at);
     set_origin(p, p->graph, at);
     return NULL;

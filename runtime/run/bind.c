@@ -68,10 +68,12 @@ static void print_operator(weft_bytes *text, const weft_formulas *formulas, cons
     static const char *const between[] = {
         [WEFT_FORMULA_ADD] = " + ", [WEFT_FORMULA_MUL] = "*", [WEFT_FORMULA_DIV] = " / ", [WEFT_FORMULA_MOD] = " mod "};
     int own = tightness(formula->op);
+    const weft_formula *left = &formulas->items[formula->a];
     bool minus = formula->op == WEFT_FORMULA_ADD && factor_of(formulas, formula->b) < 0;
+    bool negates = formula->op == WEFT_FORMULA_MUL && left->op == WEFT_FORMULA_CONSTANT && left->constant == -1;
     if (own < outer) weft_bytes_print(text, "(");
-    print_formula(text, formulas, formula->a, own);
-    weft_bytes_print(text, "%s", minus ? " - " : between[formula->op]);
+    if (!negates) print_formula(text, formulas, formula->a, own);
+    weft_bytes_print(text, "%s", negates ? "-" : minus ? " - " : between[formula->op]);
     if (minus) print_negated(text, formulas, formula->b);
     else print_formula(text, formulas, formula->b, own + 1);
     if (own < outer) weft_bytes_print(text, ")");

@@ -266,6 +266,7 @@ class Plan(Instances):
         self.assertIn("\nsliced labels       1: j\n", self.run_well(*call))
         self.assertIn("\nsliced labels       2: i,k\n", self.run_well(*call, "--slice", "i,k"))
         form = ":1:1: sliced labels are such as '2: i,j', not "
+        unknown = ":1:1: a label that no operand has is named in "
         for line, sentence in [("sliced labels  1", form + "'sliced labels  1'"),
                                ("sliced labels  1: ij", form + "'sliced labels  1: ij'"),
                                ("sliced labels  : i", form + "'sliced labels  : i'"),
@@ -273,8 +274,8 @@ class Plan(Instances):
                                ("sliced labels  2: j", ":1:1: 2 sliced labels are said, but 1 named in 'sliced labels  2: j'"),
                                ("sliced labels  1: i,j", ":1:1: 1 sliced labels are said, but 2 named in "
                                                          "'sliced labels  1: i,j'"),
-                               ("sliced labels  1: ...[0]", ": the sliced labels are not all of operands"),
-                               ("sliced labels  1: z", ": the sliced labels are not all of operands")]:
+                               ("sliced labels  1: ...[0]", unknown + "'sliced labels  1: ...[0]'"),
+                               ("sliced labels  2: i,z", unknown + "'sliced labels  2: i,z'")]:
             self.write("order", f"{line}\n[[0, 1]]\n")
             self.refuses(FAILED, f"einsum: order{sentence}", *call)
 

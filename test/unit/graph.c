@@ -221,7 +221,7 @@ static void regions_must_fit_their_op(void **state)
     assert_string_equal(error_message(), "fold: carried is 3 but must be 1 to 2, the operands");
     weft_graph_clear_error(graph);
     fold(n, 2, &body, WEFT_TENSORS(x, x));
-    assert_string_equal(error_message(), "fold: body has 1 results but needs 2");
+    assert_string_equal(error_message(), "fold: body has 1 result but needs 2");
     weft_graph_clear_error(graph);
     fold(n, 1, &body, WEFT_TENSORS(x, y));
     assert_string_equal(error_message(), "fold: parameter 2 of body has type f32[3] but needs f32[4]");

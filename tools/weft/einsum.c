@@ -81,28 +81,6 @@ static weft_einsum_options order_options(const einsum_job *job)
     return options;
 }
 
-static weft_status *refuse_sliced(const einsum_job *job)
-{
-    const char *slice = weft_arguments_text(job->x.arguments, "--slice", NULL);
-    if (slice != NULL) return weft_misuse("--slice %s names a label that no operand has", slice);
-    return weft_status_create(NULL, WEFT_BAD_FILE, NULL, "%s: the sliced labels are not all of operands",
-                              weft_arguments_text(job->x.arguments, "--order", ""));
-}
-
-static weft_status *check_sliced(const einsum_job *job)
-{
-    weft_ints labels = job->labels, sliced = job->order.sliced;
-    const char *slice = weft_arguments_text(job->x.arguments, "--slice", NULL);
-    for (size_t i = 0; i < sliced.count; i++) {
-        size_t k = 0;
-        for (size_t j = 0; j < i && slice != NULL; j++)
-            if (sliced.items[j] == sliced.items[i]) return weft_misuse("--slice %s names a label twice", slice);
-        while (k < labels.count && labels.items[k] != sliced.items[i]) k++;
-        if (k == labels.count) return refuse_sliced(job);
-    }
-    return NULL;
-}
-
 static bool is_numbered(const weft_instance *x)
 {
     return x->labels != NULL || strchr(x->text, '[') != NULL;
@@ -145,12 +123,12 @@ static weft_status *plan(einsum_job *job)
     job->x.planner.options.dtype = job->x.instance.dtype;
     WEFT_TRY(weft_instance_list_labels(&job->x.instance, &job->labels));
     weft_order_subject subject = {.counts = {job->x.instance.count, job->labels.count},
+                                  .labels = job->labels,
                                   .numbered = is_numbered(&job->x.instance),
                                   .order = job->x.instance.order,
                                   .path = job->x.path};
     WEFT_TRY(weft_order_init(&job->order, job->x.arguments, &subject));
     WEFT_TRY(check_search(job));
-    WEFT_TRY(check_sliced(job));
     weft_einsum_options options = order_options(job);
     options.watch = weft_progress_begin(&progress, job->x.arguments);
     weft_interrupt_begin();

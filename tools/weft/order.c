@@ -87,16 +87,40 @@ static bool parse_labels(const char *text, bool numbered, weft_ints *sliced)
     }
 }
 
+static bool has_label(weft_ints labels, int64_t label)
+{
+    size_t i = 0;
+    while (i < labels.count && labels.items[i] != label) i++;
+    return i < labels.count;
+}
+
+static bool has_labels(weft_ints labels, weft_ints wanted)
+{
+    for (size_t i = 0; i < wanted.count; i++)
+        if (!has_label(labels, wanted.items[i])) return false;
+    return true;
+}
+
+static weft_status *check_slice(weft_ints sliced, const char *text, weft_ints labels)
+{
+    if (!has_labels(labels, sliced)) return weft_misuse("--slice %s names a label that no operand has", text);
+    for (size_t i = 0; i < sliced.count; i++)
+        if (has_label((weft_ints){i, sliced.items}, sliced.items[i]))
+            return weft_misuse("--slice %s names a label twice", text);
+    return NULL;
+}
+
 static weft_status *parse_sliced(weft_order *order, const char *text, const weft_order_subject *subject)
 {
     order->sliced.items = calloc(strlen(text) + 1, sizeof *order->sliced.items);
     if (order->sliced.items == NULL) return weft_status_out_of_memory();
-    if (parse_labels(text, subject->numbered, &order->sliced)) return NULL;
+    if (parse_labels(text, subject->numbered, &order->sliced)) return check_slice(order->sliced, text, subject->labels);
     return weft_misuse("--slice takes labels such as %s, not '%s'", subject->numbered ? "3,7" : "i,j", text);
 }
 
 /* What weft_order_print_sliced wrote before the order of `text`. */
-static weft_status *read_sliced(weft_order *order, const char *name, const char *text, const char *line, bool numbered)
+static weft_status *read_sliced(weft_order *order, const char *name, const char *text, const char *line,
+                                const weft_order_subject *subject)
 {
     int64_t count;
     const char *at = weft_order_line_value(line, WEFT_LINE_SLICED);
@@ -104,9 +128,12 @@ static weft_status *read_sliced(weft_order *order, const char *name, const char 
     order->sliced.items = calloc(strlen(line) + 1, sizeof *order->sliced.items);
     if (order->sliced.items == NULL) return weft_status_out_of_memory();
     if (!weft_option_read_integer(&at, false, &count) || strncmp(at, ": ", 2) != 0 ||
-        !parse_labels(at + 2, numbered, &order->sliced))
+        !parse_labels(at + 2, subject->numbered, &order->sliced))
         return weft_order_refuse(name, text, offset, "sliced labels are such as '2: %s', not '%.*s'",
-                                 numbered ? "3,7" : "i,j", (int)strcspn(line, "\r\n"), line);
+                                 subject->numbered ? "3,7" : "i,j", (int)strcspn(line, "\r\n"), line);
+    if (!has_labels(subject->labels, order->sliced))
+        return weft_order_refuse(name, text, offset, "a label that no operand has is named in '%.*s'",
+                                 (int)strcspn(line, "\r\n"), line);
     if ((size_t)count == order->sliced.count) return NULL;
     return weft_order_refuse(name, text, offset, "%" PRId64 " sliced labels are said, but %zu named in '%.*s'", count,
                              order->sliced.count, (int)strcspn(line, "\r\n"), line);
@@ -160,7 +187,7 @@ static weft_status *take_text(weft_order *order, const char *name, const char *t
     WEFT_TRY(weft_order_parse(name, text, &lines, subject->counts.operands, &order->path));
     order->positions = (int64_t *)order->path.items;
     if (order->sliced.count > 0 || lines.sliced == NULL) return NULL;
-    return read_sliced(order, name, text, lines.sliced, subject->numbered);
+    return read_sliced(order, name, text, lines.sliced, subject);
 }
 
 static weft_status *take_given(weft_order *order, const weft_order_subject *subject)

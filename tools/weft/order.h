@@ -20,6 +20,7 @@
 /* What is ordered. */
 typedef struct weft_order_subject {
     weft_order_counts counts;
+    weft_ints labels;  /* those that operands have */
     bool numbered;     /* labels are numbers, or else letters */
     const char *order; /* the one that comes with it, as order_text.h reads it, or NULL */
     const char *path;  /* of the file that it comes from */
