@@ -97,10 +97,10 @@ class General(Command):
         self.refuses(MISUSED, f"run: there is no option '-{shown}'", "run", f"-{bad}")
         self.refuses(FAILED, f"run: {shown}.weft cannot be read: No such file or directory", "run", f"{bad}.weft")
         self.refuses(FAILED, "einsum: ü.npz: cannot be opened: No such file", "einsum", "i->", "ü.npz:x")
-        (self.folder / "text.weft").write_text(GRAPH.replace("[n, 3]", "[n, +]", 1))
+        (self.folder / "text.weft").write_text(GRAPH.replace("[n, 3]", "[n, \x1b]", 1))
         status, _, error = self.weft("run", "text.weft")
         self.assertEqual((status, error.count("\n")), (FAILED, 1))
-        self.assertIn(r"at '+]}\n  %w = input", error)
+        self.assertIn(r"text.weft:4:54: an extent expression needs a number, a symbol or '(' at '\x1b'", error)
         (self.folder / "key.json").write_text('{"inputs": [[0]], "output": [], "size\\u001b": [2]}')
         self.refuses(FAILED, r'einsum: key.json: "size\x1b" means nothing here; is "sizes" meant?',
                      "einsum", "--instance", "key.json")
