@@ -661,6 +661,29 @@ static void large_constants_round_trip(void **state)
     weft_graph_destroy(graph);
 }
 
+static void print_sum(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    static const char *const inputs[] = {"%index = input()", "%carried0 = input()", "%captured0 = input()"};
+    char *text;
+    out_next[0] = weft_add(weft_add(carried[0], index), *(weft_tensor *)context);
+    weft_test_ok(weft_graph_print(WEFT_TENSORS(out_next[0]), &text));
+    for (size_t i = 0; i < 3; i++) assert_non_null(strstr(text, inputs[i]));
+    weft_module *module;
+    weft_test_ok(weft_graph_parse("t", text, strlen(text), NULL, 0, NULL, &module));
+    weft_text_destroy(text);
+    weft_module_destroy(module);
+}
+
+static void tensors_of_a_body_print_the_body(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_of(NULL);
+    weft_tensor x = weft_input(graph, "x", WEFT_I64, WEFT_SHAPE(3)),
+                y = weft_input(graph, "y", WEFT_I64, WEFT_SHAPE(3));
+    assert_true(weft_tensor_is_valid(weft_fold(weft_extent_of(2), WEFT_TENSORS(x), print_sum, &y, NULL)));
+    weft_graph_destroy(graph);
+}
+
 static void modules_give_their_graph_away(void **state)
 {
     (void)state;
@@ -798,6 +821,7 @@ int main(void)
         cmocka_unit_test(strings_are_printable),
         cmocka_unit_test(text_is_bounded),
         cmocka_unit_test(large_constants_round_trip),
+        cmocka_unit_test(tensors_of_a_body_print_the_body),
         cmocka_unit_test(modules_give_their_graph_away),
         cmocka_unit_test(printing_needs_well_outputs),
         cmocka_unit_test(verifier_finds_broken_graphs),
