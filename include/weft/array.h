@@ -84,7 +84,8 @@ bool weft_array_is_contiguous(const weft_array *array);
  * Copies element by element between two arrays on the CPU of equal dtype and shape, whatever their strides. Where their
  * memory overlaps all is as if the source had been read before, which may take memory for a copy of it.
  * INVALID_ARGUMENT for a destination that is read only or whose strides address elements twice, as a run judges its
- * outputs; UNSUPPORTED for another device, DTYPE_MISMATCH, SHAPE_MISMATCH.
+ * outputs: axes may interleave, but where three or more do, and a search of 4096 steps does not tell whether elements
+ * meet, it is refused too. UNSUPPORTED for another device, DTYPE_MISMATCH, SHAPE_MISMATCH.
  */
 weft_status *weft_array_copy(weft_array *destination, const weft_array *source) WEFT_MUST_USE;
 /* The same elements row-major without gaps: `array` itself, retained, or a copy, which only one on the CPU can have

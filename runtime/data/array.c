@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/data/array.h"
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
@@ -295,31 +294,4 @@ void weft_array_span(const weft_array *array, int64_t *out_low, int64_t *out_hig
         *(reach < 0 ? out_low : out_high) += reach;
     }
     *out_high += size;
-}
-
-static int compare_strides(const void *a, const void *b)
-{
-    const int64_t *x = a, *y = b;
-    return x[0] < y[0] ? -1 : x[0] > y[0];
-}
-
-/* By increasing stride, each axis must step over all that the axes before it reach. */
-bool weft_array_repeats(const weft_array *array, size_t *out_axis)
-{
-    int64_t axes[WEFT_MAX_RANK][2], reach = 0; /* stride, axis */
-    size_t count = 0;
-    if (array->contiguous) return false;
-    for (size_t axis = 0; axis < array->rank; axis++) {
-        int64_t stride = weft_array_strides(array)[axis];
-        if (array->extents[axis] == 1) continue;
-        axes[count][0] = stride < 0 ? -stride : stride;
-        axes[count++][1] = (int64_t)axis;
-    }
-    qsort(axes, count, sizeof axes[0], compare_strides);
-    for (size_t i = 0; i < count; i++) {
-        *out_axis = (size_t)axes[i][1];
-        if (axes[i][0] <= reach) return true;
-        reach += axes[i][0] * (array->extents[*out_axis] - 1);
-    }
-    return false;
 }

@@ -9,9 +9,9 @@ void weft_array_set_device(weft_array *array, weft_device device);
 /* Bytes that the elements lie in, from the data pointer on: [low, high), both 0 where there are none. */
 void weft_array_span(const weft_array *array, int64_t *out_low, int64_t *out_high);
 
-/* Whether elements may share memory, and an axis whose stride is too short. Refuses a few odd layouts that would be
- * well. */
-bool weft_array_repeats(const weft_array *array, size_t *out_axis);
+/* NULL where each element has a place of its own; else what is to be said of the stride of `*out_axis`: "addresses
+ * elements twice", or "may address elements twice" of rare layouts, of which it would take long to know. */
+const char *weft_array_find_repeat(const weft_array *array, size_t *out_axis);
 
 /*
  * Copies the elements of `array`, or of memory laid out like it, from `from` to `to`, which is memory laid out like it

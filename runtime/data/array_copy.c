@@ -70,11 +70,11 @@ static weft_status *check_copy(const weft_array *destination, const weft_array *
                                       "axis %zu has extent %" PRId64 " in destination and %" PRId64 " in source", axis,
                                       destination->extents[axis], source->extents[axis]);
     size_t axis;
-    if (weft_array_repeats(destination, &axis))
+    const char *repeat = weft_array_find_repeat(destination, &axis);
+    if (repeat != NULL)
         return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_array_copy",
-                                  "stride %" PRId64 " of axis %zu over extent %" PRId64
-                                  " of the destination addresses elements twice",
-                                  weft_array_strides(destination)[axis], axis, destination->extents[axis]);
+                                  "stride %" PRId64 " of axis %zu over extent %" PRId64 " of the destination %s",
+                                  weft_array_strides(destination)[axis], axis, destination->extents[axis], repeat);
     return NULL;
 }
 

@@ -293,11 +293,11 @@ static weft_status *check_distinct(const struct binder *binder, const weft_progr
                                    const weft_array *array)
 {
     size_t axis;
-    if (!weft_array_repeats(array, &axis)) return NULL;
+    const char *repeat = weft_array_find_repeat(array, &axis);
+    if (repeat == NULL) return NULL;
     return weft_status_create(binder->allocator, WEFT_INVALID_ARGUMENT, where,
-                              "output \"%s\": stride %" PRId64 " of axis %zu over extent %" PRId64
-                              " addresses elements twice",
-                              value->name, weft_array_strides(array)[axis], axis, weft_array_shape(array)[axis]);
+                              "output \"%s\": stride %" PRId64 " of axis %zu over extent %" PRId64 " %s", value->name,
+                              weft_array_strides(array)[axis], axis, weft_array_shape(array)[axis], repeat);
 }
 
 static weft_status *check_guard(const struct binder *binder, const weft_program_guard *guard)

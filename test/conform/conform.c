@@ -57,14 +57,19 @@ static const arrangement arrangements[] = {
     {"contiguous", 0, WEFT_TEST_CONTIGUOUS, .pooled = true, .at_end = true},
     {"again", 0, WEFT_TEST_CONTIGUOUS, .pooled = false, .at_end = false},
     {"specialised", 0, WEFT_TEST_CONTIGUOUS, .pooled = false, .at_end = true, .specialize = true},
-    {"layouts 1", 1, WEFT_TEST_CONTIGUOUS, .pooled = false, .at_end = true},
+    {"layouts 1", 1, WEFT_TEST_INTERLEAVED, .pooled = false, .at_end = true},
     {"layouts 2", 2, WEFT_TEST_STEPPED, .pooled = false, .at_end = false},
     {"layouts 3", 3, WEFT_TEST_REVERSED, .pooled = false, .at_end = true},
     {"layouts 4", 4, WEFT_TEST_TRANSPOSED, .pooled = false, .at_end = false},
     {"layouts 5", 5, WEFT_TEST_CONTIGUOUS, .pooled = true, .at_end = false},
     {"layouts 6", 6, WEFT_TEST_STEPPED, .pooled = false, .at_end = true},
+    {"layouts 7", 7, WEFT_TEST_INTERLEAVED, .pooled = false, .at_end = false},
 };
 enum { ARRANGEMENTS = sizeof arrangements / sizeof *arrangements };
+
+/* Of threads that write between each other's elements. */
+static const arrangement crowded = {"7 threads, interleaved", 0, WEFT_TEST_INTERLEAVED, .pooled = false,
+                                    .at_end = true};
 
 /* ---- outputs ---- */
 
@@ -284,6 +289,7 @@ static void run_crowds(trial *tried)
     static const char *const names[CROWDS] = {"2 threads", "3 threads", "7 threads"};
     for (size_t i = 0; i < CROWDS && tried->given->threads; i++)
         run_arrangement(tried, tried->suite->crowds[i], &arrangements[0], names[i]);
+    if (tried->given->threads) run_arrangement(tried, tried->suite->crowds[CROWDS - 1], &crowded, crowded.name);
 }
 
 /* Whether it is the turn of an arrangement. All bindings of a case have the same layouts, whose code is made once. */

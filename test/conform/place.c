@@ -52,6 +52,22 @@ static void column_major(size_t rank, const int64_t *shape, int64_t *out_strides
     }
 }
 
+/* Strides m and m + 1 meet after m + 1 and m steps; the axis of the latter has m elements. */
+static void interleaved(size_t rank, const int64_t *shape, int64_t *out_strides)
+{
+    row_major(rank, shape, 1, out_strides);
+    if (rank < 2) return;
+    const int64_t *extents = shape + rank - 2;
+    size_t shorter = extents[1] < extents[0], axis = rank - 2;
+    int64_t m = extents[shorter], stride = m * (m + extents[1 - shorter] - 1);
+    out_strides[axis + shorter] = m + 1;
+    out_strides[axis + 1 - shorter] = m;
+    while (axis-- > 0) {
+        out_strides[axis] = stride;
+        stride *= shape[axis] > 0 ? shape[axis] : 1;
+    }
+}
+
 /* Row-major over the other axes, 0 along `axis`. */
 static void broadcast_along(size_t rank, const int64_t *shape, size_t axis, int64_t *out_strides)
 {
@@ -67,6 +83,7 @@ static void fill_strides(size_t rank, const int64_t *shape, weft_test_layout lay
     switch (layout) {
     case WEFT_TEST_TRANSPOSED: column_major(rank, shape, out_strides); break;
     case WEFT_TEST_STEPPED: row_major(rank, shape, 2, out_strides); break;
+    case WEFT_TEST_INTERLEAVED: interleaved(rank, shape, out_strides); break;
     case WEFT_TEST_BROADCAST_FIRST: broadcast_along(rank, shape, 0, out_strides); break;
     case WEFT_TEST_BROADCAST_LAST: broadcast_along(rank, shape, rank - 1, out_strides); break;
     default: row_major(rank, shape, 1, out_strides); break;

@@ -13,6 +13,7 @@ typedef enum weft_test_layout {
     WEFT_TEST_TRANSPOSED,
     WEFT_TEST_STEPPED,         /* every second element of the last axis */
     WEFT_TEST_REVERSED,        /* along every axis */
+    WEFT_TEST_INTERLEAVED,     /* of the last two axes neither steps over the other */
     WEFT_TEST_BROADCAST_FIRST, /* stride 0 along the first axis */
     WEFT_TEST_BROADCAST_LAST,
     WEFT_TEST_LAYOUT_COUNT

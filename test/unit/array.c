@@ -257,6 +257,21 @@ static void overlapping_arrays_are_copied(void **state)
     }
 }
 
+/* The elements of the one lie between those of the other row. */
+static void rows_that_interleave_are_copied(void **state)
+{
+    (void)state;
+    static const int32_t expected[] = {0, -1, 1, 3, 2, 4, -1, 5};
+    int32_t data[8];
+    weft_array *to, *source = arange(2, DIMS(2, 3));
+    memset(data, -1, sizeof data);
+    weft_test_ok(weft_array_wrap(NULL, WEFT_I32, 2, DIMS(2, 3), DIMS(3, 2), data, NULL, NULL, &to));
+    weft_test_ok(weft_array_copy(to, source));
+    assert_memory_equal(data, expected, sizeof data);
+    weft_array_release(to);
+    weft_array_release(source);
+}
+
 static void copies_into_repeated_elements_are_refused(void **state)
 {
     (void)state;
@@ -658,6 +673,7 @@ int main(void)
         cmocka_unit_test(elements_are_copied_alone),
         cmocka_unit_test(copies_of_unlike_arrays_are_refused),
         cmocka_unit_test(overlapping_arrays_are_copied),
+        cmocka_unit_test(rows_that_interleave_are_copied),
         cmocka_unit_test(copies_into_repeated_elements_are_refused),
         cmocka_unit_test(errors_name_the_function),
         cmocka_unit_test(imports_take_the_tensor),
