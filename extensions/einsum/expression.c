@@ -46,7 +46,8 @@ weft_status *einsum_policy_parse(const einsum_arena *arena, const char *name, we
 
 bool einsum_policy_needs_extents(const einsum_policy *policy, size_t operand_count)
 {
-    return (policy->kind == EINSUM_POLICY_AUTO && operand_count > 2) || policy->sliced.count > 0;
+    bool planned = operand_count > 2 || (operand_count > 1 && policy->planner.limit > 0);
+    return (policy->kind == EINSUM_POLICY_AUTO && planned) || policy->sliced.count > 0;
 }
 
 bool einsum_policy_has_limit(const einsum_policy *policy)
@@ -149,18 +150,23 @@ static void fill_sizes(const einsum_expression *x, double *out_log2_extents)
     }
 }
 
-/* Private labels, in one operand and not in the output, are summed before the first step. */
+/* Private labels, in one operand and not in the output, are summed before the operand goes into a step. */
 static bool drop_private(einsum_expression *x, einsum_labels *operands, bool *keep, bool *seen)
 {
     size_t count = x->network.label_count;
     uint32_t *uses = einsum_arena_allocate(&x->arena, count, sizeof *uses);
-    if (uses == NULL) return false;
+    bool *summed = einsum_arena_allocate(&x->arena, x->problem.operand_count, sizeof *summed);
+    if (uses == NULL || summed == NULL) return false;
     for (size_t i = 0; i < x->problem.operand_count; i++)
         for (size_t k = 0; k < operands[i].count; k++) uses[operands[i].items[k]]++;
     for (size_t k = 0; k < x->problem.output.count; k++) uses[x->problem.output.items[k]]++;
     for (size_t i = 0; i < count; i++) keep[i] = uses[i] > 1;
-    for (size_t i = 0; i < x->problem.operand_count; i++)
+    for (size_t i = 0; i < x->problem.operand_count; i++) {
+        size_t labels = operands[i].count;
         if (!filter(&x->arena, operands[i], keep, seen, &operands[i])) return false;
+        summed[i] = operands[i].count < labels;
+    }
+    x->problem.summed = summed;
     return true;
 }
 

@@ -8,65 +8,30 @@
  */
 #define WEFT_NO_PLACES
 #include "lower.h"
-#include "layout.h"
-#include "slices.h"
+#include "iterations.h"
+#include "operand.h"
 #include <math.h>
-#include <string.h>
 #include <weft/weft.h>
 
 typedef struct lowering {
     einsum_expression *x;
+    const weft_tensor *operands;
     einsum_walk walk;
     einsum_value *values; /* by value of the walk */
     einsum_form *forms;   /* by step */
     einsum_slices slices;
 } lowering;
 
-/* ---- operands ---- */
+/* ---- steps ---- */
 
-/* `x` without the axes of labels that are of extent one here; `labels` follows. */
-static weft_tensor squeeze(const lowering *l, size_t operand, weft_tensor x, einsum_labels *labels)
+/* Those that are inside are prepared there. */
+static weft_status *prepare_operands(lowering *l)
 {
-    weft_extent extents[WEFT_MAX_RANK];
-    weft_shape shape = weft_tensor_shape(x);
-    size_t rank = 0;
-    for (size_t i = 0; i < shape.rank; i++) {
-        uint32_t label = labels->items[i];
-        if (einsum_network_is_one(&l->x->network, operand, label, l->x->shapes[operand])) continue;
-        extents[rank] = shape.extents[i];
-        labels->items[rank++] = label;
-    }
-    labels->count = rank;
-    return rank == shape.rank ? x : weft_reshape(x, (weft_shape){rank, extents});
-}
-
-static weft_tensor take_diagonals(weft_tensor x, einsum_labels *labels)
-{
-    for (size_t i = 1; i < labels->count;) {
-        size_t first = einsum_labels_find(*labels, labels->items[i]);
-        if (first == i) {
-            i++;
-            continue;
-        }
-        x = weft_extract_diagonal(x, (int64_t)first, (int64_t)i);
-        labels->count--;
-        memmove(labels->items + i, labels->items + i + 1, (labels->count - i) * sizeof *labels->items);
-    }
-    return x;
-}
-
-static weft_status *prepare(lowering *l, size_t operand, weft_tensor x)
-{
-    einsum_labels all = l->x->network.operands[operand], kept = l->walk.values[operand];
-    einsum_labels labels = {all.count, einsum_arena_allocate(&l->x->arena, all.count, sizeof *labels.items)};
-    if (labels.items == NULL) return weft_status_out_of_memory();
-    if (all.count > 0) memcpy(labels.items, all.items, all.count * sizeof *labels.items);
-    x = take_diagonals(squeeze(l, operand, x, &labels), &labels);
-    l->values[operand] = (einsum_value){einsum_value_sum((einsum_value){x, labels}, kept), kept};
+    for (size_t i = 0; i < l->x->problem.operand_count; i++)
+        if (!l->slices.inside[i])
+            WEFT_TRY(einsum_operand_prepare(l->x, i, l->operands[i], (einsum_labels){0, NULL}, &l->values[i]));
     return NULL;
 }
-
-/* ---- steps ---- */
 
 static weft_status *check_result(const lowering *l, size_t step, einsum_labels labels)
 {
@@ -91,7 +56,7 @@ static weft_status *take_step(lowering *l, size_t k)
     size_t value = l->x->problem.operand_count + k;
     einsum_labels labels = l->walk.values[value];
     bool inside = l->slices.inside[value];
-    einsum_labels made = inside ? einsum_slices_rest(&l->slices, labels) : labels;
+    einsum_labels made = inside ? einsum_labels_without(&l->x->arena, labels, l->x->sliced) : labels;
     if (made.items == NULL) return weft_status_out_of_memory();
     WEFT_TRY(check_result(l, k, made));
     l->values[value].labels = labels;
@@ -103,7 +68,17 @@ static weft_status *take_step(lowering *l, size_t k)
     }
     if (value != l->slices.last) return NULL;
     WEFT_TRY(check_result(l, k, labels));
-    return einsum_slices_trace(&l->slices, l->values, &l->values[value].tensor);
+    return einsum_iterations_trace(&l->slices, l->operands, l->forms, l->values, &l->values[value].tensor);
+}
+
+/* Where memory is short, the loop adds up the output in place, at the price of parts that are permuted. */
+static void order_output(lowering *l)
+{
+    einsum_expression *x = l->x;
+    size_t result = l->walk.value_count - 1;
+    bool sliced = l->slices.inside[result], limited = x->most_elements > 0;
+    if (sliced && limited && 2 * exp2(einsum_slices_size(&l->slices, result, false)) > x->most_elements)
+        l->walk.values[result] = x->problem.output;
 }
 
 static weft_status *contract(lowering *l)
@@ -115,15 +90,10 @@ static weft_status *contract(lowering *l)
     for (size_t k = 0; k < steps; k++)
         if (!einsum_walk_join(&l->walk, x->pairs[k])) return weft_status_out_of_memory();
     WEFT_TRY(einsum_layout_run(&x->arena, &x->problem, x->pairs, l->walk.values, l->forms));
-    l->slices = (einsum_slices){.arena = &x->arena,
-                                .problem = &x->problem,
-                                .pairs = x->pairs,
-                                .forms = l->forms,
-                                .results = l->walk.values,
-                                .extents = x->extents,
-                                .sliced = x->sliced,
-                                .most_elements = x->most_elements > 0 ? x->most_elements : INFINITY};
+    l->slices = (einsum_slices){.x = x, .results = l->walk.values};
     WEFT_TRY(einsum_slices_init(&l->slices));
+    order_output(l);
+    WEFT_TRY(prepare_operands(l));
     for (size_t k = 0; k < steps; k++) WEFT_TRY(take_step(l, k));
     return NULL;
 }
@@ -135,7 +105,7 @@ static einsum_labels first_places(const lowering *l, uint32_t *items)
 {
     einsum_labels output = l->x->network.output, distinct = {0, items};
     for (size_t i = 0; i < output.count; i++)
-        if (einsum_labels_find(distinct, output.items[i]) == distinct.count) items[distinct.count++] = output.items[i];
+        if (!einsum_labels_have(distinct, output.items[i])) items[distinct.count++] = output.items[i];
     return distinct;
 }
 
@@ -197,11 +167,10 @@ weft_status *einsum_lower(einsum_expression *expression, const weft_tensor *oper
         return NULL;
     }
     einsum_arena *arena = &expression->arena;
-    lowering l = {.x = expression};
+    lowering l = {.x = expression, .operands = operands};
     WEFT_TRY(einsum_walk_init(&l.walk, arena, &expression->problem));
     l.values = einsum_arena_allocate(arena, 2 * expression->problem.operand_count, sizeof *l.values);
     if (l.values == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < expression->problem.operand_count; i++) WEFT_TRY(prepare(&l, i, operands[i]));
     WEFT_TRY(contract(&l));
     *out_tensor = shape_output(&l);
     return NULL;

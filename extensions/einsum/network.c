@@ -2,6 +2,23 @@
 #include "network.h"
 #include <inttypes.h>
 
+/* ---- sets of labels ---- */
+
+size_t einsum_labels_find(einsum_labels labels, uint32_t label)
+{
+    size_t i = 0;
+    while (i < labels.count && labels.items[i] != label) i++;
+    return i;
+}
+
+einsum_labels einsum_labels_without(einsum_arena *arena, einsum_labels labels, einsum_labels others)
+{
+    einsum_labels rest = {0, einsum_arena_allocate(arena, labels.count, sizeof *rest.items)};
+    for (size_t i = 0; rest.items != NULL && i < labels.count; i++)
+        if (!einsum_labels_have(others, labels.items[i])) rest.items[rest.count++] = labels.items[i];
+    return rest;
+}
+
 /* ---- numbering ---- */
 
 /* An open hash table from names to labels + 1. */

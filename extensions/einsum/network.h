@@ -9,6 +9,17 @@ typedef struct einsum_labels {
     uint32_t *items;
 } einsum_labels;
 
+/* The position of `label`; labels.count when it is not there. */
+size_t einsum_labels_find(einsum_labels labels, uint32_t label);
+
+static inline bool einsum_labels_have(einsum_labels labels, uint32_t label)
+{
+    return einsum_labels_find(labels, label) < labels.count;
+}
+
+/* Those of `labels` that `others` does not have, in their order; items NULL when out of memory. */
+einsum_labels einsum_labels_without(einsum_arena *arena, einsum_labels labels, einsum_labels others);
+
 typedef struct einsum_network {
     bool numbered;
     size_t operand_count;

@@ -50,7 +50,7 @@ static void print_extents(const einsum_expression *x, size_t operand, einsum_tex
     for (size_t axis = 0; axis < labels.count; axis++) {
         int64_t extent = 0;
         weft_extent_is_static(x->shapes[operand].extents[axis], &extent);
-        bool open = extent > 1 && einsum_labels_find(x->network.output, labels.items[axis]) < x->network.output.count;
+        bool open = extent > 1 && einsum_labels_have(x->network.output, labels.items[axis]);
         if (open) einsum_text_append(text, " *", 2);
         else einsum_text_print(text, " %" PRId64, extent);
     }

@@ -39,7 +39,6 @@ typedef struct finding {
     einsum_search search; /* with the budget of the whole */
     double share;         /* of it, for searching */
     bool exact;           /* what was found is the best there is */
-    einsum_depth depth;
     einsum_simple simple;
     einsum_pair **core_pairs;
     einsum_pair *out_pairs;
@@ -60,7 +59,6 @@ static weft_status *reserve_pairs(finding *f)
 
 static weft_status *simplify(finding *f, einsum_depth depth)
 {
-    f->depth = depth;
     WEFT_TRY(einsum_simplify_run(f->arena, f->problem, depth, &f->simple));
     WEFT_TRY(reserve_pairs(f));
     f->search.score = f->score;
@@ -279,19 +277,33 @@ typedef struct cutting {
     einsum_sliced sliced;
 } cutting;
 
+/* log2 of the elements that live at once. */
+static double most_elements(const finding *f)
+{
+    return log2((double)f->planner->limit) - log2((double)weft_dtype_size(f->dtype));
+}
+
+/* Absorbed values are not sliced apart: so small that all together take little of the limit. */
+static double most_absorbed(const finding *f)
+{
+    static const double log2_share = -4;
+    return fmax(most_elements(f) + log2_share - log2((double)f->problem->operand_count), 0);
+}
+
 /* A core of one leaf fits. */
 static weft_status *slice(finding *f, uint64_t moves, cutting *out_cutting)
 {
     cutting *c = out_cutting;
     *c = (cutting){.sliced = {.fits = true}};
-    WEFT_TRY(einsum_simplify_plain(f->arena, f->problem, f->depth, &c->plain));
+    WEFT_TRY(
+        einsum_simplify_plain(f->arena, f->problem, f->simple.step_count, most_absorbed(f), f->out_pairs, &c->plain));
     const einsum_core *core = &c->plain.cores[0];
     c->pairs = einsum_arena_allocate(f->arena, core->leaf_count, sizeof *c->pairs);
     c->sliced.labels = einsum_arena_allocate(f->arena, core->words, sizeof *c->sliced.labels);
     if (c->pairs == NULL || c->sliced.labels == NULL) return weft_status_out_of_memory();
     if (core->leaf_count < 2) return NULL;
     einsum_slicing options = {.log2_size = INFINITY,
-                              .log2_peak = log2((double)f->planner->limit) - log2((double)weft_dtype_size(f->dtype)),
+                              .log2_peak = most_elements(f),
                               .moves = moves,
                               .threads = f->search.threads,
                               .random = einsum_random_start(f->search.seed, 0),
@@ -339,6 +351,14 @@ static weft_status *keep_limit(finding *f)
 
 /* ---- all ---- */
 
+/* There is no other order of two. */
+static void find_one(finding *f)
+{
+    einsum_order_left(f->problem->operand_count, f->out_pairs);
+    f->exact = true;
+    set_budget(f, -INFINITY);
+}
+
 static weft_status *find_few(finding *f)
 {
     WEFT_TRY(simplify(f, EINSUM_DEPTH_WHOLE));
@@ -374,12 +394,10 @@ static weft_status *find_many(finding *f)
 static weft_status *find(finding *f)
 {
     size_t count = f->problem->operand_count;
-    if (count <= 2) {
-        einsum_order_left(count, f->out_pairs);
-        return NULL;
-    }
-    WEFT_TRY(count > WHOLE_LIMIT ? find_many(f) : find_few(f));
-    return f->planner->limit > 0 ? keep_limit(f) : NULL;
+    if (count > WHOLE_LIMIT) WEFT_TRY(find_many(f));
+    else if (count > 2) WEFT_TRY(find_few(f));
+    else find_one(f);
+    return f->planner->limit > 0 && count > 1 ? keep_limit(f) : NULL;
 }
 
 weft_status *einsum_plan_find(einsum_arena *arena, const einsum_problem *problem, const einsum_planner *planner,

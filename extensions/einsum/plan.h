@@ -18,6 +18,8 @@ typedef struct einsum_problem {
     einsum_labels output;
     size_t label_count;
     const double *log2_extents; /* at least 0 */
+    const bool *summed;         /* by operand: it had labels of its own, and is an intermediate; NULL: none had */
+    bool copied;                /* steps copy operands, which are intermediates under a limit then */
 } einsum_problem;
 
 /*

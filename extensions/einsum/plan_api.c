@@ -136,12 +136,7 @@ static weft_status *add_steps(weft_einsum_plan *plan, einsum_walk *walk, bill *b
 {
     einsum_expression *x = &plan->expression;
     einsum_slices *slices = &plan->slices;
-    *slices = (einsum_slices){.arena = &x->arena,
-                              .problem = &x->problem,
-                              .pairs = x->pairs,
-                              .results = walk->values,
-                              .extents = x->extents,
-                              .sliced = x->sliced};
+    *slices = (einsum_slices){.x = x, .results = walk->values};
     WEFT_TRY(einsum_slices_init(slices));
     double iterations = einsum_slices_iterations(slices);
     for (size_t k = 0; k + 1 < x->problem.operand_count; k++) {
@@ -186,24 +181,27 @@ static weft_status *fill_plan(weft_einsum_plan *plan, const einsum_policy *polic
     return fill_values(plan, &policy->planner, dtype);
 }
 
-/* Slices keep the limit where most of the contracting is; where what comes before takes more, there is less room for
- * them. */
+/* What comes before slices may take too much: then there is less room for them. */
 static weft_status *fill_within(weft_einsum_plan *plan, const einsum_policy *policy, weft_dtype dtype)
 {
-    enum { TRIES = 6 };
-    static const double less = 0.97, least_part = 0.5; /* of the room, from one try to the next */
+    const weft_allocator *allocator = plan->expression.arena.allocator;
     einsum_policy tried = *policy;
-    double limit = (double)policy->planner.limit * (1 + 1e-9), least = INFINITY; /* logarithms are rounded */
-    double log2_size = log2((double)weft_dtype_size(dtype));
-    for (int i = 0; i < TRIES && tried.planner.limit > 0; i++) {
-        WEFT_TRY(fill_plan(plan, &tried, dtype));
-        double log2_bytes = plan->log2_peak + log2_size, bytes = exp2(log2_bytes);
-        if (bytes <= limit) return NULL;
-        WEFT_TRY(einsum_planner_check(plan->expression.arena.allocator, &policy->planner));
+    einsum_room room = einsum_room_start(policy->planner.limit);
+    double log2_limit = log2((double)policy->planner.limit), least = INFINITY, over;
+    do {
+        tried.planner.limit = room.bytes;
+        plan->expression.problem.copied = room.copies;
+        weft_status *status = fill_plan(plan, &tried, dtype);
+        bool none = least < INFINITY && weft_status_code(status) == WEFT_OVER_LIMIT;
+        if (status != NULL && !none) return status;
+        weft_status_destroy(status);
+        double log2_bytes = none ? INFINITY : plan->log2_peak + log2((double)weft_dtype_size(dtype));
+        over = log2_bytes - log2_limit;
+        if (over <= 1e-9) return NULL; /* logarithms are rounded */
+        WEFT_TRY(einsum_planner_check(allocator, &policy->planner));
         least = fmin(least, log2_bytes);
-        tried.planner.limit = (uint64_t)((double)tried.planner.limit * fmax(limit / bytes * less, least_part));
-    }
-    return einsum_planner_over_limit(plan->expression.arena.allocator, policy->planner.limit,
+    } while (einsum_room_lower(&room, over));
+    return einsum_planner_over_limit(allocator, policy->planner.limit,
                                      "intermediates of the orders that were found take %s at least",
                                      einsum_planner_print_bytes(least).text);
 }
@@ -250,7 +248,8 @@ static weft_status *fill_from_node(weft_einsum_plan *plan, const plan_source *so
     for (size_t i = 0; i < count; i++) shapes[i] = weft_tensor_shape(weft_tensor_input(source->node, i));
     WEFT_TRY(einsum_op_read(x, attrs, count, shapes, NULL, &policy));
     plan->equation = attrs[EINSUM_ATTR_EQUATION].data;
-    if (policy.kind == EINSUM_POLICY_AUTO && count > 2 && !einsum_expression_is_static(x))
+    if (policy.kind == EINSUM_POLICY_AUTO && einsum_policy_needs_extents(&policy, count) &&
+        !einsum_expression_is_static(x))
         return weft_status_create(x->arena.allocator, WEFT_UNSUPPORTED, "weft_einsum",
                                   "einsum: the order of \"%.200s\" is found at the run, from extents that are symbols",
                                   plan->equation);

@@ -115,11 +115,6 @@ static double size_of(const einsum_problem *problem, einsum_labels labels)
     return size;
 }
 
-static bool has_label(einsum_labels labels, uint32_t label)
-{
-    return einsum_labels_find(labels, label) < labels.count;
-}
-
 /* log2 of the multiplications of the whole step. */
 static double work_of(const weft_einsum_plan *plan, einsum_pair pair)
 {
@@ -127,7 +122,7 @@ static double work_of(const weft_einsum_plan *plan, einsum_pair pair)
     einsum_labels a = plan->values[pair.a], b = plan->values[pair.b];
     double work = size_of(problem, a);
     for (size_t i = 0; i < b.count; i++)
-        if (!has_label(a, b.items[i])) work += problem->log2_extents[b.items[i]];
+        if (!einsum_labels_have(a, b.items[i])) work += problem->log2_extents[b.items[i]];
     return work;
 }
 
@@ -138,7 +133,7 @@ static bool is_sliced(const weft_einsum_plan *plan, size_t value, size_t i)
     if (!is_result(plan, value) || !plan->slices.inside[value]) return false;
     einsum_pair pair = plan->expression.pairs[value - operands];
     uint32_t label = plan->expression.sliced.items[i];
-    return has_label(plan->values[pair.a], label) || has_label(plan->values[pair.b], label);
+    return einsum_labels_have(plan->values[pair.a], label) || einsum_labels_have(plan->values[pair.b], label);
 }
 
 static size_t open_labels(const einsum_expression *x, einsum_labels labels)

@@ -199,6 +199,36 @@ weft_status *einsum_planner_over_limit(const weft_allocator *allocator, uint64_t
                               clause);
 }
 
+/* ---- rooms ---- */
+
+einsum_room einsum_room_start(uint64_t limit)
+{
+    return (einsum_room){.limit = limit, .bytes = limit, .high = limit};
+}
+
+/* Less than a try that found something had. */
+static uint64_t less_room(const einsum_room *room, double log2_over)
+{
+    static const double log2_less = -0.044, log2_least = -1; /* parts of the room, from one try to the next */
+    double part = fmax((log2_less - log2_over) * (room->tries + 1), log2_least);
+    return (uint64_t)((double)room->bytes * exp2(part));
+}
+
+bool einsum_room_lower(einsum_room *room, double log2_over)
+{
+    enum { TRIES = 8 };
+    bool found = log2_over < INFINITY, again = log2_over == room->last;
+    *(found ? &room->high : &room->low) = room->bytes;
+    uint64_t middle = room->low + (room->high - room->low) / 2;
+    uint64_t less = found && !again ? less_room(room, log2_over) : middle;
+    room->bytes = less > room->low ? less : middle;
+    if (found) room->last = log2_over;
+    if (++room->tries < TRIES && room->low < room->bytes && room->bytes < room->high) return true;
+    if (room->copies) return false;
+    *room = (einsum_room){.limit = room->limit, .bytes = room->limit, .high = room->limit, .copies = true};
+    return true;
+}
+
 /* ---- scores ---- */
 
 weft_einsum_machine weft_einsum_machine_default(void)

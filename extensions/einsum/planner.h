@@ -44,6 +44,24 @@ einsum_bytes_text einsum_planner_print_bytes(double log2_bytes);
 weft_status *einsum_planner_over_limit(const weft_allocator *allocator, uint64_t limit, const char *format,
                                        ...) WEFT_MUST_USE WEFT_FORMAT(3, 4);
 
+/*
+ * What the planner is told of a limit, since programs take more than it counts: less from one try to the next, half
+ * where a try took as much as the one before, and where nothing is found for less the mean of both. After some tries
+ * copies of operands are counted as well, and the limit is told as it is again.
+ */
+typedef struct einsum_room {
+    uint64_t limit;
+    uint64_t bytes;     /* for the next try */
+    uint64_t low, high; /* nothing is found for `low`, what is found for `high` takes too much */
+    double last;        /* log2_over of the last try that found something */
+    int tries;
+    bool copies; /* count in the next try */
+} einsum_room;
+
+einsum_room einsum_room_start(uint64_t limit);
+/* Notes a try, which took 2^log2_over of the limit, INFINITY: nothing was found. False where that is the end. */
+bool einsum_room_lower(einsum_room *room, double log2_over);
+
 /* How steps on elements of `dtype` are compared for `minimize`, which need not be the planner's own. */
 einsum_score einsum_planner_score(const einsum_planner *planner, weft_einsum_minimize minimize, weft_dtype dtype);
 #endif

@@ -47,7 +47,7 @@ static void *put_ints(void *at, weft_ints ints)
 static size_t key_size(const einsum_call *call)
 {
     size_t size = strlen(call->text) + strlen(call->order) + strlen(call->planner) + 3;
-    size += sizeof call->dtype + sizeof call->room + 2 * sizeof(size_t) +
+    size += sizeof call->dtype + sizeof call->room + sizeof call->copies + 2 * sizeof(size_t) +
             (call->path.count + call->sliced.count) * sizeof(int64_t);
     for (size_t i = 0; i < call->operand_count; i++) size += sizeof(size_t) + call->shapes[i].count * sizeof(int64_t);
     return size;
@@ -56,6 +56,7 @@ static size_t key_size(const einsum_call *call)
 static void fill_key(const einsum_call *call, void *at)
 {
     at = put(put(at, &call->dtype, sizeof call->dtype), &call->room, sizeof call->room);
+    at = put(at, &call->copies, sizeof call->copies);
     at = put_ints(put_ints(at, call->path), call->sliced);
     for (size_t i = 0; i < call->operand_count; i++) at = put_ints(at, call->shapes[i]);
     at = put_text(at, call->text);
@@ -135,7 +136,10 @@ typedef struct compilation {
     einsum_expression x;
 } compilation;
 
-/* Traces inputs of the extents at hand: operand i is called "x" and i. */
+/* Inputs are called so, with the number of the operand after it. */
+static const char operand_name[] = "operand";
+
+/* Traces inputs of the extents at hand. */
 static weft_status *trace_inputs(compilation *c, weft_tensor *out_inputs, weft_shape *out_shapes)
 {
     for (size_t i = 0; i < c->call->operand_count; i++) {
@@ -144,7 +148,7 @@ static weft_status *trace_inputs(compilation *c, weft_tensor *out_inputs, weft_s
         weft_extent *extents = einsum_arena_allocate(&c->x.arena, shape.count, sizeof *extents);
         if (extents == NULL) return weft_status_out_of_memory();
         for (size_t axis = 0; axis < shape.count; axis++) extents[axis] = weft_extent_of(shape.items[axis]);
-        snprintf(name, sizeof name, "x%zu", i);
+        snprintf(name, sizeof name, "%s%zu", operand_name, i);
         out_shapes[i] = (weft_shape){shape.count, extents};
         out_inputs[i] = weft_input(c->graph, name, c->call->dtype, out_shapes[i]);
         if (!weft_tensor_is_valid(out_inputs[i]))
@@ -166,13 +170,14 @@ static weft_status *trace(compilation *c, weft_tensor *out_result)
     policy.planner.limit = c->call->room;
     policy.planner.cancel = (einsum_cancel){c->call->cancelled, &seen};
     policy.planner.watch = NULL;
+    c->x.problem.copied = c->call->copies;
     c->x.most_elements = (double)c->call->room / (double)weft_dtype_size(c->call->dtype);
     WEFT_TRY(find_order(c->state, c->call, c->key, &c->x, &policy));
     WEFT_TRY(einsum_planner_check(c->state->allocator, &policy.planner));
     return einsum_lower(&c->x, inputs, out_result);
 }
 
-static EINSUM_PLAIN_FUNCTION(weft_status *, compile, (compilation *c, weft_program **out_program), (c, out_program))
+static EINSUM_PLAIN_FUNCTION(weft_status *, compile, (compilation * c, weft_program **out_program), (c, out_program))
 {
     weft_tensor result = {0};
     WEFT_TRY(weft_graph_create(&(weft_graph_options){.allocator = c->state->allocator}, &c->graph));
@@ -213,7 +218,8 @@ static weft_status *program_wrap(const weft_allocator *allocator, weft_program *
     *cached = (cached_program){
         .shared = {.destroy = program_destroy}, .allocator = allocator, .program = program, .input_count = count};
     atomic_init(&cached->shared.references, 1);
-    for (size_t i = 0; i < count; i++) cached->inputs[i] = strtoul(weft_program_input_name(program, i) + 1, NULL, 10);
+    for (size_t i = 0; i < count; i++)
+        cached->inputs[i] = strtoul(weft_program_input_name(program, i) + strlen(operand_name), NULL, 10);
     *out_cached = cached;
     return NULL;
 }
@@ -259,13 +265,18 @@ static weft_status *run_once(einsum_state *state, const einsum_call *call, weft_
     return status;
 }
 
-/* What there is room for in the next try, after one that took `peak` bytes and `tries` before it. */
-static EINSUM_PLAIN_FUNCTION(uint64_t, less_room, (const einsum_call *call, size_t peak, int tries),
-                             (call, peak, tries))
+static weft_status *no_program(const einsum_state *state, uint64_t limit, size_t least)
 {
-    static const double less = 0.97, least_part = 0.5; /* of the room, from one try to the next */
-    double part = pow((double)call->limit / (double)peak * less, tries + 1);
-    return (uint64_t)((double)call->room * fmax(part, least_part));
+    return einsum_planner_over_limit(state->allocator, limit,
+                                     "the least that intermediates were found to take is %zu; what is found depends "
+                                     "on the limit, so that one of as much may be too small",
+                                     least);
+}
+
+/* After a try that took `peak` bytes; 0: nothing was found. */
+static EINSUM_PLAIN_FUNCTION(bool, lower_room, (einsum_room * room, uint64_t limit, size_t peak), (room, limit, peak))
+{
+    return einsum_room_lower(room, peak > 0 ? log2((double)peak) - log2((double)limit) : INFINITY);
 }
 
 /* The planner does not know what is copied, nor what lies between intermediates: where a program takes too much, it is
@@ -273,33 +284,25 @@ static EINSUM_PLAIN_FUNCTION(uint64_t, less_room, (const einsum_call *call, size
 static weft_status *run_within(einsum_state *state, einsum_call *call, weft_executor *executor,
                                weft_array *const *operands, weft_array **inputs, weft_run *run)
 {
-    enum { TRIES = 10 };
-    size_t least = SIZE_MAX;
-    size_t *peak = &run->report->peak_bytes;
+    size_t least = SIZE_MAX, *peak = &run->report->peak_bytes;
+    einsum_room room = einsum_room_start(call->limit);
     run->memory_limit = call->limit;
-    for (int i = 0;; i++) {
+    do {
         *peak = 0;
+        call->room = room.bytes;
+        call->copies = room.copies;
         weft_status *status = run_once(state, call, executor, operands, inputs, run);
-        if (weft_status_code(status) != WEFT_OVER_LIMIT || (i == 0 && *peak == 0)) return status;
+        if (weft_status_code(status) != WEFT_OVER_LIMIT || (least == SIZE_MAX && *peak == 0)) return status;
         weft_status_destroy(status);
-        if (*peak > 0) {
-            call->room = less_room(call, *peak, i);
-            if (*peak < least) least = *peak;
-        }
-        if (*peak > 0 && i + 1 < TRIES && call->room > 0) continue;
-        *peak = least;
-        return einsum_planner_over_limit(
-            state->allocator, call->limit,
-            "the least that intermediates were found to take is %zu; what is found depends "
-            "on the limit, so that one of as much may be too small",
-            least);
-    }
+        if (*peak > 0 && *peak < least) least = *peak;
+    } while (lower_room(&room, call->limit, *peak));
+    *peak = least;
+    return no_program(state, call->limit, least);
 }
 
 weft_status *einsum_program_run(einsum_state *state, einsum_call *call, weft_executor *executor,
                                 weft_array *const *operands, weft_array **inputs, weft_run *run)
 {
-    call->room = call->limit;
     return call->limit == 0 ? run_once(state, call, executor, operands, inputs, run)
                             : run_within(state, call, executor, operands, inputs, run);
 }

@@ -7,20 +7,13 @@
  * operands with a sliced label went into, with the last one if the output has such a label; what depends on none of
  * them is computed before.
  */
-#include "plan.h"
-#include "value.h"
+#include "expression.h"
 
 typedef struct einsum_slices {
-    einsum_arena *arena;
-    const einsum_problem *problem;
-    const einsum_pair *pairs;
-    const struct einsum_form *forms; /* by step */
-    const einsum_labels *results;    /* by value: its labels, the sliced ones included */
-    const weft_extent *extents;      /* by label; those of sliced labels are numbers */
-    einsum_labels sliced;            /* none: there is no loop */
-    double most_elements;            /* of intermediates, where iterations are traced; INFINITY: any number */
-    bool *inside;                    /* by value: it depends on a sliced label */
-    size_t last;                     /* the value that the loop computes */
+    einsum_expression *x; /* with `pairs` and `sliced`, whose extents are numbers; none sliced: there is no loop */
+    const einsum_labels *results; /* by value: its labels, the sliced ones included */
+    bool *inside;                 /* by value: it depends on a sliced label */
+    size_t last;                  /* the value that the loop computes */
 } einsum_slices;
 
 /* Fills `inside` and `last` from what is set. */
@@ -32,9 +25,6 @@ einsum_step einsum_slices_step(const einsum_slices *slices, size_t value, einsum
 /* log2 of the most elements of intermediates that live at once while the steps are taken in their order, each freed
  * after the step that reads it, those that the loop reads after the loop; -INFINITY for none. */
 weft_status *einsum_slices_peak(const einsum_slices *slices, double *out_log2_peak) WEFT_MUST_USE;
-/* `labels` without the sliced ones; items NULL when out of memory. */
-einsum_labels einsum_slices_rest(const einsum_slices *slices, einsum_labels labels);
-/* Traces the loop; `values` has the values from outside that it needs. */
-weft_status *einsum_slices_trace(const einsum_slices *slices, const einsum_value *values,
-                                 weft_tensor *out_tensor) WEFT_MUST_USE;
+/* log2 of the elements of a value, of one iteration if `part`. */
+double einsum_slices_size(const einsum_slices *slices, size_t value, bool part);
 #endif

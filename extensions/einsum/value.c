@@ -13,13 +13,6 @@ weft_ints einsum_axes_list(const einsum_axes *axes)
     return (weft_ints){axes->count, axes->items};
 }
 
-size_t einsum_labels_find(einsum_labels labels, uint32_t label)
-{
-    size_t i = 0;
-    while (i < labels.count && labels.items[i] != label) i++;
-    return i;
-}
-
 weft_shape einsum_labels_shape(einsum_labels labels, const weft_extent *label_extents, weft_extent *extents)
 {
     for (size_t i = 0; i < labels.count; i++) extents[i] = label_extents[labels.items[i]];
@@ -47,7 +40,7 @@ weft_tensor einsum_value_sum(einsum_value value, einsum_labels keep)
 {
     einsum_axes over = {0};
     for (size_t i = 0; i < value.labels.count; i++)
-        if (einsum_labels_find(keep, value.labels.items[i]) == keep.count) einsum_axes_add(&over, i);
+        if (!einsum_labels_have(keep, value.labels.items[i])) einsum_axes_add(&over, i);
     if (over.count == 0) return value.tensor;
     return like(value.tensor, weft_reduce_sum(to_number(value.tensor), einsum_axes_list(&over), false));
 }
@@ -87,8 +80,7 @@ weft_tensor einsum_value_spread(einsum_value value, einsum_labels to, const weft
 static void append(einsum_labels labels, einsum_labels of, bool in, einsum_labels *out_labels)
 {
     for (size_t i = 0; i < labels.count; i++)
-        if ((einsum_labels_find(of, labels.items[i]) < of.count) == in)
-            out_labels->items[out_labels->count++] = labels.items[i];
+        if (einsum_labels_have(of, labels.items[i]) == in) out_labels->items[out_labels->count++] = labels.items[i];
 }
 
 static void append_all(einsum_labels labels, einsum_labels *out_labels)

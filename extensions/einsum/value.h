@@ -17,8 +17,6 @@ typedef struct einsum_axes {
 void einsum_axes_add(einsum_axes *axes, size_t axis);
 weft_ints einsum_axes_list(const einsum_axes *axes);
 
-/* The position of `label`; labels.count when it is not there. */
-size_t einsum_labels_find(einsum_labels labels, uint32_t label);
 /* The shape of a value with `labels`, in `extents`, which has room for all; label_extents are by label. */
 weft_shape einsum_labels_shape(einsum_labels labels, const weft_extent *label_extents, weft_extent *extents);
 

@@ -155,6 +155,8 @@ static void name_what_is_wrong(void **state)
     weft_test_fails(weft_einsum_arrays(executor, "ij,jk->ik", 2, mixed, NULL, &result), WEFT_DTYPE_MISMATCH,
                     "operand 1 has dtype f64 but operand 0 has f32");
     weft_test_fails(weft_einsum_arrays(executor, "ij,jk->ik", 2, pair, NULL, &result), WEFT_SHAPE_MISMATCH, "'j'");
+    weft_test_fails(weft_einsum_arrays(executor, "ij,ij->ij", 2, pair, NULL, &a), WEFT_INVALID_ARGUMENT,
+                    "output \"result\" overlaps input \"operand0\"");
     weft_test_fails(weft_einsum_arrays(executor, "ij,jk->iz", 2, pair, NULL, &result), WEFT_INVALID_ARGUMENT, "'z'");
     weft_status *status = weft_einsum_arrays(executor, "ij,jk->iz", 2, pair, NULL, &result);
     assert_string_equal(weft_status_where(status), "weft_einsum_arrays");

@@ -184,6 +184,74 @@ static void keep_limits(void **state)
     }
 }
 
+/* What lies beside the results of steps. */
+static const struct {
+    problem of;
+    size_t limit;
+} narrow[] = {
+    {{"abk,ab->", {300, 300, ['k' - 'a'] = 3}}, 1000}, /* labels of one operand are summed in the loop */
+    {{"kabb,b,a->", {90, 90, ['k' - 'a'] = 3}}, 1000}, /* on a diagonal */
+    {{"abk,bc->ac", {300, 300, 5, ['k' - 'a'] = 2}}, 2000},
+    {{"ab,ab,bc->ac", {300, 300, 5}}, 2000}, /* operands with the same labels */
+    {{"ab,ab,bc,cd->ad", {300, 300, 5, 5}}, 100000},
+    {{"ab,ab,ab->b", {300, 300}}, 2000},          /* one kernel, no slices */
+    {{"cd,adb,acb->c", {5, 60, 60, 20}}, 100000}, /* copies of operands, just above the limit */
+    {{"bad,ca,dbc->c", {60, 60, 20, 5}}, 100000},
+    {{"adc,cbd->ba", {5, 20, 20, 20}}, 3000},        /* two operands, copied for their product */
+    {{"bbc,abc,cb->b", {1, 60, 60}}, 1000},          /* diagonals and axes of extent one stay views */
+    {{"bb,cba,bca,cab,ba->ca", {20, 60, 60}}, 3000}, /* the result is added up in its place */
+};
+enum { NARROW = sizeof narrow / sizeof *narrow, QUICK = 8 /* from there on, also without a compiler */ };
+
+static void keep_narrow_limits(void **state)
+{
+    (void)state;
+    weft_test_allocator_init(&counter, WEFT_TEST_NEVER);
+    weft_executor *executor = executor_create();
+    for (size_t i = on_llvm ? 0 : QUICK; i < NARROW; i++) {
+        weft_array *operands[MOST], *whole = NULL, *result = NULL;
+        const problem *p = &narrow[i].of;
+        size_t count = make_operands(p, WEFT_F64, operands);
+        weft_test_ok(contract(executor, p, count, operands, 0, &whole));
+        weft_status *status = contract(executor, p, count, operands, 2 * narrow[i].limit, &result);
+        if (status != NULL) fail_msg("%s: %s", p->text, weft_status_message(status));
+        assert_near(result, whole);
+        size_t peak = peak_of_call(executor, p, count, operands, 2 * narrow[i].limit, &result);
+        assert_true(peak <= 2 * narrow[i].limit);
+        weft_array_release(whole);
+        weft_array_release(result);
+        release(count, operands);
+    }
+    weft_executor_destroy(executor);
+    weft_test_allocator_check(&counter);
+}
+
+/* Labels that are sliced are in no intermediate, those of one operand included. */
+static void slice_what_is_summed_first(void **state)
+{
+    enum { EXTENT = 60 };
+    static const problem p = {"abk,ab,ab->", {EXTENT, EXTENT, ['k' - 'a'] = 2}};
+    const int64_t labels[] = {'a', 'b'};
+    weft_array *operands[MOST], *whole = NULL, *result = NULL;
+    weft_report report;
+    (void)state;
+    weft_test_allocator_init(&counter, WEFT_TEST_NEVER);
+    weft_executor *executor = executor_create();
+    size_t count = make_operands(&p, WEFT_F64, operands);
+    weft_test_ok(contract(executor, &p, count, operands, 0, &whole));
+    for (size_t sliced = 1; sliced <= 2; sliced++) {
+        const weft_einsum_options options = {.order = WEFT_EINSUM_LEFT, .sliced = {sliced, labels}, .report = &report};
+        weft_test_ok(weft_einsum_arrays(executor, p.text, count, operands, &options, &result));
+        assert_near(result, whole);
+        assert_true(!on_llvm || report.peak_bytes < EXTENT * EXTENT * 8 / 2);
+    }
+    weft_array_release(whole);
+    weft_array_release(result);
+    release(count, operands);
+    weft_executor_destroy(executor);
+    weft_test_allocator_check(&counter);
+}
+
 /* ---- nodes ---- */
 
 static void keep_limits_in_graphs(void **state)
@@ -239,6 +307,27 @@ static void slice_large_outputs(void **state)
         weft_test_ok(weft_einsum_plan_create(NULL, "ij,jk,kl->il", 3, shapes, &options, &plan));
         assert_true(weft_einsum_plan_log2_peak(plan) + 2 <= log2((double)limit) + 1e-9);
         assert_true(weft_einsum_plan_sliced(plan).count > 1);
+        weft_einsum_plan_destroy(plan);
+    }
+}
+
+/* What arrays can keep plans can, from two operands on. */
+static void plan_what_is_narrow(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NARROW; i++) {
+        weft_ints shapes[MOST];
+        int64_t room[MOST][MOST];
+        size_t count = 0;
+        for (const char *at = narrow[i].of.text; *at != '-'; count++) {
+            shapes[count] = (weft_ints){0, room[count]};
+            for (; *at >= 'a' && *at <= 'z'; at++) room[count][shapes[count].count++] = narrow[i].of.extents[*at - 'a'];
+            at += *at == ',';
+        }
+        weft_einsum_plan *plan;
+        const weft_einsum_options options = {.memory_limit = narrow[i].limit};
+        weft_test_ok(weft_einsum_plan_create(NULL, narrow[i].of.text, count, shapes, &options, &plan));
+        assert_true(weft_einsum_plan_log2_peak(plan) + 2 <= log2((double)narrow[i].limit) + 1e-9);
         weft_einsum_plan_destroy(plan);
     }
 }
@@ -384,8 +473,8 @@ static void name_what_is_wrong(void **state)
     assert_null(result);
     assert_int_equal(report.steps, 0);
     weft_test_ok(weft_array_create(NULL, WEFT_F32, 3, (int64_t[]){1, 2, 3}, &result));
-    weft_test_fails(weft_einsum_arrays(executor, problems[0].text, count, operands, NULL, &result),
-                    WEFT_SHAPE_MISMATCH, "output \"result\"");
+    weft_test_fails(weft_einsum_arrays(executor, problems[0].text, count, operands, NULL, &result), WEFT_SHAPE_MISMATCH,
+                    "output \"result\"");
     weft_array_release(result);
     result = NULL;
     const int64_t extents[] = {(int64_t)1 << 40, (int64_t)1 << 40};
@@ -419,10 +508,13 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keep_limits),
+        cmocka_unit_test(keep_narrow_limits),
+        cmocka_unit_test(slice_what_is_summed_first),
         cmocka_unit_test(keep_limits_in_graphs),
         cmocka_unit_test(plan_within_limits),
         cmocka_unit_test(slice_large_outputs),
         cmocka_unit_test(run_a_sliced_tree),
+        cmocka_unit_test(plan_what_is_narrow),
         cmocka_unit_test(plans_keep_limits),
         cmocka_unit_test(name_what_is_wrong),
         cmocka_unit_test(survive_failed_allocations),

@@ -12,6 +12,7 @@ typedef struct network {
     einsum_core core;
     uint64_t legs[MOST_LEAVES * WORDS], output[WORDS];
     double extents[MOST_LABELS];
+    bool made[MOST_LEAVES];
 } network;
 
 static const einsum_stop never = {.deadline = INFINITY};
@@ -33,6 +34,8 @@ typedef struct recipe {
     uint32_t parts;   /* that share no label */
     uint32_t extents; /* extents are 2 to extents + 1 */
     uint32_t shown;   /* one label in so many is in the output as well; 0: none */
+    uint32_t made;    /* one leaf in so many is an intermediate; 0: none */
+    uint32_t equal;   /* one leaf in so many has the labels of the one before in its part; 0: none */
 } recipe;
 
 /* Labels of one to four leaves of a part; what one leaf alone has is in the output. */
@@ -56,6 +59,13 @@ static void generate(network *net, einsum_random *random, recipe r)
         if (alone || (r.shown > 0 && einsum_random_below(random, r.shown) == 0)) add(net->output, label);
         net->extents[label] = log2(2 + einsum_random_below(random, r.extents));
     }
+    for (uint32_t leaf = 0; leaf < r.leaves; leaf++) {
+        net->made[leaf] = r.made > 0 && einsum_random_below(random, r.made) == 0;
+        if (leaf < r.parts || r.equal == 0 || einsum_random_below(random, r.equal) > 0) continue;
+        size_t own = (size_t)leaf * WORDS, other = (size_t)(leaf - r.parts) * WORDS;
+        for (size_t w = 0; w < WORDS; w++) net->legs[own + w] = net->legs[other + w] |= net->legs[own + w];
+    }
+    net->core.made = r.made > 0 ? net->made : NULL;
 }
 
 /* ---- the loop, step by step ---- */
@@ -88,16 +98,54 @@ static double size_of(const simulation *s, uint64_t leaves, uint64_t others, boo
     return size;
 }
 
+/* Whether two values have the same labels; `part`: in one iteration. */
+static bool same_labels(const simulation *s, size_t x, size_t y, bool part)
+{
+    for (uint32_t label = 0; label < s->net->core.label_count; label++)
+        if (!(part && has(s->sliced, label)) &&
+            is_needed(s->net, s->below[x], label) != is_needed(s->net, s->below[y], label))
+            return false;
+    return true;
+}
+
+static size_t find_reader(const simulation *s, size_t value)
+{
+    size_t leaves = s->net->core.leaf_count, step = leaves;
+    while (s->pairs[step - leaves].a != value && s->pairs[step - leaves].b != value) step++;
+    return step;
+}
+
+/* A product of values with the same labels that the next step multiplies by a third such. */
+static bool is_fused(const simulation *s, size_t value)
+{
+    size_t leaves = s->net->core.leaf_count;
+    if (value < leaves || value + 2 == 2 * leaves || (s->last > 0 && value == s->last)) return false;
+    size_t reader = find_reader(s, value);
+    einsum_pair made = s->pairs[value - leaves], read = s->pairs[reader - leaves];
+    bool part = s->inside[value];
+    return s->inside[reader] == part && same_labels(s, read.a, read.b, part) && same_labels(s, value, made.a, part) &&
+           same_labels(s, value, made.b, part);
+}
+
 static double elements(const simulation *s, size_t value, bool part)
 {
-    bool stored = value >= s->net->core.leaf_count && (part || value + 2 < 2 * (size_t)s->net->core.leaf_count);
-    return stored ? exp2(size_of(s, s->below[value], 0, part)) : 0;
+    size_t leaves = s->net->core.leaf_count;
+    bool given = value < leaves && !s->net->made[value], result = value + 2 == 2 * leaves && !part;
+    return given || result || is_fused(s, value) ? 0 : exp2(size_of(s, s->below[value], 0, part));
 }
 
 static void grow(simulation *s, double by)
 {
     s->live += by;
     s->peak = fmax(s->peak, s->live);
+}
+
+/* Leaves that a step reads and that are made for it. */
+static void make_leaves(simulation *s, size_t step, bool part)
+{
+    const size_t read[] = {s->pairs[step - s->net->core.leaf_count].a, s->pairs[step - s->net->core.leaf_count].b};
+    for (int i = 0; i < 2; i++)
+        if (read[i] < s->net->core.leaf_count && s->inside[read[i]] == part) grow(s, elements(s, read[i], part));
 }
 
 static void find_inside(simulation *s)
@@ -125,11 +173,14 @@ static void find_inside(simulation *s)
 static void run_iterations(simulation *s)
 {
     uint32_t leaves = s->net->core.leaf_count;
+    for (size_t v = leaves; v <= s->last; v++)
+        if (s->inside[v]) make_leaves(s, v, false);
     grow(s, elements(s, s->last, false));
     double before = s->live;
     for (size_t v = leaves; v <= s->last; v++) {
         if (!s->inside[v]) continue;
         const size_t read[] = {s->pairs[v - leaves].a, s->pairs[v - leaves].b};
+        make_leaves(s, v, true);
         grow(s, elements(s, v, true));
         for (int i = 0; i < 2; i++)
             if (s->inside[read[i]]) s->live -= elements(s, read[i], true);
@@ -151,6 +202,7 @@ static void run_step(simulation *s, size_t v)
     s->size = fmax(s->size, size_of(s, s->below[v], 0, s->inside[v] && v != s->last));
     if (v == s->last) run_iterations(s);
     if (s->inside[v]) return;
+    make_leaves(s, v, false);
     grow(s, elements(s, v, false));
     s->live -= elements(s, pair.a, false) + elements(s, pair.b, false);
 }
@@ -220,7 +272,9 @@ static void test_loop(void **state)
                     .labels = 8 + einsum_random_below(&random, 50),
                     .parts = 1 + (i % 5 == 4),
                     .extents = 1 + i % 3 * 2,
-                    .shown = i % 2 * 5};
+                    .shown = i % 2 * 5,
+                    .made = i % 7 / 4 * 3,
+                    .equal = i % 4 / 2 * 3};
         generate(&net, &random, r);
         einsum_score score = score_of(WEFT_EINSUM_FLOPS);
         einsum_pair pairs[MOST_LEAVES];

@@ -18,11 +18,17 @@ typedef struct einsum_core {
     const uint64_t *legs; /* by leaf, `words` each; a label that one leaf alone has is in the output */
     const uint64_t *output;
     const double *extents; /* by label: log2, above 0 */
+    const bool *made;      /* by leaf: it is in memory as results are; NULL: none is */
 } einsum_core;
 
 static inline const uint64_t *einsum_core_legs(const einsum_core *core, uint32_t leaf)
 {
     return core->legs + (size_t)leaf * core->words;
+}
+
+static inline bool einsum_core_makes(const einsum_core *core, uint32_t leaf)
+{
+    return core->made != NULL && core->made[leaf];
 }
 
 /* log2 of the elements of a tensor with the labels of `set`. */

@@ -13,12 +13,6 @@ void einsum_heat_set(einsum_heat *heat, einsum_tree *tree, double beta)
     einsum_tree_lead(tree, pow(2 * beta, -4));
 }
 
-/* Volume of a result that is in memory. */
-static double inner_volume(const einsum_tree *tree, uint32_t node)
-{
-    return node < tree->leaf_count || node + 1 == tree->node_count ? 0 : tree->measures[node].volume;
-}
-
 /* What their price is multiplied by before and after a rotation. */
 static void weigh_excess(const einsum_heat *heat, const einsum_tree *tree, const einsum_rotation *r, double volume,
                          double *before, double *after)
@@ -27,8 +21,8 @@ static void weigh_excess(const einsum_heat *heat, const einsum_tree *tree, const
     if (old > heat->most_volume) *before *= old / heat->most_volume;
     if (volume > heat->most_volume) *after *= volume / heat->most_volume;
     if (heat->most_live == INFINITY) return;
-    double kept = inner_volume(tree, r->kept), lifted = inner_volume(tree, r->lifted);
-    double sibling = inner_volume(tree, r->sibling), parent = inner_volume(tree, r->parent);
+    double kept = einsum_tree_stored(tree, r->kept), lifted = einsum_tree_stored(tree, r->lifted);
+    double sibling = einsum_tree_stored(tree, r->sibling), parent = einsum_tree_stored(tree, r->parent);
     double live = old + fmax(kept + lifted, sibling + parent), next = volume + fmax(kept + sibling, lifted + parent);
     if (live > heat->most_live) *before *= sqrt(live / heat->most_live);
     if (next > heat->most_live) *after *= sqrt(next / heat->most_live);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "loop.h"
+#include <string.h>
 
 weft_status *einsum_loop_init(einsum_loop *loop, einsum_arena *arena, const einsum_core *core,
                               const einsum_score *score)
@@ -90,6 +91,28 @@ einsum_iterations einsum_loop_measure(const einsum_loop *loop)
 
 /* ---- what is live ---- */
 
+static bool same_labels(const einsum_tree *tree, uint32_t x, uint32_t y)
+{
+    return memcmp(einsum_tree_legs(tree, x), einsum_tree_legs(tree, y), tree->words * sizeof *tree->legs) == 0;
+}
+
+/* A product of two values with the same labels that meets a third: it is computed where it is read. */
+static bool is_fused(const einsum_loop *loop, uint32_t node)
+{
+    const einsum_tree *tree = &loop->tree;
+    if (node < tree->leaf_count || node + 1 == tree->node_count || node == loop->last) return false;
+    uint32_t parent = tree->nodes[node].parent;
+    const uint32_t *children = tree->nodes[node].children, *pair = tree->nodes[parent].children;
+    bool kept = einsum_loop_holds(loop, parent) && loop->counts[node] == 0;
+    return !kept && same_labels(tree, pair[0], pair[1]) && same_labels(tree, node, children[0]) &&
+           same_labels(tree, node, children[1]);
+}
+
+double einsum_loop_stored(const einsum_loop *loop, uint32_t node)
+{
+    return is_fused(loop, node) ? 0 : einsum_tree_stored(&loop->tree, node);
+}
+
 /* What stays of a child while its sibling is made; in an iteration what is kept for all iterations counts for the loop.
  */
 static double stays(const einsum_loop *loop, uint32_t node, uint32_t child)
@@ -115,12 +138,15 @@ static void add_kept(einsum_loop *loop)
 {
     einsum_tree *tree = &loop->tree;
     double kept = 0, before = 0;
+    for (uint32_t leaf = 0; leaf < tree->leaf_count; leaf++)
+        if (loop->counts[leaf] == 0 && einsum_loop_holds(loop, tree->nodes[leaf].parent))
+            kept += einsum_loop_stored(loop, leaf);
     einsum_tree_list(tree);
     for (uint32_t i = tree->leaf_count - 1; i-- > 0;) {
         uint32_t node = tree->order[i];
         if (loop->counts[node] > 0 || !einsum_loop_holds(loop, tree->nodes[node].parent)) continue;
         before = fmax(before, kept + tree->peaks[node]);
-        kept += tree->measures[node].volume;
+        kept += einsum_loop_stored(loop, node);
     }
     tree->peaks[loop->last] = fmax(before, kept + einsum_loop_stored(loop, loop->last) + tree->peaks[loop->last]);
 }
@@ -129,6 +155,7 @@ double einsum_loop_peak(einsum_loop *loop)
 {
     einsum_tree *tree = &loop->tree;
     uint32_t root = tree->node_count - 1;
+    for (uint32_t leaf = 0; leaf < tree->leaf_count; leaf++) tree->peaks[leaf] = einsum_loop_stored(loop, leaf);
     einsum_tree_list(tree);
     for (uint32_t i = tree->leaf_count - 1; i-- > 0;) {
         uint32_t node = tree->order[i];

@@ -60,12 +60,9 @@ static inline double einsum_loop_size(const einsum_loop *loop, uint32_t node)
     return loop->tree.measures[node].size + (node == loop->last ? loop->log2_whole : 0);
 }
 
-/* Elements of a result in memory: none of leaves, and of the result of all. */
-static inline double einsum_loop_stored(const einsum_loop *loop, uint32_t node)
-{
-    return node < loop->tree.leaf_count || node + 1 == loop->tree.node_count ? 0 : loop->tree.measures[node].volume;
-}
-
+/* Elements that a value takes in memory: as einsum_tree_stored has it, except for the products of an elementwise chain.
+ */
+double einsum_loop_stored(const einsum_loop *loop, uint32_t node);
 einsum_iterations einsum_loop_measure(const einsum_loop *loop);
 /* Log2 of the most elements of results live at once: those of an iteration, the one of the loop, those kept for it or
  * for after it; that of all is left out. Children are put in the order that makes it low. */

@@ -89,6 +89,72 @@ static bool absorb(absorption *a, einsum_arena *arena, bool cheap)
     return true;
 }
 
+/* ---- absorbing what is small ---- */
+
+/* An order of the whole, whose steps are being moved. */
+typedef struct reordering {
+    einsum_walk walk;
+    size_t operand_count;
+    einsum_pair *pairs;
+    size_t *numbers; /* by value: its new number; 0 of results that have none yet */
+} reordering;
+
+static bool is_made(const einsum_problem *problem, size_t value)
+{
+    bool operand = value < problem->operand_count;
+    return !operand || problem->copied || (problem->summed != NULL && problem->summed[value]);
+}
+
+/* Whether a value is an operand or the result of a step that is done, and takes little memory. */
+static bool is_small(const reordering *r, size_t value, double log2_most)
+{
+    const einsum_problem *problem = r->walk.problem;
+    if (value >= problem->operand_count) return r->numbers[value] > 0;
+    return !is_made(problem, value) || r->walk.sizes[value] <= log2_most;
+}
+
+/* The first `count` steps with small results, done. */
+static bool join_small(reordering *r, size_t count, double log2_most, einsum_live *live)
+{
+    for (size_t k = 0; k < count; k++) {
+        einsum_pair pair = r->pairs[k];
+        size_t result = r->operand_count + k;
+        if (!einsum_walk_join(&r->walk, pair)) return false;
+        if (!is_small(r, pair.a, log2_most) || !is_small(r, pair.b, log2_most)) continue;
+        if (r->walk.sizes[result] > log2_most) continue;
+        if (!einsum_live_join(live, (uint32_t)r->numbers[pair.a], (uint32_t)r->numbers[pair.b])) return false;
+        r->numbers[result] = einsum_live_latest(live);
+    }
+    return true;
+}
+
+/* Brings the steps that are done to the front; the others follow in their order. */
+static bool move_steps(reordering *r, einsum_arena *arena, const einsum_live *live)
+{
+    size_t steps = r->operand_count - 1, next = live->value_count;
+    einsum_pair *moved = einsum_arena_allocate(arena, steps, sizeof *moved);
+    if (moved == NULL) return false;
+    for (size_t k = 0; k < steps; k++) {
+        size_t *number = &r->numbers[r->operand_count + k];
+        if (*number == 0) *number = next++;
+        moved[*number - r->operand_count] = (einsum_pair){r->numbers[r->pairs[k].a], r->numbers[r->pairs[k].b]};
+    }
+    if (steps > 0) memcpy(r->pairs, moved, steps * sizeof *moved);
+    return true;
+}
+
+static weft_status *absorb_small(einsum_arena *arena, const einsum_problem *problem, size_t count, double log2_most,
+                                 einsum_pair *pairs, einsum_live *live)
+{
+    reordering r = {.operand_count = problem->operand_count, .pairs = pairs};
+    r.numbers = einsum_arena_allocate(arena, 2 * r.operand_count, sizeof *r.numbers);
+    if (r.numbers == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < r.operand_count; i++) r.numbers[i] = i;
+    WEFT_TRY(einsum_walk_init(&r.walk, arena, problem));
+    bool well = join_small(&r, count, log2_most, live) && move_steps(&r, arena, live);
+    return well ? NULL : weft_status_out_of_memory();
+}
+
 /* ---- what is left, as cores ---- */
 
 /* Leaves are the live values, numbered from 0. */
@@ -339,14 +405,18 @@ static bool fill_cores(rest *r, einsum_simple *simple)
 
 /* ---- all ---- */
 
-static bool begin(rest *r, absorption *a, einsum_depth depth, einsum_simple *out_simple)
+static bool begin(const rest *r, einsum_live *live, einsum_simple *out_simple)
 {
-    einsum_pair *steps = einsum_arena_allocate(r->arena, r->problem->operand_count, sizeof *steps);
-    bool well = steps != NULL && einsum_live_init_problem(&a->live, r->arena, r->problem, steps) &&
-                absorb(a, r->arena, depth == EINSUM_DEPTH_FULL);
-    if (!well) return false;
-    r->live = &a->live;
-    *out_simple = (einsum_simple){.step_count = a->live.value_count - a->live.leaf_count, .steps = steps};
+    *out_simple =
+        (einsum_simple){.steps = einsum_arena_allocate(r->arena, r->problem->operand_count, sizeof *out_simple->steps)};
+    return out_simple->steps != NULL && einsum_live_init_problem(live, r->arena, r->problem, out_simple->steps);
+}
+
+/* What is left of `live`, whose steps are the absorptions. */
+static bool leave(rest *r, const einsum_live *live, einsum_simple *simple)
+{
+    r->live = live;
+    simple->step_count = live->value_count - live->leaf_count;
     return rest_init(r) && fill_holders(r);
 }
 
@@ -355,7 +425,9 @@ weft_status *einsum_simplify_run(einsum_arena *arena, const einsum_problem *prob
 {
     absorption a;
     rest r = {.arena = arena, .problem = problem};
-    if (!begin(&r, &a, depth, out_simple) || !fuse(&r, &out_simple->log2_common)) return weft_status_out_of_memory();
+    bool well = begin(&r, &a.live, out_simple) && absorb(&a, arena, depth == EINSUM_DEPTH_FULL) &&
+                leave(&r, &a.live, out_simple) && fuse(&r, &out_simple->log2_common);
+    if (!well) return weft_status_out_of_memory();
     split(&r, depth == EINSUM_DEPTH_WHOLE, out_simple);
     return fill_cores(&r, out_simple) ? NULL : weft_status_out_of_memory();
 }
@@ -369,15 +441,27 @@ static bool fill_labels(const rest *r, einsum_simple *simple)
     return labels != NULL;
 }
 
-weft_status *einsum_simplify_plain(einsum_arena *arena, const einsum_problem *problem, einsum_depth depth,
-                                   einsum_simple *out_simple)
+static bool fill_made(const rest *r, einsum_simple *simple)
 {
-    absorption a;
+    bool *made = einsum_arena_allocate(r->arena, r->leaf_count, sizeof *made);
+    for (uint32_t leaf = 0; made != NULL && leaf < r->leaf_count; leaf++)
+        made[leaf] = is_made(r->problem, r->leaves[leaf]);
+    simple->cores[0].made = made;
+    return made != NULL;
+}
+
+weft_status *einsum_simplify_plain(einsum_arena *arena, const einsum_problem *problem, size_t absorbed,
+                                   double log2_most, einsum_pair *pairs, einsum_simple *out_simple)
+{
+    einsum_live live;
     rest r = {.arena = arena, .problem = problem};
-    if (!begin(&r, &a, depth, out_simple)) return weft_status_out_of_memory();
+    if (!begin(&r, &live, out_simple)) return weft_status_out_of_memory();
+    WEFT_TRY(absorb_small(arena, problem, absorbed, log2_most, pairs, &live));
+    if (!leave(&r, &live, out_simple)) return weft_status_out_of_memory();
     leave_labels(&r);
     split(&r, true, out_simple);
-    return fill_cores(&r, out_simple) && fill_labels(&r, out_simple) ? NULL : weft_status_out_of_memory();
+    bool well = fill_cores(&r, out_simple) && fill_labels(&r, out_simple) && fill_made(&r, out_simple);
+    return well ? NULL : weft_status_out_of_memory();
 }
 
 /* ---- the way back ---- */

@@ -33,9 +33,13 @@ typedef struct einsum_simple {
 weft_status *einsum_simplify_run(einsum_arena *arena, const einsum_problem *problem, einsum_depth depth,
                                  einsum_simple *out_simple) WEFT_MUST_USE;
 
-/* Absorbs as einsum_simplify_run does (WHOLE as SAFE), but leaves one core with labels as they are, none left out. */
-weft_status *einsum_simplify_plain(einsum_arena *arena, const einsum_problem *problem, einsum_depth depth,
-                                   einsum_simple *out_simple) WEFT_MUST_USE;
+/*
+ * One core with labels as they are, none left out, for an order of the whole. Of its first `absorbed` steps those are
+ * absorptions whose results, and the intermediates they are made of, have 2^log2_most elements or fewer; in `pairs`
+ * they come first then. `made` of the core says which leaves are intermediates.
+ */
+weft_status *einsum_simplify_plain(einsum_arena *arena, const einsum_problem *problem, size_t absorbed,
+                                   double log2_most, einsum_pair *pairs, einsum_simple *out_simple) WEFT_MUST_USE;
 /* The order of the only core of `simple` that `pairs`, an order of the whole which begins with its absorptions, has. */
 void einsum_simplify_part(const einsum_problem *problem, const einsum_simple *simple, const einsum_pair *pairs,
                           einsum_pair *out_core_pairs);

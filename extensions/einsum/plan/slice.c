@@ -103,7 +103,7 @@ static double fill_gains(slicing *s, const uint64_t *set)
     return sum;
 }
 
-/* A result, and by how many bits it is over the limit, or what is in memory in a step whose largest result it is. */
+/* A value, and by how many bits it is over the limit, or what is in memory in a step whose largest value it is. */
 typedef struct excess {
     double bits;
     uint32_t node;
@@ -171,11 +171,11 @@ static bool output_is_large(const slicing *s)
     return s->loop.last == root && size > tolerance && size >= s->options->log2_peak - 1;
 }
 
-/* The result that is most over a limit, or nearest to one, and has a label; 0: none. */
+/* The value that is most over a limit, or nearest to one, and has a label; UINT32_MAX: none. */
 static uint32_t find_worst(const slicing *s)
 {
     const einsum_tree *tree = &s->loop.tree;
-    excess worst = {-INFINITY, 0};
+    excess worst = {-INFINITY, UINT32_MAX};
     for (uint32_t node = tree->leaf_count; node < tree->node_count; node++) {
         excess e = excess_of(s, node);
         if (e.bits > worst.bits && e.node + 1 < tree->node_count && tree->measures[e.node].size > tolerance) worst = e;
@@ -195,7 +195,7 @@ static bool slice_down(slicing *s)
 {
     for (einsum_loop_trace(&s->loop); !keeps_limits(s); einsum_loop_trace(&s->loop)) {
         if (s->loop.tree.leaf_count > MOST_HASTY && einsum_stop_cancelled(s->options->stop.cancel)) return false;
-        uint32_t node = find_worst(s), label = node == 0 ? UINT32_MAX : choose_label(s, node);
+        uint32_t node = find_worst(s), label = node == UINT32_MAX ? node : choose_label(s, node);
         if (label == UINT32_MAX) return false;
         einsum_loop_slice(&s->loop, label, true);
     }

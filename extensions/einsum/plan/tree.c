@@ -440,7 +440,7 @@ void einsum_tree_save(einsum_tree *tree, einsum_pair *out_pairs)
     for (uint32_t i = tree->leaf_count - 1; i-- > 0;) {
         uint32_t node = tree->order[i], *children = tree->nodes[node].children;
         double left[2], peaks[2] = {tree->peaks[children[0]], tree->peaks[children[1]]};
-        for (int k = 0; k < 2; k++) left[k] = children[k] < tree->leaf_count ? 0 : tree->measures[children[k]].volume;
+        for (int k = 0; k < 2; k++) left[k] = einsum_tree_stored(tree, children[k]);
         tree->peaks[node] =
             fmax(einsum_tree_arrange(tree, node, peaks, left), left[0] + left[1] + tree->measures[node].volume);
     }

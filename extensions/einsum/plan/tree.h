@@ -121,6 +121,13 @@ static inline uint64_t *einsum_tree_legs(const einsum_tree *tree, uint32_t node)
     return tree->legs + (size_t)node * tree->words;
 }
 
+/* Elements that a value takes in memory: leaves that are operands take none, nor does the result of all. */
+static inline double einsum_tree_stored(const einsum_tree *tree, uint32_t node)
+{
+    bool given = node < tree->leaf_count && !einsum_core_makes(tree->core, node);
+    return given || node + 1 == tree->node_count ? 0 : tree->measures[node].volume;
+}
+
 /* What a step costs, of plain numbers. */
 static inline double einsum_tariff_price(const einsum_tariff *tariff, double a, double b, double result, double work)
 {
