@@ -92,6 +92,14 @@ static weft_status *contract(iteration *t)
     return NULL;
 }
 
+/* Whether each iteration has a place of its own in the result, so that nothing is added up. */
+static bool is_placed(const einsum_slices *s)
+{
+    for (size_t i = 0; i < s->x->sliced.count; i++)
+        if (!einsum_labels_have(s->results[s->last], s->x->sliced.items[i])) return false;
+    return true;
+}
+
 /* Adds the iteration's result to what the accumulator has in its place. */
 static weft_tensor accumulate(const iteration *t, weft_tensor sum)
 {
@@ -103,8 +111,7 @@ static weft_tensor accumulate(const iteration *t, weft_tensor sum)
     weft_tensor part = read_window(sum, &w);
     weft_tensors starts = {w.axes.count, w.starts};
     added = weft_reshape(added, weft_tensor_shape(part));
-    /* Where every sliced label is left each iteration has a place of its own. */
-    if (w.axes.count < t->slices->x->sliced.count) added = einsum_value_add(part, added);
+    if (!is_placed(t->slices)) added = einsum_value_add(part, added);
     return weft_dynamic_update_slice(sum, added, starts, einsum_axes_list(&w.axes));
 }
 
@@ -191,7 +198,8 @@ weft_status *einsum_iterations_trace(const einsum_slices *slices, const weft_ten
     memcpy(t.values, values, count * sizeof *values);
     weft_dtype dtype = weft_tensor_dtype(operands[0]);
     weft_shape shape = einsum_labels_shape(slices->results[slices->last], x->extents, extents);
-    weft_tensor zeros = weft_zeros(operands[0].graph, einsum_value_sum_dtype(dtype), shape);
+    weft_dtype sum_dtype = is_placed(slices) ? dtype : einsum_value_sum_dtype(dtype);
+    weft_tensor zeros = weft_zeros(operands[0].graph, sum_dtype, shape);
     int64_t parts = count_parts(slices, iterations);
     weft_tensor sum = sum_iterations(&t, zeros, 0, iterations / parts);
     for (int64_t i = 1; i < parts && t.status == NULL; i++)

@@ -280,22 +280,26 @@ static EINSUM_PLAIN_FUNCTION(bool, lower_room, (einsum_room * room, uint64_t lim
 }
 
 /* The planner does not know what is copied, nor what lies between intermediates: where a program takes too much, it is
- * told so. */
+ * told so. Of few operands the best order is tried as it is first: its program may take less than the planner counts.
+ */
 static weft_status *run_within(einsum_state *state, einsum_call *call, weft_executor *executor,
                                weft_array *const *operands, weft_array **inputs, weft_run *run)
 {
+    enum { FEW = 8 };
     size_t least = SIZE_MAX, *peak = &run->report->peak_bytes;
     einsum_room room = einsum_room_start(call->limit);
     run->memory_limit = call->limit;
-    do {
-        *peak = 0;
-        call->room = room.bytes;
+    for (bool whole = call->operand_count <= FEW, again = true; again; whole = false) {
+        bool first = room.tries == 0 && !room.copies;
+        *run->report = (weft_report){.peak_bytes = 0};
+        call->room = whole ? 0 : room.bytes;
         call->copies = room.copies;
         weft_status *status = run_once(state, call, executor, operands, inputs, run);
-        if (weft_status_code(status) != WEFT_OVER_LIMIT || (least == SIZE_MAX && *peak == 0)) return status;
+        if (weft_status_code(status) != WEFT_OVER_LIMIT || (first && *peak == 0)) return status;
         weft_status_destroy(status);
         if (*peak > 0 && *peak < least) least = *peak;
-    } while (lower_room(&room, call->limit, *peak));
+        again = whole || lower_room(&room, call->limit, *peak);
+    }
     *peak = least;
     return no_program(state, call->limit, least);
 }

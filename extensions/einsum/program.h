@@ -17,7 +17,7 @@ typedef struct einsum_call {
     size_t operand_count;
     const weft_ints *shapes;
     uint64_t limit;                 /* of the planner; 0: none */
-    uint64_t room;                  /* what the planner is told in place of it; einsum_program_run sets both */
+    uint64_t room;                  /* that the planner is told in place of it; einsum_program_run sets both */
     bool copies;                    /* whether it counts copies of operands */
     const volatile bool *cancelled; /* NULL: never */
     /* Where no program is kept: fills an expression over operands of `shapes`, up to einsum_expression_reduce. */

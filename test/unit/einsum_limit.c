@@ -194,14 +194,15 @@ static const struct {
     {{"abk,bc->ac", {300, 300, 5, ['k' - 'a'] = 2}}, 2000},
     {{"ab,ab,bc->ac", {300, 300, 5}}, 2000}, /* operands with the same labels */
     {{"ab,ab,bc,cd->ad", {300, 300, 5, 5}}, 100000},
-    {{"ab,ab,ab->b", {300, 300}}, 2000},          /* one kernel, no slices */
+    {{"ab,ab,ab->b", {300, 300}}, 2000}, /* one kernel, no slices */
+    {{"ab,a,ab->ab", {300, 300}}, 64},
     {{"cd,adb,acb->c", {5, 60, 60, 20}}, 100000}, /* copies of operands, just above the limit */
     {{"bad,ca,dbc->c", {60, 60, 20, 5}}, 100000},
     {{"adc,cbd->ba", {5, 20, 20, 20}}, 3000},        /* two operands, copied for their product */
     {{"bbc,abc,cb->b", {1, 60, 60}}, 1000},          /* diagonals and axes of extent one stay views */
     {{"bb,cba,bca,cab,ba->ca", {20, 60, 60}}, 3000}, /* the result is added up in its place */
 };
-enum { NARROW = sizeof narrow / sizeof *narrow, QUICK = 8 /* from there on, also without a compiler */ };
+enum { NARROW = sizeof narrow / sizeof *narrow, QUICK = 9 /* from there on, also without a compiler */ };
 
 static void keep_narrow_limits(void **state)
 {
@@ -468,10 +469,12 @@ static void name_what_is_wrong(void **state)
                     WEFT_INVALID_ARGUMENT, "a memory limit goes with AUTO only");
     weft_report report = {.steps = 7};
     const weft_einsum_options small = {.memory_limit = 1, .report = &report}, slices = {.memory_limit = 64};
-    weft_test_fails(weft_einsum_arrays(executor, problems[0].text, count, operands, &small, &result), WEFT_OVER_LIMIT,
-                    "the memory limit is 1 byte, but no order");
-    assert_null(result);
-    assert_int_equal(report.steps, 0);
+    if (on_llvm) { /* the reference runtime keeps no limit */
+        weft_test_fails(weft_einsum_arrays(executor, problems[0].text, count, operands, &small, &result),
+                        WEFT_OVER_LIMIT, "the memory limit is 1 byte, but no order");
+        assert_null(result);
+        assert_int_equal(report.steps, 0);
+    }
     weft_test_ok(weft_array_create(NULL, WEFT_F32, 3, (int64_t[]){1, 2, 3}, &result));
     weft_test_fails(weft_einsum_arrays(executor, problems[0].text, count, operands, NULL, &result), WEFT_SHAPE_MISMATCH,
                     "output \"result\"");

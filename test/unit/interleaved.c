@@ -18,10 +18,12 @@ static weft_executor *executors[2]; /* of 1 and 3 threads */
 static int set_up(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < 2; i++)
-        weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.threads = 1 + 2 * i}, &executors[i]));
-    for (size_t i = 0; i < 2; i++)
+    const weft_runtime *kind = strcmp(runtime, "ref") == 0 ? weft_runtime_reference() : weft_runtime_llvm();
+    for (size_t i = 0; i < 2; i++) {
+        weft_test_ok(weft_executor_create(&(weft_executor_options){.threads = 1 + 2 * i}, &executors[i]));
+        weft_test_ok(weft_executor_register_runtime(executors[i], kind));
         weft_test_ok(weft_executor_register_extension(executors[i], weft_einsum_extension()));
+    }
     return 0;
 }
 

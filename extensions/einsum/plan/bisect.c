@@ -133,7 +133,12 @@ static bool fill_core(part *p, bisection *b)
     double *extents = einsum_arena_allocate(&p->arena, p->label_count, sizeof *extents);
     p->legs = einsum_arena_allocate(&p->arena, (size_t)p->count * words, sizeof *p->legs);
     if (output == NULL || extents == NULL || p->legs == NULL) return false;
-    p->core = (einsum_core){p->count, p->label_count, words, p->legs, output, extents};
+    p->core = (einsum_core){.leaf_count = p->count,
+                            .label_count = p->label_count,
+                            .words = words,
+                            .legs = p->legs,
+                            .output = output,
+                            .extents = extents};
     for (uint32_t k = 0; k < p->label_count; k++) {
         uint32_t label = p->labels[k];
         extents[k] = b->core->extents[label];
