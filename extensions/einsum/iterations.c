@@ -74,18 +74,29 @@ static weft_status *find_value(const iteration *t, size_t v, einsum_value *out_v
     return einsum_operand_prepare(x, v, read_window(t->operands[v], &w), x->sliced, out_value);
 }
 
+/* Labels of the output whose extent is one are in no operand's form; adding up brings them back. */
+static void drop_ones(einsum_labels a, einsum_labels b, einsum_labels *labels)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < labels->count; i++)
+        if (einsum_labels_have(a, labels->items[i]) || einsum_labels_have(b, labels->items[i]))
+            labels->items[count++] = labels->items[i];
+    labels->count = count;
+}
+
 static weft_status *contract(iteration *t)
 {
     const einsum_slices *s = t->slices;
     size_t operands = s->x->problem.operand_count;
     for (size_t k = 0; operands + k <= s->last; k++) {
         if (!s->inside[operands + k]) continue;
-        einsum_labels rest = einsum_labels_without(&s->x->arena, s->results[operands + k], s->x->sliced);
-        if (rest.items == NULL) return weft_status_out_of_memory();
         einsum_value a, b;
         einsum_form form = t->forms[k];
         WEFT_TRY(find_value(t, form.first, &a));
         WEFT_TRY(find_value(t, form.second, &b));
+        einsum_labels rest = einsum_labels_without(&s->x->arena, s->results[operands + k], s->x->sliced);
+        if (rest.items == NULL) return weft_status_out_of_memory();
+        drop_ones(a.labels, b.labels, &rest);
         t->values[operands + k] =
             (einsum_value){einsum_value_multiply(a, b, rest, form.second_leads, s->x->extents), rest};
     }
@@ -107,11 +118,11 @@ static weft_tensor accumulate(const iteration *t, weft_tensor sum)
     einsum_labels labels = t->slices->results[t->slices->last];
     weft_tensor added = weft_cast(t->values[t->slices->last].tensor, weft_tensor_dtype(sum));
     for (size_t axis = 0; axis < labels.count; axis++) add_axis(t, axis, labels.items[axis], &w);
-    if (w.axes.count == 0) return einsum_value_add(sum, added);
     weft_tensor part = read_window(sum, &w);
     weft_tensors starts = {w.axes.count, w.starts};
     added = weft_reshape(added, weft_tensor_shape(part));
     if (!is_placed(t->slices)) added = einsum_value_add(part, added);
+    if (w.axes.count == 0) return added;
     return weft_dynamic_update_slice(sum, added, starts, einsum_axes_list(&w.axes));
 }
 

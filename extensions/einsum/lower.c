@@ -71,14 +71,26 @@ static weft_status *take_step(lowering *l, size_t k)
     return einsum_iterations_trace(&l->slices, l->operands, l->forms, l->values, &l->values[value].tensor);
 }
 
+/* The output's labels, each at its first place; those of extent one included. */
+static einsum_labels first_places(const lowering *l, uint32_t *items)
+{
+    einsum_labels output = l->x->network.output, distinct = {0, items};
+    for (size_t i = 0; i < output.count; i++)
+        if (!einsum_labels_have(distinct, output.items[i])) items[distinct.count++] = output.items[i];
+    return distinct;
+}
+
 /* Where memory is short, the loop adds up the output in place, at the price of parts that are permuted. */
-static void order_output(lowering *l)
+static weft_status *order_output(lowering *l)
 {
     einsum_expression *x = l->x;
     size_t result = l->walk.value_count - 1;
-    bool sliced = l->slices.inside[result], limited = x->most_elements > 0;
-    if (sliced && limited && 2 * exp2(einsum_slices_size(&l->slices, result, false)) > x->most_elements)
-        l->walk.values[result] = x->problem.output;
+    double elements = exp2(einsum_slices_size(&l->slices, result, false));
+    if (!l->slices.inside[result] || x->most_elements == 0 || 2 * elements <= x->most_elements) return NULL;
+    uint32_t *items = einsum_arena_allocate(&x->arena, x->network.output.count, sizeof *items);
+    if (items == NULL) return weft_status_out_of_memory();
+    l->walk.values[result] = first_places(l, items);
+    return NULL;
 }
 
 static weft_status *contract(lowering *l)
@@ -92,22 +104,13 @@ static weft_status *contract(lowering *l)
     WEFT_TRY(einsum_layout_run(&x->arena, &x->problem, x->pairs, l->walk.values, l->forms));
     l->slices = (einsum_slices){.x = x, .results = l->walk.values};
     WEFT_TRY(einsum_slices_init(&l->slices));
-    order_output(l);
+    WEFT_TRY(order_output(l));
     WEFT_TRY(prepare_operands(l));
     for (size_t k = 0; k < steps; k++) WEFT_TRY(take_step(l, k));
     return NULL;
 }
 
 /* ---- the output ---- */
-
-/* The output's labels, each at its first place; those of extent one included. */
-static einsum_labels first_places(const lowering *l, uint32_t *items)
-{
-    einsum_labels output = l->x->network.output, distinct = {0, items};
-    for (size_t i = 0; i < output.count; i++)
-        if (!einsum_labels_have(distinct, output.items[i])) items[distinct.count++] = output.items[i];
-    return distinct;
-}
 
 static weft_tensor embed_diagonals(weft_tensor x, einsum_labels output)
 {
@@ -134,13 +137,15 @@ static weft_tensor restate(weft_tensor x, weft_shape shape)
 static weft_tensor shape_output(const lowering *l)
 {
     size_t last = l->walk.value_count - 1;
-    einsum_labels kept = l->x->problem.output;
+    einsum_value value = l->values[last];
     uint32_t items[WEFT_MAX_RANK];
     weft_extent extents[WEFT_MAX_RANK], all_extents[WEFT_MAX_RANK];
-    weft_tensor x = restate(einsum_value_spread(l->values[last], kept, l->x->extents),
-                            einsum_labels_shape(kept, l->x->extents, extents));
     einsum_labels distinct = first_places(l, items);
-    if (distinct.count != kept.count) x = weft_reshape(x, einsum_labels_shape(distinct, l->x->extents, all_extents));
+    bool whole = value.labels.count == distinct.count;
+    einsum_labels order = whole ? distinct : l->x->problem.output;
+    weft_tensor x =
+        restate(einsum_value_spread(value, order, l->x->extents), einsum_labels_shape(order, l->x->extents, extents));
+    if (!whole) x = weft_reshape(x, einsum_labels_shape(distinct, l->x->extents, all_extents));
     return embed_diagonals(x, l->x->network.output);
 }
 

@@ -198,11 +198,12 @@ static const struct {
     {{"ab,a,ab->ab", {300, 300}}, 64},
     {{"cd,adb,acb->c", {5, 60, 60, 20}}, 100000}, /* copies of operands, just above the limit */
     {{"bad,ca,dbc->c", {60, 60, 20, 5}}, 100000},
+    {{"cabc,cda,adc->cdb", {20, 60, 1, 20}}, 1500},  /* and those with axes of extent one */
     {{"adc,cbd->ba", {5, 20, 20, 20}}, 3000},        /* two operands, copied for their product */
     {{"bbc,abc,cb->b", {1, 60, 60}}, 1000},          /* diagonals and axes of extent one stay views */
     {{"bb,cba,bca,cab,ba->ca", {20, 60, 60}}, 3000}, /* the result is added up in its place */
 };
-enum { NARROW = sizeof narrow / sizeof *narrow, QUICK = 9 /* from there on, also without a compiler */ };
+enum { NARROW = sizeof narrow / sizeof *narrow, QUICK = 10 /* from there on, also without a compiler */ };
 
 static void keep_narrow_limits(void **state)
 {
