@@ -277,10 +277,16 @@ typedef struct cutting {
     einsum_sliced sliced;
 } cutting;
 
+/* Copies of short floats, and what sums them, are f32. */
+static bool is_widened(const finding *f)
+{
+    return f->problem->copied && (f->dtype == WEFT_F16 || f->dtype == WEFT_BF16);
+}
+
 /* log2 of the elements that live at once. */
 static double most_elements(const finding *f)
 {
-    return log2((double)f->planner->limit) - log2((double)weft_dtype_size(f->dtype));
+    return log2((double)f->planner->limit) - log2((double)weft_dtype_size(is_widened(f) ? WEFT_F32 : f->dtype));
 }
 
 /* Absorbed values are not sliced apart: so small that all together take little of the limit. */
@@ -297,7 +303,8 @@ static weft_status *slice(finding *f, uint64_t moves, cutting *out_cutting)
     *c = (cutting){.sliced = {.fits = true}};
     WEFT_TRY(
         einsum_simplify_plain(f->arena, f->problem, f->simple.step_count, most_absorbed(f), f->out_pairs, &c->plain));
-    const einsum_core *core = &c->plain.cores[0];
+    einsum_core *core = &c->plain.cores[0];
+    core->widened = is_widened(f);
     c->pairs = einsum_arena_allocate(f->arena, core->leaf_count, sizeof *c->pairs);
     c->sliced.labels = einsum_arena_allocate(f->arena, core->words, sizeof *c->sliced.labels);
     if (c->pairs == NULL || c->sliced.labels == NULL) return weft_status_out_of_memory();

@@ -216,7 +216,7 @@ static uint64_t less_room(const einsum_room *room, double log2_over)
 
 bool einsum_room_lower(einsum_room *room, double log2_over)
 {
-    enum { TRIES = 8 };
+    enum { TRIES = 8, MANY = 64 };
     bool found = log2_over < INFINITY, again = log2_over == room->last;
     *(found ? &room->high : &room->low) = room->bytes;
     uint64_t middle = room->low + (room->high - room->low) / 2;
@@ -225,7 +225,8 @@ bool einsum_room_lower(einsum_room *room, double log2_over)
     if (found) room->last = log2_over;
     if (++room->tries < TRIES && room->low < room->bytes && room->bytes < room->high) return true;
     if (room->copies) return false;
-    *room = (einsum_room){.limit = room->limit, .bytes = room->limit, .high = room->limit, .copies = true};
+    uint64_t high = room->limit < UINT64_MAX / MANY ? room->limit * MANY : UINT64_MAX;
+    *room = (einsum_room){.limit = room->limit, .bytes = high, .high = high, .copies = true};
     return true;
 }
 

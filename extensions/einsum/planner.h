@@ -47,7 +47,7 @@ weft_status *einsum_planner_over_limit(const weft_allocator *allocator, uint64_t
 /*
  * What the planner is told of a limit, since programs take more than it counts: less from one try to the next, half
  * where a try took as much as the one before, and where nothing is found for less the mean of both. After some tries
- * copies of operands are counted as well, and the limit is told as it is again.
+ * copies of operands are counted as well, all of them, from a multiple of the limit down: few are made.
  */
 typedef struct einsum_room {
     uint64_t limit;

@@ -228,6 +228,31 @@ static void keep_narrow_limits(void **state)
     weft_test_allocator_check(&counter);
 }
 
+/* Short floats are summed in f32, beside the result: slices of what is left need no sum of all of it. */
+static void sum_short_floats(void **state)
+{
+    enum { EXTENT = 64, COUNT = EXTENT * EXTENT, ONE = 0x3c00, SUM = 0x5400 /* of EXTENT ones */ };
+    const int64_t shape[] = {EXTENT, EXTENT};
+    weft_array *operands[2], *result = NULL;
+    (void)state;
+    weft_executor *executor = weft_test_einsum_executor(on_llvm);
+    for (size_t i = 0; i < 2; i++) {
+        weft_test_ok(weft_array_create(NULL, WEFT_F16, 2, shape, &operands[i]));
+        for (size_t k = 0; k < COUNT; k++) ((uint16_t *)weft_array_data(operands[i]))[k] = ONE;
+    }
+    for (size_t limit = COUNT * 2; limit >= COUNT / 16; limit /= 2) {
+        weft_report report;
+        const weft_einsum_options options = {.memory_limit = limit, .report = &report};
+        weft_test_ok(weft_einsum_arrays(executor, "ij,jk->ik", 2, operands, &options, &result));
+        assert_true(report.peak_bytes <= limit);
+        for (size_t k = 0; k < COUNT; k++) assert_int_equal(((const uint16_t *)weft_array_data(result))[k], SUM);
+        weft_array_release(result);
+        result = NULL;
+    }
+    release(2, operands);
+    weft_executor_destroy(executor);
+}
+
 /* Labels that are sliced are in no intermediate, those of one operand included. */
 static void slice_what_is_summed_first(void **state)
 {
@@ -513,6 +538,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keep_limits),
         cmocka_unit_test(keep_narrow_limits),
+        cmocka_unit_test(sum_short_floats),
         cmocka_unit_test(slice_what_is_summed_first),
         cmocka_unit_test(keep_limits_in_graphs),
         cmocka_unit_test(plan_within_limits),

@@ -19,6 +19,7 @@ typedef struct einsum_core {
     const uint64_t *output;
     const double *extents; /* by label: log2, above 0 */
     const bool *made;      /* by leaf: it is in memory as results are; NULL: none is */
+    bool widened;          /* sums have a dtype of their own: what adds up the result is in memory beside it */
 } einsum_core;
 
 static inline const uint64_t *einsum_core_legs(const einsum_core *core, uint32_t leaf)

@@ -55,9 +55,12 @@ void einsum_loop_trace(einsum_loop *loop)
         loop->counts[tree->order[i]] = loop->counts[children[0]] + loop->counts[children[1]];
     }
     loop->log2_whole = 0;
-    for (uint32_t w = 0; w < tree->core->words; w++)
+    loop->placed = true;
+    for (uint32_t w = 0; w < tree->core->words; w++) {
+        loop->placed = loop->placed && (loop->sliced[w] & ~tree->core->output[w]) == 0;
         for (uint64_t bits = loop->sliced[w] & tree->core->output[w]; bits != 0; bits &= bits - 1)
             loop->log2_whole += tree->core->extents[64 * w + (uint32_t)__builtin_ctzll(bits)];
+    }
     loop->last = find_last(loop);
 }
 
@@ -108,8 +111,17 @@ static bool is_fused(const einsum_loop *loop, uint32_t node)
            same_labels(tree, node, children[1]);
 }
 
+/* Of what adds up the result of all; what an iteration has of it counts as a result. */
+static double stored_sum(const einsum_loop *loop, uint32_t root)
+{
+    bool in_place = loop->last == root && loop->placed;
+    if (!loop->tree.core->widened || in_place) return 0;
+    return loop->tree.measures[root].volume * (loop->last == root ? exp2(loop->log2_whole) : 1);
+}
+
 double einsum_loop_stored(const einsum_loop *loop, uint32_t node)
 {
+    if (node + 1 == loop->tree.node_count) return stored_sum(loop, node);
     return is_fused(loop, node) ? 0 : einsum_tree_stored(&loop->tree, node);
 }
 

@@ -17,6 +17,7 @@ typedef struct einsum_loop {
     uint32_t *counts;  /* by node: leaves under it that have a sliced label */
     uint32_t last;     /* the node that the loop makes; 0: there is no loop */
     double log2_whole; /* by how much its result is larger than the tree has it */
+    bool placed;       /* each iteration has a place of its own in the output: nothing is added up */
 } einsum_loop;
 
 /* Plain numbers are 2^-shift of what they stand for. */
@@ -60,8 +61,8 @@ static inline double einsum_loop_size(const einsum_loop *loop, uint32_t node)
     return loop->tree.measures[node].size + (node == loop->last ? loop->log2_whole : 0);
 }
 
-/* Elements that a value takes in memory: as einsum_tree_stored has it, except for the products of an elementwise chain.
- */
+/* Elements that a value takes in memory: as einsum_tree_stored has it, except for the products of an elementwise chain,
+ * and for what adds up a widened result. */
 double einsum_loop_stored(const einsum_loop *loop, uint32_t node);
 einsum_iterations einsum_loop_measure(const einsum_loop *loop);
 /* Log2 of the most elements of results live at once: those of an iteration, the one of the loop, those kept for it or

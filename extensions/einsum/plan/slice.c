@@ -175,12 +175,14 @@ static bool output_is_large(const slicing *s)
 static uint32_t find_worst(const slicing *s)
 {
     const einsum_tree *tree = &s->loop.tree;
+    uint32_t root = tree->node_count - 1;
     excess worst = {-INFINITY, UINT32_MAX};
     for (uint32_t node = tree->leaf_count; node < tree->node_count; node++) {
         excess e = excess_of(s, node);
-        if (e.bits > worst.bits && e.node + 1 < tree->node_count && tree->measures[e.node].size > tolerance) worst = e;
+        bool stored = e.node != root || tree->core->widened;
+        if (e.bits > worst.bits && stored && tree->measures[e.node].size > tolerance) worst = e;
     }
-    return worst.bits <= 0 && output_is_large(s) ? tree->node_count - 1 : worst.node;
+    return worst.bits <= 0 && output_is_large(s) ? root : worst.node;
 }
 
 static bool keeps_limits(slicing *s)

@@ -109,8 +109,8 @@ typedef struct weft_einsum_options {
     /* AUTO: bytes of intermediates, beside operands and result, that may live at once; 0: any. Labels are sliced to
      * keep it, see README.md. Arrays and nodes keep it as weft_run.memory_limit counts, or are OVER_LIMIT and leave the
      * result alone; plans keep it or are OVER_LIMIT too, but count elements of intermediates, without the copies that
-     * steps may make of them. Where what was found takes more, the search begins again, a few times. Such a
-     * node is contracted at the run, also where its extents are known. */
+     * steps may make of them. Where what was found takes more, the search begins again, a few times: a limit may be
+     * refused where a smaller one is kept. Such a node is contracted at the run, also where its extents are known. */
     size_t memory_limit;
     /* Filled in by weft_einsum_arrays, as weft_run.report is; others do not read it. After OVER_LIMIT peak_bytes is the
      * least that was found to be needed, or 0 where the planner found no order at all. NULL: none is wanted. */
