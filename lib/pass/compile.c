@@ -251,6 +251,7 @@ static weft_status *fill_interface(const compiler *c)
     for (size_t i = 0; i < c->output_count; i++)
         WEFT_TRY(fill_value(c, compiled->outputs[i], c->names[i], &program->outputs[i]));
     program->output_count = c->output_count;
+    WEFT_TRY(weft_program_index_names(program));
     return weft_describe_symbols(program);
 }
 

@@ -16,6 +16,8 @@ weft_status *weft_program_create(const weft_allocator *allocator, weft_program *
     atomic_init(&program->references, 1);
     weft_arena_init(&program->arena, program->allocator);
     weft_formulas_init(&program->formulas, program->allocator);
+    weft_map_init(&program->inputs_by_name, program->allocator);
+    weft_map_init(&program->outputs_by_name, program->allocator);
     *out_program = program;
     return NULL;
 }
@@ -38,6 +40,8 @@ void weft_program_release(weft_program *program)
     if (program == NULL || atomic_fetch_sub_explicit(&program->references, 1, memory_order_acq_rel) != 1) return;
     text_destroy(program, atomic_load_explicit(&program->text, memory_order_acquire));
     if (program->destroy_graph != NULL) program->destroy_graph(program->graph);
+    weft_map_finish(&program->outputs_by_name, NULL);
+    weft_map_finish(&program->inputs_by_name, NULL);
     weft_formulas_finish(&program->formulas);
     weft_arena_finish(&program->arena);
     weft_allocator allocator = program->own_allocator;
@@ -100,21 +104,36 @@ size_t weft_program_output_rank(const weft_program *program, size_t output)
     return value == NULL ? 0 : value->rank;
 }
 
-static size_t find(const weft_program_value *values, size_t count, const char *name)
+/* ---- names ---- */
+
+static weft_status *index_names(weft_map *by_name, weft_program_value *values, size_t count)
 {
-    for (size_t i = 0; name != NULL && i < count; i++)
-        if (strcmp(values[i].name, name) == 0) return i;
-    return SIZE_MAX;
+    for (size_t i = 0; i < count; i++)
+        if (!weft_map_insert(by_name, values[i].name, strlen(values[i].name), &values[i]))
+            return weft_status_out_of_memory();
+    return NULL;
+}
+
+weft_status *weft_program_index_names(weft_program *program)
+{
+    WEFT_TRY(index_names(&program->inputs_by_name, program->inputs, program->input_count));
+    return index_names(&program->outputs_by_name, program->outputs, program->output_count);
+}
+
+static size_t find(const weft_map *by_name, const weft_program_value *values, const char *name)
+{
+    const weft_program_value *value = name == NULL ? NULL : weft_map_find(by_name, name, strlen(name));
+    return value == NULL ? SIZE_MAX : (size_t)(value - values);
 }
 
 size_t weft_program_find_input(const weft_program *program, const char *name)
 {
-    return find(program->inputs, program->input_count, name);
+    return find(&program->inputs_by_name, program->inputs, name);
 }
 
 size_t weft_program_find_output(const weft_program *program, const char *name)
 {
-    return find(program->outputs, program->output_count, name);
+    return find(&program->outputs_by_name, program->outputs, name);
 }
 
 /* ---- extents and symbols ---- */

@@ -5,6 +5,7 @@
 #include <weft/program.h>
 #include <stdatomic.h>
 #include "runtime/program/formula.h"
+#include "runtime/base/map.h"
 #include "runtime/base/memory.h"
 
 typedef struct weft_program_value {
@@ -33,6 +34,7 @@ struct weft_program {
     weft_formulas formulas;          /* symbols, in the order of their creation, and every extent named below */
     size_t input_count, output_count, guard_count;
     weft_program_value *inputs, *outputs;
+    weft_map inputs_by_name, outputs_by_name; /* names without their NUL; weft_program_index_names */
     weft_program_guard *guards;
     size_t family_count; /* extensions the remaining nodes need at a run */
     const weft_extension **families;
@@ -48,4 +50,6 @@ struct weft_program {
 
 /* An empty program with one reference; the compiler fills it in. */
 weft_status *weft_program_create(const weft_allocator *allocator, weft_program **out_program) WEFT_MUST_USE;
+/* Makes inputs and outputs, which are all there, known by name: once. */
+weft_status *weft_program_index_names(weft_program *program) WEFT_MUST_USE;
 #endif

@@ -14,6 +14,8 @@ typedef struct side {
     const char *kind; /* "input" */
     size_t count;
     const weft_program_value *values;
+    const weft_program *program;
+    size_t (*find)(const weft_program *program, const char *name); /* the number of a value; SIZE_MAX: none */
     weft_named_arrays named;
     size_t *places; /* of each value in the list of names; SIZE_MAX: not there */
 } side;
@@ -61,24 +63,18 @@ static weft_status *check_list(const side *s, size_t in_order)
 
 /* ---- names ---- */
 
-/* Names often come in the program's order. */
-static size_t find(const side *s, size_t hint, const char *name)
-{
-    if (hint < s->count && strcmp(s->values[hint].name, name) == 0) return hint;
-    for (size_t i = 0; i < s->count; i++)
-        if (strcmp(s->values[i].name, name) == 0) return i;
-    return SIZE_MAX;
-}
-
 static weft_status *place_names(side *s, bool all)
 {
     for (size_t i = 0; i < s->count; i++) s->places[i] = SIZE_MAX;
-    for (size_t i = 0; i < s->named.count; i++) {
+    for (size_t i = 0, next = 0; i < s->named.count; i++, next++) {
         const char *name = s->named.items[i].name;
-        size_t found = name == NULL ? SIZE_MAX : find(s, i, name);
+        /* Names often come in the program's order. */
+        bool in_order = name != NULL && next < s->count && strcmp(s->values[next].name, name) == 0;
+        size_t found = in_order ? next : s->find(s->program, name);
         if (found == SIZE_MAX) return wrong_name(s, name, "does not exist");
         if (s->places[found] != SIZE_MAX) return wrong_name(s, name, "is given twice");
         s->places[found] = i;
+        next = found;
     }
     for (size_t i = 0; all && i < s->count; i++)
         if (s->places[i] == SIZE_MAX) return wrong_name(s, s->values[i].name, "is not given");
@@ -153,9 +149,20 @@ static weft_status *run_plain(named_run *n, weft_executor *executor, weft_progra
 weft_status *weft_run_named(weft_executor *executor, weft_program *program, const weft_run *run)
 {
     named_run n = {.plain = *run, .given = run};
-    n.inputs = (side){&executor->allocator, "input", program->input_count, program->inputs, run->named_inputs, NULL};
-    n.outputs =
-        (side){&executor->allocator, "output", program->output_count, program->outputs, run->named_outputs, NULL};
+    n.inputs = (side){.allocator = &executor->allocator,
+                      .kind = "input",
+                      .count = program->input_count,
+                      .values = program->inputs,
+                      .program = program,
+                      .find = weft_program_find_input,
+                      .named = run->named_inputs};
+    n.outputs = (side){.allocator = &executor->allocator,
+                       .kind = "output",
+                       .count = program->output_count,
+                       .values = program->outputs,
+                       .program = program,
+                       .find = weft_program_find_output,
+                       .named = run->named_outputs};
     n.plain.named_inputs = n.plain.named_outputs = (weft_named_arrays){0, NULL};
     weft_arena_init(&n.arena, &executor->allocator);
     weft_status *status = run_plain(&n, executor, program);

@@ -116,6 +116,62 @@ static void test_runs_cost_what_they_have(void **state)
     }
 }
 
+/* ---- runs by name ---- */
+
+enum { NAMES = 128 };
+
+/* Instructions of the run. */
+static uint64_t count_run(const many *m, const weft_run *run)
+{
+    weft_test_ok(weft_executor_run(m->executor, m->program, run));
+    weft_test_count_begin();
+    weft_status *status = weft_executor_run(m->executor, m->program, run);
+    uint64_t instructions = weft_test_count_end();
+    weft_test_ok(status);
+    return instructions;
+}
+
+/* The same where inputs and outputs are given by name, the i-th name being that of number (i * step + 1) % NAMES. */
+static uint64_t count_by_name(const many *m, size_t step)
+{
+    static char text[2 * NAMES][16];
+    weft_named_array inputs[NAMES], outputs[NAMES];
+    for (size_t i = 0; i < NAMES; i++) {
+        size_t number = (i * step + 1) % NAMES;
+        snprintf(text[i], sizeof text[i], "x%zu", number);
+        snprintf(text[NAMES + i], sizeof text[i], "out%zu", number);
+        inputs[i] = (weft_named_array){text[i], m->inputs[number]};
+        outputs[i] = (weft_named_array){text[NAMES + i], m->outputs[number]};
+    }
+    weft_run run = {.runtime = runtime, .named_inputs = {NAMES, inputs}, .named_outputs = {NAMES, outputs}};
+    return count_run(m, &run);
+}
+
+/* In no order does a name cost more the more there are. */
+static void test_names_in_any_order(void **state)
+{
+    static many m;
+    (void)state;
+    if (strcmp(runtime, "ref") == 0) skip();
+    many_open(&m, NAMES);
+    for (size_t i = 0; i < NAMES; i++) {
+        m.inputs[i] = array_at(&m, i * ELEMENTS);
+        m.outputs[i] = array_at(&m, (NAMES + i) * ELEMENTS);
+    }
+    weft_run plain = {.runtime = runtime, .input_count = NAMES, .inputs = m.inputs};
+    plain.output_count = NAMES;
+    plain.outputs = m.outputs;
+    uint64_t nameless = count_run(&m, &plain);
+    for (size_t step = 1; step < NAMES; step += 42) {
+        uint64_t named = count_by_name(&m, step);
+        if (named > 2 * nameless)
+            fail_msg("in order the run takes %zu instructions, by name with step %zu %zu", (size_t)nameless, step,
+                     (size_t)named);
+    }
+    many_close(&m);
+    if (nameless == 0) skip();
+}
+
 /* ---- overlaps ---- */
 
 static bool meet(size_t x, size_t y)
@@ -552,7 +608,8 @@ int main(int argc, char **argv)
 {
     if (argc > 1) runtime = argv[1];
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_runs_cost_what_they_have), cmocka_unit_test(test_overlaps),
+        cmocka_unit_test(test_runs_cost_what_they_have), cmocka_unit_test(test_names_in_any_order),
+        cmocka_unit_test(test_overlaps),
         cmocka_unit_test(test_chains_of_slices),         cmocka_unit_test(test_long_extents_are_refused),
         cmocka_unit_test(test_sums_of_minima),           cmocka_unit_test(test_chains_are_built_at_once),
         cmocka_unit_test(test_tiles_of_long_axes),       cmocka_unit_test(test_chains_over_many_arrays),
