@@ -30,21 +30,23 @@ static inline weft_extent weft_extent_of_unsigned_(uint64_t value)
 }
 
 /* An extent, or an integer as one. */
-#define WEFT_EXTENT_(value)                                                                                            \
+#define WEFT_EXTENT_(value) WEFT_INTEGER_(value, weft_extent_same_, weft_extent_of, weft_extent_of_unsigned_)
+/* `extent`, `number` or `natural` of the value: for an extent, an integer that an int64_t holds, any other. */
+#define WEFT_INTEGER_(value, extent, number, natural)                                                                  \
     _Generic((value), weft_extent                                                                                      \
-             : weft_extent_same_, _Bool                                                                                \
-             : weft_extent_of, char                                                                                    \
-             : weft_extent_of, signed char                                                                             \
-             : weft_extent_of, short                                                                                   \
-             : weft_extent_of, int                                                                                     \
-             : weft_extent_of, long                                                                                    \
-             : weft_extent_of, long long                                                                               \
-             : weft_extent_of, unsigned char                                                                           \
-             : weft_extent_of, unsigned short                                                                          \
-             : weft_extent_of, unsigned                                                                                \
-             : weft_extent_of, unsigned long                                                                           \
-             : weft_extent_of_unsigned_, unsigned long long                                                            \
-             : weft_extent_of_unsigned_)(value)
+             : extent, _Bool                                                                                           \
+             : number, char                                                                                            \
+             : number, signed char                                                                                     \
+             : number, short                                                                                           \
+             : number, int                                                                                             \
+             : number, long                                                                                            \
+             : number, long long                                                                                       \
+             : number, unsigned char                                                                                   \
+             : number, unsigned short                                                                                  \
+             : number, unsigned                                                                                        \
+             : number, unsigned long                                                                                   \
+             : natural, unsigned long long                                                                             \
+             : natural)(value)
 
 #define WEFT_SHAPE_(count, ...) WEFT_SHAPE_OF_(count, __VA_ARGS__)
 #define WEFT_SHAPE_OF_(count, ...)                                                                                     \

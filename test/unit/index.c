@@ -84,6 +84,26 @@ static void shapes_of_items(void **state)
     expect_type(weft_add_at(f.y, f.s, WEFT_PICK(f.i)), "f32[n, 4]");
 }
 
+/* Integers beyond any extent, and those that are WEFT_OPEN as extents, are bounds and steps like others. */
+static void shapes_of_far_ranges(void **state)
+{
+    (void)state;
+    const uint64_t high = (uint64_t)1 << 63;
+    expect_type(weft_at(f.x, WEFT_RANGE(0, 3, high)), "f32[1, 4, 5]");
+    expect_type(weft_at(f.x, WEFT_ALL, WEFT_RANGE(WEFT_OPEN, WEFT_OPEN, UINT64_MAX)), "f32[3, 1, 5]");
+    expect_type(weft_at(f.x, WEFT_RANGE(1, UINT64_MAX)), "f32[2, 4, 5]");
+    expect_type(weft_at(f.x, WEFT_RANGE(high, UINT64_MAX)), "f32[0, 4, 5]");
+    expect_type(weft_at(f.x, WEFT_RANGE(high, 0, -1)), "f32[2, 4, 5]");
+    expect_type(weft_at(f.y, WEFT_RANGE(1, UINT64_MAX)), "f32[n - 1, 4]");
+    for (int64_t low = INT64_MIN; low < INT64_MIN + 3; low++) {
+        expect_type(weft_at(f.x, WEFT_RANGE(low, 2)), "f32[2, 4, 5]");
+        expect_type(weft_at(f.x, WEFT_RANGE(0, low)), "f32[0, 4, 5]");
+        expect_type(weft_at(f.x, WEFT_RANGE(low, WEFT_OPEN, -1)), "f32[0, 4, 5]");
+        expect_type(weft_at(f.x, WEFT_RANGE(1, low, -1)), "f32[2, 4, 5]");
+        expect_type(weft_at(f.y, WEFT_RANGE(low, WEFT_OPEN)), "f32[n, 4]");
+    }
+}
+
 static void shapes_of_ops(void **state)
 {
     (void)state;
@@ -120,22 +140,19 @@ static void refused_items(void **state)
     expect_error(weft_at(f.x, WEFT_ELLIPSIS, WEFT_INDEX(-6)), WEFT_OUT_OF_RANGE,
                  "index: index -6 is out of range for axis 2 of extent 5");
     expect_error(
-        weft_at(f.x, WEFT_ALL, WEFT_RANGE(0, INT64_MIN)), WEFT_INVALID_ARGUMENT,
+        weft_at(f.x, WEFT_ALL, WEFT_RANGE(0, N(INT64_MIN))), WEFT_INVALID_ARGUMENT,
         "index: the stop of axis 1 is below -(2^63 - 1) or above 2^63 - 1, or comes of constants that overflow 64 "
         "bits or divide by 0");
     expect_error(
-        weft_at(f.x, WEFT_RANGE(INT64_MIN, 1)), WEFT_INVALID_ARGUMENT,
+        weft_at(f.x, WEFT_RANGE(N(INT64_MIN), 1)), WEFT_INVALID_ARGUMENT,
         "index: the start of axis 0 is below -(2^63 - 1) or above 2^63 - 1, or comes of constants that overflow 64 "
-        "bits or divide by 0");
-    expect_error(
-        weft_at(f.x, WEFT_RANGE(0, UINT64_MAX)), WEFT_INVALID_ARGUMENT,
-        "index: the stop of axis 0 is below -(2^63 - 1) or above 2^63 - 1, or comes of constants that overflow 64 "
         "bits or divide by 0");
     expect_error(
         weft_at(f.x, WEFT_INDEX(INT64_MIN)), WEFT_INVALID_ARGUMENT,
         "index: the index of axis 0 is below -(2^63 - 1) or above 2^63 - 1, or comes of constants that overflow 64 "
         "bits or divide by 0");
     expect_error(weft_at(f.x, WEFT_RANGE(0, 2, 0)), WEFT_INVALID_ARGUMENT, "index: the range of axis 0 has step 0");
+    expect_error(weft_at(f.x, WEFT_RANGE(0, 2, 0ull)), WEFT_INVALID_ARGUMENT, "index: the range of axis 0 has step 0");
     expect_error(weft_at(f.y, WEFT_ALL, WEFT_ALL, WEFT_INDEX(0)), WEFT_INVALID_ARGUMENT,
                  "index: 3 items for axes, 0 new axes and 0 ellipses are given for a tensor of rank 2: at most 2 axes "
                  "can be taken, and one ellipsis");
@@ -271,6 +288,8 @@ static void blocks_are_replaced(void **state)
     weft_tensor x = counted(2, 4), nine = weft_scalar(f.graph, WEFT_F32, 9),
                 row = weft_at(counted(1, 2), WEFT_INDEX(0));
     EXPECT(weft_at(x, WEFT_INDEX(1), WEFT_RANGE(WEFT_OPEN, 0, -2)), 7, 5);
+    EXPECT(weft_at(x, 1, WEFT_RANGE(0, 4, UINT64_MAX)), 4);
+    EXPECT(weft_at(x, 1, WEFT_RANGE(INT64_MAX, -INT64_MAX, -3)), 7, 4);
     EXPECT(weft_set_at(x, nine, WEFT_INDEX(-1), WEFT_RANGE(1, 3)), 0, 1, 2, 3, 4, 9, 9, 7);
     EXPECT(weft_set_at(x, row, WEFT_ALL, WEFT_RANGE(2, 0, -1)), 0, 1, 0, 3, 4, 1, 0, 7);
     EXPECT(weft_set_at(x, row, WEFT_ALL, WEFT_RANGE(WEFT_OPEN, WEFT_OPEN, 2)), 0, 1, 1, 3, 0, 5, 1, 7);
@@ -282,9 +301,9 @@ static void blocks_are_replaced(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_GRAPH(shapes_of_items), IN_GRAPH(shapes_of_ops),          IN_GRAPH(refused_items),
-        IN_GRAPH(refused_ops),     IN_GRAPH(index_add_adds_columns), IN_GRAPH(duplicates_are_defined),
-        IN_GRAPH(along_an_axis),   IN_GRAPH(blocks_are_replaced),
+        IN_GRAPH(shapes_of_items),        IN_GRAPH(shapes_of_far_ranges),   IN_GRAPH(shapes_of_ops),
+        IN_GRAPH(refused_items),          IN_GRAPH(refused_ops),            IN_GRAPH(index_add_adds_columns),
+        IN_GRAPH(duplicates_are_defined), IN_GRAPH(along_an_axis),          IN_GRAPH(blocks_are_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
