@@ -32,18 +32,21 @@ weft_status *weft_array_create(const weft_allocator *allocator, weft_dtype dtype
 /*
  * Wraps `data`, which stays the caller's, without a copy. `strides` NULL means row-major. `release` (may be NULL) is
  * called with `context` once the last reference is gone, on the thread that ends it, and may use this library.
+ * INVALID_ARGUMENT for data of a nonempty array that is NULL, or not aligned to the `alignment` of weft_dtype_info: the
+ * bytes of an element, or of one part of a complex one.
  */
 weft_status *weft_array_wrap(const weft_allocator *allocator, weft_dtype dtype, size_t rank, const int64_t *shape,
                              const int64_t *strides, void *data, void (*release)(void *context), void *context,
                              weft_array **out_array) WEFT_MUST_USE;
 
-/* A view of the same buffer with another shape and strides, starting `offset` elements after `base`'s first. The view
- * keeps `base` alive. WEFT_OUT_OF_RANGE when an element would lie outside what `base` addresses. */
+/* A view of the same buffer with another shape and strides (NULL: row-major), starting `offset` elements after `base`'s
+ * first. The view keeps `base` alive. WEFT_OUT_OF_RANGE when an element would lie outside what `base` addresses. */
 weft_status *weft_array_view(weft_array *base, size_t rank, const int64_t *shape, const int64_t *strides,
                              int64_t offset, weft_array **out_array) WEFT_MUST_USE;
 
 /* Takes `tensor` and calls its deleter when the last reference is gone. On error `tensor` stays the caller's.
- * UNSUPPORTED for lanes other than 1 or an element type that is no dtype. */
+ * UNSUPPORTED for lanes other than 1 or an element type that is no dtype; data must be aligned as for
+ * weft_array_wrap. */
 weft_status *weft_array_import_dlpack(const weft_allocator *allocator, struct DLManagedTensor *tensor,
                                       weft_array **out_array) WEFT_MUST_USE;
 

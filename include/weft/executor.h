@@ -47,7 +47,7 @@ typedef struct weft_executor_options {
  * Code and products use the instructions the processor has, or fewer where the environment variable WEFT_ISA names a
  * level: x86-64-v2, x86-64-v3, x86-64-v4 or, for runtime "ref" alone, x86-64. It is read once. WEFT_INVALID_ARGUMENT
  * when it names none of these, WEFT_UNSUPPORTED when the processor lacks that level. Runtime "llvm" needs x86-64-v2:
- * below that its runs are WEFT_UNSUPPORTED.
+ * below that its runs are WEFT_UNSUPPORTED. WEFT_OUT_OF_RANGE for more threads than WEFT_MAX_THREADS.
  */
 weft_status *weft_executor_create(const weft_executor_options *options, weft_executor **out_executor) WEFT_MUST_USE;
 weft_status *weft_executor_create_standard(const weft_executor_options *options,
@@ -146,6 +146,7 @@ typedef struct weft_run {
      * that kernels of extensions start. Steps run side by side as far as the limit allows; without one, as far as that
      * needs a quarter and 1 MiB more than one step after another. */
     size_t memory_limit;
+    /* By name, unless the count is 0. */
     weft_named_arrays named_inputs;  /* instead of `inputs`: each of the program's once, in any order */
     weft_named_arrays named_outputs; /* instead of `outputs`: those that are wanted; the others are dropped */
 } weft_run;

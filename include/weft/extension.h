@@ -39,7 +39,12 @@ typedef enum weft_attr_kind {
 } weft_attr_kind;
 
 /* A region: a closed sub-computation with parameters, in a graph of its own that shares the symbols of the graph around
- * it. Those of weft_fold and its kin are traced; one of an extension's op comes from .weft text. */
+ * it. Those of weft_fold and its kin are traced; one of an extension's op comes from .weft text.
+ *
+ * A lowering or kernel may read the region of its op and compile its results, whose inputs are then the parameters. It
+ * traces nothing in that graph, which one thread at a time may use: runs on several threads call them with the same
+ * one, so they take a lock of their own. What is compiled has the symbols and guards of the graph around, whose values
+ * a kernel is not told: it can run that where the parameters bind all symbols; elsewhere the op must be lowered. */
 typedef struct weft_region {
     weft_graph *graph;
     weft_tensors parameters;
