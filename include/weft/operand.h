@@ -116,16 +116,16 @@ static inline weft_tensor weft_operand_beside_(const char *name, weft_tensor x, 
 }
 
 #define WEFT_TAKES_NUMBERS_ 1
-#define WEFT_PLACED_TWO_(name, ...) WEFT_PLACED_TWO_OF_(name, __VA_ARGS__)
-#define WEFT_PLACED_TWO_OF_(name, a, b)                                                                                \
-    WEFT_PLACED(#name, weft_call_two_(#name, weft_##name, WEFT_OPERAND_(a), WEFT_OPERAND_(b)))
-#define WEFT_PLACED_THREE_(name, first, ...) WEFT_PLACED_THREE_OF_(name, first, __VA_ARGS__)
-#define WEFT_PLACED_THREE_OF_(name, first, a, b, c)                                                                    \
-    WEFT_PLACED(#name,                                                                                                 \
-                weft_call_three_(#name, weft_##name, first, WEFT_OPERAND_(a), WEFT_OPERAND_(b), WEFT_OPERAND_(c)))
+/* `name` as a string: other headers may define it, as <complex.h> does. */
+#define WEFT_PLACED_TWO_(name, function, ...) WEFT_PLACED_TWO_OF_(name, function, __VA_ARGS__)
+#define WEFT_PLACED_TWO_OF_(name, function, a, b)                                                                      \
+    WEFT_PLACED(name, weft_call_two_(name, function, WEFT_OPERAND_(a), WEFT_OPERAND_(b)))
+#define WEFT_PLACED_THREE_(name, function, first, ...) WEFT_PLACED_THREE_OF_(name, function, first, __VA_ARGS__)
+#define WEFT_PLACED_THREE_OF_(name, function, first, a, b, c)                                                          \
+    WEFT_PLACED(name, weft_call_three_(name, function, first, WEFT_OPERAND_(a), WEFT_OPERAND_(b), WEFT_OPERAND_(c)))
 #else
 #define WEFT_TAKES_NUMBERS_ 0
-#define WEFT_PLACED_TWO_(name, ...) WEFT_PLACED_(name, __VA_ARGS__)
-#define WEFT_PLACED_THREE_(name, first, ...) WEFT_PLACED_(name, __VA_ARGS__)
+#define WEFT_PLACED_TWO_(name, function, ...) WEFT_PLACED(name, function(__VA_ARGS__))
+#define WEFT_PLACED_THREE_(name, function, first, ...) WEFT_PLACED(name, function(__VA_ARGS__))
 #endif
 #endif

@@ -62,8 +62,8 @@ weft_tensor weft_conj(weft_tensor x);
 /* atan2(im, re), of complex numbers only, as f32 or f64: in [-pi, pi], the zeros of both parts by their signs. */
 weft_tensor weft_angle(weft_tensor x);
 /*
- * exp, log, log2, log10, log1p, pow, sqrt, the circular and hyperbolic functions and their inverses take complex numbers
- * too. With z = x + yi:
+ * exp, log, log2, log10, log1p, pow, sqrt, the circular and hyperbolic functions and their inverses take complex
+ * numbers too. With z = x + yi:
  *  - exp(z)  = exp(x) cos(y) + exp(x) sin(y) i
  *  - log(z)  = log(|z|) + atan2(y, x) i               cut along the negative reals, where the sign of y decides
  *  - sqrt(z)   the root with Re >= 0                  the same cut
@@ -77,9 +77,9 @@ weft_tensor weft_angle(weft_tensor x);
  *  - acosh(z) = +-i acos(z) with Re >= 0              cut below 1
  *  - pow(a, b) = exp(b log(a)), the principal value   cut as log(a); the product is the plain formula
  * Each part is near its exact value: the bounds are in lib/math/math.def, and hold where |z| is close to 1 (log), next
- * to poles (tan, tanh, atan, atanh) and to the ends of cuts, and where only a factor overflows (up to parts of 1300). The
- * error of pow is relative to the whole number and grows with |b log(a)|; it is no sharper for small integer exponents:
- * multiply instead.
+ * to poles (tan, tanh, atan, atanh) and to the ends of cuts, and where only a factor overflows (up to parts of 1300).
+ * The error of pow is relative to the whole number and grows with |b log(a)|; it is no sharper for small integer
+ * exponents: multiply instead.
  *
  * Special values of all but pow are those of C's Annex G; signs it leaves open are those of the formula. pow is no
  * number where the formula is; of b = 0 it is 1, of a = 0 it is 0 where Re(b) > 0 and else no number, as in numpy.
@@ -323,7 +323,7 @@ weft_tensor weft_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes);
 #define weft_tanh(...) WEFT_PLACED_(tanh, __VA_ARGS__)
 #define weft_real(...) WEFT_PLACED_(real, __VA_ARGS__)
 #define weft_imag(...) WEFT_PLACED_(imag, __VA_ARGS__)
-#define weft_complex(...) WEFT_PLACED_TWO_(complex, __VA_ARGS__)
+#define weft_complex(...) WEFT_PLACED_TWO_("complex", weft_complex, __VA_ARGS__)
 #define weft_conj(...) WEFT_PLACED_(conj, __VA_ARGS__)
 #define weft_angle(...) WEFT_PLACED_(angle, __VA_ARGS__)
 #define weft_exp2(...) WEFT_PLACED_(exp2, __VA_ARGS__)
@@ -353,35 +353,35 @@ weft_tensor weft_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes);
 #define weft_asin(...) WEFT_PLACED_(asin, __VA_ARGS__)
 #define weft_acos(...) WEFT_PLACED_(acos, __VA_ARGS__)
 #define weft_atan(...) WEFT_PLACED_(atan, __VA_ARGS__)
-#define weft_atan2(...) WEFT_PLACED_TWO_(atan2, __VA_ARGS__)
+#define weft_atan2(...) WEFT_PLACED_TWO_("atan2", weft_atan2, __VA_ARGS__)
 #define weft_erf(...) WEFT_PLACED_(erf, __VA_ARGS__)
 #define weft_erfc(...) WEFT_PLACED_(erfc, __VA_ARGS__)
 #define weft_lgamma(...) WEFT_PLACED_(lgamma, __VA_ARGS__)
 #define weft_tgamma(...) WEFT_PLACED_(tgamma, __VA_ARGS__)
 #define weft_digamma(...) WEFT_PLACED_(digamma, __VA_ARGS__)
 #define weft_not(...) WEFT_PLACED_(not, __VA_ARGS__)
-#define weft_add(...) WEFT_PLACED_TWO_(add, __VA_ARGS__)
-#define weft_sub(...) WEFT_PLACED_TWO_(sub, __VA_ARGS__)
-#define weft_mul(...) WEFT_PLACED_TWO_(mul, __VA_ARGS__)
-#define weft_div(...) WEFT_PLACED_TWO_(div, __VA_ARGS__)
-#define weft_remainder(...) WEFT_PLACED_TWO_(remainder, __VA_ARGS__)
-#define weft_fmod(...) WEFT_PLACED_TWO_(fmod, __VA_ARGS__)
-#define weft_pow(...) WEFT_PLACED_TWO_(pow, __VA_ARGS__)
-#define weft_copysign(...) WEFT_PLACED_TWO_(copysign, __VA_ARGS__)
-#define weft_shift_left(...) WEFT_PLACED_TWO_(shift_left, __VA_ARGS__)
-#define weft_shift_right(...) WEFT_PLACED_TWO_(shift_right, __VA_ARGS__)
-#define weft_max(...) WEFT_PLACED_TWO_(max, __VA_ARGS__)
-#define weft_min(...) WEFT_PLACED_TWO_(min, __VA_ARGS__)
-#define weft_and(...) WEFT_PLACED_TWO_(and, __VA_ARGS__)
-#define weft_or(...) WEFT_PLACED_TWO_(or, __VA_ARGS__)
-#define weft_xor(...) WEFT_PLACED_TWO_(xor, __VA_ARGS__)
-#define weft_eq(...) WEFT_PLACED_TWO_(eq, __VA_ARGS__)
-#define weft_ne(...) WEFT_PLACED_TWO_(ne, __VA_ARGS__)
-#define weft_lt(...) WEFT_PLACED_TWO_(lt, __VA_ARGS__)
-#define weft_le(...) WEFT_PLACED_TWO_(le, __VA_ARGS__)
-#define weft_gt(...) WEFT_PLACED_TWO_(gt, __VA_ARGS__)
-#define weft_ge(...) WEFT_PLACED_TWO_(ge, __VA_ARGS__)
-#define weft_select(...) WEFT_PLACED_THREE_(select, 1, __VA_ARGS__)
+#define weft_add(...) WEFT_PLACED_TWO_("add", weft_add, __VA_ARGS__)
+#define weft_sub(...) WEFT_PLACED_TWO_("sub", weft_sub, __VA_ARGS__)
+#define weft_mul(...) WEFT_PLACED_TWO_("mul", weft_mul, __VA_ARGS__)
+#define weft_div(...) WEFT_PLACED_TWO_("div", weft_div, __VA_ARGS__)
+#define weft_remainder(...) WEFT_PLACED_TWO_("remainder", weft_remainder, __VA_ARGS__)
+#define weft_fmod(...) WEFT_PLACED_TWO_("fmod", weft_fmod, __VA_ARGS__)
+#define weft_pow(...) WEFT_PLACED_TWO_("pow", weft_pow, __VA_ARGS__)
+#define weft_copysign(...) WEFT_PLACED_TWO_("copysign", weft_copysign, __VA_ARGS__)
+#define weft_shift_left(...) WEFT_PLACED_TWO_("shift_left", weft_shift_left, __VA_ARGS__)
+#define weft_shift_right(...) WEFT_PLACED_TWO_("shift_right", weft_shift_right, __VA_ARGS__)
+#define weft_max(...) WEFT_PLACED_TWO_("max", weft_max, __VA_ARGS__)
+#define weft_min(...) WEFT_PLACED_TWO_("min", weft_min, __VA_ARGS__)
+#define weft_and(...) WEFT_PLACED_TWO_("and", weft_and, __VA_ARGS__)
+#define weft_or(...) WEFT_PLACED_TWO_("or", weft_or, __VA_ARGS__)
+#define weft_xor(...) WEFT_PLACED_TWO_("xor", weft_xor, __VA_ARGS__)
+#define weft_eq(...) WEFT_PLACED_TWO_("eq", weft_eq, __VA_ARGS__)
+#define weft_ne(...) WEFT_PLACED_TWO_("ne", weft_ne, __VA_ARGS__)
+#define weft_lt(...) WEFT_PLACED_TWO_("lt", weft_lt, __VA_ARGS__)
+#define weft_le(...) WEFT_PLACED_TWO_("le", weft_le, __VA_ARGS__)
+#define weft_gt(...) WEFT_PLACED_TWO_("gt", weft_gt, __VA_ARGS__)
+#define weft_ge(...) WEFT_PLACED_TWO_("ge", weft_ge, __VA_ARGS__)
+#define weft_select(...) WEFT_PLACED_THREE_("select", weft_select, 1, __VA_ARGS__)
 #define weft_cast(...) WEFT_PLACED_(cast, __VA_ARGS__)
 #define weft_bitcast(...) WEFT_PLACED_(bitcast, __VA_ARGS__)
 #define weft_reshape(...) WEFT_PLACED_(reshape, __VA_ARGS__)
@@ -396,8 +396,7 @@ static inline weft_tensor weft_pad_(weft_tensor x, weft_operand value, weft_shap
     return weft_pad(x, weft_operand_beside_("pad", x, value), low, high);
 }
 #define weft_pad(...) WEFT_PAD_(__VA_ARGS__)
-#define WEFT_PAD_(x, value, ...)                                                                                       \
-    WEFT_PLACED("pad", weft_pad_(x, WEFT_OPERAND_(value), __VA_ARGS__))
+#define WEFT_PAD_(x, value, ...) WEFT_PLACED("pad", weft_pad_(x, WEFT_OPERAND_(value), __VA_ARGS__))
 #else
 #define weft_pad(...) WEFT_PLACED_(pad, __VA_ARGS__)
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tracing: shapes, sentences of errors, guards; every tracing function at least once. */
 #include <weft/weft.h>
+#include <complex.h>
+#include <iso646.h>
 #include <stdio.h>
 #include <string.h>
 #include "lib/graph/graph.h"
@@ -751,6 +753,16 @@ static void every_allocation_may_fail(void **state)
 
 #define UNIT(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
+/* <complex.h> and <iso646.h> define these words. */
+static void names_of_other_headers(void **state)
+{
+    (void)state;
+    assert_int_equal(weft_tensor_dtype(weft_complex(f.d, f.d)), WEFT_C128);
+    assert_int_equal(weft_tensor_dtype(weft_complex(f.d, 1)), WEFT_C128);
+    assert_true(weft_tensor_is_valid(weft_and(weft_or(f.p, f.p), weft_xor(f.p, weft_not(f.p)))));
+    assert_null(weft_graph_error(f.graph));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -761,6 +773,7 @@ int main(void)
         UNIT(zero_extents_may_sit_beside_huge_ones),
         UNIT(names_of_inputs_are_unique),
         UNIT(scalars_are_converted),
+        UNIT(names_of_other_headers),
         UNIT(operands_broadcast),
         UNIT(undecided_extents_become_guards),
         UNIT(equal_guards_are_one),
