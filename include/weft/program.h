@@ -74,9 +74,9 @@ typedef struct weft_binding {
 
 /*
  * The shape of an output for those values of symbols: out_shape[0 .. rank-1]. Those that its extents depend on must
- * be given; guards are left to a run. INVALID_ARGUMENT for a symbol that is missing, unknown, or given twice with
- * different values, OUT_OF_RANGE for one that is outside of its range and for an extent that overflows, divides by zero
- * or is negative.
+ * be given, others of the graph may be; guards are left to a run. INVALID_ARGUMENT for a symbol that is missing,
+ * unknown, or given twice with different values, OUT_OF_RANGE for one that is outside of its range and for an extent
+ * that overflows, divides by zero or is negative.
  */
 weft_status *weft_program_output_shape(const weft_program *program, size_t output, size_t binding_count,
                                        const weft_binding *bindings, int64_t *out_shape) WEFT_MUST_USE;

@@ -207,6 +207,27 @@ static weft_status *add_symbols(const compiler *c, const uint8_t *used)
     return NULL;
 }
 
+/* Symbols of the graph that the program has no use for: what passes find must not decide which a run may be given. */
+static weft_status *fill_idle(const compiler *c)
+{
+    weft_program *program = c->program;
+    const weft_extents *extents = c->source->extents;
+    size_t count = weft_extents_symbol_count(extents);
+    program->idle = weft_arena_allocate(&program->arena, count * sizeof *program->idle);
+    if (program->idle == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < count; i++) {
+        weft_expr symbol = weft_extents_symbol(extents, i);
+        const char *name = weft_expr_name(extents, symbol);
+        weft_symbol_info *idle = &program->idle[program->idle_count];
+        if (weft_formulas_find_symbol(&program->formulas, name) != SIZE_MAX) continue;
+        weft_expr_range(extents, symbol, &idle->min, &idle->max);
+        idle->name = weft_arena_string(&program->arena, name, strlen(name));
+        if (idle->name == NULL) return weft_status_out_of_memory();
+        program->idle_count++;
+    }
+    return NULL;
+}
+
 static weft_status *fill_symbols(compiler *c)
 {
     const weft_compiled *compiled = c->compiled;
@@ -218,7 +239,8 @@ static weft_status *fill_symbols(compiler *c)
     for (size_t i = 0; i < inputs; i++) values[i] = (weft_value){compiled->inputs[i], 0};
     memcpy(values + inputs, compiled->outputs, compiled->output_count * sizeof *values);
     WEFT_TRY(weft_graph_mark_symbols(compiled->graph, count, values, used));
-    return add_symbols(c, used);
+    WEFT_TRY(add_symbols(c, used));
+    return fill_idle(c);
 }
 
 static weft_status *fill_value(const compiler *c, weft_value value, const char *name, weft_program_value *out_value)
@@ -347,7 +369,7 @@ static void count_bytes(const compiler *c)
 
 /* ---- all of it ---- */
 
-static WEFT_PLAIN_FUNCTION(weft_status *, compile, (compiler *c, weft_tensors outputs, const char *const *names),
+static WEFT_PLAIN_FUNCTION(weft_status *, compile, (compiler * c, weft_tensors outputs, const char *const *names),
                            (c, outputs, names))
 {
     WEFT_TRY(fill_outputs(c, outputs));

@@ -160,6 +160,21 @@ const weft_program_axis *weft_program_output_axes(const weft_program *program, s
     return value == NULL ? NULL : value->axes;
 }
 
+weft_status *weft_program_check_idle(const weft_program *program, const weft_allocator *allocator, const char *where,
+                                     const weft_binding *binding)
+{
+    for (size_t i = 0; i < program->idle_count; i++) {
+        const weft_symbol_info *symbol = &program->idle[i];
+        if (strcmp(symbol->name, binding->name) != 0) continue;
+        if (binding->value >= symbol->min && binding->value <= symbol->max) return NULL;
+        return weft_status_create(allocator, WEFT_OUT_OF_RANGE, where,
+                                  "symbol %s = %" PRId64 " is outside [%" PRId64 ", %" PRId64 "]", symbol->name,
+                                  binding->value, symbol->min, symbol->max);
+    }
+    return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "the program has no symbol \"%s\"",
+                              binding->name);
+}
+
 static weft_status *shape_error(const weft_program *program, weft_code code, const char *format, ...) WEFT_FORMAT(3, 4);
 
 static weft_status *shape_error(const weft_program *program, weft_code code, const char *format, ...)
@@ -179,7 +194,7 @@ static weft_status *bind(const weft_program *program, const weft_binding *bindin
     if (name == NULL) return shape_error(program, WEFT_INVALID_ARGUMENT, "the name of a symbol is NULL");
     size_t symbol = weft_formulas_find_symbol(&program->formulas, name);
     if (symbol == SIZE_MAX)
-        return shape_error(program, WEFT_INVALID_ARGUMENT, "the program has no symbol \"%s\"", name);
+        return weft_program_check_idle(program, program->allocator, "weft_program_output_shape", binding);
     const weft_symbol_info *info = &program->formulas.symbols[symbol];
     if (given[symbol] && values[symbol] != binding->value)
         return shape_error(program, WEFT_INVALID_ARGUMENT, "symbol %s is given twice, as %" PRId64 " and as %" PRId64,

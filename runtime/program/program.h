@@ -40,8 +40,10 @@ struct weft_program {
     const weft_extension **families;
     const weft_op_def **family_ops;     /* an op of each that the program has */
     const weft_program_symbol *symbols; /* as many as formulas have */
-    size_t bytes;                       /* of all that the compiler made */
-    void *graph;                        /* the compiler's; destroyed by destroy_graph */
+    weft_symbol_info *idle;             /* other symbols of the graph; names are of the arena */
+    size_t idle_count;
+    size_t bytes; /* of all that the compiler made */
+    void *graph;  /* the compiler's; destroyed by destroy_graph */
     void (*destroy_graph)(void *graph);
     /* Prints the graph; any thread may call it. */
     weft_status *(*print)(const struct weft_program *program, weft_bytes *out_text);
@@ -50,6 +52,10 @@ struct weft_program {
 
 /* An empty program with one reference; the compiler fills it in. */
 weft_status *weft_program_create(const weft_allocator *allocator, weft_program **out_program) WEFT_MUST_USE;
+/* A value for a symbol that formulas do not have: NULL where it is an idle one, which nothing needs. INVALID_ARGUMENT
+ * for a symbol that the graph did not have, OUT_OF_RANGE for a value outside of the symbol's range. */
+weft_status *weft_program_check_idle(const weft_program *program, const weft_allocator *allocator, const char *where,
+                                     const weft_binding *binding) WEFT_MUST_USE;
 /* Makes inputs and outputs, which are all there, known by name: once. */
 weft_status *weft_program_index_names(weft_program *program) WEFT_MUST_USE;
 #endif

@@ -169,6 +169,7 @@ static weft_status *bind_given(struct binder *binder)
     for (size_t i = 0; i < binder->run->extent_count; i++) {
         const weft_binding *extent = &binder->run->extents[i];
         size_t symbol = weft_formulas_find_symbol(&binder->program->formulas, extent->name);
+        if (symbol == SIZE_MAX) continue; /* nothing needs it */
         if (binder->origins[symbol].input == GIVEN && binder->symbols[symbol] != extent->value)
             return weft_status_create(binder->allocator, WEFT_INVALID_ARGUMENT, where,
                                       "extent \"%s\" is given twice, as %" PRId64 " and as %" PRId64, extent->name,

@@ -123,9 +123,10 @@ static weft_status *add_extents(weft_call_key *key, const weft_call *call)
             return weft_status_create(key->allocator, WEFT_INVALID_ARGUMENT, where, "the name of extent %zu is NULL",
                                       i);
         size_t symbol = weft_formulas_find_symbol(&call->program->formulas, extent->name);
-        if (symbol == SIZE_MAX)
-            return weft_status_create(key->allocator, WEFT_INVALID_ARGUMENT, where, "the program has no symbol \"%s\"",
-                                      extent->name);
+        if (symbol == SIZE_MAX) {
+            WEFT_TRY(weft_program_check_idle(call->program, key->allocator, where, extent));
+            continue;
+        }
         add(key, (int64_t)symbol);
         add(key, extent->value);
     }

@@ -164,6 +164,42 @@ static void names_come_in_any_order(void **state)
     release(a);
 }
 
+/* What passes find does not decide which symbols a run may be given; a value has to be one that the symbol can have. */
+static void symbols_that_nothing_needs_may_be_given(void **state)
+{
+    (void)state;
+    weft_graph *graph;
+    weft_program *ones;
+    weft_test_ok(weft_graph_create(NULL, &graph));
+    weft_extent n = weft_symbol(graph, "n", 1, 100);
+    weft_symbol(graph, "m", 0, 5);
+    weft_tensor full = weft_full(graph, WEFT_F32, 1, WEFT_SHAPE(n, 3));
+    weft_test_ok(
+        weft_compile(graph, WEFT_TENSORS(weft_narrow(full, 0, weft_extent_of(0), weft_extent_of(1))), NULL, &ones));
+    weft_graph_destroy(graph);
+    assert_int_equal(weft_program_symbol_count(ones), 0);
+    int64_t shape[2];
+    const weft_binding both[] = {{"n", 7}, {"m", 5}}, far = {"n", 101}, unknown = {"q", 1};
+    weft_test_ok(weft_program_output_shape(ones, 0, 2, both, shape));
+    weft_test_fails(weft_program_output_shape(ones, 0, 1, &far, shape), WEFT_OUT_OF_RANGE,
+                    "symbol n = 101 is outside [1, 100]");
+    for (size_t given = 0; given <= 2; given++) {
+        weft_array *result = NULL;
+        weft_run run = {.output_count = 1, .outputs = &result, .extent_count = given, .extents = both};
+        weft_test_ok(weft_executor_run(executor, ones, &run));
+        assert_int_equal(weft_array_count(result), 3);
+        run.extent_count = 1;
+        run.extents = &far;
+        weft_test_fails(weft_executor_run(executor, ones, &run), WEFT_OUT_OF_RANGE,
+                        "symbol n = 101 is outside [1, 100]");
+        run.extents = &unknown;
+        weft_test_fails(weft_executor_run(executor, ones, &run), WEFT_INVALID_ARGUMENT,
+                        "the program has no symbol \"q\"");
+        weft_array_release(result);
+    }
+    weft_program_release(ones);
+}
+
 /* Donation follows the names: y is written over x, which has room for it. */
 static void donation_follows_the_names(void **state)
 {
@@ -280,6 +316,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_FIXTURE(axes_have_extents_and_symbols),  IN_FIXTURE(symbols_have_ranges_and_sources),
         IN_FIXTURE(shapes_follow_from_symbols),     IN_FIXTURE(names_come_in_any_order),
+        IN_FIXTURE(shapes_follow_from_symbols),     IN_FIXTURE(symbols_that_nothing_needs_may_be_given),
         IN_FIXTURE(read_only_arrays_are_only_read), IN_FIXTURE(donation_follows_the_names),
         IN_FIXTURE(wrong_names_are_named),          cmocka_unit_test(every_allocation_may_fail),
     };

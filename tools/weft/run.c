@@ -156,24 +156,12 @@ static weft_status *add_extent(weft_session *session, weft_graph *graph, const c
     return status;
 }
 
-/* A run takes the values of those symbols alone that it needs. */
-static void drop_unneeded(weft_session *session)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < session->extent_count; i++) {
-        if (is_needed(session->program, session->extents[i].name)) session->extents[count++] = session->extents[i];
-        else free((char *)session->extents[i].name);
-    }
-    session->extent_count = count;
-}
-
 static weft_status *fill_extents(const weft_arguments *arguments, weft_graph *graph, weft_session *session)
 {
     session->extents = calloc(arguments->value_count + 1, sizeof *session->extents);
     if (session->extents == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < arguments->value_count; i++)
         if (is_option(&arguments->values[i], "--set")) WEFT_TRY(add_extent(session, graph, arguments->values[i].text));
-    drop_unneeded(session);
     return NULL;
 }
 
