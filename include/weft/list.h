@@ -7,8 +7,8 @@
  *
  * A shape takes extents and integers of any type, at most 16 of them; longer ones are arrays of weft_extent. More of
  * them do not compile: WEFT_EXTENT_ is not declared, says the compiler, nor is WEFT_EACH_17_, or so with the 17th item
- * in place of 17. What is neither an integer nor an extent does not compile; an unsigned number that no int64_t holds
- * is the invalid extent.
+ * in place of 17. What is neither an integer nor an extent does not compile, nor with GCC does a bit-field: write +x.
+ * An unsigned number that no int64_t holds is the invalid extent.
  */
 #include <weft/graph.h>
 

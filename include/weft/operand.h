@@ -4,8 +4,9 @@
 /*
  * Numbers as operands: weft_mul(x, 2), weft_sub(1, x), weft_clamp(x, 0, 6), weft_select(mask, scores, -INFINITY).
  * Included by <weft/ops.h>. In C, with GCC or clang, and unless WEFT_NO_PLACES is defined, the macros of elementwise
- * functions of several operands take numbers (integers of up to 64 bits, float and double) in place of all of these
- * except one; so do weft_pad and the updates of index.h for their value.
+ * functions of several operands take numbers (integers of up to 64 bits, a bit-field x as +x, float and double) in place
+ * of all of these except one; so do weft_pad and the updates of index.h for their value. Inline functions that use them
+ * are static.
  *
  * A number becomes a constant of rank 0 with the dtype of the first tensor beside it (weft_select: beside `a` and `b`;
  * its condition is a tensor). Into an integer dtype goes what it can hold, with every bit: 2.0 but not 2.5 or NaN; into

@@ -113,7 +113,8 @@ typedef struct weft_einsum_options {
      * refused where a smaller one is kept. Such a node is contracted at the run, also where its extents are known. */
     size_t memory_limit;
     /* Filled in by weft_einsum_arrays, as weft_run.report is; others do not read it. After OVER_LIMIT peak_bytes is the
-     * least that was found to be needed, or 0 where the planner found no order at all. NULL: none is wanted. */
+     * least that was found to be needed, which under another limit may not be found, or 0 where the planner found no
+     * order at all. NULL: none is wanted. */
     weft_report *report;
     const weft_einsum_watch *watch; /* of plans, made as for `cancelled`: told how the search goes; NULL: nobody is */
 } weft_einsum_options;
