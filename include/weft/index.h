@@ -50,8 +50,8 @@ typedef struct weft_index_items {
  *
  *  - RANGE: bounds may be symbolic; negative ones count from the end, those beyond either end are cut to it, and the
  *    result may be empty. A step of 0 is an error. WEFT_RANGE takes integers of any size, a bit-field x as +x; an
- * extent that is -INT64_MAX is WEFT_OPEN, and one that is invalid, as weft_extent_of(INT64_MIN) is, an error. Symbolic
- * bounds are computed with: a run where that overflows 64 bits, by one for those at its ends, is OUT_OF_RANGE.
+ *    extent that is -INT64_MAX is WEFT_OPEN, and one that is invalid, as weft_extent_of(INT64_MIN) is, an error. What is
+ *    computed from symbolic bounds has to fit 64 bits, or a run is OUT_OF_RANGE.
  *  - ONE: out of range is an error (WEFT_OUT_OF_RANGE), or a guard where extents are symbolic.
  *  - TENSOR: index tensors broadcast to one shape, whose axes stand where the first of them stood if all index tensors
  *    and single indices are side by side, and in front of all others if not. Indices are checked by the run. A mask
