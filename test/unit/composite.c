@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "test/support.h"
+#include "test/traced.h"
 
 #define N(value) weft_extent_of(value)
 
@@ -218,15 +219,9 @@ static void depthwise_convolution_adds_in_f32(void **state)
 
 /* ---- errors ---- */
 
-static void expect_error(weft_tensor tensor, weft_code code, const char *sentence)
+static void expect_error(weft_tensor tensor, weft_code code, const char *message)
 {
-    const weft_status *error = weft_graph_error(f.graph);
-    assert_false(weft_tensor_is_valid(tensor));
-    if (error == NULL) fail_msg("no error, wanted: %s", sentence);
-    assert_string_equal(weft_status_message(error), sentence);
-    assert_string_equal(weft_code_name(weft_status_code(error)), weft_code_name(code));
-    assert_non_null(strstr(weft_status_where(error), "composite.c:"));
-    weft_graph_clear_error(f.graph);
+    weft_test_refused(f.graph, tensor, code, "composite.c:", message);
 }
 
 static void filling_refuses(void **state)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <weft/weft.h>
 #include "test/support.h"
+#include "test/traced.h"
 
 static weft_graph *graph;
 static weft_executor *executor;
@@ -59,15 +60,9 @@ static void expect(weft_tensor output, const void *wanted, size_t size)
         expect(output, wanted_, sizeof wanted_);                                                                       \
     } while (0)
 
-static void expect_error(weft_tensor tensor, weft_code code, const char *sentence)
+static void expect_error(weft_tensor tensor, weft_code code, const char *message)
 {
-    const weft_status *error = weft_graph_error(graph);
-    assert_false(weft_tensor_is_valid(tensor));
-    if (error == NULL) fail_msg("no error, wanted: %s", sentence);
-    assert_string_equal(weft_status_message(error), sentence);
-    assert_int_equal(weft_status_code(error), code);
-    assert_non_null(strstr(weft_status_where(error), "operand.c:"));
-    weft_graph_clear_error(graph);
+    weft_test_refused(graph, tensor, code, "operand.c:", message);
 }
 
 static void numbers_stand_on_either_side(void **state)

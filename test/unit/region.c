@@ -8,6 +8,7 @@
 #include <weft/einsum.h>
 #include <weft/weft.h>
 #include "test/support.h"
+#include "test/traced.h"
 
 #define N(value) weft_extent_of(value)
 
@@ -75,14 +76,9 @@ static weft_tensor number(int64_t value)
     return weft_constant(f.graph, WEFT_I64, WEFT_INTS(), &value);
 }
 
-static void expect_error(weft_tensor tensor, weft_code code, const char *sentence)
+static void expect_error(weft_tensor tensor, weft_code code, const char *message)
 {
-    const weft_status *error = weft_graph_error(f.graph);
-    assert_false(weft_tensor_is_valid(tensor));
-    if (error == NULL) fail_msg("no error, wanted: %s", sentence);
-    assert_string_equal(weft_status_message(error), sentence);
-    assert_int_equal(weft_status_code(error), code);
-    weft_graph_clear_error(f.graph);
+    weft_test_refused(f.graph, tensor, code, NULL, message);
 }
 
 /* ---- numbers ---- */

@@ -8,6 +8,7 @@
 #include "lib/graph/graph.h"
 #include "lib/graph/scalar.h"
 #include "test/support.h"
+#include "test/traced.h"
 
 #define N(value) weft_extent_of(value)
 
@@ -45,24 +46,14 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void expect_type(weft_tensor tensor, const char *wanted)
+static void expect_type(weft_tensor tensor, const char *type)
 {
-    const weft_status *error = weft_graph_error(f.graph);
-    if (error != NULL) fail_msg("wanted %s but got: %s", wanted, weft_status_message(error));
-    weft_type type = {weft_tensor_dtype(tensor), weft_tensor_shape(tensor)};
-    assert_true(weft_tensor_is_valid(tensor));
-    assert_string_equal(weft_type_describe(&type).text, wanted);
+    weft_test_traced(f.graph, tensor, type);
 }
 
-static void expect_error(weft_tensor tensor, weft_code code, const char *sentence)
+static void expect_error(weft_tensor tensor, weft_code code, const char *message)
 {
-    const weft_status *error = weft_graph_error(f.graph);
-    assert_false(weft_tensor_is_valid(tensor));
-    if (error == NULL) fail_msg("no error, wanted: %s", sentence);
-    assert_string_equal(weft_status_message(error), sentence);
-    assert_string_equal(weft_code_name(weft_status_code(error)), weft_code_name(code));
-    assert_non_null(strstr(weft_status_where(error), "trace.c:"));
-    weft_graph_clear_error(f.graph);
+    weft_test_refused(f.graph, tensor, code, "trace.c:", message);
 }
 
 /* The last guard, which is taken away. */
