@@ -160,19 +160,30 @@ const weft_program_axis *weft_program_output_axes(const weft_program *program, s
     return value == NULL ? NULL : value->axes;
 }
 
-weft_status *weft_program_check_idle(const weft_program *program, const weft_allocator *allocator, const char *where,
-                                     const weft_binding *binding)
+static const weft_symbol_info *find_idle(const weft_program *program, const char *name)
 {
-    for (size_t i = 0; i < program->idle_count; i++) {
-        const weft_symbol_info *symbol = &program->idle[i];
-        if (strcmp(symbol->name, binding->name) != 0) continue;
-        if (binding->value >= symbol->min && binding->value <= symbol->max) return NULL;
-        return weft_status_create(allocator, WEFT_OUT_OF_RANGE, where,
-                                  "symbol %s = %" PRId64 " is outside [%" PRId64 ", %" PRId64 "]", symbol->name,
-                                  binding->value, symbol->min, symbol->max);
-    }
-    return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "the program has no symbol \"%s\"",
-                              binding->name);
+    for (size_t i = 0; i < program->idle_count; i++)
+        if (strcmp(program->idle[i].name, name) == 0) return &program->idle[i];
+    return NULL;
+}
+
+weft_status *weft_program_check_idle(const weft_program *program, const weft_idle_check *check,
+                                     const weft_binding *bindings, size_t number)
+{
+    const weft_binding *binding = &bindings[number];
+    const weft_symbol_info *symbol = find_idle(program, binding->name);
+    if (symbol == NULL)
+        return weft_status_create(check->allocator, WEFT_INVALID_ARGUMENT, check->where,
+                                  "the program has no symbol \"%s\"", binding->name);
+    for (size_t i = 0; i < number; i++)
+        if (bindings[i].value != binding->value && strcmp(bindings[i].name, binding->name) == 0)
+            return weft_status_create(check->allocator, WEFT_INVALID_ARGUMENT, check->where,
+                                      "symbol %s is given twice, as %" PRId64 " and as %" PRId64, binding->name,
+                                      bindings[i].value, binding->value);
+    if (binding->value >= symbol->min && binding->value <= symbol->max) return NULL;
+    return weft_status_create(check->allocator, check->out_of_range, check->where,
+                              "symbol %s = %" PRId64 " is outside [%" PRId64 ", %" PRId64 "]", symbol->name,
+                              binding->value, symbol->min, symbol->max);
 }
 
 static weft_status *shape_error(const weft_program *program, weft_code code, const char *format, ...) WEFT_FORMAT(3, 4);
@@ -187,14 +198,16 @@ static weft_status *shape_error(const weft_program *program, weft_code code, con
     return status;
 }
 
-/* values[symbol] from a binding; `given` says which have one. */
-static weft_status *bind(const weft_program *program, const weft_binding *binding, bool *given, int64_t *values)
+/* values[symbol] from bindings[number]; `given` says which have one. */
+static weft_status *bind(const weft_program *program, const weft_binding *bindings, size_t number, bool *given,
+                         int64_t *values)
 {
+    const weft_idle_check check = {program->allocator, "weft_program_output_shape", WEFT_OUT_OF_RANGE};
+    const weft_binding *binding = &bindings[number];
     const char *name = binding->name;
     if (name == NULL) return shape_error(program, WEFT_INVALID_ARGUMENT, "the name of a symbol is NULL");
     size_t symbol = weft_formulas_find_symbol(&program->formulas, name);
-    if (symbol == SIZE_MAX)
-        return weft_program_check_idle(program, program->allocator, "weft_program_output_shape", binding);
+    if (symbol == SIZE_MAX) return weft_program_check_idle(program, &check, bindings, number);
     const weft_symbol_info *info = &program->formulas.symbols[symbol];
     if (given[symbol] && values[symbol] != binding->value)
         return shape_error(program, WEFT_INVALID_ARGUMENT, "symbol %s is given twice, as %" PRId64 " and as %" PRId64,
@@ -236,7 +249,7 @@ static weft_status *find_shape(const weft_program *program, size_t output, size_
     size_t symbols = program->formulas.symbol_count;
     int64_t *values = block + symbols;
     bool *given = (bool *)(values + program->formulas.count);
-    for (size_t i = 0; i < count; i++) WEFT_TRY(bind(program, &bindings[i], given, block));
+    for (size_t i = 0; i < count; i++) WEFT_TRY(bind(program, bindings, i, given, block));
     for (size_t axis = 0; axis < program->outputs[output].rank; axis++)
         WEFT_TRY(check_given(program, &program->outputs[output].axes[axis], given));
     /* What the shape does not depend on may be anything. */

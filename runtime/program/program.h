@@ -52,10 +52,16 @@ struct weft_program {
 
 /* An empty program with one reference; the compiler fills it in. */
 weft_status *weft_program_create(const weft_allocator *allocator, weft_program **out_program) WEFT_MUST_USE;
-/* A value for a symbol that formulas do not have: NULL where it is an idle one, which nothing needs. INVALID_ARGUMENT
- * for a symbol that the graph did not have, OUT_OF_RANGE for a value outside of the symbol's range. */
-weft_status *weft_program_check_idle(const weft_program *program, const weft_allocator *allocator, const char *where,
-                                     const weft_binding *binding) WEFT_MUST_USE;
+typedef struct weft_idle_check {
+    const weft_allocator *allocator; /* of errors */
+    const char *where;
+    weft_code out_of_range; /* of a value that the symbol cannot have */
+} weft_idle_check;
+
+/* bindings[number], of a symbol that formulas do not have: NULL where it is an idle one, which nothing needs, and may
+ * have the value. INVALID_ARGUMENT for a symbol that the graph did not have, or with another value before. */
+weft_status *weft_program_check_idle(const weft_program *program, const weft_idle_check *check,
+                                     const weft_binding *bindings, size_t number) WEFT_MUST_USE;
 /* Makes inputs and outputs, which are all there, known by name: once. */
 weft_status *weft_program_index_names(weft_program *program) WEFT_MUST_USE;
 #endif

@@ -124,7 +124,8 @@ static weft_status *add_extents(weft_call_key *key, const weft_call *call)
                                       i);
         size_t symbol = weft_formulas_find_symbol(&call->program->formulas, extent->name);
         if (symbol == SIZE_MAX) {
-            WEFT_TRY(weft_program_check_idle(call->program, key->allocator, where, extent));
+            const weft_idle_check check = {key->allocator, where, WEFT_SHAPE_MISMATCH};
+            WEFT_TRY(weft_program_check_idle(call->program, &check, call->run->extents, i));
             continue;
         }
         add(key, (int64_t)symbol);

@@ -183,6 +183,12 @@ static void symbols_that_nothing_needs_may_be_given(void **state)
     weft_test_ok(weft_program_output_shape(ones, 0, 2, both, shape));
     weft_test_fails(weft_program_output_shape(ones, 0, 1, &far, shape), WEFT_OUT_OF_RANGE,
                     "symbol n = 101 is outside [1, 100]");
+    const weft_binding twice[] = {{"n", 7}, {"n", 7}, {"n", 8}};
+    weft_test_fails(weft_program_output_shape(ones, 0, 3, twice, shape), WEFT_INVALID_ARGUMENT,
+                    "symbol n is given twice, as 7 and as 8");
+    weft_run wrong = {.output_count = 1, .outputs = &(weft_array *){NULL}, .extent_count = 3, .extents = twice};
+    weft_test_fails(weft_executor_run(executor, ones, &wrong), WEFT_INVALID_ARGUMENT,
+                    "symbol n is given twice, as 7 and as 8");
     for (size_t given = 0; given <= 2; given++) {
         weft_array *result = NULL;
         weft_run run = {.output_count = 1, .outputs = &result, .extent_count = given, .extents = both};
@@ -190,7 +196,7 @@ static void symbols_that_nothing_needs_may_be_given(void **state)
         assert_int_equal(weft_array_count(result), 3);
         run.extent_count = 1;
         run.extents = &far;
-        weft_test_fails(weft_executor_run(executor, ones, &run), WEFT_OUT_OF_RANGE,
+        weft_test_fails(weft_executor_run(executor, ones, &run), WEFT_SHAPE_MISMATCH,
                         "symbol n = 101 is outside [1, 100]");
         run.extents = &unknown;
         weft_test_fails(weft_executor_run(executor, ones, &run), WEFT_INVALID_ARGUMENT,
