@@ -134,7 +134,7 @@ typedef struct weft_run {
     size_t output_count;
     weft_array **outputs; /* entry not NULL: written to, any strides; NULL: a new array, released by the caller */
     size_t extent_count;
-    const weft_binding *extents;    /* values for symbols that no input binds; those of others are checked */
+    const weft_binding *extents;    /* values for symbols that no input binds; may name bound ones, if equal */
     const bool *donated;            /* NULL or per input as given: outputs may overwrite its memory, see below */
     const volatile bool *cancelled; /* read between steps and kernels compiled, and while rows sort; NULL: never */
     bool specialize;                /* build (and prefer) a variant for exactly these extents */

@@ -50,8 +50,8 @@ typedef struct weft_index_items {
  *
  *  - RANGE: bounds may be symbolic; negative ones count from the end, those beyond either end are cut to it, and the
  *    result may be empty. A step of 0 is an error. WEFT_RANGE takes integers of any size, a bit-field x as +x; an
- *    extent that is -INT64_MAX is WEFT_OPEN, and one that is invalid, as weft_extent_of(INT64_MIN) is, an error. What is
- *    computed from symbolic bounds has to fit 64 bits, or a run is OUT_OF_RANGE.
+ *    extent that is -INT64_MAX is WEFT_OPEN, and one that is invalid, as weft_extent_of(INT64_MIN) is, an error.
+ *    What is computed from symbolic bounds has to fit 64 bits, or a run is OUT_OF_RANGE.
  *  - ONE: out of range is an error (WEFT_OUT_OF_RANGE), or a guard where extents are symbolic.
  *  - TENSOR: index tensors broadcast to one shape, whose axes stand where the first of them stood if all index tensors
  *    and single indices are side by side, and in front of all others if not. Indices are checked by the run. A mask
@@ -75,8 +75,8 @@ weft_tensor weft_index_update(weft_tensor x, weft_tensor value, weft_scatter_mod
 #define WEFT_RANGE_(first, end, by, ...)                                                                               \
     ((weft_index_item){                                                                                                \
         .kind = WEFT_INDEX_RANGE, .step = WEFT_STEP_(by), .start = WEFT_BOUND_(first), .stop = WEFT_BOUND_(end)})
-#define WEFT_STEP_(value) WEFT_INTEGER_(value, weft_extent_same_, weft_index_step_, weft_index_natural_step_)
-#define WEFT_BOUND_(value) WEFT_INTEGER_(value, weft_extent_same_, weft_index_bound_, weft_index_natural_bound_)
+#define WEFT_STEP_(value) WEFT_INTEGER_(value, weft_extent_same_, weft_index_step_, weft_index_unsigned_step_)
+#define WEFT_BOUND_(value) WEFT_INTEGER_(value, weft_extent_same_, weft_index_bound_, weft_index_unsigned_bound_)
 #define WEFT_ALL WEFT_RANGE(WEFT_OPEN, WEFT_OPEN)
 /* One element: an integer or an extent. */
 #define WEFT_INDEX(index) ((weft_index_item){.kind = WEFT_INDEX_ONE, .start = WEFT_EXTENT_(index)})
@@ -95,7 +95,7 @@ static inline int64_t weft_index_step_(int64_t step)
     return step;
 }
 /* Beyond any extent all steps are the same, and so are all bounds. */
-static inline int64_t weft_index_natural_step_(uint64_t step)
+static inline int64_t weft_index_unsigned_step_(uint64_t step)
 {
     return step > INT64_MAX ? INT64_MAX : (int64_t)step;
 }
@@ -103,9 +103,9 @@ static inline weft_extent weft_index_bound_(int64_t bound)
 {
     return weft_extent_of(bound > -INT64_MAX ? bound : 1 - INT64_MAX);
 }
-static inline weft_extent weft_index_natural_bound_(uint64_t bound)
+static inline weft_extent weft_index_unsigned_bound_(uint64_t bound)
 {
-    return weft_extent_of(weft_index_natural_step_(bound));
+    return weft_extent_of(weft_index_unsigned_step_(bound));
 }
 static inline weft_index_item weft_index_same_(weft_index_item item)
 {

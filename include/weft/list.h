@@ -31,8 +31,8 @@ static inline weft_extent weft_extent_of_unsigned_(uint64_t value)
 
 /* An extent, or an integer as one. */
 #define WEFT_EXTENT_(value) WEFT_INTEGER_(value, weft_extent_same_, weft_extent_of, weft_extent_of_unsigned_)
-/* `extent`, `number` or `natural` of the value: for an extent, an integer that an int64_t holds, any other. */
-#define WEFT_INTEGER_(value, extent, number, natural)                                                                  \
+/* `extent`, `number` or `other` of the value: for an extent, an integer that an int64_t holds, any other. */
+#define WEFT_INTEGER_(value, extent, number, other)                                                                    \
     _Generic((value), weft_extent                                                                                      \
              : extent, _Bool                                                                                           \
              : number, char                                                                                            \
@@ -45,8 +45,8 @@ static inline weft_extent weft_extent_of_unsigned_(uint64_t value)
              : number, unsigned short                                                                                  \
              : number, unsigned                                                                                        \
              : number, unsigned long                                                                                   \
-             : natural, unsigned long long                                                                             \
-             : natural)(value)
+             : other, unsigned long long                                                                               \
+             : other)(value)
 
 #define WEFT_SHAPE_(count, ...) WEFT_SHAPE_OF_(count, __VA_ARGS__)
 #define WEFT_SHAPE_OF_(count, ...)                                                                                     \

@@ -369,7 +369,7 @@ static void count_bytes(const compiler *c)
 
 /* ---- all of it ---- */
 
-static WEFT_PLAIN_FUNCTION(weft_status *, compile, (compiler * c, weft_tensors outputs, const char *const *names),
+static WEFT_PLAIN_FUNCTION(weft_status *, compile, (compiler *c, weft_tensors outputs, const char *const *names),
                            (c, outputs, names))
 {
     WEFT_TRY(fill_outputs(c, outputs));

@@ -4,9 +4,9 @@
 /* Inside of a program: what the run time needs, filled in by the compiler, and the graph, which only compilers read. */
 #include <weft/program.h>
 #include <stdatomic.h>
-#include "runtime/program/formula.h"
 #include "runtime/base/map.h"
 #include "runtime/base/memory.h"
+#include "runtime/program/formula.h"
 
 typedef struct weft_program_value {
     const char *name;
@@ -52,6 +52,10 @@ struct weft_program {
 
 /* An empty program with one reference; the compiler fills it in. */
 weft_status *weft_program_create(const weft_allocator *allocator, weft_program **out_program) WEFT_MUST_USE;
+/* Makes inputs and outputs, which are all there, known by name: once. */
+weft_status *weft_program_index_names(weft_program *program) WEFT_MUST_USE;
+
+/* How values of symbols that nothing needs are judged. */
 typedef struct weft_idle_check {
     const weft_allocator *allocator; /* of errors */
     const char *where;
@@ -62,6 +66,4 @@ typedef struct weft_idle_check {
  * have the value. INVALID_ARGUMENT for a symbol that the graph did not have, or with another value before. */
 weft_status *weft_program_check_idle(const weft_program *program, const weft_idle_check *check,
                                      const weft_binding *bindings, size_t number) WEFT_MUST_USE;
-/* Makes inputs and outputs, which are all there, known by name: once. */
-weft_status *weft_program_index_names(weft_program *program) WEFT_MUST_USE;
 #endif
