@@ -6,6 +6,7 @@ typedef struct updates {
     weft_partition *partition;
     const weft_graph *graph;
     uint32_t *bases;   /* of each node: what a chain of updates began with; itself where it is no update */
+    uint32_t *updater; /* of each node: the update that changes it; 0 for none */
     uint8_t *kept;     /* nodes that are outputs, or updated, in regions too, until they are */
     uint32_t *latest;  /* of each node: the last one with memory whose kernel reads it */
     uint32_t *before;  /* of an update: the last that reads what it, or one of its chain before it, changes */
@@ -15,6 +16,8 @@ typedef struct updates {
     uint32_t *stack;   /* of the walk */
     uint32_t walk;
 } updates;
+
+enum { MOST_FOLLOWED = 32 };
 
 static bool is_update(const weft_node *node)
 {
@@ -35,6 +38,7 @@ static bool find_bases(updates *u)
         const weft_node *node = weft_graph_node(u->graph, n);
         bool changes = is_live(u, n) && is_update(node);
         u->bases[n] = changes ? u->bases[node->inputs[0].node] : n;
+        if (changes) u->updater[node->inputs[0].node] = n;
         any |= changes;
     }
     return any;
@@ -69,21 +73,49 @@ static void push(updates *u, uint32_t n, size_t *depth)
     u->stack[(*depth)++] = n;
 }
 
-/* Whether `operand`, computed in the kernel that reads it, is computed from a value of the chain that began with
- * `base`. */
-static bool reads(updates *u, uint32_t operand, uint32_t base)
+/* Updates that come after one, found by walks from it; what a longer circle changes is copied. */
+typedef struct followers {
+    uint32_t updates[MOST_FOLLOWED];
+    size_t count;
+} followers;
+
+static void follow(const updates *u, uint32_t update, followers *f)
+{
+    bool found = update == 0 || f->count == MOST_FOLLOWED || !may_be_in_place(u, update);
+    for (size_t i = 0; i < f->count && !found; i++) found = f->updates[i] == update;
+    if (!found) f->updates[f->count++] = update;
+}
+
+/* Whether `operand`, computed in the kernel that reads it, is computed from what update `n`, or one of its chain before
+ * it, changes. Those that change what else it is computed from come after its kernel. */
+static bool reads(updates *u, uint32_t operand, uint32_t n, followers *f)
 {
     size_t depth = 0;
     bool found = false;
     u->walk++;
-    if (!weft_role_has_memory(u->partition->roles[operand])) push(u, operand, &depth);
+    push(u, operand, &depth);
     while (depth > 0 && !found) {
-        const weft_node *node = weft_graph_node(u->graph, u->stack[--depth]);
-        for (uint32_t i = 0; i < node->input_count; i++) {
-            uint32_t input = node->inputs[i].node;
-            if (!weft_role_has_memory(u->partition->roles[input])) push(u, input, &depth);
-            else found |= u->bases[input] == base;
+        uint32_t read = u->stack[--depth];
+        const weft_node *node = weft_graph_node(u->graph, read);
+        bool in_memory = weft_role_has_memory(u->partition->roles[read]) || u->partition->forced[read];
+        if (in_memory) {
+            found = u->bases[read] == u->bases[n] && read < n;
+            follow(u, u->updater[read], f);
         }
+        for (uint32_t i = 0; i < node->input_count && !in_memory; i++) push(u, node->inputs[i].node, &depth);
+    }
+    return found;
+}
+
+/* Whether update `n` with `operand` in its kernel would come before itself: it reads what it changes, or what updates
+ * change that read that. */
+static bool is_circular(updates *u, uint32_t operand, uint32_t n)
+{
+    followers f = {.count = 0};
+    bool found = reads(u, operand, n, &f);
+    for (size_t s = 0; s < f.count && !found; s++) {
+        const weft_node *node = weft_graph_node(u->graph, f.updates[s]);
+        for (uint32_t i = 1; i < node->input_count && !found; i++) found = reads(u, node->inputs[i].node, n, &f);
     }
     return found;
 }
@@ -102,8 +134,8 @@ static bool separate(updates *u, uint32_t n)
     bool forced = false;
     for (uint32_t i = 1; i < node->input_count; i++) {
         uint32_t operand = node->inputs[i].node;
-        if (u->partition->forced[operand] || !is_smaller(u, node->inputs[i], node->inputs[0])) continue;
-        if (!reads(u, operand, u->bases[n])) continue;
+        if (weft_role_has_memory(u->partition->roles[operand]) || u->partition->forced[operand]) continue;
+        if (!is_smaller(u, node->inputs[i], node->inputs[0]) || !is_circular(u, operand, n)) continue;
         weft_partition_force(u->partition, operand);
         forced = true;
     }
@@ -185,7 +217,7 @@ static void order_all(updates *u, uint32_t *out_order)
 
 /* ---- the two passes ---- */
 
-#define WORDS 6
+#define WORDS 7
 #define BYTES 2
 
 static weft_status *open_updates(weft_partition *partition, updates *out_updates)
@@ -202,6 +234,7 @@ static weft_status *open_updates(weft_partition *partition, updates *out_updates
                              .latest = room + 3 * count,
                              .before = room + 4 * count,
                              .waiting = room + 5 * count,
+                             .updater = room + 6 * count,
                              .kept = (uint8_t *)(room + WORDS * count),
                              .waits = (uint8_t *)(room + WORDS * count) + count};
     return NULL;

@@ -35,6 +35,26 @@
        "} else (%a : i64[n], %v : i64[1], %i : i64[]) {\n" other "}\n"
 #define YIELD(value) "yield " value "\n"
 
+/* A loop of which `iteration` makes the next tables of %a, %b and %c. */
+#define TABLES(iteration)                                                                                              \
+    "weft 0.1\n"                                                                                                       \
+    "symbol n in [9, 1000000]\n"                                                                                       \
+    "graph {\n"                                                                                                        \
+    "  %x = input() {name = \"x\", dtype = i64, shape = [n]}\n"                                                        \
+    "  %r, %s, %t = fold(%x, %x, %x) {trips = 8, carried = 3}\n"                                                       \
+    "    body (%i : i64[], %a : i64[n], %b : i64[n], %c : i64[n]) {\n"                                                 \
+    "    %one = constant() {dtype = i64, shape = [], data = [1]}\n"                                                    \
+    "    %next = add(%i, %one)\n"                                                                                      \
+    "    %d = dynamic_slice(%a, %i) {axes = [0], sizes = [1]}\n"                                                       \
+    "    %e = dynamic_slice(%b, %next) {axes = [0], sizes = [1]}\n"                                                    \
+    "    %f = dynamic_slice(%c, %i) {axes = [0], sizes = [1]}\n"                                                       \
+    "    %d2 = neg(%d)\n"                                                                                              \
+    "    %e2 = neg(%e)\n"                                                                                              \
+    "    %f2 = neg(%f)\n" iteration "  }\n"                                                                            \
+    "  return %r\n"                                                                                                    \
+    "}\n"
+#define PUT_TO(to, from, what, at) to " = dynamic_update_slice(" from ", " what ", " at ") {axes = [0]}\n"
+
 typedef struct table {
     const char *text;
     bool in_place;
@@ -52,6 +72,16 @@ static const table tables[] = {
     {TABLE(COND("%u", "%a", PUT_ONE, YIELD("%a")) YIELD("%u")), true},
     {TABLE(COND("%u", "%a", LOOP_ONE, ADD_ONE) YIELD("%u")), true},
     {TABLE(PUT("%b", "%a") COND("%c", "%b", ADD_ONE, LOOP_ONE) ADD("%u", "%c") YIELD("%u")), true},
+    /* Each of what others were. */
+    {TABLES(PUT_TO("%u", "%a", "%e", "%i") PUT_TO("%v", "%b", "%d", "%next") YIELD("%u, %v, %c")), true},
+    {TABLES(PUT_TO("%u", "%a", "%e2", "%i") PUT_TO("%v", "%b", "%d2", "%i") YIELD("%u, %v, %c")), true},
+    {TABLES(PUT_TO("%v", "%b", "%d2", "%i") PUT_TO("%u", "%a", "%e", "%next") YIELD("%u, %v, %c")), true},
+    {TABLES(PUT_TO("%u", "%a", "%e2", "%i") PUT_TO("%v", "%b", "%f2", "%i") PUT_TO("%w", "%c", "%d2", "%i")
+                YIELD("%u, %v, %w")),
+     true},
+    {TABLES(PUT_TO("%u", "%a", "%e2", "%i") PUT_TO("%g", "%u", "%d2", "%next") PUT_TO("%v", "%b", "%d", "%i")
+                YIELD("%g, %v, %c")),
+     true},
     /* One side, or what follows, makes another table, or reads the old one. */
     {TABLE(COND("%u", "%a", "%u = neg(%a)\n" YIELD("%u"), ADD_ONE) YIELD("%u")), false},
     {TABLE(COND("%u", "%a", PUT("%b", "%a") "%u = add(%b, %a)\n" YIELD("%u"), ADD_ONE) YIELD("%u")), false},
