@@ -12,7 +12,7 @@ extern "C" {
 typedef struct weft_policy {
     size_t size;                   /* sizeof(weft_policy); 0 stands for it */
     bool keep_symbolic_extensions; /* do not lower extension nodes whose extents are symbolic */
-    const char *passes;            /* names in order, between commas or blanks; NULL: the standard pipeline (weft_pass_names) */
+    const char *passes; /* names in order, between commas or blanks; NULL: the standard pipeline (weft_pass_names) */
 } weft_policy;
 
 /*
@@ -83,8 +83,8 @@ weft_status *weft_program_output_shape(const weft_program *program, size_t outpu
 
 /* The optimised graph as .weft text; lives as long as the program. It is a graph like any other: weft_graph_parse reads
  * it, with the extensions whose ops are in it, unless a guard of it can never hold, and what is compiled from that
- * computes the same bits. Printed when it is asked for the first time, with all constants: of large ones that is twice
- * their bytes. NULL when there is no memory for it. */
+ * computes the same bits. Symbols that nothing in it needs any more are not in it. Printed when it is asked for the
+ * first time, with all constants: of large ones that is twice their bytes. NULL when there is no memory for it. */
 const char *weft_program_text(const weft_program *program);
 /* About how many bytes the program takes, without its text. Large constants are one copy that the graph it was made
  * from and all of its programs share; here they count in full. */
