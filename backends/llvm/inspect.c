@@ -60,12 +60,9 @@ static weft_status *append_kernel(void *context, const char *name, const weft_ke
 
 static weft_status *emit(emission *e, const weft_program *program)
 {
-    weft_machine machine = {.vector_bytes = 16, .registers = 16};
-    if (e->format != WEFT_EMIT_LOOPS) {
-        WEFT_TRY(weft_llvm_load(&e->llvm));
-        e->llvm->machine(&machine);
-    }
-    if (e->format == WEFT_EMIT_PTX) machine = (weft_machine){.gpu = true, .vector_bytes = 4, .registers = 32};
+    weft_machine machine = *weft_machine_host();
+    if (e->format != WEFT_EMIT_LOOPS) WEFT_TRY(weft_llvm_load(&e->llvm));
+    if (e->format == WEFT_EMIT_PTX) machine.device = WEFT_DEVICE_CUDA;
     return weft_program_visit_kernels(program, &machine, append_kernel, e);
 }
 

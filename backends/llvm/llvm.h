@@ -7,7 +7,6 @@
  */
 #include <weft/runtime.h>
 #include "lib/loop/loop.h"
-#include "lib/schedule/schedule.h"
 
 typedef enum weft_llvm_format {
     WEFT_LLVM_OBJECT, /* ELF object for the host */
@@ -20,7 +19,6 @@ typedef struct weft_llvm_interface {
     size_t size;
     /* "llvm 19.1.7 x86_64-pc-linux-gnu znver3 +avx2,...": what objects depend on. Static. */
     const char *(*target)(void);
-    void (*machine)(weft_machine *out_machine); /* of the host */
     /* Emits a scheduled kernel as a function `symbol` of type weft_kernel_function (PTX: an entry that takes the
      * frame's fields). The kernel must have been through weft_kernel_lower_math. Thread-safe: each call has a context
      * of its own. COMPILE_FAILED, UNSUPPORTED. */

@@ -83,13 +83,6 @@ static const char *target(void)
     return name;
 }
 
-static void machine(weft_machine *out_machine)
-{
-    enter();
-    atomic_load(&loaded)->machine(out_machine);
-    leave();
-}
-
 static weft_status *emit_format(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
                                 weft_llvm_format format, weft_bytes *out_bytes)
 {
@@ -133,12 +126,8 @@ static weft_status *open_library(void)
 
 weft_status *weft_llvm_load(const weft_llvm_interface **out_interface)
 {
-    static const weft_llvm_interface gated = {.size = sizeof gated,
-                                              .target = target,
-                                              .machine = machine,
-                                              .emit = emit_format,
-                                              .load = load_image,
-                                              .unload = unload_image};
+    static const weft_llvm_interface gated = {
+        .size = sizeof gated, .target = target, .emit = emit_format, .load = load_image, .unload = unload_image};
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     WEFT_TRY(weft_isa_check(NULL));
     if (atomic_load(&loaded) == NULL) {
@@ -164,7 +153,7 @@ static weft_status *emit(const weft_allocator *allocator, const weft_kernel *ker
 
 static weft_status *build(void *self, const weft_build_request *request, weft_variant **out_variant)
 {
-    static const weft_code_generator generator = {target, machine, emit};
+    static const weft_code_generator generator = {target, emit};
     const weft_llvm_interface *interface;
     (void)self;
     WEFT_TRY(weft_llvm_load(&interface));

@@ -52,8 +52,6 @@ static void find_host(void)
     bool forced = weft_isa_is_forced();
     host.cpu = forced ? strdup(weft_isa_name()) : LLVMGetHostCPUName();
     host.features = forced ? strdup("") : LLVMGetHostCPUFeatures();
-    host.machine =
-        (weft_machine){.vector_bytes = weft_isa_vector_bytes(), .registers = weft_isa_level() >= WEFT_ISA_V4 ? 32 : 16};
     if (host.cpu == NULL || host.features == NULL) return;
     host.name = create_name();
     host_found = host.name != NULL;

@@ -4,12 +4,10 @@
 /* What code is made for, and the machine that makes it. */
 #include <llvm-c/TargetMachine.h>
 #include "lib/loop/loop.h"
-#include "lib/schedule/schedule.h"
 
 typedef struct weft_processor {
     char *triple, *cpu, *features;
     char *name; /* what objects depend on */
-    weft_machine machine;
 } weft_processor;
 
 /* The host, or the level that WEFT_ISA names. Found once, kept for the life of the process. NULL when out of memory. */

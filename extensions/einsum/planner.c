@@ -10,7 +10,7 @@ static const char *const objectives[] = {[WEFT_EINSUM_TIME] = "time",
                                          [WEFT_EINSUM_SIZE] = "size",
                                          [WEFT_EINSUM_WRITE] = "write",
                                          [WEFT_EINSUM_COMBO] = "combo"};
-enum { OBJECTIVES = sizeof objectives / sizeof *objectives, NUMBERS = EINSUM_RATES + 2 };
+enum { OBJECTIVES = sizeof objectives / sizeof *objectives, NUMBERS = WEFT_MACHINE_RATES + 2 };
 
 static const double most_seconds = 1e9, combo = 64;
 
@@ -27,27 +27,20 @@ static weft_status *refuse_budget(const einsum_arena *arena, double seconds)
                               "einsum: time_budget is %g, not from 0 to 1e9 seconds", seconds);
 }
 
-static weft_status *check_number(const einsum_arena *arena, const char *name, double number, double least, double most)
+static weft_status *check_machine(const einsum_arena *arena, const weft_machine *machine)
 {
-    if (number >= least && number <= most) return NULL;
-    return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
-                              "einsum: %s of the machine is %g, not a number from %g to %g", name, number, least, most);
+    weft_status *status = weft_machine_check(machine);
+    if (status == NULL || weft_status_code(status) != WEFT_INVALID_ARGUMENT) return status;
+    weft_status *named = refuse(arena, weft_status_message(status));
+    weft_status_destroy(status);
+    return named;
 }
 
-static weft_status *check_machine(const einsum_arena *arena, const weft_einsum_machine *machine)
+static void fill_machine(const weft_machine *machine, uint64_t *out_numbers)
 {
-    static const char *const names[] = {"rates[0]", "rates[1]", "rates[2]", "rates[3]"};
-    static const double least = 1, most = 1e18;
-    for (size_t i = 0; i < EINSUM_RATES; i++) WEFT_TRY(check_number(arena, names[i], machine->rates[i], least, most));
-    WEFT_TRY(check_number(arena, "bandwidth", machine->bandwidth, least, most));
-    return check_number(arena, "overhead", machine->overhead, 0, 1);
-}
-
-static void fill_machine(const weft_einsum_machine *machine, uint64_t *out_numbers)
-{
-    for (size_t i = 0; i < EINSUM_RATES; i++) out_numbers[i] = (uint64_t)machine->rates[i];
-    out_numbers[EINSUM_RATES] = (uint64_t)machine->bandwidth;
-    out_numbers[EINSUM_RATES + 1] = (uint64_t)(machine->overhead * 1e12);
+    for (size_t i = 0; i < WEFT_MACHINE_RATES; i++) out_numbers[i] = (uint64_t)machine->product_rates[i];
+    out_numbers[WEFT_MACHINE_RATES] = (uint64_t)machine->bandwidth;
+    out_numbers[WEFT_MACHINE_RATES + 1] = (uint64_t)(machine->step_seconds * 1e12);
 }
 
 /* The options that are floats, of which a call has none as a rule: it is spared what being plain costs. */
@@ -232,25 +225,19 @@ bool einsum_room_lower(einsum_room *room, double log2_over)
 
 /* ---- scores ---- */
 
-weft_einsum_machine weft_einsum_machine_default(void)
-{
-    return (weft_einsum_machine){.rates = {4e9, 15e9, 40e9, 65e9}, .bandwidth = 8e9, .overhead = 3e-7};
-}
-
 einsum_score einsum_planner_score(const einsum_planner *planner, weft_einsum_minimize minimize, weft_dtype dtype)
 {
     uint64_t numbers[NUMBERS];
-    weft_einsum_machine machine = weft_einsum_machine_default();
     if (planner->machine[0] != 0) memcpy(numbers, planner->machine, sizeof numbers);
-    else fill_machine(&machine, numbers);
+    else fill_machine(weft_machine_reference(), numbers);
     double bytes = log2((double)weft_dtype_size(dtype));
     bool is_complex = dtype == WEFT_C64 || dtype == WEFT_C128;
     einsum_score score = {.objective = minimize,
                           .log2_combo = log2(combo),
                           .log2_slowness = fmax(bytes - 2, 0) + is_complex,
                           .log2_bytes = bytes};
-    for (size_t i = 0; i < EINSUM_RATES; i++) score.machine.log2_rates[i] = log2((double)numbers[i]);
-    score.machine.log2_bandwidth = log2((double)numbers[EINSUM_RATES]);
-    score.machine.log2_overhead = log2((double)numbers[EINSUM_RATES + 1]) - log2(1e12);
+    for (size_t i = 0; i < WEFT_MACHINE_RATES; i++) score.machine.log2_rates[i] = log2((double)numbers[i]);
+    score.machine.log2_bandwidth = log2((double)numbers[WEFT_MACHINE_RATES]);
+    score.machine.log2_overhead = log2((double)numbers[WEFT_MACHINE_RATES + 1]) - log2(1e12);
     return score;
 }

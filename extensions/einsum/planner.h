@@ -11,10 +11,11 @@
 
 typedef struct einsum_planner {
     weft_einsum_minimize minimize;
-    uint64_t seed, moves;               /* moves 0: by the time that contracting takes */
-    uint64_t budget;                    /* nanoseconds; 0: moves count */
-    uint64_t limit;                     /* bytes of intermediates that live at once; 0: any */
-    uint64_t machine[EINSUM_RATES + 2]; /* rates, bytes in a second, picoseconds of overhead; all 0: the default */
+    uint64_t seed, moves; /* moves 0: by the time that contracting takes */
+    uint64_t budget;      /* nanoseconds; 0: moves count */
+    uint64_t limit;       /* bytes of intermediates that live at once; 0: any */
+    uint64_t
+        machine[WEFT_MACHINE_RATES + 2]; /* rates, bytes in a second, picoseconds of overhead; all 0: the default */
     /* Not in the text: */
     size_t threads; /* 0: one for each processor */
     einsum_cancel cancel;

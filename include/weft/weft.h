@@ -13,6 +13,7 @@
 #include <weft/index.h>
 #include <weft/inspect.h>
 #include <weft/linear.h>
+#include <weft/machine.h>
 #include <weft/nn.h>
 #include <weft/npy.h>
 #include <weft/ops.h>

@@ -200,24 +200,22 @@ size_t weft_builder_step_count(const variant_builder *builder)
     return count;
 }
 
-static weft_status *fill_steps(variant_builder *builder, const weft_machine *machine, weft_step **next);
+static weft_status *fill_steps(variant_builder *builder, weft_step **next);
 
 /* The steps of its parts follow it. */
-static weft_status *fill_region(const weft_machine *machine, const planned_step *planned, weft_step *out_step,
-                                weft_step **next)
+static weft_status *fill_region(const planned_step *planned, weft_step *out_step, weft_step **next)
 {
     out_step->region = planned->region;
     out_step->buffers = planned->buffers;
     out_step->buffer_count = planned->buffer_count;
     for (size_t part = 0; part < 2 && planned->parts[part] != NULL; part++) {
         out_step->region.parts[part] = (uint32_t)weft_builder_step_count(planned->parts[part]);
-        WEFT_TRY(fill_steps(planned->parts[part], machine, next));
+        WEFT_TRY(fill_steps(planned->parts[part], next));
     }
     return NULL;
 }
 
-static weft_status *fill_step(variant_builder *builder, const weft_machine *machine, const planned_step *planned,
-                              weft_step **next)
+static weft_status *fill_step(variant_builder *builder, const planned_step *planned, weft_step **next)
 {
     weft_step *step = (*next)++;
     const weft_node *node = weft_graph_node(builder->graph, planned->node);
@@ -229,14 +227,14 @@ static weft_status *fill_step(variant_builder *builder, const weft_machine *mach
     case WEFT_STEP_GEMM: return weft_builder_fill_gemm(builder, planned, step);
     case WEFT_STEP_SORT: return weft_builder_fill_sort(builder, planned, step);
     case WEFT_STEP_HOST: return weft_builder_fill_host(builder, planned, step);
-    case WEFT_STEP_REGION: step->written = node->output_count; return fill_region(machine, planned, step, next);
-    default: step->copies = planned->copies; return weft_builder_fill_kernel(builder, machine, planned, step);
+    case WEFT_STEP_REGION: step->written = node->output_count; return fill_region(planned, step, next);
+    default: step->copies = planned->copies; return weft_builder_fill_kernel(builder, planned, step);
     }
 }
 
-static weft_status *fill_steps(variant_builder *builder, const weft_machine *machine, weft_step **next)
+static weft_status *fill_steps(variant_builder *builder, weft_step **next)
 {
-    for (uint32_t i = 0; i < builder->step_count; i++) WEFT_TRY(fill_step(builder, machine, &builder->steps[i], next));
+    for (uint32_t i = 0; i < builder->step_count; i++) WEFT_TRY(fill_step(builder, &builder->steps[i], next));
     return NULL;
 }
 
@@ -250,9 +248,7 @@ static weft_status *fill_variant(variant_builder *builder, const weft_code_gener
     variant->step_count = count;
     weft_step *next = variant->steps;
     WEFT_TRY(weft_builder_fill_over(builder));
-    weft_machine machine;
-    generator->machine(&machine);
-    WEFT_TRY(fill_steps(builder, &machine, &next));
+    WEFT_TRY(fill_steps(builder, &next));
     return weft_builder_make_code(builder, generator);
 }
 

@@ -11,7 +11,6 @@
 typedef struct weft_code_generator {
     /* What objects depend on; part of the key of every kernel. */
     const char *(*target)(void);
-    void (*machine)(weft_machine *out_machine);
     weft_status *(*emit)(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
                          weft_bytes *out_object);
 } weft_code_generator;

@@ -123,8 +123,8 @@ weft_status *weft_builder_fill_host(variant_builder *builder, const planned_step
 weft_status *weft_builder_fill_cost(variant_builder *builder, const weft_kernel *kernel,
                                     weft_step *out_step) WEFT_MUST_USE;
 /* Schedules the kernel and fills in all but its code. */
-weft_status *weft_builder_fill_kernel(variant_builder *builder, const weft_machine *machine,
-                                      const planned_step *planned, weft_step *out_step) WEFT_MUST_USE;
+weft_status *weft_builder_fill_kernel(variant_builder *builder, const planned_step *planned,
+                                      weft_step *out_step) WEFT_MUST_USE;
 /* Finds or makes the code of all steps that were filled in. */
 weft_status *weft_builder_make_code(variant_builder *builder, const weft_code_generator *generator) WEFT_MUST_USE;
 #endif

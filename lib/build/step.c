@@ -384,11 +384,10 @@ static void fill_update(const variant_builder *builder, const planned_step *plan
     out_step->update.all_iterations = planned->lowered.checks_values;
 }
 
-weft_status *weft_builder_fill_kernel(variant_builder *builder, const weft_machine *machine,
-                                      const planned_step *planned, weft_step *out_step)
+weft_status *weft_builder_fill_kernel(variant_builder *builder, const planned_step *planned, weft_step *out_step)
 {
     weft_kernel *kernel = planned->lowered.kernel;
-    WEFT_TRY(weft_kernel_prepare(kernel, machine));
+    WEFT_TRY(weft_kernel_prepare(kernel, weft_pool_machine(builder->request->pool)));
     WEFT_TRY(weft_builder_fill_cost(builder, kernel, out_step));
     WEFT_TRY(scalar_slots(builder, kernel, out_step));
     size_t count = weft_kernel_argument_count(kernel);

@@ -2,6 +2,7 @@
 #ifndef WEFT_LIB_SCHEDULE_RANGES_H
 #define WEFT_LIB_SCHEDULE_RANGES_H
 /* What scheduling does to the ranges of a kernel and to the expressions over them. */
+#include <weft/machine.h>
 #include "lib/loop/loop.h"
 
 /* Called with every expression of a kernel, which it may replace; false stops. */
@@ -29,7 +30,8 @@ weft_status *weft_kernel_cut_tiles(weft_kernel *kernel, uint32_t number, int64_t
  * are no numbers. Only for kernels of one stage without inner ranges and of at most WEFT_MAX_RANK ranges; `unroll` is
  * the most that the body bears.
  */
-weft_status *weft_kernel_tile(weft_kernel *kernel, uint32_t width, uint32_t unroll, bool *out_tiled) WEFT_MUST_USE;
+weft_status *weft_kernel_tile(weft_kernel *kernel, const weft_machine *machine, uint32_t width, uint32_t unroll,
+                              bool *out_tiled) WEFT_MUST_USE;
 
 /*
  * Products (unroll_and_jam.c). Makes several points of one outer range one point, where reductions of them share what

@@ -212,7 +212,7 @@ static weft_status *bind_reductions(weft_kernel *kernel, uint32_t width, uint32_
 }
 
 /* Binds the lanes to the last outer range, cut so that tiles can run on threads. */
-static weft_status *bind_outer(weft_kernel *kernel, uint32_t width, uint32_t registers)
+static weft_status *bind_outer(weft_kernel *kernel, uint32_t width, const weft_machine *machine)
 {
     uint32_t body = 0, last = kernel->range_count - 1;
     if (kernel->stage_count == 1 && is_ordered(&kernel->stages[0]) && kernel->stages[0].range_count > 0)
@@ -226,11 +226,11 @@ static weft_status *bind_outer(weft_kernel *kernel, uint32_t width, uint32_t reg
              across = loops ? last + 1 : weft_kernel_find_transposition(kernel);
     if (!loops && !transposes_evenly(kernel, across)) {
         bool tiled;
-        WEFT_TRY(weft_kernel_tile(kernel, width, unroll_of(body), &tiled));
+        WEFT_TRY(weft_kernel_tile(kernel, machine, width, unroll_of(body), &tiled));
         if (tiled) return NULL;
     }
     if (across < last) return weft_kernel_transpose_tile(kernel, across, width, unroll);
-    if (loops) return bind_reductions(kernel, width, unroll, registers);
+    if (loops) return bind_reductions(kernel, width, unroll, machine->registers);
     WEFT_TRY(weft_kernel_cut_tiles(kernel, last, TILE));
     bind_lanes(&kernel->ranges[kernel->range_count - 1], width, unroll);
     return NULL;
@@ -254,13 +254,14 @@ weft_status *weft_kernel_schedule(weft_kernel *kernel, const weft_machine *machi
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         collapse_all(kernel, kernel->stages[s].ranges, &kernel->stages[s].range_count);
     }
-    uint32_t width = machine->gpu ? 1 : vector_width(kernel, machine);
-    if (!machine->gpu && (along_reduction(kernel) || kernel->range_count == 0)) {
+    bool gpu = machine->device != WEFT_DEVICE_CPU;
+    uint32_t width = gpu ? 1 : vector_width(kernel, machine);
+    if (!gpu && (along_reduction(kernel) || kernel->range_count == 0)) {
         bind_inner(kernel, width);
-    } else if (!machine->gpu && !scans_along_memory(kernel)) {
-        WEFT_TRY(bind_outer(kernel, width, machine->registers));
+    } else if (!gpu && !scans_along_memory(kernel)) {
+        WEFT_TRY(bind_outer(kernel, width, machine));
     }
-    bind_rest(kernel, machine->gpu ? WEFT_BIND_GRID : WEFT_BIND_THREAD);
+    bind_rest(kernel, gpu ? WEFT_BIND_GRID : WEFT_BIND_THREAD);
     kernel->scheduled = true;
     WEFT_TRY(weft_extents_take_error(kernel->extents));
     return weft_kernel_verify(kernel);

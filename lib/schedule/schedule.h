@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_SCHEDULE_SCHEDULE_H
 #define WEFT_LIB_SCHEDULE_SCHEDULE_H
+#include <weft/machine.h>
 #include "lib/loop/loop.h"
 
 /* Pass: a costly value that a reducing stage and the last one both compute is computed once (stage_cse.c). Unscheduled,
  * before lower_math. */
 weft_status *weft_kernel_stage_cse(weft_kernel *kernel) WEFT_MUST_USE;
-
-/* What a schedule is made for. */
-typedef struct weft_machine {
-    bool gpu;
-    uint32_t vector_bytes; /* 32 with AVX2, 64 with AVX-512, 16 otherwise */
-    uint32_t registers;    /* vector registers: 16 or 32 */
-} weft_machine;
 
 /* All passes in order: what a kernel as lowered goes through before code is generated (schedule.c). */
 weft_status *weft_kernel_prepare(weft_kernel *kernel, const weft_machine *machine) WEFT_MUST_USE;

@@ -11,13 +11,6 @@
  * buffer first, as in transpose_tile.c.
  */
 
-/* Bytes of a run: two cache lines at best, half of one at worst. */
-#define LONG_RUN 128
-#define SHORT_RUN 32
-#define CACHE_LINE 64
-/* Bytes of all local buffers, half of a first-level cache; points of a tile that has none. */
-#define LOCAL_BYTES 16384
-#define DIRECT_POINTS 2048
 /* Bodies that bear fewer vectors compute so much that loops of their own, out of which values move, are better than
  * rows. */
 #define WIDEN_UNROLL 4
@@ -55,6 +48,8 @@ typedef struct access {
 typedef struct tiling {
     weft_kernel *kernel;
     weft_extents *extents;
+    int64_t line_bytes;  /* of a cache line */
+    int64_t local_bytes; /* of all local buffers: half of the first-level cache */
     uint32_t width, unroll, axis_count, store_count, access_count, staged_count;
     axis axes[MAX_AXES];
     axis_list lanes, rows;
@@ -219,9 +214,9 @@ static bool jumps(const tiling *t, const access *a)
     if (t->kernel->buffers[a->inst->buffer].written) return false;
     int64_t elements = 1;
     for (uint32_t i = 0; i < t->axis_count; i++) elements *= a->strides[i] == 0 ? 1 : t->axes[i].extent;
-    if (elements * a->size <= LOCAL_BYTES) return false;
+    if (elements * a->size <= t->local_bytes) return false;
     uint32_t first = closest(t, a, NULL, false);
-    return first != t->axis_count && magnitude(a->strides[first]) * a->size < CACHE_LINE;
+    return first != t->axis_count && magnitude(a->strides[first]) * a->size < t->line_bytes;
 }
 
 /* Takes the run of every load that jumps into the tile; what lies within the lanes anyway needs no stage. */
@@ -256,7 +251,8 @@ static bool fits(const tiling *t, int64_t times)
         const access *a = &t->accesses[i];
         if (a->staged) bytes += tile_points(t, a) * a->size;
     }
-    return bytes * times <= LOCAL_BYTES && points <= (bytes == 0 ? DIRECT_POINTS : LOCAL_BYTES / t->accesses[0].size);
+    /* Without a local buffer a point counts as eight bytes. */
+    return bytes * times <= t->local_bytes && points <= t->local_bytes / (bytes == 0 ? 8 : t->accesses[0].size);
 }
 
 /* The tile takes in the next axis of the access, or a part of it. */
@@ -266,7 +262,7 @@ static bool widen(tiling *t, const access *a)
     if (next == t->axis_count) return false;
     int64_t part = t->axes[next].extent;
     /* No tile has more points, however long the axis is. */
-    if (part > LOCAL_BYTES) part = LOCAL_BYTES;
+    if (part > t->local_bytes) part = t->local_bytes;
     while (part > 1 && (!fits(t, part) || t->axes[next].extent % part != 0)) part--;
     if (part == 1 || t->axis_count == MAX_AXES) return false;
     if (part != t->axes[next].extent) next = split(t, next, part);
@@ -591,16 +587,24 @@ static bool is_needless(const tiling *t)
     return t->staged_count == 0 && (last >= 2 * (int64_t)t->width || has_row_predicates(t));
 }
 
-weft_status *weft_kernel_tile(weft_kernel *kernel, uint32_t width, uint32_t unroll, bool *out_tiled)
+weft_status *weft_kernel_tile(weft_kernel *kernel, const weft_machine *machine, uint32_t width, uint32_t unroll,
+                              bool *out_tiled)
 {
+    int64_t line = machine->line_bytes, local = (int64_t)machine->cache_bytes[0] / 2;
     tiling *t = weft_arena_allocate(&kernel->arena, sizeof *t);
     size_t most = kernel->stages[0].store_count;
     for (uint32_t i = 0; i < kernel->inst_count; i++) most += kernel->insts[i].op == WEFT_SCALAR_load;
     access *accesses = weft_arena_allocate(&kernel->arena, most * sizeof *accesses);
     *out_tiled = false;
     if (t == NULL || accesses == NULL) return weft_status_out_of_memory();
-    for (int64_t bytes = LONG_RUN; bytes >= SHORT_RUN && !*out_tiled; bytes /= 2) {
-        *t = (tiling){.kernel = kernel, .extents = kernel->extents, .width = width, .unroll = unroll};
+    /* A run has two cache lines at best, half of one at worst. */
+    for (int64_t bytes = 2 * line; bytes >= line / 2 && !*out_tiled; bytes /= 2) {
+        *t = (tiling){.kernel = kernel,
+                      .extents = kernel->extents,
+                      .line_bytes = line,
+                      .local_bytes = local,
+                      .width = width,
+                      .unroll = unroll};
         t->accesses = accesses;
         *out_tiled = find_tile(t, bytes);
     }

@@ -42,6 +42,7 @@ typedef struct member {
 /* Whoever has claimed a chunk may read `region`: it lasts until all chunks are done. */
 struct weft_pool {
     weft_allocator allocator;
+    weft_machine machine;
     size_t size, threads; /* of them started: none until a region needs them */
     weft_fork_guard guard;
     pthread_mutex_t busy; /* held by the thread whose region runs */
@@ -209,7 +210,8 @@ static void renew(weft_fork_guard *guard)
     init_members(pool);
 }
 
-weft_status *weft_pool_create(const weft_allocator *allocator, size_t threads, weft_pool **out_pool)
+weft_status *weft_pool_create(const weft_allocator *allocator, const weft_machine *machine, size_t threads,
+                              weft_pool **out_pool)
 {
     if (threads > WEFT_MAX_THREADS)
         return weft_status_create(allocator, WEFT_OUT_OF_RANGE, "weft_executor_create",
@@ -220,6 +222,7 @@ weft_status *weft_pool_create(const weft_allocator *allocator, size_t threads, w
     weft_pool *pool = weft_allocate_zeroed(allocator, bytes_of(threads));
     if (pool == NULL) return weft_status_out_of_memory();
     pool->allocator = *allocator;
+    pool->machine = *machine;
     pool->size = threads;
     pthread_mutex_init(&pool->busy, NULL);
     init_members(pool);
@@ -243,6 +246,11 @@ void weft_pool_destroy(weft_pool *pool)
 size_t weft_pool_size(const weft_pool *pool)
 {
     return pool->size;
+}
+
+const weft_machine *weft_pool_machine(const weft_pool *pool)
+{
+    return &pool->machine;
 }
 
 size_t weft_pool_width(const weft_pool *pool)

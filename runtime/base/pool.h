@@ -6,17 +6,20 @@
  * already, runs its range alone, on its own thread. Nobody ever waits for the pool, nor for a thread of it that has not
  * begun: what such threads would have done, the others do. So regions also end in a forked child, where there are none.
  */
-#include <weft/base.h>
+#include <weft/machine.h>
 
 typedef struct weft_pool weft_pool;
 typedef void (*weft_pool_task)(void *context, int64_t begin, int64_t end);
 
-/* A pool that uses `threads` threads, the caller's included; 0: as many as this process may run on. They start with the
- * first region that needs them. WEFT_OUT_OF_RANGE over WEFT_MAX_THREADS (<weft/executor.h>). */
-weft_status *weft_pool_create(const weft_allocator *allocator, size_t threads, weft_pool **out_pool) WEFT_MUST_USE;
+/* A pool that uses `threads` threads of `machine`, which it copies, the caller's included; 0: as many as this process
+ * may run on. They start with the first region that needs them. WEFT_OUT_OF_RANGE over WEFT_MAX_THREADS
+ * (<weft/executor.h>). */
+weft_status *weft_pool_create(const weft_allocator *allocator, const weft_machine *machine, size_t threads,
+                              weft_pool **out_pool) WEFT_MUST_USE;
 /* No region may be running. */
 void weft_pool_destroy(weft_pool *pool);
 size_t weft_pool_size(const weft_pool *pool);
+const weft_machine *weft_pool_machine(const weft_pool *pool);
 /* How many of them a region of this thread can have: one inside of a region. */
 size_t weft_pool_width(const weft_pool *pool);
 

@@ -31,16 +31,11 @@ bool weft_gemm_supports(weft_dtype dtype)
     return dtype == WEFT_F32 || dtype == WEFT_F64 || dtype == WEFT_C64 || dtype == WEFT_C128;
 }
 
-/* Multiplications of one product, as a double: only thresholds look at it. */
-static double product_work(const weft_gemm_call *call)
-{
-    return (double)call->m * (double)call->n * (double)call->k;
-}
-
 /* ---- the grid ---- */
 
 struct grid {
     const weft_gemm_call *call;
+    const weft_machine *machine;
     const weft_gemm_kernel *kernel;
     bool transposed;       /* C' = B' * A' is computed */
     int64_t batch;         /* product of the batch extents */
@@ -94,6 +89,7 @@ static weft_gemm_block block_of(const struct grid *grid, int64_t product, const 
                                 .doubled = complex,
                                 .size = real_size(call->dtype)}};
     return (weft_gemm_block){.kernel = grid->kernel,
+                             .cache_bytes = (int64_t)grid->machine->cache_bytes[1],
                              .left = sides[grid->transposed],
                              .right = sides[!grid->transposed],
                              .terms = call->k,
@@ -195,14 +191,6 @@ static void cut(struct grid *grid, int64_t parts)
     }
 }
 
-/* Of the whole batch. */
-static double work_of(const weft_gemm_call *call)
-{
-    double work = product_work(call);
-    for (size_t axis = 0; axis < call->batch_rank; axis++) work *= (double)call->batch[axis];
-    return work;
-}
-
 /* Of the blocks that block_begin makes. */
 static int64_t largest_block(int64_t extent, int64_t unit, int64_t count)
 {
@@ -221,33 +209,36 @@ static void find_bytes(struct grid *grid)
     grid->bytes = call->k == 0 ? 0 : weft_gemm_block_bytes(&block);
 }
 
-double weft_gemm_estimate(const weft_gemm_call *call, size_t threads)
+/* Of one product, or of the whole batch. */
+static double product_ns(const weft_machine *machine, const weft_gemm_call *call, double count)
 {
-    const weft_dtype_info *info = weft_dtype_info_of(call->dtype);
-    double bytes_per_ns =
-        info->kind == WEFT_KIND_COMPLEX ? WEFT_MACHINE_COMPLEX_PRODUCT_BYTES_PER_NS : WEFT_MACHINE_PRODUCT_BYTES_PER_NS;
-    double per_ns = bytes_per_ns / (double)info->size;
-    double work = work_of(call), blocks = 1;
-    for (size_t axis = 0; axis < call->batch_rank; axis++) blocks *= (double)call->batch[axis];
-    double alone = blocks * WEFT_MACHINE_PRODUCT_NS + work / per_ns;
-    if (threads == 1 || work < WEFT_MACHINE_SERIAL_PRODUCT) return alone;
-    double share = blocks > (double)threads ? blocks / (double)threads : 1;
-    double parts =
-        product_work(call) < WEFT_MACHINE_WHOLE_PRODUCT && blocks < (double)threads ? blocks : (double)threads;
-    return share * WEFT_MACHINE_PRODUCT_NS + work / per_ns / parts + WEFT_MACHINE_REGION_NS;
+    return count * weft_machine_product_ns(machine, call->dtype, (double)call->m, (double)call->n, (double)call->k);
+}
+
+double weft_gemm_estimate(const weft_machine *machine, const weft_gemm_call *call, size_t threads)
+{
+    double count = 1, each = 1e9 * machine->step_seconds;
+    for (size_t axis = 0; axis < call->batch_rank; axis++) count *= (double)call->batch[axis];
+    double work = product_ns(machine, call, count);
+    if (threads == 1 || weft_machine_is_serial_product(machine, work)) return count * each + work;
+    double share = count > (double)threads ? count / (double)threads : 1;
+    bool whole = count < (double)threads && weft_machine_is_serial_product(machine, product_ns(machine, call, 1));
+    return share * each + work / (whole ? count : (double)threads) + 1e9 * machine->region_seconds;
 }
 
 weft_status *weft_gemm_run(weft_pool *pool, weft_block_store *store, const weft_gemm_call *call, const void *a,
                            const void *b, void *c)
 {
-    struct grid grid = {.call = call, .batch = 1, .a = a, .b = b, .c = c, .store = store};
+    struct grid grid = {
+        .call = call, .machine = weft_pool_machine(pool), .batch = 1, .a = a, .b = b, .c = c, .store = store};
     for (size_t axis = 0; axis < call->batch_rank; axis++) grid.batch *= call->batch[axis];
     if (grid.batch == 0 || call->m == 0 || call->n == 0) return NULL;
     grid.kernel = weft_gemm_kernel_find(real_size(call->dtype));
     find_units(&grid);
     int64_t threads = (int64_t)weft_pool_width(pool);
-    bool serial = threads == 1 || work_of(call) < WEFT_MACHINE_SERIAL_PRODUCT;
-    bool whole = serial || grid.batch >= threads || product_work(call) < WEFT_MACHINE_WHOLE_PRODUCT;
+    double each = product_ns(grid.machine, call, 1), all = product_ns(grid.machine, call, (double)grid.batch);
+    bool serial = threads == 1 || weft_machine_is_serial_product(grid.machine, all);
+    bool whole = serial || grid.batch >= threads || weft_machine_is_serial_product(grid.machine, each);
     cut(&grid, whole ? 1 : (threads + grid.batch - 1) / grid.batch);
     int64_t tasks = grid.batch * grid.rows * grid.columns;
     find_bytes(&grid);

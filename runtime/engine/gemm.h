@@ -20,8 +20,8 @@ typedef struct weft_gemm_call {
 
 /* f32, f64, c64, c128. */
 bool weft_gemm_supports(weft_dtype dtype);
-/* About how many nanoseconds weft_gemm_run takes with so many threads. */
-double weft_gemm_estimate(const weft_gemm_call *call, size_t threads);
+/* About how many nanoseconds weft_gemm_run takes with so many threads of the machine. */
+double weft_gemm_estimate(const weft_machine *machine, const weft_gemm_call *call, size_t threads);
 /*
  * C[b] = A[b] * B[b]; C is only written. With k = 0 it becomes zero. Each element's bits depend on its row of A, its
  * column of B and the engine, not on strides, m, n or the pool. No byte but those of the elements is touched. Operands

@@ -9,9 +9,6 @@
  * it, otherwise in a buffer. So each element is the same sum in the same order, wherever it is and however C lies.
  */
 
-/* Of packed operands: the left one stays in the second-level cache, the right one in the third. */
-enum { LEFT_BYTES = 256 << 10, RIGHT_BYTES = 2 << 20 };
-
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -54,16 +51,30 @@ static int64_t most_panels(const weft_gemm_block *block, const weft_gemm_side *s
     return least(all, fit < 1 ? 1 : fit);
 }
 
+/* Of packed operands: the left one stays in the second-level cache, the right one in the third, of which each core has
+ * as much as that at least. */
+static int64_t left_limit(const weft_gemm_block *block)
+{
+    return block->cache_bytes / 2;
+}
+
+static int64_t right_limit(const weft_gemm_block *block)
+{
+    return block->cache_bytes * 4;
+}
+
 static int64_t left_bytes(const weft_gemm_block *block)
 {
     int64_t width = block->kernel->rows;
-    return most_panels(block, &block->left, width, LEFT_BYTES) * panel_bytes(block, width) + WEFT_GEMM_READ_AHEAD;
+    return most_panels(block, &block->left, width, left_limit(block)) * panel_bytes(block, width) +
+           WEFT_GEMM_READ_AHEAD;
 }
 
 static int64_t right_bytes(const weft_gemm_block *block)
 {
     int64_t width = block->kernel->columns;
-    return most_panels(block, &block->right, width, RIGHT_BYTES) * panel_bytes(block, width) + WEFT_GEMM_READ_AHEAD;
+    return most_panels(block, &block->right, width, right_limit(block)) * panel_bytes(block, width) +
+           WEFT_GEMM_READ_AHEAD;
 }
 
 size_t weft_gemm_block_bytes(const weft_gemm_block *block)
@@ -199,8 +210,9 @@ static struct packed part_of(const struct packed *whole, int64_t first)
 
 void weft_gemm_block_run(const weft_gemm_block *block, char *memory)
 {
-    struct packed lefts = plan(block, &block->left, block->kernel->rows, LEFT_BYTES, memory);
-    struct packed rights = plan(block, &block->right, block->kernel->columns, RIGHT_BYTES, memory + left_bytes(block));
+    struct packed lefts = plan(block, &block->left, block->kernel->rows, left_limit(block), memory);
+    struct packed rights =
+        plan(block, &block->right, block->kernel->columns, right_limit(block), memory + left_bytes(block));
     int64_t most = most_terms(block);
     for (int64_t j = 0; j < block->right.count; j += rights.count)
         for (int64_t t = 0; t < block->terms; t += most) {

@@ -7,6 +7,7 @@
 
 typedef struct weft_gemm_block {
     const weft_gemm_kernel *kernel;
+    int64_t cache_bytes;        /* of the second level */
     weft_gemm_side left, right; /* of a complex product, the one along the kernel's vectors is doubled */
     int64_t terms;              /* > 0 */
     char *c;                    /* first element */

@@ -30,7 +30,8 @@ static weft_status *create_parts(weft_executor *executor, const weft_executor_op
     size_t bytes = options->buffer_capacity;
     if (bytes == 0) bytes = weft_memory_size() / DEFAULT_BUFFER_SHARE;
     WEFT_TRY(weft_fork_guard_init(&executor->guard, NULL, renew));
-    WEFT_TRY(weft_pool_create(allocator, options->threads, &executor->pool));
+    const weft_machine *machine = options->machine == NULL ? weft_machine_host() : options->machine;
+    WEFT_TRY(weft_pool_create(allocator, machine, options->threads, &executor->pool));
     WEFT_TRY(weft_block_store_create(allocator, bytes, &executor->blocks));
     WEFT_TRY(weft_cache_create(allocator, kernels, SIZE_MAX, weft_kernel_code_destroy, &executor->kernels));
     return weft_cache_create(allocator, variants, SIZE_MAX, weft_variant_entry_destroy, &executor->variants);
@@ -43,6 +44,7 @@ weft_status *weft_executor_create(const weft_executor_options *options, weft_exe
     if (options == NULL) options = &defaults;
     const weft_allocator *allocator = weft_allocator_or_default(options->allocator);
     WEFT_TRY(weft_isa_check(allocator));
+    if (options->machine != NULL) WEFT_TRY(weft_machine_check(options->machine));
     weft_executor *executor = weft_allocate_zeroed(allocator, sizeof *executor);
     if (executor == NULL) return weft_status_out_of_memory();
     executor->allocator = *allocator;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/step/cost.h"
 #include <math.h>
-#include "runtime/base/machine.h"
 
 static double count_elements(const weft_bound_variant *bound, const weft_buffer *buffer)
 {
@@ -24,10 +23,11 @@ double weft_step_bytes(const weft_bound_variant *bound, const weft_step *step)
     return bytes;
 }
 
-void weft_step_cost_cut(weft_step_cost *cost, const weft_bound_variant *bound, double alone, double pieces)
+void weft_step_cost_cut(weft_step_cost *cost, const weft_bound_variant *bound, double ns, double pieces)
 {
+    const weft_machine *machine = weft_pool_machine(bound->pool);
     double threads = (double)weft_pool_size(bound->pool);
     double parts = pieces < threads ? pieces : threads;
-    cost->alone = alone;
-    cost->together = parts > 1 ? alone / parts + WEFT_MACHINE_REGION_NS : alone;
+    cost->alone = 1e9 * machine->step_seconds + ns;
+    cost->together = parts > 1 ? cost->alone / parts + 1e9 * machine->region_seconds : cost->alone;
 }

@@ -10,8 +10,8 @@ typedef struct weft_step_cost {
     double alone, together; /* ns on one thread, and with all threads of the pool */
 } weft_step_cost;
 
-/* Sets the times of a step that is cut into `pieces` at most. */
-void weft_step_cost_cut(weft_step_cost *cost, const weft_bound_variant *bound, double alone, double pieces);
+/* Sets the times of a step that takes so long beside its call and is cut into `pieces` at most. */
+void weft_step_cost_cut(weft_step_cost *cost, const weft_bound_variant *bound, double ns, double pieces);
 /* Bytes of buffer `i` of the step, of which so many elements are accessed at most. */
 double weft_step_buffer_bytes(const weft_bound_variant *bound, const weft_step *step, size_t i, double accesses);
 /* Of all its buffers, each read or written whole. */

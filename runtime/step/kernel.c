@@ -16,15 +16,6 @@ static bool is_sound(const weft_variant *variant, const weft_step *step)
                                        weft_slots_exist(variant, &step->flops, 1)));
 }
 
-static int64_t grain_of(int64_t iterations, int64_t work)
-{
-    int64_t total;
-    if (work >= WEFT_MACHINE_CHUNK_OPERATIONS) return 1;
-    if (work < 1) work = 1;
-    if (__builtin_mul_overflow(iterations, work, &total)) total = INT64_MAX;
-    return total < WEFT_MACHINE_SERIAL_OPERATIONS ? iterations : (WEFT_MACHINE_CHUNK_OPERATIONS + work - 1) / work;
-}
-
 static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
 {
     const weft_step *step = bound_step->step;
@@ -41,7 +32,7 @@ static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
     WEFT_TRY(weft_bound_check(bound, step, &step->iterations, 1));
     WEFT_TRY(weft_bound_check(bound, step, step->scalars, step->scalar_count));
     bound_step->iterations = bound->values[step->iterations];
-    bound_step->grain = grain_of(bound_step->iterations, work);
+    bound_step->grain = weft_machine_grain(weft_pool_machine(bound->pool), bound_step->iterations, work);
     return NULL;
 }
 
@@ -58,10 +49,9 @@ static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_ste
         cost.bytes += weft_step_buffer_bytes(bound, step, i, accesses);
     }
     if (step->accesses != NULL) cost.flops = (double)weft_bound_variant_estimate(bound, step->flops);
-    double iterations = (double)bound_step->iterations, moved = cost.bytes / WEFT_MACHINE_BYTES_PER_NS;
-    double computed =
-        iterations * (double)weft_bound_variant_estimate(bound, step->work) / WEFT_MACHINE_OPERATIONS_PER_NS;
-    weft_step_cost_cut(&cost, bound, WEFT_MACHINE_CALL_NS + (computed > moved ? computed : moved),
+    double iterations = (double)bound_step->iterations;
+    double operations = iterations * (double)weft_bound_variant_estimate(bound, step->work);
+    weft_step_cost_cut(&cost, bound, weft_machine_kernel_ns(weft_pool_machine(bound->pool), operations, cost.bytes),
                        iterations / (double)bound_step->grain);
     return cost;
 }

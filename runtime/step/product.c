@@ -64,14 +64,15 @@ static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
 static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_step *bound_step)
 {
     const weft_gemm_call *gemm = &bound_step->gemm;
+    const weft_machine *machine = weft_pool_machine(bound->pool);
     double m = (double)gemm->m, n = (double)gemm->n, k = (double)gemm->k, batch = 1;
     bool complex = weft_dtype_info_of(gemm->dtype)->kind == WEFT_KIND_COMPLEX;
     for (size_t i = 0; i < gemm->batch_rank; i++) batch *= (double)gemm->batch[i];
     return (weft_step_cost){.bytes = batch * (m * k + k * n + m * n) * (double)weft_dtype_size(gemm->dtype),
                             .flops = batch * m * n * k * (complex ? 8 : 2),
                             .is_timed = true,
-                            .alone = weft_gemm_estimate(gemm, 1),
-                            .together = weft_gemm_estimate(gemm, weft_pool_size(bound->pool))};
+                            .alone = weft_gemm_estimate(machine, gemm, 1),
+                            .together = weft_gemm_estimate(machine, gemm, weft_pool_size(bound->pool))};
 }
 
 static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows that the runtime sorts itself. */
 #include "runtime/step/step.h"
-#include "runtime/base/machine.h"
 
 /* ---- binding ---- */
 
@@ -59,8 +58,8 @@ static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_ste
     weft_step_cost cost = {.bytes = weft_step_bytes(bound, bound_step->step), .is_timed = true};
     double rows = call->length > 0;
     for (size_t i = 0; i < call->rank; i++) rows *= (double)call->rows[i];
-    weft_step_cost_cut(&cost, bound, WEFT_MACHINE_CALL_NS + rows * (double)call->length / WEFT_MACHINE_SORTED_PER_NS,
-                       rows);
+    double ns = 1e9 * rows * (double)call->length / weft_pool_machine(bound->pool)->sort_rate;
+    weft_step_cost_cut(&cost, bound, ns, rows);
     return cost;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* memmem */
 /*
- * ptx [--shard I/N] FILE...: every kernel of the suite, or of every Nth case, goes through the schedule for GPUs to PTX,
- * and in batches through ptxas, if there is one. Nothing is run.
+ * ptx [--shard I/N] FILE...: every kernel of the suite, or of every Nth case, goes through the schedule for GPUs to
+ * PTX, and in batches through ptxas, if there is one. Nothing is run.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,12 +117,13 @@ static weft_status *visit(void *context, const char *name, const weft_kernel *un
 
 static void assemble_case(void *context, const weft_test_case *given)
 {
-    static const weft_machine machine = {.gpu = true, .vector_bytes = 4, .registers = 32};
+    weft_machine machine = *weft_machine_reference();
     assembler *a = context;
     weft_module *module = NULL;
     weft_program *program = NULL;
     if (a->cases++ % a->shards != a->shard) return;
     a->title = given->title;
+    machine.device = WEFT_DEVICE_CUDA;
     weft_status *status = weft_graph_parse(given->title, given->text, strlen(given->text), NULL, 0, NULL, &module);
     if (status == NULL)
         status = weft_compile_named(module->graph, module->outputs, module->output_names, NULL, &program);

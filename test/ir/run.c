@@ -113,12 +113,13 @@ static bool read_case(const char **cursor, size_t *line_number, text_case *c)
 
 static weft_status *run_kernel_pass(weft_kernel *kernel, const char *pass, size_t length)
 {
-    static const weft_machine cpu = {.vector_bytes = 32, .registers = 16}, gpu = {.gpu = true};
+    weft_machine gpu = *weft_machine_reference();
+    gpu.device = WEFT_DEVICE_CUDA;
     if (strncmp(pass, "complex", length) == 0) return weft_kernel_expand_complex(kernel);
     if (strncmp(pass, "math", length) == 0) return weft_kernel_lower_math(kernel);
     if (strncmp(pass, "legalize_float16", length) == 0) return weft_kernel_legalize_float16(kernel);
     if (strncmp(pass, "stage_cse", length) == 0) return weft_kernel_stage_cse(kernel);
-    return weft_kernel_schedule(kernel, strncmp(pass, "schedule", length) == 0 ? &cpu : &gpu);
+    return weft_kernel_schedule(kernel, strncmp(pass, "schedule", length) == 0 ? weft_machine_reference() : &gpu);
 }
 
 /* Replaces the kernel by a clone that the pass has changed, if the kernel prints after it as it did before. */
@@ -169,12 +170,11 @@ static weft_status *print_kernel(void *context, const char *name, const weft_ker
 /* Compiles the graph and prints its kernels, unscheduled, in the order of their steps. */
 static weft_status *print_kernels(const weft_module *module, const char *passes, weft_bytes *out_text)
 {
-    static const weft_machine cpu = {.vector_bytes = 32, .registers = 16};
     weft_program *program;
     const weft_policy plain = {.size = sizeof plain, .passes = ""};
     bool is_plain = strcmp(passes, "plain,kernels") == 0;
     WEFT_TRY(weft_compile(module->graph, module->outputs, is_plain ? &plain : NULL, &program));
-    weft_status *status = weft_program_visit_kernels(program, &cpu, print_kernel, out_text);
+    weft_status *status = weft_program_visit_kernels(program, weft_machine_reference(), print_kernel, out_text);
     weft_program_release(program);
     return status;
 }

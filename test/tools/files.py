@@ -280,8 +280,8 @@ class Outputs(Command):
             self.refuses(FAILED, f"run: {more[1]} cannot be written: No such file or directory", *run[:-1], *more)
         for more in [["--trace", "none/t.json"], ["--tree", "none/t.svg"]]:
             self.refuses(FAILED, f"einsum: {more[1]} cannot be written: No such file or directory", *einsum[:-1], *more)
-        self.refuses(FAILED, "einsum: none/m.json cannot be written: No such file or directory",
-                     "einsum", "--measure-machine", "-o", "none/m.json")
+        self.refuses(FAILED, "info: none/m.json cannot be written: No such file or directory",
+                     "info", "--measure", "-o", "none/m.json")
         self.refuses(FAILED, "view: none/v.svg cannot be written: No such file or directory",
                      "view", "none.weft", "-o", "none/v.svg")
         self.refuses(MISUSED, "run: 'y.npy' is to get two results; each needs a file of its own",
@@ -317,7 +317,9 @@ class Outputs(Command):
         """A program, an instance, an order, a machine."""
         (self.folder / "i.json").write_text('{"inputs": [[0, 1], [1, 2]], "output": [0, 2], "sizes": [2, 3, 4]}')
         (self.folder / "o").write_text("[(0, 1)]")
-        (self.folder / "m.json").write_text('{"version": 1, "rates": [1e9, 1e9, 1e9, 1e9], "bandwidth": 1e9, "overhead": 1e-6}')
+        (self.folder / "m.json").write_text('{"version": 2, "threads": 1, "product_rates": [1e9, 1e9, 1e9, 1e9], '
+                                              '"operations": 1e9, "cache_bandwidth": 1e9, "sort_rate": 1e9, "bandwidth": 1e9, '
+                                              '"step_seconds": 1e-6, "region_seconds": 1e-6}')
         (self.folder / "g.svg").symlink_to("g.weft")
         (self.folder / "link").symlink_to("i.json")
         run = ["run", "g.weft", "all.npz", "-o"]

@@ -167,10 +167,11 @@ static void name_what_is_wrong(void **state)
     weft_test_fails(
         weft_einsum_arrays(executor, "ij,ij->", 2, pair, &(weft_einsum_options){.time_budget = 1, .moves = 1}, &result),
         WEFT_INVALID_ARGUMENT, "exclude");
-    weft_test_fails(weft_einsum_arrays(executor, "ij,ij->", 2, pair,
-                                       &(weft_einsum_options){.machine = &(weft_einsum_machine){.bandwidth = 1}},
-                                       &result),
-                    WEFT_INVALID_ARGUMENT, "rate");
+    weft_machine machine = *weft_machine_reference();
+    machine.product_rates[2] = 0.5;
+    weft_test_fails(
+        weft_einsum_arrays(executor, "ij,ij->", 2, pair, &(weft_einsum_options){.machine = &machine}, &result),
+        WEFT_INVALID_ARGUMENT, "product_rates[2] of the machine is 0.5, not");
     weft_test_ok(weft_executor_create(&(weft_executor_options){.threads = 1}, &bare));
     weft_test_fails(weft_einsum_arrays(bare, "ij,ij->", 2, pair, NULL, &result), WEFT_NOT_REGISTERED,
                     "weft_executor_register_extension");

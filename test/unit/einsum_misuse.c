@@ -113,7 +113,7 @@ static void plans_refuse_options(void **state)
         {{.time_budget = -1}, INVALID, "time_budget is -1, not from 0"},
         {{.time_budget = INFINITY}, INVALID, "time_budget is inf, not from 0"},
         {{.time_budget = 1, .moves = 1}, INVALID, "time_budget and moves exclude each other"},
-        {{.machine = &(weft_einsum_machine){{0}, 1, 1}}, INVALID, "rates[0] of the machine is 0, not"},
+        {{.machine = &(weft_machine){0}}, INVALID, "device of the machine is 0, not"},
         {{.order = WEFT_EINSUM_NESTED}, WEFT_PARSE_ERROR, "expected ',' or \"->\""},
         {{.order = WEFT_EINSUM_NESTED, .nested = ""}, WEFT_PARSE_ERROR, "byte 1 of the order"},
         {{.order = WEFT_EINSUM_NESTED, .nested = ")("}, WEFT_PARSE_ERROR, "byte 1 of the order"},

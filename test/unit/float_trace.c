@@ -110,7 +110,18 @@ static fixture fixture_create(void)
     X(einsum_machine, weft_einsum(CHAIN, &(weft_einsum_options){.machine = &slow}))                                    \
     X(einsum_limit, weft_einsum(CHAIN, &(weft_einsum_options){.memory_limit = 100}))
 
-static const weft_einsum_machine slow = {.rates = {1e3, 2e3, 3.3e3, 4e3}, .bandwidth = 1.1e4, .overhead = 0.1};
+static const weft_machine slow = {.device = WEFT_DEVICE_CPU,
+                                  .vector_bytes = 16,
+                                  .registers = 8,
+                                  .line_bytes = 16,
+                                  .cache_bytes = {4096, 4096},
+                                  .operations = 1,
+                                  .cache_bandwidth = 1,
+                                  .sort_rate = 1,
+                                  .threads = 1,
+                                  .product_rates = {1e3, 2e3, 3.3e3, 4e3},
+                                  .bandwidth = 1.1e4,
+                                  .step_seconds = 0.1};
 
 static weft_tensor attend(const fixture *f, int64_t depth)
 {
@@ -172,8 +183,8 @@ static void compare(size_t count, void (*find)(size_t number, outcome *out_found
         for (size_t m = 0; m < WEFT_TEST_FLOAT_MODES; m++) {
             find_in(&weft_test_float_modes[m], find, i, &found);
             if (memcmp(&found, &expected, sizeof found) == 0) continue;
-            print_error("%s, %s: %.400s\ninstead of: %.400s\n", name(i), weft_test_float_modes[m].name,
-                        found.text, expected.text);
+            print_error("%s, %s: %.400s\ninstead of: %.400s\n", name(i), weft_test_float_modes[m].name, found.text,
+                        expected.text);
             faults++;
         }
     }

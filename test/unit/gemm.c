@@ -72,7 +72,7 @@ static void product_finish(struct product *product)
 static void product_run(struct product *product, size_t threads)
 {
     weft_pool *pool;
-    weft_test_ok(weft_pool_create(NULL, threads, &pool));
+    weft_test_ok(weft_pool_create(NULL, weft_machine_reference(), threads, &pool));
     weft_block_store *store;
     weft_test_ok(weft_block_store_create(NULL, 0, &store));
     weft_test_ok(weft_gemm_run(pool, store, &product->call, product->data[0], product->data[1], product->data[2]));
@@ -232,8 +232,7 @@ static void check_bits(weft_dtype dtype, int64_t m, int64_t n, int64_t k)
 static void test_same_bits_for_any_number_of_threads(void **state)
 {
     (void)state;
-    static const int64_t shapes[][3] = {
-        {95, 97, 94}, {150, 333, 700}, {257, 64, 1031}, {2000, 2, 300}, {1, 1500, 300}};
+    static const int64_t shapes[][3] = {{95, 97, 94}, {150, 333, 700}, {257, 64, 1031}, {2000, 2, 300}, {1, 1500, 300}};
     for (size_t i = 0; i < 4 * sizeof shapes / sizeof *shapes; i += sparsity)
         check_bits(dtypes[i % 4], shapes[i / 4][0], shapes[i / 4][1], shapes[i / 4][2]);
 }
@@ -376,7 +375,7 @@ static weft_status *run_with(const weft_allocator *allocator, void *context)
     const struct product *product = context;
     weft_pool *pool;
     weft_block_store *store;
-    weft_test_ok(weft_pool_create(NULL, 1, &pool));
+    weft_test_ok(weft_pool_create(NULL, weft_machine_reference(), 1, &pool));
     weft_status *status = weft_block_store_create(allocator, 0, &store);
     if (status == NULL) {
         status = weft_gemm_run(pool, store, &product->call, product->data[0], product->data[1], product->data[2]);

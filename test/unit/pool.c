@@ -49,7 +49,7 @@ static void check_visits(const struct visits *visits)
 static weft_pool *create(size_t threads)
 {
     weft_pool *pool = NULL;
-    weft_test_ok(weft_pool_create(NULL, threads, &pool));
+    weft_test_ok(weft_pool_create(NULL, weft_machine_reference(), threads, &pool));
     return pool;
 }
 
@@ -141,7 +141,6 @@ static void sleeping_threads_are_woken(void **state)
     }
     weft_pool_destroy(pool);
 }
-
 
 /* A forked child has none of them. */
 static void threads_that_do_not_come_are_not_waited_for(void **state)
@@ -335,7 +334,7 @@ static weft_status *create_and_destroy(const weft_allocator *allocator, void *co
 {
     weft_pool *pool;
     (void)context;
-    WEFT_TRY(weft_pool_create(allocator, 2, &pool));
+    WEFT_TRY(weft_pool_create(allocator, weft_machine_reference(), 2, &pool));
     weft_pool_destroy(pool);
     return NULL;
 }
@@ -352,7 +351,8 @@ static void sizes_are_checked(void **state)
     assert_int_equal(weft_pool_size(pool), 7);
     weft_pool_destroy(pool);
     weft_pool_destroy(NULL);
-    weft_test_fails(weft_pool_create(NULL, SIZE_MAX, &pool), WEFT_OUT_OF_RANGE, "limit of 1024");
+    weft_test_fails(weft_pool_create(NULL, weft_machine_reference(), SIZE_MAX, &pool), WEFT_OUT_OF_RANGE,
+                    "limit of 1024");
     assert_int_equal(weft_test_fail_each(create_and_destroy, NULL), 1);
 }
 

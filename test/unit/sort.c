@@ -155,7 +155,7 @@ static void rows_of_every_dtype_and_length(void **unused)
     (void)unused;
     for (size_t threads = 1; threads <= 3; threads += 2) {
         weft_pool *pool;
-        weft_test_ok(weft_pool_create(NULL, threads, &pool));
+        weft_test_ok(weft_pool_create(NULL, weft_machine_reference(), threads, &pool));
         for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
             for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
                 for (int turn = 0; turn < 4; turn++)
@@ -169,7 +169,7 @@ static void no_rows(void **unused)
 {
     (void)unused;
     weft_pool *pool;
-    weft_test_ok(weft_pool_create(NULL, 2, &pool));
+    weft_test_ok(weft_pool_create(NULL, weft_machine_reference(), 2, &pool));
     check(pool, WEFT_F64, 0, 100, false, false);
     /* Read backwards from where there is nothing. */
     weft_sort_call reversed = {.dtype = WEFT_F64, .in_step = -1, .out_step = 1, .in_offset = -1};
@@ -183,7 +183,7 @@ static void scratch_that_cannot_be_counted(void **unused)
 {
     (void)unused;
     weft_pool *pool;
-    weft_test_ok(weft_pool_create(NULL, 2, &pool));
+    weft_test_ok(weft_pool_create(NULL, weft_machine_reference(), 2, &pool));
     const int64_t rows = 4, strides = 0;
     weft_sort_call call = {.dtype = WEFT_F32,
                            .positions = true,
@@ -200,7 +200,7 @@ static void scratch_that_cannot_be_counted(void **unused)
 static void cancel(bool in_scratch, size_t at, int64_t length, size_t done)
 {
     weft_pool *pool;
-    weft_test_ok(weft_pool_create(NULL, 1, &pool));
+    weft_test_ok(weft_pool_create(NULL, weft_machine_reference(), 1, &pool));
     const int64_t rows = 2;
     weft_sort_call call = {.dtype = WEFT_I64,
                            .length = length,

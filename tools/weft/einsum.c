@@ -9,7 +9,6 @@
 #include "command.h"
 #include "contraction.h"
 #include "file.h"
-#include "machine.h"
 #include "order.h"
 #include "progress.h"
 #include "random.h"
@@ -246,7 +245,8 @@ static void tell_duration(const einsum_job *job)
     if (hours <= 1) return;
     fprintf(stderr, "weft einsum: the run is predicted to take %.3g hours", hours);
     if (weft_einsum_plan_sliced(job->x.plan).count > 0)
-        fprintf(stderr, "; slicing multiplies %.3g times as much", pow(10, weft_einsum_plan_log10_overhead(job->x.plan)));
+        fprintf(stderr, "; slicing multiplies %.3g times as much",
+                pow(10, weft_einsum_plan_log10_overhead(job->x.plan)));
     fprintf(stderr, "\n");
 }
 
@@ -281,41 +281,8 @@ static weft_status *run_job(einsum_job *job)
     return status;
 }
 
-/* ---- the machine ---- */
-
-static weft_status *measure(const weft_arguments *arguments, weft_executor *executor)
-{
-    weft_einsum_machine machine;
-    const char *out = weft_arguments_text(arguments, "-o", NULL);
-    WEFT_TRY(weft_executor_register_extension(executor, weft_einsum_extension()));
-    WEFT_TRY(weft_machine_measure(executor, &machine));
-    weft_machine_print(&machine);
-    return out == NULL ? NULL : weft_machine_save(&machine, out);
-}
-
-static weft_status *measure_machine(const weft_arguments *arguments)
-{
-    weft_executor_options options = {.threads = (unsigned)weft_arguments_count(arguments, "--threads", 0)};
-    weft_executor *executor;
-    for (size_t i = 0; i < arguments->value_count; i++) {
-        const char *name = arguments->values[i].option->name;
-        if (strcmp(name, "--measure-machine") != 0 && strcmp(name, "--threads") != 0 && strcmp(name, "-o") != 0)
-            return weft_misuse("%s has no place beside --measure-machine", name);
-    }
-    if (arguments->operand_count > 0)
-        return weft_misuse("--measure-machine contracts what it makes up; '%s' has no place beside it",
-                           arguments->operands[0]);
-    const char *out = weft_arguments_text(arguments, "-o", NULL);
-    if (out != NULL) WEFT_TRY(weft_output_check(out));
-    WEFT_TRY(weft_executor_create_standard(&options, &executor));
-    weft_status *status = measure(arguments, executor);
-    weft_executor_destroy(executor);
-    return status;
-}
-
 static weft_status *run(const weft_arguments *arguments)
 {
-    if (weft_arguments_find(arguments, "--measure-machine") != NULL) return measure_machine(arguments);
     einsum_job job = {.x = {.arguments = arguments, .path = weft_arguments_text(arguments, "--instance", NULL)}};
     weft_status *status = run_job(&job);
     weft_contraction_finish(&job.x);
@@ -325,14 +292,13 @@ static weft_status *run(const weft_arguments *arguments)
 }
 
 static const weft_option options[] = {
-    {"-o", WEFT_OPTION_FILE, "OUT.npy|MACHINE.json", "write the result there instead of printing it"},
+    {"-o", WEFT_OPTION_FILE, "OUT.npy", "write the result there instead of printing it"},
     {"--instance", WEFT_OPTION_FILE, "FILE.json", "contract what the file describes, on operands made up"},
     {"--dtype", WEFT_OPTION_TEXT, "f32|f64|c64|...", "of these operands (the file's, or f32)"},
     {"--plan-only", WEFT_OPTION_FLAG, NULL, "find the order, and run nothing"},
     WEFT_ORDER_OPTIONS,
     WEFT_PLANNER_OPTIONS,
     WEFT_PROGRESS_OPTION,
-    {"--measure-machine", WEFT_OPTION_FLAG, NULL, "measure what --machine reads, print it, and write it to -o"},
     {"--tree", WEFT_OPTION_FILE, "FILE.svg|FILE.dot|FILE.txt", "draw the contraction tree there"},
     {"--check", WEFT_OPTION_FLAG, NULL, "contract in another order too, and compare the results"},
     {"--symbolic", WEFT_OPTION_FLAG, NULL, "leave extents open until the run, except for those of one"},
@@ -341,7 +307,7 @@ static const weft_option options[] = {
 
 const weft_command weft_command_einsum = {
     .name = "einsum",
-    .operands = " EXPR A.npy B.npy ... | --instance FILE.json | --measure-machine [OPTION ...]",
+    .operands = " EXPR A.npy B.npy ... | --instance FILE.json [OPTION ...]",
     .summary = "contract arrays as an einsum expression says",
     .detail =
         "EXPR is as in numpy: 'ij,jk->ik'. With --optimize nested it has parentheses: '(ij,jk),kl->il'. A path\n"

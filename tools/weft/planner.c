@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "../interrupt.h"
-#include "machine.h"
+#include "measure.h"
 
 static weft_einsum_minimize find_objective(const char *text)
 {
@@ -46,5 +46,5 @@ weft_status *weft_planner_init(weft_planner *planner, const weft_arguments *argu
         return weft_misuse("--time-budget and --moves both say how long to search");
     if (machine == NULL) return NULL;
     planner->options.machine = &planner->machine;
-    return weft_machine_load(machine, &planner->machine);
+    return weft_measure_load(machine, &planner->machine);
 }

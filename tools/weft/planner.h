@@ -12,14 +12,13 @@
          "search for so long: the order then depends on the load of the machine too"},                                 \
         {"--moves", WEFT_OPTION_COUNT, "N", "try so many changes of the order (as many as pay, for a minute)"},        \
         {"--memory-limit", WEFT_OPTION_BYTES, "BYTES",                                                                 \
-         "slice so that intermediates, beside operands and result, take no more at once: 512M, 4G"},                          \
-        {"--seed", WEFT_OPTION_SEED, "N", "of the search, and of operands made up, from 0 (1)"},                       \
+         "slice so that intermediates, beside operands and result, take no more at once: 512M, 4G"},                   \
     {                                                                                                                  \
-        "--machine", WEFT_OPTION_FILE, "FILE.json", "what predicted times are for, as --measure-machine writes it"     \
+        "--seed", WEFT_OPTION_SEED, "N", "of the search, and of operands made up, from 0 (1)"                          \
     }
 
 typedef struct weft_planner {
-    weft_einsum_machine machine;
+    weft_machine machine;
     weft_einsum_options options; /* all but the order; points to the machine if there is one */
 } weft_planner;
 

@@ -6,6 +6,7 @@
 #include <time.h>
 #include "../interrupt.h"
 #include "../output.h"
+#include "measure.h"
 
 double weft_clock_ms(void)
 {
@@ -41,8 +42,14 @@ weft_status *weft_session_check(const weft_arguments *arguments)
 
 weft_status *weft_session_init(weft_session *session, const weft_arguments *arguments, const weft_plugins *plugins)
 {
+    weft_machine machine;
     weft_executor_options options = {.threads = (unsigned)weft_arguments_count(arguments, "--threads", 0)};
+    const char *path = weft_arguments_text(arguments, "--machine", NULL);
     *session = (weft_session){0};
+    if (path != NULL) {
+        WEFT_TRY(weft_measure_load(path, &machine));
+        options.machine = &machine;
+    }
     WEFT_TRY(weft_executor_create_standard(&options, &session->executor));
     return weft_plugins_register(plugins, session->executor);
 }

@@ -12,12 +12,10 @@
  * How long a step takes: the larger of multiplications over their rate and bytes over bandwidth, and `overhead`. The
  * rate depends on the smallest of the extents m, n and k of the product that the step is: below 4, 16, 64, and others.
  */
-enum { EINSUM_RATES = 4 };
-
 typedef struct einsum_machine {
-    double log2_rates[EINSUM_RATES]; /* multiplications of f32 in a second */
-    double log2_bandwidth;           /* bytes in a second */
-    double log2_overhead;            /* seconds */
+    double log2_rates[WEFT_MACHINE_RATES]; /* multiplications of f32 in a second */
+    double log2_bandwidth;                 /* bytes in a second */
+    double log2_overhead;                  /* seconds */
 } einsum_machine;
 
 /* log2 of elements of the operands and the result of a step, and of its multiplications. */

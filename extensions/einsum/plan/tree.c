@@ -304,7 +304,7 @@ static void fill_tariff(einsum_tree *tree, double largest)
     tree->tariff = (einsum_tariff){.objective = score->objective,
                                    .combo = exp2(score->log2_combo),
                                    .transfer = exp2(score->log2_bytes - score->machine.log2_bandwidth)};
-    for (int i = 0; i < EINSUM_RATES; i++)
+    for (int i = 0; i < WEFT_MACHINE_RATES; i++)
         tree->tariff.seconds[i] = exp2(score->log2_slowness - score->machine.log2_rates[i]);
 }
 

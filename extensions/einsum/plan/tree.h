@@ -51,9 +51,9 @@ typedef void (*einsum_tree_scale)(const einsum_tree *tree, const einsum_rotation
 typedef struct einsum_tariff {
     weft_einsum_minimize objective;
     double combo;
-    double seconds[EINSUM_RATES]; /* of a multiplication */
-    double transfer;              /* seconds of an element */
-    double share;                 /* of the work, that SIZE and WRITE count on top: see einsum_tree_lead */
+    double seconds[WEFT_MACHINE_RATES]; /* of a multiplication */
+    double transfer;                    /* seconds of an element */
+    double share;                       /* of the work, that SIZE and WRITE count on top: see einsum_tree_lead */
 } einsum_tariff;
 
 struct einsum_tree {

@@ -31,28 +31,14 @@ typedef enum weft_einsum_order {
 } weft_einsum_order;
 
 typedef enum weft_einsum_minimize {
-    WEFT_EINSUM_TIME,  /* the seconds that a model of the machine says */
+    /* The seconds that a model of the machine says: of each step the longer of its multiplications over the rate of
+     * products and the bytes of its operands and result over the bandwidth, and step_seconds. */
+    WEFT_EINSUM_TIME,
     WEFT_EINSUM_FLOPS, /* multiplications, then the largest intermediate */
     WEFT_EINSUM_SIZE,  /* the largest intermediate, then multiplications */
     WEFT_EINSUM_WRITE, /* the elements of all intermediates, then the largest */
     WEFT_EINSUM_COMBO  /* multiplications, and 64 more for each element of an intermediate */
 } weft_einsum_minimize;
-
-/*
- * A model of a machine. A step that multiplies two values takes the longer of its multiplications over their rate and
- * the bytes of its operands and result over the bandwidth, and the overhead. The rate depends on the smallest of the
- * extents m, n and k of the product. Multiplications of other dtypes than f32 count by their bytes, those of complex
- * ones twice that.
- */
-typedef struct weft_einsum_machine {
-    double rates[4];  /* multiplications of f32 in a second, 1 to 1e18; smallest extent below 4, 16, 64, and others */
-    double bandwidth; /* bytes in a second, 1 to 1e18 */
-    double overhead;  /* seconds, 0 to 1 */
-} weft_einsum_machine;
-
-/* The model that is used when none is given: round numbers as `weft einsum --measure-machine` finds them on two cores
- * of a server of 2021. */
-weft_einsum_machine weft_einsum_machine_default(void);
 
 typedef struct weft_einsum_plan weft_einsum_plan;
 
@@ -99,8 +85,8 @@ typedef struct weft_einsum_options {
                      * minute at most */
     /* Seconds, above 0 and up to 1e9, in place of moves: the order then depends on the machine and its load too. */
     double time_budget;
-    size_t threads;                     /* 0: one for each processor */
-    const weft_einsum_machine *machine; /* TIME; NULL: the default */
+    size_t threads;              /* 0: one for each processor */
+    const weft_machine *machine; /* TIME; NULL: weft_machine_reference, so that orders do not depend on the host */
     /* NULL: never. weft_einsum_plan_create and its _labels end the search when it becomes true, with the best order so
      * far; CANCELLED where none keeps the limit of memory yet. weft_einsum_arrays is CANCELLED, as
      * weft_executor_run is: no half-searched order is kept. Nodes do not read it: weft_run.cancelled is for them. */

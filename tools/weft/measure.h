@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_TOOLS_MEASURE_H
+#define WEFT_TOOLS_MEASURE_H
+/*
+ * Rates of this machine, measured and kept in files:
+ *
+ *   {"version": 2, "threads": 2, "product_rates": [1e9, 6e9, 25e9, 80e9], "operations": 30e9, ..., "step_seconds":
+ * 3e-7}
+ */
+#include <weft/machine.h>
+
+/* Runs contractions, kernels and sorts made up on so many threads (0: as many as processors), for some seconds. */
+weft_status *weft_measure(unsigned threads, weft_machine *out_machine) WEFT_MUST_USE;
+void weft_measure_print(const weft_machine *machine);
+
+weft_status *weft_measure_save(const weft_machine *machine, const char *path) WEFT_MUST_USE;
+/* The host with the rates of the file. WEFT_BAD_FILE for another version and for members that are unknown, missing or
+ * out of their bounds. */
+weft_status *weft_measure_load(const char *path, weft_machine *out_machine) WEFT_MUST_USE;
+#endif
