@@ -145,5 +145,5 @@ int64_t weft_machine_grain(const weft_machine *machine, int64_t iterations, int6
 
 bool weft_machine_is_serial_product(const weft_machine *machine, double ns)
 {
-    return ns < 8e9 * machine->region_seconds;
+    return ns < 16e9 * machine->region_seconds;
 }
