@@ -40,7 +40,7 @@ static int64_t symbol_value(const machine *m, weft_expr symbol)
 
 static int64_t evaluate(const machine *m, weft_expr e)
 {
-    const weft_extents *x = m->kernel->extents;
+    const weft_expr_context *x = m->kernel->extents;
     int64_t value;
     if (weft_expr_is_constant(x, e, &value)) return value;
     weft_expr_kind kind = weft_expr_kind_of(x, e);

@@ -152,7 +152,7 @@ weft_status *weft_kernel_emit(const weft_allocator *allocator, const weft_kernel
     e.builder = LLVMCreateBuilderInContext(e.context);
     fill_types(&e);
     weft_status *status = emit_function(&e, symbol);
-    weft_status *sticky = weft_extents_take_error(e.extents);
+    weft_status *sticky = weft_expr_context_take_error(e.extents);
     if (status == NULL) status = sticky;
     else weft_status_destroy(sticky);
     LLVMDisposeBuilder(e.builder);

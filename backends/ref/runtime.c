@@ -23,7 +23,7 @@ struct planner {
     weft_arena *arena;
     weft_reference *reference;
     weft_formulas *formulas;
-    const weft_extents *extents;
+    const weft_expr_context *extents;
 };
 
 static weft_status *plan_extents(const struct planner *planner, weft_shape shape)

@@ -26,7 +26,7 @@ static void drop_kernels(variant_builder *builder)
 static void builder_finish(variant_builder *builder)
 {
     drop_kernels(builder);
-    weft_extents_destroy(builder->extents);
+    weft_expr_context_destroy(builder->extents);
     weft_arena_finish(&builder->own_arena);
 }
 
@@ -61,7 +61,7 @@ static weft_status *builder_init(variant_builder *builder, const weft_build_requ
     weft_arena_init(&builder->own_arena, request->allocator);
     builder->arena = &builder->own_arena;
     builder->root = builder;
-    WEFT_TRY(weft_extents_create(request->allocator, &builder->extents));
+    WEFT_TRY(weft_expr_context_create(request->allocator, &builder->extents));
     WEFT_TRY(fix_symbols(builder));
     init_space(builder);
     return NULL;

@@ -7,8 +7,8 @@
 typedef struct kernel_cost {
     variant_builder *builder;
     const weft_kernel *kernel;
-    weft_extents *extents; /* the kernel's */
-    weft_expr lanes;       /* points that one iteration runs outside of inner ranges */
+    weft_expr_context *extents; /* the kernel's */
+    weft_expr lanes;            /* points that one iteration runs outside of inner ranges */
 } kernel_cost;
 
 /* Arithmetic done once: what moves, compares, checks or reinterprets a value is none. Complex numbers are taken apart
@@ -98,7 +98,7 @@ static weft_expr first_iteration(const kernel_cost *cost, weft_expr sum)
 /* What all iterations do, where those of a range are alike except for the last one, which a block may end early. */
 static weft_expr all_iterations(const kernel_cost *cost, weft_expr sum)
 {
-    weft_extents *x = cost->extents;
+    weft_expr_context *x = cost->extents;
     weft_expr zero = weft_expr_constant(x, 0), minus_one = weft_expr_constant(x, -1);
     for (uint32_t i = cost->kernel->range_count; i-- > 0;) {
         const weft_range *range = &cost->kernel->ranges[i];
@@ -112,7 +112,7 @@ static weft_expr all_iterations(const kernel_cost *cost, weft_expr sum)
 
 static weft_status *fill_slot(const kernel_cost *cost, weft_expr sum, uint32_t *out_slot)
 {
-    WEFT_TRY(weft_extents_take_error(cost->extents));
+    WEFT_TRY(weft_expr_context_take_error(cost->extents));
     return weft_expr_compile(cost->extents, sum, &cost->builder->variant->formulas, out_slot);
 }
 
@@ -140,7 +140,7 @@ static weft_status *fill_accesses(const kernel_cost *cost, weft_step *out_step)
 
 weft_status *weft_builder_fill_cost(variant_builder *builder, const weft_kernel *kernel, weft_step *out_step)
 {
-    weft_extents *x = kernel->extents;
+    weft_expr_context *x = kernel->extents;
     weft_expr iterations = weft_expr_constant(x, 1);
     kernel_cost cost = {.builder = builder, .kernel = kernel, .extents = x, .lanes = iterations};
     for (uint32_t i = 0; i < kernel->range_count; i++) {

@@ -6,7 +6,7 @@
 
 weft_status *weft_builder_slot(variant_builder *builder, weft_expr expr, uint32_t *out_slot)
 {
-    WEFT_TRY(weft_extents_take_error(builder->extents));
+    WEFT_TRY(weft_expr_context_take_error(builder->extents));
     return weft_expr_compile(builder->extents, expr, &builder->variant->formulas, out_slot);
 }
 
@@ -93,7 +93,7 @@ static weft_status *check_strides(const variant_builder *builder, const weft_nod
 static weft_status *fill_buffer(variant_builder *builder, weft_shape shape, weft_dtype dtype, weft_expr factor,
                                 weft_buffer *out_buffer)
 {
-    weft_extents *x = builder->extents;
+    weft_expr_context *x = builder->extents;
     weft_expr count = WEFT_EXPR_NONE, size = weft_expr_constant(x, (int64_t)weft_dtype_size(dtype));
     *out_buffer = (weft_buffer){.dtype = dtype, .rank = (uint32_t)shape.rank};
     WEFT_TRY(extent_slots(builder, shape, &out_buffer->extents, &count));

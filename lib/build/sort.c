@@ -9,7 +9,7 @@ weft_status *weft_builder_plan_sort(variant_builder *builder, planned_step *step
         weft_view_find(&builder->space, builder->partition, builder->memories, builder->first_memory, node->inputs[0],
                        &step->a) &&
         weft_view_find(&builder->space, builder->partition, builder->memories, builder->first_memory, result, &step->c);
-    WEFT_TRY(weft_extents_take_error(builder->extents));
+    WEFT_TRY(weft_expr_context_take_error(builder->extents));
     if (found) return NULL;
     /* What has memory is a view of it: only room for the search was missing. */
     uint32_t operand = node->inputs[0].node;

@@ -27,7 +27,7 @@ static bool contains(weft_ints list, size_t value)
 }
 
 /* Whether a step of `outer` is as long as all of `inner`, in all three. */
-static bool adjacent(weft_extents *x, const product_axis *outer, const product_axis *inner)
+static bool adjacent(weft_expr_context *x, const product_axis *outer, const product_axis *inner)
 {
     for (int i = 0; i < 3; i++) {
         if (outer->strides[i] != weft_expr_mul(x, inner->strides[i], inner->extents[i])) return false;
@@ -36,7 +36,7 @@ static bool adjacent(weft_extents *x, const product_axis *outer, const product_a
 }
 
 /* Appends an axis, or merges it with the one before. */
-static void add_axis(weft_extents *x, axis_list *list, product_axis axis)
+static void add_axis(weft_expr_context *x, axis_list *list, product_axis axis)
 {
     int64_t extent;
     if (weft_expr_is_constant(x, axis.extents[0], &extent) && extent == 1) return;
@@ -79,7 +79,7 @@ static product_axis shared_axis(variant_builder *builder, const planned_step *st
 static void find_axes(variant_builder *builder, const planned_step *step, product *out_product)
 {
     const weft_node *node = weft_graph_node(builder->graph, step->node);
-    weft_extents *x = builder->extents;
+    weft_expr_context *x = builder->extents;
     size_t a_rank = weft_value_type(builder->graph, node->inputs[0])->shape.rank;
     const weft_ints *batch = &node->attrs[0].ints, *contract = &node->attrs[2].ints;
     weft_ints batch_b = node->attrs[1].ints, contract_b = node->attrs[3].ints;
@@ -99,7 +99,7 @@ static void find_axes(variant_builder *builder, const planned_step *step, produc
 }
 
 /* Whether the library can walk the operand: along an axis of the product it must move. */
-static bool is_repeated(weft_extents *x, const axis_list *list, int operand)
+static bool is_repeated(weft_expr_context *x, const axis_list *list, int operand)
 {
     int64_t stride;
     for (uint32_t i = 0; i < list->count; i++) {
@@ -144,13 +144,13 @@ static bool is_one_axis(variant_builder *builder, const planned_step *step, size
 #define SHORT_AXIS 16
 
 /* Of an axis; SMALL_CALL stands for more and for what is not known. */
-static int64_t short_extent(weft_extents *x, const product_axis *axis)
+static int64_t short_extent(weft_expr_context *x, const product_axis *axis)
 {
     int64_t extent;
     return weft_expr_is_constant(x, axis->extents[0], &extent) && extent < SMALL_CALL ? extent : SMALL_CALL;
 }
 
-static bool is_dense(weft_extents *x, const product_axis *axis, size_t operand)
+static bool is_dense(weft_expr_context *x, const product_axis *axis, size_t operand)
 {
     int64_t stride;
     return weft_expr_is_constant(x, axis->strides[operand], &stride) && stride == 1;
@@ -161,7 +161,7 @@ static bool is_dense(weft_extents *x, const product_axis *axis, size_t operand)
  * axis of stride one element by element, several times as slowly: then it is one that has it, unless that is short.
  * Else it is the last.
  */
-static uint32_t choose_axis(weft_extents *x, const axis_list *list, const axis_list *k, size_t side)
+static uint32_t choose_axis(weft_expr_context *x, const axis_list *list, const axis_list *k, size_t side)
 {
     if (k->count > 0 && is_dense(x, &k->items[k->count - 1], side)) return list->count - 1;
     for (uint32_t i = list->count; i-- > 0;)
@@ -169,7 +169,7 @@ static uint32_t choose_axis(weft_extents *x, const axis_list *list, const axis_l
     return list->count - 1;
 }
 
-static int64_t chosen_extent(weft_extents *x, const product *p, size_t side)
+static int64_t chosen_extent(weft_expr_context *x, const product *p, size_t side)
 {
     const axis_list *list = side == 0 ? &p->m : &p->n;
     return list->count == 0 ? 1 : short_extent(x, &list->items[choose_axis(x, list, &p->k, side)]);
@@ -182,7 +182,7 @@ static int64_t chosen_extent(weft_extents *x, const product *p, size_t side)
  */
 static bool is_cut_up(variant_builder *builder, const planned_step *step, const product *p, size_t side)
 {
-    weft_extents *x = builder->extents;
+    weft_expr_context *x = builder->extents;
     uint32_t operand = weft_graph_node(builder->graph, step->node)->inputs[side].node;
     if (weft_role_has_memory(builder->partition->roles[operand])) return false;
     if (is_one_axis(builder, step, side, false)) return false;
@@ -198,7 +198,7 @@ weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step
     for (size_t side = 0; side < 2; side++) {
         bool found = weft_view_find(&builder->space, builder->partition, builder->memories, builder->first_memory,
                                     node->inputs[side], views[side]);
-        WEFT_TRY(weft_extents_take_error(builder->extents));
+        WEFT_TRY(weft_expr_context_take_error(builder->extents));
         if (!found) force_operand(builder, step, side);
     }
     if (builder->partition->changed) return NULL;
@@ -214,7 +214,7 @@ weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step
         is_repeated(builder->extents, &p.k, 1) || is_cut_up(builder, step, &p, 1)) {
         force_operand(builder, step, 1);
     }
-    return weft_extents_take_error(builder->extents);
+    return weft_expr_context_take_error(builder->extents);
 }
 
 static weft_status *slots_of(variant_builder *builder, const axis_list *list, int strides, const uint32_t **out_slots)

@@ -26,20 +26,20 @@ typedef struct choice {
     weft_expr_kind kind;
 } choice;
 
-static weft_expr choose(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b);
+static weft_expr choose(weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b);
 
 static weft_expr_kind opposite(weft_expr_kind kind)
 {
     return kind == WEFT_EXPR_MIN ? WEFT_EXPR_MAX : WEFT_EXPR_MIN;
 }
 
-static weft_expr scaled(weft_extents *extents, weft_expr e, int64_t factor)
+static weft_expr scaled(weft_expr_context *extents, weft_expr e, int64_t factor)
 {
     return weft_extent_combine(extents, e, factor, e, 0);
 }
 
 /* The sum without one of its terms. */
-static weft_expr without(weft_extents *extents, weft_expr sum, weft_expr term)
+static weft_expr without(weft_expr_context *extents, weft_expr sum, weft_expr term)
 {
     weft_extent_view view = weft_extent_view_of(extents, sum);
     weft_extent_list list = weft_extent_begin(extents, WEFT_EXPR_SUM, view.offset);
@@ -102,7 +102,7 @@ static bool split_term(int64_t c, int64_t k[3], bool is_offset)
 }
 
 /* Adds `term` to what is outside and in both operands, NONE standing for 1. */
-static bool put_term(weft_extents *extents, choice *m, weft_expr term, const int64_t by[3])
+static bool put_term(weft_expr_context *extents, choice *m, weft_expr term, const int64_t by[3])
 {
     weft_expr one = weft_expr_constant(extents, 1), t = term == WEFT_EXPR_NONE ? one : term;
     if (by[0] != 0) m->rest = weft_extent_combine(extents, m->rest, 1, t, by[0]);
@@ -112,7 +112,7 @@ static bool put_term(weft_extents *extents, choice *m, weft_expr term, const int
 }
 
 /* Whether all terms of both operands have coefficients of that sign. */
-static bool has_sign(const weft_extents *extents, const choice *m, bool positive)
+static bool has_sign(const weft_expr_context *extents, const choice *m, bool positive)
 {
     weft_extent_view views[2] = {weft_extent_view_of(extents, m->a), weft_extent_view_of(extents, m->b)};
     for (int v = 0; v < 2; v++)
@@ -122,7 +122,7 @@ static bool has_sign(const weft_extents *extents, const choice *m, bool positive
 }
 
 /* Moves one term where it belongs; `moved` tells whether it was elsewhere. */
-static bool move_term(weft_extents *extents, choice *m, weft_expr term, const int64_t have[3], bool *moved)
+static bool move_term(weft_expr_context *extents, choice *m, weft_expr term, const int64_t have[3], bool *moved)
 {
     int64_t want[3] = {have[0], have[1], have[2]}, by[3];
     if (have[1] == 0 && have[2] == 0) return true;
@@ -135,7 +135,7 @@ static bool move_term(weft_extents *extents, choice *m, weft_expr term, const in
 }
 
 /* Where signs are mixed, what has moved gets a positive coefficient and what was written so stays so. */
-static bool orient(weft_extents *extents, choice *m, bool moved)
+static bool orient(weft_expr_context *extents, choice *m, bool moved)
 {
     if (!moved || has_sign(extents, m, true)) return true;
     if (!has_sign(extents, m, false) && m->coefficient > 0) return true;
@@ -148,7 +148,7 @@ static bool orient(weft_extents *extents, choice *m, bool moved)
 
 /* What is bounded from above by a constant, as the rest of a tile is, stays as it was written; so do offsets that would
  * bring sums near the ends of int64. */
-static bool move_offset(weft_extents *extents, choice *m, bool *moved)
+static bool move_offset(weft_expr_context *extents, choice *m, bool *moved)
 {
     int64_t have[3] = {weft_extent_view_of(extents, m->rest).offset, weft_extent_view_of(extents, m->a).offset,
                        weft_extent_view_of(extents, m->b).offset};
@@ -157,7 +157,7 @@ static bool move_offset(weft_extents *extents, choice *m, bool *moved)
     return !has_sign(extents, m, true) || move_term(extents, m, WEFT_EXPR_NONE, have, moved);
 }
 
-static bool move_terms(weft_extents *extents, choice *m, bool *moved)
+static bool move_terms(weft_expr_context *extents, choice *m, bool *moved)
 {
     walk w = {.views = {weft_extent_view_of(extents, m->rest), weft_extent_view_of(extents, m->a),
                         weft_extent_view_of(extents, m->b)}};
@@ -168,7 +168,7 @@ static bool move_terms(weft_extents *extents, choice *m, bool *moved)
 }
 
 /* False where the normal form is beyond int64; nothing `moved` where m has it. */
-static bool normalise(weft_extents *extents, choice *m, bool *moved)
+static bool normalise(weft_expr_context *extents, choice *m, bool *moved)
 {
     *moved = false;
     extents->proving++;
@@ -185,21 +185,21 @@ static bool normalise(weft_extents *extents, choice *m, bool *moved)
 /* ---- work ---- */
 
 /* Work on choices nests; what the outermost operation may spend is given out anew for each. */
-static void begin_work(weft_extents *extents)
+static void begin_work(weft_expr_context *extents)
 {
     if (extents->choosing++ == 0) extents->effort = MAX_EFFORT;
     extents->speculating++;
     extents->depth++;
 }
 
-static void end_work(weft_extents *extents)
+static void end_work(weft_expr_context *extents)
 {
     extents->depth--;
     extents->speculating--;
     extents->choosing--;
 }
 
-static bool spend(weft_extents *extents)
+static bool spend(weft_expr_context *extents)
 {
     if (extents->choosing == 0) return true;
     if (extents->effort == 0) return false;
@@ -207,7 +207,7 @@ static bool spend(weft_extents *extents)
     return true;
 }
 
-static bool never_above(weft_extents *extents, weft_expr a, weft_expr b)
+static bool never_above(weft_expr_context *extents, weft_expr a, weft_expr b)
 {
     const weft_extent_node *na = weft_extent_node_of(extents, a), *nb = weft_extent_node_of(extents, b);
     if (na->max <= nb->min && na->max != INT64_MAX && nb->min != INT64_MIN) return true;
@@ -221,7 +221,7 @@ static bool never_above(weft_extents *extents, weft_expr a, weft_expr b)
 }
 
 /* Whether `e` is never chosen where `other` is an operand. */
-static bool is_idle(weft_extents *extents, weft_expr_kind kind, weft_expr e, weft_expr other)
+static bool is_idle(weft_expr_context *extents, weft_expr_kind kind, weft_expr e, weft_expr other)
 {
     if (e == other) return true;
     return kind == WEFT_EXPR_MIN ? never_above(extents, other, e) : never_above(extents, e, other);
@@ -229,7 +229,7 @@ static bool is_idle(weft_extents *extents, weft_expr_kind kind, weft_expr e, wef
 
 /* ---- pairs ---- */
 
-static weft_expr intern_pair(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
+static weft_expr intern_pair(weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
 {
     weft_extent_list list = weft_extent_begin(extents, kind, 0);
     weft_extent_push(extents, &list, 1, a < b ? a : b);
@@ -238,7 +238,7 @@ static weft_expr intern_pair(weft_extents *extents, weft_expr_kind kind, weft_ex
 }
 
 /* The greatest number that divides every coefficient and offset of e. */
-static int64_t content(const weft_extents *extents, weft_expr e)
+static int64_t content(const weft_expr_context *extents, weft_expr e)
 {
     weft_extent_view view = weft_extent_view_of(extents, e);
     int64_t divisor = weft_extent_gcd(view.offset, 0);
@@ -247,7 +247,7 @@ static int64_t content(const weft_extents *extents, weft_expr e)
 }
 
 /* e with no coefficient above `most`. min(most, e) is the same, if no term of e is below 0: NONE if one may be. */
-static weft_expr limit_coefficients(weft_extents *extents, weft_expr e, int64_t most)
+static weft_expr limit_coefficients(weft_expr_context *extents, weft_expr e, int64_t most)
 {
     weft_extent_view view = weft_extent_view_of(extents, e);
     weft_extent_list list = weft_extent_begin(extents, WEFT_EXPR_SUM, view.offset);
@@ -260,7 +260,7 @@ static weft_expr limit_coefficients(weft_extents *extents, weft_expr e, int64_t 
 }
 
 /* min(3, 8*n) is min(3, 3*n), for n >= 0. */
-static weft_expr limited(weft_extents *extents, weft_expr e, weft_expr limit)
+static weft_expr limited(weft_expr_context *extents, weft_expr e, weft_expr limit)
 {
     int64_t most;
     if (!weft_expr_is_constant(extents, limit, &most)) return e;
@@ -269,7 +269,7 @@ static weft_expr limited(weft_extents *extents, weft_expr e, weft_expr limit)
     return less == WEFT_EXPR_NONE ? e : less;
 }
 
-static weft_expr make_pair(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
+static weft_expr make_pair(weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
 {
     weft_expr x = kind == WEFT_EXPR_MIN ? limited(extents, a, b) : a;
     weft_expr y = kind == WEFT_EXPR_MIN ? limited(extents, b, x) : b;
@@ -286,13 +286,13 @@ static weft_expr make_pair(weft_extents *extents, weft_expr_kind kind, weft_expr
     return common > 1 ? scaled(extents, e, common) : e;
 }
 
-static bool is_total(const weft_extents *extents, weft_expr e)
+static bool is_total(const weft_expr_context *extents, weft_expr e)
 {
     return weft_extent_node_of(extents, e)->total;
 }
 
 /* Of two operands of which each may be the one. */
-static weft_expr pair(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
+static weft_expr pair(weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
 {
     choice m = {weft_expr_constant(extents, 0), a, b, 1, kind};
     bool moved;
@@ -314,7 +314,7 @@ typedef struct operands {
 } operands;
 
 /* The first term of e, whatever its id, that is a choice between operands of the list; NULL if there is none. */
-static const weft_term *find_inner(const weft_extents *extents, weft_expr_kind kind, weft_expr e)
+static const weft_term *find_inner(const weft_expr_context *extents, weft_expr_kind kind, weft_expr e)
 {
     weft_extent_view view = weft_extent_view_of(extents, e);
     const weft_term *first = NULL;
@@ -328,16 +328,16 @@ static const weft_term *find_inner(const weft_extents *extents, weft_expr_kind k
 }
 
 /* e with operand `i` in place of the choice that `term` is. */
-static weft_expr with_operand(weft_extents *extents, weft_expr e, weft_term term, int i)
+static weft_expr with_operand(weft_expr_context *extents, weft_expr e, weft_term term, int i)
 {
     const weft_extent_node *node = weft_extent_node_of(extents, (weft_expr)term.expr);
     weft_expr rest = without(extents, e, node->id);
     return weft_extent_combine(extents, rest, 1, (weft_expr)node->terms[i].expr, term.coefficient);
 }
 
-static void put(weft_extents *extents, operands *list, weft_expr e);
+static void put(weft_expr_context *extents, operands *list, weft_expr e);
 
-static void put_leaf(weft_extents *extents, operands *list, weft_expr e)
+static void put_leaf(weft_expr_context *extents, operands *list, weft_expr e)
 {
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++)
@@ -347,7 +347,7 @@ static void put_leaf(weft_extents *extents, operands *list, weft_expr e)
     if (!list->full) list->items[list->count++] = e;
 }
 
-static void put(weft_extents *extents, operands *list, weft_expr e)
+static void put(weft_expr_context *extents, operands *list, weft_expr e)
 {
     list->full |= e == WEFT_EXPR_NONE || !spend(extents);
     for (size_t i = 0; i < list->count && !list->full; i++)
@@ -364,7 +364,7 @@ static void put(weft_extents *extents, operands *list, weft_expr e)
 }
 
 /* How often all operands have the term: 0 where the signs differ. */
-static int64_t shared_times(const weft_extents *extents, const operands *list, weft_term term)
+static int64_t shared_times(const weft_expr_context *extents, const operands *list, weft_term term)
 {
     int64_t times = term.coefficient;
     for (size_t i = 1; i < list->count && times != 0; i++) {
@@ -376,7 +376,7 @@ static int64_t shared_times(const weft_extents *extents, const operands *list, w
 }
 
 /* The terms and the least offset of what all operands have. */
-static weft_expr find_shared(weft_extents *extents, const operands *list)
+static weft_expr find_shared(weft_expr_context *extents, const operands *list)
 {
     weft_extent_view first = weft_extent_view_of(extents, list->items[0]);
     int64_t least = first.offset;
@@ -393,7 +393,7 @@ static weft_expr find_shared(weft_extents *extents, const operands *list)
 }
 
 /* Takes it out of all, so that their order is that of what differs; NONE beyond int64. */
-static weft_expr take_shared(weft_extents *extents, operands *list)
+static weft_expr take_shared(weft_expr_context *extents, operands *list)
 {
     weft_expr shared = find_shared(extents, list);
     for (size_t i = 0; i < list->count && shared != WEFT_EXPR_NONE; i++) {
@@ -403,7 +403,7 @@ static weft_expr take_shared(weft_extents *extents, operands *list)
     return shared;
 }
 
-static void sort(const weft_extents *extents, operands *list)
+static void sort(const weft_expr_context *extents, operands *list)
 {
     for (size_t i = 1; i < list->count; i++) {
         weft_expr e = list->items[i];
@@ -415,7 +415,7 @@ static void sort(const weft_extents *extents, operands *list)
 }
 
 /* The greatest number that divides all operands, which are divided by it. */
-static int64_t take_content(weft_extents *extents, operands *list)
+static int64_t take_content(weft_expr_context *extents, operands *list)
 {
     int64_t common = 0;
     for (size_t i = 0; i < list->count; i++) common = weft_extent_gcd(common, content(extents, list->items[i]));
@@ -426,7 +426,7 @@ static int64_t take_content(weft_extents *extents, operands *list)
 
 /* Whether `e`, a part of operand number `own`, is never chosen where the other operands are, each part of it being
  * never chosen next to some of them. */
-static bool is_covered(weft_extents *extents, const operands *list, size_t own, weft_expr e)
+static bool is_covered(weft_expr_context *extents, const operands *list, size_t own, weft_expr e)
 {
     if (e == WEFT_EXPR_NONE || !spend(extents)) return false;
     for (size_t i = 0; i < list->count; i++)
@@ -441,7 +441,7 @@ static bool is_covered(weft_extents *extents, const operands *list, size_t own, 
 }
 
 /* Takes out what no single operand shows to be idle, but all together do: max(min(a, b), 4) next to a and b. */
-static void drop_covered(weft_extents *extents, operands *list)
+static void drop_covered(weft_expr_context *extents, operands *list)
 {
     for (size_t i = list->count; i-- > 0 && list->count > 2;) {
         if (find_inner(extents, opposite(list->kind), list->items[i]) == NULL) continue;
@@ -452,7 +452,7 @@ static void drop_covered(weft_extents *extents, operands *list)
 }
 
 /* NONE where there are too many operands for a list. */
-static weft_expr choose_from_list(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
+static weft_expr choose_from_list(weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
 {
     operands list = {.kind = kind};
     put(extents, &list, a);
@@ -469,7 +469,7 @@ static weft_expr choose_from_list(weft_extents *extents, weft_expr_kind kind, we
 }
 
 /* What two operands share is outside; NONE where they share nothing. */
-static weft_expr choose_apart(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
+static weft_expr choose_apart(weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
 {
     operands two = {.kind = kind, .items = {a, b}, .count = 2};
     weft_expr shared = take_shared(extents, &two);
@@ -478,7 +478,7 @@ static weft_expr choose_apart(weft_extents *extents, weft_expr_kind kind, weft_e
     return is_total(extents, e) || !is_total(extents, a) || !is_total(extents, b) ? e : WEFT_EXPR_NONE;
 }
 
-static weft_expr choose_anew(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
+static weft_expr choose_anew(weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
 {
     if (is_idle(extents, kind, b, a)) return a;
     if (is_idle(extents, kind, a, b)) return b;
@@ -491,7 +491,7 @@ static weft_expr choose_anew(weft_extents *extents, weft_expr_kind kind, weft_ex
     return e != WEFT_EXPR_NONE ? e : pair(extents, kind, a, b);
 }
 
-static weft_expr choose(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
+static weft_expr choose(weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
 {
     a = weft_extent_settle(extents, a);
     b = weft_extent_settle(extents, b);
@@ -502,12 +502,12 @@ static weft_expr choose(weft_extents *extents, weft_expr_kind kind, weft_expr a,
     return weft_extent_remember(extents, kind, a, b, e);
 }
 
-weft_expr weft_expr_min(weft_extents *extents, weft_expr a, weft_expr b)
+weft_expr weft_expr_min(weft_expr_context *extents, weft_expr a, weft_expr b)
 {
     return choose(extents, WEFT_EXPR_MIN, a, b);
 }
 
-weft_expr weft_expr_max(weft_extents *extents, weft_expr a, weft_expr b)
+weft_expr weft_expr_max(weft_expr_context *extents, weft_expr a, weft_expr b)
 {
     return choose(extents, WEFT_EXPR_MAX, a, b);
 }
@@ -515,7 +515,7 @@ weft_expr weft_expr_max(weft_extents *extents, weft_expr a, weft_expr b)
 /* ---- sums ---- */
 
 /* The sum with one choice in normal form; NONE where it has it. */
-static weft_expr absorb_into(weft_extents *extents, weft_expr sum, weft_term term)
+static weft_expr absorb_into(weft_expr_context *extents, weft_expr sum, weft_term term)
 {
     const weft_extent_node *node = weft_extent_node_of(extents, (weft_expr)term.expr);
     choice m = {WEFT_EXPR_NONE, (weft_expr)node->terms[0].expr, (weft_expr)node->terms[1].expr, term.coefficient,
@@ -529,7 +529,7 @@ static weft_expr absorb_into(weft_extents *extents, weft_expr sum, weft_term ter
     return weft_extent_combine(extents, m.rest, 1, choose(extents, m.kind, m.a, m.b), m.coefficient);
 }
 
-static void find_gaps(weft_extents *extents, weft_extent_node *node)
+static void find_gaps(weft_expr_context *extents, weft_extent_node *node)
 {
     if (node->gaps[0] != WEFT_EXPR_NONE) return;
     weft_expr a = (weft_expr)node->terms[0].expr, b = (weft_expr)node->terms[1].expr;
@@ -538,7 +538,7 @@ static void find_gaps(weft_extents *extents, weft_extent_node *node)
 }
 
 /* n as +m or -m and what both do not share: max(n - 1, 0) is n - min(n, 1). NONE where they have nothing in common. */
-static weft_expr as_other(weft_extents *extents, const weft_extent_node *m, const weft_extent_node *n)
+static weft_expr as_other(weft_expr_context *extents, const weft_extent_node *m, const weft_extent_node *n)
 {
     bool same = m->gaps[0] == n->gaps[0], crossed = m->gaps[1] == n->gaps[0];
     if (n->gaps[0] == WEFT_EXPR_NONE || (!same && !crossed)) return WEFT_EXPR_NONE;
@@ -548,7 +548,7 @@ static weft_expr as_other(weft_extents *extents, const weft_extent_node *m, cons
 }
 
 /* The sum with the second choice put as the first one; NONE where that cannot be. */
-static weft_expr unite(weft_extents *extents, weft_expr sum, weft_term first, weft_term second)
+static weft_expr unite(weft_expr_context *extents, weft_expr sum, weft_term first, weft_term second)
 {
     weft_extent_node *m = weft_extent_node_of(extents, (weft_expr)first.expr),
                      *n = weft_extent_node_of(extents, (weft_expr)second.expr);
@@ -561,7 +561,7 @@ static weft_expr unite(weft_extents *extents, weft_expr sum, weft_term first, we
     return weft_extent_absorb(extents, e);
 }
 
-static weft_expr absorb_once(weft_extents *extents, weft_expr sum)
+static weft_expr absorb_once(weft_expr_context *extents, weft_expr sum)
 {
     weft_extent_view view = weft_extent_view_of(extents, sum);
     weft_expr e = WEFT_EXPR_NONE;
@@ -576,7 +576,7 @@ static weft_expr absorb_once(weft_extents *extents, weft_expr sum)
     return e != WEFT_EXPR_NONE && safe ? e : sum;
 }
 
-weft_expr weft_extent_absorb(weft_extents *extents, weft_expr e)
+weft_expr weft_extent_absorb(weft_expr_context *extents, weft_expr e)
 {
     weft_extent_node *node = weft_extent_node_of(extents, e);
     if (node->kind != WEFT_EXPR_SUM || !node->has_choice || extents->proving > 0) return e;
@@ -591,7 +591,7 @@ weft_expr weft_extent_absorb(weft_extents *extents, weft_expr e)
 
 /* ---- division ---- */
 
-weft_expr weft_extent_divide_choice(weft_extents *extents, weft_expr x, weft_expr d)
+weft_expr weft_extent_divide_choice(weft_expr_context *extents, weft_expr x, weft_expr d)
 {
     weft_extent_view view = weft_extent_view_of(extents, x);
     if (view.count != 1 || !weft_expr_is_constant(extents, d, NULL)) return WEFT_EXPR_NONE;

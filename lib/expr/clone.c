@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* What `node` points to, in the memory of `clone`, whose nodes before it are there; false when out of memory. */
-static bool own(weft_extents *clone, weft_extent_node *node)
+static bool own(weft_expr_context *clone, weft_extent_node *node)
 {
     weft_arena *arena = &clone->arena;
     weft_extent_reading *readings = NULL;
@@ -19,7 +19,7 @@ static bool own(weft_extents *clone, weft_extent_node *node)
 }
 
 /* Lets `node` be found: a symbol by its name, others by the list that they were made from (see weft_extent_begin). */
-static bool enter(weft_extents *clone, weft_extent_node *node, weft_term *key)
+static bool enter(weft_expr_context *clone, weft_extent_node *node, weft_term *key)
 {
     if (node->kind == WEFT_EXPR_SYMBOL) {
         clone->symbols[clone->symbol_count++] = node->id;
@@ -31,7 +31,7 @@ static bool enter(weft_extents *clone, weft_extent_node *node, weft_term *key)
 }
 
 /* Makes room for what `source` has, so that filling the clone needs the arena and the maps alone. */
-static weft_extent_node *reserve(weft_extents *clone, const weft_extents *source, size_t most_terms)
+static weft_extent_node *reserve(weft_expr_context *clone, const weft_expr_context *source, size_t most_terms)
 {
     const weft_allocator *allocator = clone->allocator;
     bool fine =
@@ -42,7 +42,7 @@ static weft_extent_node *reserve(weft_extents *clone, const weft_extents *source
     return fine ? weft_arena_allocate(&clone->arena, source->count * sizeof(weft_extent_node)) : NULL;
 }
 
-static bool fill(weft_extents *clone, const weft_extents *source)
+static bool fill(weft_expr_context *clone, const weft_expr_context *source)
 {
     size_t most_terms = 0;
     for (size_t i = 1; i < source->count; i++)
@@ -58,14 +58,14 @@ static bool fill(weft_extents *clone, const weft_extents *source)
     return true;
 }
 
-weft_status *weft_extents_clone(const weft_extents *extents, weft_extents **out_clone)
+weft_status *weft_expr_context_clone(const weft_expr_context *extents, weft_expr_context **out_clone)
 {
-    weft_extents *clone;
-    WEFT_TRY(weft_extents_create(extents->allocator, &clone));
+    weft_expr_context *clone;
+    WEFT_TRY(weft_expr_context_create(extents->allocator, &clone));
     if (fill(clone, extents)) {
         *out_clone = clone;
         return NULL;
     }
-    weft_extents_destroy(clone);
+    weft_expr_context_destroy(clone);
     return weft_status_out_of_memory();
 }

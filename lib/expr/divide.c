@@ -14,14 +14,14 @@ typedef struct division {
     weft_expr x0, d0; /* the loop variables in these are inside their loops */
 } division;
 
-static bool is_zero(const weft_extents *extents, weft_expr e)
+static bool is_zero(const weft_expr_context *extents, weft_expr e)
 {
     const weft_extent_node *node = weft_extent_node_of(extents, e);
     return weft_extent_is_point(node) && node->min == 0;
 }
 
 /* x in 0 .. d-1. */
-static bool is_below(weft_extents *extents, const division *s, weft_expr x, weft_expr d)
+static bool is_below(weft_expr_context *extents, const division *s, weft_expr x, weft_expr d)
 {
     if (weft_extent_node_of(extents, x)->max < 0) return false;
     if (!weft_extent_prove(extents, x, s->x0, s->d0)) return false;
@@ -31,7 +31,7 @@ static bool is_below(weft_extents *extents, const division *s, weft_expr x, weft
 
 /* ---- splitting by divisible terms ---- */
 
-static size_t degree(const weft_extents *extents, weft_expr term)
+static size_t degree(const weft_expr_context *extents, weft_expr term)
 {
     size_t count;
     weft_extent_factors(extents, term, &count);
@@ -39,7 +39,7 @@ static size_t degree(const weft_extents *extents, weft_expr term)
 }
 
 /* The term of d to divide by: of the highest degree, the latest among those; {offset, NONE} when d is constant. */
-static weft_term leading_term(const weft_extents *extents, weft_expr d)
+static weft_term leading_term(const weft_expr_context *extents, weft_expr d)
 {
     weft_extent_view view = weft_extent_view_of(extents, d);
     weft_term lead = {view.offset, WEFT_EXPR_NONE};
@@ -53,7 +53,7 @@ static weft_term leading_term(const weft_extents *extents, weft_expr d)
     return lead;
 }
 
-static weft_expr divide_terms(weft_extents *extents, weft_expr x, weft_term lead)
+static weft_expr divide_terms(weft_expr_context *extents, weft_expr x, weft_term lead)
 {
     weft_extent_view view = weft_extent_view_of(extents, x);
     bool constant = lead.expr == WEFT_EXPR_NONE;
@@ -69,13 +69,14 @@ static weft_expr divide_terms(weft_extents *extents, weft_expr x, weft_term lead
     return quotient;
 }
 
-static size_t size_of(const weft_extents *extents, weft_expr e)
+static size_t size_of(const weft_expr_context *extents, weft_expr e)
 {
     weft_extent_view view = weft_extent_view_of(extents, e);
     return view.count + (view.offset != 0);
 }
 
-bool weft_extent_split(weft_extents *extents, weft_expr x, weft_expr d, weft_expr *out_quotient, weft_expr *out_rest)
+bool weft_extent_split(weft_expr_context *extents, weft_expr x, weft_expr d, weft_expr *out_quotient,
+                       weft_expr *out_rest)
 {
     weft_term lead = leading_term(extents, d);
     weft_expr quotient = divide_terms(extents, x, lead), rest = x, part = quotient;
@@ -95,7 +96,7 @@ bool weft_extent_split(weft_extents *extents, weft_expr x, weft_expr d, weft_exp
 
 /* ---- steps ---- */
 
-static bool step_divisible(weft_extents *extents, division *s)
+static bool step_divisible(weft_expr_context *extents, division *s)
 {
     weft_expr quotient, rest;
     if (!weft_extent_split(extents, s->x, s->d, &quotient, &rest)) return false;
@@ -107,7 +108,7 @@ static bool step_divisible(weft_extents *extents, division *s)
 }
 
 /* Finds q with x div d = q everywhere. */
-static bool find_single_quotient(weft_extents *extents, const division *s, int64_t *out_q)
+static bool find_single_quotient(weft_expr_context *extents, const division *s, int64_t *out_q)
 {
     const weft_extent_node *x = weft_extent_node_of(extents, s->x), *d = weft_extent_node_of(extents, s->d);
     if (weft_extent_is_point(d) && x->min != INT64_MIN && x->max != INT64_MAX) {
@@ -120,7 +121,7 @@ static bool find_single_quotient(weft_extents *extents, const division *s, int64
     return x->min < 0 && is_below(extents, s, weft_expr_add(extents, s->x, s->d), s->d);
 }
 
-static bool step_single_quotient(weft_extents *extents, division *s)
+static bool step_single_quotient(weft_expr_context *extents, division *s)
 {
     int64_t q;
     if (is_zero(extents, s->x) || !find_single_quotient(extents, s, &q)) return false;
@@ -135,7 +136,7 @@ static bool step_single_quotient(weft_extents *extents, division *s)
 }
 
 /* The greatest common monomial of two terms; {0, NONE} is the neutral start and expr NONE stands for 1. */
-static weft_term common_term(weft_extents *extents, weft_term a, weft_term b)
+static weft_term common_term(weft_expr_context *extents, weft_term a, weft_term b)
 {
     if (a.coefficient == 0) return b;
     weft_term common = {weft_extent_gcd(a.coefficient, b.coefficient), WEFT_EXPR_NONE};
@@ -159,7 +160,7 @@ static weft_term common_term(weft_extents *extents, weft_term a, weft_term b)
 }
 
 /* What divides every term of d. */
-static weft_term content_of(weft_extents *extents, weft_expr d)
+static weft_term content_of(weft_expr_context *extents, weft_expr d)
 {
     weft_extent_view view = weft_extent_view_of(extents, d);
     weft_term common = {0, WEFT_EXPR_NONE};
@@ -168,7 +169,7 @@ static weft_term content_of(weft_extents *extents, weft_expr d)
     return common;
 }
 
-static bool reduce_by(weft_extents *extents, division *s, weft_term factor)
+static bool reduce_by(weft_expr_context *extents, division *s, weft_term factor)
 {
     weft_expr one = weft_expr_constant(extents, 1), a, b, low, none;
     weft_expr g = weft_extent_combine(extents, factor.expr == WEFT_EXPR_NONE ? one : (weft_expr)factor.expr,
@@ -186,7 +187,7 @@ static bool reduce_by(weft_extents *extents, division *s, weft_term factor)
     return true;
 }
 
-static bool step_common_factor(weft_extents *extents, division *s)
+static bool step_common_factor(weft_expr_context *extents, division *s)
 {
     weft_term content = content_of(extents, s->d), tried[8];
     weft_extent_view view = weft_extent_view_of(extents, s->x);
@@ -203,7 +204,7 @@ static bool step_common_factor(weft_extents *extents, division *s)
 }
 
 /* x div -d = -x div d and x mod -d = -(-x mod d). */
-static bool step_sign(weft_extents *extents, division *s)
+static bool step_sign(weft_expr_context *extents, division *s)
 {
     weft_expr zero = weft_expr_constant(extents, 0);
     if (weft_extent_node_of(extents, s->d)->max >= 0) return false;
@@ -215,13 +216,13 @@ static bool step_sign(weft_extents *extents, division *s)
     return true;
 }
 
-static bool step(weft_extents *extents, division *s)
+static bool step(weft_expr_context *extents, division *s)
 {
     if (is_zero(extents, s->x)) return false;
     return step_divisible(extents, s) || step_single_quotient(extents, s) || step_common_factor(extents, s);
 }
 
-static division reduce(weft_extents *extents, weft_expr x, weft_expr d)
+static division reduce(weft_expr_context *extents, weft_expr x, weft_expr d)
 {
     weft_expr zero = weft_expr_constant(extents, 0), one = weft_expr_constant(extents, 1);
     division s = {.quotient = zero, .rest = zero, .scale = one, .x = x, .d = d, .x0 = x, .d0 = d};
@@ -233,7 +234,7 @@ static division reduce(weft_extents *extents, weft_expr x, weft_expr d)
 
 /* ---- what is left ---- */
 
-static weft_expr intern_pair(weft_extents *extents, weft_expr_kind kind, weft_expr x, weft_expr d)
+static weft_expr intern_pair(weft_expr_context *extents, weft_expr_kind kind, weft_expr x, weft_expr d)
 {
     weft_extent_list list = weft_extent_begin(extents, kind, 0);
     weft_extent_push(extents, &list, 1, x);
@@ -242,7 +243,7 @@ static weft_expr intern_pair(weft_extents *extents, weft_expr_kind kind, weft_ex
 }
 
 /* The only term of x, when its coefficient is 1 and it is of that kind. */
-static const weft_extent_node *only_term(const weft_extents *extents, weft_expr x, weft_expr_kind kind)
+static const weft_extent_node *only_term(const weft_expr_context *extents, weft_expr x, weft_expr_kind kind)
 {
     weft_extent_view view = weft_extent_view_of(extents, x);
     if (view.count != 1 || view.terms[0].coefficient != 1) return NULL;
@@ -251,7 +252,7 @@ static const weft_extent_node *only_term(const weft_extents *extents, weft_expr 
 }
 
 /* (a div b + k) div d = (a + k*b) div (b*d). */
-static weft_expr div_of_div(weft_extents *extents, weft_expr x, weft_expr d)
+static weft_expr div_of_div(weft_expr_context *extents, weft_expr x, weft_expr d)
 {
     const weft_extent_node *inner = only_term(extents, x, WEFT_EXPR_DIV);
     if (inner == NULL) return WEFT_EXPR_NONE;
@@ -263,7 +264,7 @@ static weft_expr div_of_div(weft_extents *extents, weft_expr x, weft_expr d)
 }
 
 /* (y mod (a*d)) div d = (y div d) mod a. */
-static weft_expr div_of_mod(weft_extents *extents, weft_expr x, weft_expr d)
+static weft_expr div_of_mod(weft_expr_context *extents, weft_expr x, weft_expr d)
 {
     const weft_extent_node *inner = weft_extent_node_of(extents, x);
     weft_expr a, none;
@@ -275,7 +276,7 @@ static weft_expr div_of_mod(weft_extents *extents, weft_expr x, weft_expr d)
 }
 
 /* c*f*(y mod m) mod d = c*f*y mod d where d divides c*f*m. */
-static weft_expr mod_of_mod(weft_extents *extents, weft_expr x, weft_expr d)
+static weft_expr mod_of_mod(weft_expr_context *extents, weft_expr x, weft_expr d)
 {
     weft_extent_view view = weft_extent_view_of(extents, x);
     size_t count;
@@ -294,7 +295,7 @@ static weft_expr mod_of_mod(weft_extents *extents, weft_expr x, weft_expr d)
     return WEFT_EXPR_NONE;
 }
 
-static weft_expr finish_div(weft_extents *extents, const division *s)
+static weft_expr finish_div(weft_expr_context *extents, const division *s)
 {
     if (!weft_extent_prove_positive(extents, s->d, s->x0, s->d0)) return WEFT_EXPR_NONE;
     weft_expr e = div_of_div(extents, s->x, s->d);
@@ -302,7 +303,7 @@ static weft_expr finish_div(weft_extents *extents, const division *s)
     return e != WEFT_EXPR_NONE ? e : div_of_mod(extents, s->x, s->d);
 }
 
-static weft_expr finish_mod(weft_extents *extents, const division *s)
+static weft_expr finish_mod(weft_expr_context *extents, const division *s)
 {
     const weft_extent_node *x = weft_extent_node_of(extents, s->x), *d = weft_extent_node_of(extents, s->d);
     if (weft_extent_is_point(d) && x->divisor % d->min == 0) return weft_expr_constant(extents, 0);
@@ -311,7 +312,7 @@ static weft_expr finish_mod(weft_extents *extents, const division *s)
 }
 
 /* A new MOD learns its quotient at once: sums look there for what completes it. */
-static weft_expr intern_mod(weft_extents *extents, weft_expr x, weft_expr d)
+static weft_expr intern_mod(weft_expr_context *extents, weft_expr x, weft_expr d)
 {
     size_t before = extents->count;
     weft_expr e = intern_pair(extents, WEFT_EXPR_MOD, x, d);
@@ -329,7 +330,7 @@ static weft_expr intern_mod(weft_extents *extents, weft_expr x, weft_expr d)
     return e;
 }
 
-static weft_expr divide_constants(weft_extents *extents, weft_expr_kind kind, int64_t x, int64_t d)
+static weft_expr divide_constants(weft_expr_context *extents, weft_expr_kind kind, int64_t x, int64_t d)
 {
     if (kind == WEFT_EXPR_MOD) {
         int64_t rest = d == -1 ? 0 : x % d;
@@ -339,7 +340,7 @@ static weft_expr divide_constants(weft_extents *extents, weft_expr_kind kind, in
     return weft_expr_constant(extents, weft_extent_floor_div(x, d));
 }
 
-static weft_expr divide_simply(weft_extents *extents, weft_expr_kind kind, weft_expr x, weft_expr d)
+static weft_expr divide_simply(weft_expr_context *extents, weft_expr_kind kind, weft_expr x, weft_expr d)
 {
     extents->speculating++;
     division s = reduce(extents, x, d);
@@ -354,7 +355,7 @@ static weft_expr divide_simply(weft_extents *extents, weft_expr_kind kind, weft_
     return e;
 }
 
-static weft_expr divide(weft_extents *extents, weft_expr_kind kind, weft_expr x, weft_expr d)
+static weft_expr divide(weft_expr_context *extents, weft_expr_kind kind, weft_expr x, weft_expr d)
 {
     x = weft_extent_settle(extents, x);
     d = weft_extent_settle(extents, d);
@@ -373,12 +374,12 @@ static weft_expr divide(weft_extents *extents, weft_expr_kind kind, weft_expr x,
     return e == WEFT_EXPR_NONE ? intern_pair(extents, kind, x, d) : e;
 }
 
-weft_expr weft_expr_div(weft_extents *extents, weft_expr x, weft_expr d)
+weft_expr weft_expr_div(weft_expr_context *extents, weft_expr x, weft_expr d)
 {
     return divide(extents, WEFT_EXPR_DIV, x, d);
 }
 
-weft_expr weft_expr_mod(weft_extents *extents, weft_expr x, weft_expr d)
+weft_expr weft_expr_mod(weft_expr_context *extents, weft_expr x, weft_expr d)
 {
     return divide(extents, WEFT_EXPR_MOD, x, d);
 }

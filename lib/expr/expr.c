@@ -5,10 +5,10 @@
 
 #include "lib/expr/internal.h"
 
-weft_status *weft_extents_create(const weft_allocator *allocator, weft_extents **out_extents)
+weft_status *weft_expr_context_create(const weft_allocator *allocator, weft_expr_context **out_context)
 {
     allocator = weft_allocator_or_default(allocator);
-    weft_extents *extents = weft_allocate_zeroed(allocator, sizeof *extents);
+    weft_expr_context *extents = weft_allocate_zeroed(allocator, sizeof *extents);
     if (extents == NULL) return weft_status_out_of_memory();
     extents->allocator = allocator;
     weft_arena_init(&extents->arena, allocator);
@@ -16,11 +16,11 @@ weft_status *weft_extents_create(const weft_allocator *allocator, weft_extents *
     weft_map_init(&extents->by_name, allocator);
     extents->none = (weft_extent_node){.kind = WEFT_EXPR_CONSTANT, .min = INT64_MIN, .max = INT64_MAX, .divisor = 1};
     extents->count = 1;
-    *out_extents = extents;
+    *out_context = extents;
     return NULL;
 }
 
-void weft_extents_destroy(weft_extents *extents)
+void weft_expr_context_destroy(weft_expr_context *extents)
 {
     if (extents == NULL) return;
     const weft_allocator *allocator = extents->allocator;
@@ -34,14 +34,14 @@ void weft_extents_destroy(weft_extents *extents)
     weft_free(allocator, extents, sizeof *extents);
 }
 
-weft_status *weft_extents_take_error(weft_extents *extents)
+weft_status *weft_expr_context_take_error(weft_expr_context *extents)
 {
     weft_status *error = extents->error;
     extents->error = NULL;
     return error;
 }
 
-weft_expr weft_extent_fail(weft_extents *extents, weft_code code, const char *format, ...)
+weft_expr weft_extent_fail(weft_expr_context *extents, weft_code code, const char *format, ...)
 {
     if (extents->error != NULL) return WEFT_EXPR_NONE;
     va_list arguments;
@@ -51,19 +51,19 @@ weft_expr weft_extent_fail(weft_extents *extents, weft_code code, const char *fo
     return WEFT_EXPR_NONE;
 }
 
-weft_expr weft_extent_overflow(weft_extents *extents)
+weft_expr weft_extent_overflow(weft_expr_context *extents)
 {
     if (extents->speculating > 0) return WEFT_EXPR_NONE;
     return weft_extent_fail(extents, WEFT_OUT_OF_RANGE,
                             "an extent expression has a coefficient that does not fit in 64 bits");
 }
 
-weft_extent_node *weft_extent_node_of(const weft_extents *extents, weft_expr e)
+weft_extent_node *weft_extent_node_of(const weft_expr_context *extents, weft_expr e)
 {
     return e == WEFT_EXPR_NONE ? (weft_extent_node *)&extents->none : extents->nodes[e];
 }
 
-weft_extent_view weft_extent_view_of(const weft_extents *extents, weft_expr e)
+weft_extent_view weft_extent_view_of(const weft_expr_context *extents, weft_expr e)
 {
     const weft_extent_node *node = weft_extent_node_of(extents, e);
     if (node->kind == WEFT_EXPR_CONSTANT) return (weft_extent_view){node->value, NULL, 0};
@@ -84,28 +84,28 @@ bool weft_extent_is_choice(const weft_extent_node *node)
 
 /* ---- reading ---- */
 
-weft_expr weft_expr_find(const weft_extents *extents, const char *name)
+weft_expr weft_expr_find(const weft_expr_context *extents, const char *name)
 {
     const weft_extent_node *node = weft_map_find(&extents->by_name, name, strlen(name));
     return node == NULL ? WEFT_EXPR_NONE : node->id;
 }
 
-size_t weft_extents_symbol_count(const weft_extents *extents)
+size_t weft_expr_context_symbol_count(const weft_expr_context *extents)
 {
     return extents->symbol_count;
 }
 
-weft_expr weft_extents_symbol(const weft_extents *extents, size_t i)
+weft_expr weft_expr_context_symbol(const weft_expr_context *extents, size_t i)
 {
     return i < extents->symbol_count ? extents->symbols[i] : WEFT_EXPR_NONE;
 }
 
-weft_expr_kind weft_expr_kind_of(const weft_extents *extents, weft_expr e)
+weft_expr_kind weft_expr_kind_of(const weft_expr_context *extents, weft_expr e)
 {
     return weft_extent_node_of(extents, e)->kind;
 }
 
-bool weft_expr_is_constant(const weft_extents *extents, weft_expr e, int64_t *out_value)
+bool weft_expr_is_constant(const weft_expr_context *extents, weft_expr e, int64_t *out_value)
 {
     const weft_extent_node *node = weft_extent_node_of(extents, e);
     if (!weft_extent_is_point(node)) return false;
@@ -113,61 +113,61 @@ bool weft_expr_is_constant(const weft_extents *extents, weft_expr e, int64_t *ou
     return true;
 }
 
-const char *weft_expr_name(const weft_extents *extents, weft_expr e)
+const char *weft_expr_name(const weft_expr_context *extents, weft_expr e)
 {
     return weft_extent_node_of(extents, e)->name;
 }
 
-weft_expr weft_expr_bound(const weft_extents *extents, weft_expr e)
+weft_expr weft_expr_bound(const weft_expr_context *extents, weft_expr e)
 {
     return weft_extent_node_of(extents, e)->bound;
 }
 
-int64_t weft_expr_offset(const weft_extents *extents, weft_expr e)
+int64_t weft_expr_offset(const weft_expr_context *extents, weft_expr e)
 {
     return weft_extent_view_of(extents, e).offset;
 }
 
-size_t weft_expr_arity(const weft_extents *extents, weft_expr e)
+size_t weft_expr_arity(const weft_expr_context *extents, weft_expr e)
 {
     return weft_extent_node_of(extents, e)->count;
 }
 
-weft_expr weft_expr_operand(const weft_extents *extents, weft_expr e, size_t i)
+weft_expr weft_expr_operand(const weft_expr_context *extents, weft_expr e, size_t i)
 {
     const weft_extent_node *node = weft_extent_node_of(extents, e);
     return i < node->count ? (weft_expr)node->terms[i].expr : WEFT_EXPR_NONE;
 }
 
-int64_t weft_expr_coefficient_of(const weft_extents *extents, weft_expr e, size_t i)
+int64_t weft_expr_coefficient_of(const weft_expr_context *extents, weft_expr e, size_t i)
 {
     const weft_extent_node *node = weft_extent_node_of(extents, e);
     return i < node->count ? node->terms[i].coefficient : 0;
 }
 
-void weft_expr_range(const weft_extents *extents, weft_expr e, int64_t *out_min, int64_t *out_max)
+void weft_expr_range(const weft_expr_context *extents, weft_expr e, int64_t *out_min, int64_t *out_max)
 {
     const weft_extent_node *node = weft_extent_node_of(extents, e);
     *out_min = node->min;
     *out_max = node->max;
 }
 
-bool weft_expr_is_total(const weft_extents *extents, weft_expr e)
+bool weft_expr_is_total(const weft_expr_context *extents, weft_expr e)
 {
     return weft_extent_node_of(extents, e)->total;
 }
 
-int64_t weft_expr_divisor(const weft_extents *extents, weft_expr e)
+int64_t weft_expr_divisor(const weft_expr_context *extents, weft_expr e)
 {
     return weft_extent_node_of(extents, e)->divisor;
 }
 
-uint32_t weft_expr_parts(const weft_extents *extents, weft_expr e)
+uint32_t weft_expr_parts(const weft_expr_context *extents, weft_expr e)
 {
     return weft_extent_node_of(extents, e)->parts;
 }
 
-bool weft_expr_uses(const weft_extents *extents, weft_expr e, weft_expr symbol)
+bool weft_expr_uses(const weft_expr_context *extents, weft_expr e, weft_expr symbol)
 {
     const weft_extent_node *node = weft_extent_node_of(extents, e);
     const weft_extent_node *leaf = weft_extent_node_of(extents, symbol);

@@ -17,7 +17,7 @@ typedef struct mod_term {
 
 /* ---- reading terms ---- */
 
-static weft_extent_reading read_factor(weft_extents *extents, weft_expr term, const weft_extent_node *mod)
+static weft_extent_reading read_factor(weft_expr_context *extents, weft_expr term, const weft_extent_node *mod)
 {
     weft_expr factor = weft_extent_divide_term(extents, term, mod->id);
     return (weft_extent_reading){.mod = mod,
@@ -28,7 +28,7 @@ static weft_extent_reading read_factor(weft_extents *extents, weft_expr term, co
 }
 
 /* The MODs among the factors of a term; 0 while one of them is not known in full yet. */
-static size_t count_mods(const weft_extents *extents, const weft_term *factors, size_t count)
+static size_t count_mods(const weft_expr_context *extents, const weft_term *factors, size_t count)
 {
     size_t found = 0;
     for (size_t i = 0; i < count; i++) {
@@ -40,7 +40,7 @@ static size_t count_mods(const weft_extents *extents, const weft_term *factors, 
 }
 
 /* Finds how a term reads, once; nothing for one without MOD, and out of memory. */
-static const weft_extent_node *read_term(weft_extents *extents, weft_expr term)
+static const weft_extent_node *read_term(weft_expr_context *extents, weft_expr term)
 {
     weft_extent_node *node = weft_extent_node_of(extents, term);
     if (node->read || !node->has_mod) return node;
@@ -84,18 +84,18 @@ static bool cancels(weft_extent_view whole, weft_extent_view part, int64_t c)
     return part.count > 0;
 }
 
-static weft_expr scaled(weft_extents *extents, weft_expr e, int64_t c)
+static weft_expr scaled(weft_expr_context *extents, weft_expr e, int64_t c)
 {
     return weft_extent_combine(extents, e, c, weft_expr_constant(extents, 0), 0);
 }
 
-static weft_expr without(weft_extents *extents, weft_expr e, weft_term term)
+static weft_expr without(weft_expr_context *extents, weft_expr e, weft_term term)
 {
     return weft_expr_sub(extents, e, scaled(extents, (weft_expr)term.expr, term.coefficient));
 }
 
 /* c*d*(x div d) + c*(x mod d) becomes c*x, and c*x - c*(x mod d) becomes c*d*(x div d). */
-static weft_expr absorb(weft_extents *extents, weft_expr e, mod_term m)
+static weft_expr absorb(weft_expr_context *extents, weft_expr e, mod_term m)
 {
     const weft_extent_reading *r = m.reading;
     if (r->whole == WEFT_EXPR_NONE || r->x == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
@@ -111,7 +111,7 @@ static weft_expr absorb(weft_extents *extents, weft_expr e, mod_term m)
 /* ---- two MODs ---- */
 
 /* How x' = x + d*(z - x div d) continues: then x' mod d = x mod d and x' div d = z. */
-static weft_expr continued(weft_extents *extents, const weft_extent_node *mod, weft_expr z)
+static weft_expr continued(weft_expr_context *extents, const weft_extent_node *mod, weft_expr z)
 {
     if (mod->quotient == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
     weft_expr more = weft_expr_sub(extents, z, mod->quotient);
@@ -122,7 +122,7 @@ static weft_expr continued(weft_extents *extents, const weft_extent_node *mod, w
 }
 
 /* c*d*((x div d) mod a) + c*(x mod d) becomes c*(x mod (a*d)); before `high` is d times what is before `low`. */
-static weft_expr join(weft_extents *extents, weft_expr e, mod_term low, mod_term high)
+static weft_expr join(weft_expr_context *extents, weft_expr e, mod_term low, mod_term high)
 {
     const weft_extent_node *mod = low.reading->mod;
     weft_expr d = (weft_expr)mod->terms[1].expr, a = (weft_expr)high.reading->mod->terms[1].expr;
@@ -150,7 +150,7 @@ typedef struct links {
     size_t count, capacity;
 } links;
 
-static bool link_reading(weft_extents *extents, links *list, link made, const weft_extent_reading *reading)
+static bool link_reading(weft_expr_context *extents, links *list, link made, const weft_extent_reading *reading)
 {
     weft_extent_view z = weft_extent_view_of(extents, (weft_expr)reading->mod->terms[0].expr);
     for (size_t i = 0; i < z.count; i++) {
@@ -182,7 +182,7 @@ static int compare_links(const void *a, const void *b)
     return (x->reading > y->reading) - (x->reading < y->reading);
 }
 
-static bool find_links(weft_extents *extents, weft_extent_view view, links *list)
+static bool find_links(weft_expr_context *extents, weft_extent_view view, links *list)
 {
     for (size_t t = 0; t < view.count; t++) {
         const weft_extent_node *term = read_term(extents, (weft_expr)view.terms[t].expr);
@@ -199,7 +199,7 @@ static bool find_links(weft_extents *extents, weft_extent_view view, links *list
 }
 
 /* What is before the MOD that continues `low`; false where none can, as it would not be a term. */
-static bool find_key(weft_extents *extents, mod_term low, link *out_key)
+static bool find_key(weft_expr_context *extents, mod_term low, link *out_key)
 {
     weft_extent_view next = weft_extent_view_of(extents, low.reading->next);
     if (low.reading->next == WEFT_EXPR_NONE || next.count + (next.offset != 0) != 1) return false;
@@ -219,7 +219,7 @@ static size_t first_link(const links *list, const link *key)
     return low;
 }
 
-static weft_expr join_any(weft_extents *extents, weft_expr e, mod_term low, const links *list)
+static weft_expr join_any(weft_expr_context *extents, weft_expr e, mod_term low, const links *list)
 {
     link key = {0};
     weft_extent_view view = weft_extent_view_of(extents, e),
@@ -239,7 +239,7 @@ static weft_expr join_any(weft_extents *extents, weft_expr e, mod_term low, cons
 
 /* ---- a sum ---- */
 
-static weft_expr find_better(weft_extents *extents, weft_expr e, const links *list)
+static weft_expr find_better(weft_expr_context *extents, weft_expr e, const links *list)
 {
     weft_extent_view view = weft_extent_view_of(extents, e);
     for (size_t t = 0; t < view.count; t++) {
@@ -254,7 +254,7 @@ static weft_expr find_better(weft_extents *extents, weft_expr e, const links *li
     return e;
 }
 
-weft_expr weft_extent_improve(weft_extents *extents, weft_expr e)
+weft_expr weft_extent_improve(weft_expr_context *extents, weft_expr e)
 {
     weft_extent_node *node = weft_extent_node_of(extents, e);
     if (node->kind != WEFT_EXPR_SUM || !node->has_mod) return e;

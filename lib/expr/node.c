@@ -4,13 +4,13 @@
 
 #include <string.h>
 
-static weft_expr out_of_memory(weft_extents *extents)
+static weft_expr out_of_memory(weft_expr_context *extents)
 {
     if (extents->error == NULL) extents->error = weft_status_out_of_memory();
     return WEFT_EXPR_NONE;
 }
 
-static bool push(weft_extents *extents, weft_term term)
+static bool push(weft_expr_context *extents, weft_term term)
 {
     if (!weft_reserve(extents->allocator, &extents->scratch, &extents->scratch_capacity, extents->scratch_count + 1,
                       sizeof *extents->scratch)) {
@@ -22,26 +22,26 @@ static bool push(weft_extents *extents, weft_term term)
 }
 
 /* The header is a term of its own, so that a whole list is the key of its node. */
-weft_extent_list weft_extent_begin(weft_extents *extents, weft_expr_kind kind, int64_t offset)
+weft_extent_list weft_extent_begin(weft_expr_context *extents, weft_expr_kind kind, int64_t offset)
 {
     weft_extent_list list = {.mark = extents->scratch_count};
     list.failed = !push(extents, (weft_term){offset, (uint64_t)kind});
     return list;
 }
 
-void weft_extent_push(weft_extents *extents, weft_extent_list *list, int64_t coefficient, weft_expr e)
+void weft_extent_push(weft_expr_context *extents, weft_extent_list *list, int64_t coefficient, weft_expr e)
 {
     if (e == WEFT_EXPR_NONE || list->failed || !push(extents, (weft_term){coefficient, e})) list->failed = true;
 }
 
-static weft_expr abandon(weft_extents *extents, const weft_extent_list *list)
+static weft_expr abandon(weft_expr_context *extents, const weft_extent_list *list)
 {
     extents->scratch_count = list->mark;
     return WEFT_EXPR_NONE;
 }
 
 /* An unregistered node of the list, its facts filled in; NULL with an error kept. */
-static weft_extent_node *build(weft_extents *extents, const weft_extent_list *list)
+static weft_extent_node *build(weft_expr_context *extents, const weft_extent_list *list)
 {
     const weft_term *header = extents->scratch + list->mark;
     size_t count = extents->scratch_count - list->mark - 1;
@@ -56,7 +56,7 @@ static weft_extent_node *build(weft_extents *extents, const weft_extent_list *li
     return weft_extent_analyse(extents, node) ? node : NULL;
 }
 
-static bool register_node(weft_extents *extents, weft_extent_node *node)
+static bool register_node(weft_expr_context *extents, weft_extent_node *node)
 {
     if (!weft_reserve(extents->allocator, &extents->nodes, &extents->capacity, extents->count + 1,
                       sizeof *extents->nodes)) {
@@ -69,7 +69,7 @@ static bool register_node(weft_extents *extents, weft_extent_node *node)
     return true;
 }
 
-weft_expr weft_extent_intern(weft_extents *extents, weft_extent_list *list)
+weft_expr weft_extent_intern(weft_expr_context *extents, weft_extent_list *list)
 {
     if (list->failed) return abandon(extents, list);
     const weft_term *key = extents->scratch + list->mark;
@@ -96,14 +96,14 @@ weft_expr weft_extent_intern(weft_extents *extents, weft_extent_list *list)
 /* What a pair comes to is kept beside the nodes, under kinds that none has. */
 enum { CHOSEN = WEFT_EXPR_MAX + 1 };
 
-weft_expr weft_extent_recall(const weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
+weft_expr weft_extent_recall(const weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
 {
     weft_term key[] = {{0, (uint64_t)CHOSEN + kind}, {1, a < b ? a : b}, {1, a < b ? b : a}};
     const weft_extent_node *node = weft_map_find(&extents->by_key, key, sizeof key);
     return node == NULL ? WEFT_EXPR_NONE : node->id;
 }
 
-weft_expr weft_extent_remember(weft_extents *extents, weft_expr_kind kind, weft_expr a, weft_expr b, weft_expr e)
+weft_expr weft_extent_remember(weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b, weft_expr e)
 {
     weft_term key[] = {{0, (uint64_t)CHOSEN + kind}, {1, a < b ? a : b}, {1, a < b ? b : a}};
     bool known = weft_map_find(&extents->by_key, key, sizeof key) != NULL;
@@ -113,13 +113,13 @@ weft_expr weft_extent_remember(weft_extents *extents, weft_expr_kind kind, weft_
     return out_of_memory(extents);
 }
 
-weft_expr weft_expr_constant(weft_extents *extents, int64_t value)
+weft_expr weft_expr_constant(weft_expr_context *extents, int64_t value)
 {
     weft_extent_list list = weft_extent_begin(extents, WEFT_EXPR_CONSTANT, value);
     return weft_extent_intern(extents, &list);
 }
 
-static const uint64_t *single_bit(weft_extents *extents, size_t index)
+static const uint64_t *single_bit(weft_expr_context *extents, size_t index)
 {
     size_t words = index / 64 + 1;
     uint64_t *bits = weft_arena_allocate(&extents->arena, words * sizeof *bits);
@@ -129,7 +129,8 @@ static const uint64_t *single_bit(weft_extents *extents, size_t index)
     return bits;
 }
 
-weft_expr weft_extent_add_symbol(weft_extents *extents, const char *name, int64_t min, int64_t max, weft_expr bound)
+weft_expr weft_extent_add_symbol(weft_expr_context *extents, const char *name, int64_t min, int64_t max,
+                                 weft_expr bound)
 {
     size_t index = extents->symbol_count, length = strlen(name);
     weft_extent_node *node = weft_arena_allocate(&extents->arena, sizeof *node);
@@ -190,7 +191,7 @@ static bool merge_terms(weft_term *terms, size_t *count)
     return true;
 }
 
-weft_expr weft_extent_sum(weft_extents *extents, weft_extent_list *list)
+weft_expr weft_extent_sum(weft_expr_context *extents, weft_extent_list *list)
 {
     if (list->failed) return abandon(extents, list);
     weft_term *terms = extents->scratch + list->mark + 1;

@@ -16,7 +16,7 @@
 #define MAX_ACTIVE 256
 
 typedef struct prover {
-    weft_extents *extents;
+    weft_expr_context *extents;
     weft_expr positive[MAX_POSITIVE]; /* at least 1 */
     size_t positive_count;
     weft_expr facts[MAX_FACTS]; /* at least 0 */
@@ -96,14 +96,14 @@ static void use_active(prover *p)
 /* ---- one step ---- */
 
 /* Whether e >= 0 says no less than that of both operands, so that nothing is lost by looking at them first. */
-static bool needs_both(const weft_extents *extents, weft_term term)
+static bool needs_both(const weft_expr_context *extents, weft_term term)
 {
     return weft_extent_node_of(extents, (weft_expr)term.expr)->kind ==
            (term.coefficient > 0 ? WEFT_EXPR_MIN : WEFT_EXPR_MAX);
 }
 
 /* The youngest factor of the terms of e, of those that need both operands if there are any; NONE for a constant. */
-static weft_expr next_atom(const weft_extents *extents, weft_expr e)
+static weft_expr next_atom(const weft_expr_context *extents, weft_expr e)
 {
     weft_extent_view view = weft_extent_view_of(extents, e);
     uint64_t atom = WEFT_EXPR_NONE;
@@ -171,7 +171,7 @@ static bool by_choice(prover *p, const linear *form, const weft_extent_node *ato
 
 static bool by_mod(prover *p, const linear *form, const weft_extent_node *atom)
 {
-    weft_extents *extents = p->extents;
+    weft_expr_context *extents = p->extents;
     weft_expr x = (weft_expr)atom->terms[0].expr, d = (weft_expr)atom->terms[1].expr;
     if (!nonnegative(p, weft_expr_sub(extents, d, weft_expr_constant(extents, 1)))) return by_constants(p, form, atom);
     if (between(p, form, constant_low(p, atom), weft_expr_sub(extents, d, weft_expr_constant(extents, 1)))) return true;
@@ -203,7 +203,7 @@ static weft_expr related_div(prover *p, weft_expr rest, const weft_extent_node *
 static bool by_related_div(prover *p, const linear *form, const weft_extent_node *atom)
 {
     int64_t times, b, gap;
-    weft_extents *extents = p->extents;
+    weft_expr_context *extents = p->extents;
     weft_expr other = related_div(p, form->rest, atom, &times, &b, &gap), quotient, none;
     if (other == WEFT_EXPR_NONE) return false;
     weft_expr by = weft_expr_constant(extents, times);
@@ -219,7 +219,7 @@ static bool by_related_div(prover *p, const linear *form, const weft_extent_node
 /* For d > 0: x-d+1 <= d*A <= x. The whole form is taken d times, unless d divides the cofactor. */
 static bool by_div(prover *p, const linear *form, const weft_extent_node *atom)
 {
-    weft_extents *extents = p->extents;
+    weft_expr_context *extents = p->extents;
     weft_expr x = (weft_expr)atom->terms[0].expr, d = (weft_expr)atom->terms[1].expr,
               one = weft_expr_constant(extents, 1);
     if (by_constants(p, form, atom) || by_related_div(p, form, atom)) return true;
@@ -269,7 +269,7 @@ static bool nonnegative(prover *p, weft_expr e)
     return proven;
 }
 
-bool weft_extent_prove(weft_extents *extents, weft_expr e, weft_expr context, weft_expr other)
+bool weft_extent_prove(weft_expr_context *extents, weft_expr e, weft_expr context, weft_expr other)
 {
     const weft_extent_node *node = weft_extent_node_of(extents, e);
     if (e == WEFT_EXPR_NONE || node->max < 0) return false;
@@ -289,7 +289,7 @@ bool weft_extent_prove(weft_extents *extents, weft_expr e, weft_expr context, we
     return proven;
 }
 
-bool weft_extent_prove_positive(weft_extents *extents, weft_expr e, weft_expr context, weft_expr other)
+bool weft_extent_prove_positive(weft_expr_context *extents, weft_expr e, weft_expr context, weft_expr other)
 {
     if (e == WEFT_EXPR_NONE || weft_extent_node_of(extents, e)->min > 0) return e != WEFT_EXPR_NONE;
     extents->speculating++;
@@ -299,7 +299,7 @@ bool weft_extent_prove_positive(weft_extents *extents, weft_expr e, weft_expr co
     return proven;
 }
 
-bool weft_expr_always_nonnegative(weft_extents *extents, weft_expr e)
+bool weft_expr_always_nonnegative(weft_expr_context *extents, weft_expr e)
 {
     weft_extent_node *node = weft_extent_node_of(extents, e);
     if (e == WEFT_EXPR_NONE) return false;
@@ -307,13 +307,13 @@ bool weft_expr_always_nonnegative(weft_extents *extents, weft_expr e)
     return node->proof > 0;
 }
 
-static bool always_less(weft_extents *extents, weft_expr a, weft_expr b)
+static bool always_less(weft_expr_context *extents, weft_expr a, weft_expr b)
 {
     weft_expr gap = weft_expr_sub(extents, b, a);
     return weft_extent_prove(extents, weft_expr_sub(extents, gap, weft_expr_constant(extents, 1)), a, b);
 }
 
-bool weft_expr_always_less(weft_extents *extents, weft_expr a, weft_expr b)
+bool weft_expr_always_less(weft_expr_context *extents, weft_expr a, weft_expr b)
 {
     if (a == WEFT_EXPR_NONE || b == WEFT_EXPR_NONE) return false;
     extents->speculating++;
@@ -323,7 +323,7 @@ bool weft_expr_always_less(weft_extents *extents, weft_expr a, weft_expr b)
 }
 
 /* Also by divisors: 2*x and 2*y + 1 never meet. */
-bool weft_expr_never_equal(weft_extents *extents, weft_expr a, weft_expr b)
+bool weft_expr_never_equal(weft_expr_context *extents, weft_expr a, weft_expr b)
 {
     if (a == b || a == WEFT_EXPR_NONE || b == WEFT_EXPR_NONE) return false;
     extents->speculating++;

@@ -88,13 +88,13 @@ static range mod_ranges(range a, range b)
     return r;
 }
 
-static range range_of(const weft_extents *extents, const weft_extent_node *node, size_t i)
+static range range_of(const weft_expr_context *extents, const weft_extent_node *node, size_t i)
 {
     const weft_extent_node *operand = weft_extent_node_of(extents, (weft_expr)node->terms[i].expr);
     return widen(operand->min, operand->max);
 }
 
-static range sum_range(const weft_extents *extents, const weft_extent_node *node)
+static range sum_range(const weft_expr_context *extents, const weft_extent_node *node)
 {
     range r = {node->value, node->value};
     for (size_t i = 0; i < node->count; i++) {
@@ -106,14 +106,14 @@ static range sum_range(const weft_extents *extents, const weft_extent_node *node
     return r;
 }
 
-static range product_range(const weft_extents *extents, const weft_extent_node *node)
+static range product_range(const weft_expr_context *extents, const weft_extent_node *node)
 {
     range r = range_of(extents, node, 0);
     for (size_t i = 1; i < node->count; i++) r = rounded(corners(r, range_of(extents, node, i), mul_bounds));
     return r;
 }
 
-static range node_range(const weft_extents *extents, const weft_extent_node *node)
+static range node_range(const weft_expr_context *extents, const weft_extent_node *node)
 {
     if (node->kind == WEFT_EXPR_CONSTANT) return (range){node->value, node->value};
     if (node->kind == WEFT_EXPR_SUM) return sum_range(extents, node);
@@ -132,12 +132,12 @@ static int64_t mul_divisors(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static int64_t divisor_of(const weft_extents *extents, const weft_extent_node *node, size_t i)
+static int64_t divisor_of(const weft_expr_context *extents, const weft_extent_node *node, size_t i)
 {
     return weft_extent_node_of(extents, (weft_expr)node->terms[i].expr)->divisor;
 }
 
-static int64_t div_divisor(const weft_extents *extents, const weft_extent_node *node)
+static int64_t div_divisor(const weft_expr_context *extents, const weft_extent_node *node)
 {
     int64_t divisor = divisor_of(extents, node, 0);
     int64_t by;
@@ -145,7 +145,7 @@ static int64_t div_divisor(const weft_extents *extents, const weft_extent_node *
     return known && by > 0 && divisor % by == 0 ? divisor / by : 1;
 }
 
-static int64_t node_divisor(const weft_extents *extents, const weft_extent_node *node)
+static int64_t node_divisor(const weft_expr_context *extents, const weft_extent_node *node)
 {
     if (node->kind == WEFT_EXPR_DIV) return div_divisor(extents, node);
     bool product = node->kind == WEFT_EXPR_PRODUCT;
@@ -166,7 +166,7 @@ static bool covers(const weft_extent_node *node, const weft_extent_node *operand
 }
 
 /* Words of the longest set of an operand. */
-static uint32_t most_words(const weft_extents *extents, const weft_extent_node *node)
+static uint32_t most_words(const weft_expr_context *extents, const weft_extent_node *node)
 {
     uint32_t words = 0;
     for (uint32_t i = 0; i < node->count; i++) {
@@ -177,7 +177,7 @@ static uint32_t most_words(const weft_extents *extents, const weft_extent_node *
 }
 
 /* Shares the set of an operand where one holds all; else makes one, which the later operands are added to. */
-static bool unite_symbols(weft_extents *extents, weft_extent_node *node, const weft_extent_node *operand,
+static bool unite_symbols(weft_expr_context *extents, weft_extent_node *node, const weft_extent_node *operand,
                           uint64_t **own)
 {
     if (covers(node, operand)) return true;
@@ -199,7 +199,7 @@ static bool unite_symbols(weft_extents *extents, weft_extent_node *node, const w
 }
 
 /* Of a node whose range is known: nothing overflows and no divisor is zero. */
-static bool is_total(const weft_extents *extents, const weft_extent_node *node)
+static bool is_total(const weft_expr_context *extents, const weft_extent_node *node)
 {
     bool total = node->count == 0 || weft_extent_is_choice(node) || (node->min != INT64_MIN && node->max != INT64_MAX);
     for (uint32_t i = 0; i < node->count && total; i++) {
@@ -211,7 +211,7 @@ static bool is_total(const weft_extents *extents, const weft_extent_node *node)
 }
 
 /* Sums, products and choices have their operands in any order. */
-static uint64_t shape_of(const weft_extents *extents, const weft_extent_node *node)
+static uint64_t shape_of(const weft_expr_context *extents, const weft_extent_node *node)
 {
     bool ordered = node->kind == WEFT_EXPR_DIV || node->kind == WEFT_EXPR_MOD;
     uint64_t all = 0;
@@ -224,7 +224,7 @@ static uint64_t shape_of(const weft_extents *extents, const weft_extent_node *no
     return weft_hash(whole, sizeof whole);
 }
 
-bool weft_extent_analyse(weft_extents *extents, weft_extent_node *node)
+bool weft_extent_analyse(weft_expr_context *extents, weft_extent_node *node)
 {
     range r = node_range(extents, node);
     node->min = narrow(r.min);
@@ -272,7 +272,7 @@ static int compare_symbols(const weft_extent_node *a, const weft_extent_node *b)
     return 0;
 }
 
-bool weft_extent_precedes(const weft_extents *extents, weft_expr a, weft_expr b)
+bool weft_extent_precedes(const weft_expr_context *extents, weft_expr a, weft_expr b)
 {
     const weft_extent_node *x = weft_extent_node_of(extents, a), *y = weft_extent_node_of(extents, b);
     size_t rank = weft_extent_rank(x), other = weft_extent_rank(y);

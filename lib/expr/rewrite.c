@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-bool weft_expr_affine(weft_extents *extents, weft_expr e, weft_expr variable, weft_expr *out_coefficient,
+bool weft_expr_affine(weft_expr_context *extents, weft_expr e, weft_expr variable, weft_expr *out_coefficient,
                       weft_expr *out_rest)
 {
     if (e == WEFT_EXPR_NONE || variable == WEFT_EXPR_NONE) return false;
@@ -19,8 +19,8 @@ bool weft_expr_affine(weft_extents *extents, weft_expr e, weft_expr variable, we
 
 /* One walk over the operands of an expression; results are kept by id, and operands are older than what uses them. */
 typedef struct rewriter {
-    weft_extents *target;
-    const weft_extents *source;
+    weft_expr_context *target;
+    const weft_expr_context *source;
     size_t count;
     const weft_expr *symbols, *values;
     weft_expr *done; /* by id of the source */
@@ -98,7 +98,7 @@ static weft_expr run_rewriter(rewriter *r, weft_expr e)
     return result;
 }
 
-weft_expr weft_expr_substitute(weft_extents *extents, weft_expr e, size_t count, const weft_expr *symbols,
+weft_expr weft_expr_substitute(weft_expr_context *extents, weft_expr e, size_t count, const weft_expr *symbols,
                                const weft_expr *values)
 {
     rewriter r = {.target = extents, .source = extents, .count = count, .symbols = symbols, .values = values};
@@ -106,7 +106,7 @@ weft_expr weft_expr_substitute(weft_extents *extents, weft_expr e, size_t count,
     return uses_replaced(&r, e) ? run_rewriter(&r, e) : e;
 }
 
-weft_expr weft_expr_import(weft_extents *extents, const weft_extents *source, weft_expr e)
+weft_expr weft_expr_import(weft_expr_context *extents, const weft_expr_context *source, weft_expr e)
 {
     rewriter r = {.target = extents, .source = source};
     return e == WEFT_EXPR_NONE || source == extents ? e : run_rewriter(&r, e);
@@ -115,7 +115,7 @@ weft_expr weft_expr_import(weft_extents *extents, const weft_extents *source, we
 /* ---- formulas ---- */
 
 typedef struct compiler {
-    const weft_extents *extents;
+    const weft_expr_context *extents;
     weft_formulas *formulas;
     uint32_t *done; /* slot + 1, by id */
 } compiler;
@@ -185,7 +185,8 @@ static weft_status *compile(compiler *c, weft_expr e, uint32_t *out_slot)
     return NULL;
 }
 
-weft_status *weft_expr_compile(const weft_extents *extents, weft_expr e, weft_formulas *formulas, uint32_t *out_slot)
+weft_status *weft_expr_compile(const weft_expr_context *extents, weft_expr e, weft_formulas *formulas,
+                               uint32_t *out_slot)
 {
     if (e == WEFT_EXPR_NONE)
         return weft_status_create(extents->allocator, WEFT_INVALID_ARGUMENT, "extent",

@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-weft_expr weft_extent_settle(weft_extents *extents, weft_expr e)
+weft_expr weft_extent_settle(weft_expr_context *extents, weft_expr e)
 {
     const weft_extent_node *node = weft_extent_node_of(extents, e);
     if (node->kind != WEFT_EXPR_SYMBOL || !weft_extent_is_point(node)) return e;
@@ -22,7 +22,7 @@ int64_t weft_extent_coefficient(weft_extent_view view, uint64_t expr)
     return low < view.count && view.terms[low].expr == expr ? view.terms[low].coefficient : 0;
 }
 
-static void push_scaled(weft_extents *extents, weft_extent_list *list, weft_term term, int64_t factor)
+static void push_scaled(weft_expr_context *extents, weft_extent_list *list, weft_term term, int64_t factor)
 {
     int64_t coefficient;
     if (__builtin_mul_overflow(term.coefficient, factor, &coefficient)) {
@@ -34,7 +34,7 @@ static void push_scaled(weft_extents *extents, weft_extent_list *list, weft_term
 }
 
 /* Terms in order of both views, so that sorting them costs nothing. */
-static void push_merged(weft_extents *extents, weft_extent_list *list, weft_extent_view a, int64_t ca,
+static void push_merged(weft_expr_context *extents, weft_extent_list *list, weft_extent_view a, int64_t ca,
                         weft_extent_view b, int64_t cb)
 {
     size_t i = 0, j = 0;
@@ -44,12 +44,12 @@ static void push_merged(weft_extents *extents, weft_extent_list *list, weft_exte
     }
 }
 
-static weft_expr finish_sum(weft_extents *extents, weft_extent_list *list)
+static weft_expr finish_sum(weft_expr_context *extents, weft_extent_list *list)
 {
     return weft_extent_absorb(extents, weft_extent_improve(extents, weft_extent_sum(extents, list)));
 }
 
-weft_expr weft_extent_combine(weft_extents *extents, weft_expr a, int64_t ca, weft_expr b, int64_t cb)
+weft_expr weft_extent_combine(weft_expr_context *extents, weft_expr a, int64_t ca, weft_expr b, int64_t cb)
 {
     a = weft_extent_settle(extents, a);
     b = weft_extent_settle(extents, b);
@@ -64,19 +64,19 @@ weft_expr weft_extent_combine(weft_extents *extents, weft_expr a, int64_t ca, we
     return finish_sum(extents, &list);
 }
 
-weft_expr weft_expr_add(weft_extents *extents, weft_expr a, weft_expr b)
+weft_expr weft_expr_add(weft_expr_context *extents, weft_expr a, weft_expr b)
 {
     return weft_extent_combine(extents, a, 1, b, 1);
 }
 
-weft_expr weft_expr_sub(weft_extents *extents, weft_expr a, weft_expr b)
+weft_expr weft_expr_sub(weft_expr_context *extents, weft_expr a, weft_expr b)
 {
     return weft_extent_combine(extents, a, 1, b, -1);
 }
 
 /* ---- products ---- */
 
-const weft_term *weft_extent_factors(const weft_extents *extents, weft_expr term, size_t *out_count)
+const weft_term *weft_extent_factors(const weft_expr_context *extents, weft_expr term, size_t *out_count)
 {
     const weft_extent_node *node = weft_extent_node_of(extents, term);
     bool product = node->kind == WEFT_EXPR_PRODUCT;
@@ -84,7 +84,7 @@ const weft_term *weft_extent_factors(const weft_extents *extents, weft_expr term
     return product ? node->terms : &node->self;
 }
 
-static weft_expr mul_terms(weft_extents *extents, weft_expr a, weft_expr b)
+static weft_expr mul_terms(weft_expr_context *extents, weft_expr a, weft_expr b)
 {
     size_t na, nb, i = 0, j = 0;
     const weft_term *fa = weft_extent_factors(extents, a, &na), *fb = weft_extent_factors(extents, b, &nb);
@@ -97,7 +97,7 @@ static weft_expr mul_terms(weft_extents *extents, weft_expr a, weft_expr b)
 }
 
 /* A product whose only possible value is one number comes back as that constant. */
-static void push_product(weft_extents *extents, weft_extent_list *list, int64_t coefficient, weft_expr product)
+static void push_product(weft_expr_context *extents, weft_extent_list *list, int64_t coefficient, weft_expr product)
 {
     const weft_extent_node *node = weft_extent_node_of(extents, product);
     if (product == WEFT_EXPR_NONE || node->kind != WEFT_EXPR_CONSTANT) {
@@ -114,7 +114,7 @@ static void push_product(weft_extents *extents, weft_extent_list *list, int64_t 
     list->failed = true;
 }
 
-static void push_row(weft_extents *extents, weft_extent_list *list, weft_term term, weft_extent_view b)
+static void push_row(weft_expr_context *extents, weft_extent_list *list, weft_term term, weft_extent_view b)
 {
     if (b.offset != 0) push_scaled(extents, list, term, b.offset);
     for (size_t j = 0; j < b.count && !list->failed; j++) {
@@ -128,7 +128,7 @@ static void push_row(weft_extents *extents, weft_extent_list *list, weft_term te
     }
 }
 
-weft_expr weft_expr_mul(weft_extents *extents, weft_expr a, weft_expr b)
+weft_expr weft_expr_mul(weft_expr_context *extents, weft_expr a, weft_expr b)
 {
     a = weft_extent_settle(extents, a);
     b = weft_extent_settle(extents, b);
@@ -150,7 +150,7 @@ weft_expr weft_expr_mul(weft_extents *extents, weft_expr a, weft_expr b)
     return finish_sum(extents, &list);
 }
 
-weft_expr weft_extent_divide_term(weft_extents *extents, weft_expr term, weft_expr divisor)
+weft_expr weft_extent_divide_term(weft_expr_context *extents, weft_expr term, weft_expr divisor)
 {
     if (divisor == WEFT_EXPR_NONE) return term;
     size_t nt, nd, i = 0, j = 0, left = 0;
@@ -174,7 +174,7 @@ weft_expr weft_extent_divide_term(weft_extents *extents, weft_expr term, weft_ex
     return left == 1 ? (weft_expr)last : weft_expr_constant(extents, 1);
 }
 
-static bool has_factor(const weft_extents *extents, weft_expr term, weft_expr atom)
+static bool has_factor(const weft_expr_context *extents, weft_expr term, weft_expr atom)
 {
     size_t count;
     const weft_term *factors = weft_extent_factors(extents, term, &count);
@@ -183,7 +183,7 @@ static bool has_factor(const weft_extents *extents, weft_expr term, weft_expr at
     return false;
 }
 
-void weft_extent_cofactor(weft_extents *extents, weft_expr e, weft_expr atom, weft_expr *out_cofactor,
+void weft_extent_cofactor(weft_expr_context *extents, weft_expr e, weft_expr atom, weft_expr *out_cofactor,
                           weft_expr *out_rest)
 {
     weft_extent_view view = weft_extent_view_of(extents, e);

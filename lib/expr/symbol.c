@@ -17,7 +17,7 @@ static bool is_symbol_name(const char *name)
     return strcmp(name, "mod") != 0 && strcmp(name, "min") != 0 && strcmp(name, "max") != 0;
 }
 
-static bool check_name(weft_extents *extents, const char *name)
+static bool check_name(weft_expr_context *extents, const char *name)
 {
     if (name != NULL && is_symbol_name(name)) return true;
     weft_extent_fail(
@@ -28,7 +28,7 @@ static bool check_name(weft_extents *extents, const char *name)
 }
 
 /* "a symbol in [1, 4]" or "a loop variable below n". */
-static void describe(const weft_extents *extents, const weft_extent_node *node, weft_bytes *text)
+static void describe(const weft_expr_context *extents, const weft_extent_node *node, weft_bytes *text)
 {
     if (node->bound != WEFT_EXPR_NONE) {
         weft_bytes_print(text, "a loop variable below ");
@@ -38,7 +38,7 @@ static void describe(const weft_extents *extents, const weft_extent_node *node, 
     }
 }
 
-static weft_expr fail_redeclared(weft_extents *extents, weft_expr old, weft_extent_node wanted)
+static weft_expr fail_redeclared(weft_expr_context *extents, weft_expr old, weft_extent_node wanted)
 {
     const weft_extent_node *node = weft_extent_node_of(extents, old);
     weft_bytes text;
@@ -53,7 +53,7 @@ static weft_expr fail_redeclared(weft_extents *extents, weft_expr old, weft_exte
     return WEFT_EXPR_NONE;
 }
 
-static weft_expr declare(weft_extents *extents, const char *name, int64_t min, int64_t max, weft_expr bound)
+static weft_expr declare(weft_expr_context *extents, const char *name, int64_t min, int64_t max, weft_expr bound)
 {
     weft_expr old = weft_expr_find(extents, name);
     if (old == WEFT_EXPR_NONE) return weft_extent_add_symbol(extents, name, min, max, bound);
@@ -62,7 +62,7 @@ static weft_expr declare(weft_extents *extents, const char *name, int64_t min, i
     return fail_redeclared(extents, old, (weft_extent_node){.min = min, .max = max, .bound = bound});
 }
 
-weft_expr weft_expr_symbol(weft_extents *extents, const char *name, int64_t min, int64_t max)
+weft_expr weft_expr_symbol(weft_expr_context *extents, const char *name, int64_t min, int64_t max)
 {
     if (!check_name(extents, name)) return WEFT_EXPR_NONE;
     if (min > max)
@@ -71,7 +71,7 @@ weft_expr weft_expr_symbol(weft_extents *extents, const char *name, int64_t min,
     return declare(extents, name, min, max, WEFT_EXPR_NONE);
 }
 
-weft_expr weft_expr_variable(weft_extents *extents, const char *name, weft_expr extent)
+weft_expr weft_expr_variable(weft_expr_context *extents, const char *name, weft_expr extent)
 {
     if (extent == WEFT_EXPR_NONE || !check_name(extents, name)) return WEFT_EXPR_NONE;
     int64_t least = weft_extent_node_of(extents, extent)->min, most = weft_extent_node_of(extents, extent)->max;

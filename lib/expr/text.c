@@ -19,7 +19,7 @@
 
 typedef enum level { LEVEL_SUM, LEVEL_PRODUCT, LEVEL_FACTOR } level;
 
-static void print(const weft_extents *extents, weft_expr e, level wanted, weft_bytes *text);
+static void print(const weft_expr_context *extents, weft_expr e, level wanted, weft_bytes *text);
 
 static level level_of(const weft_extent_node *node)
 {
@@ -32,7 +32,7 @@ static level level_of(const weft_extent_node *node)
     }
 }
 
-static bool is_division(const weft_extents *extents, weft_expr e)
+static bool is_division(const weft_expr_context *extents, weft_expr e)
 {
     weft_expr_kind kind = weft_expr_kind_of(extents, e);
     return kind == WEFT_EXPR_DIV || kind == WEFT_EXPR_MOD;
@@ -68,7 +68,7 @@ static void parts_finish(parts *list, const weft_extent_node *node, weft_bytes *
 }
 
 /* The operands of `node`, each printed as `wanted`; none and a failed text when out of memory. */
-static void parts_init(parts *list, const weft_extents *extents, const weft_extent_node *node, level wanted,
+static void parts_init(parts *list, const weft_expr_context *extents, const weft_extent_node *node, level wanted,
                        weft_bytes *text)
 {
     *list = (parts){.items = weft_allocate(text->allocator, node->count * sizeof *list->items)};
@@ -94,7 +94,7 @@ static void print_part(const parts *list, size_t i, weft_bytes *text)
 /* ---- expressions ---- */
 
 /* A leading minus binds tighter than a division, so that one is bracketed after it. */
-static void print_term(const weft_extents *extents, const parts *list, size_t i, weft_term term, weft_bytes *text)
+static void print_term(const weft_expr_context *extents, const parts *list, size_t i, weft_term term, weft_bytes *text)
 {
     bool first = i == 0, minus = term.coefficient < 0 && (first || term.coefficient != INT64_MIN);
     uint64_t size = term.coefficient < 0 ? 0 - (uint64_t)term.coefficient : (uint64_t)term.coefficient;
@@ -107,7 +107,7 @@ static void print_term(const weft_extents *extents, const parts *list, size_t i,
     if (bracket) weft_bytes_print(text, ")");
 }
 
-static void print_sum(const weft_extents *extents, const weft_extent_node *node, weft_bytes *text)
+static void print_sum(const weft_expr_context *extents, const weft_extent_node *node, weft_bytes *text)
 {
     parts list;
     parts_init(&list, extents, node, LEVEL_PRODUCT, text);
@@ -119,8 +119,8 @@ static void print_sum(const weft_extents *extents, const weft_extent_node *node,
 }
 
 /* Operands whose order means nothing, with `separator` between them. */
-static void print_list(const weft_extents *extents, const weft_extent_node *node, level wanted, const char *separator,
-                       weft_bytes *text)
+static void print_list(const weft_expr_context *extents, const weft_extent_node *node, level wanted,
+                       const char *separator, weft_bytes *text)
 {
     parts list;
     parts_init(&list, extents, node, wanted, text);
@@ -131,7 +131,7 @@ static void print_list(const weft_extents *extents, const weft_extent_node *node
     parts_finish(&list, node, text);
 }
 
-static void print_pair(const weft_extents *extents, const weft_extent_node *node, weft_bytes *text)
+static void print_pair(const weft_expr_context *extents, const weft_extent_node *node, weft_bytes *text)
 {
     if (node->kind == WEFT_EXPR_MIN || node->kind == WEFT_EXPR_MAX) {
         weft_bytes_print(text, node->kind == WEFT_EXPR_MIN ? "min(" : "max(");
@@ -144,7 +144,7 @@ static void print_pair(const weft_extents *extents, const weft_extent_node *node
     print(extents, (weft_expr)node->terms[1].expr, LEVEL_FACTOR, text);
 }
 
-static void print(const weft_extents *extents, weft_expr e, level wanted, weft_bytes *text)
+static void print(const weft_expr_context *extents, weft_expr e, level wanted, weft_bytes *text)
 {
     const weft_extent_node *node = weft_extent_node_of(extents, e);
     bool bracket = level_of(node) < wanted;
@@ -159,7 +159,7 @@ static void print(const weft_extents *extents, weft_expr e, level wanted, weft_b
     if (bracket) weft_bytes_print(text, ")");
 }
 
-void weft_expr_print(const weft_extents *extents, weft_expr e, weft_bytes *out_text)
+void weft_expr_print(const weft_expr_context *extents, weft_expr e, weft_bytes *out_text)
 {
     if (e == WEFT_EXPR_NONE) weft_bytes_print(out_text, "none");
     else print(extents, e, LEVEL_SUM, out_text);
@@ -168,7 +168,7 @@ void weft_expr_print(const weft_extents *extents, weft_expr e, weft_bytes *out_t
 /* ---- parsing ---- */
 
 typedef struct parser {
-    weft_extents *extents;
+    weft_expr_context *extents;
     const char *cursor;
     int nesting;
 } parser;
@@ -210,7 +210,7 @@ static weft_status *take(parser *p, weft_expr e, weft_expr *out_expr)
         *out_expr = e;
         return NULL;
     }
-    weft_status *error = weft_extents_take_error(p->extents);
+    weft_status *error = weft_expr_context_take_error(p->extents);
     return error != NULL ? error : weft_status_out_of_memory();
 }
 
@@ -347,7 +347,7 @@ static weft_status *parse_sum(parser *p, weft_expr *out_expr)
     return NULL;
 }
 
-weft_status *weft_expr_parse(weft_extents *extents, const char **cursor, weft_expr *out_expr)
+weft_status *weft_expr_parse(weft_expr_context *extents, const char **cursor, weft_expr *out_expr)
 {
     parser p = {.extents = extents, .cursor = *cursor};
     WEFT_TRY(parse_sum(&p, out_expr));

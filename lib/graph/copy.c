@@ -143,12 +143,12 @@ static weft_status *copy_into(const weft_graph *source, weft_graph *target, size
 /* Makes the symbols in the order of the source, so that programs bind and print them alike. */
 static weft_status *copy_symbols(const weft_graph *source, weft_graph *target, size_t count, const weft_value *outputs)
 {
-    size_t symbols = weft_extents_symbol_count(source->extents);
+    size_t symbols = weft_expr_context_symbol_count(source->extents);
     uint8_t *used = weft_allocate_zeroed(target->allocator, symbols);
     if (used == NULL) return weft_status_out_of_memory();
     weft_status *status = weft_graph_mark_symbols(source, count, outputs, used);
     for (size_t i = 0; i < symbols && status == NULL; i++) {
-        weft_extent symbol = {(weft_graph *)source, weft_extents_symbol(source->extents, i)}, copy;
+        weft_extent symbol = {(weft_graph *)source, weft_expr_context_symbol(source->extents, i)}, copy;
         if (used[i]) status = copy_extent(source, target, symbol, &copy);
     }
     weft_free(target->allocator, used, symbols);

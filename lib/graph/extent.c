@@ -41,7 +41,7 @@ weft_expr weft_extent_expr(weft_graph *graph, weft_extent extent)
     }
     if (extent.graph != NULL) return (weft_expr)extent.value;
     weft_expr expr = weft_expr_constant(graph->extents, extent.value);
-    if (expr == WEFT_EXPR_NONE) weft_graph_fail(graph, weft_extents_take_error(graph->extents));
+    if (expr == WEFT_EXPR_NONE) weft_graph_fail(graph, weft_expr_context_take_error(graph->extents));
     return expr;
 }
 
@@ -49,7 +49,7 @@ weft_extent weft_extent_from(weft_graph *graph, weft_expr expr)
 {
     int64_t value;
     if (expr == WEFT_EXPR_NONE) {
-        weft_graph_fail(graph, weft_extents_take_error(graph->extents));
+        weft_graph_fail(graph, weft_expr_context_take_error(graph->extents));
         return weft_extent_invalid(graph);
     }
     if (weft_expr_is_constant(graph->extents, expr, &value)) return weft_extent_of(value);
@@ -125,7 +125,7 @@ static bool max(int64_t a, int64_t b, int64_t *out_result)
 }
 
 typedef bool constant_function(int64_t a, int64_t b, int64_t *out_result);
-typedef weft_expr expr_function(weft_extents *extents, weft_expr a, weft_expr b);
+typedef weft_expr expr_function(weft_expr_context *extents, weft_expr a, weft_expr b);
 
 /* Constants need no graph; anything else is done by the first graph at hand. */
 static weft_extent combine(weft_extent a, weft_extent b, constant_function *constants, expr_function *exprs)
@@ -271,8 +271,8 @@ weft_status *weft_extent_parse(weft_graph *graph, const char *text, weft_extent 
     weft_extent extent = weft_extent_from(graph, expr);
     if (!weft_extent_is_valid(extent) && weft_graph_error(graph) == NULL) {
         return weft_status_create(graph->allocator, WEFT_OUT_OF_RANGE, "weft_extent_parse",
-                                  "\"%s\" is %" PRId64 ", beyond the range of an extent, which begins at %" PRId64, text,
-                                  INT64_MIN, -INT64_MAX);
+                                  "\"%s\" is %" PRId64 ", beyond the range of an extent, which begins at %" PRId64,
+                                  text, INT64_MIN, -INT64_MAX);
     }
     *out_extent = extent;
     return NULL;

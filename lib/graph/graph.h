@@ -65,7 +65,7 @@ struct weft_graph {
     weft_allocator own_allocator;    /* a copy: the caller need not keep the struct */
     const weft_allocator *allocator; /* that copy */
     weft_arena arena;
-    weft_extents *extents;      /* a region's graph shares its parent's */
+    weft_expr_context *extents; /* a region's graph shares its parent's */
     weft_graph *parent;         /* of a region's graph; NULL otherwise */
     struct weft_graph *regions; /* region graphs owned by this one, linked through `sibling` */
     struct weft_graph *sibling;
@@ -86,7 +86,7 @@ struct weft_graph {
     weft_guard *guards;
     size_t guard_count, guard_capacity, placed_guards;
     weft_map guards_between; /* kind and extents -> `last` of those guards, in the arena */
-    size_t composition; /* the first guard of the innermost composition that is being traced; SIZE_MAX: none */
+    size_t composition;      /* the first guard of the innermost composition that is being traced; SIZE_MAX: none */
     weft_origin origin; /* of what is made now, where that is known beforehand: from a node that is there already */
     const char *file;   /* the last one that weft_graph_origin copied */
     weft_blobs blobs;   /* bytes of large constants */

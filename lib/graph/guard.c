@@ -25,17 +25,17 @@ bool weft_guard_is_proven(weft_graph *graph, weft_guard_kind kind, weft_extent a
     weft_expr difference = weft_expr_sub(graph->extents, y, x);
     if (difference != WEFT_EXPR_NONE) return weft_expr_always_nonnegative(graph->extents, difference);
     /* A difference that overflows proves nothing, and is no error of the caller's. */
-    weft_status_destroy(weft_extents_take_error(graph->extents));
+    weft_status_destroy(weft_expr_context_take_error(graph->extents));
     return false;
 }
 
-static bool is_refuted(weft_extents *extents, weft_guard_kind kind, weft_expr a, weft_expr b)
+static bool is_refuted(weft_expr_context *extents, weft_guard_kind kind, weft_expr a, weft_expr b)
 {
     return kind == WEFT_GUARD_EQUAL ? weft_expr_never_equal(extents, a, b) : weft_expr_always_less(extents, b, a);
 }
 
 /* Whether a guard under this condition has to hold in some run. */
-static bool may_count(const weft_extents *extents, weft_expr when)
+static bool may_count(const weft_expr_context *extents, weft_expr when)
 {
     int64_t least, most;
     if (when == WEFT_EXPR_NONE) return true;
@@ -257,7 +257,7 @@ void weft_graph_set_trips(weft_graph *region, weft_extent trips)
     if (!known || !weft_extent_is_valid(trips) || least >= 1) return;
     weft_expr own = weft_extent_expr(region, trips);
     region->when = region->when == WEFT_EXPR_NONE ? own : weft_expr_min(region->extents, region->when, own);
-    if (region->when == WEFT_EXPR_NONE) weft_graph_fail(region, weft_extents_take_error(region->extents));
+    if (region->when == WEFT_EXPR_NONE) weft_graph_fail(region, weft_expr_context_take_error(region->extents));
 }
 
 /* The name behind a value: its own, or that of the tensor it is a view of; NULL when there is none. */

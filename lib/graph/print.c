@@ -234,14 +234,14 @@ static weft_status *print_region(const printer *outer, const char *name, const w
 
 static weft_status *print_symbols(const weft_graph *graph, size_t count, const weft_value *outputs, weft_bytes *text)
 {
-    const weft_extents *extents = graph->extents;
-    size_t symbols = weft_extents_symbol_count(extents);
+    const weft_expr_context *extents = graph->extents;
+    size_t symbols = weft_expr_context_symbol_count(extents);
     uint8_t *used = weft_allocate_zeroed(graph->allocator, symbols);
     if (used == NULL) return weft_status_out_of_memory();
     weft_status *status = weft_graph_mark_symbols(graph, count, outputs, used);
     for (size_t i = 0; i < symbols && status == NULL; i++) {
         int64_t min, max;
-        weft_expr symbol = weft_extents_symbol(extents, i);
+        weft_expr symbol = weft_expr_context_symbol(extents, i);
         weft_expr_range(extents, symbol, &min, &max);
         if (used[i])
             weft_bytes_print(text, "symbol %s in [%" PRId64 ", %" PRId64 "]\n", weft_expr_name(extents, symbol), min,

@@ -50,7 +50,7 @@ static weft_accumulator *copy_accumulators(cloner *c, const weft_accumulator *ac
 static weft_status *fill(weft_kernel *clone, const weft_kernel *kernel)
 {
     cloner c = {&clone->arena, false};
-    WEFT_TRY(weft_extents_clone(kernel->extents, &clone->extents));
+    WEFT_TRY(weft_expr_context_clone(kernel->extents, &clone->extents));
     clone->buffers = copy(&c, kernel->buffers, kernel->buffer_count, sizeof *kernel->buffers);
     clone->ranges = copy(&c, kernel->ranges, kernel->range_count, sizeof *kernel->ranges);
     clone->stages = copy_stages(&c, kernel->stages, kernel->stage_count);

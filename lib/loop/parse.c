@@ -10,7 +10,7 @@ typedef struct parser {
     weft_lexer lexer;
     weft_arena arena; /* what is being put together */
     weft_kernel_builder *builder;
-    weft_extents *extents;
+    weft_expr_context *extents;
     weft_map values;      /* of the stages: spelling -> id + 1 */
     weft_inst_list block; /* a combine block, and its values */
     weft_map block_values;
@@ -259,8 +259,7 @@ static weft_status *parse_column(parser *p, weft_inst *inst)
         fits = fits && *c >= '0' && *c <= '9';
         inst->number = 10 * inst->number + (uint32_t)(*c - '0');
     }
-    if (!fits || inst->buffer == WEFT_TABLE_COUNT)
-        return weft_lexer_unexpected(&p->lexer, "a table and a column");
+    if (!fits || inst->buffer == WEFT_TABLE_COUNT) return weft_lexer_unexpected(&p->lexer, "a table and a column");
     weft_lexer_advance(&p->lexer);
     return NULL;
 }
@@ -427,7 +426,7 @@ static weft_status *parse_name(parser *p, const char *what, const char **out_nam
 static weft_status *declared(parser *p, const char *at, weft_expr symbol)
 {
     if (symbol != WEFT_EXPR_NONE) return NULL;
-    weft_status *error = weft_extents_take_error(p->extents);
+    weft_status *error = weft_expr_context_take_error(p->extents);
     weft_status *placed = weft_status_out_of_memory();
     if (weft_status_code(error) != WEFT_OUT_OF_MEMORY)
         placed = weft_lexer_error(&p->lexer, at, WEFT_PARSE_ERROR, "%s", weft_status_message(error));

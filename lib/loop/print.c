@@ -217,8 +217,8 @@ static void print_kernel(printer *p)
 {
     const weft_kernel *kernel = p->kernel;
     weft_bytes_print(p->text, "kernel%s {\n", kernel->scheduled ? " scheduled" : "");
-    for (size_t s = 0; s < weft_extents_symbol_count(kernel->extents); s++) {
-        weft_expr symbol = weft_extents_symbol(kernel->extents, s);
+    for (size_t s = 0; s < weft_expr_context_symbol_count(kernel->extents); s++) {
+        weft_expr symbol = weft_expr_context_symbol(kernel->extents, s);
         if (weft_expr_bound(kernel->extents, symbol) == WEFT_EXPR_NONE) print_symbol(p, symbol);
     }
     for (uint32_t b = 0; b < kernel->buffer_count; b++) {

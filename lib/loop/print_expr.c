@@ -4,7 +4,7 @@
 #include <string.h>
 
 typedef struct printer {
-    const weft_extents *extents;
+    const weft_expr_context *extents;
     const weft_range_names *names;
 } printer;
 
@@ -176,7 +176,8 @@ static void print(const printer *p, weft_expr e, weft_bytes *out_text)
     }
 }
 
-void weft_loop_print_expr(const weft_extents *extents, const weft_range_names *names, weft_expr e, weft_bytes *out_text)
+void weft_loop_print_expr(const weft_expr_context *extents, const weft_range_names *names, weft_expr e,
+                          weft_bytes *out_text)
 {
     printer p = {extents, names};
     print(&p, e, out_text);

@@ -79,8 +79,8 @@ static weft_status *verify_scope(const verifier *v, weft_expr e, const char *wha
 {
     const weft_kernel *kernel = v->kernel;
     if (e == WEFT_EXPR_NONE) return broken(v, "%s is missing", what);
-    for (size_t s = 0; s < weft_extents_symbol_count(kernel->extents); s++) {
-        weft_expr symbol = weft_extents_symbol(kernel->extents, s);
+    for (size_t s = 0; s < weft_expr_context_symbol_count(kernel->extents); s++) {
+        weft_expr symbol = weft_expr_context_symbol(kernel->extents, s);
         if (weft_expr_bound(kernel->extents, symbol) == WEFT_EXPR_NONE) continue;
         if (!weft_expr_uses(kernel->extents, e, symbol)) continue;
         const char *name = weft_expr_name(kernel->extents, symbol);
@@ -364,7 +364,7 @@ static bool is_power_of_two(uint32_t n)
 /* The extent of a range may depend on the ranges around it. */
 static weft_status *verify_loop(const verifier *v, const weft_range *range, uint32_t outer, uint32_t inner)
 {
-    const weft_extents *extents = v->kernel->extents;
+    const weft_expr_context *extents = v->kernel->extents;
     WEFT_TRY(verify_scope(v, range->extent, "the extent of a range", outer, inner));
     if (range->variable == WEFT_EXPR_NONE || weft_expr_kind_of(extents, range->variable) != WEFT_EXPR_SYMBOL)
         return broken(v, "a range has no variable");

@@ -122,7 +122,7 @@ static bool is_circular(updates *u, uint32_t operand, uint32_t n)
 
 static bool is_smaller(const updates *u, weft_value operand, weft_value whole)
 {
-    weft_extents *x = u->partition->extents;
+    weft_expr_context *x = u->partition->extents;
     weft_expr some = weft_partition_count(u->partition, weft_value_type(u->graph, operand)->shape);
     weft_expr all = weft_partition_count(u->partition, weft_value_type(u->graph, whole)->shape);
     return !weft_expr_always_nonnegative(x, weft_expr_sub(x, some, all));

@@ -103,7 +103,7 @@ static void add_index(lowerer *low, placed_read *p, const weft_point *read, size
 /* `size` elements are taken along the axis; its number stands where a sentence has the position. */
 static void add_start(lowerer *low, placed_read *p, size_t axis, weft_inst_id start)
 {
-    weft_extents *x = low->extents;
+    weft_expr_context *x = low->extents;
     weft_extent size = weft_value_type(low->graph, p->point->value)->shape.extents[axis];
     weft_expr last = weft_expr_sub(x, weft_space_extent(&low->space, data_shape(low, p).extents[axis]),
                                    weft_space_extent(&low->space, size));

@@ -35,7 +35,7 @@ typedef struct lowerer {
     const weft_partition *partition;
     weft_arena arena; /* of this kernel */
     weft_kernel_builder *builder;
-    weft_extents *extents; /* the builder's */
+    weft_expr_context *extents; /* the builder's */
     weft_space space;
     uint32_t root;
     weft_value value;                   /* whose axes the kernel runs over: of the root */

@@ -15,7 +15,7 @@
  * axis. */
 static bool stays_inside(lowerer *low, weft_expr variable, weft_extent extent)
 {
-    weft_extents *x = low->extents;
+    weft_expr_context *x = low->extents;
     weft_expr rest = weft_expr_sub(x, weft_space_extent(&low->space, extent), weft_expr_bound(x, variable));
     return weft_expr_always_nonnegative(x, rest);
 }
@@ -23,7 +23,7 @@ static bool stays_inside(lowerer *low, weft_expr variable, weft_extent extent)
 /* Whether the extent is known to be at least one: the only index of an empty axis is 0, too. */
 static bool has_elements(lowerer *low, weft_extent extent)
 {
-    weft_extents *x = low->extents;
+    weft_expr_context *x = low->extents;
     weft_expr rest = weft_expr_sub(x, weft_space_extent(&low->space, extent), weft_expr_constant(x, 1));
     return weft_expr_always_nonnegative(x, rest);
 }
@@ -176,7 +176,7 @@ static void store(lowerer *low, uint32_t buffer, weft_expr index, weft_inst_id v
 static void lower_scan(lowerer *low, const weft_point *point, uint32_t target)
 {
     const weft_node *node = weft_graph_node(low->graph, low->root);
-    weft_extents *x = low->extents;
+    weft_expr_context *x = low->extents;
     size_t axis = (size_t)node->attrs[0].integer;
     weft_expr step = low->variables[axis], extent = weft_space_extent(&low->space, node->types[0].shape.extents[axis]);
     weft_expr last = weft_expr_sub(x, extent, weft_expr_constant(x, 1));
@@ -237,7 +237,7 @@ static void lower_whole(lowerer *low, const weft_point *point, uint32_t target)
 /* One partial result for each chunk of a long reduction. */
 static void lower_partial(lowerer *low, const weft_point *point, uint32_t target)
 {
-    weft_extents *x = low->extents;
+    weft_expr_context *x = low->extents;
     stage_plan *plan = weft_lowerer_plan(low, point);
     if (plan == NULL) low->failed = true;
     if (low->failed) return;
@@ -364,7 +364,7 @@ static weft_status *cut(lowerer *low)
 static weft_status *finish_kernel(lowerer *low, weft_lowered *out_lowered)
 {
     weft_kernel_builder_sites(low->builder, low->site_count);
-    WEFT_TRY(weft_extents_take_error(low->extents));
+    WEFT_TRY(weft_expr_context_take_error(low->extents));
     if (low->too_large) return cut(low);
     if (low->failed) return weft_status_out_of_memory();
     weft_lowered lowered = {0};

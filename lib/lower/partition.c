@@ -75,7 +75,7 @@ weft_status *weft_partition_init(weft_partition *partition, const weft_allocator
     fine = fine && partition->fused_row != NULL && partition->roots != NULL && partition->weights != NULL;
     fine = fine && partition->recompute_count != NULL && partition->inner != NULL;
     fine = fine && partition->reachable != NULL && partition->placed != NULL;
-    weft_status *status = fine ? weft_extents_create(allocator, &partition->extents) : weft_status_out_of_memory();
+    weft_status *status = fine ? weft_expr_context_create(allocator, &partition->extents) : weft_status_out_of_memory();
     if (status == NULL) status = add_regions(partition, partition->roles);
     if (status != NULL) weft_partition_finish(partition);
     return status;
@@ -87,7 +87,7 @@ void weft_partition_finish(weft_partition *partition)
     for (weft_partition *region = partition->regions; region != NULL; region = region->next)
         weft_partition_finish(region);
     weft_arena_finish(&partition->arena);
-    weft_extents_destroy(partition->extents);
+    weft_expr_context_destroy(partition->extents);
     weft_free(partition->allocator, partition->roles, count);
     weft_free(partition->allocator, partition->forced, count);
     weft_free(partition->allocator, partition->no_library, count);
@@ -255,7 +255,7 @@ static bool is_reachable(const weft_partition *partition, uint32_t n)
 
 weft_expr weft_partition_count(const weft_partition *partition, weft_shape shape)
 {
-    weft_extents *extents = partition->extents;
+    weft_expr_context *extents = partition->extents;
     weft_expr count = weft_expr_constant(extents, 1);
     for (size_t i = 0; i < shape.rank; i++) {
         weft_extent extent = shape.extents[i];
@@ -455,7 +455,7 @@ static void demand(weft_partition *partition, uint32_t n)
 /* A size that overflows is merely unproven; without memory there is no telling. */
 static weft_status *check_extents(weft_partition *partition)
 {
-    weft_status *status = weft_extents_take_error(partition->extents);
+    weft_status *status = weft_expr_context_take_error(partition->extents);
     if (weft_status_code(status) == WEFT_OUT_OF_MEMORY) return status;
     weft_status_destroy(status);
     return NULL;

@@ -37,7 +37,7 @@ typedef struct weft_partition {
     uint32_t fills;          /* so far */
     bool changed;            /* something was forced since the last fill */
     weft_arena arena;
-    weft_extents *extents;          /* for sizes: those of the graph are read by other threads */
+    weft_expr_context *extents;     /* for sizes: those of the graph are read by other threads */
     struct weft_partition *regions; /* of all regions of the live nodes, linked through `next` */
     struct weft_partition *next;
     uint32_t node, region; /* of a region's partition: the node, and which of its regions, counted from 0 */

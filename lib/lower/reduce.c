@@ -3,7 +3,7 @@
 
 void weft_lowerer_split(lowerer *low, stage_plan *plan)
 {
-    weft_extents *x = low->extents;
+    weft_expr_context *x = low->extents;
     const weft_reduction *reduction = &plan->reduction;
     weft_shape shape = weft_value_type(low->graph, weft_graph_node(low->graph, plan->node)->inputs[0])->shape;
     weft_expr one = weft_expr_constant(x, 1);
@@ -30,7 +30,7 @@ stage_plan *weft_lowerer_plan(lowerer *low, const weft_point *point)
     const weft_reduction *reduction = &plan->reduction;
     plan->reduced = weft_arena_allocate(&low->arena, (reduction->axis_count + 1) * sizeof(weft_expr));
     if (plan->reduced == NULL) return NULL;
-    weft_extents *x = low->extents;
+    weft_expr_context *x = low->extents;
     weft_shape shape = weft_value_type(low->graph, weft_graph_node(low->graph, plan->node)->inputs[0])->shape;
     for (uint32_t g = 0; g < reduction->group_count; g++) {
         uint32_t first = reduction->group_first[g];
@@ -109,7 +109,7 @@ void weft_lowerer_accumulate(lowerer *low, stage_plan *plan)
 
 void weft_lowerer_accumulate_partial(lowerer *low, stage_plan *plan, uint32_t first_memory)
 {
-    weft_extents *x = low->extents;
+    weft_expr_context *x = low->extents;
     weft_dtype dtypes[WEFT_MAX_COMPONENTS];
     uint32_t width = weft_reduction_components(low->graph, plan->node, dtypes);
     weft_expr chunks = weft_reduction_chunks(&low->space, plan->node, &plan->reduction);
@@ -132,7 +132,7 @@ void weft_lowerer_accumulate_partial(lowerer *low, stage_plan *plan, uint32_t fi
 bool weft_lowerer_scan_operand(lowerer *low, const weft_point *point, weft_expr step, weft_point *out_read)
 {
     const weft_node *node = weft_graph_node(low->graph, low->root);
-    weft_extents *x = low->extents;
+    weft_expr_context *x = low->extents;
     size_t axis = (size_t)node->attrs[0].integer;
     bool reverse = node->attrs[1].integer != 0, exclusive = node->attrs[2].integer != 0;
     weft_expr one = weft_expr_constant(x, 1);

@@ -6,7 +6,7 @@
 
 weft_expr weft_space_extent(weft_space *space, weft_extent extent)
 {
-    weft_extents *x = space->extents;
+    weft_expr_context *x = space->extents;
     if (extent.graph == NULL) return weft_expr_constant(x, extent.value);
     size_t id = (size_t)extent.value;
     if (id >= space->imported_count) {
@@ -36,7 +36,7 @@ static const weft_type *type_of(const weft_space *space, weft_value value)
 
 weft_expr weft_space_position(weft_space *space, const weft_point *point)
 {
-    weft_extents *x = space->extents;
+    weft_expr_context *x = space->extents;
     weft_shape shape = type_of(space, point->value)->shape;
     weft_expr position = weft_expr_constant(x, 0);
     for (size_t i = 0; i < shape.rank; i++) {
@@ -48,7 +48,7 @@ weft_expr weft_space_position(weft_space *space, const weft_point *point)
 
 weft_expr weft_space_address(weft_space *space, const weft_memory *memory, const weft_expr *index)
 {
-    weft_extents *x = space->extents;
+    weft_expr_context *x = space->extents;
     weft_shape shape = type_of(space, memory->value)->shape;
     weft_expr address = weft_expr_constant(x, 0);
     for (size_t i = 0; i < shape.rank; i++) {
@@ -91,7 +91,7 @@ static bool require(weft_space *space, weft_point *point, weft_expr e)
 /* Requires that index `axis` lies inside the operand. */
 static bool require_inside(weft_space *space, weft_point *point, size_t axis)
 {
-    weft_extents *x = space->extents;
+    weft_expr_context *x = space->extents;
     weft_expr index = point->index[axis];
     weft_expr last = weft_expr_sub(x, weft_space_extent(space, type_of(space, point->value)->shape.extents[axis]),
                                    weft_expr_constant(x, 1));
@@ -99,7 +99,7 @@ static bool require_inside(weft_space *space, weft_point *point, size_t axis)
 }
 
 /* The extent as a divisor: code that divides runs even where an extent of zero leaves nothing to do. */
-static weft_expr divisor(weft_extents *x, weft_expr extent)
+static weft_expr divisor(weft_expr_context *x, weft_expr extent)
 {
     weft_expr one = weft_expr_constant(x, 1);
     bool positive = weft_expr_always_nonnegative(x, weft_expr_sub(x, extent, one));
@@ -111,7 +111,7 @@ static weft_expr divisor(weft_extents *x, weft_expr extent)
 static void unravel(weft_space *space, weft_shape in, size_t in_first, size_t in_last, weft_shape out, size_t out_first,
                     size_t out_last, const weft_expr *index, weft_expr *out_index)
 {
-    weft_extents *x = space->extents;
+    weft_expr_context *x = space->extents;
     weft_expr linear = weft_expr_constant(x, 0);
     for (size_t i = out_first; i < out_last; i++) {
         linear = weft_expr_mul(x, linear, weft_space_extent(space, out.extents[i]));
@@ -136,7 +136,7 @@ static void unravel(weft_space *space, weft_shape in, size_t in_first, size_t in
  */
 static void reshape(weft_space *space, weft_shape in, weft_shape out, const weft_expr *index, weft_expr *out_index)
 {
-    weft_extents *x = space->extents;
+    weft_expr_context *x = space->extents;
     size_t in_last = in.rank, out_last = out.rank;
     while (in_last > 0 || out_last > 0) {
         size_t i = in_last, o = out_last;
@@ -202,7 +202,7 @@ static void reduce(weft_ints axes, size_t rank, const weft_expr *index, const we
 
 static bool concat(weft_space *space, const weft_node *node, size_t operand, weft_point *point)
 {
-    weft_extents *x = space->extents;
+    weft_expr_context *x = space->extents;
     size_t axis = (size_t)node->attrs[0].integer;
     for (size_t i = 0; i < operand; i++) {
         weft_extent extent = type_of(space, node->inputs[i])->shape.extents[axis];
@@ -295,7 +295,7 @@ static void window(weft_space *space, const weft_attr *attrs, weft_shape in, con
 
 static void flip(weft_space *space, const weft_node *node, weft_shape in, const weft_expr *index, weft_expr *out_index)
 {
-    weft_extents *x = space->extents;
+    weft_expr_context *x = space->extents;
     for (size_t i = 0; i < in.rank; i++) {
         weft_expr last = weft_expr_sub(x, weft_space_extent(space, in.extents[i]), weft_expr_constant(x, 1));
         out_index[i] = contains(node->attrs[0].ints, i) ? weft_expr_sub(x, last, index[i]) : index[i];

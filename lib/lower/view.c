@@ -20,13 +20,13 @@ static weft_expr address_of(weft_space *space, const weft_partition *partition, 
 bool weft_view_find(weft_space *space, const weft_partition *partition, const weft_memory *memories,
                     const uint32_t *first_memory, weft_value value, weft_strides *out_view)
 {
-    weft_extents *x = space->extents;
+    weft_expr_context *x = space->extents;
     weft_shape shape = weft_value_type(space->graph, value)->shape;
     weft_point point = weft_space_point(space, value);
     if (point.index == NULL) return false;
     for (size_t i = 0; i < shape.rank; i++) {
         char name[24];
-        size_t number = weft_extents_symbol_count(x);
+        size_t number = weft_expr_context_symbol_count(x);
         do snprintf(name, sizeof name, "v%zu", number++);
         while (weft_expr_find(x, name) != WEFT_EXPR_NONE ||
                weft_expr_find(space->graph->extents, name) != WEFT_EXPR_NONE);

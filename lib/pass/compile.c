@@ -163,16 +163,16 @@ static weft_status *fill_inputs(compiler *c)
 /* Symbols keep their order: it is that of the program, and of terms in the text of extents. */
 static weft_status *copy_symbols(compiler *c)
 {
-    const weft_extents *from = c->source->extents;
-    weft_extents *to = c->compiled->graph->extents;
-    size_t count = weft_extents_symbol_count(from);
+    const weft_expr_context *from = c->source->extents;
+    weft_expr_context *to = c->compiled->graph->extents;
+    size_t count = weft_expr_context_symbol_count(from);
     uint8_t *used = weft_arena_allocate(&c->scratch, count);
     if (used == NULL) return weft_status_out_of_memory();
     memset(used, 0, count);
     WEFT_TRY(weft_graph_mark_symbols(c->source, c->output_count, c->outputs, used));
     for (size_t i = 0; i < count; i++)
-        if (used[i] && weft_expr_import(to, from, weft_extents_symbol(from, i)) == WEFT_EXPR_NONE)
-            return weft_extents_take_error(to);
+        if (used[i] && weft_expr_import(to, from, weft_expr_context_symbol(from, i)) == WEFT_EXPR_NONE)
+            return weft_expr_context_take_error(to);
     return NULL;
 }
 
@@ -195,9 +195,9 @@ static weft_status *optimise(compiler *c)
 /* The symbols that anything of the program mentions, in the order of their creation; extents find them by name. */
 static weft_status *add_symbols(const compiler *c, const uint8_t *used)
 {
-    const weft_extents *extents = c->compiled->graph->extents;
-    for (size_t i = 0; i < weft_extents_symbol_count(extents); i++) {
-        weft_expr symbol = weft_extents_symbol(extents, i);
+    const weft_expr_context *extents = c->compiled->graph->extents;
+    for (size_t i = 0; i < weft_expr_context_symbol_count(extents); i++) {
+        weft_expr symbol = weft_expr_context_symbol(extents, i);
         int64_t min, max;
         uint32_t slot;
         if (!used[i]) continue;
@@ -211,12 +211,12 @@ static weft_status *add_symbols(const compiler *c, const uint8_t *used)
 static weft_status *fill_idle(const compiler *c)
 {
     weft_program *program = c->program;
-    const weft_extents *extents = c->source->extents;
-    size_t count = weft_extents_symbol_count(extents);
+    const weft_expr_context *extents = c->source->extents;
+    size_t count = weft_expr_context_symbol_count(extents);
     program->idle = weft_arena_allocate(&program->arena, count * sizeof *program->idle);
     if (program->idle == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < count; i++) {
-        weft_expr symbol = weft_extents_symbol(extents, i);
+        weft_expr symbol = weft_expr_context_symbol(extents, i);
         const char *name = weft_expr_name(extents, symbol);
         weft_symbol_info *idle = &program->idle[program->idle_count];
         if (weft_formulas_find_symbol(&program->formulas, name) != SIZE_MAX) continue;
@@ -233,9 +233,9 @@ static weft_status *fill_symbols(compiler *c)
     const weft_compiled *compiled = c->compiled;
     size_t inputs = c->program->input_count, count = inputs + compiled->output_count;
     weft_value *values = weft_arena_allocate(&c->scratch, count * sizeof *values);
-    uint8_t *used = weft_arena_allocate(&c->scratch, weft_extents_symbol_count(compiled->graph->extents));
+    uint8_t *used = weft_arena_allocate(&c->scratch, weft_expr_context_symbol_count(compiled->graph->extents));
     if (values == NULL || used == NULL) return weft_status_out_of_memory();
-    memset(used, 0, weft_extents_symbol_count(compiled->graph->extents));
+    memset(used, 0, weft_expr_context_symbol_count(compiled->graph->extents));
     for (size_t i = 0; i < inputs; i++) values[i] = (weft_value){compiled->inputs[i], 0};
     memcpy(values + inputs, compiled->outputs, compiled->output_count * sizeof *values);
     WEFT_TRY(weft_graph_mark_symbols(compiled->graph, count, values, used));
@@ -369,7 +369,7 @@ static void count_bytes(const compiler *c)
 
 /* ---- all of it ---- */
 
-static WEFT_PLAIN_FUNCTION(weft_status *, compile, (compiler *c, weft_tensors outputs, const char *const *names),
+static WEFT_PLAIN_FUNCTION(weft_status *, compile, (compiler * c, weft_tensors outputs, const char *const *names),
                            (c, outputs, names))
 {
     WEFT_TRY(fill_outputs(c, outputs));

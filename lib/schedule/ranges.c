@@ -50,7 +50,7 @@ bool weft_kernel_visit_exprs(weft_kernel *kernel, weft_expr_visit visit, void *c
     return true;
 }
 
-static bool substitute(void *context, weft_extents *extents, weft_expr *expr)
+static bool substitute(void *context, weft_expr_context *extents, weft_expr *expr)
 {
     const weft_substitution *s = context;
     *expr = weft_expr_substitute(extents, *expr, s->count, s->variables, s->values);
@@ -65,7 +65,7 @@ bool weft_kernel_substitute(weft_kernel *kernel, const weft_substitution *substi
 weft_expr weft_kernel_fresh_variable(weft_kernel *kernel, weft_expr extent)
 {
     char name[24];
-    size_t number = weft_extents_symbol_count(kernel->extents);
+    size_t number = weft_expr_context_symbol_count(kernel->extents);
     do snprintf(name, sizeof name, "t%zu", number++);
     while (weft_expr_find(kernel->extents, name) != WEFT_EXPR_NONE);
     return weft_expr_variable(kernel->extents, name, extent);
@@ -77,7 +77,7 @@ weft_expr weft_kernel_fresh_variable(weft_kernel *kernel, weft_expr extent)
  */
 weft_status *weft_kernel_cut_tiles(weft_kernel *kernel, uint32_t number, int64_t tile)
 {
-    weft_extents *x = kernel->extents;
+    weft_expr_context *x = kernel->extents;
     weft_range *ranges = weft_arena_allocate(&kernel->arena, (kernel->range_count + 1) * sizeof *ranges);
     if (ranges == NULL) return weft_status_out_of_memory();
     memcpy(ranges, kernel->ranges, kernel->range_count * sizeof *ranges);
@@ -99,6 +99,6 @@ weft_status *weft_kernel_cut_tiles(weft_kernel *kernel, uint32_t number, int64_t
     kernel->range_count++;
     weft_substitution s = {{cut.variable}, {weft_expr_add(x, start, inside->variable)}, 1};
     if (weft_kernel_substitute(kernel, &s)) return NULL;
-    weft_status *error = weft_extents_take_error(x);
+    weft_status *error = weft_expr_context_take_error(x);
     return error != NULL ? error : weft_status_out_of_memory();
 }

@@ -29,7 +29,7 @@ typedef struct pair {
 } pair;
 
 /* Whether the expression walks the two ranges as one: a step of the outer is as long as the whole inner range. */
-static bool walks_as_one(void *context, weft_extents *extents, weft_expr *expr)
+static bool walks_as_one(void *context, weft_expr_context *extents, weft_expr *expr)
 {
     const pair *p = context;
     weft_expr outer, inner, rest;
@@ -100,7 +100,7 @@ static bool is_scan(const weft_kernel *kernel, const weft_stage *stage)
 /* Whether lanes along the last outer range would jump from row to row of what a scan stores. */
 static bool scans_along_memory(const weft_kernel *kernel)
 {
-    weft_extents *x = kernel->extents;
+    weft_expr_context *x = kernel->extents;
     weft_expr last = kernel->ranges[kernel->range_count - 1].variable, one = weft_expr_constant(x, 1), step, rest;
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         const weft_stage *stage = &kernel->stages[s];
@@ -161,7 +161,7 @@ static void bind_inner(weft_kernel *kernel, uint32_t width)
 /* Whether a step of the range is a step in memory for all that the stage stores. */
 static bool stores_along(weft_kernel *kernel, const weft_stage *stage, weft_expr variable)
 {
-    weft_extents *x = kernel->extents;
+    weft_expr_context *x = kernel->extents;
     bool along = true;
     for (uint32_t i = 0; i < stage->store_count && along; i++) {
         weft_expr coefficient, rest;
@@ -263,7 +263,7 @@ weft_status *weft_kernel_schedule(weft_kernel *kernel, const weft_machine *machi
     }
     bind_rest(kernel, gpu ? WEFT_BIND_GRID : WEFT_BIND_THREAD);
     kernel->scheduled = true;
-    WEFT_TRY(weft_extents_take_error(kernel->extents));
+    WEFT_TRY(weft_expr_context_take_error(kernel->extents));
     return weft_kernel_verify(kernel);
 }
 

@@ -111,6 +111,6 @@ weft_status *weft_kernel_stage_cse(weft_kernel *kernel)
         if (!weft_scalar_is_math(inst->op) || inst->dtype != kernel->buffers[last->stores[0].buffer].dtype) continue;
         WEFT_TRY(share(kernel, last->inst_first + i, &done));
     }
-    WEFT_TRY(weft_extents_take_error(kernel->extents));
+    WEFT_TRY(weft_expr_context_take_error(kernel->extents));
     return done ? weft_kernel_verify(kernel) : NULL;
 }

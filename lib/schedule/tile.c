@@ -47,7 +47,7 @@ typedef struct access {
 
 typedef struct tiling {
     weft_kernel *kernel;
-    weft_extents *extents;
+    weft_expr_context *extents;
     int64_t line_bytes;  /* of a cache line */
     int64_t local_bytes; /* of all local buffers: half of the first-level cache */
     uint32_t width, unroll, axis_count, store_count, access_count, staged_count;
@@ -381,7 +381,7 @@ static void add_list(const tiling *t, values *v, const axis_list *list, weft_exp
     }
 }
 
-static bool replace(void *context, weft_extents *extents, weft_expr *expr)
+static bool replace(void *context, weft_expr_context *extents, weft_expr *expr)
 {
     const values *v = context;
     *expr = weft_expr_substitute(extents, *expr, v->count, v->of, v->by);

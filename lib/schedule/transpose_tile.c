@@ -15,7 +15,7 @@
 
 static bool is_transposed(const weft_kernel *kernel, const weft_inst *inst, weft_expr across, weft_expr along)
 {
-    weft_extents *x = kernel->extents;
+    weft_expr_context *x = kernel->extents;
     weft_expr one = weft_expr_constant(x, 1), coefficient, rest;
     if (inst->op != WEFT_SCALAR_load || inst->arg_count != 0) return false;
     if (!weft_expr_affine(x, inst->index, along, &coefficient, &rest)) return false;
@@ -43,7 +43,7 @@ typedef struct tile {
     weft_substitution reading; /* from the former to the latter */
 } tile;
 
-static weft_expr substitute(weft_extents *x, const tile *t, weft_expr e)
+static weft_expr substitute(weft_expr_context *x, const tile *t, weft_expr e)
 {
     return weft_expr_substitute(x, e, t->reading.count, t->reading.variables, t->reading.values);
 }
@@ -55,7 +55,7 @@ static weft_range same_range(weft_kernel *kernel, const weft_range *range)
     return copy;
 }
 
-static weft_expr local_index(weft_extents *x, weft_expr along, weft_expr across)
+static weft_expr local_index(weft_expr_context *x, weft_expr along, weft_expr across)
 {
     return weft_expr_add(x, weft_expr_mul(x, along, weft_expr_constant(x, PITCH)), across);
 }
@@ -75,7 +75,7 @@ static weft_status *copy_predicates(weft_kernel *kernel, const tile *t, weft_ins
 static weft_status *divert_loads(weft_kernel *kernel, const tile *t, uint32_t first_local, weft_inst *reads,
                                  weft_store *stores)
 {
-    weft_extents *x = kernel->extents;
+    weft_expr_context *x = kernel->extents;
     uint32_t count = 0;
     for (uint32_t i = 0; i < kernel->inst_count; i++) {
         weft_inst *inst = &kernel->insts[i];

@@ -113,7 +113,7 @@ static weft_status *jam_accumulators(jam *j)
 
 static weft_status *jam_range(weft_kernel *kernel, uint32_t number, uint32_t rows)
 {
-    weft_extents *x = kernel->extents;
+    weft_expr_context *x = kernel->extents;
     weft_range *range = &kernel->ranges[number];
     jam j = {.kernel = kernel, .variable = range->variable, .count = rows, .list = {.arena = &kernel->arena}};
     j.new_ids = weft_arena_allocate(&kernel->arena, rows * (kernel->inst_count + 1) * sizeof *j.new_ids);
@@ -144,7 +144,7 @@ typedef struct sharing {
 
 static void add_load(const weft_kernel *kernel, weft_expr index, weft_expr variable, weft_expr lanes, sharing *s)
 {
-    weft_extents *x = kernel->extents;
+    weft_expr_context *x = kernel->extents;
     weft_expr step, rest;
     if (!weft_expr_uses(x, index, variable)) {
         s->shared += weft_expr_uses(x, index, lanes) ? 2 : 1;

@@ -2,7 +2,7 @@
 #include "runtime/data/block.h"
 #include <pthread.h>
 #include <string.h>
-#include "runtime/data/cpu.h"
+#include "runtime/data/host_memory.h"
 #include "runtime/base/fork.h"
 #include "runtime/base/memory.h"
 
@@ -46,7 +46,7 @@ static weft_status *block_create(weft_block_store *store, const weft_runtime *ow
     weft_block *block = weft_allocate(&store->allocator, sizeof *block);
     if (block == NULL) return weft_status_out_of_memory();
     *block = (weft_block){.bytes = bytes, .owner = owner, .store = store};
-    weft_status *status = owner == NULL ? weft_cpu_allocate(&store->allocator, bytes, &block->memory)
+    weft_status *status = owner == NULL ? weft_host_allocate(&store->allocator, bytes, &block->memory)
                                         : owner->driver->allocate(owner->self, bytes, &block->memory);
     if (status == NULL) *out_block = block;
     else weft_free(&store->allocator, block, sizeof *block);
@@ -56,7 +56,7 @@ static weft_status *block_create(weft_block_store *store, const weft_runtime *ow
 static void block_destroy(weft_block *block)
 {
     weft_block_store *store = block->store;
-    if (block->owner == NULL) weft_cpu_release(&store->allocator, block->memory, block->bytes);
+    if (block->owner == NULL) weft_host_release(&store->allocator, block->memory, block->bytes);
     else block->owner->driver->release(block->owner->self, block->memory, block->bytes);
     weft_free(&store->allocator, block, sizeof *block);
 }

@@ -119,40 +119,45 @@ static void plan_many_for_ever(void *context)
     *(weft_einsum_plan **)context = plan_many((weft_einsum_options){.moves = for_ever, .cancelled = &cancelled});
 }
 
-/* No method goes on to its end, and nothing is tried after it: that takes many times as long as a greedy order and what
- * is made of it. */
-static void searches_among_thousands_end_at_once(void **state)
+/* What takes a greedy order and what is made of it. */
+static double time_greedy(void)
 {
-    (void)state;
-    static const double budget = 0.3;
     double begin = now();
-    weft_einsum_plan *greedy = plan_many((weft_einsum_options){.moves = 1}), *found;
-    double least = now() - begin;
-    assert_true(cancel(plan_many_for_ever, &found) < 4 * least);
+    weft_einsum_plan_destroy(plan_many((weft_einsum_options){.moves = 1}));
+    return now() - begin;
+}
+
+/* No method goes on to its end, and nothing is tried after it: that takes many times as long as a greedy order. */
+static bool search_among_thousands(void)
+{
+    static const double budget = 0.3;
+    weft_einsum_plan *found;
+    double least = time_greedy(), after = cancel(plan_many_for_ever, &found), begin = now();
     weft_einsum_plan_destroy(found);
-    begin = now();
-    found = plan_many((weft_einsum_options){.time_budget = budget});
-    assert_true(now() - begin < budget + 4 * least);
-    weft_einsum_plan_destroy(found);
-    weft_einsum_plan_destroy(greedy);
+    weft_einsum_plan_destroy(plan_many((weft_einsum_options){.time_budget = budget}));
+    return after < 4 * least && now() - begin < budget + 4 * least;
 }
 
 /* Here thousands of labels would be sliced, one after the other. */
-static void slices_of_thousands_end_at_once(void **state)
+static bool slice_thousands(void)
 {
-    (void)state;
     const weft_einsum_options options = {.moves = 1, .memory_limit = 1 << 20, .threads = 1, .cancelled = &cancelled};
-    double begin = now();
-    weft_einsum_plan *greedy = plan_many((weft_einsum_options){.moves = 1}), *made = NULL;
-    double least = now() - begin;
+    double least = time_greedy(), begin = now();
+    weft_einsum_plan *made = NULL;
     cancelled = true;
-    begin = now();
     weft_test_fails(
         weft_einsum_plan_create_labels(NULL, MANY, many_labels, (weft_ints){0}, many_shapes, &options, &made),
         WEFT_CANCELLED, "einsum: the search for an order was cancelled");
-    assert_true(now() - begin < 8 * least);
     assert_null(made);
-    weft_einsum_plan_destroy(greedy);
+    return now() - begin < 8 * least;
+}
+
+/* Once in three times: a busy machine has pauses as long as these take. */
+static void searches_among_thousands_end_at_once(void **state)
+{
+    (void)state;
+    assert_true(search_among_thousands() || search_among_thousands() || search_among_thousands());
+    assert_true(slice_thousands() || slice_thousands() || slice_thousands());
 }
 
 static void a_plan_without_room_is_cancelled(void **state)
@@ -400,11 +405,11 @@ int main(int argc, char **argv)
 {
     on_llvm = argc > 1 && strcmp(argv[1], "llvm") == 0;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_are_the_best_so_far),          cmocka_unit_test(searches_among_thousands_end_at_once),
-        cmocka_unit_test(slices_of_thousands_end_at_once),    cmocka_unit_test(a_plan_without_room_is_cancelled),
-        cmocka_unit_test(a_watcher_sees_orders_get_better),   cmocka_unit_test(a_watcher_always_has_an_order),
-        cmocka_unit_test(runs_end_while_they_plan),           cmocka_unit_test(arrays_end_while_they_plan),
-        cmocka_unit_test(nothing_is_kept_beside_kept_orders), cmocka_unit_test(runs_end_while_they_compile),
+        cmocka_unit_test(plans_are_the_best_so_far),        cmocka_unit_test(searches_among_thousands_end_at_once),
+        cmocka_unit_test(a_plan_without_room_is_cancelled), cmocka_unit_test(a_watcher_sees_orders_get_better),
+        cmocka_unit_test(a_watcher_always_has_an_order),    cmocka_unit_test(runs_end_while_they_plan),
+        cmocka_unit_test(arrays_end_while_they_plan),       cmocka_unit_test(nothing_is_kept_beside_kept_orders),
+        cmocka_unit_test(runs_end_while_they_compile),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

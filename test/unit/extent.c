@@ -6,7 +6,7 @@
 
 #include "test/support.h"
 
-static weft_expr parse(weft_extents *extents, const char *text)
+static weft_expr parse(weft_expr_context *extents, const char *text)
 {
     const char *cursor = text;
     weft_expr e = WEFT_EXPR_NONE;
@@ -17,7 +17,7 @@ static weft_expr parse(weft_extents *extents, const char *text)
 
 /* x y z n m k p: any; w h: any; a b c d: from 1; s in [0, 127], t in [0, 256], u in [1, 1]; loop variables i < n, j <
  * m, l < k. */
-static void declare_symbols(weft_extents *extents)
+static void declare_symbols(weft_expr_context *extents)
 {
     static const char *const from_zero[] = {"x", "y", "z", "n", "m", "k", "p", "w", "h"}, *const from_one[] = {
                                                                                               "a", "b", "c", "d"};
@@ -38,13 +38,13 @@ static void declare_symbols(weft_extents *extents)
     weft_expr_variable(extents, "i4", weft_expr_constant(extents, 4));
     weft_expr_variable(extents, "i32", weft_expr_constant(extents, 32));
     weft_expr_variable(extents, "padded", parse(extents, "w + 2"));
-    weft_test_ok(weft_extents_take_error(extents));
+    weft_test_ok(weft_expr_context_take_error(extents));
 }
 
 static int set_up(void **state)
 {
-    weft_extents *extents;
-    weft_test_ok(weft_extents_create(NULL, &extents));
+    weft_expr_context *extents;
+    weft_test_ok(weft_expr_context_create(NULL, &extents));
     declare_symbols(extents);
     *state = extents;
     return 0;
@@ -52,20 +52,20 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    weft_extents *extents = *state;
-    weft_test_ok(weft_extents_take_error(extents));
-    weft_extents_destroy(extents);
+    weft_expr_context *extents = *state;
+    weft_test_ok(weft_expr_context_take_error(extents));
+    weft_expr_context_destroy(extents);
     return 0;
 }
 
-static void print_expr(weft_extents *extents, weft_expr e, weft_bytes *text)
+static void print_expr(weft_expr_context *extents, weft_expr e, weft_bytes *text)
 {
     weft_bytes_clear(text);
     weft_expr_print(extents, e, text);
     weft_test_ok(weft_bytes_status(text));
 }
 
-static void check_same(weft_extents *extents, const char *left, const char *right)
+static void check_same(weft_expr_context *extents, const char *left, const char *right)
 {
     weft_expr a = parse(extents, left), b = parse(extents, right);
     if (a == b) return;
@@ -174,7 +174,7 @@ static void equal_expressions_are_one(void **state)
 
 static void what_is_unknown_stays(void **state)
 {
-    weft_extents *extents = *state;
+    weft_expr_context *extents = *state;
     assert_int_equal(weft_expr_kind_of(extents, parse(extents, "(h*w) / w")), WEFT_EXPR_DIV);
     assert_int_equal(weft_expr_kind_of(extents, parse(extents, "w / w")), WEFT_EXPR_DIV);
     assert_int_equal(weft_expr_kind_of(extents, parse(extents, "t mod 128")), WEFT_EXPR_MOD);
@@ -225,7 +225,7 @@ static void proofs_hold_inside_loops(void **state)
         {"n*a - n*1", true},
         {"x*x - 2*x + 1", false},
     };
-    weft_extents *extents = *state;
+    weft_expr_context *extents = *state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (weft_expr_always_nonnegative(extents, parse(extents, cases[i].text)) == cases[i].holds) continue;
         print_error("%s >= 0 should be %sproven\n", cases[i].text, cases[i].holds ? "" : "un");
@@ -235,7 +235,7 @@ static void proofs_hold_inside_loops(void **state)
 
 static void comparisons_are_proven(void **state)
 {
-    weft_extents *extents = *state;
+    weft_expr_context *extents = *state;
     assert_true(weft_expr_always_less(extents, parse(extents, "s"), parse(extents, "128")));
     assert_false(weft_expr_always_less(extents, parse(extents, "t"), parse(extents, "128")));
     assert_true(weft_expr_always_less(extents, parse(extents, "160"), parse(extents, "1 + 643/4")));
@@ -251,7 +251,7 @@ static void comparisons_are_proven(void **state)
 
 static void facts_can_be_read(void **state)
 {
-    weft_extents *extents = *state;
+    weft_expr_context *extents = *state;
     int64_t min, max, value;
     weft_expr e = parse(extents, "3*s + 6*x*s + 9");
     assert_int_equal(weft_expr_divisor(extents, e), 3);
@@ -271,12 +271,12 @@ static void facts_can_be_read(void **state)
     assert_true(weft_expr_is_constant(extents, parse(extents, "u"), &value));
     assert_int_equal(value, 1);
     assert_false(weft_expr_is_constant(extents, WEFT_EXPR_NONE, NULL));
-    assert_string_equal(weft_expr_name(extents, weft_extents_symbol(extents, 0)), "x");
+    assert_string_equal(weft_expr_name(extents, weft_expr_context_symbol(extents, 0)), "x");
 }
 
 static void far_ranges_are_bounds_too(void **state)
 {
-    weft_extents *extents = *state;
+    weft_expr_context *extents = *state;
     int64_t min, max;
     weft_expr far = weft_expr_symbol(extents, "far", INT64_C(1) << 62, INT64_MAX), near = parse(extents, "s");
     weft_expr_range(extents, weft_expr_sub(extents, parse(extents, "2*far"), near), &min, &max);
@@ -304,7 +304,7 @@ static void text_is_as_written(void **state)
                                         "max(x, y) + -9223372036854775808", "(s + -9223372036854775808) / 3",
                                         "x mod (k + -9223372036854775808)",
                                         "-9223372036854775807*k + k*k + -9223372036854775808"};
-    weft_extents *extents = *state;
+    weft_expr_context *extents = *state;
     weft_bytes text;
     weft_bytes_init(&text, NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -316,7 +316,7 @@ static void text_is_as_written(void **state)
     weft_bytes_finish(&text);
 }
 
-static void parse_fails(weft_extents *extents, const char *text, weft_code code, const char *part)
+static void parse_fails(weft_expr_context *extents, const char *text, weft_code code, const char *part)
 {
     const char *cursor = text;
     weft_expr e = WEFT_EXPR_NONE;
@@ -327,7 +327,7 @@ static void parse_fails(weft_extents *extents, const char *text, weft_code code,
 
 static void broken_text_is_refused(void **state)
 {
-    weft_extents *extents = *state;
+    weft_expr_context *extents = *state;
     parse_fails(extents, "x + unheard_of", WEFT_NOT_FOUND, "unheard_of");
     parse_fails(extents, "x + ", WEFT_PARSE_ERROR, "number");
     parse_fails(extents, "(x", WEFT_PARSE_ERROR, "')'");
@@ -349,15 +349,15 @@ static void broken_text_is_refused(void **state)
     assert_string_equal(cursor, " -> z");
 }
 
-static void fails(weft_extents *extents, weft_expr e, weft_code code, const char *part)
+static void fails(weft_expr_context *extents, weft_expr e, weft_code code, const char *part)
 {
     assert_int_equal(e, WEFT_EXPR_NONE);
-    weft_test_fails(weft_extents_take_error(extents), code, part);
+    weft_test_fails(weft_expr_context_take_error(extents), code, part);
 }
 
 static void clashes_are_errors(void **state)
 {
-    weft_extents *extents = *state;
+    weft_expr_context *extents = *state;
     assert_int_not_equal(weft_expr_symbol(extents, "q", 1, 4), WEFT_EXPR_NONE);
     assert_int_equal(weft_expr_symbol(extents, "q", 1, 4), parse(extents, "q"));
     fails(extents, weft_expr_symbol(extents, "q", 2, 3), WEFT_INVALID_ARGUMENT,
@@ -378,7 +378,7 @@ static void clashes_are_errors(void **state)
 
 static void errors_stick(void **state)
 {
-    weft_extents *extents = *state;
+    weft_expr_context *extents = *state;
     weft_expr x = parse(extents, "x"), zero = weft_expr_constant(extents, 0);
     weft_expr broken = weft_expr_div(extents, x, zero);
     assert_int_equal(weft_expr_add(extents, x, broken), WEFT_EXPR_NONE);
@@ -386,13 +386,13 @@ static void errors_stick(void **state)
     assert_int_equal(weft_expr_symbol(extents, "bad", 3, 1), WEFT_EXPR_NONE);
     assert_int_equal(weft_expr_variable(extents, "bad", broken), WEFT_EXPR_NONE);
     assert_false(weft_expr_always_nonnegative(extents, broken));
-    weft_test_fails(weft_extents_take_error(extents), WEFT_INVALID_ARGUMENT, "divided by 0");
-    weft_test_ok(weft_extents_take_error(extents));
+    weft_test_fails(weft_expr_context_take_error(extents), WEFT_INVALID_ARGUMENT, "divided by 0");
+    weft_test_ok(weft_expr_context_take_error(extents));
 }
 
 static void size_is_bounded(void **state)
 {
-    weft_extents *extents = *state;
+    weft_expr_context *extents = *state;
     weft_expr e = parse(extents, "x");
     for (int i = 0; i < 1000 && e != WEFT_EXPR_NONE; i++)
         e = weft_expr_min(extents, weft_expr_mul(extents, e, e),
@@ -411,7 +411,7 @@ static void size_is_bounded(void **state)
 
 static void affine_parts(void **state)
 {
-    weft_extents *extents = *state;
+    weft_expr_context *extents = *state;
     weft_expr i = parse(extents, "i"), coefficient, rest;
     assert_true(weft_expr_affine(extents, parse(extents, "3*i*m + 2*i + j + 5"), i, &coefficient, &rest));
     assert_int_equal(coefficient, parse(extents, "3*m + 2"));
@@ -427,20 +427,20 @@ static void affine_parts(void **state)
 
 static void expressions_are_rewritten(void **state)
 {
-    weft_extents *extents = *state, *other;
+    weft_expr_context *extents = *state, *other;
     weft_expr symbols[] = {parse(extents, "x"), parse(extents, "y")},
               values[] = {parse(extents, "y"), parse(extents, "2*x")};
     weft_expr e = parse(extents, "min(x*y + 1, (x + 3) / 4) + 3*y");
     assert_int_equal(weft_expr_substitute(extents, e, 2, symbols, values),
                      parse(extents, "min(2*x*y + 1, (y + 3) / 4) + 6*x"));
     assert_int_equal(weft_expr_substitute(extents, parse(extents, "n*m"), 2, symbols, values), parse(extents, "n*m"));
-    weft_test_ok(weft_extents_create(NULL, &other));
+    weft_test_ok(weft_expr_context_create(NULL, &other));
     weft_expr there = weft_expr_import(other, extents, parse(extents, "(i*m + j) / 7 + s"));
     assert_int_equal(there, parse(other, "(i*m + j) / 7 + s"));
     assert_int_equal(weft_expr_bound(other, weft_expr_find(other, "i")), weft_expr_find(other, "n"));
     weft_expr_symbol(other, "x", 3, 5);
     fails(other, weft_expr_import(other, extents, parse(extents, "x + 1")), WEFT_INVALID_ARGUMENT, "[3, 5]");
-    weft_extents_destroy(other);
+    weft_expr_context_destroy(other);
 }
 
 /* ---- random expressions against their own direct evaluation ---- */
@@ -457,7 +457,7 @@ static void expressions_are_rewritten(void **state)
 #endif
 
 typedef struct random_case {
-    weft_extents *extents;
+    weft_expr_context *extents;
     uint64_t seed;
     weft_expr symbols[RANDOM_SYMBOLS];
     int64_t values[RANDOM_SYMBOLS];
@@ -487,7 +487,7 @@ static uint64_t next_random(random_case *r, uint64_t below)
 /* a in [0, 4], b in [1, 3], c in [-2, 2]; i < a, j < b, k < min(3, a*b - i). */
 static void make_symbols(random_case *r)
 {
-    weft_extents *extents = r->extents;
+    weft_expr_context *extents = r->extents;
     r->symbols[0] = weft_expr_symbol(extents, "a", 0, 4);
     r->symbols[1] = weft_expr_symbol(extents, "b", 1, 3);
     r->symbols[2] = weft_expr_symbol(extents, "c", -2, 2);
@@ -514,7 +514,7 @@ static bool next_assignment(int64_t *v)
     }
 }
 
-static weft_expr apply(weft_extents *extents, char op, weft_expr a, weft_expr b)
+static weft_expr apply(weft_expr_context *extents, char op, weft_expr a, weft_expr b)
 {
     switch (op) {
     case '+': return weft_expr_add(extents, a, b);
@@ -572,7 +572,7 @@ static void append(random_case *r, char op, size_t a, size_t b)
     if (r->count == RANDOM_NODES) return;
     if ((op == '/' || op == '%') && weft_expr_is_constant(r->extents, divisor, &value) && value == 0) return;
     weft_expr e = apply(r->extents, op, r->nodes[a].expr, divisor);
-    if (e == WEFT_EXPR_NONE) weft_test_fails(weft_extents_take_error(r->extents), WEFT_OUT_OF_RANGE, "");
+    if (e == WEFT_EXPR_NONE) weft_test_fails(weft_expr_context_take_error(r->extents), WEFT_OUT_OF_RANGE, "");
     if (e == WEFT_EXPR_NONE || weft_expr_arity(r->extents, e) > 20) return;
     r->nodes[r->count].op = op;
     r->nodes[r->count].a = a;
@@ -739,63 +739,63 @@ static void random_expressions_keep_their_meaning(void **state)
     (void)state;
     random_case r = {.seed = RANDOM_SEED};
     for (int round = 0; round < RANDOM_ROUNDS; round++) {
-        weft_test_ok(weft_extents_create(NULL, &r.extents));
+        weft_test_ok(weft_expr_context_create(NULL, &r.extents));
         make_symbols(&r);
         make_program(&r);
         check_program(&r);
-        weft_test_ok(weft_extents_take_error(r.extents));
-        weft_extents_destroy(r.extents);
+        weft_test_ok(weft_expr_context_take_error(r.extents));
+        weft_expr_context_destroy(r.extents);
     }
 }
 
 /* ---- chains of slices ---- */
 
 /* What slices of n elements have, as tracing makes it. */
-static weft_expr clip(weft_extents *extents, weft_expr e, weft_expr n)
+static weft_expr clip(weft_expr_context *extents, weft_expr e, weft_expr n)
 {
     return weft_expr_min(extents, weft_expr_max(extents, e, weft_expr_constant(extents, 0)), n);
 }
 
-static weft_expr cut(weft_extents *extents, weft_expr n, int64_t start, int64_t stop)
+static weft_expr cut(weft_expr_context *extents, weft_expr n, int64_t start, int64_t stop)
 {
     weft_expr first = clip(extents, weft_expr_constant(extents, start), n), zero = weft_expr_constant(extents, 0);
     weft_expr end = clip(extents, weft_expr_add(extents, n, weft_expr_constant(extents, stop)), n);
     return weft_expr_max(extents, weft_expr_sub(extents, end, first), zero);
 }
 
-static weft_expr cut_by_one(weft_extents *extents, weft_expr n)
+static weft_expr cut_by_one(weft_expr_context *extents, weft_expr n)
 {
     weft_expr e = cut(extents, n, 1, 0);
     assert_int_equal(e, cut(extents, n, 0, -1));
     return e;
 }
 
-static weft_expr cut_both_ends(weft_extents *extents, weft_expr n)
+static weft_expr cut_both_ends(weft_expr_context *extents, weft_expr n)
 {
     return cut(extents, n, 1, -1);
 }
 
-static weft_expr every_third(weft_extents *extents, weft_expr n)
+static weft_expr every_third(weft_expr_context *extents, weft_expr n)
 {
     weft_expr one = weft_expr_constant(extents, 1), three = weft_expr_constant(extents, 3);
     weft_expr last = weft_expr_div(extents, weft_expr_sub(extents, cut(extents, n, 2, 0), one), three);
     return weft_expr_max(extents, weft_expr_add(extents, last, one), weft_expr_constant(extents, 0));
 }
 
-static weft_expr add_last(weft_extents *extents, weft_expr n)
+static weft_expr add_last(weft_expr_context *extents, weft_expr n)
 {
     weft_expr start = clip(extents, weft_expr_sub(extents, n, weft_expr_constant(extents, 1)), n);
     return weft_expr_add(extents, n, weft_expr_sub(extents, n, start));
 }
 
-static weft_expr add_last_three(weft_extents *extents, weft_expr n)
+static weft_expr add_last_three(weft_expr_context *extents, weft_expr n)
 {
     weft_expr start = clip(extents, weft_expr_sub(extents, n, weft_expr_constant(extents, 3)), n);
     return weft_expr_add(extents, n, weft_expr_sub(extents, n, start));
 }
 
 /* Those at odd places of an even number. */
-static weft_expr odd_half(weft_extents *extents, weft_expr n)
+static weft_expr odd_half(weft_expr_context *extents, weft_expr n)
 {
     weft_expr two = weft_expr_constant(extents, 2), one = weft_expr_constant(extents, 1);
     weft_expr even = weft_expr_mul(extents, weft_expr_div(extents, n, two), two);
@@ -809,7 +809,7 @@ static void chains_of_slices_stay_short(void **state)
     (void)state;
     static const struct {
         const char *name;
-        weft_expr (*link)(weft_extents *extents, weft_expr n);
+        weft_expr (*link)(weft_expr_context *extents, weft_expr n);
         const char *after_five;
     } chains[] = {{"y[1:], y[:-1]", cut_by_one, "max(n - 5, 0)"},
                   {"y[1:-1]", cut_both_ends, "max(n - 10, 0)"},
@@ -818,8 +818,8 @@ static void chains_of_slices_stay_short(void **state)
                   {"[y, y[-3:]]", add_last_three, "n + min(n, 3) + min(2*n, 3) + 9*min(n, 1)"},
                   {"y[1:2*h:2]", odd_half, "n / 32"}};
     for (size_t c = 0; c < sizeof chains / sizeof *chains; c++) {
-        weft_extents *extents;
-        weft_test_ok(weft_extents_create(NULL, &extents));
+        weft_expr_context *extents;
+        weft_test_ok(weft_expr_context_create(NULL, &extents));
         weft_expr n = weft_expr_symbol(extents, "n", 0, 1 << 30), e = n;
         for (int i = 0; i < 200; i++) {
             e = chains[c].link(extents, e);
@@ -829,8 +829,8 @@ static void chains_of_slices_stay_short(void **state)
         }
         size_t nodes = weft_expr_constant(extents, -987654321);
         if (nodes > 200 * 200) fail_msg("%s: %zu nodes", chains[c].name, nodes);
-        weft_test_ok(weft_extents_take_error(extents));
-        weft_extents_destroy(extents);
+        weft_test_ok(weft_expr_context_take_error(extents));
+        weft_expr_context_destroy(extents);
     }
 }
 
@@ -839,7 +839,7 @@ static void chains_of_slices_stay_short(void **state)
 enum { LONG_SUM = 1600 };
 
 /* factor * (symbol mod 2) + ... + factor * (symbol mod 1601), added one by one, from either end. */
-static weft_expr add_mods(weft_extents *extents, const char *symbol, const char *factor, bool back)
+static weft_expr add_mods(weft_expr_context *extents, const char *symbol, const char *factor, bool back)
 {
     weft_expr x = parse(extents, symbol), f = parse(extents, factor), sum = weft_expr_constant(extents, 0);
     for (int64_t i = 0; i < LONG_SUM; i++) {
@@ -849,7 +849,7 @@ static weft_expr add_mods(weft_extents *extents, const char *symbol, const char 
     return sum;
 }
 
-static weft_expr replaced(weft_extents *extents, weft_expr sum, const char *out, const char *in)
+static weft_expr replaced(weft_expr_context *extents, weft_expr sum, const char *out, const char *in)
 {
     return weft_expr_add(extents, weft_expr_sub(extents, sum, parse(extents, out)), parse(extents, in));
 }
@@ -857,7 +857,7 @@ static weft_expr replaced(weft_extents *extents, weft_expr sum, const char *out,
 /* Each of them would take minutes if every sum on the way compared all its terms with each other. */
 static void long_sums_are_added_up(void **state)
 {
-    weft_extents *extents = *state;
+    weft_expr_context *extents = *state;
     weft_expr sum = add_mods(extents, "n", "1", false), products = add_mods(extents, "m", "k", false);
     assert_int_equal(weft_expr_arity(extents, sum), LONG_SUM);
     assert_int_equal(weft_expr_arity(extents, products), LONG_SUM);
@@ -873,7 +873,7 @@ static void long_sums_are_added_up(void **state)
 /* What completes one of their terms is found among all others. */
 static void long_sums_are_simplified(void **state)
 {
-    weft_extents *extents = *state;
+    weft_expr_context *extents = *state;
     weft_expr sum = add_mods(extents, "n", "1", false), products = add_mods(extents, "m", "k", false);
     assert_int_equal(weft_expr_add(extents, sum, parse(extents, "700*(n / 700)")),
                      replaced(extents, sum, "n mod 700", "n"));
@@ -890,10 +890,10 @@ static void sums_of_many_symbols_take_little_room(void **state)
 {
     (void)state;
     weft_test_allocator test;
-    weft_extents *extents;
+    weft_expr_context *extents;
     char name[16];
     weft_test_allocator_init(&test, WEFT_TEST_NEVER);
-    weft_test_ok(weft_extents_create(&test.allocator, &extents));
+    weft_test_ok(weft_expr_context_create(&test.allocator, &extents));
     weft_expr sum = weft_expr_constant(extents, 0);
     for (int i = 0; i < LONG_SUM; i++) {
         snprintf(name, sizeof name, "s%d", i);
@@ -901,14 +901,14 @@ static void sums_of_many_symbols_take_little_room(void **state)
     }
     assert_int_equal(weft_expr_arity(extents, sum), LONG_SUM);
     assert_true(test.most_bytes < 64 << 20);
-    weft_test_ok(weft_extents_take_error(extents));
-    weft_extents_destroy(extents);
+    weft_test_ok(weft_expr_context_take_error(extents));
+    weft_expr_context_destroy(extents);
     weft_test_allocator_check(&test);
 }
 
 /* ---- memory ---- */
 
-static weft_status *exercise(weft_extents *extents, weft_bytes *text, weft_formulas *formulas)
+static weft_status *exercise(weft_expr_context *extents, weft_bytes *text, weft_formulas *formulas)
 {
     static const char *const texts[] = {"(a*b + 3) / 4 + min(a, b)", "(i*b + 7) mod 12 + 12*((i*b + 7) / 12)",
                                         "a*a*b - 2*b + max(a, 9)", "b*(a mod 2) + 2*b*((a / 2) mod 3)"};
@@ -916,7 +916,7 @@ static weft_status *exercise(weft_extents *extents, weft_bytes *text, weft_formu
     weft_expr_symbol(extents, "a", 0, 100);
     weft_expr_symbol(extents, "b", 1, INT64_MAX);
     weft_expr_variable(extents, "i", weft_expr_find(extents, "a") == 0 ? 0 : weft_expr_find(extents, "a"));
-    WEFT_TRY(weft_extents_take_error(extents));
+    WEFT_TRY(weft_expr_context_take_error(extents));
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         const char *cursor = texts[i];
         weft_expr e;
@@ -925,11 +925,11 @@ static weft_status *exercise(weft_extents *extents, weft_bytes *text, weft_formu
         weft_expr_always_nonnegative(extents, e);
         weft_expr a = weft_expr_find(extents, "a"), nine = weft_expr_constant(extents, 9);
         weft_expr_substitute(extents, e, 1, &a, &nine);
-        WEFT_TRY(weft_extents_take_error(extents));
+        WEFT_TRY(weft_expr_context_take_error(extents));
         WEFT_TRY(weft_expr_compile(extents, e, formulas, &slot));
     }
     weft_expr_symbol(extents, "a", 1, 2);
-    weft_status *clash = weft_extents_take_error(extents);
+    weft_status *clash = weft_expr_context_take_error(extents);
     if (weft_status_code(clash) == WEFT_OUT_OF_MEMORY) return clash;
     weft_test_fails(clash, WEFT_INVALID_ARGUMENT, "'a'");
     return weft_bytes_status(text);
@@ -938,8 +938,8 @@ static weft_status *exercise(weft_extents *extents, weft_bytes *text, weft_formu
 static weft_status *run_once(const weft_allocator *allocator, void *context)
 {
     (void)context;
-    weft_extents *extents;
-    WEFT_TRY(weft_extents_create(allocator, &extents));
+    weft_expr_context *extents;
+    WEFT_TRY(weft_expr_context_create(allocator, &extents));
     weft_bytes text;
     weft_bytes_init(&text, allocator);
     weft_formulas formulas;
@@ -947,7 +947,7 @@ static weft_status *run_once(const weft_allocator *allocator, void *context)
     weft_status *status = exercise(extents, &text, &formulas);
     weft_formulas_finish(&formulas);
     weft_bytes_finish(&text);
-    weft_extents_destroy(extents);
+    weft_expr_context_destroy(extents);
     return status;
 }
 

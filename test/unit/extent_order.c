@@ -21,21 +21,21 @@ static const struct {
 };
 
 typedef struct place {
-    weft_extents *extents;
+    weft_expr_context *extents;
     weft_expr symbols[SYMBOLS], made[NODES];
 } place;
 
 /* Has the symbols that `of` uses, all for NONE. */
 static void place_init(place *p, size_t range, const place *like, weft_expr of)
 {
-    weft_test_ok(weft_extents_create(NULL, &p->extents));
+    weft_test_ok(weft_expr_context_create(NULL, &p->extents));
     for (size_t i = 0; i < NODES; i++) p->made[i] = WEFT_EXPR_NONE;
     for (size_t i = 0; i < SYMBOLS; i++)
         if (of == WEFT_EXPR_NONE || weft_expr_uses(like->extents, of, like->symbols[i]))
             p->symbols[i] = weft_expr_symbol(p->extents, names[i], ranges[range][i].least, ranges[range][i].most);
 }
 
-static void print(const weft_extents *extents, weft_expr e, weft_bytes *out_text)
+static void print(const weft_expr_context *extents, weft_expr e, weft_bytes *out_text)
 {
     weft_bytes_init(out_text, NULL);
     weft_expr_print(extents, e, out_text);
@@ -44,12 +44,12 @@ static void print(const weft_extents *extents, weft_expr e, weft_bytes *out_text
 
 /* ---- nested minima and maxima ---- */
 
-static weft_expr choose(weft_extents *extents, bool least, weft_expr a, weft_expr b)
+static weft_expr choose(weft_expr_context *extents, bool least, weft_expr a, weft_expr b)
 {
     return least ? weft_expr_min(extents, a, b) : weft_expr_max(extents, a, b);
 }
 
-static weft_expr parse(weft_extents *extents, const char *text)
+static weft_expr parse(weft_expr_context *extents, const char *text)
 {
     weft_expr e = WEFT_EXPR_NONE;
     weft_test_ok(weft_expr_parse(extents, &text, &e));
@@ -70,7 +70,7 @@ static void check_chain(bool least, const char *const operands[3], const size_t 
     assert_string_equal(found.data, text);
     assert_int_equal(parse(p.extents, text), chain);
     weft_bytes_finish(&found);
-    weft_extents_destroy(p.extents);
+    weft_expr_context_destroy(p.extents);
 }
 
 static void nested_choices_have_one_form(void **state)
@@ -122,7 +122,7 @@ static void program_init(program *p, uint64_t seed)
     }
 }
 
-static weft_expr apply(weft_extents *extents, char op, weft_expr a, weft_expr b)
+static weft_expr apply(weft_expr_context *extents, char op, weft_expr a, weft_expr b)
 {
     switch (op) {
     case '+': return weft_expr_add(extents, a, b);
@@ -143,7 +143,7 @@ static weft_expr make(place *at, program *p, size_t i, bool shuffled)
     if (shuffled && draw(p, 2) == 0) make(at, p, p->nodes[i].b, shuffled);
     weft_expr a = make(at, p, p->nodes[i].a, shuffled), b = make(at, p, p->nodes[i].b, shuffled);
     if (a != WEFT_EXPR_NONE && b != WEFT_EXPR_NONE) at->made[i] = apply(at->extents, p->nodes[i].op, a, b);
-    if (at->made[i] == WEFT_EXPR_NONE) weft_status_destroy(weft_extents_take_error(at->extents));
+    if (at->made[i] == WEFT_EXPR_NONE) weft_status_destroy(weft_expr_context_take_error(at->extents));
     return at->made[i];
 }
 
@@ -155,7 +155,7 @@ static void check_parsed(const place *at, const program *p, weft_expr e, const c
     print(other.extents, parse(other.extents, text), &again);
     assert_string_equal(again.data, text);
     weft_bytes_finish(&again);
-    weft_extents_destroy(other.extents);
+    weft_expr_context_destroy(other.extents);
 }
 
 static void check_shuffled(program *p, size_t i, const char *text)
@@ -167,7 +167,7 @@ static void check_shuffled(program *p, size_t i, const char *text)
     print(other.extents, make(&other, p, i, true), &again);
     assert_string_equal(again.data, text);
     weft_bytes_finish(&again);
-    weft_extents_destroy(other.extents);
+    weft_expr_context_destroy(other.extents);
 }
 
 static void check_node(place *at, program *p, size_t i)
@@ -191,7 +191,7 @@ static void what_was_made_before_does_not_matter(void **state)
         program_init(&p, seed);
         place_init(&at, p.range, NULL, WEFT_EXPR_NONE);
         for (size_t i = 0; i < NODES; i++) check_node(&at, &p, i);
-        weft_extents_destroy(at.extents);
+        weft_expr_context_destroy(at.extents);
     }
 }
 

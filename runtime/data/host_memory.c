@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/data/cpu.h"
+#include "runtime/data/host_memory.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -24,7 +24,7 @@ static size_t alignment_of(size_t bytes)
     return bytes < HUGE_PAGE ? SMALL_ALIGNMENT : HUGE_PAGE;
 }
 
-weft_status *weft_cpu_allocate(const weft_allocator *allocator, size_t bytes, void **out_memory)
+weft_status *weft_host_allocate(const weft_allocator *allocator, size_t bytes, void **out_memory)
 {
     allocator = weft_allocator_or_default(allocator);
     if (bytes == 0) bytes = 1;
@@ -38,7 +38,7 @@ weft_status *weft_cpu_allocate(const weft_allocator *allocator, size_t bytes, vo
     return NULL;
 }
 
-void weft_cpu_release(const weft_allocator *allocator, void *memory, size_t bytes)
+void weft_host_release(const weft_allocator *allocator, void *memory, size_t bytes)
 {
     if (memory == NULL) return;
     allocator = weft_allocator_or_default(allocator);
@@ -136,7 +136,7 @@ static size_t groups_limit(const char *root)
     return limit;
 }
 
-size_t weft_cpu_memory(const char *root)
+size_t weft_host_memory_size(const char *root)
 {
     size_t limit = least(resource_limit(RLIMIT_AS), resource_limit(RLIMIT_DATA));
     return least(least(physical_memory(), limit), groups_limit(root));
@@ -144,5 +144,5 @@ size_t weft_cpu_memory(const char *root)
 
 size_t weft_memory_size(void)
 {
-    return weft_cpu_memory("");
+    return weft_host_memory_size("");
 }

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <weft/executor.h>
-#include "runtime/data/cpu.h"
+#include "runtime/data/host_memory.h"
 
 enum { PATH = 512 };
 
@@ -65,12 +65,12 @@ static void test_blocks(void **state)
     weft_test_allocator_init(&test, WEFT_TEST_NEVER);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         void *memory;
-        weft_test_ok(weft_cpu_allocate(&test.allocator, sizes[i], &memory));
+        weft_test_ok(weft_host_allocate(&test.allocator, sizes[i], &memory));
         assert_int_equal((uintptr_t)memory % (sizes[i] < 2 << 20 ? 64 : 2 << 20), 0);
         memset(memory, 1, sizes[i]);
-        weft_cpu_release(&test.allocator, memory, sizes[i]);
+        weft_host_release(&test.allocator, memory, sizes[i]);
     }
-    weft_cpu_release(&test.allocator, NULL, 7);
+    weft_host_release(&test.allocator, NULL, 7);
     weft_test_allocator_check(&test);
 }
 
@@ -88,11 +88,11 @@ static void test_large_blocks_ask_for_huge_pages(void **state)
     }
     if (setting[0] == 0 || strstr(setting, "[never]") != NULL) skip();
     void *memory;
-    weft_test_ok(weft_cpu_allocate(NULL, BYTES, &memory));
+    weft_test_ok(weft_host_allocate(NULL, BYTES, &memory));
     getrusage(RUSAGE_SELF, &before);
     memset(memory, 1, BYTES);
     getrusage(RUSAGE_SELF, &after);
-    weft_cpu_release(NULL, memory, BYTES);
+    weft_host_release(NULL, memory, BYTES);
     assert_true(after.ru_minflt - before.ru_minflt < BYTES / 4096 / 4);
 }
 
@@ -102,34 +102,34 @@ static void test_the_machine(void **state)
 {
     (void)state;
     size_t all = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
-    assert_int_equal(weft_cpu_memory("/nowhere"), all);
+    assert_int_equal(weft_host_memory_size("/nowhere"), all);
     assert_true(weft_memory_size() > 0 && weft_memory_size() <= all);
 }
 
 static void test_control_groups(void **state)
 {
     (void)state;
-    size_t all = weft_cpu_memory("/nowhere");
+    size_t all = weft_host_memory_size("/nowhere");
     write_file("/proc/self/cgroup", "0::/user/job\n");
-    assert_int_equal(weft_cpu_memory(root), all);
+    assert_int_equal(weft_host_memory_size(root), all);
     write_file("/sys/fs/cgroup/user/job/memory.max", "max\n");
-    assert_int_equal(weft_cpu_memory(root), all);
+    assert_int_equal(weft_host_memory_size(root), all);
     write_file("/sys/fs/cgroup/user/memory.max", "5000000\n");
-    assert_int_equal(weft_cpu_memory(root), 5000000);
+    assert_int_equal(weft_host_memory_size(root), 5000000);
     write_file("/sys/fs/cgroup/user/job/memory.max", "4000000\n");
-    assert_int_equal(weft_cpu_memory(root), 4000000);
+    assert_int_equal(weft_host_memory_size(root), 4000000);
     write_file("/sys/fs/cgroup/user/memory.high", "3500000\n");
-    assert_int_equal(weft_cpu_memory(root), 3500000);
+    assert_int_equal(weft_host_memory_size(root), 3500000);
     write_file("/sys/fs/cgroup/memory.max", "3000000\n");
-    assert_int_equal(weft_cpu_memory(root), 3000000);
+    assert_int_equal(weft_host_memory_size(root), 3000000);
     write_file("/proc/self/cgroup", "5:memory_too,cpu:/user\n4:hugetlb,memory:/outside/7\n1:name=systemd:/\n0::\n");
     write_file("/sys/fs/cgroup/memory.max", "max\n");
-    assert_int_equal(weft_cpu_memory(root), all);
+    assert_int_equal(weft_host_memory_size(root), all);
     write_file("/sys/fs/cgroup/memory/user/memory.limit_in_bytes", "1000000\n");
     write_file("/sys/fs/cgroup/memory/memory.limit_in_bytes", "2000000\n");
-    assert_int_equal(weft_cpu_memory(root), 2000000);
+    assert_int_equal(weft_host_memory_size(root), 2000000);
     write_file("/sys/fs/cgroup/memory/outside/7/memory.limit_in_bytes", "1999999\n");
-    assert_int_equal(weft_cpu_memory(root), 1999999);
+    assert_int_equal(weft_host_memory_size(root), 1999999);
 }
 
 /* What makes no sense limits nothing. */
@@ -138,12 +138,12 @@ static void test_broken_files(void **state)
     (void)state;
     static const char *const groups[] = {"", "\n", "::\n", ":", "memory", "4:memory", "0::/../..\n", "\n\n4:memory:\n"};
     static const char *const limits[] = {"", "lots", "99999999999999999999999999", "18446744073709551615"};
-    size_t all = weft_cpu_memory("/nowhere");
+    size_t all = weft_host_memory_size("/nowhere");
     for (size_t l = 0; l < sizeof limits / sizeof *limits; l++) {
         write_file("/sys/fs/cgroup/memory/memory.limit_in_bytes", limits[l]);
         for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {
             write_file("/proc/self/cgroup", groups[g]);
-            assert_int_equal(weft_cpu_memory(root), all);
+            assert_int_equal(weft_host_memory_size(root), all);
         }
     }
 }
@@ -160,7 +160,7 @@ static void test_limits_of_the_process(void **state)
             bool fine = getrlimit(resources[i], &limit) == 0;
             limit.rlim_cur = (rlim_t)900000000;
             fine = fine && setrlimit(resources[i], &limit) == 0;
-            _exit(fine && weft_cpu_memory("/nowhere") == 900000000 ? 0 : 1);
+            _exit(fine && weft_host_memory_size("/nowhere") == 900000000 ? 0 : 1);
         }
         int result;
         assert_int_equal(waitpid(child, &result, 0), child);
