@@ -14,6 +14,8 @@
 /* Bodies that bear fewer vectors compute so much that loops of their own, out of which values move, are better than
  * rows. */
 #define WIDEN_UNROLL 4
+/* Local buffers are on the stack. */
+#define MOST_LOCAL (64 << 10)
 /* Loads that are read in front. */
 #define MAX_STAGED 4
 #define READ_UNROLL 8
@@ -591,6 +593,7 @@ weft_status *weft_kernel_tile(weft_kernel *kernel, const weft_machine *machine, 
                               bool *out_tiled)
 {
     int64_t line = machine->line_bytes, local = (int64_t)machine->cache_bytes[0] / 2;
+    if (local > MOST_LOCAL) local = MOST_LOCAL;
     tiling *t = weft_arena_allocate(&kernel->arena, sizeof *t);
     size_t most = kernel->stages[0].store_count;
     for (uint32_t i = 0; i < kernel->inst_count; i++) most += kernel->insts[i].op == WEFT_SCALAR_load;
