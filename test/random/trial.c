@@ -447,11 +447,28 @@ bool weft_test_try(uint64_t seed, const char *text, char *out_problem, size_t si
 
 /* ---- executors ---- */
 
+/* Machines for which code is scheduled, and work cut, as for no other: one that cuts all there is, with small caches,
+ * and one with large ones. */
+static weft_machine machine_of(unsigned number)
+{
+    weft_machine machine = *weft_machine_host();
+    if (number == 1) {
+        machine.cache_bytes[0] = machine.cache_bytes[1] = 4096;
+        machine.region_seconds = 0;
+    } else if (number == 2) {
+        machine.cache_bytes[0] = machine.cache_bytes[1] = 1 << 24;
+        machine.line_bytes = 128;
+        machine.registers = 8;
+    }
+    return machine;
+}
+
 bool weft_test_trials_begin(void)
 {
     for (unsigned i = 0; i < EXECUTORS; i++) {
+        const weft_machine machine = machine_of(i);
         const weft_executor_options options = {
-            .allocator = weft_test_guarded_allocator(), .threads = i + 1, .buffer_capacity = 1};
+            .allocator = weft_test_guarded_allocator(), .threads = i + 1, .buffer_capacity = 1, .machine = &machine};
         weft_status *status = weft_executor_create_standard(&options, &executors[i]);
         if (status == NULL) status = weft_executor_register_extension(executors[i], weft_einsum_extension());
         if (status != NULL) {
