@@ -357,7 +357,7 @@ class Plan(Instances):
                               ({**machine, "product_rates": [1, 2, -3, 4]},
                                'entry 2 of "product_rates" is -3; it must be a number from 1 to 1e+18'),
                               ({**machine, "bandwidth": 0}, '"bandwidth" is 0; it must be a number from 1 to 1e+18'),
-                              ({**machine, "threads": 0}, '"threads" is 0; it must be a number from 1 to 1024'),
+                              ({**machine, "threads": 1.5}, '"threads" is 1.5; it must be an integer from 1 to 1024'),
                               ({**machine, "step_seconds": 2}, '"step_seconds" is 2; it must be a number from 0 to 1')]:
             self.write("bad", bad)
             self.refuses(FAILED, f"einsum: bad: {sentence}", *call)
@@ -376,6 +376,7 @@ class Plan(Instances):
         self.plan("--machine", "m.json")
         self.run_well("einsum", "--instance", "chain.json", "--machine", "m.json")
         self.refuses(MISUSED, "info: --threads has a meaning beside --measure only", "info", "--threads", "1")
+        self.refuses(MISUSED, "info: --plugin has no place beside --measure", "info", "--measure", "--plugin", "x.so")
 
     def test_tree(self):
         out = self.plan("--optimize", "path:1-2,0-2,0-1", "--print-order", "tree")

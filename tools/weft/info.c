@@ -81,10 +81,14 @@ static weft_status *measure(const weft_arguments *arguments)
 static weft_status *run(const weft_arguments *arguments)
 {
     weft_plugins plugins;
-    if (weft_arguments_find(arguments, "--measure") != NULL) return measure(arguments);
-    for (size_t i = 0; i < arguments->value_count; i++)
-        if (strcmp(arguments->values[i].option->name, "--plugin") != 0)
-            return weft_misuse("%s has a meaning beside --measure only", arguments->values[i].option->name);
+    bool measures = weft_arguments_find(arguments, "--measure") != NULL;
+    for (size_t i = 0; i < arguments->value_count; i++) {
+        const char *name = arguments->values[i].option->name;
+        bool is_plugin = strcmp(name, "--plugin") == 0;
+        if (measures && is_plugin) return weft_misuse("--plugin has no place beside --measure");
+        if (!measures && !is_plugin) return weft_misuse("%s has a meaning beside --measure only", name);
+    }
+    if (measures) return measure(arguments);
     weft_status *status = weft_plugins_init(&plugins, arguments);
     if (status == NULL) status = run_plugins(&plugins);
     weft_plugins_finish(&plugins);
@@ -102,7 +106,7 @@ const weft_command weft_command_info = {
     .name = "info",
     .operands = "",
     .summary = "tell versions, the machine, the libraries, and which op runs where",
-    .detail = "The table is found out by running each op. To measure takes some ten seconds, of a machine that does "
+    .detail = "The table is found out by running each op. To measure takes a few seconds, on a machine that does "
               "nothing else.",
     .least = 0,
     .most = 0,

@@ -356,20 +356,28 @@ static weft_status *check_members(const char *path, const cJSON *root)
     return weft_json_check_members(path, root, NUMBERS + 3, known);
 }
 
+static weft_status *read_threads(const char *path, const cJSON *item, uint32_t *out_threads)
+{
+    char room[WEFT_JSON_ROOM];
+    bool fits = cJSON_IsNumber(item) && item->valuedouble >= 1 && item->valuedouble <= WEFT_MAX_THREADS;
+    if (!fits || item->valuedouble != floor(item->valuedouble))
+        return weft_json_refuse(path, "\"threads\" is %s; it must be an integer from 1 to %d",
+                                weft_json_describe(item, room), WEFT_MAX_THREADS);
+    *out_threads = (uint32_t)item->valuedouble;
+    return NULL;
+}
+
 static weft_status *read_machine(const char *path, const cJSON *root, weft_machine *machine)
 {
-    double threads = 0;
     char name[32];
     WEFT_TRY(check_members(path, root));
     WEFT_TRY(read_rates(path, cJSON_GetObjectItemCaseSensitive(root, "product_rates"), machine->product_rates));
+    WEFT_TRY(read_threads(path, cJSON_GetObjectItemCaseSensitive(root, "threads"), &machine->threads));
     for (size_t i = 0; i < NUMBERS; i++) {
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, numbers[i].name);
         snprintf(name, sizeof name, "\"%s\"", numbers[i].name);
         WEFT_TRY(read_number(path, item, name, numbers[i].least, numbers[i].most, number_of(machine, i)));
     }
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, "threads");
-    WEFT_TRY(read_number(path, item, "\"threads\"", 1, WEFT_MAX_THREADS, &threads));
-    machine->threads = (uint32_t)threads;
     return NULL;
 }
 
