@@ -160,7 +160,8 @@ typedef struct weft_run {
  * nothing but donated inputs; what lies between the elements of an array counts too. An output that is a donated input
  * except for elements that were updated (weft_scatter, weft_dynamic_update_slice, or a loop that carries the input and
  * does nothing else to it), and that is given as the same array, is updated in place if nothing reads the input after
- * that; where none is given, it is an array in the memory of a row-major input. Nothing else is made in the memory of a
+ * that; where none is given, it is an array in the memory of a row-major input. A view of the program
+ * (<weft/inspect.h>) says for which inputs that is so. Nothing else is made in the memory of a
  * donated input: one that any other output overlaps is copied before the first step. Runtime "ref" updates a copy: the
  * same array gets the result at the end, and where none is given the result is an array of its own.
  *

@@ -74,6 +74,9 @@ typedef struct weft_program_view_step {
 typedef struct weft_program_view_output {
     const char *name;
     weft_program_view_value value;
+    /* The input that is worth donating for it: a run that may overwrite that input updates it in place, see
+     * weft_executor_run. SIZE_MAX: none; in regions always. */
+    size_t donor;
 } weft_program_view_output;
 
 /* A program as the "llvm" runtime runs it, with row-major arrays and no specialisation. Read only. */

@@ -22,7 +22,7 @@ weft_status *weft_variant_build(const weft_build_request *request, const weft_co
 typedef struct weft_step_view {
     weft_step_kind kind;
     uint32_t node;
-    const struct weft_steps_view *parts[2]; /* of a REGION: its regions; the second may be NULL */
+    struct weft_steps_view *parts[2]; /* of a REGION: its regions; the second may be NULL */
 } weft_step_view;
 
 /* The partition of a program or region and its steps: the node that each computes and how. */
@@ -30,6 +30,7 @@ typedef struct weft_steps_view {
     const weft_partition *partition;
     size_t step_count;
     const weft_step_view *steps;
+    const uint32_t *over; /* of a program: weft_variant.over */
 } weft_steps_view;
 
 /* Called with every kernel of a program, unscheduled and scheduled, in the order of its steps; for tools and tests. */

@@ -45,7 +45,7 @@ typedef struct step_visit {
     void *context;
 } step_visit;
 
-static weft_status *view(const variant_builder *builder, const weft_steps_view **out_view)
+static weft_status *view(const variant_builder *builder, weft_steps_view **out_view)
 {
     weft_steps_view *made = weft_arena_allocate(builder->arena, sizeof *made);
     weft_step_view *steps = weft_arena_allocate(builder->arena, (builder->step_count + 1) * sizeof *steps);
@@ -56,7 +56,7 @@ static weft_status *view(const variant_builder *builder, const weft_steps_view *
         for (size_t part = 0; part < 2; part++)
             if (step->parts[part] != NULL) WEFT_TRY(view(step->parts[part], &steps[i].parts[part]));
     }
-    *made = (weft_steps_view){builder->partition, builder->step_count, steps};
+    *made = (weft_steps_view){builder->partition, builder->step_count, steps, NULL};
     *out_view = made;
     return NULL;
 }
@@ -64,8 +64,10 @@ static weft_status *view(const variant_builder *builder, const weft_steps_view *
 static weft_status *visit_steps(variant_builder *builder, const void *context)
 {
     const step_visit *request = context;
-    const weft_steps_view *made;
+    weft_steps_view *made;
     WEFT_TRY(view(builder, &made));
+    WEFT_TRY(weft_builder_fill_over(builder));
+    made->over = builder->variant->over;
     return request->visit(request->context, made);
 }
 

@@ -101,10 +101,24 @@ static void expect_equal(const weft_array *x, const weft_array *y)
     assert_memory_equal(weft_array_data(x), weft_array_data(y), bytes);
 }
 
+/* What the view of the program says to be worth donating for output 0. */
+static size_t find_donor(const weft_program *program)
+{
+    const weft_program_view *view;
+    weft_test_ok(weft_program_view_create(program, &view));
+    size_t donor = view->outputs[0].donor;
+    for (size_t n = 0; n < view->node_count; n++)
+        for (size_t r = 0; r < view->nodes[n].region_count; r++)
+            assert_true(view->nodes[n].regions[r].view.outputs[0].donor == SIZE_MAX);
+    weft_program_view_destroy(view);
+    return donor;
+}
+
 /* Runs it on the reference, which copies everything, and in all ways in which x can be donated: the same comes out. */
 static tally check(bench *b, bool keeps_memory)
 {
     weft_array *expected[MOST];
+    assert_true(find_donor(b->program) == (keeps_memory ? 0 : SIZE_MAX));
     fill_inputs(b);
     run(b, "ref", false);
     memcpy(expected, b->outputs, sizeof expected);
