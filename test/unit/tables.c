@@ -82,6 +82,9 @@ static const table tables[] = {
     {TABLES(PUT_TO("%u", "%a", "%e2", "%i") PUT_TO("%g", "%u", "%d2", "%next") PUT_TO("%v", "%b", "%d", "%i")
                 YIELD("%g, %v, %c")),
      true},
+    {TABLES(PUT_TO("%u", "%a", "%e", "%i") PUT_TO("%v", "%b", "%f", "%i") PUT_TO("%g", "%v", "%d2", "%next")
+                YIELD("%u, %g, %c")),
+     true},
     /* One side, or what follows, makes another table, or reads the old one. */
     {TABLE(COND("%u", "%a", "%u = neg(%a)\n" YIELD("%u"), ADD_ONE) YIELD("%u")), false},
     {TABLE(COND("%u", "%a", PUT("%b", "%a") "%u = add(%b, %a)\n" YIELD("%u"), ADD_ONE) YIELD("%u")), false},
