@@ -142,11 +142,12 @@ weft_status *weft_fake_temporary(weft_variant *variant, weft_dtype dtype, uint32
     return NULL;
 }
 
-weft_status *weft_fake_step(weft_variant *variant, weft_step step)
+weft_status *weft_fake_step(weft_variant *variant, weft_step step, weft_resolved resolved)
 {
     step.buffers = weft_arena_copy(&variant->arena, step.buffers, step.buffer_count * sizeof *step.buffers);
     step.scalars = weft_arena_copy(&variant->arena, step.scalars, step.scalar_count * sizeof *step.scalars);
     if (step.buffers == NULL || step.scalars == NULL) return weft_status_out_of_memory();
+    variant->resolved[variant->step_count] = resolved;
     variant->steps[variant->step_count++] = step;
     return NULL;
 }
@@ -158,8 +159,8 @@ static weft_status *fill_variant(const weft_fake *fake, const weft_build_request
     const weft_program *program = request->program;
     WEFT_TRY(weft_formulas_copy(variant->allocator, &program->formulas, &variant->formulas));
     variant->buffers = weft_arena_allocate(&variant->arena, MOST_BUFFERS * sizeof *variant->buffers);
-    variant->steps = weft_arena_allocate(&variant->arena, MOST_STEPS * sizeof *variant->steps);
-    if (variant->buffers == NULL || variant->steps == NULL) return weft_status_out_of_memory();
+    if (variant->buffers == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(weft_variant_make_steps(variant, MOST_STEPS));
     for (size_t i = 0; i < program->input_count; i++)
         WEFT_TRY(add_array(variant, WEFT_PLACE_INPUT, i, &program->inputs[i], request->input_layouts[i]));
     for (size_t i = 0; i < program->output_count; i++)

@@ -37,6 +37,6 @@ void weft_fake_family(weft_program *program, const weft_extension *extension);
 weft_status *weft_fake_temporary(weft_variant *variant, weft_dtype dtype, uint32_t rank, const uint32_t *extents,
                                  uint32_t *out_buffer);
 weft_status *weft_fake_value(weft_variant *variant, int64_t value, uint32_t *out_slot);
-/* Appends `step` with copies of its lists. */
-weft_status *weft_fake_step(weft_variant *variant, weft_step step);
+/* Appends `step` with copies of its lists, and what it calls. */
+weft_status *weft_fake_step(weft_variant *variant, weft_step step, weft_resolved resolved);
 #endif

@@ -155,16 +155,15 @@ static weft_status *fill_buffers(const weft_build_request *request, weft_variant
 static weft_status *fill_step(const weft_build_request *request, weft_variant *variant)
 {
     uint32_t *buffers = weft_arena_allocate(&variant->arena, variant->buffer_count * sizeof *buffers);
-    variant->steps = weft_arena_allocate(&variant->arena, sizeof *variant->steps);
-    if (buffers == NULL || variant->steps == NULL) return weft_status_out_of_memory();
+    if (buffers == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(weft_variant_make_steps(variant, 1));
     for (size_t i = 0; i < variant->buffer_count; i++) buffers[i] = (uint32_t)i;
     variant->steps[0] = (weft_step){.kind = WEFT_STEP_HOST,
                                     .name = "reference",
                                     .buffer_count = variant->buffer_count,
                                     .buffers = buffers,
-                                    .written = request->program->output_count,
-                                    .host = run_program,
-                                    .host_self = variant->self};
+                                    .written = request->program->output_count};
+    variant->resolved[0] = (weft_resolved){.host = run_program, .host_self = variant->self};
     variant->step_count = 1;
     return NULL;
 }

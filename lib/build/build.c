@@ -226,7 +226,9 @@ static weft_status *fill_step(variant_builder *builder, const planned_step *plan
     switch (planned->kind) {
     case WEFT_STEP_GEMM: return weft_builder_fill_gemm(builder, planned, step);
     case WEFT_STEP_SORT: return weft_builder_fill_sort(builder, planned, step);
-    case WEFT_STEP_HOST: return weft_builder_fill_host(builder, planned, step);
+    case WEFT_STEP_HOST:
+        return weft_builder_fill_host(builder, planned, step,
+                                      &builder->variant->resolved[step - builder->variant->steps]);
     case WEFT_STEP_REGION: step->written = node->output_count; return fill_region(planned, step, next);
     default: step->copies = planned->copies; return weft_builder_fill_kernel(builder, planned, step);
     }
@@ -241,11 +243,8 @@ static weft_status *fill_steps(variant_builder *builder, weft_step **next)
 static weft_status *fill_variant(variant_builder *builder, const weft_code_generator *generator)
 {
     weft_variant *variant = builder->variant;
-    size_t count = weft_builder_step_count(builder);
-    variant->steps = weft_arena_allocate(&variant->arena, (count + 1) * sizeof(weft_step));
-    if (variant->steps == NULL) return weft_status_out_of_memory();
-    memset(variant->steps, 0, (count + 1) * sizeof(weft_step));
-    variant->step_count = count;
+    WEFT_TRY(weft_variant_make_steps(variant, weft_builder_step_count(builder)));
+    variant->step_count = weft_builder_step_count(builder);
     weft_step *next = variant->steps;
     WEFT_TRY(weft_builder_fill_over(builder));
     WEFT_TRY(fill_steps(builder, &next));

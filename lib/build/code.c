@@ -42,7 +42,7 @@ static weft_status *make_code(void *context, void **out_value, size_t *out_bytes
     return NULL;
 }
 
-static weft_status *find_code(const code_request *wanted, weft_step *step)
+static weft_status *find_code(const code_request *wanted, weft_resolved *out_resolved)
 {
     const weft_build_request *request = wanted->request;
     weft_bytes key;
@@ -54,10 +54,12 @@ static weft_status *find_code(const code_request *wanted, weft_step *step)
     weft_status *status = weft_kernel_print(wanted->kernel, &key);
     if (status == NULL) status = weft_bytes_status(&key);
     if (status == NULL)
-        status = weft_cache_acquire(request->kernels, key.data, key.size, make_code, (void *)wanted, &step->code);
+        status =
+            weft_cache_acquire(request->kernels, key.data, key.size, make_code, (void *)wanted, &out_resolved->code);
     weft_bytes_finish(&key);
-    if (status == NULL) step->function = ((weft_kernel_code *)weft_cache_value(step->code))->function;
-    return status;
+    if (status != NULL) return status;
+    out_resolved->function = ((weft_kernel_code *)weft_cache_value(out_resolved->code))->function;
+    return NULL;
 }
 
 static weft_status *check_cancelled(const weft_build_request *request)
@@ -67,10 +69,10 @@ static weft_status *check_cancelled(const weft_build_request *request)
                               "the run was cancelled while its kernels were compiled");
 }
 
-/* A step and its kernel. */
+/* A kernel, and what its step calls. */
 typedef struct code_job {
     const weft_kernel *kernel;
-    weft_step *step;
+    weft_resolved *resolved;
     weft_status *status;
 } code_job;
 
@@ -88,7 +90,7 @@ static void run_jobs(void *context, int64_t begin, int64_t end)
         code_job *job = &jobs->items[i];
         const code_request wanted = {jobs->request, jobs->generator, job->kernel};
         job->status = check_cancelled(jobs->request);
-        if (job->status == NULL) job->status = find_code(&wanted, job->step);
+        if (job->status == NULL) job->status = find_code(&wanted, job->resolved);
     }
 }
 
@@ -104,13 +106,13 @@ static weft_status *take_failure(const code_jobs *jobs)
 }
 
 /* In the order in which they were filled in. */
-static void collect(const variant_builder *builder, weft_step **next, code_jobs *jobs)
+static void collect(const variant_builder *builder, weft_resolved **next, code_jobs *jobs)
 {
     for (uint32_t i = 0; i < builder->step_count; i++) {
         const planned_step *planned = &builder->steps[i];
-        weft_step *step = (*next)++;
+        weft_resolved *resolved = (*next)++;
         if (planned->kind == WEFT_STEP_KERNEL)
-            jobs->items[jobs->count++] = (code_job){.kernel = planned->lowered.kernel, .step = step};
+            jobs->items[jobs->count++] = (code_job){.kernel = planned->lowered.kernel, .resolved = resolved};
         for (size_t part = 0; part < 2; part++)
             if (planned->parts[part] != NULL) collect(planned->parts[part], next, jobs);
     }
@@ -126,7 +128,7 @@ weft_status *weft_builder_make_code(variant_builder *builder, const weft_code_ge
                                   "the driver of runtime \"%s\" loads no code", runtime->name);
     jobs.items = weft_arena_allocate(builder->arena, (variant->step_count + 1) * sizeof *jobs.items);
     if (jobs.items == NULL) return weft_status_out_of_memory();
-    weft_step *next = variant->steps;
+    weft_resolved *next = variant->resolved;
     collect(builder, &next, &jobs);
     weft_pool_run(builder->request->pool, (int64_t)jobs.count, 1, run_jobs, &jobs);
     return take_failure(&jobs);

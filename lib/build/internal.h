@@ -117,8 +117,8 @@ weft_status *weft_builder_fill_gemm(variant_builder *builder, const planned_step
 weft_status *weft_builder_plan_sort(variant_builder *builder, planned_step *step) WEFT_MUST_USE;
 weft_status *weft_builder_fill_sort(variant_builder *builder, const planned_step *planned,
                                     weft_step *out_step) WEFT_MUST_USE;
-weft_status *weft_builder_fill_host(variant_builder *builder, const planned_step *planned,
-                                    weft_step *out_step) WEFT_MUST_USE;
+weft_status *weft_builder_fill_host(variant_builder *builder, const planned_step *planned, weft_step *out_step,
+                                    weft_resolved *out_resolved) WEFT_MUST_USE;
 /* Fills in the slots that say how much a scheduled kernel does. */
 weft_status *weft_builder_fill_cost(variant_builder *builder, const weft_kernel *kernel,
                                     weft_step *out_step) WEFT_MUST_USE;

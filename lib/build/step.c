@@ -310,7 +310,8 @@ static weft_status *attr_template(variant_builder *builder, const weft_node *nod
     return NULL;
 }
 
-weft_status *weft_builder_fill_host(variant_builder *builder, const planned_step *planned, weft_step *out_step)
+weft_status *weft_builder_fill_host(variant_builder *builder, const planned_step *planned, weft_step *out_step,
+                                    weft_resolved *out_resolved)
 {
     const weft_node *node = weft_graph_node(builder->graph, planned->node);
     if (node->op->kernel == NULL) {
@@ -328,14 +329,14 @@ weft_status *weft_builder_fill_host(variant_builder *builder, const planned_step
     out_step->buffers = buffers;
     out_step->buffer_count = count;
     out_step->written = node->output_count;
-    out_step->op = node->op;
+    out_resolved->op = node->op;
     if (node->origin.file != NULL) {
         out_step->line = node->origin.line;
         out_step->file = weft_arena_string(&builder->variant->arena, node->origin.file, strlen(node->origin.file));
         if (out_step->file == NULL) return weft_status_out_of_memory();
     }
-    out_step->extension = extension_of(builder->request->program, node->op);
-    return attr_template(builder, node, &out_step->attrs);
+    out_resolved->extension = extension_of(builder->request->program, node->op);
+    return attr_template(builder, node, &out_resolved->attrs);
 }
 
 /* ---- generated kernels ---- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/program/variant.h"
+#include <string.h>
 
 weft_status *weft_variant_create(const weft_allocator *allocator, weft_variant **out_variant)
 {
@@ -13,12 +14,22 @@ weft_status *weft_variant_create(const weft_allocator *allocator, weft_variant *
     return NULL;
 }
 
+weft_status *weft_variant_make_steps(weft_variant *variant, size_t most)
+{
+    size_t steps = (most + 1) * sizeof *variant->steps, resolved = (most + 1) * sizeof *variant->resolved;
+    variant->steps = weft_arena_allocate(&variant->arena, steps);
+    variant->resolved = weft_arena_allocate(&variant->arena, resolved);
+    if (variant->steps == NULL || variant->resolved == NULL) return weft_status_out_of_memory();
+    memset(variant->steps, 0, steps);
+    memset(variant->resolved, 0, resolved);
+    return NULL;
+}
+
 void weft_variant_destroy(weft_variant *variant)
 {
     if (variant == NULL) return;
     if (variant->destroy_self != NULL) variant->destroy_self(variant->self);
-    for (size_t i = 0; variant->steps != NULL && i < variant->step_count; i++)
-        weft_cache_release(variant->steps[i].code);
+    for (size_t i = 0; i < variant->step_count; i++) weft_cache_release(variant->resolved[i].code);
     weft_formulas_finish(&variant->formulas);
     weft_arena_finish(&variant->arena);
     weft_free(variant->allocator, variant, sizeof *variant);

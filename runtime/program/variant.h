@@ -111,6 +111,7 @@ typedef struct weft_sort_step {
     uint32_t in_offset, out_offset;           /* slots: of the first element, in elements */
 } weft_sort_step;
 
+/* Plain data: names, slots, numbers of buffers. */
 typedef struct weft_step {
     weft_step_kind kind;
     const char *name; /* for reports and pictures */
@@ -119,8 +120,6 @@ typedef struct weft_step {
                                 REGION: all that keep their values while it runs, results last */
     size_t written;          /* how many of them are written: the first for KERNEL, else the last */
     /* KERNEL */
-    struct weft_cache_handle *code; /* of a weft_kernel_code, keeps it loaded; NULL when the variant does not own it */
-    weft_kernel_function function;
     size_t scalar_count;
     const uint32_t *scalars; /* slots */
     uint32_t iterations;     /* slot: extent of the thread range */
@@ -139,19 +138,26 @@ typedef struct weft_step {
     weft_gemm gemm;
     /* SORT */
     weft_sort_step sort;
-    /* HOST: either an extension's op, whose kernel and scratch_size are called, and the line that asked for it (file
-     * NULL: not known) ... */
-    const weft_op_def *op;
+    /* HOST: the line that asked for it; file NULL: not known */
     const char *file;
     int line;
+    /* REGION */
+    weft_region_step region;
+} weft_step;
+
+/* What a step calls, where it runs. */
+typedef struct weft_resolved {
+    /* KERNEL */
+    struct weft_cache_handle *code; /* of a weft_kernel_code, keeps it loaded; NULL when the variant does not own it */
+    weft_kernel_function function;
+    /* HOST: either an extension's op, whose kernel and scratch_size are called ... */
+    const weft_op_def *op;
     const weft_extension *extension;
     const weft_attr *attrs; /* template: every extent in it is a constant extent whose value is a slot of `formulas` */
     /* ... or, where op is NULL, a function of the compiler; `values` are the evaluated formulas. */
     weft_status *(*host)(void *self, const weft_kernel_context *context, const int64_t *values);
     void *host_self;
-    /* REGION */
-    weft_region_step region;
-} weft_step;
+} weft_resolved;
 
 /* Steps that belong to a region step and follow it. */
 static inline size_t weft_step_nested(const weft_step *step)
@@ -166,6 +172,7 @@ struct weft_variant {
     size_t buffer_count, step_count;
     weft_buffer *buffers;
     weft_step *steps;
+    weft_resolved *resolved; /* for each step */
     /* Per output: the input on which it may lie exactly, if that is donated, because nobody reads the input any more
      * when the output gets other elements; WEFT_OVER_NONE; NULL for all. */
     uint32_t *over;
@@ -175,6 +182,8 @@ struct weft_variant {
 };
 
 weft_status *weft_variant_create(const weft_allocator *allocator, weft_variant **out_variant) WEFT_MUST_USE;
+/* Room for so many steps, all zero, and for what they call. */
+weft_status *weft_variant_make_steps(weft_variant *variant, size_t most) WEFT_MUST_USE;
 /* Accepts a half-built one. Releases the code its steps hold. */
 void weft_variant_destroy(weft_variant *variant);
 /* Whether the variant has all of `slots`. */

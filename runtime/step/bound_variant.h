@@ -45,6 +45,7 @@ typedef struct weft_phases {
 
 typedef struct weft_bound_step {
     const weft_step *step;
+    const weft_resolved *resolved;
     bool idle;                        /* of a fold without iterations: never runs, and its extents may be anything */
     const weft_phases *phases;        /* of the sequence of steps that begins here; NULL: one after another */
     size_t first_pointer, first_view; /* of the step, in a frame */
@@ -79,7 +80,7 @@ typedef struct weft_bound_variant {
     const weft_allocator *allocator; /* this and the next two are the executor's */
     weft_pool *pool;
     weft_block_store *blocks;
-    weft_executor *executor;         /* for host steps, as the next one */
+    weft_executor *executor; /* for host steps, as the next one */
     const weft_registry *extensions;
     const weft_runtime *runtime;
     const weft_program *program; /* lives during runs only */

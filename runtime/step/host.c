@@ -31,15 +31,16 @@ static weft_kernel_context make_context(const weft_bound_variant *bound, const w
                                         weft_view *views, host_call *host)
 {
     const weft_step *step = bound_step->step;
+    const weft_resolved *resolved = bound_step->resolved;
     size_t input_count = step->buffer_count - step->written;
     return (weft_kernel_context){.size = sizeof(weft_kernel_context),
-                                 .op = step->op,
+                                 .op = resolved->op,
                                  .attrs = bound_step->attrs,
                                  .input_count = input_count,
                                  .output_count = step->written,
                                  .inputs = views,
                                  .outputs = views + input_count,
-                                 .extension_state = weft_registry_state(bound->extensions, step->extension),
+                                 .extension_state = weft_registry_state(bound->extensions, resolved->extension),
                                  .allocator = bound->allocator,
                                  .executor = bound->executor,
                                  .runtime = bound->runtime->name,
@@ -51,10 +52,11 @@ static weft_kernel_context make_context(const weft_bound_variant *bound, const w
 
 /* ---- binding ---- */
 
-static bool is_sound(const weft_variant *variant, const weft_step *step)
+static bool is_sound(const weft_variant *variant, const weft_step *step, const weft_resolved *resolved)
 {
     (void)variant;
-    return step->op != NULL ? step->op->kernel != NULL : step->host != NULL;
+    (void)step;
+    return resolved->op != NULL ? resolved->op->kernel != NULL : resolved->host != NULL;
 }
 
 static weft_status *bind_view(weft_bound_variant *bound, const weft_step *step, const weft_buffer *buffer,
@@ -94,14 +96,14 @@ static weft_status *bind_attr(weft_bound_variant *bound, const weft_step *step, 
 
 static weft_status *bind_attrs(weft_bound_variant *bound, weft_bound_step *bound_step)
 {
-    const weft_step *step = bound_step->step;
-    bound_step->attrs = step->attrs;
-    if (step->op == NULL || step->op->attr_count == 0) return NULL;
-    weft_attr *attrs = weft_bound_take(bound, step->op->attr_count, sizeof *attrs);
+    const weft_op_def *op = bound_step->resolved->op;
+    bound_step->attrs = bound_step->resolved->attrs;
+    if (op == NULL || op->attr_count == 0) return NULL;
+    weft_attr *attrs = weft_bound_take(bound, op->attr_count, sizeof *attrs);
     if (attrs == NULL) return weft_status_out_of_memory();
-    memcpy(attrs, step->attrs, step->op->attr_count * sizeof *attrs);
-    for (size_t i = 0; i < step->op->attr_count; i++)
-        WEFT_TRY(bind_attr(bound, step, step->op->attrs[i].kind, &attrs[i]));
+    memcpy(attrs, bound_step->attrs, op->attr_count * sizeof *attrs);
+    for (size_t i = 0; i < op->attr_count; i++)
+        WEFT_TRY(bind_attr(bound, bound_step->step, op->attrs[i].kind, &attrs[i]));
     bound_step->attrs = attrs;
     return NULL;
 }
@@ -109,7 +111,7 @@ static weft_status *bind_attrs(weft_bound_variant *bound, weft_bound_step *bound
 static weft_status *find_scratch(weft_bound_variant *bound, weft_bound_step *bound_step)
 {
     const weft_step *step = bound_step->step;
-    const weft_op_def *op = step->op;
+    const weft_op_def *op = bound_step->resolved->op;
     if (op == NULL || op->scratch_size == NULL) return NULL;
     host_call host = {.pool = bound->pool};
     weft_kernel_context context = make_context(bound, bound_step, bound->views + bound_step->first_view, &host);
@@ -143,14 +145,15 @@ static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, co
 {
     const weft_bound_variant *bound = frame->bound;
     const weft_step *step = bound_step->step;
+    const weft_resolved *resolved = bound_step->resolved;
     host_call host = {.pool = bound->pool, .cancelled = cancelled};
     weft_kernel_context context = make_context(bound, bound_step, frame->views + bound_step->first_view, &host);
     size_t nested_bytes = 0;
     context.nested_bytes = &nested_bytes;
     if (bound_step->scratch_bytes > 0) context.scratch = frame->arena + bound_step->scratch_offset;
-    weft_status *status = step->op != NULL
-                              ? weft_status_of_op(step->op->kernel(&context), step->op->name, step->file, step->line)
-                              : step->host(step->host_self, &context, bound->values);
+    const weft_op_def *op = resolved->op;
+    weft_status *status = op != NULL ? weft_status_of_op(op->kernel(&context), op->name, step->file, step->line)
+                                     : resolved->host(resolved->host_self, &context, bound->values);
     if (nested_bytes > frame->nested_bytes) frame->nested_bytes = nested_bytes;
     return status;
 }

@@ -7,10 +7,10 @@
 
 /* ---- binding ---- */
 
-static bool is_sound(const weft_variant *variant, const weft_step *step)
+static bool is_sound(const weft_variant *variant, const weft_step *step, const weft_resolved *resolved)
 {
     const uint32_t range[] = {step->iterations, step->work};
-    return (!step->copies || step->buffer_count == 2) && step->function != NULL &&
+    return (!step->copies || step->buffer_count == 2) && resolved->function != NULL &&
            weft_slots_exist(variant, range, 2) && weft_slots_exist(variant, step->scalars, step->scalar_count) &&
            (step->accesses == NULL || (weft_slots_exist(variant, step->accesses, step->buffer_count) &&
                                        weft_slots_exist(variant, &step->flops, 1)));
@@ -94,7 +94,7 @@ static weft_status *run_iterations(weft_frame *frame, const weft_bound_step *bou
                                    int64_t iterations)
 {
     const weft_bound_variant *bound = frame->bound;
-    struct kernel_run run = {.function = bound_step->step->function,
+    struct kernel_run run = {.function = bound_step->resolved->function,
                              .frame = {.buffers = frame->pointers + bound_step->first_pointer, .scalars = scalars},
                              .mutex = PTHREAD_MUTEX_INITIALIZER,
                              .error = {.position = INT64_MAX, .site = INT64_MAX}};

@@ -4,8 +4,9 @@
 
 /* ---- binding ---- */
 
-static bool is_sound(const weft_variant *variant, const weft_step *step)
+static bool is_sound(const weft_variant *variant, const weft_step *step, const weft_resolved *resolved)
 {
+    (void)resolved;
     const weft_gemm *gemm = &step->gemm;
     const uint32_t slots[] = {gemm->m,        gemm->n,        gemm->k,        gemm->a_row,
                               gemm->a_column, gemm->b_row,    gemm->b_column, gemm->c_row,

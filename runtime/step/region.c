@@ -28,8 +28,9 @@ static bool carried_is_sound(const weft_variant *variant, const weft_carried *ca
            variant->buffers[carried->next].place == WEFT_PLACE_ALIAS && carried->current != carried->next;
 }
 
-static bool is_sound(const weft_variant *variant, const weft_step *step)
+static bool is_sound(const weft_variant *variant, const weft_step *step, const weft_resolved *resolved)
 {
+    (void)resolved;
     const weft_region_step *region = &step->region;
     if (weft_step_nested(step) >= variant->step_count - (size_t)(step - variant->steps)) return false;
     if (region->scalar >= variant->buffer_count) return false;

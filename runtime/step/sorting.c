@@ -4,8 +4,9 @@
 
 /* ---- binding ---- */
 
-static bool is_sound(const weft_variant *variant, const weft_step *step)
+static bool is_sound(const weft_variant *variant, const weft_step *step, const weft_resolved *resolved)
 {
+    (void)resolved;
     const weft_sort_step *sort = &step->sort;
     const uint32_t slots[] = {sort->length, sort->in_step, sort->out_step, sort->in_offset, sort->out_offset};
     return step->buffer_count == 2 && weft_sort_supports(sort->dtype) &&

@@ -27,12 +27,13 @@ static bool buffer_is_sound(const weft_variant *variant, const weft_program *pro
     return false;
 }
 
-static bool step_is_sound(const weft_variant *variant, const weft_step *step)
+static bool step_is_sound(const weft_variant *variant, size_t number)
 {
+    const weft_step *step = &variant->steps[number];
     if ((size_t)step->kind >= sizeof METHODS / sizeof *METHODS || step->written > step->buffer_count) return false;
     for (size_t i = 0; i < step->buffer_count; i++)
         if (step->buffers[i] >= variant->buffer_count) return false;
-    return METHODS[step->kind]->is_sound(variant, step);
+    return METHODS[step->kind]->is_sound(variant, step, &variant->resolved[number]);
 }
 
 weft_status *weft_steps_check(const weft_variant *variant, const weft_program *program)
@@ -46,7 +47,7 @@ weft_status *weft_steps_check(const weft_variant *variant, const weft_program *p
             return weft_status_create(variant->allocator, WEFT_INTERNAL, __func__,
                                       "output %zu of the variant lies over an input that does not exist", i);
     for (size_t i = 0; i < variant->step_count; i++)
-        if (!step_is_sound(variant, &variant->steps[i]))
+        if (!step_is_sound(variant, i))
             return weft_status_create(
                 variant->allocator, WEFT_INTERNAL, __func__,
                 "step %zu of the variant lacks its function or names a buffer or slot that does not exist", i);
@@ -69,6 +70,7 @@ weft_status *weft_steps_bind(weft_bound_variant *bound)
     for (size_t i = 0; i < variant->step_count; i++) {
         const weft_step *step = &variant->steps[i];
         bound->steps[i].step = step;
+        bound->steps[i].resolved = &variant->resolved[i];
         bound->steps[i].first_pointer = bound->pointer_count;
         bound->steps[i].first_view = bound->view_count;
         if (step->kind != WEFT_STEP_REGION) bound->pointer_count += step->buffer_count;

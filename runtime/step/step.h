@@ -9,7 +9,7 @@
 typedef struct weft_step_methods {
     weft_profile_kind kind; /* in a profile */
     /* Whether what the step names exists, as far as its kind alone knows. */
-    bool (*is_sound)(const weft_variant *variant, const weft_step *step);
+    bool (*is_sound)(const weft_variant *variant, const weft_step *step, const weft_resolved *resolved);
     /* Resolves the slots of a step that is not idle. */
     weft_status *(*bind)(weft_bound_variant *bound, weft_bound_step *bound_step);
     weft_step_cost (*cost)(const weft_bound_variant *bound, const weft_bound_step *bound_step);

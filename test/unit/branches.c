@@ -126,17 +126,18 @@ static weft_status *add_kernel(weft_variant *variant, const test_step *step, con
     uint32_t iterations = slot_of(variant, splits ? count : count > 0, &status);
     uint32_t work = slot_of(variant, subject.work, &status);
     WEFT_TRY(status);
-    return weft_fake_step(variant, (weft_step){.kind = WEFT_STEP_KERNEL,
-                                               .name = "mix",
-                                               .buffer_count = 1 + step->operand_count,
-                                               .buffers = buffers,
-                                               .written = 1,
-                                               .function = (splits ? split : whole)[step->operand_count],
-                                               .scalar_count = 3 + step->operand_count,
-                                               .scalars = scalars,
-                                               .iterations = iterations,
-                                               .work = work,
-                                               .sites = sites});
+    return weft_fake_step(variant,
+                          (weft_step){.kind = WEFT_STEP_KERNEL,
+                                      .name = "mix",
+                                      .buffer_count = 1 + step->operand_count,
+                                      .buffers = buffers,
+                                      .written = 1,
+                                      .scalar_count = 3 + step->operand_count,
+                                      .scalars = scalars,
+                                      .iterations = iterations,
+                                      .work = work,
+                                      .sites = sites},
+                          (weft_resolved){.function = (splits ? split : whole)[step->operand_count]});
 }
 
 /* Carries its first operand, which has the elements of the target; the others are read in each iteration. */
@@ -165,17 +166,19 @@ static weft_status *add_fold(weft_variant *variant, const test_step *step)
     named[used++] = spare;
     named[used++] = index;
     named[used++] = result;
-    WEFT_TRY(weft_fake_step(variant, (weft_step){.kind = WEFT_STEP_REGION,
-                                                 .name = "fold",
-                                                 .buffer_count = used,
-                                                 .buffers = named,
-                                                 .written = 1,
-                                                 .region = {.control = WEFT_CONTROL_FOLD,
-                                                            .trips = trips,
-                                                            .scalar = index,
-                                                            .parts = {1, 0},
-                                                            .carried_count = 1,
-                                                            .carried = carried}}));
+    WEFT_TRY(weft_fake_step(variant,
+                            (weft_step){.kind = WEFT_STEP_REGION,
+                                        .name = "fold",
+                                        .buffer_count = used,
+                                        .buffers = named,
+                                        .written = 1,
+                                        .region = {.control = WEFT_CONTROL_FOLD,
+                                                   .trips = trips,
+                                                   .scalar = index,
+                                                   .parts = {1, 0},
+                                                   .carried_count = 1,
+                                                   .carried = carried}},
+                            (weft_resolved){0}));
     uint32_t buffers[1 + MOST_OPERANDS] = {next, current};
     for (uint32_t i = 1; i < step->operand_count; i++) buffers[1 + i] = step->operands[i];
     return add_kernel(variant, step, buffers);

@@ -253,7 +253,7 @@ static weft_status *fill_bad_buffer(const weft_build_request *request, weft_vari
 static weft_status *fill_bad_step(const weft_build_request *request, weft_variant *variant)
 {
     (void)request;
-    return weft_fake_step(variant, (weft_step){.kind = WEFT_STEP_KERNEL});
+    return weft_fake_step(variant, (weft_step){.kind = WEFT_STEP_KERNEL}, (weft_resolved){0});
 }
 
 static weft_status *fill_bad_symbol(const weft_build_request *request, weft_variant *variant)
@@ -305,8 +305,8 @@ static void test_outputs_are_on_the_device(void **state)
     const uint32_t same[] = {weft_fake_constant(p, 3)};
     weft_fake_input(p, "x", WEFT_F32, 1, same);
     weft_fake_output(p, "z", WEFT_F32, 1, same);
-    weft_test_ok(weft_executor_run(
-        executor, p, &(weft_run){.input_count = 1, .inputs = &z, .output_count = 1, .outputs = &again}));
+    weft_test_ok(weft_executor_run(executor, p,
+                                   &(weft_run){.input_count = 1, .inputs = &z, .output_count = 1, .outputs = &again}));
     weft_array_release(z);
     weft_array_release(again);
     weft_program_release(p);

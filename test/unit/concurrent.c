@@ -20,16 +20,17 @@ static weft_status *add_step(weft_variant *variant, uint32_t out, uint32_t x, in
 {
     uint32_t scalar;
     WEFT_TRY(weft_fake_value(variant, factor, &scalar));
-    return weft_fake_step(variant, (weft_step){.kind = WEFT_STEP_KERNEL,
-                                               .name = "scale",
-                                               .buffer_count = 2,
-                                               .buffers = (uint32_t[]){out, x},
-                                               .written = 1,
-                                               .function = double_kernel,
-                                               .scalar_count = 1,
-                                               .scalars = &scalar,
-                                               .iterations = variant->buffers[0].extents[0],
-                                               .work = scalar});
+    return weft_fake_step(variant,
+                          (weft_step){.kind = WEFT_STEP_KERNEL,
+                                      .name = "scale",
+                                      .buffer_count = 2,
+                                      .buffers = (uint32_t[]){out, x},
+                                      .written = 1,
+                                      .scalar_count = 1,
+                                      .scalars = &scalar,
+                                      .iterations = variant->buffers[0].extents[0],
+                                      .work = scalar},
+                          (weft_resolved){.function = double_kernel});
 }
 
 static weft_status *fill_double(const weft_build_request *request, weft_variant *variant)

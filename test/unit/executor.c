@@ -36,16 +36,17 @@ static weft_status *add_step(weft_variant *variant, const uint32_t *buffers, con
     WEFT_TRY(weft_formulas_add(&variant->formulas, product, &count));
     WEFT_TRY(weft_fake_value(variant, 3, &work));
     const uint32_t scalars[] = {x->extents[1], strides[0], strides[1], strides[2], strides[3], strides[4], strides[5]};
-    return weft_fake_step(variant, (weft_step){.kind = WEFT_STEP_KERNEL,
-                                               .name = "add",
-                                               .buffer_count = 3,
-                                               .buffers = buffers,
-                                               .written = 1,
-                                               .function = add_kernel,
-                                               .scalar_count = 7,
-                                               .scalars = scalars,
-                                               .iterations = count,
-                                               .work = work});
+    return weft_fake_step(variant,
+                          (weft_step){.kind = WEFT_STEP_KERNEL,
+                                      .name = "add",
+                                      .buffer_count = 3,
+                                      .buffers = buffers,
+                                      .written = 1,
+                                      .scalar_count = 7,
+                                      .scalars = scalars,
+                                      .iterations = count,
+                                      .work = work},
+                          (weft_resolved){.function = add_kernel});
 }
 
 static weft_status *fill_add(const weft_build_request *request, weft_variant *variant)

@@ -66,17 +66,18 @@ static weft_status *fill_gather(const weft_build_request *request, weft_variant 
     (void)request;
     uint32_t work;
     WEFT_TRY(weft_fake_value(variant, 4, &work));
-    return weft_fake_step(variant, (weft_step){.kind = WEFT_STEP_KERNEL,
-                                               .name = "gather",
-                                               .buffer_count = 3,
-                                               .buffers = (uint32_t[]){2, 0, 1},
-                                               .written = 1,
-                                               .function = gather_kernel,
-                                               .scalar_count = 1,
-                                               .scalars = variant->buffers[0].extents,
-                                               .iterations = variant->buffers[1].extents[0],
-                                               .work = work,
-                                               .sites = gather_sites});
+    return weft_fake_step(variant,
+                          (weft_step){.kind = WEFT_STEP_KERNEL,
+                                      .name = "gather",
+                                      .buffer_count = 3,
+                                      .buffers = (uint32_t[]){2, 0, 1},
+                                      .written = 1,
+                                      .scalar_count = 1,
+                                      .scalars = variant->buffers[0].extents,
+                                      .iterations = variant->buffers[1].extents[0],
+                                      .work = work,
+                                      .sites = gather_sites},
+                          (weft_resolved){.function = gather_kernel});
 }
 
 static void test_data_error_at_the_lowest_position(void **state)
@@ -134,12 +135,14 @@ static weft_status *fill_gemm(const weft_build_request *request, weft_variant *v
                       .a_offset = zero,
                       .b_offset = zero,
                       .c_offset = zero};
-    return weft_fake_step(variant, (weft_step){.kind = WEFT_STEP_GEMM,
-                                               .name = "gemm",
-                                               .buffer_count = 3,
-                                               .buffers = (uint32_t[]){0, 1, 2},
-                                               .written = 1,
-                                               .gemm = gemm});
+    return weft_fake_step(variant,
+                          (weft_step){.kind = WEFT_STEP_GEMM,
+                                      .name = "gemm",
+                                      .buffer_count = 3,
+                                      .buffers = (uint32_t[]){0, 1, 2},
+                                      .written = 1,
+                                      .gemm = gemm},
+                          (weft_resolved){0});
 }
 
 static void test_gemm(void **state)
@@ -270,17 +273,13 @@ static weft_status *fill_twice(const weft_build_request *request, weft_variant *
     weft_attr attrs[2] = {
         {.extents = {1, weft_arena_copy(&variant->arena, &rows, sizeof rows)}},
         {.data = weft_arena_copy(&variant->arena, &request->program, sizeof(void *)), .size = sizeof(void *)}};
-    weft_step step = {.kind = WEFT_STEP_HOST,
-                      .name = "twice",
-                      .buffer_count = 2,
-                      .buffers = (uint32_t[]){0, 1},
-                      .written = 1,
-                      .op = &twice,
-                      .extension = &sample,
-                      .attrs = weft_arena_copy(&variant->arena, attrs, sizeof attrs)};
-    if (attrs[0].extents.extents == NULL || attrs[1].data == NULL || step.attrs == NULL)
+    weft_step step = {
+        .kind = WEFT_STEP_HOST, .name = "twice", .buffer_count = 2, .buffers = (uint32_t[]){0, 1}, .written = 1};
+    weft_resolved resolved = {
+        .op = &twice, .extension = &sample, .attrs = weft_arena_copy(&variant->arena, attrs, sizeof attrs)};
+    if (attrs[0].extents.extents == NULL || attrs[1].data == NULL || resolved.attrs == NULL)
         return weft_status_out_of_memory();
-    return weft_fake_step(variant, step);
+    return weft_fake_step(variant, step, resolved);
 }
 
 static weft_program *twice_program(void)
@@ -366,12 +365,14 @@ static weft_status *fill_sort(const weft_build_request *request, weft_variant *v
                            .out_step = out->strides[1],
                            .in_offset = zero,
                            .out_offset = zero};
-    return weft_fake_step(variant, (weft_step){.kind = WEFT_STEP_SORT,
-                                               .name = "sort",
-                                               .buffer_count = 2,
-                                               .buffers = (uint32_t[]){0, 1},
-                                               .written = 1,
-                                               .sort = sort});
+    return weft_fake_step(variant,
+                          (weft_step){.kind = WEFT_STEP_SORT,
+                                      .name = "sort",
+                                      .buffer_count = 2,
+                                      .buffers = (uint32_t[]){0, 1},
+                                      .written = 1,
+                                      .sort = sort},
+                          (weft_resolved){0});
 }
 
 /* The flag is the first element of the result. */
@@ -413,13 +414,11 @@ static float host_input[2];
 static weft_status *fill_host(const weft_build_request *request, weft_variant *variant)
 {
     (void)request;
-    return weft_fake_step(variant, (weft_step){.kind = WEFT_STEP_HOST,
-                                               .name = "host",
-                                               .buffer_count = 2,
-                                               .buffers = (uint32_t[]){0, 1},
-                                               .written = 1,
-                                               .host = host_function,
-                                               .host_self = host_input});
+    return weft_fake_step(
+        variant,
+        (weft_step){
+            .kind = WEFT_STEP_HOST, .name = "host", .buffer_count = 2, .buffers = (uint32_t[]){0, 1}, .written = 1},
+        (weft_resolved){.host = host_function, .host_self = host_input});
 }
 
 static void test_float_environment(void **state)
@@ -483,25 +482,28 @@ static weft_status *fill_fold(const weft_build_request *request, weft_variant *v
         variant->buffers[i].bytes = alias.bytes;
     }
     carried = (weft_carried){X, CURRENT, NEXT, OUT, in_place ? OUT : SPARE, in_place, updated};
-    WEFT_TRY(weft_fake_step(variant, (weft_step){.kind = WEFT_STEP_REGION,
-                                                 .name = "fold",
-                                                 .buffer_count = 4,
-                                                 .buffers = (uint32_t[]){X, SPARE, INDEX, OUT},
-                                                 .written = 1,
-                                                 .region = {.control = WEFT_CONTROL_FOLD,
-                                                            .trips = k,
-                                                            .scalar = INDEX,
-                                                            .parts = {1 + missing_steps, 0},
-                                                            .carried_count = 1,
-                                                            .carried = &carried}}));
-    return weft_fake_step(variant, (weft_step){.kind = WEFT_STEP_KERNEL,
-                                               .name = "advance",
-                                               .buffer_count = 3,
-                                               .buffers = (uint32_t[]){NEXT, CURRENT, INDEX},
-                                               .written = 1,
-                                               .function = advance_kernel,
-                                               .iterations = n,
-                                               .work = one});
+    WEFT_TRY(weft_fake_step(variant,
+                            (weft_step){.kind = WEFT_STEP_REGION,
+                                        .name = "fold",
+                                        .buffer_count = 4,
+                                        .buffers = (uint32_t[]){X, SPARE, INDEX, OUT},
+                                        .written = 1,
+                                        .region = {.control = WEFT_CONTROL_FOLD,
+                                                   .trips = k,
+                                                   .scalar = INDEX,
+                                                   .parts = {1 + missing_steps, 0},
+                                                   .carried_count = 1,
+                                                   .carried = &carried}},
+                            (weft_resolved){0}));
+    return weft_fake_step(variant,
+                          (weft_step){.kind = WEFT_STEP_KERNEL,
+                                      .name = "advance",
+                                      .buffer_count = 3,
+                                      .buffers = (uint32_t[]){NEXT, CURRENT, INDEX},
+                                      .written = 1,
+                                      .iterations = n,
+                                      .work = one},
+                          (weft_resolved){.function = advance_kernel});
 }
 
 static weft_program *fold_program(void)
