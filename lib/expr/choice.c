@@ -1,42 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Minima and maxima. A sum rest + c * M, M being the MIN or MAX of a and b, can be written in many ways: what is in
- * `rest` may be added to both operands, and what both have may be taken out. Of a term with u of it where a is chosen
- * and v where b is, the normal form has outside
- *     what both have, where u and v have the same sign: the smaller of them
- *     nothing, where they do not
- * so that n + m - min(n, m) is max(n, m). Where c does not divide what would have to go inside, the smaller of u and v
- * stays outside. Where all signs inside are positive, the lesser offset is 0, whatever is outside: n - min(n, 1) is
- * max(n, 1) - 1.
- *
- * A minimum of minima, or of sums with minima, is one list, from which all goes that another operand is never above;
- * likewise maxima. The list is built from pairs again, in order of what the operands are. What is once known of a pair
- * is remembered, so that the cost of a chain is that of its nodes.
+ * Minima and maxima. A minimum of minima, or of sums with minima, is one list, from which all goes that another operand
+ * is never above; likewise maxima. The list is built from pairs again, in order of what the operands are. What is once
+ * known of a pair is remembered, so that the cost of a chain is that of its nodes.
  */
-#include "lib/expr/internal.h"
+#include "lib/expr/choice.h"
 
 #define MAX_OPERANDS 16
-#define MAX_OFFSET (UINT64_C(1) << 40)
 #define MAX_EFFORT 320 /* proofs and sums that one operation, with all that it leads to, may take */
 
-/* rest + coefficient * (MIN or MAX of a and b). */
-typedef struct choice {
-    weft_expr rest, a, b;
-    int64_t coefficient;
-    weft_expr_kind kind;
-} choice;
-
 static weft_expr choose(weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b);
-
-static weft_expr_kind opposite(weft_expr_kind kind)
-{
-    return kind == WEFT_EXPR_MIN ? WEFT_EXPR_MAX : WEFT_EXPR_MIN;
-}
-
-static weft_expr scaled(weft_expr_context *extents, weft_expr e, int64_t factor)
-{
-    return weft_extent_combine(extents, e, factor, e, 0);
-}
 
 /* The sum without one of its terms. */
 static weft_expr without(weft_expr_context *extents, weft_expr sum, weft_expr term)
@@ -47,139 +20,6 @@ static weft_expr without(weft_expr_context *extents, weft_expr sum, weft_expr te
         if (view.terms[i].expr != term)
             weft_extent_push(extents, &list, view.terms[i].coefficient, (weft_expr)view.terms[i].expr);
     return weft_extent_sum(extents, &list);
-}
-
-/* ---- the normal form of one choice in a sum ---- */
-
-/* Three views walked together, term by term in order of ids. */
-typedef struct walk {
-    weft_extent_view views[3];
-    size_t at[3];
-} walk;
-
-/* The next term, and its coefficient in each view; NONE at the end. */
-static weft_expr walk_next(walk *w, int64_t coefficients[3])
-{
-    uint64_t term = UINT64_MAX;
-    for (int i = 0; i < 3; i++)
-        if (w->at[i] < w->views[i].count && w->views[i].terms[w->at[i]].expr < term)
-            term = w->views[i].terms[w->at[i]].expr;
-    if (term == UINT64_MAX) return WEFT_EXPR_NONE;
-    for (int i = 0; i < 3; i++) {
-        bool has = w->at[i] < w->views[i].count && w->views[i].terms[w->at[i]].expr == term;
-        coefficients[i] = has ? w->views[i].terms[w->at[i]++].coefficient : 0;
-    }
-    return (weft_expr)term;
-}
-
-static uint64_t size_of(int64_t v)
-{
-    return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-}
-
-/* What of a term goes outside that is there u times with a and v times with b. */
-static int64_t outside(int64_t u, int64_t v, int64_t coefficient)
-{
-    int64_t smaller = size_of(u) < size_of(v) || (size_of(u) == size_of(v) && u > v) ? u : v;
-    if ((u > 0 && v > 0) || (u < 0 && v < 0)) return smaller;
-    return coefficient == -1 || u % coefficient == 0 ? 0 : smaller;
-}
-
-/* Of one term, {outside, with a, with b}: how it is split in the normal form. False where that is beyond int64. */
-static bool split_term(int64_t c, int64_t k[3], bool is_offset)
-{
-    int64_t u, v, a, b;
-    if (__builtin_mul_overflow(c, k[1], &u) || __builtin_mul_overflow(c, k[2], &v) ||
-        __builtin_add_overflow(u, k[0], &u) || __builtin_add_overflow(v, k[0], &v))
-        return false;
-    int64_t out = is_offset ? ((u < v) == (c > 0) ? u : v) : outside(u, v, c);
-    if (__builtin_sub_overflow(u, out, &a) || __builtin_sub_overflow(v, out, &b)) return false;
-    if (c == -1 && (a == INT64_MIN || b == INT64_MIN)) return false;
-    k[0] = out;
-    k[1] = a / c;
-    k[2] = b / c;
-    return true;
-}
-
-/* Adds `term` to what is outside and in both operands, NONE standing for 1. */
-static bool put_term(weft_expr_context *extents, choice *m, weft_expr term, const int64_t by[3])
-{
-    weft_expr one = weft_expr_constant(extents, 1), t = term == WEFT_EXPR_NONE ? one : term;
-    if (by[0] != 0) m->rest = weft_extent_combine(extents, m->rest, 1, t, by[0]);
-    if (by[1] != 0) m->a = weft_extent_combine(extents, m->a, 1, t, by[1]);
-    if (by[2] != 0) m->b = weft_extent_combine(extents, m->b, 1, t, by[2]);
-    return m->rest != WEFT_EXPR_NONE && m->a != WEFT_EXPR_NONE && m->b != WEFT_EXPR_NONE;
-}
-
-/* Whether all terms of both operands have coefficients of that sign. */
-static bool has_sign(const weft_expr_context *extents, const choice *m, bool positive)
-{
-    weft_extent_view views[2] = {weft_extent_view_of(extents, m->a), weft_extent_view_of(extents, m->b)};
-    for (int v = 0; v < 2; v++)
-        for (size_t i = 0; i < views[v].count; i++)
-            if ((views[v].terms[i].coefficient > 0) != positive) return false;
-    return true;
-}
-
-/* Moves one term where it belongs; `moved` tells whether it was elsewhere. */
-static bool move_term(weft_expr_context *extents, choice *m, weft_expr term, const int64_t have[3], bool *moved)
-{
-    int64_t want[3] = {have[0], have[1], have[2]}, by[3];
-    if (have[1] == 0 && have[2] == 0) return true;
-    if (!split_term(m->coefficient, want, term == WEFT_EXPR_NONE)) return false;
-    if (want[0] == have[0]) return true;
-    *moved = true;
-    for (int i = 0; i < 3; i++)
-        if (__builtin_sub_overflow(want[i], have[i], &by[i])) return false;
-    return put_term(extents, m, term, by);
-}
-
-/* Where signs are mixed, what has moved gets a positive coefficient and what was written so stays so. */
-static bool orient(weft_expr_context *extents, choice *m, bool moved)
-{
-    if (!moved || has_sign(extents, m, true)) return true;
-    if (!has_sign(extents, m, false) && m->coefficient > 0) return true;
-    m->a = scaled(extents, m->a, -1);
-    m->b = scaled(extents, m->b, -1);
-    m->kind = opposite(m->kind);
-    return m->a != WEFT_EXPR_NONE && m->b != WEFT_EXPR_NONE &&
-           !__builtin_mul_overflow(m->coefficient, -1, &m->coefficient);
-}
-
-/* What is bounded from above by a constant, as the rest of a tile is, stays as it was written; so do offsets that would
- * bring sums near the ends of int64. */
-static bool move_offset(weft_expr_context *extents, choice *m, bool *moved)
-{
-    int64_t have[3] = {weft_extent_view_of(extents, m->rest).offset, weft_extent_view_of(extents, m->a).offset,
-                       weft_extent_view_of(extents, m->b).offset};
-    for (int i = 0; i < 3; i++)
-        if (size_of(have[i]) > MAX_OFFSET) return true;
-    return !has_sign(extents, m, true) || move_term(extents, m, WEFT_EXPR_NONE, have, moved);
-}
-
-static bool move_terms(weft_expr_context *extents, choice *m, bool *moved)
-{
-    walk w = {.views = {weft_extent_view_of(extents, m->rest), weft_extent_view_of(extents, m->a),
-                        weft_extent_view_of(extents, m->b)}};
-    int64_t have[3];
-    for (weft_expr term; (term = walk_next(&w, have)) != WEFT_EXPR_NONE;)
-        if (!move_term(extents, m, term, have, moved)) return false;
-    return orient(extents, m, *moved) && move_offset(extents, m, moved);
-}
-
-/* False where the normal form is beyond int64; nothing `moved` where m has it. */
-static bool normalise(weft_expr_context *extents, choice *m, bool *moved)
-{
-    *moved = false;
-    extents->proving++;
-    bool fits = move_terms(extents, m, moved);
-    extents->proving--;
-    if (*moved) {
-        m->rest = weft_extent_absorb(extents, m->rest);
-        m->a = weft_extent_absorb(extents, m->a);
-        m->b = weft_extent_absorb(extents, m->b);
-    }
-    return fits;
 }
 
 /* ---- work ---- */
@@ -283,7 +123,7 @@ static weft_expr make_pair(weft_expr_context *extents, weft_expr_kind kind, weft
     weft_expr e = !same && is_idle(extents, kind, x, y)   ? y
                   : !same && is_idle(extents, kind, y, x) ? x
                                                           : intern_pair(extents, kind, x, y);
-    return common > 1 ? scaled(extents, e, common) : e;
+    return common > 1 ? weft_choice_scaled(extents, e, common) : e;
 }
 
 static bool is_total(const weft_expr_context *extents, weft_expr e)
@@ -294,10 +134,10 @@ static bool is_total(const weft_expr_context *extents, weft_expr e)
 /* Of two operands of which each may be the one. */
 static weft_expr pair(weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
 {
-    choice m = {weft_expr_constant(extents, 0), a, b, 1, kind};
+    weft_choice m = {weft_expr_constant(extents, 0), a, b, 1, kind};
     bool moved;
     extents->speculating++;
-    weft_expr e = normalise(extents, &m, &moved) ? make_pair(extents, m.kind, m.a, m.b) : WEFT_EXPR_NONE;
+    weft_expr e = weft_choice_normalise(extents, &m, &moved) ? make_pair(extents, m.kind, m.a, m.b) : WEFT_EXPR_NONE;
     if (e != WEFT_EXPR_NONE) e = weft_extent_combine(extents, m.rest, 1, e, m.coefficient);
     bool safe = is_total(extents, e) || !is_total(extents, a) || !is_total(extents, b);
     extents->speculating--;
@@ -320,7 +160,7 @@ static const weft_term *find_inner(const weft_expr_context *extents, weft_expr_k
     const weft_term *first = NULL;
     for (size_t i = 0; i < view.count; i++) {
         const weft_extent_node *node = weft_extent_node_of(extents, (weft_expr)view.terms[i].expr);
-        weft_expr_kind wanted = view.terms[i].coefficient > 0 ? kind : opposite(kind);
+        weft_expr_kind wanted = view.terms[i].coefficient > 0 ? kind : weft_choice_opposite(kind);
         if (node->kind != wanted) continue;
         if (first == NULL || weft_extent_precedes(extents, node->id, (weft_expr)first->expr)) first = &view.terms[i];
     }
@@ -370,7 +210,7 @@ static int64_t shared_times(const weft_expr_context *extents, const operands *li
     for (size_t i = 1; i < list->count && times != 0; i++) {
         int64_t other = weft_extent_coefficient(weft_extent_view_of(extents, list->items[i]), term.expr);
         if ((times > 0) != (other > 0) || other == 0) return 0;
-        if (size_of(other) < size_of(times)) times = other;
+        if (weft_choice_magnitude(other) < weft_choice_magnitude(times)) times = other;
     }
     return times;
 }
@@ -432,7 +272,7 @@ static bool is_covered(weft_expr_context *extents, const operands *list, size_t 
     for (size_t i = 0; i < list->count; i++)
         if (i != own && is_idle(extents, list->kind, e, list->items[i])) return true;
     const weft_term *both = find_inner(extents, list->kind, e);
-    const weft_term *inner = both != NULL ? both : find_inner(extents, opposite(list->kind), e);
+    const weft_term *inner = both != NULL ? both : find_inner(extents, weft_choice_opposite(list->kind), e);
     if (inner == NULL) return false;
     weft_term term = *inner;
     bool first = is_covered(extents, list, own, with_operand(extents, e, term, 0));
@@ -444,7 +284,7 @@ static bool is_covered(weft_expr_context *extents, const operands *list, size_t 
 static void drop_covered(weft_expr_context *extents, operands *list)
 {
     for (size_t i = list->count; i-- > 0 && list->count > 2;) {
-        if (find_inner(extents, opposite(list->kind), list->items[i]) == NULL) continue;
+        if (find_inner(extents, weft_choice_opposite(list->kind), list->items[i]) == NULL) continue;
         if (!is_covered(extents, list, i, list->items[i])) continue;
         list->count--;
         for (size_t k = i; k < list->count; k++) list->items[k] = list->items[k + 1];
@@ -518,14 +358,14 @@ weft_expr weft_expr_max(weft_expr_context *extents, weft_expr a, weft_expr b)
 static weft_expr absorb_into(weft_expr_context *extents, weft_expr sum, weft_term term)
 {
     const weft_extent_node *node = weft_extent_node_of(extents, (weft_expr)term.expr);
-    choice m = {WEFT_EXPR_NONE, (weft_expr)node->terms[0].expr, (weft_expr)node->terms[1].expr, term.coefficient,
-                node->kind};
+    weft_choice m = {WEFT_EXPR_NONE, (weft_expr)node->terms[0].expr, (weft_expr)node->terms[1].expr, term.coefficient,
+                     node->kind};
     bool moved;
     /* As it is: each part of the sum in normal form would be each subset of its choices. */
     extents->proving++;
     m.rest = without(extents, sum, node->id);
     extents->proving--;
-    if (m.rest == WEFT_EXPR_NONE || !normalise(extents, &m, &moved) || !moved) return WEFT_EXPR_NONE;
+    if (m.rest == WEFT_EXPR_NONE || !weft_choice_normalise(extents, &m, &moved) || !moved) return WEFT_EXPR_NONE;
     return weft_extent_combine(extents, m.rest, 1, choose(extents, m.kind, m.a, m.b), m.coefficient);
 }
 
@@ -600,6 +440,6 @@ weft_expr weft_extent_divide_choice(weft_expr_context *extents, weft_expr x, wef
     weft_expr a = with_operand(extents, x, view.terms[0], 0), b = with_operand(extents, x, view.terms[0], 1);
     if (is_total(extents, x) && !(is_total(extents, a) && is_total(extents, b))) return WEFT_EXPR_NONE;
     if (a == WEFT_EXPR_NONE || b == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
-    weft_expr_kind kind = view.terms[0].coefficient > 0 ? node->kind : opposite(node->kind);
+    weft_expr_kind kind = view.terms[0].coefficient > 0 ? node->kind : weft_choice_opposite(node->kind);
     return choose(extents, kind, weft_expr_div(extents, a, d), weft_expr_div(extents, b, d));
 }
