@@ -40,7 +40,7 @@ typedef struct weft_executor_options {
      * weft_memory_size, which is for several executors, or processes that share the machine, to be set. Larger ones are
      * given back after each run; to have them again costs some tenths of a second for each GiB. */
     size_t buffer_capacity;
-    const weft_machine *machine; /* what code is scheduled for and work is cut by; NULL: weft_machine_host */
+    const weft_machine *machine; /* a CPU, what code is scheduled for and work is cut by; NULL: weft_machine_host */
 } weft_executor_options;
 
 /*
@@ -49,8 +49,8 @@ typedef struct weft_executor_options {
  * Code and products use the instructions the processor has, or fewer where the environment variable WEFT_ISA names a
  * level: x86-64-v2, x86-64-v3, x86-64-v4 or, for runtime "ref" alone, x86-64. It is read once. WEFT_INVALID_ARGUMENT
  * when it names none of these, WEFT_UNSUPPORTED when the processor lacks that level. Runtime "llvm" needs x86-64-v2:
- * below that its runs are WEFT_UNSUPPORTED. WEFT_OUT_OF_RANGE for more threads than WEFT_MAX_THREADS, what
- * weft_machine_check says of the machine.
+ * below that its runs are WEFT_UNSUPPORTED. WEFT_OUT_OF_RANGE for more threads than WEFT_MAX_THREADS,
+ * WEFT_INVALID_ARGUMENT for a machine that weft_machine_check refuses or that is no CPU.
  */
 weft_status *weft_executor_create(const weft_executor_options *options, weft_executor **out_executor) WEFT_MUST_USE;
 weft_status *weft_executor_create_standard(const weft_executor_options *options,

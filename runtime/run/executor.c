@@ -45,6 +45,10 @@ weft_status *weft_executor_create(const weft_executor_options *options, weft_exe
     const weft_allocator *allocator = weft_allocator_or_default(options->allocator);
     WEFT_TRY(weft_isa_check(allocator));
     if (options->machine != NULL) WEFT_TRY(weft_machine_check(options->machine));
+    if (options->machine != NULL && options->machine->device != WEFT_DEVICE_CPU)
+        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_executor_create",
+                                  "the machine is device %d, not the CPU that an executor runs on",
+                                  (int)options->machine->device);
     weft_executor *executor = weft_allocate_zeroed(allocator, sizeof *executor);
     if (executor == NULL) return weft_status_out_of_memory();
     executor->allocator = *allocator;

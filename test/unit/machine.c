@@ -87,6 +87,18 @@ static void the_host_is_a_machine(void **state)
     weft_test_fails(weft_machine_check(NULL), WEFT_INVALID_ARGUMENT, "machine must not be NULL");
 }
 
+static void executors_run_on_a_cpu(void **state)
+{
+    (void)state;
+    weft_executor *executor = NULL;
+    weft_machine gpu = *weft_machine_reference();
+    gpu.device = WEFT_DEVICE_CUDA;
+    weft_test_ok(weft_machine_check(&gpu));
+    weft_test_fails(weft_executor_create(&(weft_executor_options){.machine = &gpu}, &executor), WEFT_INVALID_ARGUMENT,
+                    "the machine is device 2, not the CPU");
+    assert_null(executor);
+}
+
 /* ---- estimates ---- */
 
 static void grains_cover_iterations(void **state)
@@ -210,6 +222,7 @@ int main(void)
         cmocka_unit_test(members_have_bounds),
         cmocka_unit_test(sizes_have_bounds),
         cmocka_unit_test(the_host_is_a_machine),
+        cmocka_unit_test(executors_run_on_a_cpu),
         cmocka_unit_test(grains_cover_iterations),
         cmocka_unit_test(products_take_what_their_rate_says),
         cmocka_unit_test(machines_compute_the_same_bits),
