@@ -19,6 +19,7 @@ static bool is_sound(const weft_variant *variant, const weft_step *step, const w
 static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
 {
     const weft_step *step = bound_step->step;
+    bound_step->function = bound_step->resolved->function;
     bound_step->scalars = weft_bound_gather(bound, step->scalars, step->scalar_count);
     if (bound_step->scalars == NULL) return weft_status_out_of_memory();
     if (step->update.guarded) {
@@ -94,7 +95,7 @@ static weft_status *run_iterations(weft_frame *frame, const weft_bound_step *bou
                                    int64_t iterations)
 {
     const weft_bound_variant *bound = frame->bound;
-    struct kernel_run run = {.function = bound_step->resolved->function,
+    struct kernel_run run = {.function = bound_step->function,
                              .frame = {.buffers = frame->pointers + bound_step->first_pointer, .scalars = scalars},
                              .mutex = PTHREAD_MUTEX_INITIALIZER,
                              .error = {.position = INT64_MAX, .site = INT64_MAX}};
