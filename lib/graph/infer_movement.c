@@ -75,6 +75,12 @@ weft_status *weft_infer_reshape(const weft_infer_context *context, weft_type *ou
         return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "the result would have rank %zu, over %d", to.rank,
                                 WEFT_MAX_RANK);
     }
+    for (size_t i = 0; i < to.rank; i++) {
+        int64_t value;
+        if (!weft_extent_is_static(to.extents[i], &value) || value >= 0) continue;
+        return weft_infer_error(context, WEFT_OUT_OF_RANGE, "axis %zu of the result has extent %" PRId64 ", below 0", i,
+                                value);
+    }
     if (has_static_zero(from) && has_static_zero(to)) return NULL;
     cancel(from, to, &from_left, &to_left);
     weft_extent from_count = count_of(from, &from_left), to_count = count_of(to, &to_left);

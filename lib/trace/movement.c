@@ -76,12 +76,23 @@ static size_t find_inferred(weft_shape shape, size_t axis)
     return axis;
 }
 
+/* Whether an extent other than that of `axis` is below 0. */
+static bool has_negative(weft_shape shape, size_t axis)
+{
+    int64_t value;
+    for (size_t i = 0; i < shape.rank; i++)
+        if (i != axis && weft_extent_is_static(shape.extents[i], &value) && value < 0) return true;
+    return false;
+}
+
 /* The extent that axis `axis` of `shape` must have for as many elements as x has; the type rule checks that it is
  * exact. */
 static bool infer_axis(weft_tensor x, weft_shape shape, size_t axis, weft_extent *out_extent)
 {
     weft_extent count, others;
     int64_t rest;
+    *out_extent = weft_extent_of(1);
+    if (has_negative(shape, axis)) return true; /* the type rule refuses it */
     count_rest(weft_tensor_shape(x), shape, axis, &count, &others);
     if (has_zero(shape)) {
         weft_trace_fail(x.graph, WEFT_SHAPE_MISMATCH, "reshape",

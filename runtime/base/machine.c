@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/base/machine.h"
+#include <inttypes.h>
 #include <pthread.h>
-#include <stdint.h>
 #include <unistd.h>
 #include <weft/executor.h>
 #include "runtime/base/isa.h"
@@ -63,11 +63,19 @@ const weft_machine *weft_machine_host(void)
 
 /* ---- checks ---- */
 
+static weft_status *check_integer(const char *name, uint64_t number, uint64_t least, uint64_t most)
+{
+    if (number >= least && number <= most) return NULL;
+    return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, "weft_machine_check",
+                              "%s of the machine is %" PRIu64 ", not an integer from %" PRIu64 " to %" PRIu64, name,
+                              number, least, most);
+}
+
 static weft_status *check_number(const char *name, double number, double least, double most)
 {
     if (number >= least && number <= most) return NULL;
     return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, "weft_machine_check",
-                              "%s of the machine is %g, not a number from %g to %g", name, number, least, most);
+                              "%s of the machine is %.17g, not a number from %g to %g", name, number, least, most);
 }
 
 static weft_status *check_power(const char *name, uint32_t number, uint32_t least, uint32_t most)
@@ -81,10 +89,10 @@ static weft_status *check_sizes(const weft_machine *machine)
 {
     static const char *const caches[WEFT_MACHINE_CACHES] = {"cache_bytes[0]", "cache_bytes[1]"};
     WEFT_TRY(check_power("vector_bytes", machine->vector_bytes, 16, 128));
-    WEFT_TRY(check_number("registers", machine->registers, 8, 1024));
+    WEFT_TRY(check_integer("registers", machine->registers, 8, 1024));
     WEFT_TRY(check_power("line_bytes", machine->line_bytes, LEAST_LINE, MOST_LINE));
     for (size_t i = 0; i < WEFT_MACHINE_CACHES; i++)
-        WEFT_TRY(check_number(caches[i], (double)machine->cache_bytes[i], LEAST_CACHE, MOST_CACHE));
+        WEFT_TRY(check_integer(caches[i], machine->cache_bytes[i], LEAST_CACHE, MOST_CACHE));
     return NULL;
 }
 
@@ -98,13 +106,13 @@ weft_status *weft_machine_check(const weft_machine *machine)
     static const char *const rates[WEFT_MACHINE_RATES] = {"product_rates[0]", "product_rates[1]", "product_rates[2]",
                                                           "product_rates[3]"};
     WEFT_REQUIRE(machine);
-    if (machine->size != 0) WEFT_TRY(check_number("size", (double)machine->size, sizeof *machine, PTRDIFF_MAX));
-    WEFT_TRY(check_number("device", machine->device, WEFT_DEVICE_CPU, WEFT_DEVICE_CUDA));
+    if (machine->size != 0) WEFT_TRY(check_integer("size", machine->size, sizeof *machine, PTRDIFF_MAX));
+    WEFT_TRY(check_integer("device", machine->device, WEFT_DEVICE_CPU, WEFT_DEVICE_CUDA));
     WEFT_TRY(check_sizes(machine));
     WEFT_TRY(check_rate("operations", machine->operations));
     WEFT_TRY(check_rate("cache_bandwidth", machine->cache_bandwidth));
     WEFT_TRY(check_rate("sort_rate", machine->sort_rate));
-    WEFT_TRY(check_number("threads", machine->threads, 1, WEFT_MAX_THREADS));
+    WEFT_TRY(check_integer("threads", machine->threads, 1, WEFT_MAX_THREADS));
     for (size_t i = 0; i < WEFT_MACHINE_RATES; i++) WEFT_TRY(check_rate(rates[i], machine->product_rates[i]));
     WEFT_TRY(check_rate("bandwidth", machine->bandwidth));
     WEFT_TRY(check_number("step_seconds", machine->step_seconds, 0, 1));

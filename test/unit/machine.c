@@ -68,6 +68,7 @@ static void sizes_have_bounds(void **state)
     REFUSES(line_bytes, 2048);
     REFUSES(cache_bytes[0], 4095);
     REFUSES(cache_bytes[1], 0);
+    REFUSES(cache_bytes[1], 1073741825);
     REFUSES(threads, 0);
     REFUSES(threads, 1025);
 }

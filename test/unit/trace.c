@@ -263,6 +263,12 @@ static void reshapes_count(void **state)
                  "reshape: axis 1 cannot be inferred: 12 elements are no multiple of 5");
     expect_error(weft_reshape(f.y, WEFT_SHAPE(0, WEFT_INFER)), WEFT_SHAPE_MISMATCH,
                  "reshape: axis 1 cannot be inferred: the others have no elements");
+    expect_error(weft_reshape(f.y, WEFT_SHAPE(-2, 6)), WEFT_OUT_OF_RANGE,
+                 "reshape: axis 0 of the result has extent -2, below 0");
+    expect_error(weft_reshape(f.y, WEFT_SHAPE(-2, -6)), WEFT_OUT_OF_RANGE,
+                 "reshape: axis 0 of the result has extent -2, below 0");
+    expect_error(weft_reshape(f.y, WEFT_SHAPE(WEFT_INFER, -5)), WEFT_OUT_OF_RANGE,
+                 "reshape: axis 1 of the result has extent -5, below 0");
     expect_error(weft_reshape(f.y, WEFT_SHAPE(WEFT_INFER, 2, WEFT_INFER)), WEFT_INVALID_ARGUMENT,
                  "reshape: axes 0 and 2 cannot both be inferred");
 }
