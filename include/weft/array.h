@@ -17,7 +17,8 @@ struct DLManagedTensorVersioned; /* <weft/dlpack.h> */
 
 typedef struct weft_array weft_array;
 
-typedef enum weft_device_kind { WEFT_DEVICE_CPU = 1, WEFT_DEVICE_CUDA = 2 } weft_device_kind; /* as DLDeviceType */
+/* As DLDeviceType. WEFT_DEVICE_OTHER is one that a runtime of somebody else's drives. */
+typedef enum weft_device_kind { WEFT_DEVICE_CPU = 1, WEFT_DEVICE_CUDA = 2, WEFT_DEVICE_OTHER = 12 } weft_device_kind;
 
 typedef struct weft_device {
     weft_device_kind kind;
@@ -84,11 +85,12 @@ int64_t weft_array_count(const weft_array *array);
 bool weft_array_is_contiguous(const weft_array *array);
 
 /*
- * Copies element by element between two arrays on the CPU of equal dtype and shape, whatever their strides. Where their
- * memory overlaps all is as if the source had been read before, which may take memory for a copy of it.
+ * Copies element by element between two arrays of equal dtype and shape, whatever their strides, on any devices. Where
+ * their memory overlaps all is as if the source had been read before, which may take memory for a copy of it.
  * INVALID_ARGUMENT for a destination that is read only or whose strides address elements twice, as a run judges its
  * outputs: axes may interleave, but where three or more do, and a search of 4096 steps does not tell whether elements
- * meet, it is refused too. UNSUPPORTED for another device, DTYPE_MISMATCH, SHAPE_MISMATCH.
+ * meet, it is refused too. UNSUPPORTED for an array in the memory of a device that was imported, DTYPE_MISMATCH,
+ * SHAPE_MISMATCH, what the driver of the device says. The copy is done when the call returns; it waits for no queue.
  */
 weft_status *weft_array_copy(weft_array *destination, const weft_array *source) WEFT_MUST_USE;
 /* The same elements row-major without gaps: `array` itself, retained, or a copy, which only one on the CPU can have

@@ -34,6 +34,104 @@ typedef void (*weft_kernel_function)(const weft_kernel_frame *frame, int64_t beg
 /* Code loaded by a driver. */
 typedef struct weft_image weft_image;
 
+/* ---- devices with queues ---- */
+
+/* Work of a device, done in the order in which it was given, some time after. */
+typedef struct weft_driver_queue weft_driver_queue;
+/* A place in that order. */
+typedef struct weft_driver_event weft_driver_event;
+
+typedef enum weft_copy_kind { WEFT_COPY_TO_DEVICE, WEFT_COPY_TO_HOST, WEFT_COPY_ON_DEVICE } weft_copy_kind;
+
+/* `rows` rows of `width` bytes; pitches are the bytes from one row to the next and may have any sign. Rows of `to` do
+ * not overlap each other, nor `from`. */
+typedef struct weft_copy {
+    size_t size;
+    weft_copy_kind kind;
+    void *to; /* of the first row, as `from` */
+    const void *from;
+    size_t width;
+    int64_t rows, to_pitch, from_pitch;
+} weft_copy;
+
+/* Device memory in which launches say which rule data broke. */
+typedef struct weft_launch_error {
+    int64_t tag;          /* of the first launch that has something to say; -1: none has */
+    weft_error_slot slot; /* of its iterations, the lowest position, and there the lowest site */
+} weft_launch_error;
+
+/* All iterations of a kernel. Does nothing where `error` holds what an earlier launch said. */
+typedef struct weft_launch {
+    size_t size;
+    const char *name;  /* of the step */
+    weft_image *image; /* this and the next as weft_driver.load gave them */
+    weft_kernel_function function;
+    size_t buffer_count;
+    void *const *buffers; /* device memory; the list is the caller's, as the next */
+    size_t scalar_count;
+    const int64_t *scalars;
+    int64_t iterations; /* 1 or more */
+    int64_t tag;        /* 0 or more */
+    weft_launch_error *error;
+} weft_launch;
+
+/* C[b] = A[b] * B[b]; b runs over `batch_rank` axes. Strides and offsets count elements and may have any sign; those of
+ * A and B may be 0. With k = 0 the result is zero. No byte of C but its elements is written. */
+typedef struct weft_gemm_call {
+    size_t size;
+    weft_dtype dtype; /* f32, f64, c64, c128 */
+    int64_t m, n, k;
+    size_t batch_rank;
+    const int64_t *batch;                       /* extents */
+    const int64_t *a_batch, *b_batch, *c_batch; /* strides */
+    int64_t a_row, a_column, b_row, b_column, c_row, c_column;
+    int64_t a_offset, b_offset, c_offset; /* of element (0, 0) */
+} weft_gemm_call;
+
+/* Rows sorted: stable in both directions, -0 and +0 being equal, NaNs last in both. Strides, steps and offsets count
+ * elements and may have any sign. What is sorted and the result do not overlap. */
+typedef struct weft_sort_call {
+    size_t size;
+    weft_dtype dtype; /* of what is sorted: all but complex */
+    bool positions;   /* the result is where each element was, in i64; otherwise the elements */
+    bool descending;
+    int64_t length; /* of a row */
+    size_t rank;    /* of the rows: all axes but the sorted one */
+    const int64_t *rows, *in_strides, *out_strides;
+    int64_t in_step, out_step; /* along a row */
+    int64_t in_offset, out_offset;
+} weft_sort_call;
+
+/*
+ * What a device does whose memory the host does not see, or that works while the host goes on. All functions are
+ * required, and may be called from several threads at the same time, for one queue from one at a time. What a call is
+ * given may be gone when it returns, except device memory and the host memory of a copy. An error is one of the device,
+ * or of work that could not be given to it; it may be of earlier work of the queue.
+ */
+typedef struct weft_queue_methods {
+    size_t size;
+    weft_status *(*create)(void *self, weft_driver_queue **out_queue);
+    /* Waits for the work first. */
+    void (*destroy)(void *self, weft_driver_queue *queue);
+    /* Queue NULL: done when the call returns, whatever queues hold. */
+    weft_status *(*copy)(void *self, weft_driver_queue *queue, const weft_copy *copy);
+    /* Writes 8 bytes, to an address that is a multiple of 8. */
+    weft_status *(*store)(void *self, weft_driver_queue *queue, int64_t *to, int64_t value);
+    weft_status *(*launch)(void *self, weft_driver_queue *queue, const weft_launch *launch);
+    weft_status *(*multiply)(void *self, weft_driver_queue *queue, const weft_gemm_call *call, const void *a,
+                             const void *b, void *c);
+    weft_status *(*sort)(void *self, weft_driver_queue *queue, const weft_sort_call *call, const void *in, void *out);
+    /* The host waits until all work that the queue was given is done. */
+    weft_status *(*finish)(void *self, weft_driver_queue *queue);
+    /* An event after all work that the queue was given. */
+    weft_status *(*record)(void *self, weft_driver_queue *queue, weft_driver_event **out_event);
+    /* What the queue is given from now on waits for an event, of any queue of the driver. */
+    weft_status *(*wait)(void *self, weft_driver_queue *queue, weft_driver_event *event);
+    bool (*is_done)(void *self, weft_driver_event *event);
+    weft_status *(*finish_event)(void *self, weft_driver_event *event); /* the host waits for it */
+    void (*destroy_event)(void *self, weft_driver_event *event);
+} weft_queue_methods;
+
 typedef struct weft_driver {
     size_t size;
     weft_device device;
@@ -46,6 +144,8 @@ typedef struct weft_driver {
     weft_status *(*load)(void *self, const void *object, size_t size, const char *symbol, weft_image **out_image,
                          weft_kernel_function *out_function);
     void (*unload)(void *self, weft_image *image);
+    /* NULL: the host reads and writes the memory, and the executor does all work itself, on its threads. */
+    const weft_queue_methods *queues;
 } weft_driver;
 
 typedef struct weft_compiler {
@@ -61,6 +161,15 @@ struct weft_runtime {
     const weft_driver *driver;
     const weft_compiler *compiler; /* may be NULL */
 };
+
+/* ---- arrays on a device ---- */
+
+/* weft_array_create and weft_array_wrap for memory of the runtime's device. The runtime must outlive the arrays. */
+weft_status *weft_array_create_on(const weft_allocator *allocator, const weft_runtime *runtime, weft_dtype dtype,
+                                  size_t rank, const int64_t *shape, weft_array **out_array) WEFT_MUST_USE;
+weft_status *weft_array_wrap_on(const weft_allocator *allocator, const weft_runtime *runtime, weft_dtype dtype,
+                                size_t rank, const int64_t *shape, const int64_t *strides, void *data,
+                                void (*release)(void *context), void *context, weft_array **out_array) WEFT_MUST_USE;
 
 /* The two of libweft. The LLVM code generator is loaded on the first miss. Static, never freed. */
 const weft_runtime *weft_runtime_llvm(void);

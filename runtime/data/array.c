@@ -4,6 +4,7 @@
 #include <string.h>
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
+#include "runtime/data/device.h"
 #include "runtime/data/internal.h"
 
 enum { DATA_ALIGNMENT = 64 };
@@ -63,7 +64,7 @@ static weft_status *fill_span(const weft_allocator *allocator, weft_layout *layo
     return overflow ? too_large(allocator, layout, "byte size") : NULL;
 }
 
-static weft_status *layout_fill(const weft_allocator *allocator, weft_layout *layout)
+weft_status *weft_layout_fill(const weft_allocator *allocator, weft_layout *layout)
 {
     WEFT_TRY(check_kind(allocator, layout));
     if (layout->rank > 0 && layout->shape == NULL)
@@ -146,7 +147,7 @@ weft_status *weft_array_create(const weft_allocator *allocator, weft_dtype dtype
 {
     weft_layout layout = {.where = __func__, .dtype = dtype, .rank = rank, .shape = shape};
     WEFT_REQUIRE(out_array);
-    WEFT_TRY(layout_fill(allocator, &layout));
+    WEFT_TRY(weft_layout_fill(allocator, &layout));
     /* At least one byte, so that the data of an empty array is a pointer of its own, aligned as promised. */
     size_t bytes = layout.count == 0 ? 1 : (size_t)layout.count * weft_dtype_size(dtype);
     weft_array *array = array_allocate(allocator, &layout, bytes);
@@ -172,7 +173,7 @@ static weft_status *check_data(const weft_allocator *allocator, const weft_layou
 weft_status *weft_array_wrap_layout(const weft_allocator *allocator, weft_layout layout, void *data,
                                     void (*release)(void *context), void *context, weft_array **out_array)
 {
-    WEFT_TRY(layout_fill(allocator, &layout));
+    WEFT_TRY(weft_layout_fill(allocator, &layout));
     WEFT_TRY(check_data(allocator, &layout, data));
     weft_array *array = array_allocate(allocator, &layout, 0);
     if (array == NULL) return weft_status_out_of_memory();
@@ -197,7 +198,7 @@ static weft_status *check_inside(const weft_array *base, const weft_layout *view
 {
     weft_layout whole = {
         .dtype = base->dtype, .rank = base->rank, .shape = base->extents, .strides = base->extents + base->rank};
-    WEFT_TRY(layout_fill(&base->allocator, &whole));
+    WEFT_TRY(weft_layout_fill(&base->allocator, &whole));
     int64_t low, high;
     bool overflow = __builtin_add_overflow(view->low, offset, &low);
     overflow |= __builtin_add_overflow(view->high, offset, &high);
@@ -219,12 +220,13 @@ weft_status *weft_array_view(weft_array *base, size_t rank, const int64_t *shape
     WEFT_REQUIRE(base);
     WEFT_REQUIRE(out_array);
     weft_layout layout = {.where = __func__, .dtype = base->dtype, .rank = rank, .shape = shape, .strides = strides};
-    WEFT_TRY(layout_fill(&base->allocator, &layout));
+    WEFT_TRY(weft_layout_fill(&base->allocator, &layout));
     WEFT_TRY(check_inside(base, &layout, offset));
     weft_array *array = array_allocate(&base->allocator, &layout, 0);
     if (array == NULL) return weft_status_out_of_memory();
     array->base = weft_array_retain(base);
     array->device = base->device;
+    array->runtime = base->runtime;
     array->read_only = base->read_only;
     array->data = base->data;
     if (layout.count > 0) array->data = (char *)base->data + offset * (int64_t)weft_dtype_size(base->dtype);
@@ -264,9 +266,10 @@ weft_device weft_array_device(const weft_array *array)
     return array->device;
 }
 
-void weft_array_set_device(weft_array *array, weft_device device)
+void weft_array_set_runtime(weft_array *array, const weft_runtime *runtime)
 {
-    array->device = device;
+    array->device = runtime->driver->device;
+    array->runtime = weft_device_is_apart(runtime) ? runtime : NULL;
 }
 
 int64_t weft_array_count(const weft_array *array)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_DATA_ARRAY_H
 #define WEFT_RUNTIME_DATA_ARRAY_H
-#include <weft/array.h>
+#include <weft/runtime.h>
 
-/* Says where the memory of a new array is: arrays are made on device 0 of the CPU. */
-void weft_array_set_device(weft_array *array, weft_device device);
+/* Says whose memory that of a new array is: arrays are made on device 0 of the CPU. */
+void weft_array_set_runtime(weft_array *array, const weft_runtime *runtime);
 
 /* Bytes that the elements lie in, from the data pointer on: [low, high), both 0 where there are none. */
 void weft_array_span(const weft_array *array, int64_t *out_low, int64_t *out_high);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "runtime/base/status.h"
 #include "runtime/data/array.h"
+#include "runtime/data/device.h"
 #include "runtime/data/internal.h"
 
 typedef struct copy_plan {
@@ -50,11 +51,18 @@ static void copy_axes(const copy_plan *plan, size_t axis, char *to, const char *
                   from + i * plan->from_strides[axis] * element);
 }
 
+/* Memory that was imported has nobody who could copy it, unless it is the CPU's. */
+static weft_status *check_memory(const char *which, const weft_array *array)
+{
+    if (array->runtime != NULL || array->device.kind == WEFT_DEVICE_CPU) return NULL;
+    return weft_status_create(&array->allocator, WEFT_UNSUPPORTED, "weft_array_copy",
+                              "the %s was imported, with memory of device %d:%d, which no runtime is known to copy",
+                              which, (int)array->device.kind, (int)array->device.index);
+}
+
 static weft_status *check_copy(const weft_array *destination, const weft_array *source)
 {
     const weft_allocator *allocator = &destination->allocator;
-    if (destination->device.kind != WEFT_DEVICE_CPU || source->device.kind != WEFT_DEVICE_CPU)
-        return weft_status_create(allocator, WEFT_UNSUPPORTED, "weft_array_copy", "both arrays must be on the CPU");
     if (destination->read_only)
         return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, "weft_array_copy", "the destination is read only");
     if (destination->dtype != source->dtype)
@@ -78,8 +86,24 @@ static weft_status *check_copy(const weft_array *destination, const weft_array *
     return NULL;
 }
 
-static void copy_apart(weft_array *destination, const weft_array *source)
+static weft_status *copy_by_driver(weft_array *destination, const weft_array *source)
 {
+    const weft_device_layout layout = {.element = weft_dtype_size(source->dtype),
+                                       .rank = source->rank,
+                                       .shape = source->extents,
+                                       .to_strides = weft_array_strides(destination),
+                                       .from_strides = weft_array_strides(source)};
+    weft_copy_kind kind = source->runtime == NULL        ? WEFT_COPY_TO_DEVICE
+                          : destination->runtime == NULL ? WEFT_COPY_TO_HOST
+                                                         : WEFT_COPY_ON_DEVICE;
+    const weft_runtime *runtime = source->runtime == NULL ? destination->runtime : source->runtime;
+    return weft_device_copy(runtime, NULL, kind, &layout, destination->data, source->data);
+}
+
+/* Memory that does not overlap, of the host and at most one device. */
+static weft_status *copy_apart(weft_array *destination, const weft_array *source)
+{
+    if (destination->runtime != NULL || source->runtime != NULL) return copy_by_driver(destination, source);
     copy_plan plan = {.rank = source->rank,
                       .element = weft_dtype_size(source->dtype),
                       .shape = source->extents,
@@ -88,13 +112,15 @@ static void copy_apart(weft_array *destination, const weft_array *source)
     if (source->contiguous && destination->contiguous)
         memmove(destination->data, source->data, (size_t)source->count * plan.element);
     else copy_axes(&plan, 0, destination->data, source->data);
+    return NULL;
 }
 
 /* Whether an element could be overwritten before it is read. Decided on spans: what interleaves counts as well. */
 static bool overlap(const weft_array *x, const weft_array *y)
 {
     int64_t x_low, x_high, y_low, y_high;
-    if (x->contiguous && y->contiguous) return false; /* one move */
+    if (x->runtime != y->runtime) return false;
+    if (x->runtime == NULL && x->contiguous && y->contiguous) return false; /* one move */
     weft_array_span(x, &x_low, &x_high);
     weft_array_span(y, &y_low, &y_high);
     uintptr_t from_x = (uintptr_t)x->data, from_y = (uintptr_t)y->data;
@@ -108,16 +134,17 @@ weft_status *weft_array_copy(weft_array *destination, const weft_array *source)
     WEFT_REQUIRE(source);
     WEFT_TRY(check_copy(destination, source));
     if (source->count == 0) return NULL;
-    if (!overlap(destination, source)) {
-        copy_apart(destination, source);
-        return NULL;
-    }
-    weft_array *dense;
+    WEFT_TRY(check_memory("destination", destination));
+    WEFT_TRY(check_memory("source", source));
+    bool two_devices =
+        destination->runtime != NULL && source->runtime != NULL && destination->runtime != source->runtime;
+    if (!two_devices && !overlap(destination, source)) return copy_apart(destination, source);
+    weft_array *dense; /* on the way */
     WEFT_TRY(weft_array_create(&destination->allocator, source->dtype, source->rank, source->extents, &dense));
-    copy_apart(dense, source);
-    copy_apart(destination, dense);
+    weft_status *status = copy_apart(dense, source);
+    if (status == NULL) status = copy_apart(destination, dense);
     weft_array_release(dense);
-    return NULL;
+    return status;
 }
 
 static int64_t minus_magnitude(int64_t stride)

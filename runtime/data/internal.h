@@ -14,6 +14,7 @@ struct weft_array {
     void *context;
     void *data;
     weft_device device;
+    const struct weft_runtime *runtime; /* that reads and writes the memory; NULL: the host, or nobody here */
     weft_dtype dtype;
     size_t rank;
     int64_t count;
@@ -36,6 +37,8 @@ typedef struct weft_layout {
     int64_t low, high; /* least and greatest offset of an element, when count > 0 */
 } weft_layout;
 
+/* Checks dtype, rank and shape, and fills in what is below them. */
+weft_status *weft_layout_fill(const weft_allocator *allocator, weft_layout *layout) WEFT_MUST_USE;
 /* weft_array_wrap; errors are of layout.where. */
 weft_status *weft_array_wrap_layout(const weft_allocator *allocator, weft_layout layout, void *data,
                                     void (*release)(void *context), void *context,

@@ -2,21 +2,9 @@
 #ifndef WEFT_RUNTIME_ENGINE_GEMM_H
 #define WEFT_RUNTIME_ENGINE_GEMM_H
 /* Batched matrix products with BLIS's kernels, over our own thread pool. */
-#include <weft/executor.h>
+#include <weft/runtime.h>
 #include "runtime/data/block.h"
 #include "runtime/base/pool.h"
-
-/* weft_gemm with every slot resolved. Strides and offsets count elements and may have any sign; those of A and B may be
- * 0. */
-typedef struct weft_gemm_call {
-    weft_dtype dtype;
-    int64_t m, n, k;
-    size_t batch_rank;
-    const int64_t *batch;                       /* extents */
-    const int64_t *a_batch, *b_batch, *c_batch; /* strides */
-    int64_t a_row, a_column, b_row, b_column, c_row, c_column;
-    int64_t a_offset, b_offset, c_offset;
-} weft_gemm_call;
 
 /* f32, f64, c64, c128. */
 bool weft_gemm_supports(weft_dtype dtype);

@@ -2,20 +2,8 @@
 #ifndef WEFT_RUNTIME_ENGINE_SORT_H
 #define WEFT_RUNTIME_ENGINE_SORT_H
 /* Stable sorting of rows, over our own thread pool. */
-#include <weft/dtype.h>
+#include <weft/runtime.h>
 #include "runtime/base/pool.h"
-
-/* weft_sort_step with every slot resolved. Strides, steps and offsets count elements and may have any sign. */
-typedef struct weft_sort_call {
-    weft_dtype dtype; /* of what is sorted */
-    bool positions;   /* the result is where each element was, in i64; otherwise the elements */
-    bool descending;
-    int64_t length; /* of a row */
-    size_t rank;    /* of the rows: all axes but the sorted one */
-    const int64_t *rows, *in_strides, *out_strides;
-    int64_t in_step, out_step; /* along a row */
-    int64_t in_offset, out_offset;
-} weft_sort_call;
 
 /* Everything that is ordered: all but complex numbers. */
 bool weft_sort_supports(weft_dtype dtype);

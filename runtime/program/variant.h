@@ -10,6 +10,7 @@
 #include "runtime/base/cache.h"
 #include "runtime/program/formula.h"
 #include "runtime/base/pool.h"
+#include "runtime/data/block.h"
 #include "runtime/program/program.h"
 
 /*
@@ -43,7 +44,7 @@ typedef struct weft_buffer {
     uint32_t rank;
     const uint32_t *extents; /* slots */
     const uint32_t *strides; /* slots, in elements; NULL: row-major, as temporaries and constants always are */
-    uint32_t bytes;          /* slot; TEMPORARY: size to plan; carried: size to copy */
+    uint32_t bytes;          /* slot; TEMPORARY: size to plan; carried: size to copy; CONSTANT: a number */
     const void *data;        /* CONSTANT */
 } weft_buffer;
 
@@ -176,6 +177,7 @@ struct weft_variant {
     /* Per output: the input on which it may lie exactly, if that is donated, because nobody reads the input any more
      * when the output gets other elements; WEFT_OVER_NONE; NULL for all. */
     uint32_t *over;
+    weft_block *constants; /* where the host does not see the memory of the device: their copies there */
     const weft_driver *driver;
     void (*destroy_self)(void *self); /* the compiler's own data, with the variant */
     void *self;
@@ -186,6 +188,9 @@ weft_status *weft_variant_create(const weft_allocator *allocator, weft_variant *
 weft_status *weft_variant_make_steps(weft_variant *variant, size_t most) WEFT_MUST_USE;
 /* Accepts a half-built one. Releases the code its steps hold. */
 void weft_variant_destroy(weft_variant *variant);
+/* Copies the constants of a new variant to the device of the runtime. */
+weft_status *weft_variant_upload(weft_variant *variant, const weft_runtime *runtime,
+                                 weft_block_store *store) WEFT_MUST_USE;
 /* Whether the variant has all of `slots`. */
 bool weft_slots_exist(const weft_variant *variant, const uint32_t *slots, size_t count);
 

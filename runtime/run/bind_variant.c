@@ -127,9 +127,11 @@ weft_status *weft_bound_variant_create(weft_executor *executor, const weft_varia
     bound->allocator = &executor->allocator;
     bound->pool = executor->pool;
     bound->blocks = executor->blocks;
+    bound->queues = executor->queues;
     bound->executor = executor;
     bound->extensions = &executor->extensions;
     bound->runtime = call->runtime;
+    bound->host_runtime = weft_executor_find_host_runtime(executor, call->runtime);
     bound->program = call->program;
     bound->input_count = call->program->input_count;
     bound->output_count = call->program->output_count;

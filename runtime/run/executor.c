@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/run/executor.h"
 #include <string.h>
+#include "runtime/data/device.h"
 #include "runtime/program/extension.h"
 #include "runtime/base/isa.h"
 #include "runtime/base/memory.h"
@@ -33,6 +34,7 @@ static weft_status *create_parts(weft_executor *executor, const weft_executor_op
     const weft_machine *machine = options->machine == NULL ? weft_machine_host() : options->machine;
     WEFT_TRY(weft_pool_create(allocator, machine, options->threads, &executor->pool));
     WEFT_TRY(weft_block_store_create(allocator, bytes, &executor->blocks));
+    WEFT_TRY(weft_queues_create(allocator, &executor->queues));
     WEFT_TRY(weft_cache_create(allocator, kernels, SIZE_MAX, weft_kernel_code_destroy, &executor->kernels));
     return weft_cache_create(allocator, variants, SIZE_MAX, weft_variant_entry_destroy, &executor->variants);
 }
@@ -75,6 +77,7 @@ void weft_executor_destroy(weft_executor *executor)
     weft_cache_destroy(executor->variants);
     destroy_states(&executor->extensions);
     weft_cache_destroy(executor->kernels);
+    weft_queues_destroy(executor->queues);
     weft_block_store_release(executor->blocks);
     weft_pool_destroy(executor->pool);
     pthread_mutex_destroy(&executor->registering);
@@ -96,6 +99,14 @@ const weft_runtime *weft_executor_find_runtime(const weft_executor *executor, co
     return NULL;
 }
 
+const weft_runtime *weft_executor_find_host_runtime(const weft_executor *executor, const weft_runtime *runtime)
+{
+    if (!weft_device_is_apart(runtime)) return runtime;
+    const weft_registration *at = weft_registry_first(&executor->runtimes);
+    while (at != NULL && weft_device_is_apart(at->table)) at = weft_registry_next(at);
+    return at == NULL ? runtime : at->table;
+}
+
 static weft_status *add_runtime(weft_executor *executor, const weft_runtime *runtime)
 {
     if (weft_executor_find_runtime(executor, runtime->name) != NULL)
@@ -105,6 +116,14 @@ static weft_status *add_runtime(weft_executor *executor, const weft_runtime *run
     return added ? NULL : weft_status_out_of_memory();
 }
 
+static bool is_whole(const weft_queue_methods *queues)
+{
+    return HAS_FIELD(queues, destroy_event) && queues->create != NULL && queues->destroy != NULL &&
+           queues->copy != NULL && queues->store != NULL && queues->launch != NULL && queues->multiply != NULL &&
+           queues->sort != NULL && queues->finish != NULL && queues->record != NULL && queues->wait != NULL &&
+           queues->is_done != NULL && queues->finish_event != NULL && queues->destroy_event != NULL;
+}
+
 /* What is wrong with the table of a runtime; NULL when nothing is. */
 static const char *runtime_fault(const weft_runtime *runtime)
 {
@@ -112,9 +131,11 @@ static const char *runtime_fault(const weft_runtime *runtime)
         return "it needs its size, a name and a driver";
     const weft_driver *driver = runtime->driver;
     const weft_compiler *compiler = runtime->compiler;
-    if (!HAS_FIELD(driver, unload)) return "its driver says it is shorter than version 0.1 of the table";
+    if (!HAS_FIELD(driver, queues)) return "its driver says it is shorter than version 0.1 of the table";
     if ((driver->allocate == NULL) != (driver->release == NULL)) return "its driver has one of allocate and release";
     if ((driver->load == NULL) != (driver->unload == NULL)) return "its driver has one of load and unload";
+    if (driver->queues != NULL && !is_whole(driver->queues)) return "its driver lacks a function of queues";
+    if (driver->queues != NULL && driver->allocate == NULL) return "its driver has queues, but does not allocate";
     if (compiler != NULL && (!HAS_FIELD(compiler, build) || compiler->build == NULL))
         return "its compiler has no build function";
     return NULL;

@@ -10,6 +10,7 @@
 #include "runtime/base/pool.h"
 #include "runtime/program/program.h"
 #include "runtime/program/registry.h"
+#include "runtime/step/queues.h"
 
 struct weft_executor {
     weft_allocator allocator;
@@ -18,6 +19,7 @@ struct weft_executor {
     weft_cache *kernels;
     _Atomic uint64_t kernels_compiled;
     weft_block_store *blocks;
+    weft_queues *queues;
     pthread_mutex_t registering;
     weft_fork_guard guard;
     weft_registry runtimes, extensions;
@@ -25,6 +27,8 @@ struct weft_executor {
 
 /* The runtime of that name, or the first for NULL; NULL when there is none. */
 const weft_runtime *weft_executor_find_runtime(const weft_executor *executor, const char *name);
+/* `runtime` if the host sees its memory, else the first one that it does; `runtime` when there is none. */
+const weft_runtime *weft_executor_find_host_runtime(const weft_executor *executor, const weft_runtime *runtime);
 /* NOT_REGISTERED unless every extension the program needs is registered. */
 weft_status *weft_executor_check_extensions(const weft_executor *executor, const weft_program *program) WEFT_MUST_USE;
 #endif

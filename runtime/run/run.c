@@ -6,6 +6,7 @@
 #include "runtime/run/named.h"
 #include "runtime/run/variant_entry.h"
 #include "runtime/base/stack.h"
+#include "runtime/step/device.h"
 #include "runtime/step/step.h"
 
 /* ---- building ---- */
@@ -58,6 +59,8 @@ static weft_status *build_variant(const struct build *build, weft_arena *arena, 
         return weft_status_create(&build->executor->allocator, WEFT_INTERNAL, "weft_executor_run",
                                   "the compiler of runtime \"%s\" made no variant", call->runtime->name);
     weft_status *status = weft_steps_check(*out_variant, call->program);
+    if (status == NULL && weft_device_is_apart(call->runtime))
+        status = weft_variant_upload(*out_variant, call->runtime, build->executor->blocks);
     if (status != NULL) weft_variant_destroy(*out_variant);
     return status;
 }
@@ -97,6 +100,7 @@ static weft_status *run_frame(weft_frame *frame, const weft_run *run)
     frame->nested_bytes = 0;
     weft_status *status = weft_frame_open(frame, run);
     if (status == NULL) status = weft_steps_run(frame, 0, frame->bound->variant->step_count, run->cancelled);
+    if (status == NULL && frame->device != NULL) status = weft_device_finish(frame);
     weft_frame_close(frame, run, status == NULL);
     return status;
 }

@@ -78,13 +78,15 @@ typedef struct weft_output_shape {
 typedef struct weft_frame weft_frame;
 
 typedef struct weft_bound_variant {
-    const weft_allocator *allocator; /* this and the next two are the executor's */
+    const weft_allocator *allocator; /* this and the next three are the executor's */
     weft_pool *pool;
     weft_block_store *blocks;
+    struct weft_queues *queues;
     weft_executor *executor; /* for host steps, as the next one */
     const weft_registry *extensions;
     const weft_runtime *runtime;
-    const weft_program *program; /* lives during runs only */
+    const weft_runtime *host_runtime; /* that works on memory of the CPU: for the runs of kernels of extensions */
+    const weft_program *program;      /* lives during runs only */
     size_t input_count, output_count;
     const weft_variant *variant;
     weft_arena arena; /* everything below */

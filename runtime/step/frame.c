@@ -3,6 +3,7 @@
 #include <string.h>
 #include "runtime/data/array.h"
 #include "runtime/base/memory.h"
+#include "runtime/step/device.h"
 
 /* ---- create, destroy ---- */
 
@@ -60,6 +61,18 @@ static void *data_of_copy(const weft_frame *frame, size_t input)
     return (char *)frame->copies[input]->memory - frame->bound->input_spans[input].low;
 }
 
+/* Between the array's memory and a copy of it. */
+static weft_status *copy_elements(weft_frame *frame, const weft_array *array, void *to, const void *from)
+{
+    const weft_view view = {.dtype = weft_array_dtype(array),
+                            .rank = weft_array_rank(array),
+                            .shape = weft_array_shape(array),
+                            .strides = weft_array_strides(array)};
+    if (frame->device != NULL) return weft_device_copy_view(frame, WEFT_COPY_ON_DEVICE, &view, to, from);
+    weft_array_copy_elements(array, to, from);
+    return NULL;
+}
+
 /* The copy has room for what lies between the elements, so that the views of it keep their strides. That memory may be
  * somebody else's: it is left alone. */
 static weft_status *copy_input(weft_frame *frame, const weft_run *run, size_t input)
@@ -70,8 +83,7 @@ static weft_status *copy_input(weft_frame *frame, const weft_run *run, size_t in
     size_t bytes = (size_t)(span.high - span.low);
     WEFT_TRY(weft_block_acquire(bound->blocks, bound->runtime, bytes, &frame->copies[input]));
     const weft_array *array = run->inputs[input];
-    weft_array_copy_elements(array, data_of_copy(frame, input), weft_array_data(array));
-    return NULL;
+    return copy_elements(frame, array, data_of_copy(frame, input), weft_array_data(array));
 }
 
 static bool is_donated(const weft_run *run, size_t input)
@@ -197,7 +209,7 @@ static weft_status *create_output(weft_frame *frame, size_t output)
         return tell_what_for(frame, status, "output", bound->program->outputs[output].name, shape->bytes);
     status = weft_array_wrap(allocator, shape->dtype, shape->rank, shape->shape, NULL, block->memory,
                              weft_block_release, block, &frame->outputs[output]);
-    if (status == NULL) weft_array_set_device(frame->outputs[output], bound->runtime->driver->device);
+    if (status == NULL) weft_array_set_runtime(frame->outputs[output], bound->runtime);
     else weft_block_release(block);
     return status;
 }
@@ -302,6 +314,7 @@ weft_status *weft_frame_open(weft_frame *frame, const weft_run *run)
 {
     for (size_t i = 0; i < run->output_count; i++) frame->outputs[i] = NULL;
     WEFT_TRY(check_limit(frame, run));
+    if (weft_device_is_apart(frame->bound->runtime)) WEFT_TRY(weft_device_open(frame));
     WEFT_TRY(open_outputs(frame, run));
     WEFT_TRY(open_arena(frame));
     fill_pointers(frame, run);
@@ -311,11 +324,18 @@ weft_status *weft_frame_open(weft_frame *frame, const weft_run *run)
 /* ---- close ---- */
 
 /* After an error a donated input that an output lies on gets back what it held. */
-static void restore_input(const weft_frame *frame, const weft_run *run, size_t input)
+static weft_status *restore_input(weft_frame *frame, const weft_run *run, size_t input)
 {
     const weft_array *array = run->inputs[input];
-    if (frame->copies[input] == NULL) return;
-    weft_array_copy_elements(array, weft_array_data(array), data_of_copy(frame, input));
+    if (frame->copies[input] == NULL) return NULL;
+    return copy_elements(frame, array, weft_array_data(array), data_of_copy(frame, input));
+}
+
+/* Of a device that fails there is nothing to be had back. */
+static void restore_inputs(weft_frame *frame, const weft_run *run)
+{
+    for (size_t i = 0; i < run->input_count; i++) weft_status_destroy(restore_input(frame, run, i));
+    if (frame->device != NULL) weft_status_destroy(weft_device_finish(frame));
 }
 
 void weft_frame_close(weft_frame *frame, const weft_run *run, bool succeeded)
@@ -325,12 +345,13 @@ void weft_frame_close(weft_frame *frame, const weft_run *run, bool succeeded)
         if (succeeded) run->outputs[i] = frame->outputs[i];
         else weft_array_release(frame->outputs[i]);
     }
+    if (!succeeded) restore_inputs(frame, run);
     for (size_t i = 0; i < run->input_count; i++) {
-        if (!succeeded) restore_input(frame, run, i);
         weft_block_release(frame->copies[i]);
         frame->copies[i] = NULL;
     }
     weft_block_release(frame->arena_block);
     frame->arena_block = NULL;
     frame->arena = NULL;
+    if (frame->device != NULL) weft_device_close(frame);
 }

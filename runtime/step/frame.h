@@ -7,10 +7,11 @@
 struct weft_frame {
     weft_frame *next;
     weft_bound_variant *bound;
-    char *arena;                 /* of this run */
-    const weft_profile *profile; /* of this run; NULL: nobody asks */
-    size_t depth;                /* of the step under way, if somebody asks */
-    size_t nested_bytes;         /* peak_bytes of the largest run that a step started */
+    char *arena;                    /* of this run */
+    const weft_profile *profile;    /* of this run; NULL: nobody asks */
+    struct weft_device_run *device; /* of this run; NULL: steps run on the spot */
+    size_t depth;                   /* of the step under way, if somebody asks */
+    size_t nested_bytes;            /* peak_bytes of the largest run that a step started */
     weft_block *arena_block;
     weft_array **outputs;                              /* the caller's, or new ones */
     weft_block **copies;                               /* per input: of a donated one that an output overlaps */

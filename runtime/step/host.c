@@ -5,6 +5,7 @@
 #include "runtime/base/cancel.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
+#include "runtime/step/device.h"
 
 /* ---- context ---- */
 
@@ -43,7 +44,7 @@ static weft_kernel_context make_context(const weft_bound_variant *bound, const w
                                  .extension_state = weft_registry_state(bound->extensions, resolved->extension),
                                  .allocator = bound->allocator,
                                  .executor = bound->executor,
-                                 .runtime = bound->runtime->name,
+                                 .runtime = bound->host_runtime->name,
                                  .parallel = context_parallel,
                                  .is_cancelled = context_is_cancelled,
                                  .host = host,
@@ -141,21 +142,86 @@ static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_ste
     return (weft_step_cost){.bytes = weft_step_bytes(bound, bound_step->step)};
 }
 
-static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
+static weft_status *call(weft_frame *frame, const weft_bound_step *bound_step, weft_view *views, void *scratch,
+                         const volatile bool *cancelled)
 {
     const weft_bound_variant *bound = frame->bound;
     const weft_step *step = bound_step->step;
     const weft_resolved *resolved = bound_step->resolved;
     host_call host = {.pool = bound->pool, .cancelled = cancelled};
-    weft_kernel_context context = make_context(bound, bound_step, frame->views + bound_step->first_view, &host);
+    weft_kernel_context context = make_context(bound, bound_step, views, &host);
     size_t nested_bytes = 0;
     context.nested_bytes = &nested_bytes;
-    if (bound_step->scratch_bytes > 0) context.scratch = frame->arena + bound_step->scratch_offset;
+    context.scratch = scratch;
     const weft_op_def *op = resolved->op;
     weft_status *status = op != NULL ? weft_status_of_op(op->kernel(&context), op->name, step->file, step->line)
                                      : resolved->host(resolved->host_self, &context, bound->values);
     if (nested_bytes > frame->nested_bytes) frame->nested_bytes = nested_bytes;
     return status;
+}
+
+/* ---- on a device: the kernel works on copies in memory of the host ---- */
+
+typedef struct staged {
+    weft_block *scratch, **blocks; /* of each buffer */
+    weft_view *views;
+} staged;
+
+static weft_status *stage(weft_frame *frame, const weft_bound_step *bound_step, size_t number, staged *s)
+{
+    const weft_step *step = bound_step->step;
+    const weft_view *view = &frame->views[bound_step->first_view + number];
+    int64_t low = 0, high = (int64_t)weft_dtype_size(view->dtype);
+    for (size_t axis = 0; axis < view->rank; axis++) {
+        int64_t reach = (view->shape[axis] - 1) * view->strides[axis] * (int64_t)weft_dtype_size(view->dtype);
+        if (view->shape[axis] > 0) *(reach < 0 ? &low : &high) += reach;
+    }
+    if (weft_has_zero(view->shape, view->rank)) low = high = 0;
+    WEFT_TRY(weft_block_acquire(frame->bound->blocks, NULL, (size_t)(high - low), &s->blocks[number]));
+    s->views[number] = *view;
+    s->views[number].data = (char *)s->blocks[number]->memory - low;
+    if (number >= step->buffer_count - step->written) return NULL;
+    return weft_device_copy_view(frame, WEFT_COPY_TO_HOST, view, s->views[number].data, view->data);
+}
+
+static weft_status *run_on(weft_frame *frame, const weft_bound_step *bound_step, staged *s,
+                           const volatile bool *cancelled)
+{
+    const weft_step *step = bound_step->step;
+    for (size_t i = 0; i < step->buffer_count; i++) WEFT_TRY(stage(frame, bound_step, i, s));
+    if (bound_step->scratch_bytes > 0)
+        WEFT_TRY(weft_block_acquire(frame->bound->blocks, NULL, (size_t)bound_step->scratch_bytes, &s->scratch));
+    WEFT_TRY(weft_device_finish(frame));
+    void *scratch = s->scratch == NULL ? NULL : s->scratch->memory;
+    WEFT_TRY(weft_device_place(frame, call(frame, bound_step, s->views, scratch, cancelled)));
+    for (size_t i = step->buffer_count - step->written; i < step->buffer_count; i++) {
+        const weft_view *view = &frame->views[bound_step->first_view + i];
+        WEFT_TRY(weft_device_copy_view(frame, WEFT_COPY_TO_DEVICE, view, view->data, s->views[i].data));
+    }
+    return NULL;
+}
+
+static weft_status *run_staged(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
+{
+    const weft_allocator *allocator = frame->bound->allocator;
+    size_t count = bound_step->step->buffer_count, size = count * (sizeof(weft_view) + sizeof(weft_block *));
+    staged s = {.views = weft_allocate_zeroed(allocator, size)};
+    if (s.views == NULL) return weft_status_out_of_memory();
+    s.blocks = (weft_block **)(s.views + count);
+    weft_status *status = run_on(frame, bound_step, &s, cancelled);
+    weft_status *late = weft_device_finish(frame); /* the queue is through with the blocks */
+    for (size_t i = 0; i < count; i++) weft_block_release(s.blocks[i]);
+    weft_block_release(s.scratch);
+    weft_free(allocator, s.views, size);
+    if (status != NULL) weft_status_destroy(late);
+    return status != NULL ? status : late;
+}
+
+static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
+{
+    void *scratch = bound_step->scratch_bytes > 0 ? frame->arena + bound_step->scratch_offset : NULL;
+    if (frame->device != NULL) return run_staged(frame, bound_step, cancelled);
+    return call(frame, bound_step, frame->views + bound_step->first_view, scratch, cancelled);
 }
 
 const weft_step_methods weft_step_host = {WEFT_PROFILE_HOST, is_sound, bind, cost, run};

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include "runtime/base/machine.h"
 #include "runtime/base/status.h"
+#include "runtime/step/device.h"
 
 /* ---- binding ---- */
 
@@ -84,7 +85,8 @@ static void run_range(void *context, int64_t begin, int64_t end)
     pthread_mutex_unlock(&run->mutex);
 }
 
-static weft_status *data_error(const weft_bound_variant *bound, const weft_step *step, const weft_error_slot *error)
+weft_status *weft_kernel_data_error(const weft_bound_variant *bound, const weft_step *step,
+                                    const weft_error_slot *error)
 {
     int64_t extent = step->site_extents == NULL ? 0 : bound->values[step->site_extents[error->site]];
     return weft_status_create(bound->allocator, WEFT_DATA_ERROR, step->name, step->sites[error->site], error->value,
@@ -95,6 +97,7 @@ static weft_status *run_iterations(weft_frame *frame, const weft_bound_step *bou
                                    int64_t iterations)
 {
     const weft_bound_variant *bound = frame->bound;
+    if (frame->device != NULL) return weft_device_launch(frame, bound_step, scalars, iterations);
     struct kernel_run run = {.function = bound_step->function,
                              .frame = {.buffers = frame->pointers + bound_step->first_pointer, .scalars = scalars},
                              .mutex = PTHREAD_MUTEX_INITIALIZER,
@@ -102,7 +105,7 @@ static weft_status *run_iterations(weft_frame *frame, const weft_bound_step *bou
     if (bound_step->grain >= iterations) run_range(&run, 0, iterations);
     else weft_pool_run(bound->pool, iterations, bound_step->grain, run_range, &run);
     pthread_mutex_destroy(&run.mutex);
-    return run.error.position == INT64_MAX ? NULL : data_error(bound, bound_step->step, &run.error);
+    return run.error.position == INT64_MAX ? NULL : weft_kernel_data_error(bound, bound_step->step, &run.error);
 }
 
 /* What an update in place would lose is the caller's: bad data are found before anything is written. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batched matrix products. */
+#include "runtime/step/device.h"
 #include "runtime/step/step.h"
 
 /* ---- binding ---- */
@@ -38,7 +39,8 @@ static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
     const weft_gemm *gemm = &bound_step->step->gemm;
     const int64_t *values = bound->values;
     weft_gemm_call *call = &bound_step->gemm;
-    *call = (weft_gemm_call){.dtype = gemm->dtype,
+    *call = (weft_gemm_call){.size = sizeof *call,
+                             .dtype = gemm->dtype,
                              .m = values[gemm->m],
                              .n = values[gemm->n],
                              .k = values[gemm->k],
@@ -80,7 +82,11 @@ static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, co
 {
     (void)cancelled;
     const weft_bound_variant *bound = frame->bound;
+    const weft_runtime *runtime = bound->runtime;
     void *const *buffers = frame->pointers + bound_step->first_pointer;
+    if (frame->device != NULL)
+        return runtime->driver->queues->multiply(runtime->self, frame->device->queue, &bound_step->gemm, buffers[0],
+                                                 buffers[1], buffers[2]);
     return weft_gemm_run(bound->pool, bound->blocks, &bound_step->gemm, buffers[0], buffers[1], buffers[2]);
 }
 

@@ -2,6 +2,7 @@
 #include "runtime/step/region.h"
 #include <inttypes.h>
 #include <string.h>
+#include "runtime/step/device.h"
 #include "runtime/step/step.h"
 
 weft_status *weft_region_error(const weft_allocator *allocator, const char *op, int64_t iteration, weft_status *status)
@@ -118,22 +119,25 @@ static void point_uses(weft_frame *frame, const weft_bound_step *bound_step)
     }
 }
 
-static void copy_to_result(weft_frame *frame, const weft_carried *carried, const void *value)
+static weft_status *copy_to_result(weft_frame *frame, const weft_carried *carried, const void *value)
 {
     const weft_bound_variant *bound = frame->bound;
     void *result = frame->buffers[carried->result];
     int64_t bytes = bound->values[bound->variant->buffers[carried->result].bytes];
-    if (value != result && bytes > 0) memcpy(result, value, (size_t)bytes);
+    if (value == result || bytes <= 0) return NULL;
+    if (frame->device != NULL) return weft_device_move(frame, result, value, (size_t)bytes);
+    memcpy(result, value, (size_t)bytes);
+    return NULL;
 }
 
 /* What was written is read now; the iteration writes `result` or `spare`. */
-static void begin_iteration(weft_frame *frame, const weft_bound_step *bound_step, bool first, bool to_result)
+static weft_status *point_carried(weft_frame *frame, const weft_bound_step *bound_step, bool first, bool to_result)
 {
     const weft_region_step *region = &bound_step->step->region;
     for (size_t i = 0; i < region->carried_count; i++) {
         const weft_carried *carried = &region->carried[i];
         if (carried->in_place) {
-            if (first && carried->updated) copy_to_result(frame, carried, frame->buffers[carried->initial]);
+            if (first && carried->updated) WEFT_TRY(copy_to_result(frame, carried, frame->buffers[carried->initial]));
             bool is_apart = first && !carried->updated;
             frame->buffers[carried->current] = frame->buffers[is_apart ? carried->initial : carried->result];
             frame->buffers[carried->next] = frame->buffers[carried->result];
@@ -143,17 +147,33 @@ static void begin_iteration(weft_frame *frame, const weft_bound_step *bound_step
         frame->buffers[carried->next] = frame->buffers[to_result ? carried->result : carried->spare];
     }
     point_uses(frame, bound_step);
+    return NULL;
 }
 
 /* Copies to `result` what came out somewhere else: the initial values of a loop without iterations, a spare one of
  * `while`.
  */
-static void finish_carried(weft_frame *frame, const weft_region_step *region, bool is_current)
+static weft_status *finish_carried(weft_frame *frame, const weft_region_step *region, bool is_current)
 {
     for (size_t i = 0; i < region->carried_count; i++) {
         const weft_carried *carried = &region->carried[i];
-        copy_to_result(frame, carried, frame->buffers[is_current ? carried->current : carried->initial]);
+        WEFT_TRY(copy_to_result(frame, carried, frame->buffers[is_current ? carried->current : carried->initial]));
     }
+    return NULL;
+}
+
+static weft_status *write_index(weft_frame *frame, int64_t *index, int64_t iteration)
+{
+    if (frame->device != NULL) return weft_device_store(frame, index, iteration);
+    *index = iteration;
+    return NULL;
+}
+
+static weft_status *read_verdict(weft_frame *frame, const uint8_t *verdict, bool *out_verdict)
+{
+    if (frame->device != NULL) return weft_device_test(frame, verdict, out_verdict);
+    *out_verdict = *verdict != 0;
+    return NULL;
 }
 
 /* ---- ops ---- */
@@ -166,38 +186,64 @@ static weft_status *run_part(weft_frame *frame, const weft_bound_step *bound_ste
     return weft_steps_run(frame, first, region->parts[part], cancelled);
 }
 
+/* On a device what goes wrong comes up some time after, and is told with its own iteration. */
+static weft_status *place_error(const weft_frame *frame, const char *op, int64_t iteration, weft_status *status)
+{
+    if (frame->device != NULL) return status;
+    return weft_region_error(frame->bound->allocator, op, iteration, status);
+}
+
+static weft_status *fold_once(weft_frame *frame, const weft_bound_step *bound_step, const weft_device_loop *loop,
+                              int64_t iteration, const volatile bool *cancelled)
+{
+    const weft_region_step *region = &bound_step->step->region;
+    int64_t left = frame->bound->values[region->trips] - iteration;
+    if (frame->device != NULL) WEFT_TRY(weft_device_begin_iteration(frame, loop, iteration));
+    WEFT_TRY(point_carried(frame, bound_step, iteration == 0, left % 2 == 1));
+    WEFT_TRY(write_index(frame, frame->buffers[region->scalar], iteration));
+    return run_part(frame, bound_step, 0, cancelled);
+}
+
 static weft_status *run_fold(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
 {
     const weft_region_step *region = &bound_step->step->region;
-    int64_t trips = frame->bound->values[region->trips], *index = frame->buffers[region->scalar];
-    if (trips <= 0) finish_carried(frame, region, false);
+    int64_t trips = frame->bound->values[region->trips];
+    weft_device_loop loop = weft_device_begin_loop(frame, bound_step->step);
+    if (trips <= 0) return finish_carried(frame, region, false);
     for (int64_t iteration = 0; iteration < trips; iteration++) {
-        begin_iteration(frame, bound_step, iteration == 0, (trips - iteration) % 2 == 1);
-        *index = iteration;
-        weft_status *status = run_part(frame, bound_step, 0, cancelled);
-        if (status != NULL) return weft_region_error(frame->bound->allocator, "fold", iteration, status);
+        weft_status *status = fold_once(frame, bound_step, &loop, iteration, cancelled);
+        if (status != NULL) return place_error(frame, "fold", iteration, status);
     }
+    weft_device_end_loop(frame, &loop);
     return NULL;
+}
+
+static weft_status *while_once(weft_frame *frame, const weft_bound_step *bound_step, const weft_device_loop *loop,
+                               int64_t iteration, bool *out_again, const volatile bool *cancelled)
+{
+    if (frame->device != NULL) WEFT_TRY(weft_device_begin_iteration(frame, loop, iteration));
+    WEFT_TRY(point_carried(frame, bound_step, iteration == 0, iteration % 2 == 0));
+    WEFT_TRY(run_part(frame, bound_step, 0, cancelled));
+    WEFT_TRY(read_verdict(frame, frame->buffers[bound_step->step->region.scalar], out_again));
+    return *out_again ? run_part(frame, bound_step, 1, cancelled) : NULL;
 }
 
 static weft_status *run_while(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
 {
-    const weft_region_step *region = &bound_step->step->region;
-    for (int64_t iteration = 0;; iteration++) {
-        begin_iteration(frame, bound_step, iteration == 0, iteration % 2 == 0);
-        weft_status *status = run_part(frame, bound_step, 0, cancelled);
-        bool again = status == NULL && *(const uint8_t *)frame->buffers[region->scalar] != 0;
-        if (again) status = run_part(frame, bound_step, 1, cancelled);
-        if (status != NULL) return weft_region_error(frame->bound->allocator, "while", iteration, status);
-        if (!again) break;
+    weft_device_loop loop = weft_device_begin_loop(frame, bound_step->step);
+    bool again = true;
+    for (int64_t iteration = 0; again; iteration++) {
+        weft_status *status = while_once(frame, bound_step, &loop, iteration, &again, cancelled);
+        if (status != NULL) return place_error(frame, "while", iteration, status);
     }
-    finish_carried(frame, region, true);
-    return NULL;
+    weft_device_end_loop(frame, &loop);
+    return finish_carried(frame, &bound_step->step->region, true);
 }
 
 static weft_status *run_cond(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
 {
-    bool chosen = *(const uint8_t *)frame->buffers[bound_step->step->region.scalar] != 0;
+    bool chosen;
+    WEFT_TRY(read_verdict(frame, frame->buffers[bound_step->step->region.scalar], &chosen));
     return run_part(frame, bound_step, chosen ? 0 : 1, cancelled);
 }
 

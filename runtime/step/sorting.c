@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows that the runtime sorts itself. */
+#include "runtime/step/device.h"
 #include "runtime/step/step.h"
 
 /* ---- binding ---- */
@@ -33,7 +34,8 @@ static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
     const weft_sort_step *sort = &bound_step->step->sort;
     const int64_t *values = bound->values;
     weft_sort_call *call = &bound_step->sort;
-    *call = (weft_sort_call){.dtype = sort->dtype,
+    *call = (weft_sort_call){.size = sizeof *call,
+                             .dtype = sort->dtype,
                              .positions = sort->positions,
                              .descending = sort->descending,
                              .length = values[sort->length],
@@ -47,7 +49,7 @@ static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
                              .out_offset = values[sort->out_offset]};
     if (call->rows == NULL || call->in_strides == NULL || call->out_strides == NULL) return weft_status_out_of_memory();
     WEFT_TRY(check_slots(bound, bound_step->step, call));
-    bound_step->scratch_bytes = weft_sort_scratch(bound->pool, call);
+    if (!weft_device_is_apart(bound->runtime)) bound_step->scratch_bytes = weft_sort_scratch(bound->pool, call);
     return NULL;
 }
 
@@ -67,7 +69,11 @@ static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_ste
 static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
 {
     const weft_bound_variant *bound = frame->bound;
+    const weft_runtime *runtime = bound->runtime;
     void *const *buffers = frame->pointers + bound_step->first_pointer;
+    if (frame->device != NULL)
+        return runtime->driver->queues->sort(runtime->self, frame->device->queue, &bound_step->sort, buffers[0],
+                                             buffers[1]);
     bool done = weft_sort_run(bound->pool, &bound_step->sort, buffers[0], buffers[1],
                               frame->arena + bound_step->scratch_offset, cancelled);
     return done ? NULL : weft_bound_cancelled(bound, "in", (size_t)(bound_step - bound->steps));

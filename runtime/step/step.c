@@ -4,6 +4,7 @@
 #include "runtime/base/cancel.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/status.h"
+#include "runtime/step/device.h"
 
 static const weft_step_methods *const METHODS[] = {[WEFT_STEP_KERNEL] = &weft_step_kernel,
                                                    [WEFT_STEP_GEMM] = &weft_step_product,
@@ -21,7 +22,9 @@ static bool buffer_is_sound(const weft_variant *variant, const weft_program *pro
     case WEFT_PLACE_INPUT: return buffer->number < program->input_count;
     case WEFT_PLACE_OUTPUT: return buffer->number < program->output_count;
     case WEFT_PLACE_TEMPORARY: return buffer->bytes < variant->formulas.count;
-    case WEFT_PLACE_CONSTANT: return true;
+    case WEFT_PLACE_CONSTANT:
+        return buffer->bytes < variant->formulas.count &&
+               variant->formulas.items[buffer->bytes].op == WEFT_FORMULA_CONSTANT;
     case WEFT_PLACE_ALIAS: return buffer->bytes < variant->formulas.count;
     }
     return false;
@@ -128,6 +131,7 @@ static weft_status *run_profiled(weft_frame *frame, size_t number, const volatil
     int64_t begin = weft_clock_now();
     frame->depth++;
     weft_status *status = run_step(frame, &frame->bound->steps[number], cancelled);
+    if (status == NULL && frame->device != NULL) status = weft_device_finish(frame);
     frame->depth--;
     if (status == NULL) record(frame, number, begin, weft_clock_now());
     return status;
@@ -217,13 +221,14 @@ static void run_side_by_side(weft_frame *frame, const weft_phase *phase, const v
     *failed = run.failure;
 }
 
-/* Of a run that is profiled each step has all threads, and its time is its own. */
+/* Of a run that is profiled each step has all threads, and its time is its own. What a queue is given is in order. */
 static weft_status *run_phases(weft_frame *frame, const weft_phases *phases, const volatile bool *cancelled)
 {
     failure failed = {.step = SIZE_MAX};
     for (size_t i = 0; i < phases->count; i++) {
         const weft_phase *phase = &phases->phases[i];
-        if (phase->branch_count > 1 && frame->profile == NULL) run_side_by_side(frame, phase, cancelled, &failed);
+        bool in_order = frame->profile != NULL || frame->device != NULL;
+        if (phase->branch_count > 1 && !in_order) run_side_by_side(frame, phase, cancelled, &failed);
         else
             for (size_t branch = 0; branch < phase->branch_count; branch++)
                 run_branch(frame, &phase->branches[branch], cancelled, &failed);

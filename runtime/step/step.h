@@ -18,6 +18,10 @@ typedef struct weft_step_methods {
 
 extern const weft_step_methods weft_step_kernel, weft_step_product, weft_step_sort, weft_step_host, weft_step_region;
 
+/* The DATA_ERROR of a kernel. */
+weft_status *weft_kernel_data_error(const weft_bound_variant *bound, const weft_step *step,
+                                    const weft_error_slot *error) WEFT_MUST_USE;
+
 /* WEFT_INTERNAL when a step or buffer of a new variant names what does not exist. */
 weft_status *weft_steps_check(const weft_variant *variant, const weft_program *program) WEFT_MUST_USE;
 /* Fills bound->steps and bound->views. */

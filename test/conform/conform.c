@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conformance suite: conform FILE... [-k PART-OF-A-TITLE] [--shard I/N] [-a] [-b] [-c]. Every case of the files is
- * run by the LLVM backend and by the oracle, and compared, for every binding of its symbols
+ * The conformance suite: conform FILE... [-k PART-OF-A-TITLE] [--shard I/N] [--device llvm|ref] [-a] [-b] [-c]. Every
+ * case of the files is run by the LLVM backend and by the oracle, and compared, for every binding of its symbols
  *  - over layouts of the inputs and of the outputs, in memory that ends and in memory that begins at a page without
  * access;
  *  - with the symbols as they are, with a specialised variant, and with their values in place of the symbols.
  * All runs on the same data give the same bits. Layouts, specialised variants and static extents take turns from case
  * to case; with -a every case has all of them. With --shard only every Nth case is run, from the Ith on. With -b each
  * case and binding runs once, and a line has a hash of its results and says whether the library for products took part.
- * With -c nothing runs: every built-in op must be in the files in every dtype it takes.
+ * With --device the same is done on a device whose memory the host cannot read and whose queues do nothing until
+ * somebody waits; the code is that of a runtime of the CPU. With -c nothing runs: every built-in op must be in the
+ * files in every dtype it takes.
  */
 #include "test/conform/case.h"
 #include "test/conform/coverage.h"
@@ -28,6 +30,8 @@ typedef struct suite {
     size_t turn;  /* counts cases */
     size_t shard, shards;
     weft_executor *executor, *crowds[CROWDS]; /* one thread; 2, 3 and 7 */
+    const char *judged;                       /* name of the runtime */
+    weft_test_device *device;                 /* of it; NULL: the CPU */
     weft_test_coverage coverage;
     size_t passed, failed;
 } suite;
@@ -220,7 +224,8 @@ static bool run_judged(trial *tried, weft_executor *executor, const arrangement 
     const weft_profile profile = {tried, notice_library};
     weft_test_run run = {.executor = executor,
                          .profile = tried->suite->hashed ? &profile : NULL,
-                         .runtime = "llvm",
+                         .runtime = tried->suite->judged,
+                         .device = tried->suite->device,
                          .program = tried->subject->program,
                          .binding = tried->binding,
                          .inputs = inputs,
@@ -403,11 +408,13 @@ static void run_case(void *context, const weft_test_case *given)
     weft_test_subject_destroy(&subject);
 }
 
-static bool make_executor(unsigned threads, weft_executor **out_executor)
+static bool make_executor(unsigned threads, const weft_test_device *device, weft_executor **out_executor)
 {
     const weft_executor_options options = {
         .allocator = weft_test_guarded_allocator(), .threads = threads, .buffer_capacity = 1};
     weft_status *status = weft_executor_create_standard(&options, out_executor);
+    if (status == NULL && device != NULL)
+        status = weft_executor_register_runtime(*out_executor, weft_test_device_runtime(device));
     if (status == NULL) return true;
     printf("%s\n", weft_status_message(status));
     weft_status_destroy(status);
@@ -419,28 +426,40 @@ static bool read_shard(const char *text, suite *all)
     return sscanf(text, "%zu/%zu", &all->shard, &all->shards) == 2 && all->shard < all->shards;
 }
 
+/* A device that runs what runtime `name` compiles. */
+static bool make_device(const char *name, suite *all)
+{
+    const weft_runtime *behind = strcmp(name, "ref") == 0 ? weft_runtime_reference() : weft_runtime_llvm();
+    all->judged = "device";
+    all->device = weft_test_device_create(all->judged, behind);
+    return all->device != NULL;
+}
+
 int main(int argc, char **argv)
 {
     static const unsigned crowds[CROWDS] = {2, 3, 7};
-    suite all = {.shards = 1};
-    bool good = make_executor(1, &all.executor);
-    for (size_t i = 0; i < CROWDS && good; i++) good = make_executor(crowds[i], &all.crowds[i]);
+    suite all = {.shards = 1, .judged = "llvm"};
+    bool good = true;
     for (int i = 1; i + 1 < argc; i++) {
         if (strcmp(argv[i], "-k") == 0) all.only = argv[i + 1];
         if (strcmp(argv[i], "--shard") == 0) good &= read_shard(argv[i + 1], &all);
+        if (strcmp(argv[i], "--device") == 0) good &= make_device(argv[i + 1], &all);
     }
+    good = good && make_executor(1, all.device, &all.executor);
+    for (size_t i = 0; i < CROWDS && good; i++) good = make_executor(crowds[i], all.device, &all.crowds[i]);
     for (int i = 1; i < argc; i++) {
         all.all |= strcmp(argv[i], "-a") == 0;
         all.hashed |= strcmp(argv[i], "-b") == 0;
         all.covered |= strcmp(argv[i], "-c") == 0;
     }
     for (int i = 1; i < argc && good; i++) {
-        if (strcmp(argv[i], "-k") == 0 || strcmp(argv[i], "--shard") == 0) i++;
+        if (strcmp(argv[i], "-k") == 0 || strcmp(argv[i], "--shard") == 0 || strcmp(argv[i], "--device") == 0) i++;
         else if (argv[i][0] != '-' && !weft_test_cases_read(argv[i], run_case, &all)) good = false;
     }
     if (good && all.covered) all.failed += weft_test_coverage_report(&all.coverage);
     for (size_t i = 0; i < CROWDS; i++) weft_executor_destroy(all.crowds[i]);
     weft_executor_destroy(all.executor);
+    weft_test_device_destroy(all.device);
     printf("%zu runs agree, %zu do not\n", all.passed, all.failed);
     return good && all.failed == 0 ? 0 : 1;
 }

@@ -146,6 +146,62 @@ void weft_test_inputs_destroy(weft_test_inputs *inputs)
     inputs->count = 0;
 }
 
+/* ---- running ---- */
+
+/* Copies of arrays on a device, the same array once. */
+typedef struct uploads {
+    weft_test_device *device;
+    size_t count;
+    weft_array *originals[WEFT_TEST_INPUTS + WEFT_TEST_OUTPUTS], *copies[WEFT_TEST_INPUTS + WEFT_TEST_OUTPUTS];
+} uploads;
+
+/* NULL where nothing is there to be copied, or no memory for it. */
+static weft_array *upload(uploads *all, weft_array *array)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (all->originals[i] == array) return all->copies[i];
+    if (array == NULL) return NULL;
+    all->originals[all->count] = array;
+    all->copies[all->count] = weft_test_device_upload(all->device, array);
+    return all->copies[all->count++];
+}
+
+/* An array in memory of the host in place of a new one on the device. */
+static weft_status *fetch(weft_array **array)
+{
+    weft_array *fetched = NULL, *made = *array;
+    weft_status *status =
+        weft_array_create(NULL, weft_array_dtype(made), weft_array_rank(made), weft_array_shape(made), &fetched);
+    if (status == NULL) status = weft_array_copy(fetched, made);
+    weft_array_release(made);
+    *array = fetched;
+    return status;
+}
+
+static weft_status *run_on_device(weft_test_device *device, weft_executor *executor, weft_program *program,
+                                  const weft_run *given)
+{
+    uploads all = {.device = device};
+    weft_array *inputs[WEFT_TEST_INPUTS], *outputs[WEFT_TEST_OUTPUTS];
+    weft_run run = *given;
+    run.inputs = inputs;
+    run.outputs = outputs;
+    for (size_t i = 0; i < run.input_count; i++) inputs[i] = upload(&all, given->inputs[i]);
+    for (size_t i = 0; i < run.output_count; i++) outputs[i] = upload(&all, given->outputs[i]);
+    weft_status *status = weft_executor_run(executor, program, &run);
+    for (size_t i = 0; i < run.output_count; i++) {
+        if (given->outputs[i] != NULL || outputs[i] == NULL) continue;
+        given->outputs[i] = outputs[i];
+        if (status == NULL) status = fetch(&given->outputs[i]);
+    }
+    for (size_t i = 0; i < all.count; i++) {
+        if (status == NULL && !weft_test_device_download(device, all.copies[i], all.originals[i]))
+            status = weft_status_create(NULL, WEFT_INTERNAL, "test", "an array has another size on the device");
+        weft_array_release(all.copies[i]);
+    }
+    return status;
+}
+
 weft_status *weft_test_run_program(const weft_test_run *run, size_t output_count, weft_array **outputs)
 {
     weft_program *program = (weft_program *)run->program;
@@ -161,15 +217,16 @@ weft_status *weft_test_run_program(const weft_test_run *run, size_t output_count
     for (size_t i = 0; i < run->binding->count; i++)
         if (weft_formulas_find_symbol(&program->formulas, run->binding->items[i].name) != SIZE_MAX)
             known.items[known.count++] = run->binding->items[i];
-    return weft_executor_run(run->executor, program,
-                             &(weft_run){.runtime = run->runtime,
-                                         .input_count = program->input_count,
-                                         .inputs = arrays,
-                                         .output_count = output_count,
-                                         .outputs = outputs,
-                                         .extent_count = known.count,
-                                         .extents = known.items,
-                                         .donated = donated,
-                                         .specialize = run->specialize,
-                                         .profile = run->profile});
+    const weft_run how = {.runtime = run->runtime,
+                          .input_count = program->input_count,
+                          .inputs = arrays,
+                          .output_count = output_count,
+                          .outputs = outputs,
+                          .extent_count = known.count,
+                          .extents = known.items,
+                          .donated = donated,
+                          .specialize = run->specialize,
+                          .profile = run->profile};
+    return run->device != NULL ? run_on_device(run->device, run->executor, program, &how)
+                               : weft_executor_run(run->executor, program, &how);
 }

@@ -4,6 +4,7 @@
 /* A program under test: compiled for the runtime that is judged, and once more, as it was written, for the oracle. */
 #include <weft/weft.h>
 #include "test/conform/place.h"
+#include "test/device.h"
 
 /* weft_graph_parse with the extensions that texts here may use: einsum. */
 weft_status *weft_test_parse(const char *name, const char *text, weft_module **out_module) WEFT_MUST_USE;
@@ -55,6 +56,7 @@ typedef struct weft_test_run {
     bool specialize;
     const bool *donated; /* NULL, or for each input of `inputs` */
     const weft_profile *profile;
+    weft_test_device *device; /* that the arrays are copied to for the run and back; NULL: none */
 } weft_test_run;
 
 /* Runs; an entry of `outputs` that is not NULL is written to. */

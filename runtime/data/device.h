@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_DATA_DEVICE_H
+#define WEFT_RUNTIME_DATA_DEVICE_H
+/* Elements between host memory and a device's, or within it, by copies that a driver can do. */
+#include <weft/runtime.h>
+
+typedef struct weft_device_layout {
+    size_t element; /* bytes */
+    size_t rank;
+    const int64_t *shape, *to_strides, *from_strides; /* in elements */
+} weft_device_layout;
+
+/* Pointers are those of element (0, ..., 0). What lies between the elements of `to` is left alone. The memory does not
+ * overlap. `queue` as for weft_queue_methods.copy. */
+weft_status *weft_device_copy(const weft_runtime *runtime, weft_driver_queue *queue, weft_copy_kind kind,
+                              const weft_device_layout *layout, void *to, const void *from) WEFT_MUST_USE;
+
+/* Whether the host may not read the memory of that runtime. */
+static inline bool weft_device_is_apart(const weft_runtime *runtime)
+{
+    return runtime->driver->queues != NULL;
+}
+#endif

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs on a device whose memory the host does not see, and arrays there. */
+#include <stdlib.h>
+#include <string.h>
+#include <weft/weft.h>
+#include "test/device.h"
+#include "test/support.h"
+
+typedef struct bench {
+    weft_test_device *device;
+    weft_executor *executor;
+    weft_module *module;
+    weft_program *program;
+} bench;
+
+static void open_bench(bench *b, const char *text)
+{
+    *b = (bench){.device = weft_test_device_create("device", weft_runtime_llvm())};
+    assert_non_null(b->device);
+    weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.threads = 2}, &b->executor));
+    weft_test_ok(weft_executor_register_runtime(b->executor, weft_test_device_runtime(b->device)));
+    if (text == NULL) return;
+    weft_test_ok(weft_graph_parse("text", text, strlen(text), NULL, 0, NULL, &b->module));
+    weft_test_ok(weft_compile_named(b->module->graph, b->module->outputs, b->module->output_names, NULL, &b->program));
+}
+
+static void close_bench(bench *b)
+{
+    weft_program_release(b->program);
+    weft_module_destroy(b->module);
+    weft_executor_destroy(b->executor);
+    weft_test_device_destroy(b->device);
+}
+
+static weft_array *make(const bench *b, weft_dtype dtype, int64_t count, const void *data)
+{
+    weft_array *host, *array;
+    weft_test_ok(weft_array_wrap(NULL, dtype, 1, &count, NULL, (void *)data, NULL, NULL, &host));
+    weft_test_ok(weft_array_create_on(NULL, weft_test_device_runtime(b->device), dtype, 1, &count, &array));
+    weft_test_ok(weft_array_copy(array, host));
+    weft_array_release(host);
+    return array;
+}
+
+static void fetch(const weft_array *array, void *out_data)
+{
+    weft_array *host;
+    weft_test_ok(weft_array_wrap(NULL, weft_array_dtype(array), weft_array_rank(array), weft_array_shape(array), NULL,
+                                 out_data, NULL, NULL, &host));
+    weft_test_ok(weft_array_copy(host, array));
+    weft_array_release(host);
+}
+
+/* ---- arrays ---- */
+
+enum { ROOM = 4096 };
+
+/* A view of `base` with axes of random extents `shape` and strides of both signs, whose elements do not meet. */
+static weft_array *draw_view(weft_array *base, const int64_t *shape)
+{
+    int64_t strides[3], order[3] = {0, 1, 2}, offset = 0, step = 1 + rand() % 2;
+    for (size_t i = 2; i > 0; i--) {
+        size_t j = (size_t)rand() % (i + 1);
+        int64_t swapped = order[i];
+        order[i] = order[j];
+        order[j] = swapped;
+    }
+    for (size_t i = 0; i < 3; i++) {
+        bool backwards = rand() % 3 == 0;
+        strides[order[i]] = backwards ? -step : step;
+        if (backwards) offset += (shape[order[i]] - 1) * step;
+        step *= shape[order[i]] + rand() % 2;
+    }
+    weft_array *view;
+    weft_test_ok(weft_array_view(base, 3, shape, strides, offset, &view));
+    return view;
+}
+
+static void fill(weft_array *array)
+{
+    unsigned char *bytes = weft_array_data(array);
+    for (size_t i = 0; i < ROOM * weft_dtype_size(weft_array_dtype(array)); i++) bytes[i] = (unsigned char)rand();
+}
+
+/* The same views of four blocks, two of the device with what two of the host hold: whichever way they are copied, all
+ * bytes agree afterwards, also those between elements. */
+static void copies_agree_with_those_of_the_host(void **state)
+{
+    static const weft_dtype dtypes[] = {WEFT_U8, WEFT_F16, WEFT_F32, WEFT_F64, WEFT_C128};
+    (void)state;
+    bench b;
+    open_bench(&b, NULL);
+    srand(1);
+    for (int round = 0; round < 600; round++) {
+        const int64_t shape[] = {1 + rand() % 12, 1 + rand() % 12, 1 + rand() % 6}, room = ROOM;
+        weft_dtype dtype = dtypes[rand() % 5];
+        weft_array *x, *y, *expected;
+        weft_test_ok(weft_array_create(NULL, dtype, 1, &room, &x));
+        weft_test_ok(weft_array_create(NULL, dtype, 1, &room, &y));
+        weft_test_ok(weft_array_create(NULL, dtype, 1, &room, &expected));
+        fill(x);
+        fill(y);
+        weft_test_ok(weft_array_copy(expected, y));
+        bool x_apart = rand() % 2 == 0, y_apart = !x_apart || rand() % 2 == 0, same = rand() % 4 == 0;
+        weft_array *from = x_apart ? weft_test_device_upload(b.device, x) : weft_array_retain(x);
+        weft_array *to = y_apart ? weft_test_device_upload(b.device, y) : weft_array_retain(y);
+        if (same) { /* views that overlap */
+            weft_array_release(from);
+            from = weft_array_retain(to);
+            weft_test_ok(weft_array_copy(x, y));
+        }
+        unsigned seed = (unsigned)rand();
+        srand(seed);
+        weft_array *from_view = draw_view(from, shape), *to_view = draw_view(to, shape);
+        srand(seed);
+        weft_array *x_view = draw_view(x, shape), *y_view = draw_view(expected, shape);
+        weft_test_ok(weft_array_copy(to_view, from_view));
+        weft_test_ok(weft_array_copy(y_view, x_view));
+        if (y_apart) assert_true(weft_test_device_download(b.device, to, y));
+        assert_memory_equal(weft_array_data(y), weft_array_data(expected), ROOM * weft_dtype_size(dtype));
+        weft_array *const all[] = {from_view, to_view, x_view, y_view, from, to, x, y, expected};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) weft_array_release(all[i]);
+    }
+    close_bench(&b);
+}
+
+static void arrays_are_of_a_runtime(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b, NULL);
+    weft_array *array, *empty, *dense;
+    const weft_runtime *runtime = weft_test_device_runtime(b.device);
+    weft_test_ok(weft_array_create_on(NULL, runtime, WEFT_F32, 2, (const int64_t[]){3, 4}, &array));
+    assert_int_equal(weft_array_device(array).kind, WEFT_DEVICE_OTHER);
+    assert_int_equal(weft_test_device_bytes(b.device), 48);
+    weft_test_ok(weft_array_create_on(NULL, runtime, WEFT_F32, 2, (const int64_t[]){3, 0}, &empty));
+    weft_test_ok(weft_array_copy(empty, empty));
+    weft_test_fails(weft_array_create_on(NULL, runtime, WEFT_F32, 1, (const int64_t[]){-3}, &dense), WEFT_OUT_OF_RANGE,
+                    "negative");
+    weft_test_fails(weft_array_create_on(NULL, NULL, WEFT_F32, 1, (const int64_t[]){3}, &dense), WEFT_INVALID_ARGUMENT,
+                    "runtime must not be NULL");
+    weft_test_fails(weft_array_create_on(NULL, runtime, WEFT_F32, 1, (const int64_t[]){(int64_t)1 << 40}, &dense),
+                    WEFT_OUT_OF_MEMORY, "full");
+    weft_test_ok(weft_array_create_on(NULL, weft_runtime_llvm(), WEFT_F32, 1, (const int64_t[]){3}, &dense));
+    assert_int_equal(weft_array_device(dense).kind, WEFT_DEVICE_CPU);
+    weft_array_release(dense);
+    weft_array_release(array);
+    weft_array_release(empty);
+    close_bench(&b);
+}
+
+/* ---- runs ---- */
+
+/* Every kind of step, loops within loops, a constant, a branch. */
+static const char everything[] = "weft 0.1\n"
+                                 "graph {\n"
+                                 "  %x = input() {name = \"x\", dtype = f32, shape = [6]}\n"
+                                 "  %at = input() {name = \"at\", dtype = i64, shape = [6]}\n"
+                                 "  %p = constant() {dtype = f32, shape = [6], data = [3, 1, 4, 1, 5, 9]}\n"
+                                 "  %0 = gather(%x, %at) {axes = [0], batch = []}\n"
+                                 "  %1 = add(%0, %p)\n"
+                                 "  %2 = sort(%1) {axis = 0, descending = false}\n"
+                                 "  %3 = fold(%2) {trips = 5, carried = 1} body (%i : i64[], %a : f32[6]) {\n"
+                                 "    %0 = fold(%a) {trips = 3, carried = 1} body (%j : i64[], %b : f32[6]) {\n"
+                                 "      %0 = cast(%j) {dtype = f32}\n"
+                                 "      %1 = broadcast(%0) {shape = [6], axes = []}\n"
+                                 "      %2 = add(%b, %1)\n"
+                                 "      yield %2\n"
+                                 "    }\n"
+                                 "    yield %0\n"
+                                 "  }\n"
+                                 "  return %3\n"
+                                 "}\n";
+
+static weft_status *run(const bench *b, const char *runtime, size_t count, weft_array *const *inputs,
+                        weft_array **out_output)
+{
+    return weft_executor_run(
+        b->executor, b->program,
+        &(weft_run){
+            .runtime = runtime, .input_count = count, .inputs = inputs, .output_count = 1, .outputs = out_output});
+}
+
+static const float x_data[] = {1.5f, -2, 0.25f, 8, 100, -7};
+static const int64_t at_data[] = {5, 0, 3, 1, 2, 4};
+
+static void the_device_may_be_lost_at_any_call(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b, everything);
+    weft_array *inputs[] = {make(&b, WEFT_F32, 6, x_data), make(&b, WEFT_I64, 6, at_data)}, *output = NULL;
+    float found[6], again[6];
+    weft_test_ok(run(&b, "device", 2, inputs, &output));
+    fetch(output, found);
+    weft_array_release(output);
+    size_t calls = 0;
+    for (bool lost = true; lost; calls++) {
+        weft_executor_clear(b.executor);
+        weft_test_device_fail(b.device, calls);
+        output = NULL;
+        weft_status *status = run(&b, "device", 2, inputs, &output);
+        lost = status != NULL;
+        assert_int_equal(output == NULL, lost);
+        if (lost) weft_test_fails(status, WEFT_INTERNAL, "the test device was lost");
+        weft_test_device_fail(b.device, SIZE_MAX);
+    }
+    assert_true(calls > 30);
+    fetch(output, again);
+    assert_memory_equal(found, again, sizeof found);
+    weft_array_release(output);
+    for (size_t i = 0; i < 2; i++) weft_array_release(inputs[i]);
+    close_bench(&b);
+}
+
+/* What both say of the same bad data. */
+static void expect_same_error(const bench *b, size_t count, const weft_dtype *dtypes, const int64_t *counts,
+                              const void *const *data)
+{
+    weft_array *inputs[2], *copies[2], *output = NULL;
+    for (size_t i = 0; i < count; i++) {
+        weft_test_ok(weft_array_wrap(NULL, dtypes[i], 1, &counts[i], NULL, (void *)data[i], NULL, NULL, &inputs[i]));
+        copies[i] = make(b, dtypes[i], counts[i], data[i]);
+    }
+    weft_status *expected = run(b, "llvm", count, inputs, &output);
+    assert_int_equal(weft_status_code(expected), WEFT_DATA_ERROR);
+    weft_test_fails(run(b, "device", count, copies, &output), WEFT_DATA_ERROR, weft_status_message(expected));
+    assert_null(output);
+    weft_status_destroy(expected);
+    for (size_t i = 0; i < count; i++) {
+        weft_array_release(inputs[i]);
+        weft_array_release(copies[i]);
+    }
+}
+
+static void errors_name_their_iteration(void **state)
+{
+    static const char text[] = "weft 0.1\n"
+                               "graph {\n"
+                               "  %x = input() {name = \"x\", dtype = f32, shape = [6]}\n"
+                               "  %at = input() {name = \"at\", dtype = i64, shape = [6000]}\n"
+                               "  %0 = fold(%x, %at) {trips = 3, carried = 1} body (%i : i64[], %a : f32[6], %at : "
+                               "i64[6000]) {\n"
+                               "    %n = constant() {dtype = i64, shape = [], data = [2000]}\n"
+                               "    %first = mul(%i, %n)\n"
+                               "    %0 = fold(%a, %at, %first) {trips = 2000, carried = 1} body (%j : i64[], %b : "
+                               "f32[6], %at : i64[6000], %first : i64[]) {\n"
+                               "      %where = add(%first, %j)\n"
+                               "      %0 = gather(%at, %where) {axes = [0], batch = []}\n"
+                               "      %1 = gather(%b, %0) {axes = [0], batch = []}\n"
+                               "      %2 = broadcast(%1) {shape = [6], axes = []}\n"
+                               "      %3 = add(%b, %2)\n"
+                               "      yield %3\n"
+                               "    }\n"
+                               "    yield %0\n"
+                               "  }\n"
+                               "  return %0\n"
+                               "}\n";
+    static const size_t bad[] = {0, 1, 1023, 1024, 1999, 2000, 3030, 5999};
+    static int64_t at[6000];
+    const weft_dtype dtypes[] = {WEFT_F32, WEFT_I64};
+    const int64_t counts[] = {6, 6000};
+    const void *const data[] = {x_data, at};
+    (void)state;
+    bench b;
+    open_bench(&b, text);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        memset(at, 0, sizeof at);
+        at[bad[i]] = 17;
+        if (bad[i] < 5000) at[5500] = 18; /* comes later */
+        expect_same_error(&b, 2, dtypes, counts, data);
+    }
+    close_bench(&b);
+}
+
+/* Nothing of a bad update is written, nor of one that comes after. */
+static void a_failed_update_leaves_the_input(void **state)
+{
+    static const char text[] = "weft 0.1\n"
+                               "graph {\n"
+                               "  %x = input() {name = \"x\", dtype = f32, shape = [6]}\n"
+                               "  %at = input() {name = \"at\", dtype = i64, shape = [2]}\n"
+                               "  %new = constant() {dtype = f32, shape = [2], data = [70, 80]}\n"
+                               "  %0 = scatter(%x, %new, %at) {axes = [0], batch = [], mode = \"set\"}\n"
+                               "  return %0\n"
+                               "}\n";
+    const int64_t good[] = {3, 1}, bad[] = {3, 9};
+    const bool donated[] = {true, false};
+    (void)state;
+    bench b;
+    open_bench(&b, text);
+    for (int fine = 0; fine < 2; fine++) {
+        weft_array *x = make(&b, WEFT_F32, 6, x_data), *at = make(&b, WEFT_I64, 2, fine ? good : bad), *output = x;
+        weft_array *inputs[] = {x, at};
+        float found[6], expected[6];
+        memcpy(expected, x_data, sizeof expected);
+        if (fine) {
+            expected[3] = 70;
+            expected[1] = 80;
+        }
+        weft_status *status = weft_executor_run(b.executor, b.program,
+                                                &(weft_run){.runtime = "device",
+                                                            .input_count = 2,
+                                                            .inputs = inputs,
+                                                            .output_count = 1,
+                                                            .outputs = &output,
+                                                            .donated = donated});
+        if (fine) weft_test_ok(status);
+        else weft_test_fails(status, WEFT_DATA_ERROR, "9");
+        fetch(x, found);
+        assert_memory_equal(found, expected, sizeof expected);
+        weft_array_release(x);
+        weft_array_release(at);
+    }
+    close_bench(&b);
+}
+
+static void count_records(void *self, const weft_profile_record *record)
+{
+    (void)record;
+    ++*(size_t *)self;
+}
+
+static void steps_are_profiled(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b, everything);
+    weft_array *inputs[] = {make(&b, WEFT_F32, 6, x_data), make(&b, WEFT_I64, 6, at_data)}, *output = NULL;
+    size_t records[2] = {0, 0};
+    weft_array *copies[2];
+    static float x[6];
+    static int64_t at[6];
+    fetch(inputs[0], x);
+    fetch(inputs[1], at);
+    weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 1, (const int64_t[]){6}, NULL, x, NULL, NULL, &copies[0]));
+    weft_test_ok(weft_array_wrap(NULL, WEFT_I64, 1, (const int64_t[]){6}, NULL, at, NULL, NULL, &copies[1]));
+    for (int apart = 0; apart < 2; apart++) {
+        const weft_profile profile = {&records[apart], count_records};
+        weft_test_ok(weft_executor_run(b.executor, b.program,
+                                       &(weft_run){.runtime = apart ? "device" : "llvm",
+                                                   .input_count = 2,
+                                                   .inputs = apart ? inputs : copies,
+                                                   .output_count = 1,
+                                                   .outputs = &output,
+                                                   .profile = &profile}));
+        weft_array_release(output);
+        output = NULL;
+    }
+    assert_true(records[0] > 15);
+    assert_int_equal(records[0], records[1]);
+    weft_test_fails(run(&b, "device", 2, copies, &output), WEFT_INVALID_ARGUMENT, "is on device 1:0");
+    for (size_t i = 0; i < 2; i++) {
+        weft_array_release(inputs[i]);
+        weft_array_release(copies[i]);
+    }
+    close_bench(&b);
+}
+
+static void tables_are_whole(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b, NULL);
+    const weft_runtime *whole = weft_test_device_runtime(b.device);
+    weft_queue_methods queues = *whole->driver->queues;
+    weft_driver driver = *whole->driver;
+    weft_runtime runtime = *whole;
+    runtime.name = "other";
+    runtime.driver = &driver;
+    driver.queues = &queues;
+    queues.sort = NULL;
+    weft_test_fails(weft_executor_register_runtime(b.executor, &runtime), WEFT_INVALID_ARGUMENT,
+                    "lacks a function of queues");
+    queues = *whole->driver->queues;
+    queues.size--;
+    weft_test_fails(weft_executor_register_runtime(b.executor, &runtime), WEFT_INVALID_ARGUMENT,
+                    "lacks a function of queues");
+    queues.size++;
+    driver.allocate = NULL;
+    driver.release = NULL;
+    weft_test_fails(weft_executor_register_runtime(b.executor, &runtime), WEFT_INVALID_ARGUMENT, "does not allocate");
+    close_bench(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_agree_with_those_of_the_host),
+        cmocka_unit_test(arrays_are_of_a_runtime),
+        cmocka_unit_test(the_device_may_be_lost_at_any_call),
+        cmocka_unit_test(errors_name_their_iteration),
+        cmocka_unit_test(a_failed_update_leaves_the_input),
+        cmocka_unit_test(steps_are_profiled),
+        cmocka_unit_test(tables_are_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
