@@ -123,6 +123,11 @@ typedef struct weft_named_arrays {
     ((weft_named_arrays){sizeof((weft_named_array[]){__VA_ARGS__}) / sizeof(weft_named_array),                         \
                          (weft_named_array[]){__VA_ARGS__}})
 
+/* Runs of one executor that a device does one after another, while the caller goes on: weft_run.queue. */
+typedef struct weft_queue weft_queue;
+/* The end of a run: weft_run.signal. Any thread may use it. */
+typedef struct weft_event weft_event;
+
 /*
  * One run; zero-initialise. Nothing in it is kept after the call.
  *
@@ -152,6 +157,10 @@ typedef struct weft_run {
     /* By name, unless the count is 0. */
     weft_named_arrays named_inputs;  /* instead of `inputs`: each of the program's once, in any order */
     weft_named_arrays named_outputs; /* instead of `outputs`: those that are wanted; the others are dropped */
+    weft_queue *queue; /* of the same executor; `runtime` is its runtime, or NULL; see weft_queue_create */
+    size_t wait_count;
+    weft_event *const *waits; /* ends of runs that this one begins after, also of other queues and executors */
+    weft_event **signal;      /* when not NULL: gets the end of this run, released by the caller; NULL after an error */
 } weft_run;
 
 /*
@@ -184,6 +193,31 @@ typedef struct weft_run {
  * loop: the first step that fails, in it the lowest position, and there the op that comes first.
  */
 weft_status *weft_executor_run(weft_executor *executor, weft_program *program, const weft_run *run) WEFT_MUST_USE;
+
+/*
+ * A queue of a registered runtime (NULL: the default). A run that is given one returns when the device was told what to
+ * do: its arrays and program are retained until it is done, its new outputs are there, and no array of it may be read
+ * or written before its end, except by later runs on the queue and by runs that wait for it. What the call returns is
+ * what went wrong until then; what data break on the device is told at the end of the run, by its event or
+ * weft_queue_finish; its outputs are unspecified then. Runs after it are done all the same, with what is there.
+ *
+ * The call itself waits for the device where it has to know a value: the predicate of a cond or a while, operands of an
+ * extension's kernel, now and then in a fold of many iterations, each step where weft_run.profile is set. `cancelled`
+ * is read until the call returns, and the report's run_ns ends then. On the CPU, whose memory the caller shares, a run
+ * is done when the call returns, with or without a queue.
+ *
+ * Several threads may give one queue work. NOT_REGISTERED for a runtime that is not there.
+ */
+weft_status *weft_queue_create(weft_executor *executor, const char *runtime, weft_queue **out_queue) WEFT_MUST_USE;
+/* Waits for all it was given; before its executor is destroyed. Errors of runs that no event told are dropped. */
+void weft_queue_destroy(weft_queue *queue);
+/* Waits for all it was given. The error of the first run that failed since the last call. */
+weft_status *weft_queue_finish(weft_queue *queue) WEFT_MUST_USE;
+
+/* Waits for the end of the run, and says how it went: the same each time. */
+weft_status *weft_event_finish(weft_event *event) WEFT_MUST_USE;
+bool weft_event_is_done(weft_event *event);
+void weft_event_release(weft_event *event);
 
 /* What one cache did and holds. */
 typedef struct weft_cache_counters {

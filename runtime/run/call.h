@@ -9,6 +9,7 @@ typedef struct weft_call {
     const weft_runtime *runtime;
     weft_program *program;
     const weft_run *run;
+    weft_event *event; /* that the run is to end with, some time after the call; NULL: it ends with the call */
 } weft_call;
 
 enum { WEFT_CALL_INLINE_WORDS = 128 };

@@ -99,6 +99,18 @@ const weft_runtime *weft_executor_find_runtime(const weft_executor *executor, co
     return NULL;
 }
 
+weft_status *weft_executor_require_runtime(const weft_executor *executor, const char *where, const char *name,
+                                           const weft_runtime **out_runtime)
+{
+    *out_runtime = weft_executor_find_runtime(executor, name);
+    if (*out_runtime != NULL) return NULL;
+    if (name == NULL)
+        return weft_status_create(&executor->allocator, WEFT_NOT_REGISTERED, where,
+                                  "no runtime is registered with this executor");
+    return weft_status_create(&executor->allocator, WEFT_NOT_REGISTERED, where,
+                              "runtime \"%s\" is not registered with this executor", name);
+}
+
 const weft_runtime *weft_executor_find_host_runtime(const weft_executor *executor, const weft_runtime *runtime)
 {
     if (!weft_device_is_apart(runtime)) return runtime;

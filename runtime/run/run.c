@@ -4,6 +4,7 @@
 #include "runtime/base/float_mode.h"
 #include "runtime/base/memory.h"
 #include "runtime/run/named.h"
+#include "runtime/run/queue.h"
 #include "runtime/run/variant_entry.h"
 #include "runtime/base/stack.h"
 #include "runtime/step/device.h"
@@ -94,22 +95,28 @@ static weft_status *make_entry(void *context, void **out_value, size_t *out_byte
 
 /* ---- running ---- */
 
-static weft_status *run_frame(weft_frame *frame, const weft_run *run)
+/* With an event the frame stays open. */
+static weft_status *run_frame(weft_frame *frame, const weft_call *call)
 {
+    const weft_run *run = call->run;
     frame->profile = run->profile;
     frame->nested_bytes = 0;
+    frame->queue = call->event == NULL ? NULL : weft_event_queue(call->event);
     weft_status *status = weft_frame_open(frame, run);
     if (status == NULL) status = weft_steps_run(frame, 0, frame->bound->variant->step_count, run->cancelled);
-    if (status == NULL && frame->device != NULL) status = weft_device_finish(frame);
-    weft_frame_close(frame, run, status == NULL);
+    if (status == NULL && call->event != NULL) status = weft_event_record(call->event, frame);
+    else if (status == NULL && frame->device != NULL) status = weft_device_finish(frame);
+    if (status == NULL) weft_frame_hand_over(frame, run);
+    if (status != NULL || call->event == NULL) weft_frame_close(frame, run, status == NULL);
     return status;
 }
 
-static weft_status *run_reported(weft_frame *frame, const weft_run *run, const struct build *build)
+static weft_status *run_reported(weft_frame *frame, const weft_call *call, const struct build *build)
 {
-    if (run->report == NULL) return run_frame(frame, run);
+    const weft_run *run = call->run;
+    if (run->report == NULL) return run_frame(frame, call);
     int64_t begin = weft_clock_now();
-    weft_status *status = run_frame(frame, run);
+    weft_status *status = run_frame(frame, call);
     *run->report = (weft_report){.compile_ns = build->elapsed,
                                  .run_ns = weft_clock_now() - begin,
                                  .steps = frame->bound->variant->step_count,
@@ -140,22 +147,34 @@ static weft_status *run_key(weft_executor *executor, const weft_call *call, cons
     weft_variant_entry *entry = weft_cache_value(handle);
     weft_status *status = weft_variant_entry_acquire(entry, call, key, &frame);
     if (status == NULL) {
-        status = run_reported(frame, call->run, &build);
+        status = run_reported(frame, call, &build);
+        if (status == NULL && call->event != NULL) {
+            weft_event_keep(call->event, call, frame, entry, handle);
+            return NULL;
+        }
         weft_variant_entry_release(entry, frame);
     }
     weft_cache_release(handle);
     return status;
 }
 
-static weft_status *find_runtime(const weft_executor *executor, const char *name, const weft_runtime **out_runtime)
+weft_status *weft_executor_run_until(weft_executor *executor, weft_program *program, const weft_run *run,
+                                     weft_event *event)
 {
-    *out_runtime = weft_executor_find_runtime(executor, name);
-    if (*out_runtime != NULL) return NULL;
-    if (name == NULL)
-        return weft_status_create(&executor->allocator, WEFT_NOT_REGISTERED, "weft_executor_run",
-                                  "no runtime is registered with this executor");
-    return weft_status_create(&executor->allocator, WEFT_NOT_REGISTERED, "weft_executor_run",
-                              "runtime \"%s\" is not registered with this executor", name);
+    weft_call call = {.program = program, .run = run, .event = event};
+    if (run->profile != NULL && run->profile->record == NULL)
+        return weft_status_create(&executor->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_run",
+                                  "profile has no record function");
+    WEFT_TRY(weft_executor_require_runtime(executor, "weft_executor_run", run->runtime, &call.runtime));
+    WEFT_TRY(weft_call_check_arrays(&executor->allocator, &call));
+    WEFT_TRY(weft_executor_check_extensions(executor, program));
+    weft_call_key key;
+    WEFT_TRY(weft_call_key_init(&key, &executor->allocator, &call));
+    weft_float_mode saved = weft_float_mode_enter();
+    weft_status *status = run_key(executor, &call, &key);
+    weft_float_mode_leave(saved);
+    weft_call_key_finish(&key);
+    return status;
 }
 
 weft_status *weft_executor_run(weft_executor *executor, weft_program *program, const weft_run *run)
@@ -167,18 +186,6 @@ weft_status *weft_executor_run(weft_executor *executor, weft_program *program, c
                                                     : "run");
     if (run->report != NULL) *run->report = (weft_report){0};
     if (weft_run_is_named(run)) return weft_run_named(executor, program, run);
-    weft_call call = {.program = program, .run = run};
-    if (run->profile != NULL && run->profile->record == NULL)
-        return weft_status_create(&executor->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_run",
-                                  "profile has no record function");
-    WEFT_TRY(find_runtime(executor, run->runtime, &call.runtime));
-    WEFT_TRY(weft_call_check_arrays(&executor->allocator, &call));
-    WEFT_TRY(weft_executor_check_extensions(executor, program));
-    weft_call_key key;
-    WEFT_TRY(weft_call_key_init(&key, &executor->allocator, &call));
-    weft_float_mode saved = weft_float_mode_enter();
-    weft_status *status = run_key(executor, &call, &key);
-    weft_float_mode_leave(saved);
-    weft_call_key_finish(&key);
-    return status;
+    if (weft_run_is_queued(run)) return weft_queue_run(executor, program, run);
+    return weft_executor_run_until(executor, program, run, NULL);
 }

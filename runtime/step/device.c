@@ -30,7 +30,9 @@ static weft_status *open_run(weft_frame *frame)
     run->found.tag = -1;
     WEFT_TRY(weft_block_acquire(bound->blocks, bound->runtime, sizeof *run->error, &run->error_block));
     run->error = run->error_block->memory;
-    WEFT_TRY(weft_queues_acquire(bound->queues, bound->runtime, &run->queue));
+    run->queue = frame->queue;
+    run->owned = frame->queue == NULL;
+    if (run->owned) WEFT_TRY(weft_queues_acquire(bound->queues, bound->runtime, &run->queue));
     return weft_device_store(frame, &run->error->tag, -1);
 }
 
@@ -47,7 +49,7 @@ void weft_device_close(weft_frame *frame)
 {
     const weft_bound_variant *bound = frame->bound;
     weft_device_run *run = frame->device;
-    weft_queues_release(bound->queues, bound->runtime, run->queue);
+    if (run->owned) weft_queues_release(bound->queues, bound->runtime, run->queue);
     weft_block_release(run->error_block);
     weft_free(bound->allocator, run->iterations, run->iteration_capacity * sizeof *run->iterations);
     weft_free(bound->allocator, run, sizeof *run);
@@ -83,7 +85,7 @@ static int64_t tag_of(const weft_frame *frame, const weft_bound_step *bound_step
     return frame->device->iteration * steps + (bound_step - frame->bound->steps);
 }
 
-weft_status *weft_device_finish(weft_frame *frame)
+weft_status *weft_device_ask(weft_frame *frame)
 {
     weft_device_run *run = frame->device;
     const weft_copy copy = {.size = sizeof copy,
@@ -92,14 +94,25 @@ weft_status *weft_device_finish(weft_frame *frame)
                             .from = run->error,
                             .width = sizeof run->found,
                             .rows = 1};
-    weft_status *status = methods_of(frame)->copy(self_of(frame), run->queue, &copy);
-    weft_status *late = methods_of(frame)->finish(self_of(frame), run->queue);
+    return methods_of(frame)->copy(self_of(frame), run->queue, &copy);
+}
+
+weft_status *weft_device_result(const weft_frame *frame)
+{
+    const weft_launch_error *found = &frame->device->found;
+    int64_t steps = (int64_t)frame->bound->variant->step_count;
+    if (found->tag < 0) return NULL;
+    const weft_step *step = &frame->bound->variant->steps[found->tag % steps];
+    return place_in(frame, found->tag / steps, weft_kernel_data_error(frame->bound, step, &found->slot));
+}
+
+weft_status *weft_device_finish(weft_frame *frame)
+{
+    weft_status *status = weft_device_ask(frame);
+    weft_status *late = methods_of(frame)->finish(self_of(frame), frame->device->queue);
     if (status != NULL) weft_status_destroy(late);
     else status = late;
-    if (status != NULL || run->found.tag < 0) return status;
-    int64_t steps = (int64_t)frame->bound->variant->step_count;
-    const weft_step *step = &frame->bound->variant->steps[run->found.tag % steps];
-    return place_in(frame, run->found.tag / steps, weft_kernel_data_error(frame->bound, step, &run->found.slot));
+    return status != NULL ? status : weft_device_result(frame);
 }
 
 /* ---- work ---- */

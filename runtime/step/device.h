@@ -16,6 +16,7 @@ typedef struct weft_iteration {
 
 typedef struct weft_device_run {
     weft_driver_queue *queue;
+    bool owned; /* the queue, not the frame's */
     weft_block *error_block;
     weft_launch_error *error; /* device memory */
     weft_launch_error found;  /* what the host read of it */
@@ -25,11 +26,15 @@ typedef struct weft_device_run {
     int64_t iteration; /* that steps belong to now */
 } weft_device_run;
 
-/* A queue, and room for what launches have to say. `frame` has a device_run then; nothing is left behind on error. */
+/* A queue, unless the frame was given one, and room for what launches have to say. `frame` has a device_run then; nothing is left behind on error. */
 weft_status *weft_device_open(weft_frame *frame) WEFT_MUST_USE;
 /* The queue has done all that it was given. */
 void weft_device_close(weft_frame *frame);
 
+/* Has the queue fetch what launches had to say. */
+weft_status *weft_device_ask(weft_frame *frame) WEFT_MUST_USE;
+/* The DATA_ERROR of the first launch that found one, once that was fetched. */
+weft_status *weft_device_result(const weft_frame *frame) WEFT_MUST_USE;
 /* Waits for the queue: the error of the device, or the DATA_ERROR of the first launch that found one. */
 weft_status *weft_device_finish(weft_frame *frame) WEFT_MUST_USE;
 

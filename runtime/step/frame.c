@@ -338,13 +338,15 @@ static void restore_inputs(weft_frame *frame, const weft_run *run)
     if (frame->device != NULL) weft_status_destroy(weft_device_finish(frame));
 }
 
+void weft_frame_hand_over(weft_frame *frame, const weft_run *run)
+{
+    for (size_t i = 0; i < run->output_count; i++) run->outputs[i] = frame->outputs[i];
+}
+
 void weft_frame_close(weft_frame *frame, const weft_run *run, bool succeeded)
 {
-    for (size_t i = 0; i < run->output_count; i++) {
-        if (run->outputs[i] != NULL) continue;
-        if (succeeded) run->outputs[i] = frame->outputs[i];
-        else weft_array_release(frame->outputs[i]);
-    }
+    for (size_t i = 0; i < run->output_count; i++)
+        if (run->outputs[i] == NULL) weft_array_release(frame->outputs[i]);
     if (!succeeded) restore_inputs(frame, run);
     for (size_t i = 0; i < run->input_count; i++) {
         weft_block_release(frame->copies[i]);

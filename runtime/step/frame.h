@@ -10,6 +10,7 @@ struct weft_frame {
     char *arena;                    /* of this run */
     const weft_profile *profile;    /* of this run; NULL: nobody asks */
     struct weft_device_run *device; /* of this run; NULL: steps run on the spot */
+    weft_driver_queue *queue;       /* that this run is given; NULL: one of its own, if it needs one */
     size_t depth;                   /* of the step under way, if somebody asks */
     size_t nested_bytes;            /* peak_bytes of the largest run that a step started */
     weft_block *arena_block;
@@ -26,6 +27,9 @@ void weft_frame_destroy(weft_frame *frame);
 
 /* Checks that nothing overlaps that must not, makes the outputs that are missing, and puts all pointers in place. */
 weft_status *weft_frame_open(weft_frame *frame, const weft_run *run) WEFT_MUST_USE;
-/* Gives back what weft_frame_open took; hands the new outputs over when `succeeded`, else releases them. */
+/* Puts the new outputs into the list of the run, whose they are. */
+void weft_frame_hand_over(weft_frame *frame, const weft_run *run);
+/* Gives back what weft_frame_open took, new outputs that nobody was handed included; of a run that did not succeed the
+ * inputs get back what they held. */
 void weft_frame_close(weft_frame *frame, const weft_run *run, bool succeeded);
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs on a device whose memory the host does not see, and arrays there. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <weft/weft.h>
@@ -384,6 +385,330 @@ static void tables_are_whole(void **state)
     close_bench(&b);
 }
 
+/* ---- queues ---- */
+
+static const char step_text[] = "weft 0.1\n"
+                                "symbol n in [0, 100000]\n"
+                                "graph {\n"
+                                "  %x = input() {name = \"x\", dtype = f32, shape = [n]}\n"
+                                "  %at = input() {name = \"at\", dtype = i64, shape = [n]}\n"
+                                "  %0 = gather(%x, %at) {axes = [0], batch = []}\n"
+                                "  %1 = add(%0, %x)\n"
+                                "  return %1\n"
+                                "}\n";
+
+/* y[i] = x[at[i]] + x[i] on a queue. */
+static weft_status *step(const bench *b, weft_queue *queue, weft_array *x, weft_array *at, weft_event *wait,
+                         weft_array **out_y, weft_event **out_event)
+{
+    weft_array *const inputs[] = {x, at};
+    return weft_executor_run(b->executor, b->program,
+                             &(weft_run){.input_count = 2,
+                                         .inputs = inputs,
+                                         .output_count = 1,
+                                         .outputs = out_y,
+                                         .queue = queue,
+                                         .wait_count = wait != NULL,
+                                         .waits = &wait,
+                                         .signal = out_event});
+}
+
+/* x becomes what a run makes of it. */
+static void step_on_host(float *x)
+{
+    float y[6];
+    for (int i = 0; i < 6; i++) y[i] = x[at_data[i]] + x[i];
+    memcpy(x, y, sizeof y);
+}
+
+/* Inputs are released as soon as they were given; more runs than may be under way. */
+static void runs_follow_each_other(void **state)
+{
+    float x[6], found[6];
+    (void)state;
+    bench b;
+    weft_queue *queue;
+    weft_event *event;
+    open_bench(&b, step_text);
+    weft_test_ok(weft_queue_create(b.executor, "device", &queue));
+    weft_array *at = make(&b, WEFT_I64, 6, at_data), *now = make(&b, WEFT_F32, 6, x_data);
+    memcpy(x, x_data, sizeof x);
+    for (int i = 0; i < 100; i++) {
+        weft_array *next = NULL;
+        weft_test_ok(step(&b, queue, now, at, NULL, &next, i == 99 ? &event : NULL));
+        weft_array_release(now);
+        now = next;
+        step_on_host(x);
+    }
+    weft_array_release(at);
+    assert_false(weft_event_is_done(event));
+    while (!weft_event_is_done(event)) {
+    }
+    weft_test_ok(weft_event_finish(event));
+    weft_event_release(event);
+    weft_test_ok(weft_queue_finish(queue));
+    fetch(now, found);
+    assert_memory_equal(found, x, sizeof x);
+    weft_array_release(now);
+    weft_queue_destroy(queue);
+    close_bench(&b);
+}
+
+/* A chain that goes to and fro between two queues of the device and one of the CPU. */
+static void queues_wait_for_each_other(void **state)
+{
+    (void)state;
+    bench b;
+    weft_queue *queues[2], *host;
+    open_bench(&b, step_text);
+    for (int i = 0; i < 2; i++) weft_test_ok(weft_queue_create(b.executor, "device", &queues[i]));
+    weft_test_ok(weft_queue_create(b.executor, "llvm", &host));
+    weft_array *at = make(&b, WEFT_I64, 6, at_data), *arrays[21] = {make(&b, WEFT_F32, 6, x_data)};
+    weft_event *events[21] = {NULL}, *end;
+    float x[6], found[6];
+    memcpy(x, x_data, sizeof x);
+    for (int i = 0; i < 20; i++) {
+        weft_test_ok(step(&b, queues[i % 2], arrays[i], at, events[i], &arrays[i + 1], &events[i + 1]));
+        step_on_host(x);
+    }
+    assert_false(weft_event_is_done(events[20]));
+    weft_array *on_host, *at_host, *last = NULL;
+    weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 1, (const int64_t[]){6}, NULL, found, NULL, NULL, &on_host));
+    weft_test_ok(weft_array_wrap(NULL, WEFT_I64, 1, (const int64_t[]){6}, NULL, (void *)at_data, NULL, NULL, &at_host));
+    /* What the CPU does begins when the device has ended. */
+    weft_test_ok(step(&b, host, on_host, at_host, events[20], &last, &end));
+    assert_true(weft_event_is_done(events[20]) && weft_event_is_done(end));
+    fetch(arrays[20], found);
+    assert_memory_equal(found, x, sizeof x);
+    for (int i = 0; i < 2; i++) weft_queue_destroy(queues[i]);
+    weft_queue_destroy(host);
+    for (int i = 0; i <= 20; i++) {
+        weft_array_release(arrays[i]);
+        if (i > 0) weft_test_ok(weft_event_finish(events[i])); /* without its queue */
+        weft_event_release(events[i]);
+    }
+    weft_event_release(end);
+    weft_array *const held[] = {at, on_host, at_host, last};
+    for (size_t i = 0; i < 4; i++) weft_array_release(held[i]);
+    close_bench(&b);
+}
+
+static void bad_data_are_told_at_the_end(void **state)
+{
+    const int64_t bad[] = {0, 1, 2, 6, 4, 17};
+    (void)state;
+    bench b;
+    weft_queue *queue;
+    weft_event *failed, *fine;
+    open_bench(&b, step_text);
+    weft_test_ok(weft_queue_create(b.executor, "device", &queue));
+    weft_array *x = make(&b, WEFT_F32, 6, x_data), *at = make(&b, WEFT_I64, 6, bad),
+               *good = make(&b, WEFT_I64, 6, at_data);
+    weft_array *y = NULL, *z = NULL;
+    weft_test_ok(step(&b, queue, x, at, NULL, &y, &failed));
+    weft_test_ok(step(&b, queue, x, good, failed, &z, &fine));
+    assert_non_null(y);
+    for (int i = 0; i < 2; i++)
+        weft_test_fails(weft_event_finish(failed), WEFT_DATA_ERROR,
+                        "index 6 at position 3 is out of range for extent 6");
+    weft_test_ok(weft_event_finish(fine));
+    weft_test_fails(weft_queue_finish(queue), WEFT_DATA_ERROR, "index 6 at position 3");
+    weft_test_ok(weft_queue_finish(queue));
+    weft_array_release(z);
+    z = NULL;
+    weft_test_ok(step(&b, queue, x, at, NULL, &z, NULL)); /* dropped with the queue */
+    weft_queue_destroy(queue);
+    weft_event_release(failed);
+    weft_event_release(fine);
+    weft_array *const held[] = {x, y, z, at, good};
+    for (size_t i = 0; i < 5; i++) weft_array_release(held[i]);
+    close_bench(&b);
+}
+
+static void queued_runs_may_lose_the_device(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b, everything);
+    weft_array *const inputs[] = {make(&b, WEFT_F32, 6, x_data), make(&b, WEFT_I64, 6, at_data)};
+    size_t calls = 0, told = 0;
+    for (bool lost = true; lost; calls++) {
+        weft_queue *queue;
+        weft_event *event = (weft_event *)&b;
+        weft_array *output = NULL;
+        weft_executor_clear(b.executor);
+        weft_test_ok(weft_queue_create(b.executor, "device", &queue));
+        weft_test_device_fail(b.device, calls);
+        weft_status *status = weft_executor_run(b.executor, b.program,
+                                                &(weft_run){.input_count = 2,
+                                                            .inputs = inputs,
+                                                            .output_count = 1,
+                                                            .outputs = &output,
+                                                            .queue = queue,
+                                                            .signal = &event});
+        lost = status != NULL;
+        assert_int_equal(output == NULL, lost);
+        assert_int_equal(event == NULL, lost);
+        if (lost) {
+            weft_test_fails(status, WEFT_INTERNAL, "lost");
+        } else {
+            status = weft_event_finish(event);
+            lost = status != NULL;
+            told += lost;
+            if (lost) weft_test_fails(status, WEFT_INTERNAL, "lost");
+        }
+        weft_test_device_fail(b.device, SIZE_MAX);
+        weft_event_release(event);
+        weft_array_release(output);
+        weft_queue_destroy(queue);
+    }
+    assert_true(calls > 30 && told > 0);
+    for (size_t i = 0; i < 2; i++) weft_array_release(inputs[i]);
+    close_bench(&b);
+}
+
+typedef struct giver {
+    const bench *b;
+    weft_queue *queue;
+    weft_array *x, *at;
+    int wrong;
+} giver;
+
+static void *give(void *context)
+{
+    giver *g = context;
+    for (int i = 0; i < 50; i++) {
+        weft_array *y = NULL;
+        weft_event *event = NULL;
+        float found[6];
+        weft_status *status = step(g->b, g->queue, g->x, g->at, NULL, &y, &event);
+        if (status == NULL) status = weft_event_finish(event);
+        g->wrong += status != NULL;
+        weft_status_destroy(status);
+        if (y != NULL) fetch(y, found);
+        for (int j = 0; j < 6 && y != NULL; j++) g->wrong += found[j] != x_data[at_data[j]] + x_data[j];
+        weft_event_release(event);
+        weft_array_release(y);
+    }
+    return NULL;
+}
+
+static void threads_share_a_queue(void **state)
+{
+    enum { THREADS = 4 };
+    pthread_t threads[THREADS];
+    giver givers[THREADS];
+    (void)state;
+    bench b;
+    weft_queue *queue;
+    open_bench(&b, step_text);
+    weft_test_ok(weft_queue_create(b.executor, "device", &queue));
+    weft_array *x = make(&b, WEFT_F32, 6, x_data), *at = make(&b, WEFT_I64, 6, at_data);
+    for (int i = 0; i < THREADS; i++) {
+        givers[i] = (giver){&b, queue, x, at, 0};
+        assert_int_equal(pthread_create(&threads[i], NULL, give, &givers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(givers[i].wrong, 0);
+    }
+    weft_queue_destroy(queue);
+    weft_array_release(x);
+    weft_array_release(at);
+    close_bench(&b);
+}
+
+static void queues_are_checked(void **state)
+{
+    (void)state;
+    bench b;
+    weft_queue *queue, *other;
+    weft_executor *executor;
+    weft_array *y = NULL;
+    weft_event *event = (weft_event *)&b;
+    open_bench(&b, step_text);
+    weft_test_ok(weft_executor_create_standard(NULL, &executor));
+    weft_test_ok(weft_queue_create(b.executor, "device", &queue));
+    weft_test_ok(weft_queue_create(executor, NULL, &other));
+    weft_test_fails(weft_queue_create(executor, "device", &queue), WEFT_NOT_REGISTERED, "\"device\"");
+    weft_test_fails(weft_queue_create(NULL, NULL, &queue), WEFT_INVALID_ARGUMENT, "executor must not be NULL");
+    weft_test_fails(weft_queue_finish(NULL), WEFT_INVALID_ARGUMENT, "queue must not be NULL");
+    weft_test_fails(weft_event_finish(NULL), WEFT_INVALID_ARGUMENT, "event must not be NULL");
+    weft_array *x = make(&b, WEFT_F32, 6, x_data), *at = make(&b, WEFT_I64, 6, at_data);
+    weft_test_fails(step(&b, other, x, at, NULL, &y, &event), WEFT_INVALID_ARGUMENT,
+                    "queue is one of another executor");
+    assert_null(event);
+    weft_array *const inputs[] = {x, at};
+    weft_run run = {.input_count = 2,
+                    .inputs = inputs,
+                    .output_count = 1,
+                    .outputs = &y,
+                    .queue = queue,
+                    .runtime = "llvm",
+                    .signal = &event};
+    weft_test_fails(weft_executor_run(b.executor, b.program, &run), WEFT_INVALID_ARGUMENT,
+                    "the run is for runtime \"llvm\", but its queue is one of \"device\"");
+    run.runtime = NULL;
+    run.wait_count = 1;
+    weft_test_fails(weft_executor_run(b.executor, b.program, &run), WEFT_INVALID_ARGUMENT,
+                    "events to wait for is NULL");
+    run.waits = &(weft_event *const){NULL};
+    weft_test_fails(weft_executor_run(b.executor, b.program, &run), WEFT_INVALID_ARGUMENT,
+                    "event 0 to wait for is NULL");
+    run.wait_count = 0;
+    run.input_count = 1;
+    weft_test_fails(weft_executor_run(b.executor, b.program, &run), WEFT_INVALID_ARGUMENT, "1 inputs given");
+    weft_event_release(NULL);
+    weft_queue_destroy(NULL);
+    weft_queue_destroy(queue);
+    weft_queue_destroy(other);
+    weft_executor_destroy(executor);
+    weft_array_release(x);
+    weft_array_release(at);
+    close_bench(&b);
+}
+
+/* ---- memory ---- */
+
+static weft_status *run_short_of_memory(const weft_allocator *allocator, void *context)
+{
+    const bench *b = context;
+    weft_executor *executor = NULL;
+    weft_queue *queue = NULL;
+    weft_event *event = NULL;
+    weft_array *inputs[2], *output = NULL;
+    inputs[0] = make(b, WEFT_F32, 6, x_data);
+    inputs[1] = make(b, WEFT_I64, 6, at_data);
+    weft_status *status =
+        weft_executor_create(&(weft_executor_options){.threads = 1, .allocator = allocator}, &executor);
+    if (status == NULL) status = weft_executor_register_runtime(executor, weft_test_device_runtime(b->device));
+    if (status == NULL) status = weft_queue_create(executor, NULL, &queue);
+    if (status == NULL)
+        status = weft_executor_run(executor, b->program,
+                                   &(weft_run){.input_count = 2,
+                                               .inputs = inputs,
+                                               .output_count = 1,
+                                               .outputs = &output,
+                                               .queue = queue,
+                                               .signal = &event});
+    if (status == NULL) status = weft_event_finish(event);
+    weft_event_release(event);
+    weft_array_release(output);
+    weft_queue_destroy(queue);
+    weft_executor_destroy(executor);
+    for (size_t i = 0; i < 2; i++) weft_array_release(inputs[i]);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b, everything);
+    assert_true(weft_test_fail_each(run_short_of_memory, &b) > 50);
+    close_bench(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +719,13 @@ int main(void)
         cmocka_unit_test(a_failed_update_leaves_the_input),
         cmocka_unit_test(steps_are_profiled),
         cmocka_unit_test(tables_are_whole),
+        cmocka_unit_test(runs_follow_each_other),
+        cmocka_unit_test(queues_wait_for_each_other),
+        cmocka_unit_test(bad_data_are_told_at_the_end),
+        cmocka_unit_test(queued_runs_may_lose_the_device),
+        cmocka_unit_test(threads_share_a_queue),
+        cmocka_unit_test(queues_are_checked),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
