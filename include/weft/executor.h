@@ -125,7 +125,7 @@ typedef struct weft_named_arrays {
 
 /* Runs of one executor that a device does one after another, while the caller goes on: weft_run.queue. */
 typedef struct weft_queue weft_queue;
-/* The end of a run: weft_run.signal. Any thread may use it. */
+/* The end of a run, or of a copy: weft_run.signal. Any thread may use it. */
 typedef struct weft_event weft_event;
 
 /*
@@ -213,6 +213,11 @@ weft_status *weft_queue_create(weft_executor *executor, const char *runtime, wef
 void weft_queue_destroy(weft_queue *queue);
 /* Waits for all it was given. The error of the first run that failed since the last call. */
 weft_status *weft_queue_finish(weft_queue *queue) WEFT_MUST_USE;
+
+/* weft_array_copy in the order of the queue: both arrays are retained, and not to be touched until it is done. It is
+ * done when the call returns on the CPU, between two devices, and where the arrays overlap. `out_event` may be NULL. */
+weft_status *weft_queue_copy(weft_queue *queue, weft_array *destination, weft_array *source,
+                             weft_event **out_event) WEFT_MUST_USE;
 
 /* Waits for the end of the run, and says how it went: the same each time. */
 weft_status *weft_event_finish(weft_event *event) WEFT_MUST_USE;

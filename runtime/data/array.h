@@ -13,6 +13,11 @@ void weft_array_span(const weft_array *array, int64_t *out_low, int64_t *out_hig
  * elements twice", or "may address elements twice" of rare layouts, of which it would take long to know. */
 const char *weft_array_find_repeat(const weft_array *array, size_t *out_axis);
 
+/* weft_array_copy by a queue of the runtime, some time after, where one driver can do it and nothing overlaps; else
+ * `*out_queued` is false and nothing was done. */
+weft_status *weft_array_copy_queued(weft_array *destination, const weft_array *source, const weft_runtime *runtime,
+                                    weft_driver_queue *queue, bool *out_queued) WEFT_MUST_USE;
+
 /*
  * Copies the elements of `array`, or of memory laid out like it, from `from` to `to`, which is memory laid out like it
  * too; both point to the first element and do not overlap. What lies between the elements is neither read nor written.

@@ -86,7 +86,7 @@ static weft_status *check_copy(const weft_array *destination, const weft_array *
     return NULL;
 }
 
-static weft_status *copy_by_driver(weft_array *destination, const weft_array *source)
+static weft_status *copy_by_driver(weft_array *destination, const weft_array *source, weft_driver_queue *queue)
 {
     const weft_device_layout layout = {.element = weft_dtype_size(source->dtype),
                                        .rank = source->rank,
@@ -97,13 +97,13 @@ static weft_status *copy_by_driver(weft_array *destination, const weft_array *so
                           : destination->runtime == NULL ? WEFT_COPY_TO_HOST
                                                          : WEFT_COPY_ON_DEVICE;
     const weft_runtime *runtime = source->runtime == NULL ? destination->runtime : source->runtime;
-    return weft_device_copy(runtime, NULL, kind, &layout, destination->data, source->data);
+    return weft_device_copy(runtime, queue, kind, &layout, destination->data, source->data);
 }
 
 /* Memory that does not overlap, of the host and at most one device. */
 static weft_status *copy_apart(weft_array *destination, const weft_array *source)
 {
-    if (destination->runtime != NULL || source->runtime != NULL) return copy_by_driver(destination, source);
+    if (destination->runtime != NULL || source->runtime != NULL) return copy_by_driver(destination, source, NULL);
     copy_plan plan = {.rank = source->rank,
                       .element = weft_dtype_size(source->dtype),
                       .shape = source->extents,
@@ -128,23 +128,46 @@ static bool overlap(const weft_array *x, const weft_array *y)
            from_y + (uintptr_t)y_low < from_x + (uintptr_t)x_high;
 }
 
+/* Whether there is memory of one device at most, and elements do not meet. */
+static bool is_direct(const weft_array *destination, const weft_array *source)
+{
+    bool two_devices =
+        destination->runtime != NULL && source->runtime != NULL && destination->runtime != source->runtime;
+    return !two_devices && !overlap(destination, source);
+}
+
+static weft_status *check_all(const weft_array *destination, const weft_array *source)
+{
+    WEFT_TRY(check_copy(destination, source));
+    if (source->count == 0) return NULL;
+    WEFT_TRY(check_memory("destination", destination));
+    return check_memory("source", source);
+}
+
 weft_status *weft_array_copy(weft_array *destination, const weft_array *source)
 {
     WEFT_REQUIRE(destination);
     WEFT_REQUIRE(source);
-    WEFT_TRY(check_copy(destination, source));
+    WEFT_TRY(check_all(destination, source));
     if (source->count == 0) return NULL;
-    WEFT_TRY(check_memory("destination", destination));
-    WEFT_TRY(check_memory("source", source));
-    bool two_devices =
-        destination->runtime != NULL && source->runtime != NULL && destination->runtime != source->runtime;
-    if (!two_devices && !overlap(destination, source)) return copy_apart(destination, source);
+    if (is_direct(destination, source)) return copy_apart(destination, source);
     weft_array *dense; /* on the way */
     WEFT_TRY(weft_array_create(&destination->allocator, source->dtype, source->rank, source->extents, &dense));
     weft_status *status = copy_apart(dense, source);
     if (status == NULL) status = copy_apart(destination, dense);
     weft_array_release(dense);
     return status;
+}
+
+weft_status *weft_array_copy_queued(weft_array *destination, const weft_array *source, const weft_runtime *runtime,
+                                    weft_driver_queue *queue, bool *out_queued)
+{
+    *out_queued = false;
+    WEFT_TRY(check_all(destination, source));
+    const weft_runtime *by = source->runtime == NULL ? destination->runtime : source->runtime;
+    if (source->count == 0 || by != runtime || !is_direct(destination, source)) return NULL;
+    *out_queued = true;
+    return copy_by_driver(destination, source, queue);
 }
 
 static int64_t minus_magnitude(int64_t stride)

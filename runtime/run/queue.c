@@ -5,13 +5,14 @@
 #include <string.h>
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
+#include "runtime/data/array.h"
 #include "runtime/run/executor.h"
 #include "runtime/step/device.h"
 
 /* Runs of one queue that may be under way: the oldest one is waited for before another begins. */
 enum { MOST_RUNS = 64 };
 
-/* What a run under way holds. */
+/* What a run under way holds; `frame` NULL: it is a copy. */
 typedef struct held {
     weft_frame *frame;
     weft_variant_entry *entry;
@@ -57,10 +58,9 @@ static void release_queue(weft_queue *queue)
     weft_free(&allocator, queue, sizeof *queue);
 }
 
-static weft_status *create_event(weft_executor *executor, weft_queue *queue, const weft_run *run,
-                                 weft_event **out_event)
+static weft_status *create_event(weft_executor *executor, weft_queue *queue, size_t array_count, weft_event **out_event)
 {
-    size_t size = sizeof **out_event + (run->input_count + run->output_count) * sizeof(weft_array *);
+    size_t size = sizeof **out_event + array_count * sizeof(weft_array *);
     weft_event *event = weft_allocate_zeroed(&executor->allocator, size);
     if (event == NULL) return weft_status_out_of_memory();
     atomic_init(&event->references, 1);
@@ -100,19 +100,17 @@ weft_status *weft_event_record(weft_event *event, weft_frame *frame)
     return runtime->driver->queues->record(runtime->self, event->queue->driver_queue, &event->driver_event);
 }
 
-void weft_event_keep(weft_event *event, const weft_call *call, weft_frame *frame, weft_variant_entry *entry,
-                     weft_cache_handle *handle)
+/* Puts an event that was recorded last in its queue, whose lock is held, with arrays to be retained until then. */
+static void push_event(weft_event *event, size_t input_count, weft_array *const *inputs, size_t output_count,
+                       weft_array *const *outputs)
 {
     weft_queue *queue = event->queue;
-    const weft_run *run = call->run;
-    weft_array **outputs = event->arrays + run->input_count;
-    event->held = (held){frame, entry, handle, weft_program_retain(call->program)};
-    event->run = (weft_run){.input_count = run->input_count,
+    event->run = (weft_run){.input_count = input_count,
                             .inputs = event->arrays,
-                            .output_count = run->output_count,
-                            .outputs = outputs};
-    for (size_t i = 0; i < run->input_count; i++) event->arrays[i] = weft_array_retain(run->inputs[i]);
-    for (size_t i = 0; i < run->output_count; i++) outputs[i] = weft_array_retain(run->outputs[i]);
+                            .output_count = output_count,
+                            .outputs = event->arrays + input_count};
+    for (size_t i = 0; i < input_count; i++) event->arrays[i] = weft_array_retain(inputs[i]);
+    for (size_t i = 0; i < output_count; i++) event->arrays[input_count + i] = weft_array_retain(outputs[i]);
     atomic_fetch_add(&event->references, 1);
     if (queue->last == NULL) queue->first = event;
     else queue->last->next = event;
@@ -120,21 +118,36 @@ void weft_event_keep(weft_event *event, const weft_call *call, weft_frame *frame
     queue->count++;
 }
 
-/* Ends the oldest run of a queue, whose lock is held. */
-static void end_first(weft_queue *queue)
+void weft_event_keep(weft_event *event, const weft_call *call, weft_frame *frame, weft_variant_entry *entry,
+                     weft_cache_handle *handle)
 {
-    weft_event *event = queue->first;
-    const weft_runtime *runtime = queue->runtime;
-    held *h = &event->held;
-    weft_status *status = runtime->driver->queues->finish_event(runtime->self, event->driver_event);
+    const weft_run *run = call->run;
+    event->held = (held){frame, entry, handle, weft_program_retain(call->program)};
+    push_event(event, run->input_count, run->inputs, run->output_count, run->outputs);
+}
+
+/* How the run of an event went that the device has passed; gives back what it held. */
+static weft_status *end_run(weft_event *event, weft_status *status)
+{
+    const held *h = &event->held;
+    if (h->frame == NULL) return status;
     if (status == NULL) status = weft_device_result(h->frame);
     weft_frame_close(h->frame, &event->run, status == NULL);
     weft_variant_entry_release(h->entry, h->frame);
     weft_cache_release(h->handle);
     weft_program_release(h->program);
+    return status;
+}
+
+/* Waits for the first event of a queue, whose lock is held. */
+static void end_first(weft_queue *queue)
+{
+    weft_event *event = queue->first;
+    const weft_runtime *runtime = queue->runtime;
+    event->status = end_run(event, runtime->driver->queues->finish_event(runtime->self, event->driver_event));
     for (size_t i = 0; i < event->run.input_count + event->run.output_count; i++) weft_array_release(event->arrays[i]);
-    if (status != NULL && queue->failure == NULL) queue->failure = weft_status_clone(&queue->allocator, status);
-    event->status = status;
+    if (event->status != NULL && queue->failure == NULL)
+        queue->failure = weft_status_clone(&queue->allocator, event->status);
     atomic_store(&event->done, true);
     queue->first = event->next;
     if (queue->first == NULL) queue->last = NULL;
@@ -262,11 +275,15 @@ static bool waits_itself(const weft_queue *queue, const weft_event *event)
     return queue != NULL && queue->driver_queue != NULL && event->runtime == queue->runtime;
 }
 
-/* Under the lock of the queue. */
+/* Ends what is done, and makes room. Under the lock of the queue, as the next two. */
+static void sweep(weft_queue *queue)
+{
+    while (queue->first != NULL && (queue->count >= MOST_RUNS || first_is_done(queue))) end_first(queue);
+}
+
 static weft_status *wait_on_device(weft_queue *queue, const weft_run *run)
 {
     const weft_runtime *runtime = queue->runtime;
-    while (queue->first != NULL && (queue->count >= MOST_RUNS || first_is_done(queue))) end_first(queue);
     for (size_t i = 0; i < run->wait_count; i++) {
         const weft_event *event = run->waits[i];
         if (!waits_itself(queue, event) || atomic_load(&event->done)) continue;
@@ -280,6 +297,7 @@ static weft_status *run_on_device(weft_executor *executor, weft_program *program
 {
     weft_queue *queue = given->queue;
     pthread_mutex_lock(&queue->mutex);
+    sweep(queue);
     weft_status *status = wait_on_device(queue, given);
     if (status == NULL) status = weft_executor_run_until(executor, program, run, event);
     pthread_mutex_unlock(&queue->mutex);
@@ -297,11 +315,57 @@ weft_status *weft_queue_run(weft_executor *executor, weft_program *program, cons
     for (size_t i = 0; i < given->wait_count; i++)
         if (!waits_itself(queue, given->waits[i])) finish_event(given->waits[i]);
     bool on_device = queue != NULL && queue->driver_queue != NULL;
-    if (on_device || given->signal != NULL) WEFT_TRY(create_event(executor, on_device ? queue : NULL, given, &event));
+    size_t array_count = given->input_count + given->output_count;
+    if (on_device || given->signal != NULL)
+        WEFT_TRY(create_event(executor, on_device ? queue : NULL, array_count, &event));
     weft_status *status = on_device ? run_on_device(executor, program, given, &run, event)
                                     : weft_executor_run_until(executor, program, &run, NULL);
     if (event != NULL && !on_device) atomic_store(&event->done, true);
     if (status == NULL && given->signal != NULL) *given->signal = event;
+    else weft_event_release(event);
+    return status;
+}
+
+/* ---- copies ---- */
+
+/* `*out_queued` false: it has to be done on the spot. */
+static weft_status *copy_on_device(weft_event *event, weft_array *destination, weft_array *source, bool *out_queued)
+{
+    weft_queue *queue = event->queue;
+    const weft_runtime *runtime = queue->runtime;
+    const weft_queue_methods *methods = runtime->driver->queues;
+    sweep(queue);
+    weft_status *status = weft_array_copy_queued(destination, source, runtime, queue->driver_queue, out_queued);
+    if (!*out_queued) return status;
+    if (status == NULL) status = methods->record(runtime->self, queue->driver_queue, &event->driver_event);
+    if (status == NULL) push_event(event, 1, &source, 1, &destination);
+    else weft_status_destroy(methods->finish(runtime->self, queue->driver_queue)); /* with what it was given of it */
+    return status;
+}
+
+static weft_status *copy_on_the_spot(weft_queue *queue, weft_event *event, weft_array *destination, weft_array *source)
+{
+    finish_queue(queue);
+    WEFT_TRY(weft_array_copy(destination, source));
+    atomic_store(&event->done, true);
+    return NULL;
+}
+
+weft_status *weft_queue_copy(weft_queue *queue, weft_array *destination, weft_array *source, weft_event **out_event)
+{
+    weft_event *event;
+    bool queued = false;
+    WEFT_REQUIRE(queue);
+    WEFT_REQUIRE(destination);
+    WEFT_REQUIRE(source);
+    if (out_event != NULL) *out_event = NULL;
+    WEFT_TRY(create_event(queue->executor, queue, 2, &event));
+    pthread_mutex_lock(&queue->mutex);
+    weft_status *status = NULL;
+    if (queue->driver_queue != NULL) status = copy_on_device(event, destination, source, &queued);
+    if (status == NULL && !queued) status = copy_on_the_spot(queue, event, destination, source);
+    pthread_mutex_unlock(&queue->mutex);
+    if (status == NULL && out_event != NULL) *out_event = event;
     else weft_event_release(event);
     return status;
 }

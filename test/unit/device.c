@@ -525,6 +525,58 @@ static void bad_data_are_told_at_the_end(void **state)
     close_bench(&b);
 }
 
+/* Up, through a run and down again, while the host goes on. */
+static void copies_keep_the_order(void **state)
+{
+    const weft_dtype dtypes[] = {WEFT_F32, WEFT_I64};
+    const int64_t count = 6;
+    float x[6], found[6] = {0}, expected[6];
+    int64_t at[6];
+    (void)state;
+    bench b;
+    weft_queue *queue;
+    weft_event *event;
+    weft_array *host[2], *inputs[2], *y = NULL, *down, *backwards, *same;
+    open_bench(&b, step_text);
+    weft_test_ok(weft_queue_create(b.executor, "device", &queue));
+    void *const data[] = {x, at};
+    memcpy(x, x_data, sizeof x);
+    memcpy(at, at_data, sizeof at);
+    for (int i = 0; i < 2; i++) {
+        weft_test_ok(weft_array_wrap(NULL, dtypes[i], 1, &count, NULL, data[i], NULL, NULL, &host[i]));
+        weft_test_ok(weft_array_create_on(NULL, weft_test_device_runtime(b.device), dtypes[i], 1, &count, &inputs[i]));
+        weft_test_ok(weft_queue_copy(queue, inputs[i], host[i], NULL));
+        weft_array_release(host[i]);
+    }
+    weft_test_ok(step(&b, queue, inputs[0], inputs[1], NULL, &y, NULL));
+    weft_test_ok(weft_array_wrap(NULL, WEFT_F32, 1, &count, NULL, found, NULL, NULL, &down));
+    weft_test_ok(weft_array_view(y, 1, &count, (const int64_t[]){-1}, 5, &backwards));
+    weft_test_ok(weft_queue_copy(queue, down, backwards, &event));
+    assert_false(weft_event_is_done(event));
+    assert_true(found[0] == 0);
+    weft_test_ok(weft_event_finish(event));
+    weft_event_release(event);
+    memcpy(expected, x_data, sizeof x);
+    step_on_host(expected);
+    for (int i = 0; i < 6; i++) assert_true(found[i] == expected[5 - i]);
+    /* What overlaps is done on the spot. */
+    weft_test_ok(weft_array_view(y, 1, &count, NULL, 0, &same));
+    weft_test_ok(weft_queue_copy(queue, same, backwards, &event));
+    assert_true(weft_event_is_done(event));
+    weft_event_release(event);
+    fetch(y, found);
+    for (int i = 0; i < 6; i++) assert_true(found[i] == expected[5 - i]);
+    weft_test_fails(weft_queue_copy(queue, y, inputs[1], &event), WEFT_DTYPE_MISMATCH, "f32");
+    assert_null(event);
+    weft_test_device_fail(b.device, 1);
+    weft_test_fails(weft_queue_copy(queue, down, y, &event), WEFT_INTERNAL, "lost");
+    weft_test_device_fail(b.device, SIZE_MAX);
+    weft_queue_destroy(queue);
+    weft_array *const held[] = {inputs[0], inputs[1], y, down, backwards, same};
+    for (size_t i = 0; i < 6; i++) weft_array_release(held[i]);
+    close_bench(&b);
+}
+
 static void queued_runs_may_lose_the_device(void **state)
 {
     (void)state;
@@ -722,6 +774,7 @@ int main(void)
         cmocka_unit_test(runs_follow_each_other),
         cmocka_unit_test(queues_wait_for_each_other),
         cmocka_unit_test(bad_data_are_told_at_the_end),
+        cmocka_unit_test(copies_keep_the_order),
         cmocka_unit_test(queued_runs_may_lose_the_device),
         cmocka_unit_test(threads_share_a_queue),
         cmocka_unit_test(queues_are_checked),
