@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "runtime/data/array.h"
+#include "runtime/data/device.h"
 #include "runtime/run/executor.h"
 #include "runtime/base/memory.h"
 #include "runtime/plan/place_temporaries.h"
@@ -131,6 +132,7 @@ weft_status *weft_bound_variant_create(weft_executor *executor, const weft_varia
     bound->executor = executor;
     bound->extensions = &executor->extensions;
     bound->runtime = call->runtime;
+    bound->is_apart = weft_device_is_apart(call->runtime);
     bound->host_runtime = weft_executor_find_host_runtime(executor, call->runtime);
     bound->program = call->program;
     bound->input_count = call->program->input_count;

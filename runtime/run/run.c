@@ -95,6 +95,14 @@ static weft_status *make_entry(void *context, void **out_value, size_t *out_byte
 
 /* ---- running ---- */
 
+static weft_status *end_on_device(weft_frame *frame, const weft_call *call)
+{
+    if (call->event == NULL) return weft_device_finish(frame);
+    WEFT_TRY(weft_event_record(call->event, frame));
+    weft_frame_hand_over(frame, call->run);
+    return NULL;
+}
+
 /* With an event the frame stays open. */
 static weft_status *run_frame(weft_frame *frame, const weft_call *call)
 {
@@ -104,9 +112,7 @@ static weft_status *run_frame(weft_frame *frame, const weft_call *call)
     frame->queue = call->event == NULL ? NULL : weft_event_queue(call->event);
     weft_status *status = weft_frame_open(frame, run);
     if (status == NULL) status = weft_steps_run(frame, 0, frame->bound->variant->step_count, run->cancelled);
-    if (status == NULL && call->event != NULL) status = weft_event_record(call->event, frame);
-    else if (status == NULL && frame->device != NULL) status = weft_device_finish(frame);
-    if (status == NULL) weft_frame_hand_over(frame, run);
+    if (status == NULL && frame->device != NULL) status = end_on_device(frame, call);
     if (status != NULL || call->event == NULL) weft_frame_close(frame, run, status == NULL);
     return status;
 }

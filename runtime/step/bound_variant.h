@@ -85,6 +85,7 @@ typedef struct weft_bound_variant {
     weft_executor *executor; /* for host steps, as the next one */
     const weft_registry *extensions;
     const weft_runtime *runtime;
+    bool is_apart;                    /* the host does not see its memory */
     const weft_runtime *host_runtime; /* that works on memory of the CPU: for the runs of kernels of extensions */
     const weft_program *program;      /* lives during runs only */
     size_t input_count, output_count;

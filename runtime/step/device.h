@@ -26,7 +26,8 @@ typedef struct weft_device_run {
     int64_t iteration; /* that steps belong to now */
 } weft_device_run;
 
-/* A queue, unless the frame was given one, and room for what launches have to say. `frame` has a device_run then; nothing is left behind on error. */
+/* A queue, unless the frame was given one, and room for what launches have to say. `frame` has a device_run then;
+ * nothing is left behind on error. */
 weft_status *weft_device_open(weft_frame *frame) WEFT_MUST_USE;
 /* The queue has done all that it was given. */
 void weft_device_close(weft_frame *frame);

@@ -314,7 +314,7 @@ weft_status *weft_frame_open(weft_frame *frame, const weft_run *run)
 {
     for (size_t i = 0; i < run->output_count; i++) frame->outputs[i] = NULL;
     WEFT_TRY(check_limit(frame, run));
-    if (weft_device_is_apart(frame->bound->runtime)) WEFT_TRY(weft_device_open(frame));
+    if (frame->bound->is_apart) WEFT_TRY(weft_device_open(frame));
     WEFT_TRY(open_outputs(frame, run));
     WEFT_TRY(open_arena(frame));
     fill_pointers(frame, run);
@@ -345,8 +345,11 @@ void weft_frame_hand_over(weft_frame *frame, const weft_run *run)
 
 void weft_frame_close(weft_frame *frame, const weft_run *run, bool succeeded)
 {
-    for (size_t i = 0; i < run->output_count; i++)
-        if (run->outputs[i] == NULL) weft_array_release(frame->outputs[i]);
+    for (size_t i = 0; i < run->output_count; i++) {
+        if (run->outputs[i] != NULL) continue;
+        if (succeeded) run->outputs[i] = frame->outputs[i];
+        else weft_array_release(frame->outputs[i]);
+    }
     if (!succeeded) restore_inputs(frame, run);
     for (size_t i = 0; i < run->input_count; i++) {
         weft_block_release(frame->copies[i]);

@@ -29,7 +29,7 @@ void weft_frame_destroy(weft_frame *frame);
 weft_status *weft_frame_open(weft_frame *frame, const weft_run *run) WEFT_MUST_USE;
 /* Puts the new outputs into the list of the run, whose they are. */
 void weft_frame_hand_over(weft_frame *frame, const weft_run *run);
-/* Gives back what weft_frame_open took, new outputs that nobody was handed included; of a run that did not succeed the
- * inputs get back what they held. */
+/* Gives back what weft_frame_open took. New outputs that were not handed over are when it `succeeded`; else they are
+ * released, and inputs get back what they held. */
 void weft_frame_close(weft_frame *frame, const weft_run *run, bool succeeded);
 #endif

@@ -49,7 +49,7 @@ static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
                              .out_offset = values[sort->out_offset]};
     if (call->rows == NULL || call->in_strides == NULL || call->out_strides == NULL) return weft_status_out_of_memory();
     WEFT_TRY(check_slots(bound, bound_step->step, call));
-    if (!weft_device_is_apart(bound->runtime)) bound_step->scratch_bytes = weft_sort_scratch(bound->pool, call);
+    if (!bound->is_apart) bound_step->scratch_bytes = weft_sort_scratch(bound->pool, call);
     return NULL;
 }
 
