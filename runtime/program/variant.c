@@ -38,36 +38,40 @@ void weft_variant_destroy(weft_variant *variant)
 
 enum { CONSTANT_ALIGNMENT = 64 };
 
-/* Bytes of a constant, as the formula of its slot has them. */
-static size_t constant_bytes(const weft_variant *variant, const weft_buffer *buffer)
+/* Bytes that a constant takes with what is left free after it: one of nothing has an address too. */
+static size_t constant_room(size_t bytes)
 {
-    return buffer->place == WEFT_PLACE_CONSTANT ? (size_t)variant->formulas.items[buffer->bytes].constant : 0;
+    return (bytes + CONSTANT_ALIGNMENT) / CONSTANT_ALIGNMENT * CONSTANT_ALIGNMENT;
 }
 
-static size_t aligned(size_t bytes)
+static size_t constant_bytes(const weft_variant *variant, const weft_buffer *buffer)
 {
-    return (bytes + CONSTANT_ALIGNMENT - 1) / CONSTANT_ALIGNMENT * CONSTANT_ALIGNMENT;
+    return (size_t)variant->formulas.items[buffer->bytes].constant;
+}
+
+static weft_status *upload_constant(const weft_runtime *runtime, char *to, size_t bytes, weft_buffer *buffer)
+{
+    const weft_copy copy = {
+        .size = sizeof copy, .kind = WEFT_COPY_TO_DEVICE, .to = to, .from = buffer->data, .width = bytes, .rows = 1};
+    buffer->data = to;
+    return bytes == 0 ? NULL : runtime->driver->queues->copy(runtime->self, NULL, &copy);
 }
 
 weft_status *weft_variant_upload(weft_variant *variant, const weft_runtime *runtime, weft_block_store *store)
 {
-    size_t bytes = 0;
-    for (size_t i = 0; i < variant->buffer_count; i++) bytes += aligned(constant_bytes(variant, &variant->buffers[i]));
-    if (bytes == 0) return NULL;
-    WEFT_TRY(weft_block_acquire(store, runtime, bytes, &variant->constants));
-    char *to = variant->constants->memory;
+    size_t room = 0, offset = 0;
+    for (size_t i = 0; i < variant->buffer_count; i++) {
+        const weft_buffer *buffer = &variant->buffers[i];
+        if (buffer->place == WEFT_PLACE_CONSTANT) room += constant_room(constant_bytes(variant, buffer));
+    }
+    if (room == 0) return NULL;
+    WEFT_TRY(weft_block_acquire(store, runtime, room, &variant->constants));
     for (size_t i = 0; i < variant->buffer_count; i++) {
         weft_buffer *buffer = &variant->buffers[i];
-        weft_copy copy = {.size = sizeof copy,
-                          .kind = WEFT_COPY_TO_DEVICE,
-                          .to = to,
-                          .from = buffer->data,
-                          .width = constant_bytes(variant, buffer),
-                          .rows = 1};
-        if (copy.width == 0) continue;
-        WEFT_TRY(runtime->driver->queues->copy(runtime->self, NULL, &copy));
-        buffer->data = to;
-        to += aligned(copy.width);
+        if (buffer->place != WEFT_PLACE_CONSTANT) continue;
+        size_t bytes = constant_bytes(variant, buffer);
+        WEFT_TRY(upload_constant(runtime, (char *)variant->constants->memory + offset, bytes, buffer));
+        offset += constant_room(bytes);
     }
     return NULL;
 }

@@ -15,6 +15,7 @@
 enum { EXECUTORS = 3 };
 
 static weft_executor *executors[EXECUTORS]; /* of 1, 2 and 3 threads, which share what they compile */
+static weft_test_device *device;
 static weft_cache *own_kernels[EXECUTORS];
 
 typedef struct trial {
@@ -39,7 +40,7 @@ typedef struct trial {
 typedef struct arrangement {
     const char *name;
     const weft_test_subject *subject;
-    bool plain, specialize, relaid, donated, same_bits;
+    bool plain, specialize, relaid, donated, on_device, same_bits;
     size_t threads; /* 0: any */
 } arrangement;
 
@@ -332,8 +333,14 @@ static bool run(trial *t, const arrangement *a)
     size_t threads = a->threads > 0 ? a->threads : 1 + weft_test_below(&t->state, EXECUTORS);
     for (size_t i = 0; i < WEFT_TEST_INPUTS; i++) donated[i] = a->donated && chance(t, 2);
     if (a->relaid) place_outputs(t, program, places, outputs);
-    weft_test_run how = {executors[threads - 1],        "llvm",        program, &t->binding,
-                         copied ? &copies : &t->inputs, a->specialize, donated, NULL};
+    weft_test_run how = {.executor = executors[threads - 1],
+                         .runtime = a->on_device ? "device" : "llvm",
+                         .device = a->on_device ? device : NULL,
+                         .program = program,
+                         .binding = &t->binding,
+                         .inputs = copied ? &copies : &t->inputs,
+                         .specialize = a->specialize,
+                         .donated = donated};
     if (good) good = judge(t, a, weft_test_run_program(&how, t->output_count, outputs), outputs);
     for (size_t i = 0; i < t->output_count; i++) {
         if (good && places[i].array != NULL && !weft_test_place_is_clean(&places[i]))
@@ -357,8 +364,9 @@ static bool run_all(trial *t)
         {"in other layouts", &t->subject, .relaid = true, .same_bits = !t->is_split},
         {"donated", &t->subject, .donated = true, .same_bits = true},
         {"without passes", &t->subject, .plain = true},
+        {"on a device", &t->subject, .relaid = chance(t, 2), .donated = chance(t, 2), .on_device = true},
     };
-    static const size_t chances[] = {1, 3, 5, 3, 4, 5, 8};
+    static const size_t chances[] = {1, 3, 5, 3, 4, 5, 8, 4};
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         bool symbolic = t->binding.count > 0, wanted = chance(t, chances[i]);
         if (!symbolic && (runs[i].subject == &t->fixed || runs[i].specialize)) continue;
@@ -465,12 +473,15 @@ static weft_machine machine_of(unsigned number)
 
 bool weft_test_trials_begin(void)
 {
+    device = weft_test_device_create("device", weft_runtime_llvm());
+    if (device == NULL) return false;
     for (unsigned i = 0; i < EXECUTORS; i++) {
         const weft_machine machine = machine_of(i);
         const weft_executor_options options = {
             .allocator = weft_test_guarded_allocator(), .threads = i + 1, .buffer_capacity = 1, .machine = &machine};
         weft_status *status = weft_executor_create_standard(&options, &executors[i]);
         if (status == NULL) status = weft_executor_register_extension(executors[i], weft_einsum_extension());
+        if (status == NULL) status = weft_executor_register_runtime(executors[i], weft_test_device_runtime(device));
         if (status != NULL) {
             printf("%s\n", weft_status_message(status));
             weft_status_destroy(status);
@@ -491,4 +502,6 @@ void weft_test_trials_end(void)
         weft_executor_destroy(executors[i]);
         executors[i] = NULL;
     }
+    weft_test_device_destroy(device);
+    device = NULL;
 }
