@@ -15,9 +15,10 @@ typedef struct weft_device_layout {
 weft_status *weft_device_copy(const weft_runtime *runtime, weft_driver_queue *queue, weft_copy_kind kind,
                               const weft_device_layout *layout, void *to, const void *from) WEFT_MUST_USE;
 
-/* Whether the host may not read the memory of that runtime. */
+/* Whether the host may not read the memory of that runtime. Its driver may be one of an older header. */
 static inline bool weft_device_is_apart(const weft_runtime *runtime)
 {
-    return runtime->driver->queues != NULL;
+    const weft_driver *driver = runtime->driver;
+    return driver->size >= sizeof *driver && driver->queues != NULL;
 }
 #endif

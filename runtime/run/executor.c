@@ -143,11 +143,12 @@ static const char *runtime_fault(const weft_runtime *runtime)
         return "it needs its size, a name and a driver";
     const weft_driver *driver = runtime->driver;
     const weft_compiler *compiler = runtime->compiler;
-    if (!HAS_FIELD(driver, queues)) return "its driver says it is shorter than version 0.1 of the table";
+    if (!HAS_FIELD(driver, unload)) return "its driver says it is shorter than version 0.1 of the table";
     if ((driver->allocate == NULL) != (driver->release == NULL)) return "its driver has one of allocate and release";
     if ((driver->load == NULL) != (driver->unload == NULL)) return "its driver has one of load and unload";
-    if (driver->queues != NULL && !is_whole(driver->queues)) return "its driver lacks a function of queues";
-    if (driver->queues != NULL && driver->allocate == NULL) return "its driver has queues, but does not allocate";
+    if (weft_device_is_apart(runtime) && !is_whole(driver->queues)) return "its driver lacks a function of queues";
+    if (weft_device_is_apart(runtime) && driver->allocate == NULL)
+        return "its driver has queues, but does not allocate";
     if (compiler != NULL && (!HAS_FIELD(compiler, build) || compiler->build == NULL))
         return "its compiler has no build function";
     return NULL;

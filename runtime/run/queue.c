@@ -309,7 +309,6 @@ weft_status *weft_queue_run(weft_executor *executor, weft_program *program, cons
     weft_queue *queue = given->queue;
     weft_event *event = NULL;
     weft_run run = *given;
-    if (given->signal != NULL) *given->signal = NULL;
     WEFT_TRY(check_run(executor, given));
     if (queue != NULL) run.runtime = queue->runtime->name;
     for (size_t i = 0; i < given->wait_count; i++)

@@ -191,6 +191,7 @@ weft_status *weft_executor_run(weft_executor *executor, weft_program *program, c
                                   : program == NULL ? "program"
                                                     : "run");
     if (run->report != NULL) *run->report = (weft_report){0};
+    if (run->signal != NULL) *run->signal = NULL;
     if (weft_run_is_named(run)) return weft_run_named(executor, program, run);
     if (weft_run_is_queued(run)) return weft_queue_run(executor, program, run);
     return weft_executor_run_until(executor, program, run, NULL);

@@ -382,6 +382,8 @@ static void tables_are_whole(void **state)
     driver.allocate = NULL;
     driver.release = NULL;
     weft_test_fails(weft_executor_register_runtime(b.executor, &runtime), WEFT_INVALID_ARGUMENT, "does not allocate");
+    driver.size = offsetof(weft_driver, queues); /* of a header without */
+    weft_test_ok(weft_executor_register_runtime(b.executor, &runtime));
     close_bench(&b);
 }
 
@@ -708,6 +710,11 @@ static void queues_are_checked(void **state)
     weft_test_fails(weft_executor_run(b.executor, b.program, &run), WEFT_INVALID_ARGUMENT,
                     "event 0 to wait for is NULL");
     run.wait_count = 0;
+    event = (weft_event *)&b;
+    run.named_inputs = WEFT_NAMED({"x", x}, {"z", at});
+    weft_test_fails(weft_executor_run(b.executor, b.program, &run), WEFT_INVALID_ARGUMENT, "both by name and in order");
+    assert_null(event);
+    run.named_inputs.count = 0;
     run.input_count = 1;
     weft_test_fails(weft_executor_run(b.executor, b.program, &run), WEFT_INVALID_ARGUMENT, "1 inputs given");
     weft_event_release(NULL);
