@@ -105,7 +105,7 @@ weft_status *weft_array_retain_dense(const weft_allocator *allocator, weft_array
  * digits (f32 and parts of complex numbers 8, f16 5, bf16 4) and a point in any locale, lines of at most 100 characters
  * (longer only where one element with its brackets is), no empty lines; from 1000 elements on, only the first and last
  * three of each axis, with "..." between them. At most `size` bytes with the terminating NUL, like snprintf; returns
- * the length of the whole text. The memory of the array is read: it is one of the CPU.
+ * the length of the whole text. Of an array on another device it writes type and device: "f32[2, 3] on device 2:0".
  */
 size_t weft_array_print(const weft_array *array, char *out_text, size_t size);
 /* The same for dtype and shape: "f32[2, 3]". */

@@ -134,10 +134,19 @@ static void print(printer *p, size_t axis, int64_t offset, int closing)
     p->column += append(p, "]");
 }
 
+static size_t print_elsewhere(const weft_array *array, char *out_text, size_t size)
+{
+    printer p = {.text = out_text, .size = size, .length = weft_array_print_type(array, out_text, size)};
+    weft_device device = weft_array_device(array);
+    append(&p, " on device %d:%d", (int)device.kind, (int)device.index);
+    return p.length;
+}
+
 WEFT_PLAIN_FUNCTION(size_t, weft_array_print, (const weft_array *array, char *out_text, size_t size),
                     (array, out_text, size))
 {
     printer p = {.text = out_text, .size = size, .array = array};
+    if (weft_array_device(array).kind != WEFT_DEVICE_CPU) return print_elsewhere(array, out_text, size);
     weft_spelling spelling = weft_spelling_enter();
     p.abbreviated = weft_array_count(array) >= ABBREVIATED_FROM;
     append(&p, "%s", "");

@@ -134,6 +134,12 @@ static void arrays_are_of_a_runtime(void **state)
     const weft_runtime *runtime = weft_test_device_runtime(b.device);
     weft_test_ok(weft_array_create_on(NULL, runtime, WEFT_F32, 2, (const int64_t[]){3, 4}, &array));
     assert_int_equal(weft_array_device(array).kind, WEFT_DEVICE_OTHER);
+    char text[64];
+    assert_int_equal(weft_array_print(array, text, sizeof text), strlen("f32[3, 4] on device 12:0"));
+    assert_string_equal(text, "f32[3, 4] on device 12:0");
+    assert_int_equal(weft_array_print(array, text, 12), strlen("f32[3, 4] on device 12:0"));
+    assert_string_equal(text, "f32[3, 4] o");
+    weft_test_fails(weft_npy_save(NULL, "never.npy", array), WEFT_UNSUPPORTED, "CPU");
     assert_int_equal(weft_test_device_bytes(b.device), 48);
     weft_test_ok(weft_array_create_on(NULL, runtime, WEFT_F32, 2, (const int64_t[]){3, 0}, &empty));
     weft_test_ok(weft_array_copy(empty, empty));
