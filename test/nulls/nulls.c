@@ -26,6 +26,8 @@ static weft_program *program;
 static weft_array *array;
 static weft_module *module;
 static weft_einsum_plan *plan;
+static weft_queue *queue;
+static weft_event *event;
 static weft_tensor x;
 static int64_t zeros[512], written[512];
 static weft_tensor traced; /* by the last call that did */
@@ -118,12 +120,16 @@ static int open_objects(void **state)
     weft_test_ok(weft_executor_create_standard(&(weft_executor_options){.threads = 1}, &executor));
     weft_test_ok(weft_executor_register_extension(executor, weft_einsum_extension()));
     weft_test_ok(weft_array_create(NULL, WEFT_F32, 1, (const int64_t[]){4}, &array));
+    weft_test_ok(weft_queue_create(executor, NULL, &queue));
+    weft_test_ok(weft_queue_copy(queue, array, array, &event));
     return 0;
 }
 
 static int close_objects(void **state)
 {
     (void)state;
+    weft_event_release(event);
+    weft_queue_destroy(queue);
     weft_array_release(array);
     weft_einsum_plan_destroy(plan);
     weft_module_destroy(module);

@@ -16,6 +16,8 @@ VALID = {
     "weft_array *": "array",
     "weft_module *": "module",
     "weft_einsum_plan *": "plan",
+    "weft_queue *": "queue",
+    "weft_event *": "event",
     "weft_status *": "NULL",
     "weft_allocator *": "weft_allocator_default()",
     "weft_runtime *": "weft_runtime_reference()",
