@@ -99,11 +99,8 @@ const weft_runtime *weft_executor_find_runtime(const weft_executor *executor, co
     return NULL;
 }
 
-weft_status *weft_executor_require_runtime(const weft_executor *executor, const char *where, const char *name,
-                                           const weft_runtime **out_runtime)
+weft_status *weft_executor_no_runtime(const weft_executor *executor, const char *where, const char *name)
 {
-    *out_runtime = weft_executor_find_runtime(executor, name);
-    if (*out_runtime != NULL) return NULL;
     if (name == NULL)
         return weft_status_create(&executor->allocator, WEFT_NOT_REGISTERED, where,
                                   "no runtime is registered with this executor");

@@ -27,9 +27,8 @@ struct weft_executor {
 
 /* The runtime of that name, or the first for NULL; NULL when there is none. */
 const weft_runtime *weft_executor_find_runtime(const weft_executor *executor, const char *name);
-/* The same, or the error of function `where` that it is not registered. */
-weft_status *weft_executor_require_runtime(const weft_executor *executor, const char *where, const char *name,
-                                           const weft_runtime **out_runtime) WEFT_MUST_USE;
+/* The error of function `where` that there is none. */
+weft_status *weft_executor_no_runtime(const weft_executor *executor, const char *where, const char *name) WEFT_MUST_USE;
 /* weft_executor_run but for its queue and its events. With `event`, one of a queue of the runtime, the run goes on
  * after the call unless that fails. */
 weft_status *weft_executor_run_until(weft_executor *executor, weft_program *program, const weft_run *run,

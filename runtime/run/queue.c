@@ -212,10 +212,10 @@ static weft_status *create_queue(weft_executor *executor, const weft_runtime *ru
 
 weft_status *weft_queue_create(weft_executor *executor, const char *runtime, weft_queue **out_queue)
 {
-    const weft_runtime *found;
     WEFT_REQUIRE(executor);
     WEFT_REQUIRE(out_queue);
-    WEFT_TRY(weft_executor_require_runtime(executor, __func__, runtime, &found));
+    const weft_runtime *found = weft_executor_find_runtime(executor, runtime);
+    if (found == NULL) return weft_executor_no_runtime(executor, __func__, runtime);
     return create_queue(executor, found, out_queue);
 }
 

@@ -119,15 +119,15 @@ static weft_status *run_frame(weft_frame *frame, const weft_call *call)
 
 static weft_status *run_reported(weft_frame *frame, const weft_call *call, const struct build *build)
 {
-    const weft_run *run = call->run;
-    if (run->report == NULL) return run_frame(frame, call);
-    int64_t begin = weft_clock_now();
+    weft_report *report = call->run->report;
+    int64_t begin = report == NULL ? 0 : weft_clock_now();
     weft_status *status = run_frame(frame, call);
-    *run->report = (weft_report){.compile_ns = build->elapsed,
-                                 .run_ns = weft_clock_now() - begin,
-                                 .steps = frame->bound->variant->step_count,
-                                 .peak_bytes = (size_t)frame->bound->arena_bytes + frame->nested_bytes,
-                                 .hit = !build->built};
+    if (report != NULL)
+        *report = (weft_report){.compile_ns = build->elapsed,
+                                .run_ns = weft_clock_now() - begin,
+                                .steps = frame->bound->variant->step_count,
+                                .peak_bytes = (size_t)frame->bound->arena_bytes + frame->nested_bytes,
+                                .hit = !build->built};
     return status;
 }
 
@@ -171,7 +171,8 @@ weft_status *weft_executor_run_until(weft_executor *executor, weft_program *prog
     if (run->profile != NULL && run->profile->record == NULL)
         return weft_status_create(&executor->allocator, WEFT_INVALID_ARGUMENT, "weft_executor_run",
                                   "profile has no record function");
-    WEFT_TRY(weft_executor_require_runtime(executor, "weft_executor_run", run->runtime, &call.runtime));
+    call.runtime = weft_executor_find_runtime(executor, run->runtime);
+    if (call.runtime == NULL) return weft_executor_no_runtime(executor, "weft_executor_run", run->runtime);
     WEFT_TRY(weft_call_check_arrays(&executor->allocator, &call));
     WEFT_TRY(weft_executor_check_extensions(executor, program));
     weft_call_key key;
