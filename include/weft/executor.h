@@ -146,6 +146,7 @@ typedef struct weft_run {
     const bool *donated;            /* NULL or per input as given: outputs may overwrite its memory, see below */
     const volatile bool *cancelled; /* read between steps and kernels compiled, and while rows sort; NULL: never */
     bool specialize;                /* build (and prefer) a variant for exactly these extents */
+    uint32_t wait_count;            /* of `waits`, below */
     weft_report *report;            /* when not NULL: what is known of the run, also of one that failed; else zeros */
     const weft_profile *profile;    /* told of each step when not NULL */
     /* Bytes that the arena may have: a run that needs more is OVER_LIMIT before it begins, with what it needs in the
@@ -157,8 +158,7 @@ typedef struct weft_run {
     /* By name, unless the count is 0. */
     weft_named_arrays named_inputs;  /* instead of `inputs`: each of the program's once, in any order */
     weft_named_arrays named_outputs; /* instead of `outputs`: those that are wanted; the others are dropped */
-    weft_queue *queue; /* of the same executor; `runtime` is its runtime, or NULL; see weft_queue_create */
-    size_t wait_count;
+    weft_queue *queue;        /* of the same executor; `runtime` is its runtime, or NULL; see weft_queue_create */
     weft_event *const *waits; /* ends of runs that this one begins after, also of other queues and executors */
     weft_event **signal;      /* when not NULL: gets the end of this run, released by the caller; NULL after an error */
 } weft_run;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* recursive locks */
 #include "runtime/run/queue.h"
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <string.h>
 #include "runtime/base/memory.h"
@@ -261,11 +262,11 @@ static weft_status *check_run(const weft_executor *executor, const weft_run *run
                                   queue->runtime->name);
     if (run->wait_count > 0 && run->waits == NULL)
         return weft_status_create(&executor->allocator, WEFT_INVALID_ARGUMENT, where,
-                                  "the list of %zu events to wait for is NULL", run->wait_count);
-    for (size_t i = 0; i < run->wait_count; i++)
+                                  "the list of %" PRIu32 " events to wait for is NULL", run->wait_count);
+    for (uint32_t i = 0; i < run->wait_count; i++)
         if (run->waits[i] == NULL)
             return weft_status_create(&executor->allocator, WEFT_INVALID_ARGUMENT, where,
-                                      "event %zu to wait for is NULL", i);
+                                      "event %" PRIu32 " to wait for is NULL", i);
     return NULL;
 }
 
@@ -284,7 +285,7 @@ static void sweep(weft_queue *queue)
 static weft_status *wait_on_device(weft_queue *queue, const weft_run *run)
 {
     const weft_runtime *runtime = queue->runtime;
-    for (size_t i = 0; i < run->wait_count; i++) {
+    for (uint32_t i = 0; i < run->wait_count; i++) {
         const weft_event *event = run->waits[i];
         if (!waits_itself(queue, event) || atomic_load(&event->done)) continue;
         WEFT_TRY(runtime->driver->queues->wait(runtime->self, queue->driver_queue, event->driver_event));
@@ -311,7 +312,7 @@ weft_status *weft_queue_run(weft_executor *executor, weft_program *program, cons
     weft_run run = *given;
     WEFT_TRY(check_run(executor, given));
     if (queue != NULL) run.runtime = queue->runtime->name;
-    for (size_t i = 0; i < given->wait_count; i++)
+    for (uint32_t i = 0; i < given->wait_count; i++)
         if (!waits_itself(queue, given->waits[i])) finish_event(given->waits[i]);
     bool on_device = queue != NULL && queue->driver_queue != NULL;
     size_t array_count = given->input_count + given->output_count;
