@@ -42,7 +42,8 @@ ExecutorOptions = structure("weft_executor_options", allocator=POINTER, threads=
 Run = structure("weft_run", runtime=TEXT, input_count=SIZE, inputs=POINTER, output_count=SIZE, outputs=POINTER,
                 extent_count=SIZE, extents=POINTER, donated=POINTER, cancelled=POINTER, specialize=ctypes.c_bool, wait_count=ctypes.c_uint32,
                 report=POINTER, profile=POINTER, memory_limit=SIZE, named_input_count=SIZE,
-                named_inputs=POINTER, named_output_count=SIZE, named_outputs=POINTER, queue=POINTER, waits=POINTER, signal=POINTER)
+                named_inputs=POINTER, named_output_count=SIZE, named_outputs=POINTER, queue=POINTER, waits=POINTER,
+                signal=POINTER)
 
 RESULTS = {
     "weft_symbol": Extent, "weft_extent_of": Extent, "weft_extent_add": Extent, "weft_extent_sub": Extent,
