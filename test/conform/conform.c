@@ -9,8 +9,8 @@
  * to case; with -a every case has all of them. With --shard only every Nth case is run, from the Ith on. With -b each
  * case and binding runs once, and a line has a hash of its results and says whether the library for products took part.
  * With --device the same is done on a device whose memory the host cannot read and whose queues do nothing until
- * somebody waits; the code is that of a runtime of the CPU. With -c nothing runs: every built-in op must be in the
- * files in every dtype it takes.
+ * somebody waits, without threads, specialised variants and static extents; the code is that of a runtime of the CPU.
+ * With -c nothing runs: every built-in op must be in the files in every dtype it takes.
  */
 #include "test/conform/case.h"
 #include "test/conform/coverage.h"
@@ -292,9 +292,10 @@ static bool run_arrangement(trial *tried, weft_executor *executor, const arrange
 static void run_crowds(trial *tried)
 {
     static const char *const names[CROWDS] = {"2 threads", "3 threads", "7 threads"};
-    for (size_t i = 0; i < CROWDS && tried->given->threads; i++)
+    bool wanted = tried->given->threads && tried->suite->device == NULL; /* a queue has one thread */
+    for (size_t i = 0; i < CROWDS && wanted; i++)
         run_arrangement(tried, tried->suite->crowds[i], &arrangements[0], names[i]);
-    if (tried->given->threads) run_arrangement(tried, tried->suite->crowds[CROWDS - 1], &crowded, crowded.name);
+    if (wanted) run_arrangement(tried, tried->suite->crowds[CROWDS - 1], &crowded, crowded.name);
 }
 
 /* Whether it is the turn of an arrangement. All bindings of a case have the same layouts, whose code is made once. */
@@ -302,7 +303,8 @@ static bool is_due(const trial *tried, size_t i, bool special)
 {
     const arrangement *how = &arrangements[i];
     if (tried->suite->all) return true;
-    if (how->specialize) return special && tried->binding->count > 0 && tried->suite->turn % 2 == 0;
+    if (how->specialize)
+        return tried->suite->device == NULL && special && tried->binding->count > 0 && tried->suite->turn % 2 == 0;
     return how->rotation == 0 || how->rotation == 1 + tried->suite->turn % WEFT_TEST_LAYOUT_COUNT;
 }
 
@@ -366,7 +368,8 @@ static void run_bound(suite *all, const weft_test_case *given, const weft_test_s
     trial tried = {.suite = all, .given = given, .subject = subject, .binding = binding, .tolerance = tolerance};
     describe_binding(binding, "", tried.what, sizeof tried.what);
     run_trial(&tried, special);
-    if (all->hashed || binding->count == 0 || !(all->all || (special && all->turn % 2 == 1))) return;
+    if (all->hashed || all->device != NULL || binding->count == 0 || !(all->all || (special && all->turn % 2 == 1)))
+        return;
     weft_test_subject fixed;
     char *text = weft_test_fix_symbols(given->text, binding);
     if (make_subject(all, given, text, &fixed)) {
