@@ -47,19 +47,61 @@ static uint32_t virtual_lanes(size_t element_size, int64_t bound)
     return lanes < 1 ? 1 : lanes;
 }
 
-/* Whether the reduction runs along what is innermost in its operand: then lanes go along it, otherwise across the
- * results. */
+/* Whether the free axes of an operand of a dot are of one element each, as far as that is known. */
+static bool has_one_row(const weft_graph *graph, const weft_node *dot, size_t operand)
+{
+    weft_shape shape = weft_value_type(graph, dot->inputs[operand])->shape;
+    weft_ints batch = dot->attrs[operand].ints, contract = dot->attrs[2 + operand].ints;
+    for (size_t i = 0; i < shape.rank; i++) {
+        bool is_free = true;
+        for (size_t k = 0; k < batch.count; k++) is_free = is_free && batch.items[k] != (int64_t)i;
+        for (size_t k = 0; k < contract.count; k++) is_free = is_free && contract.items[k] != (int64_t)i;
+        if (is_free && !weft_extent_equal(shape.extents[i], weft_extent_of(1))) return false;
+    }
+    return true;
+}
+
+/* The axis of a value along which it lies innermost in memory, if it is read from there or permuted from there;
+ * SIZE_MAX: it has one element. */
+static size_t innermost_axis(const weft_graph *graph, weft_value value)
+{
+    const weft_node *node = weft_graph_node(graph, value.node);
+    weft_shape shape = weft_value_type(graph, value)->shape;
+    bool permuted = weft_op_id_of(node->op) == WEFT_OP_permute;
+    size_t found = SIZE_MAX;
+    int64_t deepest = -1;
+    for (size_t i = 0; i < shape.rank; i++) {
+        int64_t place = permuted ? node->attrs[0].ints.items[i] : (int64_t)i;
+        if (place < deepest || weft_extent_equal(shape.extents[i], weft_extent_of(1))) continue;
+        deepest = place;
+        found = i;
+    }
+    return found;
+}
+
+static bool is_contracted(const weft_node *dot, size_t operand, size_t axis)
+{
+    weft_ints contract = dot->attrs[2 + operand].ints;
+    for (size_t i = 0; i < contract.count; i++)
+        if ((size_t)contract.items[i] == axis) return true;
+    return false;
+}
+
+/* Whether the reduction runs along what is innermost in its operand, of a dot in the one that has rows if one only has:
+ * then lanes go along it, otherwise across the results. */
 static bool is_innermost(const weft_graph *graph, const weft_node *node, const weft_reduction *reduction)
 {
+    if (weft_op_id_of(node->op) == WEFT_OP_dot) {
+        bool row = has_one_row(graph, node, 0), column = has_one_row(graph, node, 1);
+        size_t matrix = column ? 0 : 1, axis = innermost_axis(graph, node->inputs[matrix]);
+        return (row || column) && (axis == SIZE_MAX || is_contracted(node, matrix, axis));
+    }
     int64_t last = reduction->axes[reduction->axis_count - 1];
     weft_shape shape = weft_value_type(graph, node->inputs[0])->shape;
     size_t rank = shape.rank;
     while (rank > 0 && (int64_t)rank - 1 > last && weft_extent_equal(shape.extents[rank - 1], weft_extent_of(1)))
         rank--;
-    if (weft_op_id_of(node->op) != WEFT_OP_dot) return (size_t)last == rank - 1;
-    size_t free_b =
-        weft_value_type(graph, node->inputs[1])->shape.rank - node->attrs[1].ints.count - node->attrs[3].ints.count;
-    return free_b == 0;
+    return (size_t)last == rank - 1;
 }
 
 /* Sums and products of floats, which round: bits of all others are the same in any order. */
@@ -126,6 +168,8 @@ bool weft_product_is_library(const weft_graph *graph, const weft_node *node)
     weft_shape a = weft_value_type(graph, node->inputs[0])->shape, b = weft_value_type(graph, node->inputs[1])->shape;
     size_t batch = node->attrs[0].ints.count, contract = node->attrs[2].ints.count;
     if (contract == 0 || a.rank == batch + contract || b.rank == batch + contract) return false;
+    /* The library would copy the matrix of a product that reads it once. */
+    if (has_one_row(graph, node, 0) || has_one_row(graph, node, 1)) return false;
     weft_product_size size = weft_product_size_of(graph, node);
     if (size.is_large && size.terms <= (size.along ? FEW_TERMS_ALONG : WEFT_PRODUCT_FEW_TERMS)) return false;
     int64_t small = size.is_large && size.along && size.batch >= MANY_PRODUCTS ? MEDIUM_PRODUCT : SMALL_PRODUCT;

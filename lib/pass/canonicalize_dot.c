@@ -2,9 +2,11 @@
 /*
  * Puts every dot in the form a matrix library wants: operands come as batch, free, contracted axes of a and batch,
  * contracted, free axes of b, so that one that has to be copied is copied into that order; and a dot whose result is
- * only wanted with the free axes of b in front is the dot of b and a. A dot of short floats, which is summed in f32
- * anyhow, becomes a dot of f32 between casts. requires: nothing. maintains: values, guards.
- * breaks: nothing; no permute it adds can be merged away.
+ * only wanted with the free axes of b in front is the dot of b and a. A product of a matrix and a vector has the vector
+ * first where a free axis of the matrix lies innermost, and last where a contracted one does: sums run across or along
+ * what lies in memory then. Permutes of operands are read through. A dot of short floats, which is summed in f32
+ * anyhow, becomes a dot of f32 between casts. requires: nothing. maintains: values except for the order of sums,
+ * guards. breaks: nothing; no permute it adds can be merged away.
  */
 #include <string.h>
 #include "lib/loop/loop.h"
@@ -30,6 +32,19 @@ typedef struct side {
     int64_t batch[WEFT_MAX_RANK], contract[WEFT_MAX_RANK];
 } side;
 
+/* Through a permute before it, so that two that undo each other are none. */
+static weft_tensor permuted(weft_tensor operand, int64_t *order)
+{
+    size_t rank = weft_tensor_rank(operand), in_place = 0;
+    if (weft_tensor_is_op(operand, WEFT_OP_permute)) {
+        weft_ints before = weft_tensor_node(operand)->attrs[0].ints;
+        for (size_t i = 0; i < rank; i++) order[i] = before.items[order[i]];
+        operand = weft_tensor_operand(operand, 0);
+    }
+    while (in_place < rank && order[in_place] == (int64_t)in_place) in_place++;
+    return in_place == rank ? operand : weft_permute(operand, (weft_ints){rank, order});
+}
+
 static side canonical_side(weft_tensor operand, weft_ints batch, weft_ints contract, bool contract_last)
 {
     side s = {.operand = operand};
@@ -43,14 +58,45 @@ static side canonical_side(weft_tensor operand, weft_ints batch, weft_ints contr
     if (contract_last) append(contract, order, next);
     for (size_t i = 0; i < batch.count; i++) s.batch[i] = (int64_t)i;
     for (size_t i = 0; i < contract.count; i++) s.contract[i] = (int64_t)(first_contract + i);
-    bool moved = false;
-    for (size_t i = 0; i < rank; i++) moved |= order[i] != (int64_t)i;
-    if (moved) s.operand = weft_permute(operand, (weft_ints){rank, order});
+    s.operand = permuted(operand, order);
     return s;
+}
+
+/* The axis that lies innermost in memory, as far as a permute says. */
+static int64_t innermost_axis(weft_tensor operand)
+{
+    size_t last = weft_tensor_rank(operand) - 1, axis = last;
+    if (!weft_tensor_is_op(operand, WEFT_OP_permute)) return (int64_t)last;
+    weft_ints order = weft_tensor_node(operand)->attrs[0].ints;
+    while ((size_t)order.items[axis] != last) axis--;
+    return (int64_t)axis;
+}
+
+static size_t free_count(weft_tensor operand, weft_ints batch, weft_ints contract)
+{
+    return weft_tensor_rank(operand) - batch.count - contract.count;
+}
+
+/* Whether a product of a matrix and a vector is to have them the other way round. */
+static bool is_turned(weft_tensor a, weft_tensor b, weft_dot_axes axes)
+{
+    size_t free_a = free_count(a, axes.batch_a, axes.contract_a);
+    size_t free_b = free_count(b, axes.batch_b, axes.contract_b);
+    if (free_a > 0 && free_b == 0) {
+        int64_t axis = innermost_axis(a);
+        return !contains(axes.batch_a, axis) && !contains(axes.contract_a, axis);
+    }
+    return free_a == 0 && free_b > 0 && contains(axes.contract_b, innermost_axis(b));
 }
 
 static weft_tensor arranged_dot(weft_tensor a, weft_tensor b, weft_dot_axes axes)
 {
+    if (is_turned(a, b, axes)) {
+        weft_tensor first = b;
+        b = a;
+        a = first;
+        axes = (weft_dot_axes){axes.batch_b, axes.batch_a, axes.contract_b, axes.contract_a};
+    }
     side left = canonical_side(a, axes.batch_a, axes.contract_a, true);
     side right = canonical_side(b, axes.batch_b, axes.contract_b, false);
     return weft_dot(left.operand, right.operand,
