@@ -55,7 +55,7 @@ typedef struct weft_executor_options {
 weft_status *weft_executor_create(const weft_executor_options *options, weft_executor **out_executor) WEFT_MUST_USE;
 weft_status *weft_executor_create_standard(const weft_executor_options *options,
                                            weft_executor **out_executor) WEFT_MUST_USE;
-/* No run may be under way. Arrays it handed out stay valid. */
+/* No run may be under way, and its queues are gone. Arrays and events that it handed out stay valid. */
 void weft_executor_destroy(weft_executor *executor);
 
 /* Registers a runtime, which must outlive the executor and, where it allocates memory, the arrays of it. The first one
@@ -129,7 +129,7 @@ typedef struct weft_queue weft_queue;
 typedef struct weft_event weft_event;
 
 /*
- * One run; zero-initialise. Nothing in it is kept after the call.
+ * One run; zero-initialise. Nothing in it is kept after the call, but with a queue the arrays are retained.
  *
  *     weft_named_array y = {"y", NULL};
  *     status = weft_executor_run(executor, program, &(weft_run){.named_inputs = WEFT_NAMED({"w", w}, {"x", x}),
@@ -219,8 +219,10 @@ weft_status *weft_queue_finish(weft_queue *queue) WEFT_MUST_USE;
 weft_status *weft_queue_copy(weft_queue *queue, weft_array *destination, weft_array *source,
                              weft_event **out_event) WEFT_MUST_USE;
 
-/* Waits for the end of the run, and says how it went: the same each time. */
+/* Waits for the end of the run, and says how it went: the same each time. A run that waits for another one's end begins
+ * after it, also where that failed. */
 weft_status *weft_event_finish(weft_event *event) WEFT_MUST_USE;
+/* Whether the run has ended. Does not wait. */
 bool weft_event_is_done(weft_event *event);
 void weft_event_release(weft_event *event);
 
