@@ -183,7 +183,7 @@ static LLVMValueRef single_from_short(weft_emitter *e, weft_dtype from, LLVMValu
 
 /* To nearest even: half a unit less one is added, and one more where the last bit that stays is set; a carry runs into
  * the exponent, up to infinity. A NaN keeps its upper bits and becomes quiet. */
-static LLVMValueRef bf16_from_single(weft_emitter *e, LLVMValueRef value)
+static LLVMValueRef bf16_from_single_bits(weft_emitter *e, LLVMValueRef value)
 {
     LLVMTypeRef type = like(LLVMTypeOf(value), e->i32);
     LLVMValueRef bits = LLVMBuildBitCast(e->builder, value, type, "");
@@ -194,6 +194,16 @@ static LLVMValueRef bf16_from_single(weft_emitter *e, LLVMValueRef value)
     LLVMValueRef is_nan = LLVMBuildFCmp(e->builder, LLVMRealUNO, value, value, "");
     LLVMValueRef chosen = LLVMBuildSelect(e->builder, is_nan, quiet, moved, "");
     return LLVMBuildTrunc(e->builder, shift_right(e, chosen, 16), like(type, e->i16), "");
+}
+
+/* An intrinsic: LLVM 19 joins an fptrunc to bfloat with a product into one of bf16, which rounds once where the product
+ * is below the least normal f32, and so to other bits. */
+static LLVMValueRef bf16_from_single(weft_emitter *e, LLVMValueRef value)
+{
+    bool scalar = LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMVectorTypeKind;
+    if (!e->gpu || !scalar) return bf16_from_single_bits(e, value);
+    LLVMValueRef rounded = weft_intrinsic_call(e, "llvm.nvvm.f2bf16.rn", 0, NULL, 1, &value);
+    return LLVMBuildBitCast(e->builder, rounded, e->i16, "");
 }
 
 static LLVMValueRef short_from_single(weft_emitter *e, weft_dtype to, LLVMValueRef value)
@@ -318,7 +328,7 @@ static bool is_complex(weft_dtype dtype)
 }
 
 /* Short floats are cast from and to f32, chosen and reinterpreted, complex numbers taken apart and put together; the
- * rest is for narrow.c and complex.c to lower. */
+ * rest is for legalize_float16.c and complex.c to lower. */
 static bool is_lowered(const weft_inst *inst, weft_dtype from)
 {
     if (inst->op == WEFT_SCALAR_real || inst->op == WEFT_SCALAR_imag || inst->op == WEFT_SCALAR_complex) return true;

@@ -753,6 +753,37 @@ static void test_no_contraction(void **state)
     weft_kernel_destroy(kernel);
 }
 
+/* On the GPU f16 is added and multiplied as it is; bf16 is rounded by an instruction, and its products are those of
+ * f32, which round like the processor's where they are below the least normal number. */
+static void test_short_floats(void **state)
+{
+    (void)state;
+    static const char format[] =
+        "kernel scheduled {\n  buffer b0 : %s out\n  buffer b1 : %s\n  for i0 < 8 grid\n"
+        "  stage {\n    %%0 = load b1[i0] : %s\n    %%1 = cast %%0 : f32\n"
+        "    %%2 = mul %%1, %%1 : f32\n    %%3 = cast %%2 : %s\n    store b0[i0] = %%3\n  }\n}\n";
+    static const struct {
+        const char *dtype, *has[2], *lacks[2];
+    } cases[] = {{"f16", {"mul.rn.f16", "ld.global"}, {"mul.rn.f32", "cvt.rn.f16"}},
+                 {"bf16", {"mul.rn.f32", "cvt.rn.bf16.f32"}, {"mul.rn.bf16", "bfe"}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *t = cases[i].dtype;
+        char source[512];
+        snprintf(source, sizeof source, format, t, t, t, t);
+        example x = {.name = t, .text = source};
+        weft_kernel *kernel = parse(&x);
+        weft_bytes text;
+        weft_test_ok(llvm->emit(NULL, kernel, "kernel", WEFT_LLVM_PTX, &text));
+        for (size_t k = 0; k < 2; k++) {
+            assert_non_null(strstr(text.data, cases[i].has[k]));
+            assert_null(strstr(text.data, cases[i].lacks[k]));
+        }
+        if (have_ptxas) assemble(text.data);
+        weft_bytes_finish(&text);
+        weft_kernel_destroy(kernel);
+    }
+}
+
 /* ---- memory and threads ---- */
 
 static weft_status *emit_once(const weft_allocator *allocator, void *context)
@@ -813,8 +844,8 @@ int main(void)
         cmocka_unit_test(test_argmax),         cmocka_unit_test(test_scan),
         cmocka_unit_test(test_softmax),        cmocka_unit_test(test_gather),
         cmocka_unit_test(test_refusals),       cmocka_unit_test(test_missing_symbol),
-        cmocka_unit_test(test_no_contraction), cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_no_contraction), cmocka_unit_test(test_short_floats),
+        cmocka_unit_test(test_out_of_memory),  cmocka_unit_test(test_threads),
     };
     llvm = weft_llvm_query();
     have_ptxas = system("ptxas --version >/dev/null 2>&1") == 0;
