@@ -82,8 +82,8 @@ static weft_inst_id expand_abs(const writer *w, pair z)
 /* ---- arithmetic ---- */
 
 /*
- * a conj(b) / |b|^2 of f64 pairs; by zero and by infinities each part of `whole` is divided by |b|. That is `a` before it
- * was scaled, which may have made a part zero.
+ * a conj(b) / |b|^2 of f64 pairs; by zero and by infinities each part of `whole` is divided by |b|. That is `a` before
+ * it was scaled, which may have made a part zero.
  */
 static pair divide(const writer *w, pair whole, pair a, pair b)
 {
@@ -127,13 +127,18 @@ static pair by_parts(const writer *w, weft_scalar_op op, pair a, pair b)
 
 /*
  * The root with a real part that is not negative: with t = sqrt((|z| + |x|) / 2), the parts are t and y / 2t in one
- * order or the other. Of an f64 pair whose |z| does not overflow.
+ * order or the other.
  */
-static pair root(const writer *w, pair z, weft_inst_id size)
+static weft_inst_id larger_part(const writer *w, pair z)
 {
-    weft_inst_id half = mul(w, add(w, size, absolute(w, z.re)), real(w, 0.5));
-    weft_inst_id t = unary(w, WEFT_SCALAR_sqrt, half), none = binary(w, WEFT_SCALAR_eq, t, real(w, 0));
-    weft_inst_id other = quotient(w, mul(w, absolute(w, z.im), real(w, 0.5)), t);
+    weft_inst_id size = size_of(w, z, false);
+    return unary(w, WEFT_SCALAR_sqrt, mul(w, add(w, size, absolute(w, z.re)), real(w, 0.5)));
+}
+
+static pair root(const writer *w, pair z, weft_inst_id t)
+{
+    weft_inst_id none = binary(w, WEFT_SCALAR_eq, t, real(w, 0));
+    weft_inst_id other = mul(w, quotient(w, absolute(w, z.im), t), real(w, 0.5));
     other = choose(w, none, real(w, 0), other);
     weft_inst_id left = less(w, z.re, real(w, 0));
     pair result = choose_pair(w, left, (pair){other, t}, (pair){t, other});
@@ -143,17 +148,17 @@ static pair root(const writer *w, pair z, weft_inst_id size)
     return choose_pair(w, infinite, (pair){real(w, HUGE_VAL), z.im}, result);
 }
 
+/* Scaled, |z| neither overflows nor loses digits; the smaller part might, and is not. */
 static pair root_of(const writer *w, pair z, pair unused, bool scaled)
 {
     (void)unused;
-    if (!scaled) return root(w, z, size_of(w, z, false));
+    if (!scaled) return root(w, z, larger_part(w, z));
     /* An odd biased exponent is an even power. */
     weft_inst_id exponent = either(w, exponent_of(w, z), integer(w, 1));
-    pair small = reduce(w, z, exponent);
-    pair found = root(w, small, size_of(w, small, false));
     weft_inst_id bias = integer(w, (uint64_t)w->format->bias);
     weft_inst_id half = binary(w, WEFT_SCALAR_sar, sub(w, exponent, bias), integer(w, 1));
-    return scale(w, found, power(w, add(w, half, bias)));
+    weft_inst_id t = larger_part(w, reduce(w, z, exponent));
+    return root(w, z, mul(w, t, power(w, add(w, half, bias))));
 }
 
 /* ---- functions that are computed in f64 ---- */

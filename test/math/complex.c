@@ -196,6 +196,33 @@ static int log1p_im(mpfr_t r, const mpfr_t x, const mpfr_t y)
     return 0;
 }
 
+/* With t = sqrt((|z| + |x|) / 2): t, or y / 2t. */
+static void root_part(mpfr_t r, const mpfr_t x, const mpfr_t y, bool larger)
+{
+    mpfr_t t;
+    mpfr_init2(t, BITS);
+    mpfr_hypot(t, x, y, MPFR_RNDN);
+    if (mpfr_signbit(x)) mpfr_sub(t, t, x, MPFR_RNDN);
+    else mpfr_add(t, t, x, MPFR_RNDN);
+    mpfr_div_2ui(t, t, 1, MPFR_RNDN);
+    mpfr_sqrt(t, t, MPFR_RNDN);
+    if (larger || mpfr_zero_p(t)) mpfr_set(r, t, MPFR_RNDN);
+    else mpfr_div(r, y, t, MPFR_RNDN), mpfr_div_2ui(r, r, 1, MPFR_RNDN);
+    mpfr_clear(t);
+}
+
+static int sqrt_re(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    root_part(r, x, y, !mpfr_signbit(x));
+    return mpfr_abs(r, r, MPFR_RNDN);
+}
+
+static int sqrt_im(mpfr_t r, const mpfr_t x, const mpfr_t y)
+{
+    root_part(r, x, y, mpfr_signbit(x));
+    return mpfr_setsign(r, r, mpfr_signbit(y), MPFR_RNDN);
+}
+
 /* a - c where a = (|z + 1| + |z - 1|) / 2, for c = 1 or x: half of a sum of |z + 1| - (x + 1) and |z - 1| -+ (x - 1),
  * differences that are y^2 over the sum of the same. */
 static void excess(mpfr_t r, const mpfr_t x, const mpfr_t y, bool over_one)
@@ -355,7 +382,7 @@ static const struct {
     ROW(cosh, cosh_re, cosh_im),    ROW(tanh, tanh_re, tanh_im),    ROW(log2, log2_re, log2_im),
     ROW(log10, log10_re, log10_im), ROW(log1p, log1p_re, log1p_im), ROW(asin, asin_re, asin_im),
     ROW(acos, acos_re, acos_im),    ROW(atan, atan_re, atan_im),    ROW(asinh, asinh_re, asinh_im),
-    ROW(acosh, acosh_re, acosh_im), ROW(atanh, atanh_re, atanh_im),
+    ROW(acosh, acosh_re, acosh_im), ROW(atanh, atanh_re, atanh_im), ROW(sqrt, sqrt_re, sqrt_im),
 };
 
 static const weft_judge_function *parts_of(const char *name)
