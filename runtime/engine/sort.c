@@ -2,12 +2,17 @@
 #include "runtime/engine/sort.h"
 #include <string.h>
 #include "runtime/base/cancel.h"
+#include "runtime/base/isa.h"
+#include "runtime/engine/key_sort.h"
 
 /*
- * A row is taken out of the array as unsigned keys in the order of its elements, sorted, and put back. A key has the
- * width of its element; where positions are asked for, each key carries its own. So there are two forms of items, one
- * word or two, and no dtype in any algorithm: short rows are sorted by insertion and merging, long ones digit by digit
- * from the low end (radix).
+ * A row is taken out of the array as keys in the order of its elements, sorted, and put back.
+ *
+ *     bytes   are counted
+ *     vectors keys of 4 or 8 bytes, sorted by vectors (key_sort.h); where positions are asked for, each key of up to 4
+ *             bytes has its own in its lower half, which keeps equal ones in order; short rows are sorted together
+ *     items   what is left: of one word, or two, a key and its position; short rows are sorted by insertion and
+ *             merging, long ones digit by digit from the low end (radix)
  *
  * Keys of integers give their elements back, those of bools 0 or 1. Those of floats do, except for two: all NaNs share
  * one key, and both zeros. Such elements come out of the row itself, in its order.
@@ -22,6 +27,7 @@ enum {
     WIDE_DIGIT = 11,
     CANCEL_ELEMENTS = 1 << 18, /* moved from one look at the flag to the next */
     SERIAL_ELEMENTS = 8192,    /* the pool is not woken for fewer */
+    SHORT_ROWS = 64,           /* short rows that are sorted together */
     SCRATCH_ALIGNMENT = 64
 };
 
@@ -72,6 +78,8 @@ static inline bool is_shared(const key_map *map, uint64_t key)
     return map->infinity != 0 && (key == map->mask || key == (map->sign ^ map->flip));
 }
 
+#define INLINE static inline __attribute__((always_inline))
+
 #define LOAD(type)                                                                                                     \
     do {                                                                                                               \
         type element_;                                                                                                 \
@@ -79,7 +87,7 @@ static inline bool is_shared(const key_map *map, uint64_t key)
         return element_;                                                                                               \
     } while (0)
 
-static inline uint64_t load(const char *at, size_t size)
+INLINE uint64_t load(const char *at, size_t size)
 {
     switch (size) {
     case 1: LOAD(uint8_t);
@@ -97,7 +105,7 @@ static inline uint64_t load(const char *at, size_t size)
         return;                                                                                                        \
     } while (0)
 
-static inline void store(char *at, size_t size, uint64_t bits)
+INLINE void store(char *at, size_t size, uint64_t bits)
 {
     switch (size) {
     case 1: STORE(uint8_t);
@@ -203,58 +211,105 @@ static inline uint64_t *sort_items(uint64_t *items, uint64_t *other, int64_t cou
 
 /* ---- rows ---- */
 
+/* How rows are sorted: see above. */
+typedef enum sort_method { COUNTED, VECTORS_32, VECTORS_64, ITEMS, ITEM_PAIRS } sort_method;
+
 typedef struct sorter {
     const weft_sort_call *call;
     key_map map;
-    size_t words;
+    sort_method method;
+    const weft_key_sort *vectors;
     int64_t row_count, part_count, part_bytes;
+    int64_t together; /* rows that are sorted at a time */
     const char *in;
     char *out, *scratch;
     const volatile bool *cancelled;
     bool *stopped; /* a row was left as it was */
 } sorter;
 
-static void take_row(const sorter *s, const char *in, uint64_t *items)
+/* Keys of vectors are signed. */
+#define SIGN_32 (UINT32_C(1) << 31)
+#define SIGN_64 (UINT64_C(1) << 63)
+
+INLINE void set_key(const sorter *s, void *keys, int64_t i, uint64_t key)
 {
-    int64_t length = s->call->length, step = s->call->in_step * (int64_t)s->map.size;
-    for (int64_t i = 0; i < length; i++) items[i * s->words] = key_of(&s->map, load(in + i * step, s->map.size));
-    for (int64_t i = 0; s->words == 2 && i < length; i++) items[2 * i + 1] = (uint64_t)i;
+    switch (s->method) {
+    case VECTORS_32: ((uint32_t *)keys)[i] = (uint32_t)key ^ SIGN_32; return;
+    case VECTORS_64: ((uint64_t *)keys)[i] = (s->call->positions ? key << 32 | (uint64_t)i : key) ^ SIGN_64; return;
+    case ITEM_PAIRS: memcpy((uint64_t *)keys + 2 * i, (uint64_t[]){key, (uint64_t)i}, 2 * sizeof key); return;
+    default: ((uint64_t *)keys)[i] = key;
+    }
 }
 
-static void put_positions(const sorter *s, const uint64_t *items, char *out)
+INLINE uint64_t get_key(const sorter *s, const void *keys, int64_t i)
 {
+    if (s->method == VECTORS_32) return ((const uint32_t *)keys)[i] ^ SIGN_32;
+    return s->method == VECTORS_64 ? ((const uint64_t *)keys)[i] ^ SIGN_64 : ((const uint64_t *)keys)[i];
+}
+
+INLINE int64_t get_position(const sorter *s, const void *keys, int64_t i)
+{
+    if (s->method == ITEM_PAIRS) return (int64_t)((const uint64_t *)keys)[2 * i + 1];
+    return (int64_t)(((const uint64_t *)keys)[i] & UINT32_MAX);
+}
+
+/* Whether a key is shared. */
+INLINE bool take_elements(const sorter *s, const char *in, void *keys, size_t size, int64_t step)
+{
+    bool shared = false;
+    for (int64_t i = 0; i < s->call->length; i++) {
+        uint64_t key = key_of(&s->map, load(in + i * step, size));
+        shared |= is_shared(&s->map, key);
+        set_key(s, keys, i, key);
+    }
+    return shared;
+}
+
+static bool take_row(const sorter *s, const char *in, void *keys)
+{
+    size_t size = s->map.size;
+    int64_t step = s->call->in_step * (int64_t)size;
+    if (size == 4 && step == 4 && s->method == VECTORS_32) return take_elements(s, in, keys, 4, 4);
+    return take_elements(s, in, keys, size, step);
+}
+
+static void put_positions(const sorter *s, const void *keys, char *out)
+{
+    int64_t step = s->call->out_step * (int64_t)sizeof(int64_t);
     for (int64_t i = 0; i < s->call->length; i++)
-        store(out + i * s->call->out_step * (int64_t)sizeof(int64_t), sizeof(int64_t), items[2 * i + 1]);
+        store(out + i * step, sizeof(int64_t), (uint64_t)get_position(s, keys, i));
+}
+
+INLINE void put_elements(const sorter *s, const void *keys, char *out, size_t size, int64_t step)
+{
+    for (int64_t i = 0; i < s->call->length; i++) store(out + i * step, size, bits_of(&s->map, get_key(s, keys, i)));
 }
 
 /* Elements of one shared key follow each other: the row is searched for them once. */
-static void put_elements(const sorter *s, const uint64_t *keys, const char *in, char *out)
+static void put_shared(const sorter *s, const void *keys, const char *in, char *out)
 {
     int64_t size = (int64_t)s->map.size, cursor = 0;
     for (int64_t i = 0; i < s->call->length; i++) {
-        uint64_t bits = bits_of(&s->map, keys[i]);
-        if (is_shared(&s->map, keys[i])) {
-            if (i == 0 || keys[i] != keys[i - 1]) cursor = 0;
-            do bits = load(in + cursor++ * s->call->in_step * size, s->map.size);
-            while (key_of(&s->map, bits) != keys[i]);
-        }
+        uint64_t bits, key = get_key(s, keys, i);
+        if (!is_shared(&s->map, key)) continue;
+        if (i == 0 || key != get_key(s, keys, i - 1)) cursor = 0;
+        do bits = load(in + cursor++ * s->call->in_step * size, s->map.size);
+        while (key_of(&s->map, bits) != key);
         store(out + i * s->call->out_step * size, s->map.size, bits);
     }
 }
 
-/* False when cancelled. */
-static bool sort_row(const sorter *s, const char *in, char *out, uint64_t *items)
+static void put_row(const sorter *s, const void *keys, const char *in, char *out, bool shared)
 {
-    int64_t length = s->call->length;
-    uint64_t *other = items + (size_t)length * s->words;
-    if (weft_is_cancelled(s->cancelled)) return false;
-    take_row(s, in, items);
-    uint64_t *sorted = s->words == 2 ? sort_items(items, other, length, 2, s->map.size, s->cancelled)
-                                     : sort_items(items, other, length, 1, s->map.size, s->cancelled);
-    if (sorted == NULL) return false;
-    if (s->words == 2) put_positions(s, sorted, out);
-    else put_elements(s, sorted, in, out);
-    return true;
+    size_t size = s->map.size;
+    int64_t step = s->call->out_step * (int64_t)size;
+    if (s->call->positions) {
+        put_positions(s, keys, out);
+        return;
+    }
+    if (size == 4 && step == 4 && s->method == VECTORS_32) put_elements(s, keys, out, 4, 4);
+    else put_elements(s, keys, out, size, step);
+    if (shared) put_shared(s, keys, in, out);
 }
 
 /* Elements from the first one of the array to the first one of row `row`. */
@@ -266,19 +321,81 @@ static int64_t row_offset(const weft_sort_call *call, const int64_t *strides, in
     return offset;
 }
 
+/* Bytes have no shared keys. */
+static bool count_row(const sorter *s, const char *in, char *out)
+{
+    enum { TABLES = 4 }; /* so that an equal neighbour's count need not be there yet */
+    int64_t counts[TABLES][256] = {{0}}, length = s->call->length, step = s->call->out_step;
+    for (int64_t first = 0, end; first < length; first = end) {
+        if (weft_is_cancelled(s->cancelled)) return false;
+        end = length - first < CANCEL_ELEMENTS ? length : first + CANCEL_ELEMENTS;
+        for (int64_t i = first; i < end; i++) counts[i % TABLES][key_of(&s->map, load(in + i * s->call->in_step, 1))]++;
+    }
+    for (uint64_t key = 0; key < 256; key++) {
+        int64_t count = 0;
+        for (int table = 0; table < TABLES; table++) count += counts[table][key];
+        for (int64_t i = 0; i < count; i++) store(out + i * step, 1, bits_of(&s->map, key));
+        out += count * step;
+    }
+    return true;
+}
+
+/* Sorts the keys of `count` rows in scratch; returns where they are then, or NULL when cancelled. */
+static const void *sort_keys(const sorter *s, void *keys, int64_t count)
+{
+    int64_t length = s->call->length;
+    bool short_rows = s->together > 1, done = true;
+    uint64_t *items = keys, *other = items + length * (s->method == ITEM_PAIRS ? 2 : 1);
+    switch (s->method) {
+    case VECTORS_32:
+        if (short_rows) s->vectors->sort_rows32(keys, count, length);
+        else done = s->vectors->sort32(keys, (int32_t *)keys + length, length, s->cancelled);
+        return done ? keys : NULL;
+    case VECTORS_64:
+        if (short_rows) s->vectors->sort_rows64(keys, count, length);
+        else done = s->vectors->sort64(keys, (int64_t *)keys + length, length, s->cancelled);
+        return done ? keys : NULL;
+    case ITEM_PAIRS: return sort_items(items, other, length, 2, s->map.size, s->cancelled);
+    default: return sort_items(items, other, length, 1, s->map.size, s->cancelled);
+    }
+}
+
+static const char *in_row(const sorter *s, int64_t row)
+{
+    return s->in + row_offset(s->call, s->call->in_strides, row) * (int64_t)s->map.size;
+}
+
+static char *out_row(const sorter *s, int64_t row)
+{
+    int64_t size = (int64_t)(s->call->positions ? sizeof(int64_t) : s->map.size);
+    return s->out + row_offset(s->call, s->call->out_strides, row) * size;
+}
+
+/* False when cancelled. */
+static bool sort_rows(const sorter *s, int64_t first, int64_t count, void *scratch)
+{
+    size_t word = s->method == VECTORS_32 ? sizeof(uint32_t) : sizeof(uint64_t);
+    int64_t row_bytes = s->call->length * (int64_t)word;
+    bool shared = false;
+    if (weft_is_cancelled(s->cancelled)) return false;
+    if (s->method == COUNTED) return count_row(s, in_row(s, first), out_row(s, first));
+    for (int64_t r = 0; r < count; r++) shared |= take_row(s, in_row(s, first + r), (char *)scratch + r * row_bytes);
+    const char *keys = sort_keys(s, scratch, count);
+    for (int64_t r = 0; keys != NULL && r < count; r++)
+        put_row(s, keys + r * row_bytes, in_row(s, first + r), out_row(s, first + r), shared);
+    return keys != NULL;
+}
+
 /* Rows are dealt in parts, each with scratch of its own. */
 static void run_parts(void *context, int64_t begin, int64_t end)
 {
     const sorter *s = context;
-    const weft_sort_call *call = s->call;
-    int64_t out_size = (int64_t)(call->positions ? sizeof(int64_t) : s->map.size);
     for (int64_t part = begin; part < end; part++) {
         int64_t rest = s->row_count % s->part_count, share = s->row_count / s->part_count;
-        int64_t first = part * share + (part < rest ? part : rest), count = share + (part < rest);
-        for (int64_t row = first; row < first + count; row++) {
-            const char *in = s->in + row_offset(call, call->in_strides, row) * (int64_t)s->map.size;
-            char *out = s->out + row_offset(call, call->out_strides, row) * out_size;
-            if (sort_row(s, in, out, (uint64_t *)(s->scratch + part * s->part_bytes))) continue;
+        int64_t row = part * share + (part < rest ? part : rest), last = row + share + (part < rest), count;
+        for (; row < last; row += count) {
+            count = last - row < s->together ? last - row : s->together;
+            if (sort_rows(s, row, count, s->scratch + part * s->part_bytes)) continue;
             __atomic_store_n(s->stopped, true, __ATOMIC_RELAXED);
             return;
         }
@@ -298,17 +415,48 @@ static int64_t saturating_product(int64_t a, int64_t b)
     return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
+static const weft_key_sort *find_vectors(void)
+{
+    static const weft_key_sort *const levels[] = {[WEFT_ISA_BASE] = NULL,
+                                                  [WEFT_ISA_V2] = NULL,
+                                                  [WEFT_ISA_V3] = &weft_key_sort_v3,
+                                                  [WEFT_ISA_V4] = &weft_key_sort_v4};
+    return levels[weft_isa_level()];
+}
+
+static void choose_method(sorter *s)
+{
+    const weft_sort_call *call = s->call;
+    bool packed = call->positions && s->map.size <= sizeof(uint32_t) && call->length <= UINT32_MAX;
+    bool wide = call->positions || s->map.size > sizeof(uint32_t);
+    s->vectors = find_vectors();
+    if (s->map.size == 1 && !call->positions) s->method = COUNTED;
+    else if (s->vectors == NULL || (call->positions && !packed)) s->method = call->positions ? ITEM_PAIRS : ITEMS;
+    else s->method = wide ? VECTORS_64 : VECTORS_32;
+    int64_t lanes = s->method == VECTORS_32 ? s->vectors->lanes32 : s->method == VECTORS_64 ? s->vectors->lanes64 : 0;
+    s->together = call->length <= lanes ? SHORT_ROWS : 1;
+}
+
+/* Of one part: its keys, and where they are not short rows room for as many. */
+static int64_t scratch_bytes(const sorter *s)
+{
+    static const int64_t bytes[] = {[VECTORS_32] = 4, [VECTORS_64] = 8, [ITEMS] = 8, [ITEM_PAIRS] = 16};
+    if (s->method == COUNTED) return 0;
+    int64_t keys = saturating_product(s->call->length, bytes[s->method] * (s->together > 1 ? s->together : 2));
+    if (keys > INT64_MAX - WEFT_KEY_SLACK - SCRATCH_ALIGNMENT) keys = INT64_MAX - WEFT_KEY_SLACK - SCRATCH_ALIGNMENT;
+    return (keys + WEFT_KEY_SLACK + SCRATCH_ALIGNMENT - 1) / SCRATCH_ALIGNMENT * SCRATCH_ALIGNMENT;
+}
+
 static sorter prepare(const weft_pool *pool, const weft_sort_call *call)
 {
-    sorter s = {.call = call, .map = key_map_of(call->dtype, call->descending), .words = call->positions ? 2 : 1};
+    sorter s = {.call = call, .map = key_map_of(call->dtype, call->descending)};
     s.row_count = call->length == 0 ? 0 : 1;
     for (size_t axis = 0; axis < call->rank; axis++) s.row_count = saturating_product(s.row_count, call->rows[axis]);
     int64_t threads = (int64_t)weft_pool_size(pool);
     if (saturating_product(s.row_count, call->length) < SERIAL_ELEMENTS) threads = 1;
     s.part_count = s.row_count < threads ? s.row_count : threads;
-    int64_t bytes = saturating_product(call->length, (int64_t)(2 * s.words * sizeof(uint64_t)));
-    if (bytes > INT64_MAX - SCRATCH_ALIGNMENT) bytes = INT64_MAX - SCRATCH_ALIGNMENT;
-    s.part_bytes = (bytes + SCRATCH_ALIGNMENT - 1) / SCRATCH_ALIGNMENT * SCRATCH_ALIGNMENT;
+    choose_method(&s);
+    s.part_bytes = scratch_bytes(&s);
     return s;
 }
 

@@ -13,7 +13,7 @@ int64_t weft_sort_scratch(const weft_pool *pool, const weft_sort_call *call);
  * Sorts every row. Equal elements keep their order in both directions, so do -0 and +0, which are equal, and NaNs,
  * which come last in both. `in` and `out` do not overlap. The result does not depend on the pool. False when
  * `*cancelled`, which may be NULL, was found true before all was done: the rows of `out` that are left are as they
- * were. It is read before each row, and while a long one is sorted.
+ * were. It is read before each row, before each few short ones, and while a long one is sorted.
  */
 bool weft_sort_run(weft_pool *pool, const weft_sort_call *call, const void *in, void *out, void *scratch,
                    const volatile bool *cancelled);

@@ -50,6 +50,10 @@ static long double value_of(weft_dtype dtype, const void *element)
     }
 }
 
+/* Where it is not 0: so many elements at equal distances, which a pivot may be chosen from, are less than all others.
+ */
+static int64_t sample;
+
 /* Bytes of any pattern, but often of few values, among them zeros of both signs, infinities and NaNs. */
 static void fill(weft_dtype dtype, int64_t count, char *data)
 {
@@ -57,6 +61,7 @@ static void fill(weft_dtype dtype, int64_t count, char *data)
     for (int64_t i = 0; i < count; i++) {
         uint64_t bits = random_bits();
         if (dtype == WEFT_BOOL) bits &= bits >> 8;
+        else if (sample > 0) bits = (i % (count / sample) == count / sample / 2 ? 0 : 1 << 14) + bits % (1 << 14);
         else if (bits % 4 == 0) bits = random_bits() % 2 << (8 * size - 1) | random_bits() % 3;
         else if (bits % 5 == 0) bits = UINT64_MAX << (8 * size - 4 - random_bits() % (size > 1 ? 12 : 4));
         memcpy(data + (size_t)i * size, &bits, size);
@@ -151,7 +156,9 @@ static void check(weft_pool *pool, weft_dtype dtype, int64_t rows, int64_t lengt
 /* Lengths on both sides of where the way of sorting changes. */
 static void rows_of_every_dtype_and_length(void **unused)
 {
-    static const int64_t lengths[] = {0, 1, 2, 15, 16, 17, 33, 95, 96, 97, 300, 383, 384, 800, 5000, 40000};
+    static const int64_t lengths[] = {0,   1,   2,   3,   4,   5,   8,   9,   15,  16,   17,   31,
+                                      32,  33,  63,  64,  65,  95,  96,  97,  127, 128,  129,  255,
+                                      256, 257, 300, 383, 384, 511, 512, 513, 800, 5000, 40000};
     (void)unused;
     for (size_t threads = 1; threads <= 3; threads += 2) {
         weft_pool *pool;
@@ -159,10 +166,25 @@ static void rows_of_every_dtype_and_length(void **unused)
         for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
             for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
                 for (int turn = 0; turn < 4; turn++)
-                    check(pool, dtypes[d], lengths[l] > 1000 ? 1 : 7, lengths[l], turn & 1, turn & 2);
+                    check(pool, dtypes[d],
+                          lengths[l] > 1000 ? 1
+                          : lengths[l] > 16 ? 7
+                                            : 150,
+                          lengths[l], turn & 1, turn & 2);
         check(pool, WEFT_F32, 40, 1000, true, false);
         weft_pool_destroy(pool);
     }
+}
+
+static void samples_that_mislead(void **unused)
+{
+    (void)unused;
+    weft_pool *pool;
+    weft_test_ok(weft_pool_create(NULL, weft_machine_reference(), 1, &pool));
+    for (sample = 16; sample <= 64; sample *= 2)
+        for (size_t d = 2; d < 5; d++) check(pool, dtypes[d], 1, 8192, false, false);
+    sample = 0;
+    weft_pool_destroy(pool);
 }
 
 static void no_rows(void **unused)
@@ -228,7 +250,7 @@ static void cancelled(void **unused)
 {
     (void)unused;
     const int64_t length = 1 << 20;
-    cancel(false, 0, 4, 4);
+    cancel(false, 0, 40, 40);
     cancel(false, 0, length, (size_t)length);
     /* What follows the first room of a row, to which the first digits are dealt. */
     cancel(true, (size_t)length * sizeof(int64_t), length, 0);
@@ -236,7 +258,8 @@ static void cancelled(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_of_every_dtype_and_length), cmocka_unit_test(no_rows),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_of_every_dtype_and_length),
+                                       cmocka_unit_test(samples_that_mislead), cmocka_unit_test(no_rows),
                                        cmocka_unit_test(cancelled), cmocka_unit_test(scratch_that_cannot_be_counted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

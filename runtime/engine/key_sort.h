@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_ENGINE_KEY_SORT_H
+#define WEFT_RUNTIME_ENGINE_KEY_SORT_H
+/*
+ * Sorting of integer keys with vectors: quicksort whose partition compresses lanes, down to blocks that a sorting
+ * network of whole registers sorts (key_sort_vector.h). One table for each ISA level that has the instructions.
+ */
+#include <weft/base.h>
+
+typedef struct weft_key_sort {
+    /* Keys of a row that sort_rows32 and sort_rows64 take, at most. */
+    int64_t lanes32, lanes64;
+    /* Sorts `count` keys, ascending. `other` has room for as many and WEFT_KEY_SLACK bytes. False when cancelled: the
+     * keys are then in any order. */
+    bool (*sort32)(int32_t *keys, int32_t *other, int64_t count, const volatile bool *cancelled);
+    bool (*sort64)(int64_t *keys, int64_t *other, int64_t count, const volatile bool *cancelled);
+    /* Sorts each of `rows` short rows that follow each other. */
+    void (*sort_rows32)(int32_t *keys, int64_t rows, int64_t length);
+    void (*sort_rows64)(int64_t *keys, int64_t rows, int64_t length);
+} weft_key_sort;
+
+enum { WEFT_KEY_SLACK = 64 };
+
+extern const weft_key_sort weft_key_sort_v3, weft_key_sort_v4;
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sorting of keys with AVX-512. */
+#include <immintrin.h>
+#include <string.h>
+#include "runtime/base/cancel.h"
+#include "runtime/engine/key_sort.h"
+
+#define VECTOR __m512i
+#define SPLAT _mm512_set1_epi32
+#define KEY int32_t
+#define KEY_MAX INT32_MAX
+#define NAME(x) x##32
+#define MASK __mmask16
+#define LANES 16
+#define ROWS 16
+#define LOAD _mm512_loadu_si512
+#define STORE _mm512_storeu_si512
+#define FIRST(n) ((__mmask16)((1u << (n)) - 1))
+#define LOAD_SOME(p, n) _mm512_mask_loadu_epi32(SPLAT(KEY_MAX), FIRST(n), p)
+#define STORE_SOME(p, v, n) _mm512_mask_storeu_epi32(p, FIRST(n), v)
+#define IOTA _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define SWAP(v, d) _mm512_permutexvar_epi32(_mm512_xor_si512(IOTA, SPLAT((int)(d))), v)
+#define UPPER(d) ((d) == 1 ? 0xaaaa : (d) == 2 ? 0xcccc : (d) == 4 ? 0xf0f0 : 0xff00)
+#define MIN _mm512_min_epi32
+#define MAX _mm512_max_epi32
+#define EXCHANGE(v, p, d) NAME(choose)(v, p, UPPER(d))
+#define BELOW _mm512_cmplt_epi32_mask
+#define ZIP_LOW(a, b)                                                                                                  \
+    _mm512_permutex2var_epi32(a, _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0), b)
+#define ZIP_HIGH(a, b)                                                                                                 \
+    _mm512_permutex2var_epi32(a, _mm512_set_epi32(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8), b)
+#define COMPRESS(v, m) _mm512_maskz_compress_epi32(m, v)
+#define COUNT(m) __builtin_popcount(m)
+#define OTHERS(m) ((__mmask16) ~(m))
+
+static inline __m512i choose32(__m512i v, __m512i p, __mmask16 upper)
+{
+    return _mm512_mask_max_epi32(MIN(v, p), upper, v, p);
+}
+#include "runtime/engine/key_sort_vector.h"
+#undef FIRST
+#undef IOTA
+#undef UPPER
+
+#define VECTOR __m512i
+#define SPLAT _mm512_set1_epi64
+#define KEY int64_t
+#define KEY_MAX INT64_MAX
+#define NAME(x) x##64
+#define MASK __mmask8
+#define LANES 8
+#define ROWS 16
+#define LOAD _mm512_loadu_si512
+#define STORE _mm512_storeu_si512
+#define FIRST(n) ((__mmask8)((1u << (n)) - 1))
+#define LOAD_SOME(p, n) _mm512_mask_loadu_epi64(SPLAT(KEY_MAX), FIRST(n), p)
+#define STORE_SOME(p, v, n) _mm512_mask_storeu_epi64(p, FIRST(n), v)
+#define IOTA _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0)
+#define SWAP(v, d) _mm512_permutexvar_epi64(_mm512_xor_si512(IOTA, SPLAT((long long)(d))), v)
+#define UPPER(d) ((d) == 1 ? 0xaa : (d) == 2 ? 0xcc : 0xf0)
+#define MIN _mm512_min_epi64
+#define MAX _mm512_max_epi64
+#define EXCHANGE(v, p, d) NAME(choose)(v, p, UPPER(d))
+#define BELOW _mm512_cmplt_epi64_mask
+#define ZIP_LOW(a, b) _mm512_permutex2var_epi64(a, _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0), b)
+#define ZIP_HIGH(a, b) _mm512_permutex2var_epi64(a, _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4), b)
+#define COMPRESS(v, m) _mm512_maskz_compress_epi64(m, v)
+#define COUNT(m) __builtin_popcount(m)
+#define OTHERS(m) ((__mmask8) ~(m))
+
+static inline __m512i choose64(__m512i v, __m512i p, __mmask8 upper)
+{
+    return _mm512_mask_max_epi64(MIN(v, p), upper, v, p);
+}
+#include "runtime/engine/key_sort_vector.h"
+
+const weft_key_sort weft_key_sort_v4 = {16, 8, sort32, sort64, sort_rows32, sort_rows64};

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sorting of signed keys with vectors, for one width of keys and one set of instructions. Included once for each, after
+ * the macros below; it ends by undefining them.
+ *
+ *     KEY, KEY_MAX, NAME(x)    the type of a key, its greatest value, the name of a function for it
+ *     VECTOR, MASK, LANES      a register of LANES keys; a set of lanes
+ *     ROWS                     registers of the largest network: 8 or 16
+ *     SPLAT, LOAD, STORE       of unaligned memory
+ *     LOAD_SOME, STORE_SOME    the first `n` lanes, 1 to LANES; others are loaded as KEY_MAX
+ *     SWAP(v, d)               lane i has what lane i ^ d had
+ *     EXCHANGE(v, p, d)        max of both in lanes i with i & d, min in others
+ *     MIN, MAX, BELOW          by lane; the lanes where a < b
+ *     ZIP_LOW, ZIP_HIGH        a0 b0 a1 b1 ...: the first half, the second
+ *     COMPRESS(v, m), COUNT(m), OTHERS(m)   the lanes of m moved to the front; their number; all others
+ *
+ * A network sorts a matrix of `rows` registers: first its columns, without a shuffle, then neighbouring columns are
+ * merged (Batcher's bitonic merge: one of both is reversed, and halves are exchanged at ever smaller distances), until
+ * the matrix is sorted column by column; its transpose is the result.
+ */
+#define INLINE static inline __attribute__((always_inline))
+#define UNROLL _Pragma("GCC unroll 16")
+
+/* ---- networks ---- */
+
+INLINE void NAME(exchange)(VECTOR *a, VECTOR *b)
+{
+    VECTOR low = MIN(*a, *b);
+    *b = MAX(*a, *b);
+    *a = low;
+}
+
+/* In blocks of `span` rows, each with the one opposite. */
+INLINE void NAME(flip_rows)(VECTOR *v, uint32_t rows, uint32_t span)
+{
+    UNROLL for (uint32_t r = 0; r < rows; r++) if ((r & span / 2) == 0) NAME(exchange)(&v[r], &v[r ^ (span - 1)]);
+}
+
+INLINE void NAME(halve_rows)(VECTOR *v, uint32_t rows, uint32_t distance)
+{
+    UNROLL for (uint32_t r = 0; r < rows; r++) if ((r & distance) == 0) NAME(exchange)(&v[r], &v[r + distance]);
+}
+
+/* Bitonic columns in blocks of `span` rows: sorted. */
+INLINE void NAME(finish_rows)(VECTOR *v, uint32_t rows, uint32_t span)
+{
+    if (span > 8) NAME(halve_rows)(v, rows, 8);
+    if (span > 4) NAME(halve_rows)(v, rows, 4);
+    if (span > 2) NAME(halve_rows)(v, rows, 2);
+    if (span > 1) NAME(halve_rows)(v, rows, 1);
+}
+
+INLINE void NAME(sort_columns)(VECTOR *v, uint32_t rows)
+{
+    if (rows > 1) NAME(flip_rows)(v, rows, 2);
+    if (rows > 2) NAME(flip_rows)(v, rows, 4), NAME(finish_rows)(v, rows, 2);
+    if (rows > 4) NAME(flip_rows)(v, rows, 8), NAME(finish_rows)(v, rows, 4);
+    if (rows > 8) NAME(flip_rows)(v, rows, 16), NAME(finish_rows)(v, rows, 8);
+}
+
+INLINE void NAME(halve_lanes)(VECTOR *v, uint32_t rows, uint32_t distance)
+{
+    UNROLL for (uint32_t r = 0; r < rows; r++) v[r] = EXCHANGE(v[r], SWAP(v[r], distance), distance);
+}
+
+/* Columns sorted in groups of span / 2 lanes: sorted in groups of `span`. */
+INLINE void NAME(merge_lanes)(VECTOR *v, uint32_t rows, uint32_t span)
+{
+    UNROLL for (uint32_t r = 0; r < (rows + 1) / 2; r++)
+    {
+        VECTOR a = v[r], b = v[rows - 1 - r];
+        v[r] = EXCHANGE(a, SWAP(b, span - 1), span / 2);
+        v[rows - 1 - r] = EXCHANGE(b, SWAP(a, span - 1), span / 2);
+    }
+    if (span > 8) NAME(halve_lanes)(v, rows, 4);
+    if (span > 4) NAME(halve_lanes)(v, rows, 2);
+    if (span > 2) NAME(halve_lanes)(v, rows, 1);
+    NAME(finish_rows)(v, rows, rows);
+}
+
+/* Of `rows` rows: element (r, lane) becomes number lane * rows + r. */
+INLINE void NAME(transpose)(VECTOR *v, uint32_t rows)
+{
+    for (uint32_t done = 1; done < rows; done *= 2) {
+        VECTOR zipped[ROWS];
+        UNROLL for (uint32_t r = 0; r < rows / 2; r++)
+        {
+            zipped[2 * r] = ZIP_LOW(v[r], v[r + rows / 2]);
+            zipped[2 * r + 1] = ZIP_HIGH(v[r], v[r + rows / 2]);
+        }
+        UNROLL for (uint32_t r = 0; r < rows; r++) v[r] = zipped[r];
+    }
+}
+
+/* `count` keys, more than half of what `rows` registers hold. */
+INLINE void NAME(run_network)(KEY *keys, int64_t count, uint32_t rows)
+{
+    VECTOR v[ROWS];
+    UNROLL for (uint32_t r = 0; r < rows; r++)
+    {
+        int64_t rest = count - (int64_t)r * LANES;
+        v[r] = rest >= LANES ? LOAD(keys + r * LANES) : rest > 0 ? LOAD_SOME(keys + r * LANES, rest) : SPLAT(KEY_MAX);
+    }
+    NAME(sort_columns)(v, rows);
+    if (LANES > 1) NAME(merge_lanes)(v, rows, 2);
+    if (LANES > 2) NAME(merge_lanes)(v, rows, 4);
+    if (LANES > 4) NAME(merge_lanes)(v, rows, 8);
+    if (LANES > 8) NAME(merge_lanes)(v, rows, 16);
+    NAME(transpose)(v, rows);
+    UNROLL for (uint32_t r = 0; r < rows; r++)
+    {
+        int64_t rest = count - (int64_t)r * LANES;
+        if (rest >= LANES) STORE(keys + r * LANES, v[r]);
+        else if (rest > 0) STORE_SOME(keys + r * LANES, v[r], rest);
+    }
+}
+
+/* As many keys as a network takes, at most. */
+static void NAME(sort_block)(KEY *keys, int64_t count)
+{
+    if (count <= LANES) NAME(run_network)(keys, count, 1);
+    else if (count <= 2 * LANES) NAME(run_network)(keys, count, 2);
+    else if (count <= 4 * LANES) NAME(run_network)(keys, count, 4);
+    else if (count <= 8 * LANES) NAME(run_network)(keys, count, 8);
+    else NAME(run_network)(keys, count, ROWS);
+}
+
+/* LANES rows, or fewer, each in a register, become columns and back. */
+static void NAME(sort_rows)(KEY *keys, int64_t rows, int64_t length)
+{
+    for (int64_t first = 0; first < rows; first += LANES) {
+        VECTOR v[ROWS];
+        KEY *at = keys + first * length;
+        int64_t count = rows - first < LANES ? rows - first : LANES;
+        UNROLL for (int64_t r = 0; r < LANES; r++) v[r] =
+            r < count ? LOAD_SOME(at + r * length, length) : SPLAT(KEY_MAX);
+        NAME(transpose)(v, LANES);
+        NAME(sort_columns)(v, LANES);
+        NAME(transpose)(v, LANES);
+        UNROLL for (int64_t r = 0; r < LANES; r++) if (r < count) STORE_SOME(at + r * length, v[r], length);
+    }
+}
+
+/* ---- quicksort ---- */
+
+/* Moves keys below `pivot` to the front, in their order, and the others after them; returns how many are below. */
+static int64_t NAME(partition)(KEY *keys, KEY *other, int64_t count, KEY pivot)
+{
+    VECTOR bound = SPLAT(pivot);
+    int64_t low = 0, high = 0, i = 0;
+    for (; i + LANES <= count; i += LANES) {
+        VECTOR v = LOAD(keys + i);
+        MASK below = BELOW(v, bound);
+        int64_t found = COUNT(below);
+        STORE(keys + low, COMPRESS(v, below)); /* over what is read already */
+        STORE(other + high, COMPRESS(v, OTHERS(below)));
+        low += found;
+        high += LANES - found;
+    }
+    for (; i < count; i++) {
+        KEY key = keys[i];
+        keys[low] = other[high] = key;
+        low += key < pivot;
+        high += key >= pivot;
+    }
+    memcpy(keys + low, other, (size_t)high * sizeof *keys);
+    return low;
+}
+
+/* The median of a sample. */
+static KEY NAME(median)(const KEY *keys, int64_t count)
+{
+    enum { SAMPLE = 4 * LANES };
+    KEY sample[SAMPLE];
+    int64_t step = count / SAMPLE;
+    for (int64_t i = 0; i < SAMPLE; i++) sample[i] = keys[i * step + step / 2];
+    NAME(sort_block)(sample, SAMPLE);
+    return sample[SAMPLE / 2];
+}
+
+/* Half the way from the least key to the greatest, which differ; *least where they do not. */
+static KEY NAME(middle)(const KEY *keys, int64_t count)
+{
+    KEY least = keys[0], greatest = keys[0];
+    for (int64_t i = 1; i < count; i++) {
+        least = keys[i] < least ? keys[i] : least;
+        greatest = keys[i] > greatest ? keys[i] : greatest;
+    }
+    return (KEY)(greatest - ((uint64_t)greatest - (uint64_t)least) / 2);
+}
+
+/*
+ * Where a sample's median is the least key, what equals it is split off. Where a sample misled, the next pivot halves
+ * the range of keys, which it can only as often as a key has bits.
+ */
+static bool NAME(quicksort)(KEY *keys, KEY *other, int64_t count, bool misled, const volatile bool *cancelled)
+{
+    while (count > ROWS * LANES) {
+        if (weft_is_cancelled(cancelled)) return false;
+        KEY pivot = misled ? NAME(middle)(keys, count) : NAME(median)(keys, count);
+        int64_t low = NAME(partition)(keys, other, count, pivot), least = count / 16;
+        if (low == 0) {
+            if (pivot == KEY_MAX) return true;
+            low = NAME(partition)(keys, other, count, pivot + 1);
+            misled = false;
+        } else {
+            misled = !misled && (low < least || low > count - least);
+            if (!NAME(quicksort)(keys, other, low, misled, cancelled)) return false;
+        }
+        keys += low;
+        count -= low;
+    }
+    NAME(sort_block)(keys, count);
+    return true;
+}
+
+static bool NAME(sort)(KEY *keys, KEY *other, int64_t count, const volatile bool *cancelled)
+{
+    return NAME(quicksort)(keys, other, count, false, cancelled);
+}
+
+#undef INLINE
+#undef UNROLL
+#undef KEY
+#undef KEY_MAX
+#undef NAME
+#undef VECTOR
+#undef MASK
+#undef LANES
+#undef ROWS
+#undef SPLAT
+#undef LOAD
+#undef STORE
+#undef LOAD_SOME
+#undef STORE_SOME
+#undef SWAP
+#undef EXCHANGE
+#undef MIN
+#undef MAX
+#undef BELOW
+#undef ZIP_LOW
+#undef ZIP_HIGH
+#undef COMPRESS
+#undef COUNT
+#undef OTHERS
