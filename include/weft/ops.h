@@ -150,7 +150,11 @@ weft_tensor weft_div(weft_tensor a, weft_tensor b);
  */
 weft_tensor weft_remainder(weft_tensor a, weft_tensor b);
 weft_tensor weft_fmod(weft_tensor a, weft_tensor b);
-/* a to the power of b. Integers wrap; a negative exponent gives 1 / a^-b cut off toward zero, and 0 where a is 0. */
+/*
+ * a to the power of b. Integers wrap; a negative exponent gives 1 / a^-b cut off toward zero, and 0 where a is 0. A real
+ * exponent that is the constant 0, 1, 2, 3, -1, 0.5 or -0.5 takes products, a division or a root; last bits may differ
+ * from those of the same exponent as an input.
+ */
 weft_tensor weft_pow(weft_tensor a, weft_tensor b);
 /* The magnitude of a with the sign of b; floats. */
 weft_tensor weft_copysign(weft_tensor a, weft_tensor b);

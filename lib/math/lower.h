@@ -17,6 +17,11 @@ typedef weft_inst_id weft_math_lowering(const writer *w, const weft_inst_id *x);
 weft_math_lowering weft_math_sign, weft_math_copysign, weft_math_is_nan, weft_math_is_finite, weft_math_shift_left,
     weft_math_shift_right;
 
+/* ---- of power.c ---- */
+
+/* Whether the power x[0]^x[1] of integers has a small constant exponent; *out_power is then its product. */
+bool weft_math_find_integer_power(const writer *w, const weft_inst_id *x, weft_inst_id *out_power);
+
 /* ---- of exp.c ---- */
 
 /* exp(r) on |r| <= 0.3467: coefficients, constant first; 1 and r have the coefficient 1. */

@@ -48,7 +48,11 @@ static weft_status *lower(weft_inst_list *list, const weft_inst *inst, weft_inst
     writer w = {.list = list, .dtype = dtype, .number = dtype == WEFT_F32 ? MATH_F32 : MATH_F64};
     if (dtype == WEFT_F32 || dtype == WEFT_F64) w.format = &weft_math_formats[w.number];
     weft_dtype_kind kind = weft_dtype_info_of(dtype)->kind;
-    bool is_float = kind == WEFT_KIND_FLOAT;
+    bool is_float = kind == WEFT_KIND_FLOAT, is_integer = kind == WEFT_KIND_SIGNED || kind == WEFT_KIND_UNSIGNED;
+    if (inst->op == WEFT_SCALAR_pow && is_integer) {
+        (void)weft_math_find_integer_power(&w, inst->args, out_id);
+        return NULL;
+    }
     if (kind == WEFT_KIND_COMPLEX || (exact == NULL && !is_float)) return NULL;
     if (is_float && w.format == NULL)
         return weft_status_create(list->arena->allocator, WEFT_UNSUPPORTED, "math lowering",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pow, roots, remainder */
 #include "lib/math/lower.h"
+#include "runtime/base/float_bits.h"
 
 /* ---- roots ---- */
 
@@ -174,14 +175,80 @@ static weft_inst_id pow_f64(const writer *w, weft_inst_id x, weft_inst_id y, boo
     return of_negative(w, x, y, weft_math_scale(w, significand, shifted));
 }
 
+/* ---- pow of a constant exponent ---- */
+
+/* x^3 with its rounding errors: x^2 = square + low, square x = cube + rest. */
+static weft_inst_id cube_of(const writer *w, weft_inst_id x)
+{
+    weft_inst_id square = mul(w, x, x), low = product_error(w, square, x, x), cube = mul(w, square, x);
+    weft_inst_id rest = product_error(w, cube, square, x), corrected = add(w, cube, fma3(w, low, x, rest));
+    weft_inst_id size = absolute(w, cube), finite = less(w, size, real(w, HUGE_VAL));
+    weft_inst_id positive = less(w, real(w, 0.0), size);
+    return choose(w, binary(w, WEFT_SCALAR_and, finite, positive), corrected, cube);
+}
+
+/* x^0.5 or x^-0.5: they are not sqrt and rsqrt for -0, which counts as 0, and for -infinity. */
+static weft_inst_id root_of(const writer *w, weft_inst_id x, bool inverse)
+{
+    weft_inst_id unsigned_zero = add(w, x, real(w, 0.0));
+    weft_inst_id root = inverse ? weft_math_rsqrt(w, &unsigned_zero) : unary(w, WEFT_SCALAR_sqrt, unsigned_zero);
+    weft_inst_id lowest = binary(w, WEFT_SCALAR_eq, x, real(w, -HUGE_VAL));
+    return choose(w, lowest, real(w, inverse ? 0.0 : HUGE_VAL), root);
+}
+
+/* Whether `id` is a float that is known; the exponents below are the same in any format. */
+static bool find_constant(const writer *w, weft_inst_id id, double *out_value)
+{
+    const weft_inst *inst = &w->list->items[id];
+    while (inst->op == WEFT_SCALAR_cast && weft_dtype_info_of(inst->dtype)->kind == WEFT_KIND_FLOAT)
+        inst = &w->list->items[inst->args[0]];
+    if (inst->op != WEFT_SCALAR_const || weft_dtype_info_of(inst->dtype)->kind != WEFT_KIND_FLOAT) return false;
+    *out_value = weft_float_decode(inst->dtype, inst->bits);
+    return true;
+}
+
+/* Whether x^exponent takes no logarithm. Rounded as well as the general way, or better: last bits may differ. */
+static bool find_simple_power(const writer *w, weft_inst_id x, double exponent, weft_inst_id *out_power)
+{
+    if (exponent == 0) *out_power = real(w, 1.0);
+    else if (exponent == 1) *out_power = x;
+    else if (exponent == 2) *out_power = mul(w, x, x);
+    else if (exponent == 3) *out_power = cube_of(w, x);
+    else if (exponent == -1) *out_power = quotient(w, real(w, 1.0), x);
+    else if (exponent == 0.5 || exponent == -0.5) *out_power = root_of(w, x, exponent < 0);
+    else return false;
+    return true;
+}
+
 /* f32 is computed in f64, which has bits enough. */
 weft_inst_id weft_math_pow(const writer *w, const weft_inst_id *x)
 {
+    double constant_exponent;
+    weft_inst_id power;
+    if (find_constant(w, x[1], &constant_exponent) && find_simple_power(w, x[0], constant_exponent, &power))
+        return power;
     if (w->dtype == WEFT_F64) return pow_f64(w, x[0], x[1], false);
     writer wide = {w->list, WEFT_F64, MATH_F64, &weft_math_formats[MATH_F64]};
     weft_inst_id base = given(w, WEFT_SCALAR_cast, WEFT_F64, x[0]);
     weft_inst_id exponent = given(w, WEFT_SCALAR_cast, WEFT_F64, x[1]);
     return given(w, WEFT_SCALAR_cast, WEFT_F32, pow_f64(&wide, base, exponent, true));
+}
+
+/* By squares; products wrap as those of the general way do. */
+bool weft_math_find_integer_power(const writer *w, const weft_inst_id *x, weft_inst_id *out_power)
+{
+    enum { MOST_EXPONENT = 64 };
+    const weft_inst *inst = &w->list->items[x[1]];
+    if (inst->op != WEFT_SCALAR_const || inst->bits == 0 || inst->bits > MOST_EXPONENT) return false;
+    uint64_t left = inst->bits;
+    weft_inst_id power = x[0], square = x[0];
+    for (; (left & 1) == 0; left >>= 1) power = square = mul(w, square, square);
+    for (left >>= 1; left > 0; left >>= 1) {
+        square = mul(w, square, square);
+        if (left & 1) power = mul(w, power, square);
+    }
+    *out_power = power;
+    return true;
 }
 
 /* ---- remainder ---- */
