@@ -3,11 +3,19 @@
 #include "lib/loop/loop.h"
 #include "runtime/engine/gemm.h"
 
-/* Products of up to this many multiplications are loops: the library's call costs more than they do. */
-#define SMALL_PRODUCT (24 * 24 * 24)
-/* The same for one of many, on real numbers that lie along the lanes. */
-#define MEDIUM_PRODUCT (64 * 1024)
-#define MANY_PRODUCTS 8
+/* Products of up to this many multiplications are loops: the library's call and its packing cost more than they do. */
+#define SMALL_PRODUCT (32 * 32 * 32)
+/* The same for bytes of real terms whose B is innermost along a free axis. */
+#define MEDIUM_PRODUCT_BYTES (4 * 80 * 80 * 80)
+/* A B so lying that stays in the first-level cache is read there again and again, without being packed; one of few
+ * columns is read in the second-level cache as fast. */
+#define SMALL_B_BYTES (16 << 10)
+#define NARROW_B_BYTES (64 << 10)
+#define NARROW_B_COLUMNS 32
+/* So many rows or columns are computed side by side, so that a matrix is read once, as far as the second-level cache
+ * holds what is jumped through. */
+#define FEW_ROWS 4
+#define LARGE_MATRIX_BYTES (2 << 20)
 /* WEFT_PRODUCT_FEW_TERMS of real numbers that lie along the lanes. */
 #define FEW_TERMS_ALONG 24
 /* Results that are worth a kernel. */
@@ -47,17 +55,22 @@ static uint32_t virtual_lanes(size_t element_size, int64_t bound)
     return lanes < 1 ? 1 : lanes;
 }
 
+static bool is_free(const weft_node *dot, size_t operand, size_t axis)
+{
+    weft_ints batch = dot->attrs[operand].ints, contract = dot->attrs[2 + operand].ints;
+    for (size_t k = 0; k < batch.count; k++)
+        if (batch.items[k] == (int64_t)axis) return false;
+    for (size_t k = 0; k < contract.count; k++)
+        if (contract.items[k] == (int64_t)axis) return false;
+    return true;
+}
+
 /* Whether the free axes of an operand of a dot are of one element each, as far as that is known. */
 static bool has_one_row(const weft_graph *graph, const weft_node *dot, size_t operand)
 {
     weft_shape shape = weft_value_type(graph, dot->inputs[operand])->shape;
-    weft_ints batch = dot->attrs[operand].ints, contract = dot->attrs[2 + operand].ints;
-    for (size_t i = 0; i < shape.rank; i++) {
-        bool is_free = true;
-        for (size_t k = 0; k < batch.count; k++) is_free = is_free && batch.items[k] != (int64_t)i;
-        for (size_t k = 0; k < contract.count; k++) is_free = is_free && contract.items[k] != (int64_t)i;
-        if (is_free && !weft_extent_equal(shape.extents[i], weft_extent_of(1))) return false;
-    }
+    for (size_t i = 0; i < shape.rank; i++)
+        if (is_free(dot, operand, i) && !weft_extent_equal(shape.extents[i], weft_extent_of(1))) return false;
     return true;
 }
 
@@ -162,6 +175,52 @@ weft_product_size weft_product_size_of(const weft_graph *graph, const weft_node 
     return size;
 }
 
+/* The rows of operand 0, or the columns of operand 1, at most. */
+static int64_t count_rows(const weft_graph *graph, const weft_node *dot, size_t operand)
+{
+    weft_shape shape = weft_value_type(graph, dot->inputs[operand])->shape;
+    int64_t rows = 1, low, high;
+    for (size_t i = 0; i < shape.rank; i++) {
+        if (!is_free(dot, operand, i)) continue;
+        extent_range(graph, shape.extents[i], &low, &high);
+        rows = multiply_bound(rows, high);
+    }
+    return rows;
+}
+
+/* Whether `operand` has few rows, and the other one can be read once for all of them. */
+static bool has_few_rows(const weft_graph *graph, const weft_node *dot, size_t operand, int64_t terms)
+{
+    size_t matrix = 1 - operand, axis = innermost_axis(graph, dot->inputs[matrix]);
+    if (count_rows(graph, dot, operand) > FEW_ROWS) return false;
+    int64_t elements = multiply_bound(count_rows(graph, dot, matrix), terms);
+    bool runs = axis == SIZE_MAX || is_contracted(dot, matrix, axis);
+    return runs || elements <= LARGE_MATRIX_BYTES / (int64_t)weft_dtype_size(dot->types[0].dtype);
+}
+
+/* Whether lanes go along B as it lies, or as it is copied for a large result. */
+static bool goes_along(const weft_graph *graph, const weft_node *dot, const weft_product_size *size)
+{
+    size_t axis = innermost_axis(graph, dot->inputs[1]);
+    return size->along && (size->is_large || axis == SIZE_MAX || is_free(dot, 1, axis));
+}
+
+/* Whether loops do as well as the library, which packs both operands. */
+static bool is_small(const weft_graph *graph, const weft_node *dot)
+{
+    weft_product_size size = weft_product_size_of(graph, dot);
+    if (size.is_large && size.terms <= (size.along ? FEW_TERMS_ALONG : WEFT_PRODUCT_FEW_TERMS)) return true;
+    int64_t multiplications = multiply_bound(size.free, size.terms);
+    if (multiplications <= SMALL_PRODUCT) return true;
+    if (weft_dtype_info_of(dot->types[0].dtype)->kind == WEFT_KIND_COMPLEX) return false;
+    int64_t element = (int64_t)weft_dtype_size(dot->types[0].dtype);
+    int64_t columns = count_rows(graph, dot, 1), b_elements = multiply_bound(columns, size.terms);
+    int64_t b_bytes = columns <= NARROW_B_COLUMNS ? NARROW_B_BYTES : SMALL_B_BYTES;
+    bool near = b_elements <= b_bytes / element || multiplications <= MEDIUM_PRODUCT_BYTES / element;
+    if (near && goes_along(graph, dot, &size)) return true;
+    return has_few_rows(graph, dot, 0, size.terms) || has_few_rows(graph, dot, 1, size.terms);
+}
+
 bool weft_product_is_library(const weft_graph *graph, const weft_node *node)
 {
     if (!weft_gemm_supports(node->types[0].dtype)) return false;
@@ -170,8 +229,5 @@ bool weft_product_is_library(const weft_graph *graph, const weft_node *node)
     if (contract == 0 || a.rank == batch + contract || b.rank == batch + contract) return false;
     /* The library would copy the matrix of a product that reads it once. */
     if (has_one_row(graph, node, 0) || has_one_row(graph, node, 1)) return false;
-    weft_product_size size = weft_product_size_of(graph, node);
-    if (size.is_large && size.terms <= (size.along ? FEW_TERMS_ALONG : WEFT_PRODUCT_FEW_TERMS)) return false;
-    int64_t small = size.is_large && size.along && size.batch >= MANY_PRODUCTS ? MEDIUM_PRODUCT : SMALL_PRODUCT;
-    return multiply_bound(size.free, size.terms) > small;
+    return !is_small(graph, node);
 }

@@ -13,6 +13,8 @@
 /* What a kernel computes for so many times its elements, so many operations too many, gets memory and a kernel. */
 #define OFTEN_REPEATED 8
 #define LARGE_REPETITION (1 << 20)
+/* The same for what a product reads, whose lanes and rows wait for it. */
+#define LARGE_PRODUCT_REPETITION (1 << 12)
 /* A kernel larger than this compiles slowly and spills. */
 #define LARGEST_KERNEL 400u
 /* A transcendental function in operations. */
@@ -430,6 +432,22 @@ static void demand_lanes(weft_partition *partition, const weft_node *dot)
         partition->forced[operand] = 1;
 }
 
+/* What a product done by loops would compute again for each row or column has memory, which an operation or two of each
+ * element of the product cost more than. */
+static void demand_factors(weft_partition *partition, const weft_node *dot)
+{
+    const weft_graph *graph = partition->compiled->graph;
+    weft_product_size size = weft_product_size_of(graph, dot);
+    for (uint32_t i = 0; i < dot->input_count; i++) {
+        uint32_t factor = behind_views(graph, dot->inputs[i].node);
+        const weft_node *node = weft_graph_node(graph, factor);
+        if (node->op->op_class != WEFT_CLASS_ELEMENTWISE) continue;
+        double again =
+            (double)size.results * (double)size.terms - (double)weft_count_bound(graph, node->types[0].shape);
+        if (again * ((double)partition->weights[factor] - 1) >= LARGE_PRODUCT_REPETITION) partition->forced[factor] = 1;
+    }
+}
+
 /* What an engine or an op with random access reads must be in memory, and so must a costly value that a broadcast would
  * repeat; what follows a stage is computed as often as that. */
 static void demand(weft_partition *partition, uint32_t n)
@@ -444,6 +462,7 @@ static void demand(weft_partition *partition, uint32_t n)
     if (id == WEFT_OP_window) demand_padded(partition, node);
     if (id == WEFT_OP_permute) demand_product(partition, node);
     if (id == WEFT_OP_dot && partition->roles[n] == WEFT_ROLE_KERNEL) demand_lanes(partition, node);
+    if (id == WEFT_OP_dot && partition->roles[n] != WEFT_ROLE_GEMM) demand_factors(partition, node);
     bool expands = id == WEFT_OP_broadcast && weft_value_type(graph, node->inputs[0])->shape.rank > 0;
     if (!expands) return;
     uint32_t source = node->inputs[0].node;
