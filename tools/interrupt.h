@@ -2,9 +2,9 @@
 #ifndef WEFT_TOOLS_INTERRUPT_H
 #define WEFT_TOOLS_INTERRUPT_H
 /*
- * SIGINT, SIGTERM and SIGHUP while something goes on that takes long: the first one asks it to end, the second one ends
- * the process at once. At other times they do what they do to any process; after a result was written (output.h) they
- * stay taken, so that the process ends as it would without one.
+ * SIGINT, SIGTERM and SIGHUP during a long operation: the first one asks it to end, the second one ends the process at
+ * once. At other times they do what they do to any process; after a result was written (output.h) they stay taken, so
+ * that the process ends as it would without one.
  */
 #include <stdbool.h>
 

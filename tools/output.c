@@ -183,7 +183,7 @@ static int open_temporary(place *p)
     return descriptor;
 }
 
-/* A pipe that nobody has opened to read yet is asked again and again, so that a signal ends the waiting. */
+/* A pipe that no reader has opened yet is polled, so that a signal ends the waiting. */
 static int open_direct(const place *p)
 {
     int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY, descriptor = open(p->path, flags | (p->pipe ? O_NONBLOCK : 0));

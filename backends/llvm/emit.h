@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_BACKENDS_LLVM_EMIT_H
 #define WEFT_BACKENDS_LLVM_EMIT_H
-/* What the files of the emitter do, each on what those before it do. */
+/* The functions of the emitter's files; each uses those before it. */
 #include "backends/llvm/emitter.h"
 
 /* ---- emit_scope.c ---- */

@@ -33,7 +33,7 @@ static weft_emitted place_of(weft_emitter *e, const weft_inst *inst)
     }
     if (is_effect(inst)) value.level = weft_effect_level(e, value.level);
     if (inst->op == WEFT_SCALAR_running) value.level = weft_scope_top(e);
-    /* What the kernel itself writes may be another value at every point. */
+    /* Memory that the kernel itself writes may hold a different value at every point. */
     if (inst->op == WEFT_SCALAR_load && e->kernel->buffers[inst->buffer].written) value.level = weft_scope_top(e);
     value.serial = e->scopes[value.level].serial;
     return value;

@@ -150,7 +150,7 @@ static weft_status *start(void)
     if (weft_processor_find() == NULL) return weft_status_out_of_memory();
     LLVMOrcLLJITBuilderRef builder = LLVMOrcCreateLLJITBuilder();
     LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator(builder, create_layer, NULL);
-    WEFT_TRY(take(LLVMOrcCreateLLJIT(&loader.jit, builder), "LLVM's loader does not start"));
+    WEFT_TRY(take(LLVMOrcCreateLLJIT(&loader.jit, builder), "LLVM's loader cannot be started"));
     loader.session = LLVMOrcLLJITGetExecutionSession(loader.jit);
     LLVMOrcExecutionSessionSetErrorReporter(loader.session, drop_error, NULL);
     loader.started = true;
@@ -165,7 +165,7 @@ static LLVMOrcCSymbolMapPair symbol_at(const char *name, uintptr_t address)
     return (LLVMOrcCSymbolMapPair){LLVMOrcExecutionSessionIntern(loader.session, name), {address, flags}};
 }
 
-/* The C library's are exact: they round once. */
+/* The C library's functions are exact: they round once. */
 static weft_status *define_functions(LLVMOrcJITDylibRef library)
 {
     LLVMOrcCSymbolMapPair symbols[] = {symbol_at("fma", (uintptr_t)fma), symbol_at("fmaf", (uintptr_t)fmaf)};

@@ -12,8 +12,8 @@
  * The half of the backend that lives in libweft: it loads the other half, libweft-llvm.so, when the first program has
  * to be compiled. Hits never pay for LLVM. Once loaded it stays: LLVM does not survive being unloaded.
  *
- * A thread inside of LLVM holds the gate; a fork waits until none is, so that a child finds LLVM as it is between two
- * calls.
+ * A thread inside LLVM holds the gate; a fork waits until there is none, so that a child finds LLVM in a state between
+ * two calls.
  */
 
 #define LIBRARY "libweft-llvm.so"
@@ -22,7 +22,7 @@ static _Atomic(const weft_llvm_interface *) loaded;
 
 /* ---- the gate ---- */
 
-/* A fork goes before those who come after it. */
+/* A fork has priority over threads that arrive after it. */
 static const pthread_rwlock_t open_gate = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 static pthread_rwlock_t gate = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 
@@ -67,8 +67,8 @@ static weft_status *check_memory(const char *task, size_t megabytes)
     int protection = megabytes == TO_LOAD ? PROT_NONE : PROT_READ | PROT_WRITE;
     void *memory = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
-        return weft_status_create(NULL, WEFT_OUT_OF_MEMORY, "llvm", "%s takes up to %zu MiB, which are not there", task,
-                                  megabytes);
+        return weft_status_create(NULL, WEFT_OUT_OF_MEMORY, "llvm", "%s takes up to %zu MiB, which are not available",
+                                  task, megabytes);
     munmap(memory, size);
     return NULL;
 }
@@ -119,7 +119,8 @@ static weft_status *open_library(void)
                                   dlerror());
     const weft_llvm_interface *interface = query();
     if (interface->size != sizeof *interface)
-        return weft_status_create(NULL, WEFT_NO_COMPILER, "llvm", "%s is of another build than this library", LIBRARY);
+        return weft_status_create(NULL, WEFT_NO_COMPILER, "llvm", "%s is from a different build than this library",
+                                  LIBRARY);
     atomic_store(&loaded, interface);
     return NULL;
 }

@@ -86,7 +86,8 @@ weft_status *weft_target_machine_create(const weft_allocator *allocator, bool gp
         LLVMCreateTargetMachine(target, triple, gpu ? PTX_CPU : found->cpu, gpu ? PTX_FEATURES : found->features,
                                 LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
     if (*out_machine != NULL) return NULL;
-    return weft_status_create(allocator, WEFT_UNSUPPORTED, "llvm", "LLVM makes no target machine for %s", triple);
+    return weft_status_create(allocator, WEFT_UNSUPPORTED, "llvm", "LLVM cannot create a target machine for %s",
+                              triple);
 }
 
 static void add_text(weft_emitter *e, LLVMValueRef function, const char *name, const char *value)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_BACKENDS_LLVM_TARGET_H
 #define WEFT_BACKENDS_LLVM_TARGET_H
-/* What code is made for, and the machine that makes it. */
+/* The processor that code is generated for, and LLVM's target machine. */
 #include <llvm-c/TargetMachine.h>
 #include "lib/loop/loop.h"
 

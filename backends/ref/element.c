@@ -36,7 +36,7 @@ static long double decode(small_float format, uint16_t code)
     return copysignl(magnitude, code >> 15 ? -1 : 1);
 }
 
-/* Counts in units of the last place: a carry out of the fraction then runs into the exponent, as it must. */
+/* Counts in ulps: a carry out of the fraction then propagates into the exponent, as it must. */
 static uint16_t encode(small_float format, long double value)
 {
     uint32_t sign = signbit(value) ? 0x8000 : 0;

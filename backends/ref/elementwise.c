@@ -263,7 +263,7 @@ static weft_status *check_shapes(const weft_reference_call *call)
 {
     for (size_t i = 0; i < call->input_count; i++)
         if (!weft_view_same_shape(&call->inputs[i], &call->outputs[0]))
-            return weft_reference_error(call, WEFT_INTERNAL, "operand %zu has not the shape of the result", i);
+            return weft_reference_error(call, WEFT_INTERNAL, "operand %zu does not have the shape of the result", i);
     return NULL;
 }
 

@@ -133,7 +133,8 @@ static weft_status *find_argument(const struct scope *scope, uint32_t number, we
         call->input_count = 1;
         return NULL;
     }
-    return weft_reference_error(call, WEFT_INTERNAL, "node %u is no input of the program or region", (unsigned)number);
+    return weft_reference_error(call, WEFT_INTERNAL, "node %u is not an input of the program or region",
+                                (unsigned)number);
 }
 
 static weft_status *fill_inputs(struct scope *scope, const weft_node *node, weft_reference_call *call)
@@ -179,7 +180,7 @@ static void drop_inputs(struct scope *scope, const weft_node *node)
     }
 }
 
-/* A region begins with its inputs, which are no work that a person could know. */
+/* A region begins with its inputs, which are not work that a user would recognise. */
 static weft_status *cancelled(const weft_reference_call *call, weft_op_id id)
 {
     return weft_status_create(call->allocator, WEFT_CANCELLED, "weft_executor_run", "the run was cancelled before %s",
@@ -216,7 +217,7 @@ static weft_status *evaluate(struct scope *scope, const weft_view *outputs)
         const weft_view *result = &scope->blocks[value_number(scope, body->outputs[i])]->view;
         if (result->dtype != outputs[i].dtype || !weft_view_same_shape(result, &outputs[i]))
             return weft_status_create(scope->run->context->allocator, WEFT_INTERNAL, NULL,
-                                      "output %zu has not the type of its result", i);
+                                      "output %zu does not have the type of its result", i);
         weft_view_copy(&outputs[i], result);
     }
     return NULL;

@@ -7,7 +7,7 @@ weft_status *weft_reference_input(const weft_reference_call *call)
 {
     const weft_view *argument = &call->inputs[0], *out = &call->outputs[0];
     if (argument->dtype != out->dtype || !weft_view_same_shape(argument, out))
-        return weft_reference_error(call, WEFT_INTERNAL, "the argument has not the type of the input");
+        return weft_reference_error(call, WEFT_INTERNAL, "the argument does not have the type of the input");
     weft_view_copy(out, argument);
     return NULL;
 }

@@ -19,7 +19,7 @@ static weft_status *check_arguments(const char *text, size_t count, weft_array *
     if (text == NULL) return refuse("the expression is NULL");
     if (count == 0) return refuse("no operands are given; an expression needs at least one");
     if (operands == NULL) return refuse("the operands are NULL");
-    if (result == NULL) return refuse("there is no place for the result");
+    if (result == NULL) return refuse("the pointer for the result is NULL");
     for (size_t i = 0; i < count; i++) {
         if (operands[i] != NULL) continue;
         return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, "weft_einsum_arrays", "einsum: operand %zu is NULL", i);

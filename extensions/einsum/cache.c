@@ -36,7 +36,7 @@ static uint64_t hash_of(einsum_key key)
 
 /* ---- forks ---- */
 
-/* A fork waits until no cache is in use: no lock is held in the child, and what it protects is whole. */
+/* A fork waits until no cache is in use: no lock is held in the child, and what it protects is consistent. */
 static struct {
     pthread_once_t once;
     bool watched;

@@ -18,7 +18,7 @@ static weft_status *check_name(const einsum_arena *arena, const char *name, unsi
 {
     if (kind < POLICY_COUNT) return NULL;
     return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum",
-                              "einsum: order \"%s\" is none of auto, left, path", name);
+                              "einsum: order \"%s\" is not one of auto, left, path", name);
 }
 
 weft_status *einsum_policy_parse(const einsum_arena *arena, const char *name, weft_ints path, weft_ints sliced,
@@ -243,7 +243,7 @@ static weft_status *fill_sliced(einsum_expression *x, weft_ints names)
     for (size_t i = 0; i < names.count; i++) {
         uint32_t label = 0;
         while (label < network->label_count && network->names[label] != names.items[i]) label++;
-        if (label == network->label_count) return wrong_label(x, names.items[i], "is no label of the expression");
+        if (label == network->label_count) return wrong_label(x, names.items[i], "is not a label of the expression");
         if (seen[label]) return wrong_label(x, names.items[i], "is named twice");
         seen[label] = true;
         if (joined[label] && !empty) x->sliced.items[x->sliced.count++] = label;

@@ -106,7 +106,7 @@ weft_status *weft_einsum_cache_read(const weft_executor *executor, weft_einsum_c
     static const char function[] = "weft_einsum_cache_read";
     einsum_cache *found;
     WEFT_TRY(find_cache(function, executor, cache, &found));
-    if (out_counters == NULL) return refuse(WEFT_INVALID_ARGUMENT, function, "there is no place for the counters");
+    if (out_counters == NULL) return refuse(WEFT_INVALID_ARGUMENT, function, "the pointer for the counters is NULL");
     *out_counters = einsum_cache_read(found);
     return NULL;
 }

@@ -103,7 +103,7 @@ static weft_status *is_good(einsum_expression *x, const einsum_planner *planner,
     return NULL;
 }
 
-/* What was judged by a search that was cancelled is not judged. */
+/* A verdict based on a cancelled search does not count. */
 static weft_status *try_kept(const kept_order *kept, einsum_expression *x, const einsum_policy *policy,
                              weft_dtype dtype, bool *out_taken)
 {
@@ -116,7 +116,7 @@ static weft_status *try_kept(const kept_order *kept, einsum_expression *x, const
     return NULL;
 }
 
-/* What a search that was cancelled found is for nobody. */
+/* The result of a cancelled search is discarded. */
 static weft_status *find_whole(einsum_expression *x, const einsum_policy *policy, weft_dtype dtype)
 {
     WEFT_TRY(einsum_expression_order(x, policy, dtype));

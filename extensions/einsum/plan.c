@@ -160,7 +160,7 @@ static bool is_watched(const finding *f)
     return f->watch.told != NULL;
 }
 
-/* What is told from now on: the orders of all cores. */
+/* What the watcher is told from now on: the orders of all cores. */
 static weft_status *announce(finding *f, const char *found_by)
 {
     double log2_flops = -INFINITY;
@@ -320,7 +320,7 @@ static weft_status *slice(finding *f, uint64_t moves, cutting *out_cutting)
     return NULL;
 }
 
-/* Whether it keeps the limit and an int64 counts its iterations, for which nobody would wait anyway. */
+/* Whether it keeps the limit and its iterations fit an int64 (more would never finish anyway). */
 static bool is_usable(const cutting *c)
 {
     return c->sliced.fits && einsum_core_size(&c->plain.cores[0], c->sliced.labels) < 62;

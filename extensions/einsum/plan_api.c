@@ -262,7 +262,7 @@ static weft_status *check_source(const weft_allocator *allocator, const plan_sou
     bool shaped = source->operand_count == 0 || shapes != NULL;
     if (!placed || !shaped)
         return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, source->function, "einsum: %s",
-                                  placed ? "the shapes are NULL" : "there is no place for the plan");
+                                  placed ? "the shapes are NULL" : "the pointer for the plan is NULL");
     for (size_t i = 0; i < source->operand_count; i++)
         if (shapes[i].count > 0 && shapes[i].items == NULL)
             return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, source->function,
@@ -304,7 +304,7 @@ weft_status *weft_einsum_plan_create_tensor(const weft_allocator *allocator, wef
     plan_source source = {.function = "weft_einsum_plan_create_tensor", .node = tensor};
     if (weft_tensor_op(tensor) == &einsum_op) return create(allocator, &source, out_plan);
     return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, source.function,
-                              "einsum: the tensor is none that an einsum made");
+                              "einsum: the tensor was not made by an einsum");
 }
 
 static weft_status *create_labelled(einsum_arena *arena, einsum_labelled *x, plan_source *source,

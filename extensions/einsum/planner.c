@@ -43,7 +43,7 @@ static void fill_machine(const weft_machine *machine, uint64_t *out_numbers)
     out_numbers[WEFT_MACHINE_RATES + 1] = (uint64_t)(machine->step_seconds * 1e12);
 }
 
-/* The options that are floats, of which a call has none as a rule: it is spared what being plain costs. */
+/* The floating-point options: calls rarely have any, and are then spared the cost of switching the environment. */
 static EINSUM_PLAIN_FUNCTION(weft_status *, read_floats,
                              (const einsum_arena *arena, const weft_einsum_options *options,
                               einsum_planner *out_planner),
@@ -61,7 +61,7 @@ static EINSUM_PLAIN_FUNCTION(weft_status *, read_floats,
 weft_status *einsum_planner_from_options(const einsum_arena *arena, const weft_einsum_options *options,
                                          einsum_planner *out_planner)
 {
-    if ((unsigned)options->minimize >= OBJECTIVES) return refuse(arena, "minimize is none of weft_einsum_minimize");
+    if ((unsigned)options->minimize >= OBJECTIVES) return refuse(arena, "minimize is not a weft_einsum_minimize");
     if (options->watch != NULL && options->watch->progress == NULL)
         return refuse(arena, "progress of the watch is NULL");
     *out_planner = (einsum_planner){.minimize = options->minimize,

@@ -2,7 +2,7 @@
 #ifndef EINSUM_PLANNER_H
 #define EINSUM_PLANNER_H
 /*
- * What AUTO is told, and its text, which a node keeps: the objective (time, flops, size, write, combo), then what
+ * The settings of AUTO, and their text, which a node keeps: the objective (time, flops, size, write, combo), then what
  * differs from the default, as in "flops seed=7 moves=100000 budget=500000000 limit=1048576 machine=1,2,3,4,5,6".
  * Nothing at all is "time". All numbers are whole, so that the text holds them exactly.
  */
@@ -19,7 +19,7 @@ typedef struct einsum_planner {
     /* Not in the text: */
     size_t threads; /* 0: one for each processor */
     einsum_cancel cancel;
-    const weft_einsum_watch *watch; /* NULL: nobody */
+    const weft_einsum_watch *watch; /* may be NULL */
 } einsum_planner;
 
 weft_status *einsum_planner_from_options(const einsum_arena *arena, const weft_einsum_options *options,
@@ -46,7 +46,7 @@ weft_status *einsum_planner_over_limit(const weft_allocator *allocator, uint64_t
                                        ...) WEFT_MUST_USE WEFT_FORMAT(3, 4);
 
 /*
- * What the planner is told of a limit, since programs take more than it counts: less from one try to the next, half
+ * The limit given to the planner, since programs need more memory than it counts: less from one try to the next, half
  * where a try took as much as the one before, and where nothing is found for less the mean of both. After some tries
  * copies of operands are counted as well, all of them, from a multiple of the limit down: few are made.
  */

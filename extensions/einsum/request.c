@@ -16,7 +16,7 @@ static weft_status *check_options(const einsum_arena *arena, const weft_einsum_o
 {
     const char *fault = NULL;
     bool path = options->order == WEFT_EINSUM_PATH || options->order == WEFT_EINSUM_SSA;
-    if ((unsigned)options->order > WEFT_EINSUM_SSA) fault = "order is none of weft_einsum_order";
+    if ((unsigned)options->order > WEFT_EINSUM_SSA) fault = "order is not a weft_einsum_order";
     else if (options->order == WEFT_EINSUM_TREE && options->tree == NULL) fault = "order TREE needs a tree";
     else if (options->order != WEFT_EINSUM_TREE && options->tree != NULL) fault = "a tree goes with order TREE only";
     else if (options->order != WEFT_EINSUM_NESTED && options->nested != NULL)
@@ -27,7 +27,7 @@ static weft_status *check_options(const einsum_arena *arena, const weft_einsum_o
     else if (options->memory_limit > 0 && options->order != WEFT_EINSUM_AUTO)
         fault = "a memory limit goes with AUTO only; a tree planned with one keeps its slices";
     else if (options->sliced.count > 0 && options->sliced.items == NULL) fault = "sliced is NULL but not empty";
-    else if ((unsigned)options->dtype >= WEFT_DTYPE_COUNT) fault = "dtype is none of weft_dtype";
+    else if ((unsigned)options->dtype >= WEFT_DTYPE_COUNT) fault = "dtype is not a weft_dtype";
     else if (options->path.count > 0 && options->path.items == NULL) fault = "the path is NULL but not empty";
     if (fault == NULL) return NULL;
     return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum", "einsum: %s", fault);

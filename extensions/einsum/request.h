@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef EINSUM_REQUEST_H
 #define EINSUM_REQUEST_H
-/* What a caller asks for, checked: an expression over operands of given shapes, and how to contract it. */
+/* A caller's request, checked: an expression over operands of given shapes, and how to contract it. */
 #include "expression.h"
 #include "slices.h"
 #include <weft/einsum.h>

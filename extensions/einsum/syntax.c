@@ -88,7 +88,7 @@ static weft_status *parse_point(parser *p, int64_t *out_label)
     size_t length = decode((const unsigned char *)p->at, out_label);
     if (length == 0) return refuse(p, p->at, "the bytes from 0x%02x on are not UTF-8", (unsigned char)*p->at);
     if (*out_label < ' ' || (*out_label >= 0x7f && *out_label < 0xa0))
-        return refuse(p, p->at, "the control character 0x%02x is no label", (unsigned)*out_label);
+        return refuse(p, p->at, "the control character 0x%02x is not a label", (unsigned)*out_label);
     p->at += length;
     return NULL;
 }
@@ -141,7 +141,7 @@ static weft_status *parse_term(parser *p, einsum_term *out_term)
     if (p->numbered && !take(p, '['))
         return refuse(p, p->at, "expected '[': either all terms are bracketed numbers or none is");
     for (skip_spaces(p); !ends_term(p); skip_spaces(p)) {
-        if (!p->numbered && strchr(">]", *p->at) != NULL) return refuse(p, p->at, "'%c' is no label", *p->at);
+        if (!p->numbered && strchr(">]", *p->at) != NULL) return refuse(p, p->at, "'%c' is not a label", *p->at);
         WEFT_TRY(parse_label(p, out_term));
     }
     if (p->numbered && !take(p, ']')) return refuse(p, p->at, "expected ']'");
@@ -154,7 +154,7 @@ static weft_status *parse_term(parser *p, einsum_term *out_term)
 static weft_status *open_groups(parser *p)
 {
     for (skip_spaces(p); *p->at == '('; skip_spaces(p)) {
-        if (!p->nested) return refuse(p, p->at, "'(' has no place in a flat expression; ask for the nested order");
+        if (!p->nested) return refuse(p, p->at, "'(' is not allowed in a flat expression; use the nested order");
         p->groups[++p->depth] = (group){(size_t)(p->at - p->text) + 1, EINSUM_NONE};
         p->at++;
     }
@@ -174,7 +174,7 @@ static void add_item(parser *p, size_t value)
 static weft_status *close_groups(parser *p)
 {
     for (; *p->at == ')'; skip_spaces(p)) {
-        if (!p->nested) return refuse(p, p->at, "')' has no place in a flat expression; ask for the nested order");
+        if (!p->nested) return refuse(p, p->at, "')' is not allowed in a flat expression; use the nested order");
         if (p->depth == 0) return refuse(p, p->at, "')' closes no group");
         size_t value = p->groups[p->depth--].value;
         add_item(p, value);

@@ -31,7 +31,7 @@ static weft_tensor refuse(const char *function, weft_tensors operands)
         if (operands.items[i].graph == NULL)
             return weft_trace_error(graph,
                                     weft_status_create(weft_graph_allocator(graph), WEFT_INVALID_ARGUMENT, function,
-                                                       "einsum: operand %zu is no tensor of a graph", i));
+                                                       "einsum: operand %zu is not a tensor of a graph", i));
     return weft_trace_error(graph, NULL);
 }
 

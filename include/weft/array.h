@@ -2,8 +2,8 @@
 #ifndef WEFT_ARRAY_H
 #define WEFT_ARRAY_H
 /*
- * Arrays: a counted buffer on a device, a dtype, a shape and strides. Data at the border of weft. Strides count
- * elements, may be 0 or negative, and the data pointer addresses element (0, ..., 0). Any thread may retain and
+ * Arrays: a counted buffer on a device, a dtype, a shape and strides. This is how data enters and leaves weft. Strides
+ * count elements, may be 0 or negative, and the data pointer addresses element (0, ..., 0). Any thread may retain and
  * release.
  */
 #include <weft/dtype.h>
@@ -17,7 +17,7 @@ struct DLManagedTensorVersioned; /* <weft/dlpack.h> */
 
 typedef struct weft_array weft_array;
 
-/* As DLDeviceType. WEFT_DEVICE_OTHER is one that a runtime of somebody else's drives. */
+/* As DLDeviceType. WEFT_DEVICE_OTHER is a device driven by a third-party runtime. */
 typedef enum weft_device_kind { WEFT_DEVICE_CPU = 1, WEFT_DEVICE_CUDA = 2, WEFT_DEVICE_OTHER = 12 } weft_device_kind;
 
 typedef struct weft_device {
@@ -31,8 +31,8 @@ weft_status *weft_array_create(const weft_allocator *allocator, weft_dtype dtype
                                weft_array **out_array) WEFT_MUST_USE;
 
 /*
- * Wraps `data`, which stays the caller's, without a copy. `strides` NULL means row-major. `release` (may be NULL) is
- * called with `context` once the last reference is gone, on the thread that ends it, and may use this library.
+ * Wraps `data`, which remains the caller's, without copying it. `strides` NULL means row-major. `release` (may be NULL)
+ * is called with `context` once the last reference is gone, on the thread that ends it, and may use this library.
  * INVALID_ARGUMENT for data of a nonempty array that is NULL, or not aligned to the `alignment` of weft_dtype_info: the
  * bytes of an element, or of one part of a complex one.
  */
@@ -45,8 +45,8 @@ weft_status *weft_array_wrap(const weft_allocator *allocator, weft_dtype dtype, 
 weft_status *weft_array_view(weft_array *base, size_t rank, const int64_t *shape, const int64_t *strides,
                              int64_t offset, weft_array **out_array) WEFT_MUST_USE;
 
-/* Takes `tensor` and calls its deleter when the last reference is gone. On error `tensor` stays the caller's.
- * UNSUPPORTED for lanes other than 1 or an element type that is no dtype; data must be aligned as for
+/* Takes `tensor` and calls its deleter when the last reference is gone. On error `tensor` remains the caller's.
+ * UNSUPPORTED for lanes other than 1 or an element type that is not a dtype; data must be aligned as for
  * weft_array_wrap. */
 weft_status *weft_array_import_dlpack(const weft_allocator *allocator, struct DLManagedTensor *tensor,
                                       weft_array **out_array) WEFT_MUST_USE;
@@ -55,9 +55,9 @@ weft_status *weft_array_import_dlpack(const weft_allocator *allocator, struct DL
 weft_status *weft_array_export_dlpack(weft_array *array, struct DLManagedTensor **out_tensor) WEFT_MUST_USE;
 
 /*
- * The same for DLPack 1.x. A tensor whose flags say that it is read only becomes such an array, and such an array such
- * a tensor, which weft_array_export_dlpack refuses (INVALID_ARGUMENT): the older struct cannot say so. The flag of a
- * copy is not looked at, and not set. A tensor of another major version is VERSION_MISMATCH.
+ * The same for DLPack 1.x. A tensor flagged read-only becomes a read-only array, and such an array is exported with
+ * that flag; weft_array_export_dlpack refuses it (INVALID_ARGUMENT), because the older struct has no such flag. The
+ * flag for copies is ignored and never set. A tensor of another major version is VERSION_MISMATCH.
  */
 weft_status *weft_array_import_dlpack_versioned(const weft_allocator *allocator,
                                                 struct DLManagedTensorVersioned *tensor,
@@ -65,8 +65,9 @@ weft_status *weft_array_import_dlpack_versioned(const weft_allocator *allocator,
 weft_status *weft_array_export_dlpack_versioned(weft_array *array,
                                                 struct DLManagedTensorVersioned **out_tensor) WEFT_MUST_USE;
 
-/* Whether the elements may not be written: the array, or what it is a view of, was imported so. A run takes no such
- * array as an output or a donated input, weft_array_copy not as its destination (INVALID_ARGUMENT). */
+/* Whether the elements must not be written: the array, or the one it is a view of, was imported as read-only. A run
+ * does not accept such an array as an output or a donated input, nor weft_array_copy as its destination
+ * (INVALID_ARGUMENT). */
 bool weft_array_is_read_only(const weft_array *array);
 
 weft_array *weft_array_retain(weft_array *array);
@@ -76,7 +77,7 @@ weft_dtype weft_array_dtype(const weft_array *array);
 size_t weft_array_rank(const weft_array *array);
 const int64_t *weft_array_shape(const weft_array *array);
 const int64_t *weft_array_strides(const weft_array *array);
-/* Not to be written through where the array is read only. */
+/* Must not be written through if the array is read-only. */
 void *weft_array_data(const weft_array *array);
 weft_device weft_array_device(const weft_array *array);
 /* Product of the shape. */
@@ -86,15 +87,15 @@ bool weft_array_is_contiguous(const weft_array *array);
 
 /*
  * Copies element by element between two arrays of equal dtype and shape, whatever their strides, on any devices. Where
- * their memory overlaps all is as if the source had been read before, which may take memory for a copy of it.
- * INVALID_ARGUMENT for a destination that is read only or whose strides address elements twice, as a run judges its
- * outputs: axes may interleave, but where three or more do, and a search of 4096 steps does not tell whether elements
- * meet, it is refused too. UNSUPPORTED for an array in the memory of a device that was imported, DTYPE_MISMATCH,
- * SHAPE_MISMATCH, what the driver of the device says. The copy is done when the call returns; it waits for no queue.
+ * their memory overlaps, the result is as if the whole source had been read first, which may take memory for a copy of
+ * it. INVALID_ARGUMENT for a destination that is read only or whose strides address elements twice, as a run judges its
+ * outputs: axes may interleave, but where three or more do, and a search of 4096 steps cannot tell whether elements
+ * overlap, it is rejected too. UNSUPPORTED for an imported array in device memory; DTYPE_MISMATCH, SHAPE_MISMATCH, and
+ * errors of the device's driver. The copy is done when the call returns; it waits for no queue.
  */
 weft_status *weft_array_copy(weft_array *destination, const weft_array *source) WEFT_MUST_USE;
-/* The same elements row-major without gaps: `array` itself, retained, or a copy, which only one on the CPU can have
- * (UNSUPPORTED). */
+/* The same elements row-major without gaps: `array` itself, retained, or a copy, which is possible only on the CPU
+ * (otherwise UNSUPPORTED). */
 weft_status *weft_array_retain_dense(const weft_allocator *allocator, weft_array *array,
                                      weft_array **out_dense) WEFT_MUST_USE;
 

@@ -2,7 +2,7 @@
 #ifndef WEFT_BASE_H
 #define WEFT_BASE_H
 /*
- * What every other header stands on: version, linkage, status, allocator.
+ * The basis of every other header: version, linkage, status, allocator.
  *
  * Ownership rules of the whole interface:
  *  - a function named _create or _retain hands out a reference that the matching _destroy or _release ends;
@@ -11,14 +11,14 @@
  *  - results come last, as `out_x`, and are written only when the function succeeds;
  *  - strings and arrays handed out live as long as the object they were asked from;
  *  - a NULL that the text does not allow is WEFT_INVALID_ARGUMENT where a status is returned; functions that only read
- *    want an object.
+ *    require an object.
  *
- * Structs that begin with `size` may be longer or shorter than this header's, as a plugin or a runtime built with
- * another version has them: their maker sets it to sizeof, and fields beyond it count as zero; in options 0 stands for
+ * Structs that begin with `size` may be longer or shorter than this header's, as in a plugin or a runtime built with
+ * another version: whoever fills them in sets it to sizeof, and fields beyond it count as zero; in options 0 stands for
  * sizeof. All other structs are laid out as here in every library of the same major version, the number that its file
  * name ends with. Fields are set by name; those that are not are zero, which is the default.
  *
- * A library function never prints, aborts or exits. Where the text names no error, WEFT_OUT_OF_MEMORY is still one.
+ * A library function never prints, aborts or exits. WEFT_OUT_OF_MEMORY is possible even where no error is mentioned.
  */
 #include <stdarg.h>
 #include <stdbool.h>
@@ -59,12 +59,12 @@ typedef struct weft_status weft_status;
 /* The code of `status`; WEFT_OK for NULL. */
 weft_code weft_status_code(const weft_status *status);
 
-/* One line for a person: what was wrong, with the argument, axis or label, the values and the rule. Never NULL;
+/* One human-readable line: what was wrong, with the argument, axis or label, the values and the rule. Never NULL;
  * escaped as weft_text_escape does it. */
 const char *weft_status_message(const weft_status *status);
 
-/* Where: the public function, the caller's "file:line" of an error of tracing, "name:line:column" of a text, with which
- * the message begins too, or what the step computes that met bad data, as in a profile. May be "". */
+/* Where it happened: the public function; for tracing errors the caller's "file:line"; for texts "name:line:column",
+ * with which the message begins too; or, for bad data, what the step computes, as in a profile. May be "". */
 const char *weft_status_where(const weft_status *status);
 
 /* Frees `status`. NULL is fine. */
@@ -74,22 +74,22 @@ void weft_status_destroy(weft_status *status);
 const char *weft_code_name(weft_code code);
 
 /*
- * Text that comes from elsewhere, such as a name, as one line that a terminal can show: what is no printable character
- * of UTF-8 becomes "\n", "\t" or, byte by byte, "\x1b"; a backslash stays, so that escaping twice changes nothing.
- * Writes at most `size` bytes with the terminating NUL, like snprintf, but no part of a character; returns the length
- * of the whole text. NULL stands for "".
+ * Escapes foreign text, such as a name, to one line that a terminal can show: anything but a printable UTF-8 character
+ * becomes "\n", "\t" or, byte by byte, "\x1b"; a backslash stays, so that escaping twice changes nothing. Writes at
+ * most `size` bytes with the terminating NUL, like snprintf, but no part of a character; returns the length of the
+ * whole text. NULL stands for "".
  */
 size_t weft_text_escape(const char *text, char *out_text, size_t size);
 
 /* ---- allocator --------------------------------------------------------------------------------------------- */
 
 /*
- * The one way to memory. `resize` allocates when `block` is NULL, frees when `new_size` is 0 (and returns NULL),
+ * The only source of memory. `resize` allocates when `block` is NULL, frees when `new_size` is 0 (and returns NULL),
  * and otherwise resizes, keeping the contents up to the smaller size. `old_size` and `alignment` are what the block
  * was asked with; `alignment` is a power of two. NULL means out of memory, and the old block is then still valid.
- * It is called from any thread that uses the object it was given to, those of an executor's pool included, from several
- * at the same time, and as long as anything made from that lives; the struct itself is copied. It must not call this
- * library, which may hold a lock.
+ * It may be called from any thread that uses the object it was given to, including those of an executor's pool, from
+ * several at the same time, and for as long as anything made from that object lives; the struct itself is copied. It
+ * must not call this library, which may hold a lock.
  */
 typedef struct weft_allocator {
     void *self;

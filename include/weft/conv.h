@@ -36,7 +36,7 @@ weft_tensor weft_conv(weft_tensor x, weft_tensor w, const weft_conv_options *opt
  */
 weft_tensor weft_conv_transpose(weft_tensor x, weft_tensor w, const weft_conv_options *options);
 /* The windows that a convolution with a kernel of `size` multiplies: x [n, c, spatial...] becomes [n, c * kernel
- * elements, windows], both row-major. Groups, bias and output_padding play no part. */
+ * elements, windows], both row-major. Groups, bias and output_padding are ignored. */
 weft_tensor weft_unfold(weft_tensor x, weft_ints size, const weft_conv_options *options);
 
 typedef struct weft_pool_options {
@@ -51,9 +51,10 @@ typedef struct weft_pool_options {
  * An extent of m has floor((m + low + high - dilation * (size - 1) - 1) / stride) + 1 windows; 0 where that is less.
  * With ceil_mode it is rounded up unless the window that this adds begins in the high padding.
  */
-/* The greatest of each window; padding does not take part. NaN as for weft_max. */
+/* The maximum of each window, ignoring padding. NaN as for weft_max. */
 weft_tensor weft_max_pool(weft_tensor x, const weft_pool_options *options);
-/* The mean of each window: padding adds 0 and counts only if so asked. Floats; f16 and bf16 compute in f32. */
+/* The mean of each window: padding adds 0 and counts only with count_include_pad. Floats; f16 and bf16 compute in
+ * f32. */
 weft_tensor weft_average_pool(weft_tensor x, const weft_pool_options *options);
 /* To given extents of the last axes (all from 1): output i takes elements floor(i * m / size) up to but without
  * ceil((i + 1) * m / size) of m. An extent m of 0 is an error of the run where the result has elements. */

@@ -8,16 +8,16 @@
  *
  * A process may fork at any time, also while other threads compile and run. The child has executors, programs and
  * arrays of its own, with all that was compiled: it may run, compile, release and destroy, and neither process sees
- * what the other does. It starts threads of its own when it needs them. Fork waits until no thread is inside of LLVM,
- * at most about as long as one kernel takes to compile. What runs of other threads held at the fork is not given back
- * in the child. Callbacks (allocators, kernels and lowerings of extensions) must not fork, unless the child calls exec
- * or _exit next; an allocator with fork handlers of its own must have registered them before the first executor is
- * made. A child made by a bare system call, past the C library's fork, may only exec or _exit.
+ * what the other does. It starts its own threads when it needs them. Fork waits until no thread is inside LLVM, at most
+ * about as long as one kernel takes to compile. Memory that runs of other threads held at the fork is not freed in the
+ * child. Callbacks (allocators, kernels and lowerings of extensions) must not fork, unless the child calls exec or
+ * _exit next; an allocator with fork handlers of its own must have registered them before the first executor is made. A
+ * child made by a bare system call, past the C library's fork, may only exec or _exit.
  *
  * A thread that makes an executor, traces, compiles and runs needs a stack of 32 KB, 2 KB more for each region (fold,
- * while, cond) within another, up to 128 KB more where extents nest deep, and what callbacks of its own take. LLVM
- * needs more: a first run builds its variant on a thread that is made for it where less than 1 MiB of stack is left, or
- * where the stack is not the thread's own (coroutines).
+ * while, cond) within another, up to 128 KB more where extents nest deep, plus whatever its own callbacks need. LLVM
+ * needs more: a first run builds its variant on a thread created for the purpose where less than 1 MiB of stack is
+ * left, or where the stack is not the thread's own (coroutines).
  */
 #include <weft/machine.h>
 #include <weft/program.h>
@@ -33,14 +33,14 @@ typedef struct weft_runtime weft_runtime; /* <weft/runtime.h> */
 /* Zero-initialise for the defaults. */
 typedef struct weft_executor_options {
     const weft_allocator *allocator;
-    unsigned threads;        /* at most WEFT_MAX_THREADS; 0: as many as the process may use processors */
+    unsigned threads;        /* at most WEFT_MAX_THREADS; 0: as many as processors that the process may use */
     size_t variant_capacity; /* entries; 0: 256 */
     size_t kernel_capacity;  /* entries; 0: 1024 */
     /* Bytes of freed buffers that this executor keeps for reuse, the oldest of which go first; 0: a quarter of
-     * weft_memory_size, which is for several executors, or processes that share the machine, to be set. Larger ones are
-     * given back after each run; to have them again costs some tenths of a second for each GiB. */
+     * weft_memory_size; set it if several executors, or processes, share the machine. Larger ones are given back after
+     * each run; allocating them again costs some tenths of a second per GiB. */
     size_t buffer_capacity;
-    const weft_machine *machine; /* a CPU, what code is scheduled for and work is cut by; NULL: weft_machine_host */
+    const weft_machine *machine; /* a CPU; code is scheduled and work is cut for it; NULL: weft_machine_host */
 } weft_executor_options;
 
 /*
@@ -55,10 +55,11 @@ typedef struct weft_executor_options {
 weft_status *weft_executor_create(const weft_executor_options *options, weft_executor **out_executor) WEFT_MUST_USE;
 weft_status *weft_executor_create_standard(const weft_executor_options *options,
                                            weft_executor **out_executor) WEFT_MUST_USE;
-/* No run may be under way, and its queues are gone. Arrays and events that it handed out stay valid. */
+/* No run may be in progress, and its queues must have been destroyed. Arrays and events that it handed out stay
+ * valid. */
 void weft_executor_destroy(weft_executor *executor);
 
-/* Registers a runtime, which must outlive the executor and, where it allocates memory, the arrays of it. The first one
+/* Registers a runtime, which must outlive the executor and, if it allocates memory, its arrays. The first one
  * registered is the default. A second one of the same name is INVALID_ARGUMENT. */
 weft_status *weft_executor_register_runtime(weft_executor *executor, const weft_runtime *runtime) WEFT_MUST_USE;
 /* Makes an extension's kernels available. Registering the same table twice is fine. */
@@ -85,8 +86,8 @@ typedef enum weft_profile_kind {
  * What one step of a run did. `bytes` and `flops` are estimates from the extents of this run. A kernel's bytes are for
  * each array that it reads or writes the elements accessed, but at most all of the array once; a product's and a host
  * step's are those of its operands and results. A kernel's flops are the arithmetic of its code, functions such as exp
- * in the operations they are made of, an fma as two, of integers too; moves, conversions, comparisons and choices count
- * nothing, nor does what finds addresses. A product of m x k and k x n has 2 m n k flops, a complex one 8 m n k. A host
+ * in the operations they are made of, an fma as two, of integers too; moves, conversions, comparisons, selects and
+ * address computations do not count. A product of m x k and k x n has 2 m n k flops, a complex one 8 m n k. A host
  * step's are not known: 0. A region's own bytes and flops are 0: its steps have them.
  */
 typedef struct weft_profile_record {
@@ -99,9 +100,9 @@ typedef struct weft_profile_record {
     double bytes, flops;
 } weft_profile_record;
 
-/* Called after each step that succeeded, on the thread that called weft_executor_run; steps that another one runs come
- * before it, as often as they ran. Steps run one after another, also those that otherwise run side by side. The
- * callback may use the executor for runs of its own, also of the same program, but not destroy it. */
+/* Called after each step that succeeded, on the thread that called weft_executor_run; steps that another step runs come
+ * before it, once for each time they ran. Steps run one after another, even those that would otherwise run in parallel.
+ * The callback may use the executor for runs of its own, also of the same program, but not destroy it. */
 typedef struct weft_profile {
     void *self;
     void (*record)(void *self, const weft_profile_record *record);
@@ -123,13 +124,13 @@ typedef struct weft_named_arrays {
     ((weft_named_arrays){sizeof((weft_named_array[]){__VA_ARGS__}) / sizeof(weft_named_array),                         \
                          (weft_named_array[]){__VA_ARGS__}})
 
-/* Runs of one executor that a device does one after another, while the caller goes on: weft_run.queue. */
+/* A sequence of runs of one executor that a device performs asynchronously, one after another: weft_run.queue. */
 typedef struct weft_queue weft_queue;
 /* The end of a run, or of a copy: weft_run.signal. Any thread may use it. */
 typedef struct weft_event weft_event;
 
 /*
- * One run; zero-initialise. Nothing in it is kept after the call, but with a queue the arrays are retained.
+ * One run; zero-initialise. Nothing in it is kept after the call, except that with a queue the arrays are retained.
  *
  *     weft_named_array y = {"y", NULL};
  *     status = weft_executor_run(executor, program, &(weft_run){.named_inputs = WEFT_NAMED({"w", w}, {"x", x}),
@@ -147,13 +148,13 @@ typedef struct weft_run {
     const volatile bool *cancelled; /* read between steps and kernels compiled, and while rows sort; NULL: never */
     bool specialize;                /* build (and prefer) a variant for exactly these extents */
     uint32_t wait_count;            /* of `waits`, below */
-    weft_report *report;            /* when not NULL: what is known of the run, also of one that failed; else zeros */
-    const weft_profile *profile;    /* told of each step when not NULL */
+    weft_report *report;            /* when not NULL: filled in as far as known, even if the run fails; else zeros */
+    const weft_profile *profile;    /* called for each step when not NULL */
     /* Bytes that the arena may have: a run that needs more is OVER_LIMIT before it begins, with what it needs in the
      * report; 0: any. Runtime "ref" plans no arena: it takes what it needs under any limit, and its peak_bytes are 0.
      * Not counted either: new outputs, what products pack of their operands (at most 2.5 MiB for each thread), and runs
-     * that kernels of extensions start. Steps run side by side as far as the limit allows; without one, as far as that
-     * needs a quarter and 1 MiB more than one step after another. */
+     * that kernels of extensions start. Steps run in parallel as far as the limit allows; without a limit, as long as
+     * that takes at most a quarter plus 1 MiB more than running them one after another. */
     size_t memory_limit;
     /* By name, unless the count is 0. */
     weft_named_arrays named_inputs;  /* instead of `inputs`: each of the program's once, in any order */
@@ -174,59 +175,60 @@ typedef struct weft_run {
  * donated input: one that any other output overlaps is copied before the first step. Runtime "ref" updates a copy: the
  * same array gets the result at the end, and where none is given the result is an array of its own.
  *
- * After an error, whichever it is, CANCELLED too: entries of `outputs` that were NULL are NULL. Inputs hold what they
- * held, donated ones included, except one that was being updated in place: it has those updates that were made before
- * the error. An update outside of loops is made as a whole: where an index or a start is out of range, or another of
- * its data is bad, nothing of it is written. In a loop the one that fails may be made in part, with what it has in
- * place of bad data, and at index 0 where its own is out of range. An update stays where a later step of the run fails
- * or the run is cancelled. Outputs that the caller gave and that do not lie on inputs are unspecified.
+ * After any error, including CANCELLED, entries of `outputs` that were NULL are still NULL. Inputs are unchanged,
+ * donated ones included, except one that was being updated in place: it contains the updates that were made before the
+ * error. An update outside of loops is made as a whole: where an index or a start is out of range, or another of its
+ * data is bad, nothing of it is written. In a loop the one that fails may be made in part, with substitutes for bad
+ * data, and at index 0 where its own index is out of range. An update persists if a later step of the run fails or the
+ * run is cancelled. Outputs that the caller gave and that do not lie on inputs are unspecified.
  *
- * Kernels of a program that was not seen before are compiled on all threads; runs of other threads that come meanwhile
- * use one thread each. Independent steps that are too small for all threads each (branches of a graph, folds) run side
- * by side, each on one thread, where that saves time. Neither this nor the number of threads changes a bit of any
- * result, nor does what the thread does with floats otherwise: rounding, denormals, traps. After the run that is as it
- * was, flags included.
+ * Kernels of a new program are compiled on all threads; runs that other threads start in the meantime use one thread
+ * each. Independent steps that are too small for all threads each (branches of a graph, folds) run in parallel, each on
+ * one thread, where that saves time. Neither this nor the number of threads changes a bit of any result, nor does the
+ * caller's floating-point environment (rounding, denormals, traps), which is restored after the run, flags included.
  *
  * Bad data that no output depends on may go unnoticed: code is only made for what is read. Of several errors one is
- * reported, the same for any number of threads and on every run. Runtime "ref" goes by op: the first that fails in the
- * order of weft_program_text, at its lowest position. Runtime "llvm" goes by step, which may be several ops in one
- * loop: the first step that fails, in it the lowest position, and there the op that comes first.
+ * reported, the same for any number of threads and on every run. Runtime "ref" reports by op: the first that fails in
+ * the order of weft_program_text, at its lowest position. Runtime "llvm" reports by step, which may be several ops in
+ * one loop: the first step that fails, in it the lowest position, and there the first op.
  */
 weft_status *weft_executor_run(weft_executor *executor, weft_program *program, const weft_run *run) WEFT_MUST_USE;
 
 /*
- * A queue of a registered runtime (NULL: the default). A run that is given one returns when the device was told what to
- * do: its arrays and program are retained until it is done, its new outputs are there, and no array of it may be read
- * or written before its end, except by later runs on the queue and by runs that wait for it. What the call returns is
- * what went wrong until then; what data break on the device is told at the end of the run, by its event or
- * weft_queue_finish; its outputs are unspecified then. Runs after it are done all the same, with what is there.
+ * A queue of a registered runtime (NULL: the default). A run on a queue returns once its work has been submitted to the
+ * device: its arrays and program are retained until it is done, its new outputs exist, and none of its arrays may be
+ * read or written before its end, except by later runs on the queue and by runs that wait for it. The call returns
+ * errors found up to then; data errors on the device are reported at the end of the run, by its event or
+ * weft_queue_finish, and its outputs are then unspecified. Later runs are executed nevertheless, on whatever the
+ * outputs contain.
  *
- * The call itself waits for the device where it has to know a value: the predicate of a cond or a while, operands of an
- * extension's kernel, now and then in a fold of many iterations, each step where weft_run.profile is set. `cancelled`
- * is read until the call returns, and the report's run_ns ends then. On the CPU, whose memory the caller shares, a run
- * is done when the call returns, with or without a queue.
+ * The call itself waits for the device where it needs a value: the predicate of a cond or a while, the operands of an
+ * extension's kernel; it also waits now and then in a fold of many iterations, and after each step if weft_run.profile
+ * is set. `cancelled` is read until the call returns, and the report's run_ns ends then. On the CPU, whose memory the
+ * caller shares, a run is done when the call returns, with or without a queue.
  *
- * Several threads may give one queue work. NOT_REGISTERED for a runtime that is not there.
+ * Several threads may submit work to one queue. NOT_REGISTERED for an unknown runtime.
  */
 weft_status *weft_queue_create(weft_executor *executor, const char *runtime, weft_queue **out_queue) WEFT_MUST_USE;
-/* Waits for all it was given; before its executor is destroyed. Errors of runs that no event told are dropped. */
+/* Waits for all submitted work; must be called before the executor is destroyed. Errors that no event reported are
+ * dropped. */
 void weft_queue_destroy(weft_queue *queue);
-/* Waits for all it was given. The error of the first run that failed since the last call. */
+/* Waits for all submitted work. Returns the error of the first run that failed since the last call. */
 weft_status *weft_queue_finish(weft_queue *queue) WEFT_MUST_USE;
 
-/* weft_array_copy in the order of the queue: both arrays are retained, and not to be touched until it is done. It is
- * done when the call returns on the CPU, between two devices, and where the arrays overlap. `out_event` may be NULL. */
+/* weft_array_copy in the order of the queue: both arrays are retained, and must not be touched until it is done. On the
+ * CPU, between two devices, and where the arrays overlap, it is done when the call returns. `out_event` may be NULL. */
 weft_status *weft_queue_copy(weft_queue *queue, weft_array *destination, weft_array *source,
                              weft_event **out_event) WEFT_MUST_USE;
 
-/* Waits for the end of the run, and says how it went: the same each time. A run that waits for another one's end begins
- * after it, also where that failed. */
+/* Waits for the end of the run and returns its outcome, the same each time. A run that waits for another one begins
+ * after it even if that one failed. */
 weft_status *weft_event_finish(weft_event *event) WEFT_MUST_USE;
 /* Whether the run has ended. Does not wait. */
 bool weft_event_is_done(weft_event *event);
 void weft_event_release(weft_event *event);
 
-/* What one cache did and holds. */
+/* Statistics of one cache. */
 typedef struct weft_cache_counters {
     uint64_t hits;      /* calls that got a value that another call had made or was making */
     uint64_t misses;    /* calls that made a value, or got an error */
@@ -248,8 +250,8 @@ void weft_executor_clear(weft_executor *executor);
 /* Threads of the pool, the caller's included. */
 unsigned weft_executor_threads(const weft_executor *executor);
 
-/* Bytes of memory that this process may have: the machine's, or fewer where a control group or a limit of the process
- * says so. As the system says it at each call. */
+/* Bytes of memory that this process may use: the machine's, or fewer under a control group or a process limit. The
+ * system is asked at each call. */
 size_t weft_memory_size(void);
 /* The ISA level of this process, "x86-64-v3": what its processor has, or what WEFT_ISA names. Static. */
 const char *weft_isa_name(void);

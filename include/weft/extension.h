@@ -8,10 +8,10 @@
  * function, WEFT_EXTENSION_QUERY_NAME, of type weft_extension_query. Register it with every graph that traces its ops
  * and with every executor that runs programs which still contain them.
  *
- * Every struct that crosses the border starts with its size, as the side that filled it in knew it: a newer plugin may
- * have longer structs, an older one shorter; what the other side does not know is ignored, what is missing counts as
- * zero. Nobody frees the other's memory except through the functions here. No exception, longjmp, exit or output may
- * cross.
+ * Every struct that crosses the interface starts with its size, as known to the side that filled it in: a newer plugin
+ * may have longer structs, an older one shorter; fields that the other side does not know are ignored, missing ones
+ * count as zero. Neither side frees the other's memory except through the functions here. No exception, longjmp, exit
+ * or output may cross the interface.
  */
 #include <weft/array.h>
 #include <weft/ops.h>
@@ -39,7 +39,7 @@ typedef enum weft_attr_kind {
 } weft_attr_kind;
 
 /* A region: a closed sub-computation with parameters, in a graph of its own that shares the symbols of the graph around
- * it. Those of weft_fold and its kin are traced; one of an extension's op comes from .weft text.
+ * it. Those of weft_fold and the like are traced; one of an extension's op comes from .weft text.
  *
  * A lowering or kernel may read the region of its op and compile its results, whose inputs are then the parameters. It
  * traces nothing in that graph, which one thread at a time may use: runs on several threads call them with the same
@@ -51,7 +51,7 @@ typedef struct weft_region {
     weft_tensors results;
 } weft_region;
 
-/* A value of an attribute; which member counts is fixed by the op's schema. Values are copied when a node is made. */
+/* The value of an attribute; the op's schema determines which member is used. Values are copied when a node is made. */
 typedef struct weft_attr {
     int64_t integer;    /* INT, BOOL, DTYPE */
     double real;        /* FLOAT */
@@ -74,7 +74,7 @@ typedef struct weft_type {
     weft_shape shape;
 } weft_type;
 
-/* What a type rule sees. Extents it makes, and weft_require_*, belong to `graph`. */
+/* The arguments of a type rule. Extents it makes, and weft_require_*, belong to `graph`. */
 typedef struct weft_infer_context {
     size_t size;
     weft_graph *graph;
@@ -100,7 +100,7 @@ typedef struct weft_view {
 typedef struct weft_program weft_program;
 typedef struct weft_executor weft_executor;
 
-/* What a kernel is given. The functions may be called from the kernel's thread during the call only. */
+/* The arguments of a kernel. The functions may be called only during the call, from the kernel's thread. */
 typedef struct weft_kernel_context {
     size_t size;
     const struct weft_op_def *op;
@@ -121,7 +121,7 @@ typedef struct weft_kernel_context {
     /* What is_cancelled reads, or NULL: for weft_run.cancelled of nested runs. */
     const volatile bool *cancelled;
     /* Where a kernel that runs programs leaves the peak_bytes of the largest, which the report of the outer run adds to
-     * its own; NULL where nobody asks. */
+     * its own; NULL if not requested. */
     size_t *nested_bytes;
 } weft_kernel_context;
 
@@ -144,8 +144,8 @@ typedef enum weft_op_trait {
     WEFT_TRAIT_COMMUTATIVE = 1u << 0 /* of two operands: op(b, a) is op(a, b), and one node if that was traced before */
 } weft_op_trait;
 
-/* Its functions are called with floats as a thread has them at its start, rounded to nearest and nothing trapped,
- * whatever the user's thread does with them. */
+/* Its functions are called with the default floating-point environment of a thread, round to nearest and no traps,
+ * whatever the user's thread has set. */
 typedef struct weft_op_def {
     size_t size;         /* sizeof(weft_op_def) */
     const char *name;    /* "family.op" for an extension's */
@@ -193,7 +193,7 @@ typedef struct weft_extension {
     void (*state_destroy)(void *state);
 } weft_extension;
 
-/* What a plugin's host offers before anything else is exchanged. */
+/* What the host of a plugin states before anything else is exchanged. */
 typedef struct weft_host {
     size_t size;
     uint32_t abi_major, abi_minor;
@@ -212,7 +212,7 @@ weft_status *weft_plugin_load(const weft_allocator *allocator, const char *path,
 const weft_extension *weft_plugin_extension(const weft_plugin *plugin);
 void weft_plugin_destroy(weft_plugin *plugin);
 
-/* Checks a table: names, families, required functions, versions. What registering does first. */
+/* Checks a table: names, families, required functions, versions. Registering does this first. */
 weft_status *weft_extension_check(const weft_extension *extension) WEFT_MUST_USE;
 
 /* Makes the ops of `extension` known to `graph`. Registering twice is fine; another table of the same family is
@@ -233,8 +233,8 @@ const weft_allocator *weft_graph_allocator(const weft_graph *graph);
  *     #define mine_swish(...) WEFT_PLACED("mine.swish", mine_swish(__VA_ARGS__))
  *     #endif
  *
- * The source that defines them defines WEFT_NO_PLACES first: without that its own lines would be the places. An inline
- * function in a header calls (weft_trace)(...) instead. A weft_trace(...) that a user writes has its own place.
+ * The source file that defines them must define WEFT_NO_PLACES first: otherwise its own lines would be recorded. An
+ * inline function in a header calls (weft_trace)(...) instead. A weft_trace(...) that a user writes has its own place.
  */
 weft_tensor weft_trace(weft_graph *graph, const char *op, weft_tensors inputs, const weft_attr *attrs);
 #ifndef WEFT_NO_PLACES

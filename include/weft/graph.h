@@ -4,13 +4,13 @@
 /*
  * Graphs: hash-consed nodes over tensors with symbolic extents, built by tracing. One thread builds a graph.
  *
- * Tracing functions return values. The first error sticks to the graph with the op and the caller's place; what is
+ * Tracing functions return values. The first error sticks to the graph with the op and the caller's place; anything
  * traced from a failed tensor fails silently, so that expressions compose, and weft_compile reports the error. A call
- * that is given no graph, neither as an argument nor by a tensor (an empty list, WEFT_NO_TENSOR), has none to stick an
- * error to: it returns a failed tensor, of which weft_compile says so.
+ * that is given no graph, neither as an argument nor through a tensor (an empty list, WEFT_NO_TENSOR), has nowhere to
+ * record an error: it returns a failed tensor, which weft_compile reports as such.
  *
- * What the calling thread does with floats, its rounding, denormals and traps, changes nothing that is traced, parsed,
- * planned, compiled, printed or run, and traps nothing in there. After each call it is as it was, flags included.
+ * The floating-point environment of the calling thread (rounding, denormals, traps) does not affect anything that is
+ * traced, parsed, planned, compiled, printed or run, nor cause traps in it. Each call restores it, flags included.
  */
 #include <weft/dtype.h>
 
@@ -27,7 +27,7 @@ typedef struct weft_graph_options {
 
 weft_status *weft_graph_create(const weft_graph_options *options, weft_graph **out_graph) WEFT_MUST_USE;
 void weft_graph_destroy(weft_graph *graph);
-/* The first error of tracing, or NULL; stays the graph's. */
+/* The first tracing error, or NULL; owned by the graph. */
 const weft_status *weft_graph_error(const weft_graph *graph);
 /* Forgets the error, so that tracing can go on from the tensors that are valid. */
 void weft_graph_clear_error(weft_graph *graph);
@@ -47,7 +47,7 @@ typedef struct weft_extent {
 /* A symbol of `graph` that runs over [min, max], 0 <= min <= max. The same name gives the same symbol; another range is
  * an error. A name is letters, digits and _, no digit first, and not mod, min or max. */
 weft_extent weft_symbol(weft_graph *graph, const char *name, int64_t min, int64_t max);
-/* A constant; INT64_MIN is none, and gives the invalid extent. */
+/* A constant; INT64_MIN is not allowed and gives the invalid extent. */
 weft_extent weft_extent_of(int64_t value);
 weft_extent weft_extent_add(weft_extent a, weft_extent b);
 weft_extent weft_extent_sub(weft_extent a, weft_extent b);
@@ -75,7 +75,7 @@ typedef struct weft_tensor {
     uint32_t output;
 } weft_tensor;
 
-/* An optional operand that is left out. */
+/* Stands for an optional operand that is omitted. */
 #ifdef __cplusplus
 #define WEFT_NO_TENSOR (weft_tensor{0, 0, 0})
 #else
@@ -106,28 +106,28 @@ size_t weft_tensor_rank(weft_tensor tensor);
 weft_extent weft_tensor_extent(weft_tensor tensor, int64_t axis);
 /* The whole shape; lives as long as the graph. */
 weft_shape weft_tensor_shape(weft_tensor tensor);
-/* Name in text forms and profiles, of the node that has `tensor` as an output; copies. It is a letter or _ followed by
- * letters, digits, _ or dots: another one, or NULL, sticks to the graph as INVALID_ARGUMENT. An input keeps the name it
- * was made with, and a failed tensor gets none. Returns `tensor`, or a failed one where the name is refused. */
+/* Sets the name, in text forms and profiles, of the node that has `tensor` as an output; the name is copied. It must be
+ * a letter or _ followed by letters, digits, _ or dots: anything else, or NULL, sticks to the graph as
+ * INVALID_ARGUMENT. An input keeps the name it was made with, and a failed tensor gets none. Returns `tensor`, or a
+ * failed one where the name is refused. */
 weft_tensor weft_tensor_set_name(weft_tensor tensor, const char *name);
 
 /*
  * Records that a == b must hold when the graph runs; checked before anything runs, and `format` is the message then,
- * escaped as messages are. Nothing is recorded when it is proven; when it can never hold the error is immediate, and
+ * escaped as messages are. Nothing is recorded if it can be proven; if it can never hold the error is immediate, and
  * false is returned. May be used by `infer`.
  */
 bool weft_require_equal(weft_graph *graph, weft_extent a, weft_extent b, const char *format, ...) WEFT_FORMAT(4, 5);
 /* The same for a <= b. */
 bool weft_require_at_most(weft_graph *graph, weft_extent a, weft_extent b, const char *format, ...) WEFT_FORMAT(4, 5);
 
-/* Attaches the caller's place to the graph's error if that has none yet, and to what was traced since this was called
- * last, whose errors at a run name it; where the error names another function, of
- * which `function` is composed, it also gets " (in function)", unless `function` is NULL. WEFT_PLACED calls it.
- * Returns `tensor`. */
+/* Attaches the caller's place to the graph's error if that has none yet, and to everything traced since the last call,
+ * so that errors at a run name it; if the error names another function, of which `function` is composed, " (in
+ * function)" is added to it, unless `function` is NULL. WEFT_PLACED calls it. Returns `tensor`. */
 weft_tensor weft_tensor_place(weft_tensor tensor, const char *function, const char *file, int line);
 /*
- * A call of a tracing function with the place where it is written; `name` is what messages call the function, or the op
- * that it traces. An extension's own tracing functions get their places like this (extension.h):
+ * A call to a tracing function with the source location of the call; `name` is the function's name in messages, or the
+ * op that it traces. Tracing functions of an extension record their callers' locations like this (extension.h):
  *
  *     #define mine_swish(...) WEFT_PLACED("mine.swish", mine_swish(__VA_ARGS__))
  */
@@ -158,9 +158,9 @@ bool weft_require_place(bool may_hold, weft_graph *graph, const char *file, int 
 
 /* Prints the part of the graph that `outputs` need, as .weft text (grammar: text.md of the guide). `*out_text` is
  * NUL-terminated and freed with weft_text_destroy. Parsing the text and printing again gives the same text; only an
- * extent of many minima and maxima may come out as another one of the same value. Of a tensor made in a body, which
- * weft_compile refuses, it prints the body as traced so far, to debug it: a graph of its own, whose inputs are what the
- * body is given (index, carried0, ...) and the tensors from around it (captured0, ...). */
+ * extent of many minima and maxima may come out as another one of the same value. For a tensor made in a body, which
+ * weft_compile refuses, it prints the body as traced so far, for debugging: a graph of its own, whose inputs are what
+ * the body is given (index, carried0, ...) and the tensors from around it (captured0, ...). */
 weft_status *weft_graph_print(weft_tensors outputs, char **out_text) WEFT_MUST_USE;
 void weft_text_destroy(char *text);
 

@@ -45,17 +45,17 @@ typedef struct weft_index_items {
 } weft_index_items;
 
 /*
- * x[items], as numpy means it. Each item but NEW_AXIS and ELLIPSIS takes the next axis of x; there may not be more than
- * axes (WEFT_INVALID_ARGUMENT).
+ * x[items], with numpy's meaning. Each item except NEW_AXIS and ELLIPSIS takes the next axis of x; more items than axes
+ * are WEFT_INVALID_ARGUMENT.
  *
  *  - RANGE: bounds may be symbolic; negative ones count from the end, those beyond either end are cut to it, and the
  *    result may be empty. A step of 0 is an error. WEFT_RANGE takes integers of any size, a bit-field x as +x; an
  *    extent that is -INT64_MAX is WEFT_OPEN, and one that is invalid, as weft_extent_of(INT64_MIN) is, an error.
- *    What is computed from symbolic bounds has to fit 64 bits, or a run is OUT_OF_RANGE.
+ *    Values computed from symbolic bounds must fit 64 bits, otherwise a run is OUT_OF_RANGE.
  *  - ONE: out of range is an error (WEFT_OUT_OF_RANGE), or a guard where extents are symbolic.
  *  - TENSOR: index tensors broadcast to one shape, whose axes stand where the first of them stood if all index tensors
- *    and single indices are side by side, and in front of all others if not. Indices are checked by the run. A mask
- *    (bool) is refused: how many elements it takes is not known before the run.
+ *    and single indices are side by side, and in front of all others if not. Indices are checked at the run. A mask
+ *    (bool) is rejected: the number of elements it takes is not known before the run.
  *
  * Ranges, single indices and new axes are views; index tensors are a gather.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_INSPECT_H
 #define WEFT_INSPECT_H
-/* Looking into programs and the op table: what tools show. Nothing here changes what a program does. */
+/* Inspecting programs and the op table, for tools. Nothing here changes what a program does. */
 #include <weft/program.h>
 
 #ifdef __cplusplus
@@ -18,15 +18,16 @@ typedef enum weft_emit_format {
     WEFT_EMIT_PTX        /* PTX, scheduled for a GPU */
 } weft_emit_format;
 
-/* What kernels for this machine depend on: "llvm 19.1.7 x86_64-pc-linux-gnu znver3 +avx2,...". Static. NO_COMPILER when
- * the code generator cannot be loaded; INVALID_ARGUMENT and UNSUPPORTED for a bad WEFT_ISA, as weft_executor_create. */
+/* Identifies everything that kernels for this machine depend on: "llvm 19.1.7 x86_64-pc-linux-gnu znver3 +avx2,...".
+ * Static. NO_COMPILER when the code generator cannot be loaded; INVALID_ARGUMENT and UNSUPPORTED for a bad WEFT_ISA, as
+ * weft_executor_create. */
 weft_status *weft_emit_target(const char **out_target) WEFT_MUST_USE;
 
 /*
  * The kernels of `program` as text, in the order in which they run, with row-major arrays and no specialisation; each
- * after a comment with its number and name. What a library or an extension computes is not among them. `*out_text` is
- * freed with weft_text_destroy. UNSUPPORTED names an op that no kernel computes. For all formats but
- * LOOPS also what weft_emit_target fails with, and for LLVM and ASM UNSUPPORTED below level x86-64-v2.
+ * after a comment with its number and name. Work done by a library or an extension is not included. `*out_text` is
+ * freed with weft_text_destroy. UNSUPPORTED names an op that no kernel computes. For all formats except LOOPS also the
+ * errors of weft_emit_target, and for LLVM and ASM UNSUPPORTED below level x86-64-v2.
  */
 weft_status *weft_program_emit(const weft_program *program, weft_emit_format format, char **out_text) WEFT_MUST_USE;
 
@@ -74,8 +75,8 @@ typedef struct weft_program_view_step {
 typedef struct weft_program_view_output {
     const char *name;
     weft_program_view_value value;
-    /* The input that is worth donating for it: a run that may overwrite that input updates it in place, see
-     * weft_executor_run. SIZE_MAX: none; in regions always. */
+    /* The input worth donating for it: a run that may overwrite that input updates it in place, see weft_executor_run.
+     * SIZE_MAX: none; in regions always. */
     size_t donor;
 } weft_program_view_output;
 

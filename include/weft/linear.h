@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /* numpy's matmul: the last two axes are matrices, those before broadcast; an operand of rank 1 counts as a row (a) or a
- * column (b) and its axis is gone from the result. Rank 0 is WEFT_SHAPE_MISMATCH. */
+ * column (b) and its axis is dropped from the result. Rank 0 is WEFT_SHAPE_MISMATCH. */
 weft_tensor weft_matmul(weft_tensor a, weft_tensor b);
 /* The sum over axes_a[i] of a and axes_b[i] of b, which pair up; result: the other axes of a, then those of b. */
 weft_tensor weft_tensordot(weft_tensor a, weft_tensor b, weft_ints axes_a, weft_ints axes_b);
@@ -18,7 +18,7 @@ weft_tensor weft_tensordot(weft_tensor a, weft_tensor b, weft_ints axes_a, weft_
 weft_tensor weft_outer(weft_tensor a, weft_tensor b);
 /* numpy's kron: axis i has the product of both extents, the one of lower rank counts as having leading axes of one. */
 weft_tensor weft_kron(weft_tensor a, weft_tensor b);
-/* The sum over diagonal k (weft_diagonal) of the matrices over axes a and b, which are gone from the result. */
+/* The sum over diagonal k (weft_diagonal) of the matrices over axes a and b, which are dropped from the result. */
 weft_tensor weft_trace_matrix(weft_tensor x, int64_t diagonal, int64_t axis_a, int64_t axis_b);
 
 /* The same calls with the caller's place attached to errors. */

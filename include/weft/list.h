@@ -5,10 +5,10 @@
  * How lists are written in C: WEFT_SHAPE(n, 784), WEFT_INTS(0, -1), WEFT_TENSORS(x, y). All may be empty, and live as
  * long as the block they are written in. Included by <weft/graph.h>.
  *
- * A shape takes extents and integers of any type, at most 16 of them; longer ones are arrays of weft_extent. More of
- * them do not compile: WEFT_EXTENT_ is not declared, says the compiler, nor is WEFT_EACH_17_, or so with the 17th item
- * in place of 17. What is neither an integer nor an extent does not compile, nor with GCC does a bit-field: write +x.
- * An unsigned number that no int64_t holds is the invalid extent.
+ * A shape takes extents and integers of any type, at most 16 of them; longer ones are arrays of weft_extent. More than
+ * that do not compile: the compiler says that WEFT_EXTENT_ is not declared, or WEFT_EACH_17_, perhaps with the 17th
+ * item in place of 17. Anything that is neither an integer nor an extent does not compile; neither, with GCC, does a
+ * bit-field: write +x. An unsigned number that does not fit an int64_t is the invalid extent.
  */
 #include <weft/graph.h>
 
@@ -16,7 +16,7 @@
 #define WEFT_INTS(...) ((weft_ints){WEFT_LIST_(int64_t, 0, __VA_ARGS__)})
 #define WEFT_TENSORS(...) ((weft_tensors){WEFT_LIST_(weft_tensor, ((weft_tensor){0, 0, 0}), __VA_ARGS__)})
 
-/* Count and items. The first item, which is not counted, stands for an empty list, which C has none of. */
+/* Count and items. The first item, which is not counted, is there because C has no empty lists. */
 #define WEFT_LIST_(type, none, ...)                                                                                    \
     sizeof((type[]){none, __VA_ARGS__}) / sizeof(type) - 1, (type[]){none, __VA_ARGS__} + 1
 
@@ -60,8 +60,8 @@ static inline weft_extent weft_extent_of_unsigned_(uint64_t value)
 /* 1, or 0 for an argument of no tokens: between the name of a macro and () only that leaves a call, which gives a
  * comma. So does an argument in parentheses, but that needs no () after it. */
 #define WEFT_ONE_(...) WEFT_ONE_OF_(WEFT_MANY_(WEFT_COMMA_ __VA_ARGS__), WEFT_MANY_(WEFT_COMMA_ __VA_ARGS__()))
-#define WEFT_ONE_OF_(called, called_behind) WEFT_ONE_IF_(called, called_behind)
-#define WEFT_ONE_IF_(called, called_behind) WEFT_ONE_##called##called_behind##_
+#define WEFT_ONE_OF_(called, called_after) WEFT_ONE_IF_(called, called_after)
+#define WEFT_ONE_IF_(called, called_after) WEFT_ONE_##called##called_after##_
 #define WEFT_ONE_00_ 1
 #define WEFT_ONE_01_ 0
 #define WEFT_ONE_11_ 1

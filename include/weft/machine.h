@@ -2,12 +2,12 @@
 #ifndef WEFT_MACHINE_H
 #define WEFT_MACHINE_H
 /*
- * What a machine can do: the model that weft asks wherever it weighs time against time. It decides how loops are
- * scheduled, how work is cut for threads and in which order tensors are contracted, so what a run takes; it is right
- * within a factor of two where that matters.
+ * The machine model, which weft consults wherever it trades time against time. It determines how loops are scheduled,
+ * how work is cut for threads and in which order tensors are contracted, and so how long a run takes; where it matters
+ * it is accurate within a factor of two.
  *
- * Bits do not depend on the host. What could change them, as the order of a contraction does, asks the reference
- * machine, or the model that a call gives.
+ * Bits do not depend on the host. Decisions that could change them, such as the order of a contraction, use the
+ * reference machine, or the model passed to a call.
  */
 #include <weft/array.h>
 
@@ -17,7 +17,7 @@ extern "C" {
 
 enum { WEFT_MACHINE_RATES = 4, WEFT_MACHINE_CACHES = 2 };
 
-/* Rates are those of a second. */
+/* Rates are per second. */
 typedef struct weft_machine {
     size_t size; /* sizeof(weft_machine); 0 stands for it */
     weft_device_kind device;
@@ -27,10 +27,10 @@ typedef struct weft_machine {
     /* Bytes of data in the first- and the second-level cache, 4 KiB to 1 GiB. */
     size_t cache_bytes[WEFT_MACHINE_CACHES];
     /* Of one core: scalar operations of generated code on elements of four bytes, bytes that it moves through caches,
-     * elements that are sorted. */
+     * elements sorted. */
     double operations, cache_bandwidth, sort_rate;
-    /* Of so many threads, 1 to WEFT_MAX_THREADS: multiplications of f32 in products whose smallest extent of m, n and k
-     * is below 4, 16, 64, and others, those of other dtypes counting by their bytes, from four on, and complex ones
+    /* Of that many threads, 1 to WEFT_MAX_THREADS: multiplications of f32 in products whose smallest extent of m, n and
+     * k is below 4, 16, 64, and others, those of other dtypes counting by their bytes, from four on, and complex ones
      * twice that; bytes from and to memory, permuting them included. */
     uint32_t threads;
     double product_rates[WEFT_MACHINE_RATES], bandwidth;
@@ -42,7 +42,7 @@ typedef struct weft_machine {
 /* Two cores of a server of the year 2021 with AVX2, in round numbers. Never changes within a major version. Static. */
 const weft_machine *weft_machine_reference(void);
 /* The reference, with the vectors and caches of this machine; vectors are those of the level that WEFT_ISA names
- * (<weft/executor.h>). Rates are only known where they were measured: `weft info --measure`. Found once. Static. */
+ * (<weft/executor.h>). Rates are known only if they were measured: `weft info --measure`. Found once. Static. */
 const weft_machine *weft_machine_host(void);
 /* WEFT_INVALID_ARGUMENT names the first member that is not within its bounds; rates are from 1 to 1e18. */
 weft_status *weft_machine_check(const weft_machine *machine) WEFT_MUST_USE;

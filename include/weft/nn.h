@@ -2,12 +2,12 @@
 #ifndef WEFT_NN_H
 #define WEFT_NN_H
 /*
- * What networks are made of, composed of the primitives of ops.h, whose rules hold here too. Operands are floats unless
- * the text says otherwise (WEFT_DTYPE_MISMATCH). f16 and bf16 compute in f32 and round once at the end, except for
- * the products inside, whose results are rounded too.
+ * Building blocks of neural networks, composed of the primitives of ops.h, whose rules hold here too. Operands are
+ * floats unless stated otherwise (WEFT_DTYPE_MISMATCH). f16 and bf16 compute in f32 and round once at the end, except
+ * for the products inside, whose results are rounded too.
  *
- * Optional operands are WEFT_NO_TENSOR where they are left out, which is what zero-initialised options have. Options
- * may be NULL, for all zeros.
+ * Omitted optional operands are WEFT_NO_TENSOR, which is what zero-initialised options contain. Options may be NULL,
+ * for all zeros.
  */
 #include <weft/ops.h>
 
@@ -82,7 +82,7 @@ typedef struct weft_attention_options {
 /*
  * softmax(q k^T * scale) v. q is [..., h, l, d], k [..., g, s, d], v [..., g, s, e], the result [..., h, l, e]; leading
  * axes are equal, and there may be no heads at all. Where g differs from h both are static and g divides h: query head
- * i uses key head i / (h / g), which is not repeated in memory. Scores are [..., h, l, s]. A query that may look at
+ * i uses key head i / (h / g), which is not repeated in memory. Scores are [..., h, l, s]. A query that may attend to
  * nothing gives zeros. Vaswani et al., "Attention is all you need".
  */
 weft_tensor weft_attention(weft_tensor q, weft_tensor k, weft_tensor v, const weft_attention_options *options);

@@ -9,14 +9,14 @@
  * are static.
  *
  * A number becomes a constant of rank 0 with the dtype of the first tensor beside it (weft_select: beside `a` and `b`;
- * its condition is a tensor). Into an integer dtype goes what it can hold, with every bit: 2.0 but not 2.5 or NaN; into
- * bool 0 and 1. Into a float goes what is not finite, and what does not become infinite by rounding, which is done
- * once, to nearest even; into a complex dtype the same as the real part. Anything else is WEFT_OUT_OF_RANGE. Numbers
- * alone have no dtype: WEFT_INVALID_ARGUMENT, or without a graph a failed tensor.
+ * its condition is a tensor). An integer dtype accepts what it can represent exactly: 2.0 but not 2.5 or NaN; bool
+ * accepts 0 and 1. A float dtype accepts numbers that are not finite, and those that do not become infinite by
+ * rounding, which is done once, to nearest even; a complex dtype accepts the same, as the real part. Anything else is
+ * WEFT_OUT_OF_RANGE. Numbers alone have no dtype: WEFT_INVALID_ARGUMENT, or without a graph a failed tensor.
  *
  * Calls of these macros within each other cost the C compiler time and memory that grow with the square of the depth: a
- * hundred deep a second and up to 1.5 GB, and clang refuses more than 256 open brackets. Long chains, in generated code
- * above all, have a variable for each step.
+ * hundred deep a second and up to 1.5 GB, and clang refuses more than 256 open brackets. In long chains, especially in
+ * generated code, use a variable for each step.
  */
 #include <weft/graph.h>
 

@@ -2,7 +2,8 @@
 #ifndef WEFT_OPS_H
 #define WEFT_OPS_H
 /*
- * Tracing functions of the primitives. What is composed of them: shape.h, linear.h, statistics.h, nn.h.
+ * Tracing functions of the primitives. Functions composed of them are in shape.h, linear.h, statistics.h, nn.h and
+ * others.
  *
  * Every one returns a tensor of the graph of its operands; a failed operand gives a failed result.
  *
@@ -30,10 +31,10 @@ weft_tensor weft_input(weft_graph *graph, const char *name, weft_dtype dtype, we
 /* A constant with a copy of `data`, row-major; `shape` must be static. Bools are bytes 0 and 1; others are
  * WEFT_INVALID_ARGUMENT. */
 weft_tensor weft_constant(weft_graph *graph, weft_dtype dtype, weft_ints shape, const void *data);
-/* `value` converted to `dtype`, rank 0, as weft_cast does from an f64: into integers it is cut off toward zero, what
- * lies beyond their range becomes the end of it (300 as u8 is 255) and NaN becomes 0; into bool it is false for 0
- * alone; into floats it is rounded once, to nearest even, and may become infinite; into complex dtypes it is the real
- * part. None of this is an error, unlike for numbers as operands (operand.h), which must fit. */
+/* `value` converted to `dtype`, rank 0, as weft_cast does from an f64: into integers it is truncated toward zero,
+ * values out of range saturate (300 as u8 is 255) and NaN becomes 0; into bool it is false for 0 alone; into floats it
+ * is rounded once, to nearest even, and may become infinite; into complex dtypes it is the real part. None of this is
+ * an error, in contrast to numbers as operands (operand.h), which must fit. */
 weft_tensor weft_scalar(weft_graph *graph, weft_dtype dtype, double value);
 weft_tensor weft_full(weft_graph *graph, weft_dtype dtype, double value, weft_shape shape);
 /* The index along `axis`, converted to `dtype`. */
@@ -46,11 +47,11 @@ weft_tensor weft_extent_tensor(weft_graph *graph, weft_extent extent);
 weft_tensor weft_neg(weft_tensor x);
 /* Numbers; of a complex one its size, as f32 or f64: sqrt(re^2 + im^2), infinite where a part is. */
 weft_tensor weft_abs(weft_tensor x);
-/* Of floats, as the functions of floats below, and of complex numbers. */
+/* For floats, like the functions of floats below, and for complex numbers. */
 weft_tensor weft_exp(weft_tensor x);
 weft_tensor weft_log(weft_tensor x);
 weft_tensor weft_tanh(weft_tensor x);
-/* Of floats, rounded right, and of complex numbers. */
+/* For floats, correctly rounded, and for complex numbers. */
 weft_tensor weft_sqrt(weft_tensor x);
 /* The parts of complex numbers, as f32 for c64 and f64 for c128; other dtypes have none. */
 weft_tensor weft_real(weft_tensor x);
@@ -85,8 +86,8 @@ weft_tensor weft_angle(weft_tensor x);
  * number where the formula is; of b = 0 it is 1, of a = 0 it is 0 where Re(b) > 0 and else no number, as in numpy.
  */
 /*
- * Functions of floats. Their errors are at most 1 unit of the last place in f32 and 1.5 in f64; lib/math/math.def in
- * the sources has the bound of each. Signed zeros, infinities and NaN are as Annex F of the C standard has them.
+ * Functions of floats. Their errors are at most 1 ulp in f32 and 1.5 in f64; lib/math/math.def in the sources has the
+ * bound of each. Signed zeros, infinities and NaN are as Annex F of the C standard has them.
  */
 weft_tensor weft_exp2(weft_tensor x);
 weft_tensor weft_expm1(weft_tensor x); /* exp(x) - 1 without cancellation */
@@ -111,7 +112,7 @@ weft_tensor weft_sign(weft_tensor x);
 /* The results are bool. Of floats and complex numbers: whether a part is NaN, whether both are finite. */
 weft_tensor weft_is_nan(weft_tensor x);
 weft_tensor weft_is_finite(weft_tensor x);
-/* How many bits of an integer are one, in its own dtype. */
+/* The number of one bits of an integer, in its own dtype. */
 weft_tensor weft_population_count(weft_tensor x);
 /* Angles are in radians; the argument is reduced exactly, however large. Infinities give NaN. */
 weft_tensor weft_sin(weft_tensor x);
@@ -143,17 +144,17 @@ weft_tensor weft_mul(weft_tensor a, weft_tensor b);
  * other, or of a 2^1980 times, digits are lost, or all of it. */
 weft_tensor weft_div(weft_tensor a, weft_tensor b);
 /*
- * What division leaves. remainder: a - b floor(a / b), with the sign of b, as % of Python and numpy; of floats the
- * exact value is rounded once. fmod: a - b trunc(a / b), with the sign of a, as C's fmod and %; always exact. A zero
- * has the sign that a rest would have. Floats: NaN where b is zero or a infinite. Integers: a divisor of zero is an
- * error of the run.
+ * Remainders. remainder: a - b floor(a / b), with the sign of b, as % of Python and numpy; of floats the exact value is
+ * rounded once. fmod: a - b trunc(a / b), with the sign of a, as C's fmod and %; always exact. A zero has the sign that
+ * a nonzero remainder would have. Floats: NaN where b is zero or a infinite. Integers: a divisor of zero is an error of
+ * the run.
  */
 weft_tensor weft_remainder(weft_tensor a, weft_tensor b);
 weft_tensor weft_fmod(weft_tensor a, weft_tensor b);
 /*
- * a to the power of b. Integers wrap; a negative exponent gives 1 / a^-b cut off toward zero, and 0 where a is 0. A real
- * exponent that is the constant 0, 1, 2, 3, -1, 0.5 or -0.5 takes products, a division or a root; last bits may differ
- * from those of the same exponent as an input.
+ * a to the power of b. Integers wrap; a negative exponent gives 1 / a^-b truncated toward zero, and 0 where a is 0. A
+ * real exponent that is the constant 0, 1, 2, 3, -1, 0.5 or -0.5 takes products, a division or a root; last bits may
+ * differ from those of the same exponent as an input.
  */
 weft_tensor weft_pow(weft_tensor a, weft_tensor b);
 /* The magnitude of a with the sign of b; floats. */
@@ -187,9 +188,9 @@ weft_tensor weft_cast(weft_tensor x, weft_dtype dtype);
 weft_tensor weft_bitcast(weft_tensor x, weft_dtype dtype);
 
 /* ---- movement: views, never copies by themselves ---- */
-/* The same elements in row-major order under another shape. One extent may be WEFT_INFER. The counts must agree,
- * without the extents that both shapes have: [m, a] as [m, b] asks for a == b, and [m] as [m, 2] is refused although m
- * might be 0. Only where each shape has an extent that is the constant 0 may the others be anything. */
+/* The same elements in row-major order under another shape. One extent may be WEFT_INFER. The counts must agree after
+ * removing the extents that both shapes have: [m, a] as [m, b] requires a == b, and [m] as [m, 2] is rejected although
+ * m might be 0. Only where each shape has an extent that is the constant 0 may the others be anything. */
 weft_tensor weft_reshape(weft_tensor x, weft_shape shape);
 #define WEFT_INFER (weft_extent_of(-1))
 /* Axis i of the result is axis axes[i] of x. */
@@ -216,8 +217,8 @@ weft_tensor weft_flip(weft_tensor x, weft_ints axes);
 weft_tensor weft_window(weft_tensor x, int64_t axis, weft_extent size, int64_t stride, int64_t dilation);
 /* Extents other than `axis` must agree. At least one operand. */
 weft_tensor weft_concat(weft_tensors operands, int64_t axis);
-/* Keeps i == j of two axes of equal extent: the result has the diagonal at the lower of the two axes, the other is
- * gone. */
+/* Takes the diagonal i == j of two axes of equal extent: it becomes the lower of the two axes, and the other is
+ * removed. */
 weft_tensor weft_extract_diagonal(weft_tensor x, int64_t axis_a, int64_t axis_b);
 /* Inverse: a new axis at position `new_axis` of the result with the extent of x's `axis`; zero off the diagonal. */
 weft_tensor weft_embed_diagonal(weft_tensor x, int64_t axis, int64_t new_axis);
@@ -266,11 +267,11 @@ weft_tensor weft_dynamic_slice(weft_tensor x, weft_tensors starts, weft_ints axe
  * extents along other axes. */
 weft_tensor weft_dynamic_update_slice(weft_tensor x, weft_tensor update, weft_tensors starts, weft_ints axes);
 
-/* ---- reductions: `axes` must be distinct; `keep` leaves extents of one. Of nothing: a sum is 0, a product 1, max and
- * min of floats -inf and +inf, of integers the least and greatest value, any is false, all is true, argmax and argmin
- * are 0. NaN: max and min return it, argmax and argmin return the place of the first. Floats add up and multiply in
- * blocks of blocks, along any axis, so that no chain is long; in which order depends on nothing but the graph, except
- * that runtime "ref" goes in row-major order. ---- */
+/* ---- reductions: `axes` must be distinct; `keep` leaves extents of one. Of no elements, a sum is 0, a product 1, max
+ * and min of floats -inf and +inf, of integers the least and greatest value, any is false, all is true, argmax and
+ * argmin are 0. NaN: max and min return it, argmax and argmin return the position of the first. Floats add up and
+ * multiply in blocks of blocks, along any axis, so that no chain is long; the order depends only on the graph, except
+ * that runtime "ref" uses row-major order. ---- */
 /* Numbers; integers wrap. */
 weft_tensor weft_reduce_sum(weft_tensor x, weft_ints axes, bool keep);
 weft_tensor weft_reduce_prod(weft_tensor x, weft_ints axes, bool keep);
@@ -303,8 +304,8 @@ weft_tensor weft_argsort(weft_tensor x, int64_t axis, bool descending);
 
 /* ---- products ---- */
 /* Batch axes pair up, contracted axes pair up and are summed; result: batch, free of a, free of b, each in order of
- * appearance. Of bools: whether any pair is true. In which order terms are added is up to the product; one without free
- * axes adds like reduce_sum of mul, in f32 for short floats. */
+ * appearance. Of bools: whether any pair is true. The order in which terms are added is unspecified, but a product
+ * without free axes adds like reduce_sum of mul, in f32 for short floats. */
 typedef struct weft_dot_axes {
     weft_ints batch_a, batch_b, contract_a, contract_b;
 } weft_dot_axes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_PROGRAM_H
 #define WEFT_PROGRAM_H
-/* Programs: what compiling a graph gives. Immutable, counted, independent of any target; any thread may use one. */
+/* Programs: the result of compiling a graph. Immutable, counted, independent of any target; any thread may use one. */
 #include <weft/extension.h>
 
 #ifdef __cplusplus
@@ -18,9 +18,9 @@ typedef struct weft_policy {
 /*
  * Compiles the graph that `outputs` need. The program does not refer to the graph afterwards. `output_names` may be
  * NULL, and so may single names: then outputs are called "out0", "out1", ... Names must differ and not be empty
- * (INVALID_ARGUMENT). Inputs are those that the outputs need as traced, also where a pass finds that they do not
- * matter, in the order in which they were made; not those whose shape or dtype alone is asked for, as weft_full_like
- * does. Reports the graph's sticky error if there is one.
+ * (INVALID_ARGUMENT). The inputs are those that the outputs need as traced, even if a pass finds that they do not
+ * matter, in the order in which they were made; inputs of which only the shape or dtype is used, as by weft_full_like,
+ * are not among them. Reports the graph's sticky error if there is one.
  */
 weft_status *weft_compile_named(weft_graph *graph, weft_tensors outputs, const char *const *output_names,
                                 const weft_policy *policy, weft_program **out_program) WEFT_MUST_USE;
@@ -43,12 +43,12 @@ size_t weft_program_output_rank(const weft_program *program, size_t output);
 size_t weft_program_find_input(const weft_program *program, const char *name);
 size_t weft_program_find_output(const weft_program *program, const char *name);
 
-/* A symbol that extents of the program depend on. */
+/* A symbol that extents in the program depend on. */
 typedef struct weft_program_symbol {
     const char *name;
     int64_t min, max; /* what its value may be */
-    size_t input;     /* the first input that has it as extent, on axis `axis`, and so says its value in a run; */
-    size_t axis;      /* SIZE_MAX: none, so weft_run.extents has to */
+    size_t input;     /* the first input that has it as extent, on axis `axis`, which binds it in a run; SIZE_MAX: */
+    size_t axis;      /* none does, so weft_run.extents has to */
 } weft_program_symbol;
 
 /* One axis of an input or output. */
@@ -73,8 +73,8 @@ typedef struct weft_binding {
 } weft_binding;
 
 /*
- * The shape of an output for those values of symbols: out_shape[0 .. rank-1]. Those that its extents depend on must
- * be given, others of the graph may be; guards are left to a run. INVALID_ARGUMENT for a symbol that is missing,
+ * The shape of an output for those values of symbols: out_shape[0 .. rank-1]. Those that its extents depend on must be
+ * given, others of the graph may be given; guards are not checked. INVALID_ARGUMENT for a symbol that is missing,
  * unknown, or given twice with different values, OUT_OF_RANGE for one that is outside of its range and for an extent
  * that overflows, divides by zero or is negative.
  */
@@ -82,15 +82,15 @@ weft_status *weft_program_output_shape(const weft_program *program, size_t outpu
                                        const weft_binding *bindings, int64_t *out_shape) WEFT_MUST_USE;
 
 /* The optimised graph as .weft text; lives as long as the program. It is a graph like any other: weft_graph_parse reads
- * it, with the extensions whose ops are in it, unless a guard of it can never hold, and what is compiled from that
- * computes the same bits. Symbols that nothing in it needs any more are not in it. Printed when it is asked for the
- * first time, with all constants: of large ones that is twice their bytes. NULL when there is no memory for it. */
+ * it, with the extensions whose ops are in it, unless one of its guards can never hold, and compiling that gives the
+ * same bits. Symbols that are no longer needed are left out. Printed on the first request, with all constants: large
+ * ones take twice their bytes. NULL when there is no memory for it. */
 const char *weft_program_text(const weft_program *program);
-/* About how many bytes the program takes, without its text. Large constants are one copy that the graph it was made
- * from and all of its programs share; here they count in full. */
+/* Approximate memory use of the program in bytes, without its text. Large constants are shared with the graph it was
+ * made from and all programs of that graph; here they count in full. */
 size_t weft_program_bytes(const weft_program *program);
 
-/* The passes there are, in the order of the standard pipeline; NULL-terminated. */
+/* The names of all passes, in the order of the standard pipeline; NULL-terminated. */
 const char *const *weft_pass_names(void);
 
 #ifdef __cplusplus

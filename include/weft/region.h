@@ -2,10 +2,10 @@
 #ifndef WEFT_REGION_H
 #define WEFT_REGION_H
 /*
- * Loops and branches. A body is traced once, by a function that is called before weft_fold and the like return. What is
- * traced during the call belongs to the body, and runs as often as the body runs; tensors of the graph around, and of
- * bodies around, may be used in it as they are. What no iteration changes is better traced before: then it is
- * computed once.
+ * Loops and branches. A body is traced once, by a function that is called before weft_fold and the like return.
+ * Everything traced during the call belongs to the body, and runs as often as the body runs; tensors of the enclosing
+ * graph, and of enclosing bodies, may be used in it directly. Trace loop invariants beforehand: then they are computed
+ * once.
  *
  *     static void body(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
  *     {
@@ -14,15 +14,15 @@
  *     }
  *     weft_tensor power = weft_fold(weft_extent_of(10), WEFT_TENSORS(x), body, &a, NULL);
  *
- * A tensor made in a body is known inside of it alone; what has to leave it is one of its results. Results have the
- * types of what they follow: dtypes and ranks are compared at once (DTYPE_MISMATCH, SHAPE_MISMATCH), and so are
+ * A tensor made in a body is known only inside it; values needed outside must be among its results. Results have the
+ * types of the values they replace: dtypes and ranks are compared at once (DTYPE_MISMATCH, SHAPE_MISMATCH), and so are
  * extents, or they become guards. Errors in a body stick to the outermost graph, with the place in the body.
  *
- * Regions nest at most 64 deep, those of functions that trace loops counted; of one deeper, which is UNSUPPORTED, no
- * body is called.
+ * Regions nest at most 64 deep, including those of functions that trace loops; the body of a deeper one, which is
+ * UNSUPPORTED, is not called.
  *
- * All three return result 0 and write all results to `out_results`, which may be NULL. An error that data makes in a
- * loop names the iteration. Runs look for cancellation in every iteration.
+ * All three return result 0 and write all results to `out_results`, which may be NULL. A data error in a loop names the
+ * iteration. Runs check for cancellation in every iteration.
  */
 #include <weft/ops.h>
 
@@ -34,8 +34,9 @@ extern "C" {
 typedef void (*weft_fold_body)(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next);
 
 /*
- * What `initial` becomes in `trips` iterations of `body`; itself when there are none, and then what the body requires of
- * extents need not hold. At least one tensor is carried. A number of iterations that may be negative becomes a guard.
+ * The value of `initial` after `trips` iterations of `body`; `initial` itself if there are none, and then the body's
+ * requirements on extents need not hold. At least one tensor is carried. A number of iterations that may be negative
+ * becomes a guard.
  */
 weft_tensor weft_fold(weft_extent trips, weft_tensors initial, weft_fold_body body, void *context,
                       weft_tensor *out_results);
@@ -44,17 +45,18 @@ weft_tensor weft_fold(weft_extent trips, weft_tensors initial, weft_fold_body bo
 typedef weft_tensor (*weft_while_condition)(void *context, const weft_tensor *carried);
 typedef void (*weft_while_body)(void *context, const weft_tensor *carried, weft_tensor *out_next);
 
-/* What `initial` becomes while `condition`, computed before each iteration, is true. At least one tensor is carried. */
+/* The value of `initial` after iterating while `condition`, computed before each iteration, is true. At least one
+ * tensor is carried. */
 weft_tensor weft_while(weft_tensors initial, weft_while_condition condition, weft_while_body body, void *context,
                        weft_tensor *out_results);
 
-/* Fills in as many results as weft_cond was told. */
+/* Fills in `result_count` results, as passed to weft_cond. */
 typedef void (*weft_branch)(void *context, weft_tensor *out_results);
 
 /*
  * The results of `then` if `predicate` (bool of rank 0) is true, otherwise those of `otherwise`: only one of them is
- * computed, where weft_select computes both. What either branch requires of extents must hold whichever is taken, and is
- * checked before anything runs: which one it will be only the data say. There is at least one result.
+ * computed, where weft_select computes both. The requirements of both branches on extents must hold whichever is taken,
+ * and are checked before anything runs: only the data decide which one it will be. There is at least one result.
  */
 weft_tensor weft_cond(weft_tensor predicate, size_t result_count, weft_branch then, weft_branch otherwise,
                       void *context, weft_tensor *out_results);

@@ -2,7 +2,7 @@
 #ifndef WEFT_RUNTIME_H
 #define WEFT_RUNTIME_H
 /*
- * Runtimes: what a user registers with an executor. A runtime is a driver (memory, loading and launching code on one
+ * Runtimes, which a user registers with an executor. A runtime is a driver (memory, loading and launching code on one
  * kind of device; needs no compiler) and, if one is linked, a compiler, which turns a program into a variant the driver
  * can run. Without it a miss is WEFT_NO_COMPILER.
  */
@@ -15,7 +15,7 @@ extern "C" {
 typedef struct weft_variant weft_variant;
 typedef struct weft_build_request weft_build_request;
 
-/* What a kernel reads: generated code, and a hand-written stand-in for it, sees this and nothing else. */
+/* The interface of a kernel: generated code, or a hand-written stand-in for it, sees this and nothing else. */
 typedef struct weft_error_slot {
     int64_t position; /* lowest linear position at which data broke a rule; INT64_MAX: none */
     int64_t value;    /* the offending value */
@@ -36,7 +36,7 @@ typedef struct weft_image weft_image;
 
 /* ---- devices with queues ---- */
 
-/* Work of a device, done in the order in which it was given, some time after. */
+/* Work for a device, executed asynchronously in the order of submission. */
 typedef struct weft_driver_queue weft_driver_queue;
 /* A place in that order. */
 typedef struct weft_driver_event weft_driver_event;
@@ -54,13 +54,13 @@ typedef struct weft_copy {
     int64_t rows, to_pitch, from_pitch;
 } weft_copy;
 
-/* Device memory in which launches say which rule data broke. */
+/* Device memory in which launches report the rule that data broke. */
 typedef struct weft_launch_error {
     int64_t tag;          /* of the first launch that has something to say; -1: none has */
     weft_error_slot slot; /* of its iterations, the lowest position, and there the lowest site */
 } weft_launch_error;
 
-/* All iterations of a kernel. Does nothing where `error` holds what an earlier launch said. */
+/* All iterations of a kernel. Does nothing if `error` holds the report of an earlier launch. */
 typedef struct weft_launch {
     size_t size;
     const char *name;  /* of the step */
@@ -76,7 +76,7 @@ typedef struct weft_launch {
 } weft_launch;
 
 /* C[b] = A[b] * B[b]; b runs over `batch_rank` axes. Strides and offsets count elements and may have any sign; those of
- * A and B may be 0. With k = 0 the result is zero. No byte of C but its elements is written. */
+ * A and B may be 0. With k = 0 the result is zero. No byte of C except its elements is written. */
 typedef struct weft_gemm_call {
     size_t size;
     weft_dtype dtype; /* f32, f64, c64, c128 */
@@ -103,17 +103,17 @@ typedef struct weft_sort_call {
 } weft_sort_call;
 
 /*
- * What a device does whose memory the host does not see, or that works while the host goes on. All functions are
- * required, and may be called from several threads at the same time, for one queue from one at a time. What a call is
- * given may be gone when it returns, except device memory and the host memory of a copy. An error is one of the device,
- * or of work that could not be given to it; it may be of earlier work of the queue.
+ * The methods of a device whose memory the host cannot access, or that works asynchronously. All functions are
+ * required, and may be called from several threads at the same time, but calls for one queue come from one thread at a
+ * time. Arguments need not outlive the call, except device memory and the host memory of a copy. An error is one of the
+ * device, or of work that could not be submitted to it; it may stem from earlier work of the queue.
  */
 typedef struct weft_queue_methods {
     size_t size;
     weft_status *(*create)(void *self, weft_driver_queue **out_queue);
     /* Waits for the work first. */
     void (*destroy)(void *self, weft_driver_queue *queue);
-    /* Queue NULL: done when the call returns, whatever queues hold. */
+    /* Queue NULL: done when the call returns, regardless of what queues hold. */
     weft_status *(*copy)(void *self, weft_driver_queue *queue, const weft_copy *copy);
     /* Writes 8 bytes, to an address that is a multiple of 8. */
     weft_status *(*store)(void *self, weft_driver_queue *queue, int64_t *to, int64_t value);
@@ -125,7 +125,7 @@ typedef struct weft_queue_methods {
     weft_status *(*finish)(void *self, weft_driver_queue *queue);
     /* An event after all work that the queue was given. */
     weft_status *(*record)(void *self, weft_driver_queue *queue, weft_driver_event **out_event);
-    /* What the queue is given from now on waits for an event, of any queue of the driver. */
+    /* Work submitted to the queue from now on waits for an event, of any queue of the driver. */
     weft_status *(*wait)(void *self, weft_driver_queue *queue, weft_driver_event *event);
     bool (*is_done)(void *self, weft_driver_event *event);
     weft_status *(*finish_event)(void *self, weft_driver_event *event); /* the host waits for it */
@@ -135,8 +135,9 @@ typedef struct weft_queue_methods {
 typedef struct weft_driver {
     size_t size;
     weft_device device;
-    /* Device memory, 64-byte aligned at least. Where it is OUT_OF_MEMORY the executor gives back what it keeps, asks
-     * again, and then says so itself. Both NULL on the CPU: memory then comes from the executor's allocator. */
+    /* Device memory, 64-byte aligned at least. If it is OUT_OF_MEMORY the executor releases the memory it keeps, tries
+     * again, and then reports the error itself. Both NULL on the CPU: memory then comes from the executor's
+     * allocator. */
     weft_status *(*allocate)(void *self, size_t bytes, void **out_memory);
     void (*release)(void *self, void *memory, size_t bytes);
     /* Loads an object made for this device and finds `symbol` in it; called from several threads at the same time.

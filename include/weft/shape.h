@@ -2,8 +2,8 @@
 #ifndef WEFT_SHAPE_H
 #define WEFT_SHAPE_H
 /*
- * Filling, joining, splitting and repeating, composed of the primitives of ops.h, whose rules hold here too: dtypes are
- * any unless the text says otherwise, axes may be negative, extents may be symbolic. Views, except for what joins.
+ * Filling, joining, splitting and repeating, composed of the primitives of ops.h, whose rules hold here too: any dtype
+ * unless stated otherwise; axes may be negative, extents may be symbolic. All are views except those that join.
  */
 #include <weft/ops.h>
 
@@ -31,7 +31,7 @@ weft_tensor weft_one_hot(weft_tensor indices, weft_extent count, weft_dtype dtyp
 /* ---- axes ---- */
 /* Swaps two axes. */
 weft_tensor weft_transpose(weft_tensor x, int64_t axis_a, int64_t axis_b);
-/* Axes `from` (distinct) come to the places `to` (distinct) of the result, the others keep their order. */
+/* Axes `from` (distinct) move to positions `to` (distinct) of the result, the others keep their order. */
 weft_tensor weft_moveaxis(weft_tensor x, weft_ints from, weft_ints to);
 /* Inserts an axis of extent one at position `axis` of the result / removes one, requiring that its extent is one. */
 weft_tensor weft_unsqueeze(weft_tensor x, int64_t axis);
@@ -54,11 +54,12 @@ weft_tensor weft_split_at(weft_tensor x, int64_t axis, weft_shape sizes, weft_te
 weft_tensor weft_chunk(weft_tensor x, int64_t axis, size_t parts, weft_tensor *out_parts, size_t *out_count);
 
 /* ---- repeating and shifting ---- */
-/* Every element `count` times in succession along `axis`. */
+/* Repeats every element `count` times in succession along `axis`. */
 weft_tensor weft_repeat(weft_tensor x, int64_t axis, weft_extent count);
-/* x as a whole counts[i] times along axis i; counts and shape are aligned at the right, what is missing counts as 1. */
+/* Repeats x as a whole counts[i] times along axis i; counts and shape are aligned at the right, missing entries count
+ * as 1. */
 weft_tensor weft_tile(weft_tensor x, weft_shape counts);
-/* Element i comes to (i + shifts[j]) modulo the extent, along each of `axes`. */
+/* Element i moves to (i + shifts[j]) modulo the extent, along each of `axes`. */
 weft_tensor weft_roll(weft_tensor x, weft_ints shifts, weft_ints axes);
 
 /* ---- diagonals: number k lies where column - row == k ---- */

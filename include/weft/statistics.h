@@ -12,17 +12,17 @@
 extern "C" {
 #endif
 
-/* ---- moments: two passes, so that a large mean costs no digits ---- */
+/* ---- moments: two passes, so that a large mean does not cost precision ---- */
 /* The mean of nothing is NaN. */
 weft_tensor weft_mean(weft_tensor x, weft_ints axes, bool keep);
-/* sum((x - mean)^2) / max(n - correction, 0): correction 0 for the whole, 1 for a sample. NaN where n <= correction and
- * the sum is 0. */
+/* sum((x - mean)^2) / max(n - correction, 0): correction 0 for a population, 1 for a sample. NaN where n <= correction
+ * and the sum is 0. */
 weft_tensor weft_variance(weft_tensor x, weft_ints axes, int64_t correction, bool keep);
 /* sqrt(variance). */
 weft_tensor weft_standard_deviation(weft_tensor x, weft_ints axes, int64_t correction, bool keep);
 
-/* log(sum(exp(x))), shifted by the greatest element. -inf for nothing and where all are -inf, inf where one is inf; NaN
- * stays. */
+/* log(sum(exp(x))), shifted by the greatest element. -inf for no elements and where all are -inf, inf where one is inf;
+ * NaN propagates. */
 weft_tensor weft_logsumexp(weft_tensor x, weft_ints axes, bool keep);
 
 /* The vector norm of order p over `axes`: 1, 2, INFINITY (greatest absolute value), -INFINITY (least), 0 (how many are
@@ -30,18 +30,19 @@ weft_tensor weft_logsumexp(weft_tensor x, weft_ints axes, bool keep);
  * a negative order inf. */
 weft_tensor weft_norm(weft_tensor x, weft_ints axes, double p, bool keep);
 
-/* How many elements are not 0 (NaN is not 0), as i64; any dtype. */
+/* The number of elements that are not 0 (NaN is not 0), as i64; any dtype. */
 weft_tensor weft_count_nonzero(weft_tensor x, weft_ints axes, bool keep);
 
 /* ---- order ---- */
 /* The element that share q in [0, 1] of the others along `axis` do not exceed, between neighbours by their distance
- * (numpy's "linear"); where that is infinite, low * (1 - t) + high * t. NaN where there is one; at least one element.
+ * (numpy's "linear"); where that is infinite, low * (1 - t) + high * t. NaN if any element is NaN; needs at least one
+ * element.
  */
 weft_tensor weft_quantile(weft_tensor x, double q, int64_t axis, bool keep);
 /* quantile 1/2. */
 weft_tensor weft_median(weft_tensor x, int64_t axis, bool keep);
-/* The k greatest elements along `axis`, or the least if so asked, best first; writes where they are (i64; may be NULL).
- * Of equal ones the first come first; NaNs come last. Anything ordered. */
+/* The k greatest elements along `axis`, or the least if `smallest`, best first; writes their positions (i64; may be
+ * NULL). Equal elements keep their order; NaNs come last. Anything ordered. */
 weft_tensor weft_top_k(weft_tensor x, int64_t axis, weft_extent k, bool smallest, weft_tensor *out_indices);
 /* How many elements of `sorted` [..., n], which are ascending with NaN last, come before each value: those less than
  * it, or with `right` not greater. Values are [..., m] with the same leading axes, or of any shape where `sorted` is
@@ -50,13 +51,13 @@ weft_tensor weft_searchsorted(weft_tensor sorted, weft_tensor values, bool right
 
 /* ---- counting ---- */
 /* How often each of 0 .. count - 1 is in x (integers of any shape), as i64 [count]; other numbers are not counted. With
- * weights (WEFT_NO_TENSOR: none), which broadcast to x, their sums, in order. The values that there are: those whose
- * count is not 0. */
+ * weights (WEFT_NO_TENSOR: none), which broadcast to x, sums of weights instead, added in order. The distinct values of
+ * x are those whose count is not 0. */
 weft_tensor weft_bincount(weft_tensor x, weft_extent count, weft_tensor weights);
 /*
  * The different elements of x (anything ordered, any shape), ascending, NaN once and last, as [size]; writes how often
- * each is there (i64 [size]; may be NULL). Of more than `size` the first are given; where there are fewer, the rest are
- * zeros that are there 0 times.
+ * each occurs (i64 [size]; may be NULL). If there are more than `size`, the first are returned; if there are fewer, the
+ * rest are zeros with count 0.
  */
 weft_tensor weft_unique(weft_tensor x, weft_extent size, weft_tensor *out_counts);
 /*

@@ -7,9 +7,9 @@
 
 /*
  * A variant is built in attempts. Each fills in the partition, gives memory to values, lowers every kernel and looks
- * for every product's operands; whoever finds that a value cannot be had without memory of its own says so in the
- * partition, and then the next attempt begins with that. Code is generated for the attempt that went through. Attempts
- * end because each adds a value.
+ * for every product's operands; if a value turns out to need memory of its own, that is recorded in the partition, and
+ * the next attempt begins with it. Code is generated for the attempt that went through. Attempts end because each adds
+ * a value.
  */
 
 static void drop_kernels(variant_builder *builder)

@@ -2,7 +2,7 @@
 #include "lib/build/internal.h"
 #include "lib/loop/inst.h"
 
-/* What one iteration of a kernel's thread range does: the work that decides the grain, and what profiles report. */
+/* The work of one iteration of a kernel's thread range, which determines the grain and what profiles report. */
 
 typedef struct kernel_cost {
     variant_builder *builder;
@@ -11,8 +11,8 @@ typedef struct kernel_cost {
     weft_expr lanes;            /* points that one iteration runs outside of inner ranges */
 } kernel_cost;
 
-/* Arithmetic done once: what moves, compares, checks or reinterprets a value is none. Complex numbers are taken apart
- * before. */
+/* Arithmetic operations of an instruction: moving, comparing, checking or reinterpreting a value counts as none.
+ * Complex numbers are taken apart before. */
 static int64_t count_flops(const weft_inst *inst)
 {
     if (weft_scalar_result_of(inst->op) == WEFT_RESULT_BOOL || weft_scalar_is_check(inst->op)) return 0;

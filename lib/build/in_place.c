@@ -5,9 +5,9 @@
 /*
  * A value that a loop carries and that one step reads and writes, element by element, is written where it is read.
  * A value that is another one except for some elements (a scatter, a dynamic update slice) is planned as a copy and an
- * update of the copy. Where nobody reads the other one after that the copy is left out: the other one is computed in
- * the memory of the update to begin with. An input's memory is the caller's: there the run time leaves the copy out if
- * the output is given the same memory.
+ * update of the copy. If nothing reads the other one afterwards the copy is left out: the other one is computed in the
+ * memory of the update to begin with. An input's memory is the caller's: there the runtime leaves the copy out if the
+ * output is given the same memory.
  */
 
 bool weft_builder_step_reads(const variant_builder *builder, const planned_step *step, uint32_t buffer)

@@ -28,14 +28,14 @@ typedef struct planned_step {
     size_t buffer_count;
 } planned_step;
 
-/* What a region is given and where it puts its results. */
+/* The inputs of a region, and where it puts its results. */
 typedef struct region_interface {
     const weft_memory *parameters;
     const uint32_t *parameter_buffers; /* of the variant */
     const uint32_t *result_buffers;    /* row-major; NULL: wherever they come out */
 } region_interface;
 
-/* What becomes of one graph: the program's, or that of a region. All add to one variant. */
+/* The state of building one graph: the program's, or that of a region. All add to one variant. */
 typedef struct variant_builder {
     struct variant_builder *root;      /* the program's; what belongs to the whole attempt is there */
     const region_interface *interface; /* of a region; NULL: the program */
@@ -105,7 +105,7 @@ void weft_builder_drop_step(variant_builder *builder, uint32_t number);
 void weft_builder_replace_buffer(variant_builder *builder, uint32_t from, uint32_t to);
 /* Leaves out copies of what can be computed in the place that it is copied to. */
 void weft_builder_drop_copies(variant_builder *builder);
-/* Fills in which outputs may lie exactly on an input. */
+/* Fills in which outputs may occupy exactly the memory of an input. */
 weft_status *weft_builder_fill_over(variant_builder *builder) WEFT_MUST_USE;
 /* Slot of an expression of builder->extents. */
 weft_status *weft_builder_slot(variant_builder *builder, weft_expr expr, uint32_t *out_slot) WEFT_MUST_USE;

@@ -112,7 +112,7 @@ weft_status *weft_builder_buffer(variant_builder *builder, const weft_type *type
     return push_buffer(builder, &buffer, out_buffer);
 }
 
-/* A temporary for `value`; with `factor`, for so many times its elements, of `dtype`. */
+/* A temporary for `value`; with `factor`, for that many times its elements, of `dtype`. */
 static weft_status *place_temporary(variant_builder *builder, weft_value value, weft_dtype dtype, weft_expr factor)
 {
     weft_memory memory = {.value = value, .dtype = dtype, .unit_axis = -1};

@@ -140,7 +140,7 @@ static bool is_one_axis(variant_builder *builder, const planned_step *step, size
 
 /* Fewer multiplications in one call of the library are not worth it, where copying an operand makes more of them. */
 #define SMALL_CALL (32 * 32 * 32)
-/* An axis below this makes calls that are slow for that reason. */
+/* An axis shorter than this makes calls slow. */
 #define SHORT_AXIS 16
 
 /* Of an axis; SMALL_CALL stands for more and for what is not known. */

@@ -71,7 +71,7 @@ static weft_status *visit_steps(variant_builder *builder, const void *context)
     return request->visit(request->context, made);
 }
 
-/* ---- plans of programs that nobody runs ---- */
+/* ---- plans of programs that are not run ---- */
 
 static weft_status *visit(const weft_program *program, weft_attempt_end end, const void *context)
 {

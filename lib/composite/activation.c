@@ -5,7 +5,7 @@
 #include "lib/composite/composite.h"
 #include "runtime/base/float_mode.h"
 
-/* Whether `x` is well and of floats; then the widened x. */
+/* Whether `x` is valid and of floats; if so, the widened x. */
 static bool begin(const char *function, weft_tensor x, weft_tensor *out_x)
 {
     if (!weft_composite_begin(function, 1, 1, &x) || !weft_composite_wants_float(function, "the operand", x)) return false;

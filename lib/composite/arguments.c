@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What compositions want of their arguments, asked before anything is traced: errors speak of what the caller gave.
- * What may hold is left to the ops inside, whose guards come and go with them. */
+/* Checks of arguments, made by compositions before anything is traced, so that errors refer to what the caller passed.
+ * Conditions that may hold are left to the ops inside, whose guards come and go with them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include "lib/composite/composite.h"
@@ -46,7 +46,7 @@ bool weft_composite_wants_order(const char *function, const char *name, weft_ten
 bool weft_composite_wants_number(const char *function, const char *name, weft_tensor x)
 {
     if (!is_kind(x, WEFT_KIND_BOOL, WEFT_KIND_BOOL)) return true;
-    weft_trace_fail(x.graph, WEFT_DTYPE_MISMATCH, function, "%s has dtype bool, which is no number", name);
+    weft_trace_fail(x.graph, WEFT_DTYPE_MISMATCH, function, "%s has dtype bool, which is not numeric", name);
     return false;
 }
 

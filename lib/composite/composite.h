@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_COMPOSITE_COMPOSITE_H
 #define WEFT_LIB_COMPOSITE_COMPOSITE_H
-/* What tracing functions that are compositions of others share. Names of functions are those of messages. */
+/* Helpers of tracing functions that are composed of others. Function names are as in messages. */
 #include "lib/trace/trace.h"
 
 /* Whether all operands are valid and of one graph, which every composition asks first. After the first `needed` ones
@@ -59,7 +59,7 @@ weft_extent weft_extent_times(weft_extent extent, int64_t value);
 weft_extent weft_extent_ceil_div(weft_extent extent, int64_t divisor);
 /* Product of the extents of `shape` in [first, last). */
 weft_extent weft_extent_product(weft_shape shape, size_t first, size_t last);
-/* How many elements a reduction over `axes` takes together. */
+/* The number of elements that a reduction over `axes` combines. */
 weft_extent weft_extent_along(weft_tensor x, weft_ints axes);
 static inline bool weft_extent_is_value(weft_extent extent, int64_t value)
 {

@@ -57,7 +57,7 @@ static bool divide(const char *function, const char *what, weft_graph *graph, we
 {
     *out_each = weft_extent_div(channels, weft_extent_of(groups));
     return weft_require_equal(graph, weft_extent_mod(channels, weft_extent_of(groups)), weft_extent_of(0),
-                              "%s: %s channels %s are no multiple of %" PRId64 " groups", function,
+                              "%s: %s channels %s are not a multiple of %" PRId64 " groups", function,
                               weft_extent_describe(channels).text, what, groups);
 }
 

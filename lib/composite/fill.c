@@ -55,7 +55,7 @@ WEFT_PLAIN_FUNCTION(weft_tensor, weft_arange,
     const weft_dtype_info *info = weft_dtype_info_of(dtype);
     if (graph == NULL) return weft_tensor_failed(NULL);
     if (info == NULL || info->kind == WEFT_KIND_BOOL || info->kind == WEFT_KIND_COMPLEX) {
-        return weft_trace_fail(graph, WEFT_DTYPE_MISMATCH, "arange", "dtype %s is no dtype of real numbers",
+        return weft_trace_fail(graph, WEFT_DTYPE_MISMATCH, "arange", "dtype %s is not a dtype of real numbers",
                                weft_dtype_name(dtype));
     }
     if (!is_float(dtype) && !(is_whole(start) && is_whole(step))) {
@@ -81,7 +81,7 @@ WEFT_PLAIN_FUNCTION(weft_tensor, weft_linspace,
     weft_tensor index = weft_iota(graph, WEFT_F64, (weft_shape){1, &count}, 0);
     weft_tensor last = weft_extent_like(index, weft_extent_plus(count, -1));
     weft_tensor gaps = weft_extent_like(index, weft_extent_max(weft_extent_plus(count, -1), weft_extent_of(1)));
-    /* In halves where the way between finite ends would be infinite. */
+    /* In halves if the distance between finite ends would be infinite. */
     double unit = isfinite(start) && isfinite(stop) && !isfinite(stop - start) ? 2 : 1;
     weft_tensor step = weft_div(weft_scalar(graph, WEFT_F64, stop / unit - start / unit), gaps);
     weft_tensor value = weft_add(weft_mul(index, step), weft_scalar(graph, WEFT_F64, start / unit));

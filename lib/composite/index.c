@@ -496,7 +496,8 @@ static weft_tensor write_items(weft_tensor x, weft_tensor value, weft_scatter_mo
     if (graph == NULL || !weft_trace_enter(graph, "index_update", 2, operands)) return weft_tensor_failed(graph);
     value = operands[1];
     if (weft_scatter_mode_name((size_t)mode) == NULL)
-        return weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, "index_update", "%d is no weft_scatter_mode", (int)mode);
+        return weft_trace_fail(graph, WEFT_INVALID_ARGUMENT, "index_update", "%d is not a weft_scatter_mode",
+                               (int)mode);
     weft_op_id op;
     weft_dtype dtype = weft_tensor_dtype(operands[0]);
     weft_scatter_mode_find(weft_scatter_mode_name((size_t)mode), &op);

@@ -23,7 +23,7 @@ static bool begin(const char *function, weft_tensor *x, weft_tensor *target)
 static weft_tensor end(const char *function, weft_tensor loss, weft_reduction_kind reduction, weft_dtype dtype)
 {
     if (weft_tensor_is_valid(loss) && (unsigned)reduction > WEFT_REDUCTION_BATCH_MEAN) {
-        return weft_trace_fail(loss.graph, WEFT_INVALID_ARGUMENT, function, "%d is no weft_reduction_kind",
+        return weft_trace_fail(loss.graph, WEFT_INVALID_ARGUMENT, function, "%d is not a weft_reduction_kind",
                                (int)reduction);
     }
     if (!weft_tensor_is_valid(loss) || reduction == WEFT_REDUCTION_NONE) return weft_composite_cast(loss, dtype);

@@ -23,7 +23,7 @@ static WEFT_PLAIN_FUNCTION(bool, wants_epsilon, (weft_graph * graph, const char 
     return false;
 }
 
-/* What all of them begin with: x and the options' operands are valid, floats, and widened. */
+/* Common prologue: checks that x and the options' operands are valid floats, and widens them. */
 static bool begin(const char *function, weft_tensor x, const weft_norm_options *options, weft_tensor *out_x,
                   weft_norm_options *out_options)
 {
@@ -154,7 +154,7 @@ static weft_tensor group_norm(weft_tensor x, int64_t groups, const weft_norm_opt
         return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "group_norm", "there are %" PRId64 " groups", groups);
     }
     if (!weft_require_equal(x.graph, weft_extent_mod(channels, count), weft_extent_of(0),
-                            "group_norm: %s channels are no multiple of %" PRId64 " groups",
+                            "group_norm: %s channels are not a multiple of %" PRId64 " groups",
                             weft_extent_describe(channels).text, groups)) {
         return weft_tensor_failed(x.graph);
     }

@@ -86,11 +86,11 @@ WEFT_PLAIN_FUNCTION(weft_tensor, weft_resize,
         return weft_tensor_failed(x.graph);
     }
     if ((unsigned)o.mode > WEFT_RESIZE_LINEAR)
-        return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "resize", "mode is %d, no weft_resize_mode",
+        return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "resize", "mode is %d, not a weft_resize_mode",
                                (int)o.mode);
     if ((unsigned)o.coordinates > WEFT_RESIZE_ASYMMETRIC)
         return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "resize",
-                               "coordinates is %d, no weft_resize_coordinates", (int)o.coordinates);
+                               "coordinates is %d, not a weft_resize_coordinates", (int)o.coordinates);
     weft_tensor result = blends ? weft_composite_widen(x) : x;
     for (size_t i = 0; i < sizes.rank && weft_tensor_is_valid(result); i++) {
         size_t axis = weft_tensor_rank(x) - sizes.rank + i;

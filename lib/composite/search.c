@@ -18,10 +18,10 @@ static weft_tensor element_at(weft_tensor sorted, int64_t axis, weft_tensor plac
 
 static weft_tensor interpolate(weft_tensor a, weft_tensor b, weft_tensor t)
 {
-    /* Where one is infinite, or the way between them is. */
+    /* Where one is infinite, or the distance between them is. */
     weft_tensor far = weft_add(weft_mul(a, weft_sub(weft_scalar_like(t, 1), t)), weft_mul(b, t));
     weft_tensor value = weft_select(weft_is_finite(weft_sub(b, a)), weft_composite_between(a, b, t), far);
-    /* Equal infinities have no way between them, and what is not taken at all may be one. */
+    /* The distance between equal infinities is NaN, and an element with weight zero may be infinite. */
     weft_tensor is_a = weft_or(weft_eq(a, b), weft_eq(t, weft_scalar_like(t, 0)));
     return weft_select(is_a, a, value);
 }
@@ -184,7 +184,7 @@ weft_tensor weft_searchsorted(weft_tensor sorted, weft_tensor values, bool right
 
 /* ---- counting ---- */
 
-/* Whether there may be so many bins, and one more for what is in none of them. */
+/* Whether that many bins are possible, plus one for elements in none of them. */
 static bool wants_bins(weft_graph *graph, const char *function, const char *name, weft_extent count)
 {
     if (!weft_composite_wants_count(graph, function, name, count)) return false;
@@ -285,8 +285,8 @@ static weft_tensor lower_edge(const bin_row *bins, weft_tensor i)
     return weft_composite_cast(weft_composite_cast(edge, bins->dtype), WEFT_F64);
 }
 
-/* Whether edges are where they are before they are rounded, but for less than half a bin: so that an element is at most
- * one bin beside what division says. */
+/* Whether rounding moves edges by less than half a bin: so that an element is at most one bin beside what division
+ * says. */
 static bool are_wide(const bin_row *bins)
 {
     static const struct precision {

@@ -217,7 +217,7 @@ static weft_tensor split(weft_tensor x, int64_t axis, size_t parts, weft_tensor 
     if (parts == 0) return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "split", "%s", "there are no parts");
     weft_extent count = weft_extent_of((int64_t)parts), extent = weft_tensor_extent(x, at);
     if (!weft_require_equal(x.graph, weft_extent_mod(extent, count), weft_extent_of(0),
-                            "split: axis %" PRId64 " has extent %s, no multiple of %zu", at,
+                            "split: axis %" PRId64 " has extent %s, not a multiple of %zu", at,
                             weft_extent_describe(extent).text, parts)) {
         return fail_parts(x, parts, out_parts);
     }

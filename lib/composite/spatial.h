@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_COMPOSITE_SPATIAL_H
 #define WEFT_LIB_COMPOSITE_SPATIAL_H
-/* Windows over spatial axes, which convolution and pooling share. */
+/* Windows over spatial axes, shared by convolution and pooling. */
 #include "lib/composite/composite.h"
 
 /* The spatial axes of a tensor, from `first` on, and the windows over them. */

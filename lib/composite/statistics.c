@@ -6,7 +6,7 @@
 #include "lib/composite/composite.h"
 #include "runtime/base/float_mode.h"
 
-/* What such a function begins with: an operand of floats, widened, and its axes. */
+/* Common prologue: an operand of floats, widened, and its axes. */
 typedef struct subject {
     weft_tensor x;
     weft_axis_list axes;

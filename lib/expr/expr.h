@@ -8,7 +8,7 @@
  * Canonical form: a SUM is a constant plus integer coefficients times distinct terms that are neither constants nor
  * sums; a PRODUCT has at least two factors, none a constant or sum (products distribute over sums); DIV (floor), MOD
  * (sign of the divisor), MIN and MAX are binary. Operands are sorted by id. Every expression has a proven range and a
- * proven divisor. Arithmetic is exact in int64; what would overflow becomes an error, never a wrapped value.
+ * proven divisor. Arithmetic is exact in int64; overflow is an error, never a wrapped value.
  *
  * Errors are sticky: the first one is kept in the context, the function returns WEFT_EXPR_NONE, and every
  * function given WEFT_EXPR_NONE returns it again.
@@ -70,7 +70,7 @@ weft_expr weft_expr_operand(const weft_expr_context *extents, weft_expr e, size_
 int64_t weft_expr_coefficient_of(const weft_expr_context *extents, weft_expr e, size_t i); /* of term i of a SUM */
 /* Proven inclusive range; INT64_MIN / INT64_MAX where unbounded. */
 void weft_expr_range(const weft_expr_context *extents, weft_expr e, int64_t *out_min, int64_t *out_max);
-/* Whether it has a value, whatever its symbols are: no part of it overflows or divides by zero. */
+/* Whether it always has a value, whatever its symbols are: no part of it overflows or divides by zero. */
 bool weft_expr_is_total(const weft_expr_context *extents, weft_expr e);
 /* The largest proven divisor (0 for the constant 0). */
 int64_t weft_expr_divisor(const weft_expr_context *extents, weft_expr e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_EXPR_INTERNAL_H
 #define WEFT_LIB_EXPR_INTERNAL_H
-/* What the files of the extent engine share; nobody else includes this. */
+/* Shared by the files of the expression engine; not included elsewhere. */
 #include "lib/expr/expr.h"
 
 #include "runtime/base/map.h"
@@ -138,7 +138,7 @@ weft_expr weft_extent_divide_term(weft_expr_context *extents, weft_expr term, we
 /* e = cofactor * atom + rest, where `rest` has no term with that factor. */
 void weft_extent_cofactor(weft_expr_context *extents, weft_expr e, weft_expr atom, weft_expr *out_cofactor,
                           weft_expr *out_rest);
-/* A sum made smaller by what is known of its MODs; `e` itself where nothing is. */
+/* A sum made smaller by what is known of its MODs; `e` itself if nothing helps. */
 weft_expr weft_extent_improve(weft_expr_context *extents, weft_expr e);
 /* A sum whose MINs and MAXs take in what makes them smaller; `e` itself where nothing does. */
 weft_expr weft_extent_absorb(weft_expr_context *extents, weft_expr e);

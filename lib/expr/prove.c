@@ -178,7 +178,7 @@ static bool by_mod(prover *p, const linear *form, const weft_extent_node *atom)
     return form->sign < 0 && nonnegative(p, x) && at(p, form, x);
 }
 
-/* A term of `rest` that divides the same as `atom` does, but for a constant `gap`, by what divides its divisor: then
+/* A term of `rest` that divides the same as `atom` does, except for a constant `gap`, by what divides its divisor: then
  * with y = x - gap, b the other's divisor and times * b that of A, y div b + gap div b - (times - 1) <= times * A
  * <= y div b - (-gap div b). */
 static weft_expr related_div(prover *p, weft_expr rest, const weft_extent_node *atom, int64_t *out_times,

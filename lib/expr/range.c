@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of a node from its operands: range, divisor, height, shape, symbols; and the order that follows from
- * it. */
+/* Facts about a node that follow from its operands: range, divisor, height, shape, symbols; and the order based on
+ * them. */
 #include "lib/expr/internal.h"
 
 #include <string.h>

@@ -22,7 +22,7 @@ static bool check_name(weft_expr_context *extents, const char *name)
     if (name != NULL && is_symbol_name(name)) return true;
     weft_extent_fail(
         extents, WEFT_INVALID_ARGUMENT,
-        "'%s' is no name for a symbol: it takes letters, digits and '_', no digit first, and not mod, min or max",
+        "'%s' is not a symbol name: it takes letters, digits and '_', no digit first, and not mod, min or max",
         name == NULL ? "(null)" : name);
     return false;
 }

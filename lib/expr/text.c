@@ -192,7 +192,7 @@ static size_t name_length(const char *text)
     return length;
 }
 
-/* What is wrong with the word, or else the character, at `at`. */
+/* Describes the unexpected word, or else character, at `at`. */
 static weft_status *fail(const parser *p, weft_code code, const char *what, const char *at)
 {
     const weft_allocator *allocator = p->extents->allocator;
@@ -203,7 +203,7 @@ static weft_status *fail(const parser *p, weft_code code, const char *what, cons
     return weft_status_create(allocator, code, "extent", "an extent expression %s '%.*s'", what, shown, at);
 }
 
-/* What an operation gave; its error, when there is none. */
+/* The result of an operation, or its error if there is no result. */
 static weft_status *take(parser *p, weft_expr e, weft_expr *out_expr)
 {
     if (e != WEFT_EXPR_NONE) {

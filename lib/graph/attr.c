@@ -53,9 +53,9 @@ static const char *region_fault(const weft_graph *graph, const weft_region *regi
     if (list_fault(region->parameters.count, region->parameters.items) != NULL ||
         list_fault(region->results.count, region->results.items) != NULL ||
         !all_belong(region->parameters, region->graph) || !all_belong(region->results, region->graph)) {
-        return "has a parameter or result that is no tensor of its graph";
+        return "has a parameter or result that is not a tensor of its graph";
     }
-    return parameters_are_inputs(region) ? NULL : "has a parameter that is no input of its graph, or comes twice";
+    return parameters_are_inputs(region) ? NULL : "has a parameter that is not an input of its graph, or occurs twice";
 }
 
 static const char *attr_fault(const weft_graph *graph, weft_attr_kind kind, const weft_attr *attr)
@@ -64,7 +64,7 @@ static const char *attr_fault(const weft_graph *graph, weft_attr_kind kind, cons
     case WEFT_ATTR_INT:
     case WEFT_ATTR_FLOAT:
     case WEFT_ATTR_BOOL: return NULL;
-    case WEFT_ATTR_DTYPE: return attr->integer < 0 || attr->integer >= WEFT_DTYPE_COUNT ? "is no dtype" : NULL;
+    case WEFT_ATTR_DTYPE: return attr->integer < 0 || attr->integer >= WEFT_DTYPE_COUNT ? "is not a dtype" : NULL;
     case WEFT_ATTR_STRING: return string_fault(attr);
     case WEFT_ATTR_DATA: return list_fault(attr->size, attr->data);
     case WEFT_ATTR_INTS: return list_fault(attr->ints.count, attr->ints.items);

@@ -8,10 +8,10 @@
  */
 #include "runtime/base/map.h"
 
-/* Data of so many bytes are kept as blobs; fewer are copied. */
+/* Data of at least this many bytes are kept as blobs; smaller ones are copied. */
 #define WEFT_BLOB_LEAST 512
 
-/* What one graph, with all of its regions, has. */
+/* The blobs of one graph, with all of its regions. */
 typedef struct weft_blobs {
     const weft_allocator *allocator;
     weft_map by_address; /* address of the bytes -> entry */

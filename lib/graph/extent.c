@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public face of extents: values that carry their graph, over the expressions of lib/expr/expr.h. */
+/* The public interface of extents: values that carry their graph, over the expressions of lib/expr/expr.h. */
 #include "lib/graph/graph.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "lib/text/text.h"
 #include "runtime/base/status.h"
 
-/* Without a graph there is nobody to own an error: this constant stands for the invalid extent. */
+/* Without a graph there is nothing to hold an error: this constant stands for the invalid extent. */
 #define INVALID_CONSTANT INT64_MIN
 
 /* Of an extent: its text is in graphs and messages. Shared parts are written each time, so it may be far longer than

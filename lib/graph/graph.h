@@ -14,7 +14,7 @@ typedef struct weft_value {
     uint32_t node, output;
 } weft_value;
 
-/* The line of the caller's that asked for something; `file` is NULL where nobody said. */
+/* The source line of a caller's request; `file` is NULL if not known. */
 typedef struct weft_origin {
     const char *file;
     int line;
@@ -101,11 +101,11 @@ struct weft_graph {
 weft_origin weft_graph_origin(weft_graph *graph, const char *file, int line);
 /* "file:line" in the arena, or NULL where there is none. */
 weft_status *weft_origin_print(weft_origin origin, weft_arena *arena, const char **out_text) WEFT_MUST_USE;
-/* Gives an origin to what has been made in `graph` since this was called last. */
+/* Sets the origin of everything made in `graph` since the last call. */
 void weft_graph_place(weft_graph *graph, weft_origin origin);
 /* The outermost graph around `graph`. */
 weft_graph *weft_graph_root(const weft_graph *graph);
-/* Makes `status` stick unless an error does already; takes it. */
+/* Makes `status` the sticky error unless there is one already; takes it. */
 void weft_graph_fail(weft_graph *graph, weft_status *status);
 /* weft_graph_register for the public function `where`, which its errors name. */
 weft_status *weft_graph_register_for(const char *where, weft_graph *graph,
@@ -119,8 +119,8 @@ weft_graph *weft_graph_current(weft_graph *graph);
  * divide by zero. */
 bool weft_guard_is_proven(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b);
 /*
- * For what is not proven: returns `otherwise` when it can never hold, records a guard with its sentence (NULL) when it
- * may. Takes `otherwise`.
+ * For what is not proven: returns `otherwise` if it can never hold; if it may, records a guard with the sentence of
+ * `otherwise` and returns NULL. Takes `otherwise`.
  */
 weft_status *weft_guard_settle(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b,
                                weft_status *otherwise) WEFT_MUST_USE;
@@ -148,7 +148,7 @@ bool weft_guard_is_needed(const weft_graph *root, size_t number, const uint8_t *
 void weft_guards_drop(weft_graph *root, size_t first);
 /* Guards from number `first` on have to hold whether or not the results that they belong to are needed. */
 void weft_guards_keep(weft_graph *root, size_t first);
-/* Says that `region` is the body of a fold of so many iterations: its guards count where there are any. */
+/* Declares `region` the body of a fold with that many iterations: its guards count only if there are any. */
 void weft_graph_set_trips(weft_graph *region, weft_extent trips);
 
 /* The expression of an extent in `graph`'s context; WEFT_EXPR_NONE (with a sticky error) for an invalid one or another
@@ -198,17 +198,17 @@ const char *weft_graph_missing_op(const weft_graph *graph, const char *name);
 uint32_t weft_graph_add(weft_graph *graph, const weft_op_def *op, size_t input_count, const weft_value *inputs,
                         const weft_attr *attrs);
 
-/* Where `graph` and the graphs around it stand before something is traced that may not be taken. */
+/* A mark of `graph` and the graphs around it, taken before speculative tracing. */
 typedef struct weft_trial {
     weft_graph *graph;
     size_t guard_count;
     size_t node_counts[WEFT_MOST_NESTED + 1]; /* by depth */
 } weft_trial;
 weft_trial weft_trial_begin(weft_graph *graph);
-/* What was traced since is taken: its guards have to hold, whatever becomes of its nodes. */
+/* Commits what was traced since: its guards have to hold, whatever becomes of its nodes. */
 void weft_trial_accept(const weft_trial *trial);
-/* Takes back the guards made since. Where there were any, the nodes made since stay behind but are not found again: an
- * equal one is a new one, with its guards. */
+/* Rolls back: removes the guards made since. If there were any, the nodes made since stay behind but are not found
+ * again: an equal one becomes a new node, with its guards. */
 weft_status *weft_trial_reject(const weft_trial *trial) WEFT_MUST_USE;
 
 /* A graph for the regions of `parent`'s nodes: shares its extents, extensions, guards and error, is freed with it.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What must hold between extents: proven, refuted, or kept as a guard for the run. */
+/* Conditions between extents: proven, refuted, or recorded as a guard for the run. */
 #include "lib/graph/graph.h"
 #include <string.h>
 
@@ -81,7 +81,7 @@ static void guard_place(weft_graph *root, size_t number, weft_guard guard)
     root->guards[number] = guard;
 }
 
-/* Whether a guard that stays asks for as much as another one between the same two, wherever that counts. */
+/* Whether a guard that stays requires as much as another one between the same two, wherever that one counts. */
 static bool covers(const weft_guard *guard, const weft_guard *other)
 {
     return guard->when == other->when || (guard->when == WEFT_EXPR_NONE && !guard->of_rule);
@@ -148,7 +148,7 @@ static bool have_same_owners(const weft_owners *a, const weft_owners *b)
     return true;
 }
 
-/* Whether what guard number `i` says was said before: the composition was traced again, with the same results. */
+/* Whether guard number `i` repeats an earlier one: the composition was traced again, with the same results. */
 static bool is_repeated(const weft_graph *root, size_t i)
 {
     const weft_guard *guard = &root->guards[i];

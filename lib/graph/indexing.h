@@ -2,7 +2,7 @@
 #ifndef WEFT_LIB_GRAPH_INDEXING_H
 #define WEFT_LIB_GRAPH_INDEXING_H
 /*
- * What gather and scatter mean by their axes, in one place for type rules and lowering.
+ * How gather and scatter interpret their axes, shared by type rules and lowering.
  *
  * The result of a gather, and the updates of a scatter, have the shape of x without `axes`, with the axes I of the
  * index tensors put where the lowest of `axes` was. `batch` are axes of x that the index tensors have too: there both
@@ -23,8 +23,8 @@ size_t weft_indexing_fill(size_t rank, weft_ints axes, weft_ints batch, size_t i
 /* The first operand that is an index tensor or a start; 0 where the op has none. What an op that has them reads or
  * writes through them is operand 0. */
 uint32_t weft_indexing_first(weft_op_id op);
-/* Whether the result is operand 0 except for some elements: its memory is filled with that first, then those are
- * stored.
+/* Whether the result is operand 0 with some elements changed: its memory is first filled with operand 0, then the
+ * changed elements are stored.
  */
 bool weft_indexing_updates(weft_op_id op);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the type rules share, and those of leaves and elementwise ops. */
+/* Helpers of the type rules, and the rules of leaves and elementwise ops. */
 #include "lib/graph/infer.h"
 #include <inttypes.h>
 #include "lib/text/text.h"

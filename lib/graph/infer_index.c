@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Type rules of ops whose places are decided by data: gather, scatter, dynamic slices. */
+/* Type rules of ops that index by data: gather, scatter, dynamic slices. */
 #include "lib/graph/indexing.h"
 #include "lib/graph/infer.h"
 #include <inttypes.h>
@@ -120,7 +120,8 @@ static weft_status *check_mode(const weft_infer_context *context)
     weft_dtype dtype = context->inputs[0].dtype;
     weft_op_id op;
     if (!weft_scatter_mode_find(name, &op)) {
-        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "mode \"%s\" is none of set, add, mul, max, min", name);
+        return weft_infer_error(context, WEFT_INVALID_ARGUMENT, "mode \"%s\" is not one of set, add, mul, max, min",
+                                name);
     }
     if (weft_scatter_op_takes(op, dtype)) return NULL;
     return weft_infer_error(context, WEFT_DTYPE_MISMATCH, "mode %s does not take dtype %s", name,

@@ -63,7 +63,7 @@ static bool is_static_one(weft_extent extent)
 }
 
 /*
- * Counts are compared without the extents that both shapes have: a*n elements as b*n asks for a == b. That is more than
+ * Counts are compared without the extents that both shapes have: a*n elements as b*n requires a == b. That is more than
  * needed where n is 0, and gives guards on single axes.
  */
 weft_status *weft_infer_reshape(const weft_infer_context *context, weft_type *out_types)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a node is made: checked, looked up, typed, and only then put into the graph. */
+/* Creating a node: it is checked, looked up, typed, and only then added to the graph. */
 #include "lib/graph/attr.h"
 #include <inttypes.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static weft_status *check_inputs(weft_graph *graph, const node_draft *draft)
     for (size_t i = 0; i < draft->input_count; i++) {
         weft_value value = draft->inputs[i];
         if (value.node >= graph->node_count || value.output >= weft_graph_node(graph, value.node)->output_count) {
-            return draft_error(graph, draft, WEFT_INVALID_ARGUMENT, "%s: operand %zu is no value of the graph",
+            return draft_error(graph, draft, WEFT_INVALID_ARGUMENT, "%s: operand %zu is not a value of the graph",
                                draft->op->name, i);
         }
         WEFT_TRY(check_dtype(graph, draft, i));
@@ -246,7 +246,7 @@ static weft_status *commit(weft_graph *graph, const node_draft *draft, const wef
     return NULL;
 }
 
-/* What went wrong in the arithmetic of extents inside a rule begins with the op's name as well. */
+/* Errors of extent arithmetic inside a rule begin with the op's name as well. */
 static void name_error(weft_graph *root, const weft_op_def *op)
 {
     size_t length = strlen(op->name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors as values: what can be asked of them. */
+/* Tensors as values: queries. */
 #include "lib/graph/graph.h"
 #include <weft/inspect.h>
 

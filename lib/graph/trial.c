@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tracing that may not be taken, and how it is undone. */
+/* Speculative tracing, and how it is rolled back. */
 #include "lib/graph/attr.h"
 #include "lib/graph/graph.h"
 
@@ -22,7 +22,7 @@ static weft_status *forget_node(weft_graph *graph, const weft_node *node, weft_b
     return NULL;
 }
 
-/* A node that is found again would not ask again for what its guards said. */
+/* A node that is found again would not require its guards again. */
 static weft_status *forget_nodes(weft_graph *graph, size_t first)
 {
     weft_status *status = NULL;

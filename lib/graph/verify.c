@@ -158,7 +158,7 @@ static weft_status *verify_live(verifier *v, size_t count, const weft_value *out
     for (size_t i = 0; i < count; i++)
         if (outputs[i].node >= nodes || outputs[i].output >= weft_graph_node(v->graph, outputs[i].node)->output_count)
             return weft_status_create(v->graph->allocator, WEFT_INTERNAL, "weft_graph_verify",
-                                      "output %zu is no value of the graph", i);
+                                      "output %zu is not a value of the graph", i);
     weft_graph_mark(v->graph, count, outputs, live);
     for (uint32_t n = 0; n < nodes; n++) {
         v->number = n;

@@ -27,7 +27,7 @@ static void mark(const weft_kernel *kernel, uint32_t *needed)
     }
 }
 
-/* Closes the gaps; `number` then has the new number of each instruction that is left. */
+/* Compacts the list; `number` then maps each remaining instruction to its new number. */
 static void compact(weft_kernel *kernel, uint32_t *number)
 {
     uint32_t next = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_LOOP_INST_H
 #define WEFT_LIB_LOOP_INST_H
-/* What builder, passes, printer and parser of the loop IR share: the fields of an instruction, and lists of
- * instructions. */
+/* Shared by the builder, the passes, the printer and the parser of the loop IR: the fields of an instruction, and lists
+ * of instructions. */
 #include "lib/loop/loop.h"
 
 /* Which fields an instruction has besides op, dtype and operands; the others are zero. */
@@ -65,6 +65,6 @@ typedef weft_status *(*weft_inst_rule)(weft_inst_list *list, const weft_inst *in
 /* Makes all instructions of the kernel again, those of combine blocks too. When it fails the kernel can only be
  * destroyed. */
 weft_status *weft_kernel_rewrite(weft_kernel *kernel, weft_inst_rule rule) WEFT_MUST_USE;
-/* Drops instructions that nobody needs (dce.c). */
+/* Drops dead instructions (dce.c). */
 weft_status *weft_kernel_dce(weft_kernel *kernel) WEFT_MUST_USE;
 #endif

@@ -80,7 +80,7 @@ weft_expr_context *weft_kernel_builder_extents(weft_kernel_builder *builder)
     return builder->kernel->extents;
 }
 
-/* Whether the builder still takes things; notes when memory ran out under the instruction list. */
+/* Whether the builder still accepts items; records if the instruction list ran out of memory. */
 static bool ready(weft_kernel_builder *builder)
 {
     if (builder->insts.failed && builder->error == NULL) builder->error = weft_status_out_of_memory();

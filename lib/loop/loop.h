@@ -30,12 +30,12 @@
  * from init, and at the end lane i takes in lane i + h, for h = L/2, L/4, ..., 1. With L = 1 elements combine in order.
  * A range with `blocks` is cut into blocks of WEFT_ORDER_BLOCK * L elements if it is longer: each lane combines those
  * of a block starting from init, then the results of the blocks in order; if there are more than WEFT_ORDER_BLOCK of
- * them, those of so many blocks first, and so on. Inside another reduced range such a range starts from init each time,
- * and what it gives is combined with what is there; one of up to WEFT_ORDER_SHORT * L elements goes on with what is
- * there. Without lanes and blocks a stage may also look at its accumulators while they grow (`running`): instructions
- * after the first `running` of a stage see what the accumulators are once they have taken in the point; what they take
- * in comes before. Outer reduced ranges run around it. The schedule may place the virtual lanes on vectors (width
- * divides L; unroll = L / width) or on separate accumulators, with equal bits.
+ * them, those of WEFT_ORDER_BLOCK blocks first, and so on. Inside another reduced range such a range starts from init
+ * each time, and what it gives is combined with what is there; one of up to WEFT_ORDER_SHORT * L elements goes on with
+ * what is there. Without lanes and blocks a stage may also look at its accumulators while they grow (`running`):
+ * instructions after the first `running` of a stage see what the accumulators are once they have taken in the point;
+ * what they take in comes before. Outer reduced ranges run around it. The schedule may place the virtual lanes on
+ * vectors (width divides L; unroll = L / width) or on separate accumulators, with equal bits.
  */
 #include "lib/expr/expr.h"
 #include <weft/dtype.h>
@@ -138,10 +138,10 @@ typedef struct weft_kernel {
 /* ---- building: a kernel is made stage by stage, instructions appended to the last stage ---- */
 weft_status *weft_kernel_create(const weft_allocator *allocator, weft_kernel **out_kernel) WEFT_MUST_USE;
 void weft_kernel_destroy(weft_kernel *kernel);
-/* Another kernel that is the same, in the state this one is in; neither knows of the other. */
+/* A copy of the kernel, in the same state; the two are independent. */
 weft_status *weft_kernel_clone(const weft_kernel *kernel, weft_kernel **out_clone) WEFT_MUST_USE;
 
-/* What a builder appends to. The first failure sticks: later calls do nothing, finish reports it. */
+/* Builds a kernel. The first failure sticks: later calls do nothing, finish reports it. */
 typedef struct weft_kernel_builder weft_kernel_builder;
 weft_status *weft_kernel_builder_create(const weft_allocator *allocator,
                                         weft_kernel_builder **out_builder) WEFT_MUST_USE;
@@ -184,6 +184,6 @@ const char *weft_scalar_name(weft_scalar_op op);
 
 /* Whether `dtype` is a float of two bytes. */
 bool weft_dtype_is_short(weft_dtype dtype);
-/* What sums and products of `dtype` are kept in until they are complete. */
+/* The dtype in which sums and products of `dtype` are accumulated. */
 weft_dtype weft_accumulator_dtype(weft_dtype dtype);
 #endif

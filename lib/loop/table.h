@@ -2,8 +2,8 @@
 #ifndef WEFT_LIB_LOOP_TABLE_H
 #define WEFT_LIB_LOOP_TABLE_H
 /*
- * Constant tables that instructions look numbers up in. They belong to the library, as operations do: a kernel names
- * them, and its text is a key only together with the version of the library.
+ * Constant tables for `lookup` instructions. They are part of the library, like operations: a kernel names them, and
+ * its text is a key only together with the version of the library.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -23,7 +23,7 @@ static const uint8_t operand_kinds[WEFT_SCALAR_COUNT] = {
 #undef WEFT_SCALAR
 };
 
-/* Where the verifier is, for its sentences. */
+/* The position of the verifier, for messages. */
 typedef struct verifier {
     weft_kernel *kernel;
     const weft_stage *stage;             /* NULL: the outer ranges */

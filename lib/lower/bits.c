@@ -65,7 +65,7 @@ static bool is_free(const weft_node *dot, size_t operand, size_t axis)
     return true;
 }
 
-/* Whether the free axes of an operand of a dot are of one element each, as far as that is known. */
+/* Whether the free axes of an operand of a dot are all known to have one element. */
 static bool has_one_row(const weft_graph *graph, const weft_node *dot, size_t operand)
 {
     weft_shape shape = weft_value_type(graph, dot->inputs[operand])->shape;
@@ -227,7 +227,7 @@ bool weft_product_is_library(const weft_graph *graph, const weft_node *node)
     weft_shape a = weft_value_type(graph, node->inputs[0])->shape, b = weft_value_type(graph, node->inputs[1])->shape;
     size_t batch = node->attrs[0].ints.count, contract = node->attrs[2].ints.count;
     if (contract == 0 || a.rank == batch + contract || b.rank == batch + contract) return false;
-    /* The library would copy the matrix of a product that reads it once. */
+    /* The library would copy the matrix although the product reads it only once. */
     if (has_one_row(graph, node, 0) || has_one_row(graph, node, 1)) return false;
     return !is_small(graph, node);
 }

@@ -2,11 +2,11 @@
 #ifndef WEFT_LIB_LOWER_BITS_H
 #define WEFT_LIB_LOWER_BITS_H
 /*
- * What decides bits: in which order a reduction combines, and whether a product is the library's, which combines in an
- * order of its own. Both are read off the graph's own extents and the constants here and in order.h, never off the
- * machine, layouts, threads or specialised extents, so that every variant of a program computes the same bits; except
- * for a product whose operands the library cannot read as they lie (partition.h). The constants are costs of a
- * processor of the year 2020; changing one changes bits.
+ * The choices that affect bits: the order in which a reduction combines, and whether a product goes to the library,
+ * which combines in its own order. Both depend only on the graph's own extents and the constants here and in order.h,
+ * never off the machine, layouts, threads or specialised extents, so that every variant of a program computes the same
+ * bits; except for a product whose operands the library cannot read as they lie (partition.h). The constants are costs
+ * of a processor of the year 2020; changing one changes bits.
  */
 #include "lib/graph/graph.h"
 
@@ -27,7 +27,7 @@ typedef struct weft_reduction {
 /* Describes reduction node `node`; from the graph's own extents, so that it holds for all variants. */
 void weft_reduction_fill(const weft_graph *graph, uint32_t node, weft_reduction *out_reduction);
 
-/* Sums of so few terms are no work for the library, which copies operands for more. */
+/* Sums of so few terms are not worth calling the library, which copies its operands. */
 #define WEFT_PRODUCT_FEW_TERMS 4
 
 /* The sizes of a product at most. */
@@ -39,6 +39,7 @@ typedef struct weft_product_size {
 } weft_product_size;
 
 weft_product_size weft_product_size_of(const weft_graph *graph, const weft_node *dot);
-/* Whether the product is the library's: of its dtypes, of which enough are multiplied in both directions. */
+/* Whether the product goes to the library: it has one of the library's dtypes, and is large enough in both
+ * directions. */
 bool weft_product_is_library(const weft_graph *graph, const weft_node *dot);
 #endif

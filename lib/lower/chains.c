@@ -3,7 +3,7 @@
 #include <string.h>
 #include "lib/loop/loop.h"
 
-/* The places of an element after more reshapes than this, one of another, are expressions that no kernel can bear. */
+/* After more consecutive reshapes than this, the index expressions of an element are too large for a kernel. */
 #define MOST_RESHAPED 4
 
 bool weft_reshape_keeps_axes(const weft_graph *graph, const weft_node *node)
@@ -18,8 +18,8 @@ bool weft_reshape_keeps_axes(const weft_graph *graph, const weft_node *node)
     }
 }
 
-/* Ascending: memory for what is joined of many before it is joined with more. `joined` has, for each node, how many
- * operands of concats a kernel that computes an element of it looks at. */
+/* Ascending: memory for concats of many operands before they are operands of another concat. `joined` has, for each
+ * node, how many operands of concats a kernel that computes an element of it looks at. */
 static void cut_joins(const weft_graph *graph, const uint8_t *live, uint8_t *forced, uint8_t *joined)
 {
     for (uint32_t n = 0; n < graph->node_count; n++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_LOWER_IN_PLACE_H
 #define WEFT_LIB_LOWER_IN_PLACE_H
-/* What updates in place (scatter, dynamic update slice) need of the partition and of the order of steps. */
+/* What updates in place (scatter, dynamic update slice) require of the partition and of the order of steps. */
 #include "lib/lower/partition.h"
 
 /*

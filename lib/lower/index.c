@@ -4,12 +4,12 @@
 #include "lib/lower/internal.h"
 
 /*
- * Elements whose place the data decide. In the index of a point, a variable stands for each checked index; addresses
+ * Elements whose position depends on data. In the index of a point, a variable stands for each checked index; addresses
  * are affine in it, and so are the indices of what an operand is computed from, if it has no memory: the instruction
  * takes the variable's place where an address, or the index itself, is made.
  */
 
-/* Copies `format`, and after it what `tail` prints for `axis`, for as long as the variant lives. */
+/* A copy of `format` followed by what `tail` prints for `axis`, which lives as long as the variant. */
 static const char *sentence(lowerer *low, const char *name, const char *format, int64_t axis)
 {
     weft_bytes text;

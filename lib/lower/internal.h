@@ -22,7 +22,7 @@ typedef struct stage_plan {
     struct stage_plan *next;
 } stage_plan;
 
-/* An index that data decide: an instruction, and the variable that stands for it in expressions. */
+/* A data-dependent index: an instruction, and the variable that stands for it in expressions. */
 typedef struct placed_index {
     weft_expr variable;
     weft_inst_id value;
@@ -86,7 +86,7 @@ weft_inst_id weft_lowerer_binary(lowerer *low, weft_scalar_op op, weft_dtype dty
 /* The number of a new data check. */
 uint32_t weft_lowerer_site(lowerer *low, const weft_node *node, const char *sentence, weft_expr extent);
 
-/* An element of operand 0 of a gather, a dynamic slice or an update, whose place the data decide. */
+/* An element of operand 0 of a gather, a dynamic slice or an update, whose position depends on data. */
 typedef struct placed_read {
     const weft_node *node;
     const weft_point *point; /* of the result, or of the updates */

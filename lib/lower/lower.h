@@ -40,7 +40,7 @@ typedef struct weft_lowered {
 } weft_lowered;
 
 /*
- * Lowers `root` into the memory `target`: its own, or another for a copy. When a reduction cannot be a stage here it is
+ * Lowers `root` into the memory `target`: its own, or another for a copy. If a reduction cannot be a stage here it is
  * forced in the partition (partition->changed is then true), and the result is empty: fill the partition again and
  * start over.
  */

@@ -10,7 +10,8 @@
 
 /* Recomputing up to this many operations in several kernels is cheaper than a trip through memory. */
 #define CHEAP_TO_REPEAT 16u
-/* What a kernel computes for so many times its elements, so many operations too many, gets memory and a kernel. */
+/* A value computed so many times more often than it has elements, at a cost of so many extra operations, gets memory
+ * and a kernel. */
 #define OFTEN_REPEATED 8
 #define LARGE_REPETITION (1 << 20)
 /* The same for what a product reads, whose lanes and rows wait for it. */
@@ -19,9 +20,9 @@
 #define LARGEST_KERNEL 400u
 /* A transcendental function in operations. */
 #define FUNCTION_WEIGHT 12u
-/* What a gather reads so cheaply is computed even if it is computed more often than there are elements. */
+/* A value this cheap is computed where a gather reads it, even if that is more often than it has elements. */
 #define CHEAP_TO_PLACE 2u
-/* A copy that is so many times smaller than a result costs little beside it. */
+/* A copy that is so many times smaller than a result costs little in comparison. */
 #define LITTLE_BESIDE 16
 /* So many attempts find one stage each that does not fit; after that a long chain of them must come to an end. */
 #define PATIENCE 32
@@ -145,7 +146,7 @@ static uint32_t saturating_add(uint32_t a, uint32_t b)
     return a + b < a ? UINT32_MAX : a + b;
 }
 
-/* The functions that become many instructions. */
+/* Functions that expand into many instructions. */
 static const bool is_function[WEFT_OP_COUNT] = {
 #define IS_FUNCTION_F32(name) [WEFT_OP_##name] = true,
 #define IS_FUNCTION_F64(name)
@@ -212,7 +213,7 @@ static bool takes_stages(const weft_partition *partition, uint32_t root)
     return reduction.chunk == 0;
 }
 
-/* What reads operand 0 at places that data decide. */
+/* Ops that read operand 0 at data-dependent positions. */
 static bool is_gather(const weft_node *node)
 {
     weft_op_id id = weft_op_id_of(node->op);
@@ -242,7 +243,7 @@ static bool is_local(const weft_graph *graph, const weft_node *node)
     }
 }
 
-/* What has memory, or gets it where it is read so, or is local. */
+/* Whether a value has memory, gets memory when it is read like that, or is local. */
 static bool is_reachable(const weft_partition *partition, uint32_t n)
 {
     const weft_graph *graph = partition->compiled->graph;
@@ -471,7 +472,7 @@ static void demand(weft_partition *partition, uint32_t n)
     if (is_costly && !partition->fused_row[source]) partition->forced[source] = 1;
 }
 
-/* A size that overflows is merely unproven; without memory there is no telling. */
+/* A size that overflows is merely unproven; out of memory, nothing is known. */
 static weft_status *check_extents(weft_partition *partition)
 {
     weft_status *status = weft_expr_context_take_error(partition->extents);
@@ -515,7 +516,7 @@ static bool fill_roles(weft_partition *partition, const uint8_t *live, uint8_t *
     return assign(partition, live, shared);
 }
 
-/* Roles, and those that what they lead to calls for. */
+/* Assigns roles, and assigns them again if their consequences require it. */
 static weft_status *assign_all(weft_partition *partition, const uint8_t *live, uint8_t *shared)
 {
     bool forced = true;

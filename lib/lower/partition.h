@@ -50,9 +50,9 @@ void weft_partition_finish(weft_partition *partition);
 weft_status *weft_partition_fill(weft_partition *partition) WEFT_MUST_USE;
 /* Whether something was forced since the last fill, in regions too. */
 bool weft_partition_has_changed(const weft_partition *partition);
-/* That of region number `region` of node `node`. */
+/* The partition of region number `region` of node `node`. */
 weft_partition *weft_partition_of_region(const weft_partition *partition, uint32_t node, uint32_t region);
-/* Demands memory for a node: whoever cannot place it asks, and fills again. */
+/* Forces a node into memory: called when it cannot be computed in place; the partition is then filled again. */
 void weft_partition_force(weft_partition *partition, uint32_t node);
 
 /* The same for a STAGE. When the partition has been filled many times, for other stages of the same kernel too: twice

@@ -41,7 +41,7 @@ stage_plan *weft_lowerer_plan(lowerer *low, const weft_point *point)
             plan->extents[g] = weft_expr_mul(x, plan->extents[g], extent);
         }
         plan->variables[g] = plan->positions[g] = weft_lowerer_variable(low, plan->extents[g]);
-        /* One element is no inner axis (inner.h): stages before this one may be made for it. */
+        /* An axis of one element is not an inner axis (inner.h): it may be computed in earlier stages. */
         int64_t count;
         if (weft_expr_is_constant(x, plan->extents[g], &count) && count == 1)
             plan->positions[g] = weft_expr_constant(x, 0);

@@ -188,7 +188,7 @@ static weft_inst_id whole(lowerer *low, const stage_plan *plan, weft_scalar_op v
 weft_inst_id weft_lowerer_outcome(lowerer *low, const stage_plan *plan)
 {
     if (!row_of(low->graph, plan->node)->is_arg) return whole(low, plan, WEFT_SCALAR_result);
-    /* Nothing was seen: the position in nothing is 0. */
+    /* No element was seen: the position is then 0. */
     weft_inst_id index = weft_lowerer_component(low, plan, 1);
     weft_inst_id none = weft_lowerer_constant(low, WEFT_I64, (uint64_t)INT64_MAX);
     weft_inst_id zero = weft_lowerer_constant(low, WEFT_I64, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a scatter or dynamic update slice stores over its operand 0. */
+/* The stores of a scatter or dynamic update slice over its operand 0. */
 #include "lib/graph/indexing.h"
 #include "lib/lower/internal.h"
 #include "runtime/program/variant.h"

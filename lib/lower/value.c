@@ -71,7 +71,7 @@ static bool divides(weft_scalar_op op, weft_dtype dtype)
     return quotient && (kind == WEFT_KIND_SIGNED || kind == WEFT_KIND_UNSIGNED);
 }
 
-/* What floor division of integers leaves; fmod takes the divisor off again where that has another sign than a. */
+/* The remainder of floor division of integers; fmod subtracts the divisor again if its sign differs from that of a. */
 static weft_inst_id rest_of_division(lowerer *low, const weft_inst *inst, weft_inst_id quotient)
 {
     weft_inst_id a = inst->args[0], b = inst->args[1];

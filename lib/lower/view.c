@@ -38,7 +38,7 @@ bool weft_view_find(weft_space *space, const weft_partition *partition, const we
         if (!weft_expr_affine(x, address, point.index[i], &out_view->strides[i], &rest)) return false;
         address = rest;
     }
-    /* A stride that still depends on another axis is none. */
+    /* A stride that still depends on another axis is not a stride. */
     for (size_t i = 0; i < shape.rank; i++) {
         for (size_t j = 0; j < shape.rank; j++) {
             if (weft_expr_uses(x, out_view->strides[i], point.index[j])) return false;

@@ -48,7 +48,7 @@ static weft_inst_id is_zero(const writer *w, weft_inst_id x)
     return binary(w, WEFT_SCALAR_eq, x, real(w, 0.0));
 }
 
-/* x y, but that zero times infinity or NaN is zero. */
+/* x y, except that zero times infinity or NaN is zero. */
 static weft_inst_id times(const writer *w, weft_inst_id x, weft_inst_id y)
 {
     weft_inst_id x_bits = as_integer(w, x), signs = binary(w, WEFT_SCALAR_xor, x_bits, as_integer(w, y));

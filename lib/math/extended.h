@@ -29,7 +29,7 @@ static inline bool is_short(const writer *w)
     return w->number == MATH_F32;
 }
 
-/* The writer for f64 that knows for which format the result is. */
+/* A writer for f64 that knows the format of the result. */
 static inline writer widened(const writer *w)
 {
     writer wide = *w;

@@ -109,7 +109,7 @@ weft_inst_id weft_math_lgamma(const writer *narrow_writer, const weft_inst_id *o
     return narrow(narrow_writer, choose(w, beyond, infinity, result));
 }
 
-/* The number with the sign bit of `sign` flipped in. */
+/* The number with its sign flipped if `sign` is negative. */
 static weft_inst_id flip(const writer *w, weft_inst_id x, weft_inst_id sign)
 {
     return as_real(w, binary(w, WEFT_SCALAR_xor, as_integer(w, x), sign));

@@ -67,7 +67,7 @@ weft_inst_id weft_math_tanh(const writer *w, const weft_inst_id *x)
 /* ---- sinh and cosh ---- */
 
 /* x = n ln(2) + u: both are 2 ((h + g) cosh(u) + (h - g) sinh(u)) with h = 2^(n - 2) and g = 2^(-n - 2), sinh with the
- * sign of g turned. */
+ * sign of g inverted. */
 typedef struct halves {
     math_reduced u;
     weft_inst_id h, g; /* g is 0 where it does not matter */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_MATH_MATH_H
 #define WEFT_LIB_MATH_MATH_H
-/* Passes over kernels that leave arithmetic which every backend has. */
+/* Passes over kernels that leave only arithmetic that every backend has. */
 #include "lib/loop/loop.h"
 
 /* Pass: arithmetic on complex numbers becomes arithmetic on their parts (complex.c). Same state in and out. */

@@ -253,7 +253,7 @@ bool weft_math_find_integer_power(const writer *w, const weft_inst_id *x, weft_i
 
 /* ---- remainder ---- */
 
-/* What fmod leaves, with b added where its sign is the other one; a zero has the sign of b. */
+/* The result of fmod, plus b if its sign differs from that of b; a zero has the sign of b. */
 weft_inst_id weft_math_remainder(const writer *w, const weft_inst_id *x)
 {
     weft_inst_id zero = real(w, 0.0), rest = binary(w, WEFT_SCALAR_fmod, x[0], x[1]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gives each meaning one form: chains of movement merge, what moves nothing vanishes, and what moves a repeated scalar
+ * Gives each meaning one form: chains of movement ops merge, no-op movement vanishes, and movement of a repeated scalar
  * repeats the scalar.
  *
  * requires: nothing

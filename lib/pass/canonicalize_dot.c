@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Puts every dot in the form a matrix library wants: operands come as batch, free, contracted axes of a and batch,
- * contracted, free axes of b, so that one that has to be copied is copied into that order; and a dot whose result is
- * only wanted with the free axes of b in front is the dot of b and a. A product of a matrix and a vector has the vector
- * first where a free axis of the matrix lies innermost, and last where a contracted one does: sums run across or along
- * what lies in memory then. Permutes of operands are read through. A dot of short floats, which is summed in f32
- * anyhow, becomes a dot of f32 between casts. requires: nothing. maintains: values except for the order of sums,
- * guards. breaks: nothing; no permute it adds can be merged away.
+ * Puts every dot into the form that a matrix library wants: operands come as batch, free, contracted axes of a and
+ * batch, contracted, free axes of b, so that one that has to be copied is copied into that order; and a dot whose
+ * result is only wanted with the free axes of b in front is the dot of b and a. A product of a matrix and a vector has
+ * the vector first where a free axis of the matrix lies innermost, and last where a contracted one does: sums run
+ * across or along what lies in memory then. Permutes of operands are read through. A dot of short floats, which is
+ * summed in f32 anyhow, becomes a dot of f32 between casts. requires: nothing. maintains: values except for the order
+ * of sums, guards. breaks: nothing; no permute it adds can be merged away.
  */
 #include <string.h>
 #include "lib/loop/loop.h"
@@ -154,7 +154,7 @@ static bool is_read_once(const weft_rewrite_site *site, uint32_t node)
     return u != NULL && node < u->node_count && u->uses[node] == 1;
 }
 
-/* A permute of a dot that nobody else reads. */
+/* A permute that is the only user of a dot. */
 static weft_tensor swap(const weft_rewrite_site *site)
 {
     weft_tensor dot = site->inputs.items[0];

@@ -98,9 +98,9 @@ static weft_status *fill_outputs(compiler *c, weft_tensors outputs)
     if (c->outputs == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < outputs.count; i++) {
         weft_tensor output = outputs.items[i];
-        if (output.graph == NULL) return invalid(c, "output %zu is no tensor of a graph", i);
+        if (output.graph == NULL) return invalid(c, "output %zu is not a tensor of a graph", i);
         if (output.graph != c->source && weft_graph_root(output.graph) == c->source)
-            return invalid(c, "output %zu was made in the body of a region, where alone it is known", i);
+            return invalid(c, "output %zu was made in the body of a region and is known only there", i);
         if (output.graph != c->source) return invalid(c, "output %zu belongs to another graph", i);
         if (!weft_tensor_is_valid(output)) return invalid(c, "output %zu is a failed tensor", i);
         c->outputs[i] = (weft_value){output.node, output.output};
@@ -145,7 +145,7 @@ static bool is_input(const weft_graph *graph, uint32_t number)
     return weft_op_id_of(weft_graph_node(graph, number)->op) == WEFT_OP_input;
 }
 
-/* The inputs are those that the outputs needed before any pass ran: what a pass finds out does not change the
+/* The inputs are those that the outputs needed before any pass ran: what a pass discovers does not change the
  * interface. */
 static weft_status *fill_inputs(compiler *c)
 {
@@ -207,7 +207,8 @@ static weft_status *add_symbols(const compiler *c, const uint8_t *used)
     return NULL;
 }
 
-/* Symbols of the graph that the program has no use for: what passes find must not decide which a run may be given. */
+/* Symbols of the graph that the program does not use: the results of passes must not decide which symbols a run may be
+ * given. */
 static weft_status *fill_idle(const compiler *c)
 {
     weft_program *program = c->program;
@@ -384,7 +385,7 @@ static WEFT_PLAIN_FUNCTION(weft_status *, compile, (compiler * c, weft_tensors o
     return NULL;
 }
 
-/* `policy` as this version knows it: what an older caller's shorter struct lacks is zero. */
+/* Converts `policy` to this version's struct: fields that an older caller's shorter struct lacks are zero. */
 static weft_policy policy_of(const weft_policy *policy)
 {
     weft_policy known = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program tells of its inputs and outputs: extents as text, the symbols they depend on, and what binds those. */
+/* Descriptions of a program's inputs and outputs: extents as text, the symbols they depend on, and what binds those. */
 #include "lib/pass/describe.h"
 #include <string.h>
 

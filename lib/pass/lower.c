@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* A lowering may use ops that are lowered themselves; one that never ends is an error. */
+/* A lowering may use ops that are themselves lowered; endless recursion is an error. */
 enum { MOST_SWEEPS = 32 };
 
 static weft_tensor lower_flip(const weft_rewrite_site *site)
@@ -42,7 +42,7 @@ static bool is_symbolic(weft_tensors inputs)
     return false;
 }
 
-/* What a lowering makes may have no inputs of its own: a program has those of its graph. */
+/* A lowering must not make inputs of its own: a program has the inputs of its graph. */
 static weft_status *check_made(const weft_graph *graph, size_t first, const weft_op_def *op)
 {
     for (size_t n = first; n < graph->node_count; n++) {

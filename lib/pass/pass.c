@@ -38,7 +38,7 @@ static weft_status *unknown_pass(weft_graph *graph, const char *name, size_t len
     return status;
 }
 
-/* A guard must outlive the node that made it, also in the text: from here on no guard counts on being made again. */
+/* A guard must outlive the node that made it, also in the text: from here on no guard relies on being made again. */
 static void keep_guards(weft_graph *graph)
 {
     weft_graph *root = weft_graph_root(graph);

@@ -80,7 +80,7 @@ static weft_status *apply(sweep *s, const weft_node *node, weft_tensors inputs, 
     return NULL;
 }
 
-/* Gives the rule another go at a node it made, over the operands that one has. */
+/* Applies the rule again to a node it made, with that node's operands. */
 static weft_status *apply_again(sweep *s, weft_tensor *value)
 {
     bool replaced = true;

@@ -3,8 +3,8 @@
 #define WEFT_LIB_PASS_REWRITE_H
 /*
  * The way every graph pass works: nodes that the outputs need are visited in order; a rule may replace a node by other
- * values of the same types, traced into the same graph; whatever it leaves alone is made again over the new operands.
- * Old nodes stay behind, unreachable.
+ * values of the same types, traced into the same graph; nodes it leaves alone are rebuilt over the new operands. Old
+ * nodes stay behind, unreachable.
  */
 #include "lib/graph/graph.h"
 #include <weft/program.h>

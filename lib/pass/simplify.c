@@ -3,11 +3,10 @@
  * Algebra that keeps the bits.
  *
  * requires: nothing
- * maintains: the bits of every output but the payloads of NaNs, guards
- * breaks: nothing
+ * maintains: the bits of every output except the payloads of NaNs, guards breaks: nothing
  *
- * What looks alike and is not: x + 0 turns -0 into 0, and so does the sum of one element, which starts from 0; 0 * x is
- * NaN for an infinite x; not (a < b) is true for a NaN where a >= b is false.
+ * These look equivalent but are not: x + 0 turns -0 into 0, and so does the sum of one element, which starts from 0; 0
+ * * x is NaN for an infinite x; not (a < b) is true for a NaN where a >= b is false.
  */
 #include "lib/pass/pass.h"
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_SCHEDULE_RANGES_H
 #define WEFT_LIB_SCHEDULE_RANGES_H
-/* What scheduling does to the ranges of a kernel and to the expressions over them. */
+/* Operations of scheduling on the ranges of a kernel and on the expressions over them. */
 #include <weft/machine.h>
 #include "lib/loop/loop.h"
 

@@ -116,7 +116,7 @@ static uint32_t unroll_of(uint32_t body)
     return body <= SMALL_BODY ? 8 : body <= MEDIUM_BODY ? 4 : body <= LARGE_BODY ? 2 : 1;
 }
 
-/* As many, and no more than the range ever fills. */
+/* The same, but no more than the range can ever fill. */
 static uint32_t unroll_for(const weft_kernel *kernel, uint32_t body, weft_expr extent, uint32_t width)
 {
     uint32_t unroll = unroll_of(body);
@@ -190,7 +190,8 @@ static weft_status *bind_row(weft_kernel *kernel, uint32_t width)
     return NULL;
 }
 
-/* Whether a load transposes two ranges (`across` and the last) that are whole tiles, so that they need no others. */
+/* Whether a load transposes two ranges (`across` and the last) that are whole tiles, so that they need no other
+ * tiling. */
 static bool transposes_evenly(const weft_kernel *kernel, uint32_t across)
 {
     if (across >= kernel->range_count) return false;

@@ -5,13 +5,13 @@
  * Many short ranges. A tensor of twenty axes of two has no range that is worth a loop, and a permutation of them none
  * that fills a cache line on both sides. So a tile is made of several ranges: those that the first store walks closest,
  * until they make a run of memory, and those of each load that would jump along that run. Ranges of a tile become two,
- * rows and lanes, whose variables are taken apart into digits; code generators know what becomes of short lanes
- * (constants) and of digits of a short range (a table). Loads that jump are read along their own runs into a local
- * buffer first, as in transpose_tile.c.
+ * rows and lanes, whose variables are taken apart into digits; code generators turn short lanes into constants and
+ * digits of a short range into a table. Loads that jump are read along their own runs into a local buffer first, as in
+ * transpose_tile.c.
  */
 
-/* Bodies that bear fewer vectors compute so much that loops of their own, out of which values move, are better than
- * rows. */
+/* Bodies that allow fewer vectors compute so much that separate loops, out of which values can be hoisted, are better
+ * than rows. */
 #define WIDEN_UNROLL 4
 /* Local buffers are on the stack. */
 #define MOST_LOCAL (64 << 10)
@@ -220,7 +220,7 @@ static bool widen(weft_tiling *t, const weft_tile_access *a)
     uint32_t next = closest(t, a, NULL, true);
     if (next == t->axis_count) return false;
     int64_t part = t->axes[next].extent;
-    /* No tile has more points, however long the axis is. */
+    /* No tile has more points than this, however long the axis is. */
     if (part > t->local_bytes) part = t->local_bytes;
     while (part > 1 && (!fits(t, part) || t->axes[next].extent % part != 0)) part--;
     if (part == 1 || t->axis_count == WEFT_TILE_AXES) return false;
@@ -314,7 +314,7 @@ weft_status *weft_kernel_tile(weft_kernel *kernel, const weft_machine *machine, 
     weft_tile_access *accesses = weft_arena_allocate(&kernel->arena, most * sizeof *accesses);
     *out_tiled = false;
     if (t == NULL || accesses == NULL) return weft_status_out_of_memory();
-    /* A run has two cache lines at best, half of one at worst. */
+    /* A run is two cache lines at best, half a line at worst. */
     for (int64_t bytes = 2 * line; bytes >= line / 2 && !*out_tiled; bytes /= 2) {
         *t = (weft_tiling){.kernel = kernel,
                            .extents = kernel->extents,

@@ -35,7 +35,7 @@ static weft_expr add_digits(const weft_tiling *t, weft_expr sum, const weft_tile
     return sum;
 }
 
-/* What stands for the variables of the ranges as they were. */
+/* The expressions that replace the variables of the original ranges. */
 typedef struct values {
     weft_expr of[WEFT_MAX_RANK], by[WEFT_MAX_RANK];
     uint32_t count;

@@ -135,7 +135,7 @@ static weft_status *jam_range(weft_kernel *kernel, uint32_t number, uint32_t row
 
 /* ---- where it pays ---- */
 
-/* What loads of reductions have to do with a range. */
+/* How the loads of reductions depend on a range. */
 typedef struct sharing {
     uint32_t shared; /* a load that does not depend on it is worth one, along the lanes two */
     uint32_t own;    /* loads that do depend on it */
@@ -208,8 +208,8 @@ static uint32_t find_range(const weft_kernel *kernel)
     return best;
 }
 
-/* As many as the registers hold, but that few are computed twice: a point costs half a row beside its rows. Fewer where
- * nobody knows how many there are. */
+/* As many as the registers hold, while computing few of them twice: a point costs half a row on top of its rows. Fewer
+ * if their number is unknown. */
 static uint32_t choose_rows(const weft_kernel *kernel, uint32_t number, uint32_t most)
 {
     uint32_t best = 1;

@@ -168,7 +168,7 @@ static void describe_nameless(char next, char *out_text, size_t size)
     else snprintf(out_text, size, "'%%' with the byte 0x%02x after it", (unsigned char)next);
 }
 
-/* What a token is to a reader; at most 40 bytes of it. */
+/* Describes a token in messages; at most 40 bytes of it. */
 static void describe(const weft_token *token, char *out_text, size_t size)
 {
     int length = token->length < 40 ? (int)token->length : 40;
@@ -230,7 +230,7 @@ weft_status *weft_lexer_take_integer(weft_lexer *lexer, const char *what, int64_
     return NULL;
 }
 
-/* strtod and printf round as the thread does: in here to the nearest. */
+/* strtod and printf use the thread's rounding mode: set to nearest in here. */
 typedef struct spelling {
     weft_spelling point;
     weft_float_mode mode;
@@ -274,7 +274,7 @@ weft_status *weft_lexer_take_real(weft_lexer *lexer, const char *what, double *o
     return NULL;
 }
 
-/* One character of a string from behind the backslash; the length it takes there, 0 when it is no escape. */
+/* Decodes the escape that follows a backslash in a string; returns its length, 0 if it is not an escape. */
 static size_t read_escape(const char *text, char *out_character)
 {
     static const char letters[] = "nt\"\\", values[] = "\n\t\"\\";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_TEXT_TEXT_H
 #define WEFT_LIB_TEXT_TEXT_H
-/* What the text forms of graphs and of kernels share: a lexer with errors that say where, and spelling of strings and
- * numbers. */
+/* Code that the text forms of graphs and of kernels share: a lexer whose errors carry positions, and the spelling of
+ * strings and numbers. */
 #include <weft/dtype.h>
 #include "runtime/base/memory.h"
 

@@ -17,7 +17,7 @@ weft_tensor weft_region_add_numbered(weft_graph *body, const char *prefix, size_
     return weft_region_add_parameter(body, name, weft_tensor_dtype(like), weft_tensor_shape(like));
 }
 
-/* The entry of a tensor of the graph around; NULL when out of memory. */
+/* The entry of a tensor of an enclosing graph; NULL when out of memory. */
 static weft_capture *find_capture(weft_captures *captures, weft_tensor outer)
 {
     for (weft_capture *known = captures->first; known != NULL; known = known->next)
@@ -50,8 +50,8 @@ static weft_tensor capture(weft_graph *body, weft_tensor outer)
 
 const char *weft_tensor_enter(weft_graph *graph, weft_tensor *tensor)
 {
-    static const char gone[] = "was made in the body of a region, where alone it is known";
-    if (tensor->graph == NULL) return "is no tensor of a graph";
+    static const char gone[] = "was made in the body of a region and is known only there";
+    if (tensor->graph == NULL) return "is not a tensor of a graph";
     if (tensor->graph == graph) return graph->sealed ? gone : NULL;
     if (graph->captures == NULL)
         return weft_graph_root(tensor->graph) == weft_graph_root(graph) ? gone : "belongs to another graph";

@@ -2,8 +2,8 @@
 #ifndef WEFT_LIB_TRACE_CAPTURE_H
 #define WEFT_LIB_TRACE_CAPTURE_H
 /*
- * A body is traced into a graph of its own, which is root->current meanwhile. A tensor from around it that it uses is
- * captured: one more operand of the node, and a parameter of the region. All regions of one op have the same
+ * A body is traced into a graph of its own, which is root->current during that time. An outer tensor that it uses is
+ * captured: it becomes one more operand of the node, and a parameter of the region. All regions of one op have the same
  * parameters, so they share the list; what only one of them uses is an unused parameter of the other.
  */
 #include "lib/graph/graph.h"

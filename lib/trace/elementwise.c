@@ -24,7 +24,7 @@ weft_tensor weft_input(weft_graph *graph, const char *name, weft_dtype dtype, we
     return weft_trace_op(graph, WEFT_OP_input, (weft_tensors){0, NULL}, attrs);
 }
 
-/* Bytes of a constant; SIZE_MAX when they cannot be counted, which no data fit. */
+/* Bytes of a constant; SIZE_MAX, which no data match, when they overflow. */
 static size_t data_size(weft_dtype dtype, weft_ints shape)
 {
     size_t size = weft_dtype_size(dtype);
@@ -45,7 +45,8 @@ weft_tensor weft_constant(weft_graph *graph, weft_dtype dtype, weft_ints shape, 
     size_t size = data_size(dtype, shape);
     weft_attr attrs[] = {{.integer = dtype}, {.ints = shape}, {.data = data, .size = size}};
     if (size > PTRDIFF_MAX) {
-        return weft_trace_fail(graph, WEFT_OUT_OF_RANGE, "constant", "%s", "the elements of the shape fit no memory");
+        return weft_trace_fail(graph, WEFT_OUT_OF_RANGE, "constant", "%s",
+                               "the elements of the shape do not fit in memory");
     }
     return weft_trace_op(graph, WEFT_OP_constant, (weft_tensors){0, NULL}, attrs);
 }
@@ -69,7 +70,7 @@ weft_tensor weft_extent_tensor(weft_graph *graph, weft_extent extent)
 
 #define ELEMENTWISE_LIMIT 3
 
-/* The shape operands meet in, aligned at the right; `owners` tells which operand gave each extent. */
+/* The common shape of operands, aligned at the right; `owners` records which operand contributed each extent. */
 typedef struct common_shape {
     size_t rank;
     weft_extent extents[WEFT_MAX_RANK];

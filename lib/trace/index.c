@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tracing functions of ops whose places are decided by data: gather, scatter, dynamic slices. */
+/* Tracing functions of ops that index by data: gather, scatter, dynamic slices. */
 #include "lib/graph/indexing.h"
 #include "lib/trace/trace.h"
 #include <inttypes.h>
@@ -14,7 +14,7 @@ typedef struct indexed_call {
     int64_t axes[WEFT_MAX_RANK];
 } indexed_call;
 
-/* An axis with its operand goes in front of all greater ones. */
+/* Insertion sort: an axis, with its operand, moves in front of all greater ones. */
 static void insert_axis(indexed_call *call, int64_t axis, weft_tensor operand)
 {
     size_t i = call->count++ - call->first;
@@ -56,7 +56,7 @@ static bool check_lists(const indexed_call *call, weft_tensors others, weft_ints
     return false;
 }
 
-/* `data` are the operands in front: x, and updates where there are some. */
+/* `data` are the leading operands: x, and the updates if there are any. */
 static bool start_call(indexed_call *call, weft_op_id op, weft_tensors data, weft_tensors others, weft_ints axes)
 {
     const char *name = weft_op_table()[op].name, *what = takes_indices(op) ? "indices" : "start";
@@ -111,7 +111,7 @@ weft_tensor weft_trace_scatter(weft_tensor x, weft_tensor updates, weft_tensors 
         return weft_tensor_failed(call.graph);
     }
     if (name == NULL) {
-        return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "scatter", "%d is no weft_scatter_mode", (int)mode);
+        return weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, "scatter", "%d is not a weft_scatter_mode", (int)mode);
     }
     return finish_call(&call,
                        (weft_attr[]){{.ints = axes_of(&call)}, {.ints = batch}, {.data = name, .size = strlen(name)}});

@@ -43,8 +43,8 @@ static weft_tensor unary(weft_op_id op, weft_tensor x, const weft_attr *attrs)
 
 /* ---- movement ---- */
 
-/* The products of the extents of both, without axis `without` of the second, and without those that both have: these
- * do not matter to what is inferred, and may be 0 when it runs. */
+/* The products of the extents of both, without axis `without` of the second, and without those that both have: these do
+ * not affect the inferred extent, and may be 0 at a run. */
 static void count_rest(weft_shape x, weft_shape shape, size_t without, weft_extent *out_count, weft_extent *out_others)
 {
     bool shared[WEFT_MAX_RANK] = {false};
@@ -101,7 +101,7 @@ static bool infer_axis(weft_tensor x, weft_shape shape, size_t axis, weft_extent
     }
     if (weft_extent_is_static(weft_extent_mod(count, others), &rest) && rest != 0) {
         weft_trace_fail(x.graph, WEFT_SHAPE_MISMATCH, "reshape",
-                        "axis %zu cannot be inferred: %s elements are no multiple of %s", axis,
+                        "axis %zu cannot be inferred: %s elements are not a multiple of %s", axis,
                         weft_extent_describe(count).text, weft_extent_describe(others).text);
         return false;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers in place of operands: constants of the dtype of what stands beside them. */
+/* Numbers in place of operands: constants of the dtype of the tensor beside them. */
 #include <weft/operand.h>
 #include <float.h>
 #include <inttypes.h>
@@ -28,7 +28,7 @@ static const integer_range ranges[WEFT_DTYPE_COUNT] = {[WEFT_BOOL] = {0, 1},
                                                        [WEFT_U32] = {0, UINT32_MAX},
                                                        [WEFT_I64] = {INT64_MIN, INT64_MAX}};
 
-/* From which number on the nearest one is infinite. */
+/* The number from which on rounding gives infinity. */
 static const double bounds[WEFT_DTYPE_COUNT] = {
     [WEFT_BF16] = 0x1.ffp127, [WEFT_F16] = 65520,          [WEFT_F32] = 0x1.ffffffp127,
     [WEFT_F64] = INFINITY,    [WEFT_C64] = 0x1.ffffffp127, [WEFT_C128] = INFINITY};

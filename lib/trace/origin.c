@@ -10,8 +10,7 @@ static bool names_function(const char *message, const char *function)
     return strncmp(message, function, length) == 0 && message[length] == ':';
 }
 
-/* Functions and ops that get arguments of theirs as they are: what is wrong with these for the op is so for the
- * function. */
+/* Functions, and ops to which they pass arguments unchanged: an error of the op about these is one of the function. */
 static const char *const forwards[][2] = {
     {"adaptive_max_pool", "reduce_max"},
     {"angle", "imag"},
@@ -62,7 +61,7 @@ static const char *const forwards[][2] = {
     {"zeros", "constant"},
 };
 
-/* What `message` says, for a caller of `function`, if it is one of a function: nothing is added where it speaks of that
+/* `message` for a caller of `function`, if it is about another function: nothing is added if it names that one
  * already. */
 static weft_status *place_message(const weft_allocator *allocator, weft_code code, const char *where,
                                   const char *message, const char *function)
@@ -111,7 +110,7 @@ weft_extent weft_extent_place(weft_extent extent, const char *file, int line)
 
 bool weft_require_place(bool may_hold, weft_graph *graph, const char *file, int line)
 {
-    /* What a type rule asks for is of the call that the rule is for. */
+    /* Guards that a type rule requires belong to the call that the rule is for. */
     if (graph == NULL || graph->rule != NULL) return may_hold;
     if (may_hold) weft_graph_place(graph, weft_graph_origin(graph, file, line));
     else place_error(graph, NULL, file, line);

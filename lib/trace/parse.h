@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_TRACE_PARSE_H
 #define WEFT_TRACE_PARSE_H
-/* Reading the text form of a graph: what its parts share. Each function takes what is next in the text, or fails with
- * its place. */
+/* Parsing the text form of a graph: shared declarations. Each function consumes the next item of the text, or fails
+ * with its position. */
 #include "lib/graph/graph.h"
 #include "lib/text/text.h"
 
@@ -28,7 +28,7 @@ typedef struct weft_parser_list {
     size_t count, capacity;
 } weft_parser_list;
 
-/* What a statement says, in the order of the text. */
+/* A statement, in the order of the text. */
 typedef struct weft_statement {
     const char *at; /* where its op is named */
     const weft_op_def *op;

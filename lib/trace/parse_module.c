@@ -65,7 +65,8 @@ static weft_status *parse_guard(weft_parser *p)
     const char *start = p->lexer.token.start;
     WEFT_TRY(weft_parser_take_string(p, "the message of the guard in quotes", &message));
     if (message.size != strlen(message.data))
-        return weft_lexer_error(&p->lexer, start, WEFT_PARSE_ERROR, "the message of a guard cannot hold a NUL byte");
+        return weft_lexer_error(&p->lexer, start, WEFT_PARSE_ERROR,
+                                "the message of a guard must not contain a NUL byte");
     weft_guard_kind kind = at_most ? WEFT_GUARD_AT_MOST : WEFT_GUARD_EQUAL;
     if (weft_guard_is_proven(p->graph, kind, a, b)) return NULL;
     weft_code code = at_most ? WEFT_OUT_OF_RANGE : WEFT_SHAPE_MISMATCH;
@@ -94,7 +95,7 @@ static weft_status *parse_output_name(weft_parser *p, size_t number, const char 
         WEFT_TRY(weft_parser_take_string(p, "the name of an output", &name));
         *out_name = name.data;
         if (name.size != strlen(name.data))
-            return weft_lexer_error(&p->lexer, token.start, WEFT_PARSE_ERROR, "a name cannot hold a NUL byte");
+            return weft_lexer_error(&p->lexer, token.start, WEFT_PARSE_ERROR, "a name must not contain a NUL byte");
     }
     if (*out_name == NULL) return weft_status_out_of_memory();
     bool named = token.kind == WEFT_TOKEN_IDENTIFIER || token.kind == WEFT_TOKEN_STRING;
@@ -214,7 +215,8 @@ static WEFT_PLAIN_FUNCTION(weft_status *, module_parse, (module * m, const char 
         p.counted = copy;
         weft_parser_enter(&p, &outermost, p.graph);
         if (strlen(copy) != length)
-            status = weft_lexer_error(&p.lexer, copy + strlen(copy), WEFT_PARSE_ERROR, "a text cannot hold a NUL byte");
+            status =
+                weft_lexer_error(&p.lexer, copy + strlen(copy), WEFT_PARSE_ERROR, "a text must not contain a NUL byte");
         if (status == NULL) status = parse_text(&p, &outputs, &names);
         if (status == NULL) status = module_fill(m, &outputs, &names);
         weft_parser_leave(&p);

@@ -38,7 +38,7 @@ static void trace_init(region_trace *trace, weft_graph *graph, const char *op)
     trace->captures = (weft_captures){.arena = &trace->arena, .last = &trace->captures.first};
 }
 
-/* Makes `status`, of what knows no op, stick as an error of this one; takes it. */
+/* Makes `status`, of a function that knows no op, stick as an error of this op; takes it. */
 static void fail_with(region_trace *trace, weft_status *status)
 {
     weft_trace_fail(trace->graph, weft_status_code(status), trace->op, "%s", weft_status_message(status));
@@ -73,7 +73,7 @@ static bool begin_body(region_trace *trace, const weft_extent *trips, weft_tenso
     return true;
 }
 
-/* Takes what the body gave as results: of it, or of a graph around. */
+/* Takes the results of the body: tensors of its region, or of an enclosing graph. */
 static bool end_body(region_trace *trace, size_t count, weft_tensor *results)
 {
     size_t part = trace->region_count - 1;
@@ -146,7 +146,7 @@ static bool lift_guards(region_trace *trace, weft_tensor node)
     return well;
 }
 
-/* Ends the tracing; the tensor of the node as the results, or failed ones. */
+/* Ends the tracing; fills the results with the tensors of the node, or with failed ones. */
 static weft_tensor finish(region_trace *trace, weft_tensor node, size_t count, weft_tensor *out_results)
 {
     bool valid = lift_guards(trace, node) && weft_tensor_is_valid(node);

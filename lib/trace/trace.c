@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one way to trace, and what tracing functions share. */
+/* The single path by which nodes are traced, and helpers of tracing functions. */
 #include "lib/trace/trace.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 /* ---- one node ---- */
 
-/* A failed operand needs no second error, one that cannot be of this graph is one. */
+/* A failed operand needs no second error; one that cannot belong to this graph is an error. */
 bool weft_trace_enter(weft_graph *graph, const char *op, size_t count, weft_tensor *operands)
 {
     bool well = true;

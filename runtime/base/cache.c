@@ -103,7 +103,7 @@ static void touch(weft_cache *cache, weft_cache_handle *entry)
     list_push(cache, entry);
 }
 
-/* Ends the cache's hold on `entry` and puts it on the list `dropped`, to be released without the lock. */
+/* Drops the cache's reference on `entry` and puts it on the list `dropped`, to be released without the lock. */
 static void drop(weft_cache *cache, weft_cache_handle *entry, weft_cache_handle **dropped)
 {
     weft_map_remove(&cache->map, entry->key, entry->key_size);

@@ -5,9 +5,8 @@
  * A shared, bounded cache from byte keys to values: variants, kernels, plans, inner programs. Keys compare in full. Any
  * thread may use it at any time.
  *
- * A value lives as long as somebody holds a handle on it or the cache keeps it. The cache keeps the most recently used
- * ones within its capacity, in use or not; what it drops dies with its last handle, which may be after the cache
- * itself.
+ * A value lives as long as there is a handle on it or the cache keeps it. The cache keeps the most recently used ones
+ * within its capacity, in use or not; what it drops dies with its last handle, which may be after the cache itself.
  *
  * Single flight: while one thread makes the value of a key, others that ask for it wait; all share the value or the
  * error. An error is not kept: the next call tries again.

@@ -2,10 +2,10 @@
 #ifndef WEFT_RUNTIME_BASE_FORK_H
 #define WEFT_RUNTIME_BASE_FORK_H
 /*
- * What must be in order in a forked child, where only the thread that forked goes on: locks that other threads held,
- * and what they had not finished. Registered locks are taken before a fork, so that what they protect is whole in the
- * child, and free again on both sides after it. While one is held no other of them is taken, none is registered, and
- * no thread waits for another one.
+ * Keeps state consistent in a forked child, where only the forking thread continues: locks that other threads held, and
+ * what they had not finished. Registered locks are taken before a fork, so that what they protect is consistent in the
+ * child, and released on both sides after it. While one is held no other of them is taken, none is registered, and no
+ * thread waits for another one.
  */
 #include <weft/base.h>
 #include <pthread.h>

@@ -2,9 +2,9 @@
 #ifndef WEFT_RUNTIME_BASE_ISA_H
 #define WEFT_RUNTIME_BASE_ISA_H
 /*
- * Which instructions this process may use, for all who ask: products and generated code. It is what the processor has,
- * or less where the environment variable WEFT_ISA names a level: x86-64, x86-64-v2, x86-64-v3 or x86-64-v4, as in the
- * System V ABI for AMD64. Read once.
+ * The instructions that this process may use, in products and in generated code. It is what the processor has, or less
+ * where the environment variable WEFT_ISA names a level: x86-64, x86-64-v2, x86-64-v3 or x86-64-v4, as in the System V
+ * ABI for AMD64. Read once.
  */
 #include <weft/base.h>
 

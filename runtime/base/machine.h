@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_BASE_MACHINE_H
 #define WEFT_RUNTIME_BASE_MACHINE_H
-/* What the run time asks its machine. Nothing depends on it but how long a run takes. Times are in nanoseconds. */
+/* Estimates from the machine model. They affect only how long a run takes. Times are in nanoseconds. */
 #include <weft/machine.h>
 
-/* Of so many scalar operations of generated code, while it moves so many bytes. */
+/* Time of that many scalar operations of generated code while it moves that many bytes. */
 double weft_machine_kernel_ns(const weft_machine *machine, double operations, double bytes);
 /* Of the multiplications of a product of m x k and k x n, on one thread. */
 double weft_machine_product_ns(const weft_machine *machine, weft_dtype dtype, double m, double n, double k);
-/* Iterations that a thread is given at a time, each of so many operations: all of them where waking another thread may
+/* Iterations that a thread is given at a time, each of that many operations: all of them if waking another thread may
  * take longer than they do. */
 int64_t weft_machine_grain(const weft_machine *machine, int64_t iterations, int64_t operations);
 /* Whether products that take so long together are too short to be cut for threads, which pack operands twice. */

@@ -39,7 +39,7 @@ typedef struct weft_bytes {
 
 void weft_bytes_init(weft_bytes *bytes, const weft_allocator *allocator);
 void weft_bytes_finish(weft_bytes *bytes);
-/* Empties it, keeps the capacity and forgets a failure. */
+/* Empties it, keeps the capacity and clears a failure. */
 void weft_bytes_clear(weft_bytes *bytes);
 void weft_bytes_append(weft_bytes *bytes, const void *data, size_t size);
 void weft_bytes_print(weft_bytes *bytes, const char *format, ...) WEFT_FORMAT(2, 3);

@@ -32,7 +32,7 @@ typedef struct bed {
 
 /* A thread of the pool; the first one is the caller of the region. */
 typedef struct member {
-    atomic_size_t unclaimed; /* chunks of its share that nobody runs yet */
+    atomic_size_t unclaimed; /* chunks of its share that no thread runs yet */
     bed bed;
     weft_pool *pool;
     pthread_t thread;
@@ -81,7 +81,8 @@ static void sleep_in(bed *where)
     while (sem_wait(&where->call) != 0) continue; /* interrupted */
 }
 
-/* After `count` has changed. Whoever takes the bed back first, this thread or the one that lies down, owns the call. */
+/* After `count` has changed. Whichever takes the bed back first, this thread or the one going to sleep, owns the
+ * wake-up. */
 static void wake(bed *where)
 {
     if (atomic_load(&where->taken) && atomic_exchange(&where->taken, false)) sem_post(&where->call);
@@ -125,7 +126,7 @@ static void run_chunk(const struct region *region, size_t chunk)
     region->task(region->context, begin, end);
 }
 
-/* All chunks that nobody has claimed, those of `own` first; none when the region is over already. */
+/* All unclaimed chunks, those of `own` first; none if the region is already over. */
 static void run_chunks(weft_pool *pool, size_t own)
 {
     for (size_t i = 0; i < pool->size; i++) {
@@ -140,7 +141,7 @@ static void run_chunks(weft_pool *pool, size_t own)
 
 /* ---- threads ---- */
 
-/* Whose own chunks were taken by others before it woke helps with the rest. */
+/* A thread whose own chunks were taken by others before it woke helps with the rest. */
 static void *work(void *argument)
 {
     member *self = argument;
@@ -153,7 +154,7 @@ static void *work(void *argument)
     }
 }
 
-/* As many as there are to be had; the shares of others are run by those. */
+/* Starts as many threads as can be had; they run the shares of the missing ones. */
 static void start_threads(weft_pool *pool)
 {
     while (pool->threads < pool->size - 1) {
@@ -265,8 +266,8 @@ static int64_t divide_up(int64_t a, int64_t b)
     return (a - 1) / b + 1;
 }
 
-/* With the pool's lock held. The last one to finish wakes the caller; threads that come later find nothing to do, and
- * nobody waits for them. */
+/* With the pool's lock held. The last one to finish wakes the caller; threads that come later find nothing to do and
+ * are not waited for. */
 static void run_parallel(weft_pool *pool, struct region region)
 {
     region.chunks = (size_t)divide_up(region.count, region.step);

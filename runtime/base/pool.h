@@ -2,9 +2,9 @@
 #ifndef WEFT_RUNTIME_BASE_POOL_H
 #define WEFT_RUNTIME_BASE_POOL_H
 /*
- * The one thread pool of an executor. One parallel region at a time: whoever finds the pool busy, or is inside a region
- * already, runs its range alone, on its own thread. Nobody ever waits for the pool, nor for a thread of it that has not
- * begun: what such threads would have done, the others do. So regions also end in a forked child, where there are none.
+ * The one thread pool of an executor. One parallel region at a time: a caller that finds the pool busy, or is inside a
+ * region already, runs its range alone, on its own thread. No caller ever waits for the pool, nor for a thread of it
+ * that has not begun: the other threads do its share. So regions also end in a forked child, where there are none.
  */
 #include <weft/machine.h>
 

@@ -65,8 +65,9 @@ weft_status *weft_stack_call(const weft_allocator *allocator, void (*body)(void 
         return NULL;
     }
     if (!weft_thread_start(run, &call, &thread))
-        return weft_status_create(allocator, WEFT_OUT_OF_MEMORY, "weft_executor_run",
-                                  "this thread has too little stack to compile on, and there is no other for it");
+        return weft_status_create(
+            allocator, WEFT_OUT_OF_MEMORY, "weft_executor_run",
+            "this thread has too little stack to compile on, and no other thread could be started");
     pthread_join(thread, NULL);
     return NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_BASE_STACK_H
 #define WEFT_RUNTIME_BASE_STACK_H
-/* Stacks that are large enough for what compiles. */
+/* Stacks that are large enough for compiling. */
 #include <weft/base.h>
 #include <pthread.h>
 
@@ -15,7 +15,7 @@ enum { WEFT_STACK_NEEDED = 1 << 20 };
  */
 weft_status *weft_stack_call(const weft_allocator *allocator, void (*body)(void *context), void *context) WEFT_MUST_USE;
 
-/* Starts a thread with WEFT_STACK_NEEDED bytes of stack, or what threads have by default, and with no signals but those
- * that a thread brings upon itself, and profiling; false when there is none to be had. */
+/* Starts a thread with WEFT_STACK_NEEDED bytes of stack, or what threads have by default, and with all signals blocked
+ * except synchronous ones and profiling; false when there is none to be had. */
 bool weft_thread_start(void *(*body)(void *context), void *context, pthread_t *out_thread);
 #endif

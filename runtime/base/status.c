@@ -69,7 +69,7 @@ static weft_status *status_allocate(const weft_allocator *allocator, weft_code c
     return status;
 }
 
-/* Takes `status`, whose texts are as they came; mostly there is nothing to escape. */
+/* Takes `status`, whose texts are not escaped yet; usually there is nothing to escape. */
 static weft_status *escape(weft_status *status)
 {
     char *where, *message;

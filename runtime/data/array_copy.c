@@ -51,7 +51,7 @@ static void copy_axes(const copy_plan *plan, size_t axis, char *to, const char *
                   from + i * plan->from_strides[axis] * element);
 }
 
-/* Memory that was imported has nobody who could copy it, unless it is the CPU's. */
+/* Imported memory has no driver to copy it, unless it is on the CPU. */
 static weft_status *check_memory(const char *which, const weft_array *array)
 {
     if (array->runtime != NULL || array->device.kind == WEFT_DEVICE_CPU) return NULL;

@@ -10,7 +10,7 @@
 
 __extension__ typedef __int128 wide;
 
-/* A search of so many takes 0.1 ms. Two axes need three; those that need more than all of them are refused. */
+/* A search of that many steps takes 0.1 ms. Two axes need three; those that need more than all of them are refused. */
 enum { MOST_NODES = 4096 };
 
 typedef struct repeat_axis {

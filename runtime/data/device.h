@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_DATA_DEVICE_H
 #define WEFT_RUNTIME_DATA_DEVICE_H
-/* Elements between host memory and a device's, or within it, by copies that a driver can do. */
+/* Copies elements between host memory and a device's, or within it, with copies that a driver can do. */
 #include <weft/runtime.h>
 
 typedef struct weft_device_layout {

@@ -23,8 +23,8 @@ static weft_status *check_dlpack(const weft_allocator *allocator, const char *wh
 {
     if (!find_dlpack_dtype(dl->dtype, out_dtype))
         return weft_status_create(allocator, WEFT_UNSUPPORTED, where,
-                                  "DLPack type code %u of %u bits and %u lanes is no dtype", (unsigned)dl->dtype.code,
-                                  (unsigned)dl->dtype.bits, (unsigned)dl->dtype.lanes);
+                                  "DLPack type code %u of %u bits and %u lanes is not a dtype",
+                                  (unsigned)dl->dtype.code, (unsigned)dl->dtype.bits, (unsigned)dl->dtype.lanes);
     if (dl->device.device_type != kDLCPU && dl->device.device_type != kDLCUDA)
         return weft_status_create(allocator, WEFT_UNSUPPORTED, where, "DLPack device type %d is neither CPU nor CUDA",
                                   (int)dl->device.device_type);

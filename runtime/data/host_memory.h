@@ -7,6 +7,6 @@
 weft_status *weft_host_allocate(const weft_allocator *allocator, size_t bytes, void **out_memory) WEFT_MUST_USE;
 /* `bytes` as it was asked. NULL is fine. */
 void weft_host_release(const weft_allocator *allocator, void *memory, size_t bytes);
-/* What weft_memory_size tells, with the files of the system looked for below `root`. */
+/* weft_memory_size, with the system's files looked up below `root`. */
 size_t weft_host_memory_size(const char *root);
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_DATA_INTERNAL_H
 #define WEFT_RUNTIME_DATA_INTERNAL_H
-/* What the files of arrays share; nobody else includes this. */
+/* Shared by the files of arrays; not included elsewhere. */
 #include <stdatomic.h>
 #include <weft/array.h>
 

@@ -103,7 +103,7 @@ static weft_status *parse_descr(struct reader *reader, struct header *header)
     if (strcmp(text, "bfloat16") == 0) return NULL;
     size_t order = strspn(text, "<>|=") > 0;
     if (!find_npy_dtype(text + order, &header->dtype))
-        return bad_file(reader, "descr '%s' is no element type of weft", text);
+        return bad_file(reader, "descr '%s' is not an element type of weft", text);
     if (weft_dtype_size(header->dtype) == 1) return NULL;
     header->big_endian = text[0] == '>';
     if (header->big_endian && text[1] == 'V') return bad_file(reader, "descr '%s' is bf16 in big endian", text);
@@ -218,7 +218,7 @@ static weft_status *read_preamble(struct reader *reader, size_t *out_length)
 {
     unsigned char bytes[MAGIC_SIZE + 2], length[4] = {0};
     WEFT_TRY(read_bytes(reader, "the magic string and version", bytes, sizeof bytes));
-    if (memcmp(bytes, magic, MAGIC_SIZE) != 0) return bad_file(reader, "the file is no npy file");
+    if (memcmp(bytes, magic, MAGIC_SIZE) != 0) return bad_file(reader, "the file is not an npy file");
     unsigned major = bytes[MAGIC_SIZE], minor = bytes[MAGIC_SIZE + 1];
     if (major < 1 || major > 3 || minor != 0) return bad_file(reader, "npy format %u.%u is unknown", major, minor);
     size_t digits = major == 1 ? 2 : 4;
@@ -265,7 +265,7 @@ static weft_status *check_size(const struct reader *reader, const struct header 
     return NULL;
 }
 
-/* Whoever writes bools writes 0 and 1: other bytes are no bools, or a damaged file. */
+/* Writers of bools write 0 and 1: other bytes mean that they are not bools, or that the file is damaged. */
 static weft_status *check_bools(const struct reader *reader, const weft_array *array)
 {
     const unsigned char *bytes = weft_array_data(array);

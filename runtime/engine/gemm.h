@@ -8,7 +8,7 @@
 
 /* f32, f64, c64, c128. */
 bool weft_gemm_supports(weft_dtype dtype);
-/* About how many nanoseconds weft_gemm_run takes with so many threads of the machine. */
+/* About how many nanoseconds weft_gemm_run takes with that many threads of the machine. */
 double weft_gemm_estimate(const weft_machine *machine, const weft_gemm_call *call, size_t threads);
 /*
  * C[b] = A[b] * B[b]; C is only written. With k = 0 it becomes zero. Each element's bits depend on its row of A, its

@@ -5,7 +5,7 @@
 #include "runtime/base/isa.h"
 
 /*
- * BLIS's kernels are called directly, for whole tiles on panels that we pack: what lies around them in BLIS writes
+ * BLIS's kernels are called directly, for whole tiles on panels that we pack: the code around them in BLIS writes
  * between the elements of C and reads beyond operands on some processors, gives other bits for other layouts, and ends
  * the process when it gets no memory.
  */

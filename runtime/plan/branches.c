@@ -8,12 +8,13 @@
 #include "runtime/step/step.h"
 
 /*
- * A phase is found by growing components over the steps that are left, in order. A step that needs steps of one
- * component joins it; one that needs several joins them into one as long as that stays under a cap, else it waits for a
- * later phase, and with it all that needs it. Of a tree that leaves subtrees of about equal time. The components are
- * dealt to branches, the longest first. Several caps are tried; the phase that saves most is taken, if it saves enough.
- * Where none does, the steps up to the next one that several need, or that uses all threads well by itself, are left to
- * run in sequence, and the search goes on after it. What waited is searched again.
+ * A phase is found by growing components over the steps that are left, in order. A step that depends on steps of one
+ * component joins it; one that depends on several merges them as long as the result stays under a cap, otherwise it
+ * waits for a later phase, and so does everything that depends on it. In a tree this leaves subtrees of about equal
+ * time. The components are dealt to branches, the longest first. Several caps are tried; the phase that saves most is
+ * taken, if it saves enough. Where none does, the steps up to the next one that several need, or that uses all threads
+ * well by itself, are left to run in sequence, and the search goes on after it. The steps that waited are searched
+ * again.
  *
  * Only time depends on all this: any order that respects what steps need computes the same.
  */
@@ -390,7 +391,7 @@ static bool is_small(const weft_bound_variant *bound, size_t first, size_t count
     return steps < 2 || time < 2 * LEAST_BRANCH * region_ns;
 }
 
-/* Of what is in branches itself no part has branches. */
+/* Branches are not nested. */
 static weft_status *fill_sequence(finder *f, size_t first, size_t count)
 {
     search s = {.left_count = 0};

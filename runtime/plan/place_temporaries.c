@@ -7,7 +7,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/plan/plan.h"
 
-/* Branches for each thread at first, so that one that is late has others do its part. */
+/* Branches per thread to begin with, so that others can take over from a thread that is late. */
 enum { BRANCHES_PER_THREAD = 4 };
 
 /* When a step begins, and when all that belongs to it has ended. */
@@ -28,7 +28,7 @@ typedef struct placement {
 
 static void time_sequence(placement *a, size_t first, size_t count);
 
-/* A step that has all threads: phases of its own. */
+/* A step that has all threads: it gets phases of its own. */
 static void time_step(placement *a, size_t number)
 {
     const weft_step *step = a->bound->steps[number].step;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_PLAN_PLAN_H
 #define WEFT_RUNTIME_PLAN_PLAN_H
-/* The memory planner: places what lives for some time into one arena, so that what may live at the same time does not
+/* The memory planner: packs items with lifetimes into one arena, so that items that may live at the same time do not
  * overlap. */
 #include <weft/base.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of ops as third parties hand them in: nothing is read before it is known to be there. */
+/* Op tables supplied by third parties: no field is read before it is known to exist. */
 #include "runtime/program/extension.h"
 #include <string.h>
 #include "runtime/base/status.h"

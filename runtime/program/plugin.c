@@ -46,7 +46,7 @@ static const char *file_fault(FILE *file)
     if (fread(&header, sizeof header, 1, file) != 1) return "the file is too short for a shared object";
     if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
         header.e_type != ET_DYN) {
-        return "the file is no 64-bit ELF shared object";
+        return "the file is not a 64-bit ELF shared object";
     }
     if (fseeko(file, 0, SEEK_END) != 0) return strerror(errno);
     off_t size = ftello(file);

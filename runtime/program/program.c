@@ -294,7 +294,7 @@ static weft_bytes *text_create(const weft_program *program)
     return NULL;
 }
 
-/* Of threads that ask for the first time at once each prints, and one keeps what it printed: no lock is held. */
+/* If several threads ask for the first time at once, each prints and one result is kept: no lock is held. */
 const char *weft_program_text(const weft_program *program)
 {
     _Atomic(weft_bytes *) *kept = &((weft_program *)(uintptr_t)program)->text;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_PROGRAM_PROGRAM_H
 #define WEFT_RUNTIME_PROGRAM_PROGRAM_H
-/* Inside of a program: what the run time needs, filled in by the compiler, and the graph, which only compilers read. */
+/* The inside of a program: what the runtime needs, filled in by the compiler, and the graph, which only compilers
+ * read. */
 #include <weft/program.h>
 #include <stdatomic.h>
 #include "runtime/base/map.h"

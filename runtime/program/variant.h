@@ -174,7 +174,7 @@ struct weft_variant {
     weft_buffer *buffers;
     weft_step *steps;
     weft_resolved *resolved; /* for each step */
-    /* Per output: the input on which it may lie exactly, if that is donated, because nobody reads the input any more
+    /* Per output: the input on which it may lie exactly, if that is donated, because nothing reads the input any more
      * when the output gets other elements; WEFT_OVER_NONE; NULL for all. */
     uint32_t *over;
     weft_block *constants; /* where the host does not see the memory of the device: their copies there */
@@ -184,7 +184,7 @@ struct weft_variant {
 };
 
 weft_status *weft_variant_create(const weft_allocator *allocator, weft_variant **out_variant) WEFT_MUST_USE;
-/* Room for so many steps, all zero, and for what they call. */
+/* Room for that many steps, all zero, and for what they call. */
 weft_status *weft_variant_make_steps(weft_variant *variant, size_t most) WEFT_MUST_USE;
 /* Accepts a half-built one. Releases the code its steps hold. */
 void weft_variant_destroy(weft_variant *variant);

@@ -194,7 +194,7 @@ static weft_status *check_symbol(const struct binder *binder, size_t symbol)
     int64_t value = binder->symbols[symbol];
     if (binder->origins[symbol].input == NOT_BOUND)
         return weft_status_create(binder->allocator, WEFT_INVALID_ARGUMENT, where,
-                                  "symbol %s is bound by no input and not given in extents", info->name);
+                                  "symbol %s is not bound by any input and not given in extents", info->name);
     if (value >= info->min && value <= info->max) return NULL;
     weft_bytes text;
     weft_bytes_init(&text, binder->allocator);

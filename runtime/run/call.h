@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_RUN_CALL_H
 #define WEFT_RUNTIME_RUN_CALL_H
-/* What one run asks for: its key, and the checks that the arrays of the call fit the program. */
+/* One call: its key, and the checks that its arrays fit the program. */
 #include <weft/runtime.h>
 #include "runtime/program/program.h"
 
@@ -15,8 +15,8 @@ typedef struct weft_call {
 enum { WEFT_CALL_INLINE_WORDS = 128 };
 
 /*
- * All that may decide how a call runs, except for the data: two calls with equal words pass the same checks and run the
- * same way. The first `variant_count` words say which variant, the rest which binding of it.
+ * Everything that may affect how a call runs, except the data: two calls with equal words pass the same checks and run
+ * the same way. The first `variant_count` words say which variant, the rest which binding of it.
  */
 typedef struct weft_call_key {
     const weft_allocator *allocator;

@@ -29,7 +29,7 @@ struct weft_executor {
 const weft_runtime *weft_executor_find_runtime(const weft_executor *executor, const char *name);
 /* The error of function `where` that there is none. */
 weft_status *weft_executor_no_runtime(const weft_executor *executor, const char *where, const char *name) WEFT_MUST_USE;
-/* weft_executor_run but for its queue and its events. With `event`, one of a queue of the runtime, the run goes on
+/* weft_executor_run except for its queue and its events. With `event`, one of a queue of the runtime, the run goes on
  * after the call unless that fails. */
 weft_status *weft_executor_run_until(weft_executor *executor, weft_program *program, const weft_run *run,
                                      weft_event *event) WEFT_MUST_USE;

@@ -45,7 +45,7 @@ struct weft_queue {
     pthread_mutex_t mutex;           /* recursive: a profile's callback may run programs */
     weft_event *first, *last;        /* under way, in the order of their ends */
     size_t count;
-    weft_status *failure; /* of the first run that failed since somebody asked */
+    weft_status *failure; /* of the first run that failed since it was last reported */
 };
 
 /* ---- lifetimes ---- */
@@ -127,7 +127,7 @@ void weft_event_keep(weft_event *event, const weft_call *call, weft_frame *frame
     push_event(event, run->input_count, run->inputs, run->output_count, run->outputs);
 }
 
-/* How the run of an event went that the device has passed; gives back what it held. */
+/* The outcome of the run of an event that the device has passed; releases what it held. */
 static weft_status *end_run(weft_event *event, weft_status *status)
 {
     const held *h = &event->held;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_RUN_QUEUE_H
 #define WEFT_RUNTIME_RUN_QUEUE_H
-/* Runs that end some time after the call: who waits for whom, and what a run holds until its end. */
+/* Asynchronous runs: which wait for which, and what a run holds until its end. */
 #include "runtime/run/variant_entry.h"
 
 /* Whether weft_queue_run is for it. */

@@ -131,7 +131,7 @@ static weft_status *run_reported(weft_frame *frame, const weft_call *call, const
     return status;
 }
 
-/* Another run that builds the variant may be cancelled, which concerns no other run. */
+/* Another run that builds the variant may be cancelled, which must not affect this one. */
 static weft_status *acquire(struct build *build, const weft_call_key *key, weft_cache_handle **out_handle)
 {
     for (;;) {

@@ -2,8 +2,8 @@
 #ifndef WEFT_RUNTIME_STEP_DEVICE_H
 #define WEFT_RUNTIME_STEP_DEVICE_H
 /*
- * A run on a device: steps are given to a queue. The host waits for it where it has to know a value (the predicate of a
- * cond or a while), before a step that it does itself, now and then in long loops, and at the end.
+ * A run on a device: steps are given to a queue. The host waits for it where it needs a value (the predicate of a cond
+ * or a while), before a step that it executes itself, now and then in long loops, and at the end.
  */
 #include "runtime/data/device.h"
 #include "runtime/step/frame.h"
@@ -39,7 +39,7 @@ weft_status *weft_device_result(const weft_frame *frame) WEFT_MUST_USE;
 /* Waits for the queue: the error of the device, or the DATA_ERROR of the first launch that found one. */
 weft_status *weft_device_finish(weft_frame *frame) WEFT_MUST_USE;
 
-/* What a step said that the host did, with the iterations that it is in. Takes `status`. */
+/* The status of a step that the host executed, with the iterations that it is in. Takes `status`. */
 weft_status *weft_device_place(const weft_frame *frame, weft_status *status) WEFT_MUST_USE;
 
 /* `bytes` at `from` to `to`, both of the device. */

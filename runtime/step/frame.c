@@ -41,7 +41,7 @@ void weft_frame_destroy(weft_frame *frame)
 
 /* ---- overlaps ---- */
 
-/* Up to so many pairs of arrays are compared one by one. */
+/* Up to this many pairs of arrays are compared one by one. */
 #define FEW_PAIRS 64
 
 static weft_interval input_interval(const weft_frame *frame, const weft_run *run, size_t input)
@@ -73,8 +73,8 @@ static weft_status *copy_elements(weft_frame *frame, const weft_array *array, vo
     return NULL;
 }
 
-/* The copy has room for what lies between the elements, so that the views of it keep their strides. That memory may be
- * somebody else's: it is left alone. */
+/* The copy has room for what lies between the elements, so that the views of it keep their strides. That memory may
+ * belong to others: it is left alone. */
 static weft_status *copy_input(weft_frame *frame, const weft_run *run, size_t input)
 {
     const weft_bound_variant *bound = frame->bound;
@@ -221,7 +221,7 @@ static bool meets_another(const weft_interval *own, size_t count, const weft_int
     return (at > 0 && sorted[at - 1].reach > own->low) || (next < count && sorted[next].low < own->high);
 }
 
-/* Whether nobody else reads or writes a donated input, which is row-major like a new array. */
+/* Whether a donated input is row-major, like a new array, and not read or written through another array. */
 static bool may_keep(const weft_frame *frame, const weft_run *run, size_t input)
 {
     const weft_array *array = run->inputs[input];

@@ -8,7 +8,7 @@ struct weft_frame {
     weft_frame *next;
     weft_bound_variant *bound;
     char *arena;                    /* of this run */
-    const weft_profile *profile;    /* of this run; NULL: nobody asks */
+    const weft_profile *profile;    /* of this run; NULL: not requested */
     struct weft_device_run *device; /* of this run; NULL: steps run on the spot */
     weft_driver_queue *queue;       /* that this run is given; NULL: one of its own, if it needs one */
     size_t depth;                   /* of the step under way, if somebody asks */
@@ -25,7 +25,7 @@ struct weft_frame {
 weft_status *weft_frame_create(weft_bound_variant *bound, weft_frame **out_frame) WEFT_MUST_USE;
 void weft_frame_destroy(weft_frame *frame);
 
-/* Checks that nothing overlaps that must not, makes the outputs that are missing, and puts all pointers in place. */
+/* Checks for forbidden overlaps, creates missing outputs, and sets all pointers. */
 weft_status *weft_frame_open(weft_frame *frame, const weft_run *run) WEFT_MUST_USE;
 /* Puts the new outputs into the list of the run, whose they are. */
 void weft_frame_hand_over(weft_frame *frame, const weft_run *run);

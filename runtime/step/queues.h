@@ -10,7 +10,7 @@ weft_status *weft_queues_create(const weft_allocator *allocator, weft_queues **o
 /* Every queue has been released. NULL is fine. */
 void weft_queues_destroy(weft_queues *queues);
 
-/* One that nobody else has. */
+/* One that no other run has. */
 weft_status *weft_queues_acquire(weft_queues *queues, const weft_runtime *runtime,
                                  weft_driver_queue **out_queue) WEFT_MUST_USE;
 /* NULL is fine. */

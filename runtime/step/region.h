@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_STEP_REGION_H
 #define WEFT_RUNTIME_STEP_REGION_H
-/* What fold, while and cond say of a fault in a part of them. */
+/* How fold, while and cond report an error in one of their parts. */
 #include <weft/base.h>
 
 /* A DATA_ERROR with "(iteration 3 of fold)" after its sentence; anything else as it is. Takes `status`. */

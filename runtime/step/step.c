@@ -182,8 +182,8 @@ static void keep_first(failure *kept, failure other)
 }
 
 /*
- * Steps run in another order than that of their numbers. After one failed, those of lower numbers run still, which need
- * nothing of it: so the one that is reported is the one that would have failed first.
+ * Steps run in another order than that of their numbers. After one fails, those with lower numbers, which do not depend
+ * on it, still run, so that the error reported is the one that would have occurred first.
  */
 static void run_branch(weft_frame *frame, const weft_branch *branch, const volatile bool *cancelled, failure *failed)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_STEP_STEP_H
 #define WEFT_RUNTIME_STEP_STEP_H
-/* Steps of any kind: what a kind has to say of itself, and the loop that runs them. */
+/* Steps of any kind: the methods of a kind, and the loop that runs steps. */
 #include "runtime/step/cost.h"
 #include "runtime/step/frame.h"
 

@@ -69,7 +69,7 @@ class General(Command):
         for name in ["einsum", "run", "opt", "view", "info"]:
             text = self.weft("help", name)[1].split("\n\n")[2]
             for option, value, told in re.findall(r"^  (-\S+) (\S*)\s+(\S.*)$", text, re.M):
-                if "as often as" in told:
+                if "may be repeated" in told:
                     lists.add((name, option))
                     continue
                 one, two = value.split("|")[:2] if "|" in value and "." not in value else ("1", "2")
@@ -102,7 +102,7 @@ class General(Command):
         self.assertEqual((status, error.count("\n")), (FAILED, 1))
         self.assertIn(r"text.weft:4:54: an extent expression needs a number, a symbol or '(' at '\x1b'", error)
         (self.folder / "key.json").write_text('{"inputs": [[0]], "output": [], "size\\u001b": [2]}')
-        self.refuses(FAILED, r'einsum: key.json: "size\x1b" means nothing here; is "sizes" meant?',
+        self.refuses(FAILED, r'einsum: key.json: "size\x1b" is unknown here; is "sizes" meant?',
                      "einsum", "--instance", "key.json")
         (self.folder / "name.weft").write_text(ROW.replace("return y", 'return "y\\x1b[31m\\n\u0436"'))
         self.prints("y\\x1b[31m\\n\u0436 =\n[21. 22.]\n", "run", "name.weft", "a.npy", "--set", "n=2")
@@ -442,7 +442,7 @@ class View(Command):
             self.prints(text, "view", "g.weft", "-o", "-", "--format", name)
             self.prints("", "view", "g.weft", "-o", "other.svg", "--format", name)
             self.assertEqual((self.folder / "other.svg").read_text(), text)
-        self.refuses(MISUSED, "view: what shall be drawn to standard output? --format svg, dot or html says it",
+        self.refuses(MISUSED, "view: standard output needs a format: --format svg, dot or html",
                      "view", "g.weft", "-o", "-")
 
     def test_run_draws_all_formats(self):

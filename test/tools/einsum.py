@@ -288,7 +288,7 @@ class Plan(Instances):
         call = ["einsum", "--instance", "letters.json", "--plan-only", "--print-order", "ssa", "--order", "order"]
         self.write("order", good)
         self.assertEqual(self.run_well(*call).splitlines()[:-1], good.splitlines()[:-1])
-        unknown = ("is no line of a plan, and no order, which is a list of steps such as [(0, 1), (0, 1)] or a tree such as "
+        unknown = ("is neither a line of a plan nor an order, which is a list of steps such as [(0, 1), (0, 1)] or a tree such as "
                    "((0, 1), 2)")
         slicing = "slicing multiplies  1 times as much"
         self.assertIn(slicing, good)
@@ -375,8 +375,8 @@ class Plan(Instances):
         self.assertTrue(all(number > 0 for number in machine.pop("product_rates") + list(machine.values())))
         self.plan("--machine", "m.json")
         self.run_well("einsum", "--instance", "chain.json", "--machine", "m.json")
-        self.refuses(MISUSED, "info: --threads has a meaning beside --measure only", "info", "--threads", "1")
-        self.refuses(MISUSED, "info: --plugin has no place beside --measure", "info", "--measure", "--plugin", "x.so")
+        self.refuses(MISUSED, "info: --threads goes with --measure only", "info", "--threads", "1")
+        self.refuses(MISUSED, "info: --plugin cannot go with --measure", "info", "--measure", "--plugin", "x.so")
 
     def test_tree(self):
         out = self.plan("--optimize", "path:1-2,0-2,0-1", "--print-order", "tree")
@@ -567,9 +567,9 @@ class Trees(Instances):
 class Failures(Instances):
     def test_misuse(self):
         for sentence, arguments in [
-                ("an expression and arrays are needed, or --instance; 'weft help einsum' tells more", ["ij->"]),
+                ("an expression and arrays are needed, or --instance; see 'weft help einsum'", ["ij->"]),
                 ("the expression comes first, such as 'ij,jk->ik'; 'a.npy' is a file", ["a.npy", "b.npy"]),
-                ("--instance says what is contracted; 'ij->' has no place beside it", ["ij->", "--instance", "x.json"]),
+                ("--instance says what is contracted; 'ij->' cannot go with it", ["ij->", "--instance", "x.json"]),
                 ("--dtype goes with --instance", ["ij->", "a.npy", "--dtype", "f32"]),
                 ("--slice takes labels such as 3,7, not '3,k'", ["--instance", "chain.json", "--slice", "3,k"]),
                 ("--slice goes with an order that is given: --order, or --optimize left, path:, ssa: or nested",
@@ -589,9 +589,9 @@ class Failures(Instances):
                  ["ij->", "a.npy", "--objective", "speed"]),
                 ("--time-budget and --moves both say how long to search",
                  ["ij->", "a.npy", "--time-budget", "1", "--moves", "1"]),
-                ("--repeat asks for a run, which --plan-only leaves out",
+                ("--repeat needs a run, which --plan-only leaves out",
                  ["ij->", "a.npy", "--plan-only", "--repeat", "2"]),
-                ("--backend asks for a run, which --plan-only leaves out",
+                ("--backend needs a run, which --plan-only leaves out",
                  ["ij->", "a.npy", "--plan-only", "--backend", "ref"]),
                 ("--check goes with --instance", ["ij->", "a.npy", "--check"]),
                 ("--check needs an expression without parentheses, to contract it otherwise",
@@ -644,8 +644,8 @@ class Failures(Instances):
 
     def test_broken_members(self):
         self.breaks(json.dumps(CHAIN)[:-1] + ', "inputs": [[0, 1]]}', '"inputs" is there twice')
-        self.breaks({**CHAIN, "size": [1, 2, 3, 4, 5]}, '"size" means nothing here; is "sizes" meant?')
-        self.breaks({**CHAIN, "Dtype": "f64"}, '"Dtype" means nothing here; is "dtype" meant?')
+        self.breaks({**CHAIN, "size": [1, 2, 3, 4, 5]}, '"size" is unknown here; is "sizes" meant?')
+        self.breaks({**CHAIN, "Dtype": "f64"}, '"Dtype" is unknown here; is "dtype" meant?')
         self.write("more.json", {"name": "chain", "found by": "hand", **CHAIN})
         self.assertEqual(self.plan("--objective", "flops", name="more.json"), PLAN)
         self.write("bad", '{"version": 2, "step_seconds": 1, "step_seconds": 0}')
@@ -688,7 +688,7 @@ class Failures(Instances):
                         f'"{key}" is missing; it must be a list{end}')
         self.breaks({"format_string": "ij->"}, '"shapes" is missing; it must be a list')
         self.breaks({**FORMAT, "format_string": 3}, '"format_string" is 3; it must be a text')
-        self.breaks({**FORMAT, "dtype": "float"}, '"dtype" is "float", which is no dtype')
+        self.breaks({**FORMAT, "dtype": "float"}, '"dtype" is "float", which is not a dtype')
         self.breaks({**FORMAT, "dtype": None}, '"dtype" is null; it must be a text')
         self.breaks({**FORMAT, "shapes": [[2, 3]] * 4},
                     "label 'j' has extent 3 at axis 1 of operand 0 but 2 at axis 0 of operand 1")
@@ -723,8 +723,8 @@ class Failures(Instances):
                 ({**letters, "inputs": [["i", 0]]},
                  'entry 1 of "inputs" of operand 0 is 0; labels are either all integers or all single characters'),
                 ({**letters, "inputs": ["ij", "j,k"]},
-                 '"inputs" of operand 1 is the text "j,k", in which byte 2 is no label'),
-                ({**letters, "output": "i->"}, '"output" is the text "i->", in which byte 2 is no label'),
+                 '"inputs" of operand 1 is the text "j,k", in which byte 2 is not a label'),
+                ({**letters, "output": "i->"}, '"output" is the text "i->", in which byte 2 is not a label'),
                 ({**letters, "inputs": ["ij", 3]}, '"inputs" of operand 1 is 3; it must be a list of labels'),
                 ({"format_string": "i...,j->", "sizes": {"i": 2, "j": 3}},
                  'sizes of labels do not say what the ellipsis stands for; there must be "shapes"'),
@@ -749,7 +749,7 @@ class Failures(Instances):
                 ("(0, (1, (2, 5)))", "1:13: the tree has operand 5, but there are 4, from 0"),
                 ("(0, (1, (2, 2)))", "1:13: the tree has operand 2 twice"),
                 ("((0, 1), 3)", "1:11: the tree has 3 of the 4 operands; operand 2 is missing"),
-                ("[(0, 1), (0, x)]", "1:14: 'x' has no place in an order, which is a list of steps such as "
+                ("[(0, 1), (0, x)]", "1:14: 'x' is not allowed in an order, which is a list of steps such as "
                                      "[(0, 1), (0, 1)] or a tree such as ((0, 1), 2)"),
                 ("[(0 1)]", "1:5: a comma is missing before '1'"),
                 ("[(0, 1]", "1:7: ']' does not close '('"),

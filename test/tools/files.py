@@ -284,7 +284,7 @@ class Outputs(Command):
                      "info", "--measure", "-o", "none/m.json")
         self.refuses(FAILED, "view: none/v.svg cannot be written: No such file or directory",
                      "view", "none.weft", "-o", "none/v.svg")
-        self.refuses(MISUSED, "run: 'y.npy' is to get two results; each needs a file of its own",
+        self.refuses(MISUSED, "run: 'y.npy' would get two results; each needs a file of its own",
                      *run, "y=y.npy", "-o", "total=y.npy")
 
     def test_one_file_for_two_results(self):
@@ -303,13 +303,13 @@ class Outputs(Command):
                     with self.subTest(arguments, exists=exists):
                         status, _, error = self.weft(*arguments)
                         self.assertEqual(status, MISUSED)
-                        self.assertRegex(error, "are one file, which is to get two results; each needs a file of its own\n$")
+                        self.assertRegex(error, "are one file, which would get two results; each needs a file of its own\n$")
                         self.assertEqual((self.folder / "y.npy").exists(), exists)
         self.prints("", *run, "-o", "total=y.npy", "-o", "y=far/y.npy")
         self.assertEqual(numpy.load(self.folder / "y.npy").tolist(), [12, 12])
         (self.folder / "hard.npy").unlink()
         os.link(self.folder / "y.npy", self.folder / "hard.npy")
-        self.refuses(MISUSED, "run: 'hard.npy' and 'y.npy' are one file, which is to get two results; each needs a file of "
+        self.refuses(MISUSED, "run: 'hard.npy' and 'y.npy' are one file, which would get two results; each needs a file of "
                      "its own", *run, "-o", "total=y.npy", "-o", "y=hard.npy")
         self.prints("", *run, "-o", "total=/dev/null", "-o", "y=/dev/null")
 
@@ -404,7 +404,7 @@ class Outputs(Command):
                 with self.subTest(path, arguments=arguments):
                     status, error = self.redirected("o.npy", *run, f"y={path}", *arguments)
                     self.assertEqual(status, MISUSED)
-                    self.assertRegex(error, f"'({path}|{other})' and '({path}|{other})' are one file, which is to get two "
+                    self.assertRegex(error, f"'({path}|{other})' and '({path}|{other})' are one file, which would get two "
                                             "results; each needs a file of its own\n$")
         self.assertEqual(self.redirected("o.npy", *run, "y=-", "-o", "total=t.npy"), (OK, ""))
         self.assertEqual(numpy.load(self.folder / "o.npy").shape, (2, 3))

@@ -132,7 +132,7 @@ static void test_explicit_extents(void **state)
     weft_test_ok(run(p, ARRAY(5), ARRAY(5), ARRAY(3, 2), (weft_run){.extent_count = 1, .extents = k3}));
     weft_test_ok(run(p, ARRAY(5), ARRAY(5), NULL, (weft_run){.extent_count = 2, .extents = both}));
     weft_test_fails(run(p, ARRAY(5), ARRAY(5), NULL, (weft_run){0}), WEFT_INVALID_ARGUMENT,
-                    "symbol k is bound by no input and not given in extents");
+                    "symbol k is not bound by any input and not given in extents");
     weft_test_fails(run(p, ARRAY(4), ARRAY(4), NULL, (weft_run){.extent_count = 2, .extents = both}),
                     WEFT_SHAPE_MISMATCH,
                     "input \"x\": axis 0 has extent 4, but the program requires n = 5 (given in extents)");

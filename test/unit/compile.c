@@ -618,7 +618,7 @@ static void text_is_bounded(void **state)
     (void)state;
     weft_module *module;
     weft_test_fails(weft_graph_parse("t", "weft 0.1\n\0graph", 15, NULL, 0, NULL, &module), WEFT_PARSE_ERROR,
-                    "t:2:1: a text cannot hold a NUL byte");
+                    "t:2:1: a text must not contain a NUL byte");
     weft_bytes text;
     weft_bytes_init(&text, NULL);
     weft_bytes_print(
@@ -749,7 +749,7 @@ static void verifier_finds_broken_graphs(void **state)
     weft_test_fails(weft_graph_verify(graph, 1, &total), WEFT_INTERNAL, "(reduce_sum): ");
     graph->nodes[sum.node].attrs = attrs;
     output.output = 1;
-    weft_test_fails(weft_graph_verify(graph, 1, &output), WEFT_INTERNAL, "output 0 is no value of the graph");
+    weft_test_fails(weft_graph_verify(graph, 1, &output), WEFT_INTERNAL, "output 0 is not a value of the graph");
     weft_graph_destroy(graph);
 }
 

@@ -228,7 +228,7 @@ static void filling_refuses(void **state)
 {
     (void)state;
     expect_error(weft_arange(f.graph, WEFT_BOOL, 0, 1, N(2)), WEFT_DTYPE_MISMATCH,
-                 "arange: dtype bool is no dtype of real numbers");
+                 "arange: dtype bool is not a dtype of real numbers");
     expect_error(weft_arange(f.graph, WEFT_I64, 0, .5, N(2)), WEFT_INVALID_ARGUMENT,
                  "arange: start 0 and step 0.5 must be integers of 64 bits for dtype i64");
     expect_error(weft_linspace(f.graph, WEFT_I64, 0, 1, N(2)), WEFT_DTYPE_MISMATCH,
@@ -255,7 +255,7 @@ static void shapes_refuse(void **state)
                  "flatten: axis 1 is out of range for rank 1");
     expect_error(weft_stack(WEFT_TENSORS(f.y, f.foreign), 0), WEFT_INVALID_ARGUMENT,
                  "stack: operand 1 belongs to another graph");
-    expect_error(weft_split(f.y, 1, 3, parts), WEFT_SHAPE_MISMATCH, "split: axis 1 has extent 4, no multiple of 3");
+    expect_error(weft_split(f.y, 1, 3, parts), WEFT_SHAPE_MISMATCH, "split: axis 1 has extent 4, not a multiple of 3");
     expect_error(weft_split(f.y, 1, 0, parts), WEFT_INVALID_ARGUMENT, "split: there are no parts");
     expect_error(weft_split_at(f.y, 0, WEFT_SHAPE(1, 1), parts), WEFT_SHAPE_MISMATCH,
                  "split_at: the sizes add up to 2 but axis 0 has extent 3");
@@ -333,7 +333,7 @@ static void errors_name_arguments_of_losses_and_norms(void **state)
     REFUSED(weft_clamp(f.y, f.y, u), SHAPE_MISMATCH, "clamp: axis 0 of high has extent 5 but axis 1 of x has 4");
     REFUSED(weft_clamp(c, c, c), DTYPE_MISMATCH, "clamp: x has dtype c64, which has no order");
     REFUSED(weft_lerp(f.y, f.y, u), SHAPE_MISMATCH, "lerp: axis 0 of t has extent 5 but axis 1 of a has 4");
-    REFUSED(weft_lerp(b, b, b), DTYPE_MISMATCH, "lerp: a has dtype bool, which is no number");
+    REFUSED(weft_lerp(b, b, b), DTYPE_MISMATCH, "lerp: a has dtype bool, which is not numeric");
     REFUSED(weft_is_close(f.y, u, 0, 0), SHAPE_MISMATCH, "is_close: axis 0 of b has extent 5 but axis 1 of a has 4");
     REFUSED(weft_logical_or(f.i, f.y), SHAPE_MISMATCH, "logical_or: axis 1 of b has extent 4 but axis 0 of a has 3");
     REFUSED(weft_mse_loss(f.y, u, WEFT_REDUCTION_MEAN), SHAPE_MISMATCH,
@@ -612,7 +612,7 @@ static void networks_refuse(void **state)
     expect_error(weft_layer_norm(f.y, 1, &(weft_norm_options){.bias = f.d}), WEFT_DTYPE_MISMATCH,
                  "layer_norm: the bias has dtype f64 but the operand has f32");
     expect_error(weft_group_norm(f.y, 3, NULL), WEFT_SHAPE_MISMATCH,
-                 "group_norm: 4 channels are no multiple of 3 groups");
+                 "group_norm: 4 channels are not a multiple of 3 groups");
     expect_error(weft_group_norm(f.y, 0, NULL), WEFT_INVALID_ARGUMENT, "group_norm: there are 0 groups");
     expect_error(weft_group_norm(f.y, 2, &(weft_norm_options){.scale = f.y}), WEFT_SHAPE_MISMATCH,
                  "group_norm: the scale has rank 2, not 1");
@@ -643,7 +643,7 @@ static void networks_refuse(void **state)
                  "bce_with_logits: the tensor of weights has dtype f64 but the operand has f32");
     expect_error(weft_lerp(f.y, f.d, f.y), WEFT_DTYPE_MISMATCH, "lerp: b has dtype f64 but a has f32");
     expect_error(weft_mse_loss(f.y, f.y, (weft_reduction_kind)17), WEFT_INVALID_ARGUMENT,
-                 "mse_loss: 17 is no weft_reduction_kind");
+                 "mse_loss: 17 is not a weft_reduction_kind");
 }
 
 /* Options as great as they can be: nothing overflows, and the error has them. */
@@ -698,7 +698,7 @@ static void errors_name_optional_operands(void **state)
     expect_error(weft_conv(x, f.foreign, NULL), WEFT_INVALID_ARGUMENT, "conv: the kernel belongs to another graph");
     weft_tensor truths = weft_zeros(f.graph, WEFT_BOOL, WEFT_SHAPE(1, 2, 3));
     expect_error(weft_conv(truths, truths, NULL), WEFT_DTYPE_MISMATCH,
-                 "conv: the operand has dtype bool, which is no number");
+                 "conv: the operand has dtype bool, which is not numeric");
     expect_error(weft_repeat(f.v, 0, N(INT64_MAX)), WEFT_OUT_OF_RANGE,
                  "repeat: a result of type f32[3, 9223372036854775807] has more elements than an int64 counts");
     expect_error(weft_tile(f.v, WEFT_SHAPE(INT64_MAX)), WEFT_OUT_OF_RANGE,
@@ -750,7 +750,7 @@ static void errors_name_extents_and_options(void **state)
     expect_error(weft_resize(x, WEFT_SHAPE(2, k), NULL), WEFT_INVALID_ARGUMENT,
                  "resize: sizes[1] belongs to another graph");
     expect_error(weft_index_update(f.y, f.y, (weft_scatter_mode)99, WEFT_ITEMS(WEFT_ALL)), WEFT_INVALID_ARGUMENT,
-                 "index_update: 99 is no weft_scatter_mode");
+                 "index_update: 99 is not a weft_scatter_mode");
     expect_error(weft_conv(x, w, &(weft_conv_options){.low = most}), WEFT_OUT_OF_RANGE,
                  "conv: low[0] is 9223372036854775807 and high[0] 0, whose sum with extent 5 of axis 2 does not fit an "
                  "int64");
@@ -778,7 +778,7 @@ static void windows_refuse(void **state)
     expect_error(weft_conv(x, w, NULL), WEFT_SHAPE_MISMATCH,
                  "conv: the kernel has 2 channels but each group of the operand 4");
     expect_error(weft_conv(x, w, &(weft_conv_options){.groups = 4}), WEFT_SHAPE_MISMATCH,
-                 "conv: 6 channels of the result are no multiple of 4 groups");
+                 "conv: 6 channels of the result are not a multiple of 4 groups");
     expect_error(weft_conv(x, w, &(weft_conv_options){.groups = -1}), WEFT_INVALID_ARGUMENT,
                  "conv: there are -1 groups");
     expect_error(weft_conv(x, w, &(weft_conv_options){.groups = 2, .bias = f.v}), WEFT_SHAPE_MISMATCH,
@@ -811,9 +811,9 @@ static void windows_refuse(void **state)
     expect_error(weft_resize(x, WEFT_SHAPE(3), &(weft_resize_options){.scales = (const double[]){-1}}),
                  WEFT_INVALID_ARGUMENT, "resize: scales[0] is -1, not positive");
     expect_error(weft_resize(x, WEFT_SHAPE(3), &(weft_resize_options){.mode = (weft_resize_mode)2}),
-                 WEFT_INVALID_ARGUMENT, "resize: mode is 2, no weft_resize_mode");
+                 WEFT_INVALID_ARGUMENT, "resize: mode is 2, not a weft_resize_mode");
     expect_error(weft_resize(x, WEFT_SHAPE(3), &(weft_resize_options){.coordinates = (weft_resize_coordinates)-7}),
-                 WEFT_INVALID_ARGUMENT, "resize: coordinates is -7, no weft_resize_coordinates");
+                 WEFT_INVALID_ARGUMENT, "resize: coordinates is -7, not a weft_resize_coordinates");
 }
 
 /* What is cut off counts in elements of the result, as options do. */
@@ -1058,7 +1058,7 @@ static void searches_refuse(void **state)
     expect_error(weft_searchsorted(weft_scalar(f.graph, WEFT_F32, 1), f.v, false), WEFT_SHAPE_MISMATCH,
                  "searchsorted: the sorted operand has rank 0 but needs at least 1");
     expect_error(weft_histogram(weft_lt(f.v, f.v), 2, 0, 1), WEFT_DTYPE_MISMATCH,
-                 "histogram: the operand has dtype bool, which is no number");
+                 "histogram: the operand has dtype bool, which is not numeric");
     expect_error(weft_histogram(weft_scalar(f.graph, WEFT_C64, 1), 2, 0, 1), WEFT_DTYPE_MISMATCH,
                  "histogram: the operand has dtype c64, which has no order");
     expect_error(weft_is_close(f.i, f.i, 0, 0), WEFT_DTYPE_MISMATCH, "is_close: a has dtype i64, not a float");

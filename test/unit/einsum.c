@@ -131,16 +131,16 @@ static void report_mistakes(void **state)
          SHAPES(DIMS(2, 3), DIMS(3, 2)),
          {0},
          WEFT_PARSE_ERROR,
-         "byte 1 of the expression: '(' has no place"},
+         "byte 1 of the expression: '(' is not allowed"},
         {"ij),jk->ik",
          SHAPES(DIMS(2, 3), DIMS(3, 2)),
          {0},
          WEFT_PARSE_ERROR,
-         "byte 3 of the expression: ')' has no place"},
+         "byte 3 of the expression: ')' is not allowed"},
         {"ij->i,j", SHAPES(DIMS(2, 3)), {0}, WEFT_PARSE_ERROR, "byte 6 of the expression: expected the end"},
         {"i.j->ij", SHAPES(DIMS(2, 3)), {0}, WEFT_PARSE_ERROR, "byte 2 of the expression: '.' is part of an ellipsis"},
         {"...i...->i", SHAPES(DIMS(2, 3)), {0}, WEFT_PARSE_ERROR, "byte 5 of the expression: a term has at most one"},
-        {"i>j", SHAPES(DIMS(2, 3)), {0}, WEFT_PARSE_ERROR, "byte 2 of the expression: '>' is no label"},
+        {"i>j", SHAPES(DIMS(2, 3)), {0}, WEFT_PARSE_ERROR, "byte 2 of the expression: '>' is not a label"},
         {"i\xffj->ij", SHAPES(DIMS(2, 3)), {0}, WEFT_PARSE_ERROR, "byte 2 of the expression: the bytes from 0xff on"},
         {"\xc0\xaf->", SHAPES(DIMS(2)), {0}, WEFT_PARSE_ERROR, "byte 1 of the expression: the bytes from 0xc0"},
         {"i\xed\xa0\x80->", SHAPES(DIMS(2)), {0}, WEFT_PARSE_ERROR, "byte 2 of the expression: the bytes from 0xed"},
@@ -148,7 +148,7 @@ static void report_mistakes(void **state)
         {"ij\xe5\xad->", SHAPES(DIMS(2)), {0}, WEFT_PARSE_ERROR, "byte 3 of the expression"},
         {"[0 1],ij->", SHAPES(DIMS(2, 3), DIMS(3, 2)), {0}, WEFT_PARSE_ERROR, "byte 7 of the expression: expected '['"},
         {"i\x01->i", SHAPES(DIMS(2, 3)), {0}, WEFT_PARSE_ERROR, "byte 2 of the expression: the control character 0x01"},
-        {"i\xc2\x9b->i", SHAPES(DIMS(2, 3)), {0}, WEFT_PARSE_ERROR, "the control character 0x9b is no label"},
+        {"i\xc2\x9b->i", SHAPES(DIMS(2, 3)), {0}, WEFT_PARSE_ERROR, "the control character 0x9b is not a label"},
         {"[0 x]->", SHAPES(DIMS(2, 3)), {0}, WEFT_PARSE_ERROR, "byte 4 of the expression: expected a number"},
         {"[0 1->", SHAPES(DIMS(2, 3)), {0}, WEFT_PARSE_ERROR, "byte 5 of the expression: expected a number"},
         {"[9223372036854775808]->",
@@ -232,7 +232,7 @@ static void report_mistakes(void **state)
          WEFT_INVALID_ARGUMENT,
          "a path goes with the orders PATH and SSA only"},
         {"a->", SHAPES(DIMS(2)), {.order = WEFT_EINSUM_TREE}, WEFT_INVALID_ARGUMENT, "order TREE needs a tree"},
-        {"a->", SHAPES(DIMS(2)), {.order = (weft_einsum_order)9}, WEFT_INVALID_ARGUMENT, "order is none of"},
+        {"a->", SHAPES(DIMS(2)), {.order = (weft_einsum_order)9}, WEFT_INVALID_ARGUMENT, "order is not a"},
         {"i,j->ij", SHAPES(DIMS(huge), DIMS(huge)), {0}, WEFT_OUT_OF_RANGE, "more elements than an int64 counts"},
         {NULL, SHAPES(DIMS(2)), {0}, WEFT_INVALID_ARGUMENT, "the expression is NULL"},
     };
@@ -473,7 +473,7 @@ static void read_values(void **state)
     check_value(made, 4, "[0]", 2, 8);
     weft_einsum_plan_destroy(made);
     weft_test_fails(weft_einsum_plan_create_labels(NULL, 3, labels, WEFT_INTS(1), given, &left, NULL),
-                    WEFT_INVALID_ARGUMENT, "there is no place for the plan");
+                    WEFT_INVALID_ARGUMENT, "the pointer for the plan is NULL");
     weft_test_fails(weft_einsum_plan_create_labels(NULL, 3, labels, WEFT_INTS(1), NULL, &left, &made),
                     WEFT_INVALID_ARGUMENT, "the shapes are NULL");
     weft_test_fails(weft_einsum_plan_create_labels(NULL, 3, NULL, WEFT_INTS(1), given, &left, &made),
@@ -528,7 +528,7 @@ static void plan_symbolic_tensors(void **state)
     weft_test_fails(weft_einsum_plan_create_tensor(NULL, late, &made), WEFT_UNSUPPORTED,
                     "the order of \"ij,jk,kl->il\" is found at the run, from extents that are symbols");
     weft_test_fails(weft_einsum_plan_create_tensor(NULL, weft_tensor_input(known, 0), &made), WEFT_INVALID_ARGUMENT,
-                    "the tensor is none that an einsum made");
+                    "the tensor was not made by an einsum");
     weft_graph_destroy(graph);
 }
 

@@ -151,7 +151,7 @@ static void name_what_is_wrong(void **state)
     weft_test_fails(weft_einsum_arrays(executor, "ij,jk->ik", 2, gap, NULL, &result), WEFT_INVALID_ARGUMENT,
                     "operand 1 is NULL");
     weft_test_fails(weft_einsum_arrays(executor, "ij,jk->ik", 2, pair, NULL, NULL), WEFT_INVALID_ARGUMENT,
-                    "no place for the result");
+                    "the pointer for the result is NULL");
     weft_test_fails(weft_einsum_arrays(executor, "ij,jk->ik", 2, mixed, NULL, &result), WEFT_DTYPE_MISMATCH,
                     "operand 1 has dtype f64 but operand 0 has f32");
     weft_test_fails(weft_einsum_arrays(executor, "ij,jk->ik", 2, pair, NULL, &result), WEFT_SHAPE_MISMATCH, "'j'");

@@ -45,9 +45,9 @@ static void plans_refuse_null(void **state)
     plans_refuse("ij->", 1, NULL, NULL, INVALID, "the shapes are NULL");
     plans_refuse("ij,ij->", 2, shapes, NULL, INVALID, "the shape of operand 1 is NULL but has rank 3");
     expect(weft_einsum_plan_create(NULL, "ij->", 1, shapes, NULL, NULL), INVALID, "weft_einsum_plan_create",
-           "there is no place for the plan");
+           "the pointer for the plan is NULL");
     expect(weft_einsum_plan_create_labels(NULL, 1, labels, WEFT_INTS(0), shapes, NULL, NULL), INVALID, function,
-           "there is no place for the plan");
+           "the pointer for the plan is NULL");
     expect(weft_einsum_plan_create_labels(NULL, 1, NULL, WEFT_INTS(0), shapes, NULL, &plan), INVALID, function,
            "the labels are NULL");
     expect(weft_einsum_plan_create_labels(NULL, 0, NULL, WEFT_INTS(0), NULL, NULL, &plan), INVALID, function,
@@ -59,7 +59,7 @@ static void plans_refuse_null(void **state)
     expect(weft_einsum_plan_create_labels(NULL, 1, labels, WEFT_INTS(0, -4), shapes, NULL, &plan), INVALID, function,
            "label 1 of the output is -4");
     expect(weft_einsum_plan_create_tensor(NULL, WEFT_NO_TENSOR, &plan), INVALID, "weft_einsum_plan_create_tensor",
-           "the tensor is none that an einsum made");
+           "the tensor was not made by an einsum");
     assert_null(plan);
     weft_einsum_plan_destroy(NULL);
 }
@@ -90,10 +90,10 @@ static void plans_refuse_options(void **state)
         weft_code code;
         const char *part;
     } mistakes[] = {
-        {{.order = (weft_einsum_order)-1}, INVALID, "order is none of weft_einsum_order"},
-        {{.order = (weft_einsum_order)77}, INVALID, "order is none of weft_einsum_order"},
-        {{.minimize = (weft_einsum_minimize)77}, INVALID, "minimize is none of weft_einsum_minimize"},
-        {{.dtype = (weft_dtype)77}, INVALID, "dtype is none of weft_dtype"},
+        {{.order = (weft_einsum_order)-1}, INVALID, "order is not a weft_einsum_order"},
+        {{.order = (weft_einsum_order)77}, INVALID, "order is not a weft_einsum_order"},
+        {{.minimize = (weft_einsum_minimize)77}, INVALID, "minimize is not a weft_einsum_minimize"},
+        {{.dtype = (weft_dtype)77}, INVALID, "dtype is not a weft_dtype"},
         {{.watch = &(weft_einsum_watch){0}}, INVALID, "progress of the watch is NULL"},
         {{.order = WEFT_EINSUM_TREE}, INVALID, "order TREE needs a tree"},
         {{.order = WEFT_EINSUM_LEFT, .nested = "(0,1),2"}, INVALID, "nested goes with order NESTED only"},
@@ -104,9 +104,9 @@ static void plans_refuse_options(void **state)
         {{.order = WEFT_EINSUM_SSA, .path = {4, numbers + 4}}, INVALID, "takes value -9223372036854775808"},
         {{.order = WEFT_EINSUM_SSA, .path = {4, numbers}}, INVALID, "takes value 0, which was taken before"},
         {{.order = WEFT_EINSUM_LEFT, .sliced = {1, NULL}}, INVALID, "sliced is NULL but not empty"},
-        {{.order = WEFT_EINSUM_LEFT, .sliced = WEFT_INTS('z')}, INVALID, "sliced label 122 ('z') is no label of"},
+        {{.order = WEFT_EINSUM_LEFT, .sliced = WEFT_INTS('z')}, INVALID, "sliced label 122 ('z') is not a label of"},
         {{.order = WEFT_EINSUM_LEFT, .sliced = WEFT_INTS('j', 'j')}, INVALID, "sliced label 106 ('j') is named twice"},
-        {{.order = WEFT_EINSUM_LEFT, .sliced = WEFT_INTS(INT64_MIN)}, INVALID, "is no label of"},
+        {{.order = WEFT_EINSUM_LEFT, .sliced = WEFT_INTS(INT64_MIN)}, INVALID, "is not a label of"},
         {{.sliced = WEFT_INTS('j')}, INVALID, "sliced labels go with a given order"},
         {{.order = WEFT_EINSUM_LEFT, .memory_limit = 9}, INVALID, "a memory limit goes with AUTO only"},
         {{.time_budget = NAN}, INVALID, "time_budget is nan, not from 0"},
@@ -251,11 +251,13 @@ static void operands_without_a_graph_are_named(void **state)
     weft_tensor none = WEFT_NO_TENSOR, x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(2, 2));
     const weft_ints labels[] = {WEFT_INTS(0, 1), WEFT_INTS(1, 2)};
     (void)state;
-    stuck(graph, weft_einsum("ij,jk->ik", WEFT_TENSORS(x, none), NULL), INVALID, "operand 1 is no tensor of a graph");
-    stuck(graph, weft_einsum("ij,jk->ik", WEFT_TENSORS(none, x), NULL), INVALID, "operand 0 is no tensor of a graph");
+    stuck(graph, weft_einsum("ij,jk->ik", WEFT_TENSORS(x, none), NULL), INVALID,
+          "operand 1 is not a tensor of a graph");
+    stuck(graph, weft_einsum("ij,jk->ik", WEFT_TENSORS(none, x), NULL), INVALID,
+          "operand 0 is not a tensor of a graph");
     stuck(graph, weft_einsum_labels(WEFT_TENSORS(x, none), labels, WEFT_INTS(0), NULL), INVALID, "operand 1 is no");
-    stuck(graph, weft_einsum_tensordot(x, none, WEFT_INTS(0), WEFT_INTS(0)), INVALID, "operand 1 is no tensor");
-    stuck(graph, weft_einsum_tensordot(none, x, WEFT_INTS(0), WEFT_INTS(0)), INVALID, "operand 0 is no tensor");
+    stuck(graph, weft_einsum_tensordot(x, none, WEFT_INTS(0), WEFT_INTS(0)), INVALID, "operand 1 is not a tensor");
+    stuck(graph, weft_einsum_tensordot(none, x, WEFT_INTS(0), WEFT_INTS(0)), INVALID, "operand 0 is not a tensor");
     weft_graph_destroy(graph);
 }
 
@@ -308,11 +310,11 @@ static void arrays_refuse(void **state)
     expect(weft_einsum_arrays(executor, "ij,jk->ik", 2, NULL, NULL, &result), INVALID, function,
            "the operands are NULL");
     expect(weft_einsum_arrays(executor, "ij,jk->ik", 2, same, NULL, NULL), INVALID, function,
-           "no place for the result");
+           "the pointer for the result is NULL");
     expect(weft_einsum_arrays(executor, "ij,jk->ik", 2, hole, NULL, &result), INVALID, function, "operand 1 is NULL");
     expect(weft_einsum_arrays(executor, "ij,jk->ik", 2, mixed, NULL, &result), WEFT_DTYPE_MISMATCH, function,
            "operand 1 has dtype f64 but operand 0 has f32");
-    expect(weft_einsum_arrays(executor, "ij,jk->ik", 2, same, &wrong, &result), INVALID, function, "order is none of");
+    expect(weft_einsum_arrays(executor, "ij,jk->ik", 2, same, &wrong, &result), INVALID, function, "order is not a");
     expect(weft_einsum_arrays(executor, "ij->ik", 2, same, NULL, &result), INVALID, function,
            "the expression has 1 term");
     expect(weft_einsum_arrays(executor, "ij,j->i", 2, same, NULL, &result), WEFT_SHAPE_MISMATCH, function,
@@ -351,7 +353,8 @@ static void caches_refuse(void **state)
     expect(weft_einsum_cache_read(NULL, WEFT_EINSUM_PLANS, &counters), INVALID, read, "the executor is NULL");
     expect(weft_einsum_cache_read(bare, WEFT_EINSUM_PLANS, &counters), WEFT_NOT_REGISTERED, read, "not registered");
     expect(weft_einsum_cache_read(executor, wrong, &counters), INVALID, read, "cache 99 is none");
-    expect(weft_einsum_cache_read(executor, WEFT_EINSUM_PLANS, NULL), INVALID, read, "no place for the counters");
+    expect(weft_einsum_cache_read(executor, WEFT_EINSUM_PLANS, NULL), INVALID, read,
+           "pointer for the counters is NULL");
     expect(weft_einsum_cache_set_capacity(NULL, WEFT_EINSUM_PLANS, 1), INVALID, set, "the executor is NULL");
     expect(weft_einsum_cache_set_capacity(bare, WEFT_EINSUM_PLANS, 1), WEFT_NOT_REGISTERED, set, "not registered");
     expect(weft_einsum_cache_set_capacity(executor, wrong, 1), INVALID, set, "cache 99 is none");

@@ -158,7 +158,7 @@ static void refused_items(void **state)
     expect_error(weft_at(f.x, WEFT_PICK(f.s)), WEFT_DTYPE_MISMATCH,
                  "index: the indices have dtype f32, not i64 or i32");
     expect_error(weft_at(f.x, WEFT_PICK(((weft_tensor){0}))), WEFT_INVALID_ARGUMENT,
-                 "index: the index tensor of axis 0 is no tensor of a graph");
+                 "index: the index tensor of axis 0 is not a tensor of a graph");
     expect_error(weft_at(f.x, ((weft_index_item){.kind = (weft_index_kind)9})), WEFT_INVALID_ARGUMENT,
                  "index: item 0 has kind 9, which does not exist");
     expect_error(weft_index(f.x, (weft_index_items){2, NULL}), WEFT_INVALID_ARGUMENT, "index: the items are NULL");
@@ -185,7 +185,7 @@ static void refused_ops(void **state)
     expect_error(weft_scatter(f.x, WEFT_TENSORS(f.j), WEFT_INTS(1), f.x, WEFT_SCATTER_SET), WEFT_SHAPE_MISMATCH,
                  "scatter: axis 1 of the updates has extent 4, not 3");
     expect_error(weft_scatter(f.x, WEFT_TENSORS(f.i), WEFT_INTS(1), rows, (weft_scatter_mode)7), WEFT_INVALID_ARGUMENT,
-                 "scatter: 7 is no weft_scatter_mode");
+                 "scatter: 7 is not a weft_scatter_mode");
     weft_tensor truth = weft_gather(f.p, f.j, 0);
     expect_error(weft_scatter(f.p, WEFT_TENSORS(f.j), WEFT_INTS(0), truth, WEFT_SCATTER_ADD), WEFT_DTYPE_MISMATCH,
                  "scatter: mode add does not take dtype bool");
@@ -201,7 +201,7 @@ static void refused_ops(void **state)
     expect_error(weft_dynamic_update_slice(f.x, f.y, WEFT_TENSORS(f.k), WEFT_INTS(0)), WEFT_SHAPE_MISMATCH,
                  "dynamic_update_slice: the update has rank 2 but x has 3");
     expect_error(weft_dynamic_update_slice(f.x, f.x, WEFT_TENSORS(f.k, ((weft_tensor){0})), WEFT_INTS(0, 1)),
-                 WEFT_INVALID_ARGUMENT, "dynamic_update_slice: start 1 is no tensor of a graph");
+                 WEFT_INVALID_ARGUMENT, "dynamic_update_slice: start 1 is not a tensor of a graph");
 }
 
 /* ---- values ---- */

@@ -182,7 +182,7 @@ static void code_takes_little_room(void **state)
     (void)state;
     if (SANITIZED) skip();
     check_process(leave_20_megabytes, WEFT_OK, "");
-    check_process(leave_3_megabytes, WEFT_OUT_OF_MEMORY, "compiling takes up to 16 MiB, which are not there");
+    check_process(leave_3_megabytes, WEFT_OUT_OF_MEMORY, "compiling takes up to 16 MiB, which are not available");
 }
 
 /* ---- stacks ---- */

@@ -90,7 +90,7 @@ static void texts_and_programs_refuse_null(void **state)
     weft_test_fails(weft_compile(graph, WEFT_TENSORS(x), NULL, NULL), INVALID, "out_program");
     weft_test_fails(weft_compile(graph, lost, NULL, &program), INVALID, "outputs is NULL, but its length is 1");
     weft_test_fails(weft_compile(graph, WEFT_TENSORS(weft_concat(lost, 0)), NULL, &program), INVALID,
-                    "output 0 is no tensor of a graph");
+                    "output 0 is not a tensor of a graph");
     weft_test_fails(weft_graph_print(lost, &text), INVALID, "outputs is NULL, but its length is 1");
     weft_test_fails(weft_graph_print(WEFT_TENSORS(x), NULL), INVALID, "out_text");
     weft_test_fails(weft_graph_parse("t", NULL, 4, NULL, 0, NULL, &module), INVALID, "text");
@@ -176,7 +176,7 @@ static void what_is_known_in_a_body_is_no_output(void **state)
     weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(3)), y = weft_input(other, "x", WEFT_F32, WEFT_SHAPE());
     weft_fold(weft_extent_of(2), WEFT_TENSORS(x), keep_inside, NULL, NULL);
     weft_test_fails(weft_compile(graph, WEFT_TENSORS(x, made_inside), NULL, &program), INVALID,
-                    "output 1 was made in the body of a region, where alone it is known");
+                    "output 1 was made in the body of a region and is known only there");
     weft_test_fails(weft_compile(graph, WEFT_TENSORS(y), NULL, &program), INVALID, "output 0 belongs to another graph");
     weft_symbol(graph, NULL, 0, 3);
     weft_test_fails(graph_error(graph), INVALID, "name must not be NULL");

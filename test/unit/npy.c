@@ -185,17 +185,17 @@ static void refuses_bad_headers(void **state)
         {"{'descr': '<f4' 'shape': (6,)}", "not separated by commas"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (6,)} x", "something follows the dictionary"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (6,)", "not separated by commas"},
-        {"{'descr': '<>f4'}", "descr '<>f4' is no element type"},
-        {"{'descr': '='}", "descr '=' is no element type"},
-        {"{'descr': ''}", "descr '' is no element type"},
-        {"{'descr': '<q9'}", "descr '<q9' is no element type"},
+        {"{'descr': '<>f4'}", "descr '<>f4' is not an element type"},
+        {"{'descr': '='}", "descr '=' is not an element type"},
+        {"{'descr': ''}", "descr '' is not an element type"},
+        {"{'descr': '<q9'}", "descr '<q9' is not an element type"},
         {"{'descr': '<\033[31m'}", "descr in the header has byte 0x1b"},
         {"{'descr': '<f4\303\244'}", "descr in the header has byte 0xc3"},
         {"{'descr\177': '<f4'}", "a key in the header has byte 0x7f"},
         {"{'descr'; '<f4'}", "byte 0x3b where ':' is due after a key"},
         {"{'descr': '>V2'}", "descr '>V2' is bf16 in big endian"},
         {"{'descr': [('a', '<f4')]}", "structured types"},
-        {"{'descr': '|O'}", "descr '|O' is no element type"},
+        {"{'descr': '|O'}", "descr '|O' is not an element type"},
         {"{'fortran_order': 1}", "neither True nor False"},
         {"{'shape': 6}", "where '(' is due before the shape"},
         {"{'shape': (6)}", "not a tuple"},
@@ -240,7 +240,7 @@ static void refuses_foreign_files(void **state)
     weft_array *array = NULL;
     struct image image = make_image(1, "{}", six, 0);
     image.bytes[1] = 'X';
-    weft_test_fails(read_image(NULL, &image, &array), WEFT_BAD_FILE, "x.npy: the file is no npy file");
+    weft_test_fails(read_image(NULL, &image, &array), WEFT_BAD_FILE, "x.npy: the file is not an npy file");
     image = make_image(4, "{}", six, 0);
     weft_test_fails(read_image(NULL, &image, &array), WEFT_BAD_FILE, "npy format 4.0 is unknown");
     weft_test_fails(weft_npy_load(NULL, "/nonexistent/x.npy", &array), WEFT_BAD_FILE,

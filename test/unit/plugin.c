@@ -208,7 +208,7 @@ static void files_that_are_no_plugins(void **state)
 {
     (void)state;
     static const char text[] = "This is a text, long enough for the header of a shared object, but it is none at all.";
-    refuse_bytes(text, sizeof text, "the file is no 64-bit ELF shared object");
+    refuse_bytes(text, sizeof text, "the file is not a 64-bit ELF shared object");
     refuse_bytes(text, 10, "the file is too short for a shared object");
     refuse_bytes("", 0, "the file is too short for a shared object");
 }

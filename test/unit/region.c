@@ -342,7 +342,7 @@ static void no_branch(void *context, weft_tensor *out_results)
 
 static void mistakes_are_named(void **state)
 {
-    static const char gone[] = "was made in the body of a region, where alone it is known";
+    static const char gone[] = "was made in the body of a region and is known only there";
     char sentence[160];
     (void)state;
     weft_tensor one = number(1);
@@ -354,7 +354,7 @@ static void mistakes_are_named(void **state)
     snprintf(sentence, sizeof sentence, "fold: result 1 of a body %s", gone);
     expect_error(weft_fold(N(2), WEFT_TENSORS(one, one), sum_up, NULL, NULL), WEFT_INVALID_ARGUMENT, sentence);
     expect_error(weft_fold(N(2), WEFT_TENSORS(one), forget, NULL, NULL), WEFT_INVALID_ARGUMENT,
-                 "fold: result 0 of a body is no tensor of a graph");
+                 "fold: result 0 of a body is not a tensor of a graph");
     expect_error(weft_fold(N(2), WEFT_TENSORS(one), change_dtype, NULL, NULL), WEFT_DTYPE_MISMATCH,
                  "fold: result 0 of body has type f32[] but needs i64[]");
     expect_error(weft_fold(N(-1), WEFT_TENSORS(one), leak, NULL, NULL), WEFT_OUT_OF_RANGE,
@@ -362,7 +362,7 @@ static void mistakes_are_named(void **state)
     expect_error(weft_while(WEFT_TENSORS(one), number_is_true, leave, NULL, NULL), WEFT_DTYPE_MISMATCH,
                  "while: result 0 of condition has type i64[] but needs bool[]");
     expect_error(weft_cond(one, 1, no_branch, no_branch, NULL, NULL), WEFT_INVALID_ARGUMENT,
-                 "cond: result 0 of a body is no tensor of a graph");
+                 "cond: result 0 of a body is not a tensor of a graph");
     expect_error(weft_cond(weft_eq(one, one), 0, no_branch, no_branch, NULL, NULL), WEFT_INVALID_ARGUMENT,
                  "cond: then has no results");
     weft_tensor none = weft_fold(N(2), (weft_tensors){0, NULL}, forget, NULL, NULL);

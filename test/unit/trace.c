@@ -107,7 +107,8 @@ static void leaves_refuse(void **state)
     expect_error(weft_input(g, "3x", WEFT_F64, WEFT_SHAPE()), WEFT_INVALID_ARGUMENT,
                  "input: name \"3x\" must be a letter or _ followed by letters, digits, _ or .");
     expect_error(weft_input(g, NULL, WEFT_F64, WEFT_SHAPE()), WEFT_INVALID_ARGUMENT, "input: name is NULL");
-    expect_error(weft_input(g, "z", (weft_dtype)99, WEFT_SHAPE()), WEFT_INVALID_ARGUMENT, "input: dtype is no dtype");
+    expect_error(weft_input(g, "z", (weft_dtype)99, WEFT_SHAPE()), WEFT_INVALID_ARGUMENT,
+                 "input: dtype is not a dtype");
     expect_error(weft_input(g, "z", WEFT_F32, WEFT_SHAPE(-2)), WEFT_OUT_OF_RANGE,
                  "input: axis 0 of the result has extent -2, below 0");
     expect_error(weft_input(g, "z", WEFT_F32, (weft_shape){2, NULL}), WEFT_INVALID_ARGUMENT,
@@ -117,7 +118,7 @@ static void leaves_refuse(void **state)
     expect_error(weft_constant(g, WEFT_F32, WEFT_INTS(3, -2), "abc"), WEFT_OUT_OF_RANGE,
                  "constant: axis 1 has extent -2, below 0");
     expect_error(weft_constant(g, WEFT_F32, WEFT_INTS(INT64_MAX, 8), "abc"), WEFT_OUT_OF_RANGE,
-                 "constant: the elements of the shape fit no memory");
+                 "constant: the elements of the shape do not fit in memory");
     expect_error(weft_constant(g, WEFT_F32, WEFT_INTS(2), NULL), WEFT_INVALID_ARGUMENT,
                  "constant: data is NULL but not empty");
     expect_error(weft_constant(g, WEFT_BOOL, WEFT_INTS(3), ((uint8_t[]){0, 1, 2})), WEFT_INVALID_ARGUMENT,
@@ -240,7 +241,7 @@ static void elementwise_refuses(void **state)
     expect_error(weft_select(f.y, f.y, f.y), WEFT_DTYPE_MISMATCH, "select: the condition has dtype f32, not bool");
     expect_error(weft_select(f.p, f.y, f.d), WEFT_DTYPE_MISMATCH,
                  "select: operand 2 has dtype f64 but operand 1 has f32; cast explicitly");
-    expect_error(weft_cast(f.x, (weft_dtype)-1), WEFT_INVALID_ARGUMENT, "cast: dtype is no dtype");
+    expect_error(weft_cast(f.x, (weft_dtype)-1), WEFT_INVALID_ARGUMENT, "cast: dtype is not a dtype");
 }
 
 /* ---- movement ---- */
@@ -260,7 +261,7 @@ static void reshapes_count(void **state)
     expect_error(weft_reshape(f.y, WEFT_SHAPE(5, 2)), WEFT_SHAPE_MISMATCH,
                  "reshape: f32[3, 4] and f32[5, 2] must have equally many elements");
     expect_error(weft_reshape(f.y, WEFT_SHAPE(5, WEFT_INFER)), WEFT_SHAPE_MISMATCH,
-                 "reshape: axis 1 cannot be inferred: 12 elements are no multiple of 5");
+                 "reshape: axis 1 cannot be inferred: 12 elements are not a multiple of 5");
     expect_error(weft_reshape(f.y, WEFT_SHAPE(0, WEFT_INFER)), WEFT_SHAPE_MISMATCH,
                  "reshape: axis 1 cannot be inferred: the others have no elements");
     expect_error(weft_reshape(f.y, WEFT_SHAPE(-2, 6)), WEFT_OUT_OF_RANGE,
@@ -611,8 +612,8 @@ static void tensors_of_two_graphs_do_not_mix(void **state)
     weft_tensor z = weft_input(other, "z", WEFT_F32, WEFT_SHAPE(3));
     expect_error(weft_add(f.v, z), WEFT_INVALID_ARGUMENT, "add: operand 1 belongs to another graph");
     expect_error(weft_matmul(f.y, z), WEFT_INVALID_ARGUMENT, "matmul: operand 1 belongs to another graph");
-    expect_error(weft_add(f.v, (weft_tensor){0}), WEFT_INVALID_ARGUMENT, "add: operand 1 is no tensor of a graph");
-    expect_error(weft_add((weft_tensor){0}, f.v), WEFT_INVALID_ARGUMENT, "add: operand 0 is no tensor of a graph");
+    expect_error(weft_add(f.v, (weft_tensor){0}), WEFT_INVALID_ARGUMENT, "add: operand 1 is not a tensor of a graph");
+    expect_error(weft_add((weft_tensor){0}, f.v), WEFT_INVALID_ARGUMENT, "add: operand 0 is not a tensor of a graph");
     weft_extent k = weft_symbol(other, "k", 0, 9);
     expect_error(weft_broadcast(f.v, WEFT_SHAPE(k, 3)), WEFT_INVALID_ARGUMENT,
                  "broadcast: shape has an extent of another graph");

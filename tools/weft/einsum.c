@@ -35,10 +35,9 @@ static weft_status *check_arguments(const einsum_job *job)
                                            "--trace", "--symbolic", "--backend"};
     size_t count = job->x.arguments->operand_count;
     if (job->x.path != NULL && count > 0)
-        return weft_misuse("--instance says what is contracted; '%s' has no place beside it",
-                           job->x.arguments->operands[0]);
+        return weft_misuse("--instance says what is contracted; '%s' cannot go with it", job->x.arguments->operands[0]);
     if (job->x.path == NULL && count < 2)
-        return weft_misuse("an expression and arrays are needed, or --instance; 'weft help einsum' tells more");
+        return weft_misuse("an expression and arrays are needed, or --instance; see 'weft help einsum'");
     if (job->x.path == NULL && weft_file_ends_with(job->x.arguments->operands[0], ".npy"))
         return weft_misuse("the expression comes first, such as 'ij,jk->ik'; '%s' is a file",
                            job->x.arguments->operands[0]);
@@ -48,7 +47,7 @@ static weft_status *check_arguments(const einsum_job *job)
             return weft_misuse("%s goes with --instance", with_instance[i]);
     for (size_t i = 0; i < sizeof with_run / sizeof *with_run; i++)
         if (has(job, "--plan-only") && has(job, with_run[i]))
-            return weft_misuse("%s asks for a run, which --plan-only leaves out", with_run[i]);
+            return weft_misuse("%s needs a run, which --plan-only leaves out", with_run[i]);
     if (has(job, "--check") && strcmp(weft_arguments_text(job->x.arguments, "--optimize", ""), "nested") == 0)
         return weft_misuse("--check needs an expression without parentheses, to contract it otherwise");
     const char *out = weft_arguments_text(job->x.arguments, "-o", NULL),
@@ -89,7 +88,7 @@ static bool is_numbered(const weft_instance *x)
 static weft_status *tell_interrupt(const einsum_job *job)
 {
     return weft_status_create(NULL, WEFT_CANCELLED, NULL,
-                              "interrupted after %.1f s; the order is the best that was found until then%s",
+                              "interrupted after %.1f s; the order is the best found so far%s",
                               job->x.session.plan_ms * 1e-3, has(job, "--plan-only") ? "" : ", and nothing was run");
 }
 
@@ -293,7 +292,7 @@ static weft_status *run(const weft_arguments *arguments)
 
 static const weft_option options[] = {
     {"-o", WEFT_OPTION_FILE, "OUT.npy", "write the result there instead of printing it"},
-    {"--instance", WEFT_OPTION_FILE, "FILE.json", "contract what the file describes, on operands made up"},
+    {"--instance", WEFT_OPTION_FILE, "FILE.json", "contract what the file describes, on generated operands"},
     {"--dtype", WEFT_OPTION_TEXT, "f32|f64|c64|...", "of these operands (the file's, or f32)"},
     {"--plan-only", WEFT_OPTION_FLAG, NULL, "find the order, and run nothing"},
     WEFT_ORDER_OPTIONS,
@@ -324,8 +323,8 @@ const weft_command weft_command_einsum = {
         "will do too. It may have an \"order\" as files have it, and a \"dtype\".\n\n"
         "What is planned at the run, under --memory-limit and --symbolic, counts as the first run: --repeat tells\n"
         "what the others take.\n\n"
-        "Ctrl-C ends the search for an order; what was found until then is printed as --plan-only and --print-order\n"
-        "do it (ssa if no form is named), nothing is run, and the exit status is 130. A second one ends at once.",
+        "Ctrl-C ends the search for an order; what was found so far is printed as --plan-only and --print-order do\n"
+        "(ssa if no form is named), nothing is run, and the exit status is 130. A second one ends at once.",
     .least = 0,
     .most = SIZE_MAX,
     .options = WEFT_OPTIONS(options),

@@ -205,8 +205,8 @@ static weft_status *check_read(const named_file *result, const char *read)
 static weft_status *check_written(const char *path, const char *other)
 {
     if (!weft_output_is_same(path, other)) return NULL;
-    if (strcmp(path, other) == 0) return weft_misuse("'%s' is to get two results; each needs a file of its own", path);
-    return weft_misuse("'%s' and '%s' are one file, which is to get two results; each needs a file of its own", path,
+    if (strcmp(path, other) == 0) return weft_misuse("'%s' would get two results; each needs a file of its own", path);
+    return weft_misuse("'%s' and '%s' are one file, which would get two results; each needs a file of its own", path,
                        other);
 }
 

@@ -85,8 +85,8 @@ static weft_status *run(const weft_arguments *arguments)
     for (size_t i = 0; i < arguments->value_count; i++) {
         const char *name = arguments->values[i].option->name;
         bool is_plugin = strcmp(name, "--plugin") == 0;
-        if (measures && is_plugin) return weft_misuse("--plugin has no place beside --measure");
-        if (!measures && !is_plugin) return weft_misuse("%s has a meaning beside --measure only", name);
+        if (measures && is_plugin) return weft_misuse("--plugin cannot go with --measure");
+        if (!measures && !is_plugin) return weft_misuse("%s goes with --measure only", name);
     }
     if (measures) return measure(arguments);
     weft_status *status = weft_plugins_init(&plugins, arguments);
@@ -105,7 +105,7 @@ static const weft_option options[] = {
 const weft_command weft_command_info = {
     .name = "info",
     .operands = "",
-    .summary = "tell versions, the machine, the libraries, and which op runs where",
+    .summary = "report versions, the machine, the libraries, and which op runs where",
     .detail = "The table is found out by running each op. To measure takes a few seconds, on a machine that does "
               "nothing else.",
     .least = 0,

@@ -202,7 +202,7 @@ static weft_status *write_letters(const reader *r, const cJSON *term, const char
     for (const char *at = term->valuestring; *at != '\0'; at += strlen(letter)) {
         snprintf(letter, sizeof letter, "%.*s", (int)weft_label_decode(at, &point), at);
         if (!weft_label_check(letter, false))
-            return weft_json_refuse(r->path, "%s is %s, in which byte %td is no label", what,
+            return weft_json_refuse(r->path, "%s is %s, in which byte %td is not a label", what,
                                     weft_json_describe(term, room), at - term->valuestring + 1);
         fputs(letter, text);
     }
@@ -307,7 +307,7 @@ static weft_status *read_dtype(const reader *r)
         return NULL;
     }
     if (weft_dtype_find(item->valuestring, &r->out->dtype)) return NULL;
-    return weft_json_refuse(r->path, "\"dtype\" is \"%s\", which is no dtype", item->valuestring);
+    return weft_json_refuse(r->path, "\"dtype\" is \"%s\", which is not a dtype", item->valuestring);
 }
 
 static weft_status *read_order(const reader *r)

@@ -32,7 +32,7 @@ static void print_commands(FILE *file)
     fprintf(file, "weft compiles and runs tensor programs.\n\nusage: weft COMMAND ...\n\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++) fprintf(file, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
     fprintf(file,
-            "\n'weft help COMMAND' tells more about one of them, 'weft --version' the version. An option is given\n"
+            "\n'weft help COMMAND' describes one of them, 'weft --version' prints the version. An option is given\n"
             "once, except where its help says otherwise. No result replaces a file that the same call reads.\n");
 }
 
@@ -93,7 +93,7 @@ static weft_status *check_count(const char *name, const char *operands, size_t c
 
 static weft_status *find_named(const char *given, const weft_command **out_command)
 {
-    size_t length = strlen(given), least = length > 3 ? 3 : 2; /* with so many changes it is another word */
+    size_t length = strlen(given), least = length > 3 ? 3 : 2; /* with this many changes it is another word */
     const char *nearest = NULL;
     *out_command = find_command(given);
     if (*out_command != NULL) return NULL;

@@ -9,7 +9,7 @@
  */
 #include <weft/machine.h>
 
-/* Runs contractions, kernels and sorts made up on so many threads (0: as many as processors), for some seconds. */
+/* Runs synthetic contractions, kernels and sorts on that many threads (0: as many as processors), for some seconds. */
 weft_status *weft_measure(unsigned threads, weft_machine *out_machine) WEFT_MUST_USE;
 void weft_measure_print(const weft_machine *machine);
 

@@ -39,7 +39,7 @@ static weft_status *emit_trees(const weft_module *module)
     return status;
 }
 
-/* A pass that there is not was named on the command line. Takes `status`. */
+/* The command line names a pass that does not exist. Takes `status`. */
 static weft_status *name_pass(weft_status *status)
 {
     if (weft_status_code(status) != WEFT_NOT_FOUND) return status;

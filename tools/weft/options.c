@@ -63,7 +63,7 @@ bool weft_option_is_nearer(const char *name, const char *given, size_t length, s
 static weft_status *refuse_option(weft_option_table table, const char *given, size_t length)
 {
     const char *nearest = NULL;
-    size_t least = 3; /* with so many changes it is another word */
+    size_t least = 3; /* with this many changes it is another word */
     for (size_t i = 0; i < table.count && length > 3; i++)
         if (weft_option_is_nearer(table.options[i].name, given, length, &least)) nearest = table.options[i].name;
     return weft_misuse("there is no option '%.*s'%s%s%s", (int)length, given, nearest == NULL ? "" : "; is '",

@@ -44,7 +44,7 @@ typedef struct weft_arguments {
     weft_option_value *values;
 } weft_arguments;
 
-/* What is wrong with how the command was called, as opposed to what went wrong when it ran. */
+/* An error in how the command was called, as opposed to one while it ran. */
 weft_status *weft_misuse(const char *format, ...) WEFT_MUST_USE WEFT_FORMAT(1, 2);
 bool weft_status_is_misuse(const weft_status *status);
 

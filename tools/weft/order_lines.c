@@ -115,9 +115,10 @@ static weft_status *read_line(reader *r, const char *line)
 {
     size_t i = find_name(line);
     if (i == LINES)
-        return refuse(r, line,
-                      "is no line of a plan, and no order, which is a list of steps such as [(0, 1), (0, 1)] or a tree "
-                      "such as ((0, 1), 2)");
+        return refuse(
+            r, line,
+            "is neither a line of a plan nor an order, which is a list of steps such as [(0, 1), (0, 1)] or a tree "
+            "such as ((0, 1), 2)");
     if (r->lines[i] != NULL) return refuse(r, line, "is the second line of its kind");
     r->lines[i] = line;
     if (i == SLICED) return NULL;

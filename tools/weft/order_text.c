@@ -132,10 +132,11 @@ static weft_status *read_next(reader *r, cursor *c)
     if (next == ')' || next == ']') return close_group(r, c);
     if (next == ',') return take_comma(r, c);
     if (take_word(r, c)) return NULL;
-    return refuse(r, c->at,
-                  "'%c' has no place in an order, which is a list of steps such as [(0, 1), (0, 1)] or a tree such as "
-                  "((0, 1), 2)",
-                  next);
+    return refuse(
+        r, c->at,
+        "'%c' is not allowed in an order, which is a list of steps such as [(0, 1), (0, 1)] or a tree such as "
+        "((0, 1), 2)",
+        next);
 }
 
 static weft_status *read_text(reader *r)

@@ -7,14 +7,14 @@
 
 /* Rows of an option table; --threads, which the planner reads too, is one of a session. */
 #define WEFT_PLANNER_OPTIONS                                                                                           \
-    {"--objective", WEFT_OPTION_CHOICE, "time|flops|size|write|combo", "what the order makes small (time)"},           \
+    {"--objective", WEFT_OPTION_CHOICE, "time|flops|size|write|combo", "what the order minimises (time)"},             \
         {"--time-budget", WEFT_OPTION_NUMBER, "SECONDS",                                                               \
-         "search for so long: the order then depends on the load of the machine too"},                                 \
-        {"--moves", WEFT_OPTION_COUNT, "N", "try so many changes of the order (as many as pay, for a minute)"},        \
+         "search this long: the order then depends on the load of the machine too"},                                   \
+        {"--moves", WEFT_OPTION_COUNT, "N", "try this many changes of the order (as many as pay, for a minute)"},      \
         {"--memory-limit", WEFT_OPTION_BYTES, "BYTES",                                                                 \
          "slice so that intermediates, beside operands and result, take no more at once: 512M, 4G"},                   \
     {                                                                                                                  \
-        "--seed", WEFT_OPTION_SEED, "N", "of the search, and of operands made up, from 0 (1)"                          \
+        "--seed", WEFT_OPTION_SEED, "N", "of the search, and of generated operands, from 0 (1)"                        \
     }
 
 typedef struct weft_planner {

@@ -8,7 +8,7 @@
 /* A row of an option table. */
 #define WEFT_PLUGIN_OPTION                                                                                             \
     {                                                                                                                  \
-        "--plugin", WEFT_OPTION_FILES, "FILE.so", "know the ops of this plugin; as often as there are plugins"         \
+        "--plugin", WEFT_OPTION_FILES, "FILE.so", "load the ops of this plugin; may be repeated"                       \
     }
 
 typedef struct weft_plugins {

@@ -36,7 +36,7 @@ typedef struct weft_profile_table {
     weft_profile hook;
 } weft_profile_table;
 
-/* When there are so many events, further calls of steps in loops and branches are only counted. */
+/* From this many events on, further calls of steps in loops and branches are only counted. */
 enum { WEFT_PROFILE_MOST_EVENTS = 1000000 };
 
 /* Sums by step are always made; `traced`: events too. */

@@ -473,8 +473,8 @@ static weft_status *run(const weft_arguments *arguments)
 
 static const weft_option options[] = {
     {"-o", WEFT_OPTION_FILES, "[NAME=]OUT.npy|OUT.npz",
-     "write that output, or all, there, as often as there are files; without any, all are printed"},
-    {"--set", WEFT_OPTION_TEXTS, "SYMBOL=N", "the value of a symbol that no input has; as often as there are symbols"},
+     "write that output, or all of them, there; may be repeated; without it, all are printed"},
+    {"--set", WEFT_OPTION_TEXTS, "SYMBOL=N", "the value of a symbol that no input has; may be repeated"},
     {"--view", WEFT_OPTION_FILE, "FILE.html|FILE.svg|FILE.dot",
      "draw it there as 'weft view' does, the page coloured by the time of each step"},
     {WEFT_DRAW_OPTION, WEFT_OPTION_FLAG, NULL,

@@ -31,7 +31,7 @@ static weft_status *run(const weft_arguments *arguments)
     if (path == NULL) return weft_misuse("-o is needed: a file that ends in .svg, .dot or .html");
     WEFT_TRY(weft_file_check_results(arguments, 1, arguments->operands, 1, &path));
     if (format == NULL && weft_output_is_standard(path))
-        return weft_misuse("what shall be drawn to standard output? --format svg, dot or html says it");
+        return weft_misuse("standard output needs a format: --format svg, dot or html");
     WEFT_TRY(format == NULL ? weft_draw_check("-o", path) : weft_output_check(path));
     weft_status *status = weft_plugins_init(&plugins, arguments);
     bool every_op = weft_arguments_find(arguments, WEFT_DRAW_OPTION) != NULL;
@@ -60,7 +60,7 @@ const weft_command weft_command_view = {
         "order\n"
         "is known, with the sizes of its values and what its steps multiply. Large programs have straight arrows, or "
         "no\n"
-        "frames. A page (.html) needs no network; it zooms, and tells more of what is under the pointer.",
+        "frames. A page (.html) needs no network; it zooms, and shows details of what is under the pointer.",
     .least = 1,
     .most = 1,
     .options = WEFT_OPTIONS(options),

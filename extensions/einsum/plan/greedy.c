@@ -8,8 +8,8 @@
 #include "methods.h"
 #include <math.h>
 
-/* Of the values that share one label, so many are paired with a new one: a label of thousands must not make millions of
- * pairs. */
+/* Of the values that share one label, this many are paired with a new one: a label of thousands must not make millions
+ * of pairs. */
 enum { MOST_PARTNERS = 32 };
 
 typedef struct greedy {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef EINSUM_PLAN_HEAT_H
 #define EINSUM_PLAN_HEAT_H
-/* Moves at one temperature, for what anneals trees. */
+/* Annealing moves on a tree at one temperature. */
 #include "random.h"
 #include "tree.h"
 

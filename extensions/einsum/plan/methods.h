@@ -34,7 +34,7 @@ weft_status *einsum_greedy_run(const weft_allocator *allocator, const einsum_cor
                                einsum_pair *out_pairs) WEFT_MUST_USE;
 
 /* Elimination of labels one after the other, the next by a rule; ties are broken at random. `out_ended` says whether
- * `stop` (NULL: never) ended it: then the order is an order still, but nobody should want it. */
+ * `stop` (NULL: never) ended it: then the order is still valid, but not worth using. */
 typedef enum einsum_elimination { EINSUM_MIN_DEGREE, EINSUM_MIN_FILL } einsum_elimination;
 
 weft_status *einsum_eliminate_run(const weft_allocator *allocator, const einsum_core *core, einsum_elimination rule,

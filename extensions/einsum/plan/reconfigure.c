@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reconfiguration: a subtree is cut off at some parts and put together anew, in the best way there is, by dynamic
- * programming over sets of parts. A label matters only by which parts have it and whether something outside has it
- * too, so labels are added up by that once; after sums over subsets each way to split a set costs a few operations:
+ * Reconfiguration: a subtree is cut into parts and reassembled optimally, by dynamic programming over sets of parts. A
+ * label matters only by which parts have it and whether something outside has it too, so labels are added up by that
+ * once; after sums over subsets each way to split a set costs a few operations:
  *   all(S)     log2 of the extents of labels that a part of S has,
  *   inside(S)  of those that nothing else has,
  * the result of S has all(S) - inside(S), and joining X and Y works on all(X|Y) - inside(X) - inside(Y).

@@ -146,7 +146,7 @@ static const start starts[] = {
 };
 enum { STARTS = sizeof starts / sizeof *starts, LEAST_STARTS = 4 };
 
-/* The best of some, if one comes to its end. */
+/* The best of several, if any of them finishes. */
 static weft_status *run_sweeps(const searching *s, const einsum_core *core, einsum_random random, einsum_pair *pairs,
                                bool *out_ended)
 {
@@ -179,7 +179,7 @@ static const char *name_start(size_t index)
     return names[starts[index].method];
 }
 
-/* Methods that ended early say so: then there is no order. GREEDY and BISECTION never do. */
+/* Methods that end early report it: then there is no order. GREEDY and BISECTION never do. */
 static weft_status *make_start(const searching *s, size_t index, einsum_pair *pairs, bool *out_ended)
 {
     const einsum_core *core = s->core;

@@ -23,7 +23,8 @@ enum {
     PARTS = 8
 };
 
-/* How a chain goes: by turns one way and another, as networks that need many slices and few differ in which serves. */
+/* The variants of a chain, used alternately: networks that need many slices and those that need few differ in which one
+ * works. */
 typedef struct manner {
     double first_beta;
     uint32_t most_back; /* labels in a round */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef EINSUM_PLAN_STOP_H
 #define EINSUM_PLAN_STOP_H
-/* What ends a search before its end, and who is told how it goes. */
+/* Early termination of a search, and reports on its progress. */
 #include "score.h"
 #include <pthread.h>
 
-/* Who is told how a search goes, and what there is to tell. */
+/* The watcher of a search, and what is reported to it. */
 typedef struct einsum_watch {
-    const weft_einsum_watch *told; /* NULL: nobody */
+    const weft_einsum_watch *told; /* may be NULL */
     pthread_t thread;              /* on which it is told */
     double begin, budget, next;    /* seconds */
     einsum_score flops;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef EINSUM_PLAN_TEAM_H
 #define EINSUM_PLAN_TEAM_H
-/* Threads for as long as one piece of planning takes. */
+/* Threads that live for one piece of planning. */
 #include <weft/base.h>
 
 /* Numbered pieces of work that do not depend on each other. */

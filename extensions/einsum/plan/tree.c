@@ -7,8 +7,8 @@
 
 /*
  * With A, B, C, P the labels of kept, lifted, sibling and parent, the new child has (A|C) & (B|P), which needs no
- * counting of uses even where a label is in many leaves: what a child of the parent has and none of these needs is
- * needed by nobody.
+ * counting of uses even where a label is in many leaves: a label that a child of the parent has and none of these needs
+ * is not needed at all.
  */
 typedef struct quartet {
     const uint64_t *a, *b, *c, *p;

@@ -31,8 +31,8 @@ typedef enum weft_einsum_order {
 } weft_einsum_order;
 
 typedef enum weft_einsum_minimize {
-    /* The seconds that a model of the machine says: of each step the longer of its multiplications over the rate of
-     * products and the bytes of its operands and result over the bandwidth, and step_seconds. */
+    /* The seconds predicted by a model of the machine: for each step, step_seconds plus the longer of its
+     * multiplications over the rate of products and the bytes of its operands and result over the bandwidth. */
     WEFT_EINSUM_TIME,
     WEFT_EINSUM_FLOPS, /* multiplications, then the largest intermediate */
     WEFT_EINSUM_SIZE,  /* the largest intermediate, then multiplications */
@@ -56,18 +56,18 @@ typedef struct weft_einsum_progress {
     const char *found_by;
 } weft_einsum_progress;
 
-/* Called about ten times a second while a search goes on, on the thread that asked for the plan. */
+/* Called about ten times a second during a search, on the thread that requested the plan. */
 typedef struct weft_einsum_watch {
     void *self;
     void (*progress)(void *self, const weft_einsum_progress *progress); /* not NULL */
 } weft_einsum_watch;
 
 /*
- * How to contract; zero-initialise for AUTO, which NULL stands for too. What the planner is told is part of the key of
+ * How to contract; zero-initialise for AUTO, which NULL stands for too. The planner's options are part of the key of
  * its cache, except `threads`, `cancelled` and `watch`.
  */
 typedef struct weft_einsum_options {
-    size_t size; /* sizeof(weft_einsum_options); 0 means that too */
+    size_t size; /* sizeof(weft_einsum_options); 0 stands for it */
     weft_einsum_order order;
     weft_einsum_minimize minimize; /* AUTO: what the planner makes small */
     /* PATH: positions a0, b0, a1, b1, ... in a list of values that loses both and gets the result at its end. SSA:
@@ -89,20 +89,21 @@ typedef struct weft_einsum_options {
     const weft_machine *machine; /* TIME; NULL: weft_machine_reference, so that orders do not depend on the host */
     /* NULL: never. weft_einsum_plan_create and its _labels end the search when it becomes true, with the best order so
      * far; CANCELLED where none keeps the limit of memory yet. weft_einsum_arrays is CANCELLED, as
-     * weft_executor_run is: no half-searched order is kept. Nodes do not read it: weft_run.cancelled is for them. */
+     * weft_executor_run is: no order of an unfinished search is kept. Nodes do not read it: use weft_run.cancelled for
+     * them. */
     const volatile bool *cancelled;
     weft_dtype dtype; /* of plans made without tensors; WEFT_BOOL, which is zero, means WEFT_F32 */
     /* AUTO: bytes of intermediates, beside operands and result, that may live at once; 0: any. Labels are sliced to
      * keep it, see README.md. Arrays and nodes keep it as weft_run.memory_limit counts, or are OVER_LIMIT and leave the
      * result alone; plans keep it or are OVER_LIMIT too, but count elements of intermediates, without the copies that
-     * steps may make of them. Where what was found takes more, the search begins again, a few times: a limit may be
-     * refused where a smaller one is kept. Such a node is contracted at the run, also where its extents are known. */
+     * steps may make of them. If the result needs more, the search is repeated a few times: a limit may be refused
+     * where a smaller one is kept. Such a node is contracted at the run, also where its extents are known. */
     size_t memory_limit;
     /* Filled in by weft_einsum_arrays, as weft_run.report is; others do not read it. After OVER_LIMIT peak_bytes is the
-     * least that was found to be needed, which under another limit may not be found, or 0 where the planner found no
-     * order at all. NULL: none is wanted. */
+     * smallest requirement that was found, which may not be found again under another limit, or 0 if the planner found
+     * no order at all. May be NULL. */
     weft_report *report;
-    const weft_einsum_watch *watch; /* of plans, made as for `cancelled`: told how the search goes; NULL: nobody is */
+    const weft_einsum_watch *watch; /* of plans, like `cancelled`: called with the progress; NULL: none */
 } weft_einsum_options;
 
 /* ---- tracing ---- */
@@ -141,20 +142,20 @@ weft_status *weft_einsum_plan_create_labels(const weft_allocator *allocator, siz
                                             const weft_ints *labels, weft_ints output, const weft_ints *shapes,
                                             const weft_einsum_options *options,
                                             weft_einsum_plan **out_plan) WEFT_MUST_USE;
-/* What contracts `tensor`, which weft_einsum or a .weft text made, and with what it costs. The order of AUTO is the one
+/* The plan, with its cost, of the node that made `tensor`, by weft_einsum or a .weft text. The order of AUTO is the one
  * that compiling finds, except for one with a time budget; UNSUPPORTED where it is found at the run: of three operands
  * or more, some of symbolic extents. With other orders a symbolic extent counts as one element, and is -1 in shapes.
- * The graph must outlive the plan. INVALID_ARGUMENT for what is no einsum. */
+ * The graph must outlive the plan. INVALID_ARGUMENT if it is not an einsum. */
 weft_status *weft_einsum_plan_create_tensor(const weft_allocator *allocator, weft_tensor tensor,
                                             weft_einsum_plan **out_plan) WEFT_MUST_USE;
 void weft_einsum_plan_destroy(weft_einsum_plan *plan);
-/* Seconds that the model of the machine says the steps take; INFINITY for more than a double holds. */
+/* Time of the steps predicted by the model of the machine, in seconds; INFINITY if a double cannot hold it. */
 double weft_einsum_plan_seconds(const weft_einsum_plan *plan);
 /* Base-10 logarithm of the same, which is always finite except for -INFINITY where there is no step. */
 double weft_einsum_plan_log10_seconds(const weft_einsum_plan *plan);
 /* Base-10 logarithm of the scalar multiplications over all steps; 0 for at most one. Here, in
- * sizes and in what lives at once all extents count as one where one is zero: nothing is multiplied then, and no limit
- * of memory is too small. */
+ * sizes and in what lives at once all extents count as one where one is zero: then nothing is multiplied, and any limit
+ * of memory is kept. */
 double weft_einsum_plan_log10_flops(const weft_einsum_plan *plan);
 /* Base-2 logarithm of the elements of the largest result of a step, the last included; of the output when there is no
  * step. */
@@ -162,8 +163,8 @@ double weft_einsum_plan_log2_size(const weft_einsum_plan *plan);
 /* Base-2 logarithm of the most elements of intermediates, copies of them and the result left out, that live at once;
  * -INFINITY where there are none. */
 double weft_einsum_plan_log2_peak(const weft_einsum_plan *plan);
-/* Base-10 logarithm of how many times the multiplications of the same order without slices all iterations together do;
- * 0 without slices. */
+/* Base-10 logarithm of the multiplications of all iterations together, relative to the same order without slices; 0
+ * without slices. */
 double weft_einsum_plan_log10_overhead(const weft_einsum_plan *plan);
 /* The path as text, "0-1,0-1"; "" for one operand. */
 const char *weft_einsum_plan_order(const weft_einsum_plan *plan);
@@ -173,7 +174,7 @@ weft_ints weft_einsum_plan_path(const weft_einsum_plan *plan);
 weft_ints weft_einsum_plan_ssa(const weft_einsum_plan *plan);
 /* The order as a tree of operand numbers, as options.nested takes it: "((0,2),1)"; "0" for one operand. */
 const char *weft_einsum_plan_nested(const weft_einsum_plan *plan);
-/* The expression as it was understood: "ij,jk->ik". */
+/* The expression as parsed: "ij,jk->ik". */
 const char *weft_einsum_plan_equation(const weft_einsum_plan *plan);
 /* Labels that are done one element at a time, as options take them; none unless options asked for them, or for a limit
  * of memory that the order would not keep without. Costs of steps are those of all iterations together, sizes those of
@@ -194,7 +195,7 @@ typedef struct weft_einsum_value {
 } weft_einsum_value;
 
 size_t weft_einsum_plan_operand_count(const weft_einsum_plan *plan);
-/* Different labels of extents over one. */
+/* The number of distinct labels with extents over one. */
 size_t weft_einsum_plan_label_count(const weft_einsum_plan *plan);
 /* Base-2 logarithm of the product of the extents of all labels: of the passes of one loop over everything. */
 double weft_einsum_plan_log2_points(const weft_einsum_plan *plan);
