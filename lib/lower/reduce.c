@@ -6,15 +6,12 @@ void weft_lowerer_split(lowerer *low, stage_plan *plan)
     weft_expr_context *x = low->extents;
     const weft_reduction *reduction = &plan->reduction;
     weft_shape shape = weft_value_type(low->graph, weft_graph_node(low->graph, plan->node)->inputs[0])->shape;
-    weft_expr one = weft_expr_constant(x, 1);
     for (uint32_t g = 0; g < reduction->group_count; g++) {
         uint32_t first = reduction->group_first[g];
         uint32_t last = g + 1 < reduction->group_count ? reduction->group_first[g + 1] : reduction->axis_count;
         weft_expr position = plan->positions[g];
         for (uint32_t i = last; i-- > first;) {
-            weft_expr extent = weft_space_extent(&low->space, shape.extents[reduction->axes[i]]);
-            bool positive = weft_expr_always_nonnegative(x, weft_expr_sub(x, extent, one));
-            weft_expr divisor = positive ? extent : weft_expr_max(x, extent, one);
+            weft_expr divisor = weft_space_divisor(&low->space, shape.extents[reduction->axes[i]]);
             plan->reduced[i] = i == first ? position : weft_expr_mod(x, position, divisor);
             if (i > first) position = weft_expr_div(x, position, divisor);
         }

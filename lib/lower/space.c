@@ -29,6 +29,14 @@ weft_expr weft_space_extent(weft_space *space, weft_extent extent)
     return e;
 }
 
+weft_expr weft_space_divisor(weft_space *space, weft_extent extent)
+{
+    int64_t least, most;
+    weft_expr e = weft_space_extent(space, extent);
+    weft_expr_range(space->extents, e, &least, &most);
+    return most <= 0 ? weft_expr_constant(space->extents, 1) : e;
+}
+
 static const weft_type *type_of(const weft_space *space, weft_value value)
 {
     return weft_value_type(space->graph, value);
@@ -98,14 +106,6 @@ static bool require_inside(weft_space *space, weft_point *point, size_t axis)
     return require(space, point, index) && require(space, point, weft_expr_sub(x, last, index));
 }
 
-/* The extent as a divisor: code that divides runs even where an extent of zero leaves nothing to do. */
-static weft_expr divisor(weft_expr_context *x, weft_expr extent)
-{
-    weft_expr one = weft_expr_constant(x, 1);
-    bool positive = weft_expr_always_nonnegative(x, weft_expr_sub(x, extent, one));
-    return positive ? extent : weft_expr_max(x, extent, one);
-}
-
 /* Axes [in_first, in_last) of the operand hold the same elements as axes [out_first, out_last) of the result,
  * row-major. */
 static void unravel(weft_space *space, weft_shape in, size_t in_first, size_t in_last, weft_shape out, size_t out_first,
@@ -120,14 +120,14 @@ static void unravel(weft_space *space, weft_shape in, size_t in_first, size_t in
     size_t leading = in_first;
     while (leading < in_last && is_one(in.extents[leading])) leading++;
     for (size_t i = in_last; i-- > in_first;) {
-        weft_expr extent = divisor(x, weft_space_extent(space, in.extents[i]));
+        weft_expr divisor = weft_space_divisor(space, in.extents[i]);
         if (is_one(in.extents[i])) {
             out_index[i] = weft_expr_constant(x, 0);
         } else if (i == leading) {
             out_index[i] = linear;
         } else {
-            out_index[i] = weft_expr_mod(x, linear, extent);
-            linear = weft_expr_div(x, linear, extent);
+            out_index[i] = weft_expr_mod(x, linear, divisor);
+            linear = weft_expr_div(x, linear, divisor);
         }
     }
 }

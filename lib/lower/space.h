@@ -36,6 +36,9 @@ typedef struct weft_memory {
 
 /* An extent of the graph as an expression of the kernel. */
 weft_expr weft_space_extent(weft_space *space, weft_extent extent);
+/* The same as a divisor: 1 for a constant 0. One that is zero at run time has no points to divide anything for; code
+ * generators see to it that what moves out of the empty loops does not fault. */
+weft_expr weft_space_divisor(weft_space *space, weft_extent extent);
 /* Row-major position of the element in its value. */
 weft_expr weft_space_position(weft_space *space, const weft_point *point);
 /* Offset of element `index` in `memory`, in elements. */
