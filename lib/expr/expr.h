@@ -41,6 +41,9 @@ weft_status *weft_expr_context_clone(const weft_expr_context *extents, weft_expr
 /* Moves the sticky error, if any, to the caller. */
 weft_status *weft_expr_context_take_error(weft_expr_context *extents) WEFT_MUST_USE;
 
+/* Records that memory ran out, for a caller that has no expression to give; NONE. */
+weft_expr weft_expr_out_of_memory(weft_expr_context *extents);
+
 weft_expr weft_expr_constant(weft_expr_context *extents, int64_t value);
 /* The symbol of that name; the first use fixes its range, another range later is an error. Names are C identifiers,
  * possibly with dots, other than mod, min and max. The range may reach below 0, as strides do. A symbol with one

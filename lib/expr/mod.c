@@ -48,7 +48,7 @@ static const weft_extent_node *read_term(weft_expr_context *extents, weft_expr t
     const weft_term *factors = weft_extent_factors(extents, term, &count);
     size_t mods = count_mods(extents, factors, count);
     weft_extent_reading *readings = weft_arena_allocate(&extents->arena, mods * sizeof *readings);
-    if (readings == NULL) weft_extent_fail(extents, WEFT_OUT_OF_MEMORY, "out of memory");
+    if (readings == NULL) weft_expr_out_of_memory(extents);
     if (mods == 0 || readings == NULL) return node;
     node->read = true;
     for (size_t i = 0; i < count; i++) {
@@ -157,7 +157,7 @@ static bool link_reading(weft_expr_context *extents, links *list, link made, con
         made.atom = (weft_expr)z.terms[i].expr;
         if (!weft_extent_node_of(extents, made.atom)->in_quotient) continue;
         if (!weft_reserve(extents->allocator, &list->items, &list->capacity, list->count + 1, sizeof made)) {
-            weft_extent_fail(extents, WEFT_OUT_OF_MEMORY, "out of memory");
+            weft_expr_out_of_memory(extents);
             return false;
         }
         list->items[list->count++] = made;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static weft_expr out_of_memory(weft_expr_context *extents)
+weft_expr weft_expr_out_of_memory(weft_expr_context *extents)
 {
     if (extents->error == NULL) extents->error = weft_status_out_of_memory();
     return WEFT_EXPR_NONE;
@@ -14,7 +14,7 @@ static bool push(weft_expr_context *extents, weft_term term)
 {
     if (!weft_reserve(extents->allocator, &extents->scratch, &extents->scratch_capacity, extents->scratch_count + 1,
                       sizeof *extents->scratch)) {
-        out_of_memory(extents);
+        weft_expr_out_of_memory(extents);
         return false;
     }
     extents->scratch[extents->scratch_count++] = term;
@@ -48,7 +48,7 @@ static weft_extent_node *build(weft_expr_context *extents, const weft_extent_lis
     weft_extent_node *node = weft_arena_allocate(&extents->arena, sizeof *node);
     const weft_term *terms = count == 0 ? NULL : weft_arena_copy(&extents->arena, header + 1, count * sizeof *terms);
     if (node == NULL || (count > 0 && terms == NULL)) {
-        out_of_memory(extents);
+        weft_expr_out_of_memory(extents);
         return NULL;
     }
     *node = (weft_extent_node){
@@ -60,7 +60,7 @@ static bool register_node(weft_expr_context *extents, weft_extent_node *node)
 {
     if (!weft_reserve(extents->allocator, &extents->nodes, &extents->capacity, extents->count + 1,
                       sizeof *extents->nodes)) {
-        out_of_memory(extents);
+        weft_expr_out_of_memory(extents);
         return false;
     }
     node->id = (weft_expr)extents->count;
@@ -86,7 +86,7 @@ weft_expr weft_extent_intern(weft_expr_context *extents, weft_extent_list *list)
     else if (!register_node(extents, node)) return abandon(extents, list);
     if (node == &extents->none) return abandon(extents, list);
     if (!weft_map_insert(&extents->by_key, extents->scratch + list->mark, key_size, node)) {
-        out_of_memory(extents);
+        weft_expr_out_of_memory(extents);
         return abandon(extents, list);
     }
     extents->scratch_count = list->mark;
@@ -110,7 +110,7 @@ weft_expr weft_extent_remember(weft_expr_context *extents, weft_expr_kind kind, 
     if (e == WEFT_EXPR_NONE || known ||
         weft_map_insert(&extents->by_key, key, sizeof key, weft_extent_node_of(extents, e)))
         return e;
-    return out_of_memory(extents);
+    return weft_expr_out_of_memory(extents);
 }
 
 weft_expr weft_expr_constant(weft_expr_context *extents, int64_t value)
@@ -136,7 +136,7 @@ weft_expr weft_extent_add_symbol(weft_expr_context *extents, const char *name, i
     weft_extent_node *node = weft_arena_allocate(&extents->arena, sizeof *node);
     char *copy = weft_arena_string(&extents->arena, name, length);
     const uint64_t *bits = single_bit(extents, index);
-    if (node == NULL || copy == NULL || bits == NULL) return out_of_memory(extents);
+    if (node == NULL || copy == NULL || bits == NULL) return weft_expr_out_of_memory(extents);
     *node = (weft_extent_node){.kind = WEFT_EXPR_SYMBOL,
                                .parts = 1,
                                .min = min,
@@ -152,7 +152,7 @@ weft_expr weft_extent_add_symbol(weft_expr_context *extents, const char *name, i
     if (!weft_reserve(extents->allocator, &extents->symbols, &extents->symbol_capacity, index + 1,
                       sizeof *extents->symbols) ||
         !weft_map_insert(&extents->by_name, name, length, node))
-        return out_of_memory(extents);
+        return weft_expr_out_of_memory(extents);
     if (!register_node(extents, node)) {
         weft_map_remove(&extents->by_name, name, length);
         return WEFT_EXPR_NONE;

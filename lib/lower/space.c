@@ -12,7 +12,7 @@ weft_expr weft_space_extent(weft_space *space, weft_extent extent)
     if (id >= space->imported_count) {
         size_t count = id + 64;
         weft_expr *grown = weft_arena_allocate(space->arena, count * sizeof *grown);
-        if (grown == NULL) return WEFT_EXPR_NONE;
+        if (grown == NULL) return weft_expr_out_of_memory(x);
         memset(grown, 0, count * sizeof *grown);
         if (space->imported_count > 0) memcpy(grown, space->imported, space->imported_count * sizeof *grown);
         space->imported = grown;

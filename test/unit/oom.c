@@ -84,8 +84,35 @@ static void every_allocation_may_fail(void **state)
     weft_array_release(w.b);
 }
 
+/* A chain of sorts and concats, whose extents are as many as it has links. */
+static weft_status *view_chain(const weft_allocator *allocator, void *links)
+{
+    weft_graph *graph;
+    weft_program *program;
+    const weft_program_view *view = NULL;
+    WEFT_TRY(weft_graph_create(&(weft_graph_options){.allocator = allocator}, &graph));
+    weft_tensor y = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(weft_symbol(graph, "n", 1, 100), 3));
+    for (size_t i = 0; i < *(const size_t *)links; i++) y = weft_concat(WEFT_TENSORS(weft_sort(y, 0, false), y), 0);
+    weft_status *status = weft_compile(graph, WEFT_TENSORS(y), NULL, &program);
+    weft_graph_destroy(graph);
+    WEFT_TRY(status);
+    status = weft_program_view_create(program, &view);
+    weft_program_view_destroy(view);
+    weft_program_release(program);
+    return status;
+}
+
+/* The table of extents grows once more while the view is made. */
+static void views_of_programs_of_many_extents(void **state)
+{
+    (void)state;
+    size_t links = 10;
+    weft_test_fail_each(view_chain, &links);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_allocation_may_fail)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_allocation_may_fail),
+                                       cmocka_unit_test(views_of_programs_of_many_extents)};
     return cmocka_run_group_tests_name("oom", tests, NULL, NULL);
 }
