@@ -4,6 +4,7 @@
 #include <string.h>
 #include "runtime/base/machine.h"
 #include "runtime/engine/gemm_block.h"
+#include "runtime/engine/gemm_rows.h"
 
 /*
  * M and N are cut into a grid of blocks that the pool's threads take, K is not (gemm_block.c cuts it, always at the
@@ -33,11 +34,15 @@ bool weft_gemm_supports(weft_dtype dtype)
 
 /* ---- the grid ---- */
 
+/* What of a product there is so little of that the other operand, whose elements are adjacent, is read in place. */
+enum few { FEW_NONE, FEW_ROWS, FEW_COLUMNS };
+
 struct grid {
     const weft_gemm_call *call;
     const weft_machine *machine;
     const weft_gemm_kernel *kernel;
-    bool transposed;       /* C' = B' * A' is computed */
+    bool transposed; /* C' = B' * A' is computed */
+    enum few few;
     int64_t batch;         /* product of the batch extents */
     int64_t units[2];      /* blocks begin at multiples of these rows and columns */
     int64_t rows, columns; /* blocks along M and N */
@@ -95,7 +100,9 @@ static weft_gemm_block block_of(const struct grid *grid, int64_t product, const 
                              .terms = call->k,
                              .c = grid->c + c * size,
                              .c_left = grid->transposed ? call->c_column : call->c_row,
-                             .c_right = grid->transposed ? call->c_row : call->c_column};
+                             .c_right = grid->transposed ? call->c_row : call->c_column,
+                             .few_left = grid->few == (grid->transposed ? FEW_COLUMNS : FEW_ROWS),
+                             .few_right = grid->few == (grid->transposed ? FEW_ROWS : FEW_COLUMNS)};
 }
 
 /* Block (row, column) of the grid. */
@@ -176,6 +183,19 @@ static void find_units(struct grid *grid)
     if (is_complex(call->dtype)) grid->units[1] /= 2;
 }
 
+/* Whether the other operand, with these strides, is read in place for so many rows or columns. */
+static bool is_few(int64_t count, int64_t stride, int64_t term_stride)
+{
+    return (stride == 1 && count <= WEFT_GEMM_FEW_ROWS) || (term_stride == 1 && count <= WEFT_GEMM_FEW_ROWS / 2);
+}
+
+static enum few find_few(const weft_gemm_call *call)
+{
+    if (is_complex(call->dtype) || weft_gemm_rows_find() == NULL) return FEW_NONE;
+    if (is_few(call->m, call->b_column, call->b_row)) return FEW_ROWS;
+    return is_few(call->n, call->a_row, call->a_column) ? FEW_COLUMNS : FEW_NONE;
+}
+
 /* Cuts one product into `parts` blocks so that as little as possible is packed twice. */
 static void cut(struct grid *grid, int64_t parts)
 {
@@ -234,6 +254,7 @@ weft_status *weft_gemm_run(weft_pool *pool, weft_block_store *store, const weft_
     for (size_t axis = 0; axis < call->batch_rank; axis++) grid.batch *= call->batch[axis];
     if (grid.batch == 0 || call->m == 0 || call->n == 0) return NULL;
     grid.kernel = weft_gemm_kernel_find(real_size(call->dtype));
+    grid.few = find_few(call);
     find_units(&grid);
     int64_t threads = (int64_t)weft_pool_width(pool);
     double each = product_ns(grid.machine, call, 1), all = product_ns(grid.machine, call, (double)grid.batch);

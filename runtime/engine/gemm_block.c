@@ -2,6 +2,7 @@
 #include "runtime/engine/gemm_block.h"
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/engine/gemm_rows.h"
 
 /*
  * The terms are cut into blocks of fixed length, whose sums are added to C one after the other; rows and columns are
@@ -77,8 +78,33 @@ static int64_t right_bytes(const weft_gemm_block *block)
            WEFT_GEMM_READ_AHEAD;
 }
 
+/* ---- few rows ---- */
+
+static void run_rows(const weft_gemm_block *block, char *sums)
+{
+    bool left = block->few_left;
+    const weft_gemm_side *rows = left ? &block->left : &block->right, *matrix = left ? &block->right : &block->left;
+    weft_gemm_rows product = {.rows = rows->data,
+                              .matrix = matrix->data,
+                              .c = block->c,
+                              .row_count = rows->count,
+                              .column_count = matrix->count,
+                              .terms = block->terms,
+                              .block = block->kernel->terms,
+                              .row_stride = rows->stride,
+                              .row_term_stride = rows->term_stride,
+                              .matrix_stride = matrix->stride,
+                              .matrix_term_stride = matrix->term_stride,
+                              .c_row = left ? block->c_left : block->c_right,
+                              .c_column = left ? block->c_right : block->c_left,
+                              .size = rows->size};
+    weft_gemm_rows_find()(&product, sums);
+}
+
 size_t weft_gemm_block_bytes(const weft_gemm_block *block)
 {
+    int64_t rows = block->few_left ? block->left.count : block->right.count;
+    if (block->few_left || block->few_right) return (size_t)(rows * WEFT_GEMM_ROWS_COLUMNS) * block->left.size;
     return (size_t)(left_bytes(block) + right_bytes(block));
 }
 
@@ -210,6 +236,10 @@ static struct packed part_of(const struct packed *whole, int64_t first)
 
 void weft_gemm_block_run(const weft_gemm_block *block, char *memory)
 {
+    if (block->few_left || block->few_right) {
+        run_rows(block, memory);
+        return;
+    }
     struct packed lefts = plan(block, &block->left, block->kernel->rows, left_limit(block), memory);
     struct packed rights =
         plan(block, &block->right, block->kernel->columns, right_limit(block), memory + left_bytes(block));

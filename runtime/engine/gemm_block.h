@@ -12,6 +12,7 @@ typedef struct weft_gemm_block {
     int64_t terms;              /* > 0 */
     char *c;                    /* first element */
     int64_t c_left, c_right;    /* elements from one row of the left operand to the next, one column of the right one */
+    bool few_left, few_right;   /* the rows of the product, or its columns, are those of weft_gemm_rows */
 } weft_gemm_block;
 
 /* Bytes that weft_gemm_block_run needs to pack operands. */
