@@ -14,9 +14,10 @@ extern "C" {
 weft_tensor weft_matmul(weft_tensor a, weft_tensor b);
 /* The sum over axes_a[i] of a and axes_b[i] of b, which pair up; result: the other axes of a, then those of b. */
 weft_tensor weft_tensordot(weft_tensor a, weft_tensor b, weft_ints axes_a, weft_ints axes_b);
-/* a[i...] * b[j...]: the axes of a, then those of b. */
+/* a[i...] * b[j...]: the axes of a, then those of b. Of the dtypes of weft_mul, so not of bools. */
 weft_tensor weft_outer(weft_tensor a, weft_tensor b);
-/* numpy's kron: axis i has the product of both extents, the one of lower rank counts as having leading axes of one. */
+/* numpy's kron: axis i has the product of both extents, the one of lower rank counts as having leading axes of one. Up
+ * to rank 32: it takes an axis of each operand for one of the result. */
 weft_tensor weft_kron(weft_tensor a, weft_tensor b);
 /* The sum over diagonal k (weft_diagonal) of the matrices over axes a and b, which are dropped from the result. */
 weft_tensor weft_trace_matrix(weft_tensor x, int64_t diagonal, int64_t axis_a, int64_t axis_b);

@@ -39,7 +39,8 @@ weft_tensor weft_scalar(weft_graph *graph, weft_dtype dtype, double value);
 weft_tensor weft_full(weft_graph *graph, weft_dtype dtype, double value, weft_shape shape);
 /* The index along `axis`, converted to `dtype`. */
 weft_tensor weft_iota(weft_graph *graph, weft_dtype dtype, weft_shape shape, int64_t axis);
-/* An extent as an i64 of rank 0. A run in which it overflows or divides by zero fails (WEFT_OUT_OF_RANGE). */
+/* An extent as an i64 of rank 0. A run in which it overflows or divides by zero fails (WEFT_OUT_OF_RANGE); a factor
+ * that is zero may hide it. */
 weft_tensor weft_extent_tensor(weft_graph *graph, weft_extent extent);
 
 /* ---- elementwise ---- */

@@ -46,7 +46,7 @@ weft_tensor weft_median(weft_tensor x, int64_t axis, bool keep);
 weft_tensor weft_top_k(weft_tensor x, int64_t axis, weft_extent k, bool smallest, weft_tensor *out_indices);
 /* How many elements of `sorted` [..., n], which are ascending with NaN last, come before each value: those less than
  * it, or with `right` not greater. Values are [..., m] with the same leading axes, or of any shape where `sorted` is
- * [n]. i64. */
+ * [n]. i64. Takes a step for each bit of the greatest n that its symbols allow: give them close ranges. */
 weft_tensor weft_searchsorted(weft_tensor sorted, weft_tensor values, bool right);
 
 /* ---- counting ---- */

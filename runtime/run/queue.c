@@ -353,7 +353,7 @@ static weft_status *copy_on_the_spot(weft_queue *queue, weft_event *event, weft_
 
 weft_status *weft_queue_copy(weft_queue *queue, weft_array *destination, weft_array *source, weft_event **out_event)
 {
-    weft_event *event;
+    weft_event *event = NULL;
     bool queued = false;
     WEFT_REQUIRE(queue);
     WEFT_REQUIRE(destination);
