@@ -9,7 +9,7 @@
 #include "plan/search.h"
 #include "plan/simplify.h"
 #include "plan/slice.h"
-#include "plan/team.h"
+#include "plan/workers.h"
 #include <string.h>
 
 enum {
@@ -118,7 +118,7 @@ static double worth_moves(const finding *f, double log2_seconds)
 static void set_budget(finding *f, double log2_seconds)
 {
     const einsum_planner *planner = f->planner;
-    size_t threads = einsum_team_size(planner->threads);
+    size_t threads = einsum_workers_size(planner->threads);
     double moves = worth_moves(f, log2_seconds);
     double seconds = (double)planner->budget * 1e-9;
     if (planner->budget > 0) moves = seconds * (double)threads * moves_per_second;

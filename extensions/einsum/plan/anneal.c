@@ -8,7 +8,7 @@
  * Two results that must differ by one label leave SIZE and WRITE little to go by: their price has a share of the work
  * too, which fades as it cools.
  */
-#include "heat.h"
+#include "metropolis.h"
 #include "methods.h"
 #include <string.h>
 
@@ -19,7 +19,7 @@ typedef struct annealing {
     einsum_tree tree;
     const einsum_anneal *options;
     einsum_random random;
-    einsum_heat heat;
+    einsum_metropolis metropolis;
     einsum_node *best;
     einsum_cost first_cost, best_cost;
     bool stopped;
@@ -36,11 +36,11 @@ static void keep_best(annealing *s)
 /* At one temperature. */
 static void run_round(annealing *s, uint64_t moves, double beta)
 {
-    einsum_heat_set(&s->heat, &s->tree, beta);
+    einsum_metropolis_set(&s->metropolis, &s->tree, beta);
     uint64_t every = s->tree.leaf_count > LEAST_SWEEP ? s->tree.leaf_count : LEAST_SWEEP;
     for (uint64_t done = 0, chunk; done < moves && !s->stopped; done += chunk) {
         chunk = moves - done < every ? moves - done : every;
-        einsum_heat_sweep(&s->heat, &s->tree, &s->random, chunk);
+        einsum_metropolis_sweep(&s->metropolis, &s->tree, &s->random, chunk);
         keep_best(s);
         s->stopped = einsum_stop_asked(&s->options->stop);
     }
@@ -74,7 +74,7 @@ static weft_status *annealing_init(annealing *s, const einsum_core *core, const 
     s->best = einsum_arena_allocate(&s->arena, s->tree.node_count, sizeof *s->best);
     if (s->best == NULL) return weft_status_out_of_memory();
     s->random = s->options->random;
-    einsum_heat_init(&s->heat);
+    einsum_metropolis_init(&s->metropolis);
     return NULL;
 }
 

@@ -4,7 +4,7 @@
  * is the recursive bisection of Gray and Kourtis (2021).
  */
 #include "methods.h"
-#include "partition.h"
+#include "hypergraph.h"
 #include <string.h>
 
 enum { FEW_LEAVES = 8, FEW_STATES = 512 };
@@ -107,7 +107,7 @@ static bool cut(part *p, bisection *b, uint32_t *out_count)
     uint8_t *sides = einsum_arena_allocate(&p->arena, p->count, sizeof *sides);
     uint32_t *sorted = einsum_arena_allocate(&p->arena, p->count, sizeof *sorted), at = 0;
     if (sides == NULL || sorted == NULL || !fill_graph(p, b) ||
-        !einsum_partition_run(&p->arena, &p->graph, b->imbalance, &b->random, sides))
+        !einsum_hypergraph_cut(&p->arena, &p->graph, b->imbalance, &b->random, sides))
         return false;
     for (uint8_t side = 0; side < 2; side++) {
         for (uint32_t i = 0; i < p->count; i++)

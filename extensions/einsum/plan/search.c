@@ -8,7 +8,7 @@
  * runs them.
  */
 #include "search.h"
-#include "team.h"
+#include "workers.h"
 #include <string.h>
 
 enum {
@@ -238,7 +238,7 @@ static weft_status *run_starts(searching *s, size_t count)
     s->start_count = count;
     for (size_t i = 0; i < count; i++)
         if (!candidate_init(s, &s->starts[i])) return weft_status_out_of_memory();
-    WEFT_TRY(einsum_team_run(s->options->threads, &(einsum_tasks){count, run_start, s}));
+    WEFT_TRY(einsum_workers_run(s->options->threads, &(einsum_tasks){count, run_start, s}));
     sort(count, s->starts);
     keep(s, &s->starts[0]);
     return NULL;
@@ -301,7 +301,7 @@ static void drop_worse_half(searching *s)
 static weft_status *run_round(searching *s, uint64_t moves)
 {
     s->chain_moves = moves / s->chain_count;
-    WEFT_TRY(einsum_team_run(s->options->threads, &(einsum_tasks){s->chain_count, run_chain, s}));
+    WEFT_TRY(einsum_workers_run(s->options->threads, &(einsum_tasks){s->chain_count, run_chain, s}));
     for (size_t i = 0; i < s->chain_count; i++) keep(s, &s->chains[i]);
     drop_worse_half(s);
     s->round++;

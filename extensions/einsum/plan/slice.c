@@ -8,9 +8,9 @@
  * hot: many short ones do better than few long ones.
  */
 #include "slice.h"
-#include "heat.h"
+#include "metropolis.h"
 #include "loop.h"
-#include "team.h"
+#include "workers.h"
 #include <string.h>
 
 enum {
@@ -53,7 +53,7 @@ typedef struct slicing {
     const manner *manner;
     einsum_arena arena;
     einsum_loop loop;
-    einsum_heat heat;
+    einsum_metropolis metropolis;
     einsum_random random;
     double beta;
     uint32_t *labels; /* by position: the label of the core */
@@ -248,9 +248,9 @@ static void cool(slicing *s, double progress)
     const double shift = s->loop.tree.shift - tolerance;
     s->beta = s->manner->first_beta * pow(last_beta / s->manner->first_beta, progress);
     einsum_tree_refresh(&s->loop.tree);
-    s->heat.most_volume = exp2(s->options->log2_size - margin - shift);
-    s->heat.most_live = exp2(s->options->log2_peak - live_margin - shift);
-    einsum_heat_set(&s->heat, &s->loop.tree, s->beta);
+    s->metropolis.most_volume = exp2(s->options->log2_size - margin - shift);
+    s->metropolis.most_live = exp2(s->options->log2_peak - live_margin - shift);
+    einsum_metropolis_set(&s->metropolis, &s->loop.tree, s->beta);
 }
 
 /* `before` is log2 of what the whole costs; INFINITY: it does not keep the limits, and nothing is undone. */
@@ -271,7 +271,7 @@ static void run_round(slicing *s)
 {
     double total = INFINITY;
     if (s->loop.tree.leaf_count > 2)
-        einsum_heat_sweep(&s->heat, &s->loop.tree, &s->random, (uint64_t)SWEEPS * s->loop.tree.leaf_count);
+        einsum_metropolis_sweep(&s->metropolis, &s->loop.tree, &s->random, (uint64_t)SWEEPS * s->loop.tree.leaf_count);
     if (slice_down(s)) {
         keep_best(s);
         total = einsum_loop_measure(&s->loop).log2_total;
@@ -315,7 +315,7 @@ static void anneal(slicing *s)
 static weft_status *slicing_init(slicing *s, const einsum_core *core, const einsum_score *score)
 {
     WEFT_TRY(einsum_loop_init(&s->loop, &s->arena, core, score));
-    einsum_heat_init(&s->heat);
+    einsum_metropolis_init(&s->metropolis);
     einsum_tree *tree = &s->loop.tree;
     bool well = state_init(s, &s->start) && state_init(s, &s->best);
     s->labels = einsum_arena_allocate(&s->arena, (size_t)tree->words * 64, sizeof *s->labels);
@@ -414,7 +414,7 @@ static bool is_better(const einsum_sliced *x, const einsum_sliced *y)
 static weft_status *plan_chains(slicings *all, einsum_arena *arena, const einsum_pair *pairs)
 {
     const einsum_slicing *options = all->options;
-    size_t threads = einsum_team_size(options->threads < 1 ? 1 : options->threads);
+    size_t threads = einsum_workers_size(options->threads < 1 ? 1 : options->threads);
     double whole = fmax(options->stop.deadline - einsum_stop_clock(), 0), moves = (double)options->moves;
     if (whole < INFINITY) moves = whole * moves_per_second * (double)threads;
     double chains = moves / ((double)CHAIN_MOVES * all->core->leaf_count);
@@ -440,7 +440,7 @@ static weft_status *run_all(slicings *all, einsum_arena *arena, einsum_pair *pai
     einsum_random random = all->options->random;
     all->seed = einsum_random_next(&random);
     WEFT_TRY(plan_chains(all, arena, pairs));
-    WEFT_TRY(einsum_team_run(all->options->threads, &(einsum_tasks){all->count, run_one, all}));
+    WEFT_TRY(einsum_workers_run(all->options->threads, &(einsum_tasks){all->count, run_one, all}));
     const chain *best = &all->chains[0];
     for (size_t i = 1; i < all->count; i++)
         if (is_better(&all->chains[i].sliced, &best->sliced)) best = &all->chains[i];

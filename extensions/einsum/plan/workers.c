@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* sched_getaffinity */
-#include "team.h"
+#include "workers.h"
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 
 enum { MOST_THREADS = 64 };
 
-typedef struct team {
+typedef struct workers {
     const einsum_tasks *tasks;
     atomic_size_t next;
     pthread_mutex_t mutex; /* of what follows */
     weft_status *status;
     size_t failed; /* the task `status` is of */
-} team;
+} workers;
 
 static size_t processor_count(void)
 {
@@ -22,14 +22,14 @@ static size_t processor_count(void)
     return (size_t)CPU_COUNT(&set);
 }
 
-size_t einsum_team_size(size_t threads)
+size_t einsum_workers_size(size_t threads)
 {
     if (threads == 0) threads = processor_count();
     return threads < MOST_THREADS ? threads : MOST_THREADS;
 }
 
 /* Keeps the error of the lowest index. */
-static void note(team *t, size_t index, weft_status *status)
+static void note(workers *t, size_t index, weft_status *status)
 {
     pthread_mutex_lock(&t->mutex);
     bool first = t->status == NULL || index < t->failed;
@@ -44,7 +44,7 @@ static void note(team *t, size_t index, weft_status *status)
 
 static void *work(void *context)
 {
-    team *t = context;
+    workers *t = context;
     for (size_t i = atomic_fetch_add(&t->next, 1); i < t->tasks->count; i = atomic_fetch_add(&t->next, 1)) {
         weft_status *status = t->tasks->run(t->tasks->context, i);
         if (status != NULL) note(t, i, status);
@@ -52,12 +52,12 @@ static void *work(void *context)
     return NULL;
 }
 
-weft_status *einsum_team_run(size_t threads, const einsum_tasks *tasks)
+weft_status *einsum_workers_run(size_t threads, const einsum_tasks *tasks)
 {
     pthread_t started[MOST_THREADS];
     size_t count = 0;
-    team t = {.tasks = tasks};
-    threads = einsum_team_size(threads);
+    workers t = {.tasks = tasks};
+    threads = einsum_workers_size(threads);
     if (threads > tasks->count) threads = tasks->count;
     if (pthread_mutex_init(&t.mutex, NULL) != 0) return weft_status_out_of_memory();
     while (count + 1 < threads && pthread_create(&started[count], NULL, work, &t) == 0) count++;

@@ -4,7 +4,7 @@
  * growing one side from a vertex at random, and the cut is refined on each level on the way back by moving vertices
  * (Fiduccia and Mattheyses 1982; Karypis and Kumar 1998).
  */
-#include "partition.h"
+#include "hypergraph.h"
 #include "heap.h"
 #include <math.h>
 #include <string.h>
@@ -362,8 +362,8 @@ static void enter(cut *c, const level *l, double imbalance)
     if (c->limit >= l->total) c->limit = l->total - 1;
 }
 
-bool einsum_partition_run(einsum_arena *arena, const einsum_hypergraph *graph, double imbalance, einsum_random *random,
-                          uint8_t *out_sides)
+bool einsum_hypergraph_cut(einsum_arena *arena, const einsum_hypergraph *graph, double imbalance, einsum_random *random,
+                           uint8_t *out_sides)
 {
     level finest = {.graph = *graph}, *coarse, *l = &finest;
     cut c = {.random = random};

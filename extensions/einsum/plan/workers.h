@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef EINSUM_PLAN_TEAM_H
-#define EINSUM_PLAN_TEAM_H
+#ifndef EINSUM_PLAN_WORKERS_H
+#define EINSUM_PLAN_WORKERS_H
 /* Threads that live for one piece of planning. */
 #include <weft/base.h>
 
@@ -11,12 +11,12 @@ typedef struct einsum_tasks {
     void *context;
 } einsum_tasks;
 
-/* `threads`, but no more than a team may have; for 0 one for each processor that the process may use. */
-size_t einsum_team_size(size_t threads);
+/* `threads`, but no more than may work at once; for 0 one for each processor that the process may use. */
+size_t einsum_workers_size(size_t threads);
 
 /*
  * Runs all tasks on at most `threads` threads, the caller's among them; fewer where no more can be started. Returns
  * the error of the first task, by index, that failed.
  */
-weft_status *einsum_team_run(size_t threads, const einsum_tasks *tasks) WEFT_MUST_USE;
+weft_status *einsum_workers_run(size_t threads, const einsum_tasks *tasks) WEFT_MUST_USE;
 #endif

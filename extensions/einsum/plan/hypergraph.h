@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef EINSUM_PLAN_PARTITION_H
-#define EINSUM_PLAN_PARTITION_H
+#ifndef EINSUM_PLAN_HYPERGRAPH_H
+#define EINSUM_PLAN_HYPERGRAPH_H
 /* Hypergraphs, and cutting them in two. */
 #include "../memory.h"
 #include "random.h"
@@ -18,6 +18,6 @@ typedef struct einsum_hypergraph {
  * most (1 + imbalance) / 2 of all where vertices are light enough; neither is empty where there are two vertices. False
  * when out of memory, which is the arena's.
  */
-bool einsum_partition_run(einsum_arena *arena, const einsum_hypergraph *graph, double imbalance, einsum_random *random,
-                          uint8_t *out_sides);
+bool einsum_hypergraph_cut(einsum_arena *arena, const einsum_hypergraph *graph, double imbalance, einsum_random *random,
+                           uint8_t *out_sides);
 #endif
