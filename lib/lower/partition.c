@@ -14,7 +14,7 @@
  * and a kernel. */
 #define OFTEN_REPEATED 8
 #define LARGE_REPETITION (1 << 20)
-/* The same for what a product reads, whose lanes and rows wait for it. */
+/* The same for the factors of a product, which are often recomputed one by one, as scalars. */
 #define LARGE_PRODUCT_REPETITION (1 << 12)
 /* A kernel larger than this compiles slowly and spills. */
 #define LARGEST_KERNEL 400u
@@ -433,8 +433,8 @@ static void demand_lanes(weft_partition *partition, const weft_node *dot)
         partition->forced[operand] = 1;
 }
 
-/* What a product done by loops would compute again for each row or column has memory, which an operation or two of each
- * element of the product cost more than. */
+/* A product done by loops reads its factors once for each row or column of the other one: a factor that would be
+ * recomputed each time is stored first. */
 static void demand_factors(weft_partition *partition, const weft_node *dot)
 {
     const weft_graph *graph = partition->compiled->graph;

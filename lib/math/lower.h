@@ -19,7 +19,7 @@ weft_math_lowering weft_math_sign, weft_math_copysign, weft_math_is_nan, weft_ma
 
 /* ---- of power.c ---- */
 
-/* Whether the power x[0]^x[1] of integers has a small constant exponent; *out_power is then its product. */
+/* Whether the power x[0]^x[1] of integers has a constant exponent of 1 to 64; *out_power is then its product. */
 bool weft_math_find_integer_power(const writer *w, const weft_inst_id *x, weft_inst_id *out_power);
 
 /* ---- of exp.c ---- */

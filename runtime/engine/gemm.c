@@ -34,7 +34,7 @@ bool weft_gemm_supports(weft_dtype dtype)
 
 /* ---- the grid ---- */
 
-/* What of a product there is so little of that the other operand, whose elements are adjacent, is read in place. */
+/* The side that is so short that the other operand is read in place (gemm_rows.h). */
 enum few { FEW_NONE, FEW_ROWS, FEW_COLUMNS };
 
 struct grid {

@@ -93,8 +93,8 @@ static inline __attribute__((always_inline)) void NAME(take)(const weft_gemm_row
 /* Asks for a line of each of a vector of columns: there are too many streams for the processor to see them. */
 static void NAME(fetch)(const weft_gemm_rows *p, int64_t term, int64_t column)
 {
-    const ELEMENT *line = (const ELEMENT *)p->matrix + column * p->matrix_stride + term;
     if (term >= p->terms) return;
+    const ELEMENT *line = (const ELEMENT *)p->matrix + column * p->matrix_stride + term;
     UNROLL for (int64_t j = 0; j < NAME(LANES); j++) __builtin_prefetch(line + j * p->matrix_stride);
 }
 
