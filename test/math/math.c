@@ -236,6 +236,32 @@ static void powers_of_constants_are_within_bounds(void **state)
     assert_int_equal(failed, 0);
 }
 
+/* Constant exponents on both sides of where products end, against wrapping multiplication one by one. */
+static void integer_powers_of_constants(void **state)
+{
+    static const weft_dtype dtypes[] = {WEFT_U8, WEFT_I32, WEFT_U32, WEFT_I64};
+    (void)state;
+    if (options.shard != 0 || options.name_count > 0) return;
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+        for (int exponent = 0; exponent <= 66; exponent++) {
+            const double constant_exponent = exponent;
+            size_t size = weft_dtype_size(dtypes[d]);
+            runner *r = open_runner("pow", dtypes[d], 2, &constant_exponent);
+            for (size_t i = 0; i < BLOCK; i++) {
+                uint64_t a = i * UINT64_C(0x9e3779b97f4a7c15) >> i % 64;
+                memcpy((char *)r->a + i * size, &a, size);
+            }
+            run(r);
+            for (size_t i = 0; i < BLOCK; i++) {
+                uint64_t a = 0, power = 1;
+                memcpy(&a, (char *)r->a + i * size, size);
+                for (int k = 0; k < exponent; k++) power *= a;
+                assert_memory_equal((char *)r->found + i * size, &power, size);
+            }
+            close_runner(r);
+        }
+}
+
 /* ---- the table ---- */
 
 static bool has_row(const char *name, weft_dtype dtype)
@@ -352,7 +378,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_function_of_floats_has_a_bound),       cmocka_unit_test(the_judge_finds_errors),
         cmocka_unit_test(the_first_answer_is_better_than_the_margin), cmocka_unit_test(results_are_within_bounds),
-        cmocka_unit_test(powers_of_constants_are_within_bounds),
+        cmocka_unit_test(powers_of_constants_are_within_bounds),      cmocka_unit_test(integer_powers_of_constants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
