@@ -26,9 +26,10 @@ static weft_status *check_options(const einsum_arena *arena, const weft_einsum_o
         fault = "sliced labels go with a given order, not with AUTO or TREE";
     else if (options->memory_limit > 0 && options->order != WEFT_EINSUM_AUTO)
         fault = "a memory limit goes with AUTO only; a tree planned with one keeps its slices";
-    else if (options->sliced.count > 0 && options->sliced.items == NULL) fault = "sliced is NULL but not empty";
+    else if (options->sliced.count > 0 && options->sliced.items == NULL)
+        fault = "sliced is NULL, but its count is not 0";
     else if ((unsigned)options->dtype >= WEFT_DTYPE_COUNT) fault = "dtype is not a weft_dtype";
-    else if (options->path.count > 0 && options->path.items == NULL) fault = "the path is NULL but not empty";
+    else if (options->path.count > 0 && options->path.items == NULL) fault = "the path is NULL, but its count is not 0";
     if (fault == NULL) return NULL;
     return weft_status_create(arena->allocator, WEFT_INVALID_ARGUMENT, "weft_einsum", "einsum: %s", fault);
 }

@@ -6,10 +6,10 @@
 #include <string.h>
 
 /*
- * A variant is built in attempts. Each fills in the partition, gives memory to values, lowers every kernel and looks
- * for every product's operands; if a value turns out to need memory of its own, that is recorded in the partition, and
- * the next attempt begins with it. Code is generated for the attempt that went through. Attempts end because each adds
- * a value.
+ * A variant is built in attempts. Each fills in the fusion plan, gives memory to values, lowers every kernel and looks
+ * for every product's operands; if a value turns out to need memory of its own, that is recorded in the fusion plan,
+ * and the next attempt begins with it. Code is generated for the attempt that went through. Attempts end because each
+ * adds a value.
  */
 
 static void drop_kernels(variant_builder *builder)
@@ -52,12 +52,12 @@ static void init_space(variant_builder *builder)
                                   .fixed_values = request->specialized};
 }
 
-static weft_status *builder_init(variant_builder *builder, const weft_build_request *request, weft_partition *partition,
+static weft_status *builder_init(variant_builder *builder, const weft_build_request *request, weft_fusion *fusion,
                                  weft_variant *variant)
 {
     const weft_compiled *compiled = request->program->graph;
     *builder = (variant_builder){
-        .request = request, .compiled = compiled, .graph = compiled->graph, .partition = partition, .variant = variant};
+        .request = request, .compiled = compiled, .graph = compiled->graph, .fusion = fusion, .variant = variant};
     weft_arena_init(&builder->own_arena, request->allocator);
     builder->arena = &builder->own_arena;
     builder->root = builder;
@@ -95,7 +95,7 @@ static weft_status *plan_kernel(variant_builder *builder, uint32_t n)
 
 static weft_status *plan_node(variant_builder *builder, uint32_t n)
 {
-    weft_role role = builder->partition->roles[n];
+    weft_role role = builder->fusion->roles[n];
     if (role == WEFT_ROLE_KERNEL) return plan_kernel(builder, n);
     if (role == WEFT_ROLE_REGION) return weft_builder_plan_region(builder, n);
     if (role < WEFT_ROLE_GEMM) return NULL;
@@ -123,7 +123,7 @@ static size_t step_bound(const variant_builder *builder)
 {
     size_t bound = 2 * builder->graph->node_count + builder->compiled->output_count + 1;
     for (size_t n = 0; n < builder->graph->node_count; n++)
-        if (builder->partition->roles[n] == WEFT_ROLE_REGION) bound += builder->graph->nodes[n].input_count;
+        if (builder->fusion->roles[n] == WEFT_ROLE_REGION) bound += builder->graph->nodes[n].input_count;
     return bound;
 }
 
@@ -132,7 +132,7 @@ static weft_status *check_products(variant_builder *builder)
 {
     for (uint32_t n = 0; n < builder->graph->node_count; n++) {
         planned_step unused = {.kind = WEFT_STEP_GEMM, .node = n};
-        if (builder->partition->roles[n] == WEFT_ROLE_GEMM) WEFT_TRY(weft_builder_plan_gemm(builder, &unused));
+        if (builder->fusion->roles[n] == WEFT_ROLE_GEMM) WEFT_TRY(weft_builder_plan_gemm(builder, &unused));
     }
     return NULL;
 }
@@ -142,7 +142,7 @@ static weft_status *plan_nodes(variant_builder *builder)
     size_t count = builder->graph->node_count;
     uint32_t *order = weft_arena_allocate(builder->arena, (count + 1) * sizeof *order);
     if (order == NULL) return weft_status_out_of_memory();
-    WEFT_TRY(weft_in_place_order(builder->partition, order));
+    WEFT_TRY(weft_in_place_order(builder->fusion, order));
     for (size_t i = 0; i < count; i++) WEFT_TRY(plan_node(builder, order[i]));
     return NULL;
 }
@@ -151,12 +151,12 @@ static weft_status *plan_nodes(variant_builder *builder)
 static weft_status *plan_steps(variant_builder *builder)
 {
     WEFT_TRY(check_products(builder));
-    if (builder->partition->changed) return NULL;
+    if (builder->fusion->changed) return NULL;
     builder->steps = weft_arena_allocate(builder->arena, step_bound(builder) * sizeof *builder->steps);
     if (builder->steps == NULL) return weft_status_out_of_memory();
     builder->lowering = (weft_lowering){.allocator = builder->request->allocator,
                                         .arena = &builder->variant->arena,
-                                        .partition = builder->partition,
+                                        .fusion = builder->fusion,
                                         .memories = builder->memories,
                                         .first_memory = builder->first_memory,
                                         .fixed_count = builder->request->specialized_count,
@@ -174,13 +174,13 @@ weft_status *weft_builder_open(variant_builder *builder, uint32_t node, uint32_t
 {
     variant_builder *inner = weft_arena_allocate(builder->arena, sizeof *inner);
     if (inner == NULL) return weft_status_out_of_memory();
-    weft_partition *partition = weft_partition_of_region(builder->partition, node, region);
+    weft_fusion *fusion = weft_fusion_of_region(builder->fusion, node, region);
     *inner = (variant_builder){.root = builder->root,
                                .interface = interface,
                                .request = builder->request,
-                               .compiled = partition->compiled,
-                               .graph = partition->compiled->graph,
-                               .partition = partition,
+                               .compiled = fusion->compiled,
+                               .graph = fusion->compiled->graph,
+                               .fusion = fusion,
                                .variant = builder->variant,
                                .arena = builder->arena,
                                .extents = builder->extents,
@@ -251,36 +251,36 @@ static weft_status *fill_variant(variant_builder *builder, const weft_code_gener
     return weft_builder_make_code(builder, generator);
 }
 
-static weft_status *attempt(const weft_build_request *request, weft_partition *partition, weft_variant *variant,
+static weft_status *attempt(const weft_build_request *request, weft_fusion *fusion, weft_variant *variant,
                             weft_attempt_end end, const void *context)
 {
     variant_builder builder;
-    weft_status *status = builder_init(&builder, request, partition, variant);
+    weft_status *status = builder_init(&builder, request, fusion, variant);
     if (status == NULL)
         status = weft_formulas_copy(request->allocator, &request->program->formulas, &variant->formulas);
-    if (status == NULL) status = weft_partition_fill(partition);
+    if (status == NULL) status = weft_fusion_fill(fusion);
     if (status == NULL) status = weft_builder_place(&builder);
     if (status == NULL) status = plan_steps(&builder);
-    if (status == NULL && !weft_partition_has_changed(partition)) status = end(&builder, context);
+    if (status == NULL && !weft_fusion_has_changed(fusion)) status = end(&builder, context);
     builder_finish(&builder);
     return status;
 }
 
-static weft_status *attempt_until_through(const weft_build_request *request, weft_partition *partition,
-                                          weft_attempt_end end, const void *context, weft_variant **out_variant)
+static weft_status *attempt_until_through(const weft_build_request *request, weft_fusion *fusion, weft_attempt_end end,
+                                          const void *context, weft_variant **out_variant)
 {
     do {
         weft_variant *variant;
         WEFT_TRY(weft_variant_create(request->allocator, &variant));
         variant->driver = request->runtime != NULL ? request->runtime->driver : NULL;
-        weft_status *status = attempt(request, partition, variant, end, context);
-        if (status != NULL || weft_partition_has_changed(partition)) {
+        weft_status *status = attempt(request, fusion, variant, end, context);
+        if (status != NULL || weft_fusion_has_changed(fusion)) {
             weft_variant_destroy(variant);
             if (status != NULL) return status;
         } else {
             *out_variant = variant;
         }
-    } while (weft_partition_has_changed(partition));
+    } while (weft_fusion_has_changed(fusion));
     return NULL;
 }
 
@@ -293,12 +293,12 @@ static weft_status *stop(variant_builder *builder, const void *context)
 
 /* With values for the symbols more axes can be walked as one. What has memory, and which engine computes it, is decided
  * without them, so that a specialised variant computes the bits of the generic one. */
-static weft_status *decide(const weft_build_request *request, weft_partition *partition)
+static weft_status *decide(const weft_build_request *request, weft_fusion *fusion)
 {
     weft_build_request generic = *request;
     weft_variant *variant = NULL;
     generic.specialized_count = 0;
-    WEFT_TRY(attempt_until_through(&generic, partition, stop, NULL, &variant));
+    WEFT_TRY(attempt_until_through(&generic, fusion, stop, NULL, &variant));
     weft_variant_destroy(variant);
     return NULL;
 }
@@ -306,11 +306,11 @@ static weft_status *decide(const weft_build_request *request, weft_partition *pa
 weft_status *weft_builder_run(const weft_build_request *request, weft_attempt_end end, const void *context,
                               weft_variant **out_variant)
 {
-    weft_partition partition;
-    WEFT_TRY(weft_partition_init(&partition, request->allocator, request->program->graph));
-    weft_status *status = request->specialized_count > 0 ? decide(request, &partition) : NULL;
-    if (status == NULL) status = attempt_until_through(request, &partition, end, context, out_variant);
-    weft_partition_finish(&partition);
+    weft_fusion fusion;
+    WEFT_TRY(weft_fusion_init(&fusion, request->allocator, request->program->graph));
+    weft_status *status = request->specialized_count > 0 ? decide(request, &fusion) : NULL;
+    if (status == NULL) status = attempt_until_through(request, &fusion, end, context, out_variant);
+    weft_fusion_finish(&fusion);
     return status;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_BUILD_BUILD_H
 #define WEFT_LIB_BUILD_BUILD_H
-/* Building variants: program -> partition -> kernels -> code -> table of steps. Knows no particular code generator. */
+/* Building variants: program -> fusion -> kernels -> code -> table of steps. Knows no particular code generator. */
 #include "lib/loop/loop.h"
-#include "lib/lower/partition.h"
+#include "lib/lower/fusion.h"
 #include "lib/schedule/schedule.h"
 #include "runtime/program/variant.h"
 
@@ -25,9 +25,9 @@ typedef struct weft_step_view {
     struct weft_steps_view *parts[2]; /* of a REGION: its regions; the second may be NULL */
 } weft_step_view;
 
-/* The partition of a program or region and its steps: the node that each computes and how. */
+/* The fusion plan of a program or region and its steps: the node that each computes and how. */
 typedef struct weft_steps_view {
-    const weft_partition *partition;
+    const weft_fusion *fusion;
     size_t step_count;
     const weft_step_view *steps;
     const uint32_t *over; /* of a program: weft_variant.over */

@@ -164,7 +164,7 @@ static bool can_move(const variant_builder *builder, uint32_t number)
 {
     const planned_step *step = &builder->steps[number];
     weft_value value = builder->memories[step->source].value;
-    weft_role role = builder->partition->roles[value.node];
+    weft_role role = builder->fusion->roles[value.node];
     if (role <= WEFT_ROLE_LEAF || is_output(builder, value)) return false;
     if (builder->memories[step->target].stride_prefix != NULL) return false;
     return !weft_builder_read_after(builder, number, builder->buffers[step->source]);
@@ -195,7 +195,7 @@ void weft_builder_replace_buffer(variant_builder *builder, uint32_t from, uint32
 
 void weft_builder_drop_copies(variant_builder *builder)
 {
-    if (weft_partition_has_changed(builder->partition)) return;
+    if (weft_fusion_has_changed(builder->fusion)) return;
     /* From the last one back, so that of a chain of updates all end up in the memory of the last. */
     for (uint32_t s = builder->step_count; s-- > 0;) {
         if (!builder->steps[s].copies || !can_move(builder, s)) continue;

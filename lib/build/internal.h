@@ -42,7 +42,7 @@ typedef struct variant_builder {
     const weft_build_request *request;
     const weft_compiled *compiled;
     const weft_graph *graph;
-    weft_partition *partition;
+    weft_fusion *fusion;
     weft_variant *variant;
     weft_arena own_arena;       /* of the root */
     weft_arena *arena;          /* of the attempt */
@@ -109,7 +109,7 @@ void weft_builder_drop_copies(variant_builder *builder);
 weft_status *weft_builder_fill_over(variant_builder *builder) WEFT_MUST_USE;
 /* Slot of an expression of builder->extents. */
 weft_status *weft_builder_slot(variant_builder *builder, weft_expr expr, uint32_t *out_slot) WEFT_MUST_USE;
-/* Fills in views for a GEMM step; forces in the partition what cannot be read as it lies. */
+/* Fills in views for a GEMM step; forces in the fusion plan what cannot be read as it lies. */
 weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step) WEFT_MUST_USE;
 weft_status *weft_builder_fill_gemm(variant_builder *builder, const planned_step *planned,
                                     weft_step *out_step) WEFT_MUST_USE;

@@ -204,10 +204,10 @@ static size_t output_of(const variant_builder *builder, weft_value value)
     while (i < compiled->output_count &&
            (compiled->outputs[i].node != value.node || compiled->outputs[i].output != value.output))
         i++;
-    if (i == compiled->output_count || builder->partition->roles[value.node] <= WEFT_ROLE_LEAF)
+    if (i == compiled->output_count || builder->fusion->roles[value.node] <= WEFT_ROLE_LEAF)
         return compiled->output_count;
     if (builder->interface != NULL) return builder->interface->result_buffers != NULL ? i : compiled->output_count;
-    bool any_layout = builder->partition->roles[value.node] != WEFT_ROLE_REGION;
+    bool any_layout = builder->fusion->roles[value.node] != WEFT_ROLE_REGION;
     bool fits = any_layout || builder->request->output_layouts[i] == WEFT_LAYOUT_CONTIGUOUS;
     return fits ? i : compiled->output_count;
 }
@@ -223,7 +223,7 @@ static weft_status *place_computed(variant_builder *builder, uint32_t n)
         WEFT_TRY(output < builder->compiled->output_count ? place_output(builder, value, (uint32_t)output)
                                                           : place_temporary(builder, value, node->types[i].dtype, one));
     }
-    if (builder->partition->roles[n] != WEFT_ROLE_KERNEL || node->op->op_class != WEFT_CLASS_REDUCE) return NULL;
+    if (builder->fusion->roles[n] != WEFT_ROLE_KERNEL || node->op->op_class != WEFT_CLASS_REDUCE) return NULL;
     weft_reduction reduction;
     weft_reduction_fill(builder->graph, n, &reduction);
     if (reduction.chunk == 0) return NULL;
@@ -263,7 +263,7 @@ static size_t memory_bound(const variant_builder *builder)
     size_t bound = builder->compiled->output_count + 1;
     for (size_t n = 0; n < builder->graph->node_count; n++) {
         const weft_node *node = &builder->graph->nodes[n];
-        weft_role role = builder->partition->roles[n];
+        weft_role role = builder->fusion->roles[n];
         if (weft_role_has_memory((uint8_t)role)) bound += node->output_count + WEFT_MAX_COMPONENTS;
         if (role == WEFT_ROLE_REGION) bound += node->input_count;
     }
@@ -280,7 +280,7 @@ weft_status *weft_builder_place(variant_builder *builder)
     bool fine = builder->memories != NULL && builder->buffers != NULL && builder->first_memory != NULL;
     if (!fine || builder->copies == NULL) return weft_status_out_of_memory();
     for (uint32_t n = 0; n < nodes; n++) {
-        weft_role role = builder->partition->roles[n];
+        weft_role role = builder->fusion->roles[n];
         builder->first_memory[n] = weft_role_has_memory((uint8_t)role) ? builder->memory_count : WEFT_MEMORY_NONE;
         if (role == WEFT_ROLE_LEAF) WEFT_TRY(place_leaf(builder, n));
         if (role > WEFT_ROLE_LEAF) WEFT_TRY(place_computed(builder, n));

@@ -33,18 +33,18 @@ static void *allocate(const viewer *o, size_t count, size_t size)
 }
 
 /* The node whose steps compute node `n`, or WEFT_NODE_INVALID. */
-static uint32_t root_of(const weft_partition *partition, uint32_t n)
+static uint32_t root_of(const weft_fusion *fusion, uint32_t n)
 {
-    uint8_t role = partition->roles[n];
+    uint8_t role = fusion->roles[n];
     if (role == WEFT_ROLE_INLINE || role == WEFT_ROLE_STAGE)
-        return partition->roots[n] == 0 ? WEFT_NODE_INVALID : partition->roots[n] - 1;
+        return fusion->roots[n] == 0 ? WEFT_NODE_INVALID : fusion->roots[n] - 1;
     return role == WEFT_ROLE_LEAF ? WEFT_NODE_INVALID : n;
 }
 
 static void fill_place(const viewer *o, uint32_t n, weft_program_view_node *out_node)
 {
-    uint32_t root = root_of(o->source->partition, n);
-    out_node->place = o->source->partition->roles[n] == WEFT_ROLE_LEAF ? WEFT_VIEW_GIVEN : WEFT_VIEW_REPEATED;
+    uint32_t root = root_of(o->source->fusion, n);
+    out_node->place = o->source->fusion->roles[n] == WEFT_ROLE_LEAF ? WEFT_VIEW_GIVEN : WEFT_VIEW_REPEATED;
     if (root == WEFT_NODE_INVALID) return;
     for (uint32_t s = 0; s < o->view->step_count; s++) {
         if (o->steps[s].node != root) continue;
@@ -74,7 +74,7 @@ static weft_status *fill_attributes(const viewer *o, const weft_node *node, weft
     enum { LONGEST_DATA = 256 };
     weft_bytes text;
     weft_bytes_init(&text, o->arena->allocator);
-    weft_node_print_attributes(o->source->partition->compiled->graph, node, LONGEST_DATA, &text);
+    weft_node_print_attributes(o->source->fusion->compiled->graph, node, LONGEST_DATA, &text);
     weft_status *status = weft_bytes_status(&text);
     size_t space = text.size > 0 ? 1 : 0;
     if (status == NULL) out_node->attributes = copy_text(o, text.size > 0 ? text.data + space : "", text.size - space);
@@ -133,7 +133,7 @@ static weft_status *fill_nodes(viewer *o, const weft_compiled *compiled)
     uint32_t count = 0;
     for (uint32_t n = 0; n < compiled->graph->node_count; n++) {
         const weft_node *node = weft_graph_node(compiled->graph, n);
-        if (o->source->partition->roles[n] == WEFT_ROLE_DEAD) continue;
+        if (o->source->fusion->roles[n] == WEFT_ROLE_DEAD) continue;
         o->nodes[count] = (weft_program_view_node){.op = NULL};
         WEFT_TRY(fill_names(o, node, &o->nodes[count]));
         WEFT_TRY(fill_attributes(o, node, &o->nodes[count]));
@@ -173,7 +173,7 @@ static weft_status *fill_graph(viewer *o)
                                                        [WEFT_STEP_SORT] = WEFT_ENGINE_SORT,
                                                        [WEFT_STEP_HOST] = WEFT_ENGINE_EXTENSION,
                                                        [WEFT_STEP_REGION] = WEFT_ENGINE_REGION};
-    const weft_compiled *compiled = o->source->partition->compiled;
+    const weft_compiled *compiled = o->source->fusion->compiled;
     const weft_step_view *steps = o->source->steps;
     size_t step_count = o->source->step_count;
     o->numbers = allocate(o, compiled->graph->node_count, sizeof *o->numbers);

@@ -84,7 +84,7 @@ static size_t count_uses(const variant_builder *builder, weft_value value)
     size_t count = 0;
     for (uint32_t n = value.node + 1; n < builder->graph->node_count; n++) {
         const weft_node *reader = weft_graph_node(builder->graph, n);
-        bool dead = builder->partition->roles[n] == WEFT_ROLE_DEAD;
+        bool dead = builder->fusion->roles[n] == WEFT_ROLE_DEAD;
         for (uint32_t i = 0; !dead && i < reader->input_count; i++)
             count += reader->inputs[i].node == value.node && reader->inputs[i].output == value.output;
     }
@@ -99,7 +99,7 @@ static bool can_start_in_place(const region_plan *plan, uint32_t i)
 {
     const variant_builder *builder = plan->builder;
     weft_value value = plan->node->inputs[i];
-    if (builder->partition->roles[value.node] <= WEFT_ROLE_LEAF || count_uses(builder, value) > 1) return false;
+    if (builder->fusion->roles[value.node] <= WEFT_ROLE_LEAF || count_uses(builder, value) > 1) return false;
     return builder->buffers[weft_builder_memory(builder, value)] == plan->operand_buffers[i];
 }
 
@@ -115,7 +115,7 @@ static void start_in_place(region_plan *plan, uint32_t i, uint32_t result)
 /* Decides which carried values are changed in place, and gives the others a second buffer. */
 static weft_status *make_spares(region_plan *plan, variant_builder *body)
 {
-    if (weft_partition_has_changed(body->partition)) return NULL;
+    if (weft_fusion_has_changed(body->fusion)) return NULL;
     for (uint32_t i = 0; i < plan->carried_count; i++) {
         weft_carried *carried = &plan->carried[i];
         carried->updated = weft_builder_can_update(body, carried->current, carried->next);
@@ -138,7 +138,7 @@ static weft_status *make_spares(region_plan *plan, variant_builder *body)
 static weft_status *make_index(region_plan *plan)
 {
     variant_builder *builder = plan->builder;
-    const weft_partition *body = weft_partition_of_region(builder->partition, plan->number, 0);
+    const weft_fusion *body = weft_fusion_of_region(builder->fusion, plan->number, 0);
     const weft_type *type = weft_value_type(body->compiled->graph, (weft_value){body->compiled->inputs[0], 0});
     return weft_builder_buffer(builder, type, WEFT_PLACE_TEMPORARY, &plan->step.region.scalar);
 }
@@ -208,7 +208,7 @@ static weft_status *plan_while(region_plan *plan)
 static void update_branches(region_plan *plan, uint32_t result)
 {
     variant_builder *const *parts = plan->step.parts;
-    if (weft_partition_has_changed(parts[0]->partition) || weft_partition_has_changed(parts[1]->partition)) return;
+    if (weft_fusion_has_changed(parts[0]->fusion) || weft_fusion_has_changed(parts[1]->fusion)) return;
     for (uint32_t i = 1; i < plan->node->input_count; i++) {
         uint32_t operand = plan->operand_buffers[i];
         if (!weft_builder_can_update(parts[0], operand, result)) continue;

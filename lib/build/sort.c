@@ -6,15 +6,15 @@ weft_status *weft_builder_plan_sort(variant_builder *builder, planned_step *step
     const weft_node *node = weft_graph_node(builder->graph, step->node);
     weft_value result = {step->node, 0};
     bool found =
-        weft_view_find(&builder->space, builder->partition, builder->memories, builder->first_memory, node->inputs[0],
+        weft_view_find(&builder->space, builder->fusion, builder->memories, builder->first_memory, node->inputs[0],
                        &step->a) &&
-        weft_view_find(&builder->space, builder->partition, builder->memories, builder->first_memory, result, &step->c);
+        weft_view_find(&builder->space, builder->fusion, builder->memories, builder->first_memory, result, &step->c);
     WEFT_TRY(weft_expr_context_take_error(builder->extents));
     if (found) return NULL;
     /* What has memory is a view of it: only room for the search was missing. */
     uint32_t operand = node->inputs[0].node;
-    if (weft_role_has_memory(builder->partition->roles[operand])) return weft_status_out_of_memory();
-    weft_partition_force(builder->partition, operand);
+    if (weft_role_has_memory(builder->fusion->roles[operand])) return weft_status_out_of_memory();
+    weft_fusion_force(builder->fusion, operand);
     return NULL;
 }
 

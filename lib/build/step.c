@@ -112,11 +112,11 @@ static bool is_repeated(weft_expr_context *x, const axis_list *list, int operand
 static void force_operand(variant_builder *builder, const planned_step *step, size_t side)
 {
     uint32_t operand = weft_graph_node(builder->graph, step->node)->inputs[side].node;
-    if (!weft_role_has_memory(builder->partition->roles[operand])) {
-        weft_partition_force(builder->partition, operand);
+    if (!weft_role_has_memory(builder->fusion->roles[operand])) {
+        weft_fusion_force(builder->fusion, operand);
     } else {
-        builder->partition->no_library[step->node] = 1;
-        builder->partition->changed = true;
+        builder->fusion->no_library[step->node] = 1;
+        builder->fusion->changed = true;
     }
 }
 
@@ -184,7 +184,7 @@ static bool is_cut_up(variant_builder *builder, const planned_step *step, const 
 {
     weft_expr_context *x = builder->extents;
     uint32_t operand = weft_graph_node(builder->graph, step->node)->inputs[side].node;
-    if (weft_role_has_memory(builder->partition->roles[operand])) return false;
+    if (weft_role_has_memory(builder->fusion->roles[operand])) return false;
     if (is_one_axis(builder, step, side, false)) return false;
     int64_t k = p->k.count == 0 ? 1 : short_extent(x, &p->k.items[p->k.count - 1]);
     int64_t own = chosen_extent(x, p, side), other = chosen_extent(x, p, 1 - side);
@@ -196,13 +196,13 @@ weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step
     const weft_node *node = weft_graph_node(builder->graph, step->node);
     weft_strides *views[2] = {&step->a, &step->b};
     for (size_t side = 0; side < 2; side++) {
-        bool found = weft_view_find(&builder->space, builder->partition, builder->memories, builder->first_memory,
+        bool found = weft_view_find(&builder->space, builder->fusion, builder->memories, builder->first_memory,
                                     node->inputs[side], views[side]);
         WEFT_TRY(weft_expr_context_take_error(builder->extents));
         if (!found) force_operand(builder, step, side);
     }
-    if (builder->partition->changed) return NULL;
-    weft_view_find(&builder->space, builder->partition, builder->memories, builder->first_memory,
+    if (builder->fusion->changed) return NULL;
+    weft_view_find(&builder->space, builder->fusion, builder->memories, builder->first_memory,
                    (weft_value){step->node, 0}, &step->c);
     product p;
     find_axes(builder, step, &p);

@@ -56,7 +56,7 @@ static weft_status *view(const variant_builder *builder, weft_steps_view **out_v
         for (size_t part = 0; part < 2; part++)
             if (step->parts[part] != NULL) WEFT_TRY(view(step->parts[part], &steps[i].parts[part]));
     }
-    *made = (weft_steps_view){builder->partition, builder->step_count, steps, NULL};
+    *made = (weft_steps_view){builder->fusion, builder->step_count, steps, NULL};
     *out_view = made;
     return NULL;
 }

@@ -14,12 +14,12 @@ static weft_expr choose(weft_expr_context *extents, weft_expr_kind kind, weft_ex
 /* The sum without one of its terms. */
 static weft_expr without(weft_expr_context *extents, weft_expr sum, weft_expr term)
 {
-    weft_extent_view view = weft_extent_view_of(extents, sum);
-    weft_extent_list list = weft_extent_begin(extents, WEFT_EXPR_SUM, view.offset);
+    weft_expr_view view = weft_expr_view_of(extents, sum);
+    weft_expr_list list = weft_expr_begin(extents, WEFT_EXPR_SUM, view.offset);
     for (size_t i = 0; i < view.count; i++)
         if (view.terms[i].expr != term)
-            weft_extent_push(extents, &list, view.terms[i].coefficient, (weft_expr)view.terms[i].expr);
-    return weft_extent_sum(extents, &list);
+            weft_expr_push(extents, &list, view.terms[i].coefficient, (weft_expr)view.terms[i].expr);
+    return weft_expr_sum(extents, &list);
 }
 
 /* ---- work ---- */
@@ -49,12 +49,12 @@ static bool spend(weft_expr_context *extents)
 
 static bool never_above(weft_expr_context *extents, weft_expr a, weft_expr b)
 {
-    const weft_extent_node *na = weft_extent_node_of(extents, a), *nb = weft_extent_node_of(extents, b);
+    const weft_expr_node *na = weft_expr_node_of(extents, a), *nb = weft_expr_node_of(extents, b);
     if (na->max <= nb->min && na->max != INT64_MAX && nb->min != INT64_MIN) return true;
     if (na->min > nb->max || !spend(extents)) return false;
     extents->speculating++;
     extents->proving++;
-    bool proven = weft_extent_prove(extents, weft_expr_sub(extents, b, a), a, b);
+    bool proven = weft_expr_prove(extents, weft_expr_sub(extents, b, a), a, b);
     extents->proving--;
     extents->speculating--;
     return proven;
@@ -71,32 +71,32 @@ static bool is_idle(weft_expr_context *extents, weft_expr_kind kind, weft_expr e
 
 static weft_expr intern_pair(weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
 {
-    weft_extent_list list = weft_extent_begin(extents, kind, 0);
-    weft_extent_push(extents, &list, 1, a < b ? a : b);
-    weft_extent_push(extents, &list, 1, a < b ? b : a);
-    return weft_extent_intern(extents, &list);
+    weft_expr_list list = weft_expr_begin(extents, kind, 0);
+    weft_expr_push(extents, &list, 1, a < b ? a : b);
+    weft_expr_push(extents, &list, 1, a < b ? b : a);
+    return weft_expr_intern(extents, &list);
 }
 
 /* The greatest number that divides every coefficient and offset of e. */
 static int64_t content(const weft_expr_context *extents, weft_expr e)
 {
-    weft_extent_view view = weft_extent_view_of(extents, e);
-    int64_t divisor = weft_extent_gcd(view.offset, 0);
-    for (size_t i = 0; i < view.count; i++) divisor = weft_extent_gcd(divisor, view.terms[i].coefficient);
+    weft_expr_view view = weft_expr_view_of(extents, e);
+    int64_t divisor = weft_expr_gcd(view.offset, 0);
+    for (size_t i = 0; i < view.count; i++) divisor = weft_expr_gcd(divisor, view.terms[i].coefficient);
     return divisor;
 }
 
 /* e with no coefficient above `most`. min(most, e) is the same, if no term of e is below 0: NONE if one may be. */
 static weft_expr limit_coefficients(weft_expr_context *extents, weft_expr e, int64_t most)
 {
-    weft_extent_view view = weft_extent_view_of(extents, e);
-    weft_extent_list list = weft_extent_begin(extents, WEFT_EXPR_SUM, view.offset);
+    weft_expr_view view = weft_expr_view_of(extents, e);
+    weft_expr_list list = weft_expr_begin(extents, WEFT_EXPR_SUM, view.offset);
     for (size_t i = 0; i < view.count; i++) {
         weft_term term = view.terms[i];
-        list.failed |= term.coefficient < 0 || weft_extent_node_of(extents, (weft_expr)term.expr)->min < 0;
-        weft_extent_push(extents, &list, term.coefficient < most ? term.coefficient : most, (weft_expr)term.expr);
+        list.failed |= term.coefficient < 0 || weft_expr_node_of(extents, (weft_expr)term.expr)->min < 0;
+        weft_expr_push(extents, &list, term.coefficient < most ? term.coefficient : most, (weft_expr)term.expr);
     }
-    return weft_extent_sum(extents, &list);
+    return weft_expr_sum(extents, &list);
 }
 
 /* min(3, 8*n) is min(3, 3*n), for n >= 0. */
@@ -104,7 +104,7 @@ static weft_expr limited(weft_expr_context *extents, weft_expr e, weft_expr limi
 {
     int64_t most;
     if (!weft_expr_is_constant(extents, limit, &most)) return e;
-    if (__builtin_sub_overflow(most, weft_extent_view_of(extents, e).offset, &most) || most <= 0) return e;
+    if (__builtin_sub_overflow(most, weft_expr_view_of(extents, e).offset, &most) || most <= 0) return e;
     weft_expr less = limit_coefficients(extents, e, most);
     return less == WEFT_EXPR_NONE ? e : less;
 }
@@ -113,7 +113,7 @@ static weft_expr make_pair(weft_expr_context *extents, weft_expr_kind kind, weft
 {
     weft_expr x = kind == WEFT_EXPR_MIN ? limited(extents, a, b) : a;
     weft_expr y = kind == WEFT_EXPR_MIN ? limited(extents, b, x) : b;
-    int64_t common = weft_extent_gcd(content(extents, x), content(extents, y));
+    int64_t common = weft_expr_gcd(content(extents, x), content(extents, y));
     if (common > 1) {
         weft_expr g = weft_expr_constant(extents, common);
         x = weft_expr_div(extents, x, g);
@@ -128,7 +128,7 @@ static weft_expr make_pair(weft_expr_context *extents, weft_expr_kind kind, weft
 
 static bool is_total(const weft_expr_context *extents, weft_expr e)
 {
-    return weft_extent_node_of(extents, e)->total;
+    return weft_expr_node_of(extents, e)->total;
 }
 
 /* Of two operands of which each may be the one. */
@@ -138,7 +138,7 @@ static weft_expr pair(weft_expr_context *extents, weft_expr_kind kind, weft_expr
     bool moved;
     extents->speculating++;
     weft_expr e = weft_choice_normalise(extents, &m, &moved) ? make_pair(extents, m.kind, m.a, m.b) : WEFT_EXPR_NONE;
-    if (e != WEFT_EXPR_NONE) e = weft_extent_combine(extents, m.rest, 1, e, m.coefficient);
+    if (e != WEFT_EXPR_NONE) e = weft_expr_combine(extents, m.rest, 1, e, m.coefficient);
     bool safe = is_total(extents, e) || !is_total(extents, a) || !is_total(extents, b);
     extents->speculating--;
     return e != WEFT_EXPR_NONE && safe ? e : intern_pair(extents, kind, a, b);
@@ -156,13 +156,13 @@ typedef struct operands {
 /* The first term of e, whatever its id, that is a choice between operands of the list; NULL if there is none. */
 static const weft_term *find_inner(const weft_expr_context *extents, weft_expr_kind kind, weft_expr e)
 {
-    weft_extent_view view = weft_extent_view_of(extents, e);
+    weft_expr_view view = weft_expr_view_of(extents, e);
     const weft_term *first = NULL;
     for (size_t i = 0; i < view.count; i++) {
-        const weft_extent_node *node = weft_extent_node_of(extents, (weft_expr)view.terms[i].expr);
+        const weft_expr_node *node = weft_expr_node_of(extents, (weft_expr)view.terms[i].expr);
         weft_expr_kind wanted = view.terms[i].coefficient > 0 ? kind : weft_choice_opposite(kind);
         if (node->kind != wanted) continue;
-        if (first == NULL || weft_extent_precedes(extents, node->id, (weft_expr)first->expr)) first = &view.terms[i];
+        if (first == NULL || weft_expr_precedes(extents, node->id, (weft_expr)first->expr)) first = &view.terms[i];
     }
     return first;
 }
@@ -170,9 +170,9 @@ static const weft_term *find_inner(const weft_expr_context *extents, weft_expr_k
 /* e with operand `i` in place of the choice that `term` is. */
 static weft_expr with_operand(weft_expr_context *extents, weft_expr e, weft_term term, int i)
 {
-    const weft_extent_node *node = weft_extent_node_of(extents, (weft_expr)term.expr);
+    const weft_expr_node *node = weft_expr_node_of(extents, (weft_expr)term.expr);
     weft_expr rest = without(extents, e, node->id);
-    return weft_extent_combine(extents, rest, 1, (weft_expr)node->terms[i].expr, term.coefficient);
+    return weft_expr_combine(extents, rest, 1, (weft_expr)node->terms[i].expr, term.coefficient);
 }
 
 static void put(weft_expr_context *extents, operands *list, weft_expr e);
@@ -208,7 +208,7 @@ static int64_t shared_times(const weft_expr_context *extents, const operands *li
 {
     int64_t times = term.coefficient;
     for (size_t i = 1; i < list->count && times != 0; i++) {
-        int64_t other = weft_extent_coefficient(weft_extent_view_of(extents, list->items[i]), term.expr);
+        int64_t other = weft_expr_coefficient(weft_expr_view_of(extents, list->items[i]), term.expr);
         if ((times > 0) != (other > 0) || other == 0) return 0;
         if (weft_choice_magnitude(other) < weft_choice_magnitude(times)) times = other;
     }
@@ -218,18 +218,18 @@ static int64_t shared_times(const weft_expr_context *extents, const operands *li
 /* The terms and the least offset of what all operands have. */
 static weft_expr find_shared(weft_expr_context *extents, const operands *list)
 {
-    weft_extent_view first = weft_extent_view_of(extents, list->items[0]);
+    weft_expr_view first = weft_expr_view_of(extents, list->items[0]);
     int64_t least = first.offset;
     for (size_t i = 1; i < list->count; i++) {
-        int64_t offset = weft_extent_view_of(extents, list->items[i]).offset;
+        int64_t offset = weft_expr_view_of(extents, list->items[i]).offset;
         if (offset < least) least = offset;
     }
-    weft_extent_list sum = weft_extent_begin(extents, WEFT_EXPR_SUM, least);
+    weft_expr_list sum = weft_expr_begin(extents, WEFT_EXPR_SUM, least);
     for (size_t t = 0; t < first.count; t++) {
         int64_t times = shared_times(extents, list, first.terms[t]);
-        if (times != 0) weft_extent_push(extents, &sum, times, (weft_expr)first.terms[t].expr);
+        if (times != 0) weft_expr_push(extents, &sum, times, (weft_expr)first.terms[t].expr);
     }
-    return weft_extent_sum(extents, &sum);
+    return weft_expr_sum(extents, &sum);
 }
 
 /* Takes it out of all, so that their order is that of what differs; NONE beyond int64. */
@@ -248,7 +248,7 @@ static void sort(const weft_expr_context *extents, operands *list)
     for (size_t i = 1; i < list->count; i++) {
         weft_expr e = list->items[i];
         size_t at = i;
-        for (; at > 0 && weft_extent_precedes(extents, e, list->items[at - 1]); at--)
+        for (; at > 0 && weft_expr_precedes(extents, e, list->items[at - 1]); at--)
             list->items[at] = list->items[at - 1];
         list->items[at] = e;
     }
@@ -258,7 +258,7 @@ static void sort(const weft_expr_context *extents, operands *list)
 static int64_t take_content(weft_expr_context *extents, operands *list)
 {
     int64_t common = 0;
-    for (size_t i = 0; i < list->count; i++) common = weft_extent_gcd(common, content(extents, list->items[i]));
+    for (size_t i = 0; i < list->count; i++) common = weft_expr_gcd(common, content(extents, list->items[i]));
     weft_expr by = weft_expr_constant(extents, common);
     for (size_t i = 0; i < list->count && common > 1; i++) list->items[i] = weft_expr_div(extents, list->items[i], by);
     return common > 1 ? common : 1;
@@ -304,7 +304,7 @@ static weft_expr choose_from_list(weft_expr_context *extents, weft_expr_kind kin
     sort(extents, &list);
     weft_expr e = list.items[0];
     for (size_t i = 1; i < list.count; i++) e = pair(extents, kind, e, list.items[i]);
-    e = weft_extent_combine(extents, e, common, shared, 1);
+    e = weft_expr_combine(extents, e, common, shared, 1);
     return is_total(extents, e) || !is_total(extents, a) || !is_total(extents, b) ? e : WEFT_EXPR_NONE;
 }
 
@@ -313,7 +313,7 @@ static weft_expr choose_apart(weft_expr_context *extents, weft_expr_kind kind, w
 {
     operands two = {.kind = kind, .items = {a, b}, .count = 2};
     weft_expr shared = take_shared(extents, &two);
-    if (shared == WEFT_EXPR_NONE || weft_extent_view_of(extents, shared).count == 0) return WEFT_EXPR_NONE;
+    if (shared == WEFT_EXPR_NONE || weft_expr_view_of(extents, shared).count == 0) return WEFT_EXPR_NONE;
     weft_expr e = weft_expr_add(extents, choose(extents, kind, two.items[0], two.items[1]), shared);
     return is_total(extents, e) || !is_total(extents, a) || !is_total(extents, b) ? e : WEFT_EXPR_NONE;
 }
@@ -333,13 +333,13 @@ static weft_expr choose_anew(weft_expr_context *extents, weft_expr_kind kind, we
 
 static weft_expr choose(weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
 {
-    a = weft_extent_settle(extents, a);
-    b = weft_extent_settle(extents, b);
+    a = weft_expr_settle(extents, a);
+    b = weft_expr_settle(extents, b);
     if (a == WEFT_EXPR_NONE || b == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
-    weft_expr e = weft_extent_recall(extents, kind, a, b);
+    weft_expr e = weft_expr_recall(extents, kind, a, b);
     if (e != WEFT_EXPR_NONE) return e;
     e = choose_anew(extents, kind, a, b);
-    return weft_extent_remember(extents, kind, a, b, e);
+    return weft_expr_remember(extents, kind, a, b, e);
 }
 
 weft_expr weft_expr_min(weft_expr_context *extents, weft_expr a, weft_expr b)
@@ -357,7 +357,7 @@ weft_expr weft_expr_max(weft_expr_context *extents, weft_expr a, weft_expr b)
 /* The sum with one choice in normal form; NONE where it has it. */
 static weft_expr absorb_into(weft_expr_context *extents, weft_expr sum, weft_term term)
 {
-    const weft_extent_node *node = weft_extent_node_of(extents, (weft_expr)term.expr);
+    const weft_expr_node *node = weft_expr_node_of(extents, (weft_expr)term.expr);
     weft_choice m = {WEFT_EXPR_NONE, (weft_expr)node->terms[0].expr, (weft_expr)node->terms[1].expr, term.coefficient,
                      node->kind};
     bool moved;
@@ -366,10 +366,10 @@ static weft_expr absorb_into(weft_expr_context *extents, weft_expr sum, weft_ter
     m.rest = without(extents, sum, node->id);
     extents->proving--;
     if (m.rest == WEFT_EXPR_NONE || !weft_choice_normalise(extents, &m, &moved) || !moved) return WEFT_EXPR_NONE;
-    return weft_extent_combine(extents, m.rest, 1, choose(extents, m.kind, m.a, m.b), m.coefficient);
+    return weft_expr_combine(extents, m.rest, 1, choose(extents, m.kind, m.a, m.b), m.coefficient);
 }
 
-static void find_gaps(weft_expr_context *extents, weft_extent_node *node)
+static void find_gaps(weft_expr_context *extents, weft_expr_node *node)
 {
     if (node->gaps[0] != WEFT_EXPR_NONE) return;
     weft_expr a = (weft_expr)node->terms[0].expr, b = (weft_expr)node->terms[1].expr;
@@ -378,7 +378,7 @@ static void find_gaps(weft_expr_context *extents, weft_extent_node *node)
 }
 
 /* n as +m or -m and what both do not share: max(n - 1, 0) is n - min(n, 1). NONE where they have nothing in common. */
-static weft_expr as_other(weft_expr_context *extents, const weft_extent_node *m, const weft_extent_node *n)
+static weft_expr as_other(weft_expr_context *extents, const weft_expr_node *m, const weft_expr_node *n)
 {
     bool same = m->gaps[0] == n->gaps[0], crossed = m->gaps[1] == n->gaps[0];
     if (n->gaps[0] == WEFT_EXPR_NONE || (!same && !crossed)) return WEFT_EXPR_NONE;
@@ -390,35 +390,35 @@ static weft_expr as_other(weft_expr_context *extents, const weft_extent_node *m,
 /* The sum with the second choice put as the first one; NONE where that cannot be. */
 static weft_expr unite(weft_expr_context *extents, weft_expr sum, weft_term first, weft_term second)
 {
-    weft_extent_node *m = weft_extent_node_of(extents, (weft_expr)first.expr),
-                     *n = weft_extent_node_of(extents, (weft_expr)second.expr);
+    weft_expr_node *m = weft_expr_node_of(extents, (weft_expr)first.expr),
+                   *n = weft_expr_node_of(extents, (weft_expr)second.expr);
     extents->proving++;
     find_gaps(extents, m);
     find_gaps(extents, n);
     weft_expr e = as_other(extents, m, n);
-    if (e != WEFT_EXPR_NONE) e = weft_extent_combine(extents, without(extents, sum, n->id), 1, e, second.coefficient);
+    if (e != WEFT_EXPR_NONE) e = weft_expr_combine(extents, without(extents, sum, n->id), 1, e, second.coefficient);
     extents->proving--;
-    return weft_extent_absorb(extents, e);
+    return weft_expr_absorb(extents, e);
 }
 
 static weft_expr absorb_once(weft_expr_context *extents, weft_expr sum)
 {
-    weft_extent_view view = weft_extent_view_of(extents, sum);
+    weft_expr_view view = weft_expr_view_of(extents, sum);
     weft_expr e = WEFT_EXPR_NONE;
     for (size_t i = 0; i < view.count && e == WEFT_EXPR_NONE; i++) {
-        if (!weft_extent_is_choice(weft_extent_node_of(extents, (weft_expr)view.terms[i].expr))) continue;
+        if (!weft_expr_is_choice(weft_expr_node_of(extents, (weft_expr)view.terms[i].expr))) continue;
         e = absorb_into(extents, sum, view.terms[i]);
         for (size_t j = 0; j < i && e == WEFT_EXPR_NONE; j++)
-            if (weft_extent_is_choice(weft_extent_node_of(extents, (weft_expr)view.terms[j].expr)))
+            if (weft_expr_is_choice(weft_expr_node_of(extents, (weft_expr)view.terms[j].expr)))
                 e = unite(extents, sum, view.terms[j], view.terms[i]);
     }
     bool safe = is_total(extents, e) || !is_total(extents, sum);
     return e != WEFT_EXPR_NONE && safe ? e : sum;
 }
 
-weft_expr weft_extent_absorb(weft_expr_context *extents, weft_expr e)
+weft_expr weft_expr_absorb(weft_expr_context *extents, weft_expr e)
 {
-    weft_extent_node *node = weft_extent_node_of(extents, e);
+    weft_expr_node *node = weft_expr_node_of(extents, e);
     if (node->kind != WEFT_EXPR_SUM || !node->has_choice || extents->proving > 0) return e;
     if (node->absorbed != WEFT_EXPR_NONE) return node->absorbed;
     if (extents->depth >= WEFT_EXTENT_MAX_DEPTH) return e;
@@ -431,12 +431,12 @@ weft_expr weft_extent_absorb(weft_expr_context *extents, weft_expr e)
 
 /* ---- division ---- */
 
-weft_expr weft_extent_divide_choice(weft_expr_context *extents, weft_expr x, weft_expr d)
+weft_expr weft_expr_divide_choice(weft_expr_context *extents, weft_expr x, weft_expr d)
 {
-    weft_extent_view view = weft_extent_view_of(extents, x);
+    weft_expr_view view = weft_expr_view_of(extents, x);
     if (view.count != 1 || !weft_expr_is_constant(extents, d, NULL)) return WEFT_EXPR_NONE;
-    const weft_extent_node *node = weft_extent_node_of(extents, (weft_expr)view.terms[0].expr);
-    if (!weft_extent_is_choice(node)) return WEFT_EXPR_NONE;
+    const weft_expr_node *node = weft_expr_node_of(extents, (weft_expr)view.terms[0].expr);
+    if (!weft_expr_is_choice(node)) return WEFT_EXPR_NONE;
     weft_expr a = with_operand(extents, x, view.terms[0], 0), b = with_operand(extents, x, view.terms[0], 1);
     if (is_total(extents, x) && !(is_total(extents, a) && is_total(extents, b))) return WEFT_EXPR_NONE;
     if (a == WEFT_EXPR_NONE || b == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;

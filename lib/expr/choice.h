@@ -26,6 +26,6 @@ static inline weft_expr_kind weft_choice_opposite(weft_expr_kind kind)
 
 static inline weft_expr weft_choice_scaled(weft_expr_context *extents, weft_expr e, int64_t factor)
 {
-    return weft_extent_combine(extents, e, factor, e, 0);
+    return weft_expr_combine(extents, e, factor, e, 0);
 }
 #endif

@@ -15,7 +15,7 @@
 
 /* Three views walked together, term by term in order of ids. */
 typedef struct walk {
-    weft_extent_view views[3];
+    weft_expr_view views[3];
     size_t at[3];
 } walk;
 
@@ -65,16 +65,16 @@ static bool split_term(int64_t c, int64_t k[3], bool is_offset)
 static bool put_term(weft_expr_context *extents, weft_choice *m, weft_expr term, const int64_t by[3])
 {
     weft_expr one = weft_expr_constant(extents, 1), t = term == WEFT_EXPR_NONE ? one : term;
-    if (by[0] != 0) m->rest = weft_extent_combine(extents, m->rest, 1, t, by[0]);
-    if (by[1] != 0) m->a = weft_extent_combine(extents, m->a, 1, t, by[1]);
-    if (by[2] != 0) m->b = weft_extent_combine(extents, m->b, 1, t, by[2]);
+    if (by[0] != 0) m->rest = weft_expr_combine(extents, m->rest, 1, t, by[0]);
+    if (by[1] != 0) m->a = weft_expr_combine(extents, m->a, 1, t, by[1]);
+    if (by[2] != 0) m->b = weft_expr_combine(extents, m->b, 1, t, by[2]);
     return m->rest != WEFT_EXPR_NONE && m->a != WEFT_EXPR_NONE && m->b != WEFT_EXPR_NONE;
 }
 
 /* Whether all terms of both operands have coefficients of that sign. */
 static bool has_sign(const weft_expr_context *extents, const weft_choice *m, bool positive)
 {
-    weft_extent_view views[2] = {weft_extent_view_of(extents, m->a), weft_extent_view_of(extents, m->b)};
+    weft_expr_view views[2] = {weft_expr_view_of(extents, m->a), weft_expr_view_of(extents, m->b)};
     for (int v = 0; v < 2; v++)
         for (size_t i = 0; i < views[v].count; i++)
             if ((views[v].terms[i].coefficient > 0) != positive) return false;
@@ -110,8 +110,8 @@ static bool orient(weft_expr_context *extents, weft_choice *m, bool moved)
  * bring sums near the ends of int64. */
 static bool move_offset(weft_expr_context *extents, weft_choice *m, bool *moved)
 {
-    int64_t have[3] = {weft_extent_view_of(extents, m->rest).offset, weft_extent_view_of(extents, m->a).offset,
-                       weft_extent_view_of(extents, m->b).offset};
+    int64_t have[3] = {weft_expr_view_of(extents, m->rest).offset, weft_expr_view_of(extents, m->a).offset,
+                       weft_expr_view_of(extents, m->b).offset};
     for (int i = 0; i < 3; i++)
         if (weft_choice_magnitude(have[i]) > MAX_OFFSET) return true;
     return !has_sign(extents, m, true) || move_term(extents, m, WEFT_EXPR_NONE, have, moved);
@@ -119,8 +119,8 @@ static bool move_offset(weft_expr_context *extents, weft_choice *m, bool *moved)
 
 static bool move_terms(weft_expr_context *extents, weft_choice *m, bool *moved)
 {
-    walk w = {.views = {weft_extent_view_of(extents, m->rest), weft_extent_view_of(extents, m->a),
-                        weft_extent_view_of(extents, m->b)}};
+    walk w = {.views = {weft_expr_view_of(extents, m->rest), weft_expr_view_of(extents, m->a),
+                        weft_expr_view_of(extents, m->b)}};
     int64_t have[3];
     for (weft_expr term; (term = walk_next(&w, have)) != WEFT_EXPR_NONE;)
         if (!move_term(extents, m, term, have, moved)) return false;
@@ -134,9 +134,9 @@ bool weft_choice_normalise(weft_expr_context *extents, weft_choice *m, bool *mov
     bool fits = move_terms(extents, m, moved);
     extents->proving--;
     if (*moved) {
-        m->rest = weft_extent_absorb(extents, m->rest);
-        m->a = weft_extent_absorb(extents, m->a);
-        m->b = weft_extent_absorb(extents, m->b);
+        m->rest = weft_expr_absorb(extents, m->rest);
+        m->a = weft_expr_absorb(extents, m->a);
+        m->b = weft_expr_absorb(extents, m->b);
     }
     return fits;
 }

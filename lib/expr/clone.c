@@ -3,10 +3,10 @@
 #include <string.h>
 
 /* What `node` points to, in the memory of `clone`, whose nodes before it are there; false when out of memory. */
-static bool own(weft_expr_context *clone, weft_extent_node *node)
+static bool own(weft_expr_context *clone, weft_expr_node *node)
 {
     weft_arena *arena = &clone->arena;
-    weft_extent_reading *readings = NULL;
+    weft_expr_reading *readings = NULL;
     if (node->count > 0) node->terms = weft_arena_copy(arena, node->terms, node->count * sizeof *node->terms);
     if (node->words > 0) node->symbols = weft_arena_copy(arena, node->symbols, node->words * sizeof *node->symbols);
     if (node->name != NULL) node->name = weft_arena_string(arena, node->name, strlen(node->name));
@@ -18,8 +18,8 @@ static bool own(weft_expr_context *clone, weft_extent_node *node)
            (node->kind != WEFT_EXPR_SYMBOL || node->name != NULL) && (node->reading_count == 0 || readings != NULL);
 }
 
-/* Lets `node` be found: a symbol by its name, others by the list that they were made from (see weft_extent_begin). */
-static bool enter(weft_expr_context *clone, weft_extent_node *node, weft_term *key)
+/* Lets `node` be found: a symbol by its name, others by the list that they were made from (see weft_expr_begin). */
+static bool enter(weft_expr_context *clone, weft_expr_node *node, weft_term *key)
 {
     if (node->kind == WEFT_EXPR_SYMBOL) {
         clone->symbols[clone->symbol_count++] = node->id;
@@ -31,7 +31,7 @@ static bool enter(weft_expr_context *clone, weft_extent_node *node, weft_term *k
 }
 
 /* Makes room for what `source` has, so that filling the clone needs the arena and the maps alone. */
-static weft_extent_node *reserve(weft_expr_context *clone, const weft_expr_context *source, size_t most_terms)
+static weft_expr_node *reserve(weft_expr_context *clone, const weft_expr_context *source, size_t most_terms)
 {
     const weft_allocator *allocator = clone->allocator;
     bool fine =
@@ -39,7 +39,7 @@ static weft_extent_node *reserve(weft_expr_context *clone, const weft_expr_conte
         weft_reserve(allocator, &clone->symbols, &clone->symbol_capacity, source->symbol_count + 1,
                      sizeof *clone->symbols) &&
         weft_reserve(allocator, &clone->scratch, &clone->scratch_capacity, most_terms + 1, sizeof *clone->scratch);
-    return fine ? weft_arena_allocate(&clone->arena, source->count * sizeof(weft_extent_node)) : NULL;
+    return fine ? weft_arena_allocate(&clone->arena, source->count * sizeof(weft_expr_node)) : NULL;
 }
 
 static bool fill(weft_expr_context *clone, const weft_expr_context *source)
@@ -47,7 +47,7 @@ static bool fill(weft_expr_context *clone, const weft_expr_context *source)
     size_t most_terms = 0;
     for (size_t i = 1; i < source->count; i++)
         if (source->nodes[i]->count > most_terms) most_terms = source->nodes[i]->count;
-    weft_extent_node *nodes = reserve(clone, source, most_terms);
+    weft_expr_node *nodes = reserve(clone, source, most_terms);
     if (nodes == NULL) return false;
     for (size_t i = 1; i < source->count; i++) clone->nodes[i] = &nodes[i];
     for (size_t i = 1; i < source->count; i++) {

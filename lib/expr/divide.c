@@ -16,17 +16,17 @@ typedef struct division {
 
 static bool is_zero(const weft_expr_context *extents, weft_expr e)
 {
-    const weft_extent_node *node = weft_extent_node_of(extents, e);
-    return weft_extent_is_point(node) && node->min == 0;
+    const weft_expr_node *node = weft_expr_node_of(extents, e);
+    return weft_expr_is_point(node) && node->min == 0;
 }
 
 /* x in 0 .. d-1. */
 static bool is_below(weft_expr_context *extents, const division *s, weft_expr x, weft_expr d)
 {
-    if (weft_extent_node_of(extents, x)->max < 0) return false;
-    if (!weft_extent_prove(extents, x, s->x0, s->d0)) return false;
-    weft_expr gap = weft_extent_combine(extents, d, 1, x, -1);
-    return weft_extent_prove_positive(extents, gap, s->x0, s->d0);
+    if (weft_expr_node_of(extents, x)->max < 0) return false;
+    if (!weft_expr_prove(extents, x, s->x0, s->d0)) return false;
+    weft_expr gap = weft_expr_combine(extents, d, 1, x, -1);
+    return weft_expr_prove_positive(extents, gap, s->x0, s->d0);
 }
 
 /* ---- splitting by divisible terms ---- */
@@ -34,14 +34,14 @@ static bool is_below(weft_expr_context *extents, const division *s, weft_expr x,
 static size_t degree(const weft_expr_context *extents, weft_expr term)
 {
     size_t count;
-    weft_extent_factors(extents, term, &count);
+    weft_expr_factors(extents, term, &count);
     return count;
 }
 
 /* The term of d to divide by: of the highest degree, the latest among those; {offset, NONE} when d is constant. */
 static weft_term leading_term(const weft_expr_context *extents, weft_expr d)
 {
-    weft_extent_view view = weft_extent_view_of(extents, d);
+    weft_expr_view view = weft_expr_view_of(extents, d);
     weft_term lead = {view.offset, WEFT_EXPR_NONE};
     size_t best = 0;
     for (size_t i = 0; i < view.count; i++) {
@@ -55,28 +55,26 @@ static weft_term leading_term(const weft_expr_context *extents, weft_expr d)
 
 static weft_expr divide_terms(weft_expr_context *extents, weft_expr x, weft_term lead)
 {
-    weft_extent_view view = weft_extent_view_of(extents, x);
+    weft_expr_view view = weft_expr_view_of(extents, x);
     bool constant = lead.expr == WEFT_EXPR_NONE;
-    weft_expr quotient =
-        weft_expr_constant(extents, constant ? weft_extent_floor_div(view.offset, lead.coefficient) : 0);
+    weft_expr quotient = weft_expr_constant(extents, constant ? weft_expr_floor_div(view.offset, lead.coefficient) : 0);
     for (size_t i = 0; i < view.count; i++) {
         if (lead.coefficient == -1 && view.terms[i].coefficient == INT64_MIN) continue;
         if (view.terms[i].coefficient % lead.coefficient != 0) continue;
-        weft_expr left = weft_extent_divide_term(extents, (weft_expr)view.terms[i].expr, (weft_expr)lead.expr);
+        weft_expr left = weft_expr_divide_term(extents, (weft_expr)view.terms[i].expr, (weft_expr)lead.expr);
         if (left == WEFT_EXPR_NONE) continue;
-        quotient = weft_extent_combine(extents, quotient, 1, left, view.terms[i].coefficient / lead.coefficient);
+        quotient = weft_expr_combine(extents, quotient, 1, left, view.terms[i].coefficient / lead.coefficient);
     }
     return quotient;
 }
 
 static size_t size_of(const weft_expr_context *extents, weft_expr e)
 {
-    weft_extent_view view = weft_extent_view_of(extents, e);
+    weft_expr_view view = weft_expr_view_of(extents, e);
     return view.count + (view.offset != 0);
 }
 
-bool weft_extent_split(weft_expr_context *extents, weft_expr x, weft_expr d, weft_expr *out_quotient,
-                       weft_expr *out_rest)
+bool weft_expr_split(weft_expr_context *extents, weft_expr x, weft_expr d, weft_expr *out_quotient, weft_expr *out_rest)
 {
     weft_term lead = leading_term(extents, d);
     weft_expr quotient = divide_terms(extents, x, lead), rest = x, part = quotient;
@@ -99,7 +97,7 @@ bool weft_extent_split(weft_expr_context *extents, weft_expr x, weft_expr d, wef
 static bool step_divisible(weft_expr_context *extents, division *s)
 {
     weft_expr quotient, rest;
-    if (!weft_extent_split(extents, s->x, s->d, &quotient, &rest)) return false;
+    if (!weft_expr_split(extents, s->x, s->d, &quotient, &rest)) return false;
     quotient = weft_expr_add(extents, s->quotient, quotient);
     if (quotient == WEFT_EXPR_NONE) return false;
     s->quotient = quotient;
@@ -110,10 +108,10 @@ static bool step_divisible(weft_expr_context *extents, division *s)
 /* Finds q with x div d = q everywhere. */
 static bool find_single_quotient(weft_expr_context *extents, const division *s, int64_t *out_q)
 {
-    const weft_extent_node *x = weft_extent_node_of(extents, s->x), *d = weft_extent_node_of(extents, s->d);
-    if (weft_extent_is_point(d) && x->min != INT64_MIN && x->max != INT64_MAX) {
-        *out_q = weft_extent_floor_div(x->min, d->min);
-        if (*out_q == weft_extent_floor_div(x->max, d->min)) return true;
+    const weft_expr_node *x = weft_expr_node_of(extents, s->x), *d = weft_expr_node_of(extents, s->d);
+    if (weft_expr_is_point(d) && x->min != INT64_MIN && x->max != INT64_MAX) {
+        *out_q = weft_expr_floor_div(x->min, d->min);
+        if (*out_q == weft_expr_floor_div(x->max, d->min)) return true;
     }
     *out_q = 0;
     if (is_below(extents, s, s->x, s->d)) return true;
@@ -126,7 +124,7 @@ static bool step_single_quotient(weft_expr_context *extents, division *s)
     int64_t q;
     if (is_zero(extents, s->x) || !find_single_quotient(extents, s, &q)) return false;
     weft_expr quotient = weft_expr_add(extents, s->quotient, weft_expr_constant(extents, q));
-    weft_expr rest = weft_expr_mul(extents, s->scale, weft_extent_combine(extents, s->x, 1, s->d, -q));
+    weft_expr rest = weft_expr_mul(extents, s->scale, weft_expr_combine(extents, s->x, 1, s->d, -q));
     rest = weft_expr_add(extents, s->rest, rest);
     if (quotient == WEFT_EXPR_NONE || rest == WEFT_EXPR_NONE) return false;
     s->quotient = quotient;
@@ -139,11 +137,11 @@ static bool step_single_quotient(weft_expr_context *extents, division *s)
 static weft_term common_term(weft_expr_context *extents, weft_term a, weft_term b)
 {
     if (a.coefficient == 0) return b;
-    weft_term common = {weft_extent_gcd(a.coefficient, b.coefficient), WEFT_EXPR_NONE};
+    weft_term common = {weft_expr_gcd(a.coefficient, b.coefficient), WEFT_EXPR_NONE};
     if (a.expr == WEFT_EXPR_NONE || b.expr == WEFT_EXPR_NONE) return common;
     size_t na, nb, i = 0, j = 0;
-    const weft_term *fa = weft_extent_factors(extents, (weft_expr)a.expr, &na);
-    const weft_term *fb = weft_extent_factors(extents, (weft_expr)b.expr, &nb);
+    const weft_term *fa = weft_expr_factors(extents, (weft_expr)a.expr, &na);
+    const weft_term *fb = weft_expr_factors(extents, (weft_expr)b.expr, &nb);
     weft_expr product = WEFT_EXPR_NONE;
     while (i < na && j < nb) {
         if (fa[i].expr != fb[j].expr) {
@@ -162,7 +160,7 @@ static weft_term common_term(weft_expr_context *extents, weft_term a, weft_term 
 /* What divides every term of d. */
 static weft_term content_of(weft_expr_context *extents, weft_expr d)
 {
-    weft_extent_view view = weft_extent_view_of(extents, d);
+    weft_expr_view view = weft_expr_view_of(extents, d);
     weft_term common = {0, WEFT_EXPR_NONE};
     for (size_t i = 0; i < view.count; i++) common = common_term(extents, common, view.terms[i]);
     if (view.offset != 0) common = common_term(extents, common, (weft_term){view.offset, WEFT_EXPR_NONE});
@@ -172,11 +170,11 @@ static weft_term content_of(weft_expr_context *extents, weft_expr d)
 static bool reduce_by(weft_expr_context *extents, division *s, weft_term factor)
 {
     weft_expr one = weft_expr_constant(extents, 1), a, b, low, none;
-    weft_expr g = weft_extent_combine(extents, factor.expr == WEFT_EXPR_NONE ? one : (weft_expr)factor.expr,
-                                      factor.coefficient, one, 0);
-    if (g == WEFT_EXPR_NONE || !weft_extent_prove_positive(extents, g, s->x0, s->d0)) return false;
-    if (!weft_extent_split(extents, s->x, g, &a, &low) || !is_below(extents, s, low, g)) return false;
-    if (!weft_extent_split(extents, s->d, g, &b, &none) || !is_zero(extents, none)) return false;
+    weft_expr g = weft_expr_combine(extents, factor.expr == WEFT_EXPR_NONE ? one : (weft_expr)factor.expr,
+                                    factor.coefficient, one, 0);
+    if (g == WEFT_EXPR_NONE || !weft_expr_prove_positive(extents, g, s->x0, s->d0)) return false;
+    if (!weft_expr_split(extents, s->x, g, &a, &low) || !is_below(extents, s, low, g)) return false;
+    if (!weft_expr_split(extents, s->d, g, &b, &none) || !is_zero(extents, none)) return false;
     weft_expr rest = weft_expr_add(extents, s->rest, weft_expr_mul(extents, s->scale, low));
     weft_expr scale = weft_expr_mul(extents, s->scale, g);
     if (rest == WEFT_EXPR_NONE || scale == WEFT_EXPR_NONE) return false;
@@ -190,7 +188,7 @@ static bool reduce_by(weft_expr_context *extents, division *s, weft_term factor)
 static bool step_common_factor(weft_expr_context *extents, division *s)
 {
     weft_term content = content_of(extents, s->d), tried[8];
-    weft_extent_view view = weft_extent_view_of(extents, s->x);
+    weft_expr_view view = weft_expr_view_of(extents, s->x);
     size_t count = 0;
     for (size_t i = 0; i < view.count && count < 8; i++) {
         weft_term g = common_term(extents, content, view.terms[i]);
@@ -207,7 +205,7 @@ static bool step_common_factor(weft_expr_context *extents, division *s)
 static bool step_sign(weft_expr_context *extents, division *s)
 {
     weft_expr zero = weft_expr_constant(extents, 0);
-    if (weft_extent_node_of(extents, s->d)->max >= 0) return false;
+    if (weft_expr_node_of(extents, s->d)->max >= 0) return false;
     weft_expr x = weft_expr_sub(extents, zero, s->x), d = weft_expr_sub(extents, zero, s->d);
     if (x == WEFT_EXPR_NONE || d == WEFT_EXPR_NONE) return false;
     s->x = x;
@@ -227,7 +225,7 @@ static division reduce(weft_expr_context *extents, weft_expr x, weft_expr d)
     weft_expr zero = weft_expr_constant(extents, 0), one = weft_expr_constant(extents, 1);
     division s = {.quotient = zero, .rest = zero, .scale = one, .x = x, .d = d, .x0 = x, .d0 = d};
     step_sign(extents, &s);
-    if (!weft_extent_prove_positive(extents, s.d, x, d)) return s;
+    if (!weft_expr_prove_positive(extents, s.d, x, d)) return s;
     for (int i = 0; i < 64 && step(extents, &s);) i++;
     return s;
 }
@@ -236,29 +234,29 @@ static division reduce(weft_expr_context *extents, weft_expr x, weft_expr d)
 
 static weft_expr intern_pair(weft_expr_context *extents, weft_expr_kind kind, weft_expr x, weft_expr d)
 {
-    weft_extent_list list = weft_extent_begin(extents, kind, 0);
-    weft_extent_push(extents, &list, 1, x);
-    weft_extent_push(extents, &list, 1, d);
-    return weft_extent_intern(extents, &list);
+    weft_expr_list list = weft_expr_begin(extents, kind, 0);
+    weft_expr_push(extents, &list, 1, x);
+    weft_expr_push(extents, &list, 1, d);
+    return weft_expr_intern(extents, &list);
 }
 
 /* The only term of x, when its coefficient is 1 and it is of that kind. */
-static const weft_extent_node *only_term(const weft_expr_context *extents, weft_expr x, weft_expr_kind kind)
+static const weft_expr_node *only_term(const weft_expr_context *extents, weft_expr x, weft_expr_kind kind)
 {
-    weft_extent_view view = weft_extent_view_of(extents, x);
+    weft_expr_view view = weft_expr_view_of(extents, x);
     if (view.count != 1 || view.terms[0].coefficient != 1) return NULL;
-    const weft_extent_node *node = weft_extent_node_of(extents, (weft_expr)view.terms[0].expr);
+    const weft_expr_node *node = weft_expr_node_of(extents, (weft_expr)view.terms[0].expr);
     return node->kind == kind ? node : NULL;
 }
 
 /* (a div b + k) div d = (a + k*b) div (b*d). */
 static weft_expr div_of_div(weft_expr_context *extents, weft_expr x, weft_expr d)
 {
-    const weft_extent_node *inner = only_term(extents, x, WEFT_EXPR_DIV);
+    const weft_expr_node *inner = only_term(extents, x, WEFT_EXPR_DIV);
     if (inner == NULL) return WEFT_EXPR_NONE;
     weft_expr a = (weft_expr)inner->terms[0].expr, b = (weft_expr)inner->terms[1].expr;
-    if (!weft_extent_prove_positive(extents, b, x, d)) return WEFT_EXPR_NONE;
-    a = weft_extent_combine(extents, a, 1, b, weft_extent_view_of(extents, x).offset);
+    if (!weft_expr_prove_positive(extents, b, x, d)) return WEFT_EXPR_NONE;
+    a = weft_expr_combine(extents, a, 1, b, weft_expr_view_of(extents, x).offset);
     b = weft_expr_mul(extents, b, d);
     return a == WEFT_EXPR_NONE || b == WEFT_EXPR_NONE ? WEFT_EXPR_NONE : weft_expr_div(extents, a, b);
 }
@@ -266,11 +264,11 @@ static weft_expr div_of_div(weft_expr_context *extents, weft_expr x, weft_expr d
 /* (y mod (a*d)) div d = (y div d) mod a. */
 static weft_expr div_of_mod(weft_expr_context *extents, weft_expr x, weft_expr d)
 {
-    const weft_extent_node *inner = weft_extent_node_of(extents, x);
+    const weft_expr_node *inner = weft_expr_node_of(extents, x);
     weft_expr a, none;
     if (inner->kind != WEFT_EXPR_MOD) return WEFT_EXPR_NONE;
-    if (!weft_extent_split(extents, (weft_expr)inner->terms[1].expr, d, &a, &none) || !is_zero(extents, none) ||
-        !weft_extent_prove_positive(extents, a, x, d))
+    if (!weft_expr_split(extents, (weft_expr)inner->terms[1].expr, d, &a, &none) || !is_zero(extents, none) ||
+        !weft_expr_prove_positive(extents, a, x, d))
         return WEFT_EXPR_NONE;
     return weft_expr_mod(extents, weft_expr_div(extents, (weft_expr)inner->terms[0].expr, d), a);
 }
@@ -278,17 +276,17 @@ static weft_expr div_of_mod(weft_expr_context *extents, weft_expr x, weft_expr d
 /* c*f*(y mod m) mod d = c*f*y mod d where d divides c*f*m. */
 static weft_expr mod_of_mod(weft_expr_context *extents, weft_expr x, weft_expr d)
 {
-    weft_extent_view view = weft_extent_view_of(extents, x);
+    weft_expr_view view = weft_expr_view_of(extents, x);
     size_t count;
     if (view.count != 1 || view.offset != 0) return WEFT_EXPR_NONE;
-    const weft_term *factors = weft_extent_factors(extents, (weft_expr)view.terms[0].expr, &count);
+    const weft_term *factors = weft_expr_factors(extents, (weft_expr)view.terms[0].expr, &count);
     for (size_t i = 0; i < count; i++) {
-        const weft_extent_node *inner = weft_extent_node_of(extents, (weft_expr)factors[i].expr);
+        const weft_expr_node *inner = weft_expr_node_of(extents, (weft_expr)factors[i].expr);
         if (inner->kind != WEFT_EXPR_MOD) continue;
-        weft_expr left = weft_extent_divide_term(extents, (weft_expr)view.terms[0].expr, inner->id), q, none;
-        left = weft_extent_combine(extents, left, view.terms[0].coefficient, d, 0);
+        weft_expr left = weft_expr_divide_term(extents, (weft_expr)view.terms[0].expr, inner->id), q, none;
+        left = weft_expr_combine(extents, left, view.terms[0].coefficient, d, 0);
         weft_expr period = weft_expr_mul(extents, left, (weft_expr)inner->terms[1].expr);
-        if (period == WEFT_EXPR_NONE || !weft_extent_split(extents, period, d, &q, &none) || !is_zero(extents, none))
+        if (period == WEFT_EXPR_NONE || !weft_expr_split(extents, period, d, &q, &none) || !is_zero(extents, none))
             continue;
         return weft_expr_mod(extents, weft_expr_mul(extents, left, (weft_expr)inner->terms[0].expr), d);
     }
@@ -297,17 +295,17 @@ static weft_expr mod_of_mod(weft_expr_context *extents, weft_expr x, weft_expr d
 
 static weft_expr finish_div(weft_expr_context *extents, const division *s)
 {
-    if (!weft_extent_prove_positive(extents, s->d, s->x0, s->d0)) return WEFT_EXPR_NONE;
+    if (!weft_expr_prove_positive(extents, s->d, s->x0, s->d0)) return WEFT_EXPR_NONE;
     weft_expr e = div_of_div(extents, s->x, s->d);
-    if (e == WEFT_EXPR_NONE) e = weft_extent_divide_choice(extents, s->x, s->d);
+    if (e == WEFT_EXPR_NONE) e = weft_expr_divide_choice(extents, s->x, s->d);
     return e != WEFT_EXPR_NONE ? e : div_of_mod(extents, s->x, s->d);
 }
 
 static weft_expr finish_mod(weft_expr_context *extents, const division *s)
 {
-    const weft_extent_node *x = weft_extent_node_of(extents, s->x), *d = weft_extent_node_of(extents, s->d);
-    if (weft_extent_is_point(d) && x->divisor % d->min == 0) return weft_expr_constant(extents, 0);
-    if (!weft_extent_prove_positive(extents, s->d, s->x0, s->d0)) return WEFT_EXPR_NONE;
+    const weft_expr_node *x = weft_expr_node_of(extents, s->x), *d = weft_expr_node_of(extents, s->d);
+    if (weft_expr_is_point(d) && x->divisor % d->min == 0) return weft_expr_constant(extents, 0);
+    if (!weft_expr_prove_positive(extents, s->d, s->x0, s->d0)) return WEFT_EXPR_NONE;
     return mod_of_mod(extents, s->x, s->d);
 }
 
@@ -316,7 +314,7 @@ static weft_expr intern_mod(weft_expr_context *extents, weft_expr x, weft_expr d
 {
     size_t before = extents->count;
     weft_expr e = intern_pair(extents, WEFT_EXPR_MOD, x, d);
-    weft_extent_node *node = weft_extent_node_of(extents, e);
+    weft_expr_node *node = weft_expr_node_of(extents, e);
     if (e == WEFT_EXPR_NONE || extents->count == before || node->kind != WEFT_EXPR_MOD) return e;
     extents->speculating++;
     node->learning = true;
@@ -324,9 +322,9 @@ static weft_expr intern_mod(weft_expr_context *extents, weft_expr x, weft_expr d
     node->whole = weft_expr_mul(extents, d, node->quotient);
     node->learning = false;
     extents->speculating--;
-    weft_extent_view view = weft_extent_view_of(extents, node->quotient);
+    weft_expr_view view = weft_expr_view_of(extents, node->quotient);
     for (size_t i = 0; i < view.count; i++)
-        weft_extent_node_of(extents, (weft_expr)view.terms[i].expr)->in_quotient = true;
+        weft_expr_node_of(extents, (weft_expr)view.terms[i].expr)->in_quotient = true;
     return e;
 }
 
@@ -336,8 +334,8 @@ static weft_expr divide_constants(weft_expr_context *extents, weft_expr_kind kin
         int64_t rest = d == -1 ? 0 : x % d;
         return weft_expr_constant(extents, rest != 0 && (rest < 0) != (d < 0) ? rest + d : rest);
     }
-    if (x == INT64_MIN && d == -1) return weft_extent_overflow(extents);
-    return weft_expr_constant(extents, weft_extent_floor_div(x, d));
+    if (x == INT64_MIN && d == -1) return weft_expr_overflow(extents);
+    return weft_expr_constant(extents, weft_expr_floor_div(x, d));
 }
 
 static weft_expr divide_simply(weft_expr_context *extents, weft_expr_kind kind, weft_expr x, weft_expr d)
@@ -357,12 +355,12 @@ static weft_expr divide_simply(weft_expr_context *extents, weft_expr_kind kind, 
 
 static weft_expr divide(weft_expr_context *extents, weft_expr_kind kind, weft_expr x, weft_expr d)
 {
-    x = weft_extent_settle(extents, x);
-    d = weft_extent_settle(extents, d);
+    x = weft_expr_settle(extents, x);
+    d = weft_expr_settle(extents, d);
     if (x == WEFT_EXPR_NONE || d == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
-    const weft_extent_node *nx = weft_extent_node_of(extents, x), *nd = weft_extent_node_of(extents, d);
+    const weft_expr_node *nx = weft_expr_node_of(extents, x), *nd = weft_expr_node_of(extents, d);
     if (nd->kind == WEFT_EXPR_CONSTANT && nd->value == 0)
-        return weft_extent_fail(extents, WEFT_INVALID_ARGUMENT, "an extent expression is divided by 0");
+        return weft_expr_fail(extents, WEFT_INVALID_ARGUMENT, "an extent expression is divided by 0");
     if (nx->kind == WEFT_EXPR_CONSTANT && nd->kind == WEFT_EXPR_CONSTANT)
         return divide_constants(extents, kind, nx->value, nd->value);
     weft_expr e = WEFT_EXPR_NONE;

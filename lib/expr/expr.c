@@ -14,7 +14,7 @@ weft_status *weft_expr_context_create(const weft_allocator *allocator, weft_expr
     weft_arena_init(&extents->arena, allocator);
     weft_map_init(&extents->by_key, allocator);
     weft_map_init(&extents->by_name, allocator);
-    extents->none = (weft_extent_node){.kind = WEFT_EXPR_CONSTANT, .min = INT64_MIN, .max = INT64_MAX, .divisor = 1};
+    extents->none = (weft_expr_node){.kind = WEFT_EXPR_CONSTANT, .min = INT64_MIN, .max = INT64_MAX, .divisor = 1};
     extents->count = 1;
     *out_context = extents;
     return NULL;
@@ -41,7 +41,7 @@ weft_status *weft_expr_context_take_error(weft_expr_context *extents)
     return error;
 }
 
-weft_expr weft_extent_fail(weft_expr_context *extents, weft_code code, const char *format, ...)
+weft_expr weft_expr_fail(weft_expr_context *extents, weft_code code, const char *format, ...)
 {
     if (extents->error != NULL) return WEFT_EXPR_NONE;
     va_list arguments;
@@ -51,33 +51,33 @@ weft_expr weft_extent_fail(weft_expr_context *extents, weft_code code, const cha
     return WEFT_EXPR_NONE;
 }
 
-weft_expr weft_extent_overflow(weft_expr_context *extents)
+weft_expr weft_expr_overflow(weft_expr_context *extents)
 {
     if (extents->speculating > 0) return WEFT_EXPR_NONE;
-    return weft_extent_fail(extents, WEFT_OUT_OF_RANGE,
-                            "an extent expression has a coefficient that does not fit in 64 bits");
+    return weft_expr_fail(extents, WEFT_OUT_OF_RANGE,
+                          "an extent expression has a coefficient that does not fit in 64 bits");
 }
 
-weft_extent_node *weft_extent_node_of(const weft_expr_context *extents, weft_expr e)
+weft_expr_node *weft_expr_node_of(const weft_expr_context *extents, weft_expr e)
 {
-    return e == WEFT_EXPR_NONE ? (weft_extent_node *)&extents->none : extents->nodes[e];
+    return e == WEFT_EXPR_NONE ? (weft_expr_node *)&extents->none : extents->nodes[e];
 }
 
-weft_extent_view weft_extent_view_of(const weft_expr_context *extents, weft_expr e)
+weft_expr_view weft_expr_view_of(const weft_expr_context *extents, weft_expr e)
 {
-    const weft_extent_node *node = weft_extent_node_of(extents, e);
-    if (node->kind == WEFT_EXPR_CONSTANT) return (weft_extent_view){node->value, NULL, 0};
-    if (node->kind == WEFT_EXPR_SUM) return (weft_extent_view){node->value, node->terms, node->count};
-    return (weft_extent_view){0, &node->self, 1};
+    const weft_expr_node *node = weft_expr_node_of(extents, e);
+    if (node->kind == WEFT_EXPR_CONSTANT) return (weft_expr_view){node->value, NULL, 0};
+    if (node->kind == WEFT_EXPR_SUM) return (weft_expr_view){node->value, node->terms, node->count};
+    return (weft_expr_view){0, &node->self, 1};
 }
 
-bool weft_extent_is_point(const weft_extent_node *node)
+bool weft_expr_is_point(const weft_expr_node *node)
 {
     if (node->kind == WEFT_EXPR_CONSTANT) return node->id != WEFT_EXPR_NONE;
     return node->min == node->max && node->min != INT64_MIN && node->max != INT64_MAX;
 }
 
-bool weft_extent_is_choice(const weft_extent_node *node)
+bool weft_expr_is_choice(const weft_expr_node *node)
 {
     return node->kind == WEFT_EXPR_MIN || node->kind == WEFT_EXPR_MAX;
 }
@@ -86,7 +86,7 @@ bool weft_extent_is_choice(const weft_extent_node *node)
 
 weft_expr weft_expr_find(const weft_expr_context *extents, const char *name)
 {
-    const weft_extent_node *node = weft_map_find(&extents->by_name, name, strlen(name));
+    const weft_expr_node *node = weft_map_find(&extents->by_name, name, strlen(name));
     return node == NULL ? WEFT_EXPR_NONE : node->id;
 }
 
@@ -102,75 +102,75 @@ weft_expr weft_expr_context_symbol(const weft_expr_context *extents, size_t i)
 
 weft_expr_kind weft_expr_kind_of(const weft_expr_context *extents, weft_expr e)
 {
-    return weft_extent_node_of(extents, e)->kind;
+    return weft_expr_node_of(extents, e)->kind;
 }
 
 bool weft_expr_is_constant(const weft_expr_context *extents, weft_expr e, int64_t *out_value)
 {
-    const weft_extent_node *node = weft_extent_node_of(extents, e);
-    if (!weft_extent_is_point(node)) return false;
+    const weft_expr_node *node = weft_expr_node_of(extents, e);
+    if (!weft_expr_is_point(node)) return false;
     if (out_value != NULL) *out_value = node->min;
     return true;
 }
 
 const char *weft_expr_name(const weft_expr_context *extents, weft_expr e)
 {
-    return weft_extent_node_of(extents, e)->name;
+    return weft_expr_node_of(extents, e)->name;
 }
 
 weft_expr weft_expr_bound(const weft_expr_context *extents, weft_expr e)
 {
-    return weft_extent_node_of(extents, e)->bound;
+    return weft_expr_node_of(extents, e)->bound;
 }
 
 int64_t weft_expr_offset(const weft_expr_context *extents, weft_expr e)
 {
-    return weft_extent_view_of(extents, e).offset;
+    return weft_expr_view_of(extents, e).offset;
 }
 
 size_t weft_expr_arity(const weft_expr_context *extents, weft_expr e)
 {
-    return weft_extent_node_of(extents, e)->count;
+    return weft_expr_node_of(extents, e)->count;
 }
 
 weft_expr weft_expr_operand(const weft_expr_context *extents, weft_expr e, size_t i)
 {
-    const weft_extent_node *node = weft_extent_node_of(extents, e);
+    const weft_expr_node *node = weft_expr_node_of(extents, e);
     return i < node->count ? (weft_expr)node->terms[i].expr : WEFT_EXPR_NONE;
 }
 
 int64_t weft_expr_coefficient_of(const weft_expr_context *extents, weft_expr e, size_t i)
 {
-    const weft_extent_node *node = weft_extent_node_of(extents, e);
+    const weft_expr_node *node = weft_expr_node_of(extents, e);
     return i < node->count ? node->terms[i].coefficient : 0;
 }
 
 void weft_expr_range(const weft_expr_context *extents, weft_expr e, int64_t *out_min, int64_t *out_max)
 {
-    const weft_extent_node *node = weft_extent_node_of(extents, e);
+    const weft_expr_node *node = weft_expr_node_of(extents, e);
     *out_min = node->min;
     *out_max = node->max;
 }
 
 bool weft_expr_is_total(const weft_expr_context *extents, weft_expr e)
 {
-    return weft_extent_node_of(extents, e)->total;
+    return weft_expr_node_of(extents, e)->total;
 }
 
 int64_t weft_expr_divisor(const weft_expr_context *extents, weft_expr e)
 {
-    return weft_extent_node_of(extents, e)->divisor;
+    return weft_expr_node_of(extents, e)->divisor;
 }
 
 uint32_t weft_expr_parts(const weft_expr_context *extents, weft_expr e)
 {
-    return weft_extent_node_of(extents, e)->parts;
+    return weft_expr_node_of(extents, e)->parts;
 }
 
 bool weft_expr_uses(const weft_expr_context *extents, weft_expr e, weft_expr symbol)
 {
-    const weft_extent_node *node = weft_extent_node_of(extents, e);
-    const weft_extent_node *leaf = weft_extent_node_of(extents, symbol);
+    const weft_expr_node *node = weft_expr_node_of(extents, e);
+    const weft_expr_node *leaf = weft_expr_node_of(extents, symbol);
     if (leaf->kind != WEFT_EXPR_SYMBOL || leaf->symbol / 64 >= node->words) return false;
     return (node->symbols[leaf->symbol / 64] >> (leaf->symbol % 64) & 1) != 0;
 }

@@ -19,16 +19,16 @@ typedef struct weft_term {
     uint64_t expr;
 } weft_term;
 
-struct weft_extent_node;
+struct weft_expr_node;
 
 /* A term read as factor * (x mod d). */
-typedef struct weft_extent_reading {
-    const struct weft_extent_node *mod;
+typedef struct weft_expr_reading {
+    const struct weft_expr_node *mod;
     weft_expr factor;         /* the constant 1 where the term is the MOD */
     weft_expr whole, x, next; /* the factor times d * (x div d), x and d; NONE where that does not exist */
-} weft_extent_reading;
+} weft_expr_reading;
 
-typedef struct weft_extent_node {
+typedef struct weft_expr_node {
     weft_expr id;
     weft_expr_kind kind;
     uint32_t count;   /* terms, factors or operands */
@@ -57,15 +57,15 @@ typedef struct weft_extent_node {
     weft_expr absorbed;        /* of a SUM: what it is once its MINs and MAXs take in terms; NONE: not tried */
     weft_expr gaps[2]; /* of a MIN or MAX: first operand minus second, and second minus first; NONE: not tried */
     uint32_t reading_count;
-    const weft_extent_reading *readings; /* one for each MOD among the factors */
-} weft_extent_node;
+    const weft_expr_reading *readings; /* one for each MOD among the factors */
+} weft_expr_node;
 
 struct weft_expr_context {
     const weft_allocator *allocator;
     weft_arena arena;
     weft_map by_key, by_name;
-    weft_extent_node none; /* what NONE reads as */
-    weft_extent_node **nodes;
+    weft_expr_node none; /* what NONE reads as */
+    weft_expr_node **nodes;
     size_t count, capacity;
     weft_expr *symbols;
     size_t symbol_count, symbol_capacity;
@@ -79,77 +79,76 @@ struct weft_expr_context {
 };
 
 /* Any expression read as offset + sum of terms. */
-typedef struct weft_extent_view {
+typedef struct weft_expr_view {
     int64_t offset;
     const weft_term *terms;
     size_t count;
-} weft_extent_view;
+} weft_expr_view;
 
 /* Terms being gathered on the scratch stack; lists nest, and each ends by sum or intern. */
-typedef struct weft_extent_list {
+typedef struct weft_expr_list {
     size_t mark;
     bool failed;
-} weft_extent_list;
+} weft_expr_list;
 
-weft_extent_node *weft_extent_node_of(const weft_expr_context *extents, weft_expr e);
-weft_extent_view weft_extent_view_of(const weft_expr_context *extents, weft_expr e);
+weft_expr_node *weft_expr_node_of(const weft_expr_context *extents, weft_expr e);
+weft_expr_view weft_expr_view_of(const weft_expr_context *extents, weft_expr e);
 /* One value only; a bound that means "unbounded" is not one. */
-bool weft_extent_is_point(const weft_extent_node *node);
-bool weft_extent_is_choice(const weft_extent_node *node); /* MIN or MAX */
+bool weft_expr_is_point(const weft_expr_node *node);
+bool weft_expr_is_choice(const weft_expr_node *node); /* MIN or MAX */
 /* Keeps the error unless there is one already, and returns NONE. */
-weft_expr weft_extent_fail(weft_expr_context *extents, weft_code code, const char *format, ...) WEFT_FORMAT(3, 4);
-weft_expr weft_extent_overflow(weft_expr_context *extents);
+weft_expr weft_expr_fail(weft_expr_context *extents, weft_code code, const char *format, ...) WEFT_FORMAT(3, 4);
+weft_expr weft_expr_overflow(weft_expr_context *extents);
 
-weft_extent_list weft_extent_begin(weft_expr_context *extents, weft_expr_kind kind, int64_t offset);
-void weft_extent_push(weft_expr_context *extents, weft_extent_list *list, int64_t coefficient, weft_expr e);
+weft_expr_list weft_expr_begin(weft_expr_context *extents, weft_expr_kind kind, int64_t offset);
+void weft_expr_push(weft_expr_context *extents, weft_expr_list *list, int64_t coefficient, weft_expr e);
 /* The node of exactly that list, or a constant when its range is one value. */
-weft_expr weft_extent_intern(weft_expr_context *extents, weft_extent_list *list);
+weft_expr weft_expr_intern(weft_expr_context *extents, weft_expr_list *list);
 /* What the MIN or MAX (`kind`) of two operands was found to be; NONE where it is not known. */
-weft_expr weft_extent_recall(const weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b);
+weft_expr weft_expr_recall(const weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b);
 /* Returns e, or NONE out of memory. */
-weft_expr weft_extent_remember(weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b, weft_expr e);
+weft_expr weft_expr_remember(weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b, weft_expr e);
 /* The canonical sum of the list's terms, which come in any order. */
-weft_expr weft_extent_sum(weft_expr_context *extents, weft_extent_list *list);
+weft_expr weft_expr_sum(weft_expr_context *extents, weft_expr_list *list);
 /* A new symbol node under a name that must be free. */
-weft_expr weft_extent_add_symbol(weft_expr_context *extents, const char *name, int64_t min, int64_t max,
-                                 weft_expr bound);
+weft_expr weft_expr_add_symbol(weft_expr_context *extents, const char *name, int64_t min, int64_t max, weft_expr bound);
 /* Symbols as they were made, then others by kind, constants last. */
-size_t weft_extent_rank(const weft_extent_node *node);
+size_t weft_expr_rank(const weft_expr_node *node);
 /* Whether a comes before b in an order of what they are: by rank, small ones first. That of ids would depend on what
  * was made first. */
-bool weft_extent_precedes(const weft_expr_context *extents, weft_expr a, weft_expr b);
+bool weft_expr_precedes(const weft_expr_context *extents, weft_expr a, weft_expr b);
 /* Fills range, divisor, height, shape and symbols of a node from its operands; false when out of memory or too high. */
-bool weft_extent_analyse(weft_expr_context *extents, weft_extent_node *node);
-int64_t weft_extent_gcd(int64_t a, int64_t b);
+bool weft_expr_analyse(weft_expr_context *extents, weft_expr_node *node);
+int64_t weft_expr_gcd(int64_t a, int64_t b);
 /* Floor division and remainder; `b` is not 0, and not -1 where `a` is INT64_MIN. */
-int64_t weft_extent_floor_div(int64_t a, int64_t b);
+int64_t weft_expr_floor_div(int64_t a, int64_t b);
 
 /* A symbol with only one possible value as that value. */
-weft_expr weft_extent_settle(weft_expr_context *extents, weft_expr e);
+weft_expr weft_expr_settle(weft_expr_context *extents, weft_expr e);
 /* That of the term with `expr`; 0 where there is none. */
-int64_t weft_extent_coefficient(weft_extent_view view, uint64_t expr);
+int64_t weft_expr_coefficient(weft_expr_view view, uint64_t expr);
 /* ca * a + cb * b. */
-weft_expr weft_extent_combine(weft_expr_context *extents, weft_expr a, int64_t ca, weft_expr b, int64_t cb);
+weft_expr weft_expr_combine(weft_expr_context *extents, weft_expr a, int64_t ca, weft_expr b, int64_t cb);
 /* The factors of a term, a term being neither constant nor sum. */
-const weft_term *weft_extent_factors(const weft_expr_context *extents, weft_expr term, size_t *out_count);
+const weft_term *weft_expr_factors(const weft_expr_context *extents, weft_expr term, size_t *out_count);
 /* `term` without the factors of `divisor` (NONE stands for 1); the constant 1 when nothing is left, NONE if not
  * divisible. */
-weft_expr weft_extent_divide_term(weft_expr_context *extents, weft_expr term, weft_expr divisor);
+weft_expr weft_expr_divide_term(weft_expr_context *extents, weft_expr term, weft_expr divisor);
 /* e = cofactor * atom + rest, where `rest` has no term with that factor. */
-void weft_extent_cofactor(weft_expr_context *extents, weft_expr e, weft_expr atom, weft_expr *out_cofactor,
-                          weft_expr *out_rest);
+void weft_expr_cofactor(weft_expr_context *extents, weft_expr e, weft_expr atom, weft_expr *out_cofactor,
+                        weft_expr *out_rest);
 /* A sum made smaller by what is known of its MODs; `e` itself if nothing helps. */
-weft_expr weft_extent_improve(weft_expr_context *extents, weft_expr e);
+weft_expr weft_expr_improve(weft_expr_context *extents, weft_expr e);
 /* A sum whose MINs and MAXs take in what makes them smaller; `e` itself where nothing does. */
-weft_expr weft_extent_absorb(weft_expr_context *extents, weft_expr e);
+weft_expr weft_expr_absorb(weft_expr_context *extents, weft_expr e);
 /* x div d for x = c * M + o, M a MIN or MAX, and a constant d > 0: M of the operands' quotients. NONE for another x. */
-weft_expr weft_extent_divide_choice(weft_expr_context *extents, weft_expr x, weft_expr d);
+weft_expr weft_expr_divide_choice(weft_expr_context *extents, weft_expr x, weft_expr d);
 /* x = d * quotient + rest by what is divisible term by term, for d > 0. False when nothing is, or out of int64. */
-bool weft_extent_split(weft_expr_context *extents, weft_expr x, weft_expr d, weft_expr *out_quotient,
-                       weft_expr *out_rest);
+bool weft_expr_split(weft_expr_context *extents, weft_expr x, weft_expr d, weft_expr *out_quotient,
+                     weft_expr *out_rest);
 
 /* Proof that `e` >= 0 whenever the loop variables in `e`, `context` and `other` (both may be NONE) are inside their
  * loops. */
-bool weft_extent_prove(weft_expr_context *extents, weft_expr e, weft_expr context, weft_expr other);
-bool weft_extent_prove_positive(weft_expr_context *extents, weft_expr e, weft_expr context, weft_expr other);
+bool weft_expr_prove(weft_expr_context *extents, weft_expr e, weft_expr context, weft_expr other);
+bool weft_expr_prove_positive(weft_expr_context *extents, weft_expr e, weft_expr context, weft_expr other);
 #endif

@@ -12,19 +12,19 @@
 /* A term of a sum taken apart: coefficient * factor * (x mod d). */
 typedef struct mod_term {
     weft_term term;
-    const weft_extent_reading *reading;
+    const weft_expr_reading *reading;
 } mod_term;
 
 /* ---- reading terms ---- */
 
-static weft_extent_reading read_factor(weft_expr_context *extents, weft_expr term, const weft_extent_node *mod)
+static weft_expr_reading read_factor(weft_expr_context *extents, weft_expr term, const weft_expr_node *mod)
 {
-    weft_expr factor = weft_extent_divide_term(extents, term, mod->id);
-    return (weft_extent_reading){.mod = mod,
-                                 .factor = factor,
-                                 .whole = weft_expr_mul(extents, factor, mod->whole),
-                                 .x = weft_expr_mul(extents, factor, (weft_expr)mod->terms[0].expr),
-                                 .next = weft_expr_mul(extents, factor, (weft_expr)mod->terms[1].expr)};
+    weft_expr factor = weft_expr_divide_term(extents, term, mod->id);
+    return (weft_expr_reading){.mod = mod,
+                               .factor = factor,
+                               .whole = weft_expr_mul(extents, factor, mod->whole),
+                               .x = weft_expr_mul(extents, factor, (weft_expr)mod->terms[0].expr),
+                               .next = weft_expr_mul(extents, factor, (weft_expr)mod->terms[1].expr)};
 }
 
 /* The MODs among the factors of a term; 0 while one of them is not known in full yet. */
@@ -32,7 +32,7 @@ static size_t count_mods(const weft_expr_context *extents, const weft_term *fact
 {
     size_t found = 0;
     for (size_t i = 0; i < count; i++) {
-        const weft_extent_node *node = weft_extent_node_of(extents, (weft_expr)factors[i].expr);
+        const weft_expr_node *node = weft_expr_node_of(extents, (weft_expr)factors[i].expr);
         if (node->learning) return 0;
         found += node->kind == WEFT_EXPR_MOD;
     }
@@ -40,19 +40,19 @@ static size_t count_mods(const weft_expr_context *extents, const weft_term *fact
 }
 
 /* Finds how a term reads, once; nothing for one without MOD, and out of memory. */
-static const weft_extent_node *read_term(weft_expr_context *extents, weft_expr term)
+static const weft_expr_node *read_term(weft_expr_context *extents, weft_expr term)
 {
-    weft_extent_node *node = weft_extent_node_of(extents, term);
+    weft_expr_node *node = weft_expr_node_of(extents, term);
     if (node->read || !node->has_mod) return node;
     size_t count, found = 0;
-    const weft_term *factors = weft_extent_factors(extents, term, &count);
+    const weft_term *factors = weft_expr_factors(extents, term, &count);
     size_t mods = count_mods(extents, factors, count);
-    weft_extent_reading *readings = weft_arena_allocate(&extents->arena, mods * sizeof *readings);
+    weft_expr_reading *readings = weft_arena_allocate(&extents->arena, mods * sizeof *readings);
     if (readings == NULL) weft_expr_out_of_memory(extents);
     if (mods == 0 || readings == NULL) return node;
     node->read = true;
     for (size_t i = 0; i < count; i++) {
-        const weft_extent_node *factor = weft_extent_node_of(extents, (weft_expr)factors[i].expr);
+        const weft_expr_node *factor = weft_expr_node_of(extents, (weft_expr)factors[i].expr);
         if (factor->kind == WEFT_EXPR_MOD) readings[found++] = read_factor(extents, term, factor);
     }
     node->readings = readings;
@@ -63,10 +63,10 @@ static const weft_extent_node *read_term(weft_expr_context *extents, weft_expr t
 /* ---- one MOD ---- */
 
 /* Subtracting c * part only takes away from terms of `whole`, and adds none. */
-static bool contains(weft_extent_view whole, weft_extent_view part, int64_t c)
+static bool contains(weft_expr_view whole, weft_expr_view part, int64_t c)
 {
     for (size_t i = 0; i < part.count; i++) {
-        int64_t wanted, there = weft_extent_coefficient(whole, part.terms[i].expr);
+        int64_t wanted, there = weft_expr_coefficient(whole, part.terms[i].expr);
         if (__builtin_mul_overflow(part.terms[i].coefficient, c, &wanted)) return false;
         if (wanted > 0 ? there < wanted : there > wanted) return false;
     }
@@ -74,10 +74,10 @@ static bool contains(weft_extent_view whole, weft_extent_view part, int64_t c)
 }
 
 /* Adding c * part removes terms of `whole`. */
-static bool cancels(weft_extent_view whole, weft_extent_view part, int64_t c)
+static bool cancels(weft_expr_view whole, weft_expr_view part, int64_t c)
 {
     for (size_t i = 0; i < part.count; i++) {
-        int64_t added, there = weft_extent_coefficient(whole, part.terms[i].expr);
+        int64_t added, there = weft_expr_coefficient(whole, part.terms[i].expr);
         if (__builtin_mul_overflow(part.terms[i].coefficient, c, &added)) return false;
         if (there == INT64_MIN || -there != added) return false;
     }
@@ -86,7 +86,7 @@ static bool cancels(weft_extent_view whole, weft_extent_view part, int64_t c)
 
 static weft_expr scaled(weft_expr_context *extents, weft_expr e, int64_t c)
 {
-    return weft_extent_combine(extents, e, c, weft_expr_constant(extents, 0), 0);
+    return weft_expr_combine(extents, e, c, weft_expr_constant(extents, 0), 0);
 }
 
 static weft_expr without(weft_expr_context *extents, weft_expr e, weft_term term)
@@ -97,11 +97,11 @@ static weft_expr without(weft_expr_context *extents, weft_expr e, weft_term term
 /* c*d*(x div d) + c*(x mod d) becomes c*x, and c*x - c*(x mod d) becomes c*d*(x div d). */
 static weft_expr absorb(weft_expr_context *extents, weft_expr e, mod_term m)
 {
-    const weft_extent_reading *r = m.reading;
+    const weft_expr_reading *r = m.reading;
     if (r->whole == WEFT_EXPR_NONE || r->x == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
-    weft_extent_view view = weft_extent_view_of(extents, e);
-    bool absorbs = contains(view, weft_extent_view_of(extents, r->whole), m.term.coefficient);
-    if (!absorbs && !cancels(view, weft_extent_view_of(extents, r->x), m.term.coefficient)) return WEFT_EXPR_NONE;
+    weft_expr_view view = weft_expr_view_of(extents, e);
+    bool absorbs = contains(view, weft_expr_view_of(extents, r->whole), m.term.coefficient);
+    if (!absorbs && !cancels(view, weft_expr_view_of(extents, r->x), m.term.coefficient)) return WEFT_EXPR_NONE;
     weft_expr whole = scaled(extents, r->whole, m.term.coefficient), x = scaled(extents, r->x, m.term.coefficient);
     weft_expr rest = without(extents, e, m.term);
     if (absorbs) return weft_expr_add(extents, weft_expr_sub(extents, rest, whole), x);
@@ -111,11 +111,11 @@ static weft_expr absorb(weft_expr_context *extents, weft_expr e, mod_term m)
 /* ---- two MODs ---- */
 
 /* How x' = x + d*(z - x div d) continues: then x' mod d = x mod d and x' div d = z. */
-static weft_expr continued(weft_expr_context *extents, const weft_extent_node *mod, weft_expr z)
+static weft_expr continued(weft_expr_context *extents, const weft_expr_node *mod, weft_expr z)
 {
     if (mod->quotient == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
     weft_expr more = weft_expr_sub(extents, z, mod->quotient);
-    weft_extent_view view = weft_extent_view_of(extents, z), left = weft_extent_view_of(extents, more);
+    weft_expr_view view = weft_expr_view_of(extents, z), left = weft_expr_view_of(extents, more);
     if (more == WEFT_EXPR_NONE || left.count >= view.count) return WEFT_EXPR_NONE;
     weft_expr x = (weft_expr)mod->terms[0].expr, d = (weft_expr)mod->terms[1].expr;
     return weft_expr_add(extents, x, weft_expr_mul(extents, d, more));
@@ -124,12 +124,12 @@ static weft_expr continued(weft_expr_context *extents, const weft_extent_node *m
 /* c*d*((x div d) mod a) + c*(x mod d) becomes c*(x mod (a*d)); before `high` is d times what is before `low`. */
 static weft_expr join(weft_expr_context *extents, weft_expr e, mod_term low, mod_term high)
 {
-    const weft_extent_node *mod = low.reading->mod;
+    const weft_expr_node *mod = low.reading->mod;
     weft_expr d = (weft_expr)mod->terms[1].expr, a = (weft_expr)high.reading->mod->terms[1].expr;
     if (mod == high.reading->mod) return WEFT_EXPR_NONE;
     weft_expr x = continued(extents, mod, (weft_expr)high.reading->mod->terms[0].expr);
-    if (x == WEFT_EXPR_NONE || !weft_extent_prove_positive(extents, d, e, WEFT_EXPR_NONE) ||
-        !weft_extent_prove_positive(extents, a, e, WEFT_EXPR_NONE))
+    if (x == WEFT_EXPR_NONE || !weft_expr_prove_positive(extents, d, e, WEFT_EXPR_NONE) ||
+        !weft_expr_prove_positive(extents, a, e, WEFT_EXPR_NONE))
         return WEFT_EXPR_NONE;
     weft_expr whole = weft_expr_mod(extents, x, weft_expr_mul(extents, a, d));
     weft_expr joined = weft_expr_mul(extents, scaled(extents, low.reading->factor, low.term.coefficient), whole);
@@ -150,12 +150,12 @@ typedef struct links {
     size_t count, capacity;
 } links;
 
-static bool link_reading(weft_expr_context *extents, links *list, link made, const weft_extent_reading *reading)
+static bool link_reading(weft_expr_context *extents, links *list, link made, const weft_expr_reading *reading)
 {
-    weft_extent_view z = weft_extent_view_of(extents, (weft_expr)reading->mod->terms[0].expr);
+    weft_expr_view z = weft_expr_view_of(extents, (weft_expr)reading->mod->terms[0].expr);
     for (size_t i = 0; i < z.count; i++) {
         made.atom = (weft_expr)z.terms[i].expr;
-        if (!weft_extent_node_of(extents, made.atom)->in_quotient) continue;
+        if (!weft_expr_node_of(extents, made.atom)->in_quotient) continue;
         if (!weft_reserve(extents->allocator, &list->items, &list->capacity, list->count + 1, sizeof made)) {
             weft_expr_out_of_memory(extents);
             return false;
@@ -182,10 +182,10 @@ static int compare_links(const void *a, const void *b)
     return (x->reading > y->reading) - (x->reading < y->reading);
 }
 
-static bool find_links(weft_expr_context *extents, weft_extent_view view, links *list)
+static bool find_links(weft_expr_context *extents, weft_expr_view view, links *list)
 {
     for (size_t t = 0; t < view.count; t++) {
-        const weft_extent_node *term = read_term(extents, (weft_expr)view.terms[t].expr);
+        const weft_expr_node *term = read_term(extents, (weft_expr)view.terms[t].expr);
         for (uint32_t i = 0; i < term->reading_count; i++) {
             link made = {.factor = term->readings[i].factor,
                          .coefficient = view.terms[t].coefficient,
@@ -201,7 +201,7 @@ static bool find_links(weft_expr_context *extents, weft_extent_view view, links 
 /* What is before the MOD that continues `low`; false where none can, as it would not be a term. */
 static bool find_key(weft_expr_context *extents, mod_term low, link *out_key)
 {
-    weft_extent_view next = weft_extent_view_of(extents, low.reading->next);
+    weft_expr_view next = weft_expr_view_of(extents, low.reading->next);
     if (low.reading->next == WEFT_EXPR_NONE || next.count + (next.offset != 0) != 1) return false;
     out_key->factor = next.count == 0 ? weft_expr_constant(extents, 1) : (weft_expr)next.terms[0].expr;
     int64_t c = next.count == 0 ? next.offset : next.terms[0].coefficient;
@@ -222,14 +222,14 @@ static size_t first_link(const links *list, const link *key)
 static weft_expr join_any(weft_expr_context *extents, weft_expr e, mod_term low, const links *list)
 {
     link key = {0};
-    weft_extent_view view = weft_extent_view_of(extents, e),
-                     quotient = weft_extent_view_of(extents, low.reading->mod->quotient);
+    weft_expr_view view = weft_expr_view_of(extents, e),
+                   quotient = weft_expr_view_of(extents, low.reading->mod->quotient);
     if (list->count == 0 || !find_key(extents, low, &key)) return WEFT_EXPR_NONE;
     for (size_t q = 0; q < quotient.count; q++) {
         key.atom = (weft_expr)quotient.terms[q].expr;
         for (size_t i = first_link(list, &key); i < list->count && compare_keys(&list->items[i], &key) == 0; i++) {
             weft_term term = view.terms[list->items[i].term];
-            const weft_extent_node *node = weft_extent_node_of(extents, (weft_expr)term.expr);
+            const weft_expr_node *node = weft_expr_node_of(extents, (weft_expr)term.expr);
             weft_expr joined = join(extents, e, low, (mod_term){term, &node->readings[list->items[i].reading]});
             if (joined != WEFT_EXPR_NONE) return joined;
         }
@@ -241,9 +241,9 @@ static weft_expr join_any(weft_expr_context *extents, weft_expr e, mod_term low,
 
 static weft_expr find_better(weft_expr_context *extents, weft_expr e, const links *list)
 {
-    weft_extent_view view = weft_extent_view_of(extents, e);
+    weft_expr_view view = weft_expr_view_of(extents, e);
     for (size_t t = 0; t < view.count; t++) {
-        const weft_extent_node *term = weft_extent_node_of(extents, (weft_expr)view.terms[t].expr);
+        const weft_expr_node *term = weft_expr_node_of(extents, (weft_expr)view.terms[t].expr);
         for (uint32_t i = 0; i < term->reading_count; i++) {
             mod_term mod = {view.terms[t], &term->readings[i]};
             weft_expr better = absorb(extents, e, mod);
@@ -254,9 +254,9 @@ static weft_expr find_better(weft_expr_context *extents, weft_expr e, const link
     return e;
 }
 
-weft_expr weft_extent_improve(weft_expr_context *extents, weft_expr e)
+weft_expr weft_expr_improve(weft_expr_context *extents, weft_expr e)
 {
-    weft_extent_node *node = weft_extent_node_of(extents, e);
+    weft_expr_node *node = weft_expr_node_of(extents, e);
     if (node->kind != WEFT_EXPR_SUM || !node->has_mod) return e;
     if (node->settled) return node->better;
     if (extents->depth >= WEFT_EXTENT_MAX_DEPTH) return e;
@@ -265,7 +265,7 @@ weft_expr weft_extent_improve(weft_expr_context *extents, weft_expr e)
     node->better = e;
     extents->depth++;
     extents->speculating++;
-    if (find_links(extents, weft_extent_view_of(extents, e), &list)) node->better = find_better(extents, e, &list);
+    if (find_links(extents, weft_expr_view_of(extents, e), &list)) node->better = find_better(extents, e, &list);
     extents->speculating--;
     extents->depth--;
     weft_free(extents->allocator, list.items, list.capacity * sizeof *list.items);

@@ -22,41 +22,41 @@ static bool push(weft_expr_context *extents, weft_term term)
 }
 
 /* The header is a term of its own, so that a whole list is the key of its node. */
-weft_extent_list weft_extent_begin(weft_expr_context *extents, weft_expr_kind kind, int64_t offset)
+weft_expr_list weft_expr_begin(weft_expr_context *extents, weft_expr_kind kind, int64_t offset)
 {
-    weft_extent_list list = {.mark = extents->scratch_count};
+    weft_expr_list list = {.mark = extents->scratch_count};
     list.failed = !push(extents, (weft_term){offset, (uint64_t)kind});
     return list;
 }
 
-void weft_extent_push(weft_expr_context *extents, weft_extent_list *list, int64_t coefficient, weft_expr e)
+void weft_expr_push(weft_expr_context *extents, weft_expr_list *list, int64_t coefficient, weft_expr e)
 {
     if (e == WEFT_EXPR_NONE || list->failed || !push(extents, (weft_term){coefficient, e})) list->failed = true;
 }
 
-static weft_expr abandon(weft_expr_context *extents, const weft_extent_list *list)
+static weft_expr abandon(weft_expr_context *extents, const weft_expr_list *list)
 {
     extents->scratch_count = list->mark;
     return WEFT_EXPR_NONE;
 }
 
 /* An unregistered node of the list, its facts filled in; NULL with an error kept. */
-static weft_extent_node *build(weft_expr_context *extents, const weft_extent_list *list)
+static weft_expr_node *build(weft_expr_context *extents, const weft_expr_list *list)
 {
     const weft_term *header = extents->scratch + list->mark;
     size_t count = extents->scratch_count - list->mark - 1;
-    weft_extent_node *node = weft_arena_allocate(&extents->arena, sizeof *node);
+    weft_expr_node *node = weft_arena_allocate(&extents->arena, sizeof *node);
     const weft_term *terms = count == 0 ? NULL : weft_arena_copy(&extents->arena, header + 1, count * sizeof *terms);
     if (node == NULL || (count > 0 && terms == NULL)) {
         weft_expr_out_of_memory(extents);
         return NULL;
     }
-    *node = (weft_extent_node){
+    *node = (weft_expr_node){
         .kind = (weft_expr_kind)header->expr, .value = header->coefficient, .count = (uint32_t)count, .terms = terms};
-    return weft_extent_analyse(extents, node) ? node : NULL;
+    return weft_expr_analyse(extents, node) ? node : NULL;
 }
 
-static bool register_node(weft_expr_context *extents, weft_extent_node *node)
+static bool register_node(weft_expr_context *extents, weft_expr_node *node)
 {
     if (!weft_reserve(extents->allocator, &extents->nodes, &extents->capacity, extents->count + 1,
                       sizeof *extents->nodes)) {
@@ -69,20 +69,20 @@ static bool register_node(weft_expr_context *extents, weft_extent_node *node)
     return true;
 }
 
-weft_expr weft_extent_intern(weft_expr_context *extents, weft_extent_list *list)
+weft_expr weft_expr_intern(weft_expr_context *extents, weft_expr_list *list)
 {
     if (list->failed) return abandon(extents, list);
     const weft_term *key = extents->scratch + list->mark;
     size_t key_size = (extents->scratch_count - list->mark) * sizeof *key;
-    weft_extent_node *node = weft_map_find(&extents->by_key, key, key_size);
+    weft_expr_node *node = weft_map_find(&extents->by_key, key, key_size);
     if (node != NULL) {
         extents->scratch_count = list->mark;
         return node->id;
     }
     node = build(extents, list);
     if (node == NULL) return abandon(extents, list);
-    if (node->kind != WEFT_EXPR_CONSTANT && weft_extent_is_point(node))
-        node = weft_extent_node_of(extents, weft_expr_constant(extents, node->min));
+    if (node->kind != WEFT_EXPR_CONSTANT && weft_expr_is_point(node))
+        node = weft_expr_node_of(extents, weft_expr_constant(extents, node->min));
     else if (!register_node(extents, node)) return abandon(extents, list);
     if (node == &extents->none) return abandon(extents, list);
     if (!weft_map_insert(&extents->by_key, extents->scratch + list->mark, key_size, node)) {
@@ -96,27 +96,27 @@ weft_expr weft_extent_intern(weft_expr_context *extents, weft_extent_list *list)
 /* What a pair comes to is kept beside the nodes, under kinds that none has. */
 enum { CHOSEN = WEFT_EXPR_MAX + 1 };
 
-weft_expr weft_extent_recall(const weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
+weft_expr weft_expr_recall(const weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
 {
     weft_term key[] = {{0, (uint64_t)CHOSEN + kind}, {1, a < b ? a : b}, {1, a < b ? b : a}};
-    const weft_extent_node *node = weft_map_find(&extents->by_key, key, sizeof key);
+    const weft_expr_node *node = weft_map_find(&extents->by_key, key, sizeof key);
     return node == NULL ? WEFT_EXPR_NONE : node->id;
 }
 
-weft_expr weft_extent_remember(weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b, weft_expr e)
+weft_expr weft_expr_remember(weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b, weft_expr e)
 {
     weft_term key[] = {{0, (uint64_t)CHOSEN + kind}, {1, a < b ? a : b}, {1, a < b ? b : a}};
     bool known = weft_map_find(&extents->by_key, key, sizeof key) != NULL;
     if (e == WEFT_EXPR_NONE || known ||
-        weft_map_insert(&extents->by_key, key, sizeof key, weft_extent_node_of(extents, e)))
+        weft_map_insert(&extents->by_key, key, sizeof key, weft_expr_node_of(extents, e)))
         return e;
     return weft_expr_out_of_memory(extents);
 }
 
 weft_expr weft_expr_constant(weft_expr_context *extents, int64_t value)
 {
-    weft_extent_list list = weft_extent_begin(extents, WEFT_EXPR_CONSTANT, value);
-    return weft_extent_intern(extents, &list);
+    weft_expr_list list = weft_expr_begin(extents, WEFT_EXPR_CONSTANT, value);
+    return weft_expr_intern(extents, &list);
 }
 
 static const uint64_t *single_bit(weft_expr_context *extents, size_t index)
@@ -129,26 +129,25 @@ static const uint64_t *single_bit(weft_expr_context *extents, size_t index)
     return bits;
 }
 
-weft_expr weft_extent_add_symbol(weft_expr_context *extents, const char *name, int64_t min, int64_t max,
-                                 weft_expr bound)
+weft_expr weft_expr_add_symbol(weft_expr_context *extents, const char *name, int64_t min, int64_t max, weft_expr bound)
 {
     size_t index = extents->symbol_count, length = strlen(name);
-    weft_extent_node *node = weft_arena_allocate(&extents->arena, sizeof *node);
+    weft_expr_node *node = weft_arena_allocate(&extents->arena, sizeof *node);
     char *copy = weft_arena_string(&extents->arena, name, length);
     const uint64_t *bits = single_bit(extents, index);
     if (node == NULL || copy == NULL || bits == NULL) return weft_expr_out_of_memory(extents);
-    *node = (weft_extent_node){.kind = WEFT_EXPR_SYMBOL,
-                               .parts = 1,
-                               .min = min,
-                               .max = max,
-                               .total = true,
-                               .divisor = min == max ? weft_extent_gcd(min, 0) : 1,
-                               .shape = weft_hash(copy, length),
-                               .name = copy,
-                               .bound = bound,
-                               .symbol = (uint32_t)index,
-                               .symbols = bits,
-                               .words = (uint32_t)(index / 64 + 1)};
+    *node = (weft_expr_node){.kind = WEFT_EXPR_SYMBOL,
+                             .parts = 1,
+                             .min = min,
+                             .max = max,
+                             .total = true,
+                             .divisor = min == max ? weft_expr_gcd(min, 0) : 1,
+                             .shape = weft_hash(copy, length),
+                             .name = copy,
+                             .bound = bound,
+                             .symbol = (uint32_t)index,
+                             .symbols = bits,
+                             .words = (uint32_t)(index / 64 + 1)};
     if (!weft_reserve(extents->allocator, &extents->symbols, &extents->symbol_capacity, index + 1,
                       sizeof *extents->symbols) ||
         !weft_map_insert(&extents->by_name, name, length, node))
@@ -191,7 +190,7 @@ static bool merge_terms(weft_term *terms, size_t *count)
     return true;
 }
 
-weft_expr weft_extent_sum(weft_expr_context *extents, weft_extent_list *list)
+weft_expr weft_expr_sum(weft_expr_context *extents, weft_expr_list *list)
 {
     if (list->failed) return abandon(extents, list);
     weft_term *terms = extents->scratch + list->mark + 1;
@@ -199,7 +198,7 @@ weft_expr weft_extent_sum(weft_expr_context *extents, weft_extent_list *list)
     sort_terms(terms, count);
     if (!merge_terms(terms, &count)) {
         abandon(extents, list);
-        return weft_extent_overflow(extents);
+        return weft_expr_overflow(extents);
     }
     extents->scratch_count = list->mark + 1 + count;
     int64_t offset = extents->scratch[list->mark].coefficient;
@@ -212,5 +211,5 @@ weft_expr weft_extent_sum(weft_expr_context *extents, weft_extent_list *list)
         abandon(extents, list);
         return only;
     }
-    return weft_extent_intern(extents, list);
+    return weft_expr_intern(extents, list);
 }

@@ -34,9 +34,9 @@ static void assume_nonnegative(prover *p, weft_expr f, int nesting);
 static void assume_positive_factors(prover *p, weft_expr term)
 {
     size_t count;
-    const weft_term *factors = weft_extent_factors(p->extents, term, &count);
+    const weft_term *factors = weft_expr_factors(p->extents, term, &count);
     for (size_t i = 0; i < count; i++)
-        if (weft_extent_node_of(p->extents, (weft_expr)factors[i].expr)->min < 0) return;
+        if (weft_expr_node_of(p->extents, (weft_expr)factors[i].expr)->min < 0) return;
     for (size_t i = 0; i < count && p->positive_count < MAX_POSITIVE; i++)
         p->positive[p->positive_count++] = (weft_expr)factors[i].expr;
 }
@@ -45,11 +45,11 @@ static bool is_positive(const prover *p, weft_expr atom)
 {
     for (size_t i = 0; i < p->positive_count; i++)
         if (p->positive[i] == atom) return true;
-    return weft_extent_node_of(p->extents, atom)->min > 0;
+    return weft_expr_node_of(p->extents, atom)->min > 0;
 }
 
 /* From A >= 1: both operands of a minimum are, and a division reaches its divisor. */
-static void assume_operands(prover *p, const weft_extent_node *atom, int nesting)
+static void assume_operands(prover *p, const weft_expr_node *atom, int nesting)
 {
     weft_expr one = weft_expr_constant(p->extents, 1);
     if (atom->kind != WEFT_EXPR_MIN && atom->kind != WEFT_EXPR_DIV) return;
@@ -57,25 +57,25 @@ static void assume_operands(prover *p, const weft_extent_node *atom, int nesting
     if (atom->kind == WEFT_EXPR_MIN) {
         assume_nonnegative(p, weft_expr_sub(p->extents, a, one), nesting - 1);
         assume_nonnegative(p, weft_expr_sub(p->extents, b, one), nesting - 1);
-    } else if (weft_extent_node_of(p->extents, b)->min > 0) {
+    } else if (weft_expr_node_of(p->extents, b)->min > 0) {
         assume_nonnegative(p, weft_expr_sub(p->extents, a, b), nesting - 1);
     }
 }
 
 static void assume_nonnegative(prover *p, weft_expr f, int nesting)
 {
-    weft_extent_view view = weft_extent_view_of(p->extents, f);
-    if (f == WEFT_EXPR_NONE || nesting == 0 || weft_extent_node_of(p->extents, f)->min >= 0) return;
+    weft_expr_view view = weft_expr_view_of(p->extents, f);
+    if (f == WEFT_EXPR_NONE || nesting == 0 || weft_expr_node_of(p->extents, f)->min >= 0) return;
     if (view.count == 1 && view.terms[0].coefficient > 0 && view.offset < 0) {
         weft_expr term = (weft_expr)view.terms[0].expr;
         assume_positive_factors(p, term);
-        assume_operands(p, weft_extent_node_of(p->extents, term), nesting);
+        assume_operands(p, weft_expr_node_of(p->extents, term), nesting);
     } else if (p->fact_count < MAX_FACTS) {
         p->facts[p->fact_count++] = f;
     }
 }
 
-static void mark_active(prover *p, const weft_extent_node *node)
+static void mark_active(prover *p, const weft_expr_node *node)
 {
     for (uint32_t w = 0; w < node->words && w < MAX_ACTIVE / 64; w++) p->active[w] |= node->symbols[w];
 }
@@ -86,10 +86,10 @@ static void use_active(prover *p)
     for (size_t index = MAX_ACTIVE; index-- > 0;) {
         if (p->active[index / 64] == 0) index &= ~(size_t)63;
         if ((p->active[index / 64] >> (index % 64) & 1) == 0) continue;
-        const weft_extent_node *symbol = weft_extent_node_of(p->extents, p->extents->symbols[index]);
+        const weft_expr_node *symbol = weft_expr_node_of(p->extents, p->extents->symbols[index]);
         if (symbol->bound == WEFT_EXPR_NONE) continue;
         assume_nonnegative(p, symbol->last, 8);
-        mark_active(p, weft_extent_node_of(p->extents, symbol->bound));
+        mark_active(p, weft_expr_node_of(p->extents, symbol->bound));
     }
 }
 
@@ -98,19 +98,19 @@ static void use_active(prover *p)
 /* Whether e >= 0 says no less than that of both operands, so that nothing is lost by looking at them first. */
 static bool needs_both(const weft_expr_context *extents, weft_term term)
 {
-    return weft_extent_node_of(extents, (weft_expr)term.expr)->kind ==
+    return weft_expr_node_of(extents, (weft_expr)term.expr)->kind ==
            (term.coefficient > 0 ? WEFT_EXPR_MIN : WEFT_EXPR_MAX);
 }
 
 /* The youngest factor of the terms of e, of those that need both operands if there are any; NONE for a constant. */
 static weft_expr next_atom(const weft_expr_context *extents, weft_expr e)
 {
-    weft_extent_view view = weft_extent_view_of(extents, e);
+    weft_expr_view view = weft_expr_view_of(extents, e);
     uint64_t atom = WEFT_EXPR_NONE;
     bool found = false;
     for (size_t i = 0; i < view.count; i++) {
         size_t count;
-        const weft_term *factors = weft_extent_factors(extents, (weft_expr)view.terms[i].expr, &count);
+        const weft_term *factors = weft_expr_factors(extents, (weft_expr)view.terms[i].expr, &count);
         bool first = needs_both(extents, view.terms[i]);
         if (found && !first) continue;
         if ((first && !found) || factors[count - 1].expr > atom) atom = factors[count - 1].expr;
@@ -139,29 +139,29 @@ static bool between(prover *p, const linear *form, weft_expr low, weft_expr high
     return low != WEFT_EXPR_NONE && high != WEFT_EXPR_NONE && at(p, form, low) && at(p, form, high);
 }
 
-static weft_expr constant_low(prover *p, const weft_extent_node *atom)
+static weft_expr constant_low(prover *p, const weft_expr_node *atom)
 {
     int64_t low = atom->min < 1 && is_positive(p, atom->id) ? 1 : atom->min;
     return low == INT64_MIN ? WEFT_EXPR_NONE : weft_expr_constant(p->extents, low);
 }
 
-static weft_expr constant_high(prover *p, const weft_extent_node *atom)
+static weft_expr constant_high(prover *p, const weft_expr_node *atom)
 {
     return atom->max == INT64_MAX ? WEFT_EXPR_NONE : weft_expr_constant(p->extents, atom->max);
 }
 
-static bool by_constants(prover *p, const linear *form, const weft_extent_node *atom)
+static bool by_constants(prover *p, const linear *form, const weft_expr_node *atom)
 {
     return between(p, form, constant_low(p, atom), constant_high(p, atom));
 }
 
-static bool by_symbol(prover *p, const linear *form, const weft_extent_node *atom)
+static bool by_symbol(prover *p, const linear *form, const weft_expr_node *atom)
 {
     if (atom->bound == WEFT_EXPR_NONE) return by_constants(p, form, atom);
     return between(p, form, constant_low(p, atom), atom->last);
 }
 
-static bool by_choice(prover *p, const linear *form, const weft_extent_node *atom)
+static bool by_choice(prover *p, const linear *form, const weft_expr_node *atom)
 {
     bool either = atom->kind == WEFT_EXPR_MIN ? form->sign < 0 : form->sign > 0;
     weft_expr a = (weft_expr)atom->terms[0].expr, b = (weft_expr)atom->terms[1].expr;
@@ -169,7 +169,7 @@ static bool by_choice(prover *p, const linear *form, const weft_extent_node *ato
     return at(p, form, a) && at(p, form, b);
 }
 
-static bool by_mod(prover *p, const linear *form, const weft_extent_node *atom)
+static bool by_mod(prover *p, const linear *form, const weft_expr_node *atom)
 {
     weft_expr_context *extents = p->extents;
     weft_expr x = (weft_expr)atom->terms[0].expr, d = (weft_expr)atom->terms[1].expr;
@@ -181,14 +181,14 @@ static bool by_mod(prover *p, const linear *form, const weft_extent_node *atom)
 /* A term of `rest` that divides the same as `atom` does, except for a constant `gap`, by what divides its divisor: then
  * with y = x - gap, b the other's divisor and times * b that of A, y div b + gap div b - (times - 1) <= times * A
  * <= y div b - (-gap div b). */
-static weft_expr related_div(prover *p, weft_expr rest, const weft_extent_node *atom, int64_t *out_times,
-                             int64_t *out_b, int64_t *out_gap)
+static weft_expr related_div(prover *p, weft_expr rest, const weft_expr_node *atom, int64_t *out_times, int64_t *out_b,
+                             int64_t *out_gap)
 {
-    weft_extent_view view = weft_extent_view_of(p->extents, rest);
+    weft_expr_view view = weft_expr_view_of(p->extents, rest);
     int64_t d, b;
     if (!weft_expr_is_constant(p->extents, (weft_expr)atom->terms[1].expr, &d) || d <= 0) return WEFT_EXPR_NONE;
     for (size_t i = 0; i < view.count; i++) {
-        const weft_extent_node *other = weft_extent_node_of(p->extents, (weft_expr)view.terms[i].expr);
+        const weft_expr_node *other = weft_expr_node_of(p->extents, (weft_expr)view.terms[i].expr);
         if (other->kind != WEFT_EXPR_DIV || other == atom) continue;
         if (!weft_expr_is_constant(p->extents, (weft_expr)other->terms[1].expr, &b) || b <= 0 || d % b != 0) continue;
         weft_expr gap = weft_expr_sub(p->extents, (weft_expr)atom->terms[0].expr, (weft_expr)other->terms[0].expr);
@@ -200,7 +200,7 @@ static weft_expr related_div(prover *p, weft_expr rest, const weft_extent_node *
     return WEFT_EXPR_NONE;
 }
 
-static bool by_related_div(prover *p, const linear *form, const weft_extent_node *atom)
+static bool by_related_div(prover *p, const linear *form, const weft_expr_node *atom)
 {
     int64_t times, b, gap;
     weft_expr_context *extents = p->extents;
@@ -208,16 +208,16 @@ static bool by_related_div(prover *p, const linear *form, const weft_extent_node
     if (other == WEFT_EXPR_NONE) return false;
     weft_expr by = weft_expr_constant(extents, times);
     linear scaled = {form->cofactor, weft_expr_mul(extents, form->rest, by), form->sign};
-    if (weft_extent_split(extents, form->cofactor, by, &quotient, &none) && none == weft_expr_constant(extents, 0))
+    if (weft_expr_split(extents, form->cofactor, by, &quotient, &none) && none == weft_expr_constant(extents, 0))
         scaled = (linear){quotient, form->rest, form->sign};
-    int64_t low = weft_extent_floor_div(gap, b), high = -weft_extent_floor_div(-gap, b);
+    int64_t low = weft_expr_floor_div(gap, b), high = -weft_expr_floor_div(-gap, b);
     if (__builtin_sub_overflow(low, times - 1, &low)) return false;
     return between(p, &scaled, weft_expr_add(extents, other, weft_expr_constant(extents, low)),
                    weft_expr_add(extents, other, weft_expr_constant(extents, high)));
 }
 
 /* For d > 0: x-d+1 <= d*A <= x. The whole form is taken d times, unless d divides the cofactor. */
-static bool by_div(prover *p, const linear *form, const weft_extent_node *atom)
+static bool by_div(prover *p, const linear *form, const weft_expr_node *atom)
 {
     weft_expr_context *extents = p->extents;
     weft_expr x = (weft_expr)atom->terms[0].expr, d = (weft_expr)atom->terms[1].expr,
@@ -228,7 +228,7 @@ static bool by_div(prover *p, const linear *form, const weft_extent_node *atom)
         return true;
     weft_expr low = weft_expr_add(extents, weft_expr_sub(extents, x, d), one), quotient, none;
     linear scaled = {form->cofactor, weft_expr_mul(extents, form->rest, d), form->sign};
-    if (weft_extent_split(extents, form->cofactor, d, &quotient, &none) && none == weft_expr_constant(extents, 0))
+    if (weft_expr_split(extents, form->cofactor, d, &quotient, &none) && none == weft_expr_constant(extents, 0))
         scaled = (linear){quotient, form->rest, form->sign};
     return between(p, &scaled, low, x);
 }
@@ -240,10 +240,10 @@ static int sign_of(prover *p, weft_expr e)
     return nonnegative(p, negated) ? -1 : 0;
 }
 
-static bool eliminate(prover *p, weft_expr e, const weft_extent_node *atom)
+static bool eliminate(prover *p, weft_expr e, const weft_expr_node *atom)
 {
     linear form;
-    weft_extent_cofactor(p->extents, e, atom->id, &form.cofactor, &form.rest);
+    weft_expr_cofactor(p->extents, e, atom->id, &form.cofactor, &form.rest);
     if (form.cofactor == WEFT_EXPR_NONE || form.rest == WEFT_EXPR_NONE) return false;
     form.sign = sign_of(p, form.cofactor);
     switch (atom->kind) {
@@ -258,28 +258,28 @@ static bool eliminate(prover *p, weft_expr e, const weft_extent_node *atom)
 
 static bool nonnegative(prover *p, weft_expr e)
 {
-    const weft_extent_node *node = weft_extent_node_of(p->extents, e);
+    const weft_expr_node *node = weft_expr_node_of(p->extents, e);
     if (e == WEFT_EXPR_NONE || node->max < 0) return false;
     if (node->min >= 0) return true;
     if (p->nesting == 0 || p->steps == 0) return false;
     p->steps--;
     p->nesting--;
-    bool proven = eliminate(p, e, weft_extent_node_of(p->extents, next_atom(p->extents, e)));
+    bool proven = eliminate(p, e, weft_expr_node_of(p->extents, next_atom(p->extents, e)));
     p->nesting++;
     return proven;
 }
 
-bool weft_extent_prove(weft_expr_context *extents, weft_expr e, weft_expr context, weft_expr other)
+bool weft_expr_prove(weft_expr_context *extents, weft_expr e, weft_expr context, weft_expr other)
 {
-    const weft_extent_node *node = weft_extent_node_of(extents, e);
+    const weft_expr_node *node = weft_expr_node_of(extents, e);
     if (e == WEFT_EXPR_NONE || node->max < 0) return false;
     if (node->min >= 0) return true;
     extents->speculating++;
     extents->proving++;
     prover p = {.extents = extents, .steps = MAX_STEPS, .nesting = MAX_NESTING};
     mark_active(&p, node);
-    mark_active(&p, weft_extent_node_of(extents, context));
-    mark_active(&p, weft_extent_node_of(extents, other));
+    mark_active(&p, weft_expr_node_of(extents, context));
+    mark_active(&p, weft_expr_node_of(extents, other));
     use_active(&p);
     bool proven = nonnegative(&p, e);
     for (size_t i = 0; i < p.fact_count && !proven; i++)
@@ -289,28 +289,28 @@ bool weft_extent_prove(weft_expr_context *extents, weft_expr e, weft_expr contex
     return proven;
 }
 
-bool weft_extent_prove_positive(weft_expr_context *extents, weft_expr e, weft_expr context, weft_expr other)
+bool weft_expr_prove_positive(weft_expr_context *extents, weft_expr e, weft_expr context, weft_expr other)
 {
-    if (e == WEFT_EXPR_NONE || weft_extent_node_of(extents, e)->min > 0) return e != WEFT_EXPR_NONE;
+    if (e == WEFT_EXPR_NONE || weft_expr_node_of(extents, e)->min > 0) return e != WEFT_EXPR_NONE;
     extents->speculating++;
     weft_expr less = weft_expr_sub(extents, e, weft_expr_constant(extents, 1));
-    bool proven = weft_extent_prove(extents, less, context == WEFT_EXPR_NONE ? e : context, other);
+    bool proven = weft_expr_prove(extents, less, context == WEFT_EXPR_NONE ? e : context, other);
     extents->speculating--;
     return proven;
 }
 
 bool weft_expr_always_nonnegative(weft_expr_context *extents, weft_expr e)
 {
-    weft_extent_node *node = weft_extent_node_of(extents, e);
+    weft_expr_node *node = weft_expr_node_of(extents, e);
     if (e == WEFT_EXPR_NONE) return false;
-    if (node->proof == 0) node->proof = weft_extent_prove(extents, e, WEFT_EXPR_NONE, WEFT_EXPR_NONE) ? 1 : -1;
+    if (node->proof == 0) node->proof = weft_expr_prove(extents, e, WEFT_EXPR_NONE, WEFT_EXPR_NONE) ? 1 : -1;
     return node->proof > 0;
 }
 
 static bool always_less(weft_expr_context *extents, weft_expr a, weft_expr b)
 {
     weft_expr gap = weft_expr_sub(extents, b, a);
-    return weft_extent_prove(extents, weft_expr_sub(extents, gap, weft_expr_constant(extents, 1)), a, b);
+    return weft_expr_prove(extents, weft_expr_sub(extents, gap, weft_expr_constant(extents, 1)), a, b);
 }
 
 bool weft_expr_always_less(weft_expr_context *extents, weft_expr a, weft_expr b)
@@ -328,13 +328,13 @@ bool weft_expr_never_equal(weft_expr_context *extents, weft_expr a, weft_expr b)
     if (a == b || a == WEFT_EXPR_NONE || b == WEFT_EXPR_NONE) return false;
     extents->speculating++;
     weft_expr gap = weft_expr_sub(extents, b, a);
-    weft_extent_view view = weft_extent_view_of(extents, gap);
+    weft_expr_view view = weft_expr_view_of(extents, gap);
     int64_t step = 0;
     for (size_t i = 0; i < view.count; i++) {
-        int64_t d = weft_extent_node_of(extents, (weft_expr)view.terms[i].expr)->divisor,
+        int64_t d = weft_expr_node_of(extents, (weft_expr)view.terms[i].expr)->divisor,
                 each = view.terms[i].coefficient;
         if (__builtin_mul_overflow(each, d, &each)) each = 1;
-        step = weft_extent_gcd(step, each);
+        step = weft_expr_gcd(step, each);
     }
     bool apart = gap != WEFT_EXPR_NONE && (step == 0 ? view.offset != 0 : view.offset % step != 0);
     apart = apart || always_less(extents, a, b) || always_less(extents, b, a);

@@ -88,13 +88,13 @@ static range mod_ranges(range a, range b)
     return r;
 }
 
-static range range_of(const weft_expr_context *extents, const weft_extent_node *node, size_t i)
+static range range_of(const weft_expr_context *extents, const weft_expr_node *node, size_t i)
 {
-    const weft_extent_node *operand = weft_extent_node_of(extents, (weft_expr)node->terms[i].expr);
+    const weft_expr_node *operand = weft_expr_node_of(extents, (weft_expr)node->terms[i].expr);
     return widen(operand->min, operand->max);
 }
 
-static range sum_range(const weft_expr_context *extents, const weft_extent_node *node)
+static range sum_range(const weft_expr_context *extents, const weft_expr_node *node)
 {
     range r = {node->value, node->value};
     for (size_t i = 0; i < node->count; i++) {
@@ -106,14 +106,14 @@ static range sum_range(const weft_expr_context *extents, const weft_extent_node 
     return r;
 }
 
-static range product_range(const weft_expr_context *extents, const weft_extent_node *node)
+static range product_range(const weft_expr_context *extents, const weft_expr_node *node)
 {
     range r = range_of(extents, node, 0);
     for (size_t i = 1; i < node->count; i++) r = rounded(corners(r, range_of(extents, node, i), mul_bounds));
     return r;
 }
 
-static range node_range(const weft_expr_context *extents, const weft_extent_node *node)
+static range node_range(const weft_expr_context *extents, const weft_expr_node *node)
 {
     if (node->kind == WEFT_EXPR_CONSTANT) return (range){node->value, node->value};
     if (node->kind == WEFT_EXPR_SUM) return sum_range(extents, node);
@@ -132,12 +132,12 @@ static int64_t mul_divisors(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static int64_t divisor_of(const weft_expr_context *extents, const weft_extent_node *node, size_t i)
+static int64_t divisor_of(const weft_expr_context *extents, const weft_expr_node *node, size_t i)
 {
-    return weft_extent_node_of(extents, (weft_expr)node->terms[i].expr)->divisor;
+    return weft_expr_node_of(extents, (weft_expr)node->terms[i].expr)->divisor;
 }
 
-static int64_t div_divisor(const weft_expr_context *extents, const weft_extent_node *node)
+static int64_t div_divisor(const weft_expr_context *extents, const weft_expr_node *node)
 {
     int64_t divisor = divisor_of(extents, node, 0);
     int64_t by;
@@ -145,19 +145,19 @@ static int64_t div_divisor(const weft_expr_context *extents, const weft_extent_n
     return known && by > 0 && divisor % by == 0 ? divisor / by : 1;
 }
 
-static int64_t node_divisor(const weft_expr_context *extents, const weft_extent_node *node)
+static int64_t node_divisor(const weft_expr_context *extents, const weft_expr_node *node)
 {
     if (node->kind == WEFT_EXPR_DIV) return div_divisor(extents, node);
     bool product = node->kind == WEFT_EXPR_PRODUCT;
-    int64_t divisor = product ? 1 : weft_extent_gcd(node->value, 0);
+    int64_t divisor = product ? 1 : weft_expr_gcd(node->value, 0);
     for (size_t i = 0; i < node->count && (product || divisor != 1); i++) {
-        int64_t c = weft_extent_gcd(node->terms[i].coefficient, 0), d = mul_divisors(c, divisor_of(extents, node, i));
-        divisor = product ? mul_divisors(divisor, d) : weft_extent_gcd(divisor, d);
+        int64_t c = weft_expr_gcd(node->terms[i].coefficient, 0), d = mul_divisors(c, divisor_of(extents, node, i));
+        divisor = product ? mul_divisors(divisor, d) : weft_expr_gcd(divisor, d);
     }
     return divisor;
 }
 
-static bool covers(const weft_extent_node *node, const weft_extent_node *operand)
+static bool covers(const weft_expr_node *node, const weft_expr_node *operand)
 {
     if (operand->words > node->words) return false;
     for (uint32_t w = 0; w < operand->words; w++)
@@ -166,18 +166,18 @@ static bool covers(const weft_extent_node *node, const weft_extent_node *operand
 }
 
 /* Words of the longest set of an operand. */
-static uint32_t most_words(const weft_expr_context *extents, const weft_extent_node *node)
+static uint32_t most_words(const weft_expr_context *extents, const weft_expr_node *node)
 {
     uint32_t words = 0;
     for (uint32_t i = 0; i < node->count; i++) {
-        const weft_extent_node *operand = weft_extent_node_of(extents, (weft_expr)node->terms[i].expr);
+        const weft_expr_node *operand = weft_expr_node_of(extents, (weft_expr)node->terms[i].expr);
         if (operand->words > words) words = operand->words;
     }
     return words;
 }
 
 /* Shares the set of an operand where one holds all; else makes one, which the later operands are added to. */
-static bool unite_symbols(weft_expr_context *extents, weft_extent_node *node, const weft_extent_node *operand,
+static bool unite_symbols(weft_expr_context *extents, weft_expr_node *node, const weft_expr_node *operand,
                           uint64_t **own)
 {
     if (covers(node, operand)) return true;
@@ -199,11 +199,11 @@ static bool unite_symbols(weft_expr_context *extents, weft_extent_node *node, co
 }
 
 /* Of a node whose range is known: nothing overflows and no divisor is zero. */
-static bool is_total(const weft_expr_context *extents, const weft_extent_node *node)
+static bool is_total(const weft_expr_context *extents, const weft_expr_node *node)
 {
-    bool total = node->count == 0 || weft_extent_is_choice(node) || (node->min != INT64_MIN && node->max != INT64_MAX);
+    bool total = node->count == 0 || weft_expr_is_choice(node) || (node->min != INT64_MIN && node->max != INT64_MAX);
     for (uint32_t i = 0; i < node->count && total; i++) {
-        const weft_extent_node *operand = weft_extent_node_of(extents, (weft_expr)node->terms[i].expr);
+        const weft_expr_node *operand = weft_expr_node_of(extents, (weft_expr)node->terms[i].expr);
         bool divides = i == 1 && (node->kind == WEFT_EXPR_DIV || node->kind == WEFT_EXPR_MOD);
         total = operand->total && !(divides && operand->min <= 0 && operand->max >= 0);
     }
@@ -211,12 +211,12 @@ static bool is_total(const weft_expr_context *extents, const weft_extent_node *n
 }
 
 /* Sums, products and choices have their operands in any order. */
-static uint64_t shape_of(const weft_expr_context *extents, const weft_extent_node *node)
+static uint64_t shape_of(const weft_expr_context *extents, const weft_expr_node *node)
 {
     bool ordered = node->kind == WEFT_EXPR_DIV || node->kind == WEFT_EXPR_MOD;
     uint64_t all = 0;
     for (uint32_t i = 0; i < node->count; i++) {
-        uint64_t operand = weft_extent_node_of(extents, (weft_expr)node->terms[i].expr)->shape;
+        uint64_t operand = weft_expr_node_of(extents, (weft_expr)node->terms[i].expr)->shape;
         uint64_t part[] = {ordered ? i : 0, (uint64_t)node->terms[i].coefficient, operand};
         all += weft_hash(part, sizeof part);
     }
@@ -224,7 +224,7 @@ static uint64_t shape_of(const weft_expr_context *extents, const weft_extent_nod
     return weft_hash(whole, sizeof whole);
 }
 
-bool weft_extent_analyse(weft_expr_context *extents, weft_extent_node *node)
+bool weft_expr_analyse(weft_expr_context *extents, weft_expr_node *node)
 {
     range r = node_range(extents, node);
     node->min = narrow(r.min);
@@ -236,11 +236,11 @@ bool weft_extent_analyse(weft_expr_context *extents, weft_extent_node *node)
     node->parts = 1;
     uint64_t *own = NULL;
     for (uint32_t i = 0; i < node->count; i++) {
-        const weft_extent_node *operand = weft_extent_node_of(extents, (weft_expr)node->terms[i].expr);
+        const weft_expr_node *operand = weft_expr_node_of(extents, (weft_expr)node->terms[i].expr);
         if (operand->height + 1 > node->height) node->height = operand->height + 1;
         if (__builtin_add_overflow(node->parts, operand->parts, &node->parts)) node->parts = UINT32_MAX;
         if (node->kind == WEFT_EXPR_SUM || node->kind == WEFT_EXPR_PRODUCT) node->has_mod |= operand->has_mod;
-        node->has_choice |= node->kind == WEFT_EXPR_SUM && weft_extent_is_choice(operand);
+        node->has_choice |= node->kind == WEFT_EXPR_SUM && weft_expr_is_choice(operand);
         if (!unite_symbols(extents, node, operand, &own)) {
             if (extents->error == NULL) extents->error = weft_status_out_of_memory();
             return false;
@@ -248,22 +248,22 @@ bool weft_extent_analyse(weft_expr_context *extents, weft_extent_node *node)
     }
     if (node->height <= WEFT_EXTENT_MAX_HEIGHT && node->count <= WEFT_EXTENT_MAX_TERMS) return true;
     if (extents->speculating == 0)
-        weft_extent_fail(extents, WEFT_OUT_OF_RANGE,
-                         "an extent expression has %u terms and is nested %u deep, where %d and %d are the most",
-                         node->count, node->height, WEFT_EXTENT_MAX_TERMS, WEFT_EXTENT_MAX_HEIGHT);
+        weft_expr_fail(extents, WEFT_OUT_OF_RANGE,
+                       "an extent expression has %u terms and is nested %u deep, where %d and %d are the most",
+                       node->count, node->height, WEFT_EXTENT_MAX_TERMS, WEFT_EXTENT_MAX_HEIGHT);
     return false;
 }
 
 /* ---- the order of operands ---- */
 
-size_t weft_extent_rank(const weft_extent_node *node)
+size_t weft_expr_rank(const weft_expr_node *node)
 {
     if (node->kind == WEFT_EXPR_SYMBOL) return node->symbol;
     return node->kind == WEFT_EXPR_CONSTANT ? SIZE_MAX : SIZE_MAX / 2 + (size_t)node->kind;
 }
 
 /* The symbol made first that one of them has and the other not decides: negative where `a` has it. */
-static int compare_symbols(const weft_extent_node *a, const weft_extent_node *b)
+static int compare_symbols(const weft_expr_node *a, const weft_expr_node *b)
 {
     for (uint32_t w = 0; w < a->words || w < b->words; w++) {
         uint64_t x = w < a->words ? a->symbols[w] : 0, y = w < b->words ? b->symbols[w] : 0, apart = x ^ y;
@@ -272,10 +272,10 @@ static int compare_symbols(const weft_extent_node *a, const weft_extent_node *b)
     return 0;
 }
 
-bool weft_extent_precedes(const weft_expr_context *extents, weft_expr a, weft_expr b)
+bool weft_expr_precedes(const weft_expr_context *extents, weft_expr a, weft_expr b)
 {
-    const weft_extent_node *x = weft_extent_node_of(extents, a), *y = weft_extent_node_of(extents, b);
-    size_t rank = weft_extent_rank(x), other = weft_extent_rank(y);
+    const weft_expr_node *x = weft_expr_node_of(extents, a), *y = weft_expr_node_of(extents, b);
+    size_t rank = weft_expr_rank(x), other = weft_expr_rank(y);
     if (rank != other) return rank < other;
     if (x->parts != y->parts) return x->parts < y->parts;
     int order = compare_symbols(x, y);

@@ -9,7 +9,7 @@ bool weft_expr_affine(weft_expr_context *extents, weft_expr e, weft_expr variabl
 {
     if (e == WEFT_EXPR_NONE || variable == WEFT_EXPR_NONE) return false;
     weft_expr coefficient, rest;
-    weft_extent_cofactor(extents, e, variable, &coefficient, &rest);
+    weft_expr_cofactor(extents, e, variable, &coefficient, &rest);
     if (coefficient == WEFT_EXPR_NONE || rest == WEFT_EXPR_NONE) return false;
     if (weft_expr_uses(extents, coefficient, variable) || weft_expr_uses(extents, rest, variable)) return false;
     *out_coefficient = coefficient;
@@ -28,29 +28,29 @@ typedef struct rewriter {
 
 static weft_expr rewrite(rewriter *r, weft_expr e);
 
-static weft_expr import_symbol(rewriter *r, const weft_extent_node *node)
+static weft_expr import_symbol(rewriter *r, const weft_expr_node *node)
 {
     if (node->bound != WEFT_EXPR_NONE) return weft_expr_variable(r->target, node->name, rewrite(r, node->bound));
     return weft_expr_symbol(r->target, node->name, node->min, node->max);
 }
 
-static weft_expr rewrite_symbol(rewriter *r, const weft_extent_node *node)
+static weft_expr rewrite_symbol(rewriter *r, const weft_expr_node *node)
 {
     for (size_t i = 0; i < r->count; i++)
         if (r->symbols[i] == node->id) return r->values[i];
     return r->source == r->target ? node->id : import_symbol(r, node);
 }
 
-static weft_expr rewrite_sum(rewriter *r, const weft_extent_node *node)
+static weft_expr rewrite_sum(rewriter *r, const weft_expr_node *node)
 {
     weft_expr sum = weft_expr_constant(r->target, node->value);
     for (uint32_t i = 0; i < node->count; i++)
-        sum = weft_extent_combine(r->target, sum, 1, rewrite(r, (weft_expr)node->terms[i].expr),
-                                  node->terms[i].coefficient);
+        sum = weft_expr_combine(r->target, sum, 1, rewrite(r, (weft_expr)node->terms[i].expr),
+                                node->terms[i].coefficient);
     return sum;
 }
 
-static weft_expr rewrite_product(rewriter *r, const weft_extent_node *node)
+static weft_expr rewrite_product(rewriter *r, const weft_expr_node *node)
 {
     weft_expr product = rewrite(r, (weft_expr)node->terms[0].expr);
     for (uint32_t i = 1; i < node->count; i++)
@@ -58,7 +58,7 @@ static weft_expr rewrite_product(rewriter *r, const weft_extent_node *node)
     return product;
 }
 
-static weft_expr rewrite_node(rewriter *r, const weft_extent_node *node)
+static weft_expr rewrite_node(rewriter *r, const weft_expr_node *node)
 {
     switch (node->kind) {
     case WEFT_EXPR_CONSTANT: return weft_expr_constant(r->target, node->value);
@@ -83,7 +83,7 @@ static bool uses_replaced(const rewriter *r, weft_expr e)
 static weft_expr rewrite(rewriter *r, weft_expr e)
 {
     if (e == WEFT_EXPR_NONE || r->done[e] != WEFT_EXPR_NONE) return e == WEFT_EXPR_NONE ? e : r->done[e];
-    const weft_extent_node *node = weft_extent_node_of(r->source, e);
+    const weft_expr_node *node = weft_expr_node_of(r->source, e);
     bool same = r->source == r->target && !uses_replaced(r, e);
     return r->done[e] = same ? e : rewrite_node(r, node);
 }
@@ -92,7 +92,7 @@ static weft_expr run_rewriter(rewriter *r, weft_expr e)
 {
     size_t size = ((size_t)e + 1) * sizeof *r->done;
     r->done = weft_allocate_zeroed(r->target->allocator, size);
-    if (r->done == NULL) return weft_extent_fail(r->target, WEFT_OUT_OF_MEMORY, "out of memory");
+    if (r->done == NULL) return weft_expr_fail(r->target, WEFT_OUT_OF_MEMORY, "out of memory");
     weft_expr result = rewrite(r, e);
     weft_free(r->target->allocator, r->done, size);
     return result;
@@ -143,7 +143,7 @@ static weft_status *compile_term(compiler *c, weft_term term, uint32_t *out_slot
 }
 
 /* Terms first, the offset last: the usual extents then stay in range all the way. */
-static weft_status *compile_terms(compiler *c, const weft_extent_node *node, weft_formula_op op, uint32_t *out_slot)
+static weft_status *compile_terms(compiler *c, const weft_expr_node *node, weft_formula_op op, uint32_t *out_slot)
 {
     uint32_t slot, next;
     WEFT_TRY(compile_term(c, node->terms[0], &slot));
@@ -159,7 +159,7 @@ static weft_status *compile_terms(compiler *c, const weft_extent_node *node, wef
     return NULL;
 }
 
-static weft_status *compile_node(compiler *c, const weft_extent_node *node, uint32_t *out_slot)
+static weft_status *compile_node(compiler *c, const weft_expr_node *node, uint32_t *out_slot)
 {
     switch (node->kind) {
     case WEFT_EXPR_CONSTANT: return add_constant(c, node->value, out_slot);
@@ -178,7 +178,7 @@ static weft_status *compile(compiler *c, weft_expr e, uint32_t *out_slot)
 {
     if (c->done[e] == 0) {
         uint32_t slot;
-        WEFT_TRY(compile_node(c, weft_extent_node_of(c->extents, e), &slot));
+        WEFT_TRY(compile_node(c, weft_expr_node_of(c->extents, e), &slot));
         c->done[e] = slot + 1;
     }
     *out_slot = c->done[e] - 1;

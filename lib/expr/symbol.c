@@ -20,7 +20,7 @@ static bool is_symbol_name(const char *name)
 static bool check_name(weft_expr_context *extents, const char *name)
 {
     if (name != NULL && is_symbol_name(name)) return true;
-    weft_extent_fail(
+    weft_expr_fail(
         extents, WEFT_INVALID_ARGUMENT,
         "'%s' is not a symbol name: it takes letters, digits and '_', no digit first, and not mod, min or max",
         name == NULL ? "(null)" : name);
@@ -28,7 +28,7 @@ static bool check_name(weft_expr_context *extents, const char *name)
 }
 
 /* "a symbol in [1, 4]" or "a loop variable below n". */
-static void describe(const weft_expr_context *extents, const weft_extent_node *node, weft_bytes *text)
+static void describe(const weft_expr_context *extents, const weft_expr_node *node, weft_bytes *text)
 {
     if (node->bound != WEFT_EXPR_NONE) {
         weft_bytes_print(text, "a loop variable below ");
@@ -38,17 +38,17 @@ static void describe(const weft_expr_context *extents, const weft_extent_node *n
     }
 }
 
-static weft_expr fail_redeclared(weft_expr_context *extents, weft_expr old, weft_extent_node wanted)
+static weft_expr fail_redeclared(weft_expr_context *extents, weft_expr old, weft_expr_node wanted)
 {
-    const weft_extent_node *node = weft_extent_node_of(extents, old);
+    const weft_expr_node *node = weft_expr_node_of(extents, old);
     weft_bytes text;
     weft_bytes_init(&text, extents->allocator);
     weft_bytes_print(&text, "'%s' is declared as ", node->name);
     describe(extents, &wanted, &text);
     weft_bytes_print(&text, ", but it already is ");
     describe(extents, node, &text);
-    if (text.failed) weft_extent_fail(extents, WEFT_OUT_OF_MEMORY, "out of memory");
-    else weft_extent_fail(extents, WEFT_INVALID_ARGUMENT, "%s", text.data);
+    if (text.failed) weft_expr_fail(extents, WEFT_OUT_OF_MEMORY, "out of memory");
+    else weft_expr_fail(extents, WEFT_INVALID_ARGUMENT, "%s", text.data);
     weft_bytes_finish(&text);
     return WEFT_EXPR_NONE;
 }
@@ -56,31 +56,31 @@ static weft_expr fail_redeclared(weft_expr_context *extents, weft_expr old, weft
 static weft_expr declare(weft_expr_context *extents, const char *name, int64_t min, int64_t max, weft_expr bound)
 {
     weft_expr old = weft_expr_find(extents, name);
-    if (old == WEFT_EXPR_NONE) return weft_extent_add_symbol(extents, name, min, max, bound);
-    const weft_extent_node *node = weft_extent_node_of(extents, old);
+    if (old == WEFT_EXPR_NONE) return weft_expr_add_symbol(extents, name, min, max, bound);
+    const weft_expr_node *node = weft_expr_node_of(extents, old);
     if (node->min == min && node->max == max && node->bound == bound) return old;
-    return fail_redeclared(extents, old, (weft_extent_node){.min = min, .max = max, .bound = bound});
+    return fail_redeclared(extents, old, (weft_expr_node){.min = min, .max = max, .bound = bound});
 }
 
 weft_expr weft_expr_symbol(weft_expr_context *extents, const char *name, int64_t min, int64_t max)
 {
     if (!check_name(extents, name)) return WEFT_EXPR_NONE;
     if (min > max)
-        return weft_extent_fail(extents, WEFT_INVALID_ARGUMENT,
-                                "symbol '%s' has the range [%" PRId64 ", %" PRId64 "], which is empty", name, min, max);
+        return weft_expr_fail(extents, WEFT_INVALID_ARGUMENT,
+                              "symbol '%s' has the range [%" PRId64 ", %" PRId64 "], which is empty", name, min, max);
     return declare(extents, name, min, max, WEFT_EXPR_NONE);
 }
 
 weft_expr weft_expr_variable(weft_expr_context *extents, const char *name, weft_expr extent)
 {
     if (extent == WEFT_EXPR_NONE || !check_name(extents, name)) return WEFT_EXPR_NONE;
-    int64_t least = weft_extent_node_of(extents, extent)->min, most = weft_extent_node_of(extents, extent)->max;
+    int64_t least = weft_expr_node_of(extents, extent)->min, most = weft_expr_node_of(extents, extent)->max;
     /* Were its only value 0, it would turn into that, and a range that may be empty could not be told from one of 1. */
     int64_t max = most == INT64_MAX ? INT64_MAX : most > 1 || least == 1 ? most - 1 : 1;
     weft_expr variable = declare(extents, name, 0, max, extent);
     if (variable == WEFT_EXPR_NONE) return variable;
     extents->speculating++;
-    weft_extent_node_of(extents, variable)->last = weft_expr_sub(extents, extent, weft_expr_constant(extents, 1));
+    weft_expr_node_of(extents, variable)->last = weft_expr_sub(extents, extent, weft_expr_constant(extents, 1));
     extents->speculating--;
     return variable;
 }

@@ -21,7 +21,7 @@ typedef enum level { LEVEL_SUM, LEVEL_PRODUCT, LEVEL_FACTOR } level;
 
 static void print(const weft_expr_context *extents, weft_expr e, level wanted, weft_bytes *text);
 
-static level level_of(const weft_extent_node *node)
+static level level_of(const weft_expr_node *node)
 {
     switch (node->kind) {
     case WEFT_EXPR_SUM: return node->count == 1 && node->value == 0 ? LEVEL_PRODUCT : LEVEL_SUM;
@@ -60,7 +60,7 @@ static bool comes_before(const parts *list, const part *a, const part *b)
     return order != 0 ? order < 0 : a->length < b->length;
 }
 
-static void parts_finish(parts *list, const weft_extent_node *node, weft_bytes *text)
+static void parts_finish(parts *list, const weft_expr_node *node, weft_bytes *text)
 {
     text->failed = text->failed || list->text.failed;
     weft_free(text->allocator, list->items, node->count * sizeof *list->items);
@@ -68,7 +68,7 @@ static void parts_finish(parts *list, const weft_extent_node *node, weft_bytes *
 }
 
 /* The operands of `node`, each printed as `wanted`; none and a failed text when out of memory. */
-static void parts_init(parts *list, const weft_expr_context *extents, const weft_extent_node *node, level wanted,
+static void parts_init(parts *list, const weft_expr_context *extents, const weft_expr_node *node, level wanted,
                        weft_bytes *text)
 {
     *list = (parts){.items = weft_allocate(text->allocator, node->count * sizeof *list->items)};
@@ -76,7 +76,7 @@ static void parts_init(parts *list, const weft_expr_context *extents, const weft
     list->text.failed = list->items == NULL;
     for (uint32_t i = 0; i < node->count && !list->text.failed; i++) {
         weft_expr e = (weft_expr)node->terms[i].expr;
-        part made = {.rank = weft_extent_rank(weft_extent_node_of(extents, e)), .start = list->text.size, .operand = i};
+        part made = {.rank = weft_expr_rank(weft_expr_node_of(extents, e)), .start = list->text.size, .operand = i};
         print(extents, e, wanted, &list->text);
         made.length = list->text.size - made.start;
         size_t at = list->text.failed ? 0 : list->count++;
@@ -107,7 +107,7 @@ static void print_term(const weft_expr_context *extents, const parts *list, size
     if (bracket) weft_bytes_print(text, ")");
 }
 
-static void print_sum(const weft_expr_context *extents, const weft_extent_node *node, weft_bytes *text)
+static void print_sum(const weft_expr_context *extents, const weft_expr_node *node, weft_bytes *text)
 {
     parts list;
     parts_init(&list, extents, node, LEVEL_PRODUCT, text);
@@ -119,7 +119,7 @@ static void print_sum(const weft_expr_context *extents, const weft_extent_node *
 }
 
 /* Operands whose order means nothing, with `separator` between them. */
-static void print_list(const weft_expr_context *extents, const weft_extent_node *node, level wanted,
+static void print_list(const weft_expr_context *extents, const weft_expr_node *node, level wanted,
                        const char *separator, weft_bytes *text)
 {
     parts list;
@@ -131,7 +131,7 @@ static void print_list(const weft_expr_context *extents, const weft_extent_node 
     parts_finish(&list, node, text);
 }
 
-static void print_pair(const weft_expr_context *extents, const weft_extent_node *node, weft_bytes *text)
+static void print_pair(const weft_expr_context *extents, const weft_expr_node *node, weft_bytes *text)
 {
     if (node->kind == WEFT_EXPR_MIN || node->kind == WEFT_EXPR_MAX) {
         weft_bytes_print(text, node->kind == WEFT_EXPR_MIN ? "min(" : "max(");
@@ -146,7 +146,7 @@ static void print_pair(const weft_expr_context *extents, const weft_extent_node 
 
 static void print(const weft_expr_context *extents, weft_expr e, level wanted, weft_bytes *text)
 {
-    const weft_extent_node *node = weft_extent_node_of(extents, e);
+    const weft_expr_node *node = weft_expr_node_of(extents, e);
     bool bracket = level_of(node) < wanted;
     if (bracket) weft_bytes_print(text, "(");
     switch (node->kind) {
@@ -256,7 +256,7 @@ static weft_status *parse_name(parser *p, weft_expr *out_expr)
     bool min = length == 3 && memcmp(start, "min", 3) == 0, max = length == 3 && memcmp(start, "max", 3) == 0;
     p->cursor += length;
     if (min || max) return parse_call(p, min, out_expr);
-    const weft_extent_node *node = weft_map_find(&p->extents->by_name, start, length);
+    const weft_expr_node *node = weft_map_find(&p->extents->by_name, start, length);
     if (node == NULL) return fail(p, WEFT_NOT_FOUND, "names a symbol that does not exist:", start);
     *out_expr = node->id;
     return NULL;
@@ -270,7 +270,7 @@ static weft_status *parse_minus(parser *p, weft_expr *out_expr)
     if (*p->cursor >= '0' && *p->cursor <= '9') return parse_integer(p, true, out_expr);
     weft_expr operand;
     WEFT_TRY(parse_factor(p, &operand));
-    return take(p, weft_extent_combine(p->extents, operand, -1, operand, 0), out_expr);
+    return take(p, weft_expr_combine(p->extents, operand, -1, operand, 0), out_expr);
 }
 
 static weft_status *parse_open_factor(parser *p, weft_expr *out_expr)
@@ -341,7 +341,7 @@ static weft_status *parse_sum(parser *p, weft_expr *out_expr)
     WEFT_TRY(parse_product(p, &left));
     for (char op; (op = next_sum_operator(p)) != 0;) {
         WEFT_TRY(parse_product(p, &right));
-        WEFT_TRY(take(p, weft_extent_combine(p->extents, left, 1, right, op == '+' ? 1 : -1), &left));
+        WEFT_TRY(take(p, weft_expr_combine(p->extents, left, 1, right, op == '+' ? 1 : -1), &left));
     }
     *out_expr = left;
     return NULL;

@@ -7,7 +7,7 @@
 
 static const char *list_fault(size_t count, const void *items)
 {
-    return count > 0 && items == NULL ? "is NULL but not empty" : NULL;
+    return count > 0 && items == NULL ? "is NULL, but its count is not 0" : NULL;
 }
 
 static const char *string_fault(const weft_attr *attr)
@@ -18,7 +18,7 @@ static const char *string_fault(const weft_attr *attr)
 
 static const char *extents_fault(const weft_graph *graph, weft_shape shape)
 {
-    if (list_fault(shape.rank, shape.extents) != NULL) return "is NULL but not empty";
+    if (list_fault(shape.rank, shape.extents) != NULL) return "is NULL, but its rank is not 0";
     for (size_t i = 0; i < shape.rank; i++) {
         weft_extent extent = shape.extents[i];
         if (!weft_extent_is_valid(extent)) return "has an invalid extent";
@@ -66,7 +66,7 @@ static const char *attr_fault(const weft_graph *graph, weft_attr_kind kind, cons
     case WEFT_ATTR_BOOL: return NULL;
     case WEFT_ATTR_DTYPE: return attr->integer < 0 || attr->integer >= WEFT_DTYPE_COUNT ? "is not a dtype" : NULL;
     case WEFT_ATTR_STRING: return string_fault(attr);
-    case WEFT_ATTR_DATA: return list_fault(attr->size, attr->data);
+    case WEFT_ATTR_DATA: return attr->size > 0 && attr->data == NULL ? "is NULL, but has elements" : NULL;
     case WEFT_ATTR_INTS: return list_fault(attr->ints.count, attr->ints.items);
     case WEFT_ATTR_EXTENT: return attr->extents.rank != 1 ? "is not one extent" : extents_fault(graph, attr->extents);
     case WEFT_ATTR_EXTENTS: return extents_fault(graph, attr->extents);

@@ -253,8 +253,8 @@ static void name_error(weft_graph *root, const weft_op_def *op)
     const char *message = weft_status_message(root->error);
     bool named = strncmp(message, op->name, length) == 0 && message[length] == ':';
     if (named || weft_status_code(root->error) == WEFT_OUT_OF_MEMORY) return;
-    weft_status *error = weft_status_create(root->allocator, weft_status_code(root->error), op->name, "%s: %s",
-                                            op->name, message);
+    weft_status *error =
+        weft_status_create(root->allocator, weft_status_code(root->error), op->name, "%s: %s", op->name, message);
     weft_status_destroy(root->error);
     root->error = error;
 }
@@ -276,6 +276,8 @@ static weft_status *create(weft_graph *graph, node_draft *draft, const weft_byte
 /* `*out_node` stays as it is when an error stuck to the graph on the way. */
 static weft_status *find_or_create(weft_graph *graph, node_draft *draft, weft_bytes *key, uint32_t *out_node)
 {
+    if (graph->rule != NULL)
+        return draft_error(graph, draft, WEFT_INVALID_ARGUMENT, "infer must not trace, but traces %s", draft->op->name);
     WEFT_TRY(check_inputs(graph, draft));
     WEFT_TRY(weft_attrs_check(graph, draft->op, draft->attrs));
     WEFT_TRY(weft_attrs_place_data(graph, draft->op, &draft->attrs));

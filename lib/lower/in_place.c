@@ -3,7 +3,7 @@
 #include "lib/graph/indexing.h"
 
 typedef struct updates {
-    weft_partition *partition;
+    weft_fusion *fusion;
     const weft_graph *graph;
     uint32_t *bases;   /* of each node: what a chain of updates began with; itself where it is no update */
     uint32_t *updater; /* of each node: the update that changes it; 0 for none */
@@ -26,7 +26,7 @@ static bool is_update(const weft_node *node)
 
 static bool is_live(const updates *u, uint32_t n)
 {
-    return u->partition->roles[n] != WEFT_ROLE_DEAD;
+    return u->fusion->roles[n] != WEFT_ROLE_DEAD;
 }
 
 /* ---- chains ---- */
@@ -46,7 +46,7 @@ static bool find_bases(updates *u)
 
 static void find_kept(updates *u)
 {
-    const weft_compiled *compiled = u->partition->compiled;
+    const weft_compiled *compiled = u->fusion->compiled;
     for (size_t i = 0; i < compiled->output_count; i++) u->kept[compiled->outputs[i].node] = 1;
     for (uint32_t n = (uint32_t)u->graph->node_count; n-- > 0;) {
         const weft_node *node = weft_graph_node(u->graph, n);
@@ -60,7 +60,7 @@ static void find_kept(updates *u)
 static bool may_be_in_place(const updates *u, uint32_t n)
 {
     uint32_t base = u->bases[n];
-    if (u->partition->roles[base] != WEFT_ROLE_LEAF) return true;
+    if (u->fusion->roles[base] != WEFT_ROLE_LEAF) return true;
     return u->kept[n] && weft_op_id_of(weft_graph_node(u->graph, base)->op) == WEFT_OP_input;
 }
 
@@ -97,7 +97,7 @@ static bool reads(updates *u, uint32_t operand, uint32_t n, followers *f)
     while (depth > 0 && !found) {
         uint32_t read = u->stack[--depth];
         const weft_node *node = weft_graph_node(u->graph, read);
-        bool in_memory = weft_role_has_memory(u->partition->roles[read]) || u->partition->forced[read];
+        bool in_memory = weft_role_has_memory(u->fusion->roles[read]) || u->fusion->forced[read];
         if (in_memory) {
             found = u->bases[read] == u->bases[n] && read < n;
             follow(u, u->updater[read], f);
@@ -122,9 +122,9 @@ static bool is_circular(updates *u, uint32_t operand, uint32_t n)
 
 static bool is_smaller(const updates *u, weft_value operand, weft_value whole)
 {
-    weft_expr_context *x = u->partition->extents;
-    weft_expr some = weft_partition_count(u->partition, weft_value_type(u->graph, operand)->shape);
-    weft_expr all = weft_partition_count(u->partition, weft_value_type(u->graph, whole)->shape);
+    weft_expr_context *x = u->fusion->extents;
+    weft_expr some = weft_fusion_count(u->fusion, weft_value_type(u->graph, operand)->shape);
+    weft_expr all = weft_fusion_count(u->fusion, weft_value_type(u->graph, whole)->shape);
     return !weft_expr_always_nonnegative(x, weft_expr_sub(x, some, all));
 }
 
@@ -134,9 +134,9 @@ static bool separate(updates *u, uint32_t n)
     bool forced = false;
     for (uint32_t i = 1; i < node->input_count; i++) {
         uint32_t operand = node->inputs[i].node;
-        if (weft_role_has_memory(u->partition->roles[operand]) || u->partition->forced[operand]) continue;
+        if (weft_role_has_memory(u->fusion->roles[operand]) || u->fusion->forced[operand]) continue;
         if (!is_smaller(u, node->inputs[i], node->inputs[0]) || !is_circular(u, operand, n)) continue;
-        weft_partition_force(u->partition, operand);
+        weft_fusion_force(u->fusion, operand);
         forced = true;
     }
     return forced;
@@ -159,7 +159,7 @@ static bool separate_all(updates *u)
 /* Descending. What is updated is not read by that. */
 static void find_latest(updates *u)
 {
-    const uint8_t *roles = u->partition->roles;
+    const uint8_t *roles = u->fusion->roles;
     for (uint32_t n = (uint32_t)u->graph->node_count; n-- > 0;) {
         const weft_node *node = weft_graph_node(u->graph, n);
         uint32_t reader = weft_role_has_memory(roles[n]) ? n : u->latest[n];
@@ -188,7 +188,7 @@ static uint32_t last_needed(updates *u, uint32_t n)
         const weft_node *node = weft_graph_node(u->graph, u->stack[--depth]);
         for (uint32_t i = 0; i < node->input_count; i++) {
             uint32_t input = node->inputs[i].node;
-            if (!weft_role_has_memory(u->partition->roles[input])) push(u, input, &depth);
+            if (!weft_role_has_memory(u->fusion->roles[input])) push(u, input, &depth);
             else if (u->waits[input] && input > last) last = input;
         }
     }
@@ -199,7 +199,7 @@ static void order_all(updates *u, uint32_t *out_order)
 {
     size_t first = 0, count = 0, done = 0;
     for (uint32_t n = 0; n < u->graph->node_count; n++) {
-        bool computed = weft_role_has_memory(u->partition->roles[n]);
+        bool computed = weft_role_has_memory(u->fusion->roles[n]);
         if (computed && is_update(weft_graph_node(u->graph, n)) && is_read_later(u, n)) {
             u->waits[n] = 1;
             u->waiting[count++] = n;
@@ -220,13 +220,13 @@ static void order_all(updates *u, uint32_t *out_order)
 #define WORDS 7
 #define BYTES 2
 
-static weft_status *open_updates(weft_partition *partition, updates *out_updates)
+static weft_status *open_updates(weft_fusion *fusion, updates *out_updates)
 {
-    const weft_graph *graph = partition->compiled->graph;
+    const weft_graph *graph = fusion->compiled->graph;
     size_t count = graph->node_count + 1;
-    uint32_t *room = weft_allocate_zeroed(partition->allocator, count * (WORDS * sizeof(uint32_t) + BYTES));
+    uint32_t *room = weft_allocate_zeroed(fusion->allocator, count * (WORDS * sizeof(uint32_t) + BYTES));
     if (room == NULL) return weft_status_out_of_memory();
-    *out_updates = (updates){.partition = partition,
+    *out_updates = (updates){.fusion = fusion,
                              .graph = graph,
                              .bases = room,
                              .visited = room + count,
@@ -243,22 +243,22 @@ static weft_status *open_updates(weft_partition *partition, updates *out_updates
 static void close_updates(updates *u)
 {
     size_t count = u->graph->node_count + 1;
-    weft_free(u->partition->allocator, u->bases, count * (WORDS * sizeof(uint32_t) + BYTES));
+    weft_free(u->fusion->allocator, u->bases, count * (WORDS * sizeof(uint32_t) + BYTES));
 }
 
-weft_status *weft_in_place_force(weft_partition *partition, bool *out_forced)
+weft_status *weft_in_place_force(weft_fusion *fusion, bool *out_forced)
 {
     updates u;
-    WEFT_TRY(open_updates(partition, &u));
+    WEFT_TRY(open_updates(fusion, &u));
     *out_forced = separate_all(&u);
     close_updates(&u);
     return NULL;
 }
 
-weft_status *weft_in_place_order(weft_partition *partition, uint32_t *out_order)
+weft_status *weft_in_place_order(weft_fusion *fusion, uint32_t *out_order)
 {
     updates u;
-    WEFT_TRY(open_updates(partition, &u));
+    WEFT_TRY(open_updates(fusion, &u));
     find_latest(&u);
     order_all(&u, out_order);
     close_updates(&u);

@@ -32,7 +32,7 @@ typedef struct placed_index {
 typedef struct lowerer {
     weft_lowering *lowering;
     const weft_graph *graph;
-    const weft_partition *partition;
+    const weft_fusion *fusion;
     weft_arena arena; /* of this kernel */
     weft_kernel_builder *builder;
     weft_expr_context *extents; /* the builder's */

@@ -8,7 +8,7 @@
 /*
  * A root's axes are ranges. Reductions that are fused into the kernel become stages: their results depend on some of
  * those axes, which are then the outer ranges; the remaining axes are inner ranges of the last stage, which stores. All
- * stages must agree on the outer axes; one that does not is forced into memory, and the partition starts over.
+ * stages must agree on the outer axes; one that does not is forced into memory, and the fusion plan starts over.
  */
 
 /* Whether running over the root's axis stays inside the extent: a concat or pad reads its operands on a part of its own
@@ -118,7 +118,7 @@ static bool scan_stage(lowerer *low, const weft_point *point)
     stage_plan *known = weft_lowerer_find_stage(low, point->value.node);
     if (known != NULL && same_index(low, &known->point, point)) return true;
     if (known != NULL || is_empty(low, point->value) || !fits(low, point)) {
-        weft_partition_force_stage(low->lowering->partition, point->value.node);
+        weft_fusion_force_stage(low->lowering->fusion, point->value.node);
         return false;
     }
     stage_plan *plan = weft_lowerer_plan(low, point);
@@ -131,7 +131,7 @@ static bool scan_stage(lowerer *low, const weft_point *point)
 /* Finds the stages behind a point, innermost first. False: the kernel cannot be made so. */
 static bool scan(lowerer *low, const weft_point *point)
 {
-    weft_role role = low->partition->roles[point->value.node];
+    weft_role role = low->fusion->roles[point->value.node];
     if (weft_role_has_memory((uint8_t)role)) return true;
     size_t key_size = 0;
     const uint32_t *key = weft_lowerer_key(low, point, &key_size);
@@ -300,8 +300,8 @@ static weft_point whole_point(lowerer *low, weft_value value)
 static weft_status *lowerer_init(lowerer *low, weft_lowering *lowering, weft_value value)
 {
     *low = (lowerer){.lowering = lowering,
-                     .graph = lowering->partition->compiled->graph,
-                     .partition = lowering->partition,
+                     .graph = lowering->fusion->compiled->graph,
+                     .fusion = lowering->fusion,
                      .root = value.node,
                      .value = value};
     low->last_stage = &low->stages;
@@ -331,15 +331,15 @@ static void lowerer_finish(lowerer *low)
 /* Below an operand without memory, where about half of its work is done: cut there, a chain needs few kernels. */
 static uint32_t middle_of(const lowerer *low, uint32_t operand)
 {
-    const weft_partition *partition = low->partition;
-    uint32_t half = partition->weights[operand] / 2;
+    const weft_fusion *fusion = low->fusion;
+    uint32_t half = fusion->weights[operand] / 2;
     for (uint32_t found = operand;;) {
         const weft_node *node = weft_graph_node(low->graph, found);
         uint32_t next = found;
         for (uint32_t i = 0; i < node->input_count; i++) {
             uint32_t n = node->inputs[i].node;
-            bool inside = partition->roles[n] == WEFT_ROLE_INLINE && partition->weights[n] >= half;
-            if (inside && (next == found || partition->weights[n] > partition->weights[next])) next = n;
+            bool inside = fusion->roles[n] == WEFT_ROLE_INLINE && fusion->weights[n] >= half;
+            if (inside && (next == found || fusion->weights[n] > fusion->weights[next])) next = n;
         }
         if (next == found) return found;
         found = next;
@@ -352,10 +352,10 @@ static weft_status *cut(lowerer *low)
     const weft_node *node = weft_graph_node(low->graph, low->owner);
     for (uint32_t i = 0; i < node->input_count; i++) {
         uint32_t operand = node->inputs[i].node;
-        if (!weft_role_has_memory(low->partition->roles[operand]))
-            weft_partition_force(low->lowering->partition, middle_of(low, operand));
+        if (!weft_role_has_memory(low->fusion->roles[operand]))
+            weft_fusion_force(low->lowering->fusion, middle_of(low, operand));
     }
-    if (low->lowering->partition->changed) return NULL;
+    if (low->lowering->fusion->changed) return NULL;
     return weft_status_create(low->lowering->allocator, WEFT_UNSUPPORTED, node->op->name,
                               "%s with %" PRIu32 " operands needs more than %d buffers in one kernel", node->op->name,
                               node->input_count, WEFT_LOWERER_LIMIT);
@@ -393,7 +393,7 @@ static weft_status *lower(weft_lowering *lowering, weft_value value, lower_funct
     if (status == NULL) {
         weft_point point = whole_point(&low, value);
         if (!low.failed) function(&low, &point, target);
-        if (!lowering->partition->changed) status = finish_kernel(&low, out_lowered);
+        if (!lowering->fusion->changed) status = finish_kernel(&low, out_lowered);
     }
     lowerer_finish(&low);
     return status;
@@ -439,9 +439,9 @@ static void lower_update(lowerer *low, const weft_point *point, uint32_t target)
 static weft_status *lower_operand(weft_lowering *lowering, uint32_t root, weft_lower_part part, uint32_t target,
                                   weft_lowered *out_lowered)
 {
-    const weft_graph *graph = lowering->partition->compiled->graph;
+    const weft_graph *graph = lowering->fusion->compiled->graph;
     weft_value value = weft_graph_node(graph, root)->inputs[part == WEFT_LOWER_BASE ? 0 : 1];
-    bool has_memory = weft_role_has_memory(lowering->partition->roles[value.node]);
+    bool has_memory = weft_role_has_memory(lowering->fusion->roles[value.node]);
     lower_function function = part == WEFT_LOWER_UPDATE ? lower_update : has_memory ? copy : lower_whole;
     return lower(lowering, value, function, target, root, out_lowered);
 }

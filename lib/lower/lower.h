@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_LIB_LOWER_LOWER_H
 #define WEFT_LIB_LOWER_LOWER_H
-/* Lowering: a root of the partition, with everything that is fused into it, becomes one unscheduled kernel. */
+/* Lowering: a root of the fusion plan, with everything that is fused into it, becomes one unscheduled kernel. */
 #include "lib/loop/loop.h"
-#include "lib/lower/bits.h"
-#include "lib/lower/partition.h"
+#include "lib/lower/numerics.h"
+#include "lib/lower/fusion.h"
 #include "lib/lower/space.h"
 
 #define WEFT_MEMORY_NONE UINT32_MAX
@@ -13,7 +13,7 @@
 typedef struct weft_lowering {
     const weft_allocator *allocator;
     weft_arena *arena; /* outlives the kernels: sentences, tables */
-    weft_partition *partition;
+    weft_fusion *fusion;
     const weft_memory *memories;
     const uint32_t
         *first_memory;  /* of each node with memory: its output 0; partial results of a long reduction follow */
@@ -41,7 +41,7 @@ typedef struct weft_lowered {
 
 /*
  * Lowers `root` into the memory `target`: its own, or another for a copy. If a reduction cannot be a stage here it is
- * forced in the partition (partition->changed is then true), and the result is empty: fill the partition again and
+ * forced in the fusion plan (fusion->changed is then true), and the result is empty: fill the fusion plan again and
  * start over.
  */
 weft_status *weft_lower_root(weft_lowering *lowering, uint32_t root, weft_lower_part part, uint32_t target,

@@ -105,7 +105,7 @@ bool weft_lowerer_displace(lowerer *low, weft_expr *expr, weft_inst_id *out_offs
         weft_expr step, rest;
         if (!weft_expr_uses(low->extents, *expr, low->placed[i].variable)) continue;
         if (!weft_expr_affine(low->extents, *expr, low->placed[i].variable, &step, &rest)) {
-            weft_partition_force(low->lowering->partition, low->placed[i].source);
+            weft_fusion_force(low->lowering->fusion, low->placed[i].source);
             continue;
         }
         weft_inst_id offset = scaled(low, low->placed[i].value, step);

@@ -43,7 +43,7 @@ static weft_expr writes(lowerer *low)
 static weft_inst_id update_value(lowerer *low, const weft_point *point)
 {
     uint32_t count = point->predicate_count;
-    if (low->outer == 0 || !weft_role_has_memory(low->partition->roles[point->value.node]))
+    if (low->outer == 0 || !weft_role_has_memory(low->fusion->roles[point->value.node]))
         return weft_lowerer_value(low, point);
     weft_point read = *point;
     weft_expr *predicates = weft_arena_allocate(&low->arena, (count + 1) * sizeof *predicates);

@@ -174,7 +174,7 @@ weft_inst_id weft_lowerer_value(lowerer *low, const weft_point *point)
     if (low->failed) return 0;
     uintptr_t known = (uintptr_t)weft_map_find(&low->values, key, key_size);
     if (known != 0) return (weft_inst_id)(known - 1);
-    weft_role role = low->partition->roles[point->value.node];
+    weft_role role = low->fusion->roles[point->value.node];
     weft_inst_id value;
     if (weft_role_has_memory((uint8_t)role)) {
         value = weft_lowerer_load(low, low->lowering->first_memory[point->value.node] + point->value.output, point);

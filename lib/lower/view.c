@@ -3,10 +3,10 @@
 #include <stdio.h>
 
 /* Where the point lies in memory, or NONE; every op on the way must only move elements. */
-static weft_expr address_of(weft_space *space, const weft_partition *partition, const weft_memory *memories,
+static weft_expr address_of(weft_space *space, const weft_fusion *fusion, const weft_memory *memories,
                             const uint32_t *first_memory, weft_point point, uint32_t *out_memory)
 {
-    while (!weft_role_has_memory(partition->roles[point.value.node])) {
+    while (!weft_role_has_memory(fusion->roles[point.value.node])) {
         const weft_node *node = weft_graph_node(space->graph, point.value.node);
         weft_point read;
         if (node->op->op_class != WEFT_CLASS_MOVEMENT || node->input_count != 1) return WEFT_EXPR_NONE;
@@ -17,7 +17,7 @@ static weft_expr address_of(weft_space *space, const weft_partition *partition, 
     return weft_space_address(space, &memories[*out_memory], point.index);
 }
 
-bool weft_view_find(weft_space *space, const weft_partition *partition, const weft_memory *memories,
+bool weft_view_find(weft_space *space, const weft_fusion *fusion, const weft_memory *memories,
                     const uint32_t *first_memory, weft_value value, weft_strides *out_view)
 {
     weft_expr_context *x = space->extents;
@@ -32,7 +32,7 @@ bool weft_view_find(weft_space *space, const weft_partition *partition, const we
                weft_expr_find(space->graph->extents, name) != WEFT_EXPR_NONE);
         point.index[i] = weft_expr_variable(x, name, weft_space_extent(space, shape.extents[i]));
     }
-    weft_expr address = address_of(space, partition, memories, first_memory, point, &out_view->memory);
+    weft_expr address = address_of(space, fusion, memories, first_memory, point, &out_view->memory);
     for (size_t i = 0; i < shape.rank; i++) {
         weft_expr rest;
         if (!weft_expr_affine(x, address, point.index[i], &out_view->strides[i], &rest)) return false;

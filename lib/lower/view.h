@@ -2,7 +2,7 @@
 #ifndef WEFT_LIB_LOWER_VIEW_H
 #define WEFT_LIB_LOWER_VIEW_H
 /* Values seen as strided views of memory: what a library can read without a copy. */
-#include "lib/lower/partition.h"
+#include "lib/lower/fusion.h"
 #include "lib/lower/space.h"
 
 typedef struct weft_strides {
@@ -12,6 +12,6 @@ typedef struct weft_strides {
 } weft_strides;
 
 /* Follows `value` through movement ops to memory; false when it is no strided view of any. */
-bool weft_view_find(weft_space *space, const weft_partition *partition, const weft_memory *memories,
+bool weft_view_find(weft_space *space, const weft_fusion *fusion, const weft_memory *memories,
                     const uint32_t *first_memory, weft_value value, weft_strides *out_view);
 #endif

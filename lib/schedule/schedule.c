@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/schedule/ranges.h"
-#include "lib/math/math.h"
 #include "lib/schedule/schedule.h"
 #include <string.h>
 
@@ -266,13 +265,4 @@ weft_status *weft_kernel_schedule(weft_kernel *kernel, const weft_machine *machi
     kernel->scheduled = true;
     WEFT_TRY(weft_expr_context_take_error(kernel->extents));
     return weft_kernel_verify(kernel);
-}
-
-weft_status *weft_kernel_prepare(weft_kernel *kernel, const weft_machine *machine)
-{
-    WEFT_TRY(weft_kernel_stage_cse(kernel));
-    WEFT_TRY(weft_kernel_expand_complex(kernel));
-    WEFT_TRY(weft_kernel_legalize_float16(kernel));
-    WEFT_TRY(weft_kernel_lower_math(kernel));
-    return weft_kernel_schedule(kernel, machine);
 }

@@ -89,6 +89,14 @@ static weft_status *check_op(const char *family, const weft_op_def *op, size_t n
         return refuse(WEFT_INVALID_ARGUMENT, "op %s has class %u, but an extension's ops are WEFT_CLASS_OPAQUE",
                       op->name, (unsigned)op->op_class);
     }
+    if ((op->traits & ~(uint32_t)WEFT_TRAIT_COMMUTATIVE) != 0) {
+        return refuse(WEFT_INVALID_ARGUMENT, "op %s has traits 0x%x, of which some are unknown here", op->name,
+                      (unsigned)op->traits);
+    }
+    if ((op->traits & WEFT_TRAIT_COMMUTATIVE) != 0 && op->input_count != 2) {
+        return refuse(WEFT_INVALID_ARGUMENT, "op %s is WEFT_TRAIT_COMMUTATIVE with %d inputs, but that needs 2",
+                      op->name, (int)op->input_count);
+    }
     if (op->infer == NULL) return refuse(WEFT_INVALID_ARGUMENT, "op %s has no infer function", op->name);
     if (op->lower == NULL && op->kernel == NULL) {
         return refuse(WEFT_INVALID_ARGUMENT, "op %s has neither a lower nor a kernel function", op->name);

@@ -33,8 +33,8 @@ static weft_status *check_count(const weft_allocator *allocator, const char *kin
                                 const void *list)
 {
     if (given != required)
-        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "%zu %s given, but the program has %zu",
-                                  given, kind, required);
+        return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where,
+                                  "the number of %s is %zu, but the program has %zu", kind, given, required);
     if (given > 0 && list == NULL)
         return weft_status_create(allocator, WEFT_INVALID_ARGUMENT, where, "the list of %zu %s is NULL", given, kind);
     return NULL;

@@ -111,7 +111,7 @@ static void test_arrays(void **state)
                     "input \"w\" has rank 1, but the program requires 2");
     weft_test_fails(run(p, NULL, ARRAY(7, 2), NULL, (weft_run){0}), WEFT_INVALID_ARGUMENT, "input \"w\" is NULL");
     weft_test_fails(weft_executor_run(executor, p, &(weft_run){.input_count = 1}), WEFT_INVALID_ARGUMENT,
-                    "1 inputs given, but the program has 2");
+                    "the number of inputs is 1, but the program has 2");
     weft_test_fails(weft_executor_run(executor, p, &(weft_run){.input_count = 2}), WEFT_INVALID_ARGUMENT,
                     "the list of 2 inputs is NULL");
     weft_test_fails(weft_executor_run(executor, p, NULL), WEFT_INVALID_ARGUMENT, "run is NULL");

@@ -722,7 +722,7 @@ static void queues_are_checked(void **state)
     assert_null(event);
     run.named_inputs.count = 0;
     run.input_count = 1;
-    weft_test_fails(weft_executor_run(b.executor, b.program, &run), WEFT_INVALID_ARGUMENT, "1 inputs given");
+    weft_test_fails(weft_executor_run(b.executor, b.program, &run), WEFT_INVALID_ARGUMENT, "the number of inputs is 1");
     weft_event_release(NULL);
     weft_queue_destroy(NULL);
     weft_queue_destroy(queue);

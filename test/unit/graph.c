@@ -375,6 +375,14 @@ static weft_status *infer_twin(const weft_infer_context *context, weft_type *out
     return NULL;
 }
 
+/* Against the rules: it makes a tensor. */
+static weft_status *infer_tracing(const weft_infer_context *context, weft_type *out_types)
+{
+    out_types[0] = out_types[1] = context->inputs[0];
+    (weft_input)(context->graph, "more", WEFT_F32, WEFT_SHAPE(2));
+    return NULL;
+}
+
 static weft_status *kernel_none(const weft_kernel_context *context)
 {
     (void)context;
@@ -392,9 +400,17 @@ static const weft_op_def twin = {.size = sizeof twin,
                                  .attrs = twin_attrs,
                                  .infer = infer_twin,
                                  .kernel = kernel_none};
-static const weft_op_def *const twin_ops[] = {&twin};
+static const weft_op_def tracer = {.size = sizeof tracer,
+                                   .name = "demo.tracer",
+                                   .version = 1,
+                                   .input_count = 1,
+                                   .output_count = 2,
+                                   .op_class = WEFT_CLASS_OPAQUE,
+                                   .infer = infer_tracing,
+                                   .kernel = kernel_none};
+static const weft_op_def *const demo_ops[] = {&twin, &tracer};
 static const weft_extension demo = {
-    .size = sizeof demo, .family = "demo", .version = "1", .op_count = 1, .ops = twin_ops};
+    .size = sizeof demo, .family = "demo", .version = "1", .op_count = 2, .ops = demo_ops};
 
 static void extensions_trace_like_builtins(void **state)
 {
@@ -420,6 +436,17 @@ static void extensions_trace_like_builtins(void **state)
     assert_string_equal(error_message(), "demo.twin: the axis must be 3");
 }
 
+static void infer_must_not_trace(void **state)
+{
+    (void)state;
+    weft_test_ok(weft_graph_register(graph, &demo));
+    weft_tensor x = vector(graph, "x");
+    size_t nodes = graph->node_count;
+    assert_false(weft_tensor_is_valid(weft_trace(graph, "demo.tracer", WEFT_TENSORS(x), NULL)));
+    assert_string_equal(error_message(), "demo.tracer: infer must not trace, but traces input");
+    assert_int_equal(graph->node_count, nodes);
+}
+
 #define UNIT(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -439,6 +466,7 @@ int main(void)
         UNIT(copies_print_alike),
         UNIT(marking_follows_operands),
         UNIT(extensions_trace_like_builtins),
+        UNIT(infer_must_not_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

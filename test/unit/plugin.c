@@ -132,6 +132,10 @@ static void ops_are_checked(void **state)
     refused("op demo.one has 1 inputs and 0 outputs but needs -1 or more and at least 1");
     t.op.input_count = -2;
     refused("op demo.one has -2 inputs and 1 outputs");
+    t.op.traits = 2;
+    refused("op demo.one has traits 0x2, of which some are unknown here");
+    t.op.traits = WEFT_TRAIT_COMMUTATIVE;
+    refused("op demo.one is WEFT_TRAIT_COMMUTATIVE with 1 inputs, but that needs 2");
     t.op.attrs = NULL;
     refused("op demo.one has 1 attributes but attrs is NULL");
     t.attr.name = "an axis";

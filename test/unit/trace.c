@@ -112,7 +112,7 @@ static void leaves_refuse(void **state)
     expect_error(weft_input(g, "z", WEFT_F32, WEFT_SHAPE(-2)), WEFT_OUT_OF_RANGE,
                  "input: axis 0 of the result has extent -2, below 0");
     expect_error(weft_input(g, "z", WEFT_F32, (weft_shape){2, NULL}), WEFT_INVALID_ARGUMENT,
-                 "input: shape is NULL but not empty");
+                 "input: shape is NULL, but its rank is not 0");
     expect_error(weft_input(g, "z", WEFT_U8, WEFT_SHAPE(INT64_C(1) << 32, INT64_C(1) << 31)), WEFT_OUT_OF_RANGE,
                  "input: a result of type u8[4294967296, 2147483648] has more elements than an int64 counts");
     expect_error(weft_constant(g, WEFT_F32, WEFT_INTS(3, -2), "abc"), WEFT_OUT_OF_RANGE,
@@ -120,7 +120,7 @@ static void leaves_refuse(void **state)
     expect_error(weft_constant(g, WEFT_F32, WEFT_INTS(INT64_MAX, 8), "abc"), WEFT_OUT_OF_RANGE,
                  "constant: the elements of the shape do not fit in memory");
     expect_error(weft_constant(g, WEFT_F32, WEFT_INTS(2), NULL), WEFT_INVALID_ARGUMENT,
-                 "constant: data is NULL but not empty");
+                 "constant: data is NULL, but has elements");
     expect_error(weft_constant(g, WEFT_BOOL, WEFT_INTS(3), ((uint8_t[]){0, 1, 2})), WEFT_INVALID_ARGUMENT,
                  "constant: byte 2 of bool data is 2, neither 0 nor 1");
     expect_error(weft_iota(g, WEFT_BOOL, WEFT_SHAPE(2), 0), WEFT_DTYPE_MISMATCH, "iota: dtype bool is not numeric");

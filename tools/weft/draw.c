@@ -10,12 +10,12 @@ typedef struct drawing {
     const weft_program_view *view;
     weft_picture picture;
     const weft_profile_table *profile;
-    weft_layout layout; /* for formats that have it */
+    weft_dot_layout layout; /* for formats that have it */
 } drawing;
 
 static weft_status *print_svg(const void *context, FILE *file)
 {
-    weft_layout_print(&((const drawing *)context)->layout, file);
+    weft_dot_layout_print(&((const drawing *)context)->layout, file);
     return NULL;
 }
 
@@ -64,7 +64,7 @@ static weft_status *save(drawing *d, const weft_forest *forest, const weft_draw_
     weft_status *status = weft_picture_init(&d->picture, d->view, forest, options->every_op);
     if (status == NULL && format->drawn) status = weft_picture_draw(&d->picture, &d->layout);
     if (status == NULL) status = weft_output_write(options->path, format->print, d);
-    weft_layout_finish(&d->layout);
+    weft_dot_layout_finish(&d->layout);
     weft_picture_finish(&d->picture);
     return status;
 }

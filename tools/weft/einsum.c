@@ -299,7 +299,7 @@ static const weft_option options[] = {
     WEFT_PLANNER_OPTIONS,
     WEFT_PROGRESS_OPTION,
     {"--tree", WEFT_OPTION_FILE, "FILE.svg|FILE.dot|FILE.txt", "draw the contraction tree there"},
-    {"--check", WEFT_OPTION_FLAG, NULL, "contract in another order too, and compare the results"},
+    {"--check", WEFT_OPTION_FLAG, NULL, "with --instance: contract in another order too, and compare the results"},
     {"--symbolic", WEFT_OPTION_FLAG, NULL, "leave extents open until the run, except for those of one"},
     WEFT_SESSION_OPTIONS,
 };

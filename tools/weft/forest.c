@@ -148,9 +148,9 @@ static void print_digraph(const void *context, FILE *file)
     fputs("}\n", file);
 }
 
-weft_status *weft_forest_draw(const weft_forest *forest, weft_layout *layout)
+weft_status *weft_forest_draw(const weft_forest *forest, weft_dot_layout *layout)
 {
     for (size_t i = 0; i < forest->count; i++)
-        WEFT_TRY(weft_layout_add(layout, WEFT_TREE_SECONDS, print_digraph, &(numbered){forest, i}));
+        WEFT_TRY(weft_dot_layout_add(layout, WEFT_TREE_SECONDS, print_digraph, &(numbered){forest, i}));
     return NULL;
 }

@@ -24,5 +24,5 @@ weft_status *weft_forest_print_text(const weft_forest *forest, FILE *file) WEFT_
 /* Prints tree number `item`, a cluster of a digraph. */
 void weft_forest_print_dot(const weft_forest *forest, size_t item, FILE *file);
 /* Adds a drawing of each tree. */
-weft_status *weft_forest_draw(const weft_forest *forest, weft_layout *layout) WEFT_MUST_USE;
+weft_status *weft_forest_draw(const weft_forest *forest, weft_dot_layout *layout) WEFT_MUST_USE;
 #endif

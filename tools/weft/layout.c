@@ -164,7 +164,7 @@ static void copy_group(const char *text, FILE *file)
     }
 }
 
-static weft_status *append(weft_layout *layout, const char *svg)
+static weft_status *append(weft_dot_layout *layout, const char *svg)
 {
     char *text = NULL;
     size_t length;
@@ -188,7 +188,7 @@ static weft_status *append(weft_layout *layout, const char *svg)
     return NULL;
 }
 
-weft_status *weft_layout_add(weft_layout *layout, unsigned seconds, void (*print)(const void *context, FILE *file),
+weft_status *weft_dot_layout_add(weft_dot_layout *layout, unsigned seconds, void (*print)(const void *context, FILE *file),
                              const void *context)
 {
     char *dot = NULL;
@@ -207,7 +207,7 @@ weft_status *weft_layout_add(weft_layout *layout, unsigned seconds, void (*print
     return status;
 }
 
-void weft_layout_print(const weft_layout *layout, FILE *file)
+void weft_dot_layout_print(const weft_dot_layout *layout, FILE *file)
 {
     fprintf(file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\" width=\"%.0f\" "
@@ -217,8 +217,8 @@ void weft_layout_print(const weft_layout *layout, FILE *file)
     fputs("</svg>\n", file);
 }
 
-void weft_layout_finish(weft_layout *layout)
+void weft_dot_layout_finish(weft_dot_layout *layout)
 {
     free(layout->text);
-    *layout = (weft_layout){0};
+    *layout = (weft_dot_layout){0};
 }

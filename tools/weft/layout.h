@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <weft/base.h>
 
-typedef struct weft_layout {
+typedef struct weft_dot_layout {
     char *text; /* groups of SVG */
     size_t length;
     double width, height; /* in points */
-} weft_layout;
+} weft_dot_layout;
 
 /*
  * Draws what `print` prints, a digraph in the DOT language and UTF-8, below what is there. Its font's name must begin
@@ -18,9 +18,9 @@ typedef struct weft_layout {
  * interrupt.h ends it, and so does `seconds` of computing. The error is WEFT_CANCELLED then, and WEFT_OVER_LIMIT;
  * WEFT_INTERNAL if Graphviz fails or crashes.
  */
-weft_status *weft_layout_add(weft_layout *layout, unsigned seconds, void (*print)(const void *context, FILE *file),
+weft_status *weft_dot_layout_add(weft_dot_layout *layout, unsigned seconds, void (*print)(const void *context, FILE *file),
                              const void *context) WEFT_MUST_USE;
 /* Prints an "svg" element. */
-void weft_layout_print(const weft_layout *layout, FILE *file);
-void weft_layout_finish(weft_layout *layout);
+void weft_dot_layout_print(const weft_dot_layout *layout, FILE *file);
+void weft_dot_layout_finish(weft_dot_layout *layout);
 #endif

@@ -12,7 +12,8 @@
     {"--optimize", WEFT_OPTION_TEXT, "auto|left|path:0-1,0-1|ssa:0-1,2-3|nested",                                      \
      "in which order to contract (auto)"},                                                                             \
         {"--order", WEFT_OPTION_FILE, "FILE", "contract in the order that the file holds, with its slices"},           \
-        {"--slice", WEFT_OPTION_TEXT, "i,j|3,7", "do these labels one element at a time, in place of the file's"},     \
+        {"--slice", WEFT_OPTION_TEXT, "i,j|3,7",                                                                       \
+         "slice these labels of a given order (--order, --optimize), in place of the file's"},                         \
     {                                                                                                                  \
         "--print-order", WEFT_OPTION_CHOICE, "path|ssa|nested|tree", "print the order in this form"                    \
     }

@@ -142,11 +142,11 @@ static const char *print_until(const char *at, const char *mark, FILE *file)
     return end + strlen(mark);
 }
 
-weft_status *weft_page_print(const weft_program_view *view, const weft_layout *layout,
+weft_status *weft_page_print(const weft_program_view *view, const weft_dot_layout *layout,
                              const weft_profile_table *profile, FILE *file)
 {
     const char *at = print_until(template, "@PICTURE@", file);
-    weft_layout_print(layout, file);
+    weft_dot_layout_print(layout, file);
     at = print_until(at, "@DATA@", file);
     WEFT_TRY(print_data(view, profile, file));
     fputs(at, file);

@@ -335,19 +335,19 @@ static const struct manner {
     unsigned seconds;
 } manners[] = {{print_fine, 1500, 20}, {print_straight, 20000, 20}, {print_plain, HUGE_VAL, 60}};
 
-static weft_status *draw_part(const weft_picture_part *part, weft_layout *layout)
+static weft_status *draw_part(const weft_picture_part *part, weft_dot_layout *layout)
 {
     weft_status *status = NULL;
     for (size_t i = 0; i < sizeof manners / sizeof *manners; i++) {
         if (part->crossings > manners[i].crossings) continue;
         weft_status_destroy(status);
-        status = weft_layout_add(layout, manners[i].seconds, manners[i].print, part);
+        status = weft_dot_layout_add(layout, manners[i].seconds, manners[i].print, part);
         if (status == NULL || weft_status_code(status) == WEFT_CANCELLED) return status;
     }
     return status;
 }
 
-weft_status *weft_picture_draw(const weft_picture *picture, weft_layout *layout)
+weft_status *weft_picture_draw(const weft_picture *picture, weft_dot_layout *layout)
 {
     for (size_t i = 0; i < picture->count; i++) WEFT_TRY(draw_part(&picture->parts[i], layout));
     return weft_forest_draw(picture->forest, layout);

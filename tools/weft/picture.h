@@ -40,5 +40,5 @@ const char *weft_picture_engine_name(weft_program_view_engine engine);
 void weft_picture_print_dot(const weft_picture *picture, FILE *file);
 /* Adds a drawing of each part. Arrows are straight, whatever lies in their way, where a part is large; where it is
  * larger, or Graphviz fails at it, steps have no frames, and types are shown under the pointer. */
-weft_status *weft_picture_draw(const weft_picture *picture, weft_layout *layout) WEFT_MUST_USE;
+weft_status *weft_picture_draw(const weft_picture *picture, weft_dot_layout *layout) WEFT_MUST_USE;
 #endif

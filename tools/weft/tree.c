@@ -200,16 +200,16 @@ static weft_status *print_text(const void *context, FILE *file)
 
 static weft_status *print_svg(const void *context, FILE *file)
 {
-    weft_layout_print(context, file);
+    weft_dot_layout_print(context, file);
     return NULL;
 }
 
 static weft_status *save_svg(const weft_tree *tree, const char *path)
 {
-    weft_layout layout = {0};
-    WEFT_TRY(weft_layout_add(&layout, WEFT_TREE_SECONDS, print_digraph, tree));
+    weft_dot_layout layout = {0};
+    WEFT_TRY(weft_dot_layout_add(&layout, WEFT_TREE_SECONDS, print_digraph, tree));
     weft_status *status = weft_output_write(path, print_svg, &layout);
-    weft_layout_finish(&layout);
+    weft_dot_layout_finish(&layout);
     return status;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_LIB_LOWER_BITS_H
-#define WEFT_LIB_LOWER_BITS_H
+#ifndef WEFT_LIB_LOWER_NUMERICS_H
+#define WEFT_LIB_LOWER_NUMERICS_H
 /*
  * The choices that affect bits: the order in which a reduction combines, and whether a product goes to the library,
  * which combines in its own order. Both depend only on the graph's own extents and the constants here and in order.h,
  * never off the machine, layouts, threads or specialised extents, so that every variant of a program computes the same
- * bits; except for a product whose operands the library cannot read as they lie (partition.h). The constants are costs
+ * bits; except for a product whose operands the library cannot read as they lie (fusion.h). The constants are costs
  * of a processor of the year 2020; changing one changes bits.
  */
 #include "lib/graph/graph.h"

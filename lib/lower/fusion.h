@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_LIB_LOWER_PARTITION_H
-#define WEFT_LIB_LOWER_PARTITION_H
+#ifndef WEFT_LIB_LOWER_FUSION_H
+#define WEFT_LIB_LOWER_FUSION_H
 /*
- * Partition: which nodes of a program get memory, which engine computes each of those, and which are fused into the
+ * Fusion: which nodes of a program get memory, which engine computes each of those, and which are fused into the
  * kernels that read them. It depends on the graph alone, never on layouts, threads or specialised extents, so that
  * every variant of a program computes the same bits; except for a product whose operands lie so that the library cannot
  * read them, which is done by loops.
@@ -21,11 +21,11 @@ typedef enum weft_role {
     WEFT_ROLE_REGION  /* fold, while or cond: a step around those of its regions */
 } weft_role;
 
-typedef struct weft_partition {
+typedef struct weft_fusion {
     const weft_allocator *allocator;
     const weft_compiled *compiled;
     uint8_t *roles;      /* weft_role of each node */
-    uint8_t *forced;     /* nodes that must have memory; grows, see weft_partition_force */
+    uint8_t *forced;     /* nodes that must have memory; grows, see weft_fusion_force */
     uint8_t *no_library; /* products the library cannot read as they lie: done by loops */
     uint8_t *fused_row;  /* nodes computed, without memory between, from a reduction along memory that may be a stage */
     uint8_t *reachable;  /* nodes of which one element can be computed at a place that data decide */
@@ -37,30 +37,30 @@ typedef struct weft_partition {
     uint32_t fills;          /* so far */
     bool changed;            /* something was forced since the last fill */
     weft_arena arena;
-    weft_expr_context *extents;     /* for sizes: those of the graph are read by other threads */
-    struct weft_partition *regions; /* of all regions of the live nodes, linked through `next` */
-    struct weft_partition *next;
-    uint32_t node, region; /* of a region's partition: the node, and which of its regions, counted from 0 */
-} weft_partition;
+    weft_expr_context *extents;  /* for sizes: those of the graph are read by other threads */
+    struct weft_fusion *regions; /* of all regions of the live nodes, linked through `next` */
+    struct weft_fusion *next;
+    uint32_t node, region; /* of a region's fusion plan: the node, and which of its regions, counted from 0 */
+} weft_fusion;
 
-weft_status *weft_partition_init(weft_partition *partition, const weft_allocator *allocator,
-                                 const weft_compiled *compiled) WEFT_MUST_USE;
-void weft_partition_finish(weft_partition *partition);
+weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocator,
+                              const weft_compiled *compiled) WEFT_MUST_USE;
+void weft_fusion_finish(weft_fusion *fusion);
 /* Assigns the roles, in regions too. */
-weft_status *weft_partition_fill(weft_partition *partition) WEFT_MUST_USE;
+weft_status *weft_fusion_fill(weft_fusion *fusion) WEFT_MUST_USE;
 /* Whether something was forced since the last fill, in regions too. */
-bool weft_partition_has_changed(const weft_partition *partition);
-/* The partition of region number `region` of node `node`. */
-weft_partition *weft_partition_of_region(const weft_partition *partition, uint32_t node, uint32_t region);
-/* Forces a node into memory: called when it cannot be computed in place; the partition is then filled again. */
-void weft_partition_force(weft_partition *partition, uint32_t node);
+bool weft_fusion_has_changed(const weft_fusion *fusion);
+/* The fusion plan of region number `region` of node `node`. */
+weft_fusion *weft_fusion_of_region(const weft_fusion *fusion, uint32_t node, uint32_t region);
+/* Forces a node into memory: called when it cannot be computed in place; the fusion plan is then filled again. */
+void weft_fusion_force(weft_fusion *fusion, uint32_t node);
 
-/* The same for a STAGE. When the partition has been filled many times, for other stages of the same kernel too: twice
+/* The same for a STAGE. When the fusion plan has been filled many times, for other stages of the same kernel too: twice
  * as many with each fill. */
-void weft_partition_force_stage(weft_partition *partition, uint32_t node);
+void weft_fusion_force_stage(weft_fusion *fusion, uint32_t node);
 
-/* How many elements a shape has, over partition->extents. */
-weft_expr weft_partition_count(const weft_partition *partition, weft_shape shape);
+/* How many elements a shape has, over fusion->extents. */
+weft_expr weft_fusion_count(const weft_fusion *fusion, weft_shape shape);
 
 static inline bool weft_role_has_memory(uint8_t role)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/lower/bits.h"
+#include "lib/lower/numerics.h"
 #include "lib/loop/loop.h"
 #include "runtime/engine/gemm.h"
 

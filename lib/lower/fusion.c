@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/lower/fusion.h"
+#include <string.h>
+#include "lib/graph/indexing.h"
+#include "lib/lower/numerics.h"
+#include "lib/lower/chains.h"
+#include "lib/lower/in_place.h"
+#include "lib/lower/inner.h"
+#include "lib/loop/loop.h"
+
+/* Recomputing up to this many operations in several kernels is cheaper than a trip through memory. */
+#define CHEAP_TO_REPEAT 16u
+/* A value computed so many times more often than it has elements, at a cost of so many extra operations, gets memory
+ * and a kernel. */
+#define OFTEN_REPEATED 8
+#define LARGE_REPETITION (1 << 20)
+/* The same for the factors of a product, which are often recomputed one by one, as scalars. */
+#define LARGE_PRODUCT_REPETITION (1 << 12)
+/* A kernel larger than this compiles slowly and spills. */
+#define LARGEST_KERNEL 400u
+/* A transcendental function in operations. */
+#define FUNCTION_WEIGHT 12u
+/* A value this cheap is computed where a gather reads it, even if that is more often than it has elements. */
+#define CHEAP_TO_PLACE 2u
+/* A copy that is so many times smaller than a result costs little in comparison. */
+#define LITTLE_BESIDE 16
+/* So many attempts find one stage each that does not fit; after that a long chain of them must come to an end. */
+#define PATIENCE 32
+/* So often roles are assigned with weights that know what was forced before. */
+#define MOST_ROUNDS 8
+
+static weft_status *add_region(weft_fusion *fusion, uint32_t node, uint32_t number, const weft_region *region)
+{
+    weft_fusion *inner = weft_arena_allocate(&fusion->arena, sizeof *inner);
+    weft_compiled *body = weft_arena_allocate(&fusion->arena, sizeof *body);
+    if (inner == NULL || body == NULL) return weft_status_out_of_memory();
+    WEFT_TRY(weft_compiled_open(region, &fusion->arena, body));
+    WEFT_TRY(weft_fusion_init(inner, fusion->allocator, body));
+    inner->node = node;
+    inner->region = number;
+    inner->next = fusion->regions;
+    fusion->regions = inner;
+    return NULL;
+}
+
+/* `live` has a byte for each node. */
+static weft_status *add_regions(weft_fusion *fusion, uint8_t *live)
+{
+    const weft_compiled *compiled = fusion->compiled;
+    weft_graph_mark(compiled->graph, compiled->output_count, compiled->outputs, live);
+    for (uint32_t n = 0; n < compiled->graph->node_count; n++) {
+        const weft_node *node = weft_graph_node(compiled->graph, n);
+        uint32_t number = 0;
+        for (size_t i = 0; live[n] && i < node->op->attr_count; i++)
+            if (node->op->attrs[i].kind == WEFT_ATTR_REGION)
+                WEFT_TRY(add_region(fusion, n, number++, &node->attrs[i].region));
+    }
+    return NULL;
+}
+
+weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocator, const weft_compiled *compiled)
+{
+    size_t count = compiled->graph->node_count + 1;
+    *fusion = (weft_fusion){.allocator = allocator, .compiled = compiled};
+    weft_arena_init(&fusion->arena, allocator);
+    fusion->roles = weft_allocate_zeroed(allocator, count);
+    fusion->forced = weft_allocate_zeroed(allocator, count);
+    fusion->no_library = weft_allocate_zeroed(allocator, count);
+    fusion->fused_row = weft_allocate_zeroed(allocator, count);
+    fusion->reachable = weft_allocate_zeroed(allocator, count);
+    fusion->placed = weft_allocate_zeroed(allocator, count);
+    fusion->roots = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
+    fusion->weights = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
+    fusion->recompute_count = weft_allocate_zeroed(allocator, count * sizeof(double));
+    fusion->inner = weft_allocate_zeroed(allocator, count * sizeof(uint64_t));
+    bool fine = fusion->roles != NULL && fusion->forced != NULL && fusion->no_library != NULL;
+    fine = fine && fusion->fused_row != NULL && fusion->roots != NULL && fusion->weights != NULL;
+    fine = fine && fusion->recompute_count != NULL && fusion->inner != NULL;
+    fine = fine && fusion->reachable != NULL && fusion->placed != NULL;
+    weft_status *status = fine ? weft_expr_context_create(allocator, &fusion->extents) : weft_status_out_of_memory();
+    if (status == NULL) status = add_regions(fusion, fusion->roles);
+    if (status != NULL) weft_fusion_finish(fusion);
+    return status;
+}
+
+void weft_fusion_finish(weft_fusion *fusion)
+{
+    size_t count = fusion->compiled->graph->node_count + 1;
+    for (weft_fusion *region = fusion->regions; region != NULL; region = region->next) weft_fusion_finish(region);
+    weft_arena_finish(&fusion->arena);
+    weft_expr_context_destroy(fusion->extents);
+    weft_free(fusion->allocator, fusion->roles, count);
+    weft_free(fusion->allocator, fusion->forced, count);
+    weft_free(fusion->allocator, fusion->no_library, count);
+    weft_free(fusion->allocator, fusion->fused_row, count);
+    weft_free(fusion->allocator, fusion->reachable, count);
+    weft_free(fusion->allocator, fusion->placed, count);
+    weft_free(fusion->allocator, fusion->roots, count * sizeof(uint32_t));
+    weft_free(fusion->allocator, fusion->weights, count * sizeof(uint32_t));
+    weft_free(fusion->allocator, fusion->recompute_count, count * sizeof(double));
+    weft_free(fusion->allocator, fusion->inner, count * sizeof(uint64_t));
+    *fusion = (weft_fusion){.compiled = fusion->compiled, .next = fusion->next};
+}
+
+bool weft_fusion_has_changed(const weft_fusion *fusion)
+{
+    bool changed = fusion->changed;
+    for (const weft_fusion *region = fusion->regions; region != NULL && !changed; region = region->next)
+        changed = weft_fusion_has_changed(region);
+    return changed;
+}
+
+weft_fusion *weft_fusion_of_region(const weft_fusion *fusion, uint32_t node, uint32_t region)
+{
+    weft_fusion *found = fusion->regions;
+    while (found != NULL && (found->node != node || found->region != region)) found = found->next;
+    return found;
+}
+
+void weft_fusion_force(weft_fusion *fusion, uint32_t node)
+{
+    if (!fusion->forced[node]) fusion->changed = true;
+    fusion->forced[node] = 1;
+}
+
+void weft_fusion_force_stage(weft_fusion *fusion, uint32_t node)
+{
+    uint32_t more = fusion->fills <= PATIENCE ? 0 : fusion->fills - PATIENCE;
+    size_t count = more < 31 ? (size_t)1 << more : SIZE_MAX;
+    for (uint32_t n = node + 1; n-- > 0 && count > 0;) {
+        if (fusion->roles[n] != WEFT_ROLE_STAGE || fusion->roots[n] != fusion->roots[node]) continue;
+        weft_fusion_force(fusion, n);
+        count--;
+    }
+}
+
+static bool is_reduction(const weft_node *node)
+{
+    return node->op->op_class == WEFT_CLASS_REDUCE || node->op->op_class == WEFT_CLASS_PRODUCT;
+}
+
+static uint32_t saturating_add(uint32_t a, uint32_t b)
+{
+    return a + b < a ? UINT32_MAX : a + b;
+}
+
+/* Functions that expand into many instructions. */
+static const bool is_function[WEFT_OP_COUNT] = {
+#define IS_FUNCTION_F32(name) [WEFT_OP_##name] = true,
+#define IS_FUNCTION_F64(name)
+#define WEFT_MATH(name, dtype, ulp) IS_FUNCTION_##dtype(name)
+#define WEFT_MATH_EMITTED(name, dtype, ulp)
+#include "lib/math/math.def"
+#undef WEFT_MATH
+#undef WEFT_MATH_EMITTED
+};
+
+static uint32_t own_weight(const weft_node *node)
+{
+    weft_op_id id = weft_op_id_of(node->op);
+    if (id < WEFT_OP_COUNT && is_function[id]) return FUNCTION_WEIGHT;
+    switch (id) {
+    case WEFT_OP_div:
+    case WEFT_OP_sqrt: return 4;
+    default: return node->op->op_class == WEFT_CLASS_LEAF ? 0 : 1;
+    }
+}
+
+static bool is_leaf_memory(const weft_graph *graph, const weft_node *node)
+{
+    weft_op_id id = weft_op_id_of(node->op);
+    return id == WEFT_OP_input || (id == WEFT_OP_constant && weft_count_bound(graph, node->types[0].shape) != 1);
+}
+
+static weft_role engine_of(const weft_fusion *fusion, uint32_t n)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    const weft_node *node = weft_graph_node(graph, n);
+    if (node->op->op_class == WEFT_CLASS_OPAQUE) return WEFT_ROLE_HOST;
+    if (node->op->op_class == WEFT_CLASS_REGION) return WEFT_ROLE_REGION;
+    if (node->op->op_class == WEFT_CLASS_SORT) return WEFT_ROLE_SORT;
+    bool is_dot = weft_op_id_of(node->op) == WEFT_OP_dot;
+    if (is_dot && !fusion->no_library[n] && weft_product_is_library(graph, node)) return WEFT_ROLE_GEMM;
+    return WEFT_ROLE_KERNEL;
+}
+
+/* Whether the reduction may be a stage of the kernel that reads it. */
+static bool may_be_stage(const weft_fusion *fusion, uint32_t n, weft_reduction *out_reduction)
+{
+    if (fusion->forced[n] || engine_of(fusion, n) != WEFT_ROLE_KERNEL) return false;
+    weft_reduction_fill(fusion->compiled->graph, n, out_reduction);
+    return out_reduction->chunk == 0;
+}
+
+/* The same, for reductions along memory: a kernel with stages across it walks memory in short runs, which what follows
+ * should not be drawn into. */
+static bool starts_row(const weft_fusion *fusion, uint32_t n)
+{
+    weft_reduction reduction;
+    return may_be_stage(fusion, n, &reduction) && reduction.lanes > 1;
+}
+
+/* Whether the kernel of a root has stages: partial results of a long reduction have none, which would be computed again
+ * for every chunk. */
+static bool takes_stages(const weft_fusion *fusion, uint32_t root)
+{
+    if (fusion->roles[root] != WEFT_ROLE_KERNEL) return false;
+    weft_reduction reduction = {.chunk = 0};
+    const weft_node *node = weft_graph_node(fusion->compiled->graph, root);
+    if (is_reduction(node)) weft_reduction_fill(fusion->compiled->graph, root, &reduction);
+    return reduction.chunk == 0;
+}
+
+/* Ops that read operand 0 at data-dependent positions. */
+static bool is_gather(const weft_node *node)
+{
+    weft_op_id id = weft_op_id_of(node->op);
+    return weft_indexing_first(id) != 0 && !weft_indexing_updates(id);
+}
+
+/* Whether the op may report an error for an element, which every element then has to be computed for. */
+static bool may_fail(const weft_node *node)
+{
+    weft_op_id id = weft_op_id_of(node->op);
+    weft_dtype_kind kind = weft_dtype_info_of(node->types[0].dtype)->kind;
+    bool divides = id == WEFT_OP_div || id == WEFT_OP_remainder || id == WEFT_OP_fmod;
+    return divides && (kind == WEFT_KIND_SIGNED || kind == WEFT_KIND_UNSIGNED);
+}
+
+/* Whether the element of a result at a place is computed from elements of the operands whose places are affine in it.
+ */
+static bool is_local(const weft_graph *graph, const weft_node *node)
+{
+    switch (weft_op_id_of(node->op)) {
+    case WEFT_OP_permute:
+    case WEFT_OP_broadcast:
+    case WEFT_OP_slice:
+    case WEFT_OP_flip: return true;
+    case WEFT_OP_reshape: return weft_reshape_keeps_axes(graph, node);
+    default: return node->op->op_class == WEFT_CLASS_ELEMENTWISE && !may_fail(node);
+    }
+}
+
+/* Whether a value has memory, gets memory when it is read like that, or is local. */
+static bool is_reachable(const weft_fusion *fusion, uint32_t n)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    const weft_node *node = weft_graph_node(graph, n);
+    bool has_memory = fusion->forced[n] || is_reduction(node) || engine_of(fusion, n) != WEFT_ROLE_KERNEL;
+    has_memory |= node->op->op_class == WEFT_CLASS_LEAF || node->op->op_class == WEFT_CLASS_SCAN;
+    if (has_memory || weft_indexing_updates(weft_op_id_of(node->op))) return true;
+    bool all = is_local(graph, node);
+    for (uint32_t i = 0; i < node->input_count; i++) all &= fusion->reachable[node->inputs[i].node];
+    return all;
+}
+
+weft_expr weft_fusion_count(const weft_fusion *fusion, weft_shape shape)
+{
+    weft_expr_context *extents = fusion->extents;
+    weft_expr count = weft_expr_constant(extents, 1);
+    for (size_t i = 0; i < shape.rank; i++) {
+        weft_extent extent = shape.extents[i];
+        weft_expr e = extent.graph == NULL
+                          ? weft_expr_constant(extents, extent.value)
+                          : weft_expr_import(extents, fusion->compiled->graph->extents, (weft_expr)extent.value);
+        count = weft_expr_mul(extents, count, e);
+    }
+    return count;
+}
+
+/* Whether a gather or dynamic slice computes the elements that it reads: where it is known to read no more than there
+ * are, or they cost little. */
+static bool computes_what_it_reads(const weft_fusion *fusion, const weft_node *node)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    uint32_t source = node->inputs[0].node;
+    if (!fusion->reachable[source]) return false;
+    if (fusion->weights[source] <= CHEAP_TO_PLACE) return true;
+    weft_expr read = weft_fusion_count(fusion, node->types[0].shape);
+    weft_expr all = weft_fusion_count(fusion, weft_value_type(graph, node->inputs[0])->shape);
+    return weft_expr_always_nonnegative(fusion->extents, weft_expr_sub(fusion->extents, all, read));
+}
+
+/* Ascending: what recomputing costs, memory for what would make a kernel too large, and what follows stages. */
+static void weigh(weft_fusion *fusion, const uint8_t *live)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        if (!live[n]) continue;
+        const weft_node *node = weft_graph_node(graph, n);
+        uint32_t weight = own_weight(node);
+        bool follows = false;
+        for (uint32_t i = 0; i < node->input_count; i++) {
+            weight = saturating_add(weight, fusion->weights[node->inputs[i].node]);
+            follows |= fusion->fused_row[node->inputs[i].node];
+        }
+        bool computed = node->op->op_class != WEFT_CLASS_LEAF;
+        if (computed && weight > LARGEST_KERNEL) fusion->forced[n] = 1;
+        weft_op_id id = weft_op_id_of(node->op);
+        bool is_step = is_reduction(node) || node->op->op_class == WEFT_CLASS_REGION || weft_indexing_updates(id);
+        bool is_read = fusion->forced[n] || is_leaf_memory(graph, node) || is_step;
+        fusion->weights[n] = is_read ? 1 : weight;
+        fusion->reachable[n] = is_reachable(fusion, n);
+        fusion->fused_row[n] = is_reduction(node) ? starts_row(fusion, n) : follows && !is_read;
+    }
+}
+
+/* The value behind views that only rename axes and strides. */
+static uint32_t behind_views(const weft_graph *graph, uint32_t n)
+{
+    for (;;) {
+        const weft_node *node = weft_graph_node(graph, n);
+        weft_op_id id = weft_op_id_of(node->op);
+        bool is_view = id == WEFT_OP_permute || id == WEFT_OP_slice || id == WEFT_OP_flip || id == WEFT_OP_broadcast ||
+                       id == WEFT_OP_window || id == WEFT_OP_extract_diagonal || id == WEFT_OP_reshape;
+        if (!is_view) return n;
+        n = node->inputs[0].node;
+    }
+}
+
+static void demand_operands(weft_fusion *fusion, const weft_node *node, bool through_views)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        uint32_t operand = node->inputs[i].node;
+        fusion->forced[through_views ? behind_views(graph, operand) : operand] = 1;
+    }
+}
+
+/* Whether a kernel would compute the same elements of the node again and again. */
+static bool is_repeated(const weft_fusion *fusion, uint32_t n)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    const weft_node *node = weft_graph_node(graph, n);
+    if (node->op->op_class != WEFT_CLASS_ELEMENTWISE || fusion->fused_row[n]) return false;
+    double more = (double)weft_count_bound(graph, node->types[0].shape) * ((double)fusion->weights[n] - 1);
+    return fusion->recompute_count[n] >= OFTEN_REPEATED && more * (fusion->recompute_count[n] - 1) >= LARGE_REPETITION;
+}
+
+static weft_role role_of(const weft_fusion *fusion, uint32_t n, uint32_t root, bool shared)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    const weft_node *node = weft_graph_node(graph, n);
+    bool wanted_constant = fusion->forced[n] && weft_op_id_of(node->op) == WEFT_OP_constant;
+    if (wanted_constant || is_leaf_memory(graph, node)) return WEFT_ROLE_LEAF;
+    if (node->op->op_class == WEFT_CLASS_LEAF && !fusion->forced[n]) return WEFT_ROLE_INLINE;
+    weft_role engine = engine_of(fusion, n);
+    bool updates = weft_indexing_updates(weft_op_id_of(node->op));
+    bool scans = node->op->op_class == WEFT_CLASS_SCAN;
+    if (engine != WEFT_ROLE_KERNEL || fusion->forced[n] || updates || scans) return engine;
+    if (is_reduction(node)) {
+        weft_reduction reduction;
+        bool fits = !shared && !fusion->placed[n] && root != 0 && takes_stages(fusion, root - 1);
+        return fits && may_be_stage(fusion, n, &reduction) ? WEFT_ROLE_STAGE : WEFT_ROLE_KERNEL;
+    }
+    if (is_repeated(fusion, n)) return WEFT_ROLE_KERNEL;
+    return shared && fusion->weights[n] > CHEAP_TO_REPEAT ? WEFT_ROLE_KERNEL : WEFT_ROLE_INLINE;
+}
+
+/* How often the node computes an element of an operand for one of its own: more than once for a broadcast, a gather or
+ * a product, as far as bounds tell. */
+static double repetitions(const weft_graph *graph, const weft_node *node, uint32_t input)
+{
+    weft_shape shape = weft_value_type(graph, node->inputs[input])->shape;
+    double count = (double)weft_count_bound(graph, shape),
+           results = (double)weft_count_bound(graph, node->types[0].shape);
+    weft_op_id id = weft_op_id_of(node->op);
+    if (id == WEFT_OP_broadcast) return count > 0 ? results / count : 1;
+    if (is_gather(node) && input == 0) return results > count && count > 0 ? results / count : 1;
+    if (id != WEFT_OP_dot) return 1;
+    weft_product_size size = weft_product_size_of(graph, node);
+    return count > 0 ? (double)size.results * (double)size.terms / count : 1;
+}
+
+/* Tells the operands of a node which root reads them, how often that computes each of their elements (a stage does
+ * once), and along which axes it does so anew for each term of a reduction. */
+static void pass_root(weft_fusion *fusion, uint32_t n, bool own, bool shared, uint8_t *seen_by_many)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    const weft_node *node = weft_graph_node(graph, n);
+    uint32_t root = own ? n + 1 : fusion->roots[n];
+    double base = own || fusion->roles[n] == WEFT_ROLE_STAGE ? 1 : fusion->recompute_count[n];
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        uint32_t operand = node->inputs[i].node;
+        uint32_t *known = &fusion->roots[operand];
+        if (shared || (*known != 0 && *known != root)) seen_by_many[operand] = 1;
+        *known = root;
+        if ((i == 0 && is_gather(node)) || (!own && fusion->placed[n])) fusion->placed[operand] = 1;
+        double times = base * repetitions(graph, node, i);
+        if (times > fusion->recompute_count[operand]) fusion->recompute_count[operand] = times;
+        fusion->inner[operand] |= weft_inner_axes(graph, node, i, own ? 0 : fusion->inner[n]);
+    }
+}
+
+/* Windows over what is padded: every element of them would have to ask where it lies. */
+static void demand_padded(weft_fusion *fusion, const weft_node *node)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    uint32_t n = node->inputs[0].node;
+    while (weft_op_id_of(weft_graph_node(graph, n)->op) == WEFT_OP_reshape) {
+        n = weft_graph_node(graph, n)->inputs[0].node;
+    }
+    if (weft_op_id_of(weft_graph_node(graph, n)->op) == WEFT_OP_pad) fusion->forced[n] = 1;
+}
+
+/* A large product that only comes in another order, with another axis last: its own order is the one in which it is
+ * fast to compute. */
+static void demand_product(weft_fusion *fusion, const weft_node *permute)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    uint32_t n = permute->inputs[0].node;
+    const weft_node *node = weft_graph_node(graph, n);
+    weft_ints order = permute->attrs[0].ints;
+    if (weft_op_id_of(node->op) != WEFT_OP_dot || order.count == 0) return;
+    if (order.items[order.count - 1] == (int64_t)order.count - 1) return;
+    weft_product_size size = weft_product_size_of(graph, node);
+    if (size.is_large && size.along && size.terms > WEFT_PRODUCT_FEW_TERMS) fusion->forced[n] = 1;
+}
+
+/* Lanes of a large product run along what is innermost in its second operand: where that comes in another order, a copy
+ * of it is little beside the result. */
+static void demand_lanes(weft_fusion *fusion, const weft_node *dot)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    uint32_t operand = dot->inputs[1].node;
+    const weft_node *node = weft_graph_node(graph, operand);
+    weft_product_size size = weft_product_size_of(graph, dot);
+    bool is_little = weft_count_bound(graph, node->types[0].shape) <= size.results / LITTLE_BESIDE;
+    if (weft_op_id_of(node->op) == WEFT_OP_permute && size.is_large && size.along && is_little)
+        fusion->forced[operand] = 1;
+}
+
+/* A product done by loops reads its factors once for each row or column of the other one: a factor that would be
+ * recomputed each time is stored first. */
+static void demand_factors(weft_fusion *fusion, const weft_node *dot)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    weft_product_size size = weft_product_size_of(graph, dot);
+    for (uint32_t i = 0; i < dot->input_count; i++) {
+        uint32_t factor = behind_views(graph, dot->inputs[i].node);
+        const weft_node *node = weft_graph_node(graph, factor);
+        if (node->op->op_class != WEFT_CLASS_ELEMENTWISE) continue;
+        double again =
+            (double)size.results * (double)size.terms - (double)weft_count_bound(graph, node->types[0].shape);
+        if (again * ((double)fusion->weights[factor] - 1) >= LARGE_PRODUCT_REPETITION) fusion->forced[factor] = 1;
+    }
+}
+
+/* What an engine or an op with random access reads must be in memory, and so must a costly value that a broadcast would
+ * repeat; what follows a stage is computed as often as that. */
+static void demand(weft_fusion *fusion, uint32_t n)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    const weft_node *node = weft_graph_node(graph, n);
+    weft_op_id id = weft_op_id_of(node->op);
+    bool is_step = fusion->roles[n] == WEFT_ROLE_HOST || fusion->roles[n] == WEFT_ROLE_REGION;
+    bool reads_views = fusion->roles[n] == WEFT_ROLE_GEMM || fusion->roles[n] == WEFT_ROLE_SORT;
+    if (is_step || reads_views) demand_operands(fusion, node, reads_views);
+    if (is_gather(node) && !computes_what_it_reads(fusion, node)) fusion->forced[node->inputs[0].node] = 1;
+    if (id == WEFT_OP_window) demand_padded(fusion, node);
+    if (id == WEFT_OP_permute) demand_product(fusion, node);
+    if (id == WEFT_OP_dot && fusion->roles[n] == WEFT_ROLE_KERNEL) demand_lanes(fusion, node);
+    if (id == WEFT_OP_dot && fusion->roles[n] != WEFT_ROLE_GEMM) demand_factors(fusion, node);
+    bool expands = id == WEFT_OP_broadcast && weft_value_type(graph, node->inputs[0])->shape.rank > 0;
+    if (!expands) return;
+    uint32_t source = node->inputs[0].node;
+    bool is_costly = fusion->weights[source] > FUNCTION_WEIGHT &&
+                     weft_graph_node(graph, source)->op->op_class == WEFT_CLASS_ELEMENTWISE;
+    if (is_costly && !fusion->fused_row[source]) fusion->forced[source] = 1;
+}
+
+/* A size that overflows is merely unproven; out of memory, nothing is known. */
+static weft_status *check_extents(weft_fusion *fusion)
+{
+    weft_status *status = weft_expr_context_take_error(fusion->extents);
+    if (weft_status_code(status) == WEFT_OUT_OF_MEMORY) return status;
+    weft_status_destroy(status);
+    return NULL;
+}
+
+/* Descending. Returns whether nothing was forced that the weights do not know of. */
+static bool assign(weft_fusion *fusion, const uint8_t *live, uint8_t *shared)
+{
+    const weft_graph *graph = fusion->compiled->graph;
+    bool settled = true;
+    for (uint32_t n = (uint32_t)graph->node_count; n-- > 0;) {
+        if (!live[n]) continue;
+        weft_role role = role_of(fusion, n, fusion->roots[n], shared[n]);
+        if (role == WEFT_ROLE_STAGE && fusion->inner[n] != 0) {
+            role = WEFT_ROLE_KERNEL;
+            fusion->forced[n] = 1;
+            settled = false;
+        }
+        fusion->roles[n] = (uint8_t)role;
+        bool own = weft_role_has_memory((uint8_t)role);
+        pass_root(fusion, n, own, !own && shared[n], shared);
+        if (shared[n]) fusion->roots[n] = 0;
+        demand(fusion, n);
+    }
+    return settled;
+}
+
+static bool fill_roles(weft_fusion *fusion, const uint8_t *live, uint8_t *shared)
+{
+    size_t count = fusion->compiled->graph->node_count + 1;
+    memset(shared, 0, count);
+    memset(fusion->roles, WEFT_ROLE_DEAD, count);
+    memset(fusion->placed, 0, count);
+    memset(fusion->roots, 0, count * sizeof(uint32_t));
+    memset(fusion->recompute_count, 0, count * sizeof(double));
+    memset(fusion->inner, 0, count * sizeof(uint64_t));
+    weigh(fusion, live);
+    return assign(fusion, live, shared);
+}
+
+/* Assigns roles, and assigns them again if their consequences require it. */
+static weft_status *assign_all(weft_fusion *fusion, const uint8_t *live, uint8_t *shared)
+{
+    bool forced = true;
+    while (forced) {
+        bool settled = false;
+        for (int round = 0; round < MOST_ROUNDS && !settled; round++) settled = fill_roles(fusion, live, shared);
+        WEFT_TRY(weft_in_place_force(fusion, &forced));
+    }
+    return NULL;
+}
+
+weft_status *weft_fusion_fill(weft_fusion *fusion)
+{
+    const weft_compiled *compiled = fusion->compiled;
+    const weft_graph *graph = compiled->graph;
+    size_t count = graph->node_count + 1;
+    uint8_t *live = weft_allocate_zeroed(fusion->allocator, 3 * count);
+    if (live == NULL) return weft_status_out_of_memory();
+    weft_graph_mark(graph, compiled->output_count, compiled->outputs, live);
+    fusion->fills++;
+    for (size_t i = 0; i < compiled->output_count; i++) fusion->forced[compiled->outputs[i].node] = 1;
+    weft_chains_cut(graph, live, fusion->forced, live + 2 * count);
+    weft_status *status = assign_all(fusion, live, live + count);
+    weft_free(fusion->allocator, live, 3 * count);
+    WEFT_TRY(status);
+    fusion->changed = false;
+    WEFT_TRY(check_extents(fusion));
+    for (weft_fusion *region = fusion->regions; region != NULL; region = region->next)
+        WEFT_TRY(weft_fusion_fill(region));
+    return NULL;
+}
