@@ -80,7 +80,8 @@ typedef struct weft_resize_options {
 /*
  * The last axes of x get extents `sizes`. Nearest: the element at the coordinate, rounded down for ASYMMETRIC,
  * otherwise to the nearest with halves up; any dtype. Linear: between the two neighbours along each axis in turn;
- * floats, f16 and bf16 compute in f32. Coordinates are f64 and kept inside x: of no element no other extent is made.
+ * floats, f16 and bf16 compute in f32. Coordinates are f64 and kept inside x. An axis without elements can only be
+ * resized to 0.
  */
 weft_tensor weft_resize(weft_tensor x, weft_shape sizes, const weft_resize_options *options);
 

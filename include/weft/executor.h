@@ -210,7 +210,7 @@ weft_status *weft_executor_run(weft_executor *executor, weft_program *program, c
  * Several threads may submit work to one queue. NOT_REGISTERED for an unknown runtime.
  */
 weft_status *weft_queue_create(weft_executor *executor, const char *runtime, weft_queue **out_queue) WEFT_MUST_USE;
-/* Waits for all submitted work; must be called before the executor is destroyed. Errors that no event reported are
+/* Waits for all submitted work; must be called before the executor is destroyed. Errors that no call returned are
  * dropped. */
 void weft_queue_destroy(weft_queue *queue);
 /* Waits for all submitted work. Returns the error of the first run that failed since the last call. */

@@ -161,7 +161,7 @@ typedef struct weft_op_def {
      * Fills `out_types[0 .. output_count-1]`, or says what is wrong in a message that starts with the op's name.
      * Once weft_require_* returned false the error is known, and any return is fine. The shapes may be parts of
      * inputs and attrs. Called again whenever the node is made in another graph, so nothing but its arguments may
-     * decide what it says, and it traces nothing. Required.
+     * decide what it says, and it traces nothing (INVALID_ARGUMENT). Required.
      */
     weft_status *(*infer)(const weft_infer_context *context, weft_type *out_types);
     /*

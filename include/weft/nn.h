@@ -32,8 +32,8 @@ weft_tensor weft_hard_tanh(weft_tensor x, double low, double high);
 weft_tensor weft_softsign(weft_tensor x);
 /* x * sigmoid(x). */
 weft_tensor weft_silu(weft_tensor x);
-/* x / 2 * (1 + erf(x / sqrt(2))). Hendrycks and Gimpel, "Gaussian error linear units". Below -1 the sum cancels: here and
- * in weft_gelu_tanh the error is about an ulp of x, however small the result. */
+/* x / 2 * (1 + erf(x / sqrt(2))). Hendrycks and Gimpel, "Gaussian error linear units". Below -1 the sum cancels: here
+ * and in weft_gelu_tanh the error is about an ulp of x, however small the result. */
 weft_tensor weft_gelu(weft_tensor x);
 /* log(1 + exp(x)), as max(x, 0) + log1p(exp(-|x|)). */
 weft_tensor weft_softplus(weft_tensor x);
@@ -88,8 +88,8 @@ typedef struct weft_attention_options {
 weft_tensor weft_attention(weft_tensor q, weft_tensor k, weft_tensor v, const weft_attention_options *options);
 
 /* Rows of `table` [v, ...]: the result has the shape of `indices` (integers) in place of v. Rules as for weft_gather;
- * any dtype. Where an index is `padding`, which need be no row of the table, the row is zeros; without one use
- * WEFT_NO_PADDING. */
+ * any dtype. An index equal to `padding` gives a row of zeros, whether the table has a row of that index or not;
+ * WEFT_NO_PADDING: there is no such index. */
 weft_tensor weft_embedding(weft_tensor table, weft_tensor indices, int64_t padding);
 #define WEFT_NO_PADDING INT64_MIN
 

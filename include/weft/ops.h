@@ -141,8 +141,8 @@ weft_tensor weft_add(weft_tensor a, weft_tensor b);
 weft_tensor weft_sub(weft_tensor a, weft_tensor b);
 weft_tensor weft_mul(weft_tensor a, weft_tensor b);
 /* Of complex numbers a conj(b) / |b|^2; by zero and by infinities each part is divided by |b|, NaN in b makes both NaN.
- * Squares and products that leave the range of c128 do no harm; of a part of b that is 2^1022 times smaller than the
- * other, or of a 2^1980 times, digits are lost, or all of it. */
+ * Intermediate squares and products do not overflow or underflow, even of c128. Digits of the smaller part of b are
+ * lost if it is 2^1022 times smaller than the other, and of a if its parts differ by 2^1980. */
 weft_tensor weft_div(weft_tensor a, weft_tensor b);
 /*
  * Remainders. remainder: a - b floor(a / b), with the sign of b, as % of Python and numpy; of floats the exact value is
