@@ -161,23 +161,45 @@ static double padded(int64_t extent, int64_t unit)
     return (double)((extent + unit - 1) / unit * unit);
 }
 
-/* Vectors of the kernel along the rows of C, or along its columns: where less padding is computed, or else where C
- * can be written directly. */
-static bool has_row_vectors(const weft_gemm_call *call, const weft_gemm_kernel *kernel)
+/* Cycles for one term of all elements to copy an operand: numbers that are adjacent are copied as registers. */
+static double packing(const struct grid *grid, int64_t count, int64_t stride, int64_t term_stride, bool wide,
+                      int64_t uses)
 {
-    int64_t along = kernel->by_columns ? kernel->rows : kernel->columns;
+    const weft_gemm_side side = {.stride = stride,
+                                 .term_stride = term_stride,
+                                 .complex = is_complex(grid->call->dtype),
+                                 .size = real_size(grid->call->dtype)};
+    if (!weft_gemm_packs(grid->kernel, &side, wide, uses)) return 0;
+    return (double)count * (stride == 1 ? 0.25 : 1);
+}
+
+/* Cycles for one term with the kernel's vectors along the rows of C, or along its columns: two registers of products
+ * in each, what is copied, and C if its tiles are transposed in a buffer. */
+static double cycles(const struct grid *grid, bool by_rows)
+{
+    const weft_gemm_call *call = grid->call;
+    const weft_gemm_kernel *kernel = grid->kernel;
+    int64_t wide = by_rows ? call->n : call->m, narrow = by_rows ? call->m : call->n;
+    int64_t vector = kernel->by_columns ? kernel->rows : kernel->columns;
     int64_t across = kernel->by_columns ? kernel->columns : kernel->rows;
-    double by_rows = padded(call->n, along) * padded(call->m, across);
-    double by_columns = padded(call->m, along) * padded(call->n, across);
-    if (is_complex(call->dtype)) return true;
-    return by_rows != by_columns ? by_rows < by_columns : call->c_row != 1;
+    double products = kernel->tile != NULL ? padded(wide, vector / WEFT_GEMM_VECTORS) * (double)narrow
+                                           : padded(wide, vector) * padded(narrow, across);
+    bool transposes = (by_rows ? call->c_column : call->c_row) != 1;
+    double moves = transposes ? 2 * (double)call->m * (double)call->n / (double)(call->k < 1 ? 1 : call->k) : 0;
+    return products / (double)vector + moves + packing(grid, call->n, call->b_column, call->b_row, by_rows, call->m) +
+           packing(grid, call->m, call->a_row, call->a_column, !by_rows, call->n);
+}
+
+static bool has_row_vectors(const struct grid *grid)
+{
+    return is_complex(grid->call->dtype) || cycles(grid, true) <= cycles(grid, false);
 }
 
 static void find_units(struct grid *grid)
 {
     const weft_gemm_call *call = grid->call;
     const weft_gemm_kernel *kernel = grid->kernel;
-    grid->transposed = has_row_vectors(call, kernel) == kernel->by_columns;
+    grid->transposed = has_row_vectors(grid) == kernel->by_columns;
     grid->units[grid->transposed] = kernel->rows;
     grid->units[!grid->transposed] = kernel->columns;
     if (is_complex(call->dtype)) grid->units[1] /= 2;

@@ -6,8 +6,9 @@
 
 /*
  * The terms are cut into blocks of fixed length, whose sums are added to C one after the other; rows and columns are
- * cut to fit the caches, and then into tiles. Kernels compute whole tiles: in C itself where the tile lies as they want
- * it, otherwise in a buffer. So each element is the same sum in the same order, wherever it is and however C lies.
+ * cut to fit the caches, and then into tiles. Operands are packed where that pays, and otherwise read in place. Kernels
+ * compute tiles in C itself where it lies as they want it, otherwise in a buffer. So each element is the same sum in
+ * the same order, wherever it is and however A, B and C lie.
  */
 
 static int64_t least(int64_t a, int64_t b)
@@ -52,30 +53,50 @@ static int64_t most_panels(const weft_gemm_block *block, const weft_gemm_side *s
     return least(all, fit < 1 ? 1 : fit);
 }
 
+/* Whether all rows of the left operand fit with as much of the right one into the second-level cache. */
+static bool is_short(const weft_gemm_block *block)
+{
+    int64_t rows = panel_count(&block->left, block->kernel->rows);
+    int64_t panels = round_up(block->left.count, rows) / rows;
+    return panels * panel_bytes(block, block->kernel->rows) <= block->cache_bytes / 4;
+}
+
 /* Of packed operands: the left one stays in the second-level cache, the right one in the third, of which each core has
- * as much as that at least. */
-static int64_t left_limit(const weft_gemm_block *block)
+ * as much as that at least; or both in the second. */
+static int64_t limit(const weft_gemm_block *block, bool left)
 {
-    return block->cache_bytes / 2;
+    if (is_short(block)) return block->cache_bytes / 4;
+    return left ? block->cache_bytes / 2 : block->cache_bytes * 4;
 }
 
-static int64_t right_limit(const weft_gemm_block *block)
+/* Rows or columns of the other operand from which on packing one pays: each of its numbers is copied once, and then
+ * read from fewer pages and sets of the caches for each vector of these. An operand across the vectors whose terms are
+ * adjacent is read in a few streams. Otherwise a line is read for each term. Lines that are a multiple of a large power
+ * of two apart meet in few sets of the first-level cache, and from 4 KB on of all caches; there are more pages than the
+ * first-level TLB has entries where they are further apart. Measured on Zen 3. */
+static int64_t uses_worth_packing(const weft_gemm_side *side, bool wide)
 {
-    return block->cache_bytes * 4;
+    enum { PAGE = 4096, FEW_SETS = 512 };
+    int64_t distance = llabs(side->term_stride) * (int64_t)side->size;
+    if (!wide && side->term_stride == 1) return 256;
+    if (side->stride != 1 || distance % PAGE == 0) return 0;
+    return distance % FEW_SETS == 0 || distance > PAGE ? 64 : 192;
 }
 
-static int64_t left_bytes(const weft_gemm_block *block)
+bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side, bool wide, int64_t uses)
 {
-    int64_t width = block->kernel->rows;
-    return most_panels(block, &block->left, width, left_limit(block)) * panel_bytes(block, width) +
-           WEFT_GEMM_READ_AHEAD;
+    return kernel->tile == NULL || side->complex || uses >= uses_worth_packing(side, wide);
 }
 
-static int64_t right_bytes(const weft_gemm_block *block)
+/* Of what is packed. Of an operand that is read in place that is what does not fill the vectors of a kernel, a panel at
+ * most, whether this block has one or not: smaller ones of the same product use the same memory. */
+static int64_t operand_bytes(const weft_gemm_block *block, bool left)
 {
-    int64_t width = block->kernel->columns;
-    return most_panels(block, &block->right, width, right_limit(block)) * panel_bytes(block, width) +
-           WEFT_GEMM_READ_AHEAD;
+    const weft_gemm_side *side = left ? &block->left : &block->right, *other = left ? &block->right : &block->left;
+    int64_t width = left ? block->kernel->rows : block->kernel->columns;
+    bool wide = left == block->kernel->by_columns;
+    if (!weft_gemm_packs(block->kernel, side, wide, other->count)) return wide ? panel_bytes(block, width) : 0;
+    return most_panels(block, side, width, limit(block, left)) * panel_bytes(block, width) + WEFT_GEMM_READ_AHEAD;
 }
 
 /* ---- few rows ---- */
@@ -105,29 +126,55 @@ size_t weft_gemm_block_bytes(const weft_gemm_block *block)
 {
     int64_t rows = block->few_left ? block->left.count : block->right.count;
     if (block->few_left || block->few_right) return (size_t)(rows * WEFT_GEMM_ROWS_COLUMNS) * block->left.size;
-    return (size_t)(left_bytes(block) + right_bytes(block));
+    return (size_t)(operand_bytes(block, true) + operand_bytes(block, false));
 }
 
-/* ---- packing ---- */
+/* ---- panels ---- */
 
-/* What is packed of an operand: rows or columns [first, first + count). */
-struct packed {
+/* Rows or columns [first, first + count) of an operand, and the terms from `term` on. */
+struct part {
     const weft_gemm_side *side;
+    bool wide, packs;
     int64_t width; /* of a panel, in numbers */
-    int64_t panel; /* bytes */
-    int64_t first, count;
+    int64_t bytes; /* of a packed panel */
+    int64_t first, count, term;
     char *memory;
 };
 
-static void pack(const struct packed *packed, int64_t term, int64_t terms)
+/* Strides in numbers. */
+struct panel {
+    const char *data;
+    int64_t stride, term_stride;
+};
+
+static const char *element_at(const struct part *part, int64_t index)
 {
-    const weft_gemm_side *side = packed->side;
-    int64_t each = panel_count(side, packed->width), element = (side->complex ? 2 : 1) * (int64_t)side->size;
-    char *out = packed->memory;
-    for (int64_t i = 0; i < packed->count; i += each, out += packed->panel) {
-        const char *data = side->data + ((packed->first + i) * side->stride + term * side->term_stride) * element;
-        weft_gemm_pack(side, data, least(each, packed->count - i), terms, packed->width, out);
-    }
+    const weft_gemm_side *side = part->side;
+    int64_t element = (side->complex ? 2 : 1) * (int64_t)side->size;
+    return side->data + ((part->first + index) * side->stride + part->term * side->term_stride) * element;
+}
+
+/* Rows or columns from which on all is packed: what does not fill the vectors of a kernel is so in any case. */
+static int64_t packed_from(const struct part *part)
+{
+    if (part->packs) return 0;
+    return part->wide ? part->count / part->width * part->width : part->count;
+}
+
+static void pack(const struct part *part, int64_t terms)
+{
+    int64_t from = packed_from(part);
+    if (from < part->count)
+        weft_gemm_pack(part->side, element_at(part, from), part->count - from, terms, part->width, part->memory,
+                       part->bytes);
+}
+
+/* The panel that begins with row or column `index`, which is the panel with number `panel`. */
+static struct panel panel_at(const struct part *part, int64_t index, int64_t panel)
+{
+    if (part->packs) return (struct panel){part->memory + panel * part->bytes, 1, part->width};
+    if (index >= packed_from(part)) return (struct panel){part->memory, 1, part->width};
+    return (struct panel){element_at(part, index), part->side->stride, part->side->term_stride};
 }
 
 /* ---- tiles ---- */
@@ -145,11 +192,14 @@ static inline __attribute__((always_inline)) void move(char *c, const int64_t *s
                                                        const int64_t *pitches, const int64_t *extents, bool store,
                                                        size_t size)
 {
-    for (int64_t j = 0; j < extents[0]; j++)
-        for (int64_t i = 0; i < extents[1]; i++) {
-            char *of_c = c + j * strides[0] + i * strides[1], *of_buffer = buffer + j * pitches[0] + i * pitches[1];
-            memcpy(store ? of_c : of_buffer, store ? of_buffer : of_c, size);
-        }
+    bool adjacent = strides[1] == (int64_t)size && pitches[1] == (int64_t)size;
+    for (int64_t j = 0; j < extents[0]; j++) {
+        char *of_c = c + j * strides[0], *of_buffer = buffer + j * pitches[0];
+        if (adjacent) memcpy(store ? of_c : of_buffer, store ? of_buffer : of_c, (size_t)extents[1] * size);
+        else
+            for (int64_t i = 0; i < extents[1]; i++, of_c += strides[1], of_buffer += pitches[1])
+                memcpy(store ? of_c : of_buffer, store ? of_buffer : of_c, size);
+    }
 }
 
 /* The inner loop goes along the shorter stride of C. */
@@ -167,23 +217,43 @@ static void move_tile(const struct tile *tile, char *buffer, bool store, int64_t
     }
 }
 
-static void run_tile(const weft_gemm_block *block, const struct tile *tile, const char *left, const char *right,
-                     int64_t terms, bool add)
+/* Through `buffer` where the kernel cannot write the tile as it lies. */
+static void run_strided(const weft_gemm_block *block, const struct tile *tile, const struct panel *wide,
+                        const struct panel *narrow, int64_t terms, bool add, char *buffer)
 {
-    _Alignas(WEFT_GEMM_ALIGNMENT) char buffer[WEFT_GEMM_TILE * sizeof(double)];
+    const weft_gemm_kernel *kernel = block->kernel;
+    int64_t size = (int64_t)block->left.size, width = kernel->by_columns ? kernel->rows : kernel->columns;
+    int64_t lanes = width / WEFT_GEMM_VECTORS, vectors = tile->along > lanes ? WEFT_GEMM_VECTORS : 1;
+    bool direct = tile->along == vectors * lanes && tile->along_stride == size;
+    if (!direct && add) move_tile(tile, buffer, false, size);
+    kernel->tile(&(weft_gemm_tile_call){.wide = wide->data,
+                                        .narrow = narrow->data,
+                                        .c = direct ? tile->c : buffer,
+                                        .rows = tile->across,
+                                        .vectors = vectors,
+                                        .terms = terms,
+                                        .wide_term = wide->term_stride,
+                                        .narrow_term = narrow->term_stride,
+                                        .narrow_stride = narrow->stride,
+                                        .c_stride = direct ? tile->across_stride / size : width,
+                                        .add = add});
+    if (!direct) move_tile(tile, buffer, true, size);
+}
+
+/* The same with a kernel for whole tiles of packed operands. */
+static void run_packed(const weft_gemm_block *block, const struct tile *tile, const char *left, const char *right,
+                       int64_t terms, bool add, char *buffer)
+{
     const weft_gemm_kernel *kernel = block->kernel;
     int64_t parts = parts_of(block), element = parts * (int64_t)block->left.size;
     int64_t vector = kernel->by_columns ? kernel->rows : kernel->columns;
     int64_t vectors = kernel->by_columns ? kernel->columns : kernel->rows;
     bool whole = tile->along * parts == vector && tile->across == vectors;
-    if (whole && tile->along_stride == element && tile->across_stride > 0) {
-        weft_gemm_tile(kernel, terms * parts, left, right, add, tile->c,
-                       tile->across_stride / (int64_t)block->left.size);
-        return;
-    }
-    if (add) move_tile(tile, buffer, false, element);
-    weft_gemm_tile(kernel, terms * parts, left, right, add, buffer, vector);
-    move_tile(tile, buffer, true, element);
+    bool direct = whole && tile->along_stride == element && tile->across_stride > 0;
+    if (!direct && add) move_tile(tile, buffer, false, element);
+    weft_gemm_tile(kernel, terms * parts, left, right, add, direct ? tile->c : buffer,
+                   direct ? tile->across_stride / (int64_t)block->left.size : vector);
+    if (!direct) move_tile(tile, buffer, true, element);
 }
 
 static struct tile tile_at(const weft_gemm_block *block, int64_t i, int64_t rows, int64_t j, int64_t columns)
@@ -200,38 +270,88 @@ static struct tile tile_at(const weft_gemm_block *block, int64_t i, int64_t rows
                              (by_columns ? block->kernel->rows : block->kernel->columns) * (int64_t)block->left.size};
 }
 
-static void run_tiles(const weft_gemm_block *block, const struct packed *left, const struct packed *right,
-                      int64_t terms, bool add)
+static void run_tiles(const weft_gemm_block *block, const struct part *left, const struct part *right, int64_t terms,
+                      bool add)
 {
+    _Alignas(WEFT_GEMM_ALIGNMENT) char buffer[WEFT_GEMM_TILE * sizeof(double)];
+    const weft_gemm_kernel *kernel = block->kernel;
     int64_t rows = panel_count(left->side, left->width), columns = panel_count(right->side, right->width);
-    for (int64_t j = 0; j < right->count; j += columns)
-        for (int64_t i = 0; i < left->count; i += rows) {
-            struct tile tile = tile_at(block, left->first + i, least(rows, left->count - i), right->first + j,
-                                       least(columns, right->count - j));
-            run_tile(block, &tile, left->memory + i / rows * left->panel, right->memory + j / columns * right->panel,
-                     terms, add);
+    bool packed = left->packs && right->packs;
+    for (int64_t j = 0, y = 0; j < right->count; j += columns, y++) {
+        struct panel b = panel_at(right, j, y);
+        int64_t across = least(columns, right->count - j);
+        for (int64_t i = 0, x = 0; i < left->count; i += rows, x++) {
+            struct panel a = panel_at(left, i, x);
+            int64_t along = least(rows, left->count - i);
+            struct tile tile = tile_at(block, left->first + i, along, right->first + j, across);
+            bool whole = packed && along == rows && across == columns;
+            if (whole || kernel->tile == NULL || left->side->complex)
+                run_packed(block, &tile, a.data, b.data, terms, add, buffer);
+            else if (left->wide) run_strided(block, &tile, &a, &b, terms, add, buffer);
+            else run_strided(block, &tile, &b, &a, terms, add, buffer);
         }
+    }
 }
 
 /* ---- all ---- */
 
-static struct packed plan(const weft_gemm_block *block, const weft_gemm_side *side, int64_t width, int64_t bytes,
-                          char *memory)
+/* As much of an operand as is packed, or read, at once. */
+static struct part plan(const weft_gemm_block *block, bool left, char *memory)
 {
-    return (struct packed){.side = side,
-                           .width = width,
-                           .panel = panel_bytes(block, width),
-                           .count = most_panels(block, side, width, bytes) * panel_count(side, width),
-                           .memory = memory};
+    const weft_gemm_side *side = left ? &block->left : &block->right, *other = left ? &block->right : &block->left;
+    int64_t width = left ? block->kernel->rows : block->kernel->columns;
+    int64_t panels = most_panels(block, side, width, limit(block, left));
+    bool wide = left == block->kernel->by_columns;
+    return (struct part){.side = side,
+                         .wide = wide,
+                         .packs = weft_gemm_packs(block->kernel, side, wide, other->count),
+                         .width = width,
+                         .bytes = panel_bytes(block, width),
+                         .count = panels * panel_count(side, width),
+                         .memory = memory};
 }
 
-/* The next `count` rows or columns, or what is left. */
-static struct packed part_of(const struct packed *whole, int64_t first)
+/* The next rows or columns, or what is left of them. */
+static struct part part_of(const struct part *whole, int64_t first, int64_t term)
 {
-    struct packed part = *whole;
+    struct part part = *whole;
     part.first = first;
     part.count = least(whole->count, whole->side->count - first);
+    part.term = term;
     return part;
+}
+
+/* Of each block of terms the left operand is packed once, and the right one a piece at a time. */
+static void run_short(const weft_gemm_block *block, const struct part *lefts, const struct part *rights)
+{
+    int64_t most = most_terms(block);
+    for (int64_t t = 0; t < block->terms; t += most) {
+        int64_t terms = least(most, block->terms - t);
+        struct part left = part_of(lefts, 0, t);
+        pack(&left, terms);
+        for (int64_t j = 0; j < block->right.count; j += rights->count) {
+            struct part right = part_of(rights, j, t);
+            pack(&right, terms);
+            run_tiles(block, &left, &right, terms, t > 0);
+        }
+    }
+}
+
+/* Of each block of terms much of the right operand is packed, and the left one a piece at a time. */
+static void run_long(const weft_gemm_block *block, const struct part *lefts, const struct part *rights)
+{
+    int64_t most = most_terms(block);
+    for (int64_t j = 0; j < block->right.count; j += rights->count)
+        for (int64_t t = 0; t < block->terms; t += most) {
+            int64_t terms = least(most, block->terms - t);
+            struct part right = part_of(rights, j, t);
+            pack(&right, terms);
+            for (int64_t i = 0; i < block->left.count; i += lefts->count) {
+                struct part left = part_of(lefts, i, t);
+                pack(&left, terms);
+                run_tiles(block, &left, &right, terms, t > 0);
+            }
+        }
 }
 
 void weft_gemm_block_run(const weft_gemm_block *block, char *memory)
@@ -240,19 +360,7 @@ void weft_gemm_block_run(const weft_gemm_block *block, char *memory)
         run_rows(block, memory);
         return;
     }
-    struct packed lefts = plan(block, &block->left, block->kernel->rows, left_limit(block), memory);
-    struct packed rights =
-        plan(block, &block->right, block->kernel->columns, right_limit(block), memory + left_bytes(block));
-    int64_t most = most_terms(block);
-    for (int64_t j = 0; j < block->right.count; j += rights.count)
-        for (int64_t t = 0; t < block->terms; t += most) {
-            int64_t terms = least(most, block->terms - t);
-            struct packed right = part_of(&rights, j);
-            pack(&right, t, terms);
-            for (int64_t i = 0; i < block->left.count; i += lefts.count) {
-                struct packed left = part_of(&lefts, i);
-                pack(&left, t, terms);
-                run_tiles(block, &left, &right, terms, t > 0);
-            }
-        }
+    struct part left = plan(block, true, memory), right = plan(block, false, memory + operand_bytes(block, true));
+    if (is_short(block)) run_short(block, &left, &right);
+    else run_long(block, &left, &right);
 }

@@ -2,7 +2,7 @@
 #ifndef WEFT_RUNTIME_ENGINE_GEMM_KERNEL_H
 #define WEFT_RUNTIME_ENGINE_GEMM_KERNEL_H
 /* The innermost loops of products: micro-kernels of BLIS, for the ISA level of the process. */
-#include <weft/base.h>
+#include "runtime/engine/gemm_tile.h"
 
 /* Bytes after packed panels that a kernel may read. */
 #define WEFT_GEMM_READ_AHEAD 1024
@@ -16,6 +16,7 @@ typedef struct weft_gemm_kernel {
     bool by_columns; /* the numbers of a column of the tile are adjacent in memory, otherwise those of a row */
     int64_t terms;   /* as many are added up in registers before they are added to C */
     void (*function)(void);
+    weft_gemm_tile_function *tile; /* the same for operands that lie anywhere; NULL: the ISA level has none */
 } weft_gemm_kernel;
 
 /* For real numbers of `size` bytes, 4 or 8. Static. */

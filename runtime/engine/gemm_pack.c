@@ -5,11 +5,11 @@
 /* Functions here are inlined with constant sizes, so that copies become instructions. */
 #define INLINE static inline __attribute__((always_inline))
 
-/* What is packed into one panel; strides in bytes. */
+/* What is packed into one panel, or several that are whole; strides in bytes. */
 struct panel {
     const char *data;
-    int64_t count, terms, width;
-    ptrdiff_t stride, term_stride;
+    int64_t count, terms, width, panels;
+    ptrdiff_t stride, term_stride, pitch;
     char *out;
 };
 
@@ -23,10 +23,18 @@ INLINE void gather(const struct panel *p, size_t size, int64_t first, int64_t be
             memcpy(p->out + (size_t)(t * p->width + i) * size, p->data + i * p->stride + t * p->term_stride, size);
 }
 
-/* Whole rows of a panel, adjacent in memory. */
+/* Whole rows of panels, adjacent in memory: a few terms of all panels at a time, so that what is read lies in long
+ * runs, and what is written in whole cache lines. */
 INLINE void copy_runs(const struct panel *p, size_t bytes)
 {
-    for (int64_t t = 0; t < p->terms; t++) memcpy(p->out + (size_t)t * bytes, p->data + t * p->term_stride, bytes);
+    enum { STEP = 8 };
+    for (int64_t begin = 0; begin < p->terms; begin += STEP) {
+        int64_t end = begin + STEP < p->terms ? begin + STEP : p->terms;
+        for (int64_t k = 0; k < p->panels; k++)
+            for (int64_t t = begin; t < end; t++)
+                memcpy(p->out + k * p->pitch + (size_t)t * bytes, p->data + t * p->term_stride + (size_t)k * bytes,
+                       bytes);
+    }
 }
 
 /* Whether the rows of the panel have a width that copies are made for. */
@@ -46,6 +54,24 @@ static bool copy_whole(const struct panel *p, size_t bytes)
 
 typedef uint32_t four __attribute__((vector_size(16)));
 typedef uint64_t two __attribute__((vector_size(16)));
+
+/* Two rows from `row` on, if there are so many. Returns the row after them. */
+static int64_t transpose_pair_f32(const struct panel *p, int64_t row, int64_t terms)
+{
+    enum { ROWS = 2, STEP = 4 };
+    if (p->count - row < ROWS) return row;
+    for (int64_t t = 0; t < terms; t += STEP) {
+        four x[ROWS];
+        const char *from = p->data + row * p->stride + t * (int64_t)sizeof(float);
+        char *to = p->out + (size_t)(t * p->width + row) * sizeof(float);
+        for (int r = 0; r < ROWS; r++) memcpy(&x[r], from + r * p->stride, sizeof x[r]);
+        const four pairs[] = {__builtin_shufflevector(x[0], x[1], 0, 4, 1, 5),
+                              __builtin_shufflevector(x[0], x[1], 2, 6, 3, 7)};
+        for (int r = 0; r < STEP; r++)
+            memcpy(to + (size_t)(r * p->width) * sizeof(float), (const char *)&pairs[r / 2] + r % 2 * 8, 8);
+    }
+    return row + ROWS;
+}
 
 /* Terms adjacent in memory, four times four numbers at once. */
 static void transpose_f32(const struct panel *p)
@@ -67,6 +93,7 @@ static void transpose_f32(const struct panel *p)
             for (int r = 0; r < STEP; r++)
                 memcpy(p->out + (size_t)((t + r) * p->width + i) * sizeof(float), &column[r], sizeof column[r]);
         }
+    rows = transpose_pair_f32(p, rows, terms);
     gather(p, sizeof(float), rows, 0);
     struct panel left = *p;
     left.count = rows;
@@ -173,18 +200,32 @@ static void pack_complex(const struct panel *p, size_t size, bool doubled)
 
 /* ---- all ---- */
 
-void weft_gemm_pack(const weft_gemm_side *side, const char *data, int64_t count, int64_t terms, int64_t width,
-                    char *panel)
+/* One panel, or several whole ones of numbers that are adjacent. */
+static void pack_panels(const struct panel *p, const weft_gemm_side *side)
 {
-    int64_t parts = side->complex ? 2 : 1, element = parts * (int64_t)side->size;
-    struct panel p = {.data = data,
-                      .count = count,
-                      .terms = terms,
-                      .width = width,
-                      .stride = side->stride * element,
-                      .term_stride = side->term_stride * element,
-                      .out = panel};
-    if (count * (side->doubled ? 2 : 1) < width) memset(panel, 0, (size_t)(width * terms * parts) * side->size);
-    if (side->complex) pack_complex(&p, side->size, side->doubled);
-    else pack_real(&p, side->size);
+    int64_t parts = side->complex ? 2 : 1;
+    bool whole = p->count * (side->doubled ? 2 : 1) == p->width;
+    if (!whole) memset(p->out, 0, (size_t)(p->width * p->terms * parts) * side->size);
+    if (side->complex) pack_complex(p, side->size, side->doubled);
+    else pack_real(p, side->size);
+}
+
+void weft_gemm_pack(const weft_gemm_side *side, const char *data, int64_t count, int64_t terms, int64_t width,
+                    char *panels, int64_t pitch)
+{
+    int64_t each = side->doubled ? width / 2 : width, element = (side->complex ? 2 : 1) * (int64_t)side->size;
+    for (int64_t i = 0, together; i < count; i += together * each) {
+        together = side->complex || side->stride != 1 ? 1 : (count - i) / each;
+        if (together < 1) together = 1;
+        struct panel p = {.data = data + i * side->stride * element,
+                          .count = count - i < each ? count - i : each,
+                          .terms = terms,
+                          .width = width,
+                          .panels = together,
+                          .stride = side->stride * element,
+                          .term_stride = side->term_stride * element,
+                          .pitch = pitch,
+                          .out = panels + i / each * pitch};
+        pack_panels(&p, side);
+    }
 }

@@ -19,9 +19,9 @@ typedef struct weft_gemm_side {
 } weft_gemm_side;
 
 /*
- * Packs `terms` terms of `count` rows or columns into a panel of `width` numbers for each (real) term, zeros where
- * there are fewer. `data` is the first element; side->count is not looked at.
+ * Packs `terms` terms of `count` rows or columns into panels of `width` numbers for each (real) term, `pitch` bytes
+ * from one to the next; zeros where the last one has fewer. `data` is the first element; side->count is not looked at.
  */
 void weft_gemm_pack(const weft_gemm_side *side, const char *data, int64_t count, int64_t terms, int64_t width,
-                    char *panel);
+                    char *panels, int64_t pitch);
 #endif

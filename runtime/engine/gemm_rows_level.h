@@ -8,14 +8,9 @@
 #include <immintrin.h>
 #include <string.h>
 #include "runtime/engine/gemm_rows.h"
+#include "runtime/engine/vector.h"
 
 enum { COLUMNS = WEFT_GEMM_ROWS_COLUMNS, PASS = 4, GROUPS = 4, LINE = 64, AHEAD = 8 };
-
-/* Elements of operands may lie anywhere. */
-typedef float any_float __attribute__((aligned(1), may_alias));
-typedef double any_double __attribute__((aligned(1), may_alias));
-
-#define UNROLL _Pragma("GCC unroll 8")
 
 static inline __attribute__((always_inline)) void transpose_four(__m256 *v)
 {

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_RUNTIME_ENGINE_GEMM_TILE_H
+#define WEFT_RUNTIME_ENGINE_GEMM_TILE_H
+/*
+ * Tiles of products of real numbers whose operands lie anywhere, packed or in place: the sums are those of
+ * weft_gemm_tile to the bit, of as many rows as there are.
+ */
+#include <weft/base.h>
+
+/* Registers along a row of the tile at most. */
+enum { WEFT_GEMM_VECTORS = 2 };
+
+/* c[i, j] = the sum over terms of narrow[i, t] * wide[t, j], or that is added to c. Strides in numbers; those along j
+ * are 1. */
+typedef struct weft_gemm_tile_call {
+    const void *wide, *narrow;
+    void *c;
+    int64_t rows, vectors; /* 1 to those of the kernel; 1 or WEFT_GEMM_VECTORS */
+    int64_t terms;         /* of one block */
+    int64_t wide_term, narrow_term, narrow_stride, c_stride;
+    bool add;
+} weft_gemm_tile_call;
+
+typedef void weft_gemm_tile_function(const weft_gemm_tile_call *tile);
+extern weft_gemm_tile_function weft_gemm_tile_v3_f32, weft_gemm_tile_v3_f64;
+extern weft_gemm_tile_function weft_gemm_tile_v4_f32, weft_gemm_tile_v4_f64;
+#endif
