@@ -55,6 +55,7 @@ typedef struct variant_builder {
     uint32_t *buffers; /* of the variant, for each memory */
     uint32_t memory_count;
     uint32_t *first_memory;
+    uint32_t *readers; /* sort.c: for each node, once it is needed */
     planned_step *steps;
     uint32_t step_count;
     struct {

@@ -31,6 +31,50 @@ static weft_status *row_slots(variant_builder *builder, size_t rank, const weft_
     return NULL;
 }
 
+/* ---- how much of a row is read ---- */
+
+enum { UNREAD = UINT32_MAX, READ_BY_SEVERAL = UINT32_MAX - 1 };
+
+static void add_reader(uint32_t *readers, weft_value value, uint32_t reader)
+{
+    uint32_t *known = &readers[value.node];
+    *known = *known == UNREAD || *known == reader ? reader : READ_BY_SEVERAL;
+}
+
+/* For each node the only one that reads it. */
+static weft_status *find_readers(variant_builder *builder)
+{
+    const weft_compiled *compiled = builder->compiled;
+    size_t count = builder->graph->node_count;
+    if (builder->readers != NULL) return NULL;
+    builder->readers = weft_arena_allocate(builder->arena, (count + 1) * sizeof *builder->readers);
+    if (builder->readers == NULL) return weft_status_out_of_memory();
+    for (size_t n = 0; n < count; n++) builder->readers[n] = UNREAD;
+    for (uint32_t n = 0; n < count; n++) {
+        const weft_node *node = weft_graph_node(builder->graph, n);
+        if (builder->fusion->roles[n] == WEFT_ROLE_DEAD) continue;
+        for (size_t i = 0; i < node->input_count; i++) add_reader(builder->readers, node->inputs[i], n);
+    }
+    for (size_t i = 0; i < compiled->output_count; i++)
+        add_reader(builder->readers, compiled->outputs[i], READ_BY_SEVERAL);
+    return NULL;
+}
+
+/* Where a slice alone reads the sorted rows, what comes after it need not be in order. */
+static weft_status *wanted_slot(variant_builder *builder, uint32_t n, size_t axis, weft_expr extent, uint32_t *out_slot)
+{
+    WEFT_TRY(find_readers(builder));
+    uint32_t reader = builder->readers[n];
+    const weft_node *slice = reader < READ_BY_SEVERAL ? weft_graph_node(builder->graph, reader) : NULL;
+    if (slice != NULL && weft_op_id_of(slice->op) == WEFT_OP_slice && slice->attrs[2].ints.items[axis] == 1) {
+        weft_expr start = weft_space_extent(&builder->space, slice->attrs[0].extents.extents[axis]);
+        weft_expr size = weft_space_extent(&builder->space, slice->attrs[1].extents.extents[axis]);
+        if (start == WEFT_EXPR_NONE || size == WEFT_EXPR_NONE) return weft_status_out_of_memory();
+        extent = weft_expr_add(builder->extents, start, size);
+    }
+    return weft_builder_slot(builder, extent, out_slot);
+}
+
 weft_status *weft_builder_fill_sort(variant_builder *builder, const planned_step *planned, weft_step *out_step)
 {
     const weft_node *node = weft_graph_node(builder->graph, planned->node);
@@ -50,6 +94,7 @@ weft_status *weft_builder_fill_sort(variant_builder *builder, const planned_step
     WEFT_TRY(row_slots(builder, rank, planned->a.strides, axis, &sort->in_strides));
     WEFT_TRY(row_slots(builder, rank, planned->c.strides, axis, &sort->out_strides));
     WEFT_TRY(weft_builder_slot(builder, extents[axis], &sort->length));
+    WEFT_TRY(wanted_slot(builder, planned->node, axis, extents[axis], &sort->wanted));
     WEFT_TRY(weft_builder_slot(builder, planned->a.strides[axis], &sort->in_step));
     WEFT_TRY(weft_builder_slot(builder, planned->c.strides[axis], &sort->out_step));
     WEFT_TRY(weft_builder_slot(builder, planned->a.offset, &sort->in_offset));

@@ -10,10 +10,10 @@
 typedef struct weft_key_sort {
     /* Keys of a row that sort_rows32 and sort_rows64 take, at most. */
     int64_t lanes32, lanes64;
-    /* Sorts `count` keys, ascending. `other` has room for as many and WEFT_KEY_SLACK bytes. False when cancelled: the
-     * keys are then in any order. */
-    bool (*sort32)(int32_t *keys, int32_t *other, int64_t count, const volatile bool *cancelled);
-    bool (*sort64)(int64_t *keys, int64_t *other, int64_t count, const volatile bool *cancelled);
+    /* Sorts `count` keys, ascending, so that the first `wanted` are in their places. `other` has room for as many and
+     * WEFT_KEY_SLACK bytes. False when cancelled: the keys are then in any order. */
+    bool (*sort32)(int32_t *keys, int32_t *other, int64_t count, int64_t wanted, const volatile bool *cancelled);
+    bool (*sort64)(int64_t *keys, int64_t *other, int64_t count, int64_t wanted, const volatile bool *cancelled);
     /* Sorts each of `rows` short rows that follow each other. */
     void (*sort_rows32)(int32_t *keys, int64_t rows, int64_t length);
     void (*sort_rows64)(int64_t *keys, int64_t rows, int64_t length);

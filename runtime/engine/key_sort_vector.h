@@ -167,15 +167,15 @@ static int64_t NAME(partition)(KEY *keys, KEY *other, int64_t count, KEY pivot)
     return low;
 }
 
-/* The median of a sample. */
-static KEY NAME(median)(const KEY *keys, int64_t count)
+/* The median of a sample, or a lesser one where few keys are wanted: few are then left in the first pass. */
+static KEY NAME(pivot)(const KEY *keys, int64_t count, bool few)
 {
     enum { SAMPLE = 4 * LANES };
     KEY sample[SAMPLE];
     int64_t step = count / SAMPLE;
     for (int64_t i = 0; i < SAMPLE; i++) sample[i] = keys[i * step + step / 2];
     NAME(sort_block)(sample, SAMPLE);
-    return sample[SAMPLE / 2];
+    return sample[few ? SAMPLE / 8 : SAMPLE / 2];
 }
 
 /* Half the way from the least key to the greatest, which differ; *least where they do not. */
@@ -193,30 +193,34 @@ static KEY NAME(middle)(const KEY *keys, int64_t count)
  * Where a sample's median is the least key, what equals it is split off. Where a sample misled, the next pivot halves
  * the range of keys, which it can only as often as a key has bits.
  */
-static bool NAME(quicksort)(KEY *keys, KEY *other, int64_t count, bool misled, const volatile bool *cancelled)
+static bool NAME(quicksort)(KEY *keys, KEY *other, int64_t count, int64_t wanted, bool misled,
+                            const volatile bool *cancelled)
 {
     while (count > ROWS * LANES) {
+        if (wanted <= 0) return true;
         if (weft_is_cancelled(cancelled)) return false;
-        KEY pivot = misled ? NAME(middle)(keys, count) : NAME(median)(keys, count);
+        bool few = wanted < count / 16;
+        KEY pivot = misled ? NAME(middle)(keys, count) : NAME(pivot)(keys, count, few);
         int64_t low = NAME(partition)(keys, other, count, pivot), least = count / 16;
         if (low == 0) {
             if (pivot == KEY_MAX) return true;
             low = NAME(partition)(keys, other, count, pivot + 1);
             misled = false;
         } else {
-            misled = !misled && (low < least || low > count - least);
-            if (!NAME(quicksort)(keys, other, low, misled, cancelled)) return false;
+            misled = !misled && ((low < least && !few) || low > count - least);
+            if (!NAME(quicksort)(keys, other, low, wanted, misled, cancelled)) return false;
         }
         keys += low;
         count -= low;
+        wanted -= low;
     }
     NAME(sort_block)(keys, count);
     return true;
 }
 
-static bool NAME(sort)(KEY *keys, KEY *other, int64_t count, const volatile bool *cancelled)
+static bool NAME(sort)(KEY *keys, KEY *other, int64_t count, int64_t wanted, const volatile bool *cancelled)
 {
-    return NAME(quicksort)(keys, other, count, false, cancelled);
+    return NAME(quicksort)(keys, other, count, wanted, false, cancelled);
 }
 
 #undef INLINE

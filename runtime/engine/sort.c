@@ -14,6 +14,8 @@
  *     items   what is left: of one word, or two, a key and its position; short rows are sorted by insertion and
  *             merging, long ones digit by digit from the low end (radix)
  *
+ * Where few elements of a sorted row are wanted, a row is gone through with room for a few times as many keys.
+ *
  * Keys of integers give their elements back, those of bools 0 or 1. Those of floats do, except for two: all NaNs share
  * one key, and both zeros. Such elements come out of the row itself, in its order.
  */
@@ -28,6 +30,9 @@ enum {
     CANCEL_ELEMENTS = 1 << 18, /* moved from one look at the flag to the next */
     SERIAL_ELEMENTS = 8192,    /* the pool is not woken for fewer */
     SHORT_ROWS = 64,           /* short rows that are sorted together */
+    SELECTED_PART = 16,        /* of a row: as many are selected at most */
+    SELECTED_TIMES = 4,        /* room for so many times what is selected */
+    SELECTED_LEAST = 256,      /* and so many at least */
     SCRATCH_ALIGNMENT = 64
 };
 
@@ -221,6 +226,8 @@ typedef struct sorter {
     const weft_key_sort *vectors;
     int64_t row_count, part_count, part_bytes;
     int64_t together; /* rows that are sorted at a time */
+    int64_t wanted;   /* elements of a sorted row that are put back */
+    int64_t room;     /* keys of a row that are held at once: all, or a few of which those wanted are kept */
     const char *in;
     char *out, *scratch;
     const volatile bool *cancelled;
@@ -231,12 +238,20 @@ typedef struct sorter {
 #define SIGN_32 (UINT32_C(1) << 31)
 #define SIGN_64 (UINT64_C(1) << 63)
 
-INLINE void set_key(const sorter *s, void *keys, int64_t i, uint64_t key)
+/* How keys are held. */
+typedef struct key_form {
+    sort_method method;
+    bool positions;
+} key_form;
+
+/* Key number `i`, of the element at `position`. */
+INLINE void set_key(key_form form, void *keys, int64_t i, uint64_t key, int64_t position)
 {
-    switch (s->method) {
+    uint64_t at = (uint64_t)position;
+    switch (form.method) {
     case VECTORS_32: ((uint32_t *)keys)[i] = (uint32_t)key ^ SIGN_32; return;
-    case VECTORS_64: ((uint64_t *)keys)[i] = (s->call->positions ? key << 32 | (uint64_t)i : key) ^ SIGN_64; return;
-    case ITEM_PAIRS: memcpy((uint64_t *)keys + 2 * i, (uint64_t[]){key, (uint64_t)i}, 2 * sizeof key); return;
+    case VECTORS_64: ((uint64_t *)keys)[i] = (form.positions ? key << 32 | at : key) ^ SIGN_64; return;
+    case ITEM_PAIRS: memcpy((uint64_t *)keys + 2 * i, (uint64_t[]){key, at}, 2 * sizeof key); return;
     default: ((uint64_t *)keys)[i] = key;
     }
 }
@@ -254,42 +269,45 @@ INLINE int64_t get_position(const sorter *s, const void *keys, int64_t i)
 }
 
 /* Whether a key is shared. */
-INLINE bool take_elements(const sorter *s, const char *in, void *keys, size_t size, int64_t step)
+INLINE bool take_elements(const sorter *s, const char *in, void *keys, size_t size, int64_t step, key_form form)
 {
+    const key_map map = s->map;
     bool shared = false;
     for (int64_t i = 0; i < s->call->length; i++) {
-        uint64_t key = key_of(&s->map, load(in + i * step, size));
-        shared |= is_shared(&s->map, key);
-        set_key(s, keys, i, key);
+        uint64_t key = key_of(&map, load(in + i * step, size));
+        shared |= is_shared(&map, key);
+        set_key(form, keys, i, key, i);
     }
     return shared;
 }
 
 static bool take_row(const sorter *s, const char *in, void *keys)
 {
+    const key_form form = {s->method, s->call->positions}, short_pairs = {VECTORS_64, true};
     size_t size = s->map.size;
     int64_t step = s->call->in_step * (int64_t)size;
-    if (size == 4 && step == 4 && s->method == VECTORS_32) return take_elements(s, in, keys, 4, 4);
-    return take_elements(s, in, keys, size, step);
+    bool adjacent = size == 4 && step == 4;
+    if (adjacent && form.method == VECTORS_32) return take_elements(s, in, keys, 4, 4, (key_form){VECTORS_32, false});
+    if (adjacent && form.method == VECTORS_64) return take_elements(s, in, keys, 4, 4, short_pairs);
+    return take_elements(s, in, keys, size, step, form);
 }
 
 static void put_positions(const sorter *s, const void *keys, char *out)
 {
     int64_t step = s->call->out_step * (int64_t)sizeof(int64_t);
-    for (int64_t i = 0; i < s->call->length; i++)
-        store(out + i * step, sizeof(int64_t), (uint64_t)get_position(s, keys, i));
+    for (int64_t i = 0; i < s->wanted; i++) store(out + i * step, sizeof(int64_t), (uint64_t)get_position(s, keys, i));
 }
 
 INLINE void put_elements(const sorter *s, const void *keys, char *out, size_t size, int64_t step)
 {
-    for (int64_t i = 0; i < s->call->length; i++) store(out + i * step, size, bits_of(&s->map, get_key(s, keys, i)));
+    for (int64_t i = 0; i < s->wanted; i++) store(out + i * step, size, bits_of(&s->map, get_key(s, keys, i)));
 }
 
 /* Elements of one shared key follow each other: the row is searched for them once. */
 static void put_shared(const sorter *s, const void *keys, const char *in, char *out)
 {
     int64_t size = (int64_t)s->map.size, cursor = 0;
-    for (int64_t i = 0; i < s->call->length; i++) {
+    for (int64_t i = 0; i < s->wanted; i++) {
         uint64_t bits, key = get_key(s, keys, i);
         if (!is_shared(&s->map, key)) continue;
         if (i == 0 || key != get_key(s, keys, i - 1)) cursor = 0;
@@ -341,24 +359,77 @@ static bool count_row(const sorter *s, const char *in, char *out)
 }
 
 /* Sorts the keys of `count` rows in scratch; returns where they are then, or NULL when cancelled. */
-static const void *sort_keys(const sorter *s, void *keys, int64_t count)
+static const void *sort_keys(const sorter *s, void *keys, int64_t count, int64_t length)
 {
-    int64_t length = s->call->length;
     bool short_rows = s->together > 1, done = true;
-    uint64_t *items = keys, *other = items + length * (s->method == ITEM_PAIRS ? 2 : 1);
+    uint64_t *items = keys, *other = items + s->room * (s->method == ITEM_PAIRS ? 2 : 1);
     switch (s->method) {
     case VECTORS_32:
         if (short_rows) s->vectors->sort_rows32(keys, count, length);
-        else done = s->vectors->sort32(keys, (int32_t *)keys + length, length, s->cancelled);
+        else done = s->vectors->sort32(keys, (int32_t *)keys + s->room, length, s->wanted, s->cancelled);
         return done ? keys : NULL;
     case VECTORS_64:
         if (short_rows) s->vectors->sort_rows64(keys, count, length);
-        else done = s->vectors->sort64(keys, (int64_t *)keys + length, length, s->cancelled);
+        else done = s->vectors->sort64(keys, (int64_t *)keys + s->room, length, s->wanted, s->cancelled);
         return done ? keys : NULL;
     case ITEM_PAIRS: return sort_items(items, other, length, 2, s->map.size, s->cancelled);
     default: return sort_items(items, other, length, 1, s->map.size, s->cancelled);
     }
 }
+
+/* ---- a few of many ---- */
+
+/* What the element of a key is compared by. */
+static uint64_t element_key(const sorter *s, const void *keys, int64_t i)
+{
+    if (s->method == ITEM_PAIRS) return ((const uint64_t *)keys)[2 * i];
+    return get_key(s, keys, i) >> (s->method == VECTORS_64 && s->call->positions ? 32 : 0);
+}
+
+/* Sorts `count` keys and keeps those that are wanted. False when cancelled. */
+static bool keep_wanted(const sorter *s, void *keys, int64_t count)
+{
+    static const size_t bytes[] = {[VECTORS_32] = 4, [VECTORS_64] = 8, [ITEMS] = 8, [ITEM_PAIRS] = 16};
+    const void *sorted = sort_keys(s, keys, 1, count);
+    if (sorted != NULL && sorted != keys) memcpy(keys, sorted, (size_t)s->wanted * bytes[s->method]);
+    return sorted != NULL;
+}
+
+/* Goes through a row with room for a few times what is wanted: when that is full it is sorted, and from then on only
+ * what is less than the last one wanted can replace it. Of equal elements the first ones stay. */
+INLINE bool select_elements(const sorter *s, const char *in, void *keys, size_t size, int64_t step, key_form form)
+{
+    const key_map map = s->map;
+    const int64_t length = s->call->length, room = s->room;
+    int64_t count = 0;
+    for (; count < room; count++) set_key(form, keys, count, key_of(&map, load(in + count * step, size)), count);
+    uint64_t bound = 0;
+    for (int64_t i = room; i < length;) {
+        if (count == room) {
+            if (!keep_wanted(s, keys, count)) return false;
+            bound = element_key(s, keys, s->wanted - 1);
+            count = s->wanted;
+        }
+        if (weft_is_cancelled(s->cancelled)) return false;
+        int64_t end = length - i < CANCEL_ELEMENTS ? length : i + CANCEL_ELEMENTS;
+        for (; i < end && count < room; i++) {
+            uint64_t key = key_of(&map, load(in + i * step, size));
+            if (__builtin_expect(key < bound, 0)) set_key(form, keys, count++, key, i);
+        }
+    }
+    return keep_wanted(s, keys, count);
+}
+
+static bool select_row(const sorter *s, const char *in, void *keys)
+{
+    const key_form form = {s->method, s->call->positions};
+    size_t size = s->map.size;
+    int64_t step = s->call->in_step * (int64_t)size;
+    if (size == 4 && step == 4) return select_elements(s, in, keys, 4, 4, form);
+    return select_elements(s, in, keys, size, step, form);
+}
+
+/* ---- parts ---- */
 
 static const char *in_row(const sorter *s, int64_t row)
 {
@@ -379,8 +450,13 @@ static bool sort_rows(const sorter *s, int64_t first, int64_t count, void *scrat
     bool shared = false;
     if (weft_is_cancelled(s->cancelled)) return false;
     if (s->method == COUNTED) return count_row(s, in_row(s, first), out_row(s, first));
+    if (s->room < s->call->length) {
+        bool done = select_row(s, in_row(s, first), scratch);
+        if (done) put_row(s, scratch, in_row(s, first), out_row(s, first), s->map.infinity != 0);
+        return done;
+    }
     for (int64_t r = 0; r < count; r++) shared |= take_row(s, in_row(s, first + r), (char *)scratch + r * row_bytes);
-    const char *keys = sort_keys(s, scratch, count);
+    const char *keys = sort_keys(s, scratch, count, s->call->length);
     for (int64_t r = 0; keys != NULL && r < count; r++)
         put_row(s, keys + r * row_bytes, in_row(s, first + r), out_row(s, first + r), shared);
     return keys != NULL;
@@ -435,6 +511,9 @@ static void choose_method(sorter *s)
     else s->method = wide ? VECTORS_64 : VECTORS_32;
     int64_t lanes = s->method == VECTORS_32 ? s->vectors->lanes32 : s->method == VECTORS_64 ? s->vectors->lanes64 : 0;
     s->together = call->length <= lanes ? SHORT_ROWS : 1;
+    int64_t few = s->wanted < SELECTED_LEAST / SELECTED_TIMES ? SELECTED_LEAST : s->wanted * SELECTED_TIMES;
+    s->room =
+        s->method != COUNTED && s->wanted < call->length / SELECTED_PART && few < call->length ? few : call->length;
 }
 
 /* Of one part: its keys, and where they are not short rows room for as many. */
@@ -442,7 +521,7 @@ static int64_t scratch_bytes(const sorter *s)
 {
     static const int64_t bytes[] = {[VECTORS_32] = 4, [VECTORS_64] = 8, [ITEMS] = 8, [ITEM_PAIRS] = 16};
     if (s->method == COUNTED) return 0;
-    int64_t keys = saturating_product(s->call->length, bytes[s->method] * (s->together > 1 ? s->together : 2));
+    int64_t keys = saturating_product(s->room, bytes[s->method] * (s->together > 1 ? s->together : 2));
     if (keys > INT64_MAX - WEFT_KEY_SLACK - SCRATCH_ALIGNMENT) keys = INT64_MAX - WEFT_KEY_SLACK - SCRATCH_ALIGNMENT;
     return (keys + WEFT_KEY_SLACK + SCRATCH_ALIGNMENT - 1) / SCRATCH_ALIGNMENT * SCRATCH_ALIGNMENT;
 }
@@ -455,6 +534,7 @@ static sorter prepare(const weft_pool *pool, const weft_sort_call *call)
     int64_t threads = (int64_t)weft_pool_size(pool);
     if (saturating_product(s.row_count, call->length) < SERIAL_ELEMENTS) threads = 1;
     s.part_count = s.row_count < threads ? s.row_count : threads;
+    s.wanted = call->wanted > 0 && call->wanted < call->length ? call->wanted : call->length;
     choose_method(&s);
     s.part_bytes = scratch_bytes(&s);
     return s;

@@ -109,6 +109,7 @@ typedef struct weft_sort_step {
     const uint32_t *rows;                     /* slots: extents */
     const uint32_t *in_strides, *out_strides; /* slots */
     uint32_t length, in_step, out_step;       /* slots: of a row, and along it */
+    uint32_t wanted;                          /* slot: so many elements of a sorted row are read, its first */
     uint32_t in_offset, out_offset;           /* slots: of the first element, in elements */
 } weft_sort_step;
 

@@ -9,7 +9,8 @@ static bool is_sound(const weft_variant *variant, const weft_step *step, const w
 {
     (void)resolved;
     const weft_sort_step *sort = &step->sort;
-    const uint32_t slots[] = {sort->length, sort->in_step, sort->out_step, sort->in_offset, sort->out_offset};
+    const uint32_t slots[] = {sort->length,    sort->in_step,    sort->out_step,
+                              sort->in_offset, sort->out_offset, sort->wanted};
     return step->buffer_count == 2 && weft_sort_supports(sort->dtype) &&
            weft_slots_exist(variant, slots, sizeof slots / sizeof *slots) &&
            weft_slots_exist(variant, sort->rows, sort->rank) &&
@@ -20,7 +21,8 @@ static bool is_sound(const weft_variant *variant, const weft_step *step, const w
 static weft_status *check_slots(const weft_bound_variant *bound, const weft_step *step, weft_sort_call *call)
 {
     const weft_sort_step *sort = &step->sort;
-    const uint32_t slots[] = {sort->length, sort->in_step, sort->out_step, sort->in_offset, sort->out_offset};
+    const uint32_t slots[] = {sort->length,    sort->in_step,    sort->out_step,
+                              sort->in_offset, sort->out_offset, sort->wanted};
     if (call->length == 0 || weft_has_zero(call->rows, call->rank)) call->length = 0;
     if (call->length == 0) return NULL;
     WEFT_TRY(weft_bound_check(bound, step, slots, sizeof slots / sizeof *slots));
@@ -46,7 +48,8 @@ static weft_status *bind(weft_bound_variant *bound, weft_bound_step *bound_step)
                              .in_step = values[sort->in_step],
                              .out_step = values[sort->out_step],
                              .in_offset = values[sort->in_offset],
-                             .out_offset = values[sort->out_offset]};
+                             .out_offset = values[sort->out_offset],
+                             .wanted = values[sort->wanted]};
     if (call->rows == NULL || call->in_strides == NULL || call->out_strides == NULL) return weft_status_out_of_memory();
     WEFT_TRY(check_slots(bound, bound_step->step, call));
     if (!bound->is_apart) bound_step->scratch_bytes = weft_sort_scratch(bound->pool, call);

@@ -866,8 +866,7 @@ static void activations_are_known(void **state)
     EXPECT_NEAR(weft_bce_with_logits(x, target, WEFT_NO_TENSOR, WEFT_REDUCTION_SUM), (), 1e-6, 0.3132617);
     /* Small losses keep their digits on both sides, large ones do not overflow. */
     weft_tensor sure = F32((5), -20, 20, -20, -INFINITY, -3e38F), truth = F32((5), 0, 1, 1e-8F, 1, 0.5F);
-    weft_tensor losses = weft_bce_with_logits(sure, truth, F32((1), 2),
-                                              WEFT_REDUCTION_NONE);
+    weft_tensor losses = weft_bce_with_logits(sure, truth, F32((1), 2), WEFT_REDUCTION_NONE);
     EXPECT_NEAR(weft_mul(losses, F32((1), 1e9F)), (5), 1e-4, 2.0611537, 4.1223073, 402.06114, INFINITY, INFINITY);
     EXPECT_NEAR(losses, (5), 1e33, 0, 0, 0, INFINITY, 3e38F);
 }
@@ -876,7 +875,8 @@ static void resizing_needs_elements(void **state)
 {
     (void)state;
     weft_extent n = weft_symbol(f.graph, "maybe", 0, 9);
-    weft_tensor empty = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(2, 0)), x = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(n));
+    weft_tensor empty = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(2, 0)),
+                x = weft_zeros(f.graph, WEFT_F32, WEFT_SHAPE(n));
     EXPECT(weft_resize(empty, WEFT_SHAPE(0), NULL), (2, 0), 0);
     expect_error(weft_resize(empty, WEFT_SHAPE(3), NULL), WEFT_OUT_OF_RANGE,
                  "resize: axis 1 of the operand has extent 0, which cannot become 3");
@@ -895,6 +895,30 @@ static void causal_offsets_have_any_size(void **state)
     EXPECT(weft_attention(q, k, v, &options), (2, 1), 0, 1);
     options.causal_offset = N(-INT64_MAX);
     EXPECT(weft_attention(q, k, v, &options), (2, 1), 0, 0);
+}
+
+/* All elements sorted would take twice the memory of the positions once more. */
+static void a_few_of_many_are_selected(void **state)
+{
+    (void)state;
+    enum { COUNT = 100000, LEAST = COUNT * (sizeof(int64_t) + sizeof(float)) };
+    weft_tensor x = weft_iota(f.graph, WEFT_F32, WEFT_SHAPE(COUNT), 0), indices;
+    weft_tensor best = weft_top_k(x, 0, N(3), false, &indices);
+    weft_tensor inner = weft_narrow(weft_sort(x, 0, true), 0, N(1000), N(2));
+    EXPECT(best, (3), COUNT - 1, COUNT - 2, COUNT - 3);
+    EXPECT(indices, (3), COUNT - 1, COUNT - 2, COUNT - 3);
+    EXPECT(inner, (2), COUNT - 1001, COUNT - 1002);
+    weft_program *program;
+    weft_test_ok(weft_compile(f.graph, WEFT_TENSORS(best, indices), NULL, &program));
+    for (size_t i = 0; i < runtime_count; i++) {
+        weft_array *outputs[2] = {NULL, NULL};
+        weft_report report;
+        weft_run run = {.runtime = runtimes[i], .output_count = 2, .outputs = outputs, .report = &report};
+        weft_test_ok(weft_executor_run(f.executor, program, &run));
+        for (size_t j = 0; j < 2; j++) weft_array_release(outputs[j]);
+        if (strcmp(runtimes[i], "llvm") == 0) assert_in_range(report.peak_bytes, LEAST, LEAST + (1 << 16));
+    }
+    weft_program_release(program);
 }
 
 static void searches_are_known(void **state)
@@ -1078,6 +1102,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(resizing_needs_elements, set_up, tear_down),
         cmocka_unit_test_setup_teardown(causal_offsets_have_any_size, set_up, tear_down),
         cmocka_unit_test_setup_teardown(searches_are_known, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_few_of_many_are_selected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(operands_stay_inputs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(empty_rows_are_searched, set_up, tear_down),
         cmocka_unit_test_setup_teardown(transposes_are_cut_to_nothing, set_up, tear_down),

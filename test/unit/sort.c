@@ -125,6 +125,38 @@ static void run(weft_pool *pool, weft_sort_call call, const void *in, void *out,
     free(scratch);
 }
 
+/* Sorts `in` as a whole and for `wanted` elements alone. */
+static void check_wanted(weft_pool *pool, weft_sort_call call, const void *in, int64_t wanted, bool positions)
+{
+    size_t size = positions ? sizeof(int64_t) : weft_dtype_size(call.dtype);
+    size_t count = (size_t)(call.rows[0] * call.length);
+    char *all = malloc(count * size), *some = malloc(count * size);
+    assert_true(all != NULL && some != NULL);
+    run(pool, call, in, all, positions);
+    call.wanted = wanted;
+    run(pool, call, in, some, positions);
+    for (int64_t row = 0; row < call.rows[0]; row++)
+        for (int64_t i = 0; i < wanted; i++) {
+            size_t at = (size_t)(call.out_offset + row * call.out_strides[0] + i * call.out_step) * size;
+            assert_memory_equal(some + at, all + at, size);
+        }
+    free(all);
+    free(some);
+}
+
+/* A few elements, and many, of what is in no order, and of what is in the wrong one. */
+static void check_parts(weft_pool *pool, const struct example *x)
+{
+    const int64_t wanted[] = {1, 1 + x->call.length / 30, 1 + x->call.length / 3};
+    weft_sort_call wrong = x->call;
+    wrong.descending = !wrong.descending;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        for (int positions = 0; positions < 2; positions++) {
+            check_wanted(pool, x->call, x->in, wanted[i], positions);
+            check_wanted(pool, wrong, x->elements, wanted[i], positions);
+        }
+}
+
 static void check(weft_pool *pool, weft_dtype dtype, int64_t rows, int64_t length, bool turned, bool descending)
 {
     size_t size = weft_dtype_size(dtype), count = (size_t)(rows * length) + 1;
@@ -148,6 +180,7 @@ static void check(weft_pool *pool, weft_dtype dtype, int64_t rows, int64_t lengt
     run(pool, x.call, x.in, x.positions, true);
     run(pool, x.call, x.in, x.elements, false);
     for (int64_t row = 0; row < rows; row++) check_row(&x, row);
+    if (length > 128) check_parts(pool, &x);
     free(x.in);
     free(x.positions);
     free(x.elements);

@@ -361,6 +361,7 @@ static weft_status *fill_sort(const weft_build_request *request, weft_variant *v
                            .in_strides = in->strides,
                            .out_strides = out->strides,
                            .length = in->extents[1],
+                           .wanted = in->extents[1],
                            .in_step = in->strides[1],
                            .out_step = out->strides[1],
                            .in_offset = zero,
