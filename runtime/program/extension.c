@@ -89,6 +89,10 @@ static weft_status *check_op(const char *family, const weft_op_def *op, size_t n
         return refuse(WEFT_INVALID_ARGUMENT, "op %s has class %u, but an extension's ops are WEFT_CLASS_OPAQUE",
                       op->name, (unsigned)op->op_class);
     }
+    if (op->dtypes >= UINT32_C(1) << WEFT_DTYPE_COUNT) {
+        return refuse(WEFT_INVALID_ARGUMENT, "op %s has dtypes 0x%x, of which some are unknown here", op->name,
+                      (unsigned)op->dtypes);
+    }
     if ((op->traits & ~(uint32_t)WEFT_TRAIT_COMMUTATIVE) != 0) {
         return refuse(WEFT_INVALID_ARGUMENT, "op %s has traits 0x%x, of which some are unknown here", op->name,
                       (unsigned)op->traits);

@@ -157,6 +157,10 @@ static void callers_may_require(void **state)
     assert_true(weft_require_at_most(graph, m, n, "m is too long"));
     assert_int_equal(graph->guard_count, 2);
     assert_string_equal(graph->guards[0].message, "batch 7 must agree");
+    const char *none = NULL;
+    assert_false((weft_require_equal)(graph, n, m, none));
+    assert_string_equal(error_message(), "the message of a requirement is NULL");
+    weft_graph_clear_error(graph);
     assert_false(weft_require_at_most(graph, n, N(1), "n must be 1 at most"));
     assert_string_equal(error_message(), "n must be 1 at most");
     assert_int_equal(weft_status_code(weft_graph_error(graph)), WEFT_OUT_OF_RANGE);

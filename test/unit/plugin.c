@@ -132,6 +132,8 @@ static void ops_are_checked(void **state)
     refused("op demo.one has 1 inputs and 0 outputs but needs -1 or more and at least 1");
     t.op.input_count = -2;
     refused("op demo.one has -2 inputs and 1 outputs");
+    t.op.dtypes = 1u << 30 | 1;
+    refused("op demo.one has dtypes 0x40000001, of which some are unknown here");
     t.op.traits = 2;
     refused("op demo.one has traits 0x2, of which some are unknown here");
     t.op.traits = WEFT_TRAIT_COMMUTATIVE;
