@@ -40,20 +40,28 @@ static LLVMValueRef clamp(weft_emitter *e, LLVMValueRef value, int64_t low, int6
     return LLVMBuildSelect(e->builder, below, value, ceiling, "");
 }
 
-LLVMValueRef weft_mask_below(weft_emitter *e, LLVMValueRef count)
+static LLVMValueRef compare_lanes(weft_emitter *e, LLVMTypeRef type, LLVMIntPredicate predicate, LLVMValueRef count)
 {
     uint32_t width = e->lane.width;
-    LLVMValueRef limit = weft_splat(e, LLVMBuildTrunc(e->builder, count, e->i32, ""), width);
-    return LLVMBuildICmp(e->builder, LLVMIntSLT, weft_lane_steps(e->i32, width, 1), limit, "");
+    LLVMValueRef limit = weft_splat(e, LLVMBuildTrunc(e->builder, count, type, ""), width);
+    return LLVMBuildICmp(e->builder, predicate, weft_lane_steps(type, width, 1), limit, "");
+}
+
+LLVMValueRef weft_mask_below(weft_emitter *e, LLVMValueRef count)
+{
+    return compare_lanes(e, e->i32, LLVMIntSLT, count);
+}
+
+/* Many lanes hold short elements: their numbers, and the count, fit into bytes. */
+static LLVMValueRef compare_clamped(weft_emitter *e, LLVMIntPredicate predicate, LLVMValueRef count)
+{
+    return compare_lanes(e, e->lane.width < 16 ? e->i32 : e->i8, predicate, clamp(e, count, 0, e->lane.width));
 }
 
 /* The lanes of a part where first + lane >= 0. */
 static LLVMValueRef mask_from(weft_emitter *e, LLVMValueRef first)
 {
-    uint32_t width = e->lane.width;
-    LLVMValueRef start = clamp(e, LLVMBuildNeg(e->builder, first, ""), 0, width);
-    start = weft_splat(e, LLVMBuildTrunc(e->builder, start, e->i32, ""), width);
-    return LLVMBuildICmp(e->builder, LLVMIntSGE, weft_lane_steps(e->i32, width, 1), start, "");
+    return compare_clamped(e, LLVMIntSGE, LLVMBuildNeg(e->builder, first, ""));
 }
 
 /* Where a predicate that depends on the lane holds. Steps of one need no vectors of 64-bit integers. */
@@ -65,7 +73,7 @@ static LLVMValueRef predicate_mask(weft_emitter *e, uint32_t level, weft_expr pr
     weft_scope_move(e, level);
     if (unit && step.step == 1) return mask_from(e, value);
     if (unit && step.step == -1)
-        return weft_mask_below(e, clamp(e, LLVMBuildAdd(e->builder, value, weft_int(e, 1), ""), 0, e->lane.width));
+        return compare_clamped(e, LLVMIntSLT, LLVMBuildAdd(e->builder, value, weft_int(e, 1), ""));
     LLVMValueRef holds = LLVMBuildICmp(e->builder, LLVMIntSGE, value, LLVMConstNull(LLVMTypeOf(value)), "");
     return unit ? weft_splat(e, holds, e->lane.width) : holds;
 }
@@ -121,6 +129,7 @@ typedef struct weft_access {
     const weft_emitted *offset; /* computed, added to the index; or NULL */
     weft_lane_stride step;
     uint32_t level;
+    bool is_store;
     LLVMValueRef instead;
     weft_condition condition;
     LLVMValueRef first; /* pointer of part 0, when `step` is exact; of what lanes share, when they have no step */
@@ -240,13 +249,15 @@ static uint32_t known_lanes(const weft_emitter *e, const weft_access *access)
     return count;
 }
 
-/* Masked vector instructions exist for elements of four and eight bytes. */
+/* Masked vector instructions exist for elements of four and eight bytes; shorter ones are loaded by a function where
+ * the mask is that of a condition. */
 static bool is_contiguous(const weft_emitter *e, const weft_access *access)
 {
     if (access->step.kind != WEFT_LANE_STRIDE_CONSTANT || offset_varies(access)) return false;
     if (access->step.step == 1 && known_lanes(e, access) != 0) return true;
     bool masked = e->lane.mask != NULL || access->condition.varying;
-    bool maskable = e->lane.width > 1 && weft_dtype_size(access->dtype) >= 4;
+    bool maskable =
+        e->lane.width > 1 && (weft_dtype_size(access->dtype) >= 4 || (!access->is_store && access->condition.varying));
     return (access->step.step == 1 || access->step.step == -1) && (maskable || !masked);
 }
 
@@ -325,6 +336,8 @@ static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, uint32
     if (known != 0) return load_lanes(e, access, pointer, known);
     if (mask == NULL) {
         value = aligned(LLVMBuildLoad2(e->builder, type, pointer, ""), access->dtype);
+    } else if (weft_dtype_size(access->dtype) < 4) {
+        value = weft_load_narrow(e, access->dtype, type, pointer, mask);
     } else {
         LLVMValueRef alignment = LLVMConstInt(e->i32, weft_dtype_info_of(access->dtype)->alignment, false);
         LLVMValueRef args[4] = {pointer, alignment, mask, LLVMConstNull(type)};
@@ -359,6 +372,7 @@ static void access_start(weft_emitter *e, weft_access *access, uint32_t level, u
                          const weft_expr *predicates, bool is_store)
 {
     access->level = level;
+    access->is_store = is_store;
     access->step = weft_index_lane_stride(e, access->index);
     weft_condition_emit(e, level, count, predicates, &access->condition);
     bool elementwise = !is_contiguous(e, access) && (e->lane.mask != NULL || access->condition.varying);

@@ -9,7 +9,7 @@
 #include "backends/llvm/target.h"
 
 /* Vectors are emitted as such, so what is left to do is folding; see README.md for what other lists cost. */
-#define PASSES "function(early-cse,instcombine<no-verify-fixpoint>,simplifycfg)"
+#define PASSES "always-inline,function(early-cse,instcombine<no-verify-fixpoint>,simplifycfg)"
 
 /* One compilation. */
 typedef struct compilation {

@@ -109,6 +109,19 @@ static bool scans_along_memory(const weft_kernel *kernel)
     return false;
 }
 
+/* Instructions of a stage, and the masks of its loads: of elements of one or two bytes a mask is also tested. */
+static uint32_t body_of(const weft_kernel *kernel, const weft_stage *stage)
+{
+    enum { TESTED_MASK = 8 };
+    uint32_t body = stage->inst_count;
+    for (uint32_t i = 0; i < stage->inst_count; i++) {
+        const weft_inst *inst = &kernel->insts[stage->inst_first + i];
+        if (inst->op == WEFT_SCALAR_load && inst->predicate_count > 0 && weft_dtype_size(inst->dtype) < 4)
+            body += TESTED_MASK;
+    }
+    return body;
+}
+
 /* Vectors for each round that the registers hold. */
 static uint32_t unroll_of(uint32_t body)
 {
@@ -153,7 +166,8 @@ static void bind_inner(weft_kernel *kernel, uint32_t width)
         uint32_t fitting = last->reduce && last->lanes < width ? last->lanes : width;
         while (last->reduce && last->lanes / fitting > WEFT_MAX_UNROLL) fitting *= 2;
         bind_lanes(last, fitting,
-                   last->reduce ? last->lanes / fitting : unroll_for(kernel, stage->inst_count, last->extent, fitting));
+                   last->reduce ? last->lanes / fitting
+                                : unroll_for(kernel, body_of(kernel, stage), last->extent, fitting));
     }
 }
 
@@ -184,7 +198,7 @@ static weft_status *bind_row(weft_kernel *kernel, uint32_t width)
     memcpy(ranges, stage->ranges, stage->range_count * sizeof *ranges);
     weft_range *row = &ranges[stage->range_count++];
     *row = kernel->ranges[--kernel->range_count];
-    bind_lanes(row, width, unroll_for(kernel, stage->inst_count, row->extent, width));
+    bind_lanes(row, width, unroll_for(kernel, body_of(kernel, stage), row->extent, width));
     stage->ranges = ranges;
     return NULL;
 }
@@ -219,7 +233,8 @@ static weft_status *bind_outer(weft_kernel *kernel, uint32_t width, const weft_m
         return bind_row(kernel, width);
     bool loops = false;
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
-        if (kernel->stages[s].inst_count > body) body = kernel->stages[s].inst_count;
+        uint32_t of_stage = body_of(kernel, &kernel->stages[s]);
+        if (of_stage > body) body = of_stage;
         loops |= kernel->stages[s].range_count > 0 || kernel->stages[s].accumulator_count > 0;
     }
     uint32_t unroll = unroll_for(kernel, body, kernel->ranges[last].extent, width),
