@@ -3,13 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const weft_variable *find_variable(const weft_emitter *e, weft_expr symbol)
-{
-    for (uint32_t i = e->variable_count; i-- > 0;)
-        if (e->variables[i].variable == symbol) return &e->variables[i];
-    return NULL;
-}
-
 bool weft_index_varies(const weft_emitter *e, weft_expr expr)
 {
     return e->lane.variable != WEFT_EXPR_NONE && weft_expr_uses(e->extents, expr, e->lane.variable);
@@ -48,7 +41,9 @@ static LLVMValueRef load_scalar(weft_emitter *e, weft_expr symbol)
 
 static LLVMValueRef emit_symbol(weft_emitter *e, weft_expr symbol, uint32_t part)
 {
-    const weft_variable *variable = find_variable(e, symbol);
+    const weft_variable *variable = NULL;
+    for (uint32_t i = e->variable_count; i-- > 0 && variable == NULL;)
+        if (e->variables[i].variable == symbol) variable = &e->variables[i];
     if (variable == NULL) return load_scalar(e, symbol);
     if (part == 0 || symbol != e->lane.variable) return variable->value;
     weft_scope_move(e, variable->level);
@@ -57,30 +52,7 @@ static LLVMValueRef emit_symbol(weft_emitter *e, weft_expr symbol, uint32_t part
 
 /* ---- arithmetic, on scalars and vectors of i64 ---- */
 
-typedef struct operands {
-    LLVMValueRef a, b;
-    bool natural;  /* neither is ever negative */
-    bool positive; /* b is at least 1 */
-} operands;
-
-static operands operands_of(weft_emitter *e, weft_expr expr, LLVMValueRef a, LLVMValueRef b)
-{
-    int64_t a_min, b_min, ignored;
-    weft_expr_range(e->extents, weft_expr_operand(e->extents, expr, 0), &a_min, &ignored);
-    weft_expr_range(e->extents, weft_expr_operand(e->extents, expr, 1), &b_min, &ignored);
-    return (operands){a, b, a_min >= 0 && b_min >= 0, b_min >= 1};
-}
-
-/* A divisor may be zero only where no point is reached, but code moves out of loops that do not run. */
-static LLVMValueRef safe_divisor(weft_emitter *e, const operands *o)
-{
-    if (o->positive) return o->b;
-    LLVMTypeRef type = LLVMTypeOf(o->b);
-    LLVMValueRef zero = LLVMBuildICmp(e->builder, LLVMIntEQ, o->b, LLVMConstNull(type), "");
-    return LLVMBuildSelect(e->builder, zero, weft_int_like(type, 1), o->b, "");
-}
-
-/* Whether the truncated quotient a / b has to go down by one, given the remainder. */
+/* Whether the quotient of the truncating division with this remainder is above the floor. */
 static LLVMValueRef rounds_up(weft_emitter *e, LLVMValueRef remainder, LLVMValueRef b)
 {
     LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(b));
@@ -89,38 +61,33 @@ static LLVMValueRef rounds_up(weft_emitter *e, LLVMValueRef remainder, LLVMValue
     return LLVMBuildAnd(e->builder, inexact, LLVMBuildICmp(e->builder, LLVMIntSLT, signs, zero, ""), "");
 }
 
-static LLVMValueRef build_divide(weft_emitter *e, const operands *o)
+/* A floor division, modulo, minimum or maximum, of the values of its operands. */
+static LLVMValueRef build_binary(weft_emitter *e, weft_expr expr, LLVMValueRef a, LLVMValueRef b)
 {
-    LLVMValueRef b = safe_divisor(e, o);
-    if (o->natural) return LLVMBuildUDiv(e->builder, o->a, b, "");
-    LLVMValueRef quotient = LLVMBuildSDiv(e->builder, o->a, b, "");
-    LLVMValueRef up = rounds_up(e, LLVMBuildSRem(e->builder, o->a, b, ""), b);
-    return LLVMBuildAdd(e->builder, quotient, LLVMBuildSExt(e->builder, up, LLVMTypeOf(b), ""), "");
-}
-
-static LLVMValueRef build_modulo(weft_emitter *e, const operands *o)
-{
-    LLVMValueRef b = safe_divisor(e, o);
-    if (o->natural) return LLVMBuildURem(e->builder, o->a, b, "");
-    LLVMValueRef remainder = LLVMBuildSRem(e->builder, o->a, b, "");
-    LLVMValueRef wrapped = LLVMBuildAdd(e->builder, remainder, b, "");
-    return LLVMBuildSelect(e->builder, rounds_up(e, remainder, b), wrapped, remainder, "");
-}
-
-static LLVMValueRef build_extremum(weft_emitter *e, LLVMIntPredicate better, const operands *o)
-{
-    LLVMValueRef first = LLVMBuildICmp(e->builder, better, o->a, o->b, "");
-    return LLVMBuildSelect(e->builder, first, o->a, o->b, "");
-}
-
-static LLVMValueRef build_binary(weft_emitter *e, weft_expr_kind kind, const operands *o)
-{
-    switch (kind) {
-    case WEFT_EXPR_DIV: return build_divide(e, o);
-    case WEFT_EXPR_MOD: return build_modulo(e, o);
-    case WEFT_EXPR_MIN: return build_extremum(e, LLVMIntSLT, o);
-    default: return build_extremum(e, LLVMIntSGT, o);
+    LLVMBuilderRef builder = e->builder;
+    LLVMTypeRef type = LLVMTypeOf(b);
+    weft_expr_kind kind = weft_expr_kind_of(e->extents, expr);
+    int64_t a_min, b_min, ignored;
+    weft_expr_range(e->extents, weft_expr_operand(e->extents, expr, 0), &a_min, &ignored);
+    weft_expr_range(e->extents, weft_expr_operand(e->extents, expr, 1), &b_min, &ignored);
+    weft_scope_move(e, weft_index_level(e, expr));
+    if (kind != WEFT_EXPR_DIV && kind != WEFT_EXPR_MOD) {
+        LLVMIntPredicate better = kind == WEFT_EXPR_MIN ? LLVMIntSLT : LLVMIntSGT;
+        return LLVMBuildSelect(builder, LLVMBuildICmp(builder, better, a, b, ""), a, b, "");
     }
+    if (b_min < 1) {
+        /* A divisor is zero only where no point is reached, but code is hoisted out of loops that do not run. */
+        LLVMValueRef zero = LLVMBuildICmp(builder, LLVMIntEQ, b, LLVMConstNull(type), "");
+        b = LLVMBuildSelect(builder, zero, weft_int_like(type, 1), b, "");
+    }
+    if (a_min >= 0 && b_min >= 0) return (kind == WEFT_EXPR_DIV ? LLVMBuildUDiv : LLVMBuildURem)(builder, a, b, "");
+    if (kind == WEFT_EXPR_DIV) {
+        LLVMValueRef quotient = LLVMBuildSDiv(builder, a, b, "");
+        LLVMValueRef up = rounds_up(e, LLVMBuildSRem(builder, a, b, ""), b);
+        return LLVMBuildAdd(builder, quotient, LLVMBuildSExt(builder, up, type, ""), "");
+    }
+    LLVMValueRef remainder = LLVMBuildSRem(builder, a, b, ""), wrapped = LLVMBuildAdd(builder, remainder, b, "");
+    return LLVMBuildSelect(builder, rounds_up(e, remainder, b), wrapped, remainder, "");
 }
 
 static LLVMValueRef scaled(weft_emitter *e, LLVMValueRef value, int64_t factor)
@@ -128,12 +95,13 @@ static LLVMValueRef scaled(weft_emitter *e, LLVMValueRef value, int64_t factor)
     return factor == 1 ? value : LLVMBuildMul(e->builder, value, weft_int_like(LLVMTypeOf(value), factor), "");
 }
 
-/* ---- tables: what takes the variable of a short range apart is looked up, not divided ---- */
+/* ---- tables: digits of a variable of a short range are looked up, not divided ---- */
 
-/* Elements of a table at most. */
+/* The most elements of a table. */
 #define TABLE 256
 
-/* Whether the expression takes nothing but the variable apart, into digits: by positive constants, never below zero. */
+/* Whether the expression is one of digits of the variable alone: what is divided is not negative, divisors are positive
+ * constants. */
 static bool is_function_of(const weft_emitter *e, weft_expr expr, weft_expr variable)
 {
     int64_t constant, low, high;
@@ -159,7 +127,7 @@ static bool divides(const weft_emitter *e, weft_expr expr)
     return false;
 }
 
-/* The one variable that decides the expression, of a range short enough for a table; NULL: no such. */
+/* The only variable that the expression depends on, if its range is short enough for a table, or NULL. */
 static const weft_variable *table_variable(const weft_emitter *e, weft_expr expr)
 {
     int64_t extent;
@@ -174,13 +142,13 @@ static const weft_variable *table_variable(const weft_emitter *e, weft_expr expr
     return NULL;
 }
 
-/* The variable whose table the expression is; NULL: it is none. */
+/* The variable by which the expression is looked up in a table; NULL if it is not. */
 static const weft_variable *find_table(const weft_emitter *e, weft_expr expr)
 {
     return divides(e, expr) ? table_variable(e, expr) : NULL;
 }
 
-/* What a function of one variable is at `at`; divisors of digits are positive. */
+/* The value of a function of one variable at `at`; divisors of digits are positive. */
 static int64_t evaluate(const weft_emitter *e, weft_expr expr, int64_t at)
 {
     int64_t constant;
@@ -198,26 +166,20 @@ static int64_t evaluate(const weft_emitter *e, weft_expr expr, int64_t at)
     return total;
 }
 
-static LLVMValueRef create_table(weft_emitter *e, weft_expr expr, uint64_t extent)
+static LLVMValueRef emit_table(weft_emitter *e, weft_expr expr, const weft_variable *variable)
 {
-    LLVMValueRef elements[TABLE];
-    for (uint64_t i = 0; i < extent; i++) elements[i] = weft_int(e, evaluate(e, expr, (int64_t)i));
     char name[256];
     size_t length;
+    int64_t extent = 0;
+    LLVMValueRef elements[TABLE], index = variable->value;
+    weft_expr_is_constant(e->extents, weft_expr_bound(e->extents, variable->variable), &extent);
+    for (int64_t i = 0; i < extent; i++) elements[i] = weft_int(e, evaluate(e, expr, i));
     snprintf(name, sizeof name, "%s_offsets", LLVMGetValueName2(e->function, &length));
-    LLVMValueRef table = LLVMAddGlobal(e->module, LLVMArrayType2(e->i64, extent), name);
-    LLVMSetInitializer(table, LLVMConstArray2(e->i64, elements, extent));
+    LLVMValueRef table = LLVMAddGlobal(e->module, LLVMArrayType2(e->i64, (uint64_t)extent), name);
+    LLVMSetInitializer(table, LLVMConstArray2(e->i64, elements, (uint64_t)extent));
     LLVMSetLinkage(table, LLVMPrivateLinkage);
     LLVMSetGlobalConstant(table, true);
     LLVMSetUnnamedAddress(table, LLVMGlobalUnnamedAddr);
-    return table;
-}
-
-static LLVMValueRef emit_table(weft_emitter *e, weft_expr expr, const weft_variable *variable)
-{
-    int64_t extent = 0;
-    weft_expr_is_constant(e->extents, weft_expr_bound(e->extents, variable->variable), &extent);
-    LLVMValueRef table = create_table(e, expr, (uint64_t)extent), index = variable->value;
     weft_scope_move(e, variable->level);
     LLVMValueRef address = LLVMBuildGEP2(e->builder, e->i64, table, &index, 1, "");
     return LLVMBuildLoad2(e->builder, e->i64, address, "");
@@ -238,8 +200,8 @@ static weft_expr pick_table(weft_emitter *e, weft_expr sum, const weft_variable 
     return total != WEFT_EXPR_NONE && find_table(e, total) == variable ? total : WEFT_EXPR_NONE;
 }
 
-/* The terms available at `level` that depend on `variable` alone, or for NULL those that are no such; added to `total`.
- */
+/* Adds to `total` the terms available at `level` that depend on `variable` alone, or for NULL those that are in no
+ * table. */
 static LLVMValueRef add_terms(weft_emitter *e, weft_expr sum, uint32_t level, const weft_variable *variable,
                               uint32_t part, LLVMValueRef total)
 {
@@ -254,11 +216,9 @@ static LLVMValueRef add_terms(weft_emitter *e, weft_expr sum, uint32_t level, co
     return total;
 }
 
-/*
- * The terms of a sum that become available at `level`, added up there; NULL if there are none. Several variables may be
- * bound at one scope: what depends on one of them alone is a table of that one, or comes term by term. A table needs no
- * other expression, and a term is smaller than the sum, so this comes to an end.
- */
+/* The sum of the terms that become available at `level`; NULL if there are none. Several variables may be bound at one
+ * scope: the terms that depend on one of them alone are a table of it, or are added one by one. A table needs no other
+ * expression, and a term is smaller than the sum, so the recursion ends. */
 static LLVMValueRef emit_terms(weft_emitter *e, weft_expr sum, uint32_t level, uint32_t part)
 {
     LLVMValueRef total = NULL;
@@ -277,8 +237,8 @@ static LLVMValueRef emit_terms(weft_emitter *e, weft_expr sum, uint32_t level, u
     return add_terms(e, sum, level, NULL, part, total);
 }
 
-/* What no loop changes of a longer sum is frozen, which makes it one value: LLVM's loop strength reduction tries ways
- * to put the terms of addresses together, in time that explodes with their number. */
+/* The terms of a longer sum that no loop changes are frozen, which makes them one value: LLVM's loop strength reduction
+ * tries ways to combine the terms of addresses, in time that explodes with their number. */
 #define LONG_SUM 8
 
 static LLVMValueRef emit_sum(weft_emitter *e, weft_expr expr, uint32_t part)
@@ -294,7 +254,7 @@ static LLVMValueRef emit_sum(weft_emitter *e, weft_expr expr, uint32_t part)
     return total;
 }
 
-/* Factors multiply from the outside in, like the terms of a sum. */
+/* Factors are multiplied from the outer levels to the inner ones, like the terms of a sum. */
 static LLVMValueRef emit_product(weft_emitter *e, weft_expr expr, uint32_t part)
 {
     LLVMValueRef total = NULL;
@@ -310,30 +270,22 @@ static LLVMValueRef emit_product(weft_emitter *e, weft_expr expr, uint32_t part)
     return total;
 }
 
-static LLVMValueRef emit_binary(weft_emitter *e, weft_expr expr, uint32_t part)
-{
-    LLVMValueRef a = weft_index_emit(e, weft_expr_operand(e->extents, expr, 0), part);
-    LLVMValueRef b = weft_index_emit(e, weft_expr_operand(e->extents, expr, 1), part);
-    operands o = operands_of(e, expr, a, b);
-    weft_scope_move(e, weft_index_level(e, expr));
-    return build_binary(e, weft_expr_kind_of(e->extents, expr), &o);
-}
-
 static LLVMValueRef emit_scalar(weft_emitter *e, weft_expr expr, uint32_t part)
 {
     int64_t constant;
     if (weft_expr_is_constant(e->extents, expr, &constant)) return weft_int(e, constant);
     const weft_variable *variable = find_table(e, expr);
     if (variable != NULL) return emit_table(e, expr, variable);
-    switch (weft_expr_kind_of(e->extents, expr)) {
-    case WEFT_EXPR_SYMBOL: return emit_symbol(e, expr, part);
-    case WEFT_EXPR_SUM: return emit_sum(e, expr, part);
-    case WEFT_EXPR_PRODUCT: return emit_product(e, expr, part);
-    default: return emit_binary(e, expr, part);
-    }
+    weft_expr_kind kind = weft_expr_kind_of(e->extents, expr);
+    if (kind == WEFT_EXPR_SYMBOL) return emit_symbol(e, expr, part);
+    if (kind == WEFT_EXPR_SUM) return emit_sum(e, expr, part);
+    if (kind == WEFT_EXPR_PRODUCT) return emit_product(e, expr, part);
+    LLVMValueRef a = weft_index_emit(e, weft_expr_operand(e->extents, expr, 0), part);
+    LLVMValueRef b = weft_index_emit(e, weft_expr_operand(e->extents, expr, 1), part);
+    return build_binary(e, expr, a, b);
 }
 
-/* Room in the memo for `expr`; NULL when out of memory. */
+/* The memo of `expr`; NULL when out of memory. */
 static weft_index_memo *memo_of(weft_emitter *e, weft_expr expr)
 {
     size_t old = e->memo_capacity;
@@ -382,38 +334,20 @@ static bool vector_step_divided(weft_emitter *e, weft_expr expr, int64_t *out_st
     return true;
 }
 
-static bool vector_step_sum(weft_emitter *e, weft_expr expr, int64_t *out_step)
-{
-    *out_step = 0;
-    for (size_t i = 0; i < weft_expr_arity(e->extents, expr); i++) {
-        int64_t step;
-        if (!vector_step(e, weft_expr_operand(e->extents, expr, i), &step)) return false;
-        *out_step += step * weft_expr_coefficient_of(e->extents, expr, i);
-    }
-    return true;
-}
-
-static bool vector_step_others(weft_emitter *e, weft_expr expr, int64_t *out_step)
-{
-    *out_step = 0;
-    for (size_t i = 0; i < weft_expr_arity(e->extents, expr); i++) {
-        int64_t step;
-        if (!vector_step(e, weft_expr_operand(e->extents, expr, i), &step) || step != 0) return false;
-    }
-    return true;
-}
-
 /* The growth of `expr` from lane to lane within one vector, if it is the same for all lanes. */
 static bool vector_step(weft_emitter *e, weft_expr expr, int64_t *out_step)
 {
     *out_step = expr == e->lane.variable;
     if (*out_step != 0 || !weft_index_varies(e, expr)) return true;
-    switch (weft_expr_kind_of(e->extents, expr)) {
-    case WEFT_EXPR_SUM: return vector_step_sum(e, expr, out_step);
-    case WEFT_EXPR_DIV:
-    case WEFT_EXPR_MOD: return vector_step_divided(e, expr, out_step);
-    default: return vector_step_others(e, expr, out_step);
+    weft_expr_kind kind = weft_expr_kind_of(e->extents, expr);
+    if (kind == WEFT_EXPR_DIV || kind == WEFT_EXPR_MOD) return vector_step_divided(e, expr, out_step);
+    for (size_t i = 0; i < weft_expr_arity(e->extents, expr); i++) {
+        int64_t step;
+        if (!vector_step(e, weft_expr_operand(e->extents, expr, i), &step)) return false;
+        if (kind == WEFT_EXPR_SUM) *out_step += step * weft_expr_coefficient_of(e->extents, expr, i);
+        else if (step != 0) return false;
     }
+    return true;
 }
 
 weft_lane_stride weft_index_lane_stride(weft_emitter *e, weft_expr expr)
@@ -455,7 +389,8 @@ static LLVMValueRef lanes_of_product(weft_emitter *e, weft_expr expr, uint32_t p
     return total;
 }
 
-/* Whether a divisor or modulus b of a + lane is at least the width, so that a vector leaves a period at most once. */
+/* Whether (a + lane) is divided by a divisor or modulus of at least the width: a vector leaves a period at most once.
+ */
 static bool wraps_once(weft_emitter *e, weft_expr expr)
 {
     weft_expr_kind kind = weft_expr_kind_of(e->extents, expr);
@@ -485,15 +420,6 @@ static LLVMValueRef lanes_of_wrap(weft_emitter *e, weft_expr expr, uint32_t part
     return LLVMBuildSelect(e->builder, wraps, LLVMBuildSub(e->builder, lanes, periods, ""), lanes, "");
 }
 
-static LLVMValueRef lanes_of_binary(weft_emitter *e, weft_expr expr, uint32_t part)
-{
-    LLVMValueRef a = weft_index_lanes(e, weft_expr_operand(e->extents, expr, 0), part);
-    LLVMValueRef b = weft_index_lanes(e, weft_expr_operand(e->extents, expr, 1), part);
-    operands o = operands_of(e, expr, a, b);
-    weft_scope_move(e, weft_index_level(e, expr));
-    return build_binary(e, weft_expr_kind_of(e->extents, expr), &o);
-}
-
 LLVMValueRef weft_index_lanes(weft_emitter *e, weft_expr expr, uint32_t part)
 {
     weft_lane_stride step = weft_index_lane_stride(e, expr);
@@ -507,11 +433,12 @@ LLVMValueRef weft_index_lanes(weft_emitter *e, weft_expr expr, uint32_t part)
         return LLVMBuildAdd(e->builder, weft_splat(e, first, width), offsets, "");
     }
     if (wraps_once(e, expr)) return lanes_of_wrap(e, expr, part);
-    switch (weft_expr_kind_of(e->extents, expr)) {
-    case WEFT_EXPR_SUM: return lanes_of_sum(e, expr, part);
-    case WEFT_EXPR_PRODUCT: return lanes_of_product(e, expr, part);
-    default: return lanes_of_binary(e, expr, part);
-    }
+    weft_expr_kind kind = weft_expr_kind_of(e->extents, expr);
+    if (kind == WEFT_EXPR_SUM) return lanes_of_sum(e, expr, part);
+    if (kind == WEFT_EXPR_PRODUCT) return lanes_of_product(e, expr, part);
+    LLVMValueRef a = weft_index_lanes(e, weft_expr_operand(e->extents, expr, 0), part);
+    LLVMValueRef b = weft_index_lanes(e, weft_expr_operand(e->extents, expr, 1), part);
+    return build_binary(e, expr, a, b);
 }
 
 /* ---- pointers ---- */

@@ -13,7 +13,7 @@ static bool is_float(weft_dtype dtype)
     return kind_of(dtype) == WEFT_KIND_FLOAT;
 }
 
-/* A float of two bytes is no float to LLVM: its bits are. */
+/* Floats of two bytes are integers in LLVM IR: their bits. */
 static bool is_short(weft_dtype dtype)
 {
     return weft_dtype_is_short(dtype);
@@ -38,7 +38,7 @@ LLVMValueRef weft_constant_emit(weft_emitter *e, weft_dtype dtype, uint64_t bits
     return LLVMConstBitCast(integer, weft_register_type(e, dtype));
 }
 
-/* An intrinsic from one type to the same. */
+/* An intrinsic whose result has the type of its operands. */
 static LLVMValueRef call_same(weft_emitter *e, const char *name, unsigned count, LLVMValueRef *args)
 {
     LLVMTypeRef type = LLVMTypeOf(args[0]);
@@ -53,12 +53,7 @@ static LLVMValueRef emit_abs(weft_emitter *e, weft_dtype dtype, LLVMValueRef val
     return call_same(e, "llvm.abs", 2, args);
 }
 
-static LLVMValueRef emit_negate(weft_emitter *e, weft_dtype dtype, LLVMValueRef value)
-{
-    return is_float(dtype) ? LLVMBuildFNeg(e->builder, value, "") : LLVMBuildNeg(e->builder, value, "");
-}
-
-/* a is better, or else b; NaN if either is. */
+/* The greater or lesser of both, `b` if they are equal; NaN if either is. */
 static LLVMValueRef emit_extremum(weft_emitter *e, weft_dtype dtype, bool greatest, LLVMValueRef a, LLVMValueRef b)
 {
     if (!is_float(dtype)) {
@@ -139,7 +134,7 @@ static LLVMValueRef single_from_half_bits(weft_emitter *e, LLVMValueRef value)
     return LLVMBuildBitCast(e->builder, LLVMBuildOr(e->builder, chosen, sign, ""), single, "");
 }
 
-/* As F16C does it, to nearest even. To add 1/2, whose last bit is 2^-24, rounds what becomes subnormal. */
+/* As F16C does it, to nearest even. Adding 1/2, whose last bit is 2^-24, rounds what becomes subnormal. */
 static LLVMValueRef half_from_single_bits(weft_emitter *e, LLVMValueRef value)
 {
     enum { NORMAL = 113 << 23, OVERFLOW = 0x47800000, INFINITY_BITS = 0x7f800000, MOVED = 112 << 23, HALF = 126 << 23 };
@@ -160,25 +155,20 @@ static LLVMValueRef half_from_single_bits(weft_emitter *e, LLVMValueRef value)
     return LLVMBuildTrunc(e->builder, LLVMBuildOr(e->builder, chosen, sign, ""), like(type, e->i16), "");
 }
 
-/* An intrinsic for single values on a processor: comparisons would move in front of an extension, and LLVM 19 calls the
- * C library for the lesser of two halves. */
-static LLVMValueRef single_from_half(weft_emitter *e, LLVMValueRef value)
+static LLVMValueRef single_from_short(weft_emitter *e, weft_dtype from, LLVMValueRef value)
 {
     LLVMTypeRef type = LLVMTypeOf(value), single = like(type, e->f32);
+    if (from == WEFT_BF16) {
+        /* The upper half of f32. */
+        LLVMValueRef bits = shift_left(e, LLVMBuildZExt(e->builder, value, like(type, e->i32), ""), 16);
+        return LLVMBuildBitCast(e->builder, bits, single, "");
+    }
     if (!has_half_instructions(e)) return single_from_half_bits(e, value);
+    /* Scalars on a processor: LLVM 19 would move comparisons in front of an fpext, and calls the C library for the
+     * minimum of two halves. */
     if (!e->gpu && LLVMGetTypeKind(type) != LLVMVectorTypeKind)
         return weft_intrinsic_call(e, "llvm.convert.from.fp16", 1, &single, 1, &value);
     return LLVMBuildFPExt(e->builder, LLVMBuildBitCast(e->builder, value, like(type, e->f16), ""), single, "");
-}
-
-/* bf16 is the upper half of f32. */
-static LLVMValueRef single_from_short(weft_emitter *e, weft_dtype from, LLVMValueRef value)
-{
-    LLVMTypeRef single = like(LLVMTypeOf(value), e->f32);
-    if (from == WEFT_F16) return single_from_half(e, value);
-    LLVMValueRef bits = LLVMBuildZExt(e->builder, value, like(LLVMTypeOf(value), e->i32), "");
-    bits = LLVMBuildShl(e->builder, bits, weft_int_like(LLVMTypeOf(bits), 16), "");
-    return LLVMBuildBitCast(e->builder, bits, single, "");
 }
 
 /* To nearest even: half a unit less one is added, and one more where the last bit that stays is set; a carry runs into
@@ -196,52 +186,39 @@ static LLVMValueRef bf16_from_single_bits(weft_emitter *e, LLVMValueRef value)
     return LLVMBuildTrunc(e->builder, shift_right(e, chosen, 16), like(type, e->i16), "");
 }
 
-/* An intrinsic: LLVM 19 joins an fptrunc to bfloat with a product into one of bf16, which rounds once where the product
- * is below the least normal f32, and so to other bits. */
-static LLVMValueRef bf16_from_single(weft_emitter *e, LLVMValueRef value)
-{
-    bool scalar = LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMVectorTypeKind;
-    if (!e->gpu || !scalar) return bf16_from_single_bits(e, value);
-    LLVMValueRef rounded = weft_intrinsic_call(e, "llvm.nvvm.f2bf16.rn", 0, NULL, 1, &value);
-    return LLVMBuildBitCast(e->builder, rounded, e->i16, "");
-}
-
 static LLVMValueRef short_from_single(weft_emitter *e, weft_dtype to, LLVMValueRef value)
 {
-    if (to == WEFT_BF16) return bf16_from_single(e, value);
-    if (!has_half_instructions(e)) return half_from_single_bits(e, value);
-    LLVMValueRef half = LLVMBuildFPTrunc(e->builder, value, like(LLVMTypeOf(value), e->f16), "");
-    return LLVMBuildBitCast(e->builder, half, like(LLVMTypeOf(value), e->i16), "");
-}
-
-static LLVMValueRef cast_from_float(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value)
-{
-    LLVMTypeRef types[2] = {like(LLVMTypeOf(value), weft_register_type(e, to)), LLVMTypeOf(value)};
-    if (is_float(to)) {
-        if (from == to) return value;
-        return to == WEFT_F64 ? LLVMBuildFPExt(e->builder, value, types[0], "")
-                              : LLVMBuildFPTrunc(e->builder, value, types[0], "");
+    LLVMTypeRef type = LLVMTypeOf(value);
+    if (to == WEFT_BF16) {
+        /* Not an fptrunc: LLVM 19 joins one to bfloat with a product into a product of bf16, which rounds once where
+         * the product is below the least normal f32, and so to other bits. */
+        if (!e->gpu || LLVMGetTypeKind(type) == LLVMVectorTypeKind) return bf16_from_single_bits(e, value);
+        LLVMValueRef rounded = weft_intrinsic_call(e, "llvm.nvvm.f2bf16.rn", 0, NULL, 1, &value);
+        return LLVMBuildBitCast(e->builder, rounded, e->i16, "");
     }
-    return weft_intrinsic_call(e, is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat", 2, types, 1, &value);
-}
-
-static LLVMValueRef cast_from_integer(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value)
-{
-    LLVMTypeRef type = like(LLVMTypeOf(value), weft_register_type(e, to));
-    if (is_float(to))
-        return is_signed(from) ? LLVMBuildSIToFP(e->builder, value, type, "")
-                               : LLVMBuildUIToFP(e->builder, value, type, "");
-    return LLVMBuildIntCast2(e->builder, value, type, is_signed(from), "");
+    if (!has_half_instructions(e)) return half_from_single_bits(e, value);
+    LLVMValueRef half = LLVMBuildFPTrunc(e->builder, value, like(type, e->f16), "");
+    return LLVMBuildBitCast(e->builder, half, like(type, e->i16), "");
 }
 
 static LLVMValueRef emit_cast(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value)
 {
-    LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(value));
+    LLVMBuilderRef builder = e->builder;
+    LLVMTypeRef type = LLVMTypeOf(value);
     if (is_short(from)) return single_from_short(e, from, value);
     if (is_short(to)) return short_from_single(e, to, value);
-    if (to == WEFT_BOOL && is_float(from)) return LLVMBuildFCmp(e->builder, LLVMRealUNE, value, zero, "");
-    if (to == WEFT_BOOL) return LLVMBuildICmp(e->builder, LLVMIntNE, value, zero, "");
-    return is_float(from) ? cast_from_float(e, from, to, value) : cast_from_integer(e, from, to, value);
+    if (to == WEFT_BOOL)
+        return is_float(from) ? LLVMBuildFCmp(builder, LLVMRealUNE, value, LLVMConstNull(type), "")
+                              : LLVMBuildICmp(builder, LLVMIntNE, value, LLVMConstNull(type), "");
+    LLVMTypeRef types[2] = {like(type, weft_register_type(e, to)), type};
+    if (is_float(from) && is_float(to)) {
+        if (from == to) return value;
+        return (to == WEFT_F64 ? LLVMBuildFPExt : LLVMBuildFPTrunc)(builder, value, types[0], "");
+    }
+    if (is_float(from))
+        return weft_intrinsic_call(e, is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat", 2, types, 1, &value);
+    if (is_float(to)) return (is_signed(from) ? LLVMBuildSIToFP : LLVMBuildUIToFP)(builder, value, types[0], "");
+    return LLVMBuildIntCast2(builder, value, types[0], is_signed(from), "");
 }
 
 static LLVMValueRef emit_bitcast(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value)
@@ -263,7 +240,7 @@ LLVMValueRef weft_floor_divide(weft_emitter *e, weft_dtype dtype, LLVMValueRef a
         LLVMValueRef quotient = LLVMBuildUDiv(builder, a, LLVMBuildSelect(builder, zero, one, b, ""), "");
         return LLVMBuildSelect(builder, zero, none, quotient, "");
     }
-    /* The least integer divided by -1 traps, so -1 takes a way of its own. */
+    /* The least integer divided by -1 traps, so -1 is a case of its own. */
     LLVMValueRef minus = LLVMBuildICmp(builder, LLVMIntEQ, b, LLVMConstAllOnes(type), "");
     LLVMValueRef divisor = LLVMBuildSelect(builder, LLVMBuildOr(builder, zero, minus, ""), one, b, "");
     LLVMValueRef quotient = LLVMBuildSDiv(builder, a, divisor, "");
@@ -276,7 +253,7 @@ LLVMValueRef weft_floor_divide(weft_emitter *e, weft_dtype dtype, LLVMValueRef a
     return LLVMBuildSelect(builder, zero, none, floor, "");
 }
 
-/* The fence is for LLVM 19, which takes lanes that are 0 in both vectors for 0 in the quotient, where they are NaN. */
+/* The fence is for LLVM 19, which folds lanes that are 0 in both vectors to 0 in the quotient, where they are NaN. */
 static LLVMValueRef emit_divide(weft_emitter *e, weft_dtype dtype, LLVMValueRef a, LLVMValueRef b)
 {
     if (!is_float(dtype)) return weft_floor_divide(e, dtype, a, b);
@@ -294,7 +271,7 @@ static LLVMValueRef refuse(weft_emitter *e, const weft_inst *inst, const char *w
 
 /* ---- complex numbers ---- */
 
-/* Lanes first, first + step, ... of a vector, or of two, one after the other. */
+/* The given lanes of `a` followed by `b`. */
 static LLVMValueRef shuffle(weft_emitter *e, LLVMValueRef a, LLVMValueRef b, uint32_t count, const uint32_t *lanes)
 {
     LLVMValueRef numbers[2 * WEFT_MAX_WIDTH];
@@ -327,8 +304,8 @@ static bool is_complex(weft_dtype dtype)
     return kind_of(dtype) == WEFT_KIND_COMPLEX;
 }
 
-/* Short floats are cast from and to f32, chosen and reinterpreted, complex numbers taken apart and put together; the
- * rest is for legalize_float16.c and complex.c to lower. */
+/* Short floats are only cast from and to f32, selected and bitcast, complex numbers only taken apart and put together;
+ * legalize_float16.c and complex.c lower the rest. */
 static bool is_lowered(const weft_inst *inst, weft_dtype from)
 {
     if (inst->op == WEFT_SCALAR_real || inst->op == WEFT_SCALAR_imag || inst->op == WEFT_SCALAR_complex) return true;
@@ -344,7 +321,7 @@ LLVMValueRef weft_scalar_emit(weft_emitter *e, const weft_inst *inst, weft_dtype
     LLVMBuilderRef builder = e->builder;
     bool real = is_float(from);
     switch (inst->op) {
-    case WEFT_SCALAR_neg: return emit_negate(e, from, args[0]);
+    case WEFT_SCALAR_neg: return (real ? LLVMBuildFNeg : LLVMBuildNeg)(builder, args[0], "");
     case WEFT_SCALAR_abs: return emit_abs(e, from, args[0]);
     case WEFT_SCALAR_sqrt: return call_same(e, "llvm.sqrt", 1, args);
     case WEFT_SCALAR_round: return call_same(e, "llvm.roundeven", 1, args);
