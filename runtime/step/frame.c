@@ -105,7 +105,7 @@ static bool is_same(const weft_array *x, const weft_array *y)
            memcmp(weft_array_strides(x), weft_array_strides(y), rank * sizeof(int64_t)) == 0;
 }
 
-/* What follows from an output and an input that overlap. */
+/* Handles an output and an input that overlap: copies a donated input, refuses any other. */
 static weft_status *settle_input(weft_frame *frame, const weft_run *run, size_t output, size_t input)
 {
     const weft_bound_variant *bound = frame->bound;
@@ -142,7 +142,7 @@ static weft_status *check_pairs(weft_frame *frame, const weft_run *run)
     return NULL;
 }
 
-/* They are sorted as they were in the run before, which mostly fits. */
+/* Starts from the order of the previous run, which is mostly still right. */
 static void sort_outputs(weft_frame *frame, const weft_run *run)
 {
     weft_interval *sorted = frame->output_intervals;
@@ -157,7 +157,8 @@ static void sort_inputs(weft_frame *frame, const weft_run *run)
     weft_intervals_sort(run->input_count, sorted);
 }
 
-/* The outputs that an input overlaps, among sorted ones that do not overlap each other. False: it must not. */
+/* Settles an input with the outputs that it overlaps, which are sorted and do not overlap each other; `out_fine` is
+ * false where it must not overlap any. */
 static weft_status *check_input(weft_frame *frame, const weft_run *run, size_t input, bool *out_fine)
 {
     const weft_interval *sorted = frame->output_intervals;
@@ -173,7 +174,7 @@ static weft_status *check_input(weft_frame *frame, const weft_run *run, size_t i
     return NULL;
 }
 
-/* Which of many pairs must not overlap is found one by one, after it is known that there is one. */
+/* Many arrays are sorted; pair by pair it is found out which must not overlap, if any. */
 static weft_status *check_overlaps(weft_frame *frame, const weft_run *run)
 {
     if (run->output_count * (run->input_count + run->output_count) <= FEW_PAIRS) return check_pairs(frame, run);
@@ -185,7 +186,7 @@ static weft_status *check_overlaps(weft_frame *frame, const weft_run *run)
 
 /* ---- open ---- */
 
-/* The status of a block that was not to be had, with a sentence of what it was for. */
+/* The status of a block that could not be allocated, with a message that says what it was for. */
 static weft_status *tell_what_for(const weft_frame *frame, weft_status *status, const char *what, const char *name,
                                   size_t bytes)
 {
@@ -260,17 +261,6 @@ static weft_status *open_outputs(weft_frame *frame, const weft_run *run)
     return NULL;
 }
 
-static weft_status *open_arena(weft_frame *frame)
-{
-    const weft_bound_variant *bound = frame->bound;
-    size_t bytes = (size_t)bound->arena_bytes;
-    if (bytes == 0) return NULL;
-    weft_status *status = weft_block_acquire(bound->blocks, bound->runtime, bytes, &frame->arena_block);
-    if (status != NULL) return tell_what_for(frame, status, "intermediates", NULL, bytes);
-    frame->arena = frame->arena_block->memory;
-    return NULL;
-}
-
 static void *data_of(const weft_frame *frame, const weft_run *run, size_t index)
 {
     const weft_bound_variant *bound = frame->bound;
@@ -302,39 +292,37 @@ static void fill_pointers(weft_frame *frame, const weft_run *run)
     }
 }
 
-static weft_status *check_limit(const weft_frame *frame, const weft_run *run)
-{
-    size_t bytes = (size_t)frame->bound->arena_bytes;
-    if (run->memory_limit == 0 || bytes <= run->memory_limit) return NULL;
-    return weft_status_create(frame->bound->allocator, WEFT_OVER_LIMIT, "weft_executor_run",
-                              "intermediates take %zu bytes, but the memory limit is %zu", bytes, run->memory_limit);
-}
-
 weft_status *weft_frame_open(weft_frame *frame, const weft_run *run)
 {
     for (size_t i = 0; i < run->output_count; i++) frame->outputs[i] = NULL;
-    WEFT_TRY(check_limit(frame, run));
-    if (frame->bound->is_apart) WEFT_TRY(weft_device_open(frame));
+    const weft_bound_variant *bound = frame->bound;
+    size_t bytes = (size_t)bound->arena_bytes;
+    if (run->memory_limit != 0 && bytes > run->memory_limit)
+        return weft_status_create(bound->allocator, WEFT_OVER_LIMIT, "weft_executor_run",
+                                  "intermediates take %zu bytes, but the memory limit is %zu", bytes,
+                                  run->memory_limit);
+    if (bound->is_apart) WEFT_TRY(weft_device_open(frame));
     WEFT_TRY(open_outputs(frame, run));
-    WEFT_TRY(open_arena(frame));
+    if (bytes > 0) {
+        weft_status *status = weft_block_acquire(bound->blocks, bound->runtime, bytes, &frame->arena_block);
+        if (status != NULL) return tell_what_for(frame, status, "intermediates", NULL, bytes);
+        frame->arena = frame->arena_block->memory;
+    }
     fill_pointers(frame, run);
     return NULL;
 }
 
 /* ---- close ---- */
 
-/* After an error a donated input that an output lies on gets back what it held. */
-static weft_status *restore_input(weft_frame *frame, const weft_run *run, size_t input)
-{
-    const weft_array *array = run->inputs[input];
-    if (frame->copies[input] == NULL) return NULL;
-    return copy_elements(frame, array, weft_array_data(array), data_of_copy(frame, input));
-}
-
-/* Of a device that fails there is nothing to be had back. */
+/* After an error, donated inputs that outputs lie over get their elements back; from a device that fails there is
+ * nothing to be had. */
 static void restore_inputs(weft_frame *frame, const weft_run *run)
 {
-    for (size_t i = 0; i < run->input_count; i++) weft_status_destroy(restore_input(frame, run, i));
+    for (size_t i = 0; i < run->input_count; i++) {
+        if (frame->copies[i] == NULL) continue;
+        const weft_array *array = run->inputs[i];
+        weft_status_destroy(copy_elements(frame, array, weft_array_data(array), data_of_copy(frame, i)));
+    }
     if (frame->device != NULL) weft_status_destroy(weft_device_finish(frame));
 }
 
