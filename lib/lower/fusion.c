@@ -10,7 +10,7 @@
 
 /* Recomputing up to this many operations in several kernels is cheaper than a trip through memory. */
 #define CHEAP_TO_REPEAT 16u
-/* A value computed so many times more often than it has elements, at a cost of so many extra operations, gets memory
+/* A value computed this many times as often as it has elements, at the cost of this many extra operations, gets memory
  * and a kernel. */
 #define OFTEN_REPEATED 8
 #define LARGE_REPETITION (1 << 20)
@@ -22,11 +22,11 @@
 #define FUNCTION_WEIGHT 12u
 /* A value this cheap is computed where a gather reads it, even if that is more often than it has elements. */
 #define CHEAP_TO_PLACE 2u
-/* A copy that is so many times smaller than a result costs little in comparison. */
+/* A copy that is this many times smaller than a result costs little in comparison. */
 #define LITTLE_BESIDE 16
-/* So many attempts find one stage each that does not fit; after that a long chain of them must come to an end. */
+/* This many attempts force one stage each, every later one twice as many as the one before, which ends long chains. */
 #define PATIENCE 32
-/* So often roles are assigned with weights that know what was forced before. */
+/* Rounds of assigning roles with weights that take into account what was forced before. */
 #define MOST_ROUNDS 8
 
 static weft_status *add_region(weft_fusion *fusion, uint32_t node, uint32_t number, const weft_region *region)
@@ -139,11 +139,6 @@ static bool is_reduction(const weft_node *node)
     return node->op->op_class == WEFT_CLASS_REDUCE || node->op->op_class == WEFT_CLASS_PRODUCT;
 }
 
-static uint32_t saturating_add(uint32_t a, uint32_t b)
-{
-    return a + b < a ? UINT32_MAX : a + b;
-}
-
 /* Functions that expand into many instructions. */
 static const bool is_function[WEFT_OP_COUNT] = {
 #define IS_FUNCTION_F32(name) [WEFT_OP_##name] = true,
@@ -218,7 +213,7 @@ static bool is_gather(const weft_node *node)
     return weft_indexing_first(id) != 0 && !weft_indexing_updates(id);
 }
 
-/* Whether the op may report an error for an element, which every element then has to be computed for. */
+/* Whether the op may report an error for an element: then every element has to be computed. */
 static bool may_fail(const weft_node *node)
 {
     weft_op_id id = weft_op_id_of(node->op);
@@ -281,7 +276,8 @@ static bool computes_what_it_reads(const weft_fusion *fusion, const weft_node *n
     return weft_expr_always_nonnegative(fusion->extents, weft_expr_sub(fusion->extents, all, read));
 }
 
-/* Ascending: what recomputing costs, memory for what would make a kernel too large, and what follows stages. */
+/* From the first node to the last: the cost of recomputing each, memory for those that would make a kernel too large,
+ * and which follow stages. */
 static void weigh(weft_fusion *fusion, const uint8_t *live)
 {
     const weft_graph *graph = fusion->compiled->graph;
@@ -291,8 +287,10 @@ static void weigh(weft_fusion *fusion, const uint8_t *live)
         uint32_t weight = own_weight(node);
         bool follows = false;
         for (uint32_t i = 0; i < node->input_count; i++) {
-            weight = saturating_add(weight, fusion->weights[node->inputs[i].node]);
-            follows |= fusion->fused_row[node->inputs[i].node];
+            uint32_t operand = node->inputs[i].node;
+            uint32_t sum = weight + fusion->weights[operand];
+            weight = sum < weight ? UINT32_MAX : sum;
+            follows |= fusion->fused_row[operand];
         }
         bool computed = node->op->op_class != WEFT_CLASS_LEAF;
         if (computed && weight > LARGEST_KERNEL) fusion->forced[n] = 1;
@@ -392,19 +390,17 @@ static void pass_root(weft_fusion *fusion, uint32_t n, bool own, bool shared, ui
     }
 }
 
-/* Windows over what is padded: every element of them would have to ask where it lies. */
+/* Windows over a pad: each of their elements would have to be compared with the bounds. */
 static void demand_padded(weft_fusion *fusion, const weft_node *node)
 {
     const weft_graph *graph = fusion->compiled->graph;
     uint32_t n = node->inputs[0].node;
-    while (weft_op_id_of(weft_graph_node(graph, n)->op) == WEFT_OP_reshape) {
+    while (weft_op_id_of(weft_graph_node(graph, n)->op) == WEFT_OP_reshape)
         n = weft_graph_node(graph, n)->inputs[0].node;
-    }
     if (weft_op_id_of(weft_graph_node(graph, n)->op) == WEFT_OP_pad) fusion->forced[n] = 1;
 }
 
-/* A large product that only comes in another order, with another axis last: its own order is the one in which it is
- * fast to compute. */
+/* A large product that is read only in another order, with another axis last: it is fast to compute in its own. */
 static void demand_product(weft_fusion *fusion, const weft_node *permute)
 {
     const weft_graph *graph = fusion->compiled->graph;
@@ -417,8 +413,8 @@ static void demand_product(weft_fusion *fusion, const weft_node *permute)
     if (size.is_large && size.along && size.terms > WEFT_PRODUCT_FEW_TERMS) fusion->forced[n] = 1;
 }
 
-/* Lanes of a large product run along what is innermost in its second operand: where that comes in another order, a copy
- * of it is little beside the result. */
+/* Lanes of a large product run along the innermost axis of its second operand. Where that is permuted, a copy of it
+ * costs little beside the result. */
 static void demand_lanes(weft_fusion *fusion, const weft_node *dot)
 {
     const weft_graph *graph = fusion->compiled->graph;
@@ -447,7 +443,7 @@ static void demand_factors(weft_fusion *fusion, const weft_node *dot)
 }
 
 /* What an engine or an op with random access reads must be in memory, and so must a costly value that a broadcast would
- * repeat; what follows a stage is computed as often as that. */
+ * repeat; values that follow a stage are computed as often as the stage. */
 static void demand(weft_fusion *fusion, uint32_t n)
 {
     const weft_graph *graph = fusion->compiled->graph;
@@ -469,16 +465,7 @@ static void demand(weft_fusion *fusion, uint32_t n)
     if (is_costly && !fusion->fused_row[source]) fusion->forced[source] = 1;
 }
 
-/* A size that overflows is merely unproven; out of memory, nothing is known. */
-static weft_status *check_extents(weft_fusion *fusion)
-{
-    weft_status *status = weft_expr_context_take_error(fusion->extents);
-    if (weft_status_code(status) == WEFT_OUT_OF_MEMORY) return status;
-    weft_status_destroy(status);
-    return NULL;
-}
-
-/* Descending. Returns whether nothing was forced that the weights do not know of. */
+/* From the last node to the first. Returns whether nothing was forced that the weights do not reflect. */
 static bool assign(weft_fusion *fusion, const uint8_t *live, uint8_t *shared)
 {
     const weft_graph *graph = fusion->compiled->graph;
@@ -540,7 +527,10 @@ weft_status *weft_fusion_fill(weft_fusion *fusion)
     weft_free(fusion->allocator, live, 3 * count);
     WEFT_TRY(status);
     fusion->changed = false;
-    WEFT_TRY(check_extents(fusion));
+    /* A size that overflows is merely not proven, but out of memory nothing is known. */
+    status = weft_expr_context_take_error(fusion->extents);
+    if (weft_status_code(status) == WEFT_OUT_OF_MEMORY) return status;
+    weft_status_destroy(status);
     for (weft_fusion *region = fusion->regions; region != NULL; region = region->next)
         WEFT_TRY(weft_fusion_fill(region));
     return NULL;
