@@ -2,9 +2,9 @@
 /*
  * Floor division and remainder. Both reduce x and d by the same steps, which keep
  *     x0 div d0 = quotient + (x div d)        x0 mod d0 = rest + scale * (x mod d)
- * until none applies: what d divides term by term moves to the quotient, a quotient known to be one number ends it,
- * and a common factor g of d and some terms goes out when what is left of x lies in 0 .. g-1. Every step makes x or d
- * smaller. A step whose arithmetic leaves int64 is not taken.
+ * until none applies: the terms that d divides move to the quotient; a quotient known to be a single number ends the
+ * reduction; a common factor g of d and some terms of x is cancelled if the other terms of x lie in 0 .. g-1. Every
+ * step makes x or d smaller. A step whose arithmetic overflows int64 is not taken.
  */
 #include "lib/expr/internal.h"
 
@@ -31,13 +31,6 @@ static bool is_below(weft_expr_context *extents, const division *s, weft_expr x,
 
 /* ---- splitting by divisible terms ---- */
 
-static size_t degree(const weft_expr_context *extents, weft_expr term)
-{
-    size_t count;
-    weft_expr_factors(extents, term, &count);
-    return count;
-}
-
 /* The term of d to divide by: of the highest degree, the latest among those; {offset, NONE} when d is constant. */
 static weft_term leading_term(const weft_expr_context *extents, weft_expr d)
 {
@@ -45,9 +38,10 @@ static weft_term leading_term(const weft_expr_context *extents, weft_expr d)
     weft_term lead = {view.offset, WEFT_EXPR_NONE};
     size_t best = 0;
     for (size_t i = 0; i < view.count; i++) {
-        size_t count = degree(extents, (weft_expr)view.terms[i].expr);
-        if (count < best) continue;
-        best = count;
+        size_t degree;
+        weft_expr_factors(extents, (weft_expr)view.terms[i].expr, &degree);
+        if (degree < best) continue;
+        best = degree;
         lead = view.terms[i];
     }
     return lead;
@@ -157,7 +151,7 @@ static weft_term common_term(weft_expr_context *extents, weft_term a, weft_term 
     return common;
 }
 
-/* What divides every term of d. */
+/* The greatest common monomial of all terms of d. */
 static weft_term content_of(weft_expr_context *extents, weft_expr d)
 {
     weft_expr_view view = weft_expr_view_of(extents, d);
@@ -214,23 +208,19 @@ static bool step_sign(weft_expr_context *extents, division *s)
     return true;
 }
 
-static bool step(weft_expr_context *extents, division *s)
-{
-    if (is_zero(extents, s->x)) return false;
-    return step_divisible(extents, s) || step_single_quotient(extents, s) || step_common_factor(extents, s);
-}
-
 static division reduce(weft_expr_context *extents, weft_expr x, weft_expr d)
 {
     weft_expr zero = weft_expr_constant(extents, 0), one = weft_expr_constant(extents, 1);
     division s = {.quotient = zero, .rest = zero, .scale = one, .x = x, .d = d, .x0 = x, .d0 = d};
     step_sign(extents, &s);
     if (!weft_expr_prove_positive(extents, s.d, x, d)) return s;
-    for (int i = 0; i < 64 && step(extents, &s);) i++;
+    bool reduced = true;
+    for (int i = 0; i < 64 && reduced && !is_zero(extents, s.x); i++)
+        reduced = step_divisible(extents, &s) || step_single_quotient(extents, &s) || step_common_factor(extents, &s);
     return s;
 }
 
-/* ---- what is left ---- */
+/* ---- the reduced division ---- */
 
 static weft_expr intern_pair(weft_expr_context *extents, weft_expr_kind kind, weft_expr x, weft_expr d)
 {
@@ -240,23 +230,16 @@ static weft_expr intern_pair(weft_expr_context *extents, weft_expr_kind kind, we
     return weft_expr_intern(extents, &list);
 }
 
-/* The only term of x, when its coefficient is 1 and it is of that kind. */
-static const weft_expr_node *only_term(const weft_expr_context *extents, weft_expr x, weft_expr_kind kind)
-{
-    weft_expr_view view = weft_expr_view_of(extents, x);
-    if (view.count != 1 || view.terms[0].coefficient != 1) return NULL;
-    const weft_expr_node *node = weft_expr_node_of(extents, (weft_expr)view.terms[0].expr);
-    return node->kind == kind ? node : NULL;
-}
-
 /* (a div b + k) div d = (a + k*b) div (b*d). */
 static weft_expr div_of_div(weft_expr_context *extents, weft_expr x, weft_expr d)
 {
-    const weft_expr_node *inner = only_term(extents, x, WEFT_EXPR_DIV);
-    if (inner == NULL) return WEFT_EXPR_NONE;
+    weft_expr_view view = weft_expr_view_of(extents, x);
+    if (view.count != 1 || view.terms[0].coefficient != 1) return WEFT_EXPR_NONE;
+    const weft_expr_node *inner = weft_expr_node_of(extents, (weft_expr)view.terms[0].expr);
+    if (inner->kind != WEFT_EXPR_DIV) return WEFT_EXPR_NONE;
     weft_expr a = (weft_expr)inner->terms[0].expr, b = (weft_expr)inner->terms[1].expr;
     if (!weft_expr_prove_positive(extents, b, x, d)) return WEFT_EXPR_NONE;
-    a = weft_expr_combine(extents, a, 1, b, weft_expr_view_of(extents, x).offset);
+    a = weft_expr_combine(extents, a, 1, b, view.offset);
     b = weft_expr_mul(extents, b, d);
     return a == WEFT_EXPR_NONE || b == WEFT_EXPR_NONE ? WEFT_EXPR_NONE : weft_expr_div(extents, a, b);
 }
@@ -309,7 +292,7 @@ static weft_expr finish_mod(weft_expr_context *extents, const division *s)
     return mod_of_mod(extents, s->x, s->d);
 }
 
-/* A new MOD learns its quotient at once: sums look there for what completes it. */
+/* A new MOD gets its quotient at once: sums look there for the terms that complete it. */
 static weft_expr intern_mod(weft_expr_context *extents, weft_expr x, weft_expr d)
 {
     size_t before = extents->count;
