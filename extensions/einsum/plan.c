@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * AUTO. Up to eight operands get their best order. Of more, the best order of all that is connected is found where that
- * is easy; else there is a search, on a network that is simplified further. Unless the caller says how long, searches
- * grow until they took as long as it is worth by the order that they found. Under a limit of memory, most of the budget
+ * AUTO. Up to eight operands get their best order. For more, the best order without outer products is found where that
+ * is easy; else there is a search, on a network that is simplified further. Unless the caller gives a budget, searches
+ * grow until they took as long as the order that they found makes worthwhile. Under a memory limit, most of the budget
  * is left for slicing.
  */
 #include "plan.h"
@@ -24,9 +24,9 @@ enum {
 };
 
 static const double easy_seconds = 0.06; /* what EASY_STATES take */
+static const double searching = 0.3;     /* share of the budget, until it is known whether slices are needed */
 /* The share of the time of contracting that planning may take; its bound, in seconds; moves of annealing in a second.
  */
-static const double searching = 0.3; /* share of the budget, until it is known whether slices are needed */
 static const double worth = 0.5, most_seconds = 60, moves_per_second = 8e6;
 
 typedef struct finding {
@@ -38,7 +38,7 @@ typedef struct finding {
     double begin;         /* of einsum_stop_clock */
     einsum_search search; /* with the budget of the whole */
     double share;         /* of it, for searching */
-    bool exact;           /* what was found is the best there is */
+    bool exact;           /* the order found is the best */
     einsum_simple simple;
     einsum_pair **core_pairs;
     einsum_pair *out_pairs;
@@ -46,21 +46,15 @@ typedef struct finding {
     einsum_watch watch;
 } finding;
 
-static weft_status *reserve_pairs(finding *f)
+static weft_status *simplify(finding *f, einsum_depth depth)
 {
+    WEFT_TRY(einsum_simplify_run(f->arena, f->problem, depth, &f->simple));
     f->core_pairs = einsum_arena_allocate(f->arena, f->simple.core_count, sizeof(einsum_pair *));
     if (f->core_pairs == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < f->simple.core_count; i++) {
         f->core_pairs[i] = einsum_arena_allocate(f->arena, f->simple.cores[i].leaf_count, sizeof **f->core_pairs);
         if (f->core_pairs[i] == NULL) return weft_status_out_of_memory();
     }
-    return NULL;
-}
-
-static weft_status *simplify(finding *f, einsum_depth depth)
-{
-    WEFT_TRY(einsum_simplify_run(f->arena, f->problem, depth, &f->simple));
-    WEFT_TRY(reserve_pairs(f));
     f->search.score = f->score;
     f->search.score.log2_slowness += f->simple.log2_common;
     f->search.score.log2_bytes += f->simple.log2_common;
@@ -75,7 +69,7 @@ static weft_status *join(finding *f)
 
 /* ---- the budget ---- */
 
-/* What the orders of the cores cost together. */
+/* The cost of the orders of all cores together. */
 static weft_status *add_up(const finding *f, einsum_score score, double *out_cost)
 {
     score.log2_slowness += f->simple.log2_common;
@@ -103,13 +97,13 @@ static bool is_told_how_long(const finding *f)
     return f->planner->budget > 0 || f->planner->moves > 0;
 }
 
-/* Moves that are always worth it. */
+/* The moves that are always worthwhile. */
 static double least_moves(const finding *f)
 {
     return fmin((double)f->problem->operand_count, MOST_STEPS) * STEP_MOVES;
 }
 
-/* Moves that are worth it where contracting takes so long. */
+/* The moves that are worthwhile if contracting takes so long. */
 static double worth_moves(const finding *f, double log2_seconds)
 {
     return fmax(fmin(exp2(log2_seconds) * worth, most_seconds) * moves_per_second, least_moves(f));
@@ -131,7 +125,7 @@ static void set_budget(finding *f, double log2_seconds)
     f->search.moves = einsum_moves_of(moves);
 }
 
-/* When orders are found, and slices are next if they are needed. */
+/* When the search for orders ends; slicing is next, if it is needed. */
 static double search_end(const finding *f)
 {
     return f->begin + (f->search.deadline - f->begin) * f->share;
@@ -160,7 +154,7 @@ static bool is_watched(const finding *f)
     return f->watch.told != NULL;
 }
 
-/* What the watcher is told from now on: the orders of all cores. */
+/* Tells the watcher of the orders of all cores. */
 static weft_status *announce(finding *f, const char *found_by)
 {
     double log2_flops = -INFINITY;
@@ -175,7 +169,7 @@ static weft_status *announce(finding *f, const char *found_by)
     return NULL;
 }
 
-/* The search begins with the same orders, and takes no worse ones, so they are told before it does. */
+/* The search begins with the same orders and takes no worse ones: they may be told before it. */
 static weft_status *announce_greedy(finding *f)
 {
     finding first = *f;
@@ -187,7 +181,7 @@ static weft_status *announce_greedy(finding *f)
     return NULL;
 }
 
-/* Fills what the watcher is told besides the core that is searched next: what all others cost. */
+/* Fills what the watcher has to know besides the core that is searched next: the cost of all others. */
 static weft_status *look_around(finding *f, size_t searched)
 {
     einsum_watch *watch = &f->watch;
@@ -203,7 +197,7 @@ static weft_status *look_around(finding *f, size_t searched)
     return NULL;
 }
 
-/* Each core gets the share of the moves, or of the time that is left, that its leaves are of those to come. */
+/* Each core gets a share of the moves, or of the time that is left, in proportion to its leaves. */
 static weft_status *search(finding *f)
 {
     size_t leaves = 0;
@@ -259,25 +253,14 @@ static weft_status *over_limit(const finding *f, const einsum_sliced *sliced)
                                      einsum_planner_print_bytes(log2_bytes).text);
 }
 
-static weft_status *keep_labels(finding *f, const einsum_simple *simple, const uint64_t *labels)
-{
-    const einsum_core *core = &simple->cores[0];
-    uint32_t *items = einsum_arena_allocate(f->arena, core->label_count, sizeof *items);
-    if (items == NULL) return weft_status_out_of_memory();
-    *f->out_sliced = (einsum_labels){0, items};
-    for (uint32_t label = 0; label < core->label_count; label++)
-        if (labels[label / 64] >> label % 64 & 1) items[f->out_sliced->count++] = simple->labels[label];
-    return NULL;
-}
-
-/* What was found, as one core, and slices for it, with which it may become another order. */
+/* The order found, as one core, and its slices, with which it may become another order. */
 typedef struct cutting {
     einsum_simple plain;
     einsum_pair *pairs;
     einsum_sliced sliced;
 } cutting;
 
-/* Copies of short floats, and what sums them, are f32. */
+/* Copies of short floats, and their sums, are f32. */
 static bool is_widened(const finding *f)
 {
     return f->problem->copied && (f->dtype == WEFT_F16 || f->dtype == WEFT_BF16);
@@ -289,7 +272,7 @@ static double most_elements(const finding *f)
     return log2((double)f->planner->limit) - log2((double)weft_dtype_size(is_widened(f) ? WEFT_F32 : f->dtype));
 }
 
-/* Absorbed values are not sliced apart: so small that all together take little of the limit. */
+/* Absorbed values are not sliced: so small that all together take little of the limit. */
 static double most_absorbed(const finding *f)
 {
     static const double log2_share = -4;
@@ -326,13 +309,20 @@ static bool is_usable(const cutting *c)
     return c->sliced.fits && einsum_core_size(&c->plain.cores[0], c->sliced.labels) < 62;
 }
 
+/* Makes the order and the slices of the cutting the result. */
 static weft_status *take(finding *f, const cutting *c)
 {
-    WEFT_TRY(keep_labels(f, &c->plain, c->sliced.labels));
+    const einsum_core *core = &c->plain.cores[0];
+    const uint64_t *labels = c->sliced.labels;
+    uint32_t *items = einsum_arena_allocate(f->arena, core->label_count, sizeof *items);
+    if (items == NULL) return weft_status_out_of_memory();
+    *f->out_sliced = (einsum_labels){0, items};
+    for (uint32_t label = 0; label < core->label_count; label++)
+        if (labels[label / 64] >> label % 64 & 1) items[f->out_sliced->count++] = c->plain.labels[label];
     return einsum_simplify_join(f->arena, f->problem, &c->plain, (const einsum_pair *const[]){c->pairs}, f->out_pairs);
 }
 
-/* Where no slices are needed, the rest of the budget is for searching; what is found then may need some. */
+/* If no slices are needed, the rest of the budget is for searching; what is found then may need some. */
 static weft_status *search_on(finding *f, cutting *best)
 {
     cutting next;
@@ -356,15 +346,7 @@ static weft_status *keep_limit(finding *f)
     return take(f, &best);
 }
 
-/* ---- all ---- */
-
-/* There is no other order of two. */
-static void find_one(finding *f)
-{
-    einsum_order_left(f->problem->operand_count, f->out_pairs);
-    f->exact = true;
-    set_budget(f, -INFINITY);
-}
+/* ---- by the number of operands ---- */
 
 static weft_status *find_few(finding *f)
 {
@@ -403,7 +385,11 @@ static weft_status *find(finding *f)
     size_t count = f->problem->operand_count;
     if (count > WHOLE_LIMIT) WEFT_TRY(find_many(f));
     else if (count > 2) WEFT_TRY(find_few(f));
-    else find_one(f);
+    else {
+        einsum_order_left(count, f->out_pairs); /* the only order */
+        f->exact = true;
+        set_budget(f, -INFINITY);
+    }
     return f->planner->limit > 0 && count > 1 ? keep_limit(f) : NULL;
 }
 

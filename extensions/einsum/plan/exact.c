@@ -3,9 +3,9 @@
  * Dynamic programming over connected sets of leaves, smaller sets first, after Pfeifer, Haegeman and Verstraete,
  * "Faster identification of optimal contraction sequences for tensor networks" (2014): sets whose best order costs more
  * than a bound are left out, and so are those whose result alone makes the next step dearer than that. Here the bound
- * is the cost of a greedy order whose subtrees got their best order: it is near that of the best order of all, so that
- * one search does. Where it has outer products and the search none, nothing may be within it: then that order is the
- * result.
+ * is the cost of a greedy order whose subtrees got their best order: it is close to the cost of the best order, so that
+ * one search is enough. If that order has outer products and the search does not allow them, the search may find
+ * nothing within the bound: then that order is the result.
  *
  * Leaves are numbered breadth first. Of two sets that are joined, the one with the lower first leaf is called x; the
  * other, y, then begins after it, and no later than the last neighbour of x: sets are kept by size and first leaf, and
@@ -22,12 +22,12 @@ enum {
 typedef struct state {
     double size; /* log2 of the elements of the result */
     einsum_cost cost;
-    uint64_t hash; /* the sum of those of its leaves */
-    uint32_t x, y; /* the best parts; of a leaf, nothing */
+    uint64_t hash; /* the sum of the hashes of its leaves */
+    uint32_t x, y; /* the best parts; unused for a leaf */
 } state;
 
 typedef struct search {
-    einsum_arena arena; /* what has grown stays in it: pointers into arrays hold while states are added */
+    einsum_arena arena; /* old arrays stay in it: pointers into them remain valid while states are added */
     const einsum_core *core;
     const einsum_score *score;
     bool outer;
@@ -127,16 +127,14 @@ static bool is_over(const search *s)
     return s->count > s->most_states || s->pair_count > s->most_pairs || s->stopped;
 }
 
-static bool is_state(const search *s, uint32_t i, uint64_t hash, const uint64_t *set)
-{
-    return s->states[i].hash == hash && equal(set_of(s, i), set, s->leaf_words);
-}
-
 /* Where `set` is, or belongs. */
 static uint32_t *find_slot(const search *s, uint64_t hash, const uint64_t *set)
 {
     size_t at = (size_t)hash & s->slot_mask;
-    while (s->slots[at] != 0 && !is_state(s, s->slots[at] - 1, hash, set)) at = (at + 1) & s->slot_mask;
+    for (; s->slots[at] != 0; at = (at + 1) & s->slot_mask) {
+        uint32_t i = s->slots[at] - 1;
+        if (s->states[i].hash == hash && equal(set_of(s, i), set, s->leaf_words)) break;
+    }
     return &s->slots[at];
 }
 
@@ -220,13 +218,7 @@ static double fill_result(search *s, size_t x, size_t y)
     return size_of_common(s, s->result, s->result);
 }
 
-static bool add_joined(search *s, size_t x, size_t y, state added)
-{
-    for (uint32_t w = 0; w < s->leaf_words; w++) s->near[w] = (near_of(s, x)[w] | near_of(s, y)[w]) & ~s->set[w];
-    return add_state(s, added, s->set, s->near, s->result);
-}
-
-/* What an order costs at least that makes `s->set` so: what is not the whole is an operand of another step. */
+/* The least cost of an order that makes `s->set` at that cost: unless it is the whole, another step reads it. */
 static double least_whole(const search *s, double cost, double size)
 {
     return s->set_size == s->leaf_count ? cost : einsum_log2_add(cost, einsum_score_reading(s->score, size));
@@ -247,9 +239,12 @@ static bool join(search *s, size_t x, size_t y)
     cost = einsum_score_add(s->score, einsum_score_add(s->score, a.cost, b.cost), cost);
     if (least_whole(s, cost.major, size) > s->bound) return true;
     state joined = {size, cost, hash, (uint32_t)x, (uint32_t)y};
-    if (known == 0) return add_joined(s, x, y, joined);
-    if (einsum_cost_less(cost, s->states[known - 1].cost)) s->states[known - 1] = joined;
-    return true;
+    if (known > 0) {
+        if (einsum_cost_less(cost, s->states[known - 1].cost)) s->states[known - 1] = joined;
+        return true;
+    }
+    for (uint32_t w = 0; w < s->leaf_words; w++) s->near[w] = (near_of(s, x)[w] | near_of(s, y)[w]) & ~s->set[w];
+    return add_state(s, joined, s->set, s->near, s->result);
 }
 
 /* Joins `x` with the sets of `size` that begin at `first`. */
@@ -312,7 +307,7 @@ static double just_above(double cost)
     return cost + 1e-9 * (1 + fabs(cost));
 }
 
-/* All sets that cost at most so much. */
+/* Finds all sets that cost at most `most`. */
 static bool search_within(search *s, double most)
 {
     s->bound = just_above(most);
@@ -331,9 +326,9 @@ static bool is_found(const search *s)
     return !is_over(s) && s->begins[s->leaf_count] < s->begins[s->leaf_count + 1];
 }
 
-/* ---- beginning ---- */
+/* ---- initialization ---- */
 
-/* Leaves breadth first from `start`, those of one component after the other. */
+/* Leaves breadth first from `start`, one component after the other. */
 static void number_leaves(search *s, uint32_t start, const uint64_t *nears)
 {
     uint64_t *seen = memset(s->set, 0, s->leaf_words * sizeof *s->set);
@@ -353,7 +348,7 @@ static void number_leaves(search *s, uint32_t start, const uint64_t *nears)
     }
 }
 
-/* Who has each label, leaves numbered as `numbers` has them. */
+/* The leaves that have each label, in the numbering of `numbers`. */
 static void fill_holders(search *s)
 {
     memset(s->holders, 0, (size_t)s->core->label_count * s->leaf_words * sizeof *s->holders);
@@ -448,18 +443,11 @@ static weft_status *find_bound(search *s, einsum_pair *pairs, einsum_cost *out_c
     return einsum_core_cost(&s->arena, s->core, s->score, pairs, out_cost);
 }
 
-/* Of the orders with a largest result no larger than `most`, one with the fewest multiplications. */
-static bool search_again(search *s, einsum_cost most)
-{
-    const einsum_score flops = {.objective = WEFT_EINSUM_FLOPS};
-    s->score = &flops;
-    s->work_counts = true;
-    s->largest = just_above(most.major);
-    return search_within(s, most.minor);
-}
-
+/* For the objective SIZE a second search finds, of the orders with the smallest largest result, one with the fewest
+ * multiplications. */
 static weft_status *run(search *s, einsum_pair *out_pairs, bool *out_found)
 {
+    static const einsum_score flops = {.objective = WEFT_EINSUM_FLOPS};
     einsum_cost most;
     WEFT_TRY(find_bound(s, out_pairs, &most));
     if (!search_init(s) || !search_within(s, most.major)) return weft_status_out_of_memory();
@@ -469,7 +457,10 @@ static weft_status *run(search *s, einsum_pair *out_pairs, bool *out_found)
         most = s->states[s->count - 1].cost;
     }
     if (is_over(s) || s->score->objective != WEFT_EINSUM_SIZE) return NULL;
-    bool well = search_again(s, most) && (!is_found(s) || emit(s, out_pairs));
+    s->score = &flops;
+    s->work_counts = true;
+    s->largest = just_above(most.major);
+    bool well = search_within(s, most.minor) && (!is_found(s) || emit(s, out_pairs));
     return well ? NULL : weft_status_out_of_memory();
 }
 

@@ -2,10 +2,10 @@
 /*
  * A portfolio. It starts from greedy orders, sweeps, eliminations and bisections. Half of the moves go into chains of
  * annealing that begin hot, each from one of the best starts; the others into rounds in which the better half of the
- * chains, until they are few, begins again where it was, less hot and with more moves each. Subtrees of starts, and of
- * what chains found better than the best so far, get their best order: that is quick, and does for networks of many
- * small operands what annealing does not. Chains depend on their number and the seed only, never on the thread that
- * runs them.
+ * chains, until they are few, restarts from its own orders, less hot and with more moves each. Subtrees of starts, and
+ * of chains that improve on the best so far, get their best order: that is quick, and does for networks of many small
+ * operands what annealing does not. Chains depend on their number and the seed only, never on the thread that runs
+ * them.
  */
 #include "search.h"
 #include "workers.h"
@@ -82,7 +82,7 @@ static bool is_watched(const searching *s)
     return s->options->watch != NULL && s->options->watch->told != NULL;
 }
 
-/* For the watcher, on its thread. What cannot be told for want of memory is not. */
+/* Tells the watcher, on its thread; out of memory, it does not. */
 static void note(searching *s, const candidate *c)
 {
     einsum_cost cost;
@@ -101,7 +101,7 @@ static void note(searching *s, const candidate *c)
     einsum_arena_finish(&arena);
 }
 
-/* Of equal ones the first stays. */
+/* Of equal candidates the first stays. */
 static void keep(searching *s, const candidate *c)
 {
     if (!einsum_cost_less(c->cost, s->best.cost)) return;
@@ -171,14 +171,6 @@ static weft_status *run_sweeps(const searching *s, const einsum_core *core, eins
     return status;
 }
 
-static const char *name_start(size_t index)
-{
-    static const char *const names[] = {
-        [GREEDY] = "greedy",          [NOISY] = "greedy",         [SWEEPS] = "sweeps",
-        [MIN_DEGREE] = "elimination", [MIN_FILL] = "elimination", [BISECTION] = "bisection"};
-    return names[starts[index].method];
-}
-
 /* Methods that end early report it: then there is no order. GREEDY and BISECTION never do. */
 static weft_status *make_start(const searching *s, size_t index, einsum_pair *pairs, bool *out_ended)
 {
@@ -202,20 +194,18 @@ static weft_status *make_start(const searching *s, size_t index, einsum_pair *pa
     return einsum_greedy_run(s->allocator, core, &greedy, pairs);
 }
 
-static bool is_too_large(const searching *s, size_t index)
-{
-    return starts[index].method >= MIN_DEGREE && s->core->leaf_count > MOST_ELIMINATED;
-}
-
 static weft_status *run_start(void *context, size_t index)
 {
+    static const char *const names[] = {
+        [GREEDY] = "greedy",          [NOISY] = "greedy",         [SWEEPS] = "sweeps",
+        [MIN_DEGREE] = "elimination", [MIN_FILL] = "elimination", [BISECTION] = "bisection"};
     searching *s = context;
     candidate *c = &s->starts[index];
-    bool ended;
-    if (is_too_large(s, index) || (index > 0 && einsum_stop_asked(&s->stop))) return NULL;
+    bool ended, too_large = starts[index].method >= MIN_DEGREE && s->core->leaf_count > MOST_ELIMINATED;
+    if (too_large || (index > 0 && einsum_stop_asked(&s->stop))) return NULL;
     WEFT_TRY(make_start(s, index, c->pairs, &ended));
     if (ended) return NULL;
-    c->found_by = name_start(index);
+    c->found_by = names[starts[index].method];
     const einsum_stop *stop = index == 0 && s->core->leaf_count <= MOST_HASTY ? NULL : &s->stop;
     WEFT_TRY(s->start_count > 1 ? polish(s, FEW_PARTS, stop, c) : price(s, c));
     note(s, c);
@@ -232,7 +222,7 @@ static void sort(size_t count, candidate *c)
         }
 }
 
-/* The first is made whatever happens. */
+/* The first is made even if the time is over. */
 static weft_status *run_starts(searching *s, size_t count)
 {
     s->start_count = count;
@@ -246,21 +236,6 @@ static weft_status *run_starts(searching *s, size_t count)
 
 /* ---- annealing ---- */
 
-/* What a temperature is for labels of extent 2, it is for larger ones times their bits. */
-static double coolness_of(const einsum_core *core)
-{
-    double bits = 0;
-    for (uint32_t label = 0; label < core->label_count; label++) bits += core->extents[label];
-    return core->label_count / bits;
-}
-
-static void begin_chain(const searching *s, size_t index)
-{
-    const candidate *from = &s->starts[index % s->start_count];
-    if (from->cost.major == INFINITY) from = &s->best;
-    copy(s, from, &s->chains[index]);
-}
-
 static weft_status *run_chain(void *context, size_t index)
 {
     searching *s = context;
@@ -273,7 +248,10 @@ static weft_status *run_chain(void *context, size_t index)
                                    .random = random,
                                    .stop = s->stop,
                                    .seconds = s->chain_seconds};
-    if (s->round == 0) begin_chain(s, index);
+    if (s->round == 0) {
+        const candidate *from = &s->starts[index % s->start_count];
+        copy(s, from->cost.major == INFINITY ? &s->best : from, c);
+    }
     if (einsum_stop_asked(&s->stop)) return NULL;
     WEFT_TRY(einsum_anneal_run(s->allocator, s->core, &s->options->score, &options, c->pairs, &c->cost));
     c->found_by = "annealing";
@@ -282,28 +260,23 @@ static weft_status *run_chain(void *context, size_t index)
     return NULL;
 }
 
-/* Where time counts, up to MOST_CHAINS threads shall each have one. */
+/* With a deadline, each of up to MOST_CHAINS threads gets one. */
 static size_t fewest_chains(const searching *s)
 {
     bool timed = s->stop.deadline < INFINITY;
     return timed ? clamp(s->options->threads, FEW_CHAINS, MOST_CHAINS) : FEW_CHAINS;
 }
 
-/* An order that no chain has found is for the last one to go on with. */
-static void drop_worse_half(searching *s)
-{
-    sort(s->chain_count, s->chains);
-    s->chain_count = clamp((s->chain_count + 1) / 2, fewest_chains(s), MOST_CHAINS);
-    if (einsum_cost_less(s->best.cost, s->chains[0].cost)) copy(s, &s->best, &s->chains[s->chain_count - 1]);
-}
-
-/* All chains once, with `moves` together. */
+/* Runs all chains once, with `moves` together, and drops the worse half. A best order that no chain has found is for
+ * the last chain to go on with. */
 static weft_status *run_round(searching *s, uint64_t moves)
 {
     s->chain_moves = moves / s->chain_count;
     WEFT_TRY(einsum_workers_run(s->options->threads, &(einsum_tasks){s->chain_count, run_chain, s}));
     for (size_t i = 0; i < s->chain_count; i++) keep(s, &s->chains[i]);
-    drop_worse_half(s);
+    sort(s->chain_count, s->chains);
+    s->chain_count = clamp((s->chain_count + 1) / 2, fewest_chains(s), MOST_CHAINS);
+    if (einsum_cost_less(s->best.cost, s->chains[0].cost)) copy(s, &s->best, &s->chains[s->chain_count - 1]);
     s->round++;
     return NULL;
 }
@@ -330,7 +303,7 @@ static double seconds_since(double begin)
     return fmax(einsum_stop_clock() - begin, 1e-9);
 }
 
-/* How many moves a thread tries in a second, by a short run that is thrown away. */
+/* The moves that a thread tries in a second, measured by a short run. */
 static weft_status *measure(searching *s, double *out_rate)
 {
     double begin = einsum_stop_clock();
@@ -343,7 +316,8 @@ static weft_status *measure(searching *s, double *out_rate)
     return NULL;
 }
 
-/* Until the time is over, whose first half is for the hot round. Every round says how fast the next will be. */
+/* Runs until the time is over; the first half of it is for the hot round. Every round measures the rate for the next.
+ */
 static weft_status *anneal_seconds(searching *s)
 {
     double rate, whole = s->stop.deadline - einsum_stop_clock();
@@ -361,9 +335,9 @@ static weft_status *anneal_seconds(searching *s)
     return NULL;
 }
 
-/* ---- all ---- */
+/* ---- the search ---- */
 
-/* What the watcher knows of already is the order that the result holds. */
+/* The watcher already knows the order that the result holds. */
 static weft_status *price_noted(searching *s)
 {
     candidate given = {s->result, EINSUM_WORST_COST, NULL};
@@ -373,41 +347,42 @@ static weft_status *price_noted(searching *s)
     return NULL;
 }
 
-static weft_status *keep_result(searching *s)
-{
-    candidate given = {s->result, EINSUM_WORST_COST, NULL};
-    WEFT_TRY(price(s, &given));
-    keep(s, &given);
-    return NULL;
-}
-
 /* A few moves are for the first greedy order alone. */
 static bool has_few_moves(const searching *s)
 {
     return s->options->moves < (uint64_t)FEW_MOVES * s->core->leaf_count;
 }
 
-static bool init_alike(searching *s)
+/* A temperature that suits labels of extent 2 suits larger ones times their bits. */
+static bool searching_init(searching *s)
 {
-    double *extents = einsum_arena_allocate(&s->arena, s->core->label_count, sizeof *extents);
-    for (uint32_t label = 0; extents != NULL && label < s->core->label_count; label++) extents[label] = 1;
-    s->alike = *s->core;
+    const einsum_core *core = s->core;
+    double bits = 0, *extents = einsum_arena_allocate(&s->arena, core->label_count, sizeof *extents);
+    s->starts = einsum_arena_allocate(&s->arena, STARTS, sizeof *s->starts);
+    s->chains = einsum_arena_allocate(&s->arena, MOST_CHAINS, sizeof *s->chains);
+    if (extents == NULL || s->starts == NULL || s->chains == NULL || !candidate_init(s, &s->best)) return false;
+    for (uint32_t label = 0; label < core->label_count; label++) {
+        bits += core->extents[label];
+        extents[label] = 1;
+    }
+    s->coolness = core->label_count / bits;
+    s->alike = *core;
     s->alike.extents = extents;
-    return extents != NULL;
+    return true;
 }
 
 static weft_status *search(searching *s)
 {
     uint64_t moves = s->options->moves, starts_worth = moves / ((uint64_t)START_MOVES * s->core->leaf_count);
     bool few = has_few_moves(s);
-    s->coolness = coolness_of(s->core);
+    if (!searching_init(s)) return weft_status_out_of_memory();
     s->sweep_count = clamp(EINSUM_SWEEP_MANNERS * chains_worth(s, moves), EINSUM_SWEEP_MANNERS, MOST_SWEEPS);
-    s->starts = einsum_arena_allocate(&s->arena, STARTS, sizeof *s->starts);
-    s->chains = einsum_arena_allocate(&s->arena, MOST_CHAINS, sizeof *s->chains);
-    if (s->starts == NULL || s->chains == NULL || !candidate_init(s, &s->best) || !init_alike(s))
-        return weft_status_out_of_memory();
     WEFT_TRY(run_starts(s, few ? 1 : clamp(starts_worth, LEAST_STARTS, STARTS)));
-    if (s->options->improve) WEFT_TRY(keep_result(s));
+    if (s->options->improve) {
+        candidate given = {s->result, EINSUM_WORST_COST, NULL};
+        WEFT_TRY(price(s, &given));
+        keep(s, &given);
+    }
     if (few) return NULL;
     WEFT_TRY(s->stop.deadline < INFINITY ? anneal_seconds(s) : anneal_moves(s, moves));
     return einsum_stop_asked(&s->stop) ? NULL : polish(s, MORE_PARTS, &s->stop, &s->best);

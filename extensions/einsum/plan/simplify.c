@@ -8,9 +8,9 @@
 
 static const uint32_t none = UINT32_MAX;
 
-/* ---- tables of what is equal ---- */
+/* ---- hash tables ---- */
 
-/* Numbers by hash, open addressing; what is equal is for the caller to say. */
+/* Numbers by hash, with open addressing; the caller compares. */
 typedef struct table {
     size_t mask;
     uint32_t *items; /* number + 1 */
@@ -30,20 +30,16 @@ static bool table_init(table *t, einsum_arena *arena, size_t count)
 typedef struct absorption {
     einsum_live live;
     table seen;
-    uint64_t *hashes; /* by value: of its set of labels */
+    uint64_t *hashes; /* by value: the hash of its set of labels */
 } absorption;
-
-static uint64_t hash_labels(const einsum_live_value *value)
-{
-    uint64_t hash = 0;
-    for (uint32_t i = 0; i < value->count; i++) hash += einsum_random_mix(value->held[i].label + UINT64_C(1));
-    return einsum_random_mix(hash);
-}
 
 /* The live value with the labels of `value`, which is added where there is none. */
 static uint32_t find_equal(absorption *a, uint32_t value)
 {
-    uint64_t hash = a->hashes[value] = hash_labels(&a->live.values[value]);
+    const einsum_live_value *added = &a->live.values[value];
+    uint64_t hash = 0;
+    for (uint32_t i = 0; i < added->count; i++) hash += einsum_random_mix(added->held[i].label + UINT64_C(1));
+    hash = a->hashes[value] = einsum_random_mix(hash);
     size_t at = (size_t)hash & a->seen.mask;
     for (; a->seen.items[at] != 0; at = (at + 1) & a->seen.mask) {
         uint32_t other = a->seen.items[at] - 1;
@@ -54,7 +50,7 @@ static uint32_t find_equal(absorption *a, uint32_t value)
     return none;
 }
 
-/* Of the neighbours of `value`, the cheapest to merge with without growing. */
+/* The neighbour of `value` that is cheapest to merge with, of those whose result does not grow. */
 static uint32_t find_cheap(absorption *a, uint32_t value)
 {
     enum { MOST_PARTNERS = 16 };
@@ -89,9 +85,9 @@ static bool absorb(absorption *a, einsum_arena *arena, bool cheap)
     return true;
 }
 
-/* ---- absorbing what is small ---- */
+/* ---- absorbing small operands ---- */
 
-/* An order of the whole, whose steps are being moved. */
+/* A complete order whose steps are being moved. */
 typedef struct reordering {
     einsum_walk walk;
     size_t operand_count;
@@ -113,7 +109,7 @@ static bool is_small(const reordering *r, size_t value, double log2_most)
     return !is_made(problem, value) || r->walk.sizes[value] <= log2_most;
 }
 
-/* The first `count` steps with small results, done. */
+/* Does those of the first `count` steps whose operands and results are small. */
 static bool join_small(reordering *r, size_t count, double log2_most, einsum_live *live)
 {
     for (size_t k = 0; k < count; k++) {
@@ -128,7 +124,7 @@ static bool join_small(reordering *r, size_t count, double log2_most, einsum_liv
     return true;
 }
 
-/* Brings the steps that are done to the front; the others follow in their order. */
+/* Moves the steps that are done to the front; the others keep their order. */
 static bool move_steps(reordering *r, einsum_arena *arena, const einsum_live *live)
 {
     size_t steps = r->operand_count - 1, next = live->value_count;
@@ -155,7 +151,7 @@ static weft_status *absorb_small(einsum_arena *arena, const einsum_problem *prob
     return well ? NULL : weft_status_out_of_memory();
 }
 
-/* ---- what is left, as cores ---- */
+/* ---- the remaining problem, as cores ---- */
 
 /* Leaves are the live values, numbered from 0. */
 typedef struct rest {
@@ -167,7 +163,7 @@ typedef struct rest {
     bool *in_output;   /* by label */
     uint32_t *starts;  /* by label: where its leaves begin in `holders`; one more at the end */
     uint32_t *holders; /* ascending for each label */
-    uint32_t *fused;   /* by label: the one it has become; `none` for those left out */
+    uint32_t *fused;   /* by label: the one it is fused into; `none` if it is left out */
     double *extents;   /* by label, fused ones included */
     uint32_t *parts;   /* by leaf: one of its component (union-find), then the number of its core */
     uint32_t dropped;  /* a leaf that another one has absorbed, or `none` */
@@ -220,26 +216,25 @@ static uint32_t holder_count(const rest *r, uint32_t label)
     return r->starts[label + 1] - r->starts[label];
 }
 
-static bool travels_with(const rest *r, uint32_t x, uint32_t y)
-{
-    return r->in_output[x] == r->in_output[y] && holder_count(r, x) == holder_count(r, y) &&
-           memcmp(r->holders + r->starts[x], r->holders + r->starts[y], holder_count(r, x) * sizeof *r->holders) == 0;
-}
-
-/* The first label that has the holders of `label`; itself where there is none before. */
+/* The first label that has the same holders as `label`, which may be itself. */
 static uint32_t find_companion(const rest *r, table *seen, uint32_t label)
 {
     uint64_t hash = r->in_output[label];
     for (uint32_t i = r->starts[label]; i < r->starts[label + 1]; i++)
         hash = einsum_random_mix(hash + r->holders[i] + 1);
     size_t at = (size_t)hash & seen->mask;
-    for (; seen->items[at] != 0; at = (at + 1) & seen->mask)
-        if (travels_with(r, seen->items[at] - 1, label)) return seen->items[at] - 1;
+    const uint32_t *holders = r->holders + r->starts[label], count = holder_count(r, label);
+    for (; seen->items[at] != 0; at = (at + 1) & seen->mask) {
+        uint32_t other = seen->items[at] - 1;
+        if (r->in_output[other] == r->in_output[label] && holder_count(r, other) == count &&
+            memcmp(r->holders + r->starts[other], holders, count * sizeof *holders) == 0)
+            return other;
+    }
     seen->items[at] = label + 1;
     return label;
 }
 
-/* Fuses labels; returns in `out_common` what all leaves and the output have. */
+/* Fuses labels; `out_common` gets log2 of the size of those that all leaves and the output have. */
 static bool fuse(rest *r, double *out_common)
 {
     table seen;
@@ -290,13 +285,6 @@ static void unite(rest *r)
     }
 }
 
-static uint32_t find_scalar(const rest *r, double log2_common)
-{
-    for (uint32_t leaf = 0; leaf < r->leaf_count; leaf++)
-        if (!(r->live->values[r->leaves[leaf]].size > log2_common * (1 + 1e-9))) return leaf;
-    return none;
-}
-
 static double smallest_result(rest *r, uint32_t except)
 {
     for (uint32_t label = 0; label < r->live->label_count; label++)
@@ -311,33 +299,25 @@ static double smallest_result(rest *r, uint32_t except)
 /* A scalar goes to the smallest leaf, unless the result of a component is no larger. */
 static void absorb_scalar(rest *r, einsum_simple *simple)
 {
-    r->dropped = find_scalar(r, simple->log2_common);
-    if (r->dropped == none) return;
-    uint32_t smallest = none;
-    double least = smallest_result(r, r->dropped) + simple->log2_common * (1 + 1e-9);
+    uint32_t scalar = none, smallest = none;
+    double most = simple->log2_common * (1 + 1e-9);
+    for (uint32_t leaf = 0; leaf < r->leaf_count && scalar == none; leaf++)
+        if (!(r->live->values[r->leaves[leaf]].size > most)) scalar = leaf;
+    if (scalar == none) return;
+    double least = smallest_result(r, scalar) + most;
     for (uint32_t leaf = 0; leaf < r->leaf_count; leaf++) {
         double size = r->live->values[r->leaves[leaf]].size;
-        if (leaf == r->dropped || size >= least) continue;
+        if (leaf == scalar || size >= least) continue;
         smallest = leaf;
         least = size;
     }
-    if (smallest == none) {
-        r->dropped = none;
-        return;
-    }
-    simple->steps[simple->step_count] = (einsum_pair){r->leaves[r->dropped], r->leaves[smallest]};
+    if (smallest == none) return;
+    r->dropped = scalar;
+    simple->steps[simple->step_count] = (einsum_pair){r->leaves[scalar], r->leaves[smallest]};
     r->leaves[smallest] = (uint32_t)(r->live->leaf_count + simple->step_count++);
 }
 
-static void number_components(rest *r, einsum_simple *simple)
-{
-    for (uint32_t leaf = 0; leaf < r->leaf_count; leaf++) r->parts[leaf] = root_of(r, leaf);
-    for (uint32_t leaf = 0; leaf < r->leaf_count; leaf++) {
-        if (leaf == r->dropped) continue;
-        r->parts[leaf] = r->parts[leaf] == leaf ? (uint32_t)simple->core_count++ : r->parts[r->parts[leaf]];
-    }
-}
-
+/* Makes a core of each component, or one of all leaves. */
 static void split(rest *r, bool whole, einsum_simple *simple)
 {
     for (uint32_t leaf = 0; leaf < r->leaf_count; leaf++) r->parts[leaf] = whole ? 0 : leaf;
@@ -346,27 +326,22 @@ static void split(rest *r, bool whole, einsum_simple *simple)
         unite(r);
         absorb_scalar(r, simple);
     }
-    number_components(r, simple);
+    for (uint32_t leaf = 0; leaf < r->leaf_count; leaf++) r->parts[leaf] = root_of(r, leaf);
+    for (uint32_t leaf = 0; leaf < r->leaf_count; leaf++) {
+        if (leaf == r->dropped) continue;
+        r->parts[leaf] = r->parts[leaf] == leaf ? (uint32_t)simple->core_count++ : r->parts[r->parts[leaf]];
+    }
 }
 
 /* ---- filling cores ---- */
 
-/* What the pointers of a core point to. */
+/* The arrays of a core, to be written. */
 typedef struct draft {
     uint64_t *legs, *output;
     double *extents;
 } draft;
 
-static bool core_reserve(einsum_arena *arena, einsum_core *core, draft *d, size_t **out_values)
-{
-    core->words = (core->label_count + 63) / 64;
-    core->legs = d->legs = einsum_arena_allocate(arena, (size_t)core->leaf_count * core->words, sizeof *d->legs);
-    core->output = d->output = einsum_arena_allocate(arena, core->words, sizeof *d->output);
-    core->extents = d->extents = einsum_arena_allocate(arena, core->label_count, sizeof *d->extents);
-    *out_values = einsum_arena_allocate(arena, core->leaf_count, sizeof **out_values);
-    return d->legs != NULL && d->output != NULL && d->extents != NULL && *out_values != NULL;
-}
-
+/* Places leaves and labels in their cores, and allocates the cores. */
 static bool reserve_cores(rest *r, einsum_simple *simple, draft *drafts)
 {
     for (uint32_t leaf = 0; leaf < r->leaf_count; leaf++)
@@ -374,19 +349,17 @@ static bool reserve_cores(rest *r, einsum_simple *simple, draft *drafts)
     for (uint32_t label = 0; label < r->live->label_count; label++)
         if (is_kept(r, label))
             r->label_places[label] = simple->cores[r->parts[r->holders[r->starts[label]]]].label_count++;
-    for (size_t c = 0; c < simple->core_count; c++)
-        if (!core_reserve(r->arena, &simple->cores[c], &drafts[c], &simple->values[c])) return false;
+    for (size_t c = 0; c < simple->core_count; c++) {
+        einsum_core *core = &simple->cores[c];
+        draft *d = &drafts[c];
+        core->words = (core->label_count + 63) / 64;
+        core->legs = d->legs = einsum_arena_allocate(r->arena, (size_t)core->leaf_count * core->words, sizeof *d->legs);
+        core->output = d->output = einsum_arena_allocate(r->arena, core->words, sizeof *d->output);
+        core->extents = d->extents = einsum_arena_allocate(r->arena, core->label_count, sizeof *d->extents);
+        simple->values[c] = einsum_arena_allocate(r->arena, core->leaf_count, sizeof **simple->values);
+        if (d->legs == NULL || d->output == NULL || d->extents == NULL || simple->values[c] == NULL) return false;
+    }
     return true;
-}
-
-static void fill_label(const rest *r, const einsum_simple *simple, const draft *drafts, uint32_t label)
-{
-    uint32_t place = r->label_places[label], c = r->parts[r->holders[r->starts[label]]];
-    uint64_t bit = UINT64_C(1) << place % 64;
-    drafts[c].extents[place] = r->extents[label];
-    if (r->in_output[label]) drafts[c].output[place / 64] |= bit;
-    for (uint32_t i = r->starts[label]; i < r->starts[label + 1]; i++)
-        drafts[c].legs[(size_t)r->places[r->holders[i]] * simple->cores[c].words + place / 64] |= bit;
 }
 
 static bool fill_cores(rest *r, einsum_simple *simple)
@@ -398,12 +371,19 @@ static bool fill_cores(rest *r, einsum_simple *simple)
     if (!reserve_cores(r, simple, drafts)) return false;
     for (uint32_t leaf = 0; leaf < r->leaf_count; leaf++)
         if (leaf != r->dropped) simple->values[r->parts[leaf]][r->places[leaf]] = r->leaves[leaf];
-    for (uint32_t label = 0; label < r->live->label_count; label++)
-        if (is_kept(r, label)) fill_label(r, simple, drafts, label);
+    for (uint32_t label = 0; label < r->live->label_count; label++) {
+        if (!is_kept(r, label)) continue;
+        uint32_t place = r->label_places[label], c = r->parts[r->holders[r->starts[label]]];
+        uint64_t bit = UINT64_C(1) << place % 64;
+        drafts[c].extents[place] = r->extents[label];
+        if (r->in_output[label]) drafts[c].output[place / 64] |= bit;
+        for (uint32_t i = r->starts[label]; i < r->starts[label + 1]; i++)
+            drafts[c].legs[(size_t)r->places[r->holders[i]] * simple->cores[c].words + place / 64] |= bit;
+    }
     return true;
 }
 
-/* ---- all ---- */
+/* ---- entry points ---- */
 
 static bool begin(const rest *r, einsum_live *live, einsum_simple *out_simple)
 {
@@ -412,7 +392,7 @@ static bool begin(const rest *r, einsum_live *live, einsum_simple *out_simple)
     return out_simple->steps != NULL && einsum_live_init_problem(live, r->arena, r->problem, out_simple->steps);
 }
 
-/* What is left of `live`, whose steps are the absorptions. */
+/* Takes the values that are left in `live`, whose steps so far are the absorptions. */
 static bool leave(rest *r, const einsum_live *live, einsum_simple *simple)
 {
     r->live = live;
@@ -432,24 +412,6 @@ weft_status *einsum_simplify_run(einsum_arena *arena, const einsum_problem *prob
     return fill_cores(&r, out_simple) ? NULL : weft_status_out_of_memory();
 }
 
-static bool fill_labels(const rest *r, einsum_simple *simple)
-{
-    uint32_t *labels = einsum_arena_allocate(r->arena, simple->cores[0].label_count, sizeof *labels);
-    for (uint32_t label = 0; labels != NULL && label < r->live->label_count; label++)
-        if (is_kept(r, label)) labels[r->label_places[label]] = label;
-    simple->labels = labels;
-    return labels != NULL;
-}
-
-static bool fill_made(const rest *r, einsum_simple *simple)
-{
-    bool *made = einsum_arena_allocate(r->arena, r->leaf_count, sizeof *made);
-    for (uint32_t leaf = 0; made != NULL && leaf < r->leaf_count; leaf++)
-        made[leaf] = is_made(r->problem, r->leaves[leaf]);
-    simple->cores[0].made = made;
-    return made != NULL;
-}
-
 weft_status *einsum_simplify_plain(einsum_arena *arena, const einsum_problem *problem, size_t absorbed,
                                    double log2_most, einsum_pair *pairs, einsum_simple *out_simple)
 {
@@ -460,8 +422,16 @@ weft_status *einsum_simplify_plain(einsum_arena *arena, const einsum_problem *pr
     if (!leave(&r, &live, out_simple)) return weft_status_out_of_memory();
     leave_labels(&r);
     split(&r, true, out_simple);
-    bool well = fill_cores(&r, out_simple) && fill_labels(&r, out_simple) && fill_made(&r, out_simple);
-    return well ? NULL : weft_status_out_of_memory();
+    if (!fill_cores(&r, out_simple)) return weft_status_out_of_memory();
+    uint32_t *labels = einsum_arena_allocate(arena, out_simple->cores[0].label_count, sizeof *labels);
+    bool *made = einsum_arena_allocate(arena, r.leaf_count, sizeof *made);
+    if (labels == NULL || made == NULL) return weft_status_out_of_memory();
+    for (uint32_t label = 0; label < live.label_count; label++)
+        if (is_kept(&r, label)) labels[r.label_places[label]] = label;
+    for (uint32_t leaf = 0; leaf < r.leaf_count; leaf++) made[leaf] = is_made(problem, r.leaves[leaf]);
+    out_simple->labels = labels;
+    out_simple->cores[0].made = made;
+    return NULL;
 }
 
 /* ---- the way back ---- */
