@@ -12,7 +12,7 @@
 #include "random.h"
 #include "session.h"
 
-/* Runs of a sample, and how long they may take together once there are enough. */
+/* Limits on the runs of a sample, and on their time together. */
 enum { MOST_RUNS = 400, LEAST_RUNS = 7, VERSION = 2, MOST_OPERANDS = 16, MOST_RANK = 24 };
 static const double most_ms = 250;
 
@@ -27,27 +27,16 @@ typedef struct sample {
     weft_array *operands[MOST_OPERANDS], *result;
 } sample;
 
-static weft_status *draw_operand(sample *s, const char *term, size_t rank)
-{
-    int64_t shape[MOST_RANK];
-    for (size_t axis = 0; axis < rank; axis++) shape[axis] = s->extents[(unsigned char)term[axis]];
-    return weft_random_create(WEFT_F32, (weft_ints){rank, shape}, 1, s->count, &s->operands[s->count]);
-}
-
 static weft_status *draw(sample *s)
 {
     for (const char *term = s->text; *term != '-'; s->count++) {
+        int64_t shape[MOST_RANK];
         size_t rank = strcspn(term, ",-");
-        WEFT_TRY(draw_operand(s, term, rank));
+        for (size_t axis = 0; axis < rank; axis++) shape[axis] = s->extents[(unsigned char)term[axis]];
+        WEFT_TRY(weft_random_create(WEFT_F32, (weft_ints){rank, shape}, 1, s->count, &s->operands[s->count]));
         term += rank + (term[rank] == ',');
     }
     return NULL;
-}
-
-static void finish(sample *s)
-{
-    for (size_t i = 0; i < s->count; i++) weft_array_release(s->operands[i]);
-    weft_array_release(s->result);
 }
 
 static weft_status *contract(void *context)
@@ -85,13 +74,14 @@ static weft_status *measure(weft_executor *executor, sample *s, double *out_seco
     s->executor = executor;
     weft_status *status = draw(s);
     if (status == NULL) status = time_runs(contract, s, out_seconds);
-    finish(s);
+    for (size_t i = 0; i < s->count; i++) weft_array_release(s->operands[i]);
+    weft_array_release(s->result);
     return status;
 }
 
 /* ---- contractions: what threads do together ---- */
 
-/* What a step takes that does hardly anything, and a call of one step. */
+/* The overheads of a step and of a call of one step. */
 static weft_status *measure_step(weft_executor *executor, double *out_step, double *out_call)
 {
     sample one = {.text = "ab,bc->ac"}, ten = {.text = "ab,bc,cd,de,ef,fg,gh,hi,ij,jk,kl->al"};
@@ -103,8 +93,8 @@ static weft_status *measure_step(weft_executor *executor, double *out_step, doub
     return NULL;
 }
 
-/* Products that lie in caches: with one extent of a class and two large ones, in each of the three places, and many at
- * once with all three of the class; the mean of the four. */
+/* Products that fit in caches: with one extent of the class and two large ones, in each of the three places, and a
+ * batch with all three of the class; the geometric mean of the four. */
 static weft_status *measure_rate(weft_executor *executor, size_t class, double call, double *out_rate)
 {
     static const int64_t least[WEFT_MACHINE_RATES] = {3, 8, 32, 256}, other[WEFT_MACHINE_RATES] = {256, 256, 256, 512},
@@ -126,8 +116,8 @@ static weft_status *measure_rate(weft_executor *executor, size_t class, double c
     return NULL;
 }
 
-/* Bytes of the operands and the result, which are larger than caches: of a step over many short axes in no order that
- * suits it, and of one that goes straight through its memory; the mean of the two. */
+/* Bytes per second of operands and results larger than caches: the geometric mean of a step over many short axes in an
+ * unfavourable order and of one that reads its memory in order. */
 static weft_status *measure_bandwidth(weft_executor *executor, double *out_bandwidth)
 {
     sample scattered = {.text = "abcdefghijklmnopqrstuv,cimv->abdefghjklnopqrstu"};
@@ -172,16 +162,6 @@ static weft_tensor sort(weft_tensor x, int length)
     return weft_sort(x, 0, false);
 }
 
-static weft_status *trace_loop(loop_body body, int64_t count, int length, weft_program **out_program)
-{
-    weft_graph *graph;
-    WEFT_TRY(weft_graph_create(NULL, &graph));
-    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(count));
-    weft_status *status = weft_compile(graph, WEFT_TENSORS(body(x, length)), NULL, out_program);
-    weft_graph_destroy(graph);
-    return status;
-}
-
 static weft_status *run_loop(void *context)
 {
     loop *l = context;
@@ -192,8 +172,12 @@ static weft_status *run_loop(void *context)
 static weft_status *measure_loop(weft_executor *executor, loop_body body, int64_t count, int length,
                                  double *out_seconds)
 {
+    weft_graph *graph;
     loop l = {.executor = executor};
-    weft_status *status = trace_loop(body, count, length, &l.program);
+    WEFT_TRY(weft_graph_create(NULL, &graph));
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(count));
+    weft_status *status = weft_compile(graph, WEFT_TENSORS(body(x, length)), NULL, &l.program);
+    weft_graph_destroy(graph);
     if (status == NULL) status = weft_random_create(WEFT_F32, WEFT_INTS(count), 1, 0, &l.x);
     if (status == NULL) status = time_runs(run_loop, &l, out_seconds);
     weft_array_release(l.x);
@@ -202,7 +186,7 @@ static weft_status *measure_loop(weft_executor *executor, loop_body body, int64_
     return status;
 }
 
-/* Each against a call that does hardly anything. */
+/* Net of the overhead of a call. */
 static weft_status *measure_core(weft_executor *one, weft_machine *machine)
 {
     enum { COMPUTED = 1 << 13, LENGTH = 64, MOVED = 1 << 14, SORTED = 1 << 16 };
@@ -217,7 +201,7 @@ static weft_status *measure_core(weft_executor *one, weft_machine *machine)
     return NULL;
 }
 
-/* What is left of the time that all threads take for work that is just enough for them. */
+/* The overhead of a region: the time of little work on all threads, less its share of the time on one. */
 static weft_status *measure_region(weft_executor *executor, weft_executor *one, weft_machine *machine)
 {
     enum { COUNT = 1 << 16, LENGTH = 4 };
@@ -356,23 +340,17 @@ static weft_status *check_members(const char *path, const cJSON *root)
     return weft_json_check_members(path, root, NUMBERS + 3, known);
 }
 
-static weft_status *read_threads(const char *path, const cJSON *item, uint32_t *out_threads)
-{
-    char room[WEFT_JSON_ROOM];
-    bool fits = cJSON_IsNumber(item) && item->valuedouble >= 1 && item->valuedouble <= WEFT_MAX_THREADS;
-    if (!fits || item->valuedouble != floor(item->valuedouble))
-        return weft_json_refuse(path, "\"threads\" is %s; it must be an integer from 1 to %d",
-                                weft_json_describe(item, room), WEFT_MAX_THREADS);
-    *out_threads = (uint32_t)item->valuedouble;
-    return NULL;
-}
-
 static weft_status *read_machine(const char *path, const cJSON *root, weft_machine *machine)
 {
-    char name[32];
+    char name[32], room[WEFT_JSON_ROOM];
     WEFT_TRY(check_members(path, root));
     WEFT_TRY(read_rates(path, cJSON_GetObjectItemCaseSensitive(root, "product_rates"), machine->product_rates));
-    WEFT_TRY(read_threads(path, cJSON_GetObjectItemCaseSensitive(root, "threads"), &machine->threads));
+    const cJSON *threads = cJSON_GetObjectItemCaseSensitive(root, "threads");
+    bool fits = cJSON_IsNumber(threads) && threads->valuedouble >= 1 && threads->valuedouble <= WEFT_MAX_THREADS;
+    if (!fits || threads->valuedouble != floor(threads->valuedouble))
+        return weft_json_refuse(path, "\"threads\" is %s; it must be an integer from 1 to %d",
+                                weft_json_describe(threads, room), WEFT_MAX_THREADS);
+    machine->threads = (uint32_t)threads->valuedouble;
     for (size_t i = 0; i < NUMBERS; i++) {
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, numbers[i].name);
         snprintf(name, sizeof name, "\"%s\"", numbers[i].name);

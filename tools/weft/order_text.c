@@ -20,10 +20,9 @@ typedef struct reader {
     item *items;
     size_t *closed; /* groups in the order in which they end */
     size_t closed_count;
-    bool numpy;   /* the list begins with 'einsum_path' */
-    size_t fault; /* where the last error is */
-    /* What is made: */
-    int64_t *pairs;
+    bool numpy;     /* the list begins with 'einsum_path' */
+    size_t fault;   /* where the last error is */
+    int64_t *pairs; /* the result */
     size_t pair_count, pair_limit;
 } reader;
 
@@ -79,14 +78,6 @@ static weft_status *add_number(reader *r, cursor *c)
     return NULL;
 }
 
-static weft_status *open_group(reader *r, cursor *c)
-{
-    WEFT_TRY(add_item(r, c, -1));
-    c->group = r->count - 1;
-    c->at++;
-    return NULL;
-}
-
 static weft_status *close_group(reader *r, cursor *c)
 {
     char close = r->text[c->at];
@@ -101,16 +92,7 @@ static weft_status *close_group(reader *r, cursor *c)
     return NULL;
 }
 
-static weft_status *take_comma(reader *r, cursor *c)
-{
-    if (c->group == NOWHERE) return refuse(r, c->at, "the order has no bracket around it, but a comma");
-    if (c->wants) return refuse(r, c->at, "there is nothing before the comma");
-    c->wants = true;
-    c->at++;
-    return NULL;
-}
-
-/* numpy's einsum_path says what its list is. */
+/* The list of numpy's einsum_path begins with its name. */
 static bool take_word(reader *r, cursor *c)
 {
     static const char *const words[] = {"'einsum_path'", "\"einsum_path\""};
@@ -128,9 +110,20 @@ static weft_status *read_next(reader *r, cursor *c)
 {
     char next = r->text[c->at];
     if (is_digit(next)) return add_number(r, c);
-    if (next == '(' || next == '[') return open_group(r, c);
     if (next == ')' || next == ']') return close_group(r, c);
-    if (next == ',') return take_comma(r, c);
+    if (next == '(' || next == '[') {
+        WEFT_TRY(add_item(r, c, -1));
+        c->group = r->count - 1;
+        c->at++;
+        return NULL;
+    }
+    if (next == ',') {
+        if (c->group == NOWHERE) return refuse(r, c->at, "the order has no bracket around it, but a comma");
+        if (c->wants) return refuse(r, c->at, "there is nothing before the comma");
+        c->wants = true;
+        c->at++;
+        return NULL;
+    }
     if (take_word(r, c)) return NULL;
     return refuse(
         r, c->at,
@@ -155,23 +148,19 @@ static weft_status *read_text(reader *r)
 
 /* ---- steps ---- */
 
-static weft_status *add_pair(reader *r, size_t offset, int64_t a, int64_t b, int64_t *out_value)
-{
-    if (r->pair_count == r->pair_limit) return refuse(r, offset, "everything is one value already before this step");
-    r->pairs[2 * r->pair_count] = a;
-    r->pairs[2 * r->pair_count + 1] = b;
-    *out_value = (int64_t)(r->operand_count + r->pair_count++);
-    return NULL;
-}
-
-/* Multiplies the children of a group, whose values are known by item. */
+/* Contracts the children of a group in order; `values` are by item. */
 static weft_status *fold(reader *r, size_t group, int64_t *values)
 {
     const item *g = &r->items[group];
     if (g->count == 0) return refuse(r, g->offset, "nothing stands between these brackets");
     values[group] = values[g->first];
-    for (size_t i = r->items[g->first].next; i != NOWHERE; i = r->items[i].next)
-        WEFT_TRY(add_pair(r, g->offset, values[group], values[i], &values[group]));
+    for (size_t i = r->items[g->first].next; i != NOWHERE; i = r->items[i].next) {
+        if (r->pair_count == r->pair_limit)
+            return refuse(r, g->offset, "everything is one value already before this step");
+        r->pairs[2 * r->pair_count] = values[group];
+        r->pairs[2 * r->pair_count + 1] = values[i];
+        values[group] = (int64_t)(r->operand_count + r->pair_count++);
+    }
     return NULL;
 }
 
@@ -209,7 +198,7 @@ static weft_status *take_tree(reader *r, int64_t *values)
 
 /* ---- lists ---- */
 
-/* The values that are left, by position, or -1 for those taken, by number: of a list over values. */
+/* The values that are left: by position in a path, by number in an SSA list; -1 if taken. */
 typedef struct left {
     int64_t *values;
     size_t count;
@@ -228,7 +217,7 @@ static weft_status *take_number(reader *r, left *l, bool path, size_t step, size
     return refuse(r, r->items[i].offset, "step %zu takes %s %" PRId64 ", which was taken before", step, what, number);
 }
 
-/* Positions close up after a step, numbers of values stay. */
+/* Positions close up after a step; the numbers of values do not change. */
 static void close_gaps(left *l)
 {
     size_t count = 0;
@@ -264,7 +253,7 @@ static weft_status *take_list_over(reader *r, bool path, int64_t *values)
     return status;
 }
 
-/* Whether a number is that of a result, which no position is as large as. */
+/* Whether a number is that of a result: no position is as large. */
 static bool names_result(const reader *r)
 {
     bool found = false;
@@ -275,8 +264,8 @@ static bool names_result(const reader *r)
     return found;
 }
 
-/* A list ends with all positions that are left, or with the value of the step before: no whole one is both but where
- * that is the same. A broken one that names no result is what it is for longer. */
+/* The last step of a path takes all positions that are left, that of an SSA list the result of the step before: a list
+ * that is valid as both means the same. An invalid one that names no result is read as the one that fails later. */
 static weft_status *take_list(reader *r, int64_t *values)
 {
     if (names_result(r)) return take_list_over(r, false, values);
@@ -289,9 +278,9 @@ static weft_status *take_list(reader *r, int64_t *values)
     return later ? ssa : path;
 }
 
-/* ---- which of the two ---- */
+/* ---- list or tree ---- */
 
-/* Whether all is as in a list: groups of numbers, and nothing else. */
+/* Whether the order is a group of groups of numbers. */
 static bool is_flat(const reader *r)
 {
     if (r->items[0].number >= 0) return false;
@@ -300,7 +289,7 @@ static bool is_flat(const reader *r)
     return true;
 }
 
-/* How many numbers there are, and whether no two are equal. */
+/* Counts the numbers; returns whether no two are equal. */
 static bool count_numbers(const reader *r, bool *seen, size_t *out_count)
 {
     bool distinct = true;

@@ -43,7 +43,7 @@ static bool only_moves(const char *op)
     return strcmp(op, "broadcast") == 0 || strcmp(op, "permute") == 0 || strcmp(op, "reshape") == 0;
 }
 
-/* Whether a node is part of arrows. */
+/* Whether a node is drawn as part of the arrows through it. */
 static bool is_folded(const weft_picture_part *part, size_t n)
 {
     const weft_program_view *view = part->view;
@@ -53,7 +53,7 @@ static bool is_folded(const weft_picture_part *part, size_t n)
     return node->place == WEFT_VIEW_REPEATED;
 }
 
-/* What the arrow begins at that brings `value`. */
+/* Where the arrow of `value` begins. */
 static weft_program_view_value find_origin(const weft_picture_part *part, weft_program_view_value value)
 {
     while (is_folded(part, value.node)) value = part->view->nodes[value.node].inputs[0];
@@ -74,7 +74,7 @@ static bool is_in_step(const weft_picture_part *part, size_t n, size_t step)
     return n < part->view->node_count && node->place == WEFT_VIEW_STEP && node->step == step && !is_folded(part, n);
 }
 
-/* What goes into a node, or into an output, which come after the nodes. */
+/* The inputs of a node, or of an output: outputs are numbered after the nodes. */
 static const weft_program_view_value *inputs_of(const weft_picture_part *part, size_t n, size_t *out_count)
 {
     const weft_program_view *view = part->view;
@@ -106,23 +106,6 @@ static void print_output(const drawing *d, size_t n)
     fputs("]\n", d->file);
 }
 
-static void print_label(const drawing *d, const weft_program_view_node *node)
-{
-    bool input = strcmp(node->op, "input") == 0;
-    if (!input) fprintf(d->file, "%s%s", node->op, node->name == NULL ? "" : ": ");
-    if (node->name != NULL) weft_dot_print(node->name, d->file);
-    fputc('"', d->file);
-}
-
-/* What plain pictures leave out is shown under the pointer. */
-static void print_tooltip(const drawing *d, const weft_program_view_node *node)
-{
-    fputs(", tooltip=\"", d->file);
-    if (node->place == WEFT_VIEW_STEP) fprintf(d->file, "step %u: ", (unsigned)node->step);
-    for (size_t i = 0; i < node->output_count; i++) fprintf(d->file, "%s%s", i > 0 ? ", " : "", node->types[i]);
-    fputc('"', d->file);
-}
-
 static void print_node(const drawing *d, size_t n, size_t reader)
 {
     static const char *const styles[] = {
@@ -133,13 +116,21 @@ static void print_node(const drawing *d, size_t n, size_t reader)
     fputs("    ", d->file);
     print_id(d, n, reader);
     fprintf(d->file, " [style=\"%s\", fillcolor=\"%s\", label=\"", styles[node->place], fill);
-    print_label(d, node);
-    if (d->plain) print_tooltip(d, node);
+    if (strcmp(node->op, "input") != 0) fprintf(d->file, "%s%s", node->op, node->name == NULL ? "" : ": ");
+    if (node->name != NULL) weft_dot_print(node->name, d->file);
+    fputc('"', d->file);
+    if (d->plain) {
+        /* What plain pictures leave out is shown under the pointer. */
+        fputs(", tooltip=\"", d->file);
+        if (node->place == WEFT_VIEW_STEP) fprintf(d->file, "step %u: ", (unsigned)node->step);
+        for (size_t i = 0; i < node->output_count; i++) fprintf(d->file, "%s%s", i > 0 ? ", " : "", node->types[i]);
+        fputc('"', d->file);
+    }
     print_class(d, "n", n);
     fputs("]\n", d->file);
 }
 
-/* Prints what is drawn for `reader` alone of what goes into `n`. */
+/* Prints those inputs of `n` that are drawn for `reader` alone. */
 static void print_copies(const drawing *d, size_t n, size_t reader)
 {
     size_t count;
@@ -152,7 +143,7 @@ static void print_copies(const drawing *d, size_t n, size_t reader)
     }
 }
 
-/* Prints a node with its copies, or nothing where there is nothing to draw. */
+/* Prints a node with the copies that it reads; nothing if it is folded or itself copied. */
 static void print_shared(const drawing *d, size_t n)
 {
     if (is_folded(d->part, n) || is_copied(d->part, n)) return;
@@ -178,7 +169,7 @@ static void print_title(const drawing *d, size_t step)
     fputs("]\n", d->file);
 }
 
-/* A step that computes nothing of its own, but copies an output, is not drawn. */
+/* A step that only copies an output is not drawn. */
 static void print_step(const drawing *d, size_t step)
 {
     size_t count = 0;
@@ -203,7 +194,7 @@ static void print_way(const drawing *d, weft_program_view_value from, weft_progr
     fputs(node->types[to.output], d->file);
 }
 
-/* The attributes of the arrow that brings `value`, which comes of `from`, `times` over. */
+/* The attributes of the arrow from `from` to node `to`, which reads `value` so many times. */
 static void print_attributes(const drawing *d, weft_program_view_value from, weft_program_view_value value, size_t to,
                              size_t times)
 {
@@ -258,7 +249,7 @@ static void print_edges(const drawing *d, size_t to, size_t reader)
     }
 }
 
-/* Prints that the title of its step stands above node `n`, and below what that reads from elsewhere. */
+/* Ranks the title of the step above node `n`, and below what the node reads from elsewhere. */
 static void print_ranks(const drawing *d, size_t n)
 {
     const weft_program_view_node *node = &d->view->nodes[n];
@@ -274,7 +265,7 @@ static void print_ranks(const drawing *d, size_t n)
     if (first) fprintf(d->file, "  %ss%zu -> %sn%zu [style=invis]\n", prefix, step, prefix, n);
 }
 
-/* ---- the whole ---- */
+/* ---- parts in DOT ---- */
 
 static void print_part(const weft_picture_part *part, bool plain, FILE *file)
 {
@@ -355,15 +346,15 @@ weft_status *weft_picture_draw(const weft_picture *picture, weft_dot_layout *lay
 
 /* ---- parts ---- */
 
-/* What input `i` of a node begins at; SIZE_MAX where the arrow has no length of its own: of what is part of an arrow,
- * and from what is drawn at its readers. */
+/* Where the arrow of input `i` of a node begins; SIZE_MAX if it has no length: the node is folded, or the input is
+ * drawn at its readers. */
 static size_t find_from(const weft_picture_part *part, size_t n, size_t i)
 {
     size_t from = find_origin(part, part->view->nodes[n].inputs[i]).node;
     return is_folded(part, n) || is_copied(part, from) ? SIZE_MAX : from;
 }
 
-/* Gives each node the level below those of what it reads, and then what reads nothing that above its first reader. */
+/* Each node is one level below the lowest of its inputs, and a node without inputs one above its first reader. */
 static void fill_levels(const weft_picture_part *part, uint32_t *levels)
 {
     const weft_program_view *view = part->view;
@@ -418,7 +409,7 @@ static weft_picture_part *add_part(weft_picture *picture, const weft_program_vie
 
 static weft_status *add_regions(weft_picture *picture, const weft_program_view *view, const char *within);
 
-/* `title`: of what it is in, with what comes between the two. */
+/* `within`: " in " and the title of the part around it, or "". */
 static weft_status *add_region(weft_picture *picture, const weft_program_view_node *node, size_t region,
                                const char *within)
 {

@@ -31,7 +31,7 @@ static void join_names(const file_list *list, char *out_text, size_t size)
     }
 }
 
-/* The name that `text` begins with, before "=": names and files may have some of their own. Of several the longest. */
+/* The name that `text` begins with, before "=". Names and files may contain "=" too: the longest name that fits. */
 static size_t find_name(const file_list *list, const char *text, size_t *out_length)
 {
     size_t found = list->known;
@@ -99,7 +99,7 @@ static weft_status *parse_extent(const char *text, weft_binding *out_binding)
     return name == NULL ? weft_status_out_of_memory() : NULL;
 }
 
-/* What the options before say of a symbol, or NULL. */
+/* The value that an earlier --set gives the symbol, or NULL. */
 static const weft_binding *find_extent(const weft_session *session, const char *name)
 {
     for (size_t i = 0; i < session->extent_count; i++)
@@ -120,7 +120,7 @@ static bool is_name(const char *text)
     return text[strspn(text, all)] == 0 && (text[0] < '0' || text[0] > '9');
 }
 
-/* Says of a symbol that no output needs what a run says of the others. */
+/* Checks the value of a symbol that no output needs, as a run checks the others. */
 static weft_status *check_unneeded(weft_graph *graph, const weft_binding *extent)
 {
     int64_t least, most;
@@ -137,31 +137,21 @@ static weft_status *check_unneeded(weft_graph *graph, const weft_binding *extent
                               extent->name, extent->value, least, most);
 }
 
-static weft_status *check_extent(const weft_session *session, weft_graph *graph, const weft_binding *extent)
-{
-    const weft_binding *former = find_extent(session, extent->name);
-    if (!is_needed(session->program, extent->name)) WEFT_TRY(check_unneeded(graph, extent));
-    if (former != NULL && former->value != extent->value)
-        return weft_misuse("--set gives '%s' twice, as %" PRId64 " and as %" PRId64, extent->name, former->value,
-                           extent->value);
-    return NULL;
-}
-
-static weft_status *add_extent(weft_session *session, weft_graph *graph, const char *text)
-{
-    weft_binding *extent = &session->extents[session->extent_count];
-    WEFT_TRY(parse_extent(text, extent));
-    weft_status *status = check_extent(session, graph, extent);
-    session->extent_count++;
-    return status;
-}
-
 static weft_status *fill_extents(const weft_arguments *arguments, weft_graph *graph, weft_session *session)
 {
     session->extents = calloc(arguments->value_count + 1, sizeof *session->extents);
     if (session->extents == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < arguments->value_count; i++)
-        if (is_option(&arguments->values[i], "--set")) WEFT_TRY(add_extent(session, graph, arguments->values[i].text));
+    for (size_t i = 0; i < arguments->value_count; i++) {
+        if (!is_option(&arguments->values[i], "--set")) continue;
+        weft_binding *extent = &session->extents[session->extent_count];
+        WEFT_TRY(parse_extent(arguments->values[i].text, extent));
+        const weft_binding *former = find_extent(session, extent->name);
+        session->extent_count++;
+        if (!is_needed(session->program, extent->name)) WEFT_TRY(check_unneeded(graph, extent));
+        if (former != NULL && former->value != extent->value)
+            return weft_misuse("--set gives '%s' twice, as %" PRId64 " and as %" PRId64, extent->name, former->value,
+                               extent->value);
+    }
     return NULL;
 }
 
@@ -179,7 +169,7 @@ static weft_status *check_extents(const weft_session *session)
 
 /* ---- inputs ---- */
 
-/* Loads from an archive what is needed and no other file is named for. */
+/* Loads from an archive the needed inputs that no other file is named for. */
 static weft_status *load_members(const weft_npz *npz, const file_list *list, const char *path, weft_array **arrays)
 {
     size_t member, taken = 0;
@@ -206,41 +196,29 @@ static weft_status *load_archive(const file_list *list, const char *path, weft_a
     return status;
 }
 
-static weft_status *check_complete(const file_list *list, weft_array *const *arrays)
+static weft_status *fill_inputs(const weft_arguments *arguments, file_list *list)
 {
-    char names[512];
-    for (size_t i = 0; i < list->count; i++) {
-        if (list->files[i] != NULL || arrays[i] != NULL) continue;
-        join_names(list, names, sizeof names);
-        return weft_misuse("%s '%s' is missing; the graph's %ss: %s", list->what, list->names[i], list->what, names);
-    }
-    return NULL;
-}
-
-/* The graph is a file too. */
-static weft_status *check_inputs(const weft_arguments *arguments, const file_list *list)
-{
+    for (size_t i = 1; i < arguments->operand_count; i++)
+        if (!is_archive(arguments->operands[i])) WEFT_TRY(add_file(list, arguments->operands[i]));
     const char **files = calloc(list->count + 1, sizeof *files);
     if (files == NULL) return weft_status_out_of_memory();
-    files[0] = arguments->operands[0];
+    files[0] = arguments->operands[0]; /* the graph is a file too */
     for (size_t i = 0; i < list->count; i++) files[1 + i] = list->files[i];
     weft_status *status = weft_file_check_inputs(list->count + 1, files);
     free(files);
     return status;
 }
 
-static weft_status *fill_inputs(const weft_arguments *arguments, file_list *list)
-{
-    for (size_t i = 1; i < arguments->operand_count; i++)
-        if (!is_archive(arguments->operands[i])) WEFT_TRY(add_file(list, arguments->operands[i]));
-    return check_inputs(arguments, list);
-}
-
 static weft_status *load_inputs(const weft_arguments *arguments, const file_list *list, weft_array **arrays)
 {
+    char names[512];
     for (size_t i = 1; i < arguments->operand_count; i++)
         if (is_archive(arguments->operands[i])) WEFT_TRY(load_archive(list, arguments->operands[i], arrays));
-    WEFT_TRY(check_complete(list, arrays));
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->files[i] != NULL || arrays[i] != NULL) continue;
+        join_names(list, names, sizeof names);
+        return weft_misuse("%s '%s' is missing; the graph's %ss: %s", list->what, list->names[i], list->what, names);
+    }
     for (size_t i = 0; i < list->count; i++)
         if (list->files[i] != NULL) WEFT_TRY(weft_file_load(list->files[i], list->names[i], &arrays[i]));
     return NULL;
@@ -253,27 +231,21 @@ static bool is_output(const weft_option_value *value)
     return is_option(value, "-o");
 }
 
-static weft_status *check_archives(const weft_arguments *arguments, const file_list *list)
+static weft_status *fill_outputs(const weft_arguments *arguments, file_list *list)
 {
     const char *archive = NULL;
-    for (size_t i = 0; i < arguments->value_count && archive == NULL; i++)
-        if (is_output(&arguments->values[i]) && is_archive(arguments->values[i].text))
-            archive = arguments->values[i].text;
+    for (size_t i = 0; i < arguments->value_count; i++) {
+        const weft_option_value *value = &arguments->values[i];
+        if (!is_output(value)) continue;
+        if (!is_archive(value->text)) WEFT_TRY(add_file(list, value->text));
+        else if (archive == NULL) archive = value->text;
+    }
+    for (size_t i = 0; i < list->count; i++)
+        if (list->files[i] != NULL) WEFT_TRY(weft_file_check_single(list->files[i]));
     for (size_t i = 0; i < list->count && archive != NULL; i++)
         WEFT_TRY(weft_npz_check_name(NULL, archive, list->names[i]));
     if (archive != NULL || weft_arguments_find(arguments, "--deflate") == NULL) return NULL;
     return weft_misuse("--deflate is for what goes into an archive, but no -o names one: OUT.npz");
-}
-
-static weft_status *fill_outputs(const weft_arguments *arguments, file_list *list)
-{
-    for (size_t i = 0; i < arguments->value_count; i++) {
-        const weft_option_value *value = &arguments->values[i];
-        if (is_output(value) && !is_archive(value->text)) WEFT_TRY(add_file(list, value->text));
-    }
-    for (size_t i = 0; i < list->count; i++)
-        if (list->files[i] != NULL) WEFT_TRY(weft_file_check_single(list->files[i]));
-    return check_archives(arguments, list);
 }
 
 static size_t add_known(const file_list *list, const char **files)
@@ -284,65 +256,40 @@ static size_t add_known(const file_list *list, const char **files)
     return count;
 }
 
-/* The graph, arrays and archives. */
-static size_t fill_read(const weft_arguments *arguments, const file_list *inputs, const char **files)
-{
-    size_t count = add_known(inputs, files);
-    for (size_t i = 0; i < arguments->operand_count; i++)
-        if (i == 0 || is_archive(arguments->operands[i])) files[count++] = arguments->operands[i];
-    return count;
-}
-
-/* Those of -o. */
-static size_t fill_written(const weft_arguments *arguments, const file_list *outputs, const char **files)
-{
-    size_t count = add_known(outputs, files);
-    for (size_t i = 0; i < arguments->value_count; i++)
-        if (is_output(&arguments->values[i]) && is_archive(arguments->values[i].text))
-            files[count++] = arguments->values[i].text;
-    return count;
-}
-
 static weft_status *check_files(const weft_arguments *arguments, const file_list *inputs, const file_list *outputs)
 {
-    const char **read = calloc(inputs->known + arguments->operand_count, sizeof *read);
-    const char **files = calloc(outputs->known + arguments->value_count + 1, sizeof *files);
-    weft_status *status = read == NULL || files == NULL ? weft_status_out_of_memory() : NULL;
-    size_t read_count = status == NULL ? fill_read(arguments, inputs, read) : 0;
-    size_t count = status == NULL ? fill_written(arguments, outputs, files) : 0;
-    if (status == NULL) status = weft_file_check_results(arguments, read_count, read, count, files);
-    for (size_t i = 0; i < count && status == NULL; i++) status = weft_output_check(files[i]);
+    size_t most_read = inputs->known + arguments->operand_count;
+    const char **read = calloc(most_read + outputs->known + arguments->value_count, sizeof *read);
+    if (read == NULL) return weft_status_out_of_memory();
+    size_t read_count = add_known(inputs, read);
+    for (size_t i = 0; i < arguments->operand_count; i++)
+        if (i == 0 || is_archive(arguments->operands[i])) read[read_count++] = arguments->operands[i];
+    const char **written = read + most_read;
+    size_t count = add_known(outputs, written);
+    for (size_t i = 0; i < arguments->value_count; i++)
+        if (is_output(&arguments->values[i]) && is_archive(arguments->values[i].text))
+            written[count++] = arguments->values[i].text;
+    weft_status *status = weft_file_check_results(arguments, read_count, read, count, written);
+    for (size_t i = 0; i < count && status == NULL; i++) status = weft_output_check(written[i]);
     free(read);
-    free(files);
     return status;
-}
-
-static weft_status *save_archive(const char *path, const weft_session *session, const file_list *list, bool deflated)
-{
-    return weft_npz_save(NULL, path, list->count, list->names, session->outputs, deflated);
-}
-
-static weft_status *print_name(const char *name)
-{
-    size_t size = weft_text_escape(name, NULL, 0) + 1;
-    char *text = malloc(size);
-    if (text == NULL) return weft_status_out_of_memory();
-    weft_text_escape(name, text, size);
-    printf("%s =\n", text);
-    free(text);
-    return NULL;
 }
 
 static weft_status *print_outputs(const weft_session *session, const file_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
-        WEFT_TRY(print_name(list->names[i]));
+        size_t size = weft_text_escape(list->names[i], NULL, 0) + 1;
+        char *name = malloc(size);
+        if (name == NULL) return weft_status_out_of_memory();
+        weft_text_escape(list->names[i], name, size);
+        printf("%s =\n", name);
+        free(name);
         WEFT_TRY(weft_file_print(session->outputs[i]));
     }
     return NULL;
 }
 
-/* What fails does not keep the rest from being written, except by a signal; the first error is told. */
+/* After an error the rest is still written, except after a signal; the first error is reported. */
 static void keep_first(weft_status **first, weft_status *status)
 {
     if (*first == NULL) *first = status;
@@ -364,14 +311,14 @@ static weft_status *write_outputs(const weft_arguments *arguments, const weft_se
     for (size_t i = 0; i < arguments->value_count && goes_on(first); i++) {
         const weft_option_value *value = &arguments->values[i];
         if (is_output(value) && is_archive(value->text))
-            keep_first(&first, save_archive(value->text, session, list, deflated));
+            keep_first(&first, weft_npz_save(NULL, value->text, list->count, list->names, session->outputs, deflated));
     }
     return first;
 }
 
 /* ---- all ---- */
 
-/* What gives symbols their values here. Takes `status`. */
+/* Puts the option in place of the API's `extents` in a message. Takes `status`. */
 static weft_status *name_option(weft_status *status)
 {
     static const char given[] = "given in extents";
