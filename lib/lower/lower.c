@@ -11,8 +11,8 @@
  * stages must agree on the outer axes; one that does not is forced into memory, and the fusion plan starts over.
  */
 
-/* Whether running over the root's axis stays inside the extent: a concat or pad reads its operands on a part of its own
- * axis. */
+/* Whether all indices of the root's axis are inside the extent: a concat or pad reads its operands on a part of its own
+ * axis only. */
 static bool stays_inside(lowerer *low, weft_expr variable, weft_extent extent)
 {
     weft_expr_context *x = low->extents;
@@ -28,7 +28,7 @@ static bool has_elements(lowerer *low, weft_extent extent)
     return weft_expr_always_nonnegative(x, rest);
 }
 
-/* Which of the root's axes the point uses, if its index is nothing but distinct axes and zeros. */
+/* The axes of the root that the point uses, if its index consists of distinct axes and zeros. */
 static bool used_axes(lowerer *low, const weft_point *point, uint64_t *out_axes)
 {
     weft_shape shape = weft_value_type(low->graph, point->value)->shape;
@@ -50,7 +50,7 @@ static bool used_axes(lowerer *low, const weft_point *point, uint64_t *out_axes)
     return true;
 }
 
-/* The axes of the root that are ranges at all: those not statically one. */
+/* The axes of the root that become ranges: those whose extent is not statically one. */
 static uint64_t all_axes(const lowerer *low)
 {
     size_t rank = weft_value_type(low->graph, low->value)->shape.rank;
@@ -75,8 +75,8 @@ static void add_stage(lowerer *low, stage_plan *plan)
     low->last_stage = &plan->next;
 }
 
-/* Whether a reduction read at this point can be a stage: on the outer axes, and where outer axes are left to run in
- * parallel. */
+/* Whether a reduction read at this point can be a stage: it has to use exactly the outer axes, and there must be some
+ * to run in parallel. */
 static bool fits(lowerer *low, const weft_point *point)
 {
     uint64_t axes;
@@ -128,7 +128,7 @@ static bool scan_stage(lowerer *low, const weft_point *point)
     return true;
 }
 
-/* Finds the stages behind a point, innermost first. False: the kernel cannot be made so. */
+/* Finds the stages behind a point, innermost first. False if the kernel cannot have them. */
 static bool scan(lowerer *low, const weft_point *point)
 {
     weft_role role = low->fusion->roles[point->value.node];
@@ -170,8 +170,8 @@ static void store(lowerer *low, uint32_t buffer, weft_expr index, weft_inst_id v
 }
 
 /*
- * A scan is one stage that stores while it accumulates. `reverse` turns the axis round; `exclusive` takes in what lies
- * one step back, and before the first element what the scan begins with.
+ * A scan is one stage that stores while it accumulates. `reverse` runs along the axis backwards; `exclusive` takes the
+ * element one step back, and for the first the initial value.
  */
 static void lower_scan(lowerer *low, const weft_point *point, uint32_t target)
 {
@@ -198,22 +198,17 @@ static void lower_scan(lowerer *low, const weft_point *point, uint32_t target)
     store(low, buffer, weft_lowerer_address(low, target, point->index), value);
 }
 
-static bool root_is_reduction(const lowerer *low)
-{
-    uint32_t op_class = weft_graph_node(low->graph, low->root)->op->op_class;
-    return op_class == WEFT_CLASS_REDUCE || op_class == WEFT_CLASS_PRODUCT;
-}
-
 /* The whole root in one kernel. */
 static void lower_whole(lowerer *low, const weft_point *point, uint32_t target)
 {
     stage_plan *own = NULL;
-    if (weft_graph_node(low->graph, low->root)->op->op_class == WEFT_CLASS_SCAN) {
+    uint32_t op_class = weft_graph_node(low->graph, low->root)->op->op_class;
+    if (op_class == WEFT_CLASS_SCAN) {
         lower_scan(low, point, target);
         return;
     }
     low->outer = all_axes(low);
-    if (root_is_reduction(low)) {
+    if (op_class == WEFT_CLASS_REDUCE || op_class == WEFT_CLASS_PRODUCT) {
         low->outer_fixed = true;
         own = weft_lowerer_plan(low, point);
         if (own == NULL) low->failed = true;
@@ -328,7 +323,8 @@ static void lowerer_finish(lowerer *low)
     weft_arena_finish(&low->arena);
 }
 
-/* Below an operand without memory, where about half of its work is done: cut there, a chain needs few kernels. */
+/* The node below an operand without memory at which about half of its work is done: cut there, a chain needs few
+ * kernels. */
 static uint32_t middle_of(const lowerer *low, uint32_t operand)
 {
     const weft_fusion *fusion = low->fusion;
@@ -407,24 +403,19 @@ static void copy(lowerer *low, const weft_point *point, uint32_t target)
     store(low, written, weft_lowerer_address(low, target, point->index), weft_lowerer_value(low, point));
 }
 
-static bool scan_update(lowerer *low, const weft_point *point)
-{
-    const weft_node *node = weft_graph_node(low->graph, low->owner);
-    for (uint32_t i = weft_indexing_first(weft_op_id_of(node->op)); i < node->input_count; i++) {
-        weft_point read;
-        if (!weft_lowerer_update_operand(low, point, i, &read)) low->failed = true;
-        if (low->failed || !scan(low, &read)) return false;
-    }
-    return scan(low, point);
-}
-
 /* Threads and lanes run where updates do not meet; where they may, they are applied in order. */
 static void lower_update(lowerer *low, const weft_point *point, uint32_t target)
 {
+    const weft_node *node = weft_graph_node(low->graph, low->owner);
     uint64_t meeting = weft_lowerer_meeting_axes(low);
     low->outer = all_axes(low) & ~meeting;
     low->outer_fixed = true;
-    if (!scan_update(low, point)) return;
+    for (uint32_t i = weft_indexing_first(weft_op_id_of(node->op)); i < node->input_count; i++) {
+        weft_point read;
+        if (!weft_lowerer_update_operand(low, point, i, &read)) low->failed = true;
+        if (low->failed || !scan(low, &read)) return;
+    }
+    if (!scan(low, point)) return;
     weft_lowerer_buffer(low, target, true);
     make_ranges(low, low->outer);
     for (stage_plan *plan = low->stages; plan != NULL; plan = plan->next) {
@@ -436,23 +427,17 @@ static void lower_update(lowerer *low, const weft_point *point, uint32_t target)
     weft_lowerer_store_update(low, point, target);
 }
 
-static weft_status *lower_operand(weft_lowering *lowering, uint32_t root, weft_lower_part part, uint32_t target,
-                                  weft_lowered *out_lowered)
+weft_status *weft_lower_root(weft_lowering *lowering, uint32_t root, weft_lower_part part, uint32_t target,
+                             weft_lowered *out_lowered)
 {
+    static const lower_function functions[] = {lower_whole, lower_partial, lower_final};
+    if (part != WEFT_LOWER_BASE && part != WEFT_LOWER_UPDATE)
+        return lower(lowering, (weft_value){root, 0}, functions[part], target, root, out_lowered);
     const weft_graph *graph = lowering->fusion->compiled->graph;
     weft_value value = weft_graph_node(graph, root)->inputs[part == WEFT_LOWER_BASE ? 0 : 1];
     bool has_memory = weft_role_has_memory(lowering->fusion->roles[value.node]);
     lower_function function = part == WEFT_LOWER_UPDATE ? lower_update : has_memory ? copy : lower_whole;
     return lower(lowering, value, function, target, root, out_lowered);
-}
-
-weft_status *weft_lower_root(weft_lowering *lowering, uint32_t root, weft_lower_part part, uint32_t target,
-                             weft_lowered *out_lowered)
-{
-    static const lower_function functions[] = {lower_whole, lower_partial, lower_final};
-    if (part == WEFT_LOWER_BASE || part == WEFT_LOWER_UPDATE)
-        return lower_operand(lowering, root, part, target, out_lowered);
-    return lower(lowering, (weft_value){root, 0}, functions[part], target, root, out_lowered);
 }
 
 weft_status *weft_lower_copy(weft_lowering *lowering, uint32_t source, uint32_t target, weft_lowered *out_lowered)
