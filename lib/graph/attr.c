@@ -90,14 +90,6 @@ weft_status *weft_attrs_check(weft_graph *graph, const weft_op_def *op, const we
     return NULL;
 }
 
-/* The first byte that is no bool; `size` when there is none. */
-static size_t find_no_bool(const unsigned char *bytes, size_t size)
-{
-    size_t i = 0;
-    while (i < size && bytes[i] <= 1) i++;
-    return i;
-}
-
 weft_status *weft_attrs_check_bools(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs)
 {
     int64_t dtype = WEFT_U8;
@@ -105,7 +97,8 @@ weft_status *weft_attrs_check_bools(weft_graph *graph, const weft_op_def *op, co
         if (op->attrs[i].kind == WEFT_ATTR_DTYPE) dtype = attrs[i].integer;
         if (op->attrs[i].kind != WEFT_ATTR_DATA || dtype != WEFT_BOOL || attrs[i].data == NULL) continue;
         const unsigned char *bytes = attrs[i].data;
-        size_t bad = find_no_bool(bytes, attrs[i].size);
+        size_t bad = 0;
+        while (bad < attrs[i].size && bytes[bad] <= 1) bad++;
         if (bad < attrs[i].size)
             return weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, op->name,
                                       "%s: byte %zu of bool %s is %u, neither 0 nor 1", op->name, bad,
@@ -127,7 +120,7 @@ static void encode_block(weft_bytes *key, const void *data, size_t size)
     weft_bytes_append(key, data, size);
 }
 
-/* A blob of the graph is known by its address. */
+/* A blob of the graph is identified by its address. */
 static void encode_data(weft_bytes *key, const weft_attr *attr)
 {
     if (attr->size < WEFT_BLOB_LEAST) {
@@ -206,14 +199,6 @@ static weft_status *encode_live(const weft_region *region, uint8_t *live, uint32
     return NULL;
 }
 
-static void mark_region(const weft_region *region, weft_value *results, uint8_t *live)
-{
-    for (size_t i = 0; i < region->results.count; i++) {
-        results[i] = (weft_value){region->results.items[i].node, region->results.items[i].output};
-    }
-    weft_graph_mark(region->graph, region->results.count, results, live);
-}
-
 static weft_status *encode_region(const weft_region *region, weft_bytes *key)
 {
     encode_parameters(region, key);
@@ -224,7 +209,9 @@ static weft_status *encode_region(const weft_region *region, weft_bytes *key)
     weft_value *results = weft_allocate(allocator, results_size);
     weft_status *status = weft_status_out_of_memory();
     if (live != NULL && numbers != NULL && results != NULL) {
-        mark_region(region, results, live);
+        for (size_t i = 0; i < region->results.count; i++)
+            results[i] = (weft_value){region->results.items[i].node, region->results.items[i].output};
+        weft_graph_mark(region->graph, region->results.count, results, live);
         status = encode_live(region, live, numbers, key);
     }
     weft_free(allocator, results, results_size);
@@ -250,7 +237,7 @@ static weft_status *encode_attr(weft_graph *graph, weft_attr_kind kind, const we
     return NULL;
 }
 
-/* Two operands that may be exchanged have one order. */
+/* The operands of a commutative op are encoded in one order. */
 static void encode_inputs(const weft_op_def *op, size_t count, const weft_value *inputs, weft_bytes *key)
 {
     weft_value pair[2];
@@ -295,7 +282,7 @@ static bool copy_tensors(weft_graph *graph, weft_tensors *tensors)
     return tensors->items != NULL;
 }
 
-/* Replaces what `attr` borrows by copies. */
+/* Replaces what `attr` borrows with copies. */
 static bool copy_attr(weft_graph *graph, weft_attr_kind kind, weft_attr *attr)
 {
     switch (kind) {
