@@ -135,23 +135,7 @@ static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
     if (p->in_memory) weft_reduce_fetch(e, weft_int(e, 0));
 }
 
-static LLVMValueRef round_down(weft_emitter *e, LLVMValueRef extent, int64_t round)
-{
-    weft_scope_move(e, weft_scope_top(e));
-    return LLVMBuildAnd(e->builder, extent, weft_int(e, -round), "");
-}
-
-static void emit_main_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, LLVMValueRef limit)
-{
-    const weft_range *range = &n->ranges[i];
-    int64_t round = (int64_t)range->width * range->unroll;
-    bool once = LLVMIsAConstantInt(limit) != NULL && LLVMConstIntGetSExtValue(limit) == round;
-    weft_guard_open(e, is_less(e, start, limit), false);
-    emit_pass(e, n, i, &(pass){start, limit, range->unroll, .once = once});
-    weft_guard_close(e);
-}
-
-/* What the main pass leaves, vector by vector, the last one masked. */
+/* The elements that the main pass leaves, vector by vector, the last one masked. */
 static void emit_tail_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, LLVMValueRef end)
 {
     const weft_range *range = &n->ranges[i];
@@ -192,8 +176,15 @@ static void emit_lanes(weft_emitter *e, const nest *n, uint32_t i, const span *s
     const weft_range *range = &n->ranges[i];
     int64_t round = (int64_t)range->width * range->unroll;
     bool needs_main = !is_at_most(e, range->extent, round - 1) && !is_at_most(e, range->extent, range->width);
-    LLVMValueRef limit = needs_main ? round_down(e, s->end, round) : s->begin;
-    if (needs_main) emit_main_pass(e, n, i, s->begin, limit);
+    LLVMValueRef limit = s->begin;
+    if (needs_main) {
+        weft_scope_move(e, weft_scope_top(e));
+        limit = LLVMBuildAnd(e->builder, s->end, weft_int(e, -round), "");
+        bool once = LLVMIsAConstantInt(limit) != NULL && LLVMConstIntGetSExtValue(limit) == round;
+        weft_guard_open(e, is_less(e, s->begin, limit), false);
+        emit_pass(e, n, i, &(pass){s->begin, limit, range->unroll, .once = once});
+        weft_guard_close(e);
+    }
     bool needs_tail = !needs_main || weft_expr_divisor(e->extents, range->extent) % round != 0;
     if (needs_tail) emit_tail_pass(e, n, i, limit, s->end);
 }
@@ -215,7 +206,7 @@ int64_t weft_block_size(const weft_range *range, int64_t most)
     return size;
 }
 
-/* What was there, when accumulators start from init or go on with it. */
+/* Restarts the accumulators from init, or lets them go on; returns their values before. */
 static const LLVMValueRef *open_part(weft_emitter *e, LLVMValueRef afresh)
 {
     const LLVMValueRef *before = weft_reduce_copy(e);
@@ -254,7 +245,7 @@ static void emit_blocks(weft_emitter *e, const nest *n, uint32_t i, const span *
     weft_count_close(e, s->end, weft_int(e, size));
 }
 
-/* A range inside another reduced one: a short one goes on with what is there, and is no more than one block. */
+/* A range inside another reduced one: a short one, of one block at most, goes on with the accumulators as they are. */
 static void emit_run(weft_emitter *e, const nest *n, uint32_t i, span *s)
 {
     int64_t most = (int64_t)n->ranges[i].lanes * WEFT_ORDER_SHORT;
