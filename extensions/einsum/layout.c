@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the last step to the first. The order of a result is known when its step is looked at: it says in which order
- * the free labels of the operands have to come. The larger operand then says in which order the summed ones come, and
- * the other follows. An operand that is itself a result can come in many orders without being copied: batch labels,
- * those of the one, those of the other, each group in any order. Of these, one is taken in which free and summed labels
- * stand together and in the order asked for; where there is none, the operand will be copied.
+ * From the last step to the first. When a step is visited, the order of its result is known: it decides in which order
+ * the free labels of the operands have to come. The larger operand then decides the order of the summed labels, and the
+ * other follows. An operand that is itself a result can come in many orders without being copied: batch labels, those
+ * of one operand, those of the other, each group in any order. Of these, one is taken in which free and summed labels
+ * stand together and in the order asked for; if there is none, the operand will be copied.
  *
  * Of many small products each should have its matrices in one place: batch labels first, and in the second operand
  * those of the result last, which vectors run along.
@@ -44,9 +44,9 @@ static double size_of(const layout *l, size_t value)
     return size;
 }
 
-/* ---- what a value is read for ---- */
+/* ---- the order that a step asks for ---- */
 
-/* The class of each label of `value`, which meets `other` in a step with `result`; free ones are to come as in it. */
+/* The class of each label of `value`, which a step multiplies by `other`; free labels are to come as in `result`. */
 static void classify(layout *l, einsum_labels value, einsum_labels other, einsum_labels result)
 {
     for (size_t i = 0; i < value.count; i++) {
@@ -57,13 +57,8 @@ static void classify(layout *l, einsum_labels value, einsum_labels other, einsum
     for (size_t i = 0; i < result.count; i++) l->free_places[result.items[i]] = (uint32_t)i;
 }
 
-/* Summed labels are to come as in `labels`. */
-static void ask_summed(layout *l, einsum_labels labels)
-{
-    for (size_t i = 0; i < labels.count; i++) l->summed_places[labels.items[i]] = (uint32_t)i + 1;
-}
-
-/* Whether labels of one class stand together and come in ascending places; places of 0 may come anyhow. */
+/* Whether the labels of one class stand together in ascending order of their places; all-zero places ask for no order.
+ */
 static bool is_run(einsum_labels order, const uint8_t *classes, uint8_t class, const uint32_t *places)
 {
     size_t seen = 0, all = 0, last = 0;
@@ -80,24 +75,15 @@ static bool is_run(einsum_labels order, const uint8_t *classes, uint8_t class, c
     return true;
 }
 
-static bool is_readable(const layout *l, einsum_labels order)
-{
-    return is_run(order, l->classes, FREE, l->free_places) && is_run(order, l->classes, SUMMED, l->summed_places);
-}
-
-/* How well the step at hand reads it: 1 if as it is, more where its products are small. */
+/* How well the step at hand reads it: 0 if it has to be copied, more than 1 only for small products. */
 static unsigned rate(const layout *l, einsum_labels order)
 {
-    if (!is_readable(l, order)) return 0;
+    if (!is_run(order, l->classes, FREE, l->free_places)) return 0;
+    if (!is_run(order, l->classes, SUMMED, l->summed_places)) return 0;
     if (!l->small || order.count == 0) return 1;
     bool together = l->classes[order.items[0]] == BATCH;
     bool dense = l->second && l->classes[order.items[order.count - 1]] == FREE;
     return 1 + 2 * together + dense;
-}
-
-static unsigned best_rate(const layout *l)
-{
-    return l->small ? 3 + l->second : 1;
 }
 
 /* ---- orders that a step can give its result ---- */
@@ -161,7 +147,7 @@ static bool choose_order(layout *l, size_t value)
     groups g;
     einsum_labels *labels = &l->values[value];
     bool product = sums(l, value);
-    unsigned best = 0, most = best_rate(l);
+    unsigned best = 0, most = l->small ? 3 + l->second : 1;
     if (!find_groups(l, value, &g)) return false;
     for (unsigned i = 0; i < ALL && best < most; i++) {
         size_t second = 1 + i % 2;
@@ -202,12 +188,13 @@ static bool makes_small(const layout *l, einsum_labels a, einsum_labels b, einsu
     return summed && batch >= MANY_PRODUCTS && size <= SMALL_PRODUCT;
 }
 
+/* Orders an operand; its summed labels are to come as in `lead`, if that is given. */
 static bool visit_operand(layout *l, size_t value, size_t other, einsum_labels result, const einsum_labels *lead,
                           bool second)
 {
     if (value < l->problem->operand_count) return true;
     classify(l, l->values[value], l->values[other], result);
-    if (lead != NULL) ask_summed(l, *lead);
+    for (size_t i = 0; lead != NULL && i < lead->count; i++) l->summed_places[lead->items[i]] = (uint32_t)i + 1;
     l->second = second;
     return choose_order(l, value);
 }
@@ -235,13 +222,6 @@ static bool visit_step(layout *l, size_t step, einsum_form *out_form)
            visit_operand(l, other, lead, result, &l->values[lead], other == out_form->second);
 }
 
-/* The last result as the output has it, as far as its groups allow. */
-static bool visit_last(layout *l, size_t value)
-{
-    classify(l, l->values[value], (einsum_labels){0, NULL}, l->problem->output);
-    return choose_order(l, value);
-}
-
 weft_status *einsum_layout_run(einsum_arena *arena, const einsum_problem *problem, const einsum_pair *pairs,
                                einsum_labels *values, einsum_form *out_forms)
 {
@@ -258,7 +238,12 @@ weft_status *einsum_layout_run(einsum_arena *arena, const einsum_problem *proble
     bool well = l.classes != NULL && l.free_places != NULL && l.summed_places != NULL && l.best.items != NULL &&
                 l.trial.items != NULL;
     size_t steps = problem->operand_count - 1;
-    if (well && steps > 0) well = visit_last(&l, problem->operand_count + steps - 1);
+    if (well && steps > 0) {
+        /* The last result comes as in the output, as far as its groups allow. */
+        size_t last = problem->operand_count + steps - 1;
+        classify(&l, values[last], (einsum_labels){0, NULL}, problem->output);
+        well = choose_order(&l, last);
+    }
     for (size_t k = steps; well && k-- > 0;) well = visit_step(&l, k, &out_forms[k]);
     return well ? NULL : weft_status_out_of_memory();
 }

@@ -41,14 +41,9 @@ static weft_status *refuse(const parser *p, const char *at, const char *format, 
     return placed;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 static void skip_spaces(parser *p)
 {
-    while (is_space(*p->at)) p->at++;
+    while (*p->at == ' ' || (*p->at >= '\t' && *p->at <= '\r')) p->at++;
 }
 
 static bool take(parser *p, char c)
@@ -61,12 +56,7 @@ static bool take(parser *p, char c)
 
 /* ---- labels ---- */
 
-static bool is_continuation(unsigned char byte)
-{
-    return (byte & 0xc0) == 0x80;
-}
-
-/* Bytes of the code point at `bytes`, 0 when they are not UTF-8: overlong forms and surrogates are none. */
+/* The length of the code point at `bytes`, 0 when they are not UTF-8; overlong forms and surrogates are not. */
 static size_t decode(const unsigned char *bytes, int64_t *out_point)
 {
     static const int64_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -75,7 +65,7 @@ static size_t decode(const unsigned char *bytes, int64_t *out_point)
     if (length == 0) return 0;
     int64_t point = length == 1 ? lead : lead & (0x7f >> length);
     for (size_t i = 1; i < length; i++) {
-        if (!is_continuation(bytes[i])) return 0;
+        if ((bytes[i] & 0xc0) != 0x80) return 0;
         point = point << 6 | (bytes[i] & 0x3f);
     }
     bool surrogate = point >= 0xd800 && point <= 0xdfff;
@@ -108,18 +98,15 @@ static weft_status *parse_number(parser *p, int64_t *out_label)
 
 /* ---- terms ---- */
 
-static weft_status *parse_ellipsis(parser *p, einsum_term *term)
-{
-    if (strncmp(p->at, "...", 3) != 0) return refuse(p, p->at, "'.' is part of an ellipsis \"...\" only");
-    if (term->ellipsis != EINSUM_NONE) return refuse(p, p->at, "a term has at most one ellipsis");
-    term->ellipsis = term->count;
-    p->at += 3;
-    return NULL;
-}
-
 static weft_status *parse_label(parser *p, einsum_term *term)
 {
-    if (*p->at == '.') return parse_ellipsis(p, term);
+    if (*p->at == '.') {
+        if (strncmp(p->at, "...", 3) != 0) return refuse(p, p->at, "'.' is part of an ellipsis \"...\" only");
+        if (term->ellipsis != EINSUM_NONE) return refuse(p, p->at, "a term has at most one ellipsis");
+        term->ellipsis = term->count;
+        p->at += 3;
+        return NULL;
+    }
     size_t column = (size_t)(p->at - p->text) + 1;
     WEFT_TRY(p->numbered ? parse_number(p, p->labels) : parse_point(p, p->labels));
     p->labels++;
@@ -256,7 +243,7 @@ static size_t count_char(const char *text, char c)
     return count;
 }
 
-/* A number is followed by what is no digit; an output that is not given has as many labels as the operands at most. */
+/* Every number is followed by another character; an implicit output has no more labels than the operands. */
 static bool parser_init(parser *p, einsum_arena *arena, const char *text, bool nested, einsum_syntax *out)
 {
     size_t operands = count_char(text, ',') + 1, length = strlen(text);
@@ -347,13 +334,6 @@ static size_t encode(int64_t point, char out_bytes[4])
     return length;
 }
 
-static void print_label(bool numbered, int64_t label, einsum_text *out_text)
-{
-    char bytes[4];
-    if (numbered) einsum_text_number(out_text, label);
-    else einsum_text_append(out_text, bytes, encode(label, bytes));
-}
-
 void einsum_label_print(bool numbered, int64_t label, char *out_text)
 {
     char bytes[4];
@@ -369,7 +349,9 @@ static void print_term(const einsum_syntax *syntax, const einsum_term *term, ein
         if (i > 0 && i < term->count && syntax->numbered) einsum_text_append(out_text, " ", 1);
         if (i == term->ellipsis) einsum_text_append(out_text, "...", 3);
         if (i == term->count) break;
-        print_label(syntax->numbered, term->labels[i], out_text);
+        char bytes[4];
+        if (syntax->numbered) einsum_text_number(out_text, term->labels[i]);
+        else einsum_text_append(out_text, bytes, encode(term->labels[i], bytes));
     }
     if (syntax->numbered) einsum_text_append(out_text, "]", 1);
 }
