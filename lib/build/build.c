@@ -6,10 +6,10 @@
 #include <string.h>
 
 /*
- * A variant is built in attempts. Each fills in the fusion plan, gives memory to values, lowers every kernel and looks
- * for every product's operands; if a value turns out to need memory of its own, that is recorded in the fusion plan,
- * and the next attempt begins with it. Code is generated for the attempt that went through. Attempts end because each
- * adds a value.
+ * A variant is built in attempts. Each fills in the fusion plan, gives memory to values, lowers every kernel and finds
+ * the operands of every product; if a value turns out to need memory of its own, that is recorded in the fusion plan,
+ * and the next attempt begins with it. Code is generated for the attempt that succeeds. Attempts end because each adds
+ * a value.
  */
 
 static void drop_kernels(variant_builder *builder)
@@ -28,17 +28,6 @@ static void builder_finish(variant_builder *builder)
     drop_kernels(builder);
     weft_expr_context_destroy(builder->extents);
     weft_arena_finish(&builder->own_arena);
-}
-
-/* Names and values of the symbols that are constants in this variant. */
-static weft_status *fix_symbols(variant_builder *builder)
-{
-    const weft_build_request *request = builder->request;
-    size_t count = request->specialized_count;
-    builder->fixed_names = weft_arena_allocate(builder->arena, (count + 1) * sizeof(char *));
-    if (builder->fixed_names == NULL) return weft_status_out_of_memory();
-    for (size_t i = 0; i < count; i++) builder->fixed_names[i] = request->program->formulas.symbols[i].name;
-    return NULL;
 }
 
 static void init_space(variant_builder *builder)
@@ -62,7 +51,10 @@ static weft_status *builder_init(variant_builder *builder, const weft_build_requ
     builder->arena = &builder->own_arena;
     builder->root = builder;
     WEFT_TRY(weft_expr_context_create(request->allocator, &builder->extents));
-    WEFT_TRY(fix_symbols(builder));
+    size_t count = request->specialized_count;
+    builder->fixed_names = weft_arena_allocate(builder->arena, (count + 1) * sizeof(char *));
+    if (builder->fixed_names == NULL) return weft_status_out_of_memory();
+    for (size_t i = 0; i < count; i++) builder->fixed_names[i] = request->program->formulas.symbols[i].name;
     init_space(builder);
     return NULL;
 }
@@ -118,7 +110,7 @@ weft_status *weft_builder_plan_copy(variant_builder *builder, uint32_t source, u
     return weft_lower_copy(&builder->lowering, source, target, &step->lowered);
 }
 
-/* Most steps there can be: two for a long reduction or an update, one for each copy. */
+/* The most steps there can be: two for a long reduction or an update, one for each copy. */
 static size_t step_bound(const variant_builder *builder)
 {
     size_t bound = 2 * builder->graph->node_count + builder->compiled->output_count + 1;
@@ -127,7 +119,7 @@ static size_t step_bound(const variant_builder *builder)
     return bound;
 }
 
-/* Operands that products cannot read as they are: found before kernels are lowered, which takes longer. */
+/* Finds operands that products cannot read as they are, before kernels are lowered, which takes longer. */
 static weft_status *check_products(variant_builder *builder)
 {
     for (uint32_t n = 0; n < builder->graph->node_count; n++) {
@@ -137,23 +129,15 @@ static weft_status *check_products(variant_builder *builder)
     return NULL;
 }
 
-static weft_status *plan_nodes(variant_builder *builder)
-{
-    size_t count = builder->graph->node_count;
-    uint32_t *order = weft_arena_allocate(builder->arena, (count + 1) * sizeof *order);
-    if (order == NULL) return weft_status_out_of_memory();
-    WEFT_TRY(weft_in_place_order(builder->fusion, order));
-    for (size_t i = 0; i < count; i++) WEFT_TRY(plan_node(builder, order[i]));
-    return NULL;
-}
-
-/* Every step but its code. */
+/* Plans every step but its code. */
 static weft_status *plan_steps(variant_builder *builder)
 {
+    size_t count = builder->graph->node_count;
     WEFT_TRY(check_products(builder));
     if (builder->fusion->changed) return NULL;
     builder->steps = weft_arena_allocate(builder->arena, step_bound(builder) * sizeof *builder->steps);
-    if (builder->steps == NULL) return weft_status_out_of_memory();
+    uint32_t *order = weft_arena_allocate(builder->arena, (count + 1) * sizeof *order);
+    if (builder->steps == NULL || order == NULL) return weft_status_out_of_memory();
     builder->lowering = (weft_lowering){.allocator = builder->request->allocator,
                                         .arena = &builder->variant->arena,
                                         .fusion = builder->fusion,
@@ -162,7 +146,8 @@ static weft_status *plan_steps(variant_builder *builder)
                                         .fixed_count = builder->request->specialized_count,
                                         .fixed_names = builder->fixed_names,
                                         .fixed_values = builder->request->specialized};
-    WEFT_TRY(plan_nodes(builder));
+    WEFT_TRY(weft_in_place_order(builder->fusion, order));
+    for (size_t i = 0; i < count; i++) WEFT_TRY(plan_node(builder, order[i]));
     for (uint32_t i = 0; i < builder->copy_count; i++)
         WEFT_TRY(weft_builder_plan_copy(builder, builder->copies[i].source, builder->copies[i].target));
     weft_builder_drop_copies(builder);
@@ -240,17 +225,6 @@ static weft_status *fill_steps(variant_builder *builder, weft_step **next)
     return NULL;
 }
 
-static weft_status *fill_variant(variant_builder *builder, const weft_code_generator *generator)
-{
-    weft_variant *variant = builder->variant;
-    WEFT_TRY(weft_variant_make_steps(variant, weft_builder_step_count(builder)));
-    variant->step_count = weft_builder_step_count(builder);
-    weft_step *next = variant->steps;
-    WEFT_TRY(weft_builder_fill_over(builder));
-    WEFT_TRY(fill_steps(builder, &next));
-    return weft_builder_make_code(builder, generator);
-}
-
 static weft_status *attempt(const weft_build_request *request, weft_fusion *fusion, weft_variant *variant,
                             weft_attempt_end end, const void *context)
 {
@@ -291,8 +265,8 @@ static weft_status *stop(variant_builder *builder, const void *context)
     return NULL;
 }
 
-/* With values for the symbols more axes can be walked as one. What has memory, and which engine computes it, is decided
- * without them, so that a specialised variant computes the bits of the generic one. */
+/* With values for the symbols more axes can be merged. Which values have memory, and which engine computes them, is
+ * decided without, so that a specialised variant computes the same bits as the generic one. */
 static weft_status *decide(const weft_build_request *request, weft_fusion *fusion)
 {
     weft_build_request generic = *request;
@@ -316,7 +290,14 @@ weft_status *weft_builder_run(const weft_build_request *request, weft_attempt_en
 
 static weft_status *generate(variant_builder *builder, const void *context)
 {
-    return fill_variant(builder, context);
+    const weft_code_generator *generator = context;
+    weft_variant *variant = builder->variant;
+    WEFT_TRY(weft_variant_make_steps(variant, weft_builder_step_count(builder)));
+    variant->step_count = weft_builder_step_count(builder);
+    weft_step *next = variant->steps;
+    WEFT_TRY(weft_builder_fill_over(builder));
+    WEFT_TRY(fill_steps(builder, &next));
+    return weft_builder_make_code(builder, generator);
 }
 
 weft_status *weft_variant_build(const weft_build_request *request, const weft_code_generator *generator,

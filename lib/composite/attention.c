@@ -35,12 +35,7 @@ static bool find_heads(weft_tensor q, weft_tensor k, heads *out_heads)
     return true;
 }
 
-static weft_tensor split_heads(weft_tensor x, const heads *h)
-{
-    return h->split ? weft_composite_unravel(x, h->axis, 2, h->extents) : x;
-}
-
-/* A mask in the form of the scores: where it has heads these are split like those of q. */
+/* A mask in the form of the scores: its heads, if it has any, are split like those of q. */
 static weft_tensor split_mask(weft_tensor mask, const heads *h)
 {
     size_t rank = weft_tensor_rank(mask);
@@ -50,7 +45,7 @@ static weft_tensor split_mask(weft_tensor mask, const heads *h)
     return weft_composite_unravel(mask, rank - 3, 2, repeats ? ones : h->extents);
 }
 
-/* Batch axes are all of k but the last two. */
+/* Batch axes are all axes of b but the last two. */
 static weft_tensor product(weft_tensor a, weft_tensor b, int64_t contract_b)
 {
     weft_axis_list batch = weft_axis_range(0, weft_tensor_rank(b) - 2);
@@ -64,15 +59,6 @@ static weft_tensor forbid(weft_tensor scores, weft_tensor allowed)
     return weft_select(allowed, scores, weft_scalar_like(scores, -INFINITY));
 }
 
-static weft_tensor causal_mask(weft_tensor scores, weft_extent offset)
-{
-    size_t rank = weft_tensor_rank(scores);
-    if (!weft_tensor_is_valid(scores)) return scores;
-    weft_tensor query = weft_composite_positions(scores, rank - 2), key = weft_composite_positions(scores, rank - 1);
-    offset = weft_extent_min(offset, weft_tensor_extent(scores, -1)); /* so that the sum does not overflow */
-    return weft_le(key, weft_add(query, weft_extent_like(query, offset)));
-}
-
 static weft_tensor mask_scores(weft_tensor scores, const weft_attention_options *options, const heads *h)
 {
     weft_tensor mask = options->mask;
@@ -81,7 +67,12 @@ static weft_tensor mask_scores(weft_tensor scores, const weft_attention_options 
         mask = split_mask(mask, h);
         scores = additive ? weft_add(scores, mask) : forbid(scores, mask);
     }
-    return options->causal ? forbid(scores, causal_mask(scores, options->causal_offset)) : scores;
+    if (!options->causal || !weft_tensor_is_valid(scores)) return scores;
+    size_t rank = weft_tensor_rank(scores);
+    weft_tensor query = weft_composite_positions(scores, rank - 2), key = weft_composite_positions(scores, rank - 1);
+    /* So that the sum does not overflow. */
+    weft_extent offset = weft_extent_min(options->causal_offset, weft_tensor_extent(scores, -1));
+    return forbid(scores, weft_le(key, weft_add(query, weft_extent_like(query, offset))));
 }
 
 /* Softmax along the last axis, zeros where all scores are -inf. */
@@ -95,7 +86,7 @@ static weft_tensor weigh(weft_tensor scores)
     return weft_div(powers, weft_select(is_empty, weft_scalar_like(scores, 1), sum));
 }
 
-/* Whether the shapes are [..., h, l, d], [..., g, s, d] and [..., g, s, e]; heads are looked at by themselves. */
+/* Whether the shapes are [..., h, l, d], [..., g, s, d] and [..., g, s, e]; find_heads checks h and g. */
 static bool check_shapes(weft_named q, weft_named k, weft_named v)
 {
     int64_t rank = (int64_t)weft_tensor_rank(q.tensor);
@@ -167,7 +158,8 @@ WEFT_PLAIN_FUNCTION(weft_tensor, weft_attention,
     weft_dtype dtype = weft_tensor_dtype(q);
     /* Scaled before the product, so that scores of short floats stay in their range. */
     weft_tensor scaled = weft_composite_cast(weft_mul(weft_composite_widen(q), scale_of(q, o.scale)), dtype);
-    weft_tensor scores = weft_composite_widen(product(split_heads(scaled, &h), k, -1));
+    if (h.split) scaled = weft_composite_unravel(scaled, h.axis, 2, h.extents);
+    weft_tensor scores = weft_composite_widen(product(scaled, k, -1));
     if (!weft_tensor_is_valid(scores)) return scores;
     weft_tensor weights = weigh(mask_scores(scores, &o, &h));
     weft_tensor result = product(weft_composite_cast(weights, dtype), v, -2);
@@ -185,7 +177,7 @@ weft_tensor weft_embedding(weft_tensor table, weft_tensor indices, int64_t paddi
     weft_tensor wide = weft_composite_cast(indices, WEFT_I64);
     if (padding == WEFT_NO_PADDING) return weft_gather(table, wide, 0);
     weft_tensor is_padding = weft_eq(wide, weft_constant(table.graph, WEFT_I64, (weft_ints){0, NULL}, &padding));
-    /* The padding itself may be no row. */
+    /* The padding itself may be out of range. */
     weft_tensor rows = weft_gather(table, weft_select(is_padding, weft_scalar_like(wide, 0), wide), 0);
     if (!weft_tensor_is_valid(rows)) return rows;
     return weft_select(weft_composite_align(is_padding, 0, weft_tensor_rank(rows)), weft_scalar_like(rows, 0), rows);
