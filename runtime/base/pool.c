@@ -43,7 +43,7 @@ typedef struct member {
 struct weft_pool {
     weft_allocator allocator;
     weft_machine machine;
-    size_t size, threads; /* of them started: none until a region needs them */
+    size_t size, threads; /* started so far: none until a region needs them */
     weft_fork_guard guard;
     pthread_mutex_t busy; /* held by the thread whose region runs */
     struct region {
@@ -76,11 +76,6 @@ static bool is_zero(atomic_size_t *count)
     return atomic_load(count) == 0;
 }
 
-static void sleep_in(bed *where)
-{
-    while (sem_wait(&where->call) != 0) continue; /* interrupted */
-}
-
 /* After `count` has changed. Whichever takes the bed back first, this thread or the one going to sleep, owns the
  * wake-up. */
 static void wake(bed *where)
@@ -97,7 +92,8 @@ static void wait_until(atomic_size_t *count, bool zero, bed *where)
         pause_thread();
     }
     atomic_store(&where->taken, true);
-    if (is_zero(count) != zero || !atomic_exchange(&where->taken, false)) sleep_in(where);
+    if (is_zero(count) == zero && atomic_exchange(&where->taken, false)) return;
+    while (sem_wait(&where->call) != 0) continue; /* interrupted */
 }
 
 /* ---- chunks ---- */
@@ -154,7 +150,7 @@ static void *work(void *argument)
     }
 }
 
-/* Starts as many threads as can be had; they run the shares of the missing ones. */
+/* Starts as many threads as the system allows; they run the shares of the missing ones. */
 static void start_threads(weft_pool *pool)
 {
     while (pool->threads < pool->size - 1) {
@@ -162,15 +158,6 @@ static void start_threads(weft_pool *pool)
         if (!weft_thread_start(work, next, &next->thread)) break;
         pool->threads++;
     }
-}
-
-static void end_threads(weft_pool *pool)
-{
-    for (size_t i = 1; i <= pool->threads; i++) {
-        atomic_store(&pool->members[i].unclaimed, LEAVE);
-        wake(&pool->members[i].bed);
-    }
-    for (size_t i = 1; i <= pool->threads; i++) pthread_join(pool->members[i].thread, NULL);
 }
 
 /* ---- pool ---- */
@@ -196,7 +183,7 @@ static void init_members(weft_pool *pool)
     }
 }
 
-/* A forked child has none of the threads, and no region but that of the thread that forked, if it is inside of one. */
+/* A forked child has none of the threads, and no region but that of the thread that forked, if it was inside one. */
 static void renew(weft_fork_guard *guard)
 {
     weft_pool *pool = (weft_pool *)((char *)guard - offsetof(weft_pool, guard));
@@ -237,7 +224,11 @@ void weft_pool_destroy(weft_pool *pool)
 {
     if (pool == NULL) return;
     weft_fork_guard_finish(&pool->guard);
-    end_threads(pool);
+    for (size_t i = 1; i <= pool->threads; i++) {
+        atomic_store(&pool->members[i].unclaimed, LEAVE);
+        wake(&pool->members[i].bed);
+    }
+    for (size_t i = 1; i <= pool->threads; i++) pthread_join(pool->members[i].thread, NULL);
     for (size_t i = 0; i < pool->size; i++) sem_destroy(&pool->members[i].bed.call);
     pthread_mutex_destroy(&pool->busy);
     weft_allocator allocator = pool->allocator;

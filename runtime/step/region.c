@@ -17,7 +17,7 @@ weft_status *weft_region_error(const weft_allocator *allocator, const char *op, 
 
 /* ---- binding ---- */
 
-/* What is carried has row-major memory of a known size, and aliases that stand for nothing else. */
+/* Carried values have row-major memory of a known size, and aliases of their own. */
 static bool carried_is_sound(const weft_variant *variant, const weft_carried *carried)
 {
     const uint32_t buffers[] = {carried->initial, carried->current, carried->next, carried->result, carried->spare};
@@ -92,7 +92,7 @@ static weft_step_cost cost_of_part(const weft_bound_variant *bound, size_t first
     return sum;
 }
 
-/* What its steps move and compute is theirs. */
+/* Without the bytes and operations of its steps, which count for themselves. */
 static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_step *bound_step)
 {
     const weft_region_step *region = &bound_step->step->region;
@@ -109,16 +109,6 @@ static weft_step_cost cost(const weft_bound_variant *bound, const weft_bound_ste
 
 /* ---- what is carried ---- */
 
-static void point_uses(weft_frame *frame, const weft_bound_step *bound_step)
-{
-    for (size_t i = 0; i < bound_step->use_count; i++) {
-        const weft_alias_use *use = &bound_step->uses[i];
-        void *data = frame->buffers[use->buffer];
-        frame->pointers[use->pointer] = data;
-        if (use->view != SIZE_MAX) frame->views[use->view].data = data;
-    }
-}
-
 static weft_status *copy_to_result(weft_frame *frame, const weft_carried *carried, const void *value)
 {
     const weft_bound_variant *bound = frame->bound;
@@ -130,7 +120,7 @@ static weft_status *copy_to_result(weft_frame *frame, const weft_carried *carrie
     return NULL;
 }
 
-/* What was written is read now; the iteration writes `result` or `spare`. */
+/* The iteration reads what the one before it has written, and writes `result` or `spare`. */
 static weft_status *point_carried(weft_frame *frame, const weft_bound_step *bound_step, bool first, bool to_result)
 {
     const weft_region_step *region = &bound_step->step->region;
@@ -146,11 +136,16 @@ static weft_status *point_carried(weft_frame *frame, const weft_bound_step *boun
         frame->buffers[carried->current] = frame->buffers[first ? carried->initial : carried->next];
         frame->buffers[carried->next] = frame->buffers[to_result ? carried->result : carried->spare];
     }
-    point_uses(frame, bound_step);
+    for (size_t i = 0; i < bound_step->use_count; i++) {
+        const weft_alias_use *use = &bound_step->uses[i];
+        void *data = frame->buffers[use->buffer];
+        frame->pointers[use->pointer] = data;
+        if (use->view != SIZE_MAX) frame->views[use->view].data = data;
+    }
     return NULL;
 }
 
-/* Copies to `result` what came out somewhere else: the initial values of a loop without iterations, a spare one of
+/* Copies to `result` the values that ended elsewhere: the initial ones of a loop without iterations, a spare one of
  * `while`.
  */
 static weft_status *finish_carried(weft_frame *frame, const weft_region_step *region, bool is_current)
@@ -186,7 +181,7 @@ static weft_status *run_part(weft_frame *frame, const weft_bound_step *bound_ste
     return weft_steps_run(frame, first, region->parts[part], cancelled);
 }
 
-/* On a device what goes wrong comes up some time after, and is told with its own iteration. */
+/* An error of a device comes some time later, and already tells its iteration. */
 static weft_status *place_error(const weft_frame *frame, const char *op, int64_t iteration, weft_status *status)
 {
     if (frame->device != NULL) return status;
