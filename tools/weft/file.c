@@ -27,32 +27,25 @@ bool weft_file_ends_with(const char *path, const char *end)
     return length > end_length && strcmp(path + length - end_length, end) == 0;
 }
 
-static weft_status *refuse_nameless(const weft_npz *npz, const char *path)
-{
-    char names[512];
-    weft_npz_list(npz, names, sizeof names);
-    return weft_misuse("which array of %s is meant? Say it as %s:NAME; its arrays: %s", path, path, names);
-}
-
-static weft_status *load_member(const weft_npz *npz, const char *path, const char *name, weft_array **out_array)
-{
-    char names[512];
-    size_t member;
-    if (weft_npz_find(npz, name, &member)) return weft_npz_load(npz, member, out_array);
-    weft_npz_list(npz, names, sizeof names);
-    return weft_misuse("%s has no array '%s'; its arrays: %s", path, name, names);
-}
-
 static weft_status *load_archive(const char *path, const char *name, weft_array **out_array)
 {
     weft_npz *npz;
+    weft_status *status;
+    char names[512];
+    size_t member;
     WEFT_TRY(weft_npz_open(NULL, path, &npz));
-    weft_status *status = name == NULL ? refuse_nameless(npz, path) : load_member(npz, path, name, out_array);
+    if (name != NULL && weft_npz_find(npz, name, &member)) {
+        status = weft_npz_load(npz, member, out_array);
+    } else {
+        weft_npz_list(npz, names, sizeof names);
+        if (name != NULL) status = weft_misuse("%s has no array '%s'; its arrays: %s", path, name, names);
+        else status = weft_misuse("which array of %s is meant? Say it as %s:NAME; its arrays: %s", path, path, names);
+    }
     weft_npz_close(npz);
     return status;
 }
 
-/* ---- what cannot seek: standard input, pipes ---- */
+/* ---- files that cannot seek: standard input, pipes ---- */
 
 typedef struct bytes {
     const char *at;
@@ -119,7 +112,7 @@ static weft_status *read_error(const char *path)
                               strerror(errno));
 }
 
-/* Appends what `file` holds to a text that is freed by the caller also on failure. */
+/* Appends the contents of `file` to a text, which the caller frees on failure too. */
 static weft_status *read_text(const char *path, FILE *file, char **text, size_t *length)
 {
     size_t capacity = 0;
@@ -162,9 +155,9 @@ weft_status *weft_file_check_inputs(size_t count, const char *const *files)
     return found > 1 ? weft_misuse("'-' is given %zu times, but standard input is read once", found) : NULL;
 }
 
-/* ---- which files there are ---- */
+/* ---- the files of a command ---- */
 
-/* A file that a command line names, and the option that does, or NULL. */
+/* A file that a command line names, and the option that names it, or NULL. */
 typedef struct named_file {
     const char *option, *path;
 } named_file;
@@ -188,17 +181,12 @@ static void add_options(named_files *files, const weft_arguments *arguments, con
                 add_files(files, *names, 1, &arguments->values[i].text);
 }
 
-/* The name that the file has to be opened by: an array may be a member of it. */
-static const char *read_path(const char *text, char path[LONGEST_PATH])
-{
-    if (is_standard(text)) return "/dev/fd/0";
-    return split_member(text, path) == NULL ? text : path;
-}
-
+/* What is read may be an array of an archive: the archive counts. */
 static weft_status *check_read(const named_file *result, const char *read)
 {
     char path[LONGEST_PATH];
-    if (!weft_output_is_same(result->path, read_path(read, path))) return NULL;
+    const char *opened = is_standard(read) ? "/dev/fd/0" : split_member(read, path) != NULL ? path : read;
+    if (!weft_output_is_same(result->path, opened)) return NULL;
     return weft_misuse("a result of %s in '%s' would replace '%s', which is read", result->option, result->path, read);
 }
 
