@@ -76,25 +76,16 @@ static weft_status *check_formula(const weft_formulas *formulas, weft_formula fo
                               formula.a, formula.b, formulas->count);
 }
 
-/* Clears the members that `op` does not use, so that equal formulas compare equal. */
-static weft_formula normalize(weft_formula formula)
-{
-    if (formula.op <= WEFT_FORMULA_CONSTANT) formula.a = formula.b = 0;
-    else formula.constant = 0;
-    return formula;
-}
-
-static bool equal(weft_formula x, weft_formula y)
-{
-    return x.op == y.op && x.a == y.a && x.b == y.b && x.constant == y.constant;
-}
-
 weft_status *weft_formulas_add(weft_formulas *formulas, weft_formula formula, uint32_t *out_slot)
 {
     WEFT_TRY(check_formula(formulas, formula));
-    formula = normalize(formula);
+    /* Members that the op does not use are cleared, so that equal formulas compare equal. */
+    if (formula.op <= WEFT_FORMULA_CONSTANT) formula.a = formula.b = 0;
+    else formula.constant = 0;
     for (size_t i = 0; i < formulas->count; i++) {
-        if (!equal(formulas->items[i], formula)) continue;
+        const weft_formula *known = &formulas->items[i];
+        if (known->op != formula.op || known->a != formula.a || known->b != formula.b) continue;
+        if (known->constant != formula.constant) continue;
         *out_slot = (uint32_t)i;
         return NULL;
     }
@@ -179,18 +170,13 @@ static int64_t multiply(int64_t a, int64_t b)
     return fine ? product : WEFT_FORMULA_NONE;
 }
 
-static int64_t add(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? WEFT_FORMULA_NONE : sum;
-}
-
 static int64_t apply(weft_formula_op op, int64_t a, int64_t b)
 {
+    int64_t sum;
     if (op == WEFT_FORMULA_MUL) return multiply(a, b);
     if (a == WEFT_FORMULA_NONE || b == WEFT_FORMULA_NONE) return WEFT_FORMULA_NONE;
     switch (op) {
-    case WEFT_FORMULA_ADD: return add(a, b);
+    case WEFT_FORMULA_ADD: return __builtin_add_overflow(a, b, &sum) ? WEFT_FORMULA_NONE : sum;
     case WEFT_FORMULA_DIV: return b == 0 ? WEFT_FORMULA_NONE : floor_div(a, b);
     case WEFT_FORMULA_MOD: return b == 0 ? WEFT_FORMULA_NONE : floor_mod(a, b);
     case WEFT_FORMULA_MIN: return a < b ? a : b;

@@ -180,14 +180,6 @@ static weft_status *bind_given(struct binder *binder)
     return NULL;
 }
 
-static void bind_axis(struct binder *binder, size_t input, size_t axis, int64_t extent)
-{
-    const weft_formula *formula = &binder->program->formulas.items[binder->program->inputs[input].extents[axis]];
-    if (formula->op != WEFT_FORMULA_SYMBOL || binder->origins[formula->constant].input != NOT_BOUND) return;
-    binder->origins[formula->constant] = (struct origin){.input = (int64_t)input, .axis = axis};
-    binder->symbols[formula->constant] = extent;
-}
-
 static weft_status *check_symbol(const struct binder *binder, size_t symbol)
 {
     const weft_symbol_info *info = &binder->program->formulas.symbols[symbol];
@@ -227,7 +219,7 @@ static bool counts(const struct binder *binder, const weft_program_guard *guard)
     return !guard->conditional || binder->values[guard->when] > 0;
 }
 
-/* Everything that is looked at afterwards. */
+/* All values that are read afterwards. */
 static weft_status *check_values(const struct binder *binder)
 {
     const weft_program *program = binder->program;
@@ -246,14 +238,21 @@ static weft_status *check_values(const struct binder *binder)
     return NULL;
 }
 
+/* A symbol that is not given is bound by the first axis whose extent it is. */
 static weft_status *bind_symbols(struct binder *binder)
 {
     const weft_formulas *formulas = &binder->program->formulas;
     for (size_t i = 0; i < formulas->symbol_count; i++) binder->origins[i].input = NOT_BOUND;
     WEFT_TRY(bind_given(binder));
-    for (size_t i = 0; i < binder->run->input_count; i++)
-        for (size_t axis = 0; axis < binder->program->inputs[i].rank; axis++)
-            bind_axis(binder, i, axis, weft_array_shape(binder->run->inputs[i])[axis]);
+    for (size_t i = 0; i < binder->run->input_count; i++) {
+        const weft_program_value *input = &binder->program->inputs[i];
+        for (size_t axis = 0; axis < input->rank; axis++) {
+            const weft_formula *formula = &formulas->items[input->extents[axis]];
+            if (formula->op != WEFT_FORMULA_SYMBOL || binder->origins[formula->constant].input != NOT_BOUND) continue;
+            binder->origins[formula->constant] = (struct origin){.input = (int64_t)i, .axis = axis};
+            binder->symbols[formula->constant] = weft_array_shape(binder->run->inputs[i])[axis];
+        }
+    }
     for (size_t i = 0; i < formulas->symbol_count; i++) WEFT_TRY(check_symbol(binder, i));
     weft_formulas_evaluate(formulas, binder->symbols, binder->values);
     return check_values(binder);
@@ -290,17 +289,6 @@ static weft_status *check_not_negative(const struct binder *binder, const weft_p
     return NULL;
 }
 
-static weft_status *check_distinct(const struct binder *binder, const weft_program_value *value,
-                                   const weft_array *array)
-{
-    size_t axis;
-    const char *repeat = weft_array_find_repeat(array, &axis);
-    if (repeat == NULL) return NULL;
-    return weft_status_create(binder->allocator, WEFT_INVALID_ARGUMENT, where,
-                              "output \"%s\": stride %" PRId64 " of axis %zu over extent %" PRId64 " %s", value->name,
-                              weft_array_strides(array)[axis], axis, weft_array_shape(array)[axis], repeat);
-}
-
 static weft_status *check_guard(const struct binder *binder, const weft_program_guard *guard)
 {
     int64_t a = binder->values[guard->a], b = binder->values[guard->b];
@@ -322,7 +310,12 @@ static weft_status *check_output(const struct binder *binder, size_t output)
     WEFT_TRY(check_not_negative(binder, value));
     if (array == NULL) return NULL;
     WEFT_TRY(check_axes(binder, "output", value, array));
-    return check_distinct(binder, value, array);
+    size_t axis;
+    const char *repeat = weft_array_find_repeat(array, &axis);
+    if (repeat == NULL) return NULL;
+    return weft_status_create(binder->allocator, WEFT_INVALID_ARGUMENT, where,
+                              "output \"%s\": stride %" PRId64 " of axis %zu over extent %" PRId64 " %s", value->name,
+                              weft_array_strides(array)[axis], axis, weft_array_shape(array)[axis], repeat);
 }
 
 static weft_status *bind_and_check(struct binder *binder)
