@@ -71,22 +71,18 @@ static weft_status *fill_names(compiler *c, const char *const *names)
     return NULL;
 }
 
-static weft_status *check_name(const compiler *c, weft_map *seen, size_t number)
-{
-    const char *name = c->names[number];
-    if (*name == '\0') return invalid(c, "output %zu has an empty name", number);
-    const char **first = weft_map_find(seen, name, strlen(name));
-    if (first != NULL)
-        return invalid(c, "outputs %zu and %zu are both called '%s'", (size_t)(first - c->names), number, name);
-    return weft_map_insert(seen, name, strlen(name), &c->names[number]) ? NULL : weft_status_out_of_memory();
-}
-
 static weft_status *check_names(const compiler *c)
 {
     weft_map seen;
     weft_map_init(&seen, c->source->allocator);
     weft_status *status = NULL;
-    for (size_t i = 0; i < c->output_count && status == NULL; i++) status = check_name(c, &seen, i);
+    for (size_t i = 0; i < c->output_count && status == NULL; i++) {
+        const char *name = c->names[i], **first = weft_map_find(&seen, name, strlen(name));
+        if (*name == '\0') status = invalid(c, "output %zu has an empty name", i);
+        else if (first != NULL)
+            status = invalid(c, "outputs %zu and %zu are both called '%s'", (size_t)(first - c->names), i, name);
+        else if (!weft_map_insert(&seen, name, strlen(name), &c->names[i])) status = weft_status_out_of_memory();
+    }
     weft_map_finish(&seen, NULL);
     return status;
 }
@@ -145,8 +141,7 @@ static bool is_input(const weft_graph *graph, uint32_t number)
     return weft_op_id_of(weft_graph_node(graph, number)->op) == WEFT_OP_input;
 }
 
-/* The inputs are those that the outputs needed before any pass ran: what a pass discovers does not change the
- * interface. */
+/* The inputs are those that the outputs needed before any pass ran: passes must not change the interface. */
 static weft_status *fill_inputs(compiler *c)
 {
     weft_graph *graph = c->compiled->graph;
@@ -190,9 +185,9 @@ static weft_status *optimise(compiler *c)
     return weft_graph_verify(compiled->graph, c->output_count, compiled->outputs);
 }
 
-/* ---- what the run time needs ---- */
+/* ---- the interface for the run time ---- */
 
-/* The symbols that anything of the program mentions, in the order of their creation; extents find them by name. */
+/* Adds the symbols that the program uses, in the order of their creation; extents find them by name. */
 static weft_status *add_symbols(const compiler *c, const uint8_t *used)
 {
     const weft_expr_context *extents = c->compiled->graph->extents;
@@ -361,13 +356,6 @@ static weft_status *fill_families(compiler *c)
     return add_families(c, compiled->graph, compiled->output_count, compiled->outputs);
 }
 
-static void count_bytes(const compiler *c)
-{
-    const weft_graph *graph = c->compiled->graph;
-    c->program->bytes =
-        sizeof *graph + graph->arena.used + graph->node_capacity * sizeof *graph->nodes + graph->blobs.bytes;
-}
-
 /* ---- all of it ---- */
 
 static WEFT_PLAIN_FUNCTION(weft_status *, compile, (compiler * c, weft_tensors outputs, const char *const *names),
@@ -381,7 +369,9 @@ static WEFT_PLAIN_FUNCTION(weft_status *, compile, (compiler * c, weft_tensors o
     WEFT_TRY(fill_interface(c));
     WEFT_TRY(fill_guards(c));
     WEFT_TRY(fill_families(c));
-    count_bytes(c);
+    const weft_graph *graph = c->compiled->graph;
+    c->program->bytes =
+        sizeof *graph + graph->arena.used + graph->node_capacity * sizeof *graph->nodes + graph->blobs.bytes;
     return NULL;
 }
 
