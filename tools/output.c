@@ -15,12 +15,12 @@ enum { LONGEST_PATH = 4096, MOST_LINKS = 40, MOST_TRIES = 1000, NO_DESCRIPTOR = 
 
 /* Where a file goes. */
 typedef struct place {
-    const char *path;          /* as the user said it */
-    int descriptor;            /* one that is open already, or NO_DESCRIPTOR */
-    bool direct;               /* a device, a pipe, a descriptor */
-    bool pipe;                 /* one that has a name */
+    const char *path;          /* as the user gave it */
+    int descriptor;            /* an open one, or NO_DESCRIPTOR */
+    bool direct;               /* a device, a pipe or a descriptor: written without a temporary file */
+    bool pipe;                 /* a named pipe */
     bool exists;               /* a regular file that is to be replaced */
-    mode_t mode;               /* of that */
+    mode_t mode;               /* of the file that exists */
     char target[LONGEST_PATH]; /* without symbolic links at its end */
     char temporary[LONGEST_PATH + 32];
     int open; /* while it is written */
@@ -41,8 +41,8 @@ static weft_status *refuse(const char *path, int error)
     return weft_status_create(NULL, WEFT_BAD_FILE, NULL, "%s cannot be written: %s", describe(path), strerror(error));
 }
 
-/* Ends what signals could interrupt, `done` or not. What is done stays so: a signal that came too late for it is left
- * to what comes next, if anything does. Takes what became of it. */
+/* Ends a section that signals may interrupt. If it is `done` it stays so: a signal that came too late is left to what
+ * comes next. Takes `status`. */
 static weft_status *end(weft_status *status, bool done, const char *path)
 {
     if (done || !weft_interrupt_end()) return status;
@@ -50,7 +50,7 @@ static weft_status *end(weft_status *status, bool done, const char *path)
     return weft_status_create(NULL, WEFT_CANCELLED, NULL, "interrupted while %s was written", describe(path));
 }
 
-/* The number that ends one of the names that open descriptors have. */
+/* The descriptor that the path names, as in "/dev/fd/3", or NO_DESCRIPTOR. */
 static int find_descriptor(const char *path)
 {
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
@@ -66,7 +66,7 @@ static int find_descriptor(const char *path)
 
 /* ---- where a file goes ---- */
 
-/* What the link `path` says, as a path that this process can use. */
+/* Replaces a link with the path that it points to, made relative to this process. */
 static bool follow(char path[LONGEST_PATH])
 {
     char text[LONGEST_PATH], joined[2 * LONGEST_PATH];
@@ -82,7 +82,7 @@ static bool follow(char path[LONGEST_PATH])
     return true;
 }
 
-/* Follows links as far as they go, also to what does not exist. */
+/* Follows links to the end, which need not exist. */
 static bool find_target(place *p)
 {
     struct stat found;
@@ -160,16 +160,10 @@ bool weft_output_is_same(const char *first, const char *second)
     return is_same(&folders[0], &folders[1]) && strcmp(names[0], names[1]) == 0;
 }
 
-/* ---- the file beside it ---- */
+/* ---- the temporary file ---- */
 
-static void remove_temporary(const place *p)
-{
-    unlink(p->temporary);
-    weft_interrupt_remove(NULL);
-}
-
-/* Opens a new file in the folder of the target; -1 where there can be none. From before it is there a second signal
- * removes it. */
+/* Opens a new file in the folder of the target, or returns -1. Until it is renamed or removed, a second signal removes
+ * it. */
 static int open_temporary(place *p)
 {
     const char *slash = strrchr(p->target, '/');
@@ -204,29 +198,23 @@ static int open_place(place *p)
     return p->direct ? open_direct(p) : open_temporary(p);
 }
 
-static weft_status *check_descriptor(const place *p)
-{
-    int flags = fcntl(p->descriptor, F_GETFL);
-    if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY) errno = EBADF;
-    return flags < 0 || (flags & O_ACCMODE) == O_RDONLY ? refuse(p->path, errno) : NULL;
-}
-
-static weft_status *check_folder(place *p)
-{
-    int descriptor = open_temporary(p);
-    if (descriptor < 0) return refuse(p->path, errno);
-    close(descriptor);
-    remove_temporary(p);
-    return NULL;
-}
-
 weft_status *weft_output_check(const char *path)
 {
     place p;
     WEFT_TRY(find_place(path, &p));
-    if (p.direct) return p.descriptor == NO_DESCRIPTOR ? NULL : check_descriptor(&p);
+    if (p.direct && p.descriptor == NO_DESCRIPTOR) return NULL;
+    if (p.direct) {
+        int flags = fcntl(p.descriptor, F_GETFL);
+        if (flags < 0) return refuse(path, errno);
+        return (flags & O_ACCMODE) == O_RDONLY ? refuse(path, EBADF) : NULL;
+    }
     weft_interrupt_begin();
-    return end(check_folder(&p), false, path);
+    int descriptor = open_temporary(&p);
+    if (descriptor < 0) return end(refuse(path, errno), false, path);
+    close(descriptor);
+    unlink(p.temporary);
+    weft_interrupt_remove(NULL);
+    return end(NULL, false, path);
 }
 
 /* ---- writing ---- */
@@ -244,7 +232,7 @@ static bool wait_for(int descriptor)
     return false;
 }
 
-/* Pieces of a file are long; into a pipe that is ready so much goes without waiting. */
+/* Pieces of a file are long; a pipe that is ready takes PIPE_BUF bytes without blocking. */
 static ssize_t put(void *self, const char *bytes, size_t size)
 {
     const place *p = self;
@@ -289,20 +277,15 @@ static weft_status *fill(place *p, weft_status *(*write)(const void *context, FI
     return status != NULL || !failed ? status : refuse(p->path, error);
 }
 
-/* Puts the finished file in the place of the target. */
-static weft_status *commit(const place *p)
-{
-    if (p->exists && chmod(p->temporary, p->mode) != 0) return refuse(p->path, errno);
-    return rename(p->temporary, p->target) == 0 ? NULL : refuse(p->path, errno);
-}
-
+/* Fills the file, and puts a temporary one in the place of the target. */
 static weft_status *write_place(place *p, weft_status *(*write)(const void *context, FILE *file), const void *context)
 {
     p->open = open_place(p);
     if (p->open < 0) return refuse(p->path, errno);
     weft_status *status = fill(p, write, context);
     if (p->direct) return status;
-    if (status == NULL) status = commit(p);
+    if (status == NULL && p->exists && chmod(p->temporary, p->mode) != 0) status = refuse(p->path, errno);
+    if (status == NULL && rename(p->temporary, p->target) != 0) status = refuse(p->path, errno);
     if (status != NULL) unlink(p->temporary);
     weft_interrupt_remove(NULL);
     return status;
