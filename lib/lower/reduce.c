@@ -94,7 +94,9 @@ void weft_lowerer_accumulate(lowerer *low, stage_plan *plan)
         values[0] = weft_kernel_builder_inst(low->builder, &product);
     } else if (op == WEFT_OP_argmax || op == WEFT_OP_argmin) {
         weft_inst index = {.op = WEFT_SCALAR_index, .dtype = WEFT_I64, .index = plan->reduced[0]};
-        values[1] = weft_kernel_builder_inst(low->builder, &index);
+        weft_dtype dtypes[WEFT_MAX_COMPONENTS];
+        weft_reduction_components(low->graph, plan->node, dtypes);
+        values[1] = weft_lowerer_cast(low, weft_kernel_builder_inst(low->builder, &index), WEFT_I64, dtypes[1]);
     }
     weft_dtype dtype = weft_value_type(low->graph, node->inputs[0])->dtype;
     if (weft_dtype_component(dtype) != dtype) {

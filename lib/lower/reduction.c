@@ -52,13 +52,29 @@ static bool is_complex(weft_dtype dtype)
     return weft_dtype_info_of(dtype)->kind == WEFT_KIND_COMPLEX;
 }
 
+/* Positions along a reduced axis go with the lanes of elements: they are no longer than these, as far as the graph's
+ * own extents allow. */
+static weft_dtype position_dtype(const weft_graph *graph, const weft_node *node)
+{
+    int64_t least, most;
+    if (weft_dtype_size(weft_value_type(graph, node->inputs[0])->dtype) > sizeof(int32_t)) return WEFT_I64;
+    weft_extent_range(weft_value_type(graph, node->inputs[0])->shape.extents[node->attrs[0].integer], &least, &most);
+    return most < INT32_MAX ? WEFT_I32 : WEFT_I64;
+}
+
+/* What no position is. */
+static uint64_t no_position(weft_dtype dtype)
+{
+    return dtype == WEFT_I32 ? INT32_MAX : INT64_MAX;
+}
+
 uint32_t weft_reduction_components(const weft_graph *graph, uint32_t id, weft_dtype *out_dtypes)
 {
     const weft_node *node = weft_graph_node(graph, id);
     weft_dtype dtype = weft_accumulator_dtype(weft_value_type(graph, node->inputs[0])->dtype);
     bool is_arg = row_of(graph, id)->is_arg;
     out_dtypes[0] = weft_dtype_component(dtype);
-    out_dtypes[1] = is_arg ? WEFT_I64 : out_dtypes[0];
+    out_dtypes[1] = is_arg ? position_dtype(graph, node) : out_dtypes[0];
     return is_arg || is_complex(dtype) ? 2 : 1;
 }
 
@@ -95,9 +111,10 @@ static weft_inst_id param(block *b, weft_dtype dtype, uint32_t number)
 }
 
 /* The right one is better as `order` says, or the first of equals, where NaN is better than all others. */
-static void combine_arg(block *b, weft_scalar_op order, weft_dtype dtype, weft_accumulator *accumulator)
+static void combine_arg(block *b, weft_scalar_op order, weft_accumulator *accumulator)
 {
-    weft_inst_id a = param(b, dtype, 0), ai = param(b, WEFT_I64, 1), c = param(b, dtype, 2), ci = param(b, WEFT_I64, 3);
+    weft_dtype dtype = accumulator->dtypes[0], position = accumulator->dtypes[1];
+    weft_inst_id a = param(b, dtype, 0), ai = param(b, position, 1), c = param(b, dtype, 2), ci = param(b, position, 3);
     weft_inst_id ahead = append(b, order, WEFT_BOOL, 2, c, a, 0);
     weft_inst_id equal = append(b, WEFT_SCALAR_eq, WEFT_BOOL, 2, c, a, 0);
     if (weft_dtype_info_of(dtype)->kind == WEFT_KIND_FLOAT) {
@@ -113,7 +130,7 @@ static void combine_arg(block *b, weft_scalar_op order, weft_dtype dtype, weft_a
     weft_inst_id first = append(b, WEFT_SCALAR_and, WEFT_BOOL, 2, equal, earlier, 0);
     weft_inst_id better = append(b, WEFT_SCALAR_or, WEFT_BOOL, 2, ahead, first, 0);
     accumulator->outcomes[0] = append(b, WEFT_SCALAR_select, dtype, 3, better, c, a);
-    accumulator->outcomes[1] = append(b, WEFT_SCALAR_select, WEFT_I64, 3, better, ci, ai);
+    accumulator->outcomes[1] = append(b, WEFT_SCALAR_select, position, 3, better, ci, ai);
 }
 
 /* Sums and products of complex numbers, in parts. */
@@ -141,8 +158,8 @@ void weft_lowerer_accumulate_values(lowerer *low, stage_plan *plan, const weft_i
     block b = {.count = 0};
     accumulator.init[0] = start_bits(dtype, row->from);
     if (row->is_arg) {
-        accumulator.init[1] = (uint64_t)INT64_MAX;
-        combine_arg(&b, row->combine, dtype, &accumulator);
+        accumulator.init[1] = no_position(accumulator.dtypes[1]);
+        combine_arg(&b, row->combine, &accumulator);
     } else if (accumulator.width == 2) {
         accumulator.init[1] = start_bits(dtype, ZERO);
         combine_complex(&b, row->combine, dtype, &accumulator);
@@ -189,13 +206,15 @@ weft_inst_id weft_lowerer_outcome(lowerer *low, const stage_plan *plan)
 {
     if (!row_of(low->graph, plan->node)->is_arg) return whole(low, plan, WEFT_SCALAR_result);
     /* No element was seen: the position is then 0. */
+    weft_dtype dtypes[WEFT_MAX_COMPONENTS];
+    weft_reduction_components(low->graph, plan->node, dtypes);
     weft_inst_id index = weft_lowerer_component(low, plan, 1);
-    weft_inst_id none = weft_lowerer_constant(low, WEFT_I64, (uint64_t)INT64_MAX);
-    weft_inst_id zero = weft_lowerer_constant(low, WEFT_I64, 0);
+    weft_inst_id none = weft_lowerer_constant(low, dtypes[1], no_position(dtypes[1]));
+    weft_inst_id zero = weft_lowerer_constant(low, dtypes[1], 0);
     weft_inst empty = {.op = WEFT_SCALAR_eq, .dtype = WEFT_BOOL, .arg_count = 2, .args = {index, none}};
-    weft_inst pick = {.op = WEFT_SCALAR_select, .dtype = WEFT_I64, .arg_count = 3, .args = {0, zero, index}};
+    weft_inst pick = {.op = WEFT_SCALAR_select, .dtype = dtypes[1], .arg_count = 3, .args = {0, zero, index}};
     pick.args[0] = weft_kernel_builder_inst(low->builder, &empty);
-    return weft_kernel_builder_inst(low->builder, &pick);
+    return weft_lowerer_cast(low, weft_kernel_builder_inst(low->builder, &pick), dtypes[1], WEFT_I64);
 }
 
 weft_inst_id weft_lowerer_running(lowerer *low, const stage_plan *plan)
