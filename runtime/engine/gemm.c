@@ -213,7 +213,8 @@ static bool is_few(int64_t count, int64_t stride, int64_t term_stride)
 
 static enum few find_few(const weft_gemm_call *call)
 {
-    if (is_complex(call->dtype) || weft_gemm_rows_find() == NULL) return FEW_NONE;
+    if (weft_gemm_rows_find() == NULL) return FEW_NONE;
+    if (is_complex(call->dtype)) return call->m <= WEFT_GEMM_FEW_ROWS && call->b_column == 1 ? FEW_ROWS : FEW_NONE;
     if (is_few(call->m, call->b_column, call->b_row)) return FEW_ROWS;
     return is_few(call->n, call->a_row, call->a_column) ? FEW_COLUMNS : FEW_NONE;
 }

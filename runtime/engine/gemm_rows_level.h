@@ -49,11 +49,23 @@ static inline __attribute__((always_inline)) void transpose_double(__m256d *v)
     v[3] = _mm256_permute2f128_pd(b, d, 0x31);
 }
 
+static inline __m256 times_i_float(__m256 v)
+{
+    return _mm256_xor_ps(_mm256_permute_ps(v, 0xb1), _mm256_setr_ps(-0.0F, 0, -0.0F, 0, -0.0F, 0, -0.0F, 0));
+}
+
+static inline __m256d times_i_double(__m256d v)
+{
+    return _mm256_xor_pd(_mm256_permute_pd(v, 0x5), _mm256_setr_pd(-0.0, 0, -0.0, 0));
+}
+
 #define REAL float
 #define ELEMENT any_float
 #define NAME(x) x##_float
 #define VECTOR __m256
 #define LOAD _mm256_loadu_ps
+#define STORE _mm256_storeu_ps
+#define TIMES_I times_i_float
 #define SPLAT _mm256_set1_ps
 #define FMA __builtin_fmaf
 #define FMA_VECTOR _mm256_fmadd_ps
@@ -65,6 +77,8 @@ static inline __attribute__((always_inline)) void transpose_double(__m256d *v)
 #define NAME(x) x##_double
 #define VECTOR __m256d
 #define LOAD _mm256_loadu_pd
+#define STORE _mm256_storeu_pd
+#define TIMES_I times_i_double
 #define SPLAT _mm256_set1_pd
 #define FMA __builtin_fma
 #define FMA_VECTOR _mm256_fmadd_pd

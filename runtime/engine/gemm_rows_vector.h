@@ -4,10 +4,12 @@
  * undefining them.
  *
  *     REAL, ELEMENT, NAME(x)   the dtype; the same where operands lie, which may be anywhere; the name of a function
- *     VECTOR, LOAD, SPLAT      a register of numbers; from memory; of one number
+ *     VECTOR, LOAD, STORE      a register of numbers; from and to memory
+ *     SPLAT                    of one number
  *     FMA, FMA_VECTOR          a * b + c, rounded once
  *     UNROLL                   before a loop whose arrays are registers
  *     TRANSPOSE(v)             of a square of as many registers as one has lanes
+ *     TIMES_I                  i * a, of complex numbers as pairs of lanes
  */
 enum { NAME(LANES) = sizeof(VECTOR) / sizeof(REAL) };
 
@@ -63,6 +65,51 @@ static void NAME(run_across)(const weft_gemm_rows *p, REAL *sums)
             for (int64_t i = 0; i < p->row_count; i++) memset(sums + i * COLUMNS, 0, (size_t)count * sizeof *sums);
             NAME(add_terms)(p, t, last, j, count, sums);
             for (int64_t i = 0; i < p->row_count; i++) NAME(put)(p, i, j, count, sums + i * COLUMNS, t > 0);
+        }
+    }
+}
+
+/* ---- complex columns that are adjacent ---- */
+
+/* Strides of complex numbers are in pairs. */
+static void NAME(add_complex)(REAL *restrict sums, int64_t count, const ELEMENT *matrix, const ELEMENT *factor)
+{
+    const REAL re = factor[0], im = factor[1];
+    int64_t j = 0;
+    for (; j + NAME(LANES) <= 2 * count; j += NAME(LANES)) {
+        VECTOR column = LOAD((const REAL *)(matrix + j)), sum = LOAD(sums + j);
+        sum = FMA_VECTOR(SPLAT(re), column, sum);
+        STORE(sums + j, FMA_VECTOR(SPLAT(im), TIMES_I(column), sum));
+    }
+    for (; j < 2 * count; j += 2) {
+        sums[j] = FMA(im, -matrix[j + 1], FMA(re, matrix[j], sums[j]));
+        sums[j + 1] = FMA(im, matrix[j], FMA(re, matrix[j + 1], sums[j + 1]));
+    }
+}
+
+static void NAME(put_complex)(const weft_gemm_rows *p, int64_t row, int64_t column, int64_t count, const REAL *sums,
+                              bool add)
+{
+    ELEMENT *c = (ELEMENT *)p->c + 2 * (row * p->c_row + column * p->c_column);
+    for (int64_t j = 0; j < 2 * count; j += 2, c += 2 * p->c_column)
+        for (int64_t part = 0; part < 2; part++) c[part] = add ? c[part] + sums[j + part] : sums[j + part];
+}
+
+static void NAME(run_complex)(const weft_gemm_rows *p, REAL *sums)
+{
+    enum { PAIRS = COLUMNS / 2 };
+    const ELEMENT *rows = (const ELEMENT *)p->rows, *matrix = (const ELEMENT *)p->matrix;
+    for (int64_t j = 0, count; j < p->column_count; j += count) {
+        count = p->column_count - j < PAIRS ? p->column_count - j : PAIRS;
+        for (int64_t t = 0, last; t < p->terms; t = last) {
+            last = NAME(block_end)(p, t);
+            for (int64_t i = 0; i < p->row_count; i++) memset(sums + i * COLUMNS, 0, (size_t)count * 2 * sizeof *sums);
+            for (int64_t k = t; k < last; k++)
+                for (int64_t i = 0; i < p->row_count; i++)
+                    NAME(add_complex)
+                    (sums + i * COLUMNS, count, matrix + 2 * (j + k * p->matrix_term_stride),
+                     rows + 2 * (i * p->row_stride + k * p->row_term_stride));
+            for (int64_t i = 0; i < p->row_count; i++) NAME(put_complex)(p, i, j, count, sums + i * COLUMNS, t > 0);
         }
     }
 }
@@ -153,7 +200,8 @@ static void NAME(run_along)(const weft_gemm_rows *p)
 
 static void NAME(run)(const weft_gemm_rows *p, REAL *sums)
 {
-    if (p->matrix_stride == 1) NAME(run_across)(p, sums);
+    if (p->complex) NAME(run_complex)(p, sums);
+    else if (p->matrix_stride == 1) NAME(run_across)(p, sums);
     else NAME(run_along)(p);
 }
 
@@ -162,6 +210,8 @@ static void NAME(run)(const weft_gemm_rows *p, REAL *sums)
 #undef NAME
 #undef VECTOR
 #undef LOAD
+#undef STORE
+#undef TIMES_I
 #undef SPLAT
 #undef FMA
 #undef FMA_VECTOR
