@@ -126,7 +126,9 @@ LLVMValueRef weft_constant_emit(weft_emitter *e, weft_dtype dtype, uint64_t bits
 /* fmod of floats, pow of integers: a call of a function that is made when it is first needed. */
 LLVMValueRef weft_function_call(weft_emitter *e, weft_scalar_op op, weft_dtype dtype, LLVMValueRef *args);
 
-/* A masked load of a vector of elements of one or two bytes; zeros in the other lanes (emit_narrow.c). */
+/* ---- emit_narrow.c ---- */
+
+/* A masked load of a vector of elements of one or two bytes; zeros in the other lanes. */
 LLVMValueRef weft_load_narrow(weft_emitter *e, weft_dtype dtype, LLVMTypeRef type, LLVMValueRef pointer,
                               LLVMValueRef mask);
 /* ---- emit_table.c ---- */

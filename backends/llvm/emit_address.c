@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/emit.h"
+#include "runtime/base/isa.h"
 
 /* ---- conditions ---- */
 
@@ -249,8 +250,8 @@ static uint32_t known_lanes(const weft_emitter *e, const weft_access *access)
     return count;
 }
 
-/* Masked vector instructions exist for elements of four and eight bytes; shorter ones are loaded by a function where
- * the mask is that of a condition. */
+/* Masked vector instructions exist for elements of four and eight bytes, and with AVX-512 for shorter ones. Before that
+ * a function loads these where the mask is that of a condition. */
 static bool is_contiguous(const weft_emitter *e, const weft_access *access)
 {
     if (access->step.kind != WEFT_LANE_STRIDE_CONSTANT || offset_varies(access)) return false;
@@ -336,7 +337,7 @@ static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, uint32
     if (known != 0) return load_lanes(e, access, pointer, known);
     if (mask == NULL) {
         value = aligned(LLVMBuildLoad2(e->builder, type, pointer, ""), access->dtype);
-    } else if (weft_dtype_size(access->dtype) < 4) {
+    } else if (weft_dtype_size(access->dtype) < 4 && weft_isa_level() < WEFT_ISA_V4) {
         value = weft_load_narrow(e, access->dtype, type, pointer, mask);
     } else {
         LLVMValueRef alignment = LLVMConstInt(e->i32, weft_dtype_info_of(access->dtype)->alignment, false);

@@ -153,8 +153,8 @@ typedef struct weft_op_def {
     int32_t input_count; /* -1: any number from 1 */
     uint32_t output_count;
     uint32_t op_class;     /* weft_op_class; WEFT_CLASS_OPAQUE in an extension */
-    uint32_t traits;       /* of weft_op_trait */
-    weft_dtype_set dtypes; /* what any of its operands may be; 0: anything */
+    uint32_t traits;       /* of weft_op_trait; unknown ones are INVALID_ARGUMENT */
+    weft_dtype_set dtypes; /* what any of its operands may be; 0: anything; unknown ones are INVALID_ARGUMENT */
     size_t attr_count;
     const weft_attr_def *attrs;
     /*

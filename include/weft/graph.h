@@ -114,9 +114,9 @@ weft_tensor weft_tensor_set_name(weft_tensor tensor, const char *name);
 
 /*
  * Records that a == b must hold when the graph runs; checked before anything runs, and `format` is the message then,
- * escaped as messages are. Nothing is recorded if it can be proven; if it can never hold the error is immediate,
- * WEFT_SHAPE_MISMATCH, and false is returned. A run for which it does not hold is WEFT_SHAPE_MISMATCH too. May be used
- * by `infer`.
+ * escaped as messages are; required. Nothing is recorded if it can be proven; if it can never hold the error is
+ * immediate, WEFT_SHAPE_MISMATCH, and false is returned. A run for which it does not hold is WEFT_SHAPE_MISMATCH too.
+ * May be used by `infer`.
  */
 bool weft_require_equal(weft_graph *graph, weft_extent a, weft_extent b, const char *format, ...) WEFT_FORMAT(4, 5);
 /* The same for a <= b, except that the immediate error is WEFT_OUT_OF_RANGE. */

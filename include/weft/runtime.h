@@ -100,7 +100,7 @@ typedef struct weft_sort_call {
     const int64_t *rows, *in_strides, *out_strides;
     int64_t in_step, out_step; /* along a row */
     int64_t in_offset, out_offset;
-    int64_t wanted; /* so many elements of a sorted row are read, its first; the others may be left out. 0: all */
+    int64_t wanted; /* only the first `wanted` elements of a sorted row are read, others may be left out. 0: all */
 } weft_sort_call;
 
 /*

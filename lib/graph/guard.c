@@ -338,12 +338,12 @@ static bool require(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft
 {
     if (graph == NULL) return false;
     if (graph->rule == NULL) graph = weft_graph_current(graph);
-    if (weft_guard_is_proven(graph, kind, a, b)) return true;
     if (format == NULL) {
         weft_graph_fail(graph, weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, NULL,
                                                   "the message of a requirement is NULL"));
         return false;
     }
+    if (weft_guard_is_proven(graph, kind, a, b)) return true;
     weft_code code = kind == WEFT_GUARD_EQUAL ? WEFT_SHAPE_MISMATCH : WEFT_OUT_OF_RANGE;
     weft_status *otherwise = weft_status_create_v(graph->allocator, code, NULL, format, arguments);
     weft_status *status = weft_guard_settle(graph, kind, a, b, otherwise);

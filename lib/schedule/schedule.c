@@ -109,15 +109,22 @@ static bool scans_along_memory(const weft_kernel *kernel)
     return false;
 }
 
-/* Instructions of a stage, and the masks of its loads: of elements of one or two bytes a mask is also tested. */
-static uint32_t body_of(const weft_kernel *kernel, const weft_stage *stage)
+static bool is_masked(const weft_kernel *kernel, const weft_inst *load, weft_expr lanes)
+{
+    for (uint32_t i = 0; i < load->predicate_count; i++)
+        if (weft_expr_uses(kernel->extents, load->predicates[i], lanes)) return true;
+    return false;
+}
+
+/* Instructions of a stage whose lanes run along variable `lanes`. A mask for elements of one or two bytes is tested. */
+static uint32_t body_of(const weft_kernel *kernel, const weft_stage *stage, weft_expr lanes)
 {
     enum { TESTED_MASK = 8 };
     uint32_t body = stage->inst_count;
     for (uint32_t i = 0; i < stage->inst_count; i++) {
         const weft_inst *inst = &kernel->insts[stage->inst_first + i];
-        if (inst->op == WEFT_SCALAR_load && inst->predicate_count > 0 && weft_dtype_size(inst->dtype) < 4)
-            body += TESTED_MASK;
+        bool is_narrow = inst->op == WEFT_SCALAR_load && weft_dtype_size(inst->dtype) < 4;
+        if (is_narrow && is_masked(kernel, inst, lanes)) body += TESTED_MASK;
     }
     return body;
 }
@@ -167,7 +174,7 @@ static void bind_inner(weft_kernel *kernel, uint32_t width)
         while (last->reduce && last->lanes / fitting > WEFT_MAX_UNROLL) fitting *= 2;
         bind_lanes(last, fitting,
                    last->reduce ? last->lanes / fitting
-                                : unroll_for(kernel, body_of(kernel, stage), last->extent, fitting));
+                                : unroll_for(kernel, body_of(kernel, stage, last->variable), last->extent, fitting));
     }
 }
 
@@ -198,7 +205,7 @@ static weft_status *bind_row(weft_kernel *kernel, uint32_t width)
     memcpy(ranges, stage->ranges, stage->range_count * sizeof *ranges);
     weft_range *row = &ranges[stage->range_count++];
     *row = kernel->ranges[--kernel->range_count];
-    bind_lanes(row, width, unroll_for(kernel, body_of(kernel, stage), row->extent, width));
+    bind_lanes(row, width, unroll_for(kernel, body_of(kernel, stage, row->variable), row->extent, width));
     stage->ranges = ranges;
     return NULL;
 }
@@ -233,7 +240,7 @@ static weft_status *bind_outer(weft_kernel *kernel, uint32_t width, const weft_m
         return bind_row(kernel, width);
     bool loops = false;
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
-        uint32_t of_stage = body_of(kernel, &kernel->stages[s]);
+        uint32_t of_stage = body_of(kernel, &kernel->stages[s], kernel->ranges[last].variable);
         if (of_stage > body) body = of_stage;
         loops |= kernel->stages[s].range_count > 0 || kernel->stages[s].accumulator_count > 0;
     }

@@ -69,18 +69,18 @@ static int64_t limit(const weft_gemm_block *block, bool left)
     return left ? block->cache_bytes / 2 : block->cache_bytes * 4;
 }
 
-/* Rows or columns of the other operand from which on packing one pays: each of its numbers is copied once, and then
- * read from fewer pages and sets of the caches for each vector of these. An operand across the vectors whose terms are
- * adjacent is read in a few streams. Otherwise a line is read for each term. Lines that are a multiple of a large power
- * of two apart meet in few sets of the first-level cache, and from 4 KB on of all caches; there are more pages than the
- * first-level TLB has entries where they are further apart. Measured on Zen 3. */
+/* The number of rows or columns of the other operand from which packing this one pays: each number is copied once, and
+ * then read from fewer pages and cache sets for every vector. An operand across the vectors with adjacent terms is read
+ * in a few streams, any other one a cache line for each term. Lines whose distance is a multiple of 512 bytes share few
+ * sets of the first-level cache, at a multiple of 4 KB of all caches; at more than 4 KB each needs a TLB entry of its
+ * own. Measured on Zen 3. */
 static int64_t uses_worth_packing(const weft_gemm_side *side, bool wide)
 {
     enum { PAGE = 4096, FEW_SETS = 512 };
     int64_t distance = llabs(side->term_stride) * (int64_t)side->size;
     if (!wide && side->term_stride == 1) return 256;
-    if (side->stride != 1 || distance % PAGE == 0) return 0;
-    return distance % FEW_SETS == 0 || distance > PAGE ? 64 : 192;
+    if (side->stride != 1 || (distance != 0 && distance % PAGE == 0)) return 0;
+    return (distance != 0 && distance % FEW_SETS == 0) || distance > PAGE ? 64 : 192;
 }
 
 bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side, bool wide, int64_t uses)
@@ -88,8 +88,8 @@ bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side,
     return kernel->tile == NULL || side->complex || uses >= uses_worth_packing(side, wide);
 }
 
-/* Of what is packed. Of an operand that is read in place that is what does not fill the vectors of a kernel, a panel at
- * most, whether this block has one or not: smaller ones of the same product use the same memory. */
+/* The bytes to pack an operand. If it is read in place, those of the one panel that does not fill a kernel's vectors,
+ * even where this block has none: smaller blocks of the same product use the same memory. */
 static int64_t operand_bytes(const weft_gemm_block *block, bool left)
 {
     const weft_gemm_side *side = left ? &block->left : &block->right, *other = left ? &block->right : &block->left;
@@ -155,7 +155,7 @@ static const char *element_at(const struct part *part, int64_t index)
     return side->data + ((part->first + index) * side->stride + part->term * side->term_stride) * element;
 }
 
-/* Rows or columns from which on all is packed: what does not fill the vectors of a kernel is so in any case. */
+/* The first row or column that is packed. What does not fill the vectors of a kernel always is. */
 static int64_t packed_from(const struct part *part)
 {
     if (part->packs) return 0;
@@ -170,7 +170,7 @@ static void pack(const struct part *part, int64_t terms)
                        part->bytes);
 }
 
-/* The panel that begins with row or column `index`, which is the panel with number `panel`. */
+/* Panel number `panel`, which begins with row or column `index`. */
 static struct panel panel_at(const struct part *part, int64_t index, int64_t panel)
 {
     if (part->packs) return (struct panel){part->memory + panel * part->bytes, 1, part->width};

@@ -37,18 +37,18 @@ INLINE void copy_runs(const struct panel *p, size_t bytes)
     }
 }
 
-/* Whether the rows of the panel have a width that copies are made for. */
-static bool copy_whole(const struct panel *p, size_t bytes)
+/* Copies of the widths that kernels have are instructions. */
+static void copy_whole(const struct panel *p, size_t bytes)
 {
     switch (bytes) {
-    case 16: copy_runs(p, 16); return true;
-    case 24: copy_runs(p, 24); return true;
-    case 32: copy_runs(p, 32); return true;
-    case 48: copy_runs(p, 48); return true;
-    case 64: copy_runs(p, 64); return true;
-    case 112: copy_runs(p, 112); return true;
-    case 128: copy_runs(p, 128); return true;
-    default: return false;
+    case 16: copy_runs(p, 16); break;
+    case 24: copy_runs(p, 24); break;
+    case 32: copy_runs(p, 32); break;
+    case 48: copy_runs(p, 48); break;
+    case 64: copy_runs(p, 64); break;
+    case 112: copy_runs(p, 112); break;
+    case 128: copy_runs(p, 128); break;
+    default: copy_runs(p, bytes);
     }
 }
 
@@ -122,10 +122,10 @@ static void transpose_f64(const struct panel *p)
 
 static void pack_real(const struct panel *p, size_t size)
 {
-    bool whole = p->count == p->width && p->stride == (ptrdiff_t)size;
-    if (whole && copy_whole(p, (size_t)p->width * size)) return;
     bool along = p->term_stride == (ptrdiff_t)size;
-    if (size == sizeof(float)) {
+    if (p->count == p->width && p->stride == (ptrdiff_t)size) {
+        copy_whole(p, (size_t)p->width * size);
+    } else if (size == sizeof(float)) {
         if (along) transpose_f32(p);
         else gather(p, sizeof(float), 0, 0);
     } else {

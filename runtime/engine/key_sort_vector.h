@@ -167,7 +167,7 @@ static int64_t NAME(partition)(KEY *keys, KEY *other, int64_t count, KEY pivot)
     return low;
 }
 
-/* The median of a sample, or a lesser one where few keys are wanted: few are then left in the first pass. */
+/* The median of a sample, or its first eighth where few keys are wanted, so that the first pass leaves few. */
 static KEY NAME(pivot)(const KEY *keys, int64_t count, bool few)
 {
     enum { SAMPLE = 4 * LANES };
@@ -207,7 +207,7 @@ static bool NAME(quicksort)(KEY *keys, KEY *other, int64_t count, int64_t wanted
             low = NAME(partition)(keys, other, count, pivot + 1);
             misled = false;
         } else {
-            misled = !misled && ((low < least && !few) || low > count - least);
+            misled = !misled && (low < (few ? least / 4 : least) || low > count - least);
             if (!NAME(quicksort)(keys, other, low, wanted, misled, cancelled)) return false;
         }
         keys += low;

@@ -14,7 +14,8 @@
  *     items   what is left: of one word, or two, a key and its position; short rows are sorted by insertion and
  *             merging, long ones digit by digit from the low end (radix)
  *
- * Where few elements of a sorted row are wanted, a row is gone through with room for a few times as many keys.
+ * Where few elements of a sorted row are wanted, a row is gone through with room for only a few times
+ * as many keys.
  *
  * Keys of integers give their elements back, those of bools 0 or 1. Those of floats do, except for two: all NaNs share
  * one key, and both zeros. Such elements come out of the row itself, in its order.
@@ -30,9 +31,9 @@ enum {
     CANCEL_ELEMENTS = 1 << 18, /* moved from one look at the flag to the next */
     SERIAL_ELEMENTS = 8192,    /* the pool is not woken for fewer */
     SHORT_ROWS = 64,           /* short rows that are sorted together */
-    SELECTED_PART = 16,        /* of a row: as many are selected at most */
-    SELECTED_TIMES = 4,        /* room for so many times what is selected */
-    SELECTED_LEAST = 256,      /* and so many at least */
+    SELECTED_PART = 16,        /* at most this part of a row is selected */
+    SELECTED_TIMES = 4,        /* room for this many times the wanted keys */
+    SELECTED_LEAST = 256,      /* and at least for this many */
     SCRATCH_ALIGNMENT = 64
 };
 
@@ -511,9 +512,11 @@ static void choose_method(sorter *s)
     else s->method = wide ? VECTORS_64 : VECTORS_32;
     int64_t lanes = s->method == VECTORS_32 ? s->vectors->lanes32 : s->method == VECTORS_64 ? s->vectors->lanes64 : 0;
     s->together = call->length <= lanes ? SHORT_ROWS : 1;
-    int64_t few = s->wanted < SELECTED_LEAST / SELECTED_TIMES ? SELECTED_LEAST : s->wanted * SELECTED_TIMES;
-    s->room =
-        s->method != COUNTED && s->wanted < call->length / SELECTED_PART && few < call->length ? few : call->length;
+    s->room = call->length;
+    if (s->method == COUNTED || s->wanted >= call->length / SELECTED_PART) return;
+    int64_t some = s->wanted * SELECTED_TIMES;
+    if (some < SELECTED_LEAST) some = SELECTED_LEAST;
+    if (some < call->length) s->room = some;
 }
 
 /* Of one part: its keys, and where they are not short rows room for as many. */

@@ -10,8 +10,9 @@ bool weft_sort_supports(weft_dtype dtype);
 /* Bytes of scratch that weft_sort_run needs with that pool; INT64_MAX when they cannot be counted. */
 int64_t weft_sort_scratch(const weft_pool *pool, const weft_sort_call *call);
 /*
- * Sorts every row. Equal elements keep their order in both directions, so do -0 and +0, which are equal, and NaNs,
- * which come last in both. `in` and `out` do not overlap. The result does not depend on the pool. False when
+ * Sorts every row, or finds its first `wanted` elements in order; the others are then unspecified. Equal elements keep
+ * their order in both directions, so do -0 and +0, which are equal, and NaNs, which come last in both. `in` and `out`
+ * do not overlap. The result does not depend on the pool. False when
  * `*cancelled`, which may be NULL, was found true before all was done: the rows of `out` that are left are as they
  * were. It is read before each row, before each few short ones, and while a long one is sorted.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEFT_RUNTIME_ENGINE_VECTOR_H
 #define WEFT_RUNTIME_ENGINE_VECTOR_H
-/* What kernels of products for any vector width share. */
+/* Shared by the kernels of products, whatever the width of their vectors. */
 
 /* Elements of operands may lie anywhere. */
 typedef float any_float __attribute__((aligned(1), may_alias));

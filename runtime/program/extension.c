@@ -98,8 +98,7 @@ static weft_status *check_op(const char *family, const weft_op_def *op, size_t n
                       (unsigned)op->traits);
     }
     if ((op->traits & WEFT_TRAIT_COMMUTATIVE) != 0 && op->input_count != 2) {
-        return refuse(WEFT_INVALID_ARGUMENT, "op %s is WEFT_TRAIT_COMMUTATIVE with %d inputs, but that needs 2",
-                      op->name, (int)op->input_count);
+        return refuse(WEFT_INVALID_ARGUMENT, "op %s is WEFT_TRAIT_COMMUTATIVE, but has not exactly 2 inputs", op->name);
     }
     if (op->infer == NULL) return refuse(WEFT_INVALID_ARGUMENT, "op %s has no infer function", op->name);
     if (op->lower == NULL && op->kernel == NULL) {

@@ -137,7 +137,7 @@ static void ops_are_checked(void **state)
     t.op.traits = 2;
     refused("op demo.one has traits 0x2, of which some are unknown here");
     t.op.traits = WEFT_TRAIT_COMMUTATIVE;
-    refused("op demo.one is WEFT_TRAIT_COMMUTATIVE with 1 inputs, but that needs 2");
+    refused("op demo.one is WEFT_TRAIT_COMMUTATIVE, but has not exactly 2 inputs");
     t.op.attrs = NULL;
     refused("op demo.one has 1 attributes but attrs is NULL");
     t.attr.name = "an axis";

@@ -248,6 +248,8 @@ static void scratch_that_cannot_be_counted(void **unused)
                            .in_strides = &strides,
                            .out_strides = &strides};
     assert_int_equal(weft_sort_scratch(pool, &call), INT64_MAX);
+    call.length = INT64_MAX / 2;
+    assert_int_equal(weft_sort_scratch(pool, &call), INT64_MAX);
     weft_pool_destroy(pool);
 }
 

@@ -188,8 +188,8 @@ static weft_status *append(weft_dot_layout *layout, const char *svg)
     return NULL;
 }
 
-weft_status *weft_dot_layout_add(weft_dot_layout *layout, unsigned seconds, void (*print)(const void *context, FILE *file),
-                             const void *context)
+weft_status *weft_dot_layout_add(weft_dot_layout *layout, unsigned seconds,
+                                 void (*print)(const void *context, FILE *file), const void *context)
 {
     char *dot = NULL;
     size_t size;

@@ -18,8 +18,8 @@ typedef struct weft_dot_layout {
  * interrupt.h ends it, and so does `seconds` of computing. The error is WEFT_CANCELLED then, and WEFT_OVER_LIMIT;
  * WEFT_INTERNAL if Graphviz fails or crashes.
  */
-weft_status *weft_dot_layout_add(weft_dot_layout *layout, unsigned seconds, void (*print)(const void *context, FILE *file),
-                             const void *context) WEFT_MUST_USE;
+weft_status *weft_dot_layout_add(weft_dot_layout *layout, unsigned seconds,
+                                 void (*print)(const void *context, FILE *file), const void *context) WEFT_MUST_USE;
 /* Prints an "svg" element. */
 void weft_dot_layout_print(const weft_dot_layout *layout, FILE *file);
 void weft_dot_layout_finish(weft_dot_layout *layout);
