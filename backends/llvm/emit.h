@@ -126,10 +126,10 @@ LLVMValueRef weft_constant_emit(weft_emitter *e, weft_dtype dtype, uint64_t bits
 /* fmod of floats, pow of integers: a call of a function that is made when it is first needed. */
 LLVMValueRef weft_function_call(weft_emitter *e, weft_scalar_op op, weft_dtype dtype, LLVMValueRef *args);
 
-/* ---- emit_narrow.c ---- */
+/* ---- emit_masked_load.c ---- */
 
 /* A masked load of a vector of elements of one or two bytes; zeros in the other lanes. */
-LLVMValueRef weft_load_narrow(weft_emitter *e, weft_dtype dtype, LLVMTypeRef type, LLVMValueRef pointer,
+LLVMValueRef weft_masked_load(weft_emitter *e, weft_dtype dtype, LLVMTypeRef type, LLVMValueRef pointer,
                               LLVMValueRef mask);
 /* ---- emit_table.c ---- */
 /* The elements of a table for `rows`, a scalar or a vector. */

@@ -338,7 +338,7 @@ static LLVMValueRef load_contiguous(weft_emitter *e, weft_access *access, uint32
     if (mask == NULL) {
         value = aligned(LLVMBuildLoad2(e->builder, type, pointer, ""), access->dtype);
     } else if (weft_dtype_size(access->dtype) < 4 && weft_isa_level() < WEFT_ISA_V4) {
-        value = weft_load_narrow(e, access->dtype, type, pointer, mask);
+        value = weft_masked_load(e, access->dtype, type, pointer, mask);
     } else {
         LLVMValueRef alignment = LLVMConstInt(e->i32, weft_dtype_info_of(access->dtype)->alignment, false);
         LLVMValueRef args[4] = {pointer, alignment, mask, LLVMConstNull(type)};

@@ -9,16 +9,16 @@
 #include <string.h>
 
 /* A function (pointer, mask) that gives a vector, zero in lanes that take no part. */
-typedef struct narrow_load {
+typedef struct masked_load {
     weft_emitter *e;
     weft_dtype dtype;
     LLVMTypeRef type, element, bits, function_type;
     LLVMValueRef function, pointer, mask;
-} narrow_load;
+} masked_load;
 
-static narrow_load begin(weft_emitter *e, weft_dtype dtype, LLVMTypeRef type, LLVMTypeRef mask)
+static masked_load begin(weft_emitter *e, weft_dtype dtype, LLVMTypeRef type, LLVMTypeRef mask)
 {
-    return (narrow_load){.e = e,
+    return (masked_load){.e = e,
                          .dtype = dtype,
                          .type = type,
                          .element = LLVMGetElementType(type),
@@ -27,7 +27,7 @@ static narrow_load begin(weft_emitter *e, weft_dtype dtype, LLVMTypeRef type, LL
 }
 
 /* Whether the function is still to be written. */
-static bool find(narrow_load *n, const char *what, const char *attribute)
+static bool find(masked_load *n, const char *what, const char *attribute)
 {
     char name[64];
     snprintf(name, sizeof name, "weft_local_%s_%s_%u", what, weft_dtype_name(n->dtype),
@@ -47,25 +47,25 @@ static bool find(narrow_load *n, const char *what, const char *attribute)
     return is_new;
 }
 
-static LLVMBasicBlockRef new_block(const narrow_load *n)
+static LLVMBasicBlockRef new_block(const masked_load *n)
 {
     return LLVMAppendBasicBlockInContext(n->e->context, n->function, "");
 }
 
-static LLVMValueRef load_from(const narrow_load *n, LLVMTypeRef type, LLVMValueRef pointer)
+static LLVMValueRef load_from(const masked_load *n, LLVMTypeRef type, LLVMValueRef pointer)
 {
     LLVMValueRef value = LLVMBuildLoad2(n->e->builder, type, pointer, "");
     LLVMSetAlignment(value, weft_dtype_info_of(n->dtype)->alignment);
     return value;
 }
 
-static LLVMValueRef equals(const narrow_load *n, LLVMValueRef bits, LLVMValueRef wanted)
+static LLVMValueRef equals(const masked_load *n, LLVMValueRef bits, LLVMValueRef wanted)
 {
     return LLVMBuildICmp(n->e->builder, LLVMIntEQ, bits, wanted, "");
 }
 
 /* From the first lane of a mask, which is not empty, to the last one. */
-static void write_lanes(const narrow_load *n)
+static void write_lanes(const masked_load *n)
 {
     LLVMBuilderRef builder = n->e->builder;
     LLVMBasicBlockRef blocks[2] = {new_block(n), new_block(n)}, done = new_block(n);
@@ -88,7 +88,7 @@ static void write_lanes(const narrow_load *n)
     LLVMBuildRet(builder, next);
 }
 
-static void write_cases(const narrow_load *n, const narrow_load *some)
+static void write_cases(const masked_load *n, const masked_load *some)
 {
     LLVMBuilderRef builder = n->e->builder;
     LLVMBasicBlockRef entry = new_block(n), whole = new_block(n), part = new_block(n), call = new_block(n),
@@ -112,10 +112,10 @@ static void write_cases(const narrow_load *n, const narrow_load *some)
     LLVMBuildRet(builder, result);
 }
 
-LLVMValueRef weft_load_narrow(weft_emitter *e, weft_dtype dtype, LLVMTypeRef type, LLVMValueRef pointer,
+LLVMValueRef weft_masked_load(weft_emitter *e, weft_dtype dtype, LLVMTypeRef type, LLVMValueRef pointer,
                               LLVMValueRef mask)
 {
-    narrow_load load = begin(e, dtype, type, LLVMTypeOf(mask)), some = load;
+    masked_load load = begin(e, dtype, type, LLVMTypeOf(mask)), some = load;
     LLVMBuilderRef outer = e->builder;
     if (find(&load, "load", "alwaysinline")) {
         e->builder = LLVMCreateBuilderInContext(e->context);
