@@ -921,6 +921,32 @@ static void a_few_of_many_are_selected(void **state)
     weft_program_release(program);
 }
 
+/* Sorted rows of which more is read than their beginning. */
+static void a_slice_is_not_all_that_is_read(void **state)
+{
+    (void)state;
+    enum { COUNT = 1000, SUM = COUNT * (COUNT - 1) / 2 };
+    weft_tensor x = weft_iota(f.graph, WEFT_F32, WEFT_SHAPE(COUNT), 0), sorted = weft_sort(x, 0, true);
+    weft_tensor first = weft_narrow(sorted, 0, N(0), N(2)), sum = weft_reduce_sum(sorted, WEFT_INTS(0), true);
+    EXPECT(weft_add(first, sum), (2), SUM + COUNT - 1, SUM + COUNT - 2);
+    EXPECT(weft_add(first, weft_narrow(sorted, 0, N(COUNT - 2), N(2))), (2), COUNT, COUNT - 2);
+    EXPECT(weft_slice(sorted, WEFT_SHAPE(5), WEFT_SHAPE(3), WEFT_INTS(-2)), (3), COUNT - 6, COUNT - 4, COUNT - 2);
+    EXPECT(weft_slice(sorted, WEFT_SHAPE(1), WEFT_SHAPE(2), WEFT_INTS(900)), (2), COUNT - 2, COUNT - 902);
+    EXPECT(weft_narrow(sorted, 0, N(3), N(0)), (0), 0);
+    weft_program *program;
+    weft_test_ok(weft_compile(f.graph, WEFT_TENSORS(first, sorted), NULL, &program));
+    for (size_t i = 0; i < runtime_count; i++) {
+        weft_array *outputs[2] = {NULL, NULL};
+        const weft_run run = {.runtime = runtimes[i], .output_count = 2, .outputs = outputs};
+        weft_test_ok(weft_executor_run(f.executor, program, &run));
+        const float *all = weft_array_data(outputs[1]);
+        for (size_t j = 0; j < COUNT; j++) assert_true(all[j] == (float)(COUNT - 1 - j));
+        weft_array_release(outputs[0]);
+        weft_array_release(outputs[1]);
+    }
+    weft_program_release(program);
+}
+
 static void searches_are_known(void **state)
 {
     (void)state;
@@ -1103,6 +1129,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(causal_offsets_have_any_size, set_up, tear_down),
         cmocka_unit_test_setup_teardown(searches_are_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_few_of_many_are_selected, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_slice_is_not_all_that_is_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(operands_stay_inputs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(empty_rows_are_searched, set_up, tear_down),
         cmocka_unit_test_setup_teardown(transposes_are_cut_to_nothing, set_up, tear_down),
