@@ -930,6 +930,8 @@ static void a_slice_is_not_all_that_is_read(void **state)
     weft_tensor first = weft_narrow(sorted, 0, N(0), N(2)), sum = weft_reduce_sum(sorted, WEFT_INTS(0), true);
     EXPECT(weft_add(first, sum), (2), SUM + COUNT - 1, SUM + COUNT - 2);
     EXPECT(weft_add(first, weft_narrow(sorted, 0, N(COUNT - 2), N(2))), (2), COUNT, COUNT - 2);
+    weft_tensor rising = weft_sort(x, 0, false), twice = weft_reduce_sum(rising, WEFT_INTS(0), true);
+    EXPECT(weft_add(twice, weft_narrow(rising, 0, N(0), N(2))), (2), SUM, SUM + 1);
     EXPECT(weft_slice(sorted, WEFT_SHAPE(5), WEFT_SHAPE(3), WEFT_INTS(-2)), (3), COUNT - 6, COUNT - 4, COUNT - 2);
     EXPECT(weft_slice(sorted, WEFT_SHAPE(1), WEFT_SHAPE(2), WEFT_INTS(900)), (2), COUNT - 2, COUNT - 902);
     EXPECT(weft_narrow(sorted, 0, N(3), N(0)), (0), 0);
