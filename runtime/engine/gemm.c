@@ -219,7 +219,7 @@ static enum few find_few(const weft_gemm_call *call)
     return is_few(call->n, call->a_row, call->a_column) ? FEW_COLUMNS : FEW_NONE;
 }
 
-/* Cuts one product into `parts` blocks so that as little as possible is packed twice. */
+/* Cuts one product into `parts` blocks so that as little as possible is read twice. */
 static void cut(struct grid *grid, int64_t parts)
 {
     const weft_gemm_call *call = grid->call;

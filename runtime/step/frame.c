@@ -174,7 +174,7 @@ static weft_status *check_input(weft_frame *frame, const weft_run *run, size_t i
     return NULL;
 }
 
-/* Many arrays are sorted; pair by pair it is found out which must not overlap, if any. */
+/* Many arrays are sorted first; only if some overlap are the pairs compared, to name the one at fault. */
 static weft_status *check_overlaps(weft_frame *frame, const weft_run *run)
 {
     if (run->output_count * (run->input_count + run->output_count) <= FEW_PAIRS) return check_pairs(frame, run);
@@ -314,8 +314,8 @@ weft_status *weft_frame_open(weft_frame *frame, const weft_run *run)
 
 /* ---- close ---- */
 
-/* After an error, donated inputs that outputs lie over get their elements back; from a device that fails there is
- * nothing to be had. */
+/* After an error, donated inputs that outputs lie over get their elements back; nothing can be read back from a
+ * device that failed. */
 static void restore_inputs(weft_frame *frame, const weft_run *run)
 {
     for (size_t i = 0; i < run->input_count; i++) {
