@@ -71,15 +71,16 @@ static int64_t limit(const weft_gemm_block *block, bool left)
 
 /* The number of rows or columns of the other operand from which packing this one pays: each number is copied once, and
  * then read from fewer pages and cache sets for every vector. An operand across the vectors with adjacent terms is read
- * in a few streams, any other one a cache line for each term. Lines whose distance is a multiple of 512 bytes share few
- * sets of the first-level cache, at a multiple of 4 KB of all caches; at more than 4 KB each needs a TLB entry of its
- * own. Measured on Zen 3. */
+ * in a few streams, any other one a cache line for each term, of which it takes a part only. Lines whose distance is a
+ * multiple of 512 bytes share few sets of the first-level cache, at a multiple of 4 KB of all caches; at more than 4 KB
+ * each needs a TLB entry of its own. Measured on Zen 3. */
 static int64_t uses_worth_packing(const weft_gemm_side *side, bool wide)
 {
     enum { PAGE = 4096, FEW_SETS = 512 };
     int64_t distance = llabs(side->term_stride) * (int64_t)side->size;
     if (!wide && side->term_stride == 1) return 256;
     if (side->stride != 1 || (distance != 0 && distance % PAGE == 0)) return 0;
+    if (!wide) return 80;
     return (distance != 0 && distance % FEW_SETS == 0) || distance > PAGE ? 64 : 192;
 }
 
