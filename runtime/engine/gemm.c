@@ -180,7 +180,7 @@ static double cycles(const struct grid *grid, bool by_rows)
     const weft_gemm_call *call = grid->call;
     const weft_gemm_kernel *kernel = grid->kernel;
     int64_t wide = by_rows ? call->n : call->m, narrow = by_rows ? call->m : call->n;
-    int64_t vector = kernel->by_columns ? kernel->rows : kernel->columns;
+    int64_t vector = weft_gemm_vector(kernel);
     int64_t across = kernel->by_columns ? kernel->columns : kernel->rows;
     double products = kernel->tile != NULL ? padded(wide, vector / WEFT_GEMM_VECTORS) * (double)narrow
                                            : padded(wide, vector) * padded(narrow, across);

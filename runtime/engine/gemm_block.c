@@ -89,15 +89,38 @@ bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side,
     return kernel->tile == NULL || side->complex || uses >= uses_worth_packing(side, wide);
 }
 
-/* The bytes to pack an operand. If it is read in place, those of the one panel that does not fill a kernel's vectors,
- * even where this block has none: smaller blocks of the same product use the same memory. */
-static int64_t operand_bytes(const weft_gemm_block *block, bool left)
+/* Rows or columns [first, first + count) of an operand, and the terms from `term` on. */
+struct part {
+    const weft_gemm_side *side;
+    bool wide, packs;
+    int64_t width; /* of a panel, in numbers */
+    int64_t bytes; /* of a packed panel */
+    int64_t first, count, term;
+    char *memory;
+};
+
+/* As much of an operand as is packed, or read, at once. */
+static struct part plan(const weft_gemm_block *block, bool left, char *memory)
 {
     const weft_gemm_side *side = left ? &block->left : &block->right, *other = left ? &block->right : &block->left;
     int64_t width = left ? block->kernel->rows : block->kernel->columns;
+    int64_t panels = most_panels(block, side, width, limit(block, left));
     bool wide = left == block->kernel->by_columns;
-    if (!weft_gemm_packs(block->kernel, side, wide, other->count)) return wide ? panel_bytes(block, width) : 0;
-    return most_panels(block, side, width, limit(block, left)) * panel_bytes(block, width) + WEFT_GEMM_READ_AHEAD;
+    return (struct part){.side = side,
+                         .wide = wide,
+                         .packs = weft_gemm_packs(block->kernel, side, wide, other->count),
+                         .width = width,
+                         .bytes = panel_bytes(block, width),
+                         .count = panels * panel_count(side, width),
+                         .memory = memory};
+}
+
+/* The bytes to pack an operand. If it is read in place, those of the one panel that does not fill a kernel's vectors,
+ * even where this block has none: smaller blocks of the same product use the same memory. */
+static int64_t part_bytes(const struct part *part)
+{
+    if (!part->packs) return part->wide ? part->bytes : 0;
+    return part->count / panel_count(part->side, part->width) * part->bytes + WEFT_GEMM_READ_AHEAD;
 }
 
 /* ---- few rows ---- */
@@ -128,20 +151,11 @@ size_t weft_gemm_block_bytes(const weft_gemm_block *block)
 {
     int64_t rows = block->few_left ? block->left.count : block->right.count;
     if (block->few_left || block->few_right) return (size_t)(rows * WEFT_GEMM_ROWS_COLUMNS) * block->left.size;
-    return (size_t)(operand_bytes(block, true) + operand_bytes(block, false));
+    struct part left = plan(block, true, NULL), right = plan(block, false, NULL);
+    return (size_t)(part_bytes(&left) + part_bytes(&right));
 }
 
 /* ---- panels ---- */
-
-/* Rows or columns [first, first + count) of an operand, and the terms from `term` on. */
-struct part {
-    const weft_gemm_side *side;
-    bool wide, packs;
-    int64_t width; /* of a panel, in numbers */
-    int64_t bytes; /* of a packed panel */
-    int64_t first, count, term;
-    char *memory;
-};
 
 /* Strides in numbers. */
 struct panel {
@@ -224,7 +238,7 @@ static void run_strided(const weft_gemm_block *block, const struct tile *tile, c
                         const struct panel *narrow, int64_t terms, bool add, char *buffer)
 {
     const weft_gemm_kernel *kernel = block->kernel;
-    int64_t size = (int64_t)block->left.size, width = kernel->by_columns ? kernel->rows : kernel->columns;
+    int64_t size = (int64_t)block->left.size, width = weft_gemm_vector(kernel);
     int64_t lanes = width / WEFT_GEMM_VECTORS, vectors = tile->along > lanes ? WEFT_GEMM_VECTORS : 1;
     bool direct = tile->along == vectors * lanes && tile->along_stride == size;
     if (!direct && add) move_tile(tile, buffer, false, size);
@@ -248,7 +262,7 @@ static void run_packed(const weft_gemm_block *block, const struct tile *tile, co
 {
     const weft_gemm_kernel *kernel = block->kernel;
     int64_t parts = parts_of(block), element = parts * (int64_t)block->left.size;
-    int64_t vector = kernel->by_columns ? kernel->rows : kernel->columns;
+    int64_t vector = weft_gemm_vector(kernel);
     int64_t vectors = kernel->by_columns ? kernel->columns : kernel->rows;
     bool whole = tile->along * parts == vector && tile->across == vectors;
     bool direct = whole && tile->along_stride == element && tile->across_stride > 0;
@@ -268,8 +282,7 @@ static struct tile tile_at(const weft_gemm_block *block, int64_t i, int64_t rows
                          .across = by_columns ? columns : rows,
                          .along_stride = by_columns ? left : right,
                          .across_stride = by_columns ? right : left,
-                         .pitch =
-                             (by_columns ? block->kernel->rows : block->kernel->columns) * (int64_t)block->left.size};
+                         .pitch = weft_gemm_vector(block->kernel) * (int64_t)block->left.size};
 }
 
 static void run_tiles(const weft_gemm_block *block, const struct part *left, const struct part *right, int64_t terms,
@@ -296,22 +309,6 @@ static void run_tiles(const weft_gemm_block *block, const struct part *left, con
 }
 
 /* ---- all ---- */
-
-/* As much of an operand as is packed, or read, at once. */
-static struct part plan(const weft_gemm_block *block, bool left, char *memory)
-{
-    const weft_gemm_side *side = left ? &block->left : &block->right, *other = left ? &block->right : &block->left;
-    int64_t width = left ? block->kernel->rows : block->kernel->columns;
-    int64_t panels = most_panels(block, side, width, limit(block, left));
-    bool wide = left == block->kernel->by_columns;
-    return (struct part){.side = side,
-                         .wide = wide,
-                         .packs = weft_gemm_packs(block->kernel, side, wide, other->count),
-                         .width = width,
-                         .bytes = panel_bytes(block, width),
-                         .count = panels * panel_count(side, width),
-                         .memory = memory};
-}
 
 /* The next rows or columns, or what is left of them. */
 static struct part part_of(const struct part *whole, int64_t first, int64_t term)
@@ -362,7 +359,7 @@ void weft_gemm_block_run(const weft_gemm_block *block, char *memory)
         run_rows(block, memory);
         return;
     }
-    struct part left = plan(block, true, memory), right = plan(block, false, memory + operand_bytes(block, true));
+    struct part left = plan(block, true, memory), right = plan(block, false, memory + part_bytes(&left));
     if (is_short(block)) run_short(block, &left, &right);
     else run_long(block, &left, &right);
 }

@@ -19,6 +19,12 @@ typedef struct weft_gemm_kernel {
     weft_gemm_tile_function *tile; /* the same for operands that lie anywhere; NULL: the ISA level has none */
 } weft_gemm_kernel;
 
+/* The numbers of a tile that are adjacent in memory. */
+static inline int64_t weft_gemm_vector(const weft_gemm_kernel *kernel)
+{
+    return kernel->by_columns ? kernel->rows : kernel->columns;
+}
+
 /* For real numbers of `size` bytes, 4 or 8. Static. */
 const weft_gemm_kernel *weft_gemm_kernel_find(size_t size);
 

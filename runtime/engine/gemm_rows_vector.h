@@ -105,10 +105,9 @@ static void NAME(run_complex)(const weft_gemm_rows *p, REAL *sums)
             last = NAME(block_end)(p, t);
             for (int64_t i = 0; i < p->row_count; i++) memset(sums + i * COLUMNS, 0, (size_t)count * 2 * sizeof *sums);
             for (int64_t k = t; k < last; k++)
-                for (int64_t i = 0; i < p->row_count; i++)
-                    NAME(add_complex)
-                    (sums + i * COLUMNS, count, matrix + 2 * (j + k * p->matrix_term_stride),
-                     rows + 2 * (i * p->row_stride + k * p->row_term_stride));
+                for (int64_t i = 0; i < p->row_count; i++) NAME(add_complex)
+            (sums + i * COLUMNS, count, matrix + 2 * (j + k * p->matrix_term_stride),
+             rows + 2 * (i * p->row_stride + k * p->row_term_stride));
             for (int64_t i = 0; i < p->row_count; i++) NAME(put_complex)(p, i, j, count, sums + i * COLUMNS, t > 0);
         }
     }

@@ -31,7 +31,6 @@ enum {
     CANCEL_ELEMENTS = 1 << 18, /* moved from one look at the flag to the next */
     SERIAL_ELEMENTS = 8192,    /* the pool is not woken for fewer */
     SHORT_ROWS = 64,           /* short rows that are sorted together */
-    SELECTED_PART = 16,        /* at most this part of a row is selected */
     SELECTED_TIMES = 4,        /* room for this many times the wanted keys */
     SELECTED_LEAST = 256,      /* and at least for this many */
     SCRATCH_ALIGNMENT = 64
@@ -513,7 +512,7 @@ static void choose_method(sorter *s)
     int64_t lanes = s->method == VECTORS_32 ? s->vectors->lanes32 : s->method == VECTORS_64 ? s->vectors->lanes64 : 0;
     s->together = call->length <= lanes ? SHORT_ROWS : 1;
     s->room = call->length;
-    if (s->method == COUNTED || s->wanted >= call->length / SELECTED_PART) return;
+    if (s->method == COUNTED || s->wanted >= call->length / WEFT_SORT_SELECTED_PART) return;
     int64_t some = s->wanted * SELECTED_TIMES;
     if (some < SELECTED_LEAST) some = SELECTED_LEAST;
     if (some < call->length) s->room = some;

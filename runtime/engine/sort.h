@@ -5,6 +5,9 @@
 #include <weft/runtime.h>
 #include "runtime/base/pool.h"
 
+/* At most this part of a row is selected, where so few of its elements are wanted; otherwise it is sorted. */
+enum { WEFT_SORT_SELECTED_PART = 16 };
+
 /* Everything that is ordered: all but complex numbers. */
 bool weft_sort_supports(weft_dtype dtype);
 /* Bytes of scratch that weft_sort_run needs with that pool; INT64_MAX when they cannot be counted. */
