@@ -209,6 +209,8 @@ static void lane_pointers(weft_emitter *e, weft_access *access, uint32_t buffer,
     bool constant = access->step.kind == WEFT_LANE_STRIDE_CONSTANT;
     LLVMValueRef stride = constant ? NULL : weft_index_emit(e, access->step.stride, 0);
     out_pointers[0] = part_pointer(e, access, buffer, part);
+    /* Hides the chain from LLVM's loop strength reduction, which takes longer for it than everything else does. */
+    if (width > 1) out_pointers[0] = LLVMBuildFreeze(e->builder, out_pointers[0], "");
     for (uint32_t i = 1; i < width; i++)
         out_pointers[i] = constant ? offset_pointer(e, access->type, out_pointers[0], weft_int(e, steps_to(access, i)))
                                    : offset_pointer(e, access->type, out_pointers[i - 1], stride);
@@ -257,8 +259,8 @@ static bool is_contiguous(const weft_emitter *e, const weft_access *access)
     if (access->step.kind != WEFT_LANE_STRIDE_CONSTANT || offset_varies(access)) return false;
     if (access->step.step == 1 && known_lanes(e, access) != 0) return true;
     bool masked = e->lane.mask != NULL || access->condition.varying;
-    bool maskable =
-        e->lane.width > 1 && (weft_dtype_size(access->dtype) >= 4 || (!access->is_store && access->condition.varying));
+    bool any_size = weft_isa_level() >= WEFT_ISA_V4 || (!access->is_store && access->condition.varying);
+    bool maskable = e->lane.width > 1 && (any_size || weft_dtype_size(access->dtype) >= 4);
     return (access->step.step == 1 || access->step.step == -1) && (maskable || !masked);
 }
 

@@ -14,6 +14,7 @@
 /* One compilation. */
 typedef struct compilation {
     const weft_allocator *allocator;
+    bool gpu;
     LLVMContextRef context;
     LLVMModuleRef module;
     LLVMTargetMachineRef machine;
@@ -36,9 +37,9 @@ static weft_status *fail_with(const compilation *c, const char *what, char *mess
     return status;
 }
 
-static weft_status *create(compilation *c, bool gpu)
+static weft_status *create(compilation *c)
 {
-    WEFT_TRY(weft_target_machine_create(c->allocator, gpu, &c->machine));
+    WEFT_TRY(weft_target_machine_acquire(c->allocator, c->gpu, &c->machine));
     c->context = LLVMContextCreate();
     LLVMContextSetDiscardValueNames(c->context, true);
     LLVMContextSetDiagnosticHandler(c->context, on_diagnostic, c);
@@ -56,7 +57,7 @@ static void destroy(compilation *c)
 {
     if (c->module != NULL) LLVMDisposeModule(c->module);
     if (c->context != NULL) LLVMContextDispose(c->context);
-    if (c->machine != NULL) LLVMDisposeTargetMachine(c->machine);
+    weft_target_machine_release(c->gpu, c->machine);
     weft_status_destroy(c->error);
 }
 
@@ -125,9 +126,8 @@ static weft_status *emit_code(compilation *c, LLVMCodeGenFileType type, weft_byt
 static weft_status *compile(compilation *c, const weft_kernel *kernel, const char *symbol, weft_llvm_format format,
                             weft_bytes *out_bytes)
 {
-    bool gpu = format == WEFT_LLVM_PTX;
-    WEFT_TRY(create(c, gpu));
-    WEFT_TRY(weft_kernel_emit(c->allocator, kernel, symbol, gpu, c->module));
+    WEFT_TRY(create(c));
+    WEFT_TRY(weft_kernel_emit(c->allocator, kernel, symbol, c->gpu, c->module));
     WEFT_TRY(verify(c));
     WEFT_TRY(run_passes(c));
     if (format == WEFT_LLVM_IR) return emit_text(c, out_bytes);
@@ -137,7 +137,7 @@ static weft_status *compile(compilation *c, const weft_kernel *kernel, const cha
 weft_status *weft_llvm_emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol,
                             weft_llvm_format format, weft_bytes *out_bytes)
 {
-    compilation c = {.allocator = weft_allocator_or_default(allocator)};
+    compilation c = {.allocator = weft_allocator_or_default(allocator), .gpu = format == WEFT_LLVM_PTX};
     weft_bytes_init(out_bytes, c.allocator);
     weft_status *status = compile(&c, kernel, symbol, format, out_bytes);
     destroy(&c);

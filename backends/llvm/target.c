@@ -63,7 +63,14 @@ const weft_processor *weft_processor_find(void)
     return host_found ? &host : NULL;
 }
 
-weft_status *weft_target_machine_create(const weft_allocator *allocator, bool gpu, LLVMTargetMachineRef *out_machine)
+/* Machines of the host that nobody uses, as many as threads compile at once, kept for the life of the process. */
+static struct {
+    pthread_mutex_t lock;
+    LLVMTargetMachineRef machines[16];
+    size_t count;
+} idle = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static weft_status *create_machine(const weft_allocator *allocator, bool gpu, LLVMTargetMachineRef *out_machine)
 {
     const weft_processor *found = weft_processor_find();
     if (found == NULL) return weft_status_out_of_memory();
@@ -88,6 +95,25 @@ weft_status *weft_target_machine_create(const weft_allocator *allocator, bool gp
     if (*out_machine != NULL) return NULL;
     return weft_status_create(allocator, WEFT_UNSUPPORTED, "llvm", "LLVM cannot create a target machine for %s",
                               triple);
+}
+
+weft_status *weft_target_machine_acquire(const weft_allocator *allocator, bool gpu, LLVMTargetMachineRef *out_machine)
+{
+    *out_machine = NULL;
+    pthread_mutex_lock(&idle.lock);
+    if (!gpu && idle.count > 0) *out_machine = idle.machines[--idle.count];
+    pthread_mutex_unlock(&idle.lock);
+    return *out_machine != NULL ? NULL : create_machine(allocator, gpu, out_machine);
+}
+
+void weft_target_machine_release(bool gpu, LLVMTargetMachineRef machine)
+{
+    if (machine == NULL) return;
+    pthread_mutex_lock(&idle.lock);
+    bool kept = !gpu && idle.count < sizeof idle.machines / sizeof *idle.machines;
+    if (kept) idle.machines[idle.count++] = machine;
+    pthread_mutex_unlock(&idle.lock);
+    if (!kept) LLVMDisposeTargetMachine(machine);
 }
 
 static void add_text(weft_emitter *e, LLVMValueRef function, const char *name, const char *value)

@@ -129,6 +129,31 @@ static uint32_t body_of(const weft_kernel *kernel, const weft_stage *stage, weft
     return body;
 }
 
+/* Whether an access from one lane to the next is no step of one element: it is made lane by lane. */
+static bool jumps(const weft_kernel *kernel, weft_expr index, bool moved, weft_expr lanes)
+{
+    weft_expr_context *x = kernel->extents;
+    weft_expr step, rest;
+    if (moved) return true;
+    if (!weft_expr_uses(x, index, lanes)) return false;
+    if (!weft_expr_affine(x, index, lanes, &step, &rest)) return true;
+    return step != weft_expr_constant(x, 1) && step != weft_expr_constant(x, -1);
+}
+
+/* The instructions of a stage, where those that are made lane by lane count as many. */
+static uint32_t emitted_of(const weft_kernel *kernel, const weft_stage *stage, weft_expr lanes)
+{
+    enum { LANES = 16 };
+    uint32_t body = body_of(kernel, stage, lanes);
+    for (uint32_t i = 0; i < stage->inst_count; i++) {
+        const weft_inst *inst = &kernel->insts[stage->inst_first + i];
+        if (inst->op == WEFT_SCALAR_load && jumps(kernel, inst->index, inst->arg_count != 0, lanes)) body += LANES;
+    }
+    for (uint32_t i = 0; i < stage->store_count; i++)
+        if (jumps(kernel, stage->stores[i].index, stage->stores[i].moved, lanes)) body += LANES;
+    return body;
+}
+
 /* Vectors for each round that the registers hold. */
 static uint32_t unroll_of(uint32_t body)
 {
@@ -174,7 +199,7 @@ static void bind_inner(weft_kernel *kernel, uint32_t width)
         while (last->reduce && last->lanes / fitting > WEFT_MAX_UNROLL) fitting *= 2;
         bind_lanes(last, fitting,
                    last->reduce ? last->lanes / fitting
-                                : unroll_for(kernel, body_of(kernel, stage, last->variable), last->extent, fitting));
+                                : unroll_for(kernel, emitted_of(kernel, stage, last->variable), last->extent, fitting));
     }
 }
 
@@ -232,16 +257,21 @@ static weft_status *bind_reductions(weft_kernel *kernel, uint32_t width, uint32_
     return NULL;
 }
 
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
 /* Binds the lanes to the last outer range, cut so that tiles can run on threads. */
 static weft_status *bind_outer(weft_kernel *kernel, uint32_t width, const weft_machine *machine)
 {
-    uint32_t body = 0, last = kernel->range_count - 1;
+    uint32_t body = 0, emitted = 0, last = kernel->range_count - 1;
     if (kernel->stage_count == 1 && is_ordered(&kernel->stages[0]) && kernel->stages[0].range_count > 0)
         return bind_row(kernel, width);
     bool loops = false;
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
-        uint32_t of_stage = body_of(kernel, &kernel->stages[s], kernel->ranges[last].variable);
-        if (of_stage > body) body = of_stage;
+        body = larger(body, body_of(kernel, &kernel->stages[s], kernel->ranges[last].variable));
+        emitted = larger(emitted, emitted_of(kernel, &kernel->stages[s], kernel->ranges[last].variable));
         loops |= kernel->stages[s].range_count > 0 || kernel->stages[s].accumulator_count > 0;
     }
     uint32_t unroll = unroll_for(kernel, body, kernel->ranges[last].extent, width),
@@ -253,6 +283,7 @@ static weft_status *bind_outer(weft_kernel *kernel, uint32_t width, const weft_m
     }
     if (across < last) return weft_kernel_transpose_tile(kernel, across, width, unroll);
     if (loops) return bind_reductions(kernel, width, unroll, machine->registers);
+    unroll = unroll_for(kernel, emitted, kernel->ranges[last].extent, width);
     WEFT_TRY(weft_kernel_cut_tiles(kernel, last, TILE));
     bind_lanes(&kernel->ranges[kernel->range_count - 1], width, unroll);
     return NULL;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bits of generated code are the same at every ISA level: levels.py [--ends] LEVEL-PROGRAM CONFORM ARGUMENT...
+"""Bits of generated code are the same at every ISA level: levels.py LEVEL-PROGRAM CONFORM ARGUMENT...
 
-Each case runs once at each level that the processor has, with --ends at the lowest and the highest. Products of the
-library may differ where multiplications are not fused, which is below x86-64-v3; nothing else may.
+Each case runs once at each level that the processor has. Products of the library may differ where multiplications are
+not fused, which is below x86-64-v3; nothing else may.
 """
 import subprocess
 import sys
@@ -27,13 +27,12 @@ def hashes(command, level):
 
 
 def main():
-    ends = sys.argv[1] == "--ends"
-    command = sys.argv[2 if ends else 1:]
+    command = sys.argv[1:]
     levels = [level for level in LEVELS if has(command[0], level)]
     if len(levels) < 2:
         print("this processor has one level")
         return SKIPPED
-    found = {level: hashes(command, level) for level in ([levels[0], levels[-1]] if ends else levels)}
+    found = {level: hashes(command, level) for level in levels}
     last = max(found)
     differ = 0
     for level, lines in found.items():

@@ -24,6 +24,8 @@ LOGS = BUILD / "check"
 CONCURRENT = ["builds", "cache", "concurrent", "executor", "branches", "pool", "steps"]
 FUZZ_SECONDS = 5
 RANDOM_SECONDS = 120
+# Tests of the suite `turn`, in so many parts.
+TURNS, PARTS = ["device-llvm", "levels"], 5
 # Of what debuggers read, backtraces need the lines alone, which take a quarter less to compile.
 SANITIZED = ["-Doptimization=1", "-Dc_args=-g1"]
 FUZZ_FLAGS = "-fsanitize=fuzzer-no-link,address,undefined"
@@ -100,8 +102,19 @@ def plain(stage, *selection):
     meson_tests(stage, BUILD, *selection)
 
 
+def all_but_turns(stage):
+    plain(stage, "--no-suite", "turn")
+
+
 def quick(stage):
-    plain(stage, "--no-suite", "long")
+    plain(stage, "--no-suite", "long", "--no-suite", "turn")
+
+
+def turn(stage):
+    """Another part each time."""
+    part = time.time_ns() // 10**9 % PARTS
+    print(f"turn     part {part} of {PARTS} of {' and '.join(TURNS)}", flush=True)
+    meson_tests(stage, BUILD, *(f"{name}-{part}" for name in TURNS))
 
 
 def address(stage):
@@ -145,7 +158,7 @@ def random(stage):
 
 
 # Each with the seconds after which it is broken off.
-STAGES = {"plain": (plain, 1800), "random": (random, 900), "address": (address, 1800), "thread": (thread, 600),
+STAGES = {"plain": (all_but_turns, 1800), "turn": (turn, 600), "random": (random, 900), "address": (address, 1800), "thread": (thread, 600),
           "fuzz": (fuzz, 900)}
 QUICK = {"quick": (quick, 900)}
 
