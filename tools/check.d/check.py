@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds weft in each way it is tested and runs the tests of each; tools/check calls it in the root of the tree.
---quick is for every commit: one build, without what takes longest, in three minutes.
+--quick is for every commit: one build, without what takes longest, in three minutes. --coverage prints what the tests
+of --quick reach, and runs nothing else.
 
 A stage prints one line, with what passed, what failed and its time; the output of what failed follows. Everything it
 writes lies in build/. The last line is "N passed, N failed", whatever happens.
@@ -27,7 +28,7 @@ RANDOM_SECONDS = 120
 # Tests of the suite `turn`, in so many parts.
 TURNS, PARTS = ["device-llvm", "levels"], 5
 # Of what debuggers read, backtraces need the lines alone, which take a quarter less to compile.
-SANITIZED = ["-Doptimization=1", "-Dc_args=-g1"]
+LIGHT = ["-Doptimization=1", "-Dc_args=-g1"]
 FUZZ_FLAGS = "-fsanitize=fuzzer-no-link,address,undefined"
 # use_tls: LeakSanitizer of gcc 12 takes the TLS block of a library loaded later, if it begins 16 bytes into a page, for
 # one of an old glibc, and ends with signal 11 on what it reads there. leaks.txt then names what else only TLS refers to.
@@ -119,17 +120,24 @@ def turn(stage):
 
 def address(stage):
     directory = BUILD / "asan"
-    configure(stage, directory, ["-Db_sanitize=address,undefined", "-Db_coverage=true", *SANITIZED])
+    configure(stage, directory, ["-Db_sanitize=address,undefined", *LIGHT])
+    build(stage, directory)
+    meson_tests(stage, directory)
+
+
+def coverage(stage):
+    directory = BUILD / "coverage"
+    configure(stage, directory, ["-Db_coverage=true", *LIGHT])
     for counts in directory.rglob("*.gcda"):
         counts.unlink()
     build(stage, directory)
-    meson_tests(stage, directory)
+    meson_tests(stage, directory, "--no-suite", "long", "--no-suite", "turn")
     print_coverage(stage, directory)
 
 
 def thread(stage):
     directory = BUILD / "tsan"
-    configure(stage, directory, ["-Db_sanitize=thread", *SANITIZED])
+    configure(stage, directory, ["-Db_sanitize=thread", *LIGHT])
     build(stage, directory, "backends/llvm/libweft-llvm.so", *(f"test/unit-{name}" for name in CONCURRENT))
     meson_tests(stage, directory, *CONCURRENT)
 
@@ -161,6 +169,7 @@ def random(stage):
 STAGES = {"plain": (all_but_turns, 1800), "turn": (turn, 600), "random": (random, 900), "address": (address, 1800), "thread": (thread, 600),
           "fuzz": (fuzz, 900)}
 QUICK = {"quick": (quick, 900)}
+COVERAGE = {"coverage": (coverage, 1800)}
 
 
 def run_stage(name, body, limit, environment):
@@ -200,12 +209,14 @@ def check(stages, totals):
 
 def main():
     parser = argparse.ArgumentParser(prog="tools/check", description=__doc__)
-    parser.add_argument("--quick", action="store_true")
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument("--quick", dest="stages", action="store_const", const=QUICK, default=STAGES)
+    chosen.add_argument("--coverage", dest="stages", action="store_const", const=COVERAGE)
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     totals = {"passed": 0, "failed": 0}
     try:
-        check(QUICK if options.quick else STAGES, totals)
+        check(options.stages, totals)
     except (Exception, KeyboardInterrupt) as broken:
         totals["failed"] += 1
         print(f"broken off: {type(broken).__name__}: {broken}")
