@@ -31,7 +31,7 @@ static int64_t symbol_value(const machine *m, weft_expr symbol)
 {
     for (size_t i = 0; i < m->variable_count; i++)
         if (m->variables[i].variable == symbol) return m->variables[i].value;
-    const char *name = weft_expr_name(m->kernel->extents, symbol);
+    const char *name = weft_expr_name(m->kernel->exprs, symbol);
     for (size_t i = 0; i < weft_kernel_scalar_count(m->kernel); i++)
         if (strcmp(weft_kernel_scalar_name(m->kernel, i), name) == 0) return m->frame->scalars[i];
     fail_msg("symbol %s has no value", name);
@@ -40,7 +40,7 @@ static int64_t symbol_value(const machine *m, weft_expr symbol)
 
 static int64_t evaluate(const machine *m, weft_expr e)
 {
-    const weft_expr_context *x = m->kernel->extents;
+    const weft_expr_context *x = m->kernel->exprs;
     int64_t value;
     if (weft_expr_is_constant(x, e, &value)) return value;
     weft_expr_kind kind = weft_expr_kind_of(x, e);
@@ -302,7 +302,7 @@ static void combine(const weft_accumulator *accumulator, bits *left, const bits 
 
 static uint32_t lanes_of(const weft_stage *stage)
 {
-    return stage->range_count == 0 ? 1 : stage->ranges[stage->range_count - 1].lanes;
+    return stage->range_count == 0 ? 1 : stage->ranges[stage->range_count - 1].virtual_lanes;
 }
 
 static bits *lane_of(const machine *m, const weft_stage *stage, uint32_t accumulator, uint32_t lane)
@@ -408,7 +408,7 @@ static void for_block(machine *m, const span *s, int64_t begin, int64_t end)
 
 static void for_blocks(machine *m, const span *s, int64_t begin, int64_t end)
 {
-    int64_t size = s->ranges->blocks ? WEFT_ORDER_BLOCK * (int64_t)s->ranges->lanes : INT64_MAX;
+    int64_t size = s->ranges->blocks ? WEFT_ORDER_BLOCK * (int64_t)s->ranges->virtual_lanes : INT64_MAX;
     for (int64_t i = begin; i < end && end - begin <= size; i++) {
         m->variables[s->slot].value = i;
         for_ranges(m, s->ranges + 1, s->count - 1, s->stage);
@@ -428,7 +428,8 @@ static void for_ranges(machine *m, const weft_range *ranges, uint32_t count, con
     int64_t extent = evaluate(m, ranges->extent);
     span whole = {ranges, count, stage, m->variable_count++};
     m->variables[whole.slot].variable = ranges->variable;
-    bool inside = ranges->blocks && ranges > stage->ranges && extent > WEFT_ORDER_SHORT * (int64_t)ranges->lanes;
+    bool inside =
+        ranges->blocks && ranges > stage->ranges && extent > WEFT_ORDER_SHORT * (int64_t)ranges->virtual_lanes;
     if (inside) for_block(m, &whole, 0, extent);
     else for_blocks(m, &whole, 0, extent);
     m->variable_count--;

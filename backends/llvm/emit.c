@@ -16,7 +16,7 @@ static bool is_power_of_two(uint32_t value)
 static weft_status *check_range(const weft_emitter *e, const weft_range *range)
 {
     bool lanes = range->bind == WEFT_BIND_LANE;
-    bool fits = is_power_of_two(range->lanes == 0 ? 1 : range->lanes) &&
+    bool fits = is_power_of_two(range->virtual_lanes == 0 ? 1 : range->virtual_lanes) &&
                 (!lanes || (is_power_of_two(range->width) && is_power_of_two(range->unroll) &&
                             range->width <= WEFT_MAX_WIDTH && range->unroll <= WEFT_MAX_PARTS));
     if (fits) return NULL;
@@ -24,7 +24,7 @@ static weft_status *check_range(const weft_emitter *e, const weft_range *range)
         e->allocator, WEFT_UNSUPPORTED, "llvm",
         "a range of %u lanes, width %u and unroll %u: they have to be powers of two, at most %d wide and "
         "unrolled %d times",
-        range->lanes, range->width, range->unroll, WEFT_MAX_WIDTH, WEFT_MAX_PARTS);
+        range->virtual_lanes, range->width, range->unroll, WEFT_MAX_WIDTH, WEFT_MAX_PARTS);
 }
 
 static weft_status *check_stage(const weft_emitter *e, const weft_stage *stage)
@@ -65,7 +65,7 @@ static uint32_t count_levels(const weft_kernel *kernel, const weft_stage *stage)
     uint32_t count = 0;
     for (uint32_t i = 0; i < stage->range_count; i++) {
         int64_t least, most;
-        weft_expr_range(kernel->extents, stage->ranges[i].extent, &least, &most);
+        weft_expr_range(kernel->exprs, stage->ranges[i].extent, &least, &most);
         while ((most = weft_block_size(&stage->ranges[i], most)) != 0) count++;
     }
     return count;
@@ -145,14 +145,13 @@ static weft_status *emit_function(weft_emitter *e, const char *symbol)
 weft_status *weft_kernel_emit(const weft_allocator *allocator, const weft_kernel *kernel, const char *symbol, bool gpu,
                               LLVMModuleRef module)
 {
-    weft_emitter e = {
-        .allocator = allocator, .kernel = kernel, .extents = kernel->extents, .gpu = gpu, .module = module};
+    weft_emitter e = {.allocator = allocator, .kernel = kernel, .exprs = kernel->exprs, .gpu = gpu, .module = module};
     weft_arena_init(&e.arena, allocator);
     e.context = LLVMGetModuleContext(module);
     e.builder = LLVMCreateBuilderInContext(e.context);
     fill_types(&e);
     weft_status *status = emit_function(&e, symbol);
-    weft_status *sticky = weft_expr_context_take_error(e.extents);
+    weft_status *sticky = weft_expr_context_take_error(e.exprs);
     if (status == NULL) status = sticky;
     else weft_status_destroy(sticky);
     LLVMDisposeBuilder(e.builder);

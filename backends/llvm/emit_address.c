@@ -6,7 +6,7 @@
 
 static bool holds_always(weft_emitter *e, weft_expr predicate)
 {
-    return weft_expr_always_nonnegative(e->extents, predicate);
+    return weft_expr_always_nonnegative(e->exprs, predicate);
 }
 
 uint32_t weft_predicates_level(weft_emitter *e, uint32_t count, const weft_expr *predicates)
@@ -179,13 +179,13 @@ static LLVMValueRef part_pointer(weft_emitter *e, weft_access *access, uint32_t 
 /* The terms of an index that differ from lane to lane. */
 static weft_expr varying_terms(weft_emitter *e, weft_expr index)
 {
-    if (weft_expr_kind_of(e->extents, index) != WEFT_EXPR_SUM) return index;
-    weft_expr total = weft_expr_constant(e->extents, 0);
-    for (size_t i = 0; i < weft_expr_arity(e->extents, index); i++) {
-        weft_expr operand = weft_expr_operand(e->extents, index, i);
+    if (weft_expr_kind_of(e->exprs, index) != WEFT_EXPR_SUM) return index;
+    weft_expr total = weft_expr_constant(e->exprs, 0);
+    for (size_t i = 0; i < weft_expr_arity(e->exprs, index); i++) {
+        weft_expr operand = weft_expr_operand(e->exprs, index, i);
         if (!weft_index_varies(e, operand)) continue;
-        weft_expr factor = weft_expr_constant(e->extents, weft_expr_coefficient_of(e->extents, index, i));
-        total = weft_expr_add(e->extents, total, weft_expr_mul(e->extents, operand, factor));
+        weft_expr factor = weft_expr_constant(e->exprs, weft_expr_coefficient_of(e->exprs, index, i));
+        total = weft_expr_add(e->exprs, total, weft_expr_mul(e->exprs, operand, factor));
     }
     return total;
 }
@@ -196,7 +196,7 @@ static void lane_pointers(weft_emitter *e, weft_access *access, uint32_t buffer,
 {
     uint32_t width = e->lane.width;
     if (access->step.kind == WEFT_LANE_STRIDE_ANY) {
-        weft_expr moving = varying_terms(e, access->index), still = weft_expr_sub(e->extents, access->index, moving);
+        weft_expr moving = varying_terms(e, access->index), still = weft_expr_sub(e->exprs, access->index, moving);
         if (access->first == NULL)
             access->first = weft_index_pointer(e, access->type, buffer_pointer(e, buffer), still, 0);
         LLVMValueRef base = access->first;

@@ -5,14 +5,14 @@
 
 bool weft_index_varies(const weft_emitter *e, weft_expr expr)
 {
-    return e->lane.variable != WEFT_EXPR_NONE && weft_expr_uses(e->extents, expr, e->lane.variable);
+    return e->lane.variable != WEFT_EXPR_NONE && weft_expr_uses(e->exprs, expr, e->lane.variable);
 }
 
 uint32_t weft_index_level(weft_emitter *e, weft_expr expr)
 {
     uint32_t level = 0;
     for (uint32_t i = 0; i < e->variable_count; i++) {
-        if (e->variables[i].level > level && weft_expr_uses(e->extents, expr, e->variables[i].variable))
+        if (e->variables[i].level > level && weft_expr_uses(e->exprs, expr, e->variables[i].variable))
             level = e->variables[i].level;
     }
     return level;
@@ -22,7 +22,7 @@ uint32_t weft_index_level(weft_emitter *e, weft_expr expr)
 
 static LLVMValueRef load_scalar(weft_emitter *e, weft_expr symbol)
 {
-    const char *name = weft_expr_name(e->extents, symbol);
+    const char *name = weft_expr_name(e->exprs, symbol);
     size_t i = 0;
     while (i < weft_kernel_scalar_count(e->kernel) && strcmp(weft_kernel_scalar_name(e->kernel, i), name) != 0) i++;
     if (i == weft_kernel_scalar_count(e->kernel)) {
@@ -66,10 +66,10 @@ static LLVMValueRef build_binary(weft_emitter *e, weft_expr expr, LLVMValueRef a
 {
     LLVMBuilderRef builder = e->builder;
     LLVMTypeRef type = LLVMTypeOf(b);
-    weft_expr_kind kind = weft_expr_kind_of(e->extents, expr);
+    weft_expr_kind kind = weft_expr_kind_of(e->exprs, expr);
     int64_t a_min, b_min, ignored;
-    weft_expr_range(e->extents, weft_expr_operand(e->extents, expr, 0), &a_min, &ignored);
-    weft_expr_range(e->extents, weft_expr_operand(e->extents, expr, 1), &b_min, &ignored);
+    weft_expr_range(e->exprs, weft_expr_operand(e->exprs, expr, 0), &a_min, &ignored);
+    weft_expr_range(e->exprs, weft_expr_operand(e->exprs, expr, 1), &b_min, &ignored);
     weft_scope_move(e, weft_index_level(e, expr));
     if (kind != WEFT_EXPR_DIV && kind != WEFT_EXPR_MOD) {
         LLVMIntPredicate better = kind == WEFT_EXPR_MIN ? LLVMIntSLT : LLVMIntSGT;
@@ -105,25 +105,25 @@ static LLVMValueRef scaled(weft_emitter *e, LLVMValueRef value, int64_t factor)
 static bool is_function_of(const weft_emitter *e, weft_expr expr, weft_expr variable)
 {
     int64_t constant, low, high;
-    if (expr == variable || weft_expr_is_constant(e->extents, expr, &constant)) return true;
-    weft_expr_kind kind = weft_expr_kind_of(e->extents, expr);
+    if (expr == variable || weft_expr_is_constant(e->exprs, expr, &constant)) return true;
+    weft_expr_kind kind = weft_expr_kind_of(e->exprs, expr);
     if (kind == WEFT_EXPR_SYMBOL || kind == WEFT_EXPR_MIN || kind == WEFT_EXPR_MAX) return false;
     if (kind == WEFT_EXPR_DIV || kind == WEFT_EXPR_MOD) {
-        weft_expr_range(e->extents, weft_expr_operand(e->extents, expr, 0), &low, &high);
-        bool known = weft_expr_is_constant(e->extents, weft_expr_operand(e->extents, expr, 1), &constant);
+        weft_expr_range(e->exprs, weft_expr_operand(e->exprs, expr, 0), &low, &high);
+        bool known = weft_expr_is_constant(e->exprs, weft_expr_operand(e->exprs, expr, 1), &constant);
         if (low < 0 || !known || constant < 1) return false;
     }
-    for (size_t i = 0; i < weft_expr_arity(e->extents, expr); i++)
-        if (!is_function_of(e, weft_expr_operand(e->extents, expr, i), variable)) return false;
+    for (size_t i = 0; i < weft_expr_arity(e->exprs, expr); i++)
+        if (!is_function_of(e, weft_expr_operand(e->exprs, expr, i), variable)) return false;
     return true;
 }
 
 static bool divides(const weft_emitter *e, weft_expr expr)
 {
-    weft_expr_kind kind = weft_expr_kind_of(e->extents, expr);
+    weft_expr_kind kind = weft_expr_kind_of(e->exprs, expr);
     if (kind == WEFT_EXPR_DIV || kind == WEFT_EXPR_MOD) return true;
-    for (size_t i = 0; kind != WEFT_EXPR_SYMBOL && i < weft_expr_arity(e->extents, expr); i++)
-        if (divides(e, weft_expr_operand(e->extents, expr, i))) return true;
+    for (size_t i = 0; kind != WEFT_EXPR_SYMBOL && i < weft_expr_arity(e->exprs, expr); i++)
+        if (divides(e, weft_expr_operand(e->exprs, expr, i))) return true;
     return false;
 }
 
@@ -133,9 +133,9 @@ static const weft_variable *table_variable(const weft_emitter *e, weft_expr expr
     int64_t extent;
     for (uint32_t i = 0; i < e->variable_count && !e->gpu; i++) {
         const weft_variable *variable = &e->variables[i];
-        if (!weft_expr_uses(e->extents, expr, variable->variable)) continue;
-        weft_expr bound = weft_expr_bound(e->extents, variable->variable);
-        bool is_short = weft_expr_is_constant(e->extents, bound, &extent) && extent <= TABLE;
+        if (!weft_expr_uses(e->exprs, expr, variable->variable)) continue;
+        weft_expr bound = weft_expr_bound(e->exprs, variable->variable);
+        bool is_short = weft_expr_is_constant(e->exprs, bound, &extent) && extent <= TABLE;
         bool open = variable->variable != e->lane.variable && LLVMIsAConstantInt(variable->value) == NULL;
         return is_short && open && is_function_of(e, expr, variable->variable) ? variable : NULL;
     }
@@ -152,13 +152,13 @@ static const weft_variable *find_table(const weft_emitter *e, weft_expr expr)
 static int64_t evaluate(const weft_emitter *e, weft_expr expr, int64_t at)
 {
     int64_t constant;
-    if (weft_expr_is_constant(e->extents, expr, &constant)) return constant;
-    weft_expr_kind kind = weft_expr_kind_of(e->extents, expr);
+    if (weft_expr_is_constant(e->exprs, expr, &constant)) return constant;
+    weft_expr_kind kind = weft_expr_kind_of(e->exprs, expr);
     if (kind == WEFT_EXPR_SYMBOL) return at;
-    int64_t total = kind == WEFT_EXPR_SUM ? weft_expr_offset(e->extents, expr) : 1;
-    for (size_t i = 0; i < weft_expr_arity(e->extents, expr); i++) {
-        int64_t value = evaluate(e, weft_expr_operand(e->extents, expr, i), at);
-        if (kind == WEFT_EXPR_SUM) total += value * weft_expr_coefficient_of(e->extents, expr, i);
+    int64_t total = kind == WEFT_EXPR_SUM ? weft_expr_offset(e->exprs, expr) : 1;
+    for (size_t i = 0; i < weft_expr_arity(e->exprs, expr); i++) {
+        int64_t value = evaluate(e, weft_expr_operand(e->exprs, expr, i), at);
+        if (kind == WEFT_EXPR_SUM) total += value * weft_expr_coefficient_of(e->exprs, expr, i);
         else if (kind == WEFT_EXPR_PRODUCT) total *= value;
         else if (i == 0) total = value;
         else total = kind == WEFT_EXPR_DIV ? total / value : total % value;
@@ -172,7 +172,7 @@ static LLVMValueRef emit_table(weft_emitter *e, weft_expr expr, const weft_varia
     size_t length;
     int64_t extent = 0;
     LLVMValueRef elements[TABLE], index = variable->value;
-    weft_expr_is_constant(e->extents, weft_expr_bound(e->extents, variable->variable), &extent);
+    weft_expr_is_constant(e->exprs, weft_expr_bound(e->exprs, variable->variable), &extent);
     for (int64_t i = 0; i < extent; i++) elements[i] = weft_int(e, evaluate(e, expr, i));
     snprintf(name, sizeof name, "%s_offsets", LLVMGetValueName2(e->function, &length));
     LLVMValueRef table = LLVMAddGlobal(e->module, LLVMArrayType2(e->i64, (uint64_t)extent), name);
@@ -190,12 +190,12 @@ static LLVMValueRef emit_table(weft_emitter *e, weft_expr expr, const weft_varia
 /* The terms of a sum that depend on `variable` alone, if together they are a table; NONE if not. */
 static weft_expr pick_table(weft_emitter *e, weft_expr sum, const weft_variable *variable)
 {
-    weft_expr total = weft_expr_constant(e->extents, 0);
-    for (size_t i = 0; i < weft_expr_arity(e->extents, sum); i++) {
-        weft_expr operand = weft_expr_operand(e->extents, sum, i);
+    weft_expr total = weft_expr_constant(e->exprs, 0);
+    for (size_t i = 0; i < weft_expr_arity(e->exprs, sum); i++) {
+        weft_expr operand = weft_expr_operand(e->exprs, sum, i);
         if (table_variable(e, operand) != variable) continue;
-        weft_expr factor = weft_expr_constant(e->extents, weft_expr_coefficient_of(e->extents, sum, i));
-        total = weft_expr_add(e->extents, total, weft_expr_mul(e->extents, operand, factor));
+        weft_expr factor = weft_expr_constant(e->exprs, weft_expr_coefficient_of(e->exprs, sum, i));
+        total = weft_expr_add(e->exprs, total, weft_expr_mul(e->exprs, operand, factor));
     }
     return total != WEFT_EXPR_NONE && find_table(e, total) == variable ? total : WEFT_EXPR_NONE;
 }
@@ -205,12 +205,12 @@ static weft_expr pick_table(weft_emitter *e, weft_expr sum, const weft_variable 
 static LLVMValueRef add_terms(weft_emitter *e, weft_expr sum, uint32_t level, const weft_variable *variable,
                               uint32_t part, LLVMValueRef total)
 {
-    for (size_t i = 0; i < weft_expr_arity(e->extents, sum); i++) {
-        weft_expr operand = weft_expr_operand(e->extents, sum, i);
+    for (size_t i = 0; i < weft_expr_arity(e->exprs, sum); i++) {
+        weft_expr operand = weft_expr_operand(e->exprs, sum, i);
         if (weft_index_level(e, operand) != level || table_variable(e, operand) != variable) continue;
         LLVMValueRef term = weft_index_emit(e, operand, part);
         weft_scope_move(e, level);
-        term = scaled(e, term, weft_expr_coefficient_of(e->extents, sum, i));
+        term = scaled(e, term, weft_expr_coefficient_of(e->exprs, sum, i));
         total = total == NULL ? term : LLVMBuildAdd(e->builder, total, term, "");
     }
     return total;
@@ -243,12 +243,12 @@ static LLVMValueRef emit_terms(weft_emitter *e, weft_expr sum, uint32_t level, u
 
 static LLVMValueRef emit_sum(weft_emitter *e, weft_expr expr, uint32_t part)
 {
-    LLVMValueRef total = weft_int(e, weft_expr_offset(e->extents, expr));
+    LLVMValueRef total = weft_int(e, weft_expr_offset(e->exprs, expr));
     for (uint32_t level = 0; level <= weft_index_level(e, expr); level++) {
         LLVMValueRef terms = emit_terms(e, expr, level, part);
         if (terms == NULL) continue;
         weft_scope_move(e, level);
-        if (level == 0 && weft_expr_arity(e->extents, expr) > LONG_SUM) terms = LLVMBuildFreeze(e->builder, terms, "");
+        if (level == 0 && weft_expr_arity(e->exprs, expr) > LONG_SUM) terms = LLVMBuildFreeze(e->builder, terms, "");
         total = LLVMBuildAdd(e->builder, terms, total, "");
     }
     return total;
@@ -259,8 +259,8 @@ static LLVMValueRef emit_product(weft_emitter *e, weft_expr expr, uint32_t part)
 {
     LLVMValueRef total = NULL;
     for (uint32_t level = 0; level <= weft_index_level(e, expr); level++) {
-        for (size_t i = 0; i < weft_expr_arity(e->extents, expr); i++) {
-            weft_expr operand = weft_expr_operand(e->extents, expr, i);
+        for (size_t i = 0; i < weft_expr_arity(e->exprs, expr); i++) {
+            weft_expr operand = weft_expr_operand(e->exprs, expr, i);
             if (weft_index_level(e, operand) != level) continue;
             LLVMValueRef factor = weft_index_emit(e, operand, part);
             weft_scope_move(e, level);
@@ -273,15 +273,15 @@ static LLVMValueRef emit_product(weft_emitter *e, weft_expr expr, uint32_t part)
 static LLVMValueRef emit_scalar(weft_emitter *e, weft_expr expr, uint32_t part)
 {
     int64_t constant;
-    if (weft_expr_is_constant(e->extents, expr, &constant)) return weft_int(e, constant);
+    if (weft_expr_is_constant(e->exprs, expr, &constant)) return weft_int(e, constant);
     const weft_variable *variable = find_table(e, expr);
     if (variable != NULL) return emit_table(e, expr, variable);
-    weft_expr_kind kind = weft_expr_kind_of(e->extents, expr);
+    weft_expr_kind kind = weft_expr_kind_of(e->exprs, expr);
     if (kind == WEFT_EXPR_SYMBOL) return emit_symbol(e, expr, part);
     if (kind == WEFT_EXPR_SUM) return emit_sum(e, expr, part);
     if (kind == WEFT_EXPR_PRODUCT) return emit_product(e, expr, part);
-    LLVMValueRef a = weft_index_emit(e, weft_expr_operand(e->extents, expr, 0), part);
-    LLVMValueRef b = weft_index_emit(e, weft_expr_operand(e->extents, expr, 1), part);
+    LLVMValueRef a = weft_index_emit(e, weft_expr_operand(e->exprs, expr, 0), part);
+    LLVMValueRef b = weft_index_emit(e, weft_expr_operand(e->exprs, expr, 1), part);
     return build_binary(e, expr, a, b);
 }
 
@@ -321,16 +321,16 @@ static bool vector_step(weft_emitter *e, weft_expr expr, int64_t *out_step);
  * period of m. */
 static bool vector_step_divided(weft_emitter *e, weft_expr expr, int64_t *out_step)
 {
-    weft_expr a = weft_expr_operand(e->extents, expr, 0), b = weft_expr_operand(e->extents, expr, 1);
+    weft_expr a = weft_expr_operand(e->exprs, expr, 0), b = weft_expr_operand(e->exprs, expr, 1);
     int64_t step;
     if (weft_index_varies(e, b) || !vector_step(e, a, &step)) return false;
     *out_step = 0;
     if (step == 0) return true;
-    weft_expr rest = weft_expr_sub(e->extents, a, e->lane.variable);
+    weft_expr rest = weft_expr_sub(e->exprs, a, e->lane.variable);
     int64_t width = e->lane.width;
     if (step != 1 || weft_index_varies(e, rest)) return false;
-    if (weft_expr_divisor(e->extents, b) % width != 0 || weft_expr_divisor(e->extents, rest) % width != 0) return false;
-    *out_step = weft_expr_kind_of(e->extents, expr) == WEFT_EXPR_MOD;
+    if (weft_expr_divisor(e->exprs, b) % width != 0 || weft_expr_divisor(e->exprs, rest) % width != 0) return false;
+    *out_step = weft_expr_kind_of(e->exprs, expr) == WEFT_EXPR_MOD;
     return true;
 }
 
@@ -339,12 +339,12 @@ static bool vector_step(weft_emitter *e, weft_expr expr, int64_t *out_step)
 {
     *out_step = expr == e->lane.variable;
     if (*out_step != 0 || !weft_index_varies(e, expr)) return true;
-    weft_expr_kind kind = weft_expr_kind_of(e->extents, expr);
+    weft_expr_kind kind = weft_expr_kind_of(e->exprs, expr);
     if (kind == WEFT_EXPR_DIV || kind == WEFT_EXPR_MOD) return vector_step_divided(e, expr, out_step);
-    for (size_t i = 0; i < weft_expr_arity(e->extents, expr); i++) {
+    for (size_t i = 0; i < weft_expr_arity(e->exprs, expr); i++) {
         int64_t step;
-        if (!vector_step(e, weft_expr_operand(e->extents, expr, i), &step)) return false;
-        if (kind == WEFT_EXPR_SUM) *out_step += step * weft_expr_coefficient_of(e->extents, expr, i);
+        if (!vector_step(e, weft_expr_operand(e->exprs, expr, i), &step)) return false;
+        if (kind == WEFT_EXPR_SUM) *out_step += step * weft_expr_coefficient_of(e->exprs, expr, i);
         else if (step != 0) return false;
     }
     return true;
@@ -354,9 +354,9 @@ weft_lane_stride weft_index_lane_stride(weft_emitter *e, weft_expr expr)
 {
     if (!weft_index_varies(e, expr)) return (weft_lane_stride){.kind = WEFT_LANE_STRIDE_CONSTANT, .exact = true};
     weft_expr coefficient, rest;
-    if (weft_expr_affine(e->extents, expr, e->lane.variable, &coefficient, &rest)) {
+    if (weft_expr_affine(e->exprs, expr, e->lane.variable, &coefficient, &rest)) {
         weft_lane_stride step = {.kind = WEFT_LANE_STRIDE_SYMBOLIC, .exact = true, .stride = coefficient};
-        if (weft_expr_is_constant(e->extents, coefficient, &step.step)) step.kind = WEFT_LANE_STRIDE_CONSTANT;
+        if (weft_expr_is_constant(e->exprs, coefficient, &step.step)) step.kind = WEFT_LANE_STRIDE_CONSTANT;
         return step;
     }
     weft_lane_stride step = {.kind = WEFT_LANE_STRIDE_ANY};
@@ -369,20 +369,20 @@ weft_lane_stride weft_index_lane_stride(weft_emitter *e, weft_expr expr)
 static LLVMValueRef lanes_of_sum(weft_emitter *e, weft_expr expr, uint32_t part)
 {
     LLVMValueRef total = NULL;
-    for (size_t i = 0; i < weft_expr_arity(e->extents, expr); i++) {
-        LLVMValueRef term = weft_index_lanes(e, weft_expr_operand(e->extents, expr, i), part);
+    for (size_t i = 0; i < weft_expr_arity(e->exprs, expr); i++) {
+        LLVMValueRef term = weft_index_lanes(e, weft_expr_operand(e->exprs, expr, i), part);
         weft_scope_move(e, weft_index_level(e, expr));
-        term = scaled(e, term, weft_expr_coefficient_of(e->extents, expr, i));
+        term = scaled(e, term, weft_expr_coefficient_of(e->exprs, expr, i));
         total = total == NULL ? term : LLVMBuildAdd(e->builder, total, term, "");
     }
-    return LLVMBuildAdd(e->builder, total, weft_int_like(LLVMTypeOf(total), weft_expr_offset(e->extents, expr)), "");
+    return LLVMBuildAdd(e->builder, total, weft_int_like(LLVMTypeOf(total), weft_expr_offset(e->exprs, expr)), "");
 }
 
 static LLVMValueRef lanes_of_product(weft_emitter *e, weft_expr expr, uint32_t part)
 {
     LLVMValueRef total = NULL;
-    for (size_t i = 0; i < weft_expr_arity(e->extents, expr); i++) {
-        LLVMValueRef factor = weft_index_lanes(e, weft_expr_operand(e->extents, expr, i), part);
+    for (size_t i = 0; i < weft_expr_arity(e->exprs, expr); i++) {
+        LLVMValueRef factor = weft_index_lanes(e, weft_expr_operand(e->exprs, expr, i), part);
         weft_scope_move(e, weft_index_level(e, expr));
         total = total == NULL ? factor : LLVMBuildMul(e->builder, total, factor, "");
     }
@@ -393,27 +393,26 @@ static LLVMValueRef lanes_of_product(weft_emitter *e, weft_expr expr, uint32_t p
  */
 static bool wraps_once(weft_emitter *e, weft_expr expr)
 {
-    weft_expr_kind kind = weft_expr_kind_of(e->extents, expr);
+    weft_expr_kind kind = weft_expr_kind_of(e->exprs, expr);
     if (kind != WEFT_EXPR_DIV && kind != WEFT_EXPR_MOD) return false;
-    weft_expr b = weft_expr_operand(e->extents, expr, 1);
+    weft_expr b = weft_expr_operand(e->exprs, expr, 1);
     int64_t step, min, max;
-    weft_expr_range(e->extents, b, &min, &max);
+    weft_expr_range(e->exprs, b, &min, &max);
     if (min < (int64_t)e->lane.width || weft_index_varies(e, b)) return false;
-    return vector_step(e, weft_expr_operand(e->extents, expr, 0), &step) && step == 1;
+    return vector_step(e, weft_expr_operand(e->exprs, expr, 0), &step) && step == 1;
 }
 
 static LLVMValueRef lanes_of_wrap(weft_emitter *e, weft_expr expr, uint32_t part)
 {
-    weft_expr a = weft_expr_operand(e->extents, expr, 0), b = weft_expr_operand(e->extents, expr, 1);
+    weft_expr a = weft_expr_operand(e->exprs, expr, 0), b = weft_expr_operand(e->exprs, expr, 1);
     uint32_t width = e->lane.width;
-    LLVMValueRef first = weft_index_emit(e, weft_expr_mod(e->extents, a, b), part),
-                 period = weft_index_emit(e, b, part);
-    LLVMValueRef quotient = weft_index_emit(e, weft_expr_div(e->extents, a, b), part);
+    LLVMValueRef first = weft_index_emit(e, weft_expr_mod(e->exprs, a, b), part), period = weft_index_emit(e, b, part);
+    LLVMValueRef quotient = weft_index_emit(e, weft_expr_div(e->exprs, a, b), part);
     weft_scope_move(e, weft_index_level(e, expr));
     LLVMValueRef lanes = LLVMBuildAdd(e->builder, weft_splat(e, first, width), weft_lane_steps(e->i64, width, 1), "");
     LLVMValueRef periods = weft_splat(e, period, width);
     LLVMValueRef wraps = LLVMBuildICmp(e->builder, LLVMIntSGE, lanes, periods, "");
-    if (weft_expr_kind_of(e->extents, expr) == WEFT_EXPR_DIV) {
+    if (weft_expr_kind_of(e->exprs, expr) == WEFT_EXPR_DIV) {
         LLVMValueRef carry = LLVMBuildZExt(e->builder, wraps, LLVMTypeOf(lanes), "");
         return LLVMBuildAdd(e->builder, weft_splat(e, quotient, width), carry, "");
     }
@@ -433,11 +432,11 @@ LLVMValueRef weft_index_lanes(weft_emitter *e, weft_expr expr, uint32_t part)
         return LLVMBuildAdd(e->builder, weft_splat(e, first, width), offsets, "");
     }
     if (wraps_once(e, expr)) return lanes_of_wrap(e, expr, part);
-    weft_expr_kind kind = weft_expr_kind_of(e->extents, expr);
+    weft_expr_kind kind = weft_expr_kind_of(e->exprs, expr);
     if (kind == WEFT_EXPR_SUM) return lanes_of_sum(e, expr, part);
     if (kind == WEFT_EXPR_PRODUCT) return lanes_of_product(e, expr, part);
-    LLVMValueRef a = weft_index_lanes(e, weft_expr_operand(e->extents, expr, 0), part);
-    LLVMValueRef b = weft_index_lanes(e, weft_expr_operand(e->extents, expr, 1), part);
+    LLVMValueRef a = weft_index_lanes(e, weft_expr_operand(e->exprs, expr, 0), part);
+    LLVMValueRef b = weft_index_lanes(e, weft_expr_operand(e->exprs, expr, 1), part);
     return build_binary(e, expr, a, b);
 }
 
@@ -453,14 +452,14 @@ LLVMValueRef weft_index_pointer(weft_emitter *e, LLVMTypeRef type, LLVMValueRef 
     uint32_t last = weft_index_level(e, expr);
     int64_t offset = 0;
     LLVMValueRef pointer = base;
-    if (weft_expr_kind_of(e->extents, expr) == WEFT_EXPR_SUM) {
-        offset = weft_expr_offset(e->extents, expr);
+    if (weft_expr_kind_of(e->exprs, expr) == WEFT_EXPR_SUM) {
+        offset = weft_expr_offset(e->exprs, expr);
         for (uint32_t level = 0; level <= last; level++) {
             LLVMValueRef terms = emit_terms(e, expr, level, part);
             weft_scope_move(e, level);
             if (terms != NULL) pointer = advance(e, type, pointer, terms);
         }
-    } else if (!weft_expr_is_constant(e->extents, expr, &offset)) {
+    } else if (!weft_expr_is_constant(e->exprs, expr, &offset)) {
         LLVMValueRef index = weft_index_emit(e, expr, part);
         weft_scope_move(e, last);
         return advance(e, type, pointer, index);

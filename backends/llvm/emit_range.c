@@ -28,14 +28,14 @@ static void emit_point(weft_emitter *e, const weft_stage *stage)
 
 static bool is_at_least(weft_emitter *e, weft_expr expr, int64_t value)
 {
-    weft_expr least = weft_expr_constant(e->extents, value);
-    return weft_expr_always_nonnegative(e->extents, weft_expr_sub(e->extents, expr, least));
+    weft_expr least = weft_expr_constant(e->exprs, value);
+    return weft_expr_always_nonnegative(e->exprs, weft_expr_sub(e->exprs, expr, least));
 }
 
 static bool is_at_most(weft_emitter *e, weft_expr expr, int64_t value)
 {
-    weft_expr most = weft_expr_constant(e->extents, value);
-    return weft_expr_always_nonnegative(e->extents, weft_expr_sub(e->extents, most, expr));
+    weft_expr most = weft_expr_constant(e->exprs, value);
+    return weft_expr_always_nonnegative(e->exprs, weft_expr_sub(e->exprs, most, expr));
 }
 
 static LLVMValueRef is_less(weft_emitter *e, LLVMValueRef a, LLVMValueRef b)
@@ -51,7 +51,7 @@ static void open_points_guard(weft_emitter *e, const nest *n)
     for (uint32_t i = 0; i < n->count; i++) {
         bool known_here = true;
         for (uint32_t k = 0; k < i; k++)
-            known_here &= !weft_expr_uses(e->extents, n->ranges[i].extent, n->ranges[k].variable);
+            known_here &= !weft_expr_uses(e->exprs, n->ranges[i].extent, n->ranges[k].variable);
         if (!known_here || is_at_least(e, n->ranges[i].extent, 1)) continue;
         LLVMValueRef some = is_less(e, weft_int(e, 0), weft_index_emit(e, n->ranges[i].extent, 0));
         all = LLVMBuildAnd(e->builder, all, some, "");
@@ -63,8 +63,7 @@ static void open_points_guard(weft_emitter *e, const nest *n)
 static bool open_own_guard(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef extent)
 {
     bool dependent = false;
-    for (uint32_t k = 0; k < i; k++)
-        dependent |= weft_expr_uses(e->extents, n->ranges[i].extent, n->ranges[k].variable);
+    for (uint32_t k = 0; k < i; k++) dependent |= weft_expr_uses(e->exprs, n->ranges[i].extent, n->ranges[k].variable);
     if (!dependent || is_at_least(e, n->ranges[i].extent, 1)) return false;
     weft_guard_open(e, is_less(e, weft_int(e, 0), extent), true);
     return true;
@@ -93,7 +92,7 @@ static void emit_serial(weft_emitter *e, const nest *n, uint32_t i, const span *
         weft_scope_move(e, weft_scope_top(e));
         LLVMValueRef start = LLVMBuildAdd(e->builder, n->virtual_lane, s->begin, "");
         weft_guard_open(e, is_less(e, start, s->end), false);
-        emit_counted(e, n, i, start, s->end, range->lanes);
+        emit_counted(e, n, i, start, s->end, range->virtual_lanes);
         weft_guard_close(e);
     } else if (s->most == 1 && is_at_least(e, range->extent, 1)) {
         weft_once_open(e, range->variable, s->begin);
@@ -139,7 +138,7 @@ static void emit_pass(weft_emitter *e, const nest *n, uint32_t i, const pass *p)
 static void emit_tail_pass(weft_emitter *e, const nest *n, uint32_t i, LLVMValueRef start, LLVMValueRef end)
 {
     const weft_range *range = &n->ranges[i];
-    bool whole = weft_expr_divisor(e->extents, range->extent) % range->width == 0;
+    bool whole = weft_expr_divisor(e->exprs, range->extent) % range->width == 0;
     bool short_range = is_at_most(e, range->extent, range->width);
     bool reduces = n->stage != NULL && n->stage->accumulator_count != 0;
     pass p = {start, end, 1, .masked = !whole && range->width > 1};
@@ -158,7 +157,7 @@ static bool emit_short(weft_emitter *e, const nest *n, uint32_t i)
     const weft_range *range = &n->ranges[i];
     int64_t extent, start = 0, width = range->width;
     bool reduces = n->stage != NULL && n->stage->accumulator_count != 0;
-    if (reduces || !weft_expr_is_constant(e->extents, range->extent, &extent)) return false;
+    if (reduces || !weft_expr_is_constant(e->exprs, range->extent, &extent)) return false;
     if (extent > 2 * width * range->unroll) return false;
     while (start < extent) {
         int64_t whole = (extent - start) / width, parts = whole < range->unroll ? whole : range->unroll;
@@ -185,7 +184,7 @@ static void emit_lanes(weft_emitter *e, const nest *n, uint32_t i, const span *s
         emit_pass(e, n, i, &(pass){s->begin, limit, range->unroll, .once = once});
         weft_guard_close(e);
     }
-    bool needs_tail = !needs_main || weft_expr_divisor(e->extents, range->extent) % round != 0;
+    bool needs_tail = !needs_main || weft_expr_divisor(e->exprs, range->extent) % round != 0;
     if (needs_tail) emit_tail_pass(e, n, i, limit, s->end);
 }
 
@@ -198,7 +197,7 @@ static bool runs_along_lanes(const weft_emitter *e, const weft_range *range)
 
 int64_t weft_block_size(const weft_range *range, int64_t most)
 {
-    int64_t size = 0, next = (int64_t)range->lanes * WEFT_ORDER_BLOCK;
+    int64_t size = 0, next = (int64_t)range->virtual_lanes * WEFT_ORDER_BLOCK;
     while (range->blocks && next < most) {
         size = next;
         if (__builtin_mul_overflow(size, WEFT_ORDER_BLOCK, &next)) next = INT64_MAX;
@@ -236,7 +235,7 @@ static void emit_blocks(weft_emitter *e, const nest *n, uint32_t i, const span *
     const LLVMValueRef *before = open_part(e, s->afresh);
     weft_scope_move(e, weft_scope_top(e));
     block.end = LLVMBuildAdd(e->builder, block.begin, weft_int(e, size), "");
-    if (weft_expr_divisor(e->extents, range->extent) % size != 0) {
+    if (weft_expr_divisor(e->exprs, range->extent) % size != 0) {
         LLVMValueRef cut = LLVMBuildICmp(e->builder, LLVMIntSLT, s->end, block.end, "");
         block.end = LLVMBuildSelect(e->builder, cut, s->end, block.end, "");
     }
@@ -248,7 +247,7 @@ static void emit_blocks(weft_emitter *e, const nest *n, uint32_t i, const span *
 /* A range inside another reduced one: a short one, of one block at most, goes on with the accumulators as they are. */
 static void emit_run(weft_emitter *e, const nest *n, uint32_t i, span *s)
 {
-    int64_t most = (int64_t)n->ranges[i].lanes * WEFT_ORDER_SHORT;
+    int64_t most = (int64_t)n->ranges[i].virtual_lanes * WEFT_ORDER_SHORT;
     if (!is_at_least(e, n->ranges[i].extent, most + 1)) s->afresh = is_less(e, weft_int(e, most), s->end);
     const LLVMValueRef *before = open_part(e, s->afresh);
     emit_blocks(e, n, i, s);
@@ -261,9 +260,10 @@ static void emit_range(weft_emitter *e, const nest *n, uint32_t i)
     if (runs_along_lanes(e, range) && emit_short(e, n, i)) return;
     int64_t least;
     span whole = {.begin = weft_int(e, 0), .end = weft_index_emit(e, range->extent, 0)};
-    weft_expr_range(e->extents, range->extent, &least, &whole.most);
+    weft_expr_range(e->exprs, range->extent, &least, &whole.most);
     bool guarded = open_own_guard(e, n, i, whole.end);
-    bool inside = range->blocks && i > 0 && !is_at_most(e, range->extent, (int64_t)range->lanes * WEFT_ORDER_SHORT);
+    bool inside =
+        range->blocks && i > 0 && !is_at_most(e, range->extent, (int64_t)range->virtual_lanes * WEFT_ORDER_SHORT);
     if (inside) emit_run(e, n, i, &whole);
     else emit_blocks(e, n, i, &whole);
     if (guarded) weft_guard_close(e);
@@ -311,8 +311,8 @@ static void emit_reduction(weft_emitter *e, nest *n)
     uint32_t width = along ? last->width : outer ? e->lane.width : 1;
     uint32_t parts = along ? last->unroll : outer ? e->lane.parts : 1;
     weft_reduce_start(e, n->stage, width, parts, along);
-    if (last != NULL && last->lanes > 1 && !along) {
-        emit_virtual_lanes(e, n, last->lanes);
+    if (last != NULL && last->virtual_lanes > 1 && !along) {
+        emit_virtual_lanes(e, n, last->virtual_lanes);
     } else {
         if (along && parts > 1) weft_reduce_rows(e, 1);
         emit_nest(e, n);

@@ -71,7 +71,7 @@ typedef struct weft_reduce_state {
 typedef struct weft_emitter {
     const weft_allocator *allocator;
     const weft_kernel *kernel;
-    weft_expr_context *extents;
+    weft_expr_context *exprs;
     bool gpu;
     weft_arena arena;
     weft_status *error; /* the first one; what is emitted after it is thrown away */

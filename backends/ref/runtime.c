@@ -23,7 +23,7 @@ struct planner {
     weft_arena *arena;
     weft_reference *reference;
     weft_formulas *formulas;
-    const weft_expr_context *extents;
+    const weft_expr_context *exprs;
 };
 
 static weft_status *plan_extents(const struct planner *planner, weft_shape shape)
@@ -33,7 +33,7 @@ static weft_status *plan_extents(const struct planner *planner, weft_shape shape
         weft_expr expr = (weft_expr)shape.extents[i].value;
         if (shape.extents[i].graph == NULL || weft_map_find(slots, &expr, sizeof expr) != NULL) continue;
         uint32_t slot;
-        WEFT_TRY(weft_expr_compile(planner->extents, expr, planner->formulas, &slot));
+        WEFT_TRY(weft_expr_compile(planner->exprs, expr, planner->formulas, &slot));
         if (!weft_map_insert(slots, &expr, sizeof expr, (void *)((uintptr_t)slot + 1)))
             return weft_status_out_of_memory();
     }
@@ -93,7 +93,7 @@ static weft_status *create_reference(const weft_build_request *request, weft_var
     const weft_compiled *compiled = request->program->graph;
     weft_arena arena;
     weft_arena_init(&arena, request->allocator);
-    struct planner planner = {&arena, reference, &variant->formulas, compiled->graph->extents};
+    struct planner planner = {&arena, reference, &variant->formulas, compiled->graph->exprs};
     weft_status *status = plan_body(&planner, compiled);
     weft_arena_finish(&arena);
     return status;

@@ -40,7 +40,7 @@ static void fill_machine(const weft_machine *machine, uint64_t *out_numbers)
 {
     for (size_t i = 0; i < WEFT_MACHINE_RATES; i++) out_numbers[i] = (uint64_t)machine->product_rates[i];
     out_numbers[WEFT_MACHINE_RATES] = (uint64_t)machine->bandwidth;
-    out_numbers[WEFT_MACHINE_RATES + 1] = (uint64_t)(machine->step_seconds * 1e12);
+    out_numbers[WEFT_MACHINE_RATES + 1] = (uint64_t)(machine->dispatch_seconds * 1e12);
 }
 
 /* The floating-point options: calls rarely have any, and are then spared the cost of switching the environment. */

@@ -36,7 +36,7 @@ typedef struct weft_machine {
     double product_rates[WEFT_MACHINE_RATES], bandwidth;
     /* Seconds, 0 to 1: of a step of a program, or a product of a batch, beside its work; to begin and end what several
      * threads do together. */
-    double step_seconds, region_seconds;
+    double dispatch_seconds, fork_join_seconds;
 } weft_machine;
 
 /* Two cores of a server of the year 2021 with AVX2, in round numbers. Never changes within a major version. Static. */

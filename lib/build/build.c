@@ -26,7 +26,7 @@ static void drop_kernels(variant_builder *builder)
 static void builder_finish(variant_builder *builder)
 {
     drop_kernels(builder);
-    weft_expr_context_destroy(builder->extents);
+    weft_expr_context_destroy(builder->exprs);
     weft_arena_finish(&builder->own_arena);
 }
 
@@ -34,7 +34,7 @@ static void init_space(variant_builder *builder)
 {
     const weft_build_request *request = builder->request;
     builder->space = (weft_space){.graph = builder->graph,
-                                  .extents = builder->extents,
+                                  .exprs = builder->exprs,
                                   .arena = builder->arena,
                                   .fixed_count = request->specialized_count,
                                   .fixed_names = builder->fixed_names,
@@ -50,7 +50,7 @@ static weft_status *builder_init(variant_builder *builder, const weft_build_requ
     weft_arena_init(&builder->own_arena, request->allocator);
     builder->arena = &builder->own_arena;
     builder->root = builder;
-    WEFT_TRY(weft_expr_context_create(request->allocator, &builder->extents));
+    WEFT_TRY(weft_expr_context_create(request->allocator, &builder->exprs));
     size_t count = request->specialized_count;
     builder->fixed_names = weft_arena_allocate(builder->arena, (count + 1) * sizeof(char *));
     if (builder->fixed_names == NULL) return weft_status_out_of_memory();
@@ -168,7 +168,7 @@ weft_status *weft_builder_open(variant_builder *builder, uint32_t node, uint32_t
                                .fusion = fusion,
                                .variant = builder->variant,
                                .arena = builder->arena,
-                               .extents = builder->extents,
+                               .exprs = builder->exprs,
                                .fixed_names = builder->fixed_names};
     init_space(inner);
     *out_inner = inner;

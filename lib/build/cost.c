@@ -7,8 +7,8 @@
 typedef struct kernel_cost {
     variant_builder *builder;
     const weft_kernel *kernel;
-    weft_expr_context *extents; /* the kernel's */
-    weft_expr lanes;            /* points that one iteration runs outside of inner ranges */
+    weft_expr_context *exprs; /* the kernel's */
+    weft_expr lanes;          /* points that one iteration runs outside of inner ranges */
 } kernel_cost;
 
 /* Arithmetic operations of an instruction: moving, comparing, checking or reinterpreting a value counts as none.
@@ -70,27 +70,27 @@ static weft_expr stage_points(const kernel_cost *cost, const weft_stage *stage)
 {
     weft_expr points = cost->lanes;
     for (uint32_t i = 0; i < stage->range_count; i++)
-        points = weft_expr_mul(cost->extents, points, stage->ranges[i].extent);
+        points = weft_expr_mul(cost->exprs, points, stage->ranges[i].extent);
     return points;
 }
 
 static void add_stage(const kernel_cost *cost, const weft_stage *stage, int64_t count, weft_expr *sum)
 {
     if (count == 0) return;
-    weft_expr each = weft_expr_constant(cost->extents, count);
-    *sum = weft_expr_add(cost->extents, *sum, weft_expr_mul(cost->extents, stage_points(cost, stage), each));
+    weft_expr each = weft_expr_constant(cost->exprs, count);
+    *sum = weft_expr_add(cost->exprs, *sum, weft_expr_mul(cost->exprs, stage_points(cost, stage), each));
 }
 
 static weft_expr at(const kernel_cost *cost, weft_expr sum, const weft_range *range, weft_expr value)
 {
     weft_expr variable = range->variable;
-    return weft_expr_substitute(cost->extents, sum, 1, &variable, &value);
+    return weft_expr_substitute(cost->exprs, sum, 1, &variable, &value);
 }
 
 /* What the first iteration does. */
 static weft_expr first_iteration(const kernel_cost *cost, weft_expr sum)
 {
-    weft_expr zero = weft_expr_constant(cost->extents, 0);
+    weft_expr zero = weft_expr_constant(cost->exprs, 0);
     for (uint32_t i = 0; i < cost->kernel->range_count; i++) sum = at(cost, sum, &cost->kernel->ranges[i], zero);
     return sum;
 }
@@ -98,7 +98,7 @@ static weft_expr first_iteration(const kernel_cost *cost, weft_expr sum)
 /* What all iterations do, where those of a range are alike except for the last one, which a block may end early. */
 static weft_expr all_iterations(const kernel_cost *cost, weft_expr sum)
 {
-    weft_expr_context *x = cost->extents;
+    weft_expr_context *x = cost->exprs;
     weft_expr zero = weft_expr_constant(x, 0), minus_one = weft_expr_constant(x, -1);
     for (uint32_t i = cost->kernel->range_count; i-- > 0;) {
         const weft_range *range = &cost->kernel->ranges[i];
@@ -112,14 +112,14 @@ static weft_expr all_iterations(const kernel_cost *cost, weft_expr sum)
 
 static weft_status *fill_slot(const kernel_cost *cost, weft_expr sum, uint32_t *out_slot)
 {
-    WEFT_TRY(weft_expr_context_take_error(cost->extents));
-    return weft_expr_compile(cost->extents, sum, &cost->builder->variant->formulas, out_slot);
+    WEFT_TRY(weft_expr_context_take_error(cost->exprs));
+    return weft_expr_compile(cost->exprs, sum, &cost->builder->variant->formulas, out_slot);
 }
 
 static weft_expr sum_stages(const kernel_cost *cost,
                             int64_t (*count)(const kernel_cost *, const weft_stage *, uint32_t), uint32_t buffer)
 {
-    weft_expr sum = weft_expr_constant(cost->extents, 0);
+    weft_expr sum = weft_expr_constant(cost->exprs, 0);
     for (uint32_t s = 0; s < cost->kernel->stage_count; s++) {
         const weft_stage *stage = &cost->kernel->stages[s];
         add_stage(cost, stage, count(cost, stage, buffer), &sum);
@@ -140,9 +140,9 @@ static weft_status *fill_accesses(const kernel_cost *cost, weft_step *out_step)
 
 weft_status *weft_builder_fill_cost(variant_builder *builder, const weft_kernel *kernel, weft_step *out_step)
 {
-    weft_expr_context *x = kernel->extents;
+    weft_expr_context *x = kernel->exprs;
     weft_expr iterations = weft_expr_constant(x, 1);
-    kernel_cost cost = {.builder = builder, .kernel = kernel, .extents = x, .lanes = iterations};
+    kernel_cost cost = {.builder = builder, .kernel = kernel, .exprs = x, .lanes = iterations};
     for (uint32_t i = 0; i < kernel->range_count; i++) {
         weft_expr *total = kernel->ranges[i].bind == WEFT_BIND_THREAD ? &iterations : &cost.lanes;
         *total = weft_expr_mul(x, *total, kernel->ranges[i].extent);

@@ -44,10 +44,10 @@ typedef struct variant_builder {
     const weft_graph *graph;
     weft_fusion *fusion;
     weft_variant *variant;
-    weft_arena own_arena;       /* of the root */
-    weft_arena *arena;          /* of the attempt */
-    weft_expr_context *extents; /* sizes and strides outside of kernels */
-    size_t buffer_capacity;     /* of the root */
+    weft_arena own_arena;     /* of the root */
+    weft_arena *arena;        /* of the attempt */
+    weft_expr_context *exprs; /* sizes and strides outside of kernels */
+    size_t buffer_capacity;   /* of the root */
     weft_space space;
     weft_lowering lowering;
     const char **fixed_names;

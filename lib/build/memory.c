@@ -6,8 +6,8 @@
 
 weft_status *weft_builder_slot(variant_builder *builder, weft_expr expr, uint32_t *out_slot)
 {
-    WEFT_TRY(weft_expr_context_take_error(builder->extents));
-    return weft_expr_compile(builder->extents, expr, &builder->variant->formulas, out_slot);
+    WEFT_TRY(weft_expr_context_take_error(builder->exprs));
+    return weft_expr_compile(builder->exprs, expr, &builder->variant->formulas, out_slot);
 }
 
 /* Slots of the strides of a strided array, which are symbols. */
@@ -31,11 +31,11 @@ static weft_status *extent_slots(variant_builder *builder, weft_shape shape, con
 {
     uint32_t *slots = weft_arena_allocate(&builder->variant->arena, (shape.rank + 1) * sizeof *slots);
     if (slots == NULL) return weft_status_out_of_memory();
-    *out_count = weft_expr_constant(builder->extents, 1);
+    *out_count = weft_expr_constant(builder->exprs, 1);
     for (size_t i = 0; i < shape.rank; i++) {
         weft_expr extent = weft_space_extent(&builder->space, shape.extents[i]);
         WEFT_TRY(weft_builder_slot(builder, extent, &slots[i]));
-        *out_count = weft_expr_mul(builder->extents, *out_count, extent);
+        *out_count = weft_expr_mul(builder->exprs, *out_count, extent);
     }
     *out_slots = slots;
     return NULL;
@@ -93,7 +93,7 @@ static weft_status *check_strides(const variant_builder *builder, const weft_nod
 static weft_status *fill_buffer(variant_builder *builder, weft_shape shape, weft_dtype dtype, weft_expr factor,
                                 weft_buffer *out_buffer)
 {
-    weft_expr_context *x = builder->extents;
+    weft_expr_context *x = builder->exprs;
     weft_expr count = WEFT_EXPR_NONE, size = weft_expr_constant(x, (int64_t)weft_dtype_size(dtype));
     *out_buffer = (weft_buffer){.dtype = dtype, .rank = (uint32_t)shape.rank};
     WEFT_TRY(extent_slots(builder, shape, &out_buffer->extents, &count));
@@ -105,7 +105,7 @@ weft_status *weft_builder_buffer(variant_builder *builder, const weft_type *type
                                  uint32_t *out_buffer)
 {
     weft_buffer buffer;
-    weft_expr one = weft_expr_constant(builder->extents, 1);
+    weft_expr one = weft_expr_constant(builder->exprs, 1);
     WEFT_TRY(check_strides(builder, NULL, type->shape, type->dtype));
     WEFT_TRY(fill_buffer(builder, type->shape, type->dtype, one, &buffer));
     buffer.place = place;
@@ -130,7 +130,7 @@ static weft_status *place_temporary(variant_builder *builder, weft_value value, 
 weft_status *weft_builder_spare(variant_builder *builder, weft_value value, uint32_t *out_memory)
 {
     *out_memory = builder->memory_count;
-    weft_expr one = weft_expr_constant(builder->extents, 1);
+    weft_expr one = weft_expr_constant(builder->exprs, 1);
     return place_temporary(builder, value, weft_value_type(builder->graph, value)->dtype, one);
 }
 
@@ -145,7 +145,7 @@ static weft_status *place_array(variant_builder *builder, weft_value value, weft
     weft_buffer buffer;
     uint32_t pushed;
     WEFT_TRY(check_strides(builder, weft_graph_node(builder->graph, value.node), type->shape, type->dtype));
-    WEFT_TRY(fill_buffer(builder, type->shape, type->dtype, weft_expr_constant(builder->extents, 1), &buffer));
+    WEFT_TRY(fill_buffer(builder, type->shape, type->dtype, weft_expr_constant(builder->exprs, 1), &buffer));
     buffer.place = place;
     buffer.number = number;
     if (layout != WEFT_LAYOUT_CONTIGUOUS) {
@@ -216,7 +216,7 @@ static size_t output_of(const variant_builder *builder, weft_value value)
 static weft_status *place_computed(variant_builder *builder, uint32_t n)
 {
     const weft_node *node = weft_graph_node(builder->graph, n);
-    weft_expr one = weft_expr_constant(builder->extents, 1);
+    weft_expr one = weft_expr_constant(builder->exprs, 1);
     for (uint32_t i = 0; i < node->output_count; i++) {
         weft_value value = {n, i};
         size_t output = output_of(builder, value);

@@ -9,12 +9,12 @@ weft_status *weft_builder_plan_sort(variant_builder *builder, planned_step *step
         weft_view_find(&builder->space, builder->fusion, builder->memories, builder->first_memory, node->inputs[0],
                        &step->a) &&
         weft_view_find(&builder->space, builder->fusion, builder->memories, builder->first_memory, result, &step->c);
-    WEFT_TRY(weft_expr_context_take_error(builder->extents));
+    WEFT_TRY(weft_expr_context_take_error(builder->exprs));
     if (found) return NULL;
     /* What has memory is a view of it: only room for the search was missing. */
     uint32_t operand = node->inputs[0].node;
     if (weft_role_has_memory(builder->fusion->roles[operand])) return weft_status_out_of_memory();
-    weft_fusion_force(builder->fusion, operand);
+    weft_fusion_materialize(builder->fusion, operand);
     return NULL;
 }
 
@@ -70,7 +70,7 @@ static weft_status *wanted_slot(variant_builder *builder, uint32_t n, size_t axi
         weft_expr start = weft_space_extent(&builder->space, slice->attrs[0].extents.extents[axis]);
         weft_expr size = weft_space_extent(&builder->space, slice->attrs[1].extents.extents[axis]);
         if (start == WEFT_EXPR_NONE || size == WEFT_EXPR_NONE) return weft_status_out_of_memory();
-        extent = weft_expr_add(builder->extents, start, size);
+        extent = weft_expr_add(builder->exprs, start, size);
     }
     return weft_builder_slot(builder, extent, out_slot);
 }

@@ -54,13 +54,13 @@ static void add_free(variant_builder *builder, const weft_node *node, size_t sid
                      const weft_strides *result, size_t next, axis_list *list)
 {
     weft_shape shape = weft_value_type(builder->graph, node->inputs[side])->shape;
-    weft_expr zero = weft_expr_constant(builder->extents, 0);
+    weft_expr zero = weft_expr_constant(builder->exprs, 0);
     for (size_t i = 0; i < shape.rank; i++) {
         if (contains(node->attrs[side].ints, i) || contains(node->attrs[2 + side].ints, i)) continue;
         weft_expr extent = weft_space_extent(&builder->space, shape.extents[i]);
         product_axis axis = {{extent, extent, extent}, {zero, zero, result->strides[next++]}};
         axis.strides[side] = view->strides[i];
-        add_axis(builder->extents, list, axis);
+        add_axis(builder->exprs, list, axis);
     }
 }
 
@@ -79,7 +79,7 @@ static product_axis shared_axis(variant_builder *builder, const planned_step *st
 static void find_axes(variant_builder *builder, const planned_step *step, product *out_product)
 {
     const weft_node *node = weft_graph_node(builder->graph, step->node);
-    weft_expr_context *x = builder->extents;
+    weft_expr_context *x = builder->exprs;
     size_t a_rank = weft_value_type(builder->graph, node->inputs[0])->shape.rank;
     const weft_ints *batch = &node->attrs[0].ints, *contract = &node->attrs[2].ints;
     weft_ints batch_b = node->attrs[1].ints, contract_b = node->attrs[3].ints;
@@ -113,7 +113,7 @@ static void force_operand(variant_builder *builder, const planned_step *step, si
 {
     uint32_t operand = weft_graph_node(builder->graph, step->node)->inputs[side].node;
     if (!weft_role_has_memory(builder->fusion->roles[operand])) {
-        weft_fusion_force(builder->fusion, operand);
+        weft_fusion_materialize(builder->fusion, operand);
     } else {
         builder->fusion->no_library[step->node] = 1;
         builder->fusion->changed = true;
@@ -133,7 +133,7 @@ static bool is_one_axis(variant_builder *builder, const planned_step *step, size
         size_t axis = contracted ? (size_t)contract.items[i] : i;
         if (!contracted && (contains(batch, axis) || contains(contract, axis))) continue;
         weft_expr stride = view->strides[axis], extent = weft_space_extent(&builder->space, shape.extents[axis]);
-        add_axis(builder->extents, &axes, (product_axis){{extent, extent, extent}, {stride, stride, stride}});
+        add_axis(builder->exprs, &axes, (product_axis){{extent, extent, extent}, {stride, stride, stride}});
     }
     return axes.count <= 1;
 }
@@ -182,7 +182,7 @@ static int64_t chosen_extent(weft_expr_context *x, const product *p, size_t side
  */
 static bool is_cut_up(variant_builder *builder, const planned_step *step, const product *p, size_t side)
 {
-    weft_expr_context *x = builder->extents;
+    weft_expr_context *x = builder->exprs;
     uint32_t operand = weft_graph_node(builder->graph, step->node)->inputs[side].node;
     if (weft_role_has_memory(builder->fusion->roles[operand])) return false;
     if (is_one_axis(builder, step, side, false)) return false;
@@ -198,7 +198,7 @@ weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step
     for (size_t side = 0; side < 2; side++) {
         bool found = weft_view_find(&builder->space, builder->fusion, builder->memories, builder->first_memory,
                                     node->inputs[side], views[side]);
-        WEFT_TRY(weft_expr_context_take_error(builder->extents));
+        WEFT_TRY(weft_expr_context_take_error(builder->exprs));
         if (!found) force_operand(builder, step, side);
     }
     if (builder->fusion->changed) return NULL;
@@ -206,15 +206,15 @@ weft_status *weft_builder_plan_gemm(variant_builder *builder, planned_step *step
                    (weft_value){step->node, 0}, &step->c);
     product p;
     find_axes(builder, step, &p);
-    if (!is_one_axis(builder, step, 0, true) || is_repeated(builder->extents, &p.m, 0) ||
-        is_repeated(builder->extents, &p.k, 0) || is_cut_up(builder, step, &p, 0)) {
+    if (!is_one_axis(builder, step, 0, true) || is_repeated(builder->exprs, &p.m, 0) ||
+        is_repeated(builder->exprs, &p.k, 0) || is_cut_up(builder, step, &p, 0)) {
         force_operand(builder, step, 0);
     }
-    if (!is_one_axis(builder, step, 1, true) || is_repeated(builder->extents, &p.n, 1) ||
-        is_repeated(builder->extents, &p.k, 1) || is_cut_up(builder, step, &p, 1)) {
+    if (!is_one_axis(builder, step, 1, true) || is_repeated(builder->exprs, &p.n, 1) ||
+        is_repeated(builder->exprs, &p.k, 1) || is_cut_up(builder, step, &p, 1)) {
         force_operand(builder, step, 1);
     }
-    return weft_expr_context_take_error(builder->extents);
+    return weft_expr_context_take_error(builder->exprs);
 }
 
 static weft_status *slots_of(variant_builder *builder, const axis_list *list, int strides, const uint32_t **out_slots)
@@ -232,7 +232,7 @@ static weft_status *slots_of(variant_builder *builder, const axis_list *list, in
 /* Axis `chosen` of a list, for the product itself; the others are batch axes. */
 static product_axis take_axis(variant_builder *builder, const axis_list *list, uint32_t chosen, axis_list *batch)
 {
-    weft_expr one = weft_expr_constant(builder->extents, 1);
+    weft_expr one = weft_expr_constant(builder->exprs, 1);
     if (list->count == 0) return (product_axis){{one, one, one}, {one, one, one}};
     for (uint32_t i = 0; i < list->count; i++)
         if (i != chosen) batch->items[batch->count++] = list->items[i];
@@ -249,8 +249,8 @@ weft_status *weft_builder_fill_gemm(variant_builder *builder, const planned_step
 {
     product p;
     find_axes(builder, planned, &p);
-    product_axis m = take_axis(builder, &p.m, choose_axis(builder->extents, &p.m, &p.k, 0), &p.batch);
-    product_axis n = take_axis(builder, &p.n, choose_axis(builder->extents, &p.n, &p.k, 1), &p.batch);
+    product_axis m = take_axis(builder, &p.m, choose_axis(builder->exprs, &p.m, &p.k, 0), &p.batch);
+    product_axis n = take_axis(builder, &p.n, choose_axis(builder->exprs, &p.n, &p.k, 1), &p.batch);
     product_axis k = take_axis(builder, &p.k, p.k.count - 1, &p.batch);
     weft_gemm *gemm = &out_step->gemm;
     gemm->dtype = weft_graph_node(builder->graph, planned->node)->types[0].dtype;
@@ -348,9 +348,9 @@ static weft_status *scalar_slots(variant_builder *builder, const weft_kernel *ke
     if (slots == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < count; i++) {
         const char *name = weft_kernel_scalar_name(kernel, i);
-        weft_expr symbol = weft_expr_find(kernel->extents, name);
+        weft_expr symbol = weft_expr_find(kernel->exprs, name);
         if (strcmp(name, WEFT_WRITES_SYMBOL) == 0) out_step->update.writes = (uint32_t)i;
-        WEFT_TRY(weft_expr_compile(kernel->extents, symbol, &builder->variant->formulas, &slots[i]));
+        WEFT_TRY(weft_expr_compile(kernel->exprs, symbol, &builder->variant->formulas, &slots[i]));
     }
     out_step->scalars = slots;
     out_step->scalar_count = count;
@@ -362,7 +362,7 @@ static weft_status *fill_sites(variant_builder *builder, const weft_lowered *low
     uint32_t *slots = weft_arena_allocate(&builder->variant->arena, (lowered->site_count + 1) * sizeof *slots);
     if (slots == NULL) return weft_status_out_of_memory();
     for (uint32_t i = 0; i < lowered->site_count; i++) {
-        WEFT_TRY(weft_expr_compile(lowered->kernel->extents, lowered->site_extents[i], &builder->variant->formulas,
+        WEFT_TRY(weft_expr_compile(lowered->kernel->exprs, lowered->site_extents[i], &builder->variant->formulas,
                                    &slots[i]));
     }
     out_step->sites = lowered->sites;

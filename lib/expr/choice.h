@@ -12,7 +12,7 @@ typedef struct weft_choice {
 } weft_choice;
 
 /* Brings it into normal form (choice_form.c); false where that is beyond int64, nothing `moved` where it has it. */
-bool weft_choice_normalise(weft_expr_context *extents, weft_choice *m, bool *moved);
+bool weft_choice_normalise(weft_expr_context *exprs, weft_choice *m, bool *moved);
 
 static inline uint64_t weft_choice_magnitude(int64_t v)
 {
@@ -24,8 +24,8 @@ static inline weft_expr_kind weft_choice_opposite(weft_expr_kind kind)
     return kind == WEFT_EXPR_MIN ? WEFT_EXPR_MAX : WEFT_EXPR_MIN;
 }
 
-static inline weft_expr weft_choice_scaled(weft_expr_context *extents, weft_expr e, int64_t factor)
+static inline weft_expr weft_choice_scaled(weft_expr_context *exprs, weft_expr e, int64_t factor)
 {
-    return weft_expr_combine(extents, e, factor, e, 0);
+    return weft_expr_combine(exprs, e, factor, e, 0);
 }
 #endif

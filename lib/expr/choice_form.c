@@ -62,19 +62,19 @@ static bool split_term(int64_t c, int64_t k[3], bool is_offset)
 }
 
 /* Adds `term` to what is outside and in both operands, NONE standing for 1. */
-static bool put_term(weft_expr_context *extents, weft_choice *m, weft_expr term, const int64_t by[3])
+static bool put_term(weft_expr_context *exprs, weft_choice *m, weft_expr term, const int64_t by[3])
 {
-    weft_expr one = weft_expr_constant(extents, 1), t = term == WEFT_EXPR_NONE ? one : term;
-    if (by[0] != 0) m->rest = weft_expr_combine(extents, m->rest, 1, t, by[0]);
-    if (by[1] != 0) m->a = weft_expr_combine(extents, m->a, 1, t, by[1]);
-    if (by[2] != 0) m->b = weft_expr_combine(extents, m->b, 1, t, by[2]);
+    weft_expr one = weft_expr_constant(exprs, 1), t = term == WEFT_EXPR_NONE ? one : term;
+    if (by[0] != 0) m->rest = weft_expr_combine(exprs, m->rest, 1, t, by[0]);
+    if (by[1] != 0) m->a = weft_expr_combine(exprs, m->a, 1, t, by[1]);
+    if (by[2] != 0) m->b = weft_expr_combine(exprs, m->b, 1, t, by[2]);
     return m->rest != WEFT_EXPR_NONE && m->a != WEFT_EXPR_NONE && m->b != WEFT_EXPR_NONE;
 }
 
 /* Whether all terms of both operands have coefficients of that sign. */
-static bool has_sign(const weft_expr_context *extents, const weft_choice *m, bool positive)
+static bool has_sign(const weft_expr_context *exprs, const weft_choice *m, bool positive)
 {
-    weft_expr_view views[2] = {weft_expr_view_of(extents, m->a), weft_expr_view_of(extents, m->b)};
+    weft_expr_view views[2] = {weft_expr_view_of(exprs, m->a), weft_expr_view_of(exprs, m->b)};
     for (int v = 0; v < 2; v++)
         for (size_t i = 0; i < views[v].count; i++)
             if ((views[v].terms[i].coefficient > 0) != positive) return false;
@@ -82,7 +82,7 @@ static bool has_sign(const weft_expr_context *extents, const weft_choice *m, boo
 }
 
 /* Moves one term where it belongs; `moved` tells whether it was elsewhere. */
-static bool move_term(weft_expr_context *extents, weft_choice *m, weft_expr term, const int64_t have[3], bool *moved)
+static bool move_term(weft_expr_context *exprs, weft_choice *m, weft_expr term, const int64_t have[3], bool *moved)
 {
     int64_t want[3] = {have[0], have[1], have[2]}, by[3];
     if (have[1] == 0 && have[2] == 0) return true;
@@ -91,16 +91,16 @@ static bool move_term(weft_expr_context *extents, weft_choice *m, weft_expr term
     *moved = true;
     for (int i = 0; i < 3; i++)
         if (__builtin_sub_overflow(want[i], have[i], &by[i])) return false;
-    return put_term(extents, m, term, by);
+    return put_term(exprs, m, term, by);
 }
 
 /* Where signs are mixed, what has moved gets a positive coefficient and what was written so stays so. */
-static bool orient(weft_expr_context *extents, weft_choice *m, bool moved)
+static bool orient(weft_expr_context *exprs, weft_choice *m, bool moved)
 {
-    if (!moved || has_sign(extents, m, true)) return true;
-    if (!has_sign(extents, m, false) && m->coefficient > 0) return true;
-    m->a = weft_choice_scaled(extents, m->a, -1);
-    m->b = weft_choice_scaled(extents, m->b, -1);
+    if (!moved || has_sign(exprs, m, true)) return true;
+    if (!has_sign(exprs, m, false) && m->coefficient > 0) return true;
+    m->a = weft_choice_scaled(exprs, m->a, -1);
+    m->b = weft_choice_scaled(exprs, m->b, -1);
     m->kind = weft_choice_opposite(m->kind);
     return m->a != WEFT_EXPR_NONE && m->b != WEFT_EXPR_NONE &&
            !__builtin_mul_overflow(m->coefficient, -1, &m->coefficient);
@@ -108,35 +108,35 @@ static bool orient(weft_expr_context *extents, weft_choice *m, bool moved)
 
 /* What is bounded from above by a constant, as the rest of a tile is, stays as it was written; so do offsets that would
  * bring sums near the ends of int64. */
-static bool move_offset(weft_expr_context *extents, weft_choice *m, bool *moved)
+static bool move_offset(weft_expr_context *exprs, weft_choice *m, bool *moved)
 {
-    int64_t have[3] = {weft_expr_view_of(extents, m->rest).offset, weft_expr_view_of(extents, m->a).offset,
-                       weft_expr_view_of(extents, m->b).offset};
+    int64_t have[3] = {weft_expr_view_of(exprs, m->rest).offset, weft_expr_view_of(exprs, m->a).offset,
+                       weft_expr_view_of(exprs, m->b).offset};
     for (int i = 0; i < 3; i++)
         if (weft_choice_magnitude(have[i]) > MAX_OFFSET) return true;
-    return !has_sign(extents, m, true) || move_term(extents, m, WEFT_EXPR_NONE, have, moved);
+    return !has_sign(exprs, m, true) || move_term(exprs, m, WEFT_EXPR_NONE, have, moved);
 }
 
-static bool move_terms(weft_expr_context *extents, weft_choice *m, bool *moved)
+static bool move_terms(weft_expr_context *exprs, weft_choice *m, bool *moved)
 {
-    walk w = {.views = {weft_expr_view_of(extents, m->rest), weft_expr_view_of(extents, m->a),
-                        weft_expr_view_of(extents, m->b)}};
+    walk w = {
+        .views = {weft_expr_view_of(exprs, m->rest), weft_expr_view_of(exprs, m->a), weft_expr_view_of(exprs, m->b)}};
     int64_t have[3];
     for (weft_expr term; (term = walk_next(&w, have)) != WEFT_EXPR_NONE;)
-        if (!move_term(extents, m, term, have, moved)) return false;
-    return orient(extents, m, *moved) && move_offset(extents, m, moved);
+        if (!move_term(exprs, m, term, have, moved)) return false;
+    return orient(exprs, m, *moved) && move_offset(exprs, m, moved);
 }
 
-bool weft_choice_normalise(weft_expr_context *extents, weft_choice *m, bool *moved)
+bool weft_choice_normalise(weft_expr_context *exprs, weft_choice *m, bool *moved)
 {
     *moved = false;
-    extents->proving++;
-    bool fits = move_terms(extents, m, moved);
-    extents->proving--;
+    exprs->proving++;
+    bool fits = move_terms(exprs, m, moved);
+    exprs->proving--;
     if (*moved) {
-        m->rest = weft_expr_absorb(extents, m->rest);
-        m->a = weft_expr_absorb(extents, m->a);
-        m->b = weft_expr_absorb(extents, m->b);
+        m->rest = weft_expr_absorb(exprs, m->rest);
+        m->a = weft_expr_absorb(exprs, m->a);
+        m->b = weft_expr_absorb(exprs, m->b);
     }
     return fits;
 }

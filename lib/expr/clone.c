@@ -58,11 +58,11 @@ static bool fill(weft_expr_context *clone, const weft_expr_context *source)
     return true;
 }
 
-weft_status *weft_expr_context_clone(const weft_expr_context *extents, weft_expr_context **out_clone)
+weft_status *weft_expr_context_clone(const weft_expr_context *exprs, weft_expr_context **out_clone)
 {
     weft_expr_context *clone;
-    WEFT_TRY(weft_expr_context_create(extents->allocator, &clone));
-    if (fill(clone, extents)) {
+    WEFT_TRY(weft_expr_context_create(exprs->allocator, &clone));
+    if (fill(clone, exprs)) {
         *out_clone = clone;
         return NULL;
     }

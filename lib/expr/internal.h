@@ -91,64 +91,63 @@ typedef struct weft_expr_list {
     bool failed;
 } weft_expr_list;
 
-weft_expr_node *weft_expr_node_of(const weft_expr_context *extents, weft_expr e);
-weft_expr_view weft_expr_view_of(const weft_expr_context *extents, weft_expr e);
+weft_expr_node *weft_expr_node_of(const weft_expr_context *exprs, weft_expr e);
+weft_expr_view weft_expr_view_of(const weft_expr_context *exprs, weft_expr e);
 /* One value only; a bound that means "unbounded" is not one. */
 bool weft_expr_is_point(const weft_expr_node *node);
 bool weft_expr_is_choice(const weft_expr_node *node); /* MIN or MAX */
 /* Keeps the error unless there is one already, and returns NONE. */
-weft_expr weft_expr_fail(weft_expr_context *extents, weft_code code, const char *format, ...) WEFT_FORMAT(3, 4);
-weft_expr weft_expr_overflow(weft_expr_context *extents);
+weft_expr weft_expr_fail(weft_expr_context *exprs, weft_code code, const char *format, ...) WEFT_FORMAT(3, 4);
+weft_expr weft_expr_overflow(weft_expr_context *exprs);
 
-weft_expr_list weft_expr_begin(weft_expr_context *extents, weft_expr_kind kind, int64_t offset);
-void weft_expr_push(weft_expr_context *extents, weft_expr_list *list, int64_t coefficient, weft_expr e);
+weft_expr_list weft_expr_begin(weft_expr_context *exprs, weft_expr_kind kind, int64_t offset);
+void weft_expr_push(weft_expr_context *exprs, weft_expr_list *list, int64_t coefficient, weft_expr e);
 /* The node of exactly that list, or a constant when its range is one value. */
-weft_expr weft_expr_intern(weft_expr_context *extents, weft_expr_list *list);
+weft_expr weft_expr_intern(weft_expr_context *exprs, weft_expr_list *list);
 /* What the MIN or MAX (`kind`) of two operands was found to be; NONE where it is not known. */
-weft_expr weft_expr_recall(const weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b);
+weft_expr weft_expr_recall(const weft_expr_context *exprs, weft_expr_kind kind, weft_expr a, weft_expr b);
 /* Returns e, or NONE out of memory. */
-weft_expr weft_expr_remember(weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b, weft_expr e);
+weft_expr weft_expr_remember(weft_expr_context *exprs, weft_expr_kind kind, weft_expr a, weft_expr b, weft_expr e);
 /* The canonical sum of the list's terms, which come in any order. */
-weft_expr weft_expr_sum(weft_expr_context *extents, weft_expr_list *list);
+weft_expr weft_expr_sum(weft_expr_context *exprs, weft_expr_list *list);
 /* A new symbol node under a name that must be free. */
-weft_expr weft_expr_add_symbol(weft_expr_context *extents, const char *name, int64_t min, int64_t max, weft_expr bound);
+weft_expr weft_expr_add_symbol(weft_expr_context *exprs, const char *name, int64_t min, int64_t max, weft_expr bound);
 /* Symbols as they were made, then others by kind, constants last. */
 size_t weft_expr_rank(const weft_expr_node *node);
 /* Whether a comes before b in an order of what they are: by rank, small ones first. That of ids would depend on what
  * was made first. */
-bool weft_expr_precedes(const weft_expr_context *extents, weft_expr a, weft_expr b);
+bool weft_expr_precedes(const weft_expr_context *exprs, weft_expr a, weft_expr b);
 /* Fills range, divisor, height, shape and symbols of a node from its operands; false when out of memory or too high. */
-bool weft_expr_analyse(weft_expr_context *extents, weft_expr_node *node);
+bool weft_expr_analyse(weft_expr_context *exprs, weft_expr_node *node);
 int64_t weft_expr_gcd(int64_t a, int64_t b);
 /* Floor division and remainder; `b` is not 0, and not -1 where `a` is INT64_MIN. */
 int64_t weft_expr_floor_div(int64_t a, int64_t b);
 
 /* A symbol with only one possible value as that value. */
-weft_expr weft_expr_settle(weft_expr_context *extents, weft_expr e);
+weft_expr weft_expr_settle(weft_expr_context *exprs, weft_expr e);
 /* That of the term with `expr`; 0 where there is none. */
 int64_t weft_expr_coefficient(weft_expr_view view, uint64_t expr);
 /* ca * a + cb * b. */
-weft_expr weft_expr_combine(weft_expr_context *extents, weft_expr a, int64_t ca, weft_expr b, int64_t cb);
+weft_expr weft_expr_combine(weft_expr_context *exprs, weft_expr a, int64_t ca, weft_expr b, int64_t cb);
 /* The factors of a term, a term being neither constant nor sum. */
-const weft_term *weft_expr_factors(const weft_expr_context *extents, weft_expr term, size_t *out_count);
+const weft_term *weft_expr_factors(const weft_expr_context *exprs, weft_expr term, size_t *out_count);
 /* `term` without the factors of `divisor` (NONE stands for 1); the constant 1 when nothing is left, NONE if not
  * divisible. */
-weft_expr weft_expr_divide_term(weft_expr_context *extents, weft_expr term, weft_expr divisor);
+weft_expr weft_expr_divide_term(weft_expr_context *exprs, weft_expr term, weft_expr divisor);
 /* e = cofactor * atom + rest, where `rest` has no term with that factor. */
-void weft_expr_cofactor(weft_expr_context *extents, weft_expr e, weft_expr atom, weft_expr *out_cofactor,
+void weft_expr_cofactor(weft_expr_context *exprs, weft_expr e, weft_expr atom, weft_expr *out_cofactor,
                         weft_expr *out_rest);
 /* A sum made smaller by what is known of its MODs; `e` itself if nothing helps. */
-weft_expr weft_expr_improve(weft_expr_context *extents, weft_expr e);
+weft_expr weft_expr_improve(weft_expr_context *exprs, weft_expr e);
 /* A sum whose MINs and MAXs take in what makes them smaller; `e` itself where nothing does. */
-weft_expr weft_expr_absorb(weft_expr_context *extents, weft_expr e);
+weft_expr weft_expr_absorb(weft_expr_context *exprs, weft_expr e);
 /* x div d for x = c * M + o, M a MIN or MAX, and a constant d > 0: M of the operands' quotients. NONE for another x. */
-weft_expr weft_expr_divide_choice(weft_expr_context *extents, weft_expr x, weft_expr d);
+weft_expr weft_expr_divide_choice(weft_expr_context *exprs, weft_expr x, weft_expr d);
 /* x = d * quotient + rest by what is divisible term by term, for d > 0. False when nothing is, or out of int64. */
-bool weft_expr_split(weft_expr_context *extents, weft_expr x, weft_expr d, weft_expr *out_quotient,
-                     weft_expr *out_rest);
+bool weft_expr_split(weft_expr_context *exprs, weft_expr x, weft_expr d, weft_expr *out_quotient, weft_expr *out_rest);
 
 /* Proof that `e` >= 0 whenever the loop variables in `e`, `context` and `other` (both may be NONE) are inside their
  * loops. */
-bool weft_expr_prove(weft_expr_context *extents, weft_expr e, weft_expr context, weft_expr other);
-bool weft_expr_prove_positive(weft_expr_context *extents, weft_expr e, weft_expr context, weft_expr other);
+bool weft_expr_prove(weft_expr_context *exprs, weft_expr e, weft_expr context, weft_expr other);
+bool weft_expr_prove_positive(weft_expr_context *exprs, weft_expr e, weft_expr context, weft_expr other);
 #endif

@@ -17,22 +17,22 @@ typedef struct mod_term {
 
 /* ---- reading terms ---- */
 
-static weft_expr_reading read_factor(weft_expr_context *extents, weft_expr term, const weft_expr_node *mod)
+static weft_expr_reading read_factor(weft_expr_context *exprs, weft_expr term, const weft_expr_node *mod)
 {
-    weft_expr factor = weft_expr_divide_term(extents, term, mod->id);
+    weft_expr factor = weft_expr_divide_term(exprs, term, mod->id);
     return (weft_expr_reading){.mod = mod,
                                .factor = factor,
-                               .whole = weft_expr_mul(extents, factor, mod->whole),
-                               .x = weft_expr_mul(extents, factor, (weft_expr)mod->terms[0].expr),
-                               .next = weft_expr_mul(extents, factor, (weft_expr)mod->terms[1].expr)};
+                               .whole = weft_expr_mul(exprs, factor, mod->whole),
+                               .x = weft_expr_mul(exprs, factor, (weft_expr)mod->terms[0].expr),
+                               .next = weft_expr_mul(exprs, factor, (weft_expr)mod->terms[1].expr)};
 }
 
 /* The MODs among the factors of a term; 0 while one of them is not known in full yet. */
-static size_t count_mods(const weft_expr_context *extents, const weft_term *factors, size_t count)
+static size_t count_mods(const weft_expr_context *exprs, const weft_term *factors, size_t count)
 {
     size_t found = 0;
     for (size_t i = 0; i < count; i++) {
-        const weft_expr_node *node = weft_expr_node_of(extents, (weft_expr)factors[i].expr);
+        const weft_expr_node *node = weft_expr_node_of(exprs, (weft_expr)factors[i].expr);
         if (node->learning) return 0;
         found += node->kind == WEFT_EXPR_MOD;
     }
@@ -40,20 +40,20 @@ static size_t count_mods(const weft_expr_context *extents, const weft_term *fact
 }
 
 /* Finds how a term reads, once; nothing for one without MOD, and out of memory. */
-static const weft_expr_node *read_term(weft_expr_context *extents, weft_expr term)
+static const weft_expr_node *read_term(weft_expr_context *exprs, weft_expr term)
 {
-    weft_expr_node *node = weft_expr_node_of(extents, term);
+    weft_expr_node *node = weft_expr_node_of(exprs, term);
     if (node->read || !node->has_mod) return node;
     size_t count, found = 0;
-    const weft_term *factors = weft_expr_factors(extents, term, &count);
-    size_t mods = count_mods(extents, factors, count);
-    weft_expr_reading *readings = weft_arena_allocate(&extents->arena, mods * sizeof *readings);
-    if (readings == NULL) weft_expr_out_of_memory(extents);
+    const weft_term *factors = weft_expr_factors(exprs, term, &count);
+    size_t mods = count_mods(exprs, factors, count);
+    weft_expr_reading *readings = weft_arena_allocate(&exprs->arena, mods * sizeof *readings);
+    if (readings == NULL) weft_expr_out_of_memory(exprs);
     if (mods == 0 || readings == NULL) return node;
     node->read = true;
     for (size_t i = 0; i < count; i++) {
-        const weft_expr_node *factor = weft_expr_node_of(extents, (weft_expr)factors[i].expr);
-        if (factor->kind == WEFT_EXPR_MOD) readings[found++] = read_factor(extents, term, factor);
+        const weft_expr_node *factor = weft_expr_node_of(exprs, (weft_expr)factors[i].expr);
+        if (factor->kind == WEFT_EXPR_MOD) readings[found++] = read_factor(exprs, term, factor);
     }
     node->readings = readings;
     node->reading_count = (uint32_t)found;
@@ -84,56 +84,56 @@ static bool cancels(weft_expr_view whole, weft_expr_view part, int64_t c)
     return part.count > 0;
 }
 
-static weft_expr scaled(weft_expr_context *extents, weft_expr e, int64_t c)
+static weft_expr scaled(weft_expr_context *exprs, weft_expr e, int64_t c)
 {
-    return weft_expr_combine(extents, e, c, weft_expr_constant(extents, 0), 0);
+    return weft_expr_combine(exprs, e, c, weft_expr_constant(exprs, 0), 0);
 }
 
-static weft_expr without(weft_expr_context *extents, weft_expr e, weft_term term)
+static weft_expr without(weft_expr_context *exprs, weft_expr e, weft_term term)
 {
-    return weft_expr_sub(extents, e, scaled(extents, (weft_expr)term.expr, term.coefficient));
+    return weft_expr_sub(exprs, e, scaled(exprs, (weft_expr)term.expr, term.coefficient));
 }
 
 /* c*d*(x div d) + c*(x mod d) becomes c*x, and c*x - c*(x mod d) becomes c*d*(x div d). */
-static weft_expr absorb(weft_expr_context *extents, weft_expr e, mod_term m)
+static weft_expr absorb(weft_expr_context *exprs, weft_expr e, mod_term m)
 {
     const weft_expr_reading *r = m.reading;
     if (r->whole == WEFT_EXPR_NONE || r->x == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
-    weft_expr_view view = weft_expr_view_of(extents, e);
-    bool absorbs = contains(view, weft_expr_view_of(extents, r->whole), m.term.coefficient);
-    if (!absorbs && !cancels(view, weft_expr_view_of(extents, r->x), m.term.coefficient)) return WEFT_EXPR_NONE;
-    weft_expr whole = scaled(extents, r->whole, m.term.coefficient), x = scaled(extents, r->x, m.term.coefficient);
-    weft_expr rest = without(extents, e, m.term);
-    if (absorbs) return weft_expr_add(extents, weft_expr_sub(extents, rest, whole), x);
-    return weft_expr_sub(extents, weft_expr_add(extents, rest, x), whole);
+    weft_expr_view view = weft_expr_view_of(exprs, e);
+    bool absorbs = contains(view, weft_expr_view_of(exprs, r->whole), m.term.coefficient);
+    if (!absorbs && !cancels(view, weft_expr_view_of(exprs, r->x), m.term.coefficient)) return WEFT_EXPR_NONE;
+    weft_expr whole = scaled(exprs, r->whole, m.term.coefficient), x = scaled(exprs, r->x, m.term.coefficient);
+    weft_expr rest = without(exprs, e, m.term);
+    if (absorbs) return weft_expr_add(exprs, weft_expr_sub(exprs, rest, whole), x);
+    return weft_expr_sub(exprs, weft_expr_add(exprs, rest, x), whole);
 }
 
 /* ---- two MODs ---- */
 
 /* How x' = x + d*(z - x div d) continues: then x' mod d = x mod d and x' div d = z. */
-static weft_expr continued(weft_expr_context *extents, const weft_expr_node *mod, weft_expr z)
+static weft_expr continued(weft_expr_context *exprs, const weft_expr_node *mod, weft_expr z)
 {
     if (mod->quotient == WEFT_EXPR_NONE) return WEFT_EXPR_NONE;
-    weft_expr more = weft_expr_sub(extents, z, mod->quotient);
-    weft_expr_view view = weft_expr_view_of(extents, z), left = weft_expr_view_of(extents, more);
+    weft_expr more = weft_expr_sub(exprs, z, mod->quotient);
+    weft_expr_view view = weft_expr_view_of(exprs, z), left = weft_expr_view_of(exprs, more);
     if (more == WEFT_EXPR_NONE || left.count >= view.count) return WEFT_EXPR_NONE;
     weft_expr x = (weft_expr)mod->terms[0].expr, d = (weft_expr)mod->terms[1].expr;
-    return weft_expr_add(extents, x, weft_expr_mul(extents, d, more));
+    return weft_expr_add(exprs, x, weft_expr_mul(exprs, d, more));
 }
 
 /* c*d*((x div d) mod a) + c*(x mod d) becomes c*(x mod (a*d)); before `high` is d times what is before `low`. */
-static weft_expr join(weft_expr_context *extents, weft_expr e, mod_term low, mod_term high)
+static weft_expr join(weft_expr_context *exprs, weft_expr e, mod_term low, mod_term high)
 {
     const weft_expr_node *mod = low.reading->mod;
     weft_expr d = (weft_expr)mod->terms[1].expr, a = (weft_expr)high.reading->mod->terms[1].expr;
     if (mod == high.reading->mod) return WEFT_EXPR_NONE;
-    weft_expr x = continued(extents, mod, (weft_expr)high.reading->mod->terms[0].expr);
-    if (x == WEFT_EXPR_NONE || !weft_expr_prove_positive(extents, d, e, WEFT_EXPR_NONE) ||
-        !weft_expr_prove_positive(extents, a, e, WEFT_EXPR_NONE))
+    weft_expr x = continued(exprs, mod, (weft_expr)high.reading->mod->terms[0].expr);
+    if (x == WEFT_EXPR_NONE || !weft_expr_prove_positive(exprs, d, e, WEFT_EXPR_NONE) ||
+        !weft_expr_prove_positive(exprs, a, e, WEFT_EXPR_NONE))
         return WEFT_EXPR_NONE;
-    weft_expr whole = weft_expr_mod(extents, x, weft_expr_mul(extents, a, d));
-    weft_expr joined = weft_expr_mul(extents, scaled(extents, low.reading->factor, low.term.coefficient), whole);
-    return without(extents, weft_expr_add(extents, without(extents, e, low.term), joined), high.term);
+    weft_expr whole = weft_expr_mod(exprs, x, weft_expr_mul(exprs, a, d));
+    weft_expr joined = weft_expr_mul(exprs, scaled(exprs, low.reading->factor, low.term.coefficient), whole);
+    return without(exprs, weft_expr_add(exprs, without(exprs, e, low.term), joined), high.term);
 }
 
 /* ---- which MODs may continue which ---- */
@@ -150,14 +150,14 @@ typedef struct links {
     size_t count, capacity;
 } links;
 
-static bool link_reading(weft_expr_context *extents, links *list, link made, const weft_expr_reading *reading)
+static bool link_reading(weft_expr_context *exprs, links *list, link made, const weft_expr_reading *reading)
 {
-    weft_expr_view z = weft_expr_view_of(extents, (weft_expr)reading->mod->terms[0].expr);
+    weft_expr_view z = weft_expr_view_of(exprs, (weft_expr)reading->mod->terms[0].expr);
     for (size_t i = 0; i < z.count; i++) {
         made.atom = (weft_expr)z.terms[i].expr;
-        if (!weft_expr_node_of(extents, made.atom)->in_quotient) continue;
-        if (!weft_reserve(extents->allocator, &list->items, &list->capacity, list->count + 1, sizeof made)) {
-            weft_expr_out_of_memory(extents);
+        if (!weft_expr_node_of(exprs, made.atom)->in_quotient) continue;
+        if (!weft_reserve(exprs->allocator, &list->items, &list->capacity, list->count + 1, sizeof made)) {
+            weft_expr_out_of_memory(exprs);
             return false;
         }
         list->items[list->count++] = made;
@@ -182,16 +182,16 @@ static int compare_links(const void *a, const void *b)
     return (x->reading > y->reading) - (x->reading < y->reading);
 }
 
-static bool find_links(weft_expr_context *extents, weft_expr_view view, links *list)
+static bool find_links(weft_expr_context *exprs, weft_expr_view view, links *list)
 {
     for (size_t t = 0; t < view.count; t++) {
-        const weft_expr_node *term = read_term(extents, (weft_expr)view.terms[t].expr);
+        const weft_expr_node *term = read_term(exprs, (weft_expr)view.terms[t].expr);
         for (uint32_t i = 0; i < term->reading_count; i++) {
             link made = {.factor = term->readings[i].factor,
                          .coefficient = view.terms[t].coefficient,
                          .term = (uint32_t)t,
                          .reading = i};
-            if (!link_reading(extents, list, made, &term->readings[i])) return false;
+            if (!link_reading(exprs, list, made, &term->readings[i])) return false;
         }
     }
     if (list->count > 1) qsort(list->items, list->count, sizeof *list->items, compare_links);
@@ -199,11 +199,11 @@ static bool find_links(weft_expr_context *extents, weft_expr_view view, links *l
 }
 
 /* What is before the MOD that continues `low`; false where none can, as it would not be a term. */
-static bool find_key(weft_expr_context *extents, mod_term low, link *out_key)
+static bool find_key(weft_expr_context *exprs, mod_term low, link *out_key)
 {
-    weft_expr_view next = weft_expr_view_of(extents, low.reading->next);
+    weft_expr_view next = weft_expr_view_of(exprs, low.reading->next);
     if (low.reading->next == WEFT_EXPR_NONE || next.count + (next.offset != 0) != 1) return false;
-    out_key->factor = next.count == 0 ? weft_expr_constant(extents, 1) : (weft_expr)next.terms[0].expr;
+    out_key->factor = next.count == 0 ? weft_expr_constant(exprs, 1) : (weft_expr)next.terms[0].expr;
     int64_t c = next.count == 0 ? next.offset : next.terms[0].coefficient;
     return !__builtin_mul_overflow(low.term.coefficient, c, &out_key->coefficient);
 }
@@ -219,18 +219,17 @@ static size_t first_link(const links *list, const link *key)
     return low;
 }
 
-static weft_expr join_any(weft_expr_context *extents, weft_expr e, mod_term low, const links *list)
+static weft_expr join_any(weft_expr_context *exprs, weft_expr e, mod_term low, const links *list)
 {
     link key = {0};
-    weft_expr_view view = weft_expr_view_of(extents, e),
-                   quotient = weft_expr_view_of(extents, low.reading->mod->quotient);
-    if (list->count == 0 || !find_key(extents, low, &key)) return WEFT_EXPR_NONE;
+    weft_expr_view view = weft_expr_view_of(exprs, e), quotient = weft_expr_view_of(exprs, low.reading->mod->quotient);
+    if (list->count == 0 || !find_key(exprs, low, &key)) return WEFT_EXPR_NONE;
     for (size_t q = 0; q < quotient.count; q++) {
         key.atom = (weft_expr)quotient.terms[q].expr;
         for (size_t i = first_link(list, &key); i < list->count && compare_keys(&list->items[i], &key) == 0; i++) {
             weft_term term = view.terms[list->items[i].term];
-            const weft_expr_node *node = weft_expr_node_of(extents, (weft_expr)term.expr);
-            weft_expr joined = join(extents, e, low, (mod_term){term, &node->readings[list->items[i].reading]});
+            const weft_expr_node *node = weft_expr_node_of(exprs, (weft_expr)term.expr);
+            weft_expr joined = join(exprs, e, low, (mod_term){term, &node->readings[list->items[i].reading]});
             if (joined != WEFT_EXPR_NONE) return joined;
         }
     }
@@ -239,35 +238,35 @@ static weft_expr join_any(weft_expr_context *extents, weft_expr e, mod_term low,
 
 /* ---- a sum ---- */
 
-static weft_expr find_better(weft_expr_context *extents, weft_expr e, const links *list)
+static weft_expr find_better(weft_expr_context *exprs, weft_expr e, const links *list)
 {
-    weft_expr_view view = weft_expr_view_of(extents, e);
+    weft_expr_view view = weft_expr_view_of(exprs, e);
     for (size_t t = 0; t < view.count; t++) {
-        const weft_expr_node *term = weft_expr_node_of(extents, (weft_expr)view.terms[t].expr);
+        const weft_expr_node *term = weft_expr_node_of(exprs, (weft_expr)view.terms[t].expr);
         for (uint32_t i = 0; i < term->reading_count; i++) {
             mod_term mod = {view.terms[t], &term->readings[i]};
-            weft_expr better = absorb(extents, e, mod);
-            if (better == WEFT_EXPR_NONE) better = join_any(extents, e, mod, list);
+            weft_expr better = absorb(exprs, e, mod);
+            if (better == WEFT_EXPR_NONE) better = join_any(exprs, e, mod, list);
             if (better != WEFT_EXPR_NONE) return better;
         }
     }
     return e;
 }
 
-weft_expr weft_expr_improve(weft_expr_context *extents, weft_expr e)
+weft_expr weft_expr_improve(weft_expr_context *exprs, weft_expr e)
 {
-    weft_expr_node *node = weft_expr_node_of(extents, e);
+    weft_expr_node *node = weft_expr_node_of(exprs, e);
     if (node->kind != WEFT_EXPR_SUM || !node->has_mod) return e;
     if (node->settled) return node->better;
-    if (extents->depth >= WEFT_EXTENT_MAX_DEPTH) return e;
+    if (exprs->depth >= WEFT_EXTENT_MAX_DEPTH) return e;
     links list = {0};
     node->settled = true;
     node->better = e;
-    extents->depth++;
-    extents->speculating++;
-    if (find_links(extents, weft_expr_view_of(extents, e), &list)) node->better = find_better(extents, e, &list);
-    extents->speculating--;
-    extents->depth--;
-    weft_free(extents->allocator, list.items, list.capacity * sizeof *list.items);
+    exprs->depth++;
+    exprs->speculating++;
+    if (find_links(exprs, weft_expr_view_of(exprs, e), &list)) node->better = find_better(exprs, e, &list);
+    exprs->speculating--;
+    exprs->depth--;
+    weft_free(exprs->allocator, list.items, list.capacity * sizeof *list.items);
     return node->better;
 }

@@ -4,138 +4,136 @@
 
 #include <string.h>
 
-weft_expr weft_expr_out_of_memory(weft_expr_context *extents)
+weft_expr weft_expr_out_of_memory(weft_expr_context *exprs)
 {
-    if (extents->error == NULL) extents->error = weft_status_out_of_memory();
+    if (exprs->error == NULL) exprs->error = weft_status_out_of_memory();
     return WEFT_EXPR_NONE;
 }
 
-static bool push(weft_expr_context *extents, weft_term term)
+static bool push(weft_expr_context *exprs, weft_term term)
 {
-    if (!weft_reserve(extents->allocator, &extents->scratch, &extents->scratch_capacity, extents->scratch_count + 1,
-                      sizeof *extents->scratch)) {
-        weft_expr_out_of_memory(extents);
+    if (!weft_reserve(exprs->allocator, &exprs->scratch, &exprs->scratch_capacity, exprs->scratch_count + 1,
+                      sizeof *exprs->scratch)) {
+        weft_expr_out_of_memory(exprs);
         return false;
     }
-    extents->scratch[extents->scratch_count++] = term;
+    exprs->scratch[exprs->scratch_count++] = term;
     return true;
 }
 
 /* The header is a term of its own, so that a whole list is the key of its node. */
-weft_expr_list weft_expr_begin(weft_expr_context *extents, weft_expr_kind kind, int64_t offset)
+weft_expr_list weft_expr_begin(weft_expr_context *exprs, weft_expr_kind kind, int64_t offset)
 {
-    weft_expr_list list = {.mark = extents->scratch_count};
-    list.failed = !push(extents, (weft_term){offset, (uint64_t)kind});
+    weft_expr_list list = {.mark = exprs->scratch_count};
+    list.failed = !push(exprs, (weft_term){offset, (uint64_t)kind});
     return list;
 }
 
-void weft_expr_push(weft_expr_context *extents, weft_expr_list *list, int64_t coefficient, weft_expr e)
+void weft_expr_push(weft_expr_context *exprs, weft_expr_list *list, int64_t coefficient, weft_expr e)
 {
-    if (e == WEFT_EXPR_NONE || list->failed || !push(extents, (weft_term){coefficient, e})) list->failed = true;
+    if (e == WEFT_EXPR_NONE || list->failed || !push(exprs, (weft_term){coefficient, e})) list->failed = true;
 }
 
-static weft_expr abandon(weft_expr_context *extents, const weft_expr_list *list)
+static weft_expr abandon(weft_expr_context *exprs, const weft_expr_list *list)
 {
-    extents->scratch_count = list->mark;
+    exprs->scratch_count = list->mark;
     return WEFT_EXPR_NONE;
 }
 
 /* An unregistered node of the list, its facts filled in; NULL with an error kept. */
-static weft_expr_node *build(weft_expr_context *extents, const weft_expr_list *list)
+static weft_expr_node *build(weft_expr_context *exprs, const weft_expr_list *list)
 {
-    const weft_term *header = extents->scratch + list->mark;
-    size_t count = extents->scratch_count - list->mark - 1;
-    weft_expr_node *node = weft_arena_allocate(&extents->arena, sizeof *node);
-    const weft_term *terms = count == 0 ? NULL : weft_arena_copy(&extents->arena, header + 1, count * sizeof *terms);
+    const weft_term *header = exprs->scratch + list->mark;
+    size_t count = exprs->scratch_count - list->mark - 1;
+    weft_expr_node *node = weft_arena_allocate(&exprs->arena, sizeof *node);
+    const weft_term *terms = count == 0 ? NULL : weft_arena_copy(&exprs->arena, header + 1, count * sizeof *terms);
     if (node == NULL || (count > 0 && terms == NULL)) {
-        weft_expr_out_of_memory(extents);
+        weft_expr_out_of_memory(exprs);
         return NULL;
     }
     *node = (weft_expr_node){
         .kind = (weft_expr_kind)header->expr, .value = header->coefficient, .count = (uint32_t)count, .terms = terms};
-    return weft_expr_analyse(extents, node) ? node : NULL;
+    return weft_expr_analyse(exprs, node) ? node : NULL;
 }
 
-static bool register_node(weft_expr_context *extents, weft_expr_node *node)
+static bool register_node(weft_expr_context *exprs, weft_expr_node *node)
 {
-    if (!weft_reserve(extents->allocator, &extents->nodes, &extents->capacity, extents->count + 1,
-                      sizeof *extents->nodes)) {
-        weft_expr_out_of_memory(extents);
+    if (!weft_reserve(exprs->allocator, &exprs->nodes, &exprs->capacity, exprs->count + 1, sizeof *exprs->nodes)) {
+        weft_expr_out_of_memory(exprs);
         return false;
     }
-    node->id = (weft_expr)extents->count;
+    node->id = (weft_expr)exprs->count;
     node->self = (weft_term){1, node->id};
-    extents->nodes[extents->count++] = node;
+    exprs->nodes[exprs->count++] = node;
     return true;
 }
 
-weft_expr weft_expr_intern(weft_expr_context *extents, weft_expr_list *list)
+weft_expr weft_expr_intern(weft_expr_context *exprs, weft_expr_list *list)
 {
-    if (list->failed) return abandon(extents, list);
-    const weft_term *key = extents->scratch + list->mark;
-    size_t key_size = (extents->scratch_count - list->mark) * sizeof *key;
-    weft_expr_node *node = weft_map_find(&extents->by_key, key, key_size);
+    if (list->failed) return abandon(exprs, list);
+    const weft_term *key = exprs->scratch + list->mark;
+    size_t key_size = (exprs->scratch_count - list->mark) * sizeof *key;
+    weft_expr_node *node = weft_map_find(&exprs->by_key, key, key_size);
     if (node != NULL) {
-        extents->scratch_count = list->mark;
+        exprs->scratch_count = list->mark;
         return node->id;
     }
-    node = build(extents, list);
-    if (node == NULL) return abandon(extents, list);
+    node = build(exprs, list);
+    if (node == NULL) return abandon(exprs, list);
     if (node->kind != WEFT_EXPR_CONSTANT && weft_expr_is_point(node))
-        node = weft_expr_node_of(extents, weft_expr_constant(extents, node->min));
-    else if (!register_node(extents, node)) return abandon(extents, list);
-    if (node == &extents->none) return abandon(extents, list);
-    if (!weft_map_insert(&extents->by_key, extents->scratch + list->mark, key_size, node)) {
-        weft_expr_out_of_memory(extents);
-        return abandon(extents, list);
+        node = weft_expr_node_of(exprs, weft_expr_constant(exprs, node->min));
+    else if (!register_node(exprs, node)) return abandon(exprs, list);
+    if (node == &exprs->none) return abandon(exprs, list);
+    if (!weft_map_insert(&exprs->by_key, exprs->scratch + list->mark, key_size, node)) {
+        weft_expr_out_of_memory(exprs);
+        return abandon(exprs, list);
     }
-    extents->scratch_count = list->mark;
+    exprs->scratch_count = list->mark;
     return node->id;
 }
 
 /* What a pair comes to is kept beside the nodes, under kinds that none has. */
 enum { CHOSEN = WEFT_EXPR_MAX + 1 };
 
-weft_expr weft_expr_recall(const weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b)
+weft_expr weft_expr_recall(const weft_expr_context *exprs, weft_expr_kind kind, weft_expr a, weft_expr b)
 {
     weft_term key[] = {{0, (uint64_t)CHOSEN + kind}, {1, a < b ? a : b}, {1, a < b ? b : a}};
-    const weft_expr_node *node = weft_map_find(&extents->by_key, key, sizeof key);
+    const weft_expr_node *node = weft_map_find(&exprs->by_key, key, sizeof key);
     return node == NULL ? WEFT_EXPR_NONE : node->id;
 }
 
-weft_expr weft_expr_remember(weft_expr_context *extents, weft_expr_kind kind, weft_expr a, weft_expr b, weft_expr e)
+weft_expr weft_expr_remember(weft_expr_context *exprs, weft_expr_kind kind, weft_expr a, weft_expr b, weft_expr e)
 {
     weft_term key[] = {{0, (uint64_t)CHOSEN + kind}, {1, a < b ? a : b}, {1, a < b ? b : a}};
-    bool known = weft_map_find(&extents->by_key, key, sizeof key) != NULL;
-    if (e == WEFT_EXPR_NONE || known ||
-        weft_map_insert(&extents->by_key, key, sizeof key, weft_expr_node_of(extents, e)))
+    bool known = weft_map_find(&exprs->by_key, key, sizeof key) != NULL;
+    if (e == WEFT_EXPR_NONE || known || weft_map_insert(&exprs->by_key, key, sizeof key, weft_expr_node_of(exprs, e)))
         return e;
-    return weft_expr_out_of_memory(extents);
+    return weft_expr_out_of_memory(exprs);
 }
 
-weft_expr weft_expr_constant(weft_expr_context *extents, int64_t value)
+weft_expr weft_expr_constant(weft_expr_context *exprs, int64_t value)
 {
-    weft_expr_list list = weft_expr_begin(extents, WEFT_EXPR_CONSTANT, value);
-    return weft_expr_intern(extents, &list);
+    weft_expr_list list = weft_expr_begin(exprs, WEFT_EXPR_CONSTANT, value);
+    return weft_expr_intern(exprs, &list);
 }
 
-static const uint64_t *single_bit(weft_expr_context *extents, size_t index)
+static const uint64_t *single_bit(weft_expr_context *exprs, size_t index)
 {
     size_t words = index / 64 + 1;
-    uint64_t *bits = weft_arena_allocate(&extents->arena, words * sizeof *bits);
+    uint64_t *bits = weft_arena_allocate(&exprs->arena, words * sizeof *bits);
     if (bits == NULL) return NULL;
     memset(bits, 0, words * sizeof *bits);
     bits[index / 64] = UINT64_C(1) << (index % 64);
     return bits;
 }
 
-weft_expr weft_expr_add_symbol(weft_expr_context *extents, const char *name, int64_t min, int64_t max, weft_expr bound)
+weft_expr weft_expr_add_symbol(weft_expr_context *exprs, const char *name, int64_t min, int64_t max, weft_expr bound)
 {
-    size_t index = extents->symbol_count, length = strlen(name);
-    weft_expr_node *node = weft_arena_allocate(&extents->arena, sizeof *node);
-    char *copy = weft_arena_string(&extents->arena, name, length);
-    const uint64_t *bits = single_bit(extents, index);
-    if (node == NULL || copy == NULL || bits == NULL) return weft_expr_out_of_memory(extents);
+    size_t index = exprs->symbol_count, length = strlen(name);
+    weft_expr_node *node = weft_arena_allocate(&exprs->arena, sizeof *node);
+    char *copy = weft_arena_string(&exprs->arena, name, length);
+    const uint64_t *bits = single_bit(exprs, index);
+    if (node == NULL || copy == NULL || bits == NULL) return weft_expr_out_of_memory(exprs);
     *node = (weft_expr_node){.kind = WEFT_EXPR_SYMBOL,
                              .parts = 1,
                              .min = min,
@@ -148,15 +146,14 @@ weft_expr weft_expr_add_symbol(weft_expr_context *extents, const char *name, int
                              .symbol = (uint32_t)index,
                              .symbols = bits,
                              .words = (uint32_t)(index / 64 + 1)};
-    if (!weft_reserve(extents->allocator, &extents->symbols, &extents->symbol_capacity, index + 1,
-                      sizeof *extents->symbols) ||
-        !weft_map_insert(&extents->by_name, name, length, node))
-        return weft_expr_out_of_memory(extents);
-    if (!register_node(extents, node)) {
-        weft_map_remove(&extents->by_name, name, length);
+    if (!weft_reserve(exprs->allocator, &exprs->symbols, &exprs->symbol_capacity, index + 1, sizeof *exprs->symbols) ||
+        !weft_map_insert(&exprs->by_name, name, length, node))
+        return weft_expr_out_of_memory(exprs);
+    if (!register_node(exprs, node)) {
+        weft_map_remove(&exprs->by_name, name, length);
         return WEFT_EXPR_NONE;
     }
-    extents->symbols[extents->symbol_count++] = node->id;
+    exprs->symbols[exprs->symbol_count++] = node->id;
     return node->id;
 }
 
@@ -190,26 +187,26 @@ static bool merge_terms(weft_term *terms, size_t *count)
     return true;
 }
 
-weft_expr weft_expr_sum(weft_expr_context *extents, weft_expr_list *list)
+weft_expr weft_expr_sum(weft_expr_context *exprs, weft_expr_list *list)
 {
-    if (list->failed) return abandon(extents, list);
-    weft_term *terms = extents->scratch + list->mark + 1;
-    size_t count = extents->scratch_count - list->mark - 1;
+    if (list->failed) return abandon(exprs, list);
+    weft_term *terms = exprs->scratch + list->mark + 1;
+    size_t count = exprs->scratch_count - list->mark - 1;
     sort_terms(terms, count);
     if (!merge_terms(terms, &count)) {
-        abandon(extents, list);
-        return weft_expr_overflow(extents);
+        abandon(exprs, list);
+        return weft_expr_overflow(exprs);
     }
-    extents->scratch_count = list->mark + 1 + count;
-    int64_t offset = extents->scratch[list->mark].coefficient;
+    exprs->scratch_count = list->mark + 1 + count;
+    int64_t offset = exprs->scratch[list->mark].coefficient;
     if (count == 0) {
-        abandon(extents, list);
-        return weft_expr_constant(extents, offset);
+        abandon(exprs, list);
+        return weft_expr_constant(exprs, offset);
     }
     if (count == 1 && offset == 0 && terms[0].coefficient == 1) {
         weft_expr only = (weft_expr)terms[0].expr;
-        abandon(extents, list);
+        abandon(exprs, list);
         return only;
     }
-    return weft_expr_intern(extents, list);
+    return weft_expr_intern(exprs, list);
 }

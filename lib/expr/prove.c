@@ -16,7 +16,7 @@
 #define MAX_ACTIVE 256
 
 typedef struct prover {
-    weft_expr_context *extents;
+    weft_expr_context *exprs;
     weft_expr positive[MAX_POSITIVE]; /* at least 1 */
     size_t positive_count;
     weft_expr facts[MAX_FACTS]; /* at least 0 */
@@ -34,9 +34,9 @@ static void assume_nonnegative(prover *p, weft_expr f, int nesting);
 static void assume_positive_factors(prover *p, weft_expr term)
 {
     size_t count;
-    const weft_term *factors = weft_expr_factors(p->extents, term, &count);
+    const weft_term *factors = weft_expr_factors(p->exprs, term, &count);
     for (size_t i = 0; i < count; i++)
-        if (weft_expr_node_of(p->extents, (weft_expr)factors[i].expr)->min < 0) return;
+        if (weft_expr_node_of(p->exprs, (weft_expr)factors[i].expr)->min < 0) return;
     for (size_t i = 0; i < count && p->positive_count < MAX_POSITIVE; i++)
         p->positive[p->positive_count++] = (weft_expr)factors[i].expr;
 }
@@ -45,31 +45,31 @@ static bool is_positive(const prover *p, weft_expr atom)
 {
     for (size_t i = 0; i < p->positive_count; i++)
         if (p->positive[i] == atom) return true;
-    return weft_expr_node_of(p->extents, atom)->min > 0;
+    return weft_expr_node_of(p->exprs, atom)->min > 0;
 }
 
 /* From A >= 1: both operands of a minimum are, and a division reaches its divisor. */
 static void assume_operands(prover *p, const weft_expr_node *atom, int nesting)
 {
-    weft_expr one = weft_expr_constant(p->extents, 1);
+    weft_expr one = weft_expr_constant(p->exprs, 1);
     if (atom->kind != WEFT_EXPR_MIN && atom->kind != WEFT_EXPR_DIV) return;
     weft_expr a = (weft_expr)atom->terms[0].expr, b = (weft_expr)atom->terms[1].expr;
     if (atom->kind == WEFT_EXPR_MIN) {
-        assume_nonnegative(p, weft_expr_sub(p->extents, a, one), nesting - 1);
-        assume_nonnegative(p, weft_expr_sub(p->extents, b, one), nesting - 1);
-    } else if (weft_expr_node_of(p->extents, b)->min > 0) {
-        assume_nonnegative(p, weft_expr_sub(p->extents, a, b), nesting - 1);
+        assume_nonnegative(p, weft_expr_sub(p->exprs, a, one), nesting - 1);
+        assume_nonnegative(p, weft_expr_sub(p->exprs, b, one), nesting - 1);
+    } else if (weft_expr_node_of(p->exprs, b)->min > 0) {
+        assume_nonnegative(p, weft_expr_sub(p->exprs, a, b), nesting - 1);
     }
 }
 
 static void assume_nonnegative(prover *p, weft_expr f, int nesting)
 {
-    weft_expr_view view = weft_expr_view_of(p->extents, f);
-    if (f == WEFT_EXPR_NONE || nesting == 0 || weft_expr_node_of(p->extents, f)->min >= 0) return;
+    weft_expr_view view = weft_expr_view_of(p->exprs, f);
+    if (f == WEFT_EXPR_NONE || nesting == 0 || weft_expr_node_of(p->exprs, f)->min >= 0) return;
     if (view.count == 1 && view.terms[0].coefficient > 0 && view.offset < 0) {
         weft_expr term = (weft_expr)view.terms[0].expr;
         assume_positive_factors(p, term);
-        assume_operands(p, weft_expr_node_of(p->extents, term), nesting);
+        assume_operands(p, weft_expr_node_of(p->exprs, term), nesting);
     } else if (p->fact_count < MAX_FACTS) {
         p->facts[p->fact_count++] = f;
     }
@@ -86,32 +86,32 @@ static void use_active(prover *p)
     for (size_t index = MAX_ACTIVE; index-- > 0;) {
         if (p->active[index / 64] == 0) index &= ~(size_t)63;
         if ((p->active[index / 64] >> (index % 64) & 1) == 0) continue;
-        const weft_expr_node *symbol = weft_expr_node_of(p->extents, p->extents->symbols[index]);
+        const weft_expr_node *symbol = weft_expr_node_of(p->exprs, p->exprs->symbols[index]);
         if (symbol->bound == WEFT_EXPR_NONE) continue;
         assume_nonnegative(p, symbol->last, 8);
-        mark_active(p, weft_expr_node_of(p->extents, symbol->bound));
+        mark_active(p, weft_expr_node_of(p->exprs, symbol->bound));
     }
 }
 
 /* ---- one step ---- */
 
 /* Whether e >= 0 says no less than that of both operands, so that nothing is lost by looking at them first. */
-static bool needs_both(const weft_expr_context *extents, weft_term term)
+static bool needs_both(const weft_expr_context *exprs, weft_term term)
 {
-    return weft_expr_node_of(extents, (weft_expr)term.expr)->kind ==
+    return weft_expr_node_of(exprs, (weft_expr)term.expr)->kind ==
            (term.coefficient > 0 ? WEFT_EXPR_MIN : WEFT_EXPR_MAX);
 }
 
 /* The youngest factor of the terms of e, of those that need both operands if there are any; NONE for a constant. */
-static weft_expr next_atom(const weft_expr_context *extents, weft_expr e)
+static weft_expr next_atom(const weft_expr_context *exprs, weft_expr e)
 {
-    weft_expr_view view = weft_expr_view_of(extents, e);
+    weft_expr_view view = weft_expr_view_of(exprs, e);
     uint64_t atom = WEFT_EXPR_NONE;
     bool found = false;
     for (size_t i = 0; i < view.count; i++) {
         size_t count;
-        const weft_term *factors = weft_expr_factors(extents, (weft_expr)view.terms[i].expr, &count);
-        bool first = needs_both(extents, view.terms[i]);
+        const weft_term *factors = weft_expr_factors(exprs, (weft_expr)view.terms[i].expr, &count);
+        bool first = needs_both(exprs, view.terms[i]);
         if (found && !first) continue;
         if ((first && !found) || factors[count - 1].expr > atom) atom = factors[count - 1].expr;
         found |= first;
@@ -128,7 +128,7 @@ typedef struct linear {
 static bool at(prover *p, const linear *form, weft_expr value)
 {
     if (value == WEFT_EXPR_NONE) return false;
-    return nonnegative(p, weft_expr_add(p->extents, form->rest, weft_expr_mul(p->extents, form->cofactor, value)));
+    return nonnegative(p, weft_expr_add(p->exprs, form->rest, weft_expr_mul(p->exprs, form->cofactor, value)));
 }
 
 /* Pointwise low <= atom <= high; NONE where there is no such bound. */
@@ -142,12 +142,12 @@ static bool between(prover *p, const linear *form, weft_expr low, weft_expr high
 static weft_expr constant_low(prover *p, const weft_expr_node *atom)
 {
     int64_t low = atom->min < 1 && is_positive(p, atom->id) ? 1 : atom->min;
-    return low == INT64_MIN ? WEFT_EXPR_NONE : weft_expr_constant(p->extents, low);
+    return low == INT64_MIN ? WEFT_EXPR_NONE : weft_expr_constant(p->exprs, low);
 }
 
 static weft_expr constant_high(prover *p, const weft_expr_node *atom)
 {
-    return atom->max == INT64_MAX ? WEFT_EXPR_NONE : weft_expr_constant(p->extents, atom->max);
+    return atom->max == INT64_MAX ? WEFT_EXPR_NONE : weft_expr_constant(p->exprs, atom->max);
 }
 
 static bool by_constants(prover *p, const linear *form, const weft_expr_node *atom)
@@ -171,10 +171,10 @@ static bool by_choice(prover *p, const linear *form, const weft_expr_node *atom)
 
 static bool by_mod(prover *p, const linear *form, const weft_expr_node *atom)
 {
-    weft_expr_context *extents = p->extents;
+    weft_expr_context *exprs = p->exprs;
     weft_expr x = (weft_expr)atom->terms[0].expr, d = (weft_expr)atom->terms[1].expr;
-    if (!nonnegative(p, weft_expr_sub(extents, d, weft_expr_constant(extents, 1)))) return by_constants(p, form, atom);
-    if (between(p, form, constant_low(p, atom), weft_expr_sub(extents, d, weft_expr_constant(extents, 1)))) return true;
+    if (!nonnegative(p, weft_expr_sub(exprs, d, weft_expr_constant(exprs, 1)))) return by_constants(p, form, atom);
+    if (between(p, form, constant_low(p, atom), weft_expr_sub(exprs, d, weft_expr_constant(exprs, 1)))) return true;
     return form->sign < 0 && nonnegative(p, x) && at(p, form, x);
 }
 
@@ -184,15 +184,15 @@ static bool by_mod(prover *p, const linear *form, const weft_expr_node *atom)
 static weft_expr related_div(prover *p, weft_expr rest, const weft_expr_node *atom, int64_t *out_times, int64_t *out_b,
                              int64_t *out_gap)
 {
-    weft_expr_view view = weft_expr_view_of(p->extents, rest);
+    weft_expr_view view = weft_expr_view_of(p->exprs, rest);
     int64_t d, b;
-    if (!weft_expr_is_constant(p->extents, (weft_expr)atom->terms[1].expr, &d) || d <= 0) return WEFT_EXPR_NONE;
+    if (!weft_expr_is_constant(p->exprs, (weft_expr)atom->terms[1].expr, &d) || d <= 0) return WEFT_EXPR_NONE;
     for (size_t i = 0; i < view.count; i++) {
-        const weft_expr_node *other = weft_expr_node_of(p->extents, (weft_expr)view.terms[i].expr);
+        const weft_expr_node *other = weft_expr_node_of(p->exprs, (weft_expr)view.terms[i].expr);
         if (other->kind != WEFT_EXPR_DIV || other == atom) continue;
-        if (!weft_expr_is_constant(p->extents, (weft_expr)other->terms[1].expr, &b) || b <= 0 || d % b != 0) continue;
-        weft_expr gap = weft_expr_sub(p->extents, (weft_expr)atom->terms[0].expr, (weft_expr)other->terms[0].expr);
-        if (!weft_expr_is_constant(p->extents, gap, out_gap) || *out_gap == INT64_MIN) continue;
+        if (!weft_expr_is_constant(p->exprs, (weft_expr)other->terms[1].expr, &b) || b <= 0 || d % b != 0) continue;
+        weft_expr gap = weft_expr_sub(p->exprs, (weft_expr)atom->terms[0].expr, (weft_expr)other->terms[0].expr);
+        if (!weft_expr_is_constant(p->exprs, gap, out_gap) || *out_gap == INT64_MIN) continue;
         *out_times = d / b;
         *out_b = b;
         return other->id;
@@ -203,32 +203,31 @@ static weft_expr related_div(prover *p, weft_expr rest, const weft_expr_node *at
 static bool by_related_div(prover *p, const linear *form, const weft_expr_node *atom)
 {
     int64_t times, b, gap;
-    weft_expr_context *extents = p->extents;
+    weft_expr_context *exprs = p->exprs;
     weft_expr other = related_div(p, form->rest, atom, &times, &b, &gap), quotient, none;
     if (other == WEFT_EXPR_NONE) return false;
-    weft_expr by = weft_expr_constant(extents, times);
-    linear scaled = {form->cofactor, weft_expr_mul(extents, form->rest, by), form->sign};
-    if (weft_expr_split(extents, form->cofactor, by, &quotient, &none) && none == weft_expr_constant(extents, 0))
+    weft_expr by = weft_expr_constant(exprs, times);
+    linear scaled = {form->cofactor, weft_expr_mul(exprs, form->rest, by), form->sign};
+    if (weft_expr_split(exprs, form->cofactor, by, &quotient, &none) && none == weft_expr_constant(exprs, 0))
         scaled = (linear){quotient, form->rest, form->sign};
     int64_t low = weft_expr_floor_div(gap, b), high = -weft_expr_floor_div(-gap, b);
     if (__builtin_sub_overflow(low, times - 1, &low)) return false;
-    return between(p, &scaled, weft_expr_add(extents, other, weft_expr_constant(extents, low)),
-                   weft_expr_add(extents, other, weft_expr_constant(extents, high)));
+    return between(p, &scaled, weft_expr_add(exprs, other, weft_expr_constant(exprs, low)),
+                   weft_expr_add(exprs, other, weft_expr_constant(exprs, high)));
 }
 
 /* For d > 0: x-d+1 <= d*A <= x. The whole form is taken d times, unless d divides the cofactor. */
 static bool by_div(prover *p, const linear *form, const weft_expr_node *atom)
 {
-    weft_expr_context *extents = p->extents;
+    weft_expr_context *exprs = p->exprs;
     weft_expr x = (weft_expr)atom->terms[0].expr, d = (weft_expr)atom->terms[1].expr,
-              one = weft_expr_constant(extents, 1);
+              one = weft_expr_constant(exprs, 1);
     if (by_constants(p, form, atom) || by_related_div(p, form, atom)) return true;
-    if (!nonnegative(p, weft_expr_sub(extents, d, one))) return false;
-    if (form->sign > 0 && atom->min < 0 && at(p, form, weft_expr_constant(extents, 0)) && nonnegative(p, x))
-        return true;
-    weft_expr low = weft_expr_add(extents, weft_expr_sub(extents, x, d), one), quotient, none;
-    linear scaled = {form->cofactor, weft_expr_mul(extents, form->rest, d), form->sign};
-    if (weft_expr_split(extents, form->cofactor, d, &quotient, &none) && none == weft_expr_constant(extents, 0))
+    if (!nonnegative(p, weft_expr_sub(exprs, d, one))) return false;
+    if (form->sign > 0 && atom->min < 0 && at(p, form, weft_expr_constant(exprs, 0)) && nonnegative(p, x)) return true;
+    weft_expr low = weft_expr_add(exprs, weft_expr_sub(exprs, x, d), one), quotient, none;
+    linear scaled = {form->cofactor, weft_expr_mul(exprs, form->rest, d), form->sign};
+    if (weft_expr_split(exprs, form->cofactor, d, &quotient, &none) && none == weft_expr_constant(exprs, 0))
         scaled = (linear){quotient, form->rest, form->sign};
     return between(p, &scaled, low, x);
 }
@@ -236,14 +235,14 @@ static bool by_div(prover *p, const linear *form, const weft_expr_node *atom)
 static int sign_of(prover *p, weft_expr e)
 {
     if (nonnegative(p, e)) return 1;
-    weft_expr negated = weft_expr_sub(p->extents, weft_expr_constant(p->extents, 0), e);
+    weft_expr negated = weft_expr_sub(p->exprs, weft_expr_constant(p->exprs, 0), e);
     return nonnegative(p, negated) ? -1 : 0;
 }
 
 static bool eliminate(prover *p, weft_expr e, const weft_expr_node *atom)
 {
     linear form;
-    weft_expr_cofactor(p->extents, e, atom->id, &form.cofactor, &form.rest);
+    weft_expr_cofactor(p->exprs, e, atom->id, &form.cofactor, &form.rest);
     if (form.cofactor == WEFT_EXPR_NONE || form.rest == WEFT_EXPR_NONE) return false;
     form.sign = sign_of(p, form.cofactor);
     switch (atom->kind) {
@@ -258,86 +257,84 @@ static bool eliminate(prover *p, weft_expr e, const weft_expr_node *atom)
 
 static bool nonnegative(prover *p, weft_expr e)
 {
-    const weft_expr_node *node = weft_expr_node_of(p->extents, e);
+    const weft_expr_node *node = weft_expr_node_of(p->exprs, e);
     if (e == WEFT_EXPR_NONE || node->max < 0) return false;
     if (node->min >= 0) return true;
     if (p->nesting == 0 || p->steps == 0) return false;
     p->steps--;
     p->nesting--;
-    bool proven = eliminate(p, e, weft_expr_node_of(p->extents, next_atom(p->extents, e)));
+    bool proven = eliminate(p, e, weft_expr_node_of(p->exprs, next_atom(p->exprs, e)));
     p->nesting++;
     return proven;
 }
 
-bool weft_expr_prove(weft_expr_context *extents, weft_expr e, weft_expr context, weft_expr other)
+bool weft_expr_prove(weft_expr_context *exprs, weft_expr e, weft_expr context, weft_expr other)
 {
-    const weft_expr_node *node = weft_expr_node_of(extents, e);
+    const weft_expr_node *node = weft_expr_node_of(exprs, e);
     if (e == WEFT_EXPR_NONE || node->max < 0) return false;
     if (node->min >= 0) return true;
-    extents->speculating++;
-    extents->proving++;
-    prover p = {.extents = extents, .steps = MAX_STEPS, .nesting = MAX_NESTING};
+    exprs->speculating++;
+    exprs->proving++;
+    prover p = {.exprs = exprs, .steps = MAX_STEPS, .nesting = MAX_NESTING};
     mark_active(&p, node);
-    mark_active(&p, weft_expr_node_of(extents, context));
-    mark_active(&p, weft_expr_node_of(extents, other));
+    mark_active(&p, weft_expr_node_of(exprs, context));
+    mark_active(&p, weft_expr_node_of(exprs, other));
     use_active(&p);
     bool proven = nonnegative(&p, e);
-    for (size_t i = 0; i < p.fact_count && !proven; i++)
-        proven = nonnegative(&p, weft_expr_sub(extents, e, p.facts[i]));
-    extents->proving--;
-    extents->speculating--;
+    for (size_t i = 0; i < p.fact_count && !proven; i++) proven = nonnegative(&p, weft_expr_sub(exprs, e, p.facts[i]));
+    exprs->proving--;
+    exprs->speculating--;
     return proven;
 }
 
-bool weft_expr_prove_positive(weft_expr_context *extents, weft_expr e, weft_expr context, weft_expr other)
+bool weft_expr_prove_positive(weft_expr_context *exprs, weft_expr e, weft_expr context, weft_expr other)
 {
-    if (e == WEFT_EXPR_NONE || weft_expr_node_of(extents, e)->min > 0) return e != WEFT_EXPR_NONE;
-    extents->speculating++;
-    weft_expr less = weft_expr_sub(extents, e, weft_expr_constant(extents, 1));
-    bool proven = weft_expr_prove(extents, less, context == WEFT_EXPR_NONE ? e : context, other);
-    extents->speculating--;
+    if (e == WEFT_EXPR_NONE || weft_expr_node_of(exprs, e)->min > 0) return e != WEFT_EXPR_NONE;
+    exprs->speculating++;
+    weft_expr less = weft_expr_sub(exprs, e, weft_expr_constant(exprs, 1));
+    bool proven = weft_expr_prove(exprs, less, context == WEFT_EXPR_NONE ? e : context, other);
+    exprs->speculating--;
     return proven;
 }
 
-bool weft_expr_always_nonnegative(weft_expr_context *extents, weft_expr e)
+bool weft_expr_always_nonnegative(weft_expr_context *exprs, weft_expr e)
 {
-    weft_expr_node *node = weft_expr_node_of(extents, e);
+    weft_expr_node *node = weft_expr_node_of(exprs, e);
     if (e == WEFT_EXPR_NONE) return false;
-    if (node->proof == 0) node->proof = weft_expr_prove(extents, e, WEFT_EXPR_NONE, WEFT_EXPR_NONE) ? 1 : -1;
+    if (node->proof == 0) node->proof = weft_expr_prove(exprs, e, WEFT_EXPR_NONE, WEFT_EXPR_NONE) ? 1 : -1;
     return node->proof > 0;
 }
 
-static bool always_less(weft_expr_context *extents, weft_expr a, weft_expr b)
+static bool always_less(weft_expr_context *exprs, weft_expr a, weft_expr b)
 {
-    weft_expr gap = weft_expr_sub(extents, b, a);
-    return weft_expr_prove(extents, weft_expr_sub(extents, gap, weft_expr_constant(extents, 1)), a, b);
+    weft_expr gap = weft_expr_sub(exprs, b, a);
+    return weft_expr_prove(exprs, weft_expr_sub(exprs, gap, weft_expr_constant(exprs, 1)), a, b);
 }
 
-bool weft_expr_always_less(weft_expr_context *extents, weft_expr a, weft_expr b)
+bool weft_expr_always_less(weft_expr_context *exprs, weft_expr a, weft_expr b)
 {
     if (a == WEFT_EXPR_NONE || b == WEFT_EXPR_NONE) return false;
-    extents->speculating++;
-    bool less = always_less(extents, a, b);
-    extents->speculating--;
+    exprs->speculating++;
+    bool less = always_less(exprs, a, b);
+    exprs->speculating--;
     return less;
 }
 
 /* Also by divisors: 2*x and 2*y + 1 never meet. */
-bool weft_expr_never_equal(weft_expr_context *extents, weft_expr a, weft_expr b)
+bool weft_expr_never_equal(weft_expr_context *exprs, weft_expr a, weft_expr b)
 {
     if (a == b || a == WEFT_EXPR_NONE || b == WEFT_EXPR_NONE) return false;
-    extents->speculating++;
-    weft_expr gap = weft_expr_sub(extents, b, a);
-    weft_expr_view view = weft_expr_view_of(extents, gap);
+    exprs->speculating++;
+    weft_expr gap = weft_expr_sub(exprs, b, a);
+    weft_expr_view view = weft_expr_view_of(exprs, gap);
     int64_t step = 0;
     for (size_t i = 0; i < view.count; i++) {
-        int64_t d = weft_expr_node_of(extents, (weft_expr)view.terms[i].expr)->divisor,
-                each = view.terms[i].coefficient;
+        int64_t d = weft_expr_node_of(exprs, (weft_expr)view.terms[i].expr)->divisor, each = view.terms[i].coefficient;
         if (__builtin_mul_overflow(each, d, &each)) each = 1;
         step = weft_expr_gcd(step, each);
     }
     bool apart = gap != WEFT_EXPR_NONE && (step == 0 ? view.offset != 0 : view.offset % step != 0);
-    apart = apart || always_less(extents, a, b) || always_less(extents, b, a);
-    extents->speculating--;
+    apart = apart || always_less(exprs, a, b) || always_less(exprs, b, a);
+    exprs->speculating--;
     return apart;
 }

@@ -88,37 +88,37 @@ static range mod_ranges(range a, range b)
     return r;
 }
 
-static range range_of(const weft_expr_context *extents, const weft_expr_node *node, size_t i)
+static range range_of(const weft_expr_context *exprs, const weft_expr_node *node, size_t i)
 {
-    const weft_expr_node *operand = weft_expr_node_of(extents, (weft_expr)node->terms[i].expr);
+    const weft_expr_node *operand = weft_expr_node_of(exprs, (weft_expr)node->terms[i].expr);
     return widen(operand->min, operand->max);
 }
 
-static range sum_range(const weft_expr_context *extents, const weft_expr_node *node)
+static range sum_range(const weft_expr_context *exprs, const weft_expr_node *node)
 {
     range r = {node->value, node->value};
     for (size_t i = 0; i < node->count; i++) {
         wide c = node->terms[i].coefficient;
-        range t = range_of(extents, node, i);
+        range t = range_of(exprs, node, i);
         t = rounded((range){mul_bounds(c, c > 0 ? t.min : t.max), mul_bounds(c, c > 0 ? t.max : t.min)});
         r = (range){add_bounds(r.min, t.min), add_bounds(r.max, t.max)};
     }
     return r;
 }
 
-static range product_range(const weft_expr_context *extents, const weft_expr_node *node)
+static range product_range(const weft_expr_context *exprs, const weft_expr_node *node)
 {
-    range r = range_of(extents, node, 0);
-    for (size_t i = 1; i < node->count; i++) r = rounded(corners(r, range_of(extents, node, i), mul_bounds));
+    range r = range_of(exprs, node, 0);
+    for (size_t i = 1; i < node->count; i++) r = rounded(corners(r, range_of(exprs, node, i), mul_bounds));
     return r;
 }
 
-static range node_range(const weft_expr_context *extents, const weft_expr_node *node)
+static range node_range(const weft_expr_context *exprs, const weft_expr_node *node)
 {
     if (node->kind == WEFT_EXPR_CONSTANT) return (range){node->value, node->value};
-    if (node->kind == WEFT_EXPR_SUM) return sum_range(extents, node);
-    if (node->kind == WEFT_EXPR_PRODUCT) return product_range(extents, node);
-    range a = range_of(extents, node, 0), b = range_of(extents, node, 1);
+    if (node->kind == WEFT_EXPR_SUM) return sum_range(exprs, node);
+    if (node->kind == WEFT_EXPR_PRODUCT) return product_range(exprs, node);
+    range a = range_of(exprs, node, 0), b = range_of(exprs, node, 1);
     if (node->kind == WEFT_EXPR_DIV) return div_ranges(a, b);
     if (node->kind == WEFT_EXPR_MOD) return mod_ranges(a, b);
     if (node->kind == WEFT_EXPR_MIN) return (range){a.min < b.min ? a.min : b.min, a.max < b.max ? a.max : b.max};
@@ -132,26 +132,26 @@ static int64_t mul_divisors(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static int64_t divisor_of(const weft_expr_context *extents, const weft_expr_node *node, size_t i)
+static int64_t divisor_of(const weft_expr_context *exprs, const weft_expr_node *node, size_t i)
 {
-    return weft_expr_node_of(extents, (weft_expr)node->terms[i].expr)->divisor;
+    return weft_expr_node_of(exprs, (weft_expr)node->terms[i].expr)->divisor;
 }
 
-static int64_t div_divisor(const weft_expr_context *extents, const weft_expr_node *node)
+static int64_t div_divisor(const weft_expr_context *exprs, const weft_expr_node *node)
 {
-    int64_t divisor = divisor_of(extents, node, 0);
+    int64_t divisor = divisor_of(exprs, node, 0);
     int64_t by;
-    bool known = weft_expr_is_constant(extents, (weft_expr)node->terms[1].expr, &by);
+    bool known = weft_expr_is_constant(exprs, (weft_expr)node->terms[1].expr, &by);
     return known && by > 0 && divisor % by == 0 ? divisor / by : 1;
 }
 
-static int64_t node_divisor(const weft_expr_context *extents, const weft_expr_node *node)
+static int64_t node_divisor(const weft_expr_context *exprs, const weft_expr_node *node)
 {
-    if (node->kind == WEFT_EXPR_DIV) return div_divisor(extents, node);
+    if (node->kind == WEFT_EXPR_DIV) return div_divisor(exprs, node);
     bool product = node->kind == WEFT_EXPR_PRODUCT;
     int64_t divisor = product ? 1 : weft_expr_gcd(node->value, 0);
     for (size_t i = 0; i < node->count && (product || divisor != 1); i++) {
-        int64_t c = weft_expr_gcd(node->terms[i].coefficient, 0), d = mul_divisors(c, divisor_of(extents, node, i));
+        int64_t c = weft_expr_gcd(node->terms[i].coefficient, 0), d = mul_divisors(c, divisor_of(exprs, node, i));
         divisor = product ? mul_divisors(divisor, d) : weft_expr_gcd(divisor, d);
     }
     return divisor;
@@ -166,19 +166,18 @@ static bool covers(const weft_expr_node *node, const weft_expr_node *operand)
 }
 
 /* Words of the longest set of an operand. */
-static uint32_t most_words(const weft_expr_context *extents, const weft_expr_node *node)
+static uint32_t most_words(const weft_expr_context *exprs, const weft_expr_node *node)
 {
     uint32_t words = 0;
     for (uint32_t i = 0; i < node->count; i++) {
-        const weft_expr_node *operand = weft_expr_node_of(extents, (weft_expr)node->terms[i].expr);
+        const weft_expr_node *operand = weft_expr_node_of(exprs, (weft_expr)node->terms[i].expr);
         if (operand->words > words) words = operand->words;
     }
     return words;
 }
 
 /* Shares the set of an operand where one holds all; else makes one, which the later operands are added to. */
-static bool unite_symbols(weft_expr_context *extents, weft_expr_node *node, const weft_expr_node *operand,
-                          uint64_t **own)
+static bool unite_symbols(weft_expr_context *exprs, weft_expr_node *node, const weft_expr_node *operand, uint64_t **own)
 {
     if (covers(node, operand)) return true;
     if (*own == NULL && covers(operand, node)) {
@@ -187,8 +186,8 @@ static bool unite_symbols(weft_expr_context *extents, weft_expr_node *node, cons
         return true;
     }
     if (*own == NULL) {
-        uint32_t words = most_words(extents, node);
-        *own = weft_arena_allocate(&extents->arena, words * sizeof **own);
+        uint32_t words = most_words(exprs, node);
+        *own = weft_arena_allocate(&exprs->arena, words * sizeof **own);
         if (*own == NULL) return false;
         for (uint32_t w = 0; w < words; w++) (*own)[w] = w < node->words ? node->symbols[w] : 0;
         node->symbols = *own;
@@ -199,11 +198,11 @@ static bool unite_symbols(weft_expr_context *extents, weft_expr_node *node, cons
 }
 
 /* Of a node whose range is known: nothing overflows and no divisor is zero. */
-static bool is_total(const weft_expr_context *extents, const weft_expr_node *node)
+static bool is_total(const weft_expr_context *exprs, const weft_expr_node *node)
 {
     bool total = node->count == 0 || weft_expr_is_choice(node) || (node->min != INT64_MIN && node->max != INT64_MAX);
     for (uint32_t i = 0; i < node->count && total; i++) {
-        const weft_expr_node *operand = weft_expr_node_of(extents, (weft_expr)node->terms[i].expr);
+        const weft_expr_node *operand = weft_expr_node_of(exprs, (weft_expr)node->terms[i].expr);
         bool divides = i == 1 && (node->kind == WEFT_EXPR_DIV || node->kind == WEFT_EXPR_MOD);
         total = operand->total && !(divides && operand->min <= 0 && operand->max >= 0);
     }
@@ -211,12 +210,12 @@ static bool is_total(const weft_expr_context *extents, const weft_expr_node *nod
 }
 
 /* Sums, products and choices have their operands in any order. */
-static uint64_t shape_of(const weft_expr_context *extents, const weft_expr_node *node)
+static uint64_t shape_of(const weft_expr_context *exprs, const weft_expr_node *node)
 {
     bool ordered = node->kind == WEFT_EXPR_DIV || node->kind == WEFT_EXPR_MOD;
     uint64_t all = 0;
     for (uint32_t i = 0; i < node->count; i++) {
-        uint64_t operand = weft_expr_node_of(extents, (weft_expr)node->terms[i].expr)->shape;
+        uint64_t operand = weft_expr_node_of(exprs, (weft_expr)node->terms[i].expr)->shape;
         uint64_t part[] = {ordered ? i : 0, (uint64_t)node->terms[i].coefficient, operand};
         all += weft_hash(part, sizeof part);
     }
@@ -224,31 +223,31 @@ static uint64_t shape_of(const weft_expr_context *extents, const weft_expr_node 
     return weft_hash(whole, sizeof whole);
 }
 
-bool weft_expr_analyse(weft_expr_context *extents, weft_expr_node *node)
+bool weft_expr_analyse(weft_expr_context *exprs, weft_expr_node *node)
 {
-    range r = node_range(extents, node);
+    range r = node_range(exprs, node);
     node->min = narrow(r.min);
     node->max = narrow(r.max);
-    node->divisor = node_divisor(extents, node);
-    node->total = is_total(extents, node);
-    node->shape = shape_of(extents, node);
+    node->divisor = node_divisor(exprs, node);
+    node->total = is_total(exprs, node);
+    node->shape = shape_of(exprs, node);
     node->has_mod = node->kind == WEFT_EXPR_MOD;
     node->parts = 1;
     uint64_t *own = NULL;
     for (uint32_t i = 0; i < node->count; i++) {
-        const weft_expr_node *operand = weft_expr_node_of(extents, (weft_expr)node->terms[i].expr);
+        const weft_expr_node *operand = weft_expr_node_of(exprs, (weft_expr)node->terms[i].expr);
         if (operand->height + 1 > node->height) node->height = operand->height + 1;
         if (__builtin_add_overflow(node->parts, operand->parts, &node->parts)) node->parts = UINT32_MAX;
         if (node->kind == WEFT_EXPR_SUM || node->kind == WEFT_EXPR_PRODUCT) node->has_mod |= operand->has_mod;
         node->has_choice |= node->kind == WEFT_EXPR_SUM && weft_expr_is_choice(operand);
-        if (!unite_symbols(extents, node, operand, &own)) {
-            if (extents->error == NULL) extents->error = weft_status_out_of_memory();
+        if (!unite_symbols(exprs, node, operand, &own)) {
+            if (exprs->error == NULL) exprs->error = weft_status_out_of_memory();
             return false;
         }
     }
     if (node->height <= WEFT_EXTENT_MAX_HEIGHT && node->count <= WEFT_EXTENT_MAX_TERMS) return true;
-    if (extents->speculating == 0)
-        weft_expr_fail(extents, WEFT_OUT_OF_RANGE,
+    if (exprs->speculating == 0)
+        weft_expr_fail(exprs, WEFT_OUT_OF_RANGE,
                        "an extent expression has %u terms and is nested %u deep, where %d and %d are the most",
                        node->count, node->height, WEFT_EXTENT_MAX_TERMS, WEFT_EXTENT_MAX_HEIGHT);
     return false;
@@ -272,9 +271,9 @@ static int compare_symbols(const weft_expr_node *a, const weft_expr_node *b)
     return 0;
 }
 
-bool weft_expr_precedes(const weft_expr_context *extents, weft_expr a, weft_expr b)
+bool weft_expr_precedes(const weft_expr_context *exprs, weft_expr a, weft_expr b)
 {
-    const weft_expr_node *x = weft_expr_node_of(extents, a), *y = weft_expr_node_of(extents, b);
+    const weft_expr_node *x = weft_expr_node_of(exprs, a), *y = weft_expr_node_of(exprs, b);
     size_t rank = weft_expr_rank(x), other = weft_expr_rank(y);
     if (rank != other) return rank < other;
     if (x->parts != y->parts) return x->parts < y->parts;

@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-bool weft_expr_affine(weft_expr_context *extents, weft_expr e, weft_expr variable, weft_expr *out_coefficient,
+bool weft_expr_affine(weft_expr_context *exprs, weft_expr e, weft_expr variable, weft_expr *out_coefficient,
                       weft_expr *out_rest)
 {
     if (e == WEFT_EXPR_NONE || variable == WEFT_EXPR_NONE) return false;
     weft_expr coefficient, rest;
-    weft_expr_cofactor(extents, e, variable, &coefficient, &rest);
+    weft_expr_cofactor(exprs, e, variable, &coefficient, &rest);
     if (coefficient == WEFT_EXPR_NONE || rest == WEFT_EXPR_NONE) return false;
-    if (weft_expr_uses(extents, coefficient, variable) || weft_expr_uses(extents, rest, variable)) return false;
+    if (weft_expr_uses(exprs, coefficient, variable) || weft_expr_uses(exprs, rest, variable)) return false;
     *out_coefficient = coefficient;
     *out_rest = rest;
     return true;
@@ -98,24 +98,24 @@ static weft_expr run_rewriter(rewriter *r, weft_expr e)
     return result;
 }
 
-weft_expr weft_expr_substitute(weft_expr_context *extents, weft_expr e, size_t count, const weft_expr *symbols,
+weft_expr weft_expr_substitute(weft_expr_context *exprs, weft_expr e, size_t count, const weft_expr *symbols,
                                const weft_expr *values)
 {
-    rewriter r = {.target = extents, .source = extents, .count = count, .symbols = symbols, .values = values};
+    rewriter r = {.target = exprs, .source = exprs, .count = count, .symbols = symbols, .values = values};
     if (e == WEFT_EXPR_NONE) return e;
     return uses_replaced(&r, e) ? run_rewriter(&r, e) : e;
 }
 
-weft_expr weft_expr_import(weft_expr_context *extents, const weft_expr_context *source, weft_expr e)
+weft_expr weft_expr_import(weft_expr_context *exprs, const weft_expr_context *source, weft_expr e)
 {
-    rewriter r = {.target = extents, .source = source};
-    return e == WEFT_EXPR_NONE || source == extents ? e : run_rewriter(&r, e);
+    rewriter r = {.target = exprs, .source = source};
+    return e == WEFT_EXPR_NONE || source == exprs ? e : run_rewriter(&r, e);
 }
 
 /* ---- formulas ---- */
 
 typedef struct compiler {
-    const weft_expr_context *extents;
+    const weft_expr_context *exprs;
     weft_formulas *formulas;
     uint32_t *done; /* slot + 1, by id */
 } compiler;
@@ -178,24 +178,23 @@ static weft_status *compile(compiler *c, weft_expr e, uint32_t *out_slot)
 {
     if (c->done[e] == 0) {
         uint32_t slot;
-        WEFT_TRY(compile_node(c, weft_expr_node_of(c->extents, e), &slot));
+        WEFT_TRY(compile_node(c, weft_expr_node_of(c->exprs, e), &slot));
         c->done[e] = slot + 1;
     }
     *out_slot = c->done[e] - 1;
     return NULL;
 }
 
-weft_status *weft_expr_compile(const weft_expr_context *extents, weft_expr e, weft_formulas *formulas,
-                               uint32_t *out_slot)
+weft_status *weft_expr_compile(const weft_expr_context *exprs, weft_expr e, weft_formulas *formulas, uint32_t *out_slot)
 {
     if (e == WEFT_EXPR_NONE)
-        return weft_status_create(extents->allocator, WEFT_INVALID_ARGUMENT, "extent",
+        return weft_status_create(exprs->allocator, WEFT_INVALID_ARGUMENT, "extent",
                                   "there is no expression to compile");
-    compiler c = {.extents = extents, .formulas = formulas};
+    compiler c = {.exprs = exprs, .formulas = formulas};
     size_t size = ((size_t)e + 1) * sizeof *c.done;
-    c.done = weft_allocate_zeroed(extents->allocator, size);
+    c.done = weft_allocate_zeroed(exprs->allocator, size);
     if (c.done == NULL) return weft_status_out_of_memory();
     weft_status *status = compile(&c, e, out_slot);
-    weft_free(extents->allocator, c.done, size);
+    weft_free(exprs->allocator, c.done, size);
     return status;
 }

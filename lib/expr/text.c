@@ -19,7 +19,7 @@
 
 typedef enum level { LEVEL_SUM, LEVEL_PRODUCT, LEVEL_FACTOR } level;
 
-static void print(const weft_expr_context *extents, weft_expr e, level wanted, weft_bytes *text);
+static void print(const weft_expr_context *exprs, weft_expr e, level wanted, weft_bytes *text);
 
 static level level_of(const weft_expr_node *node)
 {
@@ -32,9 +32,9 @@ static level level_of(const weft_expr_node *node)
     }
 }
 
-static bool is_division(const weft_expr_context *extents, weft_expr e)
+static bool is_division(const weft_expr_context *exprs, weft_expr e)
 {
-    weft_expr_kind kind = weft_expr_kind_of(extents, e);
+    weft_expr_kind kind = weft_expr_kind_of(exprs, e);
     return kind == WEFT_EXPR_DIV || kind == WEFT_EXPR_MOD;
 }
 
@@ -68,7 +68,7 @@ static void parts_finish(parts *list, const weft_expr_node *node, weft_bytes *te
 }
 
 /* The operands of `node`, each printed as `wanted`; none and a failed text when out of memory. */
-static void parts_init(parts *list, const weft_expr_context *extents, const weft_expr_node *node, level wanted,
+static void parts_init(parts *list, const weft_expr_context *exprs, const weft_expr_node *node, level wanted,
                        weft_bytes *text)
 {
     *list = (parts){.items = weft_allocate(text->allocator, node->count * sizeof *list->items)};
@@ -76,8 +76,8 @@ static void parts_init(parts *list, const weft_expr_context *extents, const weft
     list->text.failed = list->items == NULL;
     for (uint32_t i = 0; i < node->count && !list->text.failed; i++) {
         weft_expr e = (weft_expr)node->terms[i].expr;
-        part made = {.rank = weft_expr_rank(weft_expr_node_of(extents, e)), .start = list->text.size, .operand = i};
-        print(extents, e, wanted, &list->text);
+        part made = {.rank = weft_expr_rank(weft_expr_node_of(exprs, e)), .start = list->text.size, .operand = i};
+        print(exprs, e, wanted, &list->text);
         made.length = list->text.size - made.start;
         size_t at = list->text.failed ? 0 : list->count++;
         for (; at > 0 && comes_before(list, &made, &list->items[at - 1]); at--) list->items[at] = list->items[at - 1];
@@ -94,24 +94,24 @@ static void print_part(const parts *list, size_t i, weft_bytes *text)
 /* ---- expressions ---- */
 
 /* A leading minus binds tighter than a division, so that one is bracketed after it. */
-static void print_term(const weft_expr_context *extents, const parts *list, size_t i, weft_term term, weft_bytes *text)
+static void print_term(const weft_expr_context *exprs, const parts *list, size_t i, weft_term term, weft_bytes *text)
 {
     bool first = i == 0, minus = term.coefficient < 0 && (first || term.coefficient != INT64_MIN);
     uint64_t size = term.coefficient < 0 ? 0 - (uint64_t)term.coefficient : (uint64_t)term.coefficient;
     if (minus || !first) weft_bytes_print(text, first ? "-" : minus ? " - " : " + ");
     if (!minus && term.coefficient < 0) weft_bytes_print(text, "-");
     if (size != 1) weft_bytes_print(text, "%" PRIu64 "*", size);
-    bool bracket = (size != 1 || (first && minus)) && is_division(extents, (weft_expr)term.expr);
+    bool bracket = (size != 1 || (first && minus)) && is_division(exprs, (weft_expr)term.expr);
     if (bracket) weft_bytes_print(text, "(");
     print_part(list, i, text);
     if (bracket) weft_bytes_print(text, ")");
 }
 
-static void print_sum(const weft_expr_context *extents, const weft_expr_node *node, weft_bytes *text)
+static void print_sum(const weft_expr_context *exprs, const weft_expr_node *node, weft_bytes *text)
 {
     parts list;
-    parts_init(&list, extents, node, LEVEL_PRODUCT, text);
-    for (size_t i = 0; i < list.count; i++) print_term(extents, &list, i, node->terms[list.items[i].operand], text);
+    parts_init(&list, exprs, node, LEVEL_PRODUCT, text);
+    for (size_t i = 0; i < list.count; i++) print_term(exprs, &list, i, node->terms[list.items[i].operand], text);
     parts_finish(&list, node, text);
     bool minus = node->value < 0 && node->value != INT64_MIN; /* that one is no number without its sign */
     if (node->value != 0) weft_bytes_print(text, minus ? " - " : " + ");
@@ -119,11 +119,11 @@ static void print_sum(const weft_expr_context *extents, const weft_expr_node *no
 }
 
 /* Operands whose order means nothing, with `separator` between them. */
-static void print_list(const weft_expr_context *extents, const weft_expr_node *node, level wanted,
-                       const char *separator, weft_bytes *text)
+static void print_list(const weft_expr_context *exprs, const weft_expr_node *node, level wanted, const char *separator,
+                       weft_bytes *text)
 {
     parts list;
-    parts_init(&list, extents, node, wanted, text);
+    parts_init(&list, exprs, node, wanted, text);
     for (size_t i = 0; i < list.count; i++) {
         if (i > 0) weft_bytes_print(text, "%s", separator);
         print_part(&list, i, text);
@@ -131,44 +131,44 @@ static void print_list(const weft_expr_context *extents, const weft_expr_node *n
     parts_finish(&list, node, text);
 }
 
-static void print_pair(const weft_expr_context *extents, const weft_expr_node *node, weft_bytes *text)
+static void print_pair(const weft_expr_context *exprs, const weft_expr_node *node, weft_bytes *text)
 {
     if (node->kind == WEFT_EXPR_MIN || node->kind == WEFT_EXPR_MAX) {
         weft_bytes_print(text, node->kind == WEFT_EXPR_MIN ? "min(" : "max(");
-        print_list(extents, node, LEVEL_SUM, ", ", text);
+        print_list(exprs, node, LEVEL_SUM, ", ", text);
         weft_bytes_print(text, ")");
         return;
     }
-    print(extents, (weft_expr)node->terms[0].expr, LEVEL_PRODUCT, text);
+    print(exprs, (weft_expr)node->terms[0].expr, LEVEL_PRODUCT, text);
     weft_bytes_print(text, node->kind == WEFT_EXPR_DIV ? " / " : " mod ");
-    print(extents, (weft_expr)node->terms[1].expr, LEVEL_FACTOR, text);
+    print(exprs, (weft_expr)node->terms[1].expr, LEVEL_FACTOR, text);
 }
 
-static void print(const weft_expr_context *extents, weft_expr e, level wanted, weft_bytes *text)
+static void print(const weft_expr_context *exprs, weft_expr e, level wanted, weft_bytes *text)
 {
-    const weft_expr_node *node = weft_expr_node_of(extents, e);
+    const weft_expr_node *node = weft_expr_node_of(exprs, e);
     bool bracket = level_of(node) < wanted;
     if (bracket) weft_bytes_print(text, "(");
     switch (node->kind) {
     case WEFT_EXPR_CONSTANT: weft_bytes_print(text, "%" PRId64, node->value); break;
     case WEFT_EXPR_SYMBOL: weft_bytes_print(text, "%s", node->name); break;
-    case WEFT_EXPR_SUM: print_sum(extents, node, text); break;
-    case WEFT_EXPR_PRODUCT: print_list(extents, node, LEVEL_FACTOR, "*", text); break;
-    default: print_pair(extents, node, text); break;
+    case WEFT_EXPR_SUM: print_sum(exprs, node, text); break;
+    case WEFT_EXPR_PRODUCT: print_list(exprs, node, LEVEL_FACTOR, "*", text); break;
+    default: print_pair(exprs, node, text); break;
     }
     if (bracket) weft_bytes_print(text, ")");
 }
 
-void weft_expr_print(const weft_expr_context *extents, weft_expr e, weft_bytes *out_text)
+void weft_expr_print(const weft_expr_context *exprs, weft_expr e, weft_bytes *out_text)
 {
     if (e == WEFT_EXPR_NONE) weft_bytes_print(out_text, "none");
-    else print(extents, e, LEVEL_SUM, out_text);
+    else print(exprs, e, LEVEL_SUM, out_text);
 }
 
 /* ---- parsing ---- */
 
 typedef struct parser {
-    weft_expr_context *extents;
+    weft_expr_context *exprs;
     const char *cursor;
     int nesting;
 } parser;
@@ -195,7 +195,7 @@ static size_t name_length(const char *text)
 /* Describes the unexpected word, or else character, at `at`. */
 static weft_status *fail(const parser *p, weft_code code, const char *what, const char *at)
 {
-    const weft_allocator *allocator = p->extents->allocator;
+    const weft_allocator *allocator = p->exprs->allocator;
     if (*at == '\0')
         return weft_status_create(allocator, code, "extent", "an extent expression %s the end of the text", what);
     size_t length = name_length(at);
@@ -210,7 +210,7 @@ static weft_status *take(parser *p, weft_expr e, weft_expr *out_expr)
         *out_expr = e;
         return NULL;
     }
-    weft_status *error = weft_expr_context_take_error(p->extents);
+    weft_status *error = weft_expr_context_take_error(p->exprs);
     return error != NULL ? error : weft_status_out_of_memory();
 }
 
@@ -235,7 +235,7 @@ static weft_status *parse_integer(parser *p, bool minus, weft_expr *out_expr)
     }
     if (is_name_character(*p->cursor)) return fail(p, WEFT_PARSE_ERROR, "has a malformed number:", start);
     int64_t number = !minus ? (int64_t)value : value == limit ? INT64_MIN : -(int64_t)value;
-    return take(p, weft_expr_constant(p->extents, number), out_expr);
+    return take(p, weft_expr_constant(p->exprs, number), out_expr);
 }
 
 static weft_status *parse_call(parser *p, bool min, weft_expr *out_expr)
@@ -246,7 +246,7 @@ static weft_status *parse_call(parser *p, bool min, weft_expr *out_expr)
     WEFT_TRY(expect(p, ','));
     WEFT_TRY(parse_sum(p, &b));
     WEFT_TRY(expect(p, ')'));
-    return take(p, min ? weft_expr_min(p->extents, a, b) : weft_expr_max(p->extents, a, b), out_expr);
+    return take(p, min ? weft_expr_min(p->exprs, a, b) : weft_expr_max(p->exprs, a, b), out_expr);
 }
 
 static weft_status *parse_name(parser *p, weft_expr *out_expr)
@@ -256,7 +256,7 @@ static weft_status *parse_name(parser *p, weft_expr *out_expr)
     bool min = length == 3 && memcmp(start, "min", 3) == 0, max = length == 3 && memcmp(start, "max", 3) == 0;
     p->cursor += length;
     if (min || max) return parse_call(p, min, out_expr);
-    const weft_expr_node *node = weft_map_find(&p->extents->by_name, start, length);
+    const weft_expr_node *node = weft_map_find(&p->exprs->by_name, start, length);
     if (node == NULL) return fail(p, WEFT_NOT_FOUND, "names a symbol that does not exist:", start);
     *out_expr = node->id;
     return NULL;
@@ -270,7 +270,7 @@ static weft_status *parse_minus(parser *p, weft_expr *out_expr)
     if (*p->cursor >= '0' && *p->cursor <= '9') return parse_integer(p, true, out_expr);
     weft_expr operand;
     WEFT_TRY(parse_factor(p, &operand));
-    return take(p, weft_expr_combine(p->extents, operand, -1, operand, 0), out_expr);
+    return take(p, weft_expr_combine(p->exprs, operand, -1, operand, 0), out_expr);
 }
 
 static weft_status *parse_open_factor(parser *p, weft_expr *out_expr)
@@ -317,9 +317,9 @@ static weft_status *parse_product(parser *p, weft_expr *out_expr)
     WEFT_TRY(parse_factor(p, &left));
     for (char op; (op = next_product_operator(p)) != 0;) {
         WEFT_TRY(parse_factor(p, &right));
-        weft_expr e = op == '*'   ? weft_expr_mul(p->extents, left, right)
-                      : op == '/' ? weft_expr_div(p->extents, left, right)
-                                  : weft_expr_mod(p->extents, left, right);
+        weft_expr e = op == '*'   ? weft_expr_mul(p->exprs, left, right)
+                      : op == '/' ? weft_expr_div(p->exprs, left, right)
+                                  : weft_expr_mod(p->exprs, left, right);
         WEFT_TRY(take(p, e, &left));
     }
     *out_expr = left;
@@ -341,15 +341,15 @@ static weft_status *parse_sum(parser *p, weft_expr *out_expr)
     WEFT_TRY(parse_product(p, &left));
     for (char op; (op = next_sum_operator(p)) != 0;) {
         WEFT_TRY(parse_product(p, &right));
-        WEFT_TRY(take(p, weft_expr_combine(p->extents, left, 1, right, op == '+' ? 1 : -1), &left));
+        WEFT_TRY(take(p, weft_expr_combine(p->exprs, left, 1, right, op == '+' ? 1 : -1), &left));
     }
     *out_expr = left;
     return NULL;
 }
 
-weft_status *weft_expr_parse(weft_expr_context *extents, const char **cursor, weft_expr *out_expr)
+weft_status *weft_expr_parse(weft_expr_context *exprs, const char **cursor, weft_expr *out_expr)
 {
-    parser p = {.extents = extents, .cursor = *cursor};
+    parser p = {.exprs = exprs, .cursor = *cursor};
     WEFT_TRY(parse_sum(&p, out_expr));
     *cursor = p.cursor;
     return NULL;

@@ -22,7 +22,7 @@ static const char *extents_fault(const weft_graph *graph, weft_shape shape)
     for (size_t i = 0; i < shape.rank; i++) {
         weft_extent extent = shape.extents[i];
         if (!weft_extent_is_valid(extent)) return "has an invalid extent";
-        if (extent.graph != NULL && extent.graph->extents != graph->extents) return "has an extent of another graph";
+        if (extent.graph != NULL && extent.graph->exprs != graph->exprs) return "has an extent of another graph";
     }
     return NULL;
 }

@@ -27,8 +27,8 @@ static weft_status *target_error(const weft_graph *target)
 static weft_status *copy_extent(const weft_graph *source, weft_graph *target, weft_extent extent, weft_extent *out_copy)
 {
     *out_copy = extent;
-    if (extent.graph == NULL || source->extents == target->extents) return NULL;
-    weft_expr expr = weft_expr_import(target->extents, source->extents, (weft_expr)extent.value);
+    if (extent.graph == NULL || source->exprs == target->exprs) return NULL;
+    weft_expr expr = weft_expr_import(target->exprs, source->exprs, (weft_expr)extent.value);
     *out_copy = weft_extent_from(target, expr);
     return weft_extent_is_valid(*out_copy) ? NULL : target_error(target);
 }
@@ -143,12 +143,12 @@ static weft_status *copy_into(const weft_graph *source, weft_graph *target, size
 /* Makes the symbols in the order of the source, so that programs bind and print them alike. */
 static weft_status *copy_symbols(const weft_graph *source, weft_graph *target, size_t count, const weft_value *outputs)
 {
-    size_t symbols = weft_expr_context_symbol_count(source->extents);
+    size_t symbols = weft_expr_context_symbol_count(source->exprs);
     uint8_t *used = weft_allocate_zeroed(target->allocator, symbols);
     if (used == NULL) return weft_status_out_of_memory();
     weft_status *status = weft_graph_mark_symbols(source, count, outputs, used);
     for (size_t i = 0; i < symbols && status == NULL; i++) {
-        weft_extent symbol = {(weft_graph *)source, weft_expr_context_symbol(source->extents, i)}, copy;
+        weft_extent symbol = {(weft_graph *)source, weft_expr_context_symbol(source->exprs, i)}, copy;
         if (used[i]) status = copy_extent(source, target, symbol, &copy);
     }
     weft_free(target->allocator, used, symbols);
@@ -192,7 +192,7 @@ weft_status *weft_graph_copy(const weft_graph *source, weft_graph *target, size_
 {
     const weft_graph *root = weft_graph_root(source);
     for (size_t i = 0; i < root->extension_count; i++) WEFT_TRY(weft_graph_register(target, root->extensions[i]));
-    if (source->extents != target->extents) {
+    if (source->exprs != target->exprs) {
         WEFT_TRY(copy_symbols(source, target, count, outputs));
         WEFT_TRY(copy_guards(source, target, count, outputs));
     }

@@ -33,15 +33,14 @@ weft_expr weft_extent_expr(weft_graph *graph, weft_extent extent)
 {
     const char *wrong = NULL;
     if (!weft_extent_is_valid(extent)) wrong = "an extent is invalid";
-    else if (extent.graph != NULL && extent.graph->extents != graph->extents)
-        wrong = "an extent belongs to another graph";
+    else if (extent.graph != NULL && extent.graph->exprs != graph->exprs) wrong = "an extent belongs to another graph";
     if (wrong != NULL) {
         weft_graph_fail(graph, weft_status_create(graph->allocator, WEFT_INVALID_ARGUMENT, NULL, "%s", wrong));
         return WEFT_EXPR_NONE;
     }
     if (extent.graph != NULL) return (weft_expr)extent.value;
-    weft_expr expr = weft_expr_constant(graph->extents, extent.value);
-    if (expr == WEFT_EXPR_NONE) weft_graph_fail(graph, weft_expr_context_take_error(graph->extents));
+    weft_expr expr = weft_expr_constant(graph->exprs, extent.value);
+    if (expr == WEFT_EXPR_NONE) weft_graph_fail(graph, weft_expr_context_take_error(graph->exprs));
     return expr;
 }
 
@@ -49,11 +48,11 @@ weft_extent weft_extent_from(weft_graph *graph, weft_expr expr)
 {
     int64_t value;
     if (expr == WEFT_EXPR_NONE) {
-        weft_graph_fail(graph, weft_expr_context_take_error(graph->extents));
+        weft_graph_fail(graph, weft_expr_context_take_error(graph->exprs));
         return weft_extent_invalid(graph);
     }
-    if (weft_expr_is_constant(graph->extents, expr, &value)) return weft_extent_of(value);
-    if (weft_expr_parts(graph->extents, expr) > MAX_PARTS) {
+    if (weft_expr_is_constant(graph->exprs, expr, &value)) return weft_extent_of(value);
+    if (weft_expr_parts(graph->exprs, expr) > MAX_PARTS) {
         weft_graph_fail(graph, weft_status_create(graph->allocator, WEFT_UNSUPPORTED, NULL,
                                                   "an extent, written out, has more than %d numbers, symbols and "
                                                   "operations",
@@ -77,7 +76,7 @@ weft_extent weft_symbol(weft_graph *graph, const char *name, int64_t min, int64_
                                    "symbol %s cannot run over [%" PRId64 ", %" PRId64 "]: 0 <= min <= max must hold",
                                    name, min, max);
     }
-    if (error == NULL) return weft_extent_from(graph, weft_expr_symbol(graph->extents, name, min, max));
+    if (error == NULL) return weft_extent_from(graph, weft_expr_symbol(graph->exprs, name, min, max));
     weft_graph_fail(graph, error);
     return weft_extent_invalid(graph);
 }
@@ -125,7 +124,7 @@ static bool max(int64_t a, int64_t b, int64_t *out_result)
 }
 
 typedef bool constant_function(int64_t a, int64_t b, int64_t *out_result);
-typedef weft_expr expr_function(weft_expr_context *extents, weft_expr a, weft_expr b);
+typedef weft_expr expr_function(weft_expr_context *exprs, weft_expr a, weft_expr b);
 
 /* Constants need no graph; anything else is done by the first graph at hand. */
 static weft_extent combine(weft_extent a, weft_extent b, constant_function *constants, expr_function *exprs)
@@ -140,7 +139,7 @@ static weft_extent combine(weft_extent a, weft_extent b, constant_function *cons
     }
     weft_expr x = weft_extent_expr(graph, a), y = weft_extent_expr(graph, b);
     if (x == WEFT_EXPR_NONE || y == WEFT_EXPR_NONE) return weft_extent_invalid(graph);
-    return weft_extent_from(graph, exprs(graph->extents, x, y));
+    return weft_extent_from(graph, exprs(graph->exprs, x, y));
 }
 
 weft_extent weft_extent_add(weft_extent a, weft_extent b)
@@ -194,13 +193,13 @@ bool weft_extent_is_static(weft_extent extent, int64_t *out_value)
 bool weft_extent_equal(weft_extent a, weft_extent b)
 {
     if (!weft_extent_is_valid(a) || a.value != b.value || (a.graph == NULL) != (b.graph == NULL)) return false;
-    return a.graph == b.graph || a.graph->extents == b.graph->extents;
+    return a.graph == b.graph || a.graph->exprs == b.graph->exprs;
 }
 
 bool weft_extent_never_equal(weft_graph *graph, weft_extent a, weft_extent b)
 {
     weft_expr x = weft_extent_expr(graph, a), y = weft_extent_expr(graph, b);
-    return x != WEFT_EXPR_NONE && y != WEFT_EXPR_NONE && weft_expr_never_equal(graph->extents, x, y);
+    return x != WEFT_EXPR_NONE && y != WEFT_EXPR_NONE && weft_expr_never_equal(graph->exprs, x, y);
 }
 
 void weft_extent_range(weft_extent extent, int64_t *out_min, int64_t *out_max)
@@ -208,7 +207,7 @@ void weft_extent_range(weft_extent extent, int64_t *out_min, int64_t *out_max)
     if (weft_extent_is_static(extent, out_min)) {
         *out_max = *out_min;
     } else if (weft_extent_is_valid(extent)) {
-        weft_expr_range(extent.graph->extents, (weft_expr)extent.value, out_min, out_max);
+        weft_expr_range(extent.graph->exprs, (weft_expr)extent.value, out_min, out_max);
     } else {
         *out_min = INT64_MIN;
         *out_max = INT64_MAX;
@@ -222,7 +221,7 @@ size_t weft_extent_print(weft_extent extent, char *out_text, size_t size)
     if (!weft_extent_is_valid(extent)) return (size_t)snprintf(out_text, size, "?");
     weft_bytes text;
     weft_bytes_init(&text, extent.graph->allocator);
-    weft_expr_print(extent.graph->extents, (weft_expr)extent.value, &text);
+    weft_expr_print(extent.graph->exprs, (weft_expr)extent.value, &text);
     int length = snprintf(out_text, size, "%s", text.failed || text.data == NULL ? "?" : text.data);
     weft_bytes_finish(&text);
     return (size_t)length;
@@ -255,7 +254,7 @@ weft_status *weft_extent_parse(weft_graph *graph, const char *text, weft_extent 
     WEFT_REQUIRE(out_extent);
     const char *cursor = text;
     weft_expr expr;
-    weft_status *status = weft_expr_parse(graph->extents, &cursor, &expr);
+    weft_status *status = weft_expr_parse(graph->exprs, &cursor, &expr);
     if (status != NULL && weft_status_code(status) != WEFT_OUT_OF_MEMORY) {
         weft_status *placed = weft_status_create(graph->allocator, weft_status_code(status), "weft_extent_parse", "%s",
                                                  weft_status_message(status));

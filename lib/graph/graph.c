@@ -27,7 +27,7 @@ weft_status *weft_graph_create(const weft_graph_options *options, weft_graph **o
     const weft_allocator *allocator = weft_allocator_or_default(options == NULL ? NULL : options->allocator);
     weft_graph *graph = graph_allocate(allocator);
     if (graph == NULL) return weft_status_out_of_memory();
-    weft_status *status = weft_expr_context_create(graph->allocator, &graph->extents);
+    weft_status *status = weft_expr_context_create(graph->allocator, &graph->exprs);
     if (status == NULL) *out_graph = graph;
     else weft_graph_destroy(graph);
     return status;
@@ -41,7 +41,7 @@ weft_status *weft_graph_create_region(weft_graph *parent, weft_graph **out_regio
     weft_graph *region = graph_allocate(parent->allocator);
     if (region == NULL) return weft_status_out_of_memory();
     region->depth = parent->depth + 1;
-    region->extents = parent->extents;
+    region->exprs = parent->exprs;
     region->parent = parent;
     region->when = parent->when;
     region->sibling = parent->regions;
@@ -57,7 +57,7 @@ void weft_graph_destroy(weft_graph *graph)
         next = region->sibling;
         weft_graph_destroy(region);
     }
-    if (graph->parent == NULL) weft_expr_context_destroy(graph->extents);
+    if (graph->parent == NULL) weft_expr_context_destroy(graph->exprs);
     weft_map_finish(&graph->interned, NULL);
     weft_map_finish(&graph->guards_between, NULL);
     weft_map_finish(&graph->inputs, NULL);

@@ -65,7 +65,7 @@ struct weft_graph {
     weft_allocator own_allocator;    /* a copy: the caller need not keep the struct */
     const weft_allocator *allocator; /* that copy */
     weft_arena arena;
-    weft_expr_context *extents; /* a region's graph shares its parent's */
+    weft_expr_context *exprs;   /* a region's graph shares its parent's */
     weft_graph *parent;         /* of a region's graph; NULL otherwise */
     struct weft_graph *regions; /* region graphs owned by this one, linked through `sibling` */
     struct weft_graph *sibling;
@@ -227,7 +227,7 @@ weft_status *weft_graph_copy(const weft_graph *source, weft_graph *target, size_
  * graph. */
 void weft_graph_mark(const weft_graph *graph, size_t count, const weft_value *outputs, uint8_t *out_live);
 
-/* Sets byte i of `out_used` for every symbol i of the graph's extents that the types and attributes of those nodes, or
+/* Sets byte i of `out_used` for every symbol i of the graph that the types and attributes of those nodes, or
  * a guard, mention. */
 weft_status *weft_graph_mark_symbols(const weft_graph *graph, size_t count, const weft_value *outputs,
                                      uint8_t *out_used) WEFT_MUST_USE;

@@ -8,7 +8,7 @@ static bool is_computed(weft_graph *graph, weft_extent x)
 {
     if (x.graph == NULL) return weft_extent_is_valid(x);
     weft_expr expr = weft_extent_expr(graph, x);
-    return expr != WEFT_EXPR_NONE && weft_expr_is_total(graph->extents, expr);
+    return expr != WEFT_EXPR_NONE && weft_expr_is_total(graph->exprs, expr);
 }
 
 bool weft_guard_is_proven(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b)
@@ -22,24 +22,24 @@ bool weft_guard_is_proven(weft_graph *graph, weft_guard_kind kind, weft_extent a
     if (weft_extent_is_valid(a) && weft_extent_is_valid(b) && a_max <= b_min) return true;
     weft_expr x = weft_extent_expr(graph, a), y = weft_extent_expr(graph, b);
     if (x == WEFT_EXPR_NONE || y == WEFT_EXPR_NONE) return false;
-    weft_expr difference = weft_expr_sub(graph->extents, y, x);
-    if (difference != WEFT_EXPR_NONE) return weft_expr_always_nonnegative(graph->extents, difference);
+    weft_expr difference = weft_expr_sub(graph->exprs, y, x);
+    if (difference != WEFT_EXPR_NONE) return weft_expr_always_nonnegative(graph->exprs, difference);
     /* A difference that overflows proves nothing, and is no error of the caller's. */
-    weft_status_destroy(weft_expr_context_take_error(graph->extents));
+    weft_status_destroy(weft_expr_context_take_error(graph->exprs));
     return false;
 }
 
-static bool is_refuted(weft_expr_context *extents, weft_guard_kind kind, weft_expr a, weft_expr b)
+static bool is_refuted(weft_expr_context *exprs, weft_guard_kind kind, weft_expr a, weft_expr b)
 {
-    return kind == WEFT_GUARD_EQUAL ? weft_expr_never_equal(extents, a, b) : weft_expr_always_less(extents, b, a);
+    return kind == WEFT_GUARD_EQUAL ? weft_expr_never_equal(exprs, a, b) : weft_expr_always_less(exprs, b, a);
 }
 
 /* Whether a guard under this condition has to hold in some run. */
-static bool may_count(const weft_expr_context *extents, weft_expr when)
+static bool may_count(const weft_expr_context *exprs, weft_expr when)
 {
     int64_t least, most;
     if (when == WEFT_EXPR_NONE) return true;
-    weft_expr_range(extents, when, &least, &most);
+    weft_expr_range(exprs, when, &least, &most);
     return most > 0;
 }
 
@@ -252,12 +252,12 @@ bool weft_guard_is_needed(const weft_graph *root, size_t number, const uint8_t *
 void weft_graph_set_trips(weft_graph *region, weft_extent trips)
 {
     int64_t least, most;
-    bool known = trips.graph == NULL || trips.graph->extents == region->extents;
+    bool known = trips.graph == NULL || trips.graph->exprs == region->exprs;
     weft_extent_range(trips, &least, &most);
     if (!known || !weft_extent_is_valid(trips) || least >= 1) return;
     weft_expr own = weft_extent_expr(region, trips);
-    region->when = region->when == WEFT_EXPR_NONE ? own : weft_expr_min(region->extents, region->when, own);
-    if (region->when == WEFT_EXPR_NONE) weft_graph_fail(region, weft_expr_context_take_error(region->extents));
+    region->when = region->when == WEFT_EXPR_NONE ? own : weft_expr_min(region->exprs, region->when, own);
+    if (region->when == WEFT_EXPR_NONE) weft_graph_fail(region, weft_expr_context_take_error(region->exprs));
 }
 
 /* The name behind a value: its own, or that of the tensor it is a view of; NULL when there is none. */
@@ -322,11 +322,11 @@ weft_status *weft_guard_settle_when(weft_graph *graph, weft_guard_kind kind, wef
     if (x == WEFT_EXPR_NONE || y == WEFT_EXPR_NONE || weft_status_code(otherwise) == WEFT_OUT_OF_MEMORY) {
         return otherwise;
     }
-    if (!may_count(graph->extents, when)) {
+    if (!may_count(graph->exprs, when)) {
         weft_status_destroy(otherwise);
         return NULL;
     }
-    if (is_refuted(graph->extents, kind, x, y)) return otherwise;
+    if (is_refuted(graph->exprs, kind, x, y)) return otherwise;
     weft_guard guard = {.kind = kind, .a = x, .b = y, .when = when, .of_rule = graph->rule != NULL};
     weft_status *status = guard_record(graph, guard, weft_status_message(otherwise));
     weft_status_destroy(otherwise);

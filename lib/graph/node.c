@@ -132,7 +132,7 @@ static weft_status *check_axis(weft_graph *graph, const node_draft *draft, size_
                            "%s: axis %zu of the result has an extent that is invalid or does not fit an int64",
                            draft->op->name, axis);
     }
-    if (extent.graph != NULL && extent.graph->extents != graph->extents) {
+    if (extent.graph != NULL && extent.graph->exprs != graph->exprs) {
         return draft_error(graph, draft, WEFT_INVALID_ARGUMENT,
                            "%s: axis %zu of the result has an extent of another graph", draft->op->name, axis);
     }

@@ -52,7 +52,7 @@ static void print_values(const printer *p, size_t count, const weft_value *value
 static void print_extent(const printer *p, weft_extent extent)
 {
     if (extent.graph == NULL) weft_bytes_print(p->text, "%" PRId64, extent.value);
-    else weft_expr_print(p->graph->extents, (weft_expr)extent.value, p->text);
+    else weft_expr_print(p->graph->exprs, (weft_expr)extent.value, p->text);
 }
 
 static void print_shape(const printer *p, weft_shape shape)
@@ -234,17 +234,17 @@ static weft_status *print_region(const printer *outer, const char *name, const w
 
 static weft_status *print_symbols(const weft_graph *graph, size_t count, const weft_value *outputs, weft_bytes *text)
 {
-    const weft_expr_context *extents = graph->extents;
-    size_t symbols = weft_expr_context_symbol_count(extents);
+    const weft_expr_context *exprs = graph->exprs;
+    size_t symbols = weft_expr_context_symbol_count(exprs);
     uint8_t *used = weft_allocate_zeroed(graph->allocator, symbols);
     if (used == NULL) return weft_status_out_of_memory();
     weft_status *status = weft_graph_mark_symbols(graph, count, outputs, used);
     for (size_t i = 0; i < symbols && status == NULL; i++) {
         int64_t min, max;
-        weft_expr symbol = weft_expr_context_symbol(extents, i);
-        weft_expr_range(extents, symbol, &min, &max);
+        weft_expr symbol = weft_expr_context_symbol(exprs, i);
+        weft_expr_range(exprs, symbol, &min, &max);
         if (used[i])
-            weft_bytes_print(text, "symbol %s in [%" PRId64 ", %" PRId64 "]\n", weft_expr_name(extents, symbol), min,
+            weft_bytes_print(text, "symbol %s in [%" PRId64 ", %" PRId64 "]\n", weft_expr_name(exprs, symbol), min,
                              max);
     }
     weft_free(graph->allocator, used, symbols);
@@ -259,11 +259,11 @@ static void print_guards(const weft_graph *graph, const uint8_t *live, weft_byte
         const weft_guard *guard = &graph->guards[i];
         if (!weft_guard_is_needed(graph, i, live)) continue;
         weft_bytes_append(text, "require ", 8);
-        weft_expr_print(graph->extents, guard->a, text);
+        weft_expr_print(graph->exprs, guard->a, text);
         weft_bytes_print(text, " %s ", guard->kind == WEFT_GUARD_EQUAL ? "=" : "<=");
-        weft_expr_print(graph->extents, guard->b, text);
+        weft_expr_print(graph->exprs, guard->b, text);
         if (guard->when != WEFT_EXPR_NONE) weft_bytes_append(text, " if ", 4);
-        if (guard->when != WEFT_EXPR_NONE) weft_expr_print(graph->extents, guard->when, text);
+        if (guard->when != WEFT_EXPR_NONE) weft_expr_print(graph->exprs, guard->when, text);
         weft_bytes_append(text, " ", 1);
         weft_text_print_string(text, guard->message, strlen(guard->message));
         weft_bytes_append(text, "\n", 1);

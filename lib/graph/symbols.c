@@ -9,10 +9,10 @@ typedef struct census {
 
 static void count_expr(const census *c, weft_expr e)
 {
-    const weft_expr_context *extents = c->graph->extents;
-    size_t symbols = weft_expr_context_symbol_count(extents);
+    const weft_expr_context *exprs = c->graph->exprs;
+    size_t symbols = weft_expr_context_symbol_count(exprs);
     for (size_t i = 0; i < symbols; i++)
-        if (!c->used[i]) c->used[i] = weft_expr_uses(extents, e, weft_expr_context_symbol(extents, i));
+        if (!c->used[i]) c->used[i] = weft_expr_uses(exprs, e, weft_expr_context_symbol(exprs, i));
 }
 
 static void count_shape(const census *c, weft_shape shape)

@@ -50,7 +50,7 @@ static weft_accumulator *copy_accumulators(cloner *c, const weft_accumulator *ac
 static weft_status *fill(weft_kernel *clone, const weft_kernel *kernel)
 {
     cloner c = {&clone->arena, false};
-    WEFT_TRY(weft_expr_context_clone(kernel->extents, &clone->extents));
+    WEFT_TRY(weft_expr_context_clone(kernel->exprs, &clone->exprs));
     clone->buffers = copy(&c, kernel->buffers, kernel->buffer_count, sizeof *kernel->buffers);
     clone->ranges = copy(&c, kernel->ranges, kernel->range_count, sizeof *kernel->ranges);
     clone->stages = copy_stages(&c, kernel->stages, kernel->stage_count);
@@ -65,7 +65,7 @@ weft_status *weft_kernel_clone(const weft_kernel *kernel, weft_kernel **out_clon
     weft_kernel *clone = weft_allocate(allocator, sizeof *clone);
     if (clone == NULL) return weft_status_out_of_memory();
     *clone = *kernel;
-    clone->extents = NULL;
+    clone->exprs = NULL;
     weft_arena_init(&clone->arena, allocator);
     weft_status *status = fill(clone, kernel);
     if (status == NULL) *out_clone = clone;

@@ -9,7 +9,7 @@ weft_status *weft_kernel_create(const weft_allocator *allocator, weft_kernel **o
     weft_kernel *kernel = weft_allocate_zeroed(allocator, sizeof *kernel);
     if (kernel == NULL) return weft_status_out_of_memory();
     weft_arena_init(&kernel->arena, allocator);
-    weft_status *status = weft_expr_context_create(allocator, &kernel->extents);
+    weft_status *status = weft_expr_context_create(allocator, &kernel->exprs);
     if (status == NULL) *out_kernel = kernel;
     else weft_kernel_destroy(kernel);
     return status;
@@ -19,7 +19,7 @@ void weft_kernel_destroy(weft_kernel *kernel)
 {
     if (kernel == NULL) return;
     const weft_allocator *allocator = kernel->arena.allocator;
-    weft_expr_context_destroy(kernel->extents);
+    weft_expr_context_destroy(kernel->exprs);
     weft_arena_finish(&kernel->arena);
     weft_free(allocator, kernel, sizeof *kernel);
 }
@@ -27,18 +27,18 @@ void weft_kernel_destroy(weft_kernel *kernel)
 size_t weft_kernel_scalar_count(const weft_kernel *kernel)
 {
     size_t count = 0;
-    for (size_t s = 0; s < weft_expr_context_symbol_count(kernel->extents); s++)
-        if (weft_expr_bound(kernel->extents, weft_expr_context_symbol(kernel->extents, s)) == WEFT_EXPR_NONE) count++;
+    for (size_t s = 0; s < weft_expr_context_symbol_count(kernel->exprs); s++)
+        if (weft_expr_bound(kernel->exprs, weft_expr_context_symbol(kernel->exprs, s)) == WEFT_EXPR_NONE) count++;
     return count;
 }
 
 const char *weft_kernel_scalar_name(const weft_kernel *kernel, size_t i)
 {
     size_t left = i;
-    for (size_t s = 0; s < weft_expr_context_symbol_count(kernel->extents); s++) {
-        weft_expr symbol = weft_expr_context_symbol(kernel->extents, s);
-        if (weft_expr_bound(kernel->extents, symbol) != WEFT_EXPR_NONE) continue;
-        if (left-- == 0) return weft_expr_name(kernel->extents, symbol);
+    for (size_t s = 0; s < weft_expr_context_symbol_count(kernel->exprs); s++) {
+        weft_expr symbol = weft_expr_context_symbol(kernel->exprs, s);
+        if (weft_expr_bound(kernel->exprs, symbol) != WEFT_EXPR_NONE) continue;
+        if (left-- == 0) return weft_expr_name(kernel->exprs, symbol);
     }
     return NULL;
 }
@@ -75,9 +75,9 @@ void weft_kernel_builder_destroy(weft_kernel_builder *builder)
     weft_free(builder->allocator, builder, sizeof *builder);
 }
 
-weft_expr_context *weft_kernel_builder_extents(weft_kernel_builder *builder)
+weft_expr_context *weft_kernel_builder_exprs(weft_kernel_builder *builder)
 {
-    return builder->kernel->extents;
+    return builder->kernel->exprs;
 }
 
 /* Whether the builder still accepts items; records if the instruction list ran out of memory. */
@@ -156,7 +156,7 @@ void weft_kernel_builder_range(weft_kernel_builder *builder, weft_range range)
 {
     if (!ready(builder)) return;
     weft_kernel *kernel = builder->kernel;
-    if (range.lanes == 0) range.lanes = 1;
+    if (range.virtual_lanes == 0) range.virtual_lanes = 1;
     if (range.width == 0) range.width = 1;
     if (range.unroll == 0) range.unroll = 1;
     if (kernel->stage_count == 0) {
@@ -232,7 +232,7 @@ weft_status *weft_kernel_builder_finish(weft_kernel_builder *builder, weft_kerne
         return error;
     }
     weft_kernel *kernel = builder->kernel;
-    WEFT_TRY(weft_expr_context_take_error(kernel->extents));
+    WEFT_TRY(weft_expr_context_take_error(kernel->exprs));
     kernel->insts = builder->insts.items;
     kernel->inst_count = builder->insts.count;
     WEFT_TRY(weft_kernel_verify(kernel));

@@ -87,9 +87,9 @@ typedef enum weft_bind { WEFT_BIND_SERIAL, WEFT_BIND_THREAD, WEFT_BIND_LANE, WEF
 typedef struct weft_range {
     weft_expr variable; /* weft_expr_variable */
     weft_expr extent;
-    bool reduce;    /* inner ranges of a stage with accumulators */
-    uint32_t lanes; /* virtual lanes of the reduction; 1 where that means nothing */
-    bool blocks;    /* reduced: its elements combine in blocks of blocks; otherwise one by one */
+    bool reduce;            /* inner ranges of a stage with accumulators */
+    uint32_t virtual_lanes; /* virtual lanes of the reduction; 1 where that means nothing */
+    bool blocks;            /* reduced: its elements combine in blocks of blocks; otherwise one by one */
     weft_bind bind;
     uint32_t width, unroll; /* of LANE, unroll up to WEFT_MAX_UNROLL; 1 otherwise */
 } weft_range;
@@ -123,9 +123,8 @@ typedef struct weft_kernel_buffer {
 } weft_kernel_buffer;
 
 typedef struct weft_kernel {
-    weft_arena arena; /* everything below lives here */
-    weft_expr_context
-        *extents; /* owned: symbols that are not variables are the kernel's scalars, in order of creation */
+    weft_arena arena;         /* everything below lives here */
+    weft_expr_context *exprs; /* owned: symbols that are not variables are the kernel's scalars, in order of creation */
     bool scheduled;
     uint32_t buffer_count, range_count, stage_count, inst_count, accumulator_count, site_count;
     weft_kernel_buffer *buffers;
@@ -147,7 +146,7 @@ weft_status *weft_kernel_builder_create(const weft_allocator *allocator,
                                         weft_kernel_builder **out_builder) WEFT_MUST_USE;
 void weft_kernel_builder_destroy(weft_kernel_builder *builder);
 /* The context to make expressions in. */
-weft_expr_context *weft_kernel_builder_extents(weft_kernel_builder *builder);
+weft_expr_context *weft_kernel_builder_exprs(weft_kernel_builder *builder);
 uint32_t weft_kernel_builder_buffer(weft_kernel_builder *builder, weft_dtype dtype, bool written);
 uint32_t weft_kernel_builder_local(weft_kernel_builder *builder, weft_dtype dtype, uint32_t count);
 /* Before the first stage: an outer range; after weft_kernel_builder_stage: an inner one. 0 in lanes, width or unroll

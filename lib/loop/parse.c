@@ -10,7 +10,7 @@ typedef struct parser {
     weft_lexer lexer;
     weft_arena arena; /* what is being put together */
     weft_kernel_builder *builder;
-    weft_expr_context *extents;
+    weft_expr_context *exprs;
     weft_map values;      /* of the stages: spelling -> id + 1 */
     weft_inst_list block; /* a combine block, and its values */
     weft_map block_values;
@@ -70,7 +70,7 @@ static weft_status *parse_dtype(parser *p, weft_dtype *out_dtype)
 static weft_status *parse_expr(parser *p, weft_expr *out_expr)
 {
     const char *start = p->lexer.token.start, *cursor = start;
-    weft_status *error = weft_expr_parse(p->extents, &cursor, out_expr);
+    weft_status *error = weft_expr_parse(p->exprs, &cursor, out_expr);
     if (error == NULL) {
         weft_lexer_seek(&p->lexer, cursor);
         return NULL;
@@ -402,7 +402,7 @@ static weft_status *parse_store(parser *p)
 static weft_status *parse_binding(parser *p, weft_range *range)
 {
     if (weft_lexer_accept(&p->lexer, "reduce")) range->reduce = true;
-    if (weft_lexer_accept(&p->lexer, "lanes")) WEFT_TRY(parse_number(p, "the number of lanes", &range->lanes));
+    if (weft_lexer_accept(&p->lexer, "lanes")) WEFT_TRY(parse_number(p, "the number of lanes", &range->virtual_lanes));
     if (weft_lexer_accept(&p->lexer, "blocks")) range->blocks = true;
     if (weft_lexer_accept(&p->lexer, "thread")) range->bind = WEFT_BIND_THREAD;
     else if (weft_lexer_accept(&p->lexer, "grid")) range->bind = WEFT_BIND_GRID;
@@ -422,11 +422,11 @@ static weft_status *parse_name(parser *p, const char *what, const char **out_nam
     return check_memory(*out_name);
 }
 
-/* The error of the extents about what was declared at `at`. */
+/* The error of the expressions about what was declared at `at`. */
 static weft_status *declared(parser *p, const char *at, weft_expr symbol)
 {
     if (symbol != WEFT_EXPR_NONE) return NULL;
-    weft_status *error = weft_expr_context_take_error(p->extents);
+    weft_status *error = weft_expr_context_take_error(p->exprs);
     weft_status *placed = weft_status_out_of_memory();
     if (weft_status_code(error) != WEFT_OUT_OF_MEMORY)
         placed = weft_lexer_error(&p->lexer, at, WEFT_PARSE_ERROR, "%s", weft_status_message(error));
@@ -436,12 +436,12 @@ static weft_status *declared(parser *p, const char *at, weft_expr symbol)
 
 static weft_status *parse_range(parser *p)
 {
-    weft_range range = {.lanes = 1, .width = 1, .unroll = 1};
+    weft_range range = {.virtual_lanes = 1, .width = 1, .unroll = 1};
     const char *name, *at = p->lexer.token.start;
     WEFT_TRY(parse_name(p, "the name of a range", &name));
     WEFT_TRY(weft_lexer_expect(&p->lexer, "<"));
     WEFT_TRY(parse_expr(p, &range.extent));
-    range.variable = weft_expr_variable(p->extents, name, range.extent);
+    range.variable = weft_expr_variable(p->exprs, name, range.extent);
     WEFT_TRY(declared(p, at, range.variable));
     WEFT_TRY(parse_binding(p, &range));
     weft_kernel_builder_range(p->builder, range);
@@ -472,7 +472,7 @@ static weft_status *parse_symbol(parser *p)
     WEFT_TRY(weft_lexer_expect(&p->lexer, ","));
     WEFT_TRY(weft_lexer_take_integer(&p->lexer, "the greatest value", &max));
     WEFT_TRY(weft_lexer_expect(&p->lexer, "]"));
-    return declared(p, at, weft_expr_symbol(p->extents, name, min, max));
+    return declared(p, at, weft_expr_symbol(p->exprs, name, min, max));
 }
 
 static weft_status *parse_buffer(parser *p)
@@ -528,7 +528,7 @@ static weft_status *parse(parser *p, const char *text, size_t length, weft_kerne
     if (strlen(copy) != length)
         return weft_lexer_error(&p->lexer, copy + strlen(copy), WEFT_PARSE_ERROR, "the text has a NUL byte");
     WEFT_TRY(weft_kernel_builder_create(p->arena.allocator, &p->builder));
-    p->extents = weft_kernel_builder_extents(p->builder);
+    p->exprs = weft_kernel_builder_exprs(p->builder);
     WEFT_TRY(parse_kernel(p));
     return finish_kernel(p, out_kernel);
 }

@@ -58,7 +58,7 @@ static void print_constant(const printer *p, weft_dtype dtype, uint64_t bits)
 
 static void print_expr(const printer *p, weft_expr e)
 {
-    weft_loop_print_expr(p->kernel->extents, &p->names, e, p->text);
+    weft_loop_print_expr(p->kernel->exprs, &p->names, e, p->text);
 }
 
 static void print_exprs(const printer *p, uint32_t count, const weft_expr *exprs)
@@ -136,7 +136,7 @@ static void print_range(const printer *p, const weft_range *range, uint32_t numb
     weft_bytes_append(p->text, " < ", 3);
     print_expr(p, range->extent);
     if (range->reduce) weft_bytes_print(p->text, " reduce");
-    if (range->lanes != 1) weft_bytes_print(p->text, " lanes %" PRIu32, range->lanes);
+    if (range->virtual_lanes != 1) weft_bytes_print(p->text, " lanes %" PRIu32, range->virtual_lanes);
     if (range->blocks) weft_bytes_print(p->text, " blocks");
     weft_bytes_print(p->text, "%s", bindings[range->bind]);
     if (range->bind == WEFT_BIND_LANE)
@@ -196,8 +196,8 @@ static void print_stage(printer *p, const weft_stage *stage)
 static void print_symbol(const printer *p, weft_expr symbol)
 {
     int64_t min, max;
-    weft_expr_range(p->kernel->extents, symbol, &min, &max);
-    weft_bytes_print(p->text, "  symbol %s in [%" PRId64 ", %" PRId64 "]\n", weft_expr_name(p->kernel->extents, symbol),
+    weft_expr_range(p->kernel->exprs, symbol, &min, &max);
+    weft_bytes_print(p->text, "  symbol %s in [%" PRId64 ", %" PRId64 "]\n", weft_expr_name(p->kernel->exprs, symbol),
                      min, max);
 }
 
@@ -217,9 +217,9 @@ static void print_kernel(printer *p)
 {
     const weft_kernel *kernel = p->kernel;
     weft_bytes_print(p->text, "kernel%s {\n", kernel->scheduled ? " scheduled" : "");
-    for (size_t s = 0; s < weft_expr_context_symbol_count(kernel->extents); s++) {
-        weft_expr symbol = weft_expr_context_symbol(kernel->extents, s);
-        if (weft_expr_bound(kernel->extents, symbol) == WEFT_EXPR_NONE) print_symbol(p, symbol);
+    for (size_t s = 0; s < weft_expr_context_symbol_count(kernel->exprs); s++) {
+        weft_expr symbol = weft_expr_context_symbol(kernel->exprs, s);
+        if (weft_expr_bound(kernel->exprs, symbol) == WEFT_EXPR_NONE) print_symbol(p, symbol);
     }
     for (uint32_t b = 0; b < kernel->buffer_count; b++) {
         const weft_kernel_buffer *buffer = &kernel->buffers[b];

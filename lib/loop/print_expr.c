@@ -4,7 +4,7 @@
 #include <string.h>
 
 typedef struct printer {
-    const weft_expr_context *extents;
+    const weft_expr_context *exprs;
     const weft_range_names *names;
 } printer;
 
@@ -39,15 +39,15 @@ static void print_symbol(const printer *p, weft_expr e, weft_bytes *out_text)
         weft_loop_print_range_name(names, outer ? r : names->inner_first + r - names->outer_count, out_text);
         return;
     }
-    weft_bytes_print(out_text, "%s", weft_expr_name(p->extents, e));
+    weft_bytes_print(out_text, "%s", weft_expr_name(p->exprs, e));
 }
 
 /* As an operand of "*", "/" and "mod". */
 static void print_factor(const printer *p, weft_expr e, weft_bytes *out_text)
 {
-    weft_expr_kind kind = weft_expr_kind_of(p->extents, e);
+    weft_expr_kind kind = weft_expr_kind_of(p->exprs, e);
     int64_t value = 0;
-    bool negative = kind == WEFT_EXPR_CONSTANT && weft_expr_is_constant(p->extents, e, &value) && value < 0;
+    bool negative = kind == WEFT_EXPR_CONSTANT && weft_expr_is_constant(p->exprs, e, &value) && value < 0;
     bool atom =
         kind == WEFT_EXPR_SYMBOL || kind == WEFT_EXPR_MIN || kind == WEFT_EXPR_MAX || kind == WEFT_EXPR_CONSTANT;
     bool bare = atom && !negative;
@@ -103,16 +103,16 @@ static void finish_pieces(pieces *list, const char *plus, weft_bytes *out_text)
 /* A product, or a single factor. */
 static void print_term(const printer *p, weft_expr e, weft_bytes *out_text)
 {
-    weft_expr_kind kind = weft_expr_kind_of(p->extents, e);
+    weft_expr_kind kind = weft_expr_kind_of(p->exprs, e);
     if (kind != WEFT_EXPR_PRODUCT) {
         print_factor(p, e, out_text);
         return;
     }
     pieces list;
     start_pieces(&list, out_text);
-    for (size_t i = 0; i < weft_expr_arity(p->extents, e); i++) {
+    for (size_t i = 0; i < weft_expr_arity(p->exprs, e); i++) {
         size_t start = list.text.size;
-        print_factor(p, weft_expr_operand(p->extents, e, i), &list.text);
+        print_factor(p, weft_expr_operand(p->exprs, e, i), &list.text);
         insert(&list, false, start);
     }
     finish_pieces(&list, "*", out_text);
@@ -122,17 +122,17 @@ static void print_sum(const printer *p, weft_expr e, weft_bytes *out_text)
 {
     pieces list;
     start_pieces(&list, out_text);
-    for (size_t i = 0; i < weft_expr_arity(p->extents, e); i++) {
+    for (size_t i = 0; i < weft_expr_arity(p->exprs, e); i++) {
         size_t start = list.text.size;
-        int64_t coefficient = weft_expr_coefficient_of(p->extents, e, i);
+        int64_t coefficient = weft_expr_coefficient_of(p->exprs, e, i);
         bool negative = coefficient < 0 && coefficient != INT64_MIN; /* whose opposite could not be read back */
         int64_t factor = negative ? -coefficient : coefficient;
         if (factor != 1) weft_bytes_print(&list.text, "%" PRId64 "*", factor);
-        print_term(p, weft_expr_operand(p->extents, e, i), &list.text);
+        print_term(p, weft_expr_operand(p->exprs, e, i), &list.text);
         insert(&list, negative, start);
     }
     finish_pieces(&list, " + ", out_text);
-    int64_t offset = weft_expr_offset(p->extents, e);
+    int64_t offset = weft_expr_offset(p->exprs, e);
     if (offset < 0 && offset != INT64_MIN) weft_bytes_print(out_text, " - %" PRId64, -offset);
     else if (offset != 0) weft_bytes_print(out_text, " + %" PRId64, offset);
 }
@@ -144,7 +144,7 @@ static void print_choice(const printer *p, weft_expr e, const char *name, weft_b
     start_pieces(&list, out_text);
     for (size_t i = 0; i < 2; i++) {
         size_t start = list.text.size;
-        print(p, weft_expr_operand(p->extents, e, i), &list.text);
+        print(p, weft_expr_operand(p->exprs, e, i), &list.text);
         insert(&list, false, start);
     }
     finish_pieces(&list, ", ", out_text);
@@ -153,17 +153,17 @@ static void print_choice(const printer *p, weft_expr e, const char *name, weft_b
 
 static void print_quotient(const printer *p, weft_expr e, const char *sign, weft_bytes *out_text)
 {
-    print_factor(p, weft_expr_operand(p->extents, e, 0), out_text);
+    print_factor(p, weft_expr_operand(p->exprs, e, 0), out_text);
     weft_bytes_print(out_text, " %s ", sign);
-    print_factor(p, weft_expr_operand(p->extents, e, 1), out_text);
+    print_factor(p, weft_expr_operand(p->exprs, e, 1), out_text);
 }
 
 static void print(const printer *p, weft_expr e, weft_bytes *out_text)
 {
     int64_t value = 0;
-    switch (weft_expr_kind_of(p->extents, e)) {
+    switch (weft_expr_kind_of(p->exprs, e)) {
     case WEFT_EXPR_CONSTANT:
-        weft_expr_is_constant(p->extents, e, &value);
+        weft_expr_is_constant(p->exprs, e, &value);
         weft_bytes_print(out_text, "%" PRId64, value);
         break;
     case WEFT_EXPR_SYMBOL: print_symbol(p, e, out_text); break;
@@ -176,9 +176,9 @@ static void print(const printer *p, weft_expr e, weft_bytes *out_text)
     }
 }
 
-void weft_loop_print_expr(const weft_expr_context *extents, const weft_range_names *names, weft_expr e,
+void weft_loop_print_expr(const weft_expr_context *exprs, const weft_range_names *names, weft_expr e,
                           weft_bytes *out_text)
 {
-    printer p = {extents, names};
+    printer p = {exprs, names};
     print(&p, e, out_text);
 }

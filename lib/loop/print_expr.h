@@ -17,6 +17,6 @@ void weft_loop_print_range_name(const weft_range_names *names, uint32_t number, 
 
 /* The same expression prints the same text, and one that weft_expr_parse reads back: terms are in order of their texts,
  * those added before those subtracted, the constant last. */
-void weft_loop_print_expr(const weft_expr_context *extents, const weft_range_names *names, weft_expr e,
+void weft_loop_print_expr(const weft_expr_context *exprs, const weft_range_names *names, weft_expr e,
                           weft_bytes *out_text);
 #endif

@@ -79,11 +79,11 @@ static weft_status *verify_scope(const verifier *v, weft_expr e, const char *wha
 {
     const weft_kernel *kernel = v->kernel;
     if (e == WEFT_EXPR_NONE) return broken(v, "%s is missing", what);
-    for (size_t s = 0; s < weft_expr_context_symbol_count(kernel->extents); s++) {
-        weft_expr symbol = weft_expr_context_symbol(kernel->extents, s);
-        if (weft_expr_bound(kernel->extents, symbol) == WEFT_EXPR_NONE) continue;
-        if (!weft_expr_uses(kernel->extents, e, symbol)) continue;
-        const char *name = weft_expr_name(kernel->extents, symbol);
+    for (size_t s = 0; s < weft_expr_context_symbol_count(kernel->exprs); s++) {
+        weft_expr symbol = weft_expr_context_symbol(kernel->exprs, s);
+        if (weft_expr_bound(kernel->exprs, symbol) == WEFT_EXPR_NONE) continue;
+        if (!weft_expr_uses(kernel->exprs, e, symbol)) continue;
+        const char *name = weft_expr_name(kernel->exprs, symbol);
         if (has_variable(kernel->ranges, outer, symbol)) continue;
         if (inner > 0 && has_variable(v->stage->ranges, inner, symbol)) continue;
         return broken(v, "%s uses the loop variable %s, which no range around it binds", what, name);
@@ -202,7 +202,7 @@ static weft_status *verify_running(const verifier *v)
     if (v->inst->buffer - first >= stage->accumulator_count)
         return broken(v, "accumulator a%" PRIu32 " is not of this stage", v->inst->buffer);
     for (uint32_t r = 0; r < stage->range_count; r++)
-        if (stage->ranges[r].lanes != 1 || stage->ranges[r].blocks)
+        if (stage->ranges[r].virtual_lanes != 1 || stage->ranges[r].blocks)
             return broken(v, "the stage has virtual lanes or blocks, whose order is not that of points");
     for (uint32_t a = first; a < first + stage->accumulator_count; a++) {
         const weft_accumulator *accumulator = &v->kernel->accumulators[a];
@@ -364,13 +364,13 @@ static bool is_power_of_two(uint32_t n)
 /* The extent of a range may depend on the ranges around it. */
 static weft_status *verify_loop(const verifier *v, const weft_range *range, uint32_t outer, uint32_t inner)
 {
-    const weft_expr_context *extents = v->kernel->extents;
+    const weft_expr_context *exprs = v->kernel->exprs;
     WEFT_TRY(verify_scope(v, range->extent, "the extent of a range", outer, inner));
-    if (range->variable == WEFT_EXPR_NONE || weft_expr_kind_of(extents, range->variable) != WEFT_EXPR_SYMBOL)
+    if (range->variable == WEFT_EXPR_NONE || weft_expr_kind_of(exprs, range->variable) != WEFT_EXPR_SYMBOL)
         return broken(v, "a range has no variable");
-    if (weft_expr_bound(extents, range->variable) != range->extent)
+    if (weft_expr_bound(exprs, range->variable) != range->extent)
         return broken(v, "the extent of range %s is not the bound of its variable",
-                      weft_expr_name(extents, range->variable));
+                      weft_expr_name(exprs, range->variable));
     return NULL;
 }
 
@@ -378,16 +378,16 @@ static weft_status *verify_loop(const verifier *v, const weft_range *range, uint
 static weft_status *verify_vectors(const verifier *v, const weft_range *range, const char *name)
 {
     uint64_t vectors = (uint64_t)range->width * range->unroll;
-    if (!is_power_of_two(range->lanes))
-        return broken(v, "range %s has %" PRIu32 " lanes, no power of two", name, range->lanes);
+    if (!is_power_of_two(range->virtual_lanes))
+        return broken(v, "range %s has %" PRIu32 " lanes, no power of two", name, range->virtual_lanes);
     if (!is_power_of_two(range->width))
         return broken(v, "range %s has width %" PRIu32 ", no power of two", name, range->width);
     if (range->unroll == 0) return broken(v, "range %s is unrolled 0 times", name);
     if (range->bind != WEFT_BIND_LANE && vectors != 1)
         return broken(v, "range %s has vectors, but is not bound to lanes", name);
-    if (range->bind == WEFT_BIND_LANE && range->reduce && vectors != range->lanes)
+    if (range->bind == WEFT_BIND_LANE && range->reduce && vectors != range->virtual_lanes)
         return broken(v, "range %s has %" PRIu32 " virtual lanes, but %" PRIu32 " vectors of %" PRIu32, name,
-                      range->lanes, range->unroll, range->width);
+                      range->virtual_lanes, range->unroll, range->width);
     if (!v->kernel->scheduled && range->bind != WEFT_BIND_SERIAL)
         return broken(v, "range %s is bound, but the kernel is not scheduled", name);
     return NULL;
@@ -399,10 +399,10 @@ static weft_status *verify_outer_range(const verifier *v, uint32_t number)
     const weft_range *range = &kernel->ranges[number];
     bool collapsed = range->bind == WEFT_BIND_THREAD || range->bind == WEFT_BIND_GRID;
     WEFT_TRY(verify_loop(v, range, collapsed ? 0 : number, 0));
-    const char *name = weft_expr_name(kernel->extents, range->variable);
+    const char *name = weft_expr_name(kernel->exprs, range->variable);
     if (has_variable(kernel->ranges, number, range->variable))
         return broken(v, "two ranges have the variable %s", name);
-    if (range->reduce || range->lanes != 1 || range->blocks)
+    if (range->reduce || range->virtual_lanes != 1 || range->blocks)
         return broken(v, "range %s is reduced, but only inner ranges can be", name);
     if (range->bind == WEFT_BIND_LANE && number + 1 != kernel->range_count)
         return broken(v, "range %s is bound to lanes, but is not the last outer one", name);
@@ -417,14 +417,14 @@ static weft_status *verify_inner_range(const verifier *v, uint32_t number)
     const weft_stage *stage = v->stage;
     const weft_range *range = &stage->ranges[number];
     WEFT_TRY(verify_loop(v, range, kernel->range_count, number));
-    const char *name = weft_expr_name(kernel->extents, range->variable);
+    const char *name = weft_expr_name(kernel->exprs, range->variable);
     if (has_variable(stage->ranges, number, range->variable) ||
         has_variable(kernel->ranges, kernel->range_count, range->variable))
         return broken(v, "two ranges have the variable %s", name);
     if (range->reduce != (stage->accumulator_count != 0))
         return broken(v, "range %s has to be reduced if and only if the stage has accumulators", name);
     if (range->blocks && !range->reduce) return broken(v, "range %s has blocks, but is not reduced", name);
-    if (range->lanes != 1 && (!range->reduce || number + 1 != stage->range_count))
+    if (range->virtual_lanes != 1 && (!range->reduce || number + 1 != stage->range_count))
         return broken(v, "range %s has virtual lanes, but is not the innermost reduced one", name);
     if (range->bind == WEFT_BIND_THREAD || range->bind == WEFT_BIND_GRID)
         return broken(v, "range %s is bound to threads or the grid, but is an inner one", name);

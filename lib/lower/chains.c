@@ -20,7 +20,7 @@ bool weft_reshape_keeps_axes(const weft_graph *graph, const weft_node *node)
 
 /* Ascending: memory for concats of many operands before they are operands of another concat. `joined` has, for each
  * node, how many operands of concats a kernel that computes an element of it looks at. */
-static void cut_joins(const weft_graph *graph, const uint8_t *live, uint8_t *forced, uint8_t *joined)
+static void cut_joins(const weft_graph *graph, const uint8_t *live, uint8_t *materialized, uint8_t *joined)
 {
     for (uint32_t n = 0; n < graph->node_count; n++) {
         if (!live[n]) continue;
@@ -28,12 +28,12 @@ static void cut_joins(const weft_graph *graph, const uint8_t *live, uint8_t *for
         bool joins = weft_op_id_of(node->op) == WEFT_OP_concat;
         uint32_t most = 1, sum = 0;
         for (uint32_t i = 0; i < node->input_count; i++) {
-            uint32_t operand = node->inputs[i].node, count = forced[operand] ? 1 : joined[operand];
+            uint32_t operand = node->inputs[i].node, count = materialized[operand] ? 1 : joined[operand];
             if (count > most) most = count;
             sum += count;
         }
         for (uint32_t i = 0; i < node->input_count && joins && sum > WEFT_MOST_JOINED; i++)
-            if (joined[node->inputs[i].node] > 1) forced[node->inputs[i].node] = 1;
+            if (joined[node->inputs[i].node] > 1) materialized[node->inputs[i].node] = 1;
         if (joins) most = sum > WEFT_MOST_JOINED ? node->input_count : sum;
         joined[n] = most < UINT8_MAX ? (uint8_t)most : UINT8_MAX;
     }
@@ -41,7 +41,7 @@ static void cut_joins(const weft_graph *graph, const uint8_t *live, uint8_t *for
 
 /* Ascending: memory for what has been reshaped often before it is again. `reshaped` has, for each node, how often an
  * element has been since memory. */
-static void cut_reshapes(const weft_graph *graph, const uint8_t *live, uint8_t *forced, uint8_t *reshaped)
+static void cut_reshapes(const weft_graph *graph, const uint8_t *live, uint8_t *materialized, uint8_t *reshaped)
 {
     for (uint32_t n = 0; n < graph->node_count; n++) {
         if (!live[n]) continue;
@@ -50,16 +50,16 @@ static void cut_reshapes(const weft_graph *graph, const uint8_t *live, uint8_t *
         uint8_t most = 0;
         for (uint32_t i = 0; i < node->input_count; i++) {
             uint32_t operand = node->inputs[i].node;
-            if (reshapes && reshaped[operand] == MOST_RESHAPED) forced[operand] = 1;
-            if (!forced[operand] && reshaped[operand] > most) most = reshaped[operand];
+            if (reshapes && reshaped[operand] == MOST_RESHAPED) materialized[operand] = 1;
+            if (!materialized[operand] && reshaped[operand] > most) most = reshaped[operand];
         }
         reshaped[n] = most + reshapes;
     }
 }
 
-void weft_chains_cut(const weft_graph *graph, const uint8_t *live, uint8_t *forced, uint8_t *room)
+void weft_chains_cut(const weft_graph *graph, const uint8_t *live, uint8_t *materialized, uint8_t *room)
 {
-    cut_joins(graph, live, forced, room);
+    cut_joins(graph, live, materialized, room);
     memset(room, 0, graph->node_count);
-    cut_reshapes(graph, live, forced, room);
+    cut_reshapes(graph, live, materialized, room);
 }

@@ -6,7 +6,7 @@
 
 /* Whether a reshape only adds and removes extents of one. */
 bool weft_reshape_keeps_axes(const weft_graph *graph, const weft_node *node);
-/* Sets `forced`, which has a byte for each node, for values that must have memory so that no chain is too long. `live`
- * has a byte for each node too, and so has `room`, all of them 0. */
-void weft_chains_cut(const weft_graph *graph, const uint8_t *live, uint8_t *forced, uint8_t *room);
+/* Sets `materialized`, which has a byte for each node, for values that must have memory so that no chain is too long.
+ * `live` has a byte for each node too, and so has `room`, all of them 0. */
+void weft_chains_cut(const weft_graph *graph, const uint8_t *live, uint8_t *materialized, uint8_t *room);
 #endif

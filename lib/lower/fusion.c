@@ -24,9 +24,10 @@
 #define CHEAP_TO_PLACE 2u
 /* A copy that is this many times smaller than a result costs little in comparison. */
 #define LITTLE_BESIDE 16
-/* This many attempts force one stage each, every later one twice as many as the one before, which ends long chains. */
+/* This many attempts materialize one stage each, every later one twice as many as the one before, which ends long
+ * chains. */
 #define PATIENCE 32
-/* Rounds of assigning roles with weights that take into account what was forced before. */
+/* Rounds of assigning roles with weights that take into account what was materialized before. */
 #define MOST_ROUNDS 8
 
 static weft_status *add_region(weft_fusion *fusion, uint32_t node, uint32_t number, const weft_region *region)
@@ -64,7 +65,7 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
     *fusion = (weft_fusion){.allocator = allocator, .compiled = compiled};
     weft_arena_init(&fusion->arena, allocator);
     fusion->roles = weft_allocate_zeroed(allocator, count);
-    fusion->forced = weft_allocate_zeroed(allocator, count);
+    fusion->materialized = weft_allocate_zeroed(allocator, count);
     fusion->no_library = weft_allocate_zeroed(allocator, count);
     fusion->fused_row = weft_allocate_zeroed(allocator, count);
     fusion->reachable = weft_allocate_zeroed(allocator, count);
@@ -73,11 +74,11 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
     fusion->weights = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     fusion->recompute_count = weft_allocate_zeroed(allocator, count * sizeof(double));
     fusion->inner = weft_allocate_zeroed(allocator, count * sizeof(uint64_t));
-    bool fine = fusion->roles != NULL && fusion->forced != NULL && fusion->no_library != NULL;
+    bool fine = fusion->roles != NULL && fusion->materialized != NULL && fusion->no_library != NULL;
     fine = fine && fusion->fused_row != NULL && fusion->roots != NULL && fusion->weights != NULL;
     fine = fine && fusion->recompute_count != NULL && fusion->inner != NULL;
     fine = fine && fusion->reachable != NULL && fusion->placed != NULL;
-    weft_status *status = fine ? weft_expr_context_create(allocator, &fusion->extents) : weft_status_out_of_memory();
+    weft_status *status = fine ? weft_expr_context_create(allocator, &fusion->exprs) : weft_status_out_of_memory();
     if (status == NULL) status = add_regions(fusion, fusion->roles);
     if (status != NULL) weft_fusion_finish(fusion);
     return status;
@@ -88,9 +89,9 @@ void weft_fusion_finish(weft_fusion *fusion)
     size_t count = fusion->compiled->graph->node_count + 1;
     for (weft_fusion *region = fusion->regions; region != NULL; region = region->next) weft_fusion_finish(region);
     weft_arena_finish(&fusion->arena);
-    weft_expr_context_destroy(fusion->extents);
+    weft_expr_context_destroy(fusion->exprs);
     weft_free(fusion->allocator, fusion->roles, count);
-    weft_free(fusion->allocator, fusion->forced, count);
+    weft_free(fusion->allocator, fusion->materialized, count);
     weft_free(fusion->allocator, fusion->no_library, count);
     weft_free(fusion->allocator, fusion->fused_row, count);
     weft_free(fusion->allocator, fusion->reachable, count);
@@ -117,19 +118,19 @@ weft_fusion *weft_fusion_of_region(const weft_fusion *fusion, uint32_t node, uin
     return found;
 }
 
-void weft_fusion_force(weft_fusion *fusion, uint32_t node)
+void weft_fusion_materialize(weft_fusion *fusion, uint32_t node)
 {
-    if (!fusion->forced[node]) fusion->changed = true;
-    fusion->forced[node] = 1;
+    if (!fusion->materialized[node]) fusion->changed = true;
+    fusion->materialized[node] = 1;
 }
 
-void weft_fusion_force_stage(weft_fusion *fusion, uint32_t node)
+void weft_fusion_materialize_stage(weft_fusion *fusion, uint32_t node)
 {
     uint32_t more = fusion->fills <= PATIENCE ? 0 : fusion->fills - PATIENCE;
     size_t count = more < 31 ? (size_t)1 << more : SIZE_MAX;
     for (uint32_t n = node + 1; n-- > 0 && count > 0;) {
         if (fusion->roles[n] != WEFT_ROLE_STAGE || fusion->roots[n] != fusion->roots[node]) continue;
-        weft_fusion_force(fusion, n);
+        weft_fusion_materialize(fusion, n);
         count--;
     }
 }
@@ -182,7 +183,7 @@ static weft_role engine_of(const weft_fusion *fusion, uint32_t n)
 /* Whether the reduction may be a stage of the kernel that reads it. */
 static bool may_be_stage(const weft_fusion *fusion, uint32_t n, weft_reduction *out_reduction)
 {
-    if (fusion->forced[n] || engine_of(fusion, n) != WEFT_ROLE_KERNEL) return false;
+    if (fusion->materialized[n] || engine_of(fusion, n) != WEFT_ROLE_KERNEL) return false;
     weft_reduction_fill(fusion->compiled->graph, n, out_reduction);
     return out_reduction->chunk == 0;
 }
@@ -241,7 +242,7 @@ static bool is_reachable(const weft_fusion *fusion, uint32_t n)
 {
     const weft_graph *graph = fusion->compiled->graph;
     const weft_node *node = weft_graph_node(graph, n);
-    bool has_memory = fusion->forced[n] || is_reduction(node) || engine_of(fusion, n) != WEFT_ROLE_KERNEL;
+    bool has_memory = fusion->materialized[n] || is_reduction(node) || engine_of(fusion, n) != WEFT_ROLE_KERNEL;
     has_memory |= node->op->op_class == WEFT_CLASS_LEAF || node->op->op_class == WEFT_CLASS_SCAN;
     if (has_memory || weft_indexing_updates(weft_op_id_of(node->op))) return true;
     bool all = is_local(graph, node);
@@ -251,14 +252,14 @@ static bool is_reachable(const weft_fusion *fusion, uint32_t n)
 
 weft_expr weft_fusion_count(const weft_fusion *fusion, weft_shape shape)
 {
-    weft_expr_context *extents = fusion->extents;
-    weft_expr count = weft_expr_constant(extents, 1);
+    weft_expr_context *exprs = fusion->exprs;
+    weft_expr count = weft_expr_constant(exprs, 1);
     for (size_t i = 0; i < shape.rank; i++) {
         weft_extent extent = shape.extents[i];
         weft_expr e = extent.graph == NULL
-                          ? weft_expr_constant(extents, extent.value)
-                          : weft_expr_import(extents, fusion->compiled->graph->extents, (weft_expr)extent.value);
-        count = weft_expr_mul(extents, count, e);
+                          ? weft_expr_constant(exprs, extent.value)
+                          : weft_expr_import(exprs, fusion->compiled->graph->exprs, (weft_expr)extent.value);
+        count = weft_expr_mul(exprs, count, e);
     }
     return count;
 }
@@ -273,7 +274,7 @@ static bool computes_what_it_reads(const weft_fusion *fusion, const weft_node *n
     if (fusion->weights[source] <= CHEAP_TO_PLACE) return true;
     weft_expr read = weft_fusion_count(fusion, node->types[0].shape);
     weft_expr all = weft_fusion_count(fusion, weft_value_type(graph, node->inputs[0])->shape);
-    return weft_expr_always_nonnegative(fusion->extents, weft_expr_sub(fusion->extents, all, read));
+    return weft_expr_always_nonnegative(fusion->exprs, weft_expr_sub(fusion->exprs, all, read));
 }
 
 /* From the first node to the last: the cost of recomputing each, memory for those that would make a kernel too large,
@@ -293,10 +294,10 @@ static void weigh(weft_fusion *fusion, const uint8_t *live)
             follows |= fusion->fused_row[operand];
         }
         bool computed = node->op->op_class != WEFT_CLASS_LEAF;
-        if (computed && weight > LARGEST_KERNEL) fusion->forced[n] = 1;
+        if (computed && weight > LARGEST_KERNEL) fusion->materialized[n] = 1;
         weft_op_id id = weft_op_id_of(node->op);
         bool is_step = is_reduction(node) || node->op->op_class == WEFT_CLASS_REGION || weft_indexing_updates(id);
-        bool is_read = fusion->forced[n] || is_leaf_memory(graph, node) || is_step;
+        bool is_read = fusion->materialized[n] || is_leaf_memory(graph, node) || is_step;
         fusion->weights[n] = is_read ? 1 : weight;
         fusion->reachable[n] = is_reachable(fusion, n);
         fusion->fused_row[n] = is_reduction(node) ? starts_row(fusion, n) : follows && !is_read;
@@ -321,7 +322,7 @@ static void demand_operands(weft_fusion *fusion, const weft_node *node, bool thr
     const weft_graph *graph = fusion->compiled->graph;
     for (uint32_t i = 0; i < node->input_count; i++) {
         uint32_t operand = node->inputs[i].node;
-        fusion->forced[through_views ? behind_views(graph, operand) : operand] = 1;
+        fusion->materialized[through_views ? behind_views(graph, operand) : operand] = 1;
     }
 }
 
@@ -339,13 +340,13 @@ static weft_role role_of(const weft_fusion *fusion, uint32_t n, uint32_t root, b
 {
     const weft_graph *graph = fusion->compiled->graph;
     const weft_node *node = weft_graph_node(graph, n);
-    bool wanted_constant = fusion->forced[n] && weft_op_id_of(node->op) == WEFT_OP_constant;
+    bool wanted_constant = fusion->materialized[n] && weft_op_id_of(node->op) == WEFT_OP_constant;
     if (wanted_constant || is_leaf_memory(graph, node)) return WEFT_ROLE_LEAF;
-    if (node->op->op_class == WEFT_CLASS_LEAF && !fusion->forced[n]) return WEFT_ROLE_INLINE;
+    if (node->op->op_class == WEFT_CLASS_LEAF && !fusion->materialized[n]) return WEFT_ROLE_INLINE;
     weft_role engine = engine_of(fusion, n);
     bool updates = weft_indexing_updates(weft_op_id_of(node->op));
     bool scans = node->op->op_class == WEFT_CLASS_SCAN;
-    if (engine != WEFT_ROLE_KERNEL || fusion->forced[n] || updates || scans) return engine;
+    if (engine != WEFT_ROLE_KERNEL || fusion->materialized[n] || updates || scans) return engine;
     if (is_reduction(node)) {
         weft_reduction reduction;
         bool fits = !shared && !fusion->placed[n] && root != 0 && takes_stages(fusion, root - 1);
@@ -397,7 +398,7 @@ static void demand_padded(weft_fusion *fusion, const weft_node *node)
     uint32_t n = node->inputs[0].node;
     while (weft_op_id_of(weft_graph_node(graph, n)->op) == WEFT_OP_reshape)
         n = weft_graph_node(graph, n)->inputs[0].node;
-    if (weft_op_id_of(weft_graph_node(graph, n)->op) == WEFT_OP_pad) fusion->forced[n] = 1;
+    if (weft_op_id_of(weft_graph_node(graph, n)->op) == WEFT_OP_pad) fusion->materialized[n] = 1;
 }
 
 /* A large product that is read only in another order, with another axis last: it is fast to compute in its own. */
@@ -410,7 +411,7 @@ static void demand_product(weft_fusion *fusion, const weft_node *permute)
     if (weft_op_id_of(node->op) != WEFT_OP_dot || order.count == 0) return;
     if (order.items[order.count - 1] == (int64_t)order.count - 1) return;
     weft_product_size size = weft_product_size_of(graph, node);
-    if (size.is_large && size.along && size.terms > WEFT_PRODUCT_FEW_TERMS) fusion->forced[n] = 1;
+    if (size.is_large && size.along && size.terms > WEFT_PRODUCT_FEW_TERMS) fusion->materialized[n] = 1;
 }
 
 /* Lanes of a large product run along the innermost axis of its second operand. Where that is permuted, a copy of it
@@ -423,7 +424,7 @@ static void demand_lanes(weft_fusion *fusion, const weft_node *dot)
     weft_product_size size = weft_product_size_of(graph, dot);
     bool is_little = weft_count_bound(graph, node->types[0].shape) <= size.results / LITTLE_BESIDE;
     if (weft_op_id_of(node->op) == WEFT_OP_permute && size.is_large && size.along && is_little)
-        fusion->forced[operand] = 1;
+        fusion->materialized[operand] = 1;
 }
 
 /* A product done by loops reads its factors once for each row or column of the other one: a factor that would be
@@ -438,13 +439,13 @@ static void demand_factors(weft_fusion *fusion, const weft_node *dot)
         if (node->op->op_class != WEFT_CLASS_ELEMENTWISE) continue;
         double again =
             (double)size.results * (double)size.terms - (double)weft_count_bound(graph, node->types[0].shape);
-        if (again * ((double)fusion->weights[factor] - 1) >= LARGE_PRODUCT_REPETITION) fusion->forced[factor] = 1;
+        if (again * ((double)fusion->weights[factor] - 1) >= LARGE_PRODUCT_REPETITION) fusion->materialized[factor] = 1;
     }
 }
 
 /* What an engine or an op with random access reads must be in memory, and so must a costly value that a broadcast would
  * repeat; values that follow a stage are computed as often as the stage. */
-static void demand(weft_fusion *fusion, uint32_t n)
+static void materialize_operands(weft_fusion *fusion, uint32_t n)
 {
     const weft_graph *graph = fusion->compiled->graph;
     const weft_node *node = weft_graph_node(graph, n);
@@ -452,7 +453,7 @@ static void demand(weft_fusion *fusion, uint32_t n)
     bool is_step = fusion->roles[n] == WEFT_ROLE_HOST || fusion->roles[n] == WEFT_ROLE_REGION;
     bool reads_views = fusion->roles[n] == WEFT_ROLE_GEMM || fusion->roles[n] == WEFT_ROLE_SORT;
     if (is_step || reads_views) demand_operands(fusion, node, reads_views);
-    if (is_gather(node) && !computes_what_it_reads(fusion, node)) fusion->forced[node->inputs[0].node] = 1;
+    if (is_gather(node) && !computes_what_it_reads(fusion, node)) fusion->materialized[node->inputs[0].node] = 1;
     if (id == WEFT_OP_window) demand_padded(fusion, node);
     if (id == WEFT_OP_permute) demand_product(fusion, node);
     if (id == WEFT_OP_dot && fusion->roles[n] == WEFT_ROLE_KERNEL) demand_lanes(fusion, node);
@@ -462,10 +463,10 @@ static void demand(weft_fusion *fusion, uint32_t n)
     uint32_t source = node->inputs[0].node;
     bool is_costly = fusion->weights[source] > FUNCTION_WEIGHT &&
                      weft_graph_node(graph, source)->op->op_class == WEFT_CLASS_ELEMENTWISE;
-    if (is_costly && !fusion->fused_row[source]) fusion->forced[source] = 1;
+    if (is_costly && !fusion->fused_row[source]) fusion->materialized[source] = 1;
 }
 
-/* From the last node to the first. Returns whether nothing was forced that the weights do not reflect. */
+/* From the last node to the first. Returns whether nothing was materialized that the weights do not reflect. */
 static bool assign(weft_fusion *fusion, const uint8_t *live, uint8_t *shared)
 {
     const weft_graph *graph = fusion->compiled->graph;
@@ -475,14 +476,14 @@ static bool assign(weft_fusion *fusion, const uint8_t *live, uint8_t *shared)
         weft_role role = role_of(fusion, n, fusion->roots[n], shared[n]);
         if (role == WEFT_ROLE_STAGE && fusion->inner[n] != 0) {
             role = WEFT_ROLE_KERNEL;
-            fusion->forced[n] = 1;
+            fusion->materialized[n] = 1;
             settled = false;
         }
         fusion->roles[n] = (uint8_t)role;
         bool own = weft_role_has_memory((uint8_t)role);
         pass_root(fusion, n, own, !own && shared[n], shared);
         if (shared[n]) fusion->roots[n] = 0;
-        demand(fusion, n);
+        materialize_operands(fusion, n);
     }
     return settled;
 }
@@ -503,11 +504,11 @@ static bool fill_roles(weft_fusion *fusion, const uint8_t *live, uint8_t *shared
 /* Assigns roles, and assigns them again if their consequences require it. */
 static weft_status *assign_all(weft_fusion *fusion, const uint8_t *live, uint8_t *shared)
 {
-    bool forced = true;
-    while (forced) {
+    bool materialized = true;
+    while (materialized) {
         bool settled = false;
         for (int round = 0; round < MOST_ROUNDS && !settled; round++) settled = fill_roles(fusion, live, shared);
-        WEFT_TRY(weft_in_place_force(fusion, &forced));
+        WEFT_TRY(weft_in_place_materialize(fusion, &materialized));
     }
     return NULL;
 }
@@ -521,14 +522,14 @@ weft_status *weft_fusion_fill(weft_fusion *fusion)
     if (live == NULL) return weft_status_out_of_memory();
     weft_graph_mark(graph, compiled->output_count, compiled->outputs, live);
     fusion->fills++;
-    for (size_t i = 0; i < compiled->output_count; i++) fusion->forced[compiled->outputs[i].node] = 1;
-    weft_chains_cut(graph, live, fusion->forced, live + 2 * count);
+    for (size_t i = 0; i < compiled->output_count; i++) fusion->materialized[compiled->outputs[i].node] = 1;
+    weft_chains_cut(graph, live, fusion->materialized, live + 2 * count);
     weft_status *status = assign_all(fusion, live, live + count);
     weft_free(fusion->allocator, live, 3 * count);
     WEFT_TRY(status);
     fusion->changed = false;
     /* A size that overflows is merely not proven, but out of memory nothing is known. */
-    status = weft_expr_context_take_error(fusion->extents);
+    status = weft_expr_context_take_error(fusion->exprs);
     if (weft_status_code(status) == WEFT_OUT_OF_MEMORY) return status;
     weft_status_destroy(status);
     for (weft_fusion *region = fusion->regions; region != NULL; region = region->next)

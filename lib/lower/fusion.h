@@ -24,20 +24,20 @@ typedef enum weft_role {
 typedef struct weft_fusion {
     const weft_allocator *allocator;
     const weft_compiled *compiled;
-    uint8_t *roles;      /* weft_role of each node */
-    uint8_t *forced;     /* nodes that must have memory; grows, see weft_fusion_force */
-    uint8_t *no_library; /* products the library cannot read as they lie: done by loops */
-    uint8_t *fused_row;  /* nodes computed, without memory between, from a reduction along memory that may be a stage */
-    uint8_t *reachable;  /* nodes of which one element can be computed at a place that data decide */
-    uint8_t *placed;     /* nodes of which that is done */
+    uint8_t *roles;        /* weft_role of each node */
+    uint8_t *materialized; /* nodes that must have memory; grows, see weft_fusion_materialize */
+    uint8_t *no_library;   /* products the library cannot read as they lie: done by loops */
+    uint8_t *fused_row; /* nodes computed, without memory between, from a reduction along memory that may be a stage */
+    uint8_t *reachable; /* nodes of which one element can be computed at a place that data decide */
+    uint8_t *placed;    /* nodes of which that is done */
     uint32_t *roots; /* for INLINE and STAGE: the one root that reads it, or none (0) when several do; root node + 1 */
     uint32_t *weights;       /* about how many scalar operations recomputing an element costs */
     double *recompute_count; /* how often a kernel that reads the node would compute each of its elements */
     uint64_t *inner;         /* the axes of each node that are read along a reduction of the kernel that reads it */
     uint32_t fills;          /* so far */
-    bool changed;            /* something was forced since the last fill */
+    bool changed;            /* something was materialized since the last fill */
     weft_arena arena;
-    weft_expr_context *extents;  /* for sizes: those of the graph are read by other threads */
+    weft_expr_context *exprs;    /* for sizes: those of the graph are read by other threads */
     struct weft_fusion *regions; /* of all regions of the live nodes, linked through `next` */
     struct weft_fusion *next;
     uint32_t node, region; /* of a region's fusion plan: the node, and which of its regions, counted from 0 */
@@ -48,16 +48,16 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
 void weft_fusion_finish(weft_fusion *fusion);
 /* Assigns the roles, in regions too. */
 weft_status *weft_fusion_fill(weft_fusion *fusion) WEFT_MUST_USE;
-/* Whether something was forced since the last fill, in regions too. */
+/* Whether something was materialized since the last fill, in regions too. */
 bool weft_fusion_has_changed(const weft_fusion *fusion);
 /* The fusion plan of region number `region` of node `node`. */
 weft_fusion *weft_fusion_of_region(const weft_fusion *fusion, uint32_t node, uint32_t region);
 /* Forces a node into memory: called when it cannot be computed in place; the fusion plan is then filled again. */
-void weft_fusion_force(weft_fusion *fusion, uint32_t node);
+void weft_fusion_materialize(weft_fusion *fusion, uint32_t node);
 
 /* The same for a STAGE. When the fusion plan has been filled many times, for other stages of the same kernel too: twice
  * as many with each fill. */
-void weft_fusion_force_stage(weft_fusion *fusion, uint32_t node);
+void weft_fusion_materialize_stage(weft_fusion *fusion, uint32_t node);
 
 /* How many elements a shape has, over fusion->extents. */
 weft_expr weft_fusion_count(const weft_fusion *fusion, weft_shape shape);

@@ -97,7 +97,7 @@ static bool reads(updates *u, uint32_t operand, uint32_t n, followers *f)
     while (depth > 0 && !found) {
         uint32_t read = u->stack[--depth];
         const weft_node *node = weft_graph_node(u->graph, read);
-        bool in_memory = weft_role_has_memory(u->fusion->roles[read]) || u->fusion->forced[read];
+        bool in_memory = weft_role_has_memory(u->fusion->roles[read]) || u->fusion->materialized[read];
         if (in_memory) {
             found = u->bases[read] == u->bases[n] && read < n;
             follow(u, u->updater[read], f);
@@ -122,7 +122,7 @@ static bool is_circular(updates *u, uint32_t operand, uint32_t n)
 
 static bool is_smaller(const updates *u, weft_value operand, weft_value whole)
 {
-    weft_expr_context *x = u->fusion->extents;
+    weft_expr_context *x = u->fusion->exprs;
     weft_expr some = weft_fusion_count(u->fusion, weft_value_type(u->graph, operand)->shape);
     weft_expr all = weft_fusion_count(u->fusion, weft_value_type(u->graph, whole)->shape);
     return !weft_expr_always_nonnegative(x, weft_expr_sub(x, some, all));
@@ -131,27 +131,27 @@ static bool is_smaller(const updates *u, weft_value operand, weft_value whole)
 static bool separate(updates *u, uint32_t n)
 {
     const weft_node *node = weft_graph_node(u->graph, n);
-    bool forced = false;
+    bool materialized = false;
     for (uint32_t i = 1; i < node->input_count; i++) {
         uint32_t operand = node->inputs[i].node;
-        if (weft_role_has_memory(u->fusion->roles[operand]) || u->fusion->forced[operand]) continue;
+        if (weft_role_has_memory(u->fusion->roles[operand]) || u->fusion->materialized[operand]) continue;
         if (!is_smaller(u, node->inputs[i], node->inputs[0]) || !is_circular(u, operand, n)) continue;
-        weft_fusion_force(u->fusion, operand);
-        forced = true;
+        weft_fusion_materialize(u->fusion, operand);
+        materialized = true;
     }
-    return forced;
+    return materialized;
 }
 
 static bool separate_all(updates *u)
 {
-    bool forced = false;
+    bool materialized = false;
     if (!find_bases(u)) return false;
     find_kept(u);
     for (uint32_t n = 0; n < u->graph->node_count; n++) {
         bool changes = is_live(u, n) && is_update(weft_graph_node(u->graph, n));
-        if (changes && may_be_in_place(u, n)) forced |= separate(u, n);
+        if (changes && may_be_in_place(u, n)) materialized |= separate(u, n);
     }
-    return forced;
+    return materialized;
 }
 
 /* ---- order ---- */
@@ -246,11 +246,11 @@ static void close_updates(updates *u)
     weft_free(u->fusion->allocator, u->bases, count * (WORDS * sizeof(uint32_t) + BYTES));
 }
 
-weft_status *weft_in_place_force(weft_fusion *fusion, bool *out_forced)
+weft_status *weft_in_place_materialize(weft_fusion *fusion, bool *out_changed)
 {
     updates u;
     WEFT_TRY(open_updates(fusion, &u));
-    *out_forced = separate_all(&u);
+    *out_changed = separate_all(&u);
     close_updates(&u);
     return NULL;
 }

@@ -9,7 +9,7 @@
  * Forces memory, filled in a step before that, for operands of updates that are computed from it, where they are not as
  * large themselves. Requires roles; says whether they are to be assigned anew.
  */
-weft_status *weft_in_place_force(weft_fusion *fusion, bool *out_forced) WEFT_MUST_USE;
+weft_status *weft_in_place_materialize(weft_fusion *fusion, bool *out_changed) WEFT_MUST_USE;
 /* The order in which nodes are computed: ascending, except that updates wait for what reads the value that they change
  * and does not need them. `out_order` has room for every node. Requires roles. */
 weft_status *weft_in_place_order(weft_fusion *fusion, uint32_t *out_order) WEFT_MUST_USE;

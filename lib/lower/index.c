@@ -29,7 +29,7 @@ static weft_shape data_shape(const lowerer *low, const placed_read *p)
 
 void weft_placed_require(lowerer *low, placed_read *p, weft_expr e)
 {
-    if (!weft_expr_always_nonnegative(low->extents, e)) p->read.predicates[p->read.predicate_count++] = e;
+    if (!weft_expr_always_nonnegative(low->exprs, e)) p->read.predicates[p->read.predicate_count++] = e;
 }
 
 static placed_index *add_placed(lowerer *low)
@@ -53,7 +53,7 @@ static void add_index_value(lowerer *low, placed_read *p, size_t axis, weft_inst
     placed->variable = weft_lowerer_variable(low, check.index);
     placed->value = weft_kernel_builder_inst(low->builder, &check);
     placed->source = p->node->inputs[0].node;
-    p->read.index[axis] = weft_expr_add(low->extents, p->read.index[axis], placed->variable);
+    p->read.index[axis] = weft_expr_add(low->exprs, p->read.index[axis], placed->variable);
 }
 
 static bool begin(lowerer *low, placed_read *p)
@@ -75,7 +75,7 @@ static void index_base(lowerer *low, placed_read *p, size_t index_rank)
     weft_indexed_axis axes[2 * WEFT_MAX_RANK];
     size_t rank = data_shape(low, p).rank;
     size_t count = weft_indexing_fill(rank, p->node->attrs[0].ints, p->node->attrs[1].ints, index_rank, axes);
-    for (size_t i = 0; i < rank; i++) p->read.index[i] = weft_expr_constant(low->extents, 0);
+    for (size_t i = 0; i < rank; i++) p->read.index[i] = weft_expr_constant(low->exprs, 0);
     for (size_t i = 0; i < count; i++) {
         if (axes[i].data >= 0) p->read.index[axes[i].data] = p->point->index[i];
     }
@@ -95,7 +95,7 @@ static void add_index(lowerer *low, placed_read *p, const weft_point *read, size
                                 .index = extent,
                                 .position = weft_space_position(&low->space, read)});
     /* With an extent of zero every index is out of range and there is no element. */
-    weft_placed_require(low, p, weft_expr_sub(low->extents, extent, weft_expr_constant(low->extents, 1)));
+    weft_placed_require(low, p, weft_expr_sub(low->exprs, extent, weft_expr_constant(low->exprs, 1)));
 }
 
 /* ---- dynamic slices ---- */
@@ -103,7 +103,7 @@ static void add_index(lowerer *low, placed_read *p, const weft_point *read, size
 /* `size` elements are taken along the axis; its number stands where a sentence has the position. */
 static void add_start(lowerer *low, placed_read *p, size_t axis, weft_inst_id start)
 {
-    weft_expr_context *x = low->extents;
+    weft_expr_context *x = low->exprs;
     weft_extent size = weft_value_type(low->graph, p->point->value)->shape.extents[axis];
     weft_expr last = weft_expr_sub(x, weft_space_extent(&low->space, data_shape(low, p).extents[axis]),
                                    weft_space_extent(&low->space, size));

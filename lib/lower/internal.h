@@ -35,7 +35,7 @@ typedef struct lowerer {
     const weft_fusion *fusion;
     weft_arena arena; /* of this kernel */
     weft_kernel_builder *builder;
-    weft_expr_context *extents; /* the builder's */
+    weft_expr_context *exprs; /* the builder's */
     weft_space space;
     uint32_t root;
     weft_value value;                   /* whose axes the kernel runs over: of the root */
@@ -75,7 +75,7 @@ weft_inst_id weft_lowerer_compute(lowerer *low, const weft_point *point);
 /* The element of `memory` at the point, whose index may have stand-ins. */
 weft_inst_id weft_lowerer_load(lowerer *low, uint32_t memory, const weft_point *point);
 /* Takes what stands for indices out of an expression. Whether there was any: `*out_offset` is what it adds. Where the
- * expression is not affine in it the source is forced into memory, and the kernel is thrown away. */
+ * expression is not affine in it the source is materialized, and the kernel is thrown away. */
 bool weft_lowerer_displace(lowerer *low, weft_expr *expr, weft_inst_id *out_offset);
 /* The scalar operation of an elementwise op. */
 weft_scalar_op weft_lowerer_scalar(weft_op_id op);

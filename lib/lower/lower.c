@@ -8,14 +8,14 @@
 /*
  * A root's axes are ranges. Reductions that are fused into the kernel become stages: their results depend on some of
  * those axes, which are then the outer ranges; the remaining axes are inner ranges of the last stage, which stores. All
- * stages must agree on the outer axes; one that does not is forced into memory, and the fusion plan starts over.
+ * stages must agree on the outer axes; one that does not is materialized, and the fusion plan starts over.
  */
 
 /* Whether all indices of the root's axis are inside the extent: a concat or pad reads its operands on a part of its own
  * axis only. */
 static bool stays_inside(lowerer *low, weft_expr variable, weft_extent extent)
 {
-    weft_expr_context *x = low->extents;
+    weft_expr_context *x = low->exprs;
     weft_expr rest = weft_expr_sub(x, weft_space_extent(&low->space, extent), weft_expr_bound(x, variable));
     return weft_expr_always_nonnegative(x, rest);
 }
@@ -23,7 +23,7 @@ static bool stays_inside(lowerer *low, weft_expr variable, weft_extent extent)
 /* Whether the extent is known to be at least one: the only index of an empty axis is 0, too. */
 static bool has_elements(lowerer *low, weft_extent extent)
 {
-    weft_expr_context *x = low->extents;
+    weft_expr_context *x = low->exprs;
     weft_expr rest = weft_expr_sub(x, weft_space_extent(&low->space, extent), weft_expr_constant(x, 1));
     return weft_expr_always_nonnegative(x, rest);
 }
@@ -36,7 +36,7 @@ static bool used_axes(lowerer *low, const weft_point *point, uint64_t *out_axes)
     uint64_t axes = 0;
     for (size_t i = 0; i < shape.rank; i++) {
         int64_t constant;
-        if (weft_expr_is_constant(low->extents, point->index[i], &constant) && constant == 0) {
+        if (weft_expr_is_constant(low->exprs, point->index[i], &constant) && constant == 0) {
             if (!has_elements(low, shape.extents[i])) return false;
             continue;
         }
@@ -57,7 +57,7 @@ static uint64_t all_axes(const lowerer *low)
     uint64_t axes = 0;
     for (size_t i = 0; i < rank; i++) {
         int64_t constant;
-        if (!weft_expr_is_constant(low->extents, low->variables[i], &constant)) axes |= UINT64_C(1) << i;
+        if (!weft_expr_is_constant(low->exprs, low->variables[i], &constant)) axes |= UINT64_C(1) << i;
     }
     return axes;
 }
@@ -107,8 +107,7 @@ static bool is_empty(lowerer *low, weft_value value)
     weft_shape shape = weft_value_type(low->graph, value)->shape;
     int64_t extent;
     for (size_t i = 0; i < shape.rank; i++)
-        if (weft_expr_is_constant(low->extents, weft_space_extent(&low->space, shape.extents[i]), &extent) &&
-            extent == 0)
+        if (weft_expr_is_constant(low->exprs, weft_space_extent(&low->space, shape.extents[i]), &extent) && extent == 0)
             return true;
     return false;
 }
@@ -118,7 +117,7 @@ static bool scan_stage(lowerer *low, const weft_point *point)
     stage_plan *known = weft_lowerer_find_stage(low, point->value.node);
     if (known != NULL && same_index(low, &known->point, point)) return true;
     if (known != NULL || is_empty(low, point->value) || !fits(low, point)) {
-        weft_fusion_force_stage(low->lowering->fusion, point->value.node);
+        weft_fusion_materialize_stage(low->lowering->fusion, point->value.node);
         return false;
     }
     stage_plan *plan = weft_lowerer_plan(low, point);
@@ -144,8 +143,11 @@ static bool scan(lowerer *low, const weft_point *point)
 
 static weft_range plain_range(lowerer *low, weft_expr variable)
 {
-    return (weft_range){
-        .variable = variable, .extent = weft_expr_bound(low->extents, variable), .lanes = 1, .width = 1, .unroll = 1};
+    return (weft_range){.variable = variable,
+                        .extent = weft_expr_bound(low->exprs, variable),
+                        .virtual_lanes = 1,
+                        .width = 1,
+                        .unroll = 1};
 }
 
 static void begin_stage(lowerer *low)
@@ -176,7 +178,7 @@ static void store(lowerer *low, uint32_t buffer, weft_expr index, weft_inst_id v
 static void lower_scan(lowerer *low, const weft_point *point, uint32_t target)
 {
     const weft_node *node = weft_graph_node(low->graph, low->root);
-    weft_expr_context *x = low->extents;
+    weft_expr_context *x = low->exprs;
     size_t axis = (size_t)node->attrs[0].integer;
     weft_expr step = low->variables[axis], extent = weft_space_extent(&low->space, node->types[0].shape.extents[axis]);
     weft_expr last = weft_expr_sub(x, extent, weft_expr_constant(x, 1));
@@ -232,7 +234,7 @@ static void lower_whole(lowerer *low, const weft_point *point, uint32_t target)
 /* One partial result for each chunk of a long reduction. */
 static void lower_partial(lowerer *low, const weft_point *point, uint32_t target)
 {
-    weft_expr_context *x = low->extents;
+    weft_expr_context *x = low->exprs;
     stage_plan *plan = weft_lowerer_plan(low, point);
     if (plan == NULL) low->failed = true;
     if (low->failed) return;
@@ -285,8 +287,8 @@ static weft_point whole_point(lowerer *low, weft_value value)
     for (size_t i = 0; i < shape.rank; i++) {
         weft_expr extent = weft_space_extent(&low->space, shape.extents[i]);
         int64_t constant;
-        bool one = weft_expr_is_constant(low->extents, extent, &constant) && constant == 1;
-        point.index[i] = one ? weft_expr_constant(low->extents, 0) : weft_lowerer_variable(low, extent);
+        bool one = weft_expr_is_constant(low->exprs, extent, &constant) && constant == 1;
+        point.index[i] = one ? weft_expr_constant(low->exprs, 0) : weft_lowerer_variable(low, extent);
         low->variables[i] = point.index[i];
     }
     return point;
@@ -304,9 +306,9 @@ static weft_status *lowerer_init(lowerer *low, weft_lowering *lowering, weft_val
     weft_map_init(&low->values, lowering->allocator);
     weft_map_init(&low->visited, lowering->allocator);
     WEFT_TRY(weft_kernel_builder_create(lowering->allocator, &low->builder));
-    low->extents = weft_kernel_builder_extents(low->builder);
+    low->exprs = weft_kernel_builder_exprs(low->builder);
     low->space = (weft_space){.graph = low->graph,
-                              .extents = low->extents,
+                              .exprs = low->exprs,
                               .arena = &low->arena,
                               .fixed_count = lowering->fixed_count,
                               .fixed_names = lowering->fixed_names,
@@ -349,7 +351,7 @@ static weft_status *cut(lowerer *low)
     for (uint32_t i = 0; i < node->input_count; i++) {
         uint32_t operand = node->inputs[i].node;
         if (!weft_role_has_memory(low->fusion->roles[operand]))
-            weft_fusion_force(low->lowering->fusion, middle_of(low, operand));
+            weft_fusion_materialize(low->lowering->fusion, middle_of(low, operand));
     }
     if (low->lowering->fusion->changed) return NULL;
     return weft_status_create(low->lowering->allocator, WEFT_UNSUPPORTED, node->op->name,
@@ -360,7 +362,7 @@ static weft_status *cut(lowerer *low)
 static weft_status *finish_kernel(lowerer *low, weft_lowered *out_lowered)
 {
     weft_kernel_builder_sites(low->builder, low->site_count);
-    WEFT_TRY(weft_expr_context_take_error(low->extents));
+    WEFT_TRY(weft_expr_context_take_error(low->exprs));
     if (low->too_large) return cut(low);
     if (low->failed) return weft_status_out_of_memory();
     weft_lowered lowered = {0};

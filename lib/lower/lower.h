@@ -35,14 +35,14 @@ typedef struct weft_lowered {
     uint32_t *memories; /* of each buffer of the kernel */
     const char **sites; /* sentence of each data check, as in weft_step */
     uint32_t site_count;
-    weft_expr *site_extents; /* the extent in each sentence, of the kernel's extents */
+    weft_expr *site_extents; /* the extent in each sentence, an expression of the kernel */
     bool checks_values;      /* an update: some checks are of what is written, not of where */
 } weft_lowered;
 
 /*
  * Lowers `root` into the memory `target`: its own, or another for a copy. If a reduction cannot be a stage here it is
- * forced in the fusion plan (fusion->changed is then true), and the result is empty: fill the fusion plan again and
- * start over.
+ * materialized in the fusion plan (fusion->changed is then true), and the result is empty: fill the fusion plan again
+ * and start over.
  */
 weft_status *weft_lower_root(weft_lowering *lowering, uint32_t root, weft_lower_part part, uint32_t target,
                              weft_lowered *out_lowered) WEFT_MUST_USE;

@@ -8,8 +8,8 @@ weft_expr weft_lowerer_variable(lowerer *low, weft_expr extent)
 {
     char name[16];
     do snprintf(name, sizeof name, "i%" PRIu32, low->variable_count++);
-    while (weft_expr_find(low->graph->extents, name) != WEFT_EXPR_NONE);
-    return weft_expr_variable(low->extents, name, extent);
+    while (weft_expr_find(low->graph->exprs, name) != WEFT_EXPR_NONE);
+    return weft_expr_variable(low->exprs, name, extent);
 }
 
 uint32_t weft_lowerer_buffer(lowerer *low, uint32_t memory, bool written)
@@ -94,7 +94,7 @@ weft_inst_id weft_lowerer_binary(lowerer *low, weft_scalar_op op, weft_dtype dty
 /* The value times `step`. */
 static weft_inst_id scaled(lowerer *low, weft_inst_id value, weft_expr step)
 {
-    if (step == weft_expr_constant(low->extents, 1)) return value;
+    if (step == weft_expr_constant(low->exprs, 1)) return value;
     return weft_lowerer_binary(low, WEFT_SCALAR_mul, WEFT_I64, value, weft_lowerer_index(low, step));
 }
 
@@ -103,9 +103,9 @@ bool weft_lowerer_displace(lowerer *low, weft_expr *expr, weft_inst_id *out_offs
     bool moved = false;
     for (size_t i = 0; i < low->placed_count && !low->failed; i++) {
         weft_expr step, rest;
-        if (!weft_expr_uses(low->extents, *expr, low->placed[i].variable)) continue;
-        if (!weft_expr_affine(low->extents, *expr, low->placed[i].variable, &step, &rest)) {
-            weft_fusion_force(low->lowering->fusion, low->placed[i].source);
+        if (!weft_expr_uses(low->exprs, *expr, low->placed[i].variable)) continue;
+        if (!weft_expr_affine(low->exprs, *expr, low->placed[i].variable, &step, &rest)) {
+            weft_fusion_materialize(low->lowering->fusion, low->placed[i].source);
             continue;
         }
         weft_inst_id offset = scaled(low, low->placed[i].value, step);

@@ -26,7 +26,7 @@ static void extent_range(const weft_graph *graph, weft_extent extent, int64_t *o
     if (extent.graph == NULL) {
         *out_min = *out_max = extent.value;
     } else {
-        weft_expr_range(graph->extents, (weft_expr)extent.value, out_min, out_max);
+        weft_expr_range(graph->exprs, (weft_expr)extent.value, out_min, out_max);
     }
 }
 

@@ -3,7 +3,7 @@
 
 void weft_lowerer_split(lowerer *low, stage_plan *plan)
 {
-    weft_expr_context *x = low->extents;
+    weft_expr_context *x = low->exprs;
     const weft_reduction *reduction = &plan->reduction;
     weft_shape shape = weft_value_type(low->graph, weft_graph_node(low->graph, plan->node)->inputs[0])->shape;
     for (uint32_t g = 0; g < reduction->group_count; g++) {
@@ -27,7 +27,7 @@ stage_plan *weft_lowerer_plan(lowerer *low, const weft_point *point)
     const weft_reduction *reduction = &plan->reduction;
     plan->reduced = weft_arena_allocate(&low->arena, (reduction->axis_count + 1) * sizeof(weft_expr));
     if (plan->reduced == NULL) return NULL;
-    weft_expr_context *x = low->extents;
+    weft_expr_context *x = low->exprs;
     weft_shape shape = weft_value_type(low->graph, weft_graph_node(low->graph, plan->node)->inputs[0])->shape;
     for (uint32_t g = 0; g < reduction->group_count; g++) {
         uint32_t first = reduction->group_first[g];
@@ -58,9 +58,9 @@ static int64_t unbroken(const weft_reduction *reduction, uint32_t group)
 static void reduced_range(lowerer *low, weft_expr variable, weft_expr extent, uint32_t lanes, int64_t whole)
 {
     weft_range range = {
-        .variable = variable, .extent = extent, .reduce = true, .lanes = lanes, .width = 1, .unroll = 1};
+        .variable = variable, .extent = extent, .reduce = true, .virtual_lanes = lanes, .width = 1, .unroll = 1};
     int64_t least, most;
-    weft_expr_range(low->extents, extent, &least, &most);
+    weft_expr_range(low->exprs, extent, &least, &most);
     range.blocks = whole != 0 && most > whole * lanes;
     weft_kernel_builder_range(low->builder, range);
 }
@@ -108,7 +108,7 @@ void weft_lowerer_accumulate(lowerer *low, stage_plan *plan)
 
 void weft_lowerer_accumulate_partial(lowerer *low, stage_plan *plan, uint32_t first_memory)
 {
-    weft_expr_context *x = low->extents;
+    weft_expr_context *x = low->exprs;
     weft_dtype dtypes[WEFT_MAX_COMPONENTS];
     uint32_t width = weft_reduction_components(low->graph, plan->node, dtypes);
     weft_expr chunks = weft_reduction_chunks(&low->space, plan->node, &plan->reduction);
@@ -131,7 +131,7 @@ void weft_lowerer_accumulate_partial(lowerer *low, stage_plan *plan, uint32_t fi
 bool weft_lowerer_scan_operand(lowerer *low, const weft_point *point, weft_expr step, weft_point *out_read)
 {
     const weft_node *node = weft_graph_node(low->graph, low->root);
-    weft_expr_context *x = low->extents;
+    weft_expr_context *x = low->exprs;
     size_t axis = (size_t)node->attrs[0].integer;
     bool reverse = node->attrs[1].integer != 0, exclusive = node->attrs[2].integer != 0;
     weft_expr one = weft_expr_constant(x, 1);
@@ -167,8 +167,8 @@ weft_inst_id weft_lowerer_accumulate_scan(lowerer *low, stage_plan *plan, const 
     weft_inst_id values[WEFT_MAX_COMPONENTS];
     int64_t only;
     uint32_t width = weft_reduction_components(low->graph, plan->node, dtypes);
-    if (!weft_expr_is_constant(low->extents, step, &only))
-        reduced_range(low, step, weft_expr_bound(low->extents, step), 1, 0);
+    if (!weft_expr_is_constant(low->exprs, step, &only))
+        reduced_range(low, step, weft_expr_bound(low->exprs, step), 1, 0);
     weft_inst_id value = weft_lowerer_value(low, read);
     value = weft_lowerer_cast(low, value, dtype, weft_accumulator_dtype(dtype));
     values[0] = width == 2 ? weft_lowerer_part(low, WEFT_SCALAR_real, dtype, value) : value;

@@ -80,7 +80,7 @@ uint32_t weft_reduction_components(const weft_graph *graph, uint32_t id, weft_dt
 
 weft_expr weft_reduction_chunks(weft_space *space, uint32_t id, const weft_reduction *reduction)
 {
-    weft_expr_context *x = space->extents;
+    weft_expr_context *x = space->exprs;
     weft_shape shape = weft_value_type(space->graph, weft_graph_node(space->graph, id)->inputs[0])->shape;
     weft_expr count = weft_expr_constant(x, 1);
     for (uint32_t i = 0; i < reduction->axis_count; i++) {

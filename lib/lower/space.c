@@ -6,7 +6,7 @@
 
 weft_expr weft_space_extent(weft_space *space, weft_extent extent)
 {
-    weft_expr_context *x = space->extents;
+    weft_expr_context *x = space->exprs;
     if (extent.graph == NULL) return weft_expr_constant(x, extent.value);
     size_t id = (size_t)extent.value;
     if (id >= space->imported_count) {
@@ -19,7 +19,7 @@ weft_expr weft_space_extent(weft_space *space, weft_extent extent)
         space->imported_count = count;
     }
     if (space->imported[id] != WEFT_EXPR_NONE) return space->imported[id];
-    weft_expr e = weft_expr_import(x, space->graph->extents, (weft_expr)id);
+    weft_expr e = weft_expr_import(x, space->graph->exprs, (weft_expr)id);
     for (size_t i = 0; i < space->fixed_count; i++) {
         weft_expr symbol = weft_expr_find(x, space->fixed_names[i]);
         weft_expr value = weft_expr_constant(x, space->fixed_values[i]);
@@ -33,8 +33,8 @@ weft_expr weft_space_divisor(weft_space *space, weft_extent extent)
 {
     int64_t least, most;
     weft_expr e = weft_space_extent(space, extent);
-    weft_expr_range(space->extents, e, &least, &most);
-    return most <= 0 ? weft_expr_constant(space->extents, 1) : e;
+    weft_expr_range(space->exprs, e, &least, &most);
+    return most <= 0 ? weft_expr_constant(space->exprs, 1) : e;
 }
 
 static const weft_type *type_of(const weft_space *space, weft_value value)
@@ -44,7 +44,7 @@ static const weft_type *type_of(const weft_space *space, weft_value value)
 
 weft_expr weft_space_position(weft_space *space, const weft_point *point)
 {
-    weft_expr_context *x = space->extents;
+    weft_expr_context *x = space->exprs;
     weft_shape shape = type_of(space, point->value)->shape;
     weft_expr position = weft_expr_constant(x, 0);
     for (size_t i = 0; i < shape.rank; i++) {
@@ -56,7 +56,7 @@ weft_expr weft_space_position(weft_space *space, const weft_point *point)
 
 weft_expr weft_space_address(weft_space *space, const weft_memory *memory, const weft_expr *index)
 {
-    weft_expr_context *x = space->extents;
+    weft_expr_context *x = space->exprs;
     weft_shape shape = type_of(space, memory->value)->shape;
     weft_expr address = weft_expr_constant(x, 0);
     for (size_t i = 0; i < shape.rank; i++) {
@@ -87,7 +87,7 @@ static bool is_one(weft_extent extent)
 /* Adds e >= 0 to the point's predicates unless it is proven. */
 static bool require(weft_space *space, weft_point *point, weft_expr e)
 {
-    if (weft_expr_always_nonnegative(space->extents, e)) return true;
+    if (weft_expr_always_nonnegative(space->exprs, e)) return true;
     weft_expr *grown = weft_arena_allocate(space->arena, (point->predicate_count + 1) * sizeof *grown);
     if (grown == NULL) return false;
     if (point->predicate_count > 0) memcpy(grown, point->predicates, point->predicate_count * sizeof *grown);
@@ -99,7 +99,7 @@ static bool require(weft_space *space, weft_point *point, weft_expr e)
 /* Requires that index `axis` lies inside the operand. */
 static bool require_inside(weft_space *space, weft_point *point, size_t axis)
 {
-    weft_expr_context *x = space->extents;
+    weft_expr_context *x = space->exprs;
     weft_expr index = point->index[axis];
     weft_expr last = weft_expr_sub(x, weft_space_extent(space, type_of(space, point->value)->shape.extents[axis]),
                                    weft_expr_constant(x, 1));
@@ -111,7 +111,7 @@ static bool require_inside(weft_space *space, weft_point *point, size_t axis)
 static void unravel(weft_space *space, weft_shape in, size_t in_first, size_t in_last, weft_shape out, size_t out_first,
                     size_t out_last, const weft_expr *index, weft_expr *out_index)
 {
-    weft_expr_context *x = space->extents;
+    weft_expr_context *x = space->exprs;
     weft_expr linear = weft_expr_constant(x, 0);
     for (size_t i = out_first; i < out_last; i++) {
         linear = weft_expr_mul(x, linear, weft_space_extent(space, out.extents[i]));
@@ -136,7 +136,7 @@ static void unravel(weft_space *space, weft_shape in, size_t in_first, size_t in
  */
 static void reshape(weft_space *space, weft_shape in, weft_shape out, const weft_expr *index, weft_expr *out_index)
 {
-    weft_expr_context *x = space->extents;
+    weft_expr_context *x = space->exprs;
     size_t in_last = in.rank, out_last = out.rank;
     while (in_last > 0 || out_last > 0) {
         size_t i = in_last, o = out_last;
@@ -167,7 +167,7 @@ static void broadcast(weft_space *space, const weft_attr *attrs, weft_shape in, 
     for (size_t i = 0; i < in.rank; i++) {
         size_t axis = (size_t)attrs[1].ints.items[i];
         bool stretched = is_one(in.extents[i]) && !is_one(out.extents[axis]);
-        out_index[i] = stretched ? weft_expr_constant(space->extents, 0) : index[axis];
+        out_index[i] = stretched ? weft_expr_constant(space->exprs, 0) : index[axis];
     }
 }
 
@@ -202,7 +202,7 @@ static void reduce(weft_ints axes, size_t rank, const weft_expr *index, const we
 
 static bool concat(weft_space *space, const weft_node *node, size_t operand, weft_point *point)
 {
-    weft_expr_context *x = space->extents;
+    weft_expr_context *x = space->exprs;
     size_t axis = (size_t)node->attrs[0].integer;
     for (size_t i = 0; i < operand; i++) {
         weft_extent extent = type_of(space, node->inputs[i])->shape.extents[axis];
@@ -215,7 +215,7 @@ static bool pad(weft_space *space, const weft_node *node, weft_point *point)
 {
     for (size_t i = 0; i < node->attrs[0].extents.rank; i++) {
         weft_expr low = weft_space_extent(space, node->attrs[0].extents.extents[i]);
-        point->index[i] = weft_expr_sub(space->extents, point->index[i], low);
+        point->index[i] = weft_expr_sub(space->exprs, point->index[i], low);
         if (!require_inside(space, point, i)) return false;
     }
     return true;
@@ -226,8 +226,8 @@ static bool embed_diagonal(weft_space *space, const weft_node *node, const weft_
 {
     size_t axis = (size_t)node->attrs[0].integer, added = (size_t)node->attrs[1].integer;
     for (size_t i = 0; i < rank; i++) point->index[i] = index[i < added ? i : i + 1];
-    weft_expr difference = weft_expr_sub(space->extents, index[axis < added ? axis : axis + 1], index[added]);
-    weft_expr negated = weft_expr_sub(space->extents, weft_expr_constant(space->extents, 0), difference);
+    weft_expr difference = weft_expr_sub(space->exprs, index[axis < added ? axis : axis + 1], index[added]);
+    weft_expr negated = weft_expr_sub(space->exprs, weft_expr_constant(space->exprs, 0), difference);
     return require(space, point, difference) && require(space, point, negated);
 }
 
@@ -270,7 +270,7 @@ static weft_expr stepped(weft_space *space, weft_expr index, int64_t step, weft_
     weft_extent_range(in, &least, &most);
     if (step > most) step = most;
     if (step < -most) step = -most;
-    return weft_expr_mul(space->extents, index, weft_expr_constant(space->extents, step));
+    return weft_expr_mul(space->exprs, index, weft_expr_constant(space->exprs, step));
 }
 
 static void slice(weft_space *space, const weft_attr *attrs, weft_shape in, const weft_expr *index,
@@ -279,7 +279,7 @@ static void slice(weft_space *space, const weft_attr *attrs, weft_shape in, cons
     for (size_t i = 0; i < in.rank; i++) {
         weft_expr start = weft_space_extent(space, attrs[0].extents.extents[i]);
         weft_expr inside = stepped(space, index[i], attrs[2].ints.items[i], in.extents[i]);
-        out_index[i] = weft_expr_add(space->extents, start, inside);
+        out_index[i] = weft_expr_add(space->exprs, start, inside);
     }
 }
 
@@ -290,12 +290,12 @@ static void window(weft_space *space, const weft_attr *attrs, weft_shape in, con
     memcpy(out_index, index, in.rank * sizeof *index);
     weft_expr start = stepped(space, index[axis], attrs[2].integer, in.extents[axis]);
     weft_expr inside = stepped(space, index[in.rank], attrs[3].integer, in.extents[axis]);
-    out_index[axis] = weft_expr_add(space->extents, start, inside);
+    out_index[axis] = weft_expr_add(space->exprs, start, inside);
 }
 
 static void flip(weft_space *space, const weft_node *node, weft_shape in, const weft_expr *index, weft_expr *out_index)
 {
-    weft_expr_context *x = space->extents;
+    weft_expr_context *x = space->exprs;
     for (size_t i = 0; i < in.rank; i++) {
         weft_expr last = weft_expr_sub(x, weft_space_extent(space, in.extents[i]), weft_expr_constant(x, 1));
         out_index[i] = contains(node->attrs[0].ints, i) ? weft_expr_sub(x, last, index[i]) : index[i];

@@ -9,7 +9,7 @@
 
 typedef struct weft_space {
     const weft_graph *graph;
-    weft_expr_context *extents; /* the kernel's */
+    weft_expr_context *exprs; /* the kernel's */
     weft_arena *arena;
     size_t fixed_count; /* symbols of the graph that are constants here: specialisation */
     const char *const *fixed_names;

@@ -34,8 +34,8 @@ bool weft_lowerer_update_operand(lowerer *low, const weft_point *point, uint32_t
 
 static weft_expr writes(lowerer *low)
 {
-    return weft_expr_sub(low->extents, weft_expr_symbol(low->extents, WEFT_WRITES_SYMBOL, 0, 1),
-                         weft_expr_constant(low->extents, 1));
+    return weft_expr_sub(low->exprs, weft_expr_symbol(low->exprs, WEFT_WRITES_SYMBOL, 0, 1),
+                         weft_expr_constant(low->exprs, 1));
 }
 
 /* The update itself: not read where nothing is written, unless it is computed here, with checks of its own, or is a

@@ -101,7 +101,7 @@ static weft_inst_id division(lowerer *low, const weft_point *point, const weft_i
     weft_inst quotient = *inst;
     quotient.op = WEFT_SCALAR_div;
     quotient.number = weft_lowerer_site(low, weft_graph_node(low->graph, point->value.node), sentences[inst->op],
-                                        weft_expr_constant(low->extents, 0));
+                                        weft_expr_constant(low->exprs, 0));
     quotient.position = weft_space_position(&low->space, point);
     quotient.predicate_count = point->predicate_count;
     quotient.predicates = point->predicates;
@@ -123,7 +123,7 @@ static weft_inst_id position_of(lowerer *low, weft_expr index)
 {
     weft_inst_id offset = 0;
     bool moved = weft_lowerer_displace(low, &index, &offset);
-    if (moved && index == weft_expr_constant(low->extents, 0)) return offset;
+    if (moved && index == weft_expr_constant(low->exprs, 0)) return offset;
     weft_inst_id value = weft_lowerer_index(low, index);
     return moved ? weft_lowerer_binary(low, WEFT_SCALAR_add, WEFT_I64, value, offset) : value;
 }

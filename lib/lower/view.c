@@ -20,7 +20,7 @@ static weft_expr address_of(weft_space *space, const weft_fusion *fusion, const 
 bool weft_view_find(weft_space *space, const weft_fusion *fusion, const weft_memory *memories,
                     const uint32_t *first_memory, weft_value value, weft_strides *out_view)
 {
-    weft_expr_context *x = space->extents;
+    weft_expr_context *x = space->exprs;
     weft_shape shape = weft_value_type(space->graph, value)->shape;
     weft_point point = weft_space_point(space, value);
     if (point.index == NULL) return false;
@@ -29,7 +29,7 @@ bool weft_view_find(weft_space *space, const weft_fusion *fusion, const weft_mem
         size_t number = weft_expr_context_symbol_count(x);
         do snprintf(name, sizeof name, "v%zu", number++);
         while (weft_expr_find(x, name) != WEFT_EXPR_NONE ||
-               weft_expr_find(space->graph->extents, name) != WEFT_EXPR_NONE);
+               weft_expr_find(space->graph->exprs, name) != WEFT_EXPR_NONE);
         point.index[i] = weft_expr_variable(x, name, weft_space_extent(space, shape.extents[i]));
     }
     weft_expr address = address_of(space, fusion, memories, first_memory, point, &out_view->memory);

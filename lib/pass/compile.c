@@ -158,8 +158,8 @@ static weft_status *fill_inputs(compiler *c)
 /* Symbols keep their order: it is that of the program, and of terms in the text of extents. */
 static weft_status *copy_symbols(compiler *c)
 {
-    const weft_expr_context *from = c->source->extents;
-    weft_expr_context *to = c->compiled->graph->extents;
+    const weft_expr_context *from = c->source->exprs;
+    weft_expr_context *to = c->compiled->graph->exprs;
     size_t count = weft_expr_context_symbol_count(from);
     uint8_t *used = weft_arena_allocate(&c->scratch, count);
     if (used == NULL) return weft_status_out_of_memory();
@@ -190,14 +190,14 @@ static weft_status *optimise(compiler *c)
 /* Adds the symbols that the program uses, in the order of their creation; extents find them by name. */
 static weft_status *add_symbols(const compiler *c, const uint8_t *used)
 {
-    const weft_expr_context *extents = c->compiled->graph->extents;
-    for (size_t i = 0; i < weft_expr_context_symbol_count(extents); i++) {
-        weft_expr symbol = weft_expr_context_symbol(extents, i);
+    const weft_expr_context *exprs = c->compiled->graph->exprs;
+    for (size_t i = 0; i < weft_expr_context_symbol_count(exprs); i++) {
+        weft_expr symbol = weft_expr_context_symbol(exprs, i);
         int64_t min, max;
         uint32_t slot;
         if (!used[i]) continue;
-        weft_expr_range(extents, symbol, &min, &max);
-        WEFT_TRY(weft_formulas_add_symbol(&c->program->formulas, weft_expr_name(extents, symbol), min, max, &slot));
+        weft_expr_range(exprs, symbol, &min, &max);
+        WEFT_TRY(weft_formulas_add_symbol(&c->program->formulas, weft_expr_name(exprs, symbol), min, max, &slot));
     }
     return NULL;
 }
@@ -207,16 +207,16 @@ static weft_status *add_symbols(const compiler *c, const uint8_t *used)
 static weft_status *fill_idle(const compiler *c)
 {
     weft_program *program = c->program;
-    const weft_expr_context *extents = c->source->extents;
-    size_t count = weft_expr_context_symbol_count(extents);
+    const weft_expr_context *exprs = c->source->exprs;
+    size_t count = weft_expr_context_symbol_count(exprs);
     program->idle = weft_arena_allocate(&program->arena, count * sizeof *program->idle);
     if (program->idle == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < count; i++) {
-        weft_expr symbol = weft_expr_context_symbol(extents, i);
-        const char *name = weft_expr_name(extents, symbol);
+        weft_expr symbol = weft_expr_context_symbol(exprs, i);
+        const char *name = weft_expr_name(exprs, symbol);
         weft_symbol_info *idle = &program->idle[program->idle_count];
         if (weft_formulas_find_symbol(&program->formulas, name) != SIZE_MAX) continue;
-        weft_expr_range(extents, symbol, &idle->min, &idle->max);
+        weft_expr_range(exprs, symbol, &idle->min, &idle->max);
         idle->name = weft_arena_string(&program->arena, name, strlen(name));
         if (idle->name == NULL) return weft_status_out_of_memory();
         program->idle_count++;
@@ -229,9 +229,9 @@ static weft_status *fill_symbols(compiler *c)
     const weft_compiled *compiled = c->compiled;
     size_t inputs = c->program->input_count, count = inputs + compiled->output_count;
     weft_value *values = weft_arena_allocate(&c->scratch, count * sizeof *values);
-    uint8_t *used = weft_arena_allocate(&c->scratch, weft_expr_context_symbol_count(compiled->graph->extents));
+    uint8_t *used = weft_arena_allocate(&c->scratch, weft_expr_context_symbol_count(compiled->graph->exprs));
     if (values == NULL || used == NULL) return weft_status_out_of_memory();
-    memset(used, 0, weft_expr_context_symbol_count(compiled->graph->extents));
+    memset(used, 0, weft_expr_context_symbol_count(compiled->graph->exprs));
     for (size_t i = 0; i < inputs; i++) values[i] = (weft_value){compiled->inputs[i], 0};
     memcpy(values + inputs, compiled->outputs, compiled->output_count * sizeof *values);
     WEFT_TRY(weft_graph_mark_symbols(compiled->graph, count, values, used));
@@ -249,7 +249,7 @@ static weft_status *fill_value(const compiler *c, weft_value value, const char *
     for (size_t i = 0; i < type->shape.rank; i++) {
         weft_expr e = weft_extent_expr(graph, type->shape.extents[i]);
         if (e == WEFT_EXPR_NONE) return weft_status_clone(graph->allocator, weft_graph_error(graph));
-        WEFT_TRY(weft_expr_compile(graph->extents, e, &c->program->formulas, &extents[i]));
+        WEFT_TRY(weft_expr_compile(graph->exprs, e, &c->program->formulas, &extents[i]));
     }
     *out_value = (weft_program_value){name, type->dtype, (uint32_t)type->shape.rank, extents, NULL};
     return weft_describe_axes(c->program, graph, type->shape, extents, &out_value->axes);
@@ -286,11 +286,10 @@ static weft_status *fill_guards(const compiler *c)
         made->message = weft_arena_string(&program->arena, guard->message, strlen(guard->message));
         if (made->message == NULL) return weft_status_out_of_memory();
         WEFT_TRY(weft_origin_print(guard->origin, &program->arena, &made->origin));
-        WEFT_TRY(weft_expr_compile(graph->extents, guard->a, &program->formulas, &made->a));
-        WEFT_TRY(weft_expr_compile(graph->extents, guard->b, &program->formulas, &made->b));
+        WEFT_TRY(weft_expr_compile(graph->exprs, guard->a, &program->formulas, &made->a));
+        WEFT_TRY(weft_expr_compile(graph->exprs, guard->b, &program->formulas, &made->b));
         made->conditional = guard->when != WEFT_EXPR_NONE;
-        if (made->conditional)
-            WEFT_TRY(weft_expr_compile(graph->extents, guard->when, &program->formulas, &made->when));
+        if (made->conditional) WEFT_TRY(weft_expr_compile(graph->exprs, guard->when, &program->formulas, &made->when));
     }
     program->guard_count = graph->guard_count;
     return NULL;

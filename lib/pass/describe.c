@@ -41,7 +41,7 @@ static weft_status *print_extent(weft_program *program, const weft_graph *graph,
 {
     weft_bytes text;
     weft_bytes_init(&text, program->allocator);
-    weft_expr_print(graph->extents, expr, &text);
+    weft_expr_print(graph->exprs, expr, &text);
     weft_status *status = weft_bytes_status(&text);
     if (status == NULL) *out_text = weft_arena_string(&program->arena, text.data, text.size);
     weft_bytes_finish(&text);

@@ -10,7 +10,7 @@ static bool visit_predicates(weft_kernel *kernel, uint32_t count, const weft_exp
     weft_expr *copy = weft_arena_copy(&kernel->arena, *predicates, count * sizeof *copy);
     if (copy == NULL) return false;
     for (uint32_t i = 0; i < count; i++) {
-        if (!visit(context, kernel->extents, &copy[i])) return false;
+        if (!visit(context, kernel->exprs, &copy[i])) return false;
     }
     *predicates = copy;
     return true;
@@ -19,14 +19,14 @@ static bool visit_predicates(weft_kernel *kernel, uint32_t count, const weft_exp
 static bool visit_ranges(weft_kernel *kernel, uint32_t count, weft_range *ranges, weft_expr_visit visit, void *context)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (!visit(context, kernel->extents, &ranges[i].extent)) return false;
+        if (!visit(context, kernel->exprs, &ranges[i].extent)) return false;
     }
     return true;
 }
 
 static bool visit_optional(weft_kernel *kernel, weft_expr *expr, weft_expr_visit visit, void *context)
 {
-    return *expr == WEFT_EXPR_NONE || visit(context, kernel->extents, expr);
+    return *expr == WEFT_EXPR_NONE || visit(context, kernel->exprs, expr);
 }
 
 bool weft_kernel_visit_exprs(weft_kernel *kernel, weft_expr_visit visit, void *context)
@@ -43,17 +43,17 @@ bool weft_kernel_visit_exprs(weft_kernel *kernel, weft_expr_visit visit, void *c
         if (!visit_ranges(kernel, stage->range_count, stage->ranges, visit, context)) return false;
         for (uint32_t i = 0; i < stage->store_count; i++) {
             weft_store *store = &stage->stores[i];
-            if (!visit(context, kernel->extents, &store->index)) return false;
+            if (!visit(context, kernel->exprs, &store->index)) return false;
             if (!visit_predicates(kernel, store->predicate_count, &store->predicates, visit, context)) return false;
         }
     }
     return true;
 }
 
-static bool substitute(void *context, weft_expr_context *extents, weft_expr *expr)
+static bool substitute(void *context, weft_expr_context *exprs, weft_expr *expr)
 {
     const weft_substitution *s = context;
-    *expr = weft_expr_substitute(extents, *expr, s->count, s->variables, s->values);
+    *expr = weft_expr_substitute(exprs, *expr, s->count, s->variables, s->values);
     return *expr != WEFT_EXPR_NONE;
 }
 
@@ -65,10 +65,10 @@ bool weft_kernel_substitute(weft_kernel *kernel, const weft_substitution *substi
 weft_expr weft_kernel_fresh_variable(weft_kernel *kernel, weft_expr extent)
 {
     char name[24];
-    size_t number = weft_expr_context_symbol_count(kernel->extents);
+    size_t number = weft_expr_context_symbol_count(kernel->exprs);
     do snprintf(name, sizeof name, "t%zu", number++);
-    while (weft_expr_find(kernel->extents, name) != WEFT_EXPR_NONE);
-    return weft_expr_variable(kernel->extents, name, extent);
+    while (weft_expr_find(kernel->exprs, name) != WEFT_EXPR_NONE);
+    return weft_expr_variable(kernel->exprs, name, extent);
 }
 
 /*
@@ -77,7 +77,7 @@ weft_expr weft_kernel_fresh_variable(weft_kernel *kernel, weft_expr extent)
  */
 weft_status *weft_kernel_cut_tiles(weft_kernel *kernel, uint32_t number, int64_t tile)
 {
-    weft_expr_context *x = kernel->extents;
+    weft_expr_context *x = kernel->exprs;
     weft_range *ranges = weft_arena_allocate(&kernel->arena, (kernel->range_count + 1) * sizeof *ranges);
     if (ranges == NULL) return weft_status_out_of_memory();
     memcpy(ranges, kernel->ranges, kernel->range_count * sizeof *ranges);

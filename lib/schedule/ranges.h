@@ -6,7 +6,7 @@
 #include "lib/loop/loop.h"
 
 /* Called with every expression of a kernel, which it may replace; false stops. */
-typedef bool (*weft_expr_visit)(void *context, weft_expr_context *extents, weft_expr *expr);
+typedef bool (*weft_expr_visit)(void *context, weft_expr_context *exprs, weft_expr *expr);
 bool weft_kernel_visit_exprs(weft_kernel *kernel, weft_expr_visit visit, void *context);
 
 typedef struct weft_substitution {

@@ -28,15 +28,15 @@ typedef struct pair {
 } pair;
 
 /* Whether the expression walks the two ranges as one: a step of the outer is as long as the whole inner range. */
-static bool walks_as_one(void *context, weft_expr_context *extents, weft_expr *expr)
+static bool walks_as_one(void *context, weft_expr_context *exprs, weft_expr *expr)
 {
     const pair *p = context;
     weft_expr outer, inner, rest;
-    if (!weft_expr_uses(extents, *expr, p->outer) && !weft_expr_uses(extents, *expr, p->inner)) return true;
-    if (!weft_expr_affine(extents, *expr, p->outer, &outer, &rest)) return false;
-    if (weft_expr_uses(extents, outer, p->inner)) return false;
-    if (!weft_expr_affine(extents, *expr, p->inner, &inner, &rest)) return false;
-    return outer == weft_expr_mul(extents, inner, p->inner_extent);
+    if (!weft_expr_uses(exprs, *expr, p->outer) && !weft_expr_uses(exprs, *expr, p->inner)) return true;
+    if (!weft_expr_affine(exprs, *expr, p->outer, &outer, &rest)) return false;
+    if (weft_expr_uses(exprs, outer, p->inner)) return false;
+    if (!weft_expr_affine(exprs, *expr, p->inner, &inner, &rest)) return false;
+    return outer == weft_expr_mul(exprs, inner, p->inner_extent);
 }
 
 /* Makes ranges i and i + 1 one range if all expressions allow it. */
@@ -44,11 +44,11 @@ static bool collapse(weft_kernel *kernel, weft_range *ranges, uint32_t *count, u
 {
     weft_range *outer = &ranges[i], *inner = &ranges[i + 1];
     pair p = {outer->variable, inner->variable, inner->extent};
-    bool dependent = weft_expr_uses(kernel->extents, inner->extent, outer->variable);
+    bool dependent = weft_expr_uses(kernel->exprs, inner->extent, outer->variable);
     if (outer->reduce || inner->reduce || dependent || !weft_kernel_visit_exprs(kernel, walks_as_one, &p)) return false;
-    weft_expr extent = weft_expr_mul(kernel->extents, outer->extent, inner->extent);
+    weft_expr extent = weft_expr_mul(kernel->exprs, outer->extent, inner->extent);
     weft_expr variable = weft_kernel_fresh_variable(kernel, extent);
-    weft_substitution s = {{outer->variable, inner->variable}, {weft_expr_constant(kernel->extents, 0), variable}, 2};
+    weft_substitution s = {{outer->variable, inner->variable}, {weft_expr_constant(kernel->exprs, 0), variable}, 2};
     if (!weft_kernel_substitute(kernel, &s)) return false;
     outer->variable = variable;
     outer->extent = extent;
@@ -84,7 +84,7 @@ static bool along_reduction(const weft_kernel *kernel)
 {
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         const weft_stage *stage = &kernel->stages[s];
-        if (stage->range_count > 0 && stage->ranges[stage->range_count - 1].lanes > 1) return true;
+        if (stage->range_count > 0 && stage->ranges[stage->range_count - 1].virtual_lanes > 1) return true;
     }
     return false;
 }
@@ -99,7 +99,7 @@ static bool is_scan(const weft_kernel *kernel, const weft_stage *stage)
 /* Whether lanes along the last outer range would jump from row to row of what a scan stores. */
 static bool scans_along_memory(const weft_kernel *kernel)
 {
-    weft_expr_context *x = kernel->extents;
+    weft_expr_context *x = kernel->exprs;
     weft_expr last = kernel->ranges[kernel->range_count - 1].variable, one = weft_expr_constant(x, 1), step, rest;
     for (uint32_t s = 0; s < kernel->stage_count; s++) {
         const weft_stage *stage = &kernel->stages[s];
@@ -112,7 +112,7 @@ static bool scans_along_memory(const weft_kernel *kernel)
 static bool is_masked(const weft_kernel *kernel, const weft_inst *load, weft_expr lanes)
 {
     for (uint32_t i = 0; i < load->predicate_count; i++)
-        if (weft_expr_uses(kernel->extents, load->predicates[i], lanes)) return true;
+        if (weft_expr_uses(kernel->exprs, load->predicates[i], lanes)) return true;
     return false;
 }
 
@@ -132,7 +132,7 @@ static uint32_t body_of(const weft_kernel *kernel, const weft_stage *stage, weft
 /* Whether an access from one lane to the next is no step of one element: it is made lane by lane. */
 static bool jumps(const weft_kernel *kernel, weft_expr index, bool moved, weft_expr lanes)
 {
-    weft_expr_context *x = kernel->extents;
+    weft_expr_context *x = kernel->exprs;
     weft_expr step, rest;
     if (moved) return true;
     if (!weft_expr_uses(x, index, lanes)) return false;
@@ -165,7 +165,7 @@ static uint32_t unroll_for(const weft_kernel *kernel, uint32_t body, weft_expr e
 {
     uint32_t unroll = unroll_of(body);
     int64_t least, most;
-    weft_expr_range(kernel->extents, extent, &least, &most);
+    weft_expr_range(kernel->exprs, extent, &least, &most);
     while (unroll > 1 && (int64_t)width * unroll > most) unroll /= 2;
     return unroll;
 }
@@ -194,11 +194,11 @@ static void bind_inner(weft_kernel *kernel, uint32_t width)
         weft_stage *stage = &kernel->stages[s];
         if (stage->range_count == 0 || is_ordered(stage)) continue;
         weft_range *last = &stage->ranges[stage->range_count - 1];
-        if (last->reduce && last->lanes == 1) continue;
-        uint32_t fitting = last->reduce && last->lanes < width ? last->lanes : width;
-        while (last->reduce && last->lanes / fitting > WEFT_MAX_UNROLL) fitting *= 2;
+        if (last->reduce && last->virtual_lanes == 1) continue;
+        uint32_t fitting = last->reduce && last->virtual_lanes < width ? last->virtual_lanes : width;
+        while (last->reduce && last->virtual_lanes / fitting > WEFT_MAX_UNROLL) fitting *= 2;
         bind_lanes(last, fitting,
-                   last->reduce ? last->lanes / fitting
+                   last->reduce ? last->virtual_lanes / fitting
                                 : unroll_for(kernel, emitted_of(kernel, stage, last->variable), last->extent, fitting));
     }
 }
@@ -206,7 +206,7 @@ static void bind_inner(weft_kernel *kernel, uint32_t width)
 /* Whether a step of the range is a step in memory for all that the stage stores. */
 static bool stores_along(weft_kernel *kernel, const weft_stage *stage, weft_expr variable)
 {
-    weft_expr_context *x = kernel->extents;
+    weft_expr_context *x = kernel->exprs;
     bool along = true;
     for (uint32_t i = 0; i < stage->store_count && along; i++) {
         weft_expr coefficient, rest;
@@ -241,8 +241,8 @@ static bool transposes_evenly(const weft_kernel *kernel, uint32_t across)
 {
     if (across >= kernel->range_count) return false;
     const weft_range *last = &kernel->ranges[kernel->range_count - 1];
-    return weft_expr_divisor(kernel->extents, kernel->ranges[across].extent) % WEFT_TRANSPOSE_TILE == 0 &&
-           weft_expr_divisor(kernel->extents, last->extent) % WEFT_TRANSPOSE_TILE == 0;
+    return weft_expr_divisor(kernel->exprs, kernel->ranges[across].extent) % WEFT_TRANSPOSE_TILE == 0 &&
+           weft_expr_divisor(kernel->exprs, last->extent) % WEFT_TRANSPOSE_TILE == 0;
 }
 
 /* Reductions: tiles of one round, or rows side by side in place of all but two of its vectors; a quarter of the
@@ -316,6 +316,6 @@ weft_status *weft_kernel_schedule(weft_kernel *kernel, const weft_machine *machi
     }
     bind_rest(kernel, gpu ? WEFT_BIND_GRID : WEFT_BIND_THREAD);
     kernel->scheduled = true;
-    WEFT_TRY(weft_expr_context_take_error(kernel->extents));
+    WEFT_TRY(weft_expr_context_take_error(kernel->exprs));
     return weft_kernel_verify(kernel);
 }

@@ -22,7 +22,7 @@ static weft_expr translate(const stage_pair *p, weft_expr e)
 {
     for (uint32_t r = 0; r < p->last->range_count && e != WEFT_EXPR_NONE; r++) {
         weft_expr from = p->last->ranges[r].variable, to = p->early->ranges[r].variable;
-        e = weft_expr_substitute(p->kernel->extents, e, 1, &from, &to);
+        e = weft_expr_substitute(p->kernel->exprs, e, 1, &from, &to);
     }
     return e;
 }
@@ -111,6 +111,6 @@ weft_status *weft_kernel_stage_cse(weft_kernel *kernel)
         if (!weft_scalar_is_math(inst->op) || inst->dtype != kernel->buffers[last->stores[0].buffer].dtype) continue;
         WEFT_TRY(share(kernel, last->inst_first + i, &done));
     }
-    WEFT_TRY(weft_expr_context_take_error(kernel->extents));
+    WEFT_TRY(weft_expr_context_take_error(kernel->exprs));
     return done ? weft_kernel_verify(kernel) : NULL;
 }

@@ -24,8 +24,8 @@ static bool read_strides(const weft_tiling *t, weft_tile_access *a)
 {
     weft_expr coefficient, rest;
     for (uint32_t i = 0; i < t->axis_count; i++) {
-        if (!weft_expr_affine(t->extents, *a->index, t->axes[i].variable, &coefficient, &rest)) return false;
-        if (!weft_expr_is_constant(t->extents, coefficient, &a->strides[i])) return false;
+        if (!weft_expr_affine(t->exprs, *a->index, t->axes[i].variable, &coefficient, &rest)) return false;
+        if (!weft_expr_is_constant(t->exprs, coefficient, &a->strides[i])) return false;
     }
     return true;
 }
@@ -49,8 +49,7 @@ static bool fill_tiling(weft_tiling *t)
     for (uint32_t i = 0; i < kernel->range_count; i++) {
         const weft_range *range = &kernel->ranges[i];
         t->axes[i] = (weft_tile_axis){.variable = range->variable, .of = i, .scale = 1};
-        if (!weft_expr_is_constant(t->extents, range->extent, &t->axes[i].extent) || t->axes[i].extent < 1)
-            return false;
+        if (!weft_expr_is_constant(t->exprs, range->extent, &t->axes[i].extent) || t->axes[i].extent < 1) return false;
     }
     for (uint32_t i = 0; i < t->store_count; i++) {
         weft_store *store = &kernel->stages[0].stores[i];
@@ -289,7 +288,7 @@ static bool has_row_predicates(const weft_tiling *t)
         for (uint32_t k = 0; k < t->axis_count; k++)
             if (t->axes[k].of == last && t->axes[k].scale == 1 && weft_tile_magnitude(a->strides[k]) > 1) return false;
         for (uint32_t k = 0; a->inst != NULL && k < a->inst->predicate_count; k++)
-            found |= !weft_expr_uses(t->extents, a->inst->predicates[k], variable);
+            found |= !weft_expr_uses(t->exprs, a->inst->predicates[k], variable);
     }
     return found;
 }
@@ -299,7 +298,7 @@ static bool is_needless(const weft_tiling *t)
 {
     int64_t last = 0;
     const weft_range *range = &t->kernel->ranges[t->kernel->range_count - 1];
-    weft_expr_is_constant(t->extents, range->extent, &last);
+    weft_expr_is_constant(t->exprs, range->extent, &last);
     return t->staged_count == 0 && (last >= 2 * (int64_t)t->width || has_row_predicates(t));
 }
 
@@ -317,7 +316,7 @@ weft_status *weft_kernel_tile(weft_kernel *kernel, const weft_machine *machine, 
     /* A run is two cache lines at best, half a line at worst. */
     for (int64_t bytes = 2 * line; bytes >= line / 2 && !*out_tiled; bytes /= 2) {
         *t = (weft_tiling){.kernel = kernel,
-                           .extents = kernel->extents,
+                           .exprs = kernel->exprs,
                            .line_bytes = line,
                            .local_bytes = local,
                            .width = width,

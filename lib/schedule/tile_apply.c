@@ -9,14 +9,14 @@
 
 static weft_expr constant(const weft_tiling *t, int64_t value)
 {
-    return weft_expr_constant(t->extents, value);
+    return weft_expr_constant(t->exprs, value);
 }
 
 /* The digit of the variable at `place`, of `extent` values; the last one needs no remainder. */
 static weft_expr digit(const weft_tiling *t, weft_expr variable, int64_t place, int64_t extent, bool last)
 {
-    weft_expr value = place == 1 ? variable : weft_expr_div(t->extents, variable, constant(t, place));
-    return last ? value : weft_expr_mod(t->extents, value, constant(t, extent));
+    weft_expr value = place == 1 ? variable : weft_expr_div(t->exprs, variable, constant(t, place));
+    return last ? value : weft_expr_mod(t->exprs, value, constant(t, extent));
 }
 
 /* `sum`, and how far the list's axes move by `strides`; axes that follow each other stay one digit. */
@@ -29,7 +29,7 @@ static weft_expr add_digits(const weft_tiling *t, weft_expr sum, const weft_tile
         for (i++; i < list->count && strides[list->items[i]] == stride * extent; i++)
             extent *= t->axes[list->items[i]].extent;
         weft_expr value = digit(t, variable, place, extent, i == list->count);
-        sum = weft_expr_add(t->extents, sum, weft_expr_mul(t->extents, value, constant(t, stride)));
+        sum = weft_expr_add(t->exprs, sum, weft_expr_mul(t->exprs, value, constant(t, stride)));
         place *= extent;
     }
     return sum;
@@ -44,8 +44,8 @@ typedef struct values {
 static void add_axis(const weft_tiling *t, values *v, uint32_t number, weft_expr value)
 {
     const weft_tile_axis *a = &t->axes[number];
-    weft_expr scaled = weft_expr_mul(t->extents, value, constant(t, a->scale));
-    v->by[a->of] = weft_expr_add(t->extents, v->by[a->of], scaled);
+    weft_expr scaled = weft_expr_mul(t->exprs, value, constant(t, a->scale));
+    v->by[a->of] = weft_expr_add(t->exprs, v->by[a->of], scaled);
 }
 
 /* The tile's corner. */
@@ -70,10 +70,10 @@ static void add_list(const weft_tiling *t, values *v, const weft_tile_axes *list
     }
 }
 
-static bool replace(void *context, weft_expr_context *extents, weft_expr *expr)
+static bool replace(void *context, weft_expr_context *exprs, weft_expr *expr)
 {
     const values *v = context;
-    *expr = weft_expr_substitute(extents, *expr, v->count, v->of, v->by);
+    *expr = weft_expr_substitute(exprs, *expr, v->count, v->of, v->by);
     return *expr != WEFT_EXPR_NONE;
 }
 
@@ -81,7 +81,7 @@ static bool replace(void *context, weft_expr_context *extents, weft_expr *expr)
 
 static weft_range make_range(const weft_tiling *t, int64_t extent)
 {
-    weft_range range = {.extent = constant(t, extent), .lanes = 1, .width = 1, .unroll = 1};
+    weft_range range = {.extent = constant(t, extent), .virtual_lanes = 1, .width = 1, .unroll = 1};
     range.variable = weft_kernel_fresh_variable(t->kernel, range.extent);
     return range;
 }
@@ -185,8 +185,8 @@ static weft_status *add_reading(const weft_tiling *t, weft_tile_access *a, weft_
     corner = add_digits(t, corner, &a->run, lane, a->strides);
     made->insts[number] = *a->inst;
     made->insts[number].index = add_digits(t, corner, &a->rows, row, a->strides);
-    weft_expr local = weft_expr_mul(t->extents, row, constant(t, a->run.points));
-    *stage->stores = (weft_store){.buffer = buffer, .index = weft_expr_add(t->extents, local, lane), .value = number};
+    weft_expr local = weft_expr_mul(t->exprs, row, constant(t, a->run.points));
+    *stage->stores = (weft_store){.buffer = buffer, .index = weft_expr_add(t->exprs, local, lane), .value = number};
     made->buffers[buffer] =
         (weft_kernel_buffer){.dtype = a->inst->dtype, .local = (uint32_t)(a->run.points * a->rows.points)};
     a->inst->buffer = buffer;
@@ -199,7 +199,7 @@ static weft_status *move_access(const weft_tiling *t, weft_tile_access *a, const
 {
     weft_expr row = own->ranges[0].variable, lane = own->ranges[1].variable, sum = *a->index;
     const int64_t *strides = a->staged ? a->places : a->strides;
-    replace((void *)(uintptr_t)corner, t->extents, &sum);
+    replace((void *)(uintptr_t)corner, t->exprs, &sum);
     if (a->staged) {
         place_local(t, a);
         WEFT_TRY(add_reading(t, a, sum, made));

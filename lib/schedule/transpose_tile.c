@@ -15,7 +15,7 @@
 
 static bool is_transposed(const weft_kernel *kernel, const weft_inst *inst, weft_expr across, weft_expr along)
 {
-    weft_expr_context *x = kernel->extents;
+    weft_expr_context *x = kernel->exprs;
     weft_expr one = weft_expr_constant(x, 1), coefficient, rest;
     if (inst->op != WEFT_SCALAR_load || inst->arg_count != 0) return false;
     if (!weft_expr_affine(x, inst->index, along, &coefficient, &rest)) return false;
@@ -65,7 +65,7 @@ static weft_status *copy_predicates(weft_kernel *kernel, const tile *t, weft_ins
     if (inst->predicate_count == 0) return NULL;
     weft_expr *copy = weft_arena_copy(&kernel->arena, inst->predicates, inst->predicate_count * sizeof *copy);
     if (copy == NULL) return weft_status_out_of_memory();
-    for (uint32_t i = 0; i < inst->predicate_count; i++) copy[i] = substitute(kernel->extents, t, copy[i]);
+    for (uint32_t i = 0; i < inst->predicate_count; i++) copy[i] = substitute(kernel->exprs, t, copy[i]);
     inst->predicates = copy;
     return NULL;
 }
@@ -75,7 +75,7 @@ static weft_status *copy_predicates(weft_kernel *kernel, const tile *t, weft_ins
 static weft_status *divert_loads(weft_kernel *kernel, const tile *t, uint32_t first_local, weft_inst *reads,
                                  weft_store *stores)
 {
-    weft_expr_context *x = kernel->extents;
+    weft_expr_context *x = kernel->exprs;
     uint32_t count = 0;
     for (uint32_t i = 0; i < kernel->inst_count; i++) {
         weft_inst *inst = &kernel->insts[i];

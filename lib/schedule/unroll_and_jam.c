@@ -25,7 +25,7 @@ typedef struct jam {
 
 static weft_expr translate(const jam *j, uint32_t row, weft_expr e)
 {
-    return weft_expr_substitute(j->kernel->extents, e, 1, &j->variable, &j->rows[row]);
+    return weft_expr_substitute(j->kernel->exprs, e, 1, &j->variable, &j->rows[row]);
 }
 
 static weft_status *translate_all(const jam *j, uint32_t row, uint32_t count, const weft_expr **exprs)
@@ -113,7 +113,7 @@ static weft_status *jam_accumulators(jam *j)
 
 static weft_status *jam_range(weft_kernel *kernel, uint32_t number, uint32_t rows)
 {
-    weft_expr_context *x = kernel->extents;
+    weft_expr_context *x = kernel->exprs;
     weft_range *range = &kernel->ranges[number];
     jam j = {.kernel = kernel, .variable = range->variable, .count = rows, .list = {.arena = &kernel->arena}};
     j.new_ids = weft_arena_allocate(&kernel->arena, rows * (kernel->inst_count + 1) * sizeof *j.new_ids);
@@ -144,7 +144,7 @@ typedef struct sharing {
 
 static void add_load(const weft_kernel *kernel, weft_expr index, weft_expr variable, weft_expr lanes, sharing *s)
 {
-    weft_expr_context *x = kernel->extents;
+    weft_expr_context *x = kernel->exprs;
     weft_expr step, rest;
     if (!weft_expr_uses(x, index, variable)) {
         s->shared += weft_expr_uses(x, index, lanes) ? 2 : 1;
@@ -185,7 +185,7 @@ static bool bounds_inner(const weft_kernel *kernel, weft_expr variable)
     bool found = false;
     for (uint32_t s = 0; s < kernel->stage_count; s++)
         for (uint32_t i = 0; i < kernel->stages[s].range_count; i++)
-            found |= weft_expr_uses(kernel->extents, kernel->stages[s].ranges[i].extent, variable);
+            found |= weft_expr_uses(kernel->exprs, kernel->stages[s].ranges[i].extent, variable);
     return found;
 }
 
@@ -197,7 +197,7 @@ static uint32_t find_range(const weft_kernel *kernel)
     for (uint32_t r = 0; r < last; r++) {
         int64_t least, most_points;
         const weft_range *range = &kernel->ranges[r];
-        weft_expr_range(kernel->extents, range->extent, &least, &most_points);
+        weft_expr_range(kernel->exprs, range->extent, &least, &most_points);
         if (most_points < 2) continue;
         sharing found = find_sharing(kernel, range->variable, kernel->ranges[last].variable);
         uint32_t worth = 2 * found.shared + (found.dense > 0);
@@ -215,7 +215,7 @@ static uint32_t choose_rows(const weft_kernel *kernel, uint32_t number, uint32_t
     uint32_t best = 1;
     int64_t extent;
     double least = 0;
-    if (!weft_expr_is_constant(kernel->extents, kernel->ranges[number].extent, &extent)) extent = UNKNOWN_ROWS;
+    if (!weft_expr_is_constant(kernel->exprs, kernel->ranges[number].extent, &extent)) extent = UNKNOWN_ROWS;
     for (uint32_t rows = 1; rows <= most && rows <= MOST_ROWS && (int64_t)rows <= extent; rows++) {
         double cost = (double)((extent + rows - 1) / rows) * (rows + 0.5);
         if (rows > 1 && cost > least) continue;

@@ -21,8 +21,8 @@ static const weft_machine reference = {
     .threads = 2,
     .product_rates = {4e9, 15e9, 40e9, 65e9},
     .bandwidth = 8e9,
-    .step_seconds = 300e-9,
-    .region_seconds = 2e-6,
+    .dispatch_seconds = 300e-9,
+    .fork_join_seconds = 2e-6,
 };
 
 const weft_machine *weft_machine_reference(void)
@@ -115,8 +115,8 @@ weft_status *weft_machine_check(const weft_machine *machine)
     WEFT_TRY(check_integer("threads", machine->threads, 1, WEFT_MAX_THREADS));
     for (size_t i = 0; i < WEFT_MACHINE_RATES; i++) WEFT_TRY(check_rate(rates[i], machine->product_rates[i]));
     WEFT_TRY(check_rate("bandwidth", machine->bandwidth));
-    WEFT_TRY(check_number("step_seconds", machine->step_seconds, 0, 1));
-    return check_number("region_seconds", machine->region_seconds, 0, 1);
+    WEFT_TRY(check_number("dispatch_seconds", machine->dispatch_seconds, 0, 1));
+    return check_number("fork_join_seconds", machine->fork_join_seconds, 0, 1);
 }
 
 /* ---- estimates ---- */
@@ -141,7 +141,7 @@ double weft_machine_product_ns(const weft_machine *machine, weft_dtype dtype, do
 /* Cutting work costs a region, so it has to save more; a piece is half a region, to be worth what claiming it costs. */
 static double least_operations(const weft_machine *machine)
 {
-    return 2 * machine->region_seconds * machine->operations;
+    return 2 * machine->fork_join_seconds * machine->operations;
 }
 
 int64_t weft_machine_grain(const weft_machine *machine, int64_t iterations, int64_t operations)
@@ -153,5 +153,5 @@ int64_t weft_machine_grain(const weft_machine *machine, int64_t iterations, int6
 
 bool weft_machine_is_serial_product(const weft_machine *machine, double ns)
 {
-    return ns < 16e9 * machine->region_seconds;
+    return ns < 16e9 * machine->fork_join_seconds;
 }

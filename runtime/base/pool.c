@@ -30,7 +30,7 @@ typedef struct bed {
     sem_t call;
 } bed;
 
-/* A thread of the pool; the first one is the caller of the region. */
+/* A thread of the pool; the first one is the caller of the job. */
 typedef struct member {
     atomic_size_t unclaimed; /* chunks of its share that no thread runs yet */
     bed bed;
@@ -39,28 +39,28 @@ typedef struct member {
     char apart[APART];
 } member;
 
-/* Whoever has claimed a chunk may read `region`: it lasts until all chunks are done. */
+/* Whoever has claimed a chunk may read `job`: it lasts until all chunks are done. */
 struct weft_pool {
     weft_allocator allocator;
     weft_machine machine;
-    size_t size, threads; /* started so far: none until a region needs them */
+    size_t size, threads; /* started so far: none until a job needs them */
     weft_fork_guard guard;
-    pthread_mutex_t busy; /* held by the thread whose region runs */
-    struct region {
+    pthread_mutex_t busy; /* held by the thread whose job runs */
+    struct job {
         weft_pool_task task;
         void *context;
         int64_t count, step;
         size_t chunks, shares;
         weft_float_mode mode;
-    } region;
+    } job;
     char apart[APART];
     atomic_size_t pending; /* chunks that are not done */
     char apart_too[APART];
     member members[];
 };
 
-/* Whether this thread runs a chunk of a region, of any pool. */
-static _Thread_local bool inside_region;
+/* Whether this thread runs a chunk of a job, of any pool. */
+static _Thread_local bool inside_job;
 
 /* ---- waiting ---- */
 
@@ -110,26 +110,26 @@ static bool claim(atomic_size_t *unclaimed, size_t *out_left)
 }
 
 /* The first chunk of a share. */
-static size_t find_share(const struct region *region, size_t share)
+static size_t find_share(const struct job *job, size_t share)
 {
-    return region->chunks * share / region->shares;
+    return job->chunks * share / job->shares;
 }
 
-static void run_chunk(const struct region *region, size_t chunk)
+static void run_chunk(const struct job *job, size_t chunk)
 {
-    int64_t begin = (int64_t)chunk * region->step;
-    int64_t end = region->count - begin < region->step ? region->count : begin + region->step;
-    region->task(region->context, begin, end);
+    int64_t begin = (int64_t)chunk * job->step;
+    int64_t end = job->count - begin < job->step ? job->count : begin + job->step;
+    job->task(job->context, begin, end);
 }
 
-/* All unclaimed chunks, those of `own` first; none if the region is already over. */
+/* All unclaimed chunks, those of `own` first; none if the job is already over. */
 static void run_chunks(weft_pool *pool, size_t own)
 {
     for (size_t i = 0; i < pool->size; i++) {
         size_t share = (own + i) % pool->size, left;
         while (claim(&pool->members[share].unclaimed, &left)) {
-            weft_float_mode_set(pool->region.mode);
-            run_chunk(&pool->region, find_share(&pool->region, share + 1) - left);
+            weft_float_mode_set(pool->job.mode);
+            run_chunk(&pool->job, find_share(&pool->job, share + 1) - left);
             if (atomic_fetch_sub(&pool->pending, 1) == 1) wake(&pool->members->bed);
         }
     }
@@ -142,7 +142,7 @@ static void *work(void *argument)
 {
     member *self = argument;
     weft_pool *pool = self->pool;
-    inside_region = true;
+    inside_job = true;
     for (;;) {
         wait_until(&self->unclaimed, false, &self->bed);
         if (atomic_load(&self->unclaimed) == LEAVE) return NULL;
@@ -183,12 +183,12 @@ static void init_members(weft_pool *pool)
     }
 }
 
-/* A forked child has none of the threads, and no region but that of the thread that forked, if it was inside one. */
+/* A forked child has none of the threads, and no job but that of the thread that forked, if it was inside one. */
 static void renew(weft_fork_guard *guard)
 {
     weft_pool *pool = (weft_pool *)((char *)guard - offsetof(weft_pool, guard));
     pool->threads = 0;
-    if (inside_region) return;
+    if (inside_job) return;
     pthread_mutex_init(&pool->busy, NULL);
     atomic_store(&pool->pending, 0);
     for (size_t i = 0; i < pool->size; i++) {
@@ -247,10 +247,10 @@ const weft_machine *weft_pool_machine(const weft_pool *pool)
 
 size_t weft_pool_width(const weft_pool *pool)
 {
-    return inside_region ? 1 : pool->size;
+    return inside_job ? 1 : pool->size;
 }
 
-/* ---- regions ---- */
+/* ---- jobs ---- */
 
 static int64_t divide_up(int64_t a, int64_t b)
 {
@@ -259,34 +259,34 @@ static int64_t divide_up(int64_t a, int64_t b)
 
 /* With the pool's lock held. The last one to finish wakes the caller; threads that come later find nothing to do and
  * are not waited for. */
-static void run_parallel(weft_pool *pool, struct region region)
+static void run_parallel(weft_pool *pool, struct job job)
 {
-    region.chunks = (size_t)divide_up(region.count, region.step);
-    region.shares = region.chunks < pool->size ? region.chunks : pool->size;
-    region.mode = weft_float_mode_get();
-    pool->region = region;
-    atomic_store(&pool->pending, region.chunks);
-    for (size_t i = region.shares; i-- > 0;) {
-        atomic_store(&pool->members[i].unclaimed, find_share(&region, i + 1) - find_share(&region, i));
+    job.chunks = (size_t)divide_up(job.count, job.step);
+    job.shares = job.chunks < pool->size ? job.chunks : pool->size;
+    job.mode = weft_float_mode_get();
+    pool->job = job;
+    atomic_store(&pool->pending, job.chunks);
+    for (size_t i = job.shares; i-- > 0;) {
+        atomic_store(&pool->members[i].unclaimed, find_share(&job, i + 1) - find_share(&job, i));
         wake(&pool->members[i].bed);
     }
-    inside_region = true;
+    inside_job = true;
     run_chunks(pool, 0);
     while (!is_zero(&pool->pending)) wait_until(&pool->pending, true, &pool->members->bed);
-    inside_region = false;
+    inside_job = false;
 }
 
 void weft_pool_run(weft_pool *pool, int64_t count, int64_t grain, weft_pool_task task, void *context)
 {
     if (count <= 0) return;
     if (grain < 1) grain = 1;
-    if (count <= grain || pool->size == 1 || inside_region || pthread_mutex_trylock(&pool->busy) != 0) {
+    if (count <= grain || pool->size == 1 || inside_job || pthread_mutex_trylock(&pool->busy) != 0) {
         task(context, 0, count);
         return;
     }
     if (pool->threads == 0) start_threads(pool);
     int64_t step = divide_up(count, CHUNKS_PER_THREAD * (int64_t)pool->size);
-    run_parallel(
-        pool, (struct region){.task = task, .context = context, .count = count, .step = step < grain ? grain : step});
+    run_parallel(pool,
+                 (struct job){.task = task, .context = context, .count = count, .step = step < grain ? grain : step});
     pthread_mutex_unlock(&pool->busy);
 }

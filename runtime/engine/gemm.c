@@ -260,13 +260,13 @@ static double product_ns(const weft_machine *machine, const weft_gemm_call *call
 
 double weft_gemm_estimate(const weft_machine *machine, const weft_gemm_call *call, size_t threads)
 {
-    double count = 1, each = 1e9 * machine->step_seconds;
+    double count = 1, each = 1e9 * machine->dispatch_seconds;
     for (size_t axis = 0; axis < call->batch_rank; axis++) count *= (double)call->batch[axis];
     double work = product_ns(machine, call, count);
     if (threads == 1 || weft_machine_is_serial_product(machine, work)) return count * each + work;
     double share = count > (double)threads ? count / (double)threads : 1;
     bool whole = count < (double)threads && weft_machine_is_serial_product(machine, product_ns(machine, call, 1));
-    return share * each + work / (whole ? count : (double)threads) + 1e9 * machine->region_seconds;
+    return share * each + work / (whole ? count : (double)threads) + 1e9 * machine->fork_join_seconds;
 }
 
 weft_status *weft_gemm_run(weft_pool *pool, weft_block_store *store, const weft_gemm_call *call, const void *a,

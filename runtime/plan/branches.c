@@ -325,7 +325,7 @@ static weft_status *search_init(finder *f, search *s, size_t first, size_t count
     size_t places = s->depend.count;
     s->limits = f->limits;
     s->threads = weft_pool_size(f->bound->pool);
-    s->region_ns = 1e9 * weft_pool_machine(f->bound->pool)->region_seconds;
+    s->region_ns = 1e9 * weft_pool_machine(f->bound->pool)->fork_join_seconds;
     s->visits = VISITS * places;
     s->left_count = places;
     s->nodes = take_array(f, places, sizeof *s->nodes);
@@ -381,7 +381,7 @@ static weft_status *fill_parts(finder *f, size_t number)
 /* Less than two branches of work, or than two steps. */
 static bool is_small(const weft_bound_variant *bound, size_t first, size_t count)
 {
-    double time = 0, region_ns = 1e9 * weft_pool_machine(bound->pool)->region_seconds;
+    double time = 0, region_ns = 1e9 * weft_pool_machine(bound->pool)->fork_join_seconds;
     size_t steps = 0;
     for (size_t i = first; i < first + count; i += 1 + weft_step_nested(bound->steps[i].step)) {
         weft_step_cost cost = weft_steps_cost(bound, i);

@@ -28,6 +28,6 @@ void weft_step_cost_cut(weft_step_cost *cost, const weft_bound_variant *bound, d
     const weft_machine *machine = weft_pool_machine(bound->pool);
     double threads = (double)weft_pool_size(bound->pool);
     double parts = pieces < threads ? pieces : threads;
-    cost->alone = 1e9 * machine->step_seconds + ns;
-    cost->together = parts > 1 ? cost->alone / parts + 1e9 * machine->region_seconds : cost->alone;
+    cost->alone = 1e9 * machine->dispatch_seconds + ns;
+    cost->together = parts > 1 ? cost->alone / parts + 1e9 * machine->fork_join_seconds : cost->alone;
 }

@@ -338,16 +338,16 @@ class Plan(Instances):
             self.assertEqual(self.run_well(*call, "--order", "order").splitlines()[:-1], good.splitlines()[:-1])
 
     def test_machine(self):
-        """A step takes step_seconds at least."""
-        machine = {"version": 2, "threads": 1, "product_rates": [1e9, 1e9, 1e9, 1e9], "operations": 1e9,
-                   "cache_bandwidth": 1e9, "sort_rate": 1e9, "bandwidth": 1e9, "step_seconds": 0.5, "region_seconds": 0}
+        """A step takes dispatch_seconds at least."""
+        machine = {"version": 3, "threads": 1, "product_rates": [1e9, 1e9, 1e9, 1e9], "operations": 1e9,
+                   "cache_bandwidth": 1e9, "sort_rate": 1e9, "bandwidth": 1e9, "dispatch_seconds": 0.5, "fork_join_seconds": 0}
         self.write("machine.json", machine)
         stats = json.loads(self.plan("--machine", "machine.json", "--stats").splitlines()[-1])
         self.assertAlmostEqual(stats["predicted_ms"], 1500, 1)
         call = ["einsum", "--instance", "chain.json", "--plan-only", "--machine", "bad"]
         unknown = "is no member of a machine, as weft info --measure writes one"
         for bad, sentence in [("[]", "the file holds a list; it must be an object"),
-                              ({**machine, "version": 1}, '"version" is 1; it must be 2, the only one that is known'),
+                              ({**machine, "version": 1}, '"version" is 1; it must be 3, the only one that is known'),
                               ({**machine, "cores": 2}, f'"cores" {unknown}'),
                               ({**machine, "product_rates": 1}, '"product_rates" is 1; it must be a list of 4 numbers'),
                               ({**machine, "product_rates": [1]},
@@ -358,11 +358,11 @@ class Plan(Instances):
                                'entry 2 of "product_rates" is -3; it must be a number from 1 to 1e+18'),
                               ({**machine, "bandwidth": 0}, '"bandwidth" is 0; it must be a number from 1 to 1e+18'),
                               ({**machine, "threads": 1.5}, '"threads" is 1.5; it must be an integer from 1 to 1024'),
-                              ({**machine, "step_seconds": 2}, '"step_seconds" is 2; it must be a number from 0 to 1')]:
+                              ({**machine, "dispatch_seconds": 2}, '"dispatch_seconds" is 2; it must be a number from 0 to 1')]:
             self.write("bad", bad)
             self.refuses(FAILED, f"einsum: bad: {sentence}", *call)
-        for missing, rule in [("version", "2, the only one that is known"), ("product_rates", "a list of 4 numbers"),
-                              ("bandwidth", "a number from 1 to 1e+18"), ("region_seconds", "a number from 0 to 1")]:
+        for missing, rule in [("version", "3, the only one that is known"), ("product_rates", "a list of 4 numbers"),
+                              ("bandwidth", "a number from 1 to 1e+18"), ("fork_join_seconds", "a number from 0 to 1")]:
             self.write("bad", {name: value for name, value in machine.items() if name != missing})
             self.refuses(FAILED, f'einsum: bad: "{missing}" is missing; it must be {rule}', *call)
 
@@ -371,7 +371,7 @@ class Plan(Instances):
         status, out, error = self.weft("info", "--measure", "--threads", "2", "-o", "m.json")
         self.assertEqual((status, error, len(out.splitlines())), (OK, "", 11))
         machine = json.loads((self.folder / "m.json").read_text())
-        self.assertEqual((machine.pop("version"), machine.pop("threads"), len(machine)), (2, 2, 7))
+        self.assertEqual((machine.pop("version"), machine.pop("threads"), len(machine)), (3, 2, 7))
         self.assertTrue(all(number > 0 for number in machine.pop("product_rates") + list(machine.values())))
         self.plan("--machine", "m.json")
         self.run_well("einsum", "--instance", "chain.json", "--machine", "m.json")
@@ -648,8 +648,8 @@ class Failures(Instances):
         self.breaks({**CHAIN, "Dtype": "f64"}, '"Dtype" is unknown here; is "dtype" meant?')
         self.write("more.json", {"name": "chain", "found by": "hand", **CHAIN})
         self.assertEqual(self.plan("--objective", "flops", name="more.json"), PLAN)
-        self.write("bad", '{"version": 2, "step_seconds": 1, "step_seconds": 0}')
-        self.refuses(FAILED, 'einsum: bad: "step_seconds" is there twice', "einsum", "--instance", "chain.json", "--plan-only",
+        self.write("bad", '{"version": 3, "dispatch_seconds": 1, "dispatch_seconds": 0}')
+        self.refuses(FAILED, 'einsum: bad: "dispatch_seconds" is there twice', "einsum", "--instance", "chain.json", "--plan-only",
                      "--machine", "bad")
 
     def test_deep_files(self):

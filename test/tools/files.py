@@ -317,9 +317,9 @@ class Outputs(Command):
         """A program, an instance, an order, a machine."""
         (self.folder / "i.json").write_text('{"inputs": [[0, 1], [1, 2]], "output": [0, 2], "sizes": [2, 3, 4]}')
         (self.folder / "o").write_text("[(0, 1)]")
-        (self.folder / "m.json").write_text('{"version": 2, "threads": 1, "product_rates": [1e9, 1e9, 1e9, 1e9], '
+        (self.folder / "m.json").write_text('{"version": 3, "threads": 1, "product_rates": [1e9, 1e9, 1e9, 1e9], '
                                               '"operations": 1e9, "cache_bandwidth": 1e9, "sort_rate": 1e9, "bandwidth": 1e9, '
-                                              '"step_seconds": 1e-6, "region_seconds": 1e-6}')
+                                              '"dispatch_seconds": 1e-6, "fork_join_seconds": 1e-6}')
         (self.folder / "g.svg").symlink_to("g.weft")
         (self.folder / "link").symlink_to("i.json")
         run = ["run", "g.weft", "all.npz", "-o"]

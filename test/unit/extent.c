@@ -6,74 +6,73 @@
 
 #include "test/support.h"
 
-static weft_expr parse(weft_expr_context *extents, const char *text)
+static weft_expr parse(weft_expr_context *exprs, const char *text)
 {
     const char *cursor = text;
     weft_expr e = WEFT_EXPR_NONE;
-    weft_test_ok(weft_expr_parse(extents, &cursor, &e));
+    weft_test_ok(weft_expr_parse(exprs, &cursor, &e));
     assert_string_equal(cursor, "");
     return e;
 }
 
 /* x y z n m k p: any; w h: any; a b c d: from 1; s in [0, 127], t in [0, 256], u in [1, 1]; loop variables i < n, j <
  * m, l < k. */
-static void declare_symbols(weft_expr_context *extents)
+static void declare_symbols(weft_expr_context *exprs)
 {
     static const char *const from_zero[] = {"x", "y", "z", "n", "m", "k", "p", "w", "h"}, *const from_one[] = {
                                                                                               "a", "b", "c", "d"};
     for (size_t i = 0; i < sizeof from_zero / sizeof *from_zero; i++)
-        weft_expr_symbol(extents, from_zero[i], 0, INT64_MAX);
-    for (size_t i = 0; i < sizeof from_one / sizeof *from_one; i++)
-        weft_expr_symbol(extents, from_one[i], 1, INT64_MAX);
-    weft_expr_symbol(extents, "s", 0, 127);
-    weft_expr_symbol(extents, "t", 0, 256);
-    weft_expr_symbol(extents, "u", 1, 1);
-    weft_expr_variable(extents, "i", weft_expr_find(extents, "n"));
-    weft_expr_variable(extents, "j", weft_expr_find(extents, "m"));
-    weft_expr_variable(extents, "l", weft_expr_find(extents, "k"));
-    weft_expr_variable(extents, "block", parse(extents, "(n + 31) / 32"));
-    weft_expr_variable(extents, "lane", parse(extents, "min(32, n - 32*block)"));
-    weft_expr_variable(extents, "tile", parse(extents, "(n + a - 1) / a"));
-    weft_expr_variable(extents, "part", parse(extents, "min(a, n - tile*a)"));
-    weft_expr_variable(extents, "i4", weft_expr_constant(extents, 4));
-    weft_expr_variable(extents, "i32", weft_expr_constant(extents, 32));
-    weft_expr_variable(extents, "padded", parse(extents, "w + 2"));
-    weft_test_ok(weft_expr_context_take_error(extents));
+        weft_expr_symbol(exprs, from_zero[i], 0, INT64_MAX);
+    for (size_t i = 0; i < sizeof from_one / sizeof *from_one; i++) weft_expr_symbol(exprs, from_one[i], 1, INT64_MAX);
+    weft_expr_symbol(exprs, "s", 0, 127);
+    weft_expr_symbol(exprs, "t", 0, 256);
+    weft_expr_symbol(exprs, "u", 1, 1);
+    weft_expr_variable(exprs, "i", weft_expr_find(exprs, "n"));
+    weft_expr_variable(exprs, "j", weft_expr_find(exprs, "m"));
+    weft_expr_variable(exprs, "l", weft_expr_find(exprs, "k"));
+    weft_expr_variable(exprs, "block", parse(exprs, "(n + 31) / 32"));
+    weft_expr_variable(exprs, "lane", parse(exprs, "min(32, n - 32*block)"));
+    weft_expr_variable(exprs, "tile", parse(exprs, "(n + a - 1) / a"));
+    weft_expr_variable(exprs, "part", parse(exprs, "min(a, n - tile*a)"));
+    weft_expr_variable(exprs, "i4", weft_expr_constant(exprs, 4));
+    weft_expr_variable(exprs, "i32", weft_expr_constant(exprs, 32));
+    weft_expr_variable(exprs, "padded", parse(exprs, "w + 2"));
+    weft_test_ok(weft_expr_context_take_error(exprs));
 }
 
 static int set_up(void **state)
 {
-    weft_expr_context *extents;
-    weft_test_ok(weft_expr_context_create(NULL, &extents));
-    declare_symbols(extents);
-    *state = extents;
+    weft_expr_context *exprs;
+    weft_test_ok(weft_expr_context_create(NULL, &exprs));
+    declare_symbols(exprs);
+    *state = exprs;
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    weft_expr_context *extents = *state;
-    weft_test_ok(weft_expr_context_take_error(extents));
-    weft_expr_context_destroy(extents);
+    weft_expr_context *exprs = *state;
+    weft_test_ok(weft_expr_context_take_error(exprs));
+    weft_expr_context_destroy(exprs);
     return 0;
 }
 
-static void print_expr(weft_expr_context *extents, weft_expr e, weft_bytes *text)
+static void print_expr(weft_expr_context *exprs, weft_expr e, weft_bytes *text)
 {
     weft_bytes_clear(text);
-    weft_expr_print(extents, e, text);
+    weft_expr_print(exprs, e, text);
     weft_test_ok(weft_bytes_status(text));
 }
 
-static void check_same(weft_expr_context *extents, const char *left, const char *right)
+static void check_same(weft_expr_context *exprs, const char *left, const char *right)
 {
-    weft_expr a = parse(extents, left), b = parse(extents, right);
+    weft_expr a = parse(exprs, left), b = parse(exprs, right);
     if (a == b) return;
     weft_bytes x, y;
     weft_bytes_init(&x, NULL);
     weft_bytes_init(&y, NULL);
-    print_expr(extents, a, &x);
-    print_expr(extents, b, &y);
+    print_expr(exprs, a, &x);
+    print_expr(exprs, b, &y);
     print_error("%s is %s, but %s is %s\n", left, x.data, right, y.data);
     weft_bytes_finish(&x);
     weft_bytes_finish(&y);
@@ -174,17 +173,17 @@ static void equal_expressions_are_one(void **state)
 
 static void what_is_unknown_stays(void **state)
 {
-    weft_expr_context *extents = *state;
-    assert_int_equal(weft_expr_kind_of(extents, parse(extents, "(h*w) / w")), WEFT_EXPR_DIV);
-    assert_int_equal(weft_expr_kind_of(extents, parse(extents, "w / w")), WEFT_EXPR_DIV);
-    assert_int_equal(weft_expr_kind_of(extents, parse(extents, "t mod 128")), WEFT_EXPR_MOD);
-    assert_int_equal(weft_expr_kind_of(extents, parse(extents, "t / 128")), WEFT_EXPR_DIV);
-    assert_int_equal(weft_expr_kind_of(extents, parse(extents, "(x*m + i) / m")), WEFT_EXPR_DIV);
-    assert_int_equal(weft_expr_kind_of(extents, parse(extents, "(4*x + y) / 8")), WEFT_EXPR_DIV);
-    assert_int_not_equal(parse(extents, "(4*x + y) / 8"), parse(extents, "x / 2"));
-    assert_int_not_equal(parse(extents, "(x*m + y) / (a*m)"), parse(extents, "x / a"));
-    assert_int_not_equal(parse(extents, "x"), parse(extents, "y"));
-    assert_int_not_equal(parse(extents, "n*m"), parse(extents, "n + m"));
+    weft_expr_context *exprs = *state;
+    assert_int_equal(weft_expr_kind_of(exprs, parse(exprs, "(h*w) / w")), WEFT_EXPR_DIV);
+    assert_int_equal(weft_expr_kind_of(exprs, parse(exprs, "w / w")), WEFT_EXPR_DIV);
+    assert_int_equal(weft_expr_kind_of(exprs, parse(exprs, "t mod 128")), WEFT_EXPR_MOD);
+    assert_int_equal(weft_expr_kind_of(exprs, parse(exprs, "t / 128")), WEFT_EXPR_DIV);
+    assert_int_equal(weft_expr_kind_of(exprs, parse(exprs, "(x*m + i) / m")), WEFT_EXPR_DIV);
+    assert_int_equal(weft_expr_kind_of(exprs, parse(exprs, "(4*x + y) / 8")), WEFT_EXPR_DIV);
+    assert_int_not_equal(parse(exprs, "(4*x + y) / 8"), parse(exprs, "x / 2"));
+    assert_int_not_equal(parse(exprs, "(x*m + y) / (a*m)"), parse(exprs, "x / a"));
+    assert_int_not_equal(parse(exprs, "x"), parse(exprs, "y"));
+    assert_int_not_equal(parse(exprs, "n*m"), parse(exprs, "n + m"));
 }
 
 static void proofs_hold_inside_loops(void **state)
@@ -225,9 +224,9 @@ static void proofs_hold_inside_loops(void **state)
         {"n*a - n*1", true},
         {"x*x - 2*x + 1", false},
     };
-    weft_expr_context *extents = *state;
+    weft_expr_context *exprs = *state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (weft_expr_always_nonnegative(extents, parse(extents, cases[i].text)) == cases[i].holds) continue;
+        if (weft_expr_always_nonnegative(exprs, parse(exprs, cases[i].text)) == cases[i].holds) continue;
         print_error("%s >= 0 should be %sproven\n", cases[i].text, cases[i].holds ? "" : "un");
         fail();
     }
@@ -235,61 +234,61 @@ static void proofs_hold_inside_loops(void **state)
 
 static void comparisons_are_proven(void **state)
 {
-    weft_expr_context *extents = *state;
-    assert_true(weft_expr_always_less(extents, parse(extents, "s"), parse(extents, "128")));
-    assert_false(weft_expr_always_less(extents, parse(extents, "t"), parse(extents, "128")));
-    assert_true(weft_expr_always_less(extents, parse(extents, "160"), parse(extents, "1 + 643/4")));
-    assert_false(weft_expr_always_less(extents, parse(extents, "161"), parse(extents, "1 + 643/4")));
-    assert_true(weft_expr_always_less(extents, parse(extents, "z mod (651/4)"), parse(extents, "162")));
-    assert_true(weft_expr_always_less(extents, parse(extents, "i*m + j"), parse(extents, "n*m")));
-    assert_true(weft_expr_never_equal(extents, parse(extents, "2*x"), parse(extents, "2*y + 1")));
-    assert_true(weft_expr_never_equal(extents, parse(extents, "i"), parse(extents, "n")));
-    assert_false(weft_expr_never_equal(extents, parse(extents, "2*x"), parse(extents, "3*y + 1")));
-    assert_false(weft_expr_never_equal(extents, parse(extents, "x"), parse(extents, "x")));
-    assert_false(weft_expr_never_equal(extents, parse(extents, "x"), parse(extents, "y")));
+    weft_expr_context *exprs = *state;
+    assert_true(weft_expr_always_less(exprs, parse(exprs, "s"), parse(exprs, "128")));
+    assert_false(weft_expr_always_less(exprs, parse(exprs, "t"), parse(exprs, "128")));
+    assert_true(weft_expr_always_less(exprs, parse(exprs, "160"), parse(exprs, "1 + 643/4")));
+    assert_false(weft_expr_always_less(exprs, parse(exprs, "161"), parse(exprs, "1 + 643/4")));
+    assert_true(weft_expr_always_less(exprs, parse(exprs, "z mod (651/4)"), parse(exprs, "162")));
+    assert_true(weft_expr_always_less(exprs, parse(exprs, "i*m + j"), parse(exprs, "n*m")));
+    assert_true(weft_expr_never_equal(exprs, parse(exprs, "2*x"), parse(exprs, "2*y + 1")));
+    assert_true(weft_expr_never_equal(exprs, parse(exprs, "i"), parse(exprs, "n")));
+    assert_false(weft_expr_never_equal(exprs, parse(exprs, "2*x"), parse(exprs, "3*y + 1")));
+    assert_false(weft_expr_never_equal(exprs, parse(exprs, "x"), parse(exprs, "x")));
+    assert_false(weft_expr_never_equal(exprs, parse(exprs, "x"), parse(exprs, "y")));
 }
 
 static void facts_can_be_read(void **state)
 {
-    weft_expr_context *extents = *state;
+    weft_expr_context *exprs = *state;
     int64_t min, max, value;
-    weft_expr e = parse(extents, "3*s + 6*x*s + 9");
-    assert_int_equal(weft_expr_divisor(extents, e), 3);
-    assert_int_equal(weft_expr_divisor(extents, parse(extents, "0")), 0);
-    assert_int_equal(weft_expr_divisor(extents, weft_expr_symbol(extents, "step", -3, -3)), 3);
-    assert_int_equal(weft_expr_offset(extents, e), 9);
-    assert_int_equal(weft_expr_arity(extents, e), 2);
-    weft_expr_range(extents, parse(extents, "3*s - 4"), &min, &max);
+    weft_expr e = parse(exprs, "3*s + 6*x*s + 9");
+    assert_int_equal(weft_expr_divisor(exprs, e), 3);
+    assert_int_equal(weft_expr_divisor(exprs, parse(exprs, "0")), 0);
+    assert_int_equal(weft_expr_divisor(exprs, weft_expr_symbol(exprs, "step", -3, -3)), 3);
+    assert_int_equal(weft_expr_offset(exprs, e), 9);
+    assert_int_equal(weft_expr_arity(exprs, e), 2);
+    weft_expr_range(exprs, parse(exprs, "3*s - 4"), &min, &max);
     assert_int_equal(min, -4);
     assert_int_equal(max, 377);
-    weft_expr_range(extents, parse(extents, "x - 1"), &min, &max);
+    weft_expr_range(exprs, parse(exprs, "x - 1"), &min, &max);
     assert_int_equal(min, -1);
     assert_int_equal(max, INT64_MAX);
-    assert_true(weft_expr_uses(extents, e, parse(extents, "s")));
-    assert_false(weft_expr_uses(extents, e, parse(extents, "y")));
-    assert_int_equal(weft_expr_bound(extents, parse(extents, "i")), parse(extents, "n"));
-    assert_true(weft_expr_is_constant(extents, parse(extents, "u"), &value));
+    assert_true(weft_expr_uses(exprs, e, parse(exprs, "s")));
+    assert_false(weft_expr_uses(exprs, e, parse(exprs, "y")));
+    assert_int_equal(weft_expr_bound(exprs, parse(exprs, "i")), parse(exprs, "n"));
+    assert_true(weft_expr_is_constant(exprs, parse(exprs, "u"), &value));
     assert_int_equal(value, 1);
-    assert_false(weft_expr_is_constant(extents, WEFT_EXPR_NONE, NULL));
-    assert_string_equal(weft_expr_name(extents, weft_expr_context_symbol(extents, 0)), "x");
+    assert_false(weft_expr_is_constant(exprs, WEFT_EXPR_NONE, NULL));
+    assert_string_equal(weft_expr_name(exprs, weft_expr_context_symbol(exprs, 0)), "x");
 }
 
 static void far_ranges_are_bounds_too(void **state)
 {
-    weft_expr_context *extents = *state;
+    weft_expr_context *exprs = *state;
     int64_t min, max;
-    weft_expr far = weft_expr_symbol(extents, "far", INT64_C(1) << 62, INT64_MAX), near = parse(extents, "s");
-    weft_expr_range(extents, weft_expr_sub(extents, parse(extents, "2*far"), near), &min, &max);
+    weft_expr far = weft_expr_symbol(exprs, "far", INT64_C(1) << 62, INT64_MAX), near = parse(exprs, "s");
+    weft_expr_range(exprs, weft_expr_sub(exprs, parse(exprs, "2*far"), near), &min, &max);
     assert_true(min >= INT64_MAX - 127 && max == INT64_MAX);
-    weft_expr e = weft_expr_sub(extents, parse(extents, "max(x, 9223372036854775807)"), weft_expr_constant(extents, 5));
-    weft_expr_range(extents, e, &min, &max);
+    weft_expr e = weft_expr_sub(exprs, parse(exprs, "max(x, 9223372036854775807)"), weft_expr_constant(exprs, 5));
+    weft_expr_range(exprs, e, &min, &max);
     assert_int_equal(min, INT64_MAX - 5);
-    assert_false(weft_expr_is_constant(extents, weft_expr_mul(extents, far, far), NULL));
-    weft_expr any = weft_expr_symbol(extents, "any", INT64_MIN, INT64_MAX);
-    weft_expr_range(extents, weft_expr_mul(extents, any, near), &min, &max);
+    assert_false(weft_expr_is_constant(exprs, weft_expr_mul(exprs, far, far), NULL));
+    weft_expr any = weft_expr_symbol(exprs, "any", INT64_MIN, INT64_MAX);
+    weft_expr_range(exprs, weft_expr_mul(exprs, any, near), &min, &max);
     assert_true(min == INT64_MIN && max == INT64_MAX);
-    assert_false(weft_expr_always_nonnegative(extents, weft_expr_mul(extents, any, far)));
-    assert_int_equal(weft_expr_kind_of(extents, weft_expr_div(extents, near, any)), WEFT_EXPR_DIV);
+    assert_false(weft_expr_always_nonnegative(exprs, weft_expr_mul(exprs, any, far)));
+    assert_int_equal(weft_expr_kind_of(exprs, weft_expr_div(exprs, near, any)), WEFT_EXPR_DIV);
 }
 
 static void text_is_as_written(void **state)
@@ -304,11 +303,11 @@ static void text_is_as_written(void **state)
                                         "max(x, y) + -9223372036854775808", "(s + -9223372036854775808) / 3",
                                         "x mod (k + -9223372036854775808)",
                                         "-9223372036854775807*k + k*k + -9223372036854775808"};
-    weft_expr_context *extents = *state;
+    weft_expr_context *exprs = *state;
     weft_bytes text;
     weft_bytes_init(&text, NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        print_expr(extents, parse(extents, cases[i]), &text);
+        print_expr(exprs, parse(exprs, cases[i]), &text);
         if (strcmp(cases[i], "-(x / 3) + n") == 0) assert_string_equal(text.data, "n - x / 3");
         else if (strcmp(cases[i], "y - x") == 0) assert_string_equal(text.data, "-x + y");
         else assert_string_equal(text.data, cases[i]);
@@ -316,130 +315,127 @@ static void text_is_as_written(void **state)
     weft_bytes_finish(&text);
 }
 
-static void parse_fails(weft_expr_context *extents, const char *text, weft_code code, const char *part)
+static void parse_fails(weft_expr_context *exprs, const char *text, weft_code code, const char *part)
 {
     const char *cursor = text;
     weft_expr e = WEFT_EXPR_NONE;
-    weft_test_fails(weft_expr_parse(extents, &cursor, &e), code, part);
+    weft_test_fails(weft_expr_parse(exprs, &cursor, &e), code, part);
     assert_ptr_equal(cursor, text);
     assert_int_equal(e, WEFT_EXPR_NONE);
 }
 
 static void broken_text_is_refused(void **state)
 {
-    weft_expr_context *extents = *state;
-    parse_fails(extents, "x + unheard_of", WEFT_NOT_FOUND, "unheard_of");
-    parse_fails(extents, "x + ", WEFT_PARSE_ERROR, "number");
-    parse_fails(extents, "(x", WEFT_PARSE_ERROR, "')'");
-    parse_fails(extents, "min(x y)", WEFT_PARSE_ERROR, "','");
-    parse_fails(extents, "min", WEFT_PARSE_ERROR, "'('");
-    parse_fails(extents, "12ab", WEFT_PARSE_ERROR, "12ab");
-    parse_fails(extents, "9223372036854775808", WEFT_OUT_OF_RANGE, "9223372036854775808");
-    parse_fails(extents, "x / 0", WEFT_INVALID_ARGUMENT, "divided by 0");
-    parse_fails(extents, "x mod (3 - 3)", WEFT_INVALID_ARGUMENT, "divided by 0");
-    parse_fails(extents, "x*4611686018427387904*2", WEFT_OUT_OF_RANGE, "64 bits");
-    parse_fails(extents, "9223372036854775807 + 1", WEFT_OUT_OF_RANGE, "64 bits");
+    weft_expr_context *exprs = *state;
+    parse_fails(exprs, "x + unheard_of", WEFT_NOT_FOUND, "unheard_of");
+    parse_fails(exprs, "x + ", WEFT_PARSE_ERROR, "number");
+    parse_fails(exprs, "(x", WEFT_PARSE_ERROR, "')'");
+    parse_fails(exprs, "min(x y)", WEFT_PARSE_ERROR, "','");
+    parse_fails(exprs, "min", WEFT_PARSE_ERROR, "'('");
+    parse_fails(exprs, "12ab", WEFT_PARSE_ERROR, "12ab");
+    parse_fails(exprs, "9223372036854775808", WEFT_OUT_OF_RANGE, "9223372036854775808");
+    parse_fails(exprs, "x / 0", WEFT_INVALID_ARGUMENT, "divided by 0");
+    parse_fails(exprs, "x mod (3 - 3)", WEFT_INVALID_ARGUMENT, "divided by 0");
+    parse_fails(exprs, "x*4611686018427387904*2", WEFT_OUT_OF_RANGE, "64 bits");
+    parse_fails(exprs, "9223372036854775807 + 1", WEFT_OUT_OF_RANGE, "64 bits");
     char deep[1000];
     memset(deep, '(', sizeof deep - 1);
     deep[sizeof deep - 1] = '\0';
-    parse_fails(extents, deep, WEFT_PARSE_ERROR, "deep");
+    parse_fails(exprs, deep, WEFT_PARSE_ERROR, "deep");
     const char *cursor = "x + y -> z";
     weft_expr e;
-    weft_test_ok(weft_expr_parse(extents, &cursor, &e));
+    weft_test_ok(weft_expr_parse(exprs, &cursor, &e));
     assert_string_equal(cursor, " -> z");
 }
 
-static void fails(weft_expr_context *extents, weft_expr e, weft_code code, const char *part)
+static void fails(weft_expr_context *exprs, weft_expr e, weft_code code, const char *part)
 {
     assert_int_equal(e, WEFT_EXPR_NONE);
-    weft_test_fails(weft_expr_context_take_error(extents), code, part);
+    weft_test_fails(weft_expr_context_take_error(exprs), code, part);
 }
 
 static void clashes_are_errors(void **state)
 {
-    weft_expr_context *extents = *state;
-    assert_int_not_equal(weft_expr_symbol(extents, "q", 1, 4), WEFT_EXPR_NONE);
-    assert_int_equal(weft_expr_symbol(extents, "q", 1, 4), parse(extents, "q"));
-    fails(extents, weft_expr_symbol(extents, "q", 2, 3), WEFT_INVALID_ARGUMENT,
-          "'q' is declared as a symbol in [2, 3]");
-    fails(extents, weft_expr_symbol(extents, "q", 2, 3), WEFT_INVALID_ARGUMENT, "[1, 4]");
-    fails(extents, weft_expr_symbol(extents, "r", 5, 3), WEFT_INVALID_ARGUMENT, "'r' has the range [5, 3]");
-    fails(extents, weft_expr_symbol(extents, "r", -1, -3), WEFT_INVALID_ARGUMENT, "'r' has the range [-1, -3]");
-    fails(extents, weft_expr_symbol(extents, "2r", 0, 3), WEFT_INVALID_ARGUMENT, "'2r'");
-    fails(extents, weft_expr_symbol(extents, "mod", 0, 3), WEFT_INVALID_ARGUMENT, "'mod'");
-    fails(extents, weft_expr_symbol(extents, "i", 0, INT64_MAX), WEFT_INVALID_ARGUMENT, "loop variable below n");
-    fails(extents, weft_expr_variable(extents, "i", parse(extents, "m")), WEFT_INVALID_ARGUMENT,
-          "loop variable below m");
-    fails(extents, weft_expr_variable(extents, "q", parse(extents, "m")), WEFT_INVALID_ARGUMENT, "[1, 4]");
-    assert_int_equal(weft_expr_find(extents, "r"), WEFT_EXPR_NONE);
-    weft_expr dotted = weft_expr_symbol(extents, "in0.axis1", 0, 8);
-    assert_int_equal(dotted, parse(extents, "in0.axis1"));
+    weft_expr_context *exprs = *state;
+    assert_int_not_equal(weft_expr_symbol(exprs, "q", 1, 4), WEFT_EXPR_NONE);
+    assert_int_equal(weft_expr_symbol(exprs, "q", 1, 4), parse(exprs, "q"));
+    fails(exprs, weft_expr_symbol(exprs, "q", 2, 3), WEFT_INVALID_ARGUMENT, "'q' is declared as a symbol in [2, 3]");
+    fails(exprs, weft_expr_symbol(exprs, "q", 2, 3), WEFT_INVALID_ARGUMENT, "[1, 4]");
+    fails(exprs, weft_expr_symbol(exprs, "r", 5, 3), WEFT_INVALID_ARGUMENT, "'r' has the range [5, 3]");
+    fails(exprs, weft_expr_symbol(exprs, "r", -1, -3), WEFT_INVALID_ARGUMENT, "'r' has the range [-1, -3]");
+    fails(exprs, weft_expr_symbol(exprs, "2r", 0, 3), WEFT_INVALID_ARGUMENT, "'2r'");
+    fails(exprs, weft_expr_symbol(exprs, "mod", 0, 3), WEFT_INVALID_ARGUMENT, "'mod'");
+    fails(exprs, weft_expr_symbol(exprs, "i", 0, INT64_MAX), WEFT_INVALID_ARGUMENT, "loop variable below n");
+    fails(exprs, weft_expr_variable(exprs, "i", parse(exprs, "m")), WEFT_INVALID_ARGUMENT, "loop variable below m");
+    fails(exprs, weft_expr_variable(exprs, "q", parse(exprs, "m")), WEFT_INVALID_ARGUMENT, "[1, 4]");
+    assert_int_equal(weft_expr_find(exprs, "r"), WEFT_EXPR_NONE);
+    weft_expr dotted = weft_expr_symbol(exprs, "in0.axis1", 0, 8);
+    assert_int_equal(dotted, parse(exprs, "in0.axis1"));
 }
 
 static void errors_stick(void **state)
 {
-    weft_expr_context *extents = *state;
-    weft_expr x = parse(extents, "x"), zero = weft_expr_constant(extents, 0);
-    weft_expr broken = weft_expr_div(extents, x, zero);
-    assert_int_equal(weft_expr_add(extents, x, broken), WEFT_EXPR_NONE);
-    assert_int_equal(weft_expr_mul(extents, weft_expr_min(extents, broken, x), x), WEFT_EXPR_NONE);
-    assert_int_equal(weft_expr_symbol(extents, "bad", 3, 1), WEFT_EXPR_NONE);
-    assert_int_equal(weft_expr_variable(extents, "bad", broken), WEFT_EXPR_NONE);
-    assert_false(weft_expr_always_nonnegative(extents, broken));
-    weft_test_fails(weft_expr_context_take_error(extents), WEFT_INVALID_ARGUMENT, "divided by 0");
-    weft_test_ok(weft_expr_context_take_error(extents));
+    weft_expr_context *exprs = *state;
+    weft_expr x = parse(exprs, "x"), zero = weft_expr_constant(exprs, 0);
+    weft_expr broken = weft_expr_div(exprs, x, zero);
+    assert_int_equal(weft_expr_add(exprs, x, broken), WEFT_EXPR_NONE);
+    assert_int_equal(weft_expr_mul(exprs, weft_expr_min(exprs, broken, x), x), WEFT_EXPR_NONE);
+    assert_int_equal(weft_expr_symbol(exprs, "bad", 3, 1), WEFT_EXPR_NONE);
+    assert_int_equal(weft_expr_variable(exprs, "bad", broken), WEFT_EXPR_NONE);
+    assert_false(weft_expr_always_nonnegative(exprs, broken));
+    weft_test_fails(weft_expr_context_take_error(exprs), WEFT_INVALID_ARGUMENT, "divided by 0");
+    weft_test_ok(weft_expr_context_take_error(exprs));
 }
 
 static void size_is_bounded(void **state)
 {
-    weft_expr_context *extents = *state;
-    weft_expr e = parse(extents, "x");
+    weft_expr_context *exprs = *state;
+    weft_expr e = parse(exprs, "x");
     for (int i = 0; i < 1000 && e != WEFT_EXPR_NONE; i++)
-        e = weft_expr_min(extents, weft_expr_mul(extents, e, e),
-                          weft_expr_symbol(extents, i % 2 == 0 ? "y" : "z", 0, INT64_MAX));
-    fails(extents, e, WEFT_OUT_OF_RANGE, "deep");
-    weft_expr sum = weft_expr_constant(extents, 0);
+        e = weft_expr_min(exprs, weft_expr_mul(exprs, e, e),
+                          weft_expr_symbol(exprs, i % 2 == 0 ? "y" : "z", 0, INT64_MAX));
+    fails(exprs, e, WEFT_OUT_OF_RANGE, "deep");
+    weft_expr sum = weft_expr_constant(exprs, 0);
     char name[16];
     for (int i = 0; i < 100; i++) {
         snprintf(name, sizeof name, "v%d", i);
-        sum = weft_expr_add(extents, sum, weft_expr_symbol(extents, name, 0, INT64_MAX));
+        sum = weft_expr_add(exprs, sum, weft_expr_symbol(exprs, name, 0, INT64_MAX));
     }
-    assert_int_equal(weft_expr_arity(extents, sum), 100);
-    assert_true(weft_expr_uses(extents, sum, weft_expr_find(extents, "v99")));
-    fails(extents, weft_expr_mul(extents, sum, sum), WEFT_OUT_OF_RANGE, "10000");
+    assert_int_equal(weft_expr_arity(exprs, sum), 100);
+    assert_true(weft_expr_uses(exprs, sum, weft_expr_find(exprs, "v99")));
+    fails(exprs, weft_expr_mul(exprs, sum, sum), WEFT_OUT_OF_RANGE, "10000");
 }
 
 static void affine_parts(void **state)
 {
-    weft_expr_context *extents = *state;
-    weft_expr i = parse(extents, "i"), coefficient, rest;
-    assert_true(weft_expr_affine(extents, parse(extents, "3*i*m + 2*i + j + 5"), i, &coefficient, &rest));
-    assert_int_equal(coefficient, parse(extents, "3*m + 2"));
-    assert_int_equal(rest, parse(extents, "j + 5"));
-    assert_true(weft_expr_affine(extents, i, i, &coefficient, &rest));
-    assert_int_equal(coefficient, parse(extents, "1"));
-    assert_int_equal(rest, parse(extents, "0"));
-    assert_true(weft_expr_affine(extents, parse(extents, "j / 2"), i, &coefficient, &rest));
-    assert_int_equal(coefficient, parse(extents, "0"));
-    assert_false(weft_expr_affine(extents, parse(extents, "i*i"), i, &coefficient, &rest));
-    assert_false(weft_expr_affine(extents, parse(extents, "i + i / 2"), i, &coefficient, &rest));
+    weft_expr_context *exprs = *state;
+    weft_expr i = parse(exprs, "i"), coefficient, rest;
+    assert_true(weft_expr_affine(exprs, parse(exprs, "3*i*m + 2*i + j + 5"), i, &coefficient, &rest));
+    assert_int_equal(coefficient, parse(exprs, "3*m + 2"));
+    assert_int_equal(rest, parse(exprs, "j + 5"));
+    assert_true(weft_expr_affine(exprs, i, i, &coefficient, &rest));
+    assert_int_equal(coefficient, parse(exprs, "1"));
+    assert_int_equal(rest, parse(exprs, "0"));
+    assert_true(weft_expr_affine(exprs, parse(exprs, "j / 2"), i, &coefficient, &rest));
+    assert_int_equal(coefficient, parse(exprs, "0"));
+    assert_false(weft_expr_affine(exprs, parse(exprs, "i*i"), i, &coefficient, &rest));
+    assert_false(weft_expr_affine(exprs, parse(exprs, "i + i / 2"), i, &coefficient, &rest));
 }
 
 static void expressions_are_rewritten(void **state)
 {
-    weft_expr_context *extents = *state, *other;
-    weft_expr symbols[] = {parse(extents, "x"), parse(extents, "y")},
-              values[] = {parse(extents, "y"), parse(extents, "2*x")};
-    weft_expr e = parse(extents, "min(x*y + 1, (x + 3) / 4) + 3*y");
-    assert_int_equal(weft_expr_substitute(extents, e, 2, symbols, values),
-                     parse(extents, "min(2*x*y + 1, (y + 3) / 4) + 6*x"));
-    assert_int_equal(weft_expr_substitute(extents, parse(extents, "n*m"), 2, symbols, values), parse(extents, "n*m"));
+    weft_expr_context *exprs = *state, *other;
+    weft_expr symbols[] = {parse(exprs, "x"), parse(exprs, "y")}, values[] = {parse(exprs, "y"), parse(exprs, "2*x")};
+    weft_expr e = parse(exprs, "min(x*y + 1, (x + 3) / 4) + 3*y");
+    assert_int_equal(weft_expr_substitute(exprs, e, 2, symbols, values),
+                     parse(exprs, "min(2*x*y + 1, (y + 3) / 4) + 6*x"));
+    assert_int_equal(weft_expr_substitute(exprs, parse(exprs, "n*m"), 2, symbols, values), parse(exprs, "n*m"));
     weft_test_ok(weft_expr_context_create(NULL, &other));
-    weft_expr there = weft_expr_import(other, extents, parse(extents, "(i*m + j) / 7 + s"));
+    weft_expr there = weft_expr_import(other, exprs, parse(exprs, "(i*m + j) / 7 + s"));
     assert_int_equal(there, parse(other, "(i*m + j) / 7 + s"));
     assert_int_equal(weft_expr_bound(other, weft_expr_find(other, "i")), weft_expr_find(other, "n"));
     weft_expr_symbol(other, "x", 3, 5);
-    fails(other, weft_expr_import(other, extents, parse(extents, "x + 1")), WEFT_INVALID_ARGUMENT, "[3, 5]");
+    fails(other, weft_expr_import(other, exprs, parse(exprs, "x + 1")), WEFT_INVALID_ARGUMENT, "[3, 5]");
     weft_expr_context_destroy(other);
 }
 
@@ -457,7 +453,7 @@ static void expressions_are_rewritten(void **state)
 #endif
 
 typedef struct random_case {
-    weft_expr_context *extents;
+    weft_expr_context *exprs;
     uint64_t seed;
     weft_expr symbols[RANDOM_SYMBOLS];
     int64_t values[RANDOM_SYMBOLS];
@@ -487,13 +483,13 @@ static uint64_t next_random(random_case *r, uint64_t below)
 /* a in [0, 4], b in [1, 3], c in [-2, 2]; i < a, j < b, k < min(3, a*b - i). */
 static void make_symbols(random_case *r)
 {
-    weft_expr_context *extents = r->extents;
-    r->symbols[0] = weft_expr_symbol(extents, "a", 0, 4);
-    r->symbols[1] = weft_expr_symbol(extents, "b", 1, 3);
-    r->symbols[2] = weft_expr_symbol(extents, "c", -2, 2);
-    r->symbols[3] = weft_expr_variable(extents, "i", r->symbols[0]);
-    r->symbols[4] = weft_expr_variable(extents, "j", r->symbols[1]);
-    r->symbols[5] = weft_expr_variable(extents, "k", parse(extents, "min(3, a*b - i)"));
+    weft_expr_context *exprs = r->exprs;
+    r->symbols[0] = weft_expr_symbol(exprs, "a", 0, 4);
+    r->symbols[1] = weft_expr_symbol(exprs, "b", 1, 3);
+    r->symbols[2] = weft_expr_symbol(exprs, "c", -2, 2);
+    r->symbols[3] = weft_expr_variable(exprs, "i", r->symbols[0]);
+    r->symbols[4] = weft_expr_variable(exprs, "j", r->symbols[1]);
+    r->symbols[5] = weft_expr_variable(exprs, "k", parse(exprs, "min(3, a*b - i)"));
 }
 
 static const int64_t random_least[RANDOM_SYMBOLS] = {0, 1, -2, 0, 0, 0},
@@ -514,16 +510,16 @@ static bool next_assignment(int64_t *v)
     }
 }
 
-static weft_expr apply(weft_expr_context *extents, char op, weft_expr a, weft_expr b)
+static weft_expr apply(weft_expr_context *exprs, char op, weft_expr a, weft_expr b)
 {
     switch (op) {
-    case '+': return weft_expr_add(extents, a, b);
-    case '-': return weft_expr_sub(extents, a, b);
-    case '*': return weft_expr_mul(extents, a, b);
-    case '/': return weft_expr_div(extents, a, b);
-    case '%': return weft_expr_mod(extents, a, b);
-    case '<': return weft_expr_min(extents, a, b);
-    default: return weft_expr_max(extents, a, b);
+    case '+': return weft_expr_add(exprs, a, b);
+    case '-': return weft_expr_sub(exprs, a, b);
+    case '*': return weft_expr_mul(exprs, a, b);
+    case '/': return weft_expr_div(exprs, a, b);
+    case '%': return weft_expr_mod(exprs, a, b);
+    case '<': return weft_expr_min(exprs, a, b);
+    default: return weft_expr_max(exprs, a, b);
     }
 }
 
@@ -561,7 +557,7 @@ static void make_leaves(random_case *r)
     for (size_t c = RANDOM_SYMBOLS; c < r->count; c++) {
         r->nodes[c].op = 'c';
         r->nodes[c].constant = constants[next_random(r, sizeof constants / sizeof *constants)];
-        r->nodes[c].expr = weft_expr_constant(r->extents, r->nodes[c].constant);
+        r->nodes[c].expr = weft_expr_constant(r->exprs, r->nodes[c].constant);
     }
 }
 
@@ -570,10 +566,10 @@ static void append(random_case *r, char op, size_t a, size_t b)
     int64_t value;
     weft_expr divisor = r->nodes[b].expr;
     if (r->count == RANDOM_NODES) return;
-    if ((op == '/' || op == '%') && weft_expr_is_constant(r->extents, divisor, &value) && value == 0) return;
-    weft_expr e = apply(r->extents, op, r->nodes[a].expr, divisor);
-    if (e == WEFT_EXPR_NONE) weft_test_fails(weft_expr_context_take_error(r->extents), WEFT_OUT_OF_RANGE, "");
-    if (e == WEFT_EXPR_NONE || weft_expr_arity(r->extents, e) > 20) return;
+    if ((op == '/' || op == '%') && weft_expr_is_constant(r->exprs, divisor, &value) && value == 0) return;
+    weft_expr e = apply(r->exprs, op, r->nodes[a].expr, divisor);
+    if (e == WEFT_EXPR_NONE) weft_test_fails(weft_expr_context_take_error(r->exprs), WEFT_OUT_OF_RANGE, "");
+    if (e == WEFT_EXPR_NONE || weft_expr_arity(r->exprs, e) > 20) return;
     r->nodes[r->count].op = op;
     r->nodes[r->count].a = a;
     r->nodes[r->count].b = b;
@@ -622,7 +618,7 @@ static int64_t run_formulas(const random_case *r, size_t n)
     assert_true(formulas->count <= RANDOM_TABLE);
     for (size_t s = 0; s < formulas->symbol_count; s++)
         for (size_t q = 0; q < RANDOM_SYMBOLS; q++)
-            if (strcmp(formulas->symbols[s].name, weft_expr_name(r->extents, r->symbols[q])) == 0)
+            if (strcmp(formulas->symbols[s].name, weft_expr_name(r->exprs, r->symbols[q])) == 0)
                 symbols[s] = r->values[q];
     weft_formulas_evaluate(formulas, symbols, table);
     return table[r->slots[n]];
@@ -631,20 +627,20 @@ static int64_t run_formulas(const random_case *r, size_t n)
 static weft_expr at_values(random_case *r, weft_expr e)
 {
     weft_expr values[RANDOM_SYMBOLS];
-    for (size_t s = 0; s < RANDOM_SYMBOLS; s++) values[s] = weft_expr_constant(r->extents, r->values[s]);
-    return weft_expr_substitute(r->extents, e, RANDOM_SYMBOLS, r->symbols, values);
+    for (size_t s = 0; s < RANDOM_SYMBOLS; s++) values[s] = weft_expr_constant(r->exprs, r->values[s]);
+    return weft_expr_substitute(r->exprs, e, RANDOM_SYMBOLS, r->symbols, values);
 }
 
 static void explain(random_case *r, size_t n, const char *what)
 {
     weft_bytes text;
     weft_bytes_init(&text, NULL);
-    print_expr(r->extents, r->nodes[n].expr, &text);
+    print_expr(r->exprs, r->nodes[n].expr, &text);
     print_error("%s: node %zu, %s, should be %lld at a=%lld b=%lld c=%lld i=%lld j=%lld k=%lld\n", what, n, text.data,
                 (long long)r->nodes[n].value, (long long)r->values[0], (long long)r->values[1], (long long)r->values[2],
                 (long long)r->values[3], (long long)r->values[4], (long long)r->values[5]);
     for (size_t i = 0; i <= n; i++) {
-        print_expr(r->extents, r->nodes[i].expr, &text);
+        print_expr(r->exprs, r->nodes[i].expr, &text);
         print_error("  %zu: %c %zu %zu  %s\n", i, r->nodes[i].op, r->nodes[i].a, r->nodes[i].b, text.data);
     }
     weft_bytes_finish(&text);
@@ -654,12 +650,12 @@ static void explain(random_case *r, size_t n, const char *what)
 static void check_value(random_case *r, size_t n)
 {
     weft_expr e = r->nodes[n].expr;
-    int64_t value = r->nodes[n].value, min, max, divisor = weft_expr_divisor(r->extents, e);
-    weft_expr_range(r->extents, e, &min, &max);
+    int64_t value = r->nodes[n].value, min, max, divisor = weft_expr_divisor(r->exprs, e);
+    weft_expr_range(r->exprs, e, &min, &max);
     if (value < min || value > max) explain(r, n, "range");
     if (divisor == 0 ? value != 0 : value % divisor != 0) explain(r, n, "divisor");
     if (run_formulas(r, n) != value) explain(r, n, "formula");
-    if (value < 0 && weft_expr_always_nonnegative(r->extents, e)) explain(r, n, "proof");
+    if (value < 0 && weft_expr_always_nonnegative(r->exprs, e)) explain(r, n, "proof");
     for (size_t o = RANDOM_SYMBOLS; o < n; o++) {
         if (!r->nodes[o].defined) continue;
         if (r->nodes[o].value >= value && r->less[o][n]) explain(r, n, "less");
@@ -671,13 +667,13 @@ static void check_value(random_case *r, size_t n)
 
 static void check_text(random_case *r, size_t n, weft_bytes *text)
 {
-    print_expr(r->extents, r->nodes[n].expr, text);
+    print_expr(r->exprs, r->nodes[n].expr, text);
     const char *cursor = text->data;
     weft_expr again;
-    weft_test_ok(weft_expr_parse(r->extents, &cursor, &again));
+    weft_test_ok(weft_expr_parse(r->exprs, &cursor, &again));
     if (again != r->nodes[n].expr) {
         print_error("again: ");
-        weft_expr_print(r->extents, again, text);
+        weft_expr_print(r->exprs, again, text);
         print_error("%s\n", text->data);
         explain(r, n, "round trip");
     }
@@ -687,10 +683,10 @@ static void check_affine(random_case *r, size_t n)
 {
     weft_expr coefficient, rest, e = r->nodes[n].expr;
     for (size_t s = 0; s < RANDOM_SYMBOLS; s++) {
-        if (!weft_expr_affine(r->extents, e, r->symbols[s], &coefficient, &rest)) continue;
-        weft_expr again = weft_expr_add(r->extents, weft_expr_mul(r->extents, coefficient, r->symbols[s]), rest);
-        if (again != e || weft_expr_uses(r->extents, coefficient, r->symbols[s]) ||
-            weft_expr_uses(r->extents, rest, r->symbols[s]))
+        if (!weft_expr_affine(r->exprs, e, r->symbols[s], &coefficient, &rest)) continue;
+        weft_expr again = weft_expr_add(r->exprs, weft_expr_mul(r->exprs, coefficient, r->symbols[s]), rest);
+        if (again != e || weft_expr_uses(r->exprs, coefficient, r->symbols[s]) ||
+            weft_expr_uses(r->exprs, rest, r->symbols[s]))
             explain(r, n, "affine");
     }
 }
@@ -699,7 +695,7 @@ static void check_substitution(random_case *r, size_t n)
 {
     int64_t value;
     weft_expr e = at_values(r, r->nodes[n].expr);
-    if (!weft_expr_is_constant(r->extents, e, &value) || value != r->nodes[n].value) explain(r, n, "substitution");
+    if (!weft_expr_is_constant(r->exprs, e, &value) || value != r->nodes[n].value) explain(r, n, "substitution");
 }
 
 static void prepare(random_case *r, weft_bytes *text)
@@ -708,10 +704,10 @@ static void prepare(random_case *r, weft_bytes *text)
         check_text(r, n, text);
         check_affine(r, n);
         weft_formulas_init(&r->formulas[n], NULL);
-        weft_test_ok(weft_expr_compile(r->extents, r->nodes[n].expr, &r->formulas[n], &r->slots[n]));
+        weft_test_ok(weft_expr_compile(r->exprs, r->nodes[n].expr, &r->formulas[n], &r->slots[n]));
         for (size_t o = 0; o < r->count; o++) {
-            r->less[o][n] = weft_expr_always_less(r->extents, r->nodes[o].expr, r->nodes[n].expr);
-            r->apart[o][n] = weft_expr_never_equal(r->extents, r->nodes[o].expr, r->nodes[n].expr);
+            r->less[o][n] = weft_expr_always_less(r->exprs, r->nodes[o].expr, r->nodes[n].expr);
+            r->apart[o][n] = weft_expr_never_equal(r->exprs, r->nodes[o].expr, r->nodes[n].expr);
         }
     }
 }
@@ -739,69 +735,69 @@ static void random_expressions_keep_their_meaning(void **state)
     (void)state;
     random_case r = {.seed = RANDOM_SEED};
     for (int round = 0; round < RANDOM_ROUNDS; round++) {
-        weft_test_ok(weft_expr_context_create(NULL, &r.extents));
+        weft_test_ok(weft_expr_context_create(NULL, &r.exprs));
         make_symbols(&r);
         make_program(&r);
         check_program(&r);
-        weft_test_ok(weft_expr_context_take_error(r.extents));
-        weft_expr_context_destroy(r.extents);
+        weft_test_ok(weft_expr_context_take_error(r.exprs));
+        weft_expr_context_destroy(r.exprs);
     }
 }
 
 /* ---- chains of slices ---- */
 
 /* What slices of n elements have, as tracing makes it. */
-static weft_expr clip(weft_expr_context *extents, weft_expr e, weft_expr n)
+static weft_expr clip(weft_expr_context *exprs, weft_expr e, weft_expr n)
 {
-    return weft_expr_min(extents, weft_expr_max(extents, e, weft_expr_constant(extents, 0)), n);
+    return weft_expr_min(exprs, weft_expr_max(exprs, e, weft_expr_constant(exprs, 0)), n);
 }
 
-static weft_expr cut(weft_expr_context *extents, weft_expr n, int64_t start, int64_t stop)
+static weft_expr cut(weft_expr_context *exprs, weft_expr n, int64_t start, int64_t stop)
 {
-    weft_expr first = clip(extents, weft_expr_constant(extents, start), n), zero = weft_expr_constant(extents, 0);
-    weft_expr end = clip(extents, weft_expr_add(extents, n, weft_expr_constant(extents, stop)), n);
-    return weft_expr_max(extents, weft_expr_sub(extents, end, first), zero);
+    weft_expr first = clip(exprs, weft_expr_constant(exprs, start), n), zero = weft_expr_constant(exprs, 0);
+    weft_expr end = clip(exprs, weft_expr_add(exprs, n, weft_expr_constant(exprs, stop)), n);
+    return weft_expr_max(exprs, weft_expr_sub(exprs, end, first), zero);
 }
 
-static weft_expr cut_by_one(weft_expr_context *extents, weft_expr n)
+static weft_expr cut_by_one(weft_expr_context *exprs, weft_expr n)
 {
-    weft_expr e = cut(extents, n, 1, 0);
-    assert_int_equal(e, cut(extents, n, 0, -1));
+    weft_expr e = cut(exprs, n, 1, 0);
+    assert_int_equal(e, cut(exprs, n, 0, -1));
     return e;
 }
 
-static weft_expr cut_both_ends(weft_expr_context *extents, weft_expr n)
+static weft_expr cut_both_ends(weft_expr_context *exprs, weft_expr n)
 {
-    return cut(extents, n, 1, -1);
+    return cut(exprs, n, 1, -1);
 }
 
-static weft_expr every_third(weft_expr_context *extents, weft_expr n)
+static weft_expr every_third(weft_expr_context *exprs, weft_expr n)
 {
-    weft_expr one = weft_expr_constant(extents, 1), three = weft_expr_constant(extents, 3);
-    weft_expr last = weft_expr_div(extents, weft_expr_sub(extents, cut(extents, n, 2, 0), one), three);
-    return weft_expr_max(extents, weft_expr_add(extents, last, one), weft_expr_constant(extents, 0));
+    weft_expr one = weft_expr_constant(exprs, 1), three = weft_expr_constant(exprs, 3);
+    weft_expr last = weft_expr_div(exprs, weft_expr_sub(exprs, cut(exprs, n, 2, 0), one), three);
+    return weft_expr_max(exprs, weft_expr_add(exprs, last, one), weft_expr_constant(exprs, 0));
 }
 
-static weft_expr add_last(weft_expr_context *extents, weft_expr n)
+static weft_expr add_last(weft_expr_context *exprs, weft_expr n)
 {
-    weft_expr start = clip(extents, weft_expr_sub(extents, n, weft_expr_constant(extents, 1)), n);
-    return weft_expr_add(extents, n, weft_expr_sub(extents, n, start));
+    weft_expr start = clip(exprs, weft_expr_sub(exprs, n, weft_expr_constant(exprs, 1)), n);
+    return weft_expr_add(exprs, n, weft_expr_sub(exprs, n, start));
 }
 
-static weft_expr add_last_three(weft_expr_context *extents, weft_expr n)
+static weft_expr add_last_three(weft_expr_context *exprs, weft_expr n)
 {
-    weft_expr start = clip(extents, weft_expr_sub(extents, n, weft_expr_constant(extents, 3)), n);
-    return weft_expr_add(extents, n, weft_expr_sub(extents, n, start));
+    weft_expr start = clip(exprs, weft_expr_sub(exprs, n, weft_expr_constant(exprs, 3)), n);
+    return weft_expr_add(exprs, n, weft_expr_sub(exprs, n, start));
 }
 
 /* Those at odd places of an even number. */
-static weft_expr odd_half(weft_expr_context *extents, weft_expr n)
+static weft_expr odd_half(weft_expr_context *exprs, weft_expr n)
 {
-    weft_expr two = weft_expr_constant(extents, 2), one = weft_expr_constant(extents, 1);
-    weft_expr even = weft_expr_mul(extents, weft_expr_div(extents, n, two), two);
-    weft_expr way = weft_expr_sub(extents, clip(extents, even, n), clip(extents, one, n));
-    weft_expr last = weft_expr_max(extents, way, weft_expr_constant(extents, 0));
-    return weft_expr_add(extents, weft_expr_div(extents, weft_expr_sub(extents, last, one), two), one);
+    weft_expr two = weft_expr_constant(exprs, 2), one = weft_expr_constant(exprs, 1);
+    weft_expr even = weft_expr_mul(exprs, weft_expr_div(exprs, n, two), two);
+    weft_expr way = weft_expr_sub(exprs, clip(exprs, even, n), clip(exprs, one, n));
+    weft_expr last = weft_expr_max(exprs, way, weft_expr_constant(exprs, 0));
+    return weft_expr_add(exprs, weft_expr_div(exprs, weft_expr_sub(exprs, last, one), two), one);
 }
 
 static void chains_of_slices_stay_short(void **state)
@@ -809,7 +805,7 @@ static void chains_of_slices_stay_short(void **state)
     (void)state;
     static const struct {
         const char *name;
-        weft_expr (*link)(weft_expr_context *extents, weft_expr n);
+        weft_expr (*link)(weft_expr_context *exprs, weft_expr n);
         const char *after_five;
     } chains[] = {{"y[1:], y[:-1]", cut_by_one, "max(n - 5, 0)"},
                   {"y[1:-1]", cut_both_ends, "max(n - 10, 0)"},
@@ -818,19 +814,19 @@ static void chains_of_slices_stay_short(void **state)
                   {"[y, y[-3:]]", add_last_three, "n + min(n, 3) + min(2*n, 3) + 9*min(n, 1)"},
                   {"y[1:2*h:2]", odd_half, "n / 32"}};
     for (size_t c = 0; c < sizeof chains / sizeof *chains; c++) {
-        weft_expr_context *extents;
-        weft_test_ok(weft_expr_context_create(NULL, &extents));
-        weft_expr n = weft_expr_symbol(extents, "n", 0, 1 << 30), e = n;
+        weft_expr_context *exprs;
+        weft_test_ok(weft_expr_context_create(NULL, &exprs));
+        weft_expr n = weft_expr_symbol(exprs, "n", 0, 1 << 30), e = n;
         for (int i = 0; i < 200; i++) {
-            e = chains[c].link(extents, e);
-            if (weft_expr_parts(extents, e) > 24)
-                fail_msg("%s: %u parts after %d", chains[c].name, weft_expr_parts(extents, e), i);
-            if (i == 4) assert_int_equal(e, parse(extents, chains[c].after_five));
+            e = chains[c].link(exprs, e);
+            if (weft_expr_parts(exprs, e) > 24)
+                fail_msg("%s: %u parts after %d", chains[c].name, weft_expr_parts(exprs, e), i);
+            if (i == 4) assert_int_equal(e, parse(exprs, chains[c].after_five));
         }
-        size_t nodes = weft_expr_constant(extents, -987654321);
+        size_t nodes = weft_expr_constant(exprs, -987654321);
         if (nodes > 200 * 200) fail_msg("%s: %zu nodes", chains[c].name, nodes);
-        weft_test_ok(weft_expr_context_take_error(extents));
-        weft_expr_context_destroy(extents);
+        weft_test_ok(weft_expr_context_take_error(exprs));
+        weft_expr_context_destroy(exprs);
     }
 }
 
@@ -839,50 +835,49 @@ static void chains_of_slices_stay_short(void **state)
 enum { LONG_SUM = 1600 };
 
 /* factor * (symbol mod 2) + ... + factor * (symbol mod 1601), added one by one, from either end. */
-static weft_expr add_mods(weft_expr_context *extents, const char *symbol, const char *factor, bool back)
+static weft_expr add_mods(weft_expr_context *exprs, const char *symbol, const char *factor, bool back)
 {
-    weft_expr x = parse(extents, symbol), f = parse(extents, factor), sum = weft_expr_constant(extents, 0);
+    weft_expr x = parse(exprs, symbol), f = parse(exprs, factor), sum = weft_expr_constant(exprs, 0);
     for (int64_t i = 0; i < LONG_SUM; i++) {
-        weft_expr d = weft_expr_constant(extents, 2 + (back ? LONG_SUM - 1 - i : i));
-        sum = weft_expr_add(extents, sum, weft_expr_mul(extents, f, weft_expr_mod(extents, x, d)));
+        weft_expr d = weft_expr_constant(exprs, 2 + (back ? LONG_SUM - 1 - i : i));
+        sum = weft_expr_add(exprs, sum, weft_expr_mul(exprs, f, weft_expr_mod(exprs, x, d)));
     }
     return sum;
 }
 
-static weft_expr replaced(weft_expr_context *extents, weft_expr sum, const char *out, const char *in)
+static weft_expr replaced(weft_expr_context *exprs, weft_expr sum, const char *out, const char *in)
 {
-    return weft_expr_add(extents, weft_expr_sub(extents, sum, parse(extents, out)), parse(extents, in));
+    return weft_expr_add(exprs, weft_expr_sub(exprs, sum, parse(exprs, out)), parse(exprs, in));
 }
 
 /* Each of them would take minutes if every sum on the way compared all its terms with each other. */
 static void long_sums_are_added_up(void **state)
 {
-    weft_expr_context *extents = *state;
-    weft_expr sum = add_mods(extents, "n", "1", false), products = add_mods(extents, "m", "k", false);
-    assert_int_equal(weft_expr_arity(extents, sum), LONG_SUM);
-    assert_int_equal(weft_expr_arity(extents, products), LONG_SUM);
-    assert_int_equal(add_mods(extents, "n", "1", true), sum);
-    assert_int_equal(add_mods(extents, "m", "k", true), products);
-    assert_int_equal(weft_expr_arity(extents, weft_expr_add(extents, sum, products)), 2 * LONG_SUM);
-    weft_expr more = weft_expr_add(extents, sum, parse(extents, "a"));
-    assert_true(weft_expr_always_less(extents, sum, more));
-    assert_true(weft_expr_never_equal(extents, more, sum));
-    assert_false(weft_expr_always_less(extents, sum, products));
+    weft_expr_context *exprs = *state;
+    weft_expr sum = add_mods(exprs, "n", "1", false), products = add_mods(exprs, "m", "k", false);
+    assert_int_equal(weft_expr_arity(exprs, sum), LONG_SUM);
+    assert_int_equal(weft_expr_arity(exprs, products), LONG_SUM);
+    assert_int_equal(add_mods(exprs, "n", "1", true), sum);
+    assert_int_equal(add_mods(exprs, "m", "k", true), products);
+    assert_int_equal(weft_expr_arity(exprs, weft_expr_add(exprs, sum, products)), 2 * LONG_SUM);
+    weft_expr more = weft_expr_add(exprs, sum, parse(exprs, "a"));
+    assert_true(weft_expr_always_less(exprs, sum, more));
+    assert_true(weft_expr_never_equal(exprs, more, sum));
+    assert_false(weft_expr_always_less(exprs, sum, products));
 }
 
 /* What completes one of their terms is found among all others. */
 static void long_sums_are_simplified(void **state)
 {
-    weft_expr_context *extents = *state;
-    weft_expr sum = add_mods(extents, "n", "1", false), products = add_mods(extents, "m", "k", false);
-    assert_int_equal(weft_expr_add(extents, sum, parse(extents, "700*(n / 700)")),
-                     replaced(extents, sum, "n mod 700", "n"));
-    assert_int_equal(weft_expr_add(extents, sum, parse(extents, "700*((n / 700) mod 9)")),
-                     replaced(extents, sum, "n mod 700", "n mod 6300"));
-    assert_int_equal(weft_expr_add(extents, products, parse(extents, "700*k*(m / 700)")),
-                     replaced(extents, products, "k*(m mod 700)", "k*m"));
-    assert_int_equal(weft_expr_add(extents, products, parse(extents, "700*k*((m / 700) mod 9)")),
-                     replaced(extents, products, "k*(m mod 700)", "k*(m mod 6300)"));
+    weft_expr_context *exprs = *state;
+    weft_expr sum = add_mods(exprs, "n", "1", false), products = add_mods(exprs, "m", "k", false);
+    assert_int_equal(weft_expr_add(exprs, sum, parse(exprs, "700*(n / 700)")), replaced(exprs, sum, "n mod 700", "n"));
+    assert_int_equal(weft_expr_add(exprs, sum, parse(exprs, "700*((n / 700) mod 9)")),
+                     replaced(exprs, sum, "n mod 700", "n mod 6300"));
+    assert_int_equal(weft_expr_add(exprs, products, parse(exprs, "700*k*(m / 700)")),
+                     replaced(exprs, products, "k*(m mod 700)", "k*m"));
+    assert_int_equal(weft_expr_add(exprs, products, parse(exprs, "700*k*((m / 700) mod 9)")),
+                     replaced(exprs, products, "k*(m mod 700)", "k*(m mod 6300)"));
 }
 
 /* A set of symbols is made once for a sum, not once for each of its terms. */
@@ -890,46 +885,46 @@ static void sums_of_many_symbols_take_little_room(void **state)
 {
     (void)state;
     weft_test_allocator test;
-    weft_expr_context *extents;
+    weft_expr_context *exprs;
     char name[16];
     weft_test_allocator_init(&test, WEFT_TEST_NEVER);
-    weft_test_ok(weft_expr_context_create(&test.allocator, &extents));
-    weft_expr sum = weft_expr_constant(extents, 0);
+    weft_test_ok(weft_expr_context_create(&test.allocator, &exprs));
+    weft_expr sum = weft_expr_constant(exprs, 0);
     for (int i = 0; i < LONG_SUM; i++) {
         snprintf(name, sizeof name, "s%d", i);
-        sum = weft_expr_add(extents, sum, weft_expr_symbol(extents, name, 0, 9));
+        sum = weft_expr_add(exprs, sum, weft_expr_symbol(exprs, name, 0, 9));
     }
-    assert_int_equal(weft_expr_arity(extents, sum), LONG_SUM);
+    assert_int_equal(weft_expr_arity(exprs, sum), LONG_SUM);
     assert_true(test.most_bytes < 64 << 20);
-    weft_test_ok(weft_expr_context_take_error(extents));
-    weft_expr_context_destroy(extents);
+    weft_test_ok(weft_expr_context_take_error(exprs));
+    weft_expr_context_destroy(exprs);
     weft_test_allocator_check(&test);
 }
 
 /* ---- memory ---- */
 
-static weft_status *exercise(weft_expr_context *extents, weft_bytes *text, weft_formulas *formulas)
+static weft_status *exercise(weft_expr_context *exprs, weft_bytes *text, weft_formulas *formulas)
 {
     static const char *const texts[] = {"(a*b + 3) / 4 + min(a, b)", "(i*b + 7) mod 12 + 12*((i*b + 7) / 12)",
                                         "a*a*b - 2*b + max(a, 9)", "b*(a mod 2) + 2*b*((a / 2) mod 3)"};
     uint32_t slot;
-    weft_expr_symbol(extents, "a", 0, 100);
-    weft_expr_symbol(extents, "b", 1, INT64_MAX);
-    weft_expr_variable(extents, "i", weft_expr_find(extents, "a") == 0 ? 0 : weft_expr_find(extents, "a"));
-    WEFT_TRY(weft_expr_context_take_error(extents));
+    weft_expr_symbol(exprs, "a", 0, 100);
+    weft_expr_symbol(exprs, "b", 1, INT64_MAX);
+    weft_expr_variable(exprs, "i", weft_expr_find(exprs, "a") == 0 ? 0 : weft_expr_find(exprs, "a"));
+    WEFT_TRY(weft_expr_context_take_error(exprs));
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         const char *cursor = texts[i];
         weft_expr e;
-        WEFT_TRY(weft_expr_parse(extents, &cursor, &e));
-        weft_expr_print(extents, e, text);
-        weft_expr_always_nonnegative(extents, e);
-        weft_expr a = weft_expr_find(extents, "a"), nine = weft_expr_constant(extents, 9);
-        weft_expr_substitute(extents, e, 1, &a, &nine);
-        WEFT_TRY(weft_expr_context_take_error(extents));
-        WEFT_TRY(weft_expr_compile(extents, e, formulas, &slot));
+        WEFT_TRY(weft_expr_parse(exprs, &cursor, &e));
+        weft_expr_print(exprs, e, text);
+        weft_expr_always_nonnegative(exprs, e);
+        weft_expr a = weft_expr_find(exprs, "a"), nine = weft_expr_constant(exprs, 9);
+        weft_expr_substitute(exprs, e, 1, &a, &nine);
+        WEFT_TRY(weft_expr_context_take_error(exprs));
+        WEFT_TRY(weft_expr_compile(exprs, e, formulas, &slot));
     }
-    weft_expr_symbol(extents, "a", 1, 2);
-    weft_status *clash = weft_expr_context_take_error(extents);
+    weft_expr_symbol(exprs, "a", 1, 2);
+    weft_status *clash = weft_expr_context_take_error(exprs);
     if (weft_status_code(clash) == WEFT_OUT_OF_MEMORY) return clash;
     weft_test_fails(clash, WEFT_INVALID_ARGUMENT, "'a'");
     return weft_bytes_status(text);
@@ -938,16 +933,16 @@ static weft_status *exercise(weft_expr_context *extents, weft_bytes *text, weft_
 static weft_status *run_once(const weft_allocator *allocator, void *context)
 {
     (void)context;
-    weft_expr_context *extents;
-    WEFT_TRY(weft_expr_context_create(allocator, &extents));
+    weft_expr_context *exprs;
+    WEFT_TRY(weft_expr_context_create(allocator, &exprs));
     weft_bytes text;
     weft_bytes_init(&text, allocator);
     weft_formulas formulas;
     weft_formulas_init(&formulas, allocator);
-    weft_status *status = exercise(extents, &text, &formulas);
+    weft_status *status = exercise(exprs, &text, &formulas);
     weft_formulas_finish(&formulas);
     weft_bytes_finish(&text);
-    weft_expr_context_destroy(extents);
+    weft_expr_context_destroy(exprs);
     return status;
 }
 

@@ -21,38 +21,38 @@ static const struct {
 };
 
 typedef struct place {
-    weft_expr_context *extents;
+    weft_expr_context *exprs;
     weft_expr symbols[SYMBOLS], made[NODES];
 } place;
 
 /* Has the symbols that `of` uses, all for NONE. */
 static void place_init(place *p, size_t range, const place *like, weft_expr of)
 {
-    weft_test_ok(weft_expr_context_create(NULL, &p->extents));
+    weft_test_ok(weft_expr_context_create(NULL, &p->exprs));
     for (size_t i = 0; i < NODES; i++) p->made[i] = WEFT_EXPR_NONE;
     for (size_t i = 0; i < SYMBOLS; i++)
-        if (of == WEFT_EXPR_NONE || weft_expr_uses(like->extents, of, like->symbols[i]))
-            p->symbols[i] = weft_expr_symbol(p->extents, names[i], ranges[range][i].least, ranges[range][i].most);
+        if (of == WEFT_EXPR_NONE || weft_expr_uses(like->exprs, of, like->symbols[i]))
+            p->symbols[i] = weft_expr_symbol(p->exprs, names[i], ranges[range][i].least, ranges[range][i].most);
 }
 
-static void print(const weft_expr_context *extents, weft_expr e, weft_bytes *out_text)
+static void print(const weft_expr_context *exprs, weft_expr e, weft_bytes *out_text)
 {
     weft_bytes_init(out_text, NULL);
-    weft_expr_print(extents, e, out_text);
+    weft_expr_print(exprs, e, out_text);
     weft_test_ok(weft_bytes_status(out_text));
 }
 
 /* ---- nested minima and maxima ---- */
 
-static weft_expr choose(weft_expr_context *extents, bool least, weft_expr a, weft_expr b)
+static weft_expr choose(weft_expr_context *exprs, bool least, weft_expr a, weft_expr b)
 {
-    return least ? weft_expr_min(extents, a, b) : weft_expr_max(extents, a, b);
+    return least ? weft_expr_min(exprs, a, b) : weft_expr_max(exprs, a, b);
 }
 
-static weft_expr parse(weft_expr_context *extents, const char *text)
+static weft_expr parse(weft_expr_context *exprs, const char *text)
 {
     weft_expr e = WEFT_EXPR_NONE;
-    weft_test_ok(weft_expr_parse(extents, &text, &e));
+    weft_test_ok(weft_expr_parse(exprs, &text, &e));
     return e;
 }
 
@@ -62,15 +62,15 @@ static void check_chain(bool least, const char *const operands[3], const size_t 
     place p;
     place_init(&p, 2, NULL, WEFT_EXPR_NONE);
     weft_expr e[3];
-    for (size_t i = 0; i < 3; i++) e[i] = parse(p.extents, operands[order[i]]);
-    weft_expr chain = last ? choose(p.extents, least, e[0], choose(p.extents, least, e[1], e[2]))
-                           : choose(p.extents, least, choose(p.extents, least, e[0], e[1]), e[2]);
+    for (size_t i = 0; i < 3; i++) e[i] = parse(p.exprs, operands[order[i]]);
+    weft_expr chain = last ? choose(p.exprs, least, e[0], choose(p.exprs, least, e[1], e[2]))
+                           : choose(p.exprs, least, choose(p.exprs, least, e[0], e[1]), e[2]);
     weft_bytes found;
-    print(p.extents, chain, &found);
+    print(p.exprs, chain, &found);
     assert_string_equal(found.data, text);
-    assert_int_equal(parse(p.extents, text), chain);
+    assert_int_equal(parse(p.exprs, text), chain);
     weft_bytes_finish(&found);
-    weft_expr_context_destroy(p.extents);
+    weft_expr_context_destroy(p.exprs);
 }
 
 static void nested_choices_have_one_form(void **state)
@@ -122,15 +122,15 @@ static void program_init(program *p, uint64_t seed)
     }
 }
 
-static weft_expr apply(weft_expr_context *extents, char op, weft_expr a, weft_expr b)
+static weft_expr apply(weft_expr_context *exprs, char op, weft_expr a, weft_expr b)
 {
     switch (op) {
-    case '+': return weft_expr_add(extents, a, b);
-    case '-': return weft_expr_sub(extents, a, b);
-    case '*': return weft_expr_mul(extents, a, b);
-    case '/': return weft_expr_div(extents, a, b);
-    case '%': return weft_expr_mod(extents, a, b);
-    default: return choose(extents, op == '<', a, b);
+    case '+': return weft_expr_add(exprs, a, b);
+    case '-': return weft_expr_sub(exprs, a, b);
+    case '*': return weft_expr_mul(exprs, a, b);
+    case '/': return weft_expr_div(exprs, a, b);
+    case '%': return weft_expr_mod(exprs, a, b);
+    default: return choose(exprs, op == '<', a, b);
     }
 }
 
@@ -139,11 +139,11 @@ static weft_expr make(place *at, program *p, size_t i, bool shuffled)
 {
     if (at->made[i] != WEFT_EXPR_NONE) return at->made[i];
     if (i < SYMBOLS) return at->symbols[i];
-    if (p->nodes[i].op == 0) return at->made[i] = weft_expr_constant(at->extents, p->nodes[i].constant);
+    if (p->nodes[i].op == 0) return at->made[i] = weft_expr_constant(at->exprs, p->nodes[i].constant);
     if (shuffled && draw(p, 2) == 0) make(at, p, p->nodes[i].b, shuffled);
     weft_expr a = make(at, p, p->nodes[i].a, shuffled), b = make(at, p, p->nodes[i].b, shuffled);
-    if (a != WEFT_EXPR_NONE && b != WEFT_EXPR_NONE) at->made[i] = apply(at->extents, p->nodes[i].op, a, b);
-    if (at->made[i] == WEFT_EXPR_NONE) weft_status_destroy(weft_expr_context_take_error(at->extents));
+    if (a != WEFT_EXPR_NONE && b != WEFT_EXPR_NONE) at->made[i] = apply(at->exprs, p->nodes[i].op, a, b);
+    if (at->made[i] == WEFT_EXPR_NONE) weft_status_destroy(weft_expr_context_take_error(at->exprs));
     return at->made[i];
 }
 
@@ -152,10 +152,10 @@ static void check_parsed(const place *at, const program *p, weft_expr e, const c
     place other;
     weft_bytes again;
     place_init(&other, p->range, at, e);
-    print(other.extents, parse(other.extents, text), &again);
+    print(other.exprs, parse(other.exprs, text), &again);
     assert_string_equal(again.data, text);
     weft_bytes_finish(&again);
-    weft_expr_context_destroy(other.extents);
+    weft_expr_context_destroy(other.exprs);
 }
 
 static void check_shuffled(program *p, size_t i, const char *text)
@@ -164,17 +164,17 @@ static void check_shuffled(program *p, size_t i, const char *text)
     weft_bytes again;
     place_init(&other, p->range, NULL, WEFT_EXPR_NONE);
     for (size_t k = 0; k < 10; k++) make(&other, p, draw(p, NODES), true);
-    print(other.extents, make(&other, p, i, true), &again);
+    print(other.exprs, make(&other, p, i, true), &again);
     assert_string_equal(again.data, text);
     weft_bytes_finish(&again);
-    weft_expr_context_destroy(other.extents);
+    weft_expr_context_destroy(other.exprs);
 }
 
 static void check_node(place *at, program *p, size_t i)
 {
     weft_bytes text;
     weft_expr e = make(at, p, i, false);
-    print(at->extents, e, &text);
+    print(at->exprs, e, &text);
     if (e != WEFT_EXPR_NONE && text.size <= LONGEST) {
         check_parsed(at, p, e, text.data);
         check_shuffled(p, i, text.data);
@@ -191,7 +191,7 @@ static void what_was_made_before_does_not_matter(void **state)
         program_init(&p, seed);
         place_init(&at, p.range, NULL, WEFT_EXPR_NONE);
         for (size_t i = 0; i < NODES; i++) check_node(&at, &p, i);
-        weft_expr_context_destroy(at.extents);
+        weft_expr_context_destroy(at.exprs);
     }
 }
 

@@ -121,7 +121,7 @@ static const weft_machine slow = {.device = WEFT_DEVICE_CPU,
                                   .threads = 1,
                                   .product_rates = {1e3, 2e3, 3.3e3, 4e3},
                                   .bandwidth = 1.1e4,
-                                  .step_seconds = 0.1};
+                                  .dispatch_seconds = 0.1};
 
 static weft_tensor attend(const fixture *f, int64_t depth)
 {

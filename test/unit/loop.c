@@ -43,7 +43,7 @@ static void build(bool forward, weft_bytes *out_text)
 {
     weft_kernel_builder *builder;
     weft_test_ok(weft_kernel_builder_create(NULL, &builder));
-    weft_expr_context *x = weft_kernel_builder_extents(builder);
+    weft_expr_context *x = weft_kernel_builder_exprs(builder);
     weft_expr m = weft_expr_symbol(x, "m", 1, 9), n = weft_expr_symbol(x, "n", 1, 9), i, j;
     if (forward) i = weft_expr_variable(x, "row", m), j = weft_expr_variable(x, "column", n);
     else j = weft_expr_variable(x, "inner", n), i = weft_expr_variable(x, "outer", m);
@@ -100,7 +100,7 @@ static void test_builder_keeps_first_error(void **state)
     weft_kernel_builder_destroy(builder);
 
     weft_test_ok(weft_kernel_builder_create(NULL, &builder));
-    weft_expr_context *x = weft_kernel_builder_extents(builder);
+    weft_expr_context *x = weft_kernel_builder_exprs(builder);
     weft_expr n = weft_expr_symbol(x, "n", 5, 4);
     weft_kernel_builder_range(builder, (weft_range){.variable = weft_expr_variable(x, "i", n), .extent = n});
     weft_test_fails(weft_kernel_builder_finish(builder, &kernel), WEFT_INVALID_ARGUMENT, "which is empty");
@@ -241,11 +241,11 @@ static weft_status *replace_by_clone(weft_kernel **kernel)
     weft_expr row = (*kernel)->ranges[0].variable, n = (*kernel)->ranges[0].extent;
     weft_kernel_destroy(*kernel);
     *kernel = clone;
-    assert_int_equal(weft_expr_find(clone->extents, "n"), n);
-    assert_int_equal(weft_expr_bound(clone->extents, row), n);
+    assert_int_equal(weft_expr_find(clone->exprs, "n"), n);
+    assert_int_equal(weft_expr_bound(clone->exprs, row), n);
     weft_expr index =
-        weft_expr_add(clone->extents, weft_expr_mul(clone->extents, row, n), clone->stages[0].ranges[0].variable);
-    WEFT_TRY(weft_expr_context_take_error(clone->extents));
+        weft_expr_add(clone->exprs, weft_expr_mul(clone->exprs, row, n), clone->stages[0].ranges[0].variable);
+    WEFT_TRY(weft_expr_context_take_error(clone->exprs));
     assert_int_equal(index, clone->insts[0].index);
     weft_bytes_init(&text, clone->arena.allocator);
     weft_status *status = weft_kernel_print(clone, &text);

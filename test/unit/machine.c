@@ -25,7 +25,7 @@ static void members_have_bounds(void **state)
     weft_machine m = *weft_machine_reference();
     double *const of_rates[] = {&m.operations,       &m.cache_bandwidth,  &m.sort_rate,        &m.bandwidth,
                                 &m.product_rates[0], &m.product_rates[3], &m.product_rates[2], &m.product_rates[1]};
-    double *const of_times[] = {&m.step_seconds, &m.region_seconds};
+    double *const of_times[] = {&m.dispatch_seconds, &m.fork_join_seconds};
     weft_test_ok(weft_machine_check(&m));
     for (size_t i = 0; i < sizeof of_rates / sizeof *of_rates; i++)
         for (size_t j = 0; j < sizeof rates / sizeof *rates; j++) {
@@ -109,7 +109,7 @@ static void grains_cover_iterations(void **state)
     const double regions[] = {0, 1e-7, 2e-6, 1};
     for (size_t r = 0; r < 4; r++) {
         weft_machine m = *weft_machine_reference();
-        m.region_seconds = regions[r];
+        m.fork_join_seconds = regions[r];
         for (size_t i = 0; i < sizeof iterations / sizeof *iterations; i++)
             for (size_t w = 0; w < sizeof work / sizeof *work; w++) {
                 int64_t grain = weft_machine_grain(&m, iterations[i], work[w]);
@@ -207,9 +207,9 @@ static void machines_compute_the_same_bits(void **state)
     machines[1].line_bytes = 1024;
     machines[1].registers = 1024;
     machines[2].vector_bytes = 16;
-    machines[2].region_seconds = 0;
+    machines[2].fork_join_seconds = 0;
     machines[3].vector_bytes = 128;
-    machines[3].region_seconds = 1;
+    machines[3].fork_join_seconds = 1;
     weft_array *x;
     weft_test_ok(weft_array_create(NULL, WEFT_F32, 7, (const int64_t[]){4, 8, 4, 8, 4, 8, 4}, &x));
     for (int i = 0; i < COUNT; i++) ((float *)weft_array_data(x))[i] = (float)(i * 7919 % 10007) / 100;

@@ -13,7 +13,7 @@
 #include "session.h"
 
 /* Limits on the runs of a sample, and on their time together. */
-enum { MOST_RUNS = 400, LEAST_RUNS = 7, VERSION = 2, MOST_OPERANDS = 16, MOST_RANK = 24 };
+enum { MOST_RUNS = 400, LEAST_RUNS = 7, VERSION = 3, MOST_OPERANDS = 16, MOST_RANK = 24 };
 static const double most_ms = 250;
 
 /* ---- samples ---- */
@@ -209,7 +209,7 @@ static weft_status *measure_region(weft_executor *executor, weft_executor *one, 
     if (machine->threads == 1) return NULL;
     WEFT_TRY(measure_loop(one, compute, COUNT, LENGTH, &alone));
     WEFT_TRY(measure_loop(executor, compute, COUNT, LENGTH, &together));
-    machine->region_seconds = fmax(together - alone / machine->threads, 1e-7);
+    machine->fork_join_seconds = fmax(together - alone / machine->threads, 1e-7);
     return NULL;
 }
 
@@ -231,7 +231,7 @@ weft_status *weft_measure(unsigned threads, weft_machine *out_machine)
     WEFT_TRY(weft_executor_create_standard(&(weft_executor_options){.threads = threads}, &executor));
     out_machine->threads = weft_executor_threads(executor);
     weft_status *status = weft_executor_register_extension(executor, weft_einsum_extension());
-    if (status == NULL) status = measure_step(executor, &out_machine->step_seconds, &call);
+    if (status == NULL) status = measure_step(executor, &out_machine->dispatch_seconds, &call);
     for (size_t class = 0; class < WEFT_MACHINE_RATES && status == NULL; class ++)
         status = measure_rate(executor, class, call, &out_machine->product_rates[class]);
     if (status == NULL) status = measure_bandwidth(executor, &out_machine->bandwidth);
@@ -250,8 +250,8 @@ void weft_measure_print(const weft_machine *machine)
     for (size_t i = 0; i < WEFT_MACHINE_RATES; i++)
         printf("multiplies/s, smallest extent %-8s %.3g\n", classes[i], machine->product_rates[i]);
     printf("bytes/s of memory                      %.3g\n", machine->bandwidth);
-    printf("seconds of a step                      %.3g\n", machine->step_seconds);
-    printf("seconds of a region of threads         %.3g\n", machine->region_seconds);
+    printf("seconds of a step                      %.3g\n", machine->dispatch_seconds);
+    printf("seconds of a region of threads         %.3g\n", machine->fork_join_seconds);
 }
 
 /* ---- files ---- */
@@ -266,8 +266,8 @@ static const struct {
     {"cache_bandwidth", offsetof(weft_machine, cache_bandwidth), 1, 1e18},
     {"sort_rate", offsetof(weft_machine, sort_rate), 1, 1e18},
     {"bandwidth", offsetof(weft_machine, bandwidth), 1, 1e18},
-    {"step_seconds", offsetof(weft_machine, step_seconds), 0, 1},
-    {"region_seconds", offsetof(weft_machine, region_seconds), 0, 1},
+    {"dispatch_seconds", offsetof(weft_machine, dispatch_seconds), 0, 1},
+    {"fork_join_seconds", offsetof(weft_machine, fork_join_seconds), 0, 1},
 };
 
 enum { NUMBERS = sizeof numbers / sizeof *numbers };

@@ -4,7 +4,7 @@
 /*
  * Rates of this machine, measured and kept in files:
  *
- *   {"version": 2, "threads": 2, "product_rates": [1e9, 6e9, 25e9, 80e9], "operations": 30e9, ..., "step_seconds":
+ *   {"version": 3, "threads": 2, "product_rates": [1e9, 6e9, 25e9, 80e9], "operations": 30e9, ..., "dispatch_seconds":
  * 3e-7}
  */
 #include <weft/machine.h>

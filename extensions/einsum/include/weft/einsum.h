@@ -31,7 +31,7 @@ typedef enum weft_einsum_order {
 } weft_einsum_order;
 
 typedef enum weft_einsum_minimize {
-    /* The seconds predicted by a model of the machine: for each step, step_seconds plus the longer of its
+    /* The seconds predicted by a model of the machine: for each step, dispatch_seconds plus the longer of its
      * multiplications over the rate of products and the bytes of its operands and result over the bandwidth. */
     WEFT_EINSUM_TIME,
     WEFT_EINSUM_FLOPS, /* multiplications, then the largest intermediate */
