@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/llvm/emit.h"
+#include <float.h>
+#include <math.h>
 #include "lib/math/math.h"
 #include "runtime/base/isa.h"
 
@@ -201,6 +203,36 @@ static LLVMValueRef short_from_single(weft_emitter *e, weft_dtype to, LLVMValueR
     return LLVMBuildBitCast(e->builder, half, like(type, e->i16), "");
 }
 
+/*
+ * A vector of floats as integers, saturating, NaN as 0: what llvm.fptosi.sat means, for which LLVM 19 makes one
+ * conversion for each lane. The numbers are first brought between the limits of the integers, or the nearest floats
+ * inside of them; beyond an upper limit that is no float the result is replaced.
+ */
+static LLVMValueRef saturated_lanes(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value)
+{
+    LLVMBuilderRef builder = e->builder;
+    LLVMTypeRef type = LLVMTypeOf(value), integers = like(type, weft_register_type(e, to));
+    int digits = 8 * (int)weft_dtype_size(to) - (is_signed(to) ? 1 : 0);
+    int precision = from == WEFT_F64 ? DBL_MANT_DIG : FLT_MANT_DIG;
+    double limit = ldexp(1, digits), largest = limit - (digits > precision ? ldexp(1, digits - precision) : 1);
+    LLVMValueRef low = LLVMConstReal(type, is_signed(to) ? -limit : 0), high = LLVMConstReal(type, largest);
+    LLVMValueRef above = LLVMBuildFCmp(builder, LLVMRealOGT, value, low, "");
+    LLVMValueRef within = LLVMBuildSelect(builder, above, value, low, "");
+    LLVMValueRef below = LLVMBuildFCmp(builder, LLVMRealOLT, within, high, "");
+    within = LLVMBuildSelect(builder, below, within, high, "");
+    if (weft_dtype_size(to) < sizeof(int32_t))
+        return LLVMBuildTrunc(builder, LLVMBuildFPToSI(builder, within, like(type, e->i32), ""), integers, "");
+    LLVMValueRef result = (is_signed(to) ? LLVMBuildFPToSI : LLVMBuildFPToUI)(builder, within, integers, "");
+    if (digits > precision) {
+        LLVMValueRef over = LLVMBuildFCmp(builder, LLVMRealOGE, value, LLVMConstReal(type, limit), "");
+        LLVMValueRef most = weft_int_like(integers, is_signed(to) ? (int64_t)(UINT64_MAX >> (64 - digits)) : -1);
+        result = LLVMBuildSelect(builder, over, most, result, "");
+    }
+    if (!is_signed(to)) return result;
+    LLVMValueRef ordered = LLVMBuildFCmp(builder, LLVMRealORD, value, value, "");
+    return LLVMBuildSelect(builder, ordered, result, LLVMConstNull(integers), "");
+}
+
 static LLVMValueRef emit_cast(weft_emitter *e, weft_dtype from, weft_dtype to, LLVMValueRef value)
 {
     LLVMBuilderRef builder = e->builder;
@@ -215,6 +247,7 @@ static LLVMValueRef emit_cast(weft_emitter *e, weft_dtype from, weft_dtype to, L
         if (from == to) return value;
         return (to == WEFT_F64 ? LLVMBuildFPExt : LLVMBuildFPTrunc)(builder, value, types[0], "");
     }
+    if (is_float(from) && LLVMGetTypeKind(type) == LLVMVectorTypeKind) return saturated_lanes(e, from, to, value);
     if (is_float(from))
         return weft_intrinsic_call(e, is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat", 2, types, 1, &value);
     if (is_float(to)) return (is_signed(from) ? LLVMBuildSIToFP : LLVMBuildUIToFP)(builder, value, types[0], "");
