@@ -66,7 +66,7 @@ static void collapse_all(weft_kernel *kernel, weft_range *ranges, uint32_t *coun
 
 /* Lanes of a vector: by the narrowest element from four bytes up that is computed with; wider values then take several
  * registers. What has no such element, and only moves or compares bytes, fills half a register with elements of two
- * bytes: its masked tails go one by one. */
+ * bytes: before AVX-512 its masked tails go one by one. */
 static uint32_t vector_width(const weft_kernel *kernel, const weft_machine *machine)
 {
     uint32_t narrowest = 8;
