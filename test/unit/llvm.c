@@ -152,18 +152,21 @@ static void compare(const example *x, const bench *expected, const bench *found)
     assert_int_equal(expected->error.site, found->error.site);
 }
 
-static void run_one(const example *x, weft_kernel *kernel, weft_kernel_function function, bool at_end, int64_t pieces)
+/* The iterations as a whole, in two pieces and in three. */
+static void run_pieces(const example *x, weft_kernel *kernel, weft_kernel_function function, bool at_end)
 {
     bench expected, found;
     set_up(&expected, x, kernel, at_end, 7);
-    set_up(&found, x, kernel, at_end, 7);
     int64_t count = weft_test_iterations(kernel, &expected.frame);
     weft_test_interpret(kernel, &expected.frame, 0, count);
-    if (count == 0) function(&found.frame, 0, 0);
-    for (int64_t p = 0; p < pieces; p++) function(&found.frame, count * p / pieces, count * (p + 1) / pieces);
-    compare(x, &expected, &found);
+    for (int64_t pieces = 1; pieces <= 3; pieces++) {
+        set_up(&found, x, kernel, at_end, 7);
+        if (count == 0) function(&found.frame, 0, 0);
+        for (int64_t p = 0; p < pieces; p++) function(&found.frame, count * p / pieces, count * (p + 1) / pieces);
+        compare(x, &expected, &found);
+        tear_down(&found);
+    }
     tear_down(&expected);
-    tear_down(&found);
 }
 
 static void assemble(const char *text)
@@ -188,19 +191,37 @@ static void check_ptx(const example *x, const weft_kernel *kernel)
     weft_bytes_finish(&text);
 }
 
-static void check_on_cpu(const example *x, weft_kernel *kernel)
-{
-    weft_bytes object;
+/* The code of the last text: most texts are run with many sizes. */
+static struct {
+    char text[8192];
     weft_image *image;
     weft_kernel_function function;
+} last;
+
+static void unload_last(void)
+{
+    if (last.image != NULL) llvm->unload(last.image);
+    last.image = NULL;
+}
+
+static weft_kernel_function compile(const example *x, weft_kernel *kernel)
+{
+    if (last.image != NULL && strcmp(last.text, x->text) == 0) return last.function;
+    weft_bytes object;
+    unload_last();
     weft_test_ok(llvm->emit(NULL, kernel, "kernel", WEFT_LLVM_OBJECT, &object));
-    weft_test_ok(llvm->load(object.data, object.size, "kernel", &image, &function));
-    for (int64_t pieces = 1; pieces <= 3; pieces++) {
-        run_one(x, kernel, function, true, pieces);
-        run_one(x, kernel, function, false, pieces);
-    }
-    llvm->unload(image);
+    weft_test_ok(llvm->load(object.data, object.size, "kernel", &last.image, &last.function));
     weft_bytes_finish(&object);
+    assert_true(strlen(x->text) < sizeof last.text);
+    strcpy(last.text, x->text);
+    return last.function;
+}
+
+static void check_on_cpu(const example *x, weft_kernel *kernel)
+{
+    weft_kernel_function function = compile(x, kernel);
+    run_pieces(x, kernel, function, true);
+    run_pieces(x, kernel, function, false);
 }
 
 static void check(const example *x)
@@ -849,5 +870,7 @@ int main(void)
     };
     llvm = weft_llvm_query();
     have_ptxas = system("ptxas --version >/dev/null 2>&1") == 0;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    unload_last();
+    return failed;
 }
