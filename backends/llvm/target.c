@@ -63,7 +63,7 @@ const weft_processor *weft_processor_find(void)
     return host_found ? &host : NULL;
 }
 
-/* Machines of the host that nobody uses, as many as threads compile at once, kept for the life of the process. */
+/* Machines of the host that nobody uses, kept for the life of the process; what is more than so many is destroyed. */
 static struct {
     pthread_mutex_t lock;
     LLVMTargetMachineRef machines[16];

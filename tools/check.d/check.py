@@ -168,8 +168,8 @@ def random(stage):
 
 
 # Each with the seconds after which it is broken off.
-STAGES = {"plain": (all_but_turns, 1800), "turn": (turn, 600), "random": (random, 900), "address": (address, 1800), "thread": (thread, 600),
-          "fuzz": (fuzz, 900)}
+STAGES = {"plain": (all_but_turns, 1800), "turn": (turn, 600), "random": (random, 900), "address": (address, 1800),
+          "thread": (thread, 600), "fuzz": (fuzz, 900)}
 QUICK = {"quick": (quick, 900)}
 COVERAGE = {"coverage": (coverage, 1800)}
 

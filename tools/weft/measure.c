@@ -250,8 +250,8 @@ void weft_measure_print(const weft_machine *machine)
     for (size_t i = 0; i < WEFT_MACHINE_RATES; i++)
         printf("multiplies/s, smallest extent %-8s %.3g\n", classes[i], machine->product_rates[i]);
     printf("bytes/s of memory                      %.3g\n", machine->bandwidth);
-    printf("seconds of a step                      %.3g\n", machine->dispatch_seconds);
-    printf("seconds of a region of threads         %.3g\n", machine->fork_join_seconds);
+    printf("seconds to dispatch a step             %.3g\n", machine->dispatch_seconds);
+    printf("seconds to fork and join threads       %.3g\n", machine->fork_join_seconds);
 }
 
 /* ---- files ---- */
