@@ -74,9 +74,11 @@ void weft_test_allocator_check(weft_test_allocator *test)
     assert_int_equal(atomic_load(&test->mistakes), 0);
 }
 
+enum { STRIDE = WEFT_TEST_ADDRESS ? 3 : 1 };
+
 size_t weft_test_fail_each(weft_status *(*body)(const weft_allocator *allocator, void *context), void *context)
 {
-    for (size_t fail_at = 0;; fail_at++) {
+    for (size_t fail_at = 0;; fail_at += STRIDE) {
         weft_test_allocator test;
         weft_test_allocator_init(&test, fail_at);
         weft_status *status = body(&test.allocator, context);

@@ -12,7 +12,9 @@
 #include <cmocka.h>
 
 /* What the test is built with: sanitizers take memory, stacks and time of their own. */
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__has_feature)
+enum { WEFT_TEST_ADDRESS = __has_feature(address_sanitizer), WEFT_TEST_THREAD = __has_feature(thread_sanitizer) };
+#elif defined(__SANITIZE_ADDRESS__)
 enum { WEFT_TEST_ADDRESS = 1, WEFT_TEST_THREAD = 0 };
 #elif defined(__SANITIZE_THREAD__)
 enum { WEFT_TEST_ADDRESS = 0, WEFT_TEST_THREAD = 1 };
@@ -37,9 +39,9 @@ void weft_test_allocator_init(weft_test_allocator *test, size_t fail_at);
 void weft_test_allocator_check(weft_test_allocator *test);
 
 /*
- * Calls `body` with an allocator whose Nth request fails, for N = 0, 1, ... until it succeeds without a failure. `body`
- * frees what it made. Fails the test if a status is not OUT_OF_MEMORY or anything leaks. Returns the number of requests
- * of a full run.
+ * Calls `body` with an allocator whose Nth request fails, for N = 0, 1, ... until it succeeds without a failure; with the
+ * address sanitizer for every third. `body` frees what it made. Fails the test if a status is not OUT_OF_MEMORY or
+ * anything leaks. Returns the number of requests of a full run.
  */
 size_t weft_test_fail_each(weft_status *(*body)(const weft_allocator *allocator, void *context), void *context);
 

@@ -346,6 +346,7 @@ uint32_t weft_threaded_count(const weft_emitter *e)
 void weft_ranges_emit(weft_emitter *e)
 {
     uint32_t threaded = weft_threaded_count(e);
-    nest n = {e->kernel->ranges + threaded, e->kernel->range_count - threaded, NULL, NULL};
+    const weft_kernel *kernel = e->kernel;
+    nest n = {kernel->range_count > 0 ? kernel->ranges + threaded : NULL, kernel->range_count - threaded, NULL, NULL};
     emit_nest(e, &n);
 }

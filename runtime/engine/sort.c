@@ -471,7 +471,7 @@ static void run_parts(void *context, int64_t begin, int64_t end)
         int64_t row = part * share + (part < rest ? part : rest), last = row + share + (part < rest), count;
         for (; row < last; row += count) {
             count = last - row < s->together ? last - row : s->together;
-            if (sort_rows(s, row, count, s->scratch + part * s->part_bytes)) continue;
+            if (sort_rows(s, row, count, s->scratch == NULL ? NULL : s->scratch + part * s->part_bytes)) continue;
             __atomic_store_n(s->stopped, true, __ATOMIC_RELAXED);
             return;
         }

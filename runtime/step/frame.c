@@ -270,7 +270,7 @@ static void *data_of(const weft_frame *frame, const weft_run *run, size_t index)
         if (frame->copies[buffer->number] != NULL) return data_of_copy(frame, buffer->number);
         return weft_array_data(run->inputs[buffer->number]);
     case WEFT_PLACE_OUTPUT: return weft_array_data(frame->outputs[buffer->number]);
-    case WEFT_PLACE_TEMPORARY: return frame->arena + bound->offsets[index];
+    case WEFT_PLACE_TEMPORARY: return frame->arena == NULL ? NULL : frame->arena + bound->offsets[index];
     case WEFT_PLACE_CONSTANT: return (void *)buffer->data;
     case WEFT_PLACE_ALIAS: return NULL;
     }

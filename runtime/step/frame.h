@@ -32,4 +32,10 @@ void weft_frame_hand_over(weft_frame *frame, const weft_run *run);
 /* Gives back what weft_frame_open took. New outputs that were not handed over are when it `succeeded`; else they are
  * released, and inputs get back what they held. */
 void weft_frame_close(weft_frame *frame, const weft_run *run, bool succeeded);
+
+/* Memory of a step for itself; NULL: it needs none. */
+static inline void *weft_frame_scratch(const weft_frame *frame, const weft_bound_step *bound_step)
+{
+    return bound_step->scratch_bytes > 0 ? frame->arena + bound_step->scratch_offset : NULL;
+}
 #endif

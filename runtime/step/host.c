@@ -219,9 +219,9 @@ static weft_status *run_staged(weft_frame *frame, const weft_bound_step *bound_s
 
 static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, const volatile bool *cancelled)
 {
-    void *scratch = bound_step->scratch_bytes > 0 ? frame->arena + bound_step->scratch_offset : NULL;
     if (frame->device != NULL) return run_staged(frame, bound_step, cancelled);
-    return call(frame, bound_step, frame->views + bound_step->first_view, scratch, cancelled);
+    return call(frame, bound_step, frame->views + bound_step->first_view, weft_frame_scratch(frame, bound_step),
+                cancelled);
 }
 
 const weft_step_methods weft_step_host = {WEFT_PROFILE_HOST, is_sound, bind, cost, run};

@@ -82,7 +82,7 @@ static weft_status *run(weft_frame *frame, const weft_bound_step *bound_step, co
         return runtime->driver->queues->sort(runtime->self, frame->device->queue, &bound_step->sort, buffers[0],
                                              buffers[1]);
     bool done = weft_sort_run(bound->pool, &bound_step->sort, buffers[0], buffers[1],
-                              frame->arena + bound_step->scratch_offset, cancelled);
+                              weft_frame_scratch(frame, bound_step), cancelled);
     return done ? NULL : weft_bound_cancelled(bound, "in", (size_t)(bound_step - bound->steps));
 }
 

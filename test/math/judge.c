@@ -119,9 +119,8 @@ void weft_judge_finish(weft_judge *judge)
     mpfr_clears(judge->exact, judge->left, judge->right, (mpfr_ptr)NULL);
 }
 
-static void note(weft_judge *judge, double a, double b, double found)
+static void note(weft_judge *judge, double a, double b, double ulp)
 {
-    double ulp = exact_distance(judge, a, b, found);
     if (ulp <= judge->worst) return;
     judge->worst = ulp;
     judge->a = a;
@@ -144,6 +143,8 @@ void weft_judge_note(weft_judge *judge, size_t count, const double *a, const dou
         measure(judge, count, a, found, judge->high, judge->low, judge->distance);
         if (are_within(count, distance, fmin(judge->worst, trusted))) return;
     }
-    for (size_t i = 0; i < count; i++)
-        if (!(is_estimated && distance[i] <= fmin(judge->worst, trusted))) note(judge, a[i], b[i], found[i]);
+    for (size_t i = 0; i < count; i++) {
+        bool is_trusted = is_estimated && distance[i] <= trusted;
+        note(judge, a[i], b[i], is_trusted ? distance[i] : exact_distance(judge, a[i], b[i], found[i]));
+    }
 }

