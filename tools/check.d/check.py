@@ -28,7 +28,8 @@ RANDOM_SECONDS = 120
 # Parts of the tests of the suite `turn`.
 PARTS = 5
 # Of what debuggers read, backtraces need the lines alone, which take a quarter less to compile.
-LIGHT = ["-Doptimization=1", "-Dc_args=-g1"]
+LINES = "-g1"
+LIGHT = ["-Doptimization=1", f"-Dc_args={LINES}"]
 SANITIZERS = {
     "ASAN_OPTIONS": "detect_stack_use_after_return=1",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
@@ -47,7 +48,7 @@ def configure_clang(stage, directory, *options, flags=""):
     """With the sanitizers of clang: those of gcc 12 stop at a fork, and take the TLS of a library loaded later for a leak,
     which they look up in every process. Generated code does not say of which type its functions are."""
     configure(stage, directory, ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=1",
-                                 f"-Dc_args=-g1 -fno-sanitize=function {flags}", *options], CC="clang-19")
+                                 f"-Dc_args={LINES} -fno-sanitize=function {flags}", *options], CC="clang-19")
 
 
 def build(stage, directory, *targets):
@@ -100,7 +101,7 @@ def print_machine(stage):
 
 
 def plain(stage, *selection):
-    configure(stage, BUILD, ["--werror"])
+    configure(stage, BUILD, ["--werror", f"-Dc_args={LINES}"])
     build(stage, BUILD)
     print_machine(stage)
     meson_tests(stage, BUILD, *selection)
