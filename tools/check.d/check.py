@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds weft in each way it is tested and runs the tests of each; tools/check calls it in the root of the tree.
---quick is for every commit: one build, without what takes longest, in three to four minutes. --coverage prints what
+--quick is for every commit: one build, without what takes longest, in three minutes. --coverage prints what
 the tests of --quick reach, and runs nothing else.
 
 A stage prints one line, with what passed, what failed and its time; the output of what failed follows. Everything it
