@@ -165,16 +165,18 @@ static double padded(int64_t extent, int64_t unit)
 static double packing(const struct grid *grid, int64_t count, int64_t stride, int64_t term_stride, bool wide,
                       int64_t uses)
 {
-    const weft_gemm_side side = {.stride = stride,
+    const weft_gemm_side side = {.count = count,
+                                 .stride = stride,
                                  .term_stride = term_stride,
                                  .complex = is_complex(grid->call->dtype),
                                  .size = real_size(grid->call->dtype)};
-    if (!weft_gemm_packs(grid->kernel, &side, wide, uses)) return 0;
+    if (!weft_gemm_packs(grid->kernel, &side, grid->call->k, wide, uses, (int64_t)grid->machine->cache_bytes[1]))
+        return 0;
     return (double)count * (stride == 1 ? 0.25 : 1);
 }
 
 /* Cycles for one term with the kernel's vectors along the rows of C, or along its columns: two registers of products
- * in each, what is copied, and C if its tiles are transposed in a buffer. */
+ * in each, what is copied, and C if its tiles are transposed in a buffer, once for each block of terms. */
 static double cycles(const struct grid *grid, bool by_rows)
 {
     const weft_gemm_call *call = grid->call;
@@ -185,7 +187,8 @@ static double cycles(const struct grid *grid, bool by_rows)
     double products = kernel->tile != NULL ? padded(wide, vector / WEFT_GEMM_VECTORS) * (double)narrow
                                            : padded(wide, vector) * padded(narrow, across);
     bool transposes = (by_rows ? call->c_column : call->c_row) != 1;
-    double moves = transposes ? 2 * (double)call->m * (double)call->n / (double)(call->k < 1 ? 1 : call->k) : 0;
+    int64_t terms = call->k < 1 ? 1 : call->k < kernel->terms ? call->k : kernel->terms;
+    double moves = transposes ? 2 * (double)call->m * (double)call->n / (double)terms : 0;
     return products / (double)vector + moves + packing(grid, call->n, call->b_column, call->b_row, by_rows, call->m) +
            packing(grid, call->m, call->a_row, call->a_column, !by_rows, call->n);
 }

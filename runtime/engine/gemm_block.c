@@ -53,19 +53,21 @@ static int64_t most_panels(const weft_gemm_block *block, const weft_gemm_side *s
     return least(all, fit < 1 ? 1 : fit);
 }
 
-/* Whether all rows of the left operand fit with as much of the right one into the second-level cache. */
-static bool is_short(const weft_gemm_block *block)
+/* Whether all of an operand fits with as much of the other one into the second-level cache. */
+static bool is_short(const weft_gemm_block *block, bool left)
 {
-    int64_t rows = panel_count(&block->left, block->kernel->rows);
-    int64_t panels = round_up(block->left.count, rows) / rows;
-    return panels * panel_bytes(block, block->kernel->rows) <= block->cache_bytes / 4;
+    const weft_gemm_side *side = left ? &block->left : &block->right;
+    int64_t width = left ? block->kernel->rows : block->kernel->columns, count = panel_count(side, width);
+    return round_up(side->count, count) / count * panel_bytes(block, width) <= block->cache_bytes / 4;
 }
 
 /* Of packed operands: the left one stays in the second-level cache, the right one in the third, of which each core has
- * as much as that at least; or both in the second. */
+ * as much as that at least; or both in the second, where pieces of a left one that are used a few times only are still
+ * there if they are small. */
 static int64_t limit(const weft_gemm_block *block, bool left)
 {
-    if (is_short(block)) return block->cache_bytes / 4;
+    if (is_short(block, true)) return block->cache_bytes / 4;
+    if (is_short(block, false)) return left ? block->cache_bytes / 8 : block->cache_bytes / 4;
     return left ? block->cache_bytes / 2 : block->cache_bytes * 4;
 }
 
@@ -73,7 +75,7 @@ static int64_t limit(const weft_gemm_block *block, bool left)
  * then read from fewer pages and cache sets for every vector. An operand across the vectors with adjacent terms is read
  * in a few streams, any other one a cache line for each term, of which it takes a part only. Lines whose distance is a
  * multiple of 512 bytes share few sets of the first-level cache, at a multiple of 4 KB of all caches; at more than 4 KB
- * each needs a TLB entry of its own. Measured on Zen 3. */
+ * each needs a TLB entry of its own. Measured on Zen 3. From 1 KB on nothing fetches them ahead of time. */
 static int64_t uses_worth_packing(const weft_gemm_side *side, bool wide)
 {
     enum { PAGE = 4096, FEW_SETS = 512 };
@@ -84,9 +86,14 @@ static int64_t uses_worth_packing(const weft_gemm_side *side, bool wide)
     return (distance != 0 && distance % FEW_SETS == 0) || distance > PAGE ? 64 : 192;
 }
 
-bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side, bool wide, int64_t uses)
+bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side, int64_t terms, bool wide, int64_t uses,
+                     int64_t cache_bytes)
 {
-    return kernel->tile == NULL || side->complex || uses >= uses_worth_packing(side, wide);
+    enum { FAR = 1024 };
+    int64_t size = (int64_t)side->size;
+    if (kernel->tile == NULL || side->complex || uses >= uses_worth_packing(side, wide)) return true;
+    bool is_far = side->stride == 1 && llabs(side->term_stride) * size > FAR;
+    return is_far && side->count * terms * size > cache_bytes / 2 && uses >= kernel->far;
 }
 
 /* Rows or columns [first, first + count) of an operand, and the terms from `term` on. */
@@ -108,7 +115,8 @@ static struct part plan(const weft_gemm_block *block, bool left, char *memory)
     bool wide = left == block->kernel->by_columns;
     return (struct part){.side = side,
                          .wide = wide,
-                         .packs = weft_gemm_packs(block->kernel, side, wide, other->count),
+                         .packs = weft_gemm_packs(block->kernel, side, block->terms, wide, other->count,
+                                                  block->cache_bytes),
                          .width = width,
                          .bytes = panel_bytes(block, width),
                          .count = panels * panel_count(side, width),
@@ -360,6 +368,6 @@ void weft_gemm_block_run(const weft_gemm_block *block, char *memory)
         return;
     }
     struct part left = plan(block, true, memory), right = plan(block, false, memory + part_bytes(&left));
-    if (is_short(block)) run_short(block, &left, &right);
+    if (is_short(block, true)) run_short(block, &left, &right);
     else run_long(block, &left, &right);
 }

@@ -15,9 +15,10 @@ typedef struct weft_gemm_block {
     bool few_left, few_right;   /* the rows of the product, or its columns, are those of weft_gemm_rows */
 } weft_gemm_block;
 
-/* Whether an operand is copied before it is read: `wide` is the one along the kernel's vectors, `uses` the rows or
- * columns of the other one. */
-bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side, bool wide, int64_t uses);
+/* Whether an operand of so many terms is copied before it is read: `wide` is the one along the kernel's vectors, `uses`
+ * the rows or columns of the other one, `cache_bytes` those of the second level. */
+bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side, int64_t terms, bool wide, int64_t uses,
+                     int64_t cache_bytes);
 
 /* Bytes that weft_gemm_block_run needs to pack operands. */
 size_t weft_gemm_block_bytes(const weft_gemm_block *block);
