@@ -6,12 +6,11 @@
 /* Products of up to this many multiplications are loops: the library's call and its packing cost more than they do. */
 #define SMALL_PRODUCT (32 * 32 * 32)
 /* The same for bytes of real terms whose B is innermost along a free axis. */
-#define MEDIUM_PRODUCT_BYTES (4 * 80 * 80 * 80)
-/* A B so lying that stays in the first-level cache is read there again and again, without being packed; one of few
- * columns is read in the second-level cache as fast. */
+#define MEDIUM_PRODUCT_BYTES (4 * 50 * 50 * 50)
+/* A B so lying that stays in the first-level cache is read there again and again; the library does no better with so few
+ * terms. */
 #define SMALL_B_BYTES (16 << 10)
-#define NARROW_B_BYTES (64 << 10)
-#define NARROW_B_COLUMNS 32
+#define SMALL_B_TERMS 32
 /* So many rows or columns are computed side by side, so that a matrix is read once, as far as the second-level cache
  * holds what is jumped through. */
 #define FEW_ROWS 4
@@ -205,7 +204,7 @@ static bool goes_along(const weft_graph *graph, const weft_node *dot, const weft
     return size->along && (size->is_large || axis == SIZE_MAX || is_free(dot, 1, axis));
 }
 
-/* Whether loops do as well as the library, which packs both operands. */
+/* Whether loops do as well as the library. */
 static bool is_small(const weft_graph *graph, const weft_node *dot)
 {
     weft_product_size size = weft_product_size_of(graph, dot);
@@ -214,10 +213,9 @@ static bool is_small(const weft_graph *graph, const weft_node *dot)
     if (multiplications <= SMALL_PRODUCT) return true;
     if (weft_dtype_info_of(dot->types[0].dtype)->kind == WEFT_KIND_COMPLEX) return false;
     int64_t element = (int64_t)weft_dtype_size(dot->types[0].dtype);
-    int64_t columns = count_rows(graph, dot, 1), b_elements = multiply_bound(columns, size.terms);
-    int64_t b_bytes = columns <= NARROW_B_COLUMNS ? NARROW_B_BYTES : SMALL_B_BYTES;
-    bool near = b_elements <= b_bytes / element || multiplications <= MEDIUM_PRODUCT_BYTES / element;
-    if (near && goes_along(graph, dot, &size)) return true;
+    int64_t b_elements = multiply_bound(count_rows(graph, dot, 1), size.terms);
+    bool near = size.terms <= SMALL_B_TERMS && b_elements <= SMALL_B_BYTES / element;
+    if ((near || multiplications <= MEDIUM_PRODUCT_BYTES / element) && goes_along(graph, dot, &size)) return true;
     return has_few_rows(graph, dot, 0, size.terms) || has_few_rows(graph, dot, 1, size.terms);
 }
 
