@@ -166,11 +166,13 @@ static LLVMValueRef single_from_short(weft_emitter *e, weft_dtype from, LLVMValu
         return LLVMBuildBitCast(e->builder, bits, single, "");
     }
     if (!has_half_instructions(e)) return single_from_half_bits(e, value);
-    /* Scalars on a processor: LLVM 19 would move comparisons in front of an fpext, and calls the C library for the
-     * minimum of two halves. */
-    if (!e->gpu && LLVMGetTypeKind(type) != LLVMVectorTypeKind)
-        return weft_intrinsic_call(e, "llvm.convert.from.fp16", 1, &single, 1, &value);
-    return LLVMBuildFPExt(e->builder, LLVMBuildBitCast(e->builder, value, like(type, e->f16), ""), single, "");
+    /* On a processor LLVM 19 would move comparisons in front of an fpext, makes one of each lane then, and calls the C
+     * library for the minimum of two halves. */
+    bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+    if (!e->gpu && !vector) return weft_intrinsic_call(e, "llvm.convert.from.fp16", 1, &single, 1, &value);
+    LLVMValueRef half = LLVMBuildBitCast(e->builder, value, like(type, e->f16), "");
+    LLVMValueRef extended = LLVMBuildFPExt(e->builder, half, single, "");
+    return e->gpu ? extended : call_same(e, "llvm.arithmetic.fence", 1, &extended);
 }
 
 /* To nearest even: half a unit less one is added, and one more where the last bit that stays is set; a carry runs into
@@ -384,6 +386,7 @@ LLVMValueRef weft_scalar_emit(weft_emitter *e, const weft_inst *inst, weft_dtype
     case WEFT_SCALAR_le:
     case WEFT_SCALAR_gt:
     case WEFT_SCALAR_ge: return emit_compare(e, inst->op, from, args[0], args[1]);
+    case WEFT_SCALAR_earlier: return emit_compare(e, WEFT_SCALAR_lt, from, args[0], args[1]);
     case WEFT_SCALAR_select: return LLVMBuildSelect(builder, args[0], args[1], args[2], "");
     case WEFT_SCALAR_cast: return emit_cast(e, from, inst->dtype, args[0]);
     case WEFT_SCALAR_bitcast: return emit_bitcast(e, from, inst->dtype, args[0]);
