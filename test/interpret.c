@@ -177,7 +177,8 @@ static bool apply_comparison(weft_scalar_op op, weft_dtype dtype, const bits *ar
     switch (op) {
     case WEFT_SCALAR_eq: return order == 0;
     case WEFT_SCALAR_ne: return order != 0;
-    case WEFT_SCALAR_lt: return order == -1;
+    case WEFT_SCALAR_lt:
+    case WEFT_SCALAR_earlier: return order == -1;
     case WEFT_SCALAR_le: return order == -1 || order == 0;
     case WEFT_SCALAR_gt: return order == 1;
     default: return order == 1 || order == 0;
@@ -217,6 +218,7 @@ static bits apply(const weft_inst *inst, weft_dtype from, const bits *args)
     case WEFT_SCALAR_eq:
     case WEFT_SCALAR_ne:
     case WEFT_SCALAR_lt:
+    case WEFT_SCALAR_earlier:
     case WEFT_SCALAR_le:
     case WEFT_SCALAR_gt:
     case WEFT_SCALAR_ge: return apply_comparison(inst->op, from, args);

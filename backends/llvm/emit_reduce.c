@@ -132,9 +132,10 @@ void weft_reduce_fetch(weft_emitter *e, LLVMValueRef group)
 
 /* ---- combining ---- */
 
-/* Applies the combine block: params below `width` are `left`, the others `right`; `out` may be `left`. */
+/* Applies the combine block: params below `width` are `left`, the others `right`, which is the `next` element or what
+ * others combine to; `out` may be `left`. */
 static void combine(weft_emitter *e, const weft_accumulator *accumulator, uint32_t width, const LLVMValueRef *left,
-                    const LLVMValueRef *right, LLVMValueRef *out)
+                    const LLVMValueRef *right, bool next, LLVMValueRef *out)
 {
     LLVMValueRef results[WEFT_MAX_COMPONENTS];
     for (uint32_t i = 0; i < accumulator->combine_count; i++) {
@@ -144,6 +145,8 @@ static void combine(weft_emitter *e, const weft_accumulator *accumulator, uint32
             e->block[i] = is_left ? left[inst->number] : right[inst->number - accumulator->width];
         } else if (inst->op == WEFT_SCALAR_const) {
             e->block[i] = weft_splat(e, weft_constant_emit(e, inst->dtype, inst->bits), width);
+        } else if (next && inst->op == WEFT_SCALAR_earlier) {
+            e->block[i] = weft_splat(e, weft_constant_emit(e, WEFT_BOOL, false), width);
         } else if (inst->arg_count == 0) {
             e->block[i] = weft_scalar_emit(e, inst, inst->dtype, NULL);
         } else {
@@ -168,7 +171,7 @@ static void combine_part(weft_emitter *e, const weft_accumulator *accumulator, u
     for (uint32_t c = 0; c < accumulator->width; c++)
         left[c] = reduction->row != NULL ? load_row(e, slot + c, accumulator->dtypes[c], reduction->row)
                                          : *carried_at(e, slot + c, part);
-    combine(e, accumulator, reduction->width, left, right, out);
+    combine(e, accumulator, reduction->width, left, right, true, out);
     for (uint32_t c = 0; c < accumulator->width; c++) {
         if (mask != NULL) out[c] = LLVMBuildSelect(e->builder, mask, out[c], left[c], "");
         if (reduction->row != NULL) store_row(e, slot + c, accumulator->dtypes[c], reduction->row, out[c]);
@@ -209,7 +212,7 @@ void weft_reduce_join(weft_emitter *e, const LLVMValueRef *copy)
                 left[c] = copy[(slot + c) * parts + part];
                 right[c] = *carried_at(e, slot + c, part);
             }
-            combine(e, accumulator, e->reduction.width, left, right, left);
+            combine(e, accumulator, e->reduction.width, left, right, false, left);
             for (uint32_t c = 0; c < accumulator->width; c++) *carried_at(e, slot + c, part) = left[c];
         }
         slot += accumulator->width;
@@ -254,7 +257,7 @@ static void halve_parts(weft_emitter *e, const weft_accumulator *accumulator, ui
             left[c] = *carried_at(e, slot + c, part);
             right[c] = *carried_at(e, slot + c, part + count / 2);
         }
-        combine(e, accumulator, e->reduction.width, left, right, out);
+        combine(e, accumulator, e->reduction.width, left, right, false, out);
         for (uint32_t c = 0; c < accumulator->width; c++) *carried_at(e, slot + c, part) = out[c];
     }
 }
@@ -266,7 +269,7 @@ static void halve_vector(weft_emitter *e, const weft_accumulator *accumulator, u
         left[c] = half(e, *carried_at(e, slot + c, 0), width / 2, false);
         right[c] = half(e, *carried_at(e, slot + c, 0), width / 2, true);
     }
-    combine(e, accumulator, width / 2, left, right, out);
+    combine(e, accumulator, width / 2, left, right, false, out);
     for (uint32_t c = 0; c < accumulator->width; c++) *carried_at(e, slot + c, 0) = out[c];
 }
 
@@ -294,7 +297,7 @@ void weft_reduce_fold(weft_emitter *e, uint32_t lanes)
                 left[c] = load_row(e, slot + c, accumulator->dtypes[c], part_row(e, target, part));
                 right[c] = load_row(e, slot + c, accumulator->dtypes[c], part_row(e, lane, part));
             }
-            combine(e, accumulator, e->reduction.width, left, right, left);
+            combine(e, accumulator, e->reduction.width, left, right, false, left);
             for (uint32_t c = 0; c < accumulator->width; c++)
                 store_row(e, slot + c, accumulator->dtypes[c], part_row(e, target, part), left[c]);
         }

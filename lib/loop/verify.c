@@ -214,9 +214,14 @@ static weft_status *verify_running(const verifier *v)
     return verify_component(v);
 }
 
+static weft_status *verify_in_block(const verifier *v)
+{
+    return v->block ? NULL : broken(v, "it stands outside of a combine block");
+}
+
 static weft_status *verify_param(const verifier *v)
 {
-    if (!v->block) return broken(v, "it stands outside of a combine block");
+    WEFT_TRY(verify_in_block(v));
     uint32_t width = v->accumulator->width;
     if (v->inst->number >= 2 * width)
         return broken(v, "parameter %" PRIu32 " does not exist: there are %" PRIu32, v->inst->number, 2 * width);
@@ -254,6 +259,7 @@ static weft_status *verify_given(const verifier *v)
     case WEFT_SCALAR_index: return verify_result(v, WEFT_I64);
     case WEFT_SCALAR_load: return verify_load(v);
     case WEFT_SCALAR_param: return verify_param(v);
+    case WEFT_SCALAR_earlier: return verify_in_block(v);
     case WEFT_SCALAR_result: return verify_accumulator_result(v);
     case WEFT_SCALAR_running: return verify_running(v);
     case WEFT_SCALAR_bitcast: return verify_bitcast(v);

@@ -110,7 +110,8 @@ static weft_inst_id param(block *b, weft_dtype dtype, uint32_t number)
     return id;
 }
 
-/* The right one is better as `order` says, or the first of equals, where NaN is better than all others. */
+/* The right one is better as `order` says, or the first of equals, where NaN is better than all others. No element of a
+ * row is better than the start where all are equal to it: the position is then 0 as well (weft_lowerer_outcome). */
 static void combine_arg(block *b, weft_scalar_op order, weft_accumulator *accumulator)
 {
     weft_dtype dtype = accumulator->dtypes[0], position = accumulator->dtypes[1];
@@ -126,7 +127,7 @@ static void combine_arg(block *b, weft_scalar_op order, weft_accumulator *accumu
         ahead = append(b, WEFT_SCALAR_or, WEFT_BOOL, 2, ahead, only_c, 0);
         equal = append(b, WEFT_SCALAR_or, WEFT_BOOL, 2, equal, both, 0);
     }
-    weft_inst_id earlier = append(b, WEFT_SCALAR_lt, WEFT_BOOL, 2, ci, ai, 0);
+    weft_inst_id earlier = append(b, WEFT_SCALAR_earlier, WEFT_BOOL, 2, ci, ai, 0);
     weft_inst_id first = append(b, WEFT_SCALAR_and, WEFT_BOOL, 2, equal, earlier, 0);
     weft_inst_id better = append(b, WEFT_SCALAR_or, WEFT_BOOL, 2, ahead, first, 0);
     accumulator->outcomes[0] = append(b, WEFT_SCALAR_select, dtype, 3, better, c, a);
