@@ -38,8 +38,8 @@ static char *create_name(void)
     return name;
 }
 
-/* LLVM before 22 compares half precision the wrong way round where it spills an operand of a masked comparison (its issue
- * 159723). Arithmetic of f16 is that of f32 anyway. */
+/* Where LLVM before 22 spills an operand of a masked comparison of half precision, it swaps the operands and leaves the
+ * predicate as it was (LLVM issue 159723). Arithmetic of f16 is that of f32 anyway. */
 static void drop_half_precision(char *features)
 {
     char *found = strstr(features, "+avx512fp16");

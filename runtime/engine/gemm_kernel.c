@@ -50,7 +50,8 @@ typedef struct kernel_set {
         rows, columns, by_columns, 256, far, (void (*)(void))function, tile                                            \
     }
 
-/* By level. How far is measured on Zen 3, whose third-level cache is near, and with AVX-512 on Sapphire Rapids. */
+/* By level. `far` is measured with AVX-512 on Sapphire Rapids; that of v3 is what Zen 3, whose third-level cache is near,
+ * asks for at distances of more than a page. */
 static const kernel_set sets[] = {
     [WEFT_ISA_BASE] = {"portable", KERNEL(ROWS, COLUMNS, false, 0, multiply_f32, NULL),
                        KERNEL(ROWS, COLUMNS, false, 0, multiply_f64, NULL)},
