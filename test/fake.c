@@ -108,16 +108,16 @@ static weft_status *symbolic(weft_variant *variant, const char *kind, size_t num
     return NULL;
 }
 
-static weft_status *add_array(weft_variant *variant, weft_place place, size_t number, const weft_program_value *value,
-                              uint8_t layout)
+static weft_status *add_array(weft_variant *variant, weft_buffer_kind kind, size_t number,
+                              const weft_program_value *value, uint8_t layout)
 {
     uint32_t count;
     uint32_t *strides = weft_arena_allocate(&variant->arena, value->rank * sizeof *strides);
     uint32_t *extents = weft_arena_copy(&variant->arena, value->extents, value->rank * sizeof *extents);
     if (strides == NULL || extents == NULL) return weft_status_out_of_memory();
     if (layout == WEFT_LAYOUT_CONTIGUOUS) WEFT_TRY(row_major(variant, value->rank, extents, strides, &count));
-    else WEFT_TRY(symbolic(variant, place == WEFT_PLACE_INPUT ? "in" : "out", number, value->rank, strides));
-    variant->buffers[variant->buffer_count++] = (weft_buffer){.place = place,
+    else WEFT_TRY(symbolic(variant, kind == WEFT_BUFFER_INPUT ? "in" : "out", number, value->rank, strides));
+    variant->buffers[variant->buffer_count++] = (weft_buffer){.kind = kind,
                                                               .number = (uint32_t)number,
                                                               .dtype = value->dtype,
                                                               .rank = value->rank,
@@ -138,7 +138,7 @@ weft_status *weft_fake_temporary(weft_variant *variant, weft_dtype dtype, uint32
     if (copy == NULL) return weft_status_out_of_memory();
     *out_buffer = (uint32_t)variant->buffer_count;
     variant->buffers[variant->buffer_count++] =
-        (weft_buffer){.place = WEFT_PLACE_TEMPORARY, .dtype = dtype, .rank = rank, .extents = copy, .bytes = bytes};
+        (weft_buffer){.kind = WEFT_BUFFER_TEMPORARY, .dtype = dtype, .rank = rank, .extents = copy, .bytes = bytes};
     return NULL;
 }
 
@@ -162,9 +162,9 @@ static weft_status *fill_variant(const weft_fake *fake, const weft_build_request
     if (variant->buffers == NULL) return weft_status_out_of_memory();
     WEFT_TRY(weft_variant_make_steps(variant, MOST_STEPS));
     for (size_t i = 0; i < program->input_count; i++)
-        WEFT_TRY(add_array(variant, WEFT_PLACE_INPUT, i, &program->inputs[i], request->input_layouts[i]));
+        WEFT_TRY(add_array(variant, WEFT_BUFFER_INPUT, i, &program->inputs[i], request->input_layouts[i]));
     for (size_t i = 0; i < program->output_count; i++)
-        WEFT_TRY(add_array(variant, WEFT_PLACE_OUTPUT, i, &program->outputs[i], request->output_layouts[i]));
+        WEFT_TRY(add_array(variant, WEFT_BUFFER_OUTPUT, i, &program->outputs[i], request->output_layouts[i]));
     return fake->fill(request, variant);
 }
 

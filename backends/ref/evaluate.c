@@ -30,10 +30,10 @@ weft_status *weft_reference_error(const weft_reference_call *call, weft_code cod
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (code != WEFT_DATA_ERROR || call->origin.file == NULL)
+    if (code != WEFT_DATA_ERROR || call->location.file == NULL)
         return weft_status_create(call->allocator, code, call->op->name, "%s: %s", call->op->name, text);
     return weft_status_create(call->allocator, code, call->op->name, "%s: %s (%s:%d)", call->op->name, text,
-                              call->origin.file, call->origin.line);
+                              call->location.file, call->location.line);
 }
 
 /* ---- preparation ---- */
@@ -194,7 +194,7 @@ static weft_status *evaluate_node(struct scope *scope, uint32_t number)
     weft_op_id id = weft_op_id_of(node->op);
     weft_reference_call call = {.run = scope->run,
                                 .op = node->op,
-                                .origin = node->origin,
+                                .location = node->location,
                                 .allocator = context->allocator,
                                 .input_count = node->input_count,
                                 .output_count = node->output_count};

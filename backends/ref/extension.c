@@ -41,5 +41,5 @@ weft_status *weft_reference_extension(const weft_reference_call *call)
     context.outputs = call->outputs;
     context.scratch = NULL;
     context.extension_state = weft_executor_extension_state(context.executor, extension);
-    return weft_status_of_op(run_kernel(call, &context), call->op->name, call->origin.file, call->origin.line);
+    return weft_status_of_op(run_kernel(call, &context), call->op->name, call->location.file, call->location.line);
 }

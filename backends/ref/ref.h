@@ -91,7 +91,7 @@ typedef struct weft_reference_run {
 typedef struct weft_reference_call {
     const weft_reference_run *run;
     const weft_op_def *op;
-    weft_origin origin;
+    weft_location location;
     const weft_allocator *allocator;
     const weft_attr *attrs; /* extents in them are constants */
     size_t input_count, output_count;

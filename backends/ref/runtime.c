@@ -115,7 +115,7 @@ static weft_status *fill_strides(weft_variant *variant, weft_buffer *buffer)
     uint32_t *strides = weft_arena_allocate(&variant->arena, buffer->rank * sizeof *strides);
     if (strides == NULL) return weft_status_out_of_memory();
     for (uint32_t axis = 0; axis < buffer->rank; axis++) {
-        snprintf(name, sizeof name, "%s%u.s%u", buffer->place == WEFT_PLACE_INPUT ? "in" : "out",
+        snprintf(name, sizeof name, "%s%u.s%u", buffer->kind == WEFT_BUFFER_INPUT ? "in" : "out",
                  (unsigned)buffer->number, (unsigned)axis);
         WEFT_TRY(weft_formulas_add_symbol(&variant->formulas, name, INT64_MIN, INT64_MAX, &strides[axis]));
     }
@@ -123,14 +123,14 @@ static weft_status *fill_strides(weft_variant *variant, weft_buffer *buffer)
     return NULL;
 }
 
-static weft_status *fill_buffer(weft_variant *variant, weft_place place, size_t number, const weft_program_value *value,
-                                uint8_t layout, weft_buffer *out_buffer)
+static weft_status *fill_buffer(weft_variant *variant, weft_buffer_kind kind, size_t number,
+                                const weft_program_value *value, uint8_t layout, weft_buffer *out_buffer)
 {
     /* Slots of the program's formulas: the variant's begin with a copy of them. */
     uint32_t *extents = weft_arena_copy(&variant->arena, value->extents, value->rank * sizeof *extents);
     if (extents == NULL) return weft_status_out_of_memory();
     *out_buffer = (weft_buffer){
-        .place = place, .number = (uint32_t)number, .dtype = value->dtype, .rank = value->rank, .extents = extents};
+        .kind = kind, .number = (uint32_t)number, .dtype = value->dtype, .rank = value->rank, .extents = extents};
     return layout != WEFT_LAYOUT_CONTIGUOUS ? fill_strides(variant, out_buffer) : NULL;
 }
 
@@ -141,10 +141,10 @@ static weft_status *fill_buffers(const weft_build_request *request, weft_variant
     variant->buffers = weft_arena_allocate(&variant->arena, variant->buffer_count * sizeof *variant->buffers);
     if (variant->buffers == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < program->input_count; i++)
-        WEFT_TRY(fill_buffer(variant, WEFT_PLACE_INPUT, i, &program->inputs[i], request->input_layouts[i],
+        WEFT_TRY(fill_buffer(variant, WEFT_BUFFER_INPUT, i, &program->inputs[i], request->input_layouts[i],
                              &variant->buffers[i]));
     for (size_t i = 0; i < program->output_count; i++)
-        WEFT_TRY(fill_buffer(variant, WEFT_PLACE_OUTPUT, i, &program->outputs[i], request->output_layouts[i],
+        WEFT_TRY(fill_buffer(variant, WEFT_BUFFER_OUTPUT, i, &program->outputs[i], request->output_layouts[i],
                              &variant->buffers[program->input_count + i]));
     return NULL;
 }

@@ -6,7 +6,7 @@
  * the output, where axes of extent one and diagonals come back. Where an extent is zero there is nothing to do: the
  * result is zeros.
  */
-#define WEFT_NO_PLACES
+#define WEFT_NO_LOCATIONS
 #include "lower.h"
 #include "iterations.h"
 #include "operand.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The symbolic node at the run: contracted by a program for the extents it meets. */
-#define WEFT_NO_PLACES
+#define WEFT_NO_LOCATIONS
 #include "op.h"
 #include "program.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tracing: callers' arguments become the attributes of one node. */
-#define WEFT_NO_PLACES
+#define WEFT_NO_LOCATIONS
 #include "labels.h"
 #include "op.h"
 #include "request.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define WEFT_NO_PLACES
+#define WEFT_NO_LOCATIONS
 #include "value.h"
 #include <weft/weft.h>
 

@@ -85,16 +85,16 @@ typedef struct weft_resize_options {
  */
 weft_tensor weft_resize(weft_tensor x, weft_shape sizes, const weft_resize_options *options);
 
-/* The same calls with the caller's place attached to errors. */
-#ifndef WEFT_NO_PLACES
-#define weft_conv(...) WEFT_PLACED_(conv, __VA_ARGS__)
-#define weft_conv_transpose(...) WEFT_PLACED_(conv_transpose, __VA_ARGS__)
-#define weft_unfold(...) WEFT_PLACED_(unfold, __VA_ARGS__)
-#define weft_max_pool(...) WEFT_PLACED_(max_pool, __VA_ARGS__)
-#define weft_average_pool(...) WEFT_PLACED_(average_pool, __VA_ARGS__)
-#define weft_adaptive_max_pool(...) WEFT_PLACED_(adaptive_max_pool, __VA_ARGS__)
-#define weft_adaptive_average_pool(...) WEFT_PLACED_(adaptive_average_pool, __VA_ARGS__)
-#define weft_resize(...) WEFT_PLACED_(resize, __VA_ARGS__)
+/* The same calls with the caller's source location attached to errors. */
+#ifndef WEFT_NO_LOCATIONS
+#define weft_conv(...) WEFT_LOCATED_(conv, __VA_ARGS__)
+#define weft_conv_transpose(...) WEFT_LOCATED_(conv_transpose, __VA_ARGS__)
+#define weft_unfold(...) WEFT_LOCATED_(unfold, __VA_ARGS__)
+#define weft_max_pool(...) WEFT_LOCATED_(max_pool, __VA_ARGS__)
+#define weft_average_pool(...) WEFT_LOCATED_(average_pool, __VA_ARGS__)
+#define weft_adaptive_max_pool(...) WEFT_LOCATED_(adaptive_max_pool, __VA_ARGS__)
+#define weft_adaptive_average_pool(...) WEFT_LOCATED_(adaptive_average_pool, __VA_ARGS__)
+#define weft_resize(...) WEFT_LOCATED_(resize, __VA_ARGS__)
 #endif
 
 #ifdef __cplusplus

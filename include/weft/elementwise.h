@@ -22,10 +22,10 @@ weft_tensor weft_logical_or(weft_tensor a, weft_tensor b);
 weft_tensor weft_logical_xor(weft_tensor a, weft_tensor b);
 weft_tensor weft_logical_not(weft_tensor x);
 
-/* The same calls with the caller's place attached to errors. */
-#ifndef WEFT_NO_PLACES
-#define weft_clamp(...) WEFT_PLACED_THREE_("clamp", weft_clamp, 0, __VA_ARGS__)
-#define weft_lerp(...) WEFT_PLACED_THREE_("lerp", weft_lerp, 0, __VA_ARGS__)
+/* The same calls with the caller's source location attached to errors. */
+#ifndef WEFT_NO_LOCATIONS
+#define weft_clamp(...) WEFT_LOCATED_THREE_("clamp", weft_clamp, 0, __VA_ARGS__)
+#define weft_lerp(...) WEFT_LOCATED_THREE_("lerp", weft_lerp, 0, __VA_ARGS__)
 #if WEFT_TAKES_NUMBERS_
 static inline weft_tensor weft_is_close_(weft_operand a, weft_operand b, double relative, double absolute)
 {
@@ -35,14 +35,14 @@ static inline weft_tensor weft_is_close_(weft_operand a, weft_operand b, double 
 }
 #define weft_is_close(...) WEFT_IS_CLOSE_(__VA_ARGS__)
 #define WEFT_IS_CLOSE_(a, b, ...)                                                                                      \
-    WEFT_PLACED("is_close", weft_is_close_(WEFT_OPERAND_(a), WEFT_OPERAND_(b), __VA_ARGS__))
+    WEFT_LOCATED("is_close", weft_is_close_(WEFT_OPERAND_(a), WEFT_OPERAND_(b), __VA_ARGS__))
 #else
-#define weft_is_close(...) WEFT_PLACED_(is_close, __VA_ARGS__)
+#define weft_is_close(...) WEFT_LOCATED_(is_close, __VA_ARGS__)
 #endif
-#define weft_logical_and(...) WEFT_PLACED_TWO_("logical_and", weft_logical_and, __VA_ARGS__)
-#define weft_logical_or(...) WEFT_PLACED_TWO_("logical_or", weft_logical_or, __VA_ARGS__)
-#define weft_logical_xor(...) WEFT_PLACED_TWO_("logical_xor", weft_logical_xor, __VA_ARGS__)
-#define weft_logical_not(...) WEFT_PLACED_(logical_not, __VA_ARGS__)
+#define weft_logical_and(...) WEFT_LOCATED_TWO_("logical_and", weft_logical_and, __VA_ARGS__)
+#define weft_logical_or(...) WEFT_LOCATED_TWO_("logical_or", weft_logical_or, __VA_ARGS__)
+#define weft_logical_xor(...) WEFT_LOCATED_TWO_("logical_xor", weft_logical_xor, __VA_ARGS__)
+#define weft_logical_not(...) WEFT_LOCATED_(logical_not, __VA_ARGS__)
 #endif
 
 #ifdef __cplusplus

@@ -226,20 +226,22 @@ const weft_allocator *weft_graph_allocator(const weft_graph *graph);
 /*
  * Makes a node and returns its output 0 (others: the same node, another output number). Errors stick to the graph. This
  * is how every tracing function ends; an extension's own tracing functions call it, passing attributes in the order of
- * the schema. A macro over each of them, with WEFT_PLACED, attaches the caller's place to its errors and guards:
+ * the schema. A macro over each of them, with WEFT_LOCATED, attaches the caller's source location to its errors and
+ * guards:
  *
  *     weft_tensor mine_swish(weft_tensor x);
- *     #ifndef WEFT_NO_PLACES
- *     #define mine_swish(...) WEFT_PLACED("mine.swish", mine_swish(__VA_ARGS__))
+ *     #ifndef WEFT_NO_LOCATIONS
+ *     #define mine_swish(...) WEFT_LOCATED("mine.swish", mine_swish(__VA_ARGS__))
  *     #endif
  *
- * The source file that defines them must define WEFT_NO_PLACES first: otherwise its own lines would be recorded. An
- * inline function in a header calls (weft_trace)(...) instead. A weft_trace(...) that a user writes has its own place.
+ * The source file that defines them must define WEFT_NO_LOCATIONS first: otherwise its own lines would be recorded. An
+ * inline function in a header calls (weft_trace)(...) instead. A weft_trace(...) that a user writes has its own
+ * location.
  */
 weft_tensor weft_trace(weft_graph *graph, const char *op, weft_tensors inputs, const weft_attr *attrs);
-#ifndef WEFT_NO_PLACES
+#ifndef WEFT_NO_LOCATIONS
 /* The messages of an op begin with its name. */
-#define weft_trace(...) WEFT_PLACED(NULL, weft_trace(__VA_ARGS__))
+#define weft_trace(...) WEFT_LOCATED(NULL, weft_trace(__VA_ARGS__))
 #endif
 /* Makes an error stick to the graph (takes `status`); returns a failed tensor of it. */
 weft_tensor weft_trace_error(weft_graph *graph, weft_status *status);

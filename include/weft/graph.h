@@ -4,10 +4,10 @@
 /*
  * Graphs: hash-consed nodes over tensors with symbolic extents, built by tracing. One thread builds a graph.
  *
- * Tracing functions return values. The first error sticks to the graph with the op and the caller's place; anything
- * traced from a failed tensor fails silently, so that expressions compose, and weft_compile reports the error. A call
- * that is given no graph, neither as an argument nor through a tensor (an empty list, WEFT_NO_TENSOR), has nowhere to
- * record an error: it returns a failed tensor, which weft_compile reports as such.
+ * Tracing functions return values. The first error sticks to the graph with the op and the caller's source location;
+ * anything traced from a failed tensor fails silently, so that expressions compose, and weft_compile reports the error.
+ * A call that is given no graph, neither as an argument nor through a tensor (an empty list, WEFT_NO_TENSOR), has
+ * nowhere to record an error: it returns a failed tensor, which weft_compile reports as such.
  *
  * The floating-point environment of the calling thread (rounding, denormals, traps) does not affect anything that is
  * traced, parsed, planned, compiled, printed or run, nor cause traps in it. Each call restores it, flags included.
@@ -122,37 +122,37 @@ bool weft_require_equal(weft_graph *graph, weft_extent a, weft_extent b, const c
 /* The same for a <= b, except that the immediate error is WEFT_OUT_OF_RANGE. */
 bool weft_require_at_most(weft_graph *graph, weft_extent a, weft_extent b, const char *format, ...) WEFT_FORMAT(4, 5);
 
-/* Attaches the caller's place to the graph's error if that has none yet, and to everything traced since the last call,
- * so that errors at a run name it; if the error names another function, of which `function` is composed, " (in
- * function)" is added to it, unless `function` is NULL. WEFT_PLACED calls it. Returns `tensor`. */
-weft_tensor weft_tensor_place(weft_tensor tensor, const char *function, const char *file, int line);
+/* Attaches the caller's source location to the graph's error if that has none yet, and to everything traced since the
+ * last call, so that errors at a run name it; if the error names another function, of which `function` is composed, "
+ * (in function)" is added to it, unless `function` is NULL. WEFT_LOCATED calls it. Returns `tensor`. */
+weft_tensor weft_tensor_locate(weft_tensor tensor, const char *function, const char *file, int line);
 /*
  * A call to a tracing function with the source location of the call; `name` is the function's name in messages, or the
  * op that it traces. Tracing functions of an extension record their callers' locations like this (extension.h):
  *
- *     #define mine_swish(...) WEFT_PLACED("mine.swish", mine_swish(__VA_ARGS__))
+ *     #define mine_swish(...) WEFT_LOCATED("mine.swish", mine_swish(__VA_ARGS__))
  */
-#define WEFT_PLACED(name, call) weft_tensor_place(call, name, __FILE__, __LINE__)
+#define WEFT_LOCATED(name, call) weft_tensor_locate(call, name, __FILE__, __LINE__)
 /* The same for extents, and for what weft_require_* returned. */
-weft_extent weft_extent_place(weft_extent extent, const char *file, int line);
-bool weft_require_place(bool may_hold, weft_graph *graph, const char *file, int line);
+weft_extent weft_extent_locate(weft_extent extent, const char *file, int line);
+bool weft_require_locate(bool may_hold, weft_graph *graph, const char *file, int line);
 
-/* The same calls with the caller's place attached to errors and guards. `graph` is evaluated twice. */
-#ifndef WEFT_NO_PLACES
-#define WEFT_EXTENT_PLACED_(name, ...) weft_extent_place(weft_##name(__VA_ARGS__), __FILE__, __LINE__)
-#define weft_symbol(...) WEFT_EXTENT_PLACED_(symbol, __VA_ARGS__)
-#define weft_extent_add(...) WEFT_EXTENT_PLACED_(extent_add, __VA_ARGS__)
-#define weft_extent_sub(...) WEFT_EXTENT_PLACED_(extent_sub, __VA_ARGS__)
-#define weft_extent_mul(...) WEFT_EXTENT_PLACED_(extent_mul, __VA_ARGS__)
-#define weft_extent_div(...) WEFT_EXTENT_PLACED_(extent_div, __VA_ARGS__)
-#define weft_extent_mod(...) WEFT_EXTENT_PLACED_(extent_mod, __VA_ARGS__)
-#define weft_extent_min(...) WEFT_EXTENT_PLACED_(extent_min, __VA_ARGS__)
-#define weft_extent_max(...) WEFT_EXTENT_PLACED_(extent_max, __VA_ARGS__)
-#define weft_tensor_set_name(...) WEFT_PLACED("tensor_set_name", weft_tensor_set_name(__VA_ARGS__))
+/* The same calls with the caller's source location attached to errors and guards. `graph` is evaluated twice. */
+#ifndef WEFT_NO_LOCATIONS
+#define WEFT_EXTENT_LOCATED_(name, ...) weft_extent_locate(weft_##name(__VA_ARGS__), __FILE__, __LINE__)
+#define weft_symbol(...) WEFT_EXTENT_LOCATED_(symbol, __VA_ARGS__)
+#define weft_extent_add(...) WEFT_EXTENT_LOCATED_(extent_add, __VA_ARGS__)
+#define weft_extent_sub(...) WEFT_EXTENT_LOCATED_(extent_sub, __VA_ARGS__)
+#define weft_extent_mul(...) WEFT_EXTENT_LOCATED_(extent_mul, __VA_ARGS__)
+#define weft_extent_div(...) WEFT_EXTENT_LOCATED_(extent_div, __VA_ARGS__)
+#define weft_extent_mod(...) WEFT_EXTENT_LOCATED_(extent_mod, __VA_ARGS__)
+#define weft_extent_min(...) WEFT_EXTENT_LOCATED_(extent_min, __VA_ARGS__)
+#define weft_extent_max(...) WEFT_EXTENT_LOCATED_(extent_max, __VA_ARGS__)
+#define weft_tensor_set_name(...) WEFT_LOCATED("tensor_set_name", weft_tensor_set_name(__VA_ARGS__))
 #define weft_require_equal(graph, ...)                                                                                 \
-    weft_require_place(weft_require_equal(graph, __VA_ARGS__), graph, __FILE__, __LINE__)
+    weft_require_locate(weft_require_equal(graph, __VA_ARGS__), graph, __FILE__, __LINE__)
 #define weft_require_at_most(graph, ...)                                                                               \
-    weft_require_place(weft_require_at_most(graph, __VA_ARGS__), graph, __FILE__, __LINE__)
+    weft_require_locate(weft_require_at_most(graph, __VA_ARGS__), graph, __FILE__, __LINE__)
 #endif
 
 /* ---- text form ------------------------------------------------------------------------------------------------ */

@@ -158,9 +158,9 @@ static inline weft_index_item weft_index_unsigned_(uint64_t index)
 #define weft_set_at(x, value, ...) weft_index_update(x, value, WEFT_SCATTER_SET, WEFT_ITEMS(__VA_ARGS__))
 #define weft_add_at(x, value, ...) weft_index_update(x, value, WEFT_SCATTER_ADD, WEFT_ITEMS(__VA_ARGS__))
 
-/* The same calls with the caller's place attached to errors. */
-#ifndef WEFT_NO_PLACES
-#define weft_index(...) WEFT_PLACED_(index, __VA_ARGS__)
+/* The same calls with the caller's source location attached to errors. */
+#ifndef WEFT_NO_LOCATIONS
+#define weft_index(...) WEFT_LOCATED_(index, __VA_ARGS__)
 #if WEFT_TAKES_NUMBERS_
 static inline weft_tensor weft_index_update_(weft_tensor x, weft_operand value, weft_scatter_mode mode,
                                              weft_index_items items)
@@ -169,9 +169,9 @@ static inline weft_tensor weft_index_update_(weft_tensor x, weft_operand value, 
 }
 #define weft_index_update(...) WEFT_INDEX_UPDATE_(__VA_ARGS__)
 #define WEFT_INDEX_UPDATE_(x, value, ...)                                                                              \
-    WEFT_PLACED("index_update", weft_index_update_(x, WEFT_OPERAND_(value), __VA_ARGS__))
+    WEFT_LOCATED("index_update", weft_index_update_(x, WEFT_OPERAND_(value), __VA_ARGS__))
 #else
-#define weft_index_update(...) WEFT_PLACED_(index_update, __VA_ARGS__)
+#define weft_index_update(...) WEFT_LOCATED_(index_update, __VA_ARGS__)
 #endif
 #endif
 

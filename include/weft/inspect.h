@@ -41,11 +41,11 @@ typedef enum weft_program_view_engine {
     WEFT_ENGINE_REGION     /* a fold, while or cond around the steps of its regions */
 } weft_program_view_engine;
 
-typedef enum weft_program_view_place {
+typedef enum weft_program_view_role {
     WEFT_VIEW_GIVEN,   /* an input or a constant: has memory before the run */
     WEFT_VIEW_STEP,    /* computed by one step, `step` */
     WEFT_VIEW_REPEATED /* computed again in every step that reads it */
-} weft_program_view_place;
+} weft_program_view_role;
 
 /* Output `output` of node `node`. */
 typedef struct weft_program_view_value {
@@ -60,7 +60,7 @@ typedef struct weft_program_view_node {
     const weft_program_view_value *inputs; /* of nodes before this one */
     size_t output_count;
     const char *const *types; /* of each output: "f32[n, 4]" */
-    weft_program_view_place place;
+    weft_program_view_role role;
     uint32_t step;
     size_t region_count;
     const struct weft_program_view_region *regions; /* of a fold, while or cond */

@@ -22,13 +22,13 @@ weft_tensor weft_kron(weft_tensor a, weft_tensor b);
 /* The sum over diagonal k (weft_diagonal) of the matrices over axes a and b, which are dropped from the result. */
 weft_tensor weft_trace_matrix(weft_tensor x, int64_t diagonal, int64_t axis_a, int64_t axis_b);
 
-/* The same calls with the caller's place attached to errors. */
-#ifndef WEFT_NO_PLACES
-#define weft_matmul(...) WEFT_PLACED_(matmul, __VA_ARGS__)
-#define weft_tensordot(...) WEFT_PLACED_(tensordot, __VA_ARGS__)
-#define weft_outer(...) WEFT_PLACED_(outer, __VA_ARGS__)
-#define weft_kron(...) WEFT_PLACED_(kron, __VA_ARGS__)
-#define weft_trace_matrix(...) WEFT_PLACED_(trace_matrix, __VA_ARGS__)
+/* The same calls with the caller's source location attached to errors. */
+#ifndef WEFT_NO_LOCATIONS
+#define weft_matmul(...) WEFT_LOCATED_(matmul, __VA_ARGS__)
+#define weft_tensordot(...) WEFT_LOCATED_(tensordot, __VA_ARGS__)
+#define weft_outer(...) WEFT_LOCATED_(outer, __VA_ARGS__)
+#define weft_kron(...) WEFT_LOCATED_(kron, __VA_ARGS__)
+#define weft_trace_matrix(...) WEFT_LOCATED_(trace_matrix, __VA_ARGS__)
 #endif
 
 #ifdef __cplusplus

@@ -3,10 +3,10 @@
 #define WEFT_OPERAND_H
 /*
  * Numbers as operands: weft_mul(x, 2), weft_sub(1, x), weft_clamp(x, 0, 6), weft_select(mask, scores, -INFINITY).
- * Included by <weft/ops.h>. In C, with GCC or clang, and unless WEFT_NO_PLACES is defined, the macros of elementwise
- * functions of several operands take numbers (integers of up to 64 bits, a bit-field x as +x, float and double) in place
- * of all of these except one; so do weft_pad and the updates of index.h for their value. Inline functions that use them
- * are static.
+ * Included by <weft/ops.h>. In C, with GCC or clang, and unless WEFT_NO_LOCATIONS is defined, the macros of elementwise
+ * functions of several operands take numbers (integers of up to 64 bits, a bit-field x as +x, float and double) in
+ * place of all of these except one; so do weft_pad and the updates of index.h for their value. Inline functions that
+ * use them are static.
  *
  * A number becomes a constant of rank 0 with the dtype of the first tensor beside it (weft_select: beside `a` and `b`;
  * its condition is a tensor). An integer dtype accepts what it can represent exactly: 2.0 but not 2.5 or NaN; bool
@@ -118,15 +118,15 @@ static inline weft_tensor weft_operand_beside_(const char *name, weft_tensor x, 
 
 #define WEFT_TAKES_NUMBERS_ 1
 /* `name` as a string: other headers may define it, as <complex.h> does. */
-#define WEFT_PLACED_TWO_(name, function, ...) WEFT_PLACED_TWO_OF_(name, function, __VA_ARGS__)
-#define WEFT_PLACED_TWO_OF_(name, function, a, b)                                                                      \
-    WEFT_PLACED(name, weft_call_two_(name, function, WEFT_OPERAND_(a), WEFT_OPERAND_(b)))
-#define WEFT_PLACED_THREE_(name, function, first, ...) WEFT_PLACED_THREE_OF_(name, function, first, __VA_ARGS__)
-#define WEFT_PLACED_THREE_OF_(name, function, first, a, b, c)                                                          \
-    WEFT_PLACED(name, weft_call_three_(name, function, first, WEFT_OPERAND_(a), WEFT_OPERAND_(b), WEFT_OPERAND_(c)))
+#define WEFT_LOCATED_TWO_(name, function, ...) WEFT_LOCATED_TWO_OF_(name, function, __VA_ARGS__)
+#define WEFT_LOCATED_TWO_OF_(name, function, a, b)                                                                     \
+    WEFT_LOCATED(name, weft_call_two_(name, function, WEFT_OPERAND_(a), WEFT_OPERAND_(b)))
+#define WEFT_LOCATED_THREE_(name, function, first, ...) WEFT_LOCATED_THREE_OF_(name, function, first, __VA_ARGS__)
+#define WEFT_LOCATED_THREE_OF_(name, function, first, a, b, c)                                                         \
+    WEFT_LOCATED(name, weft_call_three_(name, function, first, WEFT_OPERAND_(a), WEFT_OPERAND_(b), WEFT_OPERAND_(c)))
 #else
 #define WEFT_TAKES_NUMBERS_ 0
-#define WEFT_PLACED_TWO_(name, function, ...) WEFT_PLACED(name, function(__VA_ARGS__))
-#define WEFT_PLACED_THREE_(name, function, first, ...) WEFT_PLACED(name, function(__VA_ARGS__))
+#define WEFT_LOCATED_TWO_(name, function, ...) WEFT_LOCATED(name, function(__VA_ARGS__))
+#define WEFT_LOCATED_THREE_(name, function, first, ...) WEFT_LOCATED(name, function(__VA_ARGS__))
 #endif
 #endif

@@ -16,7 +16,7 @@
  *
  * A tensor made in a body is known only inside it; values needed outside must be among its results. Results have the
  * types of the values they replace: dtypes and ranks are compared at once (DTYPE_MISMATCH, SHAPE_MISMATCH), and so are
- * extents, or they become guards. Errors in a body stick to the outermost graph, with the place in the body.
+ * extents, or they become guards. Errors in a body stick to the outermost graph, with the location in the body.
  *
  * Regions nest at most 64 deep, including those of functions that trace loops; the body of a deeper one, which is
  * UNSUPPORTED, is not called.
@@ -61,10 +61,10 @@ typedef void (*weft_branch)(void *context, weft_tensor *out_results);
 weft_tensor weft_cond(weft_tensor predicate, size_t result_count, weft_branch then, weft_branch otherwise,
                       void *context, weft_tensor *out_results);
 
-#ifndef WEFT_NO_PLACES
-#define weft_fold(...) WEFT_PLACED_(fold, __VA_ARGS__)
-#define weft_while(...) WEFT_PLACED_(while, __VA_ARGS__)
-#define weft_cond(...) WEFT_PLACED_(cond, __VA_ARGS__)
+#ifndef WEFT_NO_LOCATIONS
+#define weft_fold(...) WEFT_LOCATED_(fold, __VA_ARGS__)
+#define weft_while(...) WEFT_LOCATED_(while, __VA_ARGS__)
+#define weft_cond(...) WEFT_LOCATED_(cond, __VA_ARGS__)
 #endif
 
 #ifdef __cplusplus

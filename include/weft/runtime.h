@@ -38,7 +38,7 @@ typedef struct weft_image weft_image;
 
 /* Work for a device, executed asynchronously in the order of submission. */
 typedef struct weft_driver_queue weft_driver_queue;
-/* A place in that order. */
+/* A point in that order. */
 typedef struct weft_driver_event weft_driver_event;
 
 typedef enum weft_copy_kind { WEFT_COPY_TO_DEVICE, WEFT_COPY_TO_HOST, WEFT_COPY_ON_DEVICE } weft_copy_kind;

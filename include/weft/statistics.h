@@ -61,31 +61,31 @@ weft_tensor weft_bincount(weft_tensor x, weft_extent count, weft_tensor weights)
  */
 weft_tensor weft_unique(weft_tensor x, weft_extent size, weft_tensor *out_counts);
 /*
- * How many elements of x (integers or floats of any shape) lie in each of `bins` equal bins from `low` to `high`, as i64
- * [bins]. Bin i is from edge i up to edge i + 1, which only the last bin includes. As in numpy edge i is
- * low + i * ((high - low) / bins), computed in f64 and rounded to the dtype of x, the last one is `high` so rounded, and
- * where low == high the bins are from low - 0.5 to high + 0.5. Of integers the edges stay f64, and of short floats they
- * are f32 (or f64) where `low` or `high` would be infinite; x is compared as an f64. Other elements, NaN among them, are
+ * How many elements of x (integers or floats of any shape) lie in each of `bins` equal bins from `low` to `high`, as
+ * i64 [bins]. Bin i is from edge i up to edge i + 1, which only the last bin includes. As in numpy edge i is low + i *
+ * ((high - low) / bins), computed in f64 and rounded to the dtype of x, the last one is `high` so rounded, and where
+ * low == high the bins are from low - 0.5 to high + 0.5. Of integers the edges stay f64, and of short floats they are
+ * f32 (or f64) where `low` or `high` would be infinite; x is compared as an f64. Other elements, NaN among them, are
  * not counted. INVALID_ARGUMENT: fewer bins than 1 or more than 2^63 - 2, `low` above `high`, one of them NaN, their
  * distance infinite, or low == high of such a size that f64 does not tell low - 0.5 from high + 0.5.
  */
 weft_tensor weft_histogram(weft_tensor x, int64_t bins, double low, double high);
 
-/* The same calls with the caller's place attached to errors. */
-#ifndef WEFT_NO_PLACES
-#define weft_mean(...) WEFT_PLACED_(mean, __VA_ARGS__)
-#define weft_variance(...) WEFT_PLACED_(variance, __VA_ARGS__)
-#define weft_standard_deviation(...) WEFT_PLACED_(standard_deviation, __VA_ARGS__)
-#define weft_logsumexp(...) WEFT_PLACED_(logsumexp, __VA_ARGS__)
-#define weft_norm(...) WEFT_PLACED_(norm, __VA_ARGS__)
-#define weft_count_nonzero(...) WEFT_PLACED_(count_nonzero, __VA_ARGS__)
-#define weft_quantile(...) WEFT_PLACED_(quantile, __VA_ARGS__)
-#define weft_median(...) WEFT_PLACED_(median, __VA_ARGS__)
-#define weft_top_k(...) WEFT_PLACED_(top_k, __VA_ARGS__)
-#define weft_searchsorted(...) WEFT_PLACED_(searchsorted, __VA_ARGS__)
-#define weft_bincount(...) WEFT_PLACED_(bincount, __VA_ARGS__)
-#define weft_unique(...) WEFT_PLACED_(unique, __VA_ARGS__)
-#define weft_histogram(...) WEFT_PLACED_(histogram, __VA_ARGS__)
+/* The same calls with the caller's source location attached to errors. */
+#ifndef WEFT_NO_LOCATIONS
+#define weft_mean(...) WEFT_LOCATED_(mean, __VA_ARGS__)
+#define weft_variance(...) WEFT_LOCATED_(variance, __VA_ARGS__)
+#define weft_standard_deviation(...) WEFT_LOCATED_(standard_deviation, __VA_ARGS__)
+#define weft_logsumexp(...) WEFT_LOCATED_(logsumexp, __VA_ARGS__)
+#define weft_norm(...) WEFT_LOCATED_(norm, __VA_ARGS__)
+#define weft_count_nonzero(...) WEFT_LOCATED_(count_nonzero, __VA_ARGS__)
+#define weft_quantile(...) WEFT_LOCATED_(quantile, __VA_ARGS__)
+#define weft_median(...) WEFT_LOCATED_(median, __VA_ARGS__)
+#define weft_top_k(...) WEFT_LOCATED_(top_k, __VA_ARGS__)
+#define weft_searchsorted(...) WEFT_LOCATED_(searchsorted, __VA_ARGS__)
+#define weft_bincount(...) WEFT_LOCATED_(bincount, __VA_ARGS__)
+#define weft_unique(...) WEFT_LOCATED_(unique, __VA_ARGS__)
+#define weft_histogram(...) WEFT_LOCATED_(histogram, __VA_ARGS__)
 #endif
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/build/build.h"
-#include "lib/build/internal.h"
+#include "lib/build/builder.h"
 #include "lib/graph/indexing.h"
 #include "lib/lower/in_place.h"
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/build/internal.h"
+#include "lib/build/builder.h"
 #include "lib/loop/inst.h"
 
 /* The work of one iteration of a kernel's thread range, which determines the grain and what profiles report. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/build/internal.h"
+#include "lib/build/builder.h"
 #include <string.h>
 
 /*
@@ -221,7 +221,7 @@ static bool is_rewritten(const variant_builder *builder, uint32_t number, uint32
 static void put_over(const variant_builder *builder, uint32_t number, uint32_t source, uint32_t target, uint32_t *over)
 {
     const weft_buffer *input = &builder->variant->buffers[source], *output = &builder->variant->buffers[target];
-    if (input->place != WEFT_PLACE_INPUT || output->place != WEFT_PLACE_OUTPUT) return;
+    if (input->kind != WEFT_BUFFER_INPUT || output->kind != WEFT_BUFFER_OUTPUT) return;
     if (weft_builder_read_after(builder, number, source) || is_rewritten(builder, number, target)) return;
     over[output->number] = input->number;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/build/internal.h"
+#include "lib/build/builder.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,13 +67,13 @@ static void push_memory(variant_builder *builder, const weft_memory *memory, uin
 /* "add: " and " (file:line)" of a node around the sentence; NULL: it is of none. */
 static weft_status *strides_overflow(const variant_builder *builder, const weft_node *node, const weft_type *type)
 {
-    const char *origin = NULL;
-    if (node != NULL) WEFT_TRY(weft_origin_print(node->origin, builder->arena, &origin));
+    const char *location = NULL;
+    if (node != NULL) WEFT_TRY(weft_location_print(node->location, builder->arena, &location));
     const char *name = node == NULL ? "" : node->name != NULL ? node->name : node->op->name;
     return weft_status_create(builder->request->allocator, WEFT_OUT_OF_RANGE, NULL,
                               "%s%sthe strides of an array of type %s overflow 64 bits%s%s%s", name,
-                              node == NULL ? "" : ": ", weft_type_describe(type).text, origin == NULL ? "" : " (",
-                              origin == NULL ? "" : origin, origin == NULL ? "" : ")");
+                              node == NULL ? "" : ": ", weft_type_describe(type).text, location == NULL ? "" : " (",
+                              location == NULL ? "" : location, location == NULL ? "" : ")");
 }
 
 /* Strides do not vanish where an extent of zero makes the elements vanish. */
@@ -101,14 +101,14 @@ static weft_status *fill_buffer(variant_builder *builder, weft_shape shape, weft
     return weft_builder_slot(builder, count, &out_buffer->bytes);
 }
 
-weft_status *weft_builder_buffer(variant_builder *builder, const weft_type *type, weft_place place,
+weft_status *weft_builder_buffer(variant_builder *builder, const weft_type *type, weft_buffer_kind kind,
                                  uint32_t *out_buffer)
 {
     weft_buffer buffer;
     weft_expr one = weft_expr_constant(builder->exprs, 1);
     WEFT_TRY(check_strides(builder, NULL, type->shape, type->dtype));
     WEFT_TRY(fill_buffer(builder, type->shape, type->dtype, one, &buffer));
-    buffer.place = place;
+    buffer.kind = kind;
     return push_buffer(builder, &buffer, out_buffer);
 }
 
@@ -121,7 +121,7 @@ static weft_status *place_temporary(variant_builder *builder, weft_value value, 
     weft_shape shape = weft_value_type(builder->graph, value)->shape;
     WEFT_TRY(check_strides(builder, weft_graph_node(builder->graph, value.node), shape, dtype));
     WEFT_TRY(fill_buffer(builder, shape, dtype, factor, &buffer));
-    buffer.place = WEFT_PLACE_TEMPORARY;
+    buffer.kind = WEFT_BUFFER_TEMPORARY;
     WEFT_TRY(push_buffer(builder, &buffer, &number));
     push_memory(builder, &memory, number);
     return NULL;
@@ -135,18 +135,18 @@ weft_status *weft_builder_spare(variant_builder *builder, weft_value value, uint
 }
 
 /* An array of the caller's, in the layout that the variant is for. */
-static weft_status *place_array(variant_builder *builder, weft_value value, weft_place place, uint32_t number)
+static weft_status *place_array(variant_builder *builder, weft_value value, weft_buffer_kind kind, uint32_t number)
 {
     const weft_build_request *request = builder->request;
     const weft_type *type = weft_value_type(builder->graph, value);
-    bool is_input = place == WEFT_PLACE_INPUT;
+    bool is_input = kind == WEFT_BUFFER_INPUT;
     uint8_t layout = (is_input ? request->input_layouts : request->output_layouts)[number];
     weft_memory memory = {.value = value, .dtype = type->dtype, .unit_axis = -1};
     weft_buffer buffer;
     uint32_t pushed;
     WEFT_TRY(check_strides(builder, weft_graph_node(builder->graph, value.node), type->shape, type->dtype));
     WEFT_TRY(fill_buffer(builder, type->shape, type->dtype, weft_expr_constant(builder->exprs, 1), &buffer));
-    buffer.place = place;
+    buffer.kind = kind;
     buffer.number = number;
     if (layout != WEFT_LAYOUT_CONTIGUOUS) {
         char prefix[24];
@@ -166,7 +166,7 @@ static weft_status *place_constant(variant_builder *builder, weft_value value)
     const weft_type *type = weft_value_type(builder->graph, value);
     weft_memory memory = {.value = value, .dtype = type->dtype, .unit_axis = -1};
     uint32_t number;
-    WEFT_TRY(weft_builder_buffer(builder, type, WEFT_PLACE_CONSTANT, &number));
+    WEFT_TRY(weft_builder_buffer(builder, type, WEFT_BUFFER_CONSTANT, &number));
     builder->variant->buffers[number].data = weft_graph_node(builder->graph, value.node)->attrs[2].data;
     push_memory(builder, &memory, number);
     return NULL;
@@ -179,7 +179,7 @@ static weft_status *place_leaf(variant_builder *builder, uint32_t n)
     if (weft_op_id_of(weft_graph_node(builder->graph, n)->op) == WEFT_OP_constant)
         return place_constant(builder, value);
     while (builder->compiled->inputs[input] != n) input++;
-    if (builder->interface == NULL) return place_array(builder, value, WEFT_PLACE_INPUT, input);
+    if (builder->interface == NULL) return place_array(builder, value, WEFT_BUFFER_INPUT, input);
     weft_memory memory = builder->interface->parameters[input];
     memory.value = value;
     push_memory(builder, &memory, builder->interface->parameter_buffers[input]);
@@ -189,7 +189,7 @@ static weft_status *place_leaf(variant_builder *builder, uint32_t n)
 /* Where output number `output`, which is `value`, is wanted. */
 static weft_status *place_output(variant_builder *builder, weft_value value, uint32_t output)
 {
-    if (builder->interface == NULL) return place_array(builder, value, WEFT_PLACE_OUTPUT, output);
+    if (builder->interface == NULL) return place_array(builder, value, WEFT_BUFFER_OUTPUT, output);
     weft_memory memory = {.value = value, .dtype = weft_value_type(builder->graph, value)->dtype, .unit_axis = -1};
     push_memory(builder, &memory, builder->interface->result_buffers[output]);
     return NULL;

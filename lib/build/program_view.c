@@ -41,14 +41,14 @@ static uint32_t root_of(const weft_fusion *fusion, uint32_t n)
     return role == WEFT_ROLE_LEAF ? WEFT_NODE_INVALID : n;
 }
 
-static void fill_place(const viewer *o, uint32_t n, weft_program_view_node *out_node)
+static void fill_role(const viewer *o, uint32_t n, weft_program_view_node *out_node)
 {
     uint32_t root = root_of(o->source->fusion, n);
-    out_node->place = o->source->fusion->roles[n] == WEFT_ROLE_LEAF ? WEFT_VIEW_GIVEN : WEFT_VIEW_REPEATED;
+    out_node->role = o->source->fusion->roles[n] == WEFT_ROLE_LEAF ? WEFT_VIEW_GIVEN : WEFT_VIEW_REPEATED;
     if (root == WEFT_NODE_INVALID) return;
     for (uint32_t s = 0; s < o->view->step_count; s++) {
         if (o->steps[s].node != root) continue;
-        out_node->place = WEFT_VIEW_STEP;
+        out_node->role = WEFT_VIEW_STEP;
         out_node->step = s;
         return;
     }
@@ -138,7 +138,7 @@ static weft_status *fill_nodes(viewer *o, const weft_compiled *compiled)
         WEFT_TRY(fill_names(o, node, &o->nodes[count]));
         WEFT_TRY(fill_attributes(o, node, &o->nodes[count]));
         WEFT_TRY(fill_values(o, node, &o->nodes[count]));
-        fill_place(o, n, &o->nodes[count]);
+        fill_role(o, n, &o->nodes[count]);
         WEFT_TRY(fill_regions(o, node, &o->nodes[count]));
         o->numbers[n] = count++;
     }

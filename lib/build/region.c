@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/build/internal.h"
+#include "lib/build/builder.h"
 #include <string.h>
 #include "lib/graph/indexing.h"
 
@@ -70,8 +70,8 @@ static weft_status *make_carried(region_plan *plan)
         weft_carried *carried = &plan->carried[i];
         const weft_type *type = &plan->node->types[i];
         *carried = (weft_carried){.initial = plan->operand_buffers[i], .result = result_buffer(plan, i)};
-        WEFT_TRY(weft_builder_buffer(builder, type, WEFT_PLACE_ALIAS, &carried->current));
-        WEFT_TRY(weft_builder_buffer(builder, type, WEFT_PLACE_ALIAS, &carried->next));
+        WEFT_TRY(weft_builder_buffer(builder, type, WEFT_BUFFER_ALIAS, &carried->current));
+        WEFT_TRY(weft_builder_buffer(builder, type, WEFT_BUFFER_ALIAS, &carried->next));
     }
     plan->step.region.carried_count = plan->carried_count;
     plan->step.region.carried = plan->step.carried = plan->carried;
@@ -128,7 +128,7 @@ static weft_status *make_spares(region_plan *plan, variant_builder *body)
             carried->initial = carried->result;
         } else {
             const weft_type *type = &plan->node->types[i];
-            WEFT_TRY(weft_builder_buffer(plan->builder, type, WEFT_PLACE_TEMPORARY, &carried->spare));
+            WEFT_TRY(weft_builder_buffer(plan->builder, type, WEFT_BUFFER_TEMPORARY, &carried->spare));
         }
     }
     return NULL;
@@ -140,7 +140,7 @@ static weft_status *make_index(region_plan *plan)
     variant_builder *builder = plan->builder;
     const weft_fusion *body = weft_fusion_of_region(builder->fusion, plan->number, 0);
     const weft_type *type = weft_value_type(body->compiled->graph, (weft_value){body->compiled->inputs[0], 0});
-    return weft_builder_buffer(builder, type, WEFT_PLACE_TEMPORARY, &plan->step.region.scalar);
+    return weft_builder_buffer(builder, type, WEFT_BUFFER_TEMPORARY, &plan->step.region.scalar);
 }
 
 /* ---- regions ---- */

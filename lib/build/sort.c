@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/build/internal.h"
+#include "lib/build/builder.h"
 
 weft_status *weft_builder_plan_sort(variant_builder *builder, planned_step *step)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/build/internal.h"
+#include "lib/build/builder.h"
 #include <string.h>
 
 /* ---- products ---- */
@@ -330,9 +330,9 @@ weft_status *weft_builder_fill_host(variant_builder *builder, const planned_step
     out_step->buffer_count = count;
     out_step->written = node->output_count;
     out_resolved->op = node->op;
-    if (node->origin.file != NULL) {
-        out_step->line = node->origin.line;
-        out_step->file = weft_arena_string(&builder->variant->arena, node->origin.file, strlen(node->origin.file));
+    if (node->location.file != NULL) {
+        out_step->line = node->location.line;
+        out_step->file = weft_arena_string(&builder->variant->arena, node->location.file, strlen(node->location.file));
         if (out_step->file == NULL) return weft_status_out_of_memory();
     }
     out_resolved->extension = extension_of(builder->request->program, node->op);
@@ -375,10 +375,10 @@ static void fill_update(const variant_builder *builder, const planned_step *plan
 {
     const weft_variant *variant = builder->variant;
     const weft_buffer *written = &variant->buffers[builder->buffers[planned->target]];
-    if (!planned->updates || written->place != WEFT_PLACE_OUTPUT) return;
+    if (!planned->updates || written->kind != WEFT_BUFFER_OUTPUT) return;
     uint32_t input = variant->over[written->number];
     for (uint32_t b = 0; input != WEFT_OVER_NONE && b < variant->buffer_count; b++)
-        if (variant->buffers[b].place == WEFT_PLACE_INPUT && variant->buffers[b].number == input) {
+        if (variant->buffers[b].kind == WEFT_BUFFER_INPUT && variant->buffers[b].number == input) {
             out_step->update.over = b;
             out_step->update.guarded = true;
         }

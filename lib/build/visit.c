@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/build/internal.h"
+#include "lib/build/builder.h"
 #include "runtime/base/float_mode.h"
 
 /* ---- kernels ---- */

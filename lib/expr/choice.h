@@ -2,7 +2,7 @@
 #ifndef WEFT_LIB_EXPR_CHOICE_H
 #define WEFT_LIB_EXPR_CHOICE_H
 /* A minimum or maximum in a sum. */
-#include "lib/expr/internal.h"
+#include "lib/expr/node.h"
 
 /* rest + coefficient * (MIN or MAX of a and b). */
 typedef struct weft_choice {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/expr/internal.h"
+#include "lib/expr/node.h"
 #include <string.h>
 
 /* What `node` points to, in the memory of `clone`, whose nodes before it are there; false when out of memory. */

@@ -6,7 +6,7 @@
  * reduction; a common factor g of d and some terms of x is cancelled if the other terms of x lie in 0 .. g-1. Every
  * step makes x or d smaller. A step whose arithmetic overflows int64 is not taken.
  */
-#include "lib/expr/internal.h"
+#include "lib/expr/node.h"
 
 typedef struct division {
     weft_expr quotient, rest, scale;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "lib/expr/internal.h"
+#include "lib/expr/node.h"
 
 weft_status *weft_expr_context_create(const weft_allocator *allocator, weft_expr_context **out_context)
 {

@@ -5,7 +5,7 @@
  * made n times while it is added up, so a look at one must cost about n: how a term reads is kept with it, and which
  * MODs continue each other is found by the quotients they share.
  */
-#include "lib/expr/internal.h"
+#include "lib/expr/node.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Interning: the scratch lists that expressions are built from, and the table that makes equal ones one node. */
-#include "lib/expr/internal.h"
+#include "lib/expr/node.h"
 
 #include <string.h>
 

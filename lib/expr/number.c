@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/expr/internal.h"
+#include "lib/expr/node.h"
 
 int64_t weft_expr_floor_div(int64_t a, int64_t b)
 {

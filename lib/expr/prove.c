@@ -7,7 +7,7 @@
  * constants. Where the sign of C is open, e >= 0 at both ends is enough, e being linear in between. A loop variable
  * that is inside its loop also tells that its extent is at least 1.
  */
-#include "lib/expr/internal.h"
+#include "lib/expr/node.h"
 
 #define MAX_POSITIVE 24
 #define MAX_FACTS 6

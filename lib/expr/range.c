@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Facts about a node that follow from its operands: range, divisor, height, shape, symbols; and the order based on
  * them. */
-#include "lib/expr/internal.h"
+#include "lib/expr/node.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Expressions made from others: affine parts, substitution, import from another context, compilation to formulas. */
-#include "lib/expr/internal.h"
+#include "lib/expr/node.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums and products. */
-#include "lib/expr/internal.h"
+#include "lib/expr/node.h"
 
 #include <inttypes.h>
 

@@ -2,7 +2,7 @@
 /* Symbols and loop variables: their names and declarations. */
 #include <inttypes.h>
 #include <string.h>
-#include "lib/expr/internal.h"
+#include "lib/expr/node.h"
 
 static bool is_letter(char c)
 {

@@ -8,7 +8,7 @@
  * their symbols in the same order print alike: operands come in an order of their own. That of ids would depend on what
  * was made first.
  */
-#include "lib/expr/internal.h"
+#include "lib/expr/node.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -308,7 +308,7 @@ static bool copy_attr(weft_graph *graph, weft_attr_kind kind, weft_attr *attr)
 }
 
 /* Puts the graph's blob into `*attrs`, which is a copy in the graph's arena from then on. */
-static weft_status *place_data(weft_graph *graph, const weft_op_def *op, size_t number, const weft_attr **attrs)
+static weft_status *intern_data(weft_graph *graph, const weft_op_def *op, size_t number, const weft_attr **attrs)
 {
     const weft_attr *attr = &(*attrs)[number];
     const void *data;
@@ -321,11 +321,11 @@ static weft_status *place_data(weft_graph *graph, const weft_op_def *op, size_t 
     return NULL;
 }
 
-weft_status *weft_attrs_place_data(weft_graph *graph, const weft_op_def *op, const weft_attr **attrs)
+weft_status *weft_attrs_intern_data(weft_graph *graph, const weft_op_def *op, const weft_attr **attrs)
 {
     for (size_t i = 0; i < op->attr_count; i++)
         if (op->attrs[i].kind == WEFT_ATTR_DATA && (*attrs)[i].size >= WEFT_BLOB_LEAST)
-            WEFT_TRY(place_data(graph, op, i, attrs));
+            WEFT_TRY(intern_data(graph, op, i, attrs));
     return NULL;
 }
 

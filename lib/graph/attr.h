@@ -10,7 +10,7 @@ weft_status *weft_attrs_check(weft_graph *graph, const weft_op_def *op, const we
  * data, and so is for those that enter from outside. Other faults of `attrs` are left to weft_attrs_check. */
 weft_status *weft_attrs_check_bools(weft_graph *graph, const weft_op_def *op, const weft_attr *attrs) WEFT_MUST_USE;
 /* Replaces checked attributes by ones whose large data are blobs of the graph, if they are not that already. */
-weft_status *weft_attrs_place_data(weft_graph *graph, const weft_op_def *op, const weft_attr **attrs) WEFT_MUST_USE;
+weft_status *weft_attrs_intern_data(weft_graph *graph, const weft_op_def *op, const weft_attr **attrs) WEFT_MUST_USE;
 /*
  * Appends an encoding of what the node would compute; equal encodings mean equal nodes. `inputs` are encoded as they
  * are. Large data must be blobs of the graph. Regions are encoded by content, so that neither the names of their

@@ -90,35 +90,35 @@ const weft_allocator *weft_graph_allocator(const weft_graph *graph)
     return graph == NULL ? weft_allocator_default() : graph->allocator;
 }
 
-/* ---- origins ---- */
+/* ---- locations ---- */
 
-weft_origin weft_graph_origin(weft_graph *graph, const char *file, int line)
+weft_location weft_graph_location(weft_graph *graph, const char *file, int line)
 {
     weft_graph *root = weft_graph_root(graph);
     if (file != NULL && (root->file == NULL || strcmp(root->file, file) != 0))
         root->file = weft_arena_string(&root->arena, file, strlen(file));
-    return (weft_origin){file == NULL ? NULL : root->file, line};
+    return (weft_location){file == NULL ? NULL : root->file, line};
 }
 
-weft_status *weft_origin_print(weft_origin origin, weft_arena *arena, const char **out_text)
+weft_status *weft_location_print(weft_location location, weft_arena *arena, const char **out_text)
 {
     *out_text = NULL;
-    if (origin.file == NULL) return NULL;
-    size_t size = strlen(origin.file) + 16;
+    if (location.file == NULL) return NULL;
+    size_t size = strlen(location.file) + 16;
     char *text = weft_arena_allocate(arena, size);
     if (text == NULL) return weft_status_out_of_memory();
-    snprintf(text, size, "%s:%d", origin.file, origin.line);
+    snprintf(text, size, "%s:%d", location.file, location.line);
     *out_text = text;
     return NULL;
 }
 
-void weft_graph_place(weft_graph *graph, weft_origin origin)
+void weft_graph_locate(weft_graph *graph, weft_location location)
 {
     weft_graph *root = weft_graph_root(graph);
-    for (; graph->placed_nodes < graph->node_count; graph->placed_nodes++)
-        graph->nodes[graph->placed_nodes].origin = origin;
-    for (; root->placed_guards < root->guard_count; root->placed_guards++)
-        root->guards[root->placed_guards].origin = origin;
+    for (; graph->located_nodes < graph->node_count; graph->located_nodes++)
+        graph->nodes[graph->located_nodes].location = location;
+    for (; root->located_guards < root->guard_count; root->located_guards++)
+        root->guards[root->located_guards].location = location;
 }
 
 /* ---- the sticky error ---- */
@@ -133,7 +133,7 @@ void weft_graph_fail(weft_graph *graph, weft_status *status)
         return;
     }
     root->error = status;
-    root->error_placed = false;
+    root->error_located = false;
 }
 
 const weft_status *weft_graph_error(const weft_graph *graph)

@@ -15,10 +15,10 @@ typedef struct weft_value {
 } weft_value;
 
 /* The source line of a caller's request; `file` is NULL if not known. */
-typedef struct weft_origin {
+typedef struct weft_location {
     const char *file;
     int line;
-} weft_origin;
+} weft_location;
 
 typedef struct weft_node {
     const weft_op_def *op;
@@ -27,7 +27,7 @@ typedef struct weft_node {
     const weft_attr *attrs; /* op->attr_count */
     const weft_type *types; /* per output; extents are constants, or `weft_expr` ids of graph->extents */
     const char *name;       /* or NULL */
-    weft_origin origin;
+    weft_location location;
 } weft_node;
 
 typedef enum weft_guard_kind { WEFT_GUARD_EQUAL, WEFT_GUARD_AT_MOST } weft_guard_kind;
@@ -45,7 +45,7 @@ typedef struct weft_guard {
     const char *message;
     bool of_rule;        /* made by a type rule, and so made again wherever the node is copied to */
     weft_owners *owners; /* the results of the composition that asked for it; NULL: it has to hold in any case */
-    weft_origin origin;
+    weft_location location;
     size_t before; /* number + 1 of the last one before it between the same two, 0: none */
     size_t *last;  /* number + 1 of the last of all those */
 } weft_guard;
@@ -80,29 +80,29 @@ struct weft_graph {
     struct weft_captures *captures; /* what it uses of the graphs around; not NULL until its op is made */
     uint32_t part;                  /* which region of its op it is */
     bool sealed;                    /* the body is done: nothing more is traced into it */
-    size_t placed_nodes;            /* so many from the first have their origin, if any */
+    size_t located_nodes;           /* so many from the first have their location, if any */
     /* What follows belongs to the root: regions use that of the outermost graph. */
     weft_graph *current; /* the region whose body is being traced; NULL: none */
     weft_guard *guards;
-    size_t guard_count, guard_capacity, placed_guards;
+    size_t guard_count, guard_capacity, located_guards;
     weft_map guards_between; /* kind and extents -> `last` of those guards, in the arena */
     size_t composition;      /* the first guard of the innermost composition that is being traced; SIZE_MAX: none */
-    weft_origin origin; /* of what is made now, where that is known beforehand: from a node that is there already */
-    const char *file;   /* the last one that weft_graph_origin copied */
-    weft_blobs blobs;   /* bytes of large constants */
+    weft_location location; /* of what is made now, where that is known beforehand: from a node that is there already */
+    const char *file;       /* the last one that weft_graph_location copied */
+    weft_blobs blobs;       /* bytes of large constants */
     const weft_extension **extensions;
     size_t extension_count, extension_capacity;
     weft_status *error; /* sticky */
-    bool error_placed;  /* the caller's place is attached */
+    bool error_located; /* the caller's source location is attached */
     size_t failures;    /* errors ever raised, kept or not */
 };
 
-/* An origin with a copy of `file`, which may be NULL. */
-weft_origin weft_graph_origin(weft_graph *graph, const char *file, int line);
+/* An location with a copy of `file`, which may be NULL. */
+weft_location weft_graph_location(weft_graph *graph, const char *file, int line);
 /* "file:line" in the arena, or NULL where there is none. */
-weft_status *weft_origin_print(weft_origin origin, weft_arena *arena, const char **out_text) WEFT_MUST_USE;
-/* Sets the origin of everything made in `graph` since the last call. */
-void weft_graph_place(weft_graph *graph, weft_origin origin);
+weft_status *weft_location_print(weft_location location, weft_arena *arena, const char **out_text) WEFT_MUST_USE;
+/* Sets the location of everything made in `graph` since the last call. */
+void weft_graph_locate(weft_graph *graph, weft_location location);
 /* The outermost graph around `graph`. */
 weft_graph *weft_graph_root(const weft_graph *graph);
 /* Makes `status` the sticky error unless there is one already; takes it. */

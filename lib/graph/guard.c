@@ -162,15 +162,15 @@ static bool is_repeated(const weft_graph *root, size_t i)
 /* Takes those out, from number `first` on, that were left without a message. */
 static void drop_guards(weft_graph *root, size_t first)
 {
-    size_t kept = first, placed = root->placed_guards;
+    size_t kept = first, placed = root->located_guards;
     for (size_t i = root->guard_count; i-- > first;) *root->guards[i].last = root->guards[i].before;
     for (size_t i = first; i < root->guard_count; i++) {
         bool stays = root->guards[i].message != NULL;
         if (stays) guard_place(root, kept++, root->guards[i]);
-        else if (i < root->placed_guards) placed--;
+        else if (i < root->located_guards) placed--;
     }
     root->guard_count = kept;
-    root->placed_guards = placed;
+    root->located_guards = placed;
 }
 
 void weft_guards_drop(weft_graph *root, size_t first)
@@ -304,7 +304,7 @@ static weft_status *guard_record(weft_graph *graph, weft_guard guard, const char
                       sizeof *root->guards)) {
         return weft_status_out_of_memory();
     }
-    guard.origin = root->origin;
+    guard.location = root->location;
     guard_place(root, root->guard_count++, guard);
     return NULL;
 }

@@ -242,7 +242,7 @@ static weft_status *commit(weft_graph *graph, const node_draft *draft, const wef
                                                     .attrs = draft->attrs,
                                                     .types = types,
                                                     .name = name,
-                                                    .origin = weft_graph_root(graph)->origin};
+                                                    .location = weft_graph_root(graph)->location};
     return NULL;
 }
 
@@ -280,7 +280,7 @@ static weft_status *find_or_create(weft_graph *graph, node_draft *draft, weft_by
         return draft_error(graph, draft, WEFT_INVALID_ARGUMENT, "infer must not trace, but traces %s", draft->op->name);
     WEFT_TRY(check_inputs(graph, draft));
     WEFT_TRY(weft_attrs_check(graph, draft->op, draft->attrs));
-    WEFT_TRY(weft_attrs_place_data(graph, draft->op, &draft->attrs));
+    WEFT_TRY(weft_attrs_intern_data(graph, draft->op, &draft->attrs));
     WEFT_TRY(weft_node_encode(graph, draft->op, draft->input_count, draft->inputs, draft->attrs, key));
     size_t known = (size_t)(uintptr_t)weft_map_find(&graph->interned, key->data, key->size);
     if (known == 0 && !has_failed(graph, draft)) {

@@ -69,7 +69,7 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
     fusion->no_library = weft_allocate_zeroed(allocator, count);
     fusion->fused_row = weft_allocate_zeroed(allocator, count);
     fusion->reachable = weft_allocate_zeroed(allocator, count);
-    fusion->placed = weft_allocate_zeroed(allocator, count);
+    fusion->indexed = weft_allocate_zeroed(allocator, count);
     fusion->roots = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     fusion->weights = weft_allocate_zeroed(allocator, count * sizeof(uint32_t));
     fusion->recompute_count = weft_allocate_zeroed(allocator, count * sizeof(double));
@@ -77,7 +77,7 @@ weft_status *weft_fusion_init(weft_fusion *fusion, const weft_allocator *allocat
     bool fine = fusion->roles != NULL && fusion->materialized != NULL && fusion->no_library != NULL;
     fine = fine && fusion->fused_row != NULL && fusion->roots != NULL && fusion->weights != NULL;
     fine = fine && fusion->recompute_count != NULL && fusion->inner != NULL;
-    fine = fine && fusion->reachable != NULL && fusion->placed != NULL;
+    fine = fine && fusion->reachable != NULL && fusion->indexed != NULL;
     weft_status *status = fine ? weft_expr_context_create(allocator, &fusion->exprs) : weft_status_out_of_memory();
     if (status == NULL) status = add_regions(fusion, fusion->roles);
     if (status != NULL) weft_fusion_finish(fusion);
@@ -95,7 +95,7 @@ void weft_fusion_finish(weft_fusion *fusion)
     weft_free(fusion->allocator, fusion->no_library, count);
     weft_free(fusion->allocator, fusion->fused_row, count);
     weft_free(fusion->allocator, fusion->reachable, count);
-    weft_free(fusion->allocator, fusion->placed, count);
+    weft_free(fusion->allocator, fusion->indexed, count);
     weft_free(fusion->allocator, fusion->roots, count * sizeof(uint32_t));
     weft_free(fusion->allocator, fusion->weights, count * sizeof(uint32_t));
     weft_free(fusion->allocator, fusion->recompute_count, count * sizeof(double));
@@ -349,7 +349,7 @@ static weft_role role_of(const weft_fusion *fusion, uint32_t n, uint32_t root, b
     if (engine != WEFT_ROLE_KERNEL || fusion->materialized[n] || updates || scans) return engine;
     if (is_reduction(node)) {
         weft_reduction reduction;
-        bool fits = !shared && !fusion->placed[n] && root != 0 && takes_stages(fusion, root - 1);
+        bool fits = !shared && !fusion->indexed[n] && root != 0 && takes_stages(fusion, root - 1);
         return fits && may_be_stage(fusion, n, &reduction) ? WEFT_ROLE_STAGE : WEFT_ROLE_KERNEL;
     }
     if (is_repeated(fusion, n)) return WEFT_ROLE_KERNEL;
@@ -384,7 +384,7 @@ static void pass_root(weft_fusion *fusion, uint32_t n, bool own, bool shared, ui
         uint32_t *known = &fusion->roots[operand];
         if (shared || (*known != 0 && *known != root)) seen_by_many[operand] = 1;
         *known = root;
-        if ((i == 0 && is_gather(node)) || (!own && fusion->placed[n])) fusion->placed[operand] = 1;
+        if ((i == 0 && is_gather(node)) || (!own && fusion->indexed[n])) fusion->indexed[operand] = 1;
         double times = base * repetitions(graph, node, i);
         if (times > fusion->recompute_count[operand]) fusion->recompute_count[operand] = times;
         fusion->inner[operand] |= weft_inner_axes(graph, node, i, own ? 0 : fusion->inner[n]);
@@ -493,7 +493,7 @@ static bool fill_roles(weft_fusion *fusion, const uint8_t *live, uint8_t *shared
     size_t count = fusion->compiled->graph->node_count + 1;
     memset(shared, 0, count);
     memset(fusion->roles, WEFT_ROLE_DEAD, count);
-    memset(fusion->placed, 0, count);
+    memset(fusion->indexed, 0, count);
     memset(fusion->roots, 0, count * sizeof(uint32_t));
     memset(fusion->recompute_count, 0, count * sizeof(double));
     memset(fusion->inner, 0, count * sizeof(uint64_t));

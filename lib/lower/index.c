@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include "lib/graph/indexing.h"
-#include "lib/lower/internal.h"
+#include "lib/lower/lowerer.h"
 
 /*
  * Elements whose position depends on data. In the index of a point, a variable stands for each checked index; addresses
@@ -22,41 +22,41 @@ static const char *sentence(lowerer *low, const char *name, const char *format, 
     return kept;
 }
 
-static weft_shape data_shape(const lowerer *low, const placed_read *p)
+static weft_shape data_shape(const lowerer *low, const indexed_read *p)
 {
     return weft_value_type(low->graph, p->node->inputs[0])->shape;
 }
 
-void weft_placed_require(lowerer *low, placed_read *p, weft_expr e)
+void weft_indexed_require(lowerer *low, indexed_read *p, weft_expr e)
 {
     if (!weft_expr_always_nonnegative(low->exprs, e)) p->read.predicates[p->read.predicate_count++] = e;
 }
 
-static placed_index *add_placed(lowerer *low)
+static data_index *add_data_index(lowerer *low)
 {
-    bool room = weft_reserve(low->lowering->allocator, &low->placed, &low->placed_capacity, low->placed_count + 1,
-                             sizeof *low->placed);
+    bool room = weft_reserve(low->lowering->allocator, &low->data_indices, &low->data_index_capacity,
+                             low->data_index_count + 1, sizeof *low->data_indices);
     if (!room) low->failed = true;
-    return room ? &low->placed[low->placed_count++] : NULL;
+    return room ? &low->data_indices[low->data_index_count++] : NULL;
 }
 
 /* Adds the index or start `value`, which `check` checks, to the index along `axis`. */
-static void add_index_value(lowerer *low, placed_read *p, size_t axis, weft_inst_id value, weft_inst check)
+static void add_index_value(lowerer *low, indexed_read *p, size_t axis, weft_inst_id value, weft_inst check)
 {
     check.dtype = WEFT_I64;
     check.arg_count = 1;
     check.args[0] = value;
     check.predicate_count = p->point->predicate_count;
     check.predicates = p->point->predicates;
-    placed_index *placed = add_placed(low);
-    if (placed == NULL) return;
-    placed->variable = weft_lowerer_variable(low, check.index);
-    placed->value = weft_kernel_builder_inst(low->builder, &check);
-    placed->source = p->node->inputs[0].node;
-    p->read.index[axis] = weft_expr_add(low->exprs, p->read.index[axis], placed->variable);
+    data_index *made = add_data_index(low);
+    if (made == NULL) return;
+    made->variable = weft_lowerer_variable(low, check.index);
+    made->value = weft_kernel_builder_inst(low->builder, &check);
+    made->source = p->node->inputs[0].node;
+    p->read.index[axis] = weft_expr_add(low->exprs, p->read.index[axis], made->variable);
 }
 
-static bool begin(lowerer *low, placed_read *p)
+static bool begin(lowerer *low, indexed_read *p)
 {
     size_t rank = data_shape(low, p).rank, given = p->point->predicate_count;
     weft_expr *index = weft_arena_allocate(&low->arena, (rank + 1) * sizeof *index);
@@ -70,7 +70,7 @@ static bool begin(lowerer *low, placed_read *p)
 
 /* ---- gather, scatter ---- */
 
-static void index_base(lowerer *low, placed_read *p, size_t index_rank)
+static void index_base(lowerer *low, indexed_read *p, size_t index_rank)
 {
     weft_indexed_axis axes[2 * WEFT_MAX_RANK];
     size_t rank = data_shape(low, p).rank;
@@ -81,7 +81,7 @@ static void index_base(lowerer *low, placed_read *p, size_t index_rank)
     }
 }
 
-static void add_index(lowerer *low, placed_read *p, const weft_point *read, size_t axis, weft_inst_id index)
+static void add_index(lowerer *low, indexed_read *p, const weft_point *read, size_t axis, weft_inst_id index)
 {
     weft_expr extent = weft_space_extent(&low->space, data_shape(low, p).extents[axis]);
     const char *text = sentence(low, p->node->op->name,
@@ -95,13 +95,13 @@ static void add_index(lowerer *low, placed_read *p, const weft_point *read, size
                                 .index = extent,
                                 .position = weft_space_position(&low->space, read)});
     /* With an extent of zero every index is out of range and there is no element. */
-    weft_placed_require(low, p, weft_expr_sub(low->exprs, extent, weft_expr_constant(low->exprs, 1)));
+    weft_indexed_require(low, p, weft_expr_sub(low->exprs, extent, weft_expr_constant(low->exprs, 1)));
 }
 
 /* ---- dynamic slices ---- */
 
 /* `size` elements are taken along the axis; its number stands where a sentence has the position. */
-static void add_start(lowerer *low, placed_read *p, size_t axis, weft_inst_id start)
+static void add_start(lowerer *low, indexed_read *p, size_t axis, weft_inst_id start)
 {
     weft_expr_context *x = low->exprs;
     weft_extent size = weft_value_type(low->graph, p->point->value)->shape.extents[axis];
@@ -123,7 +123,7 @@ static bool is_indexed(const weft_node *node)
     return weft_op_id_of(node->op) == WEFT_OP_gather || weft_op_id_of(node->op) == WEFT_OP_scatter;
 }
 
-bool weft_placed_begin(lowerer *low, placed_read *p)
+bool weft_indexed_begin(lowerer *low, indexed_read *p)
 {
     if (!begin(low, p)) return false;
     if (is_indexed(p->node)) {
@@ -135,7 +135,7 @@ bool weft_placed_begin(lowerer *low, placed_read *p)
     return true;
 }
 
-bool weft_placed_operand(lowerer *low, const placed_read *p, uint32_t operand, weft_point *out_read)
+bool weft_indexed_operand(lowerer *low, const indexed_read *p, uint32_t operand, weft_point *out_read)
 {
     bool fine = true;
     if (is_indexed(p->node)) fine = weft_space_indices(&low->space, p->node, operand, p->point->index, out_read);
@@ -146,7 +146,7 @@ bool weft_placed_operand(lowerer *low, const placed_read *p, uint32_t operand, w
     return !low->failed;
 }
 
-void weft_placed_add(lowerer *low, placed_read *p, uint32_t operand, const weft_point *read, weft_inst_id value)
+void weft_indexed_add(lowerer *low, indexed_read *p, uint32_t operand, const weft_point *read, weft_inst_id value)
 {
     uint32_t first = weft_indexing_first(weft_op_id_of(p->node->op));
     size_t axis = (size_t)p->node->attrs[0].ints.items[operand - first];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/lower/lower.h"
 #include "lib/graph/indexing.h"
-#include "lib/lower/internal.h"
+#include "lib/lower/lowerer.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -154,7 +154,7 @@ static void begin_stage(lowerer *low)
 {
     weft_map_finish(&low->values, NULL);
     weft_map_init(&low->values, low->lowering->allocator);
-    low->placed_count = 0;
+    low->data_index_count = 0;
     weft_kernel_builder_stage(low->builder);
 }
 
@@ -320,7 +320,7 @@ static void lowerer_finish(lowerer *low)
 {
     weft_map_finish(&low->values, NULL);
     weft_map_finish(&low->visited, NULL);
-    weft_free(low->lowering->allocator, low->placed, low->placed_capacity * sizeof *low->placed);
+    weft_free(low->lowering->allocator, low->data_indices, low->data_index_capacity * sizeof *low->data_indices);
     weft_kernel_builder_destroy(low->builder);
     weft_arena_finish(&low->arena);
 }

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "lib/lower/internal.h"
+#include "lib/lower/lowerer.h"
 
 weft_expr weft_lowerer_variable(lowerer *low, weft_expr extent)
 {
@@ -101,14 +101,14 @@ static weft_inst_id scaled(lowerer *low, weft_inst_id value, weft_expr step)
 bool weft_lowerer_displace(lowerer *low, weft_expr *expr, weft_inst_id *out_offset)
 {
     bool moved = false;
-    for (size_t i = 0; i < low->placed_count && !low->failed; i++) {
+    for (size_t i = 0; i < low->data_index_count && !low->failed; i++) {
         weft_expr step, rest;
-        if (!weft_expr_uses(low->exprs, *expr, low->placed[i].variable)) continue;
-        if (!weft_expr_affine(low->exprs, *expr, low->placed[i].variable, &step, &rest)) {
-            weft_fusion_materialize(low->lowering->fusion, low->placed[i].source);
+        if (!weft_expr_uses(low->exprs, *expr, low->data_indices[i].variable)) continue;
+        if (!weft_expr_affine(low->exprs, *expr, low->data_indices[i].variable, &step, &rest)) {
+            weft_fusion_materialize(low->lowering->fusion, low->data_indices[i].source);
             continue;
         }
-        weft_inst_id offset = scaled(low, low->placed[i].value, step);
+        weft_inst_id offset = scaled(low, low->data_indices[i].value, step);
         *out_offset = moved ? weft_lowerer_binary(low, WEFT_SCALAR_add, WEFT_I64, *out_offset, offset) : offset;
         *expr = rest;
         moved = true;
@@ -128,15 +128,15 @@ weft_inst_id weft_lowerer_load(lowerer *low, uint32_t memory, const weft_point *
     return weft_kernel_builder_inst(low->builder, &inst);
 }
 
-/* The sentence, which is a format, and after it the origin of the node. */
+/* The sentence, which is a format, and after it the location of the node. */
 static const char *add_origin(lowerer *low, const weft_node *node, const char *sentence)
 {
-    if (node->origin.file == NULL) return sentence;
+    if (node->location.file == NULL) return sentence;
     weft_bytes text;
     weft_bytes_init(&text, low->lowering->allocator);
     weft_bytes_print(&text, "%s (", sentence);
-    for (const char *c = node->origin.file; *c != '\0'; c++) weft_bytes_print(&text, *c == '%' ? "%%%%" : "%c", *c);
-    weft_bytes_print(&text, ":%d)", node->origin.line);
+    for (const char *c = node->location.file; *c != '\0'; c++) weft_bytes_print(&text, *c == '%' ? "%%%%" : "%c", *c);
+    weft_bytes_print(&text, ":%d)", node->location.line);
     const char *kept = text.failed ? NULL : weft_arena_string(low->lowering->arena, text.data, text.size);
     weft_bytes_finish(&text);
     if (kept == NULL) low->failed = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stores of a scatter or dynamic update slice over its operand 0. */
 #include "lib/graph/indexing.h"
-#include "lib/lower/internal.h"
+#include "lib/lower/lowerer.h"
 #include "runtime/program/variant.h"
 
 static bool is_scatter(const weft_node *node)
@@ -58,19 +58,19 @@ static weft_inst_id update_value(lowerer *low, const weft_point *point)
 
 void weft_lowerer_store_update(lowerer *low, const weft_point *point, uint32_t target)
 {
-    placed_read p = {.node = weft_graph_node(low->graph, low->owner), .point = point};
+    indexed_read p = {.node = weft_graph_node(low->graph, low->owner), .point = point};
     weft_op_id combine = WEFT_OP_COUNT;
     weft_inst_id value = update_value(low, point);
     low->checks_values = low->site_count > 0;
-    if (!weft_lowerer_find_place(low, &p)) return;
+    if (!weft_lowerer_index_read(low, &p)) return;
     if (is_scatter(p.node)) weft_scatter_mode_find(p.node->attrs[2].data, &combine);
-    if (low->outer != 0) weft_placed_require(low, &p, writes(low));
+    if (low->outer != 0) weft_indexed_require(low, &p, writes(low));
     if (combine != WEFT_OP_COUNT) {
         weft_inst_id old = weft_lowerer_load(low, target, &p.read);
         weft_dtype dtype = weft_value_type(low->graph, point->value)->dtype;
         value = weft_lowerer_binary(low, weft_lowerer_scalar(combine), dtype, old, value);
     }
-    if (low->outer == 0) weft_placed_require(low, &p, writes(low));
+    if (low->outer == 0) weft_indexed_require(low, &p, writes(low));
     weft_store store = {.buffer = weft_lowerer_buffer(low, target, true),
                         .index = weft_lowerer_address(low, target, p.read.index),
                         .value = value,

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "lib/graph/indexing.h"
-#include "lib/lower/internal.h"
+#include "lib/lower/lowerer.h"
 
 /* Elementwise ops of the graph and scalar operations go by the same names. */
 static const weft_scalar_op scalar_of[WEFT_OP_COUNT] = {
@@ -128,23 +128,23 @@ static weft_inst_id position_of(lowerer *low, weft_expr index)
     return moved ? weft_lowerer_binary(low, WEFT_SCALAR_add, WEFT_I64, value, offset) : value;
 }
 
-bool weft_lowerer_find_place(lowerer *low, placed_read *place)
+bool weft_lowerer_index_read(lowerer *low, indexed_read *p)
 {
-    if (!weft_placed_begin(low, place)) return false;
-    uint32_t first = weft_indexing_first(weft_op_id_of(place->node->op));
-    for (uint32_t i = first; i < place->node->input_count && !low->failed; i++) {
+    if (!weft_indexed_begin(low, p)) return false;
+    uint32_t first = weft_indexing_first(weft_op_id_of(p->node->op));
+    for (uint32_t i = first; i < p->node->input_count && !low->failed; i++) {
         weft_point read;
-        if (!weft_placed_operand(low, place, i, &read)) return false;
-        weft_placed_add(low, place, i, &read, weft_lowerer_value(low, &read));
+        if (!weft_indexed_operand(low, p, i, &read)) return false;
+        weft_indexed_add(low, p, i, &read, weft_lowerer_value(low, &read));
     }
     return !low->failed;
 }
 
 /* The element of a gather or dynamic slice. */
-static weft_inst_id placed(lowerer *low, const weft_point *point)
+static weft_inst_id indexed_value(lowerer *low, const weft_point *point)
 {
-    placed_read place = {.node = weft_graph_node(low->graph, point->value.node), .point = point};
-    return weft_lowerer_find_place(low, &place) ? weft_lowerer_value(low, &place.read) : 0;
+    indexed_read p = {.node = weft_graph_node(low->graph, point->value.node), .point = point};
+    return weft_lowerer_index_read(low, &p) ? weft_lowerer_value(low, &p.read) : 0;
 }
 
 weft_inst_id weft_lowerer_compute(lowerer *low, const weft_point *point)
@@ -159,7 +159,7 @@ weft_inst_id weft_lowerer_compute(lowerer *low, const weft_point *point)
         return weft_lowerer_index(low, weft_space_extent(&low->space, node->attrs[0].extents.extents[0]));
     case WEFT_OP_concat: return concat(low, point);
     case WEFT_OP_gather:
-    case WEFT_OP_dynamic_slice: return placed(low, point);
+    case WEFT_OP_dynamic_slice: return indexed_value(low, point);
     case WEFT_OP_pad: return guarded_operand(low, point, 0, operand(low, point, 1, NULL));
     case WEFT_OP_embed_diagonal: return guarded_operand(low, point, 0, element_constant(low, dtype, NULL));
     default: break;

@@ -285,7 +285,7 @@ static weft_status *fill_guards(const compiler *c)
         made->equal = guard->kind == WEFT_GUARD_EQUAL;
         made->message = weft_arena_string(&program->arena, guard->message, strlen(guard->message));
         if (made->message == NULL) return weft_status_out_of_memory();
-        WEFT_TRY(weft_origin_print(guard->origin, &program->arena, &made->origin));
+        WEFT_TRY(weft_location_print(guard->location, &program->arena, &made->location));
         WEFT_TRY(weft_expr_compile(graph->exprs, guard->a, &program->formulas, &made->a));
         WEFT_TRY(weft_expr_compile(graph->exprs, guard->b, &program->formulas, &made->b));
         made->conditional = guard->when != WEFT_EXPR_NONE;

@@ -166,12 +166,12 @@ static weft_status *make(sweep *s, uint32_t number, const weft_node *node, weft_
 static weft_status *add_origin(sweep *s, const weft_node *node, weft_status *status)
 {
     weft_code code = weft_status_code(status);
-    if (status == NULL || code == WEFT_OUT_OF_MEMORY || node->origin.file == NULL) return status;
-    const char *origin;
-    weft_status *result = weft_origin_print(node->origin, &s->arena, &origin);
+    if (status == NULL || code == WEFT_OUT_OF_MEMORY || node->location.file == NULL) return status;
+    const char *location;
+    weft_status *result = weft_location_print(node->location, &s->arena, &location);
     if (result == NULL)
         result = weft_status_create(s->graph->allocator, code, weft_status_where(status), "%s (%s)",
-                                    weft_status_message(status), origin);
+                                    weft_status_message(status), location);
     weft_status_destroy(status);
     return result;
 }
@@ -187,10 +187,10 @@ static weft_status *visit(sweep *s, uint32_t number)
     WEFT_TRY(rewrite_attrs(s, &node, &node.attrs));
     weft_tensors list = {node.input_count, inputs};
     weft_graph *root = weft_graph_root(s->graph);
-    weft_origin before = root->origin;
-    root->origin = node.origin;
+    weft_location before = root->location;
+    root->location = node.location;
     weft_status *status = make(s, number, &node, list, values);
-    root->origin = before;
+    root->location = before;
     WEFT_TRY(add_origin(s, &node, status));
     s->made[number] = values;
     return keep_name(s, &node, values[0]);

@@ -29,7 +29,7 @@ typedef struct weft_tile_access {
     bool staged;
     weft_tile_axes run, rows; /* staged: of the reading stage */
     int64_t strides[WEFT_TILE_AXES];
-    int64_t places[WEFT_TILE_AXES]; /* staged: strides in the local buffer */
+    int64_t local_strides[WEFT_TILE_AXES]; /* staged: strides in the local buffer */
 } weft_tile_access;
 
 typedef struct weft_tiling {

@@ -12,10 +12,10 @@ static weft_expr constant(const weft_tiling *t, int64_t value)
     return weft_expr_constant(t->exprs, value);
 }
 
-/* The digit of the variable at `place`, of `extent` values; the last one needs no remainder. */
-static weft_expr digit(const weft_tiling *t, weft_expr variable, int64_t place, int64_t extent, bool last)
+/* The digit of the variable with that weight, of `extent` values; the last one needs no remainder. */
+static weft_expr digit(const weft_tiling *t, weft_expr variable, int64_t weight, int64_t extent, bool last)
 {
-    weft_expr value = place == 1 ? variable : weft_expr_div(t->exprs, variable, constant(t, place));
+    weft_expr value = weight == 1 ? variable : weft_expr_div(t->exprs, variable, constant(t, weight));
     return last ? value : weft_expr_mod(t->exprs, value, constant(t, extent));
 }
 
@@ -23,14 +23,14 @@ static weft_expr digit(const weft_tiling *t, weft_expr variable, int64_t place, 
 static weft_expr add_digits(const weft_tiling *t, weft_expr sum, const weft_tile_axes *list, weft_expr variable,
                             const int64_t *strides)
 {
-    int64_t place = 1;
+    int64_t weight = 1;
     for (uint32_t i = 0; i < list->count;) {
         int64_t stride = strides[list->items[i]], extent = t->axes[list->items[i]].extent;
         for (i++; i < list->count && strides[list->items[i]] == stride * extent; i++)
             extent *= t->axes[list->items[i]].extent;
-        weft_expr value = digit(t, variable, place, extent, i == list->count);
+        weft_expr value = digit(t, variable, weight, extent, i == list->count);
         sum = weft_expr_add(t->exprs, sum, weft_expr_mul(t->exprs, value, constant(t, stride)));
-        place *= extent;
+        weight *= extent;
     }
     return sum;
 }
@@ -62,11 +62,11 @@ static void find_corner(const weft_tiling *t, const weft_range *ranges, uint32_t
 
 static void add_list(const weft_tiling *t, values *v, const weft_tile_axes *list, weft_expr variable)
 {
-    int64_t place = 1;
+    int64_t weight = 1;
     for (uint32_t i = 0; i < list->count; i++) {
         int64_t extent = t->axes[list->items[i]].extent;
-        add_axis(t, v, list->items[i], digit(t, variable, place, extent, i + 1 == list->count));
-        place *= extent;
+        add_axis(t, v, list->items[i], digit(t, variable, weight, extent, i + 1 == list->count));
+        weight *= extent;
     }
 }
 
@@ -140,11 +140,11 @@ static weft_status *make_outer(weft_tiling *t)
 /* Strides in the local buffer: the run, then the rows. */
 static void place_local(const weft_tiling *t, weft_tile_access *a)
 {
-    int64_t place = 1;
+    int64_t stride = 1;
     for (uint32_t i = 0; i < a->run.count + a->rows.count; i++) {
         uint32_t item = i < a->run.count ? a->run.items[i] : a->rows.items[i - a->run.count];
-        a->places[item] = place;
-        place *= t->axes[item].extent;
+        a->local_strides[item] = stride;
+        stride *= t->axes[item].extent;
     }
 }
 
@@ -198,7 +198,7 @@ static weft_status *move_access(const weft_tiling *t, weft_tile_access *a, const
                                 assembly *made)
 {
     weft_expr row = own->ranges[0].variable, lane = own->ranges[1].variable, sum = *a->index;
-    const int64_t *strides = a->staged ? a->places : a->strides;
+    const int64_t *strides = a->staged ? a->local_strides : a->strides;
     replace((void *)(uintptr_t)corner, t->exprs, &sum);
     if (a->staged) {
         place_local(t, a);

@@ -127,7 +127,7 @@ bool weft_lexer_accept(weft_lexer *lexer, const char *text)
 
 /* ---- errors ---- */
 
-static void find_place(const char *text, const char *at, size_t *out_line, size_t *out_column)
+static void find_location(const char *text, const char *at, size_t *out_line, size_t *out_column)
 {
     const char *line = text;
     *out_line = 1;
@@ -142,21 +142,21 @@ static void find_place(const char *text, const char *at, size_t *out_line, size_
 weft_status *weft_lexer_error(const weft_lexer *lexer, const char *at, weft_code code, const char *format, ...)
 {
     size_t line, column;
-    find_place(lexer->text, at, &line, &column);
-    weft_bytes place;
-    weft_bytes_init(&place, lexer->allocator);
-    weft_bytes_print(&place, "%s:%zu:%zu", lexer->name, line, column);
+    find_location(lexer->text, at, &line, &column);
+    weft_bytes location;
+    weft_bytes_init(&location, lexer->allocator);
+    weft_bytes_print(&location, "%s:%zu:%zu", lexer->name, line, column);
     va_list arguments;
     va_start(arguments, format);
     weft_status *sentence = weft_status_create_v(lexer->allocator, code, NULL, format, arguments);
     va_end(arguments);
     weft_status *status = sentence;
-    if (!place.failed && weft_status_code(sentence) == code) {
-        status =
-            weft_status_create(lexer->allocator, code, place.data, "%s: %s", place.data, weft_status_message(sentence));
+    if (!location.failed && weft_status_code(sentence) == code) {
+        status = weft_status_create(lexer->allocator, code, location.data, "%s: %s", location.data,
+                                    weft_status_message(sentence));
         weft_status_destroy(sentence);
     }
-    weft_bytes_finish(&place);
+    weft_bytes_finish(&location);
     return status;
 }
 

@@ -58,7 +58,7 @@ weft_status *weft_lexer_take_string(weft_lexer *lexer, const char *what, weft_by
 
 /* WEFT_PARSE_ERROR "expected `what`, found ..." about the next token. */
 weft_status *weft_lexer_unexpected(const weft_lexer *lexer, const char *what) WEFT_MUST_USE;
-/* A status of `code` that says "name:line:column: sentence" for the place `at` of the text. */
+/* A status of `code` that says "name:line:column: sentence" for the location `at` in the text. */
 weft_status *weft_lexer_error(const weft_lexer *lexer, const char *at, weft_code code, const char *format,
                               ...) WEFT_MUST_USE WEFT_FORMAT(4, 5);
 

@@ -25,7 +25,7 @@ weft_status *weft_parser_graph_error(weft_parser *p, const char *at)
     return status;
 }
 
-weft_status *weft_parser_place(weft_parser *p, const char *at, weft_status *status)
+weft_status *weft_parser_locate(weft_parser *p, const char *at, weft_status *status)
 {
     if (status == NULL || weft_status_code(status) == WEFT_OUT_OF_MEMORY) return status;
     weft_status *result = weft_lexer_error(&p->lexer, at, weft_status_code(status), "%s", weft_status_message(status));
@@ -37,7 +37,7 @@ void weft_parser_set_origin(weft_parser *p, weft_graph *graph, const char *at)
 {
     for (; p->counted < at; p->counted++) p->lines += *p->counted == '\n';
     for (; p->counted > at; p->counted--) p->lines -= p->counted[-1] == '\n';
-    weft_graph_place(graph, weft_graph_origin(graph, p->lexer.name, p->lines + 1));
+    weft_graph_locate(graph, weft_graph_location(graph, p->lexer.name, p->lines + 1));
 }
 
 /* ---- scopes ---- */
@@ -254,7 +254,7 @@ weft_status *weft_parser_take_region(weft_parser *p, const weft_statement *s, we
 {
     weft_graph *graph;
     weft_parser_scope inner;
-    WEFT_TRY(weft_parser_place(p, p->lexer.token.start, weft_graph_create_region(p->scope->graph, &graph)));
+    WEFT_TRY(weft_parser_locate(p, p->lexer.token.start, weft_graph_create_region(p->scope->graph, &graph)));
     if (weft_op_id_of(s->op) == WEFT_OP_fold) weft_graph_set_trips(graph, s->attrs[0].extents.extents[0]);
     weft_parser_enter(p, &inner, graph);
     weft_status *status = parse_region_body(p, out_region);

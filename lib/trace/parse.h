@@ -43,13 +43,13 @@ void *weft_parser_add(weft_parser *p, weft_parser_list *l, size_t size);
 /* Whether another item of a list that `close` ends follows; consumes the bracket or comma between. */
 weft_status *weft_parser_more(weft_parser *p, size_t count, const char *close, bool *out_more);
 
-/* ---- places ---- */
+/* ---- source locations ---- */
 
-/* The graph's error, now with its place in the text. */
+/* The graph's error, with its location in the text. */
 weft_status *weft_parser_graph_error(weft_parser *p, const char *at);
-/* `status` of a function that knows no places, with the place; takes it. */
-weft_status *weft_parser_place(weft_parser *p, const char *at, weft_status *status);
-/* Gives what has been made since the last call the line of `at` as its origin; lines of regions come before that of
+/* `status` of a function that knows no locations, with the location; takes it. */
+weft_status *weft_parser_locate(weft_parser *p, const char *at, weft_status *status);
+/* Gives what has been made since the last call the line of `at` as its location; lines of regions come before that of
  * their node. */
 void weft_parser_set_origin(weft_parser *p, weft_graph *graph, const char *at);
 

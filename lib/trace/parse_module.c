@@ -102,7 +102,7 @@ static weft_status *parse_output_name(weft_parser *p, size_t number, const char 
     return named ? weft_lexer_expect(&p->lexer, "=") : NULL;
 }
 
-/* Compiling refuses such names too, but knows no place. */
+/* Compiling refuses such names too, but knows no location. */
 static weft_status *check_output_name(weft_parser *p, weft_map *seen, const char *at, const char *name)
 {
     size_t length = strlen(name);

@@ -8,7 +8,7 @@
 static weft_status *take_expr(weft_parser *p, weft_expr *out_expr)
 {
     const char *start = p->lexer.token.start, *cursor = start;
-    WEFT_TRY(weft_parser_place(p, start, weft_expr_parse(p->graph->exprs, &cursor, out_expr)));
+    WEFT_TRY(weft_parser_locate(p, start, weft_expr_parse(p->graph->exprs, &cursor, out_expr)));
     weft_lexer_seek(&p->lexer, cursor);
     return NULL;
 }

@@ -115,7 +115,7 @@ weft_status *weft_status_create(const weft_allocator *allocator, weft_code code,
     return status;
 }
 
-weft_status *weft_status_place(weft_status *status, const char *where)
+weft_status *weft_status_locate(weft_status *status, const char *where)
 {
     if (status == NULL || status == &out_of_memory || *status->where != '\0') return status;
     weft_status *placed = weft_status_create(&status->allocator, status->code, where, "%s", status->message);
@@ -126,7 +126,7 @@ weft_status *weft_status_place(weft_status *status, const char *where)
 
 weft_status *weft_status_of_op(weft_status *status, const char *op, const char *file, int line)
 {
-    status = weft_status_place(status, op);
+    status = weft_status_locate(status, op);
     if (file == NULL || status == NULL || status == &out_of_memory || status->code == WEFT_CANCELLED) return status;
     weft_status *located =
         weft_status_create(&status->allocator, status->code, status->where, "%s (%s:%d)", status->message, file, line);

@@ -4,7 +4,7 @@
 #include <weft/base.h>
 
 /* `status`, which it takes, with `where` if it has none of its own. */
-weft_status *weft_status_place(weft_status *status, const char *where) WEFT_MUST_USE;
+weft_status *weft_status_locate(weft_status *status, const char *where) WEFT_MUST_USE;
 /* INVALID_ARGUMENT: "`argument` must not be NULL". */
 weft_status *weft_status_null(const char *where, const char *argument) WEFT_MUST_USE;
 

@@ -5,7 +5,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/data/device.h"
-#include "runtime/data/internal.h"
+#include "runtime/data/array_layout.h"
 
 enum { DATA_ALIGNMENT = 64 };
 

@@ -4,7 +4,7 @@
 #include "runtime/base/status.h"
 #include "runtime/data/array.h"
 #include "runtime/data/device.h"
-#include "runtime/data/internal.h"
+#include "runtime/data/array_layout.h"
 
 typedef struct copy_plan {
     size_t rank, element;

@@ -3,7 +3,7 @@
 #include <weft/dlpack.h>
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
-#include "runtime/data/internal.h"
+#include "runtime/data/array_layout.h"
 
 enum { DLPACK_MAJOR = 1 };
 

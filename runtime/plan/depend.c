@@ -10,7 +10,7 @@
 #define NONE UINT32_MAX
 
 typedef struct reader {
-    uint32_t place, next;
+    uint32_t position, next;
 } reader;
 
 typedef struct tracker {
@@ -18,7 +18,7 @@ typedef struct tracker {
     const uint32_t *memories;
     uint32_t *writers, *last_readers; /* per buffer; NONE */
     reader *readers;
-    uint32_t reader_count, place;
+    uint32_t reader_count, position;
     uint32_t *before, before_count;
 } tracker;
 
@@ -29,7 +29,7 @@ static void join_over(const weft_variant *variant, uint32_t output, uint32_t *me
     const weft_buffer *buffers = variant->buffers;
     uint32_t input = variant->over[buffers[output].number];
     for (uint32_t i = 0; i < variant->buffer_count; i++)
-        if (buffers[i].place == WEFT_PLACE_INPUT && buffers[i].number == input) memories[output] = i;
+        if (buffers[i].kind == WEFT_BUFFER_INPUT && buffers[i].number == input) memories[output] = i;
 }
 
 const uint32_t *weft_depend_memories(const weft_bound_variant *bound, weft_arena *scratch)
@@ -39,7 +39,7 @@ const uint32_t *weft_depend_memories(const weft_bound_variant *bound, weft_arena
     if (memories == NULL) return NULL;
     for (uint32_t i = 0; i < variant->buffer_count; i++) memories[i] = i;
     for (uint32_t i = 0; i < variant->buffer_count && variant->over != NULL; i++)
-        if (variant->buffers[i].place == WEFT_PLACE_OUTPUT &&
+        if (variant->buffers[i].kind == WEFT_BUFFER_OUTPUT &&
             variant->over[variant->buffers[i].number] != WEFT_OVER_NONE)
             join_over(variant, i, memories);
     for (size_t s = 0; s < variant->step_count; s++) {
@@ -52,9 +52,9 @@ const uint32_t *weft_depend_memories(const weft_bound_variant *bound, weft_arena
 
 /* ---- one access ---- */
 
-static void need(tracker *t, uint32_t place)
+static void need(tracker *t, uint32_t position)
 {
-    if (place != NONE && place != t->place) t->before[t->before_count++] = place;
+    if (position != NONE && position != t->position) t->before[t->before_count++] = position;
 }
 
 static void track(tracker *t, uint32_t buffer, bool written)
@@ -62,13 +62,13 @@ static void track(tracker *t, uint32_t buffer, bool written)
     uint32_t memory = t->memories[buffer];
     need(t, t->writers[memory]);
     if (!written) {
-        t->readers[t->reader_count] = (reader){t->place, t->last_readers[memory]};
+        t->readers[t->reader_count] = (reader){t->position, t->last_readers[memory]};
         t->last_readers[memory] = t->reader_count++;
         return;
     }
-    for (uint32_t r = t->last_readers[memory]; r != NONE; r = t->readers[r].next) need(t, t->readers[r].place);
+    for (uint32_t r = t->last_readers[memory]; r != NONE; r = t->readers[r].next) need(t, t->readers[r].position);
     t->last_readers[memory] = NONE;
-    t->writers[memory] = t->place;
+    t->writers[memory] = t->position;
 }
 
 /* ---- steps ---- */
@@ -116,14 +116,14 @@ weft_status *weft_depend_fill(const weft_bound_variant *bound, const uint32_t *m
     if (out_depend->steps == NULL || out_depend->first == NULL) return weft_status_out_of_memory();
     for (size_t s = first; s < first + count; s++) accesses += count_accesses(&steps[s]);
     WEFT_TRY(init(&t, accesses, scratch));
-    for (size_t s = first; s < first + count; t.place++) {
+    for (size_t s = first; s < first + count; t.position++) {
         size_t end = s + 1 + weft_step_nested(&steps[s]);
-        out_depend->steps[t.place] = (uint32_t)s;
-        out_depend->first[t.place] = t.before_count;
+        out_depend->steps[t.position] = (uint32_t)s;
+        out_depend->first[t.position] = t.before_count;
         for (; s < end; s++) track_step(&t, &steps[s]);
     }
-    out_depend->first[t.place] = t.before_count;
+    out_depend->first[t.position] = t.before_count;
     out_depend->before = t.before;
-    out_depend->count = t.place;
+    out_depend->count = t.position;
     return NULL;
 }

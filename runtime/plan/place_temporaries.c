@@ -95,7 +95,7 @@ static void fill_items(placement *a, bool *known)
             .bytes = bound->steps[s].scratch_bytes, .first = a->times[s].begin, .last = a->times[s].end};
     }
     for (size_t i = 0; i < variant->buffer_count; i++) {
-        bool takes_room = known[i] && variant->buffers[i].place == WEFT_PLACE_TEMPORARY;
+        bool takes_room = known[i] && variant->buffers[i].kind == WEFT_BUFFER_TEMPORARY;
         a->items[i].bytes = takes_room ? bound->values[variant->buffers[i].bytes] : 0;
     }
 }
@@ -117,7 +117,7 @@ static int64_t most_bytes(int64_t alone, size_t limit)
 {
     int64_t most;
     if (limit != 0) return limit < INT64_MAX ? (int64_t)limit : INT64_MAX;
-    return __builtin_add_overflow(alone, alone / 4 + WEFT_PLACE_ROOM, &most) ? INT64_MAX : most;
+    return __builtin_add_overflow(alone, alone / 4 + WEFT_BUFFER_ROOM, &most) ? INT64_MAX : most;
 }
 
 /* Fewer branches first; then steps stay nearer to their order. */
@@ -191,7 +191,7 @@ static weft_status *check_sizes(const weft_bound_variant *bound)
         const weft_step *step = &variant->steps[s];
         for (size_t i = 0; i < step->buffer_count && !bound->steps[s].idle; i++) {
             const weft_buffer *buffer = &variant->buffers[step->buffers[i]];
-            if (buffer->place == WEFT_PLACE_TEMPORARY && bound->values[buffer->bytes] == WEFT_FORMULA_NONE)
+            if (buffer->kind == WEFT_BUFFER_TEMPORARY && bound->values[buffer->bytes] == WEFT_FORMULA_NONE)
                 return too_large(bound, step, step->buffers[i]);
         }
     }

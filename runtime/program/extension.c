@@ -141,7 +141,7 @@ static weft_status *check(const weft_extension *extension)
 
 weft_status *weft_extension_check_for(const char *where, const weft_extension *extension)
 {
-    return weft_status_place(check(extension), where);
+    return weft_status_locate(check(extension), where);
 }
 
 weft_status *weft_extension_check(const weft_extension *extension)

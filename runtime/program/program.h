@@ -21,8 +21,8 @@ typedef struct weft_program_guard {
     bool equal;    /* a == b; otherwise a <= b */
     uint32_t a, b; /* slots */
     const char *message;
-    const char *origin; /* "file:line" of who asked for it, or NULL */
-    bool conditional;   /* it has to hold only where slot `when` is positive */
+    const char *location; /* "file:line" of who asked for it, or NULL */
+    bool conditional;     /* it has to hold only where slot `when` is positive */
     uint32_t when;
 } weft_program_guard;
 

@@ -62,13 +62,13 @@ weft_status *weft_variant_upload(weft_variant *variant, const weft_runtime *runt
     size_t room = 0, offset = 0;
     for (size_t i = 0; i < variant->buffer_count; i++) {
         const weft_buffer *buffer = &variant->buffers[i];
-        if (buffer->place == WEFT_PLACE_CONSTANT) room += constant_room(constant_bytes(variant, buffer));
+        if (buffer->kind == WEFT_BUFFER_CONSTANT) room += constant_room(constant_bytes(variant, buffer));
     }
     if (room == 0) return NULL;
     WEFT_TRY(weft_block_acquire(store, runtime, room, &variant->constants));
     for (size_t i = 0; i < variant->buffer_count; i++) {
         weft_buffer *buffer = &variant->buffers[i];
-        if (buffer->place != WEFT_PLACE_CONSTANT) continue;
+        if (buffer->kind != WEFT_BUFFER_CONSTANT) continue;
         size_t bytes = constant_bytes(variant, buffer);
         WEFT_TRY(upload_constant(runtime, (char *)variant->constants->memory + offset, bytes, buffer));
         offset += constant_room(bytes);

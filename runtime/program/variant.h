@@ -28,17 +28,17 @@ enum { WEFT_LAYOUT_CONTIGUOUS = 0, WEFT_LAYOUT_UNIT = 1, WEFT_LAYOUT_STRIDED = U
  */
 #define WEFT_WRITES_SYMBOL "update.writes"
 
-typedef enum weft_place {
-    WEFT_PLACE_INPUT,
-    WEFT_PLACE_OUTPUT,
-    WEFT_PLACE_TEMPORARY,
-    WEFT_PLACE_CONSTANT,
-    WEFT_PLACE_ALIAS /* the memory of other buffers in turn, as the region step says that carries it */
-} weft_place;
+typedef enum weft_buffer_kind {
+    WEFT_BUFFER_INPUT,
+    WEFT_BUFFER_OUTPUT,
+    WEFT_BUFFER_TEMPORARY,
+    WEFT_BUFFER_CONSTANT,
+    WEFT_BUFFER_ALIAS /* the memory of other buffers in turn, as the region step says that carries it */
+} weft_buffer_kind;
 
 /* A value in memory. */
 typedef struct weft_buffer {
-    weft_place place;
+    weft_buffer_kind kind;
     uint32_t number; /* of the input or output */
     weft_dtype dtype;
     uint32_t rank;

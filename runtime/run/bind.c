@@ -299,7 +299,7 @@ static weft_status *check_guard(const struct binder *binder, const weft_program_
     print_value(&text, binder, guard->a);
     weft_bytes_print(&text, guard->equal ? " must equal " : " must be at most ");
     print_value(&text, binder, guard->b);
-    if (guard->origin != NULL) weft_bytes_print(&text, " (%s)", guard->origin);
+    if (guard->location != NULL) weft_bytes_print(&text, " (%s)", guard->location);
     return fail(binder, WEFT_SHAPE_MISMATCH, &text);
 }
 

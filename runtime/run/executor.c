@@ -184,8 +184,8 @@ static weft_status *add_extension(weft_executor *executor, const weft_extension 
                                   "another extension of family \"%s\" is registered already", extension->family);
     void *state = NULL;
     if (extension->state_create != NULL)
-        WEFT_TRY(weft_status_place(extension->state_create(&executor->allocator, &state),
-                                   "weft_executor_register_extension"));
+        WEFT_TRY(weft_status_locate(extension->state_create(&executor->allocator, &state),
+                                    "weft_executor_register_extension"));
     if (weft_registry_add(&executor->extensions, &executor->allocator, extension, state)) return NULL;
     if (extension->state_destroy != NULL) extension->state_destroy(state);
     return weft_status_out_of_memory();

@@ -73,7 +73,7 @@ static weft_status *place_in(const weft_frame *frame, int64_t iteration, weft_st
     return status;
 }
 
-weft_status *weft_device_place(const weft_frame *frame, weft_status *status)
+weft_status *weft_device_locate(const weft_frame *frame, weft_status *status)
 {
     return place_in(frame, frame->device->iteration, status);
 }

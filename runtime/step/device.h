@@ -40,7 +40,7 @@ weft_status *weft_device_result(const weft_frame *frame) WEFT_MUST_USE;
 weft_status *weft_device_finish(weft_frame *frame) WEFT_MUST_USE;
 
 /* The status of a step that the host executed, with the iterations that it is in. Takes `status`. */
-weft_status *weft_device_place(const weft_frame *frame, weft_status *status) WEFT_MUST_USE;
+weft_status *weft_device_locate(const weft_frame *frame, weft_status *status) WEFT_MUST_USE;
 
 /* `bytes` at `from` to `to`, both of the device. */
 weft_status *weft_device_move(weft_frame *frame, void *to, const void *from, size_t bytes) WEFT_MUST_USE;

@@ -265,14 +265,14 @@ static void *data_of(const weft_frame *frame, const weft_run *run, size_t index)
 {
     const weft_bound_variant *bound = frame->bound;
     const weft_buffer *buffer = &bound->variant->buffers[index];
-    switch (buffer->place) {
-    case WEFT_PLACE_INPUT:
+    switch (buffer->kind) {
+    case WEFT_BUFFER_INPUT:
         if (frame->copies[buffer->number] != NULL) return data_of_copy(frame, buffer->number);
         return weft_array_data(run->inputs[buffer->number]);
-    case WEFT_PLACE_OUTPUT: return weft_array_data(frame->outputs[buffer->number]);
-    case WEFT_PLACE_TEMPORARY: return frame->arena == NULL ? NULL : frame->arena + bound->offsets[index];
-    case WEFT_PLACE_CONSTANT: return (void *)buffer->data;
-    case WEFT_PLACE_ALIAS: return NULL;
+    case WEFT_BUFFER_OUTPUT: return weft_array_data(frame->outputs[buffer->number]);
+    case WEFT_BUFFER_TEMPORARY: return frame->arena == NULL ? NULL : frame->arena + bound->offsets[index];
+    case WEFT_BUFFER_CONSTANT: return (void *)buffer->data;
+    case WEFT_BUFFER_ALIAS: return NULL;
     }
     return NULL;
 }

@@ -193,7 +193,7 @@ static weft_status *run_on(weft_frame *frame, const weft_bound_step *bound_step,
         WEFT_TRY(weft_block_acquire(frame->bound->blocks, NULL, (size_t)bound_step->scratch_bytes, &s->scratch));
     WEFT_TRY(weft_device_finish(frame));
     void *scratch = s->scratch == NULL ? NULL : s->scratch->memory;
-    WEFT_TRY(weft_device_place(frame, call(frame, bound_step, s->views, scratch, cancelled)));
+    WEFT_TRY(weft_device_locate(frame, call(frame, bound_step, s->views, scratch, cancelled)));
     for (size_t i = step->buffer_count - step->written; i < step->buffer_count; i++) {
         const weft_view *view = &frame->views[bound_step->first_view + i];
         WEFT_TRY(weft_device_copy_view(frame, WEFT_COPY_TO_DEVICE, view, view->data, s->views[i].data));

@@ -25,8 +25,8 @@ static bool carried_is_sound(const weft_variant *variant, const weft_carried *ca
         if (buffers[i] >= variant->buffer_count || variant->buffers[buffers[i]].strides != NULL) return false;
         if (variant->buffers[buffers[i]].bytes >= variant->formulas.count) return false;
     }
-    return variant->buffers[carried->current].place == WEFT_PLACE_ALIAS &&
-           variant->buffers[carried->next].place == WEFT_PLACE_ALIAS && carried->current != carried->next;
+    return variant->buffers[carried->current].kind == WEFT_BUFFER_ALIAS &&
+           variant->buffers[carried->next].kind == WEFT_BUFFER_ALIAS && carried->current != carried->next;
 }
 
 static bool is_sound(const weft_variant *variant, const weft_step *step, const weft_resolved *resolved)

@@ -18,14 +18,14 @@ static bool buffer_is_sound(const weft_variant *variant, const weft_program *pro
 {
     if (!weft_slots_exist(variant, buffer->extents, buffer->rank)) return false;
     if (buffer->strides != NULL && !weft_slots_exist(variant, buffer->strides, buffer->rank)) return false;
-    switch (buffer->place) {
-    case WEFT_PLACE_INPUT: return buffer->number < program->input_count;
-    case WEFT_PLACE_OUTPUT: return buffer->number < program->output_count;
-    case WEFT_PLACE_TEMPORARY: return buffer->bytes < variant->formulas.count;
-    case WEFT_PLACE_CONSTANT:
+    switch (buffer->kind) {
+    case WEFT_BUFFER_INPUT: return buffer->number < program->input_count;
+    case WEFT_BUFFER_OUTPUT: return buffer->number < program->output_count;
+    case WEFT_BUFFER_TEMPORARY: return buffer->bytes < variant->formulas.count;
+    case WEFT_BUFFER_CONSTANT:
         return buffer->bytes < variant->formulas.count &&
                variant->formulas.items[buffer->bytes].op == WEFT_FORMULA_CONSTANT;
-    case WEFT_PLACE_ALIAS: return buffer->bytes < variant->formulas.count;
+    case WEFT_BUFFER_ALIAS: return buffer->bytes < variant->formulas.count;
     }
     return false;
 }

@@ -2,7 +2,7 @@
 /*
  * Every public function with NULL for each of its pointers, one at a time and all at once, also those inside of lists:
  * no call may crash, and one that returns a status has one when all are missing. One that traces leaves an error in the
- * graph, with the caller's place, unless what is missing may be. nulls.py makes the table from the headers.
+ * graph, with the caller's source location, unless what is missing may be. nulls.py makes the table from the headers.
  */
 #include "nulls.h"
 #include <signal.h>

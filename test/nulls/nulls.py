@@ -102,7 +102,7 @@ def arguments(parameters):
 def kind_of(result, name):
     if result == "weft_status *" and not name.startswith("weft_status_"):
         return "STATUS"
-    if result == "weft_tensor" and not name.startswith("weft_trace"):  # those know no caller's place
+    if result == "weft_tensor" and not name.startswith("weft_trace"):  # those know no caller's source location
         return "TENSOR"
     if name.endswith(("_destroy", "_release", "_retain")) or result in ("weft_tensor", "weft_extent"):
         return "ANY"

@@ -15,7 +15,7 @@ static inline weft_tensor sample_median(weft_tensor x)
     return (weft_trace)(x.graph, "sample.median", WEFT_TENSORS(x), NULL);
 }
 
-/* The same calls with the caller's place attached to errors and guards. */
-#define sample_swish(...) WEFT_PLACED("sample.swish", sample_swish(__VA_ARGS__))
-#define sample_median(...) WEFT_PLACED("sample.median", sample_median(__VA_ARGS__))
+/* The same calls with the caller's source location attached to errors and guards. */
+#define sample_swish(...) WEFT_LOCATED("sample.swish", sample_swish(__VA_ARGS__))
+#define sample_median(...) WEFT_LOCATED("sample.median", sample_median(__VA_ARGS__))
 #endif

@@ -161,7 +161,7 @@ static bool is_called(const char *name, size_t length)
 /* Of extensions, the macros and graphs that are read: they trace nothing new. */
 static bool is_plumbing(const char *name, size_t length)
 {
-    static const char *const names[] = {"trace", "trace_error", "tensor_place", "tensor_input"};
+    static const char *const names[] = {"trace", "trace_error", "tensor_locate", "tensor_input"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strlen(names[i]) == length && strncmp(names[i], name, length) == 0) return true;
     return false;

@@ -153,7 +153,7 @@ static weft_status *add_fold(weft_variant *variant, const test_step *step)
     WEFT_TRY(weft_fake_temporary(variant, WEFT_I64, 0, &count, &index));
     uint32_t current = (uint32_t)variant->buffer_count, next = current + 1;
     variant->buffers[current] = variant->buffers[next] = variant->buffers[spare];
-    variant->buffers[current].place = variant->buffers[next].place = WEFT_PLACE_ALIAS;
+    variant->buffers[current].kind = variant->buffers[next].kind = WEFT_BUFFER_ALIAS;
     variant->buffer_count += 2;
     for (size_t i = 0; i < 2; i++) {
         weft_buffer *buffer = &variant->buffers[i == 0 ? initial : result];

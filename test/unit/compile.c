@@ -246,7 +246,7 @@ static weft_status *compile_sample(const char *op, bool symbolic, const weft_pol
     weft_test_ok(weft_graph_register(graph, &sample));
     weft_extent extent = symbolic ? weft_symbol(graph, "n", 1, 9) : weft_extent_of(3);
     weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(extent));
-    weft_tensor y = weft_tensor_place((weft_trace)(graph, op, WEFT_TENSORS(x), NULL), NULL, "user.c", 7);
+    weft_tensor y = weft_tensor_locate((weft_trace)(graph, op, WEFT_TENSORS(x), NULL), NULL, "user.c", 7);
     weft_status *status = weft_compile(graph, WEFT_TENSORS(y), policy, out_program);
     weft_graph_destroy(graph);
     return status;
@@ -287,7 +287,7 @@ static void trace_sample_input(void *context, weft_tensor index, const weft_tens
 {
     (void)context;
     weft_tensor y = (weft_trace)(index.graph, "sample.input", WEFT_TENSORS(carried[0]), NULL);
-    out_next[0] = weft_tensor_place(y, NULL, "body.c", 4);
+    out_next[0] = weft_tensor_locate(y, NULL, "body.c", 4);
 }
 
 static void lowerings_make_no_inputs_in_bodies(void **state)

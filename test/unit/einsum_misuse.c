@@ -207,7 +207,7 @@ static weft_graph *graph_create(void)
     return graph;
 }
 
-/* Where is the caller's place. */
+/* Where is the caller's source location. */
 static void stuck(weft_graph *graph, weft_tensor result, weft_code code, const char *part)
 {
     assert_false(weft_tensor_is_valid(result));

@@ -58,7 +58,7 @@ static weft_status *fill_add(const weft_build_request *request, weft_variant *va
     WEFT_TRY(weft_fake_value(variant, 1, &one));
     WEFT_TRY(weft_fake_value(variant, sizeof hundred, &bytes));
     variant->buffers[variant->buffer_count++] =
-        (weft_buffer){.place = WEFT_PLACE_CONSTANT, .dtype = WEFT_F32, .bytes = bytes, .data = hundred};
+        (weft_buffer){.kind = WEFT_BUFFER_CONSTANT, .dtype = WEFT_F32, .bytes = bytes, .data = hundred};
     WEFT_TRY(weft_fake_temporary(variant, WEFT_F32, 2, b[X].extents, &temporary));
     const uint32_t m = b[X].extents[1];
     const uint32_t first[] = {temporary, X, Y}, second[] = {Z, temporary, CONSTANT};

@@ -211,7 +211,7 @@ static void failed_compositions_require_nothing(void **state)
         assert_int_equal(guards_of(s.graph, result), 1);
         weft_extent n = weft_tensor_extent(s.x, 0);
         assert_true(weft_require_at_most(s.graph, weft_extent_of(7), n, "n is less than 7"));
-        assert_int_equal(s.graph->placed_guards, s.graph->guard_count);
+        assert_int_equal(s.graph->located_guards, s.graph->guard_count);
         assert_int_equal(guards_of(s.graph, weft_neg(s.x)), 1);
         weft_graph_destroy(s.graph);
     }

@@ -167,7 +167,7 @@ static void errors_of_kernels_end_with_the_line(void **state)
     weft_test_ok(weft_graph_register(graph, &extension));
     weft_tensor x = weft_scalar(graph, WEFT_F64, 1);
     snprintf(place, sizeof place, "sample.c:%d)", __LINE__ + 1);
-    weft_tensor y = WEFT_PLACED("t.refuse", weft_trace(graph, "t.refuse", WEFT_TENSORS(x), NULL));
+    weft_tensor y = WEFT_LOCATED("t.refuse", weft_trace(graph, "t.refuse", WEFT_TENSORS(x), NULL));
     weft_test_ok(weft_compile(graph, WEFT_TENSORS(y), NULL, &program));
     weft_status *status = weft_executor_run(executor, program, &(weft_run){.output_count = 1, .outputs = &result});
     assert_int_equal(weft_status_code(status), WEFT_DATA_ERROR);

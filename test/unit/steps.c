@@ -475,7 +475,7 @@ static weft_status *fill_fold(const weft_build_request *request, weft_variant *v
     WEFT_TRY(weft_fake_temporary(variant, WEFT_I64, 0, &n, &index));
     WEFT_TRY(weft_fake_value(variant, 1, &one));
     weft_buffer alias = variant->buffers[spare];
-    alias.place = WEFT_PLACE_ALIAS;
+    alias.kind = WEFT_BUFFER_ALIAS;
     variant->buffers[variant->buffer_count++] = alias;
     variant->buffers[variant->buffer_count++] = alias;
     for (size_t i = X; i <= OUT; i++) {

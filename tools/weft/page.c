@@ -51,8 +51,8 @@ static bool add_node(cJSON *nodes, const weft_program_view_node *node)
     cJSON *regions = node->region_count > 0 ? cJSON_AddArrayToObject(object, "regions") : NULL;
     for (size_t i = 0; i < node->region_count; i++)
         if (regions == NULL || !add_region(regions, &node->regions[i])) return false;
-    if (node->place == WEFT_VIEW_STEP) return cJSON_AddNumberToObject(object, "step", node->step) != NULL;
-    return node->place == WEFT_VIEW_GIVEN || cJSON_AddTrueToObject(object, "repeated") != NULL;
+    if (node->role == WEFT_VIEW_STEP) return cJSON_AddNumberToObject(object, "step", node->step) != NULL;
+    return node->role == WEFT_VIEW_GIVEN || cJSON_AddTrueToObject(object, "repeated") != NULL;
 }
 
 static bool add_output(cJSON *nodes, const weft_program_view *view, const weft_program_view_output *output)

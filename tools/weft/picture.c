@@ -49,8 +49,8 @@ static bool is_folded(const weft_picture_part *part, size_t n)
     const weft_program_view *view = part->view;
     if (part->every_op || n >= view->node_count || !only_moves(view->nodes[n].op)) return false;
     const weft_program_view_node *node = &view->nodes[n];
-    if (node->place == WEFT_VIEW_STEP) return view->steps[node->step].node != n;
-    return node->place == WEFT_VIEW_REPEATED;
+    if (node->role == WEFT_VIEW_STEP) return view->steps[node->step].node != n;
+    return node->role == WEFT_VIEW_REPEATED;
 }
 
 /* Where the arrow of `value` begins. */
@@ -64,14 +64,14 @@ static weft_program_view_value find_origin(const weft_picture_part *part, weft_p
 static bool is_copied(const weft_picture_part *part, size_t n)
 {
     const weft_program_view_node *node = n < part->view->node_count ? &part->view->nodes[n] : NULL;
-    if (node == NULL || node->place != WEFT_VIEW_REPEATED || node->input_count > 1) return false;
+    if (node == NULL || node->role != WEFT_VIEW_REPEATED || node->input_count > 1) return false;
     return node->input_count == 0 || is_copied(part, find_origin(part, node->inputs[0]).node);
 }
 
 static bool is_in_step(const weft_picture_part *part, size_t n, size_t step)
 {
     const weft_program_view_node *node = &part->view->nodes[n];
-    return n < part->view->node_count && node->place == WEFT_VIEW_STEP && node->step == step && !is_folded(part, n);
+    return n < part->view->node_count && node->role == WEFT_VIEW_STEP && node->step == step && !is_folded(part, n);
 }
 
 /* The inputs of a node, or of an output: outputs are numbered after the nodes. */
@@ -111,18 +111,18 @@ static void print_node(const drawing *d, size_t n, size_t reader)
     static const char *const styles[] = {
         [WEFT_VIEW_GIVEN] = "rounded,filled", [WEFT_VIEW_STEP] = "filled", [WEFT_VIEW_REPEATED] = "dashed,filled"};
     const weft_program_view_node *node = &d->view->nodes[n];
-    const char *fill = node->place == WEFT_VIEW_GIVEN ? "#f2f2f2" : "#ffffff";
-    if (d->plain && node->place == WEFT_VIEW_STEP) fill = fill_of(d->view->steps[node->step].engine);
+    const char *fill = node->role == WEFT_VIEW_GIVEN ? "#f2f2f2" : "#ffffff";
+    if (d->plain && node->role == WEFT_VIEW_STEP) fill = fill_of(d->view->steps[node->step].engine);
     fputs("    ", d->file);
     print_id(d, n, reader);
-    fprintf(d->file, " [style=\"%s\", fillcolor=\"%s\", label=\"", styles[node->place], fill);
+    fprintf(d->file, " [style=\"%s\", fillcolor=\"%s\", label=\"", styles[node->role], fill);
     if (strcmp(node->op, "input") != 0) fprintf(d->file, "%s%s", node->op, node->name == NULL ? "" : ": ");
     if (node->name != NULL) weft_dot_print(node->name, d->file);
     fputc('"', d->file);
     if (d->plain) {
         /* What plain pictures leave out is shown under the pointer. */
         fputs(", tooltip=\"", d->file);
-        if (node->place == WEFT_VIEW_STEP) fprintf(d->file, "step %u: ", (unsigned)node->step);
+        if (node->role == WEFT_VIEW_STEP) fprintf(d->file, "step %u: ", (unsigned)node->step);
         for (size_t i = 0; i < node->output_count; i++) fprintf(d->file, "%s%s", i > 0 ? ", " : "", node->types[i]);
         fputc('"', d->file);
     }
@@ -278,11 +278,11 @@ static void print_part(const weft_picture_part *part, bool plain, FILE *file)
     }
     for (size_t s = 0; s < d.view->step_count; s++) print_step(&d, s);
     for (size_t n = 0; n < count; n++)
-        if (n >= nodes || d.view->nodes[n].place != WEFT_VIEW_STEP) print_shared(&d, n);
+        if (n >= nodes || d.view->nodes[n].role != WEFT_VIEW_STEP) print_shared(&d, n);
     for (size_t n = 0; n < count; n++)
         if (!is_folded(part, n) && !is_copied(part, n)) print_edges(&d, n, SHARED);
     for (size_t n = 0; n < nodes && !plain; n++)
-        if (d.view->nodes[n].place == WEFT_VIEW_STEP && !is_folded(part, n)) print_ranks(&d, n);
+        if (d.view->nodes[n].role == WEFT_VIEW_STEP && !is_folded(part, n)) print_ranks(&d, n);
     if (part->title[0] != 0) fputs("  }\n", file);
 }
 

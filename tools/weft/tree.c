@@ -11,10 +11,10 @@
 /* The characters of labels that are shown. */
 enum { LABELS = 24 };
 
-typedef struct weft_tree_place {
+typedef struct weft_tree_row {
     size_t depth; /* of the root: 0 */
     bool last;    /* of the two below its parent */
-} place;
+} row;
 
 static bool is_result(const weft_tree *l, size_t value)
 {
@@ -26,13 +26,13 @@ static void fill_order(weft_tree *l, size_t *stack)
     size_t top = 0;
     stack[top++] = l->count - 1;
     for (size_t i = 0; i < l->count; i++) {
-        size_t value = l->values[i] = stack[--top], depth = l->places[value].depth;
+        size_t value = l->values[i] = stack[--top], depth = l->rows[value].depth;
         weft_einsum_value v = weft_einsum_plan_value(l->plan, value);
         if (depth > l->depth) l->depth = depth;
         if (v.log2_size > l->largest) l->largest = v.log2_size;
         if (!is_result(l, value)) continue;
-        l->places[v.a] = (place){.depth = depth + 1};
-        l->places[v.b] = (place){.depth = depth + 1, .last = true};
+        l->rows[v.a] = (row){.depth = depth + 1};
+        l->rows[v.b] = (row){.depth = depth + 1, .last = true};
         stack[top++] = v.b;
         stack[top++] = v.a;
     }
@@ -42,10 +42,10 @@ weft_status *weft_tree_init(weft_tree *tree, const weft_einsum_plan *plan)
 {
     size_t operands = weft_einsum_plan_operand_count(plan), count = 2 * operands - 1;
     *tree = (weft_tree){.plan = plan, .operands = operands, .count = count};
-    tree->places = calloc(count, sizeof *tree->places);
+    tree->rows = calloc(count, sizeof *tree->rows);
     tree->values = calloc(count, sizeof *tree->values);
     size_t *stack = calloc(count + 1, sizeof *stack);
-    bool well = tree->places != NULL && tree->values != NULL && stack != NULL;
+    bool well = tree->rows != NULL && tree->values != NULL && stack != NULL;
     if (well) fill_order(tree, stack);
     free(stack);
     return well ? NULL : weft_status_out_of_memory();
@@ -53,7 +53,7 @@ weft_status *weft_tree_init(weft_tree *tree, const weft_einsum_plan *plan)
 
 void weft_tree_finish(weft_tree *tree)
 {
-    free(tree->places);
+    free(tree->rows);
     free(tree->values);
     *tree = (weft_tree){0};
 }
@@ -109,9 +109,9 @@ static value_text describe(const weft_tree *l, size_t value)
 static void print_line(const weft_tree *l, size_t value, const bool *last, FILE *file)
 {
     value_text text = describe(l, value);
-    size_t depth = l->places[value].depth;
+    size_t depth = l->rows[value].depth;
     for (size_t i = 1; i < depth; i++) fputs(last[i] ? "   " : "|  ", file);
-    if (depth > 0) fputs(l->places[value].last ? "`- " : "|- ", file);
+    if (depth > 0) fputs(l->rows[value].last ? "`- " : "|- ", file);
     if (is_result(l, value)) fprintf(file, "%s  size %s, multiplies %s\n", text.labels, text.size, text.work);
     else fprintf(file, "%zu: %s  size %s\n", value, text.labels, text.size);
 }
@@ -122,7 +122,7 @@ weft_status *weft_tree_print_text(const weft_tree *l, FILE *file)
     if (last == NULL) return weft_status_out_of_memory();
     for (size_t i = 0; i < l->count; i++) {
         size_t value = l->values[i];
-        last[l->places[value].depth] = l->places[value].last;
+        last[l->rows[value].depth] = l->rows[value].last;
         print_line(l, value, last, file);
     }
     free(last);

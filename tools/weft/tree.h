@@ -10,9 +10,9 @@
 typedef struct weft_tree {
     const weft_einsum_plan *plan;
     size_t operands, count, depth;
-    struct weft_tree_place *places; /* by value */
-    size_t *values;                 /* from the root on, each before those below it */
-    double largest;                 /* log2 */
+    struct weft_tree_row *rows; /* by value */
+    size_t *values;             /* from the root on, each before those below it */
+    double largest;             /* log2 */
 } weft_tree;
 
 weft_status *weft_tree_init(weft_tree *tree, const weft_einsum_plan *plan) WEFT_MUST_USE;

@@ -227,11 +227,11 @@ weft_status *weft_einsum_cache_set_capacity(const weft_executor *executor, weft_
 /* Drops all entries of all of them; the other counters stay. */
 weft_status *weft_einsum_cache_clear(const weft_executor *executor) WEFT_MUST_USE;
 
-/* The same calls with the caller's place attached to errors. */
-#ifndef WEFT_NO_PLACES
-#define weft_einsum(...) WEFT_PLACED("einsum", weft_einsum(__VA_ARGS__))
-#define weft_einsum_labels(...) WEFT_PLACED("einsum_labels", weft_einsum_labels(__VA_ARGS__))
-#define weft_einsum_tensordot(...) WEFT_PLACED("einsum_tensordot", weft_einsum_tensordot(__VA_ARGS__))
+/* The same calls with the caller's source location attached to errors. */
+#ifndef WEFT_NO_LOCATIONS
+#define weft_einsum(...) WEFT_LOCATED("einsum", weft_einsum(__VA_ARGS__))
+#define weft_einsum_labels(...) WEFT_LOCATED("einsum_labels", weft_einsum_labels(__VA_ARGS__))
+#define weft_einsum_tensordot(...) WEFT_LOCATED("einsum_tensordot", weft_einsum_tensordot(__VA_ARGS__))
 #endif
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_LIB_BUILD_INTERNAL_H
-#define WEFT_LIB_BUILD_INTERNAL_H
+#ifndef WEFT_LIB_BUILD_BUILDER_H
+#define WEFT_LIB_BUILD_BUILDER_H
 /* Shared by build.c (what steps there are), memory.c (what memory), region.c (regions), in_place.c (updates in
  * place), step.c and sort.c (filling the steps in), cost.c (how much they do) and visit.c (looking at them). */
 #include "lib/build/build.h"
@@ -73,7 +73,7 @@ weft_status *weft_builder_run(const weft_build_request *request, weft_attempt_en
 /* Gives memory to every value that needs it; buffers of the variant. */
 weft_status *weft_builder_place(variant_builder *builder) WEFT_MUST_USE;
 /* A row-major buffer of a type. */
-weft_status *weft_builder_buffer(variant_builder *builder, const weft_type *type, weft_place place,
+weft_status *weft_builder_buffer(variant_builder *builder, const weft_type *type, weft_buffer_kind kind,
                                  uint32_t *out_buffer) WEFT_MUST_USE;
 /* Row-major memory of its own for another copy of `value`. */
 weft_status *weft_builder_spare(variant_builder *builder, weft_value value, uint32_t *out_memory) WEFT_MUST_USE;

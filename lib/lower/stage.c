@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/lower/internal.h"
+#include "lib/lower/lowerer.h"
 
 void weft_lowerer_split(lowerer *low, stage_plan *plan)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_LIB_EXPR_INTERNAL_H
-#define WEFT_LIB_EXPR_INTERNAL_H
+#ifndef WEFT_LIB_EXPR_NODE_H
+#define WEFT_LIB_EXPR_NODE_H
 /* Shared by the files of the expression engine; not included elsewhere. */
 #include "lib/expr/expr.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The caller's place: of nodes and guards, and in errors. */
+/* The caller's source location: of nodes and guards, and in errors. */
 #include <string.h>
 #include "lib/graph/graph.h"
 
@@ -63,8 +63,8 @@ static const char *const forwards[][2] = {
 
 /* `message` for a caller of `function`, if it is about another function: nothing is added if it names that one
  * already. */
-static weft_status *place_message(const weft_allocator *allocator, weft_code code, const char *where,
-                                  const char *message, const char *function)
+static weft_status *locate_message(const weft_allocator *allocator, weft_code code, const char *where,
+                                   const char *message, const char *function)
 {
     if (function == NULL || names_function(message, function))
         return weft_status_create(allocator, code, where, "%s", message);
@@ -76,43 +76,43 @@ static weft_status *place_message(const weft_allocator *allocator, weft_code cod
     return weft_status_create(allocator, code, where, "%s (in %s)", message, function);
 }
 
-static void place_error(weft_graph *graph, const char *function, const char *file, int line)
+static void locate_error(weft_graph *graph, const char *function, const char *file, int line)
 {
     weft_graph *root = weft_graph_root(graph);
-    if (root->error == NULL || root->error_placed) return;
-    root->error_placed = true;
+    if (root->error == NULL || root->error_located) return;
+    root->error_located = true;
     weft_bytes where;
     weft_bytes_init(&where, root->allocator);
     weft_bytes_print(&where, "%s:%d", file, line);
     weft_code code = weft_status_code(root->error);
     const char *message = weft_status_message(root->error);
-    weft_status *placed = place_message(root->allocator, code, where.data, message, function);
-    /* Without memory for the place the error is kept as it is. */
-    bool made = !where.failed && weft_status_code(placed) == code;
-    weft_status_destroy(made ? root->error : placed);
-    if (made) root->error = placed;
+    weft_status *located = locate_message(root->allocator, code, where.data, message, function);
+    /* Without memory for the location the error is kept as it is. */
+    bool made = !where.failed && weft_status_code(located) == code;
+    weft_status_destroy(made ? root->error : located);
+    if (made) root->error = located;
     weft_bytes_finish(&where);
 }
 
-weft_tensor weft_tensor_place(weft_tensor tensor, const char *function, const char *file, int line)
+weft_tensor weft_tensor_locate(weft_tensor tensor, const char *function, const char *file, int line)
 {
     if (tensor.graph == NULL) return tensor;
-    if (weft_tensor_is_valid(tensor)) weft_graph_place(tensor.graph, weft_graph_origin(tensor.graph, file, line));
-    else place_error(tensor.graph, function, file, line);
+    if (weft_tensor_is_valid(tensor)) weft_graph_locate(tensor.graph, weft_graph_location(tensor.graph, file, line));
+    else locate_error(tensor.graph, function, file, line);
     return tensor;
 }
 
-weft_extent weft_extent_place(weft_extent extent, const char *file, int line)
+weft_extent weft_extent_locate(weft_extent extent, const char *file, int line)
 {
-    if (extent.graph != NULL && !weft_extent_is_valid(extent)) place_error(extent.graph, NULL, file, line);
+    if (extent.graph != NULL && !weft_extent_is_valid(extent)) locate_error(extent.graph, NULL, file, line);
     return extent;
 }
 
-bool weft_require_place(bool may_hold, weft_graph *graph, const char *file, int line)
+bool weft_require_locate(bool may_hold, weft_graph *graph, const char *file, int line)
 {
     /* Guards that a type rule requires belong to the call that the rule is for. */
     if (graph == NULL || graph->rule != NULL) return may_hold;
-    if (may_hold) weft_graph_place(graph, weft_graph_origin(graph, file, line));
-    else place_error(graph, NULL, file, line);
+    if (may_hold) weft_graph_locate(graph, weft_graph_location(graph, file, line));
+    else locate_error(graph, NULL, file, line);
     return may_hold;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_LIB_LOWER_INTERNAL_H
-#define WEFT_LIB_LOWER_INTERNAL_H
-/* Shared, each on those before it, by lowerer.c (memories, instructions), reduction.c (accumulators), index.c (places
- * that data decide), value.c (elements), update.c and reduce.c (what a root stores and takes in), and lower.c (ranges
+#ifndef WEFT_LIB_LOWER_LOWERER_H
+#define WEFT_LIB_LOWER_LOWERER_H
+/* Shared, each on those before it, by lowerer.c (memories, instructions), accumulator.c, index.c (places
+ * that data decide), value.c (elements), update.c and stage.c (what a root stores and takes in), and lower.c (ranges
  * and stages). */
 #include "lib/lower/lower.h"
 
@@ -23,11 +23,11 @@ typedef struct stage_plan {
 } stage_plan;
 
 /* A data-dependent index: an instruction, and the variable that stands for it in expressions. */
-typedef struct placed_index {
+typedef struct data_index {
     weft_expr variable;
     weft_inst_id value;
     uint32_t source; /* the node that is read there */
-} placed_index;
+} data_index;
 
 typedef struct lowerer {
     weft_lowering *lowering;
@@ -44,9 +44,9 @@ typedef struct lowerer {
     uint64_t outer;                     /* axes whose ranges are outer */
     bool outer_fixed;                   /* by the root's own reduction or the first stage found */
     stage_plan *stages, **last_stage;
-    weft_map values;      /* point -> instruction + 1, of the stage being made */
-    placed_index *placed; /* of that stage */
-    size_t placed_count, placed_capacity;
+    weft_map values;          /* point -> instruction + 1, of the stage being made */
+    data_index *data_indices; /* of that stage */
+    size_t data_index_count, data_index_capacity;
     weft_map visited;
     uint32_t memories[WEFT_LOWERER_LIMIT]; /* of each buffer */
     uint32_t memory_count;
@@ -87,21 +87,21 @@ weft_inst_id weft_lowerer_binary(lowerer *low, weft_scalar_op op, weft_dtype dty
 uint32_t weft_lowerer_site(lowerer *low, const weft_node *node, const char *sentence, weft_expr extent);
 
 /* An element of operand 0 of a gather, a dynamic slice or an update, whose position depends on data. */
-typedef struct placed_read {
+typedef struct indexed_read {
     const weft_node *node;
     const weft_point *point; /* of the result, or of the updates */
     weft_point read;         /* of operand 0 */
-} placed_read;
+} indexed_read;
 
 /* Starts `read`, to which the operands that decide are to be added; false when out of memory. */
-bool weft_placed_begin(lowerer *low, placed_read *place);
+bool weft_indexed_begin(lowerer *low, indexed_read *p);
 /* Where operand `operand` is read, and what its value there adds. */
-bool weft_placed_operand(lowerer *low, const placed_read *place, uint32_t operand, weft_point *out_read);
-void weft_placed_add(lowerer *low, placed_read *place, uint32_t operand, const weft_point *read, weft_inst_id value);
+bool weft_indexed_operand(lowerer *low, const indexed_read *p, uint32_t operand, weft_point *out_read);
+void weft_indexed_add(lowerer *low, indexed_read *p, uint32_t operand, const weft_point *read, weft_inst_id value);
 /* The element is there only where `e` >= 0. */
-void weft_placed_require(lowerer *low, placed_read *place, weft_expr e);
+void weft_indexed_require(lowerer *low, indexed_read *p, weft_expr e);
 /* All of that; false when out of memory. */
-bool weft_lowerer_find_place(lowerer *low, placed_read *place);
+bool weft_lowerer_index_read(lowerer *low, indexed_read *p);
 /* Of a scatter: the axes of its updates along which two may meet in one element. */
 uint64_t weft_lowerer_meeting_axes(lowerer *low);
 /* Point of the update's operand `operand`, an index tensor or a start, for a point of the updates; false when out of

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEFT_RUNTIME_DATA_INTERNAL_H
-#define WEFT_RUNTIME_DATA_INTERNAL_H
+#ifndef WEFT_RUNTIME_DATA_ARRAY_LAYOUT_H
+#define WEFT_RUNTIME_DATA_ARRAY_LAYOUT_H
 /* Shared by the files of arrays; not included elsewhere. */
 #include <stdatomic.h>
 #include <weft/array.h>

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "lib/graph/scalar.h"
-#include "lib/lower/internal.h"
+#include "lib/lower/lowerer.h"
 
 typedef enum start { ZERO, ONE, LEAST, GREATEST } start;
 
