@@ -237,22 +237,17 @@ static void cut(struct grid *grid, int64_t parts)
     }
 }
 
-/* Of the blocks that block_begin makes. */
-static int64_t largest_block(int64_t extent, int64_t unit, int64_t count)
-{
-    int64_t units = (extent + unit - 1) / unit;
-    int64_t largest = (units + count - 1) / count * unit;
-    return largest < extent ? largest : extent;
-}
-
+/* What the block that needs most takes: a smaller one may be cut for other caches, and pack more at once. */
 static void find_bytes(struct grid *grid)
 {
-    const weft_gemm_call *call = grid->call;
-    const int64_t begin[2] = {0, 0};
-    const int64_t end[2] = {largest_block(call->m, grid->units[0], grid->rows),
-                            largest_block(call->n, grid->units[1], grid->columns)};
-    weft_gemm_block block = block_of(grid, 0, begin, end);
-    grid->bytes = call->k == 0 ? 0 : weft_gemm_block_bytes(&block);
+    if (grid->call->k == 0) return;
+    for (int64_t row = 0; row < grid->rows; row++)
+        for (int64_t column = 0; column < grid->columns; column++) {
+            weft_gemm_block block = find_block(grid, 0, row, column);
+            if (block.left.count <= 0 || block.right.count <= 0) continue;
+            size_t bytes = weft_gemm_block_bytes(&block);
+            if (bytes > grid->bytes) grid->bytes = bytes;
+        }
 }
 
 /* Of one product, or of the whole batch. */

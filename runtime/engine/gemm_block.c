@@ -123,8 +123,7 @@ static struct part plan(const weft_gemm_block *block, bool left, char *memory)
                          .memory = memory};
 }
 
-/* The bytes to pack an operand. If it is read in place, those of the one panel that does not fill a kernel's vectors,
- * even where this block has none: smaller blocks of the same product use the same memory. */
+/* The bytes to pack an operand. If it is read in place, those of a panel that does not fill a kernel's vectors. */
 static int64_t part_bytes(const struct part *part)
 {
     if (!part->packs) return part->wide ? part->bytes : 0;

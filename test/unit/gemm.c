@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "runtime/engine/gemm.h"
+#include "runtime/engine/gemm_kernel.h"
 
 /* One product with its operands; element (0, 0) lies at the offset of the call. */
 struct product {
@@ -69,15 +70,20 @@ static void product_finish(struct product *product)
     for (size_t i = 0; i < 3; i++) free(product->data[i]);
 }
 
-static void product_run(struct product *product, size_t threads)
+static void product_run_on(struct product *product, const weft_machine *machine, size_t threads)
 {
     weft_pool *pool;
-    weft_test_ok(weft_pool_create(NULL, weft_machine_reference(), threads, &pool));
+    weft_test_ok(weft_pool_create(NULL, machine, threads, &pool));
     weft_block_store *store;
     weft_test_ok(weft_block_store_create(NULL, 0, &store));
     weft_test_ok(weft_gemm_run(pool, store, &product->call, product->data[0], product->data[1], product->data[2]));
     weft_block_store_release(store);
     weft_pool_destroy(pool);
+}
+
+static void product_run(struct product *product, size_t threads)
+{
+    product_run_on(product, weft_machine_reference(), threads);
 }
 
 static int64_t batch_offset(const weft_gemm_call *call, const int64_t *strides, int64_t index)
@@ -210,19 +216,18 @@ static void test_batches(void **state)
     }
 }
 
-static void check_bits(weft_dtype dtype, int64_t m, int64_t n, int64_t k)
+static void check_bits(const weft_machine *machine, struct product product)
 {
     static const size_t threads[] = {2, 3, 7};
-    struct product product = row_major(dtype, m, n, k);
     product_fill(&product);
-    size_t size = product.count[2] * weft_dtype_size(dtype);
+    size_t size = product.count[2] * weft_dtype_size(product.call.dtype);
     void *first = malloc(size);
     assert_non_null(first);
     product_run(&product, 1);
     memcpy(first, product.data[2], size);
     for (size_t i = 0; i < 3; i++) {
         memset(product.data[2], 0xff, size);
-        product_run(&product, threads[i]);
+        product_run_on(&product, machine, threads[i]);
         assert_memory_equal(first, product.data[2], size);
     }
     free(first);
@@ -234,7 +239,52 @@ static void test_same_bits_for_any_number_of_threads(void **state)
     (void)state;
     static const int64_t shapes[][3] = {{95, 97, 94}, {150, 333, 700}, {257, 64, 1031}, {2000, 2, 300}, {1, 1500, 300}};
     for (size_t i = 0; i < 4 * sizeof shapes / sizeof *shapes; i += sparsity)
-        check_bits(dtypes[i % 4], shapes[i / 4][0], shapes[i / 4][1], shapes[i / 4][2]);
+        check_bits(weft_machine_reference(),
+                   row_major(dtypes[i % 4], shapes[i / 4][0], shapes[i / 4][1], shapes[i / 4][2]));
+}
+
+static struct product with_columns(struct product product, bool a, bool b)
+{
+    if (a) product.call.a_row = 1, product.call.a_column = product.call.m;
+    if (b) product.call.b_row = 1, product.call.b_column = product.call.k;
+    return product;
+}
+
+/* Threads take blocks that differ by a tile, of which the smaller ones alone fit the cache and pack more: of either
+ * operand, whichever the kernel calls the left one, and however they lie. */
+static void check_blocks(weft_dtype dtype, int64_t width, int64_t other)
+{
+    const weft_machine *machine = weft_machine_reference();
+    int64_t terms = weft_gemm_kernel_find(weft_dtype_size(dtype))->terms;
+    int64_t fit = (int64_t)(machine->cache_bytes[1] / 4 / weft_dtype_size(dtype)) / terms;
+    int64_t apart = (2 * (fit / width) + 1) * width, together = fit / other * other;
+    for (int layout = 0; layout < 4; layout++) {
+        check_bits(machine, with_columns(row_major(dtype, apart, together, 4 * terms), layout & 1, layout & 2));
+        check_bits(machine, with_columns(row_major(dtype, together, apart, 4 * terms), layout & 1, layout & 2));
+    }
+}
+
+static void test_blocks_about_the_cache(void **state)
+{
+    (void)state;
+    for (size_t d = 0; d < 2; d++) {
+        const weft_gemm_kernel *kernel = weft_gemm_kernel_find(weft_dtype_size(dtypes[d]));
+        check_blocks(dtypes[d], kernel->rows, kernel->columns);
+        check_blocks(dtypes[d], kernel->columns, kernel->rows);
+    }
+}
+
+/* With caches so small that few rows are beyond them, and threads that cost nothing. */
+static void test_same_bits_for_any_cache(void **state)
+{
+    (void)state;
+    weft_machine machine = *weft_machine_reference();
+    machine.fork_join_seconds = 0;
+    for (size_t i = 0; i < 600; i += sparsity) {
+        machine.cache_bytes[1] = (size_t)4096 << rand() % 6;
+        int64_t m = 1 + rand() % 200, n = 1 + rand() % 200, k = 1 + rand() % 60;
+        check_bits(&machine, with_columns(row_major(dtypes[i % 4], m, n, k), rand() % 2, rand() % 2));
+    }
 }
 
 /* ---- the borders of operands ---- */
@@ -512,6 +562,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_strides),
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_same_bits_for_any_number_of_threads),
+        cmocka_unit_test(test_blocks_about_the_cache),
+        cmocka_unit_test(test_same_bits_for_any_cache),
         cmocka_unit_test(test_no_access_beyond_operands),
         cmocka_unit_test(test_writes_only_elements),
         cmocka_unit_test(test_out_of_memory),
