@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Lies right before each block, at the end of a prefix whose length is a multiple of the alignment. */
 typedef struct block_header {
@@ -74,11 +75,12 @@ void weft_test_allocator_check(weft_test_allocator *test)
     assert_int_equal(atomic_load(&test->mistakes), 0);
 }
 
+/* Others each time. */
 enum { STRIDE = WEFT_TEST_ADDRESS ? 3 : 1 };
 
 size_t weft_test_fail_each(weft_status *(*body)(const weft_allocator *allocator, void *context), void *context)
 {
-    for (size_t fail_at = 0;; fail_at += STRIDE) {
+    for (size_t fail_at = (size_t)time(NULL) % STRIDE;; fail_at += STRIDE) {
         weft_test_allocator test;
         weft_test_allocator_init(&test, fail_at);
         weft_status *status = body(&test.allocator, context);
@@ -138,9 +140,7 @@ uint64_t weft_test_count_end(void)
     return counted;
 }
 #else
-void weft_test_count_begin(void)
-{
-}
+void weft_test_count_begin(void) {}
 
 uint64_t weft_test_count_end(void)
 {

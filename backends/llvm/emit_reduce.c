@@ -132,8 +132,8 @@ void weft_reduce_fetch(weft_emitter *e, LLVMValueRef group)
 
 /* ---- combining ---- */
 
-/* Applies the combine block: params below `width` are `left`, the others `right`, which is the `next` element or what
- * others combine to; `out` may be `left`. */
+/* Applies the combine block: params below `width` are `left`, the others `right`. That is the `next` element, or the
+ * accumulator of other elements. `out` may be `left`. */
 static void combine(weft_emitter *e, const weft_accumulator *accumulator, uint32_t width, const LLVMValueRef *left,
                     const LLVMValueRef *right, bool next, LLVMValueRef *out)
 {

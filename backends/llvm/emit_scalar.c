@@ -166,8 +166,8 @@ static LLVMValueRef single_from_short(weft_emitter *e, weft_dtype from, LLVMValu
         return LLVMBuildBitCast(e->builder, bits, single, "");
     }
     if (!has_half_instructions(e)) return single_from_half_bits(e, value);
-    /* On a processor LLVM 19 would move comparisons in front of an fpext, makes one of each lane then, and calls the C
-     * library for the minimum of two halves. */
+    /* LLVM 19 would move comparisons in front of an fpext, where it makes one for each lane, and calls the C library
+     * for the minimum of two halves. */
     bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
     if (!e->gpu && !vector) return weft_intrinsic_call(e, "llvm.convert.from.fp16", 1, &single, 1, &value);
     LLVMValueRef half = LLVMBuildBitCast(e->builder, value, like(type, e->f16), "");

@@ -42,8 +42,9 @@ static char *create_name(void)
  * predicate as it was (LLVM issue 159723). Arithmetic of f16 is that of f32 anyway. */
 static void drop_half_precision(char *features)
 {
-    char *found = strstr(features, "+avx512fp16");
-    if (found != NULL) *found = '-';
+    static const char *const names[] = {"+avx512fp16", "+avx10."}; /* the second includes the first */
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (char *at = features; (at = strstr(at, names[i])) != NULL;) *at = '-';
 }
 
 static void find_host(void)
@@ -72,7 +73,7 @@ const weft_processor *weft_processor_find(void)
     return host_found ? &host : NULL;
 }
 
-/* Machines of the host that nobody uses, kept for the life of the process; what is more than so many is destroyed. */
+/* Idle machines of the host, kept for the life of the process; beyond so many they are destroyed. */
 static struct {
     pthread_mutex_t lock;
     LLVMTargetMachineRef machines[16];

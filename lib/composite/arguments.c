@@ -14,7 +14,7 @@ static bool is_kind(weft_tensor x, weft_dtype_kind first, weft_dtype_kind last)
 bool weft_composite_wants_float(const char *function, const char *name, weft_tensor x)
 {
     if (is_kind(x, WEFT_KIND_FLOAT, WEFT_KIND_FLOAT)) return true;
-    weft_trace_fail(x.graph, WEFT_DTYPE_MISMATCH, function, "%s has dtype %s, not a float", name,
+    weft_trace_fail(x.graph, WEFT_DTYPE_MISMATCH, function, "%s has dtype %s but must be a float", name,
                     weft_dtype_name(weft_tensor_dtype(x)));
     return false;
 }
@@ -22,7 +22,7 @@ bool weft_composite_wants_float(const char *function, const char *name, weft_ten
 bool weft_composite_wants_integer(const char *function, const char *name, weft_tensor x)
 {
     if (is_kind(x, WEFT_KIND_UNSIGNED, WEFT_KIND_SIGNED)) return true;
-    weft_trace_fail(x.graph, WEFT_DTYPE_MISMATCH, function, "%s has dtype %s, not an integer", name,
+    weft_trace_fail(x.graph, WEFT_DTYPE_MISMATCH, function, "%s has dtype %s but must be an integer", name,
                     weft_dtype_name(weft_tensor_dtype(x)));
     return false;
 }

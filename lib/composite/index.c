@@ -177,10 +177,11 @@ static bool check_items(weft_tensor x, weft_index_items items, size_t *out_left)
         added += items.items[i].kind == WEFT_INDEX_NEW_AXIS;
     }
     if (axes > rank || ellipses > 1 || added > WEFT_MAX_RANK) {
-        weft_trace_fail(x.graph, WEFT_INVALID_ARGUMENT, function,
-                        "%zu items for axes, %zu new axes and %zu ellipses are given for a tensor of rank %zu: at most "
-                        "%zu axes can be taken, and one ellipsis",
-                        axes, added, ellipses, rank, rank);
+        weft_trace_fail(
+            x.graph, WEFT_INVALID_ARGUMENT, function,
+            "%zu indexed axes, %zu new axes and %zu ellipses for a tensor of rank %zu: at most %zu axes can be "
+            "indexed, and one ellipsis given",
+            axes, added, ellipses, rank, rank);
         return false;
     }
     *out_left = rank - axes;

@@ -45,7 +45,7 @@ static weft_expr fail_redeclared(weft_expr_context *exprs, weft_expr old, weft_e
     weft_bytes_init(&text, exprs->allocator);
     weft_bytes_print(&text, "'%s' is declared as ", node->name);
     describe(exprs, &wanted, &text);
-    weft_bytes_print(&text, ", but it already is ");
+    weft_bytes_print(&text, ", but is already declared as ");
     describe(exprs, node, &text);
     if (text.failed) weft_expr_fail(exprs, WEFT_OUT_OF_MEMORY, "out of memory");
     else weft_expr_fail(exprs, WEFT_INVALID_ARGUMENT, "%s", text.data);

@@ -64,7 +64,7 @@ static const char *attr_fault(const weft_graph *graph, weft_attr_kind kind, cons
     case WEFT_ATTR_INT:
     case WEFT_ATTR_FLOAT:
     case WEFT_ATTR_BOOL: return NULL;
-    case WEFT_ATTR_DTYPE: return attr->integer < 0 || attr->integer >= WEFT_DTYPE_COUNT ? "is not a dtype" : NULL;
+    case WEFT_ATTR_DTYPE: return attr->integer < 0 || attr->integer >= WEFT_DTYPE_COUNT ? "is not a weft_dtype" : NULL;
     case WEFT_ATTR_STRING: return string_fault(attr);
     case WEFT_ATTR_DATA: return attr->size > 0 && attr->data == NULL ? "is NULL, but has elements" : NULL;
     case WEFT_ATTR_INTS: return list_fault(attr->ints.count, attr->ints.items);

@@ -171,10 +171,10 @@ static weft_status *check_slice(const weft_infer_context *context, size_t axis, 
     weft_extent end = weft_extent_add(start, slice_way(size, step));
     weft_extent low = step > 0 ? start : end, high = step > 0 ? end : start;
     WEFT_TRY(weft_infer_require(context, WEFT_GUARD_AT_MOST, weft_extent_of(0), low,
-                                "axis %zu %s at element %s, before the first", axis, step > 0 ? "starts" : "ends",
-                                weft_extent_describe(low).text));
+                                "axis %zu %s index %s, before the first", axis,
+                                step > 0 ? "starts at" : "reads down to", weft_extent_describe(low).text));
     return weft_infer_require(context, WEFT_GUARD_AT_MOST, weft_extent_add(high, one), extent,
-                              "axis %zu %s at element %s but its extent is %s", axis, step > 0 ? "ends" : "starts",
+                              "axis %zu %s index %s but its extent is %s", axis, step > 0 ? "reads up to" : "starts at",
                               weft_extent_describe(high).text, weft_extent_describe(extent).text);
 }
 

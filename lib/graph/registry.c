@@ -64,5 +64,5 @@ const char *weft_graph_missing_op(const weft_graph *graph, const char *name)
     const char *dot = strchr(name, '.');
     if (dot == NULL) return "there is no op '%s'";
     bool known = extension_find(weft_graph_root(graph), name, (size_t)(dot - name)) != NULL;
-    return known ? "its extension has no op '%s'" : "the op '%s' belongs to no extension registered";
+    return known ? "its extension has no op '%s'" : "no registered extension has the op '%s'";
 }

@@ -7,8 +7,8 @@
 #define SMALL_PRODUCT (32 * 32 * 32)
 /* The same for bytes of real terms whose B is innermost along a free axis. */
 #define MEDIUM_PRODUCT_BYTES (4 * 50 * 50 * 50)
-/* A B so lying that stays in the first-level cache is read there again and again; the library does no better with so few
- * terms. */
+/* A B so lying that stays in the first-level cache is read there again and again; the library does no better with so
+ * few terms. */
 #define SMALL_B_BYTES (16 << 10)
 #define SMALL_B_TERMS 32
 /* So many rows or columns are computed side by side, so that a matrix is read once, as far as the second-level cache
@@ -225,7 +225,7 @@ bool weft_product_is_library(const weft_graph *graph, const weft_node *node)
     weft_shape a = weft_value_type(graph, node->inputs[0])->shape, b = weft_value_type(graph, node->inputs[1])->shape;
     size_t batch = node->attrs[0].ints.count, contract = node->attrs[2].ints.count;
     if (contract == 0 || a.rank == batch + contract || b.rank == batch + contract) return false;
-    /* The library would copy the matrix although the product reads it only once. */
+    /* Loops read the matrix once too, and compute what follows in the same kernel. */
     if (has_one_row(graph, node, 0) || has_one_row(graph, node, 1)) return false;
     return !is_small(graph, node);
 }

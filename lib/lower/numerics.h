@@ -27,7 +27,7 @@ typedef struct weft_reduction {
 /* Describes reduction node `node`; from the graph's own extents, so that it holds for all variants. */
 void weft_reduction_fill(const weft_graph *graph, uint32_t node, weft_reduction *out_reduction);
 
-/* Sums of so few terms are not worth calling the library, which copies its operands. */
+/* Sums of so few terms are not worth calling the library. */
 #define WEFT_PRODUCT_FEW_TERMS 4
 
 /* The sizes of a product at most. */

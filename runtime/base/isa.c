@@ -51,7 +51,8 @@ weft_status *weft_isa_check(const weft_allocator *allocator)
     if (!isa.known)
         return weft_status_create(
             allocator, WEFT_INVALID_ARGUMENT, "WEFT_ISA",
-            "WEFT_ISA is \"%s\", not x86-64-v2, x86-64-v3, x86-64-v4 or, for runtime \"ref\" alone, x86-64", isa.asked);
+            "WEFT_ISA is \"%s\"; it must be x86-64-v2, x86-64-v3, x86-64-v4 or, for runtime \"ref\" alone, x86-64",
+            isa.asked);
     return weft_status_create(allocator, WEFT_UNSUPPORTED, "WEFT_ISA", "this processor has %s, not %s", names[isa.host],
                               isa.asked);
 }

@@ -136,7 +136,7 @@ weft_status *weft_status_of_op(weft_status *status, const char *op, const char *
 
 weft_status *weft_status_null(const char *where, const char *argument)
 {
-    return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, where, "%s must not be NULL", argument);
+    return weft_status_create(NULL, WEFT_INVALID_ARGUMENT, where, "%s is NULL", argument);
 }
 
 weft_status *weft_status_clone(const weft_allocator *allocator, const weft_status *status)

@@ -5,7 +5,7 @@
 
 /* `status`, which it takes, with `where` if it has none of its own. */
 weft_status *weft_status_locate(weft_status *status, const char *where) WEFT_MUST_USE;
-/* INVALID_ARGUMENT: "`argument` must not be NULL". */
+/* INVALID_ARGUMENT: "`argument` is NULL". */
 weft_status *weft_status_null(const char *where, const char *argument) WEFT_MUST_USE;
 
 /* Returns that from the calling function, which is public, when `argument` is NULL. */

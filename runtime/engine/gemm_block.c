@@ -61,9 +61,9 @@ static bool is_short(const weft_gemm_block *block, bool left)
     return round_up(side->count, count) / count * panel_bytes(block, width) <= block->cache_bytes / 4;
 }
 
-/* Of packed operands: the left one stays in the second-level cache, the right one in the third, of which each core has
- * as much as that at least; or both in the second, where pieces of a left one that are used a few times only are still
- * there if they are small. */
+/* Bytes of an operand that are packed at once. The left one stays in the second-level cache, the right one in the
+ * third, of which each core has as much as that at least. Where one is short both stay in the second; a left one then
+ * comes in small pieces, since each is used a few times only. */
 static int64_t limit(const weft_gemm_block *block, bool left)
 {
     if (is_short(block, true)) return block->cache_bytes / 4;
@@ -75,7 +75,7 @@ static int64_t limit(const weft_gemm_block *block, bool left)
  * then read from fewer pages and cache sets for every vector. An operand across the vectors with adjacent terms is read
  * in a few streams, any other one a cache line for each term, of which it takes a part only. Lines whose distance is a
  * multiple of 512 bytes share few sets of the first-level cache, at a multiple of 4 KB of all caches; at more than 4 KB
- * each needs a TLB entry of its own. Measured on Zen 3. From 1 KB on nothing fetches them ahead of time. */
+ * each needs a TLB entry of its own. Measured on Zen 3. */
 static int64_t uses_worth_packing(const weft_gemm_side *side, bool wide)
 {
     enum { PAGE = 4096, FEW_SETS = 512 };
@@ -89,7 +89,7 @@ static int64_t uses_worth_packing(const weft_gemm_side *side, bool wide)
 bool weft_gemm_packs(const weft_gemm_kernel *kernel, const weft_gemm_side *side, int64_t terms, bool wide, int64_t uses,
                      int64_t cache_bytes)
 {
-    enum { FAR = 1024 };
+    enum { FAR = 1024 }; /* bytes between two lines from which on nothing fetches the next one ahead of time */
     int64_t size = (int64_t)side->size;
     if (kernel->tile == NULL || side->complex || uses >= uses_worth_packing(side, wide)) return true;
     bool is_far = side->stride == 1 && llabs(side->term_stride) * size > FAR;
@@ -115,8 +115,8 @@ static struct part plan(const weft_gemm_block *block, bool left, char *memory)
     bool wide = left == block->kernel->by_columns;
     return (struct part){.side = side,
                          .wide = wide,
-                         .packs = weft_gemm_packs(block->kernel, side, block->terms, wide, other->count,
-                                                  block->cache_bytes),
+                         .packs =
+                             weft_gemm_packs(block->kernel, side, block->terms, wide, other->count, block->cache_bytes),
                          .width = width,
                          .bytes = panel_bytes(block, width),
                          .count = panels * panel_count(side, width),

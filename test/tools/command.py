@@ -231,10 +231,10 @@ class Run(Command):
         self.refuses(MISUSED, "run: input 'w' is missing; the graph's inputs: x, w", "run", "g.weft", "x=a.npy")
         self.refuses(MISUSED, "run: input 'x' is given twice", "run", "g.weft", "x=a.npy", "x=b.npy")
         self.refuses(MISUSED, "run: the graph has no input 'z'; its inputs: x, w", "run", "g.weft", "z=a.npy")
-        self.refuses(MISUSED, "run: which input is 'a.npy'? Say it as NAME=a.npy; the graph's inputs: x, w",
+        self.refuses(MISUSED, "run: it is unclear which input 'a.npy' is; write NAME=a.npy; the graph's inputs: x, w",
                      "run", "g.weft", "a.npy")
         self.refuses(MISUSED, "run: input 'x' has no file after '='", "run", "g.weft", "x=", "w=w.npy")
-        self.refuses(MISUSED, "run: which output is 'y.npy'? Say it as NAME=y.npy; the graph's outputs: y, total",
+        self.refuses(MISUSED, "run: it is unclear which output 'y.npy' is; write NAME=y.npy; the graph's outputs: y, total",
                      "run", "g.weft", "x=a.npy", "w=w.npy", "-o", "y.npy")
         self.refuses(MISUSED, "run: the graph has no output 'z'; its outputs: y, total",
                      "run", "g.weft", "x=a.npy", "w=w.npy", "-o", "z=z.npy")
@@ -322,7 +322,7 @@ class Single(Command):
         self.prints("y =\n[21. 22. 23.]\n", *run, "--set", "n=3", "--set", "n=3")
         for text in ["n", "n=", "=3", "n=3.5", "n=3 ", "n= 3", "n=+3", "n=--3", "n=99999999999999999999", ""]:
             self.refuses(MISUSED, f"run: --set takes SYMBOL=INTEGER such as n=5, not '{text}'", *run, "--set", text)
-        self.refuses(MISUSED, "run: no input says what the symbol 'n' is; --set n=N gives it a value", *run)
+        self.refuses(MISUSED, "run: no input binds the symbol 'n'; --set n=N gives it a value", *run)
         self.refuses(MISUSED, "run: --set gives 'n' twice, as 3 and as 4", *run, "--set", "n=3", "--set", "n=4")
         self.refuses(MISUSED, "run: --set names 'm', but the graph has no such symbol", *run, "--set", "m=3", "--set", "n=3")
         self.refuses(FAILED, "run: symbol n = 17 is outside [1, 16] (given by --set)", *run, "--set", "n=17")
@@ -403,7 +403,7 @@ class Opt(Command):
     def test_emit_at_levels(self):
         """What makes code, or tells of it, follows WEFT_ISA or refuses it; what makes none does not ask."""
         bogus, base = ({**os.environ, "WEFT_ISA": level} for level in ["bogus", "x86-64"])
-        sentence = 'WEFT_ISA is "bogus", not x86-64-v2, x86-64-v3, x86-64-v4 or, for runtime "ref" alone, x86-64'
+        sentence = 'WEFT_ISA is "bogus"; it must be x86-64-v2, x86-64-v3, x86-64-v4 or, for runtime "ref" alone, x86-64'
         for name in ["scheduled", "llvm", "asm", "ptx"]:
             with self.subTest(name):
                 self.refuses(FAILED, f"opt: {sentence}", "opt", "g.weft", "--emit", name, env=bogus)

@@ -201,7 +201,7 @@ class Plan(Instances):
         self.assertLess(stats["check_difference"], 1e-5)
         self.assertGreater(stats["sliced"], 0)
         self.assertLessEqual(stats["peak_bytes"], 8192)
-        self.assertRegex(out, r"\nsliced labels       ([12]): (\d(?:,\d)?)\nslicing multiplies  1 times as much\n")
+        self.assertRegex(out, r"\nsliced labels       ([12]): (\d(?:,\d)?)\nslicing overhead    1x\n")
         self.assertRegex(out, r"\nrunning ms          [0-9.]+, planning and compiling in it\n")
         status, _, error = self.weft("einsum", *whole, "--plan-only", "--memory-limit", "3")
         self.assertEqual(status, FAILED)
@@ -290,7 +290,7 @@ class Plan(Instances):
         self.assertEqual(self.run_well(*call).splitlines()[:-1], good.splitlines()[:-1])
         unknown = ("is neither a line of a plan nor an order, which is a list of steps such as [(0, 1), (0, 1)] or a tree such as "
                    "((0, 1), 2)")
-        slicing = "slicing multiplies  1 times as much"
+        slicing = "slicing overhead    1x"
         self.assertIn(slicing, good)
         for was, now, sentence in [
                 ("operands            4", "operands 77", "1:1: the plan is of 77 operands, but there are 4"),
@@ -300,7 +300,7 @@ class Plan(Instances):
                 ("labels              5", "labels 77", "2:1: the plan is of 77 labels, but there are 5"),
                 ("labels              5", "labels -5", "2:1: 'labels -5' is to end with a count"),
                 ("labels              5", "operands 4", "2:1: 'operands 4' is the second line of its kind"),
-                ("log10 multiplies    ", "log10 multiplies    x", r"3:1: 'log10 multiplies    x[0-9.]+' is to end with a number"),
+                ("log10 multiplies    ", "log10 multiplies    x", r"3:1: 'log10 multiplies    x[0-9.]+' must end with a number"),
                 ("sliced labels       1: e", "sliced label        1: e", f"6:1: 'sliced label        1: e' {unknown}"),
                 ("sliced labels       1: e", "foo bar", f"6:1: 'foo bar' {unknown}"),
                 ("sliced labels       1: e", "s" * 300, f"6:1: '{'s' * 80}...' {unknown}"),
@@ -308,7 +308,7 @@ class Plan(Instances):
                  f"6:1: '{slicing}' is said of slices, but no line has the sliced labels"),
                 ("sliced labels       1: e", "sliced labels       2: e",
                  "6:1: 2 sliced labels are said, but 1 named in 'sliced labels       2: e'"),
-                (slicing, "slicing multiplies  1", "7:1: 'slicing multiplies  1' is to end with a number and 'times as much'"),
+                (slicing, "slicing overhead    1", "7:1: 'slicing overhead    1' must end with a number and 'x'"),
                 ("predicted", "labels              5\npredicted", "8:1: 'labels              5' is the second line of its kind"),
                 ("]]\n", "]]\nsliced labels       1: d\n",
                  "10:1: 'sliced labels       1: d' stands after the order, but belongs before it")]:
@@ -421,7 +421,7 @@ class Run(Instances):
         told = float(re.search(r"\nintermediates MiB   ([0-9.]+)\n", out).group(1))
         self.assertGreaterEqual(told, 4)
         self.assertAlmostEqual(told, json.loads(out.splitlines()[-1])["peak_bytes"] / 2**20, 3)
-        self.assertRegex(out, r"\nsecond order        differs by \S+ of a value, rounding explains \S+\n")
+        self.assertRegex(out, r"\nsecond order        relative difference \S+, rounding bound \S+\n")
 
     def test_refuses_what_fits_no_machine(self):
         """Before anything is made, with the plan to be seen."""
@@ -484,7 +484,7 @@ class Run(Instances):
                 self.assertNotEqual(stats["check_order"], stats["order"])
             else:
                 self.assertEqual(stats["check_order"], "sides swapped")
-            told = "second order        differs by" if steps > 1 else "sides swapped       differs by"
+            told = "second order        relative difference" if steps > 1 else "sides swapped       relative difference"
             self.assertIn(f"\n{told} ", out)
 
 
@@ -661,8 +661,8 @@ class Failures(Instances):
 
     def test_broken_files(self):
         for text, place in [('{"inputs": [[0, 1],', "1:20: the file ends before its JSON does"), ("", None), ("{", None),
-                            ('{\n "inputs": [[0, 1]],\n\t"output": x}', "3:12: this is no JSON"),
-                            ('{"inputs": 3} z', "1:15: this is no JSON"), ('{"inputs": 3}\0', "1:14: this is no JSON")]:
+                            ('{\n "inputs": [[0, 1]],\n\t"output": x}', "3:12: invalid JSON"),
+                            ('{"inputs": 3} z', "1:15: invalid JSON"), ('{"inputs": 3}\0', "1:14: invalid JSON")]:
             self.write("bad.json", text)
             place = place or f"1:{len(text) + 1}: the file ends before its JSON does"
             self.refuses(FAILED, f"einsum: bad.json:{place}", "einsum", "--instance", "bad.json", "--plan-only")

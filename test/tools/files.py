@@ -112,7 +112,7 @@ class Names(Command):
                      "run", "g.weft", "all.npz", "-o", "y=y.npz")
         self.refuses(MISUSED, "einsum: a single array is written to an .npy file, not to 'y.npz'",
                      "einsum", "i->i", "w.npy", "-o", "y.npz")
-        self.refuses(MISUSED, "einsum: which array of all.npz is meant? Say it as all.npz:NAME; its arrays: x, w",
+        self.refuses(MISUSED, "einsum: all.npz has several arrays; write all.npz:NAME; its arrays: x, w",
                      "einsum", "i->i", "all.npz")
 
         for arguments in [["run", "g.weft", "all.npz", "w=all.npz:v"], ["einsum", "i->i", "all.npz:v"]]:
@@ -338,7 +338,7 @@ class Outputs(Command):
         """Refuses to write to `path`, the file of a result that is `read`, which the command calls `text`."""
         option = [a for a, b in zip(arguments, arguments[1:]) if b == path or b.endswith("=" + path)][-1]
         before = (self.folder / read).read_bytes()
-        self.refuses(MISUSED, f"{arguments[0]}: a result of {option} in '{path}' would replace '{text or read}', which is read",
+        self.refuses(MISUSED, f"{arguments[0]}: a result of {option} in '{path}' would overwrite '{text or read}', which is also read",
                      *arguments, stdin=stdin)
         self.assertEqual((self.folder / read).read_bytes(), before)
 
@@ -388,7 +388,7 @@ class Outputs(Command):
                 done = subprocess.run([WEFT, "run", program, "all.npz", "-o", "y=-"], cwd=self.folder, text=True,
                                       stdin=source, stdout=file, stderr=subprocess.PIPE)
             self.assertEqual((done.returncode, done.stderr),
-                             (MISUSED, f"weft run: a result of -o in '-' would replace '{read}', which is read\n"))
+                             (MISUSED, f"weft run: a result of -o in '-' would overwrite '{read}', which is also read\n"))
             self.assertEqual((self.folder / "g.weft").read_text(), GRAPH)
 
     def redirected(self, name, *arguments):

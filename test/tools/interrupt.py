@@ -96,7 +96,7 @@ class Interrupt(Signals):
             process = self.start("einsum", "--instance", "long.json", "--memory-limit", "1M", "--moves", "100",
                                  *symbolic)
             self.assertRegex(process.stderr.readline(), r"^weft einsum: the run is predicted to take \d\S* hours; "
-                                                        r"slicing multiplies \d\S* times as much\n$")
+                                                        r"slicing overhead \d\S*x\n$")
             process.send_signal(signal.SIGTERM)
             process.communicate(timeout=60)
             self.assertNotEqual(process.returncode, OK)

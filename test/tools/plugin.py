@@ -39,7 +39,7 @@ class Plugin(Command):
         self.assertRegex(self.weft("info", "--plugin", SAMPLE)[1], r"\nextensions  sample .*: sample.swish sample.median\n")
 
     def test_failures(self):
-        self.refuses(FAILED, "run: p.weft:4:8: the op 'sample.median' belongs to no extension registered",
+        self.refuses(FAILED, "run: p.weft:4:8: no registered extension has the op 'sample.median'",
                      "run", "p.weft", "x=a.npy")
         status, _, error = self.weft("run", "p.weft", "x=a.npy", "--plugin", "none.so")
         self.assertEqual(status, FAILED)

@@ -234,7 +234,7 @@ static void filling_refuses(void **state)
     expect_error(weft_linspace(f.graph, WEFT_I64, 0, 1, N(2)), WEFT_DTYPE_MISMATCH,
                  "linspace: dtype i64 is not a float");
     expect_error(weft_one_hot(f.v, N(3), WEFT_F32), WEFT_DTYPE_MISMATCH,
-                 "one_hot: the operand has dtype f32, not an integer");
+                 "one_hot: the operand has dtype f32 but must be an integer");
     expect_error(weft_tril(f.v, 0), WEFT_SHAPE_MISMATCH, "tril: the operand has rank 1 but needs at least 2");
     expect_error(weft_diag(weft_scalar(f.graph, WEFT_F32, 1), 0), WEFT_SHAPE_MISMATCH,
                  "diag: the operand has rank 0, not 1 or 2");
@@ -590,7 +590,7 @@ static void statistics_refuse(void **state)
 {
     (void)state;
     expect_error(weft_variance(f.i, WEFT_INTS(0), 0, false), WEFT_DTYPE_MISMATCH,
-                 "variance: the operand has dtype i64, not a float");
+                 "variance: the operand has dtype i64 but must be a float");
     expect_error(weft_variance(f.y, WEFT_INTS(0), INT64_MIN, false), WEFT_OUT_OF_RANGE,
                  "variance: the correction is -9223372036854775808: 3 elements less that many do not fit an int64");
     expect_error(weft_standard_deviation(f.y, WEFT_INTS(0), -INT64_MAX, false), WEFT_OUT_OF_RANGE,
@@ -604,7 +604,8 @@ static void statistics_refuse(void **state)
 static void networks_refuse(void **state)
 {
     (void)state;
-    expect_error(weft_hard_swish(f.i), WEFT_DTYPE_MISMATCH, "hard_swish: the operand has dtype i64, not a float");
+    expect_error(weft_hard_swish(f.i), WEFT_DTYPE_MISMATCH,
+                 "hard_swish: the operand has dtype i64 but must be a float");
     expect_error(weft_celu(f.y, 0), WEFT_INVALID_ARGUMENT, "celu: alpha is 0");
     expect_error(weft_prelu(f.y, f.d), WEFT_DTYPE_MISMATCH, "prelu: the slope has dtype f64 but the operand has f32");
     expect_error(weft_layer_norm(f.y, 1, &(weft_norm_options){.scale = f.y}), WEFT_SHAPE_MISMATCH,
@@ -627,7 +628,7 @@ static void networks_refuse(void **state)
     expect_error(weft_attention(q, k, k, NULL), WEFT_SHAPE_MISMATCH,
                  "attention: 4 query heads cannot share 3 key heads");
     expect_error(weft_embedding(f.y, f.v, 0), WEFT_DTYPE_MISMATCH,
-                 "embedding: the index tensor has dtype f32, not an integer");
+                 "embedding: the index tensor has dtype f32 but must be an integer");
     expect_error(weft_layer_norm(f.y, 0, &(weft_norm_options){.epsilon = -1}), WEFT_INVALID_ARGUMENT,
                  "layer_norm: epsilon is -1, but may not be negative or NaN");
     expect_error(weft_group_norm(f.y, 1, &(weft_norm_options){.epsilon = NAN}), WEFT_INVALID_ARGUMENT,
@@ -798,14 +799,14 @@ static void windows_refuse(void **state)
                  "conv_transpose: axis 2 of the kernel has extent n but needs a static one");
     expect_error(weft_max_pool(x, NULL), WEFT_INVALID_ARGUMENT, "max_pool: the windows have no size");
     expect_error(weft_average_pool(f.i, &(weft_pool_options){.size = WEFT_INTS(2)}), WEFT_DTYPE_MISMATCH,
-                 "average_pool: the operand has dtype i64, not a float");
+                 "average_pool: the operand has dtype i64 but must be a float");
     expect_error(weft_max_pool(x, &(weft_pool_options){.size = WEFT_INTS(0)}), WEFT_INVALID_ARGUMENT,
                  "max_pool: size[0] is 0, below 1");
     weft_tensor whole = weft_zeros(f.graph, WEFT_I64, WEFT_SHAPE(2, 4, 9));
     expect_error(weft_adaptive_average_pool(whole, WEFT_INTS(3)), WEFT_DTYPE_MISMATCH,
-                 "adaptive_average_pool: the operand has dtype i64, not a float");
+                 "adaptive_average_pool: the operand has dtype i64 but must be a float");
     expect_error(weft_resize(whole, WEFT_SHAPE(3), &(weft_resize_options){.mode = WEFT_RESIZE_LINEAR}),
-                 WEFT_DTYPE_MISMATCH, "resize: the operand has dtype i64, not a float");
+                 WEFT_DTYPE_MISMATCH, "resize: the operand has dtype i64 but must be a float");
     expect_error(weft_adaptive_max_pool(x, WEFT_INTS(0)), WEFT_INVALID_ARGUMENT,
                  "adaptive_max_pool: sizes[0] is 0, below 1");
     expect_error(weft_resize(x, WEFT_SHAPE(3), &(weft_resize_options){.scales = (const double[]){-1}}),
@@ -1073,7 +1074,7 @@ static void searches_refuse(void **state)
     expect_error(weft_searchsorted(f.y, f.v, false), WEFT_SHAPE_MISMATCH,
                  "searchsorted: the sorted operand has rank 2 but the values have 1");
     expect_error(weft_bincount(f.v, N(3), WEFT_NO_TENSOR), WEFT_DTYPE_MISMATCH,
-                 "bincount: the operand has dtype f32, not an integer");
+                 "bincount: the operand has dtype f32 but must be an integer");
     expect_error(weft_histogram(f.v, 2, 1, 0), WEFT_INVALID_ARGUMENT,
                  "histogram: there are 2 bins from 1 to 0: low must not be above high, and neither may be NaN");
     expect_error(weft_histogram(f.v, INT64_MAX, 0, 1), WEFT_INVALID_ARGUMENT,
@@ -1097,7 +1098,7 @@ static void searches_refuse(void **state)
     expect_error(weft_cross_entropy(f.y, f.i, 0, NULL), WEFT_SHAPE_MISMATCH,
                  "cross_entropy: axis 0 of the target has extent 3, not 4");
     expect_error(weft_nll_loss(f.y, f.v, 1, NULL), WEFT_DTYPE_MISMATCH,
-                 "nll_loss: the target has dtype f32, not an integer");
+                 "nll_loss: the target has dtype f32 but must be an integer");
     expect_error(weft_nll_loss(f.v, f.i, 0, NULL), WEFT_SHAPE_MISMATCH, "nll_loss: the target has rank 1, not 0");
     expect_error(weft_cross_entropy(f.y, f.i, 1, &(weft_class_options){.weights = f.v}), WEFT_SHAPE_MISMATCH,
                  "cross_entropy: there are 3 weights for 4 classes");
@@ -1113,7 +1114,7 @@ static void searches_refuse(void **state)
                  "histogram: the operand has dtype bool, which is not numeric");
     expect_error(weft_histogram(weft_scalar(f.graph, WEFT_C64, 1), 2, 0, 1), WEFT_DTYPE_MISMATCH,
                  "histogram: the operand has dtype c64, which has no order");
-    expect_error(weft_is_close(f.i, f.i, 0, 0), WEFT_DTYPE_MISMATCH, "is_close: a has dtype i64, not a float");
+    expect_error(weft_is_close(f.i, f.i, 0, 0), WEFT_DTYPE_MISMATCH, "is_close: a has dtype i64 but must be a float");
 }
 
 int main(int argc, char **argv)

@@ -146,7 +146,7 @@ static void arrays_are_of_a_runtime(void **state)
     weft_test_fails(weft_array_create_on(NULL, runtime, WEFT_F32, 1, (const int64_t[]){-3}, &dense), WEFT_OUT_OF_RANGE,
                     "negative");
     weft_test_fails(weft_array_create_on(NULL, NULL, WEFT_F32, 1, (const int64_t[]){3}, &dense), WEFT_INVALID_ARGUMENT,
-                    "runtime must not be NULL");
+                    "runtime is NULL");
     weft_test_fails(weft_array_create_on(NULL, runtime, WEFT_F32, 1, (const int64_t[]){(int64_t)1 << 40}, &dense),
                     WEFT_OUT_OF_MEMORY, "full");
     weft_test_ok(weft_array_create_on(NULL, weft_runtime_llvm(), WEFT_F32, 1, (const int64_t[]){3}, &dense));
@@ -691,9 +691,9 @@ static void queues_are_checked(void **state)
     weft_test_ok(weft_queue_create(b.executor, "device", &queue));
     weft_test_ok(weft_queue_create(executor, NULL, &other));
     weft_test_fails(weft_queue_create(executor, "device", &queue), WEFT_NOT_REGISTERED, "\"device\"");
-    weft_test_fails(weft_queue_create(NULL, NULL, &queue), WEFT_INVALID_ARGUMENT, "executor must not be NULL");
-    weft_test_fails(weft_queue_finish(NULL), WEFT_INVALID_ARGUMENT, "queue must not be NULL");
-    weft_test_fails(weft_event_finish(NULL), WEFT_INVALID_ARGUMENT, "event must not be NULL");
+    weft_test_fails(weft_queue_create(NULL, NULL, &queue), WEFT_INVALID_ARGUMENT, "executor is NULL");
+    weft_test_fails(weft_queue_finish(NULL), WEFT_INVALID_ARGUMENT, "queue is NULL");
+    weft_test_fails(weft_event_finish(NULL), WEFT_INVALID_ARGUMENT, "event is NULL");
     weft_array *x = make(&b, WEFT_F32, 6, x_data), *at = make(&b, WEFT_I64, 6, at_data);
     weft_test_fails(step(&b, other, x, at, NULL, &y, &event), WEFT_INVALID_ARGUMENT,
                     "queue is one of another executor");

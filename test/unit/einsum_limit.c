@@ -107,9 +107,9 @@ static void assert_near(const weft_array *got, const weft_array *wanted)
 /* ---- what is allocated ---- */
 
 static weft_status *contract(weft_executor *executor, const problem *p, size_t count, weft_array **operands,
-                             size_t limit, weft_array **result)
+                             size_t limit, weft_report *report, weft_array **result)
 {
-    const weft_einsum_options options = {.memory_limit = limit, .moves = limit == 40 ? 100 : 0};
+    const weft_einsum_options options = {.memory_limit = limit, .moves = limit == 40 ? 100 : 0, .report = report};
     return weft_einsum_arrays(executor, p->text, count, operands, &options, result);
 }
 
@@ -128,10 +128,9 @@ static size_t bytes_of_call(weft_executor *executor, const problem *p, size_t co
 {
     size_t before = atomic_load(&counter.bytes);
     weft_report report;
-    const weft_einsum_options options = {.memory_limit = limit, .report = &report};
     memset(&report, 0xff, sizeof report);
     atomic_store(&counter.most_bytes, before);
-    weft_test_ok(weft_einsum_arrays(executor, p->text, count, operands, &options, result));
+    weft_test_ok(contract(executor, p, count, operands, limit, &report, result));
     assert_true(report.hit == true && report.steps > 0 && report.compile_ns == 0 && report.run_ns > 0);
     *out_peak = report.peak_bytes;
     return atomic_load(&counter.most_bytes) - before;
@@ -142,10 +141,10 @@ static size_t lower_limit(weft_executor *executor, const problem *p, weft_dtype 
 {
     weft_array *operands[MOST], *whole = NULL, *result = NULL;
     size_t count = make_operands(p, dtype, operands), kept = 0, peak;
-    weft_test_ok(contract(executor, p, count, operands, 0, &whole));
+    weft_test_ok(contract(executor, p, count, operands, 0, NULL, &whole));
     weft_test_ok(weft_array_create(NULL, dtype, weft_array_rank(whole), weft_array_shape(whole), &result));
     for (size_t limit = bytes_of_call(executor, p, count, operands, 0, &whole, &peak);; limit /= 4) {
-        weft_status *status = contract(executor, p, count, operands, limit, &result);
+        weft_status *status = contract(executor, p, count, operands, limit, NULL, &result);
         if (status != NULL) {
             weft_test_fails(status, WEFT_OVER_LIMIT, "the memory limit is");
             break;
@@ -207,8 +206,8 @@ static void keep_narrow_limits(void **state)
         weft_array *operands[MOST], *whole = NULL, *result = NULL;
         const problem *p = &narrow[i].of;
         size_t count = make_operands(p, WEFT_F64, operands);
-        weft_test_ok(contract(executor, p, count, operands, 0, &whole));
-        weft_status *status = contract(executor, p, count, operands, 2 * narrow[i].limit, &result);
+        weft_test_ok(contract(executor, p, count, operands, 0, NULL, &whole));
+        weft_status *status = contract(executor, p, count, operands, 2 * narrow[i].limit, NULL, &result);
         if (status != NULL) fail_msg("%s: %s", p->text, weft_status_message(status));
         assert_near(result, whole);
         size_t peak;
@@ -259,7 +258,7 @@ static void slice_what_is_summed_first(void **state)
     weft_test_allocator_init(&counter, WEFT_TEST_NEVER);
     weft_executor *executor = executor_create();
     size_t count = make_operands(&p, WEFT_F64, operands);
-    weft_test_ok(contract(executor, &p, count, operands, 0, &whole));
+    weft_test_ok(contract(executor, &p, count, operands, 0, NULL, &whole));
     for (size_t sliced = 1; sliced <= 2; sliced++) {
         const weft_einsum_options options = {.order = WEFT_EINSUM_LEFT, .sliced = {sliced, labels}, .report = &report};
         weft_test_ok(weft_einsum_arrays(executor, p.text, count, operands, &options, &result));
@@ -515,7 +514,7 @@ static weft_status *contract_limited(weft_executor *executor, void *context)
     weft_array *operands[MOST], *result = NULL;
     (void)context;
     size_t count = make_operands(&p, WEFT_F32, operands);
-    weft_status *status = contract(executor, &p, count, operands, 40, &result);
+    weft_status *status = contract(executor, &p, count, operands, 40, NULL, &result);
     weft_array_release(result);
     release(count, operands);
     return status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compiling and evicting leaves nothing behind: with room for one variant and one kernel, two thousand programs are
- * compiled, run and dropped; after the first five hundred, resident memory and the number of mappings stay where they are.
+ * Compiling and evicting leaves nothing behind: with room for one variant and one kernel, a thousand programs are
+ * compiled, run and dropped; after the first 250, resident memory and the number of mappings stay where they are.
  * An argument gives another number.
  */
 #include <stdio.h>
@@ -9,9 +9,9 @@
 #include <weft/weft.h>
 #include "test/support.h"
 
-enum { WARM = 500, SLACK_KILOBYTES = 512, SLACK_MAPPINGS = 16 };
+enum { WARM = 250, SLACK_KILOBYTES = 256, SLACK_MAPPINGS = 16 };
 
-static size_t cycles = 2000;
+static size_t cycles = 1000;
 
 static void compile_and_run(weft_executor *executor, size_t number)
 {

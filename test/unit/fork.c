@@ -239,7 +239,7 @@ static weft_status *use_all(void *argument)
 static void forks_beside_threads(void **state)
 {
     (void)state;
-    /* The locks of that sanitizer's allocator stay as they are at the fork (gcc 12): a child may wait for one forever. */
+    /* The allocator of ASan does not unlock itself for a child: it may wait forever for what another thread held. */
     if (WEFT_TEST_ADDRESS) skip();
     enum { THREADS = 5 };
     pthread_t threads[THREADS];

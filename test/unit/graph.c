@@ -140,7 +140,7 @@ static void names_are_given(void **state)
         weft_graph_clear_error(graph);
     }
     weft_tensor_set_name(y, NULL);
-    assert_string_equal(error_message(), "name must not be NULL (in tensor_set_name)");
+    assert_string_equal(error_message(), "name is NULL (in tensor_set_name)");
 }
 
 /* ---- guards of callers ---- */

@@ -146,12 +146,14 @@ static void refused_items(void **state)
         "bits or divide by 0");
     expect_error(weft_at(f.x, WEFT_RANGE(0, 2, 0)), WEFT_INVALID_ARGUMENT, "index: the range of axis 0 has step 0");
     expect_error(weft_at(f.x, WEFT_RANGE(0, 2, 0ull)), WEFT_INVALID_ARGUMENT, "index: the range of axis 0 has step 0");
-    expect_error(weft_at(f.y, WEFT_ALL, WEFT_ALL, WEFT_INDEX(0)), WEFT_INVALID_ARGUMENT,
-                 "index: 3 items for axes, 0 new axes and 0 ellipses are given for a tensor of rank 2: at most 2 axes "
-                 "can be taken, and one ellipsis");
-    expect_error(weft_at(f.y, WEFT_ELLIPSIS, WEFT_NEWAXIS, WEFT_ELLIPSIS), WEFT_INVALID_ARGUMENT,
-                 "index: 0 items for axes, 1 new axes and 2 ellipses are given for a tensor of rank 2: at most 2 axes "
-                 "can be taken, and one ellipsis");
+    expect_error(
+        weft_at(f.y, WEFT_ALL, WEFT_ALL, WEFT_INDEX(0)), WEFT_INVALID_ARGUMENT,
+        "index: 3 indexed axes, 0 new axes and 0 ellipses for a tensor of rank 2: at most 2 axes can be indexed, "
+        "and one ellipsis given");
+    expect_error(
+        weft_at(f.y, WEFT_ELLIPSIS, WEFT_NEWAXIS, WEFT_ELLIPSIS), WEFT_INVALID_ARGUMENT,
+        "index: 0 indexed axes, 1 new axes and 2 ellipses for a tensor of rank 2: at most 2 axes can be indexed, "
+        "and one ellipsis given");
     expect_error(weft_at(f.x, WEFT_PICK(f.p)), WEFT_UNSUPPORTED,
                  "index: axis 0 is indexed by a mask, and how many elements it takes is not known before the run; use "
                  "weft_select, or indices");
@@ -166,7 +168,8 @@ static void refused_items(void **state)
                  "index_update: axis 1 of the value has extent 4 but axis 1 of x[items] has 5");
     expect_error(weft_set_at(f.x, f.k, WEFT_ALL), WEFT_DTYPE_MISMATCH,
                  "index_update: the value has dtype i64 but x has f32; cast explicitly");
-    expect_error(weft_add_at(f.p, f.p, WEFT_ALL), WEFT_DTYPE_MISMATCH, "index_update: mode add does not take dtype bool");
+    expect_error(weft_add_at(f.p, f.p, WEFT_ALL), WEFT_DTYPE_MISMATCH,
+                 "index_update: mode add does not take dtype bool");
 }
 
 static void refused_ops(void **state)
@@ -294,9 +297,9 @@ static void blocks_are_replaced(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_GRAPH(shapes_of_items),        IN_GRAPH(shapes_of_far_ranges),   IN_GRAPH(shapes_of_ops),
-        IN_GRAPH(refused_items),          IN_GRAPH(refused_ops),            IN_GRAPH(index_add_adds_columns),
-        IN_GRAPH(duplicates_are_defined), IN_GRAPH(along_an_axis),          IN_GRAPH(blocks_are_replaced),
+        IN_GRAPH(shapes_of_items),        IN_GRAPH(shapes_of_far_ranges), IN_GRAPH(shapes_of_ops),
+        IN_GRAPH(refused_items),          IN_GRAPH(refused_ops),          IN_GRAPH(index_add_adds_columns),
+        IN_GRAPH(duplicates_are_defined), IN_GRAPH(along_an_axis),        IN_GRAPH(blocks_are_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

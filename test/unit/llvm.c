@@ -580,13 +580,15 @@ static const char argmax_text[] =
     "    accumulate a0 (%%0, %%1) init (-inf, 9223372036854775807) : f32, i64 {\n"
     "      %%0 = param 0 : f32\n      %%1 = param 1 : i64\n      %%2 = param 2 : f32\n"
     "      %%3 = param 3 : i64\n      %%4 = gt %%2, %%0 : bool\n      %%5 = eq %%2, %%0 : bool\n"
-    "      %%6 = lt %%3, %%1 : bool\n      %%7 = and %%5, %%6 : bool\n      %%8 = or %%4, %%7 : bool\n"
+    "      %%6 = earlier %%3, %%1 : bool\n      %%7 = and %%5, %%6 : bool\n      %%8 = or %%4, %%7 : bool\n"
     "      %%9 = select %%8, %%2, %%0 : f32\n      %%10 = select %%8, %%3, %%1 : i64\n"
     "      yield %%9, %%10\n    }\n"
     "  }\n"
     "  stage {\n"
     "    %%2 = result a0.0 : f32\n    %%3 = result a0.1 : i64\n"
-    "    store b0[i0] = %%2\n    store b1[i0] = %%3\n"
+    "    %%4 = const 9223372036854775807 : i64\n    %%5 = eq %%3, %%4 : bool\n"
+    "    %%6 = const 0 : i64\n    %%7 = select %%5, %%6, %%3 : i64\n"
+    "    store b0[i0] = %%2\n    store b1[i0] = %%7\n"
     "  }\n}\n";
 
 static void test_argmax(void **state)

@@ -85,7 +85,7 @@ static void the_host_is_a_machine(void **state)
     weft_test_ok(weft_machine_check(longer));
     longer[0].size = 0;
     weft_test_ok(weft_machine_check(longer));
-    weft_test_fails(weft_machine_check(NULL), WEFT_INVALID_ARGUMENT, "machine must not be NULL");
+    weft_test_fails(weft_machine_check(NULL), WEFT_INVALID_ARGUMENT, "machine is NULL");
 }
 
 static void executors_run_on_a_cpu(void **state)

@@ -108,7 +108,7 @@ static void leaves_refuse(void **state)
                  "input: name \"3x\" must be a letter or _ followed by letters, digits, _ or .");
     expect_error(weft_input(g, NULL, WEFT_F64, WEFT_SHAPE()), WEFT_INVALID_ARGUMENT, "input: name is NULL");
     expect_error(weft_input(g, "z", (weft_dtype)99, WEFT_SHAPE()), WEFT_INVALID_ARGUMENT,
-                 "input: dtype is not a dtype");
+                 "input: dtype is not a weft_dtype");
     expect_error(weft_input(g, "z", WEFT_F32, WEFT_SHAPE(-2)), WEFT_OUT_OF_RANGE,
                  "input: axis 0 of the result has extent -2, below 0");
     expect_error(weft_input(g, "z", WEFT_F32, (weft_shape){2, NULL}), WEFT_INVALID_ARGUMENT,
@@ -241,7 +241,7 @@ static void elementwise_refuses(void **state)
     expect_error(weft_select(f.y, f.y, f.y), WEFT_DTYPE_MISMATCH, "select: the condition has dtype f32, not bool");
     expect_error(weft_select(f.p, f.y, f.d), WEFT_DTYPE_MISMATCH,
                  "select: operand 2 has dtype f64 but operand 1 has f32; cast explicitly");
-    expect_error(weft_cast(f.x, (weft_dtype)-1), WEFT_INVALID_ARGUMENT, "cast: dtype is not a dtype");
+    expect_error(weft_cast(f.x, (weft_dtype)-1), WEFT_INVALID_ARGUMENT, "cast: dtype is not a weft_dtype");
 }
 
 /* ---- movement ---- */
@@ -340,12 +340,12 @@ static void slices_stay_inside(void **state)
     expect_type(weft_slice(c, WEFT_SHAPE(3, 0), WEFT_SHAPE(2, 2), WEFT_INTS(-3, 2)), "f32[2, 2]");
     assert_int_equal(f.graph->guard_count, 0);
     expect_error(weft_narrow(c, 0, N(2), N(3)), WEFT_OUT_OF_RANGE,
-                 "narrow: axis 0 ends at element 4 but its extent is 4");
+                 "narrow: axis 0 reads up to index 4 but its extent is 4");
     expect_error(weft_narrow(c, 0, N(-1), N(3)), WEFT_OUT_OF_RANGE,
-                 "narrow: axis 0 starts at element -1, before the first");
+                 "narrow: axis 0 starts at index -1, before the first");
     expect_error(weft_narrow(c, 1, N(0), N(-1)), WEFT_OUT_OF_RANGE, "narrow: axis 1 has size -1, below 0");
     expect_error(weft_slice(c, WEFT_SHAPE(3, 0), WEFT_SHAPE(3, 1), WEFT_INTS(-2, 1)), WEFT_OUT_OF_RANGE,
-                 "slice: axis 0 ends at element -1, before the first");
+                 "slice: axis 0 reads down to index -1, before the first");
     expect_error(weft_slice(c, WEFT_SHAPE(0, 0), WEFT_SHAPE(1, 1), WEFT_INTS(1, 0)), WEFT_INVALID_ARGUMENT,
                  "slice: the step of axis 1 is 0");
     expect_error(weft_slice(c, WEFT_SHAPE(0), WEFT_SHAPE(1, 1), WEFT_INTS(1, 1)), WEFT_INVALID_ARGUMENT,
@@ -371,11 +371,11 @@ static void slices_of_nothing_may_begin_a_step_outside(void **state)
         expect_type(slice_nothing(c, bounds[i].least, bounds[i].step), "f32[0]");
         expect_type(slice_nothing(c, bounds[i].most, bounds[i].step), "f32[0]");
         expect_error(slice_nothing(c, bounds[i].least - 1, bounds[i].step), WEFT_OUT_OF_RANGE,
-                     forward ? "slice: axis 0 starts at element -1, before the first"
-                             : "slice: axis 0 ends at element -1, before the first");
+                     forward ? "slice: axis 0 starts at index -1, before the first"
+                             : "slice: axis 0 reads down to index -1, before the first");
         expect_error(slice_nothing(c, bounds[i].most + 1, bounds[i].step), WEFT_OUT_OF_RANGE,
-                     forward ? "slice: axis 0 ends at element 4 but its extent is 4"
-                             : "slice: axis 0 starts at element 4 but its extent is 4");
+                     forward ? "slice: axis 0 reads up to index 4 but its extent is 4"
+                             : "slice: axis 0 starts at index 4 but its extent is 4");
     }
     expect_error(slice_nothing(c, 0, INT64_MIN), WEFT_OUT_OF_RANGE,
                  "slice: the step of axis 0 is -9223372036854775808, below -9223372036854775807");
@@ -399,7 +399,7 @@ static void symbolic_slices_become_guards(void **state)
 {
     (void)state;
     expect_type(weft_narrow(f.x, 0, N(2), N(3)), "f32[3, 4]");
-    expect_guard("5", "<=", "n", "slice: axis 0 ends at element 4 but its extent is n (operand 0 is x)");
+    expect_guard("5", "<=", "n", "slice: axis 0 reads up to index 4 but its extent is n (operand 0 is x)");
     expect_type(weft_narrow(f.x, 0, N(0), weft_extent_sub(f.n, N(1))), "f32[n - 1, 4]");
     assert_int_equal(f.graph->guard_count, 0);
 }
@@ -576,7 +576,7 @@ static void compositions(void **state)
     expect_type(weft_relu(weft_scalar(f.graph, WEFT_I64, -2)), "i64[]");
     assert_int_equal(f.graph->guard_count, 0);
     expect_error(weft_mean(f.i, WEFT_INTS(0), false), WEFT_DTYPE_MISMATCH,
-                 "mean: the operand has dtype i64, not a float");
+                 "mean: the operand has dtype i64 but must be a float");
     expect_error(weft_softmax(f.x, 2), WEFT_OUT_OF_RANGE, "softmax: axis 2 is out of range for rank 2");
 }
 
@@ -660,7 +660,7 @@ static void trace_checks_what_extensions_pass(void **state)
     (void)state;
     assert_false(weft_tensor_is_valid(weft_trace(f.graph, "none.such", WEFT_TENSORS(f.x), NULL)));
     assert_string_equal(weft_status_message(weft_graph_error(f.graph)),
-                        "the op 'none.such' belongs to no extension registered");
+                        "no registered extension has the op 'none.such'");
     weft_graph_clear_error(f.graph);
     assert_false(weft_tensor_is_valid(weft_trace(f.graph, NULL, WEFT_TENSORS(f.x), NULL)));
     assert_string_equal(weft_status_message(weft_graph_error(f.graph)), "the name of the op is NULL");

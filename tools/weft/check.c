@@ -35,14 +35,14 @@ static weft_status *compare(const weft_contraction *x, const weft_session *secon
     cJSON_AddStringToObject(stats, "check_order", swapped ? "sides swapped" : weft_einsum_plan_order(other));
     cJSON_AddNumberToObject(stats, "check_difference", difference);
     if (difference <= bound) {
-        printf("%-20sdiffers by %.3g of a value, rounding explains %.3g\n", swapped ? "sides swapped" : "second order",
+        printf("%-20srelative difference %.3g, rounding bound %.3g\n", swapped ? "sides swapped" : "second order",
                difference, bound);
         return NULL;
     }
     return weft_status_create(
         NULL, WEFT_DATA_ERROR, NULL,
-        "the order %.60s%s gives another result than %.60s: they differ by %.3g of a value, where "
-        "rounding explains %.3g",
+        "the order %.60s%s gives another result than %.60s: the relative difference is %.3g, over the "
+        "rounding bound of %.3g",
         weft_einsum_plan_order(other), swapped ? " with the sides of its steps swapped" : "",
         weft_einsum_plan_order(x->plan), difference, bound);
 }

@@ -244,8 +244,7 @@ static void tell_duration(const einsum_job *job)
     if (hours <= 1) return;
     fprintf(stderr, "weft einsum: the run is predicted to take %.3g hours", hours);
     if (weft_einsum_plan_sliced(job->x.plan).count > 0)
-        fprintf(stderr, "; slicing multiplies %.3g times as much",
-                pow(10, weft_einsum_plan_log10_overhead(job->x.plan)));
+        fprintf(stderr, "; slicing overhead %.3gx", pow(10, weft_einsum_plan_log10_overhead(job->x.plan)));
     fprintf(stderr, "\n");
 }
 

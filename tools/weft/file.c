@@ -39,7 +39,7 @@ static weft_status *load_archive(const char *path, const char *name, weft_array 
     } else {
         weft_npz_list(npz, names, sizeof names);
         if (name != NULL) status = weft_misuse("%s has no array '%s'; its arrays: %s", path, name, names);
-        else status = weft_misuse("which array of %s is meant? Say it as %s:NAME; its arrays: %s", path, path, names);
+        else status = weft_misuse("%s has several arrays; write %s:NAME; its arrays: %s", path, path, names);
     }
     weft_npz_close(npz);
     return status;
@@ -187,7 +187,8 @@ static weft_status *check_read(const named_file *result, const char *read)
     char path[LONGEST_PATH];
     const char *opened = is_standard(read) ? "/dev/fd/0" : split_member(read, path) != NULL ? path : read;
     if (!weft_output_is_same(result->path, opened)) return NULL;
-    return weft_misuse("a result of %s in '%s' would replace '%s', which is read", result->option, result->path, read);
+    return weft_misuse("a result of %s in '%s' would overwrite '%s', which is also read", result->option, result->path,
+                       read);
 }
 
 static weft_status *check_written(const char *path, const char *other)

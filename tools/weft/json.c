@@ -62,7 +62,7 @@ static weft_status *refuse_text(const char *path, const char *text, size_t lengt
         return weft_status_create(NULL, WEFT_BAD_FILE, NULL, "%s:%zu:%zu: lists and objects are nested over %d deep",
                                   path, line, column, CJSON_NESTING_LIMIT);
     return weft_status_create(NULL, WEFT_BAD_FILE, NULL, "%s:%zu:%zu: %s", path, line, column,
-                              ended ? "the file ends before its JSON does" : "this is no JSON");
+                              ended ? "the file ends before its JSON does" : "invalid JSON");
 }
 
 static weft_status *parse(const char *path, const char *text, cJSON **out_object)

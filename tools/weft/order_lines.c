@@ -108,7 +108,7 @@ static weft_status *check_number(const reader *r, size_t i, const char *line)
     if (at < end) strtod(at, &past);
     if (past != NULL && past > at && (size_t)(end - past) == strlen(rest) && strncmp(past, rest, strlen(rest)) == 0)
         return NULL;
-    return refuse(r, line, i == OVERHEAD ? "is to end with a number and 'times as much'" : "is to end with a number");
+    return refuse(r, line, i == OVERHEAD ? "must end with a number and 'x'" : "must end with a number");
 }
 
 static weft_status *read_line(reader *r, const char *line)

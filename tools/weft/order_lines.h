@@ -11,10 +11,10 @@
 #define WEFT_LINE_SIZE "log2 largest result "
 #define WEFT_LINE_PEAK "log2 live at once   "
 #define WEFT_LINE_SLICED "sliced labels       "
-#define WEFT_LINE_OVERHEAD "slicing multiplies  "
+#define WEFT_LINE_OVERHEAD "slicing overhead    "
 #define WEFT_LINE_SECONDS "predicted ms        "
 /* What the line of the overhead ends with. */
-#define WEFT_LINE_TIMES " times as much"
+#define WEFT_LINE_TIMES "x"
 
 /* What is ordered. */
 typedef struct weft_order_counts {

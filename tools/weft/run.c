@@ -54,8 +54,8 @@ static weft_status *refuse_name(const file_list *list, const char *text)
     if (equals != NULL)
         return weft_misuse("the graph has no %s '%.*s'; its %ss: %s", list->what, (int)(equals - text), text,
                            list->what, names);
-    return weft_misuse("which %s is '%s'? Say it as NAME=%s; the graph's %ss: %s", list->what, text, text, list->what,
-                       names);
+    return weft_misuse("it is unclear which %s '%s' is; write NAME=%s; the graph's %ss: %s", list->what, text, text,
+                       list->what, names);
 }
 
 /* Takes "NAME=FILE" into the list, or "FILE" where there is one name only. */
@@ -161,7 +161,7 @@ static weft_status *check_extents(const weft_session *session)
     for (size_t i = 0; i < weft_program_symbol_count(session->program); i++) {
         const weft_program_symbol *symbol = weft_program_symbol_at(session->program, i);
         if (symbol->input == SIZE_MAX && find_extent(session, symbol->name) == NULL)
-            return weft_misuse("no input says what the symbol '%s' is; --set %s=N gives it a value", symbol->name,
+            return weft_misuse("no input binds the symbol '%s'; --set %s=N gives it a value", symbol->name,
                                symbol->name);
     }
     return NULL;
