@@ -31,8 +31,8 @@ weft_status *weft_reference_error(const weft_reference_call *call, weft_code cod
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     if (code != WEFT_DATA_ERROR || call->location.file == NULL)
-        return weft_status_create(call->allocator, code, call->op->name, "%s: %s", call->op->name, text);
-    return weft_status_create(call->allocator, code, call->op->name, "%s: %s (%s:%d)", call->op->name, text,
+        return weft_status_create(call->allocator, code, "weft_executor_run", "%s: %s", call->op->name, text);
+    return weft_status_create(call->allocator, code, "weft_executor_run", "%s: %s (%s:%d)", call->op->name, text,
                               call->location.file, call->location.line);
 }
 

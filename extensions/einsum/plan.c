@@ -249,7 +249,7 @@ static weft_status *over_limit(const finding *f, const einsum_sliced *sliced)
                                          sliced->log2_slices);
     return einsum_planner_over_limit(allocator, f->planner->limit,
                                      "no order and slices were found that keep it; "
-                                     "without slices intermediates take %s at once",
+                                     "without slices the intermediates that live at once take %s bytes",
                                      einsum_planner_print_bytes(log2_bytes).text);
 }
 

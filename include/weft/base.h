@@ -63,8 +63,8 @@ weft_code weft_status_code(const weft_status *status);
  * escaped as weft_text_escape does it. */
 const char *weft_status_message(const weft_status *status);
 
-/* Where it happened: the public function; for tracing errors the caller's "file:line"; for texts "name:line:column",
- * with which the message begins too; or, for bad data, what the step computes, as in a profile. May be "". */
+/* Where it happened: the public function; for tracing errors the caller's "file:line"; for what the kernel of an
+ * extension reports its op, unless it said something else. May be "". */
 const char *weft_status_where(const weft_status *status);
 
 /* Frees `status`. NULL is fine. */

@@ -46,7 +46,7 @@ weft_expr weft_expr_fail(weft_expr_context *exprs, weft_code code, const char *f
     if (exprs->error != NULL) return WEFT_EXPR_NONE;
     va_list arguments;
     va_start(arguments, format);
-    exprs->error = weft_status_create_v(exprs->allocator, code, "extent", format, arguments);
+    exprs->error = weft_status_create_v(exprs->allocator, code, NULL, format, arguments);
     va_end(arguments);
     return WEFT_EXPR_NONE;
 }

@@ -188,8 +188,7 @@ static weft_status *compile(compiler *c, weft_expr e, uint32_t *out_slot)
 weft_status *weft_expr_compile(const weft_expr_context *exprs, weft_expr e, weft_formulas *formulas, uint32_t *out_slot)
 {
     if (e == WEFT_EXPR_NONE)
-        return weft_status_create(exprs->allocator, WEFT_INVALID_ARGUMENT, "extent",
-                                  "there is no expression to compile");
+        return weft_status_create(exprs->allocator, WEFT_INVALID_ARGUMENT, NULL, "there is no expression to compile");
     compiler c = {.exprs = exprs, .formulas = formulas};
     size_t size = ((size_t)e + 1) * sizeof *c.done;
     c.done = weft_allocate_zeroed(exprs->allocator, size);

@@ -197,10 +197,10 @@ static weft_status *fail(const parser *p, weft_code code, const char *what, cons
 {
     const weft_allocator *allocator = p->exprs->allocator;
     if (*at == '\0')
-        return weft_status_create(allocator, code, "extent", "an extent expression %s the end of the text", what);
+        return weft_status_create(allocator, code, NULL, "an extent expression %s the end of the text", what);
     size_t length = name_length(at);
     int shown = length == 0 ? 1 : length < 40 ? (int)length : 40;
-    return weft_status_create(allocator, code, "extent", "an extent expression %s '%.*s'", what, shown, at);
+    return weft_status_create(allocator, code, NULL, "an extent expression %s '%.*s'", what, shown, at);
 }
 
 /* The result of an operation, or its error if there is no result. */

@@ -254,14 +254,7 @@ weft_status *weft_extent_parse(weft_graph *graph, const char *text, weft_extent 
     WEFT_REQUIRE(out_extent);
     const char *cursor = text;
     weft_expr expr;
-    weft_status *status = weft_expr_parse(graph->exprs, &cursor, &expr);
-    if (status != NULL && weft_status_code(status) != WEFT_OUT_OF_MEMORY) {
-        weft_status *placed = weft_status_create(graph->allocator, weft_status_code(status), "weft_extent_parse", "%s",
-                                                 weft_status_message(status));
-        weft_status_destroy(status);
-        status = placed;
-    }
-    WEFT_TRY(status);
+    WEFT_TRY(weft_status_locate(weft_expr_parse(graph->exprs, &cursor, &expr), "weft_extent_parse"));
     cursor += strspn(cursor, " \t\r\n");
     if (*cursor != '\0') {
         return weft_status_create(graph->allocator, WEFT_PARSE_ERROR, "weft_extent_parse",

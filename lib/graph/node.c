@@ -138,8 +138,8 @@ static weft_status *check_axis(weft_graph *graph, const node_draft *draft, size_
     }
     if (weft_guard_is_proven(graph, WEFT_GUARD_AT_MOST, weft_extent_of(0), extent)) return NULL;
     weft_status *otherwise =
-        draft_error(graph, draft, WEFT_OUT_OF_RANGE, "%s: axis %zu of the result has extent %s, below 0",
-                    draft->op->name, axis, weft_extent_describe(extent).text);
+        draft_error(graph, draft, WEFT_OUT_OF_RANGE, "%s: axis %zu%s has extent %s, below 0", draft->op->name, axis,
+                    draft->op->input_count == 0 ? "" : " of the result", weft_extent_describe(extent).text);
     return weft_guard_settle(graph, WEFT_GUARD_AT_MOST, weft_extent_of(0), extent, otherwise);
 }
 

@@ -152,8 +152,8 @@ weft_status *weft_lexer_error(const weft_lexer *lexer, const char *at, weft_code
     va_end(arguments);
     weft_status *status = sentence;
     if (!location.failed && weft_status_code(sentence) == code) {
-        status = weft_status_create(lexer->allocator, code, location.data, "%s: %s", location.data,
-                                    weft_status_message(sentence));
+        status =
+            weft_status_create(lexer->allocator, code, NULL, "%s: %s", location.data, weft_status_message(sentence));
         weft_status_destroy(sentence);
     }
     weft_bytes_finish(&location);

@@ -239,7 +239,8 @@ weft_status *weft_graph_parse(const char *name, const char *text, size_t length,
     weft_status *status = weft_graph_create(options, &m->public.graph);
     for (size_t i = 0; i < extension_count && status == NULL; i++)
         status = weft_graph_register_for("weft_graph_parse", m->public.graph, extensions[i]);
-    if (status == NULL) status = module_parse(m, name == NULL ? "text" : name, text, length);
+    if (status == NULL)
+        status = weft_status_locate(module_parse(m, name == NULL ? "text" : name, text, length), "weft_graph_parse");
     if (status == NULL) *out_module = &m->public;
     else weft_module_destroy(&m->public);
     return status;

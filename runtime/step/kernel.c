@@ -89,8 +89,8 @@ weft_status *weft_kernel_data_error(const weft_bound_variant *bound, const weft_
                                     const weft_error_slot *error)
 {
     int64_t extent = step->site_extents == NULL ? 0 : bound->values[step->site_extents[error->site]];
-    return weft_status_create(bound->allocator, WEFT_DATA_ERROR, step->name, step->sites[error->site], error->value,
-                              error->position, extent);
+    return weft_status_create(bound->allocator, WEFT_DATA_ERROR, "weft_executor_run", step->sites[error->site],
+                              error->value, error->position, extent);
 }
 
 static weft_status *run_iterations(weft_frame *frame, const weft_bound_step *bound_step, const int64_t *scalars,

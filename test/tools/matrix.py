@@ -10,7 +10,7 @@ LACKS = {".": "both", "r": "llvm", "l": "ref", "lr": None}
 
 def read_table(text):
     """The holes: (op, dtype) and what lacks it; and all ops."""
-    lines = text.split("What computes each op")[1].splitlines()[1:]
+    lines = text.split("Runtimes that compute each op")[1].splitlines()[1:]
     dtypes, holes, ops = lines[0].split(), {}, []
     for line in lines[1:]:
         op, *marks = line.split()

@@ -286,7 +286,7 @@ static void refuse_in_logarithms(void **state)
             if (k != i) add_label(n, i, (int64_t)(i < k ? COUNT * i + k : COUNT * k + i), INT64_MAX);
     const weft_einsum_options options = {.memory_limit = 1, .moves = 1000};
     weft_test_fails(weft_einsum_plan_create_labels(NULL, COUNT, n->labels, n->output, n->shapes, &options, &made),
-                    WEFT_OVER_LIMIT, "without slices intermediates take 2^12");
+                    WEFT_OVER_LIMIT, "without slices the intermediates that live at once take 2^12");
     assert_null(made);
     free(n);
 }
@@ -315,10 +315,10 @@ static void survive_failed_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order_chains_best),   cmocka_unit_test(take_layers_together),
-        cmocka_unit_test(spend_what_they_may), cmocka_unit_test(depend_on_the_seed_only),
-        cmocka_unit_test(end_when_told),       cmocka_unit_test(take_any_network),
-        cmocka_unit_test(count_in_logarithms), cmocka_unit_test(report_in_logarithms),
+        cmocka_unit_test(order_chains_best),    cmocka_unit_test(take_layers_together),
+        cmocka_unit_test(spend_what_they_may),  cmocka_unit_test(depend_on_the_seed_only),
+        cmocka_unit_test(end_when_told),        cmocka_unit_test(take_any_network),
+        cmocka_unit_test(count_in_logarithms),  cmocka_unit_test(report_in_logarithms),
         cmocka_unit_test(refuse_in_logarithms), cmocka_unit_test(survive_failed_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -244,7 +244,7 @@ static void errors_of_runs_have_a_place(void **state)
     weft_test_ok(weft_array_create(NULL, WEFT_I64, 0, NULL, &input));
     *(int64_t *)weft_array_data(input) = 7;
     weft_status *status = run_one(executor, "ref", program, input, &output);
-    assert_string_equal(weft_status_where(status), "gather");
+    assert_string_equal(weft_status_where(status), "weft_executor_run");
     weft_test_fails(status, WEFT_DATA_ERROR, "gather: index 7");
     int64_t shape[1];
     status = weft_program_output_shape(shaped, 0, 1, &(weft_binding){"n", 0}, shape);

@@ -320,8 +320,8 @@ const weft_command weft_command_einsum = {
         "or\n"
         "{\"0\": 4}, or of integers a list with that of label i at place i, from 0. Beside a format string \"shapes\"\n"
         "will do too. It may have an \"order\" as files have it, and a \"dtype\".\n\n"
-        "What is planned at the run, under --memory-limit and --symbolic, counts as the first run: --repeat tells\n"
-        "what the others take.\n\n"
+        "What is planned at the run, under --memory-limit and --symbolic, counts as the first run: --repeat reports\n"
+        "the other runs.\n\n"
         "Ctrl-C ends the search for an order; what was found so far is printed as --plan-only and --print-order do\n"
         "(ssa if no form is named), nothing is run, and the exit status is 130. A second one ends at once.",
     .least = 0,

@@ -49,7 +49,7 @@ static weft_status *print_row(weft_executor *executor, const weft_op_def *op)
 static weft_status *print_matrix(weft_executor *executor)
 {
     const weft_op_def *op;
-    printf("\nWhat computes each op: l the llvm runtime, r the ref runtime\n%-*s", NAME_WIDTH, "");
+    printf("\nRuntimes that compute each op: l for llvm, r for ref\n%-*s", NAME_WIDTH, "");
     for (int dtype = 0; dtype < WEFT_DTYPE_COUNT; dtype++) printf("%-5s", weft_dtype_name((weft_dtype)dtype));
     printf("\n");
     for (size_t i = 0; (op = weft_op_builtin(i)) != NULL; i++) WEFT_TRY(print_row(executor, op));

@@ -8,7 +8,7 @@
 /* A row of an option table. */
 #define WEFT_PROGRESS_OPTION                                                                                           \
     {                                                                                                                  \
-        "--progress", WEFT_OPTION_FLAG, NULL, "report the progress of the search, as always on a terminal"             \
+        "--progress", WEFT_OPTION_FLAG, NULL, "report the progress of the search (default on a terminal)"              \
     }
 
 typedef struct weft_progress {

@@ -13,7 +13,7 @@
     {"--backend", WEFT_OPTION_CHOICE, "llvm|ref", "what runs it (llvm)"},                                              \
         {"--threads", WEFT_OPTION_THREADS, "N", "threads, at most 1024 (0: as many as processors)"},                   \
         {"--machine", WEFT_OPTION_FILE, "FILE.json",                                                                   \
-         "schedule, cut for threads and plan for it, as info --measure writes it"},                                    \
+         "the machine to schedule and plan for, as info --measure writes it"},                                         \
         {"--repeat", WEFT_OPTION_COUNT, "N", "run it this many times and report the median (1)"},                      \
         {"--profile", WEFT_OPTION_FLAG, NULL, "print what each step took and did"},                                    \
         {"--trace", WEFT_OPTION_FILE, "FILE.json", "write the last run as a trace for Perfetto or chrome://tracing"},  \

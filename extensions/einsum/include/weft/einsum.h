@@ -153,9 +153,9 @@ void weft_einsum_plan_destroy(weft_einsum_plan *plan);
 double weft_einsum_plan_seconds(const weft_einsum_plan *plan);
 /* Base-10 logarithm of the same, which is always finite except for -INFINITY where there is no step. */
 double weft_einsum_plan_log10_seconds(const weft_einsum_plan *plan);
-/* Base-10 logarithm of the scalar multiplications over all steps; 0 for at most one. Here, in
- * sizes and in what lives at once all extents count as one where one is zero: then nothing is multiplied, and any limit
- * of memory is kept. */
+/* Base-10 logarithm of the scalar multiplications over all steps; 0 for at most one. Additions do not count, unlike in
+ * the flops of profiles, where a product of m x k by k x n has 2mnk. Here, in sizes and in what lives at once all
+ * extents count as one where one is zero: then nothing is multiplied, and any limit of memory is kept. */
 double weft_einsum_plan_log10_flops(const weft_einsum_plan *plan);
 /* Base-2 logarithm of the elements of the largest result of a step, the last included; of the output when there is no
  * step. */
