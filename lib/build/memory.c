@@ -64,16 +64,14 @@ static void push_memory(variant_builder *builder, const weft_memory *memory, uin
     builder->memories[builder->memory_count++] = *memory;
 }
 
-/* "add: " and " (file:line)" of a node around the sentence; NULL: it is of none. */
+/* `node` may be NULL. */
 static weft_status *strides_overflow(const variant_builder *builder, const weft_node *node, const weft_type *type)
 {
-    const char *location = NULL;
-    if (node != NULL) WEFT_TRY(weft_location_print(node->location, builder->arena, &location));
-    const char *name = node == NULL ? "" : node->name != NULL ? node->name : node->op->name;
-    return weft_status_create(builder->request->allocator, WEFT_OUT_OF_RANGE, NULL,
-                              "%s%sthe strides of an array of type %s overflow 64 bits%s%s%s", name,
-                              node == NULL ? "" : ": ", weft_type_describe(type).text, location == NULL ? "" : " (",
-                              location == NULL ? "" : location, location == NULL ? "" : ")");
+    const weft_allocator *allocator = builder->request->allocator;
+    weft_status *status =
+        weft_status_create(allocator, WEFT_OUT_OF_RANGE, NULL, "the strides of an array of type %s overflow 64 bits",
+                           weft_type_describe(type).text);
+    return node == NULL ? status : weft_node_error(node, allocator, status);
 }
 
 /* Strides do not vanish where an extent of zero makes the elements vanish. */

@@ -388,7 +388,8 @@ static void fill_update(const variant_builder *builder, const planned_step *plan
 weft_status *weft_builder_fill_kernel(variant_builder *builder, const planned_step *planned, weft_step *out_step)
 {
     weft_kernel *kernel = planned->lowered.kernel;
-    WEFT_TRY(weft_kernel_prepare(kernel, weft_pool_machine(builder->request->pool)));
+    weft_status *prepared = weft_kernel_prepare(kernel, weft_pool_machine(builder->request->pool));
+    WEFT_TRY(weft_node_error(weft_graph_node(builder->graph, planned->node), builder->request->allocator, prepared));
     WEFT_TRY(weft_builder_fill_cost(builder, kernel, out_step));
     WEFT_TRY(scalar_slots(builder, kernel, out_step));
     size_t count = weft_kernel_argument_count(kernel);

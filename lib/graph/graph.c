@@ -112,6 +112,16 @@ weft_status *weft_location_print(weft_location location, weft_arena *arena, cons
     return NULL;
 }
 
+weft_status *weft_node_error(const weft_node *node, const weft_allocator *allocator, weft_status *status)
+{
+    if (status == NULL || weft_status_code(status) == WEFT_OUT_OF_MEMORY) return status;
+    const char *name = node->name != NULL ? node->name : node->op->name;
+    weft_status *named =
+        weft_status_create(allocator, weft_status_code(status), NULL, "%s: %s", name, weft_status_message(status));
+    weft_status_destroy(status);
+    return weft_status_of_op(named, NULL, node->location.file, node->location.line);
+}
+
 void weft_graph_locate(weft_graph *graph, weft_location location)
 {
     weft_graph *root = weft_graph_root(graph);

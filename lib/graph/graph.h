@@ -97,10 +97,13 @@ struct weft_graph {
     size_t failures;    /* errors ever raised, kept or not */
 };
 
-/* An location with a copy of `file`, which may be NULL. */
+/* A location with a copy of `file`, which may be NULL. */
 weft_location weft_graph_location(weft_graph *graph, const char *file, int line);
 /* "file:line" in the arena, or NULL where there is none. */
 weft_status *weft_location_print(weft_location location, weft_arena *arena, const char **out_text) WEFT_MUST_USE;
+/* `status`, unless it is NULL or out of memory, with the name of the node before the sentence and its location after it.
+ * Takes `status`. */
+weft_status *weft_node_error(const weft_node *node, const weft_allocator *allocator, weft_status *status) WEFT_MUST_USE;
 /* Sets the location of everything made in `graph` since the last call. */
 void weft_graph_locate(weft_graph *graph, weft_location location);
 /* The outermost graph around `graph`. */

@@ -362,7 +362,8 @@ static weft_status *cut(lowerer *low)
 static weft_status *finish_kernel(lowerer *low, weft_lowered *out_lowered)
 {
     weft_kernel_builder_sites(low->builder, low->site_count);
-    WEFT_TRY(weft_expr_context_take_error(low->exprs));
+    const weft_node *node = weft_graph_node(low->graph, low->owner);
+    WEFT_TRY(weft_node_error(node, low->lowering->allocator, weft_expr_context_take_error(low->exprs)));
     if (low->too_large) return cut(low);
     if (low->failed) return weft_status_out_of_memory();
     weft_lowered lowered = {0};

@@ -129,7 +129,7 @@ weft_inst_id weft_lowerer_load(lowerer *low, uint32_t memory, const weft_point *
 }
 
 /* The sentence, which is a format, and after it the location of the node. */
-static const char *add_origin(lowerer *low, const weft_node *node, const char *sentence)
+static const char *add_location(lowerer *low, const weft_node *node, const char *sentence)
 {
     if (node->location.file == NULL) return sentence;
     weft_bytes text;
@@ -147,7 +147,7 @@ uint32_t weft_lowerer_site(lowerer *low, const weft_node *node, const char *sent
 {
     if (low->site_count == WEFT_LOWERER_LIMIT) low->failed = low->too_large = true;
     if (low->failed) return 0;
-    low->sites[low->site_count] = add_origin(low, node, sentence);
+    low->sites[low->site_count] = add_location(low, node, sentence);
     low->site_extents[low->site_count] = extent;
     return low->site_count++;
 }

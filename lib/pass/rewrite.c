@@ -162,8 +162,8 @@ static weft_status *make(sweep *s, uint32_t number, const weft_node *node, weft_
     return node->output_count == 1 ? apply_again(s, &out_values[0]) : NULL;
 }
 
-/* `status` with the place where the caller traced the node; takes it. */
-static weft_status *add_origin(sweep *s, const weft_node *node, weft_status *status)
+/* `status` with the location of the node; takes it. */
+static weft_status *add_location(sweep *s, const weft_node *node, weft_status *status)
 {
     weft_code code = weft_status_code(status);
     if (status == NULL || code == WEFT_OUT_OF_MEMORY || node->location.file == NULL) return status;
@@ -191,7 +191,7 @@ static weft_status *visit(sweep *s, uint32_t number)
     root->location = node.location;
     weft_status *status = make(s, number, &node, list, values);
     root->location = before;
-    WEFT_TRY(add_origin(s, &node, status));
+    WEFT_TRY(add_location(s, &node, status));
     s->made[number] = values;
     return keep_name(s, &node, values[0]);
 }

@@ -163,6 +163,7 @@ static void bind_lanes(weft_range *range, uint32_t width, uint32_t unroll)
 weft_status *weft_kernel_transpose_tile(weft_kernel *kernel, uint32_t across, uint32_t width, uint32_t unroll)
 {
     uint32_t count = kernel->range_count, last = count - 1;
+    if (width > TILE) width = TILE;
     WEFT_TRY(weft_kernel_cut_tiles(kernel, across, TILE));
     WEFT_TRY(weft_kernel_cut_tiles(kernel, kernel->range_count == count ? last - 1 : last, TILE));
     tile t = {.across = kernel->ranges[kernel->range_count - 2], .along = kernel->ranges[kernel->range_count - 1]};

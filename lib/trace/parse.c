@@ -33,7 +33,7 @@ weft_status *weft_parser_locate(weft_parser *p, const char *at, weft_status *sta
     return result;
 }
 
-void weft_parser_set_origin(weft_parser *p, weft_graph *graph, const char *at)
+void weft_parser_set_location(weft_parser *p, weft_graph *graph, const char *at)
 {
     for (; p->counted < at; p->counted++) p->lines += *p->counted == '\n';
     for (; p->counted > at; p->counted--) p->lines -= p->counted[-1] == '\n';
@@ -190,7 +190,7 @@ static weft_status *parse_statement(weft_parser *p)
     weft_tensors inputs = {s.inputs.count, s.inputs.items};
     weft_tensor first = weft_graph_trace(p->scope->graph, s.op, inputs, s.attrs);
     if (weft_graph_error(p->graph) != NULL) return weft_parser_graph_error(p, s.at);
-    weft_parser_set_origin(p, p->scope->graph, s.at);
+    weft_parser_set_location(p, p->scope->graph, s.at);
     WEFT_TRY(define_results(p, &s, first));
     WEFT_TRY(parse_label(p, first));
     return weft_lexer_accept(&p->lexer, ":") ? check_types(p, first, s.results.count) : NULL;

@@ -51,7 +51,7 @@ weft_status *weft_parser_graph_error(weft_parser *p, const char *at);
 weft_status *weft_parser_locate(weft_parser *p, const char *at, weft_status *status);
 /* Gives what has been made since the last call the line of `at` as its location; lines of regions come before that of
  * their node. */
-void weft_parser_set_origin(weft_parser *p, weft_graph *graph, const char *at);
+void weft_parser_set_location(weft_parser *p, weft_graph *graph, const char *at);
 
 /* ---- parts ---- */
 

@@ -75,7 +75,7 @@ static weft_status *parse_guard(weft_parser *p)
     status = weft_guard_settle_when(p->graph, kind, a, b, condition, status);
     if (status != NULL) weft_graph_fail(p->graph, add_extents(status, kind, a, b));
     if (status != NULL) return weft_parser_graph_error(p, at);
-    weft_parser_set_origin(p, p->graph, at);
+    weft_parser_set_location(p, p->graph, at);
     return NULL;
 }
 

@@ -118,10 +118,10 @@ weft_status *weft_status_create(const weft_allocator *allocator, weft_code code,
 weft_status *weft_status_locate(weft_status *status, const char *where)
 {
     if (status == NULL || status == &out_of_memory || *status->where != '\0') return status;
-    weft_status *placed = weft_status_create(&status->allocator, status->code, where, "%s", status->message);
-    if (placed == &out_of_memory) return status;
+    weft_status *located = weft_status_create(&status->allocator, status->code, where, "%s", status->message);
+    if (located == &out_of_memory) return status;
     weft_status_destroy(status);
-    return placed;
+    return located;
 }
 
 weft_status *weft_status_of_op(weft_status *status, const char *op, const char *file, int line)

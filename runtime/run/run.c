@@ -117,6 +117,14 @@ static weft_status *run_frame(weft_frame *frame, const weft_call *call)
     return status;
 }
 
+/* A kernel may say that it took any number of bytes. */
+static size_t peak_bytes(const weft_frame *frame)
+{
+    size_t bytes;
+    bool over = __builtin_add_overflow((size_t)frame->bound->arena_bytes, frame->nested_bytes, &bytes);
+    return over ? SIZE_MAX : bytes;
+}
+
 static weft_status *run_reported(weft_frame *frame, const weft_call *call, const struct build *build)
 {
     weft_report *report = call->run->report;
@@ -126,7 +134,7 @@ static weft_status *run_reported(weft_frame *frame, const weft_call *call, const
         *report = (weft_report){.compile_ns = build->elapsed,
                                 .run_ns = weft_clock_now() - begin,
                                 .steps = frame->bound->variant->step_count,
-                                .peak_bytes = (size_t)frame->bound->arena_bytes + frame->nested_bytes,
+                                .peak_bytes = peak_bytes(frame),
                                 .hit = !build->built};
     return status;
 }

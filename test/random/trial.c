@@ -455,16 +455,19 @@ bool weft_test_try(uint64_t seed, const char *text, char *out_problem, size_t si
 
 /* ---- executors ---- */
 
-/* Machines for which code is scheduled, and work cut, as for no other: one that cuts all there is, with small caches,
- * and one with large ones. */
+/* Machines for which code is scheduled, and work cut, as for no other: one that cuts all there is, with small caches
+ * and long vectors, and one with large caches and short vectors. */
 static weft_machine machine_of(unsigned number)
 {
     weft_machine machine = *weft_machine_host();
     if (number == 1) {
         machine.cache_bytes[0] = machine.cache_bytes[1] = 4096;
+        machine.vector_bytes = 128;
+        machine.line_bytes = 1024;
         machine.fork_join_seconds = 0;
     } else if (number == 2) {
         machine.cache_bytes[0] = machine.cache_bytes[1] = 1 << 24;
+        machine.vector_bytes = 16;
         machine.line_bytes = 128;
         machine.registers = 8;
     }

@@ -575,10 +575,10 @@ class Failures(Instances):
                 ("--slice goes with an order that is given: --order, or --optimize left, path:, ssa: or nested",
                  ["ij->", "a.npy", "--slice", "i"]),
                 ("--slice takes labels such as i,j, not 'ij'", ["ij->", "a.npy", "--slice", "ij"]),
-                ("--time-budget takes a number above 0, not '0'", ["ij->", "a.npy", "--time-budget", "0"]),
-                ("--time-budget takes a number above 0, not 'nan'", ["ij->", "a.npy", "--time-budget", "nan"]),
-                ("--time-budget takes a number above 0, not '1s'", ["ij->", "a.npy", "--time-budget", "1s"]),
-                *[(f"--time-budget takes a number above 0, not '{number}'", ["ij->", "a.npy", "--time-budget", number])
+                ("--time-budget takes a finite number above 0, not '0'", ["ij->", "a.npy", "--time-budget", "0"]),
+                ("--time-budget takes a finite number above 0, not 'nan'", ["ij->", "a.npy", "--time-budget", "nan"]),
+                ("--time-budget takes a finite number above 0, not '1s'", ["ij->", "a.npy", "--time-budget", "1s"]),
+                *[(f"--time-budget takes a finite number above 0, not '{number}'", ["ij->", "a.npy", "--time-budget", number])
                   for number in [" 1", "+1", "1 ", "0x1p1", "inf", ".", "1e"]],
                 *[(f"--memory-limit takes bytes, such as 1048576, 512M or 4G, not '{bytes}'",
                    ["ij->", "a.npy", "--memory-limit", bytes]) for bytes in [" 1", "+1", "-1", "1 k", "k", "1kk"]],

@@ -143,7 +143,7 @@ static void products_take_what_their_rate_says(void **state)
 
 /* ---- bits ---- */
 
-enum { RESULTS = 5, COUNT = 131072 };
+enum { RESULTS = 6, COUNT = 131072 };
 
 /* Permutes, computes, sums, multiplies matrices and sorts: what schedules and cuts differ for. */
 static weft_program *trace_all(weft_dtype dtype)
@@ -154,13 +154,15 @@ static weft_program *trace_all(weft_dtype dtype)
     weft_test_ok(weft_graph_create(NULL, &graph));
     weft_tensor x = weft_cast(weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(4, 8, 4, 8, 4, 8, 4)), dtype);
     weft_tensor flat = weft_reshape(x, WEFT_SHAPE(256, 512));
+    weft_tensor part = weft_slice(flat, WEFT_SHAPE(1, 2), WEFT_SHAPE(251, 509), WEFT_INTS(1, 1));
     weft_tensor turned = weft_permute(x, WEFT_INTS(6, 1, 4, 3, 2, 5, 0));
     weft_tensor product = weft_matmul(flat, weft_permute(flat, WEFT_INTS(1, 0)));
     weft_tensor sums = weft_reduce_sum(weft_mul(flat, flat), WEFT_INTS(0), false);
     weft_tensor rows = weft_reduce_prod(flat, WEFT_INTS(1), false);
-    weft_test_ok(weft_compile(
-        graph, WEFT_TENSORS(turned, product, sums, rows, ordered ? weft_sort(flat, 1, false) : weft_mul(flat, flat)),
-        NULL, &program));
+    weft_test_ok(weft_compile(graph,
+                              WEFT_TENSORS(turned, weft_transpose(part, 0, 1), product, sums, rows,
+                                           ordered ? weft_sort(flat, 1, false) : weft_mul(flat, flat)),
+                              NULL, &program));
     weft_graph_destroy(graph);
     return program;
 }
@@ -209,6 +211,7 @@ static void machines_compute_the_same_bits(void **state)
     machines[2].vector_bytes = 16;
     machines[2].fork_join_seconds = 0;
     machines[3].vector_bytes = 128;
+    machines[3].line_bytes = 1024;
     machines[3].fork_join_seconds = 1;
     weft_array *x;
     weft_test_ok(weft_array_create(NULL, WEFT_F32, 7, (const int64_t[]){4, 8, 4, 8, 4, 8, 4}, &x));

@@ -3,6 +3,7 @@
 #include "test/support.h"
 #include <weft/weft.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #define INVALID WEFT_INVALID_ARGUMENT
@@ -254,6 +255,31 @@ static void errors_of_runs_have_a_place(void **state)
     weft_executor_destroy(executor);
     weft_program_release(program);
     weft_program_release(shaped);
+    weft_graph_destroy(graph);
+}
+
+/* Indices that overflow although the result is empty; the runtime ref computes none. */
+static void errors_of_generated_code_name_the_op(void **state)
+{
+    (void)state;
+    weft_graph *graph = graph_create();
+    weft_extent n = weft_symbol(graph, "n", 0, INT64_C(1) << 62);
+    char line[32];
+    weft_tensor x = weft_input(graph, "x", WEFT_F32, WEFT_SHAPE(n));
+    snprintf(line, sizeof line, "misuse.c:%d)", __LINE__ + 1);
+    weft_tensor windows = weft_window(x, 0, weft_extent_of(4), 1, INT64_MAX);
+    weft_program *program = compile(graph, windows);
+    weft_executor *executor = executor_create();
+    weft_array *input, *output = NULL;
+    weft_test_ok(weft_array_create(NULL, WEFT_F32, 1, (const int64_t[]){9}, &input));
+    weft_status *status = run_one(executor, "llvm", program, input, &output);
+    assert_non_null(strstr(weft_status_message(status), line));
+    weft_test_fails(status, WEFT_OUT_OF_RANGE, "window: an extent expression has a coefficient");
+    weft_test_ok(run_one(executor, "ref", program, input, &output));
+    weft_array_release(output);
+    weft_array_release(input);
+    weft_executor_destroy(executor);
+    weft_program_release(program);
     weft_graph_destroy(graph);
 }
 
@@ -956,6 +982,7 @@ int main(void)
         cmocka_unit_test(errors_stick_to_any_graph_given),
         cmocka_unit_test(what_is_known_in_a_body_is_no_output),
         cmocka_unit_test(errors_of_runs_have_a_place),
+        cmocka_unit_test(errors_of_generated_code_name_the_op),
         cmocka_unit_test(no_rank_is_too_high_to_be_refused),
         cmocka_unit_test(an_extent_that_cannot_be_computed_is_explained),
         cmocka_unit_test(a_number_of_extents_is_right_or_refused),

@@ -63,7 +63,7 @@ bool weft_option_is_nearer(const char *name, const char *given, size_t length, s
 static weft_status *refuse_option(weft_option_table table, const char *given, size_t length)
 {
     const char *nearest = NULL;
-    size_t least = 3; /* with this many changes it is another word */
+    size_t least = length < 6 ? 2 : 3; /* with this many changes it is another word */
     for (size_t i = 0; i < table.count && length > 3; i++)
         if (weft_option_is_nearer(table.options[i].name, given, length, &least)) nearest = table.options[i].name;
     return weft_misuse("there is no option '%.*s'%s%s%s", (int)length, given, nearest == NULL ? "" : "; is '",
@@ -138,7 +138,7 @@ static weft_status *parse_value(weft_option_value *value)
         return weft_misuse("%s takes bytes, such as 1048576, 512M or 4G, not '%s'", option->name, value->text);
     case WEFT_OPTION_NUMBER:
         if (!parse_number(value->text, &value->number) || !(value->number > 0) || !(value->number < 1e300))
-            return weft_misuse("%s takes a number above 0, not '%s'", option->name, value->text);
+            return weft_misuse("%s takes a finite number above 0, not '%s'", option->name, value->text);
         return NULL;
     case WEFT_OPTION_CHOICE:
         if (!is_choice(option->value, value->text))
