@@ -125,6 +125,8 @@ bool weft_guard_is_proven(weft_graph *graph, weft_guard_kind kind, weft_extent a
  * For what is not proven: returns `otherwise` if it can never hold; if it may, records a guard with the sentence of
  * `otherwise` and returns NULL. Takes `otherwise`.
  */
+/* Whether `graph` is in a body that no run enters. */
+bool weft_graph_never_runs(const weft_graph *graph);
 weft_status *weft_guard_settle(weft_graph *graph, weft_guard_kind kind, weft_extent a, weft_extent b,
                                weft_status *otherwise) WEFT_MUST_USE;
 /* The same for a guard that has to hold only where `when`, an expression of `graph`, is positive. */
@@ -164,7 +166,7 @@ weft_extent weft_extent_invalid(weft_graph *graph);
 /* How many of 0, step, 2 * step, ... are below `way`, for a step of at least 1; nothing overflows where the step is
  * longer than any way. */
 weft_extent weft_extent_steps(weft_extent way, int64_t step);
-/* Whether a == b holds for no values of the symbols. */
+/* Whether a == b holds for no values of the symbols. False in a body that no run enters, where nothing has to hold. */
 bool weft_extent_never_equal(weft_graph *graph, weft_extent a, weft_extent b);
 
 /* Texts for messages, by value; long ones are cut. */

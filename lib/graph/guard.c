@@ -43,6 +43,11 @@ static bool may_count(const weft_expr_context *exprs, weft_expr when)
     return most > 0;
 }
 
+bool weft_graph_never_runs(const weft_graph *graph)
+{
+    return !may_count(graph->exprs, graph->when);
+}
+
 /* What guards that ask the same share. */
 typedef struct guard_key {
     uint64_t kind, a, b;

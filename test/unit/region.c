@@ -630,6 +630,33 @@ static void known_extents_of_no_iterations_need_not_fit(void **state)
     weft_test_fails(parse_with("require 3 <= 2 \"is larger\""), WEFT_OUT_OF_RANGE, "is larger");
 }
 
+static void mismatch_all(void *context, weft_tensor index, const weft_tensor *carried, weft_tensor *out_next)
+{
+    const weft_tensor *x = context; /* [2, 3] and [m, 5] with m below 2 */
+    (void)index;
+    weft_tensor sum = weft_reduce_sum(weft_mul(x[0], x[1]), WEFT_INTS(0, 1), false);
+    weft_tensor product = weft_reduce_sum(weft_matmul(x[0], x[1]), WEFT_INTS(0, 1), false);
+    weft_tensor dot = weft_tensordot(x[0], x[1], WEFT_INTS(0, 1), WEFT_INTS(0, 1));
+    weft_tensor joined = weft_reduce_sum(weft_concat(WEFT_TENSORS(x[0], x[1]), 0), WEFT_INTS(0, 1), false);
+    out_next[0] = weft_add(weft_add(carried[0], sum), weft_add(weft_add(product, dot), joined));
+}
+
+/* Passes too trace such a body again. */
+static void operands_of_no_iterations_need_not_fit(void **state)
+{
+    (void)state;
+    weft_extent m = weft_symbol(f.graph, "m", 0, 1);
+    weft_tensor x[] = {weft_input(f.graph, "x", WEFT_F32, WEFT_SHAPE(2, 3)),
+                       weft_input(f.graph, "y", WEFT_F32, WEFT_SHAPE(m, 5))},
+                result;
+    weft_program *program;
+    weft_fold(weft_extent_of(0), WEFT_TENSORS(weft_scalar(f.graph, WEFT_F32, 7)), mismatch_all, x, &result);
+    weft_test_ok(weft_compile(f.graph, WEFT_TENSORS(result), NULL, &program));
+    weft_program_release(program);
+    weft_fold(weft_extent_of(1), WEFT_TENSORS(weft_scalar(f.graph, WEFT_F32, 7)), mismatch_all, x, &result);
+    expect_error(result, WEFT_SHAPE_MISMATCH, "mul: axis 0 of operand 0 has extent 2 but axis 0 of operand 1 has m");
+}
+
 /* ---- runs that end early ---- */
 
 static weft_tensor is_positive(void *context, const weft_tensor *carried)
@@ -783,6 +810,7 @@ int main(int argc, char **argv)
         IN_FIXTURE(extents_of_results_are_guarded),
         IN_FIXTURE(bodies_without_iterations_need_nothing),
         IN_FIXTURE(known_extents_of_no_iterations_need_not_fit),
+        IN_FIXTURE(operands_of_no_iterations_need_not_fit),
         IN_FIXTURE(endless_loops_can_be_cancelled),
         IN_FIXTURE(so_can_those_that_do_nothing),
         cmocka_unit_test(every_allocation_may_fail),
